@@ -1,0 +1,3 @@
+package abi
+
+//go:generate go run ./internal/gen -out ../sdk/go

@@ -1,0 +1,267 @@
+package abi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+// closer counts what the reader of an answer does to its body.
+type closer struct {
+	io.Reader
+	closed int
+}
+
+func (c *closer) Close() error { c.closed++; return nil }
+
+func TestAnswerReader(t *testing.T) {
+	t.Parallel()
+	text := "0123456789"
+	for name, c := range map[string]struct {
+		size      int64
+		bodyType  abi.PartType
+		wantType  abi.PartType
+		wantSize  bool
+		want      string
+		wantError error
+	}{
+		"size known":    {10, abi.PartText, abi.PartText, true, text, nil},
+		"size unknown":  {-1, 0, abi.PartBytes, false, text, nil},
+		"body too long": {4, 0, abi.PartBytes, true, "0123", nil},
+		"body short":    {11, 0, abi.PartBytes, true, text, io.ErrUnexpectedEOF},
+		"size zero":     {0, abi.PartJSON, abi.PartJSON, true, "", nil},
+		"size of 4 GiB": {1 << 32, 0, abi.PartBytes, true, text, io.ErrUnexpectedEOF},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			body := &closer{Reader: iotest.OneByteReader(strings.NewReader(text))}
+			r := abi.NewAnswerReader(abi.Answer{OK: abi.StatOK{Path: "/<a>"}, Body: body, BodyType: c.bodyType, Size: c.size}, nil)
+			buffered := r.Buffered()
+			got, err := io.ReadAll(iotest.HalfReader(r))
+			if !errors.Is(err, c.wantError) {
+				t.Fatalf("%v, want %v", err, c.wantError)
+			}
+			if (r.Size() >= 0) != c.wantSize || c.wantSize && err == nil && r.Size() != int64(len(got)) {
+				t.Errorf("size %d of %d bytes", r.Size(), len(got))
+			}
+			if string(got[buffered:]) != c.want {
+				t.Errorf("body %q, want %q", got[buffered:], c.want)
+			}
+			if err == nil {
+				_, parts, err := abi.DecodeAnswer(got)
+				if err != nil || len(parts) != 1 || parts[0].Type != c.wantType || string(parts[0].Data) != c.want {
+					t.Errorf("%+v, %v", parts, err)
+				}
+			}
+			if err := errors.Join(r.Close(), r.Close()); err != nil || body.closed != 1 {
+				t.Errorf("closed %d times, %v", body.closed, err)
+			}
+		})
+	}
+}
+
+func TestAnswerReaderErrors(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer abi.Answer
+		err    error
+		want   abi.Error
+	}{
+		"refusal":       {abi.Answer{}, abi.Errorf(abi.CodeDenied, "no <b>\x1b"), abi.Error{Code: abi.CodeDenied, Message: "no <b>\x1b"}},
+		"without code":  {abi.Answer{}, errors.New("x"), abi.Error{Code: abi.CodeInternal, Message: "x"}},
+		"not an object": {abi.Answer{OK: 7}, nil, abi.Error{Code: abi.CodeInternal, Message: "the answer of a capability is a int, which does not encode to a JSON object"}},
+		"not encodable": {abi.Answer{OK: func() {}}, nil, abi.Error{Code: abi.CodeInternal, Message: "encoding the answer of a capability: json: unsupported type: func()"}},
+		"not UTF-8":     {abi.Answer{}, errors.New("\xff"), abi.Error{Code: abi.CodeInternal, Message: "\ufffd"}},
+		"huge":          {abi.Answer{}, errors.New(strings.Repeat("\x01", 1<<20)), abi.Error{Code: abi.CodeInternal, Message: strings.Repeat("\x01", 64<<10) + "..."}},
+	} {
+		body := &closer{Reader: strings.NewReader("x")}
+		c.answer.Body = body
+		r := abi.NewAnswerReader(c.answer, c.err)
+		b, err := io.ReadAll(r)
+		fatal(t, err)
+		head, _, err := abi.DecodeAnswer(b)
+		if err != nil || !reflect.DeepEqual(*head.Error, c.want) || r.Size() != int64(len(b)) {
+			t.Errorf("%s: %+v, %v", name, head.Error, err)
+		}
+		if err := r.Close(); err != nil || body.closed != 1 {
+			t.Errorf("%s: the body was closed %d times, %v", name, body.closed, err)
+		}
+	}
+}
+
+func TestResultLimits(t *testing.T) {
+	t.Parallel()
+	source := func(n int) string {
+		return `{"content":[` + strings.TrimSuffix(strings.Repeat(`{"type":"text","source":[{"part":0}]},`, n), ",") + `]}`
+	}
+	frame := func(head string, parts ...abi.Part) []byte {
+		b, err := abi.Frame{Head: json.RawMessage(head), Parts: parts}.Append(nil)
+		fatal(t, err)
+		return b
+	}
+	big := abi.Part{Type: abi.PartText, Data: bytes.Repeat([]byte("x"), 1000)}
+	many := func(key, item string, n int) string {
+		return `{"` + key + `":[` + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + `]}`
+	}
+	for name, c := range map[string]struct {
+		frame []byte
+		want  abi.Code
+	}{
+		"just as much as allowed":      {frame(source(10), big), ""},
+		"one part named too often":     {frame(source(11), big), abi.CodeLimit},
+		"too many blocks":              {frame(source(abi.MaxBlocks + 1)), abi.CodeProtocol},
+		"too many changes":             {frame(many("changes", `{"kind":"cwd","value":"/"}`, abi.MaxChanges+1)), abi.CodeProtocol},
+		"too many messages":            {frame(many("messages", `{"role":"user","text":""}`, abi.MaxMessages+1)), abi.CodeProtocol},
+		"a change without a value":     {frame(`{"changes":[{"kind":"cwd"}]}`), abi.CodeProtocol},
+		"a handle over what is left":   {frame(`{"content":[{"type":"text","source":[{"handle":1}]}]}`), abi.CodeLimit},
+		"a handle of binary":           {frame(`{"content":[{"type":"text","source":[{"handle":2}]}]}`), abi.CodeNotText},
+		"a handle of binary, in image": {frame(`{"content":[{"type":"image","media_type":"image/png","source":[{"handle":2}]}]}`), ""},
+	} {
+		_, err := abi.DecodeResult(c.frame, 10_000, func(handle uint32, most int64) ([]byte, error) {
+			if handle == 1 {
+				return nil, abi.Errorf(abi.CodeLimit, "over %d bytes", most)
+			}
+			return []byte{0xff}, nil
+		})
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case c.want != "":
+			wantCode(t, err, c.want)
+		}
+	}
+}
+
+// A result must not change when the guest's memory does.
+func TestResultSharesNoMemory(t *testing.T) {
+	t.Parallel()
+	b := readFile(t, filepath.Join("testdata", "valid", "result_blocks.bin"))
+	r, err := abi.DecodeResult(b, resultMax, nil)
+	fatal(t, err)
+	want, err := abi.DecodeResult(bytes.Clone(b), resultMax, nil)
+	fatal(t, err)
+	for i := range b {
+		b[i] = 'z'
+	}
+	if !reflect.DeepEqual(r, want) {
+		t.Error("the result changed with the frame")
+	}
+}
+
+func TestEncodeRefuses(t *testing.T) {
+	t.Parallel()
+	dst := []byte("kept")
+	same := func(name string, out []byte, err error) {
+		t.Helper()
+		if err == nil || string(out) != "kept" {
+			t.Errorf("%s: %q, %v", name, out, err)
+		}
+	}
+	out, err := abi.EncodeCall(dst, abi.CallHead{Tool: "x", Cwd: strings.Repeat("x", abi.MaxHead)}, nil)
+	same("head too long", out, err)
+	out, err = abi.EncodeCall(dst, abi.CallHead{Tool: "x", Config: map[string]json.RawMessage{"a": json.RawMessage(`{`)}}, nil)
+	same("broken configuration", out, err)
+	out, err = abi.EncodeRequest(dst, abi.Request{Name: "x", Args: json.RawMessage(`{`)})
+	same("broken arguments", out, err)
+	out, err = abi.Frame{Parts: make([]abi.Part, abi.MaxParts+1)}.Append(dst)
+	same("too many parts", out, err)
+}
+
+func FuzzDecodeFrame(f *testing.F) {
+	addVectors(f)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		frame, err := abi.DecodeFrame(b)
+		if err != nil {
+			if abi.CodeOf(err) != abi.CodeProtocol {
+				t.Fatalf("%v has the code %q", err, abi.CodeOf(err))
+			}
+			return
+		}
+		again, err := frame.Append(nil)
+		if err != nil || len(again) != len(b) || len(again) != frame.Size() {
+			t.Fatalf("%d bytes become %d, size %d, %v", len(b), len(again), frame.Size(), err)
+		}
+		second, err := abi.DecodeFrame(again)
+		if err != nil || !reflect.DeepEqual(second, frame) {
+			t.Fatalf("%+v becomes %+v, %v", frame, second, err)
+		}
+	})
+}
+
+func FuzzDecodeResult(f *testing.F) {
+	addVectors(f)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		const most = 4096
+		r, err := abi.DecodeResult(b, most, func(handle uint32, left int64) ([]byte, error) {
+			return bytes.Repeat([]byte("h"), int(min(int64(handle), left))), nil
+		})
+		if err != nil {
+			if !abi.CodeOf(err).Known() || err.Error() == "" {
+				t.Fatalf("%v has the code %q", err, abi.CodeOf(err))
+			}
+			return
+		}
+		again, err := abi.EncodeResult(nil, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := abi.DecodeResult(again, most<<4, nil)
+		if err != nil || !bytes.Equal(compactJSON(t, describe(second)), compactJSON(t, describe(r))) {
+			t.Fatalf("%+v\nbecomes\n%+v, %v", r, second, err)
+		}
+	})
+}
+
+func addVectors(f *testing.F) {
+	f.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "*", "*.bin"))
+	if err != nil || len(files) == 0 {
+		f.Fatal(len(files), err)
+	}
+	for _, file := range files {
+		if b := readFile(f, file); len(b) < 4096 {
+			f.Add(b)
+		}
+	}
+}
+
+func BenchmarkMessages(b *testing.B) {
+	head := abi.CallHead{Tool: "Read", ID: "toolu_01", Cwd: "/work/main"}
+	input := []byte(`{"file_path":"/work/main/README.md","limit":100}`)
+	b.Run("EncodeCall", func(b *testing.B) {
+		b.ReportAllocs()
+		var dst []byte
+		for b.Loop() {
+			var err error
+			if dst, err = abi.EncodeCall(dst[:0], head, input); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	request, _ := abi.EncodeRequest(nil, abi.Request{Name: abi.CapFSRead, Args: json.RawMessage(`{"path":"a.txt","lines":{"number":true}}`)})
+	b.Run("DecodeRequest", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := abi.DecodeRequest(request); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	result, _ := abi.EncodeResult(nil, abi.ToolResult{Content: []abi.Block{abi.TextBlock(strings.Repeat("x", 4096))}})
+	b.Run("DecodeResult", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := abi.DecodeResult(result, resultMax, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,184 @@
+package abi
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Fault is one thing wrong with a manifest.
+type Fault struct {
+	// Path leads to it, such as tools[2].fields[0].effect.
+	Path string
+	// Message says what is wrong and what to write instead.
+	Message string
+}
+
+// String puts the fault in one line.
+func (f Fault) String() string { return f.Path + ": " + f.Message }
+
+// Bounds of a manifest. Texts are counted in code points.
+const (
+	MaxTools        = 128
+	MaxSummary      = 256
+	MaxDescription  = 16_384
+	maxCapabilities = 128
+	maxLine         = 1024
+)
+
+// Validate returns everything that is wrong with the manifest, in the order of
+// the document: its form, its values, and where they contradict each other.
+// Whether capabilities exist and schemas compile is the host's to say.
+func (m *Manifest) Validate() []Fault {
+	v := &validator{}
+	m.validateIdentity(v)
+	m.validateModule(v)
+	m.validateCapabilities(v)
+	m.Limits.validate(v.at("limits"))
+	m.validateConfig(v)
+	m.validateTools(v)
+	return v.faults
+}
+
+// validator collects faults; at gives one for a path below, which collects into
+// the same list.
+type validator struct {
+	path   string
+	root   *validator
+	faults []Fault
+}
+
+func (v *validator) at(format string, args ...any) *validator {
+	root := v
+	if v.root != nil {
+		root = v.root
+	}
+	path := fmt.Sprintf(format, args...)
+	if v.path != "" {
+		path = v.path + "." + path
+	}
+	return &validator{path: path, root: root}
+}
+
+func (v *validator) fault(format string, args ...any) {
+	root := v
+	if v.root != nil {
+		root = v.root
+	}
+	root.faults = append(root.faults, Fault{Path: v.path, Message: fmt.Sprintf(format, args...)})
+}
+
+// oneOf checks an enumerated value; the empty one stands for a default.
+func oneOf[T ~string](v *validator, got T, allowed ...T) {
+	if got == "" || slices.Contains(allowed, got) {
+		return
+	}
+	words := make([]string, 0, len(allowed))
+	for _, a := range allowed {
+		words = append(words, fmt.Sprintf("%q", a))
+	}
+	v.fault("%q is not a value it can have; write one of %s", got, strings.Join(words, ", "))
+}
+
+// unique checks that a name was not seen before.
+func unique(v *validator, seen map[string]string, name string) {
+	if name == "" {
+		return
+	}
+	if at, twice := seen[name]; twice {
+		v.fault("%q is there already, at %s", name, at)
+		return
+	}
+	seen[name] = v.path
+}
+
+func (m *Manifest) validateIdentity(v *validator) {
+	if m.Manifest != ManifestVersion {
+		v.at("manifest").fault("version %d; this host reads version %d, so write manifest = %d", m.Manifest, ManifestVersion, ManifestVersion)
+	}
+	if len(m.Name) > 64 || !pluginName.MatchString(m.Name) {
+		v.at("name").fault("%q is not a plugin name; write lower-case letters, digits and single hyphens, starting with a letter, at most 64", m.Name)
+	}
+	if len(m.Version) > 128 || !semanticVersion.MatchString(m.Version) {
+		v.at("version").fault("%q is not a semantic version; write one such as 1.0.0", m.Version)
+	}
+	line(v.at("description"), m.Description, maxLine)
+	for i, a := range m.Authors {
+		line(v.at("authors[%d]", i), a, maxLine)
+	}
+	line(v.at("license"), m.License, maxLine)
+	if m.Homepage != "" {
+		v := v.at("homepage")
+		line(v, m.Homepage, maxLine)
+		if u, err := url.Parse(m.Homepage); err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+			v.fault("%q is not a web address; write one such as https://example.org", m.Homepage)
+		}
+	}
+}
+
+func (m *Manifest) validateModule(v *validator) {
+	oneOf(v.at("abi"), m.ABI, ABIDirect, ABIExtism)
+	if m.Module != "" && !plainFileName(m.Module) {
+		v.at("module").fault("%q is not a plain file name; the module lies beside the manifest", m.Module)
+	}
+	for i, r := range m.Requires {
+		v.at("requires[%d]", i).fault("this host does not know the feature %q, which the plugin cannot do without", r)
+	}
+	oneOf(v.at("instance"), m.Instance, InstanceFresh, InstanceKept)
+}
+
+func (m *Manifest) validateCapabilities(v *validator) {
+	if len(m.Capabilities) > maxCapabilities {
+		v.at("capabilities").fault("%d are over the limit of %d", len(m.Capabilities), maxCapabilities)
+		return
+	}
+	seen := map[string]string{}
+	for i, c := range m.Capabilities {
+		v := v.at("capabilities[%d]", i)
+		capability(v.at("name"), c.Name)
+		unique(v.at("name"), seen, c.Name)
+		for j, s := range c.Scope {
+			v := v.at("scope[%d]", j)
+			line(v, s, maxLine)
+			if strings.TrimSpace(s) == "" {
+				v.fault("an empty pattern; leave it out for whatever the rules allow")
+			}
+		}
+		line(v.at("reason"), c.Reason, maxLine)
+	}
+}
+
+func capability(v *validator, name string) {
+	if len(name) > 64 || !capabilityName.MatchString(name) {
+		v.fault("%q is not a capability; write a family and an operation, such as fs.read", name)
+	}
+}
+
+func (l Limits) validate(v *validator) {
+	negative := func(key string, n int64) {
+		if n < 0 {
+			v.at("%s", key).fault("%d is negative; leave it out for the host's own limit", n)
+		}
+	}
+	negative("memory", int64(l.Memory))
+	negative("time", int64(l.Time))
+	negative("output", int64(l.Output))
+	negative("log_lines", int64(l.LogLines))
+	negative("capability_calls", int64(l.CapabilityCalls))
+}
+
+func (m *Manifest) validateConfig(v *validator) {
+	seen := map[string]string{}
+	for i, c := range m.Config {
+		v := v.at("config[%d]", i)
+		if !configName.MatchString(c.Name) {
+			v.at("name").fault("%q is not a name; write a letter, then letters, digits, underscores, dots or hyphens, at most 64 in all", c.Name)
+		}
+		unique(v.at("name"), seen, c.Name)
+		line(v.at("description"), c.Description, maxLine)
+		if c.Required && c.Default != "" {
+			v.at("default").fault("a value that is required needs no default; leave out one of the two")
+		}
+	}
+}

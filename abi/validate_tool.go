@@ -1,0 +1,180 @@
+package abi
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+func (m *Manifest) validateTools(v *validator) {
+	if len(m.Tools) == 0 {
+		v.at("tools").fault("a plugin offers at least one tool; write a [[tools]] table")
+	}
+	if len(m.Tools) > MaxTools {
+		v.at("tools").fault("%d are over the limit of %d", len(m.Tools), MaxTools)
+		return
+	}
+	seen := map[string]string{}
+	for i := range m.Tools {
+		t, v := &m.Tools[i], v.at("tools[%d]", i)
+		tool(v.at("name"), t.Name, seen)
+		for j, a := range t.Aliases {
+			tool(v.at("aliases[%d]", j), a, seen)
+		}
+		t.validateTexts(v)
+		t.validateTraits(v, m.ABI)
+		t.validateSchemas(v)
+		t.validateCapabilities(v, m)
+	}
+}
+
+func tool(v *validator, name string, seen map[string]string) {
+	switch {
+	case !toolName.MatchString(name):
+		v.fault("%q is not a tool name; write a letter, then letters, digits, underscores or hyphens, at most 64 in all", name)
+	case strings.HasPrefix(strings.ToLower(name), "mcp__"):
+		v.fault("%q begins with mcp__, which is kept for tools of MCP servers", name)
+	}
+	unique(v, seen, name)
+}
+
+func (t *Tool) validateTexts(v *validator) {
+	line(v.at("summary"), t.Summary, MaxSummary)
+	lines(v.at("description"), t.Description, MaxDescription)
+	line(v.at("search_hint"), t.SearchHint, MaxSummary)
+	line(v.at("display"), t.Display, MaxSummary)
+}
+
+func (t *Tool) validateTraits(v *validator, abi string) {
+	oneOf(v.at("read_only"), t.ReadOnly, TraitTrue, TraitFalse, TraitDerived, TraitInput)
+	oneOf(v.at("concurrency_safe"), t.ConcurrencySafe, TraitTrue, TraitFalse, TraitDerived, TraitInput)
+	oneOf(v.at("destructive"), t.Destructive, TraitTrue, TraitFalse, TraitDerived, TraitInput)
+	oneOf(v.at("enabled"), t.Enabled, TraitTrue, TraitFalse, TraitInput)
+	oneOf(v.at("interrupt"), t.Interrupt, InterruptCancel, InterruptBlock)
+	oneOf(v.at("activity"), t.Activity, ActivitySearch, ActivityRead, ActivityOther)
+	if t.ReadOnly == TraitTrue && t.Destructive == TraitTrue {
+		v.at("destructive").fault("a tool that is read_only destroys nothing; leave out one of the two")
+	}
+	if t.MaxResultChars < 0 {
+		v.at("max_result_chars").fault("%d is negative; leave it out for the default of %d", t.MaxResultChars, DefaultMaxResultChars)
+	}
+	if t.Unlimited && t.MaxResultChars > 0 {
+		v.at("unlimited_result").fault("max_result_chars sets a bound too; leave out one of the two")
+	}
+	if t.Defer && t.AlwaysLoad {
+		v.at("always_load").fault("defer says the opposite; leave out one of the two")
+	}
+	if abi != ABIExtism {
+		if t.Export != "" {
+			v.at("export").fault("only for abi = %q; a direct plugin exports %s", ABIExtism, ExportCall)
+		}
+		return
+	}
+	if t.Export != "" && !exportName.MatchString(t.Export) {
+		v.at("export").fault("%q is not the name of an export", t.Export)
+	}
+	if t.AsksTraits() || t.Validates || t.Checks {
+		v.fault("an Extism module cannot be asked about an input; traits must be true, false or derived, and validates and checks left out")
+	}
+}
+
+func (t *Tool) validateSchemas(v *validator) {
+	input := schema(v.at("input_schema"), t.InputSchema)
+	schema(v.at("output_schema"), t.OutputSchema)
+	for i, e := range t.InputExamples {
+		objectOf(v.at("input_examples[%d]", i), e)
+	}
+	known := func(v *validator, name string) {
+		if input != nil && name != "" && !slices.Contains(input, name) {
+			v.fault("the input schema has no property %q", name)
+		}
+	}
+	seen := map[string]string{}
+	for i, f := range t.Fields {
+		v := v.at("fields[%d]", i)
+		f.validate(v)
+		unique(v.at("name"), seen, f.Name)
+		known(v.at("name"), f.Name)
+	}
+	line(v.at("title"), t.Title, MaxSummary)
+	known(v.at("title"), t.Title)
+}
+
+func (f Field) validate(v *validator) {
+	line(v.at("name"), f.Name, MaxSummary)
+	if f.Name == "" {
+		v.at("name").fault("missing; write the name of an input field")
+	}
+	if f.Kind == "" {
+		v.at("kind").fault("missing; write path, command or host")
+	}
+	oneOf(v.at("kind"), f.Kind, FieldPath, FieldCommand, FieldHost)
+	oneOf(v.at("effect"), f.Effect, EffectRead, EffectWrite)
+	switch {
+	case f.Kind == FieldPath && f.Effect == "":
+		v.at("effect").fault("missing; write read or write")
+	case f.Kind != FieldPath && f.Effect != "":
+		v.at("effect").fault("only for paths")
+	}
+	line(v.at("default"), f.Default, maxLine)
+}
+
+// The values of Field.Effect.
+const (
+	EffectRead  = "read"
+	EffectWrite = "write"
+)
+
+func (t *Tool) validateCapabilities(v *validator, m *Manifest) {
+	seen := map[string]string{}
+	for i, name := range t.Capabilities {
+		v := v.at("capabilities[%d]", i)
+		capability(v, name)
+		unique(v, seen, name)
+		if !slices.ContainsFunc(m.Capabilities, func(c CapabilityClaim) bool { return c.Name == name }) {
+			v.fault("the plugin does not declare %q; a tool can only narrow what its plugin asks for", name)
+		}
+	}
+}
+
+// schema checks a JSON Schema's form, and returns the names of its properties,
+// or nil where it does not list them.
+func schema(v *validator, text string) []string {
+	if text == "" {
+		return nil
+	}
+	root := objectOf(v, text)
+	if root == nil {
+		return nil
+	}
+	if string(root["type"]) != `"object"` {
+		v.fault(`the root must have "type": "object"`)
+	}
+	raw, listed := root["properties"]
+	if !listed {
+		return nil
+	}
+	var properties map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &properties); err != nil || properties == nil {
+		v.fault(`"properties" is no object`)
+		return nil
+	}
+	names := make([]string, 0, len(properties))
+	for name := range properties {
+		names = append(names, name)
+	}
+	return names
+}
+
+// objectOf checks that text is a strict JSON object and returns its members.
+func objectOf(v *validator, text string) map[string]json.RawMessage {
+	var object map[string]json.RawMessage
+	if err := Unmarshal([]byte(text), &object); err != nil {
+		v.fault("no JSON object: %v", err)
+		return nil
+	}
+	if object == nil {
+		v.fault("no JSON object but null")
+	}
+	return object
+}

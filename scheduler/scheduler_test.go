@@ -1,0 +1,490 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/toolquay/toolquay/scheduler"
+)
+
+// funcJob is a safe job made of functions, each of which may be missing.
+type funcJob struct {
+	name   string
+	unsafe bool
+	admit  func(context.Context) bool
+	run    func(context.Context)
+	fail   func(error)
+	settle func()
+	yield  func()
+}
+
+func (j *funcJob) Safe() bool { return !j.unsafe }
+
+func (j *funcJob) Admit(ctx context.Context) bool { return j.admit == nil || j.admit(ctx) }
+
+func (j *funcJob) Run(ctx context.Context) {
+	if j.run != nil {
+		j.run(ctx)
+	}
+}
+
+func (j *funcJob) Fail(err error) {
+	if j.fail != nil {
+		j.fail(err)
+	}
+}
+
+func (j *funcJob) Settle() {
+	if j.settle != nil {
+		j.settle()
+	}
+}
+
+func (j *funcJob) Yield() {
+	if j.yield != nil {
+		j.yield()
+	}
+}
+
+func add(t *testing.T, s *scheduler.Scheduler, jobs ...*funcJob) {
+	t.Helper()
+	for _, j := range jobs {
+		if err := s.Add(j); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestPartition(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		safe string
+		want [][]int
+	}{
+		"nothing":        {"", nil},
+		"one safe":       {"s", [][]int{{0}}},
+		"one unsafe":     {"u", [][]int{{0}}},
+		"all safe":       {"sss", [][]int{{0, 1, 2}}},
+		"all unsafe":     {"uuu", [][]int{{0}, {1}, {2}}},
+		"unsafe between": {"ssuss", [][]int{{0, 1}, {2}, {3, 4}}},
+		"unsafe around":  {"ussu", [][]int{{0}, {1, 2}, {3}}},
+		"alternating":    {"susu", [][]int{{0}, {1}, {2}, {3}}},
+	} {
+		safe := make([]bool, len(c.safe))
+		for i := range c.safe {
+			safe[i] = c.safe[i] == 's'
+		}
+		if got := scheduler.Partition(safe); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// Many safe jobs wait for a person and hold no slot: the rest goes on.
+func TestAdmissionHoldsNoSlot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := scheduler.New(t.Context(), scheduler.Options{MaxConcurrent: 1})
+		person := make(chan struct{})
+		for range 20 {
+			add(t, s, &funcJob{admit: func(context.Context) bool { <-person; return true }})
+		}
+		ran := false
+		add(t, s, &funcJob{run: func(context.Context) { ran = true }})
+		synctest.Wait()
+		if !ran {
+			t.Error("a job that needs nobody waits for a person")
+		}
+		close(person)
+		s.Wait()
+	})
+}
+
+// A job that must run alone holds back what follows while a person is asked.
+func TestUnsafeAdmissionHoldsBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := scheduler.New(t.Context(), scheduler.Options{})
+		person := make(chan struct{})
+		turn := false
+		add(t, s,
+			&funcJob{unsafe: true, admit: func(context.Context) bool { <-person; return true }},
+			&funcJob{admit: func(context.Context) bool { turn = true; return true }})
+		synctest.Wait()
+		if turn {
+			t.Error("a later job has its turn while an unsafe one is admitted")
+		}
+		close(person)
+		s.Wait()
+		if !turn {
+			t.Error("the later job never had its turn")
+		}
+	})
+}
+
+func TestMaxAdmitting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := scheduler.New(t.Context(), scheduler.Options{MaxAdmitting: 3})
+		person := make(chan struct{})
+		asked := atomic.Int32{}
+		for range 10 {
+			add(t, s, &funcJob{admit: func(context.Context) bool { asked.Add(1); <-person; return true }})
+		}
+		synctest.Wait()
+		if n := asked.Load(); n != 3 {
+			t.Errorf("%d jobs are being admitted, want 3", n)
+		}
+		close(person)
+		s.Wait()
+		if n := asked.Load(); n != 10 {
+			t.Errorf("%d jobs were admitted, want 10", n)
+		}
+	})
+}
+
+func TestStates(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		seen := map[string][]string{}
+		s := scheduler.New(t.Context(), scheduler.Options{Observe: func(j scheduler.Job, state scheduler.State) {
+			mu.Lock()
+			defer mu.Unlock()
+			name := j.(*funcJob).name
+			seen[name] = append(seen[name], state.String())
+		}})
+		rewritten := &funcJob{name: "rewritten"}
+		rewritten.admit = func(context.Context) bool { rewritten.unsafe = true; return true }
+		add(t, s,
+			&funcJob{name: "plain"},
+			&funcJob{name: "refused", admit: func(context.Context) bool { return false }},
+			rewritten)
+		s.Wait()
+		want := map[string][]string{
+			"plain":     {"queued", "admitting", "executing", "completed", "yielded"},
+			"refused":   {"queued", "admitting", "completed", "yielded"},
+			"rewritten": {"queued", "admitting", "queued", "admitting", "executing", "completed", "yielded"},
+		}
+		if !reflect.DeepEqual(seen, want) {
+			t.Errorf("\n got %v\nwant %v", seen, want)
+		}
+	})
+	if got := scheduler.State(9).String(); got != "state 9" {
+		t.Error(got)
+	}
+}
+
+// The changes of a batch are not seen inside it, in order before the next job
+// outside it, and those of a job that ran alone before its result leaves.
+func TestSettleOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var log []string
+		note := func(s string) {
+			mu.Lock()
+			defer mu.Unlock()
+			log = append(log, s)
+		}
+		logged := func(name string, unsafe bool, d time.Duration) *funcJob {
+			return &funcJob{
+				unsafe: unsafe,
+				run:    func(context.Context) { time.Sleep(d); note("run " + name) },
+				settle: func() { note("settle " + name) },
+				yield:  func() { note("yield " + name) },
+			}
+		}
+		s := scheduler.New(t.Context(), scheduler.Options{})
+		add(t, s, logged("a", false, 2), logged("b", false, 1), logged("c", true, 1), logged("d", false, 1))
+		s.Wait()
+		if len(log) != 12 {
+			t.Fatalf("%v", log)
+		}
+		// What leaves and what is settled after a batch are not ordered among
+		// each other, so the law is a list of pairs.
+		for _, pair := range [][2]string{
+			{"run b", "run a"},
+			{"run a", "settle a"}, {"settle a", "settle b"}, {"settle b", "run c"},
+			{"run c", "settle c"}, {"settle c", "yield c"}, {"settle c", "run d"},
+			{"run d", "settle d"},
+			{"run a", "yield a"}, {"yield a", "yield b"}, {"yield b", "yield c"}, {"yield c", "yield d"},
+		} {
+			if slices.Index(log, pair[0]) > slices.Index(log, pair[1]) {
+				t.Errorf("%q comes after %q in %v", pair[0], pair[1], log)
+			}
+		}
+	})
+}
+
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	cases := map[string]struct {
+		job  funcJob
+		want string
+		is   error
+	}{
+		"panic in Admit":          {funcJob{admit: func(context.Context) bool { panic("boom") }}, "panic in Admit: boom", nil},
+		"panic in Run":            {funcJob{run: func(context.Context) { panic(boom) }}, "panic in Run: boom", boom},
+		"nil panic in Run":        {funcJob{run: func(context.Context) { panic(nil) }}, "panic in Run: panic called with nil argument", nil},
+		"panic in Settle, alone":  {funcJob{unsafe: true, settle: func() { panic(boom) }}, "panic in Settle: boom", boom},
+		"Goexit in Run":           {funcJob{run: func(context.Context) { runtime.Goexit() }}, scheduler.ErrExited.Error(), scheduler.ErrExited},
+		"Goexit in Admit, unsafe": {funcJob{unsafe: true, admit: func(context.Context) bool { runtime.Goexit(); return true }}, scheduler.ErrExited.Error(), scheduler.ErrExited},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := scheduler.New(t.Context(), scheduler.Options{MaxConcurrent: 1})
+			var got error
+			job := c.job
+			job.fail = func(err error) { got = err }
+			after := false
+			add(t, s, &job, &funcJob{run: func(context.Context) { after = true }})
+			s.Wait()
+			if got == nil || !strings.HasPrefix(got.Error(), c.want) {
+				t.Fatalf("failed with %v, want %s", got, c.want)
+			}
+			if c.is != nil && !errors.Is(got, c.is) {
+				t.Errorf("%v is not %v", got, c.is)
+			}
+			if p, ok := errors.AsType[*scheduler.PanicError](got); ok && len(p.Stack) == 0 {
+				t.Error("a panic without a stack")
+			}
+			if !after {
+				t.Error("the next job did not run: the slot is lost")
+			}
+		})
+	}
+}
+
+func TestPanickedTellsTheRest(t *testing.T) {
+	t.Parallel()
+	var told []string
+	s := scheduler.New(t.Context(), scheduler.Options{Panicked: func(_ scheduler.Job, p *scheduler.PanicError) {
+		told = append(told, p.Method)
+	}})
+	add(t, s, &funcJob{
+		run:    func(context.Context) { panic("run") },
+		fail:   func(error) { panic("fail") },
+		yield:  func() { panic("yield") },
+		settle: func() { panic("settle") },
+	})
+	s.Wait()
+	if want := []string{"Fail", "Yield", "Settle"}; !slices.Equal(told, want) {
+		t.Errorf("%v, want %v", told, want)
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("enough")
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		s := scheduler.New(ctx, scheduler.Options{MaxConcurrent: 1})
+		var failures []error
+		var saw error
+		record := func(err error) { failures = append(failures, err) }
+		add(t, s, &funcJob{run: func(ctx context.Context) { <-ctx.Done(); saw = context.Cause(ctx) }})
+		synctest.Wait()
+		add(t, s,
+			&funcJob{run: func(context.Context) { t.Error("ran while waiting for a slot") }, fail: record},
+			&funcJob{unsafe: true, admit: func(context.Context) bool { t.Error("had its turn"); return true }, fail: record})
+		synctest.Wait()
+		cancel(cause)
+		synctest.Wait()
+		add(t, s, &funcJob{admit: func(context.Context) bool { t.Error("had its turn"); return true }, fail: record})
+		s.Wait()
+		if !errors.Is(saw, cause) || len(failures) != 3 {
+			t.Fatalf("running saw %v; failures %v", saw, failures)
+		}
+		for _, err := range failures {
+			if !errors.Is(err, cause) {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// A job whose context ends between two steps does not take the next one.
+func TestCancelledBetweenSteps(t *testing.T) {
+	t.Parallel()
+	for name, unsafe := range map[string]bool{"safe": false, "unsafe": true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := scheduler.New(ctx, scheduler.Options{})
+		var got error
+		add(t, s, &funcJob{
+			unsafe: unsafe,
+			admit:  func(context.Context) bool { cancel(); return true },
+			run:    func(context.Context) { t.Errorf("%s: ran", name) },
+			fail:   func(err error) { got = err },
+		})
+		s.Wait()
+		if !errors.Is(got, context.Canceled) {
+			t.Errorf("%s: failed with %v", name, got)
+		}
+	}
+}
+
+// Jobs that became unsafe run in call order, whichever became so first.
+func TestDemotedKeepOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var ran []int
+		s := scheduler.New(t.Context(), scheduler.Options{})
+		for i := range 4 {
+			job := &funcJob{run: func(context.Context) { ran = append(ran, i) }}
+			job.admit = func(context.Context) bool {
+				if !job.unsafe {
+					time.Sleep(time.Duration(10 - i))
+				}
+				job.unsafe = true
+				return true
+			}
+			add(t, s, job)
+		}
+		s.Wait()
+		if !slices.Equal(ran, []int{0, 1, 2, 3}) {
+			t.Errorf("ran in the order %v", ran)
+		}
+	})
+}
+
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	s := scheduler.New(t.Context(), scheduler.Options{})
+	s.Close()
+	if err := s.Add(&funcJob{}); !errors.Is(err, scheduler.ErrClosed) {
+		t.Errorf("%v, want ErrClosed", err)
+	}
+	s.Wait()
+	s.Wait()
+}
+
+// A slow consumer of results holds back results, not work.
+func TestSlowYield(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := scheduler.New(t.Context(), scheduler.Options{MaxConcurrent: 1})
+		consumer := make(chan struct{})
+		ran := atomic.Int32{}
+		for i := range 10 {
+			add(t, s, &funcJob{
+				unsafe: i%2 == 0,
+				run:    func(context.Context) { ran.Add(1) },
+				yield:  func() { <-consumer },
+			})
+		}
+		synctest.Wait()
+		if n := ran.Load(); n != 10 {
+			t.Errorf("%d of 10 jobs ran", n)
+		}
+		close(consumer)
+		s.Wait()
+	})
+}
+
+// Jobs may be added by jobs; a job's own calls take no slot.
+func TestAddFromJob(t *testing.T) {
+	t.Parallel()
+	s := scheduler.New(t.Context(), scheduler.Options{MaxConcurrent: 1})
+	ran := make(chan struct{})
+	add(t, s, &funcJob{run: func(context.Context) {
+		add(t, s, &funcJob{run: func(context.Context) { close(ran) }})
+	}})
+	<-ran
+	s.Wait()
+}
+
+// TestHammer adds from one goroutine while others watch, close and cancel.
+func TestHammer(t *testing.T) {
+	t.Parallel()
+	before := runtime.NumGoroutine()
+	for round := range 60 {
+		ctx, cancel := context.WithCancel(t.Context())
+		running, alone := atomic.Int32{}, atomic.Bool{}
+		var yields []int
+		s := scheduler.New(ctx, scheduler.Options{MaxConcurrent: 4, MaxAdmitting: 8})
+		const jobs = 200
+		for i := range jobs {
+			job := &funcJob{unsafe: i%7 == round%7}
+			serial := job.unsafe
+			job.admit = func(context.Context) bool {
+				if i%11 == 0 {
+					job.unsafe = true
+				}
+				return i%13 != 0
+			}
+			job.run = func(context.Context) {
+				if n := running.Add(1); n > 4 || serial && n > 1 || alone.Load() {
+					t.Errorf("%d jobs run", n)
+				}
+				if serial {
+					alone.Store(true)
+					runtime.Gosched()
+					alone.Store(false)
+				}
+				running.Add(-1)
+			}
+			job.yield = func() { yields = append(yields, i) }
+			add(t, s, job)
+			if round%3 == 2 && i == 100 {
+				go cancel()
+			}
+		}
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(s.Wait)
+		}
+		all.Wait()
+		cancel()
+		if len(yields) != jobs || !slices.IsSorted(yields) {
+			t.Fatalf("round %d yielded %v", round, yields)
+		}
+	}
+	for range 100 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	// Other tests of this package run beside this one, with few goroutines.
+	if n := runtime.NumGoroutine(); n > before+50 {
+		t.Errorf("%d goroutines, %d before", n, before)
+	}
+}
+
+func BenchmarkJob(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		jobs int
+		safe bool
+	}{{"safe/10", 10, true}, {"safe/1000", 1000, true}, {"safe/10000", 10_000, true}, {"safe/100000", 100_000, true}, {"serial/10000", 10_000, false}} {
+		b.Run(c.name, func(b *testing.B) {
+			jobs := make([]*funcJob, c.jobs)
+			for i := range jobs {
+				jobs[i] = &funcJob{unsafe: !c.safe}
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				s := scheduler.New(b.Context(), scheduler.Options{})
+				for _, j := range jobs {
+					if err := s.Add(j); err != nil {
+						b.Fatal(err)
+					}
+				}
+				s.Wait()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(c.jobs), "ns/job")
+		})
+	}
+}
