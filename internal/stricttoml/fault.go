@@ -1,0 +1,68 @@
+package stricttoml
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxFaults bounds how many faults one document is reported to have. Who has
+// more reads none of them.
+const maxFaults = 100
+
+// maxPath is the longest path a fault shows, in bytes.
+const maxPath = 200
+
+// Fault is one thing wrong with a document.
+type Fault struct {
+	// Line is 1-based; 0 where no line can be named.
+	Line int
+	// Path is the value that is wrong, or empty for the whole document.
+	Path string
+	// Message says what is wrong with it.
+	Message string
+}
+
+// String returns the fault as "line 12: tools[2].name: ...".
+func (f Fault) String() string {
+	var b strings.Builder
+	if f.Line > 0 {
+		fmt.Fprintf(&b, "line %d: ", f.Line)
+	}
+	if f.Path != "" {
+		b.WriteString(f.Path)
+		b.WriteString(": ")
+	}
+	b.WriteString(f.Message)
+	return b.String()
+}
+
+// Faults is all that is wrong with one document, in order of lines.
+type Faults []Fault
+
+// Error returns the faults, one a line.
+func (fs Faults) Error() string {
+	lines := make([]string, len(fs))
+	for i, f := range fs {
+		lines[i] = f.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Err returns the faults as an error, or nil where there are none.
+func (fs Faults) Err() error {
+	if len(fs) == 0 {
+		return nil
+	}
+	return fs
+}
+
+// sorted returns the faults in order of lines, cut to what a reader can use.
+func (fs Faults) sorted() Faults {
+	slices.SortStableFunc(fs, func(a, b Fault) int { return cmp.Compare(a.Line, b.Line) })
+	if more := len(fs) - maxFaults; more > 0 {
+		fs = append(fs[:maxFaults:maxFaults], Fault{Message: fmt.Sprintf("and %d more faults", more)})
+	}
+	return fs
+}

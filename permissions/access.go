@@ -1,0 +1,28 @@
+package permissions
+
+// AccessKind says what sort of effect an [Access] is.
+type AccessKind string
+
+// The kinds of access. Every effect on the world is one of them, whichever way
+// it comes: from a tool's input, a shell command, or a capability call.
+const (
+	AccessRead    AccessKind = "fs.read"
+	AccessWrite   AccessKind = "fs.write"
+	AccessExec    AccessKind = "exec"
+	AccessNet     AccessKind = "net"
+	AccessSession AccessKind = "session"
+)
+
+// Access is one effect of a call. It is a comparable value.
+type Access struct {
+	Kind AccessKind
+	// Target is the path as it was named, made absolute and lexically clean;
+	// or the command, the host, or the part of the session.
+	Target string
+	// Real is, for paths, where the handle that will be acted on really lies,
+	// every link resolved. It equals Target where no link is on the way. For a
+	// file that does not exist it is the real parent with the name.
+	Real string
+	// Tree says that everything below the path is meant too, as by a search.
+	Tree bool
+}

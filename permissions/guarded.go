@@ -1,0 +1,187 @@
+package permissions
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// guarded is a place that asks even where a rule allows, but in
+// bypassPermissions. Patterns are those of deny rules; ~ is any user's home.
+type guarded struct {
+	layer    Layer
+	patterns []string
+	why      string
+}
+
+// guardedPlaces is the whole list. Protected places are guarded against
+// writing, credentials and devices against reading too. All hold whether the
+// file exists or not, and whatever the case of its letters.
+var guardedPlaces = []guarded{
+	{LayerProtected, []string{".git", ".gitmodules", ".gitconfig", "~/.config/git", "//etc/gitconfig"},
+		"git runs programs that its hooks and configuration name"},
+	{LayerProtected, []string{".husky"}, "it holds programs that git runs"},
+	{LayerProtected, []string{
+		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",
+		".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc",
+		".login", ".logout", ".inputrc", ".xprofile", ".xinitrc", ".xsession", ".xsessionrc",
+		"~/.config/fish", "~/.config/environment.d", "~/.config/autostart",
+		"//etc/profile", "//etc/profile.d", "//etc/bash.bashrc", "//etc/bashrc", "//etc/environment",
+		"//etc/zsh", "//etc/zshrc", "//etc/zshenv", "//etc/zprofile",
+	}, "a shell or session runs it when it starts"},
+	{LayerProtected, []string{".vscode", ".idea"}, "an editor runs what it says"},
+	{LayerProtected, []string{".npmrc"}, "it says where packages come from and what runs with them"},
+	{LayerProtected, []string{".mcp.json"}, "it names programs to start"},
+	{LayerProtected, []string{".toolquay", "~/.config/toolquay", "~/.local/share/toolquay"},
+		"it holds the host's own settings and plugins"},
+
+	{LayerCredentials, []string{
+		"~/.ssh", "//etc/ssh/ssh_host_*_key", "~/.gnupg", "~/.password-store",
+		"~/.local/share/keyrings", "~/.local/share/kwalletd", "~/Library/Keychains", "//Library/Keychains",
+		"~/.netrc", "~/_netrc", "~/.git-credentials", "~/.config/git/credentials", "~/.pgpass", "~/.my.cnf",
+		"~/.aws", "~/.azure", "~/.config/gcloud", "~/.kube", "~/.docker/config.json",
+		"~/.config/gh", "~/.config/containers/auth.json", "~/.vault-token", "~/.terraform.d",
+		"~/.cargo/credentials", "~/.cargo/credentials.toml", "~/.gem/credentials",
+		"~/.mozilla", "~/.config/google-chrome", "~/.config/chromium", "~/.config/op",
+		"//etc/shadow", "//etc/shadow-", "//etc/gshadow", "//etc/gshadow-", "//etc/sudoers", "//etc/sudoers.d",
+		"//etc/ssl/private", "//run/secrets", "//var/run/secrets",
+	}, "it holds keys or passwords"},
+	{LayerCredentials, []string{"//proc/**/environ"}, "the environment of a process may hold secrets"},
+	{LayerCredentials, []string{"//proc/**/mem", "//proc/kcore", "//proc/**/root", "//proc/**/cwd", "//proc/**/fd"},
+		"it leads into other processes"},
+	{LayerCredentials, []string{"//dev"}, "it is a device"},
+}
+
+// homes are where users' homes lie on the systems known, for credential stores
+// of others than the one at the keyboard.
+var homes = [][]segment{
+	{{text: "root"}},
+	{{text: "home"}, anySegment},
+	{{text: "Users"}, anySegment},
+	{{text: "var"}, {text: "root"}},
+}
+
+type guardPattern struct {
+	pattern
+	place *guarded
+}
+
+// guards finds the guarded places of a path by a literal component of theirs,
+// so that a path which has none costs a look-up each and no more.
+type guards map[string][]guardPattern
+
+// parsedGuards is guardedPlaces parsed, in the same order.
+var parsedGuards = sync.OnceValue(func() [][]*pathSpec {
+	out := make([][]*pathSpec, len(guardedPlaces))
+	for i, place := range guardedPlaces {
+		for _, text := range place.patterns {
+			// A test holds that every pattern of the table parses.
+			if spec, err := parsePattern(text); err == nil {
+				out[i] = append(out[i], spec)
+			}
+		}
+	}
+	return out
+})
+
+// hostPlace guards the folders the embedder says are the host's own.
+var hostPlace = guarded{layer: LayerProtected, why: "it holds the host's own settings and plugins"}
+
+// commonGuards is what is guarded wherever a session's home is.
+var commonGuards = sync.OnceValue(func() guards {
+	g := make(guards)
+	for i, specs := range parsedGuards() {
+		for _, spec := range specs {
+			g.addCommon(&guardedPlaces[i], spec)
+		}
+	}
+	return g
+})
+
+func newGuards(home Dir, hostFolders []Dir) guards {
+	g := maps.Clone(commonGuards())
+	for i, specs := range parsedGuards() {
+		for _, spec := range specs {
+			if spec.anchor != anchorHome {
+				continue
+			}
+			for _, form := range home.forms() {
+				g.add(&guardedPlaces[i], append(literals(form), spec.segs...))
+			}
+		}
+	}
+	for _, dir := range hostFolders {
+		for _, form := range dir.forms() {
+			g.add(&hostPlace, literals(form))
+		}
+	}
+	return g
+}
+
+func (g guards) addCommon(place *guarded, spec *pathSpec) {
+	switch spec.anchor {
+	case anchorHome:
+		for _, prefix := range homes {
+			g.add(place, append(prefix[:len(prefix):len(prefix)], spec.segs...))
+		}
+	case anchorRoot:
+		g.add(place, spec.segs)
+	default:
+		g.add(place, deepen(spec.segs))
+	}
+}
+
+func (g guards) add(place *guarded, segs []segment) {
+	key := ""
+	for _, s := range segs {
+		if s.literal() {
+			key = foldKey(s.text)
+		}
+	}
+	// Lists are shared with commonGuards: a longer one is a new one.
+	g[key] = append(slices.Clip(g[key]), guardPattern{newPattern("", coverAll(segs), true), place})
+}
+
+// find returns the guarded place a path lies in, or nil. Credentials come
+// before what is only protected.
+func (g guards) find(path string, write bool) *guarded {
+	var found *guarded
+	rest := strings.TrimPrefix(path, "/")
+	for rest != "" {
+		var name string
+		name, rest = cutComponent(rest)
+		candidates := g[foldKey(name)]
+		for i := range candidates {
+			c := &candidates[i]
+			if !write && c.place.layer == LayerProtected || !c.match(path) {
+				continue
+			}
+			if c.place.layer == LayerCredentials {
+				return c.place
+			}
+			found = c.place
+		}
+	}
+	return found
+}
+
+// foldKey maps names that differ in case only to one key.
+func foldKey(name string) string {
+	for i := range len(name) {
+		if c := name[i]; c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' {
+			return strings.Map(foldRune, name)
+		}
+	}
+	return name
+}
+
+func foldRune(r rune) rune {
+	least := r
+	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+		least = min(least, f)
+	}
+	return unicode.ToLower(least)
+}

@@ -1,0 +1,289 @@
+package permissions
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Setup is what a policy is compiled from.
+type Setup struct {
+	// Cwd is where the session begins: the first working directory, and what
+	// relative patterns are relative to.
+	Cwd Dir
+	// Additional are further working directories.
+	Additional []Dir
+	// Home is what ~ stands for; empty is not known.
+	Home Dir
+	// ProjectRoot is what a pattern with one leading slash is relative to in
+	// rules of the project; default Cwd.
+	ProjectRoot Dir
+	// SessionFolder is the session's own folder, readable unasked.
+	SessionFolder Dir
+	// HostFolders hold the host's own settings and plugins; changing anything
+	// there asks.
+	HostFolders []Dir
+
+	// Mode is used where no rule set names one; empty is ModeDefault.
+	Mode Mode
+	// ForbidBypass makes a policy in ModeBypass an error.
+	ForbidBypass bool
+	// OnlyPolicyRules makes allow rules of other sources than policy grant
+	// nothing. Their deny and ask rules stand.
+	OnlyPolicyRules bool
+
+	// Rules are the rules by source, in any order.
+	Rules []RuleSet
+	// Aliases maps other names of tools to the names that rules may use for
+	// them.
+	Aliases map[string]string
+
+	// FoldCase makes deny and ask rules match paths whatever the case of their
+	// letters; set it where the file system does so ([FoldsCase]).
+	FoldCase bool
+	// Resolve returns where an absolute path really lies, as far as it exists,
+	// the rest of the name left as it is; or empty. With it a deny or ask rule
+	// that names a link also binds what the link points at. Compile and the
+	// With methods call it, Decide never. Nil leaves links in rules alone.
+	Resolve func(path string) string
+}
+
+// FoldsCase reports whether file systems of this platform commonly take names
+// that differ in case for the same.
+func FoldsCase() bool { return runtime.GOOS == "darwin" || runtime.GOOS == "windows" }
+
+// RuleSet is the rules of one source.
+type RuleSet struct {
+	Source SourceKind
+	// File is the settings file they stand in, for messages.
+	File string
+	// Folder is what patterns with one leading slash are relative to. Default:
+	// for the project's rules the project root, for others that of File, else
+	// the working directory.
+	Folder Dir
+
+	Deny, Ask, Allow []RuleText
+	// Mode is the mode the source asks for. Of several, the weightiest
+	// source's counts.
+	Mode Mode
+	// Directories are additional working directories, relative to Folder or
+	// with ~.
+	Directories []string
+}
+
+// RuleText is a rule as written.
+type RuleText struct {
+	Text string
+	// Line is its line in the file; 0 is unknown.
+	Line int
+}
+
+// RuleTexts returns rules that stand in no file.
+func RuleTexts(rules ...string) []RuleText {
+	out := make([]RuleText, len(rules))
+	for i, text := range rules {
+		out[i].Text = text
+	}
+	return out
+}
+
+// Warning is something about a rule or setting that its writer may not expect.
+// It never loosens anything.
+type Warning struct {
+	Source Source
+	// Rule is the rule's text; empty for other settings.
+	Rule    string
+	Message string
+}
+
+// String returns the warning with its place.
+func (w Warning) String() string {
+	if w.Rule == "" {
+		return fmt.Sprintf("%s: %s", w.Source, w.Message)
+	}
+	return fmt.Sprintf("%s: rule %s: %s", w.Source, w.Rule, w.Message)
+}
+
+// Policy is everything one decision depends on besides the request: rules,
+// mode, directories. It is immutable and safe for concurrent use; the With
+// methods return changed copies.
+type Policy struct {
+	mode   Mode
+	forbid bool
+	only   bool
+	// rules are all rules, sorted, so that the order they came in tells in
+	// nothing, not even in which of two equal rules a decision names.
+	rules   []*Rule
+	aliases map[string]string
+	project Dir
+	places  places
+	// working are the names of directories that may be read unasked, and
+	// workingReal where they really are.
+	working, workingReal []string
+	guards               guards
+	book                 book
+}
+
+// Compile builds a policy. Malformed allow rules grant nothing and are warned
+// about; a malformed deny or ask rule is an error, as leaving it out would
+// loosen what its writer meant. All errors are reported at once.
+func Compile(s Setup) (*Policy, []Warning, error) {
+	if err := checkDirs(&s); err != nil {
+		return nil, nil, err
+	}
+	p := &Policy{
+		mode: s.Mode, forbid: s.ForbidBypass, only: s.OnlyPolicyRules, aliases: s.Aliases, project: s.ProjectRoot,
+		places: places{home: s.Home, start: s.Cwd, cwd: s.Cwd, fold: s.FoldCase, resolve: s.Resolve},
+		guards: newGuards(s.Home, s.HostFolders),
+	}
+	if p.project.Path == "" {
+		p.project = s.Cwd
+	}
+	p.work(s.Cwd, s.SessionFolder)
+	p.work(s.Additional...)
+	warnings, err := p.take(s.Rules)
+	if err != nil {
+		return nil, warnings, err
+	}
+	return p, warnings, nil
+}
+
+func checkDirs(s *Setup) error {
+	var errs []error
+	check := func(what string, needed bool, dirs ...Dir) {
+		for _, d := range dirs {
+			for _, form := range []string{d.Path, d.Real} {
+				if form != "" && !isClean(filepath.ToSlash(form)) || needed && d.Path == "" {
+					errs = append(errs, fmt.Errorf("the %s %q is not an absolute, clean path", what, form))
+				}
+			}
+		}
+	}
+	check("working directory", true, s.Cwd)
+	check("working directory", true, s.Additional...)
+	check("home", false, s.Home)
+	check("project root", false, s.ProjectRoot)
+	check("session folder", false, s.SessionFolder)
+	check("host folder", true, s.HostFolders...)
+	return errors.Join(errs...)
+}
+
+// work adds working directories.
+func (p *Policy) work(dirs ...Dir) {
+	for _, d := range dirs {
+		forms := d.forms()
+		if len(forms) == 0 {
+			continue
+		}
+		for _, form := range forms {
+			p.working = append(p.working, dirPrefix(form))
+		}
+		p.workingReal = append(p.workingReal, dirPrefix(forms[len(forms)-1]))
+	}
+}
+
+// dirPrefix is a directory as [below] takes it.
+func dirPrefix(dir string) string { return strings.TrimSuffix(filepath.ToSlash(dir), "/") }
+
+func (p *Policy) inside(path string) bool     { return insideAny(p.working, path) }
+func (p *Policy) insideReal(path string) bool { return insideAny(p.workingReal, path) }
+
+func insideAny(dirs []string, path string) bool {
+	for _, dir := range dirs {
+		if _, ok := below(dir, path); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// take adds rule sets to a policy that is being built, and binds all rules.
+func (p *Policy) take(sets []RuleSet) ([]Warning, error) {
+	var l loader
+	l.policy = p
+	sets = slices.Clone(sets)
+	slices.SortStableFunc(sets, func(a, b RuleSet) int { return int(a.Source) - int(b.Source) })
+	for i := range sets {
+		l.load(&sets[i])
+	}
+	for i := range sets {
+		if sets[i].Mode != "" {
+			p.mode = sets[i].Mode
+			break
+		}
+	}
+	if err := p.checkMode(); err != nil {
+		l.errs = append(l.errs, err)
+	}
+	if err := errors.Join(l.errs...); err != nil {
+		return l.warnings, err
+	}
+	slices.SortStableFunc(p.rules, compareRules)
+	p.book = newBook(p.rules, &p.places)
+	return l.warnings, nil
+}
+
+func (p *Policy) checkMode() error {
+	if p.mode == "" {
+		p.mode = ModeDefault
+	}
+	if _, err := ParseMode(string(p.mode)); err != nil {
+		return err
+	}
+	if p.mode == ModeBypass && p.forbid {
+		return fmt.Errorf("the mode %s is forbidden by policy", p.mode)
+	}
+	return nil
+}
+
+// WithMode returns the policy in another mode, or an error where that is
+// unknown or forbidden.
+func (p *Policy) WithMode(m Mode) (*Policy, error) {
+	q := *p
+	q.mode = m
+	if err := q.checkMode(); err != nil {
+		return nil, err
+	}
+	return &q, nil
+}
+
+// WithCwd returns the policy for a session that has moved. Deny and ask rules
+// with relative patterns bind there as well as where the session began; allow
+// rules stay where it began, and the working directories are what they were.
+func (p *Policy) WithCwd(cwd Dir) *Policy {
+	q := *p
+	q.places.cwd = cwd
+	q.book = newBook(q.rules, &q.places)
+	return &q
+}
+
+// WithRules returns the policy with one more rule set, such as what a person
+// allowed for the session.
+func (p *Policy) WithRules(set RuleSet) (*Policy, []Warning, error) {
+	q := *p
+	q.rules = slices.Clone(p.rules)
+	q.working, q.workingReal = slices.Clone(p.working), slices.Clone(p.workingReal)
+	warnings, err := q.take([]RuleSet{set})
+	if err != nil {
+		return nil, warnings, err
+	}
+	return &q, warnings, nil
+}
+
+// Mode is the policy's mode.
+func (p *Policy) Mode() Mode { return p.mode }
+
+// Cwd is the session's working directory.
+func (p *Policy) Cwd() Dir { return p.places.cwd }
+
+// Rules returns the rules that count, by source, file and line.
+func (p *Policy) Rules() []*Rule { return slices.Clone(p.rules) }
+
+// Offered reports whether the model is to be told of a tool: not where a deny
+// rule binds all of its calls.
+func (p *Policy) Offered(tool string, aliases ...string) bool {
+	return p.book.named(Deny, tool, aliases) == nil
+}

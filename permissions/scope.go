@@ -1,0 +1,48 @@
+package permissions
+
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// Scope is the set of paths that a plugin's manifest says it keeps to. It can
+// only narrow what rules allow.
+type Scope struct {
+	everywhere bool
+	book       book
+}
+
+// Scope reads patterns as an allow rule would, relative to the policy's
+// directories. No patterns are everywhere.
+func (p *Policy) Scope(patterns []string) (Scope, error) {
+	s := Scope{everywhere: len(patterns) == 0}
+	for _, text := range patterns {
+		spec, err := parsePattern(text)
+		if err != nil {
+			return Scope{}, fmt.Errorf("the pattern %q: %w", text, err)
+		}
+		r := &Rule{Verdict: Allow, text: text, path: spec, folder: p.project, reads: true, writes: true}
+		s.book.paths[Allow] = append(s.book.paths[Allow], p.places.bind(r))
+	}
+	return s, nil
+}
+
+// Covers reports whether an access keeps to the scope, under both names of its
+// path. A tree does where it may be searched at all: what is found in it is
+// judged one by one. Accesses to other things than paths have no scope.
+func (s *Scope) Covers(a Access) bool {
+	if s.everywhere || a.Kind != AccessRead && a.Kind != AccessWrite {
+		return true
+	}
+	q := query{target: filepath.ToSlash(a.Target), real: filepath.ToSlash(a.Real), write: a.Kind == AccessWrite}
+	if q.real == "" {
+		return false
+	}
+	if a.Tree && a.Kind == AccessRead {
+		return true
+	}
+	return s.book.allow(&q, q.target) != nil && s.book.allow(&q, q.real) != nil
+}
+
+// Inside reports whether a real path lies in the working directories.
+func (p *Policy) Inside(path string) bool { return p.insideReal(filepath.ToSlash(path)) }
