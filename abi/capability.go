@@ -34,7 +34,8 @@ type ReadArgs struct {
 }
 
 // LineArgs ask for a file's text line by line. The host splits at LF, takes a
-// CR before it away, and decodes UTF-8 with or without a BOM.
+// CR before it away, and decodes UTF-8 with or without a BOM. Lines are joined
+// with LF, without one at the end.
 type LineArgs struct {
 	// Offset is the first line, 1-based; 0 means 1.
 	Offset int64 `json:"offset,omitempty"`
@@ -186,7 +187,8 @@ type ContentsArgs struct {
 // ContentsOK is the answer to search.contents.
 type ContentsOK struct {
 	Path string `json:"path"`
-	// Files and Matches count what the body shows; Entries its lines.
+	// Files and Matches count what the body shows; Matches is 0 with
+	// [ModeFiles]. Entries counts the body's lines, "--" included.
 	Files   int `json:"files"`
 	Matches int `json:"matches"`
 	Entries int `json:"entries"`

@@ -23,6 +23,8 @@ type Access struct {
 	// every link resolved. It equals Target where no link is on the way. For a
 	// file that does not exist it is the real parent with the name.
 	Real string
-	// Tree says that everything below the path is meant too, as by a search.
+	// Tree says that everything below the path is meant too, as by a search or a
+	// directory that a search goes into. It is judged on its own path: what is
+	// denied below it is left out when it is met, and does not deny the tree.
 	Tree bool
 }

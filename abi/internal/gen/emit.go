@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -51,6 +52,9 @@ func wireFile(s *source) ([]byte, error) {
 			return nil, err
 		}
 	}
+	if err := known(&b, s); err != nil {
+		return nil, err
+	}
 	for _, name := range wireNames {
 		decl, ok := s.types[name]
 		if !ok {
@@ -69,6 +73,22 @@ func wireFile(s *source) ([]byte, error) {
 		decoder(&b, name, fields)
 	}
 	return formatted(b.Bytes())
+}
+
+// known writes the method that tells the codes of this version.
+func known(b *bytes.Buffer, s *source) error {
+	var names []string
+	decl, ok := s.consts["CodeInvalidInput"]
+	if !ok {
+		return errors.New("package abi has no codes")
+	}
+	for _, spec := range decl.Specs {
+		if v, ok := spec.(*ast.ValueSpec); ok {
+			names = append(names, v.Names[0].Name)
+		}
+	}
+	fmt.Fprintf(b, "// Known reports whether c is a code of this version.\nfunc (c Code) Known() bool {\nswitch c {\ncase %s:\nreturn true\n}\nreturn false\n}\n\n", strings.Join(names, ",\n"))
+	return nil
 }
 
 // typesFile is the source of types_gen.go: the author's names for wire types.

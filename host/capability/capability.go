@@ -1,0 +1,54 @@
+// Package capability is the seam between the host's gate and the native side of
+// what tools do to the world. Each capability lives in a package of its own
+// below this one and knows no other.
+//
+// A capability answers a request with a plan: the accesses it would make and
+// the action that makes exactly those. The gate judges the accesses and then
+// does that same plan, so nothing is looked up twice between the judgement and
+// the deed.
+package capability
+
+import (
+	"context"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// Capability is one operation, or a family of them, done natively by the host.
+type Capability interface {
+	// Names lists the operations answered, such as "fs.read".
+	Names() []string
+	// Plan reads the request's arguments and finds out what doing it would
+	// touch, without touching it: it may resolve names and hold handles, but
+	// reads no content and has no effect. Faults of the request, and files that
+	// may not be opened whatever the rules say, are *abi.Error.
+	//
+	// Where a file is missing Plan still succeeds, with the access that asking
+	// about it is; Do then answers abi.CodeNotFound, so that a rule that denies
+	// a path also hides whether it exists.
+	Plan(ctx context.Context, scope Scope, req abi.Request) (Plan, error)
+}
+
+// Scope is what of the session a capability needs to know. It is a value.
+type Scope struct {
+	// Cwd is the session's working directory: absolute, clean.
+	Cwd string
+}
+
+// Plan is a capability call that is understood and not yet done.
+type Plan interface {
+	// Accesses lists everything that Do would touch, resolved.
+	Accesses() []permissions.Access
+	// Do does it. Where a plan finds out on the way what it touches, as a
+	// search does, it asks judge about each and leaves out what is refused;
+	// judge is safe for concurrent use. Do is called at most once.
+	Do(ctx context.Context, judge Judge) (abi.Answer, error)
+	// Close frees what Plan took hold of. It is called once, after Do or
+	// instead of it.
+	Close() error
+}
+
+// Judge reports whether one more access of a running plan is allowed. It never
+// asks a person: what would need one is refused.
+type Judge func(permissions.Access) bool

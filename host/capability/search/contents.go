@@ -1,0 +1,190 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync/atomic"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+)
+
+// maxContextLines is the most lines of context around a match.
+const maxContextLines = 10_000
+
+type contentsPlan struct {
+	root
+	args    abi.ContentsArgs
+	mode    string
+	matcher matcher
+	across  bool // matches can span lines
+	filter  filter
+	style   style
+	limit   int
+	need    int // entries of one file that can matter
+	search  *Capability
+}
+
+func (c *Capability) planContents(scope capability.Scope, req abi.Request) (capability.Plan, error) {
+	p := &contentsPlan{search: c}
+	if err := decode(req, &p.args); err != nil {
+		return nil, err
+	}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.limit, err = c.limit(p.args.Limit, p.args.Offset); err != nil {
+		return nil, err
+	}
+	p.need = p.limit + p.args.Offset
+	p.matcher, p.across, err = compile(query{
+		pattern: p.args.Pattern, fold: p.args.CaseInsensitive, multiline: p.args.Multiline,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if p.root, err = c.root(scope, p.args.Path); err != nil {
+		return nil, err
+	}
+	if p.filter, err = newFilter(p.root, p.args.Globs, p.args.Type); err != nil {
+		_ = p.Close() // nothing was written through it
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *contentsPlan) check() error {
+	a := &p.args
+	switch p.mode = a.Mode; p.mode {
+	case "":
+		p.mode = abi.ModeFiles
+	case abi.ModeContent, abi.ModeFiles, abi.ModeCount:
+	default:
+		return invalid("there is no mode %q; use %s, %s or %s", a.Mode, abi.ModeContent, abi.ModeFiles, abi.ModeCount)
+	}
+	if a.Before < 0 || a.After < 0 || a.MaxColumns < 0 {
+		return invalid("before %d, after %d and max_columns %d must not be negative", a.Before, a.After, a.MaxColumns)
+	}
+	if max(a.Before, a.After) > maxContextLines {
+		return invalid("before %d and after %d must not be over %d", a.Before, a.After, maxContextLines)
+	}
+	if strings.Contains(a.Pattern, "\x00") {
+		return invalid("the pattern holds a NUL byte; binary files are not searched")
+	}
+	p.style = style{numbers: a.LineNumbers, maxColumns: a.MaxColumns}
+	return nil
+}
+
+// context reports whether lines around matches are shown, and so gaps between.
+func (p *contentsPlan) context() bool {
+	return p.mode == abi.ModeContent && (p.args.Before > 0 || p.args.After > 0)
+}
+
+// Do searches. The path of a file that was named itself is shown too, as with
+// rg --with-filename, so that every answer has one shape.
+func (p *contentsPlan) Do(ctx context.Context, judge capability.Judge) (abi.Answer, error) {
+	if err := p.node.Err(); err != nil {
+		return abi.Answer{}, err
+	}
+	order := byPath
+	if p.mode == abi.ModeFiles {
+		order = byTime
+	}
+	run := &contentsRun{
+		plan: p,
+		out:  &answers{order: order, offset: p.args.Offset, limit: p.limit},
+	}
+	ok := abi.ContentsOK{Path: p.node.Real}
+	if err := run.do(ctx, judge, &ok); err != nil {
+		return abi.Answer{}, err
+	}
+	ok.Searched = int(run.searched.Load())
+	text := run.out.text(p.context(), &ok)
+	return abi.Answer{
+		OK:       ok,
+		Body:     io.NopCloser(bytes.NewReader(text)),
+		BodyType: abi.PartText,
+		Size:     int64(len(text)),
+	}, nil
+}
+
+// contentsRun is one search under way.
+type contentsRun struct {
+	plan     *contentsPlan
+	out      *answers
+	searched atomic.Int64
+}
+
+func (r *contentsRun) do(ctx context.Context, judge capability.Judge, ok *abi.ContentsOK) error {
+	p := r.plan
+	if p.node.Info.Kind == abi.KindFile {
+		return r.single(ctx)
+	}
+	w := &walk{root: p.root, judge: judge, workers: p.search.opts.Workers, ignore: true}
+	w.want, w.visit = p.filter.want, r.visit
+	if err := w.run(ctx); err != nil {
+		return err
+	}
+	ok.Denied, ok.Unreadable = int(w.denied.Load()), int(w.unreadable.Load())
+	return nil
+}
+
+// single searches the one file that was named, whatever globs and ignore files
+// say of it.
+func (r *contentsRun) single(ctx context.Context) error {
+	p := r.plan
+	f, info, err := p.node.Open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	r.searched.Add(1)
+	out := r.found(p.node.Target)
+	err = scanFile(ctx, p, io.NewSectionReader(f, 0, info.Size), info.Size, out)
+	if errors.Is(err, errBinary) {
+		return abi.Errorf(abi.CodeNotText, "%s is binary, and only text is searched", p.node.Target)
+	}
+	if err != nil {
+		return err
+	}
+	r.add(out)
+	return nil
+}
+
+func (r *contentsRun) found(path string) *found {
+	return &found{path: strings.ToValidUTF8(shown(r.plan.cwd, path), "\uFFFD")}
+}
+
+func (r *contentsRun) add(out *found) {
+	if len(out.entries) > 0 {
+		r.out.add(out)
+	}
+}
+
+func (r *contentsRun) visit(ctx context.Context, f file) error {
+	out := r.found(f.path)
+	if r.plan.mode != abi.ModeFiles && !r.out.wants(out) {
+		return nil
+	}
+	src, info, err := f.dir.OpenFile(f.name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = src.Close() }() // it was only read
+	if out.mod = info.ModTime; !r.out.wants(out) {
+		return nil
+	}
+	r.searched.Add(1)
+	switch err := scanFile(ctx, r.plan, io.LimitReader(src, info.Size), info.Size, out); {
+	case errors.Is(err, errBinary):
+		return nil
+	case err != nil:
+		return err
+	}
+	r.add(out)
+	return nil
+}

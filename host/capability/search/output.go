@@ -1,0 +1,199 @@
+package search
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+// The bounds of an answer's text.
+const (
+	maxText = 32 << 20 // bytes, of all of it
+	maxLine = 1 << 20  // bytes of one line, where a request sets no other
+)
+
+// found is what one file adds to an answer.
+type found struct {
+	path    string // as it is shown
+	mod     time.Time
+	text    []byte
+	entries []entry
+	more    bool // it has entries beyond those
+}
+
+// entry is one line of an answer.
+type entry struct {
+	end     int // where it ends in the text
+	matches int // how many matches it stands for
+}
+
+func (f *found) bytes(i int) []byte {
+	if i == 0 {
+		return f.text[:f.entries[0].end]
+	}
+	return f.text[f.entries[i-1].end:f.entries[i].end]
+}
+
+func (f *found) end(matches int) {
+	f.entries = append(f.entries, entry{end: len(f.text), matches: matches})
+}
+
+// style is how lines are written.
+type style struct {
+	numbers    bool
+	maxColumns int
+}
+
+// line adds a line of the file: "path:number:text", with "-" for context.
+func (f *found) line(s style, number int64, text []byte, match bool) {
+	sep, matches := byte('-'), 0
+	if match {
+		sep, matches = ':', 1
+	}
+	f.text = append(append(f.text, f.path...), sep)
+	if s.numbers {
+		f.text = append(strconv.AppendInt(f.text, number, 10), sep)
+	}
+	f.text = appendText(f.text, text, s.maxColumns)
+	f.text = append(f.text, '\n')
+	f.end(matches)
+}
+
+// appendText appends a line's text as UTF-8, cut where it is too long.
+func appendText(dst, text []byte, most int) []byte {
+	text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
+	if most <= 0 {
+		most = maxLine
+	}
+	left := 0
+	if len(text) > most {
+		cut := most
+		for cut > most-utf8.UTFMax && cut > 0 && !utf8.RuneStart(text[cut]) {
+			cut--
+		}
+		left = len(text) - cut
+		text = text[:cut]
+	}
+	if !utf8.Valid(text) {
+		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	}
+	dst = append(dst, text...)
+	if left > 0 {
+		dst = fmt.Appendf(dst, " [... %d more bytes]", left)
+	}
+	return dst
+}
+
+// answers collects what files add, keeping no more of it than an answer can
+// show, in an order that does not depend on who found what first.
+type answers struct {
+	order  func(a, b *found) int
+	offset int
+	limit  int
+
+	mu        sync.Mutex
+	list      []*found
+	entries   int
+	size      int
+	last      *found // what comes behind it is not wanted
+	truncated bool
+}
+
+// need is how many entries settle an answer: one more than is shown tells that
+// some are left out.
+func (a *answers) need() int { return a.offset + a.limit + 1 }
+
+// wants reports whether a file could still add to the answer.
+func (a *answers) wants(f *found) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.last == nil || a.order(f, a.last) <= 0
+}
+
+func (a *answers) add(f *found) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.list = append(a.list, f)
+	a.entries += len(f.entries)
+	a.size += len(f.text)
+	if a.entries >= 2*a.need() || a.size >= 2*maxText {
+		a.trim()
+	}
+}
+
+// trim drops what is behind the entries needed.
+func (a *answers) trim() {
+	slices.SortFunc(a.list, a.order)
+	entries, size := 0, 0
+	for i, f := range a.list {
+		entries += len(f.entries)
+		size += len(f.text)
+		if entries < a.need() && size < maxText {
+			continue
+		}
+		if i+1 < len(a.list) {
+			a.truncated = true
+		}
+		clear(a.list[i+1:])
+		a.list, a.last = a.list[:i+1], f
+		break
+	}
+	a.entries, a.size = entries, size
+}
+
+// gap is the entry between groups of lines that are not neighbours.
+const gap = "--\n"
+
+// text returns the entries asked for. With gaps, files are set apart as groups
+// of lines are.
+func (a *answers) text(gaps bool, ok *abi.ContentsOK) []byte {
+	a.trim()
+	ok.Truncated = a.truncated
+	var out []byte
+	seen := 0
+	show := func(text []byte) bool {
+		seen++
+		switch {
+		case seen <= a.offset:
+			return false
+		case ok.Entries == a.limit || len(out)+len(text) > maxText:
+			ok.Truncated = true
+			return false
+		}
+		out = append(out, text...)
+		ok.Entries++
+		return true
+	}
+	for i, f := range a.list {
+		if gaps && i > 0 {
+			show([]byte(gap))
+		}
+		shown := false
+		for j, e := range f.entries {
+			if show(f.bytes(j)) {
+				ok.Matches += e.matches
+				shown = true
+			}
+		}
+		if shown {
+			ok.Files++
+		}
+		ok.Truncated = ok.Truncated || f.more
+	}
+	return out
+}
+
+func byPath(a, b *found) int { return comparePaths(a.path, b.path) }
+
+func byTime(a, b *found) int {
+	if c := b.mod.Compare(a.mod); c != 0 {
+		return c
+	}
+	return comparePaths(a.path, b.path)
+}

@@ -1,0 +1,101 @@
+package workspace
+
+import (
+	"os"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// Info is what is known of a file.
+type Info struct {
+	// Kind is one of the kinds of package abi, such as [abi.KindFile].
+	Kind string
+	// Size is in bytes; 0 for all but regular files.
+	Size    int64
+	ModTime time.Time
+
+	what string // what a file of kind other is, for messages
+	id   fileID
+}
+
+// Node is a place in the file system that was resolved, and is held until
+// Close. It is not safe for concurrent use.
+type Node struct {
+	// Target is the path as it was named, made absolute and lexically clean.
+	Target string
+	// Real is the path of what is held, every link resolved. Where nothing was
+	// found it is the last real directory on the way with the rest of the path.
+	Real string
+	// Info was taken while resolving; zero where nothing was found.
+	Info Info
+
+	fault *abi.Error
+	held  handle
+}
+
+// Err tells why nothing was found, or is nil: a missing file is
+// [abi.CodeNotFound].
+func (n *Node) Err() error {
+	if n.fault == nil {
+		return nil
+	}
+	return n.fault
+}
+
+// Exists reports whether something was found.
+func (n *Node) Exists() bool { return n.fault == nil }
+
+// Access returns the access that acting on the node is.
+func (n *Node) Access(kind permissions.AccessKind, tree bool) permissions.Access {
+	return permissions.Access{Kind: kind, Target: n.Target, Real: n.Real, Tree: tree}
+}
+
+// Refused returns an error of [abi.CodeNotRegular] for what may not be opened
+// whatever the rules say, else nil.
+func (n *Node) Refused() error {
+	if n.Exists() && n.Info.Kind == abi.KindOther {
+		return abi.Errorf(abi.CodeNotRegular, "%s is %s, and only regular files and directories are opened", n.Target, n.Info.what)
+	}
+	return nil
+}
+
+// Open opens the regular file that is held, for reading, and returns what is
+// known of it now. It opens nothing else, and never waits for a writer.
+func (n *Node) Open() (*os.File, Info, error) {
+	switch {
+	case n.fault != nil:
+		return nil, Info{}, n.fault
+	case n.Info.Kind == abi.KindDirectory:
+		return nil, Info{}, abi.Errorf(abi.CodeIsDirectory, "%s is a directory; name a file in it, or list it", n.Target)
+	case n.Info.Kind != abi.KindFile:
+		return nil, Info{}, n.Refused()
+	}
+	f, info, err := n.held.open(n)
+	if err != nil {
+		return nil, Info{}, fault(n.Target, err)
+	}
+	return f, info, nil
+}
+
+// OpenDir opens the directory that is held.
+func (n *Node) OpenDir() (*Dir, error) {
+	if n.fault != nil {
+		return nil, n.fault
+	}
+	if n.Info.Kind != abi.KindDirectory {
+		return nil, abi.Errorf(abi.CodeNotDirectory, "%s is not a directory", n.Target)
+	}
+	d, err := n.held.openDir(n)
+	if err != nil {
+		return nil, fault(n.Target, err)
+	}
+	return d, nil
+}
+
+// Close lets go of what is held.
+func (n *Node) Close() error { return n.held.close() }
+
+// Same reports whether both are of one file.
+func (i Info) Same(j Info) bool { return i.id.same(j.id) }
