@@ -42,8 +42,8 @@
 // high half, how many bytes of that answer can be read without waiting (capped
 // at 2^31-1). read copies up to cap bytes of the answer, in order; it waits
 // where it must, returns 0 at the end and -1 where the answer broke off. A
-// handle is freed by reading it to its end, by cancel, by being named in the
-// result, or with the call.
+// handle is freed by reading it to its end (0 or -1), by cancel, by being named
+// in the result, or with the call; naming it again is a protocol error.
 //
 // What violates the protocol (a pointer outside memory, an id never given, a
 // malformed frame) is a trap: the call ends with [CodeProtocol].

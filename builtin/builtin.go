@@ -1,0 +1,21 @@
+// Package builtin holds the tools in the box: plugins written in Rust with the
+// SDK in sdk/rust, and their built modules. They are plugins like any other; the
+// host grants them what their manifests declare.
+//
+// A folder here is a folder plugin: plugin.toml, the module beside it, and the
+// Rust source of both. build.sh builds the modules; with --check it compares
+// them with what the sources build to.
+package builtin
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed files/plugin.toml files/files.wasm
+//go:embed search/plugin.toml search/search.wasm
+var plugins embed.FS
+
+// FS returns the built-in plugins: each directory at its root is one, with its
+// manifest and its module and nothing else.
+func FS() fs.FS { return plugins }

@@ -1,0 +1,187 @@
+package builtin_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/BurntSushi/toml"
+	"github.com/tetratelabs/wazero"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/builtin"
+)
+
+// maxModule is the largest module that is committed, in bytes: a bound on what
+// every copy of the repository and every start on a cold cache pays.
+const maxModule = 300 << 10
+
+type plugin struct {
+	manifest abi.Manifest
+	module   []byte
+}
+
+func load(t *testing.T) map[string]plugin {
+	t.Helper()
+	fsys := builtin.FS()
+	entries, err := fs.ReadDir(fsys, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded := make(map[string]plugin, len(entries))
+	for _, e := range entries {
+		var p plugin
+		meta, err := toml.DecodeFS(fsys, path.Join(e.Name(), abi.ManifestFile), &p.manifest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if unknown := meta.Undecoded(); len(unknown) > 0 {
+			t.Errorf("%s: the manifest has unknown keys: %v", e.Name(), unknown)
+		}
+		if p.module, err = fs.ReadFile(fsys, path.Join(e.Name(), p.manifest.Name+".wasm")); err != nil {
+			t.Fatal(err)
+		}
+		loaded[e.Name()] = p
+	}
+	return loaded
+}
+
+func TestOnlyManifestAndModuleAreEmbedded(t *testing.T) {
+	t.Parallel()
+	var got []string
+	err := fs.WalkDir(builtin.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			got = append(got, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"files/files.wasm", "files/plugin.toml", "search/plugin.toml", "search/search.wasm"}
+	if !slices.Equal(got, want) {
+		t.Errorf("embedded %v; want %v", got, want)
+	}
+}
+
+// Paths of the machine that built a module would make it differ from machine to
+// machine, and tell on whoever built it.
+var machinePath = regexp.MustCompile(`/(root|home|Users|work|tmp|opt|mnt|usr/(lib|local|src|share))/[\w./-]*|[A-Z]:\\[\w\\.-]*|\.cargo/[\w./-]*`)
+
+func TestModules(t *testing.T) {
+	t.Parallel()
+	for name, p := range load(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if len(p.module) > maxModule {
+				t.Errorf("the module has %d bytes, over the limit of %d", len(p.module), maxModule)
+			}
+			if found := machinePath.Find(p.module); found != nil {
+				t.Errorf("the module holds the path %q of the machine that built it", found)
+			}
+			checkShape(t, p.module)
+		})
+	}
+}
+
+func TestMachinePathsAreFound(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{
+		"/root/.cargo/registry/src/x.rs", "/home/a/b.rs", "/usr/lib/rustlib/src/rust/library/std/src/lib.rs",
+		`C:\Users\a\b.rs`, "/usr/src/rustc-1.96.0/library/core/src/fmt/mod.rs",
+	} {
+		if !machinePath.MatchString(s) {
+			t.Errorf("%s is not taken for a path of a machine", s)
+		}
+	}
+}
+
+func checkShape(t *testing.T, module []byte) {
+	t.Helper()
+	r := wazero.NewRuntimeWithConfig(t.Context(), wazero.NewRuntimeConfigInterpreter().WithCustomSections(true))
+	defer func() { _ = r.Close(context.WithoutCancel(t.Context())) }()
+	compiled, err := r.CompileModule(t.Context(), module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range compiled.ImportedFunctions() {
+		if from, fn, _ := f.Import(); from != abi.ImportModule {
+			t.Errorf("imports %s.%s; want imports from %s alone", from, fn, abi.ImportModule)
+		}
+	}
+	exported := slices.Sorted(maps.Keys(compiled.ExportedFunctions()))
+	if want := []string{abi.ExportAlloc, abi.ExportAssess, abi.ExportCall}; !slices.Equal(exported, want) {
+		t.Errorf("exports the functions %v; want %v", exported, want)
+	}
+	// Two pages hold the 64 KiB of stack and the data; more is clean-up that
+	// every call pays for.
+	if m := compiled.ExportedMemories()[abi.ExportMemory]; m == nil || m.Min() > 2 {
+		t.Errorf("exported memory %v; want one of at most 2 pages", m)
+	}
+}
+
+func TestToolsOfManifestAndModuleAgree(t *testing.T) {
+	t.Parallel()
+	want := map[string][]string{"files": {"Read"}, "search": {"Glob", "Grep"}}
+	for name, p := range load(t) {
+		var declared []string
+		for _, tool := range p.manifest.Tools {
+			declared = append(declared, tool.Name)
+			if tool.ReadOnly != abi.TraitTrue || tool.ConcurrencySafe != abi.TraitTrue {
+				t.Errorf("%s: read_only = %q, concurrency_safe = %q; want both true", tool.Name, tool.ReadOnly, tool.ConcurrencySafe)
+			}
+		}
+		if !slices.Equal(declared, want[name]) {
+			t.Errorf("%s declares the tools %v; want %v", name, declared, want[name])
+		}
+		var emitted []string
+		for _, piece := range pieces(t, p.module) {
+			emitted = append(emitted, piece.Name)
+			if piece.Description == "" || !json.Valid(piece.InputSchema) {
+				t.Errorf("%s: description %q, input schema %s", piece.Name, piece.Description, piece.InputSchema)
+			}
+		}
+		if !slices.Equal(emitted, declared) {
+			t.Errorf("%s: the module has the tools %v, the manifest %v", name, emitted, declared)
+		}
+		for _, c := range p.manifest.Capabilities {
+			if c.Reason == "" {
+				t.Errorf("%s: %s is claimed without a reason", name, c.Name)
+			}
+		}
+	}
+}
+
+func pieces(t *testing.T, module []byte) []abi.ToolPiece {
+	t.Helper()
+	r := wazero.NewRuntimeWithConfig(t.Context(), wazero.NewRuntimeConfigInterpreter().WithCustomSections(true))
+	defer func() { _ = r.Close(context.WithoutCancel(t.Context())) }()
+	compiled, err := r.CompileModule(t.Context(), module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []abi.ToolPiece
+	for _, s := range compiled.CustomSections() {
+		if s.Name() != abi.SectionTools {
+			continue
+		}
+		for d := json.NewDecoder(bytes.NewReader(s.Data())); ; {
+			var p abi.ToolPiece
+			if err := d.Decode(&p); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("the section %s: %v", abi.SectionTools, err)
+			}
+			found = append(found, p)
+		}
+	}
+	return found
+}

@@ -1,0 +1,171 @@
+//! What a running tool knows and can ask for.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::capability::fs::Fs;
+use crate::capability::search::Search;
+use crate::capability::{Capability, Custom};
+use crate::error::{ErrorCode, ToolError};
+use crate::frame::{Frame, Part};
+use crate::host;
+use crate::pending::{Answer, Pending};
+use crate::wire::{CallHead, Config, ProgressHead, RequestHead};
+
+/// One call of a tool: what it knows, and its way to the host.
+#[derive(Debug)]
+pub struct Context {
+    tool: String,
+    id: String,
+    cwd: String,
+    config: Config,
+}
+
+impl Context {
+    pub(crate) fn new(head: CallHead) -> Self {
+        Self { tool: head.tool, id: head.id, cwd: head.cwd, config: head.config }
+    }
+
+    /// The name of the tool.
+    #[must_use]
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// The id of this call, for logs.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The session's working directory, an absolute path. Capability calls take
+    /// paths relative to it.
+    #[must_use]
+    pub fn cwd(&self) -> &str {
+        &self.cwd
+    }
+
+    /// A value of the plugin's configuration, or `None` where it is not set.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorCode::InvalidInput`], where the operator set something else.
+    pub fn config<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, ToolError> {
+        config(&self.config, key)
+    }
+
+    /// Files and directories.
+    #[must_use]
+    pub fn fs(&self) -> Fs<'_> {
+        Fs::new(self)
+    }
+
+    /// Searching by name and by content.
+    #[must_use]
+    pub fn search(&self) -> Search<'_> {
+        Search::new(self)
+    }
+
+    /// Starts a capability call and goes on.
+    pub fn submit<C: Capability>(&self, args: &C) -> Pending<C::Ok> {
+        submit(C::NAME, args, &[])
+    }
+
+    /// Makes a capability call and waits for its answer.
+    ///
+    /// # Errors
+    ///
+    /// What the host answered instead, with its code.
+    pub fn call<C: Capability>(&self, args: &C) -> Result<Answer<C::Ok>, ToolError> {
+        self.submit(args).wait()
+    }
+
+    /// Starts a call of a capability this SDK has no types for, with its bulk.
+    pub fn submit_custom(&self, request: &Custom<'_>) -> Pending<serde_json::Value> {
+        submit(request.name, &request.args, request.parts)
+    }
+
+    /// Tells people how far the call has come.
+    pub fn progress(&self, progress: &Progress) {
+        report(&ProgressHead::Progress(progress));
+    }
+
+    /// Writes a line to the operator's log.
+    pub fn log(&self, level: Level, message: &str) {
+        log(level, message);
+    }
+
+    /// Writes a line of level info to the operator's log.
+    pub fn info(&self, message: &str) {
+        log(Level::Info, message);
+    }
+}
+
+pub(crate) fn config<T: DeserializeOwned>(config: &Config, key: &str) -> Result<Option<T>, ToolError> {
+    let Some(value) = config.get(key) else { return Ok(None) };
+    T::deserialize(value)
+        .map(Some)
+        .map_err(|err| ToolError::new(ErrorCode::InvalidInput, format!("the configuration value {key:?}: {err}")))
+}
+
+fn submit<A: Serialize, T: DeserializeOwned>(capability: &str, args: &A, parts: &[Part<'_>]) -> Pending<T> {
+    let head = serde_json::to_vec(&RequestHead { capability, args }).unwrap_or_default();
+    // What cannot be encoded goes out empty: the host refuses it as a broken
+    // message, which is where the fault belongs.
+    let message = Frame { head: &head, parts: parts.to_vec() }.encode().unwrap_or_default();
+    Pending::submit(&message)
+}
+
+/// How far a call has come, for people.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Progress {
+    /// What is being done.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// How much is done, in whatever unit the tool likes; 0 is unknown.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub done: f64,
+    /// Of how much; 0 is unknown.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub total: f64,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
+/// How much a line of the log matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// For whoever debugs the plugin.
+    Debug,
+    /// Worth knowing.
+    Info,
+    /// Something is off.
+    Warn,
+    /// Something failed.
+    Error,
+}
+
+impl Level {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// Writes a line to the operator's log.
+pub fn log(level: Level, message: &str) {
+    report(&ProgressHead::Log { level: level.as_str(), message });
+}
+
+fn report(head: &ProgressHead<'_>) {
+    let encoded = serde_json::to_vec(head).ok().and_then(|head| Frame { head: &head, parts: Vec::new() }.encode().ok());
+    if let Some(message) = encoded {
+        host::progress(&message);
+    }
+}

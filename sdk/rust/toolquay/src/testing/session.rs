@@ -1,0 +1,152 @@
+//! The host's side of one call: handles, reports, what was asked.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::tree::Tree;
+use super::{Handler, Reply, Request, fs, search};
+use crate::error::{ErrorCode, ToolError};
+use crate::frame::{Frame, HEADER_SIZE, LENGTH_TO_END, PART_HEADER_SIZE, PartType, VERSION};
+
+/// One call's way to the testing host.
+pub struct Session {
+    tree: Tree,
+    handlers: BTreeMap<String, Rc<Handler>>,
+    state: RefCell<State>,
+}
+
+#[derive(Default)]
+struct State {
+    last_id: u32,
+    answers: BTreeMap<u32, Answer>,
+    requests: Vec<Request>,
+    reports: Vec<Value>,
+    bytes_read: usize,
+}
+
+/// An answer's message and how much of it is read.
+struct Answer {
+    message: Vec<u8>,
+    /// Where the body begins.
+    body: usize,
+    position: usize,
+}
+
+#[derive(Deserialize)]
+struct RequestHead {
+    capability: String,
+    #[serde(default)]
+    args: Value,
+}
+
+impl Session {
+    pub fn new(tree: Tree, handlers: BTreeMap<String, Rc<Handler>>) -> Self {
+        Self { tree, handlers, state: RefCell::default() }
+    }
+
+    pub fn submit(&self, message: &[u8]) -> u32 {
+        let frame = Frame::decode(message).expect("a request that is a frame");
+        let head: RequestHead = serde_json::from_slice(frame.head).expect("a request with a capability");
+        // The host knows the length of what it answers itself; that of a test's own
+        // answer is left open, so that both ways are gone.
+        let length_known = !self.handlers.contains_key(&head.capability);
+        let answer = Answer::of(self.answer(&head.capability, &head.args), length_known);
+        let mut state = self.state.borrow_mut();
+        state.requests.push(Request { capability: head.capability, args: head.args });
+        state.last_id += 1;
+        let id = state.last_id;
+        state.answers.insert(id, answer);
+        id
+    }
+
+    fn answer(&self, capability: &str, args: &Value) -> Result<Reply, ToolError> {
+        if let Some(handler) = self.handlers.get(capability) {
+            return handler(args);
+        }
+        match capability {
+            "fs.read" => fs::read(&self.tree, args),
+            "fs.stat" => fs::stat(&self.tree, args),
+            "fs.list" => fs::list(&self.tree, args),
+            "search.names" => search::names(&self.tree, args),
+            "search.contents" => search::contents(&self.tree, args),
+            other => Err(ToolError::new(
+                ErrorCode::Unsupported,
+                format!("the testing host does not know {other}; answer it with Host::on"),
+            )),
+        }
+    }
+
+    pub fn read(&self, id: u32, room: &mut [u8]) -> i32 {
+        let mut state = self.state.borrow_mut();
+        let answer = state.answers.get_mut(&id).expect("a read of a handle that is there");
+        let n = room.len().min(answer.message.len() - answer.position);
+        room[..n].copy_from_slice(&answer.message[answer.position..answer.position + n]);
+        let body_before = answer.position.max(answer.body);
+        answer.position += n;
+        let of_body = answer.position.max(answer.body) - body_before;
+        state.bytes_read += of_body;
+        if n == 0 && !room.is_empty() {
+            state.answers.remove(&id);
+        }
+        i32::try_from(n).expect("a read of less than 2 GiB")
+    }
+
+    pub fn cancel(&self, id: u32) {
+        self.state.borrow_mut().answers.remove(&id);
+    }
+
+    pub fn progress(&self, message: &[u8]) {
+        let frame = Frame::decode(message).expect("a report that is a frame");
+        let head = serde_json::from_slice(frame.head).expect("a report of JSON");
+        self.state.borrow_mut().reports.push(head);
+    }
+
+    /// Takes what the guest left unread of an answer's body.
+    pub fn rest(&self, id: u32) -> Vec<u8> {
+        let answer = self.state.borrow_mut().answers.remove(&id).expect("a result that names a handle that is there");
+        answer.message[answer.position.max(answer.body)..].to_vec()
+    }
+
+    /// The number of answers that were neither read to their end nor given up.
+    pub fn open(&self) -> usize {
+        self.state.borrow().answers.len()
+    }
+
+    pub fn requests(&self) -> Vec<Request> {
+        self.state.borrow().requests.clone()
+    }
+
+    pub fn reports(&self) -> Vec<Value> {
+        self.state.borrow().reports.clone()
+    }
+
+    pub fn bytes_read(&self) -> usize {
+        self.state.borrow().bytes_read
+    }
+}
+
+impl Answer {
+    fn of(reply: Result<Reply, ToolError>, length_known: bool) -> Self {
+        let (head, body) = match reply {
+            Ok(reply) => (json!({"ok": reply.ok}), reply.body),
+            Err(error) => (json!({"error": error}), None),
+        };
+        let head = head.to_string();
+        let mut message = vec![VERSION, 0, 0, 0];
+        message.extend(u32::try_from(head.len()).expect("a short head").to_le_bytes());
+        message.extend(head.as_bytes());
+        let mut start = HEADER_SIZE + head.len();
+        if let Some(body) = body {
+            let length = u32::try_from(body.len()).ok().filter(|_| length_known).unwrap_or(LENGTH_TO_END);
+            message.extend([PartType::Bytes as u8, 0, 0, 0]);
+            message.extend(length.to_le_bytes());
+            message.extend(body);
+            start += PART_HEADER_SIZE;
+        }
+        Self { message, body: start, position: 0 }
+    }
+}

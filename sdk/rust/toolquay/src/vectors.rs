@@ -1,0 +1,290 @@
+//! Holds this side of the ABI to the golden vectors under `abi/testdata`, whose
+//! README says what they mean.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::capability::fs::{FileKind, Lines, ListArgs, ListOk, ReadArgs, ReadOk, StatArgs, StatOk};
+use crate::capability::search::{ContentsArgs, ContentsOk, NamesArgs, NamesOk};
+use crate::error::{ErrorCode, ToolError};
+use crate::frame::Frame;
+use crate::output::{self, Output};
+use crate::tool::decode;
+use crate::wire::{AssessHead, CallHead, RequestHead, ResultHead};
+use crate::{Assessment, Verdict, pending};
+
+#[derive(Deserialize)]
+struct Vector {
+    #[serde(skip)]
+    name: String,
+    message: String,
+    #[serde(default)]
+    head: Value,
+    #[serde(default)]
+    parts: Vec<Part>,
+    error: Option<ErrorCode>,
+    #[serde(skip)]
+    bytes: Vec<u8>,
+}
+
+#[derive(Deserialize)]
+struct Part {
+    #[serde(rename = "type")]
+    kind: String,
+    text: Option<String>,
+    hex: Option<String>,
+    repeat: Option<usize>,
+}
+
+impl Part {
+    fn data(&self) -> Vec<u8> {
+        match (&self.text, &self.hex) {
+            (Some(text), _) => text.clone().into_bytes(),
+            (None, Some(hex)) => {
+                let digit = |i| u8::from_str_radix(&hex[i..i + 2], 16).expect("hex digits");
+                (0..hex.len()).step_by(2).map(digit).collect()
+            }
+            (None, None) => Vec::new(),
+        }
+    }
+}
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../abi/testdata").join(name)
+}
+
+fn vectors(directory: &str) -> Vec<Vector> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder(directory)).expect("abi/testdata, in a clone of the repository") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            found.push(load(&path));
+        }
+    }
+    assert!(found.len() > 20, "only {} vectors in {directory}", found.len());
+    found
+}
+
+fn load(path: &Path) -> Vector {
+    let text = fs::read(path).expect("a vector");
+    let mut vector: Vector = serde_json::from_slice(&text).unwrap_or_else(|err| panic!("{}: {err}", path.display()));
+    vector.name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+    vector.bytes = fs::read(path.with_extension("bin")).expect("its bytes");
+    vector
+}
+
+fn valid(name: &str) -> Vector {
+    load(&folder("valid").join(name).with_extension("json"))
+}
+
+fn value(head: &[u8]) -> Value {
+    serde_json::from_slice(head).expect("a head of JSON")
+}
+
+#[test]
+fn valid_frames_are_taken_apart() {
+    for vector in vectors("valid") {
+        let frame = Frame::decode(&vector.bytes).unwrap_or_else(|err| panic!("{}: {err}", vector.name));
+        assert_eq!(value(frame.head), vector.head, "{}", vector.name);
+        let got: Vec<_> =
+            frame.parts.iter().map(|p| (format!("{:?}", p.kind).to_lowercase(), p.data.to_vec())).collect();
+        let want: Vec<_> = vector
+            .parts
+            .iter()
+            .flat_map(|part| vec![(part.kind.clone(), part.data()); part.repeat.unwrap_or(1)])
+            .collect();
+        assert_eq!(got, want, "{}", vector.name);
+    }
+}
+
+#[test]
+fn invalid_frames_are_refused() {
+    for vector in vectors("invalid").iter().filter(|vector| vector.message == "frame") {
+        let err = Frame::decode(&vector.bytes).expect_err(&vector.name);
+        assert_eq!(Some(err.code), vector.error, "{}: {err}", vector.name);
+    }
+}
+
+/// What a guest's readers make of a message, as far as a guest gets such ones.
+fn read(vector: &Vector) -> Option<Result<(), ToolError>> {
+    match vector.message.as_str() {
+        "call" => Some(decode::<CallHead>(&vector.bytes).map(drop)),
+        "assess" => Some(decode::<AssessHead>(&vector.bytes).map(drop)),
+        "answer" => {
+            let head = |frame: Frame<'_>| pending::decode_head::<Value>(frame.head).map(drop);
+            Some(Frame::decode(&vector.bytes).and_then(head))
+        }
+        _ => None,
+    }
+}
+
+#[test]
+fn readers_take_valid_messages_and_refuse_others() {
+    let mut seen = BTreeSet::new();
+    for vector in vectors("valid").iter().chain(&vectors("invalid")) {
+        let Some(result) = read(vector) else { continue };
+        let told = value_error(&vector.head);
+        let want = vector.error.or(told);
+        assert_eq!(result.err().map(|err| err.code), want, "{}", vector.name);
+        seen.insert((vector.message.clone(), vector.error.is_some()));
+    }
+    assert!(seen.len() >= 5, "too few kinds of message: {seen:?}");
+}
+
+/// The code of the failure that an answer tells of.
+fn value_error(head: &Value) -> Option<ErrorCode> {
+    ErrorCode::deserialize(head.get("error")?.get("code")?).ok()
+}
+
+fn answer<T: serde::de::DeserializeOwned>(name: &str) -> T {
+    let vector = valid(name);
+    let frame = Frame::decode(&vector.bytes).expect("a frame");
+    pending::decode_head(frame.head).unwrap_or_else(|err| panic!("{name}: {err}"))
+}
+
+#[test]
+fn answers_become_types() {
+    let stat: StatOk = answer("answer_fs_stat");
+    assert_eq!((stat.kind, stat.size, stat.mod_time), (FileKind::Directory, 4096, 1_700_000_000_123));
+    let read: ReadOk = answer("answer_fs_read_lines");
+    let lines = read.lines.expect("lines");
+    assert_eq!((lines.first, lines.count, lines.cut_lines, lines.more), (2, 2, 1, true));
+    let list: ListOk = answer("answer_fs_list");
+    assert_eq!((list.count, list.truncated), (2, true));
+    let names: NamesOk = answer("answer_search_names");
+    assert_eq!((names.total, names.denied, names.unreadable), (3, 1, 1));
+    let contents: ContentsOk = answer("answer_search_contents");
+    assert_eq!((contents.entries, contents.searched, contents.truncated), (2, 12, true));
+}
+
+#[test]
+fn calls_become_types() {
+    let vector = valid("call_config");
+    let (head, _): (CallHead, _) = decode(&vector.bytes).expect("a call");
+    assert_eq!((head.tool.as_str(), head.id.as_str(), head.cwd.as_str()), ("Query", "c-2", "/"));
+    assert_eq!(head.config["rows"], json!(100));
+    let vector = valid("assess_facts");
+    let (head, _): (AssessHead, _) = decode(&vector.bytes).expect("an assessment");
+    let fact = &head.facts[0];
+    assert_eq!((fact.path.as_str(), fact.exists, fact.size, fact.read, fact.changed), ("a.csv", true, 12, true, true));
+}
+
+/// Checks what is written against a vector. Arguments may spell out what the
+/// vector leaves to the default, so only those that it names are compared.
+fn check_request<C: crate::capability::Capability>(name: &str, args: &C) {
+    let vector = valid(name);
+    let written = serde_json::to_value(RequestHead { capability: C::NAME, args }).expect("JSON");
+    assert_eq!(written["capability"], vector.head["capability"], "{name}");
+    for (key, want) in vector.head["args"].as_object().expect("arguments") {
+        assert_eq!(&written["args"][key], want, "{name}: {key}");
+    }
+}
+
+#[test]
+fn requests_are_written() {
+    let lines = Lines { offset: 2, limit: 2, max_line: 2000, max_chars: 100_000, number: true };
+    check_request("request_fs_read", &ReadArgs { path: "a.png", offset: 8, length: 3, lines: None });
+    check_request(
+        "request_fs_read_lines",
+        &ReadArgs { path: "/work/a.txt", lines: Some(lines), ..ReadArgs::default() },
+    );
+    check_request("request_fs_stat", &StatArgs { path: "sub" });
+    check_request("request_fs_list", &ListArgs { path: ".", limit: 2 });
+    check_request(
+        "request_search_names",
+        &NamesArgs { path: "/work", pattern: "**/*.{go,rs}", limit: 100, ignore: true },
+    );
+    check_request("request_minimal", &ContentsArgs { pattern: "x", ..ContentsArgs::default() });
+    let want = &valid("request_search_contents").head["args"];
+    let text = |key: &str| want[key].as_str().expect(key);
+    let number = |key: &str| want.get(key).map_or(0, |n| n.as_u64().expect(key));
+    let flag = |key: &str| want.get(key).is_some_and(|b| b.as_bool().expect(key));
+    let args = ContentsArgs {
+        pattern: text("pattern"),
+        path: text("path"),
+        globs: serde_json::from_value(want["globs"].clone()).expect("globs"),
+        file_type: text("type"),
+        mode: serde_json::from_value(want["mode"].clone()).expect("mode"),
+        before: number("before"),
+        after: number("after"),
+        line_numbers: flag("line_numbers"),
+        case_insensitive: flag("case_insensitive"),
+        multiline: flag("multiline"),
+        limit: number("limit"),
+        offset: number("offset"),
+        max_columns: number("max_columns"),
+    };
+    check_request("request_search_contents", &args);
+}
+
+#[test]
+fn results_are_written() {
+    let text = |name: &str| String::from_utf8(valid(name).parts[0].data()).expect("text");
+    let encode = |output: Output| output.encode().expect("a result");
+    for (name, written) in [
+        ("result_empty", encode(Output::new())),
+        ("result_text", encode(Output::text(text("result_text")))),
+        ("result_is_error", encode(Output::text(text("result_is_error")).is_error())),
+        ("result_error", output::encode_error(ToolError::new(ErrorCode::NotFound, "no such file: /work/a.txt"))),
+        (
+            "result_changes",
+            encode(
+                Output::new()
+                    .change_cwd("/work/sub")
+                    .message("user", "Read the manual first.")
+                    .meta(json!({"trace": [1, 2]})),
+            ),
+        ),
+    ] {
+        assert_eq!(String::from_utf8_lossy(&written), String::from_utf8_lossy(&valid(name).bytes), "{name}");
+    }
+}
+
+#[test]
+fn results_are_read_by_the_testing_host() {
+    for vector in vectors("valid").iter().filter(|vector| vector.message == "result") {
+        let frame = Frame::decode(&vector.bytes).expect("a frame");
+        serde_json::from_slice::<ResultHead>(frame.head).unwrap_or_else(|err| panic!("{}: {err}", vector.name));
+    }
+}
+
+#[test]
+fn assessments_are_written() {
+    for (name, assessment) in [
+        ("assessment_empty", Assessment::new()),
+        ("assessment_check", Assessment::new().check(Verdict::Ask, "deletes rows")),
+        ("assessment_invalid", Assessment::new().and_invalid("file is not read yet; read it first", 2)),
+        (
+            "assessment",
+            Assessment::new()
+                .read_only(true)
+                .concurrency_safe(true)
+                .destructive(false)
+                .enabled(true)
+                .rendering("query a.csv"),
+        ),
+    ] {
+        assert_eq!(serde_json::to_value(assessment).expect("JSON"), valid(name).head, "{name}");
+    }
+}
+
+#[test]
+fn every_code_keeps_its_name() {
+    for code in ErrorCode::ALL {
+        assert_eq!(ErrorCode::from_name(code.as_str()), *code);
+    }
+    assert_eq!(ErrorCode::from_name("of_tomorrow"), ErrorCode::Internal);
+    // The codes of the ABI, read from where they are defined.
+    let source = fs::read_to_string(folder("../errors.go")).expect("abi/errors.go");
+    let defined: BTreeSet<&str> = source
+        .lines()
+        .filter(|line| line.trim_start().starts_with("Code") && line.contains(" Code = \""))
+        .filter_map(|line| line.split('"').nth(1))
+        .collect();
+    let known: BTreeSet<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+    assert_eq!(known, defined);
+}

@@ -1,0 +1,267 @@
+//! Tools, run by the testing host.
+
+use std::cell::RefCell;
+use std::io::Read;
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use toolquay::capability::Custom;
+use toolquay::capability::fs::{FileKind, Lines, ReadArgs, StatArgs};
+use toolquay::capability::search::{ContentsArgs, Mode, NamesArgs};
+use toolquay::testing::{Host, Reply};
+use toolquay::{
+    AssessContext, Assessment, Context, ErrorCode, Fact, Level, Output, Progress, Schema, Text, ToolError, Verdict,
+    tool, wait_any,
+};
+
+#[derive(Deserialize, Schema)]
+struct PathInput {
+    path: String,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Schema)]
+struct Answered {
+    bytes: u64,
+}
+
+/// Passes a file into the result.
+#[tool(name = "Pass", output = Answered)]
+fn pass(input: PathInput, cx: &mut Context) -> Result<Output, ToolError> {
+    let file = cx.fs().read(&input.path)?;
+    let text = Text::from("<").with(file.body).with(String::from(">"));
+    Ok(Output::text(text).structured(&Answered { bytes: file.ok.size }))
+}
+
+#[test]
+fn bodies_pass_the_guest_by() {
+    let outcome = Host::new().with_file("a.txt", "content").call::<pass>(json!({"path": "a.txt"}));
+    assert_eq!(outcome.text(), "<content>");
+    assert_eq!(outcome.structured(), Some(Answered { bytes: 7 }));
+    assert_eq!(outcome.bytes_read(), 0);
+    assert!(!outcome.is_error());
+    assert_eq!(outcome.requests()[0].args, json!({"path": "a.txt"}));
+}
+
+#[tool(name = "Half")]
+fn half(input: PathInput, cx: &mut Context) -> Result<Output, ToolError> {
+    let mut body = cx.fs().read(&input.path)?.body;
+    let mut first = [0; 3];
+    body.read_exact(&mut first)?;
+    Ok(Output::text(Text::from(body).with("|").with(String::from_utf8_lossy(&first).into_owned())))
+}
+
+#[test]
+fn the_unread_rest_of_a_body_is_passed_on() {
+    let host = Host::new().with_file("a.txt", "abcdef");
+    let outcome = host.call::<half>(json!({"path": "a.txt"}));
+    assert_eq!(outcome.text(), "def|abc");
+    assert_eq!(outcome.bytes_read(), 3);
+    let outcome = host.with_file("short.txt", "ab").call::<half>(json!({"path": "short.txt"}));
+    assert_eq!(outcome.error().map(|err| err.code), Some(ErrorCode::Io));
+}
+
+#[test]
+fn bodies_of_unknown_length_are_read_to_their_end() {
+    for body in ["", "abcdef"] {
+        let host = Host::new().on("fs.read", move |_| Ok(Reply::new(json!({})).with_body(body)));
+        let outcome = host.call::<whole>(json!({"path": "a"}));
+        assert_eq!((outcome.text().as_str(), outcome.bytes_read()), (body, body.len()));
+    }
+    let host = Host::new().on("fs.read", |_| Ok(Reply::new(json!({}))));
+    assert_eq!(host.call::<whole>(json!({"path": "a"})).text(), "", "an answer without a body");
+    let host = Host::new().on("fs.read", |_| Ok(Reply::new(json!({})).with_body([0xff])));
+    let outcome = host.call::<whole>(json!({"path": "a"}));
+    assert_eq!(outcome.error().map(|err| err.code), Some(ErrorCode::NotText));
+}
+
+#[tool(name = "Twice")]
+fn twice(input: PathInput, cx: &mut Context) -> Result<Output, ToolError> {
+    let mut body = cx.fs().read(&input.path)?.body;
+    let mut text = String::new();
+    body.read_to_string(&mut text)?;
+    Ok(Output::text(Text::from(text).with("|").with(body)))
+}
+
+#[test]
+fn a_body_read_to_its_end_adds_nothing() {
+    let host = Host::new().with_file("a", "all");
+    assert_eq!(host.call::<twice>(json!({"path": "a"})).text(), "all|");
+    let host = Host::new().on("fs.read", |_| Ok(Reply::new(json!({})).with_body("all")));
+    assert_eq!(host.call::<twice>(json!({"path": "a"})).text(), "all|");
+}
+
+#[tool(name = "Whole")]
+fn whole(input: PathInput, cx: &mut Context) -> Result<String, ToolError> {
+    cx.fs().read_to_string(&input.path)
+}
+
+#[tool(name = "Sizes")]
+fn sizes(input: Vec2, cx: &mut Context) -> Result<String, ToolError> {
+    let mut pending: Vec<_> = input.paths.iter().map(|path| cx.submit(&StatArgs { path })).collect();
+    // One that nobody waits for is given up.
+    drop(cx.submit(&ReadArgs { path: "a", ..ReadArgs::default() }));
+    let mut sum = 0;
+    while let Some(index) = wait_any(&pending) {
+        sum += pending.swap_remove(index).wait()?.ok.size;
+    }
+    Ok(format!("{sum} bytes"))
+}
+
+#[derive(Deserialize, Schema)]
+struct Vec2 {
+    paths: Vec<String>,
+}
+
+#[test]
+fn calls_run_side_by_side() {
+    let host = Host::new().with_file("a", "1").with_file("b", "22").with_file("c", "333");
+    assert_eq!(host.call::<sizes>(json!({"paths": ["a", "b", "c"]})).text(), "6 bytes");
+    let outcome = host.call::<sizes>(json!({"paths": ["a", "x", "c"]}));
+    assert_eq!(outcome.error().map(|err| err.code), Some(ErrorCode::NotFound));
+    assert_eq!(outcome.requests().len(), 4);
+}
+
+#[tool(name = "Everything")]
+fn everything(input: PathInput, cx: &mut Context) -> Result<Output, ToolError> {
+    cx.progress(&Progress { message: "reading".into(), done: 1.0, total: 2.0 });
+    cx.log(Level::Warn, "careful");
+    let stat = cx.fs().stat(&input.path)?;
+    let range = cx.fs().read_range(&input.path, 2, 3)?.body.into_string()?;
+    let lines = cx.fs().read_lines(&input.path, Lines { offset: 2, limit: 1, number: true, ..Lines::default() })?;
+    let shown = lines.ok.lines.unwrap_or_default();
+    let names = cx.search().names(&NamesArgs { pattern: "**/*.txt", ..NamesArgs::default() })?;
+    let list = cx.fs().list(".", 0)?;
+    let found =
+        cx.search().contents(&ContentsArgs { pattern: "three", mode: Mode::Count, ..ContentsArgs::default() })?;
+    let separator: String = cx.config("separator")?.unwrap_or_default();
+    Ok(Output::text(
+        [
+            format!("{:?} {}", stat.kind, stat.size),
+            range,
+            lines.body.into_string()?,
+            format!("{} {} {}", shown.first, shown.count, shown.more),
+            names.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>().join(" "),
+            list.entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>().join(" "),
+            found.body.into_string()?,
+            format!("{} {} {}", cx.tool(), cx.id(), cx.cwd()),
+        ]
+        .join(&separator),
+    ))
+}
+
+#[test]
+fn every_capability_answers() {
+    let host = Host::new()
+        .with_file("a.txt", "one\ntwo\nthree\n")
+        .with_file("sub/b.txt", "three")
+        .with_config("separator", ";");
+    let outcome = host.call::<everything>(json!({"path": "a.txt"}));
+    assert_eq!(
+        outcome.text(),
+        "File 14;e\nt;     2\ttwo;2 1 true;sub/b.txt a.txt;a.txt sub;a.txt:1\nsub/b.txt:1\n;Everything test /project"
+    );
+    assert_eq!(
+        outcome.reports(),
+        [
+            json!({"progress": {"message": "reading", "done": 1.0, "total": 2.0}}),
+            json!({"log": {"level": "warn", "message": "careful"}}),
+        ]
+    );
+    let host = Host::new().with_file("a.txt", "one\ntwo\n").with_config("separator", 7);
+    let outcome = host.call::<everything>(json!({"path": "a.txt"}));
+    assert!(outcome.text().contains("\"separator\""), "{}", outcome.text());
+}
+
+#[test]
+fn real_files_are_read() {
+    let directory = std::env::temp_dir().join(format!("toolquay-sdk-{}", std::process::id()));
+    std::fs::create_dir_all(directory.join("sub")).expect("a directory");
+    std::fs::write(directory.join("sub/a.txt"), "real").expect("a file");
+    let host = Host::new().with_dir(&directory).with_file("memory.txt", "memory");
+    assert_eq!(host.call::<pass>(json!({"path": "sub/a.txt"})).text(), "<real>");
+    assert_eq!(host.call::<pass>(json!({"path": "memory.txt"})).text(), "<memory>");
+    for (path, code) in [("sub", ErrorCode::IsDirectory), ("none", ErrorCode::NotFound), ("../x", ErrorCode::NotFound)]
+    {
+        assert_eq!(host.call::<pass>(json!({"path": path})).error().map(|err| err.code), Some(code), "{path}");
+    }
+    std::fs::remove_dir_all(directory).expect("removal");
+}
+
+#[tool(name = "Custom")]
+fn custom(_input: Value2, cx: &mut Context) -> Result<Output, ToolError> {
+    let answer = cx.submit_custom(&Custom { name: "clock.now", args: json!({"zone": "UTC"}), parts: &[] }).wait()?;
+    Ok(Output::new().and_text(answer.ok.to_string()).image("image/png", answer.body).tool_reference("Other"))
+}
+
+#[derive(Deserialize, Schema)]
+struct Value2 {}
+
+#[test]
+fn capabilities_can_be_answered_by_the_test() {
+    let asked = Rc::new(RefCell::new(Value::Null));
+    let seen = Rc::clone(&asked);
+    let host = Host::new().on("clock.now", move |args| {
+        *seen.borrow_mut() = args.clone();
+        Ok(Reply::new(json!({"hour": 7})).with_body([1, 2, 3]))
+    });
+    let outcome = host.call::<custom>(json!({}));
+    assert_eq!(*asked.borrow(), json!({"zone": "UTC"}));
+    assert_eq!(outcome.text(), r#"{"hour":7}"#);
+    let kinds: Vec<_> = outcome.content().iter().map(|block| (block.kind.as_str(), block.data.len())).collect();
+    assert_eq!(kinds, [("text", 10), ("image", 3), ("tool_reference", 0)]);
+    let outcome = Host::new().call::<custom>(json!({}));
+    assert_eq!(outcome.error().map(|err| err.code), Some(ErrorCode::Unsupported));
+}
+
+#[tool(name = "Assessed", assess = assess)]
+fn assessed(input: PathInput) -> Output {
+    Output::text(input.path)
+}
+
+fn assess(input: &PathInput, cx: &AssessContext) -> Assessment {
+    match cx.fact(&input.path) {
+        Some(fact) if fact.exists => Assessment::new().read_only(true).check(Verdict::Ask, "it is there"),
+        Some(_) => Assessment::invalid(format!("{} is missing", input.path)),
+        None => Assessment::new().rendering(format!("{} of {}", cx.tool(), input.path)),
+    }
+}
+
+#[test]
+fn assessments() {
+    let host = Host::new();
+    let fact = |exists| Fact { path: "a".into(), exists, ..Fact::default() };
+    let input = json!({"path": "a"});
+    assert_eq!(host.assess::<assessed>(&input, &[]), Assessment::new().rendering("Assessed of a"));
+    assert_eq!(
+        host.assess::<assessed>(&input, &[fact(true)]),
+        Assessment::new().read_only(true).check(Verdict::Ask, "it is there")
+    );
+    assert_eq!(host.assess::<assessed>(&input, &[fact(false)]).refusal(), Some("a is missing"));
+    let refusal = host.assess::<assessed>(json!({"path": 1}), &[]);
+    assert!(refusal.refusal().is_some_and(|text| text.contains("expected a string")), "{refusal:?}");
+    assert_eq!(host.assess::<pass>(&input, &[]), Assessment::new());
+}
+
+#[test]
+fn inputs_that_do_not_fit_are_refused() {
+    let outcome = Host::new().call::<pass>(json!({"path": 1}));
+    assert_eq!(outcome.error().map(|err| err.code), Some(ErrorCode::InvalidInput));
+    assert!(outcome.text().starts_with("the input: "), "{}", outcome.text());
+}
+
+#[tool(name = "Huge")]
+fn huge(_input: Value2) -> Result<Output, ToolError> {
+    Err(ToolError::invalid_input("x".repeat(2 << 20)))
+}
+
+#[test]
+fn an_error_too_long_for_a_head_is_told() {
+    let outcome = Host::new().call::<huge>(json!({}));
+    assert_eq!(outcome.error().map(|err| err.code), Some(ErrorCode::Protocol));
+}
+
+#[test]
+fn file_kinds_of_tomorrow_are_other() {
+    assert_eq!(serde_json::from_value::<FileKind>(json!("door")).ok(), Some(FileKind::Other));
+}
