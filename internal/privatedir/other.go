@@ -1,0 +1,9 @@
+//go:build !unix
+
+package privatedir
+
+import "os"
+
+// Make makes sure that a directory is there. Who may write to it is the
+// affair of the access control lists it inherits from the user's profile.
+func Make(dir string) error { return os.MkdirAll(dir, 0o700) }

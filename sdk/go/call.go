@@ -1,0 +1,94 @@
+package toolquay
+
+import (
+	"unicode/utf8"
+
+	"github.com/toolquay/toolquay/sdk/go/internal/guest"
+	"github.com/toolquay/toolquay/sdk/go/wire"
+)
+
+// Call is one call of a tool. It is valid until Run returns, and belongs to the
+// goroutine that Run was called on.
+type Call struct {
+	host  guest.Host
+	head  wire.CallHead
+	input wire.Raw
+}
+
+// Tool is the name of the tool that is called.
+func (c *Call) Tool() string { return c.head.Tool }
+
+// ID is the call's id, for logs.
+func (c *Call) ID() string { return c.head.ID }
+
+// Cwd is the session's working directory, an absolute path. Capabilities take
+// paths relative to it.
+func (c *Call) Cwd() string { return c.head.Cwd }
+
+// Input is the call's input: canonical JSON that fits the tool's schema.
+func (c *Call) Input() []byte { return c.input }
+
+// Decode decodes the input into v by the rules of encoding/json. Its errors are
+// of [CodeInvalidInput].
+func (c *Call) Decode(v any) error { return decodeInput(c.input, v) }
+
+// Config returns a value of the plugin's configuration and whether there is
+// one: a string as it is, anything else as JSON.
+func (c *Call) Config(key string) (string, bool) { return configValue(c.head.Config, key) }
+
+func configValue(config map[string]wire.Raw, key string) (string, bool) {
+	raw, ok := config[key]
+	if !ok || len(raw) == 0 || raw[0] != '"' {
+		return string(raw), ok
+	}
+	return wire.NewDecoder(raw).String(), true
+}
+
+// Progress reports how far the call has come, for people. Done and total count
+// in any unit; 0 is unknown.
+func (c *Call) Progress(message string, done, total float64) {
+	c.report(wire.ProgressHead{Progress: &wire.Progress{Message: shortened(message), Done: done, Total: total}})
+}
+
+// Level is how much a log line matters.
+type Level string
+
+// The levels of log lines.
+const (
+	LevelDebug Level = "debug"
+	LevelInfo  Level = "info"
+	LevelWarn  Level = "warn"
+	LevelError Level = "error"
+)
+
+// Log writes a line to the operator's log. The host bounds how many lines of a
+// call it passes on.
+func (c *Call) Log(level Level, message string) {
+	switch level {
+	case LevelDebug, LevelInfo, LevelWarn, LevelError:
+	default:
+		level = LevelInfo
+	}
+	c.report(wire.ProgressHead{Log: &wire.Log{Level: string(level), Message: shortened(message)}})
+}
+
+func (c *Call) report(head wire.ProgressHead) {
+	if message, err := wire.Append(nil, head.AppendJSON); err == nil {
+		c.host.Progress(message)
+	}
+}
+
+// maxReport cuts longer reports, in bytes: written with every byte escaped it
+// stays below the 64 KiB that a host takes.
+const maxReport = 8 << 10
+
+func shortened(s string) string {
+	if len(s) <= maxReport {
+		return s
+	}
+	end := maxReport
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "..."
+}

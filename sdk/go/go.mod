@@ -1,0 +1,3 @@
+module github.com/toolquay/toolquay/sdk/go
+
+go 1.23

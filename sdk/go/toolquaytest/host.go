@@ -1,0 +1,137 @@
+// Package toolquaytest is a host for "go test": it runs the tools that a plugin
+// registered, natively, on files that the test supplies.
+//
+//	func TestShout(t *testing.T) {
+//		host := toolquaytest.Files(map[string]string{"a.txt": "hello"})
+//		result := host.Call(t, "Shout", map[string]any{"path": "a.txt"})
+//		if result.Text() != "HELLO" {
+//			t.Error(result.Text())
+//		}
+//	}
+//
+// Calls pass through the same messages as in a real host, so that a tool which
+// breaks the protocol fails its test. There are no rules, grants or limits
+// here: every file of the host may be read. The capabilities on files and to
+// search behave as the real ones do, but for what each says it leaves out;
+// others, and failures, are supplied with [Host.On].
+package toolquaytest
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	toolquay "github.com/toolquay/toolquay/sdk/go"
+	"github.com/toolquay/toolquay/sdk/go/internal/guest"
+	"github.com/toolquay/toolquay/sdk/go/wire"
+)
+
+// Host runs tools. Its calls may be made in parallel once it is set up.
+type Host struct {
+	cwd      string
+	files    fs.FS
+	config   map[string]wire.Raw
+	handlers map[string]Capability
+}
+
+// Capability answers one capability operation: with a value that encodes to the
+// JSON object of the answer's head, and with its body, nil for none. An error
+// that carries a code keeps it.
+type Capability func(args []byte) (ok any, body []byte, err error)
+
+// Files is a host whose working directory, /work, holds these files: contents
+// by slash-separated path. They were all changed at the same time.
+func Files(files map[string]string) *Host {
+	tree := make(fstest.MapFS, len(files))
+	for name, content := range files {
+		tree[path.Clean(name)] = &fstest.MapFile{
+			Data: []byte(content), Mode: 0o644, ModTime: time.UnixMilli(1_700_000_000_000),
+		}
+	}
+	return newHost("/work", tree)
+}
+
+// Dir is a host whose working directory is a real one.
+func Dir(dir string) *Host {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		abs = dir
+	}
+	return newHost(filepath.ToSlash(abs), os.DirFS(dir))
+}
+
+func newHost(cwd string, files fs.FS) *Host {
+	h := &Host{cwd: cwd, files: files, config: map[string]wire.Raw{}}
+	h.handlers = map[string]Capability{
+		toolquay.CapFSRead:         h.read,
+		toolquay.CapFSStat:         h.stat,
+		toolquay.CapFSList:         h.list,
+		toolquay.CapSearchNames:    h.names,
+		toolquay.CapSearchContents: h.contents,
+	}
+	return h
+}
+
+// Config sets a value of the plugin's configuration and returns the host.
+func (h *Host) Config(key string, value any) *Host {
+	data, err := json.Marshal(value)
+	if err != nil {
+		panic("toolquaytest: the configuration value " + key + " is no JSON: " + err.Error())
+	}
+	h.config[key] = data
+	return h
+}
+
+// On supplies a capability, or replaces one, and returns the host.
+func (h *Host) On(capability string, answer Capability) *Host {
+	h.handlers[capability] = answer
+	return h
+}
+
+// Call runs a tool once. The input is encoded by the rules of encoding/json. A
+// tool that breaks the protocol fails the test.
+func (h *Host) Call(tb testing.TB, tool string, input any) *Result {
+	tb.Helper()
+	head := wire.CallHead{Tool: tool, ID: tb.Name(), Cwd: h.cwd, Config: h.config}
+	s := &session{host: h, answers: map[uint32]*answer{}}
+	message := guest.Call(s, request(tb, head.AppendJSON, input))
+	r := s.result(message)
+	if s.fault != "" {
+		tb.Fatalf("tool %s broke the protocol: %s", tool, s.fault)
+	}
+	return r
+}
+
+// Assess asks a tool's Assess about an input.
+func (h *Host) Assess(tb testing.TB, tool string, input any, facts ...toolquay.Fact) toolquay.Assessment {
+	tb.Helper()
+	head := wire.AssessHead{Tool: tool, Cwd: h.cwd, Config: h.config, Facts: facts}
+	message := guest.Assess(request(tb, head.AppendJSON, input))
+	var a toolquay.Assessment
+	frame, err := wire.Decode(message)
+	if err == nil {
+		err = wire.Unmarshal(frame.Head, &a)
+	}
+	if err != nil {
+		tb.Fatalf("tool %s broke the protocol: %v", tool, err)
+	}
+	return a
+}
+
+func request(tb testing.TB, head func([]byte) []byte, input any) []byte {
+	tb.Helper()
+	data, err := json.Marshal(input)
+	if err != nil {
+		tb.Fatalf("the input is no JSON: %v", err)
+	}
+	message, err := wire.Append(nil, head, wire.Part{Type: wire.PartJSON, Data: data})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return message
+}

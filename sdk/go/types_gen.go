@@ -1,0 +1,132 @@
+// Code generated from package abi by go generate ./abi. DO NOT EDIT.
+
+package toolquay
+
+import "github.com/toolquay/toolquay/sdk/go/wire"
+
+// The codes of version 1. A reader treats one it does not know as
+// [CodeInternal].
+const (
+	CodeInvalidInput  = wire.CodeInvalidInput  // the arguments do not fit the schema or each other
+	CodeNotFound      = wire.CodeNotFound      // no such file, tool, task ...
+	CodeIsDirectory   = wire.CodeIsDirectory   // a file was needed
+	CodeNotDirectory  = wire.CodeNotDirectory  // a directory was needed
+	CodeNotRegular    = wire.CodeNotRegular    // a device, FIFO, socket or kernel file
+	CodeNotText       = wire.CodeNotText       // binary where text was needed
+	CodeTooLarge      = wire.CodeTooLarge      // over a size limit
+	CodeUnknownTool   = wire.CodeUnknownTool   // no tool of that name
+	CodeDisabled      = wire.CodeDisabled      // the tool exists but is switched off
+	CodeDenied        = wire.CodeDenied        // a rule, hook or person said no
+	CodeNeedsApproval = wire.CodeNeedsApproval // a person must decide and none did
+	CodeUndeclared    = wire.CodeUndeclared    // a capability the manifest does not declare
+	CodeNotGranted    = wire.CodeNotGranted    // declared, but nobody consented to it
+	CodeProtocol      = wire.CodeProtocol      // a broken message or pointer
+	CodeTrap          = wire.CodeTrap          // the guest trapped or exited
+	CodeLimit         = wire.CodeLimit         // a limit of memory, output, log lines or calls
+	CodeTimeout       = wire.CodeTimeout       // a limit of time
+	CodeLoad          = wire.CodeLoad          // the module could not be loaded
+	CodeReentry       = wire.CodeReentry       // a kept instance was called by itself
+	CodeChanged       = wire.CodeChanged       // what was judged is no longer what is there
+	CodeIO            = wire.CodeIO            // the system refused or failed
+	CodeUnsupported   = wire.CodeUnsupported   // this host or platform has no such thing
+	CodeCancelled     = wire.CodeCancelled     // the call was given up
+	CodeInternal      = wire.CodeInternal      // a defect of the host
+)
+
+// The capability operations of version 1. A manifest declares each by name.
+const (
+	CapFSRead         = wire.CapFSRead
+	CapFSStat         = wire.CapFSStat
+	CapFSList         = wire.CapFSList
+	CapSearchNames    = wire.CapSearchNames
+	CapSearchContents = wire.CapSearchContents
+
+	// CapSessionCwd is no call: declaring it lets a result carry [ChangeCwd].
+	CapSessionCwd = wire.CapSessionCwd
+)
+
+// The kinds of file the fs capabilities tell apart.
+const (
+	KindFile      = wire.KindFile
+	KindDirectory = wire.KindDirectory
+	KindSymlink   = wire.KindSymlink
+	KindOther     = wire.KindOther
+)
+
+// The output modes of search.contents.
+const (
+	ModeContent = wire.ModeContent
+	ModeFiles   = wire.ModeFiles
+	ModeCount   = wire.ModeCount
+)
+
+// Code names a kind of failure across the guest border, so that neither side
+// has to read it out of a message.
+type Code = wire.Code
+
+// Error is a failure that keeps its code across the guest border.
+type Error = wire.Error
+
+// Fact is what the host knows about one path of a call.
+type Fact = wire.Fact
+
+// Assessment is the head of the message that assess returns. What is absent is
+// not answered, and counts as the manifest's word or the unsafe answer.
+type Assessment = wire.Assessment
+
+// Invalid is a tool's own refusal of an input that fits its schema.
+type Invalid = wire.Invalid
+
+// Check is a tool's own verdict on a call. A plugin that is not built in can
+// only tighten: its allow counts as no answer.
+type Check = wire.Check
+
+// ReadArgs are the arguments of fs.read. Paths of all operations may be
+// relative to the session's working directory.
+//
+// The answer's head is [ReadOK]; its body the bytes, or with Lines the lines as
+// UTF-8 text.
+type ReadArgs = wire.ReadArgs
+
+// LineArgs ask for a file's text line by line. The host splits at LF, takes a
+// CR before it away, and decodes UTF-8 with or without a BOM. Lines are joined
+// with LF, without one at the end.
+type LineArgs = wire.LineArgs
+
+// ReadOK is the answer to fs.read.
+type ReadOK = wire.ReadOK
+
+// LinesOK tells what a read by lines returned.
+type LinesOK = wire.LinesOK
+
+// StatOK is the answer to fs.stat.
+type StatOK = wire.StatOK
+
+// ListArgs are the arguments of fs.list. The answer's head is [ListOK]; its
+// body a JSON array of [Entry], sorted by name.
+type ListArgs = wire.ListArgs
+
+// ListOK is the answer to fs.list.
+type ListOK = wire.ListOK
+
+// Entry is one name in a directory. Links are not followed.
+type Entry = wire.Entry
+
+// NamesArgs are the arguments of search.names. The answer's head is [NamesOK];
+// its body a JSON array of [Found], newest first.
+type NamesArgs = wire.NamesArgs
+
+// NamesOK is the answer to search.names.
+type NamesOK = wire.NamesOK
+
+// Found is one file that matched a glob.
+type Found = wire.Found
+
+// ContentsArgs are the arguments of search.contents. The answer's head is
+// [ContentsOK]; its body text in ripgrep's shape for the mode: "path:line:text"
+// with "-" around context lines and "--" between groups, "path", or
+// "path:count".
+type ContentsArgs = wire.ContentsArgs
+
+// ContentsOK is the answer to search.contents.
+type ContentsOK = wire.ContentsOK

@@ -1,0 +1,1582 @@
+// Code generated from package abi by go generate ./abi. DO NOT EDIT.
+
+package wire
+
+import "math"
+
+// Version is the version of the direct ABI that this package describes. It is
+// the first byte of every frame and the suffix of [ImportModule].
+const (
+	Version = 1
+)
+
+// MaxWait is the largest number of ids one wait may name.
+const (
+	MaxWait = 1024
+)
+
+const (
+	// HeaderSize is the length of a frame's fixed header in bytes.
+	HeaderSize = 8
+
+	// PartHeaderSize is the length of a part's fixed header in bytes.
+	PartHeaderSize = 8
+
+	// MaxHead is the largest head in bytes. Heads are small by design: whatever
+	// grows with the work travels as a part.
+	MaxHead = 1 << 20
+
+	// MaxParts is the largest number of parts in one frame.
+	MaxParts = 4096
+
+	// LengthToEnd, as the length of a frame's last part, means "up to the end
+	// of the message". Only answers read through a handle may use it: their
+	// length need not be known when their first byte is sent.
+	LengthToEnd = math.MaxUint32
+)
+
+const (
+	// PartBytes is opaque bytes.
+	PartBytes PartType = 1
+
+	// PartText is UTF-8 text.
+	PartText PartType = 2
+
+	// PartJSON is one JSON value.
+	PartJSON PartType = 3
+)
+
+// The codes of version 1. A reader treats one it does not know as
+// [CodeInternal].
+const (
+	CodeInvalidInput  Code = "invalid_input"  // the arguments do not fit the schema or each other
+	CodeNotFound      Code = "not_found"      // no such file, tool, task ...
+	CodeIsDirectory   Code = "is_directory"   // a file was needed
+	CodeNotDirectory  Code = "not_directory"  // a directory was needed
+	CodeNotRegular    Code = "not_regular"    // a device, FIFO, socket or kernel file
+	CodeNotText       Code = "not_text"       // binary where text was needed
+	CodeTooLarge      Code = "too_large"      // over a size limit
+	CodeUnknownTool   Code = "unknown_tool"   // no tool of that name
+	CodeDisabled      Code = "disabled"       // the tool exists but is switched off
+	CodeDenied        Code = "denied"         // a rule, hook or person said no
+	CodeNeedsApproval Code = "needs_approval" // a person must decide and none did
+	CodeUndeclared    Code = "undeclared"     // a capability the manifest does not declare
+	CodeNotGranted    Code = "not_granted"    // declared, but nobody consented to it
+	CodeProtocol      Code = "protocol"       // a broken message or pointer
+	CodeTrap          Code = "trap"           // the guest trapped or exited
+	CodeLimit         Code = "limit"          // a limit of memory, output, log lines or calls
+	CodeTimeout       Code = "timeout"        // a limit of time
+	CodeLoad          Code = "load"           // the module could not be loaded
+	CodeReentry       Code = "reentry"        // a kept instance was called by itself
+	CodeChanged       Code = "changed"        // what was judged is no longer what is there
+	CodeIO            Code = "io"             // the system refused or failed
+	CodeUnsupported   Code = "unsupported"    // this host or platform has no such thing
+	CodeCancelled     Code = "cancelled"      // the call was given up
+	CodeInternal      Code = "internal"       // a defect of the host
+)
+
+// The capability operations of version 1. A manifest declares each by name.
+const (
+	CapFSRead         = "fs.read"
+	CapFSStat         = "fs.stat"
+	CapFSList         = "fs.list"
+	CapSearchNames    = "search.names"
+	CapSearchContents = "search.contents"
+
+	// CapSessionCwd is no call: declaring it lets a result carry [ChangeCwd].
+	CapSessionCwd = "session.cwd"
+)
+
+// The kinds of file the fs capabilities tell apart.
+const (
+	KindFile      = "file"
+	KindDirectory = "directory"
+	KindSymlink   = "symlink"
+	KindOther     = "other"
+)
+
+// The output modes of search.contents.
+const (
+	ModeContent = "content"
+	ModeFiles   = "files_with_matches"
+	ModeCount   = "count"
+)
+
+// The content blocks a result is made of.
+const (
+	BlockText          BlockType = "text"
+	BlockImage         BlockType = "image"
+	BlockDocument      BlockType = "document"
+	BlockToolReference BlockType = "tool_reference"
+)
+
+// ChangeCwd sets the session's working directory; its value is a JSON string.
+const (
+	ChangeCwd ChangeKind = "cwd"
+)
+
+// Known reports whether c is a code of this version.
+func (c Code) Known() bool {
+	switch c {
+	case CodeInvalidInput,
+		CodeNotFound,
+		CodeIsDirectory,
+		CodeNotDirectory,
+		CodeNotRegular,
+		CodeNotText,
+		CodeTooLarge,
+		CodeUnknownTool,
+		CodeDisabled,
+		CodeDenied,
+		CodeNeedsApproval,
+		CodeUndeclared,
+		CodeNotGranted,
+		CodeProtocol,
+		CodeTrap,
+		CodeLimit,
+		CodeTimeout,
+		CodeLoad,
+		CodeReentry,
+		CodeChanged,
+		CodeIO,
+		CodeUnsupported,
+		CodeCancelled,
+		CodeInternal:
+		return true
+	}
+	return false
+}
+
+// PartType says what a part's bytes are.
+type PartType uint8
+
+// Code names a kind of failure across the guest border, so that neither side
+// has to read it out of a message.
+type Code string
+
+// BlockType says what a content block is.
+type BlockType string
+
+// ChangeKind names what a [Change] changes.
+type ChangeKind string
+
+// Error is a failure that keeps its code across the guest border.
+type Error struct {
+	Code    Code   `json:"code"`
+	Message string `json:"message"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *Error) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("code", string(v.Code))
+	o.string("message", v.Message)
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *Error) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "code":
+			v.Code = Code(d.String())
+		case "message":
+			v.Message = d.String()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// CallHead is the head of the message that call receives. Part 0 is the input,
+// as canonical JSON.
+type CallHead struct {
+	Tool string `json:"tool"`
+	// ID is the call's id, for logs.
+	ID string `json:"id"`
+	// Cwd is the session's working directory, an absolute path.
+	Cwd string `json:"cwd,omitempty"`
+	// Config is the plugin's configuration as the operator set it.
+	Config map[string]Raw `json:"config,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *CallHead) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("tool", v.Tool)
+	o.string("id", v.ID)
+	if v.Cwd != "" {
+		o.string("cwd", v.Cwd)
+	}
+	if len(v.Config) > 0 {
+		o.rawMap("config", v.Config)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *CallHead) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "tool":
+			v.Tool = d.String()
+		case "id":
+			v.ID = d.String()
+		case "cwd":
+			v.Cwd = d.String()
+		case "config":
+			d.Object(func(key string) {
+				if v.Config == nil {
+					v.Config = make(map[string]Raw)
+				}
+				v.Config[key] = d.Raw()
+			})
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// ResultHead is the head of the message that call returns.
+type ResultHead struct {
+	Content []BlockHead `json:"content,omitempty"`
+	// Structured is a JSON part.
+	Structured *Source `json:"structured,omitempty"`
+	// IsError marks a result that tells of a failure in its content.
+	IsError bool `json:"is_error,omitempty"`
+	// Error ends the call with a failure that has a code; content may be empty.
+	Error    *Error    `json:"error,omitempty"`
+	Changes  []Change  `json:"changes,omitempty"`
+	Messages []Message `json:"messages,omitempty"`
+	Meta     Raw       `json:"meta,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *ResultHead) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	if len(v.Content) > 0 {
+		o.list("content", len(v.Content), func(i int, dst []byte) []byte { return v.Content[i].AppendJSON(dst) })
+	}
+	if v.Structured != nil {
+		o.value("structured", v.Structured.AppendJSON)
+	}
+	if v.IsError {
+		o.bool("is_error", v.IsError)
+	}
+	if v.Error != nil {
+		o.value("error", v.Error.AppendJSON)
+	}
+	if len(v.Changes) > 0 {
+		o.list("changes", len(v.Changes), func(i int, dst []byte) []byte { return v.Changes[i].AppendJSON(dst) })
+	}
+	if len(v.Messages) > 0 {
+		o.list("messages", len(v.Messages), func(i int, dst []byte) []byte { return v.Messages[i].AppendJSON(dst) })
+	}
+	if len(v.Meta) > 0 {
+		o.raw("meta", v.Meta)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *ResultHead) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "content":
+			d.Array(func() {
+				var x BlockHead
+				x.DecodeJSON(d)
+				v.Content = append(v.Content, x)
+			})
+		case "structured":
+			if !d.Null() {
+				v.Structured = new(Source)
+				v.Structured.DecodeJSON(d)
+			}
+		case "is_error":
+			v.IsError = d.Bool()
+		case "error":
+			if !d.Null() {
+				v.Error = new(Error)
+				v.Error.DecodeJSON(d)
+			}
+		case "changes":
+			d.Array(func() {
+				var x Change
+				x.DecodeJSON(d)
+				v.Changes = append(v.Changes, x)
+			})
+		case "messages":
+			d.Array(func() {
+				var x Message
+				x.DecodeJSON(d)
+				v.Messages = append(v.Messages, x)
+			})
+		case "meta":
+			v.Meta = d.Raw()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// Source names bytes of a result without repeating them: a part of the same
+// frame, or what is left of a capability's answer, which then never enters the
+// guest. Exactly one field is set.
+type Source struct {
+	// Part is the index of a part of this frame.
+	Part *int `json:"part,omitempty"`
+	// Handle is the id of a capability call whose answer's body is meant: what
+	// the guest has not read yet of the answer's first part.
+	Handle *uint32 `json:"handle,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *Source) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	if v.Part != nil {
+		o.int("part", int64(*v.Part))
+	}
+	if v.Handle != nil {
+		o.int("handle", int64(*v.Handle))
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *Source) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "part":
+			if !d.Null() {
+				x := int(d.Int(math.MinInt, math.MaxInt))
+				v.Part = &x
+			}
+		case "handle":
+			if !d.Null() {
+				x := uint32(d.Int(0, math.MaxUint32))
+				v.Handle = &x
+			}
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// BlockHead describes one content block; Source is joined in order.
+type BlockHead struct {
+	Type      BlockType `json:"type"`
+	Source    []Source  `json:"source,omitempty"`
+	MediaType string    `json:"media_type,omitempty"`
+	Title     string    `json:"title,omitempty"`
+	ToolName  string    `json:"tool_name,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *BlockHead) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("type", string(v.Type))
+	if len(v.Source) > 0 {
+		o.list("source", len(v.Source), func(i int, dst []byte) []byte { return v.Source[i].AppendJSON(dst) })
+	}
+	if v.MediaType != "" {
+		o.string("media_type", v.MediaType)
+	}
+	if v.Title != "" {
+		o.string("title", v.Title)
+	}
+	if v.ToolName != "" {
+		o.string("tool_name", v.ToolName)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *BlockHead) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "type":
+			v.Type = BlockType(d.String())
+		case "source":
+			d.Array(func() {
+				var x Source
+				x.DecodeJSON(d)
+				v.Source = append(v.Source, x)
+			})
+		case "media_type":
+			v.MediaType = d.String()
+		case "title":
+			v.Title = d.String()
+		case "tool_name":
+			v.ToolName = d.String()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// Change is one effect of a call on its session.
+type Change struct {
+	Kind  ChangeKind `json:"kind"`
+	Value Raw        `json:"value"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *Change) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("kind", string(v.Kind))
+	o.raw("value", v.Value)
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *Change) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "kind":
+			v.Kind = ChangeKind(d.String())
+		case "value":
+			v.Value = d.Raw()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// Message is a text a tool adds to the conversation.
+type Message struct {
+	Role string `json:"role"`
+	Text string `json:"text"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *Message) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("role", v.Role)
+	o.string("text", v.Text)
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *Message) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "role":
+			v.Role = d.String()
+		case "text":
+			v.Text = d.String()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// RequestHead is the head of a message that submit takes. Its parts are the
+// request's bulk.
+type RequestHead struct {
+	// Capability is the operation, such as "fs.read".
+	Capability string `json:"capability"`
+	// Args are the operation's arguments, a JSON object.
+	Args Raw `json:"args,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *RequestHead) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("capability", v.Capability)
+	if len(v.Args) > 0 {
+		o.raw("args", v.Args)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *RequestHead) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "capability":
+			v.Capability = d.String()
+		case "args":
+			v.Args = d.Raw()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// AnswerHead is the head of a message that read yields: either OK or Error. A
+// body, if there is one, is the frame's first part.
+type AnswerHead struct {
+	OK    Raw    `json:"ok,omitempty"`
+	Error *Error `json:"error,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *AnswerHead) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	if len(v.OK) > 0 {
+		o.raw("ok", v.OK)
+	}
+	if v.Error != nil {
+		o.value("error", v.Error.AppendJSON)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *AnswerHead) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "ok":
+			v.OK = d.Raw()
+		case "error":
+			if !d.Null() {
+				v.Error = new(Error)
+				v.Error.DecodeJSON(d)
+			}
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// ProgressHead is the head of a message that progress takes.
+type ProgressHead struct {
+	Progress *Progress `json:"progress,omitempty"`
+	Log      *Log      `json:"log,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *ProgressHead) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	if v.Progress != nil {
+		o.value("progress", v.Progress.AppendJSON)
+	}
+	if v.Log != nil {
+		o.value("log", v.Log.AppendJSON)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *ProgressHead) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "progress":
+			if !d.Null() {
+				v.Progress = new(Progress)
+				v.Progress.DecodeJSON(d)
+			}
+		case "log":
+			if !d.Null() {
+				v.Log = new(Log)
+				v.Log.DecodeJSON(d)
+			}
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// Progress is how far a call has come, for people.
+type Progress struct {
+	Message string `json:"message,omitempty"`
+	// Done and Total count in whatever unit the tool likes; 0 is unknown.
+	Done  float64 `json:"done,omitempty"`
+	Total float64 `json:"total,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *Progress) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	if v.Message != "" {
+		o.string("message", v.Message)
+	}
+	if v.Done != 0 {
+		o.float("done", v.Done)
+	}
+	if v.Total != 0 {
+		o.float("total", v.Total)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *Progress) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "message":
+			v.Message = d.String()
+		case "done":
+			v.Done = d.Float()
+		case "total":
+			v.Total = d.Float()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// Log is one line for the operator's log.
+type Log struct {
+	// Level is debug, info, warn or error.
+	Level   string `json:"level"`
+	Message string `json:"message"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *Log) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("level", v.Level)
+	o.string("message", v.Message)
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *Log) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "level":
+			v.Level = d.String()
+		case "message":
+			v.Message = d.String()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// AssessHead is the head of the message that assess receives. Part 0 is the
+// input, as canonical JSON.
+type AssessHead struct {
+	Tool string `json:"tool"`
+	Cwd  string `json:"cwd,omitempty"`
+	// Facts are about those of the call's own paths that its rules allow; empty
+	// when only traits are asked for, on submission.
+	Facts  []Fact         `json:"facts,omitempty"`
+	Config map[string]Raw `json:"config,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *AssessHead) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("tool", v.Tool)
+	if v.Cwd != "" {
+		o.string("cwd", v.Cwd)
+	}
+	if len(v.Facts) > 0 {
+		o.list("facts", len(v.Facts), func(i int, dst []byte) []byte { return v.Facts[i].AppendJSON(dst) })
+	}
+	if len(v.Config) > 0 {
+		o.rawMap("config", v.Config)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *AssessHead) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "tool":
+			v.Tool = d.String()
+		case "cwd":
+			v.Cwd = d.String()
+		case "facts":
+			d.Array(func() {
+				var x Fact
+				x.DecodeJSON(d)
+				v.Facts = append(v.Facts, x)
+			})
+		case "config":
+			d.Object(func(key string) {
+				if v.Config == nil {
+					v.Config = make(map[string]Raw)
+				}
+				v.Config[key] = d.Raw()
+			})
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// Fact is what the host knows about one path of a call.
+type Fact struct {
+	// Path is the path as the input has it.
+	Path   string `json:"path"`
+	Exists bool   `json:"exists"`
+	// Kind is file, directory or other.
+	Kind string `json:"kind,omitempty"`
+	Size int64  `json:"size,omitempty"`
+	// Read says that this session has read the file; Changed, that the file is
+	// no longer what was read.
+	Read    bool `json:"read,omitempty"`
+	Changed bool `json:"changed,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *Fact) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("path", v.Path)
+	o.bool("exists", v.Exists)
+	if v.Kind != "" {
+		o.string("kind", v.Kind)
+	}
+	if v.Size != 0 {
+		o.int("size", v.Size)
+	}
+	if v.Read {
+		o.bool("read", v.Read)
+	}
+	if v.Changed {
+		o.bool("changed", v.Changed)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *Fact) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "path":
+			v.Path = d.String()
+		case "exists":
+			v.Exists = d.Bool()
+		case "kind":
+			v.Kind = d.String()
+		case "size":
+			v.Size = d.Int(math.MinInt64, math.MaxInt64)
+		case "read":
+			v.Read = d.Bool()
+		case "changed":
+			v.Changed = d.Bool()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// Assessment is the head of the message that assess returns. What is absent is
+// not answered, and counts as the manifest's word or the unsafe answer.
+type Assessment struct {
+	ReadOnly        *bool `json:"read_only,omitempty"`
+	ConcurrencySafe *bool `json:"concurrency_safe,omitempty"`
+	Destructive     *bool `json:"destructive,omitempty"`
+	Enabled         *bool `json:"enabled,omitempty"`
+	// Invalid refuses the input.
+	Invalid *Invalid `json:"invalid,omitempty"`
+	// Check is the tool's own verdict.
+	Check *Check `json:"check,omitempty"`
+	// Rendering is one line for people: what this call is about to do.
+	Rendering string `json:"rendering,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *Assessment) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	if v.ReadOnly != nil {
+		o.bool("read_only", *v.ReadOnly)
+	}
+	if v.ConcurrencySafe != nil {
+		o.bool("concurrency_safe", *v.ConcurrencySafe)
+	}
+	if v.Destructive != nil {
+		o.bool("destructive", *v.Destructive)
+	}
+	if v.Enabled != nil {
+		o.bool("enabled", *v.Enabled)
+	}
+	if v.Invalid != nil {
+		o.value("invalid", v.Invalid.AppendJSON)
+	}
+	if v.Check != nil {
+		o.value("check", v.Check.AppendJSON)
+	}
+	if v.Rendering != "" {
+		o.string("rendering", v.Rendering)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *Assessment) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "read_only":
+			if !d.Null() {
+				x := d.Bool()
+				v.ReadOnly = &x
+			}
+		case "concurrency_safe":
+			if !d.Null() {
+				x := d.Bool()
+				v.ConcurrencySafe = &x
+			}
+		case "destructive":
+			if !d.Null() {
+				x := d.Bool()
+				v.Destructive = &x
+			}
+		case "enabled":
+			if !d.Null() {
+				x := d.Bool()
+				v.Enabled = &x
+			}
+		case "invalid":
+			if !d.Null() {
+				v.Invalid = new(Invalid)
+				v.Invalid.DecodeJSON(d)
+			}
+		case "check":
+			if !d.Null() {
+				v.Check = new(Check)
+				v.Check.DecodeJSON(d)
+			}
+		case "rendering":
+			v.Rendering = d.String()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// Invalid is a tool's own refusal of an input that fits its schema.
+type Invalid struct {
+	Message string `json:"message"`
+	// Code is the tool's own number for it, 0 if it has none.
+	Code int `json:"code,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *Invalid) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("message", v.Message)
+	if v.Code != 0 {
+		o.int("code", int64(v.Code))
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *Invalid) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "message":
+			v.Message = d.String()
+		case "code":
+			v.Code = int(d.Int(math.MinInt, math.MaxInt))
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// Check is a tool's own verdict on a call. A plugin that is not built in can
+// only tighten: its allow counts as no answer.
+type Check struct {
+	// Verdict is allow, ask, deny or passthrough.
+	Verdict string `json:"verdict"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *Check) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("verdict", v.Verdict)
+	if v.Reason != "" {
+		o.string("reason", v.Reason)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *Check) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "verdict":
+			v.Verdict = d.String()
+		case "reason":
+			v.Reason = d.String()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// ReadArgs are the arguments of fs.read. Paths of all operations may be
+// relative to the session's working directory.
+//
+// The answer's head is [ReadOK]; its body the bytes, or with Lines the lines as
+// UTF-8 text.
+type ReadArgs struct {
+	Path string `json:"path"`
+	// Offset and Length are a range in bytes; a Length of 0 reads to the end.
+	Offset int64 `json:"offset,omitempty"`
+	Length int64 `json:"length,omitempty"`
+	// Lines reads by lines instead.
+	Lines *LineArgs `json:"lines,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *ReadArgs) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("path", v.Path)
+	if v.Offset != 0 {
+		o.int("offset", v.Offset)
+	}
+	if v.Length != 0 {
+		o.int("length", v.Length)
+	}
+	if v.Lines != nil {
+		o.value("lines", v.Lines.AppendJSON)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *ReadArgs) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "path":
+			v.Path = d.String()
+		case "offset":
+			v.Offset = d.Int(math.MinInt64, math.MaxInt64)
+		case "length":
+			v.Length = d.Int(math.MinInt64, math.MaxInt64)
+		case "lines":
+			if !d.Null() {
+				v.Lines = new(LineArgs)
+				v.Lines.DecodeJSON(d)
+			}
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// LineArgs ask for a file's text line by line. The host splits at LF, takes a
+// CR before it away, and decodes UTF-8 with or without a BOM. Lines are joined
+// with LF, without one at the end.
+type LineArgs struct {
+	// Offset is the first line, 1-based; 0 means 1.
+	Offset int64 `json:"offset,omitempty"`
+	// Limit is the most lines to return; 0 is no bound but MaxChars.
+	Limit int64 `json:"limit,omitempty"`
+	// MaxLine cuts longer lines after so many code points; 0 does not.
+	MaxLine int64 `json:"max_line,omitempty"`
+	// MaxChars ends the text before the line that would pass so many code
+	// points in all, numbers included; 0 is the host's own bound.
+	MaxChars int64 `json:"max_chars,omitempty"`
+	// Number puts the line number, right-aligned to 6 columns, and a tab before
+	// each line.
+	Number bool `json:"number,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *LineArgs) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	if v.Offset != 0 {
+		o.int("offset", v.Offset)
+	}
+	if v.Limit != 0 {
+		o.int("limit", v.Limit)
+	}
+	if v.MaxLine != 0 {
+		o.int("max_line", v.MaxLine)
+	}
+	if v.MaxChars != 0 {
+		o.int("max_chars", v.MaxChars)
+	}
+	if v.Number {
+		o.bool("number", v.Number)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *LineArgs) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "offset":
+			v.Offset = d.Int(math.MinInt64, math.MaxInt64)
+		case "limit":
+			v.Limit = d.Int(math.MinInt64, math.MaxInt64)
+		case "max_line":
+			v.MaxLine = d.Int(math.MinInt64, math.MaxInt64)
+		case "max_chars":
+			v.MaxChars = d.Int(math.MinInt64, math.MaxInt64)
+		case "number":
+			v.Number = d.Bool()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// ReadOK is the answer to fs.read.
+type ReadOK struct {
+	// Path is the file that was read, absolute and without links.
+	Path string `json:"path"`
+	// Size is the file's size in bytes.
+	Size int64 `json:"size"`
+	// ModTime is in milliseconds since 1970.
+	ModTime int64    `json:"mod_time_ms"`
+	Lines   *LinesOK `json:"lines,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *ReadOK) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("path", v.Path)
+	o.int("size", v.Size)
+	o.int("mod_time_ms", v.ModTime)
+	if v.Lines != nil {
+		o.value("lines", v.Lines.AppendJSON)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *ReadOK) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "path":
+			v.Path = d.String()
+		case "size":
+			v.Size = d.Int(math.MinInt64, math.MaxInt64)
+		case "mod_time_ms":
+			v.ModTime = d.Int(math.MinInt64, math.MaxInt64)
+		case "lines":
+			if !d.Null() {
+				v.Lines = new(LinesOK)
+				v.Lines.DecodeJSON(d)
+			}
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// LinesOK tells what a read by lines returned.
+type LinesOK struct {
+	// First is the number of the first line returned and Count how many were.
+	First int64 `json:"first"`
+	Count int64 `json:"count"`
+	// Total is the file's number of lines, where its end was reached; else 0
+	// and More is set.
+	Total int64 `json:"total,omitempty"`
+	More  bool  `json:"more,omitempty"`
+	// CutLines counts the lines that MaxLine cut.
+	CutLines int64 `json:"cut_lines,omitempty"`
+	// Stopped says that MaxChars, not Limit, ended the text.
+	Stopped bool `json:"stopped,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *LinesOK) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.int("first", v.First)
+	o.int("count", v.Count)
+	if v.Total != 0 {
+		o.int("total", v.Total)
+	}
+	if v.More {
+		o.bool("more", v.More)
+	}
+	if v.CutLines != 0 {
+		o.int("cut_lines", v.CutLines)
+	}
+	if v.Stopped {
+		o.bool("stopped", v.Stopped)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *LinesOK) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "first":
+			v.First = d.Int(math.MinInt64, math.MaxInt64)
+		case "count":
+			v.Count = d.Int(math.MinInt64, math.MaxInt64)
+		case "total":
+			v.Total = d.Int(math.MinInt64, math.MaxInt64)
+		case "more":
+			v.More = d.Bool()
+		case "cut_lines":
+			v.CutLines = d.Int(math.MinInt64, math.MaxInt64)
+		case "stopped":
+			v.Stopped = d.Bool()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// StatArgs are the arguments of fs.stat, which follows links. The answer's head
+// is [StatOK]; it has no body.
+type StatArgs struct {
+	Path string `json:"path"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *StatArgs) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("path", v.Path)
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *StatArgs) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "path":
+			v.Path = d.String()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// StatOK is the answer to fs.stat.
+type StatOK struct {
+	Path    string `json:"path"`
+	Kind    string `json:"kind"`
+	Size    int64  `json:"size"`
+	ModTime int64  `json:"mod_time_ms"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *StatOK) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("path", v.Path)
+	o.string("kind", v.Kind)
+	o.int("size", v.Size)
+	o.int("mod_time_ms", v.ModTime)
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *StatOK) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "path":
+			v.Path = d.String()
+		case "kind":
+			v.Kind = d.String()
+		case "size":
+			v.Size = d.Int(math.MinInt64, math.MaxInt64)
+		case "mod_time_ms":
+			v.ModTime = d.Int(math.MinInt64, math.MaxInt64)
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// ListArgs are the arguments of fs.list. The answer's head is [ListOK]; its
+// body a JSON array of [Entry], sorted by name.
+type ListArgs struct {
+	Path string `json:"path"`
+	// Limit is the most entries; 0 is the host's bound of 10,000.
+	Limit int `json:"limit,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *ListArgs) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("path", v.Path)
+	if v.Limit != 0 {
+		o.int("limit", int64(v.Limit))
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *ListArgs) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "path":
+			v.Path = d.String()
+		case "limit":
+			v.Limit = int(d.Int(math.MinInt, math.MaxInt))
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// ListOK is the answer to fs.list.
+type ListOK struct {
+	Path      string `json:"path"`
+	Count     int    `json:"count"`
+	Truncated bool   `json:"truncated,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *ListOK) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("path", v.Path)
+	o.int("count", int64(v.Count))
+	if v.Truncated {
+		o.bool("truncated", v.Truncated)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *ListOK) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "path":
+			v.Path = d.String()
+		case "count":
+			v.Count = int(d.Int(math.MinInt, math.MaxInt))
+		case "truncated":
+			v.Truncated = d.Bool()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// Entry is one name in a directory. Links are not followed.
+type Entry struct {
+	Name    string `json:"name"`
+	Kind    string `json:"kind"`
+	Size    int64  `json:"size,omitempty"`
+	ModTime int64  `json:"mod_time_ms,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *Entry) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("name", v.Name)
+	o.string("kind", v.Kind)
+	if v.Size != 0 {
+		o.int("size", v.Size)
+	}
+	if v.ModTime != 0 {
+		o.int("mod_time_ms", v.ModTime)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *Entry) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "name":
+			v.Name = d.String()
+		case "kind":
+			v.Kind = d.String()
+		case "size":
+			v.Size = d.Int(math.MinInt64, math.MaxInt64)
+		case "mod_time_ms":
+			v.ModTime = d.Int(math.MinInt64, math.MaxInt64)
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// NamesArgs are the arguments of search.names. The answer's head is [NamesOK];
+// its body a JSON array of [Found], newest first.
+type NamesArgs struct {
+	// Path is the directory to search; empty is the session's cwd.
+	Path string `json:"path,omitempty"`
+	// Pattern is a glob with *, ?, [...], {a,b} and **, relative to Path, or
+	// absolute.
+	Pattern string `json:"pattern"`
+	// Limit is the most names; 0 is the host's bound of 10,000.
+	Limit int `json:"limit,omitempty"`
+	// Ignore leaves out what .gitignore and .ignore files name.
+	Ignore bool `json:"ignore,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *NamesArgs) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	if v.Path != "" {
+		o.string("path", v.Path)
+	}
+	o.string("pattern", v.Pattern)
+	if v.Limit != 0 {
+		o.int("limit", int64(v.Limit))
+	}
+	if v.Ignore {
+		o.bool("ignore", v.Ignore)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *NamesArgs) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "path":
+			v.Path = d.String()
+		case "pattern":
+			v.Pattern = d.String()
+		case "limit":
+			v.Limit = int(d.Int(math.MinInt, math.MaxInt))
+		case "ignore":
+			v.Ignore = d.Bool()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// NamesOK is the answer to search.names.
+type NamesOK struct {
+	Path  string `json:"path"`
+	Count int    `json:"count"`
+	// Total is how many matched, or 0 where the walk was cut short.
+	Total     int  `json:"total"`
+	Truncated bool `json:"truncated,omitempty"`
+	// Denied counts what rules left out, Unreadable what the system did.
+	Denied     int `json:"denied,omitempty"`
+	Unreadable int `json:"unreadable,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *NamesOK) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("path", v.Path)
+	o.int("count", int64(v.Count))
+	o.int("total", int64(v.Total))
+	if v.Truncated {
+		o.bool("truncated", v.Truncated)
+	}
+	if v.Denied != 0 {
+		o.int("denied", int64(v.Denied))
+	}
+	if v.Unreadable != 0 {
+		o.int("unreadable", int64(v.Unreadable))
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *NamesOK) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "path":
+			v.Path = d.String()
+		case "count":
+			v.Count = int(d.Int(math.MinInt, math.MaxInt))
+		case "total":
+			v.Total = int(d.Int(math.MinInt, math.MaxInt))
+		case "truncated":
+			v.Truncated = d.Bool()
+		case "denied":
+			v.Denied = int(d.Int(math.MinInt, math.MaxInt))
+		case "unreadable":
+			v.Unreadable = int(d.Int(math.MinInt, math.MaxInt))
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// Found is one file that matched a glob.
+type Found struct {
+	// Path is relative to the session's cwd where it lies below it, else
+	// absolute.
+	Path    string `json:"path"`
+	ModTime int64  `json:"mod_time_ms"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *Found) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("path", v.Path)
+	o.int("mod_time_ms", v.ModTime)
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *Found) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "path":
+			v.Path = d.String()
+		case "mod_time_ms":
+			v.ModTime = d.Int(math.MinInt64, math.MaxInt64)
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// ContentsArgs are the arguments of search.contents. The answer's head is
+// [ContentsOK]; its body text in ripgrep's shape for the mode: "path:line:text"
+// with "-" around context lines and "--" between groups, "path", or
+// "path:count".
+type ContentsArgs struct {
+	Pattern string `json:"pattern"`
+	// Path is the file or directory to search; empty is the session's cwd.
+	Path string `json:"path,omitempty"`
+	// Globs filter files as ripgrep's -g does; "!" excludes, the last match
+	// decides.
+	Globs []string `json:"globs,omitempty"`
+	// Type is a name of ripgrep's type list, such as "go".
+	Type string `json:"type,omitempty"`
+	// Mode is one of the output modes; empty is [ModeFiles].
+	Mode            string `json:"mode,omitempty"`
+	Before          int    `json:"before,omitempty"`
+	After           int    `json:"after,omitempty"`
+	LineNumbers     bool   `json:"line_numbers,omitempty"`
+	CaseInsensitive bool   `json:"case_insensitive,omitempty"`
+	// Multiline lets matches span lines and "." match newlines.
+	Multiline bool `json:"multiline,omitempty"`
+	// Limit is the most output entries (lines, or files) and Offset how many to
+	// skip; a Limit of 0 is the host's bound.
+	Limit  int `json:"limit,omitempty"`
+	Offset int `json:"offset,omitempty"`
+	// MaxColumns cuts longer lines, in bytes; 0 does not.
+	MaxColumns int `json:"max_columns,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *ContentsArgs) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("pattern", v.Pattern)
+	if v.Path != "" {
+		o.string("path", v.Path)
+	}
+	if len(v.Globs) > 0 {
+		o.strings("globs", v.Globs)
+	}
+	if v.Type != "" {
+		o.string("type", v.Type)
+	}
+	if v.Mode != "" {
+		o.string("mode", v.Mode)
+	}
+	if v.Before != 0 {
+		o.int("before", int64(v.Before))
+	}
+	if v.After != 0 {
+		o.int("after", int64(v.After))
+	}
+	if v.LineNumbers {
+		o.bool("line_numbers", v.LineNumbers)
+	}
+	if v.CaseInsensitive {
+		o.bool("case_insensitive", v.CaseInsensitive)
+	}
+	if v.Multiline {
+		o.bool("multiline", v.Multiline)
+	}
+	if v.Limit != 0 {
+		o.int("limit", int64(v.Limit))
+	}
+	if v.Offset != 0 {
+		o.int("offset", int64(v.Offset))
+	}
+	if v.MaxColumns != 0 {
+		o.int("max_columns", int64(v.MaxColumns))
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *ContentsArgs) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "pattern":
+			v.Pattern = d.String()
+		case "path":
+			v.Path = d.String()
+		case "globs":
+			d.Array(func() { v.Globs = append(v.Globs, d.String()) })
+		case "type":
+			v.Type = d.String()
+		case "mode":
+			v.Mode = d.String()
+		case "before":
+			v.Before = int(d.Int(math.MinInt, math.MaxInt))
+		case "after":
+			v.After = int(d.Int(math.MinInt, math.MaxInt))
+		case "line_numbers":
+			v.LineNumbers = d.Bool()
+		case "case_insensitive":
+			v.CaseInsensitive = d.Bool()
+		case "multiline":
+			v.Multiline = d.Bool()
+		case "limit":
+			v.Limit = int(d.Int(math.MinInt, math.MaxInt))
+		case "offset":
+			v.Offset = int(d.Int(math.MinInt, math.MaxInt))
+		case "max_columns":
+			v.MaxColumns = int(d.Int(math.MinInt, math.MaxInt))
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// ContentsOK is the answer to search.contents.
+type ContentsOK struct {
+	Path string `json:"path"`
+	// Files and Matches count what the body shows; Matches is 0 with
+	// [ModeFiles]. Entries counts the body's lines, "--" included.
+	Files   int `json:"files"`
+	Matches int `json:"matches"`
+	Entries int `json:"entries"`
+	// Truncated says that Limit left entries out.
+	Truncated  bool `json:"truncated,omitempty"`
+	Denied     int  `json:"denied,omitempty"`
+	Unreadable int  `json:"unreadable,omitempty"`
+	// Searched counts the files that were opened.
+	Searched int `json:"searched"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *ContentsOK) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("path", v.Path)
+	o.int("files", int64(v.Files))
+	o.int("matches", int64(v.Matches))
+	o.int("entries", int64(v.Entries))
+	if v.Truncated {
+		o.bool("truncated", v.Truncated)
+	}
+	if v.Denied != 0 {
+		o.int("denied", int64(v.Denied))
+	}
+	if v.Unreadable != 0 {
+		o.int("unreadable", int64(v.Unreadable))
+	}
+	o.int("searched", int64(v.Searched))
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *ContentsOK) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "path":
+			v.Path = d.String()
+		case "files":
+			v.Files = int(d.Int(math.MinInt, math.MaxInt))
+		case "matches":
+			v.Matches = int(d.Int(math.MinInt, math.MaxInt))
+		case "entries":
+			v.Entries = int(d.Int(math.MinInt, math.MaxInt))
+		case "truncated":
+			v.Truncated = d.Bool()
+		case "denied":
+			v.Denied = int(d.Int(math.MinInt, math.MaxInt))
+		case "unreadable":
+			v.Unreadable = int(d.Int(math.MinInt, math.MaxInt))
+		case "searched":
+			v.Searched = int(d.Int(math.MinInt, math.MaxInt))
+		default:
+			d.Skip()
+		}
+	})
+}
