@@ -234,8 +234,8 @@ func addVectors(f *testing.F) {
 }
 
 func BenchmarkMessages(b *testing.B) {
-	head := abi.CallHead{Tool: "Read", ID: "toolu_01", Cwd: "/work/main"}
-	input := []byte(`{"file_path":"/work/main/README.md","limit":100}`)
+	head := abi.CallHead{Tool: "Read", ID: "toolu_01", Cwd: "/home/u/project"}
+	input := []byte(`{"file_path":"/home/u/project/README.md","limit":100}`)
 	b.Run("EncodeCall", func(b *testing.B) {
 		b.ReportAllocs()
 		var dst []byte

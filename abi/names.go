@@ -3,6 +3,7 @@ package abi
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -16,17 +17,23 @@ const (
 	buildWord     = `[0-9A-Za-z-]+`
 )
 
+// The patterns are compiled when they are first needed, which in most processes
+// is never for most of them.
 var (
-	pluginName     = regexp.MustCompile(`^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$`)
-	toolName       = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
-	capabilityName = regexp.MustCompile(`^[a-z][a-z0-9_-]*(?:\.[a-z][a-z0-9_-]*)+$`)
-	configName     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
-	exportName     = regexp.MustCompile(`^[!-~]{1,128}$`)
+	pluginName     = lazily(`^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$`)
+	toolName       = lazily(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+	capabilityName = lazily(`^[a-z][a-z0-9_-]*(?:\.[a-z][a-z0-9_-]*)+$`)
+	configName     = lazily(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
+	exportName     = lazily(`^[!-~]{1,128}$`)
 
-	semanticVersion = regexp.MustCompile(`^` + versionNumber + `\.` + versionNumber + `\.` + versionNumber +
+	semanticVersion = lazily(`^` + versionNumber + `\.` + versionNumber + `\.` + versionNumber +
 		`(?:-` + preRelease + `(?:\.` + preRelease + `)*)?` +
 		`(?:\+` + buildWord + `(?:\.` + buildWord + `)*)?$`)
 )
+
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
 // plainFileName reports whether a name is a .wasm file in the folder it is
 // looked for in, on every system.

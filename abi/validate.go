@@ -97,10 +97,10 @@ func (m *Manifest) validateIdentity(v *validator) {
 	if m.Manifest != ManifestVersion {
 		v.at("manifest").fault("version %d; this host reads version %d, so write manifest = %d", m.Manifest, ManifestVersion, ManifestVersion)
 	}
-	if len(m.Name) > 64 || !pluginName.MatchString(m.Name) {
+	if len(m.Name) > 64 || !pluginName().MatchString(m.Name) {
 		v.at("name").fault("%q is not a plugin name; write lower-case letters, digits and single hyphens, starting with a letter, at most 64", m.Name)
 	}
-	if len(m.Version) > 128 || !semanticVersion.MatchString(m.Version) {
+	if len(m.Version) > 128 || !semanticVersion().MatchString(m.Version) {
 		v.at("version").fault("%q is not a semantic version; write one such as 1.0.0", m.Version)
 	}
 	line(v.at("description"), m.Description, maxLine)
@@ -150,7 +150,7 @@ func (m *Manifest) validateCapabilities(v *validator) {
 }
 
 func capability(v *validator, name string) {
-	if len(name) > 64 || !capabilityName.MatchString(name) {
+	if len(name) > 64 || !capabilityName().MatchString(name) {
 		v.fault("%q is not a capability; write a family and an operation, such as fs.read", name)
 	}
 }
@@ -172,7 +172,7 @@ func (m *Manifest) validateConfig(v *validator) {
 	seen := map[string]string{}
 	for i, c := range m.Config {
 		v := v.at("config[%d]", i)
-		if !configName.MatchString(c.Name) {
+		if !configName().MatchString(c.Name) {
 			v.at("name").fault("%q is not a name; write a letter, then letters, digits, underscores, dots or hyphens, at most 64 in all", c.Name)
 		}
 		unique(v.at("name"), seen, c.Name)

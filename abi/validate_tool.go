@@ -30,7 +30,7 @@ func (m *Manifest) validateTools(v *validator) {
 
 func tool(v *validator, name string, seen map[string]string) {
 	switch {
-	case !toolName.MatchString(name):
+	case !toolName().MatchString(name):
 		v.fault("%q is not a tool name; write a letter, then letters, digits, underscores or hyphens, at most 64 in all", name)
 	case strings.HasPrefix(strings.ToLower(name), "mcp__"):
 		v.fault("%q begins with mcp__, which is kept for tools of MCP servers", name)
@@ -70,7 +70,7 @@ func (t *Tool) validateTraits(v *validator, abi string) {
 		}
 		return
 	}
-	if t.Export != "" && !exportName.MatchString(t.Export) {
+	if t.Export != "" && !exportName().MatchString(t.Export) {
 		v.at("export").fault("%q is not the name of an export", t.Export)
 	}
 	if t.AsksTraits() || t.Validates || t.Checks {

@@ -128,21 +128,20 @@ func (g gen) setup() permissions.Setup {
 	return s
 }
 
-// law checks a property on random cases: many, or few where -short is set.
+// law checks a property on many random cases.
 func law(t *testing.T, holds func(g gen) bool) {
 	t.Helper()
 	t.Parallel()
-	count := 100_000
-	if testing.Short() {
-		count = 2_000
-	}
 	err := quick.Check(func(seed uint64) bool {
 		return holds(gen{rand.New(rand.NewPCG(seed, 0))})
-	}, &quick.Config{MaxCount: count / requestsPerPolicy})
+	}, &quick.Config{MaxCount: lawCases / requestsPerPolicy})
 	if err != nil {
 		t.Error(err)
 	}
 }
+
+// lawCases is how many requests a law is tried on.
+const lawCases = 100_000
 
 // requestsPerPolicy spares compiling: each policy meets so many requests.
 const requestsPerPolicy = 20

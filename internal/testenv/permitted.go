@@ -1,7 +1,6 @@
 package testenv
 
 import (
-	"os"
 	"os/exec"
 	"runtime"
 	"testing"
@@ -29,8 +28,6 @@ var (
 	MacOS   = Need{"macOS", system("darwin")}
 	Linux   = Need{"Linux", system("linux")}
 	Unix    = Need{"a Unix system", func() bool { return runtime.GOOS != "windows" }}
-	// OrdinaryUser is a user whom file permissions bind, unlike root.
-	OrdinaryUser = Need{"an ordinary user, not root", func() bool { return os.Geteuid() != 0 }}
 )
 
 // Permitted skips the test where the need is not met, under CI too.

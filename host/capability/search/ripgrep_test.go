@@ -215,7 +215,7 @@ func intersect(a, b []string) []string {
 func BenchmarkContents(b *testing.B) {
 	out, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
-		b.Skip("no Go sources: ", err)
+		testenv.Missing(b, "Go with its sources: "+err.Error())
 	}
 	dir := filepath.Join(strings.TrimSpace(string(out)), "src")
 	for name, a := range map[string]abi.ContentsArgs{

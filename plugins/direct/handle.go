@@ -1,0 +1,114 @@
+package direct
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"sync"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+// handle is one capability call of a guest and, once it is answered, the bytes
+// of its answer. The guest's side is used by the guest's goroutine alone.
+type handle struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu     sync.Mutex
+	freed  bool
+	reader *abi.AnswerReader
+}
+
+// run does the capability call and keeps its answer, unless nobody wants it any
+// more.
+func (h *handle) run(ctx context.Context, do func(context.Context) (abi.Answer, error)) {
+	answer, err := guarded(ctx, do)
+	reader := abi.NewAnswerReader(answer, err)
+	h.mu.Lock()
+	freed := h.freed
+	if !freed {
+		h.reader = reader
+	}
+	h.mu.Unlock()
+	if freed {
+		_ = reader.Close()
+	}
+	close(h.done)
+}
+
+// guarded turns a panic of a capability, which is a defect of the host or its
+// embedder, into this one call's failure.
+func guarded(ctx context.Context, do func(context.Context) (abi.Answer, error)) (a abi.Answer, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			a, err = abi.Answer{}, abi.Errorf(abi.CodeInternal, "the capability panicked: %v", r)
+		}
+	}()
+	return do(ctx)
+}
+
+// ready reports how many bytes can be read without waiting, once answered.
+func (h *handle) ready() int64 {
+	if h.reader == nil {
+		return 0
+	}
+	return max(h.reader.Left(), int64(h.reader.Buffered()))
+}
+
+// read takes bytes of the answer. It returns io.EOF at the end.
+func (h *handle) read(p []byte) (int, error) {
+	if h.reader == nil {
+		return 0, io.EOF
+	}
+	for {
+		n, err := h.reader.Read(p)
+		if n > 0 || err != nil {
+			return n, err
+		}
+	}
+}
+
+// free gives the call up or its answer back. It may be called from any
+// goroutine, and more than once.
+func (h *handle) free() {
+	h.mu.Lock()
+	first := !h.freed
+	h.freed = true
+	reader := h.reader
+	h.mu.Unlock()
+	if !first {
+		return
+	}
+	h.cancel()
+	if reader != nil {
+		_ = reader.Close()
+	}
+}
+
+// rest reads what the guest left of the answer's body, up to limit bytes. It
+// waits for the answer where it has to.
+func (h *handle) rest(ctx context.Context, limit int64) ([]byte, error) {
+	select {
+	case <-h.done:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if h.reader == nil {
+		return nil, abi.Errorf(abi.CodeProtocol, "the result names the answer of a call that was given up")
+	}
+	if err := h.reader.SkipHead(); err != nil {
+		return nil, err
+	}
+	var body bytes.Buffer
+	if left := h.reader.Left(); left > 0 {
+		body.Grow(int(min(left, limit+1)) + bytes.MinRead)
+	}
+	if _, err := body.ReadFrom(io.LimitReader(h.reader, limit+1)); err != nil {
+		return nil, abi.Errorf(abi.CodeIO, "reading a capability's answer: %w", err)
+	}
+	if int64(body.Len()) > limit {
+		return nil, abi.Errorf(abi.CodeLimit, "the body of a capability's answer does not fit into the %s that the result has left (limit output)", abi.Size(limit))
+	}
+	return body.Bytes(), nil
+}

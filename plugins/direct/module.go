@@ -1,0 +1,219 @@
+package direct
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/guestclock"
+	"github.com/toolquay/toolquay/plugins"
+)
+
+// assessTime bounds the guest's running time in one assess: it is asked about
+// every call before anything is decided, and has nothing to wait for.
+const assessTime = 250 * time.Millisecond
+
+// module is one compiled plugin. It implements [plugins.Instance].
+type module struct {
+	runner   *Runner
+	name     string
+	kept     bool
+	limits   plugins.Limits
+	compiled wazero.CompiledModule
+	shape    shape
+	pool     *pool
+	memories *memories
+
+	mu     sync.Mutex
+	closed bool
+	calls  sync.WaitGroup
+}
+
+var _ plugins.Instance = (*module)(nil)
+
+func newModule(r *Runner, m plugins.Module, compiled wazero.CompiledModule, s shape) *module {
+	mod := &module{
+		runner:   r,
+		name:     m.Manifest.Name,
+		kept:     m.Manifest.Instance == abi.InstanceKept,
+		limits:   m.Limits,
+		compiled: compiled,
+		shape:    s,
+	}
+	mod.pool = newPool(r.opts.Ahead, mod.instantiate)
+	mod.memories = &memories{limit: uint64(m.Limits.Memory), keep: mod.pool.most}
+	mod.pool.shrunk = mod.memories.drop
+	return mod
+}
+
+// enter counts a call in, so that Close waits for it.
+func (m *module) enter() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return abi.Errorf(abi.CodeCancelled, "plugin %s is being unloaded", m.name)
+	}
+	m.calls.Add(1)
+	return nil
+}
+
+// Call runs a tool. See [plugins.Instance].
+func (m *module) Call(ctx context.Context, inv plugins.Invocation) (abi.ToolResult, error) {
+	if err := m.enter(); err != nil {
+		return abi.ToolResult{}, err
+	}
+	defer m.calls.Done()
+	c := &call{
+		parent:  callOf(ctx),
+		module:  m,
+		limits:  m.limits,
+		do:      inv.Capability,
+		report:  inv.Report,
+		handles: make(map[uint32]*handle, 4),
+	}
+	if m.kept && inv.Session != nil {
+		return m.callKept(ctx, c, inv)
+	}
+	in, err := m.pool.take(ctx)
+	if err != nil {
+		return abi.ToolResult{}, err
+	}
+	result, err := m.serve(ctx, c, in, inv)
+	m.pool.done(in)
+	return result, err
+}
+
+// serve runs one call in an instance. Whatever it returns refers to nothing of
+// the instance any more.
+func (m *module) serve(ctx context.Context, c *call, in *instance, inv plugins.Invocation) (abi.ToolResult, error) {
+	ctx, cancelCause := context.WithCancelCause(ctx)
+	defer cancelCause(nil)
+	ctx = context.WithValue(ctx, callKey{}, c)
+	in.output.serve(c.tell)
+	c.clock = guestclock.Start(m.limits.Time, cancelCause)
+	defer c.end()
+
+	result, err := m.converse(ctx, c, in, inv)
+	if err != nil {
+		return abi.ToolResult{}, m.explain(ctx, c.said(in), err)
+	}
+	result.ToolUseID = inv.ID
+	return result, nil
+}
+
+func (m *module) converse(ctx context.Context, c *call, in *instance, inv plugins.Invocation) (abi.ToolResult, error) {
+	head := abi.CallHead{Tool: inv.Tool.Name, ID: inv.ID, Cwd: inv.Cwd, Config: inv.Config}
+	message, err := abi.EncodeCall(nil, head, inv.Input)
+	if err != nil {
+		return abi.ToolResult{}, err
+	}
+	answer, err := m.ask(ctx, in, in.call, message, m.limits.Output)
+	if err != nil {
+		return abi.ToolResult{}, err
+	}
+	// From here on the guest is done; only capabilities it left work to run.
+	c.clock.Pause()
+	return abi.DecodeResult(answer, m.limits.Output, func(id uint32, most int64) ([]byte, error) {
+		h, ok := c.handles[id]
+		if !ok {
+			return nil, abi.Errorf(abi.CodeProtocol, "the result names the capability call %d, which was never made or is freed", id)
+		}
+		defer c.drop(id)
+		return h.rest(ctx, most)
+	})
+}
+
+// ask sends a message to an export and returns the answer, a view of the
+// guest's memory.
+func (m *module) ask(ctx context.Context, in *instance, fn api.Function, message []byte, limit int64) ([]byte, error) {
+	ptr, err := in.send(ctx, message)
+	if err != nil {
+		return nil, err
+	}
+	return in.exchange(ctx, fn, ptr, len(message), limit)
+}
+
+// said is the last thing the guest logged, for the message of its failure.
+func (c *call) said(in *instance) string {
+	if log := in.output.last(); log != "" {
+		return log
+	}
+	return c.lastLog
+}
+
+// maxAssessment bounds the answer of an assess, in bytes.
+const maxAssessment = 64 << 10
+
+// Assess asks the guest's assess. See [plugins.Instance].
+func (m *module) Assess(ctx context.Context, q plugins.Question) (abi.Assessment, error) {
+	if !m.shape.assess {
+		return abi.Assessment{}, nil
+	}
+	if err := m.enter(); err != nil {
+		return abi.Assessment{}, err
+	}
+	defer m.calls.Done()
+	in, err := m.pool.take(ctx)
+	if err != nil {
+		return abi.Assessment{}, err
+	}
+	defer m.pool.done(in)
+
+	limits := m.limits
+	limits.Time = min(limits.Time, assessTime)
+	c := &call{parent: callOf(ctx), module: m, limits: limits}
+	ctx, cancelCause := context.WithCancelCause(ctx)
+	defer cancelCause(nil)
+	ctx = context.WithValue(ctx, callKey{}, c)
+	in.output.serve(c.tell)
+	c.clock = guestclock.Start(limits.Time, cancelCause)
+	defer c.end()
+
+	answer, err := m.assess(ctx, in, q)
+	if err != nil {
+		return abi.Assessment{}, m.explain(ctx, c.said(in), err)
+	}
+	return answer, nil
+}
+
+func (m *module) assess(ctx context.Context, in *instance, q plugins.Question) (abi.Assessment, error) {
+	head := abi.AssessHead{Tool: q.Tool.Name, Cwd: q.Cwd, Facts: q.Facts, Config: q.Config}
+	message, err := abi.EncodeAssess(nil, head, q.Input)
+	if err != nil {
+		return abi.Assessment{}, err
+	}
+	answer, err := m.ask(ctx, in, in.assess, message, maxAssessment)
+	if err != nil {
+		return abi.Assessment{}, err
+	}
+	return abi.DecodeAssessment(answer)
+}
+
+// Close waits for the calls under way, or for ctx, and frees the module.
+func (m *module) Close(ctx context.Context) error {
+	m.mu.Lock()
+	already := m.closed
+	m.closed = true
+	m.mu.Unlock()
+	if already {
+		return nil
+	}
+	ended := make(chan struct{})
+	go func() {
+		m.calls.Wait()
+		close(ended)
+	}()
+	var err error
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		err = abi.Errorf(abi.CodeTimeout, "plugin %s still has calls under way: %w", m.name, context.Cause(ctx))
+	}
+	m.pool.close()
+	return errors.Join(err, m.compiled.Close(context.WithoutCancel(ctx)))
+}

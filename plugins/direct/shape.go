@@ -1,0 +1,145 @@
+package direct
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+const pageSize = 64 << 10
+
+var (
+	i32 = api.ValueTypeI32
+	i64 = api.ValueTypeI64
+)
+
+// signature is the type of an import or export.
+type signature struct{ params, results []api.ValueType }
+
+var (
+	imports = map[string]signature{
+		abi.ImportSubmit:   {[]api.ValueType{i32, i32}, []api.ValueType{i32}},
+		abi.ImportWait:     {[]api.ValueType{i32, i32}, []api.ValueType{i64}},
+		abi.ImportRead:     {[]api.ValueType{i32, i32, i32}, []api.ValueType{i32}},
+		abi.ImportCancel:   {[]api.ValueType{i32}, nil},
+		abi.ImportProgress: {[]api.ValueType{i32, i32}, nil},
+	}
+	exports = map[string]signature{
+		abi.ExportAlloc: {[]api.ValueType{i32}, []api.ValueType{i32}},
+		abi.ExportCall:  {[]api.ValueType{i32, i32}, []api.ValueType{i64}},
+	}
+	optionalExports = map[string]signature{
+		abi.ExportAssess:     {[]api.ValueType{i32, i32}, []api.ValueType{i64}},
+		abi.ExportInitialize: {nil, nil},
+	}
+)
+
+// shape is what a module was found to offer and need.
+type shape struct {
+	assess     bool
+	initialize bool
+	wasi       bool
+}
+
+// checkShape reads a compiled module's imports and exports. All faults are
+// reported at once.
+func checkShape(c wazero.CompiledModule, memoryLimit int64) (shape, error) {
+	var s shape
+	var faults []string
+	for _, f := range c.ImportedFunctions() {
+		if fault := s.checkImport(f); fault != "" {
+			faults = append(faults, fault)
+		}
+	}
+	for _, m := range c.ImportedMemories() {
+		module, name, _ := m.Import()
+		faults = append(faults, fmt.Sprintf("imports the memory %s.%s; a plugin brings its own and exports it", module, name))
+	}
+	faults = append(faults, s.checkExports(c)...)
+	faults = append(faults, checkMemory(c, memoryLimit)...)
+	if len(faults) > 0 {
+		return s, abi.Errorf(abi.CodeLoad, "the module %s", strings.Join(faults, "; it "))
+	}
+	return s, nil
+}
+
+func (s *shape) checkImport(f api.FunctionDefinition) string {
+	module, name, _ := f.Import()
+	switch {
+	case module == abi.ImportModule:
+		want, ok := imports[name]
+		if !ok {
+			return fmt.Sprintf("imports %s.%s, which version %d of the ABI does not have", module, name, abi.Version)
+		}
+		if !want.fits(f) {
+			return fmt.Sprintf("imports %s.%s as %s; it is %s", module, name, signatureOf(f), want)
+		}
+	case module == wasi_snapshot_preview1.ModuleName:
+		s.wasi = true
+	case strings.HasPrefix(module, "toolquay:host/"):
+		return fmt.Sprintf("was built for %s; this host speaks %s", module, abi.ImportModule)
+	default:
+		return fmt.Sprintf("imports %s.%s; only %s and %s are offered", module, name, abi.ImportModule, wasi_snapshot_preview1.ModuleName)
+	}
+	return ""
+}
+
+func (s *shape) checkExports(c wazero.CompiledModule) []string {
+	have := c.ExportedFunctions()
+	var faults []string
+	for _, name := range slices.Sorted(maps.Keys(exports)) {
+		f, ok := have[name]
+		if !ok {
+			faults = append(faults, fmt.Sprintf("does not export the function %s %s", name, exports[name]))
+		} else if !exports[name].fits(f) {
+			faults = append(faults, fmt.Sprintf("exports %s as %s; it must be %s", name, signatureOf(f), exports[name]))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(optionalExports)) {
+		f, ok := have[name]
+		if ok && !optionalExports[name].fits(f) {
+			faults = append(faults, fmt.Sprintf("exports %s as %s; it must be %s", name, signatureOf(f), optionalExports[name]))
+		}
+	}
+	_, s.assess = have[abi.ExportAssess]
+	_, s.initialize = have[abi.ExportInitialize]
+	return faults
+}
+
+// checkMemory asks before instantiation, because wazero panics on a minimum
+// that an allocator refuses.
+func checkMemory(c wazero.CompiledModule, limit int64) []string {
+	m, ok := c.ExportedMemories()[abi.ExportMemory]
+	if !ok {
+		return []string{fmt.Sprintf("does not export its memory as %q", abi.ExportMemory)}
+	}
+	if need := int64(m.Min()) * pageSize; need > limit {
+		return []string{fmt.Sprintf("needs %s of memory to start, over its limit of %s", abi.Size(need), abi.Size(limit))}
+	}
+	return nil
+}
+
+func (s signature) fits(f api.FunctionDefinition) bool {
+	return slices.Equal(s.params, f.ParamTypes()) && slices.Equal(s.results, f.ResultTypes())
+}
+
+func (s signature) String() string { return typeNames(s.params) + " -> " + typeNames(s.results) }
+
+func signatureOf(f api.FunctionDefinition) string {
+	return signature{f.ParamTypes(), f.ResultTypes()}.String()
+}
+
+func typeNames(types []api.ValueType) string {
+	names := make([]string, 0, len(types))
+	for _, t := range types {
+		names = append(names, api.ValueTypeName(t))
+	}
+	return "(" + strings.Join(names, ", ") + ")"
+}

@@ -1,0 +1,6 @@
+;; Claims an answer of 1 GiB.
+(module
+  (memory (export "memory") 1)
+  (func (export "alloc") (param i32) (result i32) (i32.const 4096))
+  (func (export "call") (param i32 i32) (result i64) (i64.const 275951648768))
+)

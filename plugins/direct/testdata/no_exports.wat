@@ -1,0 +1,4 @@
+;; Exports nothing.
+(module
+  (memory 1)
+)

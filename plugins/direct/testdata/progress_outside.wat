@@ -1,0 +1,10 @@
+;; Reports progress from outside its memory.
+(module
+  (import "toolquay:host/1" "progress" (func $progress (param i32 i32)))
+  (memory (export "memory") 1)
+  (data (i32.const 64) "\01\00\00\003\00\00\00{\22content\22:[{\22type\22:\22text\22,\22source\22:[{\22part\22:0}]}]}\02\00\00\00\02\00\00\00ok")
+  (func (export "alloc") (param i32) (result i32) (i32.const 4096))
+  (func (export "call") (param i32 i32) (result i64)
+    (call $progress (i32.const 0xffff) (i32.const 64))
+    (i64.const 274877907013))
+)

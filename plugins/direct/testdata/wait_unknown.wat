@@ -1,0 +1,11 @@
+;; Waits for a capability call it never made.
+(module
+  (import "toolquay:host/1" "wait" (func $wait (param i32 i32) (result i64)))
+  (memory (export "memory") 1)
+  (data (i32.const 64) "\01\00\00\003\00\00\00{\22content\22:[{\22type\22:\22text\22,\22source\22:[{\22part\22:0}]}]}\02\00\00\00\02\00\00\00ok")
+  (func (export "alloc") (param i32) (result i32) (i32.const 4096))
+  (func (export "call") (param i32 i32) (result i64)
+    (i32.store (i32.const 1024) (i32.const 77))
+    (drop (call $wait (i32.const 1024) (i32.const 1)))
+    (i64.const 274877907013))
+)

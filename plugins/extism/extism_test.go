@@ -1,0 +1,352 @@
+package extism_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/testenv"
+	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/extism"
+)
+
+// cacheDir is shared by all tests: modules are compiled once.
+var cacheDir string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "toolquay-extism-")
+	if err != nil {
+		panic(err)
+	}
+	cacheDir = filepath.Join(dir, "cache")
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+var limits = plugins.Limits{
+	Memory:          64 << 20,
+	Time:            5 * time.Second,
+	Output:          1 << 20,
+	LogLines:        1000,
+	CapabilityCalls: 100,
+}
+
+// manifest declares each export as a tool of that name.
+func manifest(exports ...string) *abi.Manifest {
+	m := &abi.Manifest{Manifest: 1, Name: "guest", ABI: abi.ABIExtism}
+	for _, e := range exports {
+		m.Tools = append(m.Tools, abi.Tool{Name: "T_" + e, Export: e})
+	}
+	return m
+}
+
+func fixture(tb testing.TB, name string) []byte {
+	tb.Helper()
+	wasm, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return wasm
+}
+
+func load(tb testing.TB, wasm []byte, l plugins.Limits, exports ...string) (plugins.Instance, error) {
+	tb.Helper()
+	runner := extism.New(extism.Options{CacheDir: cacheDir})
+	m := plugins.Module{Manifest: manifest(exports...), Hash: sha256.Sum256(wasm), Wasm: wasm, Limits: l}
+	instance, err := runner.Load(tb.Context(), m)
+	if err != nil {
+		return nil, err
+	}
+	tb.Cleanup(func() {
+		ctx := context.WithoutCancel(tb.Context())
+		if err := errors.Join(instance.Close(ctx), runner.Close(ctx)); err != nil {
+			tb.Error(err)
+		}
+	})
+	return instance, nil
+}
+
+func mustLoad(tb testing.TB, wasm []byte, l plugins.Limits, exports ...string) plugins.Instance {
+	tb.Helper()
+	instance, err := load(tb, wasm, l, exports...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return instance
+}
+
+func invocation(export string) plugins.Invocation {
+	return plugins.Invocation{
+		Tool:  &abi.Tool{Name: "T_" + export, Export: export},
+		ID:    "call-1",
+		Input: json.RawMessage(`{"text":"x"}`),
+	}
+}
+
+// reports collects log lines.
+type reports struct {
+	mu    sync.Mutex
+	lines []abi.Log
+}
+
+func (r *reports) take(p abi.ProgressHead) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lines = append(r.lines, *p.Log)
+}
+
+func wantError(tb testing.TB, err error, code abi.Code, text string) {
+	tb.Helper()
+	var e *abi.Error
+	if !errors.As(err, &e) || e.Code != code || !strings.Contains(e.Error(), text) {
+		tb.Errorf("got the error %v (%s), want the code %s and %q", err, abi.CodeOf(err), code, text)
+	}
+}
+
+func TestResults(t *testing.T) {
+	t.Parallel()
+	guest := mustLoad(t, fixture(t, "guest.wasm"), limits, "echo")
+	for export, want := range map[string]abi.ToolResult{
+		"echo":    {Content: []abi.Block{abi.TextBlock(`{"text":"x"}`)}},
+		"nothing": {Content: []abi.Block{abi.TextBlock("")}},
+		"json":    {Content: []abi.Block{abi.TextBlock(`{"b":1, "a":[2]}`)}},
+		"config":  {Content: []abi.Block{abi.TextBlock("hello")}},
+		"fail":    {Content: []abi.Block{abi.TextBlock("it went wrong")}, IsError: true},
+		"code":    {Content: []abi.Block{abi.TextBlock("The tool failed with code 7 and no message.")}, IsError: true},
+		"grow":    {Content: []abi.Block{abi.TextBlock("")}},
+	} {
+		t.Run(export, func(t *testing.T) {
+			t.Parallel()
+			inv := invocation(export)
+			inv.Config = map[string]json.RawMessage{"greeting": json.RawMessage(`"hello"`)}
+			got, err := guest.Call(t.Context(), inv)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.ToolUseID != "call-1" || got.IsError != want.IsError || got.Text() != want.Text() || len(got.Content) != 1 {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
+func TestStructuredOutput(t *testing.T) {
+	t.Parallel()
+	guest := mustLoad(t, fixture(t, "guest.wasm"), limits, "echo")
+	inv := invocation("json")
+	inv.Tool.OutputSchema = `{"type":"object"}`
+	got, err := guest.Call(t.Context(), inv)
+	if err != nil || string(got.Structured) != `{"a":[2],"b":1}` {
+		t.Errorf("got %s, %v; want the output as canonical JSON", got.Structured, err)
+	}
+	inv = invocation("nothing")
+	inv.Tool.OutputSchema = `{"type":"object"}`
+	_, err = guest.Call(t.Context(), inv)
+	wantError(t, err, abi.CodeProtocol, "not JSON")
+}
+
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	guest := mustLoad(t, fixture(t, "guest.wasm"), limits, "echo")
+	for export, want := range map[string]struct {
+		code abi.Code
+		text string
+	}{
+		"exit":        {abi.CodeTrap, "exited before it answered, with code 0"},
+		"exit3":       {abi.CodeTrap, "exited before it answered, with code 3"},
+		"trap":        {abi.CodeTrap, "unreachable"},
+		"stack":       {abi.CodeTrap, "stack overflow"},
+		"big":         {abi.CodeLimit, "2097152 bytes, over its limit output = 1MiB"},
+		"binary":      {abi.CodeProtocol, "not UTF-8"},
+		"http":        {abi.CodeUnsupported, "http_request"},
+		"vars":        {abi.CodeTrap, "Variable store is full"},
+		"broken":      {abi.CodeProtocol, "broken request"},
+		"nowhere":     {abi.CodeProtocol, "no memory block starts"},
+		"log_nowhere": {abi.CodeTrap, ""},
+	} {
+		t.Run(export, func(t *testing.T) {
+			t.Parallel()
+			result, err := guest.Call(t.Context(), invocation(export))
+			if err == nil {
+				t.Fatalf("got the result %q, want an error", result.Text())
+			}
+			wantError(t, err, want.code, want.text)
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("the error has several lines: %q", err)
+			}
+		})
+	}
+}
+
+func TestLoadErrors(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		wasm   []byte
+		limits plugins.Limits
+		export string
+		text   string
+	}{
+		"4 GiB of memory":  {fixture(t, "memory_4g.wasm"), limits, "echo", "65536 pages"},
+		"not Wasm":         {[]byte("#!/bin/sh"), limits, "echo", "does not compile"},
+		"truncated":        {fixture(t, "guest.wasm")[:200], limits, "echo", "does not compile"},
+		"missing export":   {fixture(t, "bench.wasm"), limits, "ecko", `no export "ecko" for the tool T_ecko; it has echo, pull`},
+		"export with args": {fixture(t, "guest.wasm"), limits, "takes_one", "1 parameters"},
+		"imports":          {fixture(t, "imports.wasm"), limits, "echo", "imports env.system"},
+		"other import":     {fixture(t, "imports.wasm"), limits, "echo", "the only function there is toolquay_capability"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := load(t, tt.wasm, tt.limits, tt.export)
+			wantError(t, err, abi.CodeLoad, tt.text)
+		})
+	}
+}
+
+func TestKeptIsRefused(t *testing.T) {
+	t.Parallel()
+	m := plugins.Module{Manifest: manifest("echo"), Wasm: fixture(t, "guest.wasm"), Limits: limits}
+	m.Manifest.Instance = abi.InstanceKept
+	_, err := extism.New(extism.Options{}).Load(t.Context(), m)
+	wantError(t, err, abi.CodeLoad, "kept")
+}
+
+func TestEndlessLoopStopsAlone(t *testing.T) {
+	t.Parallel()
+	short := limits
+	short.Time = 300 * time.Millisecond
+	guest := mustLoad(t, fixture(t, "guest.wasm"), short, "echo")
+	looping := make(chan error)
+	start := time.Now()
+	go func() {
+		_, err := guest.Call(t.Context(), invocation("loop"))
+		looping <- err
+	}()
+	for range 5 {
+		if _, err := guest.Call(t.Context(), invocation("echo")); err != nil {
+			t.Errorf("a call beside the loop: %v", err)
+		}
+	}
+	wantError(t, <-looping, abi.CodeTimeout, "limit of 300ms (limit time)")
+	if took := time.Since(start); took > short.Time+time.Second {
+		t.Errorf("the loop ran for %v", took)
+	}
+}
+
+func TestEndlessStartStops(t *testing.T) {
+	t.Parallel()
+	short := limits
+	short.Time = 200 * time.Millisecond
+	guest := mustLoad(t, fixture(t, "start_loop.wasm"), short, "echo")
+	_, err := guest.Call(t.Context(), invocation("echo"))
+	wantError(t, err, abi.CodeTimeout, "limit time")
+}
+
+func TestCancellation(t *testing.T) {
+	t.Parallel()
+	guest := mustLoad(t, fixture(t, "guest.wasm"), limits, "echo")
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	_, err := guest.Call(ctx, invocation("loop"))
+	wantError(t, err, abi.CodeCancelled, "cancelled")
+
+	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = guest.Call(ctx, invocation("loop"))
+	wantError(t, err, abi.CodeTimeout, "time limit")
+}
+
+func TestMemoryIsCleanForEveryCall(t *testing.T) {
+	t.Parallel()
+	guest := mustLoad(t, fixture(t, "guest.wasm"), limits, "echo")
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 10 {
+				result, err := guest.Call(t.Context(), invocation("count"))
+				if err != nil || result.Text() != "1" {
+					t.Errorf("got %q, %v; want 1", result.Text(), err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestLogLinesAreBounded(t *testing.T) {
+	t.Parallel()
+	few := limits
+	few.LogLines = 10
+	guest := mustLoad(t, fixture(t, "guest.wasm"), few, "echo")
+	var r reports
+	inv := invocation("logs")
+	inv.Report = r.take
+	if _, err := guest.Call(t.Context(), inv); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.lines) != 11 || r.lines[0] != (abi.Log{Level: "warn", Message: "it went wrong"}) ||
+		!strings.Contains(r.lines[10].Message, "490 more") {
+		t.Errorf("got %d lines: %v", len(r.lines), r.lines)
+	}
+}
+
+func TestCloseWaitsAndRefusesLaterCalls(t *testing.T) {
+	t.Parallel()
+	runner := extism.New(extism.Options{CacheDir: cacheDir})
+	wasm := fixture(t, "guest.wasm")
+	guest, err := runner.Load(t.Context(), plugins.Module{Manifest: manifest("ask"), Hash: sha256.Sum256(wasm), Wasm: wasm, Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	inv := invocation("ask")
+	inv.Capability = func(context.Context, abi.Request) (abi.Answer, error) {
+		close(inside)
+		<-release
+		return abi.Answer{OK: struct{}{}}, nil
+	}
+	go func() {
+		_, err := guest.Call(t.Context(), inv)
+		ended <- err
+	}()
+	<-inside
+	time.AfterFunc(50*time.Millisecond, func() { close(release) })
+	if err := guest.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("the call under way: %v", err)
+	}
+	_, err = guest.Call(t.Context(), invocation("echo"))
+	wantError(t, err, abi.CodeCancelled, "unloaded")
+}
+
+// goGuest builds a Go module of this tree with the local toolchain.
+func goGuest(t *testing.T, dir string) []byte {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "guest.wasm")
+	cmd := exec.CommandContext(t.Context(), testenv.NeedTool(t, "go"), "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, ".")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=-mod=readonly", "GOWORK=off")
+	if output, err := cmd.CombinedOutput(); err != nil {
+		if bytes.Contains(output, []byte("dial tcp")) || bytes.Contains(output, []byte("module lookup disabled")) {
+			testenv.Missing(t, "the module github.com/extism/go-pdk cannot be fetched")
+		}
+		t.Fatalf("building %s: %v\n%s", dir, err, output)
+	}
+	wasm, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wasm
+}

@@ -1,0 +1,98 @@
+package plugins
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+// Runner runs the modules of one ABI. Implementations are safe for concurrent
+// use.
+type Runner interface {
+	// ABI is the value of a manifest's abi key that this runner answers to.
+	ABI() string
+	// Load compiles a module, or takes it from the cache, without running any
+	// of it. Errors are *abi.Error of [abi.CodeLoad].
+	Load(ctx context.Context, m Module) (Instance, error)
+	// Close frees what the runner shares between modules, after all of them.
+	Close(ctx context.Context) error
+}
+
+// Module is a verified plugin module, ready to be loaded.
+type Module struct {
+	// Manifest is the plugin's, checked.
+	Manifest *abi.Manifest
+	// Hash is the SHA-256 of Wasm.
+	Hash [32]byte
+	Wasm []byte
+	// Limits are the ones in force: the manifest's, cut to the host's.
+	Limits Limits
+	Logger *slog.Logger
+}
+
+// Limits bound one call of a plugin. All are above zero.
+type Limits struct {
+	// Memory bounds linear memory, in bytes, a multiple of 64 KiB.
+	Memory int64
+	// Time bounds the guest's own running time. Waiting for a capability or a
+	// person does not count.
+	Time time.Duration
+	// Output bounds the whole result, in bytes.
+	Output int64
+	// LogLines bounds log lines and progress reports that are passed on; what
+	// is over is counted and dropped.
+	LogLines int
+	// CapabilityCalls bounds the capability calls of one call.
+	CapabilityCalls int
+}
+
+// Instance is one loaded module that calls can be made to, in parallel. Memory
+// is clean for every call, except under [abi.InstanceKept].
+type Instance interface {
+	// Call runs a tool once. A result with IsError is the tool's own word; an
+	// error, always an *abi.Error, says that the tool could not run to its end.
+	Call(ctx context.Context, c Invocation) (abi.ToolResult, error)
+	// Assess asks the guest's assess; a guest without one answers the zero
+	// Assessment.
+	Assess(ctx context.Context, q Question) (abi.Assessment, error)
+	// Close frees the module, after its last call has ended.
+	Close(ctx context.Context) error
+}
+
+// Invocation is one call to one tool.
+type Invocation struct {
+	Tool *abi.Tool
+	// ID is the call's id.
+	ID string
+	// Input is the validated input, canonical.
+	Input json.RawMessage
+	// Cwd is the session's working directory.
+	Cwd string
+	// Config is the plugin's configuration.
+	Config map[string]json.RawMessage
+	// Session keys what [abi.InstanceKept] keeps. Calls of one session share
+	// it; nil means the call shares nothing.
+	Session *Session
+	// Capability does a capability call behind the host's gate. Failures,
+	// refusals among them, are errors that carry an abi.Code. It must return
+	// soon after ctx is done.
+	Capability CapabilityFunc
+	// Report, if not nil, takes progress and log lines as they come. It must
+	// not block.
+	Report func(abi.ProgressHead)
+}
+
+// CapabilityFunc is the host's gate as a call sees it.
+type CapabilityFunc func(ctx context.Context, req abi.Request) (abi.Answer, error)
+
+// Question is one question to a tool's assess.
+type Question struct {
+	Tool   *abi.Tool
+	Input  json.RawMessage
+	Cwd    string
+	Facts  []abi.Fact
+	Config map[string]json.RawMessage
+}

@@ -1,0 +1,211 @@
+package plugins_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/plugins"
+)
+
+// doubling asks for 2^n visits of its last node.
+func doubling(keyword, leaf string, n int) string {
+	var b strings.Builder
+	b.WriteString(`{"$ref":"#/$defs/d0","$defs":{`)
+	for i := range n {
+		fmt.Fprintf(&b, `"d%d":{"%s":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]},`, i, keyword, i+1, i+1)
+	}
+	fmt.Fprintf(&b, `"d%d":%s}}`, n, leaf)
+	return b.String()
+}
+
+// doublingDown doubles by properties: every level of the input twice the visits
+// of the one above.
+const doublingDown = `{"$ref":"#/$defs/n","$defs":{"n":{
+	"allOf":[{"properties":{"a":{"$ref":"#/$defs/n"}}},{"properties":{"a":{"$ref":"#/$defs/n"}}}]}}}`
+
+// aliases refers to one place of 1000 schemas by many names, each of which the
+// library takes for another place.
+func aliases(dialect string, n int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"$schema":%q,"x":{"abcdefghijkl":{"$ref":"#/y","allOf":[%s{}]}},"y":{},"allOf":[`, dialect, strings.Repeat("{},", 1000))
+	for i := range n {
+		b.WriteString(`{"$ref":"#/x/`)
+		for k, c := range "abcdefghijkl" {
+			if i>>k&1 == 1 {
+				fmt.Fprintf(&b, "%%%x", c)
+			} else {
+				b.WriteRune(c)
+			}
+		}
+		b.WriteString(`"},`)
+	}
+	return b.String() + "{}]}"
+}
+
+func numbers(n int) string { return "[" + strings.Repeat("7,", n-1) + "8]" }
+
+// Each ends within a second and a half, as itself or as an error that names the
+// limit; the race detector and other tests at work get their share.
+func TestHostileSchemas(t *testing.T) {
+	const limit = 8 * time.Second
+	const draft7, draft2020 = "http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"
+	tests := map[string]struct{ schema, input, want string }{
+		"doubling allOf":              {doubling("allOf", `{}`, 30), `{}`, "checking takes more than"},
+		"doubling allOf that fails":   {doubling("allOf", `{"type":"string"}`, 30), `{}`, "checking takes more than"},
+		"doubling oneOf that fails":   {doubling("oneOf", `false`, 30), `{}`, "checking takes more than"},
+		"doubling anyOf that fails":   {doubling("anyOf", `{"required":["a"]}`, 30), `{}`, "checking takes more than"},
+		"doubling through properties": {doublingDown, strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100), "checking takes more than"},
+		"many nodes":                  {`{"allOf":[` + strings.Repeat("{},", 50_000) + `{}]}`, `{}`, "50002 objects and booleans, over the limit of 4000"},
+		"many booleans":               {`{"allOf":[` + strings.Repeat("true,", 50_000) + `{}]}`, `{}`, "over the limit of 4000"},
+		"as many nodes as may be":     {`{"allOf":[` + strings.Repeat("{},", 3990) + `{}]}`, `{}`, ""},
+		"aliases":                     {aliases(draft7, 1500), `{}`, "references in "},
+		"fewer aliases, draft 7":      {aliases(draft7, 60), `{}`, ""},
+		"fewer aliases, draft 2020":   {aliases(draft2020, 150), `{}`, "references multiply it"},
+		"a long chain": {`{"$ref":"#/$defs/d0","$defs":{` + func() string {
+			var b strings.Builder
+			for i := range 400 {
+				fmt.Fprintf(&b, `"d%d":{"$ref":"#/$defs/d%d"},`, i, i+1)
+			}
+			return b.String()
+		}() + `"d400":{}}}`, `{}`, ""},
+		"a pattern that unfolds":         {`{"properties":{"a":{"pattern":"` + strings.Repeat("a{1000}", 300) + `"}}}`, `{}`, "patterns come to 300001 instructions, over the limit of 10000"},
+		"nested repetitions":             {`{"properties":{"a":{"pattern":"((a{30}){30}){30}"}}}`, `{}`, "not valid JSON Schema at properties.a.pattern"},
+		"names that unfold":              {`{"patternProperties":{"(abc){900}":{},"(abcd){1000}":{},"(abcde){1000}":{}}}`, `{}`, "patterns come to"},
+		"a pattern on a long text":       {`{"properties":{"a":{"pattern":"a.{500}z"}}}`, `{"a":"` + strings.Repeat("a", 1<<20) + `"}`, "too long to be matched"},
+		"just as long as may be":         {`{"properties":{"a":{"pattern":"a.{500}z"}}}`, `{"a":"` + strings.Repeat("a", 66_000) + `"}`, "a: does not match pattern"},
+		"a short pattern on a long text": {`{"properties":{"a":{"pattern":"^[a-z0-9-]{1,900}$"}}}`, `{"a":"` + strings.Repeat("a", 1<<20) + `"}`, "a: does not match pattern"},
+		"many names":                     {`{"patternProperties":` + strings.ReplaceAll(keys("x", 2000), ":1", ":{}") + `}`, keys("k", 50_000), "too long to be matched"},
+		"many alternatives":              {`{"allOf":[` + strings.Repeat(`{"items":{"type":"string"}},`, 100) + `{}]}`, numbers(100_000), "a list of 100000 elements is too long"},
+		"alternatives that fail early":   {`{"allOf":[` + strings.Repeat(`{"type":"string"},`, 3000) + `{}]}`, numbers(100_000), "a list of 100000 elements is too long"},
+		"a huge enum":                    {`{"items":{"enum":` + numbers(100_000) + `}}`, numbers(100_000), "checking takes more than"},
+		"a huge enum, once":              {`{"properties":{"a":{"enum":` + numbers(50_000) + `}}}`, `{"a":8}`, ""},
+		"numbers with large powers":      {`{"properties":{"a":{"type":"integer"}}}`, `{"a":[` + strings.Repeat("1e999999,", 1000) + `1]}`, "a number of more than 400 digits"},
+		"limits with large powers":       {`{"properties":{"a":{"minimum":1e999999}}}`, `{}`, "a number of more than 400 digits"},
+		"unique items":                   {`{"type":"array","uniqueItems":true}`, func() string { b, _ := json.Marshal(count(100_000)); return string(b) }(), ""},
+		"unique items, the last double":  {`{"type":"array","uniqueItems":true}`, func() string { b, _ := json.Marshal(append(count(100_000), 0)); return string(b) }(), "are equal"},
+		"nested as deep as may be":       {strings.Repeat(`{"not":`, 255) + "{}" + strings.Repeat("}", 255), `{}`, "the input: not failed"},
+		"an input nested deep":           {`{"$ref":"#/$defs/n","$defs":{"n":{"items":{"$ref":"#/$defs/n"}}}}`, strings.Repeat("[", 5000) + strings.Repeat("]", 5000), ""},
+		"a long list of failures":        {`{"items":{"type":"string"}}`, numbers(100_000), "and more"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			s, err := plugins.CompileSchema("T", tt.schema)
+			if err == nil {
+				err = s.Validate(json.RawMessage(tt.input))
+			}
+			took := time.Since(start)
+			if took > limit {
+				t.Errorf("it took %s, over %s", took, limit)
+			}
+			t.Logf("%s", took.Round(time.Millisecond))
+			switch {
+			case tt.want != "":
+				wantProblem(t, err, "", tt.want)
+			case err != nil:
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func count(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// What a schema costs is its plugin's fault, what an input does not fit is the
+// input's.
+func TestValidateSaysWhoseFaultItIs(t *testing.T) {
+	t.Parallel()
+	err := compile(t, doubling("allOf", `{}`, 30)).Validate(json.RawMessage(`{}`))
+	if abi.CodeOf(err).Blame() != abi.BlamePlugin {
+		t.Errorf("%v: blame is on %s", err, abi.CodeOf(err).Blame())
+	}
+	// The budget is the validation's, not the schema's.
+	s := compile(t, `{"items":{"enum":[7,8`+strings.Repeat(`,"x"`, 1000)+`]}}`) // 1000 steps an element
+	for range 5 {
+		if err := s.Validate(json.RawMessage(numbers(300))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestToolWithAnUnusableSchema(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	toml := "manifest = 1\nname = \"one\"\nversion = \"1.0.0\"\n[[tools]]\nname = \"Bad\"\ninput_schema = '{\"type\":\"object\",\"$ref\":\"http://127.0.0.1:1/x\"}'\n" +
+		"[[tools]]\nname = \"Good\"\ninput_schema = '{\"type\":\"object\",\"required\":[\"file_path\"]}'\n"
+	folder(t, dir, "one", toml, fixture(t, "ok"))
+	set := open(t, plugins.Options{}, user(dir))
+	wantProblem(t, tool(t, set, "Bad").Validate(json.RawMessage(`{}`)), abi.CodeLoad, "the input schema of Bad is unusable", "points outside the schema")
+	wantProblem(t, tool(t, set, "Good").Validate(json.RawMessage(`{}`)), abi.CodeInvalidInput, "file_path: required")
+}
+
+func FuzzCompileSchema(f *testing.F) {
+	for _, schema := range []string{editSchema, bashSchema, doublingDown, doubling("oneOf", "false", 5), aliases("http://json-schema.org/draft-07/schema#", 3), `{"$id":"#","$anchor":"a"}`} {
+		f.Add(schema, `{"file_path":"a"}`)
+		f.Add(schema, `{"a":{"a":[1e5,null,"x"]}}`)
+	}
+	f.Add(`{"$schema":"http://json-schema.org/draft-04/schema#","minimum":1,"exclusiveMinimum":true}`, `0`)
+	f.Fuzz(func(t *testing.T, schema, input string) {
+		start := time.Now()
+		s, err := plugins.CompileSchema("T", schema)
+		if err == nil {
+			err = s.Validate(json.RawMessage(input))
+		}
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		if err != nil && strings.Contains(err.Error(), "library failed") {
+			t.Error(err)
+		}
+	})
+}
+
+func FuzzCustomSection(f *testing.F) {
+	files, err := filepath.Glob(filepath.Join("direct", "testdata", "*.wasm"))
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no modules: %v", err)
+	}
+	for _, file := range files {
+		module, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(module, abi.SectionTools, []byte(piece))
+	}
+	f.Fuzz(func(t *testing.T, module []byte, name string, data []byte) {
+		_, readErr := plugins.CustomSection(module, name)
+		packed, err := plugins.AppendCustomSection(module, name, data)
+		if (readErr == nil) != (err == nil) {
+			t.Fatalf("reading says %v, packing %v", readErr, err)
+		}
+		if err != nil {
+			return
+		}
+		got, err := plugins.CustomSection(packed, name)
+		if strings.ToValidUTF8(name, "") != name {
+			if err == nil {
+				t.Fatal("a name that is not UTF-8 is taken")
+			}
+			return
+		}
+		if err != nil || string(got) != string(data) {
+			t.Fatalf("packed %q, found %q, %v", data, got, err)
+		}
+		again, err := plugins.AppendCustomSection(packed, name, data)
+		if err != nil || string(again) != string(packed) {
+			t.Fatalf("packing twice gives other bytes: %v", err)
+		}
+	})
+}

@@ -1,0 +1,138 @@
+package plugins
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+)
+
+const (
+	// maxProblems bounds how many faults of an input are told to the model.
+	maxProblems = 10
+	// maxLeaves bounds how many are looked at to find those.
+	maxLeaves = 200
+	// maxProblem bounds one of them, in bytes: an enum is listed in full by the
+	// library, and names come from the input.
+	maxProblem = 500
+)
+
+// problems lists the leaves of a validation error as a model can act on them,
+// in an order that does not change from one time to the next.
+func (s *Schema) problems(err *jsonschema.ValidationError) []string {
+	var list []string
+	var walk func(*jsonschema.ValidationError)
+	walk = func(e *jsonschema.ValidationError) {
+		for _, c := range e.Causes {
+			if len(list) < maxLeaves {
+				walk(c)
+			}
+		}
+		if len(e.Causes) == 0 {
+			list = append(list, s.problem(e)...)
+		}
+	}
+	walk(err)
+	slices.Sort(list)
+	list = slices.Compact(list)
+	if len(list) > maxProblems {
+		list = append(list[:maxProblems], "and more")
+	}
+	return list
+}
+
+// problem says what a leaf says. Its kind is told by the library's message: the
+// keyword's place in the schema ends in the name of a property where the
+// property's schema is just false.
+func (s *Schema) problem(e *jsonschema.ValidationError) []string {
+	at := pathOf(e.InstanceLocation, "")
+	if names, ok := strings.CutPrefix(e.Message, "missing properties: "); ok {
+		return each(quotedNames(names), at, ": required")
+	}
+	if names, ok := strings.CutPrefix(e.Message, "additionalProperties "); ok {
+		if names, ok = strings.CutSuffix(names, " not allowed"); ok {
+			return each(quotedNames(names), at, ": unknown field"+s.fields(e.InstanceLocation))
+		}
+	}
+	if e.Message == "not allowed" && strings.HasSuffix(e.KeywordLocation, "/unevaluatedProperties") {
+		parent := e.InstanceLocation[:strings.LastIndexByte(e.InstanceLocation, '/')]
+		return []string{clip(at) + ": unknown field" + s.fields(parent)}
+	}
+	if at == "" {
+		at = "the input"
+	}
+	return []string{clip(at) + ": " + clip(e.Message)}
+}
+
+// each puts what is the matter behind the path of every name. More are left out
+// than are shown of all.
+func each(names []string, at, matter string) []string {
+	slices.Sort(names)
+	names = names[:min(len(names), maxProblems+1)]
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = clip(join(at, name)) + matter
+	}
+	return out
+}
+
+// fields names the fields the tool does have, where the fault is at its root.
+func (s *Schema) fields(location string) string {
+	if location != "" || len(s.compiled.Properties) == 0 {
+		return ""
+	}
+	names := make([]string, 0, len(s.compiled.Properties))
+	for name := range s.compiled.Properties {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return " (there are " + clip(strings.Join(names, ", ")) + ")"
+}
+
+// quotedNames takes the names out of the library's "'a', 'b'", which it does not
+// offer otherwise.
+func quotedNames(list string) []string {
+	list = strings.TrimSuffix(strings.TrimPrefix(list, "'"), "'")
+	return strings.Split(list, "', '")
+}
+
+func clip(text string) string {
+	if len(text) <= maxProblem {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxProblem], "") + "..."
+}
+
+func join(at, name string) string {
+	if at == "" {
+		return name
+	}
+	return at + "." + name
+}
+
+// pathOf writes the library's kind of JSON pointer, whose tokens are escaped as
+// in a URL too, as edits[2].old_string.
+func pathOf(pointer, root string) string {
+	if pointer == "" || pointer == "/" {
+		return root
+	}
+	unescape := strings.NewReplacer("~1", "/", "~0", "~")
+	var b strings.Builder
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		if plain, err := url.PathUnescape(token); err == nil {
+			token = plain
+		}
+		token = unescape.Replace(token)
+		if _, err := strconv.Atoi(token); err == nil {
+			b.WriteString("[" + token + "]")
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(token)
+	}
+	return b.String()
+}
