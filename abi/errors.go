@@ -91,7 +91,7 @@ func (e *Error) Is(target error) bool {
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	cause := errors.Unwrap(err)
-	if _, several := err.(interface{ Unwrap() []error }); several { //nolint:errorlint // the error was made on the line above; only its shape is asked
+	if _, several := err.(interface{ Unwrap() []error }); several {
 		cause = err
 	}
 	return &Error{Code: code, Message: err.Error(), Err: cause}

@@ -19,8 +19,8 @@ const (
 	MaxHead = 1 << 20
 	// MaxParts is the largest number of parts in one frame.
 	MaxParts = 4096
-	// LengthToEnd, as the length of a frame's last part, means "up to the end
-	// of the message". Only answers read through a handle may use it: their
+	// LengthToEnd as the length of a frame's last part means "up to the end of
+	// the message". Only answers read through a handle may use it: their
 	// length need not be known when their first byte is sent.
 	LengthToEnd = math.MaxUint32
 )

@@ -139,11 +139,11 @@ func writeFile(t *testing.T, file string, b []byte) {
 	}
 }
 
-func readFile(t testing.TB, file string) []byte {
-	t.Helper()
+func readFile(tb testing.TB, file string) []byte {
+	tb.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return b
 }

@@ -1,6 +1,9 @@
 package permissions
 
-import "path"
+import (
+	"path"
+	"slices"
+)
 
 // Dir is a directory under two names.
 type Dir struct {
@@ -66,8 +69,8 @@ func (pl *places) patterns(r *Rule, write bool) []pattern {
 		out = append(out, newPattern(base, segs, pl.fold && !allow))
 		// A deny that goes through a link binds what the link points at too.
 		if !allow && pl.resolve != nil {
-			if real, rest, moved := pl.follow(base, segs); moved {
-				out = append(out, newPattern(real, rest, pl.fold))
+			if target, rest, moved := pl.follow(base, segs); moved {
+				out = append(out, newPattern(target, rest, pl.fold))
 			}
 		}
 	}
@@ -120,7 +123,7 @@ func coverAll(segs []segment) []segment {
 	if n := len(segs); n > 0 && segs[n-1].deep {
 		return segs
 	}
-	return append(segs[:len(segs):len(segs)], deepSegment)
+	return append(slices.Clip(segs), deepSegment)
 }
 
 // cover does so for an allow, where a wildcard means one component and no more,
@@ -142,7 +145,7 @@ func cover(segs []segment, dirOnly, write bool) []segment {
 }
 
 // follow resolves the links in the literal start of a pattern.
-func (pl *places) follow(base string, segs []segment) (real string, rest []segment, moved bool) {
+func (pl *places) follow(base string, segs []segment) (target string, rest []segment, moved bool) {
 	named, n := base, 0
 	for n < len(segs) && segs[n].literal() {
 		named = path.Join(named, segs[n].text)
@@ -151,6 +154,6 @@ func (pl *places) follow(base string, segs []segment) (real string, rest []segme
 	if n == 0 {
 		return "", nil, false
 	}
-	real = pl.resolve(named)
-	return real, segs[n:], real != "" && real != named
+	target = pl.resolve(named)
+	return target, segs[n:], target != "" && target != named
 }

@@ -167,16 +167,16 @@ func (p *Policy) answer(why string) Finding {
 
 // path judges an access to a path.
 func (c *call) path(a *Access) (first, second Finding) {
-	target, real := filepath.ToSlash(a.Target), filepath.ToSlash(a.Real)
-	if !isClean(target) || real != "" && !isClean(real) {
+	target, actual := filepath.ToSlash(a.Target), filepath.ToSlash(a.Real)
+	if !isClean(target) || actual != "" && !isClean(actual) {
 		return Finding{Verdict: Deny, Layer: LayerPath, Access: *a, Why: "the path is not absolute and clean"}, Finding{}
 	}
-	q := query{target: target, real: real, write: a.Kind == AccessWrite, tree: a.Tree}
+	q := query{target: target, real: actual, write: a.Kind == AccessWrite, tree: a.Tree}
 	var l ladder
 	if rule := c.policy.book.denies(&q); rule != nil {
 		l.add(ruleFinding(rule, a))
 	}
-	if real == "" {
+	if actual == "" {
 		l.add(Finding{Verdict: Ask, Layer: LayerPath, Why: "it is not known where the path leads", need: NeedRealPath})
 		return l.on(a)
 	}

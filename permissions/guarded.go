@@ -125,7 +125,7 @@ func (g guards) addCommon(place *guarded, spec *pathSpec) {
 	switch spec.anchor {
 	case anchorHome:
 		for _, prefix := range homes {
-			g.add(place, append(prefix[:len(prefix):len(prefix)], spec.segs...))
+			g.add(place, append(slices.Clip(prefix), spec.segs...))
 		}
 	case anchorRoot:
 		g.add(place, spec.segs)

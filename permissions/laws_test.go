@@ -3,6 +3,7 @@ package permissions_test
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"testing/quick"
 
@@ -59,11 +60,12 @@ type gen struct{ *rand.Rand }
 func pick[T any](g gen, from []T) T { return from[g.IntN(len(from))] }
 
 func (g gen) path() string {
-	path := pick(g, someDirs)
+	var path strings.Builder
+	path.WriteString(pick(g, someDirs))
 	for range g.IntN(3) {
-		path += pick(g, someNames) + "/"
+		path.WriteString(pick(g, someNames) + "/")
 	}
-	return path + pick(g, someNames)
+	return path.String() + pick(g, someNames)
 }
 
 func (g gen) rule() string {
@@ -71,14 +73,15 @@ func (g gen) rule() string {
 	if g.IntN(4) == 0 {
 		return tool
 	}
-	pattern := pick(g, someHeads) + pick(g, someParts)
+	var rule strings.Builder
+	rule.WriteString(tool + "(" + pick(g, someHeads) + pick(g, someParts))
 	for range g.IntN(3) {
-		pattern += "/" + pick(g, someParts)
+		rule.WriteString("/" + pick(g, someParts))
 	}
 	if g.IntN(8) == 0 {
-		pattern += "/"
+		rule.WriteByte('/')
 	}
-	return tool + "(" + pattern + ")"
+	return rule.String() + ")"
 }
 
 // sets returns rules of every source. Only lists that compile are kept.

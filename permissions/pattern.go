@@ -261,10 +261,8 @@ func below(dir, path string) (rest string, ok bool) {
 
 // cutComponent splits the first component off a path without a leading slash.
 func cutComponent(path string) (name, rest string) {
-	if i := strings.IndexByte(path, '/'); i >= 0 {
-		return path[:i], path[i+1:]
-	}
-	return path, ""
+	name, rest, _ = strings.Cut(path, "/")
+	return name, rest
 }
 
 // hasComponent reports whether a path has a component; name has a slash before

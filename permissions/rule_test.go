@@ -168,9 +168,9 @@ func FuzzRule(f *testing.F) {
 			}
 		}
 	}
-	f.Fuzz(func(t *testing.T, rule, tool, target, real string, write, tree bool) {
+	f.Fuzz(func(t *testing.T, rule, tool, target, actual string, write, tree bool) {
 		r := permissions.Request{Tool: tool, Effects: permissions.EffectsListed}
-		a := permissions.Access{Kind: permissions.AccessRead, Target: target, Real: real, Tree: tree}
+		a := permissions.Access{Kind: permissions.AccessRead, Target: target, Real: actual, Tree: tree}
 		if write {
 			a.Kind = permissions.AccessWrite
 		}

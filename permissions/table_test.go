@@ -56,11 +56,11 @@ func parseRequest(text string) permissions.Request {
 		r.Tool, text = tool, rest
 	}
 	what, subject, _ := strings.Cut(text, " ")
-	target, real, linked := strings.Cut(subject, " -> ")
+	target, actual, linked := strings.Cut(subject, " -> ")
 	if !linked {
-		real = target
+		actual = target
 	}
-	a := permissions.Access{Target: target, Real: real}
+	a := permissions.Access{Target: target, Real: actual}
 	switch what {
 	case "call":
 		r.Tool, r.Effects = subject, permissions.EffectsUnknown

@@ -29,10 +29,10 @@ type plan struct {
 
 // trace is what was seen of one job, in virtual time since the start.
 type trace struct {
-	turn, ready, start, end           []time.Duration
-	settled, yielded, failed, running int
-	err                               error
-	settledAt                         time.Duration
+	turn, ready, start, end  []time.Duration
+	settled, yielded, failed int
+	err                      error
+	settledAt                time.Duration
 }
 
 // turn is one run of a scheduler over planned jobs.

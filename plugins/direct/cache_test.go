@@ -46,13 +46,15 @@ func TestCacheDamage(t *testing.T) {
 		do    func(t *testing.T, file string)
 		noted bool
 	}{
-		"truncated": {func(t *testing.T, file string) { truncate(t, file, 100) }, true},
-		"emptied":   {func(t *testing.T, file string) { truncate(t, file, 0) }, true},
+		"truncated": {func(t *testing.T, file string) { t.Helper(); truncate(t, file, 100) }, true},
+		"emptied":   {func(t *testing.T, file string) { t.Helper(); truncate(t, file, 0) }, true},
 		"one bit of a table": {func(t *testing.T, file string) {
+			t.Helper()
 			flip(t, file, 24) // an offset, which wazero's own checksum does not cover
 		}, true},
-		"one bit of the code": {func(t *testing.T, file string) { flip(t, file, -40) }, true},
+		"one bit of the code": {func(t *testing.T, file string) { t.Helper(); flip(t, file, -40) }, true},
 		"deleted": {func(t *testing.T, file string) {
+			t.Helper()
 			if err := os.Remove(file); err != nil {
 				t.Fatal(err)
 			}
@@ -108,13 +110,15 @@ func TestCacheHealsWithoutIndex(t *testing.T) {
 func TestUnusableCacheIsDoneWithout(t *testing.T) {
 	tests := map[string]func(t *testing.T) string{
 		"open to others": func(t *testing.T) string {
+			t.Helper()
 			dir := t.TempDir()
-			if err := os.Chmod(dir, 0o777); err != nil { //nolint:gosec // the point of the test
+			if err := os.Chmod(dir, 0o777); err != nil {
 				t.Fatal(err)
 			}
 			return dir
 		},
 		"a file": func(t *testing.T) string {
+			t.Helper()
 			file := filepath.Join(t.TempDir(), "file")
 			if err := os.WriteFile(file, nil, 0o600); err != nil {
 				t.Fatal(err)
@@ -122,6 +126,7 @@ func TestUnusableCacheIsDoneWithout(t *testing.T) {
 			return file
 		},
 		"a link": func(t *testing.T) string {
+			t.Helper()
 			dir := t.TempDir()
 			link := filepath.Join(dir, "link")
 			if err := os.Symlink(t.TempDir(), link); err != nil {

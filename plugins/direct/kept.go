@@ -42,7 +42,10 @@ func (m *module) callKept(ctx context.Context, c *call, inv plugins.Invocation) 
 	if err != nil {
 		return abi.ToolResult{}, abi.Errorf(abi.CodeCancelled, "plugin %s: %w", m.name, err)
 	}
-	k := keeper.(*keptInstance)
+	k, ok := keeper.(*keptInstance)
+	if !ok {
+		return abi.ToolResult{}, abi.Errorf(abi.CodeInternal, "plugin %s: the session keeps a %T for it", m.name, keeper)
+	}
 	select {
 	case <-k.turn:
 	case <-ctx.Done():

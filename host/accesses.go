@@ -1,0 +1,94 @@
+package host
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability/workspace"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// accesses finds out what a call's own input says it will touch, with each path
+// resolved as the file system now has it, and what is known of those paths.
+func (c *call) accesses(v *view) ([]permissions.Access, []abi.Fact, error) {
+	contract := c.tool.contract()
+	if len(contract.Fields) == 0 {
+		return nil, nil, nil
+	}
+	var input map[string]json.RawMessage
+	if err := json.Unmarshal(c.input, &input); err != nil {
+		return nil, nil, abi.Errorf(abi.CodeInvalidInput, "%s: the input is no JSON object", contract.Name)
+	}
+	var accesses []permissions.Access
+	var facts []abi.Fact
+	for _, field := range contract.Fields {
+		for _, value := range valuesOf(field, input[field.Name]) {
+			switch field.Kind {
+			case abi.FieldPath:
+				access, fact, err := resolvePath(v.cwd, field, value)
+				if err != nil {
+					return nil, nil, abi.Errorf(abi.CodeOf(err), "%s: %s: %w", contract.Name, field.Name, err)
+				}
+				accesses, facts = append(accesses, access), append(facts, fact)
+			case abi.FieldCommand:
+				accesses = append(accesses, permissions.Access{Kind: permissions.AccessExec, Target: value})
+			case abi.FieldHost:
+				accesses = append(accesses, permissions.Access{Kind: permissions.AccessNet, Target: value})
+			}
+		}
+	}
+	return accesses, facts, nil
+}
+
+// valuesOf is a field's string, its strings, or its default.
+func valuesOf(field abi.Field, raw json.RawMessage) []string {
+	var one string
+	var many []string
+	switch {
+	case len(raw) > 0 && json.Unmarshal(raw, &one) == nil && one != "":
+		return []string{one}
+	case len(raw) > 0 && json.Unmarshal(raw, &many) == nil:
+		return many
+	case field.Default != "":
+		return []string{field.Default}
+	}
+	return nil
+}
+
+func resolvePath(cwd string, field abi.Field, path string) (permissions.Access, abi.Fact, error) {
+	node, err := workspace.Resolve(cwd, path)
+	if err != nil {
+		return permissions.Access{}, abi.Fact{}, err
+	}
+	defer node.Close()
+	kind := permissions.AccessRead
+	if field.Effect == "write" {
+		kind = permissions.AccessWrite
+	}
+	fact := abi.Fact{Path: path, Exists: node.Exists()}
+	if fact.Exists {
+		fact.Kind, fact.Size = node.Info.Kind, node.Info.Size
+	}
+	return node.Access(kind, fact.Kind == abi.KindDirectory), fact, nil
+}
+
+// allowedFacts keeps the facts about paths that the rules allow the call to
+// read: a tool learns nothing of the others, not even whether they exist.
+func (g *gate) allowedFacts(accesses []permissions.Access, facts []abi.Fact) []abi.Fact {
+	if len(facts) == 0 {
+		return nil
+	}
+	paths := slices.DeleteFunc(slices.Clone(accesses), func(a permissions.Access) bool {
+		return a.Kind != permissions.AccessRead && a.Kind != permissions.AccessWrite
+	})
+	var kept []abi.Fact
+	for i, fact := range facts {
+		read := paths[i]
+		read.Kind = permissions.AccessRead
+		if g.decide(permissions.StageCapability, []permissions.Access{read}, nil).Verdict == permissions.Allow {
+			kept = append(kept, fact)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,266 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/scheduler"
+)
+
+// call is one tool call on its way through the stages. It implements
+// [scheduler.Job].
+type call struct {
+	turn  *turn
+	index int
+	use   abi.ToolUse
+
+	tool   tool
+	input  json.RawMessage // canonical
+	traits traits
+	title  string
+
+	queued  time.Time
+	started atomic.Pointer[time.Time]
+
+	// binding identifies the input and the tool's definition.
+	binding string
+	// approved are the accesses a person allowed this call, once.
+	approved lease
+
+	ended  bool
+	result abi.ToolResult
+}
+
+var _ scheduler.Job = (*call)(nil)
+
+// submit does what can be done before a call's turn comes: look-up, schema,
+// traits. A call that fails here has its result.
+func (t *turn) submit(ctx context.Context, index int, use abi.ToolUse) *call {
+	c := &call{turn: t, index: index, use: use, queued: time.Now()}
+	err := c.prepare(ctx)
+	c.event(Event{Kind: EventQueued, Input: c.input})
+	if err != nil {
+		c.refuse(err)
+	}
+	return c
+}
+
+func (c *call) prepare(ctx context.Context) error {
+	if err := c.turn.claim(c.use.ID); err != nil {
+		return err
+	}
+	found, err := c.session().host.lookup(c.use.Name)
+	if err != nil {
+		return err
+	}
+	c.tool = found
+	if err := c.tool.available(); err != nil {
+		return err
+	}
+	input := c.use.Input
+	if len(input) == 0 {
+		input = json.RawMessage("{}")
+	}
+	if c.input, err = abi.Canonical(input); err != nil {
+		c.input = nil
+		return err
+	}
+	if err := c.tool.validate(c.input); err != nil {
+		return c.describe(err)
+	}
+	c.binding = c.bind()
+	c.title = titleOf(c.tool.contract(), c.input)
+	c.traits, err = c.findTraits(ctx)
+	return err
+}
+
+// describe puts the tool's name before what is wrong with its input.
+func (c *call) describe(err error) error {
+	return abi.Errorf(abi.CodeOf(err), "%s: %w", c.tool.contract().Name, err)
+}
+
+func (c *call) session() *Session { return c.turn.session }
+
+// Safe reports whether the call may run beside other safe ones.
+func (c *call) Safe() bool { return c.traits.concurrencySafe }
+
+// Admit judges the call when its turn has come.
+func (c *call) Admit(ctx context.Context) bool {
+	if c.ended {
+		return false
+	}
+	if err := c.admit(ctx); err != nil {
+		c.refuse(err)
+		return false
+	}
+	return true
+}
+
+// admit runs the stages between a call's turn and its slot, on the session as
+// it now is.
+func (c *call) admit(ctx context.Context) error {
+	view := c.session().view()
+	accesses, facts, err := c.accesses(view)
+	if err != nil {
+		return err
+	}
+	gate := &gate{call: c, view: view}
+	if err := gate.denied(accesses); err != nil {
+		return err
+	}
+	check, err := c.ownValidation(ctx, view, gate.allowedFacts(accesses, facts))
+	if err != nil {
+		return err
+	}
+	return gate.admit(ctx, accesses, check)
+}
+
+// ownValidation asks the tool whether it finds the input valid, and for its own
+// verdict.
+func (c *call) ownValidation(ctx context.Context, v *view, facts []abi.Fact) (*abi.Check, error) {
+	contract := c.tool.contract()
+	if !contract.Validates && !contract.Checks {
+		return nil, nil
+	}
+	a, err := c.tool.assess(ctx, plugins.Question{Input: c.input, Cwd: v.cwd, Facts: facts})
+	if err != nil {
+		return nil, c.describe(err)
+	}
+	if a.Invalid != nil && contract.Validates {
+		return nil, abi.Errorf(abi.CodeInvalidInput, "%s", a.Invalid.Message)
+	}
+	if !contract.Checks {
+		return nil, nil
+	}
+	return a.Check, nil
+}
+
+// Run calls the tool, in a slot.
+func (c *call) Run(ctx context.Context) {
+	now := time.Now()
+	c.event(Event{Kind: EventStarted, Elapsed: now.Sub(c.queued)})
+	c.started.Store(&now)
+	ctx, cancel := c.limitTime(ctx)
+	defer cancel()
+	v := c.session().view()
+	gate := &gate{call: c, view: v}
+	result, err := c.tool.call(ctx, plugins.Invocation{
+		ID:         c.use.ID,
+		Input:      c.input,
+		Cwd:        v.cwd,
+		Session:    &c.session().kept,
+		Capability: gate.do,
+		Report:     c.report,
+	})
+	if err != nil {
+		c.refuse(err)
+		return
+	}
+	c.end(result)
+}
+
+// errCallTime is the cause of a call that ran into the operator's time limit.
+var errCallTime = errors.New("the operator's limit on a call's time")
+
+func (c *call) limitTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := c.session().host.options.CallTimeout
+	if limit <= 0 {
+		return context.WithCancel(ctx)
+	}
+	cause := &abi.Error{Code: abi.CodeTimeout, Err: errCallTime,
+		Message: "the call ran longer than the " + limit.String() + " that the operator allows a call"}
+	return context.WithTimeoutCause(ctx, limit, cause)
+}
+
+// Fail ends the call with what the scheduler says of it.
+func (c *call) Fail(err error) {
+	if panicked, ok := errors.AsType[*scheduler.PanicError](err); ok {
+		c.session().host.options.Logger.Error("a tool call panicked", "tool", c.use.Name, "panic", panicked.Value, "stack", string(panicked.Stack))
+		err = abi.Errorf(abi.CodeInternal, "%s failed inside the host: %v", c.use.Name, panicked.Value)
+	} else {
+		err = abi.Errorf(abi.CodeCancelled, "%s was cancelled before it ended: %w", c.use.Name, err)
+	}
+	c.ended = false
+	c.refuse(err)
+}
+
+// Settle applies the call's effects on the session.
+func (c *call) Settle() {
+	if c.result.IsError {
+		return
+	}
+	for i := range c.result.Changes {
+		change := c.result.Changes[i]
+		if err := c.session().apply(c, change); err != nil {
+			c.event(Event{Kind: EventChanged, Change: &change, Err: err})
+			continue
+		}
+		c.event(Event{Kind: EventChanged, Change: &change})
+	}
+}
+
+// Yield lets the result leave.
+func (c *call) Yield() {
+	result := c.result
+	c.event(Event{Kind: EventResult, Result: &result, Elapsed: c.elapsed()})
+}
+
+// refuse ends the call with an error of the pipeline's, for the model.
+func (c *call) refuse(err error) {
+	var known *abi.Error
+	if !errors.As(err, &known) {
+		known = &abi.Error{Code: abi.CodeInternal, Message: err.Error(), Err: err}
+	}
+	// The message is the whole chain's; the code is the nearest one's.
+	text := strings.ReplaceAll(err.Error(), "</tool_use_error", `<\/tool_use_error`)
+	c.end(abi.ToolResult{
+		Content: []abi.Block{abi.TextBlock("<tool_use_error>" + text + "</tool_use_error>")},
+		IsError: true,
+		Error:   &abi.Error{Code: known.Code, Message: err.Error(), Err: err},
+	})
+}
+
+// end gives the call its one result. The first one stands.
+func (c *call) end(r abi.ToolResult) {
+	if c.ended {
+		return
+	}
+	c.ended = true
+	r.ToolUseID = c.use.ID
+	if c.tool != nil {
+		fit(&r, c.tool)
+	}
+	c.result = r
+	c.event(Event{Kind: EventFinished, Elapsed: c.elapsed(), Result: &r})
+}
+
+func (c *call) elapsed() time.Duration {
+	if started := c.started.Load(); started != nil {
+		return time.Since(*started)
+	}
+	return time.Since(c.queued)
+}
+
+// report passes on what the tool tells of its progress.
+func (c *call) report(p abi.ProgressHead) {
+	if p.Progress != nil {
+		c.event(Event{Kind: EventProgress, Progress: p.Progress, Elapsed: c.elapsed()})
+	}
+	if p.Log != nil {
+		c.event(Event{Kind: EventLog, Log: p.Log, Elapsed: c.elapsed()})
+	}
+}
+
+func (c *call) event(e Event) {
+	e.Time, e.Index, e.CallID, e.Tool, e.Title = time.Now(), c.index, c.use.ID, c.use.Name, c.title
+	if c.tool != nil {
+		e.Tool = c.tool.contract().Name
+	}
+	c.turn.feed.put(e)
+}

@@ -1,0 +1,225 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// gate is where everything a call wants to do is judged, twice: the call itself
+// before it starts, and each of its capability calls on the very value that is
+// then acted on. A capability call must be
+//
+//  1. declared in the manifest, for this tool, and within the scope declared;
+//  2. granted by a person (held by package plugins before the guest runs);
+//  3. consistent with the traits the tool was scheduled by;
+//  4. allowed by the rules, or by a person, for exactly these accesses.
+//
+// Then the plan that was judged is done.
+type gate struct {
+	call *call
+	view *view
+}
+
+// decide judges accesses by the rules and by what a person allowed this call.
+// Nothing is asked and nothing happens.
+func (g *gate) decide(stage permissions.Stage, accesses []permissions.Access, check *abi.Check) permissions.Decision {
+	contract, source := g.call.tool.contract(), g.call.tool.source()
+	request := permissions.Request{
+		Stage:     stage,
+		Tool:      contract.Name,
+		Aliases:   contract.Aliases,
+		Origin:    permissions.Origin{Plugin: source.plugin, Builtin: source.trusted},
+		InputHash: g.call.binding,
+		Accesses:  accesses,
+		Effects:   g.call.effects(),
+		Headless:  g.call.session().asker == nil,
+	}
+	if check != nil {
+		request.ToolCheck = permissions.ParseCheck(check.Verdict)
+	}
+	return permissions.Decide(g.view.policy, request, permissions.Evidence{Approval: g.call.approved.evidence(g.call.binding)})
+}
+
+// effects says how much of what the call does is known before it starts. A
+// plugin can do nothing but ask for capabilities; an embedder's own tool does
+// what it likes, unless it says that it is read-only or names its fields.
+func (c *call) effects() permissions.Effects {
+	t, native := c.tool.(*nativeTool)
+	switch {
+	case !native:
+		return permissions.EffectsGated
+	case len(t.Contract.Fields) > 0 || c.traits.readOnly:
+		return permissions.EffectsListed
+	}
+	return permissions.EffectsUnknown
+}
+
+// denied ends a call early that a deny rule forbids, before the tool itself
+// learns of it.
+func (g *gate) denied(accesses []permissions.Access) error {
+	d := g.decide(permissions.StageCall, accesses, nil)
+	if d.Verdict != permissions.Deny {
+		return nil
+	}
+	g.call.event(Event{Kind: EventDecided, Decision: &d})
+	return refusal(d)
+}
+
+// admit judges the call itself.
+func (g *gate) admit(ctx context.Context, accesses []permissions.Access, check *abi.Check) error {
+	d := g.decide(permissions.StageCall, accesses, check)
+	g.call.event(Event{Kind: EventDecided, Decision: &d})
+	switch d.Verdict {
+	case permissions.Allow:
+		return nil
+	case permissions.Ask:
+		return g.ask(ctx, "", accesses, d)
+	}
+	return refusal(d)
+}
+
+func refusal(d permissions.Decision) error {
+	return abi.Errorf(d.Code(), "%s", d.Message())
+}
+
+// ask puts the decision to the person. What they allow, this call may do.
+func (g *gate) ask(ctx context.Context, operation string, accesses []permissions.Access, d permissions.Decision) error {
+	c := g.call
+	approval := Approval{
+		ID:         rand.Text(),
+		CallID:     c.use.ID,
+		Tool:       c.tool.contract().Name,
+		Plugin:     c.tool.source().plugin,
+		Title:      c.title,
+		Input:      c.input,
+		Binding:    c.binding,
+		Capability: operation,
+		Accesses:   accesses,
+		Decision:   &d,
+		Asked:      time.Now(),
+	}
+	c.event(Event{Kind: EventNeedsApproval, Approval: &approval, Capability: operation})
+	reply, err := c.session().asker.Ask(ctx, approval)
+	switch {
+	case ctx.Err() != nil:
+		return abi.Errorf(abi.CodeCancelled, "the call was cancelled while a person was asked: %w", context.Cause(ctx))
+	case err != nil:
+		return abi.Errorf(abi.CodeDenied, "the person could not be asked, so it is denied: %w", err)
+	case reply.Answer == AnswerAllow:
+		c.approved.add(accesses)
+		return nil
+	case reply.Answer == AnswerLater:
+		return abi.Errorf(abi.CodeNeedsApproval, "a person must approve this first (approval %s); nothing was done", approval.ID)
+	case reply.Message != "":
+		return abi.Errorf(abi.CodeDenied, "the person denied this and says: %s", reply.Message)
+	}
+	return abi.Errorf(abi.CodeDenied, "the person denied this; do not try it again another way")
+}
+
+// bind identifies what is judged and approved: this input to this very tool.
+func (c *call) bind() string {
+	contract, _ := json.Marshal(c.tool.contract()) // plain data: it cannot fail
+	definition := sha256.Sum256(contract)
+	sum := sha256.Sum256(append(definition[:], c.input...))
+	return hex.EncodeToString(sum[:])
+}
+
+// do is the second gate: the function that a running call's capability calls
+// go through.
+func (g *gate) do(ctx context.Context, req abi.Request) (abi.Answer, error) {
+	answer, err := g.perform(ctx, req)
+	g.call.event(Event{Kind: EventCapability, Capability: req.Name, Err: err, Elapsed: g.call.elapsed()})
+	return answer, err
+}
+
+func (g *gate) perform(ctx context.Context, req abi.Request) (abi.Answer, error) {
+	name := g.call.tool.contract().Name
+	claim, ok := g.call.tool.declares(req.Name)
+	if !ok {
+		return abi.Answer{}, abi.Errorf(abi.CodeUndeclared, "%s asked for %s, which its manifest does not declare", name, req.Name)
+	}
+	native, ok := g.call.session().host.capabilities[req.Name]
+	if !ok {
+		return abi.Answer{}, abi.Errorf(abi.CodeUnsupported, "this host has no capability %s", req.Name)
+	}
+	plan, err := native.Plan(ctx, capability.Scope{Cwd: g.view.cwd}, req)
+	if err != nil {
+		return abi.Answer{}, err
+	}
+	answer, err := g.carryOut(ctx, req, claim, plan)
+	if closeErr := plan.Close(); closeErr != nil && err == nil {
+		_ = answer.Close()
+		return abi.Answer{}, abi.Errorf(abi.CodeIO, "%s: %w", req.Name, closeErr)
+	}
+	return answer, err
+}
+
+// carryOut judges a plan and does it.
+func (g *gate) carryOut(ctx context.Context, req abi.Request, claim abi.CapabilityClaim, plan capability.Plan) (abi.Answer, error) {
+	accesses := plan.Accesses()
+	scope, err := g.view.policy.Scope(claim.Scope)
+	if err != nil {
+		return abi.Answer{}, abi.Errorf(abi.CodeLoad, "the scope that the manifest gives %s: %w", req.Name, err)
+	}
+	for _, a := range accesses {
+		if err := g.consistent(a); err != nil {
+			return abi.Answer{}, err
+		}
+		if !scope.Covers(a) {
+			return abi.Answer{}, abi.Errorf(abi.CodeUndeclared, "%s is outside the scope %q that the manifest of %s gives %s",
+				a.Target, claim.Scope, g.call.tool.contract().Name, req.Name)
+		}
+	}
+	if err := g.permit(ctx, req.Name, accesses); err != nil {
+		return abi.Answer{}, err
+	}
+	return plan.Do(ctx, func(a permissions.Access) bool {
+		return g.consistent(a) == nil && scope.Covers(a) && g.permitted(a)
+	})
+}
+
+// permit lets accesses pass that the rules allow, that a person allowed this
+// call already, or that a person allows now. The guest's clock stands still
+// meanwhile.
+func (g *gate) permit(ctx context.Context, operation string, accesses []permissions.Access) error {
+	d := g.decide(permissions.StageCapability, accesses, nil)
+	if d.Verdict == permissions.Allow {
+		return nil
+	}
+	g.call.event(Event{Kind: EventDecided, Capability: operation, Decision: &d})
+	if d.Verdict == permissions.Ask {
+		return g.ask(ctx, operation, accesses, d)
+	}
+	return refusal(d)
+}
+
+// permitted judges one more access of a running plan, without asking anybody. A
+// tree that a person allowed lets pass what lies below it, except what a rule or
+// a guarded place would have asked about by itself.
+func (g *gate) permitted(a permissions.Access) bool {
+	d := g.decide(permissions.StageCapability, []permissions.Access{a}, nil)
+	asks := d.Verdict == permissions.Ask || d.Headless
+	return d.Verdict == permissions.Allow || asks && d.Layer == permissions.LayerMode && g.call.approved.coversBelow(a)
+}
+
+// consistent holds a call to the traits it was scheduled by: what declared
+// itself read-only does not write. It is not believed again in this session.
+func (g *gate) consistent(a permissions.Access) error {
+	if !g.call.traits.readOnly || a.Kind == permissions.AccessRead || a.Kind == permissions.AccessSession {
+		return nil
+	}
+	name := g.call.tool.contract().Name
+	g.call.session().demote(name)
+	g.call.report(abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: fmt.Sprintf(
+		"%s says that it is read-only and asked for %s on %s; it is treated as not read-only from now on", name, a.Kind, a.Target)}})
+	return abi.Errorf(abi.CodeDenied, "%s declares itself read-only and asked for %s on %s; its author must correct read_only in the manifest", name, a.Kind, a.Target)
+}

@@ -1,0 +1,83 @@
+package message
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+type openAIMessage struct {
+	Role       string `json:"role"`
+	ToolCallID string `json:"tool_call_id,omitempty"`
+	Content    any    `json:"content"` // string or []openAIPart
+}
+
+type openAIPart struct {
+	Type  string      `json:"type"`
+	Text  string      `json:"text,omitempty"`
+	Image *openAIURL  `json:"image_url,omitempty"`
+	File  *openAIFile `json:"file,omitempty"`
+}
+
+type openAIURL struct {
+	URL string `json:"url"`
+}
+
+type openAIFile struct {
+	Filename string `json:"filename"`
+	FileData string `json:"file_data"`
+}
+
+// openAIReply is one message of the role tool a result. Those hold text only,
+// so images and documents follow in a user message, which their results point
+// to; then comes what tools add to the conversation.
+func openAIReply(results []abi.ToolResult) []openAIMessage {
+	reply := make([]openAIMessage, 0, len(results))
+	var attached []openAIPart
+	for _, r := range results {
+		var text []string
+		for _, b := range r.Content {
+			line, parts := openAIBlock(r.ToolUseID, b)
+			if line != "" {
+				text = append(text, line)
+			}
+			attached = append(attached, parts...)
+		}
+		reply = append(reply, openAIMessage{Role: "tool", ToolCallID: r.ToolUseID, Content: strings.Join(text, "\n")})
+	}
+	if len(attached) > 0 {
+		reply = append(reply, openAIMessage{Role: "user", Content: attached})
+	}
+	for _, r := range results {
+		for _, m := range r.Messages {
+			reply = append(reply, openAIMessage{Role: m.Role, Content: m.Text})
+		}
+	}
+	return reply
+}
+
+// openAIBlock is a block's text in its result, and what follows in the user
+// message.
+func openAIBlock(id string, b abi.Block) (string, []openAIPart) {
+	switch b.Type {
+	case abi.BlockText:
+		return b.Text, nil
+	case abi.BlockToolReference:
+		return "[tool " + b.ToolName + "]", nil
+	case abi.BlockDocument:
+		if b.MediaType == plainText {
+			return strings.ToValidUTF8(string(b.Data), "\uFFFD"), nil
+		}
+	}
+	name := cmp.Or(b.Title, string(b.Type))
+	data := "data:" + b.MediaType + ";base64," + base64.StdEncoding.EncodeToString(b.Data)
+	part := openAIPart{Type: "file", File: &openAIFile{Filename: name, FileData: data}}
+	if b.Type == abi.BlockImage {
+		part = openAIPart{Type: "image_url", Image: &openAIURL{URL: data}}
+	}
+	return fmt.Sprintf("[%s: %s, %d bytes, in the user message that follows]", name, b.MediaType, len(b.Data)),
+		[]openAIPart{{Type: "text", Text: fmt.Sprintf("%s of the tool call %s:", name, id)}, part}
+}

@@ -1,0 +1,209 @@
+package message
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+// MaxSize is the largest message in bytes: that of one JSON document at the
+// guest border, through which each call's input has to go.
+const MaxSize = abi.MaxJSON
+
+// Format says how calls and their results are written.
+type Format string
+
+// The formats.
+const (
+	// Anthropic is a message of the Anthropic Messages API with tool_use
+	// blocks, or a whole response of it; the reply is a user message with
+	// tool_result blocks.
+	Anthropic Format = "anthropic"
+	// OpenAI is a message of the OpenAI Chat Completions API with tool_calls,
+	// or a whole response of it; the reply is a list of messages.
+	OpenAI Format = "openai"
+	// List is a plain JSON list of objects with id, name and input; the reply
+	// is JSON lines.
+	List Format = "jsonl"
+)
+
+// Formats lists the formats there are.
+func Formats() []Format { return []Format{Anthropic, OpenAI, List} }
+
+// Message is what was read of one model message.
+type Message struct {
+	Format Format
+	// Calls are the tool calls in their order, at least one. An Input that is
+	// no JSON, as models write now and then, is left as it is: it is that
+	// call's fault alone, and the host says so.
+	Calls []abi.ToolUse
+	// Settings is what the message asks to tighten.
+	Settings Settings
+}
+
+// Settings are the permission rules that a message brings along, in its
+// top-level key "settings":
+//
+//	"settings": {"permissions": {"deny": ["Read(.env)"], "ask": ["Grep"]}}
+//
+// Everything else there is refused, because a model must not be able to loosen
+// what it is held by.
+type Settings struct {
+	Deny, Ask []string
+}
+
+// ErrNoCalls is returned for a message that is well formed and calls no tool.
+var ErrNoCalls = errors.New("the message calls no tool")
+
+// Parse reads one message, in whichever format it is. It is refused as a whole
+// where it is over [MaxSize], where it is not JSON as [abi.Canonical] takes it
+// (duplicate keys and deep nesting among the refusals), where a call has no
+// name, and where its settings are anything but rules that tighten. Errors are
+// of [abi.CodeInvalidInput] or [abi.CodeTooLarge] and say where.
+//
+// Calls of a plain list that have no id are given one, call_1 and so on. Of a
+// response with several choices the first counts.
+func Parse(src []byte) (*Message, error) {
+	if len(src) > MaxSize {
+		return nil, abi.Errorf(abi.CodeTooLarge, "the message has %d bytes, over the limit of %s", len(src), abi.Size(MaxSize))
+	}
+	doc, err := abi.Canonical(src)
+	if err != nil {
+		return nil, placed(src, err)
+	}
+	var m *Message
+	if doc[0] == '[' {
+		m, err = parseList(doc)
+	} else {
+		m, err = parseObject(doc)
+	}
+	if err == nil && len(m.Calls) == 0 {
+		err = ErrNoCalls
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func invalid(format string, args ...any) error {
+	return abi.Errorf(abi.CodeInvalidInput, format, args...)
+}
+
+// placed adds the line and column to a fault that knows its byte.
+func placed(src []byte, err error) error {
+	fault, ok := errors.AsType[*abi.JSONFault](err)
+	if !ok {
+		return err
+	}
+	before := src[:min(fault.Offset, len(src))]
+	line := bytes.Count(before, []byte("\n")) + 1
+	column := len(before) - bytes.LastIndexByte(before, '\n')
+	return abi.Errorf(abi.CodeOf(err), "line %d, column %d: %w", line, column, err)
+}
+
+func parseObject(doc []byte) (*Message, error) {
+	o, err := asObject("the message", doc)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := parseSettings(o)
+	if err != nil {
+		return nil, err
+	}
+	if o, err = o.firstChoice(); err != nil {
+		return nil, err
+	}
+	role, err := o.text("role")
+	m := &Message{Settings: settings}
+	switch {
+	case err != nil:
+	case o.has("error") && !o.has("content") && !o.has("tool_calls"):
+		err = invalid("this is an error response of a model API, not a message")
+	case role != "" && role != "assistant":
+		err = invalid("the message has the role %q; tool calls come in one of the role \"assistant\"", role)
+	case o.has("tool_calls"):
+		m.Format = OpenAI
+		m.Calls, err = openAICalls(o)
+	case o.has("content"):
+		m.Format = Anthropic
+		m.Calls, err = anthropicCalls(o)
+	case role == "":
+		err = invalid("the message has neither content (Anthropic) nor tool_calls (OpenAI); a plain list of calls is [{\"name\": ..., \"input\": {...}}]")
+	}
+	return m, err
+}
+
+// firstChoice is the message inside a response of the OpenAI API, or else the
+// object itself.
+func (o object) firstChoice() (object, error) {
+	choices, err := o.list("choices")
+	if err != nil || len(choices) == 0 {
+		return o, err
+	}
+	choice, err := asObject("choices[0]", choices[0])
+	if err != nil {
+		return o, err
+	}
+	return asObject("choices[0].message", choice.keys["message"])
+}
+
+// anthropicCalls reads the tool_use blocks. Text, thinking and tools that the
+// API runs itself are none.
+func anthropicCalls(message object) ([]abi.ToolUse, error) {
+	if message.keys["content"][0] == '"' {
+		return nil, nil // nothing but text
+	}
+	var calls []abi.ToolUse
+	err := message.each("content", func(block object) error {
+		if kind, err := block.text("type"); err != nil || kind != "tool_use" {
+			return err
+		}
+		call, err := block.call("id", "name")
+		call.Input = block.keys["input"]
+		calls = append(calls, call)
+		return err
+	})
+	return calls, err
+}
+
+func openAICalls(message object) ([]abi.ToolUse, error) {
+	var calls []abi.ToolUse
+	err := message.each("tool_calls", func(item object) error {
+		kind, err := item.text("type")
+		if err != nil {
+			return err
+		}
+		if kind != "" && kind != "function" {
+			return invalid("%s is of the type %q; only function calls can be run", item.place, kind)
+		}
+		id, err := item.text("id")
+		if err != nil {
+			return err
+		}
+		function, err := asObject(item.place+".function", item.keys["function"])
+		if err != nil {
+			return err
+		}
+		call, err := function.call("", "name")
+		if err != nil {
+			return err
+		}
+		call.ID = id
+		call.Input, err = function.arguments()
+		calls = append(calls, call)
+		return err
+	})
+	return calls, err
+}
+
+// arguments is the document inside the string that the API wraps it in. Some
+// servers that copy the API leave the wrapping out.
+func (o object) arguments() ([]byte, error) {
+	if raw := o.keys["arguments"]; o.has("arguments") && raw[0] == '{' {
+		return raw, nil
+	}
+	text, err := o.text("arguments")
+	return []byte(text), err
+}

@@ -1,0 +1,117 @@
+package host
+
+import (
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/plugins"
+)
+
+// Options configure a [Host]. The zero value is a host without any tool.
+type Options struct {
+	// Builtins offers the tools that come with Toolquay.
+	Builtins bool
+	// Plugins are the places to look for further plugins.
+	Plugins []plugins.Source
+	// Runners run plugins of ABIs beyond the direct one, such as the one of
+	// package plugins/extism. The host closes them.
+	Runners []plugins.Runner
+	// ConsentFile records which plugins a person granted what they ask for;
+	// empty means that nobody granted anything.
+	ConsentFile string
+	// Granted names plugins whose capabilities are granted for this host's life.
+	Granted []string
+	// PluginConfig holds configuration values by plugin and key.
+	PluginConfig map[string]map[string]json.RawMessage
+	// Ceilings bound what plugins may use; zero fields are
+	// [plugins.DefaultCeilings].
+	Ceilings plugins.Limits
+	// CacheDir keeps compiled plugins between processes; empty keeps none.
+	CacheDir string
+
+	// Tools are the embedder's own tools.
+	Tools []NativeTool
+	// Capabilities are the embedder's own operations, offered to plugins that
+	// declare them.
+	Capabilities []capability.Capability
+
+	// Rules are the permission rules in force, by source and in any order: they
+	// are merged, and a deny anywhere stands.
+	Rules []permissions.RuleSet
+	// Home is the home directory that rules such as Read(~/notes) mean; empty
+	// means that no rule can name it.
+	Home string
+	// HostFolders hold the host's own settings and plugins; changing anything
+	// there asks, whatever the rules allow.
+	HostFolders []string
+
+	// MaxConcurrent bounds the calls of one turn that run at once; 0 is 10.
+	MaxConcurrent int
+	// CallTimeout bounds one call, waiting included; 0 leaves it to the
+	// plugins' own limits.
+	CallTimeout time.Duration
+	// Logger takes what is worth an operator's notice; nil discards it.
+	Logger *slog.Logger
+}
+
+// Dirs are the usual places of one user, after the XDG base directory
+// specification.
+type Dirs struct {
+	Home string
+	// Config holds settings.toml and plugins.
+	Config string
+	// State holds what must outlive a process, such as consents.
+	State string
+	// Cache holds what can be made again.
+	Cache string
+}
+
+// UserDirs reads the environment for the user's own places. Those that cannot
+// be told are empty. Relative values of XDG variables are ignored, as the
+// specification asks.
+func UserDirs() Dirs {
+	home, _ := os.UserHomeDir()
+	place := func(variable string, usual ...string) string {
+		base := os.Getenv(variable)
+		if !filepath.IsAbs(base) {
+			if home == "" {
+				return ""
+			}
+			base = filepath.Join(append([]string{home}, usual...)...)
+		}
+		return filepath.Join(base, "toolquay")
+	}
+	return Dirs{
+		Home:   home,
+		Config: place("XDG_CONFIG_HOME", ".config"),
+		State:  place("XDG_STATE_HOME", ".local", "state"),
+		Cache:  place("XDG_CACHE_HOME", ".cache"),
+	}
+}
+
+// Plugins is the user's plugin directory.
+func (d Dirs) Plugins() string { return within(d.Config, "plugins") }
+
+// Settings is the user's settings file.
+func (d Dirs) Settings() string { return within(d.Config, "settings.toml") }
+
+// Consents is the file that records the user's consents to plugins.
+func (d Dirs) Consents() string { return within(d.State, "consents.json") }
+
+// Trust is the file that records which projects the user trusts.
+func (d Dirs) Trust() string { return within(d.State, "trust.json") }
+
+// Compiled is the directory of compiled plugins.
+func (d Dirs) Compiled() string { return within(d.Cache, "compiled") }
+
+func within(dir, name string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, name)
+}

@@ -1,0 +1,67 @@
+package host
+
+import (
+	"path/filepath"
+
+	"github.com/toolquay/toolquay/host/capability/workspace"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// policy compiles the rules in force for a new session.
+func (h *Host) policy(cwd string, o SessionOptions) (*permissions.Policy, error) {
+	setup := permissions.Setup{
+		Cwd:      realDir(cwd),
+		Home:     realDir(h.options.Home),
+		Rules:    h.options.Rules,
+		Aliases:  h.aliases(),
+		FoldCase: permissions.FoldsCase(),
+		Resolve:  realPath,
+	}
+	for _, dir := range h.options.HostFolders {
+		setup.HostFolders = append(setup.HostFolders, realDir(dir))
+	}
+	for _, dir := range o.AdditionalDirs {
+		abs, err := directory(dir)
+		if err != nil {
+			return nil, err
+		}
+		setup.Additional = append(setup.Additional, realDir(abs))
+	}
+	policy, warnings, err := permissions.Compile(setup)
+	for _, w := range warnings {
+		h.options.Logger.Warn("a permission rule may not mean what was meant", "rule", w.String())
+	}
+	if err != nil || o.Mode == "" {
+		return policy, err
+	}
+	return policy.WithMode(o.Mode)
+}
+
+// aliases maps the other names of tools to the ones that rules are about.
+func (h *Host) aliases() map[string]string {
+	aliases := make(map[string]string)
+	for _, t := range h.contracts() {
+		for _, alias := range t.Aliases {
+			aliases[alias] = t.Name
+		}
+	}
+	return aliases
+}
+
+func realDir(path string) permissions.Dir {
+	if path == "" {
+		return permissions.Dir{}
+	}
+	return permissions.Dir{Path: filepath.Clean(path), Real: realPath(path)}
+}
+
+// realPath is where a path really lies, as far as it exists; empty where that
+// cannot be told.
+func realPath(path string) string {
+	node, err := workspace.Resolve("/", path)
+	if err != nil {
+		return ""
+	}
+	defer node.Close()
+	return node.Real
+}

@@ -1,0 +1,91 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/plugins"
+)
+
+// traits are what is known of one call before it runs. The zero value is the
+// unsafe answer to every question.
+type traits struct {
+	readOnly        bool
+	concurrencySafe bool
+	destructive     bool
+}
+
+// findTraits resolves the contract's traits for this input. Whatever fails on
+// the way counts as the unsafe answer, except a tool that says it is not
+// enabled.
+func (c *call) findTraits(ctx context.Context) (traits, error) {
+	contract := c.tool.contract()
+	var a abi.Assessment
+	if asks(contract) {
+		var err error
+		a, err = c.tool.assess(ctx, plugins.Question{Input: c.input, Cwd: c.session().view().cwd})
+		if err != nil {
+			c.report(abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: "the tool's traits could not be found out and count as unsafe: " + err.Error()}})
+			a = abi.Assessment{}
+		}
+	}
+	if contract.Enabled == abi.TraitFalse || contract.Enabled == abi.TraitInput && !isTrue(a.Enabled) {
+		return traits{}, abi.Errorf(abi.CodeDisabled, "the tool %s is switched off here", contract.Name)
+	}
+	known := traits{
+		readOnly:        resolve(contract.ReadOnly, a.ReadOnly),
+		concurrencySafe: resolve(contract.ConcurrencySafe, a.ConcurrencySafe),
+		destructive:     resolve(contract.Destructive, a.Destructive),
+	}
+	if c.session().demoted(contract.Name) {
+		known.readOnly, known.concurrencySafe = false, false
+	}
+	return known, nil
+}
+
+// asks reports whether any trait is for the guest to answer.
+func asks(t *abi.Tool) bool {
+	return slices.Contains([]abi.Trait{t.ReadOnly, t.ConcurrencySafe, t.Destructive, t.Enabled}, abi.TraitInput)
+}
+
+func resolve(declared abi.Trait, answer *bool) bool {
+	switch declared {
+	case abi.TraitTrue:
+		return true
+	case abi.TraitInput:
+		return isTrue(answer)
+	}
+	// Derived traits come from accesses that only the shell tools have; without
+	// them the answer is the unsafe one.
+	return false
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }
+
+// maxTitle cuts longer titles, in code points.
+const maxTitle = 80
+
+// titleOf is one line for people: the input field that the manifest names, or
+// the first one that is a path, a command or a host.
+func titleOf(t *abi.Tool, input json.RawMessage) string {
+	name := t.Title
+	if name == "" && len(t.Fields) > 0 {
+		name = t.Fields[0].Name
+	}
+	if name == "" {
+		return ""
+	}
+	var fields map[string]json.RawMessage
+	var text string
+	if json.Unmarshal(input, &fields) != nil || json.Unmarshal(fields[name], &text) != nil {
+		return ""
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > maxTitle {
+		text = string(runes[:maxTitle-1]) + "…"
+	}
+	return text
+}
