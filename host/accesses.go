@@ -2,7 +2,9 @@ package host
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability/workspace"
@@ -22,8 +24,15 @@ func (c *call) accesses(v *view) ([]permissions.Access, []abi.Fact, error) {
 	}
 	var accesses []permissions.Access
 	var facts []abi.Fact
+	if err := exactKeys(contract, input); err != nil {
+		return nil, nil, err
+	}
 	for _, field := range contract.Fields {
-		for _, value := range valuesOf(field, input[field.Name]) {
+		values, err := valuesOf(field, input[field.Name])
+		if err != nil {
+			return nil, nil, abi.Errorf(abi.CodeInvalidInput, "%s: %w", contract.Name, err)
+		}
+		for _, value := range values {
 			switch field.Kind {
 			case abi.FieldPath:
 				access, fact, err := resolvePath(v.cwd, field, value)
@@ -41,19 +50,42 @@ func (c *call) accesses(v *view) ([]permissions.Access, []abi.Fact, error) {
 	return accesses, facts, nil
 }
 
-// valuesOf is a field's string, its strings, or its default.
-func valuesOf(field abi.Field, raw json.RawMessage) []string {
-	var one string
-	var many []string
-	switch {
-	case len(raw) > 0 && json.Unmarshal(raw, &one) == nil && one != "":
-		return []string{one}
-	case len(raw) > 0 && json.Unmarshal(raw, &many) == nil:
-		return many
-	case field.Default != "":
-		return []string{field.Default}
+// exactKeys refuses input keys that some decoders take for a field that is
+// judged and that the judgement does not: Go's folds case, and K, the Kelvin
+// sign, into k.
+func exactKeys(contract *abi.Tool, input map[string]json.RawMessage) error {
+	for _, field := range contract.Fields {
+		for key := range input {
+			if key != field.Name && strings.EqualFold(key, field.Name) {
+				return abi.Errorf(abi.CodeInvalidInput, "%s: %q: write the field as %q", contract.Name, key, field.Name)
+			}
+		}
 	}
 	return nil
+}
+
+// valuesOf is a field's string, its strings, or where it has none, its default.
+// A value of another kind could be read in ways that were not judged.
+func valuesOf(field abi.Field, raw json.RawMessage) ([]string, error) {
+	var one *string
+	var many []string
+	switch {
+	case len(raw) == 0:
+	case json.Unmarshal(raw, &one) == nil:
+		if one != nil && *one != "" {
+			return []string{*one}, nil
+		}
+	case json.Unmarshal(raw, &many) == nil:
+		if len(many) > 0 {
+			return many, nil
+		}
+	default:
+		return nil, fmt.Errorf("%s: expected a string or a list of strings", field.Name)
+	}
+	if field.Default != "" {
+		return []string{field.Default}, nil
+	}
+	return nil, nil
 }
 
 func resolvePath(cwd string, field abi.Field, path string) (permissions.Access, abi.Fact, error) {

@@ -106,6 +106,9 @@ func (c *call) Admit(ctx context.Context) bool {
 // it now is.
 func (c *call) admit(ctx context.Context) error {
 	view := c.session().view()
+	if c.session().demoted(c.tool.contract().Name) {
+		c.traits.readOnly, c.traits.concurrencySafe = false, false
+	}
 	accesses, facts, err := c.accesses(view)
 	if err != nil {
 		return err
@@ -234,10 +237,21 @@ func (c *call) end(r abi.ToolResult) {
 	c.ended = true
 	r.ToolUseID = c.use.ID
 	if c.tool != nil {
+		c.hold(&r)
 		fit(&r, c.tool)
 	}
 	c.result = r
 	c.event(Event{Kind: EventFinished, Elapsed: c.elapsed(), Result: &r})
+}
+
+// hold takes out of a result what its tool has no right to: words in the
+// conversation that are not a tool's.
+func (c *call) hold(r *abi.ToolResult) {
+	if len(r.Messages) == 0 || c.tool.source().trusted {
+		return
+	}
+	r.Messages = nil
+	c.report(abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: "messages for the conversation were left out of the result: only built-in tools may add them"}})
 }
 
 func (c *call) elapsed() time.Duration {

@@ -91,8 +91,29 @@ func refusal(d permissions.Decision) error {
 	return abi.Errorf(d.Code(), "%s", d.Message())
 }
 
-// ask puts the decision to the person. What they allow, this call may do.
+// ask puts the decision to the person, one question of a call at a time. What
+// they allow, this call may do; what they deny, it is not asked about again.
 func (g *gate) ask(ctx context.Context, operation string, accesses []permissions.Access, d permissions.Decision) error {
+	c := g.call
+	if err := c.approved.enter(ctx); err != nil {
+		return err
+	}
+	defer c.approved.leave()
+	if err := c.approved.refusal(accesses); err != nil {
+		return err
+	}
+	if operation != "" && g.decide(permissions.StageCapability, accesses, nil).Verdict == permissions.Allow {
+		return nil // allowed meanwhile, with an earlier question
+	}
+	err := g.put(ctx, operation, accesses, d)
+	if err != nil && ctx.Err() == nil {
+		c.approved.refuse(accesses, err)
+	}
+	return err
+}
+
+// put asks one question.
+func (g *gate) put(ctx context.Context, operation string, accesses []permissions.Access, d permissions.Decision) error {
 	c := g.call
 	approval := Approval{
 		ID:         rand.Text(),
@@ -155,12 +176,8 @@ func (g *gate) perform(ctx context.Context, req abi.Request) (abi.Answer, error)
 	if err != nil {
 		return abi.Answer{}, err
 	}
-	answer, err := g.carryOut(ctx, req, claim, plan)
-	if closeErr := plan.Close(); closeErr != nil && err == nil {
-		_ = answer.Close()
-		return abi.Answer{}, abi.Errorf(abi.CodeIO, "%s: %w", req.Name, closeErr)
-	}
-	return answer, err
+	defer plan.Close()
+	return g.carryOut(ctx, req, claim, plan)
 }
 
 // carryOut judges a plan and does it.
@@ -181,6 +198,9 @@ func (g *gate) carryOut(ctx context.Context, req abi.Request, claim abi.Capabili
 	}
 	if err := g.permit(ctx, req.Name, accesses); err != nil {
 		return abi.Answer{}, err
+	}
+	if ctx.Err() != nil {
+		return abi.Answer{}, cancelled(ctx)
 	}
 	return plan.Do(ctx, func(a permissions.Access) bool {
 		return g.consistent(a) == nil && scope.Covers(a) && g.permitted(a)

@@ -242,7 +242,7 @@ func TestUntrueToolIsDemoted(t *testing.T) {
 func TestNativeToolOfUnknownEffectAsks(t *testing.T) {
 	h := open(t, host.Options{Tools: []host.NativeTool{echo("Act", func(c *abi.Tool) { c.ReadOnly = abi.TraitFalse })}})
 	r, _ := one(t, session(t, h, host.SessionOptions{}), "Act", `{}`)
-	wantError(t, r, abi.CodeNeedsApproval, "allow rule Act would allow it")
+	wantError(t, r, abi.CodeNeedsApproval, "needs the allow rule Act")
 
 	s := session(t, h, host.SessionOptions{Mode: permissions.ModeBypass})
 	if r, _ := one(t, s, "Act", `{"s":"x"}`); r.Text() != "x" {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -35,10 +36,10 @@ type Host struct {
 // ErrClosed is returned by calls to a host or session that was closed.
 var ErrClosed = errors.New("it is closed")
 
-// Open makes a host. It reads manifests and settings, and neither compiles nor
-// runs any plugin. What is wrong with one plugin is that plugin's problem (see
+// Open makes a host, which then owns the runners of its options. It reads
+// manifests, and neither compiles nor runs any plugin. What is wrong with one plugin is that plugin's problem (see
 // [Host.Plugins]); an error means that the options themselves cannot be met.
-func Open(_ context.Context, o Options) (*Host, error) {
+func Open(ctx context.Context, o Options) (*Host, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -51,10 +52,13 @@ func Open(_ context.Context, o Options) (*Host, error) {
 	if err := h.offerCapabilities(); err != nil {
 		return nil, err
 	}
-	if err := h.openPlugins(); err != nil {
+	if err := h.offerNative(); err != nil {
 		return nil, err
 	}
-	return h, h.offerNative()
+	if err := h.openPlugins(ctx); err != nil {
+		return nil, err
+	}
+	return h, nil
 }
 
 func (h *Host) offerCapabilities() error {
@@ -70,7 +74,7 @@ func (h *Host) offerCapabilities() error {
 	return nil
 }
 
-func (h *Host) openPlugins() error {
+func (h *Host) openPlugins(ctx context.Context) error {
 	var sources []plugins.Source
 	if h.options.Builtins {
 		sources = append(sources, plugins.Source{Origin: plugins.OriginBuiltin, Path: "builtin", FS: builtin.FS()})
@@ -95,15 +99,22 @@ func (h *Host) openPlugins() error {
 		Granted:      h.options.Granted,
 		Ceilings:     h.options.Ceilings,
 		Capabilities: names,
+		Reserved:     slices.Collect(maps.Keys(h.tools)),
 		Config:       h.options.PluginConfig,
 		Logger:       h.options.Logger,
 	})
 	if err != nil {
+		for _, r := range append(runners, h.options.Runners...) {
+			err = errors.Join(err, r.Close(ctx))
+		}
 		return err
 	}
 	h.plugins = set
 	for _, t := range set.Tools() {
 		for _, name := range append([]string{t.Name}, t.Aliases...) {
+			if _, taken := h.tools[name]; taken {
+				return errors.Join(fmt.Errorf("the native tool %q: the name is taken by a built-in tool", name), set.Close(ctx))
+			}
 			h.tools[name] = pluginTool{t}
 		}
 	}

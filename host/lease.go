@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -8,12 +9,57 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// lease is what a person allowed one call: exactly the accesses that they were
-// shown. It ends with the call.
+// lease is what a person said of one call: what they allowed, which is exactly
+// the accesses that they were shown, and what they denied.
 type lease struct {
 	mu       sync.Mutex
 	given    bool
 	accesses []permissions.Access
+	denied   map[permissions.Access]error
+	// asking holds a token while the person is asked; made by the first.
+	asking chan struct{}
+}
+
+// enter waits until no other question of the call is open.
+func (l *lease) enter(ctx context.Context) error {
+	l.mu.Lock()
+	if l.asking == nil {
+		l.asking = make(chan struct{}, 1)
+	}
+	asking := l.asking
+	l.mu.Unlock()
+	select {
+	case asking <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return cancelled(ctx)
+	}
+}
+
+func (l *lease) leave() { <-l.asking }
+
+// refuse keeps what a person denied.
+func (l *lease) refuse(accesses []permissions.Access, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.denied == nil {
+		l.denied = make(map[permissions.Access]error)
+	}
+	for _, a := range accesses {
+		l.denied[a] = err
+	}
+}
+
+// refusal is what the person said to one of the accesses before, or nil.
+func (l *lease) refusal(accesses []permissions.Access) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, a := range accesses {
+		if err := l.denied[a]; err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (l *lease) add(accesses []permissions.Access) {

@@ -16,7 +16,9 @@ import (
 // [Call.Do] passes the second gate.
 type NativeTool struct {
 	// Contract is what a plugin's manifest would say of the tool. Name and
-	// InputSchema are required.
+	// InputSchema are required. Naming Fields says that their paths, commands
+	// and hosts are everything the tool touches; a tool that names none and is
+	// not read-only asks before it starts.
 	Contract abi.Tool
 	// Run runs the tool. It must return soon after ctx is done. An *abi.Error
 	// becomes a result that carries its code.

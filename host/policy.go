@@ -2,6 +2,7 @@ package host
 
 import (
 	"path/filepath"
+	"slices"
 
 	"github.com/toolquay/toolquay/host/capability/workspace"
 	"github.com/toolquay/toolquay/permissions"
@@ -17,7 +18,7 @@ func (h *Host) policy(cwd string, o SessionOptions) (*permissions.Policy, error)
 		FoldCase: permissions.FoldsCase(),
 		Resolve:  realPath,
 	}
-	for _, dir := range h.options.HostFolders {
+	for _, dir := range h.folders() {
 		setup.HostFolders = append(setup.HostFolders, realDir(dir))
 	}
 	for _, dir := range o.AdditionalDirs {
@@ -35,6 +36,19 @@ func (h *Host) policy(cwd string, o SessionOptions) (*permissions.Policy, error)
 		return policy, err
 	}
 	return policy.WithMode(o.Mode)
+}
+
+// folders are the host's own places. What is written there decides what runs
+// later, compiled plugins above all.
+func (h *Host) folders() []string {
+	folders := h.options.HostFolders
+	if h.options.CacheDir != "" {
+		folders = append(slices.Clip(folders), h.options.CacheDir)
+	}
+	if h.options.ConsentFile != "" {
+		folders = append(slices.Clip(folders), filepath.Dir(h.options.ConsentFile))
+	}
+	return folders
 }
 
 // aliases maps the other names of tools to the ones that rules are about.

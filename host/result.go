@@ -46,20 +46,21 @@ func cutText(r *abi.ToolResult, limit int) {
 		return
 	}
 	left := limit
-	for i := range r.Content {
-		b := &r.Content[i]
-		if b.Type != abi.BlockText {
-			continue
+	var kept []abi.Block // a new list: the tool may hold on to its own
+	for _, b := range r.Content {
+		if b.Type == abi.BlockText {
+			n := utf8.RuneCountInString(b.Text)
+			if n > left {
+				b.Text = head(b.Text, left)
+			}
+			left = max(left-n, 0)
+			if b.Text == "" {
+				continue
+			}
 		}
-		n := utf8.RuneCountInString(b.Text)
-		if n <= left {
-			left -= n
-			continue
-		}
-		b.Text = head(b.Text, left)
-		left = 0
+		kept = append(kept, b)
 	}
-	r.Content = append(r.Content, abi.TextBlock(fmt.Sprintf(
+	r.Content = append(kept, abi.TextBlock(fmt.Sprintf(
 		"(the result was cut: it has %d characters, over this tool's limit of %d; ask for less at a time)", total, limit)))
 }
 

@@ -13,7 +13,7 @@ import (
 // projectFolder is the folder in a project that Toolquay reads.
 const projectFolder = ".toolquay"
 
-// Project is what a project brings for Toolquay.
+// Project is what a project brings for Toolquay. The zero value is none.
 type Project struct {
 	// Root is the project's folder, absolute and without links.
 	Root string
@@ -23,10 +23,18 @@ type Project struct {
 }
 
 // Settings is the project's settings file, whether or not it is there.
-func (p Project) Settings() string { return filepath.Join(p.Root, projectFolder, "settings.toml") }
+func (p Project) Settings() string { return p.file("settings.toml") }
 
 // Plugins is the project's plugin directory, whether or not it is there.
-func (p Project) Plugins() string { return filepath.Join(p.Root, projectFolder, "plugins") }
+func (p Project) Plugins() string { return p.file("plugins") }
+
+// file is a place in the project's folder, empty where there is no project.
+func (p Project) file(name string) string {
+	if p.Root == "" {
+		return ""
+	}
+	return filepath.Join(p.Root, projectFolder, name)
+}
 
 // FindProject finds the project that a directory belongs to: the nearest folder
 // from it upwards that holds a .git, or else the directory itself.
@@ -57,7 +65,7 @@ func ForUser(dirs Dirs, project Project) (Options, []permissions.Warning, error)
 		CacheDir:    dirs.Compiled(),
 		Home:        dirs.Home,
 	}
-	for _, dir := range []string{dirs.Config, dirs.State} {
+	for _, dir := range []string{dirs.Config, dirs.State, dirs.Cache} {
 		if dir != "" {
 			o.HostFolders = append(o.HostFolders, dir)
 		}

@@ -193,9 +193,14 @@ func suggest(tool, path string) string {
 	return b.String()
 }
 
-// Message tells the model what was decided and what would change it.
+// Message tells the model what was decided and what would change it. Of a path
+// it says no more than the model did: not what lies there, nor where it leads,
+// which the decision was about.
 func (d *Decision) Message() string {
-	what, why := d.Matched(), d.Reason()
+	what, why := "calling "+d.Tool, d.Reason()
+	if d.Access != (Access{}) {
+		what = d.Access.named()
+	}
 	switch {
 	case d.Verdict == Allow:
 		return fmt.Sprintf("Allowed: %s (%s).", what, why)
@@ -210,10 +215,8 @@ func (d *Decision) Message() string {
 
 func (d *Decision) remedy() string {
 	switch rules := d.Suggestions(); {
-	case len(rules) == 1:
-		return fmt.Sprintf("The allow rule %s would allow it.", rules[0])
-	case len(rules) > 1:
-		return fmt.Sprintf("The allow rules %s together would allow it.", strings.Join(rules, " and "))
+	case len(rules) > 0:
+		return fmt.Sprintf("It needs the allow rule %s.", rules[0])
 	case d.Layer == LayerProtected || d.Layer == LayerCredentials:
 		return "No allow rule reaches it."
 	case d.Rule != nil:
@@ -222,23 +225,30 @@ func (d *Decision) remedy() string {
 	return "No allow rule can be suggested for it."
 }
 
-// String names the access for people, such as "reading /etc/hosts".
+// String names the access for people, such as "reading everything in /etc".
 func (a Access) String() string {
+	out := a.named()
+	if a.Tree {
+		out = a.verb() + " everything in " + printable(a.Target)
+	}
+	if a.Real != "" && a.Real != a.Target {
+		out += ", which is " + printable(a.Real)
+	}
+	return out
+}
+
+// named names the access by what was asked for alone, such as "reading /etc".
+func (a Access) named() string { return a.verb() + " " + printable(a.Target) }
+
+func (a Access) verb() string {
 	verb, ok := map[AccessKind]string{
 		AccessRead: "reading", AccessWrite: "changing", AccessExec: "running",
 		AccessNet: "connecting to", AccessSession: "using the session's",
 	}[a.Kind]
 	if !ok {
-		verb = string(a.Kind)
+		return string(a.Kind)
 	}
-	if a.Tree {
-		verb += " everything in"
-	}
-	out := verb + " " + printable(a.Target)
-	if a.Real != "" && a.Real != a.Target {
-		out += ", which is " + printable(a.Real)
-	}
-	return out
+	return verb
 }
 
 // printable quotes a name that would not print as it is.

@@ -29,10 +29,13 @@ func (p *Policy) Scope(patterns []string) (Scope, error) {
 
 // Covers reports whether an access keeps to the scope, under both names of its
 // path. A tree does where it may be searched at all: what is found in it is
-// judged one by one. Accesses to other things than paths have no scope.
+// judged one by one. What is no path is outside of every scope of paths.
 func (s *Scope) Covers(a Access) bool {
-	if s.everywhere || a.Kind != AccessRead && a.Kind != AccessWrite {
+	if s.everywhere || a.Kind == AccessSession {
 		return true
+	}
+	if a.Kind != AccessRead && a.Kind != AccessWrite {
+		return false
 	}
 	q := query{target: filepath.ToSlash(a.Target), real: filepath.ToSlash(a.Real), write: a.Kind == AccessWrite}
 	if q.real == "" {

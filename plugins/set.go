@@ -23,7 +23,8 @@ type Options struct {
 	Runners []Runner
 	// Consents holds what people granted; nil holds nothing.
 	Consents *Consents
-	// Granted names plugins whose capabilities the operator grants for this run.
+	// Granted names plugins whose capabilities the operator grants for this run;
+	// those of a project need a consent all the same.
 	Granted []string
 	// Ceilings bound what manifests can ask for; zero fields are
 	// [DefaultCeilings].
@@ -31,6 +32,9 @@ type Options struct {
 	// Capabilities are the operations this host has. A plugin that declares
 	// another is refused.
 	Capabilities []string
+	// Reserved are names of tools that no plugin may take but one that is built
+	// in; those of tools that this product has or will have are always reserved.
+	Reserved []string
 	// Config holds configuration values by plugin and key.
 	Config map[string]map[string]json.RawMessage
 	// Logger takes what is worth an operator's notice; nil discards it.
@@ -69,7 +73,7 @@ func Open(o Options) (*Set, error) {
 			s.plugins = append(s.plugins, o.open(c))
 		}
 	}
-	s.settle()
+	s.settle(o.Reserved)
 	return s, nil
 }
 
@@ -94,7 +98,8 @@ func (o *Options) open(c candidate) *Plugin {
 	if b.module != nil {
 		p.found.carried = carried(b.module)
 	}
-	p.granted = slices.Contains(o.Granted, p.Name)
+	// A name given for this run does not speak for what a project brings.
+	p.granted = c.origin != OriginProject && slices.Contains(o.Granted, p.Name)
 	p.Limits, p.Notes = effective(p.Manifest.Limits, o.Ceilings)
 	p.Problem = errors.Join(o.runnerFor(p), o.knows(p.Manifest), p.configure(o.Config[p.Name]))
 	return p
@@ -129,7 +134,7 @@ func (o *Options) knows(m *abi.Manifest) error {
 
 // settle decides who offers which name, and refuses whole plugins rather than
 // offer half of one.
-func (s *Set) settle() {
+func (s *Set) settle(reserved []string) {
 	slices.SortStableFunc(s.plugins, func(a, b *Plugin) int { return a.Origin.rank() - b.Origin.rank() })
 	s.dropCopies()
 	pluginName := func(p *Plugin) []string { return []string{p.Name} }
@@ -137,6 +142,7 @@ func (s *Set) settle() {
 	s.eachClaim(toolNames, "tool", refuseOthers)
 	s.eachClaim(pluginName, "name", refuseAll)
 	s.eachClaim(toolNames, "tool", refuseAll)
+	s.refuseReserved(reserved)
 	for _, p := range s.plugins {
 		if p.Problem != nil {
 			continue

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -17,11 +20,15 @@ import (
 )
 
 // maxOutstanding bounds the capability calls of one guest call that are under
-// way or unread at once.
-const maxOutstanding = 256
+// way or unread at once. Each may hold a whole answer in the host's memory.
+const maxOutstanding = 32
+
+// maxRefused bounds the capability calls that are refused for their number. A
+// guest that goes on all the same is ended.
+const maxRefused = 1000
 
 // maxRequest bounds what a guest can hand to one submit or progress, in bytes.
-const maxRequest = 64 << 20
+const maxRequest = 16 << 20
 
 // callKey is the context key under which host functions find the call they
 // serve: wazero hands them nothing else. It carries no authority elsewhere.
@@ -39,9 +46,14 @@ type call struct {
 	do     plugins.CapabilityFunc
 	report func(abi.ProgressHead)
 
+	// requests are the capability calls under way, and underWay their number.
+	requests sync.WaitGroup
+	underWay atomic.Int32
+
 	// The rest belongs to the guest's goroutine, but for handles' own locks.
 	handles map[uint32]*handle
 	lastID  uint32
+	refused int
 	reports int
 	dropped int
 	lastLog string
@@ -109,8 +121,15 @@ func submit(ctx context.Context, mod api.Module, stack []uint64) {
 func (c *call) begin(ctx context.Context, request abi.Request) uint32 {
 	c.lastID++
 	do := func(ctx context.Context) (abi.Answer, error) { return c.do(ctx, request) }
+	over := int64(c.lastID) > int64(c.limits.CapabilityCalls)
+	if over || len(c.handles) >= maxOutstanding {
+		if c.refused++; c.refused > maxRefused {
+			panic(abi.Errorf(abi.CodeLimit, "the plugin goes on making capability calls that are over its limits (capability_calls = %d, %d outstanding)",
+				c.limits.CapabilityCalls, maxOutstanding))
+		}
+	}
 	switch {
-	case int64(c.lastID) > int64(c.limits.CapabilityCalls):
+	case over:
 		do = refuse("this call made more than its %d capability calls (limit capability_calls)", c.limits.CapabilityCalls)
 	case len(c.handles) >= maxOutstanding:
 		do = refuse("more than %d capability answers are outstanding; read or cancel some first", maxOutstanding)
@@ -118,7 +137,11 @@ func (c *call) begin(ctx context.Context, request abi.Request) uint32 {
 	ctx, stop := context.WithCancel(ctx)
 	h := &handle{cancel: stop, done: make(chan struct{})}
 	c.handles[c.lastID] = h
-	go h.run(ctx, do)
+	c.underWay.Add(1)
+	c.requests.Go(func() {
+		defer c.underWay.Add(-1)
+		h.run(ctx, do)
+	})
 	return c.lastID
 }
 
@@ -274,6 +297,18 @@ func progress(ctx context.Context, mod api.Module, stack []uint64) {
 	c.tell(head)
 }
 
+func (c *call) await() {
+	ended := make(chan struct{})
+	go func() {
+		c.requests.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(endWait):
+	}
+}
+
 // maxReport bounds one progress report or log line, in bytes.
 const maxReport = 64 << 10
 
@@ -292,12 +327,19 @@ func (c *call) tell(head abi.ProgressHead) {
 	}
 }
 
-// end frees what the call holds. Capability calls still under way are
-// cancelled; they end by themselves.
+// endWait is how long the end of a call waits for capability calls that it
+// cancels, so that what they do is over before the next call begins. Those that
+// do not end by then are left to themselves.
+const endWait = 50 * time.Millisecond
+
+// end frees what the call holds and cancels capability calls still under way.
 func (c *call) end() {
 	c.clock.Stop()
 	for id := range c.handles {
 		c.drop(id)
+	}
+	if c.underWay.Load() > 0 {
+		c.await()
 	}
 	if c.dropped > 0 && c.report != nil {
 		c.report(abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: fmt.Sprintf(

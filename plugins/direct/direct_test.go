@@ -354,9 +354,8 @@ func TestCapabilityFloodIsRefused(t *testing.T) {
 		asked++
 		return abi.Answer{OK: struct{}{}}, nil
 	}
-	if _, err := in.Call(t.Context(), inv); err != nil {
-		t.Fatal(err)
-	}
+	_, err := in.Call(t.Context(), inv)
+	wantCode(t, err, abi.CodeLimit, "capability_calls = 1000", "32 outstanding")
 	mu.Lock()
 	defer mu.Unlock()
 	if asked > testLimits.CapabilityCalls {

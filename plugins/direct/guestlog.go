@@ -54,7 +54,7 @@ func (g *guestLog) flush() {
 	}
 }
 
-// serve directs what is written from now on to a call.
+// serve directs what is written from now on to a call, or to none.
 func (g *guestLog) serve(tell func(abi.ProgressHead)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

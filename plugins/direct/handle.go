@@ -23,8 +23,7 @@ type handle struct {
 // run does the capability call and keeps its answer, unless nobody wants it any
 // more.
 func (h *handle) run(ctx context.Context, do func(context.Context) (abi.Answer, error)) {
-	answer, err := guarded(ctx, do)
-	reader := abi.NewAnswerReader(answer, err)
+	reader := answerReader(guarded(ctx, do))
 	h.mu.Lock()
 	freed := h.freed
 	if !freed {
@@ -48,6 +47,28 @@ func guarded(ctx context.Context, do func(context.Context) (abi.Answer, error)) 
 	return do(ctx)
 }
 
+// answerReader makes the message of an answer. Encoding it may run code of an
+// embedder's, which may panic.
+func answerReader(answer abi.Answer, err error) (r *abi.AnswerReader) {
+	defer func() {
+		if p := recover(); p != nil {
+			r = abi.NewAnswerReader(abi.Answer{}, abi.Errorf(abi.CodeInternal, "the capability's answer panicked: %v", p))
+		}
+	}()
+	return abi.NewAnswerReader(answer, err)
+}
+
+// guardedRead turns a panic of a body, which is not the guest's fault, into an
+// error.
+func guardedRead(read func() (int, error)) (n int, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			n, err = 0, abi.Errorf(abi.CodeInternal, "the capability's answer panicked: %v", p)
+		}
+	}()
+	return read()
+}
+
 // ready reports how many bytes can be read without waiting, once answered.
 func (h *handle) ready() int64 {
 	if h.reader == nil {
@@ -62,7 +83,7 @@ func (h *handle) read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	for {
-		n, err := h.reader.Read(p)
+		n, err := guardedRead(func() (int, error) { return h.reader.Read(p) })
 		if n > 0 || err != nil {
 			return n, err
 		}
@@ -97,6 +118,7 @@ func (h *handle) rest(ctx context.Context, limit int64) ([]byte, error) {
 	if h.reader == nil {
 		return nil, abi.Errorf(abi.CodeProtocol, "the result names the answer of a call that was given up")
 	}
+	defer context.AfterFunc(ctx, h.free)()
 	if err := h.reader.SkipHead(); err != nil {
 		return nil, err
 	}
@@ -104,8 +126,15 @@ func (h *handle) rest(ctx context.Context, limit int64) ([]byte, error) {
 	if left := h.reader.Left(); left > 0 {
 		body.Grow(int(min(left, limit+1)) + bytes.MinRead)
 	}
-	if _, err := body.ReadFrom(io.LimitReader(h.reader, limit+1)); err != nil {
-		return nil, abi.Errorf(abi.CodeIO, "reading a capability's answer: %w", err)
+	_, err := guardedRead(func() (int, error) {
+		n, err := body.ReadFrom(io.LimitReader(h.reader, limit+1))
+		return int(n), err
+	})
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, abi.Errorf(abi.CodeOf(err), "reading a capability's answer: %w", err)
 	}
 	if int64(body.Len()) > limit {
 		return nil, abi.Errorf(abi.CodeLimit, "the body of a capability's answer does not fit into the %s that the result has left (limit output)", abi.Size(limit))

@@ -29,6 +29,8 @@ type instance struct {
 // instantiate makes an instance and runs its start function and _initialize,
 // under the plugin's limits.
 func (m *module) instantiate(ctx context.Context) (*instance, error) {
+	// A start function serves no call, not even one that this one is made under.
+	ctx = context.WithValue(ctx, callKey{}, (*call)(nil))
 	ctx, cancelCause := context.WithCancelCause(withMemories(ctx, m.memories))
 	defer cancelCause(nil)
 	clock := guestclock.Start(m.limits.Time, cancelCause)

@@ -83,9 +83,8 @@ func (m *module) Call(ctx context.Context, inv plugins.Invocation) (abi.ToolResu
 	if err != nil {
 		return abi.ToolResult{}, err
 	}
-	result, err := m.serve(ctx, c, in, inv)
-	m.pool.done(in)
-	return result, err
+	defer m.pool.done(in)
+	return m.serve(ctx, c, in, inv)
 }
 
 // serve runs one call in an instance. Whatever it returns refers to nothing of
@@ -97,6 +96,7 @@ func (m *module) serve(ctx context.Context, c *call, in *instance, inv plugins.I
 	in.output.serve(c.tell)
 	c.clock = guestclock.Start(m.limits.Time, cancelCause)
 	defer c.end()
+	defer in.output.serve(nil)
 
 	result, err := m.converse(ctx, c, in, inv)
 	if err != nil {

@@ -91,14 +91,11 @@ func (h held) Accesses() []permissions.Access {
 // Close lets go of the node.
 func (h held) Close() error { return h.node.Close() }
 
-// hold resolves a path, refusing what may not be opened whatever the rules say.
+// hold resolves a path. What may not be opened whatever the rules say is refused
+// when it would be: before that, it would tell what lies there.
 func hold(scope capability.Scope, path string) (held, error) {
 	n, err := workspace.Resolve(scope.Cwd, path)
 	if err != nil {
-		return held{}, err
-	}
-	if err := n.Refused(); err != nil {
-		_ = n.Close() // nothing was written through it
 		return held{}, err
 	}
 	return held{node: n}, nil

@@ -38,6 +38,7 @@ func (c *Capability) planList(scope capability.Scope, req abi.Request) (capabili
 	if p.held, err = hold(scope, args.Path); err != nil {
 		return nil, err
 	}
+	p.tree = p.node.Info.Kind == abi.KindDirectory
 	return p, nil
 }
 

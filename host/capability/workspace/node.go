@@ -84,6 +84,9 @@ func (n *Node) OpenDir() (*Dir, error) {
 	if n.fault != nil {
 		return nil, n.fault
 	}
+	if err := n.Refused(); err != nil {
+		return nil, err
+	}
 	if n.Info.Kind != abi.KindDirectory {
 		return nil, abi.Errorf(abi.CodeNotDirectory, "%s is not a directory", n.Target)
 	}
