@@ -125,6 +125,15 @@ func (f *feed) close() {
 	f.signal()
 }
 
+// poll returns the events there are, without waiting.
+func (f *feed) poll() []Event {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	events := f.queue
+	f.queue, f.reports = nil, 0
+	return events
+}
+
 // take waits for events and returns all there are; none is the end.
 func (f *feed) take() []Event {
 	for {

@@ -60,8 +60,9 @@ func cutText(r *abi.ToolResult, limit int) {
 		}
 		kept = append(kept, b)
 	}
-	r.Content = append(kept, abi.TextBlock(fmt.Sprintf(
+	kept = append(kept, abi.TextBlock(fmt.Sprintf(
 		"(the result was cut: it has %d characters, over this tool's limit of %d; ask for less at a time)", total, limit)))
+	r.Content = kept
 }
 
 // head is the first n code points of a text, up to the last line that ends in

@@ -32,17 +32,27 @@ func (s *Session) Run(ctx context.Context, uses []abi.ToolUse) iter.Seq[Event] {
 		if s.ctx.Err() != nil {
 			end() // now, rather than when the function above is run
 		}
-
 		t := &turn{session: s, feed: newFeed(), ids: make(map[string]bool, len(uses))}
-		go t.run(ctx, uses)
-		reading := true
+		reader := &reader{yield: yield, leave: func() { cancel(errLeft) }}
+		t.run(ctx, uses, reader)
 		for events := t.feed.take(); len(events) > 0; events = t.feed.take() {
-			for _, e := range events {
-				if reading && !yield(e) {
-					reading = false
-					cancel(errLeft)
-				}
-			}
+			reader.read(events)
+		}
+	}
+}
+
+// reader hands events to whoever ranges over them, until they leave.
+type reader struct {
+	yield func(Event) bool
+	leave func()
+	gone  bool
+}
+
+func (r *reader) read(events []Event) {
+	for _, e := range events {
+		if !r.gone && !r.yield(e) {
+			r.gone = true
+			r.leave()
 		}
 	}
 }
@@ -61,25 +71,45 @@ func (s *Session) Results(ctx context.Context, uses []abi.ToolUse) []abi.ToolRes
 	return results
 }
 
-func (t *turn) run(ctx context.Context, uses []abi.ToolUse) {
-	defer t.feed.close()
-	select {
-	case t.session.turns <- struct{}{}:
-		defer func() { <-t.session.turns }()
-	case <-ctx.Done():
-		// Not even queued; the scheduler below gives every call its failure.
-	}
+// run submits the calls, one after the other, and leaves them running. The feed
+// ends when the last of them has.
+//
+// Submission stays on the caller's goroutine: checking a schema takes more stack
+// than a new goroutine has, and growing it costs more than checking.
+func (t *turn) run(ctx context.Context, uses []abi.ToolUse, r *reader) {
+	locked := t.lock(ctx)
 	jobs := scheduler.New(ctx, scheduler.Options{
 		MaxConcurrent: t.session.host.options.MaxConcurrent,
 		Panicked: func(_ scheduler.Job, p *scheduler.PanicError) {
 			t.session.host.options.Logger.Error("a tool call panicked while it ended", "panic", p.Value, "stack", string(p.Stack))
 		},
 	})
+	// Deferred, because what the reader does with an event may panic.
+	defer func() {
+		go func() {
+			jobs.Wait()
+			if locked {
+				<-t.session.turns
+			}
+			t.feed.close()
+		}()
+	}()
 	for i, use := range uses {
 		// Only Close refuses a job, and nobody else knows this scheduler.
 		_ = jobs.Add(t.submit(ctx, i, use))
+		r.read(t.feed.poll())
 	}
-	jobs.Wait()
+}
+
+// lock waits for the turn before this one. It reports false where ctx ended
+// first; then no call is run, and the scheduler gives each its failure.
+func (t *turn) lock(ctx context.Context) bool {
+	select {
+	case t.session.turns <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // claim refuses ids that results could not be matched to.

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/cmd/host/internal/ui"
+	"github.com/toolquay/toolquay/host/message"
+)
+
+func callCommand(a *app) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "call TOOL [JSON|@FILE|-]",
+		Short: "Call one tool and print its result",
+		Long: `Call calls one tool with the input given as JSON, from a file, or from standard
+input; without one the input is {}. The result's text goes to standard output,
+that of a call that failed to standard error (see toolquay help exit-codes).`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.call(cmd.Context(), args[0], append(args, "{}")[1], output)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, or json for the whole result")
+	return cmd
+}
+
+func (a *app) call(ctx context.Context, tool, input, output string) error {
+	if output != "text" && output != "json" {
+		return usageError("--output %q: there are text and json", output)
+	}
+	src := []byte(input)
+	if file, isFile := strings.CutPrefix(input, "@"); isFile || input == "-" {
+		var err error
+		if src, err = a.read(ctx, file, abi.MaxJSON); err != nil {
+			return err
+		}
+	}
+	canonical, err := abi.Canonical(src)
+	if err != nil {
+		return usageError("the input of %s: %w", tool, err)
+	}
+	o, err := a.open(ctx, func(s *setup) {
+		if input != "-" {
+			s.session.Asker = a.asker()
+		}
+	})
+	if err != nil {
+		return err
+	}
+	defer o.close()
+	o.warnBroken()
+	results := o.session.Results(ctx, []abi.ToolUse{{ID: "call_1", Name: tool, Input: canonical}})
+	r := &results[0]
+	if output == "json" {
+		err = a.printJSON(message.NewRecord(*r))
+	} else {
+		err = a.printText(r)
+	}
+	if err != nil {
+		return err
+	}
+	if code := signalCode(ctx); code != exitOK {
+		return quiet(code)
+	}
+	return quiet(resultCode(r))
+}
+
+// printText prints a result as text: as it is for other programs, escaped for
+// people.
+func (a *app) printText(r *abi.ToolResult) error {
+	if r.IsError {
+		a.err.Printf("%s\n", ui.Reason(r))
+		return nil
+	}
+	var parts []string
+	for _, b := range r.Content {
+		switch b.Type {
+		case abi.BlockText:
+			parts = append(parts, b.Text)
+		case abi.BlockToolReference:
+			parts = append(parts, "[tool "+b.ToolName+"]")
+		default:
+			parts = append(parts, fmt.Sprintf("[%s, %s, %d bytes; --output json has them]", b.Type, b.MediaType, len(b.Data)))
+		}
+	}
+	text := strings.Join(parts, "\n")
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	if a.out.Terminal {
+		text = ui.Text(text)
+	}
+	if _, err := io.WriteString(a.out, text); err != nil {
+		return hostError(fmt.Errorf("writing the output: %w", err))
+	}
+	return nil
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/cmd/host/internal/ui"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/plugins"
+)
+
+// examine looks at everything a run depends on, as far as it gets.
+func (a *app) examine(ctx context.Context, d *diagnosis) error {
+	s, err := a.setup()
+	if s.session.Cwd == "" {
+		return err // the command line is wrong
+	}
+	examineDirs(d, s.dirs)
+	if err != nil {
+		d.add("settings", wrong, err.Error())
+	}
+	examineProject(d, s.project)
+	examineRules(d, &s)
+	log := &collector{}
+	s.options.Logger = slog.New(log)
+	examineHost(ctx, d, &s, log)
+	examineEngine(ctx, d, s.dirs)
+	a.examineTerminal(d)
+	return nil
+}
+
+func examineDirs(d *diagnosis, dirs host.Dirs) {
+	for _, dir := range []struct{ what, path string }{
+		{"settings and plugins", dirs.Config}, {"grants and trust", dirs.State}, {"compiled plugins", dirs.Cache},
+	} {
+		info, err := os.Stat(dir.path)
+		switch {
+		case dir.path == "":
+			d.add("place", note, "there is no place for "+dir.what+": neither HOME nor its XDG variable is set")
+		case errors.Is(err, fs.ErrNotExist):
+			d.add("place", fine, fmt.Sprintf("%s: %s (not there yet)", dir.what, dir.path))
+		case err != nil:
+			d.add("place", wrong, fmt.Sprintf("%s: %v", dir.what, err))
+		case !info.IsDir():
+			d.add("place", wrong, fmt.Sprintf("%s: %s is not a directory", dir.what, dir.path))
+		default:
+			d.add("place", fine, fmt.Sprintf("%s: %s", dir.what, dir.path))
+		}
+	}
+}
+
+func examineProject(d *diagnosis, p host.Project) {
+	if p.Root == "" {
+		return
+	}
+	state := "not trusted: only its deny and ask rules count"
+	if p.Trusted {
+		state = "trusted"
+	}
+	d.add("project", fine, fmt.Sprintf("%s (%s)", p.Root, state))
+	if _, err := os.Stat(p.Plugins()); err == nil && !p.Trusted {
+		d.add("project", note, fmt.Sprintf("the plugins in %s are left alone; toolquay trust shows and trusts them", p.Plugins()))
+	}
+}
+
+// examineRules lists the rules in force with where they stand.
+func examineRules(d *diagnosis, s *setup) {
+	for _, w := range s.warnings {
+		d.add("rules", note, w.String())
+	}
+	for _, set := range s.options.Rules {
+		for _, list := range []struct {
+			verdict permissions.Verdict
+			rules   []permissions.RuleText
+		}{{permissions.Deny, set.Deny}, {permissions.Ask, set.Ask}, {permissions.Allow, set.Allow}} {
+			for _, rule := range list.rules {
+				place := permissions.Source{Kind: set.Source, File: set.File, Line: rule.Line}
+				d.add("rules", fine, fmt.Sprintf("%s %s (%s)", list.verdict, rule.Text, place))
+			}
+		}
+	}
+}
+
+// examineHost opens the host as a run would.
+func examineHost(ctx context.Context, d *diagnosis, s *setup, log *collector) {
+	h, err := host.Open(ctx, s.options)
+	if err != nil {
+		d.add("host", wrong, err.Error())
+		return
+	}
+	o := &opened{setup: *s, host: h}
+	defer o.close()
+	session, err := h.NewSession(s.session)
+	for _, warning := range log.take() {
+		d.add("rules", note, warning)
+	}
+	if err != nil {
+		d.add("rules", wrong, err.Error())
+	} else {
+		d.add("rules", fine, fmt.Sprintf("mode %s", session.Mode()))
+	}
+	for _, p := range h.Plugins().Plugins() {
+		examinePlugin(d, p)
+	}
+}
+
+func examinePlugin(d *diagnosis, p *plugins.Plugin) {
+	place := fmt.Sprintf("%s (%s, %s)", p.Name, p.Origin, p.Path)
+	switch {
+	case p.Problem != nil:
+		d.add("plugin", wrong, place+": "+p.Problem.Error())
+	case p.Standing() == plugins.StandingMissing || p.Standing() == plugins.StandingChanged:
+		d.add("plugin", note, place+": "+stateOf(p)+"; run toolquay plugins trust "+p.Name)
+	default:
+		d.add("plugin", fine, place)
+	}
+	for _, n := range p.Notes {
+		d.add("plugin", note, p.Name+": "+n)
+	}
+}
+
+// examineEngine runs a built-in tool, twice where there is a cache, and reports
+// what the engine says of it.
+func examineEngine(ctx context.Context, d *diagnosis, dirs host.Dirs) {
+	dir, err := os.MkdirTemp("", "toolquay-doctor-")
+	if err == nil {
+		defer func() { _ = os.RemoveAll(dir) }()
+		err = os.WriteFile(filepath.Join(dir, "probe.txt"), []byte("probe\n"), 0o600)
+	}
+	if err != nil {
+		d.add("engine", wrong, err.Error())
+		return
+	}
+	log := &collector{}
+	start := time.Now()
+	err = probe(ctx, dir, host.Options{Builtins: true, CacheDir: dirs.Compiled(), Logger: slog.New(log)})
+	warnings := log.take()
+	for _, w := range warnings {
+		d.add("cache", wrong, w)
+	}
+	switch {
+	case err != nil:
+		d.add("engine", wrong, err.Error())
+		return
+	case dirs.Compiled() == "":
+		d.add("cache", note, "none: there is no place for it")
+	case len(warnings) == 0:
+		d.add("cache", fine, "in use: "+dirs.Compiled())
+	}
+	d.add("engine", fine, "the built-in Read answered in "+ui.Elapsed(time.Since(start)))
+}
+
+// probe reads a file the way a turn would.
+func probe(ctx context.Context, dir string, options host.Options) error {
+	h, err := host.Open(ctx, options)
+	if err != nil {
+		return err
+	}
+	defer h.Close(ctx)
+	s, err := h.NewSession(host.SessionOptions{Cwd: dir})
+	if err != nil {
+		return err
+	}
+	use := abi.ToolUse{ID: "probe", Name: "Read", Input: []byte(`{"file_path":"probe.txt"}`)}
+	if r := s.Results(ctx, []abi.ToolUse{use})[0]; r.IsError || !strings.Contains(r.Text(), "probe") {
+		return fmt.Errorf("the built-in Read failed: %s", ui.Reason(&r))
+	}
+	return nil
+}
+
+func (a *app) examineTerminal(d *diagnosis) {
+	is := func(terminal bool) string {
+		if terminal {
+			return "a terminal"
+		}
+		return "no terminal"
+	}
+	d.add("terminal", fine, fmt.Sprintf("input is %s, output %s, errors %s (colours: %t, width: %d)",
+		is(ui.IsTerminal(a.in)), is(a.out.Terminal), is(a.err.Terminal), a.err.Colour, a.err.Width))
+}
+
+// collector is a log handler that keeps warnings and errors for doctor.
+type collector struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (c *collector) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
+
+func (c *collector) Handle(_ context.Context, r slog.Record) error {
+	line := r.Message
+	r.Attrs(func(attr slog.Attr) bool {
+		line += ", " + attr.Key + ": " + attr.Value.String()
+		return true
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lines = append(c.lines, line)
+	return nil
+}
+
+// WithAttrs and WithGroup are not used by what is collected here.
+func (c *collector) WithAttrs([]slog.Attr) slog.Handler { return c }
+
+// WithGroup returns the collector itself.
+func (c *collector) WithGroup(string) slog.Handler { return c }
+
+func (c *collector) take() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	lines := c.lines
+	c.lines = nil
+	return lines
+}

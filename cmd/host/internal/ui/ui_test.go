@@ -1,0 +1,169 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+)
+
+func TestEscape(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ in, line, text string }{
+		"plain":            {"näh, 日本 a\u00a0b", "näh, 日本 a\u00a0b", "näh, 日本 a\u00a0b"},
+		"lines":            {"a\tb\nc", `a\tb\nc`, "a\tb\nc"},
+		"carriage return":  {"a\rb", `a\rb`, `a\rb`},
+		"C0":               {"\x1b[2J\x00\x07\x7f", `\x1b[2J\x00\x07\x7f`, `\x1b[2J\x00\x07\x7f`},
+		"C1":               {"\u009b31m", `\u009b31m`, `\u009b31m`},
+		"separators":       {"a\u2028b\u2029", `a\u2028b\u2029`, `a\u2028b\u2029`},
+		"bidi":             {"\u202e\u2066\u200f", `\u202e\u2066\u200f`, `\u202e\u2066\u200f`},
+		"zero width":       {"\u200b\u200d\ufeff\u034f", `\u200b\u200d\ufeff\u034f`, `\u200b\u200d\ufeff\u034f`},
+		"invisible":        {"\u3164\u2800\ufe0f", `\u3164\u2800\ufe0f`, `\u3164\u2800\ufe0f`},
+		"tags":             {"\U000e0041", `\U000e0041`, `\U000e0041`},
+		"not UTF-8":        {"a\xffb\xc3", `a\xffb\xc3`, `a\xffb\xc3`},
+		"private use":      {"\ue000", `\ue000`, `\ue000`},
+		"replacement rune": {"\ufffd", "\ufffd", "\ufffd"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := Line(tt.in); got != tt.line {
+				t.Errorf("Line gives %q, want %q", got, tt.line)
+			}
+			if got := Text(tt.in); got != tt.text {
+				t.Errorf("Text gives %q, want %q", got, tt.text)
+			}
+		})
+	}
+}
+
+// FuzzEscape holds that nothing but what shows comes out, and that escaping
+// JSON does not change what it means.
+func FuzzEscape(f *testing.F) {
+	for _, seed := range []string{"", "a\x1b[2J", "\u202e\u009b", "\U000e0041\xff", "x\u2028"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, r := range Line(s) {
+			if !shown(r) {
+				t.Fatalf("Line(%q) holds %U", s, r)
+			}
+		}
+		if !utf8.ValidString(s) {
+			return
+		}
+		doc, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		safe := JSON(doc)
+		var back string
+		if err := json.Unmarshal(safe, &back); err != nil || back != s {
+			t.Fatalf("JSON(%s) = %s means %q, want %q (%v)", doc, safe, back, s, err)
+		}
+		for _, r := range string(safe) {
+			if !shown(r) {
+				t.Fatalf("JSON(%s) holds %U", doc, r)
+			}
+		}
+	})
+}
+
+func printer(width int, colour bool) (*Printer, *bytes.Buffer) {
+	var b bytes.Buffer
+	return &Printer{w: &b, Terminal: width > 0, Colour: colour, Width: width}, &b
+}
+
+func TestLineIsCutAndStyled(t *testing.T) {
+	t.Parallel()
+	p, out := printer(12, true)
+	p.Line(Span{Green, "✓ "}, Span{Bold, "Read"}, Span{Plain, " a\x1b/long/name.txt"}, Span{Dim, "never"})
+	if got, want := out.String(), "\x1b[32m✓ \x1b[0m\x1b[1mRead\x1b[0m a\\x1…\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestTimeline(t *testing.T) {
+	t.Parallel()
+	p, out := printer(0, false)
+	timeline := NewTimeline(p, false)
+	finish := func(r abi.ToolResult) {
+		timeline.Event(host.Event{Kind: host.EventFinished, Tool: "T", Title: "a\nb", Elapsed: 1500 * time.Microsecond, Result: &r})
+	}
+	finish(abi.ToolResult{Content: []abi.Block{abi.TextBlock(strings.Repeat("x", 2048))}})
+	finish(abi.ToolResult{IsError: true, Content: []abi.Block{abi.TextBlock("own\nword")}})
+	finish(abi.ErrorResult("1", abi.Errorf(abi.CodeNeedsApproval, "ask")))
+	finish(abi.ErrorResult("1", abi.Errorf(abi.CodeCancelled, "gone")))
+	timeline.Event(host.Event{Kind: host.EventLog, Log: &abi.Log{Level: "info", Message: "hidden"}})
+	timeline.start = time.Now()
+	timeline.End()
+	want := "ok        T a\\nb  1.5ms  2.0 KiB\n" +
+		"failed    T a\\nb  1.5ms  8 B  own\\nword\n" +
+		"denied    T a\\nb  1.5ms  3 B  ask\n" +
+		"cancelled T a\\nb  1.5ms  4 B  gone\n" +
+		"4 calls in "
+	if got := out.String(); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, ": 1 ok, 1 failed, 1 denied, 1 cancelled\n") {
+		t.Errorf("got\n%s\nwant\n%s...", got, want)
+	}
+}
+
+func TestElapsed(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		7 * time.Microsecond: "7µs", 12345 * time.Microsecond: "12.3ms", 1500 * time.Millisecond: "1.5s", 2 * time.Minute: "120.0s",
+	} {
+		if got := Elapsed(d); got != want {
+			t.Errorf("%d ns: got %s, want %s", d, got, want)
+		}
+	}
+}
+
+func TestAsker(t *testing.T) {
+	t.Parallel()
+	p, out := printer(0, false)
+	a := NewAsker(p, strings.NewReader("maybe\nY\nno not \x1bthis\nn\n"))
+	q := host.Approval{Tool: "Read", Plugin: "files\x1b", Title: "x\u202ey"}
+	for _, want := range []host.Reply{
+		{Answer: host.AnswerAllow}, {Answer: host.AnswerDeny, Message: "not \x1bthis"}, {Answer: host.AnswerDeny},
+	} {
+		if got, err := a.Ask(t.Context(), q); err != nil || got != want {
+			t.Errorf("got %+v and %v, want %+v", got, err, want)
+		}
+	}
+	if _, err := a.Ask(t.Context(), q); !errors.Is(err, io.EOF) {
+		t.Errorf("at the end of the input: %v", err)
+	}
+	if got := out.String(); !strings.Contains(got, `Read (plugin files\x1b) wants to run: x\u202ey`) || strings.Contains(got, "\x1b") {
+		t.Errorf("asked %q", got)
+	}
+}
+
+func TestAskerIsCancelled(t *testing.T) {
+	t.Parallel()
+	p, _ := printer(0, false)
+	in, w := io.Pipe()
+	defer w.Close()
+	a := NewAsker(p, in)
+	ctx, cancel := context.WithCancel(t.Context())
+	errs := make(chan error, 2)
+	for range 2 { // one waits for the answer, the other for its turn
+		go func() {
+			_, err := a.Ask(ctx, host.Approval{})
+			errs <- err
+		}()
+	}
+	cancel()
+	for range 2 {
+		if err := <-errs; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+// Command toolquay runs the tool calls of language models: whole turns or single
+// calls, through WebAssembly plugins and behind permission rules.
+//
+// Each subcommand has a file of its own here. They take flags, put options
+// together and print; what an embedding program would want as well is in the
+// packages below host.
+package main
+
+import (
+	"context"
+	"os"
+	"runtime/debug"
+
+	"github.com/toolquay/toolquay/cmd/host/internal/ui"
+)
+
+// gcPercent lets the heap grow to 16 MiB before the first collection: most runs
+// of the command end before that and need none.
+const gcPercent = 400
+
+func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	ctx, stop := interruptible(context.Background())
+	a := &app{in: os.Stdin, out: ui.NewPrinter(os.Stdout), err: ui.NewPrinter(os.Stderr)}
+	err := rootCommand(a).ExecuteContext(ctx)
+	stop()
+	if err != nil && err.Error() != "" {
+		a.err.Printf("toolquay: %v\n", err)
+	}
+	os.Exit(exitCode(err))
+}

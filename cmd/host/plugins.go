@@ -1,0 +1,186 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/plugins"
+)
+
+func pluginsCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plugins",
+		Short: "List, inspect, trust and pack plugins",
+		Args:  cobra.NoArgs,
+		RunE:  help,
+	}
+	list := &cobra.Command{
+		Use:   "list",
+		Short: "List every plugin that was found, broken ones too",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.listPlugins(cmd.Context()) },
+	}
+	cmd.AddCommand(list, pluginInfoCommand(a), pluginTrustCommand(a), pluginRevokeCommand(a), pluginPackCommand(a))
+	return cmd
+}
+
+func (a *app) listPlugins(ctx context.Context) error {
+	o, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer o.close()
+	rows := [][]string{{"NAME", "VERSION", "ORIGIN", "STATE", "TOOLS", "PATH"}}
+	for _, p := range o.host.Plugins().Plugins() {
+		version, tools := "-", "-"
+		if p.Manifest != nil {
+			version, tools = p.Manifest.Version, toolNames(p.Manifest)
+		}
+		rows = append(rows, []string{p.Name, version, string(p.Origin), stateOf(p), tools, p.Path})
+	}
+	a.out.Table(rows)
+	return nil
+}
+
+// stateOf is one word or two for where a plugin stands.
+func stateOf(p *plugins.Plugin) string {
+	if p.Problem != nil {
+		return "broken"
+	}
+	switch p.Standing() {
+	case plugins.StandingMissing:
+		return "needs trust"
+	case plugins.StandingChanged:
+		return "changed, needs trust"
+	}
+	return "ready"
+}
+
+func toolNames(m *abi.Manifest) string {
+	names := make([]string, len(m.Tools))
+	for i, t := range m.Tools {
+		names[i] = t.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// plugin opens the host and finds a plugin by name.
+func (a *app) plugin(ctx context.Context, name string) (*opened, *plugins.Plugin, error) {
+	o, err := a.open(ctx, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, ok := o.host.Plugins().Plugin(name)
+	if ok {
+		return o, p, nil
+	}
+	o.close()
+	return nil, nil, usageError("no plugin %q was found; toolquay plugins list shows those that were", name)
+}
+
+func pluginInfoCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "info NAME",
+		Short: "Show what a plugin wants, what it is granted, and what is wrong with it",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, p, err := a.plugin(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			defer o.close()
+			a.describePlugin(p)
+			return nil
+		},
+	}
+}
+
+func (a *app) describePlugin(p *plugins.Plugin) {
+	out := a.out
+	out.Printf("%s, found in %s (%s)\n", p.Name, p.Path, p.Origin)
+	if p.Problem != nil {
+		out.Printf("\nIt cannot be used:\n%s\n", indent(p.Problem.Error()))
+	}
+	if p.Manifest == nil {
+		return
+	}
+	m := p.Manifest
+	out.Printf("version %s, ABI %s\n", m.Version, cmp.Or(m.ABI, abi.ABIDirect))
+	for _, line := range []string{m.Description, prefixed("by ", strings.Join(m.Authors, ", ")), m.License, m.Homepage} {
+		if line != "" {
+			out.Printf("%s\n", line)
+		}
+	}
+	a.describeGrants(p)
+	out.Printf("\nLimits of one call: memory %s, time %s, output %s, %d log lines, %d capability calls\n",
+		abi.Size(p.Limits.Memory), p.Limits.Time, abi.Size(p.Limits.Output), p.Limits.LogLines, p.Limits.CapabilityCalls)
+	for _, note := range p.Notes {
+		out.Printf("  note: %s\n", note)
+	}
+	for _, key := range m.Config {
+		out.Printf("\nConfiguration %s: %s\n", key.Name, cmp.Or(string(p.Config()[key.Name]), "not set"))
+	}
+	out.Printf("\nTools:\n")
+	for i := range m.Tools {
+		t := &m.Tools[i]
+		out.Printf("  %s (%s): %s\n", t.Name, traits(t), t.Summary)
+	}
+}
+
+// describeGrants prints what a plugin asks for and whether it has it.
+func (a *app) describeGrants(p *plugins.Plugin) {
+	claims := p.Manifest.Capabilities
+	if len(claims) == 0 {
+		a.out.Printf("\nIt asks for no capability.\n")
+		return
+	}
+	a.out.Printf("\nIt asks for (%s):\n", standing(p))
+	for _, c := range claims {
+		scope := "wherever the rules allow"
+		if len(c.Scope) > 0 {
+			scope = "in " + strings.Join(c.Scope, ", ")
+		}
+		a.out.Printf("  %s, %s: %s\n", c.Name, scope, cmp.Or(c.Reason, "it gives no reason"))
+	}
+}
+
+func standing(p *plugins.Plugin) string {
+	switch p.Standing() {
+	case plugins.StandingUnneeded:
+		return "granted, as it is built in"
+	case plugins.StandingMissing:
+		return "not granted"
+	case plugins.StandingChanged:
+		return "not granted: it changed since it was"
+	}
+	return "granted"
+}
+
+func prefixed(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
+}
+
+func indent(s string) string { return "  " + strings.ReplaceAll(s, "\n", "\n  ") }
+
+// confirm asks the person, unless yes was given; without either it refuses.
+func (a *app) confirm(ctx context.Context, yes bool, question string) error {
+	if yes {
+		return nil
+	}
+	person := a.person()
+	if person == nil {
+		return usageError("nobody can be asked here; look at the above and say --yes")
+	}
+	if !person.Confirm(ctx, question) {
+		return &exitError{exitDenied, errors.New("nothing was changed")}
+	}
+	return nil
+}

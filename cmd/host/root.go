@@ -1,0 +1,98 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolquay/toolquay/cmd/host/internal/ui"
+)
+
+// app is what every subcommand has: the three streams and the flags that all
+// of them take.
+type app struct {
+	in       *os.File
+	out, err *ui.Printer
+	flags    globalFlags
+}
+
+// globalFlags are the flags that every subcommand takes.
+type globalFlags struct {
+	cwd              string
+	addDirs          []string
+	mode             string
+	allow, ask, deny []string
+	plugins          []string
+	grants           []string
+	timeout          time.Duration
+	noProject        bool
+	noUser           bool
+	noAsk            bool
+	logLevel         string
+}
+
+func rootCommand(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "toolquay",
+		Short: "Run the tool calls of language models through WebAssembly plugins",
+		Long: `Toolquay runs the tool calls that a language model asks for. Every tool is a
+WebAssembly plugin; whatever one does to the world passes permission rules.
+
+    toolquay run turn.json                      the calls of a model's message
+    toolquay call Read '{"file_path": "go.mod"}'  one call
+    toolquay tools --format anthropic           what to tell the model
+    toolquay doctor                             what is found where, and wrong`,
+		Args:          cobra.NoArgs,
+		RunE:          help,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	a.flags.register(root)
+	root.AddCommand(
+		runCommand(a), callCommand(a), toolsCommand(a), pluginsCommand(a), trustCommand(a),
+		doctorCommand(a), versionCommand(a), exitCodesHelp(),
+	)
+	return root
+}
+
+// help is what a command does that only has subcommands. Without it a misspelt
+// subcommand would be taken for an argument and pass in silence.
+func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+
+func (f *globalFlags) register(root *cobra.Command) {
+	p := root.PersistentFlags()
+	p.StringVar(&f.cwd, "cwd", "", "work in this directory instead of the current one")
+	p.StringArrayVar(&f.addDirs, "add-dir", nil, "a further directory to work in (repeatable)")
+	p.StringVar(&f.mode, "mode", "", "permission mode: default or bypassPermissions")
+	p.StringArrayVar(&f.allow, "allow", nil, "an allow rule, such as 'Read(~/notes/**)' (repeatable)")
+	p.StringArrayVar(&f.ask, "ask", nil, "an ask rule (repeatable)")
+	p.StringArrayVar(&f.deny, "deny", nil, "a deny rule, such as 'Read(.env)' (repeatable)")
+	p.StringArrayVar(&f.plugins, "plugins", nil, "a plugin, or a directory of plugins, for this run (repeatable)")
+	p.StringArrayVar(&f.grants, "grant", nil, "grant a plugin what it asks for, for this run (repeatable)")
+	p.DurationVar(&f.timeout, "timeout", 0, "the longest one call may take, such as 30s (default: what its plugin may)")
+	p.BoolVar(&f.noProject, "no-project", false, "ignore the project's settings and plugins")
+	p.BoolVar(&f.noUser, "no-user", false, "ignore the user's settings and plugins")
+	p.BoolVar(&f.noAsk, "no-ask", false, "ask nobody, even at a terminal: what would ask is denied")
+	p.StringVar(&f.logLevel, "log-level", "warn", "what to log on standard error: debug, info, warn or error")
+}
+
+// logger logs to standard error. The handler quotes what does not print.
+func (a *app) logger() (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(a.flags.logLevel)); err != nil {
+		return nil, usageError("--log-level %q: write debug, info, warn or error", a.flags.logLevel)
+	}
+	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level, ReplaceAttr: withoutTime})), nil
+}
+
+func withoutTime(groups []string, attr slog.Attr) slog.Attr {
+	if len(groups) == 0 && attr.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return attr
+}

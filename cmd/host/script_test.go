@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden parts of the scripts")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"toolquay": main})
+}
+
+// TestScripts runs the command as people do. Every script has a home of its own;
+// the compile cache is shared, unless a script says otherwise.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	fixtures, err := filepath.Abs("../../plugins/direct/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := t.TempDir()
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			home := filepath.Join(e.WorkDir, "home")
+			for _, v := range []string{
+				"HOME=" + home, "XDG_CONFIG_HOME=" + home + "/config", "XDG_STATE_HOME=" + home + "/state",
+				"XDG_CACHE_HOME=" + cache, "FIXTURES=" + fixtures, "ROOT=" + root, "NO_COLOR=", "TERM=xterm",
+				// Under the race detector every process would sleep a second before it ends.
+				"GORACE=atexit_sleep_ms=0",
+			} {
+				name, value, _ := strings.Cut(v, "=")
+				e.Setenv(name, value)
+			}
+			return os.MkdirAll(home, 0o700)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "fixture": fixture, "nested": nested, "fill": fill,
+		},
+	})
+}
+
+// exits CODE PROGRAM [ARG...] runs a program that must end with that code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits code program [arg...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("running %s: %v", args[1], err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("%s ended with %d, want %d", args[1], got, want)
+	}
+}
+
+const fixtureSchema = `{"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": false}`
+
+// fixture MODULE DIR NAME [CAPABILITY...] makes a folder plugin of a module of
+// the direct ABI's tests. Its one tool is called like the plugin, with a capital.
+func fixture(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: fixture module dir name [capability...]")
+	}
+	name := args[2]
+	module, err := os.ReadFile(filepath.Join(ts.Getenv("FIXTURES"), args[0]+".wasm"))
+	ts.Check(err)
+	var manifest strings.Builder
+	fmt.Fprintf(&manifest, "manifest = 1\nname = %q\nversion = \"1.0.0\"\ndescription = \"A fixture\"\n\n", name)
+	for _, capability := range args[3:] {
+		fmt.Fprintf(&manifest, "[[capabilities]]\nname = %q\nreason = \"the test asks for it\"\n\n", capability)
+	}
+	fmt.Fprintf(&manifest, "[limits]\ntime = \"60s\"\n\n[[tools]]\nname = %q\nsummary = \"A fixture\"\ninput_schema = '%s'\n",
+		strings.ToUpper(name[:1])+name[1:], fixtureSchema)
+	dir := ts.MkAbs(filepath.Join(args[1], name))
+	ts.Check(os.MkdirAll(dir, 0o755))
+	ts.Check(os.WriteFile(filepath.Join(dir, "plugin.toml"), []byte(manifest.String()), 0o644))
+	ts.Check(os.WriteFile(filepath.Join(dir, name+".wasm"), module, 0o644))
+}
+
+// nested FILE DEPTH writes JSON nested that deep.
+func nested(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: nested file depth")
+	}
+	depth, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	doc := strings.Repeat("[", depth) + strings.Repeat("]", depth)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(doc), 0o644))
+}
+
+// fill FILE BYTES writes a JSON list with one string, of that many bytes in all.
+func fill(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: fill file bytes")
+	}
+	size, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	doc := append([]byte(`["`), bytes.Repeat([]byte("x"), size-4)...)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), append(doc, `"]`...), 0o644))
+}

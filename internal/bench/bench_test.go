@@ -1,0 +1,64 @@
+package main
+
+import (
+	"flag"
+	"strings"
+	"testing"
+
+	"github.com/toolquay/toolquay/internal/testenv"
+)
+
+// BenchmarkTable runs every row of the table, ours and its baseline.
+func BenchmarkTable(b *testing.B) {
+	l, err := newLab()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.close()
+	for _, r := range rows() {
+		name := strings.ReplaceAll(r.name, " ", "-")
+		b.Run(name+"/ours", func(b *testing.B) {
+			need(b, r)
+			b.ReportAllocs()
+			r.ours(b, l)
+		})
+		b.Run(name+"/baseline", func(b *testing.B) {
+			need(b, r)
+			b.ReportAllocs()
+			r.theirs(b, l)
+		})
+	}
+}
+
+func need(b *testing.B, r row) {
+	b.Helper()
+	if r.needs != "" {
+		testenv.NeedTool(b, r.needs)
+	}
+}
+
+// TestRows runs every case once, so that none stops working unseen.
+func TestRows(t *testing.T) {
+	old := flag.Lookup("test.benchtime").Value.String()
+	if err := flag.Set("test.benchtime", "1x"); err != nil {
+		t.Fatal(err)
+	}
+	defer flag.Set("test.benchtime", old)
+	l, err := newLab()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	for _, r := range rows() {
+		t.Run(r.name, func(t *testing.T) {
+			if r.needs != "" {
+				testenv.NeedTool(t, r.needs)
+			}
+			for _, run := range []func(*testing.B, *lab){r.ours, r.theirs} {
+				if testing.Benchmark(func(b *testing.B) { b.Helper(); run(b, l) }).N == 0 {
+					t.Error("a case failed; go test -bench . says why")
+				}
+			}
+		})
+	}
+}

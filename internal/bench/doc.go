@@ -1,0 +1,9 @@
+// Command bench measures Toolquay against baselines in the same run and prints
+// a table: raw wazero, the Extism SDK, and other programs where they are
+// installed. Times differ from machine to machine; the ratios are what to look
+// at.
+//
+//	go run ./internal/bench [-benchtime 1s] [-count 3]
+//
+// The same cases run under go test -bench.
+package main

@@ -1,0 +1,185 @@
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/toolquay/toolquay/internal/testenv"
+)
+
+const examples = "../../plugin-examples"
+
+// command builds toolquay once for the whole test binary.
+var command string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "toolquay-e2e-")
+	if err != nil {
+		panic(err)
+	}
+	command = filepath.Join(dir, "toolquay")
+	if out, err := exec.Command("go", "build", "-o", command, "../../cmd/host").CombinedOutput(); err != nil {
+		panic(string(out))
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// user is somebody with a home directory, a folder of plugins and some files.
+type user struct {
+	home, plugins, work string
+}
+
+func newUser(t *testing.T) user {
+	t.Helper()
+	u := user{home: t.TempDir(), plugins: t.TempDir(), work: t.TempDir()}
+	for name, content := range map[string]string{
+		"people.csv": "name,age,city\nAda,36,London\nGrace,85,Arlington\nAlan,41,Wilmslow\n",
+		"notes.md":   "# Notes\n\ntext\n\n## Second part\n\n```\n# no heading\n```\n",
+		"words.txt":  "one two three\nfour\n",
+	} {
+		if err := os.WriteFile(filepath.Join(u.work, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return u
+}
+
+// toolquay runs the command as the user and returns what it printed and its
+// exit code.
+func (u user) toolquay(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), command, append([]string{"--plugins", u.plugins}, args...)...)
+	c.Dir = u.work
+	c.Env = append(os.Environ(), "HOME="+u.home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_CACHE_HOME=")
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	err := c.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return out.String(), errs.String(), c.ProcessState.ExitCode()
+}
+
+// install builds an example and copies it into the user's plugin directory.
+func (u user) install(t *testing.T, name string) {
+	t.Helper()
+	source := filepath.Join(examples, name)
+	if out, err := exec.Command("sh", filepath.Join(source, "build.sh")).CombinedOutput(); err != nil {
+		testenv.Missing(t, "what building "+name+" needs: "+string(out))
+	}
+	folder := filepath.Join(u.plugins, name)
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"plugin.toml", name + ".wasm"} {
+		content, err := os.ReadFile(filepath.Join(source, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, file), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestExamples takes every example through what a user does with a plugin.
+func TestExamples(t *testing.T) {
+	tests := map[string]struct {
+		tool, input string
+		says        []string
+		missing     string // the same call on a file that is not there
+	}{
+		"csvquery": {
+			tool: "CsvQuery", input: `{"file_path":"people.csv","where":[{"column":"age","op":">","value":40}],"order_by":"-age","select":["name"]}`,
+			says: []string{"Grace", "Alan"}, missing: `{"file_path":"nobody.csv"}`,
+		},
+		"outline-go": {
+			tool: "Outline", input: `{"file_path":"notes.md"}`,
+			says: []string{"Notes", "Second part"}, missing: `{"file_path":"nothing.md"}`,
+		},
+		"wordcount-extism": {
+			tool: "CountFile", input: `{"file_path":"words.txt"}`,
+			says: []string{"4 words"}, missing: `{"file_path":"nothing.txt"}`,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := newUser(t)
+			u.install(t, name)
+
+			_, stderr, code := u.toolquay(t, "call", test.tool, test.input)
+			if code == 0 || !strings.Contains(stderr, "toolquay plugins trust "+name) {
+				t.Fatalf("a call without a grant: exit %d, %s", code, stderr)
+			}
+			if out, _, code := u.toolquay(t, "plugins", "info", name); code != 0 || !strings.Contains(out, "fs.read") {
+				t.Errorf("plugins info: exit %d, %s", code, out)
+			}
+			if _, stderr, code := u.toolquay(t, "plugins", "trust", name, "--yes"); code != 0 {
+				t.Fatalf("plugins trust: exit %d, %s", code, stderr)
+			}
+			out, stderr, code := u.toolquay(t, "call", test.tool, test.input)
+			if code != 0 {
+				t.Fatalf("the call: exit %d, %s", code, stderr)
+			}
+			for _, want := range test.says {
+				if !strings.Contains(out, want) {
+					t.Errorf("the call says %q; want %q in it", out, want)
+				}
+			}
+			if _, _, code := u.toolquay(t, "call", test.tool, test.missing); code == 0 {
+				t.Error("a file that is not there was no error")
+			}
+			if _, stderr, code := u.toolquay(t, "--deny", "Read(*.*)", "call", test.tool, test.input); code == 0 || !strings.Contains(stderr, "Read(*.*)") {
+				t.Errorf("a denied call: exit %d, %s", code, stderr)
+			}
+			u.change(t, name)
+			if _, stderr, code := u.toolquay(t, "call", test.tool, test.input); code == 0 || !strings.Contains(stderr, "changed since") {
+				t.Errorf("a call to a changed plugin: exit %d, %s", code, stderr)
+			}
+		})
+	}
+}
+
+// change alters an installed plugin by one harmless byte.
+func (u user) change(t *testing.T, name string) {
+	t.Helper()
+	file := filepath.Join(u.plugins, name, "plugin.toml")
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("\n"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPackedExample packs a plugin into one file, which is then dropped in.
+func TestPackedExample(t *testing.T) {
+	u := newUser(t)
+	u.install(t, "outline-go")
+	folder := filepath.Join(u.plugins, "outline-go")
+	file := filepath.Join(t.TempDir(), "outline.wasm")
+	if out, stderr, code := u.toolquay(t, "plugins", "pack", folder, "-o", file); code != 0 {
+		t.Fatalf("plugins pack: exit %d, %s%s", code, out, stderr)
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file, filepath.Join(u.plugins, "outline.wasm")); err != nil {
+		t.Fatal(err)
+	}
+	out, stderr, code := u.toolquay(t, "--grant", "outline-go", "call", "Outline", `{"file_path":"notes.md"}`)
+	if code != 0 || !strings.Contains(out, "Second part") {
+		t.Errorf("exit %d, %s%s", code, out, stderr)
+	}
+}

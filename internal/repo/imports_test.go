@@ -1,0 +1,94 @@
+package repo
+
+import (
+	"go/parser"
+	"strconv"
+	"testing"
+)
+
+// TestImportTable holds every Go file to the row of the import table that
+// covers it.
+func TestImportTable(t *testing.T) {
+	t.Parallel()
+	for _, file := range goFiles(t, parser.ImportsOnly) {
+		r, ok := roomOf(file.dir())
+		if !ok {
+			t.Errorf("%s lies in no room: add its folder to the import table in rooms_test.go, or move it", file.name)
+			continue
+		}
+		for _, spec := range file.ast.Imports {
+			importPath, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Errorf("%s: %v", file.name, err)
+				continue
+			}
+			if !r.allows(importPath, file.isTest()) {
+				t.Errorf("%s imports %s, which the room %s may not", file.name, importPath, r.dir)
+			}
+		}
+	}
+}
+
+// TestImportTableItself checks the table against arrows whose direction the
+// design settles, so that a slip in the table does not pass for a permission.
+func TestImportTableItself(t *testing.T) {
+	t.Parallel()
+	const capability = module + "/host/capability"
+	tests := map[string]struct {
+		dir, importPath string
+		test            bool
+		want            bool
+	}{
+		"standard library":                 {"abi", "encoding/json", false, true},
+		"abi knows nothing of ours":        {"abi", module + "/internal/x", false, false},
+		"a tagged sub-package of a room":   {"permissions/shell", module + "/permissions", false, true},
+		"prefixes end at a slash":          {"host", module + "/hostile", false, false},
+		"permissions parses shell":         {"permissions/shell", shell + "/syntax", false, true},
+		"permissions knows no plugins":     {"permissions", module + "/plugins", false, false},
+		"permissions knows no wazero":      {"permissions", wazero, false, false},
+		"scheduler knows no contract":      {"scheduler", module + "/abi", false, false},
+		"scheduler tests use helpers":      {"scheduler", module + "/internal/testenv", true, true},
+		"scheduler tests know no host":     {"scheduler", module + "/host", true, false},
+		"plugins know wazero":              {"plugins/direct", wazero + "/api", false, true},
+		"plugins know no permissions":      {"plugins", module + "/permissions", false, false},
+		"extism only in its package":       {"plugins", extism, false, false},
+		"extism in its package":            {"plugins/extism", extism, false, true},
+		"extism is opt-in for plugins":     {"plugins", module + "/plugins/extism", false, false},
+		"extism is opt-in for the host":    {"host", module + "/plugins/extism", false, false},
+		"the command opts in":              {"cmd/host", module + "/plugins/extism", false, true},
+		"the host knows no wazero":         {"host", wazero, false, false},
+		"nor its tests":                    {"host", wazero, true, false},
+		"the host knows its capabilities":  {"host", capability + "/fs", false, true},
+		"the host never calls up":          {"host", module + "/cmd/host", false, false},
+		"capabilities share the contract":  {"host/capability/fs", capability, false, true},
+		"and the workspace":                {"host/capability/fs", capability + "/workspace", false, true},
+		"capabilities know no other":       {"host/capability/search", capability + "/fs", false, false},
+		"nor do their tests":               {"host/capability/search", capability + "/fs", true, false},
+		"capabilities know no host":        {"host/capability/fs", module + "/host", false, false},
+		"capabilities have sub-packages":   {"host/capability/search/x", capability + "/search", false, true},
+		"the contract knows no capability": {"host/capability", capability + "/fs", false, false},
+		"internal lies below the rooms":    {"internal/x", module + "/host", false, false},
+		"benchmarks are above them":        {"internal/bench", module + "/host", false, true},
+		"and nothing is above those":       {"host", module + "/internal/bench", false, false},
+		"test helpers stay in tests":       {"plugins", module + "/internal/testenv", false, false},
+		"embedders use public rooms":       {"examples/embed", module + "/internal/x", false, false},
+		"the SDK has no dependencies":      {"sdk/go", module + "/abi", true, false},
+		"nor have its tests":               {"sdk/go", module + "/internal/testenv", true, false},
+		"but packages of its own":          {"sdk/go", module + "/sdk/go/wire", false, true},
+		"examples know the SDK":            {"plugin-examples/x", module + "/sdk/go", false, true},
+		"examples know no host":            {"plugin-examples/x", module + "/abi", false, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, ok := roomOf(tt.dir)
+			if !ok {
+				t.Fatalf("%s lies in no room", tt.dir)
+			}
+			if got := r.allows(tt.importPath, tt.test); got != tt.want {
+				t.Errorf("%s (room %s) importing %s, test file %t: allowed %t, want %t",
+					tt.dir, r.dir, tt.importPath, tt.test, got, tt.want)
+			}
+		})
+	}
+}

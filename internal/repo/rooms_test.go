@@ -1,0 +1,158 @@
+package repo
+
+import "strings"
+
+// module is the import path of the root module.
+const module = "github.com/toolquay/toolquay"
+
+// Libraries that rooms may use, by the prefix of their import paths.
+const (
+	cobra      = "github.com/spf13/cobra"
+	doublestar = "github.com/bmatcuk/doublestar/v4"
+	extism     = "github.com/extism/go-sdk"
+	extismPDK  = "github.com/extism/go-pdk"
+	jsonschema = "github.com/santhosh-tekuri/jsonschema/v5"
+	shell      = "mvdan.cc/sh/v3"
+	testscript = "github.com/rogpeppe/go-internal"
+	toml       = "github.com/BurntSushi/toml"
+	wazero     = "github.com/tetratelabs/wazero"
+	xsys       = "golang.org/x/sys"
+	xterm      = "golang.org/x/term"
+)
+
+// room is one row of the import table. It covers its folder and everything
+// below that no longer row covers. The standard library and the room's own
+// packages are allowed to every room.
+type room struct {
+	// dir is the folder, from the root.
+	dir string
+	// may lists what else its code may import: folders of this repository,
+	// prefixed with "./", or libraries; see covers for what each stands for.
+	may []string
+	// never lists exceptions to may and to the room's own packages.
+	never []string
+	// tests lists what its test files may import besides: see testsMay for what
+	// all others may.
+	tests []string
+	// separate rooms are modules of their own: they have no use for internal
+	// packages, and their tests no looser rule.
+	separate bool
+}
+
+// testsMay is the looser rule for test files: whatever their room imports,
+// and on top of it the shared test helpers and testscript. What a room may
+// never import its tests may not import either, but for their own list.
+var testsMay = []string{"./internal", testscript}
+
+// testOnly are packages that only tests, and each other, may import.
+var testOnly = []string{"./internal/testenv", "./internal/e2e", "./internal/bench", "./internal/repo"}
+
+// everything is what the rooms at the top may import.
+var everything = []string{"./", cobra, doublestar, extism, jsonschema, shell, toml, wazero, xsys, xterm}
+
+// rooms is the import table. Dependencies point down this list only; a library
+// or an arrow that is not here is added on purpose or not at all.
+var rooms = []room{
+	// The contract: plain data.
+	{dir: "abi"},
+	// Judges and orders; knows neither tools nor plugins.
+	{dir: "permissions", may: []string{"./abi", "./internal", shell, toml}},
+	{dir: "scheduler"},
+	// The only place that knows wazero. Its own tests may run the built-ins.
+	{
+		dir: "plugins", may: []string{"./abi", "./internal", jsonschema, toml, wazero, xsys},
+		never: []string{"./plugins/extism"}, tests: []string{"./builtin"},
+	},
+	{dir: "plugins/extism", may: []string{"./abi", "./internal", "./plugins", extism, wazero}},
+	// The native side: no capability knows another, none knows the host.
+	{
+		dir: "host/capability", may: []string{"./abi", "./permissions", "./internal"},
+		never: []string{"./host/capability/"},
+	},
+	{dir: "host/capability/workspace", may: []string{"./abi", "./permissions", "./internal", xsys}},
+	{dir: "host/capability/*", may: []string{
+		"./abi", "./permissions", "./internal", "./host/capability:", "./host/capability/workspace", doublestar, xsys,
+	}},
+	// The tools in the box: embedded modules and manifests.
+	// Its tests look into the modules.
+	{dir: "builtin", tests: []string{"./abi", toml, wazero}},
+	// The thing to embed. Extism modules are for embedders to opt into.
+	{
+		dir:   "host",
+		may:   []string{"./abi", "./permissions", "./scheduler", "./plugins", "./builtin", "./internal"},
+		never: []string{"./plugins/extism"}, tests: []string{"./plugins/extism"},
+	},
+	{dir: "cmd", may: everything},
+	// What an embedder writes: the public rooms only.
+	{dir: "examples", may: []string{"./abi", "./permissions", "./scheduler", "./plugins", "./host", "./builtin"}},
+	// What two rooms share. It lies below all of them.
+	{dir: "internal", may: []string{"./abi", "./internal", toml, xsys, xterm}, tests: []string{doublestar}},
+	{dir: "internal/bench", may: everything, never: []string{"./cmd"}},
+	{dir: "internal/e2e", may: everything, never: []string{"./cmd"}, tests: []string{"./cmd"}},
+	// What plugin authors import, and what they would write.
+	{dir: "sdk/go", separate: true},
+	{dir: "plugin-examples", may: []string{"./sdk/go", extismPDK}, separate: true},
+}
+
+// roomOf returns the row with the longest folder that covers dir, with a "*" in
+// it replaced by the folder's name, or false.
+func roomOf(dir string) (room, bool) {
+	var best room
+	for _, r := range rooms {
+		if parent, wild := strings.CutSuffix(r.dir, "/*"); wild {
+			rest, below := strings.CutPrefix(dir, parent+"/")
+			if !below {
+				continue
+			}
+			name, _, _ := strings.Cut(rest, "/")
+			r.dir = parent + "/" + name
+		}
+		// At equal length the row without a "*" was there first.
+		if covers(r.dir, dir) && len(r.dir) > len(best.dir) {
+			best = r
+		}
+	}
+	return best, best.dir != ""
+}
+
+// covers reports whether name is prefix or lies below it. A prefix that ends in
+// ":" covers itself alone, and one that ends in "/" what lies below it.
+func covers(prefix, name string) bool {
+	if exact, only := strings.CutSuffix(prefix, ":"); only {
+		return name == exact
+	}
+	rest, ok := strings.CutPrefix(name, prefix)
+	return ok && (rest == "" || rest[0] == '/' || strings.HasSuffix(prefix, "/"))
+}
+
+func anyCovers(prefixes []string, name string) bool {
+	for _, p := range prefixes {
+		if covers(p, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// allows reports whether a file of the room may import a package.
+func (r room) allows(importPath string, test bool) bool {
+	name := importPath
+	if rest, ok := strings.CutPrefix(importPath, module); ok {
+		name = "." + rest
+	}
+	first, _, _ := strings.Cut(importPath, "/")
+	own := covers("./"+r.dir, name)
+	switch {
+	case !strings.Contains(first, "."):
+		return true // the standard library
+	case test && anyCovers(r.tests, name):
+		return true
+	case anyCovers(r.never, name):
+		return false
+	case test && !r.separate && anyCovers(testsMay, name):
+		return true
+	case anyCovers(testOnly, name):
+		return own || anyCovers(testOnly, "./"+r.dir)
+	}
+	return own || anyCovers(r.may, name)
+}

@@ -1,0 +1,114 @@
+package repo
+
+import (
+	"bytes"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// machinePaths are folders of the machines this was written and built on. Put
+// together from halves, so that this file passes its own test.
+var machinePaths = []string{"/ro" + "ot/go/", "/wo" + "rk/main", "/wo" + "rk/shared"}
+
+// buildPaths are what compilers leave in a module that was not built with its
+// paths remapped.
+var buildPaths = append([]string{"/ro" + "ot/", "/ho" + "me/", "/Us" + "ers/", "/usr/" + "src/"}, machinePaths...)
+
+func TestNoMachinePaths(t *testing.T) {
+	t.Parallel()
+	for _, name := range files(t, func(string) bool { return true }) {
+		data := read(t, name)
+		unwanted := machinePaths
+		switch {
+		case path.Ext(name) == ".wasm":
+			unwanted = buildPaths
+		case !isText(data):
+			continue
+		}
+		for _, p := range unwanted {
+			if at := bytes.Index(data, []byte(p)); at >= 0 {
+				t.Errorf("%s names the machine's path %q at byte %d (line %d)", name, p, at, line(data, at))
+			}
+		}
+	}
+}
+
+// markdownLink matches the target of [text](target), and of [text]: target at
+// a line's start.
+var markdownLink = regexp.MustCompile(`\]\(([^()\s]+)(?:\s+"[^"]*")?\)|(?m:^\[[^\]^]+\]:\s+(\S+))`)
+
+// fence matches a fenced block of code, whose brackets are no links.
+var fence = regexp.MustCompile("(?ms)^ *```.*?^ *```")
+
+func TestMarkdownLinks(t *testing.T) {
+	t.Parallel()
+	documents := files(t, func(name string) bool {
+		return path.Ext(name) == ".md" && !strings.Contains("/"+name, "/testdata/")
+	})
+	if !slices.Contains(documents, "README.md") {
+		t.Error("README.md is missing")
+	}
+	tree := os.DirFS(root)
+	for _, name := range documents {
+		for _, target := range localLinks(read(t, name)) {
+			file := path.Join(path.Dir(name), target)
+			if _, err := fs.Stat(tree, file); err != nil {
+				t.Errorf("%s links to %s, which does not exist", name, target)
+			}
+		}
+	}
+}
+
+// localLinks returns the files that a Markdown text links to, without the
+// fragments of their addresses.
+func localLinks(text []byte) []string {
+	var targets []string
+	for _, match := range markdownLink.FindAllSubmatch(fence.ReplaceAll(text, nil), -1) {
+		target, err := url.Parse(string(match[1]) + string(match[2]))
+		if err == nil && !target.IsAbs() && target.Host == "" && target.Path != "" {
+			targets = append(targets, target.Path)
+		}
+	}
+	return targets
+}
+
+func TestLocalLinks(t *testing.T) {
+	t.Parallel()
+	const text = "[a](A.md) and [b](docs/B.md#part \"title\"), not [c](#c) or [d](https://example.com/d).\n" +
+		"```\n[e](E.md)\n```\n" +
+		"[f]: F.md\n[g](a%20b.md)\n"
+	want := []string{"A.md", "docs/B.md", "F.md", "a b.md"}
+	if got := localLinks([]byte(text)); !slices.Equal(got, want) {
+		t.Errorf("links found: %q, want %q", got, want)
+	}
+}
+
+// scriptSkip matches a testscript line that skips its script. Conditions on the
+// operating system are permitted, as in testenv.
+var scriptSkip = regexp.MustCompile(`(?m)^\s*(?:\[(!?[^\]]+)\]\s*)*skip\b`)
+
+var systemCondition = regexp.MustCompile(`^!?(?:GOOS:)?(?:windows|darwin|linux|unix)$`)
+
+func TestScriptsDoNotSkip(t *testing.T) {
+	t.Parallel()
+	scripts := files(t, func(name string) bool {
+		return slices.Contains([]string{".txtar", ".txt"}, path.Ext(name)) && strings.Contains(name, "/testdata/")
+	})
+	for _, name := range scripts {
+		data := read(t, name)
+		commands, _, _ := bytes.Cut(data, []byte("\n-- "))
+		for _, at := range scriptSkip.FindAllSubmatchIndex(commands, -1) {
+			if at[2] >= 0 && systemCondition.Match(commands[at[2]:at[3]]) {
+				continue
+			}
+			t.Errorf("%s:%d skips: declare what it needs in the test that runs it, with testenv",
+				name, line(commands, at[0]))
+		}
+	}
+}

@@ -1,0 +1,5 @@
+#!/bin/sh
+# Builds outline-go.wasm beside plugin.toml, with standard Go.
+set -eu
+cd "$(dirname "$0")"
+GOOS=wasip1 GOARCH=wasm CGO_ENABLED=0 exec go build -buildmode=c-shared -trimpath -ldflags="-s -w" -o outline-go.wasm .
