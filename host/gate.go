@@ -192,8 +192,7 @@ func (g *gate) carryOut(ctx context.Context, req abi.Request, claim abi.Capabili
 			return abi.Answer{}, err
 		}
 		if !scope.Covers(a) {
-			return abi.Answer{}, abi.Errorf(abi.CodeUndeclared, "%s is outside the scope %q that the manifest of %s gives %s",
-				a.Target, claim.Scope, g.call.tool.contract().Name, req.Name)
+			return abi.Answer{}, g.outOfScope(a, accesses, claim)
 		}
 	}
 	if err := g.permit(ctx, req.Name, accesses); err != nil {
@@ -205,6 +204,19 @@ func (g *gate) carryOut(ctx context.Context, req abi.Request, claim abi.Capabili
 	return plan.Do(ctx, func(a permissions.Access) bool {
 		return g.consistent(a) == nil && scope.Covers(a) && g.permitted(a)
 	})
+}
+
+// outOfScope refuses an access for the scope it leaves, unless a rule denies it
+// anyway: a directory is in every scope until it is searched, so the two
+// refusals together would tell what lies behind a denied path.
+func (g *gate) outOfScope(a permissions.Access, all []permissions.Access, claim abi.CapabilityClaim) error {
+	d := g.decide(permissions.StageCapability, all, nil)
+	if d.Verdict == permissions.Deny && !d.Headless {
+		g.call.event(Event{Kind: EventDecided, Capability: claim.Name, Decision: &d})
+		return refusal(d)
+	}
+	return abi.Errorf(abi.CodeUndeclared, "%s is outside the scope %q that the manifest of %s gives %s",
+		a.Target, claim.Scope, g.call.tool.contract().Name, claim.Name)
 }
 
 // permit lets accesses pass that the rules allow, that a person allowed this

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,7 +19,8 @@ const DefaultMaxResult = 50_000
 // line and the model is told. Results that are empty say so.
 func fit(r *abi.ToolResult, t tool) {
 	contract := t.contract()
-	if len(r.Content) == 0 || len(r.Content) == 1 && r.Content[0].Type == abi.BlockText && r.Content[0].Text == "" {
+	r.Content = withoutEmpty(r.Content)
+	if len(r.Content) == 0 {
 		r.Content = []abi.Block{abi.TextBlock(fmt.Sprintf("(%s completed with no output)", contract.Name))}
 		return
 	}
@@ -32,6 +34,16 @@ func fit(r *abi.ToolResult, t tool) {
 		limit = min(limit, contract.MaxResultChars)
 	}
 	cutText(r, limit)
+}
+
+// withoutEmpty leaves out text blocks without text, which model APIs refuse. It
+// leaves the list it is given as it is: the tool may hold on to it.
+func withoutEmpty(blocks []abi.Block) []abi.Block {
+	empty := func(b abi.Block) bool { return b.Type == abi.BlockText && b.Text == "" }
+	if !slices.ContainsFunc(blocks, empty) {
+		return blocks
+	}
+	return slices.DeleteFunc(slices.Clone(blocks), empty)
 }
 
 // cutText cuts the text blocks of a result after limit code points in all.

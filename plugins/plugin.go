@@ -212,7 +212,9 @@ func (p *Plugin) compile(ctx context.Context, l *loading, m Module) {
 		l.err = &abi.Error{Code: abi.CodeLoad, Message: fmt.Sprintf("plugin %s (%s) cannot be loaded: %v", p.Name, p.Path, l.err), Err: l.err}
 		p.loading = nil
 	}()
-	l.instance, l.err = p.runner.Load(ctx, m)
+	if l.err = checkModule(m.Wasm); l.err == nil {
+		l.instance, l.err = p.runner.Load(ctx, m)
+	}
 }
 
 // Declares reports whether the plugin's manifest asks for a capability for a

@@ -7,7 +7,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// reserved are the names, and former names, of the tools that come with the
+// products are the names, and former names, of the tools that come with the
 // product, whether or not this version has them. Rules that people write for
 // Bash must not come to hold for a plugin that calls its tool so.
 var products = strings.Fields(`

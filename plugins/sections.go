@@ -108,6 +108,12 @@ func eachSection(module []byte, visit func(id byte, body []byte) error) error {
 	return nil
 }
 
+// checkModule makes sure that a file is a module and whole, which a compiler
+// tells its user less well.
+func checkModule(module []byte) error {
+	return eachSection(module, func(byte, []byte) error { return nil })
+}
+
 func checkMagic(module []byte) error {
 	switch {
 	case bytes.HasPrefix(module, wasmMagic):

@@ -140,9 +140,9 @@ func (s *Set) settle(reserved []string) {
 	pluginName := func(p *Plugin) []string { return []string{p.Name} }
 	s.eachClaim(pluginName, "name", refuseOthers)
 	s.eachClaim(toolNames, "tool", refuseOthers)
+	s.refuseReserved(reserved)
 	s.eachClaim(pluginName, "name", refuseAll)
 	s.eachClaim(toolNames, "tool", refuseAll)
-	s.refuseReserved(reserved)
 	for _, p := range s.plugins {
 		if p.Problem != nil {
 			continue

@@ -31,7 +31,7 @@ func (h *handle) run(ctx context.Context, do func(context.Context) (abi.Answer, 
 	}
 	h.mu.Unlock()
 	if freed {
-		_ = reader.Close()
+		giveUp(reader)
 	}
 	close(h.done)
 }
@@ -52,6 +52,7 @@ func guarded(ctx context.Context, do func(context.Context) (abi.Answer, error)) 
 func answerReader(answer abi.Answer, err error) (r *abi.AnswerReader) {
 	defer func() {
 		if p := recover(); p != nil {
+			giveUp(&answer)
 			r = abi.NewAnswerReader(abi.Answer{}, abi.Errorf(abi.CodeInternal, "the capability's answer panicked: %v", p))
 		}
 	}()
@@ -67,6 +68,13 @@ func guardedRead(read func() (int, error)) (n int, err error) {
 		}
 	}()
 	return read()
+}
+
+// giveUp closes what nobody reads any more. Nobody is left to tell of a failure,
+// nor of a panic, which may come on a goroutine of the host's own.
+func giveUp(c io.Closer) {
+	defer func() { _ = recover() }()
+	_ = c.Close()
 }
 
 // ready reports how many bytes can be read without waiting, once answered.
@@ -103,7 +111,7 @@ func (h *handle) free() {
 	}
 	h.cancel()
 	if reader != nil {
-		_ = reader.Close()
+		giveUp(reader)
 	}
 }
 

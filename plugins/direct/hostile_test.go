@@ -111,6 +111,7 @@ func TestEndlessCapabilityCallsAreEnded(t *testing.T) {
 	}()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
+	late := time.After(10 * time.Second)
 	for {
 		select {
 		case err := <-ended:
@@ -121,14 +122,13 @@ func TestEndlessCapabilityCallsAreEnded(t *testing.T) {
 			return
 		case <-tick.C:
 			peak = max(peak, inUse())
-		case <-time.After(10 * time.Second):
+		case <-late:
 			t.Fatal("the guest goes on")
 		}
 	}
 }
 
-// inUse is the memory that the process holds for its heap and stacks, in bytes,
-// and at least what it held when the collector last ran.
+// inUse is the memory that the process's heap and stacks take, in bytes.
 func inUse() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -223,6 +223,18 @@ func TestPanickingAnswers(t *testing.T) {
 		inv.Capability = echoing("fine")
 		if _, err := in.Call(t.Context(), inv); err != nil {
 			t.Error(err)
+		}
+	})
+	t.Run("encoding lets go of the body", func(t *testing.T) {
+		in, body := load(t, "pass_through"), newBlockedBody()
+		inv := invocation("{}")
+		inv.Capability = answering(abi.Answer{OK: panickyOK{}, Body: body, Size: -1})
+		_, err := in.Call(t.Context(), inv)
+		wantCode(t, err, abi.CodeInternal)
+		select {
+		case <-body.closed:
+		case <-time.After(5 * time.Second):
+			t.Error("the body is never closed")
 		}
 	})
 	t.Run("closed for a call that is gone", func(t *testing.T) {
