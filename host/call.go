@@ -95,6 +95,7 @@ func (c *call) Admit(ctx context.Context) bool {
 	if c.ended {
 		return false
 	}
+	growStack() // the scheduler's goroutine for this call is new
 	if err := c.admit(ctx); err != nil {
 		c.refuse(err)
 		return false

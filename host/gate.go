@@ -157,6 +157,7 @@ func (c *call) bind() string {
 // do is the second gate: the function that a running call's capability calls
 // go through.
 func (g *gate) do(ctx context.Context, req abi.Request) (abi.Answer, error) {
+	growStack() // the runner's goroutine for this request is new
 	answer, err := g.perform(ctx, req)
 	g.call.event(Event{Kind: EventCapability, Capability: req.Name, Err: err, Elapsed: g.call.elapsed()})
 	return answer, err
