@@ -3,7 +3,6 @@ package direct
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/tetratelabs/wazero"
@@ -29,9 +28,7 @@ type module struct {
 	pool     *pool
 	memories *memories
 
-	mu     sync.Mutex
-	closed bool
-	calls  sync.WaitGroup
+	calls plugins.Calls
 }
 
 var _ plugins.Instance = (*module)(nil)
@@ -51,23 +48,12 @@ func newModule(r *Runner, m plugins.Module, compiled wazero.CompiledModule, s sh
 	return mod
 }
 
-// enter counts a call in, so that Close waits for it.
-func (m *module) enter() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return abi.Errorf(abi.CodeCancelled, "plugin %s is being unloaded", m.name)
-	}
-	m.calls.Add(1)
-	return nil
-}
-
 // Call runs a tool. See [plugins.Instance].
 func (m *module) Call(ctx context.Context, inv plugins.Invocation) (abi.ToolResult, error) {
-	if err := m.enter(); err != nil {
+	if err := m.calls.Enter(m.name); err != nil {
 		return abi.ToolResult{}, err
 	}
-	defer m.calls.Done()
+	defer m.calls.Leave()
 	c := &call{
 		parent:  callOf(ctx),
 		module:  m,
@@ -154,10 +140,10 @@ func (m *module) Assess(ctx context.Context, q plugins.Question) (abi.Assessment
 	if !m.shape.assess {
 		return abi.Assessment{}, nil
 	}
-	if err := m.enter(); err != nil {
+	if err := m.calls.Enter(m.name); err != nil {
 		return abi.Assessment{}, err
 	}
-	defer m.calls.Done()
+	defer m.calls.Leave()
 	in, err := m.pool.take(ctx)
 	if err != nil {
 		return abi.Assessment{}, err
@@ -196,24 +182,10 @@ func (m *module) assess(ctx context.Context, in *instance, q plugins.Question) (
 
 // Close waits for the calls under way, or for ctx, and frees the module.
 func (m *module) Close(ctx context.Context) error {
-	m.mu.Lock()
-	already := m.closed
-	m.closed = true
-	m.mu.Unlock()
-	if already {
+	first, late := m.calls.Drain(ctx, m.name)
+	if !first {
 		return nil
 	}
-	ended := make(chan struct{})
-	go func() {
-		m.calls.Wait()
-		close(ended)
-	}()
-	var err error
-	select {
-	case <-ended:
-	case <-ctx.Done():
-		err = abi.Errorf(abi.CodeTimeout, "plugin %s still has calls under way: %w", m.name, context.Cause(ctx))
-	}
 	m.pool.close()
-	return errors.Join(err, m.compiled.Close(context.WithoutCancel(ctx)))
+	return errors.Join(late, m.compiled.Close(context.WithoutCancel(ctx)))
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"unicode/utf8"
 
 	sdk "github.com/extism/go-sdk"
@@ -25,30 +24,17 @@ type module struct {
 	compiled *sdk.CompiledPlugin
 	cache    *cache
 
-	mu     sync.Mutex
-	closed bool
-	calls  sync.WaitGroup
+	calls plugins.Calls
 }
 
 var _ plugins.Instance = (*module)(nil)
 
-// enter counts a call in, so that Close waits for it.
-func (m *module) enter() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return abi.Errorf(abi.CodeCancelled, "plugin %s is being unloaded", m.name)
-	}
-	m.calls.Add(1)
-	return nil
-}
-
 // Call runs a tool in an instance of its own. See [plugins.Instance].
 func (m *module) Call(ctx context.Context, inv plugins.Invocation) (abi.ToolResult, error) {
-	if err := m.enter(); err != nil {
+	if err := m.calls.Enter(m.name); err != nil {
 		return abi.ToolResult{}, err
 	}
-	defer m.calls.Done()
+	defer m.calls.Leave()
 	ctx, cancelCause := context.WithCancelCause(ctx)
 	defer cancelCause(nil)
 	c := &call{ctx: ctx, limits: m.limits, do: inv.Capability, report: inv.Report}
@@ -177,23 +163,9 @@ func (m *module) Assess(context.Context, plugins.Question) (abi.Assessment, erro
 
 // Close waits for the calls under way, or for ctx, and frees the module.
 func (m *module) Close(ctx context.Context) error {
-	m.mu.Lock()
-	already := m.closed
-	m.closed = true
-	m.mu.Unlock()
-	if already {
+	first, late := m.calls.Drain(ctx, m.name)
+	if !first {
 		return nil
-	}
-	ended := make(chan struct{})
-	go func() {
-		m.calls.Wait()
-		close(ended)
-	}()
-	var late error
-	select {
-	case <-ended:
-	case <-ctx.Done():
-		late = abi.Errorf(abi.CodeTimeout, "plugin %s still has calls under way: %w", m.name, context.Cause(ctx))
 	}
 	ctx = context.WithoutCancel(ctx)
 	defer m.cache.close(ctx) // the runtime goes first
