@@ -33,6 +33,10 @@ type Host struct {
 	sessions map[*Session]struct{}
 }
 
+// maxLines bounds the text of one fs.read by lines, in code points. A guest may
+// have 32 answers unread, and reads longer files in pieces.
+const maxLines = 4 << 20
+
 // ErrClosed is returned by calls to a host or session that was closed.
 var ErrClosed = errors.New("it is closed")
 
@@ -62,7 +66,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 }
 
 func (h *Host) offerCapabilities() error {
-	own := []capability.Capability{fs.New(fs.Options{}), search.New(search.Options{})}
+	own := []capability.Capability{fs.New(fs.Options{MaxChars: maxLines}), search.New(search.Options{})}
 	for _, c := range append(own, h.options.Capabilities...) {
 		for _, name := range c.Names() {
 			if _, taken := h.capabilities[name]; taken {
