@@ -238,16 +238,16 @@ func (c *call) end(r abi.ToolResult) {
 	c.ended = true
 	r.ToolUseID = c.use.ID
 	if c.tool != nil {
-		c.hold(&r)
+		c.withhold(&r)
 		fit(&r, c.tool)
 	}
 	c.result = r
 	c.event(Event{Kind: EventFinished, Elapsed: c.elapsed(), Result: &r})
 }
 
-// hold takes out of a result what its tool has no right to: words in the
+// withhold takes out of a result what its tool has no right to: words in the
 // conversation that are not a tool's.
-func (c *call) hold(r *abi.ToolResult) {
+func (c *call) withhold(r *abi.ToolResult) {
 	if len(r.Messages) == 0 || c.tool.source().trusted {
 		return
 	}

@@ -5,8 +5,8 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -27,6 +27,9 @@ import (
 type gate struct {
 	call *call
 	view *view
+
+	mu     sync.Mutex
+	scopes map[string]permissions.Scope // by capability, compiled once a call
 }
 
 // decide judges accesses by the rules and by what a person allowed this call.
@@ -148,8 +151,7 @@ func (g *gate) put(ctx context.Context, operation string, accesses []permissions
 
 // bind identifies what is judged and approved: this input to this very tool.
 func (c *call) bind() string {
-	contract, _ := json.Marshal(c.tool.contract()) // plain data: it cannot fail
-	definition := sha256.Sum256(contract)
+	definition := c.tool.definition()
 	sum := sha256.Sum256(append(definition[:], c.input...))
 	return hex.EncodeToString(sum[:])
 }
@@ -184,9 +186,9 @@ func (g *gate) perform(ctx context.Context, req abi.Request) (abi.Answer, error)
 // carryOut judges a plan and does it.
 func (g *gate) carryOut(ctx context.Context, req abi.Request, claim abi.CapabilityClaim, plan capability.Plan) (abi.Answer, error) {
 	accesses := plan.Accesses()
-	scope, err := g.view.policy.Scope(claim.Scope)
+	scope, err := g.scope(claim)
 	if err != nil {
-		return abi.Answer{}, abi.Errorf(abi.CodeLoad, "the scope that the manifest gives %s: %w", req.Name, err)
+		return abi.Answer{}, err
 	}
 	for _, a := range accesses {
 		if err := g.consistent(a); err != nil {
@@ -205,6 +207,24 @@ func (g *gate) carryOut(ctx context.Context, req abi.Request, claim abi.Capabili
 	return plan.Do(ctx, func(a permissions.Access) bool {
 		return g.consistent(a) == nil && scope.Covers(a) && g.permitted(a)
 	})
+}
+
+// scope is what the manifest limits a capability to.
+func (g *gate) scope(claim abi.CapabilityClaim) (permissions.Scope, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if scope, ok := g.scopes[claim.Name]; ok {
+		return scope, nil
+	}
+	scope, err := g.view.policy.Scope(claim.Scope)
+	if err != nil {
+		return scope, abi.Errorf(abi.CodeLoad, "the scope that the manifest gives %s: %w", claim.Name, err)
+	}
+	if g.scopes == nil {
+		g.scopes = make(map[string]permissions.Scope)
+	}
+	g.scopes[claim.Name] = scope
+	return scope, nil
 }
 
 // outOfScope refuses an access for the scope it leaves, unless a rule denies it

@@ -115,11 +115,12 @@ func (h *Host) openPlugins(ctx context.Context) error {
 	}
 	h.plugins = set
 	for _, t := range set.Tools() {
+		offered := newPluginTool(t)
 		for _, name := range append([]string{t.Name}, t.Aliases...) {
 			if _, taken := h.tools[name]; taken {
 				return errors.Join(fmt.Errorf("the native tool %q: the name is taken by a built-in tool", name), set.Close(ctx))
 			}
-			h.tools[name] = pluginTool{t}
+			h.tools[name] = offered
 		}
 	}
 	return nil

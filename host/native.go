@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -77,6 +78,7 @@ func resultOf(out any) (abi.ToolResult, error) {
 type nativeTool struct {
 	NativeTool
 	schema *plugins.Schema
+	hash   func() [sha256.Size]byte
 }
 
 func newNativeTool(n NativeTool) (*nativeTool, error) {
@@ -95,10 +97,14 @@ func newNativeTool(n NativeTool) (*nativeTool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the native tool %q: %w", n.Contract.Name, err)
 	}
-	return &nativeTool{NativeTool: n, schema: schema}, nil
+	t := &nativeTool{NativeTool: n, schema: schema}
+	t.hash = definitionOf(&t.Contract)
+	return t, nil
 }
 
 func (t *nativeTool) contract() *abi.Tool { return &t.Contract }
+
+func (t *nativeTool) definition() [sha256.Size]byte { return t.hash() }
 
 func (t *nativeTool) source() source { return source{trusted: true} }
 

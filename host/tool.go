@@ -2,7 +2,9 @@ package host
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"sync"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins"
@@ -11,6 +13,8 @@ import (
 // tool is what the pipeline calls, whether it is a plugin's or the embedder's.
 type tool interface {
 	contract() *abi.Tool
+	// definition is the hash of the contract, which approvals are bound to.
+	definition() [sha256.Size]byte
 	// source says who made the tool.
 	source() source
 	// available says why the tool cannot be called now, or nil.
@@ -28,8 +32,23 @@ type source struct {
 	trusted bool // built in, or the embedder's own
 }
 
+// definitionOf hashes a contract when that is first asked for.
+func definitionOf(contract *abi.Tool) func() [sha256.Size]byte {
+	return sync.OnceValue(func() [sha256.Size]byte {
+		text, _ := json.Marshal(contract) // plain data: it cannot fail
+		return sha256.Sum256(text)
+	})
+}
+
 // pluginTool is a plugin's tool.
-type pluginTool struct{ *plugins.Tool }
+type pluginTool struct {
+	*plugins.Tool
+	hash func() [sha256.Size]byte
+}
+
+func newPluginTool(t *plugins.Tool) pluginTool { return pluginTool{t, definitionOf(t.Tool)} }
+
+func (t pluginTool) definition() [sha256.Size]byte { return t.hash() }
 
 func (t pluginTool) contract() *abi.Tool { return t.Tool.Tool }
 

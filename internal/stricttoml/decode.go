@@ -27,22 +27,22 @@ type BoolUnmarshaler interface {
 //
 // With any fault what into points at is part-filled and not to be used. The
 // document returned is never nil.
-func Decode(src []byte, into any) (*Document, Faults) {
+func Decode(src []byte, into any) (*Document, []Fault) {
 	rv := reflect.ValueOf(into)
 	if rv.Kind() != reflect.Pointer || rv.IsNil() || rv.Elem().Kind() != reflect.Struct {
-		return &Document{}, Faults{{Message: fmt.Sprintf("cannot decode into %T: not a pointer to a struct", into)}}
+		return &Document{}, []Fault{{Message: fmt.Sprintf("cannot decode into %T: not a pointer to a struct", into)}}
 	}
 	if f := check(src); f != nil {
-		return &Document{}, Faults{*f}
+		return &Document{}, []Fault{*f}
 	}
 	values, fault := parse(src)
 	if fault != nil {
-		return &Document{}, Faults{*fault}
+		return &Document{}, []Fault{*fault}
 	}
 	doc := &Document{root: index(src)}
 	var d decoder
 	d.table(values, rv.Elem(), spot{node: doc.root})
-	return doc, d.faults.sorted()
+	return doc, sorted(d.faults)
 }
 
 // parse has the syntax judged. The parser panics on what it thinks impossible;
@@ -85,7 +85,7 @@ func (s spot) index(i int) spot {
 	return spot{place: &place{parent: s.place, elem: i}, node: next}
 }
 
-type decoder struct{ faults Faults }
+type decoder struct{ faults []Fault }
 
 func (d *decoder) fault(at spot, format string, args ...any) {
 	d.faults = append(d.faults, Fault{

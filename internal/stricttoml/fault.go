@@ -38,28 +38,8 @@ func (f Fault) String() string {
 	return b.String()
 }
 
-// Faults is all that is wrong with one document, in order of lines.
-type Faults []Fault
-
-// Error returns the faults, one a line.
-func (fs Faults) Error() string {
-	lines := make([]string, len(fs))
-	for i, f := range fs {
-		lines[i] = f.String()
-	}
-	return strings.Join(lines, "\n")
-}
-
-// Err returns the faults as an error, or nil where there are none.
-func (fs Faults) Err() error {
-	if len(fs) == 0 {
-		return nil
-	}
-	return fs
-}
-
 // sorted returns the faults in order of lines, cut to what a reader can use.
-func (fs Faults) sorted() Faults {
+func sorted(fs []Fault) []Fault {
 	slices.SortStableFunc(fs, func(a, b Fault) int { return cmp.Compare(a.Line, b.Line) })
 	if more := len(fs) - maxFaults; more > 0 {
 		fs = append(fs[:maxFaults:maxFaults], Fault{Message: fmt.Sprintf("and %d more faults", more)})

@@ -382,7 +382,7 @@ func TestAssess(t *testing.T) {
 	})
 	t.Run("endless", func(t *testing.T) {
 		_, err := load(t, "assess_spin").Assess(t.Context(), q)
-		wantCode(t, err, abi.CodeTimeout, "limit time")
+		wantCode(t, err, abi.CodeTimeout, "limit of 250ms", "limit time")
 	})
 }
 

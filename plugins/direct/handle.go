@@ -3,6 +3,7 @@ package direct
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"sync"
 
@@ -18,6 +19,7 @@ type handle struct {
 	mu     sync.Mutex
 	freed  bool
 	reader *abi.AnswerReader
+	failed error // came with the last bytes; a reader need not repeat it
 }
 
 // run does the capability call and keeps its answer, unless nobody wants it any
@@ -90,12 +92,14 @@ func (h *handle) read(p []byte) (int, error) {
 	if h.reader == nil {
 		return 0, io.EOF
 	}
-	for {
+	for h.failed == nil {
 		n, err := guardedRead(func() (int, error) { return h.reader.Read(p) })
-		if n > 0 || err != nil {
-			return n, err
+		h.failed = err
+		if n > 0 {
+			return n, nil
 		}
 	}
+	return 0, h.failed
 }
 
 // free gives the call up or its answer back. It may be called from any
@@ -129,6 +133,9 @@ func (h *handle) rest(ctx context.Context, limit int64) ([]byte, error) {
 	defer context.AfterFunc(ctx, h.free)()
 	if err := h.reader.SkipHead(); err != nil {
 		return nil, err
+	}
+	if h.failed != nil && !errors.Is(h.failed, io.EOF) {
+		return nil, abi.Errorf(abi.CodeOf(h.failed), "reading a capability's answer: %w", h.failed)
 	}
 	var body bytes.Buffer
 	if left := h.reader.Left(); left > 0 {

@@ -290,3 +290,29 @@ func TestRecycledMemoryIsClean(t *testing.T) {
 		t.Errorf("only %d calls came to their end", n)
 	}
 }
+
+// onceBody fails once, together with its last bytes, and then pretends to have
+// ended well, as a reader may.
+type onceBody struct{ reads int }
+
+func (b *onceBody) Read(p []byte) (int, error) {
+	if b.reads++; b.reads == 1 {
+		return copy(p, "half"), errors.New("the disk is gone")
+	}
+	return 0, io.EOF
+}
+
+func (b *onceBody) Close() error { return nil }
+
+// TestErrorWithTheLastBytesIsNotLost: half an answer must not pass for a whole
+// one. The guest sees -1 and traps.
+func TestErrorWithTheLastBytesIsNotLost(t *testing.T) {
+	inv := invocation("{}")
+	inv.Capability = func(context.Context, abi.Request) (abi.Answer, error) {
+		return abi.Answer{OK: struct{}{}, Body: &onceBody{}, Size: -1}, nil
+	}
+	_, err := load(t, "read_answer").Call(t.Context(), inv)
+	wantCode(t, err, abi.CodeTrap, "unreachable")
+	_, err = load(t, "pass_through").Call(t.Context(), inv)
+	wantCode(t, err, abi.CodeInternal, "the disk is gone")
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/guestclock"
+	"github.com/toolquay/toolquay/plugins"
 )
 
 // instance is one instantiated module. Its functions are looked up once: each
@@ -39,7 +40,7 @@ func (m *module) instantiate(ctx context.Context) (*instance, error) {
 	output := &guestLog{}
 	mod, err := m.runner.runtime.InstantiateModule(ctx, m.compiled, moduleConfig(output))
 	if err != nil {
-		return nil, m.explain(ctx, output.last(), fmt.Errorf("while starting: %w", err))
+		return nil, m.explain(ctx, m.limits, output.last(), fmt.Errorf("while starting: %w", err))
 	}
 	in := &instance{
 		mod:    mod,
@@ -53,7 +54,7 @@ func (m *module) instantiate(ctx context.Context) (*instance, error) {
 	if m.shape.initialize {
 		if err := mod.ExportedFunction(abi.ExportInitialize).CallWithStack(ctx, nil); err != nil {
 			in.close(ctx)
-			return nil, m.explain(ctx, output.last(), fmt.Errorf("in _initialize: %w", err))
+			return nil, m.explain(ctx, m.limits, output.last(), fmt.Errorf("in _initialize: %w", err))
 		}
 	}
 	return in, nil
@@ -110,13 +111,13 @@ func (in *instance) exchange(ctx context.Context, fn api.Function, ptr uint32, s
 }
 
 // explain turns what ended a guest into an error that says whose doing it was.
-func (m *module) explain(ctx context.Context, lastLog string, err error) error {
+func (m *module) explain(ctx context.Context, limits plugins.Limits, lastLog string, err error) error {
 	cause := context.Cause(ctx)
 	var known *abi.Error
 	var exit *sys.ExitError
 	switch {
 	case errors.Is(cause, guestclock.ErrOutOfTime):
-		return abi.Errorf(abi.CodeTimeout, "plugin %s ran longer than its limit of %s (limit time)", m.name, m.limits.Time)
+		return abi.Errorf(abi.CodeTimeout, "plugin %s ran longer than its limit of %s (limit time)", m.name, limits.Time)
 	case cause != nil:
 		if errors.As(cause, &known) {
 			return known

@@ -49,7 +49,7 @@ func (m *module) callKept(ctx context.Context, c *call, inv plugins.Invocation) 
 	select {
 	case <-k.turn:
 	case <-ctx.Done():
-		return abi.ToolResult{}, m.explain(ctx, "", ctx.Err())
+		return abi.ToolResult{}, m.explain(ctx, m.limits, "", ctx.Err())
 	}
 	defer func() { k.turn <- struct{}{} }()
 	return m.serveKept(ctx, k, c, inv)

@@ -75,21 +75,32 @@ func (m *module) Call(ctx context.Context, inv plugins.Invocation) (abi.ToolResu
 
 // serve runs one call in an instance. Whatever it returns refers to nothing of
 // the instance any more.
-func (m *module) serve(ctx context.Context, c *call, in *instance, inv plugins.Invocation) (abi.ToolResult, error) {
+func (m *module) serve(ctx context.Context, c *call, in *instance, inv plugins.Invocation) (result abi.ToolResult, err error) {
+	err = m.during(ctx, c, in, func(ctx context.Context) error {
+		result, err = m.converse(ctx, c, in, inv)
+		return err
+	})
+	if err != nil {
+		return abi.ToolResult{}, err
+	}
+	result.ToolUseID = inv.ID
+	return result, nil
+}
+
+// during lets a guest work for a call: its clock runs, its imports find the
+// call, and its log is the call's. An error says whose doing it was.
+func (m *module) during(ctx context.Context, c *call, in *instance, work func(context.Context) error) error {
 	ctx, cancelCause := context.WithCancelCause(ctx)
 	defer cancelCause(nil)
 	ctx = context.WithValue(ctx, callKey{}, c)
 	in.output.serve(c.tell)
-	c.clock = guestclock.Start(m.limits.Time, cancelCause)
+	c.clock = guestclock.Start(c.limits.Time, cancelCause)
 	defer c.end()
 	defer in.output.serve(nil)
-
-	result, err := m.converse(ctx, c, in, inv)
-	if err != nil {
-		return abi.ToolResult{}, m.explain(ctx, c.said(in), err)
+	if err := work(ctx); err != nil {
+		return m.explain(ctx, c.limits, c.said(in), err)
 	}
-	result.ToolUseID = inv.ID
-	return result, nil
+	return nil
 }
 
 func (m *module) converse(ctx context.Context, c *call, in *instance, inv plugins.Invocation) (abi.ToolResult, error) {
@@ -150,21 +161,14 @@ func (m *module) Assess(ctx context.Context, q plugins.Question) (abi.Assessment
 	}
 	defer m.pool.done(in)
 
-	limits := m.limits
-	limits.Time = min(limits.Time, assessTime)
-	c := &call{parent: callOf(ctx), module: m, limits: limits}
-	ctx, cancelCause := context.WithCancelCause(ctx)
-	defer cancelCause(nil)
-	ctx = context.WithValue(ctx, callKey{}, c)
-	in.output.serve(c.tell)
-	c.clock = guestclock.Start(limits.Time, cancelCause)
-	defer c.end()
-
-	answer, err := m.assess(ctx, in, q)
-	if err != nil {
-		return abi.Assessment{}, m.explain(ctx, c.said(in), err)
-	}
-	return answer, nil
+	c := &call{parent: callOf(ctx), module: m, limits: m.limits}
+	c.limits.Time = min(c.limits.Time, assessTime)
+	var answer abi.Assessment
+	err = m.during(ctx, c, in, func(ctx context.Context) error {
+		answer, err = m.assess(ctx, in, q)
+		return err
+	})
+	return answer, err
 }
 
 func (m *module) assess(ctx context.Context, in *instance, q plugins.Question) (abi.Assessment, error) {

@@ -1,0 +1,151 @@
+package direct
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+// The functions of abi.ImportModule, as package abi documents them. Each finds
+// the call it serves in the context that wazero hands it.
+
+// maxRequest bounds what a guest can hand to one submit, in bytes.
+const maxRequest = 16 << 20
+
+// maxReport bounds one progress report or log line, in bytes.
+const maxReport = 64 << 10
+
+// linkHost defines abi.ImportModule in the runtime.
+func linkHost(ctx context.Context, r wazero.Runtime) error {
+	b := r.NewHostModuleBuilder(abi.ImportModule)
+	functions := map[string]api.GoModuleFunc{
+		abi.ImportSubmit:   submit,
+		abi.ImportWait:     wait,
+		abi.ImportRead:     read,
+		abi.ImportCancel:   cancel,
+		abi.ImportProgress: progress,
+	}
+	for name, f := range functions {
+		s := imports[name]
+		b.NewFunctionBuilder().WithGoModuleFunction(f, s.params, s.results).Export(name)
+	}
+	if _, err := b.Instantiate(ctx); err != nil {
+		return abi.Errorf(abi.CodeInternal, "linking %s: %w", abi.ImportModule, err)
+	}
+	return nil
+}
+
+// violate ends the call: the guest broke the protocol. wazero turns the panic
+// into the error of the guest function's call.
+func violate(format string, args ...any) {
+	panic(abi.Errorf(abi.CodeProtocol, "the plugin "+format, args...))
+}
+
+// view returns the guest's memory at ptr, which stays the guest's.
+func view(mod api.Module, what string, ptr, size uint32) []byte {
+	b, ok := mod.Memory().Read(ptr, size)
+	if !ok {
+		violate("passed %s a pointer outside its memory: %d bytes at %#x of %d", what, size, ptr, mod.Memory().Size())
+	}
+	return b
+}
+
+func submit(ctx context.Context, mod api.Module, stack []uint64) {
+	c := callOf(ctx)
+	if c == nil || c.do == nil {
+		violate("called submit where no capability is offered: in a start function or in assess")
+	}
+	ptr, size := uint32(stack[0]), uint32(stack[1])
+	if size > maxRequest {
+		violate("submitted a request of %d bytes, over the limit of %d", size, maxRequest)
+	}
+	// Copied, because the guest goes on while the request is served.
+	message := append([]byte(nil), view(mod, abi.ImportSubmit, ptr, size)...)
+	request, err := abi.DecodeRequest(message)
+	if err != nil {
+		violate("submitted a broken request: %v", err)
+	}
+	stack[0] = uint64(c.begin(ctx, request))
+}
+
+func wait(ctx context.Context, mod api.Module, stack []uint64) {
+	c := callOf(ctx)
+	if c == nil {
+		violate("called wait outside a call")
+	}
+	ptr, count := uint32(stack[0]), uint32(stack[1])
+	if count == 0 || count > abi.MaxWait {
+		violate("called wait for %d ids; 1 to %d are possible", count, abi.MaxWait)
+	}
+	ids := view(mod, abi.ImportWait, ptr, 4*count)
+	waiting := make([]*handle, count)
+	for i := range waiting {
+		waiting[i] = c.handle(abi.ImportWait, binary.LittleEndian.Uint32(ids[4*i:]))
+	}
+	index := c.first(ctx, waiting)
+	ready := min(waiting[index].ready(), math.MaxInt32)
+	stack[0] = uint64(ready)<<32 | uint64(index)
+}
+
+func read(ctx context.Context, mod api.Module, stack []uint64) {
+	c := callOf(ctx)
+	if c == nil {
+		violate("called read outside a call")
+	}
+	id, ptr, size := uint32(stack[0]), uint32(stack[1]), uint32(stack[2])
+	h := c.handle(abi.ImportRead, id)
+	room := view(mod, abi.ImportRead, ptr, min(size, math.MaxInt32))
+	c.first(ctx, []*handle{h})
+	if len(room) == 0 {
+		stack[0] = 0
+		return
+	}
+	n, err := c.readInto(ctx, h, room)
+	if n > 0 {
+		stack[0] = uint64(n) // an error is kept for the next read
+		return
+	}
+	c.drop(id)
+	switch {
+	case err == nil || errors.Is(err, io.EOF):
+		stack[0] = 0
+	case ctx.Err() != nil:
+		panic(context.Cause(ctx))
+	default:
+		stack[0] = api.EncodeI32(-1)
+	}
+}
+
+func cancel(ctx context.Context, _ api.Module, stack []uint64) {
+	if c := callOf(ctx); c != nil {
+		c.drop(uint32(stack[0]))
+	}
+}
+
+func progress(ctx context.Context, mod api.Module, stack []uint64) {
+	c := callOf(ctx)
+	if c == nil {
+		return // a start function has nobody to report to
+	}
+	ptr, size := uint32(stack[0]), uint32(stack[1])
+	message := view(mod, abi.ImportProgress, ptr, size)
+	if size > maxReport {
+		violate("reported %d bytes of progress at once, over the limit of %d", size, maxReport)
+	}
+	if c.reports >= c.limits.LogLines {
+		c.dropped++
+		return
+	}
+	head, err := abi.DecodeProgress(message)
+	if err != nil {
+		violate("reported broken progress: %v", err)
+	}
+	c.tell(head)
+}
