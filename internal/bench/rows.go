@@ -265,7 +265,8 @@ func install(dir string, n int) error {
 func processRead(b *testing.B, l *lab) {
 	program := filepath.Join(l.dir, "bin", "toolquay")
 	if _, err := os.Stat(program); err != nil {
-		build := exec.Command("go", "build", "-o", program, "github.com/toolquay/toolquay/cmd/host")
+		// As task build does it.
+		build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "github.com/toolquay/toolquay/cmd/host")
 		if out, err := build.CombinedOutput(); err != nil {
 			b.Fatalf("%v\n%s", err, out)
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"hash/crc32"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -113,8 +114,8 @@ func (c *cache) verify(module [32]byte) indexEntry {
 	if e.File == "" {
 		return e
 	}
-	content, err := os.ReadFile(filepath.Join(c.dir, e.File))
-	if err == nil && int64(len(content)) == e.Size && crc32.Checksum(content, castagnoli) == e.Sum {
+	found, err := c.measure(e.File)
+	if err == nil && found == e {
 		return e
 	}
 	if err == nil {
@@ -123,6 +124,19 @@ func (c *cache) verify(module [32]byte) indexEntry {
 	c.purge(e)
 	_ = os.Remove(c.indexFile(module))
 	return indexEntry{}
+}
+
+// measure reads an entry through, in pieces: memory for the whole of it would
+// cost a short process more than the check does.
+func (c *cache) measure(name string) (indexEntry, error) {
+	f, err := os.Open(filepath.Join(c.dir, name))
+	if err != nil {
+		return indexEntry{}, err
+	}
+	defer f.Close()
+	sum := crc32.New(castagnoli)
+	size, err := io.Copy(sum, f)
+	return indexEntry{File: name, Size: size, Sum: sum.Sum32()}, err
 }
 
 func (c *cache) lookup(module [32]byte) indexEntry {
@@ -159,11 +173,10 @@ func (c *cache) record(module [32]byte) {
 		}
 		return
 	}
-	content, err := os.ReadFile(filepath.Join(c.dir, fresh[0]))
+	e, err := c.measure(fresh[0])
 	if err != nil {
 		return
 	}
-	e := indexEntry{File: fresh[0], Size: int64(len(content)), Sum: crc32.Checksum(content, castagnoli)}
 	b, err := json.Marshal(e)
 	if err != nil {
 		return
