@@ -2,6 +2,7 @@ package abi
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"io"
 	"sync/atomic"
@@ -65,17 +66,34 @@ func NewAnswerReader(a Answer, err error) *AnswerReader {
 }
 
 func answerFrame(ok any) ([]byte, error) {
-	value, err := marshal(ok)
+	b := append(AppendHeader(nil, 0), `{"ok":`...)
+	start := len(b)
+	b, err := appendAnswer(b, ok)
 	if err != nil {
 		return nil, Errorf(CodeInternal, "encoding the answer of a capability: %w", err)
 	}
-	if string(value) == "null" {
-		value = []byte("{}")
+	if string(b[start:]) == "null" {
+		b = append(b[:start], "{}"...)
 	}
-	if value[0] != '{' {
+	if b[start] != '{' {
 		return nil, Errorf(CodeInternal, "the answer of a capability is a %T, which does not encode to a JSON object", ok)
 	}
-	return encodeHead(nil, AnswerHead{OK: value})
+	b = append(b, '}')
+	if size := len(b) - HeaderSize; size > MaxHead {
+		return nil, Errorf(CodeProtocol, "frame head of %d bytes is over the limit of %d; send bulk as a part", size, MaxHead)
+	}
+	binary.LittleEndian.PutUint32(b[4:], uint32(len(b)-HeaderSize))
+	return b, nil
+}
+
+// appendAnswer encodes the answer's head. JSON that is there already is checked,
+// by way of making it canonical.
+func appendAnswer(dst []byte, ok any) ([]byte, error) {
+	if raw, is := ok.(json.RawMessage); is && len(raw) > 0 {
+		return AppendCanonical(dst, raw)
+	}
+	value, err := marshal(ok)
+	return append(dst, value...), err
 }
 
 // errorFrame is the answer that tells of a failure.

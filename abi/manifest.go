@@ -32,6 +32,8 @@ type Manifest struct {
 	Requires []string `toml:"requires"`
 	// Instance says how memory is kept clean.
 	Instance InstanceMode `toml:"instance"`
+	// Isolation says what walls the plugin runs behind.
+	Isolation Isolation `toml:"isolation"`
 
 	Capabilities []CapabilityClaim `toml:"capabilities"`
 	Limits       Limits            `toml:"limits"`
@@ -50,10 +52,29 @@ type InstanceMode string
 
 // The instance modes. Memory is clean for every call but under InstanceKept.
 const (
-	// InstanceFresh gives every call an instance of its own, made ahead.
+	// InstanceFresh gives every call memory and globals as after a start of its
+	// own. Where a start depends on nothing from outside (no clock, no random
+	// numbers), the host may put a used instance back to it instead.
 	InstanceFresh InstanceMode = "fresh"
+	// InstanceReset puts a used instance back to how it was after its start, for
+	// plugins whose start is slow: random numbers drawn during the start, such as
+	// the seeds of a language's runtime, are the same for every call.
+	InstanceReset InstanceMode = "reset"
 	// InstanceKept keeps one instance a session, one call at a time.
 	InstanceKept InstanceMode = "kept"
+)
+
+// Isolation says what walls a plugin runs behind. An operator can demand more
+// than a manifest asks for, not less.
+type Isolation string
+
+// The isolations.
+const (
+	// IsolationSandbox is the WebAssembly sandbox within the host's process.
+	IsolationSandbox Isolation = "sandbox"
+	// IsolationProcess puts the sandbox into a worker process of its own, with
+	// limits of the operating system around it.
+	IsolationProcess Isolation = "process"
 )
 
 // CapabilityClaim is a plugin's request for a capability.

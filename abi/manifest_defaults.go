@@ -16,6 +16,7 @@ func (m *Manifest) WithDefaults() *Manifest {
 	out := *m
 	out.ABI = cmp.Or(m.ABI, ABIDirect)
 	out.Instance = cmp.Or(m.Instance, InstanceFresh)
+	out.Isolation = cmp.Or(m.Isolation, IsolationSandbox)
 	out.Tools = slices.Clone(m.Tools)
 	for i := range out.Tools {
 		t := &out.Tools[i]

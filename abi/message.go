@@ -185,7 +185,7 @@ func marshal(v any) ([]byte, error) {
 }
 
 // decodeHead reads a frame whose head is a strict JSON object into v.
-func decodeHead(b []byte, what string, v any) (Frame, error) {
+func decodeHead[H any](b []byte, what string, v *H) (Frame, error) {
 	f, err := DecodeFrame(b)
 	if err != nil {
 		return Frame{}, err
@@ -197,8 +197,17 @@ func decodeHead(b []byte, what string, v any) (Frame, error) {
 	if head[0] != '{' {
 		return Frame{}, Errorf(CodeProtocol, "head of the %s is no JSON object", what)
 	}
-	if err := json.Unmarshal(head, v); err != nil {
+	if err := unmarshalHead(head, v); err != nil {
 		return Frame{}, Errorf(CodeProtocol, "head of the %s: %w", what, err)
 	}
 	return f, nil
+}
+
+// unmarshalHead decodes a canonical head into a zero v.
+func unmarshalHead[H any](head []byte, v *H) error {
+	if q, ok := any(v).(quickHead); ok && q.quick(head) {
+		return nil
+	}
+	*v = *new(H)
+	return json.Unmarshal(head, v)
 }

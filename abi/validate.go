@@ -125,7 +125,8 @@ func (m *Manifest) validateModule(v *validator) {
 	for i, r := range m.Requires {
 		v.at("requires[%d]", i).fault("this host does not know the feature %q, which the plugin cannot do without", r)
 	}
-	oneOf(v.at("instance"), m.Instance, InstanceFresh, InstanceKept)
+	oneOf(v.at("instance"), m.Instance, InstanceFresh, InstanceReset, InstanceKept)
+	oneOf(v.at("isolation"), m.Isolation, IsolationSandbox, IsolationProcess)
 }
 
 func (m *Manifest) validateCapabilities(v *validator) {

@@ -18,7 +18,7 @@ func sound() *abi.Manifest {
 	return &abi.Manifest{
 		Manifest: 1, Name: "csv-query", Version: "1.2.3-rc.1+build.007", Description: "Queries CSV files.",
 		Authors: []string{"A. Nyone <a@example.org>"}, License: "Apache-2.0", Homepage: "https://example.org/csv",
-		ABI: abi.ABIDirect, Module: "query.wasm", Instance: abi.InstanceKept,
+		ABI: abi.ABIDirect, Module: "query.wasm", Instance: abi.InstanceKept, Isolation: abi.IsolationProcess,
 		Capabilities: []abi.CapabilityClaim{{Name: "fs.read", Scope: []string{"**/*.csv"}, Reason: "to read the tables"}, {Name: "fs.stat"}},
 		Limits:       abi.Limits{Memory: 64 << 20, Time: 30e9, Output: 1 << 20, LogLines: 100, CapabilityCalls: 10},
 		Config:       []abi.ConfigKey{{Name: "delimiter", Description: "What parts fields.", Default: ";"}, {Name: "token", Required: true}},
@@ -71,6 +71,7 @@ func TestManifestFaults(t *testing.T) {
 		"module of another kind": {func(m *abi.Manifest) { m.Module = "x.so" }, "module"},
 		"requires":               {func(m *abi.Manifest) { m.Requires = []string{"teleport"} }, "requires[0]"},
 		"instance":               {func(m *abi.Manifest) { m.Instance = "pooled" }, "instance"},
+		"isolation":              {func(m *abi.Manifest) { m.Isolation = "container" }, "isolation"},
 		"capability syntax":      {func(m *abi.Manifest) { m.Capabilities[1].Name = "fs" }, "capabilities[1].name"},
 		"capability unknown":     {func(m *abi.Manifest) { m.Capabilities[1].Name = "acme.rocket" }, ""},
 		"capability twice":       {func(m *abi.Manifest) { m.Capabilities[1].Name = "fs.read" }, "capabilities[1].name"},
@@ -148,7 +149,7 @@ func TestWithDefaults(t *testing.T) {
 		Name: "X", ReadOnly: abi.TraitFalse, ConcurrencySafe: abi.TraitFalse, Destructive: abi.TraitFalse, Enabled: abi.TraitTrue,
 		Interrupt: abi.InterruptCancel, MaxResultChars: 50_000, Activity: "other", Display: "X", Export: "X",
 	}
-	if !reflect.DeepEqual(d.Tools[0], want) || d.Instance != abi.InstanceFresh || d.ModuleFile() != "x.wasm" {
+	if !reflect.DeepEqual(d.Tools[0], want) || d.Instance != abi.InstanceFresh || d.Isolation != abi.IsolationSandbox || d.ModuleFile() != "x.wasm" {
 		t.Errorf("%+v", d)
 	}
 	if m.Tools[0].Display != "" {

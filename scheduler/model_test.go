@@ -239,12 +239,29 @@ func randomPlans(r *rand.Rand, n int) []plan {
 
 func TestModel(t *testing.T) {
 	t.Parallel()
+	testModel(t, scheduler.Options{})
+}
+
+// TestModelLent lets jobs run on the goroutine that waits: nothing may happen
+// at another time for it.
+func TestModelLent(t *testing.T) {
+	t.Parallel()
+	testModel(t, scheduler.Options{Lend: func(j scheduler.Job) bool {
+		planned, ok := j.(*job)
+		return ok && planned.index%5 != 3
+	}})
+}
+
+func testModel(t *testing.T, o scheduler.Options) {
+	t.Helper()
 	for seed := range uint64(200) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 7))
 			plans := randomPlans(r, r.IntN(40))
 			slots := 1 + r.IntN(6)
-			tn := play(t, t.Context(), scheduler.Options{MaxConcurrent: slots}, plans)
+			o := o
+			o.MaxConcurrent = slots
+			tn := play(t, t.Context(), o, plans)
 			tn.checkOnce(plans)
 			for i, want := range model(plans, slots) {
 				got := tn.traces[i]

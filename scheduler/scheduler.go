@@ -29,14 +29,17 @@ type Options struct {
 	// those of Fail and Yield, and of Settle where the result may have left
 	// already. Without it they go unseen.
 	Panicked func(Job, *PanicError)
+	// Lend, if set, says which jobs may have their turn on the goroutine that
+	// calls Wait, which saves them one of their own. The last of those whose
+	// turn comes waits for Wait, so that it suits callers that know all their
+	// jobs beforehand. Such jobs must not end their goroutine.
+	Lend func(Job) bool
 }
 
 // Scheduler runs the jobs of one turn. Its methods are safe for concurrent use.
 type Scheduler struct {
 	ctx     context.Context
 	options Options
-	// unwatch stops watching the context and waits for what its end set off.
-	unwatch func()
 
 	mu   sync.Mutex
 	idle sync.Cond // signalled when the last goroutine leaves
@@ -55,10 +58,17 @@ type Scheduler struct {
 	active    int  // jobs whose turn has come and that are not complete
 	admitting int  // those of them without a slot
 	alone     bool // the active job runs alone
-	live      int  // goroutines
+	live      int  // goroutines, and the job that is held for Wait
 	closed    bool
-	yielding  bool // a goroutine is letting results leave
-	ending    bool // a goroutine is ending what is queued
+	// unwatch stops watching the context and waits for what its end set off; nil
+	// while nothing had to wait.
+	unwatch func()
+	// held is the job whose turn has come and that waits for the goroutine that
+	// calls Wait. None is once Wait was called, which lent says.
+	held     *entry
+	lent     bool
+	yielding bool // a goroutine is letting results leave
+	ending   bool // a goroutine is ending what is queued
 }
 
 // entry is a job with its place and state. The fields are guarded by the
@@ -98,8 +108,18 @@ func New(ctx context.Context, o Options) *Scheduler {
 		free:    o.MaxConcurrent,
 	}
 	s.idle.L = &s.mu
+	return s
+}
+
+// watch has the end of the context end what is queued. Without it only what
+// happens to the jobs leads on, which is enough while all of them have their
+// turn. The caller holds the mutex.
+func (s *Scheduler) watch() {
+	if s.unwatch != nil {
+		return
+	}
 	watched := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
+	stop := context.AfterFunc(s.ctx, func() {
 		defer close(watched)
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -110,7 +130,6 @@ func New(ctx context.Context, o Options) *Scheduler {
 			<-watched
 		}
 	})
-	return s
 }
 
 // Add puts a job at the end of the queue, and its turn may come at once. It
@@ -145,13 +164,29 @@ func (s *Scheduler) Close() {
 func (s *Scheduler) Wait() {
 	s.mu.Lock()
 	s.closed = true
+	s.work()
 	for s.live > 0 || s.yielded < len(s.jobs) {
 		s.idle.Wait()
 	}
-	rest := s.takeUnsettled()
+	rest, unwatch := s.takeUnsettled(), s.unwatch
 	s.mu.Unlock()
-	s.unwatch()
+	if unwatch != nil {
+		unwatch()
+	}
 	s.settle(rest)
+}
+
+// work gives the held job its turn on this goroutine. No other is held from here
+// on: it would wait for this one. The caller holds the mutex.
+func (s *Scheduler) work() {
+	e := s.held
+	s.held, s.lent = nil, true
+	if e == nil {
+		return
+	}
+	s.mu.Unlock()
+	s.lead(e)
+	s.mu.Lock()
 }
 
 // advance begins the turn of every job that may have it now, or ends them all
@@ -165,6 +200,14 @@ func (s *Scheduler) advance() {
 		}
 		return
 	}
+	s.beginNext()
+	if s.next < len(s.jobs) || len(s.demoted) > 0 {
+		s.watch()
+	}
+}
+
+// beginNext begins the turns that may begin. The caller holds the mutex.
+func (s *Scheduler) beginNext() {
 	if len(s.demoted) > 0 {
 		if s.active == 0 {
 			e := s.demoted[0]
@@ -191,7 +234,14 @@ func (s *Scheduler) begin(e *entry, alone bool) {
 	s.alone = alone
 	e.alone = alone
 	s.observe(e, Admitting)
-	go s.lead(e)
+	if s.options.Lend == nil || s.lent || !s.options.Lend(e.Job) {
+		go s.lead(e)
+		return
+	}
+	if s.held != nil {
+		go s.lead(s.held)
+	}
+	s.held = e
 }
 
 // observe sets a job's state. The caller holds the mutex.

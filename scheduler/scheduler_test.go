@@ -488,3 +488,34 @@ func BenchmarkJob(b *testing.B) {
 		})
 	}
 }
+
+// TestLend runs the last job on the goroutine that waits, and only that one.
+func TestLend(t *testing.T) {
+	t.Parallel()
+	here := goroutine()
+	for jobs := 1; jobs <= 3; jobs++ {
+		var mu sync.Mutex
+		ran := make(map[int]string)
+		s := scheduler.New(t.Context(), scheduler.Options{Lend: func(scheduler.Job) bool { return true }})
+		for i := range jobs {
+			add(t, s, &funcJob{run: func(context.Context) {
+				mu.Lock()
+				defer mu.Unlock()
+				ran[i] = goroutine()
+			}})
+		}
+		s.Wait()
+		for i := range jobs {
+			if lent := ran[i] == here; lent != (i == jobs-1) {
+				t.Errorf("%d jobs: job %d ran on the waiting goroutine: %v", jobs, i, lent)
+			}
+		}
+	}
+}
+
+// goroutine is the first line of the stack, which names the goroutine.
+func goroutine() string {
+	buf := make([]byte, 64)
+	line, _, _ := strings.Cut(string(buf[:runtime.Stack(buf, false)]), " [")
+	return line
+}
