@@ -37,7 +37,7 @@ func TestBadGuests(t *testing.T) {
 		"submit_outside":   {abi.CodeProtocol, "outside its memory"},
 		"wait_unknown":     {abi.CodeProtocol, "never made"},
 		"submit_at_start":  {abi.CodeProtocol, "start function"},
-		"memory_4gib":      {abi.CodeLoad, "does not compile"},
+		"memory_4gib":      {abi.CodeLoad, "4294967296 bytes of memory"},
 		"no_exports":       {abi.CodeLoad, `"memory"`},
 		"wrong_exports":    {abi.CodeLoad, "exports alloc as"},
 		"unknown_import":   {abi.CodeLoad, "env.system"},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/scheduler"
 )
@@ -28,8 +29,6 @@ type call struct {
 	queued  time.Time
 	started atomic.Pointer[time.Time]
 
-	// binding identifies the input and the tool's definition.
-	binding string
 	// approved are the accesses a person allowed this call, once.
 	approved lease
 
@@ -55,7 +54,7 @@ func (c *call) prepare(ctx context.Context) error {
 	if err := c.turn.claim(c.use.ID); err != nil {
 		return err
 	}
-	found, err := c.session().host.lookup(c.use.Name)
+	found, err := c.session().host.lookup(c.turn.plugins, c.use.Name)
 	if err != nil {
 		return err
 	}
@@ -74,7 +73,6 @@ func (c *call) prepare(ctx context.Context) error {
 	if err := c.tool.validate(c.input); err != nil {
 		return c.describe(err)
 	}
-	c.binding = c.bind()
 	c.title = titleOf(c.tool.contract(), c.input)
 	c.traits, err = c.findTraits(ctx)
 	return err
@@ -115,23 +113,28 @@ func (c *call) admit(ctx context.Context) error {
 		return err
 	}
 	gate := &gate{call: c, view: view}
-	if err := gate.denied(accesses); err != nil {
-		return err
+	early := gate.decide(permissions.StageCall, accesses, nil)
+	if early.Verdict == permissions.Deny || !c.validatesItself() {
+		return gate.admit(ctx, accesses, early)
 	}
+	// A tool learns nothing of a call that a rule denies.
 	check, err := c.ownValidation(ctx, view, gate.allowedFacts(accesses, facts))
 	if err != nil {
 		return err
 	}
-	return gate.admit(ctx, accesses, check)
+	return gate.admit(ctx, accesses, gate.decide(permissions.StageCall, accesses, check))
+}
+
+// validatesItself reports whether the tool has a say in whether it is called.
+func (c *call) validatesItself() bool {
+	contract := c.tool.contract()
+	return contract.Validates || contract.Checks
 }
 
 // ownValidation asks the tool whether it finds the input valid, and for its own
 // verdict.
 func (c *call) ownValidation(ctx context.Context, v *view, facts []abi.Fact) (*abi.Check, error) {
 	contract := c.tool.contract()
-	if !contract.Validates && !contract.Checks {
-		return nil, nil
-	}
 	a, err := c.tool.assess(ctx, plugins.Question{Input: c.input, Cwd: v.cwd, Facts: facts})
 	if err != nil {
 		return nil, c.describe(err)
@@ -175,7 +178,7 @@ var errCallTime = errors.New("the operator's limit on a call's time")
 func (c *call) limitTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := c.session().host.options.CallTimeout
 	if limit <= 0 {
-		return context.WithCancel(ctx)
+		return ctx, func() {}
 	}
 	cause := &abi.Error{Code: abi.CodeTimeout, Err: errCallTime,
 		Message: "the call ran longer than the " + limit.String() + " that the operator allows a call"}
@@ -211,6 +214,10 @@ func (c *call) Settle() {
 
 // Yield lets the result leave.
 func (c *call) Yield() {
+	if c.turn.feed == nil {
+		c.turn.results = append(c.turn.results, c.result)
+		return
+	}
 	result := c.result
 	c.event(Event{Kind: EventResult, Result: &result, Elapsed: c.elapsed()})
 }
@@ -273,6 +280,9 @@ func (c *call) report(p abi.ProgressHead) {
 }
 
 func (c *call) event(e Event) {
+	if c.turn.feed == nil {
+		return
+	}
 	e.Time, e.Index, e.CallID, e.Tool, e.Title = time.Now(), c.index, c.use.ID, c.use.Name, c.title
 	if c.tool != nil {
 		e.Tool = c.tool.contract().Name

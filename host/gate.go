@@ -37,19 +37,22 @@ type gate struct {
 func (g *gate) decide(stage permissions.Stage, accesses []permissions.Access, check *abi.Check) permissions.Decision {
 	contract, source := g.call.tool.contract(), g.call.tool.source()
 	request := permissions.Request{
-		Stage:     stage,
-		Tool:      contract.Name,
-		Aliases:   contract.Aliases,
-		Origin:    permissions.Origin{Plugin: source.plugin, Builtin: source.trusted},
-		InputHash: g.call.binding,
-		Accesses:  accesses,
-		Effects:   g.call.effects(),
-		Headless:  g.call.session().asker == nil,
+		Stage:    stage,
+		Tool:     contract.Name,
+		Aliases:  contract.Aliases,
+		Origin:   permissions.Origin{Plugin: source.plugin, Builtin: source.trusted},
+		Accesses: accesses,
+		Effects:  g.call.effects(),
+		Headless: g.call.session().asker == nil,
 	}
 	if check != nil {
 		request.ToolCheck = permissions.ParseCheck(check.Verdict)
 	}
-	return permissions.Decide(g.view.policy, request, permissions.Evidence{Approval: g.call.approved.evidence(g.call.binding)})
+	approval := g.call.approved.evidence(g.call.binding)
+	if approval != nil {
+		request.InputHash = g.call.binding()
+	}
+	return permissions.Decide(g.view.policy, request, permissions.Evidence{Approval: approval})
 }
 
 // effects says how much of what the call does is known before it starts. A
@@ -66,21 +69,9 @@ func (c *call) effects() permissions.Effects {
 	return permissions.EffectsUnknown
 }
 
-// denied ends a call early that a deny rule forbids, before the tool itself
-// learns of it.
-func (g *gate) denied(accesses []permissions.Access) error {
-	d := g.decide(permissions.StageCall, accesses, nil)
-	if d.Verdict != permissions.Deny {
-		return nil
-	}
-	g.call.event(Event{Kind: EventDecided, Decision: &d})
-	return refusal(d)
-}
-
-// admit judges the call itself.
-func (g *gate) admit(ctx context.Context, accesses []permissions.Access, check *abi.Check) error {
-	d := g.decide(permissions.StageCall, accesses, check)
-	g.call.event(Event{Kind: EventDecided, Decision: &d})
+// admit does what was decided of the call itself.
+func (g *gate) admit(ctx context.Context, accesses []permissions.Access, d permissions.Decision) error {
+	g.call.decided("", d)
 	switch d.Verdict {
 	case permissions.Allow:
 		return nil
@@ -88,6 +79,13 @@ func (g *gate) admit(ctx context.Context, accesses []permissions.Access, check *
 		return g.ask(ctx, "", accesses, d)
 	}
 	return refusal(d)
+}
+
+// decided tells of a decision on the call, or on one of its capability calls.
+func (c *call) decided(capability string, d permissions.Decision) {
+	if c.turn.feed != nil {
+		c.event(Event{Kind: EventDecided, Capability: capability, Decision: &d})
+	}
 }
 
 func refusal(d permissions.Decision) error {
@@ -125,7 +123,7 @@ func (g *gate) put(ctx context.Context, operation string, accesses []permissions
 		Plugin:     c.tool.source().plugin,
 		Title:      c.title,
 		Input:      c.input,
-		Binding:    c.binding,
+		Binding:    c.binding(),
 		Capability: operation,
 		Accesses:   accesses,
 		Decision:   &d,
@@ -149,8 +147,8 @@ func (g *gate) put(ctx context.Context, operation string, accesses []permissions
 	return abi.Errorf(abi.CodeDenied, "the person denied this; do not try it again another way")
 }
 
-// bind identifies what is judged and approved: this input to this very tool.
-func (c *call) bind() string {
+// binding identifies what is judged and approved: this input to this very tool.
+func (c *call) binding() string {
 	definition := c.tool.definition()
 	sum := sha256.Sum256(append(definition[:], c.input...))
 	return hex.EncodeToString(sum[:])
@@ -211,6 +209,9 @@ func (g *gate) carryOut(ctx context.Context, req abi.Request, claim abi.Capabili
 
 // scope is what the manifest limits a capability to.
 func (g *gate) scope(claim abi.CapabilityClaim) (permissions.Scope, error) {
+	if len(claim.Scope) == 0 {
+		return g.view.policy.Scope(nil)
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if scope, ok := g.scopes[claim.Name]; ok {
@@ -233,7 +234,7 @@ func (g *gate) scope(claim abi.CapabilityClaim) (permissions.Scope, error) {
 func (g *gate) outOfScope(a permissions.Access, all []permissions.Access, claim abi.CapabilityClaim) error {
 	d := g.decide(permissions.StageCapability, all, nil)
 	if d.Verdict == permissions.Deny && !d.Headless {
-		g.call.event(Event{Kind: EventDecided, Capability: claim.Name, Decision: &d})
+		g.call.decided(claim.Name, d)
 		return refusal(d)
 	}
 	return abi.Errorf(abi.CodeUndeclared, "%s is outside the scope %q that the manifest of %s gives %s",
@@ -248,7 +249,7 @@ func (g *gate) permit(ctx context.Context, operation string, accesses []permissi
 	if d.Verdict == permissions.Allow {
 		return nil
 	}
-	g.call.event(Event{Kind: EventDecided, Capability: operation, Decision: &d})
+	g.call.decided(operation, d)
 	if d.Verdict == permissions.Ask {
 		return g.ask(ctx, operation, accesses, d)
 	}

@@ -23,13 +23,15 @@ import (
 // Host holds what sessions share. It is safe for concurrent use.
 type Host struct {
 	options      Options
-	plugins      *plugins.Set
 	native       []*nativeTool
-	tools        map[string]tool // by name and alias
+	tools        map[string]*nativeTool // by name and alias
 	capabilities map[string]capability.Capability
+
+	reloads chan struct{} // holds the one token of the reload that runs
 
 	mu       sync.Mutex
 	closed   bool
+	plugins  *plugins.Set // the newest
 	sessions map[*Session]struct{}
 }
 
@@ -49,8 +51,9 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	}
 	h := &Host{
 		options:      o,
-		tools:        make(map[string]tool),
+		tools:        make(map[string]*nativeTool),
 		capabilities: make(map[string]capability.Capability),
+		reloads:      make(chan struct{}, 1),
 		sessions:     make(map[*Session]struct{}),
 	}
 	if err := h.offerCapabilities(); err != nil {
@@ -95,33 +98,32 @@ func (h *Host) openPlugins(ctx context.Context) error {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	runners := []plugins.Runner{direct.New(direct.Options{CacheDir: h.options.CacheDir, Logger: h.options.Logger})}
+	runners := []plugins.Runner{direct.New(direct.Options{
+		CacheDir: h.options.CacheDir, Compiler: h.options.Compiler, Logger: h.options.Logger,
+	})}
 	set, err := plugins.Open(plugins.Options{
 		Sources:      append(sources, h.options.Plugins...),
 		Runners:      append(runners, h.options.Runners...),
+		Isolated:     h.options.Isolated,
+		Isolate:      h.options.Isolate,
 		Consents:     consents,
 		Granted:      h.options.Granted,
 		Ceilings:     h.options.Ceilings,
 		Capabilities: names,
 		Reserved:     slices.Collect(maps.Keys(h.tools)),
+		CacheDir:     h.options.CacheDir,
 		Config:       h.options.PluginConfig,
 		Logger:       h.options.Logger,
 	})
 	if err != nil {
-		for _, r := range append(runners, h.options.Runners...) {
+		for _, r := range slices.Concat(runners, h.options.Runners, h.options.Isolated) {
 			err = errors.Join(err, r.Close(ctx))
 		}
 		return err
 	}
 	h.plugins = set
-	for _, t := range set.Tools() {
-		offered := newPluginTool(t)
-		for _, name := range append([]string{t.Name}, t.Aliases...) {
-			if _, taken := h.tools[name]; taken {
-				return errors.Join(fmt.Errorf("the native tool %q: the name is taken by a built-in tool", name), set.Close(ctx))
-			}
-			h.tools[name] = offered
-		}
+	if err := h.clash(set); err != nil {
+		return errors.Join(err, set.Close(ctx))
 	}
 	return nil
 }
@@ -144,35 +146,39 @@ func (h *Host) offerNative() error {
 	return nil
 }
 
-// Plugins is what was found, with what is wrong with it.
-func (h *Host) Plugins() *plugins.Set { return h.plugins }
+// Plugins is what was found, with what is wrong with it. After a [Host.Reload]
+// that found changes it is another set, and the older one's plugins are freed.
+func (h *Host) Plugins() *plugins.Set {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.plugins
+}
 
 // lookup finds a tool by name or alias.
-func (h *Host) lookup(name string) (tool, error) {
+func (h *Host) lookup(set *plugins.Set, name string) (tool, error) {
 	if t, ok := h.tools[name]; ok {
 		return t, nil
 	}
-	for _, p := range h.plugins.Plugins() {
-		if p.Problem == nil || p.Manifest == nil {
-			continue
-		}
-		for _, t := range p.Manifest.Tools {
-			if t.Name == name {
-				return nil, abi.Errorf(abi.CodeUnknownTool, "the tool %s is not available: its plugin %s could not be used: %w", name, p.Name, p.Problem)
-			}
+	if t, ok := set.Tool(name); ok {
+		return pluginTool{t}, nil
+	}
+	for _, p := range set.Plugins() {
+		if problem := p.Problem(); problem != nil && slices.Contains(p.ToolNames(), name) {
+			return nil, abi.Errorf(abi.CodeUnknownTool, "the tool %s is not available: its plugin %s could not be used: %w", name, p.Name, problem)
 		}
 	}
-	return nil, abi.Errorf(abi.CodeUnknownTool, "there is no tool %q; %s", name, h.offer(name))
+	return nil, abi.Errorf(abi.CodeUnknownTool, "there is no tool %q; %s", name, h.offer(set, name))
 }
 
 // offer names the tools there are, the one that may be meant first.
-func (h *Host) offer(name string) string {
+func (h *Host) offer(set *plugins.Set, name string) string {
 	var names []string
-	for _, t := range h.contracts() {
-		if strings.EqualFold(t.Name, name) {
-			return fmt.Sprintf("did you mean %s?", t.Name)
+	for _, t := range h.all(set) {
+		contract := t.contract()
+		if strings.EqualFold(contract.Name, name) {
+			return fmt.Sprintf("did you mean %s?", contract.Name)
 		}
-		names = append(names, t.Name)
+		names = append(names, contract.Name)
 	}
 	if len(names) == 0 {
 		return "no tool is offered"
@@ -180,31 +186,32 @@ func (h *Host) offer(name string) string {
 	return "there are " + strings.Join(names, ", ")
 }
 
-// contracts lists every tool: the built-in ones, the embedder's, then the
-// plugins', each by name, so that what a model is shown stays the same from
-// turn to turn.
-func (h *Host) contracts() []*abi.Tool {
-	var own, others []*abi.Tool
-	for _, t := range h.plugins.Tools() {
+// all lists every tool: the built-in ones, the embedder's, then the plugins',
+// each by name, so that what a model is shown stays the same from turn to turn.
+func (h *Host) all(set *plugins.Set) []tool {
+	var own, others []tool
+	for _, t := range set.Tools() {
 		if t.Plugin.Origin == plugins.OriginBuiltin {
-			own = append(own, t.Tool)
+			own = append(own, pluginTool{t})
 		} else {
-			others = append(others, t.Tool)
+			others = append(others, pluginTool{t})
 		}
 	}
 	for _, t := range h.native {
-		own = append(own, t.contract())
+		own = append(own, t)
 	}
 	return append(own, others...)
 }
 
 // Definitions writes the tools that a model may be offered in a session, for an
-// API: those that can be called now and are not denied as a whole.
+// API: those that can be called now and are not denied as a whole. While a turn
+// runs, they are those of the next one.
 func (s *Session) Definitions(format Format) (json.RawMessage, error) {
+	next := s.next()
 	var offered []*abi.Tool
-	for _, t := range s.host.contracts() {
-		if s.host.tools[t.Name].available() == nil && t.Enabled != abi.TraitFalse && s.offers(t) {
-			offered = append(offered, t)
+	for _, t := range s.host.all(next.plugins) {
+		if contract := t.contract(); t.available() == nil && contract.Enabled != abi.TraitFalse && next.offers(contract) {
+			offered = append(offered, contract)
 		}
 	}
 	return encodeDefinitions(offered, format)
@@ -219,12 +226,12 @@ func (h *Host) Close(ctx context.Context) error {
 		return nil
 	}
 	h.closed = true
-	sessions := h.sessions
+	sessions, set := h.sessions, h.plugins
 	h.sessions = nil
 	h.mu.Unlock()
 	var errs []error
 	for s := range sessions {
 		errs = append(errs, s.Close(ctx))
 	}
-	return errors.Join(append(errs, h.plugins.Close(ctx))...)
+	return errors.Join(append(errs, set.Close(ctx))...)
 }

@@ -211,7 +211,7 @@ func TestPluginCannotTakeAnEmbeddersName(t *testing.T) {
 				}
 			}
 			p, ok := h.Plugins().Plugin("fixture")
-			if !ok || abi.CodeOf(p.Problem) != abi.CodeLoad || !strings.Contains(p.Problem.Error(), "reserved") {
+			if !ok || abi.CodeOf(p.Problem()) != abi.CodeLoad || !strings.Contains(p.Problem().Error(), "reserved") {
 				t.Errorf("the plugin: %v, %+v", ok, p)
 			}
 		})

@@ -30,10 +30,14 @@ func (l *lease) enter(ctx context.Context) error {
 	l.mu.Unlock()
 	select {
 	case asking <- struct{}{}:
-		return nil
 	case <-ctx.Done():
 		return cancelled(ctx)
 	}
+	if ctx.Err() != nil {
+		l.leave() // nobody is asked about a call that is over
+		return cancelled(ctx)
+	}
+	return nil
 }
 
 func (l *lease) leave() { <-l.asking }
@@ -71,13 +75,13 @@ func (l *lease) add(accesses []permissions.Access) {
 
 // evidence is the lease as the judgement takes it, nil where nothing was
 // allowed.
-func (l *lease) evidence(binding string) *permissions.Approval {
+func (l *lease) evidence(binding func() string) *permissions.Approval {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.given {
 		return nil
 	}
-	return &permissions.Approval{InputHash: binding, Accesses: l.accesses}
+	return &permissions.Approval{InputHash: binding(), Accesses: l.accesses}
 }
 
 // coversBelow reports whether a tree that was allowed holds the access, under

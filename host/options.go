@@ -21,6 +21,16 @@ type Options struct {
 	// Runners run plugins of ABIs beyond the direct one, such as the one of
 	// package plugins/extism. The host closes them.
 	Runners []plugins.Runner
+	// Compiler compiles the modules of plugins that are not built in, such as the
+	// one of package plugins/worker does in child processes; nil compiles them in
+	// this process, where a hostile one cannot be stopped.
+	Compiler plugins.Compiler
+	// Isolated run plugins in a process of their own, one runner for each ABI,
+	// such as those of package plugins/worker. Without one, plugins that ask for
+	// it (isolation = "process") are refused. The host closes them.
+	Isolated []plugins.Runner
+	// Isolate runs every plugin that is not built in so, whatever it asks for.
+	Isolate bool
 	// ConsentFile records which plugins a person granted what they ask for;
 	// empty means that nobody granted anything.
 	ConsentFile string

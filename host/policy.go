@@ -1,20 +1,22 @@
 package host
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 
 	"github.com/toolquay/toolquay/host/capability/workspace"
 	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/plugins"
 )
 
 // policy compiles the rules in force for a new session.
-func (h *Host) policy(cwd string, o SessionOptions) (*permissions.Policy, error) {
+func (h *Host) policy(cwd string, o SessionOptions, set *plugins.Set) (*permissions.Policy, error) {
 	setup := permissions.Setup{
 		Cwd:      realDir(cwd),
 		Home:     realDir(h.options.Home),
 		Rules:    h.options.Rules,
-		Aliases:  h.aliases(),
+		Aliases:  h.aliases(set),
 		FoldCase: permissions.FoldsCase(),
 		Resolve:  realPath,
 	}
@@ -52,11 +54,11 @@ func (h *Host) folders() []string {
 }
 
 // aliases maps the other names of tools to the ones that rules are about.
-func (h *Host) aliases() map[string]string {
-	aliases := make(map[string]string)
-	for _, t := range h.contracts() {
-		for _, alias := range t.Aliases {
-			aliases[alias] = t.Name
+func (h *Host) aliases(set *plugins.Set) map[string]string {
+	aliases := maps.Clone(set.Aliases())
+	for _, t := range h.native {
+		for _, alias := range t.Contract.Aliases {
+			aliases[alias] = t.Contract.Name
 		}
 	}
 	return aliases

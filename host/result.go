@@ -48,7 +48,15 @@ func withoutEmpty(blocks []abi.Block) []abi.Block {
 
 // cutText cuts the text blocks of a result after limit code points in all.
 func cutText(r *abi.ToolResult, limit int) {
-	total := 0
+	total, size := 0, 0
+	for _, b := range r.Content {
+		if b.Type == abi.BlockText {
+			size += len(b.Text)
+		}
+	}
+	if size <= limit {
+		return // no text has more code points than bytes
+	}
 	for _, b := range r.Content {
 		if b.Type == abi.BlockText {
 			total += utf8.RuneCountInString(b.Text)

@@ -30,9 +30,11 @@ type SessionOptions struct {
 // Session is one conversation's state. It is safe for concurrent use; turns run
 // one after the other.
 type Session struct {
-	host  *Host
-	asker Asker
-	kept  plugins.Session
+	host    *Host
+	options SessionOptions
+	start   string // the working directory it began in
+	asker   Asker
+	kept    plugins.Session
 
 	ctx    context.Context //nolint:containedctx // ends with the session, whoever's context a turn runs under
 	cancel context.CancelCauseFunc
@@ -49,6 +51,9 @@ type Session struct {
 type view struct {
 	cwd    string
 	policy *permissions.Policy
+	// plugins are those whose names the policy's rules are understood by: while a
+	// turn runs, those it began with.
+	plugins *plugins.Set
 }
 
 // NewSession starts a session.
@@ -57,18 +62,21 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the working directory: %w", err)
 	}
-	policy, err := h.policy(cwd, o)
+	set := h.Plugins()
+	policy, err := h.policy(cwd, o, set)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s := &Session{
 		host:    h,
+		options: o,
+		start:   cwd,
 		asker:   o.Asker,
 		ctx:     ctx,
 		cancel:  cancel,
 		turns:   make(chan struct{}, 1),
-		current: &view{cwd: cwd, policy: policy},
+		current: &view{cwd: cwd, policy: policy, plugins: set},
 		untrue:  make(map[string]bool),
 	}
 	h.mu.Lock()
@@ -138,7 +146,10 @@ func (s *Session) chdir(path string) error {
 	if !s.current.policy.Inside(node.Real) {
 		return abi.Errorf(abi.CodeDenied, "%s is outside the working directories", node.Target)
 	}
-	s.current = &view{cwd: node.Target, policy: s.current.policy.WithCwd(permissions.Dir{Path: node.Target, Real: node.Real})}
+	s.current = &view{
+		cwd: node.Target, plugins: s.current.plugins,
+		policy: s.current.policy.WithCwd(permissions.Dir{Path: node.Target, Real: node.Real}),
+	}
 	return nil
 }
 
@@ -173,9 +184,7 @@ func (s *Session) Close(ctx context.Context) error {
 }
 
 // offers reports whether the model is to be told of a tool.
-func (s *Session) offers(t *abi.Tool) bool {
-	return s.view().policy.Offered(t.Name, t.Aliases...)
-}
+func (v *view) offers(t *abi.Tool) bool { return v.policy.Offered(t.Name, t.Aliases...) }
 
 // Mode is the session's permission mode now.
 func (s *Session) Mode() permissions.Mode { return s.view().policy.Mode() }

@@ -41,14 +41,9 @@ func definitionOf(contract *abi.Tool) func() [sha256.Size]byte {
 }
 
 // pluginTool is a plugin's tool.
-type pluginTool struct {
-	*plugins.Tool
-	hash func() [sha256.Size]byte
-}
+type pluginTool struct{ *plugins.Tool }
 
-func newPluginTool(t *plugins.Tool) pluginTool { return pluginTool{t, definitionOf(t.Tool)} }
-
-func (t pluginTool) definition() [sha256.Size]byte { return t.hash() }
+func (t pluginTool) definition() [sha256.Size]byte { return t.Definition() }
 
 func (t pluginTool) contract() *abi.Tool { return t.Tool.Tool }
 

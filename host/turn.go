@@ -5,13 +5,19 @@ import (
 	"iter"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/scheduler"
 )
 
 // turn is the calls of one model message.
 type turn struct {
 	session *Session
-	feed    *feed
+	// plugins are those that the turn began with.
+	plugins *plugins.Set
+	// feed takes the events; nil where only results are wanted.
+	feed *feed
+	// results are the results so far, where there is no feed.
+	results []abi.ToolResult
 	ids     map[string]bool
 }
 
@@ -24,20 +30,28 @@ type turn struct {
 // Turns of one session run one after the other.
 func (s *Session) Run(ctx context.Context, uses []abi.ToolUse) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		end := func() { cancel(context.Cause(s.ctx)) }
-		stop := context.AfterFunc(s.ctx, end) //nolint:contextcheck // the end of the session ends its turns
-		defer stop()
-		if s.ctx.Err() != nil {
-			end() // now, rather than when the function above is run
-		}
+		ctx, cancel, done := s.during(ctx)
+		defer done()
 		t := &turn{session: s, feed: newFeed(), ids: make(map[string]bool, len(uses))}
 		reader := &reader{yield: yield, leave: func() { cancel(errLeft) }}
 		t.run(ctx, uses, reader)
 		for events := t.feed.take(); len(events) > 0; events = t.feed.take() {
 			reader.read(events)
 		}
+	}
+}
+
+// during is ctx until the session ends.
+func (s *Session) during(ctx context.Context) (merged context.Context, cancel context.CancelCauseFunc, done func()) {
+	merged, cancel = context.WithCancelCause(ctx)
+	end := func() { cancel(context.Cause(s.ctx)) }
+	stop := context.AfterFunc(s.ctx, end)
+	if s.ctx.Err() != nil {
+		end() // now, rather than when the function above is run
+	}
+	return merged, cancel, func() {
+		stop()
+		cancel(nil)
 	}
 }
 
@@ -60,15 +74,51 @@ func (r *reader) read(events []Event) {
 var errLeft = abi.Errorf(abi.CodeCancelled, "the reader of the turn's events left")
 
 // Results runs the calls of one model message and returns their results, in
-// call order.
+// call order. It is quicker than Run for those who have no use for events: the
+// last call runs on the caller's own goroutine.
 func (s *Session) Results(ctx context.Context, uses []abi.ToolUse) []abi.ToolResult {
-	results := make([]abi.ToolResult, 0, len(uses))
-	for e := range s.Run(ctx, uses) {
-		if e.Kind == EventResult {
-			results = append(results, *e.Result)
-		}
+	ctx, _, done := s.during(ctx)
+	defer done()
+	t := &turn{
+		session: s,
+		results: make([]abi.ToolResult, 0, len(uses)),
+		ids:     make(map[string]bool, len(uses)),
 	}
-	return results
+	if t.lock(ctx) {
+		defer t.end()
+	}
+	jobs := t.jobs(ctx)
+	defer jobs.Wait()
+	for i, use := range uses {
+		_ = jobs.Add(t.submit(ctx, i, use)) // only Close refuses a job
+	}
+	jobs.Wait()
+	return t.results
+}
+
+// jobs is the scheduler of the turn's calls.
+func (t *turn) jobs(ctx context.Context) *scheduler.Scheduler {
+	o := scheduler.Options{
+		MaxConcurrent: t.session.host.options.MaxConcurrent,
+		Panicked: func(_ scheduler.Job, p *scheduler.PanicError) {
+			t.session.host.options.Logger.Error("a tool call panicked while it ended", "panic", p.Value, "stack", string(p.Stack))
+		},
+	}
+	if t.feed == nil {
+		o.Lend = lends
+	}
+	return scheduler.New(ctx, o)
+}
+
+// lends reports whether a call may run on a goroutine that is not its own. An
+// embedder's tool may end the one it is on.
+func lends(j scheduler.Job) bool {
+	c, ok := j.(*call)
+	if !ok {
+		return false
+	}
+	_, plugin := c.tool.(pluginTool)
+	return plugin
 }
 
 // run submits the calls, one after the other, and leaves them running. The feed
@@ -78,18 +128,13 @@ func (s *Session) Results(ctx context.Context, uses []abi.ToolUse) []abi.ToolRes
 // than a new goroutine has, and growing it costs more than checking.
 func (t *turn) run(ctx context.Context, uses []abi.ToolUse, r *reader) {
 	locked := t.lock(ctx)
-	jobs := scheduler.New(ctx, scheduler.Options{
-		MaxConcurrent: t.session.host.options.MaxConcurrent,
-		Panicked: func(_ scheduler.Job, p *scheduler.PanicError) {
-			t.session.host.options.Logger.Error("a tool call panicked while it ended", "panic", p.Value, "stack", string(p.Stack))
-		},
-	})
+	jobs := t.jobs(ctx)
 	// Deferred, because what the reader does with an event may panic.
 	defer func() {
 		go func() {
 			jobs.Wait()
 			if locked {
-				<-t.session.turns
+				t.end()
 			}
 			t.feed.close()
 		}()
@@ -106,8 +151,10 @@ func (t *turn) run(ctx context.Context, uses []abi.ToolUse, r *reader) {
 func (t *turn) lock(ctx context.Context) bool {
 	select {
 	case t.session.turns <- struct{}{}:
+		t.begin()
 		return true
 	case <-ctx.Done():
+		t.plugins = t.session.view().plugins
 		return false
 	}
 }

@@ -51,16 +51,28 @@ func (c *Consents) Of(name string) (Consent, bool) {
 	return consent, ok
 }
 
+// refresh reads the record again, for what other processes wrote to it.
+func (c *Consents) refresh() error {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list, err := c.file.Read()
+	if err != nil {
+		return fmt.Errorf("the plugins' grants: %w", err)
+	}
+	c.list = list
+	return nil
+}
+
 // Grant records a person's consent to everything p declares, as p now is.
 func (c *Consents) Grant(p *Plugin, now time.Time) error {
 	fingerprint, err := p.Fingerprint()
 	if err != nil {
 		return err
 	}
-	names := make([]string, 0, len(p.Manifest.Capabilities))
-	for _, claim := range p.Manifest.Capabilities {
-		names = append(names, claim.Name)
-	}
+	names := append([]string{}, p.generation.finding.summary.capabilities...)
 	return c.update(func(list map[string]Consent) {
 		list[p.Name] = Consent{Fingerprint: fingerprint, Capabilities: names, Granted: now.UTC().Truncate(time.Second)}
 	})

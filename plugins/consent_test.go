@@ -119,7 +119,7 @@ func TestConsentIsPinnedToModuleAndManifest(t *testing.T) {
 					t.Errorf("got %s, want %s", got, tt.want)
 				}
 				if tt.want == plugins.StandingChanged {
-					_, err := call(t, &plugins.Tool{Tool: &p.Manifest.Tools[0], Plugin: p}, "{}")
+					_, err := call(t, &plugins.Tool{Tool: &p.Manifest().Tools[0], Plugin: p}, "{}")
 					wantProblem(t, err, abi.CodeNotGranted, "plugin one changed since its capabilities (fs.read", "toolquay plugins trust one")
 				}
 			})

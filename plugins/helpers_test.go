@@ -114,7 +114,7 @@ func tool(tb testing.TB, set *plugins.Set, name string) *plugins.Tool {
 	t, ok := set.Tool(name)
 	if !ok {
 		for _, p := range set.Plugins() {
-			tb.Logf("%s: %v", p.Path, p.Problem)
+			tb.Logf("%s: %v", p.Path, p.Problem())
 		}
 		tb.Fatalf("there is no tool %s", name)
 	}
@@ -197,6 +197,7 @@ type counter struct {
 	load                    func() error
 	call                    func(context.Context) error
 	wasm                    atomic.Pointer[[]byte]
+	trusted                 atomic.Bool
 }
 
 func (c *counter) ABI() string { return c.abi }
@@ -204,6 +205,7 @@ func (c *counter) ABI() string { return c.abi }
 func (c *counter) Load(_ context.Context, m plugins.Module) (plugins.Instance, error) {
 	c.loads.Add(1)
 	c.wasm.Store(&m.Wasm)
+	c.trusted.Store(m.Trusted)
 	if c.load != nil {
 		if err := c.load(); err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/stricttoml"
@@ -161,12 +163,10 @@ func toolPieces(module []byte) ([]abi.ToolPiece, error) {
 
 // bundle is what was read of a candidate.
 type bundle struct {
-	manifest *abi.Manifest
-	// raw is the manifest's bytes, which consent is pinned to.
-	raw []byte
-	// module is what the manifest was completed from, or lay in; nil where it
-	// was complete without.
-	module []byte
+	finding
+	parsed *abi.Manifest
+	// readAt is when reading began.
+	readAt time.Time
 }
 
 // read reads a candidate's manifest and, where that needs it, its module.
@@ -174,31 +174,37 @@ func (c candidate) read() (*bundle, error) {
 	if c.file != "" {
 		return c.readSingle()
 	}
-	b := new(bundle)
-	var err error
-	if b.raw, err = readFile(c.fs, path.Join(c.folder, abi.ManifestFile), maxManifest); err != nil {
+	b := &bundle{readAt: time.Now(), finding: finding{entry: c.folder}}
+	raw, at, err := readFile(c.fs, path.Join(c.folder, abi.ManifestFile), maxManifest)
+	if err != nil {
 		return nil, err
 	}
-	b.manifest, err = ParseManifest(filepath.Join(c.path, abi.ManifestFile), b.raw, func(m *abi.Manifest) ([]byte, error) {
-		b.module, err = c.readModule(m)
-		return b.module, err
+	b.manifest, b.manifestAt = sha256.Sum256(raw), at
+	b.parsed, err = ParseManifest(filepath.Join(c.path, abi.ManifestFile), raw, func(m *abi.Manifest) ([]byte, error) {
+		module, at, err := c.readModule(moduleOf(m))
+		if err == nil {
+			b.completed, b.moduleAt, b.carried = true, at, carried(module)
+		}
+		return module, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if b.module == nil {
-		err = c.checkModule(b.manifest)
+	b.summary = summarise(b.parsed, moduleOf(b.parsed))
+	if !b.completed {
+		b.moduleAt, err = c.checkModule(b.summary.module)
 	}
 	return b, err
 }
 
 // readSingle reads a module that carries its manifest.
 func (c candidate) readSingle() (*bundle, error) {
-	module, err := readFile(c.fs, c.file, maxModule)
+	b := &bundle{readAt: time.Now(), finding: finding{entry: c.file, single: true, completed: true}}
+	module, at, err := readFile(c.fs, c.file, maxModule)
 	if err != nil {
 		return nil, err
 	}
-	b := &bundle{module: module}
+	b.manifestAt, b.moduleAt = at, at
 	section, err := CustomSection(module, abi.SectionManifest)
 	if err != nil {
 		return nil, err
@@ -206,40 +212,53 @@ func (c candidate) readSingle() (*bundle, error) {
 	if section == nil {
 		return nil, abi.Errorf(abi.CodeLoad, "the module carries no manifest (custom section %s); put a plugin.toml beside it in a folder, or pack one into it", abi.SectionManifest)
 	}
-	b.raw = bytes.Clone(section) // the module is let go
-	b.manifest, err = ParseManifest(c.path, b.raw, func(*abi.Manifest) ([]byte, error) { return module, nil })
-	if err == nil && b.manifest.Module != "" {
-		err = abi.Errorf(abi.CodeLoad, "the manifest inside a module must not name another one (module = %q)", b.manifest.Module)
+	b.manifest, b.carried = sha256.Sum256(section), carried(module)
+	b.parsed, err = ParseManifest(c.path, section, func(*abi.Manifest) ([]byte, error) { return module, nil })
+	if err == nil && b.parsed.Module != "" {
+		err = abi.Errorf(abi.CodeLoad, "the manifest inside a module must not name another one (module = %q)", b.parsed.Module)
 	}
-	return b, err
+	if err != nil {
+		return nil, err
+	}
+	b.summary = summarise(b.parsed, c.file)
+	return b, nil
 }
 
-// readModule reads a folder plugin's module.
-func (c candidate) readModule(m *abi.Manifest) ([]byte, error) {
-	file := c.moduleFile(m)
-	module, err := readFile(c.fs, file, maxModule)
+// settled reports whether the files will be told from changed ones by their
+// stamps.
+func (b *bundle) settled() bool {
+	return b.manifestAt.settled(b.readAt) && (!b.completed || b.moduleAt.settled(b.readAt))
+}
+
+// moduleOf is the name of a folder plugin's module.
+func moduleOf(m *abi.Manifest) string { return path.Base(or(m.Module, m.Name+".wasm")) }
+
+// readModule reads a plugin's module, of a folder plugin by its name.
+func (c candidate) readModule(name string) ([]byte, stamp, error) {
+	file := c.moduleFile(name)
+	module, at, err := readFile(c.fs, file, maxModule)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, missingModule(file)
+		err = missingModule(file)
 	}
-	return module, err
+	return module, at, err
 }
 
 // checkModule looks whether a folder plugin's module is there, without reading
 // it.
-func (c candidate) checkModule(m *abi.Manifest) error {
-	file := c.moduleFile(m)
-	err := checkFile(c.fs, file, maxModule)
+func (c candidate) checkModule(name string) (stamp, error) {
+	file := c.moduleFile(name)
+	at, err := checkFile(c.fs, file, maxModule)
 	if errors.Is(err, fs.ErrNotExist) {
-		return missingModule(file)
+		err = missingModule(file)
 	}
-	return err
+	return at, err
 }
 
-func (c candidate) moduleFile(m *abi.Manifest) string {
+func (c candidate) moduleFile(name string) string {
 	if c.file != "" {
 		return c.file
 	}
-	return path.Join(c.folder, path.Base(or(m.Module, m.Name+".wasm")))
+	return path.Join(c.folder, name)
 }
 
 func missingModule(file string) error {

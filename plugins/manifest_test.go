@@ -80,10 +80,10 @@ func TestManifestIsCompletedFromTheModule(t *testing.T) {
 	single(t, dir, "two.wasm", strings.NewReplacer("one", "two", "Show", "Show", "List", "List").Replace(toml), module)
 	set := open(t, plugins.Options{}, user(dir))
 	for _, p := range set.Plugins() {
-		if p.Manifest == nil {
-			t.Fatal(p.Problem)
+		if p.Manifest() == nil {
+			t.Fatal(p.Problem())
 		}
-		show, list := p.Manifest.Tools[0], p.Manifest.Tools[1]
+		show, list := p.Manifest().Tools[0], p.Manifest().Tools[1]
 		if show.Description != "from the module" || show.InputSchema != `{"properties":{"a":{}},"type":"object"}` {
 			t.Errorf("%s: Show was not completed: %+v", p.Name, show)
 		}

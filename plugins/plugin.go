@@ -1,58 +1,99 @@
 package plugins
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/toolquay/toolquay/abi"
 )
 
-// Plugin is one plugin that was found, whether or not it can be used.
+// Plugin is one plugin that was found, whether or not it can be used. It is
+// immutable: where its files change, a [Set.Reload] finds another.
 type Plugin struct {
 	// Name is the manifest's, or the file's where the manifest cannot be read.
 	Name   string
 	Origin Origin
 	// Path is where it was found, for people.
 	Path string
-	// Problem says why the plugin offers nothing; nil where it does.
-	Problem error
-	// Manifest is nil where it could not be read.
-	Manifest *abi.Manifest
 	// Limits are the ones in force.
 	Limits Limits
 	// Notes are worth knowing and no problem, such as limits that were cut.
 	Notes []string
 
-	found    candidate
-	raw      []byte
-	runner   Runner
-	consents *Consents
-	granted  bool // for this run, by the operator
-	logger   *slog.Logger
-	config   map[string]json.RawMessage
-
-	mu      sync.Mutex
-	module  []byte
-	hash    [sha256.Size]byte
-	pin     string // the fingerprint, once the module was read
-	loading *loading
-	closed  bool
+	problem    error // beside the other plugins of its set
+	generation *generation
+	tools      []Tool
 }
 
-// loading is a module's way from bytes to an instance. Calls wait for it; none
-// of them owns it.
-type loading struct {
-	done     chan struct{}
-	instance Instance // these are set when done is closed
-	err      error
+func newPlugin(g *generation) *Plugin {
+	p := new(Plugin)
+	p.init(g)
+	return p
+}
+
+// init fills in a new plugin, which may have room for its tools.
+func (p *Plugin) init(g *generation) {
+	p.Name, p.Origin, p.Path = g.name(), g.found.origin, g.found.path
+	p.Limits, p.Notes = g.limits, g.notes
+	p.problem, p.generation = g.problem, g
+	if g.finding == nil {
+		return
+	}
+	n := len(g.finding.summary.tools)
+	p.tools = slices.Grow(p.tools, n)[:n]
+	for i := range p.tools {
+		p.tools[i].Plugin, p.tools[i].index = p, i
+	}
+}
+
+// with is the plugin with another problem, itself where that is the same.
+func (p *Plugin) with(problem error) *Plugin {
+	if text(problem) == text(p.problem) {
+		return p
+	}
+	other := newPlugin(p.generation)
+	other.problem = problem
+	return other
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func baseName(path string) string { return strings.TrimSuffix(filepath.Base(path), ".wasm") }
+
+// Problem says why the plugin offers nothing; nil where it does.
+func (p *Plugin) Problem() error {
+	if p.problem != nil {
+		return p.problem
+	}
+	if fault := p.generation.fault.Load(); fault != nil {
+		return *fault
+	}
+	return nil
+}
+
+// Manifest is what the plugin says of itself, read when it is first asked for.
+// It is nil where it cannot be read, which is then the plugin's Problem.
+func (p *Plugin) Manifest() *abi.Manifest {
+	m, _ := p.generation.manifest()
+	return m
+}
+
+// ToolNames lists the names and aliases of the plugin's tools, as far as they
+// are known, without reading its manifest.
+func (p *Plugin) ToolNames() []string {
+	if p.generation.finding == nil {
+		return nil
+	}
+	return slices.Clone(p.generation.finding.summary.toolNames())
 }
 
 // Standing is where a plugin stands with the person it works for.
@@ -71,13 +112,14 @@ const (
 
 // Standing tells whether the capabilities that the plugin declares are granted.
 func (p *Plugin) Standing() Standing {
-	if p.Origin == OriginBuiltin || p.Manifest == nil || len(p.Manifest.Capabilities) == 0 {
+	m := p.Manifest()
+	if p.Origin == OriginBuiltin || m == nil || len(m.Capabilities) == 0 {
 		return StandingUnneeded
 	}
-	if p.granted {
+	if p.generation.granted {
 		return StandingGranted
 	}
-	consent, ok := p.consents.Of(p.Name)
+	consent, ok := p.generation.lineage.options.Consents.Of(p.Name)
 	if !ok {
 		return StandingMissing
 	}
@@ -87,8 +129,12 @@ func (p *Plugin) Standing() Standing {
 	return StandingGranted
 }
 
-// refusal is the error for a call to a plugin without a grant.
+// refusal is the error for a call to a plugin that cannot be read or has no
+// grant.
 func (p *Plugin) refusal() error {
+	if _, err := p.generation.manifest(); err != nil {
+		return err
+	}
 	switch p.Standing() {
 	case StandingMissing:
 		return abi.Errorf(abi.CodeNotGranted, "plugin %s asks for capabilities (%s) that nobody has granted; to see them and grant them run: toolquay plugins trust %s",
@@ -104,28 +150,12 @@ func (p *Plugin) refusal() error {
 }
 
 func (p *Plugin) claims() string {
-	names := make([]string, len(p.Manifest.Capabilities))
-	for i, c := range p.Manifest.Capabilities {
-		names[i] = c.Name
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(p.generation.finding.summary.capabilities, ", ")
 }
 
 // Fingerprint is what consent is pinned to: the SHA-256, in hexadecimal, of the
 // SHA-256 of the module followed by that of the manifest.
-func (p *Plugin) Fingerprint() (string, error) {
-	if p.Manifest == nil {
-		return "", fmt.Errorf("plugin %s has no readable manifest: %w", p.Name, p.Problem)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.pin == "" {
-		if err := p.read(); err != nil {
-			return "", err
-		}
-	}
-	return p.pin, nil
-}
+func (p *Plugin) Fingerprint() (string, error) { return p.generation.fingerprint() }
 
 // sameAs reports whether two plugins are the same, byte for byte.
 func (p *Plugin) sameAs(q *Plugin) bool {
@@ -134,144 +164,49 @@ func (p *Plugin) sameAs(q *Plugin) bool {
 	return errA == nil && errB == nil && a == b
 }
 
-// read reads the module, once: what is judged is what runs. p.mu is held.
-func (p *Plugin) read() error {
-	if p.module != nil {
-		return nil
-	}
-	module, err := p.found.readModule(p.Manifest)
-	if err != nil {
-		return abi.Errorf(abi.CodeLoad, "reading the module of plugin %s: %w", p.Name, err)
-	}
-	if known := p.found.carried; known != [sha256.Size]byte{} && known != carried(module) {
-		return abi.Errorf(abi.CodeChanged, "the module of plugin %s changed while the host was running; start again to use it as it is now", p.Name)
-	}
-	p.module, p.hash = module, sha256.Sum256(module)
-	manifest := sha256.Sum256(p.raw)
-	sum := sha256.Sum256(append(p.hash[:], manifest[:]...))
-	p.pin = hex.EncodeToString(sum[:])
-	return nil
-}
-
-// instance loads the plugin at its first call. Compiling cannot be interrupted,
-// so the call that starts it and those that find it under way wait no longer
-// than their own contexts do. A load that failed is tried again at the next
-// call: a missing runner or a full disk may have been put right.
-func (p *Plugin) instance(ctx context.Context) (Instance, error) {
-	l, err := p.load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	select {
-	case <-l.done:
-		return l.instance, l.err
-	default:
-	}
-	select {
-	case <-l.done:
-		return l.instance, l.err
-	case <-ctx.Done():
-		cause := context.Cause(ctx)
-		return nil, &abi.Error{Code: abi.CodeOf(cause), Message: fmt.Sprintf("the call ended while plugin %s was being loaded: %v", p.Name, cause), Err: cause}
-	}
-}
-
-// load joins the load under way or done, or starts one.
-func (p *Plugin) load(ctx context.Context) (*loading, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return nil, abi.Errorf(abi.CodeCancelled, "plugin %s is being unloaded", p.Name)
-	}
-	if p.loading != nil {
-		return p.loading, nil
-	}
-	if err := p.read(); err != nil {
-		return nil, err
-	}
-	l := &loading{done: make(chan struct{})}
-	p.loading = l
-	m := Module{Manifest: p.Manifest, Hash: p.hash, Wasm: p.module, Limits: p.Limits, Logger: p.logger}
-	go p.compile(context.WithoutCancel(ctx), l, m)
-	return l, nil
-}
-
-// compile has the runner load a module.
-func (p *Plugin) compile(ctx context.Context, l *loading, m Module) {
-	defer close(l.done)
-	defer func() {
-		if r := recover(); r != nil {
-			l.err = fmt.Errorf("the compiler failed: %v", r)
-		}
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if l.err == nil {
-			p.module = nil // the instance has what it needs
-			return
-		}
-		l.err = &abi.Error{Code: abi.CodeLoad, Message: fmt.Sprintf("plugin %s (%s) cannot be loaded: %v", p.Name, p.Path, l.err), Err: l.err}
-		p.loading = nil
-	}()
-	if l.err = checkModule(m.Wasm); l.err == nil {
-		l.instance, l.err = p.runner.Load(ctx, m)
-	}
-}
-
 // Declares reports whether the plugin's manifest asks for a capability for a
 // tool, and returns its scope.
 func (p *Plugin) Declares(tool *abi.Tool, capability string) (abi.CapabilityClaim, bool) {
 	if len(tool.Capabilities) > 0 && !slices.Contains(tool.Capabilities, capability) {
 		return abi.CapabilityClaim{}, false
 	}
-	i := slices.IndexFunc(p.Manifest.Capabilities, func(c abi.CapabilityClaim) bool { return c.Name == capability })
+	m := p.Manifest()
+	if m == nil {
+		return abi.CapabilityClaim{}, false
+	}
+	i := slices.IndexFunc(m.Capabilities, func(c abi.CapabilityClaim) bool { return c.Name == capability })
 	if i < 0 {
 		return abi.CapabilityClaim{}, false
 	}
-	return p.Manifest.Capabilities[i], true
+	return m.Capabilities[i], true
 }
 
 // Config is the plugin's configuration: the operator's values over the
 // manifest's defaults.
-func (p *Plugin) Config() map[string]json.RawMessage { return p.config }
-
-// close ends the plugin once its load and its calls have.
-func (p *Plugin) close(ctx context.Context) error {
-	p.mu.Lock()
-	l := p.loading
-	p.loading, p.closed = nil, true
-	p.mu.Unlock()
-	if l == nil {
-		return nil
-	}
-	<-l.done
-	if l.err != nil {
-		return nil //nolint:nilerr // the calls that asked for it were told
-	}
-	return l.instance.Close(ctx)
-}
+func (p *Plugin) Config() map[string]json.RawMessage { return p.generation.config }
 
 // configure joins the manifest's defaults and the operator's values.
-func (p *Plugin) configure(values map[string]json.RawMessage) error {
-	if len(p.Manifest.Config) == 0 && len(values) == 0 {
-		return nil
+func configure(keys []abi.ConfigKey, values map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+	if len(keys) == 0 && len(values) == 0 {
+		return nil, nil
 	}
-	p.config = make(map[string]json.RawMessage, len(p.Manifest.Config))
+	config := make(map[string]json.RawMessage, len(keys))
 	var missing []error
-	for _, key := range p.Manifest.Config {
+	for _, key := range keys {
 		value, ok := values[key.Name]
 		switch {
 		case ok:
-			p.config[key.Name] = value
+			config[key.Name] = value
 		case key.Default != "":
-			p.config[key.Name], _ = json.Marshal(key.Default)
+			config[key.Name], _ = json.Marshal(key.Default)
 		case key.Required:
 			missing = append(missing, fmt.Errorf("its configuration value %q (%s) is required and not set", key.Name, key.Description))
 		}
 	}
 	for name := range values {
-		if !slices.ContainsFunc(p.Manifest.Config, func(k abi.ConfigKey) bool { return k.Name == name }) {
+		if !slices.ContainsFunc(keys, func(k abi.ConfigKey) bool { return k.Name == name }) {
 			missing = append(missing, fmt.Errorf("it has no configuration value %q", name))
 		}
 	}
-	return errors.Join(missing...)
+	return config, errors.Join(missing...)
 }

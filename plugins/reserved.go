@@ -3,6 +3,8 @@ package plugins
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/abi"
 )
@@ -21,16 +23,32 @@ var products = strings.Fields(`
 
 // refuseReserved refuses plugins that take a reserved name, in whatever case: a
 // person reading a rule or a prompt would not tell them apart.
-func (s *Set) refuseReserved(more []string) {
-	for _, p := range s.plugins {
-		if p.Problem != nil || p.Origin == OriginBuiltin {
+func (s *settlement) refuseReserved(more []string) {
+	reserved := make(map[string]bool, len(products)+len(more))
+	for _, name := range slices.Concat(products, more) {
+		reserved[string(fold(nil, name))] = true
+	}
+	isReserved := func(name string) bool {
+		var room [64]byte
+		return reserved[string(fold(room[:0], name))]
+	}
+	for i, p := range s.plugins {
+		if s.problems[i] != nil || p.Origin == OriginBuiltin {
 			continue
 		}
-		for _, name := range toolNames(p) {
-			same := func(r string) bool { return strings.EqualFold(r, name) }
-			if slices.ContainsFunc(products, same) || slices.ContainsFunc(more, same) {
-				p.Problem = abi.Errorf(abi.CodeLoad, "the tool name %q is reserved; give the tool another name in the manifest", name)
+		for _, name := range p.generation.finding.summary.toolNames() {
+			if isReserved(name) {
+				s.problems[i] = abi.Errorf(abi.CodeLoad, "the tool name %q is reserved; give the tool another name in the manifest", name)
 			}
 		}
 	}
+}
+
+// fold appends a name without the difference of case. It goes through upper
+// case, because some letters have two lower ones.
+func fold(b []byte, name string) []byte {
+	for _, r := range name {
+		b = utf8.AppendRune(b, unicode.ToLower(unicode.ToUpper(r)))
+	}
+	return b
 }

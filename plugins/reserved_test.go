@@ -33,7 +33,7 @@ func TestReservedNamesAreRefused(t *testing.T) {
 				folder(t, dir, "honest", manifest("honest", "", "BashLike", "Deploys"), fixture(t, "ok"))
 				set := open(t, plugins.Options{Reserved: []string{"Deploy"}}, plugins.Dir(origin, dir))
 				wantNames(t, toolNames(set), "BashLike", "Deploys")
-				wantProblem(t, plugin(t, set, "other").Problem, abi.CodeLoad, `"`+tt.name+`" is reserved`, "another name in the manifest")
+				wantProblem(t, plugin(t, set, "other").Problem(), abi.CodeLoad, `"`+tt.name+`" is reserved`, "another name in the manifest")
 			})
 		}
 	}

@@ -28,9 +28,24 @@ type Module struct {
 	// Hash is the SHA-256 of Wasm.
 	Hash [32]byte
 	Wasm []byte
+	// Trusted says that the module comes with the host: it may be compiled in
+	// the host's own process.
+	Trusted bool
 	// Limits are the ones in force: the manifest's, cut to the host's.
 	Limits Limits
 	Logger *slog.Logger
+}
+
+// Compiler compiles modules that the host does not trust, somewhere a compiler
+// that runs away does no harm, such as a child process. Compilers know no
+// context: one that was sent a hostile module can neither be interrupted nor be
+// told to use less memory.
+type Compiler interface {
+	// Compile compiles a module, as the pre-pass wrote it, into a compile cache in
+	// dir, which is empty and serves this one call. The bytes are not the
+	// compiler's to keep. It returns soon after ctx is done. Errors are *abi.Error of
+	// [abi.CodeLoad], or of the code of ctx's cause.
+	Compile(ctx context.Context, dir string, wasm []byte) error
 }
 
 // Limits bound one call of a plugin. All are above zero.

@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/toolquay/toolquay/abi"
 )
@@ -21,6 +19,14 @@ type Options struct {
 	Sources []Source
 	// Runners run the modules, one for each ABI. The set closes them.
 	Runners []Runner
+	// Isolated run the modules of plugins that run in a process of their own, one
+	// for each ABI. The set closes them.
+	Isolated []Runner
+	// Isolate demands a process of its own of every plugin that is not built in.
+	Isolate bool
+	// CacheDir keeps an index of what was found, so that the next process need
+	// not read every manifest; empty keeps none.
+	CacheDir string
 	// Consents holds what people granted; nil holds nothing.
 	Consents *Consents
 	// Granted names plugins whose capabilities the operator grants for this run;
@@ -42,12 +48,28 @@ type Options struct {
 }
 
 // Set is the plugins that were found, and the tools that can be called. It is
-// immutable and safe for concurrent use.
+// immutable and safe for concurrent use. A set that is replaced by a newer one
+// (see [Set.Reload]) serves those who hold it until they let go of it.
 type Set struct {
+	lineage *lineage
 	plugins []*Plugin
-	tools   []*Tool
 	byName  map[string]*Tool
-	runners []Runner
+	holders int // guarded by the lineage
+
+	listed  sync.Once
+	tools   []*Tool
+	aliased sync.Once
+	aliases map[string]string
+}
+
+// lineage is what a set and those made from it share.
+type lineage struct {
+	options Options
+	indexes *indexes
+
+	mu     sync.Mutex
+	closed bool
+	live   map[*generation]struct{} // not freed yet
 }
 
 // Open looks through the sources and settles which plugin offers what. It
@@ -59,193 +81,36 @@ func Open(o Options) (*Set, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	o.Ceilings = o.Ceilings.or(DefaultCeilings)
-	s := &Set{byName: make(map[string]*Tool), runners: o.Runners}
-	for _, source := range o.Sources {
-		found, err := source.find()
-		switch {
-		case err == nil:
-		case source.Origin == OriginFlag || source.Origin == OriginBuiltin:
-			return nil, err
-		default:
-			o.Logger.Warn("a plugin directory was passed over", "error", err)
+	l := &lineage{options: o, indexes: openIndexes(o.CacheDir, o.Logger), live: make(map[*generation]struct{})}
+	return l.discover(nil)
+}
+
+// add makes a set of plugins that were settled.
+func (l *lineage) add(plugins []*Plugin) (*Set, error) {
+	s := &Set{lineage: l, plugins: plugins, holders: 1, byName: make(map[string]*Tool, len(plugins))}
+	for _, p := range plugins {
+		if p.problem != nil {
+			continue
 		}
-		for _, c := range found {
-			s.plugins = append(s.plugins, o.open(c))
+		for i, names := range p.generation.finding.summary.tools {
+			for _, name := range names {
+				s.byName[name] = &p.tools[i]
+			}
 		}
 	}
-	s.settle(o.Reserved)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, errClosed
+	}
+	for _, p := range plugins {
+		p.generation.refs++
+		l.live[p.generation] = struct{}{}
+	}
 	return s, nil
 }
 
-// open reads one candidate.
-func (o *Options) open(c candidate) *Plugin {
-	p := &Plugin{
-		Name:     strings.TrimSuffix(filepath.Base(c.path), ".wasm"),
-		Origin:   c.origin,
-		Path:     c.path,
-		found:    c,
-		consents: o.Consents,
-		logger:   o.Logger,
-	}
-	b, err := c.read()
-	if err != nil {
-		p.Problem = err
-		return p
-	}
-	// Modules are read again at the first call: a directory full of them is not
-	// kept in memory.
-	p.Name, p.Manifest, p.raw = b.manifest.Name, b.manifest, b.raw
-	if b.module != nil {
-		p.found.carried = carried(b.module)
-	}
-	// A name given for this run does not speak for what a project brings.
-	p.granted = c.origin != OriginProject && slices.Contains(o.Granted, p.Name)
-	p.Limits, p.Notes = effective(p.Manifest.Limits, o.Ceilings)
-	p.Problem = errors.Join(o.runnerFor(p), o.knows(p.Manifest), p.configure(o.Config[p.Name]))
-	return p
-}
-
-func (o *Options) runnerFor(p *Plugin) error {
-	want := or(p.Manifest.ABI, abi.ABIDirect)
-	var have []string
-	for _, r := range o.Runners {
-		if r.ABI() == want {
-			p.runner = r
-			return nil
-		}
-		have = append(have, r.ABI())
-	}
-	return abi.Errorf(abi.CodeUnsupported, "it needs the ABI %q; this host runs %s", want, or(strings.Join(have, ", "), "none"))
-}
-
-func (o *Options) knows(m *abi.Manifest) error {
-	var unknown []string
-	for _, c := range m.Capabilities {
-		if !slices.Contains(o.Capabilities, c.Name) {
-			unknown = append(unknown, strconv.Quote(c.Name))
-		}
-	}
-	if len(unknown) == 0 {
-		return nil
-	}
-	return abi.Errorf(abi.CodeUnsupported, "it declares capabilities this host does not have (%s); it has %s",
-		strings.Join(unknown, ", "), or(strings.Join(o.Capabilities, ", "), "none"))
-}
-
-// settle decides who offers which name, and refuses whole plugins rather than
-// offer half of one.
-func (s *Set) settle(reserved []string) {
-	slices.SortStableFunc(s.plugins, func(a, b *Plugin) int { return a.Origin.rank() - b.Origin.rank() })
-	s.dropCopies()
-	pluginName := func(p *Plugin) []string { return []string{p.Name} }
-	s.eachClaim(pluginName, "name", refuseOthers)
-	s.eachClaim(toolNames, "tool", refuseOthers)
-	s.refuseReserved(reserved)
-	s.eachClaim(pluginName, "name", refuseAll)
-	s.eachClaim(toolNames, "tool", refuseAll)
-	for _, p := range s.plugins {
-		if p.Problem != nil {
-			continue
-		}
-		for i := range p.Manifest.Tools {
-			t := &Tool{Tool: &p.Manifest.Tools[i], Plugin: p}
-			s.tools = append(s.tools, t)
-			for _, name := range names(t.Tool) {
-				s.byName[name] = t
-			}
-		}
-	}
-	slices.SortStableFunc(s.tools, func(a, b *Tool) int {
-		return cmp.Or(builtinFirst(a.Plugin, b.Plugin), strings.Compare(a.Name, b.Name))
-	})
-}
-
-func builtinFirst(a, b *Plugin) int {
-	return min(a.Origin.rank(), 1) - min(b.Origin.rank(), 1)
-}
-
-// dropCopies leaves out plugins that are, byte for byte, one found before: the
-// same plugin in the user's directory and on the command line is no conflict.
-func (s *Set) dropCopies() {
-	seen := make(map[string][]*Plugin)
-	s.plugins = slices.DeleteFunc(s.plugins, func(p *Plugin) bool {
-		if p.Manifest == nil || slices.ContainsFunc(seen[p.Name], p.sameAs) {
-			return p.Manifest != nil
-		}
-		seen[p.Name] = append(seen[p.Name], p)
-		return false
-	})
-}
-
-// eachClaim refuses plugins that claim what another does. Those that are refused
-// already stop nobody.
-func (s *Set) eachClaim(claims func(*Plugin) []string, kind string, refuse func(group []*Plugin, claim string)) {
-	groups := make(map[string][]*Plugin)
-	for _, p := range s.plugins {
-		if p.Problem != nil {
-			continue
-		}
-		for _, claim := range claims(p) {
-			groups[claim] = append(groups[claim], p)
-		}
-	}
-	for _, claim := range slices.Sorted(maps.Keys(groups)) {
-		if group := groups[claim]; len(group) > 1 {
-			refuse(group, fmt.Sprintf("the %s %q", kind, claim))
-		}
-	}
-}
-
-// refuseOthers refuses plugins that claim what is a built-in plugin's: its names
-// are its own.
-func refuseOthers(group []*Plugin, claim string) {
-	i := slices.IndexFunc(group, func(p *Plugin) bool { return p.Origin == OriginBuiltin })
-	if i < 0 {
-		return
-	}
-	for _, p := range group {
-		if p.Origin != OriginBuiltin {
-			p.refuse("%s is taken by %s, which is built in; rename it in its manifest", claim, group[i].Name)
-		}
-	}
-}
-
-// shownClaims bounds how many rivals a refusal names.
-const shownClaims = 10
-
-// refuseAll refuses every plugin that claims the same thing: to pick one would
-// be to guess. Two that are built in are the embedder's own affair.
-func refuseAll(group []*Plugin, claim string) {
-	for _, p := range group {
-		if p.Origin == OriginBuiltin {
-			continue
-		}
-		var others []string
-		for _, q := range group {
-			if q != p {
-				others = append(others, fmt.Sprintf("%s (%s, %s)", q.Name, q.Origin, q.Path))
-			}
-		}
-		if n := len(others) - shownClaims; n > 0 {
-			others = append(others[:shownClaims], fmt.Sprintf("%d more", n))
-		}
-		p.refuse("%s is also claimed by %s; remove one of them or rename it in its manifest", claim, strings.Join(others, ", "))
-	}
-}
-
-func (p *Plugin) refuse(format string, args ...any) {
-	p.Problem = errors.Join(p.Problem, abi.Errorf(abi.CodeLoad, format, args...))
-}
-
-func toolNames(p *Plugin) []string {
-	var all []string
-	for i := range p.Manifest.Tools {
-		all = append(all, names(&p.Manifest.Tools[i])...)
-	}
-	return all
-}
-
-func names(t *abi.Tool) []string { return append([]string{t.Name}, t.Aliases...) }
+var errClosed = errors.New("the plugins were closed")
 
 // Plugins lists every plugin that was found, broken ones too.
 func (s *Set) Plugins() []*Plugin { return slices.Clone(s.plugins) }
@@ -255,7 +120,7 @@ func (s *Set) Plugins() []*Plugin { return slices.Clone(s.plugins) }
 func (s *Set) Plugin(name string) (*Plugin, bool) {
 	var found *Plugin
 	for _, p := range s.plugins {
-		if p.Name == name && (found == nil || found.Problem != nil) {
+		if p.Name == name && (found == nil || found.Problem() != nil) {
 			found = p
 		}
 	}
@@ -263,23 +128,161 @@ func (s *Set) Plugin(name string) (*Plugin, bool) {
 }
 
 // Tools lists the tools that can be called: built-in ones first, then by name.
-func (s *Set) Tools() []*Tool { return slices.Clone(s.tools) }
+func (s *Set) Tools() []*Tool {
+	s.listed.Do(func() {
+		for _, p := range s.plugins {
+			if p.problem == nil {
+				for i := range p.tools {
+					s.tools = append(s.tools, &p.tools[i])
+				}
+			}
+		}
+		inParallel(len(s.tools), func(i int) { s.tools[i].fill() })
+		slices.SortStableFunc(s.tools, func(a, b *Tool) int {
+			return cmp.Or(builtinFirst(a.Plugin, b.Plugin), strings.Compare(a.Name, b.Name))
+		})
+	})
+	return slices.Clone(s.tools)
+}
+
+func builtinFirst(a, b *Plugin) int {
+	return min(a.Origin.rank(), 1) - min(b.Origin.rank(), 1)
+}
 
 // Tool returns the tool of that name or alias.
 func (s *Set) Tool(name string) (*Tool, bool) {
 	t, ok := s.byName[name]
+	if ok {
+		t.fill()
+	}
 	return t, ok
 }
 
-// Close waits for calls under way, or for ctx, and frees every plugin and
-// runner.
-func (s *Set) Close(ctx context.Context) error {
-	var errs []error
-	for _, p := range s.plugins {
-		errs = append(errs, p.close(ctx))
+// Aliases maps the other names of tools to their names. The map is shared; it
+// must not be changed.
+func (s *Set) Aliases() map[string]string {
+	s.aliased.Do(func() {
+		s.aliases = make(map[string]string)
+		for _, p := range s.plugins {
+			if p.problem != nil {
+				continue
+			}
+			for _, names := range p.generation.finding.summary.tools {
+				for _, alias := range names[1:] {
+					s.aliases[alias] = names[0]
+				}
+			}
+		}
+	})
+	return s.aliases
+}
+
+// Hold makes sure that the plugins of the set stay usable until [Set.Release].
+// It reports false where the last holder let go of it already.
+func (s *Set) Hold() bool {
+	s.lineage.mu.Lock()
+	defer s.lineage.mu.Unlock()
+	if s.holders == 0 {
+		return false
 	}
-	for _, r := range s.runners {
+	s.holders++
+	return true
+}
+
+// Release lets go of a set. Whoever opened it holds it once. Plugins that no set
+// has any more take no more calls, and are freed when those under way have
+// ended.
+func (s *Set) Release() {
+	s.lineage.mu.Lock()
+	defer s.lineage.mu.Unlock()
+	if s.holders == 0 {
+		return
+	}
+	if s.holders--; s.holders > 0 {
+		return
+	}
+	for _, p := range s.plugins {
+		if p.generation.refs--; p.generation.refs == 0 {
+			p.generation.calls.shut()
+			go s.lineage.retire(p.generation)
+		}
+	}
+}
+
+// retire frees a generation that no set has any more. Nobody waits for it, so
+// that no caller's context is its own.
+//
+//nolint:contextcheck,nolintlint // see above; contextcheck reads this by itself
+func (l *lineage) retire(g *generation) {
+	if err := g.close(context.Background()); err != nil {
+		l.options.Logger.Warn("freeing a plugin that was replaced", "plugin", g.name(), "error", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.live, g)
+}
+
+// Close waits for calls under way, or for ctx, and frees every plugin and
+// runner, those of older sets too.
+func (s *Set) Close(ctx context.Context) error {
+	l := s.lineage
+	l.mu.Lock()
+	closed := l.closed
+	l.closed = true
+	live := l.live
+	l.live = nil
+	l.mu.Unlock()
+	if closed {
+		return nil
+	}
+	var errs []error
+	for g := range live {
+		g.calls.shut()
+	}
+	for g := range live {
+		errs = append(errs, g.close(ctx))
+	}
+	for _, r := range slices.Concat(l.options.Runners, l.options.Isolated) {
 		errs = append(errs, r.Close(ctx))
 	}
 	return errors.Join(errs...)
+}
+
+// runnerFor picks what runs a plugin, behind the walls that it or the operator
+// asks for. What is built in always runs in the host's own process.
+func (o *Options) runnerFor(origin Origin, s *summary) (Runner, error) {
+	runners, where := o.Runners, ""
+	if origin != OriginBuiltin && (o.Isolate || s.isolation == abi.IsolationProcess) {
+		runners, where = o.Isolated, " in a process of its own"
+	}
+	var have []string
+	for _, r := range runners {
+		if r.ABI() == s.abi {
+			return r, nil
+		}
+		have = append(have, r.ABI())
+	}
+	switch {
+	case where == "":
+		return nil, abi.Errorf(abi.CodeUnsupported, "it needs the ABI %q; this host runs %s", s.abi, or(strings.Join(have, ", "), "none"))
+	case o.Isolate:
+		where += ", which the operator demands"
+	default:
+		where += `, which its manifest asks for (isolation = "process")`
+	}
+	return nil, abi.Errorf(abi.CodeUnsupported, "it needs the ABI %q%s; this host runs %s so", s.abi, where, or(strings.Join(have, ", "), "none"))
+}
+
+func (o *Options) knows(capabilities []string) error {
+	var unknown []string
+	for _, c := range capabilities {
+		if !slices.Contains(o.Capabilities, c) {
+			unknown = append(unknown, fmt.Sprintf("%q", c))
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	return abi.Errorf(abi.CodeUnsupported, "it declares capabilities this host does not have (%s); it has %s",
+		strings.Join(unknown, ", "), or(strings.Join(o.Capabilities, ", "), "none"))
 }

@@ -38,9 +38,9 @@ func TestBuiltinToolsKeepTheirNames(t *testing.T) {
 			}
 			for _, p := range set.Plugins() {
 				if p.Path == path {
-					wantProblem(t, p.Problem, abi.CodeLoad, tt.want)
-				} else if p.Problem != nil {
-					t.Errorf("the built-in plugin has a problem: %v", p.Problem)
+					wantProblem(t, p.Problem(), abi.CodeLoad, tt.want)
+				} else if p.Problem() != nil {
+					t.Errorf("the built-in plugin has a problem: %v", p.Problem())
 				}
 			}
 		})
@@ -67,9 +67,9 @@ func TestRivalsAreBothRefused(t *testing.T) {
 			for _, p := range set.Plugins() {
 				switch p.Path {
 				case first:
-					wantProblem(t, p.Problem, abi.CodeLoad, tt.want, second, "remove one of them or rename it in its manifest")
+					wantProblem(t, p.Problem(), abi.CodeLoad, tt.want, second, "remove one of them or rename it in its manifest")
 				case second:
-					wantProblem(t, p.Problem, abi.CodeLoad, tt.want, first)
+					wantProblem(t, p.Problem(), abi.CodeLoad, tt.want, first)
 				}
 			}
 		})
@@ -90,8 +90,8 @@ func TestRefusedPluginsStopNobody(t *testing.T) {
 	if p := tool(t, set, "Show").Plugin; p.Name != "honest" {
 		t.Errorf("Show is offered by %s", p.Name)
 	}
-	if p := plugin(t, set, "honest"); p.Problem != nil {
-		t.Errorf("of two plugins of one name the broken one is returned: %v", p.Problem)
+	if p := plugin(t, set, "honest"); p.Problem() != nil {
+		t.Errorf("of two plugins of one name the broken one is returned: %v", p.Problem())
 	}
 }
 
@@ -171,5 +171,5 @@ func TestConfigJoinsDefaultsAndValues(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	set = open(t, plugins.Options{Config: config("kye")}, user(dir))
-	wantProblem(t, plugin(t, set, "one").Problem, "", `it has no configuration value "kye"`)
+	wantProblem(t, plugin(t, set, "one").Problem(), "", `it has no configuration value "kye"`)
 }

@@ -1,7 +1,7 @@
 package plugins
 
 import (
-	"crypto/sha256"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -18,8 +18,9 @@ import (
 const (
 	// maxManifest is the largest plugin.toml in bytes.
 	maxManifest = 1 << 20
-	// maxModule is the largest module in bytes.
-	maxModule = 64 << 20
+	// maxModule is the largest module in bytes, as the engine has it: a larger one
+	// need not be read.
+	maxModule = 32 << 20
 	// maxEntries is how many entries a plugin directory may have.
 	maxEntries = 10_000
 )
@@ -52,13 +53,19 @@ type Source struct {
 	Path string
 	// FS is what to look through.
 	FS fs.FS
+
+	dir string // on disk, absolute; else empty
 }
 
 // Dir is a directory on disk as a source. It may hold plugins or be one. A
 // directory that does not exist is an empty source, except from OriginFlag:
 // that one somebody asked for by name.
 func Dir(origin Origin, dir string) Source {
-	return Source{Origin: origin, Path: dir, FS: os.DirFS(dir)}
+	s := Source{Origin: origin, Path: dir, FS: os.DirFS(dir)}
+	if abs, err := filepath.Abs(dir); err == nil {
+		s.dir = abs
+	}
+	return s
 }
 
 // candidate is something that claims to be a plugin.
@@ -68,19 +75,16 @@ type candidate struct {
 	fs     fs.FS
 	folder string // within fs, of a folder plugin
 	file   string // within fs, of a single-file plugin
-
-	// carried is the hash of the module's own sections, where the manifest was
-	// read or completed from them; else zero.
-	carried [sha256.Size]byte
 }
 
-// find lists the candidates of a source in the order of their names. What looks
-// like a plugin and cannot be one is a candidate too: to pass over a FIFO or a
-// folder without permission in silence would leave its owner guessing.
-func (s Source) find() ([]candidate, error) {
-	if isFolder(s.FS, ".") && isThere(s.FS, abi.ManifestFile) {
-		return []candidate{{origin: s.Origin, path: s.Path, fs: s.FS, folder: "."}}, nil
-	}
+// alone is the candidate that a source itself is.
+func (s Source) alone() (candidate, bool) {
+	is := isFolder(s.FS, ".") && isThere(s.FS, abi.ManifestFile)
+	return candidate{origin: s.Origin, path: s.Path, fs: s.FS, folder: "."}, is
+}
+
+// entries lists the names in a source, sorted, without hidden ones.
+func (s Source) entries() ([]string, error) {
 	entries, err := readDir(s.FS)
 	if errors.Is(err, fs.ErrNotExist) && s.Origin != OriginFlag {
 		return nil, nil
@@ -88,23 +92,24 @@ func (s Source) find() ([]candidate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("looking for plugins in %s: %w", s.Path, err)
 	}
-	var found []candidate
-	for _, name := range entries {
-		c := candidate{origin: s.Origin, path: filepath.Join(s.Path, name), fs: s.FS}
-		folder := isFolder(s.FS, name)
-		switch {
-		case strings.HasPrefix(name, "."):
-			continue
-		case folder && isThere(s.FS, path.Join(name, abi.ManifestFile)):
-			c.folder = name
-		case !folder && strings.HasSuffix(name, ".wasm"):
-			c.file = name
-		default:
-			continue
-		}
-		found = append(found, c)
+	return slices.DeleteFunc(entries, func(name string) bool { return strings.HasPrefix(name, ".") }), nil
+}
+
+// candidate reports whether an entry is to be taken for a plugin. What looks
+// like one and cannot be one is a candidate too: to pass over a FIFO or a folder
+// without permission in silence would leave its owner guessing.
+func (s Source) candidate(entry string) (candidate, bool) {
+	c := candidate{origin: s.Origin, path: filepath.Join(s.Path, entry), fs: s.FS}
+	folder := isFolder(s.FS, entry)
+	switch {
+	case folder && isThere(s.FS, path.Join(entry, abi.ManifestFile)):
+		c.folder = entry
+	case !folder && strings.HasSuffix(entry, ".wasm"):
+		c.file = entry
+	default:
+		return c, false
 	}
-	return found, nil
+	return c, true
 }
 
 func readDir(fsys fs.FS) ([]string, error) {
@@ -113,16 +118,14 @@ func readDir(fsys fs.FS) ([]string, error) {
 		return nil, err
 	}
 	defer func() { _ = dir.Close() }() // it was only read
-	list, ok := dir.(fs.ReadDirFile)
-	if !ok {
-		return nil, errors.New("it is not a directory")
+	next, err := namesIn(dir)
+	if err != nil {
+		return nil, err
 	}
 	var names []string
 	for {
-		entries, err := list.ReadDir(maxEntries)
-		for _, e := range entries {
-			names = append(names, e.Name())
-		}
+		some, err := next(maxEntries)
+		names = append(names, some...)
 		switch {
 		case errors.Is(err, io.EOF):
 			slices.Sort(names)
@@ -133,6 +136,24 @@ func readDir(fsys fs.FS) ([]string, error) {
 			return nil, fmt.Errorf("it has more than %d entries", maxEntries)
 		}
 	}
+}
+
+// namesIn returns what reads a directory's names.
+func namesIn(dir fs.File) (func(n int) ([]string, error), error) {
+	switch dir := dir.(type) {
+	case interface{ Readdirnames(n int) ([]string, error) }: // which asks for no more
+		return dir.Readdirnames, nil
+	case fs.ReadDirFile:
+		return func(n int) ([]string, error) {
+			entries, err := dir.ReadDir(n)
+			names := make([]string, len(entries))
+			for i, e := range entries {
+				names[i] = e.Name()
+			}
+			return names, err
+		}, nil
+	}
+	return nil, errors.New("it is not a directory")
 }
 
 // isFolder follows links: a user may well link a plugin into place.
@@ -148,38 +169,57 @@ func isThere(fsys fs.FS, name string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// checkFile reports why a file cannot be read. It asks before anything is
-// opened, because opening a FIFO waits.
-func checkFile(fsys fs.FS, name string, limit int64) error {
+// checkFile reports why a file cannot be read, or its stamp. It asks before
+// anything is opened, because opening a FIFO waits.
+func checkFile(fsys fs.FS, name string, limit int64) (stamp, error) {
 	info, err := fs.Stat(fsys, name)
 	switch {
 	case err != nil:
-		return err
+		return stamp{}, err
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is not a regular file", name)
+		return stamp{}, fmt.Errorf("%s is not a regular file", name)
 	case info.Size() > limit:
-		return overLimit(name, limit)
+		return stamp{}, overLimit(name, limit)
 	}
-	return nil
+	return stampOf(info), nil
 }
 
 func overLimit(name string, limit int64) error {
 	return fmt.Errorf("%s is over the limit of %s", name, abi.Size(limit))
 }
 
-// readFile reads a regular file of at most limit bytes.
-func readFile(fsys fs.FS, name string, limit int64) ([]byte, error) {
-	if err := checkFile(fsys, name, limit); err != nil {
-		return nil, err
+// readFile reads a regular file of at most limit bytes that nobody changes
+// meanwhile, and its stamp.
+func readFile(fsys fs.FS, name string, limit int64) ([]byte, stamp, error) {
+	if _, err := checkFile(fsys, name, limit); err != nil {
+		return nil, stamp{}, err
 	}
 	f, err := fsys.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, stamp{}, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	content, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(content)) > limit {
-		err = overLimit(name, limit)
+	before, err := f.Stat()
+	if err != nil {
+		return nil, stamp{}, err
 	}
-	return content, err
+	content, err := readAll(f, min(before.Size(), limit), limit)
+	if err != nil {
+		return nil, stamp{}, err
+	}
+	if int64(len(content)) > limit {
+		return nil, stamp{}, overLimit(name, limit)
+	}
+	after, err := f.Stat()
+	if err == nil && stampOf(after) != stampOf(before) {
+		err = fmt.Errorf("%s was changed while it was read; try again", name)
+	}
+	return content, stampOf(before), err
+}
+
+// readAll reads to the end, or one byte past limit, of what is about size long.
+func readAll(r io.Reader, size, limit int64) ([]byte, error) {
+	b := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	_, err := b.ReadFrom(io.LimitReader(r, limit+1))
+	return b.Bytes(), err
 }

@@ -191,7 +191,7 @@ func TestOpenIsNotStoppedByABrokenPlugin(t *testing.T) {
 			tt.make(t, dir)
 			set := open(t, plugins.Options{}, user(dir))
 			p := plugin(t, set, "bad")
-			wantProblem(t, p.Problem, "", tt.want)
+			wantProblem(t, p.Problem(), "", tt.want)
 			wantNames(t, toolNames(set), "Good")
 			wantCall(t, tool(t, set, "Good"), "ok")
 		})
@@ -214,8 +214,8 @@ func TestOpenTellsOfAnUnreadablePlugin(t *testing.T) {
 	t.Cleanup(func() { _ = os.Chmod(locked, 0o700) })
 	set := open(t, plugins.Options{}, user(dir))
 	wantNames(t, toolNames(set), "Good")
-	wantProblem(t, plugin(t, set, "no-file").Problem, "", "permission denied")
-	wantProblem(t, plugin(t, set, "no-folder").Problem, "", "permission denied")
+	wantProblem(t, plugin(t, set, "no-file").Problem(), "", "permission denied")
+	wantProblem(t, plugin(t, set, "no-folder").Problem(), "", "permission denied")
 }
 
 func TestOpenCompilesNothing(t *testing.T) {

@@ -38,7 +38,7 @@ func TestOpenDoesNotWaitForAFIFO(t *testing.T) {
 		wantNames(t, pluginNames(set), "as-file", "as-manifest", "as-module", "good")
 		wantNames(t, toolNames(set), "Good")
 		for _, name := range []string{"as-manifest", "as-file", "as-module"} {
-			wantProblem(t, plugin(t, set, name).Problem, "", "is not a regular file")
+			wantProblem(t, plugin(t, set, name).Problem(), "", "is not a regular file")
 		}
 	})
 }
@@ -61,7 +61,7 @@ func TestOpenRefusesADeviceAsModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := open(t, plugins.Options{}, user(dir))
-	wantProblem(t, plugin(t, set, "zero").Problem, "", "zero.wasm is not a regular file")
+	wantProblem(t, plugin(t, set, "zero").Problem(), "", "zero.wasm is not a regular file")
 }
 
 func TestOpenConsentsDoesNotWaitForAFIFO(t *testing.T) {

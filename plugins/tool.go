@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"sync"
 
 	"github.com/toolquay/toolquay/abi"
@@ -13,15 +12,43 @@ import (
 
 // Tool is one tool of a plugin that can be called.
 type Tool struct {
-	// Tool is the contract, as the manifest has it.
+	// Tool is the contract, as the manifest has it. Where that turned out to be
+	// unreadable there are only names; see [Tool.Available].
 	*abi.Tool
 	Plugin *Plugin
+
+	index  int // among the manifest's
+	filled sync.Once
 
 	compile sync.Once
 	input   *Schema
 	fail    error
 
+	hashed     sync.Once
+	definition [sha256.Size]byte
+
 	memo assessments
+}
+
+// fill reads the contract, at the first time that somebody asks for the tool.
+func (t *Tool) fill() {
+	t.filled.Do(func() {
+		if m := t.Plugin.Manifest(); m != nil {
+			t.Tool = &m.Tools[t.index]
+			return
+		}
+		names := t.Plugin.generation.finding.summary.tools[t.index]
+		t.Tool = &abi.Tool{Name: names[0], Aliases: names[1:]}
+	})
+}
+
+// Definition is the SHA-256 of the contract.
+func (t *Tool) Definition() [sha256.Size]byte {
+	t.hashed.Do(func() {
+		text, _ := json.Marshal(t.Tool) // plain data: it cannot fail
+		t.definition = sha256.Sum256(text)
+	})
+	return t.definition
 }
 
 // Validate checks an input, which must be canonical JSON, against the tool's
@@ -41,14 +68,24 @@ func (t *Tool) Validate(input json.RawMessage) error {
 
 // Call runs the tool, behind the plugin's consent. See [Instance.Call].
 func (t *Tool) Call(ctx context.Context, c Invocation) (abi.ToolResult, error) {
+	g := t.Plugin.generation
+	if err := g.calls.Enter(t.Plugin.Name); err != nil {
+		return abi.ToolResult{}, err
+	}
+	defer g.calls.Leave()
 	if err := t.Plugin.refusal(); err != nil {
 		return abi.ToolResult{}, err
 	}
-	instance, err := t.Plugin.instance(ctx)
+	instance, err := g.instance(ctx)
 	if err != nil {
 		return abi.ToolResult{}, err
 	}
-	c.Tool, c.Config = t.Tool, t.Plugin.Config()
+	c.Tool, c.Config = t.Tool, g.config
+	if m := g.parsed.Load(); m.Instance == abi.InstanceKept {
+		c.Session = c.Session.part(g)
+	} else {
+		c.Session = nil
+	}
 	return instance.Call(ctx, c)
 }
 
@@ -56,15 +93,20 @@ func (t *Tool) Call(ctx context.Context, c Invocation) (abi.ToolResult, error) {
 // remembered: a guest that is asked has no clock worth trusting and no
 // capability, so the same question has the same answer.
 func (t *Tool) Assess(ctx context.Context, q Question) (abi.Assessment, error) {
+	g := t.Plugin.generation
+	if err := g.calls.Enter(t.Plugin.Name); err != nil {
+		return abi.Assessment{}, err
+	}
+	defer g.calls.Leave()
 	if err := t.Plugin.refusal(); err != nil {
 		return abi.Assessment{}, err
 	}
-	q.Tool, q.Config = t.Tool, t.Plugin.Config()
+	q.Tool, q.Config = t.Tool, g.config
 	key := q.key()
 	if a, ok := t.memo.get(key); ok {
 		return a, nil
 	}
-	instance, err := t.Plugin.instance(ctx)
+	instance, err := g.instance(ctx)
 	if err != nil {
 		return abi.Assessment{}, err
 	}
@@ -77,7 +119,10 @@ func (t *Tool) Assess(ctx context.Context, q Question) (abi.Assessment, error) {
 
 // Available reports why the tool cannot be called now, or nil.
 func (t *Tool) Available() error {
-	return errors.Join(t.Plugin.Problem, t.Plugin.refusal())
+	if t.Plugin.problem != nil {
+		return t.Plugin.problem
+	}
+	return t.Plugin.refusal()
 }
 
 // key identifies a question by what the answer depends on.

@@ -35,6 +35,7 @@ func (a *app) examine(ctx context.Context, d *diagnosis) error {
 	s.options.Logger = slog.New(log)
 	examineHost(ctx, d, &s, log)
 	examineEngine(ctx, d, s.dirs)
+	examineWorkers(d)
 	a.examineTerminal(d)
 	return nil
 }
@@ -116,9 +117,10 @@ func examineHost(ctx context.Context, d *diagnosis, s *setup, log *collector) {
 
 func examinePlugin(d *diagnosis, p *plugins.Plugin) {
 	place := fmt.Sprintf("%s (%s, %s)", p.Name, p.Origin, p.Path)
+	p.Manifest() // whose reading may find a problem
 	switch {
-	case p.Problem != nil:
-		d.add("plugin", wrong, place+": "+p.Problem.Error())
+	case p.Problem() != nil:
+		d.add("plugin", wrong, place+": "+p.Problem().Error())
 	case p.Standing() == plugins.StandingMissing || p.Standing() == plugins.StandingChanged:
 		d.add("plugin", note, place+": "+stateOf(p)+"; run toolquay plugins trust "+p.Name)
 	default:

@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
+	"github.com/toolquay/toolquay/plugins/worker"
 )
 
 // gcPercent lets the heap grow to 16 MiB before the first collection: most runs
@@ -19,6 +20,7 @@ import (
 const gcPercent = 400
 
 func main() {
+	worker.Main(extismRunner) // does not return where this is a child of another toolquay
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}

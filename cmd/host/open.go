@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/permissions"
@@ -31,6 +32,9 @@ type setup struct {
 func (a *app) setup() (setup, error) {
 	logger, err := a.logger()
 	if err != nil {
+		return setup{}, err
+	}
+	if err := a.checkIsolation(); err != nil {
 		return setup{}, err
 	}
 	s := setup{dirs: host.UserDirs()}
@@ -100,7 +104,8 @@ func (a *app) userOptions(s *setup, logger *slog.Logger) error {
 	o.Granted = a.flags.grants
 	o.CallTimeout = a.flags.timeout
 	o.Logger = logger
-	o.Runners = runners(o)
+	o.Isolate = a.flags.isolation == string(abi.IsolationProcess)
+	equip(&o)
 	s.options, s.warnings = o, warnings
 	return err
 }
@@ -139,9 +144,9 @@ func (a *app) open(ctx context.Context, change func(*setup)) (*opened, error) {
 // meant them.
 func (o *opened) warnBroken() {
 	for _, p := range o.host.Plugins().Plugins() {
-		if p.Problem != nil {
+		if p.Problem() != nil {
 			o.options.Logger.Warn("a plugin cannot be used; toolquay plugins info says all of it",
-				"plugin", p.Name, "path", p.Path, "problem", firstLine(p.Problem.Error()))
+				"plugin", p.Name, "path", p.Path, "problem", firstLine(p.Problem().Error()))
 		}
 	}
 }

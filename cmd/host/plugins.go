@@ -38,8 +38,8 @@ func (a *app) listPlugins(ctx context.Context) error {
 	rows := [][]string{{"NAME", "VERSION", "ORIGIN", "STATE", "TOOLS", "PATH"}}
 	for _, p := range o.host.Plugins().Plugins() {
 		version, tools := "-", "-"
-		if p.Manifest != nil {
-			version, tools = p.Manifest.Version, toolNames(p.Manifest)
+		if m := p.Manifest(); m != nil {
+			version, tools = m.Version, toolNames(m)
 		}
 		rows = append(rows, []string{p.Name, version, string(p.Origin), stateOf(p), tools, p.Path})
 	}
@@ -49,7 +49,7 @@ func (a *app) listPlugins(ctx context.Context) error {
 
 // stateOf is one word or two for where a plugin stands.
 func stateOf(p *plugins.Plugin) string {
-	if p.Problem != nil {
+	if p.Problem() != nil {
 		return "broken"
 	}
 	switch p.Standing() {
@@ -101,15 +101,14 @@ func pluginInfoCommand(a *app) *cobra.Command {
 }
 
 func (a *app) describePlugin(p *plugins.Plugin) {
-	out := a.out
+	out, m := a.out, p.Manifest()
 	out.Printf("%s, found in %s (%s)\n", p.Name, p.Path, p.Origin)
-	if p.Problem != nil {
-		out.Printf("\nIt cannot be used:\n%s\n", indent(p.Problem.Error()))
+	if p.Problem() != nil {
+		out.Printf("\nIt cannot be used:\n%s\n", indent(p.Problem().Error()))
 	}
-	if p.Manifest == nil {
+	if m == nil {
 		return
 	}
-	m := p.Manifest
 	out.Printf("version %s, ABI %s\n", m.Version, cmp.Or(m.ABI, abi.ABIDirect))
 	for _, line := range []string{m.Description, prefixed("by ", strings.Join(m.Authors, ", ")), m.License, m.Homepage} {
 		if line != "" {
@@ -134,7 +133,7 @@ func (a *app) describePlugin(p *plugins.Plugin) {
 
 // describeGrants prints what a plugin asks for and whether it has it.
 func (a *app) describeGrants(p *plugins.Plugin) {
-	claims := p.Manifest.Capabilities
+	claims := p.Manifest().Capabilities
 	if len(claims) == 0 {
 		a.out.Printf("\nIt asks for no capability.\n")
 		return

@@ -31,8 +31,8 @@ func (a *app) trustPlugin(ctx context.Context, name string, yes bool) error {
 		return err
 	}
 	defer o.close()
-	if p.Problem != nil {
-		return &exitError{exitUsage, fmt.Errorf("plugin %s cannot be used, so there is nothing to trust: %w", name, p.Problem)}
+	if p.Manifest() == nil || p.Problem() != nil {
+		return &exitError{exitUsage, fmt.Errorf("plugin %s cannot be used, so there is nothing to trust: %w", name, p.Problem())}
 	}
 	a.describePlugin(p)
 	switch p.Standing() {

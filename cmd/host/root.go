@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
 )
 
@@ -27,6 +28,7 @@ type globalFlags struct {
 	plugins          []string
 	grants           []string
 	timeout          time.Duration
+	isolation        string
 	noProject        bool
 	noUser           bool
 	noAsk            bool
@@ -55,7 +57,7 @@ WebAssembly plugin; whatever one does to the world passes permission rules.
 	a.flags.register(root)
 	root.AddCommand(
 		runCommand(a), callCommand(a), toolsCommand(a), pluginsCommand(a), trustCommand(a),
-		doctorCommand(a), versionCommand(a), exitCodesHelp(),
+		doctorCommand(a), versionCommand(a), workerCommand(), exitCodesHelp(),
 	)
 	return root
 }
@@ -75,6 +77,7 @@ func (f *globalFlags) register(root *cobra.Command) {
 	p.StringArrayVar(&f.plugins, "plugins", nil, "a plugin, or a directory of plugins, for this run (repeatable)")
 	p.StringArrayVar(&f.grants, "grant", nil, "grant a plugin what it asks for, for this run (repeatable)")
 	p.DurationVar(&f.timeout, "timeout", 0, "the longest one call may take, such as 30s (default: what its plugin may)")
+	p.StringVar(&f.isolation, "isolation", string(abi.IsolationSandbox), "what walls plugins that are not built in run behind: sandbox (as each plugin asks) or process (every one in a process of its own)")
 	p.BoolVar(&f.noProject, "no-project", false, "ignore the project's settings and plugins")
 	p.BoolVar(&f.noUser, "no-user", false, "ignore the user's settings and plugins")
 	p.BoolVar(&f.noAsk, "no-ask", false, "ask nobody, even at a terminal: what would ask is denied")

@@ -13,11 +13,14 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/toolquay/toolquay/plugins/worker"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden parts of the scripts")
 
 func TestMain(m *testing.M) {
+	worker.Main(extismRunner) // the command starts this binary for its workers
 	testscript.Main(m, map[string]func(){"toolquay": main})
 }
 

@@ -107,12 +107,13 @@ func whyNot(t *plugins.Tool) string {
 func brokenTools(set *plugins.Set) [][]string {
 	var rows [][]string
 	for _, p := range set.Plugins() {
-		if p.Problem == nil || p.Manifest == nil {
+		m := p.Manifest()
+		if p.Problem() == nil || m == nil {
 			continue
 		}
-		for i := range p.Manifest.Tools {
-			t := &p.Manifest.Tools[i]
-			rows = append(rows, []string{t.Name, p.Name, traits(t), t.Summary, firstLine(p.Problem.Error())})
+		for i := range m.Tools {
+			t := &m.Tools[i]
+			rows = append(rows, []string{t.Name, p.Name, traits(t), t.Summary, firstLine(p.Problem().Error())})
 		}
 	}
 	return rows

@@ -123,14 +123,15 @@ func (a *app) describeProject(project host.Project) error {
 
 // asks is what a plugin would ask to be granted.
 func asks(p *plugins.Plugin) string {
-	if p.Manifest == nil {
-		return ", which is broken: " + firstLine(p.Problem.Error())
+	m := p.Manifest()
+	if m == nil {
+		return ", which is broken: " + firstLine(p.Problem().Error())
 	}
-	if len(p.Manifest.Capabilities) == 0 {
+	if len(m.Capabilities) == 0 {
 		return ", which asks for no capability"
 	}
-	names := make([]string, len(p.Manifest.Capabilities))
-	for i, c := range p.Manifest.Capabilities {
+	names := make([]string, len(m.Capabilities))
+	for i, c := range m.Capabilities {
 		names[i] = c.Name
 	}
 	return ", which will ask for " + strings.Join(names, ", ")

@@ -2,11 +2,18 @@ package main
 
 import (
 	"flag"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/toolquay/toolquay/internal/testenv"
+	"github.com/toolquay/toolquay/plugins/worker"
 )
+
+func TestMain(m *testing.M) {
+	worker.Main() // returns, unless this process was started to compile
+	os.Exit(m.Run())
+}
 
 // BenchmarkTable runs every row of the table, ours and its baseline.
 func BenchmarkTable(b *testing.B) {

@@ -3,7 +3,8 @@
 // installed. Times differ from machine to machine; the ratios are what to look
 // at.
 //
-//	go run ./internal/bench [-benchtime 1s] [-count 3]
+//	go run ./internal/bench [-benchtime 1s] [-count 3] [-run regexp]
 //
-// The same cases run under go test -bench.
+// The same cases run under go test -bench. The guests in Rust, under guests, are
+// committed; guests/build.sh builds them.
 package main

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,6 +42,7 @@ type lab struct {
 	dir    string
 	runner *direct.Runner
 	host   *host.Host
+	guests *guests
 }
 
 func newLab() (*lab, error) {
@@ -49,11 +50,11 @@ func newLab() (*lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lab{dir: dir, runner: direct.New(direct.Options{CacheDir: filepath.Join(dir, "cache")})}
+	l := &lab{dir: dir, runner: direct.New(direct.Options{CacheDir: filepath.Join(dir, "cache")}), guests: newGuests(dir)}
 	l.host, err = host.Open(context.Background(), host.Options{
 		CacheDir:     filepath.Join(dir, "cache"),
-		Plugins:      []plugins.Source{guestPlugin()},
-		Granted:      []string{"bench"},
+		Plugins:      []plugins.Source{guestPlugin(), rustPlugin()},
+		Granted:      []string{"bench", "tool"},
 		Capabilities: []capability.Capability{memory{size: kib4}},
 		Rules:        []permissions.RuleSet{fiftyRules()},
 	})
@@ -62,10 +63,13 @@ func newLab() (*lab, error) {
 
 func (l *lab) close() {
 	ctx := context.Background()
-	if err := errors.Join(l.host.Close(ctx), l.runner.Close(ctx), os.RemoveAll(l.dir)); err != nil {
+	if err := errors.Join(l.host.Close(ctx), l.runner.Close(ctx), l.guests.close(), os.RemoveAll(l.dir)); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 	}
 }
+
+// benchSchema is the one of both plugins' tools.
+const benchSchema = `{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer","minimum":1}},"required":["path"],"additionalProperties":false}`
 
 // guestPlugin is guest.wasm as a plugin.
 func guestPlugin() plugins.Source {
@@ -81,12 +85,23 @@ name = "Bench"
 summary = "Reads"
 read_only = true
 concurrency_safe = true
-input_schema = '''{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer","minimum":1}},"required":["path"],"additionalProperties":false}'''
-`
+input_schema = '''` + benchSchema + "'''\n"
 	return plugins.Source{Origin: plugins.OriginFlag, Path: "bench", FS: fstest.MapFS{
 		"plugin.toml": {Data: []byte(manifest)},
 		"bench.wasm":  {Data: guestWasm},
 	}}
+}
+
+//go:embed guests/tool/plugin.toml guests/tool/tool.wasm
+var rustTool embed.FS
+
+// rustPlugin does the same, written in Rust.
+func rustPlugin() plugins.Source {
+	folder, err := fs.Sub(rustTool, "guests/tool")
+	if err != nil {
+		panic(err) // the name is a constant
+	}
+	return plugins.Source{Origin: plugins.OriginFlag, Path: "tool", FS: folder}
 }
 
 func fiftyRules() permissions.RuleSet {
@@ -128,7 +143,7 @@ func (m memory) answer() abi.Answer {
 func (l *lab) load(wasm []byte, m *abi.Manifest) (plugins.Instance, error) {
 	limits := plugins.DefaultLimits
 	limits.CapabilityCalls = 1 << 30
-	return l.runner.Load(context.Background(), plugins.Module{Manifest: m, Hash: sha256.Sum256(wasm), Wasm: wasm, Limits: limits})
+	return l.runner.Load(context.Background(), plugins.Module{Manifest: m, Hash: sha256.Sum256(wasm), Wasm: wasm, Limits: limits, Trusted: true})
 }
 
 // readModule is the module of the built-in Read tool: a real Rust guest.

@@ -45,7 +45,7 @@ type room struct {
 var testsMay = []string{"./internal", testscript}
 
 // testOnly are packages that only tests, and each other, may import.
-var testOnly = []string{"./internal/testenv", "./internal/e2e", "./internal/bench", "./internal/repo"}
+var testOnly = []string{"./internal/testenv", "./internal/wasmgen", "./internal/e2e", "./internal/bench", "./internal/repo"}
 
 // everything is what the rooms at the top may import.
 var everything = []string{"./", cobra, doublestar, extism, jsonschema, shell, toml, wazero, xsys, xterm}
@@ -63,7 +63,12 @@ var rooms = []room{
 		dir: "plugins", may: []string{"./abi", "./internal", jsonschema, toml, wazero, xsys},
 		never: []string{"./plugins/extism"}, tests: []string{"./builtin"},
 	},
-	{dir: "plugins/extism", may: []string{"./abi", "./internal", "./plugins", extism, wazero}},
+	// Reads and writes modules; knows no engine. Its tests run what it wrote.
+	{dir: "plugins/prepass", tests: []string{"./abi", "./builtin", wazero}},
+	// Links modules to the Extism kernel. The SDK is what its tests compare with.
+	{dir: "plugins/extism", may: []string{"./abi", "./internal", "./plugins", wazero}, tests: []string{extism}},
+	// Hostile modules against every runner there is.
+	{dir: "plugins/hostile", tests: []string{"./abi", "./internal", "./plugins", "./host", wazero, xsys}},
 	// The native side: no capability knows another, none knows the host.
 	{
 		dir: "host/capability", may: []string{"./abi", "./permissions", "./internal"},
@@ -87,6 +92,7 @@ var rooms = []room{
 	{dir: "examples", may: []string{"./abi", "./permissions", "./scheduler", "./plugins", "./host", "./builtin"}},
 	// What two rooms share. It lies below all of them.
 	{dir: "internal", may: []string{"./abi", "./internal", toml, xsys, xterm}, tests: []string{doublestar}},
+	{dir: "internal/wasmgen", tests: []string{wazero}},
 	{dir: "internal/bench", may: everything, never: []string{"./cmd"}},
 	{dir: "internal/e2e", may: everything, never: []string{"./cmd"}, tests: []string{"./cmd"}},
 	// What plugin authors import, and what they would write.

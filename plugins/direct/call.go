@@ -8,40 +8,51 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/internal/guestclock"
 	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/internal/engine"
 )
 
-// maxOutstanding bounds the capability calls of one guest call that are under
-// way or unread at once. Each may hold a whole answer in the host's memory.
-const maxOutstanding = 32
+const (
+	// maxOutstanding bounds the capability calls of one guest call that are
+	// under way or unread at once.
+	maxOutstanding = 32
+	// maxHeld bounds what the requests under way and the unread answers of one
+	// guest call together hold of the host's memory, in bytes. One answer alone
+	// may be larger.
+	maxHeld = 64 << 20
+	// maxRefused bounds the capability calls that are refused for their number.
+	// A guest that goes on all the same is ended.
+	maxRefused = 1000
+)
 
-// maxRefused bounds the capability calls that are refused for their number. A
-// guest that goes on all the same is ended.
-const maxRefused = 1000
-
-// callKey is the context key under which host functions find the call they
-// serve: wazero hands them nothing else. It carries no authority elsewhere.
+// callKey is the context key under which a call finds the one that it was made
+// under. It carries no authority elsewhere.
 type callKey struct{}
 
-// call is the record of one call into a guest.
+// call is the record of one call into a guest, and the context that the guest
+// runs under, by which host functions find it.
 type call struct {
+	engine.Run
 	parent *call // the call this one was made under, if a plugin's tool calls a tool
 	module *module
 	limits plugins.Limits
-	clock  *guestclock.Clock
 
-	// do is the host's gate, nil while there is none: in start functions and in
-	// assess.
+	// do is the host's gate, nil while there is none, as in assess.
 	do     plugins.CapabilityFunc
 	report func(abi.ProgressHead)
 
-	// requests are the capability calls under way, and underWay their number.
+	// requests are the capability calls that run beside the guest, underWay
+	// their number, and held what requests and answers hold of the host's memory.
 	requests sync.WaitGroup
 	underWay atomic.Int32
+	held     atomic.Int64
 
 	// The rest belongs to the guest's goroutine, but for handles' own locks.
-	handles map[uint32]*handle
+	handles []*handle
+	// pending is the capability call that was submitted last. It starts when the
+	// guest waits for it or turns to something else: most guests wait at once, and
+	// handing it to another processor in between would cost more than it saves.
+	pending *handle
 	lastID  uint32
 	refused int
 	reports int
@@ -49,68 +60,114 @@ type call struct {
 	lastLog string
 }
 
+func newCall(ctx context.Context, m *module) *call {
+	return &call{parent: callOf(ctx), module: m, limits: m.limits}
+}
+
+// callOf returns the call that a context was handed out in, or nil.
 func callOf(ctx context.Context) *call {
 	c, _ := ctx.Value(callKey{}).(*call)
 	return c
 }
 
-// begin starts a capability call and returns its id.
-func (c *call) begin(ctx context.Context, request abi.Request) uint32 {
-	c.lastID++
-	do := func(ctx context.Context) (abi.Answer, error) { return c.do(ctx, request) }
-	over := int64(c.lastID) > int64(c.limits.CapabilityCalls)
-	if over || len(c.handles) >= maxOutstanding {
-		if c.refused++; c.refused > maxRefused {
-			panic(abi.Errorf(abi.CodeLimit, "the plugin goes on making capability calls that are over its limits (capability_calls = %d, %d outstanding)",
-				c.limits.CapabilityCalls, maxOutstanding))
-		}
+// serving returns the call that a host function serves, or nil in a start
+// function, whatever call its instance is made under. Other than callOf it does
+// not look through contexts that were put around a call.
+func serving(ctx context.Context) *call {
+	c, _ := ctx.(*call)
+	return c
+}
+
+// Value is as in [context.Context].
+func (c *call) Value(key any) any {
+	if key == (callKey{}) {
+		return c
 	}
+	return c.Run.Value(key)
+}
+
+// begun begins the run of a call and returns the context that the guest runs
+// under: the call itself, with which host functions find it.
+func (c *call) begun(ctx context.Context) context.Context {
+	c.Begin(ctx, c.limits.Time)
+	c.Tell(c.logged)
+	return c
+}
+
+// Refilled is called while the guest runs, every millisecond or so.
+func (c *call) Refilled(ctx context.Context) { c.launch(ctx) }
+
+// begin takes a capability call on and returns its id.
+func (c *call) begin(ctx context.Context, request abi.Request, size int) uint32 {
+	c.launch(ctx)
+	c.lastID++
+	h := &handle{id: c.lastID, call: c}
+	over := int64(c.lastID) > int64(c.limits.CapabilityCalls)
+	full := len(c.handles) >= maxOutstanding
+	c.handles = append(c.handles, h)
 	switch {
 	case over:
-		do = refuse("this call made more than its %d capability calls (limit capability_calls)", c.limits.CapabilityCalls)
-	case len(c.handles) >= maxOutstanding:
-		do = refuse("more than %d capability answers are outstanding; read or cancel some first", maxOutstanding)
+		h.refuse("this call made more than its %d capability calls (limit capability_calls)", c.limits.CapabilityCalls)
+	case full:
+		h.refuse("more than %d capability answers are outstanding; read or cancel some first", maxOutstanding)
+	case !c.hold(int64(size)):
+		h.refuse("the capability calls under way and the answers that the plugin has not read take over %d MiB of the host's memory; read or cancel some first", maxHeld>>20)
+	default:
+		h.request, h.size = request, int64(size)
+		c.pending = h
+		return h.id
 	}
-	ctx, stop := context.WithCancel(ctx)
-	h := &handle{cancel: stop, done: make(chan struct{})}
-	c.handles[c.lastID] = h
+	if c.refused++; c.refused > maxRefused {
+		panic(abi.Errorf(abi.CodeLimit, "the plugin goes on making capability calls that are over its limits (capability_calls = %d, %d outstanding)",
+			c.limits.CapabilityCalls, maxOutstanding))
+	}
+	return h.id
+}
+
+// launch lets the pending capability call run beside the guest.
+func (c *call) launch(ctx context.Context) {
+	h := c.pending
+	if h == nil {
+		return
+	}
+	c.pending = nil
+	h.done = make(chan struct{})
 	c.underWay.Add(1)
-	c.requests.Go(func() {
-		defer c.underWay.Add(-1)
-		h.run(ctx, do)
-	})
-	return c.lastID
+	c.requests.Add(1)
+	errand{ctx: h.context(ctx), h: h}.run()
 }
 
-func refuse(format string, n int) func(context.Context) (abi.Answer, error) {
-	return func(context.Context) (abi.Answer, error) {
-		return abi.Answer{}, abi.Errorf(abi.CodeLimit, format, n)
+// await waits for the answer of one capability call, with the guest's clock
+// standing still.
+func (c *call) await(ctx context.Context, h *handle) {
+	c.launch(ctx)
+	if h.answered() {
+		return
+	}
+	c.Pause()
+	defer c.Resume()
+	select {
+	case <-h.done:
+		c.Check() // what ended the capability may have ended the call
+	case <-ctx.Done():
+		panic(context.Cause(ctx))
 	}
 }
 
-// first waits until one of the handles is answered.
-func (c *call) first(ctx context.Context, waiting []*handle) int {
-	for i, h := range waiting {
-		select {
-		case <-h.done:
-			return i
-		default:
-		}
-	}
-	c.clock.Pause()
-	defer c.clock.Resume()
+// awaitAny waits until one of several is answered.
+func (c *call) awaitAny(ctx context.Context, waiting []*handle) int {
 	if len(waiting) == 1 {
-		select {
-		case <-waiting[0].done:
-			return 0
-		case <-ctx.Done():
-			panic(context.Cause(ctx))
+		c.await(ctx, waiting[0])
+		return 0
+	}
+	c.launch(ctx)
+	for i, h := range waiting {
+		if h.answered() {
+			return i
 		}
 	}
-	return c.firstOf(ctx, waiting)
-}
-
-func (c *call) firstOf(ctx context.Context, waiting []*handle) int {
+	c.Pause()
+	defer c.Resume()
 	answered := make(chan int, len(waiting))
 	quit := make(chan struct{})
 	defer close(quit)
@@ -131,32 +188,43 @@ func (c *call) firstOf(ctx context.Context, waiting []*handle) int {
 	}
 }
 
+func (c *call) find(id uint32) *handle {
+	for _, h := range c.handles {
+		if h.id == id {
+			return h
+		}
+	}
+	return nil
+}
+
 func (c *call) handle(what string, id uint32) *handle {
-	h, ok := c.handles[id]
-	if !ok {
+	h := c.find(id)
+	if h == nil {
 		violate("named the capability call %d in %s, which was never made or is freed", id, what)
 	}
 	return h
 }
 
-// readInto reads from an answer whose body may have to be waited for, with the
-// guest's clock standing still.
-func (c *call) readInto(ctx context.Context, h *handle, room []byte) (int, error) {
-	if h.reader != nil && h.reader.Buffered() > 0 {
-		return h.read(room)
+func (c *call) drop(id uint32) {
+	for i, h := range c.handles {
+		if h.id != id {
+			continue
+		}
+		last := len(c.handles) - 1
+		c.handles[i], c.handles[last] = c.handles[last], nil
+		c.handles = c.handles[:last]
+		if c.pending == h {
+			c.pending = nil
+			h.release() // it will never be made
+		}
+		h.free()
+		return
 	}
-	c.clock.Pause()
-	defer c.clock.Resume()
-	stop := context.AfterFunc(ctx, h.free)
-	defer stop()
-	return h.read(room)
 }
 
-func (c *call) drop(id uint32) {
-	if h, ok := c.handles[id]; ok {
-		delete(c.handles, id)
-		h.free()
-	}
+// logged takes a line that the guest wrote to its standard output or error.
+func (c *call) logged(line string) {
+	c.tell(abi.ProgressHead{Log: &abi.Log{Level: "info", Message: line}})
 }
 
 // tell passes a report on, within the limit on log lines.
@@ -174,6 +242,14 @@ func (c *call) tell(head abi.ProgressHead) {
 	}
 }
 
+// said is the last thing the guest logged, for the message of its failure.
+func (c *call) said() string {
+	if line := c.LastLine(); line != "" {
+		return line
+	}
+	return c.lastLog
+}
+
 // endWait is how long the end of a call waits for capability calls that it
 // cancels, so that what they do is over before the next call begins. Those that
 // do not end by then are left to themselves.
@@ -181,12 +257,14 @@ const endWait = 50 * time.Millisecond
 
 // end frees what the call holds and cancels capability calls still under way.
 func (c *call) end() {
-	c.clock.Stop()
-	for id := range c.handles {
-		c.drop(id)
+	c.End()
+	c.pending = nil
+	for _, h := range c.handles {
+		h.free()
 	}
+	c.handles = nil
 	if c.underWay.Load() > 0 {
-		c.await()
+		c.awaitRequests()
 	}
 	if c.dropped > 0 && c.report != nil {
 		c.report(abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: fmt.Sprintf(
@@ -194,7 +272,7 @@ func (c *call) end() {
 	}
 }
 
-func (c *call) await() {
+func (c *call) awaitRequests() {
 	ended := make(chan struct{})
 	go func() {
 		c.requests.Wait()

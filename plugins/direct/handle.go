@@ -13,40 +13,124 @@ import (
 // handle is one capability call of a guest and, once it is answered, the bytes
 // of its answer. The guest's side is used by the guest's goroutine alone.
 type handle struct {
-	cancel context.CancelFunc
-	done   chan struct{}
+	id   uint32
+	call *call
+	// request is what is asked, of size bytes, until it has been.
+	request abi.Request
+	size    int64
+	// done is closed once there is an answer; nil before the call is made, and
+	// where none is made.
+	done chan struct{}
 
 	mu     sync.Mutex
 	freed  bool
+	cancel context.CancelFunc // nil before the call is made
 	reader *abi.AnswerReader
-	failed error // came with the last bytes; a reader need not repeat it
+	held   int64 // of call.held, for the answer
+	// inMemory says that reading the body never waits.
+	inMemory bool
+	failed   error // came with the last bytes; a reader need not repeat it
 }
 
-// run does the capability call and keeps its answer, unless nobody wants it any
+// context is what the capability runs under. It ends with the guest's call, or
+// when the answer is not wanted any more.
+func (h *handle) context(ctx context.Context) context.Context {
+	ctx, h.cancel = context.WithCancel(ctx)
+	return ctx
+}
+
+// answered reports whether there is an answer. A call that is pending has none.
+func (h *handle) answered() bool {
+	if h.done == nil {
+		return h.reader != nil
+	}
+	select {
+	case <-h.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// run does the capability call.
+func (h *handle) run(ctx context.Context) {
+	answer, err := guarded(ctx, h.call.do, h.request)
+	h.release()
+	h.answer(answer, err)
+}
+
+// release lets go of the request, once.
+func (h *handle) release() {
+	h.call.held.Add(-h.size)
+	h.request, h.size = abi.Request{}, 0
+}
+
+// answer keeps what the capability call came to, unless nobody wants it any
 // more.
-func (h *handle) run(ctx context.Context, do func(context.Context) (abi.Answer, error)) {
-	reader := answerReader(guarded(ctx, do))
+func (h *handle) answer(answer abi.Answer, err error) {
+	weight, inMemory, err := weigh(answer, err)
+	if weight > 0 && !h.call.hold(weight) {
+		giveUp(&answer)
+		weight = 0
+		answer, err = abi.Answer{}, abi.Errorf(abi.CodeLimit, "the answers that the plugin has not read take %s of the host's memory; read or cancel some first", abi.Size(maxHeld))
+	}
+	reader := answerReader(answer, err)
 	h.mu.Lock()
 	freed := h.freed
 	if !freed {
-		h.reader = reader
+		h.reader, h.held, h.inMemory = reader, weight, inMemory
 	}
 	h.mu.Unlock()
 	if freed {
+		h.call.held.Add(-weight)
 		giveUp(reader)
 	}
-	close(h.done)
+}
+
+// hold counts an answer in that the host keeps in memory, unless there are too
+// many already.
+func (c *call) hold(weight int64) bool {
+	if held := c.held.Add(weight); held > maxHeld && held > weight {
+		c.held.Add(-weight)
+		return false
+	}
+	return true
+}
+
+// weigh returns what an answer holds of the host's memory, in bytes. A body is in
+// memory if it can say how much of it is left, by a method Len as readers of
+// bytes and strings have it. Reading others may have to wait.
+func weigh(a abi.Answer, failed error) (held int64, inMemory bool, err error) {
+	if failed != nil || a.Body == nil {
+		return 0, true, failed
+	}
+	body, ok := a.Body.(interface{ Len() int })
+	if !ok {
+		return 0, false, nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			held, inMemory, err = 0, true, abi.Errorf(abi.CodeInternal, "the capability's answer panicked: %v", p)
+		}
+	}()
+	return int64(body.Len()), true, nil
+}
+
+// refuse answers without making the call.
+func (h *handle) refuse(format string, n int) {
+	h.reader = answerReader(abi.Answer{}, abi.Errorf(abi.CodeLimit, format, n))
+	h.inMemory = true
 }
 
 // guarded turns a panic of a capability, which is a defect of the host or its
 // embedder, into this one call's failure.
-func guarded(ctx context.Context, do func(context.Context) (abi.Answer, error)) (a abi.Answer, err error) {
+func guarded(ctx context.Context, do func(context.Context, abi.Request) (abi.Answer, error), request abi.Request) (a abi.Answer, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			a, err = abi.Answer{}, abi.Errorf(abi.CodeInternal, "the capability panicked: %v", r)
 		}
 	}()
-	return do(ctx)
+	return do(ctx, request)
 }
 
 // answerReader makes the message of an answer. Encoding it may run code of an
@@ -87,11 +171,22 @@ func (h *handle) ready() int64 {
 	return max(h.reader.Left(), int64(h.reader.Buffered()))
 }
 
-// read takes bytes of the answer. It returns io.EOF at the end.
-func (h *handle) read(p []byte) (int, error) {
+// read takes bytes of the answer. It returns io.EOF at the end. Where the body
+// may have to be waited for, the guest's clock stands still.
+func (h *handle) read(ctx context.Context, p []byte) (int, error) {
 	if h.reader == nil {
 		return 0, io.EOF
 	}
+	if h.inMemory || h.reader.Buffered() > 0 {
+		return h.next(p)
+	}
+	h.call.Pause()
+	defer h.call.Resume()
+	defer context.AfterFunc(ctx, h.free)()
+	return h.next(p)
+}
+
+func (h *handle) next(p []byte) (int, error) {
 	for h.failed == nil {
 		n, err := guardedRead(func() (int, error) { return h.reader.Read(p) })
 		h.failed = err
@@ -108,12 +203,15 @@ func (h *handle) free() {
 	h.mu.Lock()
 	first := !h.freed
 	h.freed = true
-	reader := h.reader
+	reader, held := h.reader, h.held
 	h.mu.Unlock()
 	if !first {
 		return
 	}
-	h.cancel()
+	if h.cancel != nil {
+		h.cancel()
+	}
+	h.call.held.Add(-held)
 	if reader != nil {
 		giveUp(reader)
 	}
@@ -122,15 +220,15 @@ func (h *handle) free() {
 // rest reads what the guest left of the answer's body, up to limit bytes. It
 // waits for the answer where it has to.
 func (h *handle) rest(ctx context.Context, limit int64) ([]byte, error) {
-	select {
-	case <-h.done:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	if err := h.settle(ctx); err != nil {
+		return nil, err
 	}
 	if h.reader == nil {
 		return nil, abi.Errorf(abi.CodeProtocol, "the result names the answer of a call that was given up")
 	}
-	defer context.AfterFunc(ctx, h.free)()
+	if !h.inMemory {
+		defer context.AfterFunc(ctx, h.free)()
+	}
 	if err := h.reader.SkipHead(); err != nil {
 		return nil, err
 	}
@@ -155,4 +253,18 @@ func (h *handle) rest(ctx context.Context, limit int64) ([]byte, error) {
 		return nil, abi.Errorf(abi.CodeLimit, "the body of a capability's answer does not fit into the %s that the result has left (limit output)", abi.Size(limit))
 	}
 	return body.Bytes(), nil
+}
+
+// settle waits for the answer of a call that the guest has left to run.
+func (h *handle) settle(ctx context.Context) error {
+	h.call.launch(ctx)
+	if h.done == nil {
+		return nil
+	}
+	select {
+	case <-h.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

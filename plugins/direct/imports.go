@@ -22,24 +22,21 @@ const maxRequest = 16 << 20
 // maxReport bounds one progress report or log line, in bytes.
 const maxReport = 64 << 10
 
-// linkHost defines abi.ImportModule in the runtime.
-func linkHost(ctx context.Context, r wazero.Runtime) error {
-	b := r.NewHostModuleBuilder(abi.ImportModule)
-	functions := map[string]api.GoModuleFunc{
-		abi.ImportSubmit:   submit,
-		abi.ImportWait:     wait,
-		abi.ImportRead:     read,
-		abi.ImportCancel:   cancel,
-		abi.ImportProgress: progress,
-	}
-	for name, f := range functions {
+// hostFunctions are those of abi.ImportModule.
+var hostFunctions = map[string]api.GoModuleFunc{
+	abi.ImportSubmit:   submit,
+	abi.ImportWait:     wait,
+	abi.ImportRead:     read,
+	abi.ImportCancel:   cancel,
+	abi.ImportProgress: progress,
+}
+
+// defineHost defines abi.ImportModule in the runtime.
+func defineHost(b wazero.HostModuleBuilder) {
+	for name, f := range hostFunctions {
 		s := imports[name]
 		b.NewFunctionBuilder().WithGoModuleFunction(f, s.params, s.results).Export(name)
 	}
-	if _, err := b.Instantiate(ctx); err != nil {
-		return abi.Errorf(abi.CodeInternal, "linking %s: %w", abi.ImportModule, err)
-	}
-	return nil
 }
 
 // violate ends the call: the guest broke the protocol. wazero turns the panic
@@ -58,11 +55,12 @@ func view(mod api.Module, what string, ptr, size uint32) []byte {
 }
 
 func submit(ctx context.Context, mod api.Module, stack []uint64) {
-	c := callOf(ctx)
+	c := serving(ctx)
 	if c == nil || c.do == nil {
 		violate("called submit where no capability is offered: in a start function or in assess")
 	}
 	ptr, size := uint32(stack[0]), uint32(stack[1])
+	c.Tick(int(size))
 	if size > maxRequest {
 		violate("submitted a request of %d bytes, over the limit of %d", size, maxRequest)
 	}
@@ -72,42 +70,45 @@ func submit(ctx context.Context, mod api.Module, stack []uint64) {
 	if err != nil {
 		violate("submitted a broken request: %v", err)
 	}
-	stack[0] = uint64(c.begin(ctx, request))
+	stack[0] = uint64(c.begin(ctx, request, len(message)))
 }
 
 func wait(ctx context.Context, mod api.Module, stack []uint64) {
-	c := callOf(ctx)
+	c := serving(ctx)
 	if c == nil {
 		violate("called wait outside a call")
 	}
 	ptr, count := uint32(stack[0]), uint32(stack[1])
+	c.Tick(int(min(count, abi.MaxWait)) * max(len(c.handles), 1)) // each id is looked for
 	if count == 0 || count > abi.MaxWait {
 		violate("called wait for %d ids; 1 to %d are possible", count, abi.MaxWait)
 	}
 	ids := view(mod, abi.ImportWait, ptr, 4*count)
-	waiting := make([]*handle, count)
-	for i := range waiting {
-		waiting[i] = c.handle(abi.ImportWait, binary.LittleEndian.Uint32(ids[4*i:]))
+	var few [4]*handle
+	waiting := few[:0]
+	for ; len(ids) > 0; ids = ids[4:] {
+		waiting = append(waiting, c.handle(abi.ImportWait, binary.LittleEndian.Uint32(ids)))
 	}
-	index := c.first(ctx, waiting)
+	index := c.awaitAny(ctx, waiting)
 	ready := min(waiting[index].ready(), math.MaxInt32)
 	stack[0] = uint64(ready)<<32 | uint64(index)
 }
 
 func read(ctx context.Context, mod api.Module, stack []uint64) {
-	c := callOf(ctx)
+	c := serving(ctx)
 	if c == nil {
 		violate("called read outside a call")
 	}
 	id, ptr, size := uint32(stack[0]), uint32(stack[1]), uint32(stack[2])
+	c.Tick(int(size))
 	h := c.handle(abi.ImportRead, id)
 	room := view(mod, abi.ImportRead, ptr, min(size, math.MaxInt32))
-	c.first(ctx, []*handle{h})
+	c.await(ctx, h)
 	if len(room) == 0 {
 		stack[0] = 0
 		return
 	}
-	n, err := c.readInto(ctx, h, room)
+	n, err := h.read(ctx, room)
 	if n > 0 {
 		stack[0] = uint64(n) // an error is kept for the next read
 		return
@@ -124,17 +125,19 @@ func read(ctx context.Context, mod api.Module, stack []uint64) {
 }
 
 func cancel(ctx context.Context, _ api.Module, stack []uint64) {
-	if c := callOf(ctx); c != nil {
+	if c := serving(ctx); c != nil {
+		c.Tick(0)
 		c.drop(uint32(stack[0]))
 	}
 }
 
 func progress(ctx context.Context, mod api.Module, stack []uint64) {
-	c := callOf(ctx)
+	c := serving(ctx)
 	if c == nil {
 		return // a start function has nobody to report to
 	}
 	ptr, size := uint32(stack[0]), uint32(stack[1])
+	c.Tick(int(size))
 	message := view(mod, abi.ImportProgress, ptr, size)
 	if size > maxReport {
 		violate("reported %d bytes of progress at once, over the limit of %d", size, maxReport)

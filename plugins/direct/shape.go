@@ -8,12 +8,11 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/plugins/internal/engine"
+	"github.com/toolquay/toolquay/plugins/prepass"
 )
-
-const pageSize = 64 << 10
 
 var (
 	i32 = api.ValueTypeI32
@@ -50,7 +49,7 @@ type shape struct {
 
 // checkShape reads a compiled module's imports and exports. All faults are
 // reported at once.
-func checkShape(c wazero.CompiledModule, memoryLimit int64) (shape, error) {
+func checkShape(c wazero.CompiledModule) (shape, error) {
 	var s shape
 	var faults []string
 	for _, f := range c.ImportedFunctions() {
@@ -63,7 +62,7 @@ func checkShape(c wazero.CompiledModule, memoryLimit int64) (shape, error) {
 		faults = append(faults, fmt.Sprintf("imports the memory %s.%s; a plugin brings its own and exports it", module, name))
 	}
 	faults = append(faults, s.checkExports(c)...)
-	faults = append(faults, checkMemory(c, memoryLimit)...)
+	faults = append(faults, checkMemory(c)...)
 	if len(faults) > 0 {
 		return s, abi.Errorf(abi.CodeLoad, "the module %s", strings.Join(faults, "; it "))
 	}
@@ -81,12 +80,13 @@ func (s *shape) checkImport(f api.FunctionDefinition) string {
 		if !want.fits(f) {
 			return fmt.Sprintf("imports %s.%s as %s; it is %s", module, name, signatureOf(f), want)
 		}
-	case module == wasi_snapshot_preview1.ModuleName:
+	case module == engine.WASI:
 		s.wasi = true
+	case module == prepass.ImportModule:
 	case strings.HasPrefix(module, "toolquay:host/"):
 		return fmt.Sprintf("was built for %s; this host speaks %s", module, abi.ImportModule)
 	default:
-		return fmt.Sprintf("imports %s.%s; only %s and %s are offered", module, name, abi.ImportModule, wasi_snapshot_preview1.ModuleName)
+		return fmt.Sprintf("imports %s.%s; only %s and %s are offered", module, name, abi.ImportModule, engine.WASI)
 	}
 	return ""
 }
@@ -113,15 +113,11 @@ func (s *shape) checkExports(c wazero.CompiledModule) []string {
 	return faults
 }
 
-// checkMemory asks before instantiation, because wazero panics on a minimum
-// that an allocator refuses.
-func checkMemory(c wazero.CompiledModule, limit int64) []string {
-	m, ok := c.ExportedMemories()[abi.ExportMemory]
-	if !ok {
+// checkMemory asks for the export only: the pre-pass holds the memory to its
+// limit.
+func checkMemory(c wazero.CompiledModule) []string {
+	if _, ok := c.ExportedMemories()[abi.ExportMemory]; !ok {
 		return []string{fmt.Sprintf("does not export its memory as %q", abi.ExportMemory)}
-	}
-	if need := int64(m.Min()) * pageSize; need > limit {
-		return []string{fmt.Sprintf("needs %s of memory to start, over its limit of %s", abi.Size(need), abi.Size(limit))}
 	}
 	return nil
 }

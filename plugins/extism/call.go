@@ -3,217 +3,246 @@ package extism
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
-	"sync/atomic"
-
-	sdk "github.com/extism/go-sdk"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/internal/guestclock"
 	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/internal/engine"
 )
 
-// callKey is the context key under which the host function finds the call it
-// serves: the SDK hands it nothing else. It carries no authority elsewhere.
-type callKey struct{}
+// maxRefused bounds the capability calls that are refused for their number. A
+// guest that goes on all the same is ended.
+const maxRefused = 1000
 
-// call is the record of one call.
+// endWait is how long a call that is over waits for a capability to notice.
+const endWait = 50 * time.Millisecond
+
+// call is the record of one call. It is also the context that the guest runs
+// under, where host functions find it.
 type call struct {
-	// ctx is what capabilities run under. The context that host functions get
-	// also carries the SDK's plugin and kernel under exported keys, where the
-	// start function of a plugin called from a capability would find them.
+	engine.Run
+	// ctx is the caller's, which capabilities run under.
 	ctx    context.Context
+	guest  *guest
 	limits plugins.Limits
-	clock  *guestclock.Clock
+	config map[string]json.RawMessage
 	do     plugins.CapabilityFunc
 	report func(abi.ProgressHead)
-	output guestLog
+
+	vars    map[string]string
+	varSize int
 
 	requests int
 	reports  int
 	dropped  int
 	lastLog  string
 
-	// ended is set once the instance is closed by us. A module that is closed
-	// before that exited, which the SDK does not tell for code 0.
-	ended    atomic.Bool
-	exited   atomic.Bool
-	exitCode atomic.Uint32
+	// exited says that the guest ended itself, though well.
+	exited bool
 }
 
-// closed is told by the engine that a module of this call's instance closes.
-func (c *call) closed(_ context.Context, code uint32) {
-	if !c.ended.Load() && !c.exited.Swap(true) {
-		c.exitCode.Store(code)
+// begin starts the call's clock.
+func (m *module) begin(ctx context.Context, g *guest, inv plugins.Invocation) *call {
+	c := &call{ctx: ctx, guest: g, limits: m.limits, config: inv.Config, do: inv.Capability, report: inv.Report}
+	c.Tell(c.tellOutput)
+	c.Begin(ctx, m.limits.Time)
+	return c
+}
+
+func (c *call) tellOutput(line string) {
+	if c.listens() {
+		c.tell("info", line)
 	}
 }
 
-// errExited says that a guest exited instead of returning.
-var errExited = errors.New("exited before it answered")
-
-func (c *call) exit() error {
-	if !c.exited.Load() {
-		return nil
-	}
-	return fmt.Errorf("%w, with code %d", errExited, c.exitCode.Load())
-}
-
-// end reports what is left to report.
+// end stops the clock and reports what is left to report.
 func (c *call) end() {
-	c.clock.Stop()
-	c.output.flush()
+	c.End()
 	if c.dropped > 0 {
 		c.pass("warn", fmt.Sprintf("%d more log lines were dropped (limit log_lines = %d)", c.dropped, c.limits.LogLines))
 	}
 }
 
-func capabilityFunction() sdk.HostFunction {
-	f := sdk.NewHostFunctionWithStack(CapabilityImport, capability,
-		[]sdk.ValueType{sdk.ValueTypePTR}, []sdk.ValueType{sdk.ValueTypePTR})
-	f.SetNamespace(moduleUser)
-	return f
-}
-
-// capability does one capability call of a guest. What violates the protocol is
-// a panic, which the engine turns into the error of the guest's call.
-func capability(ctx context.Context, p *sdk.CurrentPlugin, stack []uint64) {
-	c, ok := ctx.Value(callKey{}).(*call)
-	if !ok {
-		violate("called %s outside a call", CapabilityImport)
-	}
-	answer := c.perform(receive(ctx, p, stack[0]))
-	offset := deliver(ctx, p, answer)
-	if offset == 0 {
-		offset = deliver(ctx, p, encode(abi.Answer{}, abi.Errorf(abi.CodeLimit,
-			"the answer of %d bytes does not fit into the limit memory = %s; read a smaller range", len(answer), abi.Size(c.limits.Memory))))
-	}
-	if offset == 0 {
-		panic(abi.Errorf(abi.CodeLimit, "its memory is full (limit memory = %s)", abi.Size(c.limits.Memory)))
-	}
-	stack[0] = offset
-}
-
+// violate ends the call: the guest broke the protocol.
 func violate(format string, args ...any) {
 	panic(abi.Errorf(abi.CodeProtocol, "it "+format, args...))
 }
 
+// capability does one capability call of the guest's.
+func (c *call) capability(stack []uint64) {
+	request := c.receive(stack[0])
+	c.requests++
+	switch over := c.requests - c.limits.CapabilityCalls; {
+	case over > maxRefused:
+		panic(abi.Errorf(abi.CodeLimit, "it goes on making capability calls that are over its limit (capability_calls = %d)", c.limits.CapabilityCalls))
+	case over > 0:
+		stack[0] = c.refuse(abi.Errorf(abi.CodeLimit, "this call made more than its %d capability calls (limit capability_calls)", c.limits.CapabilityCalls))
+	case c.do == nil:
+		stack[0] = c.refuse(abi.Errorf(abi.CodeUnsupported, "no capability is offered here"))
+	default:
+		stack[0] = c.perform(request)
+	}
+}
+
 // receive copies a request out of the kernel's memory.
-func receive(ctx context.Context, p *sdk.CurrentPlugin, offset uint64) abi.Request {
-	size, err := p.LengthWithContext(ctx, offset)
-	if err != nil || size == 0 {
+func (c *call) receive(offset uint64) abi.Request {
+	view, err := c.guest.block(c, offset)
+	if err != nil && !errors.Is(err, errOutside) {
+		panic(err)
+	}
+	if len(view) == 0 {
 		violate("passed %s the offset %d, where no memory block starts", CapabilityImport, offset)
 	}
-	if size > maxRequest {
-		violate("submitted a request of %d bytes, over the limit of %d", size, maxRequest)
+	if len(view) > maxRequest {
+		violate("submitted a request of %d bytes, over the limit of %d", len(view), maxRequest)
 	}
-	message, err := p.ReadBytes(offset)
-	if err != nil {
-		violate("submitted a request outside its memory: %v", err)
-	}
-	request, err := abi.DecodeRequest(message)
+	request, err := abi.DecodeRequest(bytes.Clone(view))
 	if err != nil {
 		violate("submitted a broken request: %v", err)
 	}
 	return request
 }
 
-// deliver writes an answer to a new block. It returns 0 where there is no room.
-func deliver(ctx context.Context, p *sdk.CurrentPlugin, message []byte) uint64 {
-	offset, err := p.AllocWithContext(ctx, uint64(len(message)))
-	if err != nil || offset == 0 || !p.Memory().Write(uint32(offset), message) {
-		return 0
+// perform does a request, with the guest's clock standing still, and returns
+// the block of the message that answers it.
+func (c *call) perform(req abi.Request) uint64 {
+	c.Pause()
+	defer c.Resume()
+	reader := c.ask(req)
+	free := func() { _ = reader.Close() } // what was read is what counts
+	defer free()
+	defer context.AfterFunc(c.ctx, free)()
+	c.stopIfOver()
+
+	size := reader.Left()
+	if size > MaxAnswer {
+		return c.tooLarge(req)
+	}
+	if size >= 0 {
+		return c.fill(req, reader, size)
+	}
+	var message bytes.Buffer
+	_, err := safely(req, func() (int, error) {
+		_, err := message.ReadFrom(io.LimitReader(reader, MaxAnswer+1))
+		return 0, err
+	})
+	c.stopIfOver()
+	switch {
+	case err != nil:
+		return c.brokeOff(req, err)
+	case message.Len() > MaxAnswer:
+		return c.tooLarge(req)
+	}
+	return c.deliver(message.Bytes())
+}
+
+// ask waits for a capability, which is to return soon after its context ends.
+// One that does not is left to itself.
+func (c *call) ask(req abi.Request) *abi.AnswerReader {
+	if c.ctx.Done() == nil {
+		return guarded(c.ctx, c.do, req)
+	}
+	answered := make(chan *abi.AnswerReader, 1)
+	go func() { answered <- guarded(c.ctx, c.do, req) }()
+	select {
+	case r := <-answered:
+		return r
+	case <-c.ctx.Done():
+	}
+	select {
+	case r := <-answered:
+		_ = r.Close() // nobody is left to tell
+	case <-time.After(endWait):
+		go func() { _ = (<-answered).Close() }()
+	}
+	panic(context.Cause(c.ctx))
+}
+
+// fill reads an answer straight into a new block.
+func (c *call) fill(req abi.Request, reader *abi.AnswerReader, size int64) uint64 {
+	c.Resume()
+	offset, room, err := c.guest.newBlock(c, uint64(size))
+	check(err)
+	c.Pause()
+	if offset == 0 {
+		return c.noRoom(size)
+	}
+	_, err = safely(req, func() (int, error) { return io.ReadFull(reader, room) })
+	c.stopIfOver()
+	if err != nil {
+		check(c.guest.release(c, offset))
+		return c.brokeOff(req, err)
 	}
 	return offset
 }
 
-// perform does a request and returns the message that answers it, with the
-// guest's clock standing still.
-func (c *call) perform(req abi.Request) []byte {
-	c.requests++
-	if c.requests > c.limits.CapabilityCalls {
-		return encode(abi.Answer{}, abi.Errorf(abi.CodeLimit, "this call made more than its %d capability calls (limit capability_calls)", c.limits.CapabilityCalls))
-	}
-	if c.do == nil {
-		return encode(abi.Answer{}, abi.Errorf(abi.CodeUnsupported, "no capability is offered here"))
-	}
-	c.clock.Pause()
-	defer c.clock.Resume()
-	answer, err := guarded(c.ctx, c.do, req)
-	reader := abi.NewAnswerReader(answer, err)
-	free := func() { _ = reader.Close() } // what was read is what counts
-	defer free()
-	stop := context.AfterFunc(c.ctx, free)
-	defer stop()
-
-	var message bytes.Buffer
-	_, err = message.ReadFrom(io.LimitReader(reader, MaxAnswer+1))
+// stopIfOver ends the guest's call where its context is over by now.
+func (c *call) stopIfOver() {
 	if c.ctx.Err() != nil {
 		panic(context.Cause(c.ctx))
 	}
-	switch {
-	case err != nil:
-		return encode(abi.Answer{}, abi.Errorf(abi.CodeIO, "%s: the answer broke off: %w", req.Name, err))
-	case message.Len() > MaxAnswer:
-		return encode(abi.Answer{}, abi.Errorf(abi.CodeTooLarge, "%s: the answer is over the %s that Extism modules get at once; ask for it in ranges (offset and length, or lines)", req.Name, abi.Size(MaxAnswer)))
-	}
-	return message.Bytes()
 }
 
-// guarded keeps a defect of a capability from passing for one of the plugin.
-func guarded(ctx context.Context, do plugins.CapabilityFunc, req abi.Request) (a abi.Answer, err error) {
+// guarded makes the message of a capability's answer. A panic of a capability,
+// or of code that encodes its answer, is not the plugin's defect.
+func guarded(ctx context.Context, do plugins.CapabilityFunc, req abi.Request) (r *abi.AnswerReader) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = abi.Errorf(abi.CodeInternal, "the capability %s panicked: %v", req.Name, p)
+			r = abi.NewAnswerReader(abi.Answer{}, abi.Errorf(abi.CodeInternal, "the capability %s panicked: %v", req.Name, p))
 		}
 	}()
-	return do(ctx, req)
+	return abi.NewAnswerReader(do(ctx, req))
 }
 
-// encode writes an answer without a body.
-func encode(a abi.Answer, err error) []byte {
-	message, _ := io.ReadAll(abi.NewAnswerReader(a, err)) // memory does not fail
-	return message
+func safely(req abi.Request, read func() (int, error)) (n int, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = abi.Errorf(abi.CodeInternal, "the answer of the capability %s panicked: %v", req.Name, p)
+		}
+	}()
+	return read()
 }
 
-// refusedHTTP is how the SDK's panic at a refused http_request begins.
-const refusedHTTP = "HTTP request to "
+func (c *call) tooLarge(req abi.Request) uint64 {
+	return c.refuse(abi.Errorf(abi.CodeTooLarge, "%s: the answer is over the %s that Extism modules get at once; ask for it in ranges (offset and length, or lines)", req.Name, abi.Size(MaxAnswer)))
+}
 
-// explain turns what ended a call into an error that says whose doing it was.
-func (m *module) explain(ctx context.Context, c *call, err error) error {
-	c.output.flush()
-	cause := context.Cause(ctx)
+func (c *call) brokeOff(req abi.Request, err error) uint64 {
 	var known *abi.Error
-	switch {
-	case errors.Is(cause, guestclock.ErrOutOfTime):
-		return abi.Errorf(abi.CodeTimeout, "plugin %s ran longer than its limit of %s (limit time)", m.name, m.limits.Time)
-	case cause != nil && errors.As(cause, &known):
-		return known
-	case errors.Is(cause, context.DeadlineExceeded):
-		return abi.Errorf(abi.CodeTimeout, "the call ran into its time limit in plugin %s: %w", m.name, cause)
-	case cause != nil:
-		return abi.Errorf(abi.CodeCancelled, "the call was cancelled in plugin %s: %w", m.name, cause)
-	case errors.As(err, &known):
-		return &abi.Error{Code: known.Code, Message: fmt.Sprintf("plugin %s: %s", m.name, known.Message), Err: known}
-	case c.exit() != nil:
-		return abi.Errorf(abi.CodeTrap, "plugin %s %w%s", m.name, c.exit(), said(c.lastLog))
-	case strings.HasPrefix(err.Error(), refusedHTTP):
-		return abi.Errorf(abi.CodeUnsupported, "plugin %s called Extism's http_request, which this host never gives; only capabilities reach the network", m.name)
+	if errors.As(err, &known) && known.Code == abi.CodeInternal {
+		return c.refuse(known)
 	}
-	return abi.Errorf(abi.CodeTrap, "plugin %s trapped: %s%s", m.name, firstLine(err), said(c.lastLog))
+	return c.refuse(abi.Errorf(abi.CodeIO, "%s: the answer broke off: %w", req.Name, err))
 }
 
-func said(log string) string {
-	if log == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (it last logged %q)", log)
+func (c *call) noRoom(size int64) uint64 {
+	return c.refuse(abi.Errorf(abi.CodeLimit, "the answer of %d bytes does not fit into the limit memory = %s; read a smaller range", size, abi.Size(c.limits.Memory)))
 }
 
-// firstLine leaves out the guest's stack trace, which is for its author.
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
+// refuse answers with an error. Where even that has no room, the call ends.
+func (c *call) refuse(err error) uint64 {
+	message, _ := io.ReadAll(abi.NewAnswerReader(abi.Answer{}, err)) // memory does not fail
+	c.Resume()
+	offset, room, err := c.guest.newBlock(c, uint64(len(message)))
+	check(err)
+	if offset == 0 {
+		c.full()
+	}
+	copy(room, message)
+	return offset
+}
+
+func (c *call) deliver(message []byte) uint64 {
+	c.Resume()
+	offset, room, err := c.guest.newBlock(c, uint64(len(message)))
+	check(err)
+	if offset == 0 {
+		return c.noRoom(int64(len(message)))
+	}
+	copy(room, message)
+	return offset
 }

@@ -1,7 +1,6 @@
 package extism
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,58 +11,67 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/prepass"
 )
 
-// The modules that an Extism guest may import from.
-const (
-	moduleEnv  = "extism:host/env"
-	moduleUser = "extism:host/user"
-)
-
-// CapabilityImport is the name of the function in extism:host/user through
-// which a guest asks for a capability.
-const CapabilityImport = "toolquay_capability"
-
-// check compiles the module in a runtime of its own and looks at it before the
-// SDK does: the SDK's errors name less, and what it made until then stays. The
-// code is in the cache afterwards, so that the SDK finds it there.
-func check(ctx context.Context, m plugins.Module, config wazero.RuntimeConfig) (err error) {
-	runtime := wazero.NewRuntimeWithConfig(ctx, config)
-	defer func() {
-		if closing := runtime.Close(ctx); err == nil && closing != nil {
-			err = abi.Errorf(abi.CodeInternal, "closing a runtime: %w", closing)
-		}
-	}()
-	compiled, err := runtime.CompileModule(ctx, m.Wasm)
-	if err != nil {
-		return abi.Errorf(abi.CodeLoad, "the module does not compile: %s", firstLine(err))
-	}
-	faults := append(checkImports(compiled), checkExports(compiled, m.Manifest.Tools)...)
+// checkModule looks at a module before anything of it runs. All faults are
+// reported at once.
+func checkModule(c, kernel wazero.CompiledModule, tools []abi.Tool) error {
+	faults := append(checkImports(c, kernel.ExportedFunctions()), checkExports(c, tools)...)
 	if len(faults) > 0 {
 		return abi.Errorf(abi.CodeLoad, "the module %s", strings.Join(faults, "; it "))
 	}
 	return nil
 }
 
-func checkImports(c wazero.CompiledModule) []string {
+func checkImports(c wazero.CompiledModule, kernel map[string]api.FunctionDefinition) []string {
 	var faults []string
 	for _, f := range c.ImportedFunctions() {
-		module, name, _ := f.Import()
-		switch {
-		case module == moduleEnv || module == wasi_snapshot_preview1.ModuleName:
-		case module == moduleUser && name == CapabilityImport:
-		case module == moduleUser:
-			faults = append(faults, fmt.Sprintf("imports %s.%s; the only function there is %s", module, name, CapabilityImport))
-		default:
-			faults = append(faults, fmt.Sprintf("imports %s.%s; Extism modules get %s, %s and %s", module, name, moduleEnv, moduleUser, wasi_snapshot_preview1.ModuleName))
+		if fault := checkImport(f, kernel); fault != "" {
+			faults = append(faults, fault)
 		}
 	}
 	for _, m := range c.ImportedMemories() {
 		module, name, _ := m.Import()
-		faults = append(faults, fmt.Sprintf("imports the memory %s.%s; a plugin brings its own", module, name))
+		faults = append(faults, fmt.Sprintf("imports the memory %s.%s; a plugin brings its own", original(module, name), name))
 	}
 	return faults
+}
+
+func checkImport(f api.FunctionDefinition, kernel map[string]api.FunctionDefinition) string {
+	module, name, _ := f.Import()
+	from := original(module, name)
+	switch module {
+	case prepass.ImportModule, wasi_snapshot_preview1.ModuleName:
+		return ""
+	case moduleEnv:
+		return mismatch(f, from, name, signatureOf(kernel[name]))
+	case hostModule:
+		known, ok := hostFunctions[name]
+		if ok {
+			return mismatch(f, from, name, known.signature)
+		}
+	case moduleUser:
+		return fmt.Sprintf("imports %s.%s; the only function there is %s", from, name, CapabilityImport)
+	case unknownEnv:
+		return fmt.Sprintf("imports %s.%s, which Extism does not have", from, name)
+	}
+	return fmt.Sprintf("imports %s.%s; Extism modules get %s, %s and %s", module, name, moduleEnv, moduleUser, wasi_snapshot_preview1.ModuleName)
+}
+
+func mismatch(f api.FunctionDefinition, module, name string, want signature) string {
+	if want.fits(f) {
+		return ""
+	}
+	return fmt.Sprintf("imports %s.%s as %s; it is %s", module, name, signatureOf(f), want)
+}
+
+// imports reports whether a module imports functions of another.
+func imports(c wazero.CompiledModule, module string) bool {
+	return slices.ContainsFunc(c.ImportedFunctions(), func(f api.FunctionDefinition) bool {
+		from, _, _ := f.Import()
+		return from == module
+	})
 }
 
 // exportOf is the export that runs a tool.
@@ -86,6 +94,9 @@ func checkExports(c wazero.CompiledModule, tools []abi.Tool) []string {
 		case !isTool(f):
 			faults = append(faults, fmt.Sprintf("exports %q with %d parameters and %d results; an Extism export takes none and returns at most one", name, len(f.ParamTypes()), len(f.ResultTypes())))
 		}
+	}
+	if f, ok := have[exportHaskell]; ok && len(f.ParamTypes()) != 2 {
+		faults = append(faults, fmt.Sprintf("exports %s as %s; Haskell's takes two parameters", exportHaskell, signatureOf(f)))
 	}
 	return faults
 }

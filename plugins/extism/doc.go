@@ -3,12 +3,28 @@
 //
 //	runner := extism.New(extism.Options{CacheDir: dir})
 //
-// A module is compiled once, with extism/go-sdk, and every call gets an
-// instance of its own: clean memory, clean variables, a fresh kernel. A tool is
-// an export without parameters, named by the tool's export key or its name; its
-// input is the call's JSON, its output the text of the result. An error that
-// the guest sets, or a return value other than 0, is a failed result with that
-// text.
+// A tool is an export without parameters, named by the tool's export key or its
+// name; its input is the call's JSON, its output the text of the result. An
+// error that the guest sets, or a return value other than 0, is a failed result
+// with that text. An export _start is a WASI command: that it exits with code 0
+// is how it returns.
+//
+// # How it works
+//
+// Extism keeps a plugin's memory blocks, input, output and error in a small
+// module, the kernel (folder kernel). Every instance of a plugin has a kernel of
+// its own, and its imports from extism:host/env lead straight to the kernel's
+// exports: what costs extism/go-sdk a call out of the sandbox, a look-up and a
+// call into another one is a call within Wasm. The few functions that are not the
+// kernel's, such as config_get, are renamed by the pre-pass and lead here. Input
+// and answers are written into the kernel's memory where they will be, output is
+// read where it is.
+//
+// A plugin behaves as it does in extism/go-sdk, which the tests take as their
+// reference. Where go-sdk and the kernel disagree the kernel is followed: 64 bits
+// that a guest loads or stores outside of the kernel's memory, or behind its
+// input, are 0 and nothing, not the end of its call. The kernel begins with one
+// page of memory, of 16, which is all that it reckons with.
 //
 // # What a guest is given
 //
@@ -19,11 +35,12 @@
 //
 //   - Variables, of [MaxVars] bytes together, for the length of one call.
 //
-//   - Log lines. They, and what it writes to standard output and error, go to
-//     the call's reports, bounded by the limit log_lines.
+//   - Log lines of the level info and above. They, and what it writes to
+//     standard output and error, go to the call's reports, bounded by the limit
+//     log_lines.
 //
 //   - WASI without files, arguments or environment, with the real time and real
-//     random numbers: the engine's defaults are the year 2022 and a fixed seed.
+//     random numbers.
 //
 //   - The host's capabilities, behind the same gate as any plugin's, by one
 //     function that the guest imports:
@@ -37,30 +54,27 @@
 //
 // # What it is never given
 //
-//   - The SDK's http_request: it answers to no gate, follows redirects anywhere
-//     and stops for no one. Calling it ends the call with a clear error.
-//   - The SDK's allowed_paths, or any preopened directory: "../" leads out of
-//     them.
-//   - Memory of an earlier call, or of another session; instance = "kept" is
-//     refused.
+//   - Extism's http_request: it answers to no gate. Calling it ends the call with
+//     a clear error.
+//   - Extism's allowed_paths, or any preopened directory.
+//   - Plugins of several modules.
+//   - Memory of an earlier call, or of another session: memory and kernel are
+//     those of a new instance in every call, whether they are, or were put back to
+//     it. instance = "kept" is refused; instance = "reset" puts a guest back even
+//     where its start drew random numbers.
 //
 // # How it is held
 //
-// Extism keeps a guest's blocks in a kernel with a memory of its own. The limit
-// memory bounds each of the two, the kernel's to no less than the 1 MiB that it
-// needs to start.
+// Module and kernel both go through the pre-pass: each is bounded, pays for what
+// it does and can be stopped. The limit memory bounds the memory of each of the
+// two, the limit time the guest's own running time. What the kernel's memory says
+// is the guest's word, and is read as such.
 //
-// The engine checks for cancellation at function entries and loop heads, armed
-// here for every module; the SDK arms it only for manifests with a timeout. The
-// limit time counts the guest's own running time, start functions included.
+// A guest's runtime is initialised as go-sdk does it, by hs_init, _initialize or
+// __wasm_call_ctors, but ahead of its call, unless it looks at what only a call
+// has: then in every call.
 //
 // A guest that exits in the middle of its call is a failure whatever its code:
-// the SDK takes proc_exit(0) for success and returns the half of the output
-// that was written. Panics, which are how the SDK's host functions fail, end
-// the call and nothing else.
-//
-// Two things the SDK keeps for a whole process. Its log level: New sets it to
-// "info", without which no guest's log line arrives. And the environment
-// variable EXTISM_ENABLE_WASI_OUTPUT: where it is set, standard output and
-// error of guests go to the process's own, not to the reports.
+// go-sdk takes proc_exit(0) for success and returns the half of the output that
+// was written.
 package extism

@@ -2,124 +2,158 @@ package extism
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"unicode/utf8"
 
-	sdk "github.com/extism/go-sdk"
-	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/experimental"
-
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/internal/guestclock"
 	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/internal/engine"
 )
 
 // module is one compiled plugin. It implements [plugins.Instance].
 type module struct {
-	name     string
-	limits   plugins.Limits
-	compiled *sdk.CompiledPlugin
-	cache    *cache
+	name    string
+	limits  plugins.Limits
+	program *engine.Program
+	start   start
 
-	calls plugins.Calls
+	// started holds guests whose runtime is initialised ahead of the call, bare
+	// ones those where each call has to: the guest's start looks at the call, so
+	// that go-sdk's order of things has to be kept.
+	started, bare *engine.Pool[*guest]
+	startInCall   atomic.Bool
 }
 
 var _ plugins.Instance = (*module)(nil)
 
-// Call runs a tool in an instance of its own. See [plugins.Instance].
+func newModule(r *Runner, m plugins.Module, kernel, program *engine.Program) *module {
+	mod := &module{name: m.Manifest.Name, limits: m.Limits, program: program, start: startOf(program.Compiled.ExportedFunctions())}
+	plan := engine.Plan[*guest]{
+		Name: mod.name,
+		Parts: []engine.Part{
+			{Program: kernel, As: moduleEnv, MaxMemory: m.Limits.Memory},
+			{Program: program, MaxMemory: m.Limits.Memory},
+		},
+		Time:  m.Limits.Time,
+		Bind:  bind,
+		Stack: (*guest).stackSize,
+		Fail: func(run *engine.Run, err error) error {
+			return mod.explain(run, run.LastLine(), fmt.Errorf("while starting: %w", err))
+		},
+	}
+	if m.Manifest.Instance == abi.InstanceReset {
+		plan.Policy = engine.PutBackAll
+	}
+	mod.bare = engine.NewPool(r.engine, plan)
+	plan.Init, plan.Fail = mod.startAhead, failAhead(plan.Fail)
+	mod.started = engine.NewPool(r.engine, plan)
+	mod.startInCall.Store(!mod.start.needed() || startsItself(m.Manifest.Tools))
+	return mod
+}
+
+// startsItself reports whether a tool is an export that go-sdk calls without
+// initialising anything before.
+func startsItself(tools []abi.Tool) bool {
+	for i := range tools {
+		if isStart(exportOf(&tools[i])) {
+			return true
+		}
+	}
+	return false
+}
+
+func isStart(export string) bool { return export == exportCommand || export == exportReactor }
+
+// startAhead initialises a guest's runtime before there is a call. A start that
+// used the kernel may have looked at the call's input.
+func (m *module) startAhead(ctx context.Context, g *guest) error {
+	if err := m.start.run(ctx, g); err != nil {
+		return err
+	}
+	if g.used() {
+		return errNeedsCall
+	}
+	return nil
+}
+
+// failAhead keeps a start that needs a call from being a failure.
+func failAhead(fail func(*engine.Run, error) error) func(*engine.Run, error) error {
+	return func(run *engine.Run, err error) error {
+		if errors.Is(err, errNeedsCall) {
+			return errNeedsCall
+		}
+		return fail(run, err)
+	}
+}
+
+// take returns a guest with clean memory and the pool it is to be put back to.
+func (m *module) take(ctx context.Context) (*engine.Instance[*guest], *engine.Pool[*guest], error) {
+	if !m.startInCall.Load() {
+		in, err := m.started.Take(ctx)
+		if !errors.Is(err, errNeedsCall) {
+			return in, m.started, err
+		}
+		m.startInCall.Store(true)
+	}
+	in, err := m.bare.Take(ctx)
+	return in, m.bare, err
+}
+
+// Call runs a tool in memory of its own. See [plugins.Instance].
 func (m *module) Call(ctx context.Context, inv plugins.Invocation) (abi.ToolResult, error) {
-	if err := m.calls.Enter(m.name); err != nil {
+	in, pool, err := m.take(ctx)
+	if err != nil {
 		return abi.ToolResult{}, err
 	}
-	defer m.calls.Leave()
-	ctx, cancelCause := context.WithCancelCause(ctx)
-	defer cancelCause(nil)
-	c := &call{ctx: ctx, limits: m.limits, do: inv.Capability, report: inv.Report}
-	c.output.tell = c.tell
-	c.clock = guestclock.Start(m.limits.Time, cancelCause)
-	defer c.end()
-
-	o, err := m.run(context.WithValue(ctx, callKey{}, c), c, inv)
-	if err == nil {
-		err = c.exit()
-	}
-	var result abi.ToolResult
-	if err == nil {
-		result, err = o.result(inv, m.limits.Output)
-	}
+	c := m.begin(ctx, in.Host, inv)
+	result, err := m.serve(c, inv, pool == m.bare) //nolint:contextcheck // c is the context, and the caller's behind it
+	c.end()
 	if err != nil {
-		return abi.ToolResult{}, m.explain(ctx, c, err)
+		err = m.explain(&c.Run, c.lastLog, err)
 	}
-	return result, nil
+	pool.Put(in, err == nil && !c.exited)
+	return result, err
 }
 
-// outcome is how an export ended by itself.
+// serve runs the export as go-sdk does. What it returns refers to nothing of the
+// guest any more.
+func (m *module) serve(c *call, inv plugins.Invocation, bare bool) (abi.ToolResult, error) {
+	export := exportOf(inv.Tool)
+	room, err := c.guest.setInput(c, inv.Input)
+	if err == nil && !room {
+		err = abi.Errorf(abi.CodeLimit, "the input of %d bytes does not fit into the limit memory = %s", len(inv.Input), abi.Size(m.limits.Memory))
+	}
+	if err == nil && bare && !isStart(export) {
+		err = m.start.run(c, c.guest)
+	}
+	if err != nil {
+		return abi.ToolResult{}, err
+	}
+	code, err := c.guest.call(c, export)
+	if status, ok := exited(err); ok && export == exportCommand && status == 0 {
+		code, err, c.exited = 0, nil, true // how a program returns
+	}
+	if err != nil {
+		return abi.ToolResult{}, err
+	}
+	failure, err := c.guest.failure(c)
+	if err != nil {
+		return abi.ToolResult{}, err
+	}
+	o := outcome{code: int32(uint32(code)), output: c.guest.output(), failure: failure}
+	return o.result(inv, m.limits.Output)
+}
+
+// outcome is how an export ended by itself. Its bytes are views of the kernel's
+// memory.
 type outcome struct {
-	code   uint32
+	code   int32
 	output []byte
-	// failure is the error that the guest set, "" for none.
-	failure string
-}
-
-// run calls the export. The SDK panics in many places; none of that may leave.
-func (m *module) run(ctx context.Context, c *call, inv plugins.Invocation) (o outcome, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the Extism SDK panicked: %v", p)
-		}
-	}()
-	if room := max(m.limits.Memory, kernelPages*pageSize) - kernelPages*pageSize/2; int64(len(inv.Input)) > room {
-		return o, abi.Errorf(abi.CodeLimit, "the input of %d bytes does not fit into the limit memory = %s", len(inv.Input), abi.Size(m.limits.Memory))
-	}
-	instantiating := experimental.WithCloseNotifier(ctx, experimental.CloseNotifyFunc(c.closed))
-	plugin, err := m.compiled.Instance(instantiating, sdk.PluginInstanceConfig{ModuleConfig: moduleConfig(c)})
-	if err != nil {
-		return o, fmt.Errorf("while starting: %w", err)
-	}
-	defer func() {
-		c.ended.Store(true)
-		// The context may be over; closing must happen all the same. There is
-		// nothing in an instance whose closing fails.
-		_ = plugin.CloseWithContext(context.WithoutCancel(ctx))
-	}()
-	plugin.Config = config(inv.Config)
-	plugin.SetLogger(func(level sdk.LogLevel, message string) { c.tell(levelOf(level), message) })
-
-	o.code, o.output, err = plugin.CallWithContext(ctx, exportOf(inv.Tool), inv.Input)
-	if err == nil || context.Cause(ctx) != nil || c.exit() != nil {
-		return o, err
-	}
-	// The SDK returns the guest's own error and the engine's alike.
-	if set := plugin.GetErrorWithContext(ctx); set != "" && set == err.Error() {
-		o.failure, err = set, nil
-	}
-	return o, err
-}
-
-// moduleConfig gives a guest nothing but a real clock and random numbers.
-func moduleConfig(c *call) wazero.ModuleConfig {
-	return wazero.NewModuleConfig().
-		WithSysWalltime().
-		WithSysNanotime().
-		WithRandSource(rand.Reader).
-		WithStdout(&c.output).
-		WithStderr(&c.output)
-}
-
-// config is the plugin's configuration as Extism has it: strings only.
-func config(values map[string]json.RawMessage) map[string]string {
-	out := make(map[string]string, len(values))
-	for key, raw := range values {
-		var s string
-		if json.Unmarshal(raw, &s) != nil {
-			s = string(raw)
-		}
-		out[key] = s
-	}
-	return out
+	// failure is the error that the guest set, empty for none.
+	failure []byte
 }
 
 // result makes the call's result of what the export returned.
@@ -127,18 +161,18 @@ func (o outcome) result(inv plugins.Invocation, limit int64) (abi.ToolResult, er
 	if n := max(len(o.output), len(o.failure)); int64(n) > limit {
 		return abi.ToolResult{}, abi.Errorf(abi.CodeLimit, "it answered %d bytes, over its limit output = %s", n, abi.Size(limit))
 	}
-	if !utf8.Valid(o.output) || !utf8.ValidString(o.failure) {
+	if !utf8.Valid(o.output) || !utf8.Valid(o.failure) {
 		return abi.ToolResult{}, abi.Errorf(abi.CodeProtocol, "the export %s answered bytes that are not UTF-8; the output of an Extism tool must be text", exportOf(inv.Tool))
 	}
 	r := abi.ToolResult{ToolUseID: inv.ID}
 	switch {
-	case o.failure != "":
+	case len(o.failure) > 0:
 		r.IsError = true
-		r.Content = []abi.Block{abi.TextBlock(o.failure)}
+		r.Content = []abi.Block{abi.TextBlock(string(o.failure))}
 		return r, nil
 	case o.code != 0:
 		r.IsError = true
-		r.Content = []abi.Block{abi.TextBlock(fmt.Sprintf("The tool failed with code %d and no message.", int32(o.code)))}
+		r.Content = []abi.Block{abi.TextBlock(fmt.Sprintf("The tool failed with code %d and no message.", o.code))}
 		if len(o.output) > 0 {
 			r.Content = append(r.Content, abi.TextBlock(string(o.output)))
 		}
@@ -148,7 +182,7 @@ func (o outcome) result(inv plugins.Invocation, limit int64) (abi.ToolResult, er
 	if inv.Tool.OutputSchema == "" {
 		return r, nil
 	}
-	structured, err := abi.Canonical(o.output)
+	structured, err := abi.Canonical(json.RawMessage(r.Content[0].Text))
 	if err != nil {
 		return abi.ToolResult{}, abi.Errorf(abi.CodeProtocol, "the tool %s has an output schema, but its output is not JSON: %w", inv.Tool.Name, err)
 	}
@@ -161,13 +195,10 @@ func (m *module) Assess(context.Context, plugins.Question) (abi.Assessment, erro
 	return abi.Assessment{}, nil
 }
 
-// Close waits for the calls under way, or for ctx, and frees the module.
+// Close frees the module. What a call that is still under way uses is freed when
+// that call ends.
 func (m *module) Close(ctx context.Context) error {
-	first, late := m.calls.Drain(ctx, m.name)
-	if !first {
-		return nil
-	}
-	ctx = context.WithoutCancel(ctx)
-	defer m.cache.close(ctx) // the runtime goes first
-	return errors.Join(late, m.compiled.Close(ctx))
+	m.started.Close()
+	m.bare.Close()
+	return m.program.Close(context.WithoutCancel(ctx))
 }

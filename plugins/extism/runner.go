@@ -2,58 +2,73 @@ package extism
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"sync"
 
-	sdk "github.com/extism/go-sdk"
-	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/internal/engine"
 )
 
 const (
-	// MaxVars bounds the variables of one call, in bytes.
+	// MaxVars bounds the variables of one call, in bytes, as go-sdk counts them.
 	MaxVars = 1 << 20
 	// MaxAnswer bounds the message that answers one capability call, in bytes.
 	MaxAnswer = 16 << 20
 	// maxRequest bounds the message of one capability call, in bytes.
 	maxRequest = 16 << 20
-
-	pageSize = 64 << 10
-	// kernelPages is what the SDK's kernel needs to start.
-	kernelPages = 16
 )
 
 // Options configure a [Runner]. The zero value is useful.
 type Options struct {
-	// CacheDir holds compiled code between processes, in a directory "extism"
-	// of its own. It is made with mode 0700 where it is missing. Empty, or a
-	// directory that others could write to, means no cache.
+	// CacheDir holds compiled code between processes. It is made with mode
+	// 0700 where it is missing. Empty, or a directory that others could write
+	// to, means no cache.
 	CacheDir string
+	// Compiler compiles modules that the host does not trust; nil compiles them
+	// in this process.
+	Compiler plugins.Compiler
+	// Ahead bounds the instances a plugin keeps ready; 0 is twice the number of
+	// processors, -1 none.
+	Ahead int
 	// Logger takes what is worth an operator's notice; nil discards it.
 	Logger *slog.Logger
 }
 
 // Runner runs Extism modules. It implements [plugins.Runner].
-type Runner struct{ opts Options }
+type Runner struct {
+	engine *engine.Engine
+
+	start  sync.Once
+	kernel *engine.Program
+	fail   error
+}
 
 var _ plugins.Runner = (*Runner)(nil)
 
-// New returns a runner. It starts nothing, but sets the log level of the Extism
-// SDK, which is one for the whole process, to "info".
+// New returns a runner. It starts nothing: the runtime and the kernel come up
+// with the first module.
 func New(o Options) *Runner {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	sdk.SetLogLevel(sdk.LogLevelInfo)
-	return &Runner{opts: o}
+	return &Runner{engine: engine.New(engine.Options{CacheDir: o.CacheDir, Compiler: o.Compiler, Ahead: o.Ahead, Logger: o.Logger})}
 }
 
 // ABI is abi.ABIExtism.
 func (r *Runner) ABI() string { return abi.ABIExtism }
 
-// Close does nothing: modules share nothing that outlives them.
-func (r *Runner) Close(context.Context) error { return nil }
+// open brings up what all modules share.
+func (r *Runner) open(ctx context.Context) error {
+	r.start.Do(func() {
+		if r.fail = r.engine.Link(ctx, hostModule, defineHost); r.fail != nil {
+			return
+		}
+		wasm, hash := slimKernel()
+		r.kernel, r.fail = r.engine.Compile(ctx, engine.Source{Wasm: wasm, Hash: hash, Trusted: true})
+	})
+	return r.fail
+}
 
 // Load compiles m, or takes it from the cache, and checks that it has the
 // exports its tools need. It runs none of it.
@@ -61,58 +76,34 @@ func (r *Runner) Load(ctx context.Context, m plugins.Module) (plugins.Instance, 
 	if m.Manifest.Instance == abi.InstanceKept {
 		return nil, abi.Errorf(abi.CodeLoad, `instance = "kept" is not offered for Extism modules: their memory is clean for every call; remove it`)
 	}
-	// Compiling is not interruptible and its result is shared, so it is not
-	// bound to the call that happens to be the first.
-	ctx = context.WithoutCancel(ctx)
-	cache := openCache(r.opts.CacheDir, m.Hash, r.opts.Logger)
-	mod, err := load(ctx, m, cache)
-	if err == nil {
-		cache.seal()
-		return mod, nil
-	}
-	cache.close(ctx)
-	if !cache.used() {
+	if err := r.open(context.WithoutCancel(ctx)); err != nil {
 		return nil, err
 	}
-	// Either the module or what the cache holds of it is broken. Without the
-	// cache only the module can be.
-	memory := openCache("", m.Hash, r.opts.Logger)
-	mod, again := load(ctx, m, memory)
-	if again != nil {
-		memory.close(ctx)
-		return nil, again
-	}
-	r.opts.Logger.Warn("a damaged entry of the compile cache was deleted; the module was compiled again", "plugin", m.Manifest.Name, "reason", err)
-	cache.purge()
-	return mod, nil
-}
-
-func load(ctx context.Context, m plugins.Module, cache *cache) (mod *module, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = abi.Errorf(abi.CodeLoad, "the Extism SDK panicked while it loaded the module: %v", p)
-		}
-	}()
-	pages := uint32(min(m.Limits.Memory/pageSize, 1<<15))
-	if err := check(ctx, m, runtimeConfig(cache).WithMemoryLimitPages(pages)); err != nil {
-		return nil, err
-	}
-	manifest := sdk.Manifest{
-		Wasm:   []sdk.Wasm{sdk.WasmData{Data: m.Wasm, Name: "main"}},
-		Memory: &sdk.ManifestMemory{MaxPages: max(pages, kernelPages), MaxVarBytes: MaxVars},
-	}
-	config := sdk.PluginConfig{RuntimeConfig: runtimeConfig(cache), EnableWasi: true}
-	compiled, err := sdk.NewCompiledPlugin(ctx, manifest, config, []sdk.HostFunction{capabilityFunction()})
+	program, err := r.engine.Compile(ctx, engine.Source{
+		Hash: m.Hash, Wasm: m.Wasm, Trusted: m.Trusted, MaxMemory: m.Limits.Memory,
+		Rename: rename, RenameID: renameID,
+	})
 	if err != nil {
-		return nil, abi.Errorf(abi.CodeLoad, "the Extism SDK does not load the module: %s", firstLine(err))
+		return nil, err
 	}
-	return &module{name: m.Manifest.Name, limits: m.Limits, compiled: compiled, cache: cache}, nil
+	// What follows is quick and leaves nothing half done.
+	ctx = context.WithoutCancel(ctx)
+	err = checkModule(program.Compiled, r.kernel.Compiled, m.Manifest.Tools)
+	if err == nil && imports(program.Compiled, wasi_snapshot_preview1.ModuleName) {
+		err = r.engine.LinkWASI(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, program.Close(ctx))
+	}
+	return newModule(r, m, r.kernel, program), nil
 }
 
-// runtimeConfig arms the one means by which a running guest can be stopped.
-func runtimeConfig(c *cache) wazero.RuntimeConfig {
-	return wazero.NewRuntimeConfig().
-		WithCloseOnContextDone(true).
-		WithDebugInfoEnabled(false).
-		WithCompilationCache(c.wazero)
+// Close frees what the modules share. They must be closed before.
+func (r *Runner) Close(ctx context.Context) error {
+	r.start.Do(func() { r.fail = abi.Errorf(abi.CodeInternal, "the runner is closed") })
+	var err error
+	if r.kernel != nil {
+		err = r.kernel.Close(ctx)
+	}
+	return errors.Join(err, r.engine.Close(ctx))
 }

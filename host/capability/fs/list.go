@@ -1,7 +1,6 @@
 package fs
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -69,7 +68,7 @@ func (p *listPlan) Do(ctx context.Context, judge capability.Judge) (abi.Answer, 
 	}
 	return abi.Answer{
 		OK:       abi.ListOK{Path: p.node.Real, Count: len(entries), Truncated: truncated},
-		Body:     io.NopCloser(bytes.NewReader(body)),
+		Body:     abi.Bytes(body),
 		BodyType: abi.PartJSON,
 		Size:     int64(len(body)),
 	}, nil

@@ -1,7 +1,6 @@
 package fs
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -67,7 +66,7 @@ func (p *readPlan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, erro
 	ok.Lines = &lines
 	return abi.Answer{
 		OK:       ok,
-		Body:     io.NopCloser(bytes.NewReader(text)),
+		Body:     abi.Bytes(text),
 		BodyType: abi.PartText,
 		Size:     int64(len(text)),
 	}, nil

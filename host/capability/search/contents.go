@@ -1,7 +1,6 @@
 package search
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -106,7 +105,7 @@ func (p *contentsPlan) Do(ctx context.Context, judge capability.Judge) (abi.Answ
 	text := run.out.text(p.context(), &ok)
 	return abi.Answer{
 		OK:       ok,
-		Body:     io.NopCloser(bytes.NewReader(text)),
+		Body:     abi.Bytes(text),
 		BodyType: abi.PartText,
 		Size:     int64(len(text)),
 	}, nil

@@ -1,10 +1,8 @@
 package search
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -137,7 +135,7 @@ func (p *namesPlan) answer(w *walk, out *newest) (abi.Answer, error) {
 			Denied:     int(w.denied.Load()),
 			Unreadable: int(w.unreadable.Load()),
 		},
-		Body:     io.NopCloser(bytes.NewReader(body)),
+		Body:     abi.Bytes(body),
 		BodyType: abi.PartJSON,
 		Size:     int64(len(body)),
 	}, nil

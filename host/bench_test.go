@@ -1,0 +1,135 @@
+package host_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"testing"
+	"testing/fstest"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/plugins"
+)
+
+// BenchmarkResults is a turn of one call to a guest that makes one capability
+// call: what the pipeline costs, beside the guest's own time.
+func BenchmarkResults(b *testing.B) {
+	b.Run("guest", func(b *testing.B) { benchResults(b, benchSession(b, "toolquay:host/1")) })
+	// Without a guest, what is left is the pipeline's own.
+	b.Run("pipeline", func(b *testing.B) { benchResults(b, benchSession(b, "extism")) })
+}
+
+// noGuest is a runner whose plugins are a few lines of Go.
+type noGuest struct{}
+
+func (noGuest) ABI() string { return abi.ABIExtism }
+
+func (noGuest) Load(context.Context, plugins.Module) (plugins.Instance, error) { return noGuest{}, nil }
+
+func (noGuest) Call(ctx context.Context, c plugins.Invocation) (abi.ToolResult, error) {
+	answer, err := c.Capability(ctx, abi.Request{Name: "bench.read", Args: json.RawMessage(`{"path":"file"}`)})
+	if err != nil {
+		return abi.ToolResult{}, err
+	}
+	defer answer.Body.Close()
+	text := make([]byte, answer.Size)
+	_, err = io.ReadFull(answer.Body, text)
+	return abi.ToolResult{ToolUseID: c.ID, Content: []abi.Block{abi.TextBlock(string(text))}}, err
+}
+
+func (noGuest) Assess(context.Context, plugins.Question) (abi.Assessment, error) {
+	return abi.Assessment{}, nil
+}
+
+func (noGuest) Close(context.Context) error { return nil }
+
+func benchResults(b *testing.B, s *host.Session) {
+	b.Helper()
+	calls := []abi.ToolUse{{ID: "toolu_1", Name: "Bench", Input: json.RawMessage(`{"path":"/srv/data49/file","limit":2000}`)}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if r := s.Results(b.Context(), calls); r[0].IsError {
+			b.Fatal(r[0].Text())
+		}
+	}
+}
+
+// benchSession is a session of a host with one guest, a capability that answers
+// from memory, and fifty rules.
+func benchSession(b *testing.B, guestABI string) *host.Session {
+	b.Helper()
+	guest, err := os.ReadFile("../internal/bench/testdata/guest.wasm")
+	if err != nil {
+		b.Fatal(err)
+	}
+	const manifest = `
+manifest = 1
+name = "bench"
+version = "1.0.0"
+abi = "%s"
+[[capabilities]]
+name = "bench.read"
+reason = "to be measured"
+[[tools]]
+name = "Bench"
+summary = "Reads"
+read_only = true
+concurrency_safe = true
+input_schema = '''{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer","minimum":1}},"required":["path"],"additionalProperties":false}'''
+`
+	rules := permissions.RuleSet{Source: permissions.SourceUser, Deny: permissions.RuleTexts("Read(.env)")}
+	for i := range 50 {
+		rules.Allow = append(rules.Allow, permissions.RuleText{Text: fmt.Sprintf("Read(//srv/data%d/**)", i)})
+	}
+	h, err := host.Open(b.Context(), host.Options{
+		CacheDir: b.TempDir(),
+		Plugins: []plugins.Source{{Origin: plugins.OriginFlag, Path: "bench", FS: fstest.MapFS{
+			"plugin.toml": {Data: fmt.Appendf(nil, manifest, guestABI)},
+			"bench.wasm":  {Data: guest},
+		}}},
+		Runners:      []plugins.Runner{noGuest{}},
+		Granted:      []string{"bench"},
+		Capabilities: []capability.Capability{benchRead{}},
+		Rules:        []permissions.RuleSet{rules},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = h.Close(context.Background()) })
+	s, err := h.NewSession(host.SessionOptions{Cwd: b.TempDir()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s
+}
+
+// benchRead answers bench.read with 4 KiB from memory.
+type benchRead struct{}
+
+var benchContent = bytes.Repeat([]byte("0123456789abcde\n"), 256)
+
+func (benchRead) Names() []string { return []string{"bench.read"} }
+
+func (c benchRead) Plan(context.Context, capability.Scope, abi.Request) (capability.Plan, error) {
+	return c, nil
+}
+
+func (benchRead) Accesses() []permissions.Access {
+	return []permissions.Access{{Kind: permissions.AccessRead, Target: "/srv/data49/file", Real: "/srv/data49/file"}}
+}
+
+func (benchRead) Do(context.Context, capability.Judge) (abi.Answer, error) {
+	return abi.Answer{
+		OK:   json.RawMessage(`{"path":"/srv/data49/file"}`),
+		Body: abi.Bytes(benchContent),
+		Size: int64(len(benchContent)),
+	}, nil
+}
+
+func (benchRead) Close() error { return nil }

@@ -1,0 +1,157 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/toolquay/toolquay/plugins"
+)
+
+// Reload looks for plugins again, and reads again what people consented to. A
+// host that was reloaded stands where one that was just opened would: a plugin
+// whose new version is broken is broken, and one whose bytes changed needs a new
+// consent to its capabilities. Plugins that are the same, byte for byte, stay
+// loaded.
+//
+// It may be called while calls run, and by several at a time, who take turns. A
+// turn that has begun keeps the plugins that it began with to its end, so that
+// what was judged is what runs; to end a plugin's calls at once, close their
+// sessions, or revoke its consent, which no further call of it passes. Sessions
+// take up the newer plugins with their next turn. An older plugin is freed when
+// the last turn that began with it has ended.
+//
+// With an error everything is as it was.
+func (h *Host) Reload(ctx context.Context) (plugins.Changes, error) {
+	select {
+	case h.reloads <- struct{}{}:
+		defer func() { <-h.reloads }()
+	case <-ctx.Done():
+		return plugins.Changes{}, fmt.Errorf("waiting for another reload of plugins: %w", context.Cause(ctx))
+	}
+	older := h.hold()
+	defer older.Release()
+	newer, changes, err := older.Reload(ctx)
+	if err != nil {
+		return plugins.Changes{}, err
+	}
+	if changes.None() {
+		newer.Release()
+		return changes, nil
+	}
+	if err := h.replace(older, newer); err != nil {
+		newer.Release()
+		return plugins.Changes{}, fmt.Errorf("reloading plugins: %w", err)
+	}
+	h.tell(changes)
+	return changes, nil
+}
+
+// replace makes newer the set of plugins that turns begin with.
+func (h *Host) replace(older, newer *plugins.Set) error {
+	if err := h.clash(newer); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return ErrClosed
+	}
+	h.plugins = newer
+	older.Release()
+	return nil
+}
+
+// clash refuses plugins that take the name of one of the embedder's tools: only
+// built-in ones can.
+func (h *Host) clash(set *plugins.Set) error {
+	for name := range h.tools {
+		if _, taken := set.Tool(name); taken {
+			return fmt.Errorf("the native tool %q: the name is taken by a built-in tool", name)
+		}
+	}
+	return nil
+}
+
+func (h *Host) tell(c plugins.Changes) {
+	h.options.Logger.Info("plugins were reloaded", "added", names(c.Added), "changed", names(c.Changed), "removed", names(c.Removed))
+	for _, p := range c.Problems {
+		h.options.Logger.Warn("a plugin cannot be used", "plugin", p.Name, "path", p.Path, "problem", p.Problem())
+	}
+}
+
+func names(list []*plugins.Plugin) []string {
+	all := make([]string, len(list))
+	for i, p := range list {
+		all[i] = p.Name
+	}
+	return all
+}
+
+// hold returns the plugins as they now are, which stay usable until they are
+// released.
+func (h *Host) hold() *plugins.Set {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.plugins.Hold()
+	return h.plugins
+}
+
+// begin takes up the plugins as they now are, for one turn.
+func (t *turn) begin() {
+	t.plugins = t.session.host.hold()
+	t.session.renew(t.plugins)
+}
+
+// end lets go of them.
+func (t *turn) end() {
+	t.plugins.Release()
+	<-t.session.turns
+}
+
+// next is the session as a turn would find it that began now. The session takes
+// that up, but not while a turn runs: rules that are written with another name of
+// a tool must go on binding the tools that the turn has.
+func (s *Session) next() *view {
+	set := s.host.Plugins()
+	select {
+	case s.turns <- struct{}{}:
+		defer func() { <-s.turns }()
+		return s.renew(set)
+	default:
+		return s.with(s.view(), set)
+	}
+}
+
+// renew takes up other plugins. Its caller has the turn, so nothing else changes
+// the session.
+func (s *Session) renew(set *plugins.Set) *view {
+	newer := s.with(s.view(), set)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.current = newer
+	return newer
+}
+
+// with is the session with other plugins. Rules that are written with another
+// name of a tool follow it.
+func (s *Session) with(v *view, set *plugins.Set) *view {
+	if v.plugins == set {
+		return v
+	}
+	newer := &view{cwd: v.cwd, policy: v.policy, plugins: set}
+	if maps.Equal(v.plugins.Aliases(), set.Aliases()) {
+		return newer
+	}
+	policy, err := s.host.policy(s.start, s.options, set)
+	if err == nil {
+		policy, err = policy.WithMode(v.policy.Mode())
+	}
+	if err != nil {
+		// The same rules were understood when the session started.
+		s.host.options.Logger.Error("a session goes by the rules for older plugins", "error", err)
+		return newer
+	}
+	newer.policy = policy.WithCwd(v.policy.Cwd())
+	return newer
+}

@@ -1,0 +1,81 @@
+package direct_test
+
+import (
+	"context"
+	"io"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/plugins"
+)
+
+// TestLargeRequests makes 32 capability calls of 16 MiB each that stay under
+// way: those that do not fit into what one call may hold of the host's memory
+// are refused.
+func TestLargeRequests(t *testing.T) {
+	in := load(t, "submit_large", func(m *plugins.Module) {
+		m.Limits.Time, m.Limits.Memory = 20*time.Second, 24<<20
+	})
+	inv := invocation("{}")
+	var made atomic.Int32
+	var held atomic.Uint64
+	inv.Capability = func(ctx context.Context, _ abi.Request) (abi.Answer, error) {
+		made.Add(1)
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		held.Store(max(held.Load(), m.HeapAlloc))
+		<-ctx.Done()
+		return abi.Answer{}, context.Cause(ctx)
+	}
+	// The guest waits for the last one, which is refused at once.
+	result, err := in.Call(t.Context(), inv)
+	if err != nil || result.Text() != "ok" {
+		t.Fatalf("%v, %v", result, err)
+	}
+	if n := made.Load(); n < 2 || n > 4 {
+		t.Errorf("%d calls of 16 MiB were made at once; 4 of them fit into 64 MiB", n)
+	}
+	if held.Load() > 256<<20 {
+		t.Errorf("the host held %d MiB", held.Load()>>20)
+	}
+}
+
+// TestCapabilitiesThatMisbehave has capabilities that panic where it is least
+// expected, or end their goroutine. Each fails its own call and nothing else.
+func TestCapabilitiesThatMisbehave(t *testing.T) {
+	tests := map[string]struct {
+		do   plugins.CapabilityFunc
+		says string
+	}{
+		"ends its goroutine": {func(context.Context, abi.Request) (abi.Answer, error) {
+			runtime.Goexit()
+			return abi.Answer{}, nil
+		}, "ended its goroutine"},
+		"panics in Len": {func(context.Context, abi.Request) (abi.Answer, error) {
+			return abi.Answer{OK: struct{}{}, Body: panicsInLen{}}, nil
+		}, "panicked"},
+	}
+	in := load(t, "pass_through")
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inv := invocation("{}")
+			inv.Capability = test.do
+			_, err := in.Call(t.Context(), inv)
+			wantCode(t, err, abi.CodeInternal, test.says)
+			inv.Capability = echoing("still there")
+			if r, err := in.Call(t.Context(), inv); err != nil || r.Text() != "still there" {
+				t.Errorf("the next call: %v, %v", r, err)
+			}
+		})
+	}
+}
+
+type panicsInLen struct{ io.ReadCloser }
+
+func (panicsInLen) Len() int { panic("in Len") }
+
+func (panicsInLen) Close() error { return nil }

@@ -1,0 +1,11 @@
+;; Makes a capability call and never comes back for its answer.
+(module
+  (import "toolquay:host/1" "submit" (func $submit (param i32 i32) (result i32)))
+  (memory (export "memory") 1)
+  (data (i32.const 512) "\01\00\00\00)\00\00\00{\22capability\22:\22test.echo\22,\22args\22:{\22n\22:1}}")
+  (func (export "alloc") (param i32) (result i32) (i32.const 4096))
+  (func (export "call") (param i32 i32) (result i64)
+    (drop (call $submit (i32.const 512) (i32.const 49)))
+    (loop $l (br $l))
+    (i64.const 0))
+)

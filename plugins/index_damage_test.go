@@ -1,0 +1,99 @@
+package plugins_test
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/toolquay/toolquay/plugins"
+)
+
+func TestIndexThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		spoil func(t *testing.T, index string)
+		log   string
+	}{
+		"one bit":   {func(t *testing.T, index string) { t.Helper(); flip(t, index) }, "it is damaged"},
+		"truncated": {func(t *testing.T, index string) { t.Helper(); truncate(t, index, 40) }, "damaged"},
+		"empty":     {func(t *testing.T, index string) { t.Helper(); truncate(t, index, 0) }, "another format"},
+		"a folder": {func(t *testing.T, index string) {
+			t.Helper()
+			remove(t, index)
+			write(t, filepath.Join(index, "x"), nil)
+		}, "not a regular file"},
+		"open to all": {func(t *testing.T, index string) {
+			t.Helper()
+			if err := os.Chmod(index, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}, "others may write to it"},
+		"a directory open to all": {func(t *testing.T, index string) {
+			t.Helper()
+			if err := os.Chmod(filepath.Dir(index), 0o777); err != nil {
+				t.Fatal(err)
+			}
+		}, "without an index"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, o := indexed(t)
+			tt.spoil(t, indexFile(t, o))
+			var log bytes.Buffer
+			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			source, r := watched(dir)
+			wantCall(t, tool(t, open(t, o, source), "Folder"), "ok")
+			if r.opened["in-file.wasm"] == 0 {
+				t.Error("it was used")
+			}
+			if !strings.Contains(log.String(), tt.log) {
+				t.Errorf("the log does not say %q: %s", tt.log, log.String())
+			}
+		})
+	}
+}
+
+func flip(t *testing.T, path string) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[len(content)/2] ^= 4
+	write(t, path, content)
+}
+
+func truncate(t *testing.T, path string, size int64) {
+	t.Helper()
+	if err := os.Truncate(path, size); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func FuzzIndex(f *testing.F) {
+	good, err := plugins.EncodeIndex("/plugins", "one", []byte(manifest("one", wantsRead+"[[config]]\nname = \"k\"\n", "Show", "List")))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add([]byte{})
+	again, err := plugins.DecodeIndex(good, "/plugins")
+	if err != nil || !bytes.Equal(again, good) {
+		f.Fatalf("read and written again it is\n%q, %v, not\n%q", again, err, good)
+	}
+	if _, err := plugins.DecodeIndex(good, "/elsewhere"); err == nil {
+		f.Fatal("the index of another directory is taken")
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if again, err := plugins.DecodeIndex(b, "/plugins"); err == nil {
+			if _, err := plugins.DecodeIndex(again, "/plugins"); err != nil {
+				t.Errorf("%q is taken, but not as it is written again: %v", b, err)
+			}
+		}
+		plugins.DecodeIndexBody(string(b)) // the checksum keeps the fuzzer out otherwise
+	})
+}

@@ -1,0 +1,163 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ErrOutOfTime ends a guest that used up the running time it was given.
+var ErrOutOfTime = errors.New("the plugin's time is used up")
+
+// Run is one stay in a guest: the context it runs under, its clock and its log.
+// Pass it, or what embeds it, as it is to wazero: host functions find it by its
+// type. A Run serves one goroutine, but for the methods of [context.Context],
+// which pass everything on to the context it was begun with.
+//
+// The zero value is ready for Begin. A Run is used once.
+type Run struct {
+	parent context.Context
+	done   <-chan struct{}
+
+	left    time.Duration // of the guest's own time, when the clock last started
+	since   time.Time
+	running bool
+
+	fuelled time.Time // when fuel was last handed out
+	ration  int64     // how much, 0 before the first time
+
+	calls   uint32 // of host functions
+	closed  uint8  // bits of standard streams that the guest closed
+	outside bool
+	log     logLines
+}
+
+// Begin starts the run and its clock: the guest may run for limit, counted
+// while the clock is not paused. It is stopped within a few milliseconds of
+// that, or of the end of ctx.
+func (r *Run) Begin(ctx context.Context, limit time.Duration) {
+	r.parent, r.done = ctx, ctx.Done()
+	r.left = limit
+	r.Resume()
+}
+
+// under begins the run and returns it as a context.
+func (r *Run) under(ctx context.Context, limit time.Duration) context.Context {
+	r.Begin(ctx, limit)
+	return r
+}
+
+// Tell sets what takes the lines that the guest writes to its standard output
+// and error, valid UTF-8 and cut to 4 KiB. The default drops them.
+func (r *Run) Tell(tell func(line string)) { r.log.tell = tell }
+
+// LastLine ends the line that the guest is writing and returns the last one it
+// wrote, "" for none.
+func (r *Run) LastLine() string { return r.log.last() }
+
+// End stops the clock and ends the line that the guest is writing.
+func (r *Run) End() {
+	r.Pause()
+	r.log.flush()
+}
+
+// Pause stops the clock, for as long as the guest waits for the host. Pausing a
+// paused clock does nothing.
+func (r *Run) Pause() {
+	if r.running {
+		r.left -= time.Since(r.since)
+		r.running = false
+	}
+}
+
+// Resume lets the clock go on.
+func (r *Run) Resume() {
+	if !r.running {
+		r.since, r.running = time.Now(), true
+		r.fuelled = r.since
+	}
+}
+
+// Over returns why the guest must stop now: the cause of its context's end, or
+// [ErrOutOfTime]; nil if it may go on.
+func (r *Run) Over() error {
+	select {
+	case <-r.done:
+		return context.Cause(r.parent)
+	default:
+	}
+	if r.remaining() <= 0 {
+		return ErrOutOfTime
+	}
+	return nil
+}
+
+// remaining is what is left of the guest's own time.
+func (r *Run) remaining() time.Duration {
+	if r.running {
+		return r.left - time.Since(r.since)
+	}
+	return r.left
+}
+
+// Check stops the guest, by a panic that wazero turns into the error of the
+// guest function's call, if it is Over. It is for host functions.
+func (r *Run) Check() {
+	if err := r.Over(); err != nil {
+		panic(err)
+	}
+}
+
+// checkEvery is how many calls of host functions pass between two checks.
+const checkEvery = 64
+
+// Tick counts a call of a host function that has size bytes to work on, and
+// checks every few calls, or each time where they are many bytes: a guest spends
+// hardly any fuel on calls, so that they would stretch its limits. Host functions
+// call it first.
+func (r *Run) Tick(size int) {
+	if r.calls++; r.calls%checkEvery == 0 || size > piece {
+		r.Check()
+	}
+}
+
+// TakeOutside notes that the guest learnt something from outside, such as the
+// time: an instance during whose start this happened cannot be told to be like
+// any other. Host functions that a start function may call must call it unless
+// they always answer the same.
+func (r *Run) TakeOutside() { r.outside = true }
+
+// Deadline is that of the context the run was begun with.
+func (r *Run) Deadline() (time.Time, bool) { return r.parent.Deadline() }
+
+// Done is that of the context the run was begun with.
+func (r *Run) Done() <-chan struct{} { return r.done }
+
+// Err is that of the context the run was begun with.
+func (r *Run) Err() error { return r.parent.Err() }
+
+// Value is that of the context the run was begun with.
+func (r *Run) Value(key any) any {
+	if key == (runKey{}) {
+		return r
+	}
+	return r.parent.Value(key)
+}
+
+// runKey finds a Run that wazero's own keys were put around.
+type runKey struct{}
+
+// runner is a Run, or a type that embeds one.
+type runner interface{ theRun() *Run }
+
+func (r *Run) theRun() *Run { return r }
+
+// RunOf returns the run that a host function was called in. It is nil where the
+// guest was called with some other context, which is a defect of the runner.
+func RunOf(ctx context.Context) *Run {
+	if r, ok := ctx.(runner); ok {
+		return r.theRun()
+	}
+	r, _ := ctx.Value(runKey{}).(*Run)
+	return r
+}

@@ -1,0 +1,7 @@
+//go:build dragonfly || linux || openbsd
+
+package plugins
+
+import "syscall"
+
+func times(st *syscall.Stat_t) (modified, changed syscall.Timespec) { return st.Mtim, st.Ctim }

@@ -1,0 +1,9 @@
+//go:build darwin || freebsd || netbsd
+
+package plugins
+
+import "syscall"
+
+func times(st *syscall.Stat_t) (modified, changed syscall.Timespec) {
+	return st.Mtimespec, st.Ctimespec
+}

@@ -1,0 +1,42 @@
+// Package worker does in child processes what a host should not do in its own:
+// compile the modules of strangers, and run plugins that ask for a process of
+// their own (isolation = "process").
+//
+// A compiler that was sent a hostile module can neither be interrupted nor told
+// to use less memory, and a sandbox that is broken out of is the process it is
+// in. A child can be ended at any moment, is bound by limits of the operating
+// system, and has nothing that is worth breaking out for: an empty environment,
+// no files but its three pipes, and on Linux no system calls beyond what a
+// running guest needs. (While a module is compiled or loaded files can be used,
+// for the compile cache: those of its directory alone where Linux has Landlock, from
+// 5.19 on, and the program is one without cgo; otherwise all that are the user's.
+// Processes and sockets cannot be made then either.)
+//
+// # Opting in
+//
+// A child is a program that calls [Main] first thing. Nothing is started unless
+// somebody says which program that is, in [Options.Command]: the command
+// toolquay, which is always fit for it, or the embedding program itself:
+//
+//	func main() {
+//		worker.Main() // returns, unless this process was started as a worker
+//		command, err := worker.Self()
+//		...
+//	}
+//
+// A program that was started as a worker and does not call Main starts no
+// further ones, so that a mistake here ends with an error and not with a machine
+// full of processes.
+//
+// # What passes between host and worker
+//
+// Messages over two pipes, each a header of 16 bytes and a payload, most of them
+// frames of package abi: see wire.go. Calls are told apart by number and run side
+// by side. The bodies of capabilities' answers flow piece by piece, each against
+// a window of its own, so that one of 10 GB crosses in constant memory and one
+// that nobody reads stops no other.
+//
+// The host trusts nothing that a worker sends. Sizes, numbers, states and codes
+// are checked, and a worker that breaks a rule is killed. What it may ask for is
+// decided by the same gate as for a plugin in the host's process.
+package worker

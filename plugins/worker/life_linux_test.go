@@ -1,0 +1,379 @@
+package worker_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/worker"
+)
+
+func pidOf(t *testing.T, in plugins.Instance) int {
+	t.Helper()
+	pid, err := strconv.Atoi(ask(t, in, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// alive reports whether there is such a process; one that ended and was not
+// reaped counts as one.
+func alive(pid int) bool { return unix.Kill(pid, 0) == nil }
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(what)
+		}
+	}
+}
+
+// begin makes a call that is under way when begin returns.
+func begin(t *testing.T, in plugins.Instance, name string) <-chan error {
+	t.Helper()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := in.Call(context.Background(), probing(name))
+		ended <- err
+	}()
+	time.Sleep(50 * time.Millisecond)
+	return ended
+}
+
+func TestKilledWorkerFailsItsCalls(t *testing.T) {
+	in := load(t, options(t), abiProbe, moduleOf(nil))
+	other := load(t, options(t), abiProbe, moduleOf(nil))
+	pid := pidOf(t, in)
+	ended, untouched := begin(t, in, "hang"), begin(t, other, "sleep")
+	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, <-ended, abi.CodeTrap, "plugin fixture", "the worker process ended", "killed")
+	if err := <-untouched; err != nil {
+		t.Errorf("another worker's call: %v", err)
+	}
+	if again := pidOf(t, in); again == pid || alive(pid) {
+		t.Errorf("the next call was served by %d; %d is alive: %t", again, pid, alive(pid))
+	}
+}
+
+// TestDefectsOfTheWorker ends workers from within.
+func TestDefectsOfTheWorker(t *testing.T) {
+	tests := map[string]struct {
+		code abi.Code
+		says []string
+	}{
+		"panic":  {abi.CodeTrap, []string{"exit status 2", "panic: a defect in the runner"}},
+		"exit":   {abi.CodeTrap, []string{"exit status 7"}},
+		"memory": {abi.CodeLimit, []string{"memory", "300MiB"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := options(t)
+			o.CompileMemory, o.Parallel = 300<<20, 11
+			in := load(t, o, abiProbe, moduleOf(nil))
+			_, err := in.Call(t.Context(), probing(name))
+			wantCode(t, err, test.code, test.says...)
+			if got := ask(t, in, "nothing"); got != "" {
+				t.Errorf("the next call answered %q", got)
+			}
+		})
+	}
+}
+
+func TestWorkerThatDiesAgainAndAgainHasToRest(t *testing.T) {
+	in := load(t, options(t), abiProbe, moduleOf(nil))
+	rested := false
+	for range 6 {
+		_, err := in.Call(t.Context(), probing("exit"))
+		wantCode(t, err, abi.CodeTrap)
+		rested = rested || strings.Contains(err.Error(), "started again in")
+	}
+	if !rested {
+		t.Error("it was started each time")
+	}
+	eventually(t, "it is never started again", func() bool {
+		_, err := in.Call(t.Context(), probing("nothing"))
+		return err == nil
+	})
+}
+
+// TestBackstop has a runner in the worker that does not keep its word.
+func TestBackstop(t *testing.T) {
+	t.Run("a call that is over its time", func(t *testing.T) {
+		t.Parallel()
+		in := load(t, options(t), abiProbe, moduleOf(nil, func(m *plugins.Module) { m.Limits.Time = 100 * time.Millisecond }))
+		_, err := in.Call(t.Context(), probing("hang"))
+		wantCode(t, err, abi.CodeTimeout, "100ms", "limit time")
+	})
+	t.Run("a call that is cancelled", func(t *testing.T) {
+		t.Parallel()
+		in := load(t, options(t), abiProbe, moduleOf(nil))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(50*time.Millisecond, func() { cancel(errors.New("the user went home")) })
+		began := time.Now()
+		_, err := in.Call(ctx, probing("spin"))
+		wantCode(t, err, abi.CodeCancelled, "the user went home")
+		if took := time.Since(began); took > 4*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if got := ask(t, in, "nothing"); got != "" {
+			t.Errorf("the next call answered %q", got)
+		}
+	})
+	t.Run("waiting for the host does not count", func(t *testing.T) {
+		t.Parallel()
+		in := load(t, options(t), abiProbe, moduleOf(nil, func(m *plugins.Module) { m.Limits.Time = 50 * time.Millisecond }))
+		inv := probing("ask")
+		inv.Capability = func(context.Context, abi.Request) (abi.Answer, error) {
+			time.Sleep(2 * time.Second)
+			return abi.Answer{OK: struct{}{}}, nil
+		}
+		if result, err := in.Call(t.Context(), inv); err != nil || result.Text() != "{}" {
+			t.Errorf("got %q, %v", result.Text(), err)
+		}
+	})
+}
+
+func TestCloseEndsTheWorker(t *testing.T) {
+	in := load(t, options(t), abiProbe, moduleOf(nil))
+	pid := pidOf(t, in)
+	ended := begin(t, in, "hang")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	wantCode(t, in.Close(ctx), abi.CodeTimeout, "calls under way")
+	wantCode(t, <-ended, abi.CodeCancelled, "unloaded")
+	if alive(pid) {
+		t.Error("the worker is alive")
+	}
+}
+
+func TestIdleWorkerEndsAndComesBack(t *testing.T) {
+	o := options(t)
+	o.Idle = 100 * time.Millisecond
+	in := load(t, o, abiProbe, moduleOf(nil))
+	pid := pidOf(t, in)
+	eventually(t, "the worker goes on", func() bool { return !alive(pid) })
+	if again := pidOf(t, in); again == pid {
+		t.Errorf("it is %d again", again)
+	}
+}
+
+// TestKeptStateOutlivesIdlenessNotTheWorker keeps a counter for a session.
+func TestKeptStateOutlivesIdlenessNotTheWorker(t *testing.T) {
+	o := options(t)
+	o.Idle = 50 * time.Millisecond
+	in := load(t, o, abi.ABIDirect, moduleOf(fixture(t, "counter"), func(m *plugins.Module) { m.Manifest.Instance = abi.InstanceKept }))
+	var session plugins.Session
+	defer session.Close(context.Background())
+	var logged []string
+	inv := invocation("{}")
+	inv.Session = &session
+	inv.Report = func(p abi.ProgressHead) { logged = append(logged, p.Log.Message) }
+	count := func() string {
+		result, err := in.Call(t.Context(), inv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result.Text()
+	}
+	first := count()
+	time.Sleep(4 * o.Idle)
+	if got := first + count(); got != "12" || len(logged) != 0 {
+		t.Fatalf("counted %s, and logged %q", got, logged)
+	}
+	for _, pid := range children(t) {
+		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the worker is still there", func() bool { return len(children(t)) == 0 })
+	if got := count(); got != "1" || len(logged) != 1 || !strings.Contains(logged[0], "lost the state") {
+		t.Errorf("counted %s, and logged %q", got, logged)
+	}
+	if err := session.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// lateBody is a body whose first bytes come when they are released, closed or not.
+type lateBody struct{ release <-chan struct{} }
+
+func (b lateBody) Read(p []byte) (int, error) { <-b.release; return len(p), nil }
+func (lateBody) Close() error                 { return nil }
+
+// TestSessionOfADeafWorkerCloses has a worker that reads no more, and is being sent
+// more than its pipe holds.
+func TestSessionOfADeafWorkerCloses(t *testing.T) {
+	in := load(t, options(t), abiProbe, moduleOf(nil, func(m *plugins.Module) { m.Manifest.Instance = abi.InstanceKept }))
+	pid := pidOf(t, in) // which was not a session's
+	var session plugins.Session
+	release := make(chan struct{})
+	inv := probing("answer and stop")
+	inv.Session = &session
+	inv.Capability = func(context.Context, abi.Request) (abi.Answer, error) {
+		return abi.Answer{OK: struct{}{}, Body: lateBody{release}, Size: -1}, nil
+	}
+	_, err := in.Call(t.Context(), inv)
+	wantCode(t, err, abi.CodeTrap, "so it is")
+	eventually(t, "the worker goes on", func() bool { return state(pid) == "T" })
+	close(release)
+	time.Sleep(50 * time.Millisecond) // until the pipe is full
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	closed := make(chan error, 1)
+	go func() { closed <- session.Close(ctx) }()
+	select {
+	case err := <-closed:
+		wantCode(t, err, abi.CodeTimeout, "still in a call")
+	case <-time.After(5 * time.Second):
+		t.Error("it does not close")
+	}
+}
+
+// children are the processes that this one has, zombies included.
+func children(t *testing.T) []int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		if fields := strings.Fields(rest); err == nil && len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid()) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func TestWorkersStartNoWorkers(t *testing.T) {
+	in := load(t, options(t), abiProbe, moduleOf(nil))
+	if got := ask(t, in, "children"); !strings.Contains(got, "started as a worker and starts none itself") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestNothingIsLeft makes many calls in few workers, and few in many.
+func TestNothingIsLeft(t *testing.T) {
+	files := func() int {
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(entries)
+	}
+	some := func(calls int) {
+		in, err := worker.New(abi.ABIDirect, options(t)).Load(t.Context(), moduleOf(fixture(t, "pass_through")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for range calls / 4 {
+					inv := invocation("{}")
+					inv.Capability = func(context.Context, abi.Request) (abi.Answer, error) { return abi.Answer{OK: struct{}{}}, nil }
+					if _, err := in.Call(context.Background(), inv); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if err := in.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	some(4)
+	goroutines, open := runtime.NumGoroutine(), files()
+	some(1000)
+	for range 10 {
+		some(8)
+	}
+	eventually(t, "goroutines are left", func() bool { return runtime.NumGoroutine() <= goroutines })
+	if now := files(); now > open {
+		t.Errorf("%d files before, %d after", open, now)
+	}
+	if left := children(t); len(left) > 0 {
+		t.Errorf("the processes %v are left", left)
+	}
+}
+
+// TestWorkerDiesWithItsHost kills a host that has a worker. Started with the
+// variable set, this test is that host.
+func TestWorkerDiesWithItsHost(t *testing.T) {
+	const role = "TOOLQUAY_TEST_HOST"
+	if os.Getenv(role) != "" {
+		in := load(t, options(t), abiProbe, moduleOf(nil))
+		_, _ = os.Stdout.WriteString("worker " + ask(t, in, "pid") + "\n")
+		_, _ = in.Call(t.Context(), probing("spin"))
+		return
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := exec.Command(program, "-test.run=^TestWorkerDiesWithItsHost$")
+	host.Env = append(os.Environ(), role+"=1")
+	out, err := host.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	for lines := bufio.NewScanner(out); pid == 0 && lines.Scan(); {
+		if text, ok := strings.CutPrefix(lines.Text(), "worker "); ok {
+			if pid, err = strconv.Atoi(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if pid == 0 || !alive(pid) {
+		t.Fatalf("the host's worker is %d", pid)
+	}
+	if err := host.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = host.Wait() // it was killed
+	eventually(t, "the worker outlives its host", func() bool { return !running(pid) })
+}
+
+// running reports whether a process runs: one that is somebody else's to reap
+// does not.
+func running(pid int) bool {
+	s := state(pid)
+	return s != "" && s != "Z" && s != "X"
+}
+
+// state is the letter that proc(5) has for how a process is, "" for none.
+func state(pid int) string {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return rest[:1]
+}

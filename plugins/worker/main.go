@@ -1,0 +1,139 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/direct"
+	"github.com/toolquay/toolquay/plugins/internal/engine"
+)
+
+// RunnerFunc makes the runner that a worker runs a plugin with.
+type RunnerFunc func(RunnerOptions) plugins.Runner
+
+// RunnerOptions are what a worker knows for its runner.
+type RunnerOptions struct {
+	// CacheDir is the directory of compiled code, or empty. It can be used while
+	// a module is loaded, and no later.
+	CacheDir string
+	// Ahead bounds the instances kept ready; 0 is the runner's own choice.
+	Ahead int
+	// Logger passes on to the host's.
+	Logger *slog.Logger
+}
+
+// Main makes a worker of the process where it was started as one; then it does
+// not return. Otherwise it does nothing. Call it first thing in main, before
+// flags are read or anything is started. In a worker, plugins of the direct ABI
+// can be run, and those of the runners given here.
+func Main(runners ...RunnerFunc) {
+	mainCalled.Store(true)
+	if !isWorker() {
+		return
+	}
+	if err := serve(append([]RunnerFunc{directRunner}, runners...)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func directRunner(o RunnerOptions) plugins.Runner {
+	return direct.New(direct.Options{CacheDir: o.CacheDir, Ahead: o.Ahead, Logger: o.Logger})
+}
+
+// serve is the whole life of a child.
+func serve(runners []RunnerFunc) error {
+	closeInherited()
+	in, out, err := pipes()
+	if err != nil {
+		return err
+	}
+	os.Stdout = os.Stderr // a library that prints must not break the protocol
+	w := &writer{file: out}
+	messages := newReader(in, fromHost)
+	h, payload, err := messages.next()
+	if err != nil || h.kind != kindSetup {
+		return errors.New("a worker is started by its host, which says what to do")
+	}
+	s, wasm, err := decodeSetup(payload)
+	if err != nil {
+		return err
+	}
+	if err := s.Limits.apply(); err != nil {
+		return err
+	}
+	_ = fence(s.files()) // where there is none, files are what the user may use
+	unconfined := confine(stageLoading)
+	if s.Compile != nil {
+		return w.send(compileFor(s.Compile, wasm))
+	}
+	return runPlugin(s.Load, wasm, runners, unconfined, messages, w)
+}
+
+// fromHost bounds nothing that the host is known to send.
+func fromHost(k kind) int {
+	if k < kindSetup || k > kindEndSession {
+		return -1
+	}
+	return 1<<31 - 1
+}
+
+// compileFor compiles a module and returns the message that says what came of
+// it.
+func compileFor(s *compileSetup, wasm []byte) []byte {
+	if err := engine.CompileInto(context.Background(), s.Dir, wasm); err != nil {
+		return failed(0, err)
+	}
+	return newMessage(kindReady, 0, 0, 0)
+}
+
+// failed is the message of an error.
+func failed(call uint32, err error) []byte {
+	return appendError(newMessage(kindFailed, call, 0, 128), err)
+}
+
+// runPlugin loads a plugin and serves calls to it until the host is gone.
+func runPlugin(s *loadSetup, wasm []byte, runners []RunnerFunc, unconfined error, in *reader, out *writer) error {
+	log := slog.New(&logHandler{out: out})
+	o := RunnerOptions{CacheDir: s.CacheDir, Ahead: s.Ahead, Logger: log}
+	instance, err := loadPlugin(s, wasm, runners, o)
+	if err != nil {
+		return out.send(failed(0, err))
+	}
+	if unconfined == nil {
+		unconfined = confine(stageRunning)
+	}
+	ready := newMessage(kindReady, 0, 0, 128)
+	if unconfined != nil {
+		ready = append(ready, unconfined.Error()...)
+	}
+	if err := out.send(ready); err != nil {
+		return err
+	}
+	server := newServer(instance, s, out)
+	return server.run(in)
+}
+
+func loadPlugin(s *loadSetup, wasm []byte, runners []RunnerFunc, o RunnerOptions) (plugins.Instance, error) {
+	for _, make := range runners {
+		runner := make(o)
+		if runner.ABI() != s.ABI {
+			continue
+		}
+		return runner.Load(context.Background(), plugins.Module{
+			Manifest: &s.Manifest.Manifest,
+			Hash:     s.Hash,
+			Wasm:     wasm,
+			Trusted:  true, // this is the process that it is compiled in
+			Limits:   s.Manifest.Limits,
+			Logger:   o.Logger,
+		})
+	}
+	return nil, abi.Errorf(abi.CodeUnsupported, "the program that workers are run with has no runner for the ABI %q", s.ABI)
+}

@@ -1,0 +1,5 @@
+//go:build !race && !msan && !asan
+
+package worker
+
+const raceEnabled = false
