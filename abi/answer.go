@@ -65,8 +65,12 @@ func NewAnswerReader(a Answer, err error) *AnswerReader {
 	return r
 }
 
+// roomForAnswer is how much room a small answer's head and headers take, in
+// bytes.
+const roomForAnswer = 256
+
 func answerFrame(ok any) ([]byte, error) {
-	b := append(AppendHeader(nil, 0), `{"ok":`...)
+	b := append(AppendHeader(make([]byte, 0, roomForAnswer), 0), `{"ok":`...)
 	start := len(b)
 	b, err := appendAnswer(b, ok)
 	if err != nil {

@@ -111,3 +111,14 @@ func CodeOf(err error) Code {
 	}
 	return CodeInternal
 }
+
+// CodeOfEnd returns the code for what is given up because a context is over: the
+// one that its cause carries, [CodeTimeout] after a deadline, and else
+// [CodeCancelled]. A cause is whatever an embedder says it is; one that has no
+// code is no defect of the host.
+func CodeOfEnd(ctx context.Context) Code {
+	if code := CodeOf(context.Cause(ctx)); code != CodeInternal {
+		return code
+	}
+	return CodeCancelled
+}

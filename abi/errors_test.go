@@ -80,6 +80,26 @@ func TestCodeOf(t *testing.T) {
 	}
 }
 
+func TestCodeOfEnd(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		cause error
+		want  abi.Code
+	}{
+		"cancelled":  {nil, abi.CodeCancelled},
+		"own code":   {fmt.Errorf("y: %w", abi.Errorf(abi.CodeTimeout, "x")), abi.CodeTimeout},
+		"deadline":   {fmt.Errorf("y: %w", context.DeadlineExceeded), abi.CodeTimeout},
+		"any cause":  {errors.New("interrupted (terminated)"), abi.CodeCancelled},
+		"no defects": {abi.Errorf(abi.CodeInternal, "x"), abi.CodeCancelled},
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(c.cause)
+		if got := abi.CodeOfEnd(ctx); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 func TestErrorCrossesTheBorder(t *testing.T) {
 	t.Parallel()
 	b, err := json.Marshal(abi.Errorf(abi.CodeIO, "secret path: %w", errors.New("x")))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"sync"
 )
 
 const (
@@ -33,14 +34,20 @@ func Canonical(src []byte) ([]byte, error) {
 
 // AppendCanonical appends what [Canonical] returns to dst. Where it fails it
 // returns dst as it was.
-func AppendCanonical(dst, src []byte) ([]byte, error) {
+func AppendCanonical(dst, src []byte) ([]byte, error) { return appendCanonical(dst, src, 0) }
+
+// appendCanonical is AppendCanonical of a document that lies so deep in another.
+func appendCanonical(dst, src []byte, depth int) ([]byte, error) {
 	if len(src) > MaxJSON {
 		return dst, Errorf(CodeTooLarge, "JSON of %d bytes is over the limit of %d", len(src), MaxJSON)
 	}
-	base := len(dst)
-	p := jsonParser{src: src, dst: slices.Grow(dst, len(src)), base: base}
-	p.members = p.room[:0]
-	if f := p.document(); f != nil {
+	p, ok := parsers.Get().(*jsonParser)
+	if !ok {
+		p = new(jsonParser)
+	}
+	defer p.close()
+	p.src, p.dst, p.base = src, slices.Grow(dst, len(src)), len(dst)
+	if f := p.document(depth); f != nil {
 		return dst, f.err()
 	}
 	if len(p.unsorted) > 0 {
@@ -83,7 +90,24 @@ type jsonParser struct {
 	// spans those members in order.
 	unsorted []jsonObject
 	spans    []jsonSpan
-	room     [12]jsonMember
+	order    []int // for sortObject
+}
+
+// parsers are kept for the room they have: most documents are small, and making
+// room for each would cost as much as reading it.
+var parsers sync.Pool
+
+// maxKept bounds the room that a parser is kept with: so many members of objects,
+// and bytes of keys.
+const maxKept = 256
+
+// close gives the parser back, without what it was given.
+func (p *jsonParser) close() {
+	if max(cap(p.members), cap(p.spans), cap(p.keys)) > maxKept {
+		return
+	}
+	*p = jsonParser{members: p.members[:0], keys: p.keys[:0], unsorted: p.unsorted[:0], spans: p.spans[:0], order: p.order[:0]}
+	parsers.Put(p)
 }
 
 // jsonSpan is a range of the document that is being written.
@@ -104,9 +128,9 @@ type jsonObject struct {
 	first, last int
 }
 
-func (p *jsonParser) document() *jsonFault {
+func (p *jsonParser) document(depth int) *jsonFault {
 	p.space()
-	if f := p.value(0); f != nil {
+	if f := p.value(depth); f != nil {
 		return f
 	}
 	p.space()

@@ -95,10 +95,11 @@ func (p *jsonParser) key(i int) []byte {
 // sortObject puts the members of the object that starts at start, which are
 // those from first on, in the order of their keys, and refuses duplicates.
 func (p *jsonParser) sortObject(start uint32, first int) *jsonFault {
-	order := make([]int, 0, len(p.members)-first)
+	order := p.order[:0]
 	for i := first; i < len(p.members); i++ {
 		order = append(order, i)
 	}
+	p.order = order
 	slices.SortFunc(order, func(a, b int) int {
 		return cmp.Or(bytes.Compare(p.key(a), p.key(b)), cmp.Compare(a, b))
 	})

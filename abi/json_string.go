@@ -1,6 +1,7 @@
 package abi
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"unicode/utf16"
@@ -139,21 +140,19 @@ func appendEscaped(dst []byte, r rune) []byte {
 
 // appendUnescaped undoes the escapes of a string written canonically.
 func appendUnescaped(dst, written []byte) []byte {
-	for i := 0; i < len(written); i++ {
-		if written[i] != '\\' {
-			dst = append(dst, written[i])
+	for {
+		at := bytes.IndexByte(written, '\\')
+		if at < 0 {
+			return append(dst, written...)
+		}
+		dst, written = append(dst, written[:at]...), written[at:]
+		if r, ok := hexEscape(written); ok {
+			dst, written = append(dst, byte(r)), written[6:]
 			continue
 		}
-		if r, ok := hexEscape(written[i:]); ok {
-			dst = append(dst, byte(r))
-			i += 5
-			continue
-		}
-		r, _ := shortEscape(written[i+1])
-		dst = append(dst, byte(r))
-		i++
+		r, _ := shortEscape(written[1])
+		dst, written = append(dst, byte(r)), written[2:]
 	}
-	return dst
 }
 
 // appendString writes s as a canonical JSON string. What is not UTF-8 in it

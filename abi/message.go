@@ -184,12 +184,16 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// decodeHead reads a frame whose head is a strict JSON object into v.
+// decodeHead reads a frame whose head is a strict JSON object into a zero v.
 func decodeHead[H any](b []byte, what string, v *H) (Frame, error) {
 	f, err := DecodeFrame(b)
 	if err != nil {
 		return Frame{}, err
 	}
+	if q, ok := any(v).(quickHead); ok && q.quick(f.Head) {
+		return f, nil
+	}
+	*v = *new(H) // of which quick may have set a part
 	head, err := Canonical(f.Head)
 	if err != nil {
 		return Frame{}, Errorf(CodeProtocol, "head of the %s: %w", what, err)
@@ -197,17 +201,8 @@ func decodeHead[H any](b []byte, what string, v *H) (Frame, error) {
 	if head[0] != '{' {
 		return Frame{}, Errorf(CodeProtocol, "head of the %s is no JSON object", what)
 	}
-	if err := unmarshalHead(head, v); err != nil {
+	if err := json.Unmarshal(head, v); err != nil {
 		return Frame{}, Errorf(CodeProtocol, "head of the %s: %w", what, err)
 	}
 	return f, nil
-}
-
-// unmarshalHead decodes a canonical head into a zero v.
-func unmarshalHead[H any](head []byte, v *H) error {
-	if q, ok := any(v).(quickHead); ok && q.quick(head) {
-		return nil
-	}
-	*v = *new(H)
-	return json.Unmarshal(head, v)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -194,6 +195,38 @@ func FuzzDecodeFrame(f *testing.F) {
 			t.Fatalf("%+v becomes %+v, %v", frame, second, err)
 		}
 	})
+}
+
+// TestDecodeResultCopies: a runner may read one answer after the other into the
+// same room.
+func TestDecodeResultCopies(t *testing.T) {
+	t.Parallel()
+	room := make([]byte, 2)
+	resolve := func(handle uint32, _ int64) ([]byte, error) {
+		for i := range room {
+			room[i] = byte('a' + handle)
+		}
+		return room, nil
+	}
+	message, err := abi.Frame{Head: json.RawMessage(`{"content":[
+		{"type":"text","source":[{"handle":1}]},
+		{"type":"text","source":[{"handle":2},{"handle":3}]},
+		{"type":"image","media_type":"image/png","source":[{"handle":4}]},
+		{"type":"text","source":[{"handle":5}]}]}`)}.Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := abi.DecodeResult(message, resultMax, resolve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, b := range r.Content {
+		got = append(got, b.Text+string(b.Data))
+	}
+	if want := []string{"bb", "ccdd", "ee", "ff"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 func FuzzDecodeResult(f *testing.F) {

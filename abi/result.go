@@ -15,9 +15,10 @@ const (
 	MaxMessages = 64
 )
 
-// Resolve hands over what is left unread of a capability's answer that a result
-// names. It answers [CodeLimit] where that is more than limit bytes, and
-// [CodeProtocol] where the handle was never given or is used up.
+// Resolve reads what is left of a capability's answer that a result names. It
+// answers [CodeLimit] where that is more than limit bytes, and [CodeProtocol] where
+// the handle was never given or is used up. The bytes need not outlast the next call
+// of it.
 type Resolve func(handle uint32, limit int64) ([]byte, error)
 
 // DecodeResult reads the message that call returns and joins its blocks from
@@ -129,14 +130,7 @@ func (s *sources) block(h BlockHead) (Block, error) {
 }
 
 func (s *sources) text(from []Source) (string, error) {
-	if len(from) == 1 && from[0].Part != nil {
-		data, err := s.bytes(from[0]) // the copy is made by string
-		if err == nil && !utf8.Valid(data) {
-			err = Errorf(CodeProtocol, "text that is not UTF-8")
-		}
-		return string(data), err
-	}
-	data, err := s.join(from)
+	data, err := s.whole(from)
 	if err != nil {
 		return "", err
 	}
@@ -148,6 +142,19 @@ func (s *sources) text(from []Source) (string, error) {
 		return "", Errorf(code, "text that is not UTF-8")
 	}
 	return string(data), nil
+}
+
+// whole returns what sources name together, to be copied at once: where there is
+// only one, the bytes are still its own.
+func (s *sources) whole(from []Source) ([]byte, error) {
+	if len(from) != 1 {
+		return s.join(from)
+	}
+	data, err := s.bytes(from[0])
+	if err != nil {
+		return nil, Errorf(CodeOf(err), "source[0]: %w", err)
+	}
+	return data, nil
 }
 
 func (s *sources) join(from []Source) ([]byte, error) {
@@ -162,7 +169,8 @@ func (s *sources) join(from []Source) ([]byte, error) {
 	return joined, nil
 }
 
-// bytes returns what a source names; it may alias the frame.
+// bytes returns what a source names. It may alias the frame, and holds until the
+// next call only.
 func (s *sources) bytes(src Source) ([]byte, error) {
 	var data []byte
 	switch {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"testing"
 	"testing/fstest"
 
@@ -20,9 +21,10 @@ import (
 // BenchmarkResults is a turn of one call to a guest that makes one capability
 // call: what the pipeline costs, beside the guest's own time.
 func BenchmarkResults(b *testing.B) {
-	b.Run("guest", func(b *testing.B) { benchResults(b, benchSession(b, "toolquay:host/1")) })
+	b.Run("guest", func(b *testing.B) { benchResults(b, "Bench", abi.ABIDirect, "testdata/guest.wasm") })
+	b.Run("rust", func(b *testing.B) { benchResults(b, "RustBench", abi.ABIDirect, "guests/tool/tool.wasm") })
 	// Without a guest, what is left is the pipeline's own.
-	b.Run("pipeline", func(b *testing.B) { benchResults(b, benchSession(b, "extism")) })
+	b.Run("pipeline", func(b *testing.B) { benchResults(b, "Bench", abi.ABIExtism, "testdata/guest.wasm") })
 }
 
 // noGuest is a runner whose plugins are a few lines of Go.
@@ -49,22 +51,27 @@ func (noGuest) Assess(context.Context, plugins.Question) (abi.Assessment, error)
 
 func (noGuest) Close(context.Context) error { return nil }
 
-func benchResults(b *testing.B, s *host.Session) {
+func benchResults(b *testing.B, tool, guestABI, module string) {
 	b.Helper()
-	calls := []abi.ToolUse{{ID: "toolu_1", Name: "Bench", Input: json.RawMessage(`{"path":"/srv/data49/file","limit":2000}`)}}
-	b.ReportAllocs()
-	for b.Loop() {
+	s := benchSession(b, tool, guestABI, module)
+	calls := []abi.ToolUse{{ID: "toolu_1", Name: tool, Input: json.RawMessage(`{"path":"/srv/data49/file","limit":2000}`)}}
+	call := func() {
 		if r := s.Results(b.Context(), calls); r[0].IsError {
 			b.Fatal(r[0].Text())
 		}
 	}
+	call() // the first one loads the plugin
+	b.ReportAllocs()
+	for b.Loop() {
+		call()
+	}
 }
 
-// benchSession is a session of a host with one guest, a capability that answers
-// from memory, and fifty rules.
-func benchSession(b *testing.B, guestABI string) *host.Session {
+// benchSession is a session of a host with one tool, whose module is one of
+// internal/bench, a capability that answers from memory, and fifty rules.
+func benchSession(b *testing.B, tool, guestABI, module string) *host.Session {
 	b.Helper()
-	guest, err := os.ReadFile("../internal/bench/testdata/guest.wasm")
+	guest, err := os.ReadFile(filepath.Join("../internal/bench", module))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -77,7 +84,7 @@ abi = "%s"
 name = "bench.read"
 reason = "to be measured"
 [[tools]]
-name = "Bench"
+name = "%s"
 summary = "Reads"
 read_only = true
 concurrency_safe = true
@@ -90,7 +97,7 @@ input_schema = '''{"type":"object","properties":{"path":{"type":"string"},"limit
 	h, err := host.Open(b.Context(), host.Options{
 		CacheDir: b.TempDir(),
 		Plugins: []plugins.Source{{Origin: plugins.OriginFlag, Path: "bench", FS: fstest.MapFS{
-			"plugin.toml": {Data: fmt.Appendf(nil, manifest, guestABI)},
+			"plugin.toml": {Data: fmt.Appendf(nil, manifest, guestABI, tool)},
 			"bench.wasm":  {Data: guest},
 		}}},
 		Runners:      []plugins.Runner{noGuest{}},

@@ -1,5 +1,13 @@
 package plugins
 
+import "time"
+
+// Within sets how long a validation may take.
+func (s *Schema) Within(d time.Duration) *Schema {
+	s.budget.time = d
+	return s
+}
+
 // EncodeIndex writes an index of one plugin, whose manifest is given.
 func EncodeIndex(dir, entry string, toml []byte) ([]byte, error) {
 	m, err := ParseManifest("plugin.toml", toml, nil)

@@ -1,7 +1,6 @@
 package plugins
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,7 +49,7 @@ func CompileSchema(tool, text string) (s *Schema, err error) {
 			s, err = nil, fmt.Errorf("the schema cannot be compiled: %v", r)
 		}
 	}()
-	b := &budget{}
+	b := &budget{time: maxCheck}
 	c := jsonschema.NewCompiler()
 	c.Draft = jsonschema.Draft2020
 	c.LoadURL = refuseURL
@@ -85,20 +84,18 @@ func schemaFault(err error) error {
 	return fmt.Errorf("the schema cannot be compiled: %w", err)
 }
 
-// Validate checks a value. What is wrong with the value is an *abi.Error of
-// [abi.CodeInvalidInput] that says, field by field, what to change; a schema
-// that takes too much work on it, one of [abi.CodeLimit].
+// Validate checks a value, which must be canonical JSON. What is wrong with it is
+// an *abi.Error of [abi.CodeInvalidInput] that says, field by field, what to
+// change; a schema that takes too much work on it, one of [abi.CodeLimit].
 func (s *Schema) Validate(value json.RawMessage) error {
-	decoder := json.NewDecoder(bytes.NewReader(value))
-	decoder.UseNumber()
-	var v any
-	if err := decoder.Decode(&v); err != nil {
+	v, err := abi.Value(value)
+	if err != nil {
 		return abi.Errorf(abi.CodeInvalidInput, "the input is not JSON: %w", err)
 	}
 	if err := s.shape.admits(v); err != nil {
 		return err
 	}
-	err := s.budget.within(func() error { return s.compiled.Validate(v) })
+	err = s.budget.within(func() error { return s.compiled.Validate(v) })
 	var invalid *jsonschema.ValidationError
 	switch {
 	case err == nil:

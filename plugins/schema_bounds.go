@@ -199,6 +199,7 @@ func (s schemaShape) admits(value any) error {
 // count. One validation of a schema runs at a time.
 type budget struct {
 	compiled int
+	time     time.Duration // that one validation may take
 
 	mu       sync.Mutex
 	steps    int
@@ -214,12 +215,12 @@ type spent struct{}
 func (b *budget) within(validate func() error) (err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.steps, b.look, b.deadline = maxSteps, maxSteps-lookEvery, time.Now().Add(maxCheck)
+	b.steps, b.look, b.deadline = maxSteps, maxSteps-lookEvery, time.Now().Add(b.time)
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
 		case spent:
-			err = fmt.Errorf("checking takes more than %d steps or %s; the tool's schema multiplies", maxSteps, maxCheck)
+			err = fmt.Errorf("checking takes more than %d steps or %s; the tool's schema multiplies", maxSteps, b.time)
 		default:
 			err = fmt.Errorf("the schema library failed: %v", r)
 		}

@@ -45,7 +45,10 @@ type room struct {
 var testsMay = []string{"./internal", testscript}
 
 // testOnly are packages that only tests, and each other, may import.
-var testOnly = []string{"./internal/testenv", "./internal/wasmgen", "./internal/e2e", "./internal/bench", "./internal/repo"}
+var testOnly = []string{
+	"./internal/testenv", "./internal/wasmgen", "./internal/e2e", "./internal/bench", "./internal/repo",
+	"./plugins/internal/runnertest",
+}
 
 // everything is what the rooms at the top may import.
 var everything = []string{"./", cobra, doublestar, extism, jsonschema, shell, toml, wazero, xsys, xterm}
@@ -63,10 +66,12 @@ var rooms = []room{
 		dir: "plugins", may: []string{"./abi", "./internal", jsonschema, toml, wazero, xsys},
 		never: []string{"./plugins/extism"}, tests: []string{"./builtin"},
 	},
+	// What every runner must do, as tests.
+	{dir: "plugins/internal/runnertest", may: []string{"./abi", "./plugins"}},
 	// Reads and writes modules; knows no engine. Its tests run what it wrote.
 	{dir: "plugins/prepass", tests: []string{"./abi", "./builtin", wazero}},
 	// Links modules to the Extism kernel. The SDK is what its tests compare with.
-	{dir: "plugins/extism", may: []string{"./abi", "./internal", "./plugins", wazero}, tests: []string{extism}},
+	{dir: "plugins/extism", may: []string{"./abi", "./internal", "./plugins", wazero}, tests: []string{"./plugins/internal/runnertest", extism}},
 	// Hostile modules against every runner there is.
 	{dir: "plugins/hostile", tests: []string{"./abi", "./internal", "./plugins", "./host", wazero, xsys}},
 	// The native side: no capability knows another, none knows the host.

@@ -1,10 +1,15 @@
-// Package testenv decides what a test does where the machine lacks something.
+// Package testenv decides what a test does where the machine lacks something, or
+// is slow.
 //
 // A test that needs a program installed by CI calls [NeedTool]: elsewhere it is
 // skipped, under CI it fails, so that nothing goes untested in silence. What CI
 // itself cannot have (another operating system, PowerShell) is listed in
 // permitted.go and asked for with [Permitted]. No other test of this repository
 // may skip; a test in internal/repo holds that.
+//
+// No test may fail because a machine is busy, and none may let pass what is slow
+// by itself. What never comes is told by [Patience]; how much there is to do, by
+// [Work]; a promise of an absolute time is tested with [InTime].
 package testenv
 
 import (
