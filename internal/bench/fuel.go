@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -25,8 +26,12 @@ const goGuest = "gojson"
 
 const goGuestPackage = "github.com/toolquay/toolquay/internal/bench/guests/" + goGuest
 
-// quantum is the fuel that a guest here gets at a time.
-const quantum = 1 << 20
+// A guest here gets as much fuel at a time as it gets from a host, and lets others go
+// first as often.
+const (
+	quantum  = 1_000_000
+	turnTime = time.Millisecond
+)
 
 // armed is how a guest runs: what can stop it.
 type armed int
@@ -110,6 +115,7 @@ type guests struct {
 	runtimes map[armed]wazero.Runtime
 	made     map[string]guest
 	sums     map[string]uint32
+	yielded  time.Time
 }
 
 func newGuests(dir string) *guests {
@@ -139,16 +145,19 @@ func (g *guests) runtime(a armed) (wazero.Runtime, error) {
 	}
 	i64 := []api.ValueType{api.ValueTypeI64}
 	_, err := r.NewHostModuleBuilder(prepass.ImportModule).NewFunctionBuilder().
-		WithGoFunction(api.GoFunc(refill), i64, i64).Export(prepass.ImportRefill).Instantiate(g.ctx)
+		WithGoFunction(api.GoFunc(g.refill), i64, i64).Export(prepass.ImportRefill).Instantiate(g.ctx)
 	return r, err
 }
 
 // refill does what a host's does, so that it is part of what is measured.
-func refill(ctx context.Context, stack []uint64) {
+func (g *guests) refill(ctx context.Context, stack []uint64) {
 	if ctx.Err() != nil {
 		panic(context.Cause(ctx))
 	}
-	runtime.Gosched()
+	if now := time.Now(); now.Sub(g.yielded) >= turnTime {
+		runtime.Gosched()
+		g.yielded = now
+	}
 	stack[0] = quantum
 }
 

@@ -58,10 +58,11 @@ func run(chosen *regexp.Regexp, count int) error {
 }
 
 // fineTurns is how often each side of a fine row is measured, and fineTime for
-// how long each time.
+// how long each time. On a machine that does other things too, many short turns
+// have one among them that nothing disturbed.
 const (
-	fineTurns = 12
-	fineTime  = "100ms"
+	fineTurns = 120
+	fineTime  = "5ms"
 )
 
 // measure measures both sides of a row in turns, so that a slow moment of the

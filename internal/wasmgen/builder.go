@@ -75,11 +75,6 @@ func (m *Module) ImportFunc(module, name string, t FuncType) uint32 {
 	return m.importing(module, name, Function, binary.AppendUvarint(nil, uint64(typ)), len(m.funcs) > 0)
 }
 
-// ImportTable imports a table and returns its index.
-func (m *Module) ImportTable(module, name string, t ValType, l Limits) uint32 {
-	return m.importing(module, name, Table, l.append([]byte{byte(t)}), m.tables.n > 0)
-}
-
 // ImportMemory imports a memory and returns its index.
 func (m *Module) ImportMemory(module, name string, l Limits) uint32 {
 	return m.importing(module, name, Memory, l.append(nil), m.memory.n > 0)

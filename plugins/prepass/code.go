@@ -5,7 +5,7 @@ import "math"
 const (
 	// chunkSize is the fuel weight from which on a stretch of code is charged
 	// in several steps.
-	chunkSize = 1000
+	chunkSize = 500
 	// noChunk is the number of no chunk.
 	noChunk = math.MaxUint32
 )
@@ -41,6 +41,8 @@ type body struct {
 	locals int
 	// loops says whether there is a loop.
 	loops bool
+	// prompt says that whoever enters the function gets to its first loop.
+	prompt bool
 	// bulk says that there are bulk operations of unknown length on memory.
 	bulk bool
 	// values and sets count the instructions that make a value and those that

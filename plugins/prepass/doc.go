@@ -13,8 +13,7 @@
 //     instruction, from a tenth of a nanosecond to some nanoseconds where memory
 //     is slow. Loops pay in advance, so that a turn costs a subtraction and a
 //     branch; between two calls to the host a module can use up what it was given
-//     and what it has in hand from before: one unit for each byte of
-//     [Options.MaxStack], and 32 Ki.
+//     and what it has in hand from before, less than 3 Mi.
 //   - Depth. Functions that may be part of a recursion pay for their frame out of
 //     a stack budget and get it back when they return; where it is used up the
 //     module traps. Recursion would otherwise take hundreds of megabytes of

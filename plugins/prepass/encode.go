@@ -65,7 +65,7 @@ func (e *encoder) prepare() {
 	e.uses[helperDrain] = true
 	e.uses[helperOverflow] = e.plan.frames
 	for i := range m.code.bodies {
-		e.uses[helperSettle] = e.uses[helperSettle] || m.code.bodies[i].loops
+		e.uses[helperSettle] = e.uses[helperSettle] || e.plan.advance[i] > 0
 	}
 	next := uint32(len(m.funcs)) + 1
 	for h, used := range e.uses {
@@ -93,9 +93,9 @@ func (e *encoder) prepareTypes() {
 		}
 	}
 	e.wrappers = make([]uint32, len(e.m.code.bodies))
-	for i, b := range e.m.code.bodies {
+	for i := range e.m.code.bodies {
 		results := e.m.types[e.m.funcs[e.m.imported+i]].results
-		if (b.loops || e.plan.frame[i] > 0) && len(results) > 1 {
+		if (e.plan.advance[i] > 0 || e.plan.frame[i] > 0) && len(results) > 1 {
 			e.wrappers[i] = e.typeIndex("", string(results))
 		}
 	}

@@ -27,14 +27,13 @@ func (e *encoder) codeSection() {
 func (e *encoder) body(i int) {
 	w, b := &e.w, &e.m.code.bodies[i]
 	edits, _, _, _ := e.m.code.runs(i)
-	f := function{body: b, frame: e.plan.frame[i], advance: e.plan.advance[i], free: e.plan.free[i] > 0, first: edits[0].arg}
-	e.locals(b)
+	f := function{
+		body: b, frame: e.plan.frame[i], advance: e.plan.advance[i], oneLoop: e.plan.oneLoop[i],
+		free: e.plan.free[i] > 0, first: edits[0].arg,
+	}
+	e.locals(&f)
 	if f.frame > 0 {
 		e.takeFrame(f.frame)
-	}
-	if b.loops {
-		w.i32(int32(f.advance))
-		w.localSet(f.counter())
 	}
 	e.chargeEntry(&f)
 	if f.wrapped() {
@@ -56,41 +55,45 @@ func (e *encoder) body(i int) {
 type function struct {
 	*body
 	frame, advance uint32
-	free           bool
+	oneLoop, free  bool
 	// first is the chunk at the entry.
 	first uint32
 }
+
+// counts says that the loops count down what the function paid in advance.
+// Without that, they charge for each turn.
+func (f *function) counts() bool { return f.advance > 0 }
 
 // counter is the local that the loops count down.
 func (f *function) counter() uint32 { return uint32(f.body.locals) }
 
 // length is the local that holds the length of a bulk operation.
 func (f *function) length() uint32 {
-	if f.loops {
+	if f.counts() {
 		return f.counter() + 1
 	}
 	return f.counter()
 }
 
 // wrapped says that there is something to give back at the end.
-func (f *function) wrapped() bool { return f.frame > 0 || f.loops }
+func (f *function) wrapped() bool { return f.frame > 0 || f.counts() }
 
 // locals writes the declarations, with one for the loops' counter.
-func (e *encoder) locals(b *body) {
+func (e *encoder) locals(f *function) {
 	var added uint32
-	if b.loops {
+	if f.counts() {
 		added++
 	}
-	if b.bulk {
+	if f.bulk {
 		added++
 	}
 	if added == 0 {
-		e.w.u32(b.groups)
-		e.copySpan(b.decls)
+		e.w.u32(f.groups)
+		e.copySpan(f.decls)
 		return
 	}
-	e.w.u32(b.groups + 1)
-	e.copySpan(b.decls)
+	e.w.u32(f.groups + 1)
+	e.copySpan(f.decls)
 	e.w.u32(added)
 	e.w.byte(typeI32)
 }
@@ -119,7 +122,7 @@ func (e *encoder) edit(x edit, f *function) int {
 		w.u32(x.arg)
 	case editLoopEnd:
 		w.byte(opElse)
-		e.settle(&e.m.code.chunks[x.arg], f)
+		e.replenish(x.arg, f)
 		w.byte(opBr, 1, opEnd)
 	}
 	return int(x.skip)
@@ -128,29 +131,54 @@ func (e *encoder) edit(x edit, f *function) int {
 // chargeEntry charges a call for the function's first chunk, and in advance for
 // its loops.
 func (e *encoder) chargeEntry(f *function) {
-	if f.free {
+	if f.free || f.oneLoop {
 		return
 	}
-	c := &e.m.code.chunks[f.first]
-	weight := int64(addSat(c.weight, c.extra))
-	if f.loops {
+	weight := int64(e.weight(f.first))
+	if f.counts() {
+		e.w.i32(int32(f.advance))
+		e.w.localSet(f.counter())
 		weight += int64(f.advance)
 	}
 	e.take(func() { e.w.i64(weight) })
 }
 
+// weight is what a chunk costs.
+func (e *encoder) weight(chunk uint32) uint32 {
+	c := &e.m.code.chunks[chunk]
+	return addSat(c.weight, c.extra)
+}
+
 // charge charges for a chunk: out of what was paid in advance where the function
-// has loops, and out of the fuel elsewhere.
+// counts, and out of the fuel elsewhere.
 func (e *encoder) charge(x edit, f *function) {
-	if f.free {
-		return
+	switch c := &e.m.code.chunks[x.arg]; {
+	case f.free:
+	case f.counts():
+		e.count(x, f)
+	case c.blockType > 0:
+		e.pay(func() { e.w.i64(e.turn(x.arg, f)) })
+		e.left()
+		e.beginTurn(x, opI64GeS)
+	default:
+		e.take(func() { e.w.i64(int64(e.weight(x.arg))) })
 	}
+}
+
+// turn is what a turn of a loop costs that pays for each, and where it is the only
+// one perhaps for the function as well.
+func (e *encoder) turn(head uint32, f *function) int64 {
+	weight := e.weight(head)
+	if f.oneLoop {
+		weight = addSat(weight, e.weight(f.first))
+	}
+	return int64(weight)
+}
+
+// count counts a chunk down.
+func (e *encoder) count(x edit, f *function) {
 	w, c := &e.w, &e.m.code.chunks[x.arg]
-	weight := addSat(c.weight, c.extra)
-	if !f.loops {
-		e.take(func() { w.i64(int64(weight)) })
-		return
-	}
+	weight := e.weight(x.arg)
 	// More than the counter ever holds would send a loop back to its head for
 	// ever.
 	if heavy := weight - min(weight, f.advance/2); heavy > 0 {
@@ -163,13 +191,32 @@ func (e *encoder) charge(x edit, f *function) {
 	w.localTee(f.counter())
 	w.i32(0)
 	if c.blockType > 0 {
-		// The rest of the loop is the first arm of an if. The second one goes back
-		// to the head: no place in the loop has to deal with where it came from.
-		w.byte(opI32GeS, opIf)
-		e.copySpan(span{x.pos - int(c.blockType), x.pos})
+		e.beginTurn(x, opI32GeS)
 		return
 	}
 	e.unless(opI32GeS, func() { e.settle(c, f) })
+}
+
+// beginTurn opens the block that a loop is given, where the comparison holds. The
+// rest of the loop is the first arm of an if. The second one, which
+// [encoder.replenish] fills, goes back to the head: no place in the loop has to
+// deal with where it came from.
+func (e *encoder) beginTurn(x edit, compare byte) {
+	e.w.byte(compare, opIf)
+	e.copySpan(span{x.pos - int(e.m.code.chunks[x.arg].blockType), x.pos})
+}
+
+// replenish makes up what a turn of the loop wants, so that it finds enough when
+// it is tried again.
+func (e *encoder) replenish(head uint32, f *function) {
+	c := &e.m.code.chunks[head]
+	if f.counts() {
+		e.settle(c, f)
+		return
+	}
+	e.refresh(c)
+	e.w.call(e.helper[helperDrain])
+	e.pay(func() { e.w.i64(-e.turn(head, f)) })
 }
 
 // settle pays for what the counter counted, and in advance for more.
@@ -255,7 +302,7 @@ func (e *encoder) giveBack(f *function) {
 		w.byte(opI32Add)
 		w.globalSet(e.depth)
 	}
-	if f.loops {
+	if f.counts() {
 		w.globalGet(e.fuel)
 		w.localGet(f.counter())
 		w.byte(opExtendS, opI64Add)

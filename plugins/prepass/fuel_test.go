@@ -23,14 +23,16 @@ func fib(m *wasmgen.Module) {
 	m.Export("run", wasmgen.Function, m.Func(nothing, new(wasmgen.Code).I32(60).Call(f).Op(wasmgen.Drop)))
 }
 
-// tree is a chain of functions that call the next one twice each: 2^60 calls
-// without a loop or a recursion.
-func tree(m *wasmgen.Module) {
-	f := m.Func(nothing, new(wasmgen.Code))
-	for range 60 {
-		f = m.Func(nothing, new(wasmgen.Code).Call(f).Call(f))
+// tree is a chain of functions that do something and call the next one twice each:
+// 2^60 calls without a recursion.
+func tree(first *wasmgen.Code) func(m *wasmgen.Module) {
+	return func(m *wasmgen.Module) {
+		f := m.Func(nothing, new(wasmgen.Code))
+		for range 60 {
+			f = m.Func(nothing, new(wasmgen.Code).Append(first).Call(f).Call(f))
+		}
+		m.Export("run", wasmgen.Function, f)
 	}
-	m.Export("run", wasmgen.Function, f)
 }
 
 // lines are straight lines of bulk operations over a memory of 64 MiB.
@@ -75,8 +77,11 @@ var endless = map[string]func(m *wasmgen.Module){
 		m.Elem(table, new(wasmgen.Code).I32(0), f)
 		m.Export("run", wasmgen.Function, f)
 	},
-	"fib 60":    fib,
-	"call tree": tree,
+	"fib 60":                 fib,
+	"call tree":              tree(new(wasmgen.Code)),
+	"call tree past loops":   tree(new(wasmgen.Code).I32(0).If(wasmgen.NoResult).Loop(wasmgen.NoResult).End().End()),
+	"call tree around loops": tree(new(wasmgen.Code).Block(wasmgen.NoResult).I32(1).BrIf(0).Loop(wasmgen.NoResult).End().End()),
+	"call tree with loops":   tree(new(wasmgen.Code).Loop(wasmgen.NoResult).End()),
 	"memory.fill": lines(func(c *wasmgen.Code) *wasmgen.Code {
 		return c.I32(0).I32(1).I32(64 << 20).MemoryFill()
 	}),
@@ -115,6 +120,43 @@ func TestFuelStops(t *testing.T) {
 			// It is a few milliseconds; this machine may be busy.
 			if worst > time.Second {
 				t.Errorf("%v between two refills of %d units", worst, quantum)
+			}
+		})
+	}
+}
+
+// TestRationsOfOne holds that a module gets on, and ends, however little fuel it is
+// handed at a time.
+func TestRationsOfOne(t *testing.T) {
+	const turns = 50
+	// A turn is heavier than what a function has in hand.
+	heavy := func() *wasmgen.Code {
+		c := new(wasmgen.Code).Loop(wasmgen.NoResult)
+		for range 400 {
+			c.LocalGet(0).I32(1).Op(wasmgen.I32Add).LocalSet(0)
+			c.LocalGet(0).I32(1).Op(wasmgen.I32Sub).LocalSet(0)
+		}
+		return c.LocalGet(0).I32(1).Op(wasmgen.I32Add).LocalTee(0).I32(turns).Op(wasmgen.I32LtU).BrIf(0).End()
+	}
+	shapes := map[string]*wasmgen.Code{
+		"one loop":  heavy(),
+		"two loops": heavy().I32(0).LocalSet(0).Append(heavy()),
+	}
+	for name, c := range shapes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := exported(nothing, c, wasmgen.Locals{Count: 1, Type: wasmgen.I32})
+			refills := 0
+			instance := instantiateWith(t, rewrite(t, m.Bytes(), prepass.Options{}).Wasm, wazero.NewRuntimeConfig(), 1, func(api.Module, int64) {
+				if refills++; refills > 10_000 {
+					panic(errStopped)
+				}
+			})
+			if _, err := instance.ExportedFunction("run").Call(context.Background()); err != nil {
+				t.Error(err)
+			}
+			if refills < 5 {
+				t.Errorf("%d refills", refills)
 			}
 		})
 	}
@@ -161,16 +203,19 @@ func TestStackStops(t *testing.T) {
 // every level of calls, comes back to the top, and counts how long it can run
 // then without asking for more.
 func TestFuelInHand(t *testing.T) {
-	// A turn weighs some ten units; what may be in hand is one quantum and one
-	// unit for a byte of stack.
-	const most = quantum + prepass.DefaultMaxStack
-	const depth = 20_000
+	// What may be in hand is one quantum, and 3 Mi.
+	const most = (quantum + 3<<20) / turnWeight
+	const depth = 80_000
+	// One loop alone would pay for each turn; with two, functions pay in advance.
+	hoard := func() *wasmgen.Code {
+		return new(wasmgen.Code).Loop(wasmgen.NoResult).End().Loop(wasmgen.NoResult).End()
+	}
 	shapes := map[string]func(m *wasmgen.Module){
 		"recursion": func(m *wasmgen.Module) {
 			turns := m.Global(wasmgen.I64, true, new(wasmgen.Code).I64(0))
 			m.Export("turns", wasmgen.Global, turns)
 			f := m.Declare(wasmgen.Sig([]wasmgen.ValType{wasmgen.I32}, nil))
-			m.Define(f, new(wasmgen.Code).Loop(wasmgen.NoResult).End().
+			m.Define(f, hoard().
 				LocalGet(0).If(wasmgen.NoResult).LocalGet(0).I32(1).Op(wasmgen.I32Sub).Call(f).End())
 			m.Export("run", wasmgen.Function, m.Func(nothing, spin(new(wasmgen.Code).I32(depth).Call(f), turns)))
 		},
@@ -179,7 +224,7 @@ func TestFuelInHand(t *testing.T) {
 			m.Export("turns", wasmgen.Global, turns)
 			f := m.Func(nothing, new(wasmgen.Code))
 			for range 5000 {
-				f = m.Func(nothing, new(wasmgen.Code).Loop(wasmgen.NoResult).End().Call(f))
+				f = m.Func(nothing, hoard().Call(f))
 			}
 			m.Export("run", wasmgen.Function, m.Func(nothing, spin(new(wasmgen.Code).Call(f), turns)))
 		},
@@ -211,6 +256,10 @@ func TestFuelInHand(t *testing.T) {
 		})
 	}
 }
+
+// turnWeight is the least that a turn of spin weighs: three instructions and a
+// branch.
+const turnWeight = 4
 
 // spin appends an endless loop that counts its turns in a global.
 func spin(c *wasmgen.Code, turns uint32) *wasmgen.Code {

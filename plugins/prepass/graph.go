@@ -7,11 +7,11 @@ import (
 
 const (
 	// freeCall is the weight up to which a function without loops charges
-	// nothing itself: its callers carry it.
-	freeCall = 600
-	// freeIndirect is the same for functions that something else than a direct
-	// call may reach.
-	freeIndirect = 150
+	// nothing itself: its callers carry it, whether or not they get as far as to
+	// call it. Charging costs a call about a nanosecond. Where more is carried,
+	// loops pay for calls on paths that they seldom take, and come back for more
+	// the sooner.
+	freeCall = 30
 	// freeStack is the frame size up to which a function, with all that it calls
 	// and that does not pay, takes nothing from the stack budget: its callers
 	// carry it.
@@ -26,8 +26,12 @@ type plan struct {
 	frame []uint32
 	// frames says whether any function does.
 	frames bool
-	// advance is what a function with loops pays for them at a time.
+	// advance is what a function with loops pays for them at a time, or 0 where
+	// they pay for each turn.
 	advance []uint32
+	// oneLoop says that a function is all one loop, which pays for what little is
+	// around it as well.
+	oneLoop []bool
 }
 
 // graph is the call graph of the declared functions. Behind them there is one
@@ -45,7 +49,10 @@ type graph struct {
 	state []uint8  // of each node
 	must  []bool   // functions that have to pay
 	cost  []uint32 // stack that a node takes and does not pay for
-	loops []bool   // whether there may be loops in a node, or below it
+	cycles
+	// holders is the most functions that may be under way at once, in a node and
+	// below it, and hold fuel that they paid for in advance.
+	holders []uint32
 }
 
 const (
@@ -67,8 +74,10 @@ func (m *module) newPlan() plan {
 	g.gather()
 	g.state = make([]uint8, g.n+len(g.members))
 	g.cost = make([]uint32, g.n+len(g.members))
-	g.loops = make([]bool, g.n+len(g.members))
+	g.cycles = newCycles(len(g.state))
+	g.holders = make([]uint32, len(g.state))
 	g.advance = make([]uint32, g.n)
+	g.oneLoop = make([]bool, g.n)
 	for node := range g.state {
 		if g.state[node] == unseen {
 			g.walk(node)
@@ -117,26 +126,51 @@ type visit struct{ node, next int }
 
 // walk visits everything that can be reached from root.
 func (g *graph) walk(root int) {
-	g.state[root] = open
 	path := []visit{{root, 0}}
+	g.arrive(root)
 	for len(path) > 0 {
 		v := &path[len(path)-1]
 		to, ok := g.edge(v.node, v.next)
 		if !ok {
 			g.leave(v.node)
-			g.state[v.node] = done
+			g.depart(v.node)
 			path = path[:len(path)-1]
+			if len(path) > 0 {
+				g.follow(path[len(path)-1].node, v.node)
+			}
 			continue
 		}
 		v.next++
 		switch {
 		case to < 0:
 		case g.state[to] == unseen:
-			g.state[to] = open
 			path = append(path, visit{to, 0})
-		case g.state[to] == open:
-			g.cycle(v.node, to)
+			g.arrive(to)
+		default:
+			if g.state[to] == open {
+				g.cycle(v.node, to)
+			}
+			g.follow(v.node, to)
 		}
+	}
+}
+
+func (g *graph) arrive(node int) {
+	g.state[node] = open
+	g.enter(node)
+}
+
+// depart ends the visit of a node. Whatever leads to one of the nodes on its cycles
+// may lead to all of them.
+func (g *graph) depart(node int) {
+	g.state[node] = done
+	group := g.complete(node)
+	var most uint32
+	for _, n := range group {
+		most = max(most, g.holders[n])
+	}
+	for _, n := range group {
+		g.holders[n] = most
 	}
 }
 
@@ -193,21 +227,16 @@ func (g *graph) edge(node, i int) (to int, ok bool) {
 
 // leave settles what a node pays, after all that it leads to.
 func (g *graph) leave(node int) {
-	below, loops := g.below(node)
-	g.loops[node] = loops
+	below := g.below(node)
 	if node >= g.n {
 		g.cost[node] = below
 		return
 	}
 	g.fuel(node)
-	frame := g.m.frameSize(node)
 	if g.m.code.bodies[node].loops {
-		g.loops[node] = true
-		g.advance[node] = loopAdvance
-		if loops {
-			g.advance[node] = min(2*frame, loopAdvance)
-		}
+		g.inAdvance(node)
 	}
+	frame := g.m.frameSize(node)
 	total := addSat(frame, below)
 	if g.must[node] || total > freeStack {
 		g.frame[node] = min(total, math.MaxInt32)
@@ -217,25 +246,51 @@ func (g *graph) leave(node int) {
 	g.cost[node] = total
 }
 
-// below returns the most stack that what a node leads to takes without paying,
-// and whether there may be loops in any of it.
-func (g *graph) below(node int) (stack uint32, loops bool) {
+// inAdvance settles what a function with loops pays for them in advance.
+//
+// Functions that are all one loop pay nothing: standard Go makes such functions,
+// which go to the head of the loop when they are called, and mostly only then. Nor
+// do those on a cycle of calls: what each of their frames had in hand, a recursion
+// could hoard. Of all others only so many are under way at once.
+func (g *graph) inAdvance(node int) {
+	g.oneLoop[node] = g.isOneLoop(node)
+	if g.oneLoop[node] || g.onCycle(node) {
+		return
+	}
+	g.holders[node]++
+	g.advance[node] = min(loopAdvance, hoard/g.holders[node])
+}
+
+// isOneLoop says whether a function goes straight to its only loop, outside of
+// which it does next to nothing.
+func (g *graph) isOneLoop(node int) bool {
+	edits, chunks, _, _ := g.m.code.runs(node)
+	first := edits[0].arg
+	for i, c := range chunks[1:] {
+		if c.head == first || (i > 0 && c.head == first+1+uint32(i)) {
+			return false
+		}
+	}
+	return g.m.code.bodies[node].prompt && chunks[0].weight <= freeCall && chunks[1].blockType > 0
+}
+
+// below returns the most stack that what a node leads to takes without paying, and
+// notes how many hold fuel there.
+func (g *graph) below(node int) (stack uint32) {
 	for i := 0; ; i++ {
 		to, ok := g.edge(node, i)
 		if !ok {
-			return stack, loops
+			return stack
 		}
 		if to < 0 {
 			continue
 		}
 		cost := g.cost[to]
-		if g.state[to] == open {
-			loops = true // of a cycle it is not known yet what lies below
-			if to >= g.n {
-				cost = freeStack
-			}
+		if g.state[to] == open && to >= g.n {
+			cost = freeStack
 		}
-		stack, loops = max(stack, cost), loops || g.loops[to]
+		stack = max(stack, cost)
+		g.holders[node] = max(g.holders[node], g.holders[to])
 	}
 }
 
@@ -256,12 +311,7 @@ func (g *graph) fuel(node int) {
 			head.extra = max(head.extra, c.weight)
 		}
 	}
-	limit := uint32(freeCall)
-	i := node + m.imported
-	if (m.reachable != nil && m.reachable[i]) || (m.exported != nil && m.exported[i]) {
-		limit = freeIndirect
-	}
-	if !g.must[node] && !m.code.bodies[node].loops && total <= limit {
+	if !g.must[node] && !m.code.bodies[node].loops && total <= freeCall {
 		g.free[node] = total
 	}
 }

@@ -45,13 +45,13 @@ const (
 	// these pay at a time once they have used that up. What is left at the end is
 	// given back.
 	//
-	// What is paid in advance can be hoarded, frame by frame on the stack, and be
-	// spent without the host being asked: only functions below which there is no
-	// other with loops, of which one is under way at a time, pay as much. All
-	// others pay no more than two units for each byte of their frame, so that the
-	// stack budget bounds what they have in hand together: to 32 Mi units, some 10
-	// to 20 milliseconds, where it is [DefaultMaxStack].
+	// What is paid in advance can be hoarded, call by call, and be spent without the
+	// host being asked. So the n-th function from below, of those that pay in advance
+	// and may be under way at the same time, pays no more than an n-th of hoard. Were
+	// 160,000 of them on the stack, which is the most that [DefaultMaxStack] has room
+	// for, they would have 2.7 Mi units in hand together.
 	loopAdvance = 32 << 10
+	hoard       = 256 << 10
 	// piece is the most that a bulk operation does between two charges, in
 	// bytes: some 50 us where memory is touched for the first time.
 	piece = 256 << 10
@@ -97,16 +97,25 @@ func (e *encoder) writeHelper(h int) {
 	w.byte(opEnd)
 }
 
-// take charges for what amount leaves on the stack.
-func (e *encoder) take(amount func()) {
-	w := &e.w
-	w.globalGet(e.fuel)
+// pay takes what amount leaves on the stack out of the fuel.
+func (e *encoder) pay(amount func()) {
+	e.w.globalGet(e.fuel)
 	amount()
-	w.byte(opI64Sub)
-	w.globalSet(e.fuel)
-	w.globalGet(e.fuel)
-	w.i64(0)
-	e.unless(opI64GeS, func() { w.call(e.helper[helperDrain]) })
+	e.w.byte(opI64Sub)
+	e.w.globalSet(e.fuel)
+}
+
+// left puts the fuel on the stack, and what it is compared to.
+func (e *encoder) left() {
+	e.w.globalGet(e.fuel)
+	e.w.i64(0)
+}
+
+// take pays, and asks for more where the fuel is used up.
+func (e *encoder) take(amount func()) {
+	e.pay(amount)
+	e.left()
+	e.unless(opI64GeS, func() { e.w.call(e.helper[helperDrain]) })
 }
 
 func (e *encoder) writeGrow() {

@@ -41,6 +41,12 @@ func often(times int) refill {
 // interpreter.
 func instantiate(tb testing.TB, wasm []byte, config wazero.RuntimeConfig, f refill) api.Module {
 	tb.Helper()
+	return instantiateWith(tb, wasm, config, quantum, f)
+}
+
+// instantiateWith is the same with another ration.
+func instantiateWith(tb testing.TB, wasm []byte, config wazero.RuntimeConfig, ration uint64, f refill) api.Module {
+	tb.Helper()
 	ctx := context.Background()
 	r := wazero.NewRuntimeWithConfig(ctx, config.WithCoreFeatures(features))
 	tb.Cleanup(func() { _ = r.Close(ctx) })
@@ -48,7 +54,7 @@ func instantiate(tb testing.TB, wasm []byte, config wazero.RuntimeConfig, f refi
 	_, err := r.NewHostModuleBuilder(prepass.ImportModule).NewFunctionBuilder().
 		WithGoModuleFunction(api.GoModuleFunc(func(_ context.Context, m api.Module, stack []uint64) {
 			f(m, int64(stack[0]))
-			stack[0] = quantum
+			stack[0] = ration
 		}), i64, i64).Export(prepass.ImportRefill).Instantiate(ctx)
 	if err != nil {
 		tb.Fatal(err)

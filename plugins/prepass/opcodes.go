@@ -61,9 +61,9 @@ const (
 	weightCall = 6
 	// weightIndirect is what a call to somewhere unknown takes, and what it may
 	// reach that does not pay for itself.
-	weightIndirect = 12 + freeIndirect
+	weightIndirect = 12 + freeCall
 	// weightHost is that of a call to an import, which may be a host function.
-	weightHost = 60 + freeIndirect
+	weightHost = 60 + freeCall
 	// weightBulk is the fixed part of a bulk operation.
 	weightBulk = 16
 )

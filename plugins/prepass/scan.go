@@ -15,8 +15,9 @@ type scanner struct {
 	params []byte
 	groups []group
 	seen   []access // of each local
-	// most bounds the edits of the module.
-	most int
+	// most bounds the edits of the module, and edits counts those ahead of the
+	// body.
+	most, edits int
 	// branchWeight is added to every branch: values that differ between paths
 	// are moved about where paths meet.
 	branchWeight uint32
@@ -57,6 +58,7 @@ type owner struct {
 func (s *scanner) scan(b *body, index int) *Error {
 	s.b, s.buf = b, s.m.wasm[:b.instrs.end]
 	s.labels, s.owners, s.loops, s.constEnd = s.labels[:0], s.owners[:0], s.loops[:0], -1
+	s.edits = len(s.c.edits)
 	s.branchWeight = 1 + uint32(b.locals)/16
 	s.open(b.instrs.start, s.branchWeight)
 	results := len(s.m.types[s.m.funcs[index]].results)
@@ -216,6 +218,7 @@ func (s *scanner) begin(op byte, at, next int) (int, *Error) {
 	l.wraps = s.labels[len(s.labels)-1].wraps
 	if op == opLoop {
 		l.arity = uint16(params)
+		s.b.prompt = s.b.prompt || s.prompt()
 		s.settle()
 		s.open(next, s.branchWeight)
 		if params == 0 {
@@ -231,6 +234,18 @@ func (s *scanner) begin(op byte, at, next int) (int, *Error) {
 	}
 	s.labels = append(s.labels, l)
 	return next, nil
+}
+
+// prompt says that nothing the function does can keep it from the loop that
+// begins, nor call another before it.
+func (s *scanner) prompt() bool {
+	for _, l := range s.labels {
+		if l.op != opBlock {
+			return false
+		}
+	}
+	const entry = 1 // the edit that charges for it
+	return s.b.merges == 0 && len(s.c.edits) == s.edits+entry && s.owners[0].weight <= freeCall
 }
 
 // otherwise turns from the one arm of an if to the other.

@@ -3,7 +3,6 @@ package engine
 import (
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"hash/crc32"
 	"io"
 	"io/fs"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
-	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/atomicfile"
 	"github.com/toolquay/toolquay/internal/privatedir"
 	"github.com/toolquay/toolquay/plugins/prepass"
@@ -32,8 +30,7 @@ import (
 // a damaged entry for a broken module. So an index beside the entries says which
 // one belongs to which module, and what its checksum is; an entry that does not
 // fit is deleted and compiled again. Every module is compiled into a directory
-// of its own, out of which its entry is taken: nothing but the entry's place
-// tells which module it is of.
+// of its own, out of which its entry is taken: see fill.
 type cache struct {
 	wazero  wazero.CompilationCache
 	root    string
@@ -166,47 +163,6 @@ func (c *cache) purge(module [32]byte) bool {
 	_ = os.Remove(filepath.Join(c.entries, s.File))
 	_ = os.Remove(c.indexFile(module))
 	return true
-}
-
-// fill has a module compiled into a directory of its own and takes over what is
-// in it then.
-func (c *cache) fill(module [32]byte, compile func(dir string) error) error {
-	c.sweep()
-	dir, err := os.MkdirTemp(c.root, compilingPrefix)
-	if err != nil {
-		return abi.Errorf(abi.CodeLoad, "the module cannot be compiled: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // else sweep does it
-	if err := compile(dir); err != nil {
-		return notCompiling(err)
-	}
-	if err := c.adopt(module, dir); err != nil {
-		return abi.Errorf(abi.CodeLoad, "the compiled module cannot be put into the cache: %w", err)
-	}
-	return nil
-}
-
-// adopt moves the one entry of a directory that a module was compiled into.
-func (c *cache) adopt(module [32]byte, dir string) error {
-	files, err := filepath.Glob(filepath.Join(dir, filepath.Base(c.entries), "*"))
-	if err != nil {
-		return err
-	}
-	if len(files) != 1 {
-		return errors.New("the compiler left none for this processor and engine version")
-	}
-	s, err := measure(files[0])
-	if err != nil {
-		return err
-	}
-	text, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(files[0], filepath.Join(c.entries, s.File)); err != nil {
-		return err
-	}
-	return atomicfile.Write(c.indexFile(module), text, 0o600)
 }
 
 const compilingPrefix = "compiling-"

@@ -13,21 +13,26 @@ import (
 	"github.com/toolquay/toolquay/plugins/prepass"
 )
 
-// quantum is the fuel that is handed out at once: about a millisecond's worth of
+// quantum is the fuel that is handed out at once: up to a millisecond's worth of
 // a guest's work. A guest is stopped within that time, and a garbage collection
-// waits no longer for guests that spin; the call into the host costs some 100
-// ns, a ten-thousandth of it.
+// waits no longer for guests that spin; the call into the host costs some 200
+// ns, a few thousandths of it.
 //
-// Fuel is not time: work on memory that the system has to find first takes ten
-// times as long. A guest that was at it for longer than longQuantum gets less the
-// next time, down to leastQuantum, and more again once it is faster than
-// shortQuantum.
+// Fuel is not time: guests pay for paths that they do not take, and work on memory
+// that the system has to find first takes ten times as long. A guest that was at
+// it for longer than longQuantum gets less the next time, down to leastQuantum,
+// and more again once it is faster than shortQuantum. There is never more than
+// quantum: a guest that waits for memory with every unit takes 30 ms for that.
 const (
 	quantum      = 1_000_000
 	leastQuantum = quantum / 64
 	longQuantum  = 2 * time.Millisecond
 	shortQuantum = time.Millisecond / 2
 )
+
+// turnTime is how long a guest runs before it lets others go first. A collection
+// does not wait for that: any call into the host is where it can stop the guest.
+const turnTime = time.Millisecond
 
 // next is what to hand out after a ration that lasted for a while.
 func next(ration int64, lasted time.Duration) int64 {
@@ -75,12 +80,25 @@ func refill(ctx context.Context, stack []uint64) {
 		stack[0] = quantum
 		return
 	}
-	run.Check()
-	run.ration = next(run.ration, time.Since(run.fuelled))
+	now := time.Now()
+	if err := run.over(now); err != nil {
+		panic(err)
+	}
+	run.ration = next(run.ration, now.Sub(run.fuelled))
 	if r, ok := ctx.(Refiller); ok {
 		r.Refilled(ctx)
 	}
-	runtime.Gosched()
-	run.fuelled = time.Now()
+	run.fuelled = run.yield(now)
 	stack[0] = uint64(run.ration)
+}
+
+// yield lets others go first where the guest has had its turn, and returns when it
+// goes on.
+func (r *Run) yield(now time.Time) time.Time {
+	if now.Sub(r.yielded) < turnTime {
+		return now
+	}
+	runtime.Gosched()
+	r.yielded = time.Now()
+	return r.yielded
 }

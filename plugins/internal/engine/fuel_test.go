@@ -2,6 +2,7 @@ package engine
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -31,22 +32,24 @@ func TestRations(t *testing.T) {
 // TestSlowGuestsGetLess: a guest for which fuel lasts too long is stopped as soon
 // as any other.
 func TestSlowGuestsGetLess(t *testing.T) {
-	run := &Run{}
-	ctx := run.under(t.Context(), time.Minute)
-	defer run.End()
-	stack := []uint64{0}
-	for range 4 {
-		refill(ctx, stack)
+	synctest.Test(t, func(t *testing.T) {
+		run := &Run{}
+		ctx := run.under(t.Context(), time.Minute)
+		defer run.End()
+		stack := []uint64{0}
+		for range 4 {
+			refill(ctx, stack)
+			time.Sleep(2 * longQuantum)
+		}
+		if stack[0] != quantum/64 {
+			t.Errorf("it gets %d", stack[0])
+		}
+		run.Pause()
 		time.Sleep(2 * longQuantum)
-	}
-	if stack[0] != quantum/64 {
-		t.Errorf("it gets %d", stack[0])
-	}
-	run.Pause()
-	time.Sleep(2 * longQuantum)
-	run.Resume() // waiting for the host is not the guest's time
-	refill(ctx, stack)
-	if stack[0] != quantum/32 {
-		t.Errorf("after a pause it gets %d", stack[0])
-	}
+		run.Resume() // waiting for the host is not the guest's time
+		refill(ctx, stack)
+		if stack[0] != quantum/32 {
+			t.Errorf("after a pause it gets %d", stack[0])
+		}
+	})
 }

@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(helperEnv) != "" {
 		os.Exit(helper())
 	}
+	if os.Getenv(spoilEnv) != "" {
+		os.Exit(spoil())
+	}
 	dir, err := os.MkdirTemp("", "toolquay-engine-")
 	if err != nil {
 		panic(err)
@@ -108,7 +111,7 @@ func planOf(p *Program, maxMemory int64, policy Policy, start string) Plan[guest
 		Name:   "fixture",
 		Parts:  []Part{{Program: p, MaxMemory: maxMemory}},
 		Policy: policy,
-		Time:   5 * time.Second,
+		Time:   testenv.Patience,
 		Bind:   func(m []api.Module) (guest, error) { return guest{m[0]}, nil },
 		Init: func(ctx context.Context, g guest) error {
 			if start == "" {
@@ -139,7 +142,7 @@ func take(tb testing.TB, p *Pool[guest]) *Instance[guest] {
 
 // settle waits for what the pool does off the path.
 func settle[T any](p *Pool[T]) {
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Microsecond) {
+	for deadline := time.Now().Add(testenv.Patience); time.Now().Before(deadline); time.Sleep(100 * time.Microsecond) {
 		p.mu.Lock()
 		making := p.making
 		p.mu.Unlock()

@@ -152,7 +152,8 @@ func (c *core) reset() bool {
 }
 
 // mappedIdle is what an idle instance is reckoned to take whose memory is
-// mapped from a snapshot, in bytes: page tables, and what the engine keeps.
+// mapped from a snapshot, in bytes, beside the pages that are its own: page
+// tables, and what the engine keeps.
 const mappedIdle = 64 << 10
 
 // size is the memory that the instance takes while it is idle, in bytes.
@@ -161,7 +162,7 @@ func (c *core) size() (n int64) {
 		switch m := c.parts[i].memory; {
 		case m == nil:
 		case m.mapped:
-			n += mappedIdle + int64(max(0, m.high-len(m.buf)))
+			n += mappedIdle + int64(m.own+max(0, m.high-len(m.buf)))
 		default:
 			n += int64(max(m.high, len(m.buf)))
 		}

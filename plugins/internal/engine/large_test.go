@@ -37,6 +37,17 @@ func TestLargeMemoriesDoNotHoldUpOthers(t *testing.T) {
 	e := newEngine(t)
 	p := newPool(t, e, planOf(compile(t, e, large(64*mib, nil), 64*mib), 64*mib, PutBackPure, ""))
 	small := newPool(t, e, planOf(compile(t, e, fixture(t, "state_3"), mib), mib, PutBackPure, "init"))
+	most := 100 * time.Millisecond
+	if raceEnabled {
+		most = testenv.Patience
+	}
+	testenv.InTime(t, most, func() time.Duration { return besideLarge(t, p, small) })
+}
+
+// besideLarge is how long nine of ten calls of a small guest take at most, beside
+// ten large ones.
+func besideLarge(t *testing.T, p, small *Pool[guest]) time.Duration {
+	t.Helper()
 	var all sync.WaitGroup
 	for range 10 {
 		all.Go(func() {
@@ -72,9 +83,7 @@ func TestLargeMemoriesDoNotHoldUpOthers(t *testing.T) {
 	slices.Sort(took)
 	most := took[(len(took)-1)*9/10]
 	t.Logf("%d calls, nine of ten in %v, the slowest in %v", len(took), most, took[len(took)-1])
-	if most > 50*time.Millisecond && !raceEnabled {
-		t.Errorf("nine of ten other calls take up to %v", most)
-	}
+	return most
 }
 
 // TestLargeMemoriesArePutBack without a copy of what they hold on Go's heap, and

@@ -74,6 +74,12 @@ type region struct {
 	usable uint64
 	// mapped says that a snapshot is mapped over the beginning.
 	mapped bool
+	// own is how much of what is mapped was once written to and is the instance's
+	// own, in bytes, as of the last time that it was put back.
+	own int
+	// stale adds up how much of it was compared for nothing, since it was last let
+	// go of.
+	stale int
 	// reserved says that the room is address space of its own.
 	reserved bool
 }

@@ -25,7 +25,9 @@ func (i *image) fits(*region) bool { return false }
 
 func (i *image) cover(*region) bool { return false }
 
-func (i *image) uncover(*region) bool { return false }
+func (i *image) putBack(*region) bool { return false }
+
+func (i *image) tracks() bool { return false }
 
 func (i *image) close() {}
 

@@ -3,10 +3,12 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
 	"strings"
 
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins/prepass"
@@ -48,9 +50,8 @@ func (p *Program) Close(ctx context.Context) error { return p.Compiled.Close(ctx
 // interrupted. Errors are *abi.Error, of [abi.CodeLoad] where the module is at
 // fault.
 func (e *Engine) Compile(ctx context.Context, s Source) (*Program, error) {
-	if size := len(s.Wasm); size > e.opts.MaxModule && !s.Trusted {
-		return nil, abi.Errorf(abi.CodeLoad, "the module is refused: it has %s, over the host's limit of %s; strip what it carries for debugging, or keep its data in files",
-			abi.Size(int64(size)), abi.Size(int64(e.opts.MaxModule)))
+	if err := CheckSize(len(s.Wasm), e.opts.MaxModule); err != nil && !s.Trusted {
+		return nil, err
 	}
 	if err := e.open(ctx); err != nil {
 		return nil, err
@@ -64,12 +65,15 @@ func (e *Engine) Compile(ctx context.Context, s Source) (*Program, error) {
 	// The result is shared, so that it is not bound to the call that happens to
 	// be the first.
 	shared := context.WithoutCancel(ctx)
-	compiled, err := e.runtime.CompileModule(shared, re.wasm)
-	if err != nil && e.cache != nil && e.cache.purge(re.hash) {
+	compiled, err := e.load(shared, &s, re)
+	if err != nil && e.cache != nil && (e.cache.purge(re.hash) || errors.Is(err, errNoCode)) {
 		// Either the module or what the cache holds of it is broken. Without its
-		// entry only the module can be.
+		// entry only the module can be, or its compiler.
 		if err = e.compileAgain(ctx, s, re); err == nil {
-			compiled, err = e.runtime.CompileModule(shared, re.wasm)
+			compiled, err = e.load(shared, &s, re)
+		}
+		if err != nil {
+			e.cache.purge(re.hash)
 		}
 	}
 	if err != nil {
@@ -77,6 +81,44 @@ func (e *Engine) Compile(ctx context.Context, s Source) (*Program, error) {
 	}
 	return &Program{Compiled: compiled, Facts: re.facts}, nil
 }
+
+// CheckSize refuses a module of size bytes where that is over the limit.
+func CheckSize(size, limit int) error {
+	if size <= limit {
+		return nil
+	}
+	return abi.Errorf(abi.CodeLoad, "the module is refused: it has %s, over the host's limit of %s; strip what it carries for debugging, or keep its data in files",
+		abi.Size(int64(size)), abi.Size(int64(limit)))
+}
+
+var errNoCode = abi.Errorf(abi.CodeLoad, "the compiled module is not in the cache; its compiler may be for another processor, or the cache was emptied meanwhile")
+
+// load takes a module's code from the cache. It compiles what the cache does not
+// hold, but not where that is another process's to do: among several workers, and
+// only there, wazero looks at the context, which is over from the start.
+func (e *Engine) load(ctx context.Context, s *Source, re *rewritten) (wazero.CompiledModule, error) {
+	if e.elsewhere(s) {
+		over, end := context.WithCancelCause(experimental.WithCompilationWorkers(ctx, 2))
+		end(errNoCode)
+		ctx = over
+	}
+	return compileModule(ctx, e.runtime, re.wasm)
+}
+
+// compileModule has a runtime compile a module. The pre-pass refuses the modules
+// that its validation is known to panic on; were there another, it must not end the
+// host.
+func compileModule(ctx context.Context, r wazero.Runtime, wasm []byte) (compiled wazero.CompiledModule, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the compiler panicked: %v", p)
+		}
+	}()
+	return r.CompileModule(ctx, wasm)
+}
+
+// elsewhere reports whether a module is compiled by another process.
+func (e *Engine) elsewhere(s *Source) bool { return e.opts.Compiler != nil && !s.Trusted }
 
 // ready returns a module as the pre-pass writes it, once the cache holds its
 // code. It lets go of the module as it came.
@@ -153,7 +195,7 @@ func (e *Engine) compileAgain(ctx context.Context, s Source, re *rewritten) erro
 
 // prepare sees to it that the cache holds the module's code.
 func (e *Engine) prepare(ctx context.Context, s Source, re *rewritten) error {
-	elsewhere := e.opts.Compiler != nil && !s.Trusted
+	elsewhere := e.elsewhere(&s)
 	if e.cache == nil {
 		if elsewhere {
 			return abi.Errorf(abi.CodeLoad, "the module cannot be compiled: it is not the host's own, and there is no directory to compile it into; give the host a cache directory")
@@ -163,7 +205,7 @@ func (e *Engine) prepare(ctx context.Context, s Source, re *rewritten) error {
 	if e.cache.has(re.hash) {
 		return nil
 	}
-	return e.cache.fill(re.hash, func(dir string) error {
+	return e.cache.fill(re, !elsewhere, func(dir string) error {
 		if elsewhere {
 			return e.opts.Compiler.Compile(ctx, dir, re.wasm)
 		}
@@ -199,7 +241,7 @@ func CompileInto(ctx context.Context, dir string, wasm []byte) (err error) {
 			err = abi.Errorf(abi.CodeLoad, "the module cannot be compiled: %w", closing)
 		}
 	}()
-	if _, err := r.CompileModule(ctx, wasm); err != nil {
+	if _, err := compileModule(ctx, r, wasm); err != nil {
 		return notCompiling(err)
 	}
 	return nil

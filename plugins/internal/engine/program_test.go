@@ -304,3 +304,15 @@ func BenchmarkWarmCompile(b *testing.B) {
 		}
 	})
 }
+
+// TestCompilerPanics holds that a module on which the engine's validation panics
+// ends its own load alone. It calls a function of a type that is not there.
+func TestCompilerPanics(t *testing.T) {
+	wasm := []byte("\x00asm\x01\x00\x00\x00\x01\x04\x01\x60\x00\x00\x03\x03\x02\x00\x10\x0a\x09\x02\x04\x00\x10\x01\x0b\x02\x00\x0b")
+	if err := CompileInto(t.Context(), t.TempDir(), wasm); abi.CodeOf(err) != abi.CodeLoad || !strings.Contains(err.Error(), "panicked") {
+		t.Errorf("compiled unseen by the pre-pass, it gives %v; want a panic told as an error, or another module that shows one", err)
+	}
+	if _, err := newEngine(t).Compile(t.Context(), Source{Wasm: wasm}); abi.CodeOf(err) != abi.CodeLoad || strings.Contains(err.Error(), "panicked") {
+		t.Errorf("the pre-pass lets it through: %v", err)
+	}
+}

@@ -25,6 +25,7 @@ type Run struct {
 
 	fuelled time.Time // when fuel was last handed out
 	ration  int64     // how much, 0 before the first time
+	yielded time.Time // when others were last let go first
 
 	calls   uint32 // of host functions
 	closed  uint8  // bits of standard streams that the guest closed
@@ -39,6 +40,7 @@ func (r *Run) Begin(ctx context.Context, limit time.Duration) {
 	r.parent, r.done = ctx, ctx.Done()
 	r.left = limit
 	r.Resume()
+	r.yielded = r.since
 }
 
 // under begins the run and returns it as a context.
@@ -80,22 +82,24 @@ func (r *Run) Resume() {
 
 // Over returns why the guest must stop now: the cause of its context's end, or
 // [ErrOutOfTime]; nil if it may go on.
-func (r *Run) Over() error {
+func (r *Run) Over() error { return r.over(time.Now()) }
+
+func (r *Run) over(now time.Time) error {
 	select {
 	case <-r.done:
 		return context.Cause(r.parent)
 	default:
 	}
-	if r.remaining() <= 0 {
+	if r.remaining(now) <= 0 {
 		return ErrOutOfTime
 	}
 	return nil
 }
 
 // remaining is what is left of the guest's own time.
-func (r *Run) remaining() time.Duration {
+func (r *Run) remaining(now time.Time) time.Duration {
 	if r.running {
-		return r.left - time.Since(r.since)
+		return r.left - now.Sub(r.since)
 	}
 	return r.left
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 func TestOnlyTimeThatRunsCounts(t *testing.T) {
@@ -59,28 +61,27 @@ func TestSpinningGuestsAreStopped(t *testing.T) {
 	e := newEngine(t)
 	p := newPool(t, e, planOf(compile(t, e, fixture(t, "state_3"), mib), mib, PutBackPure, ""))
 	for _, end := range []error{errGone, ErrOutOfTime} {
-		in := take(t, p)
-		ctx, cancel := context.WithCancelCause(t.Context())
-		limit := 30 * time.Millisecond
-		if errors.Is(end, errGone) {
-			limit = time.Hour
-			time.AfterFunc(30*time.Millisecond, func() { cancel(errGone) })
-		}
-		began := time.Now()
-		_, err := in.Host.call(ctx, limit, "spin")
-		if !errors.Is(err, end) {
-			t.Errorf("got %v; want %v", err, end)
-		}
-		if late := time.Since(began) - 30*time.Millisecond; late > time.Second {
-			t.Errorf("it was stopped %v late", late)
-		}
-		cancel(nil)
-		p.Put(in, false)
+		testenv.InTime(t, time.Second, func() time.Duration {
+			in := take(t, p)
+			defer p.Put(in, false)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			limit := 30 * time.Millisecond
+			if errors.Is(end, errGone) {
+				limit = time.Hour
+				time.AfterFunc(30*time.Millisecond, func() { cancel(errGone) })
+			}
+			return testenv.Took(func() {
+				if _, err := in.Host.call(ctx, limit, "spin"); !errors.Is(err, end) {
+					t.Errorf("got %v; want %v", err, end)
+				}
+			})
+		})
 	}
 }
 
-// TestCollectionIsNotHeldUp forces garbage collections while ten guests spin. A
-// machine that is busy otherwise gets more than one chance.
+// TestCollectionIsNotHeldUp forces garbage collections while ten guests spin. Each
+// is to pause the world for less than 50 ms.
 func TestCollectionIsNotHeldUp(t *testing.T) {
 	e := newEngine(t)
 	p := newPool(t, e, planOf(compile(t, e, fixture(t, "state_3"), mib), mib, PutBackPure, ""))
@@ -100,23 +101,25 @@ func TestCollectionIsNotHeldUp(t *testing.T) {
 		wg.Go(func() { _, _ = in.Host.call(ctx, time.Hour, "spin") })
 	}
 	time.Sleep(20 * time.Millisecond)
-	var worst time.Duration
-	for range 5 {
-		if worst = worstPause(5); worst < 50*time.Millisecond {
-			return
-		}
+	most := 50 * time.Millisecond
+	if raceEnabled {
+		most = testenv.Patience
 	}
-	t.Errorf("collections pause for up to %v", worst)
+	testenv.InTime(t, most, medianPause)
 }
 
-// worstPause is the longest pause of as many collections.
-func worstPause(collections int) time.Duration {
+// medianPause is the pause in the middle of several collections': one of them may
+// meet a moment in which the machine does something else.
+func medianPause() time.Duration {
+	const collections = 5
 	for range collections {
 		runtime.GC()
 	}
 	var stats debug.GCStats
 	debug.ReadGCStats(&stats)
-	return slices.Max(stats.Pause[:min(collections, len(stats.Pause))])
+	last := stats.Pause[:min(collections, len(stats.Pause))]
+	slices.Sort(last)
+	return last[len(last)/2]
 }
 
 func TestLinesOfTheLog(t *testing.T) {

@@ -11,28 +11,38 @@ import (
 const comparePage = 4 << 10
 
 // How memory is put back is chosen for each part by what its first calls wrote,
-// so that the same guest is always treated the same. Measured on two cores of a
-// virtual EPYC, for pages of 4 KiB: copying costs 45 ns a page while all of it
-// fits into the second-level cache and 110 ns beyond; letting go of a private
-// mapping costs 4 us and 1.8 us for each page that was written, most of which is
-// the fault when it is next written. So small memories are always copied, and
-// larger ones are mapped where fewer than a sixteenth of their pages, less two,
-// are written. Comparing costs as much as copying, so that nothing is gained by
-// looking for what to copy.
+// so that the same guest is always treated the same. There are three ways.
 //
-// Beyond maxCopied there is no copying: a memory is mapped, whatever is written,
-// or its instances are made anew where that cannot be, or where it holds more than
-// maxNoted bytes that are not zero. What a memory holds is kept once: as bytes, or
-// in the file that is mapped.
+// Copying all of it costs 45 ns a page of 4 KiB while that fits into the
+// second-level cache and 110 ns beyond, which is what the other figures are in.
+//
+// Mapping it privately and letting go of what was written costs 4 us, and 1.8 us
+// and more for each page that was, most of which is the fault when it is next
+// written.
+//
+// Where the system tells which pages a process has of its own, those that were
+// written to are kept and copied. That costs 1 us, some 12 ns to look at a page,
+// and a copy for each page that was ever written to, which is taken to be twice
+// what a call writes.
+//
+// Small memories are always copied. Comparing costs as much as copying, so that
+// nothing is gained by looking for what to copy in what memory holds.
+//
+// Beyond maxCopied memory is not copied as a whole: it is mapped, whatever is
+// written, or its instances are made anew where that cannot be, or where it holds
+// more than maxNoted bytes that are not zero. What a memory holds is kept once: as
+// bytes, or in the file that is mapped.
 const (
-	maxCopied      = 8 << 20
-	maxNoted       = 32 << 20
-	smallPages     = 64 // 256 KiB
-	mappedFault    = 16 // a fault, in pages copied
-	mappedCall     = 36 // the call, in pages copied
-	samples        = 3
-	inlineMapped   = 8 // written pages of a mapping that are let go of at once
-	inlinePageCost = smallPages
+	maxCopied    = 8 << 20
+	maxNoted     = 32 << 20
+	maxOwn       = maxCopied // of what is mapped, that is kept
+	smallPages   = 64        // 256 KiB
+	mappedFault  = 16        // a fault, in pages copied
+	mappedCall   = 36        // the call, in pages copied
+	trackedPage  = 2         // a page that is written, in pages copied
+	trackedCall  = 12        // the call, in pages copied
+	looksPerCopy = 8         // pages looked at in the time of one copied
+	samples      = 3
 )
 
 // snapshot is what the instances of a pool are put back to: memory and globals
@@ -189,12 +199,25 @@ func (p *partImage) sample(m *linear, settle bool) {
 		return
 	}
 	p.dirty = max(p.dirty, differing(holds.bytes, m.buf))
-	if !settle || !m.reserved || mappedCall+mappedFault*p.dirty >= pages {
+	if !settle || !m.reserved {
 		return
 	}
-	if image := newImage(holds.bytes, maxNoted); image != nil {
+	switch image := newImage(holds.bytes, maxNoted); {
+	case image == nil:
+	case image.cost(pages, p.dirty) < pages:
 		p.content.Store(&content{image: image})
+	default:
+		image.close()
 	}
+}
+
+// cost is what putting back a memory of so many pages costs, of which a call
+// writes to some, in pages copied.
+func (i *image) cost(pages, written int) int {
+	if i.tracks() {
+		return trackedCall + trackedPage*written + pages/looksPerCopy
+	}
+	return mappedCall + mappedFault*written
 }
 
 func differing(a, b []byte) (pages int) {
@@ -207,10 +230,20 @@ func differing(a, b []byte) (pages int) {
 	return pages
 }
 
-// cheap reports whether putting an instance back takes so little, some five
-// microseconds, that handing it to another goroutine is not worth it.
+// What is put back at once, before the call that wrote it is told as over.
+// Handing it to another goroutine takes a few microseconds, and as much again as
+// the next call finds memory that is in another processor's cache, or has to make
+// an instance as this one is not ready yet.
+const (
+	inlineCopied  = smallPages // pages copied
+	inlineTracked = 256        // as many of those that are kept; some 20 us
+	inlineMapped  = 8          // written pages of a mapping that are let go of
+)
+
+// cheap reports whether putting an instance back takes so little that handing it
+// to another goroutine is not worth it.
 func (s *snapshot) cheap(c *core) bool {
-	pages := 0
+	copied, tracked := 0, 0
 	for i := range s.parts {
 		p, m := &s.parts[i], c.parts[i].memory
 		if m == nil {
@@ -218,13 +251,17 @@ func (s *snapshot) cheap(c *core) bool {
 		}
 		switch holds := p.content.Load(); {
 		case holds.image == nil:
-			pages += p.size / comparePage
-		case p.size > maxCopied, p.dirty > inlineMapped:
+			copied += p.size / comparePage
+		case p.size > maxCopied:
+			return false
+		case holds.image.tracks():
+			tracked += holds.image.cost(p.size/comparePage, max(p.dirty, m.own/comparePage))
+		case p.dirty > inlineMapped:
 			return false
 		}
-		pages += max(0, len(m.buf)-p.size) / comparePage
+		copied += max(0, len(m.buf)-p.size) / comparePage
 	}
-	return pages <= inlinePageCost
+	return copied <= inlineCopied && tracked <= inlineTracked
 }
 
 // restore puts one part back, or a fresh one there. It reports false where that
@@ -247,7 +284,7 @@ func (p *partImage) restore(to *part, fresh bool) bool {
 func (c *content) restore(m *linear, fresh bool) bool {
 	switch {
 	case m.mapped:
-		return c.image.uncover(&m.region)
+		return c.image.putBack(&m.region)
 	case c.image != nil:
 		return c.image.fits(&m.region) && c.image.cover(&m.region)
 	}

@@ -168,7 +168,7 @@ func (c *wasiCall) sleep(d time.Duration) {
 	if d <= 0 {
 		return
 	}
-	t := time.NewTimer(min(d, c.run.remaining()))
+	t := time.NewTimer(min(d, c.run.remaining(time.Now())))
 	defer t.Stop()
 	select {
 	case <-t.C:

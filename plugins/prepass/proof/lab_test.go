@@ -138,11 +138,19 @@ func (l *lab) refill(left int64) int64 {
 	return l.treatment.quantum
 }
 
-// compile treats and compiles a module.
-func (l *lab) compile(wasm []byte) (wazero.CompiledModule, error) {
+// compile treats and compiles a module. The engine's validation panics on some
+// that are invalid, which the pre-pass refuses.
+func (l *lab) compile(wasm []byte) (compiled wazero.CompiledModule, err error) {
 	treated, err := l.treatment.rewrite(wasm)
 	if err != nil {
 		return nil, err
+	}
+	if l.treatment.quantum == 0 {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("the validation panics: %v", p)
+			}
+		}()
 	}
 	return l.runtime.CompileModule(l.ctx, treated)
 }

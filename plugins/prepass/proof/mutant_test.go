@@ -75,7 +75,7 @@ func mutate(wasm, edits []byte) []byte {
 }
 
 // mutantFuel bounds a call of a mutant, of which many run for ever.
-const mutantFuel = 1 << 24
+const mutantFuel = 1 << 22
 
 // maxReal is the size up to which modules are taken: edits reach the whole of
 // them, and thousands are compiled.
