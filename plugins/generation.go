@@ -33,7 +33,7 @@ type generation struct {
 
 	parsed atomic.Pointer[abi.Manifest]
 	fault  atomic.Pointer[error] // what the manifest's second reading found
-	calls  Calls
+	calls  calls
 	free   sync.Once
 	refs   int // sets that have it; guarded by the lineage
 
@@ -161,7 +161,7 @@ func (g *generation) instance(ctx context.Context) (Instance, error) {
 		return l.instance, l.err
 	case <-ctx.Done():
 		cause := context.Cause(ctx)
-		return nil, &abi.Error{Code: abi.CodeOf(cause), Message: fmt.Sprintf("the call ended while plugin %s was being loaded: %v", g.name(), cause), Err: cause}
+		return nil, &abi.Error{Code: abi.CodeOfEnd(ctx), Message: fmt.Sprintf("the call ended while plugin %s was being loaded: %v", g.name(), cause), Err: cause}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/direct"
 )
@@ -173,8 +174,8 @@ func wantCall(tb testing.TB, t *plugins.Tool, want string) {
 	}
 }
 
-// within fails the test where doing it takes longer than it may.
-func within(tb testing.TB, limit time.Duration, do func()) {
+// within fails the test where doing it does not end.
+func within(tb testing.TB, do func()) {
 	tb.Helper()
 	done := make(chan struct{})
 	go func() {
@@ -183,8 +184,8 @@ func within(tb testing.TB, limit time.Duration, do func()) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(limit):
-		tb.Fatalf("it takes longer than %s", limit)
+	case <-time.After(testenv.Patience):
+		tb.Fatalf("it takes longer than %s", testenv.Patience)
 	}
 }
 

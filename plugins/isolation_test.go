@@ -23,7 +23,7 @@ func TestIsolationPicksTheRunner(t *testing.T) {
 		"demanded":              {plugins.OriginUser, "", true, true, "apart"},
 		"demanded of sandboxes": {plugins.OriginFlag, "isolation = \"sandbox\"", true, true, "apart"},
 		"asked for in vain":     {plugins.OriginUser, asks, false, false, `in a process of its own, which its manifest asks for (isolation = "process"); this host runs none so`},
-		"demanded in vain":      {plugins.OriginProject, "", true, false, "in a process of its own, which the operator demands; this host runs none so"},
+		"demanded in vain":      {plugins.OriginProject, "", true, false, "in a process of its own, which settings demand of every plugin; this host runs none so"},
 		"built in, demanded":    {plugins.OriginBuiltin, "", true, true, "inside"},
 		"built in, asked for":   {plugins.OriginBuiltin, asks, false, false, "inside"},
 	}

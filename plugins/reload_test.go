@@ -164,7 +164,7 @@ func TestReloadUnderACall(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Errorf("the call under way: %v", err)
 	}
-	within(t, 10*time.Second, func() {
+	within(t, func() {
 		for runner.closedInstances.Load() != 1 {
 			time.Sleep(time.Millisecond)
 		}
@@ -269,7 +269,7 @@ func TestReloadEndsWhatIsKept(t *testing.T) {
 	write(t, filepath.Join(dir, "one", abi.ManifestFile), []byte(toml+"# newer\n"))
 	set, _ = reload(t, set)
 	count("1")
-	within(t, 10*time.Second, func() {
+	within(t, func() {
 		for session.Parts() != 1 {
 			time.Sleep(time.Millisecond)
 		}

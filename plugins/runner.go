@@ -36,10 +36,10 @@ type Module struct {
 	Logger *slog.Logger
 }
 
-// Compiler compiles modules that the host does not trust, somewhere a compiler
-// that runs away does no harm, such as a child process. Compilers know no
-// context: one that was sent a hostile module can neither be interrupted nor be
-// told to use less memory.
+// Compiler compiles modules that the host does not trust, somewhere a compilation
+// that runs away can be ended, such as a child process. In the host's own process
+// it cannot: the engine's compiler, once it has begun with a hostile module, can
+// neither be cancelled nor be kept from using memory.
 type Compiler interface {
 	// Compile compiles a module, as the pre-pass wrote it, into a compile cache in
 	// dir, which is empty and serves this one call. The bytes are not the
@@ -73,7 +73,10 @@ type Instance interface {
 	// Assess asks the guest's assess; a guest without one answers the zero
 	// Assessment.
 	Assess(ctx context.Context, q Question) (abi.Assessment, error)
-	// Close frees the module, after its last call has ended.
+	// Close frees the module and lets no more calls in; those fail with
+	// [abi.CodeCancelled]. It comes after the last call has ended, or with calls under
+	// way, where the one who closes has no more time to wait for them. These either
+	// come to their end, or fail with [abi.CodeCancelled] too.
 	Close(ctx context.Context) error
 }
 

@@ -266,7 +266,7 @@ func (o *Options) runnerFor(origin Origin, s *summary) (Runner, error) {
 	case where == "":
 		return nil, abi.Errorf(abi.CodeUnsupported, "it needs the ABI %q; this host runs %s", s.abi, or(strings.Join(have, ", "), "none"))
 	case o.Isolate:
-		where += ", which the operator demands"
+		where += ", which settings demand of every plugin"
 	default:
 		where += `, which its manifest asks for (isolation = "process")`
 	}

@@ -69,10 +69,10 @@ func (t *Tool) Validate(input json.RawMessage) error {
 // Call runs the tool, behind the plugin's consent. See [Instance.Call].
 func (t *Tool) Call(ctx context.Context, c Invocation) (abi.ToolResult, error) {
 	g := t.Plugin.generation
-	if err := g.calls.Enter(t.Plugin.Name); err != nil {
+	if err := g.calls.enter(t.Plugin.Name); err != nil {
 		return abi.ToolResult{}, err
 	}
-	defer g.calls.Leave()
+	defer g.calls.leave()
 	if err := t.Plugin.refusal(); err != nil {
 		return abi.ToolResult{}, err
 	}
@@ -94,10 +94,10 @@ func (t *Tool) Call(ctx context.Context, c Invocation) (abi.ToolResult, error) {
 // capability, so the same question has the same answer.
 func (t *Tool) Assess(ctx context.Context, q Question) (abi.Assessment, error) {
 	g := t.Plugin.generation
-	if err := g.calls.Enter(t.Plugin.Name); err != nil {
+	if err := g.calls.enter(t.Plugin.Name); err != nil {
 		return abi.Assessment{}, err
 	}
-	defer g.calls.Leave()
+	defer g.calls.leave()
 	if err := t.Plugin.refusal(); err != nil {
 		return abi.Assessment{}, err
 	}

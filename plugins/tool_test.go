@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/direct"
 )
@@ -172,14 +173,28 @@ func TestCallGivenUpWhileLoading(t *testing.T) {
 	release := make(chan struct{})
 	runner.load = func() error { <-release; return nil }
 	set, show := one(t, o, "ok")
-	ctx, cancel := context.WithCancel(t.Context())
-	got := make(chan error)
-	go func() {
-		_, err := show.Call(ctx, plugins.Invocation{Input: []byte("{}")})
-		got <- err
-	}()
-	cancel()
-	within(t, 10*time.Second, func() { wantProblem(t, <-got, abi.CodeCancelled, "while plugin one was being loaded") })
+	for name, test := range map[string]struct {
+		cause error
+		code  abi.Code
+	}{
+		"cancelled":            {nil, abi.CodeCancelled},
+		"any cause":            {errors.New("the user went home"), abi.CodeCancelled},
+		"one that has a code":  {abi.Errorf(abi.CodeTimeout, "the time is up"), abi.CodeTimeout},
+		"that of the deadline": {context.DeadlineExceeded, abi.CodeTimeout},
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		got := make(chan error)
+		go func() {
+			_, err := show.Call(ctx, plugins.Invocation{Input: []byte("{}")})
+			got <- err
+		}()
+		cancel(test.cause)
+		within(t, func() {
+			if err := <-got; abi.CodeOf(err) != test.code || !strings.Contains(err.Error(), "while plugin one was being loaded") {
+				t.Errorf("%s: got %v of code %s; want %s", name, err, abi.CodeOf(err), test.code)
+			}
+		})
+	}
 	close(release)
 	wantCall(t, show, "") // by the load that was under way
 	if got := runner.loads.Load(); got != 1 {
@@ -267,7 +282,7 @@ func TestCloseEndsEverything(t *testing.T) {
 			}
 		}
 	}
-	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(testenv.Patience); runtime.NumGoroutine() > before; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			buf := make([]byte, 1<<16)
 			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, buf[:runtime.Stack(buf, true)])

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/internal/runnertest"
 )
 
 // TestCapabilityCallsRunSideBySide has two that wait for each other.
@@ -25,12 +27,12 @@ func TestCapabilityCallsRunSideBySide(t *testing.T) {
 		}
 		select {
 		case <-both:
-			return echoing("together")(ctx, r)
+			return runnertest.Echoing("together")(ctx, r)
 		case <-ctx.Done():
 			return abi.Answer{}, ctx.Err()
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	result, err := in.Call(ctx, inv)
 	if err != nil || result.Text() != "together" {
@@ -56,17 +58,27 @@ func TestCapabilityCallBeginsWithoutWait(t *testing.T) {
 		cancel(errors.New("that will do"))
 	}()
 	_, err := in.Call(ctx, inv)
-	wantCode(t, err, abi.CodeCancelled, "that will do")
+	runnertest.WantCode(t, err, abi.CodeCancelled, "that will do")
 	<-ended
+}
+
+// TestFloodIsToldOfBothLimits has a guest that makes capability calls, reads no
+// answer and is refused for both.
+func TestFloodIsToldOfBothLimits(t *testing.T) {
+	in := load(t, "submit_flood")
+	inv := invocation("{}")
+	inv.Capability = runnertest.Answering(abi.Answer{OK: struct{}{}})
+	_, err := in.Call(t.Context(), inv)
+	runnertest.WantCode(t, err, abi.CodeLimit, "capability_calls = 1000", "32 outstanding")
 }
 
 // TestTimeIsChargedToWhomItBelongs has a plugin run out of its time while
 // another one works for it: the other's limit was not reached.
 func TestTimeIsChargedToWhomItBelongs(t *testing.T) {
-	parent := load(t, "submit_spin")
+	parent := load(t, "submit_spin", func(m *plugins.Module) { m.Limits.Time = time.Second })
 	child := load(t, "spin", func(m *plugins.Module) {
 		m.Manifest.Name = "child"
-		m.Limits.Time = time.Minute
+		m.Limits.Time = testenv.Patience
 	})
 	nested := make(chan error, 1)
 	inv := invocation("{}")
@@ -76,8 +88,8 @@ func TestTimeIsChargedToWhomItBelongs(t *testing.T) {
 		return abi.Answer{}, err
 	}
 	_, err := parent.Call(t.Context(), inv)
-	wantCode(t, err, abi.CodeTimeout, "plugin fixture ran longer than its limit of 300ms")
-	wantCode(t, <-nested, abi.CodeCancelled, "plugin child")
+	runnertest.WantCode(t, err, abi.CodeTimeout, "plugin fixture ran longer than its limit of 1s")
+	runnertest.WantCode(t, <-nested, abi.CodeCancelled, "plugin child")
 }
 
 // bytesBody is a body in memory, which says so.
@@ -100,7 +112,7 @@ func TestUnreadAnswersAreSmall(t *testing.T) {
 		return abi.Answer{OK: struct{}{}, Body: bytesBody(body), Size: int64(len(body))}, nil
 	}
 	_, err := in.Call(t.Context(), inv)
-	wantCode(t, err, abi.CodeLimit, "64MiB", "not read")
+	runnertest.WantCode(t, err, abi.CodeLimit, "64MiB", "not read")
 
 	// Those that are read as the guest asks for them hold nothing.
 	inv.Capability = func(context.Context, abi.Request) (abi.Answer, error) {
@@ -112,7 +124,7 @@ func TestUnreadAnswersAreSmall(t *testing.T) {
 	}
 
 	// One by itself may be as large as it likes.
-	inv.Capability = answering(abi.Answer{OK: struct{}{}, Body: bytesBody(make([]byte, 65<<20)), Size: 65 << 20})
+	inv.Capability = runnertest.Answering(abi.Answer{OK: struct{}{}, Body: bytesBody(make([]byte, 65<<20)), Size: 65 << 20})
 	_, err = load(t, "pass_through").Call(t.Context(), inv)
-	wantCode(t, err, abi.CodeLimit, "limit output")
+	runnertest.WantCode(t, err, abi.CodeLimit, "limit output")
 }

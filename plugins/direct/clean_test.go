@@ -19,20 +19,6 @@ func mode(m abi.InstanceMode) func(*plugins.Module) {
 	return func(p *plugins.Module) { p.Manifest.Instance = m }
 }
 
-func TestMemoryIsCleanForEveryCall(t *testing.T) {
-	for _, m := range instanceModes {
-		t.Run(string(m), func(t *testing.T) {
-			in := load(t, "counter", mode(m))
-			for range 50 {
-				result, err := in.Call(t.Context(), invocation("{}"))
-				if err != nil || result.Text() != "1" {
-					t.Fatalf("got %q, %v", result.Text(), err)
-				}
-			}
-		})
-	}
-}
-
 // TestClosedStreamsAreOpenForTheNextCall: what WASI keeps is clean as well.
 func TestClosedStreamsAreOpenForTheNextCall(t *testing.T) {
 	in := load(t, "leave_stdout")

@@ -11,6 +11,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/internal/runnertest"
 )
 
 // TestClosingUnderACall closes module and runner while a guest runs: it goes on in
@@ -33,7 +34,7 @@ func TestClosingUnderACall(t *testing.T) {
 				_, err := in.Call(ctx, inv)
 				ended <- err
 			}()
-			time.Sleep(testLimits.Time / 6)
+			time.Sleep(50 * time.Millisecond)
 			late, over := context.WithCancel(t.Context())
 			over()
 			if err := session.Close(late); (err != nil) != (name == "kept") {
@@ -42,11 +43,11 @@ func TestClosingUnderACall(t *testing.T) {
 			if err := errors.Join(in.Close(late), r.Close(late)); err != nil {
 				t.Error(err)
 			}
-			time.Sleep(testLimits.Time / 6)
+			time.Sleep(50 * time.Millisecond)
 			cancel(errors.New("that is enough"))
-			wantCode(t, <-ended, abi.CodeCancelled, "that is enough")
+			runnertest.WantCode(t, <-ended, abi.CodeCancelled, "that is enough")
 			_, err = in.Call(t.Context(), invocation("{}"))
-			wantCode(t, err, abi.CodeCancelled, "being unloaded")
+			runnertest.WantCode(t, err, abi.CodeCancelled, "being unloaded")
 		})
 	}
 }
@@ -73,7 +74,7 @@ func TestSessionsClosedUnderCallsLeaveNothing(t *testing.T) {
 			ended <- err
 		}()
 		<-entered
-		wantCode(t, session.Close(late), abi.CodeTimeout, "still in a call")
+		runnertest.WantCode(t, session.Close(late), abi.CodeTimeout, "still in a call")
 		close(leave)
 		if err := <-ended; err != nil {
 			t.Fatal(err)

@@ -18,7 +18,8 @@ type guest struct {
 	call   api.Function
 	assess api.Function // nil until it is first asked
 	stack  [2]uint64
-	// message is room for the messages that it is sent.
+	// message is room for the messages that it is sent, and then for what its
+	// result names.
 	message []byte
 }
 
@@ -51,11 +52,16 @@ func (m *module) start(ctx context.Context, g *guest) error {
 // maxRoom is the most room for messages that an instance keeps, in bytes.
 const maxRoom = 64 << 10
 
+// keep keeps the room that a message was written into.
+func (g *guest) keep(room []byte) {
+	if cap(room) <= maxRoom {
+		g.message = room[:0]
+	}
+}
+
 // send copies a message into memory that the guest allocates for it.
 func (g *guest) send(ctx context.Context, message []byte) (uint32, error) {
-	if cap(message) <= maxRoom {
-		g.message = message[:0]
-	}
+	g.keep(message)
 	g.stack[0] = uint64(uint32(len(message)))
 	if err := g.alloc.CallWithStack(ctx, g.stack[:]); err != nil {
 		return 0, fmt.Errorf("in alloc: %w", err)

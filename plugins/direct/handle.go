@@ -217,9 +217,9 @@ func (h *handle) free() {
 	}
 }
 
-// rest reads what the guest left of the answer's body, up to limit bytes. It
-// waits for the answer where it has to.
-func (h *handle) rest(ctx context.Context, limit int64) ([]byte, error) {
+// rest reads what the guest left of the answer's body, up to limit bytes, into
+// room if there is enough of it. It waits for the answer where it has to.
+func (h *handle) rest(ctx context.Context, room []byte, limit int64) ([]byte, error) {
 	if err := h.settle(ctx); err != nil {
 		return nil, err
 	}
@@ -235,7 +235,7 @@ func (h *handle) rest(ctx context.Context, limit int64) ([]byte, error) {
 	if h.failed != nil && !errors.Is(h.failed, io.EOF) {
 		return nil, abi.Errorf(abi.CodeOf(h.failed), "reading a capability's answer: %w", h.failed)
 	}
-	var body bytes.Buffer
+	body := bytes.NewBuffer(room[:0])
 	if left := h.reader.Left(); left > 0 {
 		body.Grow(int(min(left, limit+1)) + bytes.MinRead)
 	}

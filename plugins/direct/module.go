@@ -104,18 +104,20 @@ func (c *call) converse(ctx context.Context, g *guest, inv plugins.Invocation) (
 	// From here on the guest is done; only capabilities it left work to run.
 	c.Pause()
 	return abi.DecodeResult(answer, c.limits.Output, func(id uint32, most int64) ([]byte, error) {
-		return c.body(ctx, id, most)
+		body, err := c.body(ctx, id, g.message, most)
+		g.keep(body)
+		return body, err
 	})
 }
 
 // body reads the rest of a capability's answer that a result names.
-func (c *call) body(ctx context.Context, id uint32, most int64) ([]byte, error) {
+func (c *call) body(ctx context.Context, id uint32, room []byte, most int64) ([]byte, error) {
 	h := c.find(id)
 	if h == nil {
 		return nil, abi.Errorf(abi.CodeProtocol, "the result names the capability call %d, which was never made or is freed", id)
 	}
 	defer c.drop(id)
-	return h.rest(ctx, most)
+	return h.rest(ctx, room, most)
 }
 
 // maxAssessment bounds the answer of an assess, in bytes.

@@ -6,10 +6,10 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/internal/runnertest"
 )
 
 // TestLargeRequests makes 32 capability calls of 16 MiB each that stay under
@@ -17,7 +17,7 @@ import (
 // are refused.
 func TestLargeRequests(t *testing.T) {
 	in := load(t, "submit_large", func(m *plugins.Module) {
-		m.Limits.Time, m.Limits.Memory = 20*time.Second, 24<<20
+		m.Limits.Memory = 24 << 20
 	})
 	inv := invocation("{}")
 	var made atomic.Int32
@@ -44,33 +44,16 @@ func TestLargeRequests(t *testing.T) {
 	}
 }
 
-// TestCapabilitiesThatMisbehave has capabilities that panic where it is least
-// expected, or end their goroutine. Each fails its own call and nothing else.
-func TestCapabilitiesThatMisbehave(t *testing.T) {
-	tests := map[string]struct {
-		do   plugins.CapabilityFunc
-		says string
-	}{
-		"ends its goroutine": {func(context.Context, abi.Request) (abi.Answer, error) {
-			runtime.Goexit()
-			return abi.Answer{}, nil
-		}, "ended its goroutine"},
-		"panics in Len": {func(context.Context, abi.Request) (abi.Answer, error) {
-			return abi.Answer{OK: struct{}{}, Body: panicsInLen{}}, nil
-		}, "panicked"},
-	}
+// TestBodyThatPanicsWhenMeasured fails its own call and nothing else.
+func TestBodyThatPanicsWhenMeasured(t *testing.T) {
 	in := load(t, "pass_through")
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			inv := invocation("{}")
-			inv.Capability = test.do
-			_, err := in.Call(t.Context(), inv)
-			wantCode(t, err, abi.CodeInternal, test.says)
-			inv.Capability = echoing("still there")
-			if r, err := in.Call(t.Context(), inv); err != nil || r.Text() != "still there" {
-				t.Errorf("the next call: %v, %v", r, err)
-			}
-		})
+	inv := invocation("{}")
+	inv.Capability = runnertest.Answering(abi.Answer{OK: struct{}{}, Body: panicsInLen{}})
+	_, err := in.Call(t.Context(), inv)
+	runnertest.WantCode(t, err, abi.CodeInternal, "panicked")
+	inv.Capability = runnertest.Echoing("still there")
+	if r, err := in.Call(t.Context(), inv); err != nil || r.Text() != "still there" {
+		t.Errorf("the next call: %v, %v", r, err)
 	}
 }
 

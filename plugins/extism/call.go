@@ -113,7 +113,7 @@ func (c *call) perform(req abi.Request) uint64 {
 	c.Pause()
 	defer c.Resume()
 	reader := c.ask(req)
-	free := func() { _ = reader.Close() } // what was read is what counts
+	free := func() { giveUp(reader) } // what was read is what counts
 	defer free()
 	defer context.AfterFunc(c.ctx, free)()
 	c.stopIfOver()
@@ -143,11 +143,7 @@ func (c *call) perform(req abi.Request) uint64 {
 // ask waits for a capability, which is to return soon after its context ends.
 // One that does not is left to itself.
 func (c *call) ask(req abi.Request) *abi.AnswerReader {
-	if c.ctx.Done() == nil {
-		return guarded(c.ctx, c.do, req)
-	}
-	answered := make(chan *abi.AnswerReader, 1)
-	go func() { answered <- guarded(c.ctx, c.do, req) }()
+	answered := c.askBeside(req)
 	select {
 	case r := <-answered:
 		return r
@@ -155,11 +151,28 @@ func (c *call) ask(req abi.Request) *abi.AnswerReader {
 	}
 	select {
 	case r := <-answered:
-		_ = r.Close() // nobody is left to tell
+		giveUp(r) // nobody is left to tell
 	case <-time.After(endWait):
-		go func() { _ = (<-answered).Close() }()
+		go func() { giveUp(<-answered) }()
 	}
 	panic(context.Cause(c.ctx))
+}
+
+// askBeside does a request on a goroutine of its own, which the capability may
+// end.
+func (c *call) askBeside(req abi.Request) <-chan *abi.AnswerReader {
+	answered := make(chan *abi.AnswerReader, 1)
+	go func() {
+		var r *abi.AnswerReader
+		defer func() {
+			if r == nil {
+				r = abi.NewAnswerReader(abi.Answer{}, abi.Errorf(abi.CodeInternal, "the capability %s ended its goroutine", req.Name))
+			}
+			answered <- r
+		}()
+		r = guarded(c.ctx, c.do, req)
+	}()
+	return answered
 }
 
 // fill reads an answer straight into a new block.
@@ -190,12 +203,22 @@ func (c *call) stopIfOver() {
 // guarded makes the message of a capability's answer. A panic of a capability,
 // or of code that encodes its answer, is not the plugin's defect.
 func guarded(ctx context.Context, do plugins.CapabilityFunc, req abi.Request) (r *abi.AnswerReader) {
+	var answer abi.Answer
 	defer func() {
 		if p := recover(); p != nil {
+			giveUp(&answer)
 			r = abi.NewAnswerReader(abi.Answer{}, abi.Errorf(abi.CodeInternal, "the capability %s panicked: %v", req.Name, p))
 		}
 	}()
-	return abi.NewAnswerReader(do(ctx, req))
+	answer, err := do(ctx, req)
+	return abi.NewAnswerReader(answer, err)
+}
+
+// giveUp closes what nobody reads any more. Nobody is left to tell of a failure,
+// nor of a panic, which may come on a goroutine of the host's own.
+func giveUp(c io.Closer) {
+	defer func() { _ = recover() }()
+	_ = c.Close()
 }
 
 func safely(req abi.Request, read func() (int, error)) (n int, err error) {
@@ -211,12 +234,14 @@ func (c *call) tooLarge(req abi.Request) uint64 {
 	return c.refuse(abi.Errorf(abi.CodeTooLarge, "%s: the answer is over the %s that Extism modules get at once; ask for it in ranges (offset and length, or lines)", req.Name, abi.Size(MaxAnswer)))
 }
 
+// brokeOff answers with what became of an answer's body, by the code that its
+// error has.
 func (c *call) brokeOff(req abi.Request, err error) uint64 {
-	var known *abi.Error
-	if errors.As(err, &known) && known.Code == abi.CodeInternal {
-		return c.refuse(known)
+	code := abi.CodeOf(err)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		code = abi.CodeIO // it is shorter than was said
 	}
-	return c.refuse(abi.Errorf(abi.CodeIO, "%s: the answer broke off: %w", req.Name, err))
+	return c.refuse(abi.Errorf(code, "%s: the answer broke off: %w", req.Name, err))
 }
 
 func (c *call) noRoom(size int64) uint64 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // TestHostileGuests holds every way of testdata/hostile.wasm to an end within
@@ -131,24 +132,21 @@ func TestDeepStacksAreNotKept(t *testing.T) {
 	before := live()
 	look("deep")
 	look("look")
-	if after := live(); after > before+256<<10 {
+	// What is made ahead for the next call is, for a moment, held twice.
+	after := live()
+	for began := time.Now(); after > before+256<<10 && time.Since(began) < testenv.Patience; after = live() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if after > before+256<<10 {
 		t.Errorf("%d KiB more are held", (after-before)>>10)
 	}
 }
 
-// within holds that a call ends with its limit of time. On a busy machine one
-// of a few attempts has to do.
+// within holds that a call ends with its limit of time.
 func within(t *testing.T, limit time.Duration, call func()) {
 	t.Helper()
-	var took time.Duration
-	for range 4 {
-		start := time.Now()
-		call()
-		if took = time.Since(start); took <= limit+100*time.Millisecond {
-			return
-		}
-	}
-	t.Errorf("it took %v with a limit of %v", took, limit)
+	const late = 500 * time.Millisecond // 100 ms are promised, to machines that do nothing else
+	testenv.InTime(t, limit+late, func() time.Duration { return testenv.Took(call) })
 }
 
 func TestForeignNames(t *testing.T) {
@@ -191,10 +189,10 @@ func TestEndlessInitStops(t *testing.T) {
 	t.Parallel()
 	short := limits
 	short.Time = 200 * time.Millisecond
-	guest := mustLoad(t, fixture(t, "init_loop.wasm"), short, "echo")
+	guest := mustLoad(t, fixture(t, "initialize_spin.wasm"), short, "initialize_spin")
 	for range 2 {
 		within(t, short.Time, func() {
-			_, err := guest.Call(t.Context(), invocation("echo"))
+			_, err := guest.Call(t.Context(), invocation("initialize_spin"))
 			wantError(t, err, abi.CodeTimeout, "limit time")
 		})
 	}

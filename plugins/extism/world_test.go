@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -212,38 +211,6 @@ func TestUnusableCacheIsDoneWithout(t *testing.T) {
 	if err := guest.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-}
-
-// TestNothingLeaks does not run in parallel: it counts goroutines.
-func TestNothingLeaks(t *testing.T) {
-	short := limits
-	short.Time = 50 * time.Millisecond
-	wasm := fixture(t, "guest.wasm")
-	before := runtime.NumGoroutine()
-	for range 3 {
-		runner := extism.New(extism.Options{CacheDir: cacheDir})
-		guest, err := runner.Load(t.Context(), plugins.Module{Manifest: manifest("echo"), Wasm: wasm, Limits: short})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, export := range []string{"echo", "trap", "loop", "exit", "http", "big"} {
-			_, _ = guest.Call(t.Context(), invocation(export))
-		}
-		if err := guest.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if err := runner.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
-	for range 50 {
-		if runtime.NumGoroutine() <= before {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	stacks := make([]byte, 1<<16)
-	t.Errorf("%d goroutines before, %d after:\n%s", before, runtime.NumGoroutine(), stacks[:runtime.Stack(stacks, true)])
 }
 
 // TestFixturesAreBuilt holds the committed modules to their source.

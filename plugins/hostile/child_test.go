@@ -68,7 +68,7 @@ func child(text string) error {
 	all := fixtures()
 	f := all[slices.IndexFunc(all, func(f fixture) bool { return f.name == t.Fixture })]
 	ctx := context.Background()
-	options, err := r.options(t.Dir)
+	options, err := r.options(t.Dir, f.compile)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (f *fixture) run(ctx context.Context, set *plugins.Set) (report, error) {
 	if err != nil {
 		return report{}, err
 	}
-	if o := f.call(ctx, sound, nil); o.Code != "" {
+	if o := new(fixture).call(ctx, sound, nil); o.Code != "" {
 		return report{}, errors.New("the sound plugin: " + o.Message)
 	}
 	tool, ok := set.Tool(toolName)
@@ -213,10 +213,10 @@ func answerMeanwhile(ctx context.Context, sound *plugins.Tool, r *report) (stop 
 	return func() { close(quit); <-done }
 }
 
-// collect forces collections for most of a time.
+// collect forces collections for most of a time, one at least.
 func (r *report) collect(during time.Duration) {
 	var pauses []time.Duration
-	for end := time.Now().Add(during * 8 / 10); time.Now().Before(end); {
+	for end := time.Now().Add(during * 8 / 10); len(pauses) == 0 || time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 		before := stops()
 		runtime.GC()
@@ -247,9 +247,9 @@ func longestStop(before, after *metrics.Float64Histogram) time.Duration {
 }
 
 // left is how many goroutines there are more than before, once those that are
-// about to end had time to.
+// about to end had time to: the longest known sleeps a second in a capability.
 func left(before int) int {
-	for range 150 {
+	for range 1000 {
 		if runtime.NumGoroutine() <= before+maxLeft {
 			break
 		}

@@ -1,6 +1,8 @@
 package hostile_test
 
 import (
+	"time"
+
 	wg "github.com/toolquay/toolquay/internal/wasmgen"
 )
 
@@ -15,6 +17,7 @@ func computing() []fixture {
 		outOfTime(fixture{name: "call tree through a table", build: tableTree}),
 		outOfTime(fixture{name: "ten call trees", build: callTree, calls: 10}),
 		outOfTime(fixture{name: "endless loop of table branches", build: spinTable}),
+		outOfTime(fixture{name: "hoarded fuel, spent on waiting for memory", build: hoard, limit: time.Second}),
 	}
 }
 
@@ -71,4 +74,31 @@ func tableTree(g *guest) {
 	}
 	g.Elem(table, new(wg.Code).I32(0), list...)
 	g.main.I32(treeDepth).CallIndirect(typ, table)
+}
+
+// hoard recurses through functions with loops, each of which might have paid for
+// turns that it does not take, and comes back to the top. Then it follows pointers
+// all over its memory, which takes longer for a unit of fuel than anything else.
+func hoard(g *guest) {
+	const cells = 32 << 20 / 64 // of 64 bytes each, a line of the cache
+	g.memory = wg.AtLeast(1 + cells*64/page)
+	cell := new(wg.Code).LocalGet(0).I32(64).Op(wg.I32Mul)
+	next := new(wg.Code).LocalGet(0).I32(1664525).Op(wg.I32Mul).I32(1013904223).Op(wg.I32Add).
+		I32(cells - 1).Op(wg.I32And).I32(64).Op(wg.I32Mul)
+	link := g.Func(none, new(wg.Code).Loop(wg.NoResult).
+		Append(cell).Append(next).Access(wg.I32Store, 2, heap).
+		LocalGet(0).I32(1).Op(wg.I32Add).LocalTee(0).I32(cells).Op(wg.I32LtU).BrIf(0).End(),
+		wg.Locals{Count: 1, Type: wg.I32})
+
+	deep := g.Declare(wg.Sig(i32s(1), nil))
+	g.Define(deep, new(wg.Code).Loop(wg.NoResult).End().Loop(wg.NoResult).End().
+		LocalGet(0).If(wg.NoResult).LocalGet(0).I32(1).Op(wg.I32Sub).Call(deep).End())
+
+	chase := new(wg.Code).LocalGet(0)
+	for range 100 {
+		chase.Access(wg.I32Load, 2, heap)
+	}
+	chase.LocalSet(0)
+	follow := g.Func(none, new(wg.Code).Loop(wg.NoResult).Append(chase).Br(0).End(), wg.Locals{Count: 1, Type: wg.I32})
+	g.main.Call(link).I32(50_000).Call(deep).Call(follow)
 }

@@ -20,10 +20,16 @@ type fixture struct {
 	// after the other in one session.
 	calls int
 	kept  bool
-	// limit is the plugin's time, standardTime where 0, and memory its memory in
-	// bytes, standardMemory where 0.
-	limit  time.Duration
+	// limit is the plugin's time. 0 is standardTime where that ends the calls, and
+	// ampleTime where something else does.
+	limit time.Duration
+	// within is how long a call may take that its time does not end; 0 is prompt.
+	within time.Duration
+	// memory is the plugin's memory in bytes; 0 is standardMemory.
 	memory int64
+	// compile is what a compiler gets for the module; 0 is the default of workers,
+	// which no fixture but the one that sets it comes near.
+	compile time.Duration
 	// asks is the limit of its capability calls.
 	asks int
 	// deadline is the caller's own.
@@ -36,23 +42,29 @@ type fixture struct {
 	code abi.Code
 	says []string
 	load bool
-	// or permits another end, where both are right.
+	// or permits another end, where both are right at any speed.
 	or abi.Code
 	// collect forces garbage collections while the calls are under way.
 	collect bool
 }
 
 const (
+	// standardTime is the limit of calls that it is to end. The others get
+	// ampleTime: they must come to their own end, also on a machine that stalls.
 	standardTime   = 200 * time.Millisecond
+	ampleTime      = 10 * time.Second
 	standardMemory = 64 << 20
 	// late is how much longer than its limit a call may take. 100 ms are promised;
-	// the rest is for a machine that does other things too.
-	late = 500 * time.Millisecond
-	// lateLoad is how much longer than compileTime a load may take: what is read,
-	// rewritten and sent to the compiler comes on top.
-	lateLoad = 2 * time.Second
-	// compileTime is what a compiler gets for one module.
-	compileTime = 5 * time.Second
+	// the rest is for a machine that does other things too. Ten at once wait for
+	// each other besides: quiet, two cores are up to 85 ms late with them.
+	late      = 250 * time.Millisecond
+	lateAmong = 500 * time.Millisecond
+	// prompt is the longest that a call takes which comes to its own end: on a
+	// quiet machine of two cores it does in 250 ms.
+	prompt = 2 * time.Second
+	// loading is the longest that a load takes, compiling included: on a quiet
+	// machine 600 ms.
+	loading = 5 * time.Second
 	// slow is the longest that nine of ten calls to the sound plugin may take
 	// meanwhile, and stuck the longest for all of them.
 	slow  = 250 * time.Millisecond
@@ -65,10 +77,39 @@ const (
 )
 
 func (f *fixture) time() time.Duration {
-	if f.limit == 0 {
+	switch {
+	case f.limit > 0:
+		return f.limit
+	case f.code == abi.CodeTimeout:
 		return standardTime
 	}
-	return f.limit
+	return ampleTime
+}
+
+// longest is how long a call may take.
+func (f *fixture) longest() time.Duration {
+	switch {
+	case f.code == abi.CodeTimeout:
+		return f.ends() + f.late()
+	case f.within > 0:
+		return f.within
+	}
+	return prompt
+}
+
+// ends is when the first limit on time ends a call.
+func (f *fixture) ends() time.Duration {
+	if f.deadline > 0 {
+		return min(f.deadline, f.time())
+	}
+	return f.time()
+}
+
+func (f *fixture) late() time.Duration {
+	if f.calls > 1 && !f.kept {
+		return lateAmong
+	}
+	return late
 }
 
 func (f *fixture) memoryLimit() int64 {
@@ -80,7 +121,8 @@ func (f *fixture) memoryLimit() int64 {
 
 // outOfTime is how a call ends that would go on.
 func outOfTime(f fixture) fixture {
-	f.code, f.says = abi.CodeTimeout, []string{"limit time", f.time().String()}
+	f.code = abi.CodeTimeout
+	f.says = []string{"limit time", f.time().String()}
 	return f
 }
 

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,24 +22,37 @@ import (
 // childEnv holds the task of a process that was started for one.
 const childEnv = "TOOLQUAY_HOSTILE_TASK"
 
-// killAfter is when a case that is not stopped is killed.
-const killAfter = 30 * time.Second
+// killAfter is when a case that is not stopped is killed: well after all that a
+// fixture's limits add up to, so that a slow machine does not get there.
+const killAfter = time.Minute
 
 func TestMain(m *testing.M) {
 	worker.Main(extismInWorker) // returns, unless this process was started as one
-	text := os.Getenv(childEnv)
-	if text == "" {
-		os.Exit(m.Run())
+	if text := os.Getenv(childEnv); text != "" {
+		if err := child(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
 	}
-	if err := child(text); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+	var err error
+	if scratch, err = os.MkdirTemp("", "toolquay-hostile-"); err != nil {
+		panic(err)
 	}
+	code := m.Run()
+	_ = os.RemoveAll(scratch)
+	os.Exit(code)
 }
 
-// TestHostile calls every fixture through every runner. The cases come one
-// after the other: their times are what is tested.
+// scratch is a folder for the whole test binary.
+var scratch string
+
+// TestHostile calls every fixture through every runner. The cases come one after
+// the other, because their times are what is tested: all but those whose modules
+// are refused, which nobody calls, and those that come once the machine has shown
+// that it is too slow for times to mean anything.
 func TestHostile(t *testing.T) {
+	p := &patience{began: time.Now()}
 	for _, r := range runners {
 		t.Run(r.name, func(t *testing.T) {
 			for _, f := range fixtures() {
@@ -45,12 +60,23 @@ func TestHostile(t *testing.T) {
 					continue
 				}
 				t.Run(f.name, func(t *testing.T) {
-					seen := f.inChild(t, r)
-					t.Log(&seen)
-					f.check(t, &seen)
+					if f.load || p.over() {
+						t.Parallel()
+					}
+					v := judge(&f, p, func() report {
+						seen := f.inChild(t, r)
+						t.Log(&seen)
+						return seen
+					}, func(late string) { t.Log("late: ", late) })
+					for _, fault := range slices.AppendSeq(v.wrong, maps.Values(v.late)) {
+						t.Error(fault)
+					}
 				})
 			}
 		})
+	}
+	if p.over() {
+		t.Log("this machine is too busy: not all times were judged")
 	}
 }
 
@@ -84,7 +110,7 @@ func (f *fixture) inChild(t *testing.T, r runner) report {
 	command.Env = append(os.Environ(), childEnv+"="+string(text))
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
-	command.WaitDelay = time.Second
+	command.WaitDelay = 10 * time.Second
 	err = command.Run()
 	var seen report
 	if ctx.Err() != nil {
@@ -111,11 +137,7 @@ func program(t *testing.T) string {
 }
 
 var withoutRace = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "toolquay-hostile-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "hostile.test")
+	path := filepath.Join(scratch, "hostile.test")
 	if out, err := exec.Command("go", "test", "-c", "-race=false", "-o", path, ".").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the tests without the race detector: %w\n%s", err, out)
 	}
@@ -165,84 +187,4 @@ func (f *fixture) manifest(r runner, name string) string {
 	}
 	lines = append(lines, "[[tools]]", fmt.Sprintf("name = %q", tool), `summary = "Does harm"`, `input_schema = '{"type":"object"}'`, export)
 	return strings.Join(lines, "\n")
-}
-
-// check holds what was seen to what was promised.
-func (f *fixture) check(t *testing.T, r *report) {
-	t.Helper()
-	if f.load {
-		f.checkEnd(t, "loading", r.Load)
-	} else if r.Load.Code != "" && r.Load.Code != f.or {
-		t.Errorf("it does not load: %s", r.Load.Message)
-	}
-	if most := compileTime + lateLoad; r.Load.Took > most {
-		t.Errorf("loading took %v, over %v", r.Load.Took, most)
-	}
-	if f.load && len(r.Calls) > 0 {
-		t.Error("it loaded, and was called")
-	} else {
-		f.checkCalls(t, r.Calls)
-	}
-	f.checkHost(t, r)
-}
-
-// checkCalls stops at the first that is wrong: the others mostly are alike.
-func (f *fixture) checkCalls(t *testing.T, calls []outcome) {
-	t.Helper()
-	for i, c := range calls {
-		if most := f.longest(); c.Took > most+late {
-			t.Errorf("call %d took %v, over its limit of %v", i+1, c.Took, most)
-		}
-		if f.checkEnd(t, fmt.Sprint("call ", i+1), c); t.Failed() {
-			return
-		}
-	}
-}
-
-func (f *fixture) longest() time.Duration {
-	if f.deadline > 0 {
-		return min(f.deadline, f.time())
-	}
-	return f.time()
-}
-
-func (f *fixture) checkEnd(t *testing.T, what string, o outcome) {
-	t.Helper()
-	if f.or != "" && o.Code == f.or {
-		return
-	}
-	if o.Code != f.code {
-		t.Errorf("%s ended with %q (%.300s); want %q", what, o.Code, o.Message, f.code)
-		return
-	}
-	for _, part := range f.says {
-		if !strings.Contains(o.Message, part) {
-			t.Errorf("%s: the error %.300q does not say %q", what, o.Message, part)
-		}
-	}
-}
-
-// maxLeft is how many goroutines a plugin may keep between calls: those that
-// talk to its worker.
-const maxLeft = 4
-
-// checkHost checks what the rest of the process felt of it.
-func (f *fixture) checkHost(t *testing.T, r *report) {
-	t.Helper()
-	if r.SoundErr != "" {
-		t.Errorf("the other plugin failed: %s", r.SoundErr)
-	}
-	if r.Slow > slow || r.Slowest > stuck {
-		t.Errorf("the other plugin answered %d times, nine of ten in %v, over %v, or all in %v, over %v", r.Sound, r.Slow, slow, r.Slowest, stuck)
-	}
-	most := f.memoryLimit()*int64(max(f.calls, 1)) + extra
-	if more := r.Peak - r.Before; more > most {
-		t.Errorf("the process took %d MiB more, over %d MiB", more>>20, most>>20)
-	}
-	if r.Pause > pause {
-		t.Errorf("collections stop the world for %v, over %v", r.Pause, pause)
-	}
-	if r.Left > maxLeft {
-		t.Errorf("%d goroutines are left", r.Left)
-	}
 }

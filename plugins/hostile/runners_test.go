@@ -2,6 +2,7 @@ package hostile_test
 
 import (
 	"path/filepath"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins"
@@ -47,8 +48,9 @@ func extismInWorker(o worker.RunnerOptions) plugins.Runner {
 	return extism.New(extism.Options{CacheDir: o.CacheDir, Ahead: o.Ahead, Logger: o.Logger})
 }
 
-// options are those of a set over the plugins in dir.
-func (r *runner) options(dir string) (plugins.Options, error) {
+// options are those of a set over the plugins in dir, where a compiler gets so
+// much time for each; 0 is the default.
+func (r *runner) options(dir string, compile time.Duration) (plugins.Options, error) {
 	self, err := worker.Self()
 	if err != nil {
 		return plugins.Options{}, err
@@ -59,7 +61,7 @@ func (r *runner) options(dir string) (plugins.Options, error) {
 		Capabilities: []string{capabilityName},
 	}
 	r.open(&o, shop{cache: filepath.Join(dir, "cache"), workers: worker.Options{
-		Command: self, CacheDir: filepath.Join(dir, "workers"), CompileTime: compileTime,
+		Command: self, CacheDir: filepath.Join(dir, "workers"), CompileTime: compile,
 	}})
 	return o, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/internal/engine"
 )
 
 // Compiler compiles modules in child processes, one for each. It implements
@@ -16,6 +17,7 @@ import (
 type Compiler struct {
 	opts  Options
 	slots chan struct{}
+	told  sync.Once // of what its children lack
 
 	mu     sync.Mutex
 	closed bool
@@ -50,7 +52,7 @@ func (c *Compiler) Compile(ctx context.Context, dir string, wasm []byte) error {
 	case c.slots <- struct{}{}:
 	case <-ctx.Done():
 		cause := context.Cause(ctx)
-		return &abi.Error{Code: abi.CodeOf(cause), Message: fmt.Sprintf("%s was given up before its turn came: %v", compiling, cause), Err: cause}
+		return &abi.Error{Code: abi.CodeOfEnd(ctx), Message: fmt.Sprintf("%s was given up before its turn came: %v", compiling, cause), Err: cause}
 	}
 	defer func() { <-c.slots }()
 	return c.compile(ctx, dir, wasm)
@@ -69,14 +71,18 @@ func (c *Compiler) compile(ctx context.Context, dir string, wasm []byte) error {
 			Memory: c.opts.CompileMemory,
 			// A second beyond what the wall clock allows: this is for a child that
 			// has lost its parent.
-			CPU: c.opts.CompileTime*time.Duration(runtime.GOMAXPROCS(0)) + time.Second,
-			// Native code is a few times the size of what it was compiled from.
-			FileSize: 32*int64(len(wasm)) + 64<<20,
+			CPU:      c.opts.CompileTime*time.Duration(runtime.GOMAXPROCS(0)) + time.Second,
+			FileSize: engine.MaxCode(len(wasm)),
 		},
 		Compile: &compileSetup{Dir: dir},
 	}
 	in := newReader(process.out, handshakeLimit)
-	_, err = c.opts.handshake(ctx, process, in, compiling, s, wasm)
+	unfiltered, err := c.opts.handshake(ctx, process, in, compiling, s, wasm)
+	if err == nil && len(unfiltered) > 0 {
+		c.told.Do(func() {
+			c.opts.Logger.Info("modules are compiled in processes without a system call filter", "reason", string(unfiltered))
+		})
+	}
 	return err
 }
 

@@ -7,10 +7,29 @@
 // in. A child can be ended at any moment, is bound by limits of the operating
 // system, and has nothing that is worth breaking out for: an empty environment,
 // no files but its three pipes, and on Linux no system calls beyond what a
-// running guest needs. (While a module is compiled or loaded files can be used,
-// for the compile cache: those of its directory alone where Linux has Landlock, from
-// 5.19 on, and the program is one without cgo; otherwise all that are the user's.
-// Processes and sockets cannot be made then either.)
+// running guest needs.
+//
+// # What confines a child
+//
+//   - Limits of memory, files and, for compiling, processor time: Linux and macOS.
+//     A child that cannot be bound does not start to work.
+//   - A filter of system calls, seccomp: Linux on amd64 and arm64. There a plugin is
+//     not run without it, [abi.CodeUnsupported] says what is missing: whoever asked
+//     for isolation = "process" did not ask for less. On other systems there is
+//     none, and a process with limits is what isolation means; the log says so.
+//     Compiling does without where it must: its process is there for the limits.
+//   - A fence for files, Landlock: Linux from 5.19 on, in programs without cgo. It
+//     counts while a module is compiled or loaded, when the filter lets the compile
+//     cache be used: no other files are in reach then. Without it, all of the user's
+//     are, until the module is loaded; processes and sockets cannot be made then
+//     either.
+//
+// [Confinement] says which of them this machine has.
+//
+// Code that is compiled in one child is never another module's: a host takes it
+// under the module's own name only, and every isolated plugin has a cache directory
+// of its own. It does run in the process that asked for it, though: who trusts no
+// compiler wants the plugin isolated, not only compiled elsewhere.
 //
 // # Opting in
 //

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/worker"
 )
@@ -27,27 +28,28 @@ func TestHammer(t *testing.T) {
 	}
 	var sound, killed atomic.Int32
 	var calls, others sync.WaitGroup
-	over := make(chan struct{})
+	over, began := make(chan struct{}), time.Now()
 	others.Go(func() {
 		for {
 			select {
 			case <-over:
 				return
-			case <-time.After(time.Duration(60+rand.IntN(60)) * time.Millisecond):
+			case <-time.After(time.Duration(60+rand.IntN(60))*time.Millisecond + time.Since(began)/20):
 			}
 			for _, pid := range children(t) {
 				_ = unix.Kill(pid, unix.SIGKILL) // it may have ended by itself
 			}
 		}
 	})
+	seen := func() bool { return sound.Load() > 0 && killed.Load() > 0 }
 	for i := range 6 {
 		calls.Go(func() {
-			for range 60 {
+			for n := 0; n < 60 || !seen() && time.Since(began) < testenv.Patience; n++ {
 				inv := probing([]string{"nothing", "ask", "wait", "sleep", "drain"}[rand.IntN(5)])
 				inv.Capability = func(context.Context, abi.Request) (abi.Answer, error) {
 					return abi.Answer{OK: struct{}{}, Body: io.NopCloser(io.LimitReader(zeros{}, 200_000)), Size: -1}, nil
 				}
-				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(1+rand.IntN(40))*time.Millisecond)
+				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(1+rand.IntN(40+n))*time.Millisecond)
 				_, err := in.Call(ctx, inv)
 				cancel()
 				switch abi.CodeOf(err) {
@@ -70,7 +72,7 @@ func TestHammer(t *testing.T) {
 	if err := in.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if sound.Load() == 0 || killed.Load() == 0 {
+	if !seen() {
 		t.Errorf("%d calls came to their end, %d were killed", sound.Load(), killed.Load())
 	}
 	if left := children(t); len(left) > 0 {

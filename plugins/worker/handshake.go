@@ -56,7 +56,7 @@ func (o *Options) attend(ctx context.Context, c *child, what string, answered <-
 			c.kill(abi.Errorf(abi.CodeLoad, "%s took longer than %s", what, o.CompileTime))
 		case <-done:
 			cause := context.Cause(ctx)
-			c.kill(&abi.Error{Code: abi.CodeOf(cause), Message: fmt.Sprintf("%s was given up: %v", what, cause), Err: cause})
+			c.kill(&abi.Error{Code: abi.CodeOfEnd(ctx), Message: fmt.Sprintf("%s was given up: %v", what, cause), Err: cause})
 			done = nil
 		case <-look.C:
 			if c.tooLarge(memory) {

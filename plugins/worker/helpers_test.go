@@ -1,18 +1,16 @@
 package worker_test
 
 import (
-	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/internal/runnertest"
 	"github.com/toolquay/toolquay/plugins/worker"
 )
 
@@ -41,21 +39,10 @@ func fixture(tb testing.TB, name string) []byte {
 	return b
 }
 
-var testLimits = plugins.Limits{
-	Memory:          4 << 20,
-	Time:            10 * time.Second,
-	Output:          1 << 20,
-	LogLines:        100,
-	CapabilityCalls: 1000,
-}
-
+// moduleOf has time to start a worker for it, and then some.
 func moduleOf(wasm []byte, change ...func(*plugins.Module)) plugins.Module {
-	m := plugins.Module{
-		Manifest: &abi.Manifest{Name: "fixture"},
-		Hash:     sha256.Sum256(wasm),
-		Wasm:     wasm,
-		Limits:   testLimits,
-	}
+	m := runnertest.Module(abi.ABIDirect, "", wasm)
+	m.Limits.Time = testenv.Patience
 	for _, c := range change {
 		c(&m)
 	}
@@ -68,7 +55,7 @@ func options(tb testing.TB) worker.Options {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return worker.Options{Command: command, CacheDir: sharedCache, Logger: slog.New(slog.NewTextHandler(writerTo{tb}, nil))}
+	return worker.Options{Command: command, CacheDir: sharedCache, CompileTime: testenv.Patience, Logger: slog.New(slog.NewTextHandler(writerTo{tb}, nil))}
 }
 
 // writerTo logs to a test.
@@ -81,32 +68,11 @@ func (w writerTo) Write(p []byte) (int, error) {
 
 func load(tb testing.TB, o worker.Options, kind string, m plugins.Module) plugins.Instance {
 	tb.Helper()
-	in, err := worker.New(kind, o).Load(tb.Context(), m)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := in.Close(context.Background()); err != nil {
-			tb.Error(err)
-		}
-	})
-	return in
+	return runnertest.Load(tb, worker.New(kind, o), m)
 }
 
 var tool = &abi.Tool{Name: "Fixture"}
 
 func invocation(input string) plugins.Invocation {
 	return plugins.Invocation{Tool: tool, ID: "toolu_1", Cwd: "/", Input: json.RawMessage(input)}
-}
-
-func wantCode(t *testing.T, err error, code abi.Code, parts ...string) {
-	t.Helper()
-	if err == nil || abi.CodeOf(err) != code {
-		t.Fatalf("got error %v of code %s; want code %s", err, abi.CodeOf(err), code)
-	}
-	for _, part := range parts {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("the error %q does not say %q", err, part)
-		}
-	}
 }

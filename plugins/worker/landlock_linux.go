@@ -21,13 +21,13 @@ const (
 )
 
 // fence keeps this process for good from opening and changing files that are not
-// below dir, which is made where it is missing; an empty dir leaves none. It fails
-// before Linux 5.19, where files cannot be moved between directories behind a
-// fence, and in a program with cgo, in which not all threads can be reached.
+// below dir, which is made where it is missing; an empty dir leaves none, and so
+// does one that cannot be opened. Where the system has no fence the error is an
+// [errors.ErrUnsupported].
 func fence(dir string) error {
-	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	if errno != 0 || version < 2 {
-		return fmt.Errorf("the system has no fence for files: version %d, %w", version, errno)
+	version, err := fenceVersion()
+	if err != nil {
+		return err
 	}
 	rights, cache := uint64(fileRights), uint64(cacheRights)
 	if version >= 3 {
@@ -37,13 +37,11 @@ func fence(dir string) error {
 	attributes := unix.LandlockRulesetAttr{Access_fs: rights}
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attributes)), unsafe.Sizeof(attributes), 0)
 	if errno != 0 {
-		return fmt.Errorf("making a fence for files: %w", errno)
+		return fmt.Errorf("making a fence for files (Landlock): %w", errno)
 	}
 	defer unix.Close(int(fd))
 	if dir != "" {
-		if err := leaveOpen(fd, dir, cache); err != nil {
-			return err
-		}
+		_ = leaveOpen(fd, dir, cache) // whoever needs the directory will say what is wrong with it
 	}
 	// Threads that are made from now on inherit it.
 	_, _, errno = syscall.AllThreadsSyscall(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0)
@@ -51,9 +49,26 @@ func fence(dir string) error {
 		_, _, errno = syscall.AllThreadsSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0)
 	}
 	if errno != 0 {
-		return fmt.Errorf("setting up a fence for files: %w", errno)
+		return fmt.Errorf("setting up a fence for files (Landlock): %w", errno)
 	}
 	return nil
+}
+
+// fenceVersion returns the version of Landlock, or why there is no use of it:
+// before Linux 5.19, files cannot be moved between directories behind a fence,
+// and in a program with cgo, not all threads can be reached.
+func fenceVersion() (int, error) {
+	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0, fmt.Errorf("there is no Landlock (%v): %w", errno, errors.ErrUnsupported)
+	}
+	if version < 2 {
+		return 0, fmt.Errorf("its Landlock is older than that of Linux 5.19: %w", errors.ErrUnsupported)
+	}
+	if _, _, errno := syscall.AllThreadsSyscall(unix.SYS_GETPID, 0, 0, 0); errno != 0 {
+		return 0, fmt.Errorf("a program with cgo cannot use Landlock: %w", errors.ErrUnsupported)
+	}
+	return int(version), nil
 }
 
 // leaveOpen grants rights to what lies below a directory.

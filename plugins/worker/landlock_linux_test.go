@@ -15,6 +15,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/internal/runnertest"
 	"github.com/toolquay/toolquay/plugins/worker"
 )
 
@@ -85,7 +86,7 @@ func TestLoadingReachesItsCacheAlone(t *testing.T) {
 		o := options(t)
 		o.CacheDir = root
 		_, err := worker.New(abiProbe, o).Load(t.Context(), moduleOf([]byte("loading: "+name)))
-		wantCode(t, err, abi.CodeLoad)
+		runnertest.WantCode(t, err, abi.CodeLoad)
 		return err.Error()
 	}
 	for name := range beyond {

@@ -4,8 +4,11 @@ package worker
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 )
 
 // fence fails: there is none for files on this system.
-func fence(string) error { return errors.New("there is none for " + runtime.GOOS) }
+func fence(string) error {
+	return fmt.Errorf("there is no fence for files on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+}

@@ -16,7 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/internal/runnertest"
 	"github.com/toolquay/toolquay/plugins/worker"
 )
 
@@ -35,22 +37,26 @@ func alive(pid int) bool { return unix.Kill(pid, 0) == nil }
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(testenv.Patience); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal(what)
 		}
 	}
 }
 
-// begin makes a call that is under way when begin returns.
-func begin(t *testing.T, in plugins.Instance, name string) <-chan error {
-	t.Helper()
-	ended := make(chan error, 1)
+// begin makes a call that hangs. It is under way in the worker when begin returns.
+func begin(in plugins.Instance) <-chan error {
+	asked, ended := make(chan struct{}), make(chan error, 1)
+	inv := probing("ask and hang")
+	inv.Capability = func(context.Context, abi.Request) (abi.Answer, error) {
+		close(asked)
+		return abi.Answer{OK: struct{}{}}, nil
+	}
 	go func() {
-		_, err := in.Call(context.Background(), probing(name))
+		_, err := in.Call(context.Background(), inv)
 		ended <- err
 	}()
-	time.Sleep(50 * time.Millisecond)
+	<-asked
 	return ended
 }
 
@@ -58,11 +64,23 @@ func TestKilledWorkerFailsItsCalls(t *testing.T) {
 	in := load(t, options(t), abiProbe, moduleOf(nil))
 	other := load(t, options(t), abiProbe, moduleOf(nil))
 	pid := pidOf(t, in)
-	ended, untouched := begin(t, in, "hang"), begin(t, other, "sleep")
+	ended, asked, release, untouched := begin(in), make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	asking := probing("ask")
+	asking.Capability = func(context.Context, abi.Request) (abi.Answer, error) {
+		close(asked)
+		<-release
+		return abi.Answer{OK: struct{}{}}, nil
+	}
+	go func() {
+		_, err := other.Call(context.Background(), asking)
+		untouched <- err
+	}()
+	<-asked
 	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, <-ended, abi.CodeTrap, "plugin fixture", "the worker process ended", "killed")
+	runnertest.WantCode(t, <-ended, abi.CodeTrap, "plugin fixture", "the worker process ended", "killed")
+	close(release)
 	if err := <-untouched; err != nil {
 		t.Errorf("another worker's call: %v", err)
 	}
@@ -87,7 +105,7 @@ func TestDefectsOfTheWorker(t *testing.T) {
 			o.CompileMemory, o.Parallel = 300<<20, 11
 			in := load(t, o, abiProbe, moduleOf(nil))
 			_, err := in.Call(t.Context(), probing(name))
-			wantCode(t, err, test.code, test.says...)
+			runnertest.WantCode(t, err, test.code, test.says...)
 			if got := ask(t, in, "nothing"); got != "" {
 				t.Errorf("the next call answered %q", got)
 			}
@@ -100,7 +118,7 @@ func TestWorkerThatDiesAgainAndAgainHasToRest(t *testing.T) {
 	rested := false
 	for range 6 {
 		_, err := in.Call(t.Context(), probing("exit"))
-		wantCode(t, err, abi.CodeTrap)
+		runnertest.WantCode(t, err, abi.CodeTrap)
 		rested = rested || strings.Contains(err.Error(), "started again in")
 	}
 	if !rested {
@@ -118,7 +136,7 @@ func TestBackstop(t *testing.T) {
 		t.Parallel()
 		in := load(t, options(t), abiProbe, moduleOf(nil, func(m *plugins.Module) { m.Limits.Time = 100 * time.Millisecond }))
 		_, err := in.Call(t.Context(), probing("hang"))
-		wantCode(t, err, abi.CodeTimeout, "100ms", "limit time")
+		runnertest.WantCode(t, err, abi.CodeTimeout, "100ms", "limit time")
 	})
 	t.Run("a call that is cancelled", func(t *testing.T) {
 		t.Parallel()
@@ -127,8 +145,8 @@ func TestBackstop(t *testing.T) {
 		time.AfterFunc(50*time.Millisecond, func() { cancel(errors.New("the user went home")) })
 		began := time.Now()
 		_, err := in.Call(ctx, probing("spin"))
-		wantCode(t, err, abi.CodeCancelled, "the user went home")
-		if took := time.Since(began); took > 4*time.Second {
+		runnertest.WantCode(t, err, abi.CodeCancelled, "the user went home")
+		if took := time.Since(began); took > testenv.Patience/2 { // its limit of time would end it
 			t.Errorf("it took %v", took)
 		}
 		if got := ask(t, in, "nothing"); got != "" {
@@ -137,10 +155,10 @@ func TestBackstop(t *testing.T) {
 	})
 	t.Run("waiting for the host does not count", func(t *testing.T) {
 		t.Parallel()
-		in := load(t, options(t), abiProbe, moduleOf(nil, func(m *plugins.Module) { m.Limits.Time = 50 * time.Millisecond }))
+		in := load(t, options(t), abiProbe, moduleOf(nil, func(m *plugins.Module) { m.Limits.Time = time.Second }))
 		inv := probing("ask")
 		inv.Capability = func(context.Context, abi.Request) (abi.Answer, error) {
-			time.Sleep(2 * time.Second)
+			time.Sleep(4 * time.Second) // a worker is killed after twice its limit and a second
 			return abi.Answer{OK: struct{}{}}, nil
 		}
 		if result, err := in.Call(t.Context(), inv); err != nil || result.Text() != "{}" {
@@ -149,16 +167,57 @@ func TestBackstop(t *testing.T) {
 	})
 }
 
+// TestCloseEndsTheWorker closes a module whose worker serves a call that another
+// one waits for.
 func TestCloseEndsTheWorker(t *testing.T) {
-	in := load(t, options(t), abiProbe, moduleOf(nil))
+	o := options(t)
+	o.Parallel = 1
+	in := load(t, o, abiProbe, moduleOf(nil))
 	pid := pidOf(t, in)
-	ended := begin(t, in, "hang")
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	wantCode(t, in.Close(ctx), abi.CodeTimeout, "calls under way")
-	wantCode(t, <-ended, abi.CodeCancelled, "unloaded")
+	served, waiting := begin(in), make(chan error, 1)
+	go func() {
+		_, err := in.Call(context.Background(), probing("hang"))
+		waiting <- err
+	}()
+	time.Sleep(50 * time.Millisecond) // whether it waits by now or not, its end is the same
+	if err := in.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
 	if alive(pid) {
 		t.Error("the worker is alive")
+	}
+	runnertest.WantCode(t, <-served, abi.CodeCancelled, "being unloaded")
+	runnertest.WantCode(t, <-waiting, abi.CodeCancelled, "being unloaded")
+	_, err := in.Call(t.Context(), probing("nothing"))
+	runnertest.WantCode(t, err, abi.CodeCancelled, "being unloaded")
+	_, err = in.Assess(t.Context(), plugins.Question{Tool: tool, Input: []byte("{}")})
+	runnertest.WantCode(t, err, abi.CodeCancelled, "being unloaded")
+	if left := children(t); len(left) > 0 {
+		t.Errorf("the processes %v are left", left)
+	}
+}
+
+// TestCloseWhileTheWorkerStarts closes modules whose worker is being started again
+// for a call.
+func TestCloseWhileTheWorkerStarts(t *testing.T) {
+	o := options(t)
+	o.Idle = time.Millisecond
+	for i := range 10 {
+		in := load(t, o, abiProbe, moduleOf(nil))
+		eventually(t, "the worker goes on", func() bool { return len(children(t)) == 0 })
+		ended := make(chan error, 1)
+		go func() {
+			_, err := in.Call(context.Background(), probing("hang"))
+			ended <- err
+		}()
+		time.Sleep(time.Duration(i) * time.Millisecond)
+		if err := in.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		runnertest.WantCode(t, <-ended, abi.CodeCancelled, "being unloaded")
+		if left := children(t); len(left) > 0 {
+			t.Errorf("the processes %v are left", left)
+		}
 	}
 }
 
@@ -192,7 +251,7 @@ func TestKeptStateOutlivesIdlenessNotTheWorker(t *testing.T) {
 		return result.Text()
 	}
 	first := count()
-	time.Sleep(4 * o.Idle)
+	time.Sleep(4 * o.Idle) // a worker that keeps nothing would end
 	if got := first + count(); got != "12" || len(logged) != 0 {
 		t.Fatalf("counted %s, and logged %q", got, logged)
 	}
@@ -202,11 +261,45 @@ func TestKeptStateOutlivesIdlenessNotTheWorker(t *testing.T) {
 		}
 	}
 	eventually(t, "the worker is still there", func() bool { return len(children(t)) == 0 })
-	if got := count(); got != "1" || len(logged) != 1 || !strings.Contains(logged[0], "lost the state") {
-		t.Errorf("counted %s, and logged %q", got, logged)
+	// Where the host does not know yet that it is gone, the next call does not either.
+	result, err := in.Call(t.Context(), inv)
+	if abi.CodeOf(err) == abi.CodeTrap {
+		result, err = in.Call(t.Context(), inv)
+	}
+	if err != nil || result.Text() != "1" || len(logged) != 1 || !strings.Contains(logged[0], "lost the state") {
+		t.Errorf("counted %s, %v, and logged %q", result.Text(), err, logged)
 	}
 	if err := session.Close(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestKeptStateOutlivesALateEnd: a worker that keeps something is not idle, also
+// while the host still waits for what its last call left behind.
+func TestKeptStateOutlivesALateEnd(t *testing.T) {
+	o := options(t)
+	o.Idle = time.Millisecond
+	in := load(t, o, abiProbe, moduleOf(nil, func(m *plugins.Module) { m.Manifest.Instance = abi.InstanceKept }))
+	var session plugins.Session
+	defer session.Close(context.Background())
+	release := make(chan struct{})
+	defer close(release)
+	call := func(name string) string {
+		inv := probing(name)
+		inv.Session = &session
+		inv.Report = func(p abi.ProgressHead) { t.Errorf("logged %q", p.Log.Message) }
+		inv.Capability = func(context.Context, abi.Request) (abi.Answer, error) {
+			<-release
+			return abi.Answer{OK: struct{}{}}, nil
+		}
+		result, err := in.Call(t.Context(), inv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result.Text()
+	}
+	if first, second := call("leave"), call("pid"); first != second {
+		t.Errorf("the state was kept in the worker %s; the next call came to %s", first, second)
 	}
 }
 
@@ -229,7 +322,7 @@ func TestSessionOfADeafWorkerCloses(t *testing.T) {
 		return abi.Answer{OK: struct{}{}, Body: lateBody{release}, Size: -1}, nil
 	}
 	_, err := in.Call(t.Context(), inv)
-	wantCode(t, err, abi.CodeTrap, "so it is")
+	runnertest.WantCode(t, err, abi.CodeTrap, "so it is")
 	eventually(t, "the worker goes on", func() bool { return state(pid) == "T" })
 	close(release)
 	time.Sleep(50 * time.Millisecond) // until the pipe is full
@@ -239,8 +332,8 @@ func TestSessionOfADeafWorkerCloses(t *testing.T) {
 	go func() { closed <- session.Close(ctx) }()
 	select {
 	case err := <-closed:
-		wantCode(t, err, abi.CodeTimeout, "still in a call")
-	case <-time.After(5 * time.Second):
+		runnertest.WantCode(t, err, abi.CodeTimeout, "still in a call")
+	case <-time.After(testenv.Patience):
 		t.Error("it does not close")
 	}
 }

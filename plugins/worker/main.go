@@ -68,12 +68,17 @@ func serve(runners []RunnerFunc) error {
 	if err := s.Limits.apply(); err != nil {
 		return err
 	}
-	_ = fence(s.files()) // where there is none, files are what the user may use
-	unconfined := confine(stageLoading)
-	if s.Compile != nil {
-		return w.send(compileFor(s.Compile, wasm))
+	if err := fence(s.files()); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return w.send(failed(0, s.unconfined(err)))
 	}
-	return runPlugin(s.Load, wasm, runners, unconfined, messages, w)
+	unfiltered := confine(stageLoading)
+	if s.Compile != nil {
+		return w.send(compileFor(s.Compile, wasm, unfiltered))
+	}
+	if unfiltered != nil && filterKnown {
+		return w.send(failed(0, s.unconfined(unfiltered)))
+	}
+	return runPlugin(s, wasm, runners, unfiltered, messages, w)
 }
 
 // fromHost bounds nothing that the host is known to send.
@@ -86,11 +91,21 @@ func fromHost(k kind) int {
 
 // compileFor compiles a module and returns the message that says what came of
 // it.
-func compileFor(s *compileSetup, wasm []byte) []byte {
+func compileFor(s *compileSetup, wasm []byte, unfiltered error) []byte {
 	if err := engine.CompileInto(context.Background(), s.Dir, wasm); err != nil {
 		return failed(0, err)
 	}
-	return newMessage(kindReady, 0, 0, 0)
+	return ready(unfiltered)
+}
+
+// ready is the message of a child that is, and of why it has no system call
+// filter, nil where it has.
+func ready(unfiltered error) []byte {
+	message := newMessage(kindReady, 0, 0, 128)
+	if unfiltered != nil {
+		message = append(message, unfiltered.Error()...)
+	}
+	return message
 }
 
 // failed is the message of an error.
@@ -99,24 +114,22 @@ func failed(call uint32, err error) []byte {
 }
 
 // runPlugin loads a plugin and serves calls to it until the host is gone.
-func runPlugin(s *loadSetup, wasm []byte, runners []RunnerFunc, unconfined error, in *reader, out *writer) error {
+func runPlugin(s *setup, wasm []byte, runners []RunnerFunc, unfiltered error, in *reader, out *writer) error {
 	log := slog.New(&logHandler{out: out})
-	o := RunnerOptions{CacheDir: s.CacheDir, Ahead: s.Ahead, Logger: log}
-	instance, err := loadPlugin(s, wasm, runners, o)
+	o := RunnerOptions{CacheDir: s.Load.CacheDir, Ahead: s.Load.Ahead, Logger: log}
+	instance, err := loadPlugin(s.Load, wasm, runners, o)
 	if err != nil {
 		return out.send(failed(0, err))
 	}
-	if unconfined == nil {
-		unconfined = confine(stageRunning)
+	if filterKnown {
+		if err := confine(stageRunning); err != nil {
+			return out.send(failed(0, s.unconfined(err)))
+		}
 	}
-	ready := newMessage(kindReady, 0, 0, 128)
-	if unconfined != nil {
-		ready = append(ready, unconfined.Error()...)
-	}
-	if err := out.send(ready); err != nil {
+	if err := out.send(ready(unfiltered)); err != nil {
 		return err
 	}
-	server := newServer(instance, s, out)
+	server := newServer(instance, s.Load, out)
 	return server.run(in)
 }
 

@@ -19,8 +19,6 @@ type module struct {
 	name   string
 	slots  chan struct{} // one token for each call that runs
 
-	calls plugins.Calls
-
 	life context.Context // over once the module is closed
 	die  context.CancelCauseFunc
 
@@ -82,10 +80,6 @@ func (l *link) has(m *module) bool {
 
 // Call runs a tool. See [plugins.Instance].
 func (m *module) Call(ctx context.Context, inv plugins.Invocation) (abi.ToolResult, error) {
-	if err := m.calls.Enter(m.name); err != nil {
-		return abi.ToolResult{}, err
-	}
-	defer m.calls.Leave()
 	message, err := callMessage(inv)
 	if err != nil {
 		return abi.ToolResult{}, err
@@ -130,10 +124,6 @@ const assessTime = time.Second
 
 // Assess asks the guest's assess. See [plugins.Instance].
 func (m *module) Assess(ctx context.Context, q plugins.Question) (abi.Assessment, error) {
-	if err := m.calls.Enter(m.name); err != nil {
-		return abi.Assessment{}, err
-	}
-	defer m.calls.Leave()
 	head := abi.AssessHead{Tool: q.Tool.Name, Cwd: q.Cwd, Facts: q.Facts, Config: q.Config}
 	message, err := abi.EncodeAssess(newMessage(kindAssess, 0, 0, len(q.Input)+256), head, q.Input)
 	if err != nil {
@@ -167,6 +157,9 @@ func (m *module) exchange(ctx context.Context, c *call) reply {
 			return reply{err: err}
 		}
 		if p.begin(c) {
+			if c.keeper != nil {
+				c.keeper.moved(p) // before the worker can be idle again
+			}
 			return p.exchange(c)
 		}
 		// It is about to end, and has not seen the call.
@@ -190,14 +183,9 @@ func (m *module) explain(ctx context.Context) error {
 	return abi.Errorf(abi.CodeCancelled, "the call was cancelled in plugin %s: %w", m.name, cause)
 }
 
-// Close waits for the calls under way, or for ctx, and ends the worker.
-func (m *module) Close(ctx context.Context) error {
-	first, late := m.calls.Drain(ctx, m.name)
-	if !first {
-		return nil
-	}
-	unloaded := abi.Errorf(abi.CodeCancelled, "plugin %s was unloaded", m.name)
-	m.die(unloaded)
+// Close ends the worker, and with it the calls under way.
+func (m *module) Close(context.Context) error {
+	m.die(m.unloaded())
 	m.mu.Lock()
 	p, s := m.process, m.starting
 	m.mu.Unlock()
@@ -206,15 +194,24 @@ func (m *module) Close(ctx context.Context) error {
 		p = s.process
 	}
 	if p != nil {
-		p.child.kill(unloaded)
+		p.child.kill(m.unloaded())
 	}
 	m.ended.Wait()
-	return late
+	return nil
 }
 
-// running returns the worker, started where there is none.
+func (m *module) unloaded() *abi.Error {
+	return abi.Errorf(abi.CodeCancelled, "plugin %s is being unloaded", m.name)
+}
+
+// running returns the worker, started where there is none, unless the module is
+// closed.
 func (m *module) running(ctx context.Context) (*process, error) {
 	m.mu.Lock()
+	if m.life.Err() != nil {
+		defer m.mu.Unlock()
+		return nil, m.unloaded()
+	}
 	if m.process != nil {
 		defer m.mu.Unlock()
 		return m.process, nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/plugins/internal/engine"
 )
 
 // Options configure a [Compiler] and a [Runner].
@@ -22,6 +23,9 @@ type Options struct {
 	// in the host's own process. Empty keeps nothing.
 	CacheDir string
 
+	// MaxModule bounds the modules that a [Runner] loads, in bytes; 0 is 32 MiB. A
+	// [Compiler] gets what its runner has measured.
+	MaxModule int
 	// CompileTime bounds compiling or loading one module; 0 is
 	// [DefaultCompileTime].
 	CompileTime time.Duration
@@ -57,6 +61,9 @@ const (
 const overhead = 256 << 20
 
 func (o Options) withDefaults() Options {
+	if o.MaxModule <= 0 {
+		o.MaxModule = engine.DefaultMaxModule
+	}
 	if o.CompileTime <= 0 {
 		o.CompileTime = DefaultCompileTime
 	}

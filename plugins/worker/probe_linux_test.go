@@ -18,6 +18,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/internal/runnertest"
 	"github.com/toolquay/toolquay/plugins/worker"
 )
 
@@ -230,7 +231,7 @@ func TestBrokenMessages(t *testing.T) {
 			t.Parallel()
 			in := load(t, options(t), abiProbe, moduleOf(nil))
 			_, err := in.Call(t.Context(), probing("break:"+name))
-			wantCode(t, err, abi.CodeProtocol, "plugin fixture", "was ended: it")
+			runnertest.WantCode(t, err, abi.CodeProtocol, "plugin fixture", "was ended: it")
 			if got := ask(t, in, "nothing"); got != "" {
 				t.Errorf("the next call answered %q", got)
 			}
@@ -242,18 +243,19 @@ func TestBrokenMessages(t *testing.T) {
 // come one after the other, but not be under way at once.
 func TestRequestsUnderWayAreBounded(t *testing.T) {
 	t.Parallel()
-	in := load(t, options(t), abiProbe, moduleOf(nil))
+	patient := func(m *plugins.Module) { m.Limits.Time = 5 * testenv.Patience } // there is much to send
+	in := load(t, options(t), abiProbe, moduleOf(nil, patient))
 	much := probing("ask much")
 	much.Capability = func(context.Context, abi.Request) (abi.Answer, error) { return abi.Answer{OK: struct{}{}}, nil }
 	if result, err := in.Call(t.Context(), much); err != nil || result.Text() != "answered" {
 		t.Errorf("one after the other: %q, %v", result.Text(), err)
 	}
-	other := load(t, options(t), abiProbe, moduleOf(nil)) // the number of its call is 1
+	other := load(t, options(t), abiProbe, moduleOf(nil, patient)) // the number of its call is 1
 	tooMuch := probing("ask too much")
 	tooMuch.Capability = func(ctx context.Context, _ abi.Request) (abi.Answer, error) {
 		<-ctx.Done()
 		return abi.Answer{}, ctx.Err()
 	}
 	_, err := other.Call(t.Context(), tooMuch)
-	wantCode(t, err, abi.CodeProtocol, "was ended: it has capability calls of over 134217728 bytes under way")
+	runnertest.WantCode(t, err, abi.CodeProtocol, "was ended: it has capability calls of over 134217728 bytes under way")
 }

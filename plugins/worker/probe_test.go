@@ -61,6 +61,21 @@ var probes = map[string]func(context.Context, plugins.Invocation) string{
 		}
 		return strings.Join(names, ",")
 	},
+	// ask and hang does so once it has been answered.
+	"ask and hang": func(ctx context.Context, inv plugins.Invocation) string {
+		if _, err := inv.Capability(ctx, abi.Request{Name: "test.echo", Args: []byte(`{}`)}); err != nil {
+			return err.Error()
+		}
+		select {}
+	},
+	// leave answers with a capability call under way.
+	"leave": func(ctx context.Context, inv plugins.Invocation) string {
+		go func() {
+			_, _ = inv.Capability(context.WithoutCancel(ctx), abi.Request{Name: "test.echo", Args: []byte(`{}`)})
+		}()
+		time.Sleep(20 * time.Millisecond) // until it is sent
+		return strconv.Itoa(os.Getpid())
+	},
 	"hang": func(context.Context, plugins.Invocation) string { select {} },
 	"wait": func(ctx context.Context, _ plugins.Invocation) string { <-ctx.Done(); return "" },
 	"spin": func(context.Context, plugins.Invocation) string {

@@ -30,9 +30,7 @@ type request struct {
 func (r *request) serve(ctx context.Context, asked abi.Request) {
 	defer r.cancel()
 	defer r.call.done(r)
-	r.call.serving.Add(1)
-	answer, err := guarded(ctx, r.call.do, asked)
-	r.call.serving.Add(-1)
+	answer, err := r.ask(ctx, asked)
 	if r.call.ctx.Err() != nil {
 		// What ended the capability ended the call: the guest is told of that
 		// alone, lest it answers first.
@@ -59,6 +57,23 @@ func (r *request) serve(ctx context.Context, asked abi.Request) {
 	} else if r.process.out.send(message) == nil {
 		r.pump(ctx, body, answer.Size)
 	}
+}
+
+// ask does the capability call. One that ends the goroutine is answered for here:
+// nothing more of serve is run.
+func (r *request) ask(ctx context.Context, asked abi.Request) (abi.Answer, error) {
+	r.call.serving.Add(1)
+	returned := false
+	defer func() {
+		r.call.serving.Add(-1)
+		if !returned && r.call.ctx.Err() == nil {
+			message, _ := r.encode(abi.Answer{}, abi.Errorf(abi.CodeInternal, "the capability ended its goroutine"))
+			_ = r.process.out.send(message) // fails with the worker, and then the call ends
+		}
+	}()
+	answer, err := guarded(ctx, r.call.do, asked)
+	returned = true
+	return answer, err
 }
 
 // sendWhole sends an answer and its small body at once.
@@ -131,8 +146,11 @@ func (r *request) message(a abi.Answer, err error) ([]byte, bool) {
 func (r *request) hold(body io.Closer) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.over {
+		return false
+	}
 	r.body = body
-	return !r.over
+	return true
 }
 
 // giveUp ends the request. Closing the body ends a read that waits for it; it is

@@ -2,10 +2,12 @@ package worker
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"path/filepath"
 
 	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/internal/engine"
 )
 
 // Runner runs each plugin of one ABI in a worker process of its own. It
@@ -32,6 +34,9 @@ func (r *Runner) Load(ctx context.Context, m plugins.Module) (plugins.Instance, 
 	if err := r.opts.startable(); err != nil {
 		return nil, err
 	}
+	if err := engine.CheckSize(len(m.Wasm), r.opts.MaxModule); err != nil {
+		return nil, err
+	}
 	mod := newModule(r, m)
 	if _, err := mod.running(ctx); err != nil {
 		return nil, errors.Join(err, mod.Close(context.WithoutCancel(ctx)))
@@ -47,7 +52,7 @@ func (r *Runner) setup(m *plugins.Module) *setup {
 	s := &setup{
 		Limits: limits{
 			Memory:   max(m.Limits.Memory*int64(r.opts.Parallel)+overhead, r.opts.CompileMemory),
-			FileSize: 32*int64(len(m.Wasm)) + 64<<20,
+			FileSize: engine.MaxCode(len(m.Wasm)),
 		},
 		Load: &loadSetup{
 			ABI:      r.abi,
@@ -57,9 +62,10 @@ func (r *Runner) setup(m *plugins.Module) *setup {
 		},
 	}
 	if r.opts.CacheDir != "" {
-		// Apart from the code that the host's own process runs: whatever happens in
-		// a worker while it loads stays among workers.
-		s.Load.CacheDir = filepath.Join(r.opts.CacheDir, "isolated")
+		// Apart from the code that the host's own process runs, and from that of
+		// other modules: one that takes its worker over while that loads it can spoil
+		// nothing but its own.
+		s.Load.CacheDir = filepath.Join(r.opts.CacheDir, "isolated-"+hex.EncodeToString(m.Hash[:]))
 	}
 	return s
 }

@@ -11,6 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// filterKnown says that there is a filter for this system: what fails to put it
+// up runs no plugin.
+const filterKnown = true
+
 // stage is how far a child has come, and with it what it may still do.
 type stage int
 
@@ -36,10 +40,10 @@ func confine(s stage) error {
 		unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&list)))
 	runtime.KeepAlive(program)
 	if errno != 0 {
-		return fmt.Errorf("setting the system call filter: %w", errno)
+		return fmt.Errorf("setting the system call filter (seccomp): %w", errno)
 	}
 	if thread != 0 {
-		return fmt.Errorf("setting the system call filter: thread %d has one of its own", thread)
+		return fmt.Errorf("setting the system call filter (seccomp): thread %d has one of its own", thread)
 	}
 	return nil
 }
@@ -95,13 +99,16 @@ func systemCalls(s stage) []unix.SockFilter {
 }
 
 // Confinement says, for people, what this machine offers to confine a worker
-// with, and whether that is all there can be.
-func Confinement() (text string, whole bool) {
+// with, and whether a system call filter is among it.
+func Confinement() (text string, filtered bool) {
 	// A filter that is not there: the kernel says so, or that it knows the action.
 	action := uint32(unix.SECCOMP_RET_KILL_PROCESS)
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
 	if errno != 0 {
-		return fmt.Sprintf("resource limits; no system call filter: %v", errno), false
+		return fmt.Sprintf("resource limits; plugins that need a process of their own cannot be run, for there is no system call filter (seccomp): %v", errno), false
 	}
-	return "resource limits and a system call filter (seccomp)", true
+	if _, err := fenceVersion(); err != nil {
+		return fmt.Sprintf("resource limits and a system call filter (seccomp); while a module is compiled or loaded, all of the user's files are in reach: %v", err), true
+	}
+	return "resource limits, a system call filter (seccomp), and a fence for files (Landlock)", true
 }

@@ -7,6 +7,10 @@ import (
 	"runtime"
 )
 
+// filterKnown says that there is no filter for this system: a process of its own,
+// with what limits there are, is what a plugin gets here.
+const filterKnown = false
+
 // stage is how far a child has come, and with it what it may still do.
 type stage int
 
@@ -21,8 +25,8 @@ func confine(stage) error {
 }
 
 // Confinement says, for people, what this machine offers to confine a worker
-// with, and whether that is all there can be.
-func Confinement() (text string, whole bool) {
+// with, and whether a system call filter is among it.
+func Confinement() (text string, filtered bool) {
 	if runtime.GOOS == "windows" {
 		return "a process of its own; no resource limits and no system call filter on Windows", false
 	}

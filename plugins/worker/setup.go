@@ -3,6 +3,7 @@ package worker
 import (
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -42,6 +43,16 @@ func (s *setup) files() string {
 		return s.Load.CacheDir
 	}
 	return ""
+}
+
+// unconfined is the error of a child that does not get what it must be confined
+// with.
+func (s *setup) unconfined(err error) error {
+	what := "the module is to be compiled in a process of its own"
+	if s.Load != nil {
+		what = fmt.Sprintf("plugin %s is to run in a process of its own", s.Load.Manifest.Name)
+	}
+	return abi.Errorf(abi.CodeUnsupported, "%s, but this system does not confine that process: %w; the sandbox that this program runs in may forbid it", what, err)
 }
 
 // loadManifest is a manifest as it travels: the outer Limits hide the inner,

@@ -15,10 +15,8 @@
   (import "extism:host/user" "toolquay_capability" (func $capability (param i64) (result i64)))
   (import "wasi_snapshot_preview1" "proc_exit" (func $proc_exit (param i32)))
   (memory (export "memory") 1)
-  (global $calls (mut i32) (i32.const 48)) ;; "0"
 
-  (data (i32.const 0) "half an answer")                          ;; 14 bytes
-  (data (i32.const 32) "it went wrong")                          ;; 13
+  (data (i32.const 32) "it went wrong")                          ;; 13 bytes
   (data (i32.const 64) "{\"url\":\"http://127.0.0.1:1/\"}")      ;; 29
   (data (i32.const 128) "{\"b\":1, \"a\":[2]}")                  ;; 16
   (data (i32.const 160) "greeting")                              ;; 8
@@ -48,14 +46,7 @@
 
   (func (export "loop") (result i32) (loop $l (br $l)) (i32.const 0))
 
-  (func (export "exit") (result i32)
-    (call $output (i32.const 0) (i32.const 14))
-    (call $proc_exit (i32.const 0))
-    (i32.const 0))
-
   (func (export "exit3") (result i32) (call $proc_exit (i32.const 3)) (i32.const 0))
-
-  (func (export "trap") (result i32) (unreachable))
 
   (func (export "stack") (result i32) (call $deep (i32.const 0)))
   (func $deep (param i32) (result i32) (i32.add (call $deep (local.get 0)) (i32.const 1)))
@@ -80,13 +71,6 @@
 
   (func (export "binary") (result i32) (call $output (i32.const 192) (i32.const 2)) (i32.const 0))
 
-  ;; count answers how often it was called in this memory.
-  (func (export "count") (result i32)
-    (global.set $calls (i32.add (global.get $calls) (i32.const 1)))
-    (i32.store8 (i32.const 300) (global.get $calls))
-    (call $output (i32.const 300) (i32.const 1))
-    (i32.const 0))
-
   (func (export "config") (result i32) (local $v i64)
     (local.set $v (call $config_get (call $put (i32.const 160) (i32.const 8))))
     (call $output_set (local.get $v) (call $length (local.get $v)))
@@ -95,18 +79,6 @@
   ;; vars stores more than there is room for.
   (func (export "vars") (result i32)
     (call $var_set (call $put (i32.const 160) (i32.const 8)) (call $alloc (i64.const 2097152)))
-    (i32.const 0))
-
-  (func (export "logs") (result i32) (local $i i32)
-    (loop $next
-      (call $log_warn (call $put (i32.const 32) (i32.const 13)))
-      (local.set $i (i32.add (local.get $i) (i32.const 1)))
-      (br_if $next (i32.lt_u (local.get $i) (i32.const 500))))
-    (i32.const 0))
-
-  ;; grow answers "full" by trapping unless growing ends with -1.
-  (func (export "grow") (result i32)
-    (loop $more (br_if $more (i32.ne (memory.grow (i32.const 256)) (i32.const -1))))
     (i32.const 0))
 
   ;; blocks fills the kernel's memory, and then asks for a capability.

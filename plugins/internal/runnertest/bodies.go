@@ -1,7 +1,6 @@
 package runnertest
 
 import (
-	"errors"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -26,12 +25,15 @@ func (panickyClose) Close() error { panic("a defect in Close") }
 
 // onceBody fails once, together with its last bytes, and then pretends to have
 // ended well, as a reader may.
-type onceBody struct{ reads int }
+type onceBody struct {
+	fails error
+	reads int
+}
 
 // Read fails the first time, and gives bytes with it.
 func (b *onceBody) Read(p []byte) (int, error) {
 	if b.reads++; b.reads == 1 {
-		return copy(p, "half"), errors.New("the disk is gone")
+		return copy(p, "half"), b.fails
 	}
 	return 0, io.EOF
 }
@@ -90,10 +92,11 @@ func (b *blockedBody) Close() error {
 type heldBody struct {
 	io.Reader
 	held *atomic.Int64
+	once sync.Once
 }
 
 // Close counts the body out.
-func (b heldBody) Close() error {
-	b.held.Add(-1)
+func (b *heldBody) Close() error {
+	b.once.Do(func() { b.held.Add(-1) })
 	return nil
 }

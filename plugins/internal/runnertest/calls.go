@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"runtime"
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,15 +12,16 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
 )
 
 func testEcho(t *testing.T, s *Suite) {
 	t.Helper()
-	in := s.load(t, "echo", patient)
+	g := s.load(t, "echo", patient)
 	for _, size := range []int{0, 1, 100, 200_000} {
 		input := `{"s":"` + strings.Repeat("x", size) + `"}`
-		result, err := in.Call(t.Context(), s.invocation(input))
+		result, err := g.Call(t.Context(), g.invocation(input))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,32 +36,39 @@ func testEcho(t *testing.T, s *Suite) {
 // answering.
 func testBadCalls(t *testing.T, s *Suite) {
 	t.Helper()
-	tests := map[string]struct {
-		code abi.Code
-		says []string
-	}{
-		"spin":       {abi.CodeTimeout, []string{"300ms", "limit time"}},
-		"start_spin": {abi.CodeTimeout, []string{"300ms", "limit time"}},
-		"trap":       {abi.CodeTrap, []string{"unreachable"}},
-		"exit_zero":  {abi.CodeTrap, []string{"exited with code 0"}},
+	tests := map[string]BadCall{
+		"spin":            {abi.CodeTimeout, []string{"300ms", "limit time"}},
+		"start_spin":      {abi.CodeTimeout, []string{"300ms", "limit time"}},
+		"initialize_spin": {abi.CodeTimeout, []string{"300ms", "limit time"}},
+		"trap":            {abi.CodeTrap, []string{"unreachable"}},
+		"trap_start":      {abi.CodeTrap, []string{"while starting", "unreachable"}},
+		"exit_zero":       {abi.CodeTrap, []string{"exited", "before it answered", "with code 0"}},
 	}
+	maps.Copy(tests, s.BadCalls)
 	r := s.runner(t)
-	sound := s.loadInto(t, r, "ok")
-	for name, test := range tests {
-		if !s.has(t, name) {
-			continue
+	sound := s.loadInto(t, r, "ok", patient)
+	answers := func(t *testing.T, when string) {
+		t.Helper()
+		if result, err := sound.Call(t.Context(), sound.invocation("{}")); err != nil || result.Text() != "ok" {
+			t.Errorf("%s, the sound plugin answered %q, %v", when, result.Text(), err)
 		}
+	}
+	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			in := s.loadInto(t, r, name)
-			began := time.Now()
-			_, err := in.Call(t.Context(), s.invocation("{}"))
-			wantCode(t, err, test.code, test.says...)
-			if took := time.Since(began); took > Limits.Time+s.Slack {
-				t.Errorf("it took %v", took)
+			change := patient
+			if test.Code == abi.CodeTimeout {
+				change = func(*plugins.Module) {} // the limit is to end it
 			}
-			if result, err := sound.Call(t.Context(), s.invocation("{}")); err != nil || result.Text() != "ok" {
-				t.Errorf("the sound plugin then answered %q, %v", result.Text(), err)
-			}
+			g := s.loadInto(t, r, name, change)
+			testenv.InTime(t, Limits.Time+slack, func() time.Duration {
+				began := time.Now()
+				ended := background(t.Context(), g, g.asking(Echoing("hello")))
+				answers(t, "beside it")
+				WantCode(t, <-ended, test.Code, test.Says...)
+				took := time.Since(began)
+				answers(t, "after it")
+				return took
+			})
 		})
 	}
 }
@@ -68,51 +76,75 @@ func testBadCalls(t *testing.T, s *Suite) {
 func testUnloadable(t *testing.T, s *Suite) {
 	t.Helper()
 	ok := s.Guest(t, "ok")
-	for name, wasm := range map[string][]byte{
-		"not wasm":  []byte("#!/bin/sh\necho hello\n"),
-		"empty":     nil,
-		"truncated": ok[:len(ok)-20],
+	for name, test := range map[string]struct {
+		wasm []byte
+		says []string
+	}{
+		"not wasm":  {[]byte("#!/bin/sh\necho hello\n"), []string{"not a WebAssembly binary"}},
+		"empty":     {nil, []string{"not a WebAssembly binary"}},
+		"truncated": {ok[:len(ok)-20], []string{"data section", "past the end"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := s.runner(t).Load(t.Context(), s.module(wasm))
-			wantCode(t, err, abi.CodeLoad)
+			r := s.runner(t)
+			_, err := r.Load(t.Context(), Module(r.ABI(), "ok", test.wasm))
+			WantCode(t, err, abi.CodeLoad, append(test.says, "the module is refused")...)
 		})
 	}
 }
 
+// testCleanMemory makes calls one by one and side by side, with instances of
+// which the manifest says that they may be put back, and without.
 func testCleanMemory(t *testing.T, s *Suite) {
 	t.Helper()
-	in := s.load(t, "counter")
-	for range 20 {
-		result, err := in.Call(t.Context(), s.invocation("{}"))
-		if err != nil || result.Text() != "1" {
-			t.Fatalf("got %q, %v", result.Text(), err)
-		}
+	for _, mode := range []abi.InstanceMode{abi.InstanceFresh, abi.InstanceReset} {
+		t.Run(string(mode), func(t *testing.T) {
+			g := s.load(t, "counter", patient, func(m *plugins.Module) { m.Manifest.Instance = mode })
+			first := func(calls int) {
+				for range calls {
+					result, err := g.Call(t.Context(), g.invocation("{}"))
+					if err != nil || result.Text() != "1" {
+						t.Errorf("got %q, %v", result.Text(), err)
+						return
+					}
+				}
+			}
+			first(50)
+			var wg sync.WaitGroup
+			for range 8 {
+				wg.Go(func() { first(10) })
+			}
+			wg.Wait()
+		})
 	}
 }
 
 func testMemoryLimit(t *testing.T, s *Suite) {
 	t.Helper()
-	result, err := s.load(t, "grow").Call(t.Context(), s.invocation("{}"))
+	g := s.load(t, "grow", patient)
+	result, err := g.Call(t.Context(), g.invocation("{}"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pages, most := len(result.Text()), int(Limits.Memory>>16); pages == 0 || pages > most {
-		t.Errorf("the guest has %d pages; its limit is %d", pages, most)
+	if pages, want := len(result.Text()), int(Limits.Memory>>16); pages != want {
+		t.Errorf("the guest has %d pages; its limit is %d", pages, want)
 	}
 }
 
 // testRecycledMemory makes calls that end well and calls that are cancelled
-// anywhere on the way. Each fills all its memory; the guest traps where it finds
-// anything in it.
+// anywhere on the way. Each fills all its memory, which later ones get; the guest
+// traps where it finds anything in it.
 func testRecycledMemory(t *testing.T, s *Suite) {
 	t.Helper()
-	in := s.load(t, "dirty", patient)
-	inv := s.invocation("{}")
-	inv.Capability = func(ctx context.Context, r abi.Request) (abi.Answer, error) {
+	g := s.load(t, "dirty", patient)
+	body := strings.Repeat("z", 70_000)
+	var asked atomic.Int32
+	inv := g.asking(func(context.Context, abi.Request) (abi.Answer, error) {
 		time.Sleep(time.Millisecond)
-		return echoing(strings.Repeat("z", 70_000))(ctx, r)
-	}
+		if asked.Add(1)%2 == 0 {
+			return answer(body, -1), nil
+		}
+		return answer(body, int64(len(body))), nil
+	})
 	var wg sync.WaitGroup
 	var sound atomic.Int32
 	for range 4 {
@@ -122,7 +154,7 @@ func testRecycledMemory(t *testing.T, s *Suite) {
 				if i%2 == 1 {
 					time.AfterFunc(time.Duration(i)*200*time.Microsecond, cancel)
 				}
-				_, err := in.Call(ctx, inv)
+				_, err := g.Call(ctx, inv)
 				cancel()
 				switch {
 				case err == nil:
@@ -141,45 +173,61 @@ func testRecycledMemory(t *testing.T, s *Suite) {
 
 func testCancelled(t *testing.T, s *Suite) {
 	t.Helper()
-	in := s.load(t, "spin", patient)
-	ctx, cancel := context.WithCancelCause(t.Context())
-	time.AfterFunc(50*time.Millisecond, func() { cancel(errors.New("the user wrote something new")) })
-	began := time.Now()
-	_, err := in.Call(ctx, s.invocation("{}"))
-	wantCode(t, err, abi.CodeCancelled, "the user wrote something new")
-	if took := time.Since(began); took > s.Slack {
-		t.Errorf("it took %v", took)
-	}
+	g := s.load(t, "spin", patient)
+	testenv.InTime(t, slack, func() time.Duration {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(50*time.Millisecond, func() { cancel(errors.New("the user wrote something new")) })
+		return testenv.Took(func() {
+			_, err := g.Call(ctx, g.invocation("{}"))
+			WantCode(t, err, abi.CodeCancelled, "cancelled", "the user wrote something new")
+		})
+	})
+}
+
+func testDeadline(t *testing.T, s *Suite) {
+	t.Helper()
+	g := s.load(t, "spin", patient)
+	testenv.InTime(t, slack, func() time.Duration {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		return testenv.Took(func() {
+			_, err := g.Call(ctx, g.invocation("{}"))
+			WantCode(t, err, abi.CodeTimeout, "time limit")
+		})
+	})
 }
 
 func testLogFlood(t *testing.T, s *Suite) {
 	t.Helper()
-	in := s.load(t, "log_flood", patient)
-	var lines []string
-	inv := s.invocation("{}")
-	inv.Report = func(p abi.ProgressHead) { lines = append(lines, p.Log.Message) }
-	result, err := in.Call(t.Context(), inv)
+	g := s.load(t, "log_flood", patient)
+	var lines []abi.Log
+	inv := g.invocation("{}")
+	inv.Report = func(p abi.ProgressHead) { lines = append(lines, *p.Log) }
+	result, err := g.Call(t.Context(), inv)
 	if err != nil || result.Text() != "ok" {
 		t.Fatalf("got %q, %v", result.Text(), err)
 	}
 	if len(lines) != Limits.LogLines+1 {
 		t.Fatalf("got %d lines", len(lines))
 	}
-	if last := lines[len(lines)-1]; !strings.Contains(last, "more") || !strings.Contains(last, "log_lines = 100") {
+	for _, line := range lines[:Limits.LogLines] {
+		if line != (abi.Log{Level: "info", Message: "still here"}) {
+			t.Fatalf("got the line %+v", line)
+		}
+	}
+	if last := lines[Limits.LogLines].Message; !strings.Contains(last, "999900 more") || !strings.Contains(last, "log_lines = 100") {
 		t.Errorf("the last line is %q", last)
 	}
 }
 
 func testParallel(t *testing.T, s *Suite) {
 	t.Helper()
-	in := s.load(t, "read_answer", func(m *plugins.Module) { m.Limits.Memory = 8 << 20; m.Limits.Time = 20 * time.Second })
+	g := s.load(t, "read_answer", patient, func(m *plugins.Module) { m.Limits.Memory = 8 << 20 })
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			inv := s.invocation("{}")
-			inv.Capability = echoing("hello")
-			for range 30 {
-				if _, err := in.Call(context.Background(), inv); err != nil {
+			for range 50 {
+				if _, err := g.Call(context.Background(), g.asking(Echoing("hello"))); err != nil {
 					t.Error(err)
 					return
 				}
@@ -192,21 +240,21 @@ func testParallel(t *testing.T, s *Suite) {
 // testNested makes a call of a plugin within a capability call of the same one.
 func testNested(t *testing.T, s *Suite) {
 	t.Helper()
-	in := s.load(t, "pass_through", patient)
-	inv := s.invocation("{}")
+	g := s.load(t, "pass_through", patient)
 	depth := 0
+	inv := g.invocation("{}")
 	inv.Capability = func(ctx context.Context, r abi.Request) (abi.Answer, error) {
 		if depth++; depth == 20 { // more than runners run side by side
-			return echoing("the bottom")(ctx, r)
+			return Echoing("the bottom")(ctx, r)
 		}
-		result, err := in.Call(ctx, inv)
+		result, err := g.Call(ctx, inv)
 		if err != nil {
 			return abi.Answer{}, err
 		}
-		return echoing(result.Text())(ctx, r)
+		return Echoing(result.Text())(ctx, r)
 	}
-	result, err := in.Call(t.Context(), inv)
-	if err != nil || !strings.Contains(result.Text(), "the bottom") {
+	result, err := g.Call(t.Context(), inv)
+	if err != nil || result.Text() != "the bottom" {
 		t.Errorf("got %q, %v", result.Text(), err)
 	}
 }
@@ -215,33 +263,33 @@ func testNested(t *testing.T, s *Suite) {
 // its start function must not reach that call's gate.
 func testStartServesNoCall(t *testing.T, s *Suite) {
 	t.Helper()
-	parent, child := s.load(t, "pass_through"), s.load(t, "request_at_start")
+	parent, child := s.load(t, "pass_through", patient), s.load(t, "request_at_start", patient)
 	var served atomic.Int32
 	var nested error
-	inv := s.invocation("{}")
-	inv.Capability = func(ctx context.Context, r abi.Request) (abi.Answer, error) {
+	result, err := parent.Call(t.Context(), parent.asking(func(ctx context.Context, r abi.Request) (abi.Answer, error) {
 		if served.Add(1) == 1 {
-			_, nested = child.Call(ctx, s.invocation("{}"))
+			_, nested = child.Call(ctx, child.invocation("{}"))
 		}
-		return echoing("done")(ctx, r)
-	}
-	result, err := parent.Call(t.Context(), inv)
+		return Echoing("done")(ctx, r)
+	}))
 	if err != nil || result.Text() != "done" {
 		t.Errorf("the call itself: %q, %v", result.Text(), err)
 	}
-	if nested == nil {
-		t.Error("the start function was answered")
-	}
+	WantCode(t, nested, abi.CodeProtocol, "start function")
 	if n := served.Load(); n != 1 {
 		t.Errorf("the gate of one capability call served %d", n)
 	}
 }
 
+func (g *guest) question() plugins.Question {
+	return plugins.Question{Tool: &g.tool, Input: json.RawMessage("{}")}
+}
+
 func testAssess(t *testing.T, s *Suite) {
 	t.Helper()
-	q := plugins.Question{Tool: s.invocation("{}").Tool, Input: json.RawMessage("{}")}
 	t.Run("answers", func(t *testing.T) {
-		a, err := s.load(t, "assess", patient).Assess(t.Context(), q)
+		g := s.load(t, "assess", patient)
+		a, err := g.Assess(t.Context(), g.question())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,49 +297,18 @@ func testAssess(t *testing.T, s *Suite) {
 			t.Errorf("got %+v", a)
 		}
 	})
-	t.Run("absent", func(t *testing.T) {
-		a, err := s.load(t, "ok").Assess(t.Context(), q)
-		if err != nil || a != (abi.Assessment{}) {
-			t.Errorf("got %+v, %v", a, err)
-		}
-	})
 	t.Run("endless", func(t *testing.T) {
-		_, err := s.load(t, "assess_spin").Assess(t.Context(), q)
-		wantCode(t, err, abi.CodeTimeout, "limit time")
+		g := s.load(t, "assess_spin")
+		_, err := g.Assess(t.Context(), g.question())
+		WantCode(t, err, abi.CodeTimeout, "limit of 250ms", "limit time")
 	})
 }
 
-// testNothingLeaks makes calls of every fate and then closes everything.
-func testNothingLeaks(t *testing.T, s *Suite) {
+func testNoAssess(t *testing.T, s *Suite) {
 	t.Helper()
-	before := runtime.NumGoroutine()
-	r := s.New(t)
-	for _, name := range []string{"ok", "spin", "trap", "exit_zero", "pass_through", "read_answer", "submit_flood", "counter"} {
-		wasm := s.Guest(t, name)
-		if wasm == nil {
-			continue
-		}
-		in, err := r.Load(t.Context(), s.module(wasm))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 3 {
-			inv := s.invocation("{}")
-			inv.Capability = echoing("hello")
-			_, _ = in.Call(t.Context(), inv) // some fail, as they should
-		}
-		if err := in.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-		_, err = in.Call(t.Context(), s.invocation("{}"))
-		wantCode(t, err, abi.CodeCancelled, "being unloaded")
-	}
-	if err := r.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
-	eventually(t, "goroutines are left", func() bool { return runtime.NumGoroutine() <= before })
-	if t.Failed() {
-		buf := make([]byte, 1<<16)
-		t.Logf("%s", buf[:runtime.Stack(buf, true)])
+	g := s.load(t, "ok", patient)
+	a, err := g.Assess(t.Context(), g.question())
+	if err != nil || a != (abi.Assessment{}) {
+		t.Errorf("got %+v, %v", a, err)
 	}
 }

@@ -11,11 +11,11 @@ import (
 
 func testKept(t *testing.T, s *Suite) {
 	t.Helper()
-	in := s.load(t, "counter", kept)
+	g := s.load(t, "counter", kept, patient)
 	count := func(session *plugins.Session) string {
-		inv := s.invocation("{}")
+		inv := g.invocation("{}")
 		inv.Session = session
-		result, err := in.Call(t.Context(), inv)
+		result, err := g.Call(t.Context(), inv)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,24 +30,24 @@ func testKept(t *testing.T, s *Suite) {
 	if err := a.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	inv := s.invocation("{}")
+	inv := g.invocation("{}")
 	inv.Session = &a
-	_, err := in.Call(t.Context(), inv)
-	wantCode(t, err, abi.CodeCancelled, "session is closed")
+	_, err := g.Call(t.Context(), inv)
+	WantCode(t, err, abi.CodeCancelled, "session is closed")
 }
 
 func testKeptTrap(t *testing.T, s *Suite) {
 	t.Helper()
-	in := s.load(t, "trap", kept)
+	g := s.load(t, "trap", kept, patient)
 	var session plugins.Session
 	defer session.Close(context.Background())
 	var logged []string
-	inv := s.invocation("{}")
+	inv := g.invocation("{}")
 	inv.Session = &session
 	inv.Report = func(p abi.ProgressHead) { logged = append(logged, p.Log.Message) }
 	for range 2 {
-		_, err := in.Call(t.Context(), inv)
-		wantCode(t, err, abi.CodeTrap, "unreachable")
+		_, err := g.Call(t.Context(), inv)
+		WantCode(t, err, abi.CodeTrap, "unreachable")
 	}
 	if len(logged) != 2 || !strings.Contains(logged[0], "lost the state") {
 		t.Errorf("logged %q", logged)
@@ -56,15 +56,15 @@ func testKeptTrap(t *testing.T, s *Suite) {
 
 func testKeptReentry(t *testing.T, s *Suite) {
 	t.Helper()
-	in := s.load(t, "pass_through", kept)
+	g := s.load(t, "pass_through", kept, patient)
 	var session plugins.Session
 	defer session.Close(context.Background())
-	inv := s.invocation("{}")
+	inv := g.invocation("{}")
 	inv.Session = &session
 	inv.Capability = func(ctx context.Context, _ abi.Request) (abi.Answer, error) {
-		_, err := in.Call(ctx, inv)
+		_, err := g.Call(ctx, inv)
 		return abi.Answer{}, err
 	}
-	_, err := in.Call(t.Context(), inv)
-	wantCode(t, err, abi.CodeReentry, "cannot be called by itself")
+	_, err := g.Call(t.Context(), inv)
+	WantCode(t, err, abi.CodeReentry, "cannot be called by itself")
 }

@@ -1,0 +1,15 @@
+package direct_test
+
+import (
+	"testing"
+
+	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/direct"
+	"github.com/toolquay/toolquay/plugins/internal/runnertest"
+)
+
+func TestConformance(t *testing.T) {
+	suite := runnertest.Direct("testdata")
+	suite.New = func(testing.TB) plugins.Runner { return direct.New(direct.Options{CacheDir: sharedCache}) }
+	runnertest.Run(t, suite)
+}
