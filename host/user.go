@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -18,7 +19,7 @@ type Project struct {
 	// Root is the project's folder, absolute and without links.
 	Root string
 	// Trusted says that the user trusts it. Without that only its deny and ask
-	// rules count.
+	// rules count, and that it demands isolation.
 	Trusted bool
 }
 
@@ -90,6 +91,8 @@ func ForUser(dirs Dirs, project Project) (Options, []permissions.Warning, error)
 			errs = append(errs, err)
 			continue
 		}
+		// It can only tighten, so that a project need not be trusted for it.
+		o.Isolate = o.Isolate || settings != nil && settings.Isolation == abi.IsolationProcess
 		rules, left := settings.RuleSet(s.kind, project.Trusted)
 		if s.kind == permissions.SourceProject {
 			rules.Folder = realDir(project.Root)

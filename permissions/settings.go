@@ -8,10 +8,11 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/stricttoml"
 )
 
-// Settings is what one settings file says of permissions.
+// Settings is what one settings file says.
 type Settings struct {
 	// File is the path it was read from.
 	File             string
@@ -19,6 +20,10 @@ type Settings struct {
 	// Mode is empty where the file names none.
 	Mode        Mode
 	Directories []string
+	// Isolation is what walls plugins that are not built in run behind, whatever
+	// they ask for: [abi.IsolationProcess] demands a process of its own for each.
+	// It is empty where the file does not say.
+	Isolation abi.Isolation
 }
 
 // settingsFile is the format of settings.toml.
@@ -30,6 +35,9 @@ type settingsFile struct {
 		Mode        string   `toml:"mode"`
 		Directories []string `toml:"additional_directories"`
 	} `toml:"permissions"`
+	Plugins struct {
+		Isolation abi.Isolation `toml:"isolation"`
+	} `toml:"plugins"`
 }
 
 // LoadSettings reads a settings file. A file that does not exist is no error
@@ -54,13 +62,20 @@ func ParseSettings(path string, src []byte) (*Settings, error) {
 	var file settingsFile
 	doc, faults := stricttoml.Decode(src, &file)
 	in := &file.Permissions
-	s := &Settings{File: path, Directories: in.Directories}
+	s := &Settings{File: path, Directories: in.Directories, Isolation: file.Plugins.Isolation}
 	if in.Mode != "" || doc.Has("permissions.mode") {
 		mode, err := ParseMode(in.Mode)
 		if err != nil && len(faults) == 0 {
 			faults = append(faults, doc.Fault("permissions.mode", "%v", err))
 		}
 		s.Mode = mode
+	}
+	switch s.Isolation {
+	case abi.IsolationSandbox, abi.IsolationProcess:
+	default:
+		if doc.Has("plugins.isolation") && len(faults) == 0 {
+			faults = append(faults, doc.Fault("plugins.isolation", "%q is no isolation; write %q or %q", s.Isolation, abi.IsolationSandbox, abi.IsolationProcess))
+		}
 	}
 	if len(faults) > 0 {
 		errs := make([]error, len(faults))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -147,4 +148,31 @@ func FuzzSettings(f *testing.F) {
 			t.Fatalf("%d rules of %d, %d, %d", n, len(s.Deny), len(s.Ask), len(s.Allow))
 		}
 	})
+}
+
+func TestIsolationIsDemandedInSettings(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		want abi.Isolation
+		says string
+	}{
+		"":                                   {"", ""},
+		"[plugins]\nisolation = \"process\"": {abi.IsolationProcess, ""},
+		"[plugins]\nisolation = \"sandbox\"": {abi.IsolationSandbox, ""},
+		"[plugins]\nisolation = \"\"":        {"", `s.toml: line 2: plugins.isolation: "" is no isolation; write "sandbox" or "process"`},
+		"[plugins]\nisolation = \"thread\"":  {"", `s.toml: line 2: plugins.isolation: "thread" is no isolation`},
+		"[plugins]\nisolation = true":        {"", "s.toml: line 2: plugins.isolation"},
+		"[plugins]\nisolate = true":          {"", "s.toml: line 2: plugins.isolate"},
+	}
+	for text, test := range tests {
+		s, err := permissions.ParseSettings("s.toml", []byte(text))
+		switch {
+		case test.says != "":
+			if err == nil || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("%q: got %v; want one that says %q", text, err, test.says)
+			}
+		case err != nil || s.Isolation != test.want:
+			t.Errorf("%q: got %+v, %v", text, s, err)
+		}
+	}
 }

@@ -64,7 +64,7 @@ func examineProject(d *diagnosis, p host.Project) {
 	if p.Root == "" {
 		return
 	}
-	state := "not trusted: only its deny and ask rules count"
+	state := "not trusted: its deny and ask rules count, and that it demands isolation"
 	if p.Trusted {
 		state = "trusted"
 	}

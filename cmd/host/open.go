@@ -104,7 +104,9 @@ func (a *app) userOptions(s *setup, logger *slog.Logger) error {
 	o.Granted = a.flags.grants
 	o.CallTimeout = a.flags.timeout
 	o.Logger = logger
-	o.Isolate = a.flags.isolation == string(abi.IsolationProcess)
+	if a.flags.isolation != "" {
+		o.Isolate = a.flags.isolation == string(abi.IsolationProcess)
+	}
 	equip(&o)
 	s.options, s.warnings = o, warnings
 	return err

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
 )
 
@@ -77,7 +76,7 @@ func (f *globalFlags) register(root *cobra.Command) {
 	p.StringArrayVar(&f.plugins, "plugins", nil, "a plugin, or a directory of plugins, for this run (repeatable)")
 	p.StringArrayVar(&f.grants, "grant", nil, "grant a plugin what it asks for, for this run (repeatable)")
 	p.DurationVar(&f.timeout, "timeout", 0, "the longest one call may take, such as 30s (default: what its plugin may)")
-	p.StringVar(&f.isolation, "isolation", string(abi.IsolationSandbox), "what walls plugins that are not built in run behind: sandbox (as each plugin asks) or process (every one in a process of its own)")
+	p.StringVar(&f.isolation, "isolation", "", "what walls plugins that are not built in run behind: sandbox (as each plugin asks) or process (every one in a process of its own) (default: as the settings say, or sandbox)")
 	p.BoolVar(&f.noProject, "no-project", false, "ignore the project's settings and plugins")
 	p.BoolVar(&f.noUser, "no-user", false, "ignore the user's settings and plugins")
 	p.BoolVar(&f.noAsk, "no-ask", false, "ask nobody, even at a terminal: what would ask is denied")

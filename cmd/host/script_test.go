@@ -55,7 +55,7 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "fixture": fixture, "nested": nested, "fill": fill,
+			"exits": exits, "fixture": fixture, "nested": nested, "fill": fill, "matches": matches,
 		},
 	})
 }
@@ -124,4 +124,16 @@ func fill(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	doc := append([]byte(`["`), bytes.Repeat([]byte("x"), size-4)...)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), append(doc, `"]`...), 0o644))
+}
+
+// matches PATTERN says that there are files whose names match, or with ! none.
+func matches(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: [!] matches pattern")
+	}
+	found, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if neg == (len(found) > 0) {
+		ts.Fatalf("%s matches %q", args[0], found)
+	}
 }

@@ -18,10 +18,10 @@ func trustCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust [DIR]",
 		Short: "Let a project's settings and plugins take effect",
-		Long: `Of a project that is not trusted only deny and ask rules count. Trust shows what
-else the project brings (allow rules, a mode, directories, plugins), asks you,
-and records the project by the real path of its root. What it brings later is
-trusted too. Plugins still need a grant each.`,
+		Long: `Of a project that is not trusted only deny and ask rules count, and that it demands
+isolation. Trust shows what else the project brings (allow rules, a mode,
+directories, plugins), asks you, and records the project by the real path of its
+root. What it brings later is trusted too. Plugins still need a grant each.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {

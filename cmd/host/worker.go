@@ -22,10 +22,10 @@ func workerCommand() *cobra.Command {
 	}
 }
 
-// checkIsolation checks the flag --isolation.
+// checkIsolation checks the flag --isolation, which is empty where it was not given.
 func (a *app) checkIsolation() error {
 	switch abi.Isolation(a.flags.isolation) {
-	case abi.IsolationSandbox, abi.IsolationProcess:
+	case "", abi.IsolationSandbox, abi.IsolationProcess:
 		return nil
 	}
 	return usageError("--isolation %q: write %s or %s", a.flags.isolation, abi.IsolationSandbox, abi.IsolationProcess)
@@ -33,9 +33,9 @@ func (a *app) checkIsolation() error {
 
 // examineWorkers says what this machine offers to confine worker processes with.
 func examineWorkers(d *diagnosis) {
-	text, whole := worker.Confinement()
+	text, filtered := worker.Confinement()
 	s := fine
-	if !whole {
+	if !filtered {
 		s = note
 	}
 	d.add("workers", s, text)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // A link that changes between Plan and Do changes nothing.
@@ -66,7 +67,7 @@ func TestFIFO(t *testing.T) {
 		if abi.CodeOf(err) != abi.CodeNotRegular {
 			t.Error(err)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(testenv.Patience):
 		t.Fatal("reading a FIFO hangs")
 	}
 	ok, _, err := call(t, dir, abi.CapFSStat, abi.StatArgs{Path: "fifo"}, all)
