@@ -236,6 +236,30 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// choosy takes no empty object.
+type choosy struct{}
+
+func (c *choosy) UnmarshalJSON(b []byte) error {
+	decodings++
+	if string(b) == "{}" {
+		panic("an empty object")
+	}
+	return nil
+}
+
+var decodings int
+
+// TestHandleDecodesAhead holds that an input's type is known before the first call,
+// and that one that does not take what it is tried with can be registered.
+func TestHandleDecodesAhead(t *testing.T) {
+	toolquay.Handle("Choosy", func(*toolquay.Call, choosy) (toolquay.Output, error) {
+		return toolquay.Text("done"), nil
+	})
+	if decodings != 1 {
+		t.Errorf("decoded %d times ahead of any call", decodings)
+	}
+}
+
 func TestRegisterRefusesBrokenTools(t *testing.T) {
 	run := func(*toolquay.Call) (toolquay.Output, error) { return toolquay.Output{}, nil }
 	for name, tool := range map[string]toolquay.Tool{
