@@ -49,9 +49,11 @@ type fixture struct {
 }
 
 const (
-	// standardTime is the limit of calls that it is to end. The others get
-	// ampleTime: they must come to their own end, also on a machine that stalls.
+	// standardTime is the limit of calls that it is to end, hurriedTime where times
+	// are not judged. The others get ampleTime: they must come to their own end, also
+	// on a machine that stalls.
 	standardTime   = 200 * time.Millisecond
+	hurriedTime    = 50 * time.Millisecond
 	ampleTime      = 10 * time.Second
 	standardMemory = 64 << 20
 	// late is how much longer than its limit a call may take. 100 ms are promised;
@@ -123,6 +125,15 @@ func (f *fixture) memoryLimit() int64 {
 func outOfTime(f fixture) fixture {
 	f.code = abi.CodeTimeout
 	f.says = []string{"limit time", f.time().String()}
+	return f
+}
+
+// hurried is the same with less time to spend.
+func (f fixture) hurried() fixture {
+	if f.code == abi.CodeTimeout && f.limit == 0 {
+		f.limit = hurriedTime
+		return outOfTime(f)
+	}
 	return f
 }
 

@@ -113,3 +113,20 @@ func holds(t *testing.T, faults []string, part string) {
 		t.Errorf("found %q; want %q", text, part)
 	}
 }
+
+// TestHurried: with less time to spend cases end as they do with more.
+func TestHurried(t *testing.T) {
+	fewer := 0
+	for _, f := range fixtures() {
+		h := f.hurried()
+		if h.time() < f.time() {
+			fewer++
+		}
+		if h.code != f.code || h.time() > f.time() || f.code != abi.CodeTimeout && h.time() != f.time() {
+			t.Errorf("%s: %q within %v, hurried %q within %v", f.name, f.code, f.time(), h.code, h.time())
+		}
+	}
+	if fewer == 0 {
+		t.Error("nothing takes less time")
+	}
+}

@@ -36,7 +36,7 @@ type patience struct {
 // A quiet machine of two cores needs two minutes for all, and sees few cases again.
 // The rest of them has to end within the ten minutes that go test gives a package.
 const (
-	mostTime  = 3 * time.Minute
+	mostTime  = 150 * time.Second
 	mostAgain = time.Minute
 )
 
