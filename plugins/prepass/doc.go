@@ -11,8 +11,9 @@
 //     could be interrupted: without it a spinning guest holds up the whole
 //     process at the next garbage collection. A unit is about one machine
 //     instruction, from a tenth of a nanosecond to some nanoseconds where memory
-//     is slow. Loops pay in advance, so that a turn costs a subtraction and a
-//     branch; between two calls to the host a module can use up what it was given
+//     is slow. Most loops pay in advance, so that a turn costs a subtraction and a
+//     branch; those of functions that may recurse, and of functions that are
+//     nothing but a loop, pay for each turn. Between two calls to the host a module can use up what it was given
 //     and what it has in hand from before, less than 3 Mi.
 //   - Depth. Functions that may be part of a recursion pay for their frame out of
 //     a stack budget and get it back when they return; where it is used up the
