@@ -24,7 +24,7 @@ func (m *module) constExpr(r *reader) {
 				r.fail(at, "no such global")
 			}
 		case 0xd0:
-			r.refType()
+			r.nullType()
 		case 0xd2:
 			m.takeRef(r)
 		case 0x6a, 0x6b, 0x6c, 0x7c, 0x7d, 0x7e: // extended-const

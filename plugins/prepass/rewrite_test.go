@@ -162,6 +162,7 @@ func TestRefusedFeatures(t *testing.T) {
 		"try_table":         {code(0x1f, 0x40, 0x00, 0x0b), "exception handling"},
 		"tags":              {section(13, "\x01\x00\x00"), "exception handling"},
 		"call_ref":          {code(0x14, 0x00), "typed function references"},
+		"null of a type":    {section(6, "\x01\x70\x00\xd0\x30\x0b"), "typed function references"},
 		"struct":            {section(1, "\x01\x5f\x00"), "garbage collection"},
 		"struct.new":        {code(0xfb, 0x00, 0x00), "garbage collection"},
 		"relaxed SIMD":      {code(0xfd, 0x80, 0x02), "relaxed SIMD"},

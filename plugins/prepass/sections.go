@@ -1,6 +1,6 @@
 package prepass
 
-// readType reads a value type.
+// valType reads a value type.
 func (r *reader) valType() byte {
 	at := r.pos
 	switch b := r.byte(); b {
@@ -24,6 +24,15 @@ func (r *reader) refType() byte {
 		r.fail(at, "a table holds references only")
 	}
 	return b
+}
+
+// nullType reads what a null is of. Anything but the two kinds of reference
+// there are is of a proposal, a type of the module by its number above all.
+func (r *reader) nullType() {
+	at := r.pos
+	if b := r.byte(); r.err == nil && b != 0x70 && b != 0x6f {
+		r.fail(at, refusal(0xd4))
+	}
 }
 
 func (m *module) readTypes(r *reader) {

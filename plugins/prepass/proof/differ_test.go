@@ -123,6 +123,10 @@ var refusals = []string{
 	// wazero reads the number of a vector instruction from fewer bytes than
 	// were written.
 	"encoded in too many bytes",
+	// wazero takes types of these in globals and their nulls, whether they exist
+	// or not, also where the features are off.
+	"typed function references or garbage collection proposal is not supported",
+	"exception handling is not supported",
 }
 
 func isRefusal(err error) bool {
