@@ -48,10 +48,7 @@ func compareMutant(t *testing.T, modules [][]byte, which uint16, edits []byte, c
 	if which%8 == 0 {
 		e = interpreter
 	}
-	d := newDifferential(t.Context(), t, e, false)
-	defer d.close(t.Context(), t)
-	d.ended, d.fuel = calls, mutantFuel
-	if err := d.compare(wasm, rand.New(rand.NewPCG(uint64(which), 0))); err != nil {
+	if err := compareModule(t, e, false, wasm, uint64(which), mutantFuel, calls); err != nil {
 		t.Errorf("module %d, edits %x: %v", which, edits, err)
 	}
 }

@@ -39,10 +39,7 @@ func FuzzRewrite(f *testing.F) {
 // counts in calls how they ended.
 func compareRandom(t *testing.T, wasm []byte, seed uint64, calls map[class]int) {
 	t.Helper()
-	d := newDifferential(t.Context(), t, engines()[0], seed%4 == 0)
-	defer d.close(t.Context(), t)
-	d.ended = calls
-	if err := d.compare(wasm, rand.New(rand.NewPCG(seed, 0))); err != nil {
+	if err := compareModule(t, engines()[0], seed%4 == 0, wasm, seed, randomFuel, calls); err != nil {
 		t.Errorf("seed %d: %v", seed, err)
 	}
 }
