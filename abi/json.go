@@ -90,7 +90,8 @@ type jsonParser struct {
 	// spans those members in order.
 	unsorted []jsonObject
 	spans    []jsonSpan
-	order    []int // for sortObject
+	order    []int  // for sortObject
+	before   []byte // for reorder, the document as it was
 }
 
 // parsers are kept for the room they have: most documents are small, and making
@@ -101,12 +102,18 @@ var parsers sync.Pool
 // and bytes of keys.
 const maxKept = 256
 
+// maxBefore bounds the room for documents that have to be put in order, in bytes.
+const maxBefore = 4 << 10
+
 // close gives the parser back, without what it was given.
 func (p *jsonParser) close() {
 	if max(cap(p.members), cap(p.spans), cap(p.keys)) > maxKept {
 		return
 	}
-	*p = jsonParser{members: p.members[:0], keys: p.keys[:0], unsorted: p.unsorted[:0], spans: p.spans[:0], order: p.order[:0]}
+	if cap(p.before) > maxBefore {
+		p.before = nil
+	}
+	*p = jsonParser{members: p.members[:0], keys: p.keys[:0], unsorted: p.unsorted[:0], spans: p.spans[:0], order: p.order[:0], before: p.before[:0]}
 	parsers.Put(p)
 }
 

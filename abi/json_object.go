@@ -125,9 +125,9 @@ func (p *jsonParser) sortObject(start uint32, first int) *jsonFault {
 // order. Every byte is copied once, however deep the objects nest.
 func (p *jsonParser) reorder() {
 	slices.SortFunc(p.unsorted, func(a, b jsonObject) int { return cmp.Compare(a.start, b.start) })
-	text := slices.Clone(p.dst[p.base:])
+	p.before = append(p.before[:0], p.dst[p.base:]...)
 	p.dst = p.dst[:p.base]
-	p.emit(text, jsonSpan{0, uint32(len(text))})
+	p.emit(p.before, jsonSpan{0, uint32(len(p.before))})
 }
 
 func (p *jsonParser) emit(text []byte, s jsonSpan) {

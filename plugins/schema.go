@@ -21,6 +21,7 @@ type Schema struct {
 	compiled *jsonschema.Schema
 	shape    schemaShape
 	budget   *budget
+	plain    *plainSchema // nil where the schema is not plain
 }
 
 // CompileSchema compiles a tool's input or output schema, which must be a JSON
@@ -62,7 +63,11 @@ func CompileSchema(tool, text string) (s *Schema, err error) {
 	if err != nil {
 		return nil, schemaFault(err)
 	}
-	return &Schema{compiled: compiled, shape: shape, budget: b}, nil
+	s = &Schema{compiled: compiled, shape: shape, budget: b}
+	if shape == (schemaShape{}) { // else long inputs have limits of their own
+		s.plain = plainOf(root)
+	}
+	return s, nil
 }
 
 // refuseURL is the schema loader: there is none.
@@ -88,6 +93,14 @@ func schemaFault(err error) error {
 // an *abi.Error of [abi.CodeInvalidInput] that says, field by field, what to
 // change; a schema that takes too much work on it, one of [abi.CodeLimit].
 func (s *Schema) Validate(value json.RawMessage) error {
+	if s.plain.accepts(value) {
+		return nil
+	}
+	return s.examine(value)
+}
+
+// examine asks the library.
+func (s *Schema) examine(value json.RawMessage) error {
 	v, err := abi.Value(value)
 	if err != nil {
 		return abi.Errorf(abi.CodeInvalidInput, "the input is not JSON: %w", err)

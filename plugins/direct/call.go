@@ -49,6 +49,7 @@ type call struct {
 
 	// The rest belongs to the guest's goroutine, but for handles' own locks.
 	handles []*handle
+	few     [2]*handle // room for the first of them
 	// pending is the capability call that was submitted last. It starts when the
 	// guest waits for it or turns to something else: most guests wait at once, and
 	// handing it to another processor in between would cost more than it saves.
@@ -61,7 +62,9 @@ type call struct {
 }
 
 func newCall(ctx context.Context, m *module) *call {
-	return &call{parent: callOf(ctx), module: m, limits: m.limits}
+	c := &call{parent: callOf(ctx), module: m, limits: m.limits}
+	c.handles = c.few[:0]
+	return c
 }
 
 // callOf returns the call that a context was handed out in, or nil.
@@ -95,11 +98,11 @@ func (c *call) begun(ctx context.Context) context.Context {
 }
 
 // Refilled is called while the guest runs, every millisecond or so.
-func (c *call) Refilled(ctx context.Context) { c.launch(ctx) }
+func (c *call) Refilled(context.Context) { c.launch() }
 
 // begin takes a capability call on and returns its id.
-func (c *call) begin(ctx context.Context, request abi.Request, size int) uint32 {
-	c.launch(ctx)
+func (c *call) begin(request abi.Request, size int) uint32 {
+	c.launch()
 	c.lastID++
 	h := &handle{id: c.lastID, call: c}
 	over := int64(c.lastID) > int64(c.limits.CapabilityCalls)
@@ -125,7 +128,9 @@ func (c *call) begin(ctx context.Context, request abi.Request, size int) uint32 
 }
 
 // launch lets the pending capability call run beside the guest.
-func (c *call) launch(ctx context.Context) {
+//
+//nolint:contextcheck,nolintlint // its handle is the context, the guest's behind it; contextcheck reads this by itself
+func (c *call) launch() {
 	h := c.pending
 	if h == nil {
 		return
@@ -134,13 +139,13 @@ func (c *call) launch(ctx context.Context) {
 	h.done = make(chan struct{})
 	c.underWay.Add(1)
 	c.requests.Add(1)
-	errand{ctx: h.context(ctx), h: h}.run()
+	dispatch(h)
 }
 
 // await waits for the answer of one capability call, with the guest's clock
 // standing still.
 func (c *call) await(ctx context.Context, h *handle) {
-	c.launch(ctx)
+	c.launch()
 	if h.answered() {
 		return
 	}
@@ -160,7 +165,7 @@ func (c *call) awaitAny(ctx context.Context, waiting []*handle) int {
 		c.await(ctx, waiting[0])
 		return 0
 	}
-	c.launch(ctx)
+	c.launch()
 	for i, h := range waiting {
 		if h.answered() {
 			return i

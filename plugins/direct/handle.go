@@ -10,8 +10,9 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// handle is one capability call of a guest and, once it is answered, the bytes
-// of its answer. The guest's side is used by the guest's goroutine alone.
+// handle is one capability call of a guest, the context that the capability runs
+// under and, once it is answered, the bytes of its answer. The guest's side is used
+// by the guest's goroutine alone.
 type handle struct {
 	id   uint32
 	call *call
@@ -22,21 +23,17 @@ type handle struct {
 	// where none is made.
 	done chan struct{}
 
-	mu     sync.Mutex
-	freed  bool
-	cancel context.CancelFunc // nil before the call is made
+	mu    sync.Mutex
+	freed bool
+	// own is the context that can be waited for, and cancel ends it. Most
+	// capabilities only look at Err, which takes neither.
+	own    context.Context //nolint:containedctx // the handle is a context
+	cancel context.CancelFunc
 	reader *abi.AnswerReader
 	held   int64 // of call.held, for the answer
 	// inMemory says that reading the body never waits.
 	inMemory bool
 	failed   error // came with the last bytes; a reader need not repeat it
-}
-
-// context is what the capability runs under. It ends with the guest's call, or
-// when the answer is not wanted any more.
-func (h *handle) context(ctx context.Context) context.Context {
-	ctx, h.cancel = context.WithCancel(ctx)
-	return ctx
 }
 
 // answered reports whether there is an answer. A call that is pending has none.
@@ -53,8 +50,8 @@ func (h *handle) answered() bool {
 }
 
 // run does the capability call.
-func (h *handle) run(ctx context.Context) {
-	answer, err := guarded(ctx, h.call.do, h.request)
+func (h *handle) run() {
+	answer, err := guarded(h, h.call.do, h.request)
 	h.release()
 	h.answer(answer, err)
 }
@@ -70,7 +67,7 @@ func (h *handle) release() {
 func (h *handle) answer(answer abi.Answer, err error) {
 	weight, inMemory, err := weigh(answer, err)
 	if weight > 0 && !h.call.hold(weight) {
-		giveUp(&answer)
+		giveUp(answer)
 		weight = 0
 		answer, err = abi.Answer{}, abi.Errorf(abi.CodeLimit, "the answers that the plugin has not read take %s of the host's memory; read or cancel some first", abi.Size(maxHeld))
 	}
@@ -138,7 +135,7 @@ func guarded(ctx context.Context, do func(context.Context, abi.Request) (abi.Ans
 func answerReader(answer abi.Answer, err error) (r *abi.AnswerReader) {
 	defer func() {
 		if p := recover(); p != nil {
-			giveUp(&answer)
+			giveUp(answer)
 			r = abi.NewAnswerReader(abi.Answer{}, abi.Errorf(abi.CodeInternal, "the capability's answer panicked: %v", p))
 		}
 	}()
@@ -203,13 +200,13 @@ func (h *handle) free() {
 	h.mu.Lock()
 	first := !h.freed
 	h.freed = true
-	reader, held := h.reader, h.held
+	reader, held, cancel := h.reader, h.held, h.cancel
 	h.mu.Unlock()
 	if !first {
 		return
 	}
-	if h.cancel != nil {
-		h.cancel()
+	if cancel != nil {
+		cancel()
 	}
 	h.call.held.Add(-held)
 	if reader != nil {
@@ -257,7 +254,7 @@ func (h *handle) rest(ctx context.Context, room []byte, limit int64) ([]byte, er
 
 // settle waits for the answer of a call that the guest has left to run.
 func (h *handle) settle(ctx context.Context) error {
-	h.call.launch(ctx)
+	h.call.launch()
 	if h.done == nil {
 		return nil
 	}

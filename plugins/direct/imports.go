@@ -1,6 +1,7 @@
 package direct
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -64,13 +65,15 @@ func submit(ctx context.Context, mod api.Module, stack []uint64) {
 	if size > maxRequest {
 		violate("submitted a request of %d bytes, over the limit of %d", size, maxRequest)
 	}
-	// Copied, because the guest goes on while the request is served.
-	message := append([]byte(nil), view(mod, abi.ImportSubmit, ptr, size)...)
-	request, err := abi.DecodeRequest(message)
+	request, err := abi.DecodeRequest(view(mod, abi.ImportSubmit, ptr, size))
 	if err != nil {
 		violate("submitted a broken request: %v", err)
 	}
-	stack[0] = uint64(c.begin(ctx, request, len(message)))
+	// The rest was copied already. The guest goes on while the request is served.
+	for i := range request.Parts {
+		request.Parts[i].Data = bytes.Clone(request.Parts[i].Data)
+	}
+	stack[0] = uint64(c.begin(request, int(size)))
 }
 
 func wait(ctx context.Context, mod api.Module, stack []uint64) {

@@ -74,7 +74,7 @@ func (m *module) Call(ctx context.Context, inv plugins.Invocation) (abi.ToolResu
 // the instance any more.
 func (m *module) serve(ctx context.Context, c *call, g *guest, inv plugins.Invocation) (abi.ToolResult, error) {
 	under := c.begun(ctx)
-	err := c.Over()
+	err := context.Cause(ctx)
 	var result abi.ToolResult
 	if err == nil {
 		result, err = c.converse(under, g, inv)

@@ -44,6 +44,23 @@ func TestLargeRequests(t *testing.T) {
 	}
 }
 
+// TestRequestIsWhatWasSubmitted, whatever the guest does to its memory next: it
+// writes over the request before that is looked at.
+func TestRequestIsWhatWasSubmitted(t *testing.T) {
+	in := load(t, "submit_overwritten")
+	inv := invocation("{}")
+	inv.Capability = func(ctx context.Context, r abi.Request) (abi.Answer, error) {
+		if len(r.Parts) != 1 {
+			t.Fatalf("a request of %d parts", len(r.Parts))
+		}
+		return runnertest.Echoing(r.Name+string(r.Args)+string(r.Parts[0].Data))(ctx, r)
+	}
+	result, err := in.Call(t.Context(), inv)
+	if err != nil || result.Text() != "test.echo{}before" {
+		t.Errorf("got %q, %v", result.Text(), err)
+	}
+}
+
 // TestBodyThatPanicsWhenMeasured fails its own call and nothing else.
 func TestBodyThatPanicsWhenMeasured(t *testing.T) {
 	in := load(t, "pass_through")

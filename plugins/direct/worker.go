@@ -1,7 +1,6 @@
 package direct
 
 import (
-	"context"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -12,55 +11,52 @@ import (
 // again: a new one has to grow its stack in several steps for what the host does
 // to judge a request, which costs more than judging it.
 
-// errand is one capability call to be made.
-type errand struct {
-	ctx context.Context //nolint:containedctx // handed over, not kept
-	h   *handle
-}
+// errands hands capability calls to goroutines that wait for one.
+var errands = make(chan *handle)
 
-// errands hands errands to goroutines that wait for one.
-var errands = make(chan errand)
-
-// workerIdle is how long a goroutine waits for its next errand.
+// workerIdle is how long a goroutine waits for its next errand, up to twice that.
 const workerIdle = time.Second
 
-// run has the errand done beside the caller.
-func (e errand) run() {
+// dispatch has a capability call made beside the caller.
+func dispatch(h *handle) {
 	select {
-	case errands <- e:
+	case errands <- h:
 	default:
-		go work(e)
+		go work(h)
 	}
 }
 
-func work(first errand) {
-	first.do()
-	idle := time.NewTimer(workerIdle)
+func work(first *handle) {
+	first.perform()
+	idle := time.NewTicker(workerIdle)
 	defer idle.Stop()
-	for {
+	for used := true; ; {
 		select {
 		case next := <-errands:
-			next.do()
-			idle.Reset(workerIdle)
+			next.perform()
+			used = true
 		case <-idle.C:
-			return
+			if !used {
+				return
+			}
+			used = false
 		}
 	}
 }
 
-// do makes the capability call and says that it is done, also where the
+// perform makes the capability call and says that it is done, also where the
 // capability ends the goroutine.
-func (e errand) do() {
+func (h *handle) perform() {
 	returned := false
 	defer func() {
 		if !returned {
-			e.h.release()
-			e.h.answer(abi.Answer{}, abi.Errorf(abi.CodeInternal, "the capability ended its goroutine"))
+			h.release()
+			h.answer(abi.Answer{}, abi.Errorf(abi.CodeInternal, "the capability ended its goroutine"))
 		}
-		close(e.h.done)
-		e.h.call.underWay.Add(-1)
-		e.h.call.requests.Done()
+		close(h.done)
+		h.call.underWay.Add(-1)
+		h.call.requests.Done()
 	}()
-	e.h.run(e.ctx)
+	h.run()
 	returned = true
 }

@@ -82,7 +82,12 @@ func (r *Run) Resume() {
 
 // Over returns why the guest must stop now: the cause of its context's end, or
 // [ErrOutOfTime]; nil if it may go on.
-func (r *Run) Over() error { return r.over(time.Now()) }
+func (r *Run) Over() error {
+	if !r.running {
+		return r.over(r.since) // whatever the time is
+	}
+	return r.over(time.Now())
+}
 
 func (r *Run) over(now time.Time) error {
 	select {
