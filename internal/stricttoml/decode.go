@@ -17,12 +17,19 @@ type BoolUnmarshaler interface {
 	UnmarshalBool(bool) error
 }
 
+// StringUnmarshaler is a type that may be written as a TOML string as well as in
+// its own way, such as a struct whose other fields are seldom wanted.
+type StringUnmarshaler interface {
+	UnmarshalString(string) error
+}
+
 // Decode reads a document into the struct that into points at, whose fields are
 // named by `toml:"name"` tags; a field without one is not part of the document.
 //
 // Fields may be strings, booleans, numbers, time.Time, any, pointers, slices,
 // maps with string keys, structs, and types that implement
-// [encoding.TextUnmarshaler] (from strings and integers) or [BoolUnmarshaler].
+// [encoding.TextUnmarshaler] (from strings and integers), [BoolUnmarshaler] or
+// [StringUnmarshaler].
 // A document over [MaxSize] is refused. Decode never panics on a document.
 //
 // With any fault what into points at is part-filled and not to be used. The
@@ -217,6 +224,12 @@ func (d *decoder) unmarshaler(v any, rv reflect.Value, at spot) bool {
 			return false
 		}
 		err = target.UnmarshalBool(b)
+	case StringUnmarshaler:
+		s, ok := v.(string)
+		if !ok {
+			return false
+		}
+		err = target.UnmarshalString(s)
 	case encoding.TextUnmarshaler:
 		switch v := v.(type) {
 		case string:

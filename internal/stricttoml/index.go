@@ -1,6 +1,7 @@
 package stricttoml
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 )
@@ -12,6 +13,9 @@ type node struct {
 	elems []*node
 	// tables says that the elements were written as [[headers]].
 	tables bool
+	// form, start and end are as [Layout] has them.
+	form       Form
+	start, end int
 }
 
 func (n *node) kid(key string, line int) *node {
@@ -49,7 +53,7 @@ func index(src []byte) *node {
 		if ix.peek() == '[' {
 			ix.header()
 		} else {
-			ix.pair(ix.table)
+			ix.table.end = ix.pair(ix.table)
 		}
 		if ix.pos == before {
 			ix.advance()
@@ -60,7 +64,7 @@ func index(src []byte) *node {
 
 // header reads [a.b] or [[a.b]].
 func (ix *indexer) header() {
-	line := ix.line
+	line, start := ix.line, ix.pos
 	ix.advance()
 	array := ix.peek() == '['
 	if array {
@@ -77,16 +81,17 @@ func (ix *indexer) header() {
 		at = at.inside().kid(key, line)
 	}
 	if array {
-		at.tables = true
+		at.tables, at.form = true, FormTables
 		at.elems = append(at.elems, &node{line: line})
 	} else {
 		at.line = line // more telling than that of a header that implied it
 	}
 	ix.table = at.inside()
+	ix.table.form, ix.table.start, ix.table.end = FormTable, start, ix.pos
 }
 
-// pair reads key = value into a table.
-func (ix *indexer) pair(table *node) {
+// pair reads key = value into a table and returns where the value ends.
+func (ix *indexer) pair(table *node) (end int) {
 	line := ix.line
 	for _, key := range ix.keys() {
 		table = table.kid(key, line)
@@ -95,6 +100,7 @@ func (ix *indexer) pair(table *node) {
 		ix.advance()
 	}
 	ix.value(table)
+	return table.end
 }
 
 // keys reads a dotted key and the blank after it.
@@ -138,6 +144,8 @@ func unquote(b []byte) string {
 // the recursion is bounded by the guard.
 func (ix *indexer) value(n *node) {
 	ix.skipBlank()
+	n.form, n.start = FormValue, ix.pos
+	defer func() { n.end = n.start + len(bytes.TrimRight(ix.src[n.start:ix.pos], " \t\r")) }()
 	switch ix.peek() {
 	case '"', '\'':
 		ix.skipString()

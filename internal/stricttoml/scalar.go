@@ -93,7 +93,14 @@ func expected(t reflect.Type) string {
 		return "a boolean or a string"
 	case pointer.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
 		return "a string"
+	case pointer.Implements(reflect.TypeFor[StringUnmarshaler]()):
+		return "a string or " + expectedKind(t)
 	}
+	return expectedKind(t)
+}
+
+// expectedKind names what a type takes that does not read itself.
+func expectedKind(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:
 		return "a string"
