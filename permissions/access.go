@@ -27,4 +27,7 @@ type Access struct {
 	// directory that a search goes into. It is judged on its own path: what is
 	// denied below it is left out when it is met, and does not deny the tree.
 	Tree bool
+	// Removal says that what lies at the path is taken away: deleted, or moved
+	// elsewhere. It goes with AccessWrite.
+	Removal bool
 }

@@ -1,12 +1,12 @@
 package permissions
 
-import "slices"
-
 // book is the rules of a policy, bound to its directories.
 type book struct {
-	// tools and paths are by verdict.
+	// tools, paths and the others are by verdict.
 	tools [Deny + 1][]*Rule
 	paths [Deny + 1][]pathRule
+	// commands, hosts and params are the rules that have one.
+	commands, hosts, params [Deny + 1][]*Rule
 }
 
 func newBook(rules []*Rule, pl *places) book {
@@ -18,19 +18,102 @@ func newBook(rules []*Rule, pl *places) book {
 		if r.path != nil {
 			b.paths[r.Verdict] = append(b.paths[r.Verdict], pl.bind(r))
 		}
+		if r.command != nil {
+			b.commands[r.Verdict] = append(b.commands[r.Verdict], r)
+		}
+		if r.host != nil {
+			b.hosts[r.Verdict] = append(b.hosts[r.Verdict], r)
+		}
+		if r.param != nil {
+			b.params[r.Verdict] = append(b.params[r.Verdict], r)
+		}
 	}
 	return b
 }
 
-// tool returns the first rule on a whole tool, or nil.
-func (b *book) tool(v Verdict, r *Request) *Rule {
-	return b.named(v, r.Tool, r.Aliases)
+// tool returns the first rule on a whole tool or on a field of its input, or
+// nil.
+func (b *book) tool(v Verdict, q *Request) *Rule {
+	for _, rule := range b.tools[v] {
+		if rule.names(q) {
+			return rule
+		}
+	}
+	for _, rule := range b.params[v] {
+		if rule.names(q) && rule.param.match(q.Input) {
+			return rule
+		}
+	}
+	return nil
 }
 
-func (b *book) named(v Verdict, tool string, aliases []string) *Rule {
-	for _, rule := range b.tools[v] {
-		if rule.name.match(tool) || slices.ContainsFunc(aliases, rule.name.match) {
+// host returns the first deny or ask rule on a host, or the first allow rule.
+func (b *book) host(v Verdict, q *Request, h *Host) *Rule {
+	for _, rule := range b.hosts[v] {
+		hit := rule.host.holdsBack
+		if v == Allow {
+			hit = rule.host.allows
+		}
+		if hit(h) && (rule.everyTool || rule.names(q)) {
 			return rule
+		}
+	}
+	return nil
+}
+
+// names reports whether an allow rule speaks of a host by its name.
+func (b *book) names(h *Host) bool {
+	for _, rule := range b.hosts[Allow] {
+		if rule.host.names(h) {
+			return true
+		}
+	}
+	return false
+}
+
+// allowPart returns the first rule that allows a part of a command; narrow leaves
+// over-broad ones aside.
+func (b *book) allowPart(q *Request, part *Part, narrow bool) *Rule {
+	for _, rule := range b.commands[Allow] {
+		if rule.command.allows(part) && rule.names(q) && (!narrow || !rule.overBroad()) {
+			return rule
+		}
+	}
+	return nil
+}
+
+// allowText returns the first rule that is the whole text of a command.
+func (b *book) allowText(q *Request, text string) *Rule {
+	for _, rule := range b.commands[Allow] {
+		if rule.command.isText(text) && rule.names(q) {
+			return rule
+		}
+	}
+	return nil
+}
+
+// heldWords returns the first deny or ask rule that matches words, and the first
+// that may match them.
+func (b *book) heldWords(v Verdict, q *Request, words []Word, fold bool) (rule, maybe *Rule) {
+	l := line{words: words, fold: fold}
+	for _, r := range b.commands[v] {
+		match, may := r.command.holdsBack(&l)
+		if (match || may && maybe == nil) && (r.everyTool || r.names(q)) {
+			if match {
+				return r, maybe
+			}
+			maybe = r
+		}
+	}
+	return nil, maybe
+}
+
+// heldText returns the first deny or ask rule that is about a whole text.
+func (b *book) heldText(v Verdict, q *Request, text string, fold bool) *Rule {
+	for _, r := range b.commands[v] {
+		if (r.command.isText(text) || r.command.compound && r.command.holdsBackText(text, fold)) &&
+			(r.everyTool || r.names(q)) {
+			return r
 		}
 	}
 	return nil
@@ -108,10 +191,10 @@ func (p *Policy) allows(q *query) (f Finding, missing uint8) {
 	if q.real != q.target {
 		byReal = p.book.allow(q, q.real)
 	}
-	if byTarget == nil && (q.write || !p.inside(q.target)) {
+	if byTarget == nil && (q.write || !p.readable(q.target)) {
 		missing |= missingTarget
 	}
-	if byReal == nil && (q.write || !p.insideReal(q.real)) {
+	if byReal == nil && (q.write || !p.readableReal(q.real)) {
 		missing |= missingReal
 	}
 	switch {

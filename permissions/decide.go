@@ -9,29 +9,32 @@ import (
 // Decide judges a request by one policy. It is pure, needs no clock and no
 // files, and answers every request. A nil policy denies.
 //
-// The order is: deny (a rule, a hook, the tool's check), then ask (a rule, a
-// hook, the tool's check, guarded places), then allow (a rule, a hook, a
-// built-in tool's check), then the mode. A request with several accesses gets
-// the strictest of their verdicts.
-func Decide(p *Policy, r Request, e Evidence) Decision {
-	d := Decision{Tool: r.Tool, Stage: r.Stage}
+// The order is: deny (a rule, a hook, the tool's check, edits in plan mode), then
+// ask (a rule, a hook, the tool's check, guarded places, commands that cannot be
+// judged), then allow (a rule, a hook, a built-in tool's check), then the mode,
+// then a judge. A request with several accesses gets the strictest of their
+// verdicts.
+func Decide(p *Policy, r Request, e Evidence) Decision { return decide(p, r, e, nil) }
+
+// decide is Decide, with every finding written down where trace is not nil.
+func decide(p *Policy, r Request, e Evidence, trace *[]Finding) Decision {
+	d := Decision{Tool: r.Tool, Stage: r.Stage, policy: p, request: r}
 	if p == nil {
 		d.Finding = Finding{Verdict: Deny, Layer: LayerMode, Why: "there is no policy"}
 		return d
 	}
-	c := call{policy: p, request: r, evidence: e, approved: e.Approval.covers(&r)}
+	c := call{policy: p, request: r, evidence: e, approved: e.Approval.covers(&r), trace: trace}
 	c.gather(&d)
-	for i := range r.Accesses {
-		first, second := c.judge(&r.Accesses[i])
-		d.add(first, second)
-	}
+	c.accesses(&d)
 	if d.Verdict == None {
-		d.Finding = c.start()
+		c.start(&d)
 	}
 	if d.Verdict == Deny {
 		d.Need = 0
+	} else if d.held {
+		d.Need &^= NeedJudge // it asks whatever a judge says
 	}
-	if r.Headless && d.Verdict == Ask {
+	if d.Verdict == Ask && (r.Headless || p.mode == ModeDontAsk) {
 		d.Verdict, d.Headless = Deny, true
 	}
 	return d
@@ -47,34 +50,104 @@ type call struct {
 	// grant is what allows whatever is open: a rule on the tool, a hook or the
 	// tool's check.
 	grant Finding
+	trace *[]Finding
+}
+
+// accesses judges the accesses in order. Those of a command's parts are judged
+// with the command.
+func (c *call) accesses(d *Decision) {
+	list := c.request.Accesses
+	for len(list) > 0 {
+		a := &list[0]
+		list = list[1:]
+		switch a.Kind {
+		case AccessExec:
+			cmd := c.command(a.Target)
+			c.exec(d, a, cmd)
+			list = behind(cmd, list)
+		case AccessRead, AccessWrite:
+			d.add(c.path(a, c.grant, false))
+		case AccessNet:
+			d.add(c.net(a, c.grant, false))
+		case AccessSession:
+			l := c.ladder(a)
+			l.add(Finding{Verdict: Allow, Layer: LayerMode, Why: "it stays within the session"})
+			d.add(l.found())
+		default:
+			d.add(c.open(a, c.grant, "it is not read-only"))
+		}
+	}
+}
+
+// behind skips the accesses of a command's parts where all of them are listed
+// again, in order, behind the command. Else each is judged once more as one of
+// the call's own, as it cannot be told which are.
+func behind(cmd *Command, list []Access) []Access {
+	if cmd == nil {
+		return list
+	}
+	rest := list
+	for i := range cmd.Parts {
+		n := len(cmd.Parts[i].Accesses)
+		if len(rest) < n || !slices.Equal(rest[:n], cmd.Parts[i].Accesses) {
+			return list
+		}
+		rest = rest[n:]
+	}
+	return rest
 }
 
 // gather judges the call as such, apart from its accesses.
 func (c *call) gather(d *Decision) {
 	b := &c.policy.book
 	if rule := b.tool(Deny, &c.request); rule != nil {
-		d.add(ruleFinding(rule, nil), Finding{})
+		c.add(d, ruleFinding(rule, nil))
 	}
 	if rule := b.tool(Ask, &c.request); rule != nil {
 		c.ask(d, ruleFinding(rule, nil))
 	}
-	if rule := b.tool(Allow, &c.request); rule != nil {
+	if rule := b.tool(Allow, &c.request); rule != nil && !c.setAside(rule) {
 		c.grant = ruleFinding(rule, nil)
 	}
 	c.hook(d)
 	c.toolCheck(d)
 	if c.request.Stage == StageCall && c.request.Effects == EffectsUnknown {
-		d.add(c.open(nil, "what it does is not known beforehand"))
+		d.add(c.open(nil, c.grant, "what it does is not known beforehand"))
 	}
+}
+
+// setAside reports whether a rule on the tool counts for nothing in ModeAuto,
+// where no rule may let every command pass.
+func (c *call) setAside(rule *Rule) bool {
+	return c.policy.mode == ModeAuto && (rule.overBroad() || c.runsCommands())
+}
+
+func (c *call) runsCommands() bool {
+	for i := range c.request.Accesses {
+		if c.request.Accesses[i].Kind == AccessExec {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *call) add(d *Decision, f Finding) {
+	l := c.ladder(nil)
+	l.add(f)
+	d.add(l.found())
 }
 
 // ask adds an ask, unless a person has said yes to it.
 func (c *call) ask(d *Decision, f Finding) {
+	l := c.ladder(nil)
 	if c.approved {
-		f = Finding{Verdict: Allow, Layer: LayerApproval, Why: "a person approved it"}
+		l.add(Finding{Verdict: Allow, Layer: LayerApproval, Why: approvedWhy})
 	}
-	d.add(f, Finding{})
+	l.add(f)
+	d.add(l.found())
 }
+
+const approvedWhy = "a person approved it"
 
 func (c *call) hook(d *Decision) {
 	h := c.evidence.Hook
@@ -90,7 +163,7 @@ func (c *call) hook(d *Decision) {
 		c.ask(d, f)
 	default:
 		f.Verdict = Deny
-		d.add(f, Finding{})
+		c.add(d, f)
 	}
 }
 
@@ -106,7 +179,7 @@ func (c *call) toolCheck(d *Decision) {
 		}
 	case CheckDeny:
 		f.Verdict = Deny
-		d.add(f, Finding{})
+		c.add(d, f)
 	case CheckPassthrough:
 		if c.grant.Rule == nil {
 			f.Verdict = Ask
@@ -126,109 +199,49 @@ func (c *call) offer(f Finding) {
 }
 
 // start is the finding on a request without effects of its own.
-func (c *call) start() Finding {
+func (c *call) start(d *Decision) {
 	why := "it has no effect outside the session"
 	if c.request.Stage == StageCall && c.request.Effects == EffectsGated {
 		why = "each of its effects is judged when it comes"
 	}
-	return Finding{Verdict: Allow, Layer: LayerMode, Why: why}
+	c.add(d, Finding{Verdict: Allow, Layer: LayerMode, Why: why})
 }
 
-// judge returns the finding on one access, and the one that would have stood
-// without it.
-func (c *call) judge(a *Access) (first, second Finding) {
-	switch a.Kind {
-	case AccessSession:
-		return Finding{Verdict: Allow, Layer: LayerMode, Access: *a, Why: "it stays within the session"}, Finding{}
-	case AccessRead, AccessWrite:
-		return c.path(a)
+// approves reports whether a person has said yes to this very access.
+func (c *call) approves(a *Access) bool {
+	return c.approved && (a == nil || slices.Contains(c.evidence.Approval.Accesses, *a))
+}
+
+// open judges what only a rule on the tool, a hook or the mode can allow, and
+// returns the finding and the one that would have stood without it.
+func (c *call) open(a *Access, grant Finding, why string) (first, second Finding) {
+	l := c.ladder(a)
+	if c.approves(a) {
+		l.add(Finding{Verdict: Allow, Layer: LayerApproval, Why: approvedWhy})
 	}
-	return c.open(a, "it is not read-only")
+	l.add(grant)
+	l.add(c.answer(other, why))
+	return l.found()
 }
 
-// open judges what only a rule on the tool, a hook or the mode can allow.
-func (c *call) open(a *Access, why string) (first, second Finding) {
-	var l ladder
-	if c.approved && (a == nil || slices.Contains(c.evidence.Approval.Accesses, *a)) {
-		l.add(Finding{Verdict: Allow, Layer: LayerApproval, Why: "a person approved it"})
-	}
-	l.add(c.grant)
-	l.add(c.policy.answer(why))
-	return l.on(a)
-}
-
-// answer is the mode's own on what it does not allow by itself.
-func (p *Policy) answer(why string) Finding {
-	if p.mode == ModeBypass {
+// answer is the mode's own, or the judge's, on what is left open.
+func (c *call) answer(to matter, why string) Finding {
+	mode := c.policy.mode
+	switch v := mode.answers(to); {
+	case v == byJudge:
+		return c.judged(why)
+	case v == Allow && mode == ModeBypass:
 		return Finding{Verdict: Allow, Layer: LayerMode, Why: "the mode is " + string(ModeBypass)}
+	default:
+		return Finding{Verdict: v, Layer: LayerMode, Why: why}
 	}
-	return Finding{Verdict: Ask, Layer: LayerMode, Why: why}
 }
 
-// path judges an access to a path.
-func (c *call) path(a *Access) (first, second Finding) {
-	target, actual := filepath.ToSlash(a.Target), filepath.ToSlash(a.Real)
-	if !isClean(target) || actual != "" && !isClean(actual) {
-		return Finding{Verdict: Deny, Layer: LayerPath, Access: *a, Why: "the path is not absolute and clean"}, Finding{}
+// must adds what no rule lifts, unless the mode does.
+func (c *call) must(l *ladder, to matter, layer Layer, why string) {
+	if v := c.policy.mode.answers(to); v != Allow {
+		l.add(Finding{Verdict: v, Layer: layer, Why: why})
 	}
-	q := query{target: target, real: actual, write: a.Kind == AccessWrite, tree: a.Tree}
-	var l ladder
-	if rule := c.policy.book.denies(&q); rule != nil {
-		l.add(ruleFinding(rule, a))
-	}
-	if actual == "" {
-		l.add(Finding{Verdict: Ask, Layer: LayerPath, Why: "it is not known where the path leads", need: NeedRealPath})
-		return l.on(a)
-	}
-	if c.approved && slices.Contains(c.evidence.Approval.Accesses, *a) {
-		l.add(Finding{Verdict: Allow, Layer: LayerApproval, Why: "a person approved it"})
-	}
-	if rule := c.policy.book.asks(&q); rule != nil {
-		l.add(ruleFinding(rule, a))
-	}
-	if c.policy.mode != ModeBypass {
-		l.add(c.policy.guard(&q))
-	}
-	named, missing := c.policy.allows(&q)
-	if missing == 0 {
-		l.add(named)
-	}
-	l.add(c.grant)
-	l.add(c.policy.pathAnswer(&q, missing))
-	return l.on(a)
-}
-
-// pathAnswer is the mode's own on a path.
-func (p *Policy) pathAnswer(q *query, missing uint8) Finding {
-	why := "it is outside the working directories"
-	switch {
-	case q.write:
-		why = "changes need approval"
-	case p.inside(q.target) && p.insideReal(q.real):
-		return Finding{Verdict: Allow, Layer: LayerMode, Why: "it is inside the working directories"}
-	case p.inside(q.target):
-		why = "it leads outside the working directories"
-	}
-	f := p.answer(why)
-	f.missing = missing
-	return f
-}
-
-// guard finds out whether a guarded place is touched.
-func (p *Policy) guard(q *query) Finding {
-	place := p.guards.find(q.target, q.write)
-	if q.real != q.target {
-		if other := p.guards.find(q.real, q.write); place == nil || other != nil && other.layer == LayerCredentials {
-			place = other
-		}
-	}
-	switch {
-	case place != nil:
-		return Finding{Verdict: Ask, Layer: place.layer, Why: place.why}
-	case q.write && q.tree:
-		return Finding{Verdict: Ask, Layer: LayerProtected, Why: "a whole directory may hold protected files"}
-	}
-	return Finding{}
 }
 
 // isClean reports whether a path is absolute and lexically clean, as rules

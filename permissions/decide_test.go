@@ -3,8 +3,10 @@ package permissions_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -197,6 +199,33 @@ func TestParseCheck(t *testing.T) {
 	}
 }
 
+// Commands that cannot be judged are looked through all the same, in bounds.
+func TestHostileCommandsAreQuick(t *testing.T) {
+	t.Parallel()
+	p := compile(t, setupFor(t, "mode bypassPermissions ; deny Bash(rm:*) ; deny Bash(*x*y*z) ; deny Bash(a && * && b) ; ask Bash(a*b*c)"))
+	for name, tt := range map[string]struct {
+		text string
+		want permissions.Verdict
+	}{
+		"short":      {"unknown a", permissions.Allow},
+		"words":      {"unknown " + strings.Repeat("a ", 30_000), permissions.Allow},
+		"lists":      {"unknown " + strings.Repeat("a && ", 10_000), permissions.Allow},
+		"wildcards":  {"unknown " + strings.Repeat("axy ", 15_000), permissions.Allow},
+		"at the end": {"unknown " + strings.Repeat("a ", 30_000) + "rm", permissions.Deny},
+		"too long":   {"unknown " + strings.Repeat("a", 70_000), permissions.Ask},
+	} {
+		r := parseRequest(tt.text)
+		work := testenv.Work(func() {
+			if v := verdict(p, r); v != tt.want {
+				t.Errorf("%s: %s", name, v)
+			}
+		})
+		if work > 2*time.Second {
+			t.Errorf("%s took %v", name, work)
+		}
+	}
+}
+
 func BenchmarkDecide(b *testing.B) {
 	s := testSetup()
 	var set permissions.RuleSet
@@ -221,6 +250,37 @@ func BenchmarkDecide(b *testing.B) {
 		"write":  "write /ws/proj/internal/server/handler.go",
 	} {
 		r := parseRequest(request)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				permissions.Decide(p, r, permissions.Evidence{})
+			}
+		})
+	}
+}
+
+// A command of two parts met by 50 rules on commands: the last of the allows fits.
+func BenchmarkDecideCommand(b *testing.B) {
+	var set permissions.RuleSet
+	for _, rule := range []string{"rm -rf *", "git push --force*", "sudo *", "* --no-verify", "dd:*"} {
+		set.Deny = append(set.Deny, permissions.RuleTexts("Bash("+rule+")")...)
+	}
+	for i := range 44 {
+		set.Allow = append(set.Allow, permissions.RuleTexts("Bash(npm run "+strings.Repeat("x", i+1)+":*)")...)
+	}
+	set.Allow = append(set.Allow, permissions.RuleTexts("Bash(git commit:*)")...)
+	s := testSetup()
+	s.Rules = []permissions.RuleSet{set}
+	p := compile(b, s)
+	if n := len(p.Rules()); n != 50 {
+		b.Fatalf("%d rules", n)
+	}
+	for name, command := range map[string]string{
+		"simple":  "git commit -m 'a b'",
+		"list":    "cat internal/a.go && git commit -a -m 'a b'",
+		"expands": "git commit -m $MESSAGE",
+	} {
+		r := parseRequest("$ " + command)
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

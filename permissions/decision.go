@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/abi"
 )
@@ -27,6 +26,16 @@ const (
 	LayerCredentials Layer = "credentials"
 	// LayerPath is a path that cannot be judged.
 	LayerPath Layer = "path"
+	// LayerCommand is a command that cannot be judged, or that a person is to
+	// see whatever rules allow.
+	LayerCommand Layer = "command"
+	// LayerNetwork is a host that cannot be told for sure, or that is local.
+	LayerNetwork Layer = "network"
+	// LayerCritical is what asks in every mode: removing critical paths, and
+	// leaving the sandbox.
+	LayerCritical Layer = "critical"
+	// LayerJudge is a judge's answer.
+	LayerJudge Layer = "judge"
 	// LayerApproval is a person's yes.
 	LayerApproval Layer = "approval"
 	// LayerMode is the mode's own answer.
@@ -57,12 +66,28 @@ func ruleFinding(r *Rule, a *Access) Finding {
 	return f
 }
 
-// ladder keeps the first two findings, in order of precedence.
-type ladder struct{ first, second Finding }
+// ladder keeps the first two findings on one thing, in order of precedence.
+type ladder struct {
+	first, second Finding
+	access        *Access
+	approved      bool
+	trace         *[]Finding
+}
+
+func (c *call) ladder(a *Access) ladder { return ladder{access: a, trace: c.trace} }
 
 func (l *ladder) add(f Finding) {
+	if f.Verdict == None || f.Layer == LayerApproval && l.approved {
+		return
+	}
+	l.approved = l.approved || f.Layer == LayerApproval
+	if l.trace != nil {
+		if l.access != nil {
+			f.Access = *l.access
+		}
+		*l.trace = append(*l.trace, f)
+	}
 	switch {
-	case f.Verdict == None:
 	case l.first.Verdict == None:
 		l.first = f
 	case l.second.Verdict == None:
@@ -70,11 +95,13 @@ func (l *ladder) add(f Finding) {
 	}
 }
 
-func (l *ladder) on(a *Access) (first, second Finding) {
-	if a != nil {
-		l.first.Access = *a
+func (l *ladder) found() (first, second Finding) {
+	if l.access != nil {
+		if l.first.Verdict != None {
+			l.first.Access = *l.access
+		}
 		if l.second.Verdict != None {
-			l.second.Access = *a
+			l.second.Access = *l.access
 		}
 	}
 	return l.first, l.second
@@ -91,18 +118,34 @@ type Decision struct {
 	Tool  string
 	Stage Stage
 	// Headless says that the verdict was Ask, and is Deny because nobody can
-	// be asked.
+	// be asked, or may be in [ModeDontAsk].
 	Headless bool
 	// Need says what evidence would let the decision be made. The verdict
 	// beside it is never Allow.
 	Need Need
+
+	// held says that something asks that no rule can lift.
+	held    bool
+	policy  *Policy
+	request Request
+}
+
+// must reports whether a finding asks whatever rules allow.
+func (f *Finding) must() bool {
+	return f.Verdict == Ask && f.Layer != LayerMode && f.Layer != LayerJudge
+}
+
+// outranks reports whether a finding is to be named rather than another.
+func (f *Finding) outranks(g *Finding) bool {
+	return f.Verdict.Worse(g.Verdict) || f.Verdict == g.Verdict && f.must() && !g.must()
 }
 
 // add joins the finding on one more access into the decision.
 func (d *Decision) add(first, second Finding) {
 	d.Need |= first.need
+	d.held = d.held || first.must()
 	switch {
-	case first.Verdict.Worse(d.Verdict):
+	case first.outranks(&d.Finding):
 		if second.Verdict == None {
 			second = d.Finding
 		}
@@ -144,55 +187,6 @@ func (f *Finding) Reason() string {
 	return f.Why
 }
 
-// Suggestions are the allow rules that would let the request pass, all of them
-// needed. There are none where no rule can allow it.
-func (d *Decision) Suggestions() []string {
-	if d.Layer != LayerMode || d.Verdict != Ask && !d.Headless {
-		return nil
-	}
-	a := d.Access
-	if a.Kind != AccessRead && a.Kind != AccessWrite {
-		// Some names cannot be said in a rule, or would say more than a name.
-		if r, _, err := ParseRule(Allow, d.Tool, Source{}, nil); err != nil || !r.name.match(d.Tool) {
-			return nil
-		}
-		return []string{d.Tool}
-	}
-	tool := toolRead
-	if a.Kind == AccessWrite {
-		tool = toolEdit
-	}
-	var rules []string
-	if d.missing&missingTarget != 0 {
-		rules = append(rules, suggest(tool, a.Target))
-	}
-	if d.missing&missingReal != 0 && a.Real != a.Target {
-		rules = append(rules, suggest(tool, a.Real))
-	}
-	for _, rule := range rules {
-		// A name with control characters, for one, has no rule.
-		if _, _, err := ParseRule(Allow, rule, Source{}, nil); err != nil || strings.ContainsRune(rule, utf8.RuneError) {
-			return nil
-		}
-	}
-	return rules
-}
-
-// suggest writes the rule on exactly one path.
-func suggest(tool, path string) string {
-	var b strings.Builder
-	b.WriteString(tool)
-	b.WriteString("(/")
-	for i, r := range path {
-		if strings.ContainsRune(`\*?[{`, r) || r == ' ' && i == len(path)-1 {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
-	}
-	b.WriteByte(')')
-	return b.String()
-}
-
 // Message tells the model what was decided and what would change it. Of a path
 // it says no more than the model did: not what lies there, nor where it leads,
 // which the decision was about.
@@ -209,18 +203,25 @@ func (d *Decision) Message() string {
 	case d.Verdict == Ask:
 		return fmt.Sprintf("Permission needed: %s (%s).", what, why)
 	}
-	return fmt.Sprintf("Permission denied: %s needs a person's approval (%s), and nobody can be asked here. %s",
-		what, why, d.remedy())
+	nobody := "nobody can be asked here"
+	if d.policy != nil && d.policy.mode == ModeDontAsk {
+		nobody = "in the mode dontAsk nobody is asked"
+	}
+	return fmt.Sprintf("Permission denied: %s needs a person's approval (%s), and %s. %s", what, why, nobody, d.remedy())
 }
 
 func (d *Decision) remedy() string {
 	switch rules := d.Suggestions(); {
-	case len(rules) > 0:
+	case len(rules) == 1:
 		return fmt.Sprintf("It needs the allow rule %s.", rules[0])
-	case d.Layer == LayerProtected || d.Layer == LayerCredentials:
-		return "No allow rule reaches it."
+	case len(rules) > 1 && (d.Access.Kind == AccessRead || d.Access.Kind == AccessWrite):
+		return fmt.Sprintf("It needs the allow rule %s.", rules[0]) // the others would tell where a link leads
+	case len(rules) > 1:
+		return fmt.Sprintf("It needs the allow rules %s.", strings.Join(rules, ", "))
 	case d.Rule != nil:
 		return "No allow rule is stronger than an ask rule."
+	case d.held:
+		return "No allow rule reaches it."
 	}
 	return "No allow rule can be suggested for it."
 }

@@ -1,6 +1,7 @@
 package permissions_test
 
 import (
+	"flag"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -53,7 +54,27 @@ var (
 	someHeads = []string{"", "", "./", "/", "//", "//ws/proj/", "~/", "../"}
 	someTools = []string{"Read", "Edit", "Write", "Grep", "Tool", "mcp__s__t", "mcp__s"}
 	someDirs  = []string{"/ws/proj/", "/ws/lib/", "/home/u/", "/etc/", "/var/s1/", "/"}
+
+	someCommands = []string{
+		"ls", "cat a", "cat /etc/a", "make", "make all", "make $X", "git push", "git push main", "git $X", "rm a", "rm /etc",
+		"touch src/a", "touch /etc/a", "tee a", "sudo make", "timeout 5 make", "env rm a", "X=1 make", "LANG=C make", "/bin/rm a",
+		"curl example.com", "curl localhost", "curl a.example.com", "askme", "doom", "make > a", "cat .env", "python x", "make ((",
+	}
+	someCommandRules = []string{
+		"ls", "ls:*", "cat *", "make", "make:*", "make all", "git push:*", "git *", "git * main", "rm:*", "rm a", "touch *",
+		"tee:*", "sudo make", "env:*", "X=1 make", "curl:*", "*", "m*", "* all", "make && ls", "python:*", "askme", ":*", "$X",
+	}
+	someHosts = []string{
+		"example.com", "https://example.com/x", "http://a.example.com", "localhost:80", "http://0x7f.1", "10.0.0.1",
+		"https://a@example.com", "https://example.com.", "ftp://example.com", "https://exаmple.com",
+	}
+	someHostRules = []string{"example.com", "*.example.com", "localhost", "127.0.0.1", "*", "10.0.0.1"}
 )
+
+var modes = []permissions.Mode{
+	permissions.ModeDefault, permissions.ModePlan, permissions.ModeAcceptEdits, permissions.ModeAuto,
+	permissions.ModeBypass, permissions.ModeDontAsk,
+}
 
 type gen struct{ *rand.Rand }
 
@@ -69,6 +90,18 @@ func (g gen) path() string {
 }
 
 func (g gen) rule() string {
+	switch g.IntN(6) {
+	case 0, 1:
+		if g.IntN(8) == 0 {
+			return "Bash"
+		}
+		return "Bash(" + pick(g, someCommandRules) + ")"
+	case 2:
+		if g.IntN(8) == 0 {
+			return "WebFetch"
+		}
+		return "WebFetch(domain:" + pick(g, someHostRules) + ")"
+	}
 	tool := pick(g, someTools)
 	if g.IntN(4) == 0 {
 		return tool
@@ -105,7 +138,33 @@ func (g gen) sets() []permissions.RuleSet {
 	return sets
 }
 
+// command joins random commands.
+func (g gen) command() string {
+	list := make([]string, 1+g.IntN(3))
+	for i := range list {
+		list[i] = pick(g, someCommands)
+	}
+	return strings.Join(list, " && ")
+}
+
+// run returns a request to run a command.
+func run(tool, text string) permissions.Request {
+	c := facts(text)
+	return permissions.Request{
+		Tool: tool, Effects: permissions.EffectsListed, Commands: []permissions.Command{c}, Accesses: c.Accesses(),
+	}
+}
+
 func (g gen) request() permissions.Request {
+	switch g.IntN(4) {
+	case 0:
+		return run(pick(g, []string{"Bash", "Bash", "Run"}), g.command())
+	case 1:
+		return permissions.Request{
+			Tool: pick(g, []string{"WebFetch", "Tool"}), Effects: permissions.EffectsListed,
+			Accesses: []permissions.Access{{Kind: permissions.AccessNet, Target: pick(g, someHosts)}},
+		}
+	}
 	r := permissions.Request{Tool: pick(g, someTools), Effects: permissions.Effects(g.IntN(3))}
 	for range g.IntN(3) {
 		a := permissions.Access{Kind: permissions.AccessRead, Target: g.path(), Tree: g.IntN(6) == 0}
@@ -125,8 +184,8 @@ func (g gen) setup() permissions.Setup {
 	s := testSetup()
 	s.Rules = g.sets()
 	s.FoldCase = g.IntN(4) == 0
-	if g.IntN(4) == 0 {
-		s.Mode = permissions.ModeBypass
+	if g.IntN(2) == 0 {
+		s.Mode = pick(g, modes)
 	}
 	return s
 }
@@ -137,14 +196,14 @@ func law(t *testing.T, holds func(g gen) bool) {
 	t.Parallel()
 	err := quick.Check(func(seed uint64) bool {
 		return holds(gen{rand.New(rand.NewPCG(seed, 0))})
-	}, &quick.Config{MaxCount: lawCases / requestsPerPolicy})
+	}, &quick.Config{MaxCount: *lawCases / requestsPerPolicy})
 	if err != nil {
 		t.Error(err)
 	}
 }
 
 // lawCases is how many requests a law is tried on.
-const lawCases = 100_000
+var lawCases = flag.Int("laws", 20_000, "on how many random requests each law is tried; a million is thorough")
 
 // requestsPerPolicy spares compiling: each policy meets so many requests.
 const requestsPerPolicy = 20
@@ -197,9 +256,20 @@ func TestAddedAllowNeverTightensNorBeatsDenyOrAsk(t *testing.T) {
 		set := &looser.Rules[g.IntN(len(s.Rules))]
 		set.Allow = slices.Concat(set.Allow, permissions.RuleTexts(g.rule()))
 		p, q, ok := g.compileBoth(s, looser)
-		return !ok || g.each(p, q, func(v, w permissions.Verdict) bool {
-			return !w.Worse(v) && (v != permissions.Deny || w == permissions.Deny)
-		})
+		if !ok {
+			return true
+		}
+		for range requestsPerPolicy {
+			r := g.request()
+			d := permissions.Decide(p, r, permissions.Evidence{})
+			// What is asked in dontAsk, and local hosts, are there to be allowed.
+			fixed := d.Verdict == permissions.Deny && !d.Headless && d.Layer != permissions.LayerNetwork
+			if w := verdict(q, r); w.Worse(d.Verdict) || fixed && w != permissions.Deny {
+				t.Logf("%+v: %s, then %s", r, d.Verdict, w)
+				return false
+			}
+		}
+		return true
 	})
 }
 
@@ -269,10 +339,15 @@ func TestAccessesJoin(t *testing.T) {
 		}
 		for range requestsPerPolicy {
 			r := g.request()
+			other := g.request()
 			more := r
-			more.Accesses = slices.Concat(r.Accesses, g.request().Accesses)
+			more.Commands = slices.Concat(r.Commands, other.Commands)
+			more.Accesses = slices.Concat(r.Accesses, other.Accesses)
 			if verdict(p, r).Worse(verdict(p, more)) {
 				return false
+			}
+			if r.Commands != nil {
+				continue // what a command touches is judged with it
 			}
 			joined := permissions.None
 			for _, a := range r.Accesses {
@@ -331,4 +406,92 @@ func rename(rules []permissions.RuleText) []permissions.RuleText {
 		}
 	}
 	return out
+}
+
+// One more sub-command never loosens: above all it never turns ask into allow.
+func TestAddedSubCommandNeverLoosens(t *testing.T) {
+	law(t, func(g gen) bool {
+		p, _, err := permissions.Compile(g.setup())
+		if err != nil {
+			return true
+		}
+		for range requestsPerPolicy {
+			before, after, tool := g.command(), g.command(), pick(g, []string{"Bash", "Run"})
+			joined := before + " && " + after
+			if slices.ContainsFunc(p.Rules(), func(r *permissions.Rule) bool { return r.Spec == joined }) {
+				continue // a rule on the whole text allows what it says
+			}
+			if v := verdict(p, run(tool, joined)); verdict(p, run(tool, before)).Worse(v) || verdict(p, run(tool, after)).Worse(v) {
+				t.Logf("%s: %q is %s", tool, joined, v)
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// In dontAsk what default asks is denied, and all else is as in default.
+func TestDontAskIsDefaultThatDenies(t *testing.T) {
+	law(t, func(g gen) bool {
+		s := g.setup()
+		s.Mode = permissions.ModeDefault
+		dont := s
+		dont.Mode = permissions.ModeDontAsk
+		p, q, ok := g.compileBoth(s, dont)
+		return !ok || g.each(p, q, func(v, w permissions.Verdict) bool {
+			return w == v && v != permissions.Ask || v == permissions.Ask && w == permissions.Deny
+		})
+	})
+}
+
+// No rule, hook or check lets anything but the plan file be written in plan mode.
+func TestPlanModeWritesNothing(t *testing.T) {
+	law(t, func(g gen) bool {
+		s := g.setup()
+		s.Mode = permissions.ModePlan
+		p, _, err := permissions.Compile(s)
+		if err != nil {
+			return true
+		}
+		for range requestsPerPolicy {
+			r := g.request()
+			r.Origin.Builtin, r.ToolCheck, r.InputHash = true, permissions.CheckAllow, "h"
+			e := permissions.Evidence{
+				Hook:     &permissions.HookAnswer{Verdict: permissions.Allow},
+				Approval: &permissions.Approval{InputHash: "h", Accesses: r.Accesses},
+				Judge:    &permissions.JudgeAnswer{InputHash: "h", Verdict: permissions.Allow},
+			}
+			writes := slices.ContainsFunc(r.Accesses, func(a permissions.Access) bool {
+				return a.Kind == permissions.AccessWrite && a.Target != s.PlanFile.Path
+			})
+			if writes && permissions.Decide(p, r, e).Verdict != permissions.Deny {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// Bypass never allows what a deny or ask rule holds back, and nothing is stricter
+// there than by default.
+func TestBypassKeepsDenyAndAskRules(t *testing.T) {
+	law(t, func(g gen) bool {
+		s := g.setup()
+		s.Mode = permissions.ModeDefault
+		bypass := s
+		bypass.Mode = permissions.ModeBypass
+		p, q, ok := g.compileBoth(s, bypass)
+		if !ok {
+			return true
+		}
+		for range requestsPerPolicy {
+			r := g.request()
+			d, b := permissions.Decide(p, r, permissions.Evidence{}), permissions.Decide(q, r, permissions.Evidence{})
+			byRule := d.Rule != nil && d.Verdict != permissions.Allow
+			if b.Verdict.Worse(d.Verdict) || byRule && b.Verdict != d.Verdict {
+				return false
+			}
+		}
+		return true
+	})
 }

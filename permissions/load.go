@@ -31,7 +31,7 @@ func (l *loader) load(set *RuleSet) {
 
 func (l *loader) list(v Verdict, texts []RuleText, set *RuleSet, folder Dir) {
 	for _, text := range texts {
-		l.rule(v, text.Text, Source{Kind: set.Source, File: set.File, Line: text.Line}, folder)
+		l.rule(v, text, Source{Kind: set.Source, File: set.File, Line: text.Line}, folder)
 	}
 }
 
@@ -57,26 +57,34 @@ func (l *loader) dir(path string) Dir {
 	return d
 }
 
-func (l *loader) rule(v Verdict, text string, src Source, folder Dir) {
-	r, warning, err := ParseRule(v, text, src, l.policy.aliases)
+func (l *loader) rule(v Verdict, text RuleText, src Source, folder Dir) {
+	r, warning, err := parseRule(v, text.Text, src, l.policy.aliases, l.policy.tools)
+	r.folder, r.expires = folder, text.Expires
 	if err == nil {
 		err = l.usable(&r)
 	}
+	if err == nil {
+		err = l.policy.checkExamples(&r, text)
+	}
 	switch {
 	case err != nil && v != Allow:
-		l.errs = append(l.errs, fmt.Errorf("%s: %s rule %q: %w", src, v, text, err))
+		l.errs = append(l.errs, fmt.Errorf("%s: %s rule %q: %w", src, v, text.Text, err))
 		return
 	case err != nil:
-		l.warn(src, text, fmt.Sprintf("it grants nothing: %v", err))
+		l.warn(src, text.Text, fmt.Sprintf("it grants nothing: %v", err))
 		return
 	case v == Allow && l.policy.only && src.Kind != SourcePolicy:
-		l.warn(src, text, "it grants nothing: policy lets only its own rules allow")
+		l.warn(src, text.Text, "it grants nothing: policy lets only its own rules allow")
+		return
+	case v == Allow && !text.Expires.IsZero() && l.policy.now.IsZero():
+		l.warn(src, text.Text, "it grants nothing: it expires, and what time it is is not known here")
+		return
+	case r.expired(l.policy.now):
 		return
 	case warning != "":
-		l.warn(src, text, warning)
+		l.warn(src, text.Text, warning)
 	}
-	if r.whole || r.path != nil {
-		r.folder = folder
+	if r.binds() {
 		l.policy.rules = append(l.policy.rules, &r)
 	}
 }

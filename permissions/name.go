@@ -3,6 +3,7 @@ package permissions
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -19,6 +20,9 @@ type nameMatch struct {
 	server string
 	strict bool
 	glob   *segment
+	// mcp is what stands behind "mcp__"; mcpServer and mcpTool are its parts,
+	// for tools whose server is on record.
+	mcp, mcpServer, mcpTool string
 }
 
 // parseName reads the tool of a rule. In an allow a star may stand only after
@@ -31,6 +35,14 @@ func parseName(name string, v Verdict) (nameMatch, error) {
 	if isMCP && (server == "" || strings.HasSuffix(name, "__")) {
 		return nameMatch{}, errors.New("a name is missing after mcp__ or the server; write mcp__server or mcp__server__tool")
 	}
+	m, err := readName(name, v, server, tool, isMCP)
+	if isMCP && server != "*" {
+		m.mcp, m.mcpServer, m.mcpTool = name[len(mcpPrefix):], server, tool
+	}
+	return m, err
+}
+
+func readName(name string, v Verdict, server, tool string, isMCP bool) (nameMatch, error) {
 	if v != Allow {
 		return strictName(name, isMCP)
 	}
@@ -114,4 +126,44 @@ func (m *nameMatch) match(name string) bool {
 		return false
 	}
 	return m.glob == nil || m.glob.match(tool, false)
+}
+
+// names reports whether the rule's name is that of the request's tool.
+func (r *Rule) names(q *Request) bool {
+	switch {
+	case q.Origin.Server != "" && r.Verdict == Allow:
+		return r.name.grants(q.Origin.Server, q.Origin.Tool)
+	case q.Origin.Server != "":
+		return r.name.holdsBack(q)
+	case r.Verdict == Allow && q.Origin.Plugin != "" && r.name.mcp != "":
+		return false // a plugin's tool that calls itself a server's
+	}
+	return r.name.match(q.Tool) || slices.ContainsFunc(q.Aliases, r.name.match)
+}
+
+// grants compares an allow with the server and tool on record. The rule's server
+// ends at the first "__", so that no other reading of it grants anything.
+func (m *nameMatch) grants(server, tool string) bool {
+	if m.mcp == "" || m.mcpServer != server {
+		return false
+	}
+	if m.glob != nil {
+		return m.glob.match(tool, false)
+	}
+	return m.mcpTool == "" || m.mcpTool == tool
+}
+
+// holdsBack compares a deny or ask with the server and tool on record, and with
+// the whole name by which the model calls it.
+func (m *nameMatch) holdsBack(q *Request) bool {
+	server, tool := q.Origin.Server, q.Origin.Tool
+	if m.exact == q.Tool || m.mcp != "" && m.mcp == server {
+		return true
+	}
+	if rest, ok := strings.CutPrefix(m.mcp, server); ok && m.glob == nil {
+		if rest, ok = strings.CutPrefix(rest, "__"); ok && rest == tool {
+			return true
+		}
+	}
+	return m.glob != nil && (m.glob.match(q.Tool, false) || m.glob.match(mcpPrefix+server+"__"+tool, false))
 }

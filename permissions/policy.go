@@ -3,10 +3,12 @@ package permissions
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Setup is what a policy is compiled from.
@@ -26,10 +28,14 @@ type Setup struct {
 	// HostFolders hold the host's own settings and plugins; changing anything
 	// there asks.
 	HostFolders []Dir
+	// PlanFile is the one file that may be written in ModePlan.
+	PlanFile Dir
 
 	// Mode is used where no rule set names one; empty is ModeDefault.
 	Mode Mode
-	// ForbidBypass makes a policy in ModeBypass an error.
+	// Forbidden are modes that are not offered: a policy in one is an error.
+	Forbidden []Mode
+	// ForbidBypass forbids ModeBypass.
 	ForbidBypass bool
 	// OnlyPolicyRules makes allow rules of other sources than policy grant
 	// nothing. Their deny and ask rules stand.
@@ -40,6 +46,13 @@ type Setup struct {
 	// Aliases maps other names of tools to the names that rules may use for
 	// them.
 	Aliases map[string]string
+	// Tools are the tools there are. Of one that is not listed, a deny or ask
+	// rule with parentheses that is not about paths, commands for Bash or hosts
+	// for WebFetch takes every reading.
+	Tools []Tool
+	// Now is the time, for rules that expire. Without it allow rules that do
+	// grant nothing.
+	Now time.Time
 
 	// FoldCase makes deny and ask rules match paths whatever the case of their
 	// letters; set it where the file system does so ([FoldsCase]).
@@ -49,6 +62,9 @@ type Setup struct {
 	// that names a link also binds what the link points at. Compile and the
 	// With methods call it, Decide never. Nil leaves links in rules alone.
 	Resolve func(path string) string
+	// Analyse reads a command, for the examples of rules on commands. Nil takes
+	// them for one simple command each.
+	Analyse func(text string) Command
 }
 
 // FoldsCase reports whether file systems of this platform commonly take names
@@ -79,6 +95,12 @@ type RuleText struct {
 	Text string
 	// Line is its line in the file; 0 is unknown.
 	Line int
+	// Match and NotMatch are examples that Compile holds the rule to: calls,
+	// such as Read(/etc/hosts) or Bash(git push), or what stands in their
+	// parentheses alone. See the package comment.
+	Match, NotMatch []string
+	// Expires is when the rule ceases to count; zero is never.
+	Expires time.Time
 }
 
 // RuleTexts returns rules that stand in no file.
@@ -111,20 +133,28 @@ func (w Warning) String() string {
 // mode, directories. It is immutable and safe for concurrent use; the With
 // methods return changed copies.
 type Policy struct {
-	mode   Mode
-	forbid bool
-	only   bool
+	mode      Mode
+	forbidden []Mode
+	only      bool
+	now       time.Time
+	planFile  []string
+	tools     tools
+	analyse   func(string) Command
 	// rules are all rules, sorted, so that the order they came in tells in
 	// nothing, not even in which of two equal rules a decision names.
 	rules   []*Rule
 	aliases map[string]string
 	project Dir
 	places  places
-	// working are the names of directories that may be read unasked, and
-	// workingReal where they really are.
+	// working are the names of the working directories, and workingReal where
+	// they really are; session those of the session's folder.
 	working, workingReal []string
-	guards               guards
-	book                 book
+	session              []string
+	// critical are the directories whose removal asks in every mode, besides /
+	// and its children.
+	critical []string
+	guards   guards
+	book     book
 }
 
 // Compile builds a policy. Malformed allow rules grant nothing and are warned
@@ -135,20 +165,38 @@ func Compile(s Setup) (*Policy, []Warning, error) {
 		return nil, nil, err
 	}
 	p := &Policy{
-		mode: s.Mode, forbid: s.ForbidBypass, only: s.OnlyPolicyRules, aliases: s.Aliases, project: s.ProjectRoot,
+		mode: s.Mode, forbidden: slices.Clone(s.Forbidden), only: s.OnlyPolicyRules, now: s.Now,
+		planFile: slashed(s.PlanFile), session: slashed(s.SessionFolder),
+		tools: newTools(s.Tools), analyse: s.Analyse, aliases: aliases(&s), project: s.ProjectRoot,
 		places: places{home: s.Home, start: s.Cwd, cwd: s.Cwd, fold: s.FoldCase, resolve: s.Resolve},
 		guards: newGuards(s.Home, s.HostFolders),
 	}
 	if p.project.Path == "" {
 		p.project = s.Cwd
 	}
-	p.work(s.Cwd, s.SessionFolder)
+	if s.ForbidBypass {
+		p.forbidden = append(p.forbidden, ModeBypass)
+	}
+	p.work(s.Cwd)
 	p.work(s.Additional...)
+	p.critical = criticalPaths(&p.places)
 	warnings, err := p.take(s.Rules)
 	if err != nil {
 		return nil, warnings, err
 	}
-	return p, warnings, nil
+	return p, append(warnings, p.SetAside()...), nil
+}
+
+// aliases are those of the setup and of its tools; the setup's count first.
+func aliases(s *Setup) map[string]string {
+	all := make(map[string]string)
+	for i := range s.Tools {
+		for _, alias := range s.Tools[i].Aliases {
+			all[alias] = s.Tools[i].Name
+		}
+	}
+	maps.Copy(all, s.Aliases)
+	return all
 }
 
 func checkDirs(s *Setup) error {
@@ -167,6 +215,7 @@ func checkDirs(s *Setup) error {
 	check("home", false, s.Home)
 	check("project root", false, s.ProjectRoot)
 	check("session folder", false, s.SessionFolder)
+	check("plan file", false, s.PlanFile)
 	check("host folder", true, s.HostFolders...)
 	return errors.Join(errs...)
 }
@@ -174,22 +223,40 @@ func checkDirs(s *Setup) error {
 // work adds working directories.
 func (p *Policy) work(dirs ...Dir) {
 	for _, d := range dirs {
-		forms := d.forms()
-		if len(forms) == 0 {
-			continue
+		if forms := slashed(d); len(forms) > 0 {
+			p.working = append(p.working, forms...)
+			p.workingReal = append(p.workingReal, forms[len(forms)-1])
 		}
-		for _, form := range forms {
-			p.working = append(p.working, dirPrefix(form))
-		}
-		p.workingReal = append(p.workingReal, dirPrefix(forms[len(forms)-1]))
 	}
 }
 
 // dirPrefix is a directory as [below] takes it.
 func dirPrefix(dir string) string { return strings.TrimSuffix(filepath.ToSlash(dir), "/") }
 
+// slashed is the names of a directory as [below] takes them.
+func slashed(d Dir) []string {
+	var out []string
+	for _, form := range d.forms() {
+		out = append(out, dirPrefix(form))
+	}
+	return out
+}
+
+// inside and insideReal report whether a path is in the working directories, by
+// its name and as it really is.
 func (p *Policy) inside(path string) bool     { return insideAny(p.working, path) }
 func (p *Policy) insideReal(path string) bool { return insideAny(p.workingReal, path) }
+
+// readable and readableReal report whether it is there or in the session's
+// folder.
+func (p *Policy) readable(path string) bool {
+	return p.inside(path) || insideAny(p.session, path)
+}
+
+func (p *Policy) readableReal(path string) bool {
+	n := len(p.session)
+	return p.insideReal(path) || n > 0 && insideAny(p.session[n-1:], path)
+}
 
 func insideAny(dirs []string, path string) bool {
 	for _, dir := range dirs {
@@ -233,10 +300,15 @@ func (p *Policy) checkMode() error {
 	if _, err := ParseMode(string(p.mode)); err != nil {
 		return err
 	}
-	if p.mode == ModeBypass && p.forbid {
+	if slices.Contains(p.forbidden, p.mode) {
 		return fmt.Errorf("the mode %s is forbidden by policy", p.mode)
 	}
 	return nil
+}
+
+// Modes are the modes that policy does not forbid.
+func (p *Policy) Modes() []Mode {
+	return slices.DeleteFunc(slices.Clone(allModes), func(m Mode) bool { return slices.Contains(p.forbidden, m) })
 }
 
 // WithMode returns the policy in another mode, or an error where that is
@@ -257,6 +329,28 @@ func (p *Policy) WithCwd(cwd Dir) *Policy {
 	q := *p
 	q.places.cwd = cwd
 	q.book = newBook(q.rules, &q.places)
+	q.critical = criticalPaths(&q.places)
+	return &q
+}
+
+// WithPlanFile returns the policy with another file that may be written in
+// ModePlan.
+func (p *Policy) WithPlanFile(file Dir) *Policy {
+	q := *p
+	q.planFile = slashed(file)
+	return &q
+}
+
+// At returns the policy as it is at a later time: without the rules that have
+// expired. It is the same policy where none has.
+func (p *Policy) At(now time.Time) *Policy {
+	if !slices.ContainsFunc(p.rules, func(r *Rule) bool { return r.expired(now) }) {
+		return p
+	}
+	q := *p
+	q.now = now
+	q.rules = slices.DeleteFunc(slices.Clone(p.rules), func(r *Rule) bool { return r.expired(now) })
+	q.book = newBook(q.rules, &q.places)
 	return &q
 }
 
@@ -273,6 +367,22 @@ func (p *Policy) WithRules(set RuleSet) (*Policy, []Warning, error) {
 	return &q, warnings, nil
 }
 
+// SetAside says which allow rules grant nothing because of the mode: in ModeAuto
+// those that come to allowing any command, so that a judge sees what they would
+// let pass.
+func (p *Policy) SetAside() []Warning {
+	if p.mode != ModeAuto {
+		return nil
+	}
+	var out []Warning
+	for _, r := range p.rules {
+		if r.overBroad() {
+			out = append(out, Warning{Source: r.Source, Rule: r.text, Message: "it is set aside in the mode auto: it would allow any command"})
+		}
+	}
+	return out
+}
+
 // Mode is the policy's mode.
 func (p *Policy) Mode() Mode { return p.mode }
 
@@ -285,5 +395,11 @@ func (p *Policy) Rules() []*Rule { return slices.Clone(p.rules) }
 // Offered reports whether the model is to be told of a tool: not where a deny
 // rule binds all of its calls.
 func (p *Policy) Offered(tool string, aliases ...string) bool {
-	return p.book.named(Deny, tool, aliases) == nil
+	return p.OfferedFrom(Origin{}, tool, aliases...)
+}
+
+// OfferedFrom is Offered for a tool of which more is on record than its name.
+func (p *Policy) OfferedFrom(origin Origin, tool string, aliases ...string) bool {
+	q := Request{Tool: tool, Aliases: aliases, Origin: origin}
+	return !slices.ContainsFunc(p.book.tools[Deny], func(r *Rule) bool { return r.names(&q) })
 }

@@ -17,7 +17,7 @@ func TestCompileRefusesBadDirectories(t *testing.T) {
 		"empty addition":  func(s *permissions.Setup) { s.Additional = []permissions.Dir{{}} },
 		"session folder":  func(s *permissions.Setup) { s.SessionFolder.Path = "x" },
 		"forbidden mode":  func(s *permissions.Setup) { s.Mode, s.ForbidBypass = permissions.ModeBypass, true },
-		"unknown mode":    func(s *permissions.Setup) { s.Mode = "auto" },
+		"unknown mode":    func(s *permissions.Setup) { s.Mode = "yolo" },
 		"deny without ~":  func(s *permissions.Setup) { s.Home = permissions.Dir{}; _ = addRule(s, "deny Read(~/x)") },
 		"addition with ~": func(s *permissions.Setup) { s.Home = permissions.Dir{}; s.Rules = dirs("~/x") },
 		"empty directory": func(s *permissions.Setup) { s.Rules = dirs("") },
@@ -50,7 +50,7 @@ func TestModes(t *testing.T) {
 	if err != nil || q.Mode() != permissions.ModeDefault || p.Mode() != permissions.ModeBypass {
 		t.Errorf("WithMode: %v", err)
 	}
-	if _, err := p.WithMode("dontAsk"); err == nil || !strings.Contains(err.Error(), "default and bypassPermissions") {
+	if _, err := p.WithMode("yolo"); err == nil || !strings.Contains(err.Error(), "bypassPermissions and dontAsk") {
 		t.Errorf("%v", err)
 	}
 	s = testSetup()

@@ -1,5 +1,7 @@
 package permissions
 
+import "encoding/json"
+
 // Stage says which of the two gates asks.
 type Stage uint8
 
@@ -64,6 +66,10 @@ type Origin struct {
 	Plugin string
 	// Builtin marks what ships with the host.
 	Builtin bool
+	// Server and Tool are the MCP server's name and its own name for the tool,
+	// on record; empty for others. Where they are set, rules are compared with
+	// them, and the tool's whole name is never taken apart.
+	Server, Tool string
 }
 
 // Request is what is to be judged: a tool call, or one capability call of it.
@@ -77,8 +83,15 @@ type Request struct {
 	// InputHash names the exact input and tool definition; approvals are bound
 	// to it. Any encoding will do.
 	InputHash string
+	// Input is the call's input, for rules on its fields: a JSON object. Where
+	// it is not given, deny and ask rules on fields match.
+	Input json.RawMessage
 	// Accesses are the effects that are known, resolved.
 	Accesses []Access
+	// Commands are what is known of the commands among the accesses. An exec
+	// access is judged by the one whose Text is its Target. What [Command.Accesses]
+	// lists, in that order, behind it is judged with the parts it is of.
+	Commands []Command
 	// Effects says what else there may be. It is not asked at StageCapability.
 	Effects Effects
 	// ToolCheck is the tool's own verdict.
@@ -94,6 +107,24 @@ type Evidence struct {
 	Hook *HookAnswer
 	// Approval is a person's yes to this very call.
 	Approval *Approval
+	// Judge is what a judge said, for ModeAuto.
+	Judge *JudgeAnswer
+}
+
+// JudgeAnswer is what a judge of calls said. It counts in [ModeAuto] only, for
+// what only a judge or a person is left to answer.
+type JudgeAnswer struct {
+	// InputHash must equal the request's, and not be empty: a judge may have
+	// been asked about an input that was rewritten since.
+	InputHash string
+	// Verdict is None where the judge cannot tell.
+	Verdict Verdict
+	Reason  string
+}
+
+// covers reports whether the answer is for this request.
+func (a *JudgeAnswer) covers(r *Request) bool {
+	return a != nil && a.InputHash != "" && a.InputHash == r.InputHash
 }
 
 // HookAnswer is what hooks said. A hook that failed is an Ask.
@@ -116,9 +147,13 @@ func (a *Approval) covers(r *Request) bool {
 	return a != nil && a.InputHash != "" && a.InputHash == r.InputHash
 }
 
-// Need says what evidence a decision lacks.
+// Need says what evidence a decision lacks. Needs are bits.
 type Need uint8
 
-// NeedRealPath means that an access has no [Access.Real]: resolve it and ask
-// again.
-const NeedRealPath Need = 1
+const (
+	// NeedRealPath means that an access has no [Access.Real]: resolve it and
+	// ask again.
+	NeedRealPath Need = 1 << iota
+	// NeedJudge means that a judge's answer would decide.
+	NeedJudge
+)

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
 )
 
 // SourceKind says who wrote a rule. Rules of all sources count together; the
@@ -66,22 +69,58 @@ type Rule struct {
 	// folder is what a pattern that starts with one slash is relative to.
 	folder Dir
 	name   nameMatch
+	// expires is when it ceases to count; zero is never.
+	expires time.Time
 	// whole says that the rule binds calls of the tool as such.
 	whole bool
 	// path is set where it binds accesses to paths: reads where reads is set,
 	// and writes where writes is.
 	path          *pathSpec
 	reads, writes bool
+	// command, host and param are set where it binds commands, hosts and calls
+	// with a field of the input; of every tool where everyTool is set.
+	command   *commandPattern
+	host      *hostPattern
+	param     *paramPattern
+	everyTool bool
 }
 
 // String returns the rule as it was written.
 func (r *Rule) String() string { return r.text }
 
+// binds reports whether the rule says anything that counts.
+func (r *Rule) binds() bool {
+	return r.whole || r.path != nil || r.command != nil || r.host != nil || r.param != nil
+}
+
+// expired reports whether the rule has ceased to count.
+func (r *Rule) expired(now time.Time) bool { return !r.expires.IsZero() && !r.expires.After(now) }
+
+// Expires is when the rule ceases to count; zero is never.
+func (r *Rule) Expires() time.Time { return r.expires }
+
+// overBroad reports whether an allow comes to allowing any command.
+func (r *Rule) overBroad() bool {
+	if r.Verdict != Allow {
+		return false
+	}
+	if r.command != nil {
+		return r.command.overBroad()
+	}
+	return r.whole && (r.Tool == toolBash || r.Tool == toolPowerShell)
+}
+
 // ParseRule reads a rule. Its warning, if there is one, says what of it is not
 // taken as its writer may have meant; the rule is then stricter than written.
 //
 // A deny or ask rule that reports no error always binds at least what it says.
+// Nothing is known of the fields of tools: [Compile] knows them from
+// [Setup.Tools].
 func ParseRule(v Verdict, text string, src Source, aliases map[string]string) (r Rule, warning string, err error) {
+	return parseRule(v, text, src, aliases, nil)
+}
+
+func parseRule(v Verdict, text string, src Source, aliases map[string]string, known tools) (r Rule, warning string, err error) {
 	r = Rule{Verdict: v, Source: src, text: strings.TrimSpace(text)}
 	tool, spec, err := cutRule(r.text)
 	if err != nil {
@@ -99,17 +138,11 @@ func ParseRule(v Verdict, text string, src Source, aliases map[string]string) (r
 		return r, "", nil
 	}
 	if to, ok := fileTools[r.Tool]; ok {
-		return r.bindPath(to)
+		warning, err = r.bindPath(to, known[r.Tool])
+		return r, warning, err
 	}
-	if hint := caseHint(r.Tool); hint != "" {
-		warning = fmt.Sprintf("names are case-sensitive; the tool is called %s. ", hint)
-	}
-	if v == Allow {
-		return r, warning + "it grants nothing: what is in the parentheses is not understood for this tool", nil
-	}
-	r.whole = true
-	return r, warning + fmt.Sprintf(
-		"it binds every call of %s: what is in the parentheses is not understood for this tool", r.Tool), nil
+	warning, err = r.bindSpec(known[r.Tool])
+	return r, warning, err
 }
 
 // cutRule splits Tool(spec). Tool and Tool(*) are the same.
@@ -149,25 +182,24 @@ var fileTools = map[string]string{
 	toolEdit: toolEdit, "Write": toolEdit, "MultiEdit": toolEdit, "NotebookEdit": toolEdit,
 }
 
-func caseHint(tool string) string {
-	for name := range fileTools {
-		if name != tool && strings.EqualFold(name, tool) {
-			return name
-		}
-	}
-	return ""
-}
-
 // everything is the pattern of a bare Read or Edit in a deny or ask.
 var everything = &pathSpec{anchor: anchorRoot}
 
-// bindWhole binds calls of the tool. Denied or asked for as a whole, Read and
-// Edit also bind every access of their kind, as Read(*) reads.
+// bindWhole binds calls of the tool. Denied or asked for as a whole, Read, Edit,
+// Bash and WebFetch also bind every access of their kind, as Read(*) reads.
 func (r *Rule) bindWhole() {
 	r.whole = true
-	if r.Verdict != Allow && (r.Tool == toolRead || r.Tool == toolEdit) {
+	if r.Verdict == Allow {
+		return
+	}
+	switch r.Tool {
+	case toolRead, toolEdit:
 		r.path = everything
 		r.effects(r.Tool)
+	case toolBash:
+		r.command, r.everyTool = &commandPattern{glob: []string{"", ""}}, true
+	case toolWebFetch:
+		r.host, r.everyTool = &hostPattern{sub: true}, true
 	}
 }
 
@@ -179,29 +211,120 @@ func (r *Rule) effects(tool string) {
 }
 
 // bindPath binds a path rule, written with any file tool; to is Read or Edit.
-func (r Rule) bindPath(to string) (Rule, string, error) {
+func (r *Rule) bindPath(to string, known *Tool) (warning string, err error) {
 	spec, err := parsePattern(r.Spec)
 	if err != nil {
-		return r, "", err
+		return "", err
 	}
 	if r.Tool != to && r.Verdict == Allow {
-		return r, fmt.Sprintf("it grants nothing: rules on paths are written %s(%s)", to, r.Spec), nil
+		return fmt.Sprintf("it grants nothing: rules on paths are written %s(%s)", to, r.Spec), nil
 	}
 	r.path = spec
 	r.effects(to)
 	switch {
-	case r.Verdict != Allow && looksLikeParam(r.Spec):
-		r.whole = true
-		return r, fmt.Sprintf("it may mean a parameter, so it binds every call of %s too; "+
-			"write ./ before a path with a colon", r.Tool), nil
+	case r.bindParam(known):
+		return "it may also mean a parameter, and binds both; write ./ before a path with a colon", nil
 	case r.Tool != to:
-		return r, fmt.Sprintf("it counts as %s(%s)", to, r.Spec), nil
+		return fmt.Sprintf("it counts as %s(%s)", to, r.Spec), nil
 	}
-	return r, "", nil
+	return "", nil
 }
 
-// looksLikeParam reports whether a spec could be param:value.
-func looksLikeParam(spec string) bool {
-	param, _, ok := strings.Cut(spec, ":")
-	return ok && param != "" && strings.Trim(param, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
+// bindParam binds calls with a field of the input, where the rule can mean that.
+func (r *Rule) bindParam(known *Tool) bool {
+	if r.Verdict == Allow || !looksLikeParam(r.Spec) {
+		return false
+	}
+	p := parseParam(r.Spec)
+	if !known.hasParam(p.name) {
+		return false
+	}
+	p.blind = known == nil && r.Tool != toolBash && r.Tool != toolPowerShell && (r.Tool != toolWebFetch || r.host == nil)
+	r.param = p
+	return true
+}
+
+// bindSpec binds what stands in the parentheses behind a tool that takes no
+// paths. Of a tool that is not known, a deny or ask takes every reading.
+func (r *Rule) bindSpec(known *Tool) (warning string, err error) {
+	strict := r.Verdict != Allow
+	anything := known == nil && strict
+	domain, isDomain := strings.CutPrefix(r.Spec, "domain:")
+	switch {
+	case isDomain && (r.Tool == toolWebFetch || known.takes(abi.FieldHost)):
+		if r.host, err = parseDomain(domain); err != nil {
+			return "", err
+		}
+		r.everyTool = strict && r.Tool == toolWebFetch
+	case r.Tool == toolBash || r.Tool == toolPowerShell || known.takes(abi.FieldCommand):
+		if warning, err = r.bindCommand(); err != nil {
+			return "", err
+		}
+	case anything && isDomain:
+		r.host, _ = parseDomain(domain) // the rule is as good without it
+	case anything:
+		r.command, _ = parseCommand(r.Spec)
+	}
+	if r.bindParam(known) || r.understood(known) {
+		return warning, nil
+	}
+	if hint := caseHint(r.Tool); hint != "" {
+		warning = fmt.Sprintf("names are case-sensitive; the tool is called %s. ", hint)
+	}
+	switch {
+	case !strict && looksLikeParam(r.Spec) && !isDomain:
+		return warning + "it grants nothing: a rule on a parameter can only deny or ask", nil
+	case !strict:
+		return warning + "it grants nothing: what is in the parentheses is not understood for this tool", nil
+	}
+	r.whole = true
+	return warning + fmt.Sprintf(
+		"it binds every call of %s: what is in the parentheses is not understood for this tool", r.Tool), nil
+}
+
+// understood reports whether the rule means what is bound. For a tool that is
+// not known that is a guess.
+func (r *Rule) understood(known *Tool) bool {
+	return (r.command != nil || r.host != nil) &&
+		(known != nil || r.Tool == toolBash || r.Tool == toolPowerShell || r.Tool == toolWebFetch)
+}
+
+// bindCommand binds a rule on commands.
+func (r *Rule) bindCommand() (warning string, err error) {
+	p, err := parseCommand(r.Spec)
+	if err != nil {
+		return "", err
+	}
+	r.command = p
+	if r.Verdict != Allow {
+		r.everyTool = r.Tool == toolBash
+		if p.compound {
+			return "it binds commands that are written just so; a rule on one of the simple commands in it binds that wherever it stands", nil
+		}
+		return "", nil
+	}
+	switch {
+	case r.Tool == toolPowerShell:
+		return "it grants nothing: commands for PowerShell are not understood", nil
+	case p.compound && p.open():
+		return "it grants nothing: a wildcard cannot speak of several commands, redirections or variables; write a rule for each command", nil
+	case p.open() && p.onlyRunners():
+		return fmt.Sprintf("it grants nothing: what runs other commands, as %s does, is allowed by no rule with a wildcard", p.words[0].raw), nil
+	}
+	return "", nil
+}
+
+// caseHint is the tool's name where only its letters' case differs.
+func caseHint(tool string) string {
+	for _, name := range []string{toolBash, toolPowerShell, toolWebFetch} {
+		if name != tool && strings.EqualFold(name, tool) {
+			return name
+		}
+	}
+	for name := range fileTools {
+		if name != tool && strings.EqualFold(name, tool) {
+			return name
+		}
+	}
+	return ""
 }

@@ -50,6 +50,23 @@ func TestMalformedRules(t *testing.T) {
 		"Read(" + strings.Repeat("a", 2e3) + ")": "at most 1024",
 		"Read(" + strings.Repeat("a/", 70) + ")": "more than 64",
 		"Write([a)":                              "a [ without its ]",
+		`Bash(echo "a)`:                          "a quote without its end",
+		"Bash(echo 'a)":                          "a quote without its end",
+		"Bash( )":                                "no command",
+		"Bash(a\x00b)":                           "a control character",
+		"Bash(a\xff)":                            "not UTF-8",
+		"Bash(" + strings.Repeat("a", 2e4) + ")": "at most 10000",
+		"WebFetch(domain:)":                      "it names no host",
+		"WebFetch(domain:*.)":                    "it names no host",
+		"WebFetch(domain:a*.org)":                "a wildcard in a host",
+		"WebFetch(domain:*)x)":                   "a wildcard in a host",
+		"WebFetch(domain:http://a)":              "write domain:a",
+		"WebFetch(domain:a:80)":                  "write domain:a",
+		"WebFetch(domain:u@a)":                   "user information",
+		"WebFetch(domain:bücher.de)":             "write its xn-- form",
+		"WebFetch(domain:0x7f.1)":                "an address written in another form",
+		"WebFetch(domain:a..b)":                  "no host's name",
+		"WebFetch(domain:*.10.0.0.1)":            "nothing below an address",
 	}
 	for text, want := range tests {
 		for _, list := range []string{"deny", "ask", "allow"} {
@@ -89,11 +106,11 @@ func TestAllFaultsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := testSetup()
 	s.Rules = []permissions.RuleSet{
-		{Source: permissions.SourceUser, Deny: permissions.RuleTexts("Read(", "Read(a)"), Mode: "plan"},
+		{Source: permissions.SourceUser, Deny: permissions.RuleTexts("Read(", "Read(a)"), Mode: "yolo"},
 		{Source: permissions.SourceProject, Ask: permissions.RuleTexts("Read()")},
 	}
 	_, _, err := permissions.Compile(s)
-	if err == nil || strings.Count(err.Error(), "\n") != 2 || !strings.Contains(err.Error(), `unknown mode "plan"`) {
+	if err == nil || strings.Count(err.Error(), "\n") != 2 || !strings.Contains(err.Error(), `unknown mode "yolo"`) {
 		t.Errorf("%v", err)
 	}
 }
@@ -104,10 +121,19 @@ func TestWarnings(t *testing.T) {
 		"write":        {"allow", "Write(a)", "it grants nothing: rules on paths are written Edit(a)"},
 		"glob":         {"allow", "Glob(//v)", "it grants nothing: rules on paths are written Read(//v)"},
 		"write denied": {"deny", "Write(a)", "it counts as Edit(a)"},
-		"content":      {"allow", "Bash(ls)", "it grants nothing: what is in the parentheses is not understood"},
-		"content deny": {"deny", "Bash(ls)", "it binds every call of Bash"},
+		"content":      {"allow", "Run(ls)", "it grants nothing: what is in the parentheses is not understood"},
+		"content deny": {"deny", "Run(ls)", "it binds every call of Run"},
+		"param":        {"allow", "Tool(a:b)", "it grants nothing: a rule on a parameter can only deny or ask"},
+		"powershell":   {"allow", "PowerShell(ls:*)", "it grants nothing: commands for PowerShell"},
+		"compound":     {"allow", "Bash(a && b *)", "it grants nothing: a wildcard cannot speak of several commands"},
+		"variable":     {"allow", "Bash(A=1 b *)", "it grants nothing: a wildcard cannot speak of several commands"},
+		"held back":    {"deny", "Bash(a && b)", "it binds commands that are written just so"},
+		"runner":       {"allow", "Bash(sudo *)", "it grants nothing: what runs other commands, as sudo does"},
+		"runner flags": {"allow", "Bash(docker exec web ls:*)", "it grants nothing: what runs other commands"},
+		"command case": {"allow", "bash(ls)", "the tool is called Bash"},
+		"no domain":    {"allow", "WebFetch(x)", "it grants nothing: what is in the parentheses is not understood"},
 		"case":         {"deny", "read(a)", "the tool is called Read"},
-		"parameter":    {"ask", "Read(limit:3)", "it may mean a parameter"},
+		"parameter":    {"ask", "Read(limit:3)", "it may also mean a parameter"},
 	}
 	for name, tt := range tests {
 		_, warnings, err := permissions.Compile(setupFor(t, tt.list+" "+tt.rule))
@@ -115,7 +141,10 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, warnings, err)
 		}
 	}
-	for _, rule := range []string{"Read(a)", "Edit(//a/**)", "Tool", "Tool(*)", "mcp__s", "Write"} {
+	for _, rule := range []string{
+		"Read(a)", "Edit(//a/**)", "Tool", "Tool(*)", "mcp__s", "Write", "Bash(ls)", "Bash(git commit:*)", "Bash(git * x)",
+		"WebFetch(domain:x.org)", "WebFetch(domain:*.x.org)", "WebFetch(domain:[::1])", "Bash(npm*)",
+	} {
 		for _, list := range []string{"deny ", "ask ", "allow "} {
 			if _, warnings, err := permissions.Compile(setupFor(t, list+rule)); err != nil || len(warnings) != 0 {
 				t.Errorf("%s%s: %v, %v", list, rule, warnings, err)
@@ -196,6 +225,51 @@ func FuzzRule(f *testing.F) {
 		}
 		if d := permissions.Decide(p, r, permissions.Evidence{}); allowed.Rule != nil && d.Verdict != permissions.Deny {
 			t.Fatalf("%q allows what it does not deny: %+v", rule, r)
+		}
+	})
+}
+
+// A deny on commands or hosts holds at least for what an allow of the same text
+// would let pass, and no rule makes judging fail.
+func FuzzCommandRule(f *testing.F) {
+	for _, line := range table(f) {
+		command, ok := strings.CutPrefix(line.request, "$ ")
+		if !ok {
+			continue
+		}
+		for rule := range strings.SplitSeq(line.rules, " ; ") {
+			if _, text, ok := strings.Cut(rule, " "); ok {
+				f.Add(text, command)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, rule, command string) {
+		c := facts(command)
+		r := permissions.Request{
+			Tool: "Bash", Effects: permissions.EffectsListed,
+			Commands: []permissions.Command{c}, Accesses: c.Accesses()[:1],
+		}
+		s := testSetup()
+		s.Rules = []permissions.RuleSet{{Allow: permissions.RuleTexts(rule)}}
+		p, _, err := permissions.Compile(s)
+		if err != nil {
+			t.Fatalf("an allow rule is an error: %v", err)
+		}
+		x := permissions.Explain(p, r, permissions.Evidence{})
+		byRule := x.Decision.Verdict == permissions.Allow && x.Decision.Rule != nil
+		if byRule && (c.Fault != "" || c.Unsandboxed) {
+			t.Fatalf("%q allows %q", rule, command)
+		}
+		s.Rules = []permissions.RuleSet{{Deny: permissions.RuleTexts(rule)}}
+		p, _, err = permissions.Compile(s)
+		if err != nil {
+			if byRule {
+				t.Fatalf("%q allows and is malformed as a deny: %v", rule, err)
+			}
+			return
+		}
+		if d := permissions.Decide(p, r, permissions.Evidence{}); byRule && d.Verdict != permissions.Deny {
+			t.Fatalf("%q allows what it does not deny: %q", rule, command)
 		}
 	})
 }

@@ -47,5 +47,6 @@ func (s *Scope) Covers(a Access) bool {
 	return s.book.allow(&q, q.target) != nil && s.book.allow(&q, q.real) != nil
 }
 
-// Inside reports whether a real path lies in the working directories.
-func (p *Policy) Inside(path string) bool { return p.insideReal(filepath.ToSlash(path)) }
+// Inside reports whether a real path lies in the working directories or in the
+// session's folder.
+func (p *Policy) Inside(path string) bool { return p.readableReal(filepath.ToSlash(path)) }

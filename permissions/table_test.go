@@ -3,9 +3,11 @@ package permissions_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -16,6 +18,7 @@ func testSetup() permissions.Setup {
 		Additional:    []permissions.Dir{{Path: "/ws/lib"}},
 		Home:          permissions.Dir{Path: "/home/u"},
 		SessionFolder: permissions.Dir{Path: "/var/s1"},
+		PlanFile:      permissions.Dir{Path: "/var/s1/plan.md"},
 		HostFolders:   []permissions.Dir{{Path: "/opt/host/plugins"}},
 		Aliases:       map[string]string{"View": "Read"},
 	}
@@ -42,6 +45,15 @@ func addRule(s *permissions.Setup, text string) error {
 	case "fold":
 		s.FoldCase = true
 		return nil
+	case "tool":
+		// tool NAME PROPERTY... with the field that is matched first, as kind=name.
+		fields := strings.Fields(rest)
+		kind, field, _ := strings.Cut(fields[1], "=")
+		s.Tools = append(s.Tools, permissions.Tool{
+			Name: fields[0], Properties: append(fields[2:], field),
+			Fields: []abi.Field{{Name: field, Kind: abi.FieldKind(kind)}},
+		})
+		return nil
 	default:
 		return fmt.Errorf("bad rule %q", text)
 	}
@@ -49,11 +61,18 @@ func addRule(s *permissions.Setup, text string) error {
 	return nil
 }
 
-// parseRequest reads "[TOOL:] WHAT SUBJECT [-> REAL]".
+// parseRequest reads "[TOOL:] WHAT SUBJECT [-> REAL]". TOOL may have an input
+// behind it, in braces; "$ COMMAND" is a command for a shell, of Bash if no tool
+// is named; "mcp SERVER TOOL" a call of a server's tool that is on record.
 func parseRequest(text string) permissions.Request {
 	r := permissions.Request{Tool: "Any", Effects: permissions.EffectsListed}
-	if tool, rest, ok := strings.Cut(text, ": "); ok {
+	if command, ok := strings.CutPrefix(text, "$ "); ok {
+		r.Tool, text = "Bash", "exec "+command
+	} else if tool, rest, ok := strings.Cut(text, ": "); ok {
 		r.Tool, text = tool, rest
+		if tool, input, ok := strings.Cut(tool, "{"); ok {
+			r.Tool, r.Input = tool, []byte("{"+input)
+		}
 	}
 	what, subject, _ := strings.Cut(text, " ")
 	target, actual, linked := strings.Cut(subject, " -> ")
@@ -67,6 +86,18 @@ func parseRequest(text string) permissions.Request {
 		return r
 	case "start":
 		r.Tool, r.Effects = subject, permissions.EffectsGated
+		return r
+	case "mcp":
+		r.Effects = permissions.EffectsUnknown
+		r.Origin.Server, r.Origin.Tool, _ = strings.Cut(subject, " ")
+		r.Tool = "mcp__" + r.Origin.Server + "__" + r.Origin.Tool
+		return r
+	case "exec", "$":
+		c := facts(subject)
+		r.Commands, r.Accesses = []permissions.Command{c}, c.Accesses()
+		return r
+	case "unknown":
+		r.Accesses = []permissions.Access{{Kind: permissions.AccessExec, Target: subject}}
 		return r
 	case "read", "tree":
 		a.Kind, a.Tree = permissions.AccessRead, what == "tree"
@@ -89,28 +120,38 @@ func compile(tb testing.TB, s permissions.Setup) *permissions.Policy {
 }
 
 type tableLine struct {
+	file                 string
 	number               int
 	want, rules, request string
 }
 
+func (l tableLine) String() string { return fmt.Sprintf("%s:%d", l.file, l.number) }
+
 func table(tb testing.TB) []tableLine {
 	tb.Helper()
-	src, err := os.ReadFile("testdata/rules.txt")
-	if err != nil {
-		tb.Fatal(err)
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		tb.Fatalf("no tables: %v", err)
 	}
 	var lines []tableLine
-	for i, line := range strings.Split(string(src), "\n") {
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			tb.Fatal(err)
 		}
-		cells := strings.Split(line, "|")
-		if len(cells) != 3 {
-			tb.Fatalf("rules.txt:%d: %d cells", i+1, len(cells))
+		for i, line := range strings.Split(string(src), "\n") {
+			if line == "" || strings.HasPrefix(line, "#") {
+				continue
+			}
+			cells := strings.SplitN(line, "|", 3)
+			if len(cells) != 3 {
+				tb.Fatalf("%s:%d: %d cells", file, i+1, len(cells))
+			}
+			lines = append(lines, tableLine{
+				filepath.Base(file), i + 1,
+				strings.TrimSpace(cells[0]), strings.TrimSpace(cells[1]), strings.TrimSpace(cells[2]),
+			})
 		}
-		lines = append(lines, tableLine{
-			i + 1, strings.TrimSpace(cells[0]), strings.TrimSpace(cells[1]), strings.TrimSpace(cells[2]),
-		})
 	}
 	return lines
 }
@@ -136,11 +177,11 @@ func TestRuleTable(t *testing.T) {
 		r := parseRequest(line.request)
 		d := permissions.Decide(p, r, permissions.Evidence{})
 		if d.Verdict.String() != line.want {
-			t.Errorf("rules.txt:%d: %s with %q: %s, want %s: %s", line.number, line.request, line.rules,
+			t.Errorf("%s: %s with %q: %s, want %s: %s", line, line.request, line.rules,
 				d.Verdict, line.want, d.Message())
 		}
 		if (d.Layer == permissions.LayerRule) != (d.Rule != nil) || d.Message() == "" || d.Reason() == "" {
-			t.Errorf("rules.txt:%d: decision %+v does not tell why", line.number, d)
+			t.Errorf("%s: decision %+v does not tell why", line, d)
 		}
 		checkHeadless(t, line, p, r, d)
 	}
@@ -156,11 +197,14 @@ func checkHeadless(t *testing.T, line tableLine, p *permissions.Policy, r permis
 	if want == permissions.Ask {
 		want = permissions.Deny
 	}
-	if h.Verdict != want || h.Headless != (d.Verdict == permissions.Ask) {
-		t.Errorf("rules.txt:%d: headless %s, want %s", line.number, h.Verdict, want)
+	if h.Verdict != want || h.Headless != (d.Verdict == permissions.Ask || d.Headless) {
+		t.Errorf("%s: headless %s, want %s", line, h.Verdict, want)
 	}
-	rules := h.Suggestions()
+	rules := permissions.Explain(p, r, permissions.Evidence{}).Remedy
 	if len(rules) == 0 {
+		if len(h.Suggestions()) > 0 && p.Mode() != permissions.ModePlan && !strings.Contains(line.request, " -> ") {
+			t.Errorf("%s: suggested %q, which does not help", line, h.Suggestions())
+		}
 		return
 	}
 	q, _, err := p.WithRules(permissions.RuleSet{
@@ -170,11 +214,11 @@ func checkHeadless(t *testing.T, line tableLine, p *permissions.Policy, r permis
 		t.Fatal(err)
 	}
 	if again := permissions.Decide(q, r, permissions.Evidence{}); again.Verdict != permissions.Allow {
-		t.Errorf("rules.txt:%d: suggested %v, which gives %s", line.number, rules, again.Message())
+		t.Errorf("%s: suggested %v, which gives %s", line, rules, again.Message())
 	}
-	for _, rule := range rules {
-		if !strings.Contains(h.Message(), rule) {
-			t.Errorf("rules.txt:%d: %q does not name %s", line.number, h.Message(), rule)
+	for _, rule := range h.Suggestions() {
+		if a := h.Access; a.Real == a.Target && !strings.Contains(h.Message(), rule) {
+			t.Errorf("%s: %q does not name %s", line, h.Message(), rule)
 		}
 	}
 }

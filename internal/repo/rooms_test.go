@@ -11,7 +11,10 @@ const (
 	doublestar = "github.com/bmatcuk/doublestar/v4"
 	extism     = "github.com/extism/go-sdk"
 	extismPDK  = "github.com/extism/go-pdk"
+	fsnotify   = "github.com/fsnotify/fsnotify"
+	gojq       = "github.com/itchyny/gojq"
 	jsonschema = "github.com/santhosh-tekuri/jsonschema/v5"
+	pty        = "github.com/creack/pty"
 	shell      = "mvdan.cc/sh/v3"
 	testscript = "github.com/rogpeppe/go-internal"
 	toml       = "github.com/BurntSushi/toml"
@@ -59,7 +62,14 @@ var rooms = []room{
 	// The contract: plain data.
 	{dir: "abi"},
 	// Judges and orders; knows neither tools nor plugins.
-	{dir: "permissions", may: []string{"./abi", "./internal", shell, toml}},
+	{dir: "permissions", may: []string{"./abi", "./internal"}},
+	// What commands do. The judgement takes it as facts and does not know it.
+	{dir: "permissions/shell", may: []string{"./abi", "./permissions:", "./internal", shell, gojq}},
+	// Settings files, as they are found, read, watched and written.
+	{dir: "permissions/settings", may: []string{"./abi", "./permissions:", "./internal", fsnotify, toml, xsys}},
+	{dir: "permissions/audit", may: []string{"./abi", "./permissions:", "./internal", xsys}},
+	{dir: "permissions/grants", may: []string{"./abi", "./permissions:", "./internal"}},
+	{dir: "permissions/lines", may: []string{"./abi", "./permissions"}},
 	{dir: "scheduler"},
 	// The only place that knows wazero. Its own tests may run the built-ins.
 	{
@@ -92,7 +102,9 @@ var rooms = []room{
 		may:   []string{"./abi", "./permissions", "./scheduler", "./plugins", "./builtin", "./internal"},
 		never: []string{"./plugins/extism"}, tests: []string{"./plugins/extism"},
 	},
-	{dir: "cmd", may: everything},
+	{dir: "host/hooks", may: []string{"./abi", "./permissions:", "./internal", xsys}},
+	{dir: "host/judge", may: []string{"./abi", "./permissions:", "./internal"}},
+	{dir: "cmd", may: everything, tests: []string{pty}},
 	// What an embedder writes: the public rooms only.
 	{dir: "examples", may: []string{"./abi", "./permissions", "./scheduler", "./plugins", "./host", "./builtin"}},
 	// What two rooms share. It lies below all of them.

@@ -1,0 +1,86 @@
+package permissions
+
+// Command is what is known of a shell command before it runs. Package
+// permissions/shell finds it out; [Decide] judges by it and never by the text.
+type Command struct {
+	// Text is the command as it was given: the Target of its exec access.
+	Text string
+	// Fault says why the command cannot be judged: too long, not parsable,
+	// hiding characters, nested too deep. It is empty where it can. A command
+	// with a fault is never read-only, and no rule allows it; Parts are then
+	// what can be seen of it, for deny and ask rules.
+	Fault string
+	// ReadOnly says that nothing is changed, started or kept by running it,
+	// whatever is in the files it names. Reason says why it is so, or not.
+	ReadOnly bool
+	Reason   string
+	// Parts are its simple commands, in order: those in substitutions, loops,
+	// functions and here-documents, and those behind wrappers, too.
+	Parts []Part
+	// Cwd is the shell's directory at the end; empty where it cannot be told.
+	Cwd string
+	// Unsandboxed says that the model asked to leave the sandbox.
+	Unsandboxed bool
+}
+
+// Part is one simple command of a [Command].
+type Part struct {
+	// Words are the program and its arguments, quotes taken off; assignments and
+	// redirections are left out, and so are wrappers that change nothing of
+	// what runs (timeout, nice ...), which have parts of their own, Inner.
+	Words []Word
+	// Env names the variables set for it that may change what it does.
+	Env []string
+	// Inner says that allow rules do not speak of the part: it is another
+	// reading of one that stands beside it (with its wrapper, behind a wrapper
+	// that is never pre-approved, the program without its directory), or a
+	// guess at a command that cannot be parsed. Deny and ask rules do.
+	Inner bool
+
+	// ReadOnly is as in Command, for the part with its redirections.
+	ReadOnly bool
+	// Complete says that Accesses are everything the part does, so that they
+	// alone can be judged. A part that is neither ReadOnly nor Complete may do
+	// anything.
+	Complete bool
+	Reason   string
+	// Accesses are the effects that are known, in order: paths (absolute and
+	// clean, of the directory the part runs in) and hosts. Target is set; Real
+	// is for Resolve to find.
+	Accesses []Access
+	// Ask says why a person is to be asked, whatever rules allow; empty is no
+	// reason. Where Critical is set that is so in bypassPermissions too.
+	Ask      string
+	Critical bool
+}
+
+// Word is one word of a simple command.
+type Word struct {
+	// Text is what the program is given, where Literal is set; else the word as
+	// it was written.
+	Text string
+	// Literal says that nothing in the word is expanded.
+	Literal bool
+}
+
+// Resolve sets the Real of every path that the parts touch to what follow
+// returns for it, in place.
+func (c *Command) Resolve(follow func(path string) string) {
+	for i := range c.Parts {
+		for j := range c.Parts[i].Accesses {
+			if a := &c.Parts[i].Accesses[j]; a.Kind == AccessRead || a.Kind == AccessWrite {
+				a.Real = follow(a.Target)
+			}
+		}
+	}
+}
+
+// Accesses lists what the command touches: the command itself, then the paths
+// and hosts of its parts.
+func (c *Command) Accesses() []Access {
+	out := []Access{{Kind: AccessExec, Target: c.Text}}
+	for i := range c.Parts {
+		out = append(out, c.Parts[i].Accesses...)
+	}
+	return out
+}

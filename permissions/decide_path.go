@@ -1,0 +1,152 @@
+package permissions
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// path judges an access to a path; grant is what allows it besides rules on
+// paths. Where moves is set, a tree is only moved or removed as it is.
+func (c *call) path(a *Access, grant Finding, moves bool) (first, second Finding) {
+	l := c.ladder(a)
+	target, actual := filepath.ToSlash(a.Target), filepath.ToSlash(a.Real)
+	if !isClean(target) || actual != "" && !isClean(actual) {
+		l.add(Finding{Verdict: Deny, Layer: LayerPath, Why: "the path is not absolute and clean"})
+		return l.found()
+	}
+	q := query{target: target, real: actual, write: a.Kind == AccessWrite, tree: a.Tree}
+	below := c.denied(&l, &q, moves)
+	plan := c.policy.mode == ModePlan && q.write
+	planned := plan && c.policy.isPlanFile(&q, a)
+	if plan && !planned {
+		l.add(Finding{Verdict: Deny, Layer: LayerMode, Why: "in plan mode nothing is changed"})
+	}
+	if actual == "" {
+		l.add(Finding{Verdict: Ask, Layer: LayerPath, Why: "it is not known where the path leads", need: NeedRealPath})
+		return l.found()
+	}
+	if c.approves(a) {
+		l.add(Finding{Verdict: Allow, Layer: LayerApproval, Why: approvedWhy})
+	}
+	if rule := c.policy.book.asks(&q); rule != nil {
+		l.add(ruleFinding(rule, nil))
+	}
+	l.add(below)
+	if !planned {
+		c.guard(&l, &q, a, moves)
+	}
+	named, missing := c.policy.allows(&q)
+	if missing == 0 {
+		l.add(named)
+	}
+	l.add(grant)
+	l.add(c.pathAnswer(&q, planned, missing))
+	return l.found()
+}
+
+// denied adds a deny rule. One that may only speak of something below a tree
+// that is moved is returned as an ask: most often there is nothing of the kind.
+func (c *call) denied(l *ladder, q *query, moves bool) (below Finding) {
+	rule := c.policy.book.denies(q)
+	if rule == nil {
+		return Finding{}
+	}
+	itself := *q
+	itself.tree = false
+	if !moves || c.policy.book.denies(&itself) != nil {
+		l.add(ruleFinding(rule, nil))
+		return Finding{}
+	}
+	return Finding{Verdict: Ask, Layer: LayerPath, Why: fmt.Sprintf("it may hold what the deny rule %s (%s) names", rule, rule.Source)}
+}
+
+// guard adds what holds back even where a rule allows.
+func (c *call) guard(l *ladder, q *query, a *Access, moves bool) {
+	if a.Removal && q.write && (c.policy.isCritical(q.target) || c.policy.isCritical(q.real)) {
+		c.must(l, critical, LayerCritical, "removing it would take the system, the home or the working directory away")
+	}
+	if c.policy.mode == ModeBypass {
+		return
+	}
+	to := guardedRead
+	if q.write {
+		to = guardedEdit
+	}
+	whole := moves && c.policy.inside(q.target) && c.policy.insideReal(q.real)
+	switch place := c.policy.guarded(q); {
+	case place != nil:
+		c.must(l, to, place.layer, place.why)
+	case q.write && q.tree && !whole:
+		c.must(l, to, LayerProtected, "a whole directory may hold protected files")
+	}
+}
+
+// guarded finds the guarded place that is touched, under either name.
+func (p *Policy) guarded(q *query) *guarded {
+	place := p.guards.find(q.target, q.write)
+	if q.real == q.target {
+		return place
+	}
+	if actual := p.guards.find(q.real, q.write); place == nil || actual != nil && actual.layer == LayerCredentials {
+		return actual
+	}
+	return place
+}
+
+// pathAnswer is the mode's own on a path.
+func (c *call) pathAnswer(q *query, planned bool, missing uint8) Finding {
+	p := c.policy
+	inside := p.inside(q.target) && p.insideReal(q.real)
+	to, why := readOutside, "it is outside the working directories"
+	switch {
+	case planned:
+		to, why = planFile, "it is the plan file"
+	case q.write && inside:
+		to, why = editInside, "changes need approval"
+		if p.mode.answers(to) == Allow {
+			why = "it is inside the working directories"
+		}
+	case q.write:
+		to, why = editOutside, "changes need approval"
+	case inside || p.readable(q.target) && p.readableReal(q.real):
+		return Finding{Verdict: Allow, Layer: LayerMode, Why: "it is inside the working directories"}
+	case p.readable(q.target):
+		why = "it leads outside the working directories"
+	}
+	f := c.answer(to, why)
+	f.missing = missing
+	return f
+}
+
+// isPlanFile reports whether the access is to the plan file and no more, under
+// both its names.
+func (p *Policy) isPlanFile(q *query, a *Access) bool {
+	return !a.Tree && !a.Removal && slices.Contains(p.planFile, q.target) && slices.Contains(p.planFile, q.real)
+}
+
+// criticalPaths are the home, the working directory and all above them.
+func criticalPaths(pl *places) []string {
+	var out []string
+	for _, dir := range []Dir{pl.home, pl.start, pl.cwd} {
+		for _, form := range slashed(dir) {
+			for ; !slices.Contains(out, form) && form != "." && form != "/" && form != ""; form = path.Dir(form) {
+				out = append(out, form)
+			}
+		}
+	}
+	return out
+}
+
+// isCritical reports whether taking a path away is asked about in every mode:
+// the root, what is in it, and [criticalPaths].
+func (p *Policy) isCritical(name string) bool {
+	if strings.IndexByte(name[1:], '/') < 0 {
+		return true
+	}
+	return slices.ContainsFunc(p.critical, func(dir string) bool {
+		return dir == name || p.places.fold && strings.EqualFold(dir, name)
+	})
+}

@@ -1,0 +1,148 @@
+package permissions
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// checkExamples holds a rule to the examples that its writer gave.
+func (p *Policy) checkExamples(r *Rule, text RuleText) error {
+	for _, list := range []struct {
+		examples []string
+		want     bool
+		failed   string
+	}{
+		{text.Match, true, "the example %q is to match and does not"},
+		{text.NotMatch, false, "the example %q is not to match and does"},
+	} {
+		for _, example := range list.examples {
+			matched, err := p.matches(r, example)
+			if err != nil {
+				return fmt.Errorf("the example %q cannot be tried: %w", example, err)
+			}
+			if matched != list.want {
+				return fmt.Errorf(list.failed, example)
+			}
+		}
+	}
+	return nil
+}
+
+// matches reports whether a rule by itself speaks of a call, written as the rule
+// is, or as what stands in the parentheses.
+func (p *Policy) matches(r *Rule, example string) (bool, error) {
+	tool, subject := r.Tool, example
+	if name, rest, ok := strings.Cut(example, "("); ok && strings.HasSuffix(rest, ")") && p.isTool(r, name) {
+		tool, subject = name, strings.TrimSuffix(rest, ")")
+	} else if r.Spec == "" {
+		tool = example
+	}
+	if to, ok := p.aliases[tool]; ok {
+		tool = to
+	}
+	q := Request{Tool: tool}
+	named := r.names(&q)
+	switch {
+	case r.whole && named:
+		return true, nil
+	case subject == "":
+		return false, errors.New("there is nothing in it")
+	case r.path != nil && p.matchesPath(r, tool, subject):
+		return true, nil
+	case r.host != nil && (r.everyTool || named) && r.matchesHost(subject):
+		return true, nil
+	case r.param != nil && named && r.param.matchesText(subject):
+		return true, nil
+	case r.command != nil && (r.everyTool || named):
+		return p.matchesCommand(r, subject)
+	}
+	return false, nil
+}
+
+func (p *Policy) isTool(r *Rule, name string) bool {
+	_, file := fileTools[name]
+	_, alias := p.aliases[name]
+	_, known := p.tools[name]
+	return file || alias || known || name == toolBash || name == toolWebFetch || r.names(&Request{Tool: name})
+}
+
+func (p *Policy) matchesPath(r *Rule, tool, subject string) bool {
+	switch rest, home := strings.CutPrefix(subject, "~/"); {
+	case home:
+		subject = path.Join(p.places.home.Path, rest)
+	case !strings.HasPrefix(subject, "/"):
+		subject = path.Join(p.places.start.Path, subject)
+	}
+	subject = path.Clean(subject)
+	q := query{target: subject, real: subject, write: fileTools[tool] == toolEdit}
+	b := newBook([]*Rule{r}, &p.places)
+	if r.Verdict == Allow {
+		return b.allow(&q, subject) != nil
+	}
+	return b.either(r.Verdict, &q) != nil
+}
+
+func (r *Rule) matchesHost(subject string) bool {
+	h := HostOf(subject)
+	if r.Verdict == Allow {
+		return r.host.allows(&h)
+	}
+	return r.host.holdsBack(&h)
+}
+
+// matchesText compares a field and its value, written name:value.
+func (p *paramPattern) matchesText(subject string) bool {
+	name, value, _ := strings.Cut(subject, ":")
+	input, err := json.Marshal(map[string]string{name: value})
+	return err == nil && name == p.name && p.match(input)
+}
+
+func (p *Policy) matchesCommand(r *Rule, subject string) (bool, error) {
+	cmd, err := p.exampleCommand(subject)
+	if err != nil {
+		return false, err
+	}
+	if r.command.isText(subject) || r.Verdict != Allow && r.command.compound && r.command.holdsBackText(subject, false) {
+		return true, nil
+	}
+	allowed := len(cmd.Parts) > 0
+	for i := range cmd.Parts {
+		part := &cmd.Parts[i]
+		if match, _ := r.command.holdsBack(&line{words: part.Words}); match && r.Verdict != Allow {
+			return true, nil
+		}
+		allowed = allowed && (part.Inner || r.command.allows(part))
+	}
+	return allowed && r.Verdict == Allow, nil
+}
+
+// exampleCommand reads a command, or one simple command where nothing that reads
+// others is at hand.
+func (p *Policy) exampleCommand(text string) (Command, error) {
+	if p.analyse != nil {
+		return p.analyse(text), nil
+	}
+	var s splitter
+	if err := s.split(text); err != nil {
+		return Command{}, err
+	}
+	if s.compound {
+		return Command{}, errors.New("it is more than one simple command")
+	}
+	part := Part{}
+	for _, w := range s.words {
+		if isAssignment(w.raw) && len(part.Words) == 0 {
+			part.Env = append(part.Env, w.raw)
+			continue
+		}
+		word := Word{Text: w.text, Literal: !w.expands && (w.raw != w.text || !strings.ContainsAny(w.raw, "*?[{~"))}
+		if !word.Literal {
+			word.Text = w.raw
+		}
+		part.Words = append(part.Words, word)
+	}
+	return Command{Text: text, Parts: []Part{part}}, nil
+}

@@ -1,0 +1,86 @@
+package permissions
+
+import "slices"
+
+// Explanation is how a decision came about.
+type Explanation struct {
+	Decision Decision
+	// Chain is every step, the strongest first; one without findings had
+	// nothing to say.
+	Chain []Step
+	// Remedy is the smallest set of allow rules that would let the request
+	// pass; none where it passes, or no rules would.
+	Remedy []string
+}
+
+// Step is one layer of the chain.
+type Step struct {
+	// Name is "deny", "must ask", "allow", "mode", "judge" or "person".
+	Name     string
+	Findings []Finding
+}
+
+// The steps in order of precedence.
+var stepNames = [...]string{"deny", "must ask", "allow", "mode", "judge", "person"}
+
+// step is where in the chain a finding belongs.
+func (f *Finding) step() int {
+	switch {
+	case f.Layer == LayerApproval:
+		return 5
+	case f.Layer == LayerJudge:
+		return 4
+	case f.Verdict == Deny:
+		return 0
+	case f.must():
+		return 1
+	case f.Layer == LayerMode:
+		return 3
+	}
+	return 2
+}
+
+// Explain judges as [Decide] does and lists all that was found on the way, with
+// what did not count because something stronger did.
+func Explain(p *Policy, r Request, e Evidence) Explanation {
+	var found []Finding
+	x := Explanation{Decision: decide(p, r, e, &found), Chain: make([]Step, len(stepNames))}
+	for i, name := range stepNames {
+		x.Chain[i].Name = name
+	}
+	for _, f := range found {
+		s := &x.Chain[f.step()]
+		if !slices.ContainsFunc(s.Findings, f.same) {
+			s.Findings = append(s.Findings, f)
+		}
+	}
+	x.Remedy = remedy(p, r, e, &x.Decision)
+	return x
+}
+
+// same reports whether two findings say the same.
+func (f *Finding) same(g Finding) bool {
+	return f.Verdict == g.Verdict && f.Layer == g.Layer && f.Rule == g.Rule && f.Access == g.Access && f.Why == g.Why
+}
+
+// maxRemedy bounds the rules of a remedy; nobody reads more.
+const maxRemedy = 16
+
+// remedy adds the rules that decisions suggest until the request passes.
+func remedy(p *Policy, r Request, e Evidence, d *Decision) []string {
+	var rules []string
+	for d.Verdict != Allow {
+		more := d.Suggestions()
+		if len(more) == 0 || len(rules)+len(more) > maxRemedy {
+			return nil
+		}
+		rules = append(rules, more...)
+		q, _, err := p.WithRules(RuleSet{Source: SourceSession, Allow: RuleTexts(rules...)})
+		if err != nil {
+			return nil
+		}
+		next := Decide(q, r, e)
+		d = &next
+	}
+	return rules
+}

@@ -1,0 +1,139 @@
+package permissions_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// The table of modes, row by row: what is left open asks for. A judge that cannot
+// tell leaves it to the person.
+func TestModeTable(t *testing.T) {
+	t.Parallel()
+	const table = `
+	                                         default plan  acceptEdits auto  bypassPermissions dontAsk
+	read /ws/proj/a                        | allow   allow allow       allow allow             allow
+	read /var/s1/a                         | allow   allow allow       allow allow             allow
+	$ ls && cat a                          | allow   allow allow       allow allow             allow
+	read /etc/a                            | ask     ask   ask         judge allow             deny
+	$ cat /etc/a                           | ask     ask   ask         judge allow             deny
+	write /ws/proj/a                       | ask     deny  allow       allow allow             deny
+	$ mkdir a && touch b && rm c && mv d e | ask     deny  allow       allow allow             deny
+	write /etc/a                           | ask     deny  ask         judge allow             deny
+	$ cp /ws/proj/a /etc/a                 | ask     deny  ask         judge allow             deny
+	$ make                                 | ask     ask   ask         judge allow             deny
+	net example.com                        | ask     ask   ask         judge allow             deny
+	mcp s t                                | ask     ask   ask         judge allow             deny
+	call Tool                              | ask     ask   ask         judge allow             deny
+	odd x                                  | ask     ask   ask         judge allow             deny
+	write /ws/proj/.git/config             | ask     deny  ask         ask   allow             deny
+	read /home/u/.ssh/id                   | ask     ask   ask         ask   allow             deny
+	write /home/u/.ssh/id                  | ask     deny  ask         ask   allow             deny
+	$ make ((                              | ask     ask   ask         ask   allow             deny
+	unknown make                           | ask     ask   ask         ask   allow             deny
+	$ askme                                | ask     ask   ask         ask   allow             deny
+	$ doom                                 | ask     ask   ask         ask   ask               deny
+	$ rm /ws                               | ask     deny  ask         ask   ask               deny
+	$ !ls                                  | ask     ask   ask         ask   ask               deny`
+	lines := strings.Split(strings.TrimSpace(table), "\n")
+	names := strings.Fields(lines[0])
+	for _, line := range lines[1:] {
+		request, answers, _ := strings.Cut(strings.TrimSpace(line), "|")
+		for i, want := range strings.Fields(answers) {
+			p := compile(t, setupFor(t, "mode "+names[i]))
+			r := parseRequest(strings.TrimSpace(request))
+			r.InputHash = "h"
+			checkMode(t, p, r, want, strings.TrimSpace(request))
+		}
+	}
+}
+
+// checkMode holds one cell; "judge" is asked of a judge in each way.
+func checkMode(t *testing.T, p *permissions.Policy, r permissions.Request, want, request string) {
+	t.Helper()
+	for answer := permissions.None; answer <= permissions.Deny; answer++ {
+		expect := want
+		if want == "judge" {
+			expect = max(answer, permissions.Allow).String()
+			if answer == permissions.None {
+				expect = "ask"
+			}
+		}
+		e := permissions.Evidence{Judge: &permissions.JudgeAnswer{InputHash: "h", Verdict: answer, Reason: "so"}}
+		if d := permissions.Decide(p, r, e); d.Verdict.String() != expect {
+			t.Errorf("%s, %s, judge %s: %s, want %s", p.Mode(), request, answer, d.Verdict, expect)
+		}
+	}
+	d := permissions.Decide(p, r, permissions.Evidence{})
+	if (d.Need == permissions.NeedJudge) != (want == "judge") {
+		t.Errorf("%s, %s: needs %d", p.Mode(), request, d.Need)
+	}
+	other := permissions.Evidence{Judge: &permissions.JudgeAnswer{InputHash: "other", Verdict: permissions.Allow}}
+	if late := permissions.Decide(p, r, other); late.Verdict != d.Verdict {
+		t.Errorf("%s, %s: a judge of another input counts", p.Mode(), request)
+	}
+}
+
+func TestForbiddenModes(t *testing.T) {
+	t.Parallel()
+	s := testSetup()
+	s.Forbidden = []permissions.Mode{permissions.ModeAuto, permissions.ModePlan}
+	s.ForbidBypass = true
+	p := compile(t, s)
+	for _, m := range modes {
+		forbidden := m == permissions.ModeAuto || m == permissions.ModePlan || m == permissions.ModeBypass
+		if _, err := p.WithMode(m); (err != nil) != forbidden {
+			t.Errorf("entering %s: %v", m, err)
+		}
+		for _, offered := range p.Modes() {
+			if offered == m && forbidden {
+				t.Errorf("%s is offered", m)
+			}
+		}
+	}
+	if len(p.Modes()) != 3 {
+		t.Errorf("%v are offered", p.Modes())
+	}
+}
+
+func TestSetAside(t *testing.T) {
+	t.Parallel()
+	s := setupFor(t, "mode auto ; allow Bash ; allow Bash(python:*) ; allow Bash(make:*) ; allow Tool ; deny Bash(:*)")
+	p, warnings, err := permissions.Compile(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rules []string
+	for _, w := range warnings {
+		if strings.Contains(w.Message, "set aside") {
+			rules = append(rules, w.Rule)
+		}
+	}
+	if got := strings.Join(rules, " "); got != "Bash Bash(python:*)" {
+		t.Errorf("set aside: %s", got)
+	}
+	if q, err := p.WithMode(permissions.ModeDefault); err != nil || len(q.SetAside()) != 0 {
+		t.Errorf("set aside in default: %v, %v", q.SetAside(), err)
+	}
+}
+
+func TestPlanFile(t *testing.T) {
+	t.Parallel()
+	p := compile(t, setupFor(t, "mode plan"))
+	moved := p.WithPlanFile(permissions.Dir{Path: "/var/s1/b.md", Real: "/real/b.md"})
+	for request, want := range map[string]permissions.Verdict{
+		"write /var/s1/b.md -> /real/b.md": permissions.Allow,
+		"write /var/s1/plan.md":            permissions.Deny,
+		"write /var/s1/b.md -> /etc/x":     permissions.Deny,
+	} {
+		if v := verdict(moved, parseRequest(request)); v != want {
+			t.Errorf("%s: %s", request, v)
+		}
+	}
+	none := testSetup()
+	none.PlanFile, none.Mode = permissions.Dir{}, permissions.ModePlan
+	if v := verdict(compile(t, none), parseRequest("write /var/s1/plan.md")); v != permissions.Deny {
+		t.Errorf("without a plan file: %s", v)
+	}
+}

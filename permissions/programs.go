@@ -1,0 +1,139 @@
+package permissions
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// runners are programs whose whole work is to run what their arguments say, as
+// a person or place of their own choosing. No rule with a wildcard allows a
+// command that starts with one; the words are matched from the first.
+var runners = [][]string{
+	{"watch"}, {"setsid"}, {"ionice"}, {"chrt"}, {"taskset"}, {"flock"}, {"env"}, {"sudo"}, {"doas"}, {"su"},
+	{"run0"}, {"pkexec"}, {"runuser"}, {"setpriv"}, {"chroot"}, {"unshare"}, {"nsenter"}, {"bwrap"}, {"firejail"},
+	{"systemd-run"}, {"at"}, {"batch"}, {"crontab"}, {"parallel"}, {"strace"}, {"ltrace"}, {"gdb"}, {"script"},
+	{"busybox"}, {"toybox"}, {"expect"}, {"ssh"}, {"eval"}, {"exec"}, {"source"}, {"."}, {"command"}, {"builtin"},
+	{"npx"}, {"bunx"}, {"pnpx"}, {"uvx"}, {"pipx", "run"}, {"uv", "tool", "run"}, {"npm", "exec"}, {"npm", "x"},
+	{"pnpm", "dlx"}, {"pnpm", "exec"}, {"yarn", "dlx"}, {"yarn", "exec"}, {"bun", "x"}, {"deno", "x"},
+	{"docker", "exec"}, {"docker", "run"}, {"docker", "compose", "exec"}, {"docker", "compose", "run"},
+	{"docker-compose", "exec"}, {"docker-compose", "run"}, {"podman", "exec"}, {"podman", "run"},
+	{"kubectl", "exec"}, {"kubectl", "run"}, {"nix", "run"}, {"nix", "shell"}, {"nix-shell"},
+}
+
+// interpreters run code that their arguments hold or name. Behind one, flags do
+// not narrow a rule.
+var interpreters = []string{
+	"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "rbash", "pwsh", "powershell",
+	"python", "pypy", "ipython", "node", "nodejs", "deno", "bun", "tsx", "ts-node", "ruby", "irb", "perl", "php",
+	"lua", "luajit", "tclsh", "wish", "Rscript", "R", "julia", "guile", "racket", "osascript", "swift", "scala",
+	"groovy", "jshell", "java", "awk", "gawk", "mawk", "nawk", "xargs",
+}
+
+// scriptRunners run a script or a target that the words behind them name: a rule
+// is too broad where it names none.
+var scriptRunners = [][]string{
+	{"npm"}, {"npm", "run"}, {"npm", "run-script"}, {"pnpm"}, {"pnpm", "run"}, {"yarn"}, {"yarn", "run"},
+	{"bun", "run"}, {"deno", "run"}, {"deno", "task"}, {"uv"}, {"uv", "run"}, {"poetry", "run"}, {"pipenv", "run"},
+	{"pipx"}, {"hatch", "run"}, {"bundle", "exec"}, {"rake"}, {"go", "run"}, {"go", "generate"}, {"cargo", "run"},
+	{"dotnet", "run"}, {"mvn", "exec:exec"}, {"gradle"}, {"docker"}, {"docker", "compose"}, {"podman"}, {"kubectl"},
+}
+
+// findRuns are the expressions of find that start programs or change files.
+var findRuns = []string{"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fls", "-fprint", "-fprint0", "-fprintf"}
+
+// transparent are wrappers that change nothing of what runs.
+var transparent = []string{"timeout", "time", "nice", "nohup", "stdbuf"}
+
+// neverByPrefix reports whether only a rule without wildcards may allow a
+// command. Words in which the shell expands something count as any word.
+func neverByPrefix(words []Word) bool {
+	texts := make([]string, 0, len(words))
+	for _, w := range words {
+		texts = append(texts, w.Text)
+	}
+	texts[0] = programName(texts[0])
+	switch texts[0] {
+	case "find":
+		return hasExpansion(words) || slices.ContainsFunc(texts, func(w string) bool { return slices.Contains(findRuns, w) })
+	case "xargs":
+		return len(texts) > 1 && strings.HasPrefix(texts[1], "-")
+	}
+	return slices.ContainsFunc(runners, func(r []string) bool {
+		return runsWith(texts, words, r)
+	})
+}
+
+// runsWith reports whether a command starts with a runner's words, flags between
+// them left out.
+func runsWith(texts []string, words []Word, runner []string) bool {
+	if texts[0] != runner[0] {
+		return false
+	}
+	need := runner[1:]
+	for i := 1; i < len(texts) && len(need) > 0; i++ {
+		switch {
+		case texts[i] == need[0] || !words[i].Literal:
+			need = need[1:]
+		case !strings.HasPrefix(texts[i], "-") && !strings.HasPrefix(texts[i-1], "-"):
+			return false
+		}
+	}
+	return len(need) == 0
+}
+
+// programName is the name of a program without its directory and version.
+func programName(word string) string {
+	name := path.Base(word)
+	if short := strings.TrimRight(name, "0123456789."); short != "" && slices.Contains(interpreters, short) {
+		return short
+	}
+	return name
+}
+
+// overBroad reports whether an allow rule comes to allowing anything: any
+// command at all, or an interpreter or package runner with whatever arguments.
+func (p *commandPattern) overBroad() bool {
+	if !p.open() || p.compound {
+		return false
+	}
+	words, ok := p.head()
+	if !ok {
+		return true
+	}
+	for len(words) > 0 && (slices.Contains(transparent, words[0]) || isRunner(words)) {
+		words = slices.DeleteFunc(words[1:], func(w string) bool {
+			return strings.HasPrefix(w, "-") || isAssignment(w) || w == "" || w[0] >= '0' && w[0] <= '9'
+		})
+	}
+	if len(words) == 0 {
+		return true
+	}
+	words[0] = programName(words[0])
+	if slices.Contains(interpreters, words[0]) {
+		return !slices.ContainsFunc(words[1:], func(w string) bool { return !strings.HasPrefix(w, "-") })
+	}
+	return slices.ContainsFunc(scriptRunners, func(r []string) bool { return slices.Equal(r, words) })
+}
+
+// isRunner reports whether words start with a runner's.
+func isRunner(words []string) bool {
+	name := programName(words[0])
+	return slices.ContainsFunc(runners, func(r []string) bool {
+		return r[0] == name && len(words) >= len(r) && slices.Equal(words[1:len(r)], r[1:])
+	})
+}
+
+// onlyRunners reports whether every command that the pattern matches is one that
+// no rule with a wildcard allows.
+func (p *commandPattern) onlyRunners() bool {
+	words, ok := p.head()
+	return ok && len(words) > 0 && isRunner(words) && (p.prefix || len(words) > 1)
+}
+
+// startsRunner reports whether the name of a program that runs others, or of an
+// interpreter, starts so.
+func startsRunner(text string) bool {
+	return slices.ContainsFunc(interpreters, func(name string) bool { return strings.HasPrefix(name, text) }) ||
+		slices.ContainsFunc(runners, func(r []string) bool { return strings.HasPrefix(r[0], text) })
+}

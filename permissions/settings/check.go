@@ -1,0 +1,141 @@
+package settings
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+)
+
+func (p *parser) hooks(event Event, entries []hookEntry) {
+	for i := range entries {
+		e, key := &entries[i], fmt.Sprintf("hooks.%s[%d]", event, i)
+		h := Hook{
+			Event: event, Matcher: e.Matcher, Command: e.Command, Env: e.Env,
+			Timeout: p.span(key+".timeout", e.Timeout, DefaultHookTimeout, MaxHookTimeout),
+			Source:  p.faults.file.source(p.doc.Line(key)),
+		}
+		if strings.ContainsFunc(h.Matcher, unicode.IsControl) {
+			p.fault(key+".matcher", "it holds a control character")
+		}
+		p.command(key, h.Command)
+		for j, name := range h.Env {
+			if !variable.MatchString(name) {
+				p.fault(fmt.Sprintf("%s.env[%d]", key, j), "%.40q is no name of an environment variable", name)
+			}
+		}
+		p.faults.file.Hooks = append(p.faults.file.Hooks, h)
+	}
+}
+
+func (p *parser) command(hook string, argv []string) {
+	switch key := hook + ".command"; {
+	case !p.doc.Has(key):
+		p.fault(key, "the hook has no command; write a line for the shell, or an array of program and arguments")
+	case len(argv) == 0 || argv[0] == "":
+		p.fault(key, "the command names no program")
+	case strings.Contains(strings.Join(argv, ""), "\x00"):
+		p.fault(key, "it holds a NUL, which no program can be given")
+	}
+}
+
+// variable is the name of an environment variable. Keys of APIs have other
+// characters, or are longer.
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+
+// keyLike reports whether a name looks like a key all the same: long, with
+// digits, and not in the capitals and underscores that variables are named with.
+func keyLike(name string) bool {
+	const short = 20 // of every key in use
+	named := strings.Contains(name, "_") && strings.ToUpper(name) == name
+	return len(name) >= short && strings.ContainsAny(name, "0123456789") && !named
+}
+
+func (p *parser) judge() *Judge {
+	in := &p.in.Judge
+	if !p.doc.Has("judge") {
+		return nil
+	}
+	j := &Judge{
+		Provider: in.Provider, Model: in.Model, APIKeyEnv: in.APIKeyEnv, MaxTokens: DefaultJudgeMaxTokens,
+		BaseURL: p.baseURL(in.BaseURL),
+		Timeout: p.span("judge.timeout", in.Timeout, DefaultJudgeTimeout, MaxJudgeTimeout),
+		Source:  p.faults.file.source(p.doc.Line("judge")),
+	}
+	for _, key := range []string{"judge.provider", "judge.model"} {
+		if !p.doc.Has(key) {
+			p.fault(key, "a judge needs this")
+		}
+	}
+	p.oneOf("judge.provider", in.Provider, ProviderAnthropic, ProviderOpenAI)
+	if p.doc.Has("judge.model") && in.Model == "" {
+		p.fault("judge.model", "it is empty")
+	}
+	// The value is not repeated: it may be the secret.
+	if p.doc.Has("judge.api_key_env") && (!variable.MatchString(in.APIKeyEnv) || keyLike(in.APIKeyEnv)) {
+		p.fault("judge.api_key_env", "this is no name of an environment variable; "+
+			"name the variable that holds the key, and never write the key itself here")
+	}
+	if p.doc.Has("judge.max_tokens") {
+		if j.MaxTokens = in.MaxTokens; in.MaxTokens < 1 || in.MaxTokens > MaxJudgeMaxTokens {
+			p.fault("judge.max_tokens", "%d is not from 1 to %d", in.MaxTokens, MaxJudgeMaxTokens)
+		}
+	}
+	return j
+}
+
+// baseURL reads where a judge is. What it is sent, the key included, must not go
+// through a network in the clear. The URL is not repeated in faults, as it may
+// hold a password.
+func (p *parser) baseURL(text string) *url.URL {
+	const key = "judge.base_url"
+	if !p.doc.Has(key) {
+		return nil
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+		p.fault(key, "it is no URL such as https://api.example.com")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		p.fault(key, "it has a user, a query or a fragment; write scheme, host and path only")
+	case u.Scheme == "http" && !loopback(u.Hostname()):
+		p.fault(key, "it sends the key in the clear; only this machine itself is spoken to without https")
+	}
+	return u
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func (p *parser) log() Log {
+	in := &p.in.Log
+	if dir := in.Directory; p.doc.Has("log.directory") {
+		switch {
+		case strings.ContainsRune(dir, 0):
+			p.fault("log.directory", "it holds a NUL, which no path can")
+		case !filepath.IsAbs(dir) && !strings.HasPrefix(dir, "~/"):
+			p.fault("log.directory", "%.100q is not an absolute path, nor one that begins with ~/", dir)
+		}
+	}
+	return Log{Directory: keyOf(p, "log.directory", in.Directory), Required: keyOf(p, "log.required", in.Required)}
+}
+
+func (p *parser) approvals() Approvals {
+	in := &p.in.Approvals
+	if in.Timeout < 0 {
+		p.fault("approvals.timeout", "%v is less than no time", time.Duration(in.Timeout))
+	}
+	p.oneOf("approvals.always_to", string(in.AlwaysTo), string(AlwaysToSession), string(AlwaysToProjectLocal),
+		string(AlwaysToProject), string(AlwaysToUser), string(AlwaysToNone))
+	return Approvals{
+		Timeout:      keyOf(p, "approvals.timeout", time.Duration(in.Timeout)),
+		AlwaysTo:     keyOf(p, "approvals.always_to", in.AlwaysTo),
+		DenyEndsTurn: keyOf(p, "approvals.deny_ends_turn", in.DenyEndsTurn),
+	}
+}

@@ -1,0 +1,184 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// Options say which settings to load. What is empty is left out; nothing is read
+// from other places.
+type Options struct {
+	// SystemDir is the directory of the policy, most often [SystemDir].
+	SystemDir string
+	// CheckOwner says what is wrong with the owner or mode of a file or directory
+	// of the policy; nil wants all of them to belong to root and nobody else to be
+	// able to write to them. Off Unix that cannot be told and is always an error.
+	CheckOwner func(path string, info fs.FileInfo) error
+
+	// UserFile is the user's settings.toml.
+	UserFile string
+	// Home is what ~/ means in the path of a log.
+	Home string
+
+	// Project is the project's root.
+	Project permissions.Dir
+	// Trusted says that the user trusts the project.
+	Trusted bool
+
+	// ProjectClaude also reads .claude/settings.json and
+	// .claude/settings.local.json of the project.
+	ProjectClaude bool
+	// UserClaude also reads this file, most often ~/.claude/settings.json.
+	UserClaude string
+
+	// CommandLine and Session are settings that stand in no file; their Kind is
+	// set by Load.
+	CommandLine, Session *File
+
+	// Now is the time that rules expire by; nil is [time.Now].
+	Now func() time.Time
+}
+
+// ProjectFile is the project's settings file.
+func ProjectFile(root string) string { return filepath.Join(root, ".toolquay", "settings.toml") }
+
+// ProjectLocalFile is the settings file of a project that is one person's own.
+func ProjectLocalFile(root string) string {
+	return filepath.Join(root, ".toolquay", "settings.local.toml")
+}
+
+// Loaded is what the settings of all sources come to. It is not to be changed.
+type Loaded struct {
+	// Rules are the rules of each file, the weightiest first, for
+	// [permissions.Setup].
+	Rules []permissions.RuleSet
+	// Hooks are by event, the weightiest source's first.
+	Hooks map[Event][]Hook
+	// Judge is the weightiest source's, as a whole; nil is none.
+	Judge *Judge
+	// Log has the path of its directory without ~.
+	Log       Log
+	Approvals Approvals
+	// Policy joins what all files of the policy say. OnlyHooks has been applied,
+	// and modes that are forbidden were taken out of Rules; the rest is for
+	// [permissions.Setup] and the host.
+	Policy Policy
+	// Isolation is the strictest that any source demands, with who demands it.
+	Isolation Key[abi.Isolation]
+
+	// Brings is what the project brings that needs trust, whether or not it is
+	// trusted, for those who are asked to trust it.
+	Brings []Brought
+	// Warnings are what a person should know, and what was left out.
+	Warnings []permissions.Warning
+	// Files are all that were looked for, there or not, the weightiest first.
+	Files []Seen
+	// Watched are the paths, directories of drop-ins included, whose change may
+	// change what is loaded.
+	Watched []string
+	// Expires is when the next rule does; the zero time is never.
+	Expires time.Time
+}
+
+// Seen is a file that was looked for.
+type Seen struct {
+	Kind permissions.SourceKind
+	Path string
+	// There says that there is such a file, whether or not it could be read.
+	There bool
+}
+
+// Load reads the settings of all sources. All that is wrong with any of them is
+// reported at once; what is returned with an error lacks what the files in
+// question say, deny rules included, and is for showing only.
+func Load(o Options) (*Loaded, error) {
+	now := time.Now
+	if o.Now != nil {
+		now = o.Now
+	}
+	l := loader{o: o, now: now(), out: &Loaded{Hooks: make(map[Event][]Hook)}}
+	l.policy()
+	l.given(permissions.SourceCommandLine, o.CommandLine)
+	l.given(permissions.SourceSession, o.Session)
+	if root := o.Project.Path; root != "" {
+		l.project(permissions.SourceProjectLocal, ProjectLocalFile(root), "settings.local.json")
+		l.project(permissions.SourceProject, ProjectFile(root), "settings.json")
+	}
+	l.file(permissions.SourceUser, o.UserFile, Parse)
+	l.file(permissions.SourceUser, o.UserClaude, ParseClaude)
+	l.merge()
+	return l.out, errors.Join(l.errs...)
+}
+
+type loader struct {
+	o   Options
+	now time.Time
+	// files are those that say something, the weightiest first.
+	files []*File
+	out   *Loaded
+	errs  []error
+}
+
+type parse func(kind permissions.SourceKind, path string, src []byte) (*File, error)
+
+// project reads the two files of one source in the project.
+func (l *loader) project(kind permissions.SourceKind, path, claude string) {
+	l.file(kind, path, Parse)
+	if l.o.ProjectClaude {
+		l.file(kind, filepath.Join(l.o.Project.Path, ".claude", claude), ParseClaude)
+	}
+}
+
+// file reads a file that may be missing.
+func (l *loader) file(kind permissions.SourceKind, path string, parse parse) {
+	if path == "" {
+		return
+	}
+	l.out.Watched = append(l.out.Watched, path)
+	content, there, err := readFile(path)
+	l.saw(kind, path, there || err != nil)
+	switch {
+	case err != nil:
+		l.fail(path, err)
+	case there:
+		l.parsed(parse(kind, path, content))
+	}
+}
+
+func (l *loader) given(kind permissions.SourceKind, f *File) {
+	if f == nil {
+		return
+	}
+	own := *f
+	own.Kind = kind
+	l.files = append(l.files, &own)
+}
+
+func (l *loader) parsed(f *File, err error) {
+	if err != nil {
+		l.errs = append(l.errs, err)
+		return
+	}
+	l.files = append(l.files, f)
+}
+
+func (l *loader) saw(kind permissions.SourceKind, path string, there bool) {
+	l.out.Files = append(l.out.Files, Seen{kind, path, there})
+}
+
+// fail notes that a file or directory cannot be used; no error is none.
+func (l *loader) fail(path string, err error) {
+	if err != nil {
+		l.errs = append(l.errs, fmt.Errorf("%s: %w", path, err))
+	}
+}
+
+func (l *loader) warn(src permissions.Source, format string, args ...any) {
+	l.out.Warnings = append(l.out.Warnings, permissions.Warning{Source: src, Message: fmt.Sprintf(format, args...)})
+}

@@ -1,0 +1,144 @@
+package settings
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// merge makes one of all files.
+func (l *loader) merge() {
+	out := l.out
+	for _, f := range l.files {
+		out.Warnings = append(out.Warnings, f.Notes...)
+		if projects(f.Kind) {
+			out.Brings = append(out.Brings, f.brings()...)
+		}
+		p := &out.Policy
+		p.OnlyRules = demanded(p.OnlyRules, f.Policy.OnlyRules)
+		p.OnlyHooks = demanded(p.OnlyHooks, f.Policy.OnlyHooks)
+		p.RequireLog = demanded(p.RequireLog, f.Policy.RequireLog)
+		p.ForbidModes = append(p.ForbidModes, f.Policy.ForbidModes...)
+	}
+	for _, f := range l.files {
+		if projects(f.Kind) && !l.o.Trusted {
+			f = l.tightening(f)
+		}
+		l.take(f)
+	}
+}
+
+// Fill puts into a setup what the settings have to say of it: the rules, whether
+// only the policy's may allow, and the modes that it forbids.
+func (l *Loaded) Fill(s *permissions.Setup) {
+	s.Rules = append(s.Rules, l.Rules...)
+	s.OnlyPolicyRules = s.OnlyPolicyRules || l.Policy.OnlyRules.Value
+	for _, m := range l.Policy.ForbidModes {
+		s.Forbidden = append(s.Forbidden, m.Value)
+	}
+}
+
+// demanded joins settings that any source may demand and none may waive for
+// another.
+func demanded(a, b Key[bool]) Key[bool] {
+	if b.Value && !a.Value {
+		return b
+	}
+	return a.Or(b)
+}
+
+// take adds a file to what is loaded. It comes after all that outweigh it.
+func (l *loader) take(f *File) {
+	out := l.out
+	set := permissions.RuleSet{
+		Source: f.Kind, File: f.Path,
+		Deny: l.valid(f, f.Deny), Ask: l.valid(f, f.Ask), Allow: l.valid(f, f.Allow),
+		Mode: l.mode(f),
+	}
+	if projects(f.Kind) {
+		set.Folder = l.o.Project
+	}
+	for _, dir := range f.Directories {
+		set.Directories = append(set.Directories, dir.Value)
+	}
+	out.Rules = append(out.Rules, set)
+	l.hooks(f)
+	if out.Judge == nil {
+		out.Judge = f.Judge
+	}
+	out.Log.Required = demanded(out.Log.Required, f.Log.Required)
+	if !out.Log.Directory.Set {
+		out.Log.Directory = l.logDirectory(f.Log.Directory)
+	}
+	a := &out.Approvals
+	a.Timeout = a.Timeout.Or(f.Approvals.Timeout)
+	a.AlwaysTo = a.AlwaysTo.Or(f.Approvals.AlwaysTo)
+	a.DenyEndsTurn = a.DenyEndsTurn.Or(f.Approvals.DenyEndsTurn)
+	if f.Isolation.Value == abi.IsolationProcess && out.Isolation.Value != abi.IsolationProcess {
+		out.Isolation = f.Isolation
+	}
+	out.Isolation = out.Isolation.Or(f.Isolation)
+}
+
+// valid leaves out the rules that have expired.
+func (l *loader) valid(f *File, rules []Rule) []permissions.RuleText {
+	out := make([]permissions.RuleText, 0, len(rules))
+	for _, r := range rules {
+		if r.expired(l.now) {
+			l.out.Warnings = append(l.out.Warnings, permissions.Warning{
+				Source: f.source(r.Line), Rule: r.Text, Message: "it counts no longer: it has expired",
+			})
+			continue
+		}
+		if next := &l.out.Expires; !r.Expires.IsZero() && (next.IsZero() || r.Expires.Before(*next)) {
+			*next = r.Expires
+		}
+		out = append(out, r.ruleText())
+	}
+	return out
+}
+
+// ruleText is the rule as the judgement takes it.
+func (r *Rule) ruleText() permissions.RuleText {
+	return permissions.RuleText{Text: r.Text, Line: r.Line, Match: r.Match, NotMatch: r.NotMatch, Expires: r.Expires}
+}
+
+// mode is the mode that a file asks for and the policy does not forbid.
+func (l *loader) mode(f *File) permissions.Mode {
+	forbids := func(k Key[permissions.Mode]) bool { return f.Mode.Set && k.Value == f.Mode.Value }
+	if i := slices.IndexFunc(l.out.Policy.ForbidModes, forbids); i >= 0 {
+		l.warn(f.Mode.Source, "the mode %s left out: forbidden by %s", f.Mode.Value, l.out.Policy.ForbidModes[i].Source)
+		return ""
+	}
+	return f.Mode.Value
+}
+
+func (l *loader) hooks(f *File) {
+	if only := l.out.Policy.OnlyHooks; only.Value && f.Kind != permissions.SourcePolicy {
+		if len(f.Hooks) > 0 {
+			l.warn(f.source(0), "%d hooks left out: %s lets only the policy's own count", len(f.Hooks), only.Source)
+		}
+		return
+	}
+	for _, h := range f.Hooks {
+		l.out.Hooks[h.Event] = append(l.out.Hooks[h.Event], h)
+	}
+}
+
+// logDirectory resolves ~.
+func (l *loader) logDirectory(k Key[string]) Key[string] {
+	rest, home := strings.CutPrefix(k.Value, "~/")
+	switch {
+	case !k.Set:
+	case !home:
+		k.Value = filepath.Clean(k.Value)
+	case l.o.Home == "":
+		l.fail(k.Source.File, &Fault{k.Source, "log.directory", "~ is not known here"})
+	default:
+		k.Value = filepath.Join(l.o.Home, rest)
+	}
+	return k
+}

@@ -1,0 +1,144 @@
+package shell
+
+import (
+	"strings"
+
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// harmless are the variables that may be set for a program without changing
+// what it does but for how its output looks.
+var harmless = map[string]bool{
+	"LANG": true, "LANGUAGE": true, "TZ": true, "TERM": true, "COLORTERM": true,
+	"NO_COLOR": true, "FORCE_COLOR": true, "CLICOLOR": true, "CLICOLOR_FORCE": true,
+	"COLUMNS": true, "LINES": true,
+}
+
+// isHarmless reports whether setting a variable to a value may be ignored. A
+// value that is a path may name a file of translations or rules to load.
+func isHarmless(name, value string) bool {
+	if !harmless[name] && !strings.HasPrefix(name, "LC_") {
+		return false
+	}
+	if strings.Contains(value, "..") || strings.HasPrefix(value, "/") || strings.HasPrefix(value, ":") {
+		return false
+	}
+	return name == "TZ" || !strings.Contains(value, "/")
+}
+
+// isDirectoryVariable reports whether cd heeds a variable.
+func isDirectoryVariable(name string) bool {
+	switch name {
+	case "HOME", "CDPATH", "PWD", "OLDPWD", "DIRSTACK":
+		return true
+	}
+	return false
+}
+
+// shakers are the built-in commands that change the shell so that later names
+// may mean something else; those that are true may also change its directory.
+// Where a program is known to be read-only with its arguments, as command -v
+// is, it changes nothing.
+var shakers = map[string]bool{
+	".": true, "source": true, "eval": true, "exec": true, "command": true, "builtin": true,
+	"trap": true, "set": true, "shopt": true, "alias": true, "unalias": true, "enable": true,
+	"dirs": true, "fc": true, "suspend": true, "coproc": true,
+
+	"read": false, "mapfile": false, "readarray": false, "getopts": false, "printf": false,
+	"unset": false, "let": false, "hash": false, "umask": false, "ulimit": false, "shift": false,
+	"declare": false, "typeset": false, "local": false, "export": false, "readonly": false,
+	"bind": false, "complete": false, "compgen": false, "compopt": false, "wait": false,
+	"test": false, "[": false,
+}
+
+// after is the shell after a simple command.
+func (a *analysis) after(words []word, readOnly bool, at site) state {
+	s := at.state
+	name := words[0]
+	if name.Literal && strings.Contains(name.Text, "/") {
+		return s // another process
+	}
+	moves, shakes := shakers[name.Text]
+	if !name.Literal {
+		moves, shakes = true, true
+	}
+	if !shakes || readOnly {
+		return s
+	}
+	// What it is told to run, now or later, is for deny rules.
+	if name.Text == "trap" && len(words) > 1 && words[1].Literal {
+		at.inner = true
+		a.script(words[1].Text, at)
+	}
+	a.parts = append(a.parts, guesses(source(at.node, a.text), a.at)...)
+	s = s.shake(a.because("by "+quoted(name.Text), at.node))
+	s.rehomed = true
+	if moves {
+		s = s.lost()
+	}
+	return s
+}
+
+// move follows cd, pushd and popd.
+func (a *analysis) move(words []word, at site) outcome {
+	to, known := a.destination(words, &at)
+	p := permissions.Part{Words: plainWords(words), Env: at.env, ReadOnly: true, Complete: true}
+	p.Reason = "it changes the directory"
+	after := at.state.lost()
+	if known {
+		after = to
+		for _, dir := range to.dirs {
+			if !a.working(dir) {
+				p.Accesses = append(p.Accesses, permissions.Access{Kind: permissions.AccessRead, Target: dir})
+			}
+		}
+	} else {
+		a.cloud(&p, "where "+quoted(words[0].Text)+" leads is not known", at)
+	}
+	mine := len(a.parts)
+	a.add(p, at)
+	a.readings(words, mine)
+	return outcome{ok: after, failed: at.state}
+}
+
+// destination is the shell after a cd, pushd or popd that succeeds.
+func (a *analysis) destination(words []word, at *site) (state, bool) {
+	s := at.state
+	verb, args := words[0].Text, words[1:]
+	if len(at.env) > 0 || s.shaken != "" {
+		return s, false
+	}
+	for len(args) > 0 && (args[0].is("--") || verb == "cd" && args[0].is("-L")) {
+		args = args[1:]
+	}
+	switch {
+	case verb == "popd":
+		return s.pop(len(words))
+	case len(args) > 1:
+		return s, false
+	case len(args) == 0:
+		home := a.home(&s)
+		if verb != "cd" || home == "" {
+			return s, false
+		}
+		return a.enter(s, home)
+	}
+	name := args[0].Text
+	if !args[0].Literal || name == "" || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "+") {
+		return s, false
+	}
+	to, ok := a.enter(s, name)
+	if verb == "pushd" {
+		to.stack = &pushed{s.dirs, s.stack}
+	}
+	return to, ok
+}
+
+// pop goes back to where the last pushd was.
+func (s state) pop(words int) (state, bool) {
+	if words > 1 || s.stack == nil || len(s.stack.dirs) == 0 {
+		return s, false
+	}
+	s.dirs, s.stack = s.stack.dirs, s.stack.next
+	return s, true
+}

@@ -1,0 +1,14 @@
+// Package lang judges the small languages that some programs bring: awk, sed,
+// jq and the expressions of find.
+package lang
+
+// Finding is what is known of one script.
+type Finding struct {
+	// ReadOnly says that running it changes nothing, starts nothing, reads no
+	// file that is not named in Reads, and ends on every finite input.
+	ReadOnly bool
+	// Reason says why it is not; the empty string where it is.
+	Reason string
+	// Reads and Writes are the files the script itself names, literally.
+	Reads, Writes []string
+}

@@ -1,0 +1,242 @@
+package lang
+
+import "strings"
+
+// SedOptions are the options of sed that change what its script does. What [Sed]
+// takes for read-only is so under each of them.
+type SedOptions struct {
+	Extended bool // -E, -r: extended regular expressions
+	Sandbox  bool // --sandbox: sed itself refuses e, r and w
+	Quiet    bool // -n
+	Separate bool // -s, or -i, which implies it: files one by one
+	NullData bool // -z: lines end with NUL
+	Posix    bool // --posix: GNU's additions are off
+}
+
+// Sed judges a script for sed; several -e scripts are joined by newlines. It is
+// read by GNU's grammar, of which only what other seds read alike, or refuse, is
+// taken. With -i the files are written whatever the script says; the finding
+// speaks of the script alone. Files that r and R name are in Reads; w may name
+// /dev/stdout, /dev/stderr and /dev/null.
+func Sed(script string, _ SedOptions) Finding {
+	if fault := guard(script); fault != "" {
+		return refused(fault)
+	}
+	p := &sedParser{script: script, rest: script}
+	p.read()
+	if p.fault == "" && sedMayLoop(p.commands) {
+		p.fail("it branches back, and may never end")
+	}
+	if len(p.writes) > 0 {
+		p.fail("it writes files (w)")
+	}
+	if p.fault != "" {
+		return Finding{Reason: p.fault, Reads: p.reads, Writes: p.writes}
+	}
+	return Finding{ReadOnly: true, Reads: p.reads}
+}
+
+// sedCommand is one command of a script.
+type sedCommand struct {
+	name byte
+	// addressed says that the command is not for every line.
+	addressed bool
+	// label of a branch or a mark; grows of s: it may make the line longer;
+	// end of { is the place behind the matching }.
+	label string
+	grows bool
+	end   int
+}
+
+// sedParser reads a script. After a fault there is nothing left to read.
+type sedParser struct {
+	script   string
+	rest     string
+	fault    string
+	commands []sedCommand
+	// labelled is the place behind the last label, or branch to one.
+	labelled int
+	// open are the places of the { that are not closed.
+	open          []int
+	reads, writes []string
+}
+
+func (p *sedParser) fail(reason string) {
+	if p.fault == "" {
+		p.fault = reason
+	}
+	p.rest = ""
+}
+
+func (p *sedParser) peek() byte {
+	if p.rest == "" {
+		return 0
+	}
+	return p.rest[0]
+}
+
+func (p *sedParser) skip(set string) { p.rest = strings.TrimLeft(p.rest, set) }
+
+// take returns what stands before the first character that is not in the set.
+func (p *sedParser) take(set string) string {
+	before := p.rest
+	p.skip(set)
+	return before[:len(before)-len(p.rest)]
+}
+
+// line returns the rest of the line without its end.
+func (p *sedParser) line() string {
+	text, rest, _ := strings.Cut(p.rest, "\n")
+	p.rest = rest
+	return text
+}
+
+func (p *sedParser) read() {
+	for {
+		p.skip(" \t\n;")
+		if p.rest == "" {
+			break
+		}
+		p.command()
+	}
+	if len(p.open) > 0 {
+		p.fail("a { is not closed")
+	}
+}
+
+func (p *sedParser) command() {
+	c := sedCommand{addressed: p.addresses()}
+	if p.rest == "" {
+		p.fail("it is not understood where a command is missing")
+		return
+	}
+	c.name = p.rest[0]
+	p.rest = p.rest[1:]
+	at := len(p.commands)
+	p.commands = append(p.commands, c)
+	behindLabel := p.labelled > 0 && !strings.Contains(p.script[p.labelled:p.place()], "\n")
+	from := p.place()
+	p.arguments(&p.commands[at])
+	if behindLabel && strings.Contains(strings.TrimSuffix(p.script[from:p.place()], "\n"), "\n") {
+		// Some seds take all of the line for the label, and the next one for
+		// commands.
+		p.fail("a command goes on in the next line behind a label")
+	}
+}
+
+// arguments reads what belongs to a command, and its end. The cases are the
+// positive list of commands.
+func (p *sedParser) arguments(c *sedCommand) {
+	switch c.name {
+	case '{':
+		p.open = append(p.open, len(p.commands)-1)
+		if len(p.open) > maxDepth {
+			p.fail("it is nested too deep")
+		}
+	case '}':
+		p.closeBlock(*c)
+	case '=', 'd', 'D', 'F', 'g', 'G', 'h', 'H', 'n', 'N', 'p', 'P', 'x', 'z', 'v':
+		p.endCommand()
+	case 'l', 'q', 'Q':
+		p.skip(" \t")
+		p.take(sedDigits)
+		p.endCommand()
+	case '#':
+		if c.addressed {
+			p.fail("a comment has an address")
+		}
+		p.line()
+		p.commands = p.commands[:len(p.commands)-1]
+	case ':', 'b', 't', 'T':
+		p.skip(" \t")
+		c.label = p.take(sedLabel)
+		if c.name == ':' && (c.label == "" || c.addressed) {
+			p.fail("a label is not understood")
+		}
+		p.labelled = p.place()
+		p.endCommand()
+	case 'a', 'i', 'c':
+		p.text()
+	case 's':
+		p.substitution(c)
+	case 'y':
+		p.transliteration()
+	case 'r', 'R':
+		p.reads = append(p.reads, p.file())
+	case 'w', 'W':
+		p.write()
+	case 'e':
+		p.fail("it runs a program (e)")
+	default:
+		p.fail("it has the command " + string(rune(c.name)) + ", which is not on the list")
+	}
+}
+
+const (
+	sedDigits = "0123456789"
+	sedLabel  = sedDigits + "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"
+)
+
+func (p *sedParser) closeBlock(c sedCommand) {
+	if len(p.open) == 0 || c.addressed {
+		p.fail("a } is not understood")
+		return
+	}
+	last := len(p.open) - 1
+	p.commands[p.open[last]].end = len(p.commands)
+	p.open = p.open[:last]
+	p.endCommand()
+}
+
+// endCommand wants the end of a command.
+func (p *sedParser) endCommand() {
+	p.skip(" \t")
+	switch p.peek() {
+	case 0, '\n', ';', '}', '#':
+	default:
+		p.fail("it is not understood behind a command")
+	}
+}
+
+// text reads what a, i and c put out: up to the end of a line that does not end
+// in a backslash.
+func (p *sedParser) text() {
+	p.skip(" \t")
+	if strings.HasPrefix(p.rest, `\`) {
+		p.rest = strings.TrimPrefix(p.rest[1:], "\n")
+	}
+	line := p.line()
+	if strings.Trim(line, " \t") == "" {
+		// To some seds the text is empty then, to others it is the next line.
+		p.fail("it is not understood where a, i or c has no text")
+		return
+	}
+	for oddBackslashes(line) && p.rest != "" {
+		line = p.line()
+	}
+}
+
+// place is how much of the script is read.
+func (p *sedParser) place() int { return len(p.script) - len(p.rest) }
+
+func oddBackslashes(line string) bool {
+	return (len(line)-len(strings.TrimRight(line, `\`)))%2 == 1
+}
+
+// file reads the name of a file: all there is up to the end of the line.
+func (p *sedParser) file() string {
+	p.skip(" \t")
+	name := p.line()
+	if name == "" {
+		p.fail("it is not understood where the name of a file is missing")
+	}
+	return name
+}
+
+func (p *sedParser) write() {
+	switch name := p.file(); name {
+	case "", "/dev/stdout", "/dev/stderr", "/dev/null":
+	default:
+		p.writes = append(p.writes, name)
+	}
+}

@@ -1,0 +1,137 @@
+package programs
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// gitPatch are the flags with which git log and its like print what files hold.
+// Some only do so together with others.
+var gitPatch = []string{
+	"-p", "-u", "-U", "-c", "-m", "-L", "-W", "-a", "--patch", "--unified", "--cc", "--dd", "--binary", "--text", "--check",
+	"--patch-with-stat", "--patch-with-raw", "--diff-merges", "--function-context", "--word-diff", "--word-diff-regex",
+	"--color-words", "--exit-code",
+}
+
+// gitNames are those with which git diff and its like print names of files.
+var gitNames = []string{
+	"--stat", "--shortstat", "--numstat", "--dirstat", "--summary", "--name-only", "--name-status", "--raw", "--quiet",
+	"--no-patch", "-s",
+}
+
+// printsContent reports whether git prints what files of the tree hold, or held:
+// that is reading all of it. Names of files, messages and references are not.
+func (l *line) printsContent() bool {
+	switch l.row.name {
+	case "git grep", "git cat-file":
+		return true
+	case "git diff", "git show", "git stash show":
+		return l.has(gitPatch...) || !l.has(gitNames...)
+	}
+	return l.has(gitPatch...) && l.row.printsPatches()
+}
+
+// printsPatches reports whether gitPatch means what it does to git log.
+func (r *row) printsPatches() bool {
+	_, ok := r.flags["--patch"]
+	return ok
+}
+
+// judgeGit judges a reading form of git. The row says with which flags; here is
+// what depends on their values.
+func judgeGit(r *row, args []Arg) Finding {
+	l := r.read(args)
+	f := l.finding()
+	content, narrow := l.printsContent(), pathspecs(args)
+	for _, it := range l.items {
+		switch it.flag {
+		case "--format", "--pretty", "--sort", "--group":
+			if f.ReadOnly && !safeGitFormat(it.flag, it.arg) {
+				f.refuse("%s %s may make git start a program", it.flag, it.arg.Text)
+			}
+		case "":
+			if len(r.takes) == 0 {
+				break
+			}
+			if l.creates(it) && f.ReadOnly {
+				f.refuse("%s %s without --list makes or changes one", r.name, it.arg.Text)
+			}
+			if r.takes[0].repeat {
+				f.gitPath(it.arg, content)
+			}
+		}
+	}
+	f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: ".", Tree: content && !narrow})
+	return f
+}
+
+// creates reports whether an operand is the name of a branch or tag to make.
+func (l *line) creates(item) bool {
+	return (l.row.name == "git branch" || l.row.name == "git tag") && !l.has("-l", "--list")
+}
+
+// pathspecs reports whether what git looks at is narrowed to the paths behind a
+// "--": all of them are plain names, without a pattern or magic.
+func pathspecs(args []Arg) bool {
+	for i, a := range args {
+		if a.Literal && a.Text == "--" {
+			paths := args[i+1:]
+			return len(paths) > 0 && !slices.ContainsFunc(paths, func(p Arg) bool {
+				return !p.Literal || p.Text == "" || strings.ContainsAny(p.Text, `*?[\:`)
+			})
+		}
+	}
+	return false
+}
+
+// gitPath adds the path that an operand may name: a file, or one of a revision,
+// as in HEAD:file. A revision that is no path is taken for one, too: it names
+// nothing that is not there.
+func (f *Finding) gitPath(a Arg, content bool) {
+	if !a.Literal {
+		f.Unnamed, f.Complete = true, false
+		return
+	}
+	name := a.Text
+	if rev, file, ok := strings.Cut(name, ":"); ok && rev != "" {
+		name = file
+	} else if strings.HasPrefix(name, ":") {
+		name = strings.TrimLeft(name, ":/!^")
+	}
+	if name != "" {
+		f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: name, Tree: content})
+	}
+}
+
+// gitFormats are the named formats of git log, which no repository can redefine.
+var gitFormats = regexp.MustCompile(`^(oneline|short|medium|full|fuller|reference|email|raw|mboxrd)$`)
+
+// safeGitFormat reports whether a format only shows what is in the repository:
+// no signatures, which gpg checks, and no trailers, which have commands of their
+// own.
+func safeGitFormat(flag string, a Arg) bool {
+	if !a.Literal {
+		return false
+	}
+	text := a.Text
+	if (flag == "--pretty" || flag == "--format") && !strings.ContainsAny(text, "%:") {
+		return gitFormats.MatchString(text) || text == ""
+	}
+	return !strings.Contains(text, "%G") && !strings.Contains(text, "signature") && !strings.Contains(text, "trailers")
+}
+
+// judgeGitConfig judges git config, which sets a name where it is given a value
+// too.
+func judgeGitConfig(r *row, args []Arg) Finding {
+	l := r.read(args)
+	f := l.finding()
+	get := l.has("--get", "--get-all", "--get-regexp", "--list", "-l")
+	if f.ReadOnly && !get && len(l.operands()) != 1 {
+		f.refuse("git config without --get or --list may set a value")
+	}
+	f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: "."})
+	return f
+}

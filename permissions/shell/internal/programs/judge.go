@@ -1,0 +1,235 @@
+package programs
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// Judge says what a simple command does, by its program's row of the table. A
+// program without a row is not known: neither ReadOnly nor Complete.
+//
+// What it says of read-only commands holds where they run under [Environment].
+func Judge(argv []Arg) Finding {
+	if len(argv) == 0 {
+		return Finding{Reason: "there is no command"}
+	}
+	if !argv[0].Literal {
+		return Finding{Reason: "which program runs is not known before it does"}
+	}
+	name, byPath := programName(argv[0].Text)
+	r := table()[name]
+	if r == nil || strings.Contains(name, " ") { // which is a sub-command's row
+		return Finding{Reason: argv[0].Text + " is not on the list of known programs"}
+	}
+	f := r.find(argv[1:])
+	if byPath && r.byName && f.ReadOnly {
+		f.ReadOnly, f.Complete = false, false
+		f.Reason = argv[0].Text + " called by its path goes round what makes it safe"
+	}
+	return f
+}
+
+// programName takes the directory off a program of the system. One elsewhere is
+// another program, whatever its name.
+func programName(text string) (name string, byPath bool) {
+	for _, dir := range []string{"/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/"} {
+		if name, ok := strings.CutPrefix(text, dir); ok {
+			return name, true
+		}
+	}
+	return text, false
+}
+
+// find judges the words after a row's name, by the row of the sub-command if
+// there is one.
+func (r *row) find(args []Arg) Finding {
+	if r.hub {
+		for i, a := range args {
+			if a.Literal && strings.HasPrefix(a.Text, "-") && r.isSwitch(a.Text) {
+				continue
+			}
+			if sub := table()[r.name+" "+a.Text]; sub != nil && a.Literal && !strings.Contains(a.Text, " ") {
+				return sub.find(args[i+1:])
+			}
+			break
+		}
+	}
+	if r.judge != nil {
+		return r.judge(r, args)
+	}
+	return r.read(args).finding()
+}
+
+// isSwitch reports whether a word is a listed flag without a value, as may stand
+// before a sub-command.
+func (r *row) isSwitch(word string) bool {
+	f, ok := r.flags[word]
+	return ok && f.value == valueNone && !f.risky
+}
+
+// finding is what the row and the words say.
+func (l *line) finding() Finding {
+	f := Finding{Effects: l.effects()}
+	fault, vague := l.fault(), l.vague()
+	f.Unnamed = vague != "" && l.row.touches || l.strays()
+	f.Complete = !l.row.never && fault == "" && !f.Unnamed
+	switch {
+	case l.row.never, l.row.changes:
+		f.Reason = l.row.name + ": " + l.row.why
+	case fault != "":
+		f.Reason = fault
+	case l.glob != "" && !l.row.plain:
+		f.Reason = fmt.Sprintf("the names that %s stands for may be flags of %s", l.glob, l.row.name)
+	case writes(f.Effects):
+		f.Reason = l.row.name + " writes a file"
+	case len(l.row.needs) > 0 && !l.has(l.row.needs...):
+		f.Reason = fmt.Sprintf("%s is known to only read with %s", l.row.name, strings.Join(l.row.needs, ", "))
+		f.Complete = false
+	default:
+		f.ReadOnly, f.Reason = true, l.row.why
+	}
+	return f
+}
+
+// fault says which word makes the line one that the row does not speak of.
+func (l *line) fault() string {
+	if l.unknown != "" {
+		return fmt.Sprintf("%s is not a flag with which %s is known to only read", l.unknown, l.row.name)
+	}
+	if l.loose != "" && !l.row.plain {
+		return fmt.Sprintf("%s may turn out to be a flag of %s", l.loose, l.row.name)
+	}
+	if l.spilled != "" && (!l.row.plain || l.row.changes) {
+		return fmt.Sprintf("%s may stand for more than the one value that is meant", l.spilled)
+	}
+	for _, it := range l.items {
+		if reason := it.fault(l.row); reason != "" {
+			return reason
+		}
+	}
+	if l.several != "" && !l.row.plain && !l.row.open() {
+		return fmt.Sprintf("%s may turn out to be any number of words", l.several)
+	}
+	return ""
+}
+
+// fault says what is wrong with a word for the place it stands in.
+func (it item) fault(r *row) string {
+	switch it.kind {
+	case "":
+		return fmt.Sprintf("%s is not an operand with which %s is known to only read", it.arg.Text, r.name)
+	case kindPlus:
+		if !it.arg.Literal && !it.arg.Single || !strings.HasPrefix(it.arg.Text, "+") {
+			return fmt.Sprintf("%s has a meaning to %s that is not known to only read", it.arg.Text, r.name)
+		}
+	case kindName:
+		if !it.arg.Literal || !isHarmlessName(it.arg.Text) {
+			return fmt.Sprintf("the variable %s may mean something to the shell or to programs", it.arg.Text)
+		}
+	}
+	return ""
+}
+
+// isHarmlessName reports whether a shell variable may hold anything: no program
+// heeds names without a capital, and no subscript is evaluated.
+func isHarmlessName(name string) bool {
+	for i, c := range []byte(name) {
+		if c != '_' && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// open reports whether any number of operands mean the same, so that it does not
+// matter how many a word becomes.
+func (r *row) open() bool {
+	if len(r.takes) == 0 {
+		return false
+	}
+	last := r.takes[len(r.takes)-1]
+	for _, o := range r.takes {
+		if o.kind != kindText && o.kind != kindRead && o.kind != kindTree {
+			return false
+		}
+	}
+	return last.repeat
+}
+
+// vague names the first word that is a path, or might be, and is not known.
+func (l *line) vague() string {
+	if l.loose != "" && l.loose != l.glob {
+		return l.loose // "-f FILE", for all that is known
+	}
+	if l.several != "" && l.several != l.glob && len(l.row.takes) > 1 {
+		return l.several // more than one operand
+	}
+	for _, it := range l.items {
+		if it.kind.path() && !it.arg.Literal && !it.arg.Glob {
+			return it.arg.Text
+		}
+	}
+	return ""
+}
+
+// effects lists the paths and hosts of the line.
+func (l *line) effects() []Effect {
+	var out []Effect
+	deep, files := l.deep() || l.row.changes && l.loose != "", false
+	for _, it := range l.items {
+		files = files || it.flag == "" && (it.kind.path() || it.kind == "")
+		if it.kind == kindWrite && it.arg.Text == "/dev/null" && !l.row.changes {
+			continue // what is written there is gone
+		}
+		if e, ok := it.effect(deep); ok {
+			out = append(out, e)
+		}
+	}
+	if l.row.cwd && !files || l.dirless() && !files {
+		out = append(out, Effect{Kind: permissions.AccessRead, Name: ".", Tree: deep})
+	}
+	return out
+}
+
+// dirless reports whether a flag makes the program look for files where none is
+// named.
+func (l *line) dirless() bool { return !l.row.deep && !l.row.changes && l.deep() }
+
+// effect is what a word does by itself.
+func (it item) effect(deep bool) (Effect, bool) {
+	a := it.arg
+	known := a.Literal || a.Glob
+	switch {
+	case it.kind == kindHost && a.Literal:
+		return Effect{Kind: permissions.AccessNet, Name: hostOf(a.Text)}, hostOf(a.Text) != ""
+	case it.kind == kindURL && known:
+		return Effect{Kind: permissions.AccessNet, Name: urlOf(a.Text)}, a.Text != ""
+	case !it.kind.path() || !known || a.Text == "", a.Text == "-" && it.kind == kindRead:
+		return Effect{}, false
+	}
+	e := Effect{Kind: permissions.AccessRead, Name: a.Text, Glob: a.Glob}
+	operand := it.flag == ""
+	switch it.kind {
+	case kindRead:
+		e.Tree = deep && operand
+	case kindTree:
+		e.Tree = true
+	case kindWrite:
+		e.Kind, e.Tree = permissions.AccessWrite, deep && operand
+	case kindRemove:
+		e.Kind, e.Removal, e.Tree = permissions.AccessWrite, true, deep && operand
+	}
+	return e, true
+}
+
+// writes reports whether anything is written.
+func writes(effects []Effect) bool {
+	for _, e := range effects {
+		if e.Kind == permissions.AccessWrite {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,198 @@
+package programs
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/shell/internal/lang"
+)
+
+// script judges the script of a line and adds what it says to a finding. The
+// files that it names stand before those of the line.
+func (f *Finding) script(name string, scripts []Arg, judge func(text string) lang.Finding) {
+	var text []string
+	for _, s := range scripts {
+		if !s.Literal {
+			f.refuse("the script of %s, %s, is not known before it runs", name, s.Text)
+			return
+		}
+		text = append(text, s.Text)
+	}
+	if len(text) == 0 {
+		f.refuse("%s has no script", name)
+		return
+	}
+	found := judge(strings.Join(text, "\n"))
+	f.add(permissions.AccessRead, found.Reads)
+	f.add(permissions.AccessWrite, found.Writes)
+	if !found.ReadOnly {
+		f.refuse("%s: %s", name, found.Reason)
+	}
+}
+
+// add adds the effects of files.
+func (f *Finding) add(kind permissions.AccessKind, files []string) {
+	for _, name := range files {
+		f.Effects = append(f.Effects, Effect{Kind: kind, Name: name})
+	}
+}
+
+// scripts returns the scripts of a line: those of the flags, else the first
+// operand; and the operands that are files.
+func (l *line) scripts(flags ...string) (scripts, files []Arg) {
+	files = l.operands()
+	for _, it := range l.items {
+		for _, name := range flags {
+			if it.flag == name {
+				scripts = append(scripts, it.arg)
+			}
+		}
+	}
+	if len(scripts) == 0 && len(files) > 0 {
+		return files[:1], files[1:]
+	}
+	return scripts, files
+}
+
+// judgeSed judges sed by its script. With -i it changes the files, and no more
+// if the script only reads.
+func judgeSed(r *row, args []Arg) Finding {
+	l := r.read(args)
+	f := l.finding()
+	scripts, files := l.scripts("-e", "--expression")
+	inPlace := l.has("-i", "--in-place")
+	f.script("sed", scripts, func(text string) lang.Finding {
+		return lang.Sed(text, lang.SedOptions{
+			Extended: l.has("-E", "-r", "--regexp-extended"),
+			Sandbox:  l.has("--sandbox"),
+			Quiet:    l.has("-n", "--quiet", "--silent"),
+			Separate: l.has("-s", "--separate") || inPlace,
+			NullData: l.has("-z", "--null-data"),
+			Posix:    l.has("--posix"),
+		})
+	})
+	if !inPlace {
+		return f
+	}
+	if f.ReadOnly {
+		f.ReadOnly, f.Reason = false, "sed -i changes the files"
+	}
+	if suffix, ok := l.value("-i", "--in-place"); ok {
+		f.refuse("sed -i keeps a copy of each file under another name: %s", suffix.Text)
+	}
+	for _, a := range files {
+		if e, ok := (item{arg: a, kind: kindWrite}).effect(false); ok {
+			f.Effects = append(f.Effects, e)
+		}
+	}
+	return f
+}
+
+// awkAssignment is an operand of awk, or a value of -v, that sets a variable.
+var awkAssignment = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
+
+// awkOwnName is an assignment to a variable that means nothing to any awk: those
+// that do are written in capitals. Its value may be anything, as no awk runs one.
+var awkOwnName = regexp.MustCompile(`^[a-z_][a-z0-9_]*=`)
+
+// safeAssignment reports whether it is known what a value of -v sets. Of a word
+// that is expanded the name must be written out.
+func safeAssignment(a Arg) bool {
+	if a.Literal {
+		return awkAssignment.MatchString(a.Text)
+	}
+	return a.Single && awkOwnName.MatchString(a.Text)
+}
+
+// judgeAwk judges awk by its program, and the variables that are set for it.
+func judgeAwk(r *row, args []Arg) Finding {
+	l := r.read(args)
+	f := l.finding()
+	scripts, files := l.scripts()
+	var assigned, values []string
+	for _, it := range l.items {
+		if it.flag != "-v" {
+			continue
+		}
+		values = append(values, it.arg.Text)
+		if !safeAssignment(it.arg) {
+			f.refuse("which variable of awk %s sets, or to what, is not known", it.arg.Text)
+		}
+	}
+	for _, a := range files {
+		switch {
+		case !a.Literal:
+			f.refuse("%s may assign to a variable of awk", a.Text)
+		case strings.HasPrefix(a.Text, "/inet"):
+			f.refuse("%s is no file to every awk, but a connection", a.Text)
+		}
+		values = append(values, a.Text)
+	}
+	for _, v := range values {
+		if m := awkAssignment.FindStringSubmatch(v); m != nil {
+			assigned = append(assigned, m[1])
+		}
+	}
+	f.script("awk", scripts, func(text string) lang.Finding { return lang.Awk(text, assigned...) })
+	return f
+}
+
+// judgeJq judges jq by its filter.
+func judgeJq(r *row, args []Arg) Finding {
+	l := r.read(args)
+	f := l.finding()
+	filter, _ := l.scripts()
+	if len(filter) == 0 || l.first() {
+		filter = []Arg{{Text: ".", Literal: true}}
+	}
+	f.script("jq", filter, lang.Jq)
+	return f
+}
+
+// judgeFind judges find, whose words are an expression.
+func judgeFind(r *row, args []Arg) Finding {
+	words := make([]lang.Arg, len(args))
+	for i, a := range args {
+		words[i] = lang.Arg{Text: a.Text, Literal: a.Literal, Glob: a.Glob}
+	}
+	found := lang.Find(words)
+	f := Finding{
+		ReadOnly: found.ReadOnly,
+		Complete: found.Complete && len(found.Inner) == 0 && !found.Deletes,
+		Reason:   r.why,
+	}
+	if !found.ReadOnly {
+		f.Reason = "find: " + found.Reason
+	}
+	for _, s := range found.Starts {
+		if !s.Literal && !s.Glob {
+			f.Unnamed = true
+			continue
+		}
+		f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: s.Text, Glob: s.Glob, Tree: true})
+		if found.Deletes {
+			f.Effects = append(f.Effects, Effect{
+				Kind: permissions.AccessWrite, Name: s.Text, Glob: s.Glob, Tree: true, Removal: true,
+			})
+		}
+	}
+	f.add(permissions.AccessRead, found.Reads)
+	f.add(permissions.AccessWrite, found.Writes)
+	for _, c := range found.Inner {
+		inner := Inner{Args: make([]Arg, len(c.Args))}
+		for i, a := range c.Args {
+			inner.Args[i] = Arg{Text: a.Text, Literal: a.Literal, Glob: a.Glob}
+		}
+		f.Inner = append(f.Inner, inner)
+	}
+	f.Unnamed = f.Unnamed || followsLinks(args)
+	f.Complete = f.Complete && !f.Unnamed
+	return f
+}
+
+// followsLinks reports whether find goes through the links that it finds.
+func followsLinks(args []Arg) bool {
+	return slices.ContainsFunc(args, func(a Arg) bool { return a.Literal && (a.Text == "-L" || a.Text == "-follow") })
+}

@@ -1,0 +1,107 @@
+package programs
+
+// row is what is known of one program, or of one of its sub-commands.
+type row struct {
+	// name is the program and its sub-command: "git stash list".
+	name string
+	// why says what makes it read-only, or why it is not.
+	why string
+	// takes are the operands in order; the last may repeat.
+	takes []operand
+	// flags are those that are known, by name with dashes.
+	flags map[string]flag
+	// needs are flags of which one must be there for it to be read-only.
+	needs []string
+	traits
+	// judge is for command lines that are a language of their own.
+	judge judge
+	// hub says that the table has sub-commands of it.
+	hub bool
+	// touches says that an operand or a flag's value is a path.
+	touches bool
+}
+
+// judge says what the words after a row's name do.
+type judge func(r *row, args []Arg) Finding
+
+// traits are the words of a row's "is" line.
+type traits struct {
+	plain       bool // every flag the program has only reads, listed or not (rule 10)
+	changes     bool // it changes what it names, and nothing else
+	never       bool // it is not read-only, and does more than its effects
+	cwd         bool // it reads the directory where no file is named
+	deep        bool // what it reads it reads with all that is below
+	onedash     bool // its flags are words behind one dash or two, never letters in a bunch
+	strict      bool // flags end at the first operand
+	free        bool // it has no flags: each word is an operand
+	transparent bool // rules look through it at the command it starts
+	opaque      bool // it starts a command, which deny rules reach
+	text        bool // the command it starts is text for a shell: its words joined
+	byName      bool // it is not read-only when called by a path
+}
+
+// named finds the trait that a word of an "is" line sets, or nil.
+func (t *traits) named(word string) *bool {
+	return map[string]*bool{
+		"plain": &t.plain, "changes": &t.changes, "never": &t.never, "cwd": &t.cwd,
+		"deep": &t.deep, "onedash": &t.onedash, "strict": &t.strict, "free": &t.free,
+		"transparent": &t.transparent, "opaque": &t.opaque, "text": &t.text, "by-name": &t.byName,
+	}[word]
+}
+
+// kind says what a word is to a program.
+type kind string
+
+const (
+	kindText    kind = "text"    // nothing outside the program
+	kindRead    kind = "read"    // a path that is read
+	kindTree    kind = "tree"    // a path that is read with all below it
+	kindWrite   kind = "write"   // a path that is written
+	kindRemove  kind = "remove"  // a path that is taken away
+	kindHost    kind = "host"    // a host, or user@host
+	kindURL     kind = "url"     // a URL, or a host with what may stand around it in one
+	kindCommand kind = "command" // the first word of a command; all that follow are its
+	kindPlus    kind = "plus"    // text that begins with "+"
+	kindShell   kind = "shell"   // text for a shell
+	kindName    kind = "name"    // the name of a shell variable that means nothing to any program
+)
+
+// known reports whether there is such a kind.
+func (k kind) known() bool {
+	switch k {
+	case kindText, kindHost, kindURL, kindCommand, kindPlus, kindName:
+		return true
+	}
+	return k.path()
+}
+
+// path reports whether the kind is a path.
+func (k kind) path() bool {
+	return k == kindRead || k == kindTree || k == kindWrite || k == kindRemove
+}
+
+// operand is one place of a command line.
+type operand struct {
+	kind   kind
+	repeat bool
+}
+
+// flag is what is known of one flag.
+type flag struct {
+	value value
+	kind  kind // of its value
+	lead  int  // words between it and its value
+	deep  bool // the operands are read with all below them
+	links bool // links below them are followed, wherever they lead
+	first bool // it stands in for the first operand (grep -e)
+	risky bool // it is known, but not read-only
+}
+
+// value says whether a flag takes a value, and from where.
+type value int
+
+const (
+	valueNone     value = iota
+	valueRequired       // attached, or the next word
+	valueAttached       // attached, or none
+)

@@ -1,0 +1,168 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/shell/internal/programs"
+)
+
+// part is a program with what is known of it, but for its redirections.
+func (a *analysis) part(words []word, found programs.Finding, at site) permissions.Part {
+	p := permissions.Part{
+		Words: plainWords(words), Env: at.env,
+		ReadOnly: found.ReadOnly, Complete: found.Complete, Reason: found.Reason, Ask: found.Ask,
+	}
+	if !p.ReadOnly {
+		p.Reason = a.because(quoted(words[0].Text)+": "+found.Reason, at.node)
+	}
+	piped := slices.ContainsFunc(words, func(w word) bool { return w.pipe })
+	for _, e := range found.Effects {
+		if piped && e.Name == pipeName {
+			continue
+		}
+		list, sure := a.accesses(e, words, &at.state)
+		p.Accesses = append(p.Accesses, list...)
+		if !sure {
+			a.cloud(&p, "where "+quoted(e.Name)+" leads is not known", at)
+		}
+	}
+	if found.Unnamed {
+		a.cloud(&p, "which files "+quoted(words[0].Text)+" reads is only known when it runs", at)
+	}
+	if at.veto != "" && p.ReadOnly {
+		p.ReadOnly, p.Reason = false, a.because(at.veto, at.node)
+	}
+	p.Complete = p.Complete && at.gaps == ""
+	if len(at.env) > 0 {
+		a.cloud(&p, "it sets "+strings.Join(at.env, ", ")+" for "+quoted(words[0].Text), at)
+	}
+	if slices.ContainsFunc(words, func(w word) bool { return w.braced }) {
+		a.cloud(&p, "the braces in its words are not plain", at)
+	}
+	a.remove(&p, words, at)
+	if base(words) == "git" && at.state.away && p.Ask == "" {
+		p.Ask = "git runs what the configuration of a directory says, and a cd led out of the working directories"
+	}
+	return p
+}
+
+// cloud takes back that a part is read-only and completely known.
+func (a *analysis) cloud(p *permissions.Part, why string, at site) {
+	if p.ReadOnly || p.Complete {
+		p.Reason = a.because(why, at.node)
+	}
+	p.ReadOnly, p.Complete = false, false
+}
+
+// add puts a part on the list, with its redirections and with what the syntax
+// around it says.
+func (a *analysis) add(p permissions.Part, at site) {
+	p.Inner = p.Inner || at.inner
+	p.Accesses = append(p.Accesses, at.files.accesses...)
+	if !at.files.readOnly && p.ReadOnly {
+		p.ReadOnly, p.Reason = false, at.files.reason
+	}
+	p.Complete = p.Complete && at.files.complete
+	if p.Ask == "" {
+		p.Ask = at.files.ask
+	}
+	if at.state.shaken != "" {
+		a.cloud(&p, "the shell was changed before: "+at.state.shaken, at)
+	}
+	from := offset(at.node)
+	for _, s := range a.spans {
+		if from < s.from || from >= s.to {
+			continue
+		}
+		if p.ReadOnly {
+			p.ReadOnly, p.Reason = false, s.why
+		}
+		p.Complete = p.Complete && !s.shifting
+	}
+	a.parts = append(a.parts, p)
+}
+
+// readings adds the other readings that rules may have of a part: the program
+// without its folder or as a file system that folds case finds it, and words
+// as they were written.
+func (a *analysis) readings(words []word, mine int) {
+	other := func(change func([]permissions.Word) bool) {
+		p := a.parts[mine]
+		p.Words = slices.Clone(p.Words)
+		if change(p.Words) {
+			p.Inner, p.Accesses = true, nil
+			a.parts = append(a.parts, p)
+		}
+	}
+	if name := base(words); name != "" && name != words[0].Text {
+		other(func(w []permissions.Word) bool { w[0].Text = name; return true })
+	}
+	if name := strings.ToLower(base(words)); name != base(words) {
+		other(func(w []permissions.Word) bool { w[0].Text = name; return true })
+	}
+	other(func(w []permissions.Word) bool {
+		changed := false
+		for i := range words {
+			if words[i].also != "" {
+				w[i].Text, changed = words[i].also, true
+				w[i].Literal = w[i].Literal || words[i].translated
+			}
+		}
+		return changed
+	})
+}
+
+// base is the name of the program without its folder, empty if not known.
+func base(words []word) string {
+	if !words[0].Literal {
+		return ""
+	}
+	return path.Base(words[0].Text)
+}
+
+// removers delete what their arguments name.
+var removers = []string{"rm", "rmdir", "unlink", "shred", "srm", "find"}
+
+// remove looks at what is removed under a name that is not known. With a
+// variable unset, $X/ is the root and build/$X is all of build.
+func (a *analysis) remove(p *permissions.Part, words []word, at site) {
+	name := base(words)
+	if !slices.Contains(removers, name) {
+		return
+	}
+	if name == "find" && !slices.ContainsFunc(words, func(w word) bool {
+		return w.is("-delete") || strings.HasPrefix(w.Text, "-exec") || strings.HasPrefix(w.Text, "-ok")
+	}) {
+		return
+	}
+	for _, w := range words[1:] {
+		switch {
+		case w.under:
+			p.Ask, p.Critical = "it removes what is under "+quoted(w.Text)+", and that may be anything", true
+		case w.prefix != "" && !strings.HasPrefix(w.prefix, "-"):
+			e := programs.Effect{Kind: permissions.AccessWrite, Name: w.prefix, Removal: true, Tree: true}
+			list, _ := a.accesses(e, nil, &at.state)
+			p.Accesses = append(p.Accesses, list...)
+		}
+	}
+}
+
+func plainWords(words []word) []permissions.Word {
+	out := make([]permissions.Word, len(words))
+	for i := range words {
+		out[i] = words[i].word()
+	}
+	return out
+}
+
+// quoted shows a word to people.
+func quoted(s string) string {
+	const most = 60
+	if runes := []rune(s); len(runes) > most {
+		s = string(runes[:most]) + "..."
+	}
+	return "`" + strings.ReplaceAll(s, "\n", " ") + "`"
+}

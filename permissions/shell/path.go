@@ -1,0 +1,138 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/shell/internal/programs"
+)
+
+// paths are the absolute and clean paths that a name may mean, one for each
+// directory the shell may be in. It reports false where they are not all that
+// the name may mean.
+func (a *analysis) paths(name string, s *state) ([]string, bool) {
+	if strings.HasPrefix(name, "/") {
+		p, ok := a.lexical("/", name)
+		return []string{p}, ok
+	}
+	dirs, ok := s.dirs, len(s.dirs) > 0
+	if !ok && a.at.Cwd != "" {
+		dirs = []string{a.at.Cwd} // a guess, for deny rules
+	}
+	var out []string
+	for _, dir := range dirs {
+		p, sure := a.lexical(dir, name)
+		out, ok = including(out, p), ok && sure
+	}
+	return out, ok
+}
+
+// lexical joins and cleans. The system takes a/.. to be what is above the
+// directory that a leads to; so the result is only sure where a is known to be
+// no link: the directories of [Place] and what is above them.
+func (a *analysis) lexical(dir, name string) (string, bool) {
+	if !strings.Contains(name, "..") {
+		return path.Join(dir, name), true
+	}
+	at, sure := dir, true
+	for name != "" {
+		var part string
+		part, name, _ = strings.Cut(name, "/")
+		if part == ".." {
+			sure = sure && a.solid(at)
+		}
+		at = path.Join(at, part)
+	}
+	return at, sure
+}
+
+// solid reports whether no link is on the way to a directory.
+func (a *analysis) solid(dir string) bool {
+	return within(a.at.Cwd, dir) || within(a.at.Home, dir) ||
+		slices.ContainsFunc(a.at.Working, func(w string) bool { return within(w, dir) })
+}
+
+// accesses are what an effect of a program touches, in the directory it runs
+// in. It reports false where that is not all.
+func (a *analysis) accesses(e programs.Effect, words []word, s *state) ([]permissions.Access, bool) {
+	access := permissions.Access{Kind: e.Kind, Target: e.Name, Tree: e.Tree, Removal: e.Removal}
+	if e.Kind != permissions.AccessRead && e.Kind != permissions.AccessWrite {
+		return []permissions.Access{access}, true
+	}
+	name, sure := e.Name, true
+	if e.Glob {
+		name, sure = literalDirectory(name)
+		access.Tree = true
+	}
+	var out []permissions.Access
+	add := func(name string) {
+		paths, ok := a.paths(name, s)
+		sure = sure && ok
+		for _, p := range paths {
+			access.Target = p
+			out = append(out, access)
+		}
+	}
+	rest, tilde := strings.CutPrefix(name, "~")
+	if tilde = tilde && (rest == "" || rest[0] == '/'); !tilde {
+		add(name)
+		return out, sure
+	}
+	// A program's own idea of the home; but a quoted argument may be a file of
+	// that name.
+	if home := a.home(s); home != "" {
+		add(home + rest)
+	} else {
+		sure = false
+	}
+	if slices.ContainsFunc(words, func(w word) bool { return strings.Contains(w.Text, "~") }) {
+		add("./" + name)
+	}
+	return out, sure
+}
+
+// literalDirectory is the directory in which the names that a pattern matches
+// lie, at any depth. It reports false where they may lie elsewhere.
+func literalDirectory(pattern string) (string, bool) {
+	var b strings.Builder
+	last := 0
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; c {
+		case '*', '?', '[':
+			dir := b.String()[:last]
+			return orHere(dir), !climbs(pattern[strings.LastIndexByte(pattern[:i], '/')+1:])
+		case '\\':
+			if i+1 < len(pattern) {
+				i++
+			}
+			b.WriteByte(pattern[i])
+		default:
+			b.WriteByte(c)
+			if c == '/' {
+				last = b.Len()
+			}
+		}
+	}
+	return orHere(b.String()[:last]), true
+}
+
+func orHere(dir string) string {
+	if dir == "" {
+		return "."
+	}
+	return dir
+}
+
+// climbs reports whether names that a pattern matches may hold a "..": some
+// versions of bash find it for .* too.
+func climbs(pattern string) bool {
+	for part := range strings.SplitSeq(pattern, "/") {
+		hit, err := path.Match(part, "..")
+		if err != nil || hit && part[0] == '.' {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,179 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// files are the redirections of a command.
+type files struct {
+	accesses []permissions.Access
+	// readOnly and complete are as in Part, and reason says why not readOnly.
+	readOnly, complete bool
+	reason, ask        string
+}
+
+// redirect follows the redirections of a statement.
+func (a *analysis) redirect(stmt *syntax.Stmt, s *state) files {
+	f := files{readOnly: true, complete: true}
+	for _, r := range stmt.Redirs {
+		a.substitutions(r, *s)
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		case syntax.DplIn, syntax.DplOut:
+			if !isDescriptor(r.Word.Lit()) {
+				a.target(&f, r, s)
+			}
+		default:
+			a.target(&f, r, s)
+		}
+	}
+	return f
+}
+
+// isDescriptor reports whether the word of >& or <& is a number, a number that
+// is moved, or the dash that closes.
+func isDescriptor(s string) bool {
+	return s == "-" || isNumber(strings.TrimSuffix(s, "-"))
+}
+
+// target adds the file of a redirection.
+func (a *analysis) target(f *files, r *syntax.Redirect, s *state) {
+	shown := quoted(source(r.Word, a.text))
+	words := a.fields(r.Word, s)
+	if len(words) != 1 || !words[0].Literal {
+		f.refuse(a.because("which file "+shown+" is, is only known when it runs", r))
+		f.complete = false
+		if s.away && r.Op != syntax.RdrIn {
+			f.ask = askAway
+		}
+		return
+	}
+	name := words[0].Text
+	switch {
+	case name == "/dev/null":
+		return
+	case strings.HasPrefix(name, "/dev/tcp/"), strings.HasPrefix(name, "/dev/udp/"):
+		host, _, _ := strings.Cut(name[len("/dev/tcp/"):], "/")
+		f.accesses = append(f.accesses, permissions.Access{Kind: permissions.AccessNet, Target: host})
+		f.refuse(a.because("it connects to "+quoted(host), r))
+		return
+	}
+	paths, sure := a.paths(name, s)
+	if !sure {
+		f.refuse(a.because("where "+shown+" leads is not known", r))
+		f.complete = false
+	}
+	for _, kind := range effectsOf(r.Op) {
+		for _, p := range paths {
+			f.accesses = append(f.accesses, permissions.Access{Kind: kind, Target: p})
+		}
+		if kind == permissions.AccessWrite {
+			f.refuse(a.because("it writes to "+shown, r))
+			if s.away {
+				f.ask = askAway
+			}
+		}
+	}
+}
+
+const askAway = "it writes to a file after a cd that led out of the working directories"
+
+func effectsOf(op syntax.RedirOperator) []permissions.AccessKind {
+	switch op {
+	case syntax.RdrIn, syntax.DplIn:
+		return []permissions.AccessKind{permissions.AccessRead}
+	case syntax.RdrInOut:
+		return []permissions.AccessKind{permissions.AccessRead, permissions.AccessWrite}
+	}
+	return []permissions.AccessKind{permissions.AccessWrite}
+}
+
+func (f *files) refuse(why string) {
+	if f.readOnly {
+		f.readOnly, f.reason = false, why
+	}
+}
+
+// redirectAlone adds the redirections of a compound command, or of none, as a
+// part of their own.
+func (a *analysis) redirectAlone(stmt *syntax.Stmt, s *state) {
+	f := a.redirect(stmt, s)
+	at := site{node: stmt, state: *s, files: f}
+	a.add(permissions.Part{ReadOnly: true, Complete: true, Reason: "it only reads"}, at)
+}
+
+// piped adds what `echo text | sh` makes a shell run.
+func (a *analysis) piped(cmd *syntax.BinaryCmd, s state) {
+	from, ok := cmd.X.Cmd.(*syntax.CallExpr)
+	to, ok2 := cmd.Y.Cmd.(*syntax.CallExpr)
+	if !ok || !ok2 || len(from.Args) < 2 || len(to.Args) == 0 {
+		return
+	}
+	var words []word
+	for _, arg := range to.Args {
+		words = append(words, a.fields(arg, &s)...)
+	}
+	if name := from.Args[0].Lit(); name != "echo" && name != "printf" || !runsInput(words) {
+		return
+	}
+	var text []string
+	for _, arg := range from.Args[1:] {
+		for _, w := range a.fields(arg, &s) {
+			text = append(text, w.Text)
+		}
+	}
+	script := strings.ReplaceAll(strings.Join(text, " "), `\n`, "\n")
+	a.script(script, site{node: cmd, state: s, inner: true})
+}
+
+// fedText is the text that here-documents and here-strings feed to a command,
+// where it is written out.
+func (a *analysis) fedText(stmt *syntax.Stmt, s *state) []string {
+	var out []string
+	for _, r := range stmt.Redirs {
+		body := r.Word
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc:
+			body = r.Hdoc
+		case syntax.WordHdoc:
+		default:
+			continue
+		}
+		if body == nil {
+			continue
+		}
+		l := a.spell(body, s, false)
+		if r.Op != syntax.WordHdoc {
+			l = letters{text: []byte(hereBody(r, a.text))}
+		}
+		out = append(out, string(l.text))
+	}
+	return out
+}
+
+// shells read commands from their input.
+var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "busybox", "source", "."}
+
+// runsInput reports whether a shell is among the words, which may be what reads
+// the input: behind sudo, env or docker exec, too.
+func runsInput(words []word) bool {
+	return slices.ContainsFunc(words, func(w word) bool {
+		return w.Literal && slices.Contains(shells, path.Base(w.Text))
+	})
+}
+
+// feeds adds what a shell reads from a here-document as its inner commands.
+func (a *analysis) feeds(words []word, stmt *syntax.Stmt, at site) {
+	if !runsInput(words) {
+		return
+	}
+	for _, text := range a.fedText(stmt, &at.state) {
+		a.script(text, at)
+	}
+}

@@ -1,0 +1,87 @@
+// Package shell finds out what a shell command would do, before it runs and
+// without running anything.
+//
+// A command is guarded, parsed, inspected and followed. The guard (guard.go)
+// refuses what must not reach the parser. The inspection (syntax.go) is a
+// positive list of syntax: what bash and the parser may read differently is a
+// fault. Then the statements are followed (follow.go) as bash would run them,
+// with the directories the shell may be in; every simple command (simple.go)
+// becomes a part with what its program is known to do (internal/programs).
+// What is not known is never read-only.
+//
+// Paths are joined lexically. It is assumed that no link is on the way to the
+// directories of a [Place], and a name that steps back out of another directory
+// (link/../file) counts as not known. Elsewhere links are for the host to
+// resolve: see permissions.Command.Resolve.
+//
+// It is assumed that the shell is bash, without start-up files, aliases or
+// exported functions, with the options it starts with, and that CDPATH is not
+// in its environment.
+package shell
+
+import "github.com/toolquay/toolquay/permissions"
+
+// Place is where a command would run. Paths are absolute and clean, with
+// slashes.
+type Place struct {
+	// Cwd is the shell's directory; Home what ~ and $HOME are, empty if unknown.
+	// No link should be on the way to them.
+	Cwd, Home string
+	// Working are the directories that cd may enter unasked. Cwd is one whether
+	// or not it is listed.
+	Working []string
+}
+
+// Analyse reads a command for bash. It never fails: what cannot be judged is
+// said in the answer's Fault. It looks at no file.
+//
+// A part without words is not a program: an assignment alone, a redirection of
+// a compound command, or syntax that may run what the text does not show. The
+// last two are told apart by Complete.
+func Analyse(text string, at Place) permissions.Command {
+	if why := guard(text); why != "" {
+		return faulty(text, at, why)
+	}
+	file, err := parse(text)
+	if err != nil {
+		return faulty(text, at, "it is not understood: "+err.Error())
+	}
+	budget := maxWork
+	a := newAnalysis(text, at, &budget)
+	a.inspect(file)
+	if a.fault == errNested.Error() {
+		return faulty(text, at, a.fault)
+	}
+	a.follow(file)
+	if budget < 0 {
+		return faulty(text, at, "it starts too many commands to look into")
+	}
+	return a.command()
+}
+
+// faulty is the answer on a command that cannot be judged: guesses for deny and
+// ask rules.
+func faulty(text string, at Place, why string) permissions.Command {
+	return permissions.Command{Text: text, Fault: why, Reason: why, Parts: guesses(text, at)}
+}
+
+// command puts the answer together.
+func (a *analysis) command() permissions.Command {
+	c := permissions.Command{Text: a.text, Fault: a.fault, Parts: a.parts, ReadOnly: true}
+	if a.fault != "" {
+		for i := range c.Parts {
+			c.Parts[i].ReadOnly, c.Parts[i].Complete, c.Parts[i].Reason = false, false, a.fault
+		}
+		c.Parts = append(c.Parts, guesses(a.text, a.at)...)
+		c.ReadOnly, c.Reason = false, a.fault
+		return c
+	}
+	c.Cwd, c.Reason = a.end.end(), "it only reads"
+	for i := range c.Parts {
+		if p := &c.Parts[i]; !p.Inner && !p.ReadOnly {
+			c.ReadOnly, c.Reason = false, p.Reason
+			break
+		}
+	}
+	return c
+}
