@@ -21,9 +21,14 @@ type Asker interface {
 // exactly what is listed here and nothing else.
 type Approval struct {
 	// ID names the question, so that it can be answered later.
-	ID     string `json:"id"`
-	CallID string `json:"call_id"`
-	Tool   string `json:"tool"`
+	ID string `json:"id"`
+	// Session is the session's ID, Cwd its working directory and Mode its mode
+	// when the question was asked.
+	Session string           `json:"session"`
+	Cwd     string           `json:"cwd"`
+	Mode    permissions.Mode `json:"mode"`
+	CallID  string           `json:"call_id"`
+	Tool    string           `json:"tool"`
 	// Plugin offers the tool; empty for a tool of the embedder's.
 	Plugin string `json:"plugin,omitempty"`
 	// Title is one line: what the call is about.
@@ -38,6 +43,33 @@ type Approval struct {
 	Accesses   []permissions.Access  `json:"accesses"`
 	Decision   *permissions.Decision `json:"decision"`
 	Asked      time.Time             `json:"asked"`
+	// Preview is what the call would change, as a unified diff; empty where
+	// nobody can tell.
+	Preview string `json:"preview,omitempty"`
+	// Offers are the ways to allow it for longer than this once, the narrowest
+	// first. There are none where a rule could not do that.
+	Offers []Offer `json:"offers,omitempty"`
+}
+
+// Scope says for how long and where something is allowed.
+type Scope string
+
+// The scopes of an offer, the narrowest first.
+const (
+	ScopeSession      Scope = "session"
+	ScopeProjectLocal Scope = "project-local"
+	ScopeProject      Scope = "project"
+	ScopeUser         Scope = "user"
+)
+
+// Offer is one way to allow what is asked about from now on.
+type Offer struct {
+	Scope Scope `json:"scope"`
+	// Rules are the allow rules that would be added, all of them needed.
+	Rules []string `json:"rules"`
+	// File is the settings file they would be written to; empty for the
+	// session, whose rules end with it.
+	File string `json:"file,omitempty"`
 }
 
 // Answer is what a person said.
@@ -59,4 +91,11 @@ type Reply struct {
 	Answer Answer
 	// Message, with a denial, is for the model.
 	Message string
+	// Remember, with AnswerAllow, is the offer that the person took: besides
+	// this call, the rules allow others from now on.
+	Remember *Offer
+	// Input, with AnswerAllow, is what the call is to get in place of its
+	// input. It is validated and judged as if the model had written it, and what
+	// the person allowed counts for it.
+	Input json.RawMessage
 }

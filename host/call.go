@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/judge"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/scheduler"
@@ -26,11 +27,21 @@ type call struct {
 	traits traits
 	title  string
 
+	// queued and started, which is after so many nanoseconds, are for events.
 	queued  time.Time
-	started atomic.Pointer[time.Time]
+	started atomic.Int64
 
 	// approved are the accesses a person allowed this call, once.
 	approved lease
+	// rewrittenByPerson says that the person wrote the input, which allows it.
+	rewrittenByPerson bool
+	// hook is what the hooks said of the call, once they were run, and notes are
+	// what they want the model told.
+	hook   *permissions.HookAnswer
+	hooked bool
+	notes  []string
+	// pending is what the judge thinks about.
+	pending *judge.Pending
 
 	ended  bool
 	result abi.ToolResult
@@ -41,7 +52,10 @@ var _ scheduler.Job = (*call)(nil)
 // submit does what can be done before a call's turn comes: look-up, schema,
 // traits. A call that fails here has its result.
 func (t *turn) submit(ctx context.Context, index int, use abi.ToolUse) *call {
-	c := &call{turn: t, index: index, use: use, queued: time.Now()}
+	c := &call{turn: t, index: index, use: use}
+	if t.feed != nil {
+		c.queued = time.Now()
+	}
 	err := c.prepare(ctx)
 	c.event(Event{Kind: EventQueued, Input: c.input})
 	if err != nil {
@@ -74,8 +88,13 @@ func (c *call) prepare(ctx context.Context) error {
 		return c.describe(err)
 	}
 	c.title = titleOf(c.tool.contract(), c.input)
-	c.traits, err = c.findTraits(ctx)
-	return err
+	if c.traits, err = c.findTraits(ctx); err != nil || !derives(c.tool.contract()) {
+		return err
+	}
+	if m, _, err := newGate(c).matter(); err == nil { // else it fails when its turn comes
+		c.settleTraits(m)
+	}
+	return nil
 }
 
 // describe puts the tool's name before what is wrong with its input.
@@ -94,82 +113,47 @@ func (c *call) Admit(ctx context.Context) bool {
 		return false
 	}
 	growStack() // the scheduler's goroutine for this call is new
-	if err := c.admit(ctx); err != nil {
+	err := c.begins()
+	if err == nil {
+		err = c.admit(ctx)
+	}
+	if err == nil {
+		err = c.begins()
+	}
+	if err != nil {
 		c.refuse(err)
-		return false
 	}
-	return true
+	return err == nil
 }
 
-// admit runs the stages between a call's turn and its slot, on the session as
-// it now is.
-func (c *call) admit(ctx context.Context) error {
-	view := c.session().view()
-	if c.session().demoted(c.tool.contract().Name) {
-		c.traits.readOnly, c.traits.concurrencySafe = false, false
+// begins fails where nothing more of the turn is to begin.
+func (c *call) begins() error {
+	if reason := c.turn.stopped.Load(); reason != nil {
+		return abi.Errorf(abi.CodeCancelled, "it was not begun: %s, which ends the turn", *reason)
 	}
-	accesses, facts, err := c.accesses(view)
-	if err != nil {
-		return err
-	}
-	gate := &gate{call: c, view: view}
-	early := gate.decide(permissions.StageCall, accesses, nil)
-	if early.Verdict == permissions.Deny || !c.validatesItself() {
-		return gate.admit(ctx, accesses, early)
-	}
-	// A tool learns nothing of a call that a rule denies.
-	check, err := c.ownValidation(ctx, view, gate.allowedFacts(accesses, facts))
-	if err != nil {
-		return err
-	}
-	return gate.admit(ctx, accesses, gate.decide(permissions.StageCall, accesses, check))
-}
-
-// validatesItself reports whether the tool has a say in whether it is called.
-func (c *call) validatesItself() bool {
-	contract := c.tool.contract()
-	return contract.Validates || contract.Checks
-}
-
-// ownValidation asks the tool whether it finds the input valid, and for its own
-// verdict.
-func (c *call) ownValidation(ctx context.Context, v *view, facts []abi.Fact) (*abi.Check, error) {
-	contract := c.tool.contract()
-	a, err := c.tool.assess(ctx, plugins.Question{Input: c.input, Cwd: v.cwd, Facts: facts})
-	if err != nil {
-		return nil, c.describe(err)
-	}
-	if a.Invalid != nil && contract.Validates {
-		return nil, abi.Errorf(abi.CodeInvalidInput, "%s", a.Invalid.Message)
-	}
-	if !contract.Checks {
-		return nil, nil
-	}
-	return a.Check, nil
+	return nil
 }
 
 // Run calls the tool, in a slot.
 func (c *call) Run(ctx context.Context) {
-	now := time.Now()
-	c.event(Event{Kind: EventStarted, Elapsed: now.Sub(c.queued)})
-	c.started.Store(&now)
+	waited := c.elapsed()
+	c.event(Event{Kind: EventStarted, Elapsed: waited})
+	c.started.Store(int64(waited))
 	ctx, cancel := c.limitTime(ctx)
 	defer cancel()
-	v := c.session().view()
-	gate := &gate{call: c, view: v}
+	g := newGate(c)
 	result, err := c.tool.call(ctx, plugins.Invocation{
 		ID:         c.use.ID,
 		Input:      c.input,
-		Cwd:        v.cwd,
+		Cwd:        g.view.cwd,
 		Session:    &c.session().kept,
-		Capability: gate.do,
+		Capability: g.do,
 		Report:     c.report,
 	})
 	if err != nil {
-		c.refuse(err)
-		return
+		result = failed(err)
 	}
-	c.end(result)
+	c.end(c.postHooks(ctx, g.view, result, err))
 }
 
 // errCallTime is the cause of a call that ran into the operator's time limit.
@@ -223,18 +207,21 @@ func (c *call) Yield() {
 }
 
 // refuse ends the call with an error of the pipeline's, for the model.
-func (c *call) refuse(err error) {
+func (c *call) refuse(err error) { c.end(failed(err)) }
+
+// failed is the result of a call that could not run to its end.
+func failed(err error) abi.ToolResult {
 	var known *abi.Error
 	if !errors.As(err, &known) {
 		known = &abi.Error{Code: abi.CodeInternal, Message: err.Error(), Err: err}
 	}
 	// The message is the whole chain's; the code is the nearest one's.
 	text := strings.ReplaceAll(err.Error(), "</tool_use_error", `<\/tool_use_error`)
-	c.end(abi.ToolResult{
+	return abi.ToolResult{
 		Content: []abi.Block{abi.TextBlock("<tool_use_error>" + text + "</tool_use_error>")},
 		IsError: true,
 		Error:   &abi.Error{Code: known.Code, Message: err.Error(), Err: err},
-	})
+	}
 }
 
 // end gives the call its one result. The first one stands.
@@ -244,12 +231,17 @@ func (c *call) end(r abi.ToolResult) {
 	}
 	c.ended = true
 	r.ToolUseID = c.use.ID
+	c.unthink()
 	if c.tool != nil {
 		c.withhold(&r)
 		fit(&r, c.tool)
 	}
+	c.addNotes(&r) // behind a result that was cut, too
 	c.result = r
-	c.event(Event{Kind: EventFinished, Elapsed: c.elapsed(), Result: &r})
+	if c.turn.feed != nil {
+		told := r // Fail may have the last word
+		c.event(Event{Kind: EventFinished, Elapsed: c.elapsed(), Result: &told})
+	}
 }
 
 // withhold takes out of a result what its tool has no right to: words in the
@@ -262,11 +254,13 @@ func (c *call) withhold(r *abi.ToolResult) {
 	c.report(abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: "messages for the conversation were left out of the result: only built-in tools may add them"}})
 }
 
+// elapsed is the time since the call started, or before that since it was queued;
+// zero where there are no events to tell it.
 func (c *call) elapsed() time.Duration {
-	if started := c.started.Load(); started != nil {
-		return time.Since(*started)
+	if c.turn.feed == nil {
+		return 0
 	}
-	return time.Since(c.queued)
+	return time.Since(c.queued) - time.Duration(c.started.Load())
 }
 
 // report passes on what the tool tells of its progress.

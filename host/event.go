@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/hooks"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -20,6 +21,10 @@ const (
 	EventDecided EventKind = "decided"
 	// EventNeedsApproval: a person must decide and has not yet.
 	EventNeedsApproval EventKind = "needs_approval"
+	// EventHook: a hook was run.
+	EventHook EventKind = "hook"
+	// EventRewritten: a hook or the person wrote another input.
+	EventRewritten EventKind = "rewritten"
 	// EventStarted: the tool runs.
 	EventStarted EventKind = "started"
 	// EventCapability: a capability call ended.
@@ -33,6 +38,8 @@ const (
 	EventResult EventKind = "result"
 	// EventChanged: the call changed the session.
 	EventChanged EventKind = "changed"
+	// EventStop: the model is not to go on after this turn.
+	EventStop EventKind = "stop"
 )
 
 // Event is one thing that happened in a turn. Fields that do not apply to its
@@ -47,7 +54,7 @@ type Event struct {
 	Tool   string
 	// Title is one line for people: what the call is about.
 	Title string
-	// Input is the canonical input, with EventQueued.
+	// Input is the canonical input, with EventQueued and EventRewritten.
 	Input json.RawMessage
 	// Elapsed is the time since the call was queued, with EventStarted; since
 	// it started, or was refused, with the events that follow.
@@ -63,6 +70,9 @@ type Event struct {
 	Log        *abi.Log
 	Result     *abi.ToolResult
 	Change     *abi.Change
+	Hook       *hooks.Record
+	// Reason is for people, with EventStop.
+	Reason string
 }
 
 // maxReports bounds the progress and log events that wait for a slow reader;

@@ -2,12 +2,11 @@ package host
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
@@ -28,31 +27,82 @@ type gate struct {
 	call *call
 	view *view
 
+	// now is the view that counts, taken anew with every question; view is the one
+	// that the gate began with.
+	now atomic.Pointer[view]
+
 	mu     sync.Mutex
 	scopes map[string]permissions.Scope // by capability, compiled once a call
 }
 
-// decide judges accesses by the rules and by what a person allowed this call.
+func newGate(c *call) *gate {
+	g := &gate{call: c}
+	g.view = g.renew()
+	return g
+}
+
+// renew takes up the session's policy as it now is. Rules that tighten hold a
+// call that runs already.
+func (g *gate) renew() *view {
+	v := g.call.session().fresh()
+	g.now.Store(v)
+	return v
+}
+
+// policy is the one that counts.
+func (g *gate) policy() *permissions.Policy { return g.now.Load().policy }
+
+// matter is what one decision is about: the call itself, or one of its
+// capability calls.
+type matter struct {
+	// operation is the capability that is asked for; empty for the call itself.
+	operation string
+	accesses  []permissions.Access
+	commands  []permissions.Command
+	// check is the tool's own verdict.
+	check *abi.Check
+	// hook is what the hooks said of the call.
+	hook *permissions.HookAnswer
+	// judge is what a judge said of this very matter.
+	judge *permissions.JudgeAnswer
+}
+
+func (m *matter) stage() permissions.Stage {
+	if m.operation == "" {
+		return permissions.StageCall
+	}
+	return permissions.StageCapability
+}
+
+// decide judges a matter by the rules and by what a person allowed this call.
 // Nothing is asked and nothing happens.
-func (g *gate) decide(stage permissions.Stage, accesses []permissions.Access, check *abi.Check) permissions.Decision {
+func (g *gate) decide(m *matter) permissions.Decision {
+	request, evidence := g.facts(m)
+	return permissions.Decide(g.policy(), request, evidence)
+}
+
+// facts are what a matter is judged by.
+func (g *gate) facts(m *matter) (permissions.Request, permissions.Evidence) {
 	contract, source := g.call.tool.contract(), g.call.tool.source()
 	request := permissions.Request{
-		Stage:    stage,
+		Stage:    m.stage(),
 		Tool:     contract.Name,
 		Aliases:  contract.Aliases,
 		Origin:   permissions.Origin{Plugin: source.plugin, Builtin: source.trusted},
-		Accesses: accesses,
+		Input:    g.call.input,
+		Accesses: m.accesses,
+		Commands: m.commands,
 		Effects:  g.call.effects(),
 		Headless: g.call.session().asker == nil,
 	}
-	if check != nil {
-		request.ToolCheck = permissions.ParseCheck(check.Verdict)
+	if m.check != nil {
+		request.ToolCheck = permissions.ParseCheck(m.check.Verdict)
 	}
-	approval := g.call.approved.evidence(g.call.binding)
-	if approval != nil {
+	evidence := permissions.Evidence{Hook: m.hook, Judge: m.judge, Approval: g.call.approved.evidence(g.call.binding)}
+	if evidence.Approval != nil || evidence.Judge != nil {
 		request.InputHash = g.call.binding()
 	}
-	return permissions.Decide(g.view.policy, request, permissions.Evidence{Approval: approval})
+	return request, evidence
 }
 
 // effects says how much of what the call does is known before it starts. A
@@ -69,14 +119,26 @@ func (c *call) effects() permissions.Effects {
 	return permissions.EffectsUnknown
 }
 
-// admit does what was decided of the call itself.
-func (g *gate) admit(ctx context.Context, accesses []permissions.Access, d permissions.Decision) error {
-	g.call.decided("", d)
+// permit lets a matter pass that the rules allow, that a person allowed this call
+// already, or that a judge or a person allows now. No clock of the guest's runs
+// meanwhile.
+func (g *gate) permit(ctx context.Context, m *matter) error {
+	d := g.decide(m)
+	if d.Verdict == permissions.Allow && m.operation != "" && g.unheard() {
+		return nil
+	}
+	d, by, err := g.consult(ctx, m, d)
+	if err != nil {
+		return err
+	}
+	if err := g.record(m, &d, by); err != nil {
+		return err
+	}
 	switch d.Verdict {
 	case permissions.Allow:
 		return nil
 	case permissions.Ask:
-		return g.ask(ctx, "", accesses, d)
+		return g.ask(ctx, m)
 	}
 	return refusal(d)
 }
@@ -84,67 +146,13 @@ func (g *gate) admit(ctx context.Context, accesses []permissions.Access, d permi
 // decided tells of a decision on the call, or on one of its capability calls.
 func (c *call) decided(capability string, d permissions.Decision) {
 	if c.turn.feed != nil {
-		c.event(Event{Kind: EventDecided, Capability: capability, Decision: &d})
+		told := d // only here, so that it is made for those who are told
+		c.event(Event{Kind: EventDecided, Capability: capability, Decision: &told})
 	}
 }
 
 func refusal(d permissions.Decision) error {
 	return abi.Errorf(d.Code(), "%s", d.Message())
-}
-
-// ask puts the decision to the person, one question of a call at a time. What
-// they allow, this call may do; what they deny, it is not asked about again.
-func (g *gate) ask(ctx context.Context, operation string, accesses []permissions.Access, d permissions.Decision) error {
-	c := g.call
-	if err := c.approved.enter(ctx); err != nil {
-		return err
-	}
-	defer c.approved.leave()
-	if err := c.approved.refusal(accesses); err != nil {
-		return err
-	}
-	if operation != "" && g.decide(permissions.StageCapability, accesses, nil).Verdict == permissions.Allow {
-		return nil // allowed meanwhile, with an earlier question
-	}
-	err := g.put(ctx, operation, accesses, d)
-	if err != nil && ctx.Err() == nil {
-		c.approved.refuse(accesses, err)
-	}
-	return err
-}
-
-// put asks one question.
-func (g *gate) put(ctx context.Context, operation string, accesses []permissions.Access, d permissions.Decision) error {
-	c := g.call
-	approval := Approval{
-		ID:         rand.Text(),
-		CallID:     c.use.ID,
-		Tool:       c.tool.contract().Name,
-		Plugin:     c.tool.source().plugin,
-		Title:      c.title,
-		Input:      c.input,
-		Binding:    c.binding(),
-		Capability: operation,
-		Accesses:   accesses,
-		Decision:   &d,
-		Asked:      time.Now(),
-	}
-	c.event(Event{Kind: EventNeedsApproval, Approval: &approval, Capability: operation})
-	reply, err := c.session().asker.Ask(ctx, approval)
-	switch {
-	case ctx.Err() != nil:
-		return abi.Errorf(abi.CodeCancelled, "the call was cancelled while a person was asked: %w", context.Cause(ctx))
-	case err != nil:
-		return abi.Errorf(abi.CodeDenied, "the person could not be asked, so it is denied: %w", err)
-	case reply.Answer == AnswerAllow:
-		c.approved.add(accesses)
-		return nil
-	case reply.Answer == AnswerLater:
-		return abi.Errorf(abi.CodeNeedsApproval, "a person must approve this first (approval %s); nothing was done", approval.ID)
-	case reply.Message != "":
-		return abi.Errorf(abi.CodeDenied, "the person denied this and says: %s", reply.Message)
-	}
-	return abi.Errorf(abi.CodeDenied, "the person denied this; do not try it again another way")
 }
 
 // binding identifies what is judged and approved: this input to this very tool.
@@ -173,6 +181,7 @@ func (g *gate) perform(ctx context.Context, req abi.Request) (abi.Answer, error)
 	if !ok {
 		return abi.Answer{}, abi.Errorf(abi.CodeUnsupported, "this host has no capability %s", req.Name)
 	}
+	g.renew()
 	plan, err := native.Plan(ctx, capability.Scope{Cwd: g.view.cwd}, req)
 	if err != nil {
 		return abi.Answer{}, err
@@ -196,28 +205,30 @@ func (g *gate) carryOut(ctx context.Context, req abi.Request, claim abi.Capabili
 			return abi.Answer{}, g.outOfScope(a, accesses, claim)
 		}
 	}
-	if err := g.permit(ctx, req.Name, accesses); err != nil {
+	m := matter{operation: req.Name, hook: g.call.hookGrant()}
+	m.accesses, m.commands = g.withCommands(accesses)
+	if err := g.permit(ctx, &m); err != nil {
 		return abi.Answer{}, err
 	}
 	if ctx.Err() != nil {
 		return abi.Answer{}, cancelled(ctx)
 	}
 	return plan.Do(ctx, func(a permissions.Access) bool {
-		return g.consistent(a) == nil && scope.Covers(a) && g.permitted(a)
+		return g.consistent(a) == nil && scope.Covers(a) && g.permitted(req.Name, a)
 	})
 }
 
 // scope is what the manifest limits a capability to.
 func (g *gate) scope(claim abi.CapabilityClaim) (permissions.Scope, error) {
 	if len(claim.Scope) == 0 {
-		return g.view.policy.Scope(nil)
+		return g.policy().Scope(nil)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if scope, ok := g.scopes[claim.Name]; ok {
 		return scope, nil
 	}
-	scope, err := g.view.policy.Scope(claim.Scope)
+	scope, err := g.policy().Scope(claim.Scope)
 	if err != nil {
 		return scope, abi.Errorf(abi.CodeLoad, "the scope that the manifest gives %s: %w", claim.Name, err)
 	}
@@ -232,35 +243,23 @@ func (g *gate) scope(claim abi.CapabilityClaim) (permissions.Scope, error) {
 // anyway: a directory is in every scope until it is searched, so the two
 // refusals together would tell what lies behind a denied path.
 func (g *gate) outOfScope(a permissions.Access, all []permissions.Access, claim abi.CapabilityClaim) error {
-	d := g.decide(permissions.StageCapability, all, nil)
+	m := matter{operation: claim.Name, accesses: all}
+	d := g.decide(&m)
 	if d.Verdict == permissions.Deny && !d.Headless {
-		g.call.decided(claim.Name, d)
+		if err := g.record(&m, &d, ""); err != nil {
+			return err
+		}
 		return refusal(d)
 	}
 	return abi.Errorf(abi.CodeUndeclared, "%s is outside the scope %q that the manifest of %s gives %s",
 		a.Target, claim.Scope, g.call.tool.contract().Name, claim.Name)
 }
 
-// permit lets accesses pass that the rules allow, that a person allowed this
-// call already, or that a person allows now. The guest's clock stands still
-// meanwhile.
-func (g *gate) permit(ctx context.Context, operation string, accesses []permissions.Access) error {
-	d := g.decide(permissions.StageCapability, accesses, nil)
-	if d.Verdict == permissions.Allow {
-		return nil
-	}
-	g.call.decided(operation, d)
-	if d.Verdict == permissions.Ask {
-		return g.ask(ctx, operation, accesses, d)
-	}
-	return refusal(d)
-}
-
 // permitted judges one more access of a running plan, without asking anybody. A
 // tree that a person allowed lets pass what lies below it, except what a rule or
 // a guarded place would have asked about by itself.
-func (g *gate) permitted(a permissions.Access) bool {
-	d := g.decide(permissions.StageCapability, []permissions.Access{a}, nil)
+func (g *gate) permitted(operation string, a permissions.Access) bool {
+	d := g.decide(&matter{operation: operation, accesses: []permissions.Access{a}, hook: g.call.hookGrant()})
 	asks := d.Verdict == permissions.Ask || d.Headless
 	return d.Verdict == permissions.Allow || asks && d.Layer == permissions.LayerMode && g.call.approved.coversBelow(a)
 }
@@ -268,7 +267,10 @@ func (g *gate) permitted(a permissions.Access) bool {
 // consistent holds a call to the traits it was scheduled by: what declared
 // itself read-only does not write. It is not believed again in this session.
 func (g *gate) consistent(a permissions.Access) error {
-	if !g.call.traits.readOnly || a.Kind == permissions.AccessRead || a.Kind == permissions.AccessSession {
+	switch {
+	case !g.call.traits.readOnly, a.Kind == permissions.AccessRead, a.Kind == permissions.AccessSession:
+		return nil
+	case a.Kind == permissions.AccessExec && g.call.tool.contract().ReadOnly == abi.TraitDerived && g.analyse(a.Target).ReadOnly:
 		return nil
 	}
 	name := g.call.tool.contract().Name

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/builtin"
@@ -26,6 +27,8 @@ type Host struct {
 	native       []*nativeTool
 	tools        map[string]*nativeTool // by name and alias
 	capabilities map[string]capability.Capability
+
+	settings atomic.Pointer[Settings]
 
 	reloads chan struct{} // holds the one token of the reload that runs
 
@@ -56,6 +59,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		reloads:      make(chan struct{}, 1),
 		sessions:     make(map[*Session]struct{}),
 	}
+	h.settings.Store(o.settings())
 	if err := h.offerCapabilities(); err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/settings"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -89,7 +90,7 @@ func writing(t *testing.T, o host.Options, target string) (r abi.ToolResult, don
 func TestHostsOwnPlacesAsk(t *testing.T) {
 	home := t.TempDir()
 	dirs := host.Dirs{Home: home, Config: home + "/config/toolquay", State: home + "/state/toolquay", Cache: home + "/cache/toolquay"}
-	user, _, err := host.ForUser(dirs, host.Project{Root: home})
+	user, err := host.ForUser(dirs, host.Project{Root: home}, &settings.Loaded{})
 	if err != nil {
 		t.Fatal(err)
 	}

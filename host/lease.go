@@ -73,6 +73,13 @@ func (l *lease) add(accesses []permissions.Access) {
 	l.accesses = append(slices.Clip(l.accesses), accesses...)
 }
 
+// drop forgets what was allowed: it was said of another input.
+func (l *lease) drop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.given, l.accesses = false, nil
+}
+
 // evidence is the lease as the judgement takes it, nil where nothing was
 // allowed.
 func (l *lease) evidence(binding func() string) *permissions.Approval {

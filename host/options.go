@@ -8,7 +8,11 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/hooks"
+	"github.com/toolquay/toolquay/host/judge"
 	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/audit"
+	"github.com/toolquay/toolquay/permissions/grants"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -50,9 +54,35 @@ type Options struct {
 	// declare them.
 	Capabilities []capability.Capability
 
-	// Rules are the permission rules in force, by source and in any order: they
-	// are merged, and a deny anywhere stands.
-	Rules []permissions.RuleSet
+	// Rules, OnlyPolicyRules, ForbiddenModes and Hooks are as in [Settings], until
+	// [Host.Apply] brings others.
+	Rules           []permissions.RuleSet
+	OnlyPolicyRules bool
+	ForbiddenModes  []permissions.Mode
+	Hooks           *hooks.Set
+	// Grants are what people allowed beyond single calls; nil is none. They end
+	// where they expire or are revoked, by whichever process.
+	Grants *grants.List
+	// Remember keeps an allow rule that a person gave, in the file of the offer
+	// they took. Without it they are only offered to allow for the session.
+	Remember func(Offer) error
+	// Places are the settings files that Remember can write to, by scope.
+	Places map[Scope]string
+	// OnceOnly offers people nothing but to allow or deny a call.
+	OnceOnly bool
+	// ProjectRoot is the project that sessions work in: what grants for a project
+	// are about. Empty is none.
+	ProjectRoot string
+	// Log takes every decision before it takes effect; nil takes none. Where it
+	// fails and LogRequired is set, the call is refused, else the loss is logged.
+	Log         DecisionLog
+	LogRequired bool
+	// Judge is asked in the mode auto about what the rules leave open, by each
+	// session for itself; its zero value is no judge but the built-in one.
+	Judge judge.Options
+	// DenyEndsTurn says that a plain no of the person ends the turn: what has not
+	// begun is cancelled.
+	DenyEndsTurn bool
 	// Home is the home directory that rules such as Read(~/notes) mean; empty
 	// means that no rule can name it.
 	Home string
@@ -67,6 +97,19 @@ type Options struct {
 	CallTimeout time.Duration
 	// Logger takes what is worth an operator's notice; nil discards it.
 	Logger *slog.Logger
+}
+
+// settings are those that the host begins with.
+func (o *Options) settings() *Settings {
+	return &Settings{Rules: o.Rules, OnlyPolicyRules: o.OnlyPolicyRules, ForbiddenModes: o.ForbiddenModes, Hooks: o.Hooks}
+}
+
+// DecisionLog takes decisions, such as an [audit.Log]. It is safe for concurrent
+// use.
+type DecisionLog interface {
+	// Append keeps a decision. When it returns nil the decision is not lost with
+	// the process.
+	Append(e audit.Entry) error
 }
 
 // Dirs are the usual places of one user, after the XDG base directory
@@ -115,6 +158,15 @@ func (d Dirs) Consents() string { return within(d.State, "consents.json") }
 
 // Trust is the file that records which projects the user trusts.
 func (d Dirs) Trust() string { return within(d.State, "trust.json") }
+
+// Grants is the file of what the user allowed beyond single calls.
+func (d Dirs) Grants() string { return within(d.State, "grants.json") }
+
+// Decisions is the directory of the decision log.
+func (d Dirs) Decisions() string { return within(d.State, "decisions") }
+
+// Approvals is the directory of questions that wait for an answer.
+func (d Dirs) Approvals() string { return within(d.State, "approvals") }
 
 // Compiled is the directory of compiled plugins.
 func (d Dirs) Compiled() string { return within(d.Cache, "compiled") }

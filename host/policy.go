@@ -1,24 +1,35 @@
 package host
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability/workspace"
 	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/shell"
 	"github.com/toolquay/toolquay/plugins"
 )
 
-// policy compiles the rules in force for a new session.
-func (h *Host) policy(cwd string, o SessionOptions, set *plugins.Set) (*permissions.Policy, error) {
+// places are what the policies of a session are about, whatever the settings. They
+// are found out once: what a call does to the file system, such as putting a link
+// where a working directory was, must not move them.
+func (h *Host) places(cwd string, o *SessionOptions) (permissions.Setup, error) {
 	setup := permissions.Setup{
-		Cwd:      realDir(cwd),
-		Home:     realDir(h.options.Home),
-		Rules:    h.options.Rules,
-		Aliases:  h.aliases(set),
-		FoldCase: permissions.FoldsCase(),
-		Resolve:  realPath,
+		Cwd:         realDir(cwd),
+		Home:        realDir(h.options.Home),
+		ProjectRoot: realDir(h.options.ProjectRoot),
+		PlanFile:    realDir(o.PlanFile),
+		FoldCase:    permissions.FoldsCase(),
+		Resolve:     realPath,
+	}
+	setup.Analyse = func(text string) permissions.Command {
+		return shell.Analyse(text, shell.Place{Cwd: setup.Cwd.Path, Home: setup.Home.Path})
 	}
 	for _, dir := range h.folders() {
 		setup.HostFolders = append(setup.HostFolders, realDir(dir))
@@ -26,18 +37,58 @@ func (h *Host) policy(cwd string, o SessionOptions, set *plugins.Set) (*permissi
 	for _, dir := range o.AdditionalDirs {
 		abs, err := directory(dir)
 		if err != nil {
-			return nil, err
+			return setup, fmt.Errorf("an additional directory: %w", err)
 		}
 		setup.Additional = append(setup.Additional, realDir(abs))
 	}
+	return setup, nil
+}
+
+// policy compiles the rules of settings for a session.
+func (h *Host) policy(setup permissions.Setup, set *plugins.Set, st *Settings) (*permissions.Policy, error) {
+	setup.Rules, setup.OnlyPolicyRules, setup.Forbidden = st.Rules, st.OnlyPolicyRules, st.ForbiddenModes
+	setup.Aliases, setup.Tools = h.aliases(set), h.described(set, st.Rules)
+	setup.Now = time.Now()
 	policy, warnings, err := permissions.Compile(setup)
+	h.warn(warnings)
+	return policy, err
+}
+
+func (h *Host) warn(warnings []permissions.Warning) {
 	for _, w := range warnings {
 		h.options.Logger.Warn("a permission rule may not mean what was meant", "rule", w.String())
 	}
-	if err != nil || o.Mode == "" {
-		return policy, err
+}
+
+// described tells of the tools that rules on fields of their input are about.
+// Reading what all tools take would have every manifest read at the start.
+func (h *Host) described(set *plugins.Set, rules []permissions.RuleSet) []permissions.Tool {
+	var out []permissions.Tool
+	seen := make(map[string]bool)
+	for _, r := range rules {
+		for _, text := range slices.Concat(r.Deny, r.Ask) {
+			name, spec, ok := strings.Cut(text.Text, "(")
+			if name = strings.TrimSpace(name); !ok || !strings.Contains(spec, ":") || seen[name] {
+				continue
+			}
+			seen[name] = true
+			if t, err := h.lookup(set, name); err == nil {
+				out = append(out, describe(t.contract()))
+			}
+		}
 	}
-	return policy.WithMode(o.Mode)
+	return out
+}
+
+func describe(t *abi.Tool) permissions.Tool {
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	_ = json.Unmarshal([]byte(t.InputSchema), &schema) // a tool without properties is one of which nothing is known
+	return permissions.Tool{
+		Name: t.Name, Aliases: t.Aliases, Fields: t.Fields,
+		Properties: slices.Sorted(maps.Keys(schema.Properties)),
+	}
 }
 
 // folders are the host's own places. What is written there decides what runs

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -119,39 +118,34 @@ func (s *Session) next() *view {
 		defer func() { <-s.turns }()
 		return s.renew(set)
 	default:
-		return s.with(s.view(), set)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.with(s.current, set)
 	}
 }
 
-// renew takes up other plugins. Its caller has the turn, so nothing else changes
-// the session.
+// renew takes up other plugins. Its caller has the turn, so nothing but settings
+// and modes changes meanwhile.
 func (s *Session) renew(set *plugins.Set) *view {
-	newer := s.with(s.view(), set)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.current = newer
-	return newer
+	if newer := s.with(s.current, set); newer != s.current {
+		s.set(newer)
+	}
+	return s.current
 }
 
 // with is the session with other plugins. Rules that are written with another
-// name of a tool follow it.
+// name of a tool follow it. The caller holds the mutex.
 func (s *Session) with(v *view, set *plugins.Set) *view {
 	if v.plugins == set {
 		return v
 	}
-	newer := &view{cwd: v.cwd, policy: v.policy, plugins: set}
-	if maps.Equal(v.plugins.Aliases(), set.Aliases()) {
-		return newer
-	}
-	policy, err := s.host.policy(s.start, s.options, set)
-	if err == nil {
-		policy, err = policy.WithMode(v.policy.Mode())
-	}
-	if err != nil {
+	newer := *v
+	newer.plugins = set
+	if err := s.compile(&newer, s.host.settings.Load()); err != nil {
 		// The same rules were understood when the session started.
 		s.host.options.Logger.Error("a session goes by the rules for older plugins", "error", err)
-		return newer
 	}
-	newer.policy = policy.WithCwd(v.policy.Cwd())
-	return newer
+	return &newer
 }

@@ -1,28 +1,38 @@
 package host
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability/workspace"
+	"github.com/toolquay/toolquay/host/hooks"
+	"github.com/toolquay/toolquay/host/judge"
 	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/grants"
 	"github.com/toolquay/toolquay/plugins"
 )
 
 // SessionOptions configure a [Session].
 type SessionOptions struct {
+	// ID names the session, in approvals, grants and logs; empty makes one up.
+	ID string
 	// Cwd is the working directory: an existing directory, absolute.
 	Cwd string
 	// AdditionalDirs are further directories to work in, absolute.
 	AdditionalDirs []string
 	// Mode is the permission mode; empty is the settings', else the default.
 	Mode permissions.Mode
+	// PlanFile is the one file that may be written in the mode plan, absolute.
+	PlanFile string
 	// Asker asks the person; nil makes the session headless.
 	Asker Asker
 }
@@ -33,8 +43,16 @@ type Session struct {
 	host    *Host
 	options SessionOptions
 	start   string // the working directory it began in
-	asker   Asker
-	kept    plugins.Session
+	// base are the places that its policies are about.
+	base  permissions.Setup
+	id    string
+	asker Asker
+	judge *judge.Judge
+	kept  plugins.Session
+	rest  sync.WaitGroup
+	// over is done when nothing of the session may go on.
+	over    context.Context //nolint:containedctx // as ctx
+	endOver context.CancelFunc
 
 	ctx    context.Context //nolint:containedctx // ends with the session, whoever's context a turn runs under
 	cancel context.CancelCauseFunc
@@ -42,6 +60,11 @@ type Session struct {
 
 	mu      sync.Mutex
 	current *view
+	// changed is closed when the policy changes, and another takes its place.
+	changed chan struct{}
+	// before is the mode that plan was entered from.
+	before permissions.Mode
+	given  []given
 	// untrue are tools whose read_only claim was found false.
 	untrue map[string]bool
 }
@@ -51,6 +74,11 @@ type Session struct {
 type view struct {
 	cwd    string
 	policy *permissions.Policy
+	// bare is the policy of the settings alone.
+	bare *permissions.Policy
+	// granted are the grants that the policy was compiled with.
+	granted grants.View
+	hooks   *hooks.Set
 	// plugins are those whose names the policy's rules are understood by: while a
 	// turn runs, those it began with.
 	plugins *plugins.Set
@@ -62,31 +90,45 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the working directory: %w", err)
 	}
-	set := h.Plugins()
-	policy, err := h.policy(cwd, o, set)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancelCause(context.Background())
 	s := &Session{
-		host:    h,
-		options: o,
-		start:   cwd,
-		asker:   o.Asker,
-		ctx:     ctx,
-		cancel:  cancel,
+		host: h, options: o, start: cwd, id: cmp.Or(o.ID, rand.Text()), asker: o.Asker,
 		turns:   make(chan struct{}, 1),
-		current: &view{cwd: cwd, policy: policy, plugins: set},
+		changed: make(chan struct{}),
 		untrue:  make(map[string]bool),
 	}
+	if s.base, err = h.places(cwd, &s.options); err != nil {
+		return nil, err
+	}
+	if h.options.Judge.Model != nil {
+		if s.judge, err = judge.New(h.options.Judge); err != nil {
+			return nil, fmt.Errorf("the judge: %w", err)
+		}
+	}
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	s.over, s.endOver = context.WithCancel(context.Background())
+	if err := h.admitSession(s); err != nil {
+		s.cancel(err)
+		return nil, err
+	}
+	return s, nil
+}
+
+// admitSession compiles a new session's policy, by the settings as they are when
+// it becomes one of the host's.
+func (h *Host) admitSession(s *Session) error {
+	set := h.Plugins()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
-		cancel(ErrClosed)
-		return nil, fmt.Errorf("starting a session of a host: %w", ErrClosed)
+		return fmt.Errorf("starting a session of a host: %w", ErrClosed)
+	}
+	st := h.settings.Load()
+	s.current = &view{cwd: s.start, plugins: set, hooks: st.Hooks}
+	if err := s.compile(s.current, st); err != nil {
+		return err
 	}
 	h.sessions[s] = struct{}{}
-	return s, nil
+	return nil
 }
 
 // directory checks that a path is an absolute one of a directory.
@@ -146,10 +188,10 @@ func (s *Session) chdir(path string) error {
 	if !s.current.policy.Inside(node.Real) {
 		return abi.Errorf(abi.CodeDenied, "%s is outside the working directories", node.Target)
 	}
-	s.current = &view{
-		cwd: node.Target, plugins: s.current.plugins,
-		policy: s.current.policy.WithCwd(permissions.Dir{Path: node.Target, Real: node.Real}),
-	}
+	newer := *s.current
+	newer.cwd = node.Target
+	newer.policy = newer.policy.WithCwd(permissions.Dir{Path: node.Target, Real: node.Real})
+	s.set(&newer)
 	return nil
 }
 
@@ -173,6 +215,9 @@ func (s *Session) Close(ctx context.Context) error {
 	s.host.mu.Lock()
 	delete(s.host.sessions, s)
 	s.host.mu.Unlock()
+	if s.host.options.Grants != nil {
+		s.host.options.Grants.EndSession(s.id)
+	}
 	var err error
 	select {
 	case s.turns <- struct{}{}:
@@ -180,11 +225,40 @@ func (s *Session) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		err = fmt.Errorf("closing a session whose turn goes on: %w", context.Cause(ctx))
 	}
+	s.endRest(ctx)
 	return errors.Join(err, s.kept.Close(ctx))
+}
+
+// behind runs what a call leaves behind, whose own context is over. The session's
+// end ends it, after a while.
+func (s *Session) behind(ctx context.Context, do func(ctx context.Context)) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	unlink := context.AfterFunc(s.over, cancel) //nolint:contextcheck // it is the end of another one that counts
+	s.rest.Go(func() {
+		defer cancel()
+		defer unlink()
+		do(ctx)
+	})
+}
+
+// maxRest is how long what calls leave behind may go on after the session's end.
+const maxRest = 5 * time.Second
+
+// endRest waits for what calls left behind, but no longer than maxRest or for ctx.
+func (s *Session) endRest(ctx context.Context) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.rest.Wait()
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	case <-time.After(maxRest):
+	}
+	s.endOver()
+	<-done
 }
 
 // offers reports whether the model is to be told of a tool.
 func (v *view) offers(t *abi.Tool) bool { return v.policy.Offered(t.Name, t.Aliases...) }
-
-// Mode is the session's permission mode now.
-func (s *Session) Mode() permissions.Mode { return s.view().policy.Mode() }

@@ -51,6 +51,11 @@ func asks(t *abi.Tool) bool {
 	return slices.Contains([]abi.Trait{t.ReadOnly, t.ConcurrencySafe, t.Destructive, t.Enabled}, abi.TraitInput)
 }
 
+// derives reports whether any trait is for the host to compute.
+func derives(t *abi.Tool) bool {
+	return slices.Contains([]abi.Trait{t.ReadOnly, t.ConcurrencySafe, t.Destructive}, abi.TraitDerived)
+}
+
 func resolve(declared abi.Trait, answer *bool) bool {
 	switch declared {
 	case abi.TraitTrue:
@@ -58,8 +63,8 @@ func resolve(declared abi.Trait, answer *bool) bool {
 	case abi.TraitInput:
 		return isTrue(answer)
 	}
-	// Derived traits come from accesses that only the shell tools have; without
-	// them the answer is the unsafe one.
+	// Derived traits are found out with the call's accesses; until then the answer
+	// is the unsafe one.
 	return false
 }
 

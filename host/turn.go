@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"iter"
+	"sync/atomic"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins"
@@ -18,7 +19,27 @@ type turn struct {
 	feed *feed
 	// results are the results so far, where there is no feed.
 	results []abi.ToolResult
-	ids     map[string]bool
+	// ids are those that were claimed; nil where there is one call only.
+	ids map[string]bool
+	// stopped is why nothing more of the turn begins; nil while it does.
+	stopped atomic.Pointer[string]
+}
+
+// stop has nothing more of the turn begin. What a person is asked about that has
+// not begun is not asked any more.
+func (c *call) stop(reason string) {
+	if c.turn.stopped.CompareAndSwap(nil, &reason) {
+		c.event(Event{Kind: EventStop, Reason: reason})
+		c.session().stir()
+	}
+}
+
+func newTurn(s *Session, calls int) *turn {
+	t := &turn{session: s}
+	if calls > 1 {
+		t.ids = make(map[string]bool, calls)
+	}
+	return t
 }
 
 // Run runs the calls of one model message and yields what happens as it
@@ -30,9 +51,11 @@ type turn struct {
 // Turns of one session run one after the other.
 func (s *Session) Run(ctx context.Context, uses []abi.ToolUse) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		ctx, cancel, done := s.during(ctx)
-		defer done()
-		t := &turn{session: s, feed: newFeed(), ids: make(map[string]bool, len(uses))}
+		ctx, cancel, unlink := s.during(ctx)
+		defer cancel(nil)
+		defer unlink()
+		t := newTurn(s, len(uses))
+		t.feed = newFeed()
 		reader := &reader{yield: yield, leave: func() { cancel(errLeft) }}
 		t.run(ctx, uses, reader)
 		for events := t.feed.take(); len(events) > 0; events = t.feed.take() {
@@ -41,18 +64,16 @@ func (s *Session) Run(ctx context.Context, uses []abi.ToolUse) iter.Seq[Event] {
 	}
 }
 
-// during is ctx until the session ends.
-func (s *Session) during(ctx context.Context) (merged context.Context, cancel context.CancelCauseFunc, done func()) {
-	merged, cancel = context.WithCancelCause(ctx)
+// during is ctx until the session ends. Both functions are to be called in the
+// end.
+func (s *Session) during(ctx context.Context) (context.Context, context.CancelCauseFunc, func() bool) {
+	ctx, cancel := context.WithCancelCause(ctx)
 	end := func() { cancel(context.Cause(s.ctx)) }
-	stop := context.AfterFunc(s.ctx, end)
+	unlink := context.AfterFunc(s.ctx, end)
 	if s.ctx.Err() != nil {
 		end() // now, rather than when the function above is run
 	}
-	return merged, cancel, func() {
-		stop()
-		cancel(nil)
-	}
+	return ctx, cancel, unlink
 }
 
 // reader hands events to whoever ranges over them, until they leave.
@@ -77,13 +98,11 @@ var errLeft = abi.Errorf(abi.CodeCancelled, "the reader of the turn's events lef
 // call order. It is quicker than Run for those who have no use for events: the
 // last call runs on the caller's own goroutine.
 func (s *Session) Results(ctx context.Context, uses []abi.ToolUse) []abi.ToolResult {
-	ctx, _, done := s.during(ctx)
-	defer done()
-	t := &turn{
-		session: s,
-		results: make([]abi.ToolResult, 0, len(uses)),
-		ids:     make(map[string]bool, len(uses)),
-	}
+	ctx, cancel, unlink := s.during(ctx)
+	defer cancel(nil)
+	defer unlink()
+	t := newTurn(s, len(uses))
+	t.results = make([]abi.ToolResult, 0, len(uses))
 	if t.lock(ctx) {
 		defer t.end()
 	}
@@ -167,6 +186,8 @@ func (t *turn) claim(id string) error {
 	if t.ids[id] {
 		return abi.Errorf(abi.CodeInvalidInput, "another call of this message has the id %q too; this one was not run: give every call an id of its own", id)
 	}
-	t.ids[id] = true
+	if t.ids != nil {
+		t.ids[id] = true
+	}
 	return nil
 }

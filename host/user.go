@@ -1,13 +1,18 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/hooks"
+	"github.com/toolquay/toolquay/host/judge"
+	"github.com/toolquay/toolquay/host/judge/remote"
 	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/settings"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -22,9 +27,6 @@ type Project struct {
 	// rules count, and that it demands isolation.
 	Trusted bool
 }
-
-// Settings is the project's settings file, whether or not it is there.
-func (p Project) Settings() string { return p.file("settings.toml") }
 
 // Plugins is the project's plugin directory, whether or not it is there.
 func (p Project) Plugins() string { return p.file("plugins") }
@@ -55,17 +57,40 @@ func FindProject(cwd string, trust *Trust) (Project, error) {
 	return p, nil
 }
 
+// UserSettings says which settings a command on a user's own machine goes by: the
+// policy's, the user's and, as far as it is trusted, the project's.
+func UserSettings(dirs Dirs, project Project) settings.Options {
+	return settings.Options{
+		SystemDir: settings.SystemDir(),
+		UserFile:  dirs.Settings(),
+		Home:      dirs.Home,
+		Project:   realDir(project.Root),
+		Trusted:   project.Trusted,
+		// Permission lists that agents of this field share.
+		ProjectClaude: true,
+	}
+}
+
 // ForUser returns the options that a command on a user's own machine starts
-// from: built-in tools, the user's settings and plugins and, as far as it is
-// trusted, the project's. The messages are for the user. It reads only below
-// the directories given.
-func ForUser(dirs Dirs, project Project) (Options, []permissions.Warning, error) {
+// from: built-in tools, the settings that were loaded, the user's plugins and, if
+// it is trusted, the project's. It reads only below the directories given.
+func ForUser(dirs Dirs, project Project, loaded *settings.Loaded) (Options, error) {
 	o := Options{
 		Builtins:    true,
 		ConsentFile: dirs.Consents(),
 		CacheDir:    dirs.Compiled(),
 		Home:        dirs.Home,
+		ProjectRoot: project.Root,
+		// It can only tighten, so that a project need not be trusted for it.
+		Isolate:      loaded.Isolation.Value == abi.IsolationProcess,
+		LogRequired:  loaded.Log.Required.Value || loaded.Policy.RequireLog.Value,
+		DenyEndsTurn: !loaded.Approvals.DenyEndsTurn.Set || loaded.Approvals.DenyEndsTurn.Value,
+		OnceOnly:     loaded.Approvals.AlwaysTo.Value == settings.AlwaysToNone,
+		Remember:     rememberIn(project),
+		Places:       places(dirs, project, loaded.Approvals.AlwaysTo.Value),
 	}
+	in, err := SettingsOf(loaded, project)
+	o.Rules, o.OnlyPolicyRules, o.ForbiddenModes, o.Hooks = in.Rules, in.OnlyPolicyRules, in.ForbiddenModes, in.Hooks
 	for _, dir := range []string{dirs.Config, dirs.State, dirs.Cache} {
 		if dir != "" {
 			o.HostFolders = append(o.HostFolders, dir)
@@ -77,28 +102,98 @@ func ForUser(dirs Dirs, project Project) (Options, []permissions.Warning, error)
 	if project.Trusted {
 		o.Plugins = append(o.Plugins, plugins.Dir(plugins.OriginProject, project.Plugins()))
 	}
-	var warnings []permissions.Warning
-	var errs []error
-	for _, s := range []struct {
-		file string
-		kind permissions.SourceKind
-	}{{dirs.Settings(), permissions.SourceUser}, {project.Settings(), permissions.SourceProject}} {
-		if s.file == "" {
-			continue
+	var judgeErr error
+	o.Judge, judgeErr = judgeOf(loaded.Judge)
+	return o, errors.Join(err, judgeErr)
+}
+
+// SettingsOf is what loaded settings say of what may change while a host runs.
+// Hooks get their part of this process's environment.
+func SettingsOf(loaded *settings.Loaded, project Project) (Settings, error) {
+	var setup permissions.Setup
+	loaded.Fill(&setup)
+	out := Settings{Rules: setup.Rules, OnlyPolicyRules: setup.OnlyPolicyRules, ForbiddenModes: setup.Forbidden}
+	var list []hooks.Hook
+	for _, event := range []settings.Event{settings.PreToolUse, settings.PostToolUse, settings.PostToolUseFailure} {
+		for _, h := range loaded.Hooks[event] {
+			list = append(list, hooks.Hook{
+				Event: hooks.Event(h.Event), Matcher: h.Matcher, Command: h.Command, Timeout: h.Timeout,
+				Env: h.Env, Source: h.Source,
+			})
 		}
-		settings, err := permissions.LoadSettings(s.file)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		// It can only tighten, so that a project need not be trusted for it.
-		o.Isolate = o.Isolate || settings != nil && settings.Isolation == abi.IsolationProcess
-		rules, left := settings.RuleSet(s.kind, project.Trusted)
-		if s.kind == permissions.SourceProject {
-			rules.Folder = realDir(project.Root)
-		}
-		o.Rules = append(o.Rules, rules)
-		warnings = append(warnings, left...)
 	}
-	return o, warnings, errors.Join(errs...)
+	if len(list) == 0 {
+		return out, nil
+	}
+	var err error
+	out.Hooks, err = hooks.Compile(list, hooks.Options{Environ: os.Environ(), Project: project.Root})
+	return out, err
+}
+
+// judgeOf is the model that settings name, or none.
+func judgeOf(j *settings.Judge) (judge.Options, error) {
+	if j == nil {
+		return judge.Options{}, nil
+	}
+	config := remote.Config{Model: j.Model, Timeout: j.Timeout}
+	if j.APIKeyEnv != "" {
+		config.Key = func(context.Context) (string, error) {
+			key := os.Getenv(j.APIKeyEnv)
+			if key == "" {
+				return "", fmt.Errorf("the variable %s is empty (%s)", j.APIKeyEnv, j.Source)
+			}
+			return key, nil
+		}
+	}
+	connect, usual := remote.Anthropic, "https://api.anthropic.com"
+	if j.Provider == settings.ProviderOpenAI {
+		connect, usual = remote.OpenAI, "https://api.openai.com/v1"
+	}
+	config.BaseURL = usual
+	if j.BaseURL != nil {
+		config.BaseURL = j.BaseURL.String()
+	}
+	model, err := connect(config)
+	if err != nil {
+		return judge.Options{}, fmt.Errorf("the judge (%s): %w", j.Source, err)
+	}
+	return judge.Options{Model: model, Timeout: j.Timeout}, nil
+}
+
+// places are the files that "always" may be written to.
+func places(dirs Dirs, project Project, to settings.AlwaysTo) map[Scope]string {
+	if to == settings.AlwaysToSession {
+		return nil
+	}
+	out := map[Scope]string{ScopeUser: dirs.Settings()}
+	if project.Trusted { // else the rule would not count there
+		out[ScopeProjectLocal] = settings.ProjectLocalFile(project.Root)
+		out[ScopeProject] = settings.ProjectFile(project.Root)
+	}
+	return out
+}
+
+// rememberIn writes the rules of an offer to its file.
+func rememberIn(project Project) func(Offer) error {
+	kinds := map[Scope]permissions.SourceKind{
+		ScopeProjectLocal: permissions.SourceProjectLocal,
+		ScopeProject:      permissions.SourceProject,
+		ScopeUser:         permissions.SourceUser,
+	}
+	return func(o Offer) error {
+		kind, ok := kinds[o.Scope]
+		if !ok {
+			return fmt.Errorf("%q is not written to a file", o.Scope)
+		}
+		target := settings.Target{Kind: kind, Path: o.File}
+		if kind != permissions.SourceUser {
+			target.Root = project.Root
+		}
+		for _, rule := range o.Rules {
+			if _, err := settings.AddRule(target, permissions.Allow, settings.Rule{Text: rule}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
+	"github.com/toolquay/toolquay/host/approvals"
 	"github.com/toolquay/toolquay/host/message"
 )
 
@@ -34,26 +35,18 @@ func (a *app) call(ctx context.Context, tool, input, output string) error {
 	if output != "text" && output != "json" {
 		return usageError("--output %q: there are text and json", output)
 	}
-	src := []byte(input)
-	if file, isFile := strings.CutPrefix(input, "@"); isFile || input == "-" {
-		var err error
-		if src, err = a.read(ctx, file, abi.MaxJSON); err != nil {
-			return err
-		}
-	}
-	canonical, err := abi.Canonical(src)
+	canonical, err := a.input(ctx, tool, input)
 	if err != nil {
-		return usageError("the input of %s: %w", tool, err)
+		return err
 	}
 	o, err := a.open(ctx, func(s *setup) {
-		if input != "-" {
-			s.session.Asker = a.asker()
-		}
+		s.session.Asker = a.asker(s, input != "-", approvals.Resume{})
 	})
 	if err != nil {
 		return err
 	}
 	defer o.close()
+	o.follow(ctx)
 	o.warnBroken()
 	results := o.session.Results(ctx, []abi.ToolUse{{ID: "call_1", Name: tool, Input: canonical}})
 	r := &results[0]
@@ -69,6 +62,23 @@ func (a *app) call(ctx context.Context, tool, input, output string) error {
 		return quiet(code)
 	}
 	return quiet(resultCode(r))
+}
+
+// input is the input of a call: given, or read from @FILE or, for "-", standard
+// input.
+func (a *app) input(ctx context.Context, tool, input string) ([]byte, error) {
+	src := []byte(input)
+	if file, isFile := strings.CutPrefix(input, "@"); isFile || input == "-" {
+		var err error
+		if src, err = a.read(ctx, file, abi.MaxJSON); err != nil {
+			return nil, err
+		}
+	}
+	canonical, err := abi.Canonical(src)
+	if err != nil {
+		return nil, usageError("the input of %s: %w", tool, err)
+	}
+	return canonical, nil
 }
 
 // printText prints a result as text: as it is for other programs, escaped for

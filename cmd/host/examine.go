@@ -76,7 +76,7 @@ func examineProject(d *diagnosis, p host.Project) {
 
 // examineRules lists the rules in force with where they stand.
 func examineRules(d *diagnosis, s *setup) {
-	for _, w := range s.warnings {
+	for _, w := range s.loaded.Warnings {
 		d.add("rules", note, w.String())
 	}
 	for _, set := range s.options.Rules {

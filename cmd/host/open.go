@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/cmd/host/internal/ui"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/audit"
+	"github.com/toolquay/toolquay/permissions/grants"
+	"github.com/toolquay/toolquay/permissions/settings"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -23,8 +25,12 @@ type setup struct {
 	trust   *host.Trust
 	options host.Options
 	session host.SessionOptions
-	// warnings are about settings that do not take effect.
-	warnings []permissions.Warning
+	// sources are where the settings were loaded from, and loaded is what they
+	// came to.
+	sources settings.Options
+	loaded  *settings.Loaded
+	// message are the rules that came with a message.
+	message []permissions.RuleSet
 }
 
 // setup reads settings and flags and opens nothing. With an error that is the
@@ -34,7 +40,7 @@ func (a *app) setup() (setup, error) {
 	if err != nil {
 		return setup{}, err
 	}
-	if err := a.checkIsolation(); err != nil {
+	if err := errors.Join(a.checkIsolation(), a.checkApproval()); err != nil {
 		return setup{}, err
 	}
 	s := setup{dirs: host.UserDirs()}
@@ -88,27 +94,37 @@ func (a *app) userOptions(s *setup, logger *slog.Logger) error {
 	if a.flags.noProject {
 		project = host.Project{}
 	}
-	o, warnings, err := host.ForUser(dirs, project)
+	s.sources = host.UserSettings(dirs, project)
+	if a.flags.claude && s.dirs.Home != "" {
+		s.sources.UserClaude = filepath.Join(s.dirs.Home, ".claude", "settings.json")
+	}
+	s.sources.CommandLine = &settings.File{
+		Deny: settings.Rules(a.flags.deny...), Ask: settings.Rules(a.flags.ask...), Allow: settings.Rules(a.flags.allow...),
+	}
+	loaded, loadErr := settings.Load(s.sources)
+	o, err := host.ForUser(dirs, project, loaded)
+	err = errors.Join(loadErr, err)
 	if a.flags.noUser && s.dirs.Config != "" {
 		o.HostFolders = append(o.HostFolders, s.dirs.Config) // guarded whether or not it is read
 	}
 	for _, dir := range a.flags.plugins {
 		o.Plugins = append(o.Plugins, plugins.Dir(plugins.OriginFlag, dir))
 	}
-	o.Rules = append(o.Rules, permissions.RuleSet{
-		Source: permissions.SourceCommandLine,
-		Deny:   permissions.RuleTexts(a.flags.deny...),
-		Ask:    permissions.RuleTexts(a.flags.ask...),
-		Allow:  permissions.RuleTexts(a.flags.allow...),
-	})
+	if s.dirs.State != "" {
+		list, grantsErr := grants.Open(s.dirs.Grants())
+		if grantsErr != nil {
+			logger.Warn("what was granted beyond single calls does not count", "error", grantsErr)
+		}
+		o.Grants = list
+	}
 	o.Granted = a.flags.grants
 	o.CallTimeout = a.flags.timeout
 	o.Logger = logger
-	if a.flags.isolation != "" {
+	if a.flags.isolation != "" && !(o.Isolate && loaded.Isolation.Source.Kind == permissions.SourcePolicy) {
 		o.Isolate = a.flags.isolation == string(abi.IsolationProcess)
 	}
 	equip(&o)
-	s.options, s.warnings = o, warnings
+	s.options, s.loaded = o, loaded
 	return err
 }
 
@@ -117,6 +133,8 @@ type opened struct {
 	setup
 	host    *host.Host
 	session *host.Session
+	log     *audit.Log
+	live    *settings.Live
 }
 
 // open starts the host. change, if not nil, has the last word on the setup.
@@ -125,21 +143,31 @@ func (a *app) open(ctx context.Context, change func(*setup)) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range s.warnings {
+	for _, w := range s.loaded.Warnings {
 		s.options.Logger.Warn(w.String()) //nolint:sloglint // the warning is all there is to say
 	}
 	if change != nil {
 		change(&s)
 	}
-	h, err := host.Open(ctx, s.options)
+	s.options.Rules = append(s.options.Rules, s.message...)
+	o := &opened{}
+	if change != nil { // calls are to be run
+		if o.log, err = s.openLog(); err != nil {
+			return nil, hostError(err)
+		}
+		if o.log != nil {
+			s.options.Log = o.log
+		}
+	}
+	o.setup = s
+	if o.host, err = host.Open(ctx, s.options); err == nil {
+		o.session, err = o.host.NewSession(s.session)
+	}
 	if err != nil {
+		o.close()
 		return nil, hostError(err)
 	}
-	session, err := h.NewSession(s.session)
-	if err != nil {
-		return nil, hostError(errors.Join(err, h.Close(ctx)))
-	}
-	return &opened{setup: s, host: h, session: session}, nil
+	return o, nil
 }
 
 // warnBroken tells of plugins that cannot be used, before calls that may have
@@ -160,24 +188,17 @@ const closeTime = 2 * time.Second
 func (o *opened) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
-	if err := o.host.Close(ctx); err != nil {
+	if o.live != nil {
+		o.live.Close()
+	}
+	var err error
+	if o.host != nil {
+		err = o.host.Close(ctx)
+	}
+	if o.log != nil {
+		err = errors.Join(err, o.log.Close())
+	}
+	if err != nil {
 		o.options.Logger.Warn("closing the host", "error", err)
 	}
-}
-
-// asker asks at the terminal, or is nil where there is none or nobody wants to
-// be asked.
-func (a *app) asker() host.Asker {
-	if asker := a.person(); asker != nil && !a.flags.noAsk {
-		return asker
-	}
-	return nil
-}
-
-// person is who sits at the terminal, or nil.
-func (a *app) person() *ui.Asker {
-	if !a.err.Terminal || !ui.IsTerminal(a.in) {
-		return nil
-	}
-	return ui.NewAsker(a.err, a.in)
 }

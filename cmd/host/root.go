@@ -30,7 +30,8 @@ type globalFlags struct {
 	isolation        string
 	noProject        bool
 	noUser           bool
-	noAsk            bool
+	approval         string
+	claude           bool
 	logLevel         string
 }
 
@@ -56,7 +57,7 @@ WebAssembly plugin; whatever one does to the world passes permission rules.
 	a.flags.register(root)
 	root.AddCommand(
 		runCommand(a), callCommand(a), toolsCommand(a), pluginsCommand(a), trustCommand(a),
-		doctorCommand(a), versionCommand(a), workerCommand(), exitCodesHelp(),
+		permissionsCommand(a), approvalsCommand(a), doctorCommand(a), versionCommand(a), workerCommand(), exitCodesHelp(),
 	)
 	return root
 }
@@ -69,7 +70,7 @@ func (f *globalFlags) register(root *cobra.Command) {
 	p := root.PersistentFlags()
 	p.StringVar(&f.cwd, "cwd", "", "work in this directory instead of the current one")
 	p.StringArrayVar(&f.addDirs, "add-dir", nil, "a further directory to work in (repeatable)")
-	p.StringVar(&f.mode, "mode", "", "permission mode: default or bypassPermissions")
+	p.StringVar(&f.mode, "mode", "", "permission mode: default, plan, acceptEdits, auto, bypassPermissions or dontAsk")
 	p.StringArrayVar(&f.allow, "allow", nil, "an allow rule, such as 'Read(~/notes/**)' (repeatable)")
 	p.StringArrayVar(&f.ask, "ask", nil, "an ask rule (repeatable)")
 	p.StringArrayVar(&f.deny, "deny", nil, "a deny rule, such as 'Read(.env)' (repeatable)")
@@ -77,9 +78,10 @@ func (f *globalFlags) register(root *cobra.Command) {
 	p.StringArrayVar(&f.grants, "grant", nil, "grant a plugin what it asks for, for this run (repeatable)")
 	p.DurationVar(&f.timeout, "timeout", 0, "the longest one call may take, such as 30s (default: what its plugin may)")
 	p.StringVar(&f.isolation, "isolation", "", "what walls plugins that are not built in run behind: sandbox (as each plugin asks) or process (every one in a process of its own) (default: as the settings say, or sandbox)")
+	p.BoolVar(&f.claude, "claude-settings", false, "read the permission lists of ~/.claude/settings.json too; those of a project are read in any case")
 	p.BoolVar(&f.noProject, "no-project", false, "ignore the project's settings and plugins")
 	p.BoolVar(&f.noUser, "no-user", false, "ignore the user's settings and plugins")
-	p.BoolVar(&f.noAsk, "no-ask", false, "ask nobody, even at a terminal: what would ask is denied")
+	p.StringVar(&f.approval, "approval", approveAuto, "how to ask what the rules leave open: auto (at the terminal, if there is one), pipe (on standard error, answers from standard input), later (keep the question: toolquay approvals) or never (deny it)")
 	p.StringVar(&f.logLevel, "log-level", "warn", "what to log on standard error: debug, info, warn or error")
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/approvals"
 	"github.com/toolquay/toolquay/host/message"
 	"github.com/toolquay/toolquay/permissions"
 )
@@ -73,15 +74,14 @@ func (a *app) run(ctx context.Context, file string, f runFlags) error {
 		output = m.Format
 	}
 	o, err := a.open(ctx, func(s *setup) {
-		if file != "-" {
-			s.session.Asker = a.asker()
-		}
-		s.options.Rules = append(s.options.Rules, messageRules(file, s.session.Cwd, m.Settings))
+		s.session.Asker = a.asker(s, file != "-", approvals.Resume{Format: output})
+		s.message = append(s.message, messageRules(file, s.session.Cwd, m.Settings))
 	})
 	if err != nil {
 		return err
 	}
 	defer o.close()
+	o.follow(ctx)
 	o.warnBroken()
 	results, err := a.turn(ctx, o.session, m.Calls, output, f)
 	if err != nil {

@@ -55,7 +55,7 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "fixture": fixture, "nested": nested, "fill": fill, "matches": matches,
+			"exits": exits, "person": person, "fixture": fixture, "nested": nested, "fill": fill, "matches": matches,
 		},
 	})
 }

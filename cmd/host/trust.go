@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/settings"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -85,7 +86,7 @@ func (a *app) distrust(trust *host.Trust, project host.Project) error {
 func (a *app) describeProject(project host.Project) error {
 	out := a.out
 	out.Printf("%s brings:\n", project.Root)
-	settings, err := permissions.LoadSettings(project.Settings())
+	loaded, err := settings.Load(settings.Options{Project: permissions.Dir{Path: project.Root}})
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
@@ -94,16 +95,8 @@ func (a *app) describeProject(project host.Project) error {
 		nothing = false
 		out.Printf("  "+format+"\n", args...)
 	}
-	if settings != nil {
-		for _, rule := range settings.Allow {
-			line("allow rule %s (%s:%d)", rule.Text, settings.File, rule.Line)
-		}
-		for _, dir := range settings.Directories {
-			line("additional directory %s", dir)
-		}
-		if settings.Mode != "" {
-			line("mode %s", settings.Mode)
-		}
+	for _, b := range loaded.Brings {
+		line("%s", b)
 	}
 	set, err := plugins.Open(plugins.Options{
 		Sources: []plugins.Source{plugins.Dir(plugins.OriginProject, project.Plugins())},

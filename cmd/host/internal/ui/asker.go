@@ -1,58 +1,36 @@
 package ui
 
 import (
-	"bufio"
 	"context"
-	"io"
+	"fmt"
+	"os"
+	"slices"
 	"strings"
-	"sync"
+	"unicode"
 
 	"github.com/toolquay/toolquay/host"
 )
 
-// Asker asks the person at the terminal. It implements [host.Asker].
+// Asker asks the person: with single keys where there is a terminal, with lines
+// where there is only a pipe. It implements [host.Asker].
 type Asker struct {
-	out   *Printer
-	in    io.Reader
-	start sync.Once
-	lines chan string
-	turn  chan struct{} // holds the one token of who asks
+	out  *Printer
+	keys keyboard
+	turn chan struct{} // holds the one token of who asks
 }
 
 var _ host.Asker = (*Asker)(nil)
 
-// NewAsker asks on out and reads the answers from in. Reading begins with the
-// first question.
-func NewAsker(out *Printer, in io.Reader) *Asker {
-	a := &Asker{out: out, in: in, lines: make(chan string), turn: make(chan struct{}, 1)}
+// NewAsker asks on out and reads the answers from in, which it does not touch
+// before the first question.
+func NewAsker(out *Printer, in *os.File) *Asker {
+	a := &Asker{out: out, keys: newKeyboard(in), turn: make(chan struct{}, 1)}
 	a.turn <- struct{}{}
 	return a
 }
 
-// line waits for a line from the person. The reading itself cannot be
-// interrupted, so it goes on beside, for as long as the program runs.
-func (a *Asker) line(ctx context.Context) (string, error) {
-	a.start.Do(func() {
-		go func() {
-			defer close(a.lines)
-			for s := bufio.NewScanner(a.in); s.Scan(); {
-				a.lines <- s.Text()
-			}
-		}()
-	})
-	select {
-	case line, open := <-a.lines:
-		if !open {
-			return "", io.EOF
-		}
-		return strings.TrimSpace(line), nil
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
-	}
-}
-
-// Ask puts one question after another, whoever asks at once. y allows once; n
-// denies, and what follows it is for the model; anything else asks again.
+// Ask puts one question after another, whoever asks at once. What was typed
+// before a question was shown does not answer it.
 func (a *Asker) Ask(ctx context.Context, q host.Approval) (host.Reply, error) {
 	select {
 	case <-a.turn:
@@ -60,51 +38,68 @@ func (a *Asker) Ask(ctx context.Context, q host.Approval) (host.Reply, error) {
 	case <-ctx.Done():
 		return host.Reply{}, context.Cause(ctx)
 	}
-	a.describe(q)
+	v := newQuestion(q)
+	v.show(a.out)
+	reply, err := a.answer(ctx, v)
+	if err != nil {
+		a.out.Line(Span{Dim, "  not answered: " + err.Error()})
+	}
+	return reply, err
+}
+
+// answer reads keys until one of them is an answer.
+func (a *Asker) answer(ctx context.Context, v *question) (host.Reply, error) {
+	choices := v.choices()
+	a.menu(choices)
 	for {
-		a.out.Printf("Allow this once? y, n, or n and a message to the model: ")
-		line, err := a.line(ctx)
+		key, err := a.keys.key(ctx)
 		if err != nil {
 			return host.Reply{}, err
 		}
-		word, rest, _ := strings.Cut(line, " ")
-		switch strings.ToLower(word) {
-		case "y", "yes":
-			return host.Reply{Answer: host.AnswerAllow}, nil
-		case "n", "no":
-			return host.Reply{Answer: host.AnswerDeny, Message: strings.TrimSpace(rest)}, nil
+		i := slices.IndexFunc(choices, func(c choice) bool { return c.key == unicode.ToLower(key) })
+		switch {
+		case i < 0 && !a.keys.single():
+			a.menu(choices)
+		case i < 0:
+		case choices[i].shows:
+			v.showAll(a.out)
+			choices = v.choices()
+			a.menu(choices)
+		default:
+			a.out.Line(Span{Dim, "  " + choices[i].says})
+			return a.reply(ctx, choices[i])
 		}
 	}
 }
 
-// maxShownInput bounds the input shown where no access says what a call is
-// about, in characters.
-const maxShownInput = 500
+// reply is what a choice answers.
+func (a *Asker) reply(ctx context.Context, c choice) (host.Reply, error) {
+	if !c.tells {
+		return c.reply, nil
+	}
+	a.out.Printf("  to the model: ")
+	words, err := a.keys.line(ctx)
+	if err != nil {
+		return host.Reply{}, err
+	}
+	c.reply.Message = words
+	return c.reply, nil
+}
 
-func (a *Asker) describe(q host.Approval) {
-	who := q.Tool
-	if q.Plugin != "" {
-		who += " (plugin " + q.Plugin + ")"
+// menu prints what the keys do.
+func (a *Asker) menu(choices []choice) {
+	how := ""
+	if !a.keys.single() {
+		how = " and Enter"
 	}
-	what := " wants to run: "
-	if q.Capability != "" {
-		what = " wants " + q.Capability + ": "
-	}
-	a.out.Line(Span{Yellow, "? "}, Span{Bold, who}, Span{Plain, what + q.Title})
-	for _, access := range q.Accesses {
-		a.out.Printf("    %s\n", Line(access.String()))
-	}
-	if len(q.Accesses) == 0 {
-		a.out.Printf("    with %s\n", cut(Line(string(q.Input)), maxShownInput))
-	}
-	if q.Decision != nil {
-		a.out.Printf("    because of %s\n", Line(q.Decision.Reason()))
+	for _, c := range choices {
+		a.out.Line(Span{Bold, fmt.Sprintf("  [%c%s] ", c.key, how)}, Span{Plain, c.says})
 	}
 }
 
 // Confirm asks one question that only a y answers with yes.
 func (a *Asker) Confirm(ctx context.Context, question string) bool {
 	a.out.Printf("%s [y/N] ", question)
-	line, err := a.line(ctx)
+	line, err := a.keys.line(ctx)
 	return err == nil && (strings.EqualFold(line, "y") || strings.EqualFold(line, "yes"))
 }

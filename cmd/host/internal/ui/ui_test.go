@@ -2,10 +2,7 @@ package ui
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -122,48 +119,6 @@ func TestElapsed(t *testing.T) {
 	} {
 		if got := Elapsed(d); got != want {
 			t.Errorf("%d ns: got %s, want %s", d, got, want)
-		}
-	}
-}
-
-func TestAsker(t *testing.T) {
-	t.Parallel()
-	p, out := printer(0, false)
-	a := NewAsker(p, strings.NewReader("maybe\nY\nno not \x1bthis\nn\n"))
-	q := host.Approval{Tool: "Read", Plugin: "files\x1b", Title: "x\u202ey"}
-	for _, want := range []host.Reply{
-		{Answer: host.AnswerAllow}, {Answer: host.AnswerDeny, Message: "not \x1bthis"}, {Answer: host.AnswerDeny},
-	} {
-		if got, err := a.Ask(t.Context(), q); err != nil || got != want {
-			t.Errorf("got %+v and %v, want %+v", got, err, want)
-		}
-	}
-	if _, err := a.Ask(t.Context(), q); !errors.Is(err, io.EOF) {
-		t.Errorf("at the end of the input: %v", err)
-	}
-	if got := out.String(); !strings.Contains(got, `Read (plugin files\x1b) wants to run: x\u202ey`) || strings.Contains(got, "\x1b") {
-		t.Errorf("asked %q", got)
-	}
-}
-
-func TestAskerIsCancelled(t *testing.T) {
-	t.Parallel()
-	p, _ := printer(0, false)
-	in, w := io.Pipe()
-	defer w.Close()
-	a := NewAsker(p, in)
-	ctx, cancel := context.WithCancel(t.Context())
-	errs := make(chan error, 2)
-	for range 2 { // one waits for the answer, the other for its turn
-		go func() {
-			_, err := a.Ask(ctx, host.Approval{})
-			errs <- err
-		}()
-	}
-	cancel()
-	for range 2 {
-		if err := <-errs; !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
 		}
 	}
 }

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/cmd/host/internal/ui"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/approvals"
+	"github.com/toolquay/toolquay/host/message"
+)
+
+func approvalsCommand(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "approvals",
+		Short: "Answer questions that were kept for later",
+		Long: `With --approval later a call that must be approved ends with needs_approval and the
+question is kept. Approvals lists what waits; allow and deny answer one, also hours
+later and from another terminal; resume runs its call again, in the session,
+directory and mode that it was asked in, with the answer. An answer holds for
+exactly the call that was shown, once.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.listApprovals(asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
+	cmd.AddCommand(approvalShowCommand(a), approvalAllowCommand(a), approvalDenyCommand(a), approvalForgetCommand(a), approvalResumeCommand(a))
+	return cmd
+}
+
+func (a *app) approvals() (*approvals.Store, error) {
+	dir := host.UserDirs().Approvals()
+	if dir == "" {
+		return nil, hostError(errors.New("there is no place for approvals: neither HOME nor XDG_STATE_HOME is set"))
+	}
+	store, err := approvals.OpenStore(dir, approvals.Options{})
+	return store, hostError(err)
+}
+
+func (a *app) listApprovals(asJSON bool) error {
+	store, err := a.approvals()
+	if err != nil {
+		return err
+	}
+	items, err := store.List()
+	if err != nil {
+		a.err.Printf("toolquay: %v\n", err)
+	}
+	if asJSON {
+		for i := range items {
+			if err := a.printJSON(items[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(items) == 0 {
+		a.out.Printf("Nothing waits for an answer.\n")
+		return nil
+	}
+	rows := [][]string{{"ID", "STATE", "ASKED", "TOOL", "ABOUT"}}
+	for i := range items {
+		it := &items[i]
+		rows = append(rows, []string{it.ID, string(it.State), it.Asked.Local().Format(time.DateTime), it.Use.Name, it.Title})
+	}
+	a.out.Table(rows)
+	return nil
+}
+
+func approvalShowCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Show all of a question",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			store, err := a.approvals()
+			if err != nil {
+				return err
+			}
+			item, err := store.Get(args[0])
+			if err != nil {
+				return usageError("%w", err)
+			}
+			a.showItem(&item)
+			return nil
+		},
+	}
+}
+
+func (a *app) showItem(it *approvals.Item) {
+	q := host.Approval{
+		ID: it.ID, Session: it.Session, Cwd: it.Cwd, Mode: it.Mode, Tool: it.Use.Name, Plugin: it.Plugin,
+		Title: it.Title, Input: it.Use.Input, Capability: it.Capability, Preview: it.Preview,
+	}
+	for _, access := range it.Accesses {
+		q.Accesses = append(q.Accesses, access.Access)
+	}
+	ui.ShowApproval(a.out, q)
+	a.out.Printf("  asked as %s\n  it is    %s\n", it.Why.Reason, it.State)
+	for _, o := range it.Offers {
+		a.out.Printf("  --always %s would allow %s\n", o.Scope, strings.Join(o.Rules, ", "))
+	}
+}
+
+func approvalAllowCommand(a *app) *cobra.Command {
+	var remember string
+	cmd := &cobra.Command{
+		Use:   "allow ID",
+		Short: "Allow what was asked, once",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.answerApproval(args[0], approvals.Answer{Answer: host.AnswerAllow, Remember: host.Scope(remember)})
+		},
+	}
+	cmd.Flags().StringVar(&remember, "always", "", "take the question's offer for session, project-local, project or user too")
+	return cmd
+}
+
+func approvalDenyCommand(a *app) *cobra.Command {
+	var words string
+	cmd := &cobra.Command{
+		Use:   "deny ID",
+		Short: "Deny what was asked",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.answerApproval(args[0], approvals.Answer{Answer: host.AnswerDeny, Message: words})
+		},
+	}
+	cmd.Flags().StringVarP(&words, "message", "m", "", "what to tell the model")
+	return cmd
+}
+
+func (a *app) answerApproval(id string, answer approvals.Answer) error {
+	store, err := a.approvals()
+	if err != nil {
+		return err
+	}
+	answer.By = "command line"
+	if err := store.Answer(id, answer); err != nil {
+		return usageError("%w", err)
+	}
+	a.out.Printf("Answered: %s. toolquay approvals resume %s runs the call.\n", answer.Answer, id)
+	return nil
+}
+
+func approvalForgetCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "forget ID",
+		Short: "Take a question away unanswered",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			store, err := a.approvals()
+			if err != nil {
+				return err
+			}
+			if err := store.Forget(args[0]); err != nil {
+				return usageError("%w", err)
+			}
+			a.out.Printf("Forgotten.\n")
+			return nil
+		},
+	}
+}
+
+func approvalResumeCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "resume ID",
+		Short: "Run a call again that waited for an answer",
+		Args:  cobra.ExactArgs(1),
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.resume(cmd.Context(), args[0]) },
+	}
+}
+
+// resume runs a kept call as it was asked about. What is not answered yet is
+// asked again, and kept again.
+func (a *app) resume(ctx context.Context, id string) error {
+	store, err := a.approvals()
+	if err != nil {
+		return err
+	}
+	item, err := store.Get(id)
+	if err != nil {
+		return usageError("%w", err)
+	}
+	if _, err := os.Stat(item.Cwd); err != nil {
+		return usageError("its directory is gone: %w", err)
+	}
+	a.flags.cwd, a.flags.mode, a.flags.addDirs = item.Cwd, string(item.Mode), item.AdditionalDirs
+	o, err := a.open(ctx, func(s *setup) {
+		s.session.ID = item.Session
+		s.session.Asker = approvals.NewDurable(store, item.Resume)
+	})
+	if err != nil {
+		return err
+	}
+	defer o.close()
+	o.follow(ctx)
+	results := o.session.Results(ctx, []abi.ToolUse{item.Use})
+	if item.Format != "" {
+		reply, err := message.Reply(item.Format, results)
+		if err == nil {
+			err = a.printJSON(reply)
+		}
+		return err
+	}
+	if err := a.printText(&results[0]); err != nil {
+		return err
+	}
+	return quiet(resultCode(&results[0]))
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/toolquay/toolquay/cmd/host/internal/ui"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/approvals"
+)
+
+// The values of --approval.
+const (
+	approveAuto  = "auto"
+	approvePipe  = "pipe"
+	approveLater = "later"
+	approveNever = "never"
+)
+
+func (a *app) checkApproval() error {
+	known := []string{approveAuto, approvePipe, approveLater, approveNever}
+	if slices.Contains(known, a.flags.approval) {
+		return nil
+	}
+	return usageError("--approval %q: there are %s", a.flags.approval, strings.Join(known, ", "))
+}
+
+// asker is who is asked what the rules leave open, or nil for nobody. Where
+// standard input is not free, nobody can answer on it.
+func (a *app) asker(s *setup, free bool, resume approvals.Resume) host.Asker {
+	switch a.flags.approval {
+	case approveLater:
+		resume.AdditionalDirs = s.session.AdditionalDirs
+		return a.later(s, resume)
+	case approvePipe:
+		if !free {
+			s.options.Logger.Warn("nobody is asked: standard input holds the message")
+			return nil
+		}
+		return a.limited(s, ui.NewAsker(a.err, a.in))
+	case approveAuto:
+		if person := a.person(); person != nil && free {
+			return a.limited(s, person)
+		}
+	}
+	return nil
+}
+
+// later keeps questions for another process to answer.
+func (a *app) later(s *setup, resume approvals.Resume) host.Asker {
+	store, err := approvals.OpenStore(s.dirs.Approvals(), approvals.Options{})
+	if err != nil {
+		s.options.Logger.Warn("questions cannot be kept for later: what would ask is denied", "error", err)
+		return nil
+	}
+	return approvals.NewDurable(store, resume)
+}
+
+// limited gives a person the time that the settings allow for an answer.
+func (a *app) limited(s *setup, person host.Asker) host.Asker {
+	limit := s.loaded.Approvals.Timeout.Value
+	if limit <= 0 {
+		return person
+	}
+	return approvals.WithTimeout(person, limit, approvals.Deny("nobody answered within "+limit.String()))
+}
+
+// person is who sits at the terminal, or nil.
+func (a *app) person() *ui.Asker {
+	if !a.err.Terminal || !ui.IsTerminal(a.in) {
+		return nil
+	}
+	return ui.NewAsker(a.err, a.in)
+}

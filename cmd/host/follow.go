@@ -1,0 +1,48 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/permissions/audit"
+	"github.com/toolquay/toolquay/permissions/settings"
+)
+
+// follow puts changed settings into force while calls run.
+func (o *opened) follow(ctx context.Context) {
+	take := func(loaded *settings.Loaded) error {
+		in, err := host.SettingsOf(loaded, o.project)
+		if err != nil {
+			return err
+		}
+		in.Rules = append(in.Rules, o.message...)
+		return o.host.Apply(in)
+	}
+	failed := func(err error) {
+		o.options.Logger.Warn("the settings have changed and cannot be used; the older ones stay in force", "error", err)
+	}
+	o.live = settings.Follow(ctx, o.sources, o.loaded, take, failed)
+}
+
+// logDir is where decisions are logged.
+func (s *setup) logDir() string { return cmp.Or(s.loaded.Log.Directory.Value, s.dirs.Decisions()) }
+
+// openLog opens the log of decisions. One that is not required and cannot be
+// opened is done without.
+func (s *setup) openLog() (*audit.Log, error) {
+	dir := s.logDir()
+	if dir == "" {
+		return nil, nil
+	}
+	log, err := audit.Open(dir, audit.Options{})
+	if err == nil {
+		return log, nil
+	}
+	if s.options.LogRequired {
+		return nil, fmt.Errorf("the settings require the log of decisions: %w", err)
+	}
+	s.options.Logger.Warn("decisions are not logged", "error", err)
+	return nil, nil
+}

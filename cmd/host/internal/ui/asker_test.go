@@ -1,0 +1,170 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// typed is an input on which text was typed.
+func typed(t *testing.T, text string) *os.File {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	if _, err := w.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// command is a question about a shell command, with all there may be.
+func command(text string) host.Approval {
+	return host.Approval{
+		Tool: "Bash", Plugin: "shell", Title: text, Cwd: "/ws/proj", Input: json.RawMessage(`{}`),
+		Accesses: []permissions.Access{
+			{Kind: permissions.AccessExec, Target: text},
+			{Kind: permissions.AccessWrite, Target: "/ws/proj/out", Real: "/data/out"},
+		},
+		Decision: &permissions.Decision{Finding: permissions.Finding{Verdict: permissions.Ask, Layer: permissions.LayerMode, Why: "it is not read-only"}},
+		Offers: []host.Offer{
+			{Scope: host.ScopeSession, Rules: []string{"Bash(make *)"}},
+			{Scope: host.ScopeUser, Rules: []string{"Bash(make *)"}, File: "/home/u/.config/toolquay/settings.toml"},
+		},
+	}
+}
+
+func TestAskerOverAPipe(t *testing.T) {
+	t.Parallel()
+	q := command("make \x1b[2J\u202ex")
+	allow, deny := host.Reply{Answer: host.AnswerAllow}, host.Reply{Answer: host.AnswerDeny}
+	session, user := allow, allow
+	session.Remember, user.Remember = &q.Offers[0], &q.Offers[1]
+	told := deny
+	told.Message = "not \x1bthis"
+	tests := map[string]struct {
+		in   string
+		want host.Reply
+		err  error
+	}{
+		"yes":                  {"y\n", allow, nil},
+		"large":                {"Y\n", allow, nil},
+		"no":                   {"n\n", deny, nil},
+		"session":              {"s\n", session, nil},
+		"always":               {"u\n", user, nil},
+		"words":                {"t\nnot \x1bthis\n", told, nil},
+		"a scope not offered":  {"p\nl\nn\n", deny, nil},
+		"words are not a key":  {"yes\nyep\n\nn\n", deny, nil},
+		"the end":              {"", host.Reply{}, io.EOF},
+		"the end amid words":   {"t\n", host.Reply{}, io.EOF},
+		"not seen, so not yes": {"v\nn\n", deny, nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, out := printer(0, false)
+			got, err := NewAsker(p, typed(t, tt.in)).Ask(t.Context(), q)
+			if !reflect.DeepEqual(got, tt.want) || !errors.Is(err, tt.err) {
+				t.Errorf("got %+v and %v, want %+v and %v\n%s", got, err, tt.want, tt.err, out)
+			}
+			if strings.Contains(out.String(), "\x1b") {
+				t.Errorf("an escape sequence reached the terminal: %q", out)
+			}
+		})
+	}
+}
+
+// TestQuestionIsShown holds what a person sees before they answer.
+func TestQuestionIsShown(t *testing.T) {
+	t.Parallel()
+	p, out := printer(0, false)
+	if _, err := NewAsker(p, typed(t, "n\n")).Ask(t.Context(), command("make \x1b[2J\u202ex\necho 2")); err != nil {
+		t.Fatal(err)
+	}
+	want := `? Bash (plugin shell) wants to run make \x1b[2J\u202ex\necho 2
+    make \x1b[2J\u202ex
+    echo 2
+  effect   changing /ws/proj/out, which is /data/out
+  in       /ws/proj
+  asked as it is not read-only
+  [y and Enter] yes, this once
+  [s and Enter] yes, and always for this session: allow Bash(make *)
+  [u and Enter] yes, and always in all your projects: allow Bash(make *) (written to /home/u/.config/toolquay/settings.toml)
+  [n and Enter] no
+  [t and Enter] no, and tell the model why
+  no
+`
+	if got := out.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestNoYesToWhatWasNotShown holds that a long command is shown whole before
+// there is a key for yes.
+func TestNoYesToWhatWasNotShown(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 1<<20) + " ; rm -rf ~"
+	p, out := printer(80, false)
+	got, err := NewAsker(p, typed(t, "y\ns\nv\ny\n")).Ask(t.Context(), command(long))
+	if err != nil || got.Answer != host.AnswerAllow || got.Remember != nil {
+		t.Errorf("got %+v and %v", got, err)
+	}
+	before, after, _ := strings.Cut(out.String(), "[v and Enter]")
+	if strings.Contains(before, "[y") || len(before) > 8<<10 || !strings.Contains(after, "; rm -rf ~") {
+		t.Errorf("before v there are %d bytes, a yes %v; after it the end of the command %v",
+			len(before), strings.Contains(before, "[y"), strings.Contains(after, "; rm -rf ~"))
+	}
+}
+
+func TestPreview(t *testing.T) {
+	t.Parallel()
+	p, out := printer(0, true)
+	q := host.Approval{Tool: "Edit", Title: "a.go", Preview: "@@ -1 +1 @@\n-old\x07\n+new\n"}
+	if _, err := NewAsker(p, typed(t, "n\n")).Ask(t.Context(), q); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\x1b[31m    \x1b[0m-old\\x07\n", "\x1b[32m    \x1b[0m+new\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in %q", want, out)
+		}
+	}
+}
+
+func TestAskerIsCancelled(t *testing.T) {
+	t.Parallel()
+	p, _ := printer(0, false)
+	in, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	defer w.Close()
+	a := NewAsker(p, in)
+	ctx, cancel := context.WithCancel(t.Context())
+	errs := make(chan error, 2)
+	for range 2 { // one waits for the answer, the other for its turn
+		go func() {
+			_, err := a.Ask(ctx, host.Approval{})
+			errs <- err
+		}()
+	}
+	cancel()
+	for range 2 {
+		if err := <-errs; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	}
+}

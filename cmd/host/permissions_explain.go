@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/cmd/host/internal/ui"
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/lines"
+	"github.com/toolquay/toolquay/permissions/shell"
+)
+
+func permissionsExplainCommand(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "explain TOOL [JSON|-]",
+		Short: "Say what a call would come to, and why, without running it",
+		Long: `Explain judges a tool call as it would be judged here and now, by your settings,
+the project's and the flags, and shows the chain: what denies, what must ask, what
+allows, what the mode says; the rule that decided with its file and line, what
+would have stood without it, and the smallest rules that would allow the call.
+
+Hooks are not run, and nobody is asked. A tool that this host does not have is
+judged by what is known of the usual tools of that name.`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.explain(cmd.Context(), args[0], append(args[1:], "{}")[0], asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	return cmd
+}
+
+func (a *app) explain(ctx context.Context, tool, input string, asJSON bool) error {
+	src, err := a.input(ctx, tool, input)
+	if err != nil {
+		return err
+	}
+	o, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer o.close()
+	x, err := o.session.Explain(ctx, abi.ToolUse{ID: "1", Name: tool, Input: src})
+	if abi.CodeOf(err) == abi.CodeUnknownTool {
+		x, err = a.explainUnknown(o, tool, src)
+	}
+	if err != nil {
+		return usageError("%w", err)
+	}
+	if asJSON {
+		return a.printJSON(explanationOf(&x))
+	}
+	a.showExplanation(&x)
+	return nil
+}
+
+// explainUnknown judges a call of a tool that this host does not have.
+func (a *app) explainUnknown(o *opened, tool string, src json.RawMessage) (permissions.Explanation, error) {
+	at := shell.Place{Cwd: filepath.ToSlash(o.session.Cwd()), Home: filepath.ToSlash(o.dirs.Home)}
+	r, err := lines.Request(tool, src, at)
+	if err != nil {
+		return permissions.Explanation{}, err
+	}
+	return permissions.Explain(o.session.Policy(), r, permissions.Evidence{}), nil
+}
+
+// explanation is what explain --json prints.
+type explanation struct {
+	Verdict  permissions.Verdict `json:"verdict"`
+	Decided  opinion             `json:"decided"`
+	RunnerUp *opinion            `json:"runner_up,omitempty"`
+	Chain    []step              `json:"chain"`
+	// Remedy are the allow rules that would let the call pass.
+	Remedy []string `json:"remedy,omitempty"`
+}
+
+type step struct {
+	Name     string    `json:"name"`
+	Findings []opinion `json:"findings"`
+}
+
+type opinion struct {
+	Verdict permissions.Verdict `json:"verdict"`
+	Layer   permissions.Layer   `json:"layer"`
+	Rule    string              `json:"rule,omitempty"`
+	Source  string              `json:"source,omitempty"`
+	Matched string              `json:"matched,omitempty"`
+	Reason  string              `json:"reason"`
+}
+
+func opinionOf(f *permissions.Finding) opinion {
+	out := opinion{Verdict: f.Verdict, Layer: f.Layer, Reason: f.Reason()}
+	if f.Rule != nil {
+		out.Rule, out.Source = f.Rule.String(), f.Rule.Source.String()
+	}
+	if f.Access != (permissions.Access{}) {
+		out.Matched = f.Access.String()
+	}
+	return out
+}
+
+func explanationOf(x *permissions.Explanation) explanation {
+	out := explanation{Verdict: x.Decision.Verdict, Decided: opinionOf(&x.Decision.Finding), Remedy: x.Remedy}
+	if x.Decision.RunnerUp.Verdict != permissions.None {
+		f := opinionOf(&x.Decision.RunnerUp)
+		out.RunnerUp = &f
+	}
+	for _, s := range x.Chain {
+		found := step{Name: s.Name, Findings: []opinion{}}
+		for i := range s.Findings {
+			found.Findings = append(found.Findings, opinionOf(&s.Findings[i]))
+		}
+		out.Chain = append(out.Chain, found)
+	}
+	return out
+}
+
+func (a *app) showExplanation(x *permissions.Explanation) {
+	d := &x.Decision
+	a.out.Line(ui.Span{Style: verdictStyle(d.Verdict), Text: d.Verdict.String()}, ui.Span{Text: "  " + d.Matched()})
+	a.showFinding("  decided by  ", &d.Finding)
+	if d.RunnerUp.Verdict != permissions.None {
+		a.showFinding("  or else     ", &d.RunnerUp)
+	}
+	a.out.Printf("\nThe chain, the strongest first:\n")
+	for _, s := range x.Chain {
+		head := "  " + s.Name + strings.Repeat(" ", max(0, 12-len(s.Name)))
+		if len(s.Findings) == 0 {
+			a.out.Line(ui.Span{Style: ui.Dim, Text: head + "-"})
+		}
+		for i := range s.Findings {
+			a.showFinding(head, &s.Findings[i])
+			head = strings.Repeat(" ", len(head))
+		}
+	}
+	switch {
+	case d.Verdict == permissions.Allow:
+	case len(x.Remedy) > 0:
+		a.out.Printf("\nThese allow rules would let it pass: %s\n", strings.Join(x.Remedy, ", "))
+	default:
+		a.out.Printf("\nNo allow rule would let it pass.\n")
+	}
+}
+
+// showFinding prints one opinion, and on what.
+func (a *app) showFinding(head string, f *permissions.Finding) {
+	text := f.Verdict.String() + ": " + f.Reason()
+	if f.Rule == nil {
+		text += " (" + string(f.Layer) + ")"
+	}
+	if f.Access != (permissions.Access{}) {
+		text += "\n" + f.Access.String()
+	}
+	a.out.Block(ui.Plain, head, text)
+}
+
+func verdictStyle(v permissions.Verdict) ui.Style {
+	switch v {
+	case permissions.Allow:
+		return ui.Green
+	case permissions.Ask:
+		return ui.Yellow
+	}
+	return ui.Red
+}

@@ -1,0 +1,137 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/toolquay/toolquay/internal/testenv"
+)
+
+// person KEYS PROGRAM [ARG...] runs a program at a terminal where somebody sits.
+// Each time a question is shown they press the next of the keys, which are
+// separated by spaces; one that is longer than a key is typed as a line once it
+// is asked for. What the program prints goes to the file out, and what is on the
+// screen to the file screen. With ! the program must fail.
+func person(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: [!] person keys program [arg...]")
+	}
+	keyboard, terminal, err := pty.Open()
+	ts.Check(err)
+	defer keyboard.Close()
+	program, err := exec.LookPath(args[1])
+	ts.Check(err)
+	cmd := exec.Command(program, args[2:]...)
+	var out bytes.Buffer
+	cmd.Stdin, cmd.Stderr, cmd.Stdout = terminal, terminal, &out
+	cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	ts.Check(cmd.Start())
+	ts.Check(terminal.Close())
+	s := &sitting{keyboard: keyboard, ended: make(chan struct{})}
+	go s.look()
+	for _, key := range strings.Fields(args[0]) {
+		s.press(ts, strings.ReplaceAll(key, "_", " "))
+	}
+	err = cmd.Wait()
+	<-s.ended
+	ts.Check(os.WriteFile(ts.MkAbs("out"), out.Bytes(), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("screen"), []byte(s.text()), 0o600))
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) || (err != nil) != neg {
+		ts.Fatalf("it ended with %v\nscreen:\n%s\nout:\n%s", err, s.text(), out.String())
+	}
+}
+
+func environ(ts *testscript.TestScript) []string {
+	var env []string
+	for _, name := range []string{"PATH", "HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "GORACE", "WORK"} {
+		env = append(env, name+"="+ts.Getenv(name))
+	}
+	return append(env, "NO_COLOR=1", "TERM=xterm")
+}
+
+// sitting is somebody at a terminal.
+type sitting struct {
+	keyboard *os.File
+	ended    chan struct{}
+
+	mu     sync.Mutex
+	screen bytes.Buffer
+	read   int // what of the screen the last key answered
+}
+
+func (s *sitting) look() {
+	defer close(s.ended)
+	b := make([]byte, 4096)
+	for {
+		n, err := s.keyboard.Read(b)
+		if err != nil {
+			return
+		}
+		s.mu.Lock()
+		s.screen.Write(b[:n])
+		s.mu.Unlock()
+	}
+}
+
+func (s *sitting) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.ReplaceAll(s.screen.String(), "\r\n", "\n")
+}
+
+// fresh is what came on the screen since the last key was answered.
+func (s *sitting) fresh() string { return s.text()[s.read:] }
+
+// press waits for a question and presses a key until something comes of it.
+// Earlier presses do not count: what is typed before a question is not for it.
+func (s *sitting) press(ts *testscript.TestScript, key string) {
+	wait := func(what string, until func() bool) bool {
+		for end := time.Now().Add(testenv.Patience); !until(); time.Sleep(20 * time.Millisecond) {
+			select {
+			case <-s.ended:
+				return false
+			default:
+			}
+			if time.Now().After(end) {
+				ts.Fatalf("waiting for %s; the screen:\n%s", what, s.text())
+			}
+		}
+		return true
+	}
+	asked := func() bool {
+		text := strings.TrimRight(s.fresh(), " \n")
+		return strings.HasSuffix(text, "the model why") || strings.HasSuffix(text, "[y/N]") ||
+			strings.HasSuffix(text, "model:") || strings.HasSuffix(text, "no yes before")
+	}
+	if !wait("a question", asked) {
+		return
+	}
+	line := len(key) > 1 || strings.HasSuffix(strings.TrimRight(s.fresh(), " "), "[y/N]")
+	s.read = len(s.text())
+	if line {
+		key += "\n"
+	}
+	next := time.Now()
+	wait("what comes of "+key, func() bool {
+		if time.Now().After(next) {
+			_, _ = s.keyboard.WriteString(key)
+			next = time.Now().Add(300 * time.Millisecond)
+			if line {
+				next = time.Now().Add(time.Hour)
+			}
+		}
+		return strings.TrimSpace(strings.ReplaceAll(s.fresh(), key, "")) != "" || line && s.fresh() != ""
+	})
+}

@@ -1,0 +1,158 @@
+package approvals
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+)
+
+const fileMode = 0o600
+
+// kind is what a file of a store is.
+type kind string
+
+const (
+	kindQuestion  kind = "question"
+	kindAnswer    kind = "answer"
+	kindUsed      kind = "used"
+	kindTemporary kind = "temporary"
+)
+
+// temporaryPrefix begins the names of files that are being written, here and in
+// package atomicfile.
+const temporaryPrefix = ".tmp-"
+
+// name is the name of a file: KEY.ID.KIND.
+type name struct {
+	key, id string
+	kind    kind
+}
+
+func (n name) of(k kind) name { n.kind = k; return n }
+
+func (n name) file() string {
+	if n.kind == kindTemporary {
+		return n.id
+	}
+	return n.key + "." + n.id + "." + string(n.kind)
+}
+
+func temporaryName() name {
+	return name{id: temporaryPrefix + rand.Text(), kind: kindTemporary}
+}
+
+// parseName reads a file's name. What no store would write is not read at all.
+func parseName(file string) (name, bool) {
+	if strings.HasPrefix(file, temporaryPrefix) {
+		return name{id: file, kind: kindTemporary}, true
+	}
+	parts := strings.Split(file, ".")
+	if len(parts) != 3 {
+		return name{}, false
+	}
+	n := name{key: parts[0], id: parts[1], kind: kind(parts[2])}
+	raw, err := hex.DecodeString(n.key)
+	known := n.kind == kindQuestion || n.kind == kindAnswer || n.kind == kindUsed
+	return n, known && err == nil && len(raw) == 8 && validID(n.id)
+}
+
+// maxID is the longest id.
+const maxID = 64
+
+// validID reports whether an id can be part of a file's name, whatever the
+// system: it is of letters and digits.
+func validID(id string) bool {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	return id != "" && len(id) <= maxID && strings.Trim(id, letters) == ""
+}
+
+func isQuestion(n name) bool { return n.kind == kindQuestion }
+
+// names lists the files of a store that a function picks, or all.
+func (s *Store) names(pick func(name) bool) ([]name, error) {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return nil, fmt.Errorf("the approvals: %w", err)
+	}
+	var names []name
+	for _, entry := range entries {
+		if n, ok := parseName(entry.Name()); ok && (pick == nil || pick(n)) {
+			names = append(names, n)
+		}
+	}
+	return names, nil
+}
+
+// find is the question of an id.
+func (s *Store) find(id string) (name, error) {
+	if !validID(id) {
+		return name{}, fmt.Errorf("%.80q is not the id of an approval", id)
+	}
+	found, err := s.names(func(n name) bool { return n.kind == kindQuestion && n.id == id })
+	switch {
+	case err != nil:
+		return name{}, err
+	case len(found) == 0:
+		return name{}, fmt.Errorf("%s: %w", id, ErrUnknown)
+	case len(found) > 1:
+		return name{}, fmt.Errorf("%s has several questions %s", s.dir, id)
+	}
+	return found[0], nil
+}
+
+func (s *Store) path(n name) string { return filepath.Join(s.dir, n.file()) }
+
+// readRegular reads a regular file of reasonable size. It follows no link and
+// waits for no FIFO: what lies at the path is looked at first, and the file that
+// was opened must be the one that was looked at.
+func readRegular(path string) ([]byte, error) {
+	before, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !before.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !os.SameFile(before, info):
+		return nil, fmt.Errorf("%s was replaced while it was opened", path)
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
+		return nil, fmt.Errorf("%s: its mode is %v: others may write to it", path, info.Mode().Perm())
+	}
+	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(content) > maxFile {
+		err = fmt.Errorf("%s is larger than %d bytes", path, maxFile)
+	}
+	return content, err
+}
+
+// syncDir makes what was made and taken away in a directory outlast a loss of
+// power. Not every system can sync one.
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	err = f.Sync()
+	if runtime.GOOS == "windows" || errors.Is(err, syscall.EINVAL) || errors.Is(err, fs.ErrInvalid) {
+		return nil
+	}
+	return err
+}

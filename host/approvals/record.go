@@ -1,0 +1,163 @@
+package approvals
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/message"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// version is the only format there is.
+const version = 1
+
+// Resume is what it takes to run a call again that the question itself does not
+// tell.
+type Resume struct {
+	AdditionalDirs []string `json:"additional_dirs,omitempty"`
+	// Format is how the model's message was written, and the result is to be.
+	Format message.Format `json:"format,omitempty"`
+}
+
+// Record is a question as it is kept: everything a person must see to answer it,
+// and everything it takes to run the call again.
+type Record struct {
+	Version int `json:"version"`
+	// ID is the approval's.
+	ID string `json:"id"`
+	// Use is the call to run again, with its canonical input.
+	Use    abi.ToolUse `json:"use"`
+	Plugin string      `json:"plugin,omitempty"`
+	Title  string      `json:"title,omitempty"`
+	// Binding is of the exact input and the tool's definition: the answer holds
+	// for nothing else.
+	Binding string `json:"binding"`
+	Part
+	// Earlier is what the person had allowed in the run that asked this: the call
+	// will begin anew, so a yes repeats it.
+	Earlier []Part       `json:"earlier,omitempty"`
+	Why     Why          `json:"why"`
+	Preview string       `json:"preview,omitempty"`
+	Offers  []host.Offer `json:"offers,omitempty"`
+
+	// Session is the session's id, Cwd and Mode are how it then was.
+	Session string           `json:"session"`
+	Cwd     string           `json:"cwd"`
+	Mode    permissions.Mode `json:"mode,omitempty"`
+	Resume
+
+	Asked time.Time `json:"asked"`
+	// Expires is when the question, and its answer, are no good any more.
+	Expires time.Time `json:"expires"`
+}
+
+// Part is what one question was about.
+type Part struct {
+	// Capability is the operation that the running call wanted done; empty for
+	// the call itself.
+	Capability string   `json:"capability,omitempty"`
+	Accesses   []Access `json:"accesses,omitempty"`
+}
+
+// Access is an access as it is kept.
+type Access struct {
+	permissions.Access
+
+	// Digest is of everything the access says. Names that are no text are not
+	// what they were in JSON; the digest is.
+	Digest string `json:"digest"`
+}
+
+// Why is what asked, for people.
+type Why struct {
+	Layer   permissions.Layer `json:"layer,omitempty"`
+	Rule    string            `json:"rule,omitempty"`
+	Source  string            `json:"source,omitempty"`
+	Matched string            `json:"matched,omitempty"`
+	Reason  string            `json:"reason,omitempty"`
+}
+
+// newRecord is the record of a question.
+func newRecord(a *host.Approval, earlier []Part, resume Resume, expires time.Time) *Record {
+	return &Record{
+		Version: version, ID: a.ID, Use: abi.ToolUse{ID: a.CallID, Name: a.Tool, Input: a.Input},
+		Plugin: a.Plugin, Title: a.Title, Binding: a.Binding, Part: partOf(a), Earlier: earlier, Why: whyOf(a.Decision),
+		Preview: a.Preview, Offers: a.Offers, Session: a.Session, Cwd: a.Cwd, Mode: a.Mode, Resume: resume,
+		Asked: a.Asked.UTC(), Expires: expires.UTC(),
+	}
+}
+
+func whyOf(d *permissions.Decision) Why {
+	if d == nil {
+		return Why{}
+	}
+	w := Why{Layer: d.Layer, Matched: d.Matched(), Reason: d.Reason()}
+	if d.Rule != nil {
+		w.Rule, w.Source = d.Rule.String(), d.Rule.Source.String()
+	}
+	return w
+}
+
+func partOf(a *host.Approval) Part {
+	p := Part{Capability: a.Capability}
+	for _, access := range a.Accesses {
+		p.Accesses = append(p.Accesses, Access{access, digestOf(access)})
+	}
+	return p
+}
+
+// digestOf tells any two accesses apart: %#v writes every field there is, and
+// quotes what is no text.
+func digestOf(a permissions.Access) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", a))
+	return hex.EncodeToString(sum[:])
+}
+
+// covers reports whether a yes to p is one to q.
+func (p *Part) covers(q *Part) bool {
+	return p.Capability == q.Capability && !slices.ContainsFunc(q.Accesses, func(a Access) bool {
+		return !slices.ContainsFunc(p.Accesses, func(b Access) bool { return a.Digest == b.Digest })
+	})
+}
+
+// parts are all that a yes to the record is a yes to, in the order in which they
+// were asked.
+func (r *Record) parts() []Part { return append(slices.Clone(r.Earlier), r.Part) }
+
+// key names the calls that a record can be about: this session, this input, this
+// tool. It begins the names of its files.
+func key(session, binding string) string {
+	sum := sha256.Sum256([]byte(session + "\x00" + binding))
+	return hex.EncodeToString(sum[:8])
+}
+
+// maxLifetime bounds what a file may claim.
+const maxLifetime = 366 * 24 * time.Hour
+
+// check holds a record that was read to the name of its file.
+func (r *Record) check(n name) error {
+	switch {
+	case r.Version != version:
+		return fmt.Errorf("its version is %d; this program knows version %d", r.Version, version)
+	case r.ID != n.id || key(r.Session, r.Binding) != n.key:
+		return errors.New("it is another question than its name says")
+	case r.Session == "" || r.Binding == "" || r.Use.Name == "":
+		return errors.New("it lacks its session, binding or tool")
+	case r.Expires.Sub(r.Asked) > maxLifetime || r.Expires.Before(r.Asked):
+		return fmt.Errorf("it is good from %s to %s", r.Asked.Format(time.RFC3339), r.Expires.Format(time.RFC3339))
+	}
+	for _, p := range r.parts() {
+		for _, a := range p.Accesses {
+			if len(a.Digest) != 2*sha256.Size {
+				return errors.New("an access lacks its digest")
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,386 @@
+package approvals
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/atomicfile"
+	"github.com/toolquay/toolquay/internal/privatedir"
+)
+
+// Options are those of a [Store]. The zero value is good.
+type Options struct {
+	// Lifetime is how long a question and its answer are good: a week, unless
+	// set.
+	Lifetime time.Duration
+	// Max is the most questions kept at once: 1000, unless set.
+	Max int
+}
+
+// maxFile is the largest file of a store in bytes: a question has the call's
+// input and a preview.
+const maxFile = 16 << 20
+
+// maxMessage is the longest message of a denial, in bytes.
+const maxMessage = 64 << 10
+
+// The errors of a store.
+var (
+	// ErrUnknown is that of an id that no question has: it never had, or its
+	// answer was used, or it was forgotten.
+	ErrUnknown = errors.New("there is no such approval")
+	// ErrAnswered is that of a question that somebody answered before.
+	ErrAnswered = errors.New("it was answered before")
+	// ErrExpired is that of a question that is too old to be answered.
+	ErrExpired = errors.New("it has expired")
+	// ErrFull is that of a store with too many open questions.
+	ErrFull = errors.New("too many questions are open")
+)
+
+// Store keeps questions and their answers in a directory. It is safe for
+// concurrent use, by several processes too.
+type Store struct {
+	dir     string
+	options Options
+}
+
+// OpenStore opens the store in a directory, which is made if need be. It must be
+// the user's own and closed to others.
+func OpenStore(dir string, o Options) (*Store, error) {
+	if err := privatedir.Make(dir); err != nil {
+		return nil, fmt.Errorf("the approvals: %w", err)
+	}
+	return &Store{dir: dir, options: Options{
+		Lifetime: min(cmp.Or(o.Lifetime, 7*24*time.Hour), maxLifetime), Max: cmp.Or(o.Max, 1000),
+	}}, nil
+}
+
+// State says how far a question is.
+type State string
+
+// The states.
+const (
+	StatePending State = "pending"
+	// StateAllowed and StateDenied are answers that no call has come for yet.
+	StateAllowed State = "allowed"
+	StateDenied  State = "denied"
+	// StateReplaced is a question that was asked anew: Item.Answer.By names the
+	// new one.
+	StateReplaced State = "replaced"
+	// StateUsed is an answer that holds no more.
+	StateUsed State = "used"
+	// StateExpired is a question, or an answer, that is too old.
+	StateExpired State = "expired"
+)
+
+// Item is a question with what became of it.
+type Item struct {
+	Record
+
+	State State
+	// Answer is zero while there is none.
+	Answer Answer
+}
+
+// Answer is what a person said to a question.
+type Answer struct {
+	// Answer is allow or deny.
+	Answer host.Answer `json:"answer"`
+	// Message, with a denial, is for the model: at most 64 KiB.
+	Message string `json:"message,omitempty"`
+	// Remember, with an allow, takes the question's offer of that scope: the
+	// call that uses the answer adds its rules. Empty takes none.
+	Remember host.Scope `json:"remember,omitempty"`
+	// By says who answered, for those who look later.
+	By string `json:"by,omitempty"`
+	// At is when; Answer fills it in.
+	At time.Time `json:"at"`
+}
+
+// answerReplaced, in a file, says that the question was asked anew.
+const answerReplaced host.Answer = "replaced"
+
+// List returns the questions that are open, answered and not used, or expired
+// and not yet swept, the oldest first. Files that cannot be read or understood
+// are left out, and the error tells of them.
+func (s *Store) List() ([]Item, error) {
+	questions, err := s.names(isQuestion)
+	if err != nil {
+		return nil, err
+	}
+	var items []Item
+	var errs []error
+	for _, n := range questions {
+		item, err := s.load(n)
+		switch {
+		case errors.Is(err, ErrUnknown): // taken away meanwhile
+		case err != nil:
+			errs = append(errs, err)
+		default:
+			items = append(items, item)
+		}
+	}
+	slices.SortFunc(items, compareItems)
+	return items, errors.Join(errs...)
+}
+
+// compare orders questions by age, the oldest first.
+func compare(a, b *Record) int { return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.ID, b.ID)) }
+
+func compareItems(a, b Item) int { return compare(&a.Record, &b.Record) }
+
+// Get returns one question.
+func (s *Store) Get(id string) (Item, error) {
+	n, err := s.find(id)
+	if err != nil {
+		return Item{}, err
+	}
+	return s.load(n)
+}
+
+// Answer answers an open question. Of several that answer it, one does; the
+// others get ErrAnswered.
+func (s *Store) Answer(id string, a Answer) error {
+	n, err := s.find(id)
+	if err != nil {
+		return err
+	}
+	item, err := s.load(n)
+	if err != nil {
+		return err
+	}
+	switch {
+	case item.State == StateExpired:
+		return fmt.Errorf("approval %s: %w", id, ErrExpired)
+	case item.State != StatePending:
+		return answered(&item)
+	case a.Answer != host.AnswerAllow && a.Answer != host.AnswerDeny:
+		return fmt.Errorf("%q is no answer; there are %s and %s", a.Answer, host.AnswerAllow, host.AnswerDeny)
+	case len(a.Message) > maxMessage:
+		return fmt.Errorf("a message of %d bytes is too long; at most %d", len(a.Message), maxMessage)
+	case a.Remember != "" && (a.Answer != host.AnswerAllow || item.offer(a.Remember) == nil):
+		return fmt.Errorf("approval %s offers nothing to remember for the scope %q", id, a.Remember)
+	}
+	a.At = time.Now().UTC()
+	won, err := s.putAnswer(n, a)
+	if err != nil {
+		return err
+	}
+	// The question may have been answered, used or forgotten meanwhile.
+	if item, err = s.load(n); err == nil && !won {
+		err = answered(&item)
+	}
+	return err
+}
+
+// answered says who was first.
+func answered(i *Item) error {
+	return fmt.Errorf("approval %s: %w: %s by %q at %s", i.ID, ErrAnswered, i.Answer.Answer, i.Answer.By, i.Answer.At.Format(time.RFC3339))
+}
+
+// offer is the offer of a scope, or nil.
+func (r *Record) offer(scope host.Scope) *host.Offer {
+	for i := range r.Offers {
+		if r.Offers[i].Scope == scope {
+			return &r.Offers[i]
+		}
+	}
+	return nil
+}
+
+// Forget takes a question away, answered or not. If the call comes again, it is
+// asked anew.
+func (s *Store) Forget(id string) error {
+	n, err := s.find(id)
+	if err != nil {
+		return err
+	}
+	return s.remove(n)
+}
+
+// Sweep takes away what has expired, and what crashes left.
+func (s *Store) Sweep() error {
+	all, err := s.names(nil)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, n := range all {
+		if n.kind == kindQuestion {
+			item, err := s.load(n)
+			if err == nil && (item.State == StateExpired || item.State == StateUsed) {
+				errs = append(errs, s.remove(n))
+			}
+			continue
+		}
+		// What is left of a question that is gone, or was never made.
+		orphan := n.kind == kindTemporary || !slices.ContainsFunc(all, func(q name) bool { return q == n.of(kindQuestion) })
+		info, err := os.Lstat(s.path(n))
+		if err == nil && orphan && time.Since(info.ModTime()) > time.Hour {
+			errs = append(errs, os.Remove(s.path(n)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// save keeps a new question.
+func (s *Store) save(r *Record) error {
+	if err := s.room(); err != nil {
+		return err
+	}
+	content, err := json.Marshal(r)
+	if err == nil && len(content) > maxFile {
+		err = fmt.Errorf("the question has %d bytes; at most %d can be kept", len(content), maxFile)
+	}
+	if err != nil {
+		return err
+	}
+	n := name{key: key(r.Session, r.Binding), id: r.ID, kind: kindQuestion}
+	if _, err := os.Lstat(s.path(n)); err == nil {
+		return fmt.Errorf("there is a question %s already", r.ID)
+	}
+	if err := atomicfile.Write(s.path(n), content, fileMode); err != nil {
+		return err
+	}
+	return syncDir(s.dir)
+}
+
+// room makes sure that there is room for one more question.
+func (s *Store) room() error {
+	for try := 0; ; try++ {
+		questions, err := s.names(isQuestion)
+		switch {
+		case err != nil:
+			return err
+		case len(questions) < s.options.Max:
+			return nil
+		case try == 1:
+			return fmt.Errorf("%w: %d in %s; answer or forget some", ErrFull, len(questions), s.dir)
+		}
+		if err := s.Sweep(); err != nil {
+			return err
+		}
+	}
+}
+
+// putAnswer puts an answer there, unless there is one.
+func (s *Store) putAnswer(n name, a Answer) (won bool, err error) {
+	content, err := json.Marshal(a)
+	if err != nil {
+		return false, err
+	}
+	temporary := s.path(temporaryName())
+	if err := atomicfile.Write(temporary, content, fileMode); err != nil {
+		return false, err
+	}
+	err = os.Link(temporary, s.path(n.of(kindAnswer)))
+	if errors.Is(err, fs.ErrExist) {
+		return false, os.Remove(temporary)
+	}
+	if err := errors.Join(err, os.Remove(temporary)); err != nil {
+		return false, fmt.Errorf("keeping the answer: %w", err)
+	}
+	return true, syncDir(s.dir)
+}
+
+// use uses an answer up, unless somebody else did, or the question is gone.
+func (s *Store) use(n name) (won bool, err error) {
+	used := s.path(n.of(kindUsed))
+	f, err := os.OpenFile(used, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := errors.Join(f.Close(), syncDir(s.dir)); err != nil {
+		return false, err
+	}
+	// Another process may have used it, and taken all of it away, since this one
+	// read the question.
+	if _, err := os.Lstat(s.path(n)); err != nil {
+		return false, os.Remove(used)
+	}
+	return true, nil
+}
+
+// remove takes a question away with all that belongs to it. The order, and that
+// it reaches the disk, is what keeps an answer from coming back.
+func (s *Store) remove(n name) error {
+	if err := os.Remove(s.path(n.of(kindQuestion))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := syncDir(s.dir); err != nil {
+		return err
+	}
+	for _, kind := range []kind{kindAnswer, kindUsed} {
+		if err := os.Remove(s.path(n.of(kind))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// load reads a question and finds out what became of it.
+func (s *Store) load(n name) (Item, error) {
+	item := Item{State: StatePending}
+	if err := s.readJSON(n, &item.Record); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return Item{}, fmt.Errorf("%s: %w", n.id, ErrUnknown)
+		}
+		return Item{}, err
+	}
+	if err := item.check(n); err != nil {
+		return Item{}, fmt.Errorf("%s: %w", s.path(n), err)
+	}
+	err := s.readJSON(n.of(kindAnswer), &item.Answer)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Item{}, err
+	}
+	_, usedErr := os.Lstat(s.path(n.of(kindUsed)))
+	item.State, err = stateOf(&item, usedErr == nil, time.Now())
+	if err != nil {
+		return Item{}, fmt.Errorf("%s: %w", s.path(n.of(kindAnswer)), err)
+	}
+	return item, nil
+}
+
+func stateOf(i *Item, used bool, now time.Time) (State, error) {
+	switch {
+	case used:
+		return StateUsed, nil
+	case !now.Before(i.Expires):
+		return StateExpired, nil
+	}
+	switch i.Answer.Answer {
+	case "":
+		return StatePending, nil
+	case host.AnswerAllow:
+		return StateAllowed, nil
+	case host.AnswerDeny:
+		return StateDenied, nil
+	case answerReplaced:
+		return StateReplaced, nil
+	case host.AnswerLater:
+	}
+	return "", fmt.Errorf("%q is no answer", i.Answer.Answer)
+}
+
+func (s *Store) readJSON(n name, v any) error {
+	content, err := readRegular(s.path(n))
+	if err != nil {
+		return err
+	}
+	if err := abi.Unmarshal(content, v); err != nil {
+		return fmt.Errorf("%s: %w", s.path(n), err)
+	}
+	return nil
+}

@@ -1,0 +1,32 @@
+package host
+
+import (
+	"context"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// Explain judges a call as it would be judged now, without running it, its
+// tool's own check or hooks, and without asking anybody. Faults of the call are
+// those that running it would have as its result.
+func (s *Session) Explain(ctx context.Context, use abi.ToolUse) (permissions.Explanation, error) {
+	set := s.host.hold()
+	defer set.Release()
+	s.fresh()
+	s.mu.Lock()
+	v := s.with(s.current, set)
+	s.mu.Unlock()
+	c := &call{turn: &turn{session: s, plugins: set}, use: use}
+	if err := c.prepare(ctx); err != nil {
+		return permissions.Explanation{}, err
+	}
+	g := &gate{call: c, view: v}
+	g.now.Store(v)
+	m, _, err := g.matter()
+	if err != nil {
+		return permissions.Explanation{}, err
+	}
+	request, evidence := g.facts(m)
+	return permissions.Explain(v.policy, request, evidence), nil
+}

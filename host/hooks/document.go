@@ -1,0 +1,53 @@
+package hooks
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+// document is what a command gets on its standard input.
+type document struct {
+	SessionID     string          `json:"session_id"`
+	Cwd           string          `json:"cwd"`
+	Mode          string          `json:"permission_mode"`
+	Event         Event           `json:"hook_event_name"`
+	Tool          string          `json:"tool_name"`
+	ToolInput     json.RawMessage `json:"tool_input"`
+	ToolUseID     string          `json:"tool_use_id"`
+	Plugin        string          `json:"plugin,omitempty"`
+	Binding       string          `json:"binding,omitempty"`
+	Response      *response       `json:"tool_response,omitempty"`
+	Error         string          `json:"error,omitempty"`
+	ErrorCode     abi.Code        `json:"error_code,omitempty"`
+	IsInterrupted bool            `json:"is_interrupt,omitempty"`
+}
+
+func (in *Input) document() ([]byte, error) {
+	d := document{
+		SessionID: in.SessionID,
+		Cwd:       in.Cwd,
+		Mode:      string(in.Mode),
+		Event:     in.Event,
+		Tool:      in.Tool,
+		ToolInput: in.ToolInput,
+		ToolUseID: in.ToolUseID,
+		Plugin:    in.Plugin,
+		Binding:   in.Binding,
+	}
+	switch in.Event {
+	case PostToolUse:
+		d.Response = newResponse(in.Result)
+	case PostToolUseFailure:
+		if in.Err != nil {
+			d.Error, d.ErrorCode = in.Err.Error(), abi.CodeOf(in.Err)
+			d.IsInterrupted = d.ErrorCode == abi.CodeCancelled
+		}
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(d)
+	return b.Bytes(), err
+}
