@@ -120,7 +120,8 @@ func (a *app) userOptions(s *setup, logger *slog.Logger) error {
 	o.Granted = a.flags.grants
 	o.CallTimeout = a.flags.timeout
 	o.Logger = logger
-	if a.flags.isolation != "" && !(o.Isolate && loaded.Isolation.Source.Kind == permissions.SourcePolicy) {
+	policy := o.Isolate && loaded.Isolation.Source.Kind == permissions.SourcePolicy
+	if a.flags.isolation != "" && !policy {
 		o.Isolate = a.flags.isolation == string(abi.IsolationProcess)
 	}
 	equip(&o)

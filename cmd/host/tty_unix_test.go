@@ -41,7 +41,7 @@ func person(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(terminal.Close())
 	s := &sitting{keyboard: keyboard, ended: make(chan struct{})}
 	go s.look()
-	for _, key := range strings.Fields(args[0]) {
+	for key := range strings.FieldsSeq(args[0]) {
 		s.press(ts, strings.ReplaceAll(key, "_", " "))
 	}
 	err = cmd.Wait()
