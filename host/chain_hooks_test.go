@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -146,17 +147,20 @@ func TestChainHookRewrites(t *testing.T) {
 // writes: it leaves its batch and runs alone, and its hook is not run again.
 func TestChainHookMakesUnsafe(t *testing.T) {
 	t.Parallel()
-	var running, most, told atomic.Int32
-	var alone atomic.Bool
-	alone.Store(true)
+	var running, told atomic.Int32
+	var met sync.WaitGroup
+	met.Add(2)
 	tool := (&ran{}).shell(func(_ context.Context, _, line string) (string, error) {
-		n := running.Add(1)
+		running.Add(1)
 		defer running.Add(-1)
-		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		if !strings.HasPrefix(line, "touch") {
+			met.Done()
+			met.Wait() // those that read run together
+			return line, nil
 		}
 		for range 40 {
-			if strings.HasPrefix(line, "touch") && running.Load() != 1 {
-				alone.Store(false)
+			if running.Load() != 1 {
+				return "not alone", nil
 			}
 			time.Sleep(time.Millisecond)
 		}
@@ -172,13 +176,11 @@ func TestChainHookMakesUnsafe(t *testing.T) {
 		},
 	})})
 	s := session(t, h, host.SessionOptions{Mode: permissions.ModeAcceptEdits})
-	results, _ := turnOf(t, s, use("c1", "Bash", `{"command":"cat a"}`), use("c2", "Bash", `{"command":"cat b"}`),
-		use("c3", "Bash", `{"command":"cat c"}`))
-	if most.Load() != 2 || !alone.Load() {
-		t.Errorf("%d ran at once; what writes ran alone: %v", most.Load(), alone.Load())
-	}
-	if told.Load() != 3 || strings.Count(results[1].Text(), "rewritten") != 1 {
-		t.Errorf("hooks ran %d times for 3 calls; the result is %q", told.Load(), results[1].Text())
+	// Those that read come first: what leaves its batch holds back what follows it.
+	results, _ := turnOf(t, s, use("c1", "Bash", `{"command":"cat a"}`), use("c3", "Bash", `{"command":"cat c"}`),
+		use("c2", "Bash", `{"command":"cat b"}`))
+	if told.Load() != 3 || strings.Count(results[2].Text(), "rewritten") != 1 || !strings.Contains(results[2].Text(), "touch b") {
+		t.Errorf("hooks ran %d times for 3 calls; the result is %q", told.Load(), results[2].Text())
 	}
 }
 

@@ -132,6 +132,9 @@ func TestChainAskedRaces(t *testing.T) {
 				if ran := did[id]; ran > 1 || ran == 0 && !e.Result.IsError || ran == 1 && e.Result.IsError && e.Result.Error.Code == abi.CodeDenied {
 					t.Errorf("%s ran %d times, with the result %q", id, ran, e.Result.Text())
 				}
+				if strings.Contains(e.Result.Text(), "could not be asked") {
+					t.Errorf("cancelled, and reported as %q", e.Result.Text())
+				}
 				mu.Unlock()
 			}
 		}
@@ -181,49 +184,121 @@ func TestChainCapabilityWhileRunning(t *testing.T) {
 // which then waits to run alone: what they allowed stands, for what it was.
 func TestChainReplyReadmitted(t *testing.T) {
 	t.Parallel()
+	const first, second = `{"command":"touch LINK/b"}`, `{"command":"touch DIR/c"}`
 	for name, test := range map[string]struct {
-		swap  bool
-		asked int
-	}{"nothing changed": {false, 1}, "the link leads elsewhere by then": {true, 2}} {
+		swap    bool
+		replies []string // inputs to allow; then it is denied
+		asked   int
+		done    int
+	}{
+		"nothing changed":                     {false, []string{first}, 1, 1},
+		"the link leads elsewhere by then":    {true, []string{first}, 2, 0},
+		"and they write another input, again": {true, []string{first, second}, 3, 0},
+	} {
 		t.Run(name, func(t *testing.T) {
 			dir := files(t, map[string]string{"in/a.txt": "", "old/x": "", "new/x": ""})
 			link := filepath.Join(dir, "link")
 			must(t, os.Symlink("old", link))
-			var r ran
 			var told atomic.Int32
 			asked, answered := 0, make(chan struct{})
 			person := asking(func(_ context.Context, q host.Approval) (host.Reply, error) {
-				if asked++; asked > 1 {
+				if asked++; asked > len(test.replies) {
 					return host.Reply{Answer: host.AnswerDeny}, nil
 				}
-				defer close(answered)
-				return host.Reply{Answer: host.AnswerAllow, Input: json.RawMessage(`{"command":"touch ` + link + `/b"}`)}, nil
+				if asked == 1 {
+					defer close(answered)
+				}
+				input := strings.NewReplacer("LINK", link, "DIR", dir).Replace(test.replies[asked-1])
+				return host.Reply{Answer: host.AnswerAllow, Input: json.RawMessage(input)}, nil
 			})
 			beside := host.NewTool(abi.Tool{Name: "Beside", Summary: "Runs beside", InputSchema: anything, ReadOnly: abi.TraitTrue, ConcurrencySafe: abi.TraitTrue},
 				func(context.Context, map[string]any) (string, error) {
 					<-answered
-					time.Sleep(20 * time.Millisecond) // the other call is admitted meanwhile
+					time.Sleep(50 * time.Millisecond) // the other call is admitted meanwhile
 					if !test.swap {
 						return "", nil
 					}
 					return "", errors.Join(os.Remove(link), os.Symlink("new", link))
 				})
-			h := open(t, host.Options{Tools: []host.NativeTool{r.shell(runLine), beside}, Hooks: hookSet(t, hooks.Hook{
-				Event: hooks.PreToolUse, Matcher: "Bash", Func: func(context.Context, hooks.Input) (hooks.Output, error) {
-					told.Add(1)
-					return hooks.Output{}, nil
-				},
-			})})
+			// The command does what it was first allowed to do, whatever it is by now.
+			native := &testCapability{accesses: []permissions.Access{{
+				Kind: permissions.AccessWrite, Target: filepath.Join(link, "b"), Real: filepath.Join(dir, "old", "b"),
+			}}}
+			bash := (&ran{}).shell(nil)
+			bash.Run = func(ctx context.Context, c *host.Call) (abi.ToolResult, error) {
+				_, err := c.Do(ctx, abi.Request{Name: "test.echo"})
+				return text("done"), err
+			}
+			h := open(t, host.Options{
+				Tools: []host.NativeTool{bash, beside}, Capabilities: []capability.Capability{native},
+				Hooks: hookSet(t, hooks.Hook{
+					Event: hooks.PreToolUse, Matcher: "Bash", Func: func(context.Context, hooks.Input) (hooks.Output, error) {
+						told.Add(1)
+						return hooks.Output{}, nil
+					},
+				}),
+			})
 			s := session(t, h, host.SessionOptions{Cwd: filepath.Join(dir, "in"), Asker: person})
 			results, _ := turnOf(t, s, use("c1", "Beside", `{}`), use("c2", "Bash", `{"command":"cat `+dir+`/old/x"}`))
-			if asked != test.asked || exists(filepath.Join(dir, "old", "b")) == test.swap || exists(filepath.Join(dir, "new", "b")) {
-				t.Errorf("asked %d times: %s", asked, results[1].Text())
+			if asked != test.asked || native.done != test.done {
+				t.Errorf("asked %d times, done %d: %s", asked, native.done, results[1].Text())
 			}
-			if told.Load() != 2 {
-				t.Errorf("the hook ran %d times for 2 inputs", told.Load())
+			if inputs := int32(len(test.replies)) + 1; told.Load() != inputs {
+				t.Errorf("the hook ran %d times for %d inputs", told.Load(), inputs)
 			}
 		})
 	}
+}
+
+// TestChainDenyEndsAdmission denies what a running call wants: a call that hooks
+// still look at does not begin.
+func TestChainDenyEndsAdmission(t *testing.T) {
+	t.Parallel()
+	native := &testCapability{accesses: []permissions.Access{path(permissions.AccessWrite, "/opt/x")}}
+	hooked, stopped := make(chan struct{}), make(chan struct{})
+	asks := host.NativeTool{
+		Contract: abi.Tool{
+			Name: "Asks", Summary: "Asks", InputSchema: hostSchema, ConcurrencySafe: abi.TraitTrue,
+			Fields: []abi.Field{{Name: "host", Kind: abi.FieldHost}},
+		},
+		Run: func(ctx context.Context, c *host.Call) (abi.ToolResult, error) {
+			<-hooked
+			_, err := c.Do(ctx, abi.Request{Name: "test.echo"})
+			return text("done"), err
+		},
+	}
+	h := open(t, host.Options{
+		Tools: []host.NativeTool{asks, echo("Echo")}, Capabilities: []capability.Capability{native}, DenyEndsTurn: true,
+		Rules: rules("", "", "Asks(domain:example.com)"),
+		Hooks: hookSet(t,
+			hooks.Hook{Event: hooks.PreToolUse, Matcher: "Asks", Func: func(context.Context, hooks.Input) (hooks.Output, error) {
+				return hooks.Output{Context: "for the model"}, nil
+			}},
+			hooks.Hook{Event: hooks.PreToolUse, Matcher: "Echo", Func: func(context.Context, hooks.Input) (hooks.Output, error) {
+				close(hooked)
+				<-stopped
+				return hooks.Output{Verdict: permissions.Allow}, nil
+			}}),
+	})
+	person := asking(func(_ context.Context, q host.Approval) (host.Reply, error) {
+		if q.Capability == "" { // the call itself
+			return host.Reply{Answer: host.AnswerAllow}, nil
+		}
+		return host.Reply{Answer: host.AnswerDeny}, nil
+	})
+	s := session(t, h, host.SessionOptions{Asker: person})
+	var results []abi.ToolResult
+	for e := range s.Run(t.Context(), []abi.ToolUse{use("c1", "Asks", `{"host":"example.com"}`), use("c2", "Echo", `{}`)}) {
+		switch e.Kind {
+		case host.EventStop:
+			close(stopped)
+		case host.EventResult:
+			results = append(results, *e.Result)
+		default:
+		}
+	}
+	wantError(t, results[0], abi.CodeDenied)
+	wantError(t, results[1], abi.CodeCancelled, "not begun")
 }
 
 // TestChainGoroutines leaves nothing behind. It runs beside no other test.
@@ -253,4 +328,29 @@ func TestChainGoroutines(t *testing.T) {
 	}
 	must(t, h.Close(t.Context()))
 	soon(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= before })
+}
+
+// TestChainAnswerAfterCancel cancels each call just before it is allowed for good:
+// too late, so nothing is kept.
+func TestChainAnswerAfterCancel(t *testing.T) {
+	t.Parallel()
+	var r ran
+	var kept atomic.Int32
+	h := open(t, host.Options{
+		Tools: r.chainTools(), Places: map[host.Scope]string{host.ScopeUser: "/home/u/settings.toml"},
+		Remember: func(host.Offer) error { kept.Add(1); return nil },
+	})
+	for range 300 {
+		ctx, cancel := context.WithCancel(t.Context())
+		person := asking(func(_ context.Context, q host.Approval) (host.Reply, error) {
+			cancel()
+			return host.Reply{Answer: host.AnswerAllow, Remember: &q.Offers[1]}, nil
+		})
+		s := session(t, h, host.SessionOptions{Asker: person})
+		wantError(t, s.Results(ctx, []abi.ToolUse{use("c1", "Put", `{"path":"a"}`)})[0], abi.CodeCancelled)
+		cancel()
+	}
+	if kept.Load() != 0 || r.count() != 0 {
+		t.Errorf("%d rules were kept, %d calls ran", kept.Load(), r.count())
+	}
 }
