@@ -27,6 +27,9 @@ type Access struct {
 	// directory that a search goes into. It is judged on its own path: what is
 	// denied below it is left out when it is met, and does not deny the tree.
 	Tree bool
+	// Glob says, with Tree, that only what matches this pattern of a shell is
+	// meant. It is absolute, with Target before the first wildcard.
+	Glob string
 	// Removal says that what lies at the path is taken away: deleted, or moved
 	// elsewhere. It goes with AccessWrite.
 	Removal bool

@@ -37,6 +37,11 @@ type Part struct {
 	// guess at a command that cannot be parsed. Deny and ask rules do.
 	Inner bool
 
+	// Again says that the part is in a loop, so that it may run after parts that
+	// are listed behind it; Beside, that it may run at the same time as others:
+	// in a pipe, the background or a process substitution.
+	Again, Beside bool
+
 	// ReadOnly is as in Command, for the part with its redirections.
 	ReadOnly bool
 	// Complete says that Accesses are everything the part does, so that they

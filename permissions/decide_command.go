@@ -36,9 +36,11 @@ func (c *call) exec(d *Decision, a *Access, cmd *Command) {
 	// Read-only parts do not make a read-only command of what never ends, say;
 	// nor is one of which no part is seen.
 	unexplained, granted := !cmd.ReadOnly, len(cmd.Parts) > 0
+	s := newShifts(c.policy, cmd, c.folds())
 	for i := range cmd.Parts {
 		p := &cmd.Parts[i]
 		grant := c.part(d, a, p, text)
+		c.shifted(d, &s, i)
 		if !p.Inner {
 			unexplained = unexplained && alone(p) && p.ReadOnly
 			granted = granted && grant.Verdict == Allow
@@ -236,10 +238,24 @@ func (c *call) touched(d *Decision, p *Part, grant Finding) {
 		switch a := &p.Accesses[i]; a.Kind {
 		case AccessRead, AccessWrite:
 			d.add(c.path(a, grant, moves))
+			c.searched(d, a)
 		case AccessNet:
 			d.add(c.net(a, grant, true))
 		default:
 			d.add(c.open(a, grant, "it is not read-only"))
+		}
+	}
+}
+
+// shifted judges that paths of part i may not lead where they were found to lead.
+func (c *call) shifted(d *Decision, s *shifts, i int) {
+	p := &s.parts[i]
+	for j := range p.Accesses {
+		if a := &p.Accesses[j]; (a.Kind == AccessRead || a.Kind == AccessWrite) && s.maybeLink(i, a) {
+			l := c.ladder(a)
+			c.approval(&l, a)
+			c.must(&l, unjudged, LayerPath, "it leads where a link may lead that another part of the command puts there")
+			d.add(l.found())
 		}
 	}
 }

@@ -32,7 +32,7 @@ func TestSuggestions(t *testing.T) {
 		"$ touch a":                      {"Edit(//ws/proj/a)"},
 		"$ tee /etc/a":                   {"Bash(tee /etc/a)"},
 		"$ make && cat /home/u/.ssh/id":  nil,
-		"$ askme && make":                nil,
+		"$~ askme && make":               nil,
 		"$ make ((":                      nil,
 		"$ sudo make":                    {"Bash(sudo make)"},
 		"unknown make":                   nil,
@@ -107,7 +107,7 @@ func TestRefusal(t *testing.T) {
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	s := setupFor(t, "deny Read(.env) ; ask Bash(make:*) ; allow Bash ; mode auto")
-	r := parseRequest("$ make x && cat .env && tee /etc/a")
+	r := parseRequest("$~ make x && cat .env && tee /etc/a")
 	r.InputHash = "h"
 	e := permissions.Evidence{Hook: &permissions.HookAnswer{Verdict: permissions.Ask, Reason: "the hook"}}
 	x := permissions.Explain(compile(t, s), r, e)
@@ -156,7 +156,7 @@ func TestJudgeCall(t *testing.T) {
 		"$ tee a": permissions.Allow, "$ ls && echo x > a": permissions.Allow, "read /ws/proj/a": permissions.Allow,
 		"write /ws/lib/a": permissions.Allow, "session todos": permissions.Allow,
 		"$ make": permissions.None, "$ tee /etc/a": permissions.None, "$ curl x": permissions.None, "$ tee ((": permissions.None,
-		"$ !ls": permissions.None, "$ askme": permissions.None, "$ X=1 tee a": permissions.None, "$ tee link": permissions.None,
+		"$ !ls": permissions.None, "$~ askme": permissions.None, "$ X=1 tee a": permissions.None, "$ tee link": permissions.None,
 		"read /etc/a": permissions.None, "write /var/s1/a": permissions.None, "net a": permissions.None, "call Tool": permissions.None,
 		"unknown ls": permissions.None, "start Tool": permissions.None, "write /ws/proj/l -> /etc/a": permissions.None,
 		"$ sudo tee a": permissions.None,
@@ -172,7 +172,7 @@ func TestJudgeCall(t *testing.T) {
 func TestApprovalOfCommands(t *testing.T) {
 	t.Parallel()
 	p := compile(t, setupFor(t, "ask Bash(make:*)"))
-	r := parseRequest("$ make && cat /etc/a && askme && touch b")
+	r := parseRequest("$~ make && cat /etc/a && askme && touch b")
 	r.InputHash = "h"
 	all := permissions.Evidence{Approval: &permissions.Approval{InputHash: "h", Accesses: r.Accesses}}
 	if d := permissions.Decide(p, r, all); d.Verdict != permissions.Allow {
@@ -186,7 +186,7 @@ func TestApprovalOfCommands(t *testing.T) {
 			t.Errorf("%s was not shown: %s", r.Accesses[i], d.Message())
 		}
 	}
-	for _, request := range []string{"$ doom", "$ !ls", "$ make ((", "$ rm -r /"} {
+	for _, request := range []string{"$~ doom", "$ !ls", "$ make ((", "$ rm -r /"} {
 		r := parseRequest(request)
 		r.InputHash = "h"
 		e := permissions.Evidence{Approval: &permissions.Approval{InputHash: "h", Accesses: r.Accesses}}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/shell"
 )
 
 // facts says of a command what tables need: a small shell with a few programs,
@@ -31,13 +32,25 @@ func facts(text string) permissions.Command {
 	if c.Fault != "" {
 		c.ReadOnly = false
 	}
-	c.Resolve(func(path string) string {
-		if rest, ok := strings.CutPrefix(path, "/ws/proj/link"); ok {
-			return "/etc/linked" + rest
-		}
-		return path
-	})
+	c.Resolve(throughLink)
 	return c
+}
+
+// analysed is what package shell says of a command; "!" before it asks to leave
+// the sandbox. A link leads to /etc/linked.
+func analysed(text string) permissions.Command {
+	text, unsandboxed := strings.CutPrefix(text, "!")
+	c := shell.Analyse(text, shell.Place{Cwd: "/ws/proj", Home: "/home/u", Working: []string{"/ws/proj", "/ws/lib"}})
+	c.Unsandboxed = unsandboxed
+	c.Resolve(throughLink)
+	return c
+}
+
+func throughLink(path string) string {
+	if rest, ok := strings.CutPrefix(path, "/ws/proj/link"); ok {
+		return "/etc/linked" + rest
+	}
+	return path
 }
 
 // pieces splits a command into the words of its simple commands.

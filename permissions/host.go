@@ -194,6 +194,8 @@ func (h *Host) name(text string) {
 		return
 	case len(text) > maxHost || !validLabels(text):
 		h.odd("it is no host's name")
+		// Some readers expand {a,b} and [1-3].
+		h.any = h.any || strings.ContainsAny(text, "{}[]*?")
 	}
 	last := text[strings.LastIndexByte(text, '.')+1:]
 	if isNumber(last) {

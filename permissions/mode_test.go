@@ -32,8 +32,8 @@ func TestModeTable(t *testing.T) {
 	write /home/u/.ssh/id                  | ask     deny  ask         ask   allow             deny
 	$ make ((                              | ask     ask   ask         ask   allow             deny
 	unknown make                           | ask     ask   ask         ask   allow             deny
-	$ askme                                | ask     ask   ask         ask   allow             deny
-	$ doom                                 | ask     ask   ask         ask   ask               deny
+	$~ askme                               | ask     ask   ask         ask   allow             deny
+	$~ doom                                | ask     ask   ask         ask   ask               deny
 	$ rm /ws                               | ask     deny  ask         ask   ask               deny
 	$ !ls                                  | ask     ask   ask         ask   ask               deny`
 	lines := strings.Split(strings.TrimSpace(table), "\n")

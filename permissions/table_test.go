@@ -68,6 +68,8 @@ func parseRequest(text string) permissions.Request {
 	r := permissions.Request{Tool: "Any", Effects: permissions.EffectsListed}
 	if command, ok := strings.CutPrefix(text, "$ "); ok {
 		r.Tool, text = "Bash", "exec "+command
+	} else if strings.HasPrefix(text, "$~ ") {
+		r.Tool = "Bash"
 	} else if tool, rest, ok := strings.Cut(text, ": "); ok {
 		r.Tool, text = tool, rest
 		if tool, input, ok := strings.Cut(tool, "{"); ok {
@@ -93,6 +95,10 @@ func parseRequest(text string) permissions.Request {
 		r.Tool = "mcp__" + r.Origin.Server + "__" + r.Origin.Tool
 		return r
 	case "exec", "$":
+		c := analysed(subject)
+		r.Commands, r.Accesses = []permissions.Command{c}, c.Accesses()
+		return r
+	case "$~":
 		c := facts(subject)
 		r.Commands, r.Accesses = []permissions.Command{c}, c.Accesses()
 		return r

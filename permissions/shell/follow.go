@@ -62,11 +62,13 @@ func (a *analysis) statements(list []*syntax.Stmt, s state) outcome {
 }
 
 func (a *analysis) statement(stmt *syntax.Stmt, s state) outcome {
+	first := len(a.parts)
 	o := a.compound(stmt, s)
 	if stmt.Negated {
 		o.ok, o.failed = o.failed, o.ok
 	}
 	if stmt.Background {
+		a.beside(first)
 		return always(s)
 	}
 	return o
@@ -132,9 +134,11 @@ func (a *analysis) binary(cmd *syntax.BinaryCmd, s state) outcome {
 		return outcome{fork(x.ok, y.ok), y.failed}
 	}
 	// Both sides of a pipe are subshells.
+	first := len(a.parts)
 	a.statement(cmd.X, s)
 	a.statement(cmd.Y, s)
 	a.piped(cmd, s)
+	a.beside(first)
 	return always(s)
 }
 
@@ -190,6 +194,9 @@ func (a *analysis) loop(cmd *syntax.ForClause, s state) outcome {
 func (a *analysis) body(run func() outcome, loop syntax.Node, s state) outcome {
 	first := len(a.parts)
 	o := run()
+	for i := first; i < len(a.parts); i++ {
+		a.parts[i].Again = true
+	}
 	end := o.either()
 	if slices.Equal(end.dirs, s.dirs) && end.shaken == s.shaken && end.rehomed == s.rehomed {
 		return always(s)
@@ -203,6 +210,13 @@ func (a *analysis) body(run func() outcome, loop syntax.Node, s state) outcome {
 		}
 	}
 	return always(join(s, end).shake(why).lost())
+}
+
+// beside notes that the parts from the first on run at the same time as others.
+func (a *analysis) beside(first int) {
+	for i := first; i < len(a.parts); i++ {
+		a.parts[i].Beside = true
+	}
 }
 
 // timed follows `time x`, which is a wrapper to rules.
@@ -223,7 +237,9 @@ func (a *analysis) substitutions(node syntax.Node, s state) {
 			a.statements(n.Stmts, s)
 			return false
 		case *syntax.ProcSubst:
+			first := len(a.parts)
 			a.statements(n.Stmts, s)
+			a.beside(first)
 			return false
 		}
 		return true

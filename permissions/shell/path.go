@@ -61,10 +61,12 @@ func (a *analysis) accesses(e programs.Effect, words []word, s *state) ([]permis
 	if e.Kind != permissions.AccessRead && e.Kind != permissions.AccessWrite {
 		return []permissions.Access{access}, true
 	}
-	name, sure := e.Name, true
+	name, names, sure := e.Name, "", true
 	if e.Glob {
 		name, sure = literalDirectory(name)
-		access.Tree = true
+		if access.Tree = true; !e.Tree {
+			names = patternNames(e.Name)
+		}
 	}
 	var out []permissions.Access
 	add := func(name string) {
@@ -72,6 +74,9 @@ func (a *analysis) accesses(e programs.Effect, words []word, s *state) ([]permis
 		sure = sure && ok
 		for _, p := range paths {
 			access.Target = p
+			if names != "" {
+				access.Glob = strings.TrimSuffix(p, "/") + "/" + names
+			}
 			out = append(out, access)
 		}
 	}
@@ -116,6 +121,20 @@ func literalDirectory(pattern string) (string, bool) {
 		}
 	}
 	return orHere(b.String()[:last]), true
+}
+
+// patternNames is the part of a pattern behind its literal directory; empty where
+// it does not say component by component what it matches.
+func patternNames(pattern string) string {
+	i := strings.IndexAny(pattern, "*?[")
+	if i < 0 || strings.ContainsRune(pattern, '\\') {
+		return ""
+	}
+	names := pattern[strings.LastIndexByte(pattern[:i], '/')+1:]
+	if path.Clean(names) != names || strings.Contains(pattern, "..") {
+		return ""
+	}
+	return names
 }
 
 func orHere(dir string) string {

@@ -17,7 +17,7 @@ func judges(name string) judge {
 		"test": judgeTest, "printf": judgePrintf, "seq": judgeSeq, "ps": judgePs, "set": judgeSet,
 		"copy": judgeCopy, "rmdir": judgeRmdir, "dd": judgeDd, "chmod": judgeChmod,
 		"wrapper": judgeWrapper, "shell": judgeShell, "xargs": judgeXargs, "env": judgeEnv, "command": judgeCommand,
-		"git": judgeGit, "git config": judgeGitConfig, "tac": judgeTac, "go env": judgeGoEnv, "net": judgeNet,
+		"git": judgeGit, "git config": judgeGitConfig, "tac": judgeTac, "tar": judgeTar, "go env": judgeGoEnv, "net": judgeNet,
 	}[name]
 }
 
@@ -195,6 +195,32 @@ func judgeNet(r *row, args []Arg) Finding {
 		}
 	}
 	return f
+}
+
+// judgeTar judges tar: what it packs it reads. Its first word may be flags without
+// a dash.
+func judgeTar(r *row, args []Arg) Finding {
+	f := r.read(args).finding()
+	for i, a := range args {
+		letters, dashed := strings.CutPrefix(a.Text, "-")
+		long := strings.HasPrefix(letters, "-") && letters != "-"
+		bunch := (i == 0 || dashed) && !strings.HasPrefix(letters, "-")
+		if !a.Literal || long && isPacking(a.Text) || bunch && strings.ContainsAny(letters, "cruA") {
+			return f
+		}
+	}
+	f.Effects = nil
+	return f
+}
+
+// isPacking reports whether a long flag of tar, or an abbreviation, says to pack.
+func isPacking(flag string) bool {
+	for _, long := range []string{"--create", "--append", "--update", "--concatenate", "--catenate"} {
+		if strings.HasPrefix(long, flag) {
+			return true
+		}
+	}
+	return false
 }
 
 // judgeTac judges tac, which copies what it cannot seek in to a file of its own.
