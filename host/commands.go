@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"encoding/json"
 	"path/filepath"
 	"strings"
@@ -61,14 +62,9 @@ func (g *gate) analyse(text string) permissions.Command {
 	if g.call.tool.contract().Name == powerShell {
 		return permissions.Command{Text: text, Fault: "commands for PowerShell are not understood", Unsandboxed: g.call.leavesSandbox()}
 	}
-	h := g.call.session().host
-	at := shell.Place{Cwd: filepath.ToSlash(g.view.cwd), Home: filepath.ToSlash(h.options.Home)}
-	at.Working = append(at.Working, filepath.ToSlash(g.call.session().start))
-	for _, dir := range g.call.session().options.AdditionalDirs {
-		at.Working = append(at.Working, filepath.ToSlash(dir))
-	}
-	command := shell.Analyse(text, at)
+	command := shell.Analyse(text, g.place())
 	command.Resolve(realPath)
+	addLinks(&command)
 	command.Unsandboxed = g.call.leavesSandbox()
 	return command
 }
@@ -91,6 +87,21 @@ func (c *call) leavesSandbox() bool {
 	return false
 }
 
+// place is where a command runs: directories as they really lie, since a shell
+// steps out of one by where that is.
+func (g *gate) place() shell.Place {
+	s := g.call.session()
+	really := func(path string) string { return filepath.ToSlash(cmp.Or(realPath(path), path)) }
+	at := shell.Place{Cwd: really(g.view.cwd), Working: []string{really(s.start)}}
+	if home := s.host.options.Home; home != "" {
+		at.Home = really(home)
+	}
+	for _, dir := range s.options.AdditionalDirs {
+		at.Working = append(at.Working, really(dir))
+	}
+	return at
+}
+
 // settleTraits computes the traits that the contract leaves to the host, from
 // what the call was found to touch.
 func (c *call) settleTraits(m *matter) {
@@ -103,7 +114,7 @@ func (c *call) settleTraits(m *matter) {
 		c.traits.readOnly = m.readOnly()
 	}
 	if contract.ConcurrencySafe == abi.TraitDerived {
-		c.traits.concurrencySafe = m.readOnly() && m.stays(c.session().Cwd())
+		c.traits.concurrencySafe = m.readOnly() && m.stays(realPath(c.session().Cwd()))
 	}
 	if contract.Destructive == abi.TraitDerived {
 		c.traits.destructive = !m.readOnly()
