@@ -16,6 +16,7 @@ import (
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/settings"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -31,6 +32,7 @@ func (a *app) examine(ctx context.Context, d *diagnosis) error {
 	}
 	examineProject(d, s.project)
 	examineRules(d, &s)
+	examineChain(d, &s)
 	log := &collector{}
 	s.options.Logger = slog.New(log)
 	examineHost(ctx, d, &s, log)
@@ -89,6 +91,27 @@ func examineRules(d *diagnosis, s *setup) {
 				d.add("rules", fine, fmt.Sprintf("%s %s (%s)", list.verdict, rule.Text, place))
 			}
 		}
+	}
+}
+
+// examineChain tells of what has a say in calls beside rules.
+func examineChain(d *diagnosis, s *setup) {
+	for _, f := range s.loaded.Files {
+		if f.There {
+			d.add("settings", fine, fmt.Sprintf("%s (%s)", f.Path, f.Kind))
+		}
+	}
+	for _, event := range []settings.Event{settings.PreToolUse, settings.PostToolUse, settings.PostToolUseFailure} {
+		for i := range s.loaded.Hooks[event] {
+			h := &s.loaded.Hooks[event][i]
+			d.add("hooks", fine, fmt.Sprintf("%s (%s)", h, h.Source))
+		}
+	}
+	if j := s.loaded.Judge; j != nil {
+		d.add("judge", fine, fmt.Sprintf("%s (%s)", j, j.Source))
+	}
+	if dir := s.logDir(); dir != "" {
+		d.add("log", fine, "decisions are logged in "+dir)
 	}
 }
 

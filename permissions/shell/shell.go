@@ -19,7 +19,10 @@
 // in its environment.
 package shell
 
-import "github.com/toolquay/toolquay/permissions"
+import (
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/shell/internal/programs"
+)
 
 // Place is where a command would run. Paths are absolute and clean, with
 // slashes.
@@ -85,3 +88,8 @@ func (a *analysis) command() permissions.Command {
 	}
 	return c
 }
+
+// Environment lists the environment under which a command that was judged
+// read-only must run to be so: NAME=value is to be set, a bare NAME not to be. The
+// rest of the environment is to come from a list of names that are allowed.
+func Environment() []string { return programs.Environment() }
