@@ -143,7 +143,7 @@ func (c *call) heed(o *hooks.Outcome) {
 		c.event(Event{Kind: EventHook, Hook: &o.Records[i], Err: o.Records[i].Err, Elapsed: c.elapsed()})
 	}
 	for _, text := range o.Messages {
-		c.report(abi.ProgressHead{Log: &abi.Log{Level: "info", Message: text}})
+		c.event(Event{Kind: EventMessage, Reason: text})
 	}
 	c.notes = append(c.notes, o.Contexts...)
 	c.notes = append(c.notes, o.Feedback...)

@@ -38,6 +38,8 @@ const (
 	EventResult EventKind = "result"
 	// EventChanged: the call changed the session.
 	EventChanged EventKind = "changed"
+	// EventMessage: a hook has something to say to the person.
+	EventMessage EventKind = "message"
 	// EventStop: the model is not to go on after this turn.
 	EventStop EventKind = "stop"
 )
@@ -71,7 +73,7 @@ type Event struct {
 	Result     *abi.ToolResult
 	Change     *abi.Change
 	Hook       *hooks.Record
-	// Reason is for people, with EventStop.
+	// Reason is for people, with EventMessage and EventStop.
 	Reason string
 }
 

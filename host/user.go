@@ -157,7 +157,7 @@ func judgeOf(j *settings.Judge) (judge.Options, error) {
 	if err != nil {
 		return judge.Options{}, fmt.Errorf("the judge (%s): %w", j.Source, err)
 	}
-	return judge.Options{Model: model, Timeout: j.Timeout}, nil
+	return judge.Options{Model: model, Timeout: j.Timeout, MaxTokens: j.MaxTokens}, nil
 }
 
 // places are the files that "always" may be written to.

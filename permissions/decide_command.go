@@ -154,6 +154,9 @@ func (c *call) held(l *ladder, a *Access, words []Word) {
 // holdsBack adds what holds a part back whatever allows it.
 func (c *call) holdsBack(l *ladder, a *Access, p *Part) {
 	c.held(l, a, p.Words)
+	for _, words := range behindFlags(p.Words) {
+		c.held(l, a, words)
+	}
 	if p.Ask == "" {
 		return
 	}

@@ -137,3 +137,29 @@ func startsRunner(text string) bool {
 	return slices.ContainsFunc(interpreters, func(name string) bool { return strings.HasPrefix(name, text) }) ||
 		slices.ContainsFunc(runners, func(r []string) bool { return strings.HasPrefix(r[0], text) })
 }
+
+// subcommanded are programs whose first word that is no flag says what they do.
+var subcommanded = []string{
+	"git", "gh", "glab", "docker", "podman", "kubectl", "helm", "npm", "pnpm", "yarn", "cargo", "go", "pip",
+	"systemctl", "apt", "apt-get", "brew", "aws", "gcloud", "az", "terraform",
+}
+
+// maxFlags bounds the flags that are looked past.
+const maxFlags = 8
+
+// behindFlags returns what a command of sub-commands may be without the flags that
+// stand before it and their values, so that git -C x push is git push: every
+// reading, for rules that hold back.
+func behindFlags(words []Word) [][]Word {
+	if len(words) < 3 || !strings.HasPrefix(words[1].Text, "-") || !slices.Contains(subcommanded, words[0].Text) {
+		return nil
+	}
+	var out [][]Word
+	for i := 2; i < min(len(words), maxFlags+2); i++ {
+		out = append(out, append([]Word{words[0]}, words[i:]...))
+		if !strings.HasPrefix(words[i].Text, "-") && !strings.HasPrefix(words[i-1].Text, "-") {
+			break
+		}
+	}
+	return out
+}

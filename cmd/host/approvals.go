@@ -191,9 +191,12 @@ func (a *app) resume(ctx context.Context, id string) error {
 	if _, err := os.Stat(item.Cwd); err != nil {
 		return usageError("its directory is gone: %w", err)
 	}
+	if err := a.flags.restore(item.Flags); err != nil {
+		return usageError("the question's flags: %w", err)
+	}
 	a.flags.cwd, a.flags.mode, a.flags.addDirs = item.Cwd, string(item.Mode), item.AdditionalDirs
 	o, err := a.open(ctx, func(s *setup) {
-		s.session.ID = item.Session
+		s.session.ID, s.calls = item.Session, true
 		s.session.Asker = approvals.NewDurable(store, item.Resume)
 	})
 	if err != nil {
@@ -201,16 +204,16 @@ func (a *app) resume(ctx context.Context, id string) error {
 	}
 	defer o.close()
 	o.follow(ctx)
-	results := o.session.Results(ctx, []abi.ToolUse{item.Use})
+	result := a.one(ctx, o, item.Use)
 	if item.Format != "" {
-		reply, err := message.Reply(item.Format, results)
+		reply, err := message.Reply(item.Format, []abi.ToolResult{*result})
 		if err == nil {
 			err = a.printJSON(reply)
 		}
 		return err
 	}
-	if err := a.printText(&results[0]); err != nil {
+	if err := a.printText(result); err != nil {
 		return err
 	}
-	return quiet(resultCode(&results[0]))
+	return quiet(resultCode(result))
 }

@@ -31,6 +31,7 @@ func (a *app) asker(s *setup, free bool, resume approvals.Resume) host.Asker {
 	switch a.flags.approval {
 	case approveLater:
 		resume.AdditionalDirs = s.session.AdditionalDirs
+		resume.Flags = a.flags.kept(s.message)
 		return a.later(s, resume)
 	case approvePipe:
 		if !free {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
+	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/approvals"
 	"github.com/toolquay/toolquay/host/message"
 )
@@ -40,6 +41,7 @@ func (a *app) call(ctx context.Context, tool, input, output string) error {
 		return err
 	}
 	o, err := a.open(ctx, func(s *setup) {
+		s.calls = true
 		s.session.Asker = a.asker(s, input != "-", approvals.Resume{})
 	})
 	if err != nil {
@@ -48,8 +50,7 @@ func (a *app) call(ctx context.Context, tool, input, output string) error {
 	defer o.close()
 	o.follow(ctx)
 	o.warnBroken()
-	results := o.session.Results(ctx, []abi.ToolUse{{ID: "call_1", Name: tool, Input: canonical}})
-	r := &results[0]
+	r := a.one(ctx, o, abi.ToolUse{ID: "call_1", Name: tool, Input: canonical})
 	if output == "json" {
 		err = a.printJSON(message.NewRecord(*r))
 	} else {
@@ -62,6 +63,20 @@ func (a *app) call(ctx context.Context, tool, input, output string) error {
 		return quiet(code)
 	}
 	return quiet(resultCode(r))
+}
+
+// one runs one call, and prints what hooks have to say to the person.
+func (a *app) one(ctx context.Context, o *opened, use abi.ToolUse) *abi.ToolResult {
+	var result abi.ToolResult
+	for e := range o.session.Run(ctx, []abi.ToolUse{use}) {
+		switch e.Kind {
+		case host.EventMessage, host.EventStop:
+			a.err.Block(ui.Yellow, string(e.Kind)+"  ", e.Reason)
+		case host.EventResult:
+			result = *e.Result
+		}
+	}
+	return &result
 }
 
 // input is the input of a call: given, or read from @FILE or, for "-", standard

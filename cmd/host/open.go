@@ -29,6 +29,8 @@ type setup struct {
 	// came to.
 	sources settings.Options
 	loaded  *settings.Loaded
+	// calls says that calls are to be run, whose decisions are logged.
+	calls bool
 	// message are the rules that came with a message.
 	message []permissions.RuleSet
 }
@@ -152,7 +154,7 @@ func (a *app) open(ctx context.Context, change func(*setup)) (*opened, error) {
 	}
 	s.options.Rules = append(s.options.Rules, s.message...)
 	o := &opened{}
-	if change != nil { // calls are to be run
+	if s.calls {
 		if o.log, err = s.openLog(); err != nil {
 			return nil, hostError(err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
+	"github.com/toolquay/toolquay/host/approvals"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/lines"
 	"github.com/toolquay/toolquay/permissions/shell"
@@ -25,7 +26,8 @@ the project's and the flags, and shows the chain: what denies, what must ask, wh
 allows, what the mode says; the rule that decided with its file and line, what
 would have stood without it, and the smallest rules that would allow the call.
 
-Hooks are not run, and nobody is asked. A tool that this host does not have is
+Hooks are not run, and nobody is asked; what asks is shown to ask, unless
+--approval never says that nobody could be. A tool that this host does not have is
 judged by what is known of the usual tools of that name.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -41,7 +43,11 @@ func (a *app) explain(ctx context.Context, tool, input string, asJSON bool) erro
 	if err != nil {
 		return err
 	}
-	o, err := a.open(ctx, nil)
+	o, err := a.open(ctx, func(s *setup) {
+		if a.flags.approval != approveNever {
+			s.session.Asker = approvals.Deny("nobody is asked to explain a call")
+		}
+	})
 	if err != nil {
 		return err
 	}

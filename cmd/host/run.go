@@ -74,8 +74,9 @@ func (a *app) run(ctx context.Context, file string, f runFlags) error {
 		output = m.Format
 	}
 	o, err := a.open(ctx, func(s *setup) {
-		s.session.Asker = a.asker(s, file != "-", approvals.Resume{Format: output})
+		s.calls = true
 		s.message = append(s.message, messageRules(file, s.session.Cwd, m.Settings))
+		s.session.Asker = a.asker(s, file != "-", approvals.Resume{Format: output})
 	})
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ func trustCommand(a *app) *cobra.Command {
 		Short: "Let a project's settings and plugins take effect",
 		Long: `Of a project that is not trusted only deny and ask rules count, and that it demands
 isolation. Trust shows what else the project brings (allow rules, a mode,
-directories, plugins), asks you, and records the project by the real path of its
+directories, hooks, a judge, plugins), asks you, and records the project by the real path of its
 root. What it brings later is trusted too. Plugins still need a grant each.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -86,7 +86,7 @@ func (a *app) distrust(trust *host.Trust, project host.Project) error {
 func (a *app) describeProject(project host.Project) error {
 	out := a.out
 	out.Printf("%s brings:\n", project.Root)
-	loaded, err := settings.Load(settings.Options{Project: permissions.Dir{Path: project.Root}})
+	loaded, err := settings.Load(settings.Options{Project: permissions.Dir{Path: project.Root}, ProjectClaude: true})
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}

@@ -21,6 +21,9 @@ const version = 1
 // tell.
 type Resume struct {
 	AdditionalDirs []string `json:"additional_dirs,omitempty"`
+	// Flags are those of the command that asked, which the call is judged by:
+	// rules and plugins that stand in no file.
+	Flags []string `json:"flags,omitempty"`
 	// Format is how the model's message was written, and the result is to be.
 	Format message.Format `json:"format,omitempty"`
 }

@@ -17,6 +17,7 @@ const (
 	DefaultTimeout       = 15 * time.Second
 	DefaultMaxConcurrent = 4
 	DefaultMaxQuestions  = 500
+	DefaultMaxTokens     = 2048 // room for models that think before they answer
 )
 
 // Options configure a [Judge].
@@ -29,6 +30,8 @@ type Options struct {
 	// MaxQuestions is how many questions the model is asked in all; then the user
 	// is. Those that were cancelled count, once they were with the model.
 	MaxQuestions int
+	// MaxTokens is the longest answer of the model, its thinking included.
+	MaxTokens int
 }
 
 // Judge asks a model. It is safe for concurrent use. One session has one, as the
@@ -44,12 +47,13 @@ func New(o Options) (*Judge, error) {
 	if o.Model == nil {
 		return nil, errors.New("a judge needs a model")
 	}
-	if o.Timeout < 0 || o.MaxConcurrent < 0 || o.MaxQuestions < 0 {
+	if o.Timeout < 0 || o.MaxConcurrent < 0 || o.MaxQuestions < 0 || o.MaxTokens < 0 {
 		return nil, errors.New("a judge's limits must not be below 0")
 	}
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.MaxConcurrent = cmp.Or(o.MaxConcurrent, DefaultMaxConcurrent)
 	o.MaxQuestions = cmp.Or(o.MaxQuestions, DefaultMaxQuestions)
+	o.MaxTokens = cmp.Or(o.MaxTokens, DefaultMaxTokens)
 	return &Judge{options: o, slots: make(chan struct{}, o.MaxConcurrent)}, nil
 }
 
@@ -124,7 +128,7 @@ func (j *Judge) ask(ctx context.Context, block string) (v permissions.Verdict, r
 	if n := j.asked.Add(1); n > int64(j.options.MaxQuestions) {
 		return permissions.None, "", fmt.Errorf("the session's %d questions to the model are used up", j.options.MaxQuestions)
 	}
-	text, err := j.options.Model.Complete(ctx, prompt(newMark(), block))
+	text, err := j.options.Model.Complete(ctx, prompt(newMark(), block, j.options.MaxTokens))
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause // too late, or why the model has none
 	}

@@ -27,9 +27,6 @@ type Prompt struct {
 
 const answerName = "judgement"
 
-// maxTokens leaves room for models that think before they answer.
-const maxTokens = 2048
-
 // answerSchema has the reason first: a model that gives it before the verdict
 // judges better.
 var answerSchema = json.RawMessage(`{
@@ -59,7 +56,7 @@ Answer "allow" only if you can tell all of what the call does from what is shown
 
 Otherwise, and whenever you are not sure, answer "ask".`
 
-func prompt(mark, block string) Prompt {
+func prompt(mark, block string, maxTokens int) Prompt {
 	return Prompt{
 		System:    fmt.Sprintf(instructions, mark),
 		User:      fmt.Sprintf("<%[1]s>\n%[2]s\n</%[1]s>\nMay this call run without asking the user?", mark, block),

@@ -127,7 +127,7 @@ const (
 const (
 	DefaultJudgeTimeout   = 30 * time.Second
 	MaxJudgeTimeout       = 10 * time.Minute
-	DefaultJudgeMaxTokens = 1024
+	DefaultJudgeMaxTokens = 2048
 	MaxJudgeMaxTokens     = 1 << 16
 )
 

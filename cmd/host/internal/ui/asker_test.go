@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"reflect"
@@ -126,6 +127,22 @@ func TestNoYesToWhatWasNotShown(t *testing.T) {
 	if strings.Contains(before, "[y") || len(before) > 8<<10 || !strings.Contains(after, "; rm -rf ~") {
 		t.Errorf("before v there are %d bytes, a yes %v; after it the end of the command %v",
 			len(before), strings.Contains(before, "[y"), strings.Contains(after, "; rm -rf ~"))
+	}
+}
+
+// TestNoYesToEffectsNotShown holds the same of what a call touches.
+func TestNoYesToEffectsNotShown(t *testing.T) {
+	t.Parallel()
+	q := host.Approval{Tool: "Tool", Title: "x"}
+	for i := range 30 {
+		q.Accesses = append(q.Accesses, permissions.Access{Kind: permissions.AccessWrite, Target: fmt.Sprint("/ws/", i)})
+	}
+	p, out := printer(0, false)
+	got, err := NewAsker(p, typed(t, "y\nv\ny\n")).Ask(t.Context(), q)
+	before, after, _ := strings.Cut(out.String(), "[v and Enter]")
+	if err != nil || got.Answer != host.AnswerAllow || strings.Contains(before, "[y") ||
+		!strings.Contains(before, "and 10 more") || !strings.Contains(after, "changing /ws/29") {
+		t.Errorf("got %+v and %v\n%s", got, err, out)
 	}
 }
 

@@ -3,6 +3,7 @@ package ui
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -23,13 +24,13 @@ type question struct {
 	// body is what is to be done, word for word: the command, the change, or
 	// the input.
 	body string
-	// cut says that not all of body was shown yet. Until it was there is no yes.
+	// cut says that not all of it was shown yet. Until it was there is no yes.
 	cut bool
 }
 
 func newQuestion(q host.Approval) *question {
 	v := &question{Approval: q, body: body(q)}
-	v.cut = len(excerpt(v.body)) < len(v.body)
+	v.cut = len(excerpt(v.body)) < len(v.body) || len(v.effects()) > maxShownAccesses
 	return v
 }
 
@@ -96,10 +97,14 @@ func (v *question) show(out *Printer) {
 	}
 	out.Line(Span{Yellow, "? "}, Span{Bold, who}, Span{Plain, " wants to " + what + " " + v.Title})
 	v.showBody(out, excerpt(v.body))
-	if v.cut {
-		out.Line(Span{Red, fmt.Sprintf("  ... %d of %d characters are shown", utf8.RuneCountInString(excerpt(v.body)), utf8.RuneCountInString(v.body))})
+	if shown := excerpt(v.body); len(shown) < len(v.body) {
+		out.Line(Span{Red, fmt.Sprintf("  ... %d of %d characters are shown", utf8.RuneCountInString(shown), utf8.RuneCountInString(v.body))})
 	}
-	v.showAccesses(out)
+	effects := v.effects()
+	showEffects(out, effects[:min(len(effects), maxShownAccesses)])
+	if more := len(effects) - maxShownAccesses; more > 0 {
+		out.Line(Span{Red, fmt.Sprintf("           and %d more", more)})
+	}
 	out.Line(Span{Dim, "  in       "}, Span{Plain, v.Cwd})
 	if v.Decision != nil {
 		out.Line(Span{Dim, "  asked as "}, Span{Plain, v.Decision.Reason()})
@@ -109,25 +114,23 @@ func (v *question) show(out *Printer) {
 // maxShownAccesses bounds the list of what is touched.
 const maxShownAccesses = 20
 
-func (v *question) showAccesses(out *Printer) {
-	shown := 0
-	for _, a := range v.Accesses {
-		if a.Kind == permissions.AccessExec && a.Target == v.body {
-			continue
-		}
-		if shown++; shown > maxShownAccesses {
-			continue
-		}
+// effects are what is touched, but for what the body says already.
+func (v *question) effects() []permissions.Access {
+	return slices.DeleteFunc(slices.Clone(v.Accesses), func(a permissions.Access) bool {
+		return a.Kind == permissions.AccessExec && a.Target == v.body
+	})
+}
+
+func showEffects(out *Printer, effects []permissions.Access) {
+	for _, a := range effects {
 		out.Block(Plain, "  effect   ", strings.ReplaceAll(a.String(), "\n", `\n`))
-	}
-	if shown > maxShownAccesses {
-		out.Line(Span{Plain, fmt.Sprintf("           and %d more", shown-maxShownAccesses)})
 	}
 }
 
 // showAll prints the whole of what is asked about.
 func (v *question) showAll(out *Printer) {
 	v.showBody(out, v.body)
+	showEffects(out, v.effects())
 	v.cut = false
 }
 

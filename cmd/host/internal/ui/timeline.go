@@ -67,6 +67,10 @@ func (t *Timeline) Event(e host.Event) {
 		t.finished(e)
 	case host.EventCapability:
 		t.detail(e, e.Capability, errorText(e.Err))
+	case host.EventMessage, host.EventStop:
+		t.p.Block(Yellow, string(e.Kind)+"  ", e.Reason)
+	case host.EventHook:
+		t.detail(e, "hook "+e.Hook.Hook, errorText(e.Err))
 	case host.EventLog:
 		t.detail(e, e.Log.Level, e.Log.Message)
 	case host.EventProgress:
