@@ -24,8 +24,9 @@
 // On submission a call's tool is looked up, its input made canonical and held
 // against the tool's schema, and its traits are found out. The scheduler then
 // says when its turn comes. Only then, on the session as it is at that moment,
-// do deny rules, the tool's own validation and the permission rules speak, and
-// a person if need be; then a slot is taken and the tool runs. Whatever it does
+// do deny rules, the tool's own validation, the hooks, the permission rules and, in
+// the mode auto, a judge speak, and a person if need be; the decision is logged
+// before it takes effect; then a slot is taken and the tool runs. Whatever it does
 // to the world is a capability call and passes the second gate (see gate.go).
 // Every call ends in exactly one result, and results leave in call order.
 package host
