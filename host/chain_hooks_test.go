@@ -243,8 +243,8 @@ func TestChainHookStops(t *testing.T) {
 	if len(stops) != 2 || stops[0].Reason != "enough" || results[0].IsError || results[1].IsError {
 		t.Errorf("stops %v; results %q and %q", stops, results[0].Text(), results[1].Text())
 	}
-	if logs := of(events, host.EventLog); len(logs) == 0 || !strings.Contains(logs[0].Log.Message, "for the user") {
-		t.Errorf("the user is not told: %v", logs)
+	if told := of(events, host.EventMessage); len(told) == 0 || !strings.Contains(told[0].Reason, "for the user") {
+		t.Errorf("the user is not told: %v", told)
 	}
 }
 

@@ -51,8 +51,10 @@ type Part struct {
 	Reason   string
 	// Accesses are the effects that are known, in order: paths (absolute and
 	// clean, of the directory the part runs in) and hosts. Target is set; Real
-	// is for Resolve to find.
-	Accesses []Access
+	// is for Resolve to find. The last of them, Redirected in number, are those
+	// of its redirections: the shell's, not the program's.
+	Accesses   []Access
+	Redirected int
 	// Ask says why a person is to be asked, whatever rules allow; empty is no
 	// reason. Where Critical is set that is so in bypassPermissions too.
 	Ask      string

@@ -1,6 +1,9 @@
 package permissions
 
-import "fmt"
+import (
+	"fmt"
+	"path/filepath"
+)
 
 // command finds what is known of a command. Only commands for a POSIX shell are
 // understood.
@@ -92,7 +95,7 @@ func (c *call) unjudged(d *Decision, a *Access, cmd *Command) {
 			l := c.ladder(a)
 			c.holdsBack(&l, a, &cmd.Parts[i])
 			d.add(l.found())
-			c.touched(d, &cmd.Parts[i], c.grant)
+			c.touched(d, &cmd.Parts[i], c.grant, c.grant)
 		}
 	}
 	b := &c.policy.book
@@ -172,9 +175,9 @@ func (c *call) holdsBack(l *ladder, a *Access, p *Part) {
 func (c *call) part(d *Decision, a *Access, p *Part, text Finding) (grant Finding) {
 	l := c.ladder(a)
 	c.holdsBack(&l, a, p)
-	grant = text
-	if grant.Verdict == None {
-		grant = c.partGrant(p)
+	grant, whole := text, text
+	if text.Verdict == None {
+		grant, whole = c.partGrant(p), c.grant
 	}
 	if !p.Inner {
 		c.approval(&l, a)
@@ -182,7 +185,7 @@ func (c *call) part(d *Decision, a *Access, p *Part, text Finding) (grant Findin
 		l.add(c.partAnswer(p))
 	}
 	d.add(l.found())
-	c.touched(d, p, grant)
+	c.touched(d, p, grant, whole)
 	return grant
 }
 
@@ -234,20 +237,34 @@ func movesTrees(p *Part) bool {
 	return false
 }
 
-// touched judges the paths and hosts of a part.
-func (c *call) touched(d *Decision, p *Part, grant Finding) {
-	moves := movesTrees(p)
+// touched judges the paths and hosts of a part. What allows a program does not
+// let the shell redirect to anywhere: whole is what allows that.
+func (c *call) touched(d *Decision, p *Part, grant, whole Finding) {
+	moves, own := movesTrees(p), len(p.Accesses)-p.Redirected
 	for i := range p.Accesses {
-		switch a := &p.Accesses[i]; a.Kind {
+		a, by := &p.Accesses[i], grant
+		if i >= own && c.leaves(a) {
+			by = whole
+		}
+		switch a.Kind {
 		case AccessRead, AccessWrite:
-			d.add(c.path(a, grant, moves))
+			d.add(c.path(a, by, moves))
 			c.searched(d, a)
 		case AccessNet:
-			d.add(c.net(a, grant, true))
+			d.add(c.net(a, by, true))
 		default:
-			d.add(c.open(a, grant, "it is not read-only"))
+			d.add(c.open(a, by, "it is not read-only"))
 		}
 	}
+}
+
+// leaves reports whether what a redirection does reaches out of the working
+// directories, other than by reading.
+func (c *call) leaves(a *Access) bool {
+	if a.Kind == AccessWrite {
+		return !c.policy.inside(filepath.ToSlash(a.Target)) || !c.policy.insideReal(filepath.ToSlash(a.Real))
+	}
+	return a.Kind != AccessRead
 }
 
 // shifted judges that paths of part i may not lead where they were found to lead.

@@ -127,7 +127,9 @@
 // command touches meets the rules on paths and hosts as any access does: Read(.env)
 // denied means denied for cat .env and for < .env. A rule that allows a simple
 // command also allows what that one touches, but nothing that is denied, asked
-// about or guarded.
+// about or guarded; and not that the shell redirects to a host, or writes a file
+// outside of the working directories: Bash(make:*) is make > log, and not
+// make > ~/log.
 //
 // An allow is narrow. Its program is literal. A word in which the shell would
 // expand something is matched by a star, or by being written the same. Variables

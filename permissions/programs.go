@@ -16,9 +16,15 @@ var runners = [][]string{
 	{"busybox"}, {"toybox"}, {"expect"}, {"ssh"}, {"eval"}, {"exec"}, {"source"}, {"."}, {"command"}, {"builtin"},
 	{"npx"}, {"bunx"}, {"pnpx"}, {"uvx"}, {"pipx", "run"}, {"uv", "tool", "run"}, {"npm", "exec"}, {"npm", "x"},
 	{"pnpm", "dlx"}, {"pnpm", "exec"}, {"yarn", "dlx"}, {"yarn", "exec"}, {"bun", "x"}, {"deno", "x"},
+	{"npm", "init"}, {"npm", "create"}, {"pnpm", "create"}, {"yarn", "create"}, {"bun", "create"},
 	{"docker", "exec"}, {"docker", "run"}, {"docker", "compose", "exec"}, {"docker", "compose", "run"},
+	{"docker", "container", "exec"}, {"docker", "container", "run"}, {"nerdctl", "exec"}, {"nerdctl", "run"},
 	{"docker-compose", "exec"}, {"docker-compose", "run"}, {"podman", "exec"}, {"podman", "run"},
-	{"kubectl", "exec"}, {"kubectl", "run"}, {"nix", "run"}, {"nix", "shell"}, {"nix-shell"},
+	{"podman", "container", "exec"}, {"podman", "container", "run"}, {"kubectl", "exec"}, {"kubectl", "run"},
+	{"kubectl", "debug"}, {"oc", "exec"}, {"oc", "run"}, {"oc", "rsh"}, {"oc", "debug"},
+	{"nix", "run"}, {"nix", "shell"}, {"nix-shell"},
+	{"setarch"}, {"linux32"}, {"linux64"}, {"catchsegv"}, {"eatmydata"}, {"fakeroot"}, {"proot"}, {"unbuffer"},
+	{"dbus-run-session"}, {"caffeinate"}, {"entr"}, {"sg"}, {"capsh"}, {"perf"}, {"valgrind"},
 }
 
 // interpreters run code that their arguments hold or name. Behind one, flags do

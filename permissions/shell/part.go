@@ -62,6 +62,7 @@ func (a *analysis) cloud(p *permissions.Part, why string, at site) {
 func (a *analysis) add(p permissions.Part, at site) {
 	p.Inner = p.Inner || at.inner
 	p.Accesses = append(p.Accesses, at.files.accesses...)
+	p.Redirected = len(at.files.accesses)
 	if !at.files.readOnly && p.ReadOnly {
 		p.ReadOnly, p.Reason = false, at.files.reason
 	}
@@ -93,7 +94,7 @@ func (a *analysis) readings(words []word, mine int) {
 		p := a.parts[mine]
 		p.Words = slices.Clone(p.Words)
 		if change(p.Words) {
-			p.Inner, p.Accesses = true, nil
+			p.Inner, p.Accesses, p.Redirected = true, nil, 0
 			a.parts = append(a.parts, p)
 		}
 	}

@@ -136,7 +136,7 @@ const gitFunction = `() {
   status/*) set -- "$1" --ignore-submodules=dirty "${@:2}" ;;
   diff/* | diff-files/* | diff-index/* | diff-tree/*)
     set -- "$1" --no-ext-diff --no-textconv --ignore-submodules=dirty "${@:2}" ;;
-  log/* | show/* | whatchanged/*) set -- "$1" --no-ext-diff --no-textconv "${@:2}" ;;
+  log/* | show/*) set -- "$1" --no-ext-diff --no-textconv "${@:2}" ;;
   esac
   command git ${before[@]+"${before[@]}"} "$@"
 }`

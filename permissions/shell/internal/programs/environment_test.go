@@ -230,7 +230,7 @@ func gitReads(t *testing.T) []string {
 		"git annotate a.txt", "git diff-files -p", "git diff-index -p HEAD", "git stash list -p", "git reflog show -p",
 		"git cat-file -p HEAD", "git show deadbeefdeadbeefdeadbeefdeadbeefdeadbeef", "git grep more", "git log --graph -c -p",
 		"git status --porcelain=v2 --branch", "cd sub && git diff", "git --no-pager log -p",
-		"git branch --column", "git tag --list --column", "git whatchanged -p", "git ls-files -m -o", "git check-attr -a a.txt")
+		"git branch --column", "git branch --list x", "git tag --list --column", "git ls-files -m -o", "git check-attr -a a.txt")
 	return out
 }
 

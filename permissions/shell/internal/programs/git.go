@@ -45,7 +45,7 @@ func (r *row) printsPatches() bool {
 func judgeGit(r *row, args []Arg) Finding {
 	l := r.read(args)
 	f := l.finding()
-	content, narrow := l.printsContent(), pathspecs(args)
+	content, narrow := l.printsContent(), l.narrow(args)
 	for _, it := range l.items {
 		switch it.flag {
 		case "--format", "--pretty", "--sort", "--group":
@@ -56,7 +56,7 @@ func judgeGit(r *row, args []Arg) Finding {
 			if len(r.takes) == 0 {
 				break
 			}
-			if l.creates(it) && f.ReadOnly {
+			if l.creates() && f.ReadOnly {
 				f.refuse("%s %s without --list makes or changes one", r.name, it.arg.Text)
 			}
 			if r.takes[0].repeat {
@@ -68,24 +68,38 @@ func judgeGit(r *row, args []Arg) Finding {
 	return f
 }
 
-// creates reports whether an operand is the name of a branch or tag to make.
-func (l *line) creates(item) bool {
-	return (l.row.name == "git branch" || l.row.name == "git tag") && !l.has("-l", "--list")
+// creates reports whether an operand is the name of a branch or tag to make. To
+// git before 2.20 branch -l makes one, with a log.
+func (l *line) creates() bool {
+	return l.row.name == "git branch" && !l.has("--list") || l.row.name == "git tag" && !l.has("-l", "--list")
 }
 
-// pathspecs reports whether what git looks at is narrowed to the paths behind a
-// "--": all of them are plain names, without a pattern or magic.
-func pathspecs(args []Arg) bool {
-	for i, a := range args {
-		if a.Literal && a.Text == "--" {
-			paths := args[i+1:]
-			return len(paths) > 0 && !slices.ContainsFunc(paths, func(p Arg) bool {
-				return !p.Literal || p.Text == "" || strings.ContainsAny(p.Text, `*?[\:`)
-			})
-		}
+// gitRevision is a revision that is surely a commit, or a range of them: only
+// commits have such names.
+var gitRevision = regexp.MustCompile(`^(?:(?:HEAD|@|main|master)(?:[~^][0-9]*)*(?:\.\.\.?|$)){1,2}$`)
+
+// narrow reports whether what git looks at is narrowed to the paths behind a "--":
+// all of them are plain names, without a pattern or magic. Other operands may name
+// a file of a revision by its sum, which it prints whatever the paths are.
+func (l *line) narrow(args []Arg) bool {
+	i := slices.IndexFunc(args, func(a Arg) bool { return a.Literal && a.Text == "--" })
+	if i < 0 || l.row.name == "git cat-file" {
+		return false
 	}
-	return false
+	paths, before := args[i+1:], l.operands()
+	before = before[:max(0, len(before)-len(paths))]
+	if l.row.name == "git grep" && !l.first() && len(before) > 0 {
+		before = before[1:] // the pattern
+	}
+	return len(paths) > 0 && !slices.ContainsFunc(paths, func(p Arg) bool {
+		return !p.Literal || p.Text == "" || strings.ContainsAny(p.Text, `*?[\:`)
+	}) && !slices.ContainsFunc(before, func(rev Arg) bool {
+		return !rev.Literal || !gitRevision.MatchString(rev.Text)
+	})
 }
+
+// gitStage is what stands before the path in :0:file, a file of the index.
+var gitStage = regexp.MustCompile(`^[0-3]:`)
 
 // gitPath adds the path that an operand may name: a file, or one of a revision,
 // as in HEAD:file. A revision that is no path is taken for one, too: it names
@@ -99,7 +113,7 @@ func (f *Finding) gitPath(a Arg, content bool) {
 	if rev, file, ok := strings.Cut(name, ":"); ok && rev != "" {
 		name = file
 	} else if strings.HasPrefix(name, ":") {
-		name = strings.TrimLeft(name, ":/!^")
+		name = gitStage.ReplaceAllString(strings.TrimLeft(name, ":/!^"), "")
 	}
 	if name != "" {
 		f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: name, Tree: content})

@@ -133,8 +133,12 @@ func (it item) fault(r *row) string {
 }
 
 // isHarmlessName reports whether a shell variable may hold anything: no program
-// heeds names without a capital, and no subscript is evaluated.
+// heeds names without a capital, but for those of proxies, and no subscript is
+// evaluated.
 func isHarmlessName(name string) bool {
+	if strings.HasSuffix(name, "_proxy") || name == "histchars" || name == "auto_resume" {
+		return false
+	}
 	for i, c := range []byte(name) {
 		if c != '_' && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
 			return false

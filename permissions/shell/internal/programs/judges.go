@@ -17,7 +17,7 @@ func judges(name string) judge {
 		"test": judgeTest, "printf": judgePrintf, "seq": judgeSeq, "ps": judgePs, "set": judgeSet,
 		"copy": judgeCopy, "rmdir": judgeRmdir, "dd": judgeDd, "chmod": judgeChmod,
 		"wrapper": judgeWrapper, "shell": judgeShell, "xargs": judgeXargs, "env": judgeEnv, "command": judgeCommand,
-		"git": judgeGit, "git config": judgeGitConfig, "tac": judgeTac, "tar": judgeTar, "go env": judgeGoEnv, "net": judgeNet,
+		"git": judgeGit, "git config": judgeGitConfig, "tac": judgeTac, "tail": judgeTail, "tar": judgeTar, "go env": judgeGoEnv, "net": judgeNet,
 	}[name]
 }
 
@@ -234,6 +234,22 @@ func judgeTac(r *row, args []Arg) Finding {
 	}
 	if len(l.operands()) == 0 {
 		f.refuse("tac keeps its input in a temporary file")
+	}
+	return f
+}
+
+// tailFrom is the old way to say where tail starts. An f at its end makes it go on
+// for ever.
+var tailFrom = regexp.MustCompile(`^\+[0-9]*[bcl]?$`)
+
+// judgeTail judges tail, whose first operand may be flags: +1f.
+func judgeTail(r *row, args []Arg) Finding {
+	l := r.read(args)
+	f := l.finding()
+	for _, o := range l.operands() {
+		if strings.HasPrefix(o.Text, "+") && (!o.Literal || !tailFrom.MatchString(o.Text)) {
+			f.refuse("%s may be a flag of tail, with which it does not end", o.Text)
+		}
 	}
 	return f
 }

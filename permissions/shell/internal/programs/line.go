@@ -16,9 +16,6 @@ type line struct {
 	command int
 	// unknown is the first flag that the row does not list, or lists as risky.
 	unknown string
-	// stranger says that a flag is not listed at all, so that nobody knows which
-	// words are values.
-	stranger bool
 	// loose is the first word that might become a flag when it is expanded.
 	loose string
 	// several is the first word that may become several, or none.
@@ -39,6 +36,7 @@ type item struct {
 // read reads the words after a row's name.
 func (r *row) read(args []Arg) *line {
 	l := &line{row: r, command: -1, items: make([]item, 0, len(args))}
+	l.unknown = r.moreWords(args)
 	behind := r.free // or "--", or what ends flags here
 	for i := 0; i < len(args); i++ {
 		a := args[i]
@@ -60,6 +58,17 @@ func (r *row) read(args []Arg) *line {
 	}
 	l.assign()
 	return l
+}
+
+// moreWords returns the first word that may name a file of more words, wherever
+// it stands; the empty string if there is none.
+func (r *row) moreWords(args []Arg) string {
+	for _, a := range args {
+		if r.atfiles && !startsPlain(a) && (!a.Literal || strings.HasPrefix(a.Text, "@")) {
+			return a.Text
+		}
+	}
+	return ""
 }
 
 // note keeps what is remarkable about a word that is expanded.
@@ -85,7 +94,7 @@ func startsPlain(a Arg) bool {
 		return false
 	}
 	c := a.Text[0]
-	return c == '.' || c == '/' || c == '+' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+	return c == '.' || c == '/' || c == '+' || isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
 // namesFlag reports whether a word is the same flag whatever it becomes, as
@@ -124,6 +133,10 @@ func (l *line) readFlag(a Arg, rest []Arg) int {
 		}
 		if f.value != valueNone {
 			attached := word[i+1:]
+			if l.row.apart && attached != "" && !isNumber(attached) {
+				l.strange(word, "")
+				return 0
+			}
 			return l.take(name, f, Arg{Text: attached, Literal: true}, attached != "", rest)
 		}
 		l.take(name, f, Arg{}, false, nil)
@@ -144,22 +157,44 @@ func (l *line) take(name string, f flag, attached Arg, hasValue bool, rest []Arg
 	case hasValue:
 		l.items = append(l.items, item{arg: attached, flag: name, kind: f.kind})
 	case f.value == valueRequired && len(rest) > f.lead:
-		for _, a := range rest[:f.lead+1] {
-			l.note(a, a.Single) // a word in its place is no flag
-			if a.Glob {
-				l.spilled = a.Text
-			}
-		}
-		l.items = append(l.items, item{arg: rest[f.lead], flag: name, kind: f.kind})
-		return f.lead + 1
+		return l.takeNext(name, f, rest[:f.lead+1])
 	}
 	return 0
+}
+
+// takeNext takes the words behind a flag that are its value.
+func (l *line) takeNext(name string, f flag, words []Arg) int {
+	for _, a := range words {
+		l.note(a, a.Single) // a word in its place is no flag
+		if a.Glob {
+			l.spilled = a.Text
+		}
+	}
+	last := words[f.lead]
+	l.items = append(l.items, item{arg: last, flag: name, kind: f.kind})
+	if l.disguised(f, last) {
+		if l.unknown == "" {
+			l.unknown = last.Text + " behind " + name
+		}
+		l.readFlag(last, nil) // its effects are for deny rules
+	}
+	return len(words)
+}
+
+// disguised reports whether a value looks like a flag. To another version of the
+// program, or another one of its name, the flag before it may take no value, and
+// this is what it looks like.
+func (l *line) disguised(f flag, value Arg) bool {
+	switch {
+	case l.row.plain && !l.row.changes, f.first && f.kind == kindText, f.lead > 0, !value.Literal:
+		return false
+	}
+	return len(value.Text) > 1 && value.Text[0] == '-' && !isDigit(value.Text[1])
 }
 
 // strange takes a flag that is not listed. Where it abbreviates one that names a
 // path, the path is kept for deny rules.
 func (l *line) strange(name, attached string) {
-	l.stranger = true
 	if l.unknown == "" {
 		l.unknown = name
 	}
@@ -220,9 +255,13 @@ func (l *line) deep() bool {
 }
 
 // strays reports whether what is read lies not only below the operands: a link
-// found there may lead anywhere.
+// found there may lead anywhere, and so may a list of names.
 func (l *line) strays() bool {
-	return l.deep() && slices.ContainsFunc(l.flags, func(f string) bool { return l.row.flags[f].links })
+	deep := l.deep()
+	return slices.ContainsFunc(l.flags, func(name string) bool {
+		f := l.row.flags[name]
+		return f.lists || deep && f.links
+	})
 }
 
 // assign gives the operands their kinds; one too many has none.
@@ -249,6 +288,8 @@ func (r *row) kindOf(n int, first bool) kind {
 	}
 	return ""
 }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isNumber(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""

@@ -31,6 +31,8 @@ type traits struct {
 	never       bool // it is not read-only, and does more than its effects
 	cwd         bool // it reads the directory where no file is named
 	deep        bool // what it reads it reads with all that is below
+	apart       bool // the value of a flag of one letter is the next word: behind the letter there are more flags
+	atfiles     bool // a word that begins with "@" names a file of more words
 	onedash     bool // its flags are words behind one dash or two, never letters in a bunch
 	strict      bool // flags end at the first operand
 	free        bool // it has no flags: each word is an operand
@@ -44,7 +46,7 @@ type traits struct {
 func (t *traits) named(word string) *bool {
 	return map[string]*bool{
 		"plain": &t.plain, "changes": &t.changes, "never": &t.never, "cwd": &t.cwd,
-		"deep": &t.deep, "onedash": &t.onedash, "strict": &t.strict, "free": &t.free,
+		"deep": &t.deep, "apart": &t.apart, "atfiles": &t.atfiles, "onedash": &t.onedash, "strict": &t.strict, "free": &t.free,
 		"transparent": &t.transparent, "opaque": &t.opaque, "text": &t.text, "by-name": &t.byName,
 	}[word]
 }
@@ -95,6 +97,7 @@ type flag struct {
 	links bool // links below them are followed, wherever they lead
 	first bool // it stands in for the first operand (grep -e)
 	risky bool // it is known, but not read-only
+	lists bool // what is read names more files that are read
 }
 
 // value says whether a flag takes a value, and from where.

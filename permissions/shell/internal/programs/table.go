@@ -50,6 +50,7 @@ var (
 //	%  operands are read with all below them    ^  stands in for the first operand
 //	!  known, but not read-only                 $  like :, text for a shell
 //	@  links that are found below operands are followed
+//	&  files that are read name more files, which are read too
 //	:: and :<  take two words, of which the last counts
 //
 // A line that begins with "# " is a comment.
@@ -169,7 +170,7 @@ func (r *row) add(words []string) error {
 
 // addFlag takes in one word of a line of flags.
 func (r *row) addFlag(word string) error {
-	name := strings.TrimRight(word, ":?<>$%^!@")
+	name := strings.TrimRight(word, ":?<>$%^!@&")
 	var f flag
 	for _, mark := range word[len(name):] {
 		switch mark {
@@ -197,6 +198,8 @@ func (r *row) addFlag(word string) error {
 			f.risky = true
 		case '@':
 			f.links = true
+		case '&':
+			f.lists = true
 		}
 	}
 	r.touches = r.touches || f.kind.path()

@@ -1,0 +1,302 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolquay/toolquay/internal/testenv"
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/shell/internal/programs"
+)
+
+// secret is what no read-only command prints that is not known to read the file
+// it is in.
+const secret = "the canary sings"
+
+// toolRow is a program, or sub-command, of the table of programs with its flags,
+// the marks behind them included.
+type toolRow struct {
+	name  string
+	flags []string
+}
+
+// installedRows reads the table of programs: those that are on this machine.
+func installedRows(t *testing.T) []toolRow {
+	t.Helper()
+	files, err := filepath.Glob("internal/programs/table/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no table", err)
+	}
+	var rows []toolRow
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := 0
+		for line := range strings.Lines(string(text)) {
+			names, _, heading := strings.Cut(line, ": ")
+			switch words := strings.Fields(line); {
+			case len(words) == 0, line[0] == '#':
+			case line[0] != ' ' && heading:
+				first = len(rows)
+				for name := range strings.SplitSeq(names, ", ") {
+					program, _, _ := strings.Cut(name, " ")
+					if _, err := exec.LookPath(program); err == nil || shellsOwn[program] {
+						rows = append(rows, toolRow{name: name})
+					}
+				}
+			case words[0][0] == '-':
+				for i := first; i < len(rows); i++ {
+					rows[i].flags = append(rows[i].flags, words...)
+				}
+			}
+		}
+	}
+	return rows
+}
+
+// shellsOwn are programs of the table that are built into bash alone.
+var shellsOwn = map[string]bool{"read": true, "set": true, "type": true, "unset": true, "export": true, "umask": true}
+
+// operands are words for programs: files, numbers, scripts that read, and what
+// makes a program do more than read.
+var operands = strings.Fields(`
+	a b src src/x.go list @list sums out - -- . .. a.gz + +1f +5 1 5 0 -1 x=1 c*  *.txt src/* "$x" $x "$(echo a)" HEAD HEAD~1 main HEAD:a :0:a
+	-o -oout -w -i -f -r -R -v -x -O -e -d -L --output=out --output --o=out --files0-from=- --files0-from=list --out=out -T --follow
+	--ext-diff --textconv --pre=touch --hostname-bin=touch -delete -exec -fprint --recurse-submodules --help recurse all e
+	--compress-program=touch --dereference --directories=recurse --contents=list --edit --unset --add --no-index --cached
+	'p' 's/f/g/' 's/f/g/w' '{print}' '{print>"out"}' .a '.[]|input' 'NR==1' '1!d' touch rm sh`)
+
+// randomCall puts a command together: a program, flags of its row, and words.
+func randomCall(r *rand.Rand, rows []toolRow) string {
+	row := rows[r.IntN(len(rows))]
+	words := []string{row.name}
+	for range r.IntN(4) {
+		if len(row.flags) == 0 || r.IntN(3) == 0 {
+			words = append(words, operands[r.IntN(len(operands))])
+			continue
+		}
+		words = append(words, randomFlag(r, row.flags[r.IntN(len(row.flags))])...)
+	}
+	for range r.IntN(3) {
+		words = append(words, operands[r.IntN(len(operands))])
+	}
+	return strings.Join(words, " ")
+}
+
+// randomFlag is a flag as the table has it: alone, in a bunch, with a value that
+// is attached, or in the next word.
+func randomFlag(r *rand.Rand, flag string) []string {
+	name := strings.TrimRight(flag, ":?<>$%^!@&")
+	value := operands[r.IntN(len(operands))]
+	if !strings.HasPrefix(name, "--") {
+		var bunch strings.Builder
+		bunch.WriteByte('-')
+		for range 1 + r.IntN(2) {
+			bunch.WriteByte(name[1+r.IntN(len(name)-1)])
+		}
+		name = bunch.String()
+	}
+	switch r.IntN(4) {
+	case 0:
+		return []string{name}
+	case 1:
+		return []string{name + "=" + value}
+	case 2:
+		return []string{name + value}
+	}
+	return []string{name, value}
+}
+
+// joints stand between the commands of a list.
+var joints = []string{" | ", " && ", "; ", " || ", "\n", " 2>&1 | ", " >/dev/null; ", " <list | ", " && cd src && "}
+
+func randomReading(r *rand.Rand, rows []toolRow) string {
+	var list strings.Builder
+	list.WriteString(randomCall(r, rows))
+	for range max(0, r.IntN(5)-2) {
+		list.WriteString(joints[r.IntN(len(joints))] + randomCall(r, rows))
+	}
+	text := list.String()
+	if r.IntN(20) == 0 {
+		text = "echo $(" + text + ")"
+	}
+	return text
+}
+
+// TestReadOnlyCommandsOnlyRead makes up commands, and has bash run those that are
+// said to be read-only, in a sandbox: they end, change nothing, start nothing
+// hidden, and print no file that they are not known to read.
+func TestReadOnlyCommandsOnlyRead(t *testing.T) {
+	testenv.Permitted(t, testenv.Linux)
+	bwrap, _ := testenv.NeedTool(t, "bwrap"), testenv.NeedTool(t, "git")
+	want, seed := 120, uint64(1)
+	if n, err := strconv.Atoi(os.Getenv("TOOLQUAY_READ_RUNS")); err == nil {
+		want, seed = n, uint64(time.Now().UnixNano())
+	}
+	dir := readingTree(t)
+	at := Place{Cwd: filepath.Join(dir, "work"), Home: filepath.Join(dir, "home")}
+	rows, r, before := installedRows(t), rand.New(rand.NewPCG(seed, 5)), treeState(t, dir)
+	for ran := 0; ran < want; {
+		var commands []permissions.Command
+		for len(commands) < 20 {
+			if c := Analyse(randomReading(r, rows), at); c.ReadOnly && len(c.Parts) > 0 {
+				commands = append(commands, c)
+			}
+		}
+		ran += len(commands)
+		runs := runReadings(t, bwrap, dir, commands)
+		for i, c := range commands {
+			for _, fault := range runs[i].faults(c, filepath.Join(at.Cwd, "sub/secret")) {
+				t.Errorf("%q %s (seed %d)", c.Text, fault, seed)
+			}
+		}
+		if after := treeState(t, dir); after != before {
+			t.Errorf("one of these changes its tree (seed %d): %s", seed, changes(before, after))
+			for _, c := range commands {
+				t.Logf("%q", c.Text)
+			}
+			before = after
+		}
+	}
+}
+
+// reading is how a command ended, and what it printed.
+type reading struct{ code, out string }
+
+func (r reading) faults(c permissions.Command, hidden string) (faults []string) {
+	if r.code == "137" || r.code == "" {
+		faults = append(faults, "does not end")
+	}
+	if strings.Contains(r.out, "Read-only file system") || strings.Contains(r.out, "Network is unreachable") {
+		faults = append(faults, "tries more than to read: "+r.out[:min(len(r.out), 300)])
+	}
+	if strings.Contains(r.out, secret) && !slices.ContainsFunc(c.Accesses(), func(a permissions.Access) bool {
+		return a.Kind == permissions.AccessRead && (a.Target == hidden || a.Tree && within(hidden, a.Target))
+	}) {
+		faults = append(faults, "prints a file that it is not known to read")
+	}
+	return faults
+}
+
+// runReadings has one sandbox run commands one after the other.
+func runReadings(t *testing.T, bwrap, dir string, commands []permissions.Command) []reading {
+	t.Helper()
+	scripts, out := t.TempDir(), t.TempDir()
+	for i, c := range commands {
+		if err := os.WriteFile(filepath.Join(scripts, strconv.Itoa(i)), []byte(`x=b`+"\n"+c.Text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const driver = `for i in "$1"/*; do
+	timeout -s KILL 20 bash --noprofile --norc "$i" <names >"$2/${i##*/}" 2>&1
+	echo $? >"$2/${i##*/}.code"
+done`
+	ctx, cancel := context.WithTimeout(t.Context(), 20*testenv.Patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-all",
+		"--die-with-parent", "--bind", dir, dir, "--bind", out, out, "--chdir", filepath.Join(dir, "work"),
+		"bash", "--noprofile", "--norc", "-c", driver, "driver", scripts, out)
+	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + filepath.Join(dir, "home"),
+		"TERM=dumb", "LC_ALL=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1"}
+	for _, v := range programs.Environment() {
+		if strings.Contains(v, "=") {
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("the sandbox: %v\n%s", err, text)
+	}
+	runs := make([]reading, len(commands))
+	for i := range runs {
+		name := filepath.Join(out, strconv.Itoa(i))
+		text, _ := os.ReadFile(name)
+		code, _ := os.ReadFile(name + ".code")
+		runs[i] = reading{strings.TrimSpace(string(code)), string(text)}
+	}
+	return runs
+}
+
+// readingTree makes a repository with a file that only lists, a directory and the
+// repository lead to, and a program for git to start.
+func readingTree(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "work", "evil")
+	for name, text := range map[string]string{
+		"work/a": "foo 1\nbar 2\n", "work/b": "foo 1\nbaz 3\n", "work/c.txt": "c\n", "work/src/x.go": "package src\n",
+		"work/list": "sub/secret\x00", "work/@list": "x\n", "work/sums": "d41d8cd98f00b204e9800998ecf8427e  sub/secret\n",
+		"work/names": "sub/secret\x00a\x00", "work/sub/secret": secret + "\n", "work/1": "1\n", "work/a.gz": "none",
+		"work/.gitattributes": "* diff=evil filter=evil\n", "work/evil": "#!/bin/sh\ntouch '" + dir + "/ran'\ncat\n",
+		"work/build.ninja": "rule r\n command = touch ran\nbuild ran: r\n", "home/.jq": "def foo: .;",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-q", "-m", "first"}, {"commit", "-q", "--allow-empty", "-m", "second"},
+		{"config", "diff.evil.textconv", program}, {"config", "diff.evil.command", program}, {"config", "filter.evil.clean", program},
+		{"config", "core.fsmonitor", program}, {"config", "core.pager", program}, {"config", "alias.x", "!" + program},
+	} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = filepath.Join(dir, "work")
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
+			"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	return dir
+}
+
+// treeState lists all names below a directory with what tells that they changed.
+func treeState(t *testing.T, dir string) string {
+	t.Helper()
+	var out strings.Builder
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			fmt.Fprintln(&out, name, info.Mode(), info.Size(), info.ModTime().UnixNano())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// changes are the lines that one of two states has and the other has not.
+func changes(before, after string) []string {
+	var out []string
+	for line := range strings.Lines(before) {
+		if !strings.Contains(after, line) {
+			out = append(out, "-"+line)
+		}
+	}
+	for line := range strings.Lines(after) {
+		if !strings.Contains(before, line) {
+			out = append(out, "+"+line)
+		}
+	}
+	return out
+}
