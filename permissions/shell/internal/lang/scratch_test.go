@@ -166,7 +166,7 @@ var languages = map[string]language{
 		script: func(script string) []string { return []string{script, "in", "in"} },
 	},
 	"sed": {
-		judge:  func(script string) Finding { return Sed(script, SedOptions{}) },
+		judge:  Sed,
 		tools:  [][]string{{"sed"}, {"sed", "-n", "-E"}, {"sed", "-s"}, {"sed", "--posix"}, {"busybox", "sed"}},
 		script: func(script string) []string { return []string{"-e", script, "in", "in"} },
 	},

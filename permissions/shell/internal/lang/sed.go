@@ -2,23 +2,12 @@ package lang
 
 import "strings"
 
-// SedOptions are the options of sed that change what its script does. What [Sed]
-// takes for read-only is so under each of them.
-type SedOptions struct {
-	Extended bool // -E, -r: extended regular expressions
-	Sandbox  bool // --sandbox: sed itself refuses e, r and w
-	Quiet    bool // -n
-	Separate bool // -s, or -i, which implies it: files one by one
-	NullData bool // -z: lines end with NUL
-	Posix    bool // --posix: GNU's additions are off
-}
-
 // Sed judges a script for sed; several -e scripts are joined by newlines. It is
 // read by GNU's grammar, of which only what other seds read alike, or refuse, is
-// taken. With -i the files are written whatever the script says; the finding
+// taken, whatever sed's flags are. With -i the files are written whatever the script says; the finding
 // speaks of the script alone. Files that r and R name are in Reads; w may name
 // /dev/stdout, /dev/stderr and /dev/null.
-func Sed(script string, _ SedOptions) Finding {
+func Sed(script string) Finding {
 	if fault := guard(script); fault != "" {
 		return refused(fault)
 	}

@@ -63,16 +63,7 @@ func judgeSed(r *row, args []Arg) Finding {
 	f := l.finding()
 	scripts, files := l.scripts("-e", "--expression")
 	inPlace := l.has("-i", "--in-place")
-	f.script("sed", scripts, func(text string) lang.Finding {
-		return lang.Sed(text, lang.SedOptions{
-			Extended: l.has("-E", "-r", "--regexp-extended"),
-			Sandbox:  l.has("--sandbox"),
-			Quiet:    l.has("-n", "--quiet", "--silent"),
-			Separate: l.has("-s", "--separate") || inPlace,
-			NullData: l.has("-z", "--null-data"),
-			Posix:    l.has("--posix"),
-		})
-	})
+	f.script("sed", scripts, lang.Sed)
 	if !inPlace {
 		return f
 	}
