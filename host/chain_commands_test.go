@@ -160,3 +160,28 @@ func TestChainFacts(t *testing.T) {
 		}
 	}
 }
+
+// TestChainWorkingDirs takes the directories that settings name for working
+// directories of the shell too, and where they lay when the session began.
+func TestChainWorkingDirs(t *testing.T) {
+	t.Parallel()
+	testenv.NeedTool(t, "sh")
+	other, elsewhere := filepath.Join(t.TempDir(), "other"), t.TempDir()
+	must(t, os.Mkdir(other, 0o700))
+	list := rules("", "", "Bash(echo:*)")
+	list[0].Directories = []string{other}
+	var r ran
+	h := open(t, host.Options{Tools: []host.NativeTool{r.shell(runLine)}, Rules: list})
+	s := session(t, h, host.SessionOptions{Mode: permissions.ModeAcceptEdits})
+	line := `{"command":"cd ` + other + ` && echo x > y"}`
+	if result, _ := one(t, s, "Bash", line); result.IsError {
+		t.Errorf("a directory of the settings: %+v", result)
+	}
+	must(t, os.RemoveAll(other))
+	must(t, os.Symlink(elsewhere, other))
+	result, _ := one(t, s, "Bash", line)
+	wantError(t, result, abi.CodeNeedsApproval)
+	if exists(filepath.Join(elsewhere, "y")) {
+		t.Error("it was written where a link leads")
+	}
+}

@@ -90,17 +90,16 @@ func (c *call) leavesSandbox() bool {
 // place is where a command runs: directories as they really lie, since a shell
 // steps out of one by where that is.
 func (g *gate) place() shell.Place {
-	s := g.call.session()
-	really := func(path string) string { return filepath.ToSlash(cmp.Or(realPath(path), path)) }
-	at := shell.Place{Cwd: really(g.view.cwd), Working: []string{really(s.start)}}
-	if home := s.host.options.Home; home != "" {
-		at.Home = really(home)
+	policy := g.policy()
+	return shell.Place{
+		Cwd:     really(policy.Cwd()),
+		Home:    really(g.call.session().base.Home),
+		Working: policy.WorkingDirs(),
 	}
-	for _, dir := range s.options.AdditionalDirs {
-		at.Working = append(at.Working, really(dir))
-	}
-	return at
 }
+
+// really is where a directory was found to lie.
+func really(d permissions.Dir) string { return filepath.ToSlash(cmp.Or(d.Real, d.Path)) }
 
 // settleTraits computes the traits that the contract leaves to the host, from
 // what the call was found to touch.
@@ -114,7 +113,7 @@ func (c *call) settleTraits(m *matter) {
 		c.traits.readOnly = m.readOnly()
 	}
 	if contract.ConcurrencySafe == abi.TraitDerived {
-		c.traits.concurrencySafe = m.readOnly() && m.stays(realPath(c.session().Cwd()))
+		c.traits.concurrencySafe = m.readOnly() && m.stays(really(c.session().view().policy.Cwd()))
 	}
 	if contract.Destructive == abi.TraitDerived {
 		c.traits.destructive = !m.readOnly()
@@ -145,7 +144,7 @@ func (m *matter) readOnly() bool {
 // stays reports whether no command leaves the session in another directory.
 func (m *matter) stays(cwd string) bool {
 	for i := range m.commands {
-		if m.commands[i].Cwd != filepath.ToSlash(cwd) {
+		if m.commands[i].Cwd != cwd {
 			return false
 		}
 	}

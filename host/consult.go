@@ -69,7 +69,7 @@ func (g *gate) question(m *matter) judge.Question {
 		Accesses:   m.accesses,
 		Unknown:    c.effects() != permissions.EffectsListed && m.operation == "",
 		Cwd:        g.view.cwd,
-		Dirs:       append([]string{c.session().start}, c.session().options.AdditionalDirs...),
+		Dirs:       policy.WorkingDirs(),
 	}
 	for _, r := range policy.Rules() {
 		q.Rules = append(q.Rules, r.Verdict.String()+" "+r.String())

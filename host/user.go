@@ -89,7 +89,7 @@ func ForUser(dirs Dirs, project Project, loaded *settings.Loaded) (Options, erro
 		Remember:     rememberIn(project),
 		Places:       places(dirs, project, loaded.Approvals.AlwaysTo.Value),
 	}
-	in, err := SettingsOf(loaded, project)
+	in, err := SettingsOf(loaded, project.Root)
 	o.Rules, o.OnlyPolicyRules, o.ForbiddenModes, o.Hooks = in.Rules, in.OnlyPolicyRules, in.ForbiddenModes, in.Hooks
 	for _, dir := range []string{dirs.Config, dirs.State, dirs.Cache} {
 		if dir != "" {
@@ -107,9 +107,10 @@ func ForUser(dirs Dirs, project Project, loaded *settings.Loaded) (Options, erro
 	return o, errors.Join(err, judgeErr)
 }
 
-// SettingsOf is what loaded settings say of what may change while a host runs.
-// Hooks get their part of this process's environment.
-func SettingsOf(loaded *settings.Loaded, project Project) (Settings, error) {
+// SettingsOf is what loaded settings say of what may change while a host runs. Hooks
+// get their part of this process's environment and start in the project's root, if
+// there is one.
+func SettingsOf(loaded *settings.Loaded, root string) (Settings, error) {
 	var setup permissions.Setup
 	loaded.Fill(&setup)
 	out := Settings{Rules: setup.Rules, OnlyPolicyRules: setup.OnlyPolicyRules, ForbiddenModes: setup.Forbidden}
@@ -126,7 +127,7 @@ func SettingsOf(loaded *settings.Loaded, project Project) (Settings, error) {
 		return out, nil
 	}
 	var err error
-	out.Hooks, err = hooks.Compile(list, hooks.Options{Environ: os.Environ(), Project: project.Root})
+	out.Hooks, err = hooks.Compile(list, hooks.Options{Environ: os.Environ(), Project: root})
 	return out, err
 }
 

@@ -8,12 +8,16 @@ import (
 // command finds what is known of a command. Only commands for a POSIX shell are
 // understood.
 func (c *call) command(text string) *Command {
-	if c.request.Tool == toolPowerShell {
-		return nil
-	}
 	for i := range c.request.Commands {
-		if c.request.Commands[i].Text == text {
-			return &c.request.Commands[i]
+		cmd := &c.request.Commands[i]
+		switch {
+		case cmd.Text != text:
+		case c.request.Tool == toolPowerShell && cmd.Fault == "":
+			foreign := *cmd
+			foreign.Fault = "commands for PowerShell are not understood"
+			return &foreign
+		default:
+			return cmd
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package permissions
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -388,6 +389,15 @@ func (p *Policy) Mode() Mode { return p.mode }
 
 // Cwd is the session's working directory.
 func (p *Policy) Cwd() Dir { return p.places.cwd }
+
+// WorkingDirs are the session's working directories, as they really lie.
+func (p *Policy) WorkingDirs() []string {
+	out := make([]string, len(p.workingReal))
+	for i, dir := range p.workingReal {
+		out[i] = cmp.Or(dir, "/")
+	}
+	return out
+}
 
 // Rules returns the rules that count, by source, file and line.
 func (p *Policy) Rules() []*Rule { return slices.Clone(p.rules) }

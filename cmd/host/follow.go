@@ -13,7 +13,7 @@ import (
 // follow puts changed settings into force while calls run.
 func (o *opened) follow(ctx context.Context) {
 	take := func(loaded *settings.Loaded) error {
-		in, err := host.SettingsOf(loaded, o.project)
+		in, err := host.SettingsOf(loaded, o.options.ProjectRoot)
 		if err != nil {
 			return err
 		}
