@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+
+	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
 const fileMode = 0o600
@@ -110,29 +112,15 @@ func (s *Store) find(id string) (name, error) {
 
 func (s *Store) path(n name) string { return filepath.Join(s.dir, n.file()) }
 
-// readRegular reads a regular file of reasonable size. It follows no link and
-// waits for no FIFO: what lies at the path is looked at first, and the file that
-// was opened must be the one that was looked at.
+// readRegular reads a regular file of reasonable size that nobody else can write
+// to.
 func readRegular(path string) ([]byte, error) {
-	before, err := os.Lstat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !before.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, info, err := privatedir.OpenRegular(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !os.SameFile(before, info):
-		return nil, fmt.Errorf("%s was replaced while it was opened", path)
-	case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
 		return nil, fmt.Errorf("%s: its mode is %v: others may write to it", path, info.Mode().Perm())
 	}
 	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))

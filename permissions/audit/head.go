@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
 // headSize is the size of the head file. It never changes, so that writing it
@@ -90,9 +92,9 @@ func (l *Log) openHead() (p place, found bool, err error) {
 		_ = l.head.Close() // it may have been replaced
 		l.head = nil
 	}
-	l.head, l.headInfo, err = openOwn(l.path(headName), 0)
+	l.head, l.headInfo, err = privatedir.OpenOwn(l.path(headName), os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
-		l.head, l.headInfo, err = openOwn(l.path(headName), os.O_CREATE)
+		l.head, l.headInfo, err = privatedir.OpenOwn(l.path(headName), os.O_RDWR|os.O_CREATE)
 		return place{}, false, err
 	}
 	if err != nil {

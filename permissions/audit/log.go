@@ -103,7 +103,7 @@ func (l *Log) open() (err error) {
 	if err := privatedir.Make(l.dir); err != nil {
 		return err
 	}
-	if l.lock, _, err = openOwn(l.path(lockName), os.O_CREATE); err != nil {
+	if l.lock, _, err = privatedir.OpenOwn(l.path(lockName), os.O_RDWR|os.O_CREATE); err != nil {
 		return err
 	}
 	if err := lockFile(l.lock); err != nil {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/toolquay/toolquay/internal/privatedir"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -84,7 +85,7 @@ type reader struct {
 }
 
 func (r *reader) segment(dir, name string) error {
-	f, info, err := openRegular(filepath.Join(dir, name), 0)
+	f, info, err := privatedir.OpenRegular(filepath.Join(dir, name), 0)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
 // catchUp finds the end of the log, after other processes wrote to it, or when
@@ -96,7 +98,7 @@ func (l *Log) begin(segment int) error {
 }
 
 func (l *Log) openSegment(segment, flags int) error {
-	f, info, err := openOwn(l.path(segmentName(segment)), flags|os.O_APPEND)
+	f, info, err := privatedir.OpenOwn(l.path(segmentName(segment)), flags|os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
 // FaultKind says what is wrong with a log.
@@ -147,7 +149,7 @@ func (v *verifier) run() error {
 
 // snapshot notes where the log ends, between two writes if that can be had.
 func (v *verifier) snapshot() ([]int, error) {
-	lock, _, err := openRegular(filepath.Join(v.dir, lockName), 0)
+	lock, _, err := privatedir.OpenRegular(filepath.Join(v.dir, lockName), 0)
 	if err == nil {
 		defer lock.Close()
 		if lockFile(lock) == nil {
@@ -167,7 +169,7 @@ func (v *verifier) snapshot() ([]int, error) {
 }
 
 func (v *verifier) readHead() error {
-	f, _, err := openRegular(filepath.Join(v.dir, headName), 0)
+	f, _, err := privatedir.OpenRegular(filepath.Join(v.dir, headName), 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		v.report.Head = HeadMissing
 		return nil
@@ -186,7 +188,7 @@ func (v *verifier) readHead() error {
 // segment reads one file.
 func (v *verifier) segment(n int, last bool) error {
 	name := segmentName(n)
-	f, info, err := openRegular(filepath.Join(v.dir, name), 0)
+	f, info, err := privatedir.OpenRegular(filepath.Join(v.dir, name), 0)
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package audit
-
-import "io/fs"
-
-// ownFile leaves it to the access control lists of the directory.
-func ownFile(fs.FileInfo) error { return nil }
