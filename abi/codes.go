@@ -45,6 +45,7 @@ var codes = []CodeInfo{
 	{CodeIO, BlameWorld, "the system refused or failed"},
 	{CodeUnsupported, BlameWorld, "this host or platform has no such thing"},
 	{CodeCancelled, BlameWorld, "the call was given up"},
+	{CodeInterrupted, BlameWorld, "the user wrote something new, and the call was ended for it"},
 	{CodeInternal, BlameHost, "a defect of the host"},
 }
 

@@ -48,6 +48,7 @@ const (
 	CodeIO          Code = "io"          // the system refused or failed
 	CodeUnsupported Code = "unsupported" // this host or platform has no such thing
 	CodeCancelled   Code = "cancelled"   // the call was given up
+	CodeInterrupted Code = "interrupted" // the user wrote something new
 	CodeInternal    Code = "internal"    // a defect of the host
 )
 

@@ -22,7 +22,7 @@ func decodeMessage(b []byte, message string, handles map[string]vectorBytes) (an
 		head, _, err := abi.DecodeCall(b)
 		return head, err
 	case "result":
-		r, err := abi.DecodeResult(b, resultMax, resolver(handles))
+		r, err := abi.DecodeResult(b, resultMax, opener(handles))
 		return describe(r), err
 	case "request":
 		return abi.DecodeRequest(b)
@@ -42,16 +42,17 @@ func decodeMessage(b []byte, message string, handles map[string]vectorBytes) (an
 	return nil, fmt.Errorf("no reader for %q", message)
 }
 
-func resolver(handles map[string]vectorBytes) abi.Resolve {
-	return func(handle uint32, _ int64) ([]byte, error) {
+func opener(handles map[string]vectorBytes) abi.Open {
+	return func(handle uint32) (io.ReadCloser, error) {
 		v, ok := handles[strconv.Itoa(int(handle))]
 		if !ok {
 			return nil, abi.Errorf(abi.CodeProtocol, "handle %d was never given", handle)
 		}
 		if v.Hex == "" {
-			return []byte(v.Text), nil
+			return abi.Bytes([]byte(v.Text)), nil
 		}
-		return hex.DecodeString(v.Hex)
+		raw, err := hex.DecodeString(v.Hex)
+		return abi.Bytes(raw), err
 	}
 }
 
@@ -97,7 +98,7 @@ func checkMessage(t *testing.T, b []byte, v vector) {
 // checkResultAgain writes a result as a guest would and expects the same.
 func checkResultAgain(t *testing.T, b []byte, v vector) {
 	t.Helper()
-	r, err := abi.DecodeResult(b, resultMax, resolver(v.Handles))
+	r, err := abi.DecodeResult(b, resultMax, opener(v.Handles))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -232,7 +232,9 @@ func sideVectors(t *testing.T) map[string]vector {
 	return map[string]vector{
 		"progress":      plain("how far a call has come", "progress", abi.ProgressHead{Progress: &abi.Progress{Message: "searching", Done: 12.5, Total: 100}}),
 		"progress_text": plain("progress of unknown extent", "progress", abi.ProgressHead{Progress: &abi.Progress{Message: "…"}}),
-		"log":           plain("a line for the log", "progress", abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: "3 rows skipped\x1b[31m"}}),
+		"progress_output": plain("what a call has put out, and nothing besides", "progress",
+			abi.ProgressHead{Progress: &abi.Progress{Output: "compiling\r\x1b[32m日本\n\u0000"}}),
+		"log": plain("a line for the log", "progress", abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: "3 rows skipped\x1b[31m"}}),
 		"assess": plain("a question about traits, on submission", "assess",
 			abi.AssessHead{Tool: "Query", Cwd: "/work"}, partJSON(`{"file":"a.csv"}`)),
 		"assess_facts": plain("a question when the call's turn comes, with facts", "assess",
@@ -245,6 +247,8 @@ func sideVectors(t *testing.T) map[string]vector {
 			}, partJSON(`{"file":"a.csv"}`)),
 		"assessment": plain("every trait answered, and a line for people", "assessment",
 			abi.Assessment{ReadOnly: &yes, ConcurrencySafe: &yes, Destructive: &no, Enabled: &yes, Rendering: "query a.csv"}),
+		"assessment_touches": plain("all that a call reads and writes", "assessment",
+			abi.Assessment{ReadOnly: &no, Touches: []abi.Touch{{Path: "src/ä.rs"}, {Path: "/work/target", Write: true}}}),
 		"assessment_empty":   plain("nothing answered", "assessment", abi.Assessment{}),
 		"assessment_invalid": plain("an input refused", "assessment", abi.Assessment{Invalid: &abi.Invalid{Message: "file is not read yet; read it first", Code: 2}}),
 		"assessment_check":   plain("the tool's own verdict", "assessment", abi.Assessment{Check: &abi.Check{Verdict: "ask", Reason: "deletes rows"}}),
@@ -329,6 +333,7 @@ func invalidMessages(t *testing.T) map[string]vector {
 	add("request_args_duplicate", "arguments with a duplicate key", "request", `{"capability":"fs.read","args":{"path":"a","path":"b"}}`)
 	add("progress_nothing", "neither progress nor a log line", "progress", `{}`)
 	add("log_level", "a log line of unknown level", "progress", `{"log":{"level":"loud","message":"x"}}`)
+	add("assessment_touches_nothing", "a touch without a path", "assessment", `{"touches":[{"path":"a"},{"write":true}]}`)
 	add("assessment_verdict", "a verdict that does not exist", "assessment", `{"check":{"verdict":"maybe"}}`)
 	add("answer_nothing", "neither an answer nor an error", "answer", `{}`)
 	add("answer_both", "an answer and an error", "answer", `{"ok":{},"error":{"code":"io","message":"x"}}`)

@@ -143,6 +143,10 @@ type Tool struct {
 
 	Interrupt Interrupt `toml:"interrupt"`
 	Cascade   bool      `toml:"cascade"`
+	// Locks says how the host knows all that a call touches, so that calls that
+	// have nothing in common run side by side; empty is that it does not. It is not
+	// for tools that have the capability session.cwd.
+	Locks Locks `toml:"locks"`
 	// MaxResultChars bounds the result in code points; 0 is the default of
 	// 50,000. Unlimited asks for no bound; only the host can grant it.
 	MaxResultChars int  `toml:"max_result_chars"`
@@ -196,6 +200,19 @@ type Interrupt string
 const (
 	InterruptCancel Interrupt = "cancel"
 	InterruptBlock  Interrupt = "block"
+)
+
+// Locks says how the host knows all that a call touches. The host holds a call to
+// it: a capability call that touches more is refused.
+type Locks string
+
+// The values of Tool.Locks; the zero value says nothing.
+const (
+	// LocksFields: the fields that are paths, each with its effect, are all. There
+	// must be one at least.
+	LocksFields Locks = "fields"
+	// LocksInput: assess tells (see [Assessment].Touches). An Extism module has none.
+	LocksInput Locks = "input"
 )
 
 // Trait is a yes-or-no property of a tool: known, or asked per call.

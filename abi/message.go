@@ -112,8 +112,19 @@ func DecodeAssessment(b []byte) (Assessment, error) {
 			return Assessment{}, Errorf(CodeProtocol, "assessment has the verdict %q; write allow, ask, deny or passthrough", a.Check.Verdict)
 		}
 	}
+	if n := len(a.Touches); n > MaxTouches {
+		return Assessment{}, Errorf(CodeProtocol, "assessment touches %d paths, over the limit of %d; name a directory above them", n, MaxTouches)
+	}
+	for i, t := range a.Touches {
+		if t.Path == "" {
+			return Assessment{}, Errorf(CodeProtocol, "assessment touches[%d] has no path", i)
+		}
+	}
 	return a, nil
 }
+
+// MaxTouches bounds the paths that one assessment says a call touches.
+const MaxTouches = 1024
 
 // EncodeRequest appends the message that submit takes.
 func EncodeRequest(dst []byte, r Request) ([]byte, error) {
@@ -138,29 +149,6 @@ func DecodeRequest(b []byte) (Request, error) {
 		return Request{}, Errorf(CodeProtocol, "the arguments of %s are no JSON object", head.Capability)
 	}
 	return Request{Name: head.Capability, Args: head.Args, Parts: f.Parts}, nil
-}
-
-// EncodeProgress appends the message that progress takes.
-func EncodeProgress(dst []byte, p ProgressHead) ([]byte, error) { return encodeHead(dst, p) }
-
-// DecodeProgress reads the message that progress takes: progress, a line for
-// the log, or both.
-func DecodeProgress(b []byte) (ProgressHead, error) {
-	var p ProgressHead
-	if _, err := decodeHead(b, "progress", &p); err != nil {
-		return ProgressHead{}, err
-	}
-	if p.Progress == nil && p.Log == nil {
-		return ProgressHead{}, Errorf(CodeProtocol, "progress holds neither progress nor a log line")
-	}
-	if p.Log != nil {
-		switch p.Log.Level {
-		case "debug", "info", "warn", "error":
-		default:
-			return ProgressHead{}, Errorf(CodeProtocol, "log line of level %q; write debug, info, warn or error", p.Log.Level)
-		}
-	}
-	return p, nil
 }
 
 // encodeHead appends a frame with the head v.

@@ -126,17 +126,70 @@ func TestResultLimits(t *testing.T) {
 		"a handle of binary":           {frame(`{"content":[{"type":"text","source":[{"handle":2}]}]}`), abi.CodeNotText},
 		"a handle of binary, in image": {frame(`{"content":[{"type":"image","media_type":"image/png","source":[{"handle":2}]}]}`), ""},
 	} {
-		_, err := abi.DecodeResult(c.frame, 10_000, func(handle uint32, most int64) ([]byte, error) {
+		_, err := abi.DecodeResult(c.frame, 10_000, func(handle uint32) (io.ReadCloser, error) {
 			if handle == 1 {
-				return nil, abi.Errorf(abi.CodeLimit, "over %d bytes", most)
+				return abi.Bytes(make([]byte, 10_001)), nil
 			}
-			return []byte{0xff}, nil
+			return abi.Bytes([]byte{0xff}), nil
 		})
 		switch {
 		case c.want == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
 		case c.want != "":
 			wantCode(t, err, c.want)
+		}
+	}
+}
+
+// TestReportBounds: what a guest reports is bounded; of output the end is kept.
+func TestReportBounds(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", abi.MaxReportText+1)
+	for name, p := range map[string]abi.ProgressHead{
+		"message": {Progress: &abi.Progress{Message: long}},
+		"log":     {Log: &abi.Log{Level: "info", Message: long}},
+	} {
+		b, err := abi.EncodeProgress(nil, p)
+		fatal(t, err)
+		if _, err = abi.DecodeProgress(b); err == nil || !strings.Contains(err.Error(), "limit of 65536") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, c := range map[string]struct{ output, want string }{
+		"just fits":       {long[1:], long[1:]},
+		"one too many":    {"ä" + long[2:], long[2:]},
+		"cut between":     {"ab" + long[1:], long[1:]},
+		"cut in four":     {"🦀" + long[2:], long[2:]},
+		"controls":        {strings.Repeat("\x1b", abi.MaxOutput), strings.Repeat("\x1b", abi.MaxOutput)},
+		"controls, later": {"lost" + strings.Repeat("\x1b", abi.MaxOutput), strings.Repeat("\x1b", abi.MaxOutput)},
+	} {
+		b, err := abi.EncodeProgress(nil, abi.ProgressHead{Progress: &abi.Progress{Output: c.output}})
+		fatal(t, err)
+		if len(b) > abi.MaxReport {
+			t.Errorf("%s: the message has %d bytes", name, len(b))
+		}
+		p, err := abi.DecodeProgress(b)
+		if err != nil || p.Progress.Output != c.want {
+			t.Errorf("%s: %d bytes become %d, %v", name, len(c.output), len(p.Progress.Output), err)
+		}
+	}
+}
+
+func TestTouchBounds(t *testing.T) {
+	t.Parallel()
+	most := make([]abi.Touch, abi.MaxTouches)
+	for i := range most {
+		most[i].Path = "/a"
+	}
+	for n, touches := range map[string][]abi.Touch{"": most, "1025 paths": slices.Concat(most, most[:1]), "touches[1] has no path": {{Path: "a"}, {Write: true}}} {
+		b, err := abi.EncodeAssessment(nil, abi.Assessment{Touches: touches})
+		fatal(t, err)
+		a, err := abi.DecodeAssessment(b)
+		if n == "" && (err != nil || !slices.Equal(a.Touches, touches)) {
+			t.Errorf("got %d, %v", len(a.Touches), err)
+		}
+		if n != "" && (err == nil || abi.CodeOf(err) != abi.CodeProtocol || !strings.Contains(err.Error(), n)) {
+			t.Errorf("%s: %v", n, err)
 		}
 	}
 }
@@ -201,12 +254,8 @@ func FuzzDecodeFrame(f *testing.F) {
 // same room.
 func TestDecodeResultCopies(t *testing.T) {
 	t.Parallel()
-	room := make([]byte, 2)
-	resolve := func(handle uint32, _ int64) ([]byte, error) {
-		for i := range room {
-			room[i] = byte('a' + handle)
-		}
-		return room, nil
+	open := func(handle uint32) (io.ReadCloser, error) {
+		return abi.Bytes(bytes.Repeat([]byte{byte('a' + handle)}, 2)), nil
 	}
 	message, err := abi.Frame{Head: json.RawMessage(`{"content":[
 		{"type":"text","source":[{"handle":1}]},
@@ -216,7 +265,8 @@ func TestDecodeResultCopies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := abi.DecodeResult(message, resultMax, resolve)
+	decoder := abi.ResultDecoder{Limit: resultMax, Open: open, Room: make([]byte, 8)}
+	r, err := decoder.Decode(message)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,8 +283,8 @@ func FuzzDecodeResult(f *testing.F) {
 	addVectors(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		const most = 4096
-		r, err := abi.DecodeResult(b, most, func(handle uint32, left int64) ([]byte, error) {
-			return bytes.Repeat([]byte("h"), int(min(int64(handle), left))), nil
+		r, err := abi.DecodeResult(b, most, func(handle uint32) (io.ReadCloser, error) {
+			return abi.Bytes(bytes.Repeat([]byte("h"), int(min(handle, most)))), nil
 		})
 		if err != nil {
 			if !abi.CodeOf(err).Known() || err.Error() == "" {

@@ -2,10 +2,7 @@ package abi
 
 import (
 	"bytes"
-	"encoding/json"
-	"slices"
-	"strings"
-	"unicode/utf8"
+	"io"
 )
 
 // Bounds of one result, beside those of a frame.
@@ -15,21 +12,44 @@ const (
 	MaxMessages = 64
 )
 
-// Resolve reads what is left of a capability's answer that a result names. It
-// answers [CodeLimit] where that is more than limit bytes, and [CodeProtocol] where
-// the handle was never given or is used up. The bytes need not outlast the next call
-// of it.
-type Resolve func(handle uint32, limit int64) ([]byte, error)
+// Open opens what is left of the answer to a capability call that a result names,
+// and uses it up. It answers [CodeProtocol] where the handle was never given or is
+// used up. Where the reader has a method Left() int64, that tells how many bytes
+// will come, or is negative.
+type Open func(handle uint32) (io.ReadCloser, error)
 
-// DecodeResult reads the message that call returns and joins its blocks from
-// their sources, of at most limit bytes together. The result shares no memory
-// with b. ToolUseID is left to the caller.
+// ResultDecoder reads the messages that call returns. It is for one goroutine.
+type ResultDecoder struct {
+	// Limit bounds the bytes of a result that are held in memory.
+	Limit int64
+	// Open opens capabilities' answers; nil is for callers that gave none.
+	Open Open
+	// Spill, if not nil, makes the place for a text with a capability's answer in it
+	// that is longer than [SpillOver], or than Limit has left. Of such a text only
+	// the parts of the frame count against Limit.
+	Spill func() (Spill, error)
+	// Room is memory that answers are read into on their way; Decode grows it where
+	// it must, and nothing refers to it afterwards.
+	Room []byte
+}
+
+// DecodeResult reads a message that call returned, as [ResultDecoder.Decode] does,
+// without spilling.
+func DecodeResult(b []byte, limit int64, open Open) (ToolResult, error) {
+	d := ResultDecoder{Limit: limit, Open: open}
+	return d.Decode(b)
+}
+
+// Decode reads a message that call returned and joins its blocks from their
+// sources. The result shares no memory with b. ToolUseID is left to the caller.
+// Where it fails, what was spilled is discarded.
 //
 // A failure with a code but no content gets its message as a text block; a code
 // that is not known becomes [CodeInternal]. Structured comes out as canonical
 // JSON. Text that is not UTF-8 is [CodeProtocol], or [CodeNotText] where it came
-// from a capability's answer; over limit is [CodeLimit].
-func DecodeResult(b []byte, limit int64, resolve Resolve) (ToolResult, error) {
+// from a capability's answer; spilled text is not looked at. Over a limit is
+// [CodeLimit].
+func (d *ResultDecoder) Decode(b []byte) (ToolResult, error) {
 	var head ResultHead
 	f, err := decodeHead(b, "result", &head)
 	if err != nil {
@@ -45,21 +65,32 @@ func DecodeResult(b []byte, limit int64, resolve Resolve) (ToolResult, error) {
 		Messages: head.Messages,
 		Meta:     head.Meta,
 	}
-	in := sources{parts: f.Parts, resolve: resolve, limit: limit, left: limit}
-	for i, block := range head.Content {
-		c, err := in.block(block)
-		if err != nil {
-			return ToolResult{}, Errorf(CodeOf(err), "result content[%d]: %w", i, err)
-		}
-		r.Content = append(r.Content, c)
-	}
-	if head.Structured != nil {
-		if r.Structured, err = in.structured(*head.Structured); err != nil {
-			return ToolResult{}, Errorf(CodeOf(err), "result structured: %w", err)
-		}
+	in := sources{ResultDecoder: d, parts: f.Parts, left: d.Limit, spillLeft: MaxSpilled}
+	if err := in.fill(&r, &head); err != nil {
+		in.discard()
+		return ToolResult{}, err
 	}
 	r.settleError()
 	return r, nil
+}
+
+// fill joins what the head names.
+func (s *sources) fill(r *ToolResult, head *ResultHead) error {
+	for i, block := range head.Content {
+		c, err := s.block(block)
+		if err != nil {
+			return Errorf(CodeOf(err), "result content[%d]: %w", i, err)
+		}
+		r.Content = append(r.Content, c)
+	}
+	if head.Structured == nil {
+		return nil
+	}
+	var err error
+	if r.Structured, err = s.structured(*head.Structured); err != nil {
+		return Errorf(CodeOf(err), "result structured: %w", err)
+	}
+	return nil
 }
 
 // settleError completes a failure that has a code.
@@ -98,120 +129,8 @@ func (h *ResultHead) check() error {
 	return nil
 }
 
-// sources joins bytes for the blocks of one result.
-type sources struct {
-	parts   []Part
-	resolve Resolve
-	limit   int64
-	left    int64
-}
-
-func (s *sources) block(h BlockHead) (Block, error) {
-	b := Block{Type: h.Type, MediaType: h.MediaType, Title: h.Title, ToolName: h.ToolName}
-	switch h.Type {
-	case BlockText:
-		text, err := s.text(h.Source)
-		b.Text = text
-		return b, err
-	case BlockImage, BlockDocument:
-		if kind, sub, ok := strings.Cut(h.MediaType, "/"); !ok || kind == "" || sub == "" {
-			return b, Errorf(CodeProtocol, "%s with the media type %q; write one such as image/png", h.Type, h.MediaType)
-		}
-		data, err := s.join(h.Source)
-		b.Data = data
-		return b, err
-	case BlockToolReference:
-		if h.ToolName == "" {
-			return b, Errorf(CodeProtocol, "tool reference without a tool name")
-		}
-		return b, nil
-	}
-	return b, Errorf(CodeProtocol, "block of the unknown type %q", h.Type)
-}
-
-func (s *sources) text(from []Source) (string, error) {
-	data, err := s.whole(from)
-	if err != nil {
-		return "", err
-	}
-	if !utf8.Valid(data) {
-		code := CodeProtocol
-		if slices.ContainsFunc(from, func(s Source) bool { return s.Handle != nil }) {
-			code = CodeNotText
-		}
-		return "", Errorf(code, "text that is not UTF-8")
-	}
-	return string(data), nil
-}
-
-// whole returns what sources name together, to be copied at once: where there is
-// only one, the bytes are still its own.
-func (s *sources) whole(from []Source) ([]byte, error) {
-	if len(from) != 1 {
-		return s.join(from)
-	}
-	data, err := s.bytes(from[0])
-	if err != nil {
-		return nil, Errorf(CodeOf(err), "source[0]: %w", err)
-	}
-	return data, nil
-}
-
-func (s *sources) join(from []Source) ([]byte, error) {
-	var joined []byte
-	for i, src := range from {
-		data, err := s.bytes(src)
-		if err != nil {
-			return nil, Errorf(CodeOf(err), "source[%d]: %w", i, err)
-		}
-		joined = append(joined, data...)
-	}
-	return joined, nil
-}
-
-// bytes returns what a source names. It may alias the frame, and holds until the
-// next call only.
-func (s *sources) bytes(src Source) ([]byte, error) {
-	var data []byte
-	switch {
-	case (src.Part == nil) == (src.Handle == nil):
-		return nil, Errorf(CodeProtocol, "a source must name a part or a handle, and only one of them")
-	case src.Part != nil:
-		if i := *src.Part; i < 0 || i >= len(s.parts) {
-			return nil, Errorf(CodeProtocol, "part %d of %d does not exist", i, len(s.parts))
-		}
-		data = s.parts[*src.Part].Data
-	case s.resolve == nil:
-		return nil, Errorf(CodeProtocol, "handle %d was never given", *src.Handle)
-	default:
-		var err error
-		if data, err = s.resolve(*src.Handle, s.left); err != nil {
-			return nil, err
-		}
-	}
-	if s.left -= int64(len(data)); s.left < 0 {
-		return nil, Errorf(CodeLimit, "the result is over its limit of %s", Size(s.limit))
-	}
-	return data, nil
-}
-
-func (s *sources) structured(src Source) (json.RawMessage, error) {
-	data, err := s.bytes(src)
-	if err != nil {
-		return nil, err
-	}
-	if src.Part != nil && s.parts[*src.Part].Type != PartJSON {
-		return nil, Errorf(CodeProtocol, "part %d is no JSON part", *src.Part)
-	}
-	out, err := Canonical(data)
-	if err != nil {
-		return nil, Errorf(CodeProtocol, "%w", err)
-	}
-	return out, nil
-}
-
 // EncodeResult appends the message that call returns, every block with a part
-// of its own, as a guest or a native tool writes it.
+// of its own, as a guest or a native tool writes it. A spilled text is empty there.
 func EncodeResult(dst []byte, r ToolResult) ([]byte, error) {
 	head := ResultHead{IsError: r.IsError, Error: r.Error, Changes: r.Changes, Messages: r.Messages, Meta: r.Meta}
 	if r.Error != nil {

@@ -28,6 +28,8 @@ type Block struct {
 	Type BlockType
 	// Text is the content of a text block.
 	Text string
+	// Spilled, in place of Text, is a text that is too long to hold.
+	Spilled *Spilled
 	// MediaType is that of an image or document, such as "image/png".
 	MediaType string
 	// Data is the raw bytes of an image or document.
@@ -60,7 +62,8 @@ type ToolResult struct {
 	Meta json.RawMessage
 }
 
-// Text joins the text blocks of the result with newlines.
+// Text joins the text blocks of the result with newlines. Of a spilled text there
+// is its head.
 func (r *ToolResult) Text() string {
 	var out []byte
 	for _, b := range r.Content {
@@ -71,6 +74,9 @@ func (r *ToolResult) Text() string {
 			out = append(out, '\n')
 		}
 		out = append(out, b.Text...)
+		if b.Spilled != nil {
+			out = append(out, b.Spilled.Head...)
+		}
 	}
 	return string(out)
 }

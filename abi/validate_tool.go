@@ -23,6 +23,7 @@ func (m *Manifest) validateTools(v *validator) {
 		}
 		t.validateTexts(v)
 		t.validateTraits(v, m.ABI)
+		t.validateLocks(v.at("locks"), m)
 		t.validateSchemas(v)
 		t.validateCapabilities(v, m)
 	}
@@ -76,6 +77,28 @@ func (t *Tool) validateTraits(v *validator, abi string) {
 	if t.AsksTraits() || t.Validates || t.Checks {
 		v.fault("an Extism module cannot be asked about an input; traits must be true, false or derived, and validates and checks left out")
 	}
+}
+
+func (t *Tool) validateLocks(v *validator, m *Manifest) {
+	oneOf(v, t.Locks, LocksFields, LocksInput)
+	isPath := func(f Field) bool { return f.Kind == FieldPath }
+	switch {
+	case t.Locks == "":
+	case t.Locks == LocksFields && !slices.ContainsFunc(t.Fields, isPath):
+		v.fault("%q are fields of kind = %q with their effect, and the tool has none; add them, or leave locks out", LocksFields, FieldPath)
+	case t.Locks == LocksInput && m.ABI == ABIExtism:
+		v.fault("an Extism module cannot be asked about an input; write %q, or leave locks out", LocksFields)
+	case t.mayUse(m, CapSessionCwd):
+		v.fault("a tool that may change the session's working directory touches more than files; leave locks out, or take %s from the tool's capabilities", CapSessionCwd)
+	}
+}
+
+// mayUse reports whether a tool of the manifest has a capability.
+func (t *Tool) mayUse(m *Manifest, name string) bool {
+	if len(t.Capabilities) > 0 {
+		return slices.Contains(t.Capabilities, name)
+	}
+	return slices.ContainsFunc(m.Capabilities, func(c CapabilityClaim) bool { return c.Name == name })
 }
 
 func (t *Tool) validateSchemas(v *validator) {

@@ -76,6 +76,9 @@ type Progress struct {
 	// Done and Total count in whatever unit the tool likes; 0 is unknown.
 	Done  float64 `json:"done,omitempty"`
 	Total float64 `json:"total,omitempty"`
+	// Output is what the call has put out since it last told. Of more than 64 KiB
+	// the end is kept.
+	Output string `json:"output,omitempty"`
 }
 
 // Log is one line for the operator's log.
@@ -121,8 +124,19 @@ type Assessment struct {
 	Invalid *Invalid `json:"invalid,omitempty"`
 	// Check is the tool's own verdict.
 	Check *Check `json:"check,omitempty"`
+	// Touches are all that the call reads and writes, at most 1,024, for a tool
+	// whose manifest says locks = "input". Without any it may be anything.
+	Touches []Touch `json:"touches,omitempty"`
 	// Rendering is one line for people: what this call is about to do.
 	Rendering string `json:"rendering,omitempty"`
+}
+
+// Touch is one file or directory that a call reads or writes, with all below it.
+type Touch struct {
+	// Path may be relative to the session's working directory.
+	Path string `json:"path"`
+	// Write says that it is written, and perhaps read.
+	Write bool `json:"write,omitempty"`
 }
 
 // Invalid is a tool's own refusal of an input that fits its schema.

@@ -101,6 +101,10 @@ type Invocation struct {
 	// Report, if not nil, takes progress and log lines as they come. It must
 	// not block.
 	Report func(abi.ProgressHead)
+	// Spill, if not nil, makes a place for a text of the result that is too long
+	// to hold in memory. Without it such a text counts against the limit of the
+	// output.
+	Spill func() (abi.Spill, error)
 }
 
 // CapabilityFunc is the host's gate as a call sees it.

@@ -68,6 +68,10 @@ func Dir(origin Origin, dir string) Source {
 	return s
 }
 
+// Directory is the directory on disk that [Dir] made the source of, absolute, or
+// empty.
+func (s Source) Directory() string { return s.dir }
+
 // candidate is something that claims to be a plugin.
 type candidate struct {
 	origin Origin

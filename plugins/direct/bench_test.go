@@ -12,6 +12,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/internal/runnertest"
 )
 
 // rustGuest is the module of the built-in Read: a real guest with a stack of 64
@@ -112,4 +113,11 @@ func BenchmarkSmallestCall(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkSpill passes 200 MB from a capability on to where long texts go.
+func BenchmarkSpill(b *testing.B) {
+	suite := runnertest.Direct("testdata")
+	suite.New = func(tb testing.TB) plugins.Runner { tb.Helper(); return newRunner(tb) }
+	runnertest.BenchmarkSpill(b, suite)
 }

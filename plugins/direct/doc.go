@@ -16,4 +16,8 @@
 // waits for it at once; if it does anything else first the call runs beside it,
 // a millisecond after it was submitted at the latest. Capabilities have to return
 // soon after their context ends: a guest's call cannot end before.
+//
+// A text of a result that is made of capabilities' answers never enters the guest,
+// and where it is too long to hold it goes to the call's spill piece by piece (see
+// [abi.ResultDecoder]).
 package direct

@@ -1,9 +1,7 @@
 package direct
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"io"
 	"sync"
 
@@ -212,44 +210,6 @@ func (h *handle) free() {
 	if reader != nil {
 		giveUp(reader)
 	}
-}
-
-// rest reads what the guest left of the answer's body, up to limit bytes, into
-// room if there is enough of it. It waits for the answer where it has to.
-func (h *handle) rest(ctx context.Context, room []byte, limit int64) ([]byte, error) {
-	if err := h.settle(ctx); err != nil {
-		return nil, err
-	}
-	if h.reader == nil {
-		return nil, abi.Errorf(abi.CodeProtocol, "the result names the answer of a call that was given up")
-	}
-	if !h.inMemory {
-		defer context.AfterFunc(ctx, h.free)()
-	}
-	if err := h.reader.SkipHead(); err != nil {
-		return nil, err
-	}
-	if h.failed != nil && !errors.Is(h.failed, io.EOF) {
-		return nil, abi.Errorf(abi.CodeOf(h.failed), "reading a capability's answer: %w", h.failed)
-	}
-	body := bytes.NewBuffer(room[:0])
-	if left := h.reader.Left(); left > 0 {
-		body.Grow(int(min(left, limit+1)) + bytes.MinRead)
-	}
-	_, err := guardedRead(func() (int, error) {
-		n, err := body.ReadFrom(io.LimitReader(h.reader, limit+1))
-		return int(n), err
-	})
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	if err != nil {
-		return nil, abi.Errorf(abi.CodeOf(err), "reading a capability's answer: %w", err)
-	}
-	if int64(body.Len()) > limit {
-		return nil, abi.Errorf(abi.CodeLimit, "the body of a capability's answer does not fit into the %s that the result has left (limit output)", abi.Size(limit))
-	}
-	return body.Bytes(), nil
 }
 
 // settle waits for the answer of a call that the guest has left to run.

@@ -20,9 +20,6 @@ import (
 // maxRequest bounds what a guest can hand to one submit, in bytes.
 const maxRequest = 16 << 20
 
-// maxReport bounds one progress report or log line, in bytes.
-const maxReport = 64 << 10
-
 // hostFunctions are those of abi.ImportModule.
 var hostFunctions = map[string]api.GoModuleFunc{
 	abi.ImportSubmit:   submit,
@@ -142,8 +139,8 @@ func progress(ctx context.Context, mod api.Module, stack []uint64) {
 	ptr, size := uint32(stack[0]), uint32(stack[1])
 	c.Tick(int(size))
 	message := view(mod, abi.ImportProgress, ptr, size)
-	if size > maxReport {
-		violate("reported %d bytes of progress at once, over the limit of %d", size, maxReport)
+	if size > abi.MaxReport {
+		violate("reported %d bytes of progress at once, over the limit of %d", size, abi.MaxReport)
 	}
 	if c.reports >= c.limits.LogLines {
 		c.dropped++

@@ -3,6 +3,7 @@ package direct
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -103,25 +104,19 @@ func (c *call) converse(ctx context.Context, g *guest, inv plugins.Invocation) (
 	}
 	// From here on the guest is done; only capabilities it left work to run.
 	c.Pause()
-	return abi.DecodeResult(answer, c.limits.Output, func(id uint32, most int64) ([]byte, error) {
-		body, err := c.body(ctx, id, g.message, most)
-		g.keep(body)
-		return body, err
-	})
-}
-
-// body reads the rest of a capability's answer that a result names.
-func (c *call) body(ctx context.Context, id uint32, room []byte, most int64) ([]byte, error) {
-	h := c.find(id)
-	if h == nil {
-		return nil, abi.Errorf(abi.CodeProtocol, "the result names the capability call %d, which was never made or is freed", id)
+	decoder := abi.ResultDecoder{
+		Limit: c.limits.Output,
+		Open:  func(id uint32) (io.ReadCloser, error) { return c.open(ctx, id) },
+		Spill: inv.Spill,
+		Room:  g.message,
 	}
-	defer c.drop(id)
-	return h.rest(ctx, room, most)
+	result, err := decoder.Decode(answer)
+	g.keep(decoder.Room)
+	return result, err
 }
 
 // maxAssessment bounds the answer of an assess, in bytes.
-const maxAssessment = 64 << 10
+const maxAssessment = 256 << 10
 
 // Assess asks the guest's assess. See [plugins.Instance].
 func (m *module) Assess(ctx context.Context, q plugins.Question) (abi.Assessment, error) {

@@ -17,6 +17,11 @@ import (
 var without = map[string]string{
 	"large body in little memory":     "a guest gets an answer whole, up to extism.MaxAnswer; see TestCapability",
 	"body that nobody reads":          "an answer is read before the guest goes on, up to extism.MaxAnswer; see TestCapability",
+	"long text is spilled":            "no result names an answer that the guest has not read: all of it is the guest's own output; see TestLongOutputIsHeld",
+	"failing spill":                   "nothing is spilled; see TestLongOutputIsHeld",
+	"cancelled spill":                 "nothing is spilled; see TestLongOutputIsHeld",
+	"long text in little memory":      "an output is bounded by its limit; see TestLongOutputIsHeld",
+	"output while it runs":            "Extism modules log lines, and report nothing else",
 	"assess":                          "Extism modules have no such export",
 	"kept instance":                   `instance = "kept" is refused; see TestKeptIsRefused`,
 	"kept instance is lost on a trap": `instance = "kept" is refused; see TestKeptIsRefused`,

@@ -52,6 +52,9 @@
 // comes whole and is bounded by [MaxAnswer]; larger files are read in ranges.
 // The request's block stays the guest's to free, and the answer's becomes it.
 //
+// All of an output has been in the guest's memory, and is held in the host's: it is
+// bounded by the limit output, and never spilled (see [plugins.Invocation]).
+//
 // # What it is never given
 //
 //   - Extism's http_request: it answers to no gate. Calling it ends the call with

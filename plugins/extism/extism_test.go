@@ -189,6 +189,24 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestLongOutputIsHeld: what an export puts out is the guest's own, within its limit
+// of output, and nothing of it is spilled.
+func TestLongOutputIsHeld(t *testing.T) {
+	t.Parallel()
+	large := limits
+	large.Output = 4 << 20
+	guest := mustLoad(t, fixture(t, "guest.wasm"), large, "echo")
+	inv := invocation("big")
+	inv.Spill = func() (abi.Spill, error) {
+		t.Error("a text is spilled")
+		return nil, abi.Errorf(abi.CodeInternal, "not here")
+	}
+	result, err := guest.Call(t.Context(), inv)
+	if n := len(result.Text()); err != nil || n != 2<<20 || n <= abi.SpillOver {
+		t.Errorf("got %d bytes, %v", n, err)
+	}
+}
+
 func TestLoadErrors(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/direct"
+	"github.com/toolquay/toolquay/plugins/internal/runnertest"
 	"github.com/toolquay/toolquay/plugins/worker"
 )
 
@@ -102,4 +103,11 @@ func BenchmarkCrossing(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkSpill passes 200 MB from a capability on to where long texts go.
+func BenchmarkSpill(b *testing.B) {
+	suite := runnertest.Direct("../direct/testdata")
+	suite.New = func(tb testing.TB) plugins.Runner { tb.Helper(); return worker.New(abi.ABIDirect, options(tb)) }
+	runnertest.BenchmarkSpill(b, suite)
 }

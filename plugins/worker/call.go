@@ -13,13 +13,15 @@ import (
 
 // call is one call, or question, to a worker, as the host sees it.
 type call struct {
-	module  *module
-	chain   *link
-	do      plugins.CapabilityFunc
-	report  func(abi.ProgressHead)
-	most    time.Duration // the guest's time, and then some
-	message []byte
-	keeper  *keeper // where the call is to a kept instance
+	module *module
+	chain  *link
+	do     plugins.CapabilityFunc
+	report func(abi.ProgressHead)
+	// makeSpill is nil where the host takes no texts in pieces.
+	makeSpill func() (abi.Spill, error)
+	most      time.Duration // the guest's time, and then some
+	message   []byte
+	keeper    *keeper // where the call is to a kept instance
 
 	// These are set when the call is entered.
 	id      uint32
@@ -32,6 +34,8 @@ type call struct {
 	// serving counts the capability work that the worker waits for: its time is
 	// not the guest's.
 	serving atomic.Int32
+	// spilled are the bytes of texts that came in pieces.
+	spilled atomic.Int64
 	// The next belong to look.
 	ran       time.Duration
 	cancelled time.Duration
@@ -45,6 +49,7 @@ type call struct {
 	requests map[uint32]*request
 	// requested are the bytes of those requests.
 	requested int
+	spills    []*spill
 	work      sync.WaitGroup
 	working   atomic.Int32
 }
@@ -65,7 +70,7 @@ func (c *call) overdue() *abi.Error {
 		}
 	}
 	if c.serving.Load() == 0 {
-		if c.ran += tick; c.ran > c.most {
+		if c.ran += tick; c.ran > c.most+c.spillTime() {
 			return abi.Errorf(abi.CodeTimeout, "the worker process of plugin %s was ended: a call in it ran on after its limit of %s (limit time)",
 				c.module.name, c.module.source.Limits.Time)
 		}
@@ -195,14 +200,18 @@ func (c *call) progress(payload []byte) error {
 // cancels, so that what they do is over before the next call begins.
 const endWait = 50 * time.Millisecond
 
-// end gives up the requests that are left.
+// end gives up the requests and texts that are left.
 func (c *call) end() {
 	c.mu.Lock()
 	left := c.requests
 	c.requests = nil
+	spills := c.spills
 	c.mu.Unlock()
 	for _, r := range left {
 		r.giveUp()
+	}
+	for _, s := range spills {
+		s.giveUp()
 	}
 	if c.working.Load() == 0 {
 		return

@@ -53,7 +53,9 @@
 // frames of package abi: see wire.go. Calls are told apart by number and run side
 // by side. The bodies of capabilities' answers flow piece by piece, each against
 // a window of its own, so that one of 10 GB crosses in constant memory and one
-// that nobody reads stops no other.
+// that nobody reads stops no other. So do, the other way, texts of a result that are
+// too long to hold: the host writes each where the call says, on a goroutine of its
+// own, and the worker is never more than a few pieces ahead of it.
 //
 // The host trusts nothing that a worker sends. Sizes, numbers, states and codes
 // are checked, and a worker that breaks a rule is killed. What it may ask for is

@@ -83,7 +83,7 @@ func serve(runners []RunnerFunc) error {
 
 // fromHost bounds nothing that the host is known to send.
 func fromHost(k kind) int {
-	if k < kindSetup || k > kindEndSession {
+	if k < kindSetup || k > kindSpilled {
 		return -1
 	}
 	return 1<<31 - 1

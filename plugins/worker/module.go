@@ -85,12 +85,13 @@ func (m *module) Call(ctx context.Context, inv plugins.Invocation) (abi.ToolResu
 		return abi.ToolResult{}, err
 	}
 	c := &call{
-		module:  m,
-		chain:   &link{m, linkOf(ctx)},
-		do:      inv.Capability,
-		report:  inv.Report,
-		most:    2*m.source.Limits.Time + grace,
-		message: message,
+		module:    m,
+		chain:     &link{m, linkOf(ctx)},
+		do:        inv.Capability,
+		report:    inv.Report,
+		makeSpill: inv.Spill,
+		most:      2*m.source.Limits.Time + grace,
+		message:   message,
 	}
 	var r reply
 	if m.source.Manifest.Instance == abi.InstanceKept && inv.Session != nil {
@@ -98,10 +99,11 @@ func (m *module) Call(ctx context.Context, inv plugins.Invocation) (abi.ToolResu
 	} else {
 		r = m.exchange(ctx, c)
 	}
+	defer c.discardSpills()
 	if r.err != nil {
 		return abi.ToolResult{}, r.err
 	}
-	result, err := abi.DecodeResult(r.payload, m.source.Limits.Output, nil)
+	result, err := c.result(r.payload, m.source.Limits.Output)
 	if err != nil {
 		return abi.ToolResult{}, abi.Errorf(abi.CodeOf(err), "plugin %s: %w", m.name, err)
 	}
@@ -115,6 +117,9 @@ const sessionSize = 8
 func callMessage(inv plugins.Invocation) ([]byte, error) {
 	head := abi.CallHead{Tool: inv.Tool.Name, ID: inv.ID, Cwd: inv.Cwd, Config: inv.Config}
 	b := newMessage(kindCall, 0, 0, len(inv.Input)+256)
+	if inv.Spill != nil {
+		b[5] = flagSpill
+	}
 	return abi.EncodeCall(append(b, make([]byte, sessionSize)...), head, inv.Input)
 }
 

@@ -63,6 +63,8 @@ func (p *process) limit(k kind) int {
 		return 1 << 20
 	case kindRequest:
 		return requestLimit
+	case kindSpill:
+		return chunk
 	case kindCredit:
 		return 4
 	case kindDrop, kindSessionEnded:
@@ -155,6 +157,8 @@ func (p *process) receive(h header, payload []byte) error {
 		return c.drop(h.request)
 	case kindProgress:
 		return c.progress(payload)
+	case kindSpill:
+		return c.spillPiece(p, h, payload)
 	}
 	return violate("sent a message of kind %d after it was ready", h.kind)
 }
@@ -216,7 +220,7 @@ func (p *process) begin(c *call) bool {
 	}
 	p.lastCall++
 	c.id, c.process = p.lastCall, p
-	putHeader(c.message, kind(c.message[4]), 0, c.id, 0)
+	putHeader(c.message, kind(c.message[4]), c.message[5], c.id, 0)
 	p.calls[c.id] = c
 	if !p.looking {
 		p.looking = true

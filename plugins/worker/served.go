@@ -20,6 +20,7 @@ type served struct {
 	ended       bool
 	lastRequest uint32
 	answers     map[uint32]*answer
+	spills      []*remote
 }
 
 // answer is what the host answers to a capability request.

@@ -76,6 +76,8 @@ func (s *server) receive(h header, payload []byte) error {
 			return c.answer(h.request, payload)
 		case kindData:
 			c.data(h, payload)
+		case kindSpilled:
+			c.spilled(h, payload)
 		}
 	}
 	return nil
@@ -94,7 +96,7 @@ func (s *server) begin(h header, payload []byte) {
 			c.finish(c.assess(ctx, payload))
 			return
 		}
-		c.finish(c.call(ctx, payload))
+		c.finish(c.call(ctx, payload, h.flags&flagSpill != 0))
 	}()
 }
 
@@ -136,12 +138,12 @@ func (s *server) endSession(number uint32, payload []byte) {
 }
 
 // call runs a tool and returns the message that answers.
-func (c *served) call(ctx context.Context, payload []byte) []byte {
+func (c *served) call(ctx context.Context, payload []byte, spills bool) []byte {
 	head, input, err := abi.DecodeCall(payload[sessionSize:])
 	if err != nil {
 		return failed(c.id, err)
 	}
-	result, err := c.server.instance.Call(ctx, plugins.Invocation{
+	inv := plugins.Invocation{
 		Tool:       c.server.tool(head.Tool),
 		ID:         head.ID,
 		Input:      input,
@@ -150,11 +152,16 @@ func (c *served) call(ctx context.Context, payload []byte) []byte {
 		Session:    c.server.session(binary.LittleEndian.Uint64(payload)),
 		Capability: c.capability,
 		Report:     c.report,
-	})
+	}
+	if spills {
+		inv.Spill = func() (abi.Spill, error) { return c.spill(ctx) }
+	}
+	result, err := c.server.instance.Call(ctx, inv)
 	if err != nil {
 		return failed(c.id, err)
 	}
-	message, err := abi.EncodeResult(newMessage(kindResult, c.id, 0, 256), result)
+	message := putSpillHead(newMessage(kindResult, c.id, 0, 256), result.Content)
+	message, err = abi.EncodeResult(message, result)
 	if err == nil && len(message)-headerSize > c.server.limit {
 		err = abi.Errorf(abi.CodeLimit, "the result is over its limit (limit output)")
 	}

@@ -27,19 +27,20 @@ type kind uint8
 // What the host sends.
 const (
 	kindSetup      kind = iota + 1 // a setup as JSON behind its u32 length, and a module
-	kindCall                       // u64 session or 0, and the message that call receives
+	kindCall                       // u64 session or 0, and the message that call receives; with flagSpill or not
 	kindAssess                     // the message that assess receives
 	kindCancel                     // ends a call
 	kindAnswer                     // see answerHead
 	kindData                       // a piece of an answer's body, or with flagFailed an error
 	kindEndSession                 // u64 session; call is a number for kindSessionEnded
+	kindSpilled                    // a piece was taken; with flagEnd the whole text, with flagFailed an error
 )
 
 // What a worker sends.
 const (
 	kindReady        kind = iota + 32 // the setup is done: why there is no filter, or nothing
 	kindFailed                        // an error: the setup's, or the call's
-	kindResult                        // the message that call returns
+	kindResult                        // see spillHead, and the message that call returns
 	kindAssessment                    // the message that assess returns
 	kindRequest                       // the message that submit takes
 	kindCredit                        // u32: so many bytes more of a body may be sent
@@ -47,13 +48,17 @@ const (
 	kindProgress                      // the message that progress takes
 	kindLog                           // a line for the operator: u8 level, text
 	kindSessionEnded                  // answers kindEndSession
+	kindSpill                         // a piece of a text of the result; request is its number
 )
 
-// The flags of kindData.
+// The flags of kindData, kindSpill and kindSpilled.
 const (
-	flagEnd    = 1 // the body ends after this piece
-	flagFailed = 2 // the body broke off
+	flagEnd    = 1 // the body or text ends after this piece
+	flagFailed = 2 // it broke off
 )
+
+// flagSpill, of kindCall, says that the host takes texts in pieces.
+const flagSpill = 1
 
 const (
 	// window is how much of a body is sent before the worker asks for more.

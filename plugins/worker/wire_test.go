@@ -7,14 +7,16 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins"
 )
 
-// heard is what a process came to that was sent bytes as if by its worker.
-func heard(t *testing.T, sent []byte, requests bool) (calls int, err error) {
+// heard is what a process came to that was sent bytes as if by its worker, during a
+// call that offers capabilities and takes texts in pieces, or does not.
+func heard(t *testing.T, sent []byte, offers bool) (calls int, err error) {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -25,16 +27,25 @@ func heard(t *testing.T, sent []byte, requests bool) (calls int, err error) {
 		_, _ = w.Write(sent)
 		_ = w.Close()
 	}()
-	sink, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer sink.Close()
+	sink := devNull(t)
 	limits := plugins.Limits{Output: 1 << 10, LogLines: 2, CapabilityCalls: 3}
 	m := newModule(New("test", Options{}), plugins.Module{Manifest: &abi.Manifest{Name: "fixture"}, Limits: limits})
 	c := &call{module: m, id: 1, message: newMessage(kindCall, 1, 0, 0)}
 	c.enter(t.Context())
-	if requests {
+	if offers {
+		var begun, settled atomic.Int32
+		defer func() {
+			for _, s := range c.spills {
+				<-s.ended
+			}
+			if begun.Load() != settled.Load() {
+				t.Errorf("%d texts were begun, %d are whole or discarded", begun.Load(), settled.Load())
+			}
+		}()
+		c.makeSpill = func() (abi.Spill, error) {
+			begun.Add(1)
+			return heardText{abi.NewSpillWriter(io.Discard), &settled}, nil
+		}
 		c.do = func(context.Context, abi.Request) (abi.Answer, error) {
 			calls++
 			return abi.Answer{OK: struct{}{}, Body: io.NopCloser(strings.NewReader("body")), Size: -1}, nil
@@ -52,6 +63,37 @@ func heard(t *testing.T, sent []byte, requests bool) (calls int, err error) {
 	c.end()
 	c.work.Wait()
 	return calls, err
+}
+
+func devNull(t *testing.T) *os.File {
+	t.Helper()
+	f, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+// heardText is a text that comes in pieces.
+type heardText struct {
+	*abi.SpillWriter
+	settled *atomic.Int32
+}
+
+// Done is counted.
+func (h heardText) Done() (*abi.Spilled, error) {
+	h.settled.Add(1)
+	return h.Spilled("/s"), nil
+}
+
+// Discard is counted.
+func (h heardText) Discard() { h.settled.Add(1) }
+
+// ending is a message with the flag that ends a body or text.
+func ending(message []byte) []byte {
+	message[5] = flagEnd
+	return message
 }
 
 func sent(k kind, call, request uint32, payload string) []byte {
@@ -79,6 +121,7 @@ func FuzzWorker(f *testing.F) {
 	f.Add(sent(kindFailed, 1, 0, "\x04trapit trapped"))
 	f.Add(sent(kindSessionEnded, 1, 0, ""))
 	f.Add([]byte("hello, host"))
+	f.Add(bytes.Join([][]byte{sent(kindSpill, 1, 1, "a text"), ending(sent(kindSpill, 1, 1, "in pieces")), sent(kindSpill, 1, 2, "and half of one")}, nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, requests := range []bool{false, true} {
 			calls, err := heard(t, b, requests)

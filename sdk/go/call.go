@@ -47,7 +47,15 @@ func configValue(config map[string]wire.Raw, key string) (string, bool) {
 // Progress reports how far the call has come, for people. Done and total count
 // in any unit; 0 is unknown.
 func (c *Call) Progress(message string, done, total float64) {
-	c.report(wire.ProgressHead{Progress: &wire.Progress{Message: shortened(message), Done: done, Total: total}})
+	c.Report(Progress{Message: message, Done: done, Total: total})
+}
+
+// Report reports how far the call has come, and what it has put out. The host
+// bounds how many reports and log lines of a call it passes on.
+func (c *Call) Report(p Progress) {
+	p.Message = shortened(p.Message)
+	p.Output = lastOutput(p.Output)
+	c.send(wire.ProgressHead{Progress: &p})
 }
 
 // Level is how much a log line matters.
@@ -69,26 +77,35 @@ func (c *Call) Log(level Level, message string) {
 	default:
 		level = LevelInfo
 	}
-	c.report(wire.ProgressHead{Log: &wire.Log{Level: string(level), Message: shortened(message)}})
+	c.send(wire.ProgressHead{Log: &wire.Log{Level: string(level), Message: shortened(message)}})
 }
 
-func (c *Call) report(head wire.ProgressHead) {
+func (c *Call) send(head wire.ProgressHead) {
 	if message, err := wire.Append(nil, head.AppendJSON); err == nil {
 		c.host.Progress(message)
 	}
 }
 
-// maxReport cuts longer reports, in bytes: written with every byte escaped it
-// stays below the 64 KiB that a host takes.
-const maxReport = 8 << 10
+// maxText cuts longer messages and log lines, in bytes: written with every byte
+// escaped they leave room for all the output that a host takes.
+const maxText = 8 << 10
 
 func shortened(s string) string {
-	if len(s) <= maxReport {
+	if len(s) <= maxText {
 		return s
 	}
-	end := maxReport
+	end := maxText
 	for end > 0 && !utf8.RuneStart(s[end]) {
 		end--
 	}
 	return s[:end] + "..."
+}
+
+// lastOutput is the end of what was put out, as much as a host takes at once.
+func lastOutput(s string) string {
+	from := max(len(s)-wire.MaxOutput, 0)
+	for from > 0 && from < len(s) && !utf8.RuneStart(s[from]) {
+		from++
+	}
+	return s[from:]
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -75,7 +77,9 @@ func init() {
 			if len(q.Facts()) > 0 && !q.Facts()[0].Exists {
 				return toolquay.Assessment{Invalid: &toolquay.Invalid{Message: in.Path + " is missing", Code: 5}}, nil
 			}
-			return toolquay.Assessment{ReadOnly: toolquay.Yes(), Destructive: toolquay.No()}, nil
+			return toolquay.Assessment{
+				ReadOnly: toolquay.Yes(), Destructive: toolquay.No(), Touches: []toolquay.Touch{{Path: in.Path, Write: true}},
+			}, nil
 		},
 	})
 }
@@ -103,6 +107,7 @@ func sideBySide(c *toolquay.Call, in pathInput) (toolquay.Output, error) {
 
 func everything(c *toolquay.Call, in pathInput) (toolquay.Output, error) {
 	c.Progress("half", 1, 2)
+	c.Report(toolquay.Progress{Output: "lost" + strings.Repeat("ä", 1<<15-1) + "\x1b!"})
 	c.Log(toolquay.LevelWarn, strings.Repeat("ä\x00", 40_000))
 	delimiter, _ := c.Config("delimiter")
 	rows, _ := c.Config("rows")
@@ -168,8 +173,11 @@ func TestEverythingInAResult(t *testing.T) {
 	if !r.IsError || r.Err != nil || r.Cwd != `/else"where` || string(r.Meta) != `{"k":1}` || len(r.Messages) != 1 {
 		t.Errorf("result is %+v", r)
 	}
-	if len(r.Progress) != 1 || r.Progress[0].Total != 2 || len(r.Logs) != 1 || len(r.Logs[0].Message) > 9000 {
+	if len(r.Progress) != 2 || r.Progress[0].Total != 2 || len(r.Logs) != 1 || len(r.Logs[0].Message) > 9000 {
 		t.Errorf("reports are %+v and %d log lines", r.Progress, len(r.Logs))
+	}
+	if want := strings.Repeat("ä", 1<<15-1) + "\x1b!"; r.Progress[1].Output != want {
+		t.Errorf("the output has %d bytes, want %d", len(r.Progress[1].Output), len(want))
 	}
 }
 
@@ -209,7 +217,8 @@ func TestFailures(t *testing.T) {
 
 func TestAssess(t *testing.T) {
 	h := files()
-	if a := h.Assess(t, "Assessed", pathInput{"a"}); a.ReadOnly == nil || !*a.ReadOnly || *a.Destructive || a.ConcurrencySafe != nil {
+	if a := h.Assess(t, "Assessed", pathInput{"a"}); a.ReadOnly == nil || !*a.ReadOnly || *a.Destructive || a.ConcurrencySafe != nil ||
+		!slices.Equal(a.Touches, []toolquay.Touch{{Path: "a", Write: true}}) {
 		t.Errorf("got %+v", a)
 	}
 	if a := h.Assess(t, "Assessed", pathInput{"a"}, toolquay.Fact{Path: "a"}); a.Invalid == nil || a.Invalid.Code != 5 {
@@ -218,7 +227,7 @@ func TestAssess(t *testing.T) {
 	if a := h.Assess(t, "Assessed", []int{1}); a.Invalid == nil {
 		t.Errorf("input of the wrong type: got %+v", a)
 	}
-	if a := h.Assess(t, "Show", pathInput{}); a != (toolquay.Assessment{}) {
+	if a := h.Assess(t, "Show", pathInput{}); !reflect.DeepEqual(a, toolquay.Assessment{}) {
 		t.Errorf("a tool without Assess: got %+v", a)
 	}
 }

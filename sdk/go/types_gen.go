@@ -30,6 +30,7 @@ const (
 	CodeIO            = wire.CodeIO            // the system refused or failed
 	CodeUnsupported   = wire.CodeUnsupported   // this host or platform has no such thing
 	CodeCancelled     = wire.CodeCancelled     // the call was given up
+	CodeInterrupted   = wire.CodeInterrupted   // the user wrote something new
 	CodeInternal      = wire.CodeInternal      // a defect of the host
 )
 
@@ -67,12 +68,18 @@ type Code = wire.Code
 // Error is a failure that keeps its code across the guest border.
 type Error = wire.Error
 
+// Progress is how far a call has come, for people.
+type Progress = wire.Progress
+
 // Fact is what the host knows about one path of a call.
 type Fact = wire.Fact
 
 // Assessment is the head of the message that assess returns. What is absent is
 // not answered, and counts as the manifest's word or the unsafe answer.
 type Assessment = wire.Assessment
+
+// Touch is one file or directory that a call reads or writes, with all below it.
+type Touch = wire.Touch
 
 // Invalid is a tool's own refusal of an input that fits its schema.
 type Invalid = wire.Invalid

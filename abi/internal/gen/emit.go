@@ -19,13 +19,14 @@ var (
 	wireConsts = []string{
 		"Version", "MaxWait", "HeaderSize", "PartBytes", "CodeInvalidInput",
 		"CapFSRead", "KindFile", "ModeContent", "BlockText", "ChangeCwd",
+		"MaxOutput",
 	}
 	wireNames   = []string{"PartType", "Code", "BlockType", "ChangeKind"}
 	wireStructs = []string{
 		"Error",
 		"CallHead", "ResultHead", "Source", "BlockHead", "Change", "Message",
 		"RequestHead", "AnswerHead", "ProgressHead", "Progress", "Log",
-		"AssessHead", "Fact", "Assessment", "Invalid", "Check",
+		"AssessHead", "Fact", "Assessment", "Touch", "Invalid", "Check",
 		"ReadArgs", "LineArgs", "ReadOK", "LinesOK", "StatArgs", "StatOK",
 		"ListArgs", "ListOK", "Entry", "NamesArgs", "NamesOK", "Found",
 		"ContentsArgs", "ContentsOK",
@@ -36,7 +37,7 @@ var (
 var (
 	authorConsts = []string{"CodeInvalidInput", "CapFSRead", "KindFile", "ModeContent"}
 	authorTypes  = []string{
-		"Code", "Error", "Fact", "Assessment", "Invalid", "Check",
+		"Code", "Error", "Progress", "Fact", "Assessment", "Touch", "Invalid", "Check",
 		"ReadArgs", "LineArgs", "ReadOK", "LinesOK", "StatOK",
 		"ListArgs", "ListOK", "Entry", "NamesArgs", "NamesOK", "Found",
 		"ContentsArgs", "ContentsOK",

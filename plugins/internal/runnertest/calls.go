@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -220,6 +222,22 @@ func testLogFlood(t *testing.T, s *Suite) {
 	}
 }
 
+func testOutput(t *testing.T, s *Suite) {
+	t.Helper()
+	g := s.load(t, "report_output", patient)
+	var reports []abi.Progress
+	inv := g.invocation("{}")
+	inv.Report = func(p abi.ProgressHead) { reports = append(reports, *p.Progress) }
+	result, err := g.Call(t.Context(), inv)
+	if err != nil || result.Text() != "ok" {
+		t.Fatalf("got %q, %v", result.Text(), err)
+	}
+	want := []abi.Progress{{Message: "building", Output: "one\ntwo\n"}, {Output: "three\x1b[0m\n"}}
+	if !slices.Equal(reports, want) {
+		t.Errorf("got %+v", reports)
+	}
+}
+
 func testParallel(t *testing.T, s *Suite) {
 	t.Helper()
 	g := s.load(t, "read_answer", patient, func(m *plugins.Module) { m.Limits.Memory = 8 << 20 })
@@ -297,6 +315,13 @@ func testAssess(t *testing.T, s *Suite) {
 			t.Errorf("got %+v", a)
 		}
 	})
+	t.Run("touches", func(t *testing.T) {
+		g := s.load(t, "assess_touches", patient)
+		a, err := g.Assess(t.Context(), g.question())
+		if want := []abi.Touch{{Path: "a"}, {Path: "/b", Write: true}}; err != nil || !slices.Equal(a.Touches, want) {
+			t.Errorf("got %+v, %v", a.Touches, err)
+		}
+	})
 	t.Run("endless", func(t *testing.T) {
 		g := s.load(t, "assess_spin")
 		_, err := g.Assess(t.Context(), g.question())
@@ -308,7 +333,7 @@ func testNoAssess(t *testing.T, s *Suite) {
 	t.Helper()
 	g := s.load(t, "ok", patient)
 	a, err := g.Assess(t.Context(), g.question())
-	if err != nil || a != (abi.Assessment{}) {
+	if err != nil || !reflect.DeepEqual(a, abi.Assessment{}) {
 		t.Errorf("got %+v, %v", a, err)
 	}
 }

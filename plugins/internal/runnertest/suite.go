@@ -19,6 +19,12 @@
 //	                 answers "ok"
 //	pass_through     makes one capability call and answers with the answer's body,
 //	                 unread where the ABI can
+//	pass_mixed       does so with "<" before the body and ">" behind it, and answers
+//	                 ">" in another block
+//	pass_two         makes two capability calls and answers with the body of each, in
+//	                 a block of its own
+//	report_output    reports "one\ntwo\n" as put out, with the message "building", then
+//	                 "three\x1b[0m\n", and answers "ok"
 //	read_answer      makes one capability call, reads the whole answer and answers
 //	                 with its message; traps where reading fails
 //	drain            makes one capability call, reads the whole answer in pieces,
@@ -29,6 +35,7 @@
 //	                 and fills all its memory
 //	request_at_start makes a capability call in its start function
 //	assess           answers a question: read-only, and invalid with the code 7
+//	assess_touches   answers a question: the call reads a and writes /b
 //	assess_spin      never ends in its assess
 //
 // Capability calls are of test.echo with the arguments {"n":1}. The module of ok
@@ -108,6 +115,10 @@ var tests = []struct {
 	{"error of no code with the last bytes", testUncodedError},
 	{"large body in little memory", testLargeBody},
 	{"body that nobody reads", testUnreadBody},
+	{"long text is spilled", testSpilled},
+	{"failing spill", testSpillFails},
+	{"cancelled spill", testSpillCancelled},
+	{"long text in little memory", testSpillMemory},
 	{"slow capability", testSlowCapability},
 	{"blocked capability", testBlockedCapability},
 	{"deaf capability", testDeafCapability},
@@ -117,6 +128,7 @@ var tests = []struct {
 	{"cancelled call", testCancelled},
 	{"call past its deadline", testDeadline},
 	{"log flood", testLogFlood},
+	{"output while it runs", testOutput},
 	{"parallel calls", testParallel},
 	{"nested call", testNested},
 	{"start function serves no call", testStartServesNoCall},

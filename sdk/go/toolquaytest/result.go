@@ -57,10 +57,7 @@ type Log struct {
 }
 
 // Progress is one report of progress.
-type Progress struct {
-	Message     string
-	Done, Total float64
-}
+type Progress = toolquay.Progress
 
 // Text joins the text blocks with newlines.
 func (r *Result) Text() string {

@@ -140,7 +140,7 @@ func (s *session) Progress(message []byte) {
 		s.logs = append(s.logs, Log{Level: toolquay.Level(head.Log.Level), Message: head.Log.Message})
 	}
 	if head.Progress != nil {
-		s.progress = append(s.progress, Progress(*head.Progress))
+		s.progress = append(s.progress, *head.Progress)
 	}
 }
 

@@ -72,6 +72,7 @@ const (
 	CodeIO            Code = "io"             // the system refused or failed
 	CodeUnsupported   Code = "unsupported"    // this host or platform has no such thing
 	CodeCancelled     Code = "cancelled"      // the call was given up
+	CodeInterrupted   Code = "interrupted"    // the user wrote something new
 	CodeInternal      Code = "internal"       // a defect of the host
 )
 
@@ -115,6 +116,21 @@ const (
 	ChangeCwd ChangeKind = "cwd"
 )
 
+const (
+	// MaxOutput bounds the output that one progress report passes on, in bytes. Of
+	// what is longer the end is kept, because that is what people look at; a call
+	// with more to show reports it in pieces.
+	MaxOutput = 64 << 10
+
+	// MaxReportText bounds the message of a progress report and of a log line, in
+	// bytes.
+	MaxReportText = 64 << 10
+
+	// MaxReport bounds the message that progress takes, in bytes: there is room for
+	// MaxOutput with every byte of it escaped.
+	MaxReport = 448 << 10
+)
+
 // Known reports whether c is a code of this version.
 func (c Code) Known() bool {
 	switch c {
@@ -141,6 +157,7 @@ func (c Code) Known() bool {
 		CodeIO,
 		CodeUnsupported,
 		CodeCancelled,
+		CodeInterrupted,
 		CodeInternal:
 		return true
 	}
@@ -584,6 +601,9 @@ type Progress struct {
 	// Done and Total count in whatever unit the tool likes; 0 is unknown.
 	Done  float64 `json:"done,omitempty"`
 	Total float64 `json:"total,omitempty"`
+	// Output is what the call has put out since it last told. Of more than 64 KiB
+	// the end is kept.
+	Output string `json:"output,omitempty"`
 }
 
 // AppendJSON appends v as a JSON object.
@@ -598,6 +618,9 @@ func (v *Progress) AppendJSON(dst []byte) []byte {
 	if v.Total != 0 {
 		o.float("total", v.Total)
 	}
+	if v.Output != "" {
+		o.string("output", v.Output)
+	}
 	return o.end()
 }
 
@@ -611,6 +634,8 @@ func (v *Progress) DecodeJSON(d *Decoder) {
 			v.Done = d.Float()
 		case "total":
 			v.Total = d.Float()
+		case "output":
+			v.Output = d.String()
 		default:
 			d.Skip()
 		}
@@ -767,6 +792,9 @@ type Assessment struct {
 	Invalid *Invalid `json:"invalid,omitempty"`
 	// Check is the tool's own verdict.
 	Check *Check `json:"check,omitempty"`
+	// Touches are all that the call reads and writes, at most 1,024, for a tool
+	// whose manifest says locks = "input". Without any it may be anything.
+	Touches []Touch `json:"touches,omitempty"`
 	// Rendering is one line for people: what this call is about to do.
 	Rendering string `json:"rendering,omitempty"`
 }
@@ -791,6 +819,9 @@ func (v *Assessment) AppendJSON(dst []byte) []byte {
 	}
 	if v.Check != nil {
 		o.value("check", v.Check.AppendJSON)
+	}
+	if len(v.Touches) > 0 {
+		o.list("touches", len(v.Touches), func(i int, dst []byte) []byte { return v.Touches[i].AppendJSON(dst) })
 	}
 	if v.Rendering != "" {
 		o.string("rendering", v.Rendering)
@@ -832,8 +863,46 @@ func (v *Assessment) DecodeJSON(d *Decoder) {
 				v.Check = new(Check)
 				v.Check.DecodeJSON(d)
 			}
+		case "touches":
+			d.Array(func() {
+				var x Touch
+				x.DecodeJSON(d)
+				v.Touches = append(v.Touches, x)
+			})
 		case "rendering":
 			v.Rendering = d.String()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// Touch is one file or directory that a call reads or writes, with all below it.
+type Touch struct {
+	// Path may be relative to the session's working directory.
+	Path string `json:"path"`
+	// Write says that it is written, and perhaps read.
+	Write bool `json:"write,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *Touch) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("path", v.Path)
+	if v.Write {
+		o.bool("write", v.Write)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *Touch) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "path":
+			v.Path = d.String()
+		case "write":
+			v.Write = d.Bool()
 		default:
 			d.Skip()
 		}

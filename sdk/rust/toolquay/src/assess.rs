@@ -95,6 +95,8 @@ pub struct Assessment {
     invalid: Option<Invalid>,
     #[serde(skip_serializing_if = "Option::is_none")]
     check: Option<Check>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    touches: Vec<Touch>,
     #[serde(skip_serializing_if = "String::is_empty")]
     rendering: String,
 }
@@ -111,6 +113,13 @@ struct Check {
     verdict: Verdict,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     reason: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Touch {
+    path: String,
+    #[serde(default, skip_serializing_if = "is_false")]
+    write: bool,
 }
 
 /// A tool's own word on whether a call may run. A plugin that is not built in
@@ -176,6 +185,22 @@ impl Assessment {
         self
     }
 
+    /// Adds a file or directory that the call reads, with all below it. The
+    /// manifest must say `locks = "input"`: then calls that have nothing in common
+    /// run side by side, and what a call touches beyond what is said here is
+    /// refused. At most 1,024 can be said in all.
+    pub fn reads(mut self, path: impl Into<String>) -> Self {
+        self.touches.push(Touch { path: path.into(), write: false });
+        self
+    }
+
+    /// Adds a file or directory that the call writes, and perhaps reads, with all
+    /// below it; see [`Assessment::reads`].
+    pub fn writes(mut self, path: impl Into<String>) -> Self {
+        self.touches.push(Touch { path: path.into(), write: true });
+        self
+    }
+
     /// Says in one line, for people, what the call is about to do.
     pub fn rendering(mut self, line: impl Into<String>) -> Self {
         self.rendering = line.into();
@@ -201,4 +226,8 @@ impl From<Result<(), ToolError>> for Assessment {
 
 fn is_zero(code: &i64) -> bool {
     *code == 0
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }

@@ -1,7 +1,7 @@
 //! What a running tool knows and can ask for.
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Serialize, Serializer};
 
 use crate::capability::fs::Fs;
 use crate::capability::search::Search;
@@ -85,7 +85,8 @@ impl Context {
         submit(request.name, &request.args, request.parts)
     }
 
-    /// Tells people how far the call has come.
+    /// Tells people how far the call has come, and what it has put out. The host
+    /// bounds how many reports and log lines of a call it passes on.
     pub fn progress(&self, progress: &Progress) {
         report(&ProgressHead::Progress(progress));
     }
@@ -128,10 +129,25 @@ pub struct Progress {
     /// Of how much; 0 is unknown.
     #[serde(skip_serializing_if = "is_zero")]
     pub total: f64,
+    /// What the call has put out since it last told. Of more than 64 KiB the end is
+    /// kept.
+    #[serde(skip_serializing_if = "String::is_empty", serialize_with = "last_output")]
+    pub output: String,
 }
 
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
+}
+
+/// How many bytes of output the host takes in one report.
+const MAX_OUTPUT: usize = 64 << 10;
+
+fn last_output<S: Serializer>(output: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut from = output.len().saturating_sub(MAX_OUTPUT);
+    while !output.is_char_boundary(from) {
+        from += 1;
+    }
+    serializer.serialize_str(&output[from..])
 }
 
 /// How much a line of the log matters.

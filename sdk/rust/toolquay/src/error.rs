@@ -86,6 +86,8 @@ codes! {
     Unsupported = "unsupported",
     /// The call was given up.
     Cancelled = "cancelled",
+    /// The user wrote something new, and the call was ended for it.
+    Interrupted = "interrupted",
     /// A defect of the host, or a code this version does not know.
     Internal = "internal",
 }

@@ -14,8 +14,8 @@ use crate::error::{ErrorCode, ToolError};
 use crate::frame::Frame;
 use crate::output::{self, Output};
 use crate::tool::decode;
-use crate::wire::{AssessHead, CallHead, RequestHead, ResultHead};
-use crate::{Assessment, Verdict, pending};
+use crate::wire::{AssessHead, CallHead, ProgressHead, RequestHead, ResultHead};
+use crate::{Assessment, Progress, Verdict, pending};
 
 #[derive(Deserialize)]
 struct Vector {
@@ -258,6 +258,7 @@ fn assessments_are_written() {
         ("assessment_empty", Assessment::new()),
         ("assessment_check", Assessment::new().check(Verdict::Ask, "deletes rows")),
         ("assessment_invalid", Assessment::new().and_invalid("file is not read yet; read it first", 2)),
+        ("assessment_touches", Assessment::new().read_only(false).reads("src/ä.rs").writes("/work/target")),
         (
             "assessment",
             Assessment::new()
@@ -270,6 +271,32 @@ fn assessments_are_written() {
     ] {
         assert_eq!(serde_json::to_value(assessment).expect("JSON"), valid(name).head, "{name}");
     }
+}
+
+#[test]
+fn progress_is_written() {
+    let told = |message: &str, done: f64, total: f64, output: &str| Progress {
+        message: message.into(),
+        done,
+        total,
+        output: output.into(),
+    };
+    for (name, progress) in [
+        ("progress", told("searching", 12.5, 100.0, "")),
+        ("progress_text", told("…", 0.0, 0.0, "")),
+        ("progress_output", told("", 0.0, 0.0, "compiling\r\u{1b}[32m日本\n\0")),
+    ] {
+        let written = serde_json::to_value(ProgressHead::Progress(&progress)).expect("JSON");
+        let (got, want) = (&written["progress"], &valid(name).head["progress"]);
+        assert_eq!((&got["message"], &got["output"]), (&want["message"], &want["output"]), "{name}");
+        for number in ["done", "total"] {
+            assert_eq!(got[number].as_f64(), want[number].as_f64(), "{name}"); // 100.0 is 100
+        }
+    }
+    let long = "🦀".repeat(20_000);
+    let written = serde_json::to_value(ProgressHead::Progress(&told("", 0.0, 0.0, &format!("{long}!")))).expect("JSON");
+    let kept = written["progress"]["output"].as_str().expect("output");
+    assert!(kept.len() > (64 << 10) - 4 && kept.len() <= 64 << 10 && kept.starts_with('🦀') && kept.ends_with("🦀!"));
 }
 
 #[test]

@@ -124,7 +124,7 @@ fn calls_run_side_by_side() {
 
 #[tool(name = "Everything")]
 fn everything(input: PathInput, cx: &mut Context) -> Result<Output, ToolError> {
-    cx.progress(&Progress { message: "reading".into(), done: 1.0, total: 2.0 });
+    cx.progress(&Progress { message: "reading".into(), done: 1.0, total: 2.0, output: "one\n".into() });
     cx.log(Level::Warn, "careful");
     let stat = cx.fs().stat(&input.path)?;
     let range = cx.fs().read_range(&input.path, 2, 3)?.body.into_string()?;
@@ -164,7 +164,7 @@ fn every_capability_answers() {
     assert_eq!(
         outcome.reports(),
         [
-            json!({"progress": {"message": "reading", "done": 1.0, "total": 2.0}}),
+            json!({"progress": {"message": "reading", "done": 1.0, "total": 2.0, "output": "one\n"}}),
             json!({"log": {"level": "warn", "message": "careful"}}),
         ]
     );

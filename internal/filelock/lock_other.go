@@ -1,0 +1,14 @@
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd || windows)
+
+package filelock
+
+import (
+	"errors"
+	"os"
+)
+
+// Try cannot order processes on this system.
+func Try(*os.File) error { return errors.ErrUnsupported }
+
+// Unlock has nothing to let go of.
+func Unlock(*os.File) {}

@@ -1,0 +1,17 @@
+package filewatch
+
+import (
+	"context"
+	"time"
+)
+
+// WatchBy is [Watch] with or without the system telling of changes, and looking so
+// often.
+func WatchBy(ctx context.Context, files func() []string, onChange func(), told bool, poll time.Duration) *Watcher {
+	w := newWatching(files, onChange, poll)
+	if !told && w.notify != nil {
+		_ = w.notify.Close()
+		w.notify = nil
+	}
+	return w.start(ctx)
+}

@@ -1,0 +1,212 @@
+package filewatch
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+const (
+	// gather is how long changes are gathered before they are told: editors
+	// replace a file in several steps.
+	gather = 100 * time.Millisecond
+	// pollEvery is how often files are looked at whether or not the system told
+	// of a change: network file systems tell of none, nor does a system that has
+	// run out of watches.
+	pollEvery = 5 * time.Second
+)
+
+// Watcher watches files until it is closed.
+type Watcher struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// Watch calls onChange after any of the files was changed, replaced, created or
+// deleted, from one goroutine, until ctx is done or the watcher is closed. The
+// files, and the directories that they lie in, need not exist yet. A path may be a
+// directory, whose files count then.
+//
+// Which files those are is asked again with each look, from that goroutine, so that
+// it may depend on what is there.
+func Watch(ctx context.Context, files func() []string, onChange func()) *Watcher {
+	return newWatching(files, onChange, pollEvery).start(ctx)
+}
+
+// start has a goroutine watch until ctx is done or the result is closed.
+func (w *watching) start(ctx context.Context) *Watcher {
+	ctx, cancel := context.WithCancel(ctx)
+	watcher := &Watcher{cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(watcher.done)
+		defer cancel()
+		w.run(ctx)
+	}()
+	return watcher
+}
+
+// Close ends watching, and waits until no onChange runs any more: none is called
+// after it. It may be called more than once, but not from onChange.
+func (w *Watcher) Close() {
+	w.cancel()
+	<-w.done
+}
+
+// Fixed are files that stay the same.
+func Fixed(files ...string) func() []string { return func() []string { return files } }
+
+// watching is the state of the watcher's goroutine.
+type watching struct {
+	list func() []string
+	// files are those that are watched now.
+	files    []string
+	onChange func()
+	poll     time.Duration
+	last     stamps
+	// notify is nil where the system tells of no changes.
+	notify *fsnotify.Watcher
+	// dirs are the directories that are watched, as they were then: one that was
+	// moved away and made anew must be watched anew.
+	dirs map[string]fs.FileInfo
+	// touched says that the system told of a change to one of the files, which
+	// counts also if its stamp has not changed.
+	touched bool
+}
+
+func newWatching(files func() []string, onChange func(), poll time.Duration) *watching {
+	w := &watching{list: files, onChange: onChange, poll: poll, dirs: make(map[string]fs.FileInfo)}
+	// Without it there is the poll.
+	w.notify, _ = fsnotify.NewWatcher()
+	w.last = w.look()
+	return w
+}
+
+// look finds out which files there are to watch and how they are. First it watches
+// their directories, so that what is made in one while it was not yet watched is
+// seen now.
+func (w *watching) look() stamps {
+	w.files = w.files[:0]
+	for _, file := range w.list() {
+		w.files = append(w.files, filepath.Clean(file))
+	}
+	w.follow()
+	return look(w.files)
+}
+
+func (w *watching) run(ctx context.Context) {
+	var events chan fsnotify.Event
+	var lost chan error // where events were lost
+	if w.notify != nil {
+		defer w.notify.Close()
+		events, lost = w.notify.Events, w.notify.Errors
+	}
+	poll := time.NewTicker(w.poll)
+	defer poll.Stop()
+	var soon <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-events:
+			w.note(e)
+			soon = orAfter(soon, gather)
+		case err := <-lost:
+			w.touched = w.touched || err != nil
+			soon = orAfter(soon, gather)
+		case <-poll.C:
+			w.see(ctx)
+		case <-soon:
+			soon = nil
+			w.see(ctx)
+		}
+	}
+}
+
+// orAfter is a timer that is running, or a new one.
+func orAfter(running <-chan time.Time, d time.Duration) <-chan time.Time {
+	if running != nil {
+		return running
+	}
+	return time.After(d)
+}
+
+// note takes an event that may leave no trace in a stamp: a file written twice
+// within the clock's tick.
+func (w *watching) note(e fsnotify.Event) {
+	if e.Op == fsnotify.Chmod {
+		return
+	}
+	w.touched = w.touched || slices.ContainsFunc(w.files, func(file string) bool {
+		return e.Name == file || filepath.Dir(e.Name) == file
+	})
+}
+
+// see looks at the files and tells of a change. A file that comes to be watched
+// is one.
+func (w *watching) see(ctx context.Context) {
+	now := w.look()
+	changed := w.touched || !now.same(w.last)
+	w.last, w.touched = now, false
+	if changed && ctx.Err() == nil {
+		w.onChange()
+	}
+}
+
+// follow watches the directories that changes to the files would show in.
+func (w *watching) follow() {
+	if w.notify == nil {
+		return
+	}
+	want := make(map[string]fs.FileInfo)
+	for _, file := range w.files {
+		for _, dir := range dirsOf(file) {
+			if info, err := os.Stat(dir); err == nil {
+				want[dir] = info
+			}
+		}
+	}
+	for dir, was := range w.dirs {
+		if now, ok := want[dir]; !ok || !os.SameFile(was, now) {
+			_ = w.notify.Remove(dir) // it may be gone, and its watch with it
+			delete(w.dirs, dir)
+		}
+	}
+	for dir, info := range want {
+		if w.dirs[dir] == nil && w.notify.Add(dir) == nil {
+			w.dirs[dir] = info
+		}
+	}
+}
+
+// dirsOf are the directories to watch for a file: where its name is, or will be,
+// and where its links lead; if it is a directory, itself.
+func dirsOf(file string) []string {
+	dirs := []string{existing(filepath.Dir(file))}
+	if target, err := filepath.EvalSymlinks(file); err == nil && target != file {
+		dirs = append(dirs, filepath.Dir(target))
+	}
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		dirs = append(dirs, file)
+	}
+	return dirs
+}
+
+// existing is the nearest directory from one upwards that exists. Where watching a
+// directory opens every file in it, as kqueue does, only the directory itself will
+// do; the poll sees it come.
+func existing(dir string) string {
+	climb := runtime.GOOS == "linux" || runtime.GOOS == "windows"
+	for climb && dir != filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return dir
+}

@@ -1,0 +1,181 @@
+package filewatch_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolquay/toolquay/internal/filewatch"
+	"github.com/toolquay/toolquay/internal/testenv"
+)
+
+// bell counts what rings it.
+type bell chan struct{}
+
+func (b bell) ring() { b <- struct{}{} }
+
+// wait wants a ring, and takes those that follow shortly with it: one change may
+// show in several steps.
+func (b bell) wait(t *testing.T, what string) {
+	t.Helper()
+	select {
+	case <-b:
+	case <-time.After(testenv.Patience):
+		t.Fatalf("no word of it: %s", what)
+	}
+	for {
+		select {
+		case <-b:
+		case <-time.After(300 * time.Millisecond):
+			return
+		}
+	}
+}
+
+func newBell() bell { return make(bell, 1000) }
+
+func put(path, text string) func() error {
+	return func() error {
+		return errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600))
+	}
+}
+
+// foldersIn lists a directory and those in it, as somebody would who watches a tree
+// of two levels.
+func foldersIn(dir string) func() []string {
+	return func() []string {
+		files := []string{dir}
+		entries, _ := os.ReadDir(dir) // none where it is not there
+		for _, e := range entries {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+		return files
+	}
+}
+
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	t.Run("told by the system", func(t *testing.T) {
+		t.Parallel()
+		testenv.Permitted(t, testenv.Linux) // others look for new directories
+		testWatch(t, true, time.Hour)
+	})
+	t.Run("looking", func(t *testing.T) {
+		t.Parallel()
+		testWatch(t, false, 20*time.Millisecond)
+	})
+}
+
+func testWatch(t *testing.T, told bool, poll time.Duration) {
+	t.Helper()
+	root := t.TempDir()
+	dir := filepath.Join(root, "config", "app")
+	file, other := filepath.Join(dir, "settings"), filepath.Join(root, "other")
+	dropIn := filepath.Join(root, "drop-in")
+	tree := filepath.Join(root, "tree")
+	b := newBell()
+	list := func() []string { return append(foldersIn(tree)(), file, dropIn) }
+	w := filewatch.WatchBy(context.Background(), list, b.ring, told, poll)
+	defer w.Close()
+	for _, step := range []struct {
+		name string
+		do   func() error
+	}{
+		{"created, with its directory", put(file, "a")},
+		{"changed", put(file, "bb")},
+		{"emptied", func() error { return os.Truncate(file, 0) }},
+		{"replaced", func() error { return errors.Join(put(other, "c")(), os.Rename(other, file)) }},
+		{"changed after that", put(file, "d")},
+		{"deleted", func() error { return os.Remove(file) }},
+		{"created again", put(file, "e")},
+		{"its directory deleted", func() error { return os.RemoveAll(dir) }},
+		{"made again", put(file, "f")},
+		{"its directory moved away", func() error { return os.Rename(dir, filepath.Join(root, "moved")) }},
+		{"another in its place", put(file, "g")},
+		{"changed in that", put(file, "h")},
+		{"made a link", func() error {
+			return errors.Join(put(other, "i")(), os.Remove(file), os.Symlink(other, file))
+		}},
+		{"changed behind the link", put(other, "k")},
+		{"a drop-in", put(filepath.Join(dropIn, "a"), "")},
+		{"changed drop-in", put(filepath.Join(dropIn, "a"), "x")},
+		{"a folder that is listed once it is there", put(filepath.Join(tree, "one", "file"), "x")},
+		{"changed in that folder", put(filepath.Join(tree, "one", "file"), "y")},
+		{"a second folder", put(filepath.Join(tree, "two", "file"), "x")},
+		{"changed in the second", put(filepath.Join(tree, "two", "file"), "yy")},
+		{"the first one deleted", func() error { return os.RemoveAll(filepath.Join(tree, "one")) }},
+		{"the tree deleted", func() error { return os.RemoveAll(tree) }},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatal(step.name, err)
+		}
+		b.wait(t, step.name)
+	}
+}
+
+func TestWatchTellsOfNothingElse(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, other := filepath.Join(dir, "file"), filepath.Join(dir, "other")
+	if err := put(file, "")(); err != nil {
+		t.Fatal(err)
+	}
+	b := newBell()
+	w := filewatch.Watch(context.Background(), filewatch.Fixed(file), b.ring)
+	for range 5 {
+		_, err := os.ReadFile(file)
+		if err := errors.Join(err, put(other, "x")()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	time.Sleep(300 * time.Millisecond)
+	w.Close()
+	w.Close()
+	if len(b) != 0 {
+		t.Errorf("it rang %d times", len(b))
+	}
+}
+
+// TestNothingIsToldAfterClose changes a file as fast as it can while watchers are
+// closed, or their context ends.
+func TestNothingIsToldAfterClose(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+				if err := put(file, strings.Repeat("#", i%100))(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}()
+	for i := range 20 {
+		ctx, cancel := context.WithCancel(context.Background())
+		closed := false
+		w := filewatch.Watch(ctx, filewatch.Fixed(file), func() {
+			if closed {
+				t.Error("told after it was closed")
+			}
+		})
+		time.Sleep(time.Duration(i) * 15 * time.Millisecond)
+		if i%2 == 0 {
+			cancel()
+		}
+		w.Close()
+		closed = true // the race detector tells if a call is still under way
+		cancel()
+	}
+	close(stop)
+	<-done
+}
