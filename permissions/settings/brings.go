@@ -15,6 +15,7 @@ const (
 	BringsDirectory = "additional directory"
 	BringsHook      = "hook"
 	BringsJudge     = "judge"
+	BringsSetting   = "setting"
 )
 
 // Brought is one thing that a project brings and that takes effect once the
@@ -52,6 +53,9 @@ func (f *File) brings() []Brought {
 	}
 	if f.Judge != nil {
 		add(BringsJudge, f.Judge.String(), f.Judge.Source)
+	}
+	for _, s := range f.made() {
+		add(BringsSetting, s.text, s.source)
 	}
 	return out
 }
@@ -122,6 +126,9 @@ func (l *loader) tightening(f *File) *File {
 	leave(len(f.Hooks), "%d hooks", len(f.Hooks))
 	if f.Judge != nil {
 		leave(1, "the judge")
+	}
+	for _, s := range f.made() {
+		l.warn(s.source, "the setting %s left out: the project is not trusted", s.text)
 	}
 	left := &File{Kind: f.Kind, Path: f.Path, Deny: f.Deny, Ask: f.Ask}
 	if f.Isolation.Value == abi.IsolationProcess {

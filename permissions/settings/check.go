@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -24,7 +22,7 @@ func (p *parser) hooks(event Event, entries []hookEntry) {
 		}
 		p.command(key, h.Command)
 		for j, name := range h.Env {
-			if !variable.MatchString(name) {
+			if !variable(name) {
 				p.fault(fmt.Sprintf("%s.env[%d]", key, j), "%.40q is no name of an environment variable", name)
 			}
 		}
@@ -43,9 +41,16 @@ func (p *parser) command(hook string, argv []string) {
 	}
 }
 
-// variable is the name of an environment variable. Keys of APIs have other
-// characters, or are longer.
-var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+// variable reports whether a text can be the name of an environment variable. Keys
+// of APIs have other characters, or are longer.
+func variable(name string) bool {
+	const longest = 64
+	digit := func(r rune) bool { return r >= '0' && r <= '9' }
+	other := func(r rune) bool {
+		return !digit(r) && r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}
+	return name != "" && len(name) <= longest && !digit(rune(name[0])) && !strings.ContainsFunc(name, other)
+}
 
 // keyLike reports whether a name looks like a key all the same: long, with
 // digits, and not in the capitals and underscores that variables are named with.
@@ -53,6 +58,15 @@ func keyLike(name string) bool {
 	const short = 20 // of every key in use
 	named := strings.Contains(name, "_") && strings.ToUpper(name) == name
 	return len(name) >= short && strings.ContainsAny(name, "0123456789") && !named
+}
+
+// secret checks the name of a variable that holds a secret. The name is not
+// repeated: it may be the secret.
+func (p *parser) secret(key, name, what string) {
+	if !variable(name) || keyLike(name) {
+		p.fault(key, "this is no name of an environment variable; "+
+			"name the variable that holds %s, and never write %s itself here", what, what)
+	}
 }
 
 func (p *parser) judge() *Judge {
@@ -75,10 +89,8 @@ func (p *parser) judge() *Judge {
 	if p.doc.Has("judge.model") && in.Model == "" {
 		p.fault("judge.model", "it is empty")
 	}
-	// The value is not repeated: it may be the secret.
-	if p.doc.Has("judge.api_key_env") && (!variable.MatchString(in.APIKeyEnv) || keyLike(in.APIKeyEnv)) {
-		p.fault("judge.api_key_env", "this is no name of an environment variable; "+
-			"name the variable that holds the key, and never write the key itself here")
+	if p.doc.Has("judge.api_key_env") {
+		p.secret("judge.api_key_env", in.APIKeyEnv, "the key")
 	}
 	if p.doc.Has("judge.max_tokens") {
 		if j.MaxTokens = in.MaxTokens; in.MaxTokens < 1 || in.MaxTokens > MaxJudgeMaxTokens {
@@ -115,14 +127,7 @@ func loopback(host string) bool {
 
 func (p *parser) log() Log {
 	in := &p.in.Log
-	if dir := in.Directory; p.doc.Has("log.directory") {
-		switch {
-		case strings.ContainsRune(dir, 0):
-			p.fault("log.directory", "it holds a NUL, which no path can")
-		case !filepath.IsAbs(dir) && !strings.HasPrefix(dir, "~/"):
-			p.fault("log.directory", "%.100q is not an absolute path, nor one that begins with ~/", dir)
-		}
-	}
+	p.directory("log.directory", in.Directory)
 	return Log{Directory: keyOf(p, "log.directory", in.Directory), Required: keyOf(p, "log.required", in.Required)}
 }
 

@@ -16,6 +16,10 @@
 // make sense, is an error, whosever it is: leaving it out would lose its deny
 // rules.
 //
+// Beside rules, hooks and the judge there are the tables of how calls run: results,
+// scheduler, tools, and, which no project may have, sessions and telemetry.
+// Of those each key by itself is the weightiest source's.
+//
 // The permission lists of a settings.json in the style of Claude Code are read
 // too, where asked for.
 //

@@ -28,6 +28,11 @@ type File struct {
 	Judge     *Judge
 	Log       Log
 	Approvals Approvals
+	Results   Results
+	Scheduler Scheduler
+	Tools     Tools
+	Sessions  Sessions
+	Telemetry Telemetry
 	// Policy is what only a policy may say.
 	Policy Policy
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -48,6 +49,74 @@ type format struct {
 		AlwaysTo     AlwaysTo `toml:"always_to"`
 		DenyEndsTurn bool     `toml:"deny_ends_turn"`
 	} `toml:"approvals"`
+	Results struct {
+		MaxChars     chars                       `toml:"max_chars"`
+		MaxTurnChars chars                       `toml:"max_turn_chars"`
+		Strategy     string                      `toml:"strategy"`
+		Duplicates   bool                        `toml:"duplicates"`
+		Tools        map[string]toolResultsEntry `toml:"tools"`
+	} `toml:"results"`
+	Scheduler struct {
+		Mode          string `toml:"mode"`
+		MaxConcurrent int    `toml:"max_concurrent"`
+		MaxCalls      int    `toml:"max_calls"`
+		MaxPerPlugin  int    `toml:"max_per_plugin"`
+		Cascade       string `toml:"cascade"`
+	} `toml:"scheduler"`
+	Tools struct {
+		Preset         string   `toml:"preset"`
+		Only           []string `toml:"only"`
+		Defer          string   `toml:"defer"`
+		DeferOverTools int      `toml:"defer_over_tools"`
+		DeferOverChars int      `toml:"defer_over_chars"`
+	} `toml:"tools"`
+	Sessions struct {
+		Directory string `toml:"directory"`
+		Keep      age    `toml:"keep"`
+	} `toml:"sessions"`
+	Telemetry struct {
+		Endpoint string            `toml:"endpoint"`
+		Headers  map[string]string `toml:"headers"`
+		Content  bool              `toml:"content"`
+	} `toml:"telemetry"`
+}
+
+type toolResultsEntry struct {
+	MaxChars chars  `toml:"max_chars"`
+	Strategy string `toml:"strategy"`
+}
+
+// chars is a number of code points, or the word unlimited.
+type chars int
+
+// UnmarshalText reads either way of writing.
+func (c *chars) UnmarshalText(text []byte) error {
+	if string(text) == unlimited {
+		*c = Unlimited
+		return nil
+	}
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 1 {
+		return fmt.Errorf("%.40q is no number of characters; write one over 0, or \"unlimited\"", text)
+	}
+	*c = chars(n)
+	return nil
+}
+
+// age is a duration, or a number of days written as 30d.
+type age duration
+
+// UnmarshalText reads either way of writing.
+func (a *age) UnmarshalText(text []byte) error {
+	days, inDays := strings.CutSuffix(string(text), "d")
+	if n, err := strconv.ParseInt(days, 10, 16); inDays && err == nil {
+		*a = age(time.Duration(n) * 24 * time.Hour)
+		return nil
+	}
+	if (*duration)(a).UnmarshalText(text) != nil {
+		return fmt.Errorf("%.40q is no span of time; write it as 30d or 12h", text)
+	}
+	return nil
 }
 
 // ruleEntry is a rule as a string, or as a table.

@@ -23,7 +23,7 @@ type Options struct {
 
 	// UserFile is the user's settings.toml.
 	UserFile string
-	// Home is what ~/ means in the path of a log.
+	// Home is what ~/ means in the path of a directory.
 	Home string
 
 	// Project is the project's root.
@@ -65,6 +65,13 @@ type Loaded struct {
 	// Log has the path of its directory without ~.
 	Log       Log
 	Approvals Approvals
+	// Of the tables below each key is the weightiest source's that has it.
+	Results   Results
+	Scheduler Scheduler
+	Tools     Tools
+	// Sessions has the path of its directory without ~.
+	Sessions  Sessions
+	Telemetry Telemetry
 	// Policy joins what all files of the policy say. OnlyHooks has been applied,
 	// and modes that are forbidden were taken out of Rules; the rest is for
 	// [permissions.Setup] and the host.

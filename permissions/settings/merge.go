@@ -71,8 +71,16 @@ func (l *loader) take(f *File) {
 	}
 	out.Log.Required = demanded(out.Log.Required, f.Log.Required)
 	if !out.Log.Directory.Set {
-		out.Log.Directory = l.logDirectory(f.Log.Directory)
+		out.Log.Directory = l.directory("log.directory", f.Log.Directory)
 	}
+	if !out.Sessions.Directory.Set {
+		out.Sessions.Directory = l.directory("sessions.directory", f.Sessions.Directory)
+	}
+	out.Sessions.Keep = out.Sessions.Keep.Or(f.Sessions.Keep)
+	out.Results.fill(f.Results)
+	out.Scheduler.fill(f.Scheduler)
+	out.Tools.fill(f.Tools)
+	out.Telemetry.fill(f.Telemetry)
 	a := &out.Approvals
 	a.Timeout = a.Timeout.Or(f.Approvals.Timeout)
 	a.AlwaysTo = a.AlwaysTo.Or(f.Approvals.AlwaysTo)
@@ -128,15 +136,15 @@ func (l *loader) hooks(f *File) {
 	}
 }
 
-// logDirectory resolves ~.
-func (l *loader) logDirectory(k Key[string]) Key[string] {
+// directory resolves ~.
+func (l *loader) directory(key string, k Key[string]) Key[string] {
 	rest, home := strings.CutPrefix(k.Value, "~/")
 	switch {
 	case !k.Set:
 	case !home:
 		k.Value = filepath.Clean(k.Value)
 	case l.o.Home == "":
-		l.fail(k.Source.File, &Fault{k.Source, "log.directory", "~ is not known here"})
+		l.fail(k.Source.File, &Fault{k.Source, key, "~ is not known here"})
 	default:
 		k.Value = filepath.Join(l.o.Home, rest)
 	}

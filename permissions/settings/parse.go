@@ -72,6 +72,7 @@ func (p *parser) file() {
 	f.Log = p.log()
 	f.Approvals = p.approvals()
 	f.Policy = p.policy()
+	p.tables()
 }
 
 // allowed refuses settings that this source may not make.
@@ -85,7 +86,7 @@ func (p *parser) allowed() {
 		}
 	}
 	if projects(kind) {
-		for _, key := range []string{"log", "approvals"} {
+		for _, key := range []string{"log", "approvals", "sessions", "telemetry"} {
 			if p.doc.Has(key) {
 				p.fault(key, "a project has no say in this; it stands in the user's settings or a policy")
 			}
