@@ -1,0 +1,91 @@
+package results
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+// What blocks other than text count, in code points, at about four to the token.
+const (
+	// ImageChars is an image's share: model APIs scale images down and bill at most
+	// about 1,600 tokens for one, whatever its file's size.
+	ImageChars = 6_400
+	// DocumentBytes is how many bytes of a document that is no text count as one: a
+	// page of a PDF file has 50 to 100 KB and is billed at 1,500 to 3,000 tokens.
+	DocumentBytes = 8
+)
+
+// Measure counts what a block takes of a model's context, in code points: the text
+// of texts and of documents that are text, ImageChars for an image, and its size by
+// DocumentBytes for every other document.
+func Measure(b abi.Block) int {
+	switch b.Type {
+	case abi.BlockText:
+		if b.Spilled != nil {
+			return int(b.Spilled.Chars)
+		}
+		return utf8.RuneCountInString(b.Text)
+	case abi.BlockImage:
+		return ImageChars
+	case abi.BlockDocument:
+		if strings.HasPrefix(b.MediaType, "text/") {
+			return utf8.RuneCount(b.Data)
+		}
+		return len(b.Data) / DocumentBytes
+	}
+	return len(b.ToolName)
+}
+
+// measure is what a block counts here.
+func (k *Keeper) measure(b abi.Block) int {
+	if k.options.Measure == nil || b.Spilled != nil {
+		return Measure(b)
+	}
+	return k.options.Measure(b)
+}
+
+// size is what a result counts, and what of that its text does.
+func (k *Keeper) size(content []abi.Block) (all, text int) {
+	for _, b := range content {
+		n := k.measure(b)
+		all += n
+		if b.Type == abi.BlockText {
+			text += n
+		}
+	}
+	return all, text
+}
+
+// within reports whether results are at most so large, without counting what
+// surely is: no text has more code points than bytes.
+func (k *Keeper) within(limit int, contents ...[]abi.Block) bool {
+	if limit == Unlimited {
+		return true
+	}
+	if k.options.Measure == nil && most(contents) <= limit {
+		return true
+	}
+	all := 0
+	for _, content := range contents {
+		n, _ := k.size(content)
+		all += n
+	}
+	return all <= limit
+}
+
+// most is no less than what Measure says.
+func most(contents [][]abi.Block) int {
+	n := 0
+	for _, content := range contents {
+		for _, b := range content {
+			if b.Type == abi.BlockText && b.Spilled == nil {
+				n += len(b.Text)
+			} else {
+				n += Measure(b)
+			}
+		}
+	}
+	return n
+}
