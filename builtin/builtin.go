@@ -14,6 +14,7 @@ import (
 
 //go:embed files/plugin.toml files/files.wasm
 //go:embed search/plugin.toml search/search.wasm
+//go:embed tools/plugin.toml tools/tools.wasm
 var plugins embed.FS
 
 // FS returns the built-in plugins: each directory at its root is one, with its

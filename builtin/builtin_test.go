@@ -66,7 +66,7 @@ func TestOnlyManifestAndModuleAreEmbedded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"files/files.wasm", "files/plugin.toml", "search/plugin.toml", "search/search.wasm"}
+	want := []string{"files/files.wasm", "files/plugin.toml", "search/plugin.toml", "search/search.wasm", "tools/plugin.toml", "tools/tools.wasm"}
 	if !slices.Equal(got, want) {
 		t.Errorf("embedded %v; want %v", got, want)
 	}
@@ -130,7 +130,7 @@ func checkShape(t *testing.T, module []byte) {
 
 func TestToolsOfManifestAndModuleAgree(t *testing.T) {
 	t.Parallel()
-	want := map[string][]string{"files": {"Read"}, "search": {"Glob", "Grep"}}
+	want := map[string][]string{"files": {"Read"}, "search": {"Glob", "Grep"}, "tools": {"ToolSearch"}}
 	for name, p := range load(t) {
 		var declared []string
 		for _, tool := range p.manifest.Tools {

@@ -39,7 +39,11 @@ func (c *call) judge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.settleTraits(m)
+	c.settleTraits(m, known.accesses)
+	c.judged = m.accesses
+	if err := c.fits(); err != nil {
+		return err
+	}
 	early := g.decide(m)
 	if early.Verdict == permissions.Deny && !early.Headless {
 		return g.permit(ctx, m) // a tool, and a hook, learns nothing of a call that a rule denies

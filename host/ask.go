@@ -15,8 +15,22 @@ import (
 )
 
 // ask puts a matter to the person, one question of a call at a time. What they
-// allow, this call may do; what they deny, it is not asked about again.
-func (g *gate) ask(ctx context.Context, m *matter) error {
+// allow, this call may do; what they deny, it is not asked about again. A call that
+// runs lends its slot meanwhile.
+func (g *gate) ask(ctx context.Context, m *matter) (err error) {
+	g.call.watch.asks(1)
+	defer g.call.watch.asks(-1)
+	if m.operation == "" {
+		return g.askNow(ctx, m)
+	}
+	g.call.lend(func() { err = g.askNow(ctx, m) })
+	if err == nil && ctx.Err() != nil {
+		return cancelled(ctx)
+	}
+	return err
+}
+
+func (g *gate) askNow(ctx context.Context, m *matter) error {
 	c := g.call
 	if err := c.approved.enter(ctx); err != nil {
 		return err
@@ -259,7 +273,7 @@ func (g *gate) remember(offers []Offer, taken *Offer) {
 		err = g.call.session().allow(&offers[at])
 	}
 	if err != nil {
-		g.call.report(abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: "it is allowed this once only: the rule could not be kept: " + err.Error()}})
+		g.call.warn("it is allowed this once only: the rule could not be kept: %v", err)
 	}
 }
 

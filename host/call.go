@@ -4,14 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/judge"
+	"github.com/toolquay/toolquay/host/results"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/scheduler"
 )
 
@@ -26,10 +27,26 @@ type call struct {
 	input  json.RawMessage // canonical
 	traits traits
 	title  string
+	// unknown says that there is no such tool.
+	unknown bool
 
-	// queued and started, which is after so many nanoseconds, are for events.
-	queued  time.Time
-	started atomic.Int64
+	// queued and started, which is after so many nanoseconds, are for events, as are
+	// watch and progress, which are nil where nobody is told of them.
+	queued   time.Time
+	started  atomic.Int64
+	watch    *watch
+	progress *progress
+
+	// slot is the call's right to run, and running the context it has it under; nil
+	// until then.
+	slot    *scheduler.Slot
+	running context.Context //nolint:containedctx // for the slot's return, whoever lends it
+	// work is what is under way for the call.
+	work work
+	// judged are the accesses that the call was admitted with, and deeds what it did,
+	// reads left out.
+	judged []permissions.Access
+	deeds  deeds
 
 	// approved are the accesses a person allowed this call, once.
 	approved lease
@@ -45,6 +62,8 @@ type call struct {
 
 	ended  bool
 	result abi.ToolResult
+	// fitted is what was done to the result's size; nil where it is short.
+	fitted *results.Fitted
 }
 
 var _ scheduler.Job = (*call)(nil)
@@ -53,8 +72,10 @@ var _ scheduler.Job = (*call)(nil)
 // traits. A call that fails here has its result.
 func (t *turn) submit(ctx context.Context, index int, use abi.ToolUse) *call {
 	c := &call{turn: t, index: index, use: use}
-	if t.feed != nil {
+	if t.told() {
 		c.queued = time.Now()
+		c.watch = &watch{at: c.queued}
+		c.progress = &progress{tell: c.tellProgress}
 	}
 	err := c.prepare(ctx)
 	c.event(Event{Kind: EventQueued, Input: c.input})
@@ -68,8 +89,9 @@ func (c *call) prepare(ctx context.Context) error {
 	if err := c.turn.claim(c.use.ID); err != nil {
 		return err
 	}
-	found, err := c.session().host.lookup(c.turn.plugins, c.use.Name)
+	found, err := c.session().find(c.turn.plugins, c.use.Name)
 	if err != nil {
+		c.unknown = true
 		return err
 	}
 	c.tool = found
@@ -85,14 +107,14 @@ func (c *call) prepare(ctx context.Context) error {
 		return err
 	}
 	if err := c.tool.validate(c.input); err != nil {
-		return c.describe(err)
+		return c.describe(c.unloaded(err))
 	}
 	c.title = titleOf(c.tool.contract(), c.input)
-	if c.traits, err = c.findTraits(ctx); err != nil || !derives(c.tool.contract()) {
+	if c.traits, err = c.findTraits(ctx); err != nil || !settles(c.tool.contract()) {
 		return err
 	}
-	if m, _, err := newGate(c).matter(); err == nil { // else it fails when its turn comes
-		c.settleTraits(m)
+	if m, known, err := newGate(c).matter(); err == nil { // else it fails when its turn comes
+		c.settleTraits(m, known.accesses)
 	}
 	return nil
 }
@@ -104,8 +126,20 @@ func (c *call) describe(err error) error {
 
 func (c *call) session() *Session { return c.turn.session }
 
-// Safe reports whether the call may run beside other safe ones.
-func (c *call) Safe() bool { return c.traits.concurrencySafe }
+// Traits are what orders the call. One whose tool there is not has its result, and
+// holds nobody back.
+func (c *call) Traits() scheduler.Traits {
+	if c.unknown {
+		return scheduler.Traits{Safe: true, Locked: true}
+	}
+	t := scheduler.Traits{Safe: c.traits.concurrencySafe, Locked: c.traits.locked, Locks: c.traits.locks}
+	if c.tool != nil {
+		contract := c.tool.contract()
+		t.Cascade, t.Block = contract.Cascade, contract.Interrupt == abi.InterruptBlock
+		t.Group = c.tool.source().plugin
+	}
+	return t
+}
 
 // Admit judges the call when its turn has come.
 func (c *call) Admit(ctx context.Context) bool {
@@ -113,6 +147,7 @@ func (c *call) Admit(ctx context.Context) bool {
 		return false
 	}
 	growStack() // the scheduler's goroutine for this call is new
+	c.watch.queued(c.queued)
 	err := c.begins()
 	if err == nil {
 		err = c.admit(ctx)
@@ -121,6 +156,9 @@ func (c *call) Admit(ctx context.Context) bool {
 		err = c.begins()
 	}
 	if err != nil {
+		if ctx.Err() != nil {
+			err = c.ending(context.Cause(ctx), false)
+		}
 		c.refuse(err)
 	}
 	return err == nil
@@ -128,57 +166,71 @@ func (c *call) Admit(ctx context.Context) bool {
 
 // begins fails where nothing more of the turn is to begin.
 func (c *call) begins() error {
-	if reason := c.turn.stopped.Load(); reason != nil {
+	if reason := c.turn.outermost().stopped.Load(); reason != nil {
 		return abi.Errorf(abi.CodeCancelled, "it was not begun: %s, which ends the turn", *reason)
 	}
 	return nil
 }
 
 // Run calls the tool, in a slot.
-func (c *call) Run(ctx context.Context) {
+func (c *call) Run(ctx context.Context, slot *scheduler.Slot) scheduler.Outcome {
 	waited := c.elapsed()
 	c.event(Event{Kind: EventStarted, Elapsed: waited})
 	c.started.Store(int64(waited))
-	ctx, cancel := c.limitTime(ctx)
+	c.slot, c.running = slot, ctx
+	limited, cancel := c.limitTime(ctx)
 	defer cancel()
 	g := newGate(c)
-	result, err := c.tool.call(ctx, plugins.Invocation{
-		ID:         c.use.ID,
-		Input:      c.input,
-		Cwd:        g.view.cwd,
-		Session:    &c.session().kept,
-		Capability: g.do,
-		Report:     c.report,
-	})
+	c.watch.tool(true)
+	result, err := c.invoke(limited, g)
+	c.watch.tool(false)
 	if err != nil {
-		result = failed(err)
+		result = failed(c.reason(ctx, err))
 	}
-	c.end(c.postHooks(ctx, g.view, result, err))
+	c.end(c.postHooks(limited, g.view, result, err))
+	return c.outcome(ctx)
 }
 
-// errCallTime is the cause of a call that ran into the operator's time limit.
-var errCallTime = errors.New("the operator's limit on a call's time")
-
-func (c *call) limitTime(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := c.session().host.options.CallTimeout
-	if limit <= 0 {
-		return ctx, func() {}
+// reason says why a tool could not run to its end: what ended it from outside, or
+// else what it says itself.
+func (c *call) reason(ctx context.Context, err error) error {
+	if panicked, ok := errors.AsType[*scheduler.PanicError](err); ok {
+		return c.panicked(panicked)
 	}
-	cause := &abi.Error{Code: abi.CodeTimeout, Err: errCallTime,
-		Message: "the call ran longer than the " + limit.String() + " that the operator allows a call"}
-	return context.WithTimeoutCause(ctx, limit, cause)
+	if ctx.Err() != nil {
+		return c.ending(context.Cause(ctx), true)
+	}
+	return err
+}
+
+// outcome is what the scheduler is told. What was ended from outside has not failed
+// by itself, and cancels none of its siblings.
+func (c *call) outcome(ctx context.Context) scheduler.Outcome {
+	o := scheduler.Outcome{Failed: c.result.IsError && ctx.Err() == nil, Behind: c.work.end()}
+	if o.Behind != nil {
+		c.turn.behind.Store(true)
+	}
+	if c.turn.feed != nil {
+		o.Held = heldBy(&c.result)
+	}
+	return o
 }
 
 // Fail ends the call with what the scheduler says of it.
 func (c *call) Fail(err error) {
 	if panicked, ok := errors.AsType[*scheduler.PanicError](err); ok {
-		c.session().host.options.Logger.Error("a tool call panicked", "tool", c.use.Name, "panic", panicked.Value, "stack", string(panicked.Stack))
-		err = abi.Errorf(abi.CodeInternal, "%s failed inside the host: %v", c.use.Name, panicked.Value)
+		err = c.panicked(panicked)
 	} else {
-		err = abi.Errorf(abi.CodeCancelled, "%s was cancelled before it ended: %w", c.use.Name, err)
+		err = c.ending(err, false)
 	}
 	c.ended = false
 	c.refuse(err)
+}
+
+// panicked logs a panic, which is a defect of the host's, and says so.
+func (c *call) panicked(p *scheduler.PanicError) error {
+	c.session().host.options.Logger.Error("a tool call panicked", "tool", c.use.Name, "panic", p.Value, "stack", string(p.Stack))
+	return abi.Errorf(abi.CodeInternal, "%s failed inside the host: %v", c.use.Name, p.Value)
 }
 
 // Settle applies the call's effects on the session.
@@ -196,14 +248,24 @@ func (c *call) Settle() {
 	}
 }
 
-// Yield lets the result leave.
+// Yield lets the result leave. A reader who is slow holds it back where results
+// take much memory, and with it the calls that would bring more.
 func (c *call) Yield() {
-	if c.turn.feed == nil {
-		c.turn.results = append(c.turn.results, c.result)
-		return
+	t := c.turn
+	t.session.learn(&c.result)
+	t.keep(c)
+	if t.feed != nil {
+		t.feed.room(t.ctx, t.session.host.options.maxHeld()/2)
 	}
-	result := c.result
-	c.event(Event{Kind: EventResult, Result: &result, Elapsed: c.elapsed()})
+	if t.told() {
+		result := c.result
+		c.event(Event{Kind: EventResult, Result: &result, Elapsed: c.elapsed()})
+	}
+}
+
+// Drop lets go of the result, which does not leave, and tells what was done.
+func (c *call) Drop() {
+	c.event(Event{Kind: EventDiscarded, Effects: c.effected(), Elapsed: c.elapsed()})
 }
 
 // refuse ends the call with an error of the pipeline's, for the model.
@@ -234,13 +296,37 @@ func (c *call) end(r abi.ToolResult) {
 	c.unthink()
 	if c.tool != nil {
 		c.withhold(&r)
-		fit(&r, c.tool)
+		c.references(&r)
 	}
+	c.fit(&r)
+	answered := len(r.Content)
+	c.addStale(&r)
 	c.addNotes(&r) // behind a result that was cut, too
+	c.noted(len(r.Content) - answered)
 	c.result = r
-	if c.turn.feed != nil {
+	if c.turn.told() {
+		c.progress.end()
 		told := r // Fail may have the last word
-		c.event(Event{Kind: EventFinished, Elapsed: c.elapsed(), Result: &told})
+		c.event(Event{Kind: EventFinished, Elapsed: c.elapsed(), Result: &told, Clocks: c.watch.read(c.ran())})
+	}
+}
+
+// ran is how long the call has had its slot.
+func (c *call) ran() time.Duration {
+	if c.slot == nil {
+		return 0
+	}
+	return c.elapsed()
+}
+
+// addStale tells the model behind the result of a call that ran what it has read and
+// is out of date by now.
+func (c *call) addStale(r *abi.ToolResult) {
+	if c.slot == nil {
+		return
+	}
+	if hint := c.staleHint(); hint != "" {
+		r.Content = append(slices.Clip(r.Content), abi.TextBlock(hint))
 	}
 }
 
@@ -251,35 +337,39 @@ func (c *call) withhold(r *abi.ToolResult) {
 		return
 	}
 	r.Messages = nil
-	c.report(abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: "messages for the conversation were left out of the result: only built-in tools may add them"}})
+	c.warn("messages for the conversation were left out of the result: only built-in tools may add them")
 }
 
 // elapsed is the time since the call started, or before that since it was queued;
 // zero where there are no events to tell it.
 func (c *call) elapsed() time.Duration {
-	if c.turn.feed == nil {
+	if !c.turn.told() {
 		return 0
 	}
 	return time.Since(c.queued) - time.Duration(c.started.Load())
 }
 
-// report passes on what the tool tells of its progress.
+// report passes on what the tool tells of its progress, until it has its result.
 func (c *call) report(p abi.ProgressHead) {
+	if !c.turn.told() || c.progress.ended() {
+		return
+	}
 	if p.Progress != nil {
-		c.event(Event{Kind: EventProgress, Progress: p.Progress, Elapsed: c.elapsed()})
+		c.progress.report(p.Progress)
 	}
 	if p.Log != nil {
 		c.event(Event{Kind: EventLog, Log: p.Log, Elapsed: c.elapsed()})
 	}
 }
 
+func (c *call) tellProgress(p *Progress) {
+	c.event(Event{Kind: EventProgress, Progress: p, Elapsed: c.elapsed()})
+}
+
 func (c *call) event(e Event) {
-	if c.turn.feed == nil {
+	if !c.turn.told() {
 		return
 	}
-	e.Time, e.Index, e.CallID, e.Tool, e.Title = time.Now(), c.index, c.use.ID, c.use.Name, c.title
-	if c.tool != nil {
-		e.Tool = c.tool.contract().Name
-	}
-	c.turn.feed.put(e)
+	e.Index, e.CallID, e.Tool, e.Title = c.index, c.use.ID, c.name(), c.title
+	c.turn.event(e)
 }

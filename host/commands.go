@@ -102,13 +102,15 @@ func (g *gate) place() shell.Place {
 func really(d permissions.Dir) string { return filepath.ToSlash(cmp.Or(d.Real, d.Path)) }
 
 // settleTraits computes the traits that the contract leaves to the host, from
-// what the call was found to touch.
-func (c *call) settleTraits(m *matter) {
+// what the call was found to touch, and what its input names of that.
+func (c *call) settleTraits(m *matter, named []permissions.Access) {
 	contract := c.tool.contract()
+	c.traits.locked, c.traits.locks = false, nil
 	if c.session().demoted(contract.Name) {
 		c.traits.readOnly, c.traits.concurrencySafe = false, false
 		return
 	}
+	c.settleLocks(named)
 	if contract.ReadOnly == abi.TraitDerived {
 		c.traits.readOnly = m.readOnly()
 	}

@@ -24,7 +24,7 @@ func (g *gate) consult(ctx context.Context, m *matter, d permissions.Decision) (
 		return d, "", cancelled(ctx)
 	}
 	if answer.Err != nil {
-		g.call.report(abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: answer.Reason}})
+		g.call.warn("%s", answer.Reason)
 	}
 	m.judge = &permissions.JudgeAnswer{InputHash: answer.InputHash, Verdict: answer.Verdict, Reason: answer.Reason}
 	g.renew()
@@ -79,7 +79,7 @@ func (g *gate) question(m *matter) judge.Question {
 
 // unheard reports whether nobody wants to know of decisions.
 func (g *gate) unheard() bool {
-	return g.call.turn.feed == nil && g.call.session().host.options.Log == nil
+	return !g.call.turn.told() && g.call.session().host.options.Log == nil
 }
 
 // Who decided what the rules left open, as the log names them. A grant has its ID

@@ -2,11 +2,11 @@ package host
 
 import (
 	"encoding/json"
-	"sync"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/hooks"
+	"github.com/toolquay/toolquay/host/results"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -42,6 +42,22 @@ const (
 	EventMessage EventKind = "message"
 	// EventStop: the model is not to go on after this turn.
 	EventStop EventKind = "stop"
+	// EventPersisted: a result was over its limit and lies in the session's folder.
+	EventPersisted EventKind = "persisted"
+	// EventReplaced: the results of the turn are too much together, and this one's
+	// place is taken by a shorter one. These come when the last result has left.
+	EventReplaced EventKind = "replaced"
+	// EventInterruptible: whether an interrupt would end all that runs has changed.
+	EventInterruptible EventKind = "interruptible"
+	// EventDiscarded: the call's turn was discarded, and it has no result.
+	EventDiscarded EventKind = "discarded"
+	// EventAbandoned: what a call left behind did not end in its time.
+	EventAbandoned EventKind = "abandoned"
+	// EventTools: other tools are offered from the next turn on. It is of no turn.
+	EventTools EventKind = "tools"
+	// EventTurn and EventTurnEnded: a turn began, or ended with its last result.
+	EventTurn      EventKind = "turn"
+	EventTurnEnded EventKind = "turn_ended"
 )
 
 // Event is one thing that happened in a turn. Fields that do not apply to its
@@ -49,6 +65,13 @@ const (
 type Event struct {
 	Kind EventKind
 	Time time.Time
+	// Session and Turn name where it happened.
+	Session string
+	Turn    string
+	// Parent is the id of the call that made this one, and Depth how many there are
+	// above it; empty and 0 for the model's own.
+	Parent string
+	Depth  int
 	// Index is the call's position in its turn, CallID its id, Tool its tool's
 	// name.
 	Index  int
@@ -68,97 +91,47 @@ type Event struct {
 	// EventCapability.
 	Capability string
 	Err        error
-	Progress   *abi.Progress
+	Progress   *Progress
 	Log        *abi.Log
 	Result     *abi.ToolResult
 	Change     *abi.Change
 	Hook       *hooks.Record
 	// Reason is for people, with EventMessage and EventStop.
 	Reason string
+	// Stored is where the whole result lies, with EventPersisted and EventReplaced.
+	Stored *results.Stored
+	// Interruptible is the news, with EventInterruptible.
+	Interruptible bool
+	// Effects are what was done, reads left out, with EventDiscarded.
+	Effects []permissions.Access
+	// Clocks are where the time went, with EventFinished.
+	Clocks *Clocks
+	// Tools are what changed, with EventTools.
+	Tools *ToolsChange
 }
 
-// maxReports bounds the progress and log events that wait for a slow reader;
-// the oldest go first. Other events are never dropped.
-const maxReports = 1000
-
-// feed carries a turn's events from its goroutines to its reader without ever
-// making them wait.
-type feed struct {
-	mu      sync.Mutex
-	queue   []Event
-	reports int
-	wake    chan struct{} // holds a token while there is something to take
-	closed  bool
+// Progress is how far a call has come: what it last told, and its output so far.
+type Progress struct {
+	abi.Progress
+	// Tail is the end of the whole output so far, at most maxTail bytes of it; Lines
+	// and Bytes count all of it.
+	Tail  string
+	Lines int64
+	Bytes int64
 }
 
-func newFeed() *feed { return &feed{wake: make(chan struct{}, 1)} }
-
-// put adds an event, unless the reader is gone.
-func (f *feed) put(e Event) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
-		return
-	}
-	if isReport(e) {
-		if f.reports == maxReports {
-			f.dropOldestReport()
-		}
-		f.reports++
-	}
-	f.queue = append(f.queue, e)
-	f.signal()
+// Clocks are where a call's time went. They need not add up: capabilities may run
+// side by side with the guest.
+type Clocks struct {
+	// Queued is until its turn came, Person while a person was asked, Running in a
+	// slot, with what follows.
+	Queued, Person, Running time.Duration
+	// Guest is in the tool itself, and Capability while at least one capability call
+	// was under way, without asking.
+	Guest, Capability time.Duration
 }
 
-func isReport(e Event) bool { return e.Kind == EventProgress || e.Kind == EventLog }
-
-func (f *feed) dropOldestReport() {
-	for i, e := range f.queue {
-		if isReport(e) {
-			f.queue = append(f.queue[:i], f.queue[i+1:]...)
-			f.reports--
-			return
-		}
-	}
-}
-
-func (f *feed) signal() {
-	select {
-	case f.wake <- struct{}{}:
-	default:
-	}
-}
-
-// close ends the feed after what is in it.
-func (f *feed) close() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.closed = true
-	f.signal()
-}
-
-// poll returns the events there are, without waiting.
-func (f *feed) poll() []Event {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	events := f.queue
-	f.queue, f.reports = nil, 0
-	return events
-}
-
-// take waits for events and returns all there are; none is the end.
-func (f *feed) take() []Event {
-	for {
-		f.mu.Lock()
-		events, closed := f.queue, f.closed
-		f.queue, f.reports = nil, 0
-		f.mu.Unlock()
-		if len(events) > 0 || closed {
-			if closed {
-				f.signal() // for the next take
-			}
-			return events
-		}
-		<-f.wake
-	}
+// ToolsChange is how the offered tools changed, each list by name.
+type ToolsChange struct {
+	Added, Changed, Removed []string
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -145,7 +144,7 @@ func (g *gate) permit(ctx context.Context, m *matter) error {
 
 // decided tells of a decision on the call, or on one of its capability calls.
 func (c *call) decided(capability string, d permissions.Decision) {
-	if c.turn.feed != nil {
+	if c.turn.told() {
 		told := d // only here, so that it is made for those who are told
 		c.event(Event{Kind: EventDecided, Capability: capability, Decision: &told})
 	}
@@ -166,6 +165,12 @@ func (c *call) binding() string {
 // go through.
 func (g *gate) do(ctx context.Context, req abi.Request) (abi.Answer, error) {
 	growStack() // the runner's goroutine for this request is new
+	if !g.call.work.enter() {
+		return abi.Answer{}, errCallOver
+	}
+	defer g.call.work.leave()
+	g.call.watch.capability(1)
+	defer g.call.watch.capability(-1)
 	answer, err := g.perform(ctx, req)
 	g.call.event(Event{Kind: EventCapability, Capability: req.Name, Err: err, Elapsed: g.call.elapsed()})
 	return answer, err
@@ -182,13 +187,24 @@ func (g *gate) perform(ctx context.Context, req abi.Request) (abi.Answer, error)
 		return abi.Answer{}, abi.Errorf(abi.CodeUnsupported, "this host has no capability %s", req.Name)
 	}
 	g.renew()
-	plan, err := native.Plan(ctx, capability.Scope{Cwd: g.view.cwd}, req)
+	plan, err := native.Plan(ctx, g.placed(), req)
 	if err != nil {
 		return abi.Answer{}, err
 	}
 	defer plan.Close()
 	return g.carryOut(ctx, req, claim, plan)
 }
+
+// placed is what a capability is told of the session and the call.
+func (g *gate) placed() capability.Scope {
+	scope := capability.Scope{Cwd: g.view.cwd, Report: unheard, Tools: (*catalog)(g.call)}
+	if g.call.turn.told() {
+		scope.Report = func(p abi.Progress) { g.call.report(abi.ProgressHead{Progress: &p}) }
+	}
+	return scope
+}
+
+func unheard(abi.Progress) {}
 
 // carryOut judges a plan and does it.
 func (g *gate) carryOut(ctx context.Context, req abi.Request, claim abi.CapabilityClaim, plan capability.Plan) (abi.Answer, error) {
@@ -213,9 +229,16 @@ func (g *gate) carryOut(ctx context.Context, req abi.Request, claim abi.Capabili
 	if ctx.Err() != nil {
 		return abi.Answer{}, cancelled(ctx)
 	}
-	return plan.Do(ctx, func(a permissions.Access) bool {
+	answer, err := plan.Do(ctx, func(a permissions.Access) bool {
 		return g.consistent(a) == nil && scope.Covers(a) && g.permitted(req.Name, a)
 	})
+	if err == nil || ctx.Err() != nil { // what was ended may have done a part
+		g.call.deeds.add(accesses)
+	}
+	if read, ok := answer.OK.(abi.ReadOK); ok {
+		g.call.session().reads.note(read.Path, read)
+	}
+	return answer, err
 }
 
 // scope is what the manifest limits a capability to.
@@ -262,20 +285,4 @@ func (g *gate) permitted(operation string, a permissions.Access) bool {
 	d := g.decide(&matter{operation: operation, accesses: []permissions.Access{a}, hook: g.call.hookGrant()})
 	asks := d.Verdict == permissions.Ask || d.Headless
 	return d.Verdict == permissions.Allow || asks && d.Layer == permissions.LayerMode && g.call.approved.coversBelow(a)
-}
-
-// consistent holds a call to the traits it was scheduled by: what declared
-// itself read-only does not write. It is not believed again in this session.
-func (g *gate) consistent(a permissions.Access) error {
-	switch {
-	case !g.call.traits.readOnly, a.Kind == permissions.AccessRead, a.Kind == permissions.AccessSession:
-		return nil
-	case a.Kind == permissions.AccessExec && g.call.tool.contract().ReadOnly == abi.TraitDerived && g.analyse(a.Target).ReadOnly:
-		return nil
-	}
-	name := g.call.tool.contract().Name
-	g.call.session().demote(name)
-	g.call.report(abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: fmt.Sprintf(
-		"%s says that it is read-only and asked for %s on %s; it is treated as not read-only from now on", name, a.Kind, a.Target)}})
-	return abi.Errorf(abi.CodeDenied, "%s declares itself read-only and asked for %s on %s; its author must correct read_only in the manifest", name, a.Kind, a.Target)
 }

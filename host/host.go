@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +16,7 @@ import (
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/capability/fs"
 	"github.com/toolquay/toolquay/host/capability/search"
+	"github.com/toolquay/toolquay/host/capability/tools"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/direct"
 )
@@ -30,7 +30,14 @@ type Host struct {
 
 	settings atomic.Pointer[Settings]
 
+	shared shared // what the turns of all sessions have in common
+
 	reloads chan struct{} // holds the one token of the reload that runs
+
+	// live ends with the host, and with it those who follow the plugins.
+	live      context.Context //nolint:containedctx // as a session's
+	end       context.CancelFunc
+	followers sync.WaitGroup
 
 	mu       sync.Mutex
 	closed   bool
@@ -59,6 +66,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		reloads:      make(chan struct{}, 1),
 		sessions:     make(map[*Session]struct{}),
 	}
+	h.live, h.end = context.WithCancel(context.Background()) // it outlives the one it is opened under
 	h.settings.Store(o.settings())
 	if err := h.offerCapabilities(); err != nil {
 		return nil, err
@@ -69,11 +77,12 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	if err := h.openPlugins(ctx); err != nil {
 		return nil, err
 	}
+	h.sweepSessions()
 	return h, nil
 }
 
 func (h *Host) offerCapabilities() error {
-	own := []capability.Capability{fs.New(fs.Options{MaxChars: maxLines}), search.New(search.Options{})}
+	own := []capability.Capability{fs.New(fs.Options{MaxChars: maxLines}), search.New(search.Options{}), tools.New()}
 	for _, c := range append(own, h.options.Capabilities...) {
 		for _, name := range c.Names() {
 			if _, taken := h.capabilities[name]; taken {
@@ -159,66 +168,14 @@ func (h *Host) Plugins() *plugins.Set {
 }
 
 // lookup finds a tool by name or alias.
-func (h *Host) lookup(set *plugins.Set, name string) (tool, error) {
+func (h *Host) lookup(set *plugins.Set, name string) (tool, bool) {
 	if t, ok := h.tools[name]; ok {
-		return t, nil
+		return t, true
 	}
 	if t, ok := set.Tool(name); ok {
-		return pluginTool{t}, nil
+		return pluginTool{t}, true
 	}
-	for _, p := range set.Plugins() {
-		if problem := p.Problem(); problem != nil && slices.Contains(p.ToolNames(), name) {
-			return nil, abi.Errorf(abi.CodeUnknownTool, "the tool %s is not available: its plugin %s could not be used: %w", name, p.Name, problem)
-		}
-	}
-	return nil, abi.Errorf(abi.CodeUnknownTool, "there is no tool %q; %s", name, h.offer(set, name))
-}
-
-// offer names the tools there are, the one that may be meant first.
-func (h *Host) offer(set *plugins.Set, name string) string {
-	var names []string
-	for _, t := range h.all(set) {
-		contract := t.contract()
-		if strings.EqualFold(contract.Name, name) {
-			return fmt.Sprintf("did you mean %s?", contract.Name)
-		}
-		names = append(names, contract.Name)
-	}
-	if len(names) == 0 {
-		return "no tool is offered"
-	}
-	return "there are " + strings.Join(names, ", ")
-}
-
-// all lists every tool: the built-in ones, the embedder's, then the plugins',
-// each by name, so that what a model is shown stays the same from turn to turn.
-func (h *Host) all(set *plugins.Set) []tool {
-	var own, others []tool
-	for _, t := range set.Tools() {
-		if t.Plugin.Origin == plugins.OriginBuiltin {
-			own = append(own, pluginTool{t})
-		} else {
-			others = append(others, pluginTool{t})
-		}
-	}
-	for _, t := range h.native {
-		own = append(own, t)
-	}
-	return append(own, others...)
-}
-
-// Definitions writes the tools that a model may be offered in a session, for an
-// API: those that can be called now and are not denied as a whole. While a turn
-// runs, they are those of the next one.
-func (s *Session) Definitions(format Format) (json.RawMessage, error) {
-	next := s.next()
-	var offered []*abi.Tool
-	for _, t := range s.host.all(next.plugins) {
-		if contract := t.contract(); t.available() == nil && contract.Enabled != abi.TraitFalse && next.offers(contract) {
-			offered = append(offered, contract)
-		}
-	}
-	return encodeDefinitions(offered, format)
+	return nil, false
 }
 
 // Close ends every session and waits for calls under way, or for ctx. Then it
@@ -233,6 +190,8 @@ func (h *Host) Close(ctx context.Context) error {
 	sessions, set := h.sessions, h.plugins
 	h.sessions = nil
 	h.mu.Unlock()
+	h.end()
+	h.followers.Wait()
 	var errs []error
 	for s := range sessions {
 		errs = append(errs, s.Close(ctx))

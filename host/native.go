@@ -21,8 +21,13 @@ type NativeTool struct {
 	// and hosts are everything the tool touches; a tool that names none and is
 	// not read-only asks before it starts.
 	Contract abi.Tool
-	// Run runs the tool. It must return soon after ctx is done. An *abi.Error
-	// becomes a result that carries its code.
+	// Run runs the tool. It should return soon after ctx is done: the call does not
+	// wait for it, but what it locked, or the calls after it, do for five seconds. An
+	// *abi.Error becomes a result that carries its code.
+	//
+	// Under ctx, [Session.Run] and its like make calls that are part of this one: they
+	// do not wait for the session's turn, take no slot beside this one's, and may do
+	// no more than this one was scheduled to do. Contract.Locks says what that is.
 	Run func(ctx context.Context, c *Call) (abi.ToolResult, error)
 	// Assess answers questions about an input (see abi.Assessment); nil answers
 	// none.
@@ -112,12 +117,23 @@ func (t *nativeTool) available() error { return nil }
 
 func (t *nativeTool) validate(input json.RawMessage) error { return t.schema.Validate(input) }
 
-func (t *nativeTool) assess(ctx context.Context, q plugins.Question) (a abi.Assessment, err error) {
+func (t *nativeTool) assess(ctx context.Context, q plugins.Question) (abi.Assessment, error) {
 	if t.Assess == nil {
 		return abi.Assessment{}, nil
 	}
-	defer recoverInto(&err, t.Contract.Name)
-	return t.Assess(ctx, q.Input, q.Facts)
+	came := make(chan struct{})
+	answer, failed := abi.Assessment{}, error(errToolExited)
+	go func() {
+		defer close(came)
+		defer recoverInto(&failed, t.Contract.Name)
+		answer, failed = t.Assess(ctx, q.Input, q.Facts)
+	}()
+	select {
+	case <-came:
+		return answer, failed
+	case <-ctx.Done(): // it has no effects, so nobody waits for it
+		return abi.Assessment{}, cancelled(ctx)
+	}
 }
 
 func (t *nativeTool) call(ctx context.Context, inv plugins.Invocation) (r abi.ToolResult, err error) {

@@ -10,10 +10,12 @@ import (
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/hooks"
 	"github.com/toolquay/toolquay/host/judge"
+	"github.com/toolquay/toolquay/host/results"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/audit"
 	"github.com/toolquay/toolquay/permissions/grants"
 	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/scheduler"
 )
 
 // Options configure a [Host]. The zero value is a host without any tool.
@@ -90,8 +92,34 @@ type Options struct {
 	// there asks, whatever the rules allow.
 	HostFolders []string
 
-	// MaxConcurrent bounds the calls of one turn that run at once; 0 is 10.
+	// MaxConcurrent bounds the calls of one turn that run at once, those that they
+	// make in turn included; 0 is 10.
 	MaxConcurrent int
+	// MaxCalls bounds the calls of all sessions that run at once, and MaxPerPlugin
+	// those of one plugin among them; 0 is no bound.
+	MaxCalls     int
+	MaxPerPlugin int
+	// MaxHeldResults bounds the memory, in bytes, of a turn's results that wait to
+	// be read; 0 is 64 MiB. Where they hold more, calls wait for their start.
+	MaxHeldResults int64
+	// Cascade is how far the failure of a call reaches whose tool has the trait.
+	Cascade scheduler.Cascade
+	// PlainBatches takes no notice of what calls lock: consecutive safe ones run
+	// side by side, every other one alone.
+	PlainBatches bool
+	// Results bound what results may take of a model's context.
+	Results results.Options
+	// Sessions is the directory of sessions' own folders (see
+	// [Session.Folder]); empty is none. KeepSessions is for how long the
+	// folder of a session nobody uses is kept; 0 is 30 days.
+	Sessions     string
+	KeepSessions time.Duration
+	// Offer says which tools models are told of.
+	Offer Offering
+	// Observe, if not nil, is told of everything that happens, in all sessions, in
+	// the order in which it happens in each turn. It must be quick, and safe for
+	// concurrent use.
+	Observe func(Event)
 	// CallTimeout bounds one call, waiting included; 0 leaves it to the
 	// plugins' own limits.
 	CallTimeout time.Duration

@@ -72,7 +72,7 @@ func (h *Host) described(set *plugins.Set, rules []permissions.RuleSet) []permis
 				continue
 			}
 			seen[name] = true
-			if t, err := h.lookup(set, name); err == nil {
+			if t, ok := h.lookup(set, name); ok {
 				out = append(out, describe(t.contract()))
 			}
 		}
@@ -100,6 +100,9 @@ func (h *Host) folders() []string {
 	}
 	if h.options.ConsentFile != "" {
 		folders = append(slices.Clip(folders), filepath.Dir(h.options.ConsentFile))
+	}
+	if h.options.Sessions != "" {
+		folders = append(slices.Clip(folders), h.options.Sessions)
 	}
 	return folders
 }

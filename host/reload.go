@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -30,12 +31,14 @@ func (h *Host) Reload(ctx context.Context) (plugins.Changes, error) {
 	}
 	older := h.hold()
 	defer older.Release()
+	before := usable(older) // by the consents that counted until now
 	newer, changes, err := older.Reload(ctx)
 	if err != nil {
 		return plugins.Changes{}, err
 	}
 	if changes.None() {
 		newer.Release()
+		h.announce(before, usable(older))
 		return changes, nil
 	}
 	if err := h.replace(older, newer); err != nil {
@@ -43,7 +46,47 @@ func (h *Host) Reload(ctx context.Context) (plugins.Changes, error) {
 		return plugins.Changes{}, fmt.Errorf("reloading plugins: %w", err)
 	}
 	h.tell(changes)
+	h.announce(before, usable(newer))
 	return changes, nil
+}
+
+// announce tells the embedder how the tools differ that can be called. A tool is
+// another one also where it says the same of itself and its plugin's files are not
+// what they were.
+func (h *Host) announce(before, after map[string]*plugins.Tool) {
+	var c ToolsChange
+	for name, t := range after {
+		was, there := before[name]
+		switch {
+		case !there:
+			c.Added = append(c.Added, name)
+		case was.Plugin != t.Plugin:
+			c.Changed = append(c.Changed, name)
+		}
+	}
+	for name := range before {
+		if after[name] == nil {
+			c.Removed = append(c.Removed, name)
+		}
+	}
+	if len(c.Added)+len(c.Changed)+len(c.Removed) == 0 {
+		return
+	}
+	for _, list := range [][]string{c.Added, c.Changed, c.Removed} {
+		slices.Sort(list)
+	}
+	h.observe(Event{Kind: EventTools, Tools: &c})
+}
+
+// usable are the tools that can be called, by name.
+func usable(set *plugins.Set) map[string]*plugins.Tool {
+	tools := make(map[string]*plugins.Tool)
+	for _, t := range set.Tools() {
+		if t.Available() == nil {
+			tools[t.Name] = t
+		}
+	}
+	return tools
 }
 
 // replace makes newer the set of plugins that turns begin with.

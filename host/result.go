@@ -3,104 +3,80 @@ package host
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/results"
 )
 
-// DefaultMaxResult is the size of a result, in code points, that a tool has
-// without asking, and the most it can ask for.
-const DefaultMaxResult = 50_000
-
-// fit holds a result to its tool's limit: what is over is cut at the end of a
-// line and the model is told. Results that are empty say so.
-func fit(r *abi.ToolResult, t tool) {
-	contract := t.contract()
-	r.Content = withoutEmpty(r.Content)
-	if len(r.Content) == 0 {
-		r.Content = []abi.Block{abi.TextBlock(fmt.Sprintf("(%s completed with no output)", contract.Name))}
-		return
+// fit holds the call's result to its tool's limit. What is added to the result
+// afterwards is for [call.noted].
+func (c *call) fit(r *abi.ToolResult) {
+	of := results.Call{Tool: c.name(), Title: c.title}
+	if c.tool != nil {
+		contract := c.tool.contract()
+		if n := contract.MaxResultChars; n != abi.DefaultMaxResultChars { // that is what manifests have that say nothing
+			of.MaxChars = n
+		}
+		// A plugin's word is not enough to be unlimited: what is built in bounds itself.
+		of.Unlimited = contract.Unlimited && c.tool.source().trusted
 	}
-	// A plugin's word is not enough to be unlimited: what is built in bounds
-	// itself.
-	if contract.Unlimited && t.source().trusted {
-		return
+	c.fitted = c.session().stored.results.Fit(of, r)
+	if c.fitted != nil && c.fitted.Stored != nil {
+		c.event(Event{Kind: EventPersisted, Stored: c.fitted.Stored, Elapsed: c.elapsed()})
 	}
-	limit := DefaultMaxResult
-	if contract.MaxResultChars > 0 {
-		limit = min(limit, contract.MaxResultChars)
-	}
-	cutText(r, limit)
 }
 
-// withoutEmpty leaves out text blocks without text, which model APIs refuse. It
-// leaves the list it is given as it is: the tool may hold on to it.
-func withoutEmpty(blocks []abi.Block) []abi.Block {
-	empty := func(b abi.Block) bool { return b.Type == abi.BlockText && b.Text == "" }
-	if !slices.ContainsFunc(blocks, empty) {
-		return blocks
+// noted says how many blocks of the result were added behind what the tool answered:
+// they are for the model, whatever becomes of the rest.
+func (c *call) noted(n int) {
+	if c.fitted != nil {
+		c.fitted.Notes = n
 	}
-	return slices.DeleteFunc(slices.Clone(blocks), empty)
 }
 
-// cutText cuts the text blocks of a result after limit code points in all.
-func cutText(r *abi.ToolResult, limit int) {
-	total, size := 0, 0
-	for _, b := range r.Content {
-		if b.Type == abi.BlockText {
-			size += len(b.Text)
-		}
+// keep takes a result that leaves, for [turn.fit].
+func (t *turn) keep(c *call) {
+	if c.fitted != nil {
+		t.fitted = append(t.fitted, leaving{c, len(t.results)})
 	}
-	if size <= limit {
-		return // no text has more code points than bytes
-	}
-	for _, b := range r.Content {
-		if b.Type == abi.BlockText {
-			total += utf8.RuneCountInString(b.Text)
-		}
-	}
-	if total <= limit {
+	t.results = append(t.results, c.result)
+}
+
+// leaving is a call whose result has left at this place and may yet be replaced.
+type leaving struct {
+	*call
+	at int
+}
+
+// fit holds the results of the turn to their budget together, when all of them have
+// left. Those of a turn that a call of the session makes are for that call, and no
+// model's affair.
+func (t *turn) fit() {
+	if len(t.fitted) == 0 || t.within != nil {
 		return
 	}
-	left := limit
-	var kept []abi.Block // a new list: the tool may hold on to its own
-	for _, b := range r.Content {
-		if b.Type == abi.BlockText {
-			n := utf8.RuneCountInString(b.Text)
-			if n > left {
-				b.Text = head(b.Text, left)
-			}
-			left = max(left-n, 0)
-			if b.Text == "" {
-				continue
-			}
-		}
-		kept = append(kept, b)
+	of := make([]*results.Fitted, len(t.results))
+	calls := make(map[int]*call, len(t.fitted))
+	for _, l := range t.fitted {
+		of[l.at], calls[l.at] = l.fitted, l.call
 	}
-	kept = append(kept, abi.TextBlock(fmt.Sprintf(
-		"(the result was cut: it has %d characters, over this tool's limit of %d; ask for less at a time)", total, limit)))
-	r.Content = kept
+	for _, replaced := range t.session.stored.results.Turn(t.results, of) {
+		result := t.results[replaced.Index]
+		c := calls[replaced.Index]
+		c.event(Event{Kind: EventReplaced, Result: &result, Stored: replaced.Stored, Elapsed: c.elapsed()})
+	}
 }
 
-// head is the first n code points of a text, up to the last line that ends in
-// their second half.
-func head(text string, n int) string {
-	at := len(text)
-	for i := range text {
-		if n == 0 {
-			at = i
-			break
-		}
-		n--
-	}
-	cut := text[:at]
-	if nl := strings.LastIndexByte(cut, '\n'); nl >= len(cut)/2 {
-		cut = cut[:nl+1]
-	}
-	return cut
+// Fit holds the results of one turn, in call order, to what a model is to be sent of
+// them (see [results.Options]), and returns them as they are to be sent: what was
+// replaced before is replaced the same way, whoever asks and whenever. It is for
+// those who keep results as they left ([EventResult]) and put together anew what
+// they send; what [Session.Results] returns has gone through it.
+func (s *Session) Fit(rs []abi.ToolResult) []abi.ToolResult {
+	rs = slices.Clone(rs)
+	s.stored.results.Turn(rs, nil)
+	return rs
 }
 
 // encodeJSON encodes without escaping for HTML, which models read badly.

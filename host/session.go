@@ -35,6 +35,11 @@ type SessionOptions struct {
 	PlanFile string
 	// Asker asks the person; nil makes the session headless.
 	Asker Asker
+	// Audience is whom the tools are for; some are not for every one.
+	Audience Audience
+	// Ephemeral gives the session no folder, though the host has a directory for
+	// them: what is too large for a model is cut.
+	Ephemeral bool
 }
 
 // Session is one conversation's state. It is safe for concurrent use; turns run
@@ -50,6 +55,11 @@ type Session struct {
 	judge *judge.Judge
 	kept  plugins.Session
 	rest  sync.WaitGroup
+	// stored is what is kept beyond a turn, and reads what the model has read.
+	stored stored
+	reads  reads
+	// knows is what the model was told of its tools.
+	knows knowledge
 	// over is done when nothing of the session may go on.
 	over    context.Context //nolint:containedctx // as ctx
 	endOver context.CancelFunc
@@ -65,8 +75,9 @@ type Session struct {
 	// before is the mode that plan was entered from.
 	before permissions.Mode
 	given  []given
-	// untrue are tools whose read_only claim was found false.
-	untrue map[string]bool
+	// untrue are tools whose claim to be read-only was found false, and unlocked those
+	// that touch more than they lock.
+	untrue, unlocked map[string]bool
 }
 
 // view is the session's state at one moment. It is immutable: one decision uses
@@ -92,9 +103,10 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 	}
 	s := &Session{
 		host: h, options: o, start: cwd, id: cmp.Or(o.ID, rand.Text()), asker: o.Asker,
-		turns:   make(chan struct{}, 1),
-		changed: make(chan struct{}),
-		untrue:  make(map[string]bool),
+		turns:    make(chan struct{}, 1),
+		changed:  make(chan struct{}),
+		untrue:   make(map[string]bool),
+		unlocked: make(map[string]bool),
 	}
 	if s.base, err = h.places(cwd, &s.options); err != nil {
 		return nil, err
@@ -104,11 +116,15 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 			return nil, fmt.Errorf("the judge: %w", err)
 		}
 	}
+	if err := s.openStored(); err != nil {
+		return nil, err
+	}
+	s.relearn()
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.over, s.endOver = context.WithCancel(context.Background())
 	if err := h.admitSession(s); err != nil {
 		s.cancel(err)
-		return nil, err
+		return nil, errors.Join(err, s.stored.close())
 	}
 	return s, nil
 }
@@ -160,6 +176,9 @@ func (s *Session) apply(c *call, change abi.Change) error {
 	if change.Kind != abi.ChangeCwd {
 		return abi.Errorf(abi.CodeUnsupported, "no change of a session is called %q", change.Kind)
 	}
+	if c.traits.locked {
+		return abi.Errorf(abi.CodeDenied, "%s may not change the working directory: it declares that it touches nothing but what its input names", c.tool.contract().Name)
+	}
 	if _, ok := c.tool.declares(abi.CapSessionCwd); !ok {
 		return abi.Errorf(abi.CodeUndeclared, "%s may not change the working directory: its manifest does not declare %s", c.tool.contract().Name, abi.CapSessionCwd)
 	}
@@ -208,6 +227,22 @@ func (s *Session) demoted(tool string) bool {
 	return s.untrue[tool]
 }
 
+// distrustLocks records that a tool touches more than it locks, and reports whether
+// that is news.
+func (s *Session) distrustLocks(tool string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.unlocked[tool]
+	s.unlocked[tool] = true
+	return !known
+}
+
+func (s *Session) distrustsLocks(tool string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unlocked[tool]
+}
+
 // Close cancels the turn that runs, waits for it to end, or for ctx, and lets
 // go of what plugins kept.
 func (s *Session) Close(ctx context.Context) error {
@@ -226,7 +261,7 @@ func (s *Session) Close(ctx context.Context) error {
 		err = fmt.Errorf("closing a session whose turn goes on: %w", context.Cause(ctx))
 	}
 	s.endRest(ctx)
-	return errors.Join(err, s.kept.Close(ctx))
+	return errors.Join(err, s.kept.Close(ctx), s.stored.close())
 }
 
 // behind runs what a call leaves behind, whose own context is over. The session's

@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/scheduler"
 )
 
 // traits are what is known of one call before it runs. The zero value is the
@@ -16,6 +17,11 @@ type traits struct {
 	readOnly        bool
 	concurrencySafe bool
 	destructive     bool
+	// locked says that locks are all that the call touches; see locks.go.
+	locked bool
+	locks  []scheduler.Lock
+	// touches are what the guest says that the call touches.
+	touches []abi.Touch
 }
 
 // findTraits resolves the contract's traits for this input. Whatever fails on
@@ -28,7 +34,7 @@ func (c *call) findTraits(ctx context.Context) (traits, error) {
 		var err error
 		a, err = c.tool.assess(ctx, plugins.Question{Input: c.input, Cwd: c.session().view().cwd})
 		if err != nil {
-			c.report(abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: "the tool's traits could not be found out and count as unsafe: " + err.Error()}})
+			c.warn("the tool's traits could not be found out and count as unsafe: %v", err)
 			a = abi.Assessment{}
 		}
 	}
@@ -39,6 +45,7 @@ func (c *call) findTraits(ctx context.Context) (traits, error) {
 		readOnly:        resolve(contract.ReadOnly, a.ReadOnly),
 		concurrencySafe: resolve(contract.ConcurrencySafe, a.ConcurrencySafe),
 		destructive:     resolve(contract.Destructive, a.Destructive),
+		touches:         a.Touches,
 	}
 	if c.session().demoted(contract.Name) {
 		known.readOnly, known.concurrencySafe = false, false
@@ -48,8 +55,13 @@ func (c *call) findTraits(ctx context.Context) (traits, error) {
 
 // asks reports whether any trait is for the guest to answer.
 func asks(t *abi.Tool) bool {
-	return slices.Contains([]abi.Trait{t.ReadOnly, t.ConcurrencySafe, t.Destructive, t.Enabled}, abi.TraitInput)
+	return t.Locks == abi.LocksInput ||
+		slices.Contains([]abi.Trait{t.ReadOnly, t.ConcurrencySafe, t.Destructive, t.Enabled}, abi.TraitInput)
 }
+
+// settles reports whether anything of the traits is found out with what the call
+// touches.
+func settles(t *abi.Tool) bool { return t.Locks != "" || derives(t) }
 
 // derives reports whether any trait is for the host to compute.
 func derives(t *abi.Tool) bool {

@@ -2,66 +2,96 @@ package host
 
 import (
 	"context"
+	"crypto/rand"
 	"iter"
 	"sync/atomic"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/scheduler"
 )
 
-// turn is the calls of one model message.
+// turn is the calls of one model message, or those that a running call makes.
 type turn struct {
 	session *Session
+	// ctx ends with the session, too, until unlink.
+	ctx    context.Context //nolint:containedctx // the turn's own, for all of its calls
+	cancel context.CancelCauseFunc
+	unlink func() bool
+
 	// plugins are those that the turn began with.
 	plugins *plugins.Set
-	// feed takes the events; nil where only results are wanted.
-	feed *feed
-	// results are the results so far, where there is no feed.
+	jobs    *scheduler.Scheduler
+	pool    *scheduler.Pool
+
+	// id names the turn where somebody is told of events: feed takes them for who
+	// ranges over them, observer for the embedder. Both may be nil.
+	id       string
+	feed     *feed
+	observer *observer
+
+	// results are those that have left.
 	results []abi.ToolResult
+	// fitted are those of them that may yet be replaced.
+	fitted []leaving
 	// ids are those that were claimed; nil where there is one call only.
 	ids map[string]bool
 	// stopped is why nothing more of the turn begins; nil while it does.
 	stopped atomic.Pointer[string]
+	// behind says that something may go on when the last result has left.
+	behind atomic.Bool
+
+	nesting
 }
 
-// stop has nothing more of the turn begin. What a person is asked about that has
-// not begun is not asked any more.
-func (c *call) stop(reason string) {
-	if c.turn.stopped.CompareAndSwap(nil, &reason) {
-		c.event(Event{Kind: EventStop, Reason: reason})
-		c.session().stir()
-	}
-}
-
-func newTurn(s *Session, calls int) *turn {
-	t := &turn{session: s}
-	if calls > 1 {
+// newTurn makes a turn of at most so many calls; 0 is any number.
+func (s *Session) newTurn(ctx context.Context, calls int, f *feed) *turn {
+	t := &turn{session: s, feed: f}
+	t.nesting = nestingOf(ctx, s)
+	t.ctx, t.cancel, t.unlink = s.during(ctx)
+	if calls != 1 {
 		t.ids = make(map[string]bool, calls)
 	}
+	if s.host.options.Observe != nil {
+		t.observer = newObserver(s.host)
+	}
+	if t.told() {
+		t.id = rand.Text()
+	}
+	t.pool = t.slots()
+	t.jobs = scheduler.New(t.ctx, t.scheduling()) //nolint:contextcheck // it is ctx's own
 	return t
 }
 
 // Run runs the calls of one model message and yields what happens as it
 // happens. Each call has exactly one [EventResult]; those come in call order.
 // The sequence can be ranged over once. Leaving the loop early cancels what
-// still runs, as does the end of ctx or of the session; Run returns when
-// everything has ended.
+// still runs, as does the end of ctx or of the session; Run returns when the last
+// result has left.
 //
-// Turns of one session run one after the other.
+// Turns of one session run one after the other. A turn that is run under the
+// context of a running call of the same session is part of that call instead: see
+// [NativeTool].Run.
 func (s *Session) Run(ctx context.Context, uses []abi.ToolUse) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		ctx, cancel, unlink := s.during(ctx)
-		defer cancel(nil)
-		defer unlink()
-		t := newTurn(s, len(uses))
-		t.feed = newFeed()
-		reader := &reader{yield: yield, leave: func() { cancel(errLeft) }}
-		t.run(ctx, uses, reader)
-		for events := t.feed.take(); len(events) > 0; events = t.feed.take() {
-			reader.read(events)
-		}
+		st := s.stream(ctx)
+		defer st.abandon()                              // what the reader does with an event may panic
+		st.turn.lending(func() { st.run(uses, yield) }) //nolint:contextcheck // the turn has its own
 	}
+}
+
+// run submits the calls and reads their events, all on the caller's goroutine:
+// checking a schema takes more stack than a new goroutine has, and growing it costs
+// more than checking.
+func (st *Stream) run(uses []abi.ToolUse, yield func(Event) bool) {
+	r := st.reader(yield)
+	for _, use := range uses {
+		_ = st.add(use) // nobody else closes this stream
+		r.read(st.turn.feed.poll())
+	}
+	st.Close()
+	st.drain(r)
 }
 
 // during is ctx until the session ends. Both functions are to be called in the
@@ -76,57 +106,42 @@ func (s *Session) during(ctx context.Context) (context.Context, context.CancelCa
 	return ctx, cancel, unlink
 }
 
-// reader hands events to whoever ranges over them, until they leave.
-type reader struct {
-	yield func(Event) bool
-	leave func()
-	gone  bool
-}
-
-func (r *reader) read(events []Event) {
-	for _, e := range events {
-		if !r.gone && !r.yield(e) {
-			r.gone = true
-			r.leave()
-		}
-	}
-}
-
-var errLeft = abi.Errorf(abi.CodeCancelled, "the reader of the turn's events left")
-
 // Results runs the calls of one model message and returns their results, in
 // call order. It is quicker than Run for those who have no use for events: the
 // last call runs on the caller's own goroutine.
 func (s *Session) Results(ctx context.Context, uses []abi.ToolUse) []abi.ToolResult {
-	ctx, cancel, unlink := s.during(ctx)
-	defer cancel(nil)
-	defer unlink()
-	t := newTurn(s, len(uses))
+	t := s.newTurn(ctx, len(uses), nil)
 	t.results = make([]abi.ToolResult, 0, len(uses))
-	if t.lock(ctx) {
-		defer t.end()
-	}
-	jobs := t.jobs(ctx)
-	defer jobs.Wait()
-	for i, use := range uses {
-		_ = jobs.Add(t.submit(ctx, i, use)) // only Close refuses a job
-	}
-	jobs.Wait()
+	t.lending(func() { //nolint:contextcheck // the turn has its own
+		has := t.lock(t.ctx)
+		defer t.finish(has)
+		t.began()
+		for i, use := range uses {
+			_ = t.jobs.Add(t.submit(t.ctx, i, use)) // only Close refuses a job
+		}
+	})
 	return t.results
 }
 
-// jobs is the scheduler of the turn's calls.
-func (t *turn) jobs(ctx context.Context) *scheduler.Scheduler {
+// scheduling is how the scheduler orders the turn's calls.
+func (t *turn) scheduling() scheduler.Options {
+	options := &t.session.host.options
 	o := scheduler.Options{
-		MaxConcurrent: t.session.host.options.MaxConcurrent,
-		Panicked: func(_ scheduler.Job, p *scheduler.PanicError) {
-			t.session.host.options.Logger.Error("a tool call panicked while it ended", "panic", p.Value, "stack", string(p.Stack))
-		},
+		Pool:      t.pool,
+		Cascade:   options.Cascade,
+		Plain:     options.PlainBatches,
+		Abandoned: abandoned,
+		Panicked:  panicked,
 	}
 	if t.feed == nil {
-		o.Lend = lends
+		o.Lend, o.NoInterrupt = lends, true
+	} else {
+		o.MaxHeld = options.maxHeld()
 	}
-	return scheduler.New(ctx, o)
+	if t.told() {
+		o.Interruptible = t.interruptible
+	}
+	return o
 }
 
 // lends reports whether a call may run on a goroutine that is not its own. An
@@ -140,34 +155,14 @@ func lends(j scheduler.Job) bool {
 	return plugin
 }
 
-// run submits the calls, one after the other, and leaves them running. The feed
-// ends when the last of them has.
-//
-// Submission stays on the caller's goroutine: checking a schema takes more stack
-// than a new goroutine has, and growing it costs more than checking.
-func (t *turn) run(ctx context.Context, uses []abi.ToolUse, r *reader) {
-	locked := t.lock(ctx)
-	jobs := t.jobs(ctx)
-	// Deferred, because what the reader does with an event may panic.
-	defer func() {
-		go func() {
-			jobs.Wait()
-			if locked {
-				t.end()
-			}
-			t.feed.close()
-		}()
-	}()
-	for i, use := range uses {
-		// Only Close refuses a job, and nobody else knows this scheduler.
-		_ = jobs.Add(t.submit(ctx, i, use))
-		r.read(t.feed.poll())
-	}
-}
-
-// lock waits for the turn before this one. It reports false where ctx ended
-// first; then no call is run, and the scheduler gives each its failure.
+// lock waits for the turn before this one, and reports whether it has taken the
+// session's turn, which finish gives back. It has not where ctx ended first, when no
+// call is run and the scheduler gives each its failure, nor where the turn is part
+// of one that runs.
 func (t *turn) lock(ctx context.Context) bool {
+	if t.tryLock() {
+		return t.within == nil
+	}
 	select {
 	case t.session.turns <- struct{}{}:
 		t.begin()
@@ -175,6 +170,54 @@ func (t *turn) lock(ctx context.Context) bool {
 	case <-ctx.Done():
 		t.plugins = t.session.view().plugins
 		return false
+	}
+}
+
+// tryLock begins a turn that need not wait.
+func (t *turn) tryLock() bool {
+	if t.within != nil {
+		t.plugins = t.within.turn.plugins
+		return true
+	}
+	select {
+	case t.session.turns <- struct{}{}:
+		t.begin()
+		return true
+	default:
+		return false
+	}
+}
+
+// began tells that the turn began.
+func (t *turn) began() { t.event(Event{Kind: EventTurn}) }
+
+// finish waits for the last result and ends the turn. What goes on behind it keeps
+// the next turn waiting, and nobody else.
+func (t *turn) finish(has bool) {
+	t.jobs.Wait()
+	t.fit()
+	t.event(Event{Kind: EventTurnEnded})
+	if t.feed != nil {
+		t.feed.close()
+	}
+	if t.observer != nil {
+		t.observer.flush()
+	}
+	if t.behind.Load() {
+		go t.letGo(has)
+		return
+	}
+	t.letGo(has)
+}
+
+// letGo gives back what the turn has, when nothing of it goes on.
+func (t *turn) letGo(has bool) {
+	t.jobs.Drain()
+	t.unlink()
+	t.cancel(nil)
+	t.leaveCall()
+	if has {
+		t.end()
 	}
 }
 
@@ -190,4 +233,69 @@ func (t *turn) claim(id string) error {
 		t.ids[id] = true
 	}
 	return nil
+}
+
+// stop has nothing more of the turn begin, nor of those that it is part of. What a
+// person is asked about that has not begun is not asked any more.
+func (c *call) stop(reason string) {
+	if c.turn.outermost().stopped.CompareAndSwap(nil, &reason) {
+		c.event(Event{Kind: EventStop, Reason: reason})
+		c.session().stir()
+	}
+}
+
+// told reports whether anybody is told of events.
+func (t *turn) told() bool { return t.feed != nil || t.observer != nil }
+
+// event tells of something that happened.
+func (t *turn) event(e Event) {
+	if !t.told() {
+		return
+	}
+	t.complete(&e)
+	if t.feed != nil {
+		t.feed.put(e)
+	}
+	if t.observer != nil {
+		t.observer.put(e)
+	}
+}
+
+// complete fills in what all events have.
+func (t *turn) complete(e *Event) {
+	e.Time, e.Session, e.Turn, e.Depth = time.Now(), t.session.id, t.id, t.depth
+	if t.above != nil {
+		e.Parent = t.above.use.ID
+	}
+}
+
+// interruptible is called by the scheduler with its mutex held.
+func (t *turn) interruptible(yes bool) {
+	e := Event{Kind: EventInterruptible, Interruptible: yes}
+	t.complete(&e)
+	if t.feed != nil {
+		t.feed.put(e)
+	}
+	if t.observer != nil {
+		t.observer.putLater(e)
+	}
+}
+
+// abandoned is told of a call that left something behind which did not end.
+func abandoned(j scheduler.Job) {
+	c, ok := j.(*call)
+	if !ok {
+		return
+	}
+	h := c.session().host
+	h.shared.abandoned.Add(1)
+	h.options.Logger.Warn("something a tool call left behind does not end", "tool", c.name(), "call", c.use.ID, "session", c.session().id)
+	c.event(Event{Kind: EventAbandoned, Elapsed: c.elapsed()})
+}
+
+// panicked is told of a panic that is not the failure of its call.
+func panicked(j scheduler.Job, p *scheduler.PanicError) {
+	if c, ok := j.(*call); ok {
+		c.session().host.options.Logger.Error("a tool call panicked while it ended", "tool", c.name(), "panic", p.Value, "stack", string(p.Stack))
+	}
 }

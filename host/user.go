@@ -104,7 +104,7 @@ func ForUser(dirs Dirs, project Project, loaded *settings.Loaded) (Options, erro
 	}
 	var judgeErr error
 	o.Judge, judgeErr = judgeOf(loaded.Judge)
-	return o, errors.Join(err, judgeErr)
+	return o, errors.Join(err, judgeErr, o.tables(dirs, loaded))
 }
 
 // SettingsOf is what loaded settings say of what may change while a host runs. Hooks

@@ -9,31 +9,101 @@ import (
 // Job is one call to be ordered. Its methods are called one at a time, from
 // different goroutines, with everything that one did visible to the next.
 type Job interface {
-	// Safe reports whether the job may run beside other safe jobs. It is asked
-	// by Add, and again after Admit. A panic counts as false.
-	Safe() bool
+	// Traits says what orders the job. They are asked by Add, and again after
+	// Admit. A panic counts as the zero value, which runs alone.
+	Traits() Traits
 	// Admit is called when the job's turn has come, before it holds a slot. It
 	// may take as long as a person takes. False says that the job has ended
 	// here, with a result of its own.
 	//
-	// It is called a second time if the job became unsafe and had to wait until
-	// it can run alone: the session may be another by then. What a person has
+	// It is called a second time if the job came to need more room than it has
+	// (it is not safe any more, or its locks are others) and had to wait until it
+	// can run alone: the session may be another by then. What a person has
 	// approved for the same input should stand.
 	Admit(ctx context.Context) bool
-	// Run does the work, in a slot. It must return soon after ctx ends.
-	Run(ctx context.Context)
+	// Run does the work, in a slot. It must return soon after ctx ends; what
+	// cannot end so soon goes on behind the outcome. The cause of ctx says why it
+	// ended: that of the scheduler's own context, a [*CascadeError], or what
+	// Interrupt or Discard were given.
+	Run(ctx context.Context, slot *Slot) Outcome
 	// Fail gives the job a failure for its result, in place of any other: the
-	// cause of the context's end, a [*PanicError], or [ErrExited]. It is called
-	// at most once, before Yield; Admit and Run are not called after it.
+	// cause of the context's end, a [*CascadeError], what Interrupt was given, a
+	// [*PanicError], or [ErrExited]. It is called at most once, before Yield; Admit
+	// and Run are not called after it.
 	Fail(err error)
 	// Settle applies the job's effects on the session. It is called once for
 	// every job, also where there are none.
 	Settle()
-	// Yield lets the result leave. It is called once for every job, strictly in
-	// call order and never for two jobs at once. A slow Yield holds back later
-	// results but no work. It must not call Wait.
+	// Yield lets the result leave. It is called once for every job that is not
+	// dropped, strictly in call order and never for two jobs at once. A slow Yield
+	// holds back later results but no work. It must not call Wait.
 	Yield()
+	// Drop takes the place of Yield after Discard: the result does not leave.
+	Drop()
 }
+
+// Traits are what orders a job.
+type Traits struct {
+	// Safe says that the job may run beside other safe jobs, whatever they lock.
+	Safe bool
+	// Locked says that Locks are all that the job touches: it may run beside jobs
+	// that are locked too and with which it has no conflict.
+	Locked bool
+	Locks  []Lock
+	// Cascade says that the job's failure cancels its siblings with the same
+	// trait, and theirs it; see [Cascade].
+	Cascade bool
+	// Block says that an interrupt lets the job run to its end once it runs.
+	Block bool
+	// Group bounds jobs together, such as those of one plugin; see [PoolOptions].
+	// Empty is no group.
+	Group string
+}
+
+// Lock is one resource that a job reads or writes. Names are slash-separated
+// paths; one that lies below another is part of it. Two locks conflict where one
+// of them writes and they have the same name, or the name of one lies below the
+// other's.
+type Lock struct {
+	Name  string
+	Write bool
+}
+
+// Outcome is what a job's Run came to.
+type Outcome struct {
+	// Failed says that the result is an error, which is what cascades.
+	Failed bool
+	// Behind, if not nil, is closed when what goes on behind the result has
+	// ended: until then, but no longer than [Options].MaxBehind, the job keeps its
+	// locks, or everything to itself. It holds no slot.
+	Behind <-chan struct{}
+	// Held is how many bytes of memory the result takes until it has left.
+	Held int64
+}
+
+// Cascade says how far the failure of a job with the trait reaches.
+type Cascade uint8
+
+// The reaches.
+const (
+	// CascadeBatch cancels jobs, with the trait, of the same batch: those that
+	// run, and those behind it in the queue before the next one that must run
+	// alone.
+	CascadeBatch Cascade = iota
+	// CascadeTurn cancels all that come after it too.
+	CascadeTurn
+	// CascadeOff cancels none.
+	CascadeOff
+)
+
+// CascadeError is why a job was cancelled by the failure of another.
+type CascadeError struct {
+	// Failed is the job that failed.
+	Failed Job
+}
+
+// Error says no more than that there was one: what the job is its maker knows.
+func (e *CascadeError) Error() string { return "a job beside it failed" }
 
 // State is how far a job has come.
 type State uint8

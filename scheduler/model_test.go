@@ -18,7 +18,7 @@ import (
 // plan is what a test job does.
 type plan struct {
 	safe    bool
-	demote  bool // Safe turns false in Admit
+	demote  bool // it is not safe after in Admit
 	refuse  bool // Admit ends the job
 	panics  string
 	admit   time.Duration
@@ -69,11 +69,9 @@ func (j *job) panicIn(method string) {
 
 var errPlanned = errors.New("planned")
 
-func (j *job) Safe() bool {
-	if j.panics == "Safe" {
-		j.panicIn("Safe")
-	}
-	return j.safe
+func (j *job) Traits() scheduler.Traits {
+	j.panicIn("Traits")
+	return scheduler.Traits{Safe: j.safe}
 }
 
 func (j *job) Admit(ctx context.Context) bool {
@@ -87,7 +85,7 @@ func (j *job) Admit(ctx context.Context) bool {
 	return !j.refuse
 }
 
-func (j *job) Run(ctx context.Context) {
+func (j *job) Run(ctx context.Context, _ *scheduler.Slot) (o scheduler.Outcome) {
 	j.turn.mu.Lock()
 	j.turn.running++
 	if j.turn.running > j.turn.max {
@@ -103,6 +101,7 @@ func (j *job) Run(ctx context.Context) {
 	}()
 	wait(ctx, j.run)
 	j.panicIn("Run")
+	return o
 }
 
 func (j *job) Fail(err error) {
@@ -126,6 +125,8 @@ func (j *job) Yield() {
 	time.Sleep(j.yield)
 	j.panicIn("Yield")
 }
+
+func (j *job) Drop() { j.turn.t.Errorf("job %d was dropped", j.index) }
 
 func wait(ctx context.Context, d time.Duration) {
 	if d == 0 {
@@ -184,7 +185,7 @@ func (tn *turn) checkOnce(plans []plan) {
 func model(plans []plan, slots int) []trace {
 	safe := make([]bool, len(plans))
 	for i, p := range plans {
-		safe[i] = p.safe && p.panics != "Safe"
+		safe[i] = p.safe && p.panics != "Traits"
 	}
 	traces := make([]trace, len(plans))
 	var now time.Duration
@@ -231,7 +232,7 @@ func randomPlans(r *rand.Rand, n int) []plan {
 			yield:  time.Duration(r.Int64N(int64(time.Second))),
 		}
 		if r.IntN(8) == 0 {
-			plans[i].panics = []string{"Safe", "Admit", "Run", "Settle", "Yield"}[r.IntN(5)]
+			plans[i].panics = []string{"Traits", "Admit", "Run", "Settle", "Yield"}[r.IntN(5)]
 		}
 	}
 	return plans
@@ -316,7 +317,7 @@ func (tn *turn) checkAlone(plans []plan) {
 	tn.t.Helper()
 	for i, p := range plans {
 		tr := &tn.traces[i]
-		if p.safe && p.panics != "Safe" && len(tr.turn) < 2 {
+		if p.safe && p.panics != "Traits" && len(tr.turn) < 2 {
 			continue
 		}
 		from, to := tr.span()

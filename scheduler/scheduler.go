@@ -5,19 +5,45 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 )
 
 // The defaults of [Options].
 const (
 	DefaultMaxConcurrent = 10
 	DefaultMaxAdmitting  = 64
+	DefaultMaxBehind     = 5 * time.Second
 )
 
 // Options configure a [Scheduler]. The zero value is ready for use.
 type Options struct {
-	// MaxConcurrent is how many jobs run at once; below 1 it is
-	// DefaultMaxConcurrent.
+	// Pool is where slots come from; nil makes one of MaxConcurrent slots. The
+	// scheduler of calls that a job makes in turn is given the pool of the job's
+	// own, and the job lends its slot meanwhile ([Slot.Lend]), so that a pool never
+	// waits for itself.
+	Pool *Pool
+	// MaxConcurrent is how many jobs run at once where there is no Pool; below 1
+	// it is DefaultMaxConcurrent.
 	MaxConcurrent int
+	// MaxHeld bounds the memory of results that have not left: while they hold
+	// more, only the first job whose result has not left may take a slot. 0 is no
+	// bound.
+	MaxHeld int64
+	// MaxBehind is how long a job may keep what it locked behind its result;
+	// 0 is DefaultMaxBehind. After it Abandoned, if set, is told.
+	MaxBehind time.Duration
+	Abandoned func(Job)
+	// Cascade is how far failures reach; see [Traits].
+	Cascade Cascade
+	// Plain takes no notice of locks: consecutive safe jobs form a batch, every
+	// other one is a batch of its own.
+	Plain bool
+	// NoInterrupt says that neither Interrupt nor Discard will be called, which
+	// spares a context: what runs would not see them.
+	NoInterrupt bool
+	// Interruptible, if set, is told whenever it changes whether an interrupt
+	// would end all that runs. It must be quick and must not call the Scheduler.
+	Interruptible func(bool)
 	// MaxAdmitting is how many jobs may be between the start of their turn and
 	// a slot, most of them waiting for people or for a slot; below 1 it is
 	// DefaultMaxAdmitting. It bounds memory and goroutines.
@@ -40,49 +66,72 @@ type Options struct {
 type Scheduler struct {
 	ctx     context.Context
 	options Options
+	line    line // for slots
 
-	mu   sync.Mutex
-	idle sync.Cond // signalled when the last goroutine leaves
-	jobs []*entry  // all of them, in call order
+	// settling is held while effects are applied; it is taken before mu.
+	settling sync.Mutex
+	mu       sync.Mutex
+	idle     sync.Cond // signalled when the last goroutine leaves
+	jobs     []*entry  // all of them, in call order; nil for those that left
 	// next is the first job whose turn has not come, and yielded the first
 	// whose result has not left.
 	next, yielded int
-	// demoted are jobs that became unsafe and wait to run alone, in call order.
-	demoted []*entry
-	// unsettled are the complete jobs of the current batch.
-	unsettled []*entry
-	// free counts the slots nobody holds, and waiting are the jobs that wait
-	// for one, in call order. One of the two is empty.
-	free      int
-	waiting   []*entry
-	active    int  // jobs whose turn has come and that are not complete
-	admitting int  // those of them without a slot
-	alone     bool // the active job runs alone
-	live      int  // goroutines, and the job that is held for Wait
-	closed    bool
+	// demoted are jobs that came to need more room and wait to run alone, in call
+	// order, and doomed those that are to end before they have begun.
+	demoted, doomed []*entry
+	// few is the first room of jobs: most turns have one only.
+	few [1]*entry
+
+	room      room
+	effects   effects
+	admitting int // jobs under way that have not had a slot
+	blocking  int // jobs that run and block an interrupt
+
+	held   int64    // bytes of results that have not left
+	parked []*entry // jobs that wait until these are fewer
+
+	batch    int // that of the next job that is added, unless it must run alone
+	failure  failure
+	scope    *scope // of all jobs; nil before it is needed
+	siblings *scope // of the cascade jobs of the batch under way; nil before one
+	cause    error  // why nothing begins any more, unless the context says it
+
+	live   int // goroutines, and the job that waits for Wait
+	behind int // jobs behind whose result something goes on
 	// unwatch stops watching the context and waits for what its end set off; nil
 	// while nothing had to wait.
 	unwatch func()
-	// held is the job whose turn has come and that waits for the goroutine that
+	// mine is the job whose turn has come and that waits for the goroutine that
 	// calls Wait. None is once Wait was called, which lent says.
-	held     *entry
-	lent     bool
-	yielding bool // a goroutine is letting results leave
-	ending   bool // a goroutine is ending what is queued
+	mine *entry
+	lent bool
+
+	closed    bool
+	discarded bool
+	yielding  bool // a goroutine is letting results leave
+	reaping   bool // a goroutine is ending the doomed
 }
 
-// entry is a job with its place and state. The fields are guarded by the
-// Scheduler's mutex, but for alone and failed, which belong to the goroutine
-// that has the job in hand.
+// entry is a job with its place and state. The Scheduler's mutex guards it; but
+// traits and outcome are written by the goroutine alone that has the job in hand,
+// and alone and failed are its own.
 type entry struct {
 	Job
 	index  int
-	safe   bool
+	traits Traits
+	batch  int
 	state  State
 	alone  bool
 	failed bool
-	// granted is closed when a slot is handed to a job that waits for one.
-	granted chan struct{}
+	claims bool  // its effects are held, for what it locked
+	doomed error // why it fails, which did not begin
+	// ctx ends where the job is not to begin to run.
+	ctx     context.Context
+	slot    Slot
+	outcome Outcome
+	parked  chan struct{} // closed when it need not wait for room for its result
+	// nodes are those of its locks.
+	nodes []*lockNode
 }
 
 // insert puts a job where it belongs in a list in call order.
@@ -102,54 +151,54 @@ func New(ctx context.Context, o Options) *Scheduler {
 	if o.MaxAdmitting < 1 {
 		o.MaxAdmitting = DefaultMaxAdmitting
 	}
-	s := &Scheduler{
-		ctx:     ctx,
-		options: o,
-		free:    o.MaxConcurrent,
+	if o.MaxBehind <= 0 {
+		o.MaxBehind = DefaultMaxBehind
 	}
+	s := &Scheduler{ctx: ctx, options: o, batch: noBatch + 1}
+	s.line.pool = o.Pool
+	if o.Pool == nil {
+		s.line.pool = NewPool(PoolOptions{Max: o.MaxConcurrent})
+	}
+	s.jobs = s.few[:0]
 	s.idle.L = &s.mu
 	return s
 }
 
-// watch has the end of the context end what is queued. Without it only what
-// happens to the jobs leads on, which is enough while all of them have their
-// turn. The caller holds the mutex.
-func (s *Scheduler) watch() {
-	if s.unwatch != nil {
-		return
-	}
-	watched := make(chan struct{})
-	stop := context.AfterFunc(s.ctx, func() {
-		defer close(watched)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.advance()
-	})
-	s.unwatch = sync.OnceFunc(func() {
-		if !stop() {
-			<-watched
-		}
-	})
-}
-
 // Add puts a job at the end of the queue, and its turn may come at once. It
-// asks job.Safe and calls nothing else itself. After Close it answers
+// asks job.Traits and calls nothing else itself. After Close it answers
 // [ErrClosed] and leaves the job alone.
 func (s *Scheduler) Add(job Job) error {
-	e := &entry{Job: job}
-	if p := guard("Safe", func() { e.safe = job.Safe() }); p != nil {
-		e.safe = false
-	}
+	e := &entry{Job: job, traits: s.ask(job)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return ErrClosed
 	}
 	e.index = len(s.jobs)
+	e.batch = s.batch
+	if !e.traits.Safe && !e.traits.Locked {
+		e.batch = noBatch
+		s.batch++
+	}
 	s.jobs = append(s.jobs, e)
 	s.observe(e, Queued)
+	s.doomIfReached(e)
 	s.advance()
 	return nil
+}
+
+// ask asks a job for its traits.
+func (s *Scheduler) ask(job Job) (t Traits) {
+	if p := guard("Traits", func() { t = job.Traits() }); p != nil {
+		return Traits{}
+	}
+	if s.options.Plain {
+		t.Locked = false
+	}
+	if !t.Locked {
+		t.Locks = nil
+	}
+	return t
 }
 
 // Close says that no more jobs will be added.
@@ -159,8 +208,9 @@ func (s *Scheduler) Close() {
 	s.closed = true
 }
 
-// Wait closes the Scheduler and returns when every job has yielded and is
-// settled and every goroutine has ended.
+// Wait closes the Scheduler and returns when every job has yielded, or was
+// dropped, and is settled, and every goroutine has ended but those of what goes on
+// behind results; see [Scheduler.Drain]. Contexts that jobs were given end then.
 func (s *Scheduler) Wait() {
 	s.mu.Lock()
 	s.closed = true
@@ -168,19 +218,20 @@ func (s *Scheduler) Wait() {
 	for s.live > 0 || s.yielded < len(s.jobs) {
 		s.idle.Wait()
 	}
-	rest, unwatch := s.takeUnsettled(), s.unwatch
+	s.scope.end(nil)
+	unwatch := s.unwatch
 	s.mu.Unlock()
 	if unwatch != nil {
 		unwatch()
 	}
-	s.settle(rest)
+	s.settleRest()
 }
 
-// work gives the held job its turn on this goroutine. No other is held from here
-// on: it would wait for this one. The caller holds the mutex.
+// work gives the job that waits for Wait its turn on this goroutine. No other does
+// from here on: it would wait for this one. The caller holds the mutex.
 func (s *Scheduler) work() {
-	e := s.held
-	s.held, s.lent = nil, true
+	e := s.mine
+	s.mine, s.lent = nil, true
 	if e == nil {
 		return
 	}
@@ -189,111 +240,14 @@ func (s *Scheduler) work() {
 	s.mu.Lock()
 }
 
-// advance begins the turn of every job that may have it now, or ends them all
-// if the context has. The caller holds the mutex.
-func (s *Scheduler) advance() {
-	if s.ctx.Err() != nil {
-		if !s.ending && (len(s.demoted) > 0 || s.next < len(s.jobs)) {
-			s.ending = true
-			s.live++
-			go s.abandon()
-		}
-		return
+// Drain waits for what goes on behind results that have left. Wait must have
+// returned.
+func (s *Scheduler) Drain() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.behind > 0 {
+		s.idle.Wait()
 	}
-	s.beginNext()
-	if s.next < len(s.jobs) || len(s.demoted) > 0 {
-		s.watch()
-	}
-}
-
-// beginNext begins the turns that may begin. The caller holds the mutex.
-func (s *Scheduler) beginNext() {
-	if len(s.demoted) > 0 {
-		if s.active == 0 {
-			e := s.demoted[0]
-			s.demoted = slices.Delete(s.demoted, 0, 1)
-			s.begin(e, true)
-		}
-		return
-	}
-	for s.next < len(s.jobs) && !s.alone {
-		e := s.jobs[s.next]
-		if e.safe && s.admitting >= s.options.MaxAdmitting || !e.safe && s.active > 0 {
-			return
-		}
-		s.next++
-		s.begin(e, !e.safe)
-	}
-}
-
-// begin starts a job's turn. The caller holds the mutex.
-func (s *Scheduler) begin(e *entry, alone bool) {
-	s.active++
-	s.admitting++
-	s.live++
-	s.alone = alone
-	e.alone = alone
-	s.observe(e, Admitting)
-	if s.options.Lend == nil || s.lent || !s.options.Lend(e.Job) {
-		go s.lead(e)
-		return
-	}
-	if s.held != nil {
-		go s.lead(s.held)
-	}
-	s.held = e
-}
-
-// observe sets a job's state. The caller holds the mutex.
-func (s *Scheduler) observe(e *entry, state State) {
-	e.state = state
-	if s.options.Observe != nil {
-		s.options.Observe(e.Job, state)
-	}
-}
-
-// takeUnsettled returns, in call order, the jobs of the current batch, which is
-// over. The caller holds the mutex.
-func (s *Scheduler) takeUnsettled() []*entry {
-	batch := s.unsettled
-	s.unsettled = nil
-	slices.SortFunc(batch, byIndex)
-	return batch
-}
-
-// abandon ends, in call order, every job whose turn has not come when the
-// context ends.
-func (s *Scheduler) abandon() {
-	defer s.leave()
-	for {
-		s.mu.Lock()
-		e := s.takeQueued()
-		if e == nil {
-			s.ending = false
-			s.mu.Unlock()
-			return
-		}
-		s.mu.Unlock()
-		s.fail(e, context.Cause(s.ctx))
-		s.mu.Lock()
-		s.complete(e)
-		s.mu.Unlock()
-		s.deliver()
-	}
-}
-
-// takeQueued takes the first job off the queue. The caller holds the mutex.
-func (s *Scheduler) takeQueued() *entry {
-	if len(s.demoted) > 0 {
-		e := s.demoted[0]
-		s.demoted = slices.Delete(s.demoted, 0, 1)
-		return e
-	}
-	if s.next < len(s.jobs) {
-		s.next++
-		return s.jobs[s.next-1]
-	}
-	return nil
 }
 
 // leave counts a goroutine out.
@@ -303,5 +257,13 @@ func (s *Scheduler) leave() {
 	s.live--
 	if s.live == 0 {
 		s.idle.Broadcast()
+	}
+}
+
+// observe sets a job's state. The caller holds the mutex.
+func (s *Scheduler) observe(e *entry, state State) {
+	e.state = state
+	if s.options.Observe != nil {
+		s.options.Observe(e.Job, state)
 	}
 }

@@ -20,21 +20,32 @@ import (
 type funcJob struct {
 	name   string
 	unsafe bool
+	traits scheduler.Traits // but for Safe
 	admit  func(context.Context) bool
 	run    func(context.Context)
+	do     func(context.Context, *scheduler.Slot) scheduler.Outcome // instead of run
 	fail   func(error)
 	settle func()
 	yield  func()
+	drop   func()
 }
 
-func (j *funcJob) Safe() bool { return !j.unsafe }
+func (j *funcJob) Traits() scheduler.Traits {
+	t := j.traits
+	t.Safe = !j.unsafe
+	return t
+}
 
 func (j *funcJob) Admit(ctx context.Context) bool { return j.admit == nil || j.admit(ctx) }
 
-func (j *funcJob) Run(ctx context.Context) {
+func (j *funcJob) Run(ctx context.Context, slot *scheduler.Slot) scheduler.Outcome {
+	if j.do != nil {
+		return j.do(ctx, slot)
+	}
 	if j.run != nil {
 		j.run(ctx)
 	}
+	return scheduler.Outcome{}
 }
 
 func (j *funcJob) Fail(err error) {
@@ -52,6 +63,12 @@ func (j *funcJob) Settle() {
 func (j *funcJob) Yield() {
 	if j.yield != nil {
 		j.yield()
+	}
+}
+
+func (j *funcJob) Drop() {
+	if j.drop != nil {
+		j.drop()
 	}
 }
 

@@ -5,13 +5,13 @@ import (
 	"runtime/debug"
 )
 
-// outcome is how a job's turn ended.
-type outcome uint8
+// ending is how a job's turn ended.
+type ending uint8
 
 const (
-	exited  outcome = iota // its goroutine ended under it
-	ended                  // it has its result
-	demoted                // it must wait until it can run alone
+	exited  ending = iota // its goroutine ended under it
+	ended                 // it has its result
+	demoted               // it must wait until it can run alone
 )
 
 // lead is the goroutine of one turn of a job. What must happen in any case is
@@ -21,125 +21,158 @@ func (s *Scheduler) lead(e *entry) {
 	defer s.leave()
 	defer s.deliver()
 	defer func() { s.finish(e, how) }()
+	defer func() { s.conclude(e, how) }()
 	how = s.turn(e)
 }
 
 // turn admits and runs a job.
-func (s *Scheduler) turn(e *entry) outcome {
-	if e.alone {
-		s.mu.Lock()
-		batch := s.takeUnsettled()
-		s.mu.Unlock()
-		s.settle(batch)
+func (s *Scheduler) turn(e *entry) ending {
+	s.settleBefore(e)
+	if e.ctx.Err() != nil {
+		s.fail(e, context.Cause(e.ctx))
+		return ended
 	}
 	admitted := false
-	if !s.attempt(e, "Admit", func() { admitted = e.Admit(s.ctx) }) || !admitted {
+	if !s.attempt(e, "Admit", func() { admitted = e.Admit(e.ctx) }) || !admitted {
 		return ended
 	}
-	if !e.alone && !s.stillSafe(e) {
+	if !s.review(e) {
 		return demoted
 	}
-	if !s.acquire(e) {
-		s.fail(e, context.Cause(s.ctx))
+	ctx := s.acquire(e)
+	if ctx == nil {
+		s.fail(e, context.Cause(e.ctx))
 		return ended
 	}
-	defer s.release()
-	s.attempt(e, "Run", func() { e.Run(s.ctx) })
+	s.run(ctx, e)
 	return ended
 }
 
-func (s *Scheduler) stillSafe(e *entry) bool {
-	safe := false
-	p := guard("Safe", func() { safe = e.Safe() })
-	return p == nil && safe
+// review asks an admitted job again for its traits, and reports whether the room
+// that it was given is enough. It keeps that in any case.
+func (s *Scheduler) review(e *entry) bool {
+	now := s.ask(e.Job)
+	e.traits.Block, e.traits.Group = now.Block, now.Group
+	if now.Cascade != e.traits.Cascade {
+		e.traits.Cascade = now.Cascade
+		s.mu.Lock()
+		e.ctx = s.contextOf(e, false)
+		s.mu.Unlock()
+	}
+	return e.alone || !outgrown(&e.traits, &now)
 }
 
-// attempt calls a method of a job unless the context has ended, and reports
-// whether it returned. If not, the job has failed.
+// acquire takes a slot for an admitted job, waiting for one if it must, and
+// returns the context to run with; nil if the job is not to run any more.
+func (s *Scheduler) acquire(e *entry) context.Context {
+	e.slot.line, e.slot.order, e.slot.group = &s.line, e.index, e.traits.Group
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for e.ctx.Err() == nil {
+		var wait <-chan struct{}
+		if !s.mayHold(e) {
+			e.slot.giveBack()
+			wait = s.park(e)
+		} else if wait = e.slot.ask(); wait == nil {
+			return s.execute(e)
+		}
+		s.mu.Unlock()
+		select {
+		case <-wait:
+		case <-e.ctx.Done():
+		}
+		s.mu.Lock()
+	}
+	e.slot.end()
+	s.leavePark(e)
+	return nil
+}
+
+// execute marks a job that has a slot, and lets the next one be admitted. The
+// caller holds the mutex.
+func (s *Scheduler) execute(e *entry) context.Context {
+	s.admitting--
+	ctx := e.ctx
+	if e.traits.Block {
+		ctx = s.contextOf(e, true)
+		s.block(1)
+	}
+	s.observe(e, Executing)
+	s.advance()
+	return ctx
+}
+
+// run has a job do its work.
+func (s *Scheduler) run(ctx context.Context, e *entry) {
+	failed := true
+	// What a failure cancels, and what a full memory holds back, must not get the
+	// slot.
+	defer e.slot.end()
+	defer func() { s.ran(ctx, e, failed) }()
+	if s.attempt(e, "Run", func() { e.outcome = e.Run(ctx, &e.slot) }) {
+		failed = e.outcome.Failed
+	}
+}
+
+// ran draws the consequences of a job's outcome for others. A job that was
+// cancelled is none that failed.
+func (s *Scheduler) ran(ctx context.Context, e *entry, failed bool) {
+	e.outcome.Held = max(e.outcome.Held, 0)
+	spreads := failed && e.traits.Cascade && ctx.Err() == nil
+	if !spreads && e.outcome.Held == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held += e.outcome.Held
+	if spreads {
+		s.cascade(e)
+	}
+}
+
+// attempt calls a method of a job and reports whether it returned. If it
+// panicked, the job has failed.
 func (s *Scheduler) attempt(e *entry, method string, call func()) bool {
-	if s.ctx.Err() != nil {
-		s.fail(e, context.Cause(s.ctx))
-		return false
-	}
-	if p := guard(method, call); p != nil {
+	p := guard(method, call)
+	if p != nil {
 		s.fail(e, p)
-		return false
 	}
-	return true
+	return p == nil
 }
 
-// finish ends a job's turn and begins those it held back.
-func (s *Scheduler) finish(e *entry, how outcome) {
+// conclude applies the effects of a job that is not safe, while it has its room
+// and its result has not left.
+func (s *Scheduler) conclude(e *entry, how ending) {
 	if how == exited {
 		s.fail(e, ErrExited)
 	}
-	if how != demoted && e.alone {
-		s.settle([]*entry{e})
+	if how != demoted && (e.alone || !e.traits.Safe) {
+		s.settleNow(e)
 	}
+}
+
+// finish ends a job's turn and begins those it held back.
+func (s *Scheduler) finish(e *entry, how ending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e.state == Admitting {
 		s.admitting--
+	} else if e.traits.Block {
+		s.block(-1)
 	}
-	s.active--
-	if e.alone {
-		s.alone = false
-	}
-	if how == demoted {
-		s.observe(e, Queued)
-		s.demoted = insert(s.demoted, e)
-	} else {
-		s.complete(e)
+	switch {
+	case how == demoted:
+		s.room.leave(e)
+		s.demote(e)
+	case e.alone || !e.traits.Safe:
+		s.observe(e, Completed)
+		s.vacate(e)
+	default:
+		s.hold(e)
+		s.observe(e, Completed)
+		s.vacate(e)
 	}
 	s.advance()
-}
-
-// complete marks a job that has its result. The caller holds the mutex.
-func (s *Scheduler) complete(e *entry) {
-	s.observe(e, Completed)
-	if !e.alone {
-		s.unsettled = append(s.unsettled, e)
-	}
-}
-
-// deliver lets results leave in call order, as far as they are complete. One
-// goroutine at a time does so for all.
-func (s *Scheduler) deliver() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.yielding {
-		return
-	}
-	s.yielding = true
-	defer func() { s.yielding = false }()
-	for s.yielded < len(s.jobs) && s.jobs[s.yielded].state == Completed {
-		s.yield(s.jobs[s.yielded])
-	}
-}
-
-// yield gives the mutex up while a result leaves.
-func (s *Scheduler) yield(e *entry) {
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		s.observe(e, Yielded)
-		s.jobs[s.yielded] = nil // the turn may be long; let the job go
-		s.yielded++
-	}()
-	s.report(e, guard("Yield", e.Yield))
-}
-
-// settle applies the effects of jobs. A panic becomes the failure of a job that
-// ran alone, whose result has not left.
-func (s *Scheduler) settle(batch []*entry) {
-	for _, e := range batch {
-		p := guard("Settle", e.Settle)
-		if p != nil && e.alone {
-			s.fail(e, p)
-			continue
-		}
-		s.report(e, p)
-	}
 }
 
 // fail gives a job its failure, the first one only.

@@ -34,6 +34,18 @@ type Capability interface {
 type Scope struct {
 	// Cwd is the session's working directory: absolute, clean.
 	Cwd string
+	// Report tells of progress, as a guest would; it does not block, and is never
+	// nil. It may be called until Do has returned.
+	Report func(abi.Progress)
+	// Tools lists the tools of the session; nil where there is no session.
+	Tools Catalog
+}
+
+// Catalog knows which tools a session offers its model.
+type Catalog interface {
+	// List returns those that the model knows by name alone, and the names of the
+	// others, in the order in which they are offered.
+	List() (deferred []abi.DeferredTool, ready []string, err error)
 }
 
 // Plan is a capability call that is understood and not yet done.

@@ -45,7 +45,9 @@ type Recorder struct {
 	times map[int]*Record
 }
 
-// Add takes the next event, and returns a record with the last one of a call.
+// Add takes the next event, and returns a record with the last one of a call. A
+// second record of the same call, at the end of the turn, takes the place of the
+// first: see [host.EventReplaced].
 func (r *Recorder) Add(e host.Event) (Record, bool) {
 	at := r.times[e.Index]
 	if at == nil {
@@ -62,11 +64,44 @@ func (r *Recorder) Add(e host.Event) (Record, bool) {
 		at.Started = &e.Time
 	case host.EventFinished:
 		at.Ended = &e.Time
-	case host.EventResult:
+	case host.EventResult, host.EventReplaced:
 		rec := NewRecord(*e.Result)
 		rec.Tool, rec.Queued, rec.Started, rec.Ended = e.Tool, at.Queued, at.Started, at.Ended
-		delete(r.times, e.Index)
 		return rec, true
 	}
 	return Record{}, false
+}
+
+// State is what became of a call.
+type State string
+
+// The states of a result.
+const (
+	StateOK     State = "ok"
+	StateFailed State = "failed"
+	// StateDenied: by a rule or a person, for want of a person to ask or of a grant.
+	StateDenied State = "denied"
+	// StateCancelled: ended from outside, or never begun; by the failure of another
+	// call, the end of the session, or of the process.
+	StateCancelled State = "cancelled"
+	// StateInterrupted: the same because the user wrote something new.
+	StateInterrupted State = "interrupted"
+)
+
+// StateOf is the state of a result.
+func StateOf(r *abi.ToolResult) State {
+	if !r.IsError {
+		return StateOK
+	}
+	if r.Error != nil {
+		switch r.Error.Code {
+		case abi.CodeDenied, abi.CodeNeedsApproval, abi.CodeNotGranted:
+			return StateDenied
+		case abi.CodeCancelled:
+			return StateCancelled
+		case abi.CodeInterrupted:
+			return StateInterrupted
+		}
+	}
+	return StateFailed
 }

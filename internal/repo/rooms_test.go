@@ -14,7 +14,11 @@ const (
 	fsnotify   = "github.com/fsnotify/fsnotify"
 	gojq       = "github.com/itchyny/gojq"
 	jsonschema = "github.com/santhosh-tekuri/jsonschema/v5"
+	otel       = "go.opentelemetry.io/otel"
+	otlp       = "go.opentelemetry.io/proto/otlp"
+	protobuf   = "google.golang.org/protobuf"
 	pty        = "github.com/creack/pty"
+	runewidth  = "github.com/mattn/go-runewidth"
 	shell      = "mvdan.cc/sh/v3"
 	testscript = "github.com/rogpeppe/go-internal"
 	toml       = "github.com/BurntSushi/toml"
@@ -54,7 +58,7 @@ var testOnly = []string{
 }
 
 // everything is what the rooms at the top may import.
-var everything = []string{"./", cobra, doublestar, extism, jsonschema, shell, toml, wazero, xsys, xterm}
+var everything = []string{"./", cobra, doublestar, extism, jsonschema, runewidth, shell, toml, wazero, xsys, xterm}
 
 // rooms is the import table. Dependencies point down this list only; a library
 // or an arrow that is not here is added on purpose or not at all.
@@ -100,15 +104,29 @@ var rooms = []room{
 	{
 		dir:   "host",
 		may:   []string{"./abi", "./permissions", "./scheduler", "./plugins", "./builtin", "./internal"},
-		never: []string{"./plugins/extism"}, tests: []string{"./plugins/extism"},
+		never: []string{"./plugins/extism", "./host/telemetry"}, tests: []string{"./plugins/extism"},
 	},
+	// Sessions' own folders, and what becomes of long results in them.
+	{dir: "host/folder", may: []string{"./internal", xsys}},
+	{dir: "host/results", may: []string{"./abi", "./host/folder", "./internal"}},
 	{dir: "host/hooks", may: []string{"./abi", "./permissions:", "./internal", xsys}},
 	{dir: "host/judge", may: []string{"./abi", "./permissions:", "./internal"}},
-	{dir: "cmd", may: everything, tests: []string{pty}},
+	// Telemetry knows the host, never the other way. Embedders opt in: what observes
+	// knows OpenTelemetry's API alone, what sends its SDK, and neither links gRPC, as
+	// the SDK's own exporters do. Tests compare with those.
+	{
+		dir: "host/telemetry", may: []string{"./abi", "./permissions:", "./host:", otel},
+		never: []string{otel + "/sdk", otel + "/exporters"}, tests: []string{"./host/results", otel + "/sdk"},
+	},
+	{
+		dir: "host/telemetry/otlp", may: []string{"./host:", "./host/telemetry:", otel, protobuf + "/encoding/protowire"},
+		never: []string{otel + "/exporters"}, tests: []string{"./abi", "./permissions", otel, otlp, protobuf},
+	},
+	{dir: "cmd", may: append([]string{otel + "/propagation"}, everything...), tests: []string{otlp, protobuf, pty}},
 	// What an embedder writes: the public rooms only.
 	{dir: "examples", may: []string{"./abi", "./permissions", "./scheduler", "./plugins", "./host", "./builtin"}},
 	// What two rooms share. It lies below all of them.
-	{dir: "internal", may: []string{"./abi", "./internal", toml, xsys, xterm}, tests: []string{doublestar}},
+	{dir: "internal", may: []string{"./abi", "./internal", fsnotify, toml, xsys, xterm}, tests: []string{doublestar}},
 	{dir: "internal/wasmgen", tests: []string{wazero}},
 	{dir: "internal/bench", may: everything, never: []string{"./cmd"}},
 	{dir: "internal/e2e", may: everything, never: []string{"./cmd"}, tests: []string{"./cmd"}},

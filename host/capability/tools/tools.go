@@ -1,0 +1,64 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// Capability answers tools.list. It is safe for concurrent use.
+type Capability struct{}
+
+var _ capability.Capability = Capability{}
+
+// New returns the capability.
+func New() Capability { return Capability{} }
+
+// Names lists the operations.
+func (Capability) Names() []string { return []string{abi.CapToolsList} }
+
+// Plan checks that the request is one for the list; see [capability.Capability].
+func (Capability) Plan(_ context.Context, scope capability.Scope, req abi.Request) (capability.Plan, error) {
+	if req.Name != abi.CapToolsList {
+		return nil, abi.Errorf(abi.CodeUnsupported, "there is no operation %q", req.Name)
+	}
+	if scope.Tools == nil {
+		return nil, abi.Errorf(abi.CodeUnsupported, "there is no list of tools here")
+	}
+	return plan{catalog: scope.Tools}, nil
+}
+
+// plan is one request for the list.
+type plan struct{ catalog capability.Catalog }
+
+// Accesses is the one part of the session that is read.
+func (plan) Accesses() []permissions.Access {
+	return []permissions.Access{{Kind: permissions.AccessSession, Target: "tools"}}
+}
+
+// Do lists the tools.
+func (p plan) Do(context.Context, capability.Judge) (abi.Answer, error) {
+	deferred, ready, err := p.catalog.List()
+	if err != nil {
+		return abi.Answer{}, err
+	}
+	if deferred == nil {
+		deferred = []abi.DeferredTool{} // a list also where it is empty
+	}
+	body, err := json.Marshal(deferred)
+	if err != nil {
+		return abi.Answer{}, abi.Errorf(abi.CodeInternal, "encoding the list of tools: %w", err)
+	}
+	return abi.Answer{
+		OK:       abi.ToolsOK{Count: len(deferred), Ready: ready},
+		Body:     abi.Bytes(body),
+		BodyType: abi.PartJSON,
+		Size:     int64(len(body)),
+	}, nil
+}
+
+// Close has nothing to let go of.
+func (plan) Close() error { return nil }

@@ -1,0 +1,46 @@
+package host
+
+import (
+	"errors"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/scheduler"
+)
+
+// ending says to the model why a call was ended from outside, by the cause of its
+// context's end, or by what the scheduler says. Begun says that its tool ran.
+func (c *call) ending(cause error, begun bool) error {
+	if failed, ok := errors.AsType[*scheduler.CascadeError](cause); ok {
+		return abi.Errorf(abi.CodeCancelled, "Cancelled: parallel tool call %s errored", nameOf(failed.Failed))
+	}
+	switch {
+	case errors.Is(cause, errInterrupted) && begun:
+		return abi.Errorf(abi.CodeInterrupted, "The user interrupted before %s had ended. What it had done by then stays as it is; do not run it again unasked.", c.short())
+	case errors.Is(cause, errInterrupted):
+		return abi.Errorf(abi.CodeInterrupted, "The user interrupted before %s began. Nothing of it was done.", c.short())
+	}
+	return abi.Errorf(abi.CodeCancelled, "%s was cancelled before it ended: %w", c.name(), cause)
+}
+
+// name is the tool's, or what the model wrote for it.
+func (c *call) name() string {
+	if c.tool == nil {
+		return c.use.Name
+	}
+	return c.tool.contract().Name
+}
+
+// short is the call in a few words: its tool, and what it is about.
+func (c *call) short() string {
+	if c.title == "" {
+		return c.name()
+	}
+	return c.name() + "(" + c.title + ")"
+}
+
+func nameOf(j scheduler.Job) string {
+	if c, ok := j.(*call); ok {
+		return c.short()
+	}
+	return "of this turn"
+}

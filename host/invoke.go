@@ -1,0 +1,115 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/scheduler"
+)
+
+// grace is how long a tool has to come to its end once its context has. What it says
+// by then counts; after it the call has its result without it.
+const grace = 25 * time.Millisecond
+
+// errCallOver is the cause of the end of what a call set off and did not wait for.
+var errCallOver = abi.Errorf(abi.CodeCancelled, "the call that made it has ended")
+
+var errToolExited = abi.Errorf(abi.CodeInternal, "the tool ended its goroutine instead of returning")
+
+// invoke calls the tool.
+func (c *call) invoke(ctx context.Context, g *gate) (abi.ToolResult, error) {
+	ctx = context.WithValue(ctx, callKey{}, c)
+	inv := plugins.Invocation{
+		ID:         c.use.ID,
+		Input:      c.input,
+		Cwd:        g.view.cwd,
+		Session:    &c.session().kept,
+		Capability: g.do,
+		Report:     c.report,
+		Spill:      c.session().spills(),
+	}
+	if c.returnsSoon() {
+		return c.tool.call(ctx, inv)
+	}
+	return c.invokeAside(ctx, inv)
+}
+
+// returnsSoon reports whether the tool can be called on the goroutine that its
+// result waits on. Plugins can: their runners stop them when the context ends, and
+// leave capability calls that do not heed it to themselves. Where somebody is told
+// of events the call's own time is no matter, and nothing is taken on trust.
+func (c *call) returnsSoon() bool {
+	_, plugin := c.tool.(pluginTool)
+	return plugin && !c.turn.told()
+}
+
+// invoked is what a tool that was called aside came to.
+type invoked struct {
+	result abi.ToolResult
+	err    error
+}
+
+// invokeAside calls the tool on a goroutine of its own, which is left to itself
+// where it does not heed the end of ctx.
+func (c *call) invokeAside(ctx context.Context, inv plugins.Invocation) (abi.ToolResult, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(errCallOver)
+	c.work.enter()
+	came := make(chan invoked, 1)
+	go func() {
+		defer c.work.leave()
+		growStack()
+		c.invokeHere(ctx, inv, came)
+	}()
+	select {
+	case r := <-came:
+		return r.result, r.err
+	case <-ctx.Done():
+	}
+	patience := time.NewTimer(grace)
+	defer patience.Stop()
+	select {
+	case r := <-came:
+		return r.result, r.err
+	case <-patience.C:
+		return abi.ToolResult{}, cancelled(ctx)
+	}
+}
+
+// invokeHere calls the tool and sends what came of it, in any case.
+func (c *call) invokeHere(ctx context.Context, inv plugins.Invocation, came chan<- invoked) {
+	r := invoked{err: errToolExited}
+	defer func() {
+		if v := recover(); v != nil {
+			r = invoked{err: &scheduler.PanicError{Method: "Run", Value: v, Stack: debug.Stack()}}
+		}
+		came <- r
+	}()
+	r.result, r.err = c.tool.call(ctx, inv)
+}
+
+// errCallTime is the cause of a call that ran into the operator's time limit.
+var errCallTime = errors.New("the operator's limit on a call's time")
+
+func (c *call) limitTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := c.session().host.options.CallTimeout
+	if limit <= 0 {
+		return ctx, func() {}
+	}
+	cause := &abi.Error{Code: abi.CodeTimeout, Err: errCallTime,
+		Message: "the call ran longer than the " + limit.String() + " that the operator allows a call"}
+	return context.WithTimeoutCause(ctx, limit, cause)
+}
+
+// lend gives the call's slot to others while do runs, as long as the call has one.
+func (c *call) lend(do func()) {
+	if c.slot == nil {
+		do()
+		return
+	}
+	c.slot.Lend(c.running, do)
+}

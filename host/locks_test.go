@@ -1,0 +1,498 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/plugins"
+)
+
+// locked has a tool's path fields be all that it touches.
+func locked(c *abi.Tool) { c.Locks = abi.LocksFields }
+
+// putLocked is [ran.put] with locks.
+func putLocked(r *ran, name string) host.NativeTool {
+	t := r.put()
+	t.Contract.Name = name
+	locked(&t.Contract)
+	return t
+}
+
+// appends is a tool that reads a file, takes its time, and writes it back with
+// something more: without locks such calls lose what others wrote.
+func appends(under *overlaps) host.NativeTool {
+	return host.NativeTool{
+		Contract: abi.Tool{
+			Name: "Append", Summary: "Appends", InputSchema: pathSchema, Locks: abi.LocksFields,
+			Fields: []abi.Field{{Name: "path", Kind: abi.FieldPath, Effect: abi.EffectWrite}},
+		},
+		Run: func(_ context.Context, c *host.Call) (abi.ToolResult, error) {
+			defer under.enter()()
+			path := inCwd(c, field(c, "path"))
+			before, err := os.ReadFile(path)
+			if err != nil && !os.IsNotExist(err) {
+				return abi.ToolResult{}, err
+			}
+			time.Sleep(time.Millisecond)
+			return text("appended"), os.WriteFile(path, append(before, field(c, "text")...), 0o600)
+		},
+	}
+}
+
+// reads is a tool that reads a file, or the files of a directory.
+func reads(under *overlaps) host.NativeTool {
+	return host.NativeTool{
+		Contract: abi.Tool{
+			Name: "Look", Summary: "Reads", InputSchema: pathSchema, ReadOnly: abi.TraitTrue, ConcurrencySafe: abi.TraitTrue, Locks: abi.LocksFields,
+			Fields: []abi.Field{{Name: "path", Kind: abi.FieldPath, Effect: abi.EffectRead}},
+		},
+		Run: func(_ context.Context, c *host.Call) (abi.ToolResult, error) {
+			defer under.enter()()
+			return text(contentOf(inCwd(c, field(c, "path")))), nil
+		},
+	}
+}
+
+// contentOf is what a file, or all files of a directory, hold.
+func contentOf(path string) string {
+	if b, err := os.ReadFile(path); err == nil {
+		return string(b)
+	}
+	var all []string
+	entries, _ := os.ReadDir(path) // nothing there is nothing to read
+	for _, e := range entries {
+		all = append(all, e.Name()+"="+contentOf(filepath.Join(path, e.Name())))
+	}
+	return strings.Join(all, ";")
+}
+
+// overlaps is how many of some calls ran at once, at most.
+type overlaps struct{ now, most atomic.Int32 }
+
+func (o *overlaps) enter() func() {
+	n := o.now.Add(1)
+	for most := o.most.Load(); n > most && !o.most.CompareAndSwap(most, n); most = o.most.Load() {
+	}
+	return func() { o.now.Add(-1) }
+}
+
+// randomFileCalls are calls that append to files of two directories, and read them.
+func randomFileCalls(r *rand.Rand) []abi.ToolUse {
+	uses := make([]abi.ToolUse, 2+r.IntN(14))
+	for i := range uses {
+		path := []string{"a/1", "a/2", "a/link", "b/1", "b/2", "b/hard", "a", "b", "."}[r.IntN(9)]
+		tool := "Append"
+		if !strings.Contains(path, "/") || r.IntN(3) == 0 {
+			tool = "Look"
+		}
+		input, _ := json.Marshal(map[string]string{"path": path, "text": fmt.Sprintf("<%d>", i)}) // plain data
+		uses[i] = use(strconv.Itoa(i), tool, string(input))
+	}
+	return uses
+}
+
+// playFiles runs calls over a new tree, and returns their results and what the files
+// hold in the end.
+func playFiles(tb testing.TB, uses []abi.ToolUse, o host.Options) ([]string, string, int32) {
+	tb.Helper()
+	root := files(tb, map[string]string{"a/1": "", "a/2": "", "b/1": "", "b/2": ""})
+	must(tb, os.Symlink("1", filepath.Join(root, "a", "link")))
+	must(tb, os.Link(filepath.Join(root, "a", "2"), filepath.Join(root, "b", "hard")))
+	under := &overlaps{}
+	o.Tools, o.Rules = []host.NativeTool{appends(under), reads(under)}, rules("", "", "Append")
+	s := session(tb, open(tb, o), host.SessionOptions{Cwd: root})
+	var answers []string
+	for _, r := range s.Results(tb.Context(), uses) {
+		answers = append(answers, r.Text())
+	}
+	return answers, contentOf(root), under.most.Load()
+}
+
+// TestLocksAreAsGoodAsOneByOne is the law of locks: over random turns the files, and
+// what each call sees of them, are those of calls that run one after the other. Only
+// a hard link that is read by way of its directory is not known to be the other file.
+func TestLocksAreAsGoodAsOneByOne(t *testing.T) {
+	t.Parallel()
+	together := int32(0)
+	for seed := range uint64(60) {
+		uses := randomFileCalls(rand.New(rand.NewPCG(seed, 11)))
+		answers, final, most := playFiles(t, uses, host.Options{})
+		wantAnswers, wantFinal, one := playFiles(t, uses, host.Options{PlainBatches: true, MaxConcurrent: 1})
+		if final != wantFinal {
+			t.Errorf("seed %d: the files are\n%s\nand one by one\n%s", seed, final, wantFinal)
+		}
+		for i, use := range uses {
+			if directory := !strings.Contains(string(use.Input), "/"); !directory && answers[i] != wantAnswers[i] {
+				t.Errorf("seed %d: call %d, %s, sees %q, and one by one %q", seed, i, use.Input, answers[i], wantAnswers[i])
+			}
+		}
+		if one > 1 {
+			t.Errorf("seed %d: %d calls overlapped where one was to run at once", seed, one)
+		}
+		together = max(together, most)
+	}
+	if together < 2 {
+		t.Error("no two calls ever overlapped")
+	}
+}
+
+// TestLockedCallsMeet has writes to different files run side by side, each of which
+// waits for the other, and says what keeps two from that.
+func TestLockedCallsMeet(t *testing.T) {
+	t.Parallel()
+	root := files(t, map[string]string{"a": "", "sub/b": ""})
+	must(t, os.Symlink("a", filepath.Join(root, "link")))
+	must(t, os.Link(filepath.Join(root, "a"), filepath.Join(root, "hard")))
+	tests := map[string]struct {
+		first, second string
+		plain         bool
+		meet          bool
+	}{
+		"two files":            {first: "Write a", second: "Write new", meet: true},
+		"file and directory":   {first: "Write a", second: "Write sub", meet: true},
+		"two readers":          {first: "Read a", second: "Read a", meet: true},
+		"reader and other":     {first: "Read a", second: "Write new", meet: true},
+		"plain batches":        {first: "Write a", second: "Write new", plain: true},
+		"one file":             {first: "Write a", second: "Write a"},
+		"reader and writer":    {first: "Read a", second: "Write a"},
+		"a link to it":         {first: "Write a", second: "Write link"},
+		"a hard link to it":    {first: "Write a", second: "Write hard"},
+		"below a directory":    {first: "Write sub/b", second: "Write sub"},
+		"a reader of the tree": {first: "Write sub/new", second: "Read ."},
+		"nobody says":          {first: "Write a", second: "Unlocked new"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := &meeting{second: make(chan struct{})}
+			s := session(t, open(t, host.Options{PlainBatches: test.plain, Rules: rules("", "", "Write | Unlocked"), Tools: []host.NativeTool{
+				m.tool("Write", abi.EffectWrite, locked),
+				m.tool("Unlocked", abi.EffectWrite),
+				m.tool("Read", abi.EffectRead, locked, func(c *abi.Tool) { c.ReadOnly, c.ConcurrencySafe = abi.TraitTrue, abi.TraitTrue }),
+			}}), host.SessionOptions{Cwd: root, Asker: yes()})
+			var uses []abi.ToolUse
+			for i, call := range []string{test.first, test.second} {
+				tool, path, _ := strings.Cut(call, " ")
+				uses = append(uses, use(strconv.Itoa(i), tool, fmt.Sprintf(`{"path":%q}`, path)))
+			}
+			results, _ := turnOf(t, s, uses...)
+			if m.met.Load() != test.meet || results[0].Text() != "first" || results[1].Text() != "second" {
+				t.Errorf("met: %v, and the results are %+v", m.met.Load(), results)
+			}
+		})
+	}
+}
+
+// meeting is of two calls, where the first waits a while for the second to begin.
+type meeting struct {
+	second chan struct{}
+	met    atomic.Bool
+}
+
+func (m *meeting) tool(name, effect string, change ...func(*abi.Tool)) host.NativeTool {
+	t := host.NativeTool{Contract: abi.Tool{
+		Name: name, Summary: "Meets", InputSchema: pathSchema,
+		Fields: []abi.Field{{Name: "path", Kind: abi.FieldPath, Effect: effect}},
+	}, Run: func(_ context.Context, c *host.Call) (abi.ToolResult, error) {
+		if c.ID == "1" {
+			close(m.second)
+			return text("second"), nil
+		}
+		select {
+		case <-m.second:
+			m.met.Store(true)
+		case <-time.After(300 * time.Millisecond):
+		}
+		return text("first"), nil
+	}}
+	for _, do := range change {
+		do(&t.Contract)
+	}
+	return t
+}
+
+// TestLocksAreHeldTo has a plugin's tool touch more than its input names: it is
+// refused, and must run alone from then on.
+func TestLocksAreHeldTo(t *testing.T) {
+	t.Parallel()
+	root := files(t, map[string]string{"named": "", "other": ""})
+	const schema = `
+[[tools]]
+name = "Fixture"
+summary = "A fixture"
+locks = "fields"
+input_schema = '{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}'
+[[tools.fields]]
+name = "path"
+kind = "path"
+effect = "%s"
+`
+	tests := map[string]struct {
+		effect string
+		access permissions.Access
+		ok     bool
+	}{
+		"what it names":           {"write", path(permissions.AccessWrite, filepath.Join(root, "named")), true},
+		"reads what it may write": {"write", path(permissions.AccessRead, filepath.Join(root, "named")), true},
+		"another file":            {"write", path(permissions.AccessWrite, filepath.Join(root, "other")), false},
+		"reads another file":      {"write", path(permissions.AccessRead, filepath.Join(root, "other")), false},
+		"writes what it reads":    {"read", path(permissions.AccessWrite, filepath.Join(root, "named")), false},
+		"a command":               {"write", permissions.Access{Kind: permissions.AccessExec, Target: "true"}, false},
+		"a host":                  {"write", permissions.Access{Kind: permissions.AccessNet, Target: "example.org"}, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			native := &testCapability{accesses: []permissions.Access{test.access}}
+			s := session(t, open(t, host.Options{
+				Plugins:      []plugins.Source{plugin(t, "pass_through", fmt.Sprintf(schema, test.effect)+fixtureCapability)},
+				Capabilities: []capability.Capability{native},
+				Granted:      []string{"fixture"},
+			}), host.SessionOptions{Cwd: root, Asker: yes()})
+			r, events := one(t, s, "Fixture", `{"path":"named"}`)
+			if test.ok {
+				if r.Text() != "done" {
+					t.Fatalf("got %q", r.Text())
+				}
+				return
+			}
+			wantError(t, r, abi.CodeDenied, "nothing but what its input names", "locks")
+			if logs := of(events, host.EventLog); len(logs) == 0 || !strings.Contains(logs[0].Log.Message, "run alone") {
+				t.Errorf("told was %v", logs)
+			}
+			if r, _ = one(t, s, "Fixture", `{"path":"named"}`); r.Text() != "done" {
+				t.Errorf("as a tool that runs alone it may not either: %q", r.Text())
+			}
+		})
+	}
+}
+
+// TestReadsBeyondLocks has a tool that only reads look beyond what its input names: it
+// may, is told on once, and is not taken at its word from then on.
+func TestReadsBeyondLocks(t *testing.T) {
+	t.Parallel()
+	root := files(t, map[string]string{"dir/named": "", "other": ""})
+	const manifest = `
+[[tools]]
+name = "Fixture"
+summary = "A fixture"
+locks = "fields"
+read_only = true
+concurrency_safe = true
+input_schema = '{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}'
+[[tools.fields]]
+name = "path"
+kind = "path"
+effect = "read"
+`
+	for name, test := range map[string]struct {
+		reads  string
+		beyond bool
+	}{
+		"what it names":                  {"dir/named", false},
+		"the directory of what it names": {"dir", false},
+		"another file":                   {"other", true},
+		"the directory above":            {"", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := &meeting{second: make(chan struct{})}
+			calls := 0
+			native := &tellingCapability{do: func() {
+				if calls++; calls == 3 {
+					close(m.second)
+				}
+			}}
+			native.accesses = []permissions.Access{path(permissions.AccessRead, filepath.Join(root, test.reads))}
+			s := session(t, open(t, host.Options{
+				Plugins:      []plugins.Source{plugin(t, "pass_through", manifest+fixtureCapability)},
+				Capabilities: []capability.Capability{native},
+				Granted:      []string{"fixture"}, Rules: rules("", "", "Write"),
+				Tools: []host.NativeTool{m.tool("Write", abi.EffectWrite, locked)},
+			}), host.SessionOptions{Cwd: root})
+			warnings := 0
+			for range 2 {
+				r, events := one(t, s, "Fixture", `{"path":"dir/named"}`)
+				if r.Text() != "done" {
+					t.Fatalf("got %q", r.Text())
+				}
+				warnings += len(of(events, host.EventLog))
+			}
+			if (warnings == 1) != test.beyond || warnings > 1 {
+				t.Errorf("it was told on %d times", warnings)
+			}
+			turnOf(t, s, use("0", "Write", `{"path":"new"}`), use("x", "Fixture", `{"path":"dir/named"}`))
+			if m.met.Load() == test.beyond {
+				t.Errorf("it ran beside a writer of another file: %v", m.met.Load())
+			}
+		})
+	}
+}
+
+// tellingCapability says when it is done.
+type tellingCapability struct {
+	testCapability
+	do func()
+}
+
+func (c *tellingCapability) Plan(context.Context, capability.Scope, abi.Request) (capability.Plan, error) {
+	return tellingPlan{testPlan{&c.testCapability}, c.do}, nil
+}
+
+type tellingPlan struct {
+	testPlan
+	do func()
+}
+
+func (p tellingPlan) Do(ctx context.Context, judge capability.Judge) (abi.Answer, error) {
+	p.do()
+	return p.testPlan.Do(ctx, judge)
+}
+
+// TestLockedCallsDoNotMoveTheSession refuses a change of directory by a call that
+// said it touches one file.
+func TestLockedCallsDoNotMoveTheSession(t *testing.T) {
+	t.Parallel()
+	root := files(t, map[string]string{"sub/x": ""})
+	mover := host.NativeTool{
+		Contract: abi.Tool{Name: "Move", Summary: "Moves", InputSchema: pathSchema, Locks: abi.LocksFields,
+			Fields: []abi.Field{{Name: "path", Kind: abi.FieldPath, Effect: abi.EffectWrite}}},
+		Run: func(context.Context, *host.Call) (abi.ToolResult, error) {
+			return abi.ToolResult{Changes: []abi.Change{{Kind: abi.ChangeCwd, Value: json.RawMessage(`"sub"`)}}}, nil
+		},
+	}
+	s := session(t, open(t, host.Options{Tools: []host.NativeTool{mover}, Rules: rules("", "", "Move")}), host.SessionOptions{Cwd: root})
+	_, events := one(t, s, "Move", `{"path":"x"}`)
+	if changed := of(events, host.EventChanged); len(changed) != 1 || changed[0].Err == nil || s.Cwd() != root {
+		t.Errorf("the session is in %s after %+v", s.Cwd(), changed)
+	}
+}
+
+// TestLocksThatAToolTells asks the tool what a call touches.
+func TestLocksThatAToolTells(t *testing.T) {
+	t.Parallel()
+	root := files(t, map[string]string{"a": "", "b": "", "c": ""})
+	tests := map[string]struct {
+		touches func(path string) []abi.Touch
+		meet    bool
+	}{
+		"different files": {func(path string) []abi.Touch { return []abi.Touch{{Path: path, Write: true}, {Path: "c"}} }, true},
+		"one of several":  {func(path string) []abi.Touch { return []abi.Touch{{Path: path}, {Path: "c", Write: true}} }, false},
+		"nothing":         {func(string) []abi.Touch { return nil }, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := &meeting{second: make(chan struct{})}
+			tool := m.tool("Tells", abi.EffectWrite, func(c *abi.Tool) { c.Locks, c.Fields = abi.LocksInput, nil })
+			tool.Assess = func(_ context.Context, input json.RawMessage, _ []abi.Fact) (abi.Assessment, error) {
+				var path string
+				_ = json.Unmarshal(fieldsOf(input)["path"], &path)
+				return abi.Assessment{Touches: test.touches(path)}, nil
+			}
+			s := session(t, open(t, host.Options{Tools: []host.NativeTool{tool}}), host.SessionOptions{Cwd: root, Asker: yes()})
+			turnOf(t, s, use("0", "Tells", `{"path":"a"}`), use("1", "Tells", `{"path":"b"}`))
+			if m.met.Load() != test.meet {
+				t.Errorf("met: %v", m.met.Load())
+			}
+		})
+	}
+}
+
+// TestMaxPerPlugin bounds the calls of one plugin, over two sessions, and nobody
+// else's.
+func TestMaxPerPlugin(t *testing.T) {
+	t.Parallel()
+	slow := &slowCapability{}
+	both := make(chan struct{})
+	h := open(t, host.Options{
+		MaxPerPlugin: 2,
+		Plugins:      []plugins.Source{plugin(t, "pass_through", fixtureTool+"read_only = true\nconcurrency_safe = true\n"+fixtureCapability)},
+		Capabilities: []capability.Capability{slow},
+		Granted:      []string{"fixture"},
+		Tools: []host.NativeTool{does("Free", func(context.Context, *host.Call) (string, error) {
+			return "free", nil
+		})},
+	})
+	var sessions sync.WaitGroup
+	for range 2 {
+		s := session(t, h, host.SessionOptions{})
+		sessions.Go(func() {
+			uses := []abi.ToolUse{use("free", "Free", `{}`)}
+			for i := range 6 {
+				uses = append(uses, use(strconv.Itoa(i), "Fixture", `{}`))
+			}
+			for _, r := range s.Results(t.Context(), uses) {
+				if r.IsError {
+					t.Error(r.Text())
+				}
+			}
+		})
+	}
+	go func() { sessions.Wait(); close(both) }()
+	arrives(t, "two turns", both)
+	if most := slow.under.most.Load(); most != 2 {
+		t.Errorf("%d calls of the plugin ran at once, want 2", most)
+	}
+}
+
+// TestMaxCalls bounds the calls of all sessions.
+func TestMaxCalls(t *testing.T) {
+	t.Parallel()
+	under := &overlaps{}
+	h := open(t, host.Options{MaxCalls: 3, Tools: []host.NativeTool{does("Slow", func(context.Context, *host.Call) (string, error) {
+		defer under.enter()()
+		time.Sleep(5 * time.Millisecond)
+		return "", nil
+	})}})
+	var all sync.WaitGroup
+	for range 3 {
+		s := session(t, h, host.SessionOptions{})
+		all.Go(func() {
+			var uses []abi.ToolUse
+			for i := range 8 {
+				uses = append(uses, use(strconv.Itoa(i), "Slow", `{}`))
+			}
+			s.Results(t.Context(), uses)
+		})
+	}
+	all.Wait()
+	if most := under.most.Load(); most != 3 {
+		t.Errorf("%d calls ran at once, want 3", most)
+	}
+}
+
+// slowCapability answers test.echo after a moment.
+type slowCapability struct {
+	testCapability
+	under overlaps
+}
+
+func (c *slowCapability) Plan(context.Context, capability.Scope, abi.Request) (capability.Plan, error) {
+	return slowPlan{c}, nil
+}
+
+type slowPlan struct{ *slowCapability }
+
+func (slowPlan) Accesses() []permissions.Access { return nil }
+func (slowPlan) Close() error                   { return nil }
+
+func (p slowPlan) Do(ctx context.Context, judge capability.Judge) (abi.Answer, error) {
+	defer p.under.enter()()
+	time.Sleep(5 * time.Millisecond)
+	return testPlan{&p.testCapability}.Do(ctx, judge)
+}

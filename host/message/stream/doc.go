@@ -1,0 +1,60 @@
+// Package stream reads the tool calls out of a model's message while it is still
+// being written. A call comes out as soon as it is complete and never before:
+// nothing is ever made of half a JSON document.
+//
+//	items, err := stream.Decode(os.Stdin, stream.AnthropicSSE)
+//	...
+//	for item := range items {
+//		if item.Kind == stream.KindCall {
+//			err = turn.Add(item.Call) // turn is a host.Stream
+//		}
+//	}
+//
+// However the bytes are cut into reads, the same items come out of them.
+//
+// # JSON Lines
+//
+// One JSON object a line, for programs that drive a session themselves. Its type
+// says what it is; keys that it does not know are refused.
+//
+//	{"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "go.mod"}}
+//	{"type": "permission", "approval": "ID", "answer": "allow"}
+//	{"type": "interrupt"}
+//	{"type": "discard"}
+//	{"type": "end"}
+//
+// The answer to a permission is allow, deny or later. With deny may come a message
+// for the model; with allow an input in place of the call's, and with remember the
+// scope of the offer that is taken (session, project-local, project, user). An end
+// says that the model's message is complete; what follows is of the next one.
+//
+// A line that is broken, longer than [abi.MaxJSON] or of an unknown type is a
+// [KindFault] and nothing else: each line stands for itself, so the next ones
+// count. The last line needs no line end, because an object says itself where it
+// ends.
+//
+// # Server-sent events
+//
+// The streams of the Anthropic Messages API, and of the OpenAI Chat Completions
+// and Responses APIs, as they come over the wire. One stream holds one message,
+// and nothing is read beyond its end. A call is complete
+//
+//   - in a stream of Anthropic's with the content_block_stop of its block;
+//   - in one of Chat Completions when the next call begins or finish_reason comes;
+//   - in one of Responses with the response.output_item.done of its item.
+//
+// A complete call whose input is no whole JSON object is held until it is known
+// that the model went on after it. It did so where another block or another call
+// follows, or where the message ends by the model's own will: then the call comes
+// out as it is, an empty input meaning {}, and anything else is the model's
+// mistake, for the host to tell it. Where the message was cut short, by max_tokens
+// say, the input was, too, and the call does not come out.
+//
+// Where a stream breaks off (its end before the message's, an error event, an
+// event that cannot be read) what was complete stands. Each call that was not is a
+// [KindFault] with its id and name. A refusal of Anthropic's makes the whole
+// message void, as its API has it, and is a [KindDiscard].
+//
+// Text, thinking, tools that the API runs itself and events of unknown types are
+// passed over.
+package stream

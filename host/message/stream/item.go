@@ -1,0 +1,113 @@
+package stream
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+)
+
+// Format says how a stream is written.
+type Format string
+
+// The formats.
+const (
+	// JSONL is one JSON object a line.
+	JSONL Format = "jsonl"
+	// AnthropicSSE are the server-sent events of the Anthropic Messages API.
+	AnthropicSSE Format = "anthropic-sse"
+	// OpenAISSE are those of the OpenAI Chat Completions API or the Responses API;
+	// which of the two is told by each event.
+	OpenAISSE Format = "openai-sse"
+)
+
+// Formats lists the formats there are.
+func Formats() []Format { return []Format{JSONL, AnthropicSSE, OpenAISSE} }
+
+// Kind says what an [Item] is.
+type Kind uint8
+
+// The kinds of item.
+const (
+	// KindCall is a complete call.
+	KindCall Kind = iota + 1
+	// KindAnswer answers a question about a permission.
+	KindAnswer
+	// KindInterrupt says that the user wrote something new.
+	KindInterrupt
+	// KindDiscard says that the message is void; Err may say why.
+	KindDiscard
+	// KindEnd says that the message is complete.
+	KindEnd
+	// KindFault is something that could not be read, and was passed over. Where it
+	// cost a call, Call has what is known of its id and name.
+	KindFault
+)
+
+// Item is one thing that a stream says. Fields that do not apply to its kind are
+// zero.
+type Item struct {
+	Kind Kind
+	// Line is where it stands, counted from 1.
+	Line   int
+	Call   abi.ToolUse
+	Answer Answer
+	// Stop is why the model stopped, in the words of its API, with KindEnd.
+	Stop string
+	// Err, with KindFault, carries [abi.CodeInvalidInput], [abi.CodeTooLarge] or, for
+	// a stream that broke off, [abi.CodeIO].
+	Err error
+}
+
+// Answer is a person's answer to a [host.Approval].
+type Answer struct {
+	// Approval is the approval's id.
+	Approval string
+	// Answer, Message and Input are as in [host.Reply].
+	Answer  host.Answer
+	Message string
+	Input   json.RawMessage
+	// Remember is the scope of the offer that the person took; empty is none.
+	Remember host.Scope
+}
+
+// Decode reads a stream to its end. The sequence can be ranged over once, and
+// yields each item as soon as the bytes for it were read.
+func Decode(r io.Reader, f Format) (iter.Seq[Item], error) {
+	decode := map[Format]func(io.Reader, *sink){
+		JSONL:        decodeLines,
+		AnthropicSSE: func(r io.Reader, s *sink) { decodeEvents(r, s, &anthropic{}) },
+		OpenAISSE:    func(r io.Reader, s *sink) { decodeEvents(r, s, &openAI{}) },
+	}[f]
+	if decode == nil {
+		return nil, fmt.Errorf("no format %q for a stream; there are %v", f, Formats())
+	}
+	return func(yield func(Item) bool) { decode(r, &sink{yield: yield}) }, nil
+}
+
+// sink hands items to whoever ranges over them, until they leave.
+type sink struct {
+	yield func(Item) bool
+	line  int
+	gone  bool
+}
+
+func (s *sink) put(i Item) {
+	if s.gone {
+		return
+	}
+	i.Line = s.line
+	s.gone = !s.yield(i)
+}
+
+// fault tells of what could not be read, and of the call that it cost.
+func (s *sink) fault(lost abi.ToolUse, err error) {
+	s.put(Item{Kind: KindFault, Call: abi.ToolUse{ID: lost.ID, Name: lost.Name}, Err: err})
+}
+
+// oneOf reports whether a word is among those given.
+func oneOf(word string, words ...string) bool { return slices.Contains(words, word) }

@@ -1,0 +1,163 @@
+package stream
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+)
+
+// decodeLines reads JSON Lines.
+func decodeLines(r io.Reader, s *sink) {
+	in := newLines(r, false)
+	for !s.gone {
+		line, err := in.next()
+		s.line = in.number
+		over := errors.Is(err, io.EOF)
+		switch {
+		case errors.Is(err, errLong):
+			s.fault(abi.ToolUse{}, err)
+		case err != nil && !over:
+			s.fault(abi.ToolUse{}, broken("reading the stream: %w", err))
+			return
+		case len(bytes.TrimSpace(line)) > 0:
+			s.takeLine(line)
+		}
+		if over {
+			return
+		}
+	}
+}
+
+// takeLine reads one line, of which nothing counts unless all of it is right.
+func (s *sink) takeLine(line []byte) {
+	doc, err := abi.Canonical(line)
+	if err != nil {
+		s.fault(abi.ToolUse{}, err)
+		return
+	}
+	if doc[0] != '{' {
+		s.fault(abi.ToolUse{}, invalid(`it is no object; a line is one such as {"type": "tool_use", ...}`))
+		return
+	}
+	// Keys are taken exactly as written: a struct would also take Name for name.
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(doc, &keys); err != nil {
+		s.fault(abi.ToolUse{}, invalid("%w", err))
+		return
+	}
+	l := object{keys: keys}
+	item := l.item()
+	if l.err != nil {
+		s.fault(item.Call, l.err)
+		return
+	}
+	s.put(item)
+}
+
+// object is the object of a line, and the first thing that was wrong with it.
+type object struct {
+	keys map[string]json.RawMessage
+	err  error
+}
+
+// The types of a line.
+const (
+	lineCall       = "tool_use"
+	linePermission = "permission"
+	lineInterrupt  = "interrupt"
+	lineDiscard    = "discard"
+	lineEnd        = "end"
+)
+
+func (o *object) item() Item {
+	switch kind := o.text("type", true); {
+	case o.err != nil:
+	case kind == lineCall:
+		use := abi.ToolUse{ID: o.text("id", true), Name: o.text("name", true), Input: o.keys["input"]}
+		o.only("id", "name", "input")
+		return Item{Kind: KindCall, Call: use}
+	case kind == linePermission:
+		return Item{Kind: KindAnswer, Answer: o.answer()}
+	case kind == lineInterrupt:
+		o.only()
+		return Item{Kind: KindInterrupt}
+	case kind == lineDiscard:
+		o.only()
+		return Item{Kind: KindDiscard}
+	case kind == lineEnd:
+		o.only()
+		return Item{Kind: KindEnd}
+	default:
+		known := []string{lineCall, linePermission, lineInterrupt, lineDiscard, lineEnd}
+		o.fail("the type %q is not known; there are %s", kind, strings.Join(known, ", "))
+	}
+	return Item{}
+}
+
+func (o *object) answer() Answer {
+	a := Answer{
+		Approval: o.text("approval", true),
+		Answer:   host.Answer(o.text("answer", true)),
+		Message:  o.text("message", false),
+		Remember: host.Scope(o.text("remember", false)),
+		Input:    o.keys["input"],
+	}
+	o.only("approval", "answer", "message", "remember", "input")
+	switch {
+	case !slices.Contains([]host.Answer{host.AnswerAllow, host.AnswerDeny, host.AnswerLater}, a.Answer):
+		o.fail("the answer %q is not known; there are allow, deny, later", a.Answer)
+	case a.Message != "" && a.Answer != host.AnswerDeny:
+		o.fail("a message for the model comes with the answer deny alone")
+	case (a.Remember != "" || a.Input != nil) && a.Answer != host.AnswerAllow:
+		o.fail("remember and input come with the answer allow alone")
+	}
+	return a
+}
+
+// text is a string. One that is needed must be there and not be empty.
+func (o *object) text(key string, needed bool) string {
+	raw, there := o.keys[key]
+	var text string
+	switch {
+	case there && raw[0] != '"':
+		o.fail("%s must be a string", key)
+	case there:
+		if err := json.Unmarshal(raw, &text); err != nil {
+			o.fail("%s: %w", key, err)
+		}
+	}
+	if needed && text == "" {
+		o.fail("%s is missing", key)
+	}
+	return text
+}
+
+// only refuses keys but the type and those given: what a misspelt one was to say
+// is not passed over in silence.
+func (o *object) only(known ...string) {
+	for _, key := range slices.Sorted(maps.Keys(o.keys)) {
+		if key != "type" && !slices.Contains(known, key) {
+			o.fail("the key %q is not known here; beside type there may be %s", key, strings.Join(append(known, "nothing else"), ", "))
+		}
+	}
+}
+
+func (o *object) fail(format string, args ...any) {
+	if o.err == nil {
+		o.err = invalid(format, args...)
+	}
+}
+
+func invalid(format string, args ...any) error {
+	return abi.Errorf(abi.CodeInvalidInput, format, args...)
+}
+
+// broken is the error of a stream that broke off.
+func broken(format string, args ...any) error { return abi.Errorf(abi.CodeIO, format, args...) }

@@ -1,0 +1,96 @@
+package host
+
+import (
+	"context"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+// maxDepth is how many calls may be above one that a call makes.
+const maxDepth = 8
+
+// callKey is the context key under which what runs in a call finds it. It carries
+// no authority: what is found takes part in the call's turn, and is judged like any
+// other call.
+type callKey struct{}
+
+// nesting is a turn's place under the call that made it.
+type nesting struct {
+	// above is the call whose context the turn was made with; nil for a model's.
+	above *call
+	// within is the nearest call of the same session among that one and those above
+	// it, of which the turn is a part. That call waits for the turn, so the turn
+	// cannot wait for the session's.
+	within *call
+	// depth is how many calls are above.
+	depth int
+}
+
+// nestingOf finds the running call that a turn of s is made by, if it is.
+func nestingOf(ctx context.Context, s *Session) nesting {
+	above, _ := ctx.Value(callKey{}).(*call)
+	if above == nil || !above.work.enter() {
+		return nesting{}
+	}
+	n := nesting{above: above, depth: above.turn.depth + 1}
+	for c := above; c != nil && n.within == nil; c = c.turn.above {
+		if c.turn.session == s {
+			n.within = c
+		}
+	}
+	return n
+}
+
+// leaveCall says to the call above that the turn is over.
+func (n *nesting) leaveCall() {
+	if n.above != nil {
+		n.above.work.leave()
+	}
+}
+
+// lending does something that takes as long as the turn, while the call above lends
+// its slot: else the turns of a pool could wait for one another.
+func (n *nesting) lending(do func()) {
+	if n.above == nil {
+		do()
+		return
+	}
+	n.above.lend(do)
+}
+
+// outermost is the turn that this one is part of in the end.
+func (t *turn) outermost() *turn {
+	for t.within != nil {
+		t = t.within.turn
+	}
+	return t
+}
+
+// fits refuses a call that the call above may not make, by the traits that one was
+// scheduled by.
+func (c *call) fits() error {
+	if c.turn.depth > maxDepth {
+		return abi.Errorf(abi.CodeLimit, "%s was not run: it is made by a call that was made by a call, %d deep; at most %d are", c.use.Name, c.turn.depth, maxDepth)
+	}
+	for above := c.turn.within; above != nil; above = above.turn.within {
+		if err := above.allows(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allows holds what a call makes to what the call itself said of itself. A call that
+// runs alone may make any.
+func (c *call) allows(made *call) error {
+	name, madeName := c.tool.contract().Name, made.tool.contract().Name
+	switch {
+	case c.traits.readOnly && !made.traits.readOnly:
+		return abi.Errorf(abi.CodeDenied, "%s may not call %s: it declares itself read-only, and %s is not", name, madeName, madeName)
+	case c.traits.locked && !made.traits.readOnly && !c.coversLocks(made):
+		return abi.Errorf(abi.CodeDenied, "%s may not call %s, which touches more than %s said it would", name, madeName, name)
+	case c.traits.concurrencySafe && !c.traits.locked && !made.traits.concurrencySafe:
+		return abi.Errorf(abi.CodeDenied, "%s may not call %s: it runs beside other calls, and %s must run alone", name, madeName, madeName)
+	}
+	return nil
+}

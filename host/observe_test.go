@@ -1,0 +1,117 @@
+package host_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/plugins"
+)
+
+// observed keeps events by turn.
+type observed struct {
+	mu    sync.Mutex
+	turns map[string][]host.Event
+}
+
+func (o *observed) see(e host.Event) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.turns == nil {
+		o.turns = make(map[string][]host.Event)
+	}
+	o.turns[e.Turn] = append(o.turns[e.Turn], e)
+}
+
+// inShort are the kinds of events, with the calls they are of.
+func inShort(events []host.Event) string {
+	var all []string
+	for _, e := range events {
+		all = append(all, strings.TrimSpace(string(e.Kind)+" "+e.CallID))
+	}
+	return strings.Join(all, ", ")
+}
+
+// TestObserve has the host's observer see what the reader of a turn does, and also
+// where nobody reads: everything, in order, and before the turn returns.
+func TestObserve(t *testing.T) {
+	o := &observed{}
+	h := open(t, host.Options{
+		Observe:      o.see,
+		Plugins:      []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability)},
+		Capabilities: []capability.Capability{&testCapability{}},
+		Granted:      []string{"fixture"},
+		Tools:        []host.NativeTool{echo("Echo", alone)},
+	})
+	uses := []abi.ToolUse{use("1", "Fixture", `{}`), use("2", "Echo", `{}`), use("3", "Nope", `{}`)}
+	const want = "turn, queued 1, queued 2, queued 3, finished 3, decided 1, started 1, decided 1, capability 1, finished 1, result 1, " +
+		"decided 2, started 2, finished 2, result 2, result 3, turn_ended"
+	sorted := func(s string) []string {
+		all := strings.Split(s, ", ")
+		slices.Sort(all)
+		return all
+	}
+	for name, run := range map[string]func(s *host.Session) []host.Event{
+		"Run":     func(s *host.Session) []host.Event { return slices.Collect(s.Run(t.Context(), uses)) },
+		"Results": func(s *host.Session) []host.Event { s.Results(t.Context(), uses); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o.turns = nil
+			s := session(t, h, host.SessionOptions{ID: name})
+			read := run(s)
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			if len(o.turns) != 1 {
+				t.Fatalf("events of %d turns", len(o.turns))
+			}
+			for turn, events := range o.turns {
+				// Interruptible is news of the whole turn, which depends on its speed.
+				events = slices.DeleteFunc(events, func(e host.Event) bool { return e.Kind == host.EventInterruptible })
+				read = slices.DeleteFunc(read, func(e host.Event) bool { return e.Kind == host.EventInterruptible })
+				if got := sorted(inShort(events)); turn == "" || !slices.Equal(got, sorted(want)) {
+					t.Errorf("observed were %v", inShort(events))
+				}
+				if read != nil && !slices.Equal(sorted(inShort(read)), sorted(want)) {
+					t.Errorf("read were %v", inShort(read))
+				}
+				if events[0].Kind != host.EventTurn || events[len(events)-1].Kind != host.EventTurnEnded {
+					t.Errorf("from %s to %s", events[0].Kind, events[len(events)-1].Kind)
+				}
+				for _, e := range of(events, host.EventFinished) {
+					if e.CallID == "1" && (e.Clocks == nil || e.Clocks.Guest <= 0 || e.Clocks.Running < e.Clocks.Guest+e.Clocks.Capability) {
+						t.Errorf("the clocks are %+v", e.Clocks)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestObserverMayUseTheTurn interrupts a turn from within its observer, which also
+// panics now and then.
+func TestObserverMayUseTheTurn(t *testing.T) {
+	b := newBarrier()
+	var st *host.Stream
+	s := session(t, open(t, host.Options{
+		Observe: func(e host.Event) {
+			if e.Kind == host.EventStarted && e.CallID == "1" {
+				st.Interrupt()
+				_ = st.Interruptible()
+			}
+			if e.Kind == host.EventFinished {
+				panic("the observer's")
+			}
+		},
+		Tools: []host.NativeTool{does("Wait", func(ctx context.Context, _ *host.Call) (string, error) { return "", b.wait(ctx) })},
+	}), host.SessionOptions{})
+	st = s.Stream(t.Context())
+	h := listen(t, st.Events())
+	must(t, st.Add(use("1", "Wait", `{}`)))
+	st.Close()
+	wantError(t, resultsOf(h.all())["1"], abi.CodeInterrupted)
+}

@@ -1,0 +1,411 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/plugins"
+)
+
+var updateGolden = flag.Bool("update", false, "write the golden files of this package anew")
+
+// hinted is a deferred tool with what a search can find.
+func hinted(name, hint, description string) host.NativeTool {
+	return echo(name, deferred, func(c *abi.Tool) { c.SearchHint, c.Description = hint, description })
+}
+
+// searchable is a host that defers a dozen tools of several kinds.
+func searchable(tb testing.TB, change func(*host.Options)) *host.Host {
+	tb.Helper()
+	o := host.Options{
+		Builtins: true, Offer: host.Offering{Defer: host.DeferAlways},
+		Tools: []host.NativeTool{
+			hinted("CronCreate", "schedule recurring prompt", "Runs a prompt at times you say."),
+			hinted("CronDelete", "cancel recurring prompt", "Takes a job away."),
+			hinted("LSP", "definition references hover symbol", "Asks a language server about code."),
+			hinted("NotebookEdit", "jupyter ipynb cell", "Replaces a cell of a notebook."),
+			hinted("WebFetch", "download page url", "Fetches a page and shows it as text."),
+			hinted("WebSearch", "internet engine", "Searches the web and lists pages."),
+			echo("Plain"),
+		},
+	}
+	if change != nil {
+		change(&o)
+	}
+	h := open(tb, o)
+	say := func(text string) func(*abi.Tool) { return func(c *abi.Tool) { c.Description = text } }
+	host.OfferMCP(h,
+		mcp("github__create_issue", say("Opens an issue in a repository.")),
+		mcp("github__search_issues", say("Finds issues in a repository by their text.")),
+		mcp("slack__send_message", say("Sends a message to a channel.")),
+		mcp("slack-archive__list_channels", say("Lists the channels there were.")),
+	)
+	return h
+}
+
+// found is what a search came to: the tools referred to, or what it says.
+func found(r abi.ToolResult) string {
+	var names []string
+	for _, b := range r.Content {
+		switch b.Type {
+		case abi.BlockToolReference:
+			names = append(names, b.ToolName)
+		default:
+			names = append(names, b.Text)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// What each query finds, from the model's call to its result.
+func TestToolSearch(t *testing.T) {
+	t.Parallel()
+	s := session(t, searchable(t, nil), host.SessionOptions{})
+	var got strings.Builder
+	for _, input := range []string{
+		`{"query":"select:LSP"}`,
+		`{"query":"select:NotebookEdit,mcp__slack__send_message"}`,
+		`{"query":"select:notebookedit, Nothing"}`,
+		`{"query":"select:NotebookWrite"}`,
+		`{"query":"select:Read"}`,
+		`{"query":"select:Glob,Plain"}`,
+		`{"query":"select:"}`,
+		`{"query":"cron"}`,
+		`{"query":"recurring prompt"}`,
+		`{"query":"create"}`,
+		`{"query":"page"}`,
+		`{"query":"web page"}`,
+		`{"query":"search"}`,
+		`{"query":"issue repository"}`,
+		`{"query":"note"}`,
+		`{"query":"channel"}`,
+		`{"query":"+slack send"}`,
+		`{"query":"+slack"}`,
+		`{"query":"+github find"}`,
+		`{"query":"+jupyter"}`,
+		`{"query":"prompt web issue cell","max_results":50}`,
+		`{"query":"prompt web issue cell"}`,
+		`{"query":"prompt web issue cell","max_results":2}`,
+		`{"query":"quantum"}`,
+		`{"query":"x","max_results":0}`,
+		`{"query":""}`,
+	} {
+		r, _ := one(t, s, "ToolSearch", input)
+		fmt.Fprintf(&got, "%s\n\t%s\n", input, strings.ReplaceAll(found(r), "\n", "\n\t"))
+	}
+	golden(t, "toolsearch.golden", got.String())
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *updateGolden {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", file, got, want)
+	}
+}
+
+func TestToolSearchResult(t *testing.T) {
+	t.Parallel()
+	s := session(t, searchable(t, nil), host.SessionOptions{})
+	r, events := one(t, s, "ToolSearch", `{"query":"cron","max_results":1}`)
+	if got := string(r.Structured); got != `{"matches":["CronCreate"],"query":"cron","total_deferred_tools":10}` {
+		t.Errorf("structured: %s", got)
+	}
+	// For APIs that do not know what a reference is, the definition is in it.
+	want := "CronCreate can be called now. Its definition:\n" +
+		`{"name":"CronCreate","description":"Runs a prompt at times you say.","input_schema":{"type":"object"}}`
+	if len(r.Content) != 1 || r.Content[0].Text != want {
+		t.Errorf("got %+v", r.Content)
+	}
+	for _, e := range events {
+		if e.Kind == host.EventDecided && e.Decision.Verdict != permissions.Allow {
+			t.Errorf("%s %s is %v", e.Tool, e.Capability, e.Decision.Verdict)
+		}
+	}
+	definitions(t, s, host.FormatOpenAI)
+	r, _ = one(t, s, "ToolSearch", `{"query":"select:LSP"}`)
+	if want := `{"type":"function","function":{"name":"LSP",`; !strings.Contains(r.Content[0].Text, want) {
+		t.Errorf("the definition is not in the format of the session: %s", r.Content[0].Text)
+	}
+}
+
+// What a session is not to have cannot be found in it.
+func TestToolSearchFindsWhatIsOffered(t *testing.T) {
+	t.Parallel()
+	denied := func(o *host.Options) {
+		o.Rules = []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("CronCreate")}}
+	}
+	for name, test := range map[string]struct {
+		change   func(*host.Options)
+		audience host.Audience
+		want     string
+	}{
+		"main":       {nil, host.AudienceMain, "CronCreate CronDelete"},
+		"denied":     {denied, host.AudienceMain, "CronDelete"},
+		"background": {nil, host.AudienceBackground, "No tools are deferred: all there are can be called as they are."},
+		"never":      {func(o *host.Options) { o.Offer.Defer = host.DeferNever }, host.AudienceMain, "No tools are deferred: all there are can be called as they are."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := session(t, searchable(t, test.change), host.SessionOptions{Audience: test.audience})
+			r, _ := one(t, s, "ToolSearch", `{"query":"cron"}`)
+			if got := found(r); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// A deferred tool is called after it was looked for, and not before.
+func TestCallOfADeferredTool(t *testing.T) {
+	t.Parallel()
+	s := session(t, searchable(t, nil), host.SessionOptions{})
+	definitions(t, s, host.FormatAnthropic)
+	r, _ := one(t, s, "LSP", `{"s":"x"}`)
+	wantError(t, r, abi.CodeUnknownTool, "deferred", `ToolSearch with the query "select:LSP"`)
+	// In the message that looks for it, it is not known yet either.
+	results := s.Results(t.Context(), []abi.ToolUse{use("1", "ToolSearch", `{"query":"select:LSP"}`), use("2", "WebFetch", `{"s":"y"}`)})
+	wantError(t, results[1], abi.CodeUnknownTool, "select:WebFetch")
+	if r, _ := one(t, s, "LSP", `{"s":"x"}`); r.Text() != "x" {
+		t.Errorf("after it was loaded: %q", r.Text())
+	}
+	if r, _ := one(t, s, "Plain", `{"s":"x"}`); r.Text() != "x" {
+		t.Errorf("a tool that is not deferred: %q", r.Text())
+	}
+	// Loading is the session's alone.
+	other := session(t, searchable(t, nil), host.SessionOptions{})
+	definitions(t, other, host.FormatOpenAI)
+	r, _ = one(t, other, "LSP", `{"s":"x"}`)
+	wantError(t, r, abi.CodeUnknownTool, "deferred")
+	r, _ = one(t, other, "Lsp", `{}`)
+	wantError(t, r, abi.CodeUnknownTool, "did you mean LSP?")
+	r, _ = one(t, other, "Nothing", `{}`)
+	wantError(t, r, abi.CodeUnknownTool, "there are Glob, Grep, Read, ToolSearch, Plain, and 10 more that ToolSearch finds")
+}
+
+// A session that nobody asked for definitions cannot know what its model was told.
+func TestCallOfADeferredToolWhereNobodyWasTold(t *testing.T) {
+	t.Parallel()
+	strict := func(c *abi.Tool) {
+		c.InputSchema = `{"type":"object","properties":{"s":{"type":"string"}},"required":["s"]}`
+	}
+	h := searchable(t, func(o *host.Options) {
+		o.Tools = append(o.Tools, echo("Strict", deferred, strict), echo("Known", strict))
+	})
+	s := session(t, h, host.SessionOptions{})
+	if r, _ := one(t, s, "Strict", `{"s":"x"}`); r.Text() != "x" {
+		t.Errorf("got %q", r.Text())
+	}
+	const hint = `if its definition was not loaded, call ToolSearch with the query "select:Strict"`
+	r, _ := one(t, s, "Strict", `{}`)
+	wantError(t, r, abi.CodeInvalidInput, hint)
+	r, _ = one(t, s, "Known", `{}`)
+	wantError(t, r, abi.CodeInvalidInput)
+	if strings.Contains(r.Text(), "ToolSearch") {
+		t.Errorf("a tool that is not deferred: %s", r.Text())
+	}
+	one(t, s, "ToolSearch", `{"query":"select:Strict"}`)
+	r, _ = one(t, s, "Strict", `{}`)
+	wantError(t, r, abi.CodeInvalidInput)
+	if strings.Contains(r.Text(), "ToolSearch") {
+		t.Errorf("a tool that was loaded: %s", r.Text())
+	}
+}
+
+// What a session has loaded, it has after a restart.
+func TestLoadedToolsOutliveTheProcess(t *testing.T) {
+	t.Parallel()
+	sessions := filepath.Join(t.TempDir(), "sessions") // which must be private
+	begin := func(id string) (*host.Host, *host.Session) {
+		h := searchable(t, func(o *host.Options) { o.Sessions = sessions })
+		s := session(t, h, host.SessionOptions{ID: id})
+		definitions(t, s, host.FormatOpenAI)
+		return h, s
+	}
+	h, s := begin("first")
+	one(t, s, "ToolSearch", `{"query":"select:LSP,WebFetch"}`)
+	one(t, s, "ToolSearch", `{"query":"select:LSP,CronCreate"}`)
+	want := definitions(t, s, host.FormatOpenAI)
+	if err := h.Close(context.WithoutCancel(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	_, s = begin("first")
+	if got := definitions(t, s, host.FormatOpenAI); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for _, name := range []string{"LSP", "WebFetch", "CronCreate"} {
+		if r, _ := one(t, s, name, `{"s":"x"}`); r.Text() != "x" {
+			t.Errorf("%s: %q", name, r.Text())
+		}
+	}
+	r, _ := one(t, s, "CronDelete", `{}`)
+	wantError(t, r, abi.CodeUnknownTool, "deferred")
+	_, s = begin("second")
+	r, _ = one(t, s, "LSP", `{}`)
+	wantError(t, r, abi.CodeUnknownTool, "deferred")
+}
+
+// References to what is not deferred here leave no result: an API would refuse the
+// whole message.
+func TestReferencesOfOtherTools(t *testing.T) {
+	t.Parallel()
+	reference := func(names ...string) host.NativeTool {
+		return host.NewTool(abi.Tool{Name: "Point", InputSchema: anything, ReadOnly: abi.TraitTrue}, func(context.Context, struct{}) (abi.ToolResult, error) {
+			var r abi.ToolResult
+			for _, name := range names {
+				r.Content = append(r.Content, abi.Block{Type: abi.BlockToolReference, ToolName: name})
+			}
+			return r, nil
+		})
+	}
+	for want, names := range map[string][]string{
+		"LSP":                                 {"Nothing", "LSP", "Read", "ToolSearch", "Plain"},
+		"(Point completed with no output)":    {"Nothing"},
+		"CronCreate mcp__slack__send_message": {"CronCreate", "mcp__slack__send_message"},
+	} {
+		h := searchable(t, func(o *host.Options) { o.Tools = append(o.Tools, reference(names...)) })
+		r, _ := one(t, session(t, h, host.SessionOptions{}), "Point", `{}`)
+		if got := found(r); got != want {
+			t.Errorf("%v: got %q, want %q", names, got, want)
+		}
+	}
+}
+
+// Searches, definitions and calls of deferred tools go on while plugins come and go.
+func TestToolSearchHammer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	h := searchable(t, func(o *host.Options) { o.Plugins = []plugins.Source{plugins.Dir(plugins.OriginUser, dir)} })
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var users sync.WaitGroup
+	for i := range 3 {
+		s := session(t, h, host.SessionOptions{Cwd: dir})
+		users.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				results := s.Results(ctx, []abi.ToolUse{
+					use("1", "ToolSearch", `{"query":"show newer cron","max_results":50}`), use("2", "CronDelete", `{"s":"x"}`), use("3", "Nothing", `{}`),
+				})
+				if ctx.Err() != nil {
+					return
+				}
+				if got := found(results[0]); !strings.Contains(got, "CronCreate CronDelete") {
+					t.Errorf("got %q", got)
+				}
+				if n > 0 && results[1].IsError { // loaded by the first message
+					t.Errorf("got %q", results[1].Text())
+				}
+				var list []json.RawMessage
+				if d, err := s.Definitions(host.Formats()[i]); err != nil || json.Unmarshal(d, &list) != nil {
+					t.Errorf("got %s, %v", d, err)
+				}
+			}
+		})
+	}
+	for i := range 30 {
+		putPlugin(t, dir, []string{"Show", "Newer"}[i%2], "ok", []string{"", "defer = true\n"}[i/2%2])
+		if _, err := h.Reload(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+	cancel()
+	users.Wait()
+}
+
+// A session goes on as it began: what it has told in full stays so where deferral
+// begins, and deferral goes on where there would be no need of it any more.
+func TestDeferralGoesOn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	tool := func(name string) string {
+		return fmt.Sprintf("[[tools]]\nname = %q\ninput_schema = '{\"type\":\"object\"}'\ndefer = true\n", name)
+	}
+	h := open(t, host.Options{
+		Builtins: true, Tools: []host.NativeTool{echo("Native", deferred)}, Offer: host.Offering{DeferOverTools: 5},
+		Plugins: []plugins.Source{plugins.Dir(plugins.OriginUser, dir)},
+	})
+	put := func(more ...string) {
+		t.Helper()
+		putPlugin(t, dir, "Early", "ok", "defer = true\n"+strings.Join(more, ""))
+		if _, err := h.Reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put()
+	began := session(t, h, host.SessionOptions{})
+	wantOffered(t, began, "Glob Grep Read Native Early")
+	put(tool("Late"), tool("Later"))
+	wantOffered(t, began, "Glob Grep Read ToolSearch Native Early")
+	wantOffered(t, session(t, h, host.SessionOptions{}), "Glob Grep Read ToolSearch")
+	if r, _ := one(t, began, "Early", `{}`); r.Text() != "ok" {
+		t.Errorf("what was told in full: %q", r.Text())
+	}
+	r, _ := one(t, began, "Late", `{}`)
+	wantError(t, r, abi.CodeUnknownTool, "deferred")
+	put(tool("Late"))
+	s := session(t, h, host.SessionOptions{})
+	wantOffered(t, s, "Glob Grep Read ToolSearch")
+	wantOffered(t, began, "Glob Grep Read ToolSearch Native Early")
+	put()
+	wantOffered(t, began, "Glob Grep Read Native Early") // nothing is left to defer
+	wantOffered(t, s, "Glob Grep Read ToolSearch")
+	wantOffered(t, session(t, h, host.SessionOptions{}), "Glob Grep Read Native Early")
+}
+
+// Nobody is sent to a tool that is not there any more.
+func TestDeferredToolsWithoutToolSearch(t *testing.T) {
+	t.Parallel()
+	h := searchable(t, nil)
+	s := session(t, h, host.SessionOptions{})
+	definitions(t, s, host.FormatMCP)
+	denied := host.Settings{Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("ToolSearch")}}}
+	if err := h.Apply(denied); err != nil {
+		t.Fatal(err)
+	}
+	if r, _ := one(t, s, "LSP", `{"s":"x"}`); r.Text() != "x" {
+		t.Errorf("got %q", r.Text())
+	}
+}
+
+// BenchmarkToolSearch looks among 500 tools of MCP servers.
+func BenchmarkToolSearch(b *testing.B) {
+	h := open(b, host.Options{Builtins: true})
+	for i := range 500 {
+		host.OfferMCP(h, mcp(fmt.Sprintf("server%d__do_thing_%d", i%20, i), func(c *abi.Tool) { c.Description = strings.Repeat("Does one of many things. ", 20) }))
+	}
+	s := session(b, h, host.SessionOptions{})
+	uses := []abi.ToolUse{use("1", "ToolSearch", `{"query":"+server7 thing 47 many"}`)}
+	for b.Loop() {
+		if r := s.Results(b.Context(), uses)[0]; r.IsError {
+			b.Fatal(r.Text())
+		}
+	}
+}
+
+// BenchmarkDefinitions writes those of 500 tools.
+func BenchmarkDefinitions(b *testing.B) {
+	h := open(b, host.Options{Builtins: true, Tools: numbered(500)})
+	s := session(b, h, host.SessionOptions{})
+	for b.Loop() {
+		definitions(b, s, host.FormatAnthropic)
+	}
+}

@@ -1,0 +1,126 @@
+package host
+
+import (
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+const (
+	// reportEvery is how far apart a call's progress events are at least.
+	reportEvery = 100 * time.Millisecond
+	// maxTail bounds Progress.Tail, and maxOutput the output that one event brings,
+	// in bytes. Of more the end is kept.
+	maxTail   = 16 << 10
+	maxOutput = 256 << 10
+)
+
+// progress thins out what a call tells: at most one event every reportEvery, with
+// the newest that there is, and the last one before the call's result.
+type progress struct {
+	tell func(*Progress)
+
+	mu sync.Mutex
+	// next is when the next event may be told of, and held the one that waits for
+	// then; nil where none does. timer is set when one does.
+	next  time.Time
+	held  *abi.Progress
+	timer *time.Timer
+	over  bool
+
+	output string // of the held one, and what was told before it and held too
+	tail   []byte
+	lines  int64
+	bytes  int64
+}
+
+// report takes what a call tells.
+func (p *progress) report(now *abi.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over {
+		return
+	}
+	p.keep(now.Output)
+	newest := *now
+	p.held = &newest
+	wait := time.Until(p.next)
+	switch {
+	case wait <= 0:
+		p.flush()
+	case p.timer == nil:
+		p.timer = time.AfterFunc(wait, p.due)
+	}
+}
+
+// keep adds to the output so far.
+func (p *progress) keep(output string) {
+	if output == "" {
+		return
+	}
+	p.lines += int64(strings.Count(output, "\n"))
+	p.bytes += int64(len(output))
+	p.output = last(p.output+output, maxOutput)
+	p.tail = append(p.tail, last(output, maxTail)...)
+	if len(p.tail) > 2*maxTail {
+		p.tail = append(p.tail[:0], last(string(p.tail), maxTail)...)
+	}
+}
+
+// last is the end of a text, of at most n bytes, from the beginning of a code point.
+func last(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	text = text[len(text)-n:]
+	for i := 0; i < len(text) && i < utf8.UTFMax; i++ {
+		if utf8.RuneStart(text[i]) {
+			return text[i:]
+		}
+	}
+	return text
+}
+
+// due tells what was held back.
+func (p *progress) due() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.timer = nil
+	p.flush()
+}
+
+// flush tells the newest, if it was not told. The caller holds the mutex, so that
+// what is told is told in order.
+func (p *progress) flush() {
+	if p.held == nil {
+		return
+	}
+	told := &Progress{Progress: *p.held, Tail: last(string(p.tail), maxTail), Lines: p.lines, Bytes: p.bytes}
+	told.Output = p.output
+	p.held, p.output = nil, ""
+	p.next = time.Now().Add(reportEvery)
+	p.tell(told)
+}
+
+// end tells what was held back, and takes no more.
+func (p *progress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil
+	}
+	if !p.over {
+		p.flush()
+	}
+	p.over = true
+}
+
+func (p *progress) ended() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.over
+}

@@ -1,0 +1,157 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+// told is what a progress passed on, and when.
+type told struct {
+	*Progress
+	at time.Duration
+}
+
+func tellInto(all *[]told) *progress {
+	began := time.Now()
+	return &progress{tell: func(p *Progress) { *all = append(*all, told{p, time.Since(began)}) }}
+}
+
+// TestProgressIsThinned reports every millisecond for a second, and something every
+// now and then.
+func TestProgressIsThinned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all []told
+		p := tellInto(&all)
+		for i := range 1000 {
+			p.report(&abi.Progress{Done: float64(i), Output: fmt.Sprintf("line %d\n", i)})
+			time.Sleep(time.Millisecond)
+		}
+		p.end()
+		if len(all) < 9 || len(all) > 11 {
+			t.Errorf("%d reports in a second", len(all))
+		}
+		var output strings.Builder
+		for i, now := range all {
+			output.WriteString(now.Output)
+			if i > 0 && i < len(all)-1 && now.at-all[i-1].at < reportEvery {
+				t.Errorf("report %d came %v after the one before", i, now.at-all[i-1].at)
+			}
+		}
+		if lines := strings.Count(output.String(), "\n"); lines != 1000 || !strings.HasPrefix(output.String(), "line 0\nline 1\n") {
+			t.Errorf("of the output came %d lines, %.20q", lines, output.String())
+		}
+		last := all[len(all)-1]
+		if last.Done != 999 || last.Lines != 1000 || last.Bytes != int64(output.Len()) || !strings.HasSuffix(last.Tail, "line 999\n") {
+			t.Errorf("the last report is %v of %d lines, %d bytes, ending with %q", last.Done, last.Lines, last.Bytes, last.Tail[max(0, len(last.Tail)-20):])
+		}
+	})
+}
+
+// TestProgressComesAtOnce has the first report of a while come without waiting, and
+// one that was held back come by itself.
+func TestProgressComesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all []told
+		p := tellInto(&all)
+		for _, pause := range []int{0, 30, 40, 300} {
+			time.Sleep(time.Duration(pause) * time.Millisecond)
+			p.report(&abi.Progress{Done: float64(pause)})
+		}
+		time.Sleep(time.Second)
+		p.end()
+		var got []string
+		for _, now := range all {
+			got = append(got, fmt.Sprintf("%v at %v", now.Done, now.at))
+		}
+		if want := "0 at 0s, 40 at 100ms, 300 at 370ms"; strings.Join(got, ", ") != want {
+			t.Errorf("got %v, want %s", got, want)
+		}
+	})
+}
+
+// TestProgressEnds has what was held back come before the end, and nothing after it.
+func TestProgressEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all []told
+		p := tellInto(&all)
+		p.report(&abi.Progress{Done: 1})
+		p.report(&abi.Progress{Done: 2})
+		p.end()
+		p.report(&abi.Progress{Done: 3})
+		p.end()
+		time.Sleep(time.Second)
+		if len(all) != 2 || all[1].Done != 2 || all[1].at != 0 || !p.ended() {
+			t.Errorf("got %v", all)
+		}
+	})
+}
+
+// TestProgressIsBounded floods the output.
+func TestProgressIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all []told
+		p := tellInto(&all)
+		line := strings.Repeat("é", 511) + "\n" // no bound falls between two code points
+		const lines = 2000
+		for range lines {
+			p.report(&abi.Progress{Output: line})
+		}
+		p.end()
+		last := all[len(all)-1]
+		if last.Bytes != int64(lines*len(line)) || last.Lines != lines {
+			t.Errorf("counted %d bytes, %d lines", last.Bytes, last.Lines)
+		}
+		if len(last.Tail) > maxTail || len(last.Output) > maxOutput || !utf8.ValidString(last.Tail) || !utf8.ValidString(last.Output) {
+			t.Errorf("the tail has %d bytes, the output %d", len(last.Tail), len(last.Output))
+		}
+		if len(last.Tail) < maxTail-utf8.UTFMax || len(last.Output) < maxOutput-utf8.UTFMax {
+			t.Errorf("the tail has only %d bytes, the output %d", len(last.Tail), len(last.Output))
+		}
+	})
+}
+
+// TestClocks books time to what goes on.
+func TestClocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &watch{at: time.Now()}
+		queued := time.Now()
+		pass := func(ms int) { time.Sleep(time.Duration(ms) * time.Millisecond) }
+		pass(10)
+		w.queued(queued)
+		w.asks(1)
+		pass(1000)
+		w.asks(-1)
+		w.queued(queued) // a second turn of the same call
+		w.tool(true)
+		pass(20)
+		w.capability(1)
+		pass(30)
+		w.capability(1) // beside the first
+		pass(40)
+		w.asks(1) // inside one of them
+		pass(2000)
+		w.asks(-1)
+		w.capability(-1)
+		w.capability(-1)
+		pass(5)
+		w.tool(false)
+		pass(7)
+		got := *w.read(9 * time.Second)
+		want := Clocks{Queued: 10 * time.Millisecond, Person: 3 * time.Second, Running: 9 * time.Second,
+			Guest: 25 * time.Millisecond, Capability: 70 * time.Millisecond}
+		if got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+		var none *watch
+		none.asks(1)
+		if none.read(0) != nil {
+			t.Error("what nobody measured was told")
+		}
+	})
+}

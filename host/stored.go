@@ -1,0 +1,107 @@
+package host
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/folder"
+	"github.com/toolquay/toolquay/host/results"
+)
+
+// stored is what of a session is kept beyond a turn, and beyond the process where
+// the session has a folder.
+type stored struct {
+	folder  *folder.Folder // nil is none
+	results *results.Keeper
+}
+
+// openStored opens the session's folder, if it is to have one, and reads what an
+// earlier process remembered of the session.
+func (s *Session) openStored() error {
+	o := &s.host.options
+	if o.Sessions != "" && !s.options.Ephemeral {
+		f, err := folder.Open(o.Sessions, s.id, o.Logger)
+		if err != nil {
+			return fmt.Errorf("starting the session: %w", err)
+		}
+		s.stored.folder = f
+		s.base.SessionFolder = realDir(f.Path())
+	}
+	s.stored.results = results.NewKeeper(o.Results, s.stored.folder, o.Logger)
+	return nil
+}
+
+func (st *stored) close() error {
+	if st.folder == nil {
+		return nil
+	}
+	return st.folder.Close()
+}
+
+// Folder is the session's own directory, which tools may read unasked; empty where
+// it has none. It is made when the first thing is kept in it.
+func (s *Session) Folder() string {
+	if s.stored.folder == nil {
+		return ""
+	}
+	return s.stored.folder.Path()
+}
+
+// remember writes to the session's journal what the next process is to [recall].
+// Without a folder there is no next one.
+func (s *Session) remember(kind string, data any) error {
+	if s.stored.folder == nil {
+		return nil
+	}
+	err := s.stored.folder.Append(folder.Record{Kind: kind, Data: data})
+	if errors.Is(err, folder.ErrClosed) {
+		return nil // the session is over
+	}
+	return err
+}
+
+// recall returns what was remembered of a kind before this session was opened, in
+// order. It does so once.
+func (s *Session) recall(kind string) []json.RawMessage {
+	if s.stored.folder == nil {
+		return nil
+	}
+	return s.stored.folder.Recall(kind)
+}
+
+// spill makes a place for a text that is too long to hold, in the session's folder.
+func (s *Session) spill() (abi.Spill, error) { return s.stored.results.Spill() }
+
+// spills is [Session.spill] for calls, or nil where there is no folder: then such a
+// text counts against the limit of a tool's output.
+func (s *Session) spills() func() (abi.Spill, error) {
+	if s.stored.folder == nil {
+		return nil
+	}
+	return s.spill
+}
+
+// DefaultKeepSessions is for how long the folder of a session that nobody uses is
+// kept.
+const DefaultKeepSessions = 30 * 24 * time.Hour
+
+// sweepSessions removes the folders of old sessions, in the background.
+func (h *Host) sweepSessions() {
+	o := &h.options
+	if o.Sessions == "" {
+		return
+	}
+	h.followers.Go(func() {
+		removed, err := folder.Sweep(h.live, o.Sessions, cmp.Or(o.KeepSessions, DefaultKeepSessions), o.Logger)
+		if err != nil && h.live.Err() == nil {
+			o.Logger.Warn("the folders of old sessions could not be looked through", "directory", o.Sessions, "error", err)
+		}
+		if removed > 0 {
+			o.Logger.Info("the folders of old sessions were removed", "directory", o.Sessions, "count", removed)
+		}
+	})
+}

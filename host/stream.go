@@ -1,0 +1,184 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+// ErrStreamClosed is what Add answers after Close, Discard, or the end of the
+// stream's context.
+var ErrStreamClosed = errors.New("the stream takes no more calls")
+
+// The causes of an end that the stream's methods set off.
+var (
+	errInterrupted = abi.Errorf(abi.CodeInterrupted, "the user interrupted")
+	errDiscarded   = abi.Errorf(abi.CodeCancelled, "the model's message was discarded")
+)
+
+// Stream is a turn whose calls come one by one, while the model is still
+// writing. Its methods are safe for concurrent use.
+type Stream struct {
+	turn *turn
+	// submitting is the turn's context until an interrupt: what comes before a
+	// call's turn, such as asking a guest for traits, ends with that too.
+	submitting context.Context //nolint:containedctx // as the turn's
+	hasten     context.CancelCauseFunc
+
+	// adding is held while a call is submitted, one at a time, and guards the rest.
+	adding sync.Mutex
+	begun  bool
+	early  []abi.ToolUse // came before the turn began
+	added  int
+	closed bool
+
+	closing chan struct{} // closed with the stream
+	ended   chan struct{} // closed when the last result has left
+}
+
+// Stream begins a turn. It must be closed, and its events be read to their end.
+// Turns of one session run one after the other: calls wait until the one before
+// has ended. It is part of a running call where ctx is that call's, as with
+// [Session.Run].
+func (s *Session) Stream(ctx context.Context) *Stream {
+	st := s.stream(ctx)
+	unlink := context.AfterFunc(st.turn.ctx, st.Close) //nolint:contextcheck // it is ctx's own, or the session's
+	go func() {
+		defer unlink()
+		st.turn.lending(func() { <-st.ended })
+	}()
+	return st
+}
+
+func (s *Session) stream(ctx context.Context) *Stream {
+	t := s.newTurn(ctx, 0, newFeed())
+	st := &Stream{turn: t, closing: make(chan struct{}), ended: make(chan struct{})}
+	st.submitting, st.hasten = context.WithCancelCause(t.ctx)
+	begun := t.tryLock()
+	if begun {
+		st.begin() //nolint:contextcheck // the turn has its own
+	}
+	go st.conduct(begun) //nolint:contextcheck // as above
+	return st
+}
+
+// conduct leads the stream from its beginning to its end.
+func (st *Stream) conduct(begun bool) {
+	has := begun && st.turn.within == nil
+	if !begun {
+		growStack() // the calls that came early are checked here
+		has = st.turn.lock(st.submitting)
+		st.begin()
+	}
+	<-st.closing
+	st.turn.finish(has)
+	st.hasten(nil)
+	close(st.ended)
+}
+
+// begin submits the calls that came before the turn did.
+func (st *Stream) begin() {
+	st.adding.Lock()
+	defer st.adding.Unlock()
+	st.begun = true
+	st.turn.began()
+	for _, use := range st.early {
+		st.submit(use)
+	}
+	st.early = nil
+}
+
+// Add submits a call. Its turn may come at once.
+func (st *Stream) Add(use abi.ToolUse) error {
+	if st.turn.ctx.Err() != nil {
+		return ErrStreamClosed
+	}
+	return st.add(use)
+}
+
+func (st *Stream) add(use abi.ToolUse) error {
+	st.adding.Lock()
+	defer st.adding.Unlock()
+	switch {
+	case st.closed:
+		return ErrStreamClosed
+	case !st.begun:
+		st.early = append(st.early, use)
+	default:
+		st.submit(use)
+	}
+	return nil
+}
+
+func (st *Stream) submit(use abi.ToolUse) {
+	// Only Close refuses a job, and that comes after the stream's.
+	_ = st.turn.jobs.Add(st.turn.submit(st.submitting, st.added, use))
+	st.added++
+}
+
+// Events yields what happens as it happens, as [Session.Run] does, and ends when
+// the stream is closed and all of its results have left. It can be ranged over
+// once. Leaving the loop early cancels what still runs.
+func (st *Stream) Events() iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		defer st.abandon()
+		st.drain(st.reader(yield))
+	}
+}
+
+// reader hands events to yield.
+func (st *Stream) reader(yield func(Event) bool) *reader {
+	return &reader{feed: st.turn.feed, yield: yield, leave: st.leave}
+}
+
+// drain reads to the end.
+func (st *Stream) drain(r *reader) {
+	for events := st.turn.feed.take(); len(events) > 0; events = st.turn.feed.take() {
+		r.read(events)
+	}
+}
+
+// leave is what the reader's leaving means.
+func (st *Stream) leave() {
+	st.turn.cancel(errLeft)
+	st.turn.feed.hurry()
+}
+
+// abandon ends the stream where its reader is gone. At the end there is nothing to
+// end.
+func (st *Stream) abandon() {
+	st.leave()
+	st.Close()
+}
+
+// Interrupt ends what may be interrupted, and lets what blocks it run to its end;
+// what has not begun does not begin. The user wrote something new.
+func (st *Stream) Interrupt() {
+	st.turn.jobs.Interrupt(errInterrupted)
+	st.hasten(errInterrupted)
+}
+
+// Interruptible reports whether an interrupt would end all that runs.
+func (st *Stream) Interruptible() bool { return st.turn.jobs.Interruptible() }
+
+// Discard ends everything and lets no more results leave: the model's message is
+// void. What was done already is told with [EventDiscarded].
+func (st *Stream) Discard() {
+	st.turn.jobs.Discard(errDiscarded)
+	st.hasten(errDiscarded)
+	st.turn.feed.hurry()
+	st.Close()
+}
+
+// Close says that the model's message is complete.
+func (st *Stream) Close() {
+	st.adding.Lock()
+	defer st.adding.Unlock()
+	if !st.closed {
+		st.closed = true
+		close(st.closing)
+	}
+}

@@ -1,0 +1,208 @@
+package otlp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/telemetry"
+)
+
+// DefaultTimeout is how long one request may take, with its repetitions.
+const DefaultTimeout = 10 * time.Second
+
+// DefaultService is the name of the service that things are told of.
+const DefaultService = "toolquay"
+
+// Config says what is sent where.
+type Config struct {
+	// Traces and Metrics are the places for each. What has no URL is not sent, and one
+	// of them must have one.
+	Traces, Metrics Target
+	// Timeout bounds a request with its repetitions; 0 is DefaultTimeout.
+	Timeout time.Duration
+	// Gzip compresses requests.
+	Gzip bool
+	// Transport replaces the package's own, to go through a proxy for one.
+	Transport http.RoundTripper
+
+	// Service and Version name what is told of; empty is DefaultService, and no
+	// version.
+	Service, Version string
+	// Logger takes what goes wrong with sending; nil discards it.
+	Logger *slog.Logger
+	// Options are the observer's.
+	telemetry.Options
+}
+
+// Target is a place that one kind of telemetry is sent to.
+type Target struct {
+	// URL is the whole URL, such as http://localhost:4318/v1/traces.
+	URL string
+	// Headers go with each request.
+	Headers map[string]string
+}
+
+// place names the target in messages: its headers and query are nobody's business.
+func (t *Target) place() string {
+	u, err := url.Parse(t.URL)
+	if err != nil {
+		return "the receiver"
+	}
+	return u.Host
+}
+
+// check says what is wrong with a target.
+func (t *Target) check() error {
+	u, err := url.Parse(t.URL)
+	switch {
+	case t.URL == "":
+		return nil
+	case err != nil:
+		return errors.New("the endpoint of telemetry is no URL such as http://localhost:4318")
+	case u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return fmt.Errorf("the endpoint of telemetry, %.100q, is no URL such as http://localhost:4318", u.Redacted())
+	}
+	return nil
+}
+
+// To is the configuration for a receiver of everything, with the headers it wants.
+func To(endpoint string, headers map[string]string) Config {
+	base := strings.TrimRight(endpoint, "/")
+	return Config{
+		Traces:  Target{URL: base + "/v1/traces", Headers: headers},
+		Metrics: Target{URL: base + "/v1/metrics", Headers: maps.Clone(headers)},
+	}
+}
+
+// Telemetry observes a host and sends what it tells.
+type Telemetry struct {
+	observer *telemetry.Observer
+	traces   *sdktrace.TracerProvider
+	metrics  *sdkmetric.MeterProvider
+	clients  []*client
+	// stop ends requests under way.
+	stop context.CancelFunc
+	once sync.Once
+	err  error
+}
+
+// Open starts sending. It connects to nobody yet: a receiver that is not there is no
+// error.
+func Open(c Config) (*Telemetry, error) {
+	if c.Traces.URL == "" && c.Metrics.URL == "" {
+		return nil, errors.New("telemetry has no endpoint to send to")
+	}
+	if err := errors.Join(c.Traces.check(), c.Metrics.check()); err != nil {
+		return nil, err
+	}
+	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	stopped, stop := context.WithCancel(context.Background())
+	t := &Telemetry{stop: stop}
+	t.start(stopped, &c)
+	var err error
+	if t.observer, err = telemetry.New(t.tracers(), t.meters(), c.Options); err != nil {
+		return nil, errors.Join(err, t.Shutdown(stopped))
+	}
+	return t, nil
+}
+
+// start makes the providers of what is sent.
+func (t *Telemetry) start(stopped context.Context, c *Config) {
+	about := resource.Default()
+	// Neither has a schema, so that they can be merged.
+	if own, err := resource.Merge(resource.NewSchemaless(c.attributes()...), resource.Environment()); err == nil {
+		if all, err := resource.Merge(about, own); err == nil {
+			about = all
+		}
+	}
+	if c.Traces.URL != "" {
+		client := newClient(stopped, c.Traces, c)
+		t.clients = append(t.clients, client)
+		t.traces = sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(&spanExporter{client, &notice{what: "traces", logger: c.Logger}}))
+	}
+	if c.Metrics.URL != "" {
+		client := newClient(stopped, c.Metrics, c)
+		t.clients = append(t.clients, client)
+		exporter := &metricExporter{client, &notice{what: "metrics", logger: c.Logger}}
+		t.metrics = sdkmetric.NewMeterProvider(sdkmetric.WithResource(about),
+			sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)))
+	}
+}
+
+func (c *Config) attributes() []attribute.KeyValue {
+	attrs := []attribute.KeyValue{attribute.String("service.name", cmp.Or(c.Service, DefaultService))}
+	if c.Version != "" {
+		attrs = append(attrs, attribute.String("service.version", c.Version))
+	}
+	return attrs
+}
+
+// tracers and meters are the providers as interfaces, which are nil where those are.
+func (t *Telemetry) tracers() trace.TracerProvider {
+	if t.traces == nil {
+		return nil
+	}
+	return t.traces
+}
+
+func (t *Telemetry) meters() metric.MeterProvider {
+	if t.metrics == nil {
+		return nil
+	}
+	return t.metrics
+}
+
+// Observe takes one event, for [host.Options].Observe.
+func (t *Telemetry) Observe(e host.Event) { t.observer.Observe(e) }
+
+// Shutdown sends what is left, but no longer than until ctx is done, and ends sending.
+// What is observed after it is lost. The error is that of ctx where it was done first;
+// that a receiver did not take something is for the log.
+func (t *Telemetry) Shutdown(ctx context.Context) error {
+	t.once.Do(func() { t.err = t.shutdown(ctx) })
+	return t.err
+}
+
+func (t *Telemetry) shutdown(ctx context.Context) error {
+	if t.observer != nil {
+		t.observer.Close() //nolint:contextcheck // measurements have none
+	}
+	for _, c := range t.clients {
+		close(c.last)
+	}
+	// Side by side: the one must not use up the time of the other.
+	var wait sync.WaitGroup
+	var errs [2]error
+	if t.traces != nil {
+		wait.Go(func() { errs[0] = t.traces.Shutdown(ctx) })
+	}
+	if t.metrics != nil {
+		wait.Go(func() { errs[1] = t.metrics.Shutdown(ctx) })
+	}
+	wait.Wait()
+	t.stop()
+	for _, c := range t.clients {
+		c.close()
+	}
+	return errors.Join(errs[:]...)
+}

@@ -1,0 +1,64 @@
+package host
+
+import (
+	"cmp"
+
+	"github.com/toolquay/toolquay/host/results"
+	"github.com/toolquay/toolquay/permissions/settings"
+	"github.com/toolquay/toolquay/scheduler"
+)
+
+// Sessions is the directory of sessions' own folders.
+func (d Dirs) Sessions() string { return within(d.State, "sessions") }
+
+// tables fills in what the settings say of how calls run and what models are told.
+func (o *Options) tables(dirs Dirs, l *settings.Loaded) error {
+	s := &l.Scheduler
+	o.MaxConcurrent, o.MaxCalls, o.MaxPerPlugin = s.MaxConcurrent.Value, s.MaxCalls.Value, s.MaxPerPlugin.Value
+	o.PlainBatches = s.Mode.Value == settings.ByBatch
+	o.Cascade = cascades[s.Cascade.Value]
+	o.Results = resultsOf(&l.Results)
+	o.Sessions = cmp.Or(l.Sessions.Directory.Value, dirs.Sessions())
+	o.KeepSessions = l.Sessions.Keep.Value
+	if l.Sessions.Directory.Set { // else it lies in one that is guarded already
+		o.HostFolders = append(o.HostFolders, o.Sessions)
+	}
+	var err error
+	o.Offer, err = offeringOf(&l.Tools)
+	return err
+}
+
+// cascades are the reaches by their names in settings.
+var cascades = map[string]scheduler.Cascade{
+	settings.CascadeBatch: scheduler.CascadeBatch,
+	settings.CascadeTurn:  scheduler.CascadeTurn,
+	settings.CascadeOff:   scheduler.CascadeOff,
+}
+
+func resultsOf(s *settings.Results) results.Options {
+	o := results.Options{
+		MaxChars:     s.MaxChars.Value,
+		MaxTurnChars: s.MaxTurnChars.Value,
+		Strategy:     results.Strategy(s.Strategy.Value),
+		Duplicates:   s.Duplicates.Value,
+		Tools:        make(map[string]results.ToolOptions, len(s.Tools)),
+	}
+	for name, t := range s.Tools {
+		o.Tools[name] = results.ToolOptions{MaxChars: t.MaxChars.Value, Strategy: results.Strategy(t.Strategy.Value)}
+	}
+	return o
+}
+
+func offeringOf(s *settings.Tools) (Offering, error) {
+	o := Offering{
+		Only:           s.Only.Value,
+		Defer:          Deferral(s.Defer.Value),
+		DeferOverTools: s.DeferOverTools.Value,
+		DeferOverChars: s.DeferOverChars.Value,
+	}
+	var err error
+	if s.Preset.Set {
+		o.Only, err = Preset(s.Preset.Value)
+	}
+	return o, err
+}

@@ -1,0 +1,99 @@
+package host_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/results"
+	"github.com/toolquay/toolquay/permissions/settings"
+	"github.com/toolquay/toolquay/scheduler"
+)
+
+// forUser are the options that a user's settings come to.
+func forUser(t *testing.T, text string) (host.Options, host.Dirs) {
+	t.Helper()
+	dir := t.TempDir()
+	dirs := host.Dirs{Home: dir, Config: filepath.Join(dir, "config"), State: filepath.Join(dir, "state"), Cache: filepath.Join(dir, "cache")}
+	if err := os.Mkdir(dirs.Config, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dirs.Settings(), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sources := host.UserSettings(dirs, host.Project{})
+	sources.SystemDir = ""
+	loaded, err := settings.Load(sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := host.ForUser(dirs, host.Project{}, loaded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o, dirs
+}
+
+func TestTablesOfSettings(t *testing.T) {
+	t.Parallel()
+	o, dirs := forUser(t, `
+[results]
+max_chars = 100
+max_turn_chars = "unlimited"
+strategy = "both"
+duplicates = true
+tools.Bash = { max_chars = "unlimited", strategy = "end" }
+[scheduler]
+mode = "batch"
+max_concurrent = 2
+max_calls = 3
+max_per_plugin = 4
+cascade = "off"
+[tools]
+preset = "minimal"
+defer = "always"
+defer_over_tools = 5
+defer_over_chars = 6
+[sessions]
+directory = "~/kept"
+keep = "3d"
+`)
+	if want := (results.Options{
+		MaxChars: 100, MaxTurnChars: results.Unlimited, Strategy: results.StrategyBoth, Duplicates: true,
+		Tools: map[string]results.ToolOptions{"Bash": {MaxChars: results.Unlimited, Strategy: results.StrategyEnd}},
+	}); !reflect.DeepEqual(o.Results, want) {
+		t.Errorf("results %+v, want %+v", o.Results, want)
+	}
+	if !o.PlainBatches || o.MaxConcurrent != 2 || o.MaxCalls != 3 || o.MaxPerPlugin != 4 || o.Cascade != scheduler.CascadeOff {
+		t.Errorf("scheduler %t, %d, %d, %d, %v", o.PlainBatches, o.MaxConcurrent, o.MaxCalls, o.MaxPerPlugin, o.Cascade)
+	}
+	if want := (host.Offering{
+		Only: []string{"Bash", "Read", "Edit"}, Defer: host.DeferAlways, DeferOverTools: 5, DeferOverChars: 6,
+	}); !reflect.DeepEqual(o.Offer, want) {
+		t.Errorf("offer %+v, want %+v", o.Offer, want)
+	}
+	kept := filepath.Join(dirs.Home, "kept")
+	if o.Sessions != kept || o.KeepSessions != 72*time.Hour || !slices.Contains(o.HostFolders, kept) {
+		t.Errorf("sessions %q for %v, guarded %q", o.Sessions, o.KeepSessions, o.HostFolders)
+	}
+}
+
+// TestNoTables are the defaults, each of which is its option's own.
+func TestNoTables(t *testing.T) {
+	t.Parallel()
+	o, dirs := forUser(t, "")
+	if o.PlainBatches || o.MaxConcurrent != 0 || o.Cascade != scheduler.CascadeBatch || !reflect.DeepEqual(o.Offer, host.Offering{}) ||
+		o.Results.MaxChars != 0 || o.Results.Strategy != "" || o.KeepSessions != 0 {
+		t.Errorf("%+v", o)
+	}
+	if o.Sessions != filepath.Join(dirs.State, "sessions") || o.Sessions != dirs.Sessions() {
+		t.Errorf("sessions in %q", o.Sessions)
+	}
+	if (host.Dirs{}).Sessions() != "" {
+		t.Error("a place where there is none")
+	}
+}

@@ -1,0 +1,87 @@
+package scheduler
+
+import "slices"
+
+// deliver lets results leave in call order, as far as they are complete. One
+// goroutine at a time does so for all.
+func (s *Scheduler) deliver() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.yielding {
+		return
+	}
+	s.yielding = true
+	returned := false
+	defer func() {
+		s.yielding = false
+		if !returned { // a job ended the goroutine; the rest is for another
+			s.live++
+			go func() {
+				defer s.leave()
+				s.deliver()
+			}()
+		}
+	}()
+	for s.yielded < len(s.jobs) && s.jobs[s.yielded].state == Completed {
+		s.yield(s.jobs[s.yielded])
+	}
+	returned = true
+}
+
+// yield gives the mutex up while a result leaves, or is dropped.
+func (s *Scheduler) yield(e *entry) {
+	method, call := "Yield", e.Yield
+	if s.discarded {
+		method, call = "Drop", e.Drop
+	}
+	dropped := s.discarded
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		if !dropped {
+			s.observe(e, Yielded)
+		}
+		s.jobs[s.yielded] = nil // the turn may be long; let the job go
+		s.yielded++
+		s.held -= e.outcome.Held
+		s.unpark()
+	}()
+	s.report(e, guard(method, call))
+}
+
+// mayHold reports whether a job may make a result that takes memory. The first
+// whose result has not left always may, or nothing would go on; if that one waits
+// until it can run alone, so may all it waits for. The caller holds the mutex.
+func (s *Scheduler) mayHold(e *entry) bool {
+	if s.options.MaxHeld <= 0 || s.held <= s.options.MaxHeld {
+		return true
+	}
+	first := s.jobs[s.yielded]
+	return first == e || first.state == Queued && first.doomed == nil
+}
+
+// park has a job wait until it may hold a result. The caller holds the mutex.
+func (s *Scheduler) park(e *entry) <-chan struct{} {
+	e.parked = make(chan struct{})
+	s.parked = insert(s.parked, e)
+	return e.parked
+}
+
+// unpark wakes the jobs that need not wait any more. The caller holds the mutex.
+func (s *Scheduler) unpark() {
+	s.parked = slices.DeleteFunc(s.parked, func(e *entry) bool {
+		if !s.mayHold(e) {
+			return false
+		}
+		e.slot.ask() // here, so that the first in call order is the first in line
+		close(e.parked)
+		return true
+	})
+}
+
+// leavePark is for a job that does not wait any more. The caller holds the mutex.
+func (s *Scheduler) leavePark(e *entry) {
+	if at := slices.Index(s.parked, e); at >= 0 {
+		s.parked = slices.Delete(s.parked, at, at+1)
+	}
+}

@@ -1,0 +1,118 @@
+package scheduler
+
+import "slices"
+
+// effects are the safe jobs that are complete and not settled.
+type effects struct {
+	// open are those that may have touched anything, and locked those that claim
+	// what they locked; of these some are settled, and claims counts those that
+	// are not.
+	open, locked []*entry
+	claims       int
+}
+
+// spareEffects is how many jobs that are settled may stay in the list.
+const spareEffects = 16
+
+// hold keeps the effects of a complete job until they are due. The caller holds
+// the mutex.
+func (s *Scheduler) hold(e *entry) {
+	f := &s.effects
+	if e.nodes == nil {
+		f.open = append(f.open, e)
+		return
+	}
+	s.room.locks.claim(e)
+	f.claims++
+	if len(f.locked) > 2*f.claims+spareEffects { // let the settled ones go
+		f.locked = slices.DeleteFunc(f.locked, func(e *entry) bool { return !e.claims })
+	}
+	f.locked = append(f.locked, e)
+}
+
+// takeAll returns all whose effects are held, in call order. The caller holds the
+// mutex.
+func (s *Scheduler) takeAll() []*entry {
+	f := &s.effects
+	due := f.open
+	for _, e := range f.locked {
+		if e.claims {
+			s.room.locks.release(e)
+			due = append(due, e)
+		}
+	}
+	*f = effects{}
+	slices.SortFunc(due, byIndex)
+	return due
+}
+
+// takeDue returns, in call order, those whose effects a job that runs beside
+// others must see. The caller holds the mutex.
+func (s *Scheduler) takeDue(e *entry) []*entry {
+	f := &s.effects
+	due := f.open
+	f.open = nil
+	for _, l := range e.traits.Locks {
+		found := s.room.locks.claimed(l)
+		f.claims -= len(found)
+		due = append(due, found...)
+	}
+	slices.SortFunc(due, byIndex)
+	return due
+}
+
+// settleBefore applies the effects that a job must see from its turn on. Those of
+// a safe job are never among what another must see while it is still under way,
+// so that nothing depends on who is quicker.
+func (s *Scheduler) settleBefore(e *entry) {
+	if e.traits.Safe && !e.alone {
+		return
+	}
+	s.settling.Lock()
+	defer s.settling.Unlock()
+	s.mu.Lock()
+	var due []*entry
+	if e.alone {
+		due = s.takeAll()
+	} else {
+		due = s.takeDue(e)
+	}
+	s.mu.Unlock()
+	s.settle(due)
+}
+
+// settleNow applies the effects of a job that is not safe, before it lets go of
+// what it locked.
+func (s *Scheduler) settleNow(e *entry) {
+	s.settling.Lock()
+	defer s.settling.Unlock()
+	if p := guard("Settle", e.Settle); p != nil {
+		s.fail(e, p) // its result has not left
+	}
+}
+
+// settleRest applies what is left in the end.
+func (s *Scheduler) settleRest() {
+	s.settling.Lock()
+	defer s.settling.Unlock()
+	s.mu.Lock()
+	rest := s.takeAll()
+	s.mu.Unlock()
+	s.settle(rest)
+}
+
+// settle applies the effects of jobs whose results may have left already. The
+// caller holds the settling mutex.
+func (s *Scheduler) settle(due []*entry) {
+	// Deferred, because a job may end its goroutine.
+	defer func() {
+		if len(due) > 0 {
+			s.settle(due)
+		}
+	}()
+	for len(due) > 0 {
+		e := due[0]
+		due = due[1:]
+		s.report(e, guard("Settle", e.Settle))
+	}
+}

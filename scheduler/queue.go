@@ -1,0 +1,168 @@
+package scheduler
+
+import (
+	"context"
+	"sync"
+)
+
+// watch has the end of the context end what is queued. Without it only what
+// happens to the jobs leads on, which is enough while all of them have their
+// turn. The caller holds the mutex.
+func (s *Scheduler) watch() {
+	if s.unwatch != nil {
+		return
+	}
+	watched := make(chan struct{})
+	stop := context.AfterFunc(s.ctx, func() {
+		defer close(watched)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.advance()
+	})
+	s.unwatch = sync.OnceFunc(func() {
+		if !stop() {
+			<-watched
+		}
+	})
+}
+
+// advance begins the turn of every job that may have it now, or dooms them all
+// where nothing is to begin any more. The caller holds the mutex.
+func (s *Scheduler) advance() {
+	cause := s.cause
+	if cause == nil && s.ctx.Err() != nil {
+		cause = context.Cause(s.ctx)
+	}
+	if cause != nil {
+		s.doomAll(cause)
+		return
+	}
+	s.beginNext()
+	if s.next < len(s.jobs) || len(s.demoted) > 0 {
+		s.watch()
+	}
+}
+
+// beginNext begins the turns that may begin. The caller holds the mutex.
+func (s *Scheduler) beginNext() {
+	if len(s.demoted) > 0 {
+		if s.room.count == 0 {
+			e := s.demoted[0]
+			s.demoted = s.demoted[1:]
+			s.begin(e, true)
+		}
+		return
+	}
+	for ; s.next < len(s.jobs); s.next++ {
+		e := s.jobs[s.next]
+		if e == nil || e.doomed != nil {
+			continue
+		}
+		alone := !e.traits.Safe && !e.traits.Locked
+		if !alone && s.admitting >= s.options.MaxAdmitting || !s.room.fits(&e.traits) {
+			return
+		}
+		s.begin(e, alone)
+	}
+}
+
+// begin starts a job's turn. The caller holds the mutex.
+func (s *Scheduler) begin(e *entry, alone bool) {
+	e.alone = alone
+	s.room.enter(e)
+	s.admitting++
+	s.live++
+	e.ctx = s.contextOf(e, false)
+	s.observe(e, Admitting)
+	if s.options.Lend == nil || s.lent || !s.options.Lend(e.Job) {
+		go s.lead(e)
+		return
+	}
+	if s.mine != nil {
+		go s.lead(s.mine)
+	}
+	s.mine = e
+}
+
+// demote puts a job back that must run alone. The caller holds the mutex.
+func (s *Scheduler) demote(e *entry) {
+	e.traits.Safe, e.traits.Locked, e.traits.Locks, e.nodes = false, false, nil, nil
+	e.batch = noBatch
+	s.observe(e, Queued)
+	switch {
+	case e.ctx.Err() != nil: // it was cancelled meanwhile
+		s.doom(e, context.Cause(e.ctx))
+	case !s.doomIfReached(e):
+		s.demoted = insert(s.demoted, e)
+	}
+	s.unpark()
+}
+
+// doomAll dooms every job whose turn has not come. The caller holds the mutex.
+func (s *Scheduler) doomAll(cause error) {
+	for _, e := range s.demoted {
+		s.doom(e, cause)
+	}
+	s.demoted = nil
+	for ; s.next < len(s.jobs); s.next++ {
+		if e := s.jobs[s.next]; e != nil {
+			s.doom(e, cause)
+		}
+	}
+}
+
+// doom ends a job that has not begun. The caller holds the mutex.
+func (s *Scheduler) doom(e *entry, why error) {
+	if e.doomed != nil {
+		return
+	}
+	e.doomed = why
+	s.doomed = append(s.doomed, e)
+	s.reapOn()
+}
+
+// reapOn has a goroutine end the doomed. The caller holds the mutex.
+func (s *Scheduler) reapOn() {
+	if !s.reaping && len(s.doomed) > 0 {
+		s.reaping = true
+		s.live++
+		go s.reap()
+	}
+}
+
+func (s *Scheduler) reap() {
+	defer s.leave()
+	// Deferred, because a job may end its goroutine.
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.reaping = false
+		s.reapOn()
+	}()
+	for e := s.takeDoomed(); e != nil; e = s.takeDoomed() {
+		s.end(e)
+	}
+}
+
+func (s *Scheduler) takeDoomed() *entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.doomed) == 0 {
+		return nil
+	}
+	e := s.doomed[0]
+	s.doomed = s.doomed[1:]
+	return e
+}
+
+// end gives a doomed job its failure.
+func (s *Scheduler) end(e *entry) {
+	defer s.deliver()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.hold(e)
+		s.observe(e, Completed)
+	}()
+	s.fail(e, e.doomed)
+}
