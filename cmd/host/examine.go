@@ -33,6 +33,7 @@ func (a *app) examine(ctx context.Context, d *diagnosis) error {
 	examineProject(d, s.project)
 	examineRules(d, &s)
 	examineChain(d, &s)
+	examineRunning(d, &s)
 	log := &collector{}
 	s.options.Logger = slog.New(log)
 	examineHost(ctx, d, &s, log)

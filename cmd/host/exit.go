@@ -27,7 +27,8 @@ const helpExitCodes = `Every command ends with one of these:
        is given
     1  a call failed (call; run --fail), or doctor found something wrong
     2  the command line is wrong, or what was to be read cannot be: a file
-       that is not there, a message that is not JSON, a plugin nobody knows
+       that is not there, a message that is not JSON, a plugin nobody knows; for
+       run --stream: a part of the stream, what else came of it being printed
     3  the host cannot start (settings, directories, plugin directories), or
        something could not be written
     4  a call was denied: by a rule, a person, for want of a person to ask or

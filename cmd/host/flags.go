@@ -60,5 +60,6 @@ func (f *globalFlags) restore(flags []string) error {
 	f.deny = append(given.deny, f.deny...)
 	f.ask = append(given.ask, f.ask...)
 	f.approval, f.logLevel, f.timeout = given.approval, given.logLevel, given.timeout
+	f.scheduler, f.session = given.scheduler, given.session
 	return nil
 }

@@ -24,10 +24,10 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	ctx, stop := interruptible(context.Background())
-	a := &app{in: os.Stdin, out: ui.NewPrinter(os.Stdout), err: ui.NewPrinter(os.Stderr)}
+	ctx, signals := interruptible(context.Background())
+	a := &app{in: os.Stdin, out: ui.NewPrinter(os.Stdout), err: ui.NewPrinter(os.Stderr), signals: signals}
 	err := rootCommand(a).ExecuteContext(ctx)
-	stop()
+	signals.stop()
 	if err != nil && err.Error() != "" {
 		a.err.Printf("toolquay: %v\n", err)
 	}

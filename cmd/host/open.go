@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/telemetry/otlp"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/audit"
 	"github.com/toolquay/toolquay/permissions/grants"
@@ -42,7 +43,8 @@ func (a *app) setup() (setup, error) {
 	if err != nil {
 		return setup{}, err
 	}
-	if err := errors.Join(a.checkIsolation(), a.checkApproval()); err != nil {
+	scheduling, err := a.scheduling()
+	if err := errors.Join(a.checkIsolation(), a.checkApproval(), err); err != nil {
 		return setup{}, err
 	}
 	s := setup{dirs: host.UserDirs()}
@@ -56,13 +58,16 @@ func (a *app) setup() (setup, error) {
 	if s.project, err = host.FindProject(s.session.Cwd, s.trust); err != nil {
 		return s, hostError(err)
 	}
-	err = a.userOptions(&s, logger)
+	err = a.userOptions(&s, logger, scheduling)
 	return s, hostError(errors.Join(trustErr, err))
 }
 
 // sessionOptions are what the flags say of the session.
 func (a *app) sessionOptions() (host.SessionOptions, error) {
-	var o host.SessionOptions
+	o := host.SessionOptions{ID: a.flags.session}
+	if err := checkSession(o.ID); err != nil {
+		return o, err
+	}
 	if a.flags.mode != "" {
 		mode, err := permissions.ParseMode(a.flags.mode)
 		if err != nil {
@@ -88,7 +93,7 @@ func (a *app) sessionOptions() (host.SessionOptions, error) {
 }
 
 // userOptions are the user's and the project's options with the flags' on top.
-func (a *app) userOptions(s *setup, logger *slog.Logger) error {
+func (a *app) userOptions(s *setup, logger *slog.Logger, scheduling settings.Scheduler) error {
 	dirs, project := s.dirs, s.project
 	if a.flags.noUser {
 		dirs.Config = ""
@@ -102,6 +107,7 @@ func (a *app) userOptions(s *setup, logger *slog.Logger) error {
 	}
 	s.sources.CommandLine = &settings.File{
 		Deny: settings.Rules(a.flags.deny...), Ask: settings.Rules(a.flags.ask...), Allow: settings.Rules(a.flags.allow...),
+		Scheduler: scheduling,
 	}
 	loaded, loadErr := settings.Load(s.sources)
 	o, err := host.ForUser(dirs, project, loaded)
@@ -138,6 +144,8 @@ type opened struct {
 	session *host.Session
 	log     *audit.Log
 	live    *settings.Live
+	// telemetry is nil where none is sent.
+	telemetry *otlp.Telemetry
 }
 
 // open starts the host. change, if not nil, has the last word on the setup.
@@ -160,6 +168,9 @@ func (a *app) open(ctx context.Context, change func(*setup)) (*opened, error) {
 		}
 		if o.log != nil {
 			s.options.Log = o.log
+		}
+		if o.telemetry = s.openTelemetry(ctx); o.telemetry != nil {
+			s.options.Observe = o.telemetry.Observe
 		}
 	}
 	o.setup = s
@@ -200,6 +211,9 @@ func (o *opened) close() {
 	}
 	if o.log != nil {
 		err = errors.Join(err, o.log.Close())
+	}
+	if o.telemetry != nil {
+		err = errors.Join(err, flush(ctx, o.telemetry))
 	}
 	if err != nil {
 		o.options.Logger.Warn("closing the host", "error", err)

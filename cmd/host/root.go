@@ -15,6 +15,7 @@ import (
 type app struct {
 	in       *os.File
 	out, err *ui.Printer
+	signals  *signals
 	flags    globalFlags
 }
 
@@ -31,6 +32,8 @@ type globalFlags struct {
 	noProject        bool
 	noUser           bool
 	approval         string
+	scheduler        string
+	session          string
 	claude           bool
 	logLevel         string
 }
@@ -82,6 +85,8 @@ func (f *globalFlags) register(root *cobra.Command) {
 	p.BoolVar(&f.noProject, "no-project", false, "ignore the project's settings and plugins")
 	p.BoolVar(&f.noUser, "no-user", false, "ignore the user's settings and plugins")
 	p.StringVar(&f.approval, "approval", approveAuto, "how to ask what the rules leave open: auto (at the terminal, if there is one), pipe (on standard error, answers from standard input), later (keep the question: toolquay approvals) or never (deny it)")
+	p.StringVar(&f.scheduler, "scheduler", "", "what lets calls run side by side: locks (they touch different things) or batch (they are next to each other, and safe) (default: as the settings say, or locks)")
+	p.StringVar(&f.session, "session", "", "go on in the session with this id, with what it keeps: long results, loaded tools (default: a new one)")
 	p.StringVar(&f.logLevel, "log-level", "warn", "what to log on standard error: debug, info, warn or error")
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/approvals"
 	"github.com/toolquay/toolquay/host/message"
+	"github.com/toolquay/toolquay/host/message/stream"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -24,6 +26,8 @@ type runFlags struct {
 	output         string
 	quiet, verbose bool
 	fail           bool
+	stream         bool
+	input          string
 }
 
 func runCommand(a *app) *cobra.Command {
@@ -41,24 +45,38 @@ A message may carry "settings": {"permissions": {"deny": [...], "ask": [...]}}
 beside its content. It is a model's word, so it can tighten and nothing else.
 
 A call that fails is a result for the model, so run ends with 0 where every
-call has its result; with --fail it tells (see toolquay help exit-codes).`,
+call has its result; with --fail it tells (see toolquay help exit-codes).
+` + helpStream,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.run(cmd.Context(), append(args, "-")[0], f)
+			return a.runAny(cmd.Context(), append(args, "-")[0], f)
 		},
 	}
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "anthropic, openai or jsonl (default: as the input)")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "show nothing on standard error while calls run")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "show capability calls, logs and progress too")
 	cmd.Flags().BoolVar(&f.fail, "fail", false, "end with 1 where a call failed, with 4 where one was denied")
+	cmd.Flags().BoolVar(&f.stream, "stream", false, "run calls as they come, while the model still writes")
+	cmd.Flags().StringVar(&f.input, "input", "", "with --stream: jsonl, anthropic-sse or openai-sse (default: jsonl)")
 	return cmd
+}
+
+// runAny runs a message that is there, or one that comes.
+func (a *app) runAny(ctx context.Context, file string, f runFlags) error {
+	switch {
+	case f.output != "" && !slices.Contains(message.Formats(), message.Format(f.output)):
+		return usageError("--output %q: there are %v", f.output, message.Formats())
+	case f.stream:
+		f.input = cmp.Or(f.input, string(stream.JSONL))
+		return a.stream(ctx, file, f)
+	case f.input != "":
+		return usageError("--input goes with --stream; of a message that is complete the form is found out")
+	}
+	return a.run(ctx, file, f)
 }
 
 func (a *app) run(ctx context.Context, file string, f runFlags) error {
 	output := message.Format(f.output)
-	if f.output != "" && !slices.Contains(message.Formats(), output) {
-		return usageError("--output %q: there are %v", f.output, message.Formats())
-	}
 	src, err := a.read(ctx, file, message.MaxSize)
 	if err != nil {
 		return err
@@ -84,7 +102,7 @@ func (a *app) run(ctx context.Context, file string, f runFlags) error {
 	defer o.close()
 	o.follow(ctx)
 	o.warnBroken()
-	results, err := a.turn(ctx, o.session, m.Calls, output, f)
+	results, err := a.turn(ctx, o, m.Calls, output, f)
 	if err != nil {
 		return err
 	}
@@ -110,33 +128,62 @@ func messageRules(file, cwd string, s message.Settings) permissions.RuleSet {
 }
 
 // turn runs the calls and prints what happens and the reply.
-func (a *app) turn(ctx context.Context, s *host.Session, calls []abi.ToolUse, output message.Format, f runFlags) ([]abi.ToolResult, error) {
+func (a *app) turn(ctx context.Context, o *opened, calls []abi.ToolUse, output message.Format, f runFlags) ([]abi.ToolResult, error) {
 	timeline := ui.NewTimeline(a.err, f.verbose)
-	var recorder message.Recorder
-	var failed error
-	results := make([]abi.ToolResult, 0, len(calls))
-	for e := range s.Run(ctx, calls) {
+	timeline.Describe(o.contract)
+	var results turnResults
+	for e := range o.session.Run(ctx, calls) {
 		if !f.quiet {
 			timeline.Event(e)
 		}
-		if e.Kind == host.EventResult {
-			results = append(results, *e.Result)
-		}
-		if record, ok := recorder.Add(e); ok && output == message.List && failed == nil {
-			failed = a.printJSON(record)
-		}
+		results.add(e)
 	}
 	if !f.quiet {
 		timeline.End()
 	}
-	if output == message.List || failed != nil {
-		return results, failed
+	if output != message.List {
+		reply, err := message.Reply(output, results.list)
+		if err != nil {
+			return results.list, hostError(err)
+		}
+		return results.list, a.printJSON(reply)
 	}
-	reply, err := message.Reply(output, results)
-	if err != nil {
-		return results, hostError(err)
+	for i := range results.records {
+		if err := a.printJSON(results.records[i]); err != nil {
+			return results.list, err
+		}
 	}
-	return results, a.printJSON(reply)
+	return results.list, nil
+}
+
+// contract finds a tool's contract by its name, or returns nil.
+func (o *opened) contract(name string) *abi.Tool {
+	if tool, ok := o.host.Plugins().Tool(name); ok {
+		return tool.Tool
+	}
+	return nil
+}
+
+// turnResults are a turn's results as the model is to get them: at its end some may
+// give way to shorter ones, so none is printed before.
+type turnResults struct {
+	recorder message.Recorder
+	records  []message.Record
+	list     []abi.ToolResult
+}
+
+func (r *turnResults) add(e host.Event) {
+	record, ok := r.recorder.Add(e)
+	if !ok {
+		return
+	}
+	if e.Kind == host.EventResult {
+		r.records, r.list = append(r.records, record), append(r.list, *e.Result)
+		return
+	}
+	if e.Index < len(r.list) {
+		r.records[e.Index], r.list[e.Index] = record, *e.Result
+	}
 }
 
 // runCode is the exit code of a turn that gave its results.
@@ -154,12 +201,21 @@ func runCode(ctx context.Context, results []abi.ToolResult, fail bool) int {
 // printJSON prints a document to standard output, with every character that
 // does not show as itself escaped; indented where a person reads it.
 func (a *app) printJSON(v any) error {
+	indent := ""
+	if a.out.Terminal {
+		indent = strings.Repeat(" ", 2)
+	}
+	return a.printIndented(v, indent)
+}
+
+// printLine prints a document in one line, and one write.
+func (a *app) printLine(v any) error { return a.printIndented(v, "") }
+
+func (a *app) printIndented(v any, indent string) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if a.out.Terminal {
-		e.SetIndent("", strings.Repeat(" ", 2))
-	}
+	e.SetIndent("", indent)
 	err := e.Encode(v)
 	if err == nil {
 		_, err = a.out.Write(ui.JSON(b.Bytes()))

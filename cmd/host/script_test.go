@@ -28,6 +28,12 @@ func TestMain(m *testing.M) {
 // the compile cache is shared, unless a script says otherwise.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	runScripts(t, "testdata/script")
+}
+
+// runScripts runs the scripts of a folder.
+func runScripts(t *testing.T, folder string) {
+	t.Helper()
 	fixtures, err := filepath.Abs("../../plugins/direct/testdata")
 	if err != nil {
 		t.Fatal(err)
@@ -36,26 +42,33 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	guests, err := filepath.Abs("testdata/guests")
+	if err != nil {
+		t.Fatal(err)
+	}
 	cache := t.TempDir()
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 folder,
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			home := filepath.Join(e.WorkDir, "home")
 			for _, v := range []string{
 				"HOME=" + home, "XDG_CONFIG_HOME=" + home + "/config", "XDG_STATE_HOME=" + home + "/state",
-				"XDG_CACHE_HOME=" + cache, "FIXTURES=" + fixtures, "ROOT=" + root, "NO_COLOR=", "TERM=xterm",
+				"XDG_CACHE_HOME=" + cache, "FIXTURES=" + fixtures, "GUESTS=" + guests, "ROOT=" + root, "NO_COLOR=", "TERM=xterm",
 				// Under the race detector every process would sleep a second before it ends.
 				"GORACE=atexit_sleep_ms=0",
 			} {
 				name, value, _ := strings.Cut(v, "=")
 				e.Setenv(name, value)
 			}
+			e.Values[collectorKey{}] = &[]*receiver{}
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "person": person, "fixture": fixture, "nested": nested, "fill": fill, "matches": matches,
+			"collector": startCollector, "collected": collected,
+			"told": told, "dialog": dialog, "bulk": bulk,
 		},
 	})
 }

@@ -1,8 +1,7 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -13,58 +12,132 @@ import (
 	"github.com/toolquay/toolquay/plugins"
 )
 
+// offer is what the flags say of what is offered.
+type offer struct {
+	preset, deferral, audience string
+	only                       []string
+}
+
+func (f *offer) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.preset, "preset", "", "offer the tools of a preset: full or minimal (Bash, Read, Edit) (default: as the settings say, or full)")
+	flags.StringSliceVar(&f.only, "only", nil, "offer these tools only, with commas between them (repeatable)")
+	flags.StringVar(&f.deferral, "defer", "", "list tools that can wait by name alone: auto (where there are many), always or never (default: as the settings say, or auto)")
+	flags.StringVar(&f.audience, "audience", "", "whom the tools are for: main, subagent or background (default main)")
+}
+
+// apply checks the flags and returns what they change.
+func (f *offer) apply() (func(*setup), error) {
+	if f.preset != "" && len(f.only) > 0 {
+		return nil, usageError("--preset and --only are two ways to say the same; use one")
+	}
+	only := f.only
+	if f.preset != "" {
+		list, err := host.Preset(f.preset)
+		if err != nil {
+			return nil, usageError("--preset: %w", err)
+		}
+		only = list
+	}
+	deferral, err := host.ParseDeferral(f.deferral)
+	if err != nil {
+		return nil, usageError("--defer: %w", err)
+	}
+	audience, err := host.ParseAudience(f.audience)
+	if err != nil {
+		return nil, usageError("--audience: %w", err)
+	}
+	return func(s *setup) {
+		if f.preset != "" || len(f.only) > 0 {
+			s.options.Offer.Only = only
+		}
+		if f.deferral != "" {
+			s.options.Offer.Defer = deferral
+		}
+		s.session.Audience = audience
+	}, nil
+}
+
+// toolFormats are the ways to write the list besides the model APIs'.
+var toolFormats = []string{"table", "json"}
+
 func toolsCommand(a *app) *cobra.Command {
 	var format string
 	var all bool
+	var flags offer
 	cmd := &cobra.Command{
 		Use:   "tools",
 		Short: "List the tools that a model would be offered",
 		Long: `Tools lists what a model would be offered here and now, or writes it the way a
-model API wants it. With --all the table also has the tools that are not
-offered, and why.`,
+model API wants it. With --all the list also has the tools that are not offered,
+and why. With --session it is what that session's model would be told next.
+
+Where many tools are offered, those that can wait are deferred: the model is told
+their names, and looks for them with ToolSearch before it calls them.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if format != "table" && !slices.Contains(host.Formats(), host.Format(format)) {
-				return usageError("--format %q: there are table, anthropic, openai and mcp", format)
+			if !slices.Contains(toolFormats, format) && !slices.Contains(host.Formats(), host.Format(format)) {
+				return usageError("--format %q: there are table, json, anthropic, openai and mcp", format)
 			}
-			o, err := a.open(cmd.Context(), nil)
+			change, err := flags.apply()
+			if err != nil {
+				return err
+			}
+			o, err := a.open(cmd.Context(), change)
 			if err != nil {
 				return err
 			}
 			defer o.close()
-			if format == "table" {
-				return a.toolTable(o, all)
+			o.warnMissing(flags.only)
+			if !slices.Contains(toolFormats, format) {
+				definitions, err := o.session.Definitions(host.Format(format))
+				if err != nil {
+					return hostError(err)
+				}
+				return a.printJSON(definitions)
 			}
-			definitions, err := o.session.Definitions(host.Format(format))
+			tools, err := o.session.Tools(host.FormatAnthropic)
 			if err != nil {
 				return hostError(err)
 			}
-			return a.printJSON(definitions)
+			if format == "json" {
+				return a.toolList(tools, all)
+			}
+			return a.toolTable(o, tools, all)
 		},
 	}
-	cmd.Flags().StringVarP(&format, "format", "f", "table", "table, anthropic, openai or mcp")
+	cmd.Flags().StringVarP(&format, "format", "f", "table", "table, json, anthropic, openai or mcp")
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "list tools that are not offered too, with the reason")
+	flags.register(cmd)
 	return cmd
 }
 
-func (a *app) toolTable(o *opened, all bool) error {
-	offered, err := offeredNames(o.session)
-	if err != nil {
-		return hostError(err)
+// warnMissing tells of names that no tool has.
+func (o *opened) warnMissing(only []string) {
+	for _, name := range only {
+		if _, ok := o.host.Plugins().Tool(name); !ok {
+			o.options.Logger.Warn("no tool has this name", "only", name)
+		}
 	}
+}
+
+func (a *app) toolTable(o *opened, tools []host.ToolState, all bool) error {
 	rows := [][]string{{"NAME", "PLUGIN", "TRAITS", "SUMMARY"}}
 	if all {
 		rows[0] = append(rows[0], "NOT OFFERED BECAUSE")
 	}
-	for _, t := range o.host.Plugins().Tools() {
-		row := []string{t.Name, t.Plugin.Name, traits(t.Tool), t.Summary}
+	for _, t := range tools {
+		row := []string{t.Name, t.Plugin, traits(t.Tool), t.Summary}
+		if t.Deferred {
+			row[2] = strings.TrimPrefix(row[2]+", deferred", "-, ")
+		}
 		switch {
-		case offered[t.Name] && all:
+		case t.NotOffered == nil && all:
 			rows = append(rows, append(row, ""))
-		case offered[t.Name]:
+		case t.NotOffered == nil:
 			rows = append(rows, row)
 		case all:
-			rows = append(rows, append(row, whyNot(t)))
+			rows = append(rows, append(row, firstLine(t.NotOffered.Error())))
 		}
 	}
 	if all {
@@ -74,34 +147,41 @@ func (a *app) toolTable(o *opened, all bool) error {
 	return nil
 }
 
-// offeredNames are the tools whose definitions a model would get.
-func offeredNames(s *host.Session) (map[string]bool, error) {
-	definitions, err := s.Definitions(host.FormatMCP)
-	if err != nil {
-		return nil, err
-	}
-	var list []struct {
-		Name string `json:"name"`
-	}
-	if err := json.Unmarshal(definitions, &list); err != nil {
-		return nil, fmt.Errorf("reading the definitions: %w", err)
-	}
-	names := make(map[string]bool, len(list))
-	for _, d := range list {
-		names[d.Name] = true
-	}
-	return names, nil
+// listedTool is one tool of the JSON list.
+type listedTool struct {
+	Name            string `json:"name"`
+	Plugin          string `json:"plugin,omitempty"`
+	Summary         string `json:"summary,omitempty"`
+	ReadOnly        string `json:"read_only"`
+	ConcurrencySafe string `json:"concurrency_safe"`
+	Destructive     string `json:"destructive"`
+	Deferred        bool   `json:"deferred"`
+	Loaded          bool   `json:"loaded,omitempty"`
+	// Characters is the size of the definition for the Anthropic Messages API.
+	Characters int    `json:"characters,omitempty"`
+	NotOffered string `json:"not_offered,omitempty"`
 }
 
-func whyNot(t *plugins.Tool) string {
-	if err := t.Available(); err != nil {
-		return firstLine(err.Error())
+// toolList prints the tools as one JSON array.
+func (a *app) toolList(tools []host.ToolState, all bool) error {
+	list := []listedTool{}
+	for _, t := range tools {
+		item := listedTool{
+			Name: t.Name, Plugin: t.Plugin, Summary: t.Summary, ReadOnly: orFalse(t.ReadOnly),
+			ConcurrencySafe: orFalse(t.ConcurrencySafe), Destructive: orFalse(t.Destructive),
+			Deferred: t.Deferred, Loaded: t.Loaded, Characters: t.Chars,
+		}
+		if t.NotOffered != nil {
+			item.NotOffered = t.NotOffered.Error()
+		}
+		if all || t.NotOffered == nil {
+			list = append(list, item)
+		}
 	}
-	if t.Enabled == abi.TraitFalse {
-		return "its manifest switches it off"
-	}
-	return "a deny rule binds all of its calls"
+	return a.printJSON(list)
 }
+
+func orFalse(t abi.Trait) string { return string(cmp.Or(t, abi.TraitFalse)) }
 
 // brokenTools are the tools of plugins that cannot be used.
 func brokenTools(set *plugins.Set) [][]string {

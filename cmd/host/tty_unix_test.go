@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -15,21 +16,35 @@ import (
 	"github.com/creack/pty"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/toolquay/toolquay/cmd/host/internal/ui/vt"
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// person KEYS PROGRAM [ARG...] runs a program at a terminal where somebody sits.
-// Each time a question is shown they press the next of the keys, which are
-// separated by spaces; one that is longer than a key is typed as a line once it
-// is asked for. What the program prints goes to the file out, and what is on the
-// screen to the file screen. With ! the program must fail.
+// person [-sizes=WxH,...] KEYS PROGRAM [ARG...] runs a program at a terminal where
+// somebody sits. Each time a question is shown they press the next of the keys,
+// which are separated by spaces; one that is longer than a key is typed as a line
+// once it is asked for. Where there are several sizes, they make the terminal one
+// after the other of them all the while.
+//
+// What the program prints goes to the file out, all that it writes to the terminal
+// to the file screen, and what is to be seen there in the end to the file seen.
+// With ! the program must fail.
 func person(ts *testscript.TestScript, neg bool, args []string) {
+	sizes := "300x60"
+	if len(args) > 0 {
+		if given, ok := strings.CutPrefix(args[0], "-sizes="); ok {
+			sizes, args = given, args[1:]
+		}
+	}
 	if len(args) < 2 {
-		ts.Fatalf("usage: [!] person keys program [arg...]")
+		ts.Fatalf("usage: [!] person [-sizes=WxH,...] keys program [arg...]")
 	}
 	keyboard, terminal, err := pty.Open()
 	ts.Check(err)
 	defer keyboard.Close()
+	s := &sitting{keyboard: keyboard, ended: make(chan struct{}), term: vt.New(1, 1)}
+	stop := s.resize(ts, sizes)
+	defer stop()
 	program, err := exec.LookPath(args[1])
 	ts.Check(err)
 	cmd := exec.Command(program, args[2:]...)
@@ -39,7 +54,6 @@ func person(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	ts.Check(cmd.Start())
 	ts.Check(terminal.Close())
-	s := &sitting{keyboard: keyboard, ended: make(chan struct{})}
 	go s.look()
 	for key := range strings.FieldsSeq(args[0]) {
 		s.press(ts, strings.ReplaceAll(key, "_", " "))
@@ -48,6 +62,8 @@ func person(ts *testscript.TestScript, neg bool, args []string) {
 	<-s.ended
 	ts.Check(os.WriteFile(ts.MkAbs("out"), out.Bytes(), 0o600))
 	ts.Check(os.WriteFile(ts.MkAbs("screen"), []byte(s.text()), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("seen"), []byte(s.term.Text()), 0o600))
+	ts.Check(s.term.Err())
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) || (err != nil) != neg {
 		ts.Fatalf("it ended with %v\nscreen:\n%s\nout:\n%s", err, s.text(), out.String())
 	}
@@ -55,20 +71,54 @@ func person(ts *testscript.TestScript, neg bool, args []string) {
 
 func environ(ts *testscript.TestScript) []string {
 	var env []string
-	for _, name := range []string{"PATH", "HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "GORACE", "WORK"} {
+	for _, name := range []string{"PATH", "HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "GORACE", "WORK", "TERM", "CI"} {
 		env = append(env, name+"="+ts.Getenv(name))
 	}
-	return append(env, "NO_COLOR=1", "TERM=xterm")
+	return append(env, "NO_COLOR=1")
 }
 
 // sitting is somebody at a terminal.
 type sitting struct {
 	keyboard *os.File
 	ended    chan struct{}
+	term     *vt.Terminal
 
 	mu     sync.Mutex
 	screen bytes.Buffer
 	read   int // what of the screen the last key answered
+}
+
+// resize makes the terminal the sizes that are given, again and again until stop is
+// called.
+func (s *sitting) resize(ts *testscript.TestScript, sizes string) (stop func()) {
+	var all []pty.Winsize
+	for size := range strings.SplitSeq(sizes, ",") {
+		var w pty.Winsize
+		_, err := fmt.Sscanf(size, "%dx%d", &w.Cols, &w.Rows)
+		ts.Check(err)
+		all = append(all, w)
+	}
+	set := func(w pty.Winsize) {
+		_ = pty.Setsize(s.keyboard, &w) // fails once it is closed
+		s.term.Resize(int(w.Cols), int(w.Rows))
+	}
+	set(all[0])
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 1; len(all) > 1; i++ {
+			select {
+			case <-time.After(130 * time.Millisecond):
+				set(all[i%len(all)])
+			case <-quit:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-done
+	}
 }
 
 func (s *sitting) look() {
@@ -82,6 +132,7 @@ func (s *sitting) look() {
 		s.mu.Lock()
 		s.screen.Write(b[:n])
 		s.mu.Unlock()
+		_, _ = s.term.Write(b[:n])
 	}
 }
 

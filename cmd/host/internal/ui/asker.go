@@ -38,6 +38,7 @@ func (a *Asker) Ask(ctx context.Context, q host.Approval) (host.Reply, error) {
 	case <-ctx.Done():
 		return host.Reply{}, context.Cause(ctx)
 	}
+	defer a.out.Hold()()
 	v := newQuestion(q)
 	v.show(a.out)
 	reply, err := a.answer(ctx, v)
@@ -99,6 +100,7 @@ func (a *Asker) menu(choices []choice) {
 
 // Confirm asks one question that only a y answers with yes.
 func (a *Asker) Confirm(ctx context.Context, question string) bool {
+	defer a.out.Hold()()
 	a.out.Printf("%s [y/N] ", question)
 	line, err := a.keys.line(ctx)
 	return err == nil && (strings.EqualFold(line, "y") || strings.EqualFold(line, "yes"))

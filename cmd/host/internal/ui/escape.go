@@ -87,12 +87,3 @@ func JSON(doc []byte) []byte {
 	}
 	return out
 }
-
-// cut shortens a line to a number of characters.
-func cut(s string, width int) string {
-	if width <= 0 || utf8.RuneCountInString(s) <= width {
-		return s
-	}
-	runes := []rune(s)
-	return string(runes[:max(width-1, 0)]) + "…"
-}

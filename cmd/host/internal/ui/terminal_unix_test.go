@@ -14,27 +14,32 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
+	"github.com/toolquay/toolquay/cmd/host/internal/ui/vt"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// screen is a pseudo-terminal with somebody at it.
-type screen struct {
+// desk is a pseudo-terminal with somebody at it.
+type desk struct {
 	t        *testing.T
 	keyboard *os.File // what they type on, and see
 	program  *os.File // the program's end
+
+	// term is what they see.
+	term *vt.Terminal
 
 	mu   sync.Mutex
 	seen bytes.Buffer
 }
 
-func newScreen(t *testing.T) *screen {
+func newDesk(t *testing.T) *desk {
 	t.Helper()
 	keyboard, program, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &screen{t: t, keyboard: keyboard, program: program}
+	s := &desk{t: t, keyboard: keyboard, program: program, term: vt.New(1, 1)}
+	s.resize(80, 24)
 	done := make(chan struct{})
 	t.Cleanup(func() {
 		_ = program.Close()
@@ -52,19 +57,28 @@ func newScreen(t *testing.T) *screen {
 			s.mu.Lock()
 			s.seen.Write(b[:n])
 			s.mu.Unlock()
+			_, _ = s.term.Write(b[:n])
 		}
 	}()
 	return s
 }
 
-func (s *screen) text() string {
+func (s *desk) resize(width, height uint16) {
+	s.t.Helper()
+	if err := pty.Setsize(s.keyboard, &pty.Winsize{Cols: width, Rows: height}); err != nil {
+		s.t.Fatal(err)
+	}
+	s.term.Resize(int(width), int(height))
+}
+
+func (s *desk) text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.seen.String()
 }
 
 // waitFor waits until a text is on the screen, some number of times.
-func (s *screen) waitFor(text string, times int) {
+func (s *desk) waitFor(text string, times int) {
 	s.t.Helper()
 	for end := time.Now().Add(testenv.Patience); strings.Count(s.text(), text) < times; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
@@ -73,7 +87,7 @@ func (s *screen) waitFor(text string, times int) {
 	}
 }
 
-func (s *screen) press(keys string) {
+func (s *desk) press(keys string) {
 	s.t.Helper()
 	if _, err := s.keyboard.WriteString(keys); err != nil {
 		s.t.Fatal(err)
@@ -82,7 +96,7 @@ func (s *screen) press(keys string) {
 
 // insist presses keys again and again until something holds: those pressed
 // before a question waits for them do not count.
-func (s *screen) insist(keys string, until func() bool) {
+func (s *desk) insist(keys string, until func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(testenv.Patience); !until(); time.Sleep(2 * pollTime * time.Millisecond) {
 		if time.Now().After(end) {
@@ -93,7 +107,7 @@ func (s *screen) insist(keys string, until func() bool) {
 }
 
 // modes are the settings of the terminal.
-func (s *screen) modes() unix.Termios {
+func (s *desk) modes() unix.Termios {
 	s.t.Helper()
 	m, err := unix.IoctlGetTermios(int(s.program.Fd()), getTermios)
 	if err != nil {
@@ -108,7 +122,7 @@ type answered struct {
 }
 
 // ask puts a question at the screen and returns where its answer comes.
-func (s *screen) ask(ctx context.Context, a *Asker, q host.Approval) <-chan answered {
+func (s *desk) ask(ctx context.Context, a *Asker, q host.Approval) <-chan answered {
 	out := make(chan answered, 1)
 	go func() {
 		reply, err := a.Ask(ctx, q)
@@ -117,11 +131,11 @@ func (s *screen) ask(ctx context.Context, a *Asker, q host.Approval) <-chan answ
 	return out
 }
 
-func (s *screen) asker() *Asker { return NewAsker(NewPrinter(s.program), s.program) }
+func (s *desk) asker() *Asker { return NewAsker(NewPrinter(s.program), s.program) }
 
 // TestKeys answers with single keys, without Enter and without an echo.
 func TestKeys(t *testing.T) {
-	s := newScreen(t)
+	s := newDesk(t)
 	a := s.asker()
 	before := s.modes()
 	q := command("make all")
@@ -149,7 +163,7 @@ func TestKeys(t *testing.T) {
 
 // TestWordsAtTheTerminal has the line edited as the terminal does it.
 func TestWordsAtTheTerminal(t *testing.T) {
-	s := newScreen(t)
+	s := newDesk(t)
 	out := s.ask(t.Context(), s.asker(), command("make all"))
 	s.waitFor("tell the model why", 1)
 	s.insist("t", func() bool { return strings.Contains(s.text(), "to the model:") })
@@ -162,7 +176,7 @@ func TestWordsAtTheTerminal(t *testing.T) {
 // TestTypedBefore holds that what was typed before a question does not answer
 // it.
 func TestTypedBefore(t *testing.T) {
-	s := newScreen(t)
+	s := newDesk(t)
 	s.press("yyyyy\ny")
 	ctx, cancel := context.WithCancel(t.Context())
 	out := s.ask(ctx, s.asker(), command("make all"))

@@ -76,7 +76,7 @@ func FuzzEscape(f *testing.F) {
 
 func printer(width int, colour bool) (*Printer, *bytes.Buffer) {
 	var b bytes.Buffer
-	return &Printer{w: &b, Terminal: width > 0, Colour: colour, Width: width}, &b
+	return &Printer{w: &b, screen: &screen{w: &b}, Terminal: width > 0, Colour: colour, Width: width}, &b
 }
 
 func TestLineIsCutAndStyled(t *testing.T) {

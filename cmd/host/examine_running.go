@@ -1,0 +1,65 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/toolquay/toolquay/host/telemetry/otlp"
+	"github.com/toolquay/toolquay/permissions/settings"
+	"github.com/toolquay/toolquay/scheduler"
+)
+
+// examineRunning tells how calls would run, where sessions are kept, and who is told.
+func examineRunning(d *diagnosis, s *setup) {
+	o := &s.options
+	mode := settings.ByLocks
+	if o.PlainBatches {
+		mode = settings.ByBatch
+	}
+	d.add("scheduler", fine, fmt.Sprintf("by %s, at most %d calls of a turn at once", mode, cmp.Or(o.MaxConcurrent, scheduler.DefaultMaxConcurrent)))
+	examineSessions(d, o.Sessions)
+	examineTelemetry(d, s)
+}
+
+func examineSessions(d *diagnosis, dir string) {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case dir == "":
+		d.add("sessions", note, "there is no place for them, so that long results are cut: neither HOME nor XDG_STATE_HOME is set")
+	case os.IsNotExist(err):
+		d.add("sessions", fine, fmt.Sprintf("kept in %s (not there yet)", dir))
+	case err != nil:
+		d.add("sessions", wrong, err.Error())
+	default:
+		d.add("sessions", fine, fmt.Sprintf("kept in %s (%d there)", dir, len(entries)))
+	}
+}
+
+func examineTelemetry(d *diagnosis, s *setup) {
+	config, asked, err := s.telemetryConfig(os.Getenv)
+	switch {
+	case err != nil:
+		d.add("telemetry", wrong, err.Error())
+	case !asked:
+		d.add("telemetry", fine, "off")
+	default:
+		d.add("telemetry", fine, telemetryText(&config))
+	}
+}
+
+func telemetryText(c *otlp.Config) string {
+	var places []string
+	if c.Traces.URL != "" {
+		places = append(places, "traces to "+c.Traces.URL)
+	}
+	if c.Metrics.URL != "" {
+		places = append(places, "metrics to "+c.Metrics.URL)
+	}
+	text := strings.Join(places, ", ")
+	if c.Content {
+		text += ", with what calls are given and answer"
+	}
+	return text
+}

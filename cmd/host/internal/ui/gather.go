@@ -1,0 +1,89 @@
+package ui
+
+import (
+	"strings"
+)
+
+// Where a model looks around, call after call reads and searches, and nobody wants
+// a line for each. Those that follow one another and went well make one line.
+
+// gatherFrom is how many calls are worth one line in place of theirs.
+const gatherFrom = 5
+
+// kinds are the activities that are gathered, and how their calls are counted.
+var kinds = []struct{ activity, one string }{{"read", "read"}, {"search", "search"}}
+
+// gathers reports whether the line of a call that ended can wait for others of
+// its kind. What went wrong, and what there is more to say of, has its own.
+func (b *board) gathers(c *entry) bool {
+	if !b.live || b.verbose || c.state != ok || c.kept != "" {
+		return false
+	}
+	for _, k := range kinds {
+		if c.activity == k.activity {
+			return true
+		}
+	}
+	return false
+}
+
+// flush prints what was gathered.
+func (b *board) flush() {
+	b.printRun(b.gathered)
+	b.gathered = nil
+}
+
+// printRun prints calls that follow one another: a few each, many as one line.
+func (b *board) printRun(run []*entry) {
+	if len(run) >= gatherFrom {
+		b.print(b.runLine(run)...)
+		return
+	}
+	for _, c := range run {
+		b.print(b.endLine(c)...)
+	}
+}
+
+// runLine is the one line of many calls.
+func (b *board) runLine(run []*entry) []piece {
+	since, until := run[0].since, run[0].until
+	var bytes int64
+	var titles []string
+	for _, c := range run {
+		if c.since.Before(since) {
+			since = c.since
+		}
+		if c.until.After(until) {
+			until = c.until
+		}
+		bytes += c.bytes
+		if c.title != "" {
+			titles = append(titles, c.title)
+		}
+	}
+	return []piece{
+		b.lead(ok, run[0].depth), keeps(Bold, counted(run)), gives(Dim, titled(clip(strings.Join(titles, ", "), maxText))),
+		keeps(Dim, "  "+Elapsed(until.Sub(since))), spares(Dim, "  "+Bytes(bytes)),
+	}
+}
+
+// counted says how many calls there are of each kind.
+func counted(run []*entry) string {
+	var parts []string
+	others := len(run)
+	for _, k := range kinds {
+		n := 0
+		for _, c := range run {
+			if c.activity == k.activity {
+				n++
+			}
+		}
+		if others -= n; n > 0 {
+			parts = append(parts, count(n, k.one))
+		}
+	}
+	if others > 0 {
+		parts = append(parts, count(others, "call"))
+	}
+	return strings.Join(parts, ", ")
+}

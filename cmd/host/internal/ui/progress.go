@@ -1,0 +1,65 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/toolquay/toolquay/host"
+)
+
+// progress is how far a call has come, as it is shown. Its text is safe and
+// bounded.
+type progress struct {
+	text        string
+	done, total float64
+	bytes       int64
+}
+
+func (b *board) progressed(e *host.Event) {
+	c := b.calls[keyOf(e)]
+	if c == nil || e.Progress == nil {
+		return
+	}
+	p := e.Progress
+	c.progress = progress{text: c.progress.text, done: p.Done, total: p.Total, bytes: p.Bytes}
+	if text := newest(p); text != "" {
+		c.progress.text = safe(text)
+	}
+}
+
+// newest is what a call told, or else the last line that it put out.
+func newest(p *host.Progress) string {
+	if text := strings.TrimSpace(p.Message); text != "" {
+		return strings.Join(strings.Fields(clip(text, maxText)), " ")
+	}
+	return lastLine(p.Tail)
+}
+
+// lastLine is the last line of an output that holds something. Of a line that is
+// written over and over it is what stands there now.
+func lastLine(output string) string {
+	output = strings.TrimRight(output, " \t\r\n")
+	return strings.TrimSpace(output[strings.LastIndexAny(output, "\r\n")+1:])
+}
+
+// barWidth is how many cells a bar has.
+const barWidth = 10
+
+// pieces show how far a call has come.
+func (p *progress) pieces(width int) []piece {
+	var out []piece
+	if p.total > 0 {
+		share := fmt.Sprintf("  %3.0f%%", max(0, min(1, p.done/p.total))*100)
+		if width >= 6*barWidth {
+			share = "  " + bar(p.done, p.total, barWidth) + share[1:]
+		}
+		out = append(out, keeps(Green, share))
+	}
+	if p.bytes > 0 {
+		out = append(out, spares(Dim, "  "+Bytes(p.bytes)))
+	}
+	if p.text != "" {
+		out = append(out, gives(Dim, "  "+p.text))
+	}
+	return out
+}

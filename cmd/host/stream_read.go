@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/message"
+	"github.com/toolquay/toolquay/host/message/stream"
+)
+
+// read takes what comes in, until it ends or ctx does.
+func (d *streamDriver) read(ctx context.Context, items iter.Seq[stream.Item]) {
+	defer close(d.turns)
+	if d.asker != nil {
+		defer d.asker.close()
+	}
+	for item := range items {
+		if ctx.Err() != nil {
+			break
+		}
+		d.take(ctx, item)
+	}
+	d.close("")
+}
+
+func (d *streamDriver) take(ctx context.Context, item stream.Item) {
+	switch item.Kind {
+	case stream.KindCall:
+		d.add(ctx, item.Call)
+	case stream.KindAnswer:
+		if err := d.answer(item.Answer); err != nil {
+			item.Err = err
+			d.fault(item)
+		}
+	case stream.KindInterrupt:
+		d.interrupt() //nolint:contextcheck // a turn has its own
+	case stream.KindDiscard:
+		if item.Err != nil {
+			d.fault(item)
+		}
+		d.discard() //nolint:contextcheck // a turn has its own
+	case stream.KindEnd:
+		d.turn(ctx)
+		d.close(item.Stop)
+	case stream.KindFault:
+		d.fault(item)
+	}
+}
+
+// turn is the turn that takes calls, which begins with the first of them.
+func (d *streamDriver) turn(ctx context.Context) *streamTurn {
+	d.mu.Lock()
+	t := d.open
+	d.mu.Unlock()
+	if t != nil {
+		return t
+	}
+	t = &streamTurn{Stream: d.session.Stream(ctx)}
+	d.mu.Lock()
+	d.begun++
+	t.number = d.begun
+	d.open = t
+	d.unfinished = append(d.unfinished, t)
+	d.mu.Unlock()
+	select {
+	case d.turns <- t:
+	case <-ctx.Done():
+	}
+	return t
+}
+
+func (d *streamDriver) add(ctx context.Context, use abi.ToolUse) {
+	t := d.turn(ctx)
+	d.mu.Lock()
+	d.calls++
+	d.mu.Unlock()
+	_ = t.Add(use) //nolint:contextcheck // a turn has its own; it fails only where the command ends
+}
+
+// close says that the message is complete, if there is one.
+func (d *streamDriver) close(stopReason string) {
+	d.mu.Lock()
+	t := d.open
+	d.open = nil
+	if t != nil {
+		t.stopReason = stopReason
+	}
+	d.mu.Unlock()
+	if t != nil {
+		t.Close()
+	}
+}
+
+// interrupt ends what may be ended of the turns under way, and reports whether
+// there was one that had not been interrupted before.
+func (d *streamDriver) interrupt() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	news := false
+	for _, t := range d.unfinished {
+		news = news || !t.interrupted
+		t.interrupted = true
+		t.Interrupt()
+	}
+	return news
+}
+
+// signalled is interrupt for SIGINT, which the exit code tells of.
+func (d *streamDriver) signalled() bool {
+	news := d.interrupt()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.interrupted = d.interrupted || news
+	return news
+}
+
+// discard makes void the message that is being written, or else the last one if
+// its turn has not ended.
+func (d *streamDriver) discard() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n := len(d.unfinished); n > 0 {
+		d.unfinished[n-1].discarded = true
+		d.unfinished[n-1].Discard()
+	}
+	d.open = nil
+}
+
+func (d *streamDriver) answer(a stream.Answer) error {
+	if d.asker == nil {
+		return errors.New("nothing is asked over this stream: see --approval")
+	}
+	return d.asker.answer(a)
+}
+
+// fault tells of what could not be read: among the lines, and on standard error
+// where the lines are not all that is shown. It never waits for who reads the lines,
+// who may be waiting for more to be read here.
+func (d *streamDriver) fault(item stream.Item) {
+	if d.timed() {
+		d.err.Printf("toolquay: %s, line %d: %v\n", d.file, item.Line, item.Err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.faults++
+	if d.output == message.List {
+		d.unsaid = append(d.unsaid, stream.NewFault(item))
+		go d.sayFaults()
+	}
+}
+
+// sayFaults writes the faults that were not written yet.
+func (d *streamDriver) sayFaults() {
+	d.saying.Lock()
+	defer d.saying.Unlock()
+	d.mu.Lock()
+	faults := d.unsaid
+	d.unsaid = nil
+	d.mu.Unlock()
+	for _, f := range faults {
+		d.print(f)
+	}
+}
