@@ -48,8 +48,7 @@ func (g *gathering) addPart(part []byte) error {
 	if err := g.overflow(); err != nil {
 		return err
 	}
-	_, err := g.Write(part)
-	return err
+	return g.write(part)
 }
 
 // addBody reads into memory what there is room for, and spills the rest.
@@ -69,12 +68,28 @@ func (g *gathering) addBody(body io.Reader) error {
 	}
 	// What was held is written, and its memory free.
 	g.held = slices.Grow(g.held[:0], copySize)
-	_, err := io.CopyBuffer(struct{ io.Writer }{g}, struct{ io.Reader }{body}, g.held[:cap(g.held)])
-	return err
+	return g.copy(body, g.held[:cap(g.held)])
 }
 
 // copySize is the least room for bytes on their way to a spill.
 const copySize = 64 << 10
+
+// copy spills the rest of a body. [io.Copy] would have everything here moved to the
+// heap, for every result.
+func (g *gathering) copy(body io.Reader, room []byte) error {
+	for {
+		n, failed := body.Read(room)
+		if err := g.write(room[:n]); err != nil {
+			return err
+		}
+		if errors.Is(failed, io.EOF) {
+			return nil
+		}
+		if failed != nil {
+			return failed
+		}
+	}
+}
 
 // hold reads a body into memory, of which left bytes will come if that is known.
 // It reports whether the body ended before held was full.
@@ -114,17 +129,17 @@ func (g *gathering) overflow() error {
 	}
 	var err error
 	if g.spill, err = g.make(); err != nil {
-		return err
+		return SpillError(err)
 	}
 	g.spills = append(g.spills, g.spill)
-	_, err = g.Write(g.held)
-	return err
+	return g.write(g.held)
 }
 
-// Write spills bytes.
-func (g *gathering) Write(p []byte) (int, error) {
+// write spills bytes.
+func (g *gathering) write(p []byte) error {
 	if g.spillLeft -= int64(len(p)); g.spillLeft < 0 {
-		return 0, Errorf(CodeLimit, "the result is over the %s that a result may have on disk", Size(MaxSpilled))
+		return Errorf(CodeLimit, "the result is over the %s that a result may have on disk", Size(MaxSpilled))
 	}
-	return g.spill.Write(p)
+	_, err := g.spill.Write(p)
+	return SpillError(err)
 }

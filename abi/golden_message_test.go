@@ -172,9 +172,9 @@ func answerAgain(t *testing.T, b []byte) []byte {
 	return out
 }
 
-func fatal(t *testing.T, err error) {
-	t.Helper()
+func fatal(tb testing.TB, err error) {
+	tb.Helper()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }

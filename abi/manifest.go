@@ -98,8 +98,8 @@ type Limits struct {
 	Time Duration `toml:"time"`
 	// Output bounds the whole result of a call.
 	Output Size `toml:"output"`
-	// LogLines bounds the log lines of a call; what is over is counted and
-	// dropped.
+	// LogLines bounds the log lines and progress reports of a call. What is over
+	// is counted and dropped, but for the newest progress, ten times a second.
 	LogLines int `toml:"log_lines"`
 	// CapabilityCalls bounds the capability calls of a call.
 	CapabilityCalls int `toml:"capability_calls"`

@@ -65,8 +65,10 @@ func (d *ResultDecoder) Decode(b []byte) (ToolResult, error) {
 		Messages: head.Messages,
 		Meta:     head.Meta,
 	}
-	in := sources{ResultDecoder: d, parts: f.Parts, left: d.Limit, spillLeft: MaxSpilled}
-	if err := in.fill(&r, &head); err != nil {
+	in := sources{ResultDecoder: *d, parts: f.Parts, left: d.Limit, spillLeft: MaxSpilled}
+	err = in.fill(&r, &head)
+	d.Room = in.Room
+	if err != nil {
 		in.discard()
 		return ToolResult{}, err
 	}

@@ -9,7 +9,7 @@ import (
 
 // sources joins bytes for the blocks of one result.
 type sources struct {
-	*ResultDecoder
+	ResultDecoder
 	parts []Part
 	// left is what Limit has left, spillLeft what MaxSpilled has.
 	left, spillLeft int64
@@ -58,7 +58,7 @@ func (s *sources) text(b *Block, from []Source) error {
 		return err
 	case spilled != nil:
 		b.Spilled, err = spilled.Done()
-		return err
+		return SpillError(err)
 	case utf8.Valid(data):
 		b.Text = string(data)
 		return nil

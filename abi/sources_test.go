@@ -48,14 +48,14 @@ func (sized) Close() error { return nil }
 // noSize is a left of a body that does not say.
 const noSize = -1
 
-func resultFrame(t *testing.T, head string, parts ...string) []byte {
-	t.Helper()
+func resultFrame(tb testing.TB, head string, parts ...string) []byte {
+	tb.Helper()
 	f := abi.Frame{Head: json.RawMessage(head)}
 	for _, p := range parts {
 		f.Parts = append(f.Parts, abi.Part{Type: abi.PartText, Data: []byte(p)})
 	}
 	b, err := f.Append(nil)
-	fatal(t, err)
+	fatal(tb, err)
 	return b
 }
 

@@ -1,12 +1,15 @@
 package abi
 
-import "io"
+import (
+	"errors"
+	"io"
+)
 
 // Spilled is a text that lies in a file of the host's, because it is too long to
 // hold in memory. Bytes that are no UTF-8 are as they were in the file, and
 // U+FFFD in Head and Tail.
 type Spilled struct {
-	// Path is the file, absolute.
+	// Path is the file, absolute; empty where it could not be written to its end.
 	Path string
 	// Bytes is its size; Chars counts code points, each byte that is no UTF-8 as
 	// one; Lines counts LFs.
@@ -26,7 +29,8 @@ const (
 	MaxSpilled = 4 << 30
 )
 
-// Spill takes the text of one block.
+// Spill takes the text of one block. Its errors may be the system's: see
+// [SpillError].
 type Spill interface {
 	io.Writer
 	// Done ends it, and returns what was written. Neither is to be called after
@@ -34,4 +38,13 @@ type Spill interface {
 	Done() (*Spilled, error)
 	// Discard takes away what was written, after Done too.
 	Discard()
+}
+
+// SpillError is the failure of a [Spill] with a code: without one of its own it is
+// the system's, and [CodeIO].
+func SpillError(err error) error {
+	if _, coded := errors.AsType[*Error](err); err == nil || coded || CodeOf(err) != CodeInternal {
+		return err
+	}
+	return Errorf(CodeIO, "a text of the result is too long to hold, and could not be kept in a file; make room there, or ask for less of it: %w", err)
 }

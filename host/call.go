@@ -26,7 +26,9 @@ type call struct {
 	tool   tool
 	input  json.RawMessage // canonical
 	traits traits
-	title  string
+	// settled is what turn.altered was when the traits were found out last.
+	settled int64
+	title   string
 	// unknown says that there is no such tool.
 	unknown bool
 
@@ -89,7 +91,7 @@ func (c *call) prepare(ctx context.Context) error {
 	if err := c.turn.claim(c.use.ID); err != nil {
 		return err
 	}
-	found, err := c.session().find(c.turn.plugins, c.use.Name)
+	found, err := c.turn.find(c.use.Name)
 	if err != nil {
 		c.unknown = true
 		return err
@@ -113,9 +115,7 @@ func (c *call) prepare(ctx context.Context) error {
 	if c.traits, err = c.findTraits(ctx); err != nil || !settles(c.tool.contract()) {
 		return err
 	}
-	if m, known, err := newGate(c).matter(); err == nil { // else it fails when its turn comes
-		c.settleTraits(m, known.accesses)
-	}
+	c.settle()
 	return nil
 }
 
@@ -132,7 +132,13 @@ func (c *call) Traits() scheduler.Traits {
 	if c.unknown {
 		return scheduler.Traits{Safe: true, Locked: true}
 	}
+	if c.traits.locked && c.settled != c.turn.altered.Load() {
+		c.settle()
+	}
 	t := scheduler.Traits{Safe: c.traits.concurrencySafe, Locked: c.traits.locked, Locks: c.traits.locks}
+	if len(c.traits.links) > 0 {
+		t.Locks = slices.Concat(t.Locks, c.traits.links)
+	}
 	if c.tool != nil {
 		contract := c.tool.contract()
 		t.Cascade, t.Block = contract.Cascade, contract.Interrupt == abi.InterruptBlock
@@ -235,6 +241,9 @@ func (c *call) panicked(p *scheduler.PanicError) error {
 
 // Settle applies the call's effects on the session.
 func (c *call) Settle() {
+	if !c.traits.concurrencySafe && !c.traits.locked {
+		defer c.turn.altered.Add(1)
+	}
 	if c.result.IsError {
 		return
 	}
@@ -252,7 +261,7 @@ func (c *call) Settle() {
 // take much memory, and with it the calls that would bring more.
 func (c *call) Yield() {
 	t := c.turn
-	t.session.learn(&c.result)
+	t.learn(&c.result)
 	t.keep(c)
 	if t.feed != nil {
 		t.feed.room(t.ctx, t.session.host.options.maxHeld()/2)

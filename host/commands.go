@@ -105,7 +105,7 @@ func really(d permissions.Dir) string { return filepath.ToSlash(cmp.Or(d.Real, d
 // what the call was found to touch, and what its input names of that.
 func (c *call) settleTraits(m *matter, named []permissions.Access) {
 	contract := c.tool.contract()
-	c.traits.locked, c.traits.locks = false, nil
+	c.traits.locked, c.traits.locks, c.traits.links = false, nil, nil
 	if c.session().demoted(contract.Name) {
 		c.traits.readOnly, c.traits.concurrencySafe = false, false
 		return

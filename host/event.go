@@ -62,6 +62,30 @@ const (
 
 // Event is one thing that happened in a turn. Fields that do not apply to its
 // kind are zero.
+//
+// Who ranges over a turn and who observes the host ([Options.Observe]) are told the
+// same, and may rely on this:
+//
+//   - The first event of a turn is EventTurn. The last is EventTurnEnded, which is
+//     observed before Run, Results, or the loop over a stream's events returns. Only
+//     EventAbandoned can follow.
+//   - The events of one call come in the order of the kinds above, those that apply.
+//     Each call has one EventQueued, and at its end EventFinished and one EventResult;
+//     where the turn was discarded, an EventDiscarded takes the place of its
+//     EventResult.
+//   - Results come in call order. Other events of different calls come as they happen,
+//     in one order for the whole turn.
+//   - Nothing is left out, but for progress and logs: at most ten of them a second and
+//     call, and of those the oldest where a reader of the turn does not keep up.
+//   - Calls made by calls are turns of their own, with Parent and Depth.
+//
+// An observer is called for one event of a turn at a time, on the goroutine of
+// whatever happened, and for different turns at once. It may use the turn, as to
+// interrupt it, but must not wait for its end: while it does not return, the call at
+// hand stands still and further events of the turn are kept for it. So it hands on what
+// takes long, such as what goes over a network. If it panics the log is told, and calls
+// and later events are as if it had not. What an event points to is shared with the
+// host and is not to be changed.
 type Event struct {
 	Kind EventKind
 	Time time.Time

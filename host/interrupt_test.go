@@ -2,7 +2,9 @@ package host_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +15,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/hooks"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
@@ -36,6 +39,50 @@ func (deafPlan) Close() error                   { return nil }
 
 func (p deafPlan) Do(context.Context, capability.Judge) (abi.Answer, error) {
 	err := p.wait(context.Background())
+	return abi.Answer{OK: struct{}{}}, err
+}
+
+// child is a process that sleeps, which nobody ends who heeds a context.
+type child struct {
+	*barrier
+	path string
+}
+
+func newChild(t *testing.T) *child {
+	t.Helper()
+	return &child{barrier: newBarrier(), path: testenv.NeedTool(t, "sleep")}
+}
+
+// run starts the process and waits for it.
+func (c *child) run() (string, error) {
+	cmd := exec.Command(c.path, "120") //nolint:noctx // that is the point
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	go func() {
+		_ = c.wait(context.Background())
+		_ = cmd.Process.Kill()
+	}()
+	return "", cmd.Wait()
+}
+
+// childCapability answers test.echo when its child process has ended.
+type childCapability struct {
+	testCapability
+	*child
+}
+
+func (c *childCapability) Plan(context.Context, capability.Scope, abi.Request) (capability.Plan, error) {
+	return childPlan{c}, nil
+}
+
+type childPlan struct{ *childCapability }
+
+func (childPlan) Accesses() []permissions.Access { return nil }
+func (childPlan) Close() error                   { return nil }
+
+func (p childPlan) Do(context.Context, capability.Judge) (abi.Answer, error) {
+	_, err := p.run()
 	return abi.Answer{OK: struct{}{}}, err
 }
 
@@ -66,6 +113,16 @@ func stubbornCalls(t *testing.T) map[string]func() stubborn {
 			c := &deafCapability{barrier: newBarrier()}
 			o := fixture(host.Options{Capabilities: []capability.Capability{c}}, "pass_through", fixtureCapability)
 			return stubborn{options: o, tool: "Fixture", began: c.reached, release: c.lift, behind: true}
+		},
+		"a child process of a capability": func() stubborn {
+			c := &childCapability{child: newChild(t)}
+			o := fixture(host.Options{Capabilities: []capability.Capability{c}}, "pass_through", fixtureCapability)
+			return stubborn{options: o, tool: "Fixture", began: c.reached, release: c.lift, behind: true}
+		},
+		"a child process of a native tool": func() stubborn {
+			c := newChild(t)
+			sleep := does("Sleep", func(context.Context, *host.Call) (string, error) { return c.run() }, alone)
+			return stubborn{options: host.Options{Tools: []host.NativeTool{sleep}}, tool: "Sleep", began: c.reached, release: c.lift, behind: true}
 		},
 		"a native tool": func() stubborn {
 			b := newBarrier()
@@ -236,6 +293,50 @@ func TestInterruptWhileAPersonIsAsked(t *testing.T) {
 	st.Interrupt()
 	st.Close()
 	wantError(t, resultsOf(h.all())["1"], abi.CodeInterrupted, "before Put(x) began. Nothing of it was done")
+}
+
+// TestInterruptWhileAHookRuns ends a call whose hook does not heed it, and one whose
+// validation does not.
+func TestInterruptWhileAHookRuns(t *testing.T) {
+	tests := map[string]func(b *barrier, o *host.Options){
+		"a hook": func(b *barrier, o *host.Options) {
+			o.Hooks = hookSet(t, hooks.Hook{Event: hooks.PreToolUse, Func: func(context.Context, hooks.Input) (hooks.Output, error) {
+				return hooks.Output{}, b.wait(context.Background())
+			}})
+		},
+		"its own validation": func(b *barrier, o *host.Options) {
+			o.Tools[0].Contract.Validates = true
+			o.Tools[0].Assess = func(context.Context, json.RawMessage, []abi.Fact) (abi.Assessment, error) {
+				return abi.Assessment{}, b.wait(context.Background())
+			}
+		},
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			limit := soonEnough
+			if raceEnabled {
+				limit = testenv.Patience
+			}
+			testenv.InTime(t, limit, func() time.Duration {
+				b := newBarrier()
+				defer b.lift()
+				o := host.Options{Tools: []host.NativeTool{echo("Echo", alone)}}
+				change(b, &o)
+				st := session(t, open(t, o), host.SessionOptions{}).Stream(t.Context())
+				h := listen(t, st.Events())
+				must(t, st.Add(use("1", "Echo", `{"s":"x"}`)))
+				arrives(t, "what is not to be waited for", b.reached)
+				took := testenv.Took(func() {
+					st.Interrupt()
+					st.Interrupt() // impatient
+					wantError(t, *h.await(host.EventResult, "1").Result, abi.CodeInterrupted, "before Echo began. Nothing of it was done.")
+				})
+				st.Close()
+				h.all()
+				return took
+			})
+		})
+	}
 }
 
 // TestCascade fails one of several calls that run together.

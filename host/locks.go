@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"path/filepath"
 	"strings"
 
@@ -23,7 +24,19 @@ func (c *call) settleLocks(named []permissions.Access) {
 		}
 	}
 	locks, ok := locksOf(named)
-	c.traits.locked, c.traits.locks = ok, locks
+	c.traits.locked, c.traits.locks, c.traits.links = ok, locks, waysTo(named)
+}
+
+// waysTo are locks on the names that a call goes by where they are not where things
+// really lie: who writes a directory may have its links lead elsewhere.
+func waysTo(named []permissions.Access) []scheduler.Lock {
+	var links []scheduler.Lock
+	for _, a := range named {
+		if a.Target != "" && fold(a.Target) != lockName(a) {
+			links = append(links, scheduler.Lock{Name: fold(a.Target)})
+		}
+	}
+	return links
 }
 
 // mayMove reports whether the call may leave the session in another working
@@ -75,10 +88,10 @@ func locksOf(named []permissions.Access) ([]scheduler.Lock, bool) {
 // lockName is the one name of what an access is to: where it really lies, in the case
 // that the file system takes for the same.
 func lockName(a permissions.Access) string {
-	name := a.Real
-	if name == "" {
-		name = a.Target
-	}
+	return fold(cmp.Or(a.Real, a.Target))
+}
+
+func fold(name string) string {
 	if permissions.FoldsCase() {
 		name = strings.ToLower(name)
 	}

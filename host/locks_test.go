@@ -1,12 +1,15 @@
 package host_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,7 +51,11 @@ func appends(under *overlaps) host.NativeTool {
 				return abi.ToolResult{}, err
 			}
 			time.Sleep(time.Millisecond)
-			return text("appended"), os.WriteFile(path, append(before, field(c, "text")...), 0o600)
+			err = os.WriteFile(path, append(before, field(c, "text")...), 0o600)
+			if err == nil && strings.HasPrefix(field(c, "text"), "fail") {
+				err = errors.New("it failed when it was done")
+			}
+			return text("appended"), err
 		},
 	}
 }
@@ -62,6 +69,7 @@ func reads(under *overlaps) host.NativeTool {
 		},
 		Run: func(_ context.Context, c *host.Call) (abi.ToolResult, error) {
 			defer under.enter()()
+			time.Sleep(time.Millisecond)
 			return text(contentOf(inCwd(c, field(c, "path")))), nil
 		},
 	}
@@ -90,34 +98,70 @@ func (o *overlaps) enter() func() {
 	return func() { o.now.Add(-1) }
 }
 
-// randomFileCalls are calls that append to files of two directories, and read them.
+// randomFileCalls are calls that append to files of two directories, some of which fail
+// when they have, and read them, by a guest and by a native tool; some run alone and
+// have a link lead elsewhere, or the session work in another directory.
 func randomFileCalls(r *rand.Rand) []abi.ToolUse {
+	pick := func(of ...string) string { return of[r.IntN(len(of))] }
 	uses := make([]abi.ToolUse, 2+r.IntN(14))
 	for i := range uses {
-		path := []string{"a/1", "a/2", "a/link", "b/1", "b/2", "b/hard", "a", "b", "."}[r.IntN(9)]
-		tool := "Append"
-		if !strings.Contains(path, "/") || r.IntN(3) == 0 {
-			tool = "Look"
+		path, id := pick("a/1", "a/2", "a/link", "b/1", "b/2", "b/hard", "a", "b", "."), strconv.Itoa(i)
+		directory := !strings.Contains(path, "/")
+		switch kind := r.IntN(12); {
+		case kind == 0:
+			uses[i] = use(id, "Relink", fmt.Sprintf(`{"path":%q}`, pick("1", "2", "../b/1")))
+		case kind == 1:
+			uses[i] = use(id, "Go", fmt.Sprintf(`{"path":%q}`, pick("ROOT", "ROOT/a", "ROOT/b")))
+		case kind < 5 && !directory:
+			uses[i] = use(id, "Read", fmt.Sprintf(`{"file_path":%q}`, pick("", "ROOT/")+path))
+		case kind < 6 || directory:
+			uses[i] = use(id, "Look", fmt.Sprintf(`{"path":%q}`, path))
+		default:
+			input := map[string]string{"path": pick("", "ROOT/") + path, "text": pick("", "", "fail") + "<" + id + ">"}
+			doc, _ := json.Marshal(input) // plain data
+			uses[i] = use(id, "Append", string(doc))
 		}
-		input, _ := json.Marshal(map[string]string{"path": path, "text": fmt.Sprintf("<%d>", i)}) // plain data
-		uses[i] = use(strconv.Itoa(i), tool, string(input))
 	}
 	return uses
 }
 
-// playFiles runs calls over a new tree, and returns their results and what the files
-// hold in the end.
-func playFiles(tb testing.TB, uses []abi.ToolUse, o host.Options) ([]string, string, int32) {
+// inOrder are tools that run alone.
+func inOrder(root string) []host.NativeTool {
+	relink := echo("Relink", alone)
+	relink.Run = func(_ context.Context, c *host.Call) (abi.ToolResult, error) {
+		link := filepath.Join(root, "a", "link")
+		return text("relinked"), errors.Join(os.Remove(link), os.Symlink(field(c, "path"), link))
+	}
+	move := echo("Go", alone)
+	move.Run = func(_ context.Context, c *host.Call) (abi.ToolResult, error) {
+		r := text("gone")
+		r.Changes = []abi.Change{{Kind: abi.ChangeCwd, Value: fieldsOf(c.Input)["path"]}}
+		return r, nil
+	}
+	for _, t := range []*host.NativeTool{&relink, &move} {
+		t.Contract.InputSchema = pathSchema
+	}
+	return []host.NativeTool{relink, move}
+}
+
+// playFiles runs calls over a new tree, and returns what their results say and what
+// the files hold in the end.
+func playFiles(tb testing.TB, uses []abi.ToolUse, o host.Options, way callWay) (answers []string, final string, most int32) {
 	tb.Helper()
 	root := files(tb, map[string]string{"a/1": "", "a/2": "", "b/1": "", "b/2": ""})
 	must(tb, os.Symlink("1", filepath.Join(root, "a", "link")))
 	must(tb, os.Link(filepath.Join(root, "a", "2"), filepath.Join(root, "b", "hard")))
 	under := &overlaps{}
-	o.Tools, o.Rules = []host.NativeTool{appends(under), reads(under)}, rules("", "", "Append")
+	o.Builtins, o.Tools, o.Rules = true, append(inOrder(root), appends(under), reads(under)), rules("", "", "Append")
 	s := session(tb, open(tb, o), host.SessionOptions{Cwd: root})
-	var answers []string
-	for _, r := range s.Results(tb.Context(), uses) {
-		answers = append(answers, r.Text())
+	placed := slices.Clone(uses)
+	for i := range placed {
+		placed[i].Input = bytes.ReplaceAll(placed[i].Input, []byte("ROOT"), []byte(root))
+	}
+	for _, r := range way(tb.Context(), s, placed) {
+		// What follows the first block is of the session as it was by then, and not of
+		// the call alone.
+		answers = append(answers, strings.ReplaceAll(r.Content[0].Text, root, "ROOT"))
 	}
 	return answers, contentOf(root), under.most.Load()
 }
@@ -127,26 +171,40 @@ func playFiles(tb testing.TB, uses []abi.ToolUse, o host.Options) ([]string, str
 // a hard link that is read by way of its directory is not known to be the other file.
 func TestLocksAreAsGoodAsOneByOne(t *testing.T) {
 	t.Parallel()
-	together := int32(0)
-	for seed := range uint64(60) {
-		uses := randomFileCalls(rand.New(rand.NewPCG(seed, 11)))
-		answers, final, most := playFiles(t, uses, host.Options{})
-		wantAnswers, wantFinal, one := playFiles(t, uses, host.Options{PlainBatches: true, MaxConcurrent: 1})
-		if final != wantFinal {
-			t.Errorf("seed %d: the files are\n%s\nand one by one\n%s", seed, final, wantFinal)
-		}
-		for i, use := range uses {
-			if directory := !strings.Contains(string(use.Input), "/"); !directory && answers[i] != wantAnswers[i] {
-				t.Errorf("seed %d: call %d, %s, sees %q, and one by one %q", seed, i, use.Input, answers[i], wantAnswers[i])
-			}
-		}
-		if one > 1 {
-			t.Errorf("seed %d: %d calls overlapped where one was to run at once", seed, one)
-		}
-		together = max(together, most)
+	variants := map[string]struct {
+		options host.Options
+		way     callWay
+	}{
+		"locks":    {host.Options{}, resultsWay},
+		"streamed": {host.Options{}, streamWay},
+		"batch":    {host.Options{PlainBatches: true}, resultsWay},
 	}
-	if together < 2 {
-		t.Error("no two calls ever overlapped")
+	for name, variant := range variants {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			together := int32(0)
+			for seed := range uint64(30) {
+				uses := randomFileCalls(rand.New(rand.NewPCG(seed, 11)))
+				answers, final, most := playFiles(t, uses, variant.options, variant.way)
+				wantAnswers, wantFinal, one := playFiles(t, uses, host.Options{PlainBatches: true, MaxConcurrent: 1}, resultsWay)
+				if final != wantFinal {
+					t.Errorf("seed %d: the files are\n%s\nand one by one\n%s", seed, final, wantFinal)
+				}
+				for i, use := range uses {
+					directory := use.Name == "Look" && !strings.Contains(string(use.Input), "/")
+					if !directory && answers[i] != wantAnswers[i] {
+						t.Errorf("seed %d: call %d, %s %s, sees %q, and one by one %q", seed, i, use.Name, use.Input, answers[i], wantAnswers[i])
+					}
+				}
+				if one > 1 {
+					t.Errorf("seed %d: %d calls overlapped where one was to run at once", seed, one)
+				}
+				together = max(together, most)
+			}
+			if together < 2 {
+				t.Error("no two calls ever overlapped")
+			}
+		})
 	}
 }
 
@@ -157,6 +215,7 @@ func TestLockedCallsMeet(t *testing.T) {
 	root := files(t, map[string]string{"a": "", "sub/b": ""})
 	must(t, os.Symlink("a", filepath.Join(root, "link")))
 	must(t, os.Link(filepath.Join(root, "a"), filepath.Join(root, "hard")))
+	must(t, os.Symlink(filepath.Join("..", "a"), filepath.Join(root, "sub", "out")))
 	tests := map[string]struct {
 		first, second string
 		plain         bool
@@ -172,6 +231,8 @@ func TestLockedCallsMeet(t *testing.T) {
 		"a link to it":         {first: "Write a", second: "Write link"},
 		"a hard link to it":    {first: "Write a", second: "Write hard"},
 		"below a directory":    {first: "Write sub/b", second: "Write sub"},
+		"a link out of it":     {first: "Write sub", second: "Write sub/out"},
+		"where a link leads":   {first: "Write sub", second: "Write a", meet: true},
 		"a reader of the tree": {first: "Write sub/new", second: "Read ."},
 		"nobody says":          {first: "Write a", second: "Unlocked new"},
 	}

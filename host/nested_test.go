@@ -21,7 +21,7 @@ type family map[string]*host.Session
 
 // call is a tool that makes the calls named in its input, in the session named there,
 // and says what came of them.
-func (f family) call(name string, how func(context.Context, *host.Session, []abi.ToolUse) []abi.ToolResult, change ...func(*abi.Tool)) host.NativeTool {
+func (f family) call(name string, how callWay, change ...func(*abi.Tool)) host.NativeTool {
 	return does(name, func(ctx context.Context, c *host.Call) (string, error) {
 		in := field(c, "in")
 		if in == "" {
@@ -36,7 +36,9 @@ func (f family) call(name string, how func(context.Context, *host.Session, []abi
 	}, change...)
 }
 
-// results, run and stream are the ways to make calls.
+// callWay is a way to make calls, of which there are three.
+type callWay func(context.Context, *host.Session, []abi.ToolUse) []abi.ToolResult
+
 func resultsWay(ctx context.Context, s *host.Session, uses []abi.ToolUse) []abi.ToolResult {
 	return s.Results(ctx, uses)
 }
@@ -69,7 +71,7 @@ func streamWay(ctx context.Context, s *host.Session, uses []abi.ToolUse) (result
 // TestNestedCalls has calls make calls, with one slot in all: of their own session, of
 // another, and back again.
 func TestNestedCalls(t *testing.T) {
-	ways := map[string]func(context.Context, *host.Session, []abi.ToolUse) []abi.ToolResult{"Results": resultsWay, "Run": runWay, "Stream": streamWay}
+	ways := map[string]callWay{"Results": resultsWay, "Run": runWay, "Stream": streamWay}
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			f := family{}
@@ -125,19 +127,23 @@ func TestNestedEvents(t *testing.T) {
 	}
 }
 
-// TestNestedTooDeep has a tool call itself without an end.
+// TestNestedTooDeep has a tool call itself without an end, in every way, with one slot
+// for all.
 func TestNestedTooDeep(t *testing.T) {
-	f := family{}
-	deepest := 0
-	tool := does("Self", func(ctx context.Context, c *host.Call) (string, error) {
-		deepest++
-		r := f["main"].Results(ctx, []abi.ToolUse{use(c.ID+"x", "Self", `{}`)})
-		return r[0].Text(), nil
-	})
-	f["main"] = session(t, open(t, host.Options{Tools: []host.NativeTool{tool}}), host.SessionOptions{})
-	r, _ := one(t, f["main"], "Self", `{}`)
-	if want := "Self was not run: it is made by a call that was made by a call, 9 deep; at most 8 are"; deepest != 9 || r.Text() != "<tool_use_error>"+want+"</tool_use_error>" {
-		t.Errorf("after %d calls it answers %q", deepest, r.Text())
+	for name, way := range map[string]callWay{"Results": resultsWay, "Run": runWay, "Stream": streamWay} {
+		t.Run(name, func(t *testing.T) {
+			f := family{}
+			deepest := 0
+			tool := does("Self", func(ctx context.Context, c *host.Call) (string, error) {
+				deepest++
+				return way(ctx, f["main"], []abi.ToolUse{use(c.ID+"x", "Self", `{}`)})[0].Text(), nil
+			})
+			f["main"] = session(t, open(t, host.Options{MaxConcurrent: 1, MaxCalls: 1, Tools: []host.NativeTool{tool}}), host.SessionOptions{})
+			r, _ := one(t, f["main"], "Self", `{}`)
+			if want := "Self was not run: it is made by a call that was made by a call, 9 deep; at most 8 are"; deepest != 9 || r.Text() != "<tool_use_error>"+want+"</tool_use_error>" {
+				t.Errorf("after %d calls it answers %q", deepest, r.Text())
+			}
+		})
 	}
 }
 
@@ -210,7 +216,7 @@ func wantText(t *testing.T, r abi.ToolResult, says string) {
 
 // TestNestedEndsWithItsParent interrupts a call that waits for one that it made.
 func TestNestedEndsWithItsParent(t *testing.T) {
-	for name, way := range map[string]func(context.Context, *host.Session, []abi.ToolUse) []abi.ToolResult{"Results": resultsWay, "Run": runWay, "Stream": streamWay} {
+	for name, way := range map[string]callWay{"Results": resultsWay, "Run": runWay, "Stream": streamWay} {
 		t.Run(name, func(t *testing.T) {
 			b := newBarrier()
 			f := family{}
@@ -286,30 +292,37 @@ func TestContextOfAnEndedCall(t *testing.T) {
 	}
 }
 
-// TestSlotIsLentWhileAPersonIsAsked asks about a capability call, with one slot, which
-// another call takes meanwhile.
+// TestSlotIsLentWhileAPersonIsAsked asks about a call, or one of its capability calls,
+// with one slot, which another call takes meanwhile.
 func TestSlotIsLentWhileAPersonIsAsked(t *testing.T) {
-	asked := newBarrier()
-	native := &testCapability{accesses: []permissions.Access{path(permissions.AccessRead, "/opt/elsewhere")}}
-	s := session(t, open(t, host.Options{
-		MaxConcurrent: 1,
-		Plugins:       []plugins.Source{plugin(t, "pass_through", fixtureTool+"read_only = true\nconcurrency_safe = true\n"+fixtureCapability)},
-		Capabilities:  []capability.Capability{native},
-		Granted:       []string{"fixture"},
-		Tools:         []host.NativeTool{echo("Echo")},
-	}), host.SessionOptions{Asker: asking(func(ctx context.Context, _ host.Approval) (host.Reply, error) {
-		return host.Reply{Answer: host.AnswerAllow}, asked.wait(ctx)
-	})})
-	st := s.Stream(t.Context())
-	h := listen(t, st.Events())
-	must(t, st.Add(use("1", "Fixture", `{}`)))
-	arrives(t, "the question", asked.reached)
-	must(t, st.Add(use("2", "Echo", `{"s":"x"}`)))
-	st.Close()
-	h.await(host.EventFinished, "2")
-	asked.lift()
-	if r := resultsOf(h.all())["1"]; r.Text() != "done" {
-		t.Errorf("got %q", r.Text())
+	for name, tool := range map[string]string{"before it starts": "Ask", "in a capability call": "Fixture"} {
+		t.Run(name, func(t *testing.T) {
+			asked := newBarrier()
+			native := &testCapability{accesses: []permissions.Access{path(permissions.AccessRead, "/opt/elsewhere")}}
+			s := session(t, open(t, host.Options{
+				MaxConcurrent: 1, MaxCalls: 1,
+				Plugins:      []plugins.Source{plugin(t, "pass_through", fixtureTool+"read_only = true\nconcurrency_safe = true\n"+fixtureCapability)},
+				Capabilities: []capability.Capability{native},
+				Granted:      []string{"fixture"},
+				Rules:        rules("", "Ask", ""),
+				Tools: []host.NativeTool{echo("Echo"), does("Ask", func(context.Context, *host.Call) (string, error) {
+					return "done", nil
+				})},
+			}), host.SessionOptions{Asker: asking(func(ctx context.Context, _ host.Approval) (host.Reply, error) {
+				return host.Reply{Answer: host.AnswerAllow}, asked.wait(ctx)
+			})})
+			st := s.Stream(t.Context())
+			h := listen(t, st.Events())
+			must(t, st.Add(use("1", tool, `{}`)))
+			arrives(t, "the question", asked.reached)
+			must(t, st.Add(use("2", "Echo", `{"s":"x"}`)))
+			st.Close()
+			h.await(host.EventFinished, "2")
+			asked.lift()
+			if r := resultsOf(h.all())["1"]; r.Text() != "done" {
+				t.Errorf("got %q", r.Text())
+			}
+		})
 	}
 }
 

@@ -82,7 +82,8 @@ const (
 	AudienceMain Audience = ""
 	// AudienceSubagent is an agent that another one started.
 	AudienceSubagent Audience = "subagent"
-	// AudienceBackground is one nobody waits for: it is offered tools that say so.
+	// AudienceBackground is one that nobody waits for: of what a sub-agent is offered it
+	// has the tools that say so and need no person.
 	AudienceBackground Audience = "background"
 )
 
@@ -98,7 +99,8 @@ func ParseAudience(name string) (Audience, error) {
 	return "", fmt.Errorf("no audience %q; there are main, %s and %s", name, AudienceSubagent, AudienceBackground)
 }
 
-// notForSubagents are tools that only whoever speaks with the person may have.
+// notForSubagents are tools that only whoever speaks with the person may have. No
+// plugin of others can take their names.
 var notForSubagents = []string{"Agent", "AskUserQuestion", "EnterPlanMode", "ExitPlanMode"}
 
 // inBackground are the host's own tools that agents in the background may have.
@@ -111,30 +113,33 @@ var inBackground = strings.Fields(`
 // admits says why an audience is not to have a tool, or nil.
 func (a Audience) admits(t tool) error {
 	contract := t.contract()
-	switch a {
-	case AudienceSubagent:
-		if t.source().trusted && slices.Contains(notForSubagents, contract.Name) {
-			return abi.Errorf(abi.CodeDisabled, "%s is not for sub-agents; leave it to the agent that started this one", contract.Name)
-		}
-	case AudienceBackground:
-		if contract.RequiresUser {
-			return abi.Errorf(abi.CodeDisabled, "%s needs a person, and nobody attends to an agent in the background", contract.Name)
-		}
-		said := contract.Background
-		if builtIn(t) {
-			said = slices.Contains(inBackground, contract.Name)
-		}
-		if !said {
-			return abi.Errorf(abi.CodeDisabled, "%s is not for agents in the background", contract.Name)
-		}
+	switch {
+	case a == AudienceMain:
+		return nil
+	case among(notForSubagents, contract):
+		return abi.Errorf(abi.CodeDisabled, "%s is not for sub-agents; leave it to the agent that started this one", contract.Name)
+	case a == AudienceSubagent:
+		return nil
+	case contract.RequiresUser:
+		return abi.Errorf(abi.CodeDisabled, "%s needs a person, and nobody attends to an agent in the background", contract.Name)
+	}
+	said := contract.Background
+	if builtIn(t) {
+		said = slices.Contains(inBackground, contract.Name)
+	}
+	if !said {
+		return abi.Errorf(abi.CodeDisabled, "%s is not for agents in the background", contract.Name)
 	}
 	return nil
 }
 
 // has reports whether a list of tools, if there is one, names this one.
-func (o *Offering) has(t *abi.Tool) bool {
-	return len(o.Only) == 0 || slices.Contains(o.Only, t.Name) ||
-		slices.ContainsFunc(t.Aliases, func(alias string) bool { return slices.Contains(o.Only, alias) })
+func (o *Offering) has(t *abi.Tool) bool { return len(o.Only) == 0 || among(o.Only, t) }
+
+// among reports whether a tool has one of some names.
+func among(names []string, t *abi.Tool) bool {
+	return slices.Contains(names, t.Name) ||
+		slices.ContainsFunc(t.Aliases, func(alias string) bool { return slices.Contains(names, alias) })
 }
 
 // bounds are the most tools and code points that are offered in full.

@@ -118,7 +118,7 @@ type Options struct {
 	Offer Offering
 	// Observe, if not nil, is told of everything that happens, in all sessions, in
 	// the order in which it happens in each turn. It must be quick, and safe for
-	// concurrent use.
+	// concurrent use; [Event] says what it may rely on.
 	Observe func(Event)
 	// CallTimeout bounds one call, waiting included; 0 leaves it to the
 	// plugins' own limits.

@@ -10,21 +10,22 @@ import (
 	"github.com/toolquay/toolquay/plugins"
 )
 
-// find is the tool that the model means, by name or alias, if it may have it and
-// can know how to call it.
-func (s *Session) find(set *plugins.Set, name string) (tool, error) {
-	t, ok := s.host.lookup(set, name)
+// find is the tool that is meant, by name or alias, if the model may have it and can
+// know how to call it. What a call calls in turn, its author knows.
+func (t *turn) find(name string) (tool, error) {
+	s := t.session
+	found, ok := s.host.lookup(t.plugins, name)
 	if !ok {
-		return nil, s.unknown(set, name)
+		return nil, s.unknown(t.plugins, name)
 	}
-	if err := s.refuses(t); err != nil {
+	if err := s.refuses(found); err != nil {
 		return nil, err
 	}
-	if name := t.contract().Name; s.knows.lacks(name) && s.defers(set, name) {
+	if name := found.contract().Name; t.within == nil && s.knows.lacks(name) && s.defers(t.plugins, name) {
 		return nil, abi.Errorf(abi.CodeUnknownTool, "the tool %[1]s is deferred, and its definition was not loaded yet: call %[2]s with the query \"select:%[1]s\" first, then call it as its definition says",
 			name, toolSearch)
 	}
-	return t, nil
+	return found, nil
 }
 
 // unknown says that there is no such tool, and what may be meant.

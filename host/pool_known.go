@@ -103,14 +103,19 @@ func (k *knowledge) told() Format {
 // model was given.
 const kindLoaded = "loaded"
 
-// learn notes what the model learns of tools from a result that leaves.
-func (s *Session) learn(r *abi.ToolResult) {
+// learn notes what the model learns of tools from a result that leaves. A result of
+// what a call calls is for that one, and the model does not see it.
+func (t *turn) learn(r *abi.ToolResult) {
+	if t.within != nil {
+		return
+	}
 	var names []string
 	for _, b := range r.Content {
 		if isReference(b) {
 			names = append(names, b.ToolName)
 		}
 	}
+	s := t.session
 	news := s.knows.load(names)
 	if len(news) == 0 {
 		return

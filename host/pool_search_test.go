@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"flag"
@@ -202,6 +203,29 @@ func TestCallOfADeferredTool(t *testing.T) {
 	wantError(t, r, abi.CodeUnknownTool, "there are Glob, Grep, Read, ToolSearch, Plain, and 10 more that ToolSearch finds")
 }
 
+// What a call calls in turn is not the model's: it may call what is deferred, and what
+// it finds the model still does not know.
+func TestDeferredToolsOfACall(t *testing.T) {
+	t.Parallel()
+	f := family{}
+	h := searchable(t, func(o *host.Options) { o.Tools = append(o.Tools, f.call("Calls", resultsWay)) })
+	s := session(t, h, host.SessionOptions{})
+	f["main"] = s
+	before := definitions(t, s, host.FormatOpenAI)
+	// Two references have no text.
+	if r, _ := one(t, s, "Calls", `{"tool":"ToolSearch","input":{"query":"select:LSP"}}`); r.Text() != "[][]" {
+		t.Errorf("searching: got %q", r.Text())
+	}
+	if r, _ := one(t, s, "Calls", `{"tool":"LSP","input":{"s":"x"}}`); r.Text() != "[x][x]" {
+		t.Errorf("calling: got %q", r.Text())
+	}
+	r, _ := one(t, s, "LSP", `{"s":"x"}`)
+	wantError(t, r, abi.CodeUnknownTool, "deferred")
+	if after := definitions(t, s, host.FormatOpenAI); after != before {
+		t.Errorf("the model is told\n%s\nand before\n%s", after, before)
+	}
+}
+
 // A session that nobody asked for definitions cannot know what its model was told.
 func TestCallOfADeferredToolWhereNobodyWasTold(t *testing.T) {
 	t.Parallel()
@@ -386,26 +410,160 @@ func TestDeferredToolsWithoutToolSearch(t *testing.T) {
 	}
 }
 
-// BenchmarkToolSearch looks among 500 tools of MCP servers.
-func BenchmarkToolSearch(b *testing.B) {
-	h := open(b, host.Options{Builtins: true})
-	for i := range 500 {
-		host.OfferMCP(h, mcp(fmt.Sprintf("server%d__do_thing_%d", i%20, i), func(c *abi.Tool) { c.Description = strings.Repeat("Does one of many things. ", 20) }))
+// A tool that was loaded and went is gone, and back with its plugin, as the model
+// knows it.
+func TestLoadedToolComesAndGoes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	h := searchable(t, func(o *host.Options) { o.Plugins = []plugins.Source{plugins.Dir(plugins.OriginUser, dir)} })
+	s := session(t, h, host.SessionOptions{})
+	reload := func() {
+		t.Helper()
+		if _, err := h.Reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
-	s := session(b, h, host.SessionOptions{})
-	uses := []abi.ToolUse{use("1", "ToolSearch", `{"query":"+server7 thing 47 many"}`)}
-	for b.Loop() {
-		if r := s.Results(b.Context(), uses)[0]; r.IsError {
-			b.Fatal(r.Text())
+	putPlugin(t, dir, "Show", "ok", "defer = true\n")
+	reload()
+	definitions(t, s, host.FormatOpenAI)
+	one(t, s, "ToolSearch", `{"query":"select:Show"}`)
+	if r, _ := one(t, s, "Show", `{}`); r.Text() != "ok" {
+		t.Errorf("loaded: %q", r.Text())
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "one")); err != nil {
+		t.Fatal(err)
+	}
+	reload()
+	if d := definitions(t, s, host.FormatOpenAI); strings.Contains(d, `"name":"Show"`) {
+		t.Errorf("gone, and offered: %s", d)
+	}
+	r, _ := one(t, s, "Show", `{}`)
+	wantError(t, r, abi.CodeUnknownTool, `there is no tool "Show"`)
+	if r, _ := one(t, s, "ToolSearch", `{"query":"select:Show"}`); strings.Contains(found(r), "did you mean Show") || r.Content[0].Type != abi.BlockText {
+		t.Errorf("gone, and found: %+v", r.Content)
+	}
+	putPlugin(t, dir, "Show", "counter", "defer = true\nsummary = \"Shows more\"\n")
+	reload()
+	if d := definitions(t, s, host.FormatOpenAI); !strings.Contains(d, "Shows more") {
+		t.Errorf("back, and not told of as it is now: %s", d)
+	}
+	if r, _ := one(t, s, "Show", `{}`); r.Text() != "1" {
+		t.Errorf("back: %q", r.Text())
+	}
+}
+
+// Where two plugins come to claim one name, neither is guessed to be meant, nor found.
+func TestDeferredNameIsClaimedTwice(t *testing.T) {
+	t.Parallel()
+	first, second := t.TempDir(), t.TempDir()
+	h := searchable(t, func(o *host.Options) {
+		o.Plugins = []plugins.Source{plugins.Dir(plugins.OriginUser, first), plugins.Dir(plugins.OriginUser, second)}
+	})
+	s := session(t, h, host.SessionOptions{})
+	for _, step := range []struct {
+		do   func()
+		want string // what a search finds
+		call string // what a call says
+	}{
+		{func() { putPlugin(t, first, "Show", "ok", "defer = true\n") }, "Show", "ok"},
+		{func() {
+			putPlugin(t, second, "Other", "ok", "aliases = [\"Show\"]\n")
+			rename(t, filepath.Join(second, "one", "plugin.toml"), "two")
+		}, "search for words", "also claimed by two"},
+		{func() { _ = os.RemoveAll(filepath.Join(second, "one")) }, "Show", "ok"},
+		{func() { putPlugin(t, first, "WebFetch", "ok", "defer = true\n") }, "search for words", "there is no tool"},
+	} {
+		step.do()
+		if _, err := h.Reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if r, _ := one(t, s, "ToolSearch", `{"query":"select:Show"}`); !strings.Contains(found(r), step.want) {
+			t.Errorf("got %q, want %q", found(r), step.want)
+		}
+		if r, _ := one(t, s, "Show", `{}`); !strings.Contains(r.Text(), step.call) {
+			t.Errorf("got %q, want %q", r.Text(), step.call)
+		}
+		if r, _ := one(t, s, "WebFetch", `{"s":"mine"}`); r.Text() != "mine" {
+			t.Errorf("the embedder's own: %q", r.Text())
 		}
 	}
 }
 
-// BenchmarkDefinitions writes those of 500 tools.
-func BenchmarkDefinitions(b *testing.B) {
-	h := open(b, host.Options{Builtins: true, Tools: numbered(500)})
-	s := session(b, h, host.SessionOptions{})
-	for b.Loop() {
-		definitions(b, s, host.FormatAnthropic)
+// rename gives the plugin of a manifest another name.
+func rename(t *testing.T, file, name string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, bytes.Replace(text, []byte(`name = "one"`), fmt.Appendf(nil, "name = %q", name), 1), 0o600)
 	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Models are told of tools by manifests alone: no module is compiled, which would be
+// found broken here.
+func TestDefinitionsCompileNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	putPlugin(t, dir, "Show", "ok", "")
+	module := filepath.Join(dir, "one", "one.wasm")
+	if err := os.WriteFile(module, []byte("\x00asm\x01\x00\x00\x00\x0a\x03broken"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, s := reloadable(t, dir, nil)
+	for _, format := range host.Formats() {
+		if d := definitions(t, s, format); !strings.Contains(d, `"Show"`) {
+			t.Errorf("%s: %s", format, d)
+		}
+	}
+	if r := callOnce(t.Context(), t, s, "Show"); !r.IsError {
+		t.Error("the module is not broken, so the test shows nothing")
+	}
+}
+
+// manyTools is a session that defers so many tools of MCP servers.
+func manyTools(b *testing.B, n int) *host.Session {
+	b.Helper()
+	h := open(b, host.Options{Builtins: true, Offer: host.Offering{Defer: host.DeferAlways}})
+	for i := range n {
+		host.OfferMCP(h, mcp(fmt.Sprintf("server%d__do_thing_%d", i%20, i), func(c *abi.Tool) {
+			c.Description = strings.Repeat("Does one of many things. ", 20)
+		}))
+	}
+	return session(b, h, host.SessionOptions{})
+}
+
+// benchTools runs a benchmark with as many tools as are told of in full, and with as
+// many as a person with many servers has.
+func benchTools(b *testing.B, do func(*testing.B, *host.Session)) {
+	b.Helper()
+	for _, n := range []int{40, 1000} {
+		b.Run(fmt.Sprintf("tools=%d", n), func(b *testing.B) {
+			s := manyTools(b, n)
+			do(b, s) // compiles what is called
+			for b.Loop() {
+				do(b, s)
+			}
+		})
+	}
+}
+
+// BenchmarkToolSearch looks for words among tools.
+func BenchmarkToolSearch(b *testing.B) {
+	uses := []abi.ToolUse{use("1", "ToolSearch", `{"query":"+server7 thing 47 many"}`)}
+	benchTools(b, func(b *testing.B, s *host.Session) {
+		b.Helper()
+		if r := s.Results(b.Context(), uses)[0]; r.IsError {
+			b.Fatal(r.Text())
+		}
+	})
+}
+
+// BenchmarkDefinitions writes those of tools.
+func BenchmarkDefinitions(b *testing.B) {
+	benchTools(b, func(b *testing.B, s *host.Session) {
+		b.Helper()
+		definitions(b, s, host.FormatAnthropic)
+	})
 }

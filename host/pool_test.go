@@ -316,7 +316,8 @@ func TestAudiences(t *testing.T) {
 	t.Parallel()
 	background := func(c *abi.Tool) { c.Background = true }
 	tools := []host.NativeTool{
-		echo("Agent"), echo("AskUserQuestion"), echo("EnterPlanMode"), echo("ExitPlanMode"),
+		echo("Agent"), echo("AskUserQuestion", background), echo("EnterPlanMode"),
+		echo("LeavePlanMode", background, func(c *abi.Tool) { c.Aliases = []string{"ExitPlanMode"} }),
 		echo("Behind", background), echo("Front"),
 		echo("Person", background, func(c *abi.Tool) { c.RequiresUser = true }),
 	}
@@ -327,16 +328,16 @@ func TestAudiences(t *testing.T) {
 		refused map[string]string
 	}{
 		host.AudienceMain: {
-			"Glob Grep Read Agent AskUserQuestion Behind EnterPlanMode ExitPlanMode Front Person mcp__a__behind mcp__a__front", nil,
+			"Glob Grep Read Agent AskUserQuestion Behind EnterPlanMode Front LeavePlanMode Person mcp__a__behind mcp__a__front", nil,
 		},
 		host.AudienceSubagent: {
 			"Glob Grep Read Behind Front Person mcp__a__behind mcp__a__front",
-			map[string]string{"Agent": "not for sub-agents", "ExitPlanMode": "not for sub-agents"},
+			map[string]string{"Agent": "not for sub-agents", "ExitPlanMode": "not for sub-agents", "AskUserQuestion": "not for sub-agents"},
 		},
 		host.AudienceBackground: {
 			"Glob Grep Read Behind mcp__a__behind",
 			map[string]string{
-				"Agent": "not for agents in the background", "Front": "not for agents in the background",
+				"Agent": "not for sub-agents", "EnterPlanMode": "not for sub-agents", "Front": "not for agents in the background",
 				"mcp__a__front": "not for agents in the background", "Person": "needs a person",
 			},
 		},

@@ -161,11 +161,20 @@ func TestReadThatChangedMeanwhile(t *testing.T) {
 	if err := os.WriteFile(path, []byte("more"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := host.NewReads()
-	s.Note(path, abi.ReadOK{Path: path, Size: 3, ModTime: time.Now().UnixMilli()})
-	for i, want := range []int{1, 0} {
-		if got := s.Stale(); len(got) != want {
-			t.Errorf("asked %d: %v", i, got)
+	info, err := os.Lstat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, read := range map[string]abi.ReadOK{
+		"its size": {Path: path, Size: 3, ModTime: info.ModTime().UnixMilli()},
+		"its time": {Path: path, Size: 4, ModTime: info.ModTime().UnixMilli() - 1},
+	} {
+		s := host.NewReads()
+		s.Note(path, read)
+		for i, want := range []int{1, 0} {
+			if got := s.Stale(); len(got) != want {
+				t.Errorf("%s, asked %d: %v", what, i, got)
+			}
 		}
 	}
 }

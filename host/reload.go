@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -31,7 +33,7 @@ func (h *Host) Reload(ctx context.Context) (plugins.Changes, error) {
 	}
 	older := h.hold()
 	defer older.Release()
-	before := usable(older) // by the consents that counted until now
+	before, known := usable(older), problems(older) // by the consents that counted until now
 	newer, changes, err := older.Reload(ctx)
 	if err != nil {
 		return plugins.Changes{}, err
@@ -45,7 +47,7 @@ func (h *Host) Reload(ctx context.Context) (plugins.Changes, error) {
 		newer.Release()
 		return plugins.Changes{}, fmt.Errorf("reloading plugins: %w", err)
 	}
-	h.tell(changes)
+	h.tell(changes, known)
 	h.announce(before, usable(newer))
 	return changes, nil
 }
@@ -115,11 +117,37 @@ func (h *Host) clash(set *plugins.Set) error {
 	return nil
 }
 
-func (h *Host) tell(c plugins.Changes) {
+// tell logs what a reload found, and of problems those that are news: while a plugin
+// is being copied, it is truncated at one place after the other.
+func (h *Host) tell(c plugins.Changes, known map[string]string) {
 	h.options.Logger.Info("plugins were reloaded", "added", names(c.Added), "changed", names(c.Changed), "removed", names(c.Removed))
 	for _, p := range c.Problems {
-		h.options.Logger.Warn("a plugin cannot be used", "plugin", p.Name, "path", p.Path, "problem", p.Problem())
+		if problem := p.Problem(); kind(problem) != known[p.Path] {
+			h.options.Logger.Warn("a plugin cannot be used", "plugin", p.Name, "path", p.Path, "problem", problem)
+		}
 	}
+}
+
+// problems are the kinds of those of plugins, by path.
+func problems(set *plugins.Set) map[string]string {
+	kinds := make(map[string]string)
+	for _, p := range set.Plugins() {
+		kinds[p.Path] = kind(p.Problem())
+	}
+	return kinds
+}
+
+// kind is what a problem says, without figures.
+func kind(problem error) string {
+	if problem == nil {
+		return ""
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, problem.Error())
 }
 
 func names(list []*plugins.Plugin) []string {

@@ -18,9 +18,11 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/folder"
 	"github.com/toolquay/toolquay/host/results"
 	"github.com/toolquay/toolquay/internal/testenv"
+	"github.com/toolquay/toolquay/plugins"
 )
 
 // sayer is a tool that answers so many characters of a text of its own.
@@ -90,6 +92,37 @@ func TestPersistedResult(t *testing.T) {
 	text, err := os.ReadFile(persisted[0].Stored.Path)
 	if err != nil || len(text) != 1_001 {
 		t.Errorf("%d bytes, %v", len(text), err)
+	}
+}
+
+// TestUnlimitedIsGranted believes the embedder's own tool that it bounds itself, and
+// no plugin, which the operator can grant it.
+func TestUnlimitedIsGranted(t *testing.T) {
+	t.Parallel()
+	const size = 60_000
+	guest := func(granted bool) host.Options {
+		o := kept(t)
+		o.Plugins = []plugins.Source{plugin(t, "pass_through", fixtureTool+"unlimited_result = true\n"+fixtureCapability)}
+		o.Capabilities = []capability.Capability{&longOutput{size: size}}
+		o.Granted = []string{"fixture"}
+		if granted {
+			o.Results.Tools = map[string]results.ToolOptions{"Fixture": {MaxChars: results.Unlimited}}
+		}
+		return o
+	}
+	for name, test := range map[string]struct {
+		options host.Options
+		use     abi.ToolUse
+		whole   bool
+	}{
+		"the embedder's":    {kept(t, sayer(func(c *abi.Tool) { c.Unlimited = true })), say("c1", "a", size), true},
+		"a plugin":          {guest(false), use("c1", "Fixture", `{}`), false},
+		"a plugin, granted": {guest(true), use("c1", "Fixture", `{}`), true},
+	} {
+		rs, events := turnOf(t, session(t, open(t, test.options), host.SessionOptions{}), test.use)
+		if whole := len(rs[0].Text()) == size; rs[0].IsError || whole != test.whole || len(of(events, host.EventPersisted)) > 0 == test.whole {
+			t.Errorf("%s: %d characters, %.300s", name, len(rs[0].Text()), rs[0].Text())
+		}
 	}
 }
 

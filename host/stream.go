@@ -42,7 +42,7 @@ type Stream struct {
 // Stream begins a turn. It must be closed, and its events be read to their end.
 // Turns of one session run one after the other: calls wait until the one before
 // has ended. It is part of a running call where ctx is that call's, as with
-// [Session.Run].
+// [Session.Run]. The end of the session ends it, whether or not anybody reads.
 func (s *Session) Stream(ctx context.Context) *Stream {
 	st := s.stream(ctx)
 	unlink := context.AfterFunc(st.turn.ctx, st.Close) //nolint:contextcheck // it is ctx's own, or the session's

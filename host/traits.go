@@ -20,6 +20,8 @@ type traits struct {
 	// locked says that locks are all that the call touches; see locks.go.
 	locked bool
 	locks  []scheduler.Lock
+	// links are the other names under which it reaches what it touches.
+	links []scheduler.Lock
 	// touches are what the guest says that the call touches.
 	touches []abi.Touch
 }
@@ -57,6 +59,17 @@ func (c *call) findTraits(ctx context.Context) (traits, error) {
 func asks(t *abi.Tool) bool {
 	return t.Locks == abi.LocksInput ||
 		slices.Contains([]abi.Trait{t.ReadOnly, t.ConcurrencySafe, t.Destructive, t.Enabled}, abi.TraitInput)
+}
+
+// settle finds out the traits that depend on what the call touches, as paths now lead.
+func (c *call) settle() {
+	c.settled = c.turn.altered.Load()
+	m, known, err := newGate(c).matter()
+	if err != nil { // it fails when its turn comes
+		c.traits.locked, c.traits.locks, c.traits.links = false, nil, nil
+		return
+	}
+	c.settleTraits(m, known.accesses)
 }
 
 // settles reports whether anything of the traits is found out with what the call

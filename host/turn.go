@@ -39,6 +39,9 @@ type turn struct {
 	ids map[string]bool
 	// stopped is why nothing more of the turn begins; nil while it does.
 	stopped atomic.Pointer[string]
+	// altered counts the calls that ended and may have changed anything, such as what
+	// paths lead to.
+	altered atomic.Int64
 	// behind says that something may go on when the last result has left.
 	behind atomic.Bool
 

@@ -49,7 +49,7 @@ func (h *Host) Follow(ctx context.Context) (stop func()) {
 		defer close(done)
 		defer unlink()
 		defer watcher.Close()
-		h.follow(ctx, changed)
+		h.follow(ctx, changed, watcher)
 	})
 	return func() {
 		cancel()
@@ -58,18 +58,24 @@ func (h *Host) Follow(ctx context.Context) (stop func()) {
 }
 
 // follow reloads the plugins after each change that has settled.
-func (h *Host) follow(ctx context.Context, changed <-chan struct{}) {
-	var told string // the last failure, so that it is told once
+func (h *Host) follow(ctx context.Context, changed <-chan struct{}, watcher *filewatch.Watcher) {
+	warn := func(told, what string, err error) string {
+		if err == nil || err.Error() == told {
+			return told
+		}
+		h.options.Logger.Warn(what, "error", err) //nolint:sloglint // the callers' are constant
+		return err.Error()
+	}
+	var failed, late string // the last of each kind, so that it is told once
 	for settled(ctx, changed) {
-		_, err := h.Reload(ctx)
-		switch {
+		late = warn(late, "the system does not tell of every change of plugins; they are looked at every few seconds", watcher.Err())
+		switch _, err := h.Reload(ctx); {
 		case err == nil:
-			told = ""
+			failed = ""
 		case ctx.Err() != nil || errors.Is(err, ErrClosed):
 			return
-		case err.Error() != told:
-			told = err.Error()
-			h.options.Logger.Warn("plugins changed and cannot be reloaded; those that were loaded stay", "error", err)
+		default:
+			failed = warn(failed, "plugins changed and cannot be reloaded; those that were loaded stay", err)
 		}
 	}
 }

@@ -57,12 +57,17 @@ type Limits struct {
 	Time time.Duration
 	// Output bounds the whole result, in bytes.
 	Output int64
-	// LogLines bounds log lines and progress reports that are passed on; what
-	// is over is counted and dropped.
+	// LogLines bounds log lines and progress reports that are passed on. What is
+	// over is counted and dropped, but for progress: of that the newest is passed
+	// on all the same, every [ReportEvery] and when the call ends.
 	LogLines int
 	// CapabilityCalls bounds the capability calls of one call.
 	CapabilityCalls int
 }
+
+// ReportEvery is how far apart progress is at least that a call reports over its
+// limit. People are told of it at that pace anyway (spec, section 3).
+const ReportEvery = 100 * time.Millisecond
 
 // Instance is one loaded module that calls can be made to, in parallel. Memory
 // is clean for every call, except under [abi.InstanceKept].

@@ -41,7 +41,8 @@ func (s *Scheduler) yield(e *entry) {
 		if !dropped {
 			s.observe(e, Yielded)
 		}
-		s.jobs[s.yielded] = nil // the turn may be long; let the job go
+		// The turn may be long; let the job go.
+		s.jobs[s.yielded], s.few[0] = nil, nil
 		s.yielded++
 		s.held -= e.outcome.Held
 		s.unpark()

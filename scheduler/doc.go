@@ -4,13 +4,17 @@
 //
 // # The law
 //
-// Jobs are added one by one, in call order, before or while others run. Walking
-// them in that order, consecutive safe jobs form one batch and every other job
-// is a batch of its own ([Partition]). Batches run one after the other; the
-// jobs of a batch run side by side, at most [Options].MaxConcurrent at once, in
-// a sliding window: the next one starts as soon as one has ended. In other
-// words, a job may start when nothing is under way, or when it and everything
-// under way is safe, and the queue stops at the first job that cannot start.
+// Jobs are added one by one, in call order, before or while others run. A job may
+// begin its turn when nothing is under way, or when it is compatible with each job
+// that is; the queue stops at the first job that may not. Two jobs are compatible
+// if both are safe, or if both say what they lock and have no conflict there. So
+// jobs with a conflict keep their order, and what all of them leave behind is what
+// they would have left one after the other. What runs is bounded by slots, in a
+// sliding window: the next job starts as soon as one has ended.
+//
+// Without locks ([Options].Plain) that is the partition into batches: consecutive
+// safe jobs form one, every other job is one of its own, and batches run one after
+// the other ([Partition]).
 //
 // # The life of a job
 //
@@ -22,22 +26,25 @@
 // that must run alone holds back all that follow.
 //
 // Then it takes a slot and runs. Its effects on the session are settled in call
-// order: those of a job that ran alone at once, those of a batch before the
-// next job outside of it begins its turn, so that what a job of a batch sees
-// does not depend on how fast its neighbours are. Results leave strictly in
-// call order, each as soon as it and all before it are complete.
+// order: those of a job that is not safe at once, before its locks go; those of
+// safe jobs before the next job begins its turn that runs alone, or is not safe and
+// locks what they locked. So what a job of a batch sees does not depend on how fast
+// its neighbours are. Results leave strictly in call order, each as soon as it and
+// all before it are complete.
 //
-// A safe job whose admission makes it unsafe (its input was rewritten) leaves
-// its batch: it waits until those whose turn has come have ended, while no
-// other job's turn comes, and then has its turn again, alone.
+// A job whose admission makes it unsafe, or has it lock more (its input was
+// rewritten), leaves its batch: it waits until those whose turn has come have
+// ended, while no other job's turn comes, and then has its turn again, alone.
 //
 // # Failure
 //
 // When the context ends, what runs sees it, and what does not run yet fails
-// with its cause. A job that panics fails with a [PanicError]. Either way every
-// job is settled once and yields once, in its place, and its slot is free
-// again.
+// with its cause; [Scheduler.Interrupt] spares what blocks it and runs, and the
+// failure of a job reaches no further than [Cascade] says. A job that panics fails
+// with a [PanicError]. Either way every job is settled once and yields once, in its
+// place, and its slot is free again. Only [Scheduler.Discard] keeps results back.
 //
-// A job that runs may make calls of its own inside its Run. Those are part of
-// it and take no slot, so that a pool can never wait for itself.
+// What goes on behind a job's result keeps its locks for a while, and no slot. A
+// job that makes calls of its own inside its Run lends them its slot ([Slot.Lend]),
+// so that a pool can never wait for itself.
 package scheduler

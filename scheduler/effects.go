@@ -9,9 +9,13 @@ type effects struct {
 	// are not.
 	open, locked []*entry
 	claims       int
+	// due are those whose effects a job that has begun its turn must see, in the
+	// order in which they are applied, and applying says that others are just now.
+	due      []*entry
+	applying bool
 }
 
-// spareEffects is how many jobs that are settled may stay in the list.
+// spareEffects is how many jobs that are settled may stay in a list.
 const spareEffects = 16
 
 // hold keeps the effects of a complete job until they are due. The caller holds
@@ -41,7 +45,7 @@ func (s *Scheduler) takeAll() []*entry {
 			due = append(due, e)
 		}
 	}
-	*f = effects{}
+	f.open, f.locked, f.claims = nil, nil, 0
 	slices.SortFunc(due, byIndex)
 	return due
 }
@@ -61,23 +65,38 @@ func (s *Scheduler) takeDue(e *entry) []*entry {
 	return due
 }
 
-// settleBefore applies the effects that a job must see from its turn on. Those of
-// a safe job are never among what another must see while it is still under way,
-// so that nothing depends on who is quicker.
+// makeDue notes which effects a job must see that begins its turn: here, since who
+// begins at the same moment must not make a difference to their order. Those of a
+// safe job are never among what another must see while it is still under way, so
+// that nothing depends on who is quicker. The caller holds the mutex.
+func (s *Scheduler) makeDue(e *entry) {
+	f := &s.effects
+	switch {
+	case e.alone:
+		f.due = append(f.due, s.takeAll()...)
+	case !e.traits.Safe:
+		f.due = append(f.due, s.takeDue(e)...)
+	}
+	e.settles = f.applying || len(f.due) > 0
+}
+
+// settleBefore applies the effects that were due when a job began its turn, or waits
+// for who does.
 func (s *Scheduler) settleBefore(e *entry) {
-	if e.traits.Safe && !e.alone {
+	if !e.settles {
 		return
 	}
 	s.settling.Lock()
 	defer s.settling.Unlock()
 	s.mu.Lock()
-	var due []*entry
-	if e.alone {
-		due = s.takeAll()
-	} else {
-		due = s.takeDue(e)
-	}
+	due := s.effects.due
+	s.effects.due, s.effects.applying = nil, true
 	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.effects.applying = false
+	}()
 	s.settle(due)
 }
 
@@ -86,9 +105,12 @@ func (s *Scheduler) settleBefore(e *entry) {
 func (s *Scheduler) settleNow(e *entry) {
 	s.settling.Lock()
 	defer s.settling.Unlock()
-	if p := guard("Settle", e.Settle); p != nil {
+	p := guard("Settle", e.Settle)
+	if p != nil && !e.failed {
 		s.fail(e, p) // its result has not left
+		return
 	}
+	s.report(e, p)
 }
 
 // settleRest applies what is left in the end.

@@ -7,10 +7,13 @@ import (
 )
 
 // Job is one call to be ordered. Its methods are called one at a time, from
-// different goroutines, with everything that one did visible to the next.
+// different goroutines, with everything that one did visible to the next. They may
+// call the Scheduler, but for Wait and Drain, which would wait for them.
 type Job interface {
-	// Traits says what orders the job. They are asked by Add, and again after
-	// Admit. A panic counts as the zero value, which runs alone.
+	// Traits says what orders the job. They are asked by Add, again after Admit, and,
+	// of a locked job before its turn comes, if one that ran alone has ended since:
+	// names may mean something else by then. A panic counts as the zero value, which
+	// runs alone.
 	Traits() Traits
 	// Admit is called when the job's turn has come, before it holds a slot. It
 	// may take as long as a person takes. False says that the job has ended
@@ -36,7 +39,7 @@ type Job interface {
 	Settle()
 	// Yield lets the result leave. It is called once for every job that is not
 	// dropped, strictly in call order and never for two jobs at once. A slow Yield
-	// holds back later results but no work. It must not call Wait.
+	// holds back later results but no work.
 	Yield()
 	// Drop takes the place of Yield after Discard: the result does not leave.
 	Drop()
@@ -130,7 +133,8 @@ func (s State) String() string {
 var (
 	// ErrClosed is what Add answers after Close.
 	ErrClosed = errors.New("scheduler: closed to new jobs")
-	// ErrExited is the failure of a job that ended its goroutine.
+	// ErrExited is the failure of a job that ended its goroutine, or whose
+	// goroutine ended while it applied the effects of those before it.
 	ErrExited = errors.New("scheduler: the job ended its goroutine")
 )
 

@@ -7,7 +7,10 @@ import (
 
 // lockTable knows who locks which names, as a tree of their parts. What it costs
 // to ask depends on how deep a name lies, and not on how many others there are.
-type lockTable struct{ root *lockNode }
+type lockTable struct {
+	root  *lockNode
+	nodes int // all below the root
+}
 
 // holder is what kind of job holds a lock.
 type holder uint8
@@ -35,9 +38,9 @@ type lockNode struct {
 	done [2][]*entry
 }
 
-// spareNodes is how many children of a node may stay without a lock: names that
-// are locked over and over need not be made anew.
-const spareNodes = 8
+// spareNodes is how many nodes stay without a lock: names that are locked over and
+// over need not be made anew.
+const spareNodes = 64
 
 // kind is the place of a lock in a tally.
 func kind(write bool) int {
@@ -131,6 +134,7 @@ func (t *lockTable) find(name string) *lockNode {
 				n.children = make(map[string]*lockNode)
 			}
 			n.children[part] = child
+			t.nodes++
 		}
 		n = child
 	}
@@ -148,11 +152,11 @@ func (n *lockNode) add(write bool, h holder, by int32) {
 }
 
 // prune lets go of a node that has no locks, and of those above it.
-func (n *lockNode) prune() {
-	for ; n.parent != nil && n.total == 0; n = n.parent {
-		if len(n.parent.children) > spareNodes {
-			delete(n.parent.children, n.part)
-		}
+func (t *lockTable) prune(n *lockNode) {
+	for t.nodes > spareNodes && n.parent != nil && n.total == 0 && len(n.children) == 0 {
+		delete(n.parent.children, n.part)
+		t.nodes--
+		n = n.parent
 	}
 }
 
@@ -181,7 +185,7 @@ func (t *lockTable) leave(e *entry, h holder) {
 		if n.here[heldEffects] == [2]int32{} {
 			n.done = [2][]*entry{}
 		}
-		n.prune()
+		t.prune(n)
 	}
 }
 
@@ -191,6 +195,9 @@ func (t *lockTable) claim(e *entry) {
 	for i, l := range e.traits.Locks {
 		n, k := e.nodes[i], kind(l.Write)
 		n.add(l.Write, heldEffects, 1)
+		if int32(len(n.done[k])) > 2*n.here[heldEffects][k]+spareEffects {
+			n.done[k] = slices.DeleteFunc(n.done[k], func(e *entry) bool { return !e.claims })
+		}
 		n.done[k] = append(n.done[k], e)
 	}
 }

@@ -47,9 +47,7 @@ func (s *Scheduler) advance() {
 func (s *Scheduler) beginNext() {
 	if len(s.demoted) > 0 {
 		if s.room.count == 0 {
-			e := s.demoted[0]
-			s.demoted = s.demoted[1:]
-			s.begin(e, true)
+			s.begin(pop(&s.demoted), true)
 		}
 		return
 	}
@@ -57,6 +55,10 @@ func (s *Scheduler) beginNext() {
 		e := s.jobs[s.next]
 		if e == nil || e.doomed != nil {
 			continue
+		}
+		if s.outdated(e) {
+			s.askOn()
+			return
 		}
 		alone := !e.traits.Safe && !e.traits.Locked
 		if !alone && s.admitting >= s.options.MaxAdmitting || !s.room.fits(&e.traits) {
@@ -69,6 +71,7 @@ func (s *Scheduler) beginNext() {
 // begin starts a job's turn. The caller holds the mutex.
 func (s *Scheduler) begin(e *entry, alone bool) {
 	e.alone = alone
+	s.makeDue(e)
 	s.room.enter(e)
 	s.admitting++
 	s.live++
@@ -117,8 +120,10 @@ func (s *Scheduler) doom(e *entry, why error) {
 		return
 	}
 	e.doomed = why
-	s.doomed = append(s.doomed, e)
-	s.reapOn()
+	if e != s.asked { // then it is ended when it has answered
+		s.doomed = append(s.doomed, e)
+		s.reapOn()
+	}
 }
 
 // reapOn has a goroutine end the doomed. The caller holds the mutex.
@@ -130,8 +135,11 @@ func (s *Scheduler) reapOn() {
 	}
 }
 
+// reap ends the doomed. Only then do results leave: a slow Yield must not keep a
+// job from its failure.
 func (s *Scheduler) reap() {
 	defer s.leave()
+	defer s.deliver()
 	// Deferred, because a job may end its goroutine.
 	defer func() {
 		s.mu.Lock()
@@ -150,14 +158,11 @@ func (s *Scheduler) takeDoomed() *entry {
 	if len(s.doomed) == 0 {
 		return nil
 	}
-	e := s.doomed[0]
-	s.doomed = s.doomed[1:]
-	return e
+	return pop(&s.doomed)
 }
 
 // end gives a doomed job its failure.
 func (s *Scheduler) end(e *entry) {
-	defer s.deliver()
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()

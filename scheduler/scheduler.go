@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -30,7 +31,8 @@ type Options struct {
 	// bound.
 	MaxHeld int64
 	// MaxBehind is how long a job may keep what it locked behind its result;
-	// 0 is DefaultMaxBehind. After it Abandoned, if set, is told.
+	// 0 is DefaultMaxBehind. After it Abandoned, if set, is told, on a goroutine of
+	// its own and before others get what was locked.
 	MaxBehind time.Duration
 	Abandoned func(Job)
 	// Cascade is how far failures reach; see [Traits].
@@ -58,7 +60,8 @@ type Options struct {
 	// Lend, if set, says which jobs may have their turn on the goroutine that
 	// calls Wait, which saves them one of their own. The last of those whose
 	// turn comes waits for Wait, so that it suits callers that know all their
-	// jobs beforehand. Such jobs must not end their goroutine.
+	// jobs beforehand. Such jobs must not end their goroutine. It must be quick and
+	// must not call the Scheduler.
 	Lend func(Job) bool
 }
 
@@ -90,7 +93,13 @@ type Scheduler struct {
 	held   int64    // bytes of results that have not left
 	parked []*entry // jobs that wait until these are fewer
 
+	// alones counts the jobs that ran alone and have ended; it is written with the
+	// mutex held.
+	alones atomic.Int64
+	asked  *entry // the job that is asked again for its traits, if there is one
+
 	batch    int // that of the next job that is added, unless it must run alone
+	batches  int // the last one there is
 	failure  failure
 	scope    *scope // of all jobs; nil before it is needed
 	siblings *scope // of the cascade jobs of the batch under way; nil before one
@@ -117,14 +126,18 @@ type Scheduler struct {
 // and alone and failed are its own.
 type entry struct {
 	Job
-	index  int
-	traits Traits
-	batch  int
-	state  State
-	alone  bool
-	failed bool
-	claims bool  // its effects are held, for what it locked
-	doomed error // why it fails, which did not begin
+	index   int
+	traits  Traits
+	batch   int
+	state   State
+	alone   bool
+	failed  bool
+	claims  bool  // its effects are held, for what it locked
+	settles bool  // the effects of others are due before its turn
+	doomed  error // why it fails, which did not begin
+	// asked is how many jobs that run alone had ended when it was last asked for its
+	// traits.
+	asked int64
 	// ctx ends where the job is not to begin to run.
 	ctx     context.Context
 	slot    Slot
@@ -138,6 +151,14 @@ type entry struct {
 func insert(list []*entry, e *entry) []*entry {
 	at, _ := slices.BinarySearchFunc(list, e, byIndex)
 	return slices.Insert(list, at, e)
+}
+
+// pop takes the first off a list, which lets go of it.
+func pop(list *[]*entry) *entry {
+	e := (*list)[0]
+	(*list)[0] = nil
+	*list = (*list)[1:]
+	return e
 }
 
 func byIndex(a, b *entry) int { return cmp.Compare(a.index, b.index) }
@@ -154,7 +175,7 @@ func New(ctx context.Context, o Options) *Scheduler {
 	if o.MaxBehind <= 0 {
 		o.MaxBehind = DefaultMaxBehind
 	}
-	s := &Scheduler{ctx: ctx, options: o, batch: noBatch + 1}
+	s := &Scheduler{ctx: ctx, options: o, batch: noBatch + 1, batches: noBatch + 1}
 	s.line.pool = o.Pool
 	if o.Pool == nil {
 		s.line.pool = NewPool(PoolOptions{Max: o.MaxConcurrent})
@@ -168,7 +189,8 @@ func New(ctx context.Context, o Options) *Scheduler {
 // asks job.Traits and calls nothing else itself. After Close it answers
 // [ErrClosed] and leaves the job alone.
 func (s *Scheduler) Add(job Job) error {
-	e := &entry{Job: job, traits: s.ask(job)}
+	e := &entry{Job: job, asked: s.alones.Load()}
+	e.traits = s.ask(job)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -178,27 +200,13 @@ func (s *Scheduler) Add(job Job) error {
 	e.batch = s.batch
 	if !e.traits.Safe && !e.traits.Locked {
 		e.batch = noBatch
-		s.batch++
+		s.batch = s.newBatch()
 	}
 	s.jobs = append(s.jobs, e)
 	s.observe(e, Queued)
 	s.doomIfReached(e)
 	s.advance()
 	return nil
-}
-
-// ask asks a job for its traits.
-func (s *Scheduler) ask(job Job) (t Traits) {
-	if p := guard("Traits", func() { t = job.Traits() }); p != nil {
-		return Traits{}
-	}
-	if s.options.Plain {
-		t.Locked = false
-	}
-	if !t.Locked {
-		t.Locks = nil
-	}
-	return t
 }
 
 // Close says that no more jobs will be added.
@@ -218,6 +226,7 @@ func (s *Scheduler) Wait() {
 	for s.live > 0 || s.yielded < len(s.jobs) {
 		s.idle.Wait()
 	}
+	s.siblings.end(nil) // they are below no scope where there is no interrupt
 	s.scope.end(nil)
 	unwatch := s.unwatch
 	s.mu.Unlock()

@@ -51,30 +51,28 @@ func (s *Slot) lend() {
 func (s *Slot) takeBack(ctx context.Context) bool {
 	p := s.line.pool
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	s.lends--
-	wait := s.request(p.comeBack())
-	p.mu.Unlock()
-	if wait == nil {
-		return s.may(ctx)
-	}
-	select {
-	case <-wait:
-	case <-ctx.Done():
-		p.mu.Lock()
-		if s.waiting == wait {
-			s.letGo()
+	for {
+		// Again after each wait: it may have ended because the context of another
+		// goroutine did.
+		wait := s.request(p.comeBack())
+		if wait == nil {
+			return !s.ended && ctx.Err() == nil
 		}
 		p.mu.Unlock()
+		select {
+		case <-wait:
+		case <-ctx.Done():
+		}
+		p.mu.Lock()
+		if ctx.Err() != nil {
+			if s.waiting == wait {
+				s.letGo()
+			}
+			return false
+		}
 	}
-	return s.may(ctx)
-}
-
-// may reports whether the job may go on after it lent its slot.
-func (s *Slot) may(ctx context.Context) bool {
-	mu := s.line.pool.mu
-	mu.Lock()
-	defer mu.Unlock()
-	return !s.ended && (s.held || s.lends > 0) && ctx.Err() == nil
 }
 
 // ask takes the slot if there is one. If not, it returns what is closed when it

@@ -155,6 +155,9 @@ func (s *Scheduler) conclude(e *entry, how ending) {
 func (s *Scheduler) finish(e *entry, how ending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if e.alone {
+		s.alones.Add(1)
+	}
 	if e.state == Admitting {
 		s.admitting--
 	} else if e.traits.Block {

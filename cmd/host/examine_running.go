@@ -11,7 +11,8 @@ import (
 	"github.com/toolquay/toolquay/scheduler"
 )
 
-// examineRunning tells how calls would run, where sessions are kept, and who is told.
+// examineRunning tells how calls would run, what settings say of it, where sessions are
+// kept, and who is told.
 func examineRunning(d *diagnosis, s *setup) {
 	o := &s.options
 	mode := settings.ByLocks
@@ -19,6 +20,9 @@ func examineRunning(d *diagnosis, s *setup) {
 		mode = settings.ByBatch
 	}
 	d.add("scheduler", fine, fmt.Sprintf("by %s, at most %d calls of a turn at once", mode, cmp.Or(o.MaxConcurrent, scheduler.DefaultMaxConcurrent)))
+	for _, m := range s.loaded.Made() {
+		d.add("setting", fine, m.String())
+	}
 	examineSessions(d, o.Sessions)
 	examineTelemetry(d, s)
 }

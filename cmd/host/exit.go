@@ -35,7 +35,7 @@ const helpExitCodes = `Every command ends with one of these:
        of a grant (call; run --fail, where nothing failed otherwise)
     5  the message is well formed and calls no tool (run)
   130  interrupted (SIGINT); the results of what ran were printed
-  143  ended (SIGTERM), in the same way
+  143  ended (SIGTERM), in the same way; so is 129 (SIGHUP)
 `
 
 func exitCodesHelp() *cobra.Command {

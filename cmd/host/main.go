@@ -25,7 +25,9 @@ func main() {
 		debug.SetGCPercent(gcPercent)
 	}
 	ctx, signals := interruptible(context.Background())
-	a := &app{in: os.Stdin, out: ui.NewPrinter(os.Stdout), err: ui.NewPrinter(os.Stderr), signals: signals}
+	a := &app{in: os.Stdin, signals: signals}
+	a.out, a.err = ui.NewPrinters(os.Stdout, os.Stderr)
+	signals.beforeExit(a.err.Abandon)
 	err := rootCommand(a).ExecuteContext(ctx)
 	signals.stop()
 	if err != nil && err.Error() != "" {

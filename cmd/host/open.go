@@ -170,7 +170,7 @@ func (a *app) open(ctx context.Context, change func(*setup)) (*opened, error) {
 			s.options.Log = o.log
 		}
 		if o.telemetry = s.openTelemetry(ctx); o.telemetry != nil {
-			s.options.Observe = o.telemetry.Observe
+			s.options.Observe = both(s.options.Observe, o.telemetry.Observe)
 		}
 	}
 	o.setup = s
@@ -182,6 +182,17 @@ func (a *app) open(ctx context.Context, change func(*setup)) (*opened, error) {
 		return nil, hostError(err)
 	}
 	return o, nil
+}
+
+// both tells two observers, the first of which may be nil.
+func both(first, second func(host.Event)) func(host.Event) {
+	if first == nil {
+		return second
+	}
+	return func(e host.Event) {
+		first(e)
+		second(e)
+	}
 }
 
 // warnBroken tells of plugins that cannot be used, before calls that may have

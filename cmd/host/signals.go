@@ -15,8 +15,9 @@ type interrupted struct{ signal syscall.Signal }
 
 func (i interrupted) Error() string { return fmt.Sprintf("interrupted (%v)", i.signal) }
 
-// signals is what SIGINT and SIGTERM do: the first ends the command's context, so
-// that a turn still gives its results, the second ends the process at once.
+// signals is what SIGINT, SIGTERM and SIGHUP do: the first ends the command's
+// context, so that a turn still gives its results, the second ends the process at
+// once.
 type signals struct {
 	cancel context.CancelCauseFunc
 	came   chan os.Signal
@@ -24,13 +25,17 @@ type signals struct {
 
 	mu        sync.Mutex
 	interrupt func() bool
+	last      func()
 }
 
 // interruptible returns a context that the first signal ends.
 func interruptible(ctx context.Context) (context.Context, *signals) {
-	s := &signals{came: make(chan os.Signal, 2), done: make(chan struct{})}
+	s := &signals{came: make(chan os.Signal, 2), done: make(chan struct{}), last: func() {}}
 	ctx, s.cancel = context.WithCancelCause(ctx)
 	signal.Notify(s.came, syscall.SIGINT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(s.came, syscall.SIGHUP)
+	}
 	go s.wait()
 	return ctx, s
 }
@@ -44,6 +49,7 @@ func (s *signals) wait() {
 			switch {
 			case number == syscall.SIGINT && first && s.softer():
 			case !first:
+				s.beforeEnd()()
 				os.Exit(exitSignal + int(number))
 			default:
 				first = false
@@ -61,6 +67,19 @@ func (s *signals) onInterrupt(interrupt func() bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.interrupt = interrupt
+}
+
+// beforeExit has a function called before a signal ends the process at once.
+func (s *signals) beforeExit(last func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = last
+}
+
+func (s *signals) beforeEnd() func() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
 }
 
 func (s *signals) softer() bool {

@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/toolquay/toolquay/abi"
@@ -31,10 +29,13 @@ host/message/stream):
   anthropic-sse   a streamed response of the Anthropic Messages API, as it is
   openai-sse      one of the OpenAI Chat Completions or Responses API
 
-What happens goes to standard output as JSON Lines, each with its type, time,
-turn, call and elapsed_ms: started, progress, permission, result (in call order),
-persisted, replaced, discarded, interruptible, message, error (a part of the input
-that could not be read and was passed over) and, once for each turn, done. With
+What happens goes to standard output as JSON Lines, each with its type and time.
+The first is of the type session, with its id and the version of this protocol.
+With turn, call and elapsed_ms there follow started, progress, permission, result
+(in call order), persisted, replaced, discarded, interruptible, message and, once
+for each turn, done; of no turn are error (a part of the input that could not be
+read and was passed over) and tools (others can be called from the next turn on).
+Types and keys that you do not know are to be passed over: more may come. With
 --output anthropic or openai it is the reply to each message instead.
 
 Where jsonl comes on standard input, and --approval is auto, what the rules leave
@@ -67,21 +68,26 @@ type streamDriver struct {
 	unfinished  []*streamTurn
 	begun       int
 	calls       int
+	waiting     streamLoad
+	news        streamNews
 	faults      int
 	interrupted bool
 	failed      error
-	unsaid      []stream.Fault
 	worst       int
 
-	// saying is held while faults are written.
+	// saying is held while news are written.
 	saying sync.Mutex
+	// lines counts what was written.
+	lines atomic.Int64
 }
 
 // streamTurn is a turn, and what became of the message it is of.
 type streamTurn struct {
 	*host.Stream
 
-	number      int
+	number int
+	// sizes are the bytes of its calls' inputs.
+	sizes       []int
 	stopReason  string
 	discarded   bool
 	interrupted bool
@@ -110,6 +116,7 @@ func (a *app) stream(ctx context.Context, file string, f runFlags) error {
 	o, err := a.open(ctx, func(s *setup) {
 		s.calls = true
 		s.session.Asker = d.choose(s)
+		s.options.Observe = d.observe
 	})
 	if err != nil {
 		return err
@@ -122,9 +129,18 @@ func (a *app) stream(ctx context.Context, file string, f runFlags) error {
 	watchReader(os.Stdout, func() { d.fail(hostError(errReaderGone)) })
 	a.signals.onInterrupt(d.signalled)
 	defer a.signals.onInterrupt(nil)
+	if d.output == message.List {
+		d.print(stream.NewOpening(o.session, readBuild().Version))
+	}
+	defer o.host.Follow(ctx)()
 	go d.read(ctx, items)
-	d.write(ctx)
-	d.sayFaults()
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		d.write(ctx)
+		d.sayNews()
+	}()
+	d.await(written, ctx.Done())
 	return d.end(ctx)
 }
 
@@ -153,125 +169,6 @@ func (d *streamDriver) choose(s *setup) host.Asker {
 	}
 	d.asker = newStreamAsker(func() host.Asker { return d.later(s, resume) })
 	return d.limited(s, d.asker)
-}
-
-var errReaderGone = errors.New("writing the output: nobody reads it any more")
-
-// takeBrokenPipes has writing to a reader that went away fail, instead of ending
-// the process at once: calls that run are to be ended, not left behind.
-func takeBrokenPipes() (restore func()) {
-	ignored := make(chan os.Signal, 1)
-	signal.Notify(ignored, syscall.SIGPIPE)
-	return func() { signal.Stop(ignored) }
-}
-
-// write shows the turns, one after the other, as the session runs them.
-func (d *streamDriver) write(ctx context.Context) {
-	for {
-		select {
-		case t, more := <-d.turns:
-			if !more {
-				return
-			}
-			d.show(t)
-		case <-ctx.Done():
-			d.writeRest()
-			return
-		}
-	}
-}
-
-// writeRest shows the turns that are there. What is read may never end.
-func (d *streamDriver) writeRest() {
-	for {
-		select {
-		case t, more := <-d.turns:
-			if !more {
-				return
-			}
-			d.show(t)
-		default:
-			return
-		}
-	}
-}
-
-// show writes a turn to its end.
-func (d *streamDriver) show(t *streamTurn) {
-	reporter := stream.NewReporter(t.number)
-	reporter.Answerable = d.asker != nil
-	var results turnResults
-	var timeline *ui.Timeline
-	if d.timed() {
-		timeline = ui.NewTimeline(d.err, d.flags.verbose)
-		timeline.Describe(d.contract)
-	}
-	for e := range t.Events() {
-		if timeline != nil {
-			timeline.Event(e)
-		}
-		if d.asker != nil && e.Kind == host.EventNeedsApproval {
-			d.asker.expect(*e.Approval)
-		}
-		if e.Kind == host.EventResult {
-			d.worst = worseCode(d.worst, resultCode(e.Result))
-		}
-		if d.output != message.List {
-			results.add(e)
-		} else if line := reporter.Line(e); line != nil {
-			d.print(line)
-		}
-	}
-	if timeline != nil {
-		timeline.End()
-	}
-	d.finish(t, reporter, results.list)
-}
-
-// timed reports whether a timeline is shown. A program that writes lines reads
-// them, too.
-func (d *streamDriver) timed() bool {
-	talks := d.output == message.List && stream.Format(d.flags.input) == stream.JSONL
-	return !d.flags.quiet && (d.flags.verbose || !talks)
-}
-
-// finish writes what comes at a turn's end.
-func (d *streamDriver) finish(t *streamTurn, r *stream.Reporter, results []abi.ToolResult) {
-	d.mu.Lock()
-	d.unfinished = slices.DeleteFunc(d.unfinished, func(u *streamTurn) bool { return u == t })
-	stopReason, discarded := t.stopReason, t.discarded
-	d.mu.Unlock()
-	if d.output == message.List {
-		d.sayFaults() // they came first
-		d.print(r.Done(stopReason, discarded))
-		return
-	}
-	if discarded || len(results) == 0 {
-		return // there is nothing to reply
-	}
-	reply, err := message.Reply(d.output, results)
-	if err != nil {
-		d.fail(hostError(err))
-		return
-	}
-	d.print(reply)
-}
-
-// print writes one line. Where that fails the turn has no reader any more, and
-// ends.
-func (d *streamDriver) print(v any) {
-	if err := d.printLine(v); err != nil {
-		d.fail(err)
-	}
-}
-
-func (d *streamDriver) fail(err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.failed == nil {
-		d.failed = err
-		d.cancel(err)
-	}
 }
 
 // end is what the command ends with.

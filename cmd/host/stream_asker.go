@@ -54,7 +54,7 @@ func (s *streamAsker) Ask(ctx context.Context, a host.Approval) (host.Reply, err
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		q.over = true
+		q.over, q.offers = true, nil
 	}()
 	select {
 	case reply := <-q.reply:
@@ -82,14 +82,14 @@ func (s *streamAsker) answer(a stream.Answer) error {
 	q := s.questions[a.Approval]
 	switch {
 	case q == nil:
-		return abi.Errorf(abi.CodeNotFound, "no question has the approval %q", a.Approval)
+		return abi.Errorf(abi.CodeNotFound, "no question has the approval %.100q", a.Approval)
 	case q.over:
-		return abi.Errorf(abi.CodeNotFound, "the question of the approval %q is over: it was answered, or its call has ended", a.Approval)
+		return abi.Errorf(abi.CodeNotFound, "the question of the approval %.100q is over: it was answered, or its call has ended", a.Approval)
 	}
 	reply := host.Reply{Answer: a.Answer, Message: a.Message, Input: a.Input}
 	if a.Remember != "" {
 		if reply.Remember = q.offer(a.Remember); reply.Remember == nil {
-			return abi.Errorf(abi.CodeInvalidInput, "the approval %q has no offer for the scope %q", a.Approval, a.Remember)
+			return abi.Errorf(abi.CodeInvalidInput, "the approval %.100q has no offer for the scope %.100q", a.Approval, a.Remember)
 		}
 	}
 	q.over = true

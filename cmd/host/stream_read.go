@@ -6,7 +6,6 @@ import (
 	"iter"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/message"
 	"github.com/toolquay/toolquay/host/message/stream"
 )
 
@@ -28,7 +27,7 @@ func (d *streamDriver) read(ctx context.Context, items iter.Seq[stream.Item]) {
 func (d *streamDriver) take(ctx context.Context, item stream.Item) {
 	switch item.Kind {
 	case stream.KindCall:
-		d.add(ctx, item.Call)
+		d.add(ctx, item.Line, item.Call)
 	case stream.KindAnswer:
 		if err := d.answer(item.Answer); err != nil {
 			item.Err = err
@@ -71,11 +70,16 @@ func (d *streamDriver) turn(ctx context.Context) *streamTurn {
 	return t
 }
 
-func (d *streamDriver) add(ctx context.Context, use abi.ToolUse) {
+func (d *streamDriver) add(ctx context.Context, line int, use abi.ToolUse) {
 	t := d.turn(ctx)
 	d.mu.Lock()
 	d.calls++
+	err := d.waiting.take(t, len(use.Input))
 	d.mu.Unlock()
+	if err != nil {
+		d.fault(stream.Item{Line: line, Call: use, Err: err})
+		return
+	}
 	_ = t.Add(use) //nolint:contextcheck // a turn has its own; it fails only where the command ends
 }
 
@@ -133,33 +137,4 @@ func (d *streamDriver) answer(a stream.Answer) error {
 		return errors.New("nothing is asked over this stream: see --approval")
 	}
 	return d.asker.answer(a)
-}
-
-// fault tells of what could not be read: among the lines, and on standard error
-// where the lines are not all that is shown. It never waits for who reads the lines,
-// who may be waiting for more to be read here.
-func (d *streamDriver) fault(item stream.Item) {
-	if d.timed() {
-		d.err.Printf("toolquay: %s, line %d: %v\n", d.file, item.Line, item.Err)
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.faults++
-	if d.output == message.List {
-		d.unsaid = append(d.unsaid, stream.NewFault(item))
-		go d.sayFaults()
-	}
-}
-
-// sayFaults writes the faults that were not written yet.
-func (d *streamDriver) sayFaults() {
-	d.saying.Lock()
-	defer d.saying.Unlock()
-	d.mu.Lock()
-	faults := d.unsaid
-	d.unsaid = nil
-	d.mu.Unlock()
-	for _, f := range faults {
-		d.print(f)
-	}
 }

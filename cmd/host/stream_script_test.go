@@ -89,7 +89,8 @@ const dialogTime = 60 * time.Second
 // dialog FILE PROGRAM [ARG...] talks to a program. A line "> text" of the file is
 // written to it, "< pattern" waits for a line of its output that matches, behind
 // the one before, and "! pattern" says that none so far did. $1 in what is written
-// is what the last pattern found in parentheses. At the file's end the input ends.
+// is what the last pattern found in parentheses. "= file place" moves a file. At the
+// file's end the input ends.
 // What the program wrote goes to dialog.out. With ! before dialog it must fail.
 func dialog(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 {
@@ -109,7 +110,7 @@ func dialog(ts *testscript.TestScript, neg bool, args []string) {
 	out, err := cmd.StdoutPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())
-	d := &talk{in: in, lines: make(chan string, 1000)}
+	d := &talk{in: in, dir: ts.MkAbs("."), lines: make(chan string, 1000)}
 	go d.listen(out)
 	err = d.follow(ts.ReadFile(args[0]))
 	_ = in.Close() // the program may be gone
@@ -127,6 +128,7 @@ func dialog(ts *testscript.TestScript, neg bool, args []string) {
 // talk is a dialog under way.
 type talk struct {
 	in    io.Writer
+	dir   string
 	lines chan string
 	heard []string
 	found string
@@ -156,6 +158,9 @@ func (d *talk) follow(script string) error {
 			_, err = io.WriteString(d.in, strings.ReplaceAll(text, "$1", d.found)+"\n")
 		case "<":
 			err = d.wait(regexp.MustCompile(text))
+		case "=":
+			from, to, _ := strings.Cut(text, " ")
+			err = os.Rename(filepath.Join(d.dir, from), filepath.Join(d.dir, to))
 		case "!":
 			if said := strings.Join(d.heard, ""); regexp.MustCompile(text).MatchString(said) {
 				err = fmt.Errorf("%s was heard", text)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -28,7 +29,7 @@ func (s *setup) openTelemetry(ctx context.Context) *otlp.Telemetry {
 		return nil
 	}
 	config.Version, config.Logger = readBuild().Version, s.options.Logger
-	config.Parent = parentSpan(ctx, os.Getenv)
+	config.Parent, config.Proxy = parentSpan(ctx, os.Getenv), http.ProxyFromEnvironment
 	t, err := otlp.Open(config) //nolint:contextcheck // it sends in its own time
 	if err != nil {
 		s.options.Logger.Warn("no telemetry is sent", "error", err)

@@ -144,7 +144,22 @@ func (a *app) toolTable(o *opened, tools []host.ToolState, all bool) error {
 		rows = append(rows, brokenTools(o.host.Plugins())...)
 	}
 	a.out.Table(rows)
+	if offered, deferred := countTools(tools); deferred > 0 {
+		a.out.Printf("%d of %d tools are deferred: the model knows their names, and looks for them with ToolSearch.\n", deferred, offered)
+	}
 	return nil
+}
+
+func countTools(tools []host.ToolState) (offered, deferred int) {
+	for _, t := range tools {
+		if t.NotOffered == nil {
+			offered++
+		}
+		if t.Deferred {
+			deferred++
+		}
+	}
+	return offered, deferred
 }
 
 // listedTool is one tool of the JSON list.

@@ -20,24 +20,27 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// person [-sizes=WxH,...] KEYS PROGRAM [ARG...] runs a program at a terminal where
+// person [-sizes=WxH,...] [-shared] KEYS PROGRAM [ARG...] runs a program at a terminal where
 // somebody sits. Each time a question is shown they press the next of the keys,
 // which are separated by spaces; one that is longer than a key is typed as a line
-// once it is asked for. Where there are several sizes, they make the terminal one
-// after the other of them all the while.
+// once it is asked for, and one of ^C is pressed as often as it says when the screen
+// offers it. Where there are several sizes, they make the terminal one after the
+// other of them all the while.
 //
-// What the program prints goes to the file out, all that it writes to the terminal
+// What the program prints goes to the file out, or with -shared to the terminal, all that it writes to the terminal
 // to the file screen, and what is to be seen there in the end to the file seen.
 // With ! the program must fail.
 func person(ts *testscript.TestScript, neg bool, args []string) {
-	sizes := "300x60"
-	if len(args) > 0 {
+	sizes, shared := "300x60", false
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		if given, ok := strings.CutPrefix(args[0], "-sizes="); ok {
-			sizes, args = given, args[1:]
+			sizes = given
 		}
+		shared = shared || args[0] == "-shared"
+		args = args[1:]
 	}
 	if len(args) < 2 {
-		ts.Fatalf("usage: [!] person [-sizes=WxH,...] keys program [arg...]")
+		ts.Fatalf("usage: [!] person [-sizes=WxH,...] [-shared] keys program [arg...]")
 	}
 	keyboard, terminal, err := pty.Open()
 	ts.Check(err)
@@ -50,12 +53,24 @@ func person(ts *testscript.TestScript, neg bool, args []string) {
 	cmd := exec.Command(program, args[2:]...)
 	var out bytes.Buffer
 	cmd.Stdin, cmd.Stderr, cmd.Stdout = terminal, terminal, &out
+	if shared {
+		cmd.Stdout = terminal
+	}
 	cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	ts.Check(cmd.Start())
 	ts.Check(terminal.Close())
 	go s.look()
 	for key := range strings.FieldsSeq(args[0]) {
+		if strings.HasPrefix(key, "^C") {
+			s.wait(ts, "Ctrl-C", func() bool { return strings.Contains(s.term.Text(), "Ctrl-C") })
+			for range strings.Count(key, "^C") {
+				_, err := keyboard.WriteString("\x03")
+				ts.Check(err)
+				time.Sleep(2 * time.Millisecond) // at once they would be one signal
+			}
+			continue
+		}
 		s.press(ts, strings.ReplaceAll(key, "_", " "))
 	}
 	err = cmd.Wait()
@@ -145,28 +160,31 @@ func (s *sitting) text() string {
 // fresh is what came on the screen since the last key was answered.
 func (s *sitting) fresh() string { return s.text()[s.read:] }
 
+// wait waits until something holds, and reports whether it did before the program
+// ended.
+func (s *sitting) wait(ts *testscript.TestScript, what string, until func() bool) bool {
+	for end := time.Now().Add(testenv.Patience); !until(); time.Sleep(20 * time.Millisecond) {
+		select {
+		case <-s.ended:
+			return false
+		default:
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("waiting for %s; the screen:\n%s", what, s.text())
+		}
+	}
+	return true
+}
+
 // press waits for a question and presses a key until something comes of it.
 // Earlier presses do not count: what is typed before a question is not for it.
 func (s *sitting) press(ts *testscript.TestScript, key string) {
-	wait := func(what string, until func() bool) bool {
-		for end := time.Now().Add(testenv.Patience); !until(); time.Sleep(20 * time.Millisecond) {
-			select {
-			case <-s.ended:
-				return false
-			default:
-			}
-			if time.Now().After(end) {
-				ts.Fatalf("waiting for %s; the screen:\n%s", what, s.text())
-			}
-		}
-		return true
-	}
 	asked := func() bool {
 		text := strings.TrimRight(s.fresh(), " \n")
 		return strings.HasSuffix(text, "the model why") || strings.HasSuffix(text, "[y/N]") ||
 			strings.HasSuffix(text, "model:") || strings.HasSuffix(text, "no yes before")
 	}
-	if !wait("a question", asked) {
+	if !s.wait(ts, "a question", asked) {
 		return
 	}
 	line := len(key) > 1 || strings.HasSuffix(strings.TrimRight(s.fresh(), " "), "[y/N]")
@@ -175,7 +193,7 @@ func (s *sitting) press(ts *testscript.TestScript, key string) {
 		key += "\n"
 	}
 	next := time.Now()
-	wait("what comes of "+key, func() bool {
+	s.wait(ts, "what comes of "+key, func() bool {
 		if time.Now().After(next) {
 			_, _ = s.keyboard.WriteString(key)
 			next = time.Now().Add(300 * time.Millisecond)

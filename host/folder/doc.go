@@ -24,6 +24,7 @@
 // somebody after these functions returned is there after a crash, and nothing
 // that is half written is ever read back: a journal is read up to the first line
 // whose checksum is wrong, and what comes after that is cut off, with a word in
-// the log. Files under their first names are taken away when the folder is opened
+// the log. Where that is more than the torn line of a crash, it is kept for people in
+// journal-damaged-*.jsonl. Files under their first names are taken away when the folder is opened
 // again.
 package folder

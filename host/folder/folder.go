@@ -89,9 +89,6 @@ func (f *Folder) take() error {
 	if err := privatedir.Make(f.parent); err != nil {
 		return fmt.Errorf("%s: %w", f.parent, err)
 	}
-	if err := privatedir.Make(f.path); err != nil {
-		return fmt.Errorf("%s: %w", f.path, err)
-	}
 	marker, err := claim(f.path, f.id)
 	if err != nil {
 		return err
@@ -115,7 +112,7 @@ func (f *Folder) openJournal() error {
 	}
 	f.recorded = found
 	if left.bytes > 0 {
-		f.log.Warn("the end of a session's journal was cut off", "session", f.id, "file", file.Name(), "bytes", left.bytes, "why", left.reason())
+		f.log.Warn("the end of a session's journal was cut off", "session", f.id, "file", file.Name(), "bytes", left.bytes, "why", left.reason(), "kept", left.aside)
 	}
 	return nil
 }

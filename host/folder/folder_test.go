@@ -306,6 +306,9 @@ func TestTorn(t *testing.T) {
 		if torn := n > 0 && whole[n-1] != '\n'; torn != strings.Contains(told.String(), "not written to the end") {
 			t.Fatalf("cut at %d: the log says %q", n, told)
 		}
+		if aside, err := filepath.Glob(filepath.Join(f.Path(), "journal-damaged-*")); len(aside) > 0 {
+			t.Fatalf("cut at %d: what a crash leaves is set aside: %q, %v", n, aside, err)
+		}
 		add(t, f, "b", "next")
 		shut(t, f)
 		f = open(t, dir, "s")
@@ -342,8 +345,21 @@ func TestDamaged(t *testing.T) {
 		if !strings.Contains(told.String(), "damaged") {
 			t.Fatalf("byte %d: the log says %q", n, told)
 		}
+		checkAside(t, f, damaged[bytes.LastIndexByte(whole[:n], '\n')+1:])
 		shut(t, f)
 		shut(t, open(t, dir, "s")) // it is told once
+	}
+}
+
+// checkAside wants what was cut off a journal in a file of its own, and removes that.
+func checkAside(t *testing.T, f *folder.Folder, want []byte) {
+	t.Helper()
+	aside, err := filepath.Glob(filepath.Join(f.Path(), "journal-damaged-*.jsonl"))
+	if err != nil || len(aside) != 1 || !bytes.Equal(slurp(t, aside[0]), want) {
+		t.Fatalf("set aside: %q, %v", aside, err)
+	}
+	if err := os.Remove(aside[0]); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -6,12 +6,15 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -156,6 +159,14 @@ func TestRefusals(t *testing.T) {
 			return errors.Join(os.Mkdir(path, 0o700), os.Chmod(path, 0o755))
 		},
 	}
+	if os.Geteuid() == 0 { // nobody else can give files away
+		tests["another user's"] = func(path string) error {
+			return errors.Join(os.WriteFile(path, nil, 0o600), os.Chown(path, 1, 1))
+		}
+		tests["another user's directory"] = func(path string) error {
+			return errors.Join(os.Mkdir(path, 0o700), os.Chown(path, 1, 1))
+		}
+	}
 	for name, put := range tests {
 		for _, part := range []string{"", "s", "s/session", "s/journal.jsonl", "s/files"} {
 			t.Run(name+" as "+part, func(t *testing.T) {
@@ -272,6 +283,14 @@ func TestSweep(t *testing.T) {
 			shut(tb, open(tb, dir, "s"))
 			return path
 		}, false},
+		"closed after a long time": {func(tb testing.TB, dir string) string {
+			tb.Helper()
+			f := open(tb, dir, "s")
+			add(tb, f, "a", "1")
+			backdate(tb, f.Path(), 31*day)
+			shut(tb, f)
+			return f.Path()
+		}, false},
 		"under another name": {func(tb testing.TB, dir string) string {
 			tb.Helper()
 			path := aged(tb, dir, "s", 31*day)
@@ -353,6 +372,55 @@ func TestSweep(t *testing.T) {
 			t.Error("what links led to was removed")
 		}
 	})
+}
+
+// TestSweepRaces opens a session again and again while others sweep whatever nobody
+// uses. It opens each time, and is left alone while it is open.
+func TestSweepRaces(t *testing.T) {
+	t.Parallel()
+	dir := parent(t)
+	log, told := logged()
+	done := make(chan struct{})
+	var sweepers sync.WaitGroup
+	for range 2 {
+		sweepers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if _, err := folder.Sweep(t.Context(), dir, -time.Hour, log); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 40 {
+		f, err := folder.Open(dir, "s", slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, err := f.Write("files", "x", func(w io.Writer) error { _, err := io.WriteString(w, "x"); return err })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range i % 3 {
+			add(t, f, "a", "1")
+		}
+		if !exists(t, path) || !exists(t, filepath.Join(dir, "s", "session")) || !exists(t, filepath.Join(dir, "s", "journal.jsonl")) {
+			t.Fatal("it was swept while it was open")
+		}
+		shut(t, f)
+	}
+	close(done)
+	sweepers.Wait()
+	for line := range strings.Lines(told.String()) {
+		if !strings.Contains(line, "was replaced while it was opened") {
+			t.Errorf("it was told: %s", line)
+		}
+	}
 }
 
 // TestSweepFails cannot remove a folder, which stays one of ours.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -96,8 +97,10 @@ func (s *sum) read(text []byte) (line, bool) {
 // remains is what of a journal is not believed.
 type remains struct {
 	bytes int64
-	// damaged says that it is more than what a crash leaves of the last line.
+	// damaged says that it is more than what a crash leaves of the last line, and
+	// aside is the file that it was copied to then.
 	damaged bool
+	aside   string
 }
 
 func (r remains) reason() string {
@@ -152,12 +155,31 @@ func (j *journal) open(f *os.File, id string) (found map[string][]json.RawMessag
 		if left.damaged, err = hasNewline(io.NewSectionReader(f, size, left.bytes)); err != nil {
 			return nil, left, err
 		}
+		if left.damaged {
+			if left.aside, err = setAside(f, size, left.bytes); err != nil {
+				return nil, left, err
+			}
+		}
 		if err := errors.Join(f.Truncate(size), f.Sync()); err != nil {
 			return nil, left, err
 		}
 	}
 	*j = journal{file: f, size: size, last: last}
 	return found, left, nil
+}
+
+// setAside copies the end of a journal to a file of its own beside it, for people:
+// no program believes it, but it may be all there is of what was remembered.
+func setAside(f *os.File, from, n int64) (string, error) {
+	aside, err := os.CreateTemp(filepath.Dir(f.Name()), "journal-damaged-*.jsonl")
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(aside, io.NewSectionReader(f, from, n))
+	if err = errors.Join(err, aside.Sync(), aside.Close()); err != nil {
+		return "", errors.Join(fmt.Errorf("keeping the damaged end of %s: %w", f.Name(), err), os.Remove(aside.Name()))
+	}
+	return aside.Name(), nil
 }
 
 // hasNewline tells damage from what a crash leaves, which has no end of a line.

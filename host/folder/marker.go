@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -36,8 +37,8 @@ type mark struct {
 // it soon, and so does who sweeps it.
 const claimWait = 500 * time.Millisecond
 
-// claim makes the marker of a directory, or takes over the one there is, and
-// returns it locked.
+// claim makes a directory and its marker, or takes over those there are, and
+// returns the marker locked.
 func claim(dir, id string) (*os.File, error) {
 	for deadline := time.Now().Add(claimWait); ; time.Sleep(10 * time.Millisecond) {
 		f, err := tryClaim(dir, id)
@@ -48,9 +49,12 @@ func claim(dir, id string) (*os.File, error) {
 }
 
 func tryClaim(dir, id string) (*os.File, error) {
+	if err := privatedir.Make(dir); err != nil {
+		return nil, removedMeanwhile(fmt.Errorf("%s: %w", dir, err))
+	}
 	f, _, err := privatedir.OpenOwn(filepath.Join(dir, markerName), os.O_RDWR|os.O_CREATE)
 	if err != nil {
-		return nil, err
+		return nil, removedMeanwhile(err)
 	}
 	if err = lock(f); err == nil {
 		err = sign(f, id)
@@ -59,6 +63,14 @@ func tryClaim(dir, id string) (*os.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// removedMeanwhile makes what is not there that of a folder in use: somebody sweeps.
+func removedMeanwhile(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", ErrInUse, err)
+	}
+	return err
 }
 
 // lock takes the lock on a marker that is still the one in its directory.

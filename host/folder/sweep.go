@@ -39,7 +39,7 @@ func Sweep(ctx context.Context, parent string, age time.Duration, log *slog.Logg
 			continue
 		}
 		done, err := remove(root, entry.Name(), before)
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // that is somebody else's doing
 			log.Warn("the folder of an old session could not be removed", "folder", filepath.Join(parent, entry.Name()), "error", err)
 		}
 		if done {
@@ -90,7 +90,13 @@ func remove(root *os.Root, name string, before time.Time) (bool, error) {
 	if err := empty(dir); err != nil {
 		return false, err
 	}
-	return true, root.Remove(name)
+	if err := root.Remove(name); err != nil {
+		if _, taken := root.Lstat(filepath.Join(name, markerName)); taken == nil {
+			err = nil // the session was opened anew meanwhile
+		}
+		return true, err
+	}
+	return true, nil
 }
 
 // isOwn reports whether the directory that was opened is the one by that name, no

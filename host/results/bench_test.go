@@ -24,6 +24,14 @@ func BenchmarkFit(b *testing.B) {
 			}
 		})
 	}
+	b.Run("alone, 100 characters", func(b *testing.B) {
+		k := without(results.Options{})
+		content := []abi.Block{abi.TextBlock(lines("x", 100))}
+		b.ReportAllocs()
+		for b.Loop() {
+			k.Fit(call, &abi.ToolResult{ToolUseID: "1", Content: content})
+		}
+	})
 	b.Run("persisted", func(b *testing.B) {
 		k := keep(b, sessions(b), results.Options{})
 		long := lines("x", 60_000)

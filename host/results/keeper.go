@@ -24,6 +24,8 @@ type Keeper struct {
 	// decided is what became of results, and ids are those they have.
 	decided map[key]outcome
 	ids     map[string]bool
+	// previews are what Fit put in the place of results.
+	previews map[key]bool
 }
 
 // Call says whose result it is.
@@ -66,7 +68,7 @@ func NewKeeper(o Options, f *folder.Folder, log *slog.Logger) *Keeper {
 	k := &Keeper{
 		options: o, folder: f, log: log,
 		decided: make(map[key]outcome), ids: make(map[string]bool),
-		firsts: make(map[sum]first),
+		firsts: make(map[sum]first), previews: make(map[key]bool),
 	}
 	k.restore()
 	return k
@@ -104,7 +106,7 @@ func complete(c Call, r *abi.ToolResult) {
 // the lesser of the tool's own and what holds for all.
 func (k *Keeper) limit(c Call) int {
 	if n := k.options.Tools[c.Tool].MaxChars; n != 0 {
-		return n
+		return max(n, Unlimited)
 	}
 	all := orDefault(k.options.MaxChars, DefaultMaxChars)
 	switch {
@@ -120,7 +122,7 @@ func orDefault(n, usual int) int {
 	if n == 0 {
 		return usual
 	}
-	return n
+	return max(n, Unlimited)
 }
 
 // worthwhile is how long a text is, in what it counts, that a preview would surely
@@ -160,18 +162,27 @@ func (k *Keeper) over(limit int, content []abi.Block) bool {
 func (k *Keeper) persist(f *Fitted, r *abi.ToolResult, limit int) {
 	id := keyOf(r)
 	o, known := k.outcome(id)
-	if !known || o.Text == nil {
+	known = known && o.Text != nil // a limit holds for what a turn left whole, too
+	switch {
+	case !known && k.shown(id):
+		return // however little the limit allows, there is nothing to gain
+	case !known:
 		var err error
 		if o, err = k.store(f.call, r.Content, id, previewLimit(limit)); err != nil {
 			k.lost(r, err)
-			r.Content = cut(r.Content, cutTo(limit), why(limit))
+			r.Content = cut(r.Content, cutTo(limit), why(limit, err))
 			return
 		}
-		k.note(id, o)
-		k.write(folder.Record{Kind: kindReplaced, Data: replaced{id, o}})
+	default:
+		k.renew(o, r.Content)
 	}
 	o.apply(r)
 	f.Stored, f.origin = o.Stored, id.Content
+	k.shows(keyOf(r))
+	if !known {
+		k.note(id, o)
+		k.write(folder.Record{Kind: kindReplaced, Data: replaced{id, o}})
+	}
 }
 
 // maxChain is how often a result is replaced at most: by its tool's limit, and by
@@ -212,11 +223,24 @@ func (k *Keeper) note(id key, o outcome) {
 	k.ids[id.ID] = true
 }
 
-// known reports whether anything was decided about results with an id.
-func (k *Keeper) known(id string) bool {
+// shows writes down that a result is a preview, and shown reports that.
+func (k *Keeper) shows(id key) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.ids[id]
+	k.previews[id] = true
+}
+
+func (k *Keeper) shown(id key) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.previews[id]
+}
+
+// known reports whether anything was decided about results with the id of this one.
+func (k *Keeper) known(r *abi.ToolResult) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.ids) > 0 && k.ids[idOf(r)]
 }
 
 func (k *Keeper) outcome(id key) (outcome, bool) {

@@ -212,11 +212,19 @@ func TestLimits(t *testing.T) {
 		"the tool":     {results.Options{}, results.Call{Unlimited: true, MaxChars: 10}},
 		"the operator": {results.Options{Tools: map[string]results.ToolOptions{"": {MaxChars: results.Unlimited}}}, results.Call{MaxChars: 10}},
 		"all":          {results.Options{MaxChars: results.Unlimited}, results.Call{}},
+		"all, below":   {results.Options{MaxChars: -7, MaxTurnChars: -7}, results.Call{}},
+		"below":        {results.Options{Tools: map[string]results.ToolOptions{"": {MaxChars: -7}}}, results.Call{MaxChars: 10}},
 	}
 	for name, test := range unlimited {
+		k := keep(t, sessions(t), test.options)
 		r := text("a", strings.Repeat("x", 300_000))
-		if f := keep(t, sessions(t), test.options).Fit(test.call, &r); f == nil || f.Stored != nil || len(r.Text()) != 300_000 {
-			t.Errorf("%s: it has %d characters", name, len(r.Text()))
+		f := k.Fit(test.call, &r)
+		rs := []abi.ToolResult{r}
+		if name != "all" {
+			k.Turn(rs, []*results.Fitted{f})
+		}
+		if f == nil || f.Stored != nil || len(rs[0].Text()) != 300_000 {
+			t.Errorf("%s: it has %d characters", name, len(rs[0].Text()))
 		}
 	}
 }

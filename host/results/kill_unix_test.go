@@ -29,6 +29,7 @@ const childEnv, childDir, childFrom = "TOOLQUAY_TEST_RESULTS_CHILD", "TOOLQUAY_T
 var children = map[string]func(dir string){
 	"persist": childPersists,
 	"large":   childFitsLargeText,
+	"full":    childFillsDisk,
 }
 
 func TestMain(m *testing.M) {

@@ -8,7 +8,7 @@ const (
 	DefaultMaxTurnChars = 200_000
 )
 
-// Unlimited is the limit of what has none.
+// Unlimited is the limit of what has none, as is every number below it.
 const Unlimited = -1
 
 // Options say how much results may take. The zero value is ready for use.

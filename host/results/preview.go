@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -35,8 +36,8 @@ func (t *text) lineCount() string {
 // excerpt shows what the strategy says of a text, at most limit bytes of it, under
 // a word about what is shown. It ends without an LF.
 func excerpt(t *text, strategy Strategy, limit int) string {
-	head := func(n int) string { return beginning(escape(t.head(n+len(closing))), n) }
-	tail := func(n int) string { return ending(escape(t.tail(n+len(closing))), n) }
+	head := func(n int) string { return beginning(escape(t.head(n+longestClosing)), n) }
+	tail := func(n int) string { return ending(escape(t.tail(n+longestClosing)), n) }
 	switch strategy {
 	case StrategyEnd:
 		return "Its end:\n" + withoutNewline(tail(limit))
@@ -51,8 +52,14 @@ func excerpt(t *text, strategy Strategy, limit int) string {
 // closing is how what ends a preview begins.
 const closing = "</persisted-output"
 
+// closings are what a reader could take for closing.
+var closings = regexp.MustCompile(`(?i)</(persisted-output)`)
+
+// longestClosing is how long those are at most: two "s" may be "ſ", of two bytes.
+const longestClosing = len(closing) + 2
+
 // escape keeps a text from ending the preview it stands in.
-func escape(text string) string { return strings.ReplaceAll(text, closing, `<\/persisted-output`) }
+func escape(text string) string { return closings.ReplaceAllString(text, `<\/$1`) }
 
 // beginning is at most the first n bytes of a text: up to the last line that ends
 // in their second half, else up to the last whole character.

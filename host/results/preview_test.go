@@ -3,6 +3,7 @@ package results
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -64,6 +65,9 @@ func shown(tb testing.TB, text string) []string {
 	return parts
 }
 
+// anyClosing is what a reader could take for the end of a preview.
+var anyClosing = regexp.MustCompile(`(?i)</persisted-output`)
+
 // checkPreview holds a preview of a text to what must be true of all.
 func checkPreview(tb testing.TB, blocks []abi.Block, strategy Strategy, limit int) {
 	tb.Helper()
@@ -72,7 +76,7 @@ func checkPreview(tb testing.TB, blocks []abi.Block, strategy Strategy, limit in
 	if !utf8.ValidString(text) {
 		tb.Errorf("it is not UTF-8: %q", text)
 	}
-	if strings.Count(text, "</persisted-output") != 1 {
+	if len(anyClosing.FindAllString(text, -1)) != 1 {
 		tb.Errorf("its end is not only at its end: %q", text)
 	}
 	if text != preview(&all, "/s/tool-results/x.txt", strategy, limit) {
@@ -123,22 +127,24 @@ var strategies = []Strategy{StrategyStart, StrategyEnd, StrategyBoth}
 func TestPreviewLaws(t *testing.T) {
 	t.Parallel()
 	texts := map[string]string{
-		"ascii, no newline":  strings.Repeat("x", 5000),
-		"lines":              strings.Repeat("a line\n", 1000),
-		"CRLF":               strings.Repeat("a line\r\n", 1000),
-		"two bytes":          strings.Repeat("é", 3000),
-		"three bytes":        strings.Repeat("€", 3000),
-		"four bytes":         strings.Repeat("😀", 3000),
-		"one byte then four": "x" + strings.Repeat("😀", 3000),
-		"not UTF-8":          strings.Repeat("\xff\xfe", 3000),
-		"cut short":          strings.Repeat("x", 4000) + "\xf0\x9f",
-		"closing":            strings.Repeat("</persisted-output>", 500),
-		"closing at the cut": strings.Repeat("x", 1990) + "</persisted-output>" + strings.Repeat("x", 3000),
-		"exactly":            strings.Repeat("x", PreviewBytes),
-		"one over":           strings.Repeat("x", PreviewBytes+1),
-		"one under":          strings.Repeat("x", PreviewBytes-1),
-		"newlines":           strings.Repeat("\n", 5000),
-		"NULs":               strings.Repeat("\x00", 5000),
+		"ascii, no newline":    strings.Repeat("x", 5000),
+		"lines":                strings.Repeat("a line\n", 1000),
+		"CRLF":                 strings.Repeat("a line\r\n", 1000),
+		"two bytes":            strings.Repeat("é", 3000),
+		"three bytes":          strings.Repeat("€", 3000),
+		"four bytes":           strings.Repeat("😀", 3000),
+		"one byte then four":   "x" + strings.Repeat("😀", 3000),
+		"not UTF-8":            strings.Repeat("\xff\xfe", 3000),
+		"cut short":            strings.Repeat("x", 4000) + "\xf0\x9f",
+		"closing":              strings.Repeat("</persisted-output>", 500),
+		"closing, in capitals": strings.Repeat("</PerSiSted-outPUT>", 500),
+		"closing, odd letters": strings.Repeat("</perſiſted-output>", 500),
+		"closing at the cut":   strings.Repeat("x", 1990) + "</persisted-output>" + strings.Repeat("x", 3000),
+		"exactly":              strings.Repeat("x", PreviewBytes),
+		"one over":             strings.Repeat("x", PreviewBytes+1),
+		"one under":            strings.Repeat("x", PreviewBytes-1),
+		"newlines":             strings.Repeat("\n", 5000),
+		"NULs":                 strings.Repeat("\x00", 5000),
 	}
 	for name, text := range texts {
 		for _, strategy := range strategies {
@@ -158,6 +164,7 @@ func FuzzPreview(f *testing.F) {
 	f.Add("a line\nanother\n", "more", uint16(10))
 	f.Add(strings.Repeat("😀\r\n", 20), "\xff\xf0", uint16(33))
 	f.Add("</persisted-output></persisted-output", "</pers", uint16(20))
+	f.Add("</PERSISTED-OUTPUT></perſiſted-output>", "</perſi", uint16(25))
 	f.Fuzz(func(t *testing.T, a, b string, limit uint16) {
 		var blocks []abi.Block
 		for _, text := range []string{a, b} {

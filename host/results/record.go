@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/folder"
@@ -32,8 +33,7 @@ func (s *sum) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// sumOf hashes what a model sees of a result. Of what is spilled it takes the size,
-// the beginning and the end.
+// sumOf hashes what a model sees of a result, and all of what is spilled.
 func sumOf(content []abi.Block, isError bool) sum {
 	h := sha256.New()
 	buf := make([]byte, 0, 4<<10)
@@ -58,9 +58,8 @@ func sumOf(content []abi.Block, isError bool) sum {
 		h.Write(binary.AppendUvarint(buf[:0], uint64(len(b.Data))))
 		h.Write(b.Data)
 		if s := b.Spilled; s != nil {
-			field(fmt.Sprint("spilled ", s.Bytes, s.Chars, s.Lines))
-			field(s.Head)
-			field(s.Tail)
+			field(fmt.Sprint("spilled ", s.Bytes))
+			_, _ = copyBlock(h, b) // what cannot be read cannot be kept either
 		}
 	}
 	return sum(h.Sum(nil)[:len(sum{})])
@@ -73,7 +72,20 @@ type key struct {
 	Content sum    `json:"content"`
 }
 
-func keyOf(r *abi.ToolResult) key { return key{r.ToolUseID, sumOf(r.Content, r.IsError)} }
+func keyOf(r *abi.ToolResult) key { return key{idOf(r), sumOf(r.Content, r.IsError)} }
+
+// maxID is how long an id in a record is at most, in bytes: models and embedders
+// make them up, and a record has to fit the journal.
+const maxID = 128
+
+// idOf is a result's id, or a hash of one that a record cannot hold as it is.
+func idOf(r *abi.ToolResult) string {
+	if len(r.ToolUseID) <= maxID && utf8.ValidString(r.ToolUseID) {
+		return r.ToolUseID
+	}
+	h := sha256.Sum256([]byte(r.ToolUseID))
+	return hex.EncodeToString(h[:])
+}
 
 // replaced is the record of a replacement.
 type replaced struct {

@@ -19,7 +19,7 @@ func (k *Keeper) store(c Call, content []abi.Block, id key, shown int) (outcome,
 	if k.folder == nil {
 		return outcome{}, errNoFolder
 	}
-	name := cmp.Or(folder.Safe(id.ID, 40), "call") + "-" + hex.EncodeToString(id.Content[:4]) + ".txt"
+	name := cmp.Or(folder.Safe(id.ID, 40), "call") + "-" + hex.EncodeToString(id.Content[:8]) + ".txt"
 	t := textOf(content)
 	path, err := k.keep(&t, name)
 	if err != nil {
@@ -83,9 +83,26 @@ func (k *Keeper) adopt(t *text, name string) (path string, ok bool, err error) {
 	return path, err == nil, err
 }
 
+// renew puts the text of a result that was replaced before back into its file, should
+// somebody have removed that.
+func (k *Keeper) renew(o outcome, content []abi.Block) {
+	if o.Stored != nil && k.folder != nil {
+		if _, err := os.Lstat(o.Stored.Path); errors.Is(err, os.ErrNotExist) {
+			t := textOf(content)
+			if _, err := k.keep(&t, filepath.Base(o.Stored.Path)); err != nil {
+				k.log.Warn("a persisted result that is gone could not be written again", "file", o.Stored.Path, "error", err)
+			}
+		}
+	}
+	k.drop(content)
+}
+
 // drop removes the files of what is spilled: they were the result's alone.
 func (k *Keeper) drop(content []abi.Block) {
 	for _, path := range spilled(content) {
+		if path == "" {
+			continue // it was lost on its way
+		}
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			k.log.Warn("a result's text was left behind", "file", path, "error", err)
 		}
@@ -100,10 +117,14 @@ func (k *Keeper) lost(r *abi.ToolResult, err error) {
 	k.drop(r.Content)
 }
 
-// why is the limit that a result was cut for.
-func why(limit int) string {
+// why is the limit that a result was cut for, and what else there is to say.
+func why(limit int, err error) string {
+	text := fmt.Sprintf("this tool's limit of %d", limit)
 	if limit == Unlimited {
-		return fmt.Sprintf("the %d that can be held", DefaultMaxChars)
+		text = fmt.Sprintf("the %d that can be held", DefaultMaxChars)
 	}
-	return fmt.Sprintf("this tool's limit of %d", limit)
+	if !errors.Is(err, errNoFolder) {
+		text += ", and all of it could not be written to a file"
+	}
+	return text
 }

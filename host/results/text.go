@@ -104,6 +104,9 @@ func copyBlock(w io.Writer, b abi.Block) (int64, error) {
 		n, err := io.WriteString(w, b.Text)
 		return int64(n), err
 	}
+	if b.Spilled.Path == "" {
+		return 0, errLost
+	}
 	f, err := os.Open(b.Spilled.Path)
 	if err != nil {
 		return 0, err

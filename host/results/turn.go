@@ -29,8 +29,8 @@ type Replacement struct {
 // What it decides is for ever: it does the same to the same results in every later
 // evaluation, whatever stands beside them then, and what it left whole stays whole.
 // Results are the same where their ids and contents are. What was left whole is
-// remembered over restarts only with a turn of which something was replaced; of
-// others the same budget decides the same again.
+// remembered over restarts only with a turn of which something was replaced or that
+// is over the budget; of others the same budget decides the same again.
 func (k *Keeper) Turn(rs []abi.ToolResult, of []*Fitted) []Replacement {
 	k.turns.Lock()
 	defer k.turns.Unlock()
@@ -41,7 +41,7 @@ func (k *Keeper) Turn(rs []abi.ToolResult, of []*Fitted) []Replacement {
 		if i < len(of) && of[i] != nil {
 			r.Fitted = *of[i]
 		}
-		r.worth = i < len(of) && of[i] != nil || k.known(rs[i].ToolUseID) || !k.small(rs[i].Content, Unlimited)
+		r.worth = i < len(of) && of[i] != nil || k.known(&rs[i]) || !k.small(rs[i].Content, Unlimited)
 	}
 	t.again()
 	if k.options.Duplicates {
@@ -57,6 +57,8 @@ type deciding struct {
 	keeper  *Keeper
 	results []deliberated
 	records []folder.Record
+	// lasting says that what is left whole is to be remembered over restarts.
+	lasting bool
 }
 
 // deliberated is one result of it.
@@ -84,6 +86,7 @@ func (t *deciding) again() {
 		if o, changed := t.keeper.again(r.ToolResult); changed {
 			r.Stored, r.replaced, r.decided = o.Stored, true, true
 		}
+		t.lasting = t.lasting || r.Stored != nil
 		r.key = keyOf(r.ToolResult)
 		if _, known := t.keeper.outcome(r.key); known {
 			r.decided = true
@@ -105,7 +108,7 @@ func (t *deciding) refer() {
 		f, found := t.keeper.firsts[origin]
 		if !found {
 			t.isFirst(r, origin)
-		} else if f.ID != r.ToolUseID {
+		} else if f.ID != r.key.ID {
 			text := f.reference()
 			t.replace(r, outcome{Text: &text, Alone: true, Stored: r.Stored})
 		}
@@ -120,7 +123,7 @@ func textBytes(content []abi.Block) int64 {
 
 // isFirst has later results with the same content refer to this one.
 func (t *deciding) isFirst(r *deliberated, origin sum) {
-	f := first{key: key{r.ToolUseID, origin}, Tool: r.call.Tool, Title: r.call.Title}
+	f := first{key: key{r.key.ID, origin}, Tool: r.call.Tool, Title: r.call.Title}
 	if r.Stored != nil {
 		f.Chars, f.Path = r.Stored.Chars, r.Stored.Path
 	} else {
@@ -150,6 +153,7 @@ func (t *deciding) shorten() {
 	if t.within(limit) {
 		return
 	}
+	t.lasting = true
 	all, longest := t.longest()
 	for _, c := range longest {
 		if all <= limit {
@@ -226,7 +230,7 @@ func (t *deciding) settle() {
 			kept = append(kept, r.key)
 		}
 	}
-	if len(t.records) > 0 {
+	if t.lasting || len(t.records) > 0 {
 		for some := range slices.Chunk(kept, keptPerRecord) {
 			t.records = append(t.records, folder.Record{Kind: kindKept, Data: some})
 		}
@@ -246,5 +250,5 @@ func (t *deciding) replacements() []Replacement {
 
 // exempt reports whether a tool's results are never persisted.
 func (k *Keeper) exempt(c Call) bool {
-	return k.limit(c) == Unlimited && (c.Unlimited || k.options.Tools[c.Tool].MaxChars == Unlimited)
+	return k.limit(c) == Unlimited && (c.Unlimited || k.options.Tools[c.Tool].MaxChars < 0)
 }

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"math/bits"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -20,7 +21,7 @@ func (o *Observer) call(t *turn, e *host.Event) {
 			return
 		}
 		o.count(e)
-		if !t.over {
+		if !t.over && e.Kind != host.EventProgress {
 			o.moment(t.span, e)
 		}
 		return
@@ -40,6 +41,11 @@ func (o *Observer) call(t *turn, e *host.Event) {
 		o.moment(c.span, e)
 	case host.EventCapability:
 		o.capability(c, e)
+	case host.EventProgress:
+		// Others are left out, for they would drive out of the span what came before.
+		if c.reports++; bits.OnesCount(c.reports) == 1 {
+			o.moment(c.span, e)
+		}
 	case host.EventFinished:
 		o.finished(t, c, e)
 	case host.EventDiscarded:

@@ -23,7 +23,7 @@ var (
 type instruments struct {
 	calls, persisted, abandoned, capabilities, decisions metric.Int64Counter
 	running                                              metric.Int64UpDownCounter
-	duration, queue, person, capability                  metric.Float64Histogram
+	duration, queue, person, guest, within, capability   metric.Float64Histogram
 	size                                                 metric.Int64Histogram
 
 	// sets are the attributes that were used, so that they are made once. There are
@@ -57,9 +57,11 @@ func newInstruments(m metric.Meter) (*instruments, error) {
 	in.abandoned = counter("toolquay.tool.abandoned", "{call}", "Calls that left something behind which did not end")
 	in.capabilities = counter("toolquay.capability.calls", "{call}", "What plugins asked the host to do")
 	in.decisions = counter("toolquay.decisions", "{decision}", "Permission decisions")
-	in.duration = times("toolquay.tool.duration", "How long calls ran")
+	in.duration = times("gen_ai.execute_tool.duration", "How long calls ran")
 	in.queue = times("toolquay.tool.queue_time", "How long calls waited for their turn")
 	in.person = times("toolquay.tool.person_time", "How long calls waited for a person")
+	in.guest = times("toolquay.tool.guest_time", "How long calls were in the tool itself")
+	in.within = times("toolquay.tool.capability_time", "How long calls were in capability calls")
 	in.capability = times("toolquay.capability.duration", "How long capability calls took")
 	var err error
 	in.running, err = m.Int64UpDownCounter("toolquay.tool.running", metric.WithUnit("{call}"), metric.WithDescription("Calls that run now"))
@@ -131,15 +133,21 @@ func (in *instruments) finished(tool, code string, e *host.Event) {
 	if e.Result != nil {
 		in.size.Record(background, size(e.Result), byTool)
 	}
-	if e.Clocks == nil {
-		return
+	if c := e.Clocks; c != nil {
+		in.clocks(c, byTool, in.with(labels{tool: tool, outcome: outcomeOf(code), code: code}))
 	}
-	in.queue.Record(background, e.Clocks.Queued.Seconds(), byTool)
-	if e.Clocks.Person > 0 {
-		in.person.Record(background, e.Clocks.Person.Seconds(), byTool)
+}
+
+// clocks measures where a call's time went. What a call has not met is left out.
+func (in *instruments) clocks(c *host.Clocks, byTool, byOutcome metric.MeasurementOption) {
+	in.queue.Record(background, c.Queued.Seconds(), byTool)
+	if c.Person > 0 {
+		in.person.Record(background, c.Person.Seconds(), byTool)
 	}
-	if e.Clocks.Running > 0 {
-		in.duration.Record(background, e.Clocks.Running.Seconds(), in.with(labels{tool: tool, outcome: outcomeOf(code)}))
+	if c.Running > 0 {
+		in.duration.Record(background, c.Running.Seconds(), byOutcome)
+		in.guest.Record(background, c.Guest.Seconds(), byTool)
+		in.within.Record(background, c.Capability.Seconds(), byTool)
 	}
 }
 

@@ -40,6 +40,9 @@ func about(e *host.Event) []attribute.KeyValue {
 	if s := e.Stored; s != nil {
 		attrs = append(attrs, keyChars.Int64(s.Chars), keyBytes.Int64(s.Bytes))
 	}
+	if p := e.Progress; p != nil {
+		attrs = append(attrs, keyLines.Int64(p.Lines), keyOutput.Int64(p.Bytes), keyDone.Float64(p.Done), keyTotal.Float64(p.Total))
+	}
 	if e.Change != nil {
 		attrs = append(attrs, keyChange.String(string(e.Change.Kind)))
 	}
@@ -57,6 +60,9 @@ func content(e *host.Event) []attribute.KeyValue {
 	var attrs []attribute.KeyValue
 	if e.Reason != "" {
 		attrs = append(attrs, keyReason.String(clip(e.Reason)))
+	}
+	if e.Progress != nil && e.Progress.Message != "" {
+		attrs = append(attrs, keyMessage.String(clip(e.Progress.Message)))
 	}
 	if e.Kind == host.EventRewritten {
 		attrs = append(attrs, keyArguments.String(clip(string(e.Input))))

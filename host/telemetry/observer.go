@@ -72,7 +72,7 @@ func New(tracers trace.TracerProvider, meters metric.MeterProvider, o Options) (
 // Observe takes one event.
 func (o *Observer) Observe(e host.Event) {
 	switch e.Kind {
-	case host.EventProgress, host.EventLog, host.EventInterruptible, host.EventTools, host.EventResult:
+	case host.EventLog, host.EventInterruptible, host.EventTools, host.EventResult:
 		return // nothing of them is told
 	case host.EventTurn:
 		o.turn(&e)

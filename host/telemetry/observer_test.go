@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -138,7 +139,7 @@ func walk(id, tool string, result *abi.ToolResult) []host.Event {
 		of(host.Event{Kind: host.EventNeedsApproval, Approval: &host.Approval{Title: "hush"}}),
 		of(host.Event{Kind: host.EventDecided, Decision: decision(allow)}),
 		of(host.Event{Kind: host.EventStarted}),
-		of(host.Event{Kind: host.EventProgress, Progress: &host.Progress{Tail: "hush"}}),
+		of(host.Event{Kind: host.EventProgress, Progress: &host.Progress{Progress: abi.Progress{Message: "hush", Output: "hush"}, Tail: "hush"}}),
 		of(host.Event{Kind: host.EventDecided, Capability: "fs.read", Decision: decision(allow)}),
 		of(host.Event{Kind: host.EventCapability, Capability: "fs.read"}),
 		of(host.Event{Kind: host.EventCapability, Capability: "made.up", Err: abi.Errorf(abi.CodeUndeclared, "hush")}),
@@ -200,9 +201,39 @@ func TestSpansOfATurn(t *testing.T) {
 		}
 	}
 	const want = "execute_tool Read decided|execute_tool Read decided|execute_tool Read started|" +
-		"execute_tool Read decided|execute_tool Read persisted|turn stop"
+		"execute_tool Read progress|execute_tool Read decided|execute_tool Read persisted|turn stop"
 	if got := strings.Join(moments, "|"); got != want {
 		t.Errorf("events %s", got)
+	}
+}
+
+// TestProgress is told so seldom that it drives nothing else out of a span.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, telemetry.Options{})
+	all := walk("call_1", "Read", answer("x"))
+	b.tell("s", "t", all[:5]...)
+	report := all[5]
+	for i := range 1000 {
+		report.Progress = &host.Progress{Lines: int64(i + 1)}
+		b.tell("s", "t", report)
+	}
+	report.Index = 9 // of a call that is not known
+	b.tell("s", "t", report)
+	b.tell("s", "t", all[6:]...)
+	b.tell("s", "t", host.Event{Kind: host.EventTurnEnded})
+	if turn := b.spans()["turn"]; len(turn.Events) != 0 {
+		t.Errorf("events of the turn %v", turn.Events)
+	}
+	var lines []int64
+	call := b.spans()["execute_tool Read"]
+	for _, e := range call.Events {
+		if e.Name == "progress" {
+			lines = append(lines, e.Attributes[0].Value.AsInt64())
+		}
+	}
+	if want := []int64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}; !slices.Equal(lines, want) || call.DroppedEvents != 0 {
+		t.Errorf("progress at lines %v, want %v; %d events dropped", lines, want, call.DroppedEvents)
 	}
 }
 
@@ -255,9 +286,13 @@ func TestMetrics(t *testing.T) {
 		"toolquay.tool.calls error.type=tool_error,gen_ai.tool.name=Bash,toolquay.outcome=error":                 1,
 		"toolquay.tool.calls error.type=unknown_tool,gen_ai.tool.name=_OTHER,toolquay.outcome=error":             1,
 		"toolquay.tool.calls gen_ai.tool.name=Read,toolquay.outcome=discarded":                                   1,
-		"toolquay.tool.duration gen_ai.tool.name=Read,toolquay.outcome=ok":                                       1,
-		"toolquay.tool.duration gen_ai.tool.name=Read,toolquay.outcome=denied":                                   1,
-		"toolquay.tool.duration gen_ai.tool.name=Bash,toolquay.outcome=error":                                    1,
+		"gen_ai.execute_tool.duration gen_ai.tool.name=Read,toolquay.outcome=ok":                                 1,
+		"gen_ai.execute_tool.duration error.type=denied,gen_ai.tool.name=Read,toolquay.outcome=denied":           1,
+		"gen_ai.execute_tool.duration error.type=tool_error,gen_ai.tool.name=Bash,toolquay.outcome=error":        1,
+		"toolquay.tool.guest_time gen_ai.tool.name=Read":                                                         2,
+		"toolquay.tool.guest_time gen_ai.tool.name=Bash":                                                         1,
+		"toolquay.tool.capability_time gen_ai.tool.name=Read":                                                    2,
+		"toolquay.tool.capability_time gen_ai.tool.name=Bash":                                                    1,
 		"toolquay.tool.queue_time gen_ai.tool.name=Read":                                                         2,
 		"toolquay.tool.queue_time gen_ai.tool.name=Bash":                                                         1,
 		"toolquay.tool.person_time gen_ai.tool.name=Read":                                                        2,

@@ -38,6 +38,8 @@ type call struct {
 	// tool is what it is measured as, and running that it counts as such.
 	tool    string
 	running bool
+	// reports counts what the call told of its progress.
+	reports uint
 	// asking is the wait for a person; nil while there is none.
 	asking trace.Span
 	// allowed are when capability calls that have not ended were, by name and in

@@ -52,7 +52,7 @@ func run(chosen *regexp.Regexp, count int) error {
 			continue
 		}
 		a, b := r.measure(lab, count)
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.name, short(a), r.baseline, short(b), r.compare(a, b), r.limit)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.name, r.write(a), r.baseline, r.write(b), r.compare(a, b), r.limit)
 	}
 	return w.Flush()
 }
@@ -113,6 +113,12 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
+// mebibytes writes what reportBytes reported.
+func mebibytes(n time.Duration) string { return fmt.Sprintf("%.1f MiB", float64(n)/mib1) }
+
+// reportBytes replaces what a case took by an amount of memory.
+func reportBytes(b *testing.B, n uint64) { reportTime(b, time.Duration(n)) }
+
 // short writes a time with three digits that count.
 func short(d time.Duration) string {
 	switch {
@@ -140,6 +146,11 @@ func difference(ours, theirs time.Duration) string {
 // faster is how many times ours goes into the baseline's time.
 func faster(ours, theirs time.Duration) string {
 	return fmt.Sprintf("%.0fx faster", float64(theirs)/float64(ours))
+}
+
+// times is how many times ours goes into the baseline's time, where it is a few.
+func times(ours, theirs time.Duration) string {
+	return fmt.Sprintf("%.2fx as fast", float64(theirs)/float64(ours))
 }
 
 // share is what part of the baseline ours is.

@@ -14,11 +14,20 @@ type row struct {
 	// compare writes the result; limit says what it must be.
 	compare func(ours, theirs time.Duration) string
 	limit   string
+	// unit writes what is compared, where it is no time.
+	unit func(time.Duration) string
 	// fine rows differ by percents or microseconds: they are measured in many
 	// short turns, of which the shortest counts.
 	fine bool
 	// needs is a program without which the row is left out.
 	needs string
+}
+
+func (r row) write(d time.Duration) string {
+	if r.unit != nil {
+		return r.unit(d)
+	}
+	return short(d)
 }
 
 func (r row) missing() string {
@@ -32,7 +41,8 @@ func (r row) missing() string {
 }
 
 func rows() []row {
-	return slices.Concat(callRows(), instanceRows(), installRows(), loadRows(), extismRows(), collectRows(), processRows(), fuelRows())
+	return slices.Concat(callRows(), instanceRows(), installRows(), loadRows(), extismRows(), collectRows(), processRows(),
+		turnRows(), resultRows(), poolRows(), fuelRows())
 }
 
 func fine(list []row) []row {

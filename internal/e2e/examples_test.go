@@ -44,11 +44,17 @@ func newUser(t *testing.T) user {
 		"notes.md":   "# Notes\n\ntext\n\n## Second part\n\n```\n# no heading\n```\n",
 		"words.txt":  "one two three\nfour\n",
 	} {
-		if err := os.WriteFile(filepath.Join(u.work, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		u.write(t, name, content)
 	}
 	return u
+}
+
+// write writes a file where the user works.
+func (u user) write(t *testing.T, name, content string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(u.work, name), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // toolquay runs the command as the user and returns what it printed and its

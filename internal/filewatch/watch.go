@@ -2,11 +2,14 @@ package filewatch
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -26,6 +29,7 @@ const (
 type Watcher struct {
 	cancel context.CancelFunc
 	done   chan struct{}
+	deaf   *atomic.Pointer[error]
 }
 
 // Watch calls onChange after any of the files was changed, replaced, created or
@@ -42,7 +46,7 @@ func Watch(ctx context.Context, files func() []string, onChange func()) *Watcher
 // start has a goroutine watch until ctx is done or the result is closed.
 func (w *watching) start(ctx context.Context) *Watcher {
 	ctx, cancel := context.WithCancel(ctx)
-	watcher := &Watcher{cancel: cancel, done: make(chan struct{})}
+	watcher := &Watcher{cancel: cancel, done: make(chan struct{}), deaf: &w.deaf}
 	go func() {
 		defer close(watcher.done)
 		defer cancel()
@@ -56,6 +60,16 @@ func (w *watching) start(ctx context.Context) *Watcher {
 func (w *Watcher) Close() {
 	w.cancel()
 	<-w.done
+}
+
+// Err says why the system does not tell of every change, which is then seen within
+// five seconds: mostly because there are more watches than it allows. It is nil where
+// the system does, and may change with each look.
+func (w *Watcher) Err() error {
+	if err := w.deaf.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // Fixed are files that stay the same.
@@ -74,6 +88,8 @@ type watching struct {
 	// dirs are the directories that are watched, as they were then: one that was
 	// moved away and made anew must be watched anew.
 	dirs map[string]fs.FileInfo
+	// deaf is why the system does not tell of every change; nil where it does.
+	deaf atomic.Pointer[error]
 	// touched says that the system told of a change to one of the files, which
 	// counts also if its stamp has not changed.
 	touched bool
@@ -81,8 +97,11 @@ type watching struct {
 
 func newWatching(files func() []string, onChange func(), poll time.Duration) *watching {
 	w := &watching{list: files, onChange: onChange, poll: poll, dirs: make(map[string]fs.FileInfo)}
-	// Without it there is the poll.
-	w.notify, _ = fsnotify.NewWatcher()
+	notify, err := fsnotify.NewWatcher()
+	if err != nil {
+		w.deaf.Store(&err) // there is the poll
+	}
+	w.notify = notify
 	w.last = w.look()
 	return w
 }
@@ -171,15 +190,25 @@ func (w *watching) follow() {
 			}
 		}
 	}
+	// The system has ended the watching of what was deleted or moved, also where what
+	// is there now has its number.
+	watched := w.notify.WatchList()
 	for dir, was := range w.dirs {
-		if now, ok := want[dir]; !ok || !os.SameFile(was, now) {
+		if now, ok := want[dir]; !ok || !os.SameFile(was, now) || !slices.Contains(watched, dir) {
 			_ = w.notify.Remove(dir) // it may be gone, and its watch with it
 			delete(w.dirs, dir)
 		}
 	}
+	w.deaf.Store(nil)
 	for dir, info := range want {
-		if w.dirs[dir] == nil && w.notify.Add(dir) == nil {
+		if w.dirs[dir] != nil {
+			continue
+		}
+		if err := w.notify.Add(dir); err == nil {
 			w.dirs[dir] = info
+		} else if !errors.Is(err, fs.ErrNotExist) { // it may have gone meanwhile
+			err = fmt.Errorf("watching %s: %w", dir, err)
+			w.deaf.Store(&err)
 		}
 	}
 }

@@ -3,8 +3,10 @@ package filewatch_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -114,6 +116,99 @@ func testWatch(t *testing.T, told bool, poll time.Duration) {
 			t.Fatal(step.name, err)
 		}
 		b.wait(t, step.name)
+	}
+}
+
+// A directory that another one takes the place of at once is watched anew: the other
+// may have its number, and one that comes back is the same, while the system watches
+// neither.
+func TestWatchDirectoriesInPlaceOfOthers(t *testing.T) {
+	t.Parallel()
+	testenv.Permitted(t, testenv.Linux) // others look for new directories
+	root := t.TempDir()
+	dir, target := filepath.Join(root, "plugins"), filepath.Join(root, "elsewhere", "target")
+	link := filepath.Join(root, "link")
+	again := func(dir string) func() error {
+		return func() error { return errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)) }
+	}
+	thereAndBack := func() error { return errors.Join(os.Rename(dir, dir+"~"), os.Rename(dir+"~", dir)) }
+	if err := errors.Join(again(dir)(), again(target)(), os.Symlink(target, link)); err != nil {
+		t.Fatal(err)
+	}
+	b := newBell()
+	w := filewatch.WatchBy(context.Background(), filewatch.Fixed(dir, link), b.ring, true, time.Hour)
+	defer w.Close()
+	for i, step := range []struct {
+		name string
+		do   func() error
+		in   string
+	}{
+		{"made again", again(dir), dir},
+		{"made again once more", again(dir), dir},
+		{"moved away and back", thereAndBack, dir},
+		{"made again behind the link", again(target), target},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatal(step.name, err)
+		}
+		b.wait(t, step.name)
+		if err := put(filepath.Join(step.in, "file"), strings.Repeat("x", i))(); err != nil {
+			t.Fatal(step.name, err)
+		}
+		b.wait(t, "a file in what was "+step.name)
+	}
+}
+
+// Many files at once are a few changes, not many.
+func TestWatchManyFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := newBell()
+	w := filewatch.Watch(context.Background(), filewatch.Fixed(dir), b.ring)
+	began := time.Now()
+	for i := range 1000 {
+		if err := put(filepath.Join(dir, strconv.Itoa(i)), "x")(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(300 * time.Millisecond)
+	for deadline := time.Now().Add(testenv.Patience); len(b) == 0 && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	w.Close()
+	// What happens within a tenth of a second is told at once.
+	if most := int(time.Since(began)/(100*time.Millisecond)) + 1; len(b) == 0 || len(b) > most {
+		t.Errorf("it rang %d times, want one to %d", len(b), most)
+	}
+}
+
+// Where the system refuses to watch, looking does, and somebody is told.
+func TestWatchIsRefused(t *testing.T) {
+	t.Parallel()
+	testenv.Permitted(t, testenv.Linux) // elsewhere watching needs no right to read
+	dir := filepath.Join(t.TempDir(), "plugins")
+	if err := os.Mkdir(dir, 0o300); err != nil {
+		t.Fatal(err)
+	}
+	testenv.BoundByPermissions(t)
+	b := newBell()
+	w := filewatch.WatchBy(context.Background(), filewatch.Fixed(dir), b.ring, true, 20*time.Millisecond)
+	defer w.Close()
+	if err := w.Err(); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), dir) {
+		t.Fatalf("got %v; want that it cannot be watched", err)
+	}
+	if err := put(filepath.Join(dir, "file"), "x")(); err != nil {
+		t.Fatal(err)
+	}
+	b.wait(t, "a file that the system does not tell of")
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(testenv.Patience); w.Err() != nil && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	if err := w.Err(); err != nil {
+		t.Errorf("after it may be watched: %v", err)
 	}
 }
 

@@ -54,8 +54,8 @@ func (f *File) brings() []Brought {
 	if f.Judge != nil {
 		add(BringsJudge, f.Judge.String(), f.Judge.Source)
 	}
-	for _, s := range f.made() {
-		add(BringsSetting, s.text, s.source)
+	for _, m := range made(&f.Results, &f.Scheduler, &f.Tools) {
+		out = append(out, Brought{BringsSetting, m.Text, m.Source})
 	}
 	return out
 }
@@ -127,8 +127,8 @@ func (l *loader) tightening(f *File) *File {
 	if f.Judge != nil {
 		leave(1, "the judge")
 	}
-	for _, s := range f.made() {
-		l.warn(s.source, "the setting %s left out: the project is not trusted", s.text)
+	for _, m := range made(&f.Results, &f.Scheduler, &f.Tools) {
+		l.warn(m.Source, "the setting %s left out: the project is not trusted", m.Text)
 	}
 	left := &File{Kind: f.Kind, Path: f.Path, Deny: f.Deny, Ask: f.Ask}
 	if f.Isolation.Value == abi.IsolationProcess {

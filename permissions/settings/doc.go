@@ -16,9 +16,20 @@
 // make sense, is an error, whosever it is: leaving it out would lose its deny
 // rules.
 //
-// Beside rules, hooks and the judge there are the tables of how calls run: results,
-// scheduler, tools, and, which no project may have, sessions and telemetry.
-// Of those each key by itself is the weightiest source's.
+// Beside rules, hooks and the judge there are the tables of how calls run ([Results],
+// [Scheduler], [Tools], [Sessions] and [Telemetry] have their values, with the least and
+// most of each). Of those each key by itself is the weightiest source's, but for what
+// belongs together: an endpoint and its headers, and the two ways to name tools.
+// Projects may have the first three, which count once the project is trusted, since
+// they can loosen as well as tighten; the last two, where things are kept and who is
+// told, they may not have at all.
+//
+//	[results]   max_chars, max_turn_chars, strategy, duplicates,
+//	            tools.NAME.max_chars, tools.NAME.strategy
+//	[scheduler] mode, max_concurrent, max_calls, max_per_plugin, cascade
+//	[tools]     preset or only, defer, defer_over_tools, defer_over_chars
+//	[sessions]  directory, keep
+//	[telemetry] endpoint, headers, content
 //
 // The permission lists of a settings.json in the style of Claude Code are read
 // too, where asked for.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/filewatch"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -15,6 +16,10 @@ import (
 // counts. A file that is being written anew is empty or missing for a moment, and
 // an empty file denies nothing.
 const settleTime = time.Second
+
+// retryEvery is how often a rule that has expired is tried to be taken out, where a
+// file is broken.
+const retryEvery = 5 * time.Second
 
 // Live are settings that follow their files.
 type Live struct {
@@ -26,7 +31,7 @@ type Live struct {
 	// told is the last error told, so that it is told once.
 	told string
 
-	watcher *Watcher
+	watcher *filewatch.Watcher
 	changed chan struct{}
 	cancel  context.CancelFunc
 	done    chan struct{}
@@ -54,7 +59,7 @@ func follow(
 		changed: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}),
 	}
 	l.current.Store(first)
-	l.watcher = Watch(ctx, first.Watched, l.wake)
+	l.watcher = filewatch.Watch(ctx, filewatch.Fixed(first.Watched...), l.wake)
 	l.wake() // what changed before watching began
 	go l.run(ctx)
 	return l
@@ -85,7 +90,7 @@ func (l *Live) run(ctx context.Context) {
 		if at := l.Current().Expires; !at.IsZero() {
 			wait := time.Until(at)
 			if wait < 0 { // it could not be taken out, as a file is broken
-				wait = pollEvery
+				wait = retryEvery
 			}
 			expiry = time.After(wait)
 		}

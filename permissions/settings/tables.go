@@ -1,14 +1,6 @@
 package settings
 
-import (
-	"fmt"
-	"maps"
-	"slices"
-	"strconv"
-	"time"
-
-	"github.com/toolquay/toolquay/permissions"
-)
+import "time"
 
 // Unlimited, for a number of characters, is no bound, and unlimited its name in
 // files.
@@ -161,46 +153,4 @@ func (t *Telemetry) fill(f Telemetry) {
 		t.Endpoint, t.Headers = f.Endpoint, f.Headers
 	}
 	t.Content = t.Content.Or(f.Content)
-}
-
-// made are the settings of a file in the tables that a project may have.
-func (f *File) made() []setting {
-	var out []setting
-	addTo(&out, "results.max_chars", f.Results.MaxChars)
-	addTo(&out, "results.max_turn_chars", f.Results.MaxTurnChars)
-	addTo(&out, "results.strategy", f.Results.Strategy)
-	addTo(&out, "results.duplicates", f.Results.Duplicates)
-	for _, name := range slices.Sorted(maps.Keys(f.Results.Tools)) {
-		addTo(&out, "results.tools."+name+".max_chars", f.Results.Tools[name].MaxChars)
-		addTo(&out, "results.tools."+name+".strategy", f.Results.Tools[name].Strategy)
-	}
-	addTo(&out, "scheduler.mode", f.Scheduler.Mode)
-	addTo(&out, "scheduler.max_concurrent", f.Scheduler.MaxConcurrent)
-	addTo(&out, "scheduler.max_calls", f.Scheduler.MaxCalls)
-	addTo(&out, "scheduler.max_per_plugin", f.Scheduler.MaxPerPlugin)
-	addTo(&out, "scheduler.cascade", f.Scheduler.Cascade)
-	addTo(&out, "tools.preset", f.Tools.Preset)
-	addTo(&out, "tools.only", f.Tools.Only)
-	addTo(&out, "tools.defer", f.Tools.Defer)
-	addTo(&out, "tools.defer_over_tools", f.Tools.DeferOverTools)
-	addTo(&out, "tools.defer_over_chars", f.Tools.DeferOverChars)
-	return out
-}
-
-// setting is one setting for people to see.
-type setting struct {
-	text   string
-	source permissions.Source
-}
-
-// addTo adds a setting that was made.
-func addTo[T any](list *[]setting, key string, k Key[T]) {
-	if !k.Set {
-		return
-	}
-	value := fmt.Sprint(k.Value)
-	if value == strconv.Itoa(Unlimited) {
-		value = unlimited
-	}
-	*list = append(*list, setting{key + " = " + value, k.Source})
 }

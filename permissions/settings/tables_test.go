@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/settings"
 )
 
@@ -128,5 +129,56 @@ func TestTablesOfAnUntrustedProjectAreLeftOut(t *testing.T) {
 		if !slices.Contains(brings, "setting "+s) || !strings.Contains(warned, fmt.Sprintf("the setting %s left out: the project is not trusted", s)) {
 			t.Errorf("%s: not told in %q\n%s", s, brings, warned)
 		}
+	}
+}
+
+// TestMade shows each setting of the tables that counts, whose it is, and no value of
+// a secret.
+func TestMade(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write(t, systemFile, "[results]\nmax_chars = 5\n[telemetry]\nendpoint = 'https://example.com'\nheaders = { B = 'TWO', A = 'ONE' }\n")
+	p.write(t, userFile, `
+[results]
+max_chars = 6
+max_turn_chars = "unlimited"
+strategy = "both"
+duplicates = true
+tools.Bash = { max_chars = 7, strategy = "end" }
+[scheduler]
+mode = "batch"
+max_concurrent = 2
+max_calls = 3
+max_per_plugin = 4
+cascade = "off"
+[tools]
+only = ["Read", "Grep"]
+defer = "always"
+defer_over_tools = 5
+defer_over_chars = 6
+[sessions]
+directory = "/a\u001b"
+keep = "3d"
+[telemetry]
+content = true
+`)
+	var got []string
+	for _, m := range p.load(t).Made() {
+		got = append(got, fmt.Sprintf("%s %d", m.Text, m.Source.Line))
+		if policy := strings.HasPrefix(m.Text, "telemetry.") && m.Text != "telemetry.content = true" || m.Text == "results.max_chars = 5"; policy != (m.Source.Kind == permissions.SourcePolicy) ||
+			!strings.HasSuffix(m.String(), fmt.Sprintf(":%d)", m.Source.Line)) {
+			t.Errorf("whose is it: %s", m)
+		}
+	}
+	want := []string{
+		"results.max_chars = 5 2", "results.max_turn_chars = unlimited 4", "results.strategy = both 5", "results.duplicates = true 6",
+		"results.tools.Bash.max_chars = 7 7", "results.tools.Bash.strategy = end 7",
+		"scheduler.mode = batch 9", "scheduler.max_concurrent = 2 10", "scheduler.max_calls = 3 11", "scheduler.max_per_plugin = 4 12", "scheduler.cascade = off 13",
+		"tools.only = [Read Grep] 15", "tools.defer = always 16", "tools.defer_over_tools = 5 17", "tools.defer_over_chars = 6 18",
+		`"sessions.directory = /a\x1b" 20`, "sessions.keep = 72h0m0s 21",
+		"telemetry.endpoint = https://example.com 4", "telemetry.headers.A = ONE 5", "telemetry.headers.B = TWO 5", "telemetry.content = true 23",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

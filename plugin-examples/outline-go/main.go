@@ -26,6 +26,9 @@ type Input struct {
 // ones is not written by people.
 const maxLine = 1 << 20
 
+// tellEvery is after how many bytes people are told how much is read.
+const tellEvery = 1 << 20
+
 // outline reads the file as a stream: of a 1 GiB file only the headings are
 // ever held.
 func outline(c *toolquay.Call, in Input) (toolquay.Output, error) {
@@ -40,8 +43,13 @@ func outline(c *toolquay.Call, in Input) (toolquay.Output, error) {
 	var p parser
 	scanner := bufio.NewScanner(file)
 	scanner.Buffer(nil, maxLine)
-	for scanner.Scan() {
+	for read := 0; scanner.Scan(); {
 		p.line(scanner.Text())
+		before := read
+		read += len(scanner.Bytes()) + 1
+		if read/tellEvery > before/tellEvery {
+			c.Progress("", float64(read), float64(file.OK.Size))
+		}
 	}
 	if err := scanner.Err(); errors.Is(err, bufio.ErrTooLong) {
 		return toolquay.Output{}, toolquay.Errorf(toolquay.CodeTooLarge, "%s has a line of over %d bytes after line %d", in.FilePath, maxLine, p.number)

@@ -38,6 +38,15 @@ func TestOutline(t *testing.T) {
 	}
 }
 
+func TestOutlineTellsHowFarItIs(t *testing.T) {
+	const size = 2<<20 + 7
+	host := toolquaytest.Files(map[string]string{"long.md": strings.Repeat("lines\n\n", size/7)})
+	told := host.Call(t, "Outline", Input{FilePath: "long.md"}).Progress
+	if len(told) != 2 || told[0].Done >= told[1].Done || told[1].Total != size/7*7 {
+		t.Errorf("reported %+v", told)
+	}
+}
+
 func TestOutlineFailures(t *testing.T) {
 	host := toolquaytest.Files(map[string]string{"long.md": strings.Repeat("x", maxLine+1)})
 	for file, code := range map[string]toolquay.Code{

@@ -29,10 +29,16 @@ func rustGuest(tb testing.TB) []byte {
 // goGuest is an example plugin in standard Go, built here: it has 3.8 MB.
 func goGuest(tb testing.TB) []byte {
 	tb.Helper()
+	return buildGo(tb, filepath.Join("..", "..", "plugin-examples", "outline-go"), ".")
+}
+
+// buildGo builds a guest of a Go module.
+func buildGo(tb testing.TB, module, dir string) []byte {
+	tb.Helper()
 	testenv.NeedTool(tb, "go")
-	out := filepath.Join(tb.TempDir(), "outline.wasm")
-	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", out, ".")
-	build.Dir = filepath.Join("..", "..", "plugin-examples", "outline-go")
+	out := filepath.Join(tb.TempDir(), "guest.wasm")
+	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", out, dir)
+	build.Dir = module
 	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOWORK=off")
 	if text, err := build.CombinedOutput(); err != nil {
 		tb.Fatalf("%v\n%s", err, text)

@@ -2,7 +2,6 @@ package direct
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,6 +58,7 @@ type call struct {
 	reports int
 	dropped int
 	lastLog string
+	late    *late // nil until there are more reports than are passed on
 }
 
 func newCall(ctx context.Context, m *module) *call {
@@ -227,34 +227,6 @@ func (c *call) drop(id uint32) {
 	}
 }
 
-// logged takes a line that the guest wrote to its standard output or error.
-func (c *call) logged(line string) {
-	c.tell(abi.ProgressHead{Log: &abi.Log{Level: "info", Message: line}})
-}
-
-// tell passes a report on, within the limit on log lines.
-func (c *call) tell(head abi.ProgressHead) {
-	if c.reports >= c.limits.LogLines {
-		c.dropped++
-		return
-	}
-	c.reports++
-	if head.Log != nil {
-		c.lastLog = head.Log.Message
-	}
-	if c.report != nil {
-		c.report(head)
-	}
-}
-
-// said is the last thing the guest logged, for the message of its failure.
-func (c *call) said() string {
-	if line := c.LastLine(); line != "" {
-		return line
-	}
-	return c.lastLog
-}
-
 // endWait is how long the end of a call waits for capability calls that it
 // cancels, so that what they do is over before the next call begins. Those that
 // do not end by then are left to themselves.
@@ -271,10 +243,7 @@ func (c *call) end() {
 	if c.underWay.Load() > 0 {
 		c.awaitRequests()
 	}
-	if c.dropped > 0 && c.report != nil {
-		c.report(abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: fmt.Sprintf(
-			"%d more log lines and progress reports were dropped (limit log_lines = %d)", c.dropped, c.limits.LogLines)}})
-	}
+	c.endReports()
 }
 
 func (c *call) awaitRequests() {

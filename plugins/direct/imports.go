@@ -142,13 +142,5 @@ func progress(ctx context.Context, mod api.Module, stack []uint64) {
 	if size > abi.MaxReport {
 		violate("reported %d bytes of progress at once, over the limit of %d", size, abi.MaxReport)
 	}
-	if c.reports >= c.limits.LogLines {
-		c.dropped++
-		return
-	}
-	head, err := abi.DecodeProgress(message)
-	if err != nil {
-		violate("reported broken progress: %v", err)
-	}
-	c.tell(head)
+	c.reported(message)
 }

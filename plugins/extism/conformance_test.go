@@ -22,6 +22,8 @@ var without = map[string]string{
 	"cancelled spill":                 "nothing is spilled; see TestLongOutputIsHeld",
 	"long text in little memory":      "an output is bounded by its limit; see TestLongOutputIsHeld",
 	"output while it runs":            "Extism modules log lines, and report nothing else",
+	"progress flood":                  "Extism modules report no progress; see the log flood",
+	"progress comes at once":          "Extism modules report no progress",
 	"assess":                          "Extism modules have no such export",
 	"kept instance":                   `instance = "kept" is refused; see TestKeptIsRefused`,
 	"kept instance is lost on a trap": `instance = "kept" is refused; see TestKeptIsRefused`,

@@ -27,6 +27,7 @@ type call struct {
 	id      uint32
 	process *process
 	ctx     context.Context
+	entered time.Time
 	reply   chan reply
 	// start begins to do a capability call.
 	start func(*request, abi.Request)
@@ -122,7 +123,7 @@ func (c *call) request(p *process, id uint32, payload []byte) error {
 // enter sets up a call that was made with ctx, and under whatever its chain
 // holds.
 func (c *call) enter(ctx context.Context) {
-	c.ctx = ctx
+	c.ctx, c.entered = ctx, time.Now()
 	c.reply = make(chan reply, 1)
 	within := context.WithValue(ctx, linkKey{}, c.chain)
 	c.start = func(r *request, asked abi.Request) {
@@ -179,11 +180,12 @@ func (c *call) done(r *request) {
 	}
 }
 
-// progress passes on a report. The worker's runner cuts them to the limit and
+// progress passes on a report. The worker's runner cuts them to the limit, and
 // says how many it dropped.
 func (c *call) progress(payload []byte) error {
 	const own = 8 // what runners themselves have to say
-	if c.reports++; c.reports > c.module.source.Limits.LogLines+own {
+	late := int(time.Since(c.entered) / plugins.ReportEvery)
+	if c.reports++; c.reports > c.module.source.Limits.LogLines+own+late {
 		return violate("passed on more than %d log lines and reports (limit log_lines)", c.module.source.Limits.LogLines)
 	}
 	head, err := abi.DecodeProgress(payload)

@@ -116,6 +116,23 @@ var probes = map[string]func(context.Context, plugins.Invocation) string{
 		n, err := io.Copy(io.Discard, a.Body)
 		return fmt.Sprint(n, err)
 	},
+	"spill and exit": func(_ context.Context, inv plugins.Invocation) string {
+		halfText(inv)
+		os.Exit(7)
+		return ""
+	},
+	"spill and panic": func(_ context.Context, inv plugins.Invocation) string {
+		halfText(inv)
+		panic("a defect in the runner")
+	},
+	"spill and hang": func(_ context.Context, inv plugins.Invocation) string {
+		halfText(inv)
+		select {}
+	},
+	"spill and forget": func(_ context.Context, inv plugins.Invocation) string {
+		halfText(inv)
+		return "nothing of it is in the result"
+	},
 	// ask makes a capability call and reads the answer.
 	"ask": func(ctx context.Context, inv plugins.Invocation) string {
 		a, err := inv.Capability(ctx, abi.Request{Name: "test.echo", Args: []byte(`{}`)})
@@ -125,6 +142,18 @@ var probes = map[string]func(context.Context, plugins.Invocation) string{
 		defer a.Close()
 		return fmt.Sprintf("%s", a.OK)
 	},
+}
+
+// halfText begins a text of the result and does not end it. Of its pieces the host
+// has taken some when it returns.
+func halfText(inv plugins.Invocation) {
+	text, err := inv.Spill()
+	if err == nil {
+		_, err = text.Write(make([]byte, 2<<20))
+	}
+	if err != nil {
+		panic(err)
+	}
 }
 
 // probing is a call of a probe.

@@ -17,6 +17,9 @@ import (
 const (
 	// maxPieces is how many pieces of one text may be on their way.
 	maxPieces = 8
+	// maxTexts bounds the texts of one result: in each there is an answer to a
+	// capability call, of which only so many are unread.
+	maxTexts = maxRequests
 	// spillRate is how fast a worker sends a text at least, in bytes a second. It is
 	// given that much more time than its guest has.
 	spillRate = 16 << 20
@@ -73,7 +76,7 @@ func (c *call) spillPiece(p *process, h header, payload []byte) error {
 }
 
 // spillOf returns the text of a number. They are numbered from 1 on, in the order
-// of the result's blocks.
+// of the result's blocks, and come one after the other.
 func (c *call) spillOf(p *process, id uint32) (*spill, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,10 +84,14 @@ func (c *call) spillOf(p *process, id uint32) (*spill, error) {
 	switch {
 	case c.makeSpill == nil:
 		return nil, violate("sent a text in pieces where the host takes none")
-	case id == 0 || id > n+1 || id > abi.MaxBlocks:
+	case id == 0 || id > n+1:
 		return nil, violate("numbered a text %d after %d", id, n)
 	case id <= n:
 		return c.spills[id-1], nil
+	case id > maxTexts:
+		return nil, violate("sent more than %d texts", maxTexts)
+	case n > 0 && !c.spills[n-1].isOver():
+		return nil, violate("began the text %d in the middle of the text before it", id)
 	}
 	s := &spill{call: c, process: p, id: id, pieces: make(chan []byte, maxPieces), ended: make(chan struct{})}
 	c.spills = append(c.spills, s)
@@ -155,7 +162,7 @@ func (s *spill) end() error {
 }
 
 func (s *spill) fail(err error) {
-	b := appendError(newMessage(kindSpilled, s.call.id, s.id, 64), err)
+	b := appendError(newMessage(kindSpilled, s.call.id, s.id, 64), abi.SpillError(err))
 	b[5] = flagFailed
 	_ = s.process.out.send(b)
 }
@@ -164,6 +171,13 @@ func (s *spill) discard() {
 	if s.to != nil {
 		s.to.Discard()
 	}
+}
+
+// isOver reports whether no more pieces come.
+func (s *spill) isOver() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.over
 }
 
 // giveUp ends a text that is not whole.

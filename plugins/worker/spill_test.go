@@ -11,19 +11,20 @@ import (
 
 // TestSpillViolations has workers that break the rules for texts in pieces.
 func TestSpillViolations(t *testing.T) {
-	piece := func(id uint32, text string) []byte { return sent(kindSpill, 1, id, text) }
 	for name, test := range map[string]struct {
 		sent [][]byte
 		none bool
 		says string
 	}{
-		"none are taken":    {[][]byte{piece(1, "x")}, true, "where the host takes none"},
-		"number 0":          {[][]byte{piece(0, "x")}, false, "numbered a text 0 after 0"},
-		"a number left out": {[][]byte{piece(1, "x"), piece(3, "x")}, false, "numbered a text 3 after 1"},
-		"nothing":           {[][]byte{piece(1, "")}, false, "a piece of nothing"},
-		"after the end":     {[][]byte{ending(piece(1, "x")), piece(1, "x")}, false, "went on with the text 1"},
-		"after nothing":     {[][]byte{ending(piece(1, "")), ending(piece(1, ""))}, false, "went on with the text 1"},
-		"too long a piece":  {[][]byte{piece(1, strings.Repeat("x", chunk+1))}, false, "at most 65536"},
+		"none are taken":    {[][]byte{sentPiece(1, "x")}, true, "where the host takes none"},
+		"number 0":          {[][]byte{sentPiece(0, "x")}, false, "numbered a text 0 after 0"},
+		"a number left out": {[][]byte{sentPiece(1, "x"), sentPiece(3, "x")}, false, "numbered a text 3 after 1"},
+		"side by side":      {[][]byte{sentPiece(1, "x"), sentPiece(2, "x")}, false, "text 2 in the middle of the text before"},
+		"too many":          {many(maxTexts + 1), false, "more than 64 texts"},
+		"nothing":           {[][]byte{sentPiece(1, "")}, false, "a piece of nothing"},
+		"after the end":     {[][]byte{ending(sentPiece(1, "x")), sentPiece(1, "x")}, false, "went on with the text 1"},
+		"after nothing":     {[][]byte{ending(sentPiece(1, "")), ending(sentPiece(1, ""))}, false, "went on with the text 1"},
+		"too long a piece":  {[][]byte{sentPiece(1, strings.Repeat("x", chunk+1))}, false, "at most 65536"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := heard(t, bytes.Join(test.sent, nil), !test.none)
@@ -32,6 +33,16 @@ func TestSpillViolations(t *testing.T) {
 			}
 		})
 	}
+}
+
+func sentPiece(id uint32, text string) []byte { return sent(kindSpill, 1, id, text) }
+
+// many are so many texts of a byte, one after the other.
+func many(texts int) (sent [][]byte) {
+	for id := range uint32(texts) {
+		sent = append(sent, ending(sentPiece(id+1, "x")))
+	}
+	return sent
 }
 
 // TestSpillAhead has a worker that sends on while the host cannot write.

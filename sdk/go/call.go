@@ -101,11 +101,17 @@ func shortened(s string) string {
 	return s[:end] + "..."
 }
 
-// lastOutput is the end of what was put out, as much as a host takes at once.
+// lastOutput is the end of what was put out, as much as a host takes at once, from
+// a code point's beginning on.
 func lastOutput(s string) string {
-	from := max(len(s)-wire.MaxOutput, 0)
-	for from > 0 && from < len(s) && !utf8.RuneStart(s[from]) {
-		from++
+	if len(s) <= wire.MaxOutput {
+		return s
 	}
-	return s[from:]
+	s = s[len(s)-wire.MaxOutput:]
+	for i := 0; i < utf8.UTFMax; i++ {
+		if utf8.RuneStart(s[i]) {
+			return s[i:]
+		}
+	}
+	return s // it is no UTF-8
 }

@@ -20,24 +20,35 @@ struct Name {
     parts: Vec<String>,
     /// All of them together.
     joined: String,
+    /// Whether it is that of an MCP server's tool.
+    mcp: bool,
 }
+
+/// What such a name begins with, and what is no part of it here.
+const MCP_PREFIX: &str = "mcp__";
 
 impl Name {
     fn of(tool: &Deferred) -> Self {
-        let name = tool.name.strip_prefix("mcp__").filter(|_| tool.mcp).unwrap_or(&tool.name);
+        let name = tool.name.strip_prefix(MCP_PREFIX).filter(|_| tool.mcp).unwrap_or(&tool.name);
         let parts = parts(name);
-        Self { joined: parts.concat(), parts }
+        Self { joined: parts.concat(), parts, mcp: tool.mcp }
     }
 
     /// Whether a word is in the name, however it is written there.
     fn contains(&self, word: &str) -> bool {
-        self.joined.contains(&squeezed(word))
+        self.joined.contains(&squeezed(self.bare(word)))
     }
 
-    fn points(&self, word: &str, mcp: bool) -> u32 {
-        match (self.parts.iter().any(|part| part == word), self.contains(word)) {
-            (true, _) => 10 + 2 * u32::from(mcp),
-            (_, true) => 5 + u32::from(mcp),
+    /// A word that is a whole name, or begins as one, without what the names of all
+    /// tools of MCP servers begin with.
+    fn bare<'a>(&self, word: &'a str) -> &'a str {
+        word.strip_prefix(MCP_PREFIX).filter(|_| self.mcp).unwrap_or(word)
+    }
+
+    fn points(&self, word: &str) -> u32 {
+        match (self.parts.iter().any(|part| part == self.bare(word)), self.contains(word)) {
+            (true, _) => 10 + 2 * u32::from(self.mcp),
+            (_, true) => 5 + u32::from(self.mcp),
             _ => 0,
         }
     }
@@ -81,7 +92,7 @@ fn has_word(text: &str, word: &str) -> bool {
 
 /// The points a word gives a tool.
 fn points(tool: &Deferred, name: &Name, word: &str) -> u32 {
-    name.points(word, tool.mcp)
+    name.points(word)
         + 4 * u32::from(has_word(&tool.hint, word))
         + 2 * u32::from(has_word(&tool.description, word))
 }

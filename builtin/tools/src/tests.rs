@@ -72,6 +72,18 @@ fn every_place_has_its_points() {
         assert_eq!(score::score(&own, &words(word)), want(points), "{word}");
         assert_eq!(score::score(&mcp, &words(word)), want(mcp_points), "{word} of an MCP server");
     }
+    // Models write whole names without select:, and the beginnings of them.
+    for (word, points, mcp_points) in [
+        ("notebookedit", 5, 6),
+        ("mcp__files__NotebookEdit", 0, 6),
+        ("mcp__files", 0, 12),
+        ("+mcp__files", 0, 12),
+        ("+mcp__files__notebook", 0, 6),
+    ] {
+        let want = |points| (points > 0).then_some(points);
+        assert_eq!(score::score(&own, &words(word)), want(points), "{word}");
+        assert_eq!(score::score(&mcp, &words(word)), want(mcp_points), "{word} of an MCP server");
+    }
     let named = tool("mcp__x", "", "");
     assert_eq!(score::score(&Deferred { mcp: false, ..named }, &words("mcp")), Some(10));
 }

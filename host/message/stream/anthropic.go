@@ -39,13 +39,13 @@ type apiError struct {
 }
 
 func (e apiError) err() error {
-	return broken("the API reports an error: %s", cmp.Or(e.Message, e.Type, "it does not say which"))
+	return broken("the API reports an error: %s", shown(cmp.Or(e.Message, e.Type, "it does not say which")))
 }
 
 func (a *anthropic) event(name string, data []byte) (bool, error) {
 	var e anthropicEvent
-	if err := json.Unmarshal(data, &e); err != nil {
-		return false, invalid("%w", err)
+	if err := unmarshal(data, &e); err != nil {
+		return false, err
 	}
 	switch cmp.Or(e.Type, name) {
 	case "message_start":

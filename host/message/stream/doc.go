@@ -33,6 +33,12 @@
 // count. The last line needs no line end, because an object says itself where it
 // ends.
 //
+// An interrupt ends what may be ended of the turns under way; where no call has come
+// there is nothing to interrupt. A discard makes void the message that is being
+// written, or else the last one, if its turn has not ended. Both count at once, before
+// what stands in front of them has run. A turn begins with its first call; calls of
+// the next message may follow an end at once, and wait for the turn before.
+//
 // # Server-sent events
 //
 // The streams of the Anthropic Messages API, and of the OpenAI Chat Completions
@@ -57,4 +63,37 @@
 //
 // Text, thinking, tools that the API runs itself and events of unknown types are
 // passed over.
+//
+// # Reports
+//
+// What happens goes out as JSON Lines, too. Each has a type, and a time in UTC, to
+// the microsecond. The first is a session ([Opening]), with the version of the
+// protocol ([Protocol]). Of a turn there come, with its number and elapsed_ms,
+//
+//	started        [Started]: a call's tool runs
+//	progress       [Progress]: at most ten a second for each call
+//	permission     [Permission]: a question; where answerable is true, to be answered
+//	persisted      [Persisted]: a result was too long, and where the whole of it lies
+//	result         [Result]: the call's one result; these come in call order
+//	replaced       [Result]: after the last result, what takes the place of an earlier one
+//	discarded      [Discarded]: a call has no result, its message being void
+//	interruptible  [Interruptible]: whether an interrupt would end all that runs
+//	message        [Message]: a hook's word to the person
+//	done           [Done]: the last line of the turn
+//
+// and at any time, of no turn,
+//
+//	error          [Fault]: a part of the input that was passed over
+//	tools          [Tools]: other tools can be called from the next turn on
+//
+// Sizes are in bytes, and in Unicode code points where a key says chars. Every call
+// that came out of the stream has one result or one discarded line, and of a call
+// that an error line names neither comes: with a message that has such a call an API
+// may want a result all the same, for its author to write.
+//
+// Keys that are empty are left out, except those that always count: is_error,
+// content, accesses, effects, input, the counts of done and go_on. Who reads passes
+// over types and keys it does not know, since new ones may come; who writes is told
+// of each key that this version does not know, since it would be passed over.
+// Within a line, characters that do not show as themselves are written as \u escapes.
 package stream

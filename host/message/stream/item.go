@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
@@ -106,7 +107,19 @@ func (s *sink) put(i Item) {
 
 // fault tells of what could not be read, and of the call that it cost.
 func (s *sink) fault(lost abi.ToolUse, err error) {
-	s.put(Item{Kind: KindFault, Call: abi.ToolUse{ID: lost.ID, Name: lost.Name}, Err: err})
+	s.put(Item{Kind: KindFault, Call: abi.ToolUse{ID: shown(lost.ID), Name: shown(lost.Name)}, Err: err})
+}
+
+// maxShown is how much of a foreign text stands in an error, in bytes. A word may be
+// as long as a line.
+const maxShown = 200
+
+// shown is as much of a text as an error has room for.
+func shown(text string) string {
+	if len(text) <= maxShown {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxShown], "") + "..."
 }
 
 // oneOf reports whether a word is among those given.

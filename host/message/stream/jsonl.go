@@ -96,7 +96,7 @@ func (o *object) item() Item {
 		return Item{Kind: KindEnd}
 	default:
 		known := []string{lineCall, linePermission, lineInterrupt, lineDiscard, lineEnd}
-		o.fail("the type %q is not known; there are %s", kind, strings.Join(known, ", "))
+		o.fail("the type %q is not known; there are %s", shown(kind), strings.Join(known, ", "))
 	}
 	return Item{}
 }
@@ -112,7 +112,7 @@ func (o *object) answer() Answer {
 	o.only("approval", "answer", "message", "remember", "input")
 	switch {
 	case !slices.Contains([]host.Answer{host.AnswerAllow, host.AnswerDeny, host.AnswerLater}, a.Answer):
-		o.fail("the answer %q is not known; there are allow, deny, later", a.Answer)
+		o.fail("the answer %q is not known; there are allow, deny, later", shown(string(a.Answer)))
 	case a.Message != "" && a.Answer != host.AnswerDeny:
 		o.fail("a message for the model comes with the answer deny alone")
 	case (a.Remember != "" || a.Input != nil) && a.Answer != host.AnswerAllow:
@@ -144,7 +144,7 @@ func (o *object) text(key string, needed bool) string {
 func (o *object) only(known ...string) {
 	for _, key := range slices.Sorted(maps.Keys(o.keys)) {
 		if key != "type" && !slices.Contains(known, key) {
-			o.fail("the key %q is not known here; beside type there may be %s", key, strings.Join(append(known, "nothing else"), ", "))
+			o.fail("the key %q is not known here; beside type there may be %s", shown(key), strings.Join(append(known, "nothing else"), ", "))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 
@@ -18,48 +19,70 @@ var errLong = abi.Errorf(abi.CodeTooLarge, "it is over the limit of %s", abi.Siz
 // lines reads lines that end with LF or CRLF, and with CR alone too where cr is
 // set. A CR at the end is not part of a line either way.
 type lines struct {
-	r  *bufio.Reader
-	cr bool
+	r *bufio.Reader
+	// ends are the bytes that end a line.
+	ends string
 	// number is the last line's, counted from 1.
 	number int
 	buf    []byte
+	long   bool
 	// half says that the line before ended with a CR, whose LF may follow.
 	half bool
 }
 
-func newLines(r io.Reader, cr bool) *lines { return &lines{r: bufio.NewReader(r), cr: cr} }
+func newLines(r io.Reader, cr bool) *lines {
+	l := &lines{r: bufio.NewReader(r), ends: "\n"}
+	if cr {
+		l.ends = "\n\r"
+	}
+	return l
+}
 
 // next returns the next line without its end. It is good until the next call.
 // With io.EOF comes what there is of a line without an end.
 func (l *lines) next() ([]byte, error) {
 	l.number++
-	l.buf = l.buf[:0]
-	long := false
+	l.buf, l.long = l.buf[:0], false
 	for {
-		b, err := l.r.ReadByte()
-		follows := l.half && b == '\n' && err == nil
-		l.half = false
-		switch {
-		case err != nil:
-			return l.line(long, err)
-		case follows:
-		case b == '\n':
-			return l.line(long, nil)
-		case b == '\r' && l.cr:
-			l.half = true
-			return l.line(long, nil)
-		case len(l.buf) == maxLine:
-			long, l.buf = true, l.buf[:0]
-		default:
-			l.buf = append(l.buf, b)
+		if _, err := l.r.Peek(1); err != nil { // waits for one byte, and no more
+			return l.line(err)
 		}
+		chunk, _ := l.r.Peek(l.r.Buffered())
+		if l.half {
+			l.half = false
+			if chunk[0] == '\n' {
+				l.skip(1)
+				continue
+			}
+		}
+		end := bytes.IndexAny(chunk, l.ends)
+		if end < 0 {
+			l.keep(chunk)
+			l.skip(len(chunk))
+			continue
+		}
+		l.keep(chunk[:end])
+		l.half = chunk[end] == '\r'
+		l.skip(end + 1)
+		return l.line(nil)
 	}
 }
 
+// skip passes over bytes that are buffered, which cannot fail.
+func (l *lines) skip(n int) { _, _ = l.r.Discard(n) }
+
+// keep adds to the line, unless it gets too long.
+func (l *lines) keep(piece []byte) {
+	if l.long = l.long || len(l.buf)+len(piece) > maxLine; l.long {
+		l.buf = nil
+		return
+	}
+	l.buf = append(l.buf, piece...)
+}
+
 // line is what was read up to a line's end, or to err.
-func (l *lines) line(long bool, err error) ([]byte, error) {
-	if long {
-		l.buf = l.buf[:0]
+func (l *lines) line(err error) ([]byte, error) {
+	if l.long {
 		if err == nil {
 			err = errLong
 		} else if errors.Is(err, io.EOF) {

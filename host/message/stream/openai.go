@@ -50,8 +50,8 @@ func (o *openAI) event(name string, data []byte) (bool, error) {
 		return o.response(kind, data)
 	}
 	var chunk chatChunk
-	if err := json.Unmarshal(data, &chunk); err != nil {
-		return false, invalid("%w", err)
+	if err := unmarshal(data, &chunk); err != nil {
+		return false, err
 	}
 	if chunk.Error != nil {
 		o.breakOff(chunk.Error.err())

@@ -100,7 +100,7 @@ func (q *queue) remove(p *pending) {
 // drop tells that a call does not come out.
 func (q *queue) drop(p *pending, why error) {
 	lost := abi.ToolUse{ID: p.id, Name: p.name}
-	q.fault(lost, abi.Errorf(abi.CodeOf(why), "the call %q of %q is not run: %w", p.id, p.name, why))
+	q.fault(lost, abi.Errorf(abi.CodeOf(why), "the call %q of %q is not run: %w", shown(p.id), shown(p.name), why))
 }
 
 // pass notes that the model went on after the calls that are closed.
@@ -137,7 +137,7 @@ func (q *queue) flush() {
 // finish ends the message. Where it was cut short, its last call may have been, too.
 func (q *queue) finish(stop string, cut bool) {
 	if cut {
-		q.giveUp(broken("the message was cut short (%s) before its input was complete", stop), (*pending).doubtful)
+		q.giveUp(broken("the message was cut short (%s) before its input was complete", shown(stop)), (*pending).doubtful)
 	}
 	q.giveUp(broken("the message ended before its input did"), (*pending).open)
 	q.pass()

@@ -11,7 +11,45 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// Head is what every line of a report begins with.
+// Protocol is the version of the lines that go out and of those that are taken as
+// [JSONL]. It grows only where something that is said today would mean something
+// else. New types of line, keys and words may come without that, so who reads the
+// lines passes over what it does not know.
+const Protocol = 1
+
+// Opening is the first line of a report.
+type Opening struct {
+	Type     string    `json:"type"` // session
+	Time     time.Time `json:"time"`
+	Protocol int       `json:"protocol"`
+	// Version is the program's.
+	Version string `json:"version"`
+	// Session is the session's id, to go on in it another time.
+	Session string `json:"session"`
+	Cwd     string `json:"cwd"`
+}
+
+// NewOpening opens the report of a session, by a program of some version.
+func NewOpening(s *host.Session, version string) Opening {
+	return Opening{"session", now(time.Now()), Protocol, version, s.ID(), s.Cwd()}
+}
+
+// Tools says that the tools have changed that can be called from the next turn on.
+type Tools struct {
+	Type string    `json:"type"` // tools
+	Time time.Time `json:"time"`
+
+	Added   []string `json:"added,omitempty"`
+	Changed []string `json:"changed,omitempty"`
+	Removed []string `json:"removed,omitempty"`
+}
+
+// NewTools is the line for a [host.EventTools].
+func NewTools(e host.Event) Tools {
+	return Tools{"tools", now(e.Time), e.Tools.Added, e.Tools.Changed, e.Tools.Removed}
+}
+
+// Head is what the lines of a turn begin with.
 type Head struct {
 	// Type says which line it is: the types below, in lower case.
 	Type string    `json:"type"`
@@ -20,7 +58,8 @@ type Head struct {
 	Turn int `json:"turn"`
 	// ElapsedMS is the time since the call was queued, with a Started; since the turn
 	// began, with a Done; and else since the call's tool began to run. It is in
-	// milliseconds.
+	// milliseconds. A Result has the time until it left, which may have been for a call
+	// before it: how long the call itself took is from its started to its ended.
 	ElapsedMS float64 `json:"elapsed_ms"`
 }
 
@@ -162,118 +201,3 @@ func NewFault(i Item) Fault {
 		ToolUseID: i.Call.ID, Tool: i.Call.Name,
 	}
 }
-
-// Reporter makes the lines of one turn out of its events.
-type Reporter struct {
-	// Answerable says that permissions are answered over the stream.
-	Answerable bool
-
-	turn     int
-	began    time.Time
-	recorder message.Recorder
-	done     Done
-}
-
-// NewReporter reports on a turn that begins now.
-func NewReporter(turn int) *Reporter { return &Reporter{turn: turn, began: time.Now()} }
-
-// Line is the line for an event, to be written as JSON, or nil where it has none.
-func (r *Reporter) Line(e host.Event) any {
-	record, isResult := r.recorder.Add(e)
-	if isResult {
-		return r.result(e, record)
-	}
-	head, about := r.head(e), About{e.CallID, e.Tool, e.Title}
-	switch e.Kind {
-	case host.EventStarted:
-		return Started{head, about}
-	case host.EventProgress:
-		return Progress{head, about, e.Progress.Progress, e.Progress.Tail, e.Progress.Lines, e.Progress.Bytes}
-	case host.EventNeedsApproval:
-		return r.permission(head, about, e.Approval)
-	case host.EventPersisted:
-		return Persisted{head, about, e.Stored}
-	case host.EventDiscarded:
-		r.done.Calls++
-		r.done.Discarded++
-		return Discarded{head, about, accesses(e.Effects)}
-	case host.EventInterruptible:
-		return Interruptible{head, e.Interruptible}
-	case host.EventMessage:
-		return Message{head, about, e.Reason}
-	case host.EventStop:
-		r.done.Stop = e.Reason
-	}
-	return nil
-}
-
-func (r *Reporter) head(e host.Event) Head {
-	kind := string(e.Kind)
-	if e.Kind == host.EventNeedsApproval {
-		kind = "permission"
-	}
-	return Head{kind, now(e.Time), r.turn, milliseconds(e.Elapsed)}
-}
-
-func (r *Reporter) result(e host.Event, record message.Record) Result {
-	line := Result{Head: r.head(e), Record: record, Title: e.Title, State: message.StateOf(e.Result), Stored: e.Stored}
-	if e.Result.Error != nil && !oneOf(string(line.State), string(message.StateOK), string(message.StateFailed)) {
-		line.Cause = e.Result.Error.Error()
-	}
-	if e.Kind == host.EventResult {
-		r.done.Calls++
-		*r.count(line.State)++
-	}
-	return line
-}
-
-// count is the counter of a state.
-func (r *Reporter) count(s message.State) *int {
-	switch s {
-	case message.StateOK:
-		return &r.done.OK
-	case message.StateDenied:
-		return &r.done.Denied
-	case message.StateCancelled:
-		return &r.done.Cancelled
-	case message.StateInterrupted:
-		return &r.done.Interrupted
-	}
-	return &r.done.Failed
-}
-
-func (r *Reporter) permission(head Head, about About, a *host.Approval) Permission {
-	p := Permission{
-		Head: head, About: about, Approval: a.ID, Answerable: r.Answerable, Plugin: a.Plugin, Capability: a.Capability,
-		Input: a.Input, Accesses: accesses(a.Accesses), Preview: a.Preview, Offers: a.Offers,
-	}
-	if a.Decision != nil {
-		p.Reason = a.Decision.Reason()
-	}
-	return p
-}
-
-func accesses(list []permissions.Access) []Access {
-	out := make([]Access, len(list))
-	for i, a := range list {
-		out[i] = Access{Kind: a.Kind, Target: a.Target}
-		if a.Real != a.Target {
-			out[i].Real = a.Real
-		}
-	}
-	return out
-}
-
-// Done is the last line. The model's reason to stop is empty where it is not known;
-// discarded says that its message was void.
-func (r *Reporter) Done(stopReason string, discarded bool) Done {
-	d := r.done
-	d.Head = Head{"done", now(time.Now()), r.turn, milliseconds(time.Since(r.began))}
-	d.StopReason, d.GoOn = stopReason, d.Stop == "" && !discarded
-	return d
-}
-
-// now is a time as lines have it: in UTC, to the microsecond.
-func now(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
-
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

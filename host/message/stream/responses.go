@@ -32,8 +32,8 @@ type responseEvent struct {
 // loses nothing.
 func (o *openAI) response(kind string, data []byte) (bool, error) {
 	var e responseEvent
-	if err := json.Unmarshal(data, &e); err != nil {
-		return false, invalid("%w", err)
+	if err := unmarshal(data, &e); err != nil {
+		return false, err
 	}
 	switch kind {
 	case "response.output_item.added":

@@ -86,9 +86,6 @@ func (ev *event) begin(line int) bool {
 	return false
 }
 
-// maxShown is how much of a foreign text stands in an error, in bytes.
-const maxShown = 200
-
 // decoder understands the events of one API.
 type decoder interface {
 	// start hands it where to put what it finds.
@@ -149,6 +146,18 @@ func (ev *event) check() error {
 	}
 	var doc json.RawMessage
 	if err := json.Unmarshal(ev.data, &doc); err != nil {
+		return invalid("%w", err)
+	}
+	return nil
+}
+
+// unmarshal decodes an event. What is wrong is said in the words of JSON.
+func unmarshal(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return invalid("%s: %s does not fit there", wrong.Field, shown(wrong.Value))
+	}
+	if err != nil {
 		return invalid("%w", err)
 	}
 	return nil

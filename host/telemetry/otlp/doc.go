@@ -6,15 +6,17 @@
 //	defer t.Shutdown(ctx)
 //	h, err := host.Open(ctx, host.Options{Observe: t.Observe, ...})
 //
-// The spans and metrics are made, batched and queued by OpenTelemetry's SDK. Calls
-// never wait for the receiver: where it is down or slow, what does not fit into the
-// SDK's queue is lost, and the log is told once.
+// Spans and metrics are made, batched, queued and sent by OpenTelemetry's SDK and its
+// exporters. Calls never wait for the receiver: where it is down or slow, what does not
+// fit into the SDK's queue is lost, and the log is told once. No redirect is followed,
+// and no answer of a receiver is logged.
 //
-// It writes the protocol itself, where the SDK's own exporters link gRPC into programs
-// that never speak it. Who wants those, or other receivers, gives their providers to
-// telemetry.New.
+// The exporters link gRPC into the program, some 12 MB, though they do not speak it
+// here. Who wants to do without, or has other receivers, gives providers of their own
+// to telemetry.New.
 //
 // [FromEnv] reads the standard variables of exporters. What they leave open, such as
-// the sampler, the sizes of queues and further attributes of the resource, the SDK
-// itself takes from the standard OTEL_ variables of the process.
+// the sampler, the sizes of queues, the temporality of metrics and further attributes
+// of the resource, the SDK itself takes from the standard OTEL_ variables of the
+// process.
 package otlp

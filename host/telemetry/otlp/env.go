@@ -1,11 +1,13 @@
 package otlp
 
 import (
-	"cmp"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,12 +16,13 @@ import (
 // prefix is that of an exporter's variables.
 const prefix = "OTEL_EXPORTER_OTLP_"
 
-// FromEnv reads the standard variables of exporters, most often by [os.Getenv]:
-// OTEL_EXPORTER_OTLP_ENDPOINT, _HEADERS, _TIMEOUT, _COMPRESSION and _PROTOCOL, the same
-// for TRACES and METRICS alone, OTEL_TRACES_EXPORTER, OTEL_METRICS_EXPORTER,
+// FromEnv reads the standard variables of exporters, most often by [os.Getenv], and
+// the files they name: OTEL_EXPORTER_OTLP_ENDPOINT, _HEADERS, _TIMEOUT, _COMPRESSION,
+// _PROTOCOL, _CERTIFICATE, _CLIENT_CERTIFICATE and _CLIENT_KEY, the same for TRACES and
+// METRICS alone, which go before those, OTEL_TRACES_EXPORTER, OTEL_METRICS_EXPORTER,
 // OTEL_SERVICE_NAME and OTEL_SDK_DISABLED. It reports false where they ask for nothing
 // to be sent, which they do unless there is an endpoint, and an error where they ask
-// for what this package cannot do.
+// for what this package cannot do, or make no sense.
 func FromEnv(getenv func(string) string) (Config, bool, error) {
 	var c Config
 	if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") {
@@ -31,10 +34,7 @@ func FromEnv(getenv func(string) string) (Config, bool, error) {
 	if c.Traces.URL == "" && c.Metrics.URL == "" && len(e.errs) == 0 {
 		return c, false, nil
 	}
-	c.Timeout = e.timeout()
-	c.Gzip = e.compression()
 	c.Service = getenv("OTEL_SERVICE_NAME")
-	e.unread()
 	return c, true, errors.Join(e.errs...)
 }
 
@@ -44,13 +44,22 @@ type environment struct {
 	errs   []error
 }
 
+// fail adds an error, once: a variable for all kinds is read for each.
 func (e *environment) fail(format string, args ...any) {
-	e.errs = append(e.errs, fmt.Errorf(format, args...))
+	err := fmt.Errorf(format, args...)
+	if !slices.ContainsFunc(e.errs, func(other error) bool { return other.Error() == err.Error() }) {
+		e.errs = append(e.errs, err)
+	}
 }
 
-// both reads a variable for one kind, or else that for all.
-func (e *environment) both(kind, name string) string {
-	return cmp.Or(e.getenv(prefix+kind+"_"+name), e.getenv(prefix+name))
+// both reads a variable for one kind, or else that for all, and says which it is.
+func (e *environment) both(kind, name string) (value, variable string) {
+	variable = prefix + kind + "_" + name
+	if value = e.getenv(variable); value == "" {
+		variable = prefix + name
+		value = e.getenv(variable)
+	}
+	return value, variable
 }
 
 func (e *environment) target(kind, path string) Target {
@@ -69,30 +78,35 @@ func (e *environment) target(kind, path string) Target {
 	if t.URL == "" {
 		return t
 	}
-	if t.check() != nil {
-		e.fail("the endpoint for %s is no URL such as http://localhost:4318", strings.ToLower(kind))
+	if err := t.check(); err != nil {
+		e.errs = append(e.errs, fmt.Errorf("for %s, %w", strings.ToLower(kind), err))
 	}
-	if protocol := e.both(kind, "PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
-		e.fail("the protocol for %s is %.40q; only http/protobuf is spoken here", strings.ToLower(kind), protocol)
+	if protocol, name := e.both(kind, "PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
+		e.fail("%s is %.40q; only http/protobuf is spoken here", name, protocol)
 	}
-	t.Headers = e.headers("HEADERS")
-	maps.Copy(t.Headers, e.headers(kind+"_HEADERS"))
+	t.Headers = e.headers(kind)
+	t.Timeout = e.timeout(kind)
+	t.Gzip = e.compression(kind)
+	if strings.HasPrefix(t.URL, "https:") {
+		t.TLS = e.tls(kind)
+	}
 	return t
 }
 
 // headers reads a list such as a=1,b=2, whose values are percent-encoded. They are
 // secrets, which no error repeats.
-func (e *environment) headers(name string) map[string]string {
+func (e *environment) headers(kind string) map[string]string {
 	out := make(map[string]string)
-	for field := range strings.SplitSeq(e.getenv(prefix+name), ",") {
+	list, name := e.both(kind, "HEADERS")
+	for field := range strings.SplitSeq(list, ",") {
 		if strings.TrimSpace(field) == "" {
 			continue
 		}
 		key, value, ok := strings.Cut(field, "=")
 		text, err := url.PathUnescape(strings.TrimSpace(value))
 		if key = strings.TrimSpace(key); !ok || key == "" || err != nil || strings.ContainsFunc(key+text, unfit) {
-			e.fail("%s%s is no list such as name=value,name=value", prefix, name)
-			return out
+			e.fail("%s is no list such as name=value,name=value", name)
+			return nil
 		}
 		out[key] = text
 	}
@@ -102,46 +116,51 @@ func (e *environment) headers(name string) map[string]string {
 // unfit are characters that no header has.
 func unfit(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
-// timeout is the longer of the two kinds'.
-func (e *environment) timeout() time.Duration {
-	var longest time.Duration
-	for _, name := range []string{"TIMEOUT", "TRACES_TIMEOUT", "METRICS_TIMEOUT"} {
-		text := e.getenv(prefix + name)
-		if text == "" {
-			continue
-		}
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > int(time.Hour/time.Millisecond) {
-			e.fail("%s%s is %.40q; write a number of milliseconds from 1 to an hour", prefix, name, text)
-			continue
-		}
-		longest = max(longest, time.Duration(n)*time.Millisecond)
+func (e *environment) timeout(kind string) time.Duration {
+	text, name := e.both(kind, "TIMEOUT")
+	if text == "" {
+		return 0
 	}
-	return longest
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > int(time.Hour/time.Millisecond) {
+		e.fail("%s is %.40q; write a number of milliseconds from 1 to an hour", name, text)
+	}
+	return time.Duration(n) * time.Millisecond
 }
 
-func (e *environment) compression() bool {
-	compressed := false
-	for _, kind := range []string{"TRACES", "METRICS"} {
-		switch how := e.both(kind, "COMPRESSION"); how {
-		case "", "none":
-		case "gzip":
-			compressed = true
-		default:
-			e.fail("the compression for %s is %.40q; there are gzip and none", strings.ToLower(kind), how)
-		}
+func (e *environment) compression(kind string) bool {
+	how, name := e.both(kind, "COMPRESSION")
+	if how != "" && how != "none" && how != "gzip" {
+		e.fail("%s is %.40q; there are gzip and none", name, how)
 	}
-	return compressed
+	return how == "gzip"
 }
 
-// unread refuses variables that would have an exporter trust or name itself to others
-// than it does without them.
-func (e *environment) unread() {
-	for _, name := range []string{"CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"} {
-		for _, kind := range []string{"", "TRACES_", "METRICS_"} {
-			if e.getenv(prefix+kind+name) != "" {
-				e.fail("%s%s%s is not heeded here; send to a collector on this machine, which does that", prefix, kind, name)
-			}
+// tls reads whom to trust, and who this is, from files in PEM.
+func (e *environment) tls(kind string) *tls.Config {
+	trusted, trustedName := e.both(kind, "CERTIFICATE")
+	certificate, certificateName := e.both(kind, "CLIENT_CERTIFICATE")
+	key, keyName := e.both(kind, "CLIENT_KEY")
+	if trusted == "" && certificate == "" && key == "" {
+		return nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	if trusted != "" {
+		c.RootCAs = x509.NewCertPool()
+		text, err := os.ReadFile(trusted)
+		if err == nil && !c.RootCAs.AppendCertsFromPEM(text) {
+			err = errors.New("the file holds no certificate in PEM")
+		}
+		if err != nil {
+			e.fail("%s: %w", trustedName, err)
 		}
 	}
+	if certificate != "" || key != "" {
+		pair, err := tls.LoadX509KeyPair(certificate, key)
+		if err != nil {
+			e.fail("%s and %s: %w", certificateName, keyName, err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c
 }

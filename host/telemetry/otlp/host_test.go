@@ -3,8 +3,12 @@ package otlp_test
 import (
 	"bytes"
 	"context"
+	"encoding/pem"
+	"errors"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,6 +49,19 @@ func (j *journal) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.b.String()
+}
+
+// of waits for so many lines, and wants no more.
+func (j *journal) of(t *testing.T, lines int) string {
+	t.Helper()
+	for end := time.Now().Add(testenv.Patience); strings.Count(j.String(), "\n") < lines && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	log := j.String()
+	if strings.Count(log, "\n") != lines {
+		t.Errorf("not %d lines: %s", lines, log)
+	}
+	return log
 }
 
 func newLab(t *testing.T, c otlp.Config) *lab {
@@ -115,7 +132,7 @@ func (l *lab) shutdown(t *testing.T, limit time.Duration) error {
 func TestCallsReachACollector(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*otlp.Config){
-		"plain": func(*otlp.Config) {}, "gzip": func(c *otlp.Config) { c.Gzip = true },
+		"plain": func(*otlp.Config) {}, "gzip": func(c *otlp.Config) { c.Traces.Gzip, c.Metrics.Gzip = true, true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -124,7 +141,8 @@ func TestCallsReachACollector(t *testing.T) {
 			config.Service, config.Version = "lab", "v1"
 			change(&config)
 			l := newLab(t, config)
-			l.run(t, read("call_1", "a.txt"), abi.ToolUse{ID: "call_2", Name: "Outer"}, read("call_3", "missing.txt"))
+			l.run(t, read("call_1", "a.txt"), abi.ToolUse{ID: "call_2", Name: "Outer"}, read("call_3", "missing.txt"),
+				abi.ToolUse{ID: "call_4", Name: "made_up_by_a_model"})
 			if err := l.shutdown(t, testenv.Patience); err != nil {
 				t.Fatal(err)
 			}
@@ -159,7 +177,7 @@ func checkSpans(t *testing.T, c *collector) {
 			t.Errorf("content is told: %v", s)
 		}
 	}
-	if len(turns) != 1 || len(byCall) != 4 || len(capabilities) < 3 {
+	if len(turns) != 1 || len(byCall) != 5 || len(capabilities) < 3 {
 		t.Fatalf("%d turns, %d calls, %d capability calls", len(turns), len(byCall), len(capabilities))
 	}
 	above := func(s *traces.Span) string {
@@ -194,10 +212,15 @@ func checkMetrics(t *testing.T, c *collector) {
 		a := attrs(p.Attributes)
 		calls[a["gen_ai.tool.name"]+" "+a["toolquay.outcome"]] = p.GetAsInt()
 	}
-	if calls["Read ok"] != 2 || calls["Outer ok"] != 1 || calls["Read error"] != 1 {
+	for _, r := range c.metrics {
+		if strings.Contains(r.String(), "made_up") {
+			t.Errorf("a model's word is a label: %v", r)
+		}
+	}
+	if calls["_OTHER error"] != 1 || calls["Read ok"] != 2 || calls["Outer ok"] != 1 || calls["Read error"] != 1 {
 		t.Errorf("calls %v", calls)
 	}
-	for _, name := range []string{"toolquay.tool.duration", "toolquay.tool.queue_time", "toolquay.tool.result_size", "toolquay.capability.duration"} {
+	for _, name := range []string{"gen_ai.execute_tool.duration", "toolquay.tool.guest_time", "toolquay.tool.queue_time", "toolquay.tool.result_size", "toolquay.capability.duration"} {
 		points := c.metric(name).GetHistogram().GetDataPoints()
 		if len(points) == 0 || points[0].Count == 0 {
 			t.Errorf("%s was not measured", name)
@@ -230,9 +253,9 @@ func TestReceiversThatFail(t *testing.T) {
 	slow.answer = func(http.ResponseWriter, *http.Request) bool { <-done; return true }
 	busy, refusing, elsewhere := newCollector(t), newCollector(t), newCollector(t)
 	answering := func(code int) func(http.ResponseWriter, *http.Request) bool {
-		return func(w http.ResponseWriter, _ *http.Request) bool {
+		return func(w http.ResponseWriter, r *http.Request) bool {
 			w.Header().Set("Location", "http://127.0.0.1:1/")
-			http.Error(w, "no", code)
+			http.Error(w, "no "+r.Header.Get("Authorization"), code)
 			return true
 		}
 	}
@@ -241,7 +264,7 @@ func TestReceiversThatFail(t *testing.T) {
 		at  *collector
 		log string
 	}{
-		"gone": {gone, "connection refused"}, "slow": {slow, "deadline exceeded"}, "busy": {busy, "503 Service Unavailable"},
+		"gone": {gone, "connection refused"}, "slow": {slow, "context "}, "busy": {busy, "503 Service Unavailable"},
 		"refusing": {refusing, "400 Bad Request"}, "elsewhere": {elsewhere, "307 Temporary Redirect"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -264,10 +287,80 @@ func TestReceiversThatFail(t *testing.T) {
 			testenv.InTime(t, limit+200*time.Millisecond, func() time.Duration {
 				return testenv.Took(func() { _ = l.shutdown(t, limit) })
 			})
-			if log := l.log.String(); name != "slow" && (!strings.Contains(log, tt.log) || strings.Count(log, "\n") != 2 || strings.Contains(log, "hush")) {
+			// What was given up tells so when it has ended.
+			if log := l.log.of(t, 2); !strings.Contains(log, tt.log) || strings.Contains(log, "hush") {
 				t.Errorf("the log says %s", log)
 			}
 		})
+	}
+}
+
+// TestShutdownGivesUp: what is under way when its time is over ends then, and not when
+// the request's own time is.
+func TestShutdownGivesUp(t *testing.T) {
+	t.Parallel()
+	c, done := newCollector(t), make(chan struct{})
+	t.Cleanup(func() { close(done) })
+	c.answer = func(http.ResponseWriter, *http.Request) bool { <-done; return true }
+	l := newLab(t, otlp.Config{Traces: otlp.Target{URL: c.URL + "/v1/traces", Timeout: time.Hour}})
+	l.run(t, read("1", "a.txt"))
+	if err := l.shutdown(t, 50*time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("shutting down: %v", err)
+	}
+	if log := l.log.of(t, 1); !strings.Contains(log, "context canceled") {
+		t.Errorf("the log says %s", log)
+	}
+}
+
+// TestHTTPS trusts a receiver by the certificate that a variable names, and no other.
+func TestHTTPS(t *testing.T) {
+	t.Parallel()
+	c := newCollector(t)
+	secure := httptest.NewTLSServer(c.Config.Handler)
+	t.Cleanup(secure.Close)
+	trusted := filepath.Join(t.TempDir(), "ca.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})
+	if err := os.WriteFile(trusted, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, certificate := range []string{trusted, ""} {
+		vars := map[string]string{
+			"OTEL_EXPORTER_OTLP_ENDPOINT": secure.URL, "OTEL_EXPORTER_OTLP_CERTIFICATE": certificate, "OTEL_METRICS_EXPORTER": "none",
+		}
+		config, _, err := otlp.FromEnv(func(name string) string { return vars[name] })
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := newLab(t, config)
+		l.run(t, read("1", "a.txt"))
+		if err := l.shutdown(t, testenv.Patience); err != nil {
+			t.Fatal(err)
+		}
+		log := l.log.String()
+		if certificate != "" && (log != "" || len(c.all(t)) == 0) {
+			t.Errorf("trusted: %d spans, %s", len(c.all(t)), log)
+		}
+		if certificate == "" && !strings.Contains(log, "certificate") {
+			t.Errorf("not trusted: %s", log)
+		}
+	}
+}
+
+// TestProxy: requests go through the proxy that the configuration names.
+func TestProxy(t *testing.T) {
+	t.Parallel()
+	c := newCollector(t)
+	config := otlp.To("http://receiver.example.com:4318", nil)
+	config.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(c.URL) }
+	l := newLab(t, config)
+	l.run(t, read("1", "a.txt"))
+	if err := l.shutdown(t, testenv.Patience); err != nil || len(c.all(t)) == 0 {
+		t.Errorf("%v, %s", err, l.log)
+	}
+	for _, r := range c.requests {
+		if r.Host != "receiver.example.com:4318" {
+			t.Errorf("a request for %s", r.Host)
+		}
 	}
 }
 
@@ -300,10 +393,12 @@ func TestABusyReceiverIsTriedAgain(t *testing.T) {
 func TestOpenFaults(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]otlp.Config{
-		"telemetry has no endpoint":                     {},
-		`"localhost:4318/v1/traces", is no URL`:         otlp.To("localhost:4318", nil),
-		"the endpoint of telemetry is no URL":           otlp.To("http://[hush", nil),
-		`"ftp://example.com/v1/traces", is no URL such`: otlp.To("ftp://example.com", nil),
+		"telemetry has no endpoint":                   {},
+		"the endpoint of telemetry is no URL such as": otlp.To("localhost:4318", nil),
+		"the endpoint of telemetry is no URL":         otlp.To("http://[hush", nil),
+		"no URL such as http://localhost:4318":        otlp.To("ftp://example.com", nil),
+		"has a user, a query or a fragment":           {Metrics: otlp.Target{URL: "http://u:hush@example.com"}},
+		"has a user, a query":                         {Traces: otlp.Target{URL: "http://example.com/?hush"}},
 	} {
 		if _, err := otlp.Open(c); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%v, want %s", err, want)

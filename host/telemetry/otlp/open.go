@@ -3,8 +3,8 @@ package otlp
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -35,12 +35,9 @@ type Config struct {
 	// Traces and Metrics are the places for each. What has no URL is not sent, and one
 	// of them must have one.
 	Traces, Metrics Target
-	// Timeout bounds a request with its repetitions; 0 is DefaultTimeout.
-	Timeout time.Duration
-	// Gzip compresses requests.
-	Gzip bool
-	// Transport replaces the package's own, to go through a proxy for one.
-	Transport http.RoundTripper
+	// Proxy names the proxy for a request, such as [http.ProxyFromEnvironment]; nil is
+	// none.
+	Proxy func(*http.Request) (*url.URL, error)
 
 	// Service and Version name what is told of; empty is DefaultService, and no
 	// version.
@@ -53,31 +50,29 @@ type Config struct {
 
 // Target is a place that one kind of telemetry is sent to.
 type Target struct {
-	// URL is the whole URL, such as http://localhost:4318/v1/traces.
+	// URL is the whole URL, such as http://localhost:4318/v1/traces. Secrets belong into
+	// headers: a user or a query in it is an error.
 	URL string
 	// Headers go with each request.
 	Headers map[string]string
+	// Timeout bounds a request with its repetitions; 0 is DefaultTimeout.
+	Timeout time.Duration
+	// Gzip compresses requests.
+	Gzip bool
+	// TLS is for a receiver with https; nil trusts whom the system trusts.
+	TLS *tls.Config
 }
 
-// place names the target in messages: its headers and query are nobody's business.
-func (t *Target) place() string {
-	u, err := url.Parse(t.URL)
-	if err != nil {
-		return "the receiver"
-	}
-	return u.Host
-}
-
-// check says what is wrong with a target.
+// check says what is wrong with a target. It may hold a secret, and is not repeated.
 func (t *Target) check() error {
 	u, err := url.Parse(t.URL)
 	switch {
 	case t.URL == "":
 		return nil
-	case err != nil:
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		return errors.New("the endpoint of telemetry is no URL such as http://localhost:4318")
-	case u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("the endpoint of telemetry, %.100q, is no URL such as http://localhost:4318", u.Redacted())
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return errors.New("the endpoint of telemetry has a user, a query or a fragment; write scheme, host and path only, and secrets into headers")
 	}
 	return nil
 }
@@ -96,11 +91,10 @@ type Telemetry struct {
 	observer *telemetry.Observer
 	traces   *sdktrace.TracerProvider
 	metrics  *sdkmetric.MeterProvider
-	clients  []*client
-	// stop ends requests under way.
-	stop context.CancelFunc
-	once sync.Once
-	err  error
+	spans    *spanExporter
+	clients  []*http.Client
+	once     sync.Once
+	err      error
 }
 
 // Open starts sending. It connects to nobody yet: a receiver that is not there is no
@@ -112,22 +106,45 @@ func Open(c Config) (*Telemetry, error) {
 	if err := errors.Join(c.Traces.check(), c.Metrics.check()); err != nil {
 		return nil, err
 	}
-	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	stopped, stop := context.WithCancel(context.Background())
-	t := &Telemetry{stop: stop}
-	t.start(stopped, &c)
-	var err error
-	if t.observer, err = telemetry.New(t.tracers(), t.meters(), c.Options); err != nil {
-		return nil, errors.Join(err, t.Shutdown(stopped))
+	t := &Telemetry{}
+	err := t.start(&c)
+	if err == nil {
+		t.observer, err = telemetry.New(t.tracers(), t.meters(), c.Options)
+	}
+	if err != nil {
+		return nil, errors.Join(err, t.Shutdown(context.Background()))
 	}
 	return t, nil
 }
 
 // start makes the providers of what is sent.
-func (t *Telemetry) start(stopped context.Context, c *Config) {
+func (t *Telemetry) start(c *Config) error {
+	about := c.resource()
+	if c.Traces.URL != "" {
+		var err error
+		if t.spans, err = newSpanExporter(c); err != nil {
+			return err
+		}
+		t.traces = sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(t.spans))
+		t.clients = append(t.clients, t.spans.http)
+	}
+	if c.Metrics.URL != "" {
+		exporter, err := newMetricExporter(c)
+		if err != nil {
+			return err
+		}
+		t.metrics = sdkmetric.NewMeterProvider(sdkmetric.WithResource(about), sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)))
+		t.clients = append(t.clients, exporter.http)
+	}
+	return nil
+}
+
+// resource is what is told of: this program, by the configuration and then by the
+// standard variables.
+func (c *Config) resource() *resource.Resource {
 	about := resource.Default()
 	// Neither has a schema, so that they can be merged.
 	if own, err := resource.Merge(resource.NewSchemaless(c.attributes()...), resource.Environment()); err == nil {
@@ -135,18 +152,7 @@ func (t *Telemetry) start(stopped context.Context, c *Config) {
 			about = all
 		}
 	}
-	if c.Traces.URL != "" {
-		client := newClient(stopped, c.Traces, c)
-		t.clients = append(t.clients, client)
-		t.traces = sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(&spanExporter{client, &notice{what: "traces", logger: c.Logger}}))
-	}
-	if c.Metrics.URL != "" {
-		client := newClient(stopped, c.Metrics, c)
-		t.clients = append(t.clients, client)
-		exporter := &metricExporter{client, &notice{what: "metrics", logger: c.Logger}}
-		t.metrics = sdkmetric.NewMeterProvider(sdkmetric.WithResource(about),
-			sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)))
-	}
+	return about
 }
 
 func (c *Config) attributes() []attribute.KeyValue {
@@ -187,9 +193,6 @@ func (t *Telemetry) shutdown(ctx context.Context) error {
 	if t.observer != nil {
 		t.observer.Close() //nolint:contextcheck // measurements have none
 	}
-	for _, c := range t.clients {
-		close(c.last)
-	}
 	// Side by side: the one must not use up the time of the other.
 	var wait sync.WaitGroup
 	var errs [2]error
@@ -200,9 +203,11 @@ func (t *Telemetry) shutdown(ctx context.Context) error {
 		wait.Go(func() { errs[1] = t.metrics.Shutdown(ctx) })
 	}
 	wait.Wait()
-	t.stop()
+	if t.spans != nil {
+		t.spans.end(ctx)
+	}
 	for _, c := range t.clients {
-		c.close()
+		c.CloseIdleConnections()
 	}
 	return errors.Join(errs[:]...)
 }

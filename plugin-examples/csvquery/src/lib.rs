@@ -9,10 +9,10 @@ mod query;
 #[cfg(test)]
 mod tests;
 
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 
 use serde::Deserialize;
-use toolquay::{AssessContext, Assessment, Context, ErrorCode, Output, Schema, ToolError, tool};
+use toolquay::{AssessContext, Assessment, Context, ErrorCode, Output, Progress, Schema, ToolError, tool};
 
 use query::{Condition, Query, Table};
 
@@ -20,6 +20,8 @@ use query::{Condition, Query, Table};
 const DEFAULT_LIMIT: u32 = 100;
 /// How much of the file is asked for at once, in bytes.
 const CHUNK: usize = 64 << 10;
+/// After how many bytes people are told how much is read.
+const TELL_EVERY: f64 = (1 << 20) as f64;
 
 #[derive(Deserialize, Schema)]
 struct CsvQueryInput {
@@ -52,12 +54,33 @@ fn csv_query(input: CsvQueryInput, cx: &mut Context) -> Result<Output, ToolError
         None => byte(&cx.config::<String>("delimiter")?.unwrap_or_else(|| ",".to_owned()))?,
     };
     let file = cx.fs().read(&input.file_path)?;
+    let told = Told { body: file.body, cx, read: 0.0, size: file.ok.size as f64 };
     let reader = csv::ReaderBuilder::new()
         .delimiter(delimiter)
         .flexible(true)
-        .from_reader(BufReader::with_capacity(CHUNK, file.body));
+        .from_reader(BufReader::with_capacity(CHUNK, told));
     let table = query(&input).run(reader).map_err(|err| err.context(&input.file_path))?;
     Ok(Output::text(table.to_string()).structured(&table))
+}
+
+/// A file that tells people, on the way, how much of it is read.
+struct Told<'a, R> {
+    body: R,
+    cx: &'a Context,
+    read: f64,
+    size: f64,
+}
+
+impl<R: Read> Read for Told<'_, R> {
+    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.body.read(buf)?;
+        let before = self.read;
+        self.read += n as f64;
+        if (self.read / TELL_EVERY).floor() > (before / TELL_EVERY).floor() {
+            self.cx.progress(&Progress { done: self.read, total: self.size, ..Progress::default() });
+        }
+        Ok(n)
+    }
 }
 
 fn query(input: &CsvQueryInput) -> Query<'_> {
@@ -74,14 +97,15 @@ fn query(input: &CsvQueryInput) -> Query<'_> {
 }
 
 /// What can be said of a query before the file is read: the host asks this first
-/// and the model hears of the fault without any permission being asked for.
+/// and the model hears of the fault without any permission being asked for. That
+/// the file is all it touches lets it run beside calls that write other files.
 fn check(input: &CsvQueryInput, cx: &AssessContext) -> Assessment {
     if cx.fact(&input.file_path).is_some_and(|fact| fact.kind == "directory") {
         return Assessment::invalid(format!("{} is a directory; give one CSV file", input.file_path));
     }
     let delimiter = input.delimiter.as_deref().map_or(Ok(b','), byte).map(drop);
     match delimiter.and_then(|()| query(input).validate()) {
-        Ok(()) => Assessment::new().rendering(format!("query {}", input.file_path)),
+        Ok(()) => Assessment::new().reads(&input.file_path).rendering(format!("query {}", input.file_path)),
         Err(err) => Assessment::invalid(err.message),
     }
 }

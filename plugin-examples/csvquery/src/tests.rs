@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 use toolquay::testing::Host;
-use toolquay::{ErrorCode, Fact};
+use toolquay::{Assessment, ErrorCode, Fact};
 
 use crate::csv_query;
 
@@ -112,4 +112,22 @@ fn takes_the_delimiter_from_call_or_configuration() {
     assert_eq!(outcome.text(), "| a | b |\n| --- | --- |\n| 1 | x\\|y |\n\n[1 matching row]");
     let outcome = host.call::<csv_query>(json!({"file_path": "a.csv", "delimiter": "|", "select": ["a;b"]}));
     assert_eq!(outcome.structured::<Value>().map(|mut table| table["rows"].take()), Some(json!([["1;x"]])));
+}
+
+#[test]
+fn tells_how_much_is_read() {
+    let rows = "Ada,36,London\n".repeat(200_000);
+    let size = f64::from(u32::try_from("name,age,city\n".len() + rows.len()).expect("a size"));
+    let long = Host::new().with_file("long.csv", format!("name,age,city\n{rows}"));
+    let outcome = long.call::<csv_query>(json!({"file_path": "long.csv", "limit": 1}));
+    let told = outcome.progress();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].done < told[1].done && told.iter().all(|p| p.total == size), "{told:?}");
+    assert_eq!(host().call::<csv_query>(json!({"file_path": "people.csv"})).progress(), []);
+}
+
+#[test]
+fn touches_the_file_and_nothing_else() {
+    let assessment = host().assess::<csv_query>(json!({"file_path": "people.csv"}), &[]);
+    assert_eq!(assessment, Assessment::new().reads("people.csv").rendering("query people.csv"));
 }

@@ -199,45 +199,6 @@ func testDeadline(t *testing.T, s *Suite) {
 	})
 }
 
-func testLogFlood(t *testing.T, s *Suite) {
-	t.Helper()
-	g := s.load(t, "log_flood", patient)
-	var lines []abi.Log
-	inv := g.invocation("{}")
-	inv.Report = func(p abi.ProgressHead) { lines = append(lines, *p.Log) }
-	result, err := g.Call(t.Context(), inv)
-	if err != nil || result.Text() != "ok" {
-		t.Fatalf("got %q, %v", result.Text(), err)
-	}
-	if len(lines) != Limits.LogLines+1 {
-		t.Fatalf("got %d lines", len(lines))
-	}
-	for _, line := range lines[:Limits.LogLines] {
-		if line != (abi.Log{Level: "info", Message: "still here"}) {
-			t.Fatalf("got the line %+v", line)
-		}
-	}
-	if last := lines[Limits.LogLines].Message; !strings.Contains(last, "999900 more") || !strings.Contains(last, "log_lines = 100") {
-		t.Errorf("the last line is %q", last)
-	}
-}
-
-func testOutput(t *testing.T, s *Suite) {
-	t.Helper()
-	g := s.load(t, "report_output", patient)
-	var reports []abi.Progress
-	inv := g.invocation("{}")
-	inv.Report = func(p abi.ProgressHead) { reports = append(reports, *p.Progress) }
-	result, err := g.Call(t.Context(), inv)
-	if err != nil || result.Text() != "ok" {
-		t.Fatalf("got %q, %v", result.Text(), err)
-	}
-	want := []abi.Progress{{Message: "building", Output: "one\ntwo\n"}, {Output: "three\x1b[0m\n"}}
-	if !slices.Equal(reports, want) {
-		t.Errorf("got %+v", reports)
-	}
-}
-
 func testParallel(t *testing.T, s *Suite) {
 	t.Helper()
 	g := s.load(t, "read_answer", patient, func(m *plugins.Module) { m.Limits.Memory = 8 << 20 })

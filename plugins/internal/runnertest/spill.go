@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,6 +23,8 @@ type spills struct {
 	// to is where texts go; failing is what writing fails with from the first MiB on.
 	to      io.Writer
 	failing error
+	// ending is what Done fails with.
+	ending error
 
 	made, done, discarded, written atomic.Int64
 }
@@ -49,6 +52,9 @@ func (c *countedSpill) Write(p []byte) (int, error) {
 
 // Done is counted.
 func (c *countedSpill) Done() (*abi.Spilled, error) {
+	if c.spills.ending != nil {
+		return nil, c.spills.ending
+	}
 	c.spills.done.Add(1)
 	return c.text.Spilled("/spilled"), nil
 }
@@ -114,12 +120,14 @@ func testSpilled(t *testing.T, s *Suite) {
 // with it, and what was written is taken away.
 func testSpillFails(t *testing.T, s *Suite) {
 	t.Helper()
-	noSpace := abi.Errorf(abi.CodeIO, "no space left on the device")
+	noSpace := &fs.PathError{Op: "write", Path: "/spilled", Err: errors.New("no space left on the device")}
+	refused := abi.Errorf(abi.CodeUnsupported, "the disk is away")
 	broken := io.MultiReader(strings.NewReader(digits(3<<20)), &onceBody{fails: errors.New("the pipe broke")})
 	for name, test := range map[string]struct {
 		guest   string
 		failing error
 		open    func() (abi.Spill, error)
+		ending  error
 		second  error
 		body    io.Reader
 		code    abi.Code
@@ -127,12 +135,14 @@ func testSpillFails(t *testing.T, s *Suite) {
 	}{
 		"writing":         {guest: "pass_through", failing: noSpace, code: abi.CodeIO, says: "no space left"},
 		"beginning":       {guest: "pass_through", open: func() (abi.Spill, error) { return nil, noSpace }, code: abi.CodeIO, says: "no space left"},
+		"ending":          {guest: "pass_through", ending: noSpace, code: abi.CodeIO, says: "no space left"},
+		"with a code":     {guest: "pass_through", failing: refused, code: abi.CodeUnsupported, says: "the disk is away"},
 		"reading":         {guest: "pass_through", body: broken, code: abi.CodeInternal, says: "the pipe broke"},
 		"the next answer": {guest: "pass_two", second: abi.Errorf(abi.CodeDenied, "not that one"), code: abi.CodeDenied, says: "not that one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := s.load(t, test.guest, patient)
-			places := &spills{to: io.Discard, failing: test.failing}
+			places := &spills{to: io.Discard, failing: test.failing, ending: test.ending}
 			var asked atomic.Int32
 			inv := g.spilling(places, func(context.Context, abi.Request) (abi.Answer, error) {
 				if asked.Add(1) == 2 {

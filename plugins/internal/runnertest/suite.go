@@ -25,6 +25,10 @@
 //	                 a block of its own
 //	report_output    reports "one\ntwo\n" as put out, with the message "building", then
 //	                 "three\x1b[0m\n", and answers "ok"
+//	report_flood     reports progress a million times, with the number of the report in
+//	                 seven digits as its message, then answers "ok"; after the first
+//	                 half it makes a capability call and waits for the answer
+//	report_ask       reports 0.5 of 1 as done, and then is as pass_through
 //	read_answer      makes one capability call, reads the whole answer and answers
 //	                 with its message; traps where reading fails
 //	drain            makes one capability call, reads the whole answer in pieces,
@@ -129,6 +133,8 @@ var tests = []struct {
 	{"call past its deadline", testDeadline},
 	{"log flood", testLogFlood},
 	{"output while it runs", testOutput},
+	{"progress flood", testProgressFlood},
+	{"progress comes at once", testProgressAtOnce},
 	{"parallel calls", testParallel},
 	{"nested call", testNested},
 	{"start function serves no call", testStartServesNoCall},

@@ -43,7 +43,7 @@ func (a *Asker) Ask(ctx context.Context, q host.Approval) (host.Reply, error) {
 	v.show(a.out)
 	reply, err := a.answer(ctx, v)
 	if err != nil {
-		a.out.Line(Span{Dim, "  not answered: " + err.Error()})
+		a.out.Whole(Span{Dim, "  not answered: " + err.Error()})
 	}
 	return reply, err
 }
@@ -67,7 +67,7 @@ func (a *Asker) answer(ctx context.Context, v *question) (host.Reply, error) {
 			choices = v.choices()
 			a.menu(choices)
 		default:
-			a.out.Line(Span{Dim, "  " + choices[i].says})
+			a.out.Whole(Span{Dim, "  " + choices[i].says})
 			return a.reply(ctx, choices[i])
 		}
 	}
@@ -94,7 +94,7 @@ func (a *Asker) menu(choices []choice) {
 		how = " and Enter"
 	}
 	for _, c := range choices {
-		a.out.Line(Span{Bold, fmt.Sprintf("  [%c%s] ", c.key, how)}, Span{Plain, c.says})
+		a.out.Whole(Span{Bold, fmt.Sprintf("  [%c%s] ", c.key, how)}, Span{Plain, c.says})
 	}
 }
 

@@ -88,13 +88,10 @@ func TestAskerOverAPipe(t *testing.T) {
 	}
 }
 
-// TestQuestionIsShown holds what a person sees before they answer.
+// TestQuestionIsShown holds what a person sees before they answer: all of it, on
+// however narrow a terminal.
 func TestQuestionIsShown(t *testing.T) {
 	t.Parallel()
-	p, out := printer(0, false)
-	if _, err := NewAsker(p, typed(t, "n\n")).Ask(t.Context(), command("make \x1b[2J\u202ex\necho 2")); err != nil {
-		t.Fatal(err)
-	}
 	want := `? Bash (plugin shell) wants to run make \x1b[2J\u202ex\necho 2
     make \x1b[2J\u202ex
     echo 2
@@ -108,8 +105,14 @@ func TestQuestionIsShown(t *testing.T) {
   [t and Enter] no, and tell the model why
   no
 `
-	if got := out.String(); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+	for _, width := range []int{0, 80, 20, 1} {
+		p, out := printer(width, false)
+		if _, err := NewAsker(p, typed(t, "n\n")).Ask(t.Context(), command("make \x1b[2J\u202ex\necho 2")); err != nil {
+			t.Fatal(err)
+		}
+		if got := out.String(); got != want {
+			t.Errorf("width %d: got\n%s\nwant\n%s", width, got, want)
+		}
 	}
 }
 

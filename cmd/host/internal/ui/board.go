@@ -20,10 +20,11 @@ type board struct {
 	mark bool
 	find func(name string) *abi.Tool
 
-	// calls are those that are not printed yet; roots are the ones on top, in the
-	// order they came.
-	calls map[callKey]*entry
-	roots []*entry
+	// calls are those that are not printed yet; makers are the same by what calls
+	// that they make know of them; roots are the ones on top, in the order they came.
+	calls  map[callKey]*entry
+	makers map[makerKey]*entry
+	roots  []*entry
 	// over counts the roots that ended and are still in the list.
 	over int
 	// gathered are the last of the calls that ended: if more of their kind follow,
@@ -43,6 +44,14 @@ type callKey struct {
 	parent, id   string
 	depth, index int
 }
+
+// makerKey is what a call knows of the one that made it.
+type makerKey struct {
+	id    string
+	depth int
+}
+
+func (k callKey) maker() makerKey { return makerKey{k.id, k.depth} }
 
 func keyOf(e *host.Event) callKey { return callKey{e.Parent, e.CallID, e.Depth, e.Index} }
 
@@ -83,7 +92,7 @@ type entry struct {
 func newBoard(p *Printer, verbose bool) *board {
 	return &board{
 		live: p.Live, mark: p.Terminal, verbose: verbose,
-		calls: make(map[callKey]*entry), find: func(string) *abi.Tool { return nil },
+		calls: make(map[callKey]*entry), makers: make(map[makerKey]*entry), find: func(string) *abi.Tool { return nil },
 	}
 }
 
@@ -123,8 +132,8 @@ func (b *board) entry(e *host.Event, now time.Time) *entry {
 	c := b.calls[key]
 	if c == nil || c.phase == ended && e.Kind == host.EventQueued { // another call by the same id
 		c = &entry{callKey: key, since: now}
-		b.calls[key] = c
 		b.place(c)
+		b.calls[key], b.makers[key.maker()] = c, c
 	}
 	c.tool, c.title = b.name(e.Tool), safe(e.Title)
 	if t := b.find(e.Tool); t != nil {
@@ -144,15 +153,11 @@ func (b *board) place(c *entry) {
 
 // maker is the call that made another one, or nil.
 func (b *board) maker(c *entry) *entry {
-	if c.depth <= 0 {
+	p := b.makers[makerKey{c.callKey.parent, c.depth - 1}]
+	if c.depth <= 0 || p == nil || p.phase == ended {
 		return nil
 	}
-	for _, p := range b.calls {
-		if p.depth == c.depth-1 && p.id == c.callKey.parent && p.phase != ended {
-			return p
-		}
-	}
-	return nil
+	return p
 }
 
 // name is what people call a tool.
@@ -239,6 +244,9 @@ func (b *board) end(c *entry, now time.Time) {
 func (b *board) drop(c *entry) {
 	if b.calls[c.callKey] == c {
 		delete(b.calls, c.callKey)
+	}
+	if key := c.callKey.maker(); b.makers[key] == c {
+		delete(b.makers, key)
 	}
 	if c.parent == nil {
 		b.dropRoot()

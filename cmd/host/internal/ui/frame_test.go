@@ -126,6 +126,10 @@ var scenes = map[string]func(s *stage){
 		s.queue("mcp__web__fetch", "x").starts()
 		s.tell(host.Event{Kind: host.EventInterruptible})
 	},
+	"interrupted": func(s *stage) {
+		s.queue("Edit", "x").starts()
+		s.queue("Bash", "y").starts().fails(time.Second, abi.CodeInterrupted, "The user interrupted before Bash(y) had ended")
+	},
 	"hard": func(s *stage) {
 		s.b.soft = false
 		s.queue("Edit", "x").starts()

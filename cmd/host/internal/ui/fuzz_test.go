@@ -228,3 +228,17 @@ func BenchmarkEvents(b *testing.B) {
 		s.b.above.take(80, false)
 	}
 }
+
+// BenchmarkFrameOfMany draws a frame with 10,000 calls that wait, each of them
+// made by a call of its own.
+func BenchmarkFrameOfMany(b *testing.B) {
+	s := newStage(&Printer{Terminal: true, Live: true}, false)
+	for i := range 5000 {
+		s.queue("Bash", fmt.Sprintf("make target%d", i)).makes("Read", "Makefile")
+	}
+	for b.Loop() {
+		if len(s.b.frame(s.start, s.now, 120, 60)) == 0 {
+			b.Fatal("nothing was drawn")
+		}
+	}
+}

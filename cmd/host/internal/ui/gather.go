@@ -1,8 +1,6 @@
 package ui
 
-import (
-	"strings"
-)
+import "strings"
 
 // Where a model looks around, call after call reads and searches, and nobody wants
 // a line for each. Those that follow one another and went well make one line.
@@ -48,7 +46,7 @@ func (b *board) printRun(run []*entry) {
 func (b *board) runLine(run []*entry) []piece {
 	since, until := run[0].since, run[0].until
 	var bytes int64
-	var titles []string
+	var titles strings.Builder
 	for _, c := range run {
 		if c.since.Before(since) {
 			since = c.since
@@ -57,12 +55,12 @@ func (b *board) runLine(run []*entry) []piece {
 			until = c.until
 		}
 		bytes += c.bytes
-		if c.title != "" {
-			titles = append(titles, c.title)
+		if c.title != "" && titles.Len() < maxText {
+			titles.WriteString(", " + c.title)
 		}
 	}
 	return []piece{
-		b.lead(ok, run[0].depth), keeps(Bold, counted(run)), gives(Dim, titled(clip(strings.Join(titles, ", "), maxText))),
+		b.lead(ok, run[0].depth), keeps(Bold, counted(run)), gives(Dim, titled(clip(strings.TrimPrefix(titles.String(), ", "), maxText))),
 		keeps(Dim, "  "+Elapsed(until.Sub(since))), spares(Dim, "  "+Bytes(bytes)),
 	}
 }

@@ -29,7 +29,7 @@ func (b *board) lead(s state, depth int) piece {
 	if b.mark {
 		return keeps(looks[s].style, indent(depth)+looks[s].mark+" ")
 	}
-	return keeps(looks[s].style, fmt.Sprintf("%-9s ", looks[s].word)+indent(depth))
+	return keeps(looks[s].style, fmt.Sprintf("%-*s ", wordWidth, looks[s].word)+indent(depth))
 }
 
 // blank is as wide as lead.
@@ -37,7 +37,7 @@ func (b *board) blank() string {
 	if b.mark {
 		return "  "
 	}
-	return strings.Repeat(" ", 10)
+	return strings.Repeat(" ", wordWidth+1)
 }
 
 // printTree prints the line of a call that ended, and below it those of the calls

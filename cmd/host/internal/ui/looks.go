@@ -33,6 +33,9 @@ var looks = [...]struct {
 	discarded:   {"discarded", "∅", Dim},
 }
 
+// wordWidth is how wide the column of the words is.
+const wordWidth = len("interrupted")
+
 func stateOf(r *abi.ToolResult) state {
 	switch {
 	case r == nil, !r.IsError:
@@ -83,8 +86,10 @@ func Elapsed(d time.Duration) string {
 		return fmt.Sprintf("%dµs", d.Microseconds())
 	case d < time.Second:
 		return fmt.Sprintf("%.1fms", float64(d.Microseconds())/1000)
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Seconds())
 	}
-	return fmt.Sprintf("%.1fs", d.Seconds())
+	return growing(d)
 }
 
 // growing writes a duration that still grows, in as little room as it can.
@@ -106,8 +111,10 @@ func Bytes(n int64) string {
 		return fmt.Sprintf("%d B", n)
 	case n < 1<<20:
 		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	case n < 1<<30:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 	}
-	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
 }
 
 // count writes a number of things.
@@ -122,12 +129,17 @@ func count(n int, one string) string {
 	return fmt.Sprintf("%d %s", n, one)
 }
 
-// bar is a bar of some cells, filled as far as something has come.
-func bar(done, total float64, width int) string {
-	full := 0
+// share is how much of a total is done, from 0 to 1, whatever the numbers are.
+func share(done, total float64) float64 {
 	if part := done / total; part > 0 { // not where it is not a number
-		full = int(min(part, 1) * float64(width))
+		return min(part, 1)
 	}
+	return 0
+}
+
+// bar is a bar of some cells, filled to a share of them.
+func bar(share float64, width int) string {
+	full := int(share * float64(width))
 	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
 }
 

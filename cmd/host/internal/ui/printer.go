@@ -138,6 +138,14 @@ func (p *Printer) Printf(format string, args ...any) {
 // Line prints one line of spans, each escaped, cut at the terminal's width.
 func (p *Printer) Line(spans ...Span) {
 	width, _ := p.Size()
+	p.line(width, spans)
+}
+
+// Whole is Line for what somebody must see all of: nothing is cut, and a narrow
+// terminal takes more rows for it.
+func (p *Printer) Whole(spans ...Span) { p.line(0, spans) }
+
+func (p *Printer) line(width int, spans []Span) {
 	line := make([]Span, len(spans))
 	for i, s := range spans {
 		line[i] = Span{s.Style, Line(s.Text)}

@@ -49,11 +49,12 @@ const barWidth = 10
 func (p *progress) pieces(width int) []piece {
 	var out []piece
 	if p.total > 0 {
-		share := fmt.Sprintf("  %3.0f%%", max(0, min(1, p.done/p.total))*100)
+		share := share(p.done, p.total)
+		text := fmt.Sprintf("  %3.0f%%", share*100)
 		if width >= 6*barWidth {
-			share = "  " + bar(p.done, p.total, barWidth) + share[1:]
+			text = "  " + bar(share, barWidth) + text[1:]
 		}
-		out = append(out, keeps(Green, share))
+		out = append(out, keeps(Green, text))
 	}
 	if p.bytes > 0 {
 		out = append(out, spares(Dim, "  "+Bytes(p.bytes)))

@@ -95,19 +95,19 @@ func (v *question) show(out *Printer) {
 	if v.Capability != "" {
 		what = v.Capability
 	}
-	out.Line(Span{Yellow, "? "}, Span{Bold, who}, Span{Plain, " wants to " + what + " " + v.Title})
+	out.Whole(Span{Yellow, "? "}, Span{Bold, who}, Span{Plain, " wants to " + what + " " + excerpt(v.Title)})
 	v.showBody(out, excerpt(v.body))
 	if shown := excerpt(v.body); len(shown) < len(v.body) {
-		out.Line(Span{Red, fmt.Sprintf("  ... %d of %d characters are shown", utf8.RuneCountInString(shown), utf8.RuneCountInString(v.body))})
+		out.Whole(Span{Red, fmt.Sprintf("  ... %d of %d characters are shown", utf8.RuneCountInString(shown), utf8.RuneCountInString(v.body))})
 	}
 	effects := v.effects()
 	showEffects(out, effects[:min(len(effects), maxShownAccesses)])
 	if more := len(effects) - maxShownAccesses; more > 0 {
-		out.Line(Span{Red, fmt.Sprintf("           and %d more", more)})
+		out.Whole(Span{Red, fmt.Sprintf("           and %d more", more)})
 	}
-	out.Line(Span{Dim, "  in       "}, Span{Plain, v.Cwd})
+	out.Whole(Span{Dim, "  in       "}, Span{Plain, v.Cwd})
 	if v.Decision != nil {
-		out.Line(Span{Dim, "  asked as "}, Span{Plain, v.Decision.Reason()})
+		out.Whole(Span{Dim, "  asked as "}, Span{Plain, excerpt(v.Decision.Reason())})
 	}
 }
 

@@ -36,6 +36,8 @@ type screen struct {
 	// many it has.
 	shown string
 	rows  int
+	// still counts the frames since it was drawn, all like it.
+	still int
 	// height asks for the rows of the terminal.
 	height func() int
 	// held counts those who keep the region off.
@@ -70,10 +72,18 @@ func (s *screen) draw(above string, live []string) bool {
 	if s.held > 0 || s.open {
 		return false
 	}
-	s.show(above, picture(live))
+	region := picture(live)
+	if s.still++; above == "" && region == s.shown && s.still < maxStill {
+		return true
+	}
+	s.show(above, region)
 	s.rows = len(live)
 	return true
 }
+
+// maxStill is how many frames may be alike before one is drawn all the same: what
+// was typed meanwhile, or came of another size, does not stay.
+const maxStill = 10
 
 // ready reports whether draw would do something.
 func (s *screen) ready() bool {
@@ -118,7 +128,7 @@ func (s *screen) show(above, region string) {
 	}
 	b.WriteString(above)
 	b.WriteString(region)
-	s.shown = region
+	s.shown, s.still = region, 0
 	if b.Len() == 0 {
 		return
 	}

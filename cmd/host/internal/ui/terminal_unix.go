@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
 	"unicode/utf8"
 
@@ -26,17 +27,32 @@ func (*terminal) single() bool { return true }
 const pollTime = 50
 
 func (t *terminal) key(ctx context.Context) (rune, error) {
-	restore, err := t.keyMode()
+	usual, err := unix.IoctlGetTermios(t.fd, getTermios)
 	if err != nil {
 		return 0, err
 	}
-	defer restore()
+	defer func() { _ = unix.IoctlSetTermios(t.fd, setTermios, usual) }()
+	if err := t.keyMode(*usual); err != nil {
+		return 0, err
+	}
 	if err := t.drain(); err != nil {
 		return 0, err
 	}
+	// A shell that takes the terminal at Ctrl-Z gives it back in line mode.
+	resumed := make(chan os.Signal, 1)
+	signal.Notify(resumed, unix.SIGCONT)
+	defer signal.Stop(resumed)
+	again := func() error {
+		select {
+		case <-resumed:
+			return t.keyMode(*usual)
+		default:
+			return nil
+		}
+	}
 	var typed []byte
 	for !utf8.FullRune(typed) {
-		b, err := t.next(ctx)
+		b, err := t.next(ctx, again)
 		if err != nil {
 			return 0, err
 		}
@@ -47,18 +63,10 @@ func (t *terminal) key(ctx context.Context) (rune, error) {
 }
 
 // keyMode has the terminal hand on each key as it is pressed, unechoed.
-func (t *terminal) keyMode() (restore func(), err error) {
-	usual, err := unix.IoctlGetTermios(t.fd, getTermios)
-	if err != nil {
-		return nil, err
-	}
-	keys := *usual
-	keys.Lflag &^= unix.ICANON | unix.ECHO
-	keys.Cc[unix.VMIN], keys.Cc[unix.VTIME] = 1, 0
-	if err := unix.IoctlSetTermios(t.fd, setTermios, &keys); err != nil {
-		return nil, err
-	}
-	return func() { _ = unix.IoctlSetTermios(t.fd, setTermios, usual) }, nil
+func (t *terminal) keyMode(modes unix.Termios) error {
+	modes.Lflag &^= unix.ICANON | unix.ECHO
+	modes.Cc[unix.VMIN], modes.Cc[unix.VTIME] = 1, 0
+	return unix.IoctlSetTermios(t.fd, setTermios, &modes)
 }
 
 // drain throws away what was typed before: it was meant for something else, or
@@ -80,7 +88,7 @@ func (t *terminal) drain() error {
 func (t *terminal) line(ctx context.Context) (string, error) {
 	var typed []byte
 	for len(typed) < maxAnswer {
-		b, err := t.next(ctx)
+		b, err := t.next(ctx, func() error { return nil })
 		if err != nil {
 			return "", err
 		}
@@ -92,11 +100,14 @@ func (t *terminal) line(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(typed)), nil
 }
 
-// next waits for one byte.
-func (t *terminal) next(ctx context.Context) (byte, error) {
+// next waits for one byte, and calls meanwhile now and then until that fails.
+func (t *terminal) next(ctx context.Context, meanwhile func() error) (byte, error) {
 	for {
 		if ctx.Err() != nil {
 			return 0, context.Cause(ctx)
+		}
+		if err := meanwhile(); err != nil {
+			return 0, err
 		}
 		ready, err := t.ready(pollTime)
 		if err != nil {

@@ -195,3 +195,36 @@ func TestTypedBefore(t *testing.T) {
 		t.Error("the terminal still waits for keys")
 	}
 }
+
+// TestKeyAfterAStop has a question go on with single keys after Ctrl-Z and fg: the
+// shell gives the terminal back in line mode.
+func TestKeyAfterAStop(t *testing.T) {
+	s := newDesk(t)
+	usual := s.modes()
+	out := s.ask(t.Context(), s.asker(), command("make all"))
+	s.waitFor("tell the model why", 1)
+	for s.modes() == usual { // until it waits for a key
+		time.Sleep(time.Millisecond)
+	}
+	if err := unix.IoctlSetTermios(int(s.program.Fd()), setTermios, &usual); err != nil {
+		t.Fatal(err)
+	}
+	var got answered
+	s.insist("y", func() bool {
+		if err := unix.Kill(os.Getpid(), unix.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case got = <-out:
+			return true
+		default:
+			return false
+		}
+	})
+	if got.err != nil || got.reply.Answer != host.AnswerAllow {
+		t.Errorf("got %+v", got)
+	}
+	if s.modes() != usual {
+		t.Error("the terminal is not left as it was found")
+	}
+}

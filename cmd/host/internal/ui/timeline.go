@@ -95,5 +95,9 @@ func (t *Timeline) sum() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, looks[s].word))
 		}
 	}
-	return fmt.Sprintf("%s in %s: %s", count(total, "call"), Elapsed(time.Since(t.start)), strings.Join(parts, ", "))
+	sum := fmt.Sprintf("%s in %s", count(total, "call"), Elapsed(time.Since(t.start)))
+	if total == 0 {
+		return sum
+	}
+	return sum + ": " + strings.Join(parts, ", ")
 }

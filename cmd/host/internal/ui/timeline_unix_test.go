@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/internal/testenv"
@@ -124,5 +128,72 @@ func TestPrinterLooksAround(t *testing.T) {
 	s.resize(0, 0)
 	if width, height := p.Size(); width != usualWidth || height != usualHeight {
 		t.Errorf("a terminal that does not tell is %dx%d", width, height)
+	}
+}
+
+// plays starts a process that draws a turn at the desk.
+func (s *desk) plays() *os.Process {
+	s.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), playsVariable+"=1", "TERM=xterm", "CI=", "NO_COLOR=")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.program, s.program, s.program
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_, _ = cmd.Process.Wait()
+	})
+	s.sees("Ctrl-C", true)
+	return cmd.Process
+}
+
+// TestCtrlZ has the shell find its place: the live region is away while the program
+// is stopped, and back when it goes on.
+func TestCtrlZ(t *testing.T) {
+	t.Parallel()
+	s := newDesk(t)
+	p := s.plays()
+	for range 3 {
+		s.press("\x1a")
+		var status unix.WaitStatus
+		if _, err := unix.Wait4(p.Pid, &status, unix.WUNTRACED, nil); err != nil || !status.Stopped() {
+			t.Fatalf("it is not stopped: %v, %v", status, err)
+		}
+		s.sees("Ctrl-C", false)
+		if err := s.term.Err(); err != nil {
+			t.Error(err)
+		}
+		if err := p.Signal(unix.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		s.sees("Ctrl-C", true)
+	}
+}
+
+// TestKilled has a program that is killed leave nothing behind that the shell would
+// have to mend: the cursor shows, lines wrap, keys echo.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	s := newDesk(t)
+	before := s.modes()
+	p := s.plays()
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(50 * time.Millisecond) // what it wrote last is on its way
+	if err := s.term.Err(); err != nil {
+		t.Error(err)
+	}
+	if s.modes() != before {
+		t.Error("the terminal is not left as it was found")
 	}
 }

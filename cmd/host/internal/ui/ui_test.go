@@ -3,14 +3,39 @@ package ui
 import (
 	"bytes"
 	"encoding/json"
+	"math"
+	"os"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
+	"github.com/mattn/go-runewidth"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 )
+
+func TestMain(m *testing.M) {
+	runewidth.DefaultCondition.EastAsianWidth = false // whatever this machine's locale is
+	if os.Getenv(playsVariable) != "" {
+		playForever()
+	}
+	os.Exit(m.Run())
+}
+
+// playsVariable has the test binary play a turn that does not end, on standard
+// error.
+const playsVariable = "TOOLQUAY_TEST_PLAYS"
+
+func playForever() {
+	s := script{tell: NewTimeline(NewPrinter(os.Stderr), false).Event}
+	s.queue("Bash", "make all").starts()
+	for {
+		s.queue("Bash", "make one").starts().answers(time.Second, 1)
+		time.Sleep(time.Millisecond)
+	}
+}
 
 func TestEscape(t *testing.T) {
 	t.Parallel()
@@ -102,10 +127,10 @@ func TestTimeline(t *testing.T) {
 	timeline.Event(host.Event{Kind: host.EventLog, Log: &abi.Log{Level: "info", Message: "hidden"}})
 	timeline.start = time.Now()
 	timeline.End()
-	want := "ok        T a\\nb  1.5ms  2.0 KiB\n" +
-		"failed    T a\\nb  1.5ms  8 B  own\\nword\n" +
-		"denied    T a\\nb  1.5ms  3 B  ask\n" +
-		"cancelled T a\\nb  1.5ms  4 B  gone\n" +
+	want := "ok          T a\\nb  1.5ms  2.0 KiB\n" +
+		"failed      T a\\nb  1.5ms  8 B  own\\nword\n" +
+		"denied      T a\\nb  1.5ms  3 B  ask\n" +
+		"cancelled   T a\\nb  1.5ms  4 B  gone\n" +
 		"4 calls in "
 	if got := out.String(); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, ": 1 ok, 1 failed, 1 denied, 1 cancelled\n") {
 		t.Errorf("got\n%s\nwant\n%s...", got, want)
@@ -115,10 +140,36 @@ func TestTimeline(t *testing.T) {
 func TestElapsed(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
-		7 * time.Microsecond: "7µs", 12345 * time.Microsecond: "12.3ms", 1500 * time.Millisecond: "1.5s", 2 * time.Minute: "120.0s",
+		7 * time.Microsecond: "7µs", 12345 * time.Microsecond: "12.3ms", 1500 * time.Millisecond: "1.5s", 90 * time.Second: "1m30s",
+		26 * time.Hour: "26h00m",
 	} {
 		if got := Elapsed(d); got != want {
 			t.Errorf("%d ns: got %s, want %s", d, got, want)
+		}
+	}
+}
+
+func TestBytes(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1536: "1.5 KiB", 5 << 19: "2.5 MiB", 3 << 30: "3.0 GiB"} {
+		if got := Bytes(n); got != want {
+			t.Errorf("%d: got %s, want %s", n, got, want)
+		}
+	}
+}
+
+// TestShare holds that no numbers make a bar that is none.
+func TestShare(t *testing.T) {
+	t.Parallel()
+	inf := math.Inf(1)
+	for _, tt := range []struct{ done, total, want float64 }{
+		{0, 4, 0}, {1, 4, 0.25}, {4, 4, 1}, {9, 4, 1}, {-1, 4, 0}, {1, inf, 0}, {inf, 4, 1}, {inf, inf, 0}, {math.NaN(), 4, 0},
+	} {
+		if got := share(tt.done, tt.total); got != tt.want {
+			t.Errorf("%v of %v: got %v, want %v", tt.done, tt.total, got, tt.want)
+		}
+		if got := cells(bar(share(tt.done, tt.total), barWidth)); got != barWidth {
+			t.Errorf("%v of %v: the bar has %d cells", tt.done, tt.total, got)
 		}
 	}
 }

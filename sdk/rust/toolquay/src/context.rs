@@ -1,7 +1,9 @@
 //! What a running tool knows and can ask for.
 
+use std::borrow::Cow;
+
 use serde::de::DeserializeOwned;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::capability::fs::Fs;
 use crate::capability::search::Search;
@@ -118,16 +120,17 @@ fn submit<A: Serialize, T: DeserializeOwned>(capability: &str, args: &A, parts: 
 }
 
 /// How far a call has come, for people.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Progress {
-    /// What is being done.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    /// What is being done. Of more than 8 KiB the beginning is kept.
+    #[serde(skip_serializing_if = "String::is_empty", serialize_with = "short_text")]
     pub message: String,
     /// How much is done, in whatever unit the tool likes; 0 is unknown.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_unknown")]
     pub done: f64,
     /// Of how much; 0 is unknown.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_unknown")]
     pub total: f64,
     /// What the call has put out since it last told. Of more than 64 KiB the end is
     /// kept.
@@ -135,8 +138,9 @@ pub struct Progress {
     pub output: String,
 }
 
-fn is_zero(value: &f64) -> bool {
-    *value == 0.0
+/// JSON has no NaN and no infinity; nobody knows how much that would be.
+fn is_unknown(value: &f64) -> bool {
+    *value == 0.0 || !value.is_finite()
 }
 
 /// How many bytes of output the host takes in one report.
@@ -148,6 +152,25 @@ fn last_output<S: Serializer>(output: &str, serializer: S) -> Result<S::Ok, S::E
         from += 1;
     }
     serializer.serialize_str(&output[from..])
+}
+
+/// How many bytes of a message or log line are sent: however they are escaped, they
+/// leave room for all the output that the host takes.
+const MAX_TEXT: usize = 8 << 10;
+
+fn shortened(text: &str) -> Cow<'_, str> {
+    if text.len() <= MAX_TEXT {
+        return text.into();
+    }
+    let mut end = MAX_TEXT;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}...", &text[..end]).into()
+}
+
+fn short_text<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&shortened(text))
 }
 
 /// How much a line of the log matters.
@@ -174,9 +197,9 @@ impl Level {
     }
 }
 
-/// Writes a line to the operator's log.
+/// Writes a line to the operator's log. Of more than 8 KiB the beginning is kept.
 pub fn log(level: Level, message: &str) {
-    report(&ProgressHead::Log { level: level.as_str(), message });
+    report(&ProgressHead::Log { level: level.as_str(), message: &shortened(message) });
 }
 
 fn report(head: &ProgressHead<'_>) {

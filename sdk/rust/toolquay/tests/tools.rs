@@ -173,6 +173,35 @@ fn every_capability_answers() {
     assert!(outcome.text().contains("\"separator\""), "{}", outcome.text());
 }
 
+#[tool(name = "Chatty")]
+fn chatty(input: PathInput, cx: &mut Context) -> Output {
+    for done in 1..=2 {
+        cx.progress(&Progress { done: f64::from(done), total: 2.0, ..Progress::default() });
+    }
+    cx.log(Level::Info, &input.path);
+    cx.progress(&Progress { message: input.path.clone(), output: input.path, done: f64::NAN, ..Progress::default() });
+    Output::new()
+}
+
+#[test]
+fn progress_is_told_in_order() {
+    let told = Host::new().call::<chatty>(json!({"path": "é"})).progress();
+    let [first, second, last] = &told[..] else { panic!("{told:?}") };
+    assert_eq!((first.done, first.total, second.done, second.total), (1.0, 2.0, 2.0, 2.0));
+    assert_eq!((last.message.as_str(), last.output.as_str(), last.done), ("é", "é", 0.0));
+}
+
+#[test]
+fn long_reports_are_cut_for_the_host() {
+    let long = format!("a{}", "é".repeat(40_000));
+    let outcome = Host::new().call::<chatty>(json!({"path": long}));
+    let log = outcome.reports()[2]["log"]["message"].as_str().expect("a line");
+    let last = outcome.progress().pop().expect("progress");
+    let want = format!("a{}...", "é".repeat(4_095));
+    assert!(log == want && last.message == want, "{} and {} bytes", log.len(), last.message.len());
+    assert_eq!(last.output, "é".repeat(32_768));
+}
+
 #[test]
 fn real_files_are_read() {
     let directory = std::env::temp_dir().join(format!("toolquay-sdk-{}", std::process::id()));
@@ -225,6 +254,22 @@ fn assess(input: &PathInput, cx: &AssessContext) -> Assessment {
         Some(_) => Assessment::invalid(format!("{} is missing", input.path)),
         None => Assessment::new().rendering(format!("{} of {}", cx.tool(), input.path)),
     }
+}
+
+#[tool(name = "Copy", assess = copies)]
+fn copy(_input: PathInput) -> Output {
+    Output::new()
+}
+
+fn copies(input: &PathInput, _cx: &AssessContext) -> Assessment {
+    Assessment::new().reads(&input.path).writes(format!("{}.bak", input.path))
+}
+
+#[test]
+fn what_a_call_touches() {
+    let a = Host::new().assess::<copy>(json!({"path": "a"}), &[]);
+    assert_eq!(a, Assessment::new().reads("a").writes("a.bak"));
+    assert_ne!(a, Assessment::new().reads("a").reads("a.bak"));
 }
 
 #[test]

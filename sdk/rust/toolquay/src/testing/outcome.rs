@@ -1,9 +1,11 @@
 //! What a call came to.
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Session;
+use crate::context::Progress;
 use crate::error::ToolError;
 use crate::frame::Frame;
 use crate::wire::{ResultHead, Source};
@@ -91,6 +93,17 @@ impl Outcome {
     #[must_use]
     pub fn reports(&self) -> &[Value] {
         &self.reports
+    }
+
+    /// The progress that was reported, in order.
+    ///
+    /// # Panics
+    ///
+    /// Where a report is none.
+    #[must_use]
+    pub fn progress(&self) -> Vec<Progress> {
+        let reports = self.reports.iter().filter_map(|report| report.get("progress"));
+        reports.map(|progress| Progress::deserialize(progress).expect("progress")).collect()
     }
 
     /// How many bytes of answers' bodies the tool read: what it passed into its

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/message/stream"
+)
+
+// TestStreamNews: who does not read is told how much was left out, and nothing more
+// is kept meanwhile.
+func TestStreamNews(t *testing.T) {
+	t.Parallel()
+	var n streamNews
+	for i := range maxNews + 5 {
+		if first := n.add(i, i); first != (i == 0) {
+			t.Errorf("line %d is the first: %t", i, first)
+		}
+	}
+	lines := n.take()
+	if len(lines) != maxNews+1 {
+		t.Fatalf("%d lines are kept", len(lines))
+	}
+	last, ok := lines[maxNews].(stream.Fault)
+	if !ok || last.Line != maxNews+4 || last.Code != abi.CodeTooLarge || !strings.HasPrefix(last.Message, "5 more lines") {
+		t.Errorf("got %+v", lines[maxNews])
+	}
+	if !n.add("again", 1) || len(n.take()) != 1 || len(n.take()) != 0 {
+		t.Error("what was taken is not gone")
+	}
+}
+
+// TestStreamLoad: so many calls wait, and so many bytes, and no more until some
+// have left.
+func TestStreamLoad(t *testing.T) {
+	t.Parallel()
+	const half = maxWaitingBytes / 2
+	for name, test := range map[string]struct{ most, size int }{
+		"calls": {maxWaiting, 10},
+		"bytes": {2, half},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var load streamLoad
+			turn := &streamTurn{}
+			for i := range test.most {
+				if err := load.take(turn, test.size); err != nil {
+					t.Fatalf("call %d: %v", i, err)
+				}
+			}
+			if err := load.take(turn, test.size); abi.CodeOf(err) != abi.CodeTooLarge {
+				t.Fatalf("one more: %v", err)
+			}
+			load.give(turn, test.most+1) // was refused, and counts for nothing
+			load.give(turn, 0)
+			if err := load.take(turn, test.size); err != nil {
+				t.Errorf("after one has left: %v", err)
+			}
+			for i := range test.most {
+				load.give(turn, i+1)
+			}
+			if fmt.Sprint(load) != "{0 0}" {
+				t.Errorf("at the end %v wait", load)
+			}
+		})
+	}
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/message"
+	"github.com/toolquay/toolquay/host/message/stream"
+)
+
+// maxNews is how many lines are kept for who reads them too slowly. Those beyond it
+// are counted.
+const maxNews = 1000
+
+// streamNews are lines that are of no turn and were not written yet. Whoever brings
+// one does not wait for who reads the lines, who may be waiting for more to be read
+// here.
+type streamNews struct {
+	lines []any
+	// dropped are those that were not kept, and last is the input's line of the last.
+	dropped, last int
+}
+
+// add keeps a line, and reports whether it is the first.
+func (n *streamNews) add(line any, at int) bool {
+	if len(n.lines) == maxNews {
+		n.dropped, n.last = n.dropped+1, at
+		return false
+	}
+	n.lines = append(n.lines, line)
+	return len(n.lines) == 1
+}
+
+// take hands out what was kept.
+func (n *streamNews) take() []any {
+	lines := n.lines
+	if n.dropped > 0 {
+		err := abi.Errorf(abi.CodeTooLarge, "%d more lines like those before are left out: they came faster than they were read", n.dropped)
+		lines = append(lines, stream.NewFault(stream.Item{Line: n.last, Err: err}))
+	}
+	*n = streamNews{}
+	return lines
+}
+
+// fault tells of what could not be read: among the lines, and on standard error
+// where the lines are not all that is shown.
+func (d *streamDriver) fault(item stream.Item) {
+	if d.timed() {
+		d.err.Printf("toolquay: %s, line %d: %v\n", d.file, item.Line, item.Err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.faults++
+	d.bring(stream.NewFault(item), item.Line)
+}
+
+// observe tells of tools that came or went.
+func (d *streamDriver) observe(e host.Event) {
+	if e.Kind != host.EventTools {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.bring(stream.NewTools(e), 0)
+}
+
+// bring has a line written, soon. The caller holds the lock.
+func (d *streamDriver) bring(line any, at int) {
+	if d.output == message.List && d.news.add(line, at) {
+		go d.sayNews() // with those that come until then
+	}
+}
+
+// sayNews writes the news that were not written yet.
+func (d *streamDriver) sayNews() {
+	d.saying.Lock()
+	defer d.saying.Unlock()
+	d.mu.Lock()
+	lines := d.news.take()
+	d.mu.Unlock()
+	for _, line := range lines {
+		d.print(line)
+	}
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/cmd/host/internal/ui"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/message"
+	"github.com/toolquay/toolquay/host/message/stream"
+)
+
+var (
+	errReaderGone = errors.New("writing the output: nobody reads it any more")
+	errNotRead    = errors.New("writing the output: it is not being read, so what is left of it is lost")
+)
+
+// takeBrokenPipes has writing to a reader that went away fail, instead of ending
+// the process at once: calls that run are to be ended, not left behind.
+func takeBrokenPipes() (restore func()) {
+	ignored := make(chan os.Signal, 1)
+	signal.Notify(ignored, syscall.SIGPIPE)
+	return func() { signal.Stop(ignored) }
+}
+
+// write shows the turns, one after the other, as the session runs them.
+func (d *streamDriver) write(ctx context.Context) {
+	for {
+		select {
+		case t, more := <-d.turns:
+			if !more {
+				return
+			}
+			d.show(t)
+		case <-ctx.Done():
+			d.writeRest()
+			return
+		}
+	}
+}
+
+// writeRest shows the turns that are there. What is read may never end.
+func (d *streamDriver) writeRest() {
+	for {
+		select {
+		case t, more := <-d.turns:
+			if !more {
+				return
+			}
+			d.show(t)
+		default:
+			return
+		}
+	}
+}
+
+// show writes a turn to its end.
+func (d *streamDriver) show(t *streamTurn) {
+	reporter := stream.NewReporter(t.number)
+	reporter.Answerable = d.asker != nil
+	var results turnResults
+	var timeline *ui.Timeline
+	if d.timed() {
+		timeline = ui.NewTimeline(d.err, d.flags.verbose)
+		timeline.Describe(d.contract)
+		timeline.Interruptible()
+	}
+	for e := range t.Events() {
+		if timeline != nil {
+			timeline.Event(e)
+		}
+		if d.asker != nil && e.Kind == host.EventNeedsApproval {
+			d.asker.expect(*e.Approval)
+		}
+		d.count(t, e)
+		if d.output != message.List {
+			results.add(e)
+		} else if line := reporter.Line(e); line != nil {
+			d.print(line)
+		}
+	}
+	if timeline != nil {
+		timeline.End()
+	}
+	d.finish(t, reporter, results.list)
+}
+
+// count notes that a call has ended, and how.
+func (d *streamDriver) count(t *streamTurn, e host.Event) {
+	if e.Kind != host.EventResult && e.Kind != host.EventDiscarded {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.waiting.give(t, e.Index)
+	if e.Result != nil {
+		d.worst = worseCode(d.worst, resultCode(e.Result))
+	}
+}
+
+// timed reports whether a timeline is shown. A program that writes lines reads
+// them, too.
+func (d *streamDriver) timed() bool {
+	talks := d.output == message.List && stream.Format(d.flags.input) == stream.JSONL
+	return !d.flags.quiet && (d.flags.verbose || !talks)
+}
+
+// finish writes what comes at a turn's end.
+func (d *streamDriver) finish(t *streamTurn, r *stream.Reporter, results []abi.ToolResult) {
+	d.mu.Lock()
+	d.unfinished = slices.DeleteFunc(d.unfinished, func(u *streamTurn) bool { return u == t })
+	stopReason, discarded := t.stopReason, t.discarded
+	d.mu.Unlock()
+	if d.output == message.List {
+		d.sayNews() // they came first
+		d.print(r.Done(stopReason, discarded))
+		return
+	}
+	if discarded || len(results) == 0 {
+		return // there is nothing to reply
+	}
+	reply, err := message.Reply(d.output, results)
+	if err != nil {
+		d.fail(hostError(err))
+		return
+	}
+	d.print(reply)
+}
+
+// print writes one line. Where that fails the turn has no reader any more, and
+// ends.
+func (d *streamDriver) print(v any) {
+	if err := d.printLine(v); err != nil {
+		d.fail(err)
+	}
+	d.lines.Add(1)
+}
+
+func (d *streamDriver) fail(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.failed == nil {
+		d.failed = err
+		d.cancel(err)
+	}
+}
+
+// patience is how long a command that is to end waits for who reads its lines, from
+// one line to the next.
+const patience = 3 * time.Second
+
+// await waits until all is written, or nobody reads it though the command is to end.
+func (d *streamDriver) await(written, ended <-chan struct{}) {
+	select {
+	case <-written:
+		return
+	case <-ended:
+	}
+	for before := int64(-1); before < d.lines.Load(); {
+		before = d.lines.Load()
+		select {
+		case <-written:
+			return
+		case <-time.After(patience):
+		}
+	}
+	d.fail(hostError(errNotRead))
+}

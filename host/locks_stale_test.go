@@ -1,0 +1,85 @@
+package host_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+)
+
+// TestLocksOfTheFilesAsTheyThenAre has a call that runs alone change which files the
+// calls after it mean, which were submitted before it ran: those that come to mean
+// the same file keep their order, and those that do not run side by side.
+func TestLocksOfTheFilesAsTheyThenAre(t *testing.T) {
+	t.Parallel()
+	relink := func(root string) error {
+		return os.Symlink(filepath.Join("sub", "x"), filepath.Join(root, "link"))
+	}
+	tests := map[string]struct {
+		alter         func(root string) error
+		cwd           string // where the session is afterwards; empty is where it was
+		first, second string
+		file          string // that both mean
+	}{
+		"another directory": {cwd: "sub", first: "x", second: "ROOT/sub/x", file: "sub/x"},
+		"a new link":        {alter: relink, first: "link", second: "sub/x", file: "sub/x"},
+		"another link": {alter: func(root string) error {
+			return os.Rename(filepath.Join(root, "other"), filepath.Join(root, "dir"))
+		}, first: "dir/x", second: "sub/x", file: "sub/x"},
+		"a second name": {alter: func(root string) error {
+			return os.Link(filepath.Join(root, "sub", "x"), filepath.Join(root, "hard"))
+		}, first: "hard", second: "sub/x", file: "sub/x"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := files(t, map[string]string{"sub/x": "", "away/x": ""})
+			must(t, os.Symlink("away", filepath.Join(root, "dir")))
+			must(t, os.Symlink("sub", filepath.Join(root, "other")))
+			s := session(t, open(t, host.Options{
+				Tools: []host.NativeTool{alters(root, test.cwd, test.alter), appends(&overlaps{})},
+				Rules: rules("", "", "Append | Alter"),
+			}), host.SessionOptions{Cwd: root})
+			results := s.Results(t.Context(), []abi.ToolUse{
+				use("0", "Alter", `{}`), appending("1", root, test.first), appending("2", root, test.second),
+			})
+			for _, r := range results {
+				if r.IsError {
+					t.Error(r.Text())
+				}
+			}
+			if got := contentOf(filepath.Join(root, test.file)); got != "<1><2>" {
+				t.Errorf("the file holds %q, and one by one %q", got, "<1><2>")
+			}
+		})
+	}
+}
+
+// alters is a tool that runs alone, does something to files, and leaves the session
+// in another directory.
+func alters(root, cwd string, alter func(root string) error) host.NativeTool {
+	tool := echo("Alter", alone)
+	tool.Run = func(context.Context, *host.Call) (r abi.ToolResult, err error) {
+		if alter != nil {
+			err = alter(root)
+		}
+		if cwd != "" {
+			r.Changes = []abi.Change{{Kind: abi.ChangeCwd, Value: fmt.Appendf(nil, "%q", cwd)}}
+		}
+		return r, err
+	}
+	return tool
+}
+
+// appending is a call of [appends].
+func appending(id, root, path string) abi.ToolUse {
+	if rest, ok := strings.CutPrefix(path, "ROOT/"); ok {
+		path = filepath.Join(root, rest)
+	}
+	return use(id, "Append", fmt.Sprintf(`{"path":%q,"text":"<%s>"}`, path, id))
+}

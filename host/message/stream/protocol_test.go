@@ -1,0 +1,86 @@
+package stream
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"reflect"
+	"testing"
+	"time"
+)
+
+// TestProtocol fixes the lines that go out: every type with every key. Who changes
+// what one means has [Protocol] grow; who adds to them does not.
+func TestProtocol(t *testing.T) {
+	t.Parallel()
+	var got bytes.Buffer
+	e := json.NewEncoder(&got)
+	for _, line := range []struct {
+		kind string
+		of   any
+	}{
+		{"session", &Opening{}}, {"tools", &Tools{}}, {"error", &Fault{}}, {"started", &Started{}},
+		{"progress", &Progress{}}, {"permission", &Permission{}}, {"persisted", &Persisted{}},
+		{"result", &Result{}}, {"replaced", &Result{}}, {"discarded", &Discarded{}},
+		{"interruptible", &Interruptible{}}, {"message", &Message{}}, {"done", &Done{}},
+	} {
+		v := reflect.ValueOf(line.of).Elem()
+		complete(v, 0)
+		v.FieldByName("Type").SetString(line.kind)
+		if v.FieldByName("Protocol").IsValid() {
+			v.FieldByName("Protocol").SetInt(Protocol)
+		}
+		if err := e.Encode(line.of); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const golden = "testdata/protocol.golden"
+	if *update {
+		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Bytes(), want) {
+		t.Errorf("got\n%s\nwant\n%s", got.Bytes(), want)
+	}
+}
+
+// complete gives every field a value, lists one entry, and what holds itself no
+// second one.
+func complete(v reflect.Value, depth int) {
+	switch v.Interface().(type) {
+	case time.Time:
+		v.Set(reflect.ValueOf(time.Date(2001, 2, 3, 4, 5, 6, 789_000_000, time.UTC)))
+		return
+	case json.RawMessage:
+		v.SetBytes([]byte(`{}`))
+		return
+	}
+	const deepest = 4
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("text")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(1)
+	case reflect.Float64:
+		v.SetFloat(1.5)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		complete(v.Elem(), depth+1)
+	case reflect.Slice:
+		if depth < deepest {
+			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+			complete(v.Index(0), depth+1)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			complete(v.Field(i), depth+1)
+		}
+	}
+}
