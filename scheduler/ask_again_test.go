@@ -138,3 +138,43 @@ func TestExitsWhileAsked(t *testing.T) {
 		}
 	})
 }
+
+// A job that waited for its locks, and is asked for them again, has the new ones and
+// not those it waited for.
+func TestAskedAgainWhileItWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		write := func(name string) scheduler.Traits {
+			return scheduler.Traits{Locked: true, Locks: []scheduler.Lock{{Name: name, Write: true}}}
+		}
+		var o order
+		growing := &funcJob{unsafe: true, traits: write("a"), run: o.note("growing")}
+		waiting := &askedJob{ask: func() []scheduler.Lock {
+			if growing.traits.Locked {
+				return write("b").Locks
+			}
+			return write("c").Locks
+		}}
+		waiting.run = o.note("waiting")
+		growing.admit = func(context.Context) bool {
+			time.Sleep(time.Second) // by then the one behind it waits for "b"
+			growing.traits = scheduler.Traits{}
+			return true
+		}
+		s := scheduler.New(t.Context(), scheduler.Options{})
+		add(t, s, growing, &funcJob{unsafe: true, traits: write("b"), run: func(context.Context) { time.Sleep(2 * time.Second) }})
+		if err := s.Add(waiting); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		add(t, s, &funcJob{unsafe: true, traits: write("c"), run: o.note("behind")})
+		s.Wait()
+		if want := []string{"growing", "waiting", "behind"}; !slices.Equal(o.ran, want) {
+			t.Errorf("%v, want %v", o.ran, want)
+		}
+		// 2 s, again a second for its admission, and a second for each.
+		if took := time.Since(began); took != 6*time.Second {
+			t.Errorf("took %v: jobs with a conflict ran side by side", took)
+		}
+	})
+}

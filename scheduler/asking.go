@@ -34,7 +34,6 @@ func (s *Scheduler) askOn() {
 // askAgain asks a job again, and begins the turns it held back. What must happen in
 // any case is deferred: a job may end its goroutine.
 func (s *Scheduler) askAgain(e *entry) {
-	defer s.leave()
 	before := s.alones.Load()
 	var now Traits
 	defer func() {
@@ -47,7 +46,8 @@ func (s *Scheduler) askAgain(e *entry) {
 		} else {
 			s.answered(e, &now, before)
 		}
-		s.advance()
+		s.beginNext()
+		s.leave()
 	}()
 	now = s.ask(e.Job)
 }
@@ -55,6 +55,7 @@ func (s *Scheduler) askAgain(e *entry) {
 // answered notes what a job said when it was asked again. The caller holds the mutex.
 func (s *Scheduler) answered(e *entry, now *Traits, before int64) {
 	e.asked = before
+	s.room.locks.forget(e)
 	e.traits.Safe, e.traits.Locked, e.traits.Locks = now.Safe, now.Locked, now.Locks
 	if !now.Safe && !now.Locked {
 		s.split(e)

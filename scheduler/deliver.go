@@ -3,29 +3,23 @@ package scheduler
 import "slices"
 
 // deliver lets results leave in call order, as far as they are complete. One
-// goroutine at a time does so for all.
+// goroutine at a time does so for all. The caller holds the mutex.
 func (s *Scheduler) deliver() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.yielding {
+	if s.yielding || !s.deliverable() {
 		return
 	}
 	s.yielding = true
-	returned := false
-	defer func() {
-		s.yielding = false
-		if !returned { // a job ended the goroutine; the rest is for another
-			s.live++
-			go func() {
-				defer s.leave()
-				s.deliver()
-			}()
-		}
-	}()
-	for s.yielded < len(s.jobs) && s.jobs[s.yielded].state == Completed {
+	defer func() { s.yielding = false }() // a job may end the goroutine
+	s.hire()                              // this goroutine may be long
+	for s.deliverable() {
 		s.yield(s.jobs[s.yielded])
 	}
-	returned = true
+}
+
+// deliverable reports whether the next result that may leave is there. The caller
+// holds the mutex.
+func (s *Scheduler) deliverable() bool {
+	return s.yielded < len(s.jobs) && s.jobs[s.yielded].state == Completed
 }
 
 // yield gives the mutex up while a result leaves, or is dropped.

@@ -9,8 +9,9 @@
 // that is; the queue stops at the first job that may not. Two jobs are compatible
 // if both are safe, or if both say what they lock and have no conflict there. So
 // jobs with a conflict keep their order, and what all of them leave behind is what
-// they would have left one after the other. What runs is bounded by slots, in a
-// sliding window: the next job starts as soon as one has ended.
+// they would have left one after the other; but for a job that comes to lock more
+// when it is admitted (see below). What runs is bounded by slots, in a sliding
+// window: the next job starts as soon as one has ended.
 //
 // Without locks ([Options].Plain) that is the partition into batches: consecutive
 // safe jobs form one, every other job is one of its own, and batches run one after
@@ -35,6 +36,16 @@
 // A job whose admission makes it unsafe, or has it lock more (its input was
 // rewritten), leaves its batch: it waits until those whose turn has come have
 // ended, while no other job's turn comes, and then has its turn again, alone.
+// So it runs after jobs behind it in call order that had begun, even where they have
+// a conflict with what it locks now: nobody knew of that when they began. The law
+// holds for all jobs whose locks do not grow in Admit. Results leave in call order
+// in any case.
+//
+// # Workers
+//
+// A goroutine has the turns of one job after the other, for as long as there are
+// jobs that may begin. While there are any that no goroutine has in hand, a further
+// one is on its way, so that what is slow, or waits, holds back nothing.
 //
 // # Failure
 //

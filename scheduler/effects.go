@@ -56,8 +56,8 @@ func (s *Scheduler) takeDue(e *entry) []*entry {
 	f := &s.effects
 	due := f.open
 	f.open = nil
-	for _, l := range e.traits.Locks {
-		found := s.room.locks.claimed(l)
+	if f.claims > 0 {
+		found := s.room.locks.claimed(e)
 		f.claims -= len(found)
 		due = append(due, found...)
 	}

@@ -8,7 +8,9 @@ import (
 
 // Job is one call to be ordered. Its methods are called one at a time, from
 // different goroutines, with everything that one did visible to the next. They may
-// call the Scheduler, but for Wait and Drain, which would wait for them.
+// call the Scheduler, but for Wait and Drain, which would wait for them. A goroutine
+// goes on with other jobs: a method that changes it, as by runtime.LockOSThread, must
+// put it back, or end it.
 type Job interface {
 	// Traits says what orders the job. They are asked by Add, again after Admit, and,
 	// of a locked job before its turn comes, if one that ran alone has ended since:

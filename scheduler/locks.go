@@ -10,6 +10,10 @@ import (
 type lockTable struct {
 	root  *lockNode
 	nodes int // all below the root
+	// folder is the node above the one that was found last, and folderName its name:
+	// names that are locked one after the other mostly lie in one folder.
+	folder     *lockNode
+	folderName string
 }
 
 // holder is what kind of job holds a lock.
@@ -32,13 +36,13 @@ type lockNode struct {
 	children map[string]*lockNode
 	// here counts the locks of the name, within those of it and all below it.
 	here, within tally
-	total        int32 // of within
+	users        int32 // jobs' locks that need the node
 	// done are the jobs that here counts as heldEffects, with others among them
 	// whose effects are applied by now.
 	done [2][]*entry
 }
 
-// spareNodes is how many nodes stay without a lock: names that are locked over and
+// spareNodes is how many nodes stay without a user: names that are locked over and
 // over need not be made anew.
 const spareNodes = 64
 
@@ -75,33 +79,38 @@ func trim(name string) string {
 	return strings.TrimRight(strings.TrimPrefix(name, "/"), "/")
 }
 
-// conflict reports whether locks have a conflict with those of the first so many
-// holders.
-func (t *lockTable) conflict(locks []Lock, among holder) bool {
-	return slices.ContainsFunc(locks, func(l Lock) bool { return t.conflictOne(l, among) })
-}
-
-func (t *lockTable) conflictOne(l Lock, among holder) bool {
-	n := t.root
-	for part, rest, ok := nextPart(trim(l.Name)); ok && n != nil; part, rest, ok = nextPart(rest) {
-		if n.here.conflicts(l.Write, among) {
+// conflict reports whether the locks of a job have a conflict with those of the first
+// so many holders.
+func (t *lockTable) conflict(e *entry, among holder) bool {
+	for i, n := range t.resolve(e) {
+		if n.conflicts(e.traits.Locks[i].Write, among) {
 			return true
 		}
-		n = n.children[part]
 	}
-	return n != nil && n.within.conflicts(l.Write, among)
+	return false
 }
 
-// covers reports whether a lock asks for nothing that one of h does not have.
-func (t *lockTable) covers(l Lock, h holder) bool {
-	n := t.root
-	for part, rest, ok := nextPart(trim(l.Name)); ok && n != nil; part, rest, ok = nextPart(rest) {
-		if n.here.has(l.Write, h) {
+func (n *lockNode) conflicts(write bool, among holder) bool {
+	if n.within.conflicts(write, among) {
+		return true
+	}
+	for n = n.parent; n != nil; n = n.parent {
+		if n.here.conflicts(write, among) {
 			return true
 		}
-		n = n.children[part]
 	}
-	return n != nil && n.here.has(l.Write, h)
+	return false
+}
+
+// covers reports whether a lock of the name asks for nothing that one of h, of it or
+// above it, does not have.
+func (n *lockNode) covers(write bool, h holder) bool {
+	for ; n != nil; n = n.parent {
+		if n.here.has(write, h) {
+			return true
+		}
+	}
+	return false
 }
 
 func (t *tally) has(write bool, h holder) bool {
@@ -117,7 +126,7 @@ func covered(locks, by []Lock) bool {
 	for _, l := range by {
 		t.find(l.Name).add(l.Write, heldUnsafe, 1)
 	}
-	return !slices.ContainsFunc(locks, func(l Lock) bool { return !t.covers(l, heldUnsafe) })
+	return !slices.ContainsFunc(locks, func(l Lock) bool { return !t.find(l.Name).covers(l.Write, heldUnsafe) })
 }
 
 // find returns the node of a name, which it makes if need be.
@@ -125,8 +134,22 @@ func (t *lockTable) find(name string) *lockNode {
 	if t.root == nil {
 		t.root = new(lockNode)
 	}
-	n := t.root
-	for part, rest, ok := nextPart(trim(name)); ok; part, rest, ok = nextPart(rest) {
+	name = trim(name)
+	slash := strings.LastIndexByte(name, '/')
+	if slash < 0 {
+		return t.below(t.root, name)
+	}
+	if t.folder != nil && t.folderName == name[:slash] {
+		return t.below(t.folder, name[slash+1:])
+	}
+	n := t.below(t.root, name)
+	t.folder, t.folderName = n.parent, name[:slash]
+	return n
+}
+
+// below returns the node of a name that is relative to another node.
+func (t *lockTable) below(n *lockNode, name string) *lockNode {
+	for part, rest, ok := nextPart(name); ok; part, rest, ok = nextPart(rest) {
 		child := n.children[part]
 		if child == nil {
 			child = &lockNode{parent: n, part: part}
@@ -147,14 +170,41 @@ func (n *lockNode) add(write bool, h holder, by int32) {
 	n.here[h][k] += by
 	for ; n != nil; n = n.parent {
 		n.within[h][k] += by
-		n.total += by
 	}
 }
 
-// prune lets go of a node that has no locks, and of those above it.
-func (t *lockTable) prune(n *lockNode) {
-	for t.nodes > spareNodes && n.parent != nil && n.total == 0 && len(n.children) == 0 {
+// resolve returns the nodes of a job's locks. It looks for them once: until the job
+// has begun and ended its turn, or they are forgotten, they stay.
+func (t *lockTable) resolve(e *entry) []*lockNode {
+	if e.nodes != nil {
+		return e.nodes
+	}
+	e.nodes = slices.Grow(e.node[:0], len(e.traits.Locks))
+	for _, l := range e.traits.Locks {
+		n := t.find(l.Name)
+		n.users++
+		e.nodes = append(e.nodes, n)
+	}
+	return e.nodes
+}
+
+// forget undoes resolve for a job that does not begin, or not with these locks.
+func (t *lockTable) forget(e *entry) {
+	for _, n := range e.nodes {
+		t.drop(n)
+	}
+	e.nodes = nil
+}
+
+// drop ends one use of a node, and lets go of it if it has no other, and of those
+// above it.
+func (t *lockTable) drop(n *lockNode) {
+	n.users--
+	for t.nodes > spareNodes && n.parent != nil && n.users == 0 && len(n.children) == 0 {
 		delete(n.parent.children, n.part)
+		if n == t.folder {
+			t.folder = nil
+		}
 		t.nodes--
 		n = n.parent
 	}
@@ -162,11 +212,8 @@ func (t *lockTable) prune(n *lockNode) {
 
 // enter counts the locks of a job that begins its turn.
 func (t *lockTable) enter(e *entry) {
-	h := e.holder()
-	e.nodes = make([]*lockNode, len(e.traits.Locks))
-	for i, l := range e.traits.Locks {
-		e.nodes[i] = t.find(l.Name)
-		e.nodes[i].add(l.Write, h, 1)
+	for i, n := range t.resolve(e) {
+		n.add(e.traits.Locks[i].Write, e.holder(), 1)
 	}
 }
 
@@ -179,80 +226,11 @@ func (e *entry) holder() holder {
 
 // leave counts the locks of a job, as those of a holder, out.
 func (t *lockTable) leave(e *entry, h holder) {
-	for i, l := range e.traits.Locks {
-		n := e.nodes[i]
-		n.add(l.Write, h, -1)
-		if n.here[heldEffects] == [2]int32{} {
+	for i, n := range e.nodes {
+		n.add(e.traits.Locks[i].Write, h, -1)
+		if h == heldEffects && n.here[h] == [2]int32{} {
 			n.done = [2][]*entry{}
 		}
-		t.prune(n)
+		t.drop(n)
 	}
-}
-
-// claim counts the locks of a complete job until its effects are applied.
-func (t *lockTable) claim(e *entry) {
-	e.claims = true
-	for i, l := range e.traits.Locks {
-		n, k := e.nodes[i], kind(l.Write)
-		n.add(l.Write, heldEffects, 1)
-		if int32(len(n.done[k])) > 2*n.here[heldEffects][k]+spareEffects {
-			n.done[k] = slices.DeleteFunc(n.done[k], func(e *entry) bool { return !e.claims })
-		}
-		n.done[k] = append(n.done[k], e)
-	}
-}
-
-// release ends what claim began.
-func (t *lockTable) release(e *entry) {
-	e.claims = false
-	t.leave(e, heldEffects)
-}
-
-// claimed returns the jobs whose claims have a conflict with a lock, and releases
-// them.
-func (t *lockTable) claimed(l Lock) []*entry {
-	var found []*entry
-	n := t.root
-	for part, rest, ok := nextPart(trim(l.Name)); ok && n != nil; part, rest, ok = nextPart(rest) {
-		found = n.takeHere(l.Write, found)
-		n = n.children[part]
-	}
-	if n != nil {
-		found = n.takeWithin(l.Write, found)
-	}
-	// Only now: it may let go of nodes.
-	for _, e := range found {
-		t.leave(e, heldEffects)
-	}
-	return found
-}
-
-// takeHere appends the jobs whose claim of this name is in conflict. Each is taken
-// off the list once, so that all calls together cost no more than all claims.
-func (n *lockNode) takeHere(write bool, found []*entry) []*entry {
-	for k := range n.done {
-		if k == kind(false) && !write {
-			continue
-		}
-		for _, e := range n.done[k] {
-			if e.claims {
-				e.claims = false
-				found = append(found, e)
-			}
-		}
-		n.done[k] = nil
-	}
-	return found
-}
-
-// takeWithin does takeHere for a name and all below it.
-func (n *lockNode) takeWithin(write bool, found []*entry) []*entry {
-	if claims := n.within[heldEffects]; claims[1] == 0 && (!write || claims[0] == 0) {
-		return found
-	}
-	found = n.takeHere(write, found)
-	for _, child := range n.children {
-		found = child.takeWithin(write, found)
-	}
-	return found
 }

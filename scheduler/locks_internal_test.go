@@ -47,11 +47,11 @@ func TestLockConflicts(t *testing.T) {
 			holds := locked(false, pair[0])
 			table.enter(holds)
 			asks := locked(false, pair[1])
-			if got := table.conflict(asks.traits.Locks, heldEffects); got != c.want {
+			if got := table.conflict(asks, heldEffects); got != c.want {
 				t.Errorf("%s beside %s: conflict %v, want %v", pair[1], pair[0], got, c.want)
 			}
 			table.leave(holds, heldUnsafe)
-			if table.conflict(asks.traits.Locks, heldEffects) {
+			if table.conflict(asks, heldEffects) {
 				t.Errorf("%s has a conflict with nothing, after %s", pair[1], pair[0])
 			}
 		}
@@ -63,7 +63,7 @@ func TestLockHolders(t *testing.T) {
 	t.Parallel()
 	var table lockTable
 	table.enter(locked(true, "w:a"))
-	asks := locked(true, "w:a").traits.Locks
+	asks := locked(true, "w:a")
 	if table.conflict(asks, heldSafe) {
 		t.Error("a conflict of safe ones")
 	}
@@ -116,11 +116,12 @@ func TestLockTableModel(t *testing.T) {
 			e.traits.Locks = append(e.traits.Locks, Lock{Name: name(), Write: r.IntN(3) == 0})
 		}
 		want := slices.ContainsFunc(held, func(o *entry) bool { return overlap(e.traits.Locks, o.traits.Locks) })
-		if got := table.conflict(e.traits.Locks, heldEffects); got != want {
+		if got := table.conflict(e, heldEffects); got != want {
 			t.Fatalf("%v beside %d others: conflict %v, want %v", e.traits.Locks, len(held), got, want)
 		}
 		if want {
 			conflicts++
+			table.forget(e)
 		} else {
 			table.enter(e)
 			held = append(held, e)
@@ -135,8 +136,8 @@ func TestLockTableModel(t *testing.T) {
 	for _, e := range held {
 		table.leave(e, e.holder())
 	}
-	if table.root.total != 0 || table.root.within != (tally{}) || conflicts < 1000 {
-		t.Errorf("%+v remain after %d conflicts", table.root.within, conflicts)
+	if n := users(table.root); n != 0 || table.root.within != (tally{}) || conflicts < 1000 {
+		t.Errorf("%+v and %d users remain after %d conflicts", table.root.within, n, conflicts)
 	}
 }
 
@@ -161,14 +162,17 @@ func TestLockTableLetsGo(t *testing.T) {
 		var all []*entry
 		for i := range 10_000 {
 			e := locked(false, fmt.Sprintf("w:%d/%d/%d/file%d", round, i%7, i%89, i))
-			if table.conflict(e.traits.Locks, heldEffects) {
+			if table.conflict(e, heldEffects) {
 				t.Fatalf("lock %d has a conflict", i)
 			}
 			table.enter(e)
 			all = append(all, e)
 		}
-		if !table.conflict([]Lock{{Name: "", Write: false}}, heldEffects) || !table.conflict([]Lock{{Name: "0/1/1/file1"}, {Name: "1/1/1/file1"}}, heldEffects) {
-			t.Error("no conflict with what is locked")
+		for _, asks := range []*entry{locked(false, "r:"), locked(false, "r:0/1/1/file1", "r:1/1/1/file1")} {
+			if !table.conflict(asks, heldEffects) {
+				t.Error("no conflict with what is locked")
+			}
+			table.forget(asks)
 		}
 		for _, e := range all {
 			table.leave(e, heldUnsafe)
@@ -195,6 +199,23 @@ func TestLockTableLetsGoWhileHeld(t *testing.T) {
 	}
 }
 
+// The folder that was found last is not taken for the one of the same name that is
+// made after it was let go of.
+func TestLockTableForgetsFolders(t *testing.T) {
+	t.Parallel()
+	var table lockTable
+	for i := range 2 * spareNodes {
+		table.enter(locked(false, fmt.Sprintf("w:%d", i)))
+	}
+	e := locked(false, "w:folder/a")
+	table.enter(e)
+	table.leave(e, heldUnsafe)
+	table.enter(locked(false, "w:folder/b"))
+	if !table.conflict(locked(false, "w:folder"), heldEffects) {
+		t.Error("a lock below a name is lost")
+	}
+}
+
 func count(n *lockNode) int {
 	all := 1
 	for _, child := range n.children {
@@ -203,72 +224,10 @@ func count(n *lockNode) int {
 	return all
 }
 
-// A claim is found by the locks that have a conflict with it, once.
-func TestClaims(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		claims []string
-		lock   string
-		want   bool
-	}{
-		{[]string{"r:a"}, "r:a", false},
-		{[]string{"r:a"}, "w:a", true},
-		{[]string{"w:a"}, "r:a", true},
-		{[]string{"r:a/b", "r:a/c"}, "w:a", true},
-		{[]string{"r:a/b"}, "w:a/b/c/d", true},
-		{[]string{"r:a/b"}, "w:a/c", false},
-		{[]string{"w:a/b"}, "r:", true},
-	} {
-		var table lockTable
-		e := locked(true, c.claims...)
-		table.enter(e)
-		table.claim(e)
-		table.leave(e, heldSafe)
-		lock := locked(false, c.lock).traits.Locks[0]
-		if table.conflict([]Lock{lock}, heldEffects) {
-			t.Errorf("%s waits for the effects of %v", c.lock, c.claims)
-		}
-		if got := len(table.claimed(lock)) == 1; got != c.want {
-			t.Errorf("%s finds %v: %v, want %v", c.lock, c.claims, got, c.want)
-		}
-		if again := table.claimed(lock); len(again) != 0 {
-			t.Errorf("%s finds %v twice", c.lock, c.claims)
-		}
-		if !c.want {
-			table.release(e)
-		}
-		if table.root.total != 0 {
-			t.Errorf("%d locks remain", table.root.total)
-		}
+func users(n *lockNode) int {
+	all := int(n.users)
+	for _, child := range n.children {
+		all += users(child)
 	}
-}
-
-// A name that is always claimed by somebody does not keep the others who claimed it.
-func TestClaimsLetGo(t *testing.T) {
-	t.Parallel()
-	s := &Scheduler{}
-	hold := func(locks ...string) {
-		e := locked(true, locks...)
-		s.room.enter(e)
-		s.hold(e)
-		s.room.leave(e)
-	}
-	hold("r:config")
-	for i := range 1000 {
-		own := fmt.Sprintf("file%d", i)
-		hold("r:config", "r:"+own)
-		if due := s.takeDue(locked(false, "w:"+own)); len(due) != 1 {
-			t.Fatalf("%d are due, want 1", len(due))
-		}
-	}
-	node := s.room.locks.find("config")
-	if n := len(node.done[0]); n > 3*spareEffects {
-		t.Errorf("%d jobs that claimed a name remain", n)
-	}
-	if n := len(s.effects.locked); n > 3*spareEffects {
-		t.Errorf("%d jobs whose effects are applied remain", n)
-	}
-	if due := s.takeAll(); len(due) != 1 {
-		t.Errorf("%d are due in the end, want 1", len(due))
-	}
+	return all
 }

@@ -26,9 +26,16 @@ func (s *Scheduler) watch() {
 	})
 }
 
-// advance begins the turn of every job that may have it now, or dooms them all
-// where nothing is to begin any more. The caller holds the mutex.
+// advance begins the turns that may begin now, and sees to it that they are had. The
+// caller holds the mutex.
 func (s *Scheduler) advance() {
+	s.beginNext()
+	s.hire()
+}
+
+// beginNext begins the turn of every job that may have it now, or dooms them all
+// where nothing is to begin any more. The caller holds the mutex, and hires.
+func (s *Scheduler) beginNext() {
 	cause := s.cause
 	if cause == nil && s.ctx.Err() != nil {
 		cause = context.Cause(s.ctx)
@@ -37,14 +44,15 @@ func (s *Scheduler) advance() {
 		s.doomAll(cause)
 		return
 	}
-	s.beginNext()
+	s.beginFitting()
 	if s.next < len(s.jobs) || len(s.demoted) > 0 {
 		s.watch()
 	}
 }
 
-// beginNext begins the turns that may begin. The caller holds the mutex.
-func (s *Scheduler) beginNext() {
+// beginFitting begins the turns that what is under way has room for. The caller
+// holds the mutex.
+func (s *Scheduler) beginFitting() {
 	if len(s.demoted) > 0 {
 		if s.room.count == 0 {
 			s.begin(pop(&s.demoted), true)
@@ -61,7 +69,7 @@ func (s *Scheduler) beginNext() {
 			return
 		}
 		alone := !e.traits.Safe && !e.traits.Locked
-		if !alone && s.admitting >= s.options.MaxAdmitting || !s.room.fits(&e.traits) {
+		if !alone && s.admitting >= s.options.MaxAdmitting || !s.room.fits(e) {
 			return
 		}
 		s.begin(e, alone)
@@ -74,17 +82,14 @@ func (s *Scheduler) begin(e *entry, alone bool) {
 	s.makeDue(e)
 	s.room.enter(e)
 	s.admitting++
-	s.live++
 	e.ctx = s.contextOf(e, false)
 	s.observe(e, Admitting)
-	if s.options.Lend == nil || s.lent || !s.options.Lend(e.Job) {
-		go s.lead(e)
-		return
+	if s.options.Lend != nil && !s.lent && s.options.Lend(e.Job) {
+		e, s.mine = s.mine, e
 	}
-	if s.mine != nil {
-		go s.lead(s.mine)
+	if e != nil {
+		s.begun.push(e)
 	}
-	s.mine = e
 }
 
 // demote puts a job back that must run alone. The caller holds the mutex.
@@ -120,6 +125,7 @@ func (s *Scheduler) doom(e *entry, why error) {
 		return
 	}
 	e.doomed = why
+	s.room.locks.forget(e)
 	if e != s.asked { // then it is ended when it has answered
 		s.doomed = append(s.doomed, e)
 		s.reapOn()
@@ -138,14 +144,13 @@ func (s *Scheduler) reapOn() {
 // reap ends the doomed. Only then do results leave: a slow Yield must not keep a
 // job from its failure.
 func (s *Scheduler) reap() {
-	defer s.leave()
-	defer s.deliver()
 	// Deferred, because a job may end its goroutine.
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.reaping = false
 		s.reapOn()
+		s.leave()
 	}()
 	for e := s.takeDoomed(); e != nil; e = s.takeDoomed() {
 		s.end(e)

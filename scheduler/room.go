@@ -11,7 +11,8 @@ type room struct {
 }
 
 // fits reports whether a job may begin its turn beside all that is under way.
-func (r *room) fits(t *Traits) bool {
+func (r *room) fits(e *entry) bool {
+	t := &e.traits
 	switch {
 	case r.count == 0:
 		return true
@@ -19,11 +20,11 @@ func (r *room) fits(t *Traits) bool {
 		return false
 	case t.Safe && t.Locked:
 		// Those that are not safe are locked: the others run alone.
-		return r.unsafe == 0 || !r.locks.conflict(t.Locks, heldSafe)
+		return r.unsafe == 0 || !r.locks.conflict(e, heldSafe)
 	case t.Safe:
 		return r.unsafe == 0
 	case t.Locked:
-		return r.unlocked == 0 && !r.locks.conflict(t.Locks, heldEffects)
+		return r.unlocked == 0 && !r.locks.conflict(e, heldEffects)
 	}
 	return false
 }
@@ -32,7 +33,7 @@ func (r *room) enter(e *entry) {
 	r.alone = e.alone
 	r.count++
 	r.add(e, 1)
-	if e.traits.Locked && !e.alone {
+	if e.traits.Locked {
 		r.locks.enter(e)
 	}
 }

@@ -85,6 +85,10 @@ type Scheduler struct {
 	// few is the first room of jobs: most turns have one only.
 	few [1]*entry
 
+	// begun are jobs whose turn has come and that no worker has in hand yet.
+	begun  lineup
+	coming bool // a worker is on its way
+
 	room      room
 	effects   effects
 	admitting int // jobs under way that have not had a slot
@@ -105,7 +109,7 @@ type Scheduler struct {
 	siblings *scope // of the cascade jobs of the batch under way; nil before one
 	cause    error  // why nothing begins any more, unless the context says it
 
-	live   int // goroutines, and the job that waits for Wait
+	live   int // goroutines, but for those that follow what goes on behind results
 	behind int // jobs behind whose result something goes on
 	// unwatch stops watching the context and waits for what its end set off; nil
 	// while nothing had to wait.
@@ -143,8 +147,10 @@ type entry struct {
 	slot    Slot
 	outcome Outcome
 	parked  chan struct{} // closed when it need not wait for room for its result
-	// nodes are those of its locks.
+	// nodes are those of its locks, once somebody asked for them, in node if it has one.
 	nodes []*lockNode
+	node  [1]*lockNode
+	after *entry // the next in a lineup
 }
 
 // insert puts a job where it belongs in a list in call order.
@@ -222,7 +228,7 @@ func (s *Scheduler) Close() {
 func (s *Scheduler) Wait() {
 	s.mu.Lock()
 	s.closed = true
-	s.work()
+	s.leadMine()
 	for s.live > 0 || s.yielded < len(s.jobs) {
 		s.idle.Wait()
 	}
@@ -236,9 +242,9 @@ func (s *Scheduler) Wait() {
 	s.settleRest()
 }
 
-// work gives the job that waits for Wait its turn on this goroutine. No other does
-// from here on: it would wait for this one. The caller holds the mutex.
-func (s *Scheduler) work() {
+// leadMine gives the job that waits for Wait its turn on this goroutine. No other
+// does from here on: it would wait for this one. The caller holds the mutex.
+func (s *Scheduler) leadMine() {
 	e := s.mine
 	s.mine, s.lent = nil, true
 	if e == nil {
@@ -246,7 +252,8 @@ func (s *Scheduler) work() {
 	}
 	s.mu.Unlock()
 	s.lead(e)
-	s.mu.Lock()
+	s.deliver()
+	s.hire()
 }
 
 // Drain waits for what goes on behind results that have left. Wait must have
@@ -256,16 +263,6 @@ func (s *Scheduler) Drain() {
 	defer s.mu.Unlock()
 	for s.behind > 0 {
 		s.idle.Wait()
-	}
-}
-
-// leave counts a goroutine out.
-func (s *Scheduler) leave() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.live--
-	if s.live == 0 {
-		s.idle.Broadcast()
 	}
 }
 

@@ -16,71 +16,6 @@ import (
 	"github.com/toolquay/toolquay/scheduler"
 )
 
-// funcJob is a safe job made of functions, each of which may be missing.
-type funcJob struct {
-	name   string
-	unsafe bool
-	traits scheduler.Traits // but for Safe
-	admit  func(context.Context) bool
-	run    func(context.Context)
-	do     func(context.Context, *scheduler.Slot) scheduler.Outcome // instead of run
-	fail   func(error)
-	settle func()
-	yield  func()
-	drop   func()
-}
-
-func (j *funcJob) Traits() scheduler.Traits {
-	t := j.traits
-	t.Safe = !j.unsafe
-	return t
-}
-
-func (j *funcJob) Admit(ctx context.Context) bool { return j.admit == nil || j.admit(ctx) }
-
-func (j *funcJob) Run(ctx context.Context, slot *scheduler.Slot) scheduler.Outcome {
-	if j.do != nil {
-		return j.do(ctx, slot)
-	}
-	if j.run != nil {
-		j.run(ctx)
-	}
-	return scheduler.Outcome{}
-}
-
-func (j *funcJob) Fail(err error) {
-	if j.fail != nil {
-		j.fail(err)
-	}
-}
-
-func (j *funcJob) Settle() {
-	if j.settle != nil {
-		j.settle()
-	}
-}
-
-func (j *funcJob) Yield() {
-	if j.yield != nil {
-		j.yield()
-	}
-}
-
-func (j *funcJob) Drop() {
-	if j.drop != nil {
-		j.drop()
-	}
-}
-
-func add(t *testing.T, s *scheduler.Scheduler, jobs ...*funcJob) {
-	t.Helper()
-	for _, j := range jobs {
-		if err := s.Add(j); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 func TestPartition(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -243,150 +178,6 @@ func TestSettleOrder(t *testing.T) {
 	})
 }
 
-func TestFailures(t *testing.T) {
-	t.Parallel()
-	boom := errors.New("boom")
-	cases := map[string]struct {
-		job  funcJob
-		want string
-		is   error
-	}{
-		"panic in Admit":          {funcJob{admit: func(context.Context) bool { panic("boom") }}, "panic in Admit: boom", nil},
-		"panic in Run":            {funcJob{run: func(context.Context) { panic(boom) }}, "panic in Run: boom", boom},
-		"nil panic in Run":        {funcJob{run: func(context.Context) { panic(nil) }}, "panic in Run: panic called with nil argument", nil},
-		"panic in Settle, alone":  {funcJob{unsafe: true, settle: func() { panic(boom) }}, "panic in Settle: boom", boom},
-		"Goexit in Run":           {funcJob{run: func(context.Context) { runtime.Goexit() }}, scheduler.ErrExited.Error(), scheduler.ErrExited},
-		"Goexit in Admit, unsafe": {funcJob{unsafe: true, admit: func(context.Context) bool { runtime.Goexit(); return true }}, scheduler.ErrExited.Error(), scheduler.ErrExited},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := scheduler.New(t.Context(), scheduler.Options{MaxConcurrent: 1})
-			var got error
-			job := c.job
-			job.fail = func(err error) { got = err }
-			after := false
-			add(t, s, &job, &funcJob{run: func(context.Context) { after = true }})
-			s.Wait()
-			if got == nil || !strings.HasPrefix(got.Error(), c.want) {
-				t.Fatalf("failed with %v, want %s", got, c.want)
-			}
-			if c.is != nil && !errors.Is(got, c.is) {
-				t.Errorf("%v is not %v", got, c.is)
-			}
-			if p, ok := errors.AsType[*scheduler.PanicError](got); ok && len(p.Stack) == 0 {
-				t.Error("a panic without a stack")
-			}
-			if !after {
-				t.Error("the next job did not run: the slot is lost")
-			}
-		})
-	}
-}
-
-func TestPanickedTellsTheRest(t *testing.T) {
-	t.Parallel()
-	var told []string
-	s := scheduler.New(t.Context(), scheduler.Options{Panicked: func(_ scheduler.Job, p *scheduler.PanicError) {
-		told = append(told, p.Method)
-	}})
-	add(t, s, &funcJob{
-		run:    func(context.Context) { panic("run") },
-		fail:   func(error) { panic("fail") },
-		yield:  func() { panic("yield") },
-		settle: func() { panic("settle") },
-	})
-	s.Wait()
-	if want := []string{"Fail", "Yield", "Settle"}; !slices.Equal(told, want) {
-		t.Errorf("%v, want %v", told, want)
-	}
-}
-
-func TestCancelled(t *testing.T) {
-	t.Parallel()
-	cause := errors.New("enough")
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		s := scheduler.New(ctx, scheduler.Options{MaxConcurrent: 1})
-		var failures []error
-		var saw error
-		record := func(err error) { failures = append(failures, err) }
-		add(t, s, &funcJob{run: func(ctx context.Context) { <-ctx.Done(); saw = context.Cause(ctx) }})
-		synctest.Wait()
-		add(t, s,
-			&funcJob{run: func(context.Context) { t.Error("ran while waiting for a slot") }, fail: record},
-			&funcJob{unsafe: true, admit: func(context.Context) bool { t.Error("had its turn"); return true }, fail: record})
-		synctest.Wait()
-		cancel(cause)
-		synctest.Wait()
-		add(t, s, &funcJob{admit: func(context.Context) bool { t.Error("had its turn"); return true }, fail: record})
-		s.Wait()
-		if !errors.Is(saw, cause) || len(failures) != 3 {
-			t.Fatalf("running saw %v; failures %v", saw, failures)
-		}
-		for _, err := range failures {
-			if !errors.Is(err, cause) {
-				t.Error(err)
-			}
-		}
-	})
-}
-
-// A job whose context ends between two steps does not take the next one.
-func TestCancelledBetweenSteps(t *testing.T) {
-	t.Parallel()
-	for name, unsafe := range map[string]bool{"safe": false, "unsafe": true} {
-		ctx, cancel := context.WithCancel(t.Context())
-		s := scheduler.New(ctx, scheduler.Options{})
-		var got error
-		add(t, s, &funcJob{
-			unsafe: unsafe,
-			admit:  func(context.Context) bool { cancel(); return true },
-			run:    func(context.Context) { t.Errorf("%s: ran", name) },
-			fail:   func(err error) { got = err },
-		})
-		s.Wait()
-		if !errors.Is(got, context.Canceled) {
-			t.Errorf("%s: failed with %v", name, got)
-		}
-	}
-}
-
-// Jobs that became unsafe run in call order, whichever became so first.
-func TestDemotedKeepOrder(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var ran []int
-		s := scheduler.New(t.Context(), scheduler.Options{})
-		for i := range 4 {
-			job := &funcJob{run: func(context.Context) { ran = append(ran, i) }}
-			job.admit = func(context.Context) bool {
-				if !job.unsafe {
-					time.Sleep(time.Duration(10 - i))
-				}
-				job.unsafe = true
-				return true
-			}
-			add(t, s, job)
-		}
-		s.Wait()
-		if !slices.Equal(ran, []int{0, 1, 2, 3}) {
-			t.Errorf("ran in the order %v", ran)
-		}
-	})
-}
-
-func TestClosed(t *testing.T) {
-	t.Parallel()
-	s := scheduler.New(t.Context(), scheduler.Options{})
-	s.Close()
-	if err := s.Add(&funcJob{}); !errors.Is(err, scheduler.ErrClosed) {
-		t.Errorf("%v, want ErrClosed", err)
-	}
-	s.Wait()
-	s.Wait()
-}
-
 // A slow consumer of results holds back results, not work.
 func TestSlowYield(t *testing.T) {
 	t.Parallel()
@@ -446,9 +237,43 @@ func TestLend(t *testing.T) {
 	}
 }
 
-// goroutine is the first line of the stack, which names the goroutine.
-func goroutine() string {
-	buf := make([]byte, 64)
-	line, _, _ := strings.Cut(string(buf[:runtime.Stack(buf, false)]), " [")
-	return line
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	cases := map[string]struct {
+		job  funcJob
+		want string
+		is   error
+	}{
+		"panic in Admit":          {funcJob{admit: func(context.Context) bool { panic("boom") }}, "panic in Admit: boom", nil},
+		"panic in Run":            {funcJob{run: func(context.Context) { panic(boom) }}, "panic in Run: boom", boom},
+		"nil panic in Run":        {funcJob{run: func(context.Context) { panic(nil) }}, "panic in Run: panic called with nil argument", nil},
+		"panic in Settle, alone":  {funcJob{unsafe: true, settle: func() { panic(boom) }}, "panic in Settle: boom", boom},
+		"Goexit in Run":           {funcJob{run: func(context.Context) { runtime.Goexit() }}, scheduler.ErrExited.Error(), scheduler.ErrExited},
+		"Goexit in Admit, unsafe": {funcJob{unsafe: true, admit: func(context.Context) bool { runtime.Goexit(); return true }}, scheduler.ErrExited.Error(), scheduler.ErrExited},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := scheduler.New(t.Context(), scheduler.Options{MaxConcurrent: 1})
+			var got error
+			job := c.job
+			job.fail = func(err error) { got = err }
+			after := false
+			add(t, s, &job, &funcJob{run: func(context.Context) { after = true }})
+			s.Wait()
+			if got == nil || !strings.HasPrefix(got.Error(), c.want) {
+				t.Fatalf("failed with %v, want %s", got, c.want)
+			}
+			if c.is != nil && !errors.Is(got, c.is) {
+				t.Errorf("%v is not %v", got, c.is)
+			}
+			if p, ok := errors.AsType[*scheduler.PanicError](got); ok && len(p.Stack) == 0 {
+				t.Error("a panic without a stack")
+			}
+			if !after {
+				t.Error("the next job did not run: the slot is lost")
+			}
+		})
+	}
 }

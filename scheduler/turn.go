@@ -14,12 +14,10 @@ const (
 	demoted               // it must wait until it can run alone
 )
 
-// lead is the goroutine of one turn of a job. What must happen in any case is
-// deferred: a job may end its goroutine.
+// lead has one turn of a job. The mutex is held in the end. What must happen in any
+// case is deferred: a job may end its goroutine.
 func (s *Scheduler) lead(e *entry) {
 	how := exited
-	defer s.leave()
-	defer s.deliver()
 	defer func() { s.finish(e, how) }()
 	defer func() { s.conclude(e, how) }()
 	how = s.turn(e)
@@ -151,10 +149,10 @@ func (s *Scheduler) conclude(e *entry, how ending) {
 	}
 }
 
-// finish ends a job's turn and begins those it held back.
+// finish ends a job's turn and begins those it held back. It takes the mutex, and
+// keeps it.
 func (s *Scheduler) finish(e *entry, how ending) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if e.alone {
 		s.alones.Add(1)
 	}
@@ -175,7 +173,7 @@ func (s *Scheduler) finish(e *entry, how ending) {
 		s.observe(e, Completed)
 		s.vacate(e)
 	}
-	s.advance()
+	s.beginNext()
 }
 
 // fail gives a job its failure, the first one only.
