@@ -40,7 +40,6 @@ func (c *call) judge(ctx context.Context) error {
 		return err
 	}
 	c.settleTraits(m, known.accesses)
-	c.judged = m.accesses
 	if err := c.fits(); err != nil {
 		return err
 	}
@@ -65,7 +64,36 @@ func (c *call) judge(ctx context.Context) error {
 		c.approved.add(m.accesses)
 	}
 	g.renew() // the tool and the hooks took their time
-	return g.permit(ctx, m)
+	err = g.permit(ctx, m)
+	c.admitted = admission{by: g.now.Load(), to: m}
+	return err
+}
+
+// admission is what a call was let in by, and to do.
+type admission struct {
+	by *view
+	to *matter
+}
+
+// stands finds out whether a call that was admitted may still run. It may have waited
+// for its slot, the rules have been tightened, and another turn that the same call
+// makes have moved the session, where the paths of its input are others.
+func (g *gate) stands() error {
+	was := g.call.admitted
+	if was.by == g.view {
+		return nil
+	}
+	if was.by.cwd != g.view.cwd {
+		return abi.Errorf(abi.CodeCancelled, "it was not begun: the working directory became %s while it waited; call it again", g.view.cwd)
+	}
+	d := g.decide(was.to)
+	if d.Verdict == permissions.Allow {
+		return nil
+	}
+	if err := g.record(was.to, &d, ""); err != nil {
+		return err
+	}
+	return refusal(d)
 }
 
 // rewrite begins the call anew with another input: its schema, its traits, and
@@ -179,7 +207,11 @@ func (c *call) postHooks(ctx context.Context, v *view, result abi.ToolResult, fa
 	}
 	o := tell(ctx, in)
 	c.heed(&o)
-	return o.Rewrite(result)
+	rewritten := o.Rewrite(result)
+	c.letGo(slices.DeleteFunc(slices.Clone(result.Content), func(b abi.Block) bool {
+		return b.Spilled == nil || slices.ContainsFunc(rewritten.Content, func(kept abi.Block) bool { return kept.Spilled == b.Spilled })
+	}))
+	return rewritten
 }
 
 // addNotes puts what hooks want the model told behind what the tool said.

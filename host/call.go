@@ -45,10 +45,9 @@ type call struct {
 	running context.Context //nolint:containedctx // for the slot's return, whoever lends it
 	// work is what is under way for the call.
 	work work
-	// judged are the accesses that the call was admitted with, and deeds what it did,
-	// reads left out.
-	judged []permissions.Access
-	deeds  deeds
+	// admitted is what the call may run by, and deeds what it did, reads left out.
+	admitted admission
+	deeds    deeds
 
 	// approved are the accesses a person allowed this call, once.
 	approved lease
@@ -62,7 +61,9 @@ type call struct {
 	// pending is what the judge thinks about.
 	pending *judge.Pending
 
-	ended  bool
+	// ended says that the call has its result, and finished that this was told.
+	ended, finished bool
+
 	result abi.ToolResult
 	// fitted is what was done to the result's size; nil where it is short.
 	fitted *results.Fitted
@@ -181,16 +182,21 @@ func (c *call) begins() error {
 // Run calls the tool, in a slot.
 func (c *call) Run(ctx context.Context, slot *scheduler.Slot) scheduler.Outcome {
 	waited := c.elapsed()
+	g := newGate(c)
+	if err := g.stands(); err != nil {
+		c.refuse(err)
+		return scheduler.Outcome{}
+	}
 	c.event(Event{Kind: EventStarted, Elapsed: waited})
 	c.started.Store(int64(waited))
 	c.slot, c.running = slot, ctx
 	limited, cancel := c.limitTime(ctx)
 	defer cancel()
-	g := newGate(c)
 	c.watch.tool(true)
 	result, err := c.invoke(limited, g)
 	c.watch.tool(false)
 	if err != nil {
+		c.letGo(result.Content)
 		result = failed(c.reason(ctx, err))
 	}
 	c.end(c.postHooks(limited, g.view, result, err))
@@ -241,7 +247,7 @@ func (c *call) panicked(p *scheduler.PanicError) error {
 
 // Settle applies the call's effects on the session.
 func (c *call) Settle() {
-	if !c.traits.concurrencySafe && !c.traits.locked {
+	if !c.traits.concurrencySafe && !c.traits.locked || len(c.result.Changes) > 0 {
 		defer c.turn.altered.Add(1)
 	}
 	if c.result.IsError {
@@ -313,7 +319,8 @@ func (c *call) end(r abi.ToolResult) {
 	c.addNotes(&r) // behind a result that was cut, too
 	c.noted(len(r.Content) - answered)
 	c.result = r
-	if c.turn.told() {
+	if c.turn.told() && !c.finished {
+		c.finished = true
 		c.progress.end()
 		told := r // Fail may have the last word
 		c.event(Event{Kind: EventFinished, Elapsed: c.elapsed(), Result: &told, Clocks: c.watch.read(c.ran())})

@@ -84,7 +84,8 @@ const (
 // interrupt it, but must not wait for its end: while it does not return, the call at
 // hand stands still and further events of the turn are kept for it. So it hands on what
 // takes long, such as what goes over a network. If it panics the log is told, and calls
-// and later events are as if it had not. What an event points to is shared with the
+// and later events are as if it had not. If it ends its goroutine, later events come on
+// another one, and the call that ended with it fails. What an event points to is shared with the
 // host and is not to be changed.
 type Event struct {
 	Kind EventKind

@@ -29,12 +29,12 @@ func ExampleOptions_observe() {
 		},
 	})
 	if err != nil {
-		log.Fatal(err)
+		log.Panic(err)
 	}
 	defer h.Close(ctx)
 	s, err := h.NewSession(host.SessionOptions{Cwd: os.TempDir()})
 	if err != nil {
-		log.Fatal(err)
+		log.Panic(err)
 	}
 	s.Results(ctx, []abi.ToolUse{{ID: "call_1", Name: "Greet"}})
 

@@ -18,26 +18,26 @@ func ExampleSession_Stream() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "example-")
 	if err != nil {
-		log.Fatal(err)
+		log.Panic(err)
 	}
 	defer os.RemoveAll(dir)
 	if err := os.WriteFile(filepath.Join(dir, "hello.txt"), []byte("hello\n"), 0o600); err != nil {
-		log.Fatal(err)
+		log.Panic(err)
 	}
 	h, err := host.Open(ctx, host.Options{Builtins: true})
 	if err != nil {
-		log.Fatal(err)
+		log.Panic(err)
 	}
 	defer h.Close(ctx)
 	s, err := h.NewSession(host.SessionOptions{Cwd: dir})
 	if err != nil {
-		log.Fatal(err)
+		log.Panic(err)
 	}
 
 	stream := s.Stream(ctx)
 	add := func(id, name, input string) {
 		if err := stream.Add(abi.ToolUse{ID: id, Name: name, Input: json.RawMessage(input)}); err != nil {
-			log.Fatal(err)
+			log.Panic(err)
 		}
 	}
 	add("1", "Read", `{"file_path":"hello.txt"}`)

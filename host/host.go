@@ -192,9 +192,19 @@ func (h *Host) Close(ctx context.Context) error {
 	h.mu.Unlock()
 	h.end()
 	h.followers.Wait()
-	var errs []error
+	return errors.Join(closeAll(ctx, sessions), set.Close(ctx))
+}
+
+// closeAll closes sessions side by side: each may have calls that take their time to
+// end.
+func closeAll(ctx context.Context, sessions map[*Session]struct{}) error {
+	errs := make(chan error, len(sessions))
 	for s := range sessions {
-		errs = append(errs, s.Close(ctx))
+		go func() { errs <- s.Close(ctx) }()
 	}
-	return errors.Join(append(errs, set.Close(ctx))...)
+	var all error
+	for range sessions {
+		all = errors.Join(all, <-errs)
+	}
+	return all
 }

@@ -244,16 +244,20 @@ func TestMessagesOfAPluginAreDropped(t *testing.T) {
 // left empty, and the slice, which is the tool's, is as it was.
 func TestCutResultLeavesTheToolsAlone(t *testing.T) {
 	image := abi.Block{Type: abi.BlockImage, MediaType: "image/png", Data: []byte("png")}
-	own := []abi.Block{abi.TextBlock(strings.Repeat("x", 80)), abi.TextBlock(strings.Repeat("y", 80)), abi.TextBlock("tail"), image}
+	own := []abi.Block{abi.TextBlock(strings.Repeat("x", 200)), abi.TextBlock(strings.Repeat("y", 200)), abi.TextBlock("tail"), image}
 	before := slices.Clone(own)
 	var ran atomic.Int32
 	tool := acting(&ran, func(context.Context, *host.Call) (abi.ToolResult, error) { return abi.ToolResult{Content: own}, nil })
-	tool.Contract.MaxResultChars = 100
+	const limit = 400
+	tool.Contract.MaxResultChars = limit
 	s := session(t, open(t, host.Options{Tools: []host.NativeTool{tool}}), host.SessionOptions{})
 	for range 2 {
 		r, _ := one(t, s, "Act", `{}`)
-		if len(r.Content) != 4 || r.Content[0].Text != before[0].Text || r.Content[1].Text != before[1].Text[:20] ||
-			r.Content[2].Type != abi.BlockImage || !strings.Contains(r.Content[3].Text, "164 characters") {
+		if len(r.Content) != 4 || r.Content[2].Type != abi.BlockImage || !strings.Contains(r.Content[3].Text, "406 characters") {
+			t.Fatalf("got %+v", r.Content)
+		}
+		left := limit - len(before[0].Text) - len(r.Content[3].Text)
+		if r.Content[0].Text != before[0].Text || left <= 0 || r.Content[1].Text != before[1].Text[:left] {
 			t.Errorf("got %+v", r.Content)
 		}
 		for i := range own {

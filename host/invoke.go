@@ -59,11 +59,12 @@ func (c *call) invokeAside(ctx context.Context, inv plugins.Invocation) (abi.Too
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(errCallOver)
 	c.work.enter()
-	came := make(chan invoked, 1)
+	came, gone := make(chan invoked), make(chan struct{})
+	defer close(gone)
 	go func() {
 		defer c.work.leave()
 		growStack()
-		c.invokeHere(ctx, inv, came)
+		c.invokeHere(ctx, inv, came, gone)
 	}()
 	select {
 	case r := <-came:
@@ -80,17 +81,25 @@ func (c *call) invokeAside(ctx context.Context, inv plugins.Invocation) (abi.Too
 	}
 }
 
-// invokeHere calls the tool and sends what came of it, in any case.
-func (c *call) invokeHere(ctx context.Context, inv plugins.Invocation, came chan<- invoked) {
+// invokeHere calls the tool and hands over what came of it, in any case, or lets go
+// of it where nobody waits any more.
+func (c *call) invokeHere(ctx context.Context, inv plugins.Invocation, came chan<- invoked, gone <-chan struct{}) {
 	r := invoked{err: errToolExited}
 	defer func() {
 		if v := recover(); v != nil {
 			r = invoked{err: &scheduler.PanicError{Method: "Run", Value: v, Stack: debug.Stack()}}
 		}
-		came <- r
+		select {
+		case came <- r:
+		case <-gone:
+			c.letGo(r.result.Content)
+		}
 	}()
 	r.result, r.err = c.tool.call(ctx, inv)
 }
+
+// letGo removes what was spilled of a result that nobody gets.
+func (c *call) letGo(content []abi.Block) { c.session().stored.results.Drop(content) }
 
 // errCallTime is the cause of a call that ran into the operator's time limit.
 var errCallTime = errors.New("the operator's limit on a call's time")

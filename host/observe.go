@@ -50,22 +50,33 @@ func (o *observer) add(e Event) bool {
 	return true
 }
 
+// drain tells of the events there are. An observer may end the goroutine that it is
+// called on; then another one goes on.
 func (o *observer) drain() {
-	for {
-		o.mu.Lock()
-		events := o.queue
-		o.queue = nil
-		if len(events) == 0 {
-			o.busy = false
-			o.idle.Broadcast()
-			o.mu.Unlock()
-			return
+	done := false
+	defer func() {
+		if !done {
+			go o.drain()
 		}
-		o.mu.Unlock()
-		for i := range events {
-			o.host.observe(events[i])
-		}
+	}()
+	for e, ok := o.next(); ok; e, ok = o.next() {
+		o.host.observe(e)
 	}
+	done = true
+}
+
+// next takes the oldest event, and reports false when there is none any more.
+func (o *observer) next() (e Event, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.queue) == 0 {
+		o.queue, o.busy = nil, false
+		o.idle.Broadcast()
+		return e, false
+	}
+	e, o.queue[0] = o.queue[0], e
+	o.queue = o.queue[1:]
+	return e, true
 }
 
 // flush waits until everything was told.

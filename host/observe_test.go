@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -114,4 +115,71 @@ func TestObserverMayUseTheTurn(t *testing.T) {
 	must(t, st.Add(use("1", "Wait", `{}`)))
 	st.Close()
 	wantError(t, resultsOf(h.all())["1"], abi.CodeInterrupted)
+}
+
+// TestObserverMayEndItsGoroutine has an observer do so at one kind of event. All is told
+// all the same, each call's end once, and no turn waits for ever.
+func TestObserverMayEndItsGoroutine(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []host.EventKind{
+		host.EventTurn, host.EventDecided, host.EventStarted, host.EventProgress, host.EventCapability,
+		host.EventFinished, host.EventChanged, host.EventResult, host.EventTurnEnded,
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			o := &observed{}
+			moves := echo("Moves", alone)
+			moves.Run = func(ctx context.Context, c *host.Call) (abi.ToolResult, error) {
+				c.Report(abi.ProgressHead{Progress: &abi.Progress{Done: 1}})
+				_, err := c.Do(ctx, abi.Request{Name: "test.echo"})
+				return abi.ToolResult{Changes: []abi.Change{{Kind: abi.ChangeCwd, Value: []byte(`"."`)}}}, err
+			}
+			s := session(t, open(t, host.Options{
+				Observe: func(e host.Event) {
+					o.see(e)
+					if e.Kind == kind {
+						runtime.Goexit()
+					}
+				},
+				Tools:        []host.NativeTool{moves, echo("Echo")},
+				Capabilities: []capability.Capability{&testCapability{}},
+			}), host.SessionOptions{})
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended) // the goroutine may be the one that the observer ends
+				s.Results(t.Context(), []abi.ToolUse{use("1", "Moves", `{}`), use("2", "Echo", `{}`), use("3", "Moves", `{}`)})
+			}()
+			arrives(t, "the end of the turn", ended)
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			for _, events := range o.turns {
+				checkEnds(t, events)
+			}
+			if len(o.turns) != 1 {
+				t.Errorf("events of %d turns", len(o.turns))
+			}
+		})
+	}
+}
+
+// checkEnds wants each call that was queued to have finished once, and the turn to have
+// ended.
+func checkEnds(t *testing.T, events []host.Event) {
+	t.Helper()
+	for _, queued := range of(events, host.EventQueued) {
+		for _, kind := range []host.EventKind{host.EventFinished, host.EventResult} {
+			n := 0
+			for _, e := range of(events, kind) {
+				if e.CallID == queued.CallID {
+					n++
+				}
+			}
+			if n != 1 {
+				t.Errorf("call %s: %d events %s in %s", queued.CallID, n, kind, inShort(events))
+			}
+		}
+	}
+	if last := events[len(events)-1]; last.Kind != host.EventTurnEnded {
+		t.Errorf("the last event is %s", last.Kind)
+	}
 }

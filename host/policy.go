@@ -25,6 +25,7 @@ func (h *Host) places(cwd string, o *SessionOptions) (permissions.Setup, error) 
 		Home:        realDir(h.options.Home),
 		ProjectRoot: realDir(h.options.ProjectRoot),
 		PlanFile:    realDir(o.PlanFile),
+		Sessions:    realDir(h.options.Sessions),
 		FoldCase:    permissions.FoldsCase(),
 		Resolve:     realPath,
 	}

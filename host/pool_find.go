@@ -113,7 +113,8 @@ func isReference(b abi.Block) bool { return b.Type == abi.BlockToolReference }
 
 // references holds the tool references of a result to tools that the model can
 // look for, as an API refuses a message with others, and puts the definitions into
-// them for the APIs that do not.
+// them for the APIs that do not. Each tool is referred to once: an API shows the
+// definition behind every reference, whatever limit the result has.
 func (c *call) references(r *abi.ToolResult) {
 	if !slices.ContainsFunc(r.Content, isReference) {
 		return
@@ -123,12 +124,14 @@ func (c *call) references(r *abi.ToolResult) {
 		p = &pool{} // without definitions there is nothing to refer to
 	}
 	var kept []abi.Block // a new list: the tool may hold on to its own
+	known := make(map[string]bool)
 	for _, b := range r.Content {
 		if isReference(b) {
 			t, ok := p.find(b.ToolName)
-			if !ok {
+			if !ok || known[b.ToolName] {
 				continue
 			}
+			known[b.ToolName] = true
 			b.Text = fmt.Sprintf("%s can be called now. Its definition:\n%s", t.Name, t.definition)
 		}
 		kept = append(kept, b)

@@ -305,6 +305,7 @@ func TestReferencesOfOtherTools(t *testing.T) {
 		"LSP":                                 {"Nothing", "LSP", "Read", "ToolSearch", "Plain"},
 		"(Point completed with no output)":    {"Nothing"},
 		"CronCreate mcp__slack__send_message": {"CronCreate", "mcp__slack__send_message"},
+		"LSP CronCreate":                      {"LSP", "CronCreate", "LSP", "LSP"}, // a definition each is enough
 	} {
 		h := searchable(t, func(o *host.Options) { o.Tools = append(o.Tools, reference(names...)) })
 		r, _ := one(t, session(t, h, host.SessionOptions{}), "Point", `{}`)

@@ -31,8 +31,8 @@ type progress struct {
 	timer *time.Timer
 	over  bool
 
-	output string // of the held one, and what was told before it and held too
-	tail   []byte
+	output ending // of the held one, and what was told before it and held too
+	tail   ending
 	lines  int64
 	bytes  int64
 }
@@ -63,11 +63,28 @@ func (p *progress) keep(output string) {
 	}
 	p.lines += int64(strings.Count(output, "\n"))
 	p.bytes += int64(len(output))
-	p.output = last(p.output+output, maxOutput)
-	p.tail = append(p.tail, last(output, maxTail)...)
-	if len(p.tail) > 2*maxTail {
-		p.tail = append(p.tail[:0], last(string(p.tail), maxTail)...)
+	p.output.add(output, maxOutput)
+	p.tail.add(output, maxTail)
+}
+
+// ending is the end of a text that comes in pieces. It moves what it keeps only when
+// that has doubled.
+type ending []byte
+
+// add adds a piece of a text of which the last most bytes are wanted. It keeps a few
+// more, to begin with a whole code point.
+func (e *ending) add(piece string, most int) {
+	most += utf8.UTFMax
+	kept := append(*e, piece[max(0, len(piece)-most):]...)
+	if len(kept) > 2*most {
+		kept = append(kept[:0], kept[len(kept)-most:]...)
 	}
+	*e = kept
+}
+
+// last is the end of the text, of at most most bytes.
+func (e ending) last(most int) string {
+	return last(string(e[max(0, len(e)-most-utf8.UTFMax):]), most)
 }
 
 // last is the end of a text, of at most n bytes, from the beginning of a code point.
@@ -98,9 +115,9 @@ func (p *progress) flush() {
 	if p.held == nil {
 		return
 	}
-	told := &Progress{Progress: *p.held, Tail: last(string(p.tail), maxTail), Lines: p.lines, Bytes: p.bytes}
-	told.Output = p.output
-	p.held, p.output = nil, ""
+	told := &Progress{Progress: *p.held, Tail: p.tail.last(maxTail), Lines: p.lines, Bytes: p.bytes}
+	told.Output = p.output.last(maxOutput)
+	p.held, p.output = nil, p.output[:0]
 	p.next = time.Now().Add(reportEvery)
 	p.tell(told)
 }

@@ -2,6 +2,8 @@ package host
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -114,6 +116,47 @@ func TestProgressIsBounded(t *testing.T) {
 			t.Errorf("the tail has only %d bytes, the output %d", len(last.Tail), len(last.Output))
 		}
 	})
+}
+
+// TestProgressFloodIsCheap reports a line at a time, far more of them than are kept: what
+// is kept must not be copied for each.
+func TestProgressFloodIsCheap(t *testing.T) { //nolint:paralleltest // it counts what is allocated
+	p := &progress{tell: func(*Progress) {}, next: time.Now().Add(time.Hour)}
+	line := strings.Repeat("x", 1023) + "\n"
+	const lines = 20_000
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range lines {
+		p.report(&abi.Progress{Output: line})
+	}
+	runtime.ReadMemStats(&after)
+	p.end()
+	if spent := after.TotalAlloc - before.TotalAlloc; spent > 32<<20 {
+		t.Errorf("%d lines took %d MB", lines, spent>>20)
+	}
+}
+
+// TestProgressKeepsTheEnd has pieces of all lengths, of code points of all lengths, and
+// compares what is kept with the end of the whole.
+func TestProgressKeepsTheEnd(t *testing.T) {
+	t.Parallel()
+	const most = 64
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		var e ending
+		var whole strings.Builder
+		for range 50 {
+			piece := strings.Repeat("aé√𝄞"[:[]int{1, 3, 6, 10}[random.IntN(4)]], random.IntN(30))
+			whole.WriteString(piece)
+			e.add(piece, most)
+			if got, want := e.last(most), last(whole.String(), most); got != want {
+				t.Fatalf("kept %q, want %q", got, want)
+			}
+			if cap(e) > 8*most {
+				t.Fatalf("it takes %d bytes", cap(e))
+			}
+		}
+	}
 }
 
 // TestClocks books time to what goes on.

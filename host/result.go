@@ -38,15 +38,15 @@ func (c *call) noted(n int) {
 // keep takes a result that leaves, for [turn.fit].
 func (t *turn) keep(c *call) {
 	if c.fitted != nil {
-		t.fitted = append(t.fitted, leaving{c, len(t.results)})
+		for len(t.fitted) < len(t.results) {
+			t.fitted = append(t.fitted, nil)
+		}
+		t.fitted = append(t.fitted, c.fitted)
+	}
+	if t.told() {
+		t.left = append(t.left, c)
 	}
 	t.results = append(t.results, c.result)
-}
-
-// leaving is a call whose result has left at this place and may yet be replaced.
-type leaving struct {
-	*call
-	at int
 }
 
 // fit holds the results of the turn to their budget together, when all of them have
@@ -56,14 +56,11 @@ func (t *turn) fit() {
 	if len(t.fitted) == 0 || t.within != nil {
 		return
 	}
-	of := make([]*results.Fitted, len(t.results))
-	calls := make(map[int]*call, len(t.fitted))
-	for _, l := range t.fitted {
-		of[l.at], calls[l.at] = l.fitted, l.call
-	}
-	for _, replaced := range t.session.stored.results.Turn(t.results, of) {
-		result := t.results[replaced.Index]
-		c := calls[replaced.Index]
+	for _, replaced := range t.session.stored.results.Turn(t.results, t.fitted) {
+		if !t.told() {
+			continue
+		}
+		c, result := t.left[replaced.Index], t.results[replaced.Index]
 		c.event(Event{Kind: EventReplaced, Result: &result, Stored: replaced.Stored, Elapsed: c.elapsed()})
 	}
 }

@@ -67,6 +67,7 @@ type Session struct {
 	ctx    context.Context //nolint:containedctx // ends with the session, whoever's context a turn runs under
 	cancel context.CancelCauseFunc
 	turns  chan struct{} // holds the one token of the turn that runs
+	lining line          // of the streams that wait for it
 
 	mu      sync.Mutex
 	current *view

@@ -27,6 +27,8 @@ type Stream struct {
 	// call's turn, such as asking a guest for traits, ends with that too.
 	submitting context.Context //nolint:containedctx // as the turn's
 	hasten     context.CancelCauseFunc
+	// place is where it waits for its turn; nil where it need not.
+	place *place
 
 	// adding is held while a call is submitted, one at a time, and guards the rest.
 	adding sync.Mutex
@@ -57,9 +59,10 @@ func (s *Session) stream(ctx context.Context) *Stream {
 	t := s.newTurn(ctx, 0, newFeed())
 	st := &Stream{turn: t, closing: make(chan struct{}), ended: make(chan struct{})}
 	st.submitting, st.hasten = context.WithCancelCause(t.ctx)
-	begun := t.tryLock()
+	st.place = s.lining.join(t)
+	begun := st.place == nil
 	if begun {
-		st.begin() //nolint:contextcheck // the turn has its own
+		st.begin()
 	}
 	go st.conduct(begun) //nolint:contextcheck // as above
 	return st
@@ -67,16 +70,17 @@ func (s *Session) stream(ctx context.Context) *Stream {
 
 // conduct leads the stream from its beginning to its end.
 func (st *Stream) conduct(begun bool) {
+	// Deferred, as an observer may end this goroutine.
+	defer close(st.ended)
+	defer st.hasten(nil)
 	has := begun && st.turn.within == nil
+	defer func() { st.turn.finish(has) }()
 	if !begun {
 		growStack() // the calls that came early are checked here
-		has = st.turn.lock(st.submitting)
+		has = st.place.wait(st.submitting, st.turn)
 		st.begin()
 	}
 	<-st.closing
-	st.turn.finish(has)
-	st.hasten(nil)
-	close(st.ended)
 }
 
 // begin submits the calls that came before the turn did.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/results"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/scheduler"
 )
@@ -31,10 +32,12 @@ type turn struct {
 	feed     *feed
 	observer *observer
 
-	// results are those that have left.
+	// results are those that have left, and left their calls where somebody is told of
+	// events. Fitted is what was done to the size of those that are not short; the list
+	// ends with the last such.
 	results []abi.ToolResult
-	// fitted are those of them that may yet be replaced.
-	fitted []leaving
+	left    []*call
+	fitted  []*results.Fitted
 	// ids are those that were claimed; nil where there is one call only.
 	ids map[string]bool
 	// stopped is why nothing more of the turn begins; nil while it does.
@@ -79,8 +82,8 @@ func (s *Session) newTurn(ctx context.Context, calls int, f *feed) *turn {
 func (s *Session) Run(ctx context.Context, uses []abi.ToolUse) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		st := s.stream(ctx)
-		defer st.abandon()                              // what the reader does with an event may panic
-		st.turn.lending(func() { st.run(uses, yield) }) //nolint:contextcheck // the turn has its own
+		defer st.abandon() // what the reader does with an event may panic
+		st.turn.lending(func() { st.run(uses, yield) })
 	}
 }
 
@@ -197,9 +200,14 @@ func (t *turn) began() { t.event(Event{Kind: EventTurn}) }
 // finish waits for the last result and ends the turn. What goes on behind it keeps
 // the next turn waiting, and nobody else.
 func (t *turn) finish(has bool) {
+	defer t.conclude(has) // deferred, as an observer may end the goroutine that it is called on
 	t.jobs.Wait()
 	t.fit()
 	t.event(Event{Kind: EventTurnEnded})
+}
+
+// conclude ends the turn for those who follow it, and for those who wait.
+func (t *turn) conclude(has bool) {
 	if t.feed != nil {
 		t.feed.close()
 	}

@@ -86,14 +86,22 @@ func (c *call) guard(l *ladder, q *query, a *Access, moves bool) {
 
 // guarded finds the guarded place that is touched, under either name.
 func (p *Policy) guarded(q *query) *guarded {
-	place := p.guards.find(q.target, q.write)
+	place := p.guardedName(q.target, q.write)
 	if q.real == q.target {
 		return place
 	}
-	if actual := p.guards.find(q.real, q.write); place == nil || actual != nil && actual.layer == LayerCredentials {
+	if actual := p.guardedName(q.real, q.write); place == nil || actual != nil && actual.layer == LayerCredentials {
 		return actual
 	}
 	return place
+}
+
+// guardedName finds it under one name. A session's own folder is no secret to it.
+func (p *Policy) guardedName(name string, write bool) *guarded {
+	if !write && insideAny(p.session, name) {
+		return nil
+	}
+	return p.guards.find(name, write)
 }
 
 // pathAnswer is the mode's own on a path.

@@ -90,6 +90,9 @@ var parsedGuards = sync.OnceValue(func() [][]*pathSpec {
 // hostPlace guards the folders the embedder says are the host's own.
 var hostPlace = guarded{layer: LayerProtected, why: "it holds the host's own settings and plugins"}
 
+// sessionsPlace guards what sessions keep from one another; see [Policy.guardedName].
+var sessionsPlace = guarded{layer: LayerCredentials, why: "it holds what other sessions keep"}
+
 // commonGuards is what is guarded wherever a session's home is.
 var commonGuards = sync.OnceValue(func() guards {
 	g := make(guards)
@@ -101,7 +104,7 @@ var commonGuards = sync.OnceValue(func() guards {
 	return g
 })
 
-func newGuards(home Dir, hostFolders []Dir) guards {
+func newGuards(home, sessions Dir, hostFolders []Dir) guards {
 	g := maps.Clone(commonGuards())
 	for i, specs := range parsedGuards() {
 		for _, spec := range specs {
@@ -117,6 +120,9 @@ func newGuards(home Dir, hostFolders []Dir) guards {
 		for _, form := range dir.forms() {
 			g.add(&hostPlace, literals(form))
 		}
+	}
+	for _, form := range sessions.forms() {
+		g.add(&sessionsPlace, literals(form))
 	}
 	return g
 }

@@ -24,8 +24,8 @@ func TestGuardedPlacesParse(t *testing.T) {
 // Compiling one policy must not change what another guards.
 func TestGuardsAreNotShared(t *testing.T) {
 	t.Parallel()
-	newGuards(Dir{Path: "/odd/home"}, []Dir{{Path: "/odd/.git"}})
-	other := newGuards(Dir{Path: "/home/u"}, nil)
+	newGuards(Dir{Path: "/odd/home"}, Dir{Path: "/odd/sessions"}, []Dir{{Path: "/odd/.git"}})
+	other := newGuards(Dir{Path: "/home/u"}, Dir{}, nil)
 	if other.find("/odd/home/.ssh/id", false) != nil {
 		t.Error("another session's home is guarded")
 	}

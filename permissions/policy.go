@@ -26,6 +26,9 @@ type Setup struct {
 	ProjectRoot Dir
 	// SessionFolder is the session's own folder, readable unasked.
 	SessionFolder Dir
+	// Sessions holds the folders of all sessions: reading what others keep asks, as
+	// it does in credential stores.
+	Sessions Dir
 	// HostFolders hold the host's own settings and plugins; changing anything
 	// there asks.
 	HostFolders []Dir
@@ -170,7 +173,7 @@ func Compile(s Setup) (*Policy, []Warning, error) {
 		planFile: slashed(s.PlanFile), session: slashed(s.SessionFolder),
 		tools: newTools(s.Tools), analyse: s.Analyse, aliases: aliases(&s), project: s.ProjectRoot,
 		places: places{home: s.Home, start: s.Cwd, cwd: s.Cwd, fold: s.FoldCase, resolve: s.Resolve},
-		guards: newGuards(s.Home, s.HostFolders),
+		guards: newGuards(s.Home, s.Sessions, s.HostFolders),
 	}
 	if p.project.Path == "" {
 		p.project = s.Cwd
@@ -216,6 +219,7 @@ func checkDirs(s *Setup) error {
 	check("home", false, s.Home)
 	check("project root", false, s.ProjectRoot)
 	check("session folder", false, s.SessionFolder)
+	check("directory of sessions", false, s.Sessions)
 	check("plan file", false, s.PlanFile)
 	check("host folder", true, s.HostFolders...)
 	return errors.Join(errs...)

@@ -25,7 +25,7 @@ func (c *call) searched(d *Decision, a *Access) {
 				"it would also read what the %s rule %s (%s) names", v, rule, rule.Source)})
 		}
 	}
-	if place := c.policy.guards.secretsBelow(a); place != nil {
+	if place := c.policy.secretsBelow(a); place != nil {
 		c.must(&l, guardedRead, place.layer, "what is below it: "+place.why)
 	}
 	d.add(l.found())
@@ -43,12 +43,16 @@ func (b *book) reads(v Verdict, a *Access) *Rule {
 	return nil
 }
 
-// secretsBelow returns a credential store or device in a tree that is read.
-func (g guards) secretsBelow(a *Access) *guarded {
-	for _, list := range g {
+// secretsBelow returns a credential store or device in a tree that is read, which
+// is not the session's own.
+func (p *Policy) secretsBelow(a *Access) *guarded {
+	if insideAny(p.session, filepath.ToSlash(a.Target)) && insideAny(p.session, filepath.ToSlash(a.Real)) {
+		return nil
+	}
+	for _, list := range p.guards {
 		for i := range list {
-			if p := &list[i]; p.place.layer == LayerCredentials && p.meets(a) {
-				return p.place
+			if g := &list[i]; g.place.layer == LayerCredentials && g.meets(a) {
+				return g.place
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"sync"
@@ -13,7 +12,13 @@ import (
 // interrupted is the cause of a context that a signal ended.
 type interrupted struct{ signal syscall.Signal }
 
-func (i interrupted) Error() string { return fmt.Sprintf("interrupted (%v)", i.signal) }
+func (i interrupted) Error() string {
+	name, known := map[syscall.Signal]string{syscall.SIGINT: "SIGINT", syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP"}[i.signal]
+	if !known {
+		name = i.signal.String()
+	}
+	return "the program was told to end (" + name + ")"
+}
 
 // signals is what SIGINT, SIGTERM and SIGHUP do: the first ends the command's
 // context, so that a turn still gives its results, the second ends the process at

@@ -36,7 +36,8 @@ With turn, call and elapsed_ms there follow started, progress, permission, resul
 for each turn, done; of no turn are error (a part of the input that could not be
 read and was passed over) and tools (others can be called from the next turn on).
 Types and keys that you do not know are to be passed over: more may come. With
---output anthropic or openai it is the reply to each message instead.
+--output anthropic or openai it is the reply to each message instead, in which a
+call that came broken has a result, too.
 
 Where jsonl comes on standard input, and --approval is auto, what the rules leave
 open is asked by a line {"type":"permission","approval":ID,...} and answered by
@@ -87,10 +88,12 @@ type streamTurn struct {
 
 	number int
 	// sizes are the bytes of its calls' inputs.
-	sizes       []int
+	sizes []int
+	// refused are the faults that cost calls of the message, where a reply is made.
+	refused     []stream.Item
 	stopReason  string
 	discarded   bool
-	interrupted bool
+	interrupted atomic.Bool
 }
 
 // maxAhead is how many turns may wait for those before them; then nothing more is

@@ -32,6 +32,22 @@ func TestStreamNews(t *testing.T) {
 	}
 }
 
+// TestWithRefused: each call of the reply has one result, and the one that it has
+// stands.
+func TestWithRefused(t *testing.T) {
+	t.Parallel()
+	refused := func(id string) stream.Item {
+		return stream.Item{Kind: stream.KindFault, Call: abi.ToolUse{ID: id}, Err: abi.Errorf(abi.CodeIO, "cut </tool_use_error>")}
+	}
+	got := withRefused([]abi.ToolResult{{ToolUseID: "b"}}, []stream.Item{refused("a"), refused("b"), refused("a")})
+	if len(got) != 2 || got[0].IsError || got[1].ToolUseID != "a" || !got[1].IsError {
+		t.Fatalf("got %+v", got)
+	}
+	if want := `<tool_use_error>cut <\/tool_use_error></tool_use_error>`; got[1].Text() != want {
+		t.Errorf("got %s, want %s", got[1].Text(), want)
+	}
+}
+
 // TestStreamLoad: so many calls wait, and so many bytes, and no more until some
 // have left.
 func TestStreamLoad(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/message"
 	"github.com/toolquay/toolquay/host/message/stream"
 )
 
@@ -34,17 +35,17 @@ func (d *streamDriver) take(ctx context.Context, item stream.Item) {
 			d.fault(item)
 		}
 	case stream.KindInterrupt:
-		d.interrupt() //nolint:contextcheck // a turn has its own
+		d.interrupt()
 	case stream.KindDiscard:
 		if item.Err != nil {
 			d.fault(item)
 		}
-		d.discard() //nolint:contextcheck // a turn has its own
+		d.discard()
 	case stream.KindEnd:
 		d.turn(ctx)
 		d.close(item.Stop)
 	case stream.KindFault:
-		d.fault(item)
+		d.refuse(ctx, item)
 	}
 }
 
@@ -77,10 +78,25 @@ func (d *streamDriver) add(ctx context.Context, line int, use abi.ToolUse) {
 	err := d.waiting.take(t, len(use.Input))
 	d.mu.Unlock()
 	if err != nil {
-		d.fault(stream.Item{Line: line, Call: use, Err: err})
+		d.refuse(ctx, stream.Item{Line: line, Call: use, Err: err})
 		return
 	}
-	_ = t.Add(use) //nolint:contextcheck // a turn has its own; it fails only where the command ends
+	_ = t.Add(use) // it fails only where the command ends
+}
+
+// refuse tells of a fault. A call that it cost has a result in the reply, if that is
+// what goes out: the APIs take no reply that answers only some of the calls.
+func (d *streamDriver) refuse(ctx context.Context, item stream.Item) {
+	d.fault(item)
+	if d.output == message.List || item.Call.ID == "" {
+		return
+	}
+	t := d.turn(ctx)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(t.refused) < maxWaiting {
+		t.refused = append(t.refused, item)
+	}
 }
 
 // close says that the message is complete, if there is one.
@@ -104,8 +120,7 @@ func (d *streamDriver) interrupt() bool {
 	defer d.mu.Unlock()
 	news := false
 	for _, t := range d.unfinished {
-		news = news || !t.interrupted
-		t.interrupted = true
+		news = !t.interrupted.Swap(true) || news
 		t.Interrupt()
 	}
 	return news

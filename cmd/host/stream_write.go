@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -69,7 +70,7 @@ func (d *streamDriver) show(t *streamTurn) {
 	if d.timed() {
 		timeline = ui.NewTimeline(d.err, d.flags.verbose)
 		timeline.Describe(d.contract)
-		timeline.Interruptible()
+		timeline.Interruptible(func() bool { return !t.interrupted.Load() })
 	}
 	for e := range t.Events() {
 		if timeline != nil {
@@ -115,14 +116,14 @@ func (d *streamDriver) timed() bool {
 func (d *streamDriver) finish(t *streamTurn, r *stream.Reporter, results []abi.ToolResult) {
 	d.mu.Lock()
 	d.unfinished = slices.DeleteFunc(d.unfinished, func(u *streamTurn) bool { return u == t })
-	stopReason, discarded := t.stopReason, t.discarded
+	stopReason, discarded, refused := t.stopReason, t.discarded, t.refused
 	d.mu.Unlock()
 	if d.output == message.List {
 		d.sayNews() // they came first
 		d.print(r.Done(stopReason, discarded))
 		return
 	}
-	if discarded || len(results) == 0 {
+	if results = withRefused(results, refused); discarded || len(results) == 0 {
 		return // there is nothing to reply
 	}
 	reply, err := message.Reply(d.output, results)
@@ -131,6 +132,24 @@ func (d *streamDriver) finish(t *streamTurn, r *stream.Reporter, results []abi.T
 		return
 	}
 	d.print(reply)
+}
+
+// withRefused adds results for the calls that faults cost, unless another call of
+// the same id has one.
+func withRefused(results []abi.ToolResult, refused []stream.Item) []abi.ToolResult {
+	answered := make(map[string]bool, len(results))
+	for i := range results {
+		answered[results[i].ToolUseID] = true
+	}
+	for _, item := range refused {
+		if id := item.Call.ID; !answered[id] {
+			answered[id] = true
+			text := strings.ReplaceAll(item.Err.Error(), "</tool_use_error", `<\/tool_use_error`) // as in package host
+			text = "<tool_use_error>" + text + "</tool_use_error>"
+			results = append(results, abi.ToolResult{ToolUseID: id, Content: []abi.Block{abi.TextBlock(text)}, IsError: true})
+		}
+	}
+	return results
 }
 
 // print writes one line. Where that fails the turn has no reader any more, and

@@ -28,9 +28,23 @@ type source struct {
 	Data      string `json:"data"`
 }
 
+// told is a block as hooks are told it.
+type told struct {
+	block
+	// Whole is where all of a text lies that is too long to hold, of which Text is the
+	// beginning.
+	Whole *whole `json:"whole,omitempty"`
+}
+
+type whole struct {
+	// Path is empty where the file could not be written: nobody will see the rest.
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+}
+
 // response is a result as hooks are told it.
 type response struct {
-	Content    []block         `json:"content"`
+	Content    []told          `json:"content"`
 	IsError    bool            `json:"is_error"`
 	Structured json.RawMessage `json:"structured,omitempty"`
 }
@@ -39,9 +53,12 @@ func newResponse(r *abi.ToolResult) *response {
 	if r == nil {
 		return nil
 	}
-	out := response{Content: make([]block, len(r.Content)), IsError: r.IsError, Structured: r.Structured}
+	out := response{Content: make([]told, len(r.Content)), IsError: r.IsError, Structured: r.Structured}
 	for i, b := range r.Content {
-		out.Content[i] = block{Type: string(b.Type), Text: b.Text, Title: b.Title, ToolName: b.ToolName}
+		out.Content[i].block = block{Type: string(b.Type), Text: b.Text, Title: b.Title, ToolName: b.ToolName}
+		if b.Spilled != nil {
+			out.Content[i].Text, out.Content[i].Whole = b.Spilled.Head, &whole{b.Spilled.Path, b.Spilled.Bytes}
+		}
 		if b.Type == abi.BlockImage || b.Type == abi.BlockDocument {
 			out.Content[i].Source = &source{
 				Type: "base64", MediaType: b.MediaType, Data: base64.StdEncoding.EncodeToString(b.Data),
@@ -67,7 +84,7 @@ func parseBlocks(canonical []byte) ([]abi.Block, error) {
 	default:
 		return nil, errors.New("updatedOutput is neither a string nor a list of content blocks")
 	}
-	var list []block
+	var list []told // whole may stand there and counts for nothing: the hook's text does
 	d := json.NewDecoder(bytes.NewReader(canonical))
 	d.DisallowUnknownFields() // what is left out of a block would be lost unseen
 	if err := d.Decode(&list); err != nil {

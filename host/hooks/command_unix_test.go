@@ -170,7 +170,10 @@ func TestTheDocument(t *testing.T) {
 	}
 	expect(document(hooks.PreToolUse, in), map[string]any{"hook_event_name": "PreToolUse"})
 	in.Result = &abi.ToolResult{
-		Content:    []abi.Block{abi.TextBlock("out"), {Type: abi.BlockImage, MediaType: "image/png", Data: []byte{1, 2, 3}}},
+		Content: []abi.Block{
+			abi.TextBlock("out"), {Type: abi.BlockImage, MediaType: "image/png", Data: []byte{1, 2, 3}},
+			{Type: abi.BlockText, Spilled: &abi.Spilled{Path: "/s/1.txt", Bytes: 5_000_000, Head: "begins", Tail: "ends"}},
+		},
 		Structured: json.RawMessage(`{"n":1}`), IsError: true,
 	}
 	in.Err = abi.Errorf(abi.CodeCancelled, "given up")
@@ -180,6 +183,7 @@ func TestTheDocument(t *testing.T) {
 			"content": []any{
 				map[string]any{"type": "text", "text": "out"},
 				map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png", "data": "AQID"}},
+				map[string]any{"type": "text", "text": "begins", "whole": map[string]any{"path": "/s/1.txt", "bytes": 5e6}},
 			},
 			"is_error": true, "structured": map[string]any{"n": 1},
 		},

@@ -66,6 +66,10 @@ func TestAnswers(t *testing.T) {
 		{PostToolUse, `{"hookSpecificOutput":{"updatedOutput":""}}`, Output{UpdatedOutput: []abi.Block{}}},
 		{PostToolUse, `{"hookSpecificOutput":{"updatedOutput":[]}}`, Output{UpdatedOutput: []abi.Block{}}},
 		{
+			PostToolUse, `{"hookSpecificOutput":{"updatedOutput":[{"type":"text","text":"a","whole":{"path":"/x","bytes":1}}]}}`,
+			Output{UpdatedOutput: []abi.Block{abi.TextBlock("a")}},
+		},
+		{
 			PostToolUseFailure, `{"hookSpecificOutput":{"updatedOutput":[{"type":"text","text":"a"},` +
 				`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AQID"}},` +
 				`{"type":"tool_reference","tool_name":"Read"}]}}`,

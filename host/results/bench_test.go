@@ -13,7 +13,7 @@ import (
 // persisted, and a turn of which half is.
 func BenchmarkFit(b *testing.B) {
 	call := results.Call{Tool: "T"}
-	for _, n := range []int{100, 40_000} {
+	for _, n := range []int{100, 4 << 10, 40_000} {
 		b.Run(fmt.Sprint(n, " characters"), func(b *testing.B) {
 			k := without(results.Options{})
 			content := []abi.Block{abi.TextBlock(lines("x", n))}
@@ -24,14 +24,16 @@ func BenchmarkFit(b *testing.B) {
 			}
 		})
 	}
-	b.Run("alone, 100 characters", func(b *testing.B) {
-		k := without(results.Options{})
-		content := []abi.Block{abi.TextBlock(lines("x", 100))}
-		b.ReportAllocs()
-		for b.Loop() {
-			k.Fit(call, &abi.ToolResult{ToolUseID: "1", Content: content})
-		}
-	})
+	for _, n := range []int{100, 4 << 10} {
+		b.Run(fmt.Sprint("alone, ", n, " characters"), func(b *testing.B) {
+			k := without(results.Options{})
+			content := []abi.Block{abi.TextBlock(lines("x", n))}
+			b.ReportAllocs()
+			for b.Loop() {
+				k.Fit(call, &abi.ToolResult{ToolUseID: "1", Content: content})
+			}
+		})
+	}
 	b.Run("persisted", func(b *testing.B) {
 		k := keep(b, sessions(b), results.Options{})
 		long := lines("x", 60_000)

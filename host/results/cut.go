@@ -16,9 +16,12 @@ func cut(content []abi.Block, limit int, why string) []abi.Block {
 	left := max(limit-utf8.RuneCountInString(note), limit/2)
 	kept := make([]abi.Block, 0, len(content)+1) // a new list: the tool may hold on to its own
 	for _, b := range content {
-		if b.Type != abi.BlockText {
+		if !isText(b) {
 			kept = append(kept, b)
 			continue
+		}
+		if isTextDocument(b) {
+			b = abi.TextBlock(string(b.Data))
 		}
 		head, _ := ends(b)
 		chars := int64(Measure(b))

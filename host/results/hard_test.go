@@ -160,6 +160,63 @@ func TestLeftWholeForEver(t *testing.T) {
 	}
 }
 
+// TestLeftWholeInLargerTurns leaves results whole in a turn that is under its budget,
+// evaluates them beside others that are not, and restarts. Only the very same results
+// stay whole.
+func TestLeftWholeInLargerTurns(t *testing.T) {
+	t.Parallel()
+	dir := sessions(t)
+	k := keep(t, dir, results.Options{})
+	small := many("c", 40_000, 38_000)
+	small[1].Content = append(small[1].Content, abi.Block{Type: abi.BlockImage, MediaType: "image/png", Data: []byte("x")})
+	if got := turn(k.Keeper, results.Call{Tool: "T"}, small); got != nil {
+		t.Fatalf("%v were replaced", indexes(got))
+	}
+	if got := turn(k.Keeper, results.Call{Tool: "T"}, small); got != nil {
+		t.Fatalf("again, %v were replaced", indexes(got))
+	}
+	others := many("d", 30_000, 30_000, 30_000, 30_000)
+	larger := append(slices.Clone(small), others...)
+	if got := indexes(turn(k.Keeper, results.Call{Tool: "T"}, larger)); !slices.Equal(got, []int{2}) {
+		t.Errorf("in a larger turn %v were replaced", got)
+	}
+	k.close()
+	k = keep(t, dir, results.Options{MaxTurnChars: 4_000})
+	if got := k.Turn(slices.Clone(small), nil); got != nil {
+		t.Errorf("after a restart with a smaller budget, %v were replaced", indexes(got))
+	}
+}
+
+// TestLeftWholeIsTheVerySame evaluates results that differ in one thing each from one
+// that was left whole.
+func TestLeftWholeIsTheVerySame(t *testing.T) {
+	t.Parallel()
+	whole := text("1", lines("x", 40_000))
+	whole.Content[0].Title = "title"
+	for name, change := range map[string]func(r *abi.ToolResult){
+		"another id":      func(r *abi.ToolResult) { r.ToolUseID = "2" },
+		"another text":    func(r *abi.ToolResult) { r.Content[0].Text += "." },
+		"a failure":       func(r *abi.ToolResult) { r.IsError = true },
+		"another block":   func(r *abi.ToolResult) { r.Content = append(r.Content, abi.TextBlock("more")) },
+		"another title":   func(r *abi.ToolResult) { r.Content[0].Title = "other" },
+		"the other field": func(r *abi.ToolResult) { r.Content[0].Title, r.Content[0].MediaType = "", "title" },
+		"data":            func(r *abi.ToolResult) { r.Content[0].Data = []byte("data") },
+	} {
+		k := keep(t, sessions(t), results.Options{})
+		turn(k.Keeper, results.Call{Tool: "T"}, []abi.ToolResult{whole})
+		other := whole
+		other.Content = slices.Clone(whole.Content)
+		change(&other)
+		huge := many("huge", 39_000, 39_000, 39_000, 39_000, 39_000)
+		if got := indexes(turn(k.Keeper, results.Call{Tool: "T"}, append(huge, whole))); slices.Contains(got, 5) || got == nil {
+			t.Errorf("%s: of the same %v were replaced", name, got)
+		}
+		if got := indexes(turn(k.Keeper, results.Call{Tool: "T"}, append(many("again", 39_000, 39_000, 39_000, 39_000, 39_000), other))); !slices.Contains(got, 5) {
+			t.Errorf("%s: of another %v were replaced", name, got)
+		}
+	}
+}
+
 // TestLimitHoldsForWhatWasWhole has a call answer what a turn left whole before, when
 // its limit is less.
 func TestLimitHoldsForWhatWasWhole(t *testing.T) {

@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"slices"
 	"sync"
@@ -26,6 +27,10 @@ type Keeper struct {
 	ids     map[string]bool
 	// previews are what Fit put in the place of results.
 	previews map[key]bool
+	// wholes are the results that turns left as they are, by fingerprints with seed.
+	// Those that another process is to know are decided, too.
+	wholes map[whole]bool
+	seed   maphash.Seed
 }
 
 // Call says whose result it is.
@@ -69,6 +74,7 @@ func NewKeeper(o Options, f *folder.Folder, log *slog.Logger) *Keeper {
 		options: o, folder: f, log: log,
 		decided: make(map[key]outcome), ids: make(map[string]bool),
 		firsts: make(map[sum]first), previews: make(map[key]bool),
+		wholes: make(map[whole]bool), seed: maphash.MakeSeed(),
 	}
 	k.restore()
 	return k
@@ -84,7 +90,7 @@ func (k *Keeper) Fit(c Call, r *abi.ToolResult) *Fitted {
 		return nil
 	}
 	f := &Fitted{call: c}
-	if k.over(limit, r.Content) {
+	if k.over(limit, r) {
 		k.persist(f, r, limit)
 	}
 	return f
@@ -146,14 +152,14 @@ func (k *Keeper) small(content []abi.Block, limit int) bool {
 // over reports whether a result's text is to go: it is over the limit, or what
 // stands beside it is and the text has a share in that. What is spilled always goes,
 // as it is not to be held.
-func (k *Keeper) over(limit int, content []abi.Block) bool {
-	if len(spilled(content)) > 0 {
+func (k *Keeper) over(limit int, r *abi.ToolResult) bool {
+	if len(spilled(r.Content)) > 0 {
 		return true
 	}
-	if k.within(limit, content) {
+	if k.within(limit, *r) {
 		return false
 	}
-	all, text := k.size(content)
+	all, text := k.size(r.Content)
 	return text > limit || all > limit && text > worthwhile
 }
 

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"strings"
 	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/abi"
@@ -30,7 +29,7 @@ func Measure(b abi.Block) int {
 	case abi.BlockImage:
 		return ImageChars
 	case abi.BlockDocument:
-		if strings.HasPrefix(b.MediaType, "text/") {
+		if isTextDocument(b) {
 			return utf8.RuneCount(b.Data)
 		}
 		return len(b.Data) / DocumentBytes
@@ -51,41 +50,40 @@ func (k *Keeper) size(content []abi.Block) (all, text int) {
 	for _, b := range content {
 		n := k.measure(b)
 		all += n
-		if b.Type == abi.BlockText {
+		if isText(b) {
 			text += n
 		}
 	}
 	return all, text
 }
 
-// within reports whether results are at most so large, without counting what
-// surely is: no text has more code points than bytes.
-func (k *Keeper) within(limit int, contents ...[]abi.Block) bool {
-	if limit == Unlimited {
-		return true
-	}
-	if k.options.Measure == nil && most(contents) <= limit {
-		return true
-	}
-	all := 0
-	for _, content := range contents {
-		n, _ := k.size(content)
-		all += n
-	}
-	return all <= limit
+// within reports whether results are at most so large together.
+func (k *Keeper) within(limit int, rs ...abi.ToolResult) bool {
+	return limit == Unlimited || k.surely(limit, rs) || k.counted(rs) <= limit
 }
 
-// most is no less than what Measure says.
-func most(contents [][]abi.Block) int {
-	n := 0
-	for _, content := range contents {
-		for _, b := range content {
-			if b.Type == abi.BlockText && b.Spilled == nil {
-				n += len(b.Text)
+// surely is within where that can be told without counting: no text has more code
+// points than bytes.
+func (k *Keeper) surely(limit int, rs []abi.ToolResult) bool {
+	most := 0
+	for i := range rs {
+		for j := range rs[i].Content {
+			if b := &rs[i].Content[j]; b.Type == abi.BlockText && b.Spilled == nil {
+				most += len(b.Text)
 			} else {
-				n += Measure(b)
+				most += Measure(*b)
 			}
 		}
 	}
-	return n
+	return k.options.Measure == nil && most <= limit
+}
+
+// counted is what results count together.
+func (k *Keeper) counted(rs []abi.ToolResult) int {
+	all := 0
+	for i := range rs {
+		n, _ := k.size(rs[i].Content)
+		all += n
+	}
+	return all
 }

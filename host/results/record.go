@@ -108,7 +108,10 @@ func (k *Keeper) restore() {
 	if k.folder == nil {
 		return
 	}
-	each(k, kindReplaced, func(r replaced) { k.note(r.key, r.outcome) })
+	each(k, kindReplaced, func(r replaced) {
+		r.Notes = max(0, r.Notes) // a checksum does not say that what was written made sense
+		k.note(r.key, r.outcome)
+	})
 	each(k, kindKept, func(kept []key) {
 		for _, id := range kept {
 			k.note(id, outcome{})

@@ -62,7 +62,7 @@ func (k *Keeper) keep(t *text, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	k.drop(t.blocks)
+	k.Drop(t.blocks)
 	return path, nil
 }
 
@@ -94,11 +94,12 @@ func (k *Keeper) renew(o outcome, content []abi.Block) {
 			}
 		}
 	}
-	k.drop(content)
+	k.Drop(content)
 }
 
-// drop removes the files of what is spilled: they were the result's alone.
-func (k *Keeper) drop(content []abi.Block) {
+// Drop removes the files of what is spilled of a result that is replaced, or that nobody
+// gets. They were the result's alone.
+func (k *Keeper) Drop(content []abi.Block) {
 	for _, path := range spilled(content) {
 		if path == "" {
 			continue // it was lost on its way
@@ -114,7 +115,7 @@ func (k *Keeper) lost(r *abi.ToolResult, err error) {
 	if !errors.Is(err, errNoFolder) {
 		k.log.Warn("a result could not be persisted, and was cut", "call", r.ToolUseID, "error", err)
 	}
-	k.drop(r.Content)
+	k.Drop(r.Content)
 }
 
 // why is the limit that a result was cut for, and what else there is to say.

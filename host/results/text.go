@@ -10,7 +10,8 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// text is all text of a result: that of its text blocks, each on lines of its own.
+// text is all text of a result: that of its text blocks and of documents that are
+// text, each on lines of its own.
 type text struct {
 	blocks []abi.Block
 	// Chars and Bytes are its size, and lines the number of LFs.
@@ -21,8 +22,11 @@ type text struct {
 func textOf(content []abi.Block) text {
 	var t text
 	for _, b := range content {
-		if b.Type != abi.BlockText {
+		if !isText(b) {
 			continue
+		}
+		if isTextDocument(b) {
+			b = abi.TextBlock(string(b.Data))
 		}
 		if len(t.blocks) > 0 && !endsLine(t.blocks[len(t.blocks)-1]) {
 			t.add(abi.TextBlock("\n"))
@@ -30,6 +34,14 @@ func textOf(content []abi.Block) text {
 		t.add(b)
 	}
 	return t
+}
+
+// isText reports whether a block's content is text. How a tool wraps it is no way
+// around a limit.
+func isText(b abi.Block) bool { return b.Type == abi.BlockText || isTextDocument(b) }
+
+func isTextDocument(b abi.Block) bool {
+	return b.Type == abi.BlockDocument && strings.HasPrefix(b.MediaType, "text/")
 }
 
 func (t *text) add(b abi.Block) {
@@ -132,7 +144,7 @@ func withText(content []abi.Block, text string) []abi.Block {
 	out := make([]abi.Block, 0, len(content)+1)
 	put := false
 	for _, b := range content {
-		if b.Type != abi.BlockText {
+		if !isText(b) {
 			out = append(out, b)
 		} else if !put {
 			out, put = append(out, abi.TextBlock(text)), true

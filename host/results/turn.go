@@ -34,14 +34,18 @@ type Replacement struct {
 func (k *Keeper) Turn(rs []abi.ToolResult, of []*Fitted) []Replacement {
 	k.turns.Lock()
 	defer k.turns.Unlock()
-	t := deciding{keeper: k, results: make([]deliberated, len(rs))}
+	if k.leaveAll(rs, of) {
+		return nil
+	}
+	t := deciding{keeper: k, rs: rs, results: make([]deliberated, len(rs))}
 	for i := range rs {
 		r := &t.results[i]
 		r.ToolResult = &rs[i]
-		if i < len(of) && of[i] != nil {
-			r.Fitted = *of[i]
+		f := fittedOf(of, i)
+		if f != nil {
+			r.Fitted = *f
 		}
-		r.worth = i < len(of) && of[i] != nil || k.known(&rs[i]) || !k.small(rs[i].Content, Unlimited)
+		r.worth = k.worth(&rs[i], f)
 	}
 	t.again()
 	if k.options.Duplicates {
@@ -55,7 +59,8 @@ func (k *Keeper) Turn(rs []abi.ToolResult, of []*Fitted) []Replacement {
 // deciding is one turn that is decided.
 type deciding struct {
 	keeper  *Keeper
-	results []deliberated
+	rs      []abi.ToolResult
+	results []deliberated // what is thought of each
 	records []folder.Record
 	// lasting says that what is left whole is to be remembered over restarts.
 	lasting bool
@@ -68,9 +73,9 @@ type deliberated struct {
 	// worth says that it is worth a thought, and key which result it now is then.
 	worth bool
 	key   key
-	// decided says that it is known what becomes of it, and replaced that it is not
-	// what it was.
-	decided, replaced bool
+	// decided says that it is known what becomes of it, replaced that it is not what it
+	// was, and whole that other processes are yet to know that it stays what it is.
+	decided, replaced, whole bool
 }
 
 // answer is what its tool answered, without what was added.
@@ -86,11 +91,11 @@ func (t *deciding) again() {
 		if o, changed := t.keeper.again(r.ToolResult); changed {
 			r.Stored, r.replaced, r.decided = o.Stored, true, true
 		}
-		t.lasting = t.lasting || r.Stored != nil
+		t.lasting = t.lasting || r.Stored != nil || len(spilled(r.Content)) > 0
 		r.key = keyOf(r.ToolResult)
-		if _, known := t.keeper.outcome(r.key); known {
-			r.decided = true
-		}
+		_, known := t.keeper.outcome(r.key)
+		r.whole = !known && !r.replaced && t.keeper.left(r.ToolResult)
+		r.decided = r.decided || known || r.whole
 	}
 }
 
@@ -149,8 +154,8 @@ func (f *first) reference() string {
 
 // shorten persists the longest results until all fit.
 func (t *deciding) shorten() {
-	limit := orDefault(t.keeper.options.MaxTurnChars, DefaultMaxTurnChars)
-	if t.within(limit) {
+	limit := t.keeper.turnLimit()
+	if t.keeper.within(limit, t.rs...) {
 		return
 	}
 	t.lasting = true
@@ -164,14 +169,6 @@ func (t *deciding) shorten() {
 		after, _ := t.keeper.size(c.Content)
 		all += after - before
 	}
-}
-
-func (t *deciding) within(limit int) bool {
-	contents := make([][]abi.Block, len(t.results))
-	for i := range t.results {
-		contents[i] = t.results[i].Content
-	}
-	return t.keeper.within(limit, contents...)
 }
 
 // candidate is a result that may be persisted, and what its text counts.
@@ -221,19 +218,23 @@ func (t *deciding) replace(r *deliberated, o outcome) {
 // keptPerRecord keeps records short.
 const keptPerRecord = 100
 
-// settle makes what was decided stand for ever.
+// settle makes what was decided stand for ever: that of a turn beyond this process,
+// where another budget could decide otherwise.
 func (t *deciding) settle() {
+	lasting := t.lasting || len(t.records) > 0
 	var kept []key
 	for i := range t.results {
-		if r := &t.results[i]; r.worth && !r.decided {
+		switch r := &t.results[i]; {
+		case !r.worth || r.decided && !r.whole:
+		case lasting:
 			t.keeper.note(r.key, outcome{})
 			kept = append(kept, r.key)
+		default:
+			t.keeper.leave(r.ToolResult)
 		}
 	}
-	if t.lasting || len(t.records) > 0 {
-		for some := range slices.Chunk(kept, keptPerRecord) {
-			t.records = append(t.records, folder.Record{Kind: kindKept, Data: some})
-		}
+	for some := range slices.Chunk(kept, keptPerRecord) {
+		t.records = append(t.records, folder.Record{Kind: kindKept, Data: some})
 	}
 	t.keeper.write(t.records...)
 }

@@ -16,8 +16,7 @@ type anthropic struct {
 }
 
 type anthropicEvent struct {
-	Type  string `json:"type"`
-	Index int    `json:"index"`
+	Index int `json:"index"`
 	Block struct {
 		Type  string          `json:"type"`
 		ID    string          `json:"id"`
@@ -43,11 +42,16 @@ func (e apiError) err() error {
 }
 
 func (a *anthropic) event(name string, data []byte) (bool, error) {
+	kind := kindOf(name, data)
+	if !oneOf(kind, "message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop", "error") {
+		return false, nil // it may look like anything
+	}
+	a.known = a.known || kind != "error"
 	var e anthropicEvent
 	if err := unmarshal(data, &e); err != nil {
 		return false, err
 	}
-	switch cmp.Or(e.Type, name) {
+	switch kind {
 	case "message_start":
 		if a.begun {
 			a.breakOff(broken("another message begins before the end of this one"))

@@ -80,7 +80,8 @@ func (l *lines) keep(piece []byte) {
 	l.buf = append(l.buf, piece...)
 }
 
-// line is what was read up to a line's end, or to err.
+// line is what was read up to a line's end, or to err. A byte order mark in front of
+// the first is not part of it.
 func (l *lines) line(err error) ([]byte, error) {
 	if l.long {
 		if err == nil {
@@ -88,6 +89,9 @@ func (l *lines) line(err error) ([]byte, error) {
 		} else if errors.Is(err, io.EOF) {
 			err = errors.Join(errLong, err)
 		}
+	}
+	if l.number == 1 {
+		l.buf = bytes.TrimPrefix(l.buf, []byte("\ufeff"))
 	}
 	if n := len(l.buf); err == nil && n > 0 && l.buf[n-1] == '\r' {
 		l.buf = l.buf[:n-1]

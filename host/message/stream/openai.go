@@ -41,11 +41,7 @@ type chatPiece struct {
 }
 
 func (o *openAI) event(name string, data []byte) (bool, error) {
-	var head struct {
-		Type string `json:"type"`
-	}
-	_ = json.Unmarshal(data, &head) // a type that is no string is not one of ours
-	if kind := cmp.Or(head.Type, name); strings.HasPrefix(kind, "response.") || kind == "error" {
+	if kind := kindOf(name, data); strings.HasPrefix(kind, "response.") || kind == "error" {
 		o.responses = o.responses || kind != "error"
 		return o.response(kind, data)
 	}
@@ -58,6 +54,7 @@ func (o *openAI) event(name string, data []byte) (bool, error) {
 		return true, nil
 	}
 	for _, choice := range chunk.Choices {
+		o.known = true
 		if choice.Index != 0 || o.stop != "" {
 			continue // of several choices the first counts, and of it what comes before its end
 		}

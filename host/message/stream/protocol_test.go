@@ -79,8 +79,8 @@ func complete(v reflect.Value, depth int) {
 			complete(v.Index(0), depth+1)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			complete(v.Field(i), depth+1)
+		for _, field := range v.Fields() {
+			complete(field, depth+1)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/toolquay/toolquay/abi"
@@ -19,6 +20,8 @@ type queue struct {
 
 	calls []*pending
 	held  int
+	// known says that some event was of the API.
+	known bool
 }
 
 // pending is a call that is being written.
@@ -154,6 +157,9 @@ func (q *queue) lost(why error) {
 
 // breakOff drops what is not known to be complete.
 func (q *queue) breakOff(why error) {
+	if !q.known && errors.Is(why, errCut) {
+		why = errOther
+	}
 	q.fault(abi.ToolUse{}, why)
 	q.giveUp(broken("the stream broke off before it was known to be complete"), (*pending).doubtful)
 	q.flush()

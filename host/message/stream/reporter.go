@@ -19,11 +19,12 @@ type Reporter struct {
 	done     Done
 }
 
-// NewReporter reports on a turn that begins now.
+// NewReporter reports on a turn that begins now, or began with its first event.
 func NewReporter(turn int) *Reporter { return &Reporter{turn: turn, began: time.Now()} }
 
 // Line is the line for an event, to be written as JSON, or nil where it has none.
 func (r *Reporter) Line(e host.Event) any {
+	r.began = earlier(r.began, e.Time)
 	record, isResult := r.recorder.Add(e)
 	if isResult {
 		return r.result(e, record)
@@ -50,6 +51,14 @@ func (r *Reporter) Line(e host.Event) any {
 		r.done.Stop = e.Reason
 	}
 	return nil
+}
+
+// earlier is the earlier of two times; an event without one has none.
+func earlier(a, b time.Time) time.Time {
+	if b.IsZero() || a.Before(b) {
+		return a
+	}
+	return b
 }
 
 func (r *Reporter) head(e host.Event) Head {

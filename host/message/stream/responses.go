@@ -31,6 +31,11 @@ type responseEvent struct {
 // the whole of the arguments, so their deltas are not needed, and one that is lost
 // loses nothing.
 func (o *openAI) response(kind string, data []byte) (bool, error) {
+	o.known = o.known || kind != "error"
+	if !oneOf(kind, "response.output_item.added", "response.function_call_arguments.done", "response.output_item.done",
+		"response.completed", "response.incomplete", "response.failed", "response.cancelled", "error") {
+		return false, nil // it may look like anything
+	}
 	var e responseEvent
 	if err := unmarshal(data, &e); err != nil {
 		return false, err

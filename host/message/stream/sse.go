@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -25,9 +26,9 @@ type event struct {
 // off in, or end at one that is too long, or do not know their lines.
 type events struct {
 	in *lines
-	// first is the first line, and seen says that some line was of an event stream.
-	first string
-	seen  bool
+	// head is what came first, and seen says that some line was of an event stream.
+	head []byte
+	seen bool
 }
 
 // next returns the next event. Its data is good until the next call. An event that
@@ -36,10 +37,7 @@ func (e *events) next() (event, error) {
 	var ev event
 	for {
 		line, err := e.in.next()
-		if e.in.number == 1 {
-			line = bytes.TrimPrefix(line, []byte("\ufeff"))
-			e.first = string(line[:min(len(line), maxShown)])
-		}
+		e.keep(line)
 		switch {
 		case errors.Is(err, errLong) && !errors.Is(err, io.EOF):
 			ev.begin(e.in.number)
@@ -53,6 +51,13 @@ func (e *events) next() (event, error) {
 		default:
 			ev = event{} // there was a name, and nothing to it
 		}
+	}
+}
+
+// keep notes what comes instead of events, for the error.
+func (e *events) keep(line []byte) {
+	if room := maxHead - len(e.head); !e.seen && room > 0 {
+		e.head = append(append(e.head, line[:min(len(line), room)]...), '\n')
 	}
 }
 
@@ -132,8 +137,12 @@ func takeEvent(ev event, d decoder) bool {
 	return over
 }
 
-// errCut is that of a stream that does not say how its message ends.
-var errCut = broken("the stream ended before the message did")
+var (
+	// errCut is that of a stream that does not say how its message ends.
+	errCut = broken("the stream ended before the message did")
+	// errOther is that of one in which nothing was of the API.
+	errOther = broken("the stream ended, and no event of it was of this API; is it another's?")
+)
 
 // check looks whether the data can be read at all. Bytes that are not UTF-8 would
 // be replaced where they are decoded.
@@ -149,6 +158,16 @@ func (ev *event) check() error {
 		return invalid("%w", err)
 	}
 	return nil
+}
+
+// kindOf is the type of an event, as its data says or else its name. One that is no
+// string is none.
+func kindOf(name string, data []byte) string {
+	var head struct {
+		Type string `json:"type"`
+	}
+	_ = json.Unmarshal(data, &head)
+	return cmp.Or(head.Type, name)
 }
 
 // unmarshal decodes an event. What is wrong is said in the words of JSON.
@@ -168,8 +187,8 @@ func (e *events) reason(err error) error {
 	switch {
 	case !errors.Is(err, io.EOF):
 		return broken("reading the stream: %w", err)
-	case !e.seen && e.first != "":
-		return broken("these are no server-sent events; the first line is %q", e.first)
+	case !e.seen:
+		return notEvents(e.head)
 	}
 	return errCut
 }

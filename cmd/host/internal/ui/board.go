@@ -2,7 +2,6 @@ package ui
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -30,10 +29,11 @@ type board struct {
 	// gathered are the last of the calls that ended: if more of their kind follow,
 	// they make one line together.
 	gathered []*entry
-	// soft says that Ctrl-C interrupts, and blocked that this would not end all
-	// that runs.
-	soft, blocked bool
-	counts        [len(looks)]int
+	// soft reports whether Ctrl-C interrupts, and blocked says that this would not end
+	// all that runs.
+	soft    func() bool
+	blocked bool
+	counts  [len(looks)]int
 
 	above outbox
 }
@@ -84,6 +84,7 @@ type entry struct {
 	kept     string // where the whole result lies
 
 	state   state
+	unbegun bool // it ended before it was started
 	elapsed time.Duration
 	bytes   int64
 	why     string // it did not end well
@@ -92,7 +93,8 @@ type entry struct {
 func newBoard(p *Printer, verbose bool) *board {
 	return &board{
 		live: p.Live, mark: p.Terminal, verbose: verbose,
-		calls: make(map[callKey]*entry), makers: make(map[makerKey]*entry), find: func(string) *abi.Tool { return nil },
+		calls: make(map[callKey]*entry), makers: make(map[makerKey]*entry),
+		find: func(string) *abi.Tool { return nil }, soft: func() bool { return false },
 	}
 }
 
@@ -193,19 +195,11 @@ func (b *board) finished(e *host.Event, now time.Time) {
 		return
 	}
 	c.elapsed, c.bytes, c.state = e.Elapsed, max(c.bytes, size(e.Result)), stateOf(e.Result)
+	c.unbegun = c.phase == queued
 	if c.state != ok {
-		c.why = b.reason(Reason(e.Result))
+		c.why = b.reason(c, e.Result)
 	}
 	b.end(c, now)
-}
-
-// reason is why a call failed: all of it in a file, in short where it is a line on
-// a screen.
-func (b *board) reason(text string) string {
-	if !b.live {
-		return Line(text)
-	}
-	return safe(strings.Join(strings.Fields(clip(text, maxText)), " "))
 }
 
 func (b *board) voided(e *host.Event, now time.Time) {
@@ -233,6 +227,9 @@ func (b *board) end(c *entry, now time.Time) {
 	}
 	b.drop(c)
 	if len(c.inner) == 0 && b.gathers(c) {
+		if !together(b.gathered, c) {
+			b.flush()
+		}
 		b.gathered = append(b.gathered, c)
 		return
 	}

@@ -179,7 +179,7 @@ func (b *board) hint() string {
 		}
 	}
 	switch {
-	case !b.soft, b.counts[interrupted] > 0: // the first one was taken
+	case !b.soft():
 		return "Ctrl-C ends the turn"
 	case blocking != "":
 		return "Ctrl-C interrupts all but " + blocking

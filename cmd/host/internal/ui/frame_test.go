@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ type stage struct {
 
 func newStage(p *Printer, verbose bool) *stage {
 	s := &stage{b: newBoard(p, verbose), start: time.Unix(0, 0)}
-	s.b.find, s.b.soft, s.now = contracts, true, s.start
+	s.b.find, s.b.soft, s.now = contracts, func() bool { return true }, s.start
 	s.tell = func(e host.Event) { s.b.apply(&e, s.now) }
 	return s
 }
@@ -129,9 +130,34 @@ var scenes = map[string]func(s *stage){
 	"interrupted": func(s *stage) {
 		s.queue("Edit", "x").starts()
 		s.queue("Bash", "y").starts().fails(time.Second, abi.CodeInterrupted, "The user interrupted before Bash(y) had ended")
+		s.b.soft = func() bool { return false } // the first one was taken
+	},
+	"interrupted many": func(s *stage) {
+		s.queue("Edit", "x").starts()
+		s.queue("Read", "a").starts().answers(time.Second, 10)
+		for i := range 12 {
+			s.queue("Bash", strconv.Itoa(i)).fails(0, abi.CodeInterrupted, fmt.Sprintf("The user interrupted before Bash(%d) began.", i))
+		}
+		s.b.soft = func() bool { return false } // the first one was taken
+	},
+	"cancelled many": func(s *stage) {
+		outer := s.queue("Bash", "agent").starts()
+		for i := range 6 {
+			outer.makes("Read", strconv.Itoa(i)).fails(0, abi.CodeCancelled, "Cancelled: parallel tool call Bash(b) errored")
+		}
+		outer.makes("Read", "a").starts().answers(time.Second, 10)
+		outer.makes("Read", "b").fails(0, abi.CodeInterrupted, "The user interrupted before Read(b) began.")
+		outer.answers(time.Second, 10)
+		for i := range 5 {
+			s.queue("Work", "").fails(0, abi.CodeCancelled, fmt.Sprintf("Work(%d) was cancelled before it ended: the host ends", i))
+		}
+		s.queue("Bash", "z").starts().fails(0, abi.CodeCancelled, "Bash(z) was cancelled before it ended: the host ends")
+		for i := range 2 {
+			s.queue("Read", strconv.Itoa(i)).fails(0, abi.CodeCancelled, fmt.Sprintf("Cancelled: parallel tool call Bash(%d) errored", i))
+		}
 	},
 	"hard": func(s *stage) {
-		s.b.soft = false
+		s.b.soft = func() bool { return false }
 		s.queue("Edit", "x").starts()
 	},
 	"verbose": func(s *stage) {

@@ -3,7 +3,8 @@ package ui
 import "strings"
 
 // Where a model looks around, call after call reads and searches, and nobody wants
-// a line for each. Those that follow one another and went well make one line.
+// a line for each. Those that follow one another and went well make one line, and so
+// do those that never began because of one interrupt or failure.
 
 // gatherFrom is how many calls are worth one line in place of theirs.
 const gatherFrom = 5
@@ -14,7 +15,12 @@ var kinds = []struct{ activity, one string }{{"read", "read"}, {"search", "searc
 // gathers reports whether the line of a call that ended can wait for others of
 // its kind. What went wrong, and what there is more to say of, has its own.
 func (b *board) gathers(c *entry) bool {
-	if !b.live || b.verbose || c.state != ok || c.kept != "" {
+	switch {
+	case !b.live || b.verbose || c.kept != "":
+		return false
+	case c.state == interrupted || c.state == cancelled:
+		return c.unbegun
+	case c.state != ok:
 		return false
 	}
 	for _, k := range kinds {
@@ -23,6 +29,12 @@ func (b *board) gathers(c *entry) bool {
 		}
 	}
 	return false
+}
+
+// together reports whether a call can be gathered with those before it: it ended like
+// them, and for the same reason.
+func together(run []*entry, c *entry) bool {
+	return len(run) == 0 || run[0].state == c.state && run[0].why == c.why
 }
 
 // flush prints what was gathered.
@@ -44,6 +56,9 @@ func (b *board) printRun(run []*entry) {
 
 // runLine is the one line of many calls.
 func (b *board) runLine(run []*entry) []piece {
+	if run[0].state != ok {
+		return b.unbegunLine(run)
+	}
 	since, until := run[0].since, run[0].until
 	var bytes int64
 	var titles strings.Builder
@@ -62,6 +77,21 @@ func (b *board) runLine(run []*entry) []piece {
 	return []piece{
 		b.lead(ok, run[0].depth), keeps(Bold, counted(run)), gives(Dim, titled(clip(strings.TrimPrefix(titles.String(), ", "), maxText))),
 		keeps(Dim, "  "+Elapsed(until.Sub(since))), spares(Dim, "  "+Bytes(bytes)),
+	}
+}
+
+// unbegunLine is the one line of many calls that never began, for one reason.
+func (b *board) unbegunLine(run []*entry) []piece {
+	var titles strings.Builder
+	for _, c := range run {
+		if titles.Len() < maxText {
+			titles.WriteString(", " + c.tool + titled(c.title))
+		}
+	}
+	first := run[0]
+	return []piece{
+		b.lead(first.state, first.depth), keeps(Bold, count(len(run), "call")),
+		gives(Dim, titled(clip(strings.TrimPrefix(titles.String(), ", "), maxText))), gives(looks[first.state].style, "  "+first.why),
 	}
 }
 

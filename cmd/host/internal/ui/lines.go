@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 )
 
@@ -49,6 +50,10 @@ func (b *board) printTree(c *entry) {
 		switch {
 		case in.phase != ended || !b.live: // has a line of its own
 		case len(in.inner) == 0 && b.gathers(in):
+			if !together(run, in) {
+				b.printRun(run)
+				run = nil
+			}
 			run = append(run, in)
 		default:
 			b.printRun(run)
@@ -72,6 +77,29 @@ func (b *board) endLine(c *entry) []piece {
 		line = append(line, gives(looks[c.state].style, "  "+c.why))
 	}
 	return line
+}
+
+// cancelledFor stands in what the model is told of a call that was cancelled, between
+// the call's name and why.
+const cancelledFor = " was cancelled before it ended: "
+
+// reason is why a call failed: all of it in a file, in short where it is a line on
+// a screen. Who interrupted needs no words that are for the model.
+func (b *board) reason(c *entry, r *abi.ToolResult) string {
+	text := Reason(r)
+	switch {
+	case !b.live:
+		return Line(text)
+	case c.state == interrupted && c.unbegun:
+		return "interrupted before it began"
+	case c.state == interrupted:
+		return "interrupted"
+	case c.state == cancelled && c.unbegun:
+		if _, cause, ok := strings.Cut(text, cancelledFor); ok {
+			text = "before it began: " + cause
+		}
+	}
+	return safe(strings.Join(strings.Fields(clip(text, maxText)), " "))
 }
 
 // note prints something of a call that was printed before.

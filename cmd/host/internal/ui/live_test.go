@@ -22,7 +22,7 @@ func onVT(t *testing.T, v *vt.Terminal, play func(s *script, timeline *Timeline,
 		p := printerOn(v)
 		timeline := NewTimeline(p, false)
 		timeline.Describe(contracts)
-		timeline.Interruptible()
+		timeline.Interruptible(func() bool { return true })
 		play(&script{tell: timeline.Event}, timeline, p)
 		timeline.End()
 	})

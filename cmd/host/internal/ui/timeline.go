@@ -36,15 +36,19 @@ func NewTimeline(p *Printer, verbose bool) *Timeline {
 // its name, or nil. It is to be called before the first event.
 func (t *Timeline) Describe(find func(name string) *abi.Tool) { t.board.find = find }
 
-// Interruptible says that the first Ctrl-C interrupts the turn instead of ending
-// it: calls that block interrupts go on. It is to be called before the first event.
-func (t *Timeline) Interruptible() { t.board.soft = true }
+// Interruptible says that a Ctrl-C interrupts the turn instead of ending it, as long
+// as soft reports so: calls that block interrupts go on. It is to be called before
+// the first event; soft is called at any time, and must not wait.
+func (t *Timeline) Interruptible(soft func() bool) { t.board.soft = soft }
 
 // Event shows one event, if it is one to be shown. On a live terminal it only
 // takes note, so that no call waits for a slow one.
 func (t *Timeline) Event(e host.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if !e.Time.IsZero() && e.Time.Before(t.start) {
+		t.start = e.Time // the turn had begun before it was looked at
+	}
 	t.board.apply(&e, time.Now())
 	switch {
 	case !t.board.live:
