@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/toolquay/toolquay/internal/filelock"
 )
 
 // lockWait is how long a writer waits for others. They hold the lock for
@@ -12,16 +14,13 @@ import (
 // lock must not stop all decisions for ever.
 const lockWait = 5 * time.Second
 
-// errLocked is that another process holds the lock.
-var errLocked = errors.New("locked")
-
 // lockFile takes the lock on an open file that orders processes. It goes with
 // the file: when a process dies, its lock is free.
 func lockFile(f *os.File) error {
 	pause := 20 * time.Microsecond
 	for deadline := time.Now().Add(lockWait); ; time.Sleep(pause) {
-		err := tryLock(f)
-		if !errors.Is(err, errLocked) {
+		err := filelock.Try(f)
+		if !errors.Is(err, filelock.ErrLocked) {
 			return err
 		}
 		if time.Now().After(deadline) {

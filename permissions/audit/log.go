@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolquay/toolquay/internal/filelock"
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
@@ -109,7 +110,7 @@ func (l *Log) open() (err error) {
 	if err := lockFile(l.lock); err != nil {
 		return err
 	}
-	defer unlock(l.lock)
+	defer filelock.Unlock(l.lock)
 	if err := l.catchUp(); err != nil {
 		return err
 	}
@@ -149,7 +150,7 @@ func (l *Log) append(e *Entry, now time.Time) error {
 	if err := lockFile(l.lock); err != nil {
 		return err
 	}
-	defer unlock(l.lock)
+	defer filelock.Unlock(l.lock)
 	if !l.current() && !l.adopt() {
 		if err := l.catchUp(); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/toolquay/toolquay/internal/filelock"
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
@@ -153,7 +154,7 @@ func (v *verifier) snapshot() ([]int, error) {
 	if err == nil {
 		defer lock.Close()
 		if lockFile(lock) == nil {
-			defer unlock(lock)
+			defer filelock.Unlock(lock)
 		}
 	}
 	all, err := segments(v.dir)

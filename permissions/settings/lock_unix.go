@@ -9,6 +9,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/toolquay/toolquay/internal/filelock"
 )
 
 // lockWait is how long one process waits for another that writes, which takes
@@ -24,7 +26,7 @@ func lock(path string) (unlock func(), err error) {
 		if err != nil {
 			return nil, err
 		}
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err = filelock.Try(f)
 		if err == nil && current(f, path) {
 			return func() {
 				_ = os.Remove(path) // before it is given back: who waits makes a new one
@@ -32,7 +34,7 @@ func lock(path string) (unlock func(), err error) {
 			}, nil
 		}
 		_ = f.Close()
-		if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
+		if err != nil && !errors.Is(err, filelock.ErrLocked) {
 			return nil, err
 		}
 		if time.Now().After(deadline) {
