@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -31,9 +33,21 @@ func TestScripts(t *testing.T) {
 	runScripts(t, "testdata/script")
 }
 
+// heedSignals has the programs of scripts begin with the signals that they are sent,
+// also where this process ignores some, as under nohup: those go on being ignored in
+// what it starts, and no shell can change that. A signal that is handled does not.
+func heedSignals() {
+	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
+	}
+}
+
 // runScripts runs the scripts of a folder.
 func runScripts(t *testing.T, folder string) {
 	t.Helper()
+	heedSignals()
 	fixtures, err := filepath.Abs("../../plugins/direct/testdata")
 	if err != nil {
 		t.Fatal(err)
