@@ -51,11 +51,7 @@ func (s *streamAsker) expect(a host.Approval) *streamQuestion {
 // Ask waits for the answer to a question.
 func (s *streamAsker) Ask(ctx context.Context, a host.Approval) (host.Reply, error) {
 	q := s.expect(a)
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		q.over, q.offers = true, nil
-	}()
+	defer s.end(a.ID)
 	select {
 	case reply := <-q.reply:
 		if reply.Answer == host.AnswerLater {
@@ -71,6 +67,16 @@ func (s *streamAsker) Ask(ctx context.Context, a host.Approval) (host.Reply, err
 		return reply, nil
 	default:
 		return host.Reply{}, errInputEnded
+	}
+}
+
+// end has questions be over: it is told that what they were about has ended.
+func (s *streamAsker) end(approvals ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range approvals {
+		q := s.questions[id]
+		q.over, q.offers = true, nil
 	}
 }
 

@@ -66,6 +66,7 @@ func (d *streamDriver) show(t *streamTurn) {
 	reporter := stream.NewReporter(t.number)
 	reporter.Answerable = d.asker != nil
 	var results turnResults
+	var asked []string
 	var timeline *ui.Timeline
 	if d.timed() {
 		timeline = ui.NewTimeline(d.err, d.flags.verbose)
@@ -78,6 +79,7 @@ func (d *streamDriver) show(t *streamTurn) {
 		}
 		if d.asker != nil && e.Kind == host.EventNeedsApproval {
 			d.asker.expect(*e.Approval)
+			asked = append(asked, e.Approval.ID)
 		}
 		d.count(t, e)
 		if d.output != message.List {
@@ -88,6 +90,9 @@ func (d *streamDriver) show(t *streamTurn) {
 	}
 	if timeline != nil {
 		timeline.End()
+	}
+	if d.asker != nil {
+		d.asker.end(asked...) // before the turn is told to be done
 	}
 	d.finish(t, reporter, results.list)
 }
