@@ -108,7 +108,7 @@ func lastOutput(s string) string {
 		return s
 	}
 	s = s[len(s)-wire.MaxOutput:]
-	for i := 0; i < utf8.UTFMax; i++ {
+	for i := range utf8.UTFMax {
 		if utf8.RuneStart(s[i]) {
 			return s[i:]
 		}
