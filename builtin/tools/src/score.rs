@@ -92,9 +92,7 @@ fn has_word(text: &str, word: &str) -> bool {
 
 /// The points a word gives a tool.
 fn points(tool: &Deferred, name: &Name, word: &str) -> u32 {
-    name.points(word)
-        + 4 * u32::from(has_word(&tool.hint, word))
-        + 2 * u32::from(has_word(&tool.description, word))
+    name.points(word) + 4 * u32::from(has_word(&tool.hint, word)) + 2 * u32::from(has_word(&tool.description, word))
 }
 
 /// The points of a tool; none where it has not what is required. Required words
