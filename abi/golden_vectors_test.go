@@ -248,7 +248,7 @@ func sideVectors(t *testing.T) map[string]vector {
 		"assessment": plain("every trait answered, and a line for people", "assessment",
 			abi.Assessment{ReadOnly: &yes, ConcurrencySafe: &yes, Destructive: &no, Enabled: &yes, Rendering: "query a.csv"}),
 		"assessment_touches": plain("all that a call reads and writes", "assessment",
-			abi.Assessment{ReadOnly: &no, Touches: []abi.Touch{{Path: "src/ä.rs"}, {Path: "/work/target", Write: true}}}),
+			abi.Assessment{ReadOnly: &no, Touches: []abi.Touch{{Path: "src/ä.rs"}, {Path: "/build/out", Write: true}}}),
 		"assessment_empty":   plain("nothing answered", "assessment", abi.Assessment{}),
 		"assessment_invalid": plain("an input refused", "assessment", abi.Assessment{Invalid: &abi.Invalid{Message: "file is not read yet; read it first", Code: 2}}),
 		"assessment_check":   plain("the tool's own verdict", "assessment", abi.Assessment{Check: &abi.Check{Verdict: "ask", Reason: "deletes rows"}}),

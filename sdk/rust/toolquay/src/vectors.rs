@@ -258,7 +258,7 @@ fn assessments_are_written() {
         ("assessment_empty", Assessment::new()),
         ("assessment_check", Assessment::new().check(Verdict::Ask, "deletes rows")),
         ("assessment_invalid", Assessment::new().and_invalid("file is not read yet; read it first", 2)),
-        ("assessment_touches", Assessment::new().read_only(false).reads("src/ä.rs").writes("/work/target")),
+        ("assessment_touches", Assessment::new().read_only(false).reads("src/ä.rs").writes("/build/out")),
         (
             "assessment",
             Assessment::new()
