@@ -70,7 +70,8 @@ func (s *streamAsker) Ask(ctx context.Context, a host.Approval) (host.Reply, err
 	}
 }
 
-// end has questions be over: it is told that what they were about has ended.
+// end closes questions, all of them expected before, whose calls have ended: an answer
+// that comes from now on is refused.
 func (s *streamAsker) end(approvals ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
