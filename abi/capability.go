@@ -5,6 +5,9 @@ const (
 	CapFSRead         = "fs.read"
 	CapFSStat         = "fs.stat"
 	CapFSList         = "fs.list"
+	CapFSWrite        = "fs.write"
+	CapFSReplace      = "fs.replace"
+	CapDocsRead       = "docs.read"
 	CapSearchNames    = "search.names"
 	CapSearchContents = "search.contents"
 	// CapSessionCwd is no call: declaring it lets a result carry [ChangeCwd].
@@ -31,11 +34,15 @@ type ReadArgs struct {
 	Length int64 `json:"length,omitempty"`
 	// Lines reads by lines instead.
 	Lines *LineArgs `json:"lines,omitempty"`
+	// Shown says that the model gets to see what is read, so that the session takes
+	// the file for read: see fs.write. A file that was shown in the same way and has
+	// not changed is not read again, once: see [ReadOK].
+	Shown bool `json:"shown,omitempty"`
 }
 
 // LineArgs ask for a file's text line by line. The host splits at LF, takes a
-// CR before it away, and decodes UTF-8 with or without a BOM. Lines are joined
-// with LF, without one at the end.
+// CR before it away, and decodes what [ReadOK] names as the file's encoding. Lines
+// are joined with LF, without one at the end.
 type LineArgs struct {
 	// Offset is the first line, 1-based; 0 means 1.
 	Offset int64 `json:"offset,omitempty"`
@@ -60,6 +67,11 @@ type ReadOK struct {
 	// ModTime is in milliseconds since 1970.
 	ModTime int64    `json:"mod_time_ms"`
 	Lines   *LinesOK `json:"lines,omitempty"`
+	// Encoding is that of the text, one of the encodings below; empty without Lines.
+	Encoding string `json:"encoding,omitempty"`
+	// Unchanged says that the model was shown just this before, and that the file is
+	// as it was then. There is no body.
+	Unchanged bool `json:"unchanged,omitempty"`
 }
 
 // LinesOK tells what a read by lines returned.
@@ -81,6 +93,8 @@ type LinesOK struct {
 // is [StatOK]; it has no body.
 type StatArgs struct {
 	Path string `json:"path"`
+	// Hash asks for the content's SHA-256, which needs all of it read.
+	Hash bool `json:"hash,omitempty"`
 }
 
 // StatOK is the answer to fs.stat.
@@ -89,6 +103,8 @@ type StatOK struct {
 	Kind    string `json:"kind"`
 	Size    int64  `json:"size"`
 	ModTime int64  `json:"mod_time_ms"`
+	// Hash is the SHA-256 in hexadecimal of a regular file, where it was asked for.
+	Hash string `json:"hash,omitempty"`
 }
 
 // ListArgs are the arguments of fs.list. The answer's head is [ListOK]; its

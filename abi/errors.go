@@ -25,6 +25,10 @@ const (
 	CodeTooLarge     Code = "too_large"     // over a size limit
 	CodeUnknownTool  Code = "unknown_tool"  // no tool of that name
 	CodeDisabled     Code = "disabled"      // the tool exists but is switched off
+	CodeNotRead      Code = "not_read"      // the session has not read what is to be written over
+	CodeSameText     Code = "same_text"     // what is to be written is there already
+	CodeNoMatch      Code = "no_match"      // the text to replace is not in the file
+	CodeNotUnique    Code = "not_unique"    // the text to replace is there more than once
 
 	// The rules' word.
 

@@ -29,16 +29,39 @@ func (g *gathering) add(src Source) error {
 		}
 		return g.addPart(part)
 	}
-	if g.Open == nil {
-		return Errorf(CodeProtocol, "handle %d was never given", *src.Handle)
+	if src.Length < 0 {
+		return Errorf(CodeProtocol, "a length of %d bytes is negative", src.Length)
 	}
-	body, err := g.Open(*src.Handle)
+	body, err := g.answer(*src.Handle)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = body.Close() }() // what was read is what counts
-	return g.addBody(body)
+	if src.Length == 0 {
+		defer g.end(*src.Handle, body)
+		return g.addBody(body)
+	}
+	g.begin(*src.Handle, body)
+	return g.addBody(&piece{body: body, left: src.Length})
 }
+
+// piece is the beginning of a body.
+type piece struct {
+	body io.Reader
+	left int64 // that may be read of it
+}
+
+// Read reads the next bytes, up to the piece's end.
+func (p *piece) Read(into []byte) (int, error) {
+	if p.left <= 0 {
+		return 0, io.EOF
+	}
+	n, err := p.body.Read(into[:min(int64(len(into)), p.left)])
+	p.left -= int64(n)
+	return n, err
+}
+
+// Left tells how many bytes will come, or is negative.
+func (p *piece) Left() int64 { return min(leftOf(p.body), p.left) }
 
 func (g *gathering) addPart(part []byte) error {
 	if g.spill == nil && int64(len(g.held)+len(part)) <= g.most {

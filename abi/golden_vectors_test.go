@@ -32,6 +32,8 @@ func part(i int) abi.Source { return abi.Source{Part: &i} }
 
 func handle(id uint32) abi.Source { return abi.Source{Handle: &id} }
 
+func piece(id uint32, length int64) abi.Source { return abi.Source{Handle: &id, Length: length} }
+
 func textBlock(s string) vectorBlock {
 	return vectorBlock{Type: abi.BlockText, vectorBytes: vectorBytes{Text: s}}
 }
@@ -112,7 +114,20 @@ func contentVectors(t *testing.T) map[string]vector {
 		vectorResult{Content: []vectorBlock{textBlock("<file>\nline one\nline two\n</file>")}},
 		partText("<file>\n"), partText("</file>"))
 	handles.Handles = map[string]vectorBytes{"7": {Text: "line one\nline two\n"}}
+	pieces := result("several blocks from one answer, the last of which asks for more than there is",
+		abi.ResultHead{Content: []abi.BlockHead{
+			text(piece(7, 4)),
+			{Type: abi.BlockImage, Source: []abi.Source{piece(7, 3), piece(7, 1)}, MediaType: "image/png"},
+			text(part(0), piece(7, 100)),
+		}},
+		vectorResult{Content: []vectorBlock{
+			textBlock("one\n"),
+			{Type: abi.BlockImage, MediaType: "image/png", vectorBytes: vectorBytes{Hex: hex.EncodeToString([]byte("two\n"))}},
+			textBlock("> three\n"),
+		}}, partText("> "))
+	pieces.Handles = map[string]vectorBytes{"7": {Text: "one\ntwo\nthree\n"}}
 	return map[string]vector{
+		"result_pieces": pieces,
 		"result_text": result("one text block",
 			abi.ResultHead{Content: []abi.BlockHead{text(part(0))}},
 			vectorResult{Content: []vectorBlock{textBlock("hello, 世界 🦀\n")}}, partText("hello, 世界 🦀\n")),
@@ -168,9 +183,19 @@ func capabilityVectors(t *testing.T) map[string]vector {
 		abi.ReadArgs{Path: "/work/a.txt", Lines: &abi.LineArgs{Offset: 2, Limit: 2, MaxLine: 2000, MaxChars: 100000, Number: true}},
 		abi.ReadOK{Path: "/work/a.txt", Size: 17, ModTime: 1700000000123, Lines: &abi.LinesOK{First: 2, Count: 2, Total: 4, More: true, CutLines: 1, Stopped: true}},
 		partText("     2\tzwei\n     3\tdrei\n"))
+	pair("fs_read_shown", abi.CapFSRead,
+		abi.ReadArgs{Path: "a.txt", Lines: &abi.LineArgs{Number: true}, Shown: true},
+		abi.ReadOK{Path: "/work/a.txt", Size: 18, ModTime: 1700000000123, Lines: &abi.LinesOK{First: 1, Count: 1, Total: 1}, Encoding: abi.EncodingUTF16LE},
+		partText("     1\tzwei"))
+	pair("fs_read_unchanged", abi.CapFSRead,
+		abi.ReadArgs{Path: "a.txt", Shown: true},
+		abi.ReadOK{Path: "/work/a.txt", Size: 18, ModTime: 1700000000123, Unchanged: true})
 	pair("fs_stat", abi.CapFSStat,
 		abi.StatArgs{Path: "sub"},
 		abi.StatOK{Path: "/work/sub", Kind: abi.KindDirectory, Size: 4096, ModTime: 1700000000123})
+	pair("fs_stat_hash", abi.CapFSStat,
+		abi.StatArgs{Path: "abc", Hash: true},
+		abi.StatOK{Path: "/work/abc", Kind: abi.KindFile, Size: 3, ModTime: 1700000000123, Hash: hashOfABC})
 	pair("fs_list", abi.CapFSList,
 		abi.ListArgs{Path: ".", Limit: 2},
 		abi.ListOK{Path: "/work", Count: 2, Truncated: true},
@@ -188,7 +213,45 @@ func capabilityVectors(t *testing.T) map[string]vector {
 		partText("main.go:3:func main() {\nmain.go-4-\tprintln()\n"))
 	pair("minimal", abi.CapSearchContents, abi.ContentsArgs{Pattern: "x"}, abi.ContentsOK{Path: "/work"}, partText(""))
 	maps.Copy(all, answerVectors(t))
+	maps.Copy(all, writeVectors(t))
 	return all
+}
+
+// hashOfABC is the SHA-256 of "abc".
+const hashOfABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+func writeVectors(t *testing.T) map[string]vector {
+	t.Helper()
+	request := func(capability string, args any, parts ...vectorPart) vector {
+		head := abi.RequestHead{Capability: capability, Args: compactJSON(t, args)}
+		return vector{About: "the arguments of " + capability, Message: "request", Head: compactJSON(t, head), Parts: parts}
+	}
+	answer := func(capability string, ok any, body ...vectorPart) vector {
+		return vector{About: "an answer to " + capability, Message: "answer", Head: compactJSON(t, abi.AnswerHead{OK: compactJSON(t, ok)}), Parts: body}
+	}
+	diff := partText("--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-zwei\n+drei\n")
+	return map[string]vector{
+		"request_fs_write":       request(abi.CapFSWrite, abi.WriteArgs{Path: "a.txt", Expect: hashOfABC}, partText("drei\n")),
+		"request_fs_write_bytes": request(abi.CapFSWrite, abi.WriteArgs{Path: "a.png", Expect: abi.ExpectAbsent, Bytes: true}, partHex(pixel)),
+		"request_fs_replace":     request(abi.CapFSReplace, abi.ReplaceArgs{Path: "a.txt", All: true}, partText("zwei"), partText("drei")),
+		"answer_fs_write": answer(abi.CapFSWrite, abi.WriteOK{
+			Path: "/work/a.txt", Created: true, Size: 3, Hash: hashOfABC, Encoding: abi.EncodingUTF8, LineEnding: abi.LineEndingLF, Added: 1,
+		}, diff),
+		"answer_fs_replace": answer(abi.CapFSReplace, abi.WriteOK{
+			Path: "/work/a.txt", Size: 3, Hash: hashOfABC, Encoding: abi.EncodingUTF8BOM, LineEnding: abi.LineEndingMixed,
+			Replaced: 2, Added: 1, Removed: 1, DiffCut: true, OtherNames: 1, History: "h-1",
+		}, diff),
+		"request_docs_read": request(abi.CapDocsRead, abi.DocsArgs{Path: "a.pdf", Pages: "1-3", Shown: true}),
+		"answer_docs_read": answer(abi.CapDocsRead, abi.DocsOK{
+			Path: "/work/a.pdf", Kind: abi.DocPDF, Pages: 12,
+			Blocks: []abi.DocBlock{
+				{Type: abi.BlockText, Size: 4},
+				{Type: abi.BlockDocument, MediaType: "application/pdf", Title: "a.pdf", Size: 11},
+			},
+			Notes: []string{"Pages 4 to 12 are left out."},
+		}, partHex(append([]byte("text"), pixel...))),
+		"answer_docs_unchanged": answer(abi.CapDocsRead, abi.DocsOK{Path: "/work/a.png", Kind: abi.DocImage, Unchanged: true}),
+	}
 }
 
 func answerVectors(t *testing.T) map[string]vector {

@@ -13,7 +13,8 @@ const (
 )
 
 // Open opens what is left of the answer to a capability call that a result names,
-// and uses it up. It answers [CodeProtocol] where the handle was never given or is
+// and uses it up: it is asked once for a handle, also where several sources take a
+// piece each. It answers [CodeProtocol] where the handle was never given or is
 // used up. Where the reader has a method Left() int64, that tells how many bytes
 // will come, or is negative.
 type Open func(handle uint32) (io.ReadCloser, error)
@@ -67,6 +68,7 @@ func (d *ResultDecoder) Decode(b []byte) (ToolResult, error) {
 	}
 	in := sources{ResultDecoder: *d, parts: f.Parts, left: d.Limit, spillLeft: MaxSpilled}
 	err = in.fill(&r, &head)
+	in.endAll()
 	d.Room = in.Room
 	if err != nil {
 		in.discard()

@@ -4,13 +4,16 @@ import "encoding/json"
 
 // Source names bytes of a result without repeating them: a part of the same
 // frame, or what is left of a capability's answer, which then never enters the
-// guest. Exactly one field is set.
+// guest. Either Part or Handle is set.
 type Source struct {
 	// Part is the index of a part of this frame.
 	Part *int `json:"part,omitempty"`
 	// Handle is the id of a capability call whose answer's body is meant: what
 	// the guest has not read yet of the answer's first part.
 	Handle *uint32 `json:"handle,omitempty"`
+	// Length, with a handle, takes only so many bytes, fewer where there are no
+	// more, and leaves the rest to the sources behind it in the result. 0 takes all.
+	Length int64 `json:"length,omitempty"`
 }
 
 // CallHead is the head of the message that call receives. Part 0 is the input,

@@ -11,12 +11,12 @@ build=$here/../sdk/rust/build-plugin.sh
 compiler=$("$build" --compiler)
 
 if [ "${1-}" != --check ]; then
-    "$build" "$here/files" "$here/search" "$here/tools"
+    "$build" "$here/docs" "$here/files" "$here/notebook" "$here/search" "$here/tools"
     printf '%s\n' "$compiler" >"$here/compiler.txt"
 elif [ "$compiler" = "$(cat "$here/compiler.txt")" ]; then
-    "$build" --check "$here/files" "$here/search" "$here/tools"
+    "$build" --check "$here/docs" "$here/files" "$here/notebook" "$here/search" "$here/tools"
 else
     printf 'the modules were made by %s; with %s they are built but not compared\n' \
         "$(cat "$here/compiler.txt")" "$compiler" >&2
-    "$build" --try "$here/files" "$here/search" "$here/tools"
+    "$build" --try "$here/docs" "$here/files" "$here/notebook" "$here/search" "$here/tools"
 fi

@@ -13,10 +13,18 @@ import (
 )
 
 //go:embed files/plugin.toml files/files.wasm
+//go:embed notebook/plugin.toml notebook/notebook.wasm
 //go:embed search/plugin.toml search/search.wasm
 //go:embed tools/plugin.toml tools/tools.wasm
 var plugins embed.FS
 
+//go:embed docs/plugin.toml docs/docs.wasm
+var documents embed.FS
+
 // FS returns the built-in plugins: each directory at its root is one, with its
 // manifest and its module and nothing else.
 func FS() fs.FS { return plugins }
+
+// Documents returns the plugin behind the capability docs.read, laid out as [FS] is.
+// Its parsers are large, and no model calls it: it is opened when it is needed.
+func Documents() fs.FS { return documents }

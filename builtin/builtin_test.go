@@ -24,6 +24,10 @@ import (
 // every copy of the repository and every start on a cold cache pays.
 const maxModule = 300 << 10
 
+// maxDocuments is the same for what shows documents, which is compiled when the first
+// one is read. Most of it are parsers: of fonts and of images that a PDF may hold.
+const maxDocuments = 4 << 20
+
 type plugin struct {
 	manifest abi.Manifest
 	module   []byte
@@ -66,7 +70,7 @@ func TestOnlyManifestAndModuleAreEmbedded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"files/files.wasm", "files/plugin.toml", "search/plugin.toml", "search/search.wasm", "tools/plugin.toml", "tools/tools.wasm"}
+	want := []string{"files/files.wasm", "files/plugin.toml", "notebook/notebook.wasm", "notebook/plugin.toml", "search/plugin.toml", "search/search.wasm", "tools/plugin.toml", "tools/tools.wasm"}
 	if !slices.Equal(got, want) {
 		t.Errorf("embedded %v; want %v", got, want)
 	}
@@ -74,7 +78,7 @@ func TestOnlyManifestAndModuleAreEmbedded(t *testing.T) {
 
 // Paths of the machine that built a module would make it differ from machine to
 // machine, and tell on whoever built it.
-var machinePath = regexp.MustCompile(`/(root|home|Users|work|tmp|opt|mnt|usr/(lib|local|src|share))/[\w./-]*|[A-Z]:\\[\w\\.-]*|\.cargo/[\w./-]*`)
+var machinePath = regexp.MustCompile(`/(root|home|Users|work|tmp|opt|mnt|usr/(lib|local|src|share))/[\w./-]*|[A-Z]:\\\w[\w\\.-]{4,}|\.cargo/[\w./-]*`)
 
 func TestModules(t *testing.T) {
 	t.Parallel()
@@ -87,8 +91,29 @@ func TestModules(t *testing.T) {
 			if found := machinePath.Find(p.module); found != nil {
 				t.Errorf("the module holds the path %q of the machine that built it", found)
 			}
-			checkShape(t, p.module)
+			// Two pages hold the 64 KiB of stack and the data; more is clean-up that
+			// every call pays for.
+			checkShape(t, p.module, 2)
 		})
+	}
+}
+
+func TestDocumentsModule(t *testing.T) {
+	t.Parallel()
+	module, err := fs.ReadFile(builtin.Documents(), "docs/docs.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(module) > maxDocuments {
+		t.Errorf("the module has %d bytes, over the limit of %d", len(module), maxDocuments)
+	}
+	if found := machinePath.Find(module); found != nil {
+		t.Errorf("the module holds the path %q of the machine that built it", found)
+	}
+	// 2 MiB of stack, which build.rs asks for, are 32 pages, and the data about 20.
+	checkShape(t, module, 56)
+	if found := pieces(t, module); len(found) != 1 || found[0].Name != "document" {
+		t.Errorf("the module has the tools %+v; want document alone", found)
 	}
 }
 
@@ -104,7 +129,9 @@ func TestMachinePathsAreFound(t *testing.T) {
 	}
 }
 
-func checkShape(t *testing.T, module []byte) {
+// checkShape checks what a module imports and exports, and how many pages of memory it
+// begins with.
+func checkShape(t *testing.T, module []byte, pages uint32) {
 	t.Helper()
 	r := wazero.NewRuntimeWithConfig(t.Context(), wazero.NewRuntimeConfigInterpreter().WithCustomSections(true))
 	defer func() { _ = r.Close(context.WithoutCancel(t.Context())) }()
@@ -121,22 +148,25 @@ func checkShape(t *testing.T, module []byte) {
 	if want := []string{abi.ExportAlloc, abi.ExportAssess, abi.ExportCall}; !slices.Equal(exported, want) {
 		t.Errorf("exports the functions %v; want %v", exported, want)
 	}
-	// Two pages hold the 64 KiB of stack and the data; more is clean-up that
-	// every call pays for.
-	if m := compiled.ExportedMemories()[abi.ExportMemory]; m == nil || m.Min() > 2 {
-		t.Errorf("exported memory %v; want one of at most 2 pages", m)
+	if m := compiled.ExportedMemories()[abi.ExportMemory]; m == nil || m.Min() > pages {
+		t.Errorf("exported memory %v; want one of at most %d pages", m, pages)
 	}
 }
 
 func TestToolsOfManifestAndModuleAgree(t *testing.T) {
 	t.Parallel()
-	want := map[string][]string{"files": {"Read"}, "search": {"Glob", "Grep"}, "tools": {"ToolSearch"}}
+	want := map[string][]string{"files": {"Read", "Write", "Edit"}, "notebook": {"NotebookEdit"}, "search": {"Glob", "Grep"}, "tools": {"ToolSearch"}}
 	for name, p := range load(t) {
 		var declared []string
 		for _, tool := range p.manifest.Tools {
 			declared = append(declared, tool.Name)
-			if tool.ReadOnly != abi.TraitTrue || tool.ConcurrencySafe != abi.TraitTrue {
-				t.Errorf("%s: read_only = %q, concurrency_safe = %q; want both true", tool.Name, tool.ReadOnly, tool.ConcurrencySafe)
+			trait, interrupt := abi.TraitTrue, abi.InterruptCancel
+			if slices.Contains([]string{"Write", "Edit", "NotebookEdit"}, tool.Name) {
+				trait, interrupt = abi.TraitFalse, abi.InterruptBlock
+			}
+			if tool.ReadOnly != trait || tool.ConcurrencySafe != trait || tool.Interrupt != interrupt {
+				t.Errorf("%s: read_only = %q, concurrency_safe = %q, interrupt = %q; want %q, %q, %q",
+					tool.Name, tool.ReadOnly, tool.ConcurrencySafe, tool.Interrupt, trait, trait, interrupt)
 			}
 		}
 		if !slices.Equal(declared, want[name]) {

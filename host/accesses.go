@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/capability/workspace"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -35,7 +34,7 @@ func (c *call) accesses(v *view) ([]permissions.Access, []abi.Fact, error) {
 		for _, value := range values {
 			switch field.Kind {
 			case abi.FieldPath:
-				access, fact, err := resolvePath(v.cwd, field, value)
+				access, fact, err := c.resolvePath(v.cwd, field, value)
 				if err != nil {
 					return nil, nil, abi.Errorf(abi.CodeOf(err), "%s: %s: %w", contract.Name, field.Name, err)
 				}
@@ -88,8 +87,8 @@ func valuesOf(field abi.Field, raw json.RawMessage) ([]string, error) {
 	return nil, nil
 }
 
-func resolvePath(cwd string, field abi.Field, path string) (permissions.Access, abi.Fact, error) {
-	node, err := workspace.Resolve(cwd, path)
+func (c *call) resolvePath(cwd string, field abi.Field, path string) (permissions.Access, abi.Fact, error) {
+	node, err := c.session().overlay(cwd, path)
 	if err != nil {
 		return permissions.Access{}, abi.Fact{}, err
 	}
@@ -102,6 +101,7 @@ func resolvePath(cwd string, field abi.Field, path string) (permissions.Access, 
 	if fact.Exists {
 		fact.Kind, fact.Size = node.Info.Kind, node.Info.Size
 	}
+	c.know(&fact, node)
 	return node.Access(kind, fact.Kind == abi.KindDirectory), fact, nil
 }
 

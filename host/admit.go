@@ -93,7 +93,12 @@ func (g *gate) stands() error {
 	if err := g.record(was.to, &d, ""); err != nil {
 		return err
 	}
-	return refusal(d)
+	err := refusal(d)
+	if d.Verdict == permissions.Ask {
+		was.to.decided = false // the question that this one would be is not put
+		g.unanswered(was.to, err)
+	}
+	return err
 }
 
 // rewrite begins the call anew with another input: its schema, its traits, and
@@ -208,6 +213,7 @@ func (c *call) postHooks(ctx context.Context, v *view, result abi.ToolResult, fa
 	o := tell(ctx, in)
 	c.heed(&o)
 	rewritten := o.Rewrite(result)
+	c.incomplete = c.incomplete || !holds(rewritten.Content, result.Content)
 	c.letGo(slices.DeleteFunc(slices.Clone(result.Content), func(b abi.Block) bool {
 		return b.Spilled == nil || slices.ContainsFunc(rewritten.Content, func(kept abi.Block) bool { return kept.Spilled == b.Spilled })
 	}))

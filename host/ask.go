@@ -16,8 +16,15 @@ import (
 
 // ask puts a matter to the person, one question of a call at a time. What they
 // allow, this call may do; what they deny, it is not asked about again. A call that
-// runs lends its slot meanwhile.
+// runs lends its slot meanwhile; one that does not run yet is rehearsed first, so that
+// nobody is asked about what would fail.
 func (g *gate) ask(ctx context.Context, m *matter) (err error) {
+	if m.operation == "" {
+		if err := g.rehearse(ctx, m); err != nil {
+			return err
+		}
+		defer m.hide(g.call.session().host.rehearsals)
+	}
 	g.call.watch.asks(1)
 	defer g.call.watch.asks(-1)
 	if m.operation == "" {
@@ -158,6 +165,7 @@ func (g *gate) approval(m *matter, d permissions.Decision, offers []Offer) Appro
 		Accesses:   slices.Clone(m.accesses),
 		Decision:   &d,
 		Asked:      time.Now(),
+		Preview:    m.preview,
 		Offers:     slices.Clone(offers),
 	}
 	for i := range a.Offers {

@@ -67,6 +67,11 @@ type call struct {
 	result abi.ToolResult
 	// fitted is what was done to the result's size; nil where it is short.
 	fitted *results.Fitted
+	// incomplete says that the result has not all that the tool answered.
+	incomplete bool
+	// glances are what the result shows of files, and learned are what the results of
+	// calls that this one makes showed it.
+	glances, learned glances
 }
 
 var _ scheduler.Job = (*call)(nil)
@@ -163,12 +168,22 @@ func (c *call) Admit(ctx context.Context) bool {
 		err = c.begins()
 	}
 	if err != nil {
-		if ctx.Err() != nil {
-			err = c.ending(context.Cause(ctx), false)
-		}
-		c.refuse(err)
+		c.notBegun(ctx, err)
 	}
 	return err == nil
+}
+
+// notBegun ends the call before its tool was called, but perhaps for a rehearsal.
+func (c *call) notBegun(ctx context.Context, err error) {
+	failure, ok := errors.AsType[*rehearsed](err)
+	switch {
+	case ctx.Err() != nil:
+		c.refuse(c.ending(context.Cause(ctx), false))
+	case ok:
+		c.end(c.postHooks(ctx, c.session().view(), failure.result, nil))
+	default:
+		c.refuse(err)
+	}
 }
 
 // begins fails where nothing more of the turn is to begin.
@@ -253,6 +268,7 @@ func (c *call) Settle() {
 	if c.result.IsError {
 		return
 	}
+	c.settleGlances()
 	for i := range c.result.Changes {
 		change := c.result.Changes[i]
 		if err := c.session().apply(c, change); err != nil {

@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/judge"
@@ -86,6 +87,7 @@ func (g *gate) unheard() bool {
 // behind the word.
 const (
 	byPerson = "person"
+	byNobody = "nobody"
 	byHook   = "hook"
 	byJudge  = "judge"
 	byGrant  = "grant "
@@ -97,8 +99,33 @@ func (g *gate) record(m *matter, d *permissions.Decision, by string) error {
 	if err := g.log(m, d, by); err != nil {
 		return err
 	}
+	m.decided = m.decided || d.Verdict != permissions.Ask
 	g.call.decided(m.operation, *d)
 	return nil
+}
+
+// decided tells of a decision on the call, or on one of its capability calls.
+func (c *call) decided(capability string, d permissions.Decision) {
+	if c.turn.told() {
+		told := d // only here, so that it is made for those who are told
+		c.event(Event{Kind: EventDecided, Capability: capability, Decision: &told})
+	}
+}
+
+// unanswered logs how a question ended that was not decided: it was withdrawn, since
+// the call or its turn was over, was left for later, was not put after all, or the person
+// answered with another input. So each question in the log has an end.
+func (g *gate) unanswered(m *matter, why error) {
+	if m.decided || why == nil {
+		return
+	}
+	by, said := byNobody, "nobody answered: "+why.Error()
+	if r, ok := errors.AsType[*rewritten](why); ok && r.byPerson {
+		by, said = byPerson, "the person wrote another input, on which is decided instead"
+	}
+	d := g.decide(m)
+	d.Finding = permissions.Finding{Verdict: permissions.Deny, Layer: permissions.LayerApproval, Access: d.Access, Why: said}
+	_ = g.record(m, &d, by) // nothing takes effect, and a log that fails has been told of
 }
 
 func (g *gate) log(m *matter, d *permissions.Decision, by string) error {

@@ -19,11 +19,14 @@ type feed struct {
 	reports int
 	// unread are the bytes of results that the reader has not seen.
 	unread int64
-	// hurried says that nobody waits for the reader any more.
-	hurried bool
-	closed  bool
-	wake    chan struct{} // holds a token while there is something to take
-	drained chan struct{} // holds a token when results were read, or hurried was set
+	// handed is how many results were handed to the reader.
+	handed int
+	// hurried says that nobody waits for the reader any more, and void that the results
+	// are for nobody.
+	hurried, void bool
+	closed        bool
+	wake          chan struct{} // holds a token while there is something to take
+	drained       chan struct{} // holds a token when results were read, or hurried was set
 }
 
 func newFeed() *feed {
@@ -157,6 +160,32 @@ func (f *feed) read(e *Event) {
 	signal(f.drained)
 }
 
+// hand says that the reader is given an event.
+func (f *feed) hand(e *Event) {
+	if e.Kind != EventResult {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.handed++
+}
+
+// arrived reports whether a result, by its place in the turn, is one that its reader
+// has, or will have unless they leave.
+func (f *feed) arrived(index int) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.void && (!f.hurried || index < f.handed)
+}
+
+// discard has no result count as one that arrived, and nobody wait for the reader.
+func (f *feed) discard() {
+	f.mu.Lock()
+	f.void = true
+	f.mu.Unlock()
+	f.hurry()
+}
+
 // hurry has nobody wait for the reader from here on.
 func (f *feed) hurry() {
 	f.mu.Lock()
@@ -175,9 +204,12 @@ type reader struct {
 
 func (r *reader) read(events []Event) {
 	for i := range events {
-		if !r.gone && !r.yield(events[i]) {
-			r.gone = true
-			r.leave()
+		if !r.gone {
+			r.feed.hand(&events[i])
+			if !r.yield(events[i]) {
+				r.gone = true
+				r.leave()
+			}
 		}
 		r.feed.read(&events[i])
 	}

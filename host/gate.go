@@ -64,6 +64,10 @@ type matter struct {
 	hook *permissions.HookAnswer
 	// judge is what a judge said of this very matter.
 	judge *permissions.JudgeAnswer
+	// decided says that a decision on it is logged that leaves nothing to ask.
+	decided bool
+	// preview is what the call would change, as far as its rehearsal showed.
+	preview string
 }
 
 func (m *matter) stage() permissions.Stage {
@@ -137,17 +141,11 @@ func (g *gate) permit(ctx context.Context, m *matter) error {
 	case permissions.Allow:
 		return nil
 	case permissions.Ask:
-		return g.ask(ctx, m)
+		err := g.ask(ctx, m)
+		g.unanswered(m, err)
+		return err
 	}
 	return refusal(d)
-}
-
-// decided tells of a decision on the call, or on one of its capability calls.
-func (c *call) decided(capability string, d permissions.Decision) {
-	if c.turn.told() {
-		told := d // only here, so that it is made for those who are told
-		c.event(Event{Kind: EventDecided, Capability: capability, Decision: &told})
-	}
 }
 
 func refusal(d permissions.Decision) error {
@@ -197,7 +195,15 @@ func (g *gate) perform(ctx context.Context, req abi.Request) (abi.Answer, error)
 
 // placed is what a capability is told of the session and the call.
 func (g *gate) placed() capability.Scope {
-	scope := capability.Scope{Cwd: g.view.cwd, Report: unheard, Tools: (*catalog)(g.call)}
+	c := g.call
+	scope := capability.Scope{
+		Cwd: g.view.cwd, Report: unheard, Tools: (*catalog)(c),
+		Call:  capability.Call{ID: c.use.ID, Tool: c.tool.contract().Name},
+		Files: (*onlooker)(c), History: c.session().history(), Stage: c.session().stage(),
+	}
+	if scope.Stage != nil {
+		scope.History = nil // nothing is written before it is applied
+	}
 	if g.call.turn.told() {
 		scope.Report = func(p abi.Progress) { g.call.report(abi.ProgressHead{Progress: &p}) }
 	}
@@ -217,6 +223,9 @@ func (g *gate) carryOut(ctx context.Context, req abi.Request, claim abi.Capabili
 		if err := g.consistent(a); err != nil {
 			return abi.Answer{}, err
 		}
+		if err := g.stageable(req.Name, a); err != nil {
+			return abi.Answer{}, err
+		}
 		if !scope.Covers(a) {
 			return abi.Answer{}, g.outOfScope(a, accesses, claim)
 		}
@@ -229,14 +238,19 @@ func (g *gate) carryOut(ctx context.Context, req abi.Request, claim abi.Capabili
 	if ctx.Err() != nil {
 		return abi.Answer{}, cancelled(ctx)
 	}
+	if walker, ok := plan.(capability.Walker); ok {
+		walker.Through(func(dir permissions.Access) (bool, func(string) bool) {
+			return g.permittedDir(claim, &scope, dir)
+		})
+	}
 	answer, err := plan.Do(ctx, func(a permissions.Access) bool {
-		return g.consistent(a) == nil && scope.Covers(a) && g.permitted(req.Name, a)
+		return g.consistent(a) == nil && g.stageable(req.Name, a) == nil && scope.Covers(a) && g.permitted(req.Name, a)
 	})
 	if err == nil || ctx.Err() != nil { // what was ended may have done a part
 		g.call.deeds.add(accesses)
 	}
 	if read, ok := answer.OK.(abi.ReadOK); ok {
-		g.call.session().reads.note(read.Path, read)
+		g.call.session().sights.note(read.Path, &read)
 	}
 	return answer, err
 }
@@ -276,13 +290,4 @@ func (g *gate) outOfScope(a permissions.Access, all []permissions.Access, claim 
 	}
 	return abi.Errorf(abi.CodeUndeclared, "%s is outside the scope %q that the manifest of %s gives %s",
 		a.Target, claim.Scope, g.call.tool.contract().Name, claim.Name)
-}
-
-// permitted judges one more access of a running plan, without asking anybody. A
-// tree that a person allowed lets pass what lies below it, except what a rule or
-// a guarded place would have asked about by itself.
-func (g *gate) permitted(operation string, a permissions.Access) bool {
-	d := g.decide(&matter{operation: operation, accesses: []permissions.Access{a}, hook: g.call.hookGrant()})
-	asks := d.Verdict == permissions.Ask || d.Headless
-	return d.Verdict == permissions.Allow || asks && d.Layer == permissions.LayerMode && g.call.approved.coversBelow(a)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/toolquay/toolquay/host/capability/tools"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/direct"
+	"github.com/toolquay/toolquay/plugins/regexp"
 )
 
 // Host holds what sessions share. It is safe for concurrent use.
@@ -28,9 +29,15 @@ type Host struct {
 	tools        map[string]*nativeTool // by name and alias
 	capabilities map[string]capability.Capability
 
+	documents   documents
+	expressions *regexp.Engine // what search.contents matches with
+
 	settings atomic.Pointer[Settings]
 
-	shared shared // what the turns of all sessions have in common
+	rehearsesStrangers bool // for tests, whose guests are no built-in ones
+
+	shared     shared      // what the turns of all sessions have in common
+	rehearsals *rehearsals // and what the rehearsals of their calls have
 
 	reloads chan struct{} // holds the one token of the reload that runs
 
@@ -64,8 +71,11 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		tools:        make(map[string]*nativeTool),
 		capabilities: make(map[string]capability.Capability),
 		reloads:      make(chan struct{}, 1),
+		rehearsals:   newRehearsals(),
 		sessions:     make(map[*Session]struct{}),
 	}
+	h.documents.options = &h.options
+	h.expressions = regexp.New(regexp.Options{CacheDir: o.CacheDir, Logger: o.Logger})
 	h.live, h.end = context.WithCancel(context.Background()) // it outlives the one it is opened under
 	h.settings.Store(o.settings())
 	if err := h.offerCapabilities(); err != nil {
@@ -82,7 +92,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 }
 
 func (h *Host) offerCapabilities() error {
-	own := []capability.Capability{fs.New(fs.Options{MaxChars: maxLines}), search.New(search.Options{}), tools.New()}
+	own := []capability.Capability{fs.New(fs.Options{MaxChars: maxLines}), search.New(search.Options{Engine: h.expressions}), tools.New(), h.documents.capability()}
 	for _, c := range append(own, h.options.Capabilities...) {
 		for _, name := range c.Names() {
 			if _, taken := h.capabilities[name]; taken {
@@ -192,7 +202,7 @@ func (h *Host) Close(ctx context.Context) error {
 	h.mu.Unlock()
 	h.end()
 	h.followers.Wait()
-	return errors.Join(closeAll(ctx, sessions), set.Close(ctx))
+	return errors.Join(closeAll(ctx, sessions), set.Close(ctx), h.documents.close(ctx), h.expressions.Close(ctx))
 }
 
 // closeAll closes sessions side by side: each may have calls that take their time to

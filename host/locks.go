@@ -59,7 +59,7 @@ func (c *call) touched() ([]permissions.Access, bool) {
 		if touch.Write {
 			field.Effect = abi.EffectWrite
 		}
-		access, _, err := resolvePath(cwd, field, touch.Path)
+		access, _, err := c.resolvePath(cwd, field, touch.Path)
 		if err != nil {
 			return nil, false
 		}

@@ -58,6 +58,7 @@ func (s *Session) LeavePlan() error {
 // set puts a view in place. The caller holds the mutex.
 func (s *Session) set(v *view) {
 	s.current = v
+	s.newest.Store(v)
 	close(s.changed)
 	s.changed = make(chan struct{})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/history"
 	"github.com/toolquay/toolquay/host/hooks"
 	"github.com/toolquay/toolquay/host/judge"
 	"github.com/toolquay/toolquay/host/results"
@@ -52,6 +53,10 @@ type Options struct {
 
 	// Tools are the embedder's own tools.
 	Tools []NativeTool
+	// Documents says that models take PDF as it is: a PDF of which no pages are
+	// named is then shown as a document block, where it is not over 32 MB.
+	Documents bool
+
 	// Capabilities are the embedder's own operations, offered to plugins that
 	// declare them.
 	Capabilities []capability.Capability
@@ -114,6 +119,11 @@ type Options struct {
 	// folder of a session nobody uses is kept; 0 is 30 days.
 	Sessions     string
 	KeepSessions time.Duration
+	// History bounds what is kept, in the folders of sessions, of files that tools
+	// write over (see [Session.History]); its Make and Logger are the host's.
+	// NoHistory keeps nothing.
+	History   history.Options
+	NoHistory bool
 	// Offer says which tools models are told of.
 	Offer Offering
 	// Observe, if not nil, is told of everything that happens, in all sessions, in

@@ -34,7 +34,7 @@ func searchable(tb testing.TB, change func(*host.Options)) *host.Host {
 			hinted("CronCreate", "schedule recurring prompt", "Runs a prompt at times you say."),
 			hinted("CronDelete", "cancel recurring prompt", "Takes a job away."),
 			hinted("LSP", "definition references hover symbol", "Asks a language server about code."),
-			hinted("NotebookEdit", "jupyter ipynb cell", "Replaces a cell of a notebook."),
+			hinted("NotebookPlay", "jupyter ipynb cell", "Replaces a cell of a notebook."),
 			hinted("WebFetch", "download page url", "Fetches a page and shows it as text."),
 			hinted("WebSearch", "internet engine", "Searches the web and lists pages."),
 			echo("Plain"),
@@ -75,8 +75,8 @@ func TestToolSearch(t *testing.T) {
 	var got strings.Builder
 	for _, input := range []string{
 		`{"query":"select:LSP"}`,
-		`{"query":"select:NotebookEdit,mcp__slack__send_message"}`,
-		`{"query":"select:notebookedit, Nothing"}`,
+		`{"query":"select:NotebookPlay,mcp__slack__send_message"}`,
+		`{"query":"select:notebookplay, Nothing"}`,
 		`{"query":"select:NotebookWrite"}`,
 		`{"query":"select:Read"}`,
 		`{"query":"select:Glob,Plain"}`,
@@ -200,7 +200,7 @@ func TestCallOfADeferredTool(t *testing.T) {
 	r, _ = one(t, other, "Lsp", `{}`)
 	wantError(t, r, abi.CodeUnknownTool, "did you mean LSP?")
 	r, _ = one(t, other, "Nothing", `{}`)
-	wantError(t, r, abi.CodeUnknownTool, "there are Glob, Grep, Read, ToolSearch, Plain, and 10 more that ToolSearch finds")
+	wantError(t, r, abi.CodeUnknownTool, "there are Edit, Glob, Grep, NotebookEdit, Read, ToolSearch, Write, Plain, and 10 more that ToolSearch finds")
 }
 
 // What a call calls in turn is not the model's: it may call what is deferred, and what
@@ -365,7 +365,7 @@ func TestDeferralGoesOn(t *testing.T) {
 		return fmt.Sprintf("[[tools]]\nname = %q\ninput_schema = '{\"type\":\"object\"}'\ndefer = true\n", name)
 	}
 	h := open(t, host.Options{
-		Builtins: true, Tools: []host.NativeTool{echo("Native", deferred)}, Offer: host.Offering{DeferOverTools: 5},
+		Builtins: true, Tools: []host.NativeTool{echo("Native", deferred)}, Offer: host.Offering{DeferOverTools: 8},
 		Plugins: []plugins.Source{plugins.Dir(plugins.OriginUser, dir)},
 	})
 	put := func(more ...string) {
@@ -377,10 +377,10 @@ func TestDeferralGoesOn(t *testing.T) {
 	}
 	put()
 	began := session(t, h, host.SessionOptions{})
-	wantOffered(t, began, "Glob Grep Read Native Early")
+	wantOffered(t, began, builtins+" Native Early")
 	put(tool("Late"), tool("Later"))
-	wantOffered(t, began, "Glob Grep Read ToolSearch Native Early")
-	wantOffered(t, session(t, h, host.SessionOptions{}), "Glob Grep Read ToolSearch")
+	wantOffered(t, began, withSearch+" Native Early")
+	wantOffered(t, session(t, h, host.SessionOptions{}), withSearch)
 	if r, _ := one(t, began, "Early", `{}`); r.Text() != "ok" {
 		t.Errorf("what was told in full: %q", r.Text())
 	}
@@ -388,12 +388,12 @@ func TestDeferralGoesOn(t *testing.T) {
 	wantError(t, r, abi.CodeUnknownTool, "deferred")
 	put(tool("Late"))
 	s := session(t, h, host.SessionOptions{})
-	wantOffered(t, s, "Glob Grep Read ToolSearch")
-	wantOffered(t, began, "Glob Grep Read ToolSearch Native Early")
+	wantOffered(t, s, withSearch)
+	wantOffered(t, began, withSearch+" Native Early")
 	put()
-	wantOffered(t, began, "Glob Grep Read Native Early") // nothing is left to defer
-	wantOffered(t, s, "Glob Grep Read ToolSearch")
-	wantOffered(t, session(t, h, host.SessionOptions{}), "Glob Grep Read Native Early")
+	wantOffered(t, began, builtins+" Native Early") // nothing is left to defer
+	wantOffered(t, s, withSearch)
+	wantOffered(t, session(t, h, host.SessionOptions{}), builtins+" Native Early")
 }
 
 // Nobody is sent to a tool that is not there any more.

@@ -16,6 +16,13 @@ import (
 	"github.com/toolquay/toolquay/plugins"
 )
 
+// builtins are the built-in tools that a model is offered, and withSearch the same where
+// others are deferred.
+const (
+	builtins   = "Edit Glob Grep NotebookEdit Read Write"
+	withSearch = "Edit Glob Grep NotebookEdit Read ToolSearch Write"
+)
+
 func deferred(c *abi.Tool) { c.Defer = true }
 
 // mcp is the contract of an MCP server's tool.
@@ -83,7 +90,7 @@ func TestOrderOfTools(t *testing.T) {
 	natives := []host.NativeTool{echo("Zebra"), echo("Alpha"), echo("Beta")}
 	servers := []abi.Tool{mcp("x__y"), mcp("a__z"), mcp("b__b")}
 	own := [][]string{{"Yak", "Bison"}, {"Cow"}, {"Aardvark", "Ape"}}
-	const want = "Glob Grep Read Alpha Beta Zebra Aardvark Ape Bison Cow Yak mcp__a__z mcp__b__b mcp__x__y"
+	const want = builtins + " Alpha Beta Zebra Aardvark Ape Bison Cow Yak mcp__a__z mcp__b__b mcp__x__y"
 	var first string
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 10 {
@@ -123,17 +130,17 @@ func numbered(n int, change ...func(*abi.Tool)) []host.NativeTool {
 // Tools are deferred over a bound, and not at it.
 func TestDeferralByNumber(t *testing.T) {
 	t.Parallel()
-	const builtins = 3 // Glob, Grep and Read; ToolSearch is not sent where nothing is deferred
+	count := len(strings.Fields(builtins)) // ToolSearch is not sent where nothing is deferred
 	for _, test := range []struct{ natives, bound, want int }{
-		{40 - builtins, 0, 40},
-		{41 - builtins, 0, builtins + 1}, // with ToolSearch
-		{5 - builtins, 5, 5},
-		{6 - builtins, 5, builtins + 1},
+		{40 - count, 0, 40},
+		{41 - count, 0, count + 1}, // with ToolSearch
+		{9 - count, 9, 9},
+		{10 - count, 9, count + 1},
 	} {
 		h := open(t, host.Options{Builtins: true, Tools: numbered(test.natives, deferred), Offer: host.Offering{DeferOverTools: test.bound}})
 		s := session(t, h, host.SessionOptions{})
-		if got := offered(t, s); len(got) != test.want || slices.Contains(got, "ToolSearch") != (test.want == builtins+1) {
-			t.Errorf("%d tools with the bound %d: offered %v", test.natives+builtins, test.bound, got)
+		if got := offered(t, s); len(got) != test.want || slices.Contains(got, "ToolSearch") != (test.want == count+1) {
+			t.Errorf("%d tools with the bound %d: offered %v", test.natives+count, test.bound, got)
 		}
 	}
 }
@@ -159,7 +166,7 @@ func TestDeferralBySize(t *testing.T) {
 	}
 	long := numbered(2, deferred, func(c *abi.Tool) { c.Description = strings.Repeat("ä", host.DefaultDeferOverChars/2) })
 	s := session(t, open(t, host.Options{Builtins: true, Tools: long}), host.SessionOptions{})
-	wantOffered(t, s, "Glob Grep Read ToolSearch")
+	wantOffered(t, s, withSearch)
 }
 
 func TestWhatIsDeferred(t *testing.T) {
@@ -168,8 +175,8 @@ func TestWhatIsDeferred(t *testing.T) {
 	tools := []host.NativeTool{
 		echo("Plain"), echo("Deferred", deferred), echo("Kept", always),
 	}
-	const all = "Glob Grep Read Deferred Kept Plain mcp__a__b mcp__a__kept"
-	const some = "Glob Grep Read ToolSearch Kept Plain mcp__a__kept"
+	const all = builtins + " Deferred Kept Plain mcp__a__b mcp__a__kept"
+	const some = withSearch + " Kept Plain mcp__a__kept"
 	deny := func(rule string) []permissions.RuleSet {
 		return []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts(rule)}}
 	}
@@ -181,7 +188,7 @@ func TestWhatIsDeferred(t *testing.T) {
 		"few, but asked for":    {host.Options{Builtins: true, Offer: host.Offering{Defer: host.DeferAlways}}, some},
 		"many":                  {host.Options{Builtins: true, Offer: host.Offering{DeferOverTools: 1}}, some},
 		"many, and not wanted":  {host.Options{Builtins: true, Offer: host.Offering{DeferOverTools: 1, Defer: host.DeferNever}}, all},
-		"no ToolSearch":         {host.Options{Offer: host.Offering{Defer: host.DeferAlways}}, strings.TrimPrefix(all, "Glob Grep Read ")},
+		"no ToolSearch":         {host.Options{Offer: host.Offering{Defer: host.DeferAlways}}, strings.TrimPrefix(all, builtins+" ")},
 		"ToolSearch is denied":  {host.Options{Builtins: true, Offer: host.Offering{Defer: host.DeferAlways}, Rules: deny("ToolSearch")}, all},
 		"ToolSearch not listed": {host.Options{Builtins: true, Offer: host.Offering{Defer: host.DeferAlways, Only: []string{"Plain", "Deferred"}}}, "Deferred Plain"},
 		"ToolSearch is listed":  {host.Options{Builtins: true, Offer: host.Offering{Defer: host.DeferAlways, Only: []string{"ToolSearch", "Deferred"}}}, "ToolSearch"},
@@ -298,13 +305,13 @@ func TestPresets(t *testing.T) {
 func TestOnly(t *testing.T) {
 	t.Parallel()
 	list, _ := host.Preset(host.PresetMinimal)
-	tools := []host.NativeTool{echo("Edit"), echo("Other"), echo("New", func(c *abi.Tool) { c.Aliases = []string{"Bash"} })}
+	tools := []host.NativeTool{echo("Other"), echo("New", func(c *abi.Tool) { c.Aliases = []string{"Bash"} })}
 	s := session(t, open(t, host.Options{Builtins: true, Tools: tools, Offer: host.Offering{Only: list}}), host.SessionOptions{})
-	wantOffered(t, s, "Read Edit New")
+	wantOffered(t, s, "Edit Read New")
 	r, _ := one(t, s, "Other", `{}`)
 	wantError(t, r, abi.CodeDisabled, "Other is not among the tools that are offered here")
 	r, _ = one(t, s, "Nothing", `{}`)
-	wantError(t, r, abi.CodeUnknownTool, "there are Read, Edit, New")
+	wantError(t, r, abi.CodeUnknownTool, "there are Edit, Read, New")
 	r, _ = one(t, s, "edit", `{}`)
 	wantError(t, r, abi.CodeUnknownTool, "did you mean Edit?")
 	if r, _ := one(t, s, "New", `{"s":"x"}`); r.Text() != "x" {
@@ -328,14 +335,14 @@ func TestAudiences(t *testing.T) {
 		refused map[string]string
 	}{
 		host.AudienceMain: {
-			"Glob Grep Read Agent AskUserQuestion Behind EnterPlanMode Front LeavePlanMode Person mcp__a__behind mcp__a__front", nil,
+			builtins + " Agent AskUserQuestion Behind EnterPlanMode Front LeavePlanMode Person mcp__a__behind mcp__a__front", nil,
 		},
 		host.AudienceSubagent: {
-			"Glob Grep Read Behind Front Person mcp__a__behind mcp__a__front",
+			builtins + " Behind Front Person mcp__a__behind mcp__a__front",
 			map[string]string{"Agent": "not for sub-agents", "ExitPlanMode": "not for sub-agents", "AskUserQuestion": "not for sub-agents"},
 		},
 		host.AudienceBackground: {
-			"Glob Grep Read Behind mcp__a__behind",
+			builtins + " Behind mcp__a__behind",
 			map[string]string{
 				"Agent": "not for sub-agents", "EnterPlanMode": "not for sub-agents", "Front": "not for agents in the background",
 				"mcp__a__front": "not for agents in the background", "Person": "needs a person",

@@ -21,7 +21,11 @@ func (c *call) fit(r *abi.ToolResult) {
 		// A plugin's word is not enough to be unlimited: what is built in bounds itself.
 		of.Unlimited = contract.Unlimited && c.tool.source().trusted
 	}
+	answered := r.Content
 	c.fitted = c.session().stored.results.Fit(of, r)
+	if c.fitted != nil && !holds(r.Content, answered) {
+		c.incomplete = true
+	}
 	if c.fitted != nil && c.fitted.Stored != nil {
 		c.event(Event{Kind: EventPersisted, Stored: c.fitted.Stored, Elapsed: c.elapsed()})
 	}
@@ -51,18 +55,29 @@ func (t *turn) keep(c *call) {
 
 // fit holds the results of the turn to their budget together, when all of them have
 // left. Those of a turn that a call of the session makes are for that call, and no
-// model's affair.
-func (t *turn) fit() {
+// model's affair. It returns the places of the results that do not show what they
+// showed.
+func (t *turn) fit() (gone []int) {
 	if len(t.fitted) == 0 || t.within != nil {
-		return
+		return nil
 	}
 	for _, replaced := range t.session.stored.results.Turn(t.results, t.fitted) {
+		if !t.session.refers(&replaced) {
+			gone = append(gone, replaced.Index)
+		}
 		if !t.told() {
 			continue
 		}
 		c, result := t.left[replaced.Index], t.results[replaced.Index]
 		c.event(Event{Kind: EventReplaced, Result: &result, Stored: replaced.Stored, Elapsed: c.elapsed()})
 	}
+	return gone
+}
+
+// refers reports whether a result was replaced by a word about an earlier one that is
+// the same, which the model has. Where nothing can be kept it may have been cut.
+func (s *Session) refers(r *results.Replacement) bool {
+	return r.Stored == nil && s.host.options.Results.Duplicates && s.stored.folder != nil
 }
 
 // Fit holds the results of one turn, in call order, to what a model is to be sent of

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -37,6 +38,12 @@ type SessionOptions struct {
 	Asker Asker
 	// Audience is whom the tools are for; some are not for every one.
 	Audience Audience
+	// Stage has what tools write staged, in the session's folder: they see it, and
+	// nothing on the disk changes until it is applied (see [Session.Stage]). Tools of
+	// the embedder's own that are not read-only are refused, and so is what plugins
+	// would change or run by capabilities that know nothing of a stage. A session that
+	// has staged files does not start without it ([ErrStaged]).
+	Stage bool
 	// Ephemeral gives the session no folder, though the host has a directory for
 	// them: what is too large for a model is cut.
 	Ephemeral bool
@@ -55,9 +62,9 @@ type Session struct {
 	judge *judge.Judge
 	kept  plugins.Session
 	rest  sync.WaitGroup
-	// stored is what is kept beyond a turn, and reads what the model has read.
+	// stored is what is kept beyond a turn, and sights what the model has seen of files.
 	stored stored
-	reads  reads
+	sights seenFiles
 	// knows is what the model was told of its tools.
 	knows knowledge
 	// over is done when nothing of the session may go on.
@@ -71,6 +78,8 @@ type Session struct {
 
 	mu      sync.Mutex
 	current *view
+	// newest is current, for those who only want to know whether theirs still is it.
+	newest atomic.Pointer[view]
 	// changed is closed when the policy changes, and another takes its place.
 	changed chan struct{}
 	// before is the mode that plan was entered from.
@@ -121,6 +130,7 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 		return nil, err
 	}
 	s.relearn()
+	s.recallSights()
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.over, s.endOver = context.WithCancel(context.Background())
 	if err := h.admitSession(s); err != nil {
@@ -141,6 +151,7 @@ func (h *Host) admitSession(s *Session) error {
 	}
 	st := h.settings.Load()
 	s.current = &view{cwd: s.start, plugins: set, hooks: st.Hooks}
+	s.newest.Store(s.current)
 	if err := s.compile(s.current, st); err != nil {
 		return err
 	}
@@ -262,6 +273,7 @@ func (s *Session) Close(ctx context.Context) error {
 		err = fmt.Errorf("closing a session whose turn goes on: %w", context.Cause(ctx))
 	}
 	s.endRest(ctx)
+	s.rememberSights()
 	return errors.Join(err, s.kept.Close(ctx), s.stored.close())
 }
 

@@ -9,7 +9,9 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/folder"
+	"github.com/toolquay/toolquay/host/history"
 	"github.com/toolquay/toolquay/host/results"
+	"github.com/toolquay/toolquay/host/stage"
 )
 
 // stored is what of a session is kept beyond a turn, and beyond the process where
@@ -17,6 +19,8 @@ import (
 type stored struct {
 	folder  *folder.Folder // nil is none
 	results *results.Keeper
+	history *history.Store // nil is none
+	stage   *stage.Store   // nil is none
 }
 
 // openStored opens the session's folder, if it is to have one, and reads what an
@@ -31,6 +35,10 @@ func (s *Session) openStored() error {
 		s.stored.folder = f
 		s.base.SessionFolder = realDir(f.Path())
 	}
+	s.stored.history = s.openHistory()
+	if err := s.openStage(); err != nil {
+		return errors.Join(err, s.stored.close())
+	}
 	s.stored.results = results.NewKeeper(o.Results, s.stored.folder, o.Logger)
 	return nil
 }
@@ -39,7 +47,7 @@ func (st *stored) close() error {
 	if st.folder == nil {
 		return nil
 	}
-	return st.folder.Close()
+	return errors.Join(st.closeHistory(), st.folder.Close())
 }
 
 // Folder is the session's own directory, which tools may read unasked; empty where

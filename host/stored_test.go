@@ -246,14 +246,14 @@ func TestSessionFolderIsReadable(t *testing.T) {
 func TestSessionFoldersAreTheHosts(t *testing.T) {
 	t.Parallel()
 	o := kept(t, writer())
-	o.Rules = rules("", "", "Write")
+	o.Rules = rules("", "", "Put")
 	cwd := t.TempDir()
 	o.Sessions = filepath.Join(cwd, "sessions")
 	s := session(t, open(t, o), host.SessionOptions{Cwd: cwd, ID: "s"})
-	if r, _ := one(t, s, "Write", `{"file_path":"plain.txt","content":"x"}`); r.IsError {
+	if r, _ := one(t, s, "Put", `{"file_path":"plain.txt","content":"x"}`); r.IsError {
 		t.Errorf("elsewhere: %s", r.Text())
 	}
-	if r, _ := one(t, s, "Write", `{"file_path":"sessions/s/journal.jsonl","content":"x"}`); !r.IsError {
+	if r, _ := one(t, s, "Put", `{"file_path":"sessions/s/journal.jsonl","content":"x"}`); !r.IsError {
 		t.Error("a tool writes a session's journal unasked")
 	}
 }

@@ -173,7 +173,7 @@ func (st *Stream) Interruptible() bool { return st.turn.jobs.Interruptible() }
 func (st *Stream) Discard() {
 	st.turn.jobs.Discard(errDiscarded)
 	st.hasten(errDiscarded)
-	st.turn.feed.hurry()
+	st.turn.feed.discard()
 	st.Close()
 }
 

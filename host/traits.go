@@ -52,7 +52,7 @@ func (c *call) findTraits(ctx context.Context) (traits, error) {
 	if c.session().demoted(contract.Name) {
 		known.readOnly, known.concurrencySafe = false, false
 	}
-	return known, nil
+	return known, c.stages(known)
 }
 
 // asks reports whether any trait is for the guest to answer.

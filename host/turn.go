@@ -38,6 +38,8 @@ type turn struct {
 	results []abi.ToolResult
 	left    []*call
 	fitted  []*results.Fitted
+	// shown are what the results show of files, until the turn ends.
+	shown glances
 	// ids are those that were claimed; nil where there is one call only.
 	ids map[string]bool
 	// stopped is why nothing more of the turn begins; nil while it does.
@@ -202,7 +204,7 @@ func (t *turn) began() { t.event(Event{Kind: EventTurn}) }
 func (t *turn) finish(has bool) {
 	defer t.conclude(has) // deferred, as an observer may end the goroutine that it is called on
 	t.jobs.Wait()
-	t.fit()
+	t.learnFiles(t.fit())
 	t.event(Event{Kind: EventTurnEnded})
 }
 

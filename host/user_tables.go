@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 
+	"github.com/toolquay/toolquay/host/history"
 	"github.com/toolquay/toolquay/host/results"
 	"github.com/toolquay/toolquay/permissions/settings"
 	"github.com/toolquay/toolquay/scheduler"
@@ -20,6 +21,8 @@ func (o *Options) tables(dirs Dirs, l *settings.Loaded) error {
 	o.Results = resultsOf(&l.Results)
 	o.Sessions = cmp.Or(l.Sessions.Directory.Value, dirs.Sessions())
 	o.KeepSessions = l.Sessions.Keep.Value
+	o.NoHistory = l.Sessions.History.Set && !l.Sessions.History.Value
+	o.History = history.Options{MaxBytes: int64(l.Sessions.HistoryMax.Value), MaxAge: l.Sessions.HistoryKeep.Value}
 	if l.Sessions.Directory.Set { // else it lies in one that is guarded already
 		o.HostFolders = append(o.HostFolders, o.Sessions)
 	}

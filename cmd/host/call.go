@@ -17,6 +17,7 @@ import (
 
 func callCommand(a *app) *cobra.Command {
 	var output string
+	var staged bool
 	cmd := &cobra.Command{
 		Use:   "call TOOL [JSON|@FILE|-]",
 		Short: "Call one tool and print its result",
@@ -25,14 +26,15 @@ input; without one the input is {}. The result's text goes to standard output,
 that of a call that failed to standard error (see toolquay help exit-codes).`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.call(cmd.Context(), args[0], append(args, "{}")[1], output)
+			return a.call(cmd.Context(), args[0], append(args, "{}")[1], output, staged)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, or json for the whole result")
+	cmd.Flags().BoolVar(&staged, "stage", false, stageFlag)
 	return cmd
 }
 
-func (a *app) call(ctx context.Context, tool, input, output string) error {
+func (a *app) call(ctx context.Context, tool, input, output string, staged bool) error {
 	if output != "text" && output != "json" {
 		return usageError("--output %q: there are text and json", output)
 	}
@@ -42,6 +44,7 @@ func (a *app) call(ctx context.Context, tool, input, output string) error {
 	}
 	o, err := a.open(ctx, func(s *setup) {
 		s.calls = true
+		a.staged(&s.session, staged)
 		s.session.Asker = a.asker(s, input != "-", approvals.Resume{})
 	})
 	if err != nil {

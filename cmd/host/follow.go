@@ -4,11 +4,54 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/permissions/audit"
 	"github.com/toolquay/toolquay/permissions/settings"
 )
+
+// followAfter is how long a command runs before it follows its settings. What changed
+// until then counts from there on. Most commands are done by then, and need not wait for
+// the system to let go of the files: that takes 10 ms and more.
+const followAfter = 50 * time.Millisecond
+
+// following is settings that are followed, some time after the beginning. The zero value
+// is none.
+type following struct {
+	mu    sync.Mutex
+	timer *time.Timer
+	live  *settings.Live
+	ended bool
+}
+
+// begin begins to follow later.
+func (f *following) begin(follow func() *settings.Live) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.timer = time.AfterFunc(followAfter, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if !f.ended {
+			f.live = follow()
+		}
+	})
+}
+
+// end ends it, and waits until nothing is put into force any more.
+func (f *following) end() {
+	f.mu.Lock()
+	f.ended = true
+	timer, live := f.timer, f.live
+	f.mu.Unlock()
+	if timer != nil {
+		timer.Stop()
+	}
+	if live != nil {
+		live.Close()
+	}
+}
 
 // follow puts changed settings into force while calls run.
 func (o *opened) follow(ctx context.Context) {
@@ -23,7 +66,7 @@ func (o *opened) follow(ctx context.Context) {
 	failed := func(err error) {
 		o.options.Logger.Warn("the settings have changed and cannot be used; the older ones stay in force", "error", err)
 	}
-	o.live = settings.Follow(ctx, o.sources, o.loaded, take, failed)
+	o.live.begin(func() *settings.Live { return settings.Follow(ctx, o.sources, o.loaded, take, failed) })
 }
 
 // logDir is where decisions are logged.

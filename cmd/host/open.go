@@ -143,7 +143,7 @@ type opened struct {
 	host    *host.Host
 	session *host.Session
 	log     *audit.Log
-	live    *settings.Live
+	live    following
 	// telemetry is nil where none is sent.
 	telemetry *otlp.Telemetry
 }
@@ -213,9 +213,7 @@ const closeTime = 2 * time.Second
 func (o *opened) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
-	if o.live != nil {
-		o.live.Close()
-	}
+	o.live.end()
 	var err error
 	if o.host != nil {
 		err = o.host.Close(ctx)

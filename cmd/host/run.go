@@ -28,6 +28,7 @@ type runFlags struct {
 	fail           bool
 	stream         bool
 	input          string
+	staged         bool
 }
 
 func runCommand(a *app) *cobra.Command {
@@ -58,6 +59,7 @@ call has its result; with --fail it tells (see toolquay help exit-codes).
 	cmd.Flags().BoolVar(&f.fail, "fail", false, "end with 1 where a call failed, with 4 where one was denied")
 	cmd.Flags().BoolVar(&f.stream, "stream", false, "run calls as they come, while the model still writes")
 	cmd.Flags().StringVar(&f.input, "input", "", "with --stream: jsonl, anthropic-sse or openai-sse (default: jsonl)")
+	cmd.Flags().BoolVar(&f.staged, "stage", false, stageFlag)
 	return cmd
 }
 
@@ -93,6 +95,7 @@ func (a *app) run(ctx context.Context, file string, f runFlags) error {
 	}
 	o, err := a.open(ctx, func(s *setup) {
 		s.calls = true
+		a.staged(&s.session, f.staged)
 		s.message = append(s.message, messageRules(file, s.session.Cwd, m.Settings))
 		s.session.Asker = a.asker(s, file != "-", approvals.Resume{Format: output})
 	})

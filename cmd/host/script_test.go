@@ -82,7 +82,7 @@ func runScripts(t *testing.T, folder string) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "person": person, "fixture": fixture, "nested": nested, "fill": fill, "matches": matches,
 			"collector": startCollector, "collected": collected,
-			"told": told, "dialog": dialog, "bulk": bulk,
+			"told": told, "dialog": dialog, "bulk": bulk, "wrote": wrote,
 		},
 	})
 }

@@ -118,6 +118,7 @@ func (a *app) stream(ctx context.Context, file string, f runFlags) error {
 	defer d.cancel(nil)
 	o, err := a.open(ctx, func(s *setup) {
 		s.calls = true
+		a.staged(&s.session, f.staged)
 		s.session.Asker = d.choose(s)
 		s.options.Observe = d.observe
 	})

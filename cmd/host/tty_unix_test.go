@@ -101,6 +101,24 @@ type sitting struct {
 	mu     sync.Mutex
 	screen bytes.Buffer
 	read   int // what of the screen the last key answered
+	last   time.Time
+	// sizing is held while the terminal gets another size, and while it takes what was
+	// written for the one it has.
+	sizing sync.Mutex
+}
+
+// quiet waits until nothing is being drawn, for a moment: what was written for one size
+// and comes when the terminal has another one is not drawn as it was meant, on any.
+func (s *sitting) quiet() {
+	for range 50 {
+		s.mu.Lock()
+		idle := time.Since(s.last)
+		s.mu.Unlock()
+		if idle > 30*time.Millisecond {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 // resize makes the terminal the sizes that are given, again and again until stop is
@@ -114,6 +132,9 @@ func (s *sitting) resize(ts *testscript.TestScript, sizes string) (stop func()) 
 		all = append(all, w)
 	}
 	set := func(w pty.Winsize) {
+		s.quiet()
+		s.sizing.Lock()
+		defer s.sizing.Unlock()
 		_ = pty.Setsize(s.keyboard, &w) // fails once it is closed
 		s.term.Resize(int(w.Cols), int(w.Rows))
 	}
@@ -146,8 +167,11 @@ func (s *sitting) look() {
 		}
 		s.mu.Lock()
 		s.screen.Write(b[:n])
+		s.last = time.Now()
 		s.mu.Unlock()
+		s.sizing.Lock()
 		_, _ = s.term.Write(b[:n])
+		s.sizing.Unlock()
 	}
 }
 

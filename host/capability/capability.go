@@ -39,6 +39,26 @@ type Scope struct {
 	Report func(abi.Progress)
 	// Tools lists the tools of the session; nil where there is no session.
 	Tools Catalog
+	// Call is the tool call that the request is made for.
+	Call Call
+	// Rehearse has Do answer what it would, without any effect: nothing is written,
+	// and the session learns nothing. A capability that cannot do without effects
+	// fails with [abi.CodeUnsupported].
+	Rehearse bool
+	// Files is what the session's model has seen of files; nil where nobody keeps
+	// it, and then files may be written that were not read.
+	Files Knowledge
+	// History keeps what files were before they are written; nil keeps nothing.
+	History History
+	// Stage holds what is written until a person applies it; nil is none, and then
+	// writes change the disk.
+	Stage Stage
+}
+
+// Call names the tool call that a request is made for.
+type Call struct {
+	// ID is the call's, and Tool the name of its tool.
+	ID, Tool string
 }
 
 // Catalog knows which tools a session offers its model.
@@ -60,6 +80,21 @@ type Plan interface {
 	// instead of it.
 	Close() error
 }
+
+// Walker is a plan that goes through directories and would ask about many files of
+// one.
+type Walker interface {
+	Plan
+	// Through gives it the judgement of directories. It is called before Do, or not at
+	// all: then the plan asks about each file.
+	Through(judge JudgeDir)
+}
+
+// JudgeDir reports whether a plan may go through a directory, which is an access with
+// Tree, and prepares the judgement of the files in it: plain is true of names that are
+// allowed like the directory. About others, and about all where plain is nil, the plan
+// asks its [Judge]. Both functions are safe for concurrent use.
+type JudgeDir func(dir permissions.Access) (ok bool, plain func(name string) bool)
 
 // Judge reports whether one more access of a running plan is allowed. It never
 // asks a person: what would need one is refused.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/toolquay/toolquay/internal/atomicfile"
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
@@ -35,7 +36,7 @@ func (f *Folder) Keep(file *os.File, name string) (string, error) {
 		err = os.Rename(file.Name(), path)
 	}
 	if err == nil {
-		err = syncDir(filepath.Dir(path))
+		err = atomicfile.SyncDir(filepath.Dir(path))
 	}
 	if err != nil {
 		_ = os.Remove(file.Name()) // it may have its name by now

@@ -42,6 +42,8 @@ type lab struct {
 	runner *direct.Runner
 	host   *host.Host
 	guests *guests
+	// small has rows that search do so in a small tree.
+	small bool
 }
 
 func newLab() (*lab, error) {

@@ -41,6 +41,7 @@ func run(chosen *regexp.Regexp, count int) error {
 		return err
 	}
 	defer lab.close()
+	var all averages
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "what\ttime\tbaseline\ttime\tratio\tlimit")
 	for _, r := range rows() {
@@ -52,8 +53,10 @@ func run(chosen *regexp.Regexp, count int) error {
 			continue
 		}
 		a, b := r.measure(lab, count)
+		all.add(r, a, b)
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.name, r.write(a), r.baseline, r.write(b), r.compare(a, b), r.limit)
 	}
+	all.write(w)
 	return w.Flush()
 }
 

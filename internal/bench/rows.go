@@ -19,6 +19,12 @@ type row struct {
 	// fine rows differ by percents or microseconds: they are measured in many
 	// short turns, of which the shortest counts.
 	fine bool
+	// average is a name that several rows share: the geometric mean of their ratios is
+	// a line of its own.
+	average string
+	// sibling rows differ from another one in their data alone, so that tests leave
+	// them out.
+	sibling bool
 	// needs is a program without which the row is left out.
 	needs string
 }
@@ -42,7 +48,7 @@ func (r row) missing() string {
 
 func rows() []row {
 	return slices.Concat(callRows(), instanceRows(), installRows(), loadRows(), extismRows(), collectRows(), processRows(),
-		turnRows(), resultRows(), poolRows(), fuelRows())
+		turnRows(), resultRows(), poolRows(), fuelRows(), searchRows(), editRows())
 }
 
 func fine(list []row) []row {

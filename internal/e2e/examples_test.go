@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -27,6 +28,9 @@ func TestMain(m *testing.M) {
 		panic(string(out))
 	}
 	code := m.Run()
+	if h, err := desks(); err != nil || h.Close(context.Background()) != nil {
+		panic("the host of the desks does not close")
+	}
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
 }

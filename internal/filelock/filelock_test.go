@@ -1,16 +1,20 @@
 package filelock_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolquay/toolquay/internal/filelock"
 )
 
-func TestTry(t *testing.T) {
-	t.Parallel()
+// two opens one file twice.
+func two(t *testing.T) (first, second *os.File) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "lock")
 	open := func() *os.File {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
@@ -20,7 +24,12 @@ func TestTry(t *testing.T) {
 		t.Cleanup(func() { _ = f.Close() })
 		return f
 	}
-	first, second := open(), open()
+	return open(), open()
+}
+
+func TestTry(t *testing.T) {
+	t.Parallel()
+	first, second := two(t)
 	if err := filelock.Try(first); err != nil {
 		t.Fatal(err)
 	}
@@ -36,5 +45,28 @@ func TestTry(t *testing.T) {
 	}
 	if err := filelock.Try(first); err != nil {
 		t.Errorf("a lock whose file was closed: %v", err)
+	}
+}
+
+func TestWait(t *testing.T) {
+	t.Parallel()
+	first, second := two(t)
+	if err := filelock.Wait(t.Context(), first, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if err := filelock.Wait(t.Context(), second, time.Millisecond); err == nil || !strings.Contains(err.Error(), first.Name()) {
+		t.Errorf("a lock that is held: %v", err)
+	}
+	over, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	cancel(enough)
+	if err := filelock.Wait(over, second, time.Hour); !errors.Is(err, enough) {
+		t.Errorf("a lock that nobody waits for any more: %v", err)
+	}
+	got := make(chan error)
+	go func() { got <- filelock.Wait(t.Context(), second, time.Hour) }()
+	filelock.Unlock(first)
+	if err := <-got; err != nil {
+		t.Errorf("a lock that was let go of: %v", err)
 	}
 }

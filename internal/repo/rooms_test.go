@@ -23,8 +23,11 @@ const (
 	testscript = "github.com/rogpeppe/go-internal"
 	toml       = "github.com/BurntSushi/toml"
 	wazero     = "github.com/tetratelabs/wazero"
+	udiff      = "github.com/aymanbagabas/go-udiff"
 	xsys       = "golang.org/x/sys"
 	xterm      = "golang.org/x/term"
+	xtext      = "golang.org/x/text"
+	zstd       = "github.com/klauspost/compress"
 )
 
 // room is one row of the import table. It covers its folder and everything
@@ -93,9 +96,18 @@ var rooms = []room{
 		dir: "host/capability", may: []string{"./abi", "./permissions", "./internal"},
 		never: []string{"./host/capability/"},
 	},
-	{dir: "host/capability/workspace", may: []string{"./abi", "./permissions", "./internal", xsys}},
+	{dir: "host/capability/workspace", may: []string{"./abi", "./permissions", "./internal", "./host/capability:", xsys}},
+	{dir: "host/capability/fs", may: []string{
+		"./abi", "./permissions", "./internal", "./host/capability:", "./host/capability/workspace", xsys, xtext, udiff,
+	}},
 	// What ToolSearch asks: it touches no file.
 	{dir: "host/capability/tools", may: []string{"./abi", "./permissions:", "./host/capability:"}},
+	{
+		dir: "host/capability/search", may: []string{
+			"./abi", "./permissions", "./internal", "./host/capability:", "./host/capability/workspace", xsys,
+		},
+		tests: []string{"./plugins/regexp"}, // the engine that the host gives it
+	},
 	{dir: "host/capability/*", may: []string{
 		"./abi", "./permissions", "./internal", "./host/capability:", "./host/capability/workspace", doublestar, xsys,
 	}},
@@ -112,6 +124,16 @@ var rooms = []room{
 	{dir: "host/approvals", may: []string{"./abi", "./permissions:", "./host:", "./host/message:", "./internal"}},
 	// Sessions' own folders, and what becomes of long results in them.
 	{dir: "host/folder", may: []string{"./internal", xsys}},
+	// What the two below have in common: a file that is as it was written down, or not.
+	{dir: "host/internal/ondisk", may: []string{"./abi", "./host/capability/workspace"}},
+	// What files were before they were written, and how they get it back.
+	{dir: "host/history", may: []string{
+		"./abi", "./host/capability:", "./host/capability/workspace", "./host/internal/ondisk", "./internal", udiff, zstd,
+	}},
+	// What sessions write before a person applies it.
+	{dir: "host/stage", may: []string{
+		"./abi", "./host/capability:", "./host/capability/workspace", "./host/history", "./host/internal/ondisk", "./internal",
+	}},
 	{dir: "host/results", may: []string{"./abi", "./host/folder", "./internal"}},
 	{dir: "host/hooks", may: []string{"./abi", "./permissions:", "./internal", xsys}},
 	{dir: "host/judge", may: []string{"./abi", "./permissions:", "./internal"}},

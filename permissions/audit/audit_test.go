@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/toolquay/toolquay/permissions"
@@ -566,31 +565,5 @@ func TestVerifyTakesNoMemory(t *testing.T) { // not beside others, which allocat
 	runtime.ReadMemStats(&after)
 	if took := after.TotalAlloc - before.TotalAlloc; r.Bytes < 8<<20 || took > 2<<20 {
 		t.Errorf("it allocated %d bytes for a log of %d", took, r.Bytes)
-	}
-}
-
-func TestSyncPolicies(t *testing.T) {
-	t.Parallel()
-	for _, policy := range []audit.Sync{audit.SyncBatch, audit.SyncEach, audit.SyncNever} {
-		synctest.Test(t, func(t *testing.T) {
-			dir := logDir(t)
-			l := open(t, dir, audit.Options{Sync: policy, SegmentBytes: 600})
-			for range 5 {
-				add(t, l, "A")
-				time.Sleep(400 * time.Millisecond)
-			}
-			if err := l.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if err := l.Close(); err != nil {
-				t.Error("closing twice:", err)
-			}
-			if err := l.Append(audit.Entry{Tool: "B"}); err == nil {
-				t.Error("a closed log takes entries")
-			}
-			if r := sound(t, dir); r.Decisions != 5 {
-				t.Errorf("%+v", r)
-			}
-		})
 	}
 }

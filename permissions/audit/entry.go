@@ -52,7 +52,8 @@ type Entry struct {
 	// Binding is the hash of the exact input and the tool's definition.
 	Binding string `json:"binding,omitempty"`
 	// By is who answered where the rules left it open: "person", "hook",
-	// "judge", "approval ID", "grant ID".
+	// "judge", "approval ID", "grant ID"; "nobody" where a question ended without an
+	// answer.
 	By string `json:"by,omitempty"`
 }
 

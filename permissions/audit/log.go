@@ -16,7 +16,8 @@ import (
 type Sync uint8
 
 const (
-	// SyncBatch forces them at most a second later.
+	// SyncBatch forces them at most a second later, and beside whatever is done
+	// meanwhile: the first at once, those that follow it together.
 	SyncBatch Sync = iota
 	// SyncEach forces each before Append returns. It costs what the disk costs.
 	SyncEach
@@ -24,7 +25,8 @@ const (
 	SyncNever
 )
 
-// batchDelay is how long lines may wait with SyncBatch.
+// batchDelay is how long lines may wait with SyncBatch, and how far apart two times
+// are at which they are forced.
 const batchDelay = time.Second
 
 // DefaultSegmentBytes is the size that a segment has at most, unless
@@ -66,9 +68,12 @@ type Log struct {
 	lost  uint64
 	since time.Time
 
-	timer   *time.Timer // set while lines wait to be synced
-	syncErr error
-	closed  bool
+	timer    *time.Timer // set while lines wait to be synced
+	unsynced bool        // lines came after the last sync began, or it failed
+	began    time.Time   // when it did
+	syncing  sync.WaitGroup
+	syncErr  error
+	closed   bool
 }
 
 // place is the end of a log.
@@ -248,11 +253,15 @@ func (l *Log) put(lines []byte, next position) error {
 
 // sync does what the options say about forcing lines to the disk.
 func (l *Log) sync() error {
-	switch {
-	case l.options.Sync == SyncEach:
+	switch l.options.Sync {
+	case SyncEach:
 		return l.segment.Sync()
-	case l.options.Sync == SyncBatch && l.timer == nil:
-		l.timer = time.AfterFunc(batchDelay, l.syncBatch)
+	case SyncBatch:
+		l.unsynced = true
+		if l.timer == nil {
+			l.timer = time.AfterFunc(batchDelay-time.Since(l.began), l.syncBatch)
+		}
+	case SyncNever:
 	}
 	return nil
 }
@@ -263,14 +272,16 @@ func (l *Log) syncBatch() {
 		l.mu.Unlock()
 		return
 	}
-	l.timer = nil
+	l.timer, l.unsynced, l.began = nil, false, time.Now()
+	l.syncing.Add(1)
+	defer l.syncing.Done()
 	// The lock is not held while the disk works, so the segment may be closed
 	// meanwhile, by a rotation: that syncs it.
 	segment := l.segment
 	l.mu.Unlock()
 	if err := segment.Sync(); err != nil && !errors.Is(err, os.ErrClosed) {
 		l.mu.Lock()
-		l.syncErr = err
+		l.syncErr, l.unsynced = err, true
 		l.mu.Unlock()
 	}
 }
@@ -287,8 +298,11 @@ func (l *Log) Close() error {
 	if l.timer != nil {
 		l.timer.Stop()
 	}
+	l.mu.Unlock() // for a sync that is under way
+	l.syncing.Wait()
+	l.mu.Lock()
 	err := l.syncErr
-	if l.options.Sync != SyncNever && l.segment != nil {
+	if l.unsynced && l.segment != nil {
 		err = errors.Join(err, l.segment.Sync())
 	}
 	if l.lost > 0 {

@@ -28,7 +28,7 @@
 //	            tools.NAME.max_chars, tools.NAME.strategy
 //	[scheduler] mode, max_concurrent, max_calls, max_per_plugin, cascade
 //	[tools]     preset or only, defer, defer_over_tools, defer_over_chars
-//	[sessions]  directory, keep
+//	[sessions]  directory, keep, history, history_keep, history_max
 //	[telemetry] endpoint, headers, content
 //
 // The permission lists of a settings.json in the style of Claude Code are read

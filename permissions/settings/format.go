@@ -71,8 +71,11 @@ type format struct {
 		DeferOverChars int      `toml:"defer_over_chars"`
 	} `toml:"tools"`
 	Sessions struct {
-		Directory string `toml:"directory"`
-		Keep      age    `toml:"keep"`
+		Directory   string   `toml:"directory"`
+		Keep        age      `toml:"keep"`
+		History     bool     `toml:"history"`
+		HistoryKeep age      `toml:"history_keep"`
+		HistoryMax  abi.Size `toml:"history_max"`
 	} `toml:"sessions"`
 	Telemetry struct {
 		Endpoint string            `toml:"endpoint"`

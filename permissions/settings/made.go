@@ -25,6 +25,9 @@ func (l *Loaded) Made() []Made {
 	out := made(&l.Results, &l.Scheduler, &l.Tools)
 	addTo(&out, "sessions.directory", l.Sessions.Directory)
 	addTo(&out, "sessions.keep", l.Sessions.Keep)
+	addTo(&out, "sessions.history", l.Sessions.History)
+	addTo(&out, "sessions.history_keep", l.Sessions.HistoryKeep)
+	addTo(&out, "sessions.history_max", l.Sessions.HistoryMax)
 	addTo(&out, "telemetry.endpoint", l.Telemetry.Endpoint)
 	for _, name := range slices.Sorted(maps.Keys(l.Telemetry.Headers.Value)) {
 		variable := Key[string]{l.Telemetry.Headers.Value[name], true, l.Telemetry.Headers.Source}

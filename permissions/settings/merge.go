@@ -76,7 +76,7 @@ func (l *loader) take(f *File) {
 	if !out.Sessions.Directory.Set {
 		out.Sessions.Directory = l.directory("sessions.directory", f.Sessions.Directory)
 	}
-	out.Sessions.Keep = out.Sessions.Keep.Or(f.Sessions.Keep)
+	out.Sessions.fill(f.Sessions)
 	out.Results.fill(f.Results)
 	out.Scheduler.fill(f.Scheduler)
 	out.Tools.fill(f.Tools)

@@ -1,6 +1,10 @@
 package settings
 
-import "time"
+import (
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+)
 
 // Unlimited, for a number of characters, is no bound, and unlimited its name in
 // files.
@@ -15,8 +19,10 @@ const (
 	MaxConcurrent = 1000
 	// maxBound is the most of everything else that is counted.
 	maxBound = 1_000_000_000
-	// maxKeep is the longest that sessions may be kept.
+	// maxKeep is the longest that sessions and their histories may be kept.
 	maxKeep = 10 * 365 * 24 * time.Hour
+	// minHistory and maxHistory bound the size of a session's history.
+	minHistory, maxHistory = 1 << 20, 1 << 40
 )
 
 // What of a long result a preview shows.
@@ -106,6 +112,17 @@ type Sessions struct {
 	Directory Key[string]
 	// Keep is for how long the folder of a session nobody uses is kept.
 	Keep Key[time.Duration]
+	// History keeps what files were before tools write them, HistoryKeep for how
+	// long, and HistoryMax how much of it for each session, compressed.
+	History     Key[bool]
+	HistoryKeep Key[time.Duration]
+	HistoryMax  Key[abi.Size]
+}
+
+// fill takes all but the directory, which is looked up first.
+func (s *Sessions) fill(f Sessions) {
+	s.Keep, s.History = s.Keep.Or(f.Keep), s.History.Or(f.History)
+	s.HistoryKeep, s.HistoryMax = s.HistoryKeep.Or(f.HistoryKeep), s.HistoryMax.Or(f.HistoryMax)
 }
 
 // Telemetry is the table [telemetry]: who is sent traces and metrics. Projects

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/toolquay/toolquay/abi"
 )
 
 // tables reads the settings of how calls run and what is told of them.
@@ -111,9 +113,16 @@ func (p *parser) sessions() Sessions {
 	in := &p.in.Sessions
 	p.directory("sessions.directory", in.Directory)
 	keep := p.span("sessions.keep", duration(in.Keep), 0, maxKeep)
+	historyKeep := p.span("sessions.history_keep", duration(in.HistoryKeep), 0, maxKeep)
+	if p.doc.Has("sessions.history_max") && (in.HistoryMax < minHistory || in.HistoryMax > maxHistory) {
+		p.fault("sessions.history_max", "%v is not from %v to %v", in.HistoryMax, abi.Size(minHistory), abi.Size(maxHistory))
+	}
 	return Sessions{
-		Directory: keyOf(p, "sessions.directory", in.Directory),
-		Keep:      keyOf(p, "sessions.keep", keep),
+		Directory:   keyOf(p, "sessions.directory", in.Directory),
+		Keep:        keyOf(p, "sessions.keep", keep),
+		History:     keyOf(p, "sessions.history", in.History),
+		HistoryKeep: keyOf(p, "sessions.history_keep", historyKeep),
+		HistoryMax:  keyOf(p, "sessions.history_max", in.HistoryMax),
 	}
 }
 

@@ -39,6 +39,10 @@ func TestTableFaults(t *testing.T) {
 		"keep none":         {"[sessions]\nkeep = '0d'\n", "f: line 2: sessions.keep: 0s is not over 0 and up to 87600h0m0s"},
 		"keep long":         {"[sessions]\nkeep = '30000d'\n", "f: line 2: sessions.keep: 720000h0m0s is not over 0"},
 		"keep longer":       {"[sessions]\nkeep = '300000d'\n", `f: line 2: sessions.keep: "300000d" is no span of time`},
+		"history":           {"[sessions]\nhistory = 'off'\n", "f: line 2: sessions.history: found the string \"off\", expected a boolean"},
+		"history keep":      {"[sessions]\nhistory_keep = '0d'\n", "f: line 2: sessions.history_keep: 0s is not over 0 and up to 87600h0m0s"},
+		"history max":       {"[sessions]\nhistory_max = '1KiB'\n", "f: line 2: sessions.history_max: 1KiB is not from 1MiB to 1024GiB"},
+		"history in words":  {"[sessions]\nhistory_max = 'much'\n", `f: line 2: sessions.history_max: "much" is not a size; write it as 512KiB, 64MiB or 1GiB`},
 		"endpoint":          {"[telemetry]\nendpoint = 'localhost:4318'\n", "f: line 2: telemetry.endpoint: it is no URL such as http://localhost:4318"},
 		"endpoint's user":   {"[telemetry]\nendpoint = 'https://u:hush@example.com'\n", "f: line 2: telemetry.endpoint: it has a user"},
 		"secret in clear":   {"[telemetry]\nendpoint = 'http://example.com'\nheaders.A = 'B'\n", "f: line 2: telemetry.endpoint: it sends the headers in the clear"},
@@ -85,7 +89,7 @@ func TestTablesAreMergedByKey(t *testing.T) {
 	p.write(t, userFile, "[scheduler]\nmode = 'locks'\nmax_concurrent = 9\ncascade = 'off'\n"+
 		"[tools]\npreset = 'minimal'\ndefer = 'never'\n"+
 		"[results]\nmax_chars = 200\nstrategy = 'end'\n[results.tools.Bash]\nmax_chars = 8\nstrategy = 'both'\n[results.tools.Grep]\nmax_chars = 'unlimited'\n"+
-		"[sessions]\ndirectory = '~/kept'\nkeep = '2d'\n"+
+		"[sessions]\ndirectory = '~/kept'\nkeep = '2d'\nhistory = false\nhistory_max = '2GiB'\n"+
 		"[telemetry]\nendpoint = 'https://user.example.com'\nheaders.A = 'B'\ncontent = true\n")
 	l := p.load(t)
 	if s := l.Scheduler; s.Mode.Value != settings.ByBatch || s.MaxConcurrent.Value != 3 || s.Cascade.Value != settings.CascadeOff || s.MaxCalls.Set {
@@ -99,7 +103,8 @@ func TestTablesAreMergedByKey(t *testing.T) {
 		bash.Strategy.Value != settings.PreviewBoth || r.Tools["Grep"].MaxChars.Value != settings.Unlimited {
 		t.Errorf("results %+v", r)
 	}
-	if s := l.Sessions; s.Directory.Value != p.path("home/kept") || s.Keep.Value != 48*time.Hour {
+	if s := l.Sessions; s.Directory.Value != p.path("home/kept") || s.Keep.Value != 48*time.Hour ||
+		!s.History.Set || s.History.Value || s.HistoryKeep.Set || s.HistoryMax.Value != 2<<30 {
 		t.Errorf("sessions %+v", s)
 	}
 	if v := l.Telemetry; v.Endpoint.Value != "https://policy.example.com" || v.Headers.Set || !v.Content.Value {
@@ -159,6 +164,9 @@ defer_over_chars = 6
 [sessions]
 directory = "/a\u001b"
 keep = "3d"
+history = false
+history_keep = "4d"
+history_max = "5MiB"
 [telemetry]
 content = true
 `)
@@ -176,7 +184,8 @@ content = true
 		"scheduler.mode = batch 9", "scheduler.max_concurrent = 2 10", "scheduler.max_calls = 3 11", "scheduler.max_per_plugin = 4 12", "scheduler.cascade = off 13",
 		"tools.only = [Read Grep] 15", "tools.defer = always 16", "tools.defer_over_tools = 5 17", "tools.defer_over_chars = 6 18",
 		`"sessions.directory = /a\x1b" 20`, "sessions.keep = 72h0m0s 21",
-		"telemetry.endpoint = https://example.com 4", "telemetry.headers.A = ONE 5", "telemetry.headers.B = TWO 5", "telemetry.content = true 23",
+		"sessions.history = false 22", "sessions.history_keep = 96h0m0s 23", "sessions.history_max = 5MiB 24",
+		"telemetry.endpoint = https://example.com 4", "telemetry.headers.A = ONE 5", "telemetry.headers.B = TWO 5", "telemetry.content = true 26",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -33,9 +33,9 @@ func (c *Call) submit(capability string, args []byte, parts ...wire.Part) operat
 func start[T any, P interface {
 	*T
 	DecodeJSON(d *wire.Decoder)
-}](c *Call, capability string, args interface{ AppendJSON(dst []byte) []byte }) *Pending[T] {
+}](c *Call, capability string, args interface{ AppendJSON(dst []byte) []byte }, parts ...wire.Part) *Pending[T] {
 	return &Pending[T]{
-		operation: c.submit(capability, args.AppendJSON(nil)),
+		operation: c.submit(capability, args.AppendJSON(nil), parts...),
 		decode:    func(raw wire.Raw, ok *T) error { return wire.Unmarshal(raw, P(ok)) },
 	}
 }
@@ -146,8 +146,9 @@ type Body struct {
 	// left is how many bytes follow, -1 where the answer's end will tell.
 	left int64
 	done bool
-	// given says that the rest is part of the result.
-	given bool
+	// given says that the rest is part of the result, or that pieces of it are and
+	// more may become so.
+	given, pieces bool
 }
 
 var _ io.ReadCloser = (*Body)(nil)
@@ -202,6 +203,12 @@ func (b *Body) Text() (string, error) {
 	all, err := b.Bytes()
 	return string(all), err
 }
+
+// Piece is the next bytes of the answer, so many of them or fewer where there are no
+// more, to be put into the result by themselves: so one answer becomes several blocks.
+// Pieces take theirs in the order in which they stand in the result. What is left after
+// them can still be put there, and no longer be read.
+func (b *Body) Piece(size int64) Piece { return bodyPiece{b, size} }
 
 // Close frees the answer. Closing one that was passed into the result does
 // nothing, so it may be deferred in any case.

@@ -2,9 +2,9 @@ package toolquay
 
 import "github.com/toolquay/toolquay/sdk/go/wire"
 
-// FS reads files through the host. Each method needs the capability it is named
-// for in plugin.toml: fs.read, fs.stat or fs.list. Paths may be relative to the
-// session's working directory.
+// FS reads and writes files through the host. Each method needs the capability it is
+// named for in plugin.toml: fs.read, fs.stat, fs.list, fs.write or fs.replace. Paths
+// may be relative to the session's working directory.
 type FS struct{ call *Call }
 
 // FS returns the capabilities on files.
@@ -36,6 +36,13 @@ func (f FS) ReadLines(path string, lines LineArgs) (*Answer[ReadOK], error) {
 	return f.StartRead(ReadArgs{Path: path, Lines: &lines}).Wait()
 }
 
+// ShowLines opens a file as [FS.ReadLines] does, as lines that the model gets to see:
+// the session takes them for read, so that the file may be written. Where OK.Unchanged
+// is set the model was shown just these before, and there is no text.
+func (f FS) ShowLines(path string, lines LineArgs) (*Answer[ReadOK], error) {
+	return f.StartRead(ReadArgs{Path: path, Lines: &lines, Shown: true}).Wait()
+}
+
 // StartRead starts reading a file; see [ReadArgs].
 func (f FS) StartRead(args ReadArgs) *Pending[ReadOK] {
 	return start[ReadOK](f.call, CapFSRead, &args)
@@ -43,7 +50,17 @@ func (f FS) StartRead(args ReadArgs) *Pending[ReadOK] {
 
 // Stat describes a file. It follows links.
 func (f FS) Stat(path string) (StatOK, error) {
-	a, err := f.StartStat(path).Wait()
+	return described(f.StartStat(path))
+}
+
+// Hash describes a file with the SHA-256 of its content: what a later write can
+// expect. It is empty for what is no regular file.
+func (f FS) Hash(path string) (StatOK, error) {
+	return described(start[StatOK](f.call, CapFSStat, &StatArgs{Path: path, Hash: true}))
+}
+
+func described(p *Pending[StatOK]) (StatOK, error) {
+	a, err := p.Wait()
 	if err != nil {
 		return StatOK{}, err
 	}
@@ -52,7 +69,7 @@ func (f FS) Stat(path string) (StatOK, error) {
 
 // StartStat starts describing a file.
 func (f FS) StartStat(path string) *Pending[StatOK] {
-	return start[StatOK](f.call, CapFSStat, &wire.StatArgs{Path: path})
+	return start[StatOK](f.call, CapFSStat, &StatArgs{Path: path})
 }
 
 // Listing is what a directory holds.

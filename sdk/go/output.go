@@ -102,7 +102,8 @@ func (o Output) Meta(data []byte) Output {
 	return o
 }
 
-// Piece is something a block can be joined from: a [Literal], or an [Answer].
+// Piece is something a block can be joined from: a [Literal], an [Answer], or a piece
+// of one ([Body.Piece]).
 type Piece interface{ addTo(o *Output) wire.Source }
 
 // Literal is a piece of text.
@@ -120,15 +121,35 @@ func (b rawBytes) addTo(o *Output) wire.Source {
 
 // addTo names what is left of the answer. From here on it is the result's.
 func (b *Body) addTo(o *Output) wire.Source {
-	if b.done || b.given {
-		if b.given {
-			*o = o.mistake(errors.New("an answer was passed into the result twice"))
-		}
+	source := b.give(o, 0)
+	b.pieces = false
+	return source
+}
+
+// give names so many bytes of the answer, or all that is left for a size of 0.
+func (b *Body) give(o *Output, size int64) wire.Source {
+	if b.given && !b.pieces {
+		*o = o.mistake(errors.New("an answer was passed into the result twice"))
+	}
+	if b.done || b.given && !b.pieces {
 		return o.part(wire.Part{Type: wire.PartBytes})
 	}
-	b.given = true
+	b.given, b.pieces = true, true
 	id := b.id
-	return wire.Source{Handle: &id}
+	return wire.Source{Handle: &id, Length: size}
+}
+
+// bodyPiece is a piece of an answer.
+type bodyPiece struct {
+	body *Body
+	size int64
+}
+
+func (p bodyPiece) addTo(o *Output) wire.Source {
+	if p.size <= 0 {
+		return o.part(wire.Part{Type: wire.PartBytes})
+	}
+	return p.body.give(o, p.size)
 }
 
 func (o *Output) part(p wire.Part) wire.Source {

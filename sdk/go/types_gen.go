@@ -16,6 +16,10 @@ const (
 	CodeTooLarge      = wire.CodeTooLarge      // over a size limit
 	CodeUnknownTool   = wire.CodeUnknownTool   // no tool of that name
 	CodeDisabled      = wire.CodeDisabled      // the tool exists but is switched off
+	CodeNotRead       = wire.CodeNotRead       // the session has not read what is to be written over
+	CodeSameText      = wire.CodeSameText      // what is to be written is there already
+	CodeNoMatch       = wire.CodeNoMatch       // the text to replace is not in the file
+	CodeNotUnique     = wire.CodeNotUnique     // the text to replace is there more than once
 	CodeDenied        = wire.CodeDenied        // a rule, hook or person said no
 	CodeNeedsApproval = wire.CodeNeedsApproval // a person must decide and none did
 	CodeUndeclared    = wire.CodeUndeclared    // a capability the manifest does not declare
@@ -39,6 +43,9 @@ const (
 	CapFSRead         = wire.CapFSRead
 	CapFSStat         = wire.CapFSStat
 	CapFSList         = wire.CapFSList
+	CapFSWrite        = wire.CapFSWrite
+	CapFSReplace      = wire.CapFSReplace
+	CapDocsRead       = wire.CapDocsRead
 	CapSearchNames    = wire.CapSearchNames
 	CapSearchContents = wire.CapSearchContents
 
@@ -54,11 +61,51 @@ const (
 	KindOther     = wire.KindOther
 )
 
+// The encodings that text files are told apart by. Text without a byte order mark
+// that is no UTF-8 is Latin-1, unless it is binary.
+const (
+	EncodingUTF8    = wire.EncodingUTF8
+	EncodingUTF8BOM = wire.EncodingUTF8BOM
+	EncodingUTF16LE = wire.EncodingUTF16LE
+	EncodingUTF16BE = wire.EncodingUTF16BE
+	EncodingLatin1  = wire.EncodingLatin1
+)
+
+// The line endings of a text.
+const (
+	LineEndingLF   = wire.LineEndingLF
+	LineEndingCRLF = wire.LineEndingCRLF
+
+	// LineEndingMixed is both. Lines that are put in get the one that is in the
+	// majority, LF where there is none.
+	LineEndingMixed = wire.LineEndingMixed
+)
+
+// ExpectAbsent is what a write expects of a file that it makes.
+const (
+	ExpectAbsent = wire.ExpectAbsent
+)
+
 // The output modes of search.contents.
 const (
 	ModeContent = wire.ModeContent
 	ModeFiles   = wire.ModeFiles
 	ModeCount   = wire.ModeCount
+)
+
+// The kinds of document that docs.read knows.
+const (
+	DocPDF      = wire.DocPDF
+	DocImage    = wire.DocImage
+	DocNotebook = wire.DocNotebook
+)
+
+// The content blocks a result is made of.
+const (
+	BlockText          = wire.BlockText
+	BlockImage         = wire.BlockImage
+	BlockDocument      = wire.BlockDocument
+	BlockToolReference = wire.BlockToolReference
 )
 
 // Code names a kind of failure across the guest border, so that neither side
@@ -96,8 +143,8 @@ type Check = wire.Check
 type ReadArgs = wire.ReadArgs
 
 // LineArgs ask for a file's text line by line. The host splits at LF, takes a
-// CR before it away, and decodes UTF-8 with or without a BOM. Lines are joined
-// with LF, without one at the end.
+// CR before it away, and decodes what [ReadOK] names as the file's encoding. Lines
+// are joined with LF, without one at the end.
 type LineArgs = wire.LineArgs
 
 // ReadOK is the answer to fs.read.
@@ -105,6 +152,10 @@ type ReadOK = wire.ReadOK
 
 // LinesOK tells what a read by lines returned.
 type LinesOK = wire.LinesOK
+
+// StatArgs are the arguments of fs.stat, which follows links. The answer's head
+// is [StatOK]; it has no body.
+type StatArgs = wire.StatArgs
 
 // StatOK is the answer to fs.stat.
 type StatOK = wire.StatOK
@@ -118,6 +169,52 @@ type ListOK = wire.ListOK
 
 // Entry is one name in a directory. Links are not followed.
 type Entry = wire.Entry
+
+// WriteArgs are the arguments of fs.write, which puts a file's whole content in
+// place, at once or not at all, and makes the directories above it that are missing.
+// Part 0 is the content.
+//
+// It fails, in this order and with nothing changed, with [CodeNotRead] where the
+// session has not read the whole file, with [CodeChanged] where the file is not what
+// was expected, and with [CodeSameText] where it has this content already.
+//
+// The answer's head is [WriteOK]; its body the change as a unified diff.
+type WriteArgs = wire.WriteArgs
+
+// ReplaceArgs are the arguments of fs.replace, which replaces text in a file where
+// it lies, in the host: files up to 1 GiB, of which a guest sees nothing. Part 0 is
+// the text to replace, part 1 what takes its place, both UTF-8 with LF; an empty part
+// 0 makes a file, or fills an empty one.
+//
+// Straight and curly quotes match each other where the exact text is not there; what
+// is put in gets the file's own. It fails, in this order and with nothing changed,
+// with [CodeNotFound], [CodeNotRead] where the text to replace is not in what the
+// session has read, [CodeChanged], [CodeSameText] where both texts are one,
+// [CodeNoMatch], and [CodeNotUnique] where the text is there more than once, without
+// All.
+//
+// The answer's head is [WriteOK]; its body the change as a unified diff.
+type ReplaceArgs = wire.ReplaceArgs
+
+// WriteOK is the answer to fs.write and fs.replace.
+type WriteOK = wire.WriteOK
+
+// DocsArgs are the arguments of docs.read, which has a PDF, an image or a notebook
+// turned into what a model can be shown. The file is parsed in a guest of its own,
+// which can reach nothing but its bytes.
+//
+// The answer's head is [DocsOK]; its body the blocks' bytes, one after the other:
+// see [Source] for how they pass into a result.
+type DocsArgs = wire.DocsArgs
+
+// DocsOK is the answer to docs.read.
+type DocsOK = wire.DocsOK
+
+// BlockType says what a content block is.
+type BlockType = wire.BlockType
+
+// DocBlock is one content block of a document.
+type DocBlock = wire.DocBlock
 
 // NamesArgs are the arguments of search.names. The answer's head is [NamesOK];
 // its body a JSON array of [Found], newest first.

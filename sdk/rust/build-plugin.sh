@@ -6,14 +6,16 @@
 #   build-plugin.sh --compiler
 #
 # A CRATE is a folder with Cargo.toml and plugin.toml; the module is named as the
-# manifest names it. With --check and --try nothing is written there: everything is
+# manifest names it. Without a plugin.toml it is a module that is no plugin, named as
+# its package. With --check and --try nothing is written there: everything is
 # built anew in a temporary folder (or CARGO_TARGET_DIR), and with --check a module
 # that differs is an error. --compiler prints which compiler that is.
 #
 # Any toolchain that has the standard library of wasm32-unknown-unknown will do
 # ("rustup target add wasm32-unknown-unknown"). Without one, the library is built
 # from its source, for which Debian's rustc, rust-src and lld are enough.
-# Environment: CARGO, RUSTC, WASM_LD, CARGO_TARGET_DIR.
+# Environment: CARGO, RUSTC, WASM_LD, CARGO_TARGET_DIR; MODULE_FLAGS, more flags for
+# rustc, a line each.
 set -eu
 
 target=wasm32-unknown-unknown
@@ -56,7 +58,7 @@ find_linker() {
 }
 
 # The value of a top-level key of a manifest.
-manifest_value() { sed -n "/^\[/q; s/^$1 *= *\"\([^\"]*\)\".*/\1/p" "$2"; }
+manifest_value() { [ ! -f "$2" ] || sed -n "/^\[/q; s/^$1 *= *\"\([^\"]*\)\".*/\1/p" "$2"; }
 
 find_toolchain
 if [ $# -eq 0 ]; then exec "$rustc" --version; fi
@@ -68,6 +70,10 @@ flags="-Clink-arg=-zstack-size=65536
 --remap-path-prefix=$cargo_home/git/checkouts=/git
 --remap-path-prefix=$sysroot/lib/rustlib/src/rust=/rust
 --remap-path-prefix=$(CDPATH='' cd -- "$sysroot/lib/rustlib" && pwd -P)/src/rust=/rust"
+if [ -n "${MODULE_FLAGS-}" ]; then
+    flags="$flags
+$MODULE_FLAGS"
+fi
 if [ -n "$build_std" ]; then
     flags="$flags
 -Clinker=$(find_linker)
@@ -83,11 +89,12 @@ if [ $mode != write ] && [ -z "${CARGO_TARGET_DIR-}" ]; then
 fi
 
 for crate in "$@"; do
-    [ -f "$crate/plugin.toml" ] || fail "$crate has no plugin.toml"
+    [ -f "$crate/Cargo.toml" ] || fail "$crate has no Cargo.toml"
     crate=$(CDPATH='' cd -- "$crate" && pwd -P)
     name=$(manifest_value name "$crate/plugin.toml")
     module=$(manifest_value module "$crate/plugin.toml")
-    module=${module:-$name.wasm}
+    library=$(sed -n '/^\[package\]/,/^\[[^p]/s/^name *= *"\([^"]*\)".*/\1/p' "$crate/Cargo.toml" | tr - _)
+    module=${module:-${name:-$library}.wasm}
     manifest=$crate/Cargo.toml
     root=$(dirname "$(cd "$crate" && "$cargo" locate-project --workspace --message-format plain)")
     target_dir=${CARGO_TARGET_DIR:-$root/target}
@@ -99,7 +106,6 @@ for crate in "$@"; do
         RUSTC_WRAPPER=$here/stable-names.sh \
         "$cargo" "$@"
 
-    library=$(sed -n '/^\[package\]/,/^\[[^p]/s/^name *= *"\([^"]*\)".*/\1/p' "$manifest" | tr - _)
     built=$target_dir/$target/release/$library.wasm
     case $mode in
     write) install -m 644 "$built" "$crate/$module" ;;

@@ -18,7 +18,8 @@ const header = "// Code generated from package abi by go generate ./abi. DO NOT 
 var (
 	wireConsts = []string{
 		"Version", "MaxWait", "HeaderSize", "PartBytes", "CodeInvalidInput",
-		"CapFSRead", "KindFile", "ModeContent", "BlockText", "ChangeCwd",
+		"CapFSRead", "KindFile", "EncodingUTF8", "LineEndingLF", "ExpectAbsent",
+		"ModeContent", "DocPDF", "BlockText", "ChangeCwd",
 		"MaxOutput",
 	}
 	wireNames   = []string{"PartType", "Code", "BlockType", "ChangeKind"}
@@ -28,18 +29,23 @@ var (
 		"RequestHead", "AnswerHead", "ProgressHead", "Progress", "Log",
 		"AssessHead", "Fact", "Assessment", "Touch", "Invalid", "Check",
 		"ReadArgs", "LineArgs", "ReadOK", "LinesOK", "StatArgs", "StatOK",
-		"ListArgs", "ListOK", "Entry", "NamesArgs", "NamesOK", "Found",
+		"ListArgs", "ListOK", "Entry", "WriteArgs", "ReplaceArgs", "WriteOK",
+		"DocsArgs", "DocsOK", "DocBlock", "NamesArgs", "NamesOK", "Found",
 		"ContentsArgs", "ContentsOK",
 	}
 )
 
 // What plugin authors see of it under the SDK's own package.
 var (
-	authorConsts = []string{"CodeInvalidInput", "CapFSRead", "KindFile", "ModeContent"}
-	authorTypes  = []string{
+	authorConsts = []string{
+		"CodeInvalidInput", "CapFSRead", "KindFile", "EncodingUTF8", "LineEndingLF",
+		"ExpectAbsent", "ModeContent", "DocPDF", "BlockText",
+	}
+	authorTypes = []string{
 		"Code", "Error", "Progress", "Fact", "Assessment", "Touch", "Invalid", "Check",
-		"ReadArgs", "LineArgs", "ReadOK", "LinesOK", "StatOK",
-		"ListArgs", "ListOK", "Entry", "NamesArgs", "NamesOK", "Found",
+		"ReadArgs", "LineArgs", "ReadOK", "LinesOK", "StatArgs", "StatOK",
+		"ListArgs", "ListOK", "Entry", "WriteArgs", "ReplaceArgs", "WriteOK",
+		"DocsArgs", "DocsOK", "BlockType", "DocBlock", "NamesArgs", "NamesOK", "Found",
 		"ContentsArgs", "ContentsOK",
 	}
 )

@@ -48,7 +48,7 @@ func New(opts Options) *Capability {
 
 // Names lists the operations.
 func (c *Capability) Names() []string {
-	return []string{abi.CapFSRead, abi.CapFSStat, abi.CapFSList}
+	return []string{abi.CapFSRead, abi.CapFSStat, abi.CapFSList, abi.CapFSWrite, abi.CapFSReplace}
 }
 
 // Plan resolves the path of a request; see [capability.Capability].
@@ -60,6 +60,10 @@ func (c *Capability) Plan(_ context.Context, scope capability.Scope, req abi.Req
 		return planStat(scope, req)
 	case abi.CapFSList:
 		return c.planList(scope, req)
+	case abi.CapFSWrite:
+		return c.planWrite(scope, req)
+	case abi.CapFSReplace:
+		return c.planReplace(scope, req)
 	}
 	return nil, abi.Errorf(abi.CodeUnsupported, "there is no operation %q", req.Name)
 }
@@ -77,9 +81,9 @@ func invalid(req abi.Request, format string, args ...any) error {
 	return err
 }
 
-// held is the part that all plans share: one node.
+// held is the part that all plans share: one node, as the session sees it.
 type held struct {
-	node *workspace.Node
+	node *workspace.Overlaid
 	tree bool
 }
 
@@ -94,7 +98,7 @@ func (h held) Close() error { return h.node.Close() }
 // hold resolves a path. What may not be opened whatever the rules say is refused
 // when it would be: before that, it would tell what lies there.
 func hold(scope capability.Scope, path string) (held, error) {
-	n, err := workspace.Resolve(scope.Cwd, path)
+	n, err := workspace.Overlay(scope.Cwd, path, scope.Stage)
 	if err != nil {
 		return held{}, err
 	}
@@ -110,32 +114,4 @@ func interrupted(ctx context.Context) error {
 		return abi.Errorf(abi.CodeTimeout, "the time was up before the file was read: %w", ctx.Err())
 	}
 	return abi.Errorf(abi.CodeCancelled, "cancelled: %w", ctx.Err())
-}
-
-type statPlan struct{ held }
-
-func planStat(scope capability.Scope, req abi.Request) (capability.Plan, error) {
-	var args abi.StatArgs
-	if err := decode(req, &args); err != nil {
-		return nil, err
-	}
-	n, err := workspace.Resolve(scope.Cwd, args.Path)
-	if err != nil {
-		return nil, err
-	}
-	return &statPlan{held{node: n}}, nil
-}
-
-// Do tells what was found when the path was resolved.
-func (p *statPlan) Do(context.Context, capability.Judge) (abi.Answer, error) {
-	if err := p.node.Err(); err != nil {
-		return abi.Answer{}, err
-	}
-	info := p.node.Info
-	return abi.Answer{OK: abi.StatOK{
-		Path:    p.node.Real,
-		Kind:    info.Kind,
-		Size:    info.Size,
-		ModTime: info.ModTime.UnixMilli(),
-	}}, nil
 }

@@ -10,26 +10,23 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-const (
-	// chunkSize is how much of a file is looked at in one go.
-	chunkSize = 256 << 10
-	// sniffSize is how much of a file's start tells whether it is text, as in
-	// git and ripgrep.
-	sniffSize = 8 << 10
-)
-
-var errBinary = errors.New("a NUL byte near the start of the file")
+// chunkSize is how much of a file is looked at in one go.
+const chunkSize = 256 << 10
 
 // lineReader reads a file's lines into a text.
 type lineReader struct {
 	ctx  context.Context // lives for one call of readLines
 	args abi.LineArgs
 	src  io.Reader
+	enc  encoding
 
-	// buf[pos:end] is read and not yet used; eof says that nothing follows.
-	buf      []byte
-	pos, end int
-	eof      bool
+	// buf[pos:end] is read and not yet used; eof says that nothing follows. begin is
+	// where the line that was read last begins.
+	buf             []byte
+	pos, end, begin int
+	eof             bool
+	// endless says that the line is longer than all that may be returned.
+	endless bool
 	// valid and ascii describe the text that was read, from the last fill on.
 	valid, ascii bool
 
@@ -38,24 +35,36 @@ type lineReader struct {
 	out   []byte
 	chars int64
 	ok    abi.LinesOK
+
+	// seen is told of what is passed over, up to told in buf; nil where nobody wants
+	// to know. hiding says that what comes is not shown.
+	seen   *seen
+	told   int
+	hiding bool
 }
 
-// readLines reads as args say from src, which has size bytes.
-func readLines(ctx context.Context, src io.Reader, size int64, args abi.LineArgs) ([]byte, abi.LinesOK, error) {
-	r := &lineReader{ctx: ctx, args: args, src: src, line: 1, ok: abi.LinesOK{First: args.Offset}}
+// readLines reads as args say from src, which has size bytes, and fills in seen, if
+// it is not nil.
+func readLines(ctx context.Context, src io.Reader, size int64, args abi.LineArgs, seen *seen) (*lineReader, error) {
+	r := &lineReader{ctx: ctx, args: args, src: src, line: 1, ok: abi.LinesOK{First: args.Offset}, seen: seen}
 	r.buf = make([]byte, min(chunkSize, size+1))
-	err := r.start(size)
-	if err == nil {
-		err = r.skip()
+	if err := r.start(size); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		if r.pos < r.end || !r.eof {
-			r.out = make([]byte, 0, r.guess(size))
-		}
-		r.label.set(r.line)
-		err = r.take()
+	if err := r.skip(); err != nil {
+		return nil, err
 	}
-	return r.out, r.ok, err
+	if r.pos < r.end || !r.eof {
+		r.out = make([]byte, 0, r.guess(size))
+	}
+	r.label.set(r.line)
+	if err := r.take(); err != nil {
+		return nil, err
+	}
+	if seen != nil {
+		seen.close()
+	}
+	return r, nil
 }
 
 // guess is how long the text will be, where that is known well enough.
@@ -67,18 +76,47 @@ func (r *lineReader) guess(size int64) int64 {
 	return min(n, r.args.MaxChars+utf8.UTFMax, 16<<20)
 }
 
-// start reads the first chunk, tells text from binary and takes a BOM away.
+// start reads the file's head, tells its encoding by it and takes a byte order mark
+// away.
 func (r *lineReader) start(size int64) error {
-	for int64(r.end) < min(size, sniffSize) && !r.eof {
+	for int64(r.end) < min(size, headSize) && !r.eof {
 		if err := r.fill(); err != nil {
 			return err
 		}
 	}
-	if bytes.IndexByte(r.buf[:min(r.end, sniffSize)], 0) >= 0 {
-		return errBinary
+	head := r.buf[:min(r.end, headSize)]
+	if r.valid && marked(head) == utf8Plain && bytes.IndexByte(head[:min(len(head), sniffSize)], 0) < 0 {
+		return nil // sniff would find just that, a second time
 	}
-	if bytes.HasPrefix(r.buf[:r.end], []byte("\xef\xbb\xbf")) {
-		r.pos = 3
+	enc, err := sniff(head, r.eof || size <= headSize)
+	if err != nil {
+		return err
+	}
+	if r.enc = enc; r.seen != nil {
+		r.seen.enc = enc
+	}
+	if !enc.decoded() {
+		r.pos = enc.bom()
+		return nil
+	}
+	return r.decode()
+}
+
+// decode begins anew, with what the file says in UTF-8.
+func (r *lineReader) decode() error {
+	head := io.Reader(bytes.NewReader(r.buf[:r.end]))
+	if !r.eof {
+		head = io.MultiReader(head, r.src)
+	}
+	r.src, r.end, r.eof = newDecoder(r.enc, head), 0, false
+	r.buf = make([]byte, chunkSize)
+	for r.end < len(boms[utf8BOM]) && !r.eof {
+		if err := r.fill(); err != nil {
+			return err
+		}
+	}
+	if r.enc.wide() {
+		r.pos = len(boms[utf8BOM]) // which it was decoded to
 	}
 	return nil
 }
@@ -90,8 +128,9 @@ func (r *lineReader) fill() error {
 		return err
 	}
 	if r.pos > 0 {
+		r.tell(r.pos)
 		r.end = copy(r.buf, r.buf[r.pos:r.end])
-		r.pos = 0
+		r.pos, r.told = 0, 0
 	}
 	if r.end == len(r.buf) {
 		r.buf = append(r.buf, make([]byte, max(len(r.buf), chunkSize))...)
@@ -110,6 +149,11 @@ func (r *lineReader) fill() error {
 
 // skip passes over the lines before the first one wanted, a chunk at a time.
 func (r *lineReader) skip() error {
+	if r.args.Offset <= 1 {
+		return nil
+	}
+	r.hiding = true
+	defer func() { r.tell(r.pos); r.hiding = false }()
 	begun := false // a line was begun that no newline has ended yet
 	for r.line < r.args.Offset {
 		chunk := r.buf[r.pos:r.end]
@@ -140,61 +184,6 @@ func (r *lineReader) skip() error {
 
 var newline, carriage = []byte{'\n'}, []byte{'\r'}
 
-// take adds lines to the text until one of the limits, or the end.
-func (r *lineReader) take() error {
-	for {
-		r.takePlain()
-		line, cut, err := r.next()
-		switch {
-		case errors.Is(err, io.EOF):
-			r.ok.Total = r.line - 1
-			return nil
-		case err != nil:
-			return err
-		case r.args.Limit > 0 && r.ok.Count == r.args.Limit:
-			r.ok.More = true
-			return nil
-		case !r.add(line, cut):
-			r.ok.More, r.ok.Stopped = true, true
-			return nil
-		}
-		r.line++
-	}
-}
-
-// takePlain adds what whole lines are read, as long as they are ASCII and no
-// limit is near. It does nothing that take would not, only at the speed of
-// copying.
-func (r *lineReader) takePlain() {
-	if !r.ascii {
-		return
-	}
-	args, chunk, out := &r.args, r.buf[r.pos:r.end], r.out
-	for args.Limit == 0 || r.ok.Count < args.Limit {
-		n := bytes.IndexByte(chunk, '\n')
-		if n < 0 || args.MaxLine > 0 && int64(n) > args.MaxLine ||
-			int64(len(out)+n+len(r.label.buf)) > args.MaxChars {
-			break
-		}
-		line := chunk[:n]
-		if chunk = chunk[n+1:]; n > 0 && line[n-1] == '\r' {
-			line = line[:n-1]
-		}
-		if r.ok.Count > 0 {
-			out = append(out, '\n')
-		}
-		if args.Number {
-			out = append(out, r.label.text()...)
-			r.label.increment()
-		}
-		out = append(out, line...)
-		r.ok.Count++
-		r.line++
-	}
-	r.chars += int64(len(out) - len(r.out))
-	r.out, r.pos = out, r.end-len(chunk)
-}
-
 // next returns the next line without its end; cut says that it goes on beyond
 // what any limit lets through. It returns io.EOF behind the last line.
 func (r *lineReader) next() (line []byte, cut bool, err error) {
@@ -203,6 +192,7 @@ func (r *lineReader) next() (line []byte, cut bool, err error) {
 	}
 	for seen := 0; ; {
 		chunk := r.buf[r.pos:r.end]
+		r.begin = r.pos
 		if i := bytes.IndexByte(chunk[seen:], '\n'); i >= 0 {
 			line = chunk[:seen+i]
 			r.pos += len(line) + 1
@@ -255,8 +245,11 @@ func (r *lineReader) discard() ([]byte, error) {
 	n := int(min(r.keep(), int64(r.end-r.pos)))
 	line := bytes.Clone(r.buf[r.pos : r.pos+n])
 	if r.args.MaxLine == 0 || r.args.MaxLine > r.args.MaxChars {
+		r.endless = true
 		return line, nil
 	}
+	r.tell(r.pos)
+	r.hiding = true
 	for {
 		if i := bytes.IndexByte(r.buf[r.pos:r.end], '\n'); i >= 0 {
 			r.pos += i + 1
@@ -269,57 +262,25 @@ func (r *lineReader) discard() ([]byte, error) {
 			return nil, err
 		}
 	}
+	r.hide()
 	r.ascii, r.valid = false, false // of this line nothing is known
 	return line, nil
 }
 
-// add appends a line and reports whether it fitted.
-func (r *lineReader) add(line []byte, cut bool) bool {
-	if !r.valid && !utf8.Valid(line) {
-		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
+// tell has what was passed up to a place in buf counted as seen, or not.
+func (r *lineReader) tell(upto int) {
+	if r.seen != nil {
+		r.seen.pass(r.buf[r.told:upto], !r.hiding)
+		r.told = upto
 	}
-	n := int64(len(line))
-	if !r.ascii {
-		n = int64(utf8.RuneCount(line))
-	}
-	if limit := r.args.MaxLine; limit > 0 && n > limit {
-		line, n, cut = prefix(line, limit, n == int64(len(line))), limit, true
-	}
-	cost := n
-	if r.ok.Count > 0 {
-		cost++
-	}
-	if r.args.Number {
-		cost += int64(len(r.label.text()))
-	}
-	if r.chars+cost > r.args.MaxChars {
-		return false
-	}
-	if r.ok.Count > 0 {
-		r.out = append(r.out, '\n')
-	}
-	if r.args.Number {
-		r.out = append(r.out, r.label.text()...)
-		r.label.increment()
-	}
-	r.out = append(r.out, line...)
-	r.chars += cost
-	r.ok.Count++
-	if cut {
-		r.ok.CutLines++
-	}
-	return true
 }
 
-// prefix returns the first n code points of a line that has more.
-func prefix(line []byte, n int64, ascii bool) []byte {
-	if ascii {
-		return line[:n]
+// hide tells of the line that was read last, which is not shown as it is.
+func (r *lineReader) hide() {
+	if !r.hiding {
+		r.tell(r.begin)
+		r.hiding = true
 	}
-	pos := 0
-	for range n {
-		_, width := utf8.DecodeRune(line[pos:])
-		pos += width
-	}
-	return line[:pos]
+	r.tell(r.pos)
+	r.hiding, r.begin = false, r.pos
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -19,6 +18,9 @@ import (
 type listPlan struct {
 	held
 	limit int
+	stage capability.Stage
+	// children are the names that are staged, with what is staged for files.
+	children map[string]capability.Staged
 }
 
 func (c *Capability) planList(scope capability.Scope, req abi.Request) (capability.Plan, error) {
@@ -29,7 +31,7 @@ func (c *Capability) planList(scope capability.Scope, req abi.Request) (capabili
 	if args.Limit < 0 {
 		return nil, invalid(req, "limit %d must not be negative", args.Limit)
 	}
-	p := &listPlan{limit: c.opts.MaxEntries}
+	p := &listPlan{limit: c.opts.MaxEntries, stage: scope.Stage}
 	if args.Limit > 0 {
 		p.limit = min(args.Limit, p.limit)
 	}
@@ -47,14 +49,19 @@ func (p *listPlan) Do(ctx context.Context, judge capability.Judge) (abi.Answer, 
 	if err != nil {
 		return abi.Answer{}, err
 	}
-	defer func() { _ = dir.Close() }() // it was only read
+	if dir != nil {
+		defer func() { _ = dir.Close() }() // it was only read
+	}
+	if p.children, err = workspace.Children(p.stage, p.node.Real); err != nil {
+		return abi.Answer{}, err
+	}
 	names, truncated, err := p.names(ctx, dir, judge)
 	if err != nil {
 		return abi.Answer{}, err
 	}
 	entries := make([]abi.Entry, 0, len(names))
 	for _, name := range names {
-		info, err := dir.Stat(name)
+		info, err := p.stat(dir, name)
 		if err != nil {
 			continue // gone since
 		}
@@ -84,13 +91,22 @@ func (p *listPlan) names(ctx context.Context, dir *workspace.Dir, judge capabili
 			names, truncated = names[:p.limit], true
 		}
 	}
+	for name := range p.children {
+		if judge(p.access(name)) {
+			names = append(names, name)
+		}
+	}
+	if dir == nil {
+		trim()
+		return names, truncated, nil
+	}
 	for {
 		if err := interrupted(ctx); err != nil {
 			return nil, false, err
 		}
 		batch, err := dir.ReadDir(1024)
 		for _, e := range batch {
-			if judge(p.access(e)) {
+			if _, staged := p.children[e.Name()]; !staged && judge(p.access(e.Name())) {
 				names = append(names, e.Name())
 			}
 		}
@@ -107,10 +123,24 @@ func (p *listPlan) names(ctx context.Context, dir *workspace.Dir, judge capabili
 	}
 }
 
-func (p *listPlan) access(e fs.DirEntry) permissions.Access {
+// stat tells what a name in the directory is, for the session.
+func (p *listPlan) stat(dir *workspace.Dir, name string) (workspace.Info, error) {
+	staged, ok := p.children[name]
+	if dir != nil && staged.Place == "" {
+		if info, err := dir.Stat(name); err == nil || !ok {
+			return info, err
+		}
+	}
+	if staged.Place == "" {
+		return workspace.Info{Kind: abi.KindDirectory, ModTime: staged.Time}, nil
+	}
+	return workspace.InfoOf(staged)
+}
+
+func (p *listPlan) access(name string) permissions.Access {
 	return permissions.Access{
 		Kind:   permissions.AccessRead,
-		Target: filepath.Join(p.node.Target, e.Name()),
-		Real:   filepath.Join(p.node.Real, e.Name()),
+		Target: filepath.Join(p.node.Target, name),
+		Real:   filepath.Join(p.node.Real, name),
 	}
 }

@@ -14,6 +14,10 @@ type readPlan struct {
 	held
 	args abi.ReadArgs
 	max  int64 // code points of a read by lines
+	// files is told what the model is shown; nil where that is nobody's affair. A
+	// rehearsal tells it nothing.
+	files    capability.Knowledge
+	rehearse bool
 }
 
 func (c *Capability) planRead(scope capability.Scope, req abi.Request) (capability.Plan, error) {
@@ -27,6 +31,9 @@ func (c *Capability) planRead(scope capability.Scope, req abi.Request) (capabili
 	var err error
 	if p.held, err = hold(scope, p.args.Path); err != nil {
 		return nil, err
+	}
+	if p.args.Shown {
+		p.files, p.rehearse = scope.Files, scope.Rehearse
 	}
 	return p, nil
 }
@@ -55,30 +62,39 @@ func (p *readPlan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, erro
 		return abi.Answer{}, err
 	}
 	ok := abi.ReadOK{Path: p.node.Real, Size: info.Size, ModTime: info.ModTime.UnixMilli()}
+	sight := p.sight(&info)
+	if sight.known() {
+		ok.Unchanged = true
+		return abi.Answer{OK: ok}, f.Close()
+	}
 	if p.args.Lines == nil {
-		return p.bytes(f, ok), nil
+		return p.bytes(f, ok, sight), nil
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	text, lines, err := readLines(ctx, io.NewSectionReader(f, 0, info.Size), info.Size, p.lineArgs())
+	r, err := readLines(ctx, io.NewSectionReader(f, 0, info.Size), info.Size, p.lineArgs(), sight.watch())
 	if err != nil {
 		return abi.Answer{}, p.explain(err)
 	}
-	ok.Lines = &lines
+	sight.tell()
+	ok.Lines, ok.Encoding = &r.ok, r.enc.String()
 	return abi.Answer{
 		OK:       ok,
-		Body:     abi.Bytes(text),
+		Body:     abi.Bytes(r.out),
 		BodyType: abi.PartText,
-		Size:     int64(len(text)),
+		Size:     int64(len(r.out)),
 	}, nil
 }
 
 // bytes answers with a range of the file, which goes with the answer.
-func (p *readPlan) bytes(f *os.File, ok abi.ReadOK) abi.Answer {
+func (p *readPlan) bytes(f *os.File, ok abi.ReadOK, sight *sight) abi.Answer {
 	n := max(0, ok.Size-p.args.Offset)
 	if p.args.Length > 0 {
 		n = min(n, p.args.Length)
 	}
-	body := &rangeBody{file: f, plan: p, pos: p.args.Offset, end: p.args.Offset + n}
+	body := &rangeBody{file: f, plan: p, pos: p.args.Offset, end: p.args.Offset + n, sight: sight, seen: sight.watch()}
+	if body.seen != nil {
+		body.seen.at = p.args.Offset
+	}
 	return abi.Answer{OK: ok, Body: body, BodyType: abi.PartBytes, Size: n}
 }
 
@@ -103,30 +119,3 @@ func (p *readPlan) explain(err error) error {
 	}
 	return abi.Errorf(abi.CodeIO, "reading %s: %w", p.node.Target, err)
 }
-
-// rangeBody streams a range of a file. A file that ends before the range does
-// is an error, since its length was promised.
-type rangeBody struct {
-	file     *os.File
-	plan     *readPlan
-	pos, end int64
-}
-
-func (b *rangeBody) Read(buf []byte) (int, error) {
-	left := b.end - b.pos
-	if left <= 0 {
-		return 0, io.EOF
-	}
-	n, err := b.file.ReadAt(buf[:min(int64(len(buf)), left)], b.pos)
-	b.pos += int64(n)
-	switch {
-	case n > 0 || err == nil:
-		return n, nil
-	case errors.Is(err, io.EOF):
-		err = io.ErrUnexpectedEOF
-	}
-	return 0, b.plan.explain(err)
-}
-
-// Close closes the file.
-func (b *rangeBody) Close() error { return b.file.Close() }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/internal/pattern"
 )
 
 // maxContextLines is the most lines of context around a match.
@@ -27,7 +28,7 @@ type contentsPlan struct {
 	search  *Capability
 }
 
-func (c *Capability) planContents(scope capability.Scope, req abi.Request) (capability.Plan, error) {
+func (c *Capability) planContents(ctx context.Context, scope capability.Scope, req abi.Request) (capability.Plan, error) {
 	p := &contentsPlan{search: c}
 	if err := decode(req, &p.args); err != nil {
 		return nil, err
@@ -40,20 +41,25 @@ func (c *Capability) planContents(scope capability.Scope, req abi.Request) (capa
 		return nil, err
 	}
 	p.need = p.limit + p.args.Offset
-	p.matcher, p.across, err = compile(query{
-		pattern: p.args.Pattern, fold: p.args.CaseInsensitive, multiline: p.args.Multiline,
-	})
-	if err != nil {
-		return nil, err
-	}
 	if p.root, err = c.root(scope, p.args.Path); err != nil {
 		return nil, err
 	}
-	if p.filter, err = newFilter(p.root, p.args.Globs, p.args.Type); err != nil {
-		_ = p.Close() // nothing was written through it
+	if p.filter, err = newFilter(p.root, p.args.Globs, p.args.Type); err == nil {
+		o := pattern.Options{IgnoreCase: p.args.CaseInsensitive, Multiline: p.args.Multiline, Count: p.mode == abi.ModeCount}
+		p.matcher, err = compile(ctx, c.opts.Engine, p.args.Pattern, o)
+	}
+	if err != nil {
+		_ = p.root.Close() // nothing was written through it
 		return nil, err
 	}
+	p.across = p.matcher.across()
 	return p, nil
+}
+
+// Close lets go of where the search starts, and of the pattern.
+func (p *contentsPlan) Close() error {
+	p.matcher.close()
+	return p.root.Close()
 }
 
 func (p *contentsPlan) check() error {
@@ -116,6 +122,7 @@ type contentsRun struct {
 	plan     *contentsPlan
 	out      *answers
 	searched atomic.Int64
+	stop     context.CancelCauseFunc // ends the walk for what is no file's fault
 }
 
 func (r *contentsRun) do(ctx context.Context, judge capability.Judge, ok *abi.ContentsOK) error {
@@ -123,9 +130,14 @@ func (r *contentsRun) do(ctx context.Context, judge capability.Judge, ok *abi.Co
 	if p.node.Info.Kind == abi.KindFile {
 		return r.single(ctx)
 	}
-	w := &walk{root: p.root, judge: judge, workers: p.search.opts.Workers, ignore: true}
-	w.want, w.visit = p.filter.want, r.visit
+	w := &walk{root: p.root, judge: judge, judgeDir: p.judgeDir, workers: p.search.opts.Workers, ignore: true, share: contentsShare}
+	w.in, w.visit = p.filter.in, r.visit
+	ctx, r.stop = context.WithCancelCause(ctx)
+	defer r.stop(nil)
 	if err := w.run(ctx); err != nil {
+		if f, ok := errors.AsType[fatal](context.Cause(ctx)); ok {
+			return f.error
+		}
 		return err
 	}
 	ok.Denied, ok.Unreadable = int(w.denied.Load()), int(w.unreadable.Load())
@@ -142,20 +154,19 @@ func (r *contentsRun) single(ctx context.Context) error {
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	r.searched.Add(1)
-	out := r.found(p.node.Target)
+	out := &found{path: strings.ToValidUTF8(shown(p.cwd, p.node.Target), "\uFFFD")}
 	err = scanFile(ctx, p, io.NewSectionReader(f, 0, info.Size), info.Size, out)
 	if errors.Is(err, errBinary) {
 		return abi.Errorf(abi.CodeNotText, "%s is binary, and only text is searched", p.node.Target)
+	}
+	if f, ok := errors.AsType[fatal](err); ok {
+		return f.error
 	}
 	if err != nil {
 		return err
 	}
 	r.add(out)
 	return nil
-}
-
-func (r *contentsRun) found(path string) *found {
-	return &found{path: strings.ToValidUTF8(shown(r.plan.cwd, path), "\uFFFD")}
 }
 
 func (r *contentsRun) add(out *found) {
@@ -165,11 +176,11 @@ func (r *contentsRun) add(out *found) {
 }
 
 func (r *contentsRun) visit(ctx context.Context, f file) error {
-	out := r.found(f.path)
+	out := &found{file: f, cwd: r.plan.cwd}
 	if r.plan.mode != abi.ModeFiles && !r.out.wants(out) {
 		return nil
 	}
-	src, info, err := f.dir.OpenFile(f.name)
+	src, info, err := f.open()
 	if err != nil {
 		return err
 	}
@@ -178,10 +189,13 @@ func (r *contentsRun) visit(ctx context.Context, f file) error {
 		return nil
 	}
 	r.searched.Add(1)
-	switch err := scanFile(ctx, r.plan, io.LimitReader(src, info.Size), info.Size, out); {
+	switch err := scanFile(ctx, r.plan, src, info.Size, out); {
 	case errors.Is(err, errBinary):
 		return nil
 	case err != nil:
+		if _, ok := errors.AsType[fatal](err); ok {
+			r.stop(err)
+		}
 		return err
 	}
 	r.add(out)

@@ -29,7 +29,8 @@ var types = sync.OnceValue(func() map[string][]string {
 type filter struct {
 	globs *ignore.Rules
 	// base is the directory globs are relative to.
-	base  string
+	base string
+	// types compares names alone.
 	types *ignore.Rules
 }
 
@@ -57,11 +58,21 @@ func newFilter(r root, globs []string, typeName string) (filter, error) {
 	return f, nil
 }
 
+// in returns what is wanted of a directory.
+func (f *filter) in(dir paths, g *ignores) chooser { return &filtered{filter: f, dir: dir, ignores: g} }
+
+// filtered is a filter as it speaks of the entries of one directory.
+type filtered struct {
+	*filter
+	dir     paths
+	ignores *ignores
+}
+
 // want decides in ripgrep's order: a glob of the request has the first word,
 // then the ignore files, then the type.
-func (f *filter) want(path, resolved string, dir bool, g *ignores) bool {
+func (f *filtered) want(name string, dir bool) bool {
 	if f.globs.Len() > 0 {
-		rel, _ := relative(f.base, path)
+		rel, _ := relative(f.base, join(f.dir.target, name))
 		switch f.globs.Match(rel, dir) {
 		case ignore.Ignored:
 			return true // named by a glob
@@ -73,10 +84,11 @@ func (f *filter) want(path, resolved string, dir bool, g *ignores) bool {
 			}
 		}
 	}
-	if g.ignored(resolved, dir) {
+	// The type before the ignore files, because it is cheaper.
+	if !dir && f.types.Len() > 0 && f.types.Match(name, false) != ignore.Ignored {
 		return false
 	}
-	return dir || f.types.Len() == 0 || f.types.Match(path, false) == ignore.Ignored
+	return !f.ignores.ignored(f.dir.resolved, name, dir)
 }
 
 // unknownType names the types that look like the one that was asked for.

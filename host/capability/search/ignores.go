@@ -26,12 +26,16 @@ type ignores struct {
 	plain, gitignore, exclude *ignore.Rules
 }
 
-// ignored says what the ignore files make of a real path: as in ripgrep, a word
-// of any .ignore file has more weight than every .gitignore, and among files of
-// one name the nearest decides.
-func (g *ignores) ignored(path string, dir bool) bool {
+// ignored says what the ignore files make of a name in a real directory: as in
+// ripgrep, a word of any .ignore file has more weight than every .gitignore, and
+// among files of one name the nearest decides.
+func (g *ignores) ignored(in, name string, dir bool) bool {
+	if g == nil {
+		return false
+	}
+	path := join(in, name)
 	var plain, git, exclude ignore.Verdict
-	inRepo := g != nil && g.inRepo
+	inRepo := g.inRepo
 	for ; g != nil; g = g.parent {
 		rel := filepath.ToSlash(path[g.base:])
 		if plain == ignore.None {
@@ -55,18 +59,21 @@ func (g *ignores) ignored(path string, dir bool) bool {
 	return false
 }
 
-// load reads the ignore files of a directory with the given real path. Without
-// any it returns parent.
-func load(parent *ignores, dir *workspace.Dir, path string) *ignores {
-	g := &ignores{
-		parent:    parent,
-		base:      len(join(path, "")),
-		plain:     rules(dir, ".ignore"),
-		gitignore: rules(dir, ".gitignore"),
+// load reads the ignore files of a directory with the given real path, where has
+// does not say that it has none of a name. Without any it returns parent.
+func load(parent *ignores, dir *workspace.Dir, path string, has func(name string) bool) *ignores {
+	g := &ignores{parent: parent, base: len(join(path, ""))}
+	if has(".ignore") {
+		g.plain = rules(dir, ".ignore")
 	}
-	if info, err := dir.Stat(".git"); err == nil && info.Kind != abi.KindOther {
-		g.top = true
-		g.exclude = excludes(dir)
+	if has(".gitignore") {
+		g.gitignore = rules(dir, ".gitignore")
+	}
+	if has(".git") {
+		if info, err := dir.Stat(".git"); err == nil && info.Kind != abi.KindOther {
+			g.top = true
+			g.exclude = excludes(dir)
+		}
 	}
 	g.inRepo = g.top || parent != nil && parent.inRepo
 	if !g.top && g.plain == nil && g.gitignore == nil {
@@ -74,6 +81,9 @@ func load(parent *ignores, dir *workspace.Dir, path string) *ignores {
 	}
 	return g
 }
+
+// anyName is for a directory of whose entries nothing is known.
+func anyName(string) bool { return true }
 
 // rules reads one ignore file; nil where there is none. A link in its place is
 // not followed, as in git.
@@ -157,7 +167,7 @@ func loadAt(path string) *ignores {
 		return nil
 	}
 	defer func() { _ = dir.Close() }()
-	return load(nil, dir, path)
+	return load(nil, dir, path, anyName)
 }
 
 // isVCS reports whether a name is a version control system's own.

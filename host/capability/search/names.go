@@ -7,11 +7,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/internal/ignore/glob"
 )
+
+// namesShare is how many files one worker looks at before another may take some:
+// that takes about a millisecond.
+const namesShare = 1024
 
 type namesPlan struct {
 	root
@@ -82,19 +88,12 @@ func splitPattern(path, pattern string) (base, rest string, err error) {
 
 // Do walks the tree.
 func (p *namesPlan) Do(ctx context.Context, judge capability.Judge) (abi.Answer, error) {
-	out := &newest{limit: p.limit}
-	w := &walk{root: p.root, judge: judge, workers: p.search.opts.Workers, ignore: p.ignore}
-	w.want = func(path, resolved string, dir bool, g *ignores) bool {
-		rel, _ := relative(p.node.Target, path)
-		if dir && !p.glob.MayContain(rel) || !dir && !p.glob.Match(rel) {
-			return false
-		}
-		return !g.ignored(resolved, dir)
-	}
+	out := &newest{limit: p.limit, cwd: p.cwd}
+	w := &walk{root: p.root, judge: judge, judgeDir: p.judgeDir, workers: p.search.opts.Workers, ignore: p.ignore, share: namesShare, in: p.in}
 	w.visit = func(_ context.Context, f file) error {
-		info, err := f.dir.Stat(f.name)
+		info, err := f.stat()
 		if err == nil && info.Kind == abi.KindFile {
-			out.add(abi.Found{Path: shown(p.cwd, f.path), ModTime: info.ModTime.UnixMilli()}, info.ModTime.UnixNano())
+			out.add(f, info.ModTime)
 		}
 		return err
 	}
@@ -102,6 +101,30 @@ func (p *namesPlan) Do(ctx context.Context, judge capability.Judge) (abi.Answer,
 		return abi.Answer{}, err
 	}
 	return p.answer(w, out)
+}
+
+// in returns what the pattern wants of a directory.
+func (p *namesPlan) in(dir paths, g *ignores) chooser {
+	rel, _ := relative(p.node.Target, dir.target)
+	if rel == "." {
+		rel = ""
+	}
+	return &matching{glob: p.glob, names: p.glob.In(rel), rel: rel, real: dir.resolved, ignores: g}
+}
+
+// matching is a pattern as it speaks of the entries of one directory.
+type matching struct {
+	glob      *glob.Glob
+	names     glob.Names
+	rel, real string
+	ignores   *ignores
+}
+
+func (m *matching) want(name string, dir bool) bool {
+	if dir && !m.glob.MayContain(strings.TrimPrefix(m.rel+"/"+name, "/")) || !dir && !m.names.Match(name) {
+		return false
+	}
+	return !m.ignores.ignored(m.real, name, dir)
 }
 
 // run walks, unless the pattern's own directories do not exist: then nothing
@@ -121,7 +144,7 @@ func (p *namesPlan) run(ctx context.Context, w *walk) error {
 }
 
 func (p *namesPlan) answer(w *walk, out *newest) (abi.Answer, error) {
-	found := out.sorted()
+	found, total := out.sorted(), int(out.total.Load())
 	body, err := json.Marshal(found)
 	if err != nil {
 		return abi.Answer{}, abi.Errorf(abi.CodeInternal, "encoding the names: %w", err)
@@ -130,8 +153,8 @@ func (p *namesPlan) answer(w *walk, out *newest) (abi.Answer, error) {
 		OK: abi.NamesOK{
 			Path:       p.node.Real,
 			Count:      len(found),
-			Total:      out.total,
-			Truncated:  out.total > len(found),
+			Total:      total,
+			Truncated:  total > len(found),
 			Denied:     int(w.denied.Load()),
 			Unreadable: int(w.unreadable.Load()),
 		},
@@ -144,43 +167,58 @@ func (p *namesPlan) answer(w *walk, out *newest) (abi.Answer, error) {
 // newest keeps the files that were changed last, in memory bound by the limit.
 type newest struct {
 	limit int
-	mu    sync.Mutex
-	total int
-	list  []dated
+	cwd   string
+	total atomic.Int64
+	// last is the last of limit files that were found; nil before there are as many.
+	// What comes behind it is not among the newest.
+	last atomic.Pointer[dated]
+	mu   sync.Mutex
+	list []dated
 }
 
 type dated struct {
-	abi.Found
-	nanos int64
+	path    string
+	changed time.Time
 }
 
-func (n *newest) add(f abi.Found, nanos int64) {
+// compare orders what was changed last first, and what was changed at once by path:
+// in trees that were unpacked most files have one time.
+func (d dated) compare(e dated) int {
+	if c := e.changed.Compare(d.changed); c != 0 {
+		return c
+	}
+	return comparePaths(d.path, e.path)
+}
+
+func (n *newest) add(f file, changed time.Time) {
+	n.total.Add(1)
+	last := n.last.Load()
+	if last != nil && changed.Before(last.changed) {
+		return
+	}
+	d := dated{shown(n.cwd, f.path()), changed}
+	if last != nil && d.compare(*last) > 0 {
+		return
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.total++
-	if n.list = append(n.list, dated{f, nanos}); len(n.list) >= 2*n.limit {
+	if n.list = append(n.list, d); len(n.list) >= 2*n.limit {
 		n.trim()
+		last := n.list[len(n.list)-1]
+		n.last.Store(&last)
 	}
 }
 
 func (n *newest) trim() {
-	slices.SortFunc(n.list, func(a, b dated) int {
-		switch {
-		case a.nanos > b.nanos:
-			return -1
-		case a.nanos < b.nanos:
-			return 1
-		}
-		return comparePaths(a.Path, b.Path)
-	})
+	slices.SortFunc(n.list, dated.compare)
 	n.list = n.list[:min(n.limit, len(n.list))]
 }
 
 func (n *newest) sorted() []abi.Found {
 	n.trim()
 	out := make([]abi.Found, len(n.list))
-	for i := range n.list {
-		out[i] = n.list[i].Found
+	for i, d := range n.list {
+		out[i] = abi.Found{Path: d.path, ModTime: d.changed.UnixMilli()}
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -20,7 +21,9 @@ const (
 
 // found is what one file adds to an answer.
 type found struct {
-	path    string // as it is shown
+	file    file
+	cwd     string
+	path    string // of the file, as it is shown; see name
 	mod     time.Time
 	text    []byte
 	entries []entry
@@ -31,6 +34,15 @@ type found struct {
 type entry struct {
 	end     int // where it ends in the text
 	matches int // how many matches it stands for
+}
+
+// name is the file's path as it is shown: made when it is asked for, since most files
+// add nothing.
+func (f *found) name() string {
+	if f.path == "" {
+		f.path = strings.ToValidUTF8(shown(f.cwd, f.file.path()), "\uFFFD")
+	}
+	return f.path
 }
 
 func (f *found) bytes(i int) []byte {
@@ -56,7 +68,7 @@ func (f *found) line(s style, number int64, text []byte, match bool) {
 	if match {
 		sep, matches = ':', 1
 	}
-	f.text = append(append(f.text, f.path...), sep)
+	f.text = append(append(f.text, f.name()...), sep)
 	if s.numbers {
 		f.text = append(strconv.AppendInt(f.text, number, 10), sep)
 	}
@@ -189,11 +201,11 @@ func (a *answers) text(gaps bool, ok *abi.ContentsOK) []byte {
 	return out
 }
 
-func byPath(a, b *found) int { return comparePaths(a.path, b.path) }
+func byPath(a, b *found) int { return comparePaths(a.name(), b.name()) }
 
 func byTime(a, b *found) int {
 	if c := b.mod.Compare(a.mod); c != 0 {
 		return c
 	}
-	return comparePaths(a.path, b.path)
+	return comparePaths(a.name(), b.name())
 }

@@ -11,10 +11,10 @@ func relative(dir, path string) (string, bool) {
 	if path == dir {
 		return ".", true
 	}
-	if !strings.HasSuffix(dir, string(filepath.Separator)) {
-		dir += string(filepath.Separator)
-	}
 	rest, ok := strings.CutPrefix(path, dir)
+	if ok && !strings.HasSuffix(dir, string(filepath.Separator)) {
+		rest, ok = strings.CutPrefix(rest, string(filepath.Separator))
+	}
 	return filepath.ToSlash(rest), ok
 }
 

@@ -7,16 +7,21 @@ import (
 	"io"
 	"strconv"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/pattern"
 )
 
 const (
 	windowSize = 256 << 10
-	// maxWindow bounds how far the window grows for one line; what a longer
-	// line has beyond it is passed over.
-	maxWindow = 16 << 20
+	middleSize = 2 << 20
+	// maxRead is how much of a file is read before the context is looked at.
+	maxRead = 1 << 20
+	// maxLong is how much of a line is searched at least; the rest is passed over.
+	// The largest window for lines has room before that for context, and behind it to
+	// read the rest into.
+	maxLong   = 16 << 20
+	maxWindow = maxContext + maxLong + windowSize
 	// maxMultiline is the largest file that is searched across lines, which
 	// needs all of it in memory.
 	maxMultiline = 64 << 20
@@ -29,7 +34,8 @@ const (
 // errBinary says that a file is not text.
 var errBinary = errors.New("binary")
 
-var windows = sync.Pool{New: func() any { b := make([]byte, windowSize); return &b }}
+// scans are used again: there is one for each file.
+var scans = sync.Pool{New: func() any { return new(scan) }}
 
 // scan searches one file. It holds a window of the file, which always starts
 // with a line.
@@ -37,11 +43,13 @@ type scan struct {
 	ctx  context.Context // lives for one file
 	plan *contentsPlan
 	out  *found
+	find pattern.Search
 
-	buf  []byte
-	pos  int // what lies before was searched
-	end  int // what lies before is whole lines, or the end of the file
-	size int // what lies before was read
+	buf  []byte // the window of find
+	pos  int    // what lies before was searched
+	end  int    // what lies before is whole lines, or the end of the file
+	size int    // what lies before was read
+	old  int    // what lies before has no newline behind end
 
 	line    int64 // the number of the line at counted
 	counted int
@@ -49,44 +57,60 @@ type scan struct {
 	any     bool
 	after   int // lines of context that still follow the last match
 	matches int
+	last    int  // where the last match ends, of those across lines
+	block   int  // and where the lines do that it is in
 	done    bool // nothing more of this file is wanted
 }
 
-// scanFile searches a file of size bytes for what the plan asks.
+// scanFile searches a file of size bytes for what the plan asks. Nothing is read behind
+// those, also not to see that the file ends there.
 func scanFile(ctx context.Context, plan *contentsPlan, src io.Reader, size int64, out *found) error {
-	window, _ := windows.Get().(*[]byte)
-	s := &scan{ctx: ctx, plan: plan, out: out, buf: *window, line: 1}
-	defer func() {
-		if len(s.buf) <= 4*windowSize {
-			windows.Put(&s.buf)
-		}
-	}()
 	if plan.across && size > maxMultiline {
 		return abi.Errorf(abi.CodeTooLarge, "a file of %d bytes is too large to match across lines", size)
 	}
-	err := s.run(src)
+	find, err := plan.matcher.search(ctx, needed(plan, decoded(size)))
+	if err != nil {
+		if e := interrupted(ctx); e != nil {
+			return e
+		}
+		return fatal{err}
+	}
+	defer find.Close()
+	s, _ := scans.Get().(*scan)
+	defer scans.Put(s)
+	*s = scan{ctx: ctx, plan: plan, out: out, find: find, line: 1}
+	defer func() { *s = scan{} }()
+	if err := s.grow(windowSize); err != nil {
+		return err
+	}
+	err = s.run(io.LimitReader(src, size), size)
 	if err == nil {
 		err = interrupted(ctx)
 	}
 	return err
 }
 
-func (s *scan) run(src io.Reader) error {
-	for first := true; ; first = false {
+// fatal is an error that is the pattern's and no file's: it ends the whole search.
+type fatal struct{ error }
+
+func (f fatal) Unwrap() error { return f.error }
+
+func (s *scan) run(src io.Reader, size int64) error {
+	src, size, err := s.begin(src, size)
+	if err != nil {
+		return err
+	}
+	if err := s.grow(needed(s.plan, size)); err != nil {
+		return err
+	}
+	for {
 		eof, err := s.fill(src)
 		if err != nil {
 			return err
 		}
-		if first {
-			if bytes.IndexByte(s.buf[:min(s.size, sniffSize)], 0) >= 0 {
-				return errBinary
-			}
-			if bytes.HasPrefix(s.buf[:s.end], []byte("\xef\xbb\xbf")) {
-				s.size = copy(s.buf, s.buf[3:s.size])
-				s.end -= 3
-			}
+		if err := s.search(); err != nil {
+			return err
 		}
-		s.search()
 		if eof || s.done {
 			s.finish()
 			return nil
@@ -95,86 +119,85 @@ func (s *scan) run(src io.Reader) error {
 	}
 }
 
-// fill reads until the window has a whole line, or the start of the file at
-// least; for matches across lines, until it has all of it.
-func (s *scan) fill(src io.Reader) (eof bool, err error) {
-	for {
-		if s.size == len(s.buf) {
-			if !s.plan.across && len(s.buf) >= maxWindow {
-				return s.passOver(src)
-			}
-			s.buf = append(s.buf, make([]byte, len(s.buf))...)
-		}
-		n, err := src.Read(s.buf[s.size:])
-		fresh := s.size
-		s.size += n
-		switch {
-		case errors.Is(err, io.EOF):
-			s.end = s.size
-			return true, nil
-		case err != nil:
-			return false, abi.Errorf(abi.CodeIO, "reading: %w", err)
-		case s.ctx.Err() != nil:
-			return false, interrupted(s.ctx)
-		case s.plan.across:
-			if s.size > maxMultiline {
-				return false, abi.Errorf(abi.CodeTooLarge, "the file grew too large to match across lines")
-			}
-			continue
-		}
-		if i := bytes.LastIndexByte(s.buf[fresh:s.size], '\n'); i >= 0 && s.size >= sniffSize {
-			s.end = fresh + i + 1
-			return false, nil
-		}
-	}
-}
-
-// passOver ends a line that fills the window where the window ends, and reads
-// over the rest of it.
-func (s *scan) passOver(src io.Reader) (eof bool, err error) {
-	s.end = s.size
-	rest := make([]byte, windowSize)
-	for s.ctx.Err() == nil {
-		n, err := src.Read(rest)
-		if i := bytes.IndexByte(rest[:n], '\n'); i >= 0 {
-			s.buf[s.end-1] = '\n'
-			s.buf = append(s.buf, rest[i+1:n]...)
-			s.size = len(s.buf)
-			return false, nil
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return true, nil
-		case err != nil:
-			return false, abi.Errorf(abi.CodeIO, "reading: %w", err)
-		}
-	}
-	return true, nil
-}
-
 // search goes through the whole lines of the window.
-func (s *scan) search() {
+func (s *scan) search() error {
 	for s.pos < s.end && !s.done {
-		start, end := s.plan.matcher.find(s.ctx, s.buf[:s.end], s.pos)
-		if start < 0 || s.ctx.Err() != nil {
+		if err := interrupted(s.ctx); err != nil {
+			return err
+		}
+		found, err := s.find.Find(s.pos, s.end, s.most())
+		if err != nil {
+			if e := interrupted(s.ctx); e != nil {
+				return e
+			}
+			return fatal{err}
+		}
+		// The window may have moved, also where nothing was found.
+		if err := s.grow(0); err != nil {
+			return err
+		}
+		if len(found) == 0 {
 			break
 		}
-		first := lineStart(s.buf[:s.end], start)
-		last := lineEnd(s.buf[:s.end], max(start, end-1))
-		s.hit(first, last)
-		if !s.plan.across {
-			s.pos = last
-			continue
-		}
-		if s.pos = end; start == end {
-			_, n := utf8.DecodeRune(s.buf[end:s.end])
-			s.pos += max(n, 1)
+		for _, match := range found {
+			if s.match(int(match.Start), int(match.End)); s.done {
+				break
+			}
 		}
 	}
 	if !s.done {
 		s.follow(s.end)
 		s.pos = s.end
 	}
+	return nil
+}
+
+// most is how many matches to ask for. A count has no end but the file's.
+func (s *scan) most() int {
+	switch s.plan.mode {
+	case abi.ModeFiles:
+		return 1
+	case abi.ModeCount:
+		return maxFound
+	}
+	return min(s.plan.need+1, maxFound)
+}
+
+// match handles one match.
+func (s *scan) match(start, end int) {
+	if s.pos = end; !s.plan.across {
+		s.hit(start, end)
+		return
+	}
+	if start == end {
+		s.pos++
+	}
+	// No part of a line is looked at twice, however many matches are in it.
+	text := s.buf[:s.end]
+	first, last := s.block, s.block
+	if start >= s.block {
+		first += lineStart(text[s.block:], start-s.block)
+	}
+	if at := max(start, end-1); at >= s.block {
+		last = lineEnd(text, at)
+	}
+	if s.plan.mode != abi.ModeCount || s.counts(start, end, first) {
+		s.hit(first, last)
+	}
+	s.last, s.block = end, last
+}
+
+// counts reports whether a match across lines, which starts in the line at first, is
+// counted as ripgrep does: not where it is empty and lies at the end of the match before,
+// or at the end of the text with another match in its line or the one before.
+func (s *scan) counts(start, end, first int) bool {
+	switch {
+	case start < end || s.matches == 0:
+		return true
+	case start == s.end:
+		return first > s.block
+	}
+	return start != s.last
 }
 
 // hit handles a match that lies in the lines from first to last.
@@ -254,6 +277,7 @@ func (s *scan) move() {
 	s.size -= keep
 	s.end -= keep
 	s.pos -= keep
+	s.old = s.size
 	s.counted = max(0, s.counted-keep)
 	s.printed -= keep
 }
@@ -263,7 +287,7 @@ func (s *scan) finish() {
 	if s.matches == 0 || s.plan.mode == abi.ModeContent {
 		return
 	}
-	s.out.text = append(s.out.text, s.out.path...)
+	s.out.text = append(s.out.text, s.out.name()...)
 	count := 0
 	if s.plan.mode == abi.ModeCount {
 		s.out.text = append(s.out.text, ':')

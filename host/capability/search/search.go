@@ -9,6 +9,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/capability/workspace"
+	"github.com/toolquay/toolquay/internal/pattern"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -29,6 +30,9 @@ type Options struct {
 	// MaxEntries bounds an answer for which a request sets no limit, and the
 	// limit and offset that a request may set taken together, a hundredfold.
 	MaxEntries int
+	// Engine is for regular expressions. Without it plain text only is searched
+	// for. It is the caller's to close, after all searches.
+	Engine pattern.Engine
 }
 
 // Capability answers the search operations. It is safe for concurrent use.
@@ -57,12 +61,12 @@ func (c *Capability) Names() []string {
 
 // Plan reads the patterns of a request and resolves where to search; see
 // [capability.Capability].
-func (c *Capability) Plan(_ context.Context, scope capability.Scope, req abi.Request) (capability.Plan, error) {
+func (c *Capability) Plan(ctx context.Context, scope capability.Scope, req abi.Request) (capability.Plan, error) {
 	switch req.Name {
 	case abi.CapSearchNames:
 		return c.planNames(scope, req)
 	case abi.CapSearchContents:
-		return c.planContents(scope, req)
+		return c.planContents(ctx, scope, req)
 	}
 	return nil, abi.Errorf(abi.CodeUnsupported, "there is no operation %q", req.Name)
 }
@@ -95,20 +99,30 @@ func (c *Capability) limit(limit, offset int) (int, error) {
 
 // root is where a search starts.
 type root struct {
-	node *workspace.Node
-	cwd  string
+	node     *workspace.Overlaid
+	cwd      string
+	stage    capability.Stage // nil is none
+	judgeDir capability.JudgeDir
 }
+
+// Through takes the judgement of directories; see [capability.Walker].
+func (r *root) Through(judge capability.JudgeDir) { r.judgeDir = judge }
 
 func (c *Capability) root(scope capability.Scope, path string) (root, error) {
 	if path == "" {
 		path = scope.Cwd
 	}
-	n, err := workspace.Resolve(scope.Cwd, path)
+	n, err := workspace.Overlay(scope.Cwd, path, scope.Stage)
 	if err != nil {
 		return root{}, err
 	}
-	return root{node: n, cwd: scope.Cwd}, nil
+	return root{node: n, cwd: scope.Cwd, stage: scope.Stage}, nil
 }
+
+var (
+	_ capability.Walker = (*namesPlan)(nil)
+	_ capability.Walker = (*contentsPlan)(nil)
+)
 
 // Accesses names where the search starts, and all below it.
 func (r root) Accesses() []permissions.Access {

@@ -1,19 +1,18 @@
 package search
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -52,7 +51,7 @@ func plan(tb testing.TB, cwd, name string, args any) (capability.Plan, error) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return New(Options{}).Plan(tb.Context(), capability.Scope{Cwd: cwd}, abi.Request{Name: name, Args: raw})
+	return New(Options{Engine: engine}).Plan(tb.Context(), capability.Scope{Cwd: cwd}, abi.Request{Name: name, Args: raw})
 }
 
 func call(tb testing.TB, cwd, name string, args any, judge capability.Judge) (ok any, body string, err error) {
@@ -61,6 +60,26 @@ func call(tb testing.TB, cwd, name string, args any, judge capability.Judge) (ok
 	if err != nil {
 		return nil, "", err
 	}
+	return done(tb, p, judge)
+}
+
+// callOf searches for contents with a capability of one's own.
+func callOf(tb testing.TB, c *Capability, cwd string, args abi.ContentsArgs) (ok any, body string, err error) {
+	tb.Helper()
+	raw, err := json.Marshal(args)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p, err := c.Plan(tb.Context(), capability.Scope{Cwd: cwd}, abi.Request{Name: abi.CapSearchContents, Args: raw})
+	if err != nil {
+		return nil, "", err
+	}
+	return done(tb, p, all)
+}
+
+// done does a plan, and closes it.
+func done(tb testing.TB, p capability.Plan, judge capability.Judge) (ok any, body string, err error) {
+	tb.Helper()
 	defer p.Close()
 	a, err := p.Do(tb.Context(), judge)
 	if err != nil {
@@ -160,6 +179,57 @@ func TestNamesIgnore(t *testing.T) {
 	}
 }
 
+// Where a directory's judgement is prepared, the judge is asked about those names alone
+// that it does not settle.
+func TestJudgedWithTheDirectory(t *testing.T) {
+	t.Parallel()
+	root := tree(t, "a", "needle", ".env", "needle", "key", "needle", "shut/b", "needle", "open/c", "needle", "open/key", "needle")
+	for name, args := range map[string]any{
+		abi.CapSearchNames:    abi.NamesArgs{Pattern: "**"},
+		abi.CapSearchContents: abi.ContentsArgs{Pattern: "needle"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, err := plan(t, root, name, args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close()
+			walker, _ := p.(capability.Walker)
+			walker.Through(func(dir permissions.Access) (bool, func(string) bool) {
+				if dir.Kind != permissions.AccessRead || !dir.Tree || dir.Target != dir.Real {
+					t.Errorf("%+v", dir)
+				}
+				if filepath.Base(dir.Real) == "open" {
+					return true, nil
+				}
+				return filepath.Base(dir.Real) != "shut", func(name string) bool { return name == "a" }
+			})
+			var mu sync.Mutex
+			var asked []string
+			a, err := p.Do(t.Context(), func(a permissions.Access) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				rel, _ := filepath.Rel(root, a.Real)
+				asked = append(asked, rel)
+				return filepath.Base(rel) != "key"
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer a.Close()
+			slices.Sort(asked)
+			if want := []string{".env", "key", "open/c", "open/key"}; !slices.Equal(asked, want) {
+				t.Errorf("asked about %q, want %q", asked, want)
+			}
+			body, err := io.ReadAll(a.Body)
+			if text := string(body); err != nil || !strings.Contains(text, ".env") || strings.Contains(text, "key") || strings.Contains(text, "shut") {
+				t.Errorf("%s %v", text, err)
+			}
+		})
+	}
+}
+
 // What the judge refuses is neither told nor opened, and counted.
 func TestJudge(t *testing.T) {
 	t.Parallel()
@@ -214,46 +284,4 @@ func TestPlanTellsTheTree(t *testing.T) {
 		}
 		_ = p.Close()
 	}
-}
-
-func TestCancel(t *testing.T) {
-	t.Parallel()
-	pairs := []string{}
-	for i := range 400 {
-		pairs = append(pairs, fmt.Sprintf("d%d/f%d", i%20, i), strings.Repeat("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", 3000))
-	}
-	pairs = append(pairs, "long", strings.Repeat("a", 8<<20))
-	root := tree(t, pairs...)
-	slow := "(x+x+)+y|" + strings.Repeat("(a|b|ab)*", 20) + "c"
-	for name, args := range map[string]abi.ContentsArgs{
-		"lines":      {Pattern: slow},
-		"one line":   {Pattern: slow, Path: "long"},
-		"multi-line": {Pattern: slow, Path: "long", Multiline: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			testenv.InTime(t, 500*time.Millisecond, func() time.Duration { // it is 20 ms
-				return cancelled(t, root, args)
-			})
-		})
-	}
-}
-
-// cancelled is how long a search goes on once it is cancelled.
-func cancelled(t *testing.T, root string, args abi.ContentsArgs) time.Duration {
-	t.Helper()
-	p, err := plan(t, root, abi.CapSearchContents, args)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var at time.Time
-	time.AfterFunc(30*time.Millisecond, func() { at = time.Now(); cancel() })
-	_, err = p.Do(ctx, all)
-	if abi.CodeOf(err) != abi.CodeCancelled {
-		t.Errorf("got %v", err)
-		return 0
-	}
-	return time.Since(at)
 }

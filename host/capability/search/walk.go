@@ -4,49 +4,49 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/capability/workspace"
-	"github.com/toolquay/toolquay/permissions"
 )
 
 const (
 	// maxDepth bounds how deep a tree is walked, and with it how many
 	// directories are open at once.
 	maxDepth = 512
-	// batchSize is how many entries are read and handed on at a time.
-	batchSize = 1024
-	fileBatch = 64
 	// maxQueued is how many tasks wait before a worker that finds more does
 	// those itself.
 	maxQueued = 4096
+	// contentsShare is how many files one worker searches before another may take
+	// some.
+	contentsShare = 64
 )
-
-// file is one file a walk came to.
-type file struct {
-	dir  *workspace.Dir
-	name string
-	path string // as it was named: the root's target and what is below
-}
 
 // walk goes through a tree with several workers. The fields up to visit are set
 // by its user.
 type walk struct {
-	root    root
-	judge   capability.Judge
-	workers int
+	root  root
+	judge capability.Judge
+	// judgeDir judges directories and prepares the judgement of the files in them;
+	// nil where judge is to be asked about each.
+	judgeDir capability.JudgeDir
+	workers  int
 	// ignore says that ignore files are honoured.
 	ignore bool
-	// want filters by path, real or as named, before anything is judged.
-	want func(path, resolved string, dir bool, g *ignores) bool
+	// share is how many files one worker takes at a time.
+	share int
+	// in returns what is wanted of a directory, before anything in it is judged.
+	in func(dir paths, g *ignores) chooser
 	// visit is called for each file, by several goroutines at once.
 	visit func(ctx context.Context, f file) error
 
 	denied, unreadable atomic.Int64
+
+	staged *staged // nil is nothing
 
 	mu     sync.Mutex
 	wake   *sync.Cond
@@ -55,45 +55,22 @@ type walk struct {
 	err    error  // the first failure; ends the walk
 }
 
-// task is one directory to walk, or some files of one to visit.
-type task struct {
-	in    *shared // nil for the root
-	name  string
-	files []string
-	paths
-	depth int
-}
-
-// paths are one directory's, as it was named and as it is.
-type paths struct{ target, resolved string }
-
-func (p paths) child(name string) paths {
-	c := paths{target: join(p.target, name)}
-	if c.resolved = c.target; p.resolved != p.target {
-		c.resolved = join(p.resolved, name)
+// run goes through the tree, and through what is staged in it.
+func (w *walk) run(ctx context.Context) (err error) {
+	if w.staged, err = findStaged(w.root); err != nil {
+		return err
 	}
-	return c
-}
-
-func (p paths) access(tree bool) permissions.Access {
-	return permissions.Access{Kind: permissions.AccessRead, Target: p.target, Real: p.resolved, Tree: tree}
-}
-
-// shared is an open directory that several tasks need.
-type shared struct {
-	*workspace.Dir
-	ignores *ignores
-	refs    atomic.Int64
-}
-
-func (s *shared) release() {
-	if s.refs.Add(-1) == 0 {
-		_ = s.Close() // it was only read
+	if w.root.node.Node.Exists() {
+		err = w.runTree(ctx)
 	}
+	if err != nil {
+		return err
+	}
+	return w.runStaged(ctx)
 }
 
-// run walks the tree to its end and returns the first failure.
-func (w *walk) run(ctx context.Context) error {
+// runTree walks the tree to its end and returns the first failure.
+func (w *walk) runTree(ctx context.Context) error {
 	w.wake = sync.NewCond(&w.mu)
 	stop := context.AfterFunc(ctx, func() { w.fail(interrupted(ctx)) })
 	defer stop()
@@ -111,12 +88,6 @@ func (w *walk) run(ctx context.Context) error {
 	return w.err
 }
 
-func (t task) drop() {
-	if t.in != nil {
-		t.in.release()
-	}
-}
-
 func (w *walk) fail(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -128,6 +99,7 @@ func (w *walk) fail(err error) {
 
 // work takes tasks until none is left and nobody can add one.
 func (w *walk) work(ctx context.Context) {
+	entries := new(workspace.Entries)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for {
@@ -142,7 +114,7 @@ func (w *walk) work(ctx context.Context) {
 		w.queue = w.queue[:len(w.queue)-1]
 		w.active++
 		w.mu.Unlock()
-		err := w.do(ctx, t)
+		err := w.do(ctx, t, entries)
 		w.mu.Lock()
 		w.active--
 		if err != nil && w.err == nil {
@@ -151,21 +123,30 @@ func (w *walk) work(ctx context.Context) {
 	}
 }
 
-// add queues a task, or does it at once where enough wait.
-func (w *walk) add(ctx context.Context, t task) error {
-	t.in.refs.Add(1)
-	w.mu.Lock()
-	if room := len(w.queue) < maxQueued; room {
-		w.queue = append(w.queue, t)
-		w.wake.Signal()
-		w.mu.Unlock()
+// add queues tasks in a directory, and does at once those that too many wait for.
+func (w *walk) add(ctx context.Context, in *shared, tasks []task, entries *workspace.Entries) error {
+	if len(tasks) == 0 {
 		return nil
 	}
+	in.refs.Add(int64(len(tasks)))
+	w.mu.Lock()
+	room := min(len(tasks), max(0, maxQueued-len(w.queue)))
+	w.queue = append(w.queue, tasks[:room]...)
+	w.wake.Broadcast()
 	w.mu.Unlock()
-	return w.do(ctx, t)
+	for i, t := range tasks[room:] {
+		if err := w.do(ctx, t, entries); err != nil {
+			for _, left := range tasks[room+i+1:] {
+				left.drop()
+			}
+			return err
+		}
+	}
+	return nil
 }
 
-func (w *walk) do(ctx context.Context, t task) error {
+// do does a task. What entries held before is of no use afterwards.
+func (w *walk) do(ctx context.Context, t task, entries *workspace.Entries) error {
 	defer t.drop()
 	if err := interrupted(ctx); err != nil {
 		return err
@@ -178,7 +159,7 @@ func (w *walk) do(ctx context.Context, t task) error {
 		return err
 	}
 	defer dir.release()
-	return w.entries(ctx, dir, t)
+	return w.entries(ctx, dir, t, entries)
 }
 
 // open opens a task's directory; nil where it is left out.
@@ -186,101 +167,123 @@ func (w *walk) open(t task) (*shared, error) {
 	s := &shared{}
 	s.refs.Store(1)
 	if t.in == nil {
+		_, s.plain = w.allowed(t) // that the root may be searched is settled
 		dir, err := w.root.node.OpenDir()
 		if err != nil {
 			return nil, err
 		}
 		s.Dir = dir
 		if w.ignore {
-			s.ignores = load(parents(t.resolved, w.root.cwd), dir, t.resolved)
+			s.ignores = parents(t.resolved, w.root.cwd)
 		}
 		return s, nil
 	}
-	if !w.judge(t.access(true)) {
+	ok, plain := w.allowed(t)
+	if s.plain = plain; !ok {
 		w.denied.Add(1)
 		return nil, nil
 	}
-	dir, err := t.in.OpenDir(t.name)
-	if err != nil || t.depth > maxDepth {
+	if t.depth > maxDepth {
 		w.unreadable.Add(1)
-		if err == nil {
-			err = dir.Close()
-		}
-		_ = err // counted
 		return nil, nil
 	}
-	s.Dir = dir
-	if s.ignores = t.in.ignores; w.ignore {
-		s.ignores = load(t.in.ignores, dir, t.resolved)
+	dir, err := t.in.OpenDir(t.name)
+	if err != nil {
+		w.miss(err)
+		return nil, nil
 	}
+	s.Dir, s.ignores = dir, t.in.ignores
 	return s, nil
 }
 
+// allowed judges a directory.
+func (w *walk) allowed(t task) (ok bool, plain func(name string) bool) {
+	if w.judgeDir != nil {
+		return w.judgeDir(t.access(true))
+	}
+	return t.in == nil || w.judge(t.access(true)), nil
+}
+
 // entries goes through one directory.
-func (w *walk) entries(ctx context.Context, dir *shared, t task) error {
+func (w *walk) entries(ctx context.Context, dir *shared, t task, entries *workspace.Entries) error {
+	batch, all, err := dir.First(entries)
+	if w.ignore {
+		dir.ignores = load(dir.ignores, dir.Dir, t.resolved, func(name string) bool {
+			return !all || slices.ContainsFunc(batch, func(e workspace.Entry) bool { return strings.EqualFold(e.Name, name) })
+		})
+	}
+	wanted := w.in(t.paths, dir.ignores)
 	for {
-		batch, err := dir.ReadDir(batchSize)
-		if e := w.batch(ctx, dir, t, batch); e != nil {
-			return e
-		}
 		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				w.unreadable.Add(1)
-			}
-			break
+			w.miss(err)
+			return nil
 		}
-		if err := interrupted(ctx); err != nil {
+		if err := w.batch(ctx, dir, t, wanted, batch, entries); err != nil {
 			return err
 		}
+		if err := interrupted(ctx); err != nil || all {
+			return err
+		}
+		if batch, err = dir.Next(entries); errors.Is(err, io.EOF) {
+			return nil
+		}
 	}
-	return nil
 }
 
-func (w *walk) batch(ctx context.Context, dir *shared, t task, batch []fs.DirEntry) error {
+// batch hands on what is wanted of some entries. The last of the files this worker
+// visits itself.
+func (w *walk) batch(ctx context.Context, dir *shared, t task, wanted chooser, batch []workspace.Entry, entries *workspace.Entries) error {
 	var files []string
+	var tasks []task
 	for _, e := range batch {
-		name, kind := e.Name(), e.Type()
-		if !kind.IsRegular() && !kind.IsDir() || isVCS(name) {
-			continue
-		}
-		p := t.child(name)
-		if !w.want(p.target, p.resolved, kind.IsDir(), dir.ignores) {
-			continue
-		}
-		if kind.IsRegular() {
-			files = append(files, name)
-			continue
-		}
-		if err := w.add(ctx, task{in: dir, name: name, paths: p, depth: t.depth + 1}); err != nil {
-			return err
+		isDir := e.Kind == abi.KindDirectory
+		switch {
+		case !isDir && (e.Kind != abi.KindFile || w.staged.hides(t.paths, e.Name)), isVCS(e.Name), !wanted.want(e.Name, isDir):
+		case isDir:
+			tasks = append(tasks, task{in: dir, name: e.Name, paths: t.child(e.Name), depth: t.depth + 1})
+		default:
+			files = append(files, e.Name)
 		}
 	}
-	for len(files) > 0 {
-		n := min(fileBatch, len(files))
-		if err := w.add(ctx, task{in: dir, files: files[:n], paths: t.paths}); err != nil {
-			return err
-		}
-		files = files[n:]
+	for len(files) > w.share {
+		tasks = append(tasks, task{in: dir, files: files[:w.share], paths: t.paths})
+		files = files[w.share:]
 	}
-	return nil
+	if err := w.add(ctx, dir, tasks, entries); err != nil || len(files) == 0 {
+		return err
+	}
+	return w.files(ctx, task{in: dir, files: files, paths: t.paths})
 }
 
+// files visits files of one directory.
 func (w *walk) files(ctx context.Context, t task) error {
 	for _, name := range t.files {
-		p := t.child(name)
-		if !w.judge(p.access(false)) {
+		if plain := t.in.plain; (plain == nil || !plain(name)) && !w.judge(t.child(name).access(false)) {
 			w.denied.Add(1)
 			continue
 		}
-		err := w.visit(ctx, file{dir: t.in.Dir, name: name, path: p.target})
+		err := w.visit(ctx, file{dir: t.in.Dir, in: t.target, name: name})
 		switch {
 		case err == nil:
 		case ctx.Err() != nil:
 			return interrupted(ctx)
-		case abi.CodeOf(err) == abi.CodeNotRegular: // swapped in meanwhile
 		default:
-			w.unreadable.Add(1)
+			w.miss(err)
 		}
 	}
 	return nil
+}
+
+// miss counts what could not be read, unless it is gone or was swapped meanwhile.
+func (w *walk) miss(err error) {
+	if !isGone(err) {
+		w.unreadable.Add(1)
+	}
+}
+
+// isGone reports whether an entry is no longer what its directory said, which is no
+// failure of a walk.
+func isGone(err error) bool {
+	code := abi.CodeOf(err)
+	return code == abi.CodeNotRegular || code == abi.CodeNotFound || code == abi.CodeNotDirectory
 }

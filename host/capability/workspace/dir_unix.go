@@ -26,22 +26,27 @@ func asFile(fd int, n *Node) (*os.File, Info, error) {
 	return os.NewFile(uintptr(fd), n.Real), info, nil
 }
 
-// Dir is an open directory. Its methods follow no links. All but ReadDir may be
-// called concurrently.
+// Dir is an open directory. Its methods follow no links. All but ReadDir and
+// Next may be called concurrently.
 type Dir struct {
-	file *os.File
 	fd   int
 	real string
 	info Info
+	file *os.File // the same descriptor, made when ReadDir needs it
+	// prompt says that files in it can be opened without waiting, mostly.
+	prompt bool
 }
 
 func newDir(fd int, path string, info Info) *Dir {
-	return &Dir{file: os.NewFile(uintptr(fd), path), fd: fd, real: path, info: info}
+	return &Dir{fd: fd, real: path, info: info}
 }
 
 // ReadDir returns the next entries, at most n of them, in no order; io.EOF
 // after the last.
 func (d *Dir) ReadDir(n int) ([]fs.DirEntry, error) {
+	if d.file == nil {
+		d.file = os.NewFile(uintptr(d.fd), d.real)
+	}
 	entries, err := d.file.ReadDir(n)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return entries, fault(d.real, err)
@@ -64,41 +69,67 @@ func (d *Dir) OpenDir(name string) (*Dir, error) {
 	if err := refusePath(path, path); err != nil {
 		return nil, err
 	}
-	fd, err := openat(d.fd, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW)
-	if err != nil {
-		return nil, fault(path, err)
-	}
-	info, err := fstat(fd)
+	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW
+	fd, info, err := d.open(name, flags)
 	if err == nil && info.id.dev != d.info.id.dev && kernelOwned(fd, info) {
 		err = refused(path, "it lies in a file system of the kernel's")
 	}
 	if err != nil {
-		_ = unix.Close(fd)
-		return nil, fault(path, err)
+		return nil, fault(path, abandon(fd, err))
 	}
-	return newDir(fd, path, info), nil
+	sub := newDir(fd, path, info)
+	if sub.prompt = d.prompt; info.id.dev != d.info.id.dev {
+		sub.prompt = isPrompt(fd)
+	}
+	return sub, nil
 }
+
+// openFile are the flags that open a file for reading, and wait for no other side of it.
+const openFile = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY
 
 // OpenFile opens a regular file in this directory for reading. What is read is
 // for one goroutine at a time.
 func (d *Dir) OpenFile(name string) (io.ReadCloser, Info, error) {
-	fd, err := openat(d.fd, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY)
-	if err != nil {
-		return nil, Info{}, fault(d.join(name), err)
+	fd, info, ok := d.openPrompt(name)
+	var err error
+	if !ok {
+		fd, info, err = d.open(name, openFile)
 	}
-	info, err := fstat(fd)
 	if err == nil && info.Kind != abi.KindFile {
 		err = abi.Errorf(abi.CodeNotRegular, "%s is no regular file", d.join(name))
 	}
 	if err != nil {
-		_ = unix.Close(fd)
-		return nil, Info{}, fault(d.join(name), err)
+		return nil, Info{}, fault(d.join(name), abandon(fd, err))
 	}
-	return &rawFile{fd: fd}, info, nil
+	return &rawFile{fd: fd, prompt: d.prompt && info.id.dev == d.info.id.dev}, info, nil
+}
+
+// open opens an entry; the descriptor is -1 where it was not opened.
+func (d *Dir) open(name string, flags int) (fd int, info Info, err error) {
+	if fd, err = openat(d.fd, name, flags); err != nil {
+		return -1, Info{}, err // for some names it would be 0
+	}
+	info, err = fstat(fd)
+	return fd, info, err
+}
+
+// abandon closes what was opened in vain, if it was, and returns why.
+func abandon(fd int, err error) error {
+	if fd >= 0 {
+		_ = unix.Close(fd)
+	}
+	return err
 }
 
 // Close closes the directory; what was opened from it stays open.
-func (d *Dir) Close() error { return d.file.Close() }
+func (d *Dir) Close() error {
+	if d.file != nil {
+		return d.file.Close()
+	}
+	fd := d.fd
+	d.fd = -1
+	return unix.Close(fd)
+}
 
 func (d *Dir) join(name string) string {
 	if d.real == "/" {
@@ -109,10 +140,16 @@ func (d *Dir) join(name string) string {
 
 // rawFile reads a regular file without the poller of package os, which a search
 // would pay for with every file.
-type rawFile struct{ fd int }
+type rawFile struct {
+	fd     int
+	prompt bool // it lies where what is cached can be read without waiting
+}
 
-func (f *rawFile) Read(b []byte) (int, error) {
-	n, err := retry(func() (int, error) { return unix.Read(f.fd, b) })
+func (f *rawFile) Read(b []byte) (n int, err error) {
+	n, done := f.readPrompt(b)
+	if !done {
+		n, err = retry(func() (int, error) { return unix.Read(f.fd, b) })
+	}
 	switch {
 	case err != nil:
 		return 0, err

@@ -81,7 +81,9 @@ func (h *handle) openDir(n *Node) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newDir(fd, n.Real, n.Info), nil
+	d := newDir(fd, n.Real, n.Info)
+	d.prompt = isPrompt(fd)
+	return d, nil
 }
 
 // kernelMagic are the file systems in which reading a file may have effects,

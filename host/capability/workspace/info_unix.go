@@ -16,13 +16,20 @@ type fileID struct{ dev, ino uint64 }
 
 func (a fileID) same(b fileID) bool { return a == b }
 
+func (a fileID) numbers() (device, inode uint64) { return a.dev, a.ino }
+
 func infoOf(st *unix.Stat_t) Info {
 	sec, nsec := st.Mtim.Unix()
 	info := Info{
 		Kind:    abi.KindOther,
 		ModTime: time.Unix(sec, nsec),
+		Mode:    widenMode(st.Mode) & 0o7777,
+		UID:     st.Uid,
+		GID:     st.Gid,
+		Links:   widenLinks(st.Nlink),
 		id:      fileID{dev: widen(st.Dev), ino: st.Ino},
 	}
+	info.ChangeTime = time.Unix(st.Ctim.Unix())
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
 		info.Kind, info.Size = abi.KindFile, st.Size
@@ -46,6 +53,12 @@ func infoOf(st *unix.Stat_t) Info {
 
 // widen takes a device number, whose Go type differs by system.
 func widen[T int32 | uint32 | uint64](n T) uint64 { return uint64(n) }
+
+// widenLinks takes a number of links, whose Go type differs by system.
+func widenLinks[T uint16 | uint32 | uint64](n T) uint64 { return uint64(n) }
+
+// widenMode takes a mode, whose Go type differs by system.
+func widenMode[T uint16 | uint32](n T) uint32 { return uint32(n) }
 
 // retry repeats a system call that a signal interrupted.
 func retry(call func() (int, error)) (int, error) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -15,6 +16,14 @@ type Info struct {
 	// Size is in bytes; 0 for all but regular files.
 	Size    int64
 	ModTime time.Time
+	// ChangeTime is when the inode changed; zero where the system does not tell.
+	ChangeTime time.Time
+	// Mode are the permission bits, with set-uid, set-gid and sticky as Unix has
+	// them; UID and GID the owner; Links the number of names. All are 0 where the
+	// system has none.
+	Mode     uint32
+	UID, GID uint32
+	Links    uint64
 
 	what string // what a file of kind other is, for messages
 	id   fileID
@@ -32,7 +41,10 @@ type Node struct {
 	Info Info
 
 	fault *abi.Error
-	held  handle
+	// barred tells why no file can be made where none was found, though one could
+	// be missing there.
+	barred *abi.Error
+	held   handle
 }
 
 // Err tells why nothing was found, or is nil: a missing file is
@@ -64,19 +76,40 @@ func (n *Node) Refused() error {
 // Open opens the regular file that is held, for reading, and returns what is
 // known of it now. It opens nothing else, and never waits for a writer.
 func (n *Node) Open() (*os.File, Info, error) {
-	switch {
-	case n.fault != nil:
+	if n.fault != nil {
 		return nil, Info{}, n.fault
-	case n.Info.Kind == abi.KindDirectory:
-		return nil, Info{}, abi.Errorf(abi.CodeIsDirectory, "%s is a directory; name a file in it, or list it", n.Target)
-	case n.Info.Kind != abi.KindFile:
-		return nil, Info{}, n.Refused()
+	}
+	if err := n.irregular(); err != nil {
+		return nil, Info{}, err
 	}
 	f, info, err := n.held.open(n)
 	if err != nil {
 		return nil, Info{}, fault(n.Target, err)
 	}
 	return f, info, nil
+}
+
+// irregular tells why what is held is no regular file, or is nil.
+func (n *Node) irregular() error {
+	switch n.Info.Kind {
+	case abi.KindFile:
+		return nil
+	case abi.KindDirectory:
+		return abi.Errorf(abi.CodeIsDirectory, "%s is a directory; name a file in it, or list it", n.Target)
+	}
+	return n.Refused()
+}
+
+// bar notes why no file can be made at a path that leads to nothing: a name before
+// ".." is missing, or only a directory is named so.
+func (n *Node) bar(dots, dir bool) {
+	switch {
+	case n.fault == nil || n.fault.Code != abi.CodeNotFound:
+	case dots:
+		n.barred = abi.Errorf(abi.CodeNotFound, "%s: a directory that \"..\" is to lead out of does not exist; name the path without it", n.Target)
+	case dir:
+		n.barred = abi.Errorf(abi.CodeIsDirectory, "%s does not exist, and its name is a directory's; name a file", n.Target)
+	}
 }
 
 // OpenDir opens the directory that is held.
@@ -99,6 +132,16 @@ func (n *Node) OpenDir() (*Dir, error) {
 
 // Close lets go of what is held.
 func (n *Node) Close() error { return n.held.close() }
+
+// Stamp is what tells without reading that the file probably is as it was, as taken
+// now.
+func (i Info) Stamp() capability.Stamp {
+	device, inode := i.id.numbers()
+	return capability.Stamp{
+		Size: i.Size, ModTime: i.ModTime, ChangeTime: i.ChangeTime,
+		Device: device, Inode: inode, Taken: time.Now(),
+	}
+}
 
 // Same reports whether both are of one file.
 func (i Info) Same(j Info) bool { return i.id.same(j.id) }

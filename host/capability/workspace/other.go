@@ -19,8 +19,10 @@ func (a fileID) same(b fileID) bool {
 	return a.info != nil && b.info != nil && os.SameFile(a.info, b.info)
 }
 
+func (fileID) numbers() (device, inode uint64) { return 0, 0 }
+
 func infoOf(fi os.FileInfo) Info {
-	info := Info{Kind: abi.KindOther, ModTime: fi.ModTime(), what: "a special file", id: fileID{fi}}
+	info := Info{Kind: abi.KindOther, ModTime: fi.ModTime(), Mode: uint32(fi.Mode().Perm()), what: "a special file", id: fileID{fi}}
 	switch mode := fi.Mode(); {
 	case mode.IsRegular():
 		info.Kind, info.Size = abi.KindFile, fi.Size()
@@ -48,6 +50,7 @@ func Resolve(cwd, path string) (*Node, error) {
 	if n.Real, err = filepath.EvalSymlinks(p.target); err != nil {
 		n.Real = realParent(p.target)
 		n.fault = fault(n.Target, err)
+		n.bar(false, p.dir)
 		return n, nil
 	}
 	fi, err := os.Lstat(n.Real)
@@ -103,8 +106,8 @@ func (*handle) openDir(n *Node) (*Dir, error) {
 	return newDir(root, n.Real, n.Info)
 }
 
-// Dir is an open directory. Its methods follow no links. All but ReadDir may be
-// called concurrently.
+// Dir is an open directory. Its methods follow no links. All but ReadDir and
+// Next may be called concurrently.
 type Dir struct {
 	root *os.Root
 	file *os.File

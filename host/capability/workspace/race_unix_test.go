@@ -183,18 +183,20 @@ func TestRaceOfLinks(t *testing.T) {
 	}
 }
 
+// openHandles counts the first descriptors of the process that are open.
+func openHandles() int {
+	var n int
+	for fd := range 256 {
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil {
+			n++
+		}
+	}
+	return n
+}
+
 func TestNoHandleLeaks(t *testing.T) {
 	root := tree(t, "a/f", "l -> a/f", "loop -> loop")
-	count := func() int {
-		var n int
-		for fd := range 256 {
-			if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil {
-				n++
-			}
-		}
-		return n
-	}
-	before := count()
+	before := openHandles()
 	for range 300 {
 		for _, p := range []string{"a/f", "l", "loop", "a/x", "a/f/x", "l/", "a/../l", "/dev/null"} {
 			if n, err := Resolve(root, p); err == nil {
@@ -203,7 +205,7 @@ func TestNoHandleLeaks(t *testing.T) {
 			}
 		}
 	}
-	if after := count(); after > before+8 {
+	if after := openHandles(); after > before+8 {
 		t.Errorf("%d handles before, %d after", before, after)
 	}
 }

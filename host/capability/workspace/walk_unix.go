@@ -92,6 +92,7 @@ func walk(n *Node, p named) error {
 		err = n.check(w.dir)
 	}
 	_, err = n.settle(err)
+	n.bar(slices.Contains(w.rest, ".."), w.dir)
 	return err
 }
 

@@ -53,16 +53,23 @@ func TestMatch(t *testing.T) {
 			continue
 		}
 		for p := range strings.FieldsSeq(c.yes) {
-			if !g.Match(p) {
+			if !g.Match(p) || !inDirectory(g, p) {
 				t.Errorf("%q must match %q", c.pattern, p)
 			}
 		}
 		for p := range strings.FieldsSeq(c.no) {
-			if g.Match(p) {
+			if g.Match(p) || inDirectory(g, p) {
 				t.Errorf("%q must not match %q", c.pattern, p)
 			}
 		}
 	}
+}
+
+// inDirectory asks about a path by way of its directory.
+func inDirectory(g *Glob, path string) bool {
+	i := strings.LastIndexByte(path, '/')
+	names := g.In(path[:max(0, i)])
+	return names.Match(path[i+1:])
 }
 
 func TestMayContain(t *testing.T) {
@@ -146,6 +153,13 @@ func FuzzMatch(f *testing.F) {
 		}
 		if dir := path[:max(0, strings.LastIndexByte(path, '/'))]; got && !g.MayContain(dir) {
 			t.Errorf("%q matches %q but not what is in %q", pattern, path, dir)
+		}
+		dir, name := "", path
+		if i := strings.LastIndexByte(path, '/'); i >= 0 {
+			dir, name = path[:i], path[i+1:]
+		}
+		if in := g.In(dir); name != "" && !strings.HasPrefix(path, "/") && in.Match(name) != got {
+			t.Errorf("%q: In(%q).Match(%q) is not %v", pattern, dir, name, got)
 		}
 		if !common(pattern) || !common(path) {
 			return

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	toolquay "github.com/toolquay/toolquay/sdk/go"
-	"github.com/toolquay/toolquay/sdk/go/wire"
 )
 
 // listMost is the real host's bound on the entries of a list.
@@ -85,16 +84,46 @@ func (h *Host) read(raw []byte) (any, []byte, error) {
 	if args.Lines != nil {
 		var text []byte
 		text, ok.Lines = lines(content, *args.Lines)
+		ok.Encoding = toolquay.EncodingUTF8
+		if args.Shown && h.seen.show(name, content, shownOf(content, ok.Lines), string(raw)) {
+			ok.Lines, ok.Unchanged, text = nil, true, nil
+		}
 		return ok, text, nil
 	}
 	if args.Offset < 0 || args.Length < 0 {
 		return nil, nil, toolquay.Errorf(toolquay.CodeInvalidInput, "offset and length must not be negative")
 	}
-	content = content[min(args.Offset, int64(len(content))):]
+	from := min(args.Offset, int64(len(content)))
+	to := int64(len(content))
 	if args.Length > 0 {
-		content = content[:min(args.Length, int64(len(content)))]
+		to = min(to, from+args.Length)
 	}
-	return ok, append([]byte{}, content...), nil
+	if args.Shown && h.seen.show(name, content, span{int(from), int(to)}, string(raw)) {
+		ok.Unchanged = true
+		return ok, nil, nil
+	}
+	return ok, append([]byte{}, content[from:to]...), nil
+}
+
+// shownOf returns which bytes the lines stand for that were read. What was cut off a
+// long line counts as seen.
+func shownOf(content []byte, read *toolquay.LinesOK) span {
+	var at span
+	if read.Count == 0 {
+		return at
+	}
+	for n := int64(1); n < read.First+read.Count; n++ {
+		if n == read.First {
+			at.from = at.to
+		}
+		i := bytes.IndexByte(content[at.to:], '\n')
+		if i < 0 {
+			at.to = len(content)
+			break
+		}
+		at.to += i + 1
+	}
+	return at
 }
 
 // lines does what [toolquay.LineArgs] says. Text in UTF-16 is not decoded.
@@ -144,7 +173,7 @@ func cutLine(line string, most int64) (string, bool) {
 }
 
 func (h *Host) stat(raw []byte) (any, []byte, error) {
-	args, err := decode[wire.StatArgs](raw)
+	args, err := decode[toolquay.StatArgs](raw)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -152,7 +181,15 @@ func (h *Host) stat(raw []byte) (any, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return toolquay.StatOK{Path: h.abs(name), Kind: kindOf(info.Mode()), Size: info.Size(), ModTime: info.ModTime().UnixMilli()}, nil, nil
+	ok := toolquay.StatOK{Path: h.abs(name), Kind: kindOf(info.Mode()), Size: info.Size(), ModTime: info.ModTime().UnixMilli()}
+	if args.Hash && ok.Kind == toolquay.KindFile {
+		content, err := fs.ReadFile(h.files, name)
+		if err != nil {
+			return nil, nil, toolquay.Errorf(toolquay.CodeIO, "%s: %v", args.Path, err)
+		}
+		ok.Hash = hashOf(content)
+	}
+	return ok, nil, nil
 }
 
 func kindOf(mode fs.FileMode) string {

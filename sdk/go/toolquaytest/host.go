@@ -11,9 +11,12 @@
 //
 // Calls pass through the same messages as in a real host, so that a tool which
 // breaks the protocol fails its test. There are no rules, grants or limits
-// here: every file of the host may be read. The capabilities on files and to
-// search behave as the real ones do, but for what each says it leaves out;
-// others, and failures, are supplied with [Host.On].
+// here: every file of the host may be read, and written once the tool has shown it
+// (see [toolquay.FS.ShowLines]), as in a session. What is written stays in memory, for
+// the calls that follow. The capabilities on files and to search behave as the real
+// ones do, but for what each says it leaves out: text is UTF-8 with LF and written as
+// it is, quotes match nothing but themselves, a diff is one change without lines around
+// it. Others, among them docs.read, and failures are supplied with [Host.On].
 package toolquaytest
 
 import (
@@ -34,9 +37,11 @@ import (
 // Host runs tools. Its calls may be made in parallel once it is set up.
 type Host struct {
 	cwd      string
-	files    fs.FS
+	files    *layers
+	seen     *seen
 	config   map[string]wire.Raw
 	handlers map[string]Capability
+	writers  map[string]func(args []byte, parts [][]byte) (any, []byte, error)
 }
 
 // Capability answers one capability operation: with a value that encodes to the
@@ -66,7 +71,7 @@ func Dir(dir string) *Host {
 }
 
 func newHost(cwd string, files fs.FS) *Host {
-	h := &Host{cwd: cwd, files: files, config: map[string]wire.Raw{}}
+	h := &Host{cwd: cwd, files: newLayers(files), seen: &seen{files: map[string]*sight{}}, config: map[string]wire.Raw{}}
 	h.handlers = map[string]Capability{
 		toolquay.CapFSRead:         h.read,
 		toolquay.CapFSStat:         h.stat,
@@ -74,6 +79,32 @@ func newHost(cwd string, files fs.FS) *Host {
 		toolquay.CapSearchNames:    h.names,
 		toolquay.CapSearchContents: h.contents,
 	}
+	h.writers = map[string]func([]byte, [][]byte) (any, []byte, error){
+		toolquay.CapFSWrite:   h.write,
+		toolquay.CapFSReplace: h.replace,
+	}
+	return h
+}
+
+// File returns what a file holds, as the calls before have left it, and whether there
+// is one. The path may be relative to the working directory.
+func (h *Host) File(name string) ([]byte, bool) {
+	inside, err := h.within(name)
+	if err != nil {
+		return nil, false
+	}
+	content, err := fs.ReadFile(h.files, inside)
+	return content, err == nil
+}
+
+// SetFile changes a file between calls, as somebody else would, and returns the host.
+// It does not touch a real directory.
+func (h *Host) SetFile(name, content string) *Host {
+	inside, err := h.within(name)
+	if err != nil {
+		panic("toolquaytest: " + err.Error())
+	}
+	h.files.write(inside, []byte(content))
 	return h
 }
 

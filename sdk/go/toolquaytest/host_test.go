@@ -56,7 +56,13 @@ func show[T any](a *toolquay.Answer[T], err error) (toolquay.Output, error) {
 
 func dir(t *testing.T) *toolquaytest.Host {
 	t.Helper()
-	root := t.TempDir()
+	host, _ := dirAt(t)
+	return host
+}
+
+func dirAt(t *testing.T) (host *toolquaytest.Host, root string) {
+	t.Helper()
+	root = t.TempDir()
 	for name, content := range map[string]string{
 		"a.txt": "one\r\ntwo\nthree\nlast", "sub/deep/b.go": "func a() {}\nvar x\nfunc b() {}\n", "sub/c.md": "# C\n",
 	} {
@@ -68,7 +74,7 @@ func dir(t *testing.T) *toolquaytest.Host {
 			t.Fatal(err)
 		}
 	}
-	return toolquaytest.Dir(root)
+	return toolquaytest.Dir(root), root
 }
 
 func TestCapabilities(t *testing.T) {

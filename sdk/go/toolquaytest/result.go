@@ -144,7 +144,7 @@ func (s *session) source(parts []wire.Part, source wire.Source) []byte {
 	case (source.Part == nil) == (source.Handle == nil):
 		s.violate("returned a source that names not exactly one thing")
 	case source.Handle != nil:
-		return s.rest(*source.Handle)
+		return s.rest(*source.Handle, source.Length)
 	case *source.Part < 0 || *source.Part >= len(parts):
 		s.violate("returned a source that names part %d of %d", *source.Part, len(parts))
 	default:

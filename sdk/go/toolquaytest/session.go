@@ -51,12 +51,19 @@ func (s *session) Submit(message []byte) uint32 {
 		head.Args = wire.Raw("{}")
 	}
 	s.requests = append(s.requests, Request{Capability: head.Capability, Args: json.RawMessage(head.Args)})
-	s.answers[s.last] = s.answer(head)
+	s.answers[s.last] = s.answer(head, frame.Parts)
 	return s.last
 }
 
-func (s *session) answer(head wire.RequestHead) *answer {
+func (s *session) answer(head wire.RequestHead, parts []wire.Part) *answer {
 	handler, ok := s.host.handlers[head.Capability]
+	if writer := s.host.writers[head.Capability]; !ok && writer != nil {
+		bulk := make([][]byte, len(parts))
+		for i, p := range parts {
+			bulk[i] = append([]byte{}, p.Data...)
+		}
+		handler, ok = func(args []byte) (any, []byte, error) { return writer(args, bulk) }, true
+	}
 	if !ok {
 		return failure(toolquay.Errorf(toolquay.CodeUnsupported, "this test host has no %s; supply it with Host.On", head.Capability))
 	}
@@ -144,15 +151,23 @@ func (s *session) Progress(message []byte) {
 	}
 }
 
-// rest takes what the guest left of an answer's body.
-func (s *session) rest(id uint32) []byte {
+// rest takes what the guest left of an answer's body, or of that so many bytes; 0 is
+// all.
+func (s *session) rest(id uint32, length int64) []byte {
 	a := s.find("the result", id)
-	delete(s.answers, id)
+	if length == 0 {
+		delete(s.answers, id)
+	}
 	if a.failed != nil {
 		s.violate("passed the failed capability call %d into the result", id)
 	}
 	if a.body < 0 {
 		return nil
 	}
-	return a.message[max(a.pos, a.body):]
+	rest := a.message[max(a.pos, a.body):]
+	if length > 0 {
+		rest = rest[:min(length, int64(len(rest)))]
+		a.pos = max(a.pos, a.body) + len(rest)
+	}
+	return rest
 }

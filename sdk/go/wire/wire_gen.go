@@ -58,6 +58,10 @@ const (
 	CodeTooLarge      Code = "too_large"      // over a size limit
 	CodeUnknownTool   Code = "unknown_tool"   // no tool of that name
 	CodeDisabled      Code = "disabled"       // the tool exists but is switched off
+	CodeNotRead       Code = "not_read"       // the session has not read what is to be written over
+	CodeSameText      Code = "same_text"      // what is to be written is there already
+	CodeNoMatch       Code = "no_match"       // the text to replace is not in the file
+	CodeNotUnique     Code = "not_unique"     // the text to replace is there more than once
 	CodeDenied        Code = "denied"         // a rule, hook or person said no
 	CodeNeedsApproval Code = "needs_approval" // a person must decide and none did
 	CodeUndeclared    Code = "undeclared"     // a capability the manifest does not declare
@@ -81,6 +85,9 @@ const (
 	CapFSRead         = "fs.read"
 	CapFSStat         = "fs.stat"
 	CapFSList         = "fs.list"
+	CapFSWrite        = "fs.write"
+	CapFSReplace      = "fs.replace"
+	CapDocsRead       = "docs.read"
 	CapSearchNames    = "search.names"
 	CapSearchContents = "search.contents"
 
@@ -96,11 +103,43 @@ const (
 	KindOther     = "other"
 )
 
+// The encodings that text files are told apart by. Text without a byte order mark
+// that is no UTF-8 is Latin-1, unless it is binary.
+const (
+	EncodingUTF8    = "utf-8"
+	EncodingUTF8BOM = "utf-8-bom"
+	EncodingUTF16LE = "utf-16le"
+	EncodingUTF16BE = "utf-16be"
+	EncodingLatin1  = "latin-1"
+)
+
+// The line endings of a text.
+const (
+	LineEndingLF   = "lf"
+	LineEndingCRLF = "crlf"
+
+	// LineEndingMixed is both. Lines that are put in get the one that is in the
+	// majority, LF where there is none.
+	LineEndingMixed = "mixed"
+)
+
+// ExpectAbsent is what a write expects of a file that it makes.
+const (
+	ExpectAbsent = "absent"
+)
+
 // The output modes of search.contents.
 const (
 	ModeContent = "content"
 	ModeFiles   = "files_with_matches"
 	ModeCount   = "count"
+)
+
+// The kinds of document that docs.read knows.
+const (
+	DocPDF      = "pdf"
+	DocImage    = "image"
+	DocNotebook = "notebook"
 )
 
 // The content blocks a result is made of.
@@ -143,6 +182,10 @@ func (c Code) Known() bool {
 		CodeTooLarge,
 		CodeUnknownTool,
 		CodeDisabled,
+		CodeNotRead,
+		CodeSameText,
+		CodeNoMatch,
+		CodeNotUnique,
 		CodeDenied,
 		CodeNeedsApproval,
 		CodeUndeclared,
@@ -339,13 +382,16 @@ func (v *ResultHead) DecodeJSON(d *Decoder) {
 
 // Source names bytes of a result without repeating them: a part of the same
 // frame, or what is left of a capability's answer, which then never enters the
-// guest. Exactly one field is set.
+// guest. Either Part or Handle is set.
 type Source struct {
 	// Part is the index of a part of this frame.
 	Part *int `json:"part,omitempty"`
 	// Handle is the id of a capability call whose answer's body is meant: what
 	// the guest has not read yet of the answer's first part.
 	Handle *uint32 `json:"handle,omitempty"`
+	// Length, with a handle, takes only so many bytes, fewer where there are no
+	// more, and leaves the rest to the sources behind it in the result. 0 takes all.
+	Length int64 `json:"length,omitempty"`
 }
 
 // AppendJSON appends v as a JSON object.
@@ -356,6 +402,9 @@ func (v *Source) AppendJSON(dst []byte) []byte {
 	}
 	if v.Handle != nil {
 		o.int("handle", int64(*v.Handle))
+	}
+	if v.Length != 0 {
+		o.int("length", v.Length)
 	}
 	return o.end()
 }
@@ -374,6 +423,8 @@ func (v *Source) DecodeJSON(d *Decoder) {
 				x := uint32(d.Int(0, math.MaxUint32))
 				v.Handle = &x
 			}
+		case "length":
+			v.Length = d.Int(math.MinInt64, math.MaxInt64)
 		default:
 			d.Skip()
 		}
@@ -984,6 +1035,10 @@ type ReadArgs struct {
 	Length int64 `json:"length,omitempty"`
 	// Lines reads by lines instead.
 	Lines *LineArgs `json:"lines,omitempty"`
+	// Shown says that the model gets to see what is read, so that the session takes
+	// the file for read: see fs.write. A file that was shown in the same way and has
+	// not changed is not read again, once: see [ReadOK].
+	Shown bool `json:"shown,omitempty"`
 }
 
 // AppendJSON appends v as a JSON object.
@@ -998,6 +1053,9 @@ func (v *ReadArgs) AppendJSON(dst []byte) []byte {
 	}
 	if v.Lines != nil {
 		o.value("lines", v.Lines.AppendJSON)
+	}
+	if v.Shown {
+		o.bool("shown", v.Shown)
 	}
 	return o.end()
 }
@@ -1017,6 +1075,8 @@ func (v *ReadArgs) DecodeJSON(d *Decoder) {
 				v.Lines = new(LineArgs)
 				v.Lines.DecodeJSON(d)
 			}
+		case "shown":
+			v.Shown = d.Bool()
 		default:
 			d.Skip()
 		}
@@ -1024,8 +1084,8 @@ func (v *ReadArgs) DecodeJSON(d *Decoder) {
 }
 
 // LineArgs ask for a file's text line by line. The host splits at LF, takes a
-// CR before it away, and decodes UTF-8 with or without a BOM. Lines are joined
-// with LF, without one at the end.
+// CR before it away, and decodes what [ReadOK] names as the file's encoding. Lines
+// are joined with LF, without one at the end.
 type LineArgs struct {
 	// Offset is the first line, 1-based; 0 means 1.
 	Offset int64 `json:"offset,omitempty"`
@@ -1091,6 +1151,11 @@ type ReadOK struct {
 	// ModTime is in milliseconds since 1970.
 	ModTime int64    `json:"mod_time_ms"`
 	Lines   *LinesOK `json:"lines,omitempty"`
+	// Encoding is that of the text, one of the encodings below; empty without Lines.
+	Encoding string `json:"encoding,omitempty"`
+	// Unchanged says that the model was shown just this before, and that the file is
+	// as it was then. There is no body.
+	Unchanged bool `json:"unchanged,omitempty"`
 }
 
 // AppendJSON appends v as a JSON object.
@@ -1101,6 +1166,12 @@ func (v *ReadOK) AppendJSON(dst []byte) []byte {
 	o.int("mod_time_ms", v.ModTime)
 	if v.Lines != nil {
 		o.value("lines", v.Lines.AppendJSON)
+	}
+	if v.Encoding != "" {
+		o.string("encoding", v.Encoding)
+	}
+	if v.Unchanged {
+		o.bool("unchanged", v.Unchanged)
 	}
 	return o.end()
 }
@@ -1120,6 +1191,10 @@ func (v *ReadOK) DecodeJSON(d *Decoder) {
 				v.Lines = new(LinesOK)
 				v.Lines.DecodeJSON(d)
 			}
+		case "encoding":
+			v.Encoding = d.String()
+		case "unchanged":
+			v.Unchanged = d.Bool()
 		default:
 			d.Skip()
 		}
@@ -1187,12 +1262,17 @@ func (v *LinesOK) DecodeJSON(d *Decoder) {
 // is [StatOK]; it has no body.
 type StatArgs struct {
 	Path string `json:"path"`
+	// Hash asks for the content's SHA-256, which needs all of it read.
+	Hash bool `json:"hash,omitempty"`
 }
 
 // AppendJSON appends v as a JSON object.
 func (v *StatArgs) AppendJSON(dst []byte) []byte {
 	o := beginObject(dst)
 	o.string("path", v.Path)
+	if v.Hash {
+		o.bool("hash", v.Hash)
+	}
 	return o.end()
 }
 
@@ -1202,6 +1282,8 @@ func (v *StatArgs) DecodeJSON(d *Decoder) {
 		switch key {
 		case "path":
 			v.Path = d.String()
+		case "hash":
+			v.Hash = d.Bool()
 		default:
 			d.Skip()
 		}
@@ -1214,6 +1296,8 @@ type StatOK struct {
 	Kind    string `json:"kind"`
 	Size    int64  `json:"size"`
 	ModTime int64  `json:"mod_time_ms"`
+	// Hash is the SHA-256 in hexadecimal of a regular file, where it was asked for.
+	Hash string `json:"hash,omitempty"`
 }
 
 // AppendJSON appends v as a JSON object.
@@ -1223,6 +1307,9 @@ func (v *StatOK) AppendJSON(dst []byte) []byte {
 	o.string("kind", v.Kind)
 	o.int("size", v.Size)
 	o.int("mod_time_ms", v.ModTime)
+	if v.Hash != "" {
+		o.string("hash", v.Hash)
+	}
 	return o.end()
 }
 
@@ -1238,6 +1325,8 @@ func (v *StatOK) DecodeJSON(d *Decoder) {
 			v.Size = d.Int(math.MinInt64, math.MaxInt64)
 		case "mod_time_ms":
 			v.ModTime = d.Int(math.MinInt64, math.MaxInt64)
+		case "hash":
+			v.Hash = d.String()
 		default:
 			d.Skip()
 		}
@@ -1344,6 +1433,348 @@ func (v *Entry) DecodeJSON(d *Decoder) {
 			v.Size = d.Int(math.MinInt64, math.MaxInt64)
 		case "mod_time_ms":
 			v.ModTime = d.Int(math.MinInt64, math.MaxInt64)
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// WriteArgs are the arguments of fs.write, which puts a file's whole content in
+// place, at once or not at all, and makes the directories above it that are missing.
+// Part 0 is the content.
+//
+// It fails, in this order and with nothing changed, with [CodeNotRead] where the
+// session has not read the whole file, with [CodeChanged] where the file is not what
+// was expected, and with [CodeSameText] where it has this content already.
+//
+// The answer's head is [WriteOK]; its body the change as a unified diff.
+type WriteArgs struct {
+	Path string `json:"path"`
+	// Expect is the former content: the SHA-256 in hexadecimal, [ExpectAbsent], or
+	// empty for what the session has read, where a file that is missing is made. With
+	// a hash it is enough that the session has seen some of the file.
+	Expect string `json:"expect,omitempty"`
+	// Bytes writes the part as it is. Without it the part is UTF-8 text, which takes
+	// on the encoding and the line ending of the file it replaces; a new file gets
+	// the text just as it came.
+	Bytes bool `json:"bytes,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *WriteArgs) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("path", v.Path)
+	if v.Expect != "" {
+		o.string("expect", v.Expect)
+	}
+	if v.Bytes {
+		o.bool("bytes", v.Bytes)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *WriteArgs) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "path":
+			v.Path = d.String()
+		case "expect":
+			v.Expect = d.String()
+		case "bytes":
+			v.Bytes = d.Bool()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// ReplaceArgs are the arguments of fs.replace, which replaces text in a file where
+// it lies, in the host: files up to 1 GiB, of which a guest sees nothing. Part 0 is
+// the text to replace, part 1 what takes its place, both UTF-8 with LF; an empty part
+// 0 makes a file, or fills an empty one.
+//
+// Straight and curly quotes match each other where the exact text is not there; what
+// is put in gets the file's own. It fails, in this order and with nothing changed,
+// with [CodeNotFound], [CodeNotRead] where the text to replace is not in what the
+// session has read, [CodeChanged], [CodeSameText] where both texts are one,
+// [CodeNoMatch], and [CodeNotUnique] where the text is there more than once, without
+// All.
+//
+// The answer's head is [WriteOK]; its body the change as a unified diff.
+type ReplaceArgs struct {
+	Path string `json:"path"`
+	// Expect is as in [WriteArgs].
+	Expect string `json:"expect,omitempty"`
+	// All replaces every occurrence.
+	All bool `json:"all,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *ReplaceArgs) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("path", v.Path)
+	if v.Expect != "" {
+		o.string("expect", v.Expect)
+	}
+	if v.All {
+		o.bool("all", v.All)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *ReplaceArgs) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "path":
+			v.Path = d.String()
+		case "expect":
+			v.Expect = d.String()
+		case "all":
+			v.All = d.Bool()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// WriteOK is the answer to fs.write and fs.replace.
+type WriteOK struct {
+	// Path is the file that was written, absolute and without links.
+	Path    string `json:"path"`
+	Created bool   `json:"created,omitempty"`
+	// Size is the new size in bytes and Hash the SHA-256 of the new content, in
+	// hexadecimal.
+	Size int64  `json:"size"`
+	Hash string `json:"hash"`
+	// Encoding and LineEnding are those of text; empty with Bytes. LineEnding is
+	// empty where there is a single line, too.
+	Encoding   string `json:"encoding,omitempty"`
+	LineEnding string `json:"line_ending,omitempty"`
+	// Replaced counts occurrences; 0 for fs.write.
+	Replaced int `json:"replaced,omitempty"`
+	// Added and Removed count the lines of the diff.
+	Added   int `json:"added"`
+	Removed int `json:"removed"`
+	// DiffCut says that the body is not all of the diff, which is bounded.
+	DiffCut bool `json:"diff_cut,omitempty"`
+	// OtherNames counts the other hard links that the file had: they still name the
+	// former content.
+	OtherNames int `json:"other_names,omitempty"`
+	// History names the record by which the write can be undone; empty where none
+	// is kept.
+	History string `json:"history,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *WriteOK) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("path", v.Path)
+	if v.Created {
+		o.bool("created", v.Created)
+	}
+	o.int("size", v.Size)
+	o.string("hash", v.Hash)
+	if v.Encoding != "" {
+		o.string("encoding", v.Encoding)
+	}
+	if v.LineEnding != "" {
+		o.string("line_ending", v.LineEnding)
+	}
+	if v.Replaced != 0 {
+		o.int("replaced", int64(v.Replaced))
+	}
+	o.int("added", int64(v.Added))
+	o.int("removed", int64(v.Removed))
+	if v.DiffCut {
+		o.bool("diff_cut", v.DiffCut)
+	}
+	if v.OtherNames != 0 {
+		o.int("other_names", int64(v.OtherNames))
+	}
+	if v.History != "" {
+		o.string("history", v.History)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *WriteOK) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "path":
+			v.Path = d.String()
+		case "created":
+			v.Created = d.Bool()
+		case "size":
+			v.Size = d.Int(math.MinInt64, math.MaxInt64)
+		case "hash":
+			v.Hash = d.String()
+		case "encoding":
+			v.Encoding = d.String()
+		case "line_ending":
+			v.LineEnding = d.String()
+		case "replaced":
+			v.Replaced = int(d.Int(math.MinInt, math.MaxInt))
+		case "added":
+			v.Added = int(d.Int(math.MinInt, math.MaxInt))
+		case "removed":
+			v.Removed = int(d.Int(math.MinInt, math.MaxInt))
+		case "diff_cut":
+			v.DiffCut = d.Bool()
+		case "other_names":
+			v.OtherNames = int(d.Int(math.MinInt, math.MaxInt))
+		case "history":
+			v.History = d.String()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// DocsArgs are the arguments of docs.read, which has a PDF, an image or a notebook
+// turned into what a model can be shown. The file is parsed in a guest of its own,
+// which can reach nothing but its bytes.
+//
+// The answer's head is [DocsOK]; its body the blocks' bytes, one after the other:
+// see [Source] for how they pass into a result.
+type DocsArgs struct {
+	Path string `json:"path"`
+	// Pages names pages of a PDF, 1-based, such as "3", "1-5,8" or "10-"; at most 20.
+	// Without it there are up to 10.
+	Pages string `json:"pages,omitempty"`
+	// Shown is as in [ReadArgs]: the model gets to see the document.
+	Shown bool `json:"shown,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *DocsArgs) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("path", v.Path)
+	if v.Pages != "" {
+		o.string("pages", v.Pages)
+	}
+	if v.Shown {
+		o.bool("shown", v.Shown)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *DocsArgs) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "path":
+			v.Path = d.String()
+		case "pages":
+			v.Pages = d.String()
+		case "shown":
+			v.Shown = d.Bool()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// DocsOK is the answer to docs.read.
+type DocsOK struct {
+	// Path is the file that was read, absolute and without links.
+	Path string `json:"path"`
+	// Kind is one of the kinds of document.
+	Kind string `json:"kind"`
+	// Pages is how many pages a PDF has, or how many cells a notebook.
+	Pages int `json:"pages,omitempty"`
+	// Blocks are what is shown, in order.
+	Blocks []DocBlock `json:"blocks,omitempty"`
+	// Notes are for the model, a sentence each: what was left out, scaled or broken.
+	Notes []string `json:"notes,omitempty"`
+	// Unchanged is as in [ReadOK].
+	Unchanged bool `json:"unchanged,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *DocsOK) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("path", v.Path)
+	o.string("kind", v.Kind)
+	if v.Pages != 0 {
+		o.int("pages", int64(v.Pages))
+	}
+	if len(v.Blocks) > 0 {
+		o.list("blocks", len(v.Blocks), func(i int, dst []byte) []byte { return v.Blocks[i].AppendJSON(dst) })
+	}
+	if len(v.Notes) > 0 {
+		o.strings("notes", v.Notes)
+	}
+	if v.Unchanged {
+		o.bool("unchanged", v.Unchanged)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *DocsOK) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "path":
+			v.Path = d.String()
+		case "kind":
+			v.Kind = d.String()
+		case "pages":
+			v.Pages = int(d.Int(math.MinInt, math.MaxInt))
+		case "blocks":
+			d.Array(func() {
+				var x DocBlock
+				x.DecodeJSON(d)
+				v.Blocks = append(v.Blocks, x)
+			})
+		case "notes":
+			d.Array(func() { v.Notes = append(v.Notes, d.String()) })
+		case "unchanged":
+			v.Unchanged = d.Bool()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// DocBlock is one content block of a document.
+type DocBlock struct {
+	// Type is text, image or document.
+	Type      BlockType `json:"type"`
+	MediaType string    `json:"media_type,omitempty"`
+	Title     string    `json:"title,omitempty"`
+	// Size is how many bytes of the body are the block's.
+	Size int64 `json:"size"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *DocBlock) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("type", string(v.Type))
+	if v.MediaType != "" {
+		o.string("media_type", v.MediaType)
+	}
+	if v.Title != "" {
+		o.string("title", v.Title)
+	}
+	o.int("size", v.Size)
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *DocBlock) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "type":
+			v.Type = BlockType(d.String())
+		case "media_type":
+			v.MediaType = d.String()
+		case "title":
+			v.Title = d.String()
+		case "size":
+			v.Size = d.Int(math.MinInt64, math.MaxInt64)
 		default:
 			d.Skip()
 		}

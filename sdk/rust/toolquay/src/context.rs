@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::capability::docs::Docs;
 use crate::capability::fs::Fs;
 use crate::capability::search::Search;
 use crate::capability::{Capability, Custom};
@@ -62,6 +63,12 @@ impl Context {
         Fs::new(self)
     }
 
+    /// PDFs, images and notebooks.
+    #[must_use]
+    pub fn docs(&self) -> Docs<'_> {
+        Docs::new(self)
+    }
+
     /// Searching by name and by content.
     #[must_use]
     pub fn search(&self) -> Search<'_> {
@@ -70,7 +77,7 @@ impl Context {
 
     /// Starts a capability call and goes on.
     pub fn submit<C: Capability>(&self, args: &C) -> Pending<C::Ok> {
-        submit(C::NAME, args, &[])
+        submit(C::NAME, args, &args.parts())
     }
 
     /// Makes a capability call and waits for its answer.

@@ -58,6 +58,14 @@ codes! {
     UnknownTool = "unknown_tool",
     /// The tool exists and is switched off.
     Disabled = "disabled",
+    /// The session has not read what is to be written over.
+    NotRead = "not_read",
+    /// What is to be written is there already.
+    SameText = "same_text",
+    /// The text to replace is not in the file.
+    NoMatch = "no_match",
+    /// The text to replace is there more than once.
+    NotUnique = "not_unique",
     /// A rule, hook or person said no.
     Denied = "denied",
     /// A person must decide and none did.

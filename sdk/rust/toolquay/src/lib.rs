@@ -24,7 +24,7 @@
 //! ```
 //!
 //! - Everything a tool does to the world is a capability call: [`Context::fs`],
-//!   [`Context::search`], or [`Context::submit`] for calls that run side by side.
+//!   [`Context::docs`], [`Context::search`], or [`Context::submit`] for calls that run side by side.
 //! - Answers are handles. [`Body`] is read in pieces, or put into the [`Output`]
 //!   unread, so that bulk never enters the guest.
 //! - Failures carry a code: [`ToolError`], [`ErrorCode`].
@@ -56,7 +56,7 @@ pub use assess::{AssessContext, Assessment, Fact, Verdict};
 pub use context::{Context, Level, Progress};
 pub use error::{ErrorCode, ToolError};
 pub use output::{Data, IntoResult, Output, Text};
-pub use pending::{Answer, AnyPending, Body, Pending, wait_any};
+pub use pending::{Answer, AnyPending, Body, Pending, Piece, Pieces, wait_any};
 pub use schema::Schema;
 pub use tool::Tool;
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::error::{ErrorCode, ToolError};
 use crate::frame::{Frame, Part, PartType};
-use crate::pending::Body;
+use crate::pending::{self, Body};
 use crate::wire::{BlockHead, ResultHead, Source};
 
 /// What a tool answers: content for the model, and what goes with it.
@@ -23,6 +23,7 @@ pub struct Output {
     content: Vec<Block>,
     structured: Option<Vec<u8>>,
     is_error: bool,
+    error: Option<ToolError>,
     changes: Vec<Change>,
     messages: Vec<Message>,
     meta: Option<Value>,
@@ -93,6 +94,13 @@ impl Output {
         self
     }
 
+    /// Makes it a failure with a code, told by its message unless there is content.
+    /// To return nothing else, return the [`ToolError`].
+    pub fn failed(mut self, error: ToolError) -> Self {
+        self.error = Some(error);
+        self
+    }
+
     /// Sets the session's working directory, for plugins that declare
     /// `session.cwd`.
     pub fn change_cwd(mut self, path: impl Into<String>) -> Self {
@@ -129,7 +137,7 @@ impl Output {
             content,
             structured,
             is_error: self.is_error,
-            error: None,
+            error: self.error,
             changes: self.changes,
             messages: self.messages,
             meta: self.meta,
@@ -160,6 +168,7 @@ impl Parts {
             Piece::Text(text) => Some(self.add(PartType::Text, into_bytes(text))),
             Piece::Bytes(bytes) => Some(self.add(PartType::Bytes, bytes)),
             Piece::Body(body) => body.into_id().map(Source::handle),
+            Piece::Some(piece) => piece.into_source().map(|(id, size)| Source::piece(id, size)),
         });
         BlockHead { source: source.collect(), ..block.head }
     }
@@ -198,6 +207,7 @@ enum Piece {
     Text(Cow<'static, str>),
     Bytes(Cow<'static, [u8]>),
     Body(Body),
+    Some(pending::Piece),
 }
 
 impl Text {
@@ -231,9 +241,11 @@ pieces! {
     String => Text, text => Self(vec![Piece::Text(text.into())]);
     &'static str => Text, text => Self(vec![Piece::Text(text.into())]);
     Body => Text, body => Self(vec![Piece::Body(body)]);
+    pending::Piece => Text, piece => Self(vec![Piece::Some(piece)]);
     Vec<u8> => Data, bytes => Self(Piece::Bytes(bytes.into()));
     &'static [u8] => Data, bytes => Self(Piece::Bytes(bytes.into()));
     Body => Data, body => Self(Piece::Body(body));
+    pending::Piece => Data, piece => Self(Piece::Some(piece));
     String => Output, text => Self::text(text);
     &'static str => Output, text => Self::text(text);
     Text => Output, text => Self::text(text);

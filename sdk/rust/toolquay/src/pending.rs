@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 use std::marker::PhantomData;
+use std::rc::Rc;
 
 use serde::de::DeserializeOwned;
 
@@ -105,7 +106,7 @@ impl<T> AnyPending for Pending<T> {
 /// ```no_run
 /// # use toolquay::{Context, ToolError, capability::fs::StatArgs, wait_any};
 /// # fn newest(cx: &mut Context, paths: Vec<String>) -> Result<(), ToolError> {
-/// let mut pending: Vec<_> = paths.iter().map(|path| cx.submit(&StatArgs { path })).collect();
+/// let mut pending: Vec<_> = paths.iter().map(|path| cx.submit(&StatArgs { path, ..StatArgs::default() })).collect();
 /// while let Some(index) = wait_any(&pending) {
 ///     let stat = pending.swap_remove(index).wait()?;
 ///     cx.info(&format!("{} has {} bytes", stat.ok.path, stat.ok.size));
@@ -175,6 +176,12 @@ impl Body {
         Ok(bytes)
     }
 
+    /// What is left, to be put into the output in several pieces.
+    #[must_use]
+    pub fn into_pieces(self) -> Pieces {
+        Pieces(Rc::new(self.handle))
+    }
+
     /// The handle, for a result to name, unless nothing is left: the host frees a
     /// handle that was read to its end.
     pub(crate) fn into_id(self) -> Option<u32> {
@@ -231,5 +238,49 @@ impl Read for Body {
                 Ok(n)
             }
         }
+    }
+}
+
+/// What is left of an answer, put into the [`Output`](crate::Output) in pieces: so one
+/// answer becomes several blocks, none of which enters the guest.
+///
+/// ```no_run
+/// # use toolquay::{Context, Output, ToolError};
+/// # fn show(cx: &mut Context) -> Result<Output, ToolError> {
+/// let mut pieces = cx.fs().read("two-pictures")?.body.into_pieces();
+/// Ok(Output::new().image("image/png", pieces.take(1_000)).image("image/png", pieces.take(2_000)))
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Pieces(Rc<Handle>);
+
+impl Pieces {
+    /// The next bytes, so many of them, or fewer where there are no more. Pieces take
+    /// theirs in the order in which they stand in the output; one that is not put
+    /// there leaves its own to the others.
+    #[must_use]
+    pub fn take(&mut self, size: u64) -> Piece {
+        Piece { handle: Rc::clone(&self.0), size }
+    }
+}
+
+/// Some bytes of an answer, taken from [`Pieces`].
+#[derive(Debug)]
+pub struct Piece {
+    handle: Rc<Handle>,
+    size: u64,
+}
+
+impl Piece {
+    /// The handle and how many of its bytes are meant, for a result to name; nothing
+    /// where they are none.
+    pub(crate) fn into_source(self) -> Option<(u32, u64)> {
+        let named = (self.handle.0, self.size);
+        if self.size == 0 {
+            return None;
+        }
+        // The result names the handle, so it is not given up any more.
+        std::mem::forget(self.handle);
+        Some(named)
     }
 }

@@ -8,7 +8,11 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::capability::fs::{FileKind, Lines, ListArgs, ListOk, ReadArgs, ReadOk, StatArgs, StatOk};
+use crate::capability::docs::{DocKind, DocsArgs, DocsOk};
+use crate::capability::fs::{
+    Content, Expect, FileKind, Lines, ListArgs, ListOk, ReadArgs, ReadOk, ReplaceArgs, StatArgs, StatOk, WriteArgs,
+    WriteOk,
+};
 use crate::capability::search::{ContentsArgs, ContentsOk, NamesArgs, NamesOk};
 use crate::error::{ErrorCode, ToolError};
 use crate::frame::Frame;
@@ -177,6 +181,10 @@ fn calls_become_types() {
 /// vector leaves to the default, so only those that it names are compared.
 fn check_request<C: crate::capability::Capability>(name: &str, args: &C) {
     let vector = valid(name);
+    let parts: Vec<_> =
+        args.parts().iter().map(|p| (format!("{:?}", p.kind).to_lowercase(), p.data.to_vec())).collect();
+    let want: Vec<_> = vector.parts.iter().map(|part| (part.kind.clone(), part.data())).collect();
+    assert_eq!(parts, want, "{name}");
     let written = serde_json::to_value(RequestHead { capability: C::NAME, args }).expect("JSON");
     assert_eq!(written["capability"], vector.head["capability"], "{name}");
     for (key, want) in vector.head["args"].as_object().expect("arguments") {
@@ -187,12 +195,12 @@ fn check_request<C: crate::capability::Capability>(name: &str, args: &C) {
 #[test]
 fn requests_are_written() {
     let lines = Lines { offset: 2, limit: 2, max_line: 2000, max_chars: 100_000, number: true };
-    check_request("request_fs_read", &ReadArgs { path: "a.png", offset: 8, length: 3, lines: None });
+    check_request("request_fs_read", &ReadArgs { path: "a.png", offset: 8, length: 3, ..ReadArgs::default() });
     check_request(
         "request_fs_read_lines",
         &ReadArgs { path: "/work/a.txt", lines: Some(lines), ..ReadArgs::default() },
     );
-    check_request("request_fs_stat", &StatArgs { path: "sub" });
+    check_request("request_fs_stat", &StatArgs { path: "sub", hash: false });
     check_request("request_fs_list", &ListArgs { path: ".", limit: 2 });
     check_request(
         "request_search_names",
@@ -219,6 +227,56 @@ fn requests_are_written() {
         max_columns: number("max_columns"),
     };
     check_request("request_search_contents", &args);
+}
+
+#[test]
+fn requests_to_write_are_written() {
+    let hash = valid("answer_fs_write").head["ok"]["hash"].as_str().expect("a hash").to_owned();
+    let lines = Lines { number: true, ..Lines::default() };
+    check_request(
+        "request_fs_read_shown",
+        &ReadArgs { path: "a.txt", lines: Some(lines), shown: true, ..ReadArgs::default() },
+    );
+    check_request("request_fs_stat_hash", &StatArgs { path: "abc", hash: true });
+    check_request(
+        "request_fs_write",
+        &WriteArgs { path: "a.txt", expect: Expect::Hash(&hash), content: Content::Text("drei\n") },
+    );
+    let pixel = valid("request_fs_write_bytes").parts[0].data();
+    check_request(
+        "request_fs_write_bytes",
+        &WriteArgs { path: "a.png", expect: Expect::Absent, content: Content::Bytes(&pixel) },
+    );
+    check_request(
+        "request_fs_replace",
+        &ReplaceArgs { path: "a.txt", all: true, old: "zwei", new: "drei", ..ReplaceArgs::default() },
+    );
+    check_request("request_docs_read", &DocsArgs { path: "a.pdf", pages: "1-3", shown: true });
+}
+
+#[test]
+fn answers_to_writes_become_types() {
+    let read: ReadOk = answer("answer_fs_read_shown");
+    assert_eq!((read.encoding.as_str(), read.unchanged), ("utf-16le", false));
+    assert!(answer::<ReadOk>("answer_fs_read_unchanged").unchanged);
+    assert!(answer::<StatOk>("answer_fs_stat_hash").hash.starts_with("ba7816bf"));
+    let made: WriteOk = answer("answer_fs_write");
+    assert!(made.created && made.hash.ends_with("15ad") && made.line_ending == "lf", "{made:?}");
+    let edited: WriteOk = answer("answer_fs_replace");
+    assert_eq!(
+        (edited.replaced, edited.added, edited.removed, edited.other_names, edited.diff_cut),
+        (2, 1, 1, 1, true)
+    );
+    assert_eq!((edited.encoding.as_str(), edited.history.as_str()), ("utf-8-bom", "h-1"));
+    let doc: DocsOk = answer("answer_docs_read");
+    assert_eq!((doc.kind, doc.pages, doc.notes.len(), doc.unchanged), (DocKind::Pdf, 12, 1, false));
+    let last = doc.blocks.last().expect("a block");
+    assert_eq!(
+        (last.kind.as_str(), last.media_type.as_str(), last.title.as_str()),
+        ("document", "application/pdf", "a.pdf")
+    );
+    assert_eq!(last.size, 11);
+    assert!(answer::<DocsOk>("answer_docs_unchanged").unchanged);
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub struct AssessHead {
     pub config: Config,
 }
 
-/// Names bytes of a result; exactly one field is set.
+/// Names bytes of a result: either a part or a handle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Source {
@@ -46,15 +46,23 @@ pub struct Source {
     /// What is left of a capability's answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handle: Option<u32>,
+    /// How many bytes of a handle; the rest is left to the sources behind it. 0 is
+    /// all.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub length: u64,
 }
 
 impl Source {
     pub const fn part(index: usize) -> Self {
-        Self { part: Some(index), handle: None }
+        Self { part: Some(index), handle: None, length: 0 }
     }
 
     pub const fn handle(id: u32) -> Self {
-        Self { part: None, handle: Some(id) }
+        Self { part: None, handle: Some(id), length: 0 }
+    }
+
+    pub const fn piece(id: u32, length: u64) -> Self {
+        Self { part: None, handle: Some(id), length }
     }
 }
 
@@ -114,6 +122,10 @@ pub struct AnswerHead<T> {
 pub enum ProgressHead<'a> {
     Progress(&'a crate::context::Progress),
     Log { level: &'a str, message: &'a str },
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 fn is_false(value: &bool) -> bool {

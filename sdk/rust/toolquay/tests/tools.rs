@@ -98,7 +98,8 @@ fn whole(input: PathInput, cx: &mut Context) -> Result<String, ToolError> {
 
 #[tool(name = "Sizes")]
 fn sizes(input: Vec2, cx: &mut Context) -> Result<String, ToolError> {
-    let mut pending: Vec<_> = input.paths.iter().map(|path| cx.submit(&StatArgs { path })).collect();
+    let mut pending: Vec<_> =
+        input.paths.iter().map(|path| cx.submit(&StatArgs { path, ..StatArgs::default() })).collect();
     // One that nobody waits for is given up.
     drop(cx.submit(&ReadArgs { path: "a", ..ReadArgs::default() }));
     let mut sum = 0;

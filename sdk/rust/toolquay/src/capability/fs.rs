@@ -1,4 +1,6 @@
-//! Files and directories: `fs.read`, `fs.stat`, `fs.list`.
+//! Files and directories: `fs.read`, `fs.stat`, `fs.list`, `fs.write`, `fs.replace`.
+
+mod write;
 
 use serde::{Deserialize, Serialize};
 
@@ -6,6 +8,8 @@ use super::{Capability, is_zero};
 use crate::context::Context;
 use crate::error::{ErrorCode, ToolError};
 use crate::pending::Answer;
+
+pub use write::{Content, Expect, ReplaceArgs, WriteArgs, WriteOk};
 
 /// The kinds of file that are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,10 +42,15 @@ pub struct ReadArgs<'a> {
     /// Reads by lines instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<Lines>,
+    /// Says that the model gets to see what is read, so that the session takes the
+    /// file for read: it may then be written. A file that was shown in the same way
+    /// and has not changed is not read again, once: see [`ReadOk::unchanged`].
+    #[serde(skip_serializing_if = "is_zero")]
+    pub shown: bool,
 }
 
 /// Which lines to read, and how. The host splits at LF, takes a CR before it
-/// away, and decodes UTF-8 with or without a byte order mark.
+/// away, and decodes what [`ReadOk::encoding`] names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Lines {
@@ -78,6 +87,14 @@ pub struct ReadOk {
     /// What a read by lines returned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<LinesOk>,
+    /// The encoding of the text: `utf-8`, `utf-8-bom`, `utf-16le`, `utf-16be` or
+    /// `latin-1`; empty without lines.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub encoding: String,
+    /// Whether the model was shown just this before, and the file is as it was. There
+    /// is no body then.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unchanged: bool,
 }
 
 /// What a read by lines returned.
@@ -108,6 +125,9 @@ impl Capability for ReadArgs<'_> {
 pub struct StatArgs<'a> {
     /// The file or directory.
     pub path: &'a str,
+    /// Asks for the content's SHA-256, which needs all of it read.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub hash: bool,
 }
 
 /// The answer to `fs.stat`.
@@ -123,6 +143,10 @@ pub struct StatOk {
     /// When it was modified, in milliseconds since 1970.
     #[serde(rename = "mod_time_ms", default)]
     pub mod_time: i64,
+    /// The SHA-256 of a regular file's content in hexadecimal, where it was asked
+    /// for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub hash: String,
 }
 
 impl Capability for StatArgs<'_> {
@@ -209,7 +233,7 @@ impl<'a> Fs<'a> {
     ///
     /// As [`read`](Self::read).
     pub fn read_range(self, path: &str, offset: u64, length: u64) -> Result<Answer<ReadOk>, ToolError> {
-        self.0.call(&ReadArgs { path, offset, length, lines: None })
+        self.0.call(&ReadArgs { path, offset, length, ..ReadArgs::default() })
     }
 
     /// Opens a file's lines, as text.
@@ -219,6 +243,16 @@ impl<'a> Fs<'a> {
     /// As [`read`](Self::read), and [`ErrorCode::NotText`].
     pub fn read_lines(self, path: &str, lines: Lines) -> Result<Answer<ReadOk>, ToolError> {
         self.0.call(&ReadArgs { path, lines: Some(lines), ..ReadArgs::default() })
+    }
+
+    /// Opens a file's lines, as text that the model gets to see: the session takes
+    /// them for read.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_lines`](Self::read_lines).
+    pub fn show_lines(self, path: &str, lines: Lines) -> Result<Answer<ReadOk>, ToolError> {
+        self.0.call(&ReadArgs { path, lines: Some(lines), shown: true, ..ReadArgs::default() })
     }
 
     /// Reads a whole file into the guest's memory.
@@ -237,7 +271,21 @@ impl<'a> Fs<'a> {
     /// [`ErrorCode::NotFound`], [`ErrorCode::Denied`], or whatever else the host
     /// answers.
     pub fn stat(self, path: &str) -> Result<StatOk, ToolError> {
-        self.0.call(&StatArgs { path }).map(|answer| answer.ok)
+        self.0.call(&StatArgs { path, ..StatArgs::default() }).map(|answer| answer.ok)
+    }
+
+    /// Asks for the SHA-256 of a file's content, in hexadecimal: what a later write
+    /// can [`Expect`].
+    ///
+    /// # Errors
+    ///
+    /// As [`stat`](Self::stat), and [`ErrorCode::NotRegular`] for what has no content.
+    pub fn hash(self, path: &str) -> Result<String, ToolError> {
+        let stat = self.0.call(&StatArgs { path, hash: true })?.ok;
+        if stat.hash.is_empty() {
+            return Err(ToolError::new(ErrorCode::NotRegular, format!("{path} is not a regular file")));
+        }
+        Ok(stat.hash)
     }
 
     /// Lists a directory; a limit of 0 is the host's bound.

@@ -3,6 +3,7 @@
 //! A plugin declares each capability it uses in `plugin.toml`; the operator
 //! grants it; the rules of the session decide each call.
 
+pub mod docs;
 pub mod fs;
 pub mod search;
 
@@ -17,6 +18,11 @@ pub trait Capability: Serialize {
     const NAME: &'static str;
     /// The head of the answer.
     type Ok: DeserializeOwned;
+
+    /// The bulk of the request, where the operation takes any.
+    fn parts(&self) -> Vec<Part<'_>> {
+        Vec::new()
+    }
 }
 
 /// A request to a capability this SDK has no types for.

@@ -1,11 +1,13 @@
 //! `fs.read`, `fs.stat` and `fs.list` of the testing host.
 
+use std::ops::Range;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Reply;
 use super::tree::Tree;
-use crate::capability::fs::{Lines, LinesOk, ListOk, ReadOk};
+use super::{Files, Reply, sha256};
+use crate::capability::fs::{FileKind, Lines, LinesOk, ListOk, ReadOk};
 use crate::error::{ErrorCode, ToolError};
 
 #[derive(Default, Deserialize)]
@@ -16,62 +18,79 @@ struct Args {
     length: usize,
     lines: Option<Lines>,
     limit: usize,
+    shown: bool,
+    hash: bool,
 }
 
 fn args(args: &Value) -> Result<Args, ToolError> {
     Ok(Args::deserialize(args)?)
 }
 
-pub fn read(tree: &Tree, request: &Value) -> Result<Reply, ToolError> {
+pub fn read(files: &mut Files, request: &Value) -> Result<Reply, ToolError> {
     let args = args(request)?;
-    let content = tree.read(&args.path)?;
-    let stat = tree.stat(&args.path)?;
-    let mut ok = ReadOk { path: stat.path, size: stat.size, mod_time: stat.mod_time, lines: None };
-    let body = if let Some(lines) = args.lines {
-        let (shown, text) = read_lines(&content, lines, &ok.path)?;
-        ok.lines = Some(shown);
-        text.into_bytes()
+    let content = files.tree.read(&args.path)?;
+    let stat = files.tree.stat(&args.path)?;
+    let mut ok = ReadOk { path: stat.path, size: stat.size, mod_time: stat.mod_time, ..ReadOk::default() };
+    let (range, body) = if let Some(lines) = args.lines {
+        let text = text(&content, &ok.path)?;
+        let (shown, range, body) = read_lines(text, lines);
+        (ok.lines, ok.encoding) = (Some(shown), "utf-8".to_owned());
+        (range, body.into_bytes())
     } else {
         let start = args.offset.min(content.len());
         let end = if args.length == 0 { content.len() } else { content.len().min(start.saturating_add(args.length)) };
-        content[start..end].to_vec()
+        (start..end, content[start..end].to_vec())
     };
+    if args.shown && files.seen.show(&ok.path, &content, range, &request.to_string()) {
+        let ok = ReadOk { lines: None, unchanged: true, ..ok };
+        return Ok(Reply::new(json!(ok)));
+    }
     Ok(Reply::new(json!(ok)).with_body(body))
 }
 
-fn read_lines(content: &[u8], lines: Lines, path: &str) -> Result<(LinesOk, String), ToolError> {
-    let not_text = || ToolError::new(ErrorCode::NotText, format!("{path} is a binary file"));
-    let text = std::str::from_utf8(content).map_err(|_| not_text())?;
-    if text.contains('\0') {
-        return Err(not_text());
-    }
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+fn text<'a>(content: &'a [u8], path: &str) -> Result<&'a str, ToolError> {
+    let text = std::str::from_utf8(content).ok().filter(|text| !text.contains('\0'));
+    text.ok_or_else(|| ToolError::new(ErrorCode::NotText, format!("{path} is a binary file")))
+}
+
+/// Returns what was read, which bytes of the text it stands for, and the lines.
+fn read_lines(text: &str, lines: Lines) -> (LinesOk, Range<usize>, String) {
     let first = lines.offset.max(1);
     let mut shown = LinesOk { first, ..LinesOk::default() };
-    let (mut out, mut chars, mut number) = (String::new(), 0, 0);
-    for line in text.lines() {
+    let (mut out, mut chars, mut number, mut from) = (String::new(), 0, 0, 0);
+    let mut seen = text.len()..text.len();
+    for whole in text.split_inclusive('\n') {
+        let place = from..from + whole.len();
+        from = place.end;
         number += 1;
         if number < first {
             continue;
         }
         if lines.limit > 0 && shown.count == lines.limit {
             shown.more = true;
-            return Ok((shown, out));
+            return (shown, seen, out);
         }
-        let (line, cut) = render(line, number, lines);
+        let (line, cut) = render(plain(whole, number), number, lines);
         let separator = if shown.count == 0 { "" } else { "\n" };
         chars += (separator.len() + line.chars().count()) as u64;
         if lines.max_chars > 0 && chars > lines.max_chars {
             (shown.more, shown.stopped) = (true, true);
-            return Ok((shown, out));
+            return (shown, seen, out);
         }
+        seen = if shown.count == 0 { place } else { seen.start..place.end };
         out.push_str(separator);
         out.push_str(&line);
         shown.count += 1;
         shown.cut_lines += u64::from(cut);
     }
     shown.total = number;
-    Ok((shown, out))
+    (shown, if first == 1 { 0..text.len() } else { seen }, out)
+}
+
+/// A line without its end, the first one without a byte order mark.
+fn plain(line: &str, number: u64) -> &str {
+    let line = line.strip_suffix('\n').map_or(line, |line| line.strip_suffix('\r').unwrap_or(line));
+    if number == 1 { line.strip_prefix('\u{feff}').unwrap_or(line) } else { line }
 }
 
 fn render(line: &str, number: u64, lines: Lines) -> (String, bool) {
@@ -85,7 +104,12 @@ fn render(line: &str, number: u64, lines: Lines) -> (String, bool) {
 }
 
 pub fn stat(tree: &Tree, request: &Value) -> Result<Reply, ToolError> {
-    Ok(Reply::new(json!(tree.stat(&args(request)?.path)?)))
+    let args = args(request)?;
+    let mut stat = tree.stat(&args.path)?;
+    if args.hash && stat.kind == FileKind::File {
+        stat.hash = sha256::hex(&tree.read(&args.path)?);
+    }
+    Ok(Reply::new(json!(stat)))
 }
 
 pub fn list(tree: &Tree, request: &Value) -> Result<Reply, ToolError> {

@@ -27,18 +27,28 @@
 //! assert_eq!(outcome.error().map(|err| err.code), Some(ErrorCode::NotFound));
 //! ```
 //!
+//! Files are written in memory, for the calls that follow to see, and not before the
+//! tool has shown them ([`Lines`](crate::capability::fs::Lines) with `shown`), as in
+//! a session.
+//!
 //! Where it is simpler than the real host: it judges no permissions and does not
 //! hold input against the schema, `search.contents` finds plain text and no
-//! regular expressions, and calls are answered in the order they are made.
+//! regular expressions, text is UTF-8 with LF and written as it is, quotes match
+//! nothing but themselves, a diff is one change without lines around it, and calls
+//! are answered in the order they are made. It has no documents.
 //! [`Host::on`] answers a capability in whatever way a test needs.
 
 mod fs;
 mod glob;
 mod outcome;
 mod search;
+mod seen;
 mod session;
+mod sha256;
 mod tree;
+mod write;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -55,6 +65,7 @@ use crate::frame::{Frame, Part, PartType};
 use crate::host::native;
 use crate::tool::{self, Tool, ToolEntry};
 use crate::wire::{AssessHead, CallHead, Config};
+use seen::Seen;
 use tree::Tree;
 
 /// The working directory of a host without a real one.
@@ -65,9 +76,16 @@ type Handler = dyn Fn(&Value) -> Result<Reply, ToolError>;
 /// A host to test tools with: files, configuration and answers.
 #[derive(Default)]
 pub struct Host {
-    tree: Tree,
+    files: Rc<RefCell<Files>>,
     config: Config,
     handlers: BTreeMap<String, Rc<Handler>>,
+}
+
+/// The files, and what was seen of them.
+#[derive(Default)]
+pub(crate) struct Files {
+    tree: Tree,
+    seen: Seen,
 }
 
 /// What a capability answers in a test.
@@ -96,22 +114,35 @@ impl Host {
     /// A host without files, whose working directory is `/project`.
     #[must_use]
     pub fn new() -> Self {
-        Self { tree: Tree::new(CWD), ..Self::default() }
+        let files = Files { tree: Tree::new(CWD), ..Files::default() };
+        Self { files: Rc::new(RefCell::new(files)), ..Self::default() }
     }
 
     /// Adds a file in memory. Its path may be relative to the working directory.
     /// Files are the newer the later they are added.
     #[must_use]
-    pub fn with_file(mut self, path: &str, content: impl Into<Vec<u8>>) -> Self {
-        self.tree.add(path, content.into());
+    pub fn with_file(self, path: &str, content: impl Into<Vec<u8>>) -> Self {
+        self.set_file(path, content);
         self
     }
 
-    /// Makes a real directory the working directory, and its files readable.
-    /// Files in memory hide real ones.
+    /// Changes a file between calls, as somebody else would.
+    pub fn set_file(&self, path: &str, content: impl Into<Vec<u8>>) {
+        self.files.borrow_mut().tree.add(path, content.into());
+    }
+
+    /// What a file holds, as the calls before have left it; nothing where there is
+    /// none.
     #[must_use]
-    pub fn with_dir(mut self, path: impl Into<PathBuf>) -> Self {
-        self.tree.mount(path.into());
+    pub fn file(&self, path: &str) -> Option<Vec<u8>> {
+        self.files.borrow().tree.read(path).ok()
+    }
+
+    /// Makes a real directory the working directory, and its files readable.
+    /// Files in memory hide real ones, and so do those that a tool writes.
+    #[must_use]
+    pub fn with_dir(self, path: impl Into<PathBuf>) -> Self {
+        self.files.borrow_mut().tree.mount(path.into());
         self
     }
 
@@ -150,11 +181,11 @@ impl Host {
         let head = CallHead {
             tool: T::NAME.to_owned(),
             id: "test".to_owned(),
-            cwd: self.tree.cwd().to_owned(),
+            cwd: self.files.borrow().tree.cwd().to_owned(),
             config: self.config.clone(),
         };
         let message = message(&head, input);
-        let session = Rc::new(Session::new(self.tree.clone(), self.handlers.clone()));
+        let session = Rc::new(Session::new(Rc::clone(&self.files), self.handlers.clone()));
         let answer = native::with(&session, || tool::call(&[ToolEntry::of::<T>()], &message));
         outcome::decode(&answer, &session)
     }
@@ -167,7 +198,7 @@ impl Host {
     pub fn assess<T: Tool>(&self, input: impl Serialize, facts: &[Fact]) -> Assessment {
         let head = AssessHead {
             tool: T::NAME.to_owned(),
-            cwd: self.tree.cwd().to_owned(),
+            cwd: self.files.borrow().tree.cwd().to_owned(),
             facts: facts.to_vec(),
             config: self.config.clone(),
         };

@@ -17,6 +17,7 @@ pub struct Outcome {
     structured: Option<Value>,
     is_error: bool,
     error: Option<ToolError>,
+    meta: Option<Value>,
     requests: Vec<Request>,
     reports: Vec<Value>,
     bytes_read: usize,
@@ -82,6 +83,12 @@ impl Outcome {
         T::deserialize(self.structured.as_ref()?).ok()
     }
 
+    /// What is passed through unread, if there is anything.
+    #[must_use]
+    pub fn meta(&self) -> Option<&Value> {
+        self.meta.as_ref()
+    }
+
     /// The capability calls that were made, in order.
     #[must_use]
     pub fn requests(&self) -> &[Request] {
@@ -120,7 +127,7 @@ pub fn decode(message: &[u8], session: &Session) -> Outcome {
     let head: ResultHead = serde_json::from_slice(frame.head).expect("a result with a head");
     let bytes = |source: Source| match (source.part, source.handle) {
         (Some(index), None) => frame.parts[index].data.to_vec(),
-        (None, Some(id)) => session.rest(id),
+        (None, Some(id)) => session.take(id, source.length),
         _ => panic!("a source that names one thing: {source:?}"),
     };
     let content = head.content.into_iter().map(|block| OutcomeBlock {
@@ -135,6 +142,7 @@ pub fn decode(message: &[u8], session: &Session) -> Outcome {
         structured: head.structured.map(|source| serde_json::from_slice(&bytes(source)).expect("structured JSON")),
         is_error: head.is_error,
         error: head.error,
+        meta: head.meta,
         requests: session.requests(),
         reports: session.reports(),
         bytes_read: session.bytes_read(),

@@ -7,14 +7,13 @@ use std::rc::Rc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::tree::Tree;
-use super::{Handler, Reply, Request, fs, search};
+use super::{Files, Handler, Reply, Request, fs, search, write};
 use crate::error::{ErrorCode, ToolError};
 use crate::frame::{Frame, HEADER_SIZE, LENGTH_TO_END, PART_HEADER_SIZE, PartType, VERSION};
 
 /// One call's way to the testing host.
 pub struct Session {
-    tree: Tree,
+    files: Rc<RefCell<Files>>,
     handlers: BTreeMap<String, Rc<Handler>>,
     state: RefCell<State>,
 }
@@ -34,6 +33,8 @@ struct Answer {
     /// Where the body begins.
     body: usize,
     position: usize,
+    /// Whether a result names it.
+    passed_on: bool,
 }
 
 #[derive(Deserialize)]
@@ -44,8 +45,8 @@ struct RequestHead {
 }
 
 impl Session {
-    pub fn new(tree: Tree, handlers: BTreeMap<String, Rc<Handler>>) -> Self {
-        Self { tree, handlers, state: RefCell::default() }
+    pub fn new(files: Rc<RefCell<Files>>, handlers: BTreeMap<String, Rc<Handler>>) -> Self {
+        Self { files, handlers, state: RefCell::default() }
     }
 
     pub fn submit(&self, message: &[u8]) -> u32 {
@@ -54,7 +55,8 @@ impl Session {
         // The host knows the length of what it answers itself; that of a test's own
         // answer is left open, so that both ways are gone.
         let length_known = !self.handlers.contains_key(&head.capability);
-        let answer = Answer::of(self.answer(&head.capability, &head.args), length_known);
+        let parts: Vec<_> = frame.parts.iter().map(|part| part.data.to_vec()).collect();
+        let answer = Answer::of(self.answer(&head.capability, &head.args, &parts), length_known);
         let mut state = self.state.borrow_mut();
         state.requests.push(Request { capability: head.capability, args: head.args });
         state.last_id += 1;
@@ -63,16 +65,19 @@ impl Session {
         id
     }
 
-    fn answer(&self, capability: &str, args: &Value) -> Result<Reply, ToolError> {
+    fn answer(&self, capability: &str, args: &Value, parts: &[Vec<u8>]) -> Result<Reply, ToolError> {
         if let Some(handler) = self.handlers.get(capability) {
             return handler(args);
         }
+        let mut files = self.files.borrow_mut();
         match capability {
-            "fs.read" => fs::read(&self.tree, args),
-            "fs.stat" => fs::stat(&self.tree, args),
-            "fs.list" => fs::list(&self.tree, args),
-            "search.names" => search::names(&self.tree, args),
-            "search.contents" => search::contents(&self.tree, args),
+            "fs.read" => fs::read(&mut files, args),
+            "fs.stat" => fs::stat(&files.tree, args),
+            "fs.list" => fs::list(&files.tree, args),
+            "fs.write" => write::write(&mut files, args, parts),
+            "fs.replace" => write::replace(&mut files, args, parts),
+            "search.names" => search::names(&files.tree, args),
+            "search.contents" => search::contents(&files.tree, args),
             other => Err(ToolError::new(
                 ErrorCode::Unsupported,
                 format!("the testing host does not know {other}; answer it with Host::on"),
@@ -105,15 +110,25 @@ impl Session {
         self.state.borrow_mut().reports.push(head);
     }
 
-    /// Takes what the guest left unread of an answer's body.
-    pub fn rest(&self, id: u32) -> Vec<u8> {
-        let answer = self.state.borrow_mut().answers.remove(&id).expect("a result that names a handle that is there");
-        answer.message[answer.position.max(answer.body)..].to_vec()
+    /// Takes what the guest left unread of an answer's body, or of that so many bytes;
+    /// 0 is all.
+    pub fn take(&self, id: u32, length: u64) -> Vec<u8> {
+        let mut state = self.state.borrow_mut();
+        let answer = state.answers.get_mut(&id).expect("a result that names a handle that is there");
+        let rest = &answer.message[answer.position.max(answer.body)..];
+        let most = usize::try_from(length).ok().filter(|most| *most > 0).unwrap_or(usize::MAX);
+        let taken = rest[..rest.len().min(most)].to_vec();
+        (answer.position, answer.passed_on) = (answer.position.max(answer.body) + taken.len(), true);
+        if length == 0 {
+            state.answers.remove(&id);
+        }
+        taken
     }
 
-    /// The number of answers that were neither read to their end nor given up.
+    /// The number of answers that were neither read to their end, nor passed on, nor
+    /// given up.
     pub fn open(&self) -> usize {
-        self.state.borrow().answers.len()
+        self.state.borrow().answers.values().filter(|answer| !answer.passed_on).count()
     }
 
     pub fn requests(&self) -> Vec<Request> {
@@ -147,6 +162,6 @@ impl Answer {
             message.extend(body);
             start += PART_HEADER_SIZE;
         }
-        Self { message, body: start, position: 0 }
+        Self { message, body: start, position: 0, passed_on: false }
     }
 }

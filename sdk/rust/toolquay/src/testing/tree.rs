@@ -14,6 +14,7 @@ pub struct Tree {
     cwd: String,
     /// Content and age: a file added later is newer.
     memory: BTreeMap<String, (Vec<u8>, i64)>,
+    youngest: i64,
     real: Option<String>,
 }
 
@@ -27,8 +28,8 @@ impl Tree {
     }
 
     pub fn add(&mut self, path: &str, content: Vec<u8>) {
-        let age = self.memory.len() as i64 + 1;
-        self.memory.insert(self.absolute(path), (content, age));
+        self.youngest += 1;
+        self.memory.insert(self.absolute(path), (content, self.youngest));
     }
 
     pub fn mount(&mut self, path: PathBuf) {
@@ -72,17 +73,24 @@ impl Tree {
     pub fn stat(&self, path: &str) -> Result<StatOk, ToolError> {
         let path = self.absolute(path);
         if let Some((content, age)) = self.memory.get(&path) {
-            return Ok(StatOk { path, kind: FileKind::File, size: content.len() as u64, mod_time: *age });
+            return Ok(StatOk {
+                path,
+                kind: FileKind::File,
+                size: content.len() as u64,
+                mod_time: *age,
+                hash: String::new(),
+            });
         }
         if path == self.cwd || self.memory.keys().any(|file| is_below(file, &path)) {
-            return Ok(StatOk { path, kind: FileKind::Directory, size: 0, mod_time: 0 });
+            return Ok(StatOk { path, kind: FileKind::Directory, size: 0, mod_time: 0, hash: String::new() });
         }
         let missing = || ToolError::new(ErrorCode::NotFound, format!("{path} does not exist"));
         if !self.real.as_ref().is_some_and(|root| is_below(&path, root)) {
             return Err(missing());
         }
         let metadata = fs::metadata(&path).map_err(|_| missing())?;
-        Ok(StatOk { kind: kind(metadata.file_type()), size: metadata.len(), mod_time: mod_time(&metadata), path })
+        let (kind, mod_time) = (kind(metadata.file_type()), mod_time(&metadata));
+        Ok(StatOk { path, kind, size: metadata.len(), mod_time, hash: String::new() })
     }
 
     pub fn list(&self, path: &str) -> Result<Vec<Entry>, ToolError> {

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolquay/toolquay/cmd/host/internal/ui"
+	"github.com/toolquay/toolquay/host/history"
+)
+
+func historyListCommand(a *app) *cobra.Command {
+	var f selectFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List what was written, the oldest first",
+		Long: `List shows each write of the session, and what became of it, as the files and the
+writes after it tell: "not done" is one that the host ended before, or that is about to
+be done just now, and "changed since" one after which something else changed the file,
+so that what it left is nowhere.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := a.past()
+			if err != nil {
+				return err
+			}
+			return p.done(a.listHistory(cmd.Context(), p, f.selection(p, nil), asJSON))
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
+	return cmd
+}
+
+func (a *app) listHistory(ctx context.Context, p *past, sel history.Selection, asJSON bool) error {
+	changes, err := p.List(ctx, sel)
+	if err == nil {
+		err = a.warnDamaged(p)
+	}
+	if err != nil {
+		return hostError(err)
+	}
+	if asJSON {
+		for i := range changes {
+			if err := a.printJSON(changes[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(changes) == 0 {
+		a.out.Printf("The session %s wrote no such file.\n", p.session)
+		return nil
+	}
+	rows := [][]string{{"ID", "TIME", "BY", "CALL", "FILE", "BYTES", "STATE"}}
+	for i := range changes {
+		c := &changes[i]
+		rows = append(rows, []string{
+			c.ID, c.Time.Local().Format(time.DateTime), writtenBy(c), c.Call, p.name(c.Path), sizes(c), fateOf(c),
+		})
+	}
+	a.out.Printf("Session %s\n", p.session)
+	a.out.Table(rows)
+	return nil
+}
+
+func writtenBy(c *history.Change) string {
+	if c.Kind == history.KindRestore {
+		return "restore of " + c.Of
+	}
+	return c.Tool
+}
+
+func sizes(c *history.Change) string {
+	size := func(c *history.Content) string {
+		if c == nil {
+			return "none"
+		}
+		return strconv.FormatInt(c.Size, 10)
+	}
+	return size(c.Before) + " -> " + size(c.After)
+}
+
+func fateOf(c *history.Change) string {
+	if !c.Kept {
+		return string(c.State) + ", content no longer kept"
+	}
+	return string(c.State)
+}
+
+func historyShowCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Show one write: what is known of it, and what it changed",
+		Args:  cobra.MatchAll(cobra.ExactArgs(1), named),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := a.past()
+			if err != nil {
+				return err
+			}
+			return p.done(a.showWrite(cmd.Context(), p, args[0]))
+		},
+	}
+}
+
+func (a *app) showWrite(ctx context.Context, p *past, id string) error {
+	sel := history.Selection{ID: id}
+	changes, err := p.List(ctx, sel)
+	if err != nil {
+		return hostError(err)
+	}
+	if len(changes) != 1 {
+		return noSuchWrite(p, sel)
+	}
+	c := &changes[0]
+	for _, row := range [][2]string{
+		{"file", c.Path}, {"time", c.Time.Local().Format(time.RFC3339)}, {"by", writtenBy(c)}, {"call", c.Call},
+		{"bytes", sizes(c)}, {"state", fateOf(c)},
+	} {
+		if row[1] != "" {
+			a.out.Whole(ui.Span{Style: ui.Bold, Text: pad(row[0], 6)}, ui.Span{Text: row[1]})
+		}
+	}
+	if c.State == history.StateNotDone {
+		return nil
+	}
+	return a.showDiff(ctx, p, sel)
+}
+
+// noSuchWrite is that nothing is selected.
+func noSuchWrite(p *past, sel history.Selection) error {
+	return usageError("the session %s wrote nothing of this: %s; toolquay history list --session %s shows what it wrote", p.session, sel, p.session)
+}
+
+func historyDiffCommand(a *app) *cobra.Command {
+	var f selectFlags
+	cmd := &cobra.Command{
+		Use:   "diff [ID]",
+		Short: "Show what was changed: by one write, by a call, of a file, or by all of the session",
+		Long: `Diff shows what was changed for people to read, as git does. Names begin in the working
+directory, and those of files elsewhere at the root. What git apply takes is printed by
+toolquay history patch.`,
+		Args: cobra.MatchAll(cobra.MaximumNArgs(1), named),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := a.past()
+			if err != nil {
+				return err
+			}
+			return p.done(a.showDiff(cmd.Context(), p, f.selection(p, args)))
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (a *app) showDiff(ctx context.Context, p *past, sel history.Selection) error {
+	var text bytes.Buffer
+	left, err := p.Patch(ctx, &text, sel, history.PatchOptions{Dir: p.cwd, Outside: true})
+	if err != nil {
+		return historyError(p, sel, err)
+	}
+	for line := range strings.Lines(text.String()) {
+		a.out.Whole(ui.Span{Style: diffStyle(line), Text: strings.TrimSuffix(line, "\n")})
+	}
+	return a.leftOut(left)
+}
+
+func diffStyle(line string) ui.Style {
+	switch {
+	case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "diff "):
+		return ui.Bold
+	case strings.HasPrefix(line, "+"):
+		return ui.Green
+	case strings.HasPrefix(line, "-"):
+		return ui.Red
+	case strings.HasPrefix(line, "@@"):
+		return ui.Cyan
+	}
+	return ui.Plain
+}
+
+// leftOut tells of files that are not shown, and has the command say so.
+func (a *app) leftOut(left []history.Left) error {
+	for _, l := range left {
+		a.err.Printf("toolquay: left out: %s: %s\n", l.Path, l.Why)
+	}
+	if len(left) > 0 {
+		return quiet(exitFailed)
+	}
+	return nil
+}
+
+// historyError gives an error its exit code.
+func historyError(p *past, sel history.Selection, err error) error {
+	if errors.Is(err, history.ErrNothing) {
+		return noSuchWrite(p, sel)
+	}
+	return hostError(err)
+}
+
+func historyPatchCommand(a *app) *cobra.Command {
+	var f selectFlags
+	var relativeTo string
+	cmd := &cobra.Command{
+		Use:   "patch [ID]",
+		Short: "Print what was changed as one patch that git apply takes",
+		Long: `Patch prints what the session changed, or one write, one call, or one file of it,
+as a patch: each file as it was before the first write and after the last. It is as git
+writes it, with a/ and b/ before the names, and odd names in quotes. Git apply takes it
+in the directory that it is relative to, and git apply -R takes it back; so does
+patch -p1, but for binary files.
+
+    toolquay history patch --session ID >session.patch
+    git apply -R session.patch
+
+Files that it cannot tell of are named on standard error, and the command ends with
+1: those outside of the directory, those over 64 MiB, and those that something else
+changed after the last write, so that what it left is kept nowhere.`,
+		Args: cobra.MatchAll(cobra.MaximumNArgs(1), named),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := a.past()
+			if err != nil {
+				return err
+			}
+			return p.done(a.printPatch(cmd.Context(), p, f.selection(p, args), relativeTo))
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().StringVar(&relativeTo, "relative-to", ".", "the directory that names are relative to")
+	return cmd
+}
+
+func (a *app) printPatch(ctx context.Context, p *past, sel history.Selection, relativeTo string) error {
+	dir, err := here(p.cwd, relativeTo)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	left, err := p.Patch(ctx, &text, sel, history.PatchOptions{Dir: dir})
+	if err != nil {
+		return historyError(p, sel, err)
+	}
+	if a.out.Terminal {
+		a.out.Printf("%s", text.String())
+	} else if _, err := a.out.Write(text.Bytes()); err != nil { // programs get the bytes as they are
+		return hostError(err)
+	}
+	return a.leftOut(left)
+}

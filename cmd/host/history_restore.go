@@ -1,0 +1,109 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolquay/toolquay/host/history"
+)
+
+func historyRestoreCommand(a *app) *cobra.Command {
+	var f selectFlags
+	var o history.RestoreOptions
+	cmd := &cobra.Command{
+		Use:   "restore ID | --call ID | --file PATH | --all",
+		Short: "Give files back what they were",
+		Long: `Restore undoes one write, what one call wrote, what was written to one file or below
+one directory, or all that the session wrote. Files that were not there are removed;
+directories stay.
+
+All files are looked at first: where one is not as the last of these writes left it,
+nothing is restored. With --force it is all the same, and what is there is kept in
+the history before. Each restoring is a write of the history like others: restoring
+it undoes it.`,
+		Args: cobra.MatchAll(cobra.MaximumNArgs(1), named),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(args); err != nil {
+				return err
+			}
+			p, err := a.past()
+			if err != nil {
+				return err
+			}
+			return p.done(a.restore(cmd.Context(), p, f.selection(p, args), o))
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().BoolVar(&f.all, "all", false, "all that the session wrote")
+	cmd.Flags().BoolVar(&o.Force, "force", false, "also files that were changed since; what they are is kept first")
+	cmd.Flags().BoolVarP(&o.DryRun, "dry-run", "n", false, "say what would be done, and do nothing")
+	return cmd
+}
+
+// check demands that what is to be restored is said, once.
+func (f *selectFlags) check(args []string) error {
+	chosen := len(args) > 0 || f.call != "" || f.file != ""
+	switch {
+	case !chosen && !f.all:
+		return usageError("say what to restore: the ID of a write, --call, --file or --all; toolquay history list shows what was written")
+	case chosen && f.all:
+		return usageError("--all is everything; leave out what else chooses")
+	}
+	return nil
+}
+
+func (a *app) restore(ctx context.Context, p *past, sel history.Selection, o history.RestoreOptions) error {
+	done, err := p.Restore(ctx, sel, o)
+	var undo string
+	for _, d := range done {
+		a.out.Printf("%s\n", whatWasDone(p, &d, o.DryRun))
+		undo = cmp.Or(d.Call, undo)
+	}
+	if conflicts, ok := errors.AsType[*history.ConflictError](err); ok {
+		return a.conflicts(p, conflicts.Conflicts)
+	}
+	if err != nil {
+		return historyError(p, sel, err)
+	}
+	switch {
+	case len(done) == 0:
+		a.out.Printf("Nothing of this was done, so that there is nothing to restore.\n")
+	case undo != "":
+		a.out.Printf("To undo this, restore again: toolquay history restore --call %s --session %s\n", undo, p.session)
+	}
+	return nil
+}
+
+func whatWasDone(p *past, d *history.Restored, dry bool) string {
+	name := p.name(d.Path)
+	switch {
+	case d.Same && d.To == nil:
+		return name + " is not there already, as before"
+	case d.Same:
+		return name + " already is what it was before"
+	case dry && d.To == nil:
+		return "would remove " + name
+	case dry:
+		return "would restore " + name
+	case d.To == nil:
+		return d.ID + ": removed " + name
+	}
+	return d.ID + ": restored " + name
+}
+
+// conflicts tells of all that stands in the way.
+func (a *app) conflicts(p *past, list []history.Conflict) error {
+	force := false
+	for _, c := range list {
+		a.err.Printf("toolquay: %s: %s\n", p.name(c.Path), c.Why)
+		force = force || c.Forceable
+	}
+	advice := "put these right, or restore other files by their names (--file)"
+	if force {
+		advice = "restore what came later first, or restore with --force: what is there now is then kept in the history, and can be restored as well"
+	}
+	return &exitError{exitFailed, errors.New("nothing was restored; " + advice)}
+}

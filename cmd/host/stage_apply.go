@@ -1,0 +1,103 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolquay/toolquay/host/stage"
+)
+
+func stageApplyCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "apply [FILE...]",
+		Short: "Write what is staged to the disk: all of it, some files, or what is below a directory",
+		Long: `Apply looks at all files first: where one is not what it was when it was first staged,
+or cannot be written, nothing is applied. See what changed with toolquay stage diff,
+apply the others by their names, and discard what is to be written anew.
+
+Each file is written at once, with its mode kept, and what it was is kept in the
+session's history: toolquay history restore undoes it. Where writing fails in the
+middle, or is interrupted, what was not written is staged still; apply it again.`,
+		Args: named,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := a.stages()
+			if err != nil {
+				return err
+			}
+			return p.done(a.applyStaged(cmd.Context(), p, args))
+		},
+	}
+}
+
+func (a *app) applyStaged(ctx context.Context, p *stages, args []string) error {
+	sel, err := p.selection(args)
+	if err != nil {
+		return err
+	}
+	done, err := p.Apply(ctx, sel)
+	var undo string
+	for _, d := range done {
+		switch {
+		case d.Same:
+			a.out.Printf("%s held this already\n", p.name(d.Path))
+		case d.Created:
+			a.out.Printf("made %s\n", p.name(d.Path))
+		default:
+			a.out.Printf("wrote %s\n", p.name(d.Path))
+		}
+		if d.History != "" {
+			undo = cmp.Or(undo, d.Call)
+		}
+	}
+	if undo != "" {
+		a.out.Printf("To undo this: toolquay history restore --call %s --session %s\n", undo, p.session)
+	}
+	if conflicts, ok := errors.AsType[*stage.ConflictError](err); ok {
+		for _, c := range conflicts.Conflicts {
+			a.err.Printf("toolquay: %s: %s\n", p.name(c.Path), c.Why)
+		}
+		return &exitError{exitFailed, errors.New("nothing was applied; put these right and apply again, apply the others by their names, or discard these; toolquay stage diff shows what applying would change")}
+	}
+	if err != nil && len(done) > 0 {
+		a.err.Printf("toolquay: what is not listed above was not applied, and is staged still\n")
+	}
+	return p.failed(args, err)
+}
+
+func stageDiscardCommand(a *app) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "discard FILE... | --all",
+		Short: "Forget what is staged: some files, what is below a directory, or all of it",
+		Long: `Discard removes staged content for good; nothing on the disk changes. With --all it
+also does so where the stage is damaged.`,
+		Args: named,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := chosen(args, all); err != nil {
+				return err
+			}
+			p, err := a.stages()
+			if err != nil {
+				return err
+			}
+			return p.done(a.discardStaged(cmd.Context(), p, args))
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "all that the session staged")
+	return cmd
+}
+
+func (a *app) discardStaged(ctx context.Context, p *stages, args []string) error {
+	sel, err := p.selection(args)
+	if err != nil {
+		return err
+	}
+	gone, err := p.Discard(ctx, sel)
+	for i := range gone {
+		a.out.Printf("discarded %s\n", p.name(gone[i].Path))
+	}
+	return p.failed(args, err)
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolquay/toolquay/cmd/host/internal/ui"
+	"github.com/toolquay/toolquay/host/history"
+	"github.com/toolquay/toolquay/host/stage"
+)
+
+func stageDiffCommand(a *app) *cobra.Command {
+	var relativeTo string
+	cmd := &cobra.Command{
+		Use:   "diff [FILE...]",
+		Short: "Show what applying would change, as a patch that git apply takes",
+		Long: `Diff shows what is staged as one patch to what the files now are, as git writes it: with
+a/ and b/ before the names, and odd names in quotes. Git apply takes it in the
+directory that it is relative to; so does patch -p1, but for binary files. A terminal
+is shown files elsewhere too.
+
+    toolquay stage diff >staged.patch
+    git apply staged.patch
+
+Files that it cannot tell of are named on standard error, and so are those that
+something else changed since they were staged, which apply refuses; the command then
+ends with 1. Files that hold what is staged already are named too.`,
+		Args: named,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := a.stages()
+			if err != nil {
+				return err
+			}
+			return p.done(a.diffStaged(cmd.Context(), p, args, relativeTo))
+		},
+	}
+	cmd.Flags().StringVar(&relativeTo, "relative-to", ".", "the directory that names are relative to")
+	return cmd
+}
+
+func (a *app) diffStaged(ctx context.Context, p *stages, args []string, relativeTo string) error {
+	dir, err := here(p.cwd, relativeTo)
+	if err != nil {
+		return err
+	}
+	sel, err := p.selection(args)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	notes, err := p.Patch(ctx, &text, sel, history.PatchOptions{Dir: dir, Outside: a.out.Terminal})
+	if err != nil {
+		return p.failed(args, err)
+	}
+	if !a.out.Terminal {
+		if _, err := a.out.Write(text.Bytes()); err != nil { // programs get the bytes as they are
+			return hostError(err)
+		}
+		return a.notes(p, notes)
+	}
+	for line := range strings.Lines(text.String()) {
+		a.out.Whole(ui.Span{Style: diffStyle(line), Text: strings.TrimSuffix(line, "\n")})
+	}
+	return a.notes(p, notes)
+}
+
+// notes tells what a patch does not, and has the command say so.
+func (a *app) notes(p *stages, notes []stage.Note) error {
+	failed := false
+	for _, n := range notes {
+		lead := "apply refuses it"
+		switch {
+		case n.Same:
+			lead = "nothing to show"
+		case n.Left:
+			lead = "left out"
+		}
+		failed = failed || !n.Same
+		a.err.Printf("toolquay: %s: %s: %s\n", lead, p.name(n.Path), n.Why)
+	}
+	if failed {
+		return quiet(exitFailed)
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package capability
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// Knowledge is what the model of a session has seen of files, under their real
+// paths, as it is for one call. It is safe for concurrent use.
+type Knowledge interface {
+	// Seen returns what was seen of a file.
+	Seen(path string) (Sight, bool)
+	// Shown says what the call's result is to show of a file. It adds to what was seen
+	// of it once that result has left, as a success and with all that it said: not
+	// before, and not where the call fails, or its result is replaced or cut. What was
+	// seen of the file when it had another stamp is forgotten then. View says what was
+	// asked for; it is empty where asking again is no repetition.
+	Shown(path, view string, s Sight)
+	// Again reports whether just this view was shown in an earlier turn when the file
+	// had this stamp, so that it need not be shown again. It reports so in one turn:
+	// the model that asks a third time has lost what it was shown.
+	Again(path, view string, stamp Stamp) bool
+	// Wrote replaces what was seen of a file by what is known after a write, whatever
+	// becomes of the call. Views are forgotten, and no hint is given that what was read
+	// is out of date.
+	Wrote(path string, s Sight)
+}
+
+// Sight is what was seen of one file.
+type Sight struct {
+	Stamp Stamp
+	// Ranges are the bytes that were seen, by where they begin; they may overlap.
+	Ranges []Range
+}
+
+// Range is a range of a file's bytes, from From up to To, and the SHA-256 of them.
+type Range struct {
+	From, To int64
+	Hash     [32]byte
+}
+
+// Stamp tells without reading a file that it probably is as it was.
+type Stamp struct {
+	Size int64
+	// ModTime and ChangeTime are the inode's; ChangeTime is zero where the system
+	// has none.
+	ModTime, ChangeTime time.Time
+	// Device and Inode are 0 where the system has none.
+	Device, Inode uint64
+	// Taken is when the stamp was taken. A file whose times are not clearly before
+	// it may change without its stamp changing: see [Stamp.Settled].
+	Taken time.Time
+}
+
+// settling is more than the steps in which file systems count time: 4 to 10 ms on
+// Linux; FAT's two seconds are not covered.
+const settling = 50 * time.Millisecond
+
+// Same reports whether two stamps are of the same file as it then was, as far as
+// stamps tell.
+func (s Stamp) Same(t Stamp) bool {
+	return s.Size == t.Size && s.ModTime.Equal(t.ModTime) && s.ChangeTime.Equal(t.ChangeTime) &&
+		s.Device == t.Device && s.Inode == t.Inode
+}
+
+// Settled reports whether a later stamp that is the same proves that the content is
+// the same, as git has it: the file had its times for a while when it was taken.
+func (s Stamp) Settled() bool {
+	return s.Taken.Sub(s.ModTime) > settling && s.Taken.Sub(s.ChangeTime) > settling
+}
+
+// Whole reports whether all of the file was seen.
+func (s Sight) Whole() bool { return s.Covers(0, s.Stamp.Size) }
+
+// Covers reports whether the bytes from from up to to were seen.
+func (s Sight) Covers(from, to int64) bool {
+	for _, r := range s.Ranges {
+		if r.From <= from && from <= r.To {
+			from = r.To
+		}
+	}
+	return from >= to
+}
+
+// History keeps what files were before they are written. It is safe for concurrent
+// use.
+type History interface {
+	// Keep records a write that is about to be done, with the former content. The
+	// write is done only where Keep succeeds. It returns the record's name.
+	Keep(ctx context.Context, w Write) (id string, err error)
+	// Void takes back the record of a write that was not done.
+	Void(id string) error
+}
+
+// Write is one write of a file, as history keeps it.
+type Write struct {
+	Call Call
+	// Path is the file's real path.
+	Path string
+	// Before is the former content and BeforeSize its length in bytes; nil where
+	// there was no file. It is read once, before Keep returns.
+	Before     io.Reader
+	BeforeSize int64
+	// Mode are the permission bits of the former file.
+	Mode uint32
+	// AfterHash and AfterSize are of the new content.
+	AfterHash [32]byte
+	AfterSize int64
+}

@@ -1,0 +1,71 @@
+package fs
+
+import (
+	"strconv"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/capability/workspace"
+)
+
+// sight is what a read adds to what the model has seen of a file. A nil one is of a
+// read that is not shown.
+type sight struct {
+	files capability.Knowledge
+	path  string
+	view  string
+	stamp capability.Stamp
+	seen  seen
+	// mute is for rehearsals, which nobody is told of.
+	mute bool
+}
+
+// sight begins a read that is shown, of a file as it is before any of it is read:
+// what changes meanwhile then has another stamp.
+func (p *readPlan) sight(info *workspace.Info) *sight {
+	if p.files == nil {
+		return nil
+	}
+	return &sight{files: p.files, path: p.node.Real, view: viewOf(&p.args), stamp: info.Stamp(), mute: p.rehearse}
+}
+
+// known reports whether the model was shown just this. Stamps that do not prove it
+// count as another file: reading again is cheaper than being wrong.
+func (s *sight) known() bool {
+	return s != nil && !s.mute && s.files.Again(s.path, s.view, s.stamp)
+}
+
+// watch is what follows the bytes that are shown, or nil.
+func (s *sight) watch() *seen {
+	if s == nil || s.mute {
+		return nil
+	}
+	return &s.seen
+}
+
+// tell has the session know what was seen. A read that showed nothing of a file that
+// is not empty tells nothing.
+func (s *sight) tell() {
+	if s == nil || s.mute || len(s.seen.ranges) == 0 && s.stamp.Size > 0 {
+		return
+	}
+	s.files.Shown(s.path, s.view, capability.Sight{Stamp: s.stamp, Ranges: s.seen.ranges})
+}
+
+// viewOf names what of a file is asked for: the same for requests that have the same
+// answer.
+func viewOf(args *abi.ReadArgs) string {
+	key := append(make([]byte, 0, 64), abi.CapFSRead...)
+	number := func(n int64) { key = strconv.AppendInt(append(key, ' '), n, 10) }
+	l := args.Lines
+	if l == nil {
+		number(args.Offset)
+		number(args.Length)
+		return string(key)
+	}
+	key = append(key, " lines"...)
+	for _, n := range []int64{max(l.Offset, 1), l.Limit, l.MaxLine, l.MaxChars} {
+		number(n)
+	}
+	return string(strconv.AppendBool(append(key, ' '), l.Number))
+}

@@ -1,0 +1,79 @@
+package search
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+// TestMany holds that memory does not grow with the number of files, but with the limit.
+// TOOLQUAY_ENTRIES sets the number, such as 1000000, half of it in one directory.
+//
+//nolint:paralleltest // the heap is every test's
+func TestMany(t *testing.T) {
+	entries := 4_000
+	if text := os.Getenv("TOOLQUAY_ENTRIES"); text != "" {
+		var err error
+		if entries, err = strconv.Atoi(text); err != nil {
+			t.Fatal("TOOLQUAY_ENTRIES: ", err)
+		}
+	}
+	root := t.TempDir()
+	for i := range entries {
+		dir := filepath.Join(root, "flat")
+		if i%2 == 1 {
+			dir = filepath.Join(root, strconv.Itoa(i/20_000), strconv.Itoa(i/200))
+		}
+		path := filepath.Join(dir, fmt.Sprintf("file-%d.go", i))
+		err := os.WriteFile(path, nil, 0o600)
+		if os.IsNotExist(err) {
+			if err = os.MkdirAll(dir, 0o700); err == nil {
+				err = os.WriteFile(path, nil, 0o600)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, pattern := range []string{"**/*.go", "**/*.nothing"} {
+		runtime.GC()
+		most, stop := heapPeak()
+		start := time.Now()
+		_, ok, err := names(t, root, abi.NamesArgs{Pattern: pattern, Limit: 100}, all)
+		took := time.Since(start)
+		stop()
+		if err != nil || pattern == "**/*.go" && (ok.Total != entries || ok.Count != 100) {
+			t.Errorf("%s: %+v %v, want %d", pattern, ok, err, entries)
+		}
+		t.Logf("%s among %d files: %v, a heap of %d MB at most", pattern, entries, took.Round(time.Millisecond), *most>>20)
+		if *most > 64<<20 {
+			t.Errorf("%s: a heap of %d MB", pattern, *most>>20)
+		}
+	}
+}
+
+// heapPeak watches how much memory is in use, until it is stopped.
+func heapPeak() (most *uint64, stop func()) {
+	most = new(uint64)
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			var stats runtime.MemStats
+			runtime.ReadMemStats(&stats)
+			*most = max(*most, stats.HeapAlloc)
+			select {
+			case <-quit:
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+	}()
+	return most, func() { close(quit); <-done }
+}

@@ -1,0 +1,202 @@
+package workspace
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+)
+
+// Overlaid is a node as a session sees it whose writes are staged: the path, and with
+// it what rules judge, is that on the disk, and the content is what is staged. Without
+// a stage it is the node. It is not safe for concurrent use.
+type Overlaid struct {
+	*Node
+	// Info is of what the session sees: of the staged content, where there is some.
+	Info Info
+	// Staged is what is staged for this file; nil is nothing.
+	Staged *capability.Staged
+
+	// content is the staged content, held; nil is none.
+	content *Node
+	// absent says that what the session sees is not on the disk: a directory that only
+	// staged files lie in, or nothing.
+	absent bool
+	fault  error
+}
+
+// Overlay resolves a path, and looks for it in a stage; nil is none.
+func Overlay(cwd, path string, stage capability.Stage) (*Overlaid, error) {
+	n, err := Resolve(cwd, path)
+	if err != nil {
+		return nil, err
+	}
+	o := &Overlaid{Node: n, Info: n.Info, fault: n.Err()}
+	if stage == nil {
+		return o, nil
+	}
+	if err := o.look(stage); err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
+	return o, nil
+}
+
+// look finds what is staged. Content that gives way to newer while it is looked for
+// is looked for again.
+func (o *Overlaid) look(stage capability.Stage) error {
+	const tries = 5
+	for range tries {
+		staged, ok, err := stage.Lookup(o.Real)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return o.lookAround(stage)
+		}
+		content, err := Resolve(filepath.Dir(staged.Place), staged.Place)
+		if err != nil {
+			return err
+		}
+		if content.Exists() {
+			content.Target = o.Target // for messages
+			o.content, o.Info, o.Staged, o.fault = content, content.Info, &staged, nil
+			return nil
+		}
+		if err := content.Close(); err != nil {
+			return err
+		}
+	}
+	return abi.Errorf(abi.CodeIO, "what is staged for %s cannot be found; toolquay stage list shows what is staged", o.Target)
+}
+
+// lookAround finds what files that are staged elsewhere make of a path that leads to
+// nothing: a directory, if they lie below it, and no directory, if it lies below one.
+func (o *Overlaid) lookAround(stage capability.Stage) error {
+	if abi.CodeOf(o.fault) != abi.CodeNotFound {
+		return nil
+	}
+	below, err := stage.Below(o.Real)
+	if err != nil {
+		return err
+	}
+	if len(below) > 0 {
+		o.Info, o.absent, o.fault = Info{Kind: abi.KindDirectory, ModTime: below[0].Time}, true, nil
+		return nil
+	}
+	for dir := filepath.Dir(o.Real); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		_, ok, err := stage.Lookup(dir)
+		if err != nil {
+			return err
+		}
+		if ok {
+			o.absent = true
+			o.fault = abi.Errorf(abi.CodeNotDirectory, "%s: %s is a file, and no directory", o.Target, dir)
+			return nil
+		}
+	}
+	return nil
+}
+
+// Err tells why nothing was found, or is nil; see [Node.Err].
+func (o *Overlaid) Err() error { return o.fault }
+
+// Exists reports whether something was found.
+func (o *Overlaid) Exists() bool { return o.fault == nil }
+
+// Open opens the content; see [Node.Open].
+func (o *Overlaid) Open() (*os.File, Info, error) {
+	switch {
+	case o.fault != nil:
+		return nil, Info{}, o.fault
+	case o.content != nil:
+		return o.content.Open()
+	case o.absent:
+		return nil, Info{}, abi.Errorf(abi.CodeIsDirectory, "%s is a directory; name a file in it, or list it", o.Target)
+	}
+	return o.Node.Open()
+}
+
+// OpenDir opens the directory on the disk; nil where only staged files lie in it.
+func (o *Overlaid) OpenDir() (*Dir, error) {
+	switch {
+	case o.fault != nil:
+		return nil, o.fault
+	case o.content != nil:
+		return nil, abi.Errorf(abi.CodeNotDirectory, "%s is not a directory", o.Target)
+	case o.absent:
+		return nil, nil //nolint:nilnil // that is what there is
+	}
+	return o.Node.OpenDir()
+}
+
+// Close lets go of what is held.
+func (o *Overlaid) Close() error {
+	if o.content == nil {
+		return o.Node.Close()
+	}
+	return errors.Join(o.content.Close(), o.Node.Close())
+}
+
+// Stageable tells why no content can be staged for the node, or is nil: where nothing is
+// staged yet, just where none could be put on the disk, see [Node.Stageable].
+func (o *Overlaid) Stageable() error {
+	switch {
+	case o.content != nil:
+		return nil // it was asked before
+	case o.absent && o.fault != nil:
+		return o.fault
+	case o.absent:
+		return abi.Errorf(abi.CodeIsDirectory, "%s is a directory; name a file", o.Target)
+	}
+	return o.Node.Stageable()
+}
+
+// Stageable tells why no [Node.Draft] could be begun now, or is nil. On systems without
+// files that have no name it makes one beside the file for that, and takes it away again.
+func (n *Node) Stageable() error {
+	if err := n.draftable(); err != nil || !n.Exists() {
+		return err // directories that are missing are not made for the asking
+	}
+	d, err := n.Draft()
+	if err != nil {
+		return err
+	}
+	return d.Discard()
+}
+
+// InfoOf returns what is known of staged content.
+func InfoOf(s capability.Staged) (Info, error) {
+	n, err := Resolve(filepath.Dir(s.Place), s.Place)
+	if err != nil {
+		return Info{}, err
+	}
+	return n.Info, errors.Join(n.Err(), n.Close())
+}
+
+// Children returns what a stage has directly in a directory, by name: files, and
+// directories that lead to some, without a place. They may be on the disk too.
+func Children(stage capability.Stage, dir string) (map[string]capability.Staged, error) {
+	if stage == nil {
+		return nil, nil //nolint:nilnil // there are none
+	}
+	below, err := stage.Below(dir)
+	if err != nil || len(below) == 0 {
+		return nil, err
+	}
+	out := make(map[string]capability.Staged, len(below))
+	skip := len(dir)
+	if !strings.HasSuffix(dir, string(filepath.Separator)) {
+		skip++
+	}
+	for _, s := range below {
+		name, _, deeper := strings.Cut(s.Path[skip:], string(filepath.Separator))
+		if deeper {
+			s.Place = ""
+		}
+		out[name] = s
+	}
+	return out, nil
+}

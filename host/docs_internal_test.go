@@ -1,0 +1,238 @@
+package host
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+)
+
+// docsHosts are one host that shows text of PDF and one that passes PDF on. What
+// shows documents is large, so that it is compiled once: the second takes it from the
+// cache of the first.
+var docsHosts = struct {
+	once          sync.Once
+	text, passing *Host
+	err           error
+}{}
+
+func docsHost(tb testing.TB, passes bool) *Host {
+	tb.Helper()
+	docsHosts.once.Do(func() {
+		var dir string
+		if dir, docsHosts.err = os.MkdirTemp("", "toolquay-docs-"); docsHosts.err != nil { //nolint:usetesting // it outlives the first test
+			return
+		}
+		defer func() { _ = os.RemoveAll(dir) }() // both hosts have what they need
+		cache := filepath.Join(dir, "cache")
+		if docsHosts.text, docsHosts.err = warmDocsHost(tb, Options{CacheDir: cache}); docsHosts.err == nil {
+			docsHosts.passing, docsHosts.err = warmDocsHost(tb, Options{CacheDir: cache, Documents: true})
+		}
+	})
+	if docsHosts.err != nil {
+		tb.Fatal(docsHosts.err)
+	}
+	if passes {
+		return docsHosts.passing
+	}
+	return docsHosts.text
+}
+
+// warmDocsHost opens a host that has shown a document.
+func warmDocsHost(tb testing.TB, o Options) (*Host, error) {
+	tb.Helper()
+	ctx := context.Background()
+	h, err := Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	_, _, err = readDoc(ctx, h, docsTestdata(tb), "still.gif", "")
+	return h, err
+}
+
+// sights is what a session's model has seen, as far as docs.read asks.
+type sights struct {
+	capability.Knowledge
+	view  string
+	sight capability.Sight
+}
+
+// Shown notes.
+func (s *sights) Shown(_, view string, sight capability.Sight) { s.view, s.sight = view, sight }
+
+// Again reports whether just this was shown.
+func (s *sights) Again(_, view string, stamp capability.Stamp) bool {
+	return s.view == view && s.sight.Stamp.Same(stamp)
+}
+
+func readDoc(ctx context.Context, h *Host, scope capability.Scope, path, pages string) (abi.DocsOK, string, error) {
+	args, err := json.Marshal(abi.DocsArgs{Path: path, Pages: pages, Shown: true})
+	if err != nil {
+		return abi.DocsOK{}, "", err
+	}
+	plan, err := h.capabilities[abi.CapDocsRead].Plan(ctx, scope, abi.Request{Name: abi.CapDocsRead, Args: args})
+	if err != nil {
+		return abi.DocsOK{}, "", err
+	}
+	defer plan.Close()
+	answer, err := plan.Do(ctx, nil)
+	if err != nil {
+		return abi.DocsOK{}, "", err
+	}
+	ok := answer.OK.(abi.DocsOK)
+	if answer.Body == nil {
+		return ok, "", nil
+	}
+	body, err := io.ReadAll(answer.Body)
+	return ok, string(body), err
+}
+
+func docsTestdata(tb testing.TB) capability.Scope {
+	tb.Helper()
+	dir, err := filepath.Abs("../builtin/docs/testdata")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return capability.Scope{Cwd: dir}
+}
+
+func TestDocsRead(t *testing.T) {
+	t.Parallel()
+	h, scope := docsHost(t, false), docsTestdata(t)
+	for _, c := range []struct {
+		path, pages, kind, says string
+		blocks                  []abi.BlockType
+		code                    abi.Code
+	}{
+		{path: "ghostscript.pdf", kind: abi.DocPDF, says: "--- page 2 of 2 ---\nThe second page.", blocks: []abi.BlockType{abi.BlockText}},
+		{path: "libreoffice.pdf", pages: "12", kind: abi.DocPDF, says: "Section 12", blocks: []abi.BlockType{abi.BlockText}},
+		{path: "small.jpg", kind: abi.DocImage, says: "JFIF", blocks: []abi.BlockType{abi.BlockImage}},
+		{path: "turned.jpg", kind: abi.DocImage, says: "JFIF", blocks: []abi.BlockType{abi.BlockImage}},
+		{path: "harbour.ipynb", kind: abi.DocNotebook, says: "ZeroDivisionError", blocks: []abi.BlockType{abi.BlockText, abi.BlockImage, abi.BlockText}},
+		{path: "libreoffice.pdf", pages: "13", says: "12 pages", code: abi.CodeInvalidInput},
+		{path: "locked.pdf", says: "password", code: abi.CodeInvalidInput},
+		{path: "huge.png", says: "20000 x 20000", code: abi.CodeTooLarge},
+		{path: "missing.pdf", says: "missing.pdf", code: abi.CodeNotFound},
+		{path: ".", says: "directory", code: abi.CodeIsDirectory},
+	} {
+		ok, body, err := readDoc(t.Context(), h, scope, c.path, c.pages)
+		if c.code != "" {
+			if abi.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s: got %v; want %s, saying %q", c.path, err, c.code, c.says)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.path, err)
+			continue
+		}
+		var size int64
+		for i, b := range ok.Blocks {
+			size += b.Size
+			if i >= len(c.blocks) || b.Type != c.blocks[i] {
+				t.Errorf("%s: block %d is %s", c.path, i, b.Type)
+			}
+		}
+		if ok.Kind != c.kind || len(ok.Blocks) != len(c.blocks) || size != int64(len(body)) || !strings.Contains(body, c.says) {
+			t.Errorf("%s: got %+v and %d bytes", c.path, ok, len(body))
+		}
+	}
+}
+
+func TestDocsReadPassesPDF(t *testing.T) {
+	t.Parallel()
+	h, scope := docsHost(t, true), docsTestdata(t)
+	want, err := os.ReadFile(filepath.Join(scope.Cwd, "libreoffice.pdf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ok, body, err := readDoc(t.Context(), h, scope, "libreoffice.pdf", "")
+	if err != nil || len(ok.Blocks) != 1 || ok.Blocks[0].Type != abi.BlockDocument || body != string(want) {
+		t.Errorf("got %+v, %v", ok, err)
+	}
+	if ok, _, err := readDoc(t.Context(), h, scope, "libreoffice.pdf", "1"); err != nil || ok.Blocks[0].Type != abi.BlockText {
+		t.Errorf("with pages: got %+v, %v", ok, err)
+	}
+}
+
+func TestDocsReadIsSeen(t *testing.T) {
+	t.Parallel()
+	h, scope := docsHost(t, false), docsTestdata(t)
+	seen := &sights{}
+	scope.Files, scope.Rehearse = seen, true
+	if _, _, err := readDoc(t.Context(), h, scope, "harbour.ipynb", ""); err != nil || seen.view != "" {
+		t.Fatalf("a rehearsal told of %q, %v", seen.view, err)
+	}
+	scope.Rehearse = false
+	if ok, _, err := readDoc(t.Context(), h, scope, "harbour.ipynb", ""); err != nil || ok.Unchanged || !seen.sight.Whole() {
+		t.Fatalf("got %+v, %v; seen whole: %v", ok, err, seen.sight.Whole())
+	}
+	if ok, body, err := readDoc(t.Context(), h, scope, "harbour.ipynb", ""); err != nil || !ok.Unchanged || body != "" {
+		t.Errorf("again: got %+v, %v", ok, err)
+	}
+}
+
+func TestDocsReadHeedsTheContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, _, err := readDoc(ctx, docsHost(t, false), docsTestdata(t), "turned.jpg", "")
+	if abi.CodeOf(err) != abi.CodeCancelled {
+		t.Errorf("got %v", err)
+	}
+}
+
+// bomb is a PDF of less than a kilobyte, the text of whose page is 300 MB when it is
+// unpacked.
+func bomb(t *testing.T) []byte {
+	t.Helper()
+	packed := bytes.Repeat([]byte{0}, 300_000_000)
+	for range 3 {
+		var out bytes.Buffer
+		w := zlib.NewWriter(&out)
+		if _, err := w.Write(packed); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		packed = out.Bytes()
+	}
+	return fmt.Appendf(nil, "%%PDF-1.7\n1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n"+
+		"2 0 obj\n<</Type/Pages/Kids[3 0 R]/Count 1>>\nendobj\n"+
+		"3 0 obj\n<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R>>\nendobj\n"+
+		"4 0 obj\n<</Filter[/FlateDecode/FlateDecode/FlateDecode]/Length %d>>stream\n%s\nendstream\nendobj\n"+
+		"trailer<</Root 1 0 R>>\n%%%%EOF", len(packed), packed)
+}
+
+// What unpacks to more than the guest has is given up, and said so; the next document
+// is read all the same.
+func TestDocsReadOutlivesABomb(t *testing.T) {
+	t.Parallel()
+	data := bomb(t)
+	if len(data) > 2_000 {
+		t.Fatalf("the bomb has %d bytes", len(data))
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "bomb.pdf"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := docsHost(t, false)
+	_, _, err := readDoc(t.Context(), h, capability.Scope{Cwd: dir}, "bomb.pdf", "")
+	if abi.CodeOf(err) != abi.CodeTrap || !strings.Contains(err.Error(), "bomb.pdf could not be shown: it is broken, or takes more memory") {
+		t.Errorf("got %v", err)
+	}
+	if _, _, err := readDoc(t.Context(), h, docsTestdata(t), "small.jpg", ""); err != nil {
+		t.Errorf("after it: %v", err)
+	}
+}

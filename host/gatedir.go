@@ -1,0 +1,44 @@
+package host
+
+import (
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// permitted judges one more access of a running plan, without asking anybody. A
+// tree that a person allowed lets pass what lies below it, except what a rule or
+// a guarded place would have asked about by itself.
+func (g *gate) permitted(operation string, a permissions.Access) bool {
+	_, ok := g.judged(operation, a)
+	return ok
+}
+
+func (g *gate) judged(operation string, a permissions.Access) (d permissions.Decision, ok bool) {
+	if g.call.session().newest.Load() != g.now.Load() {
+		g.renew() // rules that tighten hold a search that is under way
+	}
+	d = g.decide(&matter{operation: operation, accesses: []permissions.Access{a}, hook: g.call.hookGrant()})
+	asks := d.Verdict == permissions.Ask || d.Headless
+	return d, d.Verdict == permissions.Allow || asks && d.Layer == permissions.LayerMode && g.call.approved.coversBelow(a)
+}
+
+// permittedDir judges a directory that a running plan goes through, as
+// [gate.permitted] does, and prepares the judgement of the files in it: see
+// [capability.JudgeDir].
+//
+// Where the rules allow the directory by themselves, [permissions.Directory.Plain]
+// tells which names they allow with it. What a person allowed, and what a manifest
+// limits to a scope, is judged file by file. So is everything once the policy is
+// another than the directory was judged by.
+func (g *gate) permittedDir(claim abi.CapabilityClaim, scope *permissions.Scope, dir permissions.Access) (ok bool, plain func(name string) bool) {
+	before := g.renew()
+	if g.consistent(dir) != nil || !scope.Covers(dir) {
+		return false, nil
+	}
+	d, ok := g.judged(claim.Name, dir)
+	if d.Verdict != permissions.Allow || d.Layer == permissions.LayerApproval || len(claim.Scope) > 0 {
+		return ok, nil
+	}
+	prepared := before.policy.Directory(dir.Target, dir.Real)
+	return true, func(name string) bool { return g.call.session().newest.Load() == before && prepared.Plain(name) }
+}

@@ -1,0 +1,75 @@
+package host_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/history"
+)
+
+// TestHistoryOfASession: it makes itself in the session's folder with the first
+// write, goes on in the next session of the same id, and ends with each.
+func TestHistoryOfASession(t *testing.T) {
+	t.Parallel()
+	o := kept(t)
+	file := filepath.Join(t.TempDir(), "a")
+	keep := func(s *host.Session) (string, error) {
+		return s.History().Keep(t.Context(), capability.Write{Path: file, Before: strings.NewReader("was"), BeforeSize: 3})
+	}
+	h := open(t, o)
+	for _, want := range []string{"h1", "h2"} {
+		s := session(t, h, host.SessionOptions{ID: "mine"})
+		if want == "h1" {
+			if _, err := os.Lstat(s.Folder()); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the folder was made with nothing to keep: %v", err)
+			}
+		}
+		if id, err := keep(s); err != nil || id != want {
+			t.Errorf("kept as %s, %v; want %s", id, err, want)
+		}
+		entries, err := os.ReadDir(filepath.Join(s.Folder(), history.Dir))
+		if err != nil || len(entries) != 2 {
+			t.Errorf("it holds %v, %v", entries, err)
+		}
+		closed(t, s)
+		if _, err := keep(s); !errors.Is(err, history.ErrClosed) {
+			t.Errorf("after the session's end: %v", err)
+		}
+	}
+	found, err := history.Sessions(o.Sessions)
+	if err != nil || len(found) != 1 || found[0].ID != "mine" {
+		t.Errorf("found %v, %v", found, err)
+	}
+}
+
+func TestNoHistory(t *testing.T) {
+	t.Parallel()
+	off := kept(t)
+	off.NoHistory = true
+	for name, s := range map[string]*host.Session{
+		"switched off": session(t, open(t, off), host.SessionOptions{}),
+		"no folders":   session(t, open(t, host.Options{}), host.SessionOptions{}),
+		"ephemeral":    session(t, open(t, kept(t)), host.SessionOptions{Ephemeral: true}),
+	} {
+		if s.History() != nil {
+			t.Errorf("%s: there is one", name)
+		}
+	}
+}
+
+func TestHistorySettings(t *testing.T) {
+	t.Parallel()
+	if o, _ := forUser(t, ""); o.NoHistory || o.History.MaxBytes != 0 || o.History.MaxAge != 0 {
+		t.Errorf("without a word: %t, %+v", o.NoHistory, o.History)
+	}
+	o, _ := forUser(t, "[sessions]\nhistory = false\nhistory_keep = '2d'\nhistory_max = '3MiB'\n")
+	if !o.NoHistory || o.History.MaxBytes != 3<<20 || o.History.MaxAge != 48*time.Hour {
+		t.Errorf("%t, %+v", o.NoHistory, o.History)
+	}
+}

@@ -1,0 +1,215 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolquay/toolquay/host/internal/ondisk"
+)
+
+// State is what became of a write.
+type State string
+
+// The states, as people read them.
+const (
+	// StateDone is a write that was done, and StateNotDone one that was not, or not
+	// yet: the file still is, or was found by the next write, as it was before.
+	StateDone    State = "done"
+	StateNotDone State = "not done"
+	// StateChanged is that something else changed the file before anyone looked, so
+	// that what the write left is nowhere, and nothing tells whether it was done.
+	StateChanged State = "changed since"
+)
+
+// Change is a record, and what became of it.
+type Change struct {
+	Record
+	State State `json:"state"`
+	// Kept says that the former content can be given back; of a file that was not
+	// there nothing needs to be kept.
+	Kept bool `json:"kept"`
+}
+
+// Selection names writes of a session. The zero value is all of them.
+type Selection struct {
+	// ID is one record's.
+	ID string
+	// Call is the id of the call that made them.
+	Call string
+	// Path is a file that was written, or a directory above some: absolute, clean.
+	Path string
+}
+
+// String names a selection to people.
+func (s Selection) String() string {
+	var parts []string
+	for _, part := range []struct{ lead, text string }{{"", s.ID}, {"call ", s.Call}, {"file ", s.Path}} {
+		if part.text != "" {
+			parts = append(parts, part.lead+part.text)
+		}
+	}
+	if len(parts) == 0 {
+		return "all"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (s Selection) has(r *Record) bool {
+	return (s.ID == "" || s.ID == r.ID) && (s.Call == "" || s.Call == r.Call) &&
+		(s.Path == "" || s.Path == r.Path || below(r.Path, s.Path))
+}
+
+func below(path, dir string) bool {
+	rest, ok := strings.CutPrefix(path, dir)
+	return ok && (strings.HasSuffix(dir, string(filepath.Separator)) || strings.HasPrefix(rest, string(filepath.Separator)))
+}
+
+// chain is all that happened to one file, in order, with what it is now.
+type chain struct {
+	path    string
+	changes []Change
+	// now is the file's content, nil where there is none, or else fault says why
+	// it is not known.
+	now   *Content
+	fault error
+}
+
+// chains reads the history of the files that a selection is about, those written
+// last first.
+func (s *Store) chains(ctx context.Context, sel Selection) ([]*chain, error) {
+	records, _, err := s.Records()
+	if err != nil {
+		return nil, err
+	}
+	byPath := make(map[string]*chain)
+	var list []*chain
+	for i := range records {
+		if sel.has(&records[i]) && byPath[records[i].Path] == nil {
+			byPath[records[i].Path] = &chain{path: records[i].Path}
+		}
+	}
+	for i := range slices.Backward(records) { // the newest decides the order
+		if c := byPath[records[i].Path]; c != nil {
+			if c.changes == nil {
+				list = append(list, c)
+			}
+			c.changes = append(c.changes, Change{Record: records[i]})
+		}
+	}
+	for _, c := range list {
+		slices.Reverse(c.changes)
+		if c.see(ctx); ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		s.judge(c)
+	}
+	return list, nil
+}
+
+// see looks at the file.
+func (c *chain) see(ctx context.Context) {
+	d, err := ondisk.Look(ctx, c.path)
+	if err != nil {
+		c.fault = err
+		return
+	}
+	c.now = d.Content
+	_ = d.Close() // nothing was written
+}
+
+// judge finds out what became of each write.
+func (s *Store) judge(c *chain) {
+	for i, state := range c.fates() {
+		r := &c.changes[i]
+		r.Kept = r.Before == nil || s.kept(r.Before)
+		r.State = state
+		if r.Before.Same(r.After) && c.found(i).Same(r.After) {
+			r.State = StateDone // it changed nothing, so that both are true
+		}
+	}
+}
+
+// found is what a file was after a write, as far as that was seen.
+func (c *chain) found(i int) *Content {
+	if i+1 < len(c.changes) {
+		return c.changes[i+1].Before
+	}
+	return c.now
+}
+
+// List returns what was written of a selection, in order.
+func (s *Store) List(ctx context.Context, sel Selection) ([]Change, error) {
+	chains, err := s.chains(ctx, sel)
+	if err != nil {
+		return nil, err
+	}
+	var out []Change
+	for _, c := range chains {
+		for i := range c.changes {
+			if sel.has(&c.changes[i].Record) {
+				out = append(out, c.changes[i])
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Change) int { return number(a.ID) - number(b.ID) })
+	return out, nil
+}
+
+// span is the part of a chain that a selection is about: what the file was before
+// and after it.
+type span struct {
+	*chain
+	before, after *Content
+	last          *Change
+	// broken says why the file did not simply go from before to after; later is the
+	// write that follows, nil where there is none.
+	broken string
+	later  *Change
+}
+
+// spanOf returns what a selection is about of a chain; nil is nothing, as nothing of
+// it was done.
+func (c *chain) spanOf(sel Selection) *span {
+	done := make([]*Change, 0, len(c.changes))
+	for i := range c.changes {
+		if c.changes[i].State != StateNotDone {
+			done = append(done, &c.changes[i])
+		}
+	}
+	chosen := func(r *Change) bool { return sel.has(&r.Record) }
+	from := slices.IndexFunc(done, chosen)
+	if from < 0 {
+		return nil
+	}
+	to := from
+	for i := range done {
+		if chosen(done[i]) {
+			to = i
+		}
+	}
+	s := &span{chain: c, before: done[from].Before, after: done[to].After, last: done[to]}
+	if to+1 < len(done) {
+		s.later = done[to+1]
+	}
+	for i, r := range done[from:to] {
+		next := done[from+i+1]
+		switch {
+		case s.broken != "":
+		case !chosen(next):
+			s.broken = fmt.Sprintf("%s%s wrote it too in between", next.ID, ofCall(next))
+		case !r.After.Same(next.Before):
+			s.broken = fmt.Sprintf("something else changed it between %s and %s", r.ID, next.ID)
+		}
+	}
+	return s
+}
+
+func ofCall(c *Change) string {
+	if c.Call == "" {
+		return ""
+	}
+	return " (call " + c.Call + ")"
+}

@@ -1,0 +1,196 @@
+package history
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/toolquay/toolquay/internal/atomicfile"
+)
+
+const (
+	// maxInline is how long a compressed content may be that stands in its record.
+	// Source files of up to some 60 KB are that short.
+	maxInline = 16 << 10
+	// maxHeld is how much of a content is compressed in memory, in bytes; longer
+	// ones pass through a file.
+	maxHeld = 256 << 10
+	// window is how far back compression looks, and so what reading needs in memory.
+	window = 1 << 20
+	// temporary begins the names of files that are not whole yet. The session's
+	// folder takes them away when it is opened.
+	temporary = ".tmp-"
+	blobEnd   = ".zst"
+)
+
+// level is the fastest there is: a write waits for it.
+const level = zstd.SpeedFastest
+
+// encoder is shared by all who compress in memory.
+var encoder = sync.OnceValues(func() (*zstd.Encoder, error) { return newEncoder(nil, 2) })
+
+func newEncoder(w io.Writer, concurrency int) (*zstd.Encoder, error) {
+	return zstd.NewWriter(w, zstd.WithEncoderLevel(level), zstd.WithWindowSize(window),
+		zstd.WithEncoderConcurrency(concurrency), zstd.WithLowerEncoderMem(true))
+}
+
+// packed is a former content that is compressed and has no name yet: in memory, or
+// in a file that is on the disk.
+type packed struct {
+	content Content
+	held    []byte
+	file    string
+}
+
+// errChanging is that of a file that changes while it is kept.
+var errChanging = errors.New("it changed while it was kept; read it again")
+
+// pack compresses what r holds, which must be of that size.
+func pack(dir string, r io.Reader, size int64) (*packed, error) {
+	h := sha256.New()
+	source := io.TeeReader(io.LimitReader(r, size+1), h)
+	p := &packed{content: Content{Size: size}}
+	var n int64
+	var err error
+	if size <= maxHeld {
+		n, err = p.inMemory(source, size)
+	} else {
+		n, err = p.inFile(dir, source)
+	}
+	if err == nil && n != size {
+		err = errChanging
+	}
+	if err != nil {
+		p.discard()
+		return nil, err
+	}
+	p.content.Hash = sumHex(h)
+	return p, nil
+}
+
+func sumHex(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
+
+func (p *packed) inMemory(r io.Reader, size int64) (int64, error) {
+	plain := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	n, err := plain.ReadFrom(r)
+	if err != nil {
+		return n, err
+	}
+	e, err := encoder()
+	if err != nil {
+		return n, err
+	}
+	p.held = e.EncodeAll(plain.Bytes(), nil)
+	return n, nil
+}
+
+func (p *packed) inFile(dir string, r io.Reader) (int64, error) {
+	f, err := os.CreateTemp(dir, temporary+"*") // 0600, and nothing that was there
+	if err != nil {
+		return 0, err
+	}
+	p.file = f.Name()
+	e, err := newEncoder(f, 1)
+	if err != nil {
+		return 0, errors.Join(err, f.Close())
+	}
+	n, err := io.Copy(e, r)
+	err = errors.Join(err, e.Close())
+	if err == nil {
+		err = f.Sync()
+	}
+	return n, errors.Join(err, f.Close())
+}
+
+// save gives a content its name in the directory, for good, and returns how many
+// bytes it takes.
+func (p *packed) save(dir string) (int64, error) {
+	if p.file == "" {
+		if err := p.write(dir); err != nil {
+			return 0, err
+		}
+	}
+	info, err := os.Stat(p.file)
+	if err == nil {
+		err = os.Rename(p.file, blobPath(dir, p.content.Hash))
+	}
+	if err != nil {
+		return 0, err
+	}
+	p.file = ""
+	return info.Size(), atomicfile.SyncDir(dir)
+}
+
+// write puts what is in memory into a file.
+func (p *packed) write(dir string) error {
+	f, err := os.CreateTemp(dir, temporary+"*")
+	if err != nil {
+		return err
+	}
+	p.file = f.Name()
+	_, err = f.Write(p.held)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// discard takes away what was not saved. Without it the next opening of the
+// session's folder does.
+func (p *packed) discard() {
+	if p.file != "" {
+		_ = os.Remove(p.file)
+	}
+}
+
+func blobPath(dir, hash string) string { return filepath.Join(dir, hash+blobEnd) }
+
+// reader reads a content and holds it to its hash: it ends without an error only
+// where all of it was as it had been.
+type reader struct {
+	from  io.ReadCloser
+	plain *zstd.Decoder
+	want  *Content
+	sum   hash.Hash
+	n     int64
+}
+
+// unpack begins to read a content that is compressed.
+func unpack(from io.ReadCloser, want *Content) (*reader, error) {
+	plain, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	if err != nil {
+		return nil, errors.Join(err, from.Close())
+	}
+	return &reader{from: from, plain: plain, want: want, sum: sha256.New()}, nil
+}
+
+// maxWindow bounds the memory that reading takes, whatever a file says.
+const maxWindow = 8 << 20
+
+func (r *reader) Read(p []byte) (int, error) {
+	n, err := r.plain.Read(p)
+	r.sum.Write(p[:n])
+	r.n += int64(n)
+	switch {
+	case r.n > r.want.Size, errors.Is(err, io.EOF) && (r.n != r.want.Size || sumHex(r.sum) != r.want.Hash):
+		return n, fmt.Errorf("the content %.12s is damaged: %w", r.want.Hash, ErrNotKept)
+	case err != nil && !errors.Is(err, io.EOF):
+		return n, fmt.Errorf("the content %.12s is damaged: %w: %w", r.want.Hash, err, ErrNotKept)
+	}
+	return n, err
+}
+
+// Close ends the reading.
+func (r *reader) Close() error {
+	r.plain.Close()
+	return r.from.Close()
+}

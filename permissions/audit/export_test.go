@@ -1,0 +1,8 @@
+package audit
+
+// Unsynced reports whether lines wait to be forced to the disk.
+func (l *Log) Unsynced() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.unsynced
+}

@@ -1,0 +1,137 @@
+//! A machine that finds the lines an expression matches, as far as they are ASCII:
+//! small enough to be handed to the host, which runs it natively.
+
+use regex_automata::dfa::{Automaton, StartKind, dense};
+use regex_automata::nfa::thompson::{self, WhichCaptures};
+use regex_automata::util::{primitives::StateID, start};
+use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look};
+use std::collections::HashMap;
+
+/// The states in which a machine stays: it came to a byte behind a match, or to one
+/// that is not ASCII.
+const MATCHED: u8 = 255;
+const FOREIGN: u8 = 254;
+/// How many states there may be besides those.
+const MAX_STATES: usize = 254;
+const ASCII: usize = 128;
+
+/// The bounds of what is built on the way, in bytes. It takes a millisecond at most.
+const NFA_LIMIT: usize = 128 << 10;
+const DFA_LIMIT: usize = 192 << 10;
+const BUILD_LIMIT: usize = 512 << 10;
+
+/// Appends the machine for `hir`, in which nothing matches a newline; nothing where
+/// it would be large, or where the expression asks for what single bytes do not tell.
+/// First come 256 bytes, which row a byte has; then rows of 256 bytes, which state
+/// follows on which. It starts, with each line, in state 0. Matches end before the
+/// byte with which it comes to `MATCHED`, at the latest that is the line's newline.
+pub fn build(hir: &Hir, out: &mut Vec<u8>) {
+    let Some(states) = ascii(hir).and_then(|hir| determinize(&hir)) else { return };
+    let mut rows: Vec<[u8; 256]> = Vec::new();
+    let mut which = [0; 256];
+    for (byte, row_of) in which.iter_mut().enumerate() {
+        let mut row = [FOREIGN; 256];
+        for (state, next) in states.iter().enumerate() {
+            row[state] = next.get(byte).copied().unwrap_or(FOREIGN);
+        }
+        row[usize::from(MATCHED)] = MATCHED;
+        let known = rows.iter().position(|r| *r == row).unwrap_or_else(|| {
+            rows.push(row);
+            rows.len() - 1
+        });
+        *row_of = known as u8;
+    }
+    out.extend_from_slice(&which);
+    out.extend_from_slice(rows.as_flattened());
+}
+
+/// The transitions of each state, 0 the one at the start of a line.
+fn determinize(hir: &Hir) -> Option<Vec<[u8; ASCII]>> {
+    let config =
+        thompson::Config::new().utf8(false).which_captures(WhichCaptures::None).nfa_size_limit(Some(NFA_LIMIT));
+    let nfa = thompson::Compiler::new().configure(config).build_from_hir(hir).ok()?;
+    let config = dense::Config::new()
+        .accelerate(false)
+        .start_kind(StartKind::Unanchored)
+        .dfa_size_limit(Some(DFA_LIMIT))
+        .determinize_size_limit(Some(BUILD_LIMIT));
+    let dfa = dense::Builder::new().configure(config).build_from_nfa(&nfa).ok()?;
+    let first = dfa.start_state(&start::Config::new().look_behind(Some(b'\n'))).ok()?;
+    let mut found = vec![first];
+    let mut numbers = HashMap::from([(first, 0)]);
+    let mut states = Vec::new();
+    while let Some(&state) = found.get(states.len()) {
+        let mut next = [0; ASCII];
+        for (byte, to) in next.iter_mut().enumerate() {
+            *to = number(&dfa, dfa.next_state(state, byte as u8), &mut found, &mut numbers)?;
+        }
+        states.push(next);
+    }
+    Some(states)
+}
+
+/// The number of a state, which is a new one where it was not met before.
+fn number(
+    dfa: &dense::DFA<Vec<u32>>,
+    state: StateID,
+    found: &mut Vec<StateID>,
+    numbers: &mut HashMap<StateID, u8>,
+) -> Option<u8> {
+    if dfa.is_match_state(state) {
+        return Some(MATCHED);
+    }
+    if let Some(&number) = numbers.get(&state) {
+        return Some(number);
+    }
+    if found.len() == MAX_STATES || dfa.is_quit_state(state) {
+        return None;
+    }
+    let number = found.len() as u8;
+    found.push(state);
+    numbers.insert(state, number);
+    Some(number)
+}
+
+/// What is left of an expression where all text is ASCII; nothing where it asks for
+/// more than the ends of lines and words.
+fn ascii(hir: &Hir) -> Option<Hir> {
+    let all = |subs: &[Hir]| subs.iter().map(ascii).collect::<Option<Vec<_>>>();
+    Some(match hir.kind() {
+        HirKind::Empty => Hir::empty(),
+        HirKind::Literal(literal) if !literal.0.is_ascii() => Hir::fail(),
+        HirKind::Literal(literal) => Hir::literal(literal.0.clone()),
+        HirKind::Class(Class::Unicode(class)) => {
+            let mut class = class.clone();
+            class.intersect(&ClassUnicode::new([ClassUnicodeRange::new('\0', '\x7f')]));
+            Hir::class(Class::Unicode(class))
+        }
+        HirKind::Class(Class::Bytes(class)) => {
+            let mut class = class.clone();
+            class.intersect(&ClassBytes::new([ClassBytesRange::new(0, 0x7f)]));
+            Hir::class(Class::Bytes(class))
+        }
+        HirKind::Look(look) => Hir::look(of_bytes(*look)?),
+        HirKind::Repetition(repetition) => {
+            let mut repetition = repetition.clone();
+            repetition.sub = Box::new(ascii(&repetition.sub)?);
+            Hir::repetition(repetition)
+        }
+        HirKind::Capture(capture) => ascii(&capture.sub)?,
+        HirKind::Concat(subs) => Hir::concat(all(subs)?),
+        HirKind::Alternation(subs) => Hir::alternation(all(subs)?),
+    })
+}
+
+/// The assertion that says the same of ASCII and goes by single bytes.
+fn of_bytes(look: Look) -> Option<Look> {
+    Some(match look {
+        Look::StartLF | Look::EndLF => look,
+        Look::WordAscii | Look::WordUnicode => Look::WordAscii,
+        Look::WordAsciiNegate | Look::WordUnicodeNegate => Look::WordAsciiNegate,
+        Look::WordStartAscii | Look::WordStartUnicode => Look::WordStartAscii,
+        Look::WordEndAscii | Look::WordEndUnicode => Look::WordEndAscii,
+        Look::WordStartHalfAscii | Look::WordStartHalfUnicode => Look::WordStartHalfAscii,
+        Look::WordEndHalfAscii | Look::WordEndHalfUnicode => Look::WordEndHalfAscii,
+        _ => return None,
+    })
+}
