@@ -43,12 +43,14 @@ func (m *module) encode(p plan) *Module {
 	e.startSection()
 	e.elementSection()
 	e.copySection(secDataCount)
-	e.codeSection()
+	start := len(e.w.b)
+	bodies := e.codeSection()
+	end := len(e.w.b)
 	e.copySection(secData)
 	e.nameSection()
 	e.facts.Frozen = m.frozen.reason()
 	e.facts.Start = m.start >= 0
-	return &Module{Wasm: e.w.b, Facts: e.facts}
+	return &Module{Wasm: e.w.b, Facts: e.facts, functions: functions{span{start, end}, bodies}}
 }
 
 // prepare gives numbers to what is added.

@@ -1,13 +1,15 @@
 package prepass
 
-func (e *encoder) codeSection() {
+// codeSection writes the functions and returns how many there are.
+func (e *encoder) codeSection() uint32 {
 	if !e.active {
 		e.copySection(secCode)
-		return
+		return 0
 	}
+	count := uint32(len(e.m.code.bodies) + e.helperCount())
 	e.w.byte(secCode)
 	section := e.w.open()
-	e.w.u32(uint32(len(e.m.code.bodies) + e.helperCount()))
+	e.w.u32(count)
 	for i := range e.m.code.bodies {
 		start := e.w.open()
 		e.body(i)
@@ -21,6 +23,7 @@ func (e *encoder) codeSection() {
 		}
 	}
 	e.w.close(section)
+	return count
 }
 
 // body writes a function body with all edits.

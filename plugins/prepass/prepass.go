@@ -62,4 +62,6 @@ type Module struct {
 	// Wasm is the binary. It shares nothing with the original.
 	Wasm  []byte
 	Facts Facts
+
+	functions functions
 }

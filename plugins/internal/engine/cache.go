@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"hash/crc32"
 	"io"
 	"io/fs"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/atomicfile"
 	"github.com/toolquay/toolquay/internal/privatedir"
 	"github.com/toolquay/toolquay/plugins/prepass"
@@ -40,7 +42,7 @@ type cache struct {
 	log     *slog.Logger
 }
 
-// stored is what the index says of a file.
+// stored is what the index says of an entry. Sum is its [checksum].
 type stored struct {
 	File string `json:"file"`
 	Size int64  `json:"size"`
@@ -49,11 +51,27 @@ type stored struct {
 
 // storedModule is what the cache says of a rewritten module.
 type storedModule struct {
-	Size  int           `json:"size"`
-	Sum   uint32        `json:"crc32c"`
-	Hash  string        `json:"sha256"`
-	Facts prepass.Facts `json:"facts"`
+	Skeleton storedFile    `json:"skeleton"`
+	Whole    storedFile    `json:"whole"`
+	Hash     string        `json:"sha256"` // the skeleton's
+	Facts    prepass.Facts `json:"facts"`
 }
+
+type storedFile struct {
+	Size int64  `json:"size"`
+	Sum  uint32 `json:"crc32c"`
+}
+
+func fileOf(b []byte) storedFile {
+	return storedFile{int64(len(b)), crc32.Checksum(b, castagnoli)}
+}
+
+// The endings of what is kept of a module, behind its key.
+const (
+	endingModule   = ".wasm"
+	endingSkeleton = ".skeleton"
+	endingStored   = ".json"
+)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -132,17 +150,19 @@ func (c *cache) has(module [32]byte) bool {
 	return false
 }
 
-// measure reads a file through, in pieces: memory for the whole of it would cost
-// a short process more than the check does.
+// measure tells of a file what the index says of it.
 func measure(file string) (stored, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return stored{}, err
 	}
 	defer f.Close()
-	sum := crc32.New(castagnoli)
-	size, err := io.Copy(sum, f)
-	return stored{File: filepath.Base(file), Size: size, Sum: sum.Sum32()}, err
+	info, err := f.Stat()
+	if err != nil {
+		return stored{}, err
+	}
+	sum, err := checksum(f, info.Size())
+	return stored{File: filepath.Base(file), Size: info.Size(), Sum: sum}, err
 }
 
 func (c *cache) lookup(module [32]byte) (stored, bool) {
@@ -184,66 +204,101 @@ func (c *cache) indexFile(module [32]byte) string {
 	return filepath.Join(c.index, hex.EncodeToString(module[:]))
 }
 
-// rewritten returns what the pre-pass once wrote, or nil.
+// rewritten returns what the pre-pass once wrote, without the module itself, or nil.
 func (c *cache) rewritten(key [32]byte) *rewritten {
-	name := filepath.Join(c.modules, hex.EncodeToString(key[:]))
-	text, err := os.ReadFile(name + ".json")
-	if err != nil {
+	s, err := c.description(key)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var s storedModule
-	re := &rewritten{}
-	hash := []byte(nil)
-	if err = json.Unmarshal(text, &s); err == nil {
-		hash, err = hex.DecodeString(s.Hash)
-	}
+	name := c.moduleFile(key)
+	re := &rewritten{facts: s.Facts}
 	if err == nil {
-		re.wasm, re.back, err = readWhole(name + ".wasm")
+		re.skeleton, err = readWhole(name + endingSkeleton)
 	}
-	if err != nil || len(hash) != 32 || len(re.wasm) != s.Size || crc32.Checksum(re.wasm, castagnoli) != s.Sum {
+	if err != nil || !s.hash(&re.hash) || fileOf(re.skeleton.b) != s.Skeleton || !isSize(name+endingModule, s.Whole.Size) {
 		c.log.Warn("a damaged module in the compile cache is written anew", "module", name)
 		re.close()
 		return nil
 	}
-	re.facts, re.hash = s.Facts, [32]byte(hash)
 	return re
+}
+
+// description is what the cache says of a module.
+func (c *cache) description(key [32]byte) (s storedModule, err error) {
+	text, err := os.ReadFile(c.moduleFile(key) + endingStored)
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	return s, err
+}
+
+func (s *storedModule) hash(to *[32]byte) bool {
+	b, err := hex.DecodeString(s.Hash)
+	return err == nil && copy(to[:], b) == len(to)
+}
+
+func isSize(file string, size int64) bool {
+	info, err := os.Stat(file)
+	return err == nil && info.Size() == size
+}
+
+var errLost = abi.Errorf(abi.CodeLoad, "the compile cache is damaged in more than one place; what it held of the module was deleted, load it again")
+
+// whole returns the module that the pre-pass once wrote.
+func (c *cache) whole(key [32]byte) (buffer, error) {
+	b, err := readWhole(c.moduleFile(key) + endingModule)
+	if err == nil {
+		var s storedModule
+		if s, err = c.description(key); err == nil && fileOf(b.b) == s.Whole {
+			return b, nil
+		}
+	}
+	b.close()
+	return buffer{}, errLost
+}
+
+func (c *cache) moduleFile(key [32]byte) string {
+	return filepath.Join(c.modules, hex.EncodeToString(key[:]))
 }
 
 // readWhole reads a file, a large one into memory that is borrowed and to be given
 // back, also where there is an error.
-func readWhole(name string) (b []byte, back func(), err error) {
+func readWhole(name string) (b buffer, err error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, nil, err
+		return buffer{}, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, nil, err
+		return buffer{}, err
 	}
 	if size := info.Size(); size > muchGarbage && size <= math.MaxInt32 {
-		b, back = borrow(int(size))
+		b.b, b.back = borrow(int(size))
 	}
-	if back == nil {
-		b = make([]byte, info.Size())
+	if b.back == nil {
+		b.b = make([]byte, info.Size())
 	}
-	_, err = io.ReadFull(f, b)
-	return b, back, err
+	_, err = io.ReadFull(f, b.b)
+	return b, err
 }
 
 // keepRewritten keeps what the pre-pass wrote. The description goes last, so
 // that what it describes is there.
 func (c *cache) keepRewritten(key [32]byte, re *rewritten) {
 	text, err := json.Marshal(storedModule{
-		Size: len(re.wasm), Sum: crc32.Checksum(re.wasm, castagnoli),
+		Skeleton: fileOf(re.skeleton.b), Whole: fileOf(re.wasm.b),
 		Hash: hex.EncodeToString(re.hash[:]), Facts: re.facts,
 	})
-	name := filepath.Join(c.modules, hex.EncodeToString(key[:]))
+	name := c.moduleFile(key)
 	if err == nil {
-		err = atomicfile.Write(name+".wasm", re.wasm, 0o600)
+		err = atomicfile.Write(name+endingModule, re.wasm.b, 0o600)
 	}
 	if err == nil {
-		err = atomicfile.Write(name+".json", text, 0o600)
+		err = atomicfile.Write(name+endingSkeleton, re.skeleton.b, 0o600)
+	}
+	if err == nil {
+		err = atomicfile.Write(name+endingStored, text, 0o600)
 	}
 	if err != nil {
 		c.log.Warn("the compile cache could not keep a module", "reason", err)

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"iter"
@@ -25,9 +24,9 @@ import (
 func MaxCode(module int) int64 { return 32*int64(module) + 64<<20 }
 
 // fill has a module compiled into a directory of its own and takes over its
-// code. A compiler that is not believed runs in another process, and what it
-// works on may have taken it over.
-func (c *cache) fill(re *rewritten, believed bool, compile func(dir string) error) error {
+// code. The compiler may run in another process, which what it works on may have
+// taken over.
+func (c *cache) fill(re *rewritten, compile func(dir string) error) error {
 	c.sweep()
 	dir, err := os.MkdirTemp(c.root, compilingPrefix)
 	if err != nil {
@@ -44,7 +43,7 @@ func (c *cache) fill(re *rewritten, believed bool, compile func(dir string) erro
 	if err := compile(dir); err != nil {
 		return notCompiling(err)
 	}
-	err = c.adopt(re, believed, root)
+	err = c.adopt(re, root)
 	if refused, ok := errors.AsType[refusal](err); ok {
 		c.log.Warn("what the compiler left was refused and deleted; the module may have broken out of it", "reason", refused)
 		return abi.Errorf(abi.CodeLoad, "the compiled module is refused: %w", refused)
@@ -77,7 +76,7 @@ func refuse(format string, args ...any) error { return refusal(fmt.Sprintf(forma
 //
 // The code itself cannot be checked. It runs for its module alone, but in this
 // process.
-func (c *cache) adopt(re *rewritten, believed bool, root *os.Root) error {
+func (c *cache) adopt(re *rewritten, root *os.Root) error {
 	sub, err := only(root)
 	if err != nil {
 		return err
@@ -94,10 +93,11 @@ func (c *cache) adopt(re *rewritten, believed bool, root *os.Root) error {
 	if err != nil {
 		return err
 	}
-	if !believed && !isEntryOf(entry.Name(), re.wasm) {
+	name, ok := entryFor(re.skeleton.b, entry.Name(), re.wasm.b)
+	if !ok {
 		return refuse("the compiler left %q, which is not the name of this module's code under wazero %s", entry.Name(), engineVersion())
 	}
-	return c.take(re, entries, entry.Name())
+	return c.take(re, entries, entry.Name(), name)
 }
 
 // only returns what lies in a directory, one thing by itself.
@@ -119,8 +119,9 @@ func only(root *os.Root) (fs.DirEntry, error) {
 	return nil, err
 }
 
-// take copies an entry into the cache, and notes whose it is.
-func (c *cache) take(re *rewritten, entries *os.Root, name string) error {
+// take copies an entry into the cache, under the name by which the module's skeleton
+// finds it, and notes whose it is.
+func (c *cache) take(re *rewritten, entries *os.Root, name, as string) error {
 	in, err := entries.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe is not waited for
 	if err != nil {
 		return refuse("the compiler left %q, which cannot be opened: %v", name, err)
@@ -130,16 +131,16 @@ func (c *cache) take(re *rewritten, entries *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	if most := MaxCode(len(re.wasm)); !info.Mode().IsRegular() || info.Size() > most {
+	if most := MaxCode(len(re.wasm.b)); !info.Mode().IsRegular() || info.Size() > most {
 		return refuse("the compiler left %q, which is not a file of at most %s: %s, %v", name, abi.Size(most), abi.Size(info.Size()), info.Mode())
 	}
 	copied, sum, err := c.duplicate(in, info.Size())
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(stored{File: name, Size: info.Size(), Sum: sum})
+	text, err := json.Marshal(stored{File: as, Size: info.Size(), Sum: sum})
 	if err == nil {
-		err = os.Rename(copied, filepath.Join(c.entries, name))
+		err = os.Rename(copied, filepath.Join(c.entries, as))
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(copied))
@@ -147,19 +148,20 @@ func (c *cache) take(re *rewritten, entries *os.Root, name string) error {
 	return atomicfile.Write(c.indexFile(re.hash), text, 0o600)
 }
 
-// duplicate copies size bytes to a file of the cache's own. What a crash leaves
-// of it is swept, or does not fit its checksum.
+// duplicate copies size bytes to a file of the cache's own, and returns what
+// [checksum] makes of it. What a crash leaves of it is swept, or does not fit that.
 func (c *cache) duplicate(in io.Reader, size int64) (name string, sum uint32, err error) {
 	out, err := os.CreateTemp(c.root, compilingPrefix)
 	if err != nil {
 		return "", 0, err
 	}
-	check := crc32.New(castagnoli)
-	_, err = io.CopyN(io.MultiWriter(out, check), in, size)
+	if _, err = io.CopyN(out, in, size); err == nil {
+		sum, err = checksum(out, size)
+	}
 	if err = errors.Join(err, out.Close()); err != nil {
 		return "", 0, errors.Join(err, os.Remove(out.Name()))
 	}
-	return out.Name(), check.Sum32(), nil
+	return out.Name(), sum, nil
 }
 
 // entryNames are the names under which wazero may look for a module's code. It
@@ -183,11 +185,15 @@ func entryNames(wasm []byte) iter.Seq[string] {
 	}
 }
 
-func isEntryOf(name string, wasm []byte) bool {
+// entryFor returns the name under which other's code would lie where name is that
+// of wasm's; false where that is none.
+func entryFor(other []byte, name string, wasm []byte) (string, bool) {
+	next, stop := iter.Pull(entryNames(other))
+	defer stop()
 	for own := range entryNames(wasm) {
-		if name == own {
-			return true
+		if to, _ := next(); own == name {
+			return to, true
 		}
 	}
-	return false
+	return "", false
 }

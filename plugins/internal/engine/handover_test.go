@@ -153,7 +153,7 @@ func attacker() []byte {
 	if err != nil {
 		panic(err)
 	}
-	return re.wasm
+	return re.Wasm
 }
 
 // TestACompilerSpoilsItsOwnModuleAlone: whatever a compiler that was taken over
@@ -223,7 +223,7 @@ func TestNamesCannotBeTakenInAdvance(t *testing.T) {
 	}
 }
 
-// TestEntryNames holds isEntryOf to what wazero does: if this fails after wazero
+// TestEntryNames holds entryFor to what wazero does: if this fails after wazero
 // was updated, its fileCacheKey or AssignModuleID has changed.
 func TestEntryNames(t *testing.T) {
 	modules := [][]byte{fixture(t, "state_3"), fixture(t, "wasi"), large(mib, nil)}
@@ -237,7 +237,7 @@ func TestEntryNames(t *testing.T) {
 			t.Fatalf("%q, %v", left, err)
 		}
 		for j, other := range modules {
-			if got := isEntryOf(filepath.Base(left[0]), other); got != (i == j) {
+			if _, got := entryFor(other, filepath.Base(left[0]), other); got != (i == j) {
 				t.Errorf("the entry of module %d is taken for one of module %d: %v", i, j, got)
 			}
 		}

@@ -61,16 +61,16 @@ func (e *Engine) Compile(ctx context.Context, s Source) (*Program, error) {
 		return nil, err
 	}
 	defer re.close()
-	collect(len(re.wasm)) // the engine makes a copy of its own
+	collect(len(re.skeleton.b) + len(re.wasm.b)) // the engine makes a copy of its own
 	// The result is shared, so that it is not bound to the call that happens to
 	// be the first.
 	shared := context.WithoutCancel(ctx)
-	compiled, err := e.load(shared, &s, re)
-	if err != nil && e.cache != nil && (e.cache.purge(re.hash) || errors.Is(err, errNoCode)) {
+	compiled, err := e.load(shared, re)
+	if err != nil && e.cache != nil && e.discard(re, err) {
 		// Either the module or what the cache holds of it is broken. Without its
 		// entry only the module can be, or its compiler.
 		if err = e.compileAgain(ctx, s, re); err == nil {
-			compiled, err = e.load(shared, &s, re)
+			compiled, err = e.load(shared, re)
 		}
 		if err != nil {
 			e.cache.purge(re.hash)
@@ -80,6 +80,16 @@ func (e *Engine) Compile(ctx context.Context, s Source) (*Program, error) {
 		return nil, notCompiling(err)
 	}
 	return &Program{Compiled: compiled, Facts: re.facts}, nil
+}
+
+// discard deletes what the cache holds of a module that could not be loaded, and
+// reports whether that may be why.
+func (e *Engine) discard(re *rewritten, why error) bool {
+	if e.cache.purge(re.hash) {
+		e.opts.Logger.Warn("a damaged entry of the compile cache was deleted; the module is compiled again", "reason", firstLine(why))
+		return true
+	}
+	return errors.Is(why, errNoCode)
 }
 
 // CheckSize refuses a module of size bytes where that is over the limit.
@@ -93,16 +103,19 @@ func CheckSize(size, limit int) error {
 
 var errNoCode = abi.Errorf(abi.CodeLoad, "the compiled module is not in the cache; its compiler may be for another processor, or the cache was emptied meanwhile")
 
-// load takes a module's code from the cache. It compiles what the cache does not
-// hold, but not where that is another process's to do: among several workers, and
-// only there, wazero looks at the context, which is over from the start.
-func (e *Engine) load(ctx context.Context, s *Source, re *rewritten) (wazero.CompiledModule, error) {
-	if e.elsewhere(s) {
-		over, end := context.WithCancelCause(experimental.WithCompilationWorkers(ctx, 2))
-		end(errNoCode)
-		ctx = over
+// load takes a module's code from the cache, or compiles it where there is no cache.
+//
+// With a cache the runtime is shown the module's skeleton alone, for which the code
+// lies there: see [prepass.Module.Skeleton]. It must not compile that itself, where
+// the code turns out to be missing. Among several workers, and only there, wazero
+// looks at the context, which is over from the start.
+func (e *Engine) load(ctx context.Context, re *rewritten) (wazero.CompiledModule, error) {
+	if e.cache == nil {
+		return compileModule(ctx, e.runtime, re.wasm.b)
 	}
-	return compileModule(ctx, e.runtime, re.wasm)
+	over, end := context.WithCancelCause(experimental.WithCompilationWorkers(ctx, 2))
+	end(errNoCode)
+	return compileModule(over, e.runtime, re.skeleton.b)
 }
 
 // compileModule has a runtime compile a module. The pre-pass refuses the modules
@@ -145,6 +158,7 @@ func (e *Engine) ready(ctx context.Context, s *Source) (*rewritten, error) {
 	}
 	if e.cache != nil {
 		e.cache.keepRewritten(key, re)
+		re.wasm.close()
 	}
 	return re, nil
 }
@@ -184,12 +198,18 @@ func (e *Engine) turn(ctx context.Context) (leave func(), err error) {
 	return leave, nil
 }
 
+// compileAgain compiles a module whose entry was deleted.
 func (e *Engine) compileAgain(ctx context.Context, s Source, re *rewritten) error {
 	leave, err := e.turn(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
+	if re.wasm.b == nil {
+		if re.wasm, err = e.cache.whole(s.key()); err != nil {
+			return err
+		}
+	}
 	return e.prepare(ctx, s, re)
 }
 
@@ -205,11 +225,11 @@ func (e *Engine) prepare(ctx context.Context, s Source, re *rewritten) error {
 	if e.cache.has(re.hash) {
 		return nil
 	}
-	return e.cache.fill(re, !elsewhere, func(dir string) error {
+	return e.cache.fill(re, func(dir string) error {
 		if elsewhere {
-			return e.opts.Compiler.Compile(ctx, dir, re.wasm)
+			return e.opts.Compiler.Compile(ctx, dir, re.wasm.b)
 		}
-		return CompileInto(context.WithoutCancel(ctx), dir, re.wasm)
+		return CompileInto(context.WithoutCancel(ctx), dir, re.wasm.b)
 	})
 }
 

@@ -228,6 +228,10 @@ func TestRewrittenModulesAreKept(t *testing.T) {
 	if again, err := os.ReadFile(kept[0]); err != nil || !bytes.Equal(again, whole) {
 		t.Errorf("the damaged module was not written anew: %v", err)
 	}
+	flipIn(t, filesIn(t, dir, "modules/*"+endingSkeleton)[0])
+	if err := compileOnce(t, Options{CacheDir: dir}, s); err != nil {
+		t.Fatal(err)
+	}
 	s.MaxMemory *= 2
 	if err := compileOnce(t, Options{CacheDir: dir}, s); err != nil {
 		t.Fatal(err)
@@ -266,6 +270,65 @@ func TestRefusedModulesAreNotKept(t *testing.T) {
 	}
 }
 
+// TestDamageInTwoPlaces: where both the code and the module it came from are damaged,
+// one load fails, and says what to do.
+func TestDamageInTwoPlaces(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	s := sourceOf(fixture(t, "state_3"))
+	if err := compileOnce(t, Options{CacheDir: dir}, s); err != nil {
+		t.Fatal(err)
+	}
+	flipIn(t, filesIn(t, dir, "modules/*"+endingModule)[0])
+	if err := compileOnce(t, Options{CacheDir: dir}, s); err != nil {
+		t.Errorf("a module that nobody needs is looked at: %v", err)
+	}
+	flipIn(t, filesIn(t, dir, "wazero-*/*")[0])
+	if err := compileOnce(t, Options{CacheDir: dir}, s); !errors.Is(err, errLost) {
+		t.Errorf("got %v", err)
+	}
+	if err := compileOnce(t, Options{CacheDir: dir}, s); err != nil {
+		t.Errorf("the next load fails too: %v", err)
+	}
+}
+
+// flipIn damages the middle of a file.
+func flipIn(t *testing.T, file string) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)/2] ^= 1
+	if err := os.WriteFile(file, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSkeletonsAreNotCompiled: where the code is gone, what is compiled again is the
+// module.
+func TestSkeletonsAreNotCompiled(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	s := sourceOf(fixture(t, "state_3"))
+	e := newEngine(t, func(o *Options) { o.CacheDir = dir })
+	if err := e.open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	re, err := e.ready(t.Context(), &s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer re.close()
+	if err := os.Remove(filesIn(t, dir, "wazero-*/*")[0]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.load(t.Context(), re); !errors.Is(err, errNoCode) {
+		t.Errorf("got %v", err)
+	}
+	if left := filesIn(t, dir, "wazero-*/*"); len(left) > 0 {
+		t.Errorf("the skeleton's code is in the cache: %q", left)
+	}
+}
+
 // BenchmarkWarmCompile is what a module costs a process whose cache holds it.
 func BenchmarkWarmCompile(b *testing.B) {
 	wasm, err := os.ReadFile(filepath.Join("..", "..", "..", "builtin", "files", "files.wasm"))
@@ -284,6 +347,21 @@ func BenchmarkWarmCompile(b *testing.B) {
 			}
 		}
 	})
+	b.Run("validated once more", func(b *testing.B) {
+		m, err := rewrite(&s, DefaultMaxModule)
+		dir := b.TempDir()
+		if err == nil {
+			err = CompileInto(b.Context(), dir, m.Wasm)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			if err := CompileInto(b.Context(), dir, m.Wasm); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	b.Run("the pre-pass alone", func(b *testing.B) {
 		for b.Loop() {
 			if _, err := rewrite(&s, DefaultMaxModule); err != nil {
@@ -298,9 +376,11 @@ func BenchmarkWarmCompile(b *testing.B) {
 		}
 		for b.Loop() {
 			known := s
-			if e.known(&known) == nil {
+			re := e.known(&known)
+			if re == nil {
 				b.Fatal("it is not there")
 			}
+			re.close()
 		}
 	})
 }

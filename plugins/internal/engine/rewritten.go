@@ -17,41 +17,74 @@ import (
 //go:embed rewriting.sum
 var rewriting string
 
+// layout identifies what the cache keeps of a module, and is part of every key too.
+const layout = "skeleton/1"
+
 // rewritten is a module as the pre-pass wrote it.
 type rewritten struct {
-	wasm  []byte
-	facts prepass.Facts
-	hash  [32]byte // SHA-256 of wasm, which names the code in the cache
-	back  func()   // gives wasm back where it is borrowed, else nil
+	// wasm is the module. There is none where the cache has its code and nobody
+	// needs it.
+	wasm buffer
+	// skeleton is the module without its functions' bodies, which is what a module
+	// whose code is in the cache is loaded by. There is none where there is no cache.
+	skeleton buffer
+	facts    prepass.Facts
+	hash     [32]byte // SHA-256 of skeleton, which names the code in the cache
 }
 
 // close gives the module's bytes back.
 func (re *rewritten) close() {
-	if re.back != nil {
-		re.back()
-	}
-	re.wasm, re.back = nil, nil
+	re.wasm.close()
+	re.skeleton.close()
 }
 
-// rewrite runs the pre-pass and lets go of the module as it came. A large result
-// is kept outside of Go's heap, from where it can be given back when it is not
-// needed any more.
+// buffer holds bytes, many of them outside of Go's heap, from where they can be
+// given back when they are not needed any more.
+type buffer struct {
+	b    []byte
+	back func() // gives b back where it is borrowed, else nil
+}
+
+func (b *buffer) close() {
+	if b.back != nil {
+		b.back()
+	}
+	*b = buffer{}
+}
+
+// outside moves a large buffer out of Go's heap, and gives back to the system what
+// was left over from making it.
+func (b *buffer) outside() {
+	if len(b.b) <= muchGarbage {
+		return
+	}
+	collect(len(b.b))
+	if room, back := borrow(len(b.b)); back != nil {
+		transfer(room, b.b)
+		*b = buffer{room, back}
+		collect(len(room))
+	}
+}
+
+// rewrite runs the pre-pass and lets go of the module as it came.
 func (e *Engine) rewrite(s *Source) (*rewritten, error) {
-	re, err := rewrite(s, e.opts.MaxModule)
+	m, err := rewrite(s, e.opts.MaxModule)
 	s.Wasm = nil
-	if err != nil || len(re.wasm) <= muchGarbage {
-		return re, err
+	if err != nil {
+		return nil, err
 	}
-	collect(len(re.wasm))
-	if room, back := borrow(len(re.wasm)); back != nil {
-		transfer(room, re.wasm)
-		re.wasm, re.back = room, back
-		collect(len(re.wasm))
+	re := &rewritten{facts: m.Facts}
+	if e.cache != nil {
+		re.skeleton = buffer{b: m.Skeleton()}
+		re.hash = sha256.Sum256(re.skeleton.b)
+		re.skeleton.outside()
 	}
+	re.wasm = buffer{b: m.Wasm}
+	re.wasm.outside()
 	return re, nil
 }
 
-func rewrite(s *Source, most int) (*rewritten, error) {
+func rewrite(s *Source, most int) (*prepass.Module, error) {
 	m, err := prepass.Rewrite(s.Wasm, prepass.Options{
 		Bounds:    prepass.Bounds{ModuleBytes: max(most, len(s.Wasm))}, // strangers' were measured before
 		MaxMemory: uint64(s.MaxMemory),
@@ -64,7 +97,7 @@ func rewrite(s *Source, most int) (*rewritten, error) {
 	if err != nil {
 		return nil, abi.Errorf(abi.CodeLoad, "the module is refused: %w", err)
 	}
-	return &rewritten{wasm: m.Wasm, facts: m.Facts, hash: sha256.Sum256(m.Wasm)}, nil
+	return m, nil
 }
 
 // key names what the pre-pass makes of a module with its options.
@@ -78,5 +111,6 @@ func (s *Source) key() [32]byte {
 	}
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(s.RenameID)))
 	b = append(b, s.RenameID...)
+	b = append(b, layout...)
 	return sha256.Sum256(append(b, rewriting...))
 }
