@@ -17,15 +17,14 @@ type functions struct {
 	count uint32
 }
 
-// Skeleton returns the module without the bodies of its functions: all else is as
-// it was, names and data above all. It is for an engine that has the module's code
-// from elsewhere, compiled, and has no use for the bodies but to read and validate
-// them once more, which takes longer than all else about loading a module. No two
-// modules have the same skeleton. Functions of a skeleton that is compiled itself
-// trap.
-func (m *Module) Skeleton() []byte {
-	w := writer{b: make([]byte, 0, len(m.Wasm)-(m.functions.end-m.functions.start)+int(m.functions.count)*len(stub)+128)}
-	w.byte(m.Wasm[:m.functions.start]...)
+// AppendSkeleton appends the module without the bodies of its functions, at most
+// [Module.MaxSkeleton] bytes: all else is as it was, names and data above all. It is
+// for an engine that has the module's code from elsewhere, compiled, and has no use
+// for the bodies but to read and validate them once more, which takes longer than all
+// else about loading a module. No two modules have the same skeleton. Functions of a
+// skeleton that is compiled itself trap.
+func (m *Module) AppendSkeleton(to []byte) []byte {
+	w := writer{b: append(to, m.Wasm[:m.functions.start]...)}
 	if m.functions.count > 0 {
 		w.section(secCode, func() {
 			w.u32(m.functions.count)
@@ -41,4 +40,12 @@ func (m *Module) Skeleton() []byte {
 		w.byte(sum[:]...)
 	})
 	return w.b
+}
+
+// MaxSkeleton is how much room the module's skeleton takes at most while it is
+// written, in bytes.
+func (m *Module) MaxSkeleton() int {
+	const sections = 2 * (1 + maxLEB) // their kinds and lengths
+	other := len(m.Wasm) - (m.functions.end - m.functions.start)
+	return other + maxLEB + int(m.functions.count)*len(stub) + sections + 1 + len(skeletonSection) + sha256.Size
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -273,12 +272,8 @@ func readWhole(name string) (b buffer, err error) {
 	if err != nil {
 		return buffer{}, err
 	}
-	if size := info.Size(); size > muchGarbage && size <= math.MaxInt32 {
-		b.b, b.back = borrow(int(size))
-	}
-	if b.back == nil {
-		b.b = make([]byte, info.Size())
-	}
+	b = newBuffer(int(info.Size()))
+	b.b = b.b[:info.Size()]
 	_, err = io.ReadFull(f, b.b)
 	return b, err
 }

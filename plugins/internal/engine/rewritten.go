@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/binary"
 	"errors"
+	"math"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins/prepass"
@@ -52,6 +53,16 @@ func (b *buffer) close() {
 	*b = buffer{}
 }
 
+// newBuffer returns an empty buffer with room for size bytes.
+func newBuffer(size int) buffer {
+	if size > muchGarbage && size <= math.MaxInt32 {
+		if room, back := borrow(size); back != nil {
+			return buffer{room[:0], back}
+		}
+	}
+	return buffer{b: make([]byte, 0, size)}
+}
+
 // outside moves a large buffer out of Go's heap, and gives back to the system what
 // was left over from making it.
 func (b *buffer) outside() {
@@ -59,10 +70,11 @@ func (b *buffer) outside() {
 		return
 	}
 	collect(len(b.b))
-	if room, back := borrow(len(b.b)); back != nil {
-		transfer(room, b.b)
-		*b = buffer{room, back}
-		collect(len(room))
+	if room := newBuffer(len(b.b)); room.back != nil {
+		room.b = room.b[:len(b.b)]
+		transfer(room.b, b.b)
+		*b = room
+		collect(len(b.b))
 	}
 }
 
@@ -73,14 +85,15 @@ func (e *Engine) rewrite(s *Source) (*rewritten, error) {
 	if err != nil {
 		return nil, err
 	}
-	re := &rewritten{facts: m.Facts}
-	if e.cache != nil {
-		re.skeleton = buffer{b: m.Skeleton()}
-		re.hash = sha256.Sum256(re.skeleton.b)
-		re.skeleton.outside()
-	}
-	re.wasm = buffer{b: m.Wasm}
+	re := &rewritten{facts: m.Facts, wasm: buffer{b: m.Wasm}}
+	m.Wasm = nil
 	re.wasm.outside()
+	if e.cache != nil {
+		m.Wasm = re.wasm.b
+		re.skeleton = newBuffer(m.MaxSkeleton())
+		re.skeleton.b = m.AppendSkeleton(re.skeleton.b)
+		re.hash = sha256.Sum256(re.skeleton.b)
+	}
 	return re, nil
 }
 
