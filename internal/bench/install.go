@@ -126,6 +126,7 @@ func (l *lab) program() (string, error) {
 		return program, nil
 	}
 	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "github.com/toolquay/toolquay/cmd/host")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the command: %w\n%s", err, out)
 	}
