@@ -51,6 +51,9 @@ func parseSegment(text string) (segment, error) {
 	if text == "**" {
 		return deepSegment, nil
 	}
+	if !strings.ContainsAny(text, `*?[\`) && utf8.ValidString(text) {
+		return segment{text: text}, nil // most are names
+	}
 	var ops []globOp
 	var literal strings.Builder
 	wild := 0

@@ -73,13 +73,14 @@ type guardPattern struct {
 // so that a path which has none costs a look-up each and no more.
 type guards map[string][]guardPattern
 
-// parsedGuards is guardedPlaces parsed, in the same order.
+// parsedGuards is guardedPlaces parsed, in the same order, with all that lies below.
 var parsedGuards = sync.OnceValue(func() [][]*pathSpec {
 	out := make([][]*pathSpec, len(guardedPlaces))
 	for i, place := range guardedPlaces {
 		for _, text := range place.patterns {
 			// A test holds that every pattern of the table parses.
 			if spec, err := parsePattern(text); err == nil {
+				spec.segs = coverAll(spec.segs)
 				out[i] = append(out[i], spec)
 			}
 		}
@@ -100,6 +101,9 @@ var commonGuards = sync.OnceValue(func() guards {
 		for _, spec := range specs {
 			g.addCommon(&guardedPlaces[i], spec)
 		}
+	}
+	for key, list := range g {
+		g[key] = slices.Clip(list) // it is shared: a longer one is a new one
 	}
 	return g
 })
@@ -147,8 +151,7 @@ func (g guards) add(place *guarded, segs []segment) {
 			key = foldKey(s.text)
 		}
 	}
-	// Lists are shared with commonGuards: a longer one is a new one.
-	g[key] = append(slices.Clip(g[key]), guardPattern{newPattern("", coverAll(segs), true), place})
+	g[key] = append(g[key], guardPattern{newPattern("", coverAll(segs), true), place})
 }
 
 // find returns the guarded place a path lies in, or nil. Credentials come

@@ -3,22 +3,41 @@ package folder
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
 	"strings"
 )
 
-// plain are ids that can be a directory's name on every system: no separators, not
-// hidden, no dot at the end, of reasonable length.
-var plain = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?$`)
+// longest is how long a plain id may be, in bytes.
+const longest = 64
 
-// devices are names that Windows keeps for itself, whatever follows a dot.
-var devices = regexp.MustCompile(`^(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
+// plain reports whether an id can be a directory's name on every system: no separators,
+// not hidden, no dot at the end, of reasonable length.
+func plain(id string) bool {
+	return id != "" && len(id) <= longest && strings.Trim(id, letters+digits+"._-") == "" &&
+		strings.IndexByte("._-", id[0]) < 0 && !strings.HasSuffix(id, ".")
+}
+
+const (
+	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	digits  = "0123456789"
+)
+
+// device reports whether Windows keeps a name for itself, whatever follows a dot.
+func device(id string) bool {
+	name, _, _ := strings.Cut(strings.ToLower(id), ".")
+	switch strings.TrimRight(name, digits) {
+	case "con", "prn", "aux", "nul":
+		return len(name) == 3
+	case "com", "lpt":
+		return len(name) == 4
+	}
+	return false
+}
 
 // nameOf is the name of a session's directory: its id where that can be, else what
 // of it can be with a hash of the whole. No plain id has a "~", so the two cannot
 // meet.
 func nameOf(id string) string {
-	if plain.MatchString(id) && !devices.MatchString(id) {
+	if plain(id) && !device(id) {
 		return id
 	}
 	sum := sha256.Sum256([]byte(id))

@@ -24,8 +24,10 @@ type lineReader struct {
 	inside bool
 }
 
-func newLineReader(r io.Reader) *lineReader {
-	return &lineReader{r: bufio.NewReaderSize(r, maxLine)}
+// newLineReader reads a section, with room for its longest line: mostly there is
+// nothing left to read where a log is opened.
+func newLineReader(r *io.SectionReader) *lineReader {
+	return &lineReader{r: bufio.NewReaderSize(r, int(min(maxLine, r.Size()+1)))}
 }
 
 // next returns the next chunk, never an empty one, or io.EOF.

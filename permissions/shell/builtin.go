@@ -1,9 +1,9 @@
 package shell
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/toolquay/toolquay/internal/lazyregexp"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -18,7 +18,7 @@ var harmless = map[string]bool{
 // localeName is a locale in which a byte of ASCII is that character and no part of
 // another: C, or one of UTF-8. In others (zh_TW, ja_JP.SJIS) a program may read a
 // script differently, as the half of a letter may look like a backslash or a bar.
-var localeName = regexp.MustCompile(`^(?:C|POSIX|(?:C|[a-z]{2,3}(?:_[A-Z]{2})?)\.(?:UTF|utf)-?8(?:@[a-z]+)?)?$`)
+var localeName = lazyregexp.New(`^(?:C|POSIX|(?:C|[a-z]{2,3}(?:_[A-Z]{2})?)\.(?:UTF|utf)-?8(?:@[a-z]+)?)?$`)
 
 // isHarmless reports whether setting a variable to a value may be ignored. A
 // value that is a path may name a file of translations or rules to load.

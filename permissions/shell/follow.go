@@ -1,11 +1,11 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/toolquay/toolquay/internal/lazyregexp"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -172,8 +172,8 @@ func (a *analysis) cases(cmd *syntax.CaseClause, s state) outcome {
 // loopName is a variable that a loop may set: none that the shell or a program
 // is known to heed. Those are written in capitals, but for a few.
 var (
-	loopName   = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
-	heededName = regexp.MustCompile(`^(histchars|auto_resume|_|.*_proxy)$`)
+	loopName   = lazyregexp.New(`^[a-z_][a-z0-9_]*$`)
+	heededName = lazyregexp.New(`^(histchars|auto_resume|_|.*_proxy)$`)
 )
 
 func (a *analysis) loop(cmd *syntax.ForClause, s state) outcome {

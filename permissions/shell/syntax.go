@@ -1,11 +1,12 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/toolquay/toolquay/internal/lazyregexp"
 )
 
 // ruling is what a piece of syntax does to the judgement of what holds it.
@@ -255,7 +256,7 @@ func classifySubstitution(c *syntax.CmdSubst, text string) construct {
 }
 
 // hereEnd are the words that end here-documents the same way for every reader.
-var hereEnd = regexp.MustCompile(`^([\w.+-]+|'[\w.+ -]+'|"[\w.+ -]+"|\\[\w.+-]+)$`)
+var hereEnd = lazyregexp.New(`^([\w.+-]+|'[\w.+ -]+'|"[\w.+ -]+"|\\[\w.+-]+)$`)
 
 func classifyRedirect(r *syntax.Redirect, text string) construct {
 	if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
@@ -309,7 +310,7 @@ func hereBody(r *syntax.Redirect, text string) string {
 }
 
 // plainParameter is the inside of ${ } that is read in one way only.
-var plainParameter = regexp.MustCompile(`^\$(\w+|[@*#?$!-]|\{([\w ./:%#*?@^=+,!-]|\$\w|\$\{\w+\})*\})$`)
+var plainParameter = lazyregexp.New(`^\$(\w+|[@*#?$!-]|\{([\w ./:%#*?@^=+,!-]|\$\w|\$\{\w+\})*\})$`)
 
 func classifyParameter(p *syntax.ParamExp, text string) construct {
 	code := source(p, text)
@@ -385,7 +386,7 @@ func evaluatesUnary(t *syntax.UnaryTest) bool {
 }
 
 // plainPattern is a regular expression without anything that could end it.
-var plainPattern = regexp.MustCompile(`^[\w.*+?^$\[\]:/@%,=-]+$`)
+var plainPattern = lazyregexp.New(`^[\w.*+?^$\[\]:/@%,=-]+$`)
 
 func evaluatesBinary(t *syntax.BinaryTest) bool {
 	switch t.Op {

@@ -21,7 +21,7 @@ func Awk(program string, assigned ...string) Finding {
 		assigned: map[string]bool{},
 	}
 	for _, name := range assigned {
-		if awkNameForm.FindString(name) != name || awkReserved(name) || awkSpecial[name] && !awkSettable[name] {
+		if awkNameForm.FindString(name) != name || awkReserved(name) || awkSpecial.has(name) && !awkSettable.has(name) {
 			return refused("a variable is set that means something to awk")
 		}
 		p.assigned[name] = true
@@ -34,51 +34,49 @@ func Awk(program string, assigned ...string) Finding {
 	return Finding{ReadOnly: true}
 }
 
-func awkSet(names ...string) map[string]bool {
-	set := map[string]bool{}
-	for _, name := range names {
-		set[name] = true
-	}
-	return set
-}
+// awkNames is a list of names. Lists are short enough to be searched, and need nothing
+// done before the first program is judged.
+type awkNames []string
+
+func (n awkNames) has(name string) bool { return slices.Contains(n, name) }
 
 // awkFunctions are the functions that some awk has built in and that only
 // compute. An awk without one of them does not start.
-var awkFunctions = awkSet(
+var awkFunctions = awkNames{
 	"length", "substr", "index", "split", "sub", "gsub", "match", "sprintf",
 	"tolower", "toupper", "sin", "cos", "atan2", "exp", "log", "sqrt", "int", "rand", "srand",
 	"gensub", "patsplit", "strftime", "systime", "mktime", "strtonum", "asort", "asorti",
 	"and", "or", "xor", "compl", "lshift", "rshift", "isarray", "typeof",
-)
+}
 
 // awkRefused are names that are not to be seen in a program at all. The
 // original awk takes some functions without parentheses: a bare system runs $0.
-var awkRefused = awkSet(
+var awkRefused = awkNames{
 	"system", "close", "fflush", "extension", "stopme", "adump", "bindtextdomain", "dcgettext",
 	"dcngettext", "mkbool", "intdiv", "intdiv0", "chdir", "fork", "exec",
 	"ENVIRON", "ARGV", "ARGC", "ARGIND", "SYMTAB", "FUNCTAB", "PROCINFO", "BINMODE", "LINT",
 	"TEXTDOMAIN", "PREC", "ROUNDMODE", "INPLACE_SUFFIX",
-)
+}
 
-var awkKeywords = awkSet(
+var awkKeywords = awkNames{
 	"BEGIN", "END", "BEGINFILE", "ENDFILE", "function", "func", "if", "else", "while", "for", "do",
 	"in", "next", "nextfile", "exit", "return", "break", "continue", "delete", "print", "printf",
 	"getline", "switch", "case", "default", "include", "load", "namespace",
-)
+}
 
 // awkSpecial are variables that awk itself looks at or sets.
-var awkSpecial = awkSet(
+var awkSpecial = awkNames{
 	"NF", "NR", "FNR", "FS", "OFS", "RS", "ORS", "RT", "FILENAME", "SUBSEP", "RSTART", "RLENGTH",
 	"CONVFMT", "OFMT", "FIELDWIDTHS", "FPAT", "IGNORECASE", "ERRNO",
-)
+}
 
 // awkSettable are those of them that the command line may set to anything.
-var awkSettable = awkSet("FS", "OFS", "ORS", "SUBSEP", "CONVFMT", "OFMT")
+var awkSettable = awkNames{"FS", "OFS", "ORS", "SUBSEP", "CONVFMT", "OFMT"}
 
 // awkReserved reports whether a name is no plain variable and no function of a
 // program's own.
 func awkReserved(name string) bool {
-	return awkKeywords[name] || awkFunctions[name] || awkRefused[name]
+	return awkKeywords.has(name) || awkFunctions.has(name) || awkRefused.has(name)
 }
 
 // checkEnd looks at what only the whole program tells: that every function

@@ -4,7 +4,7 @@ package lang
 // the variable, and what it is compared with neither moves nor is so large, or
 // of such a kind, that the variable never passes it.
 func (p *awkParser) ends(loop awkLoop) bool {
-	if awkSpecial[loop.name] {
+	if awkSpecial.has(loop.name) {
 		return false
 	}
 	during := p.during(loop.from, loop.to, loop.step, loop.inside)
@@ -72,7 +72,7 @@ func (p *awkParser) countable(loop awkLoop, term awkTerm) bool {
 	switch term.name {
 	case "NF", "NR", "FNR":
 	default:
-		if awkSpecial[term.name] {
+		if awkSpecial.has(term.name) {
 			return false
 		}
 	}
@@ -211,7 +211,7 @@ func (p *awkParser) isScalar(name string) bool {
 // that are added while it runs. Inside of functions arrays may be one under two
 // names.
 func (p *awkParser) endsIn(loop awkForIn) bool {
-	if awkSpecial[loop.key] {
+	if awkSpecial.has(loop.key) {
 		return false
 	}
 	for _, e := range p.events[loop.from:loop.to] {

@@ -122,7 +122,7 @@ func (p *awkParser) startsOperand() bool {
 	case awkNumber, awkString:
 		return true
 	case awkName:
-		return !awkReserved(p.tok.text) || awkFunctions[p.tok.text]
+		return !awkReserved(p.tok.text) || awkFunctions.has(p.tok.text)
 	case awkOperator:
 		return p.tok.is("(") || p.tok.is("$")
 	}
@@ -216,7 +216,7 @@ func (p *awkParser) getline() {
 func (p *awkParser) named() awkTarget {
 	name, call := p.tok.text, p.tok.call
 	switch {
-	case awkFunctions[name]:
+	case awkFunctions.has(name):
 		p.builtin(name, call)
 		return awkTarget{}
 	case call == awkPlainCall && !awkReserved(name):

@@ -1,8 +1,9 @@
 package lang
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/toolquay/toolquay/internal/lazyregexp"
 )
 
 // awkKind is the kind of a token.
@@ -50,14 +51,14 @@ var awkOperators = []string{
 }
 
 var (
-	awkNameForm   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*`)
-	awkNumberForm = regexp.MustCompile(`^(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?`)
+	awkNameForm   = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*`)
+	awkNumberForm = lazyregexp.New(`^(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?`)
 	// awkRegexForm is a regular expression that every awk ends at the same
 	// slash. Some awks take a slash in brackets for the end and some do not, and
 	// they differ about brackets within brackets, so brackets hold only classes,
 	// escapes and characters that mean nothing elsewhere.
-	awkRegexForm = regexp.MustCompile(`^/(?:[^/\\\[\n]|\\[^\n]|\[\^?(?:\[:[a-z]+:\]|\\[^\n\[\]]|[^]\[\\/\n])+\])*/`)
-	awkQuoteForm = regexp.MustCompile(`^"(?:[^"\\\n]|\\[^\n])*"`)
+	awkRegexForm = lazyregexp.New(`^/(?:[^/\\\[\n]|\\[^\n]|\[\^?(?:\[:[a-z]+:\]|\\[^\n\[\]]|[^]\[\\/\n])+\])*/`)
+	awkQuoteForm = lazyregexp.New(`^"(?:[^"\\\n]|\\[^\n])*"`)
 )
 
 // awkLexer cuts a program into tokens. It refuses what awks cut differently.

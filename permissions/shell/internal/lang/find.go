@@ -1,8 +1,10 @@
 package lang
 
 import (
-	"regexp"
 	"strings"
+	"sync"
+
+	"github.com/toolquay/toolquay/internal/lazyregexp"
 )
 
 // Arg is one word of a command.
@@ -133,7 +135,7 @@ func (p *findParser) options() {
 	}
 }
 
-var findLevel = regexp.MustCompile(`^-O[0-3]$`)
+var findLevel = lazyregexp.New(`^-O[0-3]$`)
 
 // starts reads the starting points: the words up to one that begins like an
 // expression. Others may come behind it by mistake only.
@@ -156,7 +158,7 @@ func findExpression(word Arg) bool {
 func (p *findParser) primary() {
 	word, _ := p.take()
 	name := word.Text
-	if count, ok := findPlain[name]; ok {
+	if count, ok := findPlain()[name]; ok {
 		p.arguments(name, count)
 		return
 	}
@@ -195,10 +197,10 @@ func (p *findParser) other(name string) {
 }
 
 var (
-	findNewer     = regexp.MustCompile(`^-newer[aBcm][aBcm]$`)
-	findNewerTime = regexp.MustCompile(`^-newer[aBcm]t$`)
-	findDashed    = regexp.MustCompile(`^-[^0-9]`)
-	findMode      = regexp.MustCompile(`^[-/]?(?:[0-7]+|[ugoa]*[-+=][rwxXst]*(?:,[ugoa]*[-+=][rwxXst]*)*)$`)
+	findNewer     = lazyregexp.New(`^-newer[aBcm][aBcm]$`)
+	findNewerTime = lazyregexp.New(`^-newer[aBcm]t$`)
+	findDashed    = lazyregexp.New(`^-[^0-9]`)
+	findMode      = lazyregexp.New(`^[-/]?(?:[0-7]+|[ugoa]*[-+=][rwxXst]*(?:,[ugoa]*[-+=][rwxXst]*)*)$`)
 )
 
 // arguments reads words that only compare or print. None looks like an action:
@@ -280,7 +282,7 @@ func endsAtPlus(action string, words []Arg) bool {
 
 // findPlain are the operators, tests, actions and options that change nothing,
 // with the number of their arguments.
-var findPlain = func() map[string]int {
+var findPlain = sync.OnceValue(func() map[string]int {
 	plain := map[string]int{}
 	for name := range strings.FieldsSeq(`
 		( ) ! , -not -a -and -o -or
@@ -296,4 +298,4 @@ var findPlain = func() map[string]int {
 		plain[name] = 1
 	}
 	return plain
-}()
+})

@@ -87,7 +87,7 @@ func (j *jqJudge) query(q *gojq.Query) {
 func (j *jqJudge) define(def *gojq.FuncDef) {
 	key := jqKey(def.Name, len(def.Args))
 	_, taken := j.own[key]
-	if taken || jqNames[def.Name] || len(def.Args) == 0 && slices.Contains(j.params, def.Name) {
+	if taken || jqNames()[def.Name] || len(def.Args) == 0 && slices.Contains(j.params, def.Name) {
 		j.fail("it defines " + key + ", which there is already")
 		return
 	}
@@ -95,7 +95,7 @@ func (j *jqJudge) define(def *gojq.FuncDef) {
 	params := len(j.params)
 	for _, arg := range def.Args {
 		name := strings.TrimPrefix(arg, "$")
-		if _, taken := j.own[jqKey(name, 0)]; taken || jqFunctions[jqKey(name, 0)] || jqRefused[name] {
+		if _, taken := j.own[jqKey(name, 0)]; taken || jqFunctions()[jqKey(name, 0)] || jqRefused[name] {
 			j.fail("a parameter has the name of a function, " + name)
 			return
 		}
@@ -230,7 +230,7 @@ func (j *jqJudge) call(f *gojq.Func) {
 		}
 		return
 	}
-	if !jqFunctions[key] {
+	if !jqFunctions()[key] {
 		j.fail("it uses " + key + ", which is not on the list of functions that only compute and end")
 	}
 }

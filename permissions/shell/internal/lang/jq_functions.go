@@ -3,6 +3,7 @@ package lang
 import (
 	"maps"
 	"strings"
+	"sync"
 
 	"github.com/itchyny/gojq"
 )
@@ -10,7 +11,9 @@ import (
 // jqFunctions are the functions of any version of jq that only compute (or read
 // the input, or write to the standard streams) and end for every input if their
 // arguments do.
-var jqFunctions = jqSet(`
+var jqFunctions = sync.OnceValue(func() map[string]bool { return jqSet(jqFunctionList) })
+
+const jqFunctionList = `
 	not/0 empty/0 error/0 error/1 halt/0 halt_error/0 halt_error/1 select/1 map/1 map_values/1 add/0 add/1
 	any/0 any/1 any/2 all/0 all/1 all/2 length/0 utf8bytelength/0 type/0 infinite/0 nan/0 isinfinite/0 isnan/0
 	isnormal/0 isfinite/0 isvalid/1 isempty/1 keys/0 keys_unsorted/0 values/0 nulls/0 booleans/0 numbers/0
@@ -29,7 +32,7 @@ var jqFunctions = jqSet(`
 	now/0 mktime/0 gmtime/0 localtime/0 strftime/1 strflocaltime/1 strptime/1 todate/0 fromdate/0 date/0
 	todateiso8601/0 fromdateiso8601/0 dateadd/2 datesub/2 builtins/0 have_literal_numbers/0
 	have_decnum/0 ascii/0
-`)
+`
 
 // jqConditional are functions that end only with some arguments.
 var jqConditional = map[string]func(args []*gojq.Query) bool{
@@ -58,9 +61,9 @@ var jqRefused = map[string]bool{
 
 // jqNames are the names of all functions of jq, which a filter gives to none of
 // its own.
-var jqNames = func() map[string]bool {
+var jqNames = sync.OnceValue(func() map[string]bool {
 	names := maps.Clone(jqRefused)
-	for key := range jqFunctions {
+	for key := range jqFunctions() {
 		name, _, _ := strings.Cut(key, "/")
 		names[name] = true
 	}
@@ -69,7 +72,7 @@ var jqNames = func() map[string]bool {
 		names[name] = true
 	}
 	return names
-}()
+})
 
 func jqSet(list string) map[string]bool {
 	set := map[string]bool{}

@@ -1,17 +1,18 @@
 package lang
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/toolquay/toolquay/internal/lazyregexp"
 )
 
 // patternBracket is a bracket expression that means the same to every engine:
 // without brackets in it but classes, and without the tricks of their order.
-var patternBracket = regexp.MustCompile(`^\[\^?(?:\[:[a-z]+:\]|\\[^\n\[\]]|[^]\[\\\n])+\]`)
+var patternBracket = lazyregexp.New(`^\[\^?(?:\[:[a-z]+:\]|\\[^\n\[\]]|[^]\[\\\n])+\]`)
 
 // patternGroup is what may stand behind the parenthesis of a group, and makes it
 // no assertion.
-var patternGroup = regexp.MustCompile(`^\?(?::|<[A-Za-z_][A-Za-z0-9_]*>)`)
+var patternGroup = lazyregexp.New(`^\?(?::|<[A-Za-z_][A-Za-z0-9_]*>)`)
 
 // neverEmpty reports whether a regular expression surely matches no empty
 // string, to every engine that may read it (POSIX extended, Oniguruma). Tools

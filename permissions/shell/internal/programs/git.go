@@ -1,10 +1,10 @@
 package programs
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/toolquay/toolquay/internal/lazyregexp"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -76,7 +76,7 @@ func (l *line) creates() bool {
 
 // gitRevision is a revision that is surely a commit, or a range of them: only
 // commits have such names.
-var gitRevision = regexp.MustCompile(`^(?:(?:HEAD|@|main|master)(?:[~^][0-9]*)*(?:\.\.\.?|$)){1,2}$`)
+var gitRevision = lazyregexp.New(`^(?:(?:HEAD|@|main|master)(?:[~^][0-9]*)*(?:\.\.\.?|$)){1,2}$`)
 
 // narrow reports whether what git looks at is narrowed to the paths behind a "--":
 // all of them are plain names, without a pattern or magic. Other operands may name
@@ -99,7 +99,7 @@ func (l *line) narrow(args []Arg) bool {
 }
 
 // gitStage is what stands before the path in :0:file, a file of the index.
-var gitStage = regexp.MustCompile(`^[0-3]:`)
+var gitStage = lazyregexp.New(`^[0-3]:`)
 
 // gitPath adds the path that an operand may name: a file, or one of a revision,
 // as in HEAD:file. A revision that is no path is taken for one, too: it names
@@ -121,7 +121,7 @@ func (f *Finding) gitPath(a Arg, content bool) {
 }
 
 // gitFormats are the named formats of git log, which no repository can redefine.
-var gitFormats = regexp.MustCompile(`^(oneline|short|medium|full|fuller|reference|email|raw|mboxrd)$`)
+var gitFormats = lazyregexp.New(`^(oneline|short|medium|full|fuller|reference|email|raw|mboxrd)$`)
 
 // safeGitFormat reports whether a format only shows what is in the repository:
 // no signatures, which gpg checks, and no trailers, which have commands of their

@@ -3,10 +3,10 @@ package programs
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/toolquay/toolquay/internal/lazyregexp"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -29,7 +29,7 @@ func (f *Finding) refuse(format string, args ...any) {
 
 // printfConversion is a conversion of printf's format, up to its letter. bash
 // assigns to a variable for "n", and evaluates the subscript it is given there.
-var printfConversion = regexp.MustCompile(`%[^a-zA-Z%]*[hlLjztq]*n`)
+var printfConversion = lazyregexp.New(`%[^a-zA-Z%]*[hlLjztq]*n`)
 
 // judgePrintf judges printf: the first word must not be -v, which assigns to a
 // variable (and runs commands in its subscript), nor the format ask for that.
@@ -133,7 +133,7 @@ func psFlag(word string) (known, value bool) {
 }
 
 // psColumns are names for ps -o; the environment of a process is not among them.
-var psColumns = regexp.MustCompile(`^((pid|ppid|pgid|sid|tid|user|uid|group|gid|comm|cmd|args|command|etime|etimes|time|cputime|start|lstart|stat|state|pcpu|%cpu|pmem|%mem|rss|vsz|nice|ni|pri|tty|tt|wchan|nlwp)(=[A-Za-z]*)?,?)+$`)
+var psColumns = lazyregexp.New(`^((pid|ppid|pgid|sid|tid|user|uid|group|gid|comm|cmd|args|command|etime|etimes|time|cputime|start|lstart|stat|state|pcpu|%cpu|pmem|%mem|rss|vsz|nice|ni|pri|tty|tt|wchan|nlwp)(=[A-Za-z]*)?,?)+$`)
 
 func safeColumns(a Arg) bool { return a.Literal && psColumns.MatchString(a.Text) }
 
@@ -166,7 +166,7 @@ func judgeSet(r *row, args []Arg) Finding {
 }
 
 // goSettings are names for go env that go finds without a compiler or its cache.
-var goSettings = regexp.MustCompile(`^GO(ARCH|BIN|CACHE|ENV|EXE|FLAGS|HOSTARCH|HOSTOS|MOD|MODCACHE|NOPROXY|NOSUMDB|OS|PATH|PRIVATE|PROXY|ROOT|SUMDB|TMPDIR|TOOLCHAIN|TOOLDIR|VERSION|WORK)$`)
+var goSettings = lazyregexp.New(`^GO(ARCH|BIN|CACHE|ENV|EXE|FLAGS|HOSTARCH|HOSTOS|MOD|MODCACHE|NOPROXY|NOSUMDB|OS|PATH|PRIVATE|PROXY|ROOT|SUMDB|TMPDIR|TOOLCHAIN|TOOLDIR|VERSION|WORK)$`)
 
 // judgeGoEnv judges go env: only named settings are told without a trace.
 func judgeGoEnv(r *row, args []Arg) Finding {
@@ -183,7 +183,7 @@ func judgeGoEnv(r *row, args []Arg) Finding {
 }
 
 // netFile is a value of a flag of curl that names a file to send.
-var netFile = regexp.MustCompile(`^(?:[^@=]*=)?@([^;,]+)`)
+var netFile = lazyregexp.New(`^(?:[^@=]*=)?@([^;,]+)`)
 
 // judgeNet judges curl and wget: where they go, and what they send along.
 func judgeNet(r *row, args []Arg) Finding {
@@ -240,7 +240,7 @@ func judgeTac(r *row, args []Arg) Finding {
 
 // tailFrom is the old way to say where tail starts. An f at its end makes it go on
 // for ever.
-var tailFrom = regexp.MustCompile(`^\+[0-9]*[bcl]?$`)
+var tailFrom = lazyregexp.New(`^\+[0-9]*[bcl]?$`)
 
 // judgeTail judges tail, whose first operand may be flags: +1f.
 func judgeTail(r *row, args []Arg) Finding {

@@ -1,10 +1,10 @@
 package programs
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/toolquay/toolquay/internal/lazyregexp"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/shell/internal/lang"
 )
@@ -82,11 +82,11 @@ func judgeSed(r *row, args []Arg) Finding {
 }
 
 // awkAssignment is an operand of awk, or a value of -v, that sets a variable.
-var awkAssignment = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
+var awkAssignment = lazyregexp.New(`^([A-Za-z_][A-Za-z0-9_]*)=`)
 
 // awkOwnName is an assignment to a variable that means nothing to any awk: those
 // that do are written in capitals. Its value may be anything, as no awk runs one.
-var awkOwnName = regexp.MustCompile(`^[a-z_][a-z0-9_]*=`)
+var awkOwnName = lazyregexp.New(`^[a-z_][a-z0-9_]*=`)
 
 // safeAssignment reports whether it is known what a value of -v sets. Of a word
 // that is expanded the name must be written out.
