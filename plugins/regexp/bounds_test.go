@@ -85,7 +85,7 @@ func TestLargeExpressions(t *testing.T) {
 			t.Errorf("%d MiB: %d guests, want %d", memory>>20, cap(x.slots), want)
 		}
 	}
-	small, large := expressionOf(t, `\Aa`, pattern.Options{}), expressionOf(t, `\A\w{30}`, pattern.Options{})
+	small, large := expressionOf(t, `\Aa`, pattern.Options{}), expressionOf(t, `\A\w{100}`, pattern.Options{})
 	if cap(small.slots) != maxInstances || cap(large.slots) >= maxInstances {
 		t.Errorf("%d guests of a small one, %d of a large one", cap(small.slots), cap(large.slots))
 	}

@@ -5,9 +5,11 @@
 //! time, by one host that knows what it does: what it passes is checked for
 //! length only. Running out of memory or of fuel ends the instance.
 
+mod engines;
 mod literals;
 mod program;
 mod table;
+mod tree;
 
 use program::{Options, Program, Span};
 use std::cell::RefCell;

@@ -16,6 +16,20 @@ pub fn required(pattern: &str, config: syntax::Config) -> Option<Vec<Vec<u8>>> {
     (score(&set) >= MIN_LENGTH).then_some(set)
 }
 
+/// Returns the text with which every match starts, empty where there is none.
+pub fn prefix(hir: &Hir) -> Vec<u8> {
+    match hir.kind() {
+        HirKind::Literal(literal) => literal.0.to_vec(),
+        HirKind::Capture(capture) => prefix(&capture.sub),
+        HirKind::Repetition(repetition) if repetition.min > 0 => prefix(&repetition.sub),
+        HirKind::Concat(subs) => {
+            let matches_text = |sub: &&Hir| !matches!(sub.kind(), HirKind::Look(_));
+            subs.iter().find(matches_text).map(prefix).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    }
+}
+
 type Set = Vec<Vec<u8>>;
 
 /// How good a set is: the length of its shortest literal.

@@ -1,13 +1,8 @@
-use crate::{literals, table};
-use regex_automata::meta::{Cache, Config, Regex};
-use regex_automata::nfa::thompson::WhichCaptures;
-use regex_automata::{Input, util::syntax};
-use regex_syntax::hir::{Class, ClassBytesRange, ClassUnicodeRange, Hir, HirKind};
+use crate::engines::Engines;
+use crate::{literals, table, tree};
+use regex_automata::util::syntax;
+use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
 
-/// The most memory for a compiled expression, and for what a search of it learns
-/// on the way, in bytes. Ripgrep allows much more of both.
-const SIZE_LIMIT: usize = 16 << 20;
-const CACHE_LIMIT: usize = 8 << 20;
 /// How deep an expression may nest.
 const NEST_LIMIT: u32 = 200;
 
@@ -16,8 +11,7 @@ pub type Span = [u32; 2];
 
 /// A compiled expression, and what a search of it learnt so far.
 pub struct Program {
-    regex: Regex,
-    cache: Cache,
+    engines: Engines,
     kind: Kind,
     literals: Option<Vec<Vec<u8>>>,
     hir: Hir,
@@ -63,12 +57,11 @@ impl Program {
         if multiline && (anchored || may_hold_newline(&hir) || count && looks.contains_anchor()) {
             kind = Kind::Across;
         } else {
-            hir = without_newline(hir)?;
+            hir = without_newline(&hir)?;
         }
         let literals = literals::required(pattern, config.case_insensitive(false));
-        let regex = build(&hir)?;
-        let cache = regex.create_cache();
-        Ok(Program { regex, cache, kind, literals, hir })
+        let engines = Engines::new(&hir, kind == Kind::Across)?;
+        Ok(Program { engines, kind, literals, hir })
     }
 
     /// Appends what a host may want to know: a byte that is 1 where matches may
@@ -110,20 +103,31 @@ impl Program {
     }
 
     /// The next line with a match, of many searched at once. Where a match ends is
-    /// enough to know the line.
-    fn of_lines(&mut self, text: &[u8], from: usize) -> Option<(usize, usize)> {
-        let input = Input::new(text).span(from..text.len()).earliest(true);
-        let found = self.regex.search_half_with(&mut self.cache, &input)?;
-        let (start, end) = line(text, from, found.offset());
-        // A match behind the last newline is of no line.
-        (start < text.len()).then_some((start, end))
+    /// enough to know the line; where the search could not go on, it is asked about
+    /// that line alone.
+    fn of_lines(&mut self, text: &[u8], mut from: usize) -> Option<(usize, usize)> {
+        while from < text.len() {
+            let found = self.engines.end(text, from);
+            let at = match found {
+                Ok(end) => end?,
+                Err(at) => at,
+            };
+            let (start, end) = line(text, from, at);
+            // A match behind the last newline is of no line.
+            if start < text.len() && (found.is_ok() || self.engines.matches(text, start, bare_end(text, end))) {
+                return Some((start, end));
+            }
+            from = end;
+        }
+        None
     }
 
     fn line_by_line(&mut self, text: &[u8], mut from: usize) -> Option<(usize, usize)> {
         while from < text.len() {
             let (start, end) = line(text, from, from);
-            let bare = text[start..end].strip_suffix(b"\n").unwrap_or(&text[start..end]);
-            if self.regex.search_half_with(&mut self.cache, &Input::new(bare).earliest(true)).is_some() {
+            let line = &text[start..bare_end(text, end)];
+            let matched = self.engines.end(line, 0).map(|end| end.is_some());
+            if matched.unwrap_or_else(|_| self.engines.matches(line, 0, line.len())) {
                 return Some((start, end));
             }
             from = end;
@@ -132,25 +136,14 @@ impl Program {
     }
 
     fn across(&mut self, text: &[u8], from: usize) -> Option<(usize, usize)> {
-        let found = self.regex.search_with(&mut self.cache, &Input::new(text).span(from..text.len()))?;
-        if found.start() == text.len() && text.ends_with(b"\n") {
-            return None;
-        }
-        Some((found.start(), found.end()))
+        let found = self.engines.span(text, from)?;
+        (found.0 < text.len() || !text.ends_with(b"\n")).then_some(found)
     }
 }
 
-fn build(hir: &Hir) -> Result<Regex, String> {
-    let config = Config::new()
-        .utf8_empty(false)
-        .which_captures(WhichCaptures::Implicit)
-        .dfa(false)
-        .nfa_size_limit(Some(SIZE_LIMIT))
-        .hybrid_cache_capacity(CACHE_LIMIT);
-    Regex::builder().configure(config).build_from_hir(hir).map_err(|error| match error.size_limit() {
-        Some(limit) => format!("it is too large, over {} MiB when compiled; repeat less", limit >> 20),
-        None => error.to_string(),
-    })
+/// Where the line that ends at `end` does without its newline.
+fn bare_end(text: &[u8], end: usize) -> usize {
+    end - usize::from(text[..end].ends_with(b"\n"))
 }
 
 /// Where the line around `at`, which is not before `from`, starts and where the next
@@ -173,35 +166,22 @@ fn may_hold_newline(hir: &Hir) -> bool {
 
 /// The expression for single lines: no class matches a newline. A newline by itself is
 /// an error, since there would never be a match.
-fn without_newline(hir: Hir) -> Result<Hir, String> {
-    let all = |subs: Vec<Hir>| subs.into_iter().map(without_newline).collect::<Result<Vec<_>, _>>();
-    Ok(match hir.into_kind() {
-        HirKind::Empty => Hir::empty(),
+fn without_newline(hir: &Hir) -> Result<Hir, String> {
+    tree::with_leaves(hir, &|leaf| match leaf {
         HirKind::Literal(literal) if literal.0.contains(&b'\n') => {
-            return Err("it holds a newline, which no single line does; set multiline".to_string());
+            Err("it holds a newline, which no single line does; set multiline".to_string())
         }
-        HirKind::Literal(literal) => Hir::literal(literal.0),
-        HirKind::Class(Class::Unicode(mut class)) => {
-            let newline = ClassUnicodeRange::new('\n', '\n');
-            class.difference(&regex_syntax::hir::ClassUnicode::new([newline]));
-            Hir::class(Class::Unicode(class))
+        HirKind::Class(Class::Unicode(class)) => {
+            let mut class = class.clone();
+            class.difference(&ClassUnicode::new([ClassUnicodeRange::new('\n', '\n')]));
+            Ok(Hir::class(Class::Unicode(class)))
         }
-        HirKind::Class(Class::Bytes(mut class)) => {
-            let newline = ClassBytesRange::new(b'\n', b'\n');
-            class.difference(&regex_syntax::hir::ClassBytes::new([newline]));
-            Hir::class(Class::Bytes(class))
+        HirKind::Class(Class::Bytes(class)) => {
+            let mut class = class.clone();
+            class.difference(&ClassBytes::new([ClassBytesRange::new(b'\n', b'\n')]));
+            Ok(Hir::class(Class::Bytes(class)))
         }
-        HirKind::Look(look) => Hir::look(look),
-        HirKind::Repetition(mut repetition) => {
-            repetition.sub = Box::new(without_newline(*repetition.sub)?);
-            Hir::repetition(repetition)
-        }
-        HirKind::Capture(mut capture) => {
-            capture.sub = Box::new(without_newline(*capture.sub)?);
-            Hir::capture(capture)
-        }
-        HirKind::Concat(subs) => Hir::concat(all(subs)?),
-        HirKind::Alternation(subs) => Hir::alternation(all(subs)?),
+        leaf => Ok(tree::same(leaf)),
     })
 }
 

@@ -1,9 +1,11 @@
 //! A machine that finds the lines an expression matches, as far as they are ASCII:
 //! small enough to be handed to the host, which runs it natively.
 
-use regex_automata::dfa::{Automaton, StartKind, dense};
+use crate::tree;
+use regex_automata::hybrid::LazyStateID;
+use regex_automata::hybrid::dfa::{self, DFA};
 use regex_automata::nfa::thompson::{self, WhichCaptures};
-use regex_automata::util::{primitives::StateID, start};
+use regex_automata::util::start;
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look};
 use std::collections::HashMap;
 
@@ -17,8 +19,7 @@ const ASCII: usize = 128;
 
 /// The bounds of what is built on the way, in bytes. It takes a millisecond at most.
 const NFA_LIMIT: usize = 128 << 10;
-const DFA_LIMIT: usize = 192 << 10;
-const BUILD_LIMIT: usize = 512 << 10;
+const DFA_LIMIT: usize = 512 << 10;
 
 /// Appends the machine for `hir`, in which nothing matches a newline; nothing where
 /// it would be large, or where the expression asks for what single bytes do not tell.
@@ -45,81 +46,78 @@ pub fn build(hir: &Hir, out: &mut Vec<u8>) {
     out.extend_from_slice(rows.as_flattened());
 }
 
-/// The transitions of each state, 0 the one at the start of a line.
+/// The transitions of each state, 0 the one at the start of a line. They are asked of a
+/// lazy DFA, one after the other: the crate's ahead-of-time one is as much code again.
 fn determinize(hir: &Hir) -> Option<Vec<[u8; ASCII]>> {
     let config =
         thompson::Config::new().utf8(false).which_captures(WhichCaptures::None).nfa_size_limit(Some(NFA_LIMIT));
     let nfa = thompson::Compiler::new().configure(config).build_from_hir(hir).ok()?;
-    let config = dense::Config::new()
-        .accelerate(false)
-        .start_kind(StartKind::Unanchored)
-        .dfa_size_limit(Some(DFA_LIMIT))
-        .determinize_size_limit(Some(BUILD_LIMIT));
-    let dfa = dense::Builder::new().configure(config).build_from_nfa(&nfa).ok()?;
-    let first = dfa.start_state(&start::Config::new().look_behind(Some(b'\n'))).ok()?;
-    let mut found = vec![first];
-    let mut numbers = HashMap::from([(first, 0)]);
-    let mut states = Vec::new();
-    while let Some(&state) = found.get(states.len()) {
-        let mut next = [0; ASCII];
-        for (byte, to) in next.iter_mut().enumerate() {
-            *to = number(&dfa, dfa.next_state(state, byte as u8), &mut found, &mut numbers)?;
+    // What it said is forgotten once its cache is full: then it is to fail.
+    let config = dfa::Config::new().cache_capacity(DFA_LIMIT).minimum_cache_clear_count(Some(0));
+    let dfa = DFA::builder().configure(config).build_from_nfa(nfa).ok()?;
+    let mut cache = dfa.create_cache();
+    let first = dfa.start_state(&mut cache, &start::Config::new().look_behind(Some(b'\n'))).ok()?;
+    let mut states = States { found: vec![first], numbers: HashMap::from([(first, 0)]) };
+    let mut rows = Vec::new();
+    while let Some(&state) = states.found.get(rows.len()) {
+        let mut row = [0; ASCII];
+        let mut last = (first, 0);
+        for (byte, to) in row.iter_mut().enumerate() {
+            let next = dfa.next_state(&mut cache, state, byte as u8).ok()?;
+            if next != last.0 {
+                last = (next, states.number(next)?);
+            }
+            *to = last.1;
         }
-        states.push(next);
+        rows.push(row);
     }
-    Some(states)
+    Some(rows)
 }
 
-/// The number of a state, which is a new one where it was not met before.
-fn number(
-    dfa: &dense::DFA<Vec<u32>>,
-    state: StateID,
-    found: &mut Vec<StateID>,
-    numbers: &mut HashMap<StateID, u8>,
-) -> Option<u8> {
-    if dfa.is_match_state(state) {
-        return Some(MATCHED);
+/// The states that were met, by their numbers.
+struct States {
+    found: Vec<LazyStateID>,
+    numbers: HashMap<LazyStateID, u8>,
+}
+
+impl States {
+    /// The number of a state, which is a new one where it was not met before.
+    fn number(&mut self, state: LazyStateID) -> Option<u8> {
+        if state.is_match() {
+            return Some(MATCHED);
+        }
+        if let Some(&number) = self.numbers.get(&state) {
+            return Some(number);
+        }
+        if self.found.len() == MAX_STATES || state.is_quit() {
+            return None;
+        }
+        let number = self.found.len() as u8;
+        self.found.push(state);
+        self.numbers.insert(state, number);
+        Some(number)
     }
-    if let Some(&number) = numbers.get(&state) {
-        return Some(number);
-    }
-    if found.len() == MAX_STATES || dfa.is_quit_state(state) {
-        return None;
-    }
-    let number = found.len() as u8;
-    found.push(state);
-    numbers.insert(state, number);
-    Some(number)
 }
 
 /// What is left of an expression where all text is ASCII; nothing where it asks for
 /// more than the ends of lines and words.
 fn ascii(hir: &Hir) -> Option<Hir> {
-    let all = |subs: &[Hir]| subs.iter().map(ascii).collect::<Option<Vec<_>>>();
-    Some(match hir.kind() {
-        HirKind::Empty => Hir::empty(),
-        HirKind::Literal(literal) if !literal.0.is_ascii() => Hir::fail(),
-        HirKind::Literal(literal) => Hir::literal(literal.0.clone()),
+    tree::with_leaves(hir, &|leaf| match leaf {
+        HirKind::Literal(literal) if !literal.0.is_ascii() => Ok(Hir::fail()),
         HirKind::Class(Class::Unicode(class)) => {
             let mut class = class.clone();
             class.intersect(&ClassUnicode::new([ClassUnicodeRange::new('\0', '\x7f')]));
-            Hir::class(Class::Unicode(class))
+            Ok(Hir::class(Class::Unicode(class)))
         }
         HirKind::Class(Class::Bytes(class)) => {
             let mut class = class.clone();
             class.intersect(&ClassBytes::new([ClassBytesRange::new(0, 0x7f)]));
-            Hir::class(Class::Bytes(class))
+            Ok(Hir::class(Class::Bytes(class)))
         }
-        HirKind::Look(look) => Hir::look(of_bytes(*look)?),
-        HirKind::Repetition(repetition) => {
-            let mut repetition = repetition.clone();
-            repetition.sub = Box::new(ascii(&repetition.sub)?);
-            Hir::repetition(repetition)
-        }
-        HirKind::Capture(capture) => ascii(&capture.sub)?,
-        HirKind::Concat(subs) => Hir::concat(all(subs)?),
-        HirKind::Alternation(subs) => Hir::alternation(all(subs)?),
+        HirKind::Look(look) => of_bytes(*look).map(Hir::look).ok_or(()),
+        leaf => Ok(tree::same(leaf)),
     })
+    .ok()
 }
 
 /// The assertion that says the same of ASCII and goes by single bytes.
