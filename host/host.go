@@ -107,7 +107,7 @@ func (h *Host) offerCapabilities() error {
 func (h *Host) openPlugins(ctx context.Context) error {
 	var sources []plugins.Source
 	if h.options.Builtins {
-		sources = append(sources, plugins.Source{Origin: plugins.OriginBuiltin, Path: "builtin", FS: builtin.FS()})
+		sources = append(sources, plugins.Program(plugins.OriginBuiltin, "builtin", builtin.FS()))
 	}
 	var consents *plugins.Consents
 	if h.options.ConsentFile != "" {

@@ -53,8 +53,9 @@ func (l *lineage) search(source Source, known map[place]*Plugin) ([]*Plugin, err
 		return nil, err
 	}
 	var records map[string]*finding
-	if source.dir != "" && len(known) == 0 {
-		records = l.indexes.read(source.dir)
+	shelf := source.lasting()
+	if shelf != "" && len(known) == 0 {
+		records = l.indexes.read(shelf)
 	}
 	found := make([]*Plugin, len(entries))
 	var recalled atomic.Int64
@@ -76,8 +77,8 @@ func (l *lineage) search(source Source, known map[place]*Plugin) ([]*Plugin, err
 		}
 	})
 	found = slices.DeleteFunc(found, func(p *Plugin) bool { return p == nil })
-	if all := int(recalled.Load()); source.dir != "" && (all != len(records) || all != len(found)) {
-		l.indexes.write(source.dir, lasting(found))
+	if all := int(recalled.Load()); shelf != "" && (all != len(records) || all != len(found)) {
+		l.indexes.write(shelf, lasting(found))
 	}
 	return found, nil
 }
@@ -176,7 +177,13 @@ func (l *lineage) weigh(g *generation) {
 
 // stamps asks the file system for the stamps of a plugin's files now.
 func (g *generation) stamps() (manifest, module stamp, ok bool) {
-	if g.source.dir == "" || g.finding == nil {
+	if g.finding == nil {
+		return manifest, module, false
+	}
+	if p := g.source.program; p != nil {
+		return p.stamp, p.stamp, true
+	}
+	if g.source.dir == "" {
 		return manifest, module, false
 	}
 	const separator = string(filepath.Separator)

@@ -98,7 +98,7 @@ func (g *generation) readAgain() (*abi.Manifest, error) {
 	if err == nil && g.finding.says(&b.finding) {
 		return b.parsed, nil
 	}
-	g.lineage.indexes.purge(g.source.dir)
+	g.lineage.indexes.purge(g.source.lasting())
 	if err != nil {
 		return nil, abi.Errorf(abi.CodeChanged, "plugin %s cannot be read as it was found: %w", g.name(), err)
 	}

@@ -54,7 +54,17 @@ type Source struct {
 	// FS is what to look through.
 	FS fs.FS
 
-	dir string // on disk, absolute; else empty
+	dir     string       // on disk, absolute; else empty
+	program *programFile // that it is a part of; else nil
+}
+
+// lasting is the name under which what is read of a source may be kept for other
+// processes, empty where it may not.
+func (s Source) lasting() string {
+	if s.program != nil {
+		return s.program.path + string(filepath.ListSeparator) + s.Path
+	}
+	return s.dir
 }
 
 // Dir is a directory on disk as a source. It may hold plugins or be one. A

@@ -28,6 +28,9 @@ func (s stamp) settled(at time.Time) bool {
 
 // stampOf is the stamp of a file that a file system describes.
 func stampOf(info fs.FileInfo) stamp {
+	if p, ok := info.Sys().(*programFile); ok {
+		return p.stamp
+	}
 	if s, ok := systemStamp(info.Sys()); ok {
 		return s
 	}
