@@ -13,8 +13,7 @@ import (
 )
 
 // followAfter is how long a command runs before it follows its settings. What changed
-// until then counts from there on. Most commands are done by then, and need not wait for
-// the system to let go of the files: that takes 10 ms and more.
+// until then counts from there on. Most commands are done by then, and need not look.
 const followAfter = 50 * time.Millisecond
 
 // following is settings that are followed, some time after the beginning. The zero value

@@ -23,6 +23,10 @@ const (
 	// of a change: network file systems tell of none, nor does a system that has
 	// run out of watches.
 	pollEvery = 5 * time.Second
+	// patience is how long a watcher that listens later does without the system's
+	// word, and lookEvery how often it looks meanwhile.
+	patience  = time.Second
+	lookEvery = 50 * time.Millisecond
 )
 
 // Watcher watches files until it is closed.
@@ -41,6 +45,16 @@ type Watcher struct {
 // it may depend on what is there.
 func Watch(ctx context.Context, files func() []string, onChange func()) *Watcher {
 	return newWatching(files, onChange, pollEvery).start(ctx)
+}
+
+// WatchLater is [Watch] for processes of which most end soon: for the first second it
+// looks at the files every 50 milliseconds, and asks the system to tell of changes only
+// then. Not to be told any more takes a process 10 ms and longer, also where it ends.
+func WatchLater(ctx context.Context, files func() []string, onChange func()) *Watcher {
+	w := notListening(files, onChange, lookEvery)
+	w.later = patience
+	w.last = w.look()
+	return w.start(ctx)
 }
 
 // start has a goroutine watch until ctx is done or the result is closed.
@@ -83,6 +97,9 @@ type watching struct {
 	onChange func()
 	poll     time.Duration
 	last     stamps
+	// later is after which time the system is asked to tell of changes, 0 where it was
+	// asked at once.
+	later time.Duration
 	// notify is nil where the system tells of no changes.
 	notify *fsnotify.Watcher
 	// dirs are the directories that are watched, as they were then: one that was
@@ -96,14 +113,37 @@ type watching struct {
 }
 
 func newWatching(files func() []string, onChange func(), poll time.Duration) *watching {
-	w := &watching{list: files, onChange: onChange, poll: poll, dirs: make(map[string]fs.FileInfo)}
+	w := notListening(files, onChange, poll)
+	w.listen()
+	w.last = w.look()
+	return w
+}
+
+func notListening(files func() []string, onChange func(), poll time.Duration) *watching {
+	return &watching{list: files, onChange: onChange, poll: poll, dirs: make(map[string]fs.FileInfo)}
+}
+
+// listen asks the system to tell of changes.
+func (w *watching) listen() {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
 		w.deaf.Store(&err) // there is the poll
 	}
 	w.notify = notify
-	w.last = w.look()
-	return w
+}
+
+// told is what the system tells, and that it lost some of it.
+func (w *watching) told() (<-chan fsnotify.Event, <-chan error) {
+	if w.notify == nil {
+		return nil, nil
+	}
+	return w.notify.Events, w.notify.Errors
+}
+
+func (w *watching) deafen() {
+	if w.notify != nil {
+		_ = w.notify.Close() // nothing more is wanted of it
+	}
 }
 
 // look finds out which files there are to watch and how they are. First it watches
@@ -119,16 +159,15 @@ func (w *watching) look() stamps {
 }
 
 func (w *watching) run(ctx context.Context) {
-	var events chan fsnotify.Event
-	var lost chan error // where events were lost
-	if w.notify != nil {
-		defer w.notify.Close()
-		events, lost = w.notify.Events, w.notify.Errors
-	}
+	defer w.deafen()
 	poll := time.NewTicker(w.poll)
 	defer poll.Stop()
-	var soon <-chan time.Time
+	var soon, later <-chan time.Time
+	if w.later > 0 {
+		later = time.After(w.later)
+	}
 	for {
+		events, lost := w.told()
 		select {
 		case <-ctx.Done():
 			return
@@ -138,6 +177,11 @@ func (w *watching) run(ctx context.Context) {
 		case err := <-lost:
 			w.touched = w.touched || err != nil
 			soon = orAfter(soon, gather)
+		case <-later:
+			later = nil
+			w.listen()
+			poll.Reset(pollEvery)
+			w.see(ctx)
 		case <-poll.C:
 			w.see(ctx)
 		case <-soon:

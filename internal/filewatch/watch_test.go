@@ -274,3 +274,48 @@ func TestNothingIsToldAfterClose(t *testing.T) {
 	close(stop)
 	<-done
 }
+
+// TestWatchLater: changes are told from the beginning, but the system is only asked
+// for them once some time has passed. It runs by itself, to count what is open.
+func TestWatchLater(t *testing.T) { //nolint:paralleltest // see above
+	file := filepath.Join(t.TempDir(), "file")
+	b := newBell()
+	before := listening(t)
+	w := filewatch.WatchLater(t.Context(), filewatch.Fixed(file), b.ring)
+	defer w.Close()
+	if n := listening(t); n != before {
+		t.Errorf("it listens from the beginning: %d, %d", before, n)
+	}
+	if err := put(file, "one")(); err != nil {
+		t.Fatal(err)
+	}
+	b.wait(t, "made at once")
+	if before >= 0 { // else nobody can tell
+		for began := time.Now(); listening(t) == before; time.Sleep(10 * time.Millisecond) {
+			if time.Since(began) > testenv.Patience {
+				t.Fatal("it never listens")
+			}
+		}
+	}
+	if err := put(file, "longer")(); err != nil {
+		t.Fatal(err)
+	}
+	b.wait(t, "changed later")
+}
+
+// listening counts what this process has open to be told of changes; -1 where the
+// system does not say.
+func listening(t *testing.T) int {
+	t.Helper()
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return -1
+	}
+	n := 0
+	for _, fd := range open {
+		if to, _ := os.Readlink(filepath.Join("/proc/self/fd", fd.Name())); strings.Contains(to, "inotify") {
+			n++
+		}
+	}
+	return n
+}

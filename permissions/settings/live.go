@@ -59,7 +59,7 @@ func follow(
 		changed: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}),
 	}
 	l.current.Store(first)
-	l.watcher = filewatch.Watch(ctx, filewatch.Fixed(first.Watched...), l.wake)
+	l.watcher = filewatch.WatchLater(ctx, filewatch.Fixed(first.Watched...), l.wake)
 	l.wake() // what changed before watching began
 	go l.run(ctx)
 	return l
