@@ -258,11 +258,16 @@ func (w *watching) follow() {
 }
 
 // dirsOf are the directories to watch for a file: where its name is, or will be,
-// and where its links lead; if it is a directory, itself.
+// and where its links lead, or a link to nothing does; if it is a directory, itself.
 func dirsOf(file string) []string {
 	dirs := []string{existing(filepath.Dir(file))}
 	if target, err := filepath.EvalSymlinks(file); err == nil && target != file {
 		dirs = append(dirs, filepath.Dir(target))
+	} else if to, err2 := os.Readlink(file); err != nil && err2 == nil {
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(file), to)
+		}
+		dirs = append(dirs, existing(filepath.Dir(to)))
 	}
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		dirs = append(dirs, file)

@@ -159,6 +159,33 @@ func TestWatchDirectoriesInPlaceOfOthers(t *testing.T) {
 	}
 }
 
+// What a link leads to may come later.
+func TestWatchLinksToNothing(t *testing.T) {
+	t.Parallel()
+	testenv.Permitted(t, testenv.Linux) // others look for new directories
+	root := t.TempDir()
+	b := newBell()
+	for i, to := range []string{filepath.Join(root, "far", "deep", "target"), filepath.Join("near", "target")} {
+		link, target := filepath.Join(root, strconv.Itoa(i)), to
+		if !filepath.IsAbs(to) {
+			target = filepath.Join(root, to)
+		}
+		if err := errors.Join(os.MkdirAll(filepath.Dir(target), 0o700), os.Symlink(to, link)); err != nil {
+			t.Fatal(err)
+		}
+		w := filewatch.WatchBy(context.Background(), filewatch.Fixed(link), b.ring, true, time.Hour)
+		defer w.Close()
+		if err := os.Mkdir(target, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		b.wait(t, "made behind the link to "+to)
+		if err := put(filepath.Join(target, "file"), "x")(); err != nil {
+			t.Fatal(err)
+		}
+		b.wait(t, "a file behind the link to "+to)
+	}
+}
+
 // Many files at once are a few changes, not many.
 func TestWatchManyFiles(t *testing.T) {
 	t.Parallel()

@@ -109,7 +109,6 @@ func TestDraft(t *testing.T) {
 
 func TestDraftRefuses(t *testing.T) {
 	t.Parallel()
-	root := tree(t, "f", "d/", "self -> self", "slashed -> nowhere/")
 	for name, c := range map[string]struct {
 		path string
 		code abi.Code
@@ -130,6 +129,7 @@ func TestDraftRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			root := tree(t, "f", "d/", "self -> self", "slashed -> nowhere/")
 			d, err := resolve(t, root, c.path).Draft()
 			if err == nil {
 				_ = d.Discard()

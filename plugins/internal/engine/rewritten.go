@@ -70,11 +70,10 @@ func (b *buffer) outside() {
 		return
 	}
 	collect(len(b.b))
-	if room := newBuffer(len(b.b)); room.back != nil {
-		room.b = room.b[:len(b.b)]
-		transfer(room.b, b.b)
-		*b = room
-		collect(len(b.b))
+	if room, back := borrow(len(b.b)); back != nil {
+		transfer(room, b.b)
+		*b = buffer{room, back}
+		collect(len(room))
 	}
 }
 
