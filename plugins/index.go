@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -16,6 +17,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/toolquay/toolquay/internal/atomicfile"
 	"github.com/toolquay/toolquay/internal/privatedir"
@@ -100,7 +102,11 @@ func (x *indexes) write(dir string, records []*finding) {
 		return
 	}
 	if err := atomicfile.Write(x.file(dir), content, 0o600); err != nil {
-		x.log.Warn("the index of a plugin directory could not be written", "dir", dir, "reason", err)
+		level := slog.LevelWarn
+		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+			level = slog.LevelDebug // nobody forgot anything: the cache is there to be read
+		}
+		x.log.Log(context.Background(), level, "the index of found plugins could not be written", "of", dir, "reason", err)
 		return
 	}
 	x.onDisk[dir] = content

@@ -3,10 +3,11 @@ package plugins
 import (
 	"io/fs"
 	"os"
+	"runtime"
 	"sync"
 )
 
-// Program is a source within the running program, as package embed makes it. What was
+// Program is a source within the running program, which package embed made. What was
 // read of it once holds for as long as the program's file stays as it is: later
 // processes need not read its manifests. Path is its name for people.
 func Program(origin Origin, path string, files fs.FS) Source {
@@ -32,7 +33,12 @@ var executable = sync.OnceValues(func() (*programFile, bool) {
 	if err != nil {
 		return nil, false
 	}
-	info, err := os.Stat(path)
+	// Where the program was replaced since it began, there may be another at its path.
+	file := path
+	if runtime.GOOS == "linux" {
+		file = "/proc/self/exe"
+	}
+	info, err := os.Stat(file)
 	if err != nil {
 		return nil, false
 	}

@@ -49,7 +49,8 @@ func Watch(ctx context.Context, files func() []string, onChange func()) *Watcher
 
 // WatchLater is [Watch] for processes of which most end soon: for the first second it
 // looks at the files every 50 milliseconds, and asks the system to tell of changes only
-// then. Not to be told any more takes a process 10 ms and longer, also where it ends.
+// then. Until then a change that leaves a file's stamp as it was is not seen. Not to be
+// told any more takes a process 10 ms and longer, also where it ends.
 func WatchLater(ctx context.Context, files func() []string, onChange func()) *Watcher {
 	w := notListening(files, onChange, lookEvery)
 	w.later = patience

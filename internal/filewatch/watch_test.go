@@ -174,7 +174,7 @@ func TestWatchLinksToNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := filewatch.WatchBy(context.Background(), filewatch.Fixed(link), b.ring, true, time.Hour)
-		defer w.Close()
+		t.Cleanup(w.Close)
 		if err := os.Mkdir(target, 0o700); err != nil {
 			t.Fatal(err)
 		}

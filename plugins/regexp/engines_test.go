@@ -10,8 +10,8 @@ import (
 )
 
 // TestLinesAlone: what a line holds does not depend on the lines around it, wherever the
-// guest goes from one of its engines to another: at bytes that are not ASCII, where words
-// end, and in expressions with more states than it keeps.
+// guest goes from one of its engines to another: at bytes that are not ASCII, and where
+// words end.
 func TestLinesAlone(t *testing.T) {
 	t.Parallel()
 	parts := []string{"foo", "é", "бар", " ", "中文", "\xff", "x", "zz", "_", "9", "e\u0301", "\r"}

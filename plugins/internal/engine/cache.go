@@ -241,7 +241,7 @@ func isSize(file string, size int64) bool {
 	return err == nil && info.Size() == size
 }
 
-var errLost = abi.Errorf(abi.CodeLoad, "the compile cache is damaged in more than one place; what it held of the module was deleted, load it again")
+var errLost = abi.Errorf(abi.CodeLoad, "the module is gone from the compile cache, or damaged there like its code; load it again")
 
 // whole returns the module that the pre-pass once wrote.
 func (c *cache) whole(key [32]byte) (buffer, error) {

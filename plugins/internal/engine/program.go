@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+	"sync"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
@@ -85,11 +86,12 @@ func (e *Engine) Compile(ctx context.Context, s Source) (*Program, error) {
 // discard deletes what the cache holds of a module that could not be loaded, and
 // reports whether that may be why.
 func (e *Engine) discard(re *rewritten, why error) bool {
-	if e.cache.purge(re.hash) {
+	gone := errors.Is(why, errNoCode) // it may have been for another processor
+	purged := e.cache.purge(re.hash)
+	if purged && !gone {
 		e.opts.Logger.Warn("a damaged entry of the compile cache was deleted; the module is compiled again", "reason", firstLine(why))
-		return true
 	}
-	return errors.Is(why, errNoCode)
+	return purged || gone
 }
 
 // CheckSize refuses a module of size bytes where that is over the limit.
@@ -106,16 +108,39 @@ var errNoCode = abi.Errorf(abi.CodeLoad, "the compiled module is not in the cach
 // load takes a module's code from the cache, or compiles it where there is no cache.
 //
 // With a cache the runtime is shown the module's skeleton alone, for which the code
-// lies there: see [prepass.Module.Skeleton]. It must not compile that itself, where
-// the code turns out to be missing. Among several workers, and only there, wazero
-// looks at the context, which is over from the start.
+// lies there: see [prepass.Module.AppendSkeleton]. It must not compile that itself,
+// where the code turns out to be missing: see fetch.
 func (e *Engine) load(ctx context.Context, re *rewritten) (wazero.CompiledModule, error) {
 	if e.cache == nil {
 		return compileModule(ctx, e.runtime, re.wasm.b)
 	}
+	return fetch(ctx, e.runtime, re.skeleton.b)
+}
+
+// fetch takes code from the runtime's cache and compiles none. Among several workers,
+// and only there, wazero looks at the context, which is over from the start. Its
+// interpreter, which it takes to by itself where memory cannot be made executable,
+// looks at neither, so that a runtime must be one that keepsToCache.
+func fetch(ctx context.Context, r wazero.Runtime, wasm []byte) (wazero.CompiledModule, error) {
 	over, end := context.WithCancelCause(experimental.WithCompilationWorkers(ctx, 2))
 	end(errNoCode)
-	return compileModule(over, e.runtime, re.skeleton.b)
+	return compileModule(over, r, wasm)
+}
+
+// keeps says whether the runtimes of this process keep to the cache. It asks once: what
+// it takes to find out is not given back.
+var keeps = sync.OnceValue(func() bool { return keepsToCache(configuration()) })
+
+// nothing is a module with a function that does nothing. No cache holds its code.
+var nothing = []byte("\x00asm\x01\x00\x00\x00\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x04\x01\x02\x00\x0b")
+
+// keepsToCache reports whether fetch keeps its word with runtimes of a configuration.
+func keepsToCache(config wazero.RuntimeConfig) bool {
+	ctx := context.Background()
+	r := wazero.NewRuntimeWithConfig(ctx, config)
+	defer func() { _ = r.Close(ctx) }() // it holds nothing
+	_, err := fetch(ctx, r, nothing)
+	return errors.Is(err, errNoCode)
 }
 
 // compileModule has a runtime compile a module. The pre-pass refuses the modules

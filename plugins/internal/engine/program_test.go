@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/tetratelabs/wazero"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins/prepass"
@@ -326,6 +329,32 @@ func TestSkeletonsAreNotCompiled(t *testing.T) {
 	}
 	if left := filesIn(t, dir, "wazero-*/*"); len(left) > 0 {
 		t.Errorf("the skeleton's code is in the cache: %q", left)
+	}
+}
+
+// TestCacheThatCannotBeRun: a runtime that does not keep to its cache, as wazero's
+// interpreter does not, is given whole modules.
+func TestCacheThatCannotBeRun(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	s := sourceOf(fixture(t, "state_3"))
+	s.Trusted = true
+	if err := compileOnce(t, Options{CacheDir: dir}, s); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	e := newEngine(t, func(o *Options) { o.CacheDir, o.Logger = dir, slog.New(slog.NewTextHandler(&log, nil)) })
+	e.config = wazero.NewRuntimeConfigInterpreter().WithMemoryLimitPages(maxMemoryPages)
+	e.keeps = func() bool { return keepsToCache(e.config) }
+	program := compile(t, e, s.Wasm, mib)
+	p := newPool(t, e, planOf(program, mib, PutBackPure, ""))
+	in, err := p.Take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Host.must(t, "init")
+	p.Put(in, true)
+	if n := strings.Count(log.String(), "without a cache"); n != 1 {
+		t.Errorf("it was said %d times: %s", n, log.String())
 	}
 }
 
