@@ -2,7 +2,6 @@ package plugins
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -102,11 +101,11 @@ func (x *indexes) write(dir string, records []*finding) {
 		return
 	}
 	if err := atomicfile.Write(x.file(dir), content, 0o600); err != nil {
-		level := slog.LevelWarn
+		tell := x.log.Warn
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-			level = slog.LevelDebug // nobody forgot anything: the cache is there to be read
+			tell = x.log.Debug // nobody forgot anything: the cache is there to be read
 		}
-		x.log.Log(context.Background(), level, "the index of found plugins could not be written", "of", dir, "reason", err)
+		tell("the index of found plugins could not be written", "of", dir, "reason", err)
 		return
 	}
 	x.onDisk[dir] = content
