@@ -17,8 +17,8 @@ func TestCancel(t *testing.T) {
 	for i := range 400 {
 		pairs = append(pairs, fmt.Sprintf("d%d/f%d", i%20, i), strings.Repeat("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", 3000))
 	}
-	// Each takes many times the 10 ms after which it is cancelled.
-	pairs = append(pairs, "long", strings.Repeat("a", 8<<20), "longer", strings.Repeat("a", 96<<20))
+	// Each takes many times the 2 ms after which it is cancelled.
+	pairs = append(pairs, "long", strings.Repeat("a", 15<<20), "longer", strings.Repeat("a", 96<<20))
 	// In the next a text of 32 letters is compared everywhere, up to its end.
 	pairs = append(pairs, "almost", strings.Repeat("z", 60<<20))
 	root := tree(t, pairs...)
@@ -48,7 +48,7 @@ func cancelled(t *testing.T, root string, args abi.ContentsArgs) time.Duration {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var at time.Time
-	time.AfterFunc(10*time.Millisecond, func() { at = time.Now(); cancel() })
+	time.AfterFunc(2*time.Millisecond, func() { at = time.Now(); cancel() })
 	_, err = p.Do(ctx, all)
 	if abi.CodeOf(err) != abi.CodeCancelled {
 		t.Errorf("got %v", err)
