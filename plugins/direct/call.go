@@ -2,6 +2,7 @@ package direct
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -143,34 +144,39 @@ func (c *call) launch() {
 }
 
 // await waits for the answer of one capability call, with the guest's clock
-// standing still.
+// standing still. It does not return where the call is over: that may be what ended
+// the capability, also one that the guest comes to wait for only now.
 func (c *call) await(ctx context.Context, h *handle) {
 	c.launch()
-	if h.answered() {
-		return
+	if !h.answered() {
+		c.Pause()
+		defer c.Resume()
+		select {
+		case <-h.done:
+		case <-ctx.Done():
+		}
 	}
-	c.Pause()
-	defer c.Resume()
-	select {
-	case <-h.done:
-		c.Check() // what ended the capability may have ended the call
-	case <-ctx.Done():
-		panic(context.Cause(ctx))
-	}
+	c.CheckContext()
 }
 
-// awaitAny waits until one of several is answered.
+// awaitAny waits until one of several is answered, as await does for one.
 func (c *call) awaitAny(ctx context.Context, waiting []*handle) int {
 	if len(waiting) == 1 {
 		c.await(ctx, waiting[0])
 		return 0
 	}
 	c.launch()
-	for i, h := range waiting {
-		if h.answered() {
-			return i
-		}
+	index := slices.IndexFunc(waiting, (*handle).answered)
+	if index < 0 {
+		index = c.first(ctx, waiting)
 	}
+	c.CheckContext()
+	return index
+}
+
+// first is the index of the handle that is answered first, or -1 where the call is
+// over before.
+func (c *call) first(ctx context.Context, waiting []*handle) int {
 	c.Pause()
 	defer c.Resume()
 	answered := make(chan int, len(waiting))
@@ -189,7 +195,7 @@ func (c *call) awaitAny(ctx context.Context, waiting []*handle) int {
 	case i := <-answered:
 		return i
 	case <-ctx.Done():
-		panic(context.Cause(ctx))
+		return -1
 	}
 }
 
