@@ -236,6 +236,9 @@ func (r *request) pump(ctx context.Context, body io.Reader, size int64) {
 			return
 		}
 		n, err := r.read(body, buffer[headerSize:headerSize+room])
+		if err != nil && r.call.ctx.Err() != nil {
+			return // as in serve: the body may have ended with the call
+		}
 		if size > 0 {
 			size -= int64(n)
 		}

@@ -100,6 +100,26 @@ func testBlockedBody(t *testing.T, s *Suite) {
 	}
 }
 
+// testEndingBody cancels a call while it reads a body that the same end makes look
+// complete: half an answer is none.
+func testEndingBody(t *testing.T, s *Suite) {
+	t.Helper()
+	for _, guest := range []string{"read_answer", "pass_through"} {
+		t.Run(guest, func(t *testing.T) {
+			g := s.load(t, guest, patient)
+			reading := make(chan struct{})
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			ended := background(ctx, g, g.asking(func(ctx context.Context, _ abi.Request) (abi.Answer, error) {
+				return abi.Answer{OK: struct{}{}, Body: &endingBody{ctx: ctx, reading: reading}, Size: -1}, nil
+			}))
+			<-reading
+			cancel(errors.New("the user went home"))
+			WantCode(t, <-ended, abi.CodeCancelled, "the user went home")
+		})
+	}
+}
+
 // cancelReading is how long a call lasts that is cancelled while it waits for the
 // bytes of an answer.
 func (g *guest) cancelReading(t *testing.T, size int64) time.Duration {

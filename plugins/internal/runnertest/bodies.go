@@ -1,6 +1,7 @@
 package runnertest
 
 import (
+	"context"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -87,6 +88,23 @@ func (b *blockedBody) Close() error {
 	b.close.Do(func() { close(b.closed) })
 	return nil
 }
+
+// endingBody is a body that ends, as if it had ended well, when its context does.
+type endingBody struct {
+	ctx     context.Context //nolint:containedctx // it is what ends the body
+	reading chan struct{}
+	read    sync.Once
+}
+
+// Read waits for the context's end.
+func (b *endingBody) Read([]byte) (int, error) {
+	b.read.Do(func() { close(b.reading) })
+	<-b.ctx.Done()
+	return 0, io.EOF
+}
+
+// Close does nothing.
+func (b *endingBody) Close() error { return nil }
 
 // heldBody counts itself out when it is closed.
 type heldBody struct {

@@ -127,6 +127,7 @@ var tests = []struct {
 	{"blocked capability", testBlockedCapability},
 	{"deaf capability", testDeafCapability},
 	{"blocked body", testBlockedBody},
+	{"body that ends with its call", testEndingBody},
 	{"unread answers are few", testUnreadAnswers},
 	{"endless capability calls", testEndlessCalls},
 	{"cancelled call", testCancelled},
