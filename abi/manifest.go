@@ -120,6 +120,8 @@ type Tool struct {
 	// underscores or hyphens.
 	Name    string   `toml:"name"`
 	Aliases []string `toml:"aliases"`
+	// Renames map the input of calls by an alias to that of the tool.
+	Renames []Rename `toml:"renames"`
 	// Summary is one line; Description is the full text for the model.
 	Summary     string `toml:"summary"`
 	Description string `toml:"description"`
@@ -170,6 +172,14 @@ type Tool struct {
 	Export string `toml:"export"`
 	// Capabilities narrows the plugin's claims for this tool; empty is all.
 	Capabilities []string `toml:"capabilities"`
+}
+
+// Rename says that a field has another name in calls by an alias: what they call From
+// is To. A call that has both is refused.
+type Rename struct {
+	Alias string `toml:"alias"`
+	From  string `toml:"from"`
+	To    string `toml:"to"`
 }
 
 // FieldKind says what an input field holds.

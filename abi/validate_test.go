@@ -86,21 +86,31 @@ func TestManifestFaults(t *testing.T) {
 		"tool name":                {tool(func(t *abi.Tool) { t.Name = "1st" }), "tools[0].name"},
 		"tool name reserved":       {tool(func(t *abi.Tool) { t.Name = "Mcp__x" }), "tools[0].name"},
 		"alias is the name":        {tool(func(t *abi.Tool) { t.Aliases = []string{"Query"} }), "tools[0].aliases[0]"},
-		"tool twice":               {func(m *abi.Manifest) { m.Tools = append(m.Tools, abi.Tool{Name: "CsvQuery"}) }, "tools[1].name"},
-		"summary of two lines":     {tool(func(t *abi.Tool) { t.Summary = "a\nb" }), "tools[0].summary"},
-		"summary too long":         {tool(func(t *abi.Tool) { t.Summary = strings.Repeat("ä", 257) }), "tools[0].summary"},
-		"summary long enough":      {tool(func(t *abi.Tool) { t.Summary = strings.Repeat("ä", 256) }), ""},
-		"description zero width":   {tool(func(t *abi.Tool) { t.Description = "a\u200bb" }), "tools[0].description"},
-		"description carriage":     {tool(func(t *abi.Tool) { t.Description = "a\rb" }), "tools[0].description"},
-		"description not UTF-8":    {tool(func(t *abi.Tool) { t.Description = "\xff" }), "tools[0].description"},
-		"trait":                    {tool(func(t *abi.Tool) { t.ReadOnly = "maybe" }), "tools[0].read_only"},
-		"enabled derived":          {tool(func(t *abi.Tool) { t.Enabled = abi.TraitDerived }), "tools[0].enabled"},
-		"read-only and destroys":   {tool(func(t *abi.Tool) { t.Destructive = abi.TraitTrue }), "tools[0].destructive"},
-		"interrupt, activity":      {tool(func(t *abi.Tool) { t.Interrupt = "x"; t.Activity = "y" }), "tools[0].interrupt tools[0].activity"},
-		"locks":                    {tool(func(t *abi.Tool) { t.Locks = "files" }), "tools[0].locks"},
-		"locks of no path":         {tool(func(t *abi.Tool) { t.Fields = t.Fields[1:] }), "tools[0].locks"},
-		"locks by the input":       {tool(func(t *abi.Tool) { t.Locks, t.Fields = abi.LocksInput, nil }), ""},
-		"locks left out":           {tool(func(t *abi.Tool) { t.Locks, t.Fields = "", nil }), ""},
+		"rename of no alias":       {tool(func(t *abi.Tool) { t.Renames = []abi.Rename{{Alias: "Old", From: "f", To: "file"}} }), "tools[0].renames[0].alias"},
+		"rename to nothing known": {tool(func(t *abi.Tool) {
+			t.Aliases, t.Renames = []string{"Old"}, []abi.Rename{{Alias: "Old", From: "f", To: "path"}}
+		}), "tools[0].renames[0].to"},
+		"rename to itself": {tool(func(t *abi.Tool) {
+			t.Aliases, t.Renames = []string{"Old"}, []abi.Rename{{Alias: "Old", From: "file", To: "file"}}
+		}), "tools[0].renames[0].to"},
+		"rename": {tool(func(t *abi.Tool) {
+			t.Aliases, t.Renames = []string{"Old"}, []abi.Rename{{Alias: "Old", From: "f", To: "file"}}
+		}), ""},
+		"tool twice":             {func(m *abi.Manifest) { m.Tools = append(m.Tools, abi.Tool{Name: "CsvQuery"}) }, "tools[1].name"},
+		"summary of two lines":   {tool(func(t *abi.Tool) { t.Summary = "a\nb" }), "tools[0].summary"},
+		"summary too long":       {tool(func(t *abi.Tool) { t.Summary = strings.Repeat("ä", 257) }), "tools[0].summary"},
+		"summary long enough":    {tool(func(t *abi.Tool) { t.Summary = strings.Repeat("ä", 256) }), ""},
+		"description zero width": {tool(func(t *abi.Tool) { t.Description = "a\u200bb" }), "tools[0].description"},
+		"description carriage":   {tool(func(t *abi.Tool) { t.Description = "a\rb" }), "tools[0].description"},
+		"description not UTF-8":  {tool(func(t *abi.Tool) { t.Description = "\xff" }), "tools[0].description"},
+		"trait":                  {tool(func(t *abi.Tool) { t.ReadOnly = "maybe" }), "tools[0].read_only"},
+		"enabled derived":        {tool(func(t *abi.Tool) { t.Enabled = abi.TraitDerived }), "tools[0].enabled"},
+		"read-only and destroys": {tool(func(t *abi.Tool) { t.Destructive = abi.TraitTrue }), "tools[0].destructive"},
+		"interrupt, activity":    {tool(func(t *abi.Tool) { t.Interrupt = "x"; t.Activity = "y" }), "tools[0].interrupt tools[0].activity"},
+		"locks":                  {tool(func(t *abi.Tool) { t.Locks = "files" }), "tools[0].locks"},
+		"locks of no path":       {tool(func(t *abi.Tool) { t.Fields = t.Fields[1:] }), "tools[0].locks"},
+		"locks by the input":     {tool(func(t *abi.Tool) { t.Locks, t.Fields = abi.LocksInput, nil }), ""},
+		"locks left out":         {tool(func(t *abi.Tool) { t.Locks, t.Fields = "", nil }), ""},
 		"locks and cwd": {func(m *abi.Manifest) {
 			m.Capabilities = append(m.Capabilities, abi.CapabilityClaim{Name: abi.CapSessionCwd})
 			m.Tools[0].Capabilities = nil

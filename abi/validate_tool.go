@@ -112,6 +112,11 @@ func (t *Tool) validateSchemas(v *validator) {
 			v.fault("the input schema has no property %q", name)
 		}
 	}
+	for i, r := range t.Renames {
+		v := v.at("renames[%d]", i)
+		r.validate(v, t.Aliases)
+		known(v.at("to"), r.To)
+	}
 	seen := map[string]string{}
 	for i, f := range t.Fields {
 		v := v.at("fields[%d]", i)
@@ -121,6 +126,23 @@ func (t *Tool) validateSchemas(v *validator) {
 	}
 	line(v.at("title"), t.Title, MaxSummary)
 	known(v.at("title"), t.Title)
+}
+
+func (r Rename) validate(v *validator, aliases []string) {
+	if !slices.Contains(aliases, r.Alias) {
+		v.at("alias").fault("%q is none of the tool's aliases", r.Alias)
+	}
+	field := func(v *validator, name string) {
+		line(v, name, MaxSummary)
+		if name == "" {
+			v.fault("missing; write the name of an input field")
+		}
+	}
+	field(v.at("from"), r.From)
+	field(v.at("to"), r.To)
+	if r.From == r.To && r.From != "" {
+		v.at("to").fault("the field keeps its name; leave the table out")
+	}
 }
 
 func (f Field) validate(v *validator) {

@@ -74,6 +74,7 @@ var rooms = []room{
 	{dir: "permissions/shell", may: []string{"./abi", "./permissions:", "./internal", shell, gojq}},
 	// Settings files, as they are found, read, watched and written.
 	{dir: "permissions/settings", may: []string{"./abi", "./permissions:", "./internal", toml, xsys}},
+	// What PowerShell commands do.
 	{dir: "permissions/audit", may: []string{"./abi", "./permissions:", "./internal", xsys}},
 	{dir: "permissions/grants", may: []string{"./abi", "./permissions:", "./internal"}},
 	{dir: "permissions/lines", may: []string{"./abi", "./permissions"}},
@@ -108,6 +109,8 @@ var rooms = []room{
 		},
 		tests: []string{"./plugins/regexp"}, // the engine that the host gives it
 	},
+	// Commands: how they are started, confined and kept ready; what they did.
+	// What commands try to get out of a sandbox by, as tests.
 	{dir: "host/capability/*", may: []string{
 		"./abi", "./permissions", "./internal", "./host/capability:", "./host/capability/workspace", doublestar, xsys,
 	}},
@@ -140,12 +143,12 @@ var rooms = []room{
 	// Model APIs' messages, and the protocol of run --stream over them. The host knows
 	// neither.
 	{dir: "host/message", may: []string{"./abi", "./host:"}},
-	{dir: "host/message/stream", may: []string{"./abi", "./permissions:", "./host:", "./host/message:", "./host/results"}},
+	{dir: "host/message/stream", may: []string{"./abi", "./permissions:", "./host:", "./host/capability:", "./host/message:", "./host/results"}},
 	// Telemetry knows the host, never the other way. Embedders opt in: what observes
 	// knows OpenTelemetry's API alone, what sends its SDK, whose exporters link gRPC.
 	{
 		dir: "host/telemetry", may: []string{"./abi", "./permissions:", "./host:", otel},
-		never: []string{otel + "/sdk", otel + "/exporters"}, tests: []string{"./host/results", otel + "/sdk"},
+		never: []string{otel + "/sdk", otel + "/exporters"}, tests: []string{"./host/capability:", "./host/results", otel + "/sdk"},
 	},
 	{
 		dir: "host/telemetry/otlp", may: []string{"./host:", "./host/telemetry:", otel},

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::capability::docs::Docs;
 use crate::capability::fs::Fs;
 use crate::capability::search::Search;
+use crate::capability::shell::Shell;
+use crate::capability::task::Tasks;
 use crate::capability::{Capability, Custom};
 use crate::error::{ErrorCode, ToolError};
 use crate::frame::{Frame, Part};
@@ -73,6 +75,20 @@ impl Context {
     #[must_use]
     pub fn search(&self) -> Search<'_> {
         Search::new(self)
+    }
+
+    /// Running commands.
+    #[inline]
+    #[must_use]
+    pub fn shell(&self) -> Shell<'_> {
+        Shell::new(self)
+    }
+
+    /// The session's background tasks.
+    #[inline]
+    #[must_use]
+    pub fn tasks(&self) -> Tasks<'_> {
+        Tasks::new(self)
     }
 
     /// Starts a capability call and goes on.

@@ -14,6 +14,8 @@ use crate::capability::fs::{
     WriteOk,
 };
 use crate::capability::search::{ContentsArgs, ContentsOk, NamesArgs, NamesOk};
+use crate::capability::shell::{Background, ShellArgs, ShellKind, ShellOk};
+use crate::capability::task::{SleepArgs, SleepOk, TaskArgs, TaskOk, TaskOutputArgs, TaskState};
 use crate::error::{ErrorCode, ToolError};
 use crate::frame::Frame;
 use crate::output::{self, Output};
@@ -277,6 +279,79 @@ fn answers_to_writes_become_types() {
     );
     assert_eq!(last.size, 11);
     assert!(answer::<DocsOk>("answer_docs_unchanged").unchanged);
+}
+
+/// The keys of a struct of the ABI, read from where it is defined.
+fn defined_keys(source: &str, name: &str) -> BTreeSet<String> {
+    let start = source.find(&format!("type {name} struct {{")).expect(name);
+    let fields = source[start..].lines().skip(1).take_while(|line| *line != "}");
+    let tags = fields.filter_map(|line| line.split("`json:\"").nth(1)?.split(['"', ',']).next());
+    tags.map(str::to_owned).collect()
+}
+
+fn written_keys(value: impl serde::Serialize) -> BTreeSet<String> {
+    let value = serde_json::to_value(value).expect("JSON");
+    value.as_object().expect("an object").keys().cloned().collect()
+}
+
+#[test]
+fn commands_and_tasks_have_the_keys_of_the_abi() {
+    let shell = fs::read_to_string(folder("../capability_shell.go")).expect("abi/capability_shell.go");
+    let task = fs::read_to_string(folder("../capability_task.go")).expect("abi/capability_task.go");
+    let run = ShellArgs {
+        command: "true",
+        shell: ShellKind::PowerShell,
+        timeout: 1,
+        description: "nothing",
+        background: true,
+        unsandboxed: true,
+        separate: true,
+    };
+    let read = TaskOutputArgs { id: "b0", block: true, timeout: 1, filter: "x" };
+    for (source, name, keys) in [
+        (&shell, "ShellArgs", written_keys(run)),
+        (&shell, "ShellOK", written_keys(ShellOk::default())),
+        (&task, "TaskOutputArgs", written_keys(read)),
+        (&task, "TaskArgs", written_keys(TaskArgs::default())),
+        (&task, "TaskOK", written_keys(TaskOk::default())),
+        (&task, "SleepArgs", written_keys(SleepArgs::default())),
+        (&task, "SleepOK", written_keys(SleepOk::default())),
+    ] {
+        assert_eq!(keys, defined_keys(source, name), "{name}");
+    }
+}
+
+/// The values of the constants of the ABI whose names begin so.
+fn defined_values<'a>(source: &'a str, prefix: &str) -> Vec<&'a str> {
+    let constants = source.lines().filter(|line| line.trim_start().starts_with(prefix) && line.contains(" = \""));
+    constants.filter_map(|line| line.split('"').nth(1)).collect()
+}
+
+#[test]
+fn commands_and_tasks_have_the_values_of_the_abi() {
+    let shell = fs::read_to_string(folder("../capability_shell.go")).expect("abi/capability_shell.go");
+    let task = fs::read_to_string(folder("../capability_task.go")).expect("abi/capability_task.go");
+    let kinds = [ShellKind::Bash, ShellKind::PowerShell];
+    assert_eq!(json!(kinds), json!(defined_values(&shell, "Shell")));
+    let reasons = [Background::Asked, Background::Timeout, Background::Budget, Background::Person];
+    assert_eq!(json!(reasons), json!(defined_values(&shell, "Background")));
+    let states = [
+        TaskState::Pending,
+        TaskState::Running,
+        TaskState::Completed,
+        TaskState::Failed,
+        TaskState::Killed,
+        TaskState::Lost,
+    ];
+    assert_eq!(json!(states), json!(defined_values(&task, "Task")));
+}
+
+#[test]
+fn what_comes_later_is_read_too() {
+    let ok: ShellOk = serde_json::from_value(json!({"exit": 1, "background": "tired", "new": 1})).expect("an answer");
+    assert_eq!((ok.exit, ok.background, ok.task.as_str()), (1, Some(Background::Other), ""));
+    let ok: TaskOk = serde_json::from_value(json!({"id": "b0", "state": "asleep"})).expect("an answer");
+    assert_eq!((ok.state, ok.exit), (TaskState::Other, None));
 }
 
 #[test]

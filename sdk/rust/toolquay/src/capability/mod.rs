@@ -6,6 +6,8 @@
 pub mod docs;
 pub mod fs;
 pub mod search;
+pub mod shell;
+pub mod task;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -35,7 +35,7 @@
 //! hold input against the schema, `search.contents` finds plain text and no
 //! regular expressions, text is UTF-8 with LF and written as it is, quotes match
 //! nothing but themselves, a diff is one change without lines around it, and calls
-//! are answered in the order they are made. It has no documents.
+//! are answered in the order they are made. It has no documents, no shell and no tasks.
 //! [`Host::on`] answers a capability in whatever way a test needs.
 
 mod fs;

@@ -17,6 +17,7 @@ pub struct Outcome {
     structured: Option<Value>,
     is_error: bool,
     error: Option<ToolError>,
+    changes: Vec<(String, Value)>,
     meta: Option<Value>,
     requests: Vec<Request>,
     reports: Vec<Value>,
@@ -83,6 +84,13 @@ impl Outcome {
         T::deserialize(self.structured.as_ref()?).ok()
     }
 
+    /// The effects on the session, each as its kind and its value, such as `cwd` and a
+    /// path.
+    #[must_use]
+    pub fn changes(&self) -> &[(String, Value)] {
+        &self.changes
+    }
+
     /// What is passed through unread, if there is anything.
     #[must_use]
     pub fn meta(&self) -> Option<&Value> {
@@ -142,6 +150,7 @@ pub fn decode(message: &[u8], session: &Session) -> Outcome {
         structured: head.structured.map(|source| serde_json::from_slice(&bytes(source)).expect("structured JSON")),
         is_error: head.is_error,
         error: head.error,
+        changes: head.changes.into_iter().map(|change| (change.kind, change.value)).collect(),
         meta: head.meta,
         requests: session.requests(),
         reports: session.reports(),
