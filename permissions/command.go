@@ -48,7 +48,11 @@ type Part struct {
 	// alone can be judged. A part that is neither ReadOnly nor Complete may do
 	// anything.
 	Complete bool
-	Reason   string
+	// Prints says that the program is a plain one that reads and prints, whatever its
+	// environment and the settings in files, so that the part does no more than its
+	// Accesses, those of its redirections among them.
+	Prints bool
+	Reason string
 	// Accesses are the effects that are known, in order: paths (absolute and
 	// clean, of the directory the part runs in) and hosts. Target is set; Real
 	// is for Resolve to find. The last of them, Redirected in number, are those

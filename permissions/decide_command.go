@@ -5,18 +5,10 @@ import (
 	"path/filepath"
 )
 
-// command finds what is known of a command. Only commands for a POSIX shell are
-// understood.
+// command finds what is known of a command.
 func (c *call) command(text string) *Command {
 	for i := range c.request.Commands {
-		cmd := &c.request.Commands[i]
-		switch {
-		case cmd.Text != text:
-		case c.request.Tool == toolPowerShell && cmd.Fault == "":
-			foreign := *cmd
-			foreign.Fault = "commands for PowerShell are not understood"
-			return &foreign
-		default:
+		if cmd := &c.request.Commands[i]; cmd.Text == text {
 			return cmd
 		}
 	}
@@ -215,7 +207,7 @@ func (c *call) partAnswer(p *Part) Finding {
 
 // alone reports whether a part is judged by what it touches alone.
 func alone(p *Part) bool {
-	return len(p.Env) == 0 && (p.ReadOnly || p.Complete && len(p.Words) > 0 && fileProgram(p.Words[0]))
+	return len(p.Env) == 0 && (p.ReadOnly || p.Complete && (p.Prints || len(p.Words) > 0 && fileProgram(p.Words[0])))
 }
 
 // fileProgram reports whether a program does what file tools do.
@@ -231,7 +223,7 @@ func fileProgram(program Word) bool {
 // nothing into it. Inside the working directories that plants no protected file:
 // one that is named is guarded by its name.
 func movesTrees(p *Part) bool {
-	if !alone(p) || p.ReadOnly {
+	if !alone(p) || p.ReadOnly || p.Prints {
 		return false
 	}
 	switch p.Words[0].Text {

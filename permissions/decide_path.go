@@ -25,12 +25,11 @@ func (c *call) path(a *Access, grant Finding, moves bool) (first, second Finding
 		l.add(Finding{Verdict: Deny, Layer: LayerMode, Why: "in plan mode nothing is changed"})
 	}
 	if actual == "" {
+		c.approval(&l, a)
 		l.add(Finding{Verdict: Ask, Layer: LayerPath, Why: "it is not known where the path leads", need: NeedRealPath})
 		return l.found()
 	}
-	if c.approves(a) {
-		l.add(Finding{Verdict: Allow, Layer: LayerApproval, Why: approvedWhy})
-	}
+	c.approval(&l, a)
 	if rule := c.policy.book.asks(&q); rule != nil {
 		l.add(ruleFinding(rule, nil))
 	}

@@ -164,6 +164,13 @@ func TestDecisionTells(t *testing.T) {
 				"and nobody can be asked here. No allow rule reaches it.",
 			abi.CodeNeedsApproval, permissions.LayerMode,
 		},
+		"local host": {
+			"$ curl localhost",
+			"Permission denied: connecting to localhost needs a person's approval " +
+				"(it is this machine, a local network or a service that holds the machine's credentials), " +
+				"and nobody can be asked here. Only an allow rule that names the host reaches it: WebFetch(domain:localhost).",
+			abi.CodeNeedsApproval, permissions.LayerMode,
+		},
 		"control characters": {
 			"read /x\ny",
 			`Permission denied: reading "/x\ny" needs a person's approval (it is outside the working directories), ` +

@@ -220,6 +220,11 @@ func (d *Decision) remedy() string {
 		return fmt.Sprintf("It needs the allow rules %s.", strings.Join(rules, ", "))
 	case d.Rule != nil:
 		return "No allow rule is stronger than an ask rule."
+	case d.held && d.Access.Kind == AccessNet && d.Layer == LayerNetwork:
+		if h := HostOf(d.Access.Target); h.Odd == "" {
+			return fmt.Sprintf("Only an allow rule that names the host reaches it: WebFetch(domain:%s).", h.Name)
+		}
+		return "No allow rule reaches it."
 	case d.held:
 		return "No allow rule reaches it."
 	}

@@ -142,6 +142,10 @@
 // known. In the mode auto rules that come to allowing any command, such as Bash,
 // Bash(python:*) or Bash(npm run *), are set aside: [Policy.SetAside].
 //
+// PowerShell(command) speaks of commands for PowerShell in the same way. Of those less
+// is understood, and what is not (script blocks, sub-expressions, types ...) is allowed
+// by no rule but one on the whole text, or on the tool.
+//
 // A deny or ask is wide. Bash(...) speaks of the commands of every tool. It holds
 // also behind wrappers, variables and directories (/bin/rm is rm), and where a
 // command cannot be parsed, for each word that may be a program. Where the shell

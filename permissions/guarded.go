@@ -32,23 +32,52 @@ var guardedPlaces = []guarded{
 		"//etc/profile", "//etc/profile.d", "//etc/bash.bashrc", "//etc/bashrc", "//etc/environment",
 		"//etc/zsh", "//etc/zshrc", "//etc/zshenv", "//etc/zprofile",
 	}, "a shell or session runs it when it starts"},
+	{LayerProtected, []string{
+		"~/.config/systemd/user", "~/.pam_environment", "~/.config/zsh", "~/.bashrc.d", "~/.oh-my-zsh",
+		"~/.config/hypr", "~/.config/i3", "~/.config/sway", "~/.local/share/applications",
+	}, "a shell or session runs it when it starts"},
+	{LayerProtected, []string{"~/.local/bin", "~/bin", "~/.cargo/bin"}, "it holds programs that are started by their names"},
+	{LayerProtected, []string{
+		"~/.vimrc", "~/.vim", "~/.config/nvim", "~/.emacs", "~/.emacs.d", "~/.config/emacs", "~/.tmux.conf", "~/.config/tmux",
+		"~/.screenrc", "~/.gdbinit", "~/.config/gdb", "~/.lldbinit", "~/.hgrc", "~/.config/direnv", "~/.config/mise",
+	}, "a program runs what it says when it starts"},
 	{LayerProtected, []string{".vscode", ".idea"}, "an editor runs what it says"},
-	{LayerProtected, []string{".npmrc"}, "it says where packages come from and what runs with them"},
-	{LayerProtected, []string{".mcp.json"}, "it names programs to start"},
-	{LayerProtected, []string{".toolquay", "~/.config/toolquay", "~/.local/share/toolquay"},
+	// These hold passwords too, often enough; but no build fetches anything without them.
+	{LayerProtected, []string{
+		".npmrc", "~/.config/pip", "~/.cargo/config", "~/.cargo/config.toml", "~/.m2/settings.xml", "~/.gradle/gradle.properties",
+	}, "it says where packages come from and what runs with them"},
+	{LayerProtected, []string{".mcp.json", "~/.cursor/mcp.json"}, "it names programs to start"},
+	{LayerProtected, []string{".toolquay", ".claude/settings.json", ".claude/settings.local.json"},
 		"it holds the host's own settings and plugins"},
 
+	{LayerCredentials, []string{"~/.config/toolquay", "~/.local/share/toolquay", "~/.local/state/toolquay"}, hostWhy},
 	{LayerCredentials, []string{
 		"~/.ssh", "//etc/ssh/ssh_host_*_key", "~/.gnupg", "~/.password-store",
 		"~/.local/share/keyrings", "~/.local/share/kwalletd", "~/Library/Keychains", "//Library/Keychains",
 		"~/.netrc", "~/_netrc", "~/.git-credentials", "~/.config/git/credentials", "~/.pgpass", "~/.my.cnf",
 		"~/.aws", "~/.azure", "~/.config/gcloud", "~/.kube", "~/.docker/config.json",
-		"~/.config/gh", "~/.config/containers/auth.json", "~/.vault-token", "~/.terraform.d",
-		"~/.cargo/credentials", "~/.cargo/credentials.toml", "~/.gem/credentials",
-		"~/.mozilla", "~/.config/google-chrome", "~/.config/chromium", "~/.config/op",
+		"~/.config/gh", "~/.config/glab-cli", "~/.config/hub", "~/.config/containers/auth.json", "~/.config/helm/registry",
+		"~/.vault-token", "~/.terraform.d", "~/.config/rclone", "~/.config/sops/age", "~/.config/op",
+		"~/.config/doctl", "~/.config/hcloud", "~/.config/heroku", "~/.config/netlify", "~/.config/stripe", "~/.fly/config.yml",
+		"~/.oci", "~/.databrickscfg", "~/.snowsql", "~/.s3cfg", "~/.boto",
+		"~/.cargo/credentials", "~/.cargo/credentials.toml", "~/.gem/credentials", "~/.pypirc", "~/.m2/settings-security.xml",
+		"~/.composer/auth.json", "~/.config/composer/auth.json",
+		"~/.claude.json", "~/.claude/.credentials.json", "~/.codex/auth.json",
 		"//etc/shadow", "//etc/shadow-", "//etc/gshadow", "//etc/gshadow-", "//etc/sudoers", "//etc/sudoers.d",
-		"//etc/ssl/private", "//run/secrets", "//var/run/secrets",
+		"//etc/ssl/private", "//etc/pki/tls/private", "//etc/letsencrypt", "//etc/openvpn", "//etc/mysql/debian.cnf",
+		"//var/lib/tailscale", "//run/secrets", "//var/run/secrets",
 	}, "it holds keys or passwords"},
+	{LayerCredentials, []string{
+		"~/.mozilla", "~/.thunderbird", "~/.librewolf", "~/snap/firefox", "~/snap/chromium",
+		"~/.config/google-chrome", "~/.config/google-chrome-beta", "~/.config/chromium", "~/.config/BraveSoftware",
+		"~/.config/microsoft-edge", "~/.config/opera", "~/.config/vivaldi",
+		"~/Library/Application Support/Firefox", "~/Library/Application Support/Google/Chrome", "~/Library/Cookies",
+	}, "a browser keeps passwords and sessions in it"},
+	{LayerCredentials, []string{
+		"~/.bash_history", "~/.zsh_history", "~/.sh_history", "~/.history", "~/.local/share/fish/fish_history",
+		"~/.python_history", "~/.node_repl_history", "~/.psql_history", "~/.mysql_history", "~/.rediscli_history",
+		"~/.local/share/powershell/PSReadLine",
+	}, "passwords that were typed may stand in it"},
 	{LayerCredentials, []string{"//proc/**/environ"}, "the environment of a process may hold secrets"},
 	{LayerCredentials, []string{"//proc/**/mem", "//proc/kcore", "//proc/**/root", "//proc/**/cwd", "//proc/**/fd"},
 		"it leads into other processes"},
@@ -88,8 +117,12 @@ var parsedGuards = sync.OnceValue(func() [][]*pathSpec {
 	return out
 })
 
+// hostWhy guards what the host keeps: who reads its grants, its log of decisions and
+// its rules knows what to try.
+const hostWhy = "it holds the host's own settings, plugins and records"
+
 // hostPlace guards the folders the embedder says are the host's own.
-var hostPlace = guarded{layer: LayerProtected, why: "it holds the host's own settings and plugins"}
+var hostPlace = guarded{layer: LayerCredentials, why: hostWhy}
 
 // sessionsPlace guards what sessions keep from one another; see [Policy.guardedName].
 var sessionsPlace = guarded{layer: LayerCredentials, why: "it holds what other sessions keep"}
@@ -155,7 +188,7 @@ func (g guards) add(place *guarded, segs []segment) {
 }
 
 // find returns the guarded place a path lies in, or nil. Credentials come
-// before what is only protected.
+// before what is only protected; of several the deepest says most.
 func (g guards) find(path string, write bool) *guarded {
 	var found *guarded
 	rest := strings.TrimPrefix(path, "/")
@@ -168,10 +201,9 @@ func (g guards) find(path string, write bool) *guarded {
 			if !write && c.place.layer == LayerProtected || !c.match(path) {
 				continue
 			}
-			if c.place.layer == LayerCredentials {
-				return c.place
+			if c.place.layer == LayerCredentials || found == nil || found.layer != LayerCredentials {
+				found = c.place
 			}
-			found = c.place
 		}
 	}
 	return found

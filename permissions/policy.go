@@ -26,6 +26,9 @@ type Setup struct {
 	ProjectRoot Dir
 	// SessionFolder is the session's own folder, readable unasked.
 	SessionFolder Dir
+	// TempFolder is what the session's commands have for temporary files, readable
+	// unasked: what they write there, other tools are to find.
+	TempFolder Dir
 	// Sessions holds the folders of all sessions: reading what others keep asks, as
 	// it does in credential stores.
 	Sessions Dir
@@ -151,9 +154,9 @@ type Policy struct {
 	project Dir
 	places  places
 	// working are the names of the working directories, and workingReal where
-	// they really are; session those of the session's folder.
+	// they really are; session and temp those of the session's folders.
 	working, workingReal []string
-	session              []string
+	session, temp        []string
 	// critical are the directories whose removal asks in every mode, besides /
 	// and its children.
 	critical []string
@@ -170,7 +173,7 @@ func Compile(s Setup) (*Policy, []Warning, error) {
 	}
 	p := &Policy{
 		mode: s.Mode, forbidden: slices.Clone(s.Forbidden), only: s.OnlyPolicyRules, now: s.Now,
-		planFile: slashed(s.PlanFile), session: slashed(s.SessionFolder),
+		planFile: slashed(s.PlanFile), session: slashed(s.SessionFolder), temp: slashed(s.TempFolder),
 		tools: newTools(s.Tools), analyse: s.Analyse, aliases: aliases(&s), project: s.ProjectRoot,
 		places: places{home: s.Home, start: s.Cwd, cwd: s.Cwd, fold: s.FoldCase, resolve: s.Resolve},
 		guards: newGuards(s.Home, s.Sessions, s.HostFolders),
@@ -219,6 +222,7 @@ func checkDirs(s *Setup) error {
 	check("home", false, s.Home)
 	check("project root", false, s.ProjectRoot)
 	check("session folder", false, s.SessionFolder)
+	check("folder for temporary files", false, s.TempFolder)
 	check("directory of sessions", false, s.Sessions)
 	check("plan file", false, s.PlanFile)
 	check("host folder", true, s.HostFolders...)
@@ -253,15 +257,17 @@ func (p *Policy) inside(path string) bool     { return insideAny(p.working, path
 func (p *Policy) insideReal(path string) bool { return insideAny(p.workingReal, path) }
 
 // readable and readableReal report whether it is there or in the session's
-// folder.
+// folders.
 func (p *Policy) readable(path string) bool {
-	return p.inside(path) || insideAny(p.session, path)
+	return p.inside(path) || insideAny(p.session, path) || insideAny(p.temp, path)
 }
 
 func (p *Policy) readableReal(path string) bool {
-	n := len(p.session)
-	return p.insideReal(path) || n > 0 && insideAny(p.session[n-1:], path)
+	return p.insideReal(path) || insideAny(last(p.session), path) || insideAny(last(p.temp), path)
 }
+
+// last is the last name of a directory, by which it really lies; none has none.
+func last(forms []string) []string { return forms[max(0, len(forms)-1):] }
 
 func insideAny(dirs []string, path string) bool {
 	for _, dir := range dirs {

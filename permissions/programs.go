@@ -65,9 +65,11 @@ func neverByPrefix(words []Word) bool {
 	case "xargs":
 		return len(texts) > 1 && strings.HasPrefix(texts[1], "-")
 	}
-	return slices.ContainsFunc(runners, func(r []string) bool {
-		return runsWith(texts, words, r)
-	})
+	runs := func(r []string) bool { return runsWith(texts, words, r) }
+	if texts[0] == "git" {
+		return gitRuns(texts, words) || slices.ContainsFunc(gitRunners, runs)
+	}
+	return slices.ContainsFunc(runners, runs)
 }
 
 // runsWith reports whether a command starts with a runner's words, flags between

@@ -304,8 +304,6 @@ func (r *Rule) bindCommand() (warning string, err error) {
 		return "", nil
 	}
 	switch {
-	case r.Tool == toolPowerShell:
-		return "it grants nothing: commands for PowerShell are not understood", nil
 	case p.compound && p.open():
 		return "it grants nothing: a wildcard cannot speak of several commands, redirections or variables; write a rule for each command", nil
 	case p.open() && p.onlyRunners():

@@ -75,6 +75,7 @@ var rooms = []room{
 	// Settings files, as they are found, read, watched and written.
 	{dir: "permissions/settings", may: []string{"./abi", "./permissions:", "./internal", toml, xsys}},
 	// What PowerShell commands do.
+	{dir: "permissions/powershell", may: []string{"./abi", "./permissions:", "./permissions/shell", "./internal"}},
 	{dir: "permissions/audit", may: []string{"./abi", "./permissions:", "./internal", xsys}},
 	{dir: "permissions/grants", may: []string{"./abi", "./permissions:", "./internal"}},
 	{dir: "permissions/lines", may: []string{"./abi", "./permissions"}},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/powershell"
 	"github.com/toolquay/toolquay/permissions/shell"
 )
 
@@ -65,12 +66,15 @@ func touch(r *permissions.Request, field abi.Field, input map[string]json.RawMes
 	return nil
 }
 
-// analyse reads a command in the language of the tool. PowerShell's is not read.
+// analyse reads a command in the language of the tool.
 func analyse(tool, text string, at shell.Place) permissions.Command {
-	if tool != "Bash" {
-		return permissions.Command{Text: text, Fault: "only commands for bash are read"}
+	switch tool {
+	case "Bash":
+		return shell.Analyse(text, at)
+	case "PowerShell":
+		return powershell.Analyse(text, powershell.Place{Cwd: at.Cwd, Home: at.Home, Working: at.Working})
 	}
-	return shell.Analyse(text, at)
+	return permissions.Command{Text: text, Fault: "only commands for bash and PowerShell are read"}
 }
 
 func pathAccess(field abi.Field, name, cwd string, tree bool) permissions.Access {

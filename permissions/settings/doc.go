@@ -31,6 +31,17 @@
 //	[sessions]  directory, keep, history, history_keep, history_max
 //	[telemetry] endpoint, headers, content
 //
+// [Shell] and [Sandbox] are how commands run and what they are kept from. In them a
+// project, trusted or not, may only tighten what counts without it: times, numbers
+// and sizes may be less; kill is stricter than background, off stricter than hosts
+// and hosts than all, required stricter than when-available and that than off. What is
+// looser is left out, with a warning. Keys with a * are not for projects at all.
+//
+//	[shell]     default_timeout, max_timeout, budget*, at_limit, environment*,
+//	            max_background, max_output, bash*, powershell*
+//	[sandbox]   mode, network, hosts*, writable*, max_processes, max_memory,
+//	            max_open_files
+//
 // The permission lists of a settings.json in the style of Claude Code are read
 // too, where asked for.
 //

@@ -33,6 +33,8 @@ type File struct {
 	Tools     Tools
 	Sessions  Sessions
 	Telemetry Telemetry
+	Shell     Shell
+	Sandbox   Sandbox
 	// Policy is what only a policy may say.
 	Policy Policy
 

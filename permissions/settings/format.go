@@ -82,6 +82,26 @@ type format struct {
 		Headers  map[string]string `toml:"headers"`
 		Content  bool              `toml:"content"`
 	} `toml:"telemetry"`
+	Shell struct {
+		DefaultTimeout duration `toml:"default_timeout"`
+		MaxTimeout     duration `toml:"max_timeout"`
+		Budget         duration `toml:"budget"`
+		AtLimit        string   `toml:"at_limit"`
+		Environment    []string `toml:"environment"`
+		MaxBackground  int      `toml:"max_background"`
+		MaxOutput      abi.Size `toml:"max_output"`
+		Bash           string   `toml:"bash"`
+		PowerShell     string   `toml:"powershell"`
+	} `toml:"shell"`
+	Sandbox struct {
+		Mode         string   `toml:"mode"`
+		Network      string   `toml:"network"`
+		Hosts        []string `toml:"hosts"`
+		Writable     []string `toml:"writable"`
+		MaxProcesses int      `toml:"max_processes"`
+		MaxMemory    abi.Size `toml:"max_memory"`
+		MaxOpenFiles int      `toml:"max_open_files"`
+	} `toml:"sandbox"`
 }
 
 type toolResultsEntry struct {

@@ -72,6 +72,10 @@ type Loaded struct {
 	// Sessions has the path of its directory without ~.
 	Sessions  Sessions
 	Telemetry Telemetry
+	// Shell and Sandbox are so too, but for projects, which tighten them whether or
+	// not they are trusted. The writable directories are without ~.
+	Shell   Shell
+	Sandbox Sandbox
 	// Policy joins what all files of the policy say. OnlyHooks has been applied,
 	// and modes that are forbidden were taken out of Rules; the rest is for
 	// [permissions.Setup] and the host.

@@ -34,6 +34,29 @@ func (l *Loaded) Made() []Made {
 		addTo(&out, "telemetry.headers."+name, variable)
 	}
 	addTo(&out, "telemetry.content", l.Telemetry.Content)
+	return append(out, l.madeOfCommands()...)
+}
+
+// madeOfCommands are the settings of how commands run and what they are kept from.
+func (l *Loaded) madeOfCommands() []Made {
+	var out []Made
+	shell, sandbox := &l.Shell, &l.Sandbox
+	addTo(&out, "shell.default_timeout", shell.DefaultTimeout)
+	addTo(&out, "shell.max_timeout", shell.MaxTimeout)
+	addTo(&out, "shell.budget", shell.Budget)
+	addTo(&out, "shell.at_limit", shell.AtLimit)
+	addTo(&out, "shell.environment", shell.Environment)
+	addTo(&out, "shell.max_background", shell.MaxBackground)
+	addTo(&out, "shell.max_output", shell.MaxOutput)
+	addTo(&out, "shell.bash", shell.Bash)
+	addTo(&out, "shell.powershell", shell.PowerShell)
+	addTo(&out, "sandbox.mode", sandbox.Mode)
+	addTo(&out, "sandbox.network", sandbox.Network)
+	addTo(&out, "sandbox.hosts", sandbox.Hosts)
+	addTo(&out, "sandbox.writable", sandbox.Writable)
+	addTo(&out, "sandbox.max_processes", sandbox.MaxProcesses)
+	addTo(&out, "sandbox.max_memory", sandbox.MaxMemory)
+	addTo(&out, "sandbox.max_open_files", sandbox.MaxOpenFiles)
 	return out
 }
 

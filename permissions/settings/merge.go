@@ -29,6 +29,11 @@ func (l *loader) merge() {
 		}
 		l.take(f)
 	}
+	for _, f := range l.files {
+		if projects(f.Kind) { // on top of the user's, which count less
+			l.tightenShell(f)
+		}
+	}
 }
 
 // Fill puts into a setup what the settings have to say of it: the rules, whether
@@ -81,6 +86,13 @@ func (l *loader) take(f *File) {
 	out.Scheduler.fill(f.Scheduler)
 	out.Tools.fill(f.Tools)
 	out.Telemetry.fill(f.Telemetry)
+	if !projects(f.Kind) {
+		out.Shell.fill(&f.Shell)
+		out.Sandbox.fill(&f.Sandbox)
+	}
+	if !out.Sandbox.Writable.Set {
+		out.Sandbox.Writable = l.directories("sandbox.writable", f.Sandbox.Writable)
+	}
 	a := &out.Approvals
 	a.Timeout = a.Timeout.Or(f.Approvals.Timeout)
 	a.AlwaysTo = a.AlwaysTo.Or(f.Approvals.AlwaysTo)

@@ -86,7 +86,7 @@ func (p *parser) allowed() {
 		}
 	}
 	if projects(kind) {
-		for _, key := range []string{"log", "approvals", "sessions", "telemetry"} {
+		for _, key := range append([]string{"log", "approvals", "sessions", "telemetry"}, shellNeverProjects...) {
 			if p.doc.Has(key) {
 				p.fault(key, "a project has no say in this; it stands in the user's settings or a policy")
 			}

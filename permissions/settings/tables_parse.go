@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/toolquay/toolquay/abi"
 )
 
 // tables reads the settings of how calls run and what is told of them.
@@ -22,6 +20,8 @@ func (p *parser) tables() {
 	f.Tools = p.tools()
 	f.Sessions = p.sessions()
 	f.Telemetry = p.telemetry()
+	f.Shell = p.shell()
+	f.Sandbox = p.sandbox()
 }
 
 func (p *parser) results() Results {
@@ -61,10 +61,7 @@ func (p *parser) chars(key string, n chars) Key[int] {
 
 // count reads a number from 1 to most.
 func (p *parser) count(key string, n, most int) Key[int] {
-	if p.doc.Has(key) && (n < 1 || n > most) {
-		p.fault(key, "%d is not from 1 to %d", n, most)
-	}
-	return keyOf(p, key, n)
+	return p.between(key, n, 1, most)
 }
 
 func (p *parser) strategy(key, value string) Key[string] {
@@ -114,15 +111,12 @@ func (p *parser) sessions() Sessions {
 	p.directory("sessions.directory", in.Directory)
 	keep := p.span("sessions.keep", duration(in.Keep), 0, maxKeep)
 	historyKeep := p.span("sessions.history_keep", duration(in.HistoryKeep), 0, maxKeep)
-	if p.doc.Has("sessions.history_max") && (in.HistoryMax < minHistory || in.HistoryMax > maxHistory) {
-		p.fault("sessions.history_max", "%v is not from %v to %v", in.HistoryMax, abi.Size(minHistory), abi.Size(maxHistory))
-	}
 	return Sessions{
 		Directory:   keyOf(p, "sessions.directory", in.Directory),
 		Keep:        keyOf(p, "sessions.keep", keep),
 		History:     keyOf(p, "sessions.history", in.History),
 		HistoryKeep: keyOf(p, "sessions.history_keep", historyKeep),
-		HistoryMax:  keyOf(p, "sessions.history_max", in.HistoryMax),
+		HistoryMax:  p.size("sessions.history_max", in.HistoryMax, minHistory, maxHistory),
 	}
 }
 

@@ -83,6 +83,9 @@ func (a *analysis) after(words []word, readOnly bool, at site) state {
 	s = s.shake(a.because("by "+quoted(name.Text), at.node))
 	s.rehomed = true
 	if moves {
+		if s.away == "" {
+			s.away = quoted(name.Text) + ", which may have moved the shell elsewhere"
+		}
 		s = s.lost()
 	}
 	return s
@@ -93,7 +96,11 @@ func (a *analysis) move(words []word, at site) outcome {
 	to, known := a.destination(words, &at)
 	p := permissions.Part{Words: plainWords(words), Env: at.env, ReadOnly: true, Complete: true}
 	p.Reason = "it changes the directory"
-	after := at.state.lost()
+	after := at.state
+	if after.away == "" {
+		after.away = "a cd that may have led out of the working directories"
+	}
+	after = after.lost()
 	if known {
 		after = to
 		for _, dir := range to.dirs {

@@ -76,7 +76,7 @@ func checkPart(t *testing.T, text string, c *permissions.Command, p *permissions
 // checkExtended holds what is true of a command that is put into a longer one.
 func checkExtended(t *testing.T, text string, c permissions.Command) {
 	t.Helper()
-	if len(text) > maxBytes-20 {
+	if len(text) > MaxBytes-20 {
 		return
 	}
 	if longer := Analyse(text+"\nrm x", testPlace); longer.ReadOnly {

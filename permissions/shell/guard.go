@@ -16,8 +16,8 @@ import (
 // The bounds on what is read at all. They are on text and never on time: a
 // command is judged alike on a busy machine.
 const (
-	// maxBytes is the longest command that is judged.
-	maxBytes = 10_000
+	// MaxBytes is the longest command that is judged.
+	MaxBytes = 10_000
 	// maxNesting is how deep compound commands and substitutions may nest.
 	maxNesting = 40
 	// maxFrames is how many calls deep the parser may be. A level of nesting
@@ -27,9 +27,10 @@ const (
 
 var errNested = errors.New("it is nested too deep")
 
-// hides reports whether a character is not what it looks like: controls,
-// blanks that are none to the shell, and characters without a width.
-func hides(r rune) bool {
+// Hides reports whether a character is not what it looks like: controls,
+// blanks that are none to the shell or part words where nobody sees it, and
+// characters without a width.
+func Hides(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r < ' ' && r != '\n' && r != '\t' || r == 0x7f
 	}
@@ -40,21 +41,31 @@ func hides(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp, unicode.Co)
 }
 
-// guard refuses what is not to be shown to the parser. It returns why.
-func guard(text string) string {
-	if len(text) > maxBytes {
-		return fmt.Sprintf("it is longer than %d bytes", maxBytes)
+// Guard says why a text is not judged at all, whichever shell it is for: what a
+// person reads in it need not be what the shell does. It is empty where the text
+// may be looked at.
+func Guard(text string) string {
+	if len(text) > MaxBytes {
+		return fmt.Sprintf("it is longer than %d bytes", MaxBytes)
 	}
 	if !utf8.ValidString(text) {
 		return "it is not valid UTF-8"
 	}
+	for at, r := range text {
+		if Hides(r) {
+			return fmt.Sprintf("it holds the hidden character %U, %s", r, Position(text, at))
+		}
+	}
+	return ""
+}
+
+// guard refuses what is not to be shown to the parser. It returns why.
+func guard(text string) string {
+	if why := Guard(text); why != "" {
+		return why
+	}
 	if rest := strings.TrimRight(text, `\`); (len(text)-len(rest))%2 == 1 {
 		return "it ends with a backslash, so its last line goes on"
-	}
-	for at, r := range text {
-		if hides(r) {
-			return fmt.Sprintf("it holds the hidden character %U, %s", r, place(text, at))
-		}
 	}
 	return ""
 }
@@ -114,8 +125,8 @@ func parse(text string) (file *syntax.File, err error) {
 	return parser.Parse(&feeder{rest: text}, "")
 }
 
-// place says where an offset of the text is.
-func place(text string, offset int) string {
+// Position says where an offset of a text is, as people count.
+func Position(text string, offset int) string {
 	before := text[:min(offset, len(text))]
 	column := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
 	if line := strings.Count(before, "\n") + 1; strings.IndexByte(text, '\n') >= 0 {

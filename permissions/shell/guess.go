@@ -19,7 +19,7 @@ const (
 	// command may start.
 	longGuess = 8
 	// longRun is how many words are taken for one command.
-	longRun = maxBytes / 2
+	longRun = MaxBytes / 2
 )
 
 // guesser takes a text that cannot be parsed for what it may be, on behalf of
@@ -39,7 +39,7 @@ type guesser struct {
 
 // guesses are the commands that may be in a text.
 func guesses(text string, at Place) []permissions.Part {
-	g := guesser{a: &analysis{text: text, at: at}}
+	g := guesser{a: &analysis{text: text, at: at, wires: &wires{strict: true}}}
 	if at.Cwd != "" {
 		g.state.dirs = []string{at.Cwd}
 	}
@@ -78,7 +78,7 @@ func (g *guesser) letter(r rune) {
 	default:
 		if r == ',' && g.braces {
 			g.word()
-		} else if !hides(r) {
+		} else if !Hides(r) {
 			g.text = utf8.AppendRune(g.text, r)
 		}
 	}

@@ -12,14 +12,14 @@ import (
 
 // hostile are texts that make a parser, or an analyser of trees, sweat.
 func hostile() map[string]string {
-	rep := func(unit string) string { return strings.Repeat(unit, maxBytes/len(unit)) }
+	rep := func(unit string) string { return strings.Repeat(unit, MaxBytes/len(unit)) }
 	out := map[string]string{
 		"a million parens":     strings.Repeat("(", 1_000_000),
 		"a million $(":         strings.Repeat("$(", 1_000_000),
 		"a million words":      strings.Repeat("rm ", 400_000),
 		"a million commands":   strings.Repeat("a;", 500_000),
-		"unclosed words":       strings.Repeat("rm /x/y ", maxBytes/8-1) + "'",
-		"unclosed find":        strings.Repeat("find -o ", maxBytes/8-1) + "'",
+		"unclosed words":       strings.Repeat("rm /x/y ", MaxBytes/8-1) + "'",
+		"unclosed find":        strings.Repeat("find -o ", MaxBytes/8-1) + "'",
 		"here-documents":       strings.Repeat("<<a ", 1000) + "\n" + strings.Repeat("b\n", 2900),
 		"long here-document":   "cat <<E\n" + strings.Repeat("$x\n", 3000) + "E",
 		"similar ends":         "cat <<E\n" + strings.Repeat("E \n", 3000) + "E",

@@ -26,14 +26,16 @@ type analysis struct {
 	lines bool
 	// budget is how much may still be looked at behind wrappers.
 	budget *int
+	// wires are the descriptors, of what it starts as well.
+	wires *wires
 	// timing is the command that the keyword time stands before.
 	timing syntax.Command
 	// end is the shell at the end.
 	end state
 }
 
-func newAnalysis(text string, at Place, budget *int) analysis {
-	return analysis{text: text, at: at, budget: budget, lines: strings.Contains(text, "\n")}
+func newAnalysis(text string, at Place, budget *int, w *wires) analysis {
+	return analysis{text: text, at: at, budget: budget, wires: w, lines: strings.Contains(text, "\n")}
 }
 
 // span is a stretch of text and why nothing in it is read-only.

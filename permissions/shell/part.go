@@ -28,6 +28,9 @@ func (a *analysis) part(words []word, found programs.Finding, at site) permissio
 		if !sure {
 			a.cloud(&p, "where "+quoted(e.Name)+" leads is not known", at)
 		}
+		if paths, _ := a.paths(e.Name, &at.state); neverEnds(e.Kind, paths, words) {
+			a.cloud(&p, quoted(e.Name)+" has no end", at)
+		}
 	}
 	if found.Unnamed {
 		a.cloud(&p, "which files "+quoted(words[0].Text)+" reads is only known when it runs", at)
@@ -43,8 +46,8 @@ func (a *analysis) part(words []word, found programs.Finding, at site) permissio
 		a.cloud(&p, "the braces in its words are not plain", at)
 	}
 	a.remove(&p, words, at)
-	if base(words) == "git" && at.state.away && p.Ask == "" {
-		p.Ask = "git runs what the configuration of a directory says, and a cd led out of the working directories"
+	if base(words) == "git" && at.state.away != "" && p.Ask == "" {
+		p.Ask = "git runs what the configuration of a directory says, and it may be any directory after " + at.state.away
 	}
 	return p
 }
@@ -54,13 +57,25 @@ func (a *analysis) cloud(p *permissions.Part, why string, at site) {
 	if p.ReadOnly || p.Complete {
 		p.Reason = a.because(why, at.node)
 	}
-	p.ReadOnly, p.Complete = false, false
+	p.ReadOnly, p.Complete, p.Prints = false, false, false
+}
+
+// printers read and print, and heed no settings of a repository's or the user's that
+// could have them do more: where they are not known to be all of a read-only command,
+// they run with the environment as it is.
+var printers = []string{
+	"echo", "printf", "cat", "head", "tail", "ls", "wc", "sort", "uniq", "cut", "tr", "seq", "date", "pwd", "basename", "dirname", "true", ":",
+}
+
+// prints reports whether a read-only part is a printer, or a redirection alone.
+func prints(words []permissions.Word) bool {
+	return len(words) == 0 || words[0].Literal && slices.Contains(printers, path.Base(words[0].Text))
 }
 
 // add puts a part on the list, with its redirections and with what the syntax
 // around it says.
 func (a *analysis) add(p permissions.Part, at site) {
-	p.Inner = p.Inner || at.inner
+	p.Inner, p.Prints = p.Inner || at.inner, p.ReadOnly && p.Complete && prints(p.Words)
 	p.Accesses = append(p.Accesses, at.files.accesses...)
 	p.Redirected = len(at.files.accesses)
 	if !at.files.readOnly && p.ReadOnly {
@@ -81,6 +96,7 @@ func (a *analysis) add(p permissions.Part, at site) {
 		if p.ReadOnly {
 			p.ReadOnly, p.Reason = false, s.why
 		}
+		p.Prints = false
 		p.Complete = p.Complete && !s.shifting
 	}
 	a.parts = append(a.parts, p)

@@ -15,7 +15,7 @@ import (
 func (a *analysis) paths(name string, s *state) ([]string, bool) {
 	if strings.HasPrefix(name, "/") {
 		p, ok := a.lexical("/", name)
-		return []string{p}, ok
+		return withAstray([]string{p}, "/", name), ok
 	}
 	dirs, ok := s.dirs, len(s.dirs) > 0
 	if !ok && a.at.Cwd != "" {
@@ -24,9 +24,19 @@ func (a *analysis) paths(name string, s *state) ([]string, bool) {
 	var out []string
 	for _, dir := range dirs {
 		p, sure := a.lexical(dir, name)
-		out, ok = including(out, p), ok && sure
+		out, ok = withAstray(including(out, p), dir, name), ok && sure
 	}
 	return out, ok
+}
+
+func withAstray(paths []string, dir, name string) []string {
+	if !strings.Contains(name, "..") {
+		return paths
+	}
+	if p, ok := astray(dir, name); ok {
+		return including(paths, p)
+	}
+	return paths
 }
 
 // lexical joins and cleans. The system takes a/.. to be what is above the
@@ -68,11 +78,15 @@ func (a *analysis) accesses(e programs.Effect, words []word, s *state) ([]permis
 			names = patternNames(e.Name)
 		}
 	}
+	opens := !access.Tree && !e.Glob && (e.Kind == permissions.AccessRead || e.Opened)
 	var out []permissions.Access
 	add := func(name string) {
 		paths, ok := a.paths(name, s)
 		sure = sure && ok
 		for _, p := range paths {
+			if ok && opens && a.harmless(e.Kind, p) {
+				continue
+			}
 			access.Target = p
 			if names != "" {
 				access.Glob = strings.TrimSuffix(p, "/") + "/" + names

@@ -23,6 +23,7 @@ func (a *analysis) redirect(stmt *syntax.Stmt, s *state) files {
 	f := files{readOnly: true, complete: true}
 	for _, r := range stmt.Redirs {
 		a.substitutions(r, *s)
+		a.wires.redirected(r)
 		switch r.Op {
 		case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
 		case syntax.DplIn, syntax.DplOut:
@@ -49,16 +50,13 @@ func (a *analysis) target(f *files, r *syntax.Redirect, s *state) {
 	if len(words) != 1 || !words[0].Literal {
 		f.refuse(a.because("which file "+shown+" is, is only known when it runs", r))
 		f.complete = false
-		if s.away && r.Op != syntax.RdrIn {
-			f.ask = askAway
+		if s.away != "" && r.Op != syntax.RdrIn {
+			f.ask = "it writes to a file after " + s.away
 		}
 		return
 	}
 	name := words[0].Text
-	switch {
-	case name == "/dev/null":
-		return
-	case strings.HasPrefix(name, "/dev/tcp/"), strings.HasPrefix(name, "/dev/udp/"):
+	if strings.HasPrefix(name, "/dev/tcp/") || strings.HasPrefix(name, "/dev/udp/") {
 		host, _, _ := strings.Cut(name[len("/dev/tcp/"):], "/")
 		f.accesses = append(f.accesses, permissions.Access{Kind: permissions.AccessNet, Target: host})
 		f.refuse(a.because("it connects to "+quoted(host), r))
@@ -69,20 +67,26 @@ func (a *analysis) target(f *files, r *syntax.Redirect, s *state) {
 		f.refuse(a.because("where "+shown+" leads is not known", r))
 		f.complete = false
 	}
-	for _, kind := range effectsOf(r.Op) {
+	kinds := effectsOf(r.Op)
+	if sure && a.allHarmless(kinds, paths) {
+		if neverEnds(kinds[0], paths, nil) {
+			f.refuse(a.because(shown+" has no end", r))
+			f.complete = false
+		}
+		return
+	}
+	for _, kind := range kinds {
 		for _, p := range paths {
 			f.accesses = append(f.accesses, permissions.Access{Kind: kind, Target: p})
 		}
 		if kind == permissions.AccessWrite {
 			f.refuse(a.because("it writes to "+shown, r))
-			if s.away {
-				f.ask = askAway
+			if s.away != "" {
+				f.ask = "it writes to a file after " + s.away
 			}
 		}
 	}
 }
-
-const askAway = "it writes to a file after a cd that led out of the working directories"
 
 func effectsOf(op syntax.RedirOperator) []permissions.AccessKind {
 	switch op {

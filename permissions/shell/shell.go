@@ -20,8 +20,9 @@
 package shell
 
 import (
+	"mvdan.cc/sh/v3/syntax"
+
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/permissions/shell/internal/programs"
 )
 
 // Place is where a command would run. Paths are absolute and clean, with
@@ -49,8 +50,18 @@ func Analyse(text string, at Place) permissions.Command {
 	if err != nil {
 		return faulty(text, at, "it is not understood: "+err.Error())
 	}
+	first := &wires{}
+	c := analyse(file, text, at, first)
+	if first.crossed() {
+		c = analyse(file, text, at, &wires{strict: true})
+	}
+	return c
+}
+
+// analyse reads a command that was parsed.
+func analyse(file *syntax.File, text string, at Place, w *wires) permissions.Command {
 	budget := maxWork
-	a := newAnalysis(text, at, &budget)
+	a := newAnalysis(text, at, &budget, w)
 	a.inspect(file)
 	if a.fault == errNested.Error() {
 		return faulty(text, at, a.fault)
@@ -88,8 +99,3 @@ func (a *analysis) command() permissions.Command {
 	}
 	return c
 }
-
-// Environment lists the environment under which a command that was judged
-// read-only must run to be so: NAME=value is to be set, a bare NAME not to be. The
-// rest of the environment is to come from a list of names that are allowed.
-func Environment() []string { return programs.Environment() }

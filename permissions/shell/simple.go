@@ -209,7 +209,7 @@ func (a *analysis) started(in *programs.Inner, outer []word, at site) {
 
 // script adds the parts of text that a program hands to a shell.
 func (a *analysis) script(text string, at site) {
-	sub := newAnalysis(text, a.at, a.budget)
+	sub := newAnalysis(text, a.at, a.budget, a.wires)
 	sub.depth = a.depth + 1
 	if *a.budget -= scriptCost * (len(text) + 10); sub.depth > maxInner || *a.budget < 0 {
 		a.fault = errNested.Error()

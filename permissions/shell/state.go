@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -20,8 +21,8 @@ type state struct {
 	forked bool
 	// stack is what pushd has kept.
 	stack *pushed
-	// away says that a cd may have led out of the working directories.
-	away bool
+	// away is what may have led out of the working directories; empty is nothing.
+	away string
 	// rehomed says that HOME or CDPATH may have been set.
 	rehomed bool
 	// shaken says what changed the shell so that a name may mean something else
@@ -48,7 +49,7 @@ func (o *outcome) either() state { return join(o.ok, o.failed) }
 func join(a, b state) state {
 	a.dirs = unite(a.dirs, b.dirs)
 	a.forked = a.forked || b.forked
-	a.away = a.away || b.away
+	a.away = cmp.Or(a.away, b.away)
 	a.rehomed = a.rehomed || b.rehomed
 	if a.shaken == "" {
 		a.shaken = b.shaken
@@ -85,7 +86,7 @@ func unite(a, b []string) []string {
 
 // lost is the state when the shell may be anywhere.
 func (s state) lost() state {
-	s.dirs, s.stack, s.away = nil, &pushed{}, true
+	s.dirs, s.stack, s.away = nil, &pushed{}, cmp.Or(s.away, "what may have moved the shell elsewhere")
 	return s
 }
 
@@ -125,7 +126,9 @@ func (a *analysis) enter(s state, name string) (state, bool) {
 	}
 	s.dirs, s.forked = dirs, s.forked && len(dirs) > 1
 	for _, dir := range dirs {
-		s.away = s.away || !a.working(dir)
+		if s.away == "" && !a.working(dir) {
+			s.away = "a cd that led out of the working directories"
+		}
 	}
 	return s, true
 }

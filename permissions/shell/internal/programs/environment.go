@@ -42,7 +42,7 @@ var variables = []setting{
 	{"GOPROXY=off", "as GOTOOLCHAIN"},
 	{"TEST_TELEMETRY_DIR=/dev/null", "go counts its calls in files of the profile, and starts itself to send them"},
 	{"GOFLAGS=", "flags for go, -toolexec among them"},
-	{"BASH_FUNC_git%%=" + gitFunction, "filters and drivers have names of their own, which no fixed setting can name"},
+	{"BASH_FUNC_git%%=" + gitFunction, "filters and drivers have names of their own, which no fixed setting can name; nor can one say where a tree lies"},
 	{"GIT_TRACE", "it may name a file to write"},
 	{"GIT_TRACE_SETUP", "as GIT_TRACE"},
 	{"GIT_TRACE_PACKET", "as GIT_TRACE"},
@@ -119,13 +119,22 @@ var gitSettings = []setting{
 
 // gitFunction is the shell function git, passed on to bash in the environment.
 // It makes every filter that the repository's settings name empty, which git
-// takes for none, and tells the forms that show changes to start no drivers.
+// takes for none, and tells the forms that show changes to start no drivers. Where
+// settings name a work tree, it is to be the one that holds the repository: git diff
+// would print the files of any other, by names that its index has.
 const gitFunction = `() {
   local key n=${GIT_CONFIG_COUNT:-0}
   while IFS= read -r -d '' key; do
+    if [[ $key == core.worktree ]]; then
+      local top=$PWD
+      until [[ -z $top || -e $top/.git ]]; do top=${top%/*}; done
+      [[ $(command git rev-parse --show-toplevel 2>/dev/null) -ef $top ]] && continue
+      echo "git: not run, as core.worktree of this repository leads elsewhere" >&2
+      return 128
+    fi
     local -x "GIT_CONFIG_KEY_$n=$key" "GIT_CONFIG_VALUE_$n="
     n=$((n + 1))
-  done < <(command git config -z --name-only --get-regexp '^filter\..*\.(clean|smudge|process|required)$')
+  done < <(command git config -z --name-only --get-regexp '^(filter\..*\.(clean|smudge|process|required)|core\.worktree)$')
   local -x GIT_CONFIG_COUNT=$n
   local -a before=()
   while [[ ${1-} == -* ]]; do before+=("$1"); shift; done

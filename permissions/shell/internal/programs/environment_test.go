@@ -291,3 +291,43 @@ func TestGitWithoutEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// A repository may name a work tree that it is not in. Read-only forms print none of
+// the files that lie there, whatever its index says; those of submodules, whose
+// settings name one too, do.
+func TestGitStaysInItsWorkTree(t *testing.T) {
+	testenv.Permitted(t, testenv.Unix)
+	testenv.NeedTool(t, "git")
+	testenv.NeedTool(t, "bash")
+	base := t.TempDir()
+	elsewhere, dir := filepath.Join(base, "elsewhere"), filepath.Join(base, "repo")
+	for _, d := range []string{elsewhere, filepath.Join(dir, "sub")} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(d, "key"), []byte("of "+filepath.Base(d)+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := environ(base)
+	bash := func(command string) string { return output(t, filepath.Join(dir, "sub"), env, "bash", "-c", command) }
+	setup := "cd .. && command git init -q && h=$(command git hash-object -w --stdin </dev/null) && " +
+		"command git update-index --add --cacheinfo 100644,$h,key --cacheinfo 100644,$h,sub/key --cacheinfo 100644,$h,elsewhere/key"
+	if out := bash(setup); out != "" {
+		t.Fatal(out)
+	}
+	for _, c := range []struct{ tree, want string }{
+		{"", "+of sub"},
+		{dir, "+of sub"}, {"..", "+of sub"}, // as submodules have it
+		{elsewhere, "leads elsewhere"}, {base, "leads elsewhere"}, {filepath.Join(dir, "sub"), "leads elsewhere"},
+	} {
+		if c.tree != "" {
+			bash("cd .. && command git config core.worktree '" + c.tree + "'")
+		}
+		for _, command := range []string{"git diff", "cd .. && git diff", "git --no-pager diff -- :/"} {
+			if out := bash(command); !strings.Contains(out, c.want) || strings.Contains(out, "of elsewhere") {
+				t.Errorf("with the work tree %q, %q prints %q", c.tree, command, out)
+			}
+		}
+	}
+}

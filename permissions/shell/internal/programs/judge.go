@@ -184,10 +184,12 @@ func (l *line) effects() []Effect {
 	deep, files := l.deep() || l.row.changes && l.loose != "", false
 	for _, it := range l.items {
 		files = files || it.flag == "" && (it.kind.path() || it.kind == "")
-		if it.kind == kindWrite && it.arg.Text == "/dev/null" && !l.row.changes {
+		opened := it.kind == kindWrite && !l.row.changes
+		if opened && it.arg.Literal && Idle(permissions.AccessWrite, it.arg.Text) {
 			continue // what is written there is gone
 		}
 		if e, ok := it.effect(deep); ok {
+			e.Opened = opened
 			out = append(out, e)
 		}
 	}

@@ -56,6 +56,9 @@ type Effect struct {
 	Name          string
 	Glob          bool
 	Tree, Removal bool
+	// Opened says that a file that is written is opened for that, and not replaced,
+	// moved or given other rights: what is written to a device is gone.
+	Opened bool
 }
 
 // Inner is a command that another one starts.

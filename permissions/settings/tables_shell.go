@@ -1,0 +1,164 @@
+package settings
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+// What is so where no settings say otherwise. Projects are held against it.
+const (
+	DefaultShellTimeout    = 2 * time.Minute
+	DefaultMaxShellTimeout = 10 * time.Minute
+	DefaultMaxBackground   = 32
+	DefaultMaxOutput       = abi.Size(64 << 30)
+	DefaultMaxProcesses    = 1024
+	DefaultMaxMemory       = abi.Size(16 << 30)
+	DefaultMaxOpenFiles    = 1 << 16
+)
+
+// The least and most that the bounds of commands may be set to.
+const (
+	maxShellTimeout          = 24 * time.Hour
+	maxBackground            = 10_000
+	minOutput, maxOutput     = 1 << 10, 1 << 50
+	minMemory, maxMemory     = 16 << 20, 1 << 50
+	minProcesses             = 8
+	minOpenFiles, maxOpenMax = 64, 1 << 20 // with fewer the keeper of a command cannot start it
+)
+
+// What becomes of a command at its time limit.
+const (
+	// AtLimitBackground lets it go on as a task of the background.
+	AtLimitBackground = "background"
+	AtLimitKill       = "kill"
+)
+
+// Whether commands run in a sandbox.
+const (
+	SandboxOff = "off"
+	// SandboxWhenAvailable warns where there is none.
+	SandboxWhenAvailable = "when-available"
+	// SandboxRequired refuses commands where there is none.
+	SandboxRequired = "required"
+)
+
+// What of the network commands in a sandbox reach.
+const (
+	// NetworkOff is usual: what a command read, it could send to anyone, past all
+	// rules on WebFetch. Who needs a network names hosts.
+	NetworkOff = "off"
+	// NetworkHosts is what rules on WebFetch, and hosts, allow.
+	NetworkHosts = "hosts"
+	NetworkAll   = "all"
+)
+
+// Shell is the table [shell]: how commands run.
+type Shell struct {
+	// DefaultTimeout is a command's time where its call says none, and MaxTimeout
+	// the most it may say; where that is less, it bounds the default too.
+	DefaultTimeout, MaxTimeout Key[time.Duration]
+	// Budget is after how long a command goes on in the background, before its
+	// time is over. Not set is not at all.
+	Budget Key[time.Duration]
+	// AtLimit is one of the AtLimit constants.
+	AtLimit Key[string]
+	// Environment names variables that commands get beside the usual ones, such as
+	// GOPATH, or NVM_* for all that begin so.
+	Environment Key[[]string]
+	// MaxBackground bounds a session's tasks in the background, of which 0 allows none,
+	// and MaxOutput what is kept of the output of one command.
+	MaxBackground Key[int]
+	MaxOutput     Key[abi.Size]
+	// Bash and PowerShell are the programs: names to be looked for, or absolute.
+	Bash, PowerShell Key[string]
+}
+
+// Sandbox is the table [sandbox]: what commands are kept from.
+type Sandbox struct {
+	// Mode is one of the Sandbox constants, and Network of the Network constants.
+	Mode, Network Key[string]
+	// Hosts may be reached with NetworkHosts, such as example.com, or
+	// *.example.com for all below it.
+	Hosts Key[[]string]
+	// Writable are directories that commands may write to beside the working
+	// ones. They are absolute, or begin with ~/ in a [File].
+	Writable Key[[]string]
+	// These bound a command with all that it starts; MaxOpenFiles each process.
+	MaxProcesses Key[int]
+	MaxMemory    Key[abi.Size]
+	MaxOpenFiles Key[int]
+}
+
+// shellNeverProjects are the keys of [shell] and [sandbox] that a project has no say
+// in: they name what runs, what it is told and what it reaches.
+var shellNeverProjects = []string{
+	"shell.budget", "shell.environment", "shell.bash", "shell.powershell", "sandbox.hosts", "sandbox.writable",
+}
+
+func (s *Shell) fill(f *Shell) {
+	s.DefaultTimeout, s.MaxTimeout = s.DefaultTimeout.Or(f.DefaultTimeout), s.MaxTimeout.Or(f.MaxTimeout)
+	s.Budget, s.AtLimit = s.Budget.Or(f.Budget), s.AtLimit.Or(f.AtLimit)
+	s.Environment = s.Environment.Or(f.Environment)
+	s.MaxBackground, s.MaxOutput = s.MaxBackground.Or(f.MaxBackground), s.MaxOutput.Or(f.MaxOutput)
+	s.Bash, s.PowerShell = s.Bash.Or(f.Bash), s.PowerShell.Or(f.PowerShell)
+}
+
+// fill takes all but the writable directories, which are looked up first.
+func (s *Sandbox) fill(f *Sandbox) {
+	s.Mode, s.Network, s.Hosts = s.Mode.Or(f.Mode), s.Network.Or(f.Network), s.Hosts.Or(f.Hosts)
+	s.MaxProcesses, s.MaxMemory = s.MaxProcesses.Or(f.MaxProcesses), s.MaxMemory.Or(f.MaxMemory)
+	s.MaxOpenFiles = s.MaxOpenFiles.Or(f.MaxOpenFiles)
+}
+
+// tightenShell puts what a project says of commands on top of what counts without it,
+// where that is stricter. It needs no trust for that, and gets no further with it.
+func (l *loader) tightenShell(f *File) {
+	shell, sandbox := &l.out.Shell, &l.out.Sandbox
+	tighten(l, "shell.default_timeout", &shell.DefaultTimeout, f.Shell.DefaultTimeout, DefaultShellTimeout, cmp.Compare)
+	tighten(l, "shell.max_timeout", &shell.MaxTimeout, f.Shell.MaxTimeout, DefaultMaxShellTimeout, cmp.Compare)
+	tighten(l, "shell.at_limit", &shell.AtLimit, f.Shell.AtLimit, AtLimitBackground, byPlace(AtLimitKill, AtLimitBackground))
+	tighten(l, "shell.max_background", &shell.MaxBackground, f.Shell.MaxBackground, DefaultMaxBackground, cmp.Compare)
+	tighten(l, "shell.max_output", &shell.MaxOutput, f.Shell.MaxOutput, DefaultMaxOutput, cmp.Compare)
+	tighten(l, "sandbox.mode", &sandbox.Mode, f.Sandbox.Mode, SandboxWhenAvailable,
+		byPlace(SandboxRequired, SandboxWhenAvailable, SandboxOff))
+	tighten(l, "sandbox.network", &sandbox.Network, f.Sandbox.Network, NetworkOff, byPlace(NetworkOff, NetworkHosts, NetworkAll))
+	tighten(l, "sandbox.max_processes", &sandbox.MaxProcesses, f.Sandbox.MaxProcesses, DefaultMaxProcesses, cmp.Compare)
+	tighten(l, "sandbox.max_memory", &sandbox.MaxMemory, f.Sandbox.MaxMemory, DefaultMaxMemory, cmp.Compare)
+	tighten(l, "sandbox.max_open_files", &sandbox.MaxOpenFiles, f.Sandbox.MaxOpenFiles, DefaultMaxOpenFiles, cmp.Compare)
+}
+
+// tighten takes a project's setting where it is stricter than what counts, which is
+// as usual if it was not made. The stricter of two compares as less.
+func tighten[T any](l *loader, key string, counts *Key[T], project Key[T], usual T, compare func(a, b T) int) {
+	if !project.Set {
+		return
+	}
+	if counts.Set {
+		usual = counts.Value
+	}
+	switch c := compare(project.Value, usual); {
+	case c < 0:
+		*counts = project
+	case c > 0:
+		l.warn(project.Source, "the setting %s = %v left out: a project may only tighten it, and it is %v",
+			key, project.Value, usual)
+	}
+}
+
+// byPlace compares words by their places among some, the strictest first.
+func byPlace(words ...string) func(a, b string) int {
+	return func(a, b string) int { return cmp.Compare(slices.Index(words, a), slices.Index(words, b)) }
+}
+
+// directories resolves ~ in each.
+func (l *loader) directories(key string, k Key[[]string]) Key[[]string] {
+	out := k
+	out.Value = nil
+	for _, dir := range k.Value {
+		out.Value = append(out.Value, l.directory(key, Key[string]{dir, k.Set, k.Source}).Value)
+	}
+	return out
+}

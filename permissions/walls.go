@@ -1,0 +1,350 @@
+package permissions
+
+import (
+	"cmp"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Walls are what a sandbox is to enforce of a policy while a command runs in it,
+// where nobody can be asked: what would ask is shut, unless a person has said yes to
+// it for this call. They are safe for concurrent use, and count as long as the
+// policy does.
+//
+// A sandbox that takes the whole file system read-only and the working directories
+// writable, and others that [Walls.Around] is told of, needs besides:
+//
+//  1. [Walls.Find]: the places that patterns name whatever there is in the working
+//     directories, and what lies directly in them;
+//  2. where [Walls.Walks] names directories, a walk of these, as there are patterns of
+//     any depth (.env, *.pem, secrets/**): for every name that is not plain in its
+//     [Walls.Directory], [Walls.Hides] and [Walls.Protects] tell. What is hidden or
+//     protected need not be gone into.
+//
+// What a pattern of any depth names elsewhere stays readable. Devices and what lies in
+// /proc are guarded too, but not found: a sandbox has its own. Repositories and
+// start-up files deeper in the working directories are told by [Walls.Protects] alone,
+// as only a walk would find them; what a repository is configured to by [Walls.Find]
+// alone, as files have to be read for it.
+type Walls struct {
+	policy   *Policy
+	approved []Access
+	// secrets and edits say that the mode holds back guarded places.
+	secrets, edits bool
+	// roots are the directories that a sandbox leaves writable, as they really lie.
+	roots []string
+	// resolve tells where paths really lie; nil is the policy's way.
+	resolve func(path string) string
+	// read reads a file, or is nil.
+	read Read
+}
+
+// Walls returns what a sandbox is to enforce while a call runs for which a person
+// approved these accesses. They stand for what would ask, and never against a deny.
+func (p *Policy) Walls(approved []Access) *Walls {
+	return &Walls{
+		policy: p, approved: slices.Clone(approved), roots: p.workingReal,
+		secrets: p.mode.answers(guardedRead) != Allow, edits: p.mode.answers(guardedEdit) != Allow,
+	}
+}
+
+// Following returns the same walls with another way than the policy's to tell where
+// paths really lie, such as one that remembers: [Walls.Find] asks about hundreds that
+// have most of their directories in common.
+func (w *Walls) Following(resolve func(path string) string) *Walls {
+	following := *w
+	following.resolve = resolve
+	return &following
+}
+
+// Around returns the walls of a sandbox that leaves further directories writable, such
+// as those of caches: what is closed in a working directory is so in them. They are
+// given as they really lie.
+func (w *Walls) Around(further []string) *Walls {
+	around := *w
+	around.roots = slices.Clip(w.roots)
+	for _, dir := range further {
+		if dir = dirPrefix(dir); !slices.Contains(around.roots, dir) {
+			around.roots = append(around.roots, dir)
+		}
+	}
+	return &around
+}
+
+// Reading returns walls that follow what repositories are configured to, in
+// [Walls.Find]: without a way to read they know the usual places only.
+func (w *Walls) Reading(read Read) *Walls {
+	reading := *w
+	reading.read = read
+	return &reading
+}
+
+// Hides reports whether a path may not be read, given as it really lies: a rule
+// denies it, or a rule or its being a credential store would ask and nobody approved.
+func (w *Walls) Hides(name string) bool {
+	q := query{target: filepath.ToSlash(name), real: filepath.ToSlash(name)}
+	if w.policy.book.denies(&q) != nil {
+		return true
+	}
+	asks := w.policy.book.asks(&q) != nil || w.secrets && w.policy.guardedName(q.target, false) != nil
+	return asks && !w.approves(AccessRead, q.target)
+}
+
+// Protects reports whether a path may not be changed, although it lies in a working
+// directory. Of what git keeps, only what makes git run programs is protected, as
+// git itself writes the rest: see [gitPrograms].
+func (w *Walls) Protects(name string) bool {
+	name = filepath.ToSlash(name)
+	return w.ruledWriting(name) || w.guardsWriting(name) && !gitsOwn(name, w.policy.guardedName(name, true))
+}
+
+// shutsWriting is Protects with all that git keeps.
+func (w *Walls) shutsWriting(name string) bool { return w.ruledWriting(name) || w.guardsWriting(name) }
+
+// ruledWriting reports whether a rule holds back changing a path.
+func (w *Walls) ruledWriting(name string) bool {
+	q := query{target: name, real: name, write: true}
+	if w.policy.book.denies(&q) != nil {
+		return true
+	}
+	return w.policy.book.asks(&q) != nil && !w.approves(AccessWrite, name)
+}
+
+// guardsWriting reports whether changing a path is held back by where it lies.
+func (w *Walls) guardsWriting(name string) bool {
+	return w.edits && w.policy.guardedName(name, true) != nil && !w.approves(AccessWrite, name)
+}
+
+// gitsOwn reports whether a guarded path is git's to write.
+func gitsOwn(name string, place *guarded) bool {
+	rest, inGit := insideGit(name)
+	return place == gitPlace && inGit && !runsPrograms(rest)
+}
+
+// approves reports whether a person said yes to this path, or to a tree it lies in.
+func (w *Walls) approves(kind AccessKind, name string) bool {
+	return slices.ContainsFunc(w.approved, func(a Access) bool {
+		return a.Kind == kind && (covers(&a, a.Target, name) || covers(&a, a.Real, name))
+	})
+}
+
+func covers(a *Access, dir, name string) bool {
+	dir = filepath.ToSlash(dir)
+	if dir == "" || dir == name {
+		return dir != ""
+	}
+	_, inside := below(dirPrefix(dir), name)
+	return a.Tree && a.Glob == "" && inside
+}
+
+// Walks returns the directories in which there may be something that only a walk
+// finds, none where no rule has a pattern of any depth: what is writable, and others
+// that such a pattern starts in.
+func (w *Walls) Walks() []string {
+	var dirs []string
+	for p := range w.ruled() {
+		if !deepInside(p.segs) {
+			continue
+		}
+		if p.base != "" && !w.crowded(p.base) {
+			dirs = append(dirs, p.base)
+			continue
+		}
+		for _, root := range w.roots {
+			if root = cmp.Or(root, "/"); p.reaches(root) {
+				dirs = append(dirs, root)
+			}
+		}
+	}
+	return outermost(dirs)
+}
+
+// crowded reports whether a directory is the home or a working directory or lies
+// above one, so that there is too much in it to look through all of it.
+func (w *Walls) crowded(dir string) bool {
+	holds := func(inner string) bool {
+		_, inside := below(dir, inner)
+		return inside
+	}
+	return slices.ContainsFunc(slashed(w.policy.places.home), holds) || slices.ContainsFunc(w.policy.working, holds)
+}
+
+// outermost sorts directories and leaves out those that lie in another.
+func outermost(dirs []string) []string {
+	slices.Sort(dirs)
+	var out []string
+	for _, dir := range dirs {
+		if !insideAny(out, dir) && !slices.Contains(out, "/") {
+			out = append(out, dir)
+		}
+	}
+	return out
+}
+
+// Directory prepares looking at what lies in a directory of the walk: a name that is
+// plain there is neither hidden nor protected by a rule.
+func (w *Walls) Directory(dir string) Directory {
+	var d Directory
+	dir = dirPrefix(dir)
+	d.apart = dir != "" && !isClean(dir)
+	for p := range w.ruled() {
+		d.add(p, dir)
+	}
+	return d
+}
+
+// ruled yields the patterns of the rules that hold back reading or changing.
+func (w *Walls) ruled() func(yield func(p *pattern) bool) {
+	return func(yield func(p *pattern) bool) {
+		for _, v := range []Verdict{Deny, Ask} {
+			for i := range w.policy.book.paths[v] {
+				rule := &w.policy.book.paths[v][i]
+				for j := range rule.reads {
+					if !yield(&rule.reads[j]) {
+						return
+					}
+				}
+				for j := range rule.writes {
+					if !yield(&rule.writes[j]) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// deepInside reports whether a pattern matches at any depth, other than all that lies
+// below what it names.
+func deepInside(segs []segment) bool {
+	segs = shallow(segs)
+	return slices.ContainsFunc(segs, func(s segment) bool { return s.deep })
+}
+
+// shallow leaves out that a pattern covers what lies below its matches.
+func shallow(segs []segment) []segment {
+	for n := len(segs); n > 0 && segs[n-1].deep; n-- {
+		segs = segs[:n-1]
+	}
+	return segs
+}
+
+// gitPlace is the guarded place of what git keeps.
+var gitPlace = &guardedPlaces[0]
+
+// gitPrograms are the names in git's own directory that make git run programs, or
+// read its configuration elsewhere, so that no command in a sandbox may write them.
+// All else there is git's to write when a command commits, fetches or rebases:
+// objects, refs, logs, index, HEAD, and what tells of a merge or rebase under way.
+// info/attributes is too: it can only choose among the filters that configuration
+// names, as any .gitattributes can.
+var gitPrograms = []string{
+	"hooks",           // programs that git runs
+	"config",          // names hooks, filters, pagers, the file system monitor, aliases ...
+	"config.worktree", // the same, for one work tree
+	"commondir",       // leads to another directory with hooks and configuration
+}
+
+// gitFolders hold directories that are laid out as git's own: those of submodules
+// and of further work trees.
+var gitFolders = []string{"modules", "worktrees"}
+
+// gitContent are the directories of a repository that are large and hold no others that
+// are laid out as git's own.
+var gitContent = []string{"objects", "refs", "logs", "lfs", "hooks", "info"}
+
+// insideGit returns what of a path lies below its last component .git.
+func insideGit(name string) (rest string, ok bool) {
+	for tail := strings.TrimPrefix(name, "/"); tail != ""; {
+		var part string
+		part, tail = cutComponent(tail)
+		if foldKey(part) == ".git" {
+			rest, ok = tail, true
+		}
+	}
+	return rest, ok
+}
+
+// runsPrograms reports whether a path below git's own directory is one of
+// [gitPrograms], or lies in one. The directory itself is not: see [Places.Pinned].
+func runsPrograms(rest string) bool {
+	for first := true; rest != ""; first = false {
+		var part string
+		part, rest = cutComponent(rest)
+		part = foldKey(part)
+		if slices.Contains(gitPrograms, part) {
+			return true
+		}
+		// A submodule may be called libs/x, so its name ends anywhere.
+		if first && !slices.Contains(gitFolders, part) {
+			return false
+		}
+	}
+	return false
+}
+
+// ReachableHost reports whether a command of a tool may be let through to a host, a
+// name or address with or without a port, where nobody can be asked. This is the one
+// place where rules that allow WebFetch a host by name speak of commands; so do those
+// of the tool itself. It says why not.
+func (p *Policy) ReachableHost(tool, host string) (ok bool, why string) {
+	h := HostOf(host)
+	calls := []*Request{{Tool: tool}, {Tool: toolWebFetch}}
+	held := func(v Verdict) *Rule {
+		for _, r := range calls {
+			if rule := p.book.host(v, r, &h); rule != nil {
+				return rule
+			}
+		}
+		return nil
+	}
+	if rule := held(Deny); rule != nil {
+		return false, "the deny rule " + rule.String() + " (" + rule.Source.String() + ") names it"
+	}
+	switch rule := held(Ask); {
+	case h.Odd != "":
+		return false, "it cannot be told for sure which host it names: " + h.Odd
+	case rule != nil:
+		return false, "the ask rule " + rule.String() + " (" + rule.Source.String() + ") names it, and nobody can be asked"
+	case h.Local && !p.book.names(&h):
+		return false, localWhy + "; only a rule that names it allows it"
+	case held(Allow) != nil || p.mode == ModeBypass:
+		return true, ""
+	}
+	return false, "no rule allows it; " + toolWebFetch + "(domain:" + h.Name + ") would"
+}
+
+// HoldsBackHost reports whether a deny or ask rule speaks of a command's reaching a
+// host, in one of the ways of [Policy.ReachableHost].
+func (p *Policy) HoldsBackHost(tool, host string) bool {
+	h := HostOf(host)
+	for _, v := range []Verdict{Deny, Ask} {
+		for _, r := range []*Request{{Tool: tool}, {Tool: toolWebFetch}} {
+			if p.book.host(v, r, &h) != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// NamesHost reports whether an allow rule names a host, other than by a wildcard, so
+// that it may be one of this machine or of a private network.
+func (p *Policy) NamesHost(host string) bool {
+	h := HostOf(host)
+	return h.Odd == "" && p.book.names(&h)
+}
+
+// parents returns the directories between a working directory and a path in it,
+// neither included.
+func parents(dir, name string) []string {
+	var out []string
+	for up := path.Dir(name); ; up = path.Dir(up) {
+		if rest, inside := below(dir, up); !inside || rest == "" || up == "/" {
+			return out
+		}
+		out = append(out, up)
+	}
+}

@@ -1,0 +1,230 @@
+package permissions
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Read returns the beginning of a file, as much of it as a configuration may have.
+type Read func(file string) (content []byte, err error)
+
+// The bounds of looking for git's directories and configuration.
+const (
+	// maxGitDepth is how deep below git's own directory the directories of submodules
+	// are looked for.
+	maxGitDepth = 8
+	// maxGitIncludes is how many files one configuration is read from, at most as deep
+	// as git itself goes.
+	maxGitIncludes = 100
+)
+
+// gitOf adds what makes git run programs in a writable directory. Where there is no
+// repository yet, or .git is a file that leads to one, that name is protected as a
+// whole.
+func (f *finder) gitOf(dir string) {
+	git := dir + "/.git"
+	if _, err := f.list(git); err != nil {
+		f.kept = append(f.kept, git)
+	}
+	for _, git := range f.gitDirs(dir) {
+		f.gitDir(git)
+		f.configured(git, dir)
+	}
+	if f.isBare(dir) {
+		f.gitDir(dir) // its configuration may be a command's
+	}
+	// A repository that lies above is out of a command's reach, but not what it leads to.
+	for up := path.Dir(dir); dir != "" && up != "/"; up = path.Dir(up) {
+		for _, git := range f.gitDirs(up) {
+			f.configured(git, up)
+		}
+	}
+}
+
+// gitDirs are the directories of git's own that belong to a work tree.
+func (f *finder) gitDirs(top string) []string {
+	git := top + "/.git"
+	if _, err := f.list(git); err == nil {
+		return []string{git}
+	}
+	dir := f.pointer(git, "gitdir: ")
+	if dir == "" {
+		return nil
+	}
+	if common := f.pointer(dir+"/commondir", ""); common != "" {
+		return []string{dir, common}
+	}
+	return []string{dir}
+}
+
+// isBare reports whether a directory is laid out as git's own, without a work tree.
+func (f *finder) isBare(dir string) bool {
+	names, _ := f.list(cmp.Or(dir, "/"))
+	return slices.Contains(names, "HEAD") && slices.Contains(names, "objects") && slices.Contains(names, "refs")
+}
+
+// pointer is the path in a file that leads to another one of git's directories.
+func (f *finder) pointer(file, prefix string) string {
+	name, ok := strings.CutPrefix(strings.TrimRight(string(f.content(file)), "\r\n"), prefix)
+	if !ok || name == "" || strings.ContainsAny(name, "\x00\n") {
+		return ""
+	}
+	return from(path.Dir(file), name)
+}
+
+// content is what stands in a file, nothing where that cannot be told.
+func (f *finder) content(file string) []byte {
+	if f.walls.read == nil {
+		return nil
+	}
+	content, err := f.walls.read(file)
+	if err != nil {
+		return nil
+	}
+	return content
+}
+
+// gitDir adds what there is in a directory of git's own.
+func (f *finder) gitDir(git string) {
+	f.gitPrograms(git)
+	for _, folder := range gitFolders {
+		f.gitFolder(git+"/"+folder, maxGitDepth)
+	}
+}
+
+func (f *finder) gitPrograms(git string) {
+	for _, name := range gitPrograms {
+		f.kept = append(f.kept, git+"/"+name)
+	}
+}
+
+// gitFolder looks for directories that are laid out as git's own. A submodule's lies
+// as deep as its name has components. A directory that cannot be looked into is
+// protected as a whole: a command may have closed it, to open it again later. A link
+// git has no use for; who put one there wants something else shut.
+func (f *finder) gitFolder(dir string, depth int) {
+	if f.isLink(dir) {
+		return
+	}
+	names, err := f.list(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return
+	case err != nil || depth < 0:
+		f.kept = append(f.kept, dir)
+		return
+	}
+	own := slices.Contains(names, "HEAD")
+	if own {
+		f.gitPrograms(dir)
+		f.pointers(dir)
+	}
+	for _, name := range names {
+		// What has a HEAD may be called a directory of git's by a command, to have
+		// those below it passed over.
+		if !own || !slices.Contains(gitContent, name) {
+			f.gitFolder(dir+"/"+name, depth-1)
+		}
+	}
+}
+
+func (f *finder) isLink(name string) bool {
+	dir, base := path.Split(name)
+	return f.walls.lies(name) != path.Join(f.walls.lies(path.Clean(dir)), base)
+}
+
+// pointers adds the file in the work tree of a submodule that leads to its directory in
+// the repository: in its place there could be a repository of a command's own, in which
+// git looks for changes. What tells of it may be written by commands; so nothing is shut
+// for it but what is there, is called .git, and needs no link to get to. Those of further
+// work trees git looks into only where it is started, and they come and go.
+func (f *finder) pointers(git string) {
+	for _, s := range parseGitConfig(f.content(git + "/config")) {
+		if s.section != "core" || s.key != "worktree" || s.value == "" {
+			continue
+		}
+		tree := from(git, s.value)
+		if file := tree + "/.git"; f.walls.lies(file) == file {
+			if names, err := f.list(tree); err == nil && slices.Contains(names, ".git") {
+				f.kept = append(f.kept, file)
+			}
+		}
+	}
+}
+
+// configured adds what the configuration of a repository leads to: further files of
+// configuration, on whatever condition, and directories of hooks. It is the user's
+// own: no command can have written it.
+func (f *finder) configured(git, top string) {
+	c := gitConfig{finder: f}
+	c.load("/etc/gitconfig")
+	for _, home := range slashed(f.walls.policy.places.home) {
+		c.load(home + "/.config/git/config")
+		c.load(home + "/.gitconfig")
+	}
+	c.load(git + "/config")
+	c.load(git + "/config.worktree")
+	tops := []string{top}
+	for _, tree := range c.trees {
+		tops = append(tops, c.path(git, tree))
+	}
+	for _, hooks := range c.hooks {
+		for _, dir := range tops {
+			f.kept = append(f.kept, c.path(dir, hooks))
+		}
+	}
+	f.kept = append(f.kept, c.includes...)
+}
+
+// gitConfig is what the files of a configuration say.
+type gitConfig struct {
+	*finder
+
+	seen         []string
+	includes     []string
+	hooks, trees []string // as they are written
+}
+
+// load reads a file, and those that it includes.
+func (c *gitConfig) load(file string) {
+	if slices.Contains(c.seen, file) || len(c.seen) >= maxGitIncludes {
+		return
+	}
+	c.seen = append(c.seen, file)
+	for _, s := range parseGitConfig(c.content(file)) {
+		switch {
+		case s.value == "":
+		case s.section == "core" && s.key == "hookspath":
+			c.hooks = append(c.hooks, s.value)
+		case s.section == "core" && s.key == "worktree":
+			c.trees = append(c.trees, s.value)
+		case (s.section == "include" || s.section == "includeif") && s.key == "path":
+			included := c.path(path.Dir(file), s.value)
+			c.includes = append(c.includes, included)
+			c.load(included)
+		}
+	}
+}
+
+// path is where a path of a configuration leads.
+func (c *gitConfig) path(dir, name string) string {
+	name = strings.TrimPrefix(name, ":(optional)")
+	if rest, ok := strings.CutPrefix(name, "~/"); ok {
+		return from(dirPrefix(c.walls.policy.places.home.Path), rest)
+	}
+	return from(dir, name)
+}
+
+// from is a path seen from a directory.
+func from(dir, name string) string {
+	name = filepath.ToSlash(name)
+	if !path.IsAbs(name) {
+		name = dir + "/" + name
+	}
+	return path.Clean(name)
+}

@@ -1,0 +1,148 @@
+package permissions
+
+import (
+	"bytes"
+	"strings"
+)
+
+// gitSetting is one line of a file in git's format: a value under section.key, or
+// under section.subsection.key. Section and key are in lower case.
+type gitSetting struct {
+	section, subsection, key, value string
+}
+
+// parseGitConfig reads a configuration of git, as git-config(1) describes it. Git does
+// not work at all with a file that has a mistake in it, so what stands behind one does
+// not count.
+func parseGitConfig(content []byte) []gitSetting {
+	p := gitParser{rest: bytes.TrimPrefix(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")), []byte("\ufeff"))}
+	for p.skip(); len(p.rest) > 0; p.skip() {
+		var ok bool
+		if p.rest[0] == '[' {
+			ok = p.header()
+		} else {
+			ok = p.setting()
+		}
+		if !ok {
+			break
+		}
+	}
+	return p.out
+}
+
+type gitParser struct {
+	rest                []byte
+	section, subsection string
+	out                 []gitSetting
+}
+
+// skip leaves out blanks, empty lines and comments.
+func (p *gitParser) skip() {
+	for p.rest = bytes.TrimLeft(p.rest, " \t\n"); len(p.rest) > 0 && isGitComment(p.rest[0]); p.rest = bytes.TrimLeft(p.rest, " \t\n") {
+		_, p.rest, _ = bytes.Cut(p.rest, []byte("\n"))
+	}
+}
+
+func isGitComment(c byte) bool { return c == '#' || c == ';' }
+
+// header reads [section], [section "subsection"] or, of old, [section.subsection].
+func (p *gitParser) header() bool {
+	end := bytes.IndexAny(p.rest, " \t\"]\n")
+	if end < 0 {
+		return false
+	}
+	name := strings.ToLower(string(p.rest[1:end]))
+	p.section, p.subsection, _ = strings.Cut(name, ".")
+	p.rest = bytes.TrimLeft(p.rest[end:], " \t")
+	if len(p.rest) > 0 && p.rest[0] == '"' && !p.quoted() || len(p.rest) == 0 || p.rest[0] != ']' {
+		return false
+	}
+	p.rest = p.rest[1:]
+	return true
+}
+
+// quoted reads a subsection.
+func (p *gitParser) quoted() bool {
+	var name strings.Builder
+	for i := 1; i < len(p.rest); i++ {
+		switch c := p.rest[i]; {
+		case c == '\n':
+			return false
+		case c == '"':
+			p.subsection, p.rest = name.String(), p.rest[i+1:]
+			return true
+		case c == '\\' && i+1 < len(p.rest):
+			i++
+			name.WriteByte(p.rest[i])
+		default:
+			name.WriteByte(c)
+		}
+	}
+	return false
+}
+
+// setting reads key = value, or a key alone.
+func (p *gitParser) setting() bool {
+	end := 0
+	for end < len(p.rest) && isGitKey(p.rest[end]) {
+		end++
+	}
+	s := gitSetting{section: p.section, subsection: p.subsection, key: strings.ToLower(string(p.rest[:end]))}
+	p.rest = bytes.TrimLeft(p.rest[end:], " \t")
+	ok := end > 0
+	if len(p.rest) > 0 && p.rest[0] == '=' {
+		p.rest = bytes.TrimLeft(p.rest[1:], " \t")
+		var read bool
+		s.value, read = p.value()
+		ok = ok && read
+	} else if len(p.rest) > 0 && p.rest[0] != '\n' && !isGitComment(p.rest[0]) {
+		ok = false
+	}
+	if ok {
+		p.out = append(p.out, s)
+	}
+	return ok
+}
+
+func isGitKey(c byte) bool {
+	return c == '-' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+}
+
+// gitEscapes are what a character behind a backslash means in a value.
+var gitEscapes = map[byte]string{'"': `"`, '\\': `\`, 'n': "\n", 't': "\t", 'b': "\b", '\n': ""}
+
+// value reads to the end of the line, or of the last of several that a backslash joins.
+// Blanks at the end count in quotes only.
+func (p *gitParser) value() (value string, ok bool) {
+	var b strings.Builder
+	inQuotes, kept, i := false, 0, 0
+scan:
+	for ; i < len(p.rest); i++ {
+		c := p.rest[i]
+		switch {
+		case c == '\n' || isGitComment(c) && !inQuotes:
+			break scan
+		case c == '"':
+			inQuotes = !inQuotes
+			kept = b.Len()
+			continue
+		case c == '\\':
+			i++
+			if i == len(p.rest) {
+				break scan // as git has it, a line that goes on with nothing
+			}
+			escaped, known := gitEscapes[p.rest[i]]
+			if !known {
+				return "", false
+			}
+			b.WriteString(escaped)
+		default:
+			b.WriteByte(c)
+		}
+		if inQuotes || c != ' ' && c != '\t' {
+			kept = b.Len()
+		}
+	}
+	p.rest = p.rest[min(i, len(p.rest)):]
+	return b.String()[:kept], !inQuotes
+}
