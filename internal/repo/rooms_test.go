@@ -111,6 +111,7 @@ var rooms = []room{
 		tests: []string{"./plugins/regexp"}, // the engine that the host gives it
 	},
 	// Commands: how they are started, confined and kept ready; what they did.
+	{dir: "host/process", may: []string{"./abi", xsys}},
 	// What commands try to get out of a sandbox by, as tests.
 	{dir: "host/capability/*", may: []string{
 		"./abi", "./permissions", "./internal", "./host/capability:", "./host/capability/workspace", doublestar, xsys,
