@@ -57,7 +57,7 @@ var testsMay = []string{"./internal", testscript}
 // testOnly are packages that only tests, and each other, may import.
 var testOnly = []string{
 	"./internal/testenv", "./internal/wasmgen", "./internal/e2e", "./internal/bench", "./internal/repo",
-	"./plugins/internal/runnertest",
+	"./plugins/internal/runnertest", "./host/sandbox/escapes",
 }
 
 // everything is what the rooms at the top may import.
@@ -112,7 +112,10 @@ var rooms = []room{
 	},
 	// Commands: how they are started, confined and kept ready; what they did.
 	{dir: "host/process", may: []string{"./abi", xsys}},
+	{dir: "host/sandbox", may: []string{"./abi", "./internal", xsys}},
 	// What commands try to get out of a sandbox by, as tests.
+	{dir: "host/sandbox/escapes", may: []string{"./host/sandbox:", "./internal", xsys}},
+	{dir: "host/sandbox/proxy", may: []string{"./permissions:", xsys}},
 	{dir: "host/capability/*", may: []string{
 		"./abi", "./permissions", "./internal", "./host/capability:", "./host/capability/workspace", doublestar, xsys,
 	}},

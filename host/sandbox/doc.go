@@ -1,0 +1,42 @@
+// Package sandbox says how a command is run so that it can change only what it may:
+// it turns a [Spec] into the arguments of bubblewrap (Linux) or a profile for
+// sandbox-exec (macOS). It runs nothing but a probe; running is the caller's.
+//
+// # What a sandboxed command has
+//
+//   - The files of the machine, to read. It can write to the writable roots and the
+//     temporary folder, which is also /tmp and /var/tmp.
+//   - Nothing of what is hidden, by whatever name: neither the path nor a link to it.
+//     Hidden by itself are /run (the sockets of daemons), the homes of others, and
+//     what only root may read.
+//   - Protected names it can read and not change, and where there are none, not make.
+//     Until the command ends a placeholder lies there, for a mount needs something to
+//     lie on: a socket or an empty folder, which no version control takes for content.
+//   - Its own processes to see and to signal, no capabilities, no new namespaces, and
+//     none of the system calls with which sandboxes have been left before: a seccomp
+//     program refuses them. It makes no Unix sockets unless told so, for a read-only
+//     mount does not keep anybody from connecting to a daemon's.
+//   - No network, all of it, or (through a bridge to a proxy) the hosts that are
+//     allowed.
+//
+// # Against whom, and what not
+//
+// The promise holds against a command that is hostile, as far as the kernel and
+// bubblewrap hold. It does not cover these:
+//
+//   - With [NetworkAll] the services of this machine's loopback are in reach.
+//   - What is hidden or protected is so by its place at the start, which is verified
+//     before the command runs (see [Wrapped.Release]); where that fails, bubblewrap may
+//     have made empty files or folders of protected names elsewhere. A program outside
+//     that replaces a hidden file by another (editors do, when they save) takes the
+//     mask off a command that runs already. That is told (see [Wrapped.Watch]), mostly
+//     at once, and where a file is moved first within a quarter of a second, but not
+//     before it happened: in between the command may have read the one or the other file.
+//     What is new, and was not there to be hidden, is not. A hard link that a hidden file
+//     has had from before is another file for all a mount can tell.
+//   - A protected name that is a symbolic link cannot be kept from being replaced, and
+//     is refused with [ErrLink].
+//   - Descriptors: what the caller hands to the command, the command has. An output
+//     that is a file can be read and cut off through /proc/self/fd; a pipe cannot.
+//   - Programs of another architecture, 32-bit ones included, are killed.
+package sandbox

@@ -1,0 +1,27 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+// Machine is what a failed probe is explained with.
+type Machine = machine
+
+// What the tests of the probe call.
+var (
+	Diagnose     = diagnose
+	ParseVersion = parseVersion
+)
+
+// NewMachine is one with nothing wrong but what is said.
+func NewMachine(namespaces, clone, apparmor string, seccomp, container bool) Machine {
+	return machine{namespaces, clone, apparmor, seccomp, container}
+}
+
+// WithoutUsers makes a sandbox do without user namespaces, as root does where there
+// are none.
+func (s *Sandbox) WithoutUsers() { s.features.users, s.features.noUsers = false, false }
+
+// MakePlaceholder makes one for a file.
+func MakePlaceholder(path string) error {
+	_, err := placeholder{path: path}.make()
+	return err
+}

@@ -1,0 +1,34 @@
+//go:build !darwin && !(linux && (amd64 || arm64))
+
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+)
+
+// Sandbox is not to be had on this system.
+type Sandbox struct{}
+
+// ProxySocket is empty: there is no place for a proxy's socket.
+const ProxySocket = ""
+
+// PrivateDir is empty: files are reached at their own paths.
+const PrivateDir = ""
+
+// Find reports that there is no sandbox.
+func Find(context.Context, Options) (*Sandbox, Report) {
+	return nil, Report{Kind: "none", Reasons: []string{
+		fmt.Sprintf("there is none for %s on %s: use Linux or macOS", runtime.GOOS, runtime.GOARCH),
+	}}
+}
+
+// Wrap fails with [ErrNone].
+func (*Sandbox) Wrap(context.Context, Spec, []string) (*Wrapped, error) { return nil, ErrNone }
+
+// Close does nothing.
+func (*Sandbox) Close() error { return nil }
+
+// Exec fails with [ErrNone].
+func Exec([]string, []string) error { return ErrNone }

@@ -1,0 +1,513 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// kind is what lies at a place of the sandbox's. Where several are wanted at one
+// place the later kind wins. From kindPin on they guard something.
+type kind int
+
+const (
+	kindScratch    kind = iota // a folder in memory
+	kindEmpty                  // an empty folder, closed to changes
+	kindReadOnly               // the source, to read
+	kindWritable               // the source, to read and write
+	kindPin                    // as kindWritable, so that the folder cannot be moved away
+	kindProtected              // the source, to read
+	kindAbsentFile             // a file that cannot be opened, on a placeholder
+	kindAbsentDir              // an empty folder on one
+	kindHiddenFile             // a file that cannot be opened
+	kindHiddenDir              // a folder that cannot be listed
+)
+
+// entry is one mount. A source other than the target shows a file or folder at
+// another place.
+type entry struct {
+	kind           kind
+	target, source string
+	// passage is a folder in memory with something mounted below it.
+	passage bool
+}
+
+func (e *entry) writable() bool { return e.kind == kindWritable || e.kind == kindPin }
+
+// guards says that it keeps what lies at its place from being read or changed, or helps
+// to.
+func (e *entry) guards() bool {
+	return e.kind >= kindPin
+}
+
+// own says that what is below is the machine's, under its own path.
+func (e *entry) own() bool { return e.source == e.target }
+
+// fresh says that below is nothing but what is mounted there.
+func (e *entry) fresh() bool {
+	switch e.kind {
+	case kindScratch, kindEmpty, kindHiddenDir:
+		return true
+	}
+	return false
+}
+
+// inMemory says that it is a folder of the sandbox's, which stays empty but for what is
+// mounted there.
+func (e *entry) inMemory() bool {
+	return e.kind == kindEmpty || e.kind == kindHiddenDir || e.kind == kindAbsentDir
+}
+
+// from is where a path below the entry comes from.
+func (e *entry) from(path string) string { return e.source + strings.TrimPrefix(path, e.target) }
+
+// layout is what lies where, outer places before those in them.
+type layout struct {
+	wanted  map[string]*entry
+	entries []*entry
+	// above are the entries around the place being looked at, from the outside in.
+	above []*entry
+	temp  string
+}
+
+// newLayout looks at the machine's files and settles what is mounted for a
+// specification.
+func (s *Sandbox) newLayout(spec Spec) (*layout, error) {
+	l := &layout{wanted: make(map[string]*entry)}
+	if err := l.places(s.options, spec); err != nil {
+		return nil, err
+	}
+	if err := l.settle(); err != nil {
+		return nil, err
+	}
+	if spec.Cwd != "" && !l.inSight(spec.Cwd) {
+		return nil, fmt.Errorf("%w: the working directory %s is hidden", ErrSpec, spec.Cwd)
+	}
+	return l, nil
+}
+
+// want asks for an entry; see [kind] for several at one place.
+func (l *layout) want(k kind, target, source string) {
+	if have := l.wanted[target]; have == nil || k > have.kind {
+		l.wanted[target] = &entry{kind: k, target: target, source: source}
+	}
+}
+
+// places collects what is asked for, in any order.
+func (l *layout) places(o Options, spec Spec) error {
+	if err := l.temporary(spec); err != nil {
+		return err
+	}
+	l.machine(o, spec)
+	l.others(o, spec)
+	open := kindWritable
+	if spec.ReadOnly {
+		open = kindReadOnly
+	}
+	var roots []string
+	for _, path := range spec.Writable {
+		root, err := realDir(path)
+		if err != nil {
+			return err
+		}
+		if root == "/" || within(root, "/proc") || within(root, "/sys") || within(root, "/dev") {
+			return fmt.Errorf("%w: %s cannot be writable", ErrSpec, path)
+		}
+		l.want(open, root, root)
+		roots = append(roots, root)
+	}
+	for _, b := range spec.Bind {
+		if err := l.bind(b, open); err != nil {
+			return err
+		}
+	}
+	if !spec.ReadOnly {
+		for _, path := range spec.Protected {
+			if err := l.protect(path, roots); err != nil {
+				return err
+			}
+		}
+	}
+	for _, path := range append(slices.Clone(spec.Hidden), o.State) {
+		l.hide(path)
+	}
+	return nil
+}
+
+// temporary is what lies at /tmp and /var/tmp.
+func (l *layout) temporary(spec Spec) error {
+	k, source := kindScratch, ""
+	if spec.Temp != "" {
+		dir, err := realDir(spec.Temp)
+		if err != nil {
+			return err
+		}
+		k, source, l.temp = kindWritable, dir, dir
+	}
+	if spec.ReadOnly {
+		k = map[kind]kind{kindScratch: kindEmpty, kindWritable: kindReadOnly}[k]
+	}
+	for _, path := range []string{"/tmp", "/var/tmp"} {
+		if resolved, err := realDir(path); err == nil {
+			l.want(k, resolved, source)
+		}
+	}
+	if l.temp != "" {
+		l.want(k, l.temp, l.temp)
+	}
+	return nil
+}
+
+// scratches are the names of this program's folders for temporary files.
+const scratches = "toolquay-*"
+
+// others hides the temporary files of other sessions, where these do not lie in /tmp: the
+// whole folder of such files, for more may come, but what is in it and in use is shown. If
+// the command works in that folder, it is those there are now.
+func (l *layout) others(o Options, spec Spec) {
+	dir, err := realDir(os.TempDir())
+	if err != nil || dir == "/" || l.wanted[dir] != nil {
+		return
+	}
+	paths := []string{dir}
+	for _, path := range append([]string{spec.Cwd, o.Home}, spec.Writable...) {
+		if resolved, err := realDir(path); err == nil && within(resolved, dir) {
+			paths, _ = filepath.Glob(filepath.Join(dir, scratches)) // the pattern is well-formed
+			break
+		}
+	}
+	for _, path := range paths {
+		l.hide(path)
+	}
+}
+
+// machine is what is hidden whatever the specification says: the sockets of daemons,
+// other people's homes, and what only root reads, for where root runs the sandbox.
+func (l *layout) machine(o Options, spec Spec) {
+	for _, path := range []string{"/run", "/var/run"} {
+		if resolved, err := realDir(path); err == nil {
+			l.want(kindEmpty, resolved, "")
+		}
+	}
+	l.hide("/home")
+	if home, err := realDir(o.Home); err == nil && home != "/" {
+		l.want(kindReadOnly, home, home)
+		if home != "/root" && !within(home, "/root") {
+			l.hide("/root")
+		}
+	}
+	for _, pattern := range machineSecrets {
+		paths, _ := filepath.Glob(pattern) // the patterns are well-formed
+		for _, path := range paths {
+			if !closedToReader(path) {
+				l.hide(path)
+			}
+		}
+	}
+	kept := []string{"/run/current-system"} // where a system keeps its programs there
+	if spec.network() == NetworkAll {
+		kept = append(kept, "/etc/resolv.conf")
+	}
+	for _, path := range kept {
+		if resolved, err := filepath.EvalSymlinks(path); err == nil {
+			target := path
+			if !within(path, "/run") {
+				target = resolved
+			}
+			l.want(kindReadOnly, target, resolved)
+		}
+	}
+}
+
+// machineSecrets are files that root's commands have no use for, and parts of the
+// kernel's that tell about others or configure it. Not in the list is what takes a
+// capability to open, which no command has: /proc/kcore and /proc/kmsg.
+var machineSecrets = []string{
+	"/etc/shadow*", "/etc/gshadow*", "/etc/sudoers*", "/etc/ssl/private", "/etc/ssh/ssh_host_*_key",
+	"/etc/krb5.keytab", "/etc/kubernetes", "/etc/rancher", "/etc/wireguard", "/etc/NetworkManager/system-connections",
+	"/var/lib/docker", "/var/lib/containerd", "/var/lib/kubelet", "/var/lib/rancher", "/var/spool/cron",
+	"/proc/keys", "/proc/key-users", "/proc/latency_stats",
+	"/proc/sched_debug", "/proc/timer_list", "/proc/scsi", "/proc/acpi", "/proc/asound",
+	"/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security", "/sys/fs/bpf", "/sys/firmware",
+}
+
+// hide asks for a mask over what a path leads to. What is not there, or not in this
+// user's reach, needs none. What lies in a folder that this user has closed to itself,
+// and so could open again, is hidden with that.
+func (l *layout) hide(path string) {
+	resolved, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrPermission) {
+		resolved, err = closedAbove(path)
+	}
+	if err != nil || resolved == "/" || !reachable(resolved) {
+		return
+	}
+	info, err := os.Lstat(resolved)
+	switch {
+	case err != nil, info.Mode().Perm()&0o222 == 0 && isPlaceholder(resolved):
+	case info.IsDir():
+		l.want(kindHiddenDir, resolved, "")
+	default:
+		l.want(kindHiddenFile, resolved, "")
+	}
+}
+
+func (l *layout) bind(b Bind, open kind) error {
+	source, err := filepath.EvalSymlinks(b.Source)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrSpec, err)
+	}
+	if !b.Writable {
+		open = kindReadOnly
+	}
+	l.want(open, realTarget(filepath.Clean(b.Target)), source)
+	return nil
+}
+
+// realTarget resolves what there is of a path: the kernel's table of mounts, by which a
+// sandbox is verified, knows no links.
+func realTarget(path string) string {
+	for at := path; at != "/"; at = filepath.Dir(at) {
+		if resolved, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(resolved, strings.TrimPrefix(path, at))
+		}
+	}
+	return path
+}
+
+// protect walks from a writable root to a name, and asks for the first thing on the
+// way that can be held: what is there, or a placeholder where nothing is. Folders on
+// the way to what is there are held where they are by pins.
+func (l *layout) protect(path string, roots []string) error {
+	asDir := strings.HasSuffix(path, "/")
+	path = filepath.Clean(path)
+	root, rest := "", ""
+	for _, r := range roots {
+		// The roots are resolved and the path is not: the part above the root is
+		// resolved with it.
+		if name, ok := below(path, r); ok && len(r) > len(root) {
+			root, rest = r, name
+		}
+	}
+	if root == "" {
+		return nil // it is read-only as it is
+	}
+	at, names := root, strings.Split(rest, "/")
+	if rest == "" {
+		names = nil
+	}
+	for i, name := range names {
+		at = filepath.Join(at, name)
+		last := i == len(names)-1
+		info, err := lstatOrAbsent(at)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			k := kindAbsentFile
+			if asDir || !last {
+				k = kindAbsentDir
+			}
+			if closedToUser(filepath.Dir(at)) {
+				return nil // nobody makes anything there
+			}
+			l.want(k, at, "")
+			return nil
+		case errors.Is(err, fs.ErrPermission):
+			above := filepath.Dir(at) // is closed, and is to stay so with what is in it
+			l.want(kindProtected, above, above)
+			return nil
+		case err != nil:
+			return fmt.Errorf("%w: %w", ErrSpec, err)
+		case info.Mode()&fs.ModeSymlink != 0:
+			return fmt.Errorf("%w: %s is protected, and %s is a link", ErrLink, path, at)
+		case !info.IsDir() && !last:
+			l.want(kindProtected, at, at) // a file where a folder would have to be
+			return nil
+		}
+	}
+	l.want(kindProtected, at, at)
+	return nil
+}
+
+// below is the rest of a path in a resolved root, with the links that lead to the root
+// followed.
+func below(path, root string) (rest string, ok bool) {
+	for at := path; ; at = filepath.Dir(at) {
+		if resolved, err := filepath.EvalSymlinks(at); err == nil && resolved == root {
+			return strings.TrimPrefix(strings.TrimPrefix(path, at), "/"), true
+		}
+		if at == "/" {
+			return "", false
+		}
+	}
+}
+
+// settle orders what is wanted, drops what changes nothing, and pins the folders
+// between a writable place and what is mounted in it: one that could be moved away
+// would leave its mount behind, and another could be made in its place.
+func (l *layout) settle() error {
+	list := make([]*entry, 0, len(l.wanted))
+	for _, e := range l.wanted {
+		list = append(list, e)
+	}
+	slices.SortFunc(list, func(a, b *entry) int { return cmp.Compare(order(a.target), order(b.target)) })
+	l.above = []*entry{{kind: kindReadOnly, target: "", source: ""}}
+	for _, e := range list {
+		for !within(e.target, l.around().target) {
+			l.above = l.above[:len(l.above)-1]
+		}
+		if l.pointless(e) {
+			continue
+		}
+		if err := l.place(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// order makes a folder come right before what is in it.
+func order(path string) string { return strings.ReplaceAll(path, "/", "\x00") }
+
+// around is the innermost entry around the place being looked at.
+func (l *layout) around() *entry { return l.above[len(l.above)-1] }
+
+// pointless says that an entry would change nothing where it is.
+func (l *layout) pointless(e *entry) bool {
+	around := l.around()
+	switch e.kind {
+	case kindHiddenFile, kindHiddenDir:
+		// Elsewhere the hidden file is not to be seen at its path.
+		return around.fresh() || !around.own()
+	case kindProtected, kindAbsentFile, kindAbsentDir:
+		return !around.writable() || !around.own()
+	case kindReadOnly:
+		return e.own() && around.own() && (around.kind == kindReadOnly || around.kind == kindProtected)
+	case kindWritable:
+		return e.own() && around.own() && around.writable()
+	}
+	return false
+}
+
+// place adds an entry, after pins on the way to it.
+func (l *layout) place(e *entry) error {
+	around := l.around()
+	around.passage = around.inMemory()
+	if !around.own() && !around.fresh() {
+		if around.source == "" {
+			return fmt.Errorf("%w: %s cannot be put into %s", ErrSpec, e.target, around.target)
+		}
+		if err := mountpoint(around, e); err != nil {
+			return err
+		}
+	}
+	if around.writable() {
+		for _, dir := range between(around.target, e.target) {
+			pin := &entry{kind: kindPin, target: dir, source: around.from(dir)}
+			l.entries = append(l.entries, pin)
+			l.above = append(l.above, pin)
+		}
+	}
+	l.entries = append(l.entries, e)
+	l.above = append(l.above, e)
+	return nil
+}
+
+// between are the folders strictly between two places, from the outside in.
+func between(outer, inner string) []string {
+	var dirs []string
+	for at := filepath.Dir(inner); len(at) > len(outer); at = filepath.Dir(at) {
+		dirs = append(dirs, at)
+	}
+	slices.Reverse(dirs)
+	return dirs
+}
+
+// mountpoint makes what an entry is mounted on in a folder that shows another place's
+// content, such as the temporary folder at /tmp. The command may have put links
+// there: none is followed.
+func mountpoint(around, e *entry) error {
+	for _, dir := range between(around.target, e.target) {
+		if err := plainDir(around.from(dir)); err != nil {
+			return err
+		}
+	}
+	path := around.from(e.target)
+	if info, err := os.Stat(e.source); e.source == "" || err == nil && info.IsDir() {
+		return plainDir(path)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	switch {
+	case err == nil:
+		return f.Close()
+	case !errors.Is(err, fs.ErrExist):
+		return err
+	}
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		return fmt.Errorf("%w: %s is in the way", ErrSpec, path)
+	}
+	return nil
+}
+
+func plainDir(path string) error {
+	err := os.Mkdir(path, 0o700)
+	if err == nil || !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
+		return fmt.Errorf("%w: %s is in the way", ErrSpec, path)
+	}
+	return nil
+}
+
+// inSight says whether a path is to be seen in the sandbox.
+func (l *layout) inSight(path string) bool {
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		path = resolved
+	}
+	var innermost *entry
+	for _, e := range l.entries {
+		if within(path, e.target) {
+			innermost = e
+		}
+	}
+	return innermost == nil || !innermost.fresh() && innermost.kind != kindHiddenFile
+}
+
+// placeholders are the entries that need one.
+func (l *layout) placeholders() []placeholder {
+	var list []placeholder
+	for _, e := range l.entries {
+		if e.kind == kindAbsentFile || e.kind == kindAbsentDir {
+			list = append(list, placeholder{path: e.target, dir: e.kind == kindAbsentDir})
+		}
+	}
+	return list
+}
+
+// realDir resolves the path of a folder.
+func realDir(path string) (string, error) {
+	if path == "" {
+		return "", fmt.Errorf("%w: an empty path", ErrSpec)
+	}
+	resolved, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrSpec, err)
+	}
+	if info, err := os.Stat(resolved); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("%w: %s is no folder", ErrSpec, path)
+	}
+	return resolved, nil
+}
+
+// within says that a path is another or lies below it. Both are clean.
+func within(path, dir string) bool {
+	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(dir, "/"))
+	return ok && (rest == "" || rest[0] == '/')
+}

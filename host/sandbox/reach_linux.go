@@ -1,0 +1,96 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// reachable says whether a command in a sandbox, which has this process's user and
+// none of its capabilities, comes as far as a path, or could open the way there: what
+// belongs to its user it can. It matters to root: what root cannot reach without powers
+// cannot be mounted on either, and needs no mask.
+func reachable(path string) bool {
+	if os.Geteuid() != 0 {
+		return true // then looking at the path has answered that
+	}
+	for dir := filepath.Dir(path); dir != "/"; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return false
+		}
+		stat, ok := info.Sys().(*syscall.Stat_t)
+		if ok && int(stat.Uid) != os.Geteuid() && info.Mode().Perm()&searchBit(stat) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// searchBit is the permission that lets this user, who is not its owner, through a
+// folder.
+func searchBit(stat *syscall.Stat_t) os.FileMode {
+	groups, _ := os.Getgroups() // without them the others' bit is taken, which is rarely more
+	if int(stat.Gid) == os.Getegid() || slices.Contains(groups, int(stat.Gid)) {
+		return 0o010
+	}
+	return 0o001
+}
+
+// closedAbove is the innermost folder above a path that can be looked at. It is an error
+// that it belongs to another: then nobody here opens it.
+func closedAbove(path string) (string, error) {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		resolved, err := filepath.EvalSymlinks(dir)
+		if errors.Is(err, fs.ErrPermission) && dir != "/" {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		info, err := os.Lstat(resolved)
+		if err != nil {
+			return "", err
+		}
+		if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != os.Geteuid() {
+			return "", fs.ErrPermission
+		}
+		return resolved, nil
+	}
+}
+
+// closedToUser says that this user can make nothing in a folder and cannot change
+// that, which a folder's owner can.
+func closedToUser(dir string) bool {
+	err := unix.Access(dir, unix.W_OK)
+	if err == nil {
+		return false
+	}
+	info, statErr := os.Stat(dir)
+	if statErr != nil {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return errors.Is(err, unix.EROFS) || ok && int(stat.Uid) != os.Geteuid()
+}
+
+// closedToReader says that this user, who does not own a path of the machine's, cannot
+// read it. A mask over it would only take time.
+func closedToReader(path string) bool {
+	var stat unix.Stat_t
+	err := unix.Lstat(path, &stat)
+	if err != nil || int(stat.Uid) == os.Geteuid() || stat.Mode&unix.S_IFMT == unix.S_IFLNK {
+		return false
+	}
+	if stat.Mode&unix.S_IFMT == unix.S_IFDIR && unix.Access(path, unix.X_OK) == nil {
+		return false // what is in it may be open
+	}
+	return unix.Access(path, unix.R_OK) != nil
+}

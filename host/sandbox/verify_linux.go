@@ -1,0 +1,328 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// gate holds a command back until its sandbox turned out to be what was asked.
+//
+// Bubblewrap is told paths, and follows what links there are when it mounts them. What
+// runs in another sandbox may exchange a folder for a link in that moment, and would
+// have any folder of the machine opened to it, or a mask put elsewhere. So bubblewrap
+// waits when it is done, and what it made is read from the kernel: mounts, which no
+// renaming of paths moves any more.
+type gate struct {
+	// told is where bubblewrap tells the process it made the mounts for, and tell its
+	// own end; hold is what it reads before it runs the command. Bubblewrap has both
+	// ends of that pipe: nobody's death opens it.
+	told, tell, hold *os.File
+	wanted           []mounted
+	// table is where the kernel lists the sandbox's mounts, from the release on.
+	table  *os.File
+	closed atomic.Bool
+}
+
+const (
+	// settling bounds how long the making of a sandbox may take: milliseconds, but on
+	// a machine with no time to spare.
+	settling = 20 * time.Second
+	// shortestPause and longestPause are how often it is looked whether that is done.
+	shortestPause, longestPause = 200 * time.Microsecond, 5 * time.Millisecond
+)
+
+// mounted is what must be found at a place.
+type mounted struct {
+	target string
+	// source is a path of this machine; without one a file system in memory is wanted.
+	source   string
+	readOnly bool
+	// guard says that it keeps something from being read or changed.
+	guard bool
+}
+
+func (s *Sandbox) newGate(l *layout) (*gate, error) {
+	g := &gate{}
+	for _, e := range l.entries {
+		open := e.writable() || e.kind == kindScratch || s.leftOpen(e)
+		g.wanted = append(g.wanted, mounted{e.target, s.source(e), !open, e.guards()})
+	}
+	var err error
+	if g.hold, err = endlessPipe(); err != nil {
+		return nil, err
+	}
+	if g.told, g.tell, err = os.Pipe(); err != nil {
+		return nil, closing(g.hold, err)
+	}
+	return g, nil
+}
+
+// endlessPipe is a pipe in one descriptor. It blocks, which [os.OpenFile]'s would not.
+func endlessPipe() (*os.File, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _, _ = r.Close(), w.Close() }() // what is opened anew stays
+	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(int(r.Fd())), unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("a pipe that holds a command back: %w", err)
+	}
+	return os.NewFile(uintptr(fd), "hold"), nil
+}
+
+// Close leaves the command held, if it is.
+func (g *gate) Close() error {
+	g.closed.Store(true)
+	err := errors.Join(g.told.Close(), g.hold.Close())
+	if g.table != nil {
+		err = errors.Join(err, g.table.Close())
+	}
+	if closed := g.tell.Close(); !errors.Is(closed, os.ErrClosed) {
+		err = errors.Join(err, closed)
+	}
+	return err
+}
+
+// release looks at the sandbox and opens the gate.
+func (g *gate) release(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, settling)
+	defer cancel()
+	_ = g.tell.Close() // bubblewrap has its own, and where that is gone there is an end
+	pid, err := g.first(ctx)
+	if err != nil || pid == 0 {
+		return err
+	}
+	host, err := hostMounts()
+	if err != nil {
+		return err
+	}
+	if g.table, err = settled(ctx, strconv.Itoa(pid), host); err != nil || g.table == nil {
+		return err
+	}
+	inside, err := mountsOf(g.table)
+	if err != nil {
+		return err
+	}
+	if fault := g.fault(inside, host); fault != "" {
+		return fmt.Errorf("%w: %s", ErrChanged, fault)
+	}
+	_, err = g.hold.Write([]byte{1})
+	return err
+}
+
+// fault says what is another than was asked for; nothing, if all is as it should be.
+func (g *gate) fault(inside, host *mounts) string {
+	for _, want := range g.wanted {
+		if fault := want.fault(inside, host); fault != "" {
+			return want.target + " " + fault
+		}
+	}
+	return ""
+}
+
+// hostMounts are those of this process.
+func hostMounts() (*mounts, error) {
+	table, err := openTable("self")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = table.Close() }() // it is only read
+	return mountsOf(table)
+}
+
+// first is the sandbox's first process, as the host counts processes; 0 where
+// bubblewrap ended before there was one.
+func (g *gate) first(ctx context.Context) (int, error) {
+	defer context.AfterFunc(ctx, func() { _ = g.told.SetReadDeadline(time.Now()) })()
+	var info struct {
+		PID int `json:"child-pid"`
+	}
+	err := json.NewDecoder(g.told).Decode(&info)
+	switch {
+	case ctx.Err() != nil:
+		return 0, context.Cause(ctx)
+	case err != nil:
+		return 0, nil // it says why itself, where it says all else
+	}
+	return info.PID, nil
+}
+
+// settled waits until a sandbox has all its mounts, and returns where they are listed;
+// none where its process is gone.
+func settled(ctx context.Context, pid string, host *mounts) (*os.File, error) {
+	for began := time.Now(); ; {
+		done, err := complete(pid, host)
+		switch {
+		case gone(err):
+			return nil, nil
+		case err != nil:
+			return nil, err
+		case done:
+			// Opened only now: what is listed is seen from the root there was then.
+			table, err := openTable(pid)
+			if gone(err) {
+				return nil, nil
+			}
+			return table, err
+		}
+		select {
+		case <-time.After(min(max(shortestPause, time.Since(began)/10), longestPause)):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("waiting for a sandbox to be made: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// gone says that a process that was asked about is no more.
+func gone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) || errors.Is(err, syscall.EINVAL)
+}
+
+// complete says that bubblewrap has mounted all: it closes its own /dev to changes as
+// the last thing (see [Sandbox.arguments]), and makes the new root the only one.
+func complete(pid string, host *mounts) (bool, error) {
+	table, err := openTable(pid)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = table.Close() }() // it is only read
+	content, err := io.ReadAll(table)
+	if err != nil || !bytes.Contains(content, []byte(" /dev ro,")) { // then it need not be taken apart
+		return false, err
+	}
+	inside, err := parseMounts(content)
+	if err != nil {
+		return false, err
+	}
+	dev := inside.at("/dev")
+	return dev.point == "/dev" && dev.has("ro") && dev.device != host.at("/dev").device, nil
+}
+
+// fault says what is wrong with what is mounted at a place.
+func (w mounted) fault(inside, host *mounts) string {
+	is := inside.at(w.target)
+	switch {
+	case is.point != w.target:
+		return "has nothing mounted on it"
+	case w.source == "" && (is.kind != "tmpfs" || is.root != "/"):
+		return "is not in memory"
+	case w.source != "" && !is.shows(w.source, host):
+		return "shows something else than " + w.source
+	case w.readOnly && !is.has("ro"):
+		return "is open to changes"
+	case !is.has("nosuid") || !is.has("nodev"):
+		return "is open to devices"
+	}
+	return ""
+}
+
+// mount is a line of the kernel's table of mounts.
+type mount struct {
+	id string
+	// device and root are what is mounted: a file system, and a path in that.
+	device, root, point, kind string
+	options                   []string
+}
+
+func (m mount) has(option string) bool { return slices.Contains(m.options, option) }
+
+// shows says that what is mounted is what lies at a path of the host's.
+func (m mount) shows(source string, host *mounts) bool {
+	from := host.at(source)
+	rest := strings.TrimPrefix(source, strings.TrimSuffix(from.point, "/"))
+	return m.device == from.device && m.root == filepath.Join(from.root, rest)
+}
+
+// mounts are those of a process: the root, and what lies on each.
+type mounts struct {
+	root mount
+	on   map[string][]mount
+}
+
+// at is the mount that a path without links lies in. The way there is the kernel's: from
+// the root on, at each point into what is mounted on what one is in. A mount that another
+// one was put over is not come by.
+func (m *mounts) at(path string) mount {
+	around := m.root
+	for {
+		var next *mount
+		for i, one := range m.on[around.id] {
+			if within(path, one.point) && (next == nil || len(one.point) < len(next.point)) {
+				next = &m.on[around.id][i]
+			}
+		}
+		if next == nil {
+			return around
+		}
+		around = *next
+	}
+}
+
+// openTable opens the mounts of a process's namespace, and holds that: whoever has the
+// table open sees the mounts of the namespace, also when the process is gone.
+func openTable(pid string) (*os.File, error) {
+	return os.OpenFile("/proc/"+pid+"/mountinfo", os.O_RDONLY|unix.O_NONBLOCK, 0) // to be waited on
+}
+
+// mountsOf reads the mounts that there are now.
+func mountsOf(table *os.File) (*mounts, error) {
+	if _, err := table.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(table)
+	if err != nil {
+		return nil, err
+	}
+	return parseMounts(content)
+}
+
+func parseMounts(content []byte) (*mounts, error) {
+	m := &mounts{on: make(map[string][]mount)}
+	seen := make(map[string]bool)
+	for line := range strings.Lines(string(content)) {
+		// 36 35 98:0 /root /point rw,noatime master:1 - ext3 /dev/root rw,errors=continue
+		place, what, _ := strings.Cut(line, " - ")
+		fields := strings.Fields(place)
+		if len(fields) < 6 {
+			return nil, fmt.Errorf("the kernel's table of mounts: a line that cannot be read: %q", line)
+		}
+		kind, _, _ := strings.Cut(what, " ")
+		one := mount{
+			id: fields[0], device: fields[2], root: unescaped.Replace(fields[3]), point: unescaped.Replace(fields[4]),
+			options: strings.Split(fields[5], ","), kind: kind,
+		}
+		seen[one.id] = true
+		if on := fields[1]; on == one.id {
+			m.root = one
+		} else {
+			m.on[on] = append(m.on[on], one)
+		}
+	}
+	for on, list := range m.on {
+		if !seen[on] { // the root, unless it lies on itself, lies on what is not to be seen
+			m.root = list[0]
+		}
+	}
+	return m, nil
+}
+
+// unescaped undoes how the kernel writes characters that would end a field.
+var unescaped = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\043`, "#", `\134`, `\`)
