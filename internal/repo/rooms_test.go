@@ -116,6 +116,7 @@ var rooms = []room{
 	// What commands try to get out of a sandbox by, as tests.
 	{dir: "host/sandbox/escapes", may: []string{"./host/sandbox:", "./internal", xsys}},
 	{dir: "host/sandbox/proxy", may: []string{"./permissions:", xsys}},
+	{dir: "host/warm", may: []string{"./abi", "./host/process", "./host/sandbox:", "./internal", xsys}, tests: []string{"./permissions:", "./permissions/shell"}},
 	{dir: "host/capability/*", may: []string{
 		"./abi", "./permissions", "./internal", "./host/capability:", "./host/capability/workspace", doublestar, xsys,
 	}},
