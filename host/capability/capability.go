@@ -53,12 +53,20 @@ type Scope struct {
 	// Stage holds what is written until a person applies it; nil is none, and then
 	// writes change the disk.
 	Stage Stage
+	// Shell runs commands for the session; nil is none.
+	Shell Shell
+	// Tasks are those of the session in the background; nil is none, and then commands
+	// end at their time limit.
+	Tasks Tasks
 }
 
 // Call names the tool call that a request is made for.
 type Call struct {
 	// ID is the call's, and Tool the name of its tool.
 	ID, Tool string
+	// Plugin is the one that the tool is of; empty for those in the box and the
+	// embedder's own.
+	Plugin string
 }
 
 // Catalog knows which tools a session offers its model.

@@ -3,6 +3,7 @@ package folder
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"path/filepath"
 	"strings"
 )
 
@@ -32,6 +33,10 @@ func device(id string) bool {
 	}
 	return false
 }
+
+// Locate is where the folder of a session lies in the directory of all of them,
+// whether or not there is one.
+func Locate(parent, id string) string { return filepath.Join(parent, nameOf(id)) }
 
 // nameOf is the name of a session's directory: its id where that can be, else what
 // of it can be with a hash of the whole. No plain id has a "~", so the two cannot

@@ -1,0 +1,98 @@
+package capability
+
+import (
+	"context"
+	"os"
+
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// Shell is what a session knows of the commands that its tools run. It is safe for
+// concurrent use.
+type Shell interface {
+	// Analyse finds out what a command would do where the session now is, as the gate
+	// does that judges it.
+	Analyse(command string) permissions.Command
+	// Walls are what commands of the session are held to, now; they are found out anew
+	// with each command, as rules and files change. Confined says that a sandbox is to
+	// be made of them: otherwise what is hidden or protected is not looked for.
+	Walls(ctx context.Context, confined bool) (Walls, error)
+	// Environment is the environment that commands run with, as NAME=value: from the
+	// host's own by a list of names that are allowed. Looks says that the command was
+	// judged read-only, and adds what makes it so, such as that git runs no hooks.
+	Environment(looks bool) []string
+	// Spool makes a file for a command's output, which is the session's as long as
+	// nobody removes it.
+	Spool(call Call) (*os.File, error)
+	// Tell tells whoever follows the session what a command did that they may want to
+	// know of, such as a commit.
+	Tell(d Deed)
+	// Offers reports whether the model may call a tool of that name.
+	Offers(tool string) bool
+}
+
+// Runner is a plan that runs a command in a shell.
+type Runner interface {
+	Plan
+	// Shell is which one, and LeavesSandbox says that it runs outside of the sandbox.
+	Shell() string
+	LeavesSandbox() bool
+}
+
+// Walls are what the sandbox of a session's commands is made of. Paths are absolute,
+// as they really lie.
+type Walls struct {
+	// Working are the directories that commands may write in, and Temp is a private one
+	// for temporary files.
+	Working []string
+	Temp    string
+	// Hidden may not be read: credential stores, and what rules deny. Shown lie in what
+	// is hidden and may be read; what is hidden in them stays so.
+	Hidden, Shown []string
+	// Protected may not be changed though it lies in Working, whether or not it exists,
+	// and what is above it may not be renamed.
+	Protected []string
+	// Host reports whether rules let commands reach a host; nil where none may be
+	// reached by name. It asks nobody.
+	Host func(ctx context.Context, host string) bool
+	// Local reports whether a host, which Host lets through, may be one of this machine
+	// or of a private network: a rule names it.
+	Local func(host string) bool
+}
+
+// Deed is something that a command did, as far as can be told from its words, its
+// exit status and its output.
+type Deed struct {
+	Call Call
+	// Program is git, gh or glab; Kind one of the kinds of deed.
+	Program string
+	Kind    DeedKind
+	// Commit is a commit's abbreviated or whole hash, Branch and Remote what was
+	// committed to, pushed, merged or made; what is not known is empty.
+	Commit, Branch, Remote string
+	// Subject is a commit's first line, or the title of a pull request; Number and URL
+	// are a pull request's.
+	Subject string
+	Number  int
+	URL     string
+	// Forced says that a push overwrote what was there.
+	Forced bool
+}
+
+// DeedKind is a kind of [Deed].
+type DeedKind string
+
+// The kinds of deed.
+const (
+	DeedCommit            DeedKind = "commit"
+	DeedAmend             DeedKind = "amend"
+	DeedPush              DeedKind = "push"
+	DeedMerge             DeedKind = "merge"
+	DeedRebase            DeedKind = "rebase"
+	DeedBranch            DeedKind = "branch"
+	DeedCherryPick        DeedKind = "cherry_pick"
+	DeedPullRequest       DeedKind = "pull_request"
+	DeedPullRequestMerged DeedKind = "pull_request_merged"
+	DeedPullRequestClosed DeedKind = "pull_request_closed"
+	DeedPullRequestEdited DeedKind = "pull_request_edited"
+)
