@@ -117,6 +117,7 @@ var rooms = []room{
 	{dir: "host/sandbox/escapes", may: []string{"./host/sandbox:", "./internal", xsys}},
 	{dir: "host/sandbox/proxy", may: []string{"./permissions:", xsys}},
 	{dir: "host/warm", may: []string{"./abi", "./host/process", "./host/sandbox:", "./internal", xsys}, tests: []string{"./permissions:", "./permissions/shell"}},
+	{dir: "host/gitevents", may: []string{"./host/capability:", "./permissions:", "./internal", shell}, tests: []string{"./permissions/shell"}},
 	{dir: "host/tasks", may: []string{"./abi", "./host/capability:", "./host/folder", "./internal"}},
 	{dir: "host/capability/*", may: []string{
 		"./abi", "./permissions", "./internal", "./host/capability:", "./host/capability/workspace", doublestar, xsys,
