@@ -9,14 +9,16 @@ set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 build=$here/../sdk/rust/build-plugin.sh
 compiler=$("$build" --compiler)
+mode=${1-}
+set -- "$here/docs" "$here/files" "$here/notebook" "$here/search" "$here/shell" "$here/tasks" "$here/tools"
 
-if [ "${1-}" != --check ]; then
-    "$build" "$here/docs" "$here/files" "$here/notebook" "$here/search" "$here/tools"
+if [ "$mode" != --check ]; then
+    "$build" "$@"
     printf '%s\n' "$compiler" >"$here/compiler.txt"
 elif [ "$compiler" = "$(cat "$here/compiler.txt")" ]; then
-    "$build" --check "$here/docs" "$here/files" "$here/notebook" "$here/search" "$here/tools"
+    "$build" --check "$@"
 else
     printf 'the modules were made by %s; with %s they are built but not compared\n' \
         "$(cat "$here/compiler.txt")" "$compiler" >&2
-    "$build" --try "$here/docs" "$here/files" "$here/notebook" "$here/search" "$here/tools"
+    "$build" --try "$@"
 fi

@@ -18,12 +18,20 @@ import (
 //go:embed tools/plugin.toml tools/tools.wasm
 var plugins embed.FS
 
+//go:embed shell/plugin.toml shell/shell.wasm
+//go:embed tasks/plugin.toml tasks/tasks.wasm
+var commands embed.FS
+
 //go:embed docs/plugin.toml docs/docs.wasm
 var documents embed.FS
 
 // FS returns the built-in plugins: each directory at its root is one, with its
 // manifest and its module and nothing else.
 func FS() fs.FS { return plugins }
+
+// Commands returns the plugins that run commands and look after what runs in the
+// background, laid out as [FS] is: for hosts that let commands be run.
+func Commands() fs.FS { return commands }
 
 // Documents returns the plugin behind the capability docs.read, laid out as [FS] is.
 // Its parsers are large, and no model calls it: it is opened when it is needed.

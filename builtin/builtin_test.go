@@ -33,46 +33,65 @@ type plugin struct {
 	module   []byte
 }
 
+// load reads the plugins that models are offered.
 func load(t *testing.T) map[string]plugin {
 	t.Helper()
-	fsys := builtin.FS()
-	entries, err := fs.ReadDir(fsys, ".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	loaded := make(map[string]plugin, len(entries))
-	for _, e := range entries {
-		var p plugin
-		meta, err := toml.DecodeFS(fsys, path.Join(e.Name(), abi.ManifestFile), &p.manifest)
+	loaded := map[string]plugin{}
+	for _, fsys := range []fs.FS{builtin.FS(), builtin.Commands()} {
+		entries, err := fs.ReadDir(fsys, ".")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if unknown := meta.Undecoded(); len(unknown) > 0 {
-			t.Errorf("%s: the manifest has unknown keys: %v", e.Name(), unknown)
+		for _, e := range entries {
+			loaded[e.Name()] = loadPlugin(t, fsys, e.Name())
 		}
-		if p.module, err = fs.ReadFile(fsys, path.Join(e.Name(), p.manifest.Name+".wasm")); err != nil {
-			t.Fatal(err)
-		}
-		loaded[e.Name()] = p
 	}
 	return loaded
 }
 
-func TestOnlyManifestAndModuleAreEmbedded(t *testing.T) {
-	t.Parallel()
-	var got []string
-	err := fs.WalkDir(builtin.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			got = append(got, name)
-		}
-		return err
-	})
+func loadPlugin(t *testing.T, fsys fs.FS, name string) plugin {
+	t.Helper()
+	var p plugin
+	meta, err := toml.DecodeFS(fsys, path.Join(name, abi.ManifestFile), &p.manifest)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"files/files.wasm", "files/plugin.toml", "notebook/notebook.wasm", "notebook/plugin.toml", "search/plugin.toml", "search/search.wasm", "tools/plugin.toml", "tools/tools.wasm"}
-	if !slices.Equal(got, want) {
-		t.Errorf("embedded %v; want %v", got, want)
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		t.Errorf("%s: the manifest has unknown keys: %v", name, unknown)
+	}
+	if p.module, err = fs.ReadFile(fsys, path.Join(name, p.manifest.Name+".wasm")); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestOnlyManifestAndModuleAreEmbedded(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		fsys    fs.FS
+		plugins []string
+	}{
+		"FS":        {builtin.FS(), []string{"files", "notebook", "search", "tools"}},
+		"Commands":  {builtin.Commands(), []string{"shell", "tasks"}},
+		"Documents": {builtin.Documents(), []string{"docs"}},
+	} {
+		var got, want []string
+		err := fs.WalkDir(tt.fsys, ".", func(name string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				got = append(got, name)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, plugin := range tt.plugins {
+			want = append(want, path.Join(plugin, abi.ManifestFile), path.Join(plugin, plugin+".wasm"))
+		}
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s has %v embedded; want %v", name, got, want)
+		}
 	}
 }
 
@@ -155,18 +174,17 @@ func checkShape(t *testing.T, module []byte, pages uint32) {
 
 func TestToolsOfManifestAndModuleAgree(t *testing.T) {
 	t.Parallel()
-	want := map[string][]string{"files": {"Read", "Write", "Edit"}, "notebook": {"NotebookEdit"}, "search": {"Glob", "Grep"}, "tools": {"ToolSearch"}}
+	want := map[string][]string{
+		"files": {"Read", "Write", "Edit"}, "notebook": {"NotebookEdit"}, "search": {"Glob", "Grep"},
+		"shell": {"Bash", "PowerShell"}, "tasks": {"TaskOutput", "TaskStop", "Sleep"}, "tools": {"ToolSearch"},
+	}
 	for name, p := range load(t) {
 		var declared []string
 		for _, tool := range p.manifest.Tools {
 			declared = append(declared, tool.Name)
-			trait, interrupt := abi.TraitTrue, abi.InterruptCancel
-			if slices.Contains([]string{"Write", "Edit", "NotebookEdit"}, tool.Name) {
-				trait, interrupt = abi.TraitFalse, abi.InterruptBlock
-			}
-			if tool.ReadOnly != trait || tool.ConcurrencySafe != trait || tool.Interrupt != interrupt {
-				t.Errorf("%s: read_only = %q, concurrency_safe = %q, interrupt = %q; want %q, %q, %q",
-					tool.Name, tool.ReadOnly, tool.ConcurrencySafe, tool.Interrupt, trait, trait, interrupt)
+			got := traits{tool.ReadOnly, tool.ConcurrencySafe, tool.Destructive, tool.Interrupt, tool.Cascade}
+			if want := wantTraits(tool.Name); got != want {
+				t.Errorf("%s has the traits %+v; want %+v", tool.Name, got, want)
 			}
 		}
 		if !slices.Equal(declared, want[name]) {
@@ -187,6 +205,59 @@ func TestToolsOfManifestAndModuleAgree(t *testing.T) {
 				t.Errorf("%s: %s is claimed without a reason", name, c.Name)
 			}
 		}
+	}
+}
+
+// traits are what a manifest says of a tool that the scheduler goes by.
+type traits struct {
+	readOnly, concurrencySafe, destructive abi.Trait
+	interrupt                              abi.Interrupt
+	cascade                                bool
+}
+
+func wantTraits(tool string) traits {
+	switch tool {
+	case "Bash", "PowerShell":
+		return traits{abi.TraitDerived, abi.TraitDerived, abi.TraitDerived, abi.InterruptCancel, true}
+	case "Write", "Edit", "NotebookEdit":
+		return traits{readOnly: abi.TraitFalse, concurrencySafe: abi.TraitFalse, interrupt: abi.InterruptBlock}
+	case "TaskStop":
+		return traits{readOnly: abi.TraitFalse, concurrencySafe: abi.TraitTrue, interrupt: abi.InterruptCancel}
+	}
+	return traits{readOnly: abi.TraitTrue, concurrencySafe: abi.TraitTrue, interrupt: abi.InterruptCancel}
+}
+
+// The fields that a tool's aliases had before are those that its manifest maps.
+func TestAliasesOfTasks(t *testing.T) {
+	t.Parallel()
+	p := load(t)["tasks"]
+	input := func(name string) []byte {
+		for _, piece := range pieces(t, p.module) {
+			if piece.Name == name {
+				return piece.InputSchema
+			}
+		}
+		t.Fatalf("the module has no tool %s", name)
+		return nil
+	}
+	aliases := map[string][]string{}
+	for _, tool := range p.manifest.Tools {
+		aliases[tool.Name] = tool.Aliases
+		var schema struct {
+			Properties map[string]json.RawMessage `json:"properties"`
+		}
+		if err := json.Unmarshal(input(tool.Name), &schema); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range tool.Renames {
+			if _, ok := schema.Properties[r.To]; !ok || !slices.Contains(tool.Aliases, r.Alias) {
+				t.Errorf("%s maps %s of %s to %s, which it does not take", tool.Name, r.From, r.Alias, r.To)
+			}
+		}
+	}
+	want := map[string][]string{"TaskOutput": {"BashOutput", "AgentOutput"}, "TaskStop": {"KillShell"}, "Sleep": nil}
+	if !maps.EqualFunc(aliases, want, slices.Equal) {
+		t.Errorf("the aliases are %v; want %v", aliases, want)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability/shell"
 	"github.com/toolquay/toolquay/host/hooks"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
@@ -49,6 +50,9 @@ func (c *call) judge(ctx context.Context) error {
 	}
 	if early.Need&permissions.NeedJudge != 0 && c.session().judge != nil {
 		g.speculate(ctx, m)
+	}
+	if err := g.waits(m); err != nil {
+		return err
 	}
 	if c.validatesItself() {
 		if m.check, err = c.ownValidation(ctx, g.view, g.allowedFacts(known.accesses, known.facts)); err != nil {
@@ -121,6 +125,27 @@ func (c *call) rewrite(ctx context.Context, r *rewritten) error {
 	c.event(Event{Kind: EventRewritten, Input: input})
 	c.traits, err = c.findTraits(ctx)
 	return err
+}
+
+// waits refuses a command of a built-in shell's that would be refused once it was
+// allowed, for it only waits: nobody is to be asked about that.
+func (g *gate) waits(m *matter) error {
+	c := g.call
+	if _, runs := c.tool.declares(abi.CapShellRun); !runs || !builtIn(c.tool) || c.tool.contract().Name == powerShell || c.inBackground() {
+		return nil
+	}
+	for i := range m.commands {
+		if err := shell.OnlyWaits(&m.commands[i], c.session().host.options.backgrounds()); err != nil && newCommander(g).Offers(shell.SleepTool) {
+			return err
+		}
+	}
+	return nil
+}
+
+// inBackground reports whether the input asks to run a command in the background.
+func (c *call) inBackground() bool {
+	var input map[string]json.RawMessage
+	return json.Unmarshal(c.input, &input) == nil && string(input[backgroundField]) == "true"
 }
 
 // validatesItself reports whether the tool has a say in whether it is called.

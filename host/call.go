@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -58,6 +59,8 @@ type call struct {
 	hook   *permissions.HookAnswer
 	hooked bool
 	notes  []string
+	// remarks are what the host has to say of it.
+	remarks remarks
 	// pending is what the judge thinks about.
 	pending *judge.Pending
 
@@ -114,6 +117,9 @@ func (c *call) prepare(ctx context.Context) error {
 		c.input = nil
 		return err
 	}
+	if c.input, err = renamed(c.tool.contract().Renames, c.use.Name, c.input); err != nil {
+		return c.describe(err)
+	}
 	if err := c.tool.validate(c.input); err != nil {
 		return c.describe(c.unloaded(err))
 	}
@@ -162,6 +168,7 @@ func (c *call) Admit(ctx context.Context) bool {
 	c.watch.queued(c.queued)
 	err := c.begins()
 	if err == nil {
+		c.comeBack()
 		err = c.admit(ctx)
 	}
 	if err == nil {
@@ -171,6 +178,23 @@ func (c *call) Admit(ctx context.Context) bool {
 		c.notBegun(ctx, err)
 	}
 	return err == nil
+}
+
+// comeBack has a tool that works in the session's directory find one: a command may have
+// removed it.
+func (c *call) comeBack() {
+	if c.tool == nil {
+		return
+	}
+	if _, moves := c.tool.declares(abi.CapSessionCwd); !moves {
+		return
+	}
+	if _, native := c.tool.(*nativeTool); native {
+		return // it declares everything
+	}
+	if from, to, moved := c.session().comeBack(); moved {
+		c.remark(fmt.Sprintf("The session's directory %s is gone. The session is in %s now, and so was this call.", from, to))
+	}
 }
 
 // notBegun ends the call before its tool was called, but perhaps for a rehearsal.
@@ -260,15 +284,16 @@ func (c *call) panicked(p *scheduler.PanicError) error {
 	return abi.Errorf(abi.CodeInternal, "%s failed inside the host: %v", c.use.Name, p.Value)
 }
 
-// Settle applies the call's effects on the session.
+// Settle applies the call's effects on the session. A result that is an error has them
+// too where it is its tool's own: a shell has moved whether or not its last command
+// failed. One that the host made for a call that could not run to its end has none.
 func (c *call) Settle() {
 	if !c.traits.concurrencySafe && !c.traits.locked || len(c.result.Changes) > 0 {
 		defer c.turn.altered.Add(1)
 	}
-	if c.result.IsError {
-		return
+	if !c.result.IsError {
+		c.settleGlances()
 	}
-	c.settleGlances()
 	for i := range c.result.Changes {
 		change := c.result.Changes[i]
 		if err := c.session().apply(c, change); err != nil {
@@ -283,6 +308,7 @@ func (c *call) Settle() {
 // take much memory, and with it the calls that would bring more.
 func (c *call) Yield() {
 	t := c.turn
+	c.addTasks()
 	t.learn(&c.result)
 	t.keep(c)
 	if t.feed != nil {
@@ -333,6 +359,7 @@ func (c *call) end(r abi.ToolResult) {
 	answered := len(r.Content)
 	c.addStale(&r)
 	c.addNotes(&r) // behind a result that was cut, too
+	c.remarks.add(&r)
 	c.noted(len(r.Content) - answered)
 	c.result = r
 	if c.turn.told() && !c.finished {
@@ -359,6 +386,26 @@ func (c *call) addStale(r *abi.ToolResult) {
 	}
 	if hint := c.staleHint(); hint != "" {
 		r.Content = append(slices.Clip(r.Content), abi.TextBlock(hint))
+	}
+}
+
+// remark has the model told something behind the call's result, once.
+func (c *call) remark(text string) { c.remarks.put(text) }
+
+// addTasks tells the model, once, of background tasks that have ended, behind a result
+// that leaves now: with one that was made and is not sent they would be lost. Results of
+// calls that a call makes are no model's.
+func (c *call) addTasks() {
+	if c.turn.within != nil {
+		return
+	}
+	notice := c.session().endedTasks()
+	if notice == "" {
+		return
+	}
+	c.result.Content = append(slices.Clip(c.result.Content), abi.TextBlock(notice))
+	if c.fitted != nil {
+		c.fitted.Notes++
 	}
 }
 

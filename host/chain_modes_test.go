@@ -35,7 +35,7 @@ func chainRows(dir, elsewhere string) []chainRow {
 		{"read-only command", "Bash", `{"command":"cat a.txt"}`, "aaaaaa"},
 		{"command that reads outside", "Bash", `{"command":"cat ` + elsewhere + `/b.txt"}`, "kkkkad"},
 		{"file command inside", "Bash", `{"command":"touch touched"}`, "kdaaad"},
-		{"redirect inside", "Bash", `{"command":"echo hi > written"}`, "kdkaad"},
+		{"redirect inside", "Bash", `{"command":"echo hi > written"}`, "kdaaad"},
 		{"another command", "Bash", `{"command":"sh ./run.sh"}`, "kkkkad"},
 		{"command that cannot be judged", "Bash", `{"command":"echo 'a"}`, "kkkkad"},
 		{"removal of the working directory", "Bash", `{"command":"rm -r ` + dir + `"}`, "kdkkkd"},

@@ -4,10 +4,14 @@ import (
 	"cmp"
 	"encoding/json"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/powershell"
 	"github.com/toolquay/toolquay/permissions/shell"
 )
 
@@ -25,13 +29,16 @@ func (g *gate) matter() (*matter, named, error) {
 		return nil, named{}, err
 	}
 	m := &matter{}
-	m.accesses, m.commands = g.withCommands(accesses)
+	m.accesses, m.commands = withCommands(accesses, g.analyseHere)
 	return m, named{accesses, facts}, nil
 }
 
+// analysis finds out what a command does.
+type analysis func(text string) permissions.Command
+
 // withCommands finds out what the commands among the accesses do, and puts that
 // behind each.
-func (g *gate) withCommands(accesses []permissions.Access) ([]permissions.Access, []permissions.Command) {
+func withCommands(accesses []permissions.Access, analyse analysis) ([]permissions.Access, []permissions.Command) {
 	var all []permissions.Access
 	var commands []permissions.Command
 	for i, a := range accesses {
@@ -44,7 +51,7 @@ func (g *gate) withCommands(accesses []permissions.Access) ([]permissions.Access
 		if commands == nil {
 			all = append(all, accesses[:i]...)
 		}
-		command := g.analyse(a.Target)
+		command := analyse(a.Target)
 		commands = append(commands, command)
 		all = append(all, command.Accesses()...)
 	}
@@ -57,16 +64,78 @@ func (g *gate) withCommands(accesses []permissions.Access) ([]permissions.Access
 // powerShell is the tool whose commands are not for bash.
 const powerShell = "PowerShell"
 
-// analyse finds out what a command does, with its paths as they now really lie.
-func (g *gate) analyse(text string) permissions.Command {
+// analyseHere finds out what a command does where the session now is.
+func (g *gate) analyseHere(text string) permissions.Command { return g.analyse(text, g.place()) }
+
+// analyse finds out what a command does at a place, with its paths as they now really
+// lie.
+func (g *gate) analyse(text string, at shell.Place) permissions.Command {
+	var command permissions.Command
 	if g.call.tool.contract().Name == powerShell {
-		return permissions.Command{Text: text, Fault: "commands for PowerShell are not understood", Unsandboxed: g.call.leavesSandbox()}
+		command = powershell.Analyse(text, powershell.Place{
+			Cwd: at.Cwd, Home: at.Home, Working: at.Working, Windows: runtime.GOOS == "windows",
+		})
+	} else {
+		command = shell.Analyse(text, at)
 	}
-	command := shell.Analyse(text, g.place())
-	command.Resolve(realPath)
+	command.Resolve(commandPath)
 	addLinks(&command)
 	command.Unsandboxed = g.call.leavesSandbox()
 	return command
+}
+
+// shellFits refuses to run a command otherwise than it is judged: by another shell than
+// its tool's, outside the sandbox though the call does not say so, or another one than
+// the call's input names, which is what was judged and what a person was shown.
+func (g *gate) shellFits(plan capability.Plan, accesses []permissions.Access) error {
+	runner, ok := plan.(capability.Runner)
+	if !ok {
+		return nil
+	}
+	name := g.call.name()
+	switch {
+	case (runner.Shell() == abi.ShellPowerShell) != (name == powerShell):
+		return abi.Errorf(abi.CodeDenied, "%s asked for a command in %s, which its commands are not judged for; only %s runs those of PowerShell", name, runner.Shell(), powerShell)
+	case runner.LeavesSandbox() && !g.call.leavesSandbox():
+		return abi.Errorf(abi.CodeDenied, "%s asked to run a command outside the sandbox, and its input does not say so: it takes %s = true", name, leave)
+	}
+	return g.commandsFit(accesses)
+}
+
+// commandsFit refuses commands that are not, byte for byte, among those that the call's
+// input names. A tool whose input names none says what it runs when it does, and is
+// judged then.
+func (g *gate) commandsFit(accesses []permissions.Access) error {
+	named, names, err := g.call.commandsNamed()
+	if err != nil || !names {
+		return err
+	}
+	for _, a := range accesses {
+		if a.Kind == permissions.AccessExec && !slices.Contains(named, a.Target) {
+			return abi.Errorf(abi.CodeDenied, "%s asked for another command than its input names, which is the one that was judged", g.call.name())
+		}
+	}
+	return nil
+}
+
+// commandsNamed are the commands that the call's input names; false is that the tool has
+// no field for any.
+func (c *call) commandsNamed() (named []string, names bool, err error) {
+	var input map[string]json.RawMessage
+	if err := json.Unmarshal(c.input, &input); err != nil {
+		return nil, false, abi.Errorf(abi.CodeInvalidInput, "%s: the input is no JSON object", c.name())
+	}
+	for _, field := range c.tool.contract().Fields {
+		if field.Kind != abi.FieldCommand {
+			continue
+		}
+		values, err := valuesOf(field, input[field.Name])
+		if err != nil {
+			return nil, true, abi.Errorf(abi.CodeInvalidInput, "%s: %w", c.name(), err)
+		}
+		named, names = append(named, values...), true
+	}
+	return named, names, nil
 }
 
 // leave is the input field that asks to run a command outside the sandbox.

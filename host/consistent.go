@@ -10,14 +10,13 @@ import (
 // consistent holds a call to the traits it was scheduled by, and what it makes to
 // those of the calls above it. A tool that breaks them is not believed again in this
 // session.
-func (g *gate) consistent(a permissions.Access) error {
+func (g *gate) consistent(a permissions.Access, analyse analysis) error {
 	for c := g.call; c != nil; c = c.turn.within {
 		if a.Kind == permissions.AccessSession {
 			return nil
 		}
-		if c.traits.readOnly && a.Kind != permissions.AccessRead && !g.onlyLooks(a) {
-			c.session().demote(c.name())
-			return c.untrue(a, "declares itself read-only", "not read-only", "read_only")
+		if c.traits.readOnly && a.Kind != permissions.AccessRead && !g.onlyLooks(a, analyse) {
+			return c.notReadOnly(a)
 		}
 		if c.traits.locked && !c.covers(a) {
 			if err := c.unlocked(a); err != nil {
@@ -28,10 +27,21 @@ func (g *gate) consistent(a permissions.Access) error {
 	return nil
 }
 
+// notReadOnly refuses a change by a call that was taken to be read-only. Where that was
+// not its tool's word but found out from a command, the command means something else by
+// now, such as by a link that leads elsewhere.
+func (c *call) notReadOnly(a permissions.Access) error {
+	if c.tool.contract().ReadOnly == abi.TraitDerived {
+		return abi.Errorf(abi.CodeCancelled, "it was not done: %s was judged to read only when the call began, and is not any more; call it again", a.Target)
+	}
+	c.session().demote(c.name())
+	return c.untrue(a, "declares itself read-only", "not read-only", "read_only")
+}
+
 // onlyLooks reports whether a command of a tool whose commands are judged one by one
 // changes nothing.
-func (g *gate) onlyLooks(a permissions.Access) bool {
-	return a.Kind == permissions.AccessExec && g.call.tool.contract().ReadOnly == abi.TraitDerived && g.analyse(a.Target).ReadOnly
+func (g *gate) onlyLooks(a permissions.Access, analyse analysis) bool {
+	return a.Kind == permissions.AccessExec && g.call.tool.contract().ReadOnly == abi.TraitDerived && analyse(a.Target).ReadOnly
 }
 
 // unlocked is for an access that lies outside what the call locked. A read of a call

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/hooks"
 	"github.com/toolquay/toolquay/host/results"
 	"github.com/toolquay/toolquay/permissions"
@@ -27,6 +28,10 @@ const (
 	EventRewritten EventKind = "rewritten"
 	// EventStarted: the tool runs.
 	EventStarted EventKind = "started"
+	// EventDeed: a command did something that who follows the session may want to know
+	// of, such as a commit. Where it did that in the background, after its call had
+	// ended, this is of no turn, as an EventTask.
+	EventDeed EventKind = "deed"
 	// EventCapability: a capability call ended.
 	EventCapability EventKind = "capability"
 	// EventProgress and EventLog: the tool reports.
@@ -55,16 +60,19 @@ const (
 	EventAbandoned EventKind = "abandoned"
 	// EventTools: other tools are offered from the next turn on. It is of no turn.
 	EventTools EventKind = "tools"
+	// EventTask: a background task of a session began or ended. It is of no turn, but
+	// says in CallID and Tool which call the task comes from.
+	EventTask EventKind = "task"
 	// EventTurn and EventTurnEnded: a turn began, or ended with its last result.
 	EventTurn      EventKind = "turn"
 	EventTurnEnded EventKind = "turn_ended"
 )
 
-// Event is one thing that happened in a turn. Fields that do not apply to its
+// Event is one thing that happened in a turn, or beside all turns. Fields that do not apply to its
 // kind are zero.
 //
 // Who ranges over a turn and who observes the host ([Options.Observe]) are told the
-// same, and may rely on this:
+// same of it, and may rely on this:
 //
 //   - The first event of a turn is EventTurn. The last is EventTurnEnded, which is
 //     observed before Run, Results, or the loop over a stream's events returns. Only
@@ -78,6 +86,13 @@ const (
 //   - Nothing is left out, but for progress and logs: at most ten of them a second and
 //     call, and of those the oldest where a reader of the turn does not keep up.
 //   - Calls made by calls are turns of their own, with Parent and Depth.
+//
+// What is of no turn has an empty Turn, and observers alone are told. EventTools is of
+// the host. What goes on in a session's background comes at any time, in one order for
+// the session: a task's EventTask when it began, its deeds, and, when nothing of it is
+// left, the EventTask of its end. Of a task that had ended before the session was opened
+// there is none. All is told before [Session.Close] returns, which an observer
+// therefore must not call.
 //
 // An observer is called for one event of a turn at a time, on the goroutine of
 // whatever happened, and for different turns at once. It may use the turn, as to
@@ -133,6 +148,10 @@ type Event struct {
 	Clocks *Clocks
 	// Tools are what changed, with EventTools.
 	Tools *ToolsChange
+	// Deed is what was done, with EventDeed.
+	Deed *capability.Deed
+	// Task is the task as it then is, with EventTask.
+	Task *capability.TaskInfo
 }
 
 // Progress is how far a call has come: what it last told, and its output so far.

@@ -185,24 +185,31 @@ func (g *gate) perform(ctx context.Context, req abi.Request) (abi.Answer, error)
 		return abi.Answer{}, abi.Errorf(abi.CodeUnsupported, "this host has no capability %s", req.Name)
 	}
 	g.renew()
-	plan, err := native.Plan(ctx, g.placed(), req)
+	commands := newCommander(g)
+	plan, err := native.Plan(ctx, g.placed(commands), req)
 	if err != nil {
 		return abi.Answer{}, err
 	}
 	defer plan.Close()
-	return g.carryOut(ctx, req, claim, plan)
+	return g.carryOut(ctx, req, claim, plan, commands)
 }
 
 // placed is what a capability is told of the session and the call.
-func (g *gate) placed() capability.Scope {
+func (g *gate) placed(commands *commander) capability.Scope {
 	c := g.call
 	scope := capability.Scope{
 		Cwd: g.view.cwd, Report: unheard, Tools: (*catalog)(c),
 		Call:  capability.Call{ID: c.use.ID, Tool: c.tool.contract().Name},
 		Files: (*onlooker)(c), History: c.session().history(), Stage: c.session().stage(),
 	}
+	if from := c.tool.source(); !from.trusted {
+		scope.Call.Plugin = from.plugin
+	}
 	if scope.Stage != nil {
 		scope.History = nil // nothing is written before it is applied
+	}
+	if c.session().host.options.Shell != nil {
+		scope.Shell, scope.Tasks = commands, c.session().tasks()
 	}
 	if g.call.turn.told() {
 		scope.Report = func(p abi.Progress) { g.call.report(abi.ProgressHead{Progress: &p}) }
@@ -213,14 +220,14 @@ func (g *gate) placed() capability.Scope {
 func unheard(abi.Progress) {}
 
 // carryOut judges a plan and does it.
-func (g *gate) carryOut(ctx context.Context, req abi.Request, claim abi.CapabilityClaim, plan capability.Plan) (abi.Answer, error) {
+func (g *gate) carryOut(ctx context.Context, req abi.Request, claim abi.CapabilityClaim, plan capability.Plan, commands *commander) (abi.Answer, error) {
 	accesses := plan.Accesses()
 	scope, err := g.scope(claim)
 	if err != nil {
 		return abi.Answer{}, err
 	}
 	for _, a := range accesses {
-		if err := g.consistent(a); err != nil {
+		if err := g.consistent(a, commands.Analyse); err != nil {
 			return abi.Answer{}, err
 		}
 		if err := g.stageable(req.Name, a); err != nil {
@@ -230,8 +237,11 @@ func (g *gate) carryOut(ctx context.Context, req abi.Request, claim abi.Capabili
 			return abi.Answer{}, g.outOfScope(a, accesses, claim)
 		}
 	}
+	if err := g.shellFits(plan, accesses); err != nil {
+		return abi.Answer{}, err
+	}
 	m := matter{operation: req.Name, hook: g.call.hookGrant()}
-	m.accesses, m.commands = g.withCommands(accesses)
+	m.accesses, m.commands = withCommands(accesses, commands.Analyse)
 	if err := g.permit(ctx, &m); err != nil {
 		return abi.Answer{}, err
 	}
@@ -244,7 +254,7 @@ func (g *gate) carryOut(ctx context.Context, req abi.Request, claim abi.Capabili
 		})
 	}
 	answer, err := plan.Do(ctx, func(a permissions.Access) bool {
-		return g.consistent(a) == nil && g.stageable(req.Name, a) == nil && scope.Covers(a) && g.permitted(req.Name, a)
+		return g.consistent(a, commands.Analyse) == nil && g.stageable(req.Name, a) == nil && scope.Covers(a) && g.permitted(req.Name, a)
 	})
 	if err == nil || ctx.Err() != nil { // what was ended may have done a part
 		g.call.deeds.add(accesses)

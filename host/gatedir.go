@@ -32,7 +32,7 @@ func (g *gate) judged(operation string, a permissions.Access) (d permissions.Dec
 // another than the directory was judged by.
 func (g *gate) permittedDir(claim abi.CapabilityClaim, scope *permissions.Scope, dir permissions.Access) (ok bool, plain func(name string) bool) {
 	before := g.renew()
-	if g.consistent(dir) != nil || !scope.Covers(dir) {
+	if g.consistent(dir, g.analyseHere) != nil || !scope.Covers(dir) {
 		return false, nil
 	}
 	d, ok := g.judged(claim.Name, dir)

@@ -24,6 +24,10 @@ func addLinks(c *permissions.Command) {
 		part := &c.Parts[i]
 		for j := range len(part.Accesses) {
 			a := part.Accesses[j]
+			if (a.Tree || a.Glob != "") && liesIn(procDir, a.Target) {
+				part.Accesses[j].Real = "" // what links in there lead to has no name
+				continue
+			}
 			if a.Glob == "" {
 				continue
 			}
@@ -42,7 +46,7 @@ func addLinks(c *permissions.Command) {
 // linkAccess is what following a link touches. What it leads to may be a
 // directory, and the command one that goes into it.
 func linkAccess(kind permissions.AccessKind, name string) permissions.Access {
-	a := permissions.Access{Kind: kind, Target: name, Real: realPath(name)}
+	a := permissions.Access{Kind: kind, Target: name, Real: commandPath(name)}
 	info, err := os.Stat(filepath.FromSlash(name))
 	a.Tree = err != nil || info.IsDir()
 	return a

@@ -16,6 +16,7 @@ import (
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/capability/fs"
 	"github.com/toolquay/toolquay/host/capability/search"
+	"github.com/toolquay/toolquay/host/capability/task"
 	"github.com/toolquay/toolquay/host/capability/tools"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/direct"
@@ -30,6 +31,7 @@ type Host struct {
 	capabilities map[string]capability.Capability
 
 	documents   documents
+	commands    commands
 	expressions *regexp.Engine // what search.contents matches with
 
 	settings atomic.Pointer[Settings]
@@ -74,7 +76,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		rehearsals:   newRehearsals(),
 		sessions:     make(map[*Session]struct{}),
 	}
-	h.documents.options = &h.options
+	h.documents.options, h.commands.options = &h.options, &h.options
 	h.expressions = regexp.New(regexp.Options{CacheDir: o.CacheDir, Logger: o.Logger})
 	h.live, h.end = context.WithCancel(context.Background()) // it outlives the one it is opened under
 	h.settings.Store(o.settings())
@@ -88,11 +90,17 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, err
 	}
 	h.sweepSessions()
+	if o.Shell != nil {
+		h.followers.Go(func() { sweepScratch(h.live, h.options.Logger) })
+	}
 	return h, nil
 }
 
 func (h *Host) offerCapabilities() error {
 	own := []capability.Capability{fs.New(fs.Options{MaxChars: maxLines}), search.New(search.Options{Engine: h.expressions}), tools.New(), h.documents.capability()}
+	if h.options.Shell != nil {
+		own = append(own, &h.commands, task.New())
+	}
 	for _, c := range append(own, h.options.Capabilities...) {
 		for _, name := range c.Names() {
 			if _, taken := h.capabilities[name]; taken {
@@ -108,6 +116,9 @@ func (h *Host) openPlugins(ctx context.Context) error {
 	var sources []plugins.Source
 	if h.options.Builtins {
 		sources = append(sources, plugins.Program(plugins.OriginBuiltin, "builtin", builtin.FS()))
+		if h.options.Shell != nil {
+			sources = append(sources, plugins.Program(plugins.OriginBuiltin, "commands", builtin.Commands()))
+		}
 	}
 	var consents *plugins.Consents
 	if h.options.ConsentFile != "" {
@@ -202,7 +213,7 @@ func (h *Host) Close(ctx context.Context) error {
 	h.mu.Unlock()
 	h.end()
 	h.followers.Wait()
-	return errors.Join(closeAll(ctx, sessions), set.Close(ctx), h.documents.close(ctx), h.expressions.Close(ctx))
+	return errors.Join(closeAll(ctx, sessions), set.Close(ctx), h.documents.close(ctx), h.commands.close(), h.expressions.Close(ctx)) //nolint:contextcheck // commands end in a time of their own
 }
 
 // closeAll closes sessions side by side: each may have calls that take their time to

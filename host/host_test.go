@@ -19,6 +19,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/process"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -27,6 +28,7 @@ import (
 var sharedCache string
 
 func TestMain(m *testing.M) {
+	process.Main() // returns, unless this process was started as a keeper
 	dir, err := os.MkdirTemp("", "toolquay-host-")
 	if err != nil {
 		panic(err)

@@ -91,6 +91,13 @@ func (l *lease) evidence(binding func() string) *permissions.Approval {
 	return &permissions.Approval{InputHash: binding(), Accesses: l.accesses}
 }
 
+// all are the accesses that were allowed. They are not to be changed.
+func (l *lease) all() []permissions.Access {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.accesses // what is added goes to another array
+}
+
 // coversBelow reports whether a tree that was allowed holds the access, under
 // both its names.
 func (l *lease) coversBelow(a permissions.Access) bool {

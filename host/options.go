@@ -57,6 +57,10 @@ type Options struct {
 	// named is then shown as a document block, where it is not over 32 MB.
 	Documents bool
 
+	// Shell has commands run: without it there is no Bash, and nothing runs in the
+	// background.
+	Shell *Shell
+
 	// Capabilities are the embedder's own operations, offered to plugins that
 	// declare them.
 	Capabilities []capability.Capability

@@ -85,6 +85,9 @@ func (s *Session) refuses(t tool) error {
 	if !s.host.options.Offer.has(t.contract()) {
 		return abi.Errorf(abi.CodeDisabled, "%s is not among the tools that are offered here", t.contract().Name)
 	}
+	if err := cmp.Or(s.host.commands.refuses(t), s.refusesTasks(t)); err != nil {
+		return err
+	}
 	return s.options.Audience.admits(t)
 }
 
@@ -103,8 +106,11 @@ func (s *Session) pool(v *view, format Format) (*pool, error) {
 	p := &pool{}
 	search := pooled{}
 	for _, t := range s.offered(v) {
-		d := pooled{tool: t, Tool: t.contract(), deferred: deferrable(t.contract()) && !s.knows.hasInFull(t.contract().Name)}
-		var err error
+		contract, err := s.host.shown(t)
+		if err != nil {
+			return nil, err
+		}
+		d := pooled{tool: t, Tool: contract, deferred: deferrable(contract) && !s.knows.hasInFull(contract.Name)}
 		if d.definition, err = encodeDefinition(d.Tool, format, ""); err != nil {
 			return nil, err
 		}

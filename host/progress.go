@@ -136,6 +136,18 @@ func (p *progress) end() {
 	p.over = true
 }
 
+// unlessOver does something, unless the call has ended, and reports whether it did. The
+// end of the call waits for it.
+func (p *progress) unlessOver(do func()) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over {
+		return false
+	}
+	do()
+	return true
+}
+
 func (p *progress) ended() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

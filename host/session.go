@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -65,6 +67,12 @@ type Session struct {
 	// stored is what is kept beyond a turn, and sights what the model has seen of files.
 	stored stored
 	sights seenFiles
+	// scratch is what does not outlive the session.
+	scratch scratch
+	// walked is what was found for the walls of commands; nil before the first walk.
+	walked atomic.Pointer[walked]
+	// news tells the embedder what is of no turn; nil where nobody observes.
+	news *observer
 	// knows is what the model was told of its tools.
 	knows knowledge
 	// over is done when nothing of the session may go on.
@@ -126,16 +134,20 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 			return nil, fmt.Errorf("the judge: %w", err)
 		}
 	}
+	if h.options.Observe != nil {
+		s.news = newObserver(h)
+	}
 	if err := s.openStored(); err != nil {
 		return nil, err
 	}
+	s.openTemp()
 	s.relearn()
 	s.recallSights()
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.over, s.endOver = context.WithCancel(context.Background())
 	if err := h.admitSession(s); err != nil {
 		s.cancel(err)
-		return nil, errors.Join(err, s.stored.close())
+		return nil, errors.Join(err, s.stored.close(), s.scratch.close())
 	}
 	return s, nil
 }
@@ -205,6 +217,30 @@ func (s *Session) apply(c *call, change abi.Change) error {
 func (s *Session) chdir(path string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.moveTo(path)
+}
+
+// comeBack moves a session whose directory is gone to the nearest one above that is
+// there and one to work in, or else to where it began. It reports where it was and is
+// now, or that nothing has changed.
+func (s *Session) comeBack() (from, to string, moved bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	from = s.current.cwd
+	if _, err := os.Stat(from); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return from, from, false
+	}
+	for dir := filepath.Dir(from); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if s.moveTo(dir) == nil {
+			return from, s.current.cwd, true
+		}
+	}
+	err := s.moveTo(s.start)
+	return from, s.current.cwd, err == nil
+}
+
+// moveTo is chdir for who holds the mutex.
+func (s *Session) moveTo(path string) error {
 	node, err := workspace.Resolve(s.current.cwd, path)
 	if err != nil {
 		return err
@@ -255,8 +291,9 @@ func (s *Session) distrustsLocks(tool string) bool {
 	return s.unlocked[tool]
 }
 
-// Close cancels the turn that runs, waits for it to end, or for ctx, and lets
-// go of what plugins kept.
+// Close cancels the turn that runs, waits for it to end, or for ctx, ends what runs in
+// the background, and lets go of what plugins kept. When it returns, observers were told
+// of all that.
 func (s *Session) Close(ctx context.Context) error {
 	s.cancel(fmt.Errorf("the session: %w", ErrClosed))
 	s.host.mu.Lock()
@@ -274,7 +311,11 @@ func (s *Session) Close(ctx context.Context) error {
 	}
 	s.endRest(ctx)
 	s.rememberSights()
-	return errors.Join(err, s.kept.Close(ctx), s.stored.close())
+	err = errors.Join(err, s.closeTasks(ctx), s.kept.Close(ctx)) // what runs goes before what it writes in
+	if s.news != nil {
+		s.news.flush()
+	}
+	return errors.Join(err, s.stored.close(), s.scratch.close())
 }
 
 // behind runs what a call leaves behind, whose own context is over. The session's

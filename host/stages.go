@@ -98,11 +98,20 @@ func (g *gate) stageable(operation string, a permissions.Access) error {
 		g.call.tool.contract().Name, a.Kind, a.Target, operation)
 }
 
-// stages refuses, in a session whose writes are staged, a call of the embedder's own
-// tool that may change the disk by itself.
+// stages refuses, in a session whose writes are staged, a call that may change the disk
+// past the stage, before anybody is asked about it: one of the embedder's own tool, or
+// one whose input is a command. That is so of commands that only read, too: they would
+// see files as they were before.
 func (c *call) stages(known traits) error {
-	if _, native := c.tool.(*nativeTool); !native || known.readOnly || c.session().stage() == nil {
+	if c.session().stage() == nil {
 		return nil
 	}
-	return abi.Errorf(abi.CodeDenied, "%s may change files by itself, and this session stages what is written; apply or discard that (toolquay stage), and go on without --stage", c.tool.contract().Name)
+	contract := c.tool.contract()
+	if _, native := c.tool.(*nativeTool); native && !known.readOnly {
+		return abi.Errorf(abi.CodeDenied, "%s may change files by itself, and this session stages what is written; apply or discard that (toolquay stage), and go on without --stage", contract.Name)
+	}
+	if slices.ContainsFunc(contract.Fields, func(f abi.Field) bool { return f.Kind == abi.FieldCommand }) {
+		return abi.Errorf(abi.CodeDenied, "%s runs commands, which neither see nor respect what this session has staged; apply or discard that (toolquay stage), and go on without --stage", contract.Name)
+	}
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/toolquay/toolquay/host/history"
 	"github.com/toolquay/toolquay/host/results"
 	"github.com/toolquay/toolquay/host/stage"
+	"github.com/toolquay/toolquay/host/tasks"
 )
 
 // stored is what of a session is kept beyond a turn, and beyond the process where
@@ -21,6 +22,8 @@ type stored struct {
 	results *results.Keeper
 	history *history.Store // nil is none
 	stage   *stage.Store   // nil is none
+	// tasks run in the background; nil where no commands are run.
+	tasks *tasks.Registry
 }
 
 // openStored opens the session's folder, if it is to have one, and reads what an
@@ -40,6 +43,9 @@ func (s *Session) openStored() error {
 		return errors.Join(err, s.stored.close())
 	}
 	s.stored.results = results.NewKeeper(o.Results, s.stored.folder, o.Logger)
+	if err := s.openTasks(); err != nil {
+		return errors.Join(err, s.stored.close())
+	}
 	return nil
 }
 

@@ -102,9 +102,10 @@ func ForUser(dirs Dirs, project Project, loaded *settings.Loaded) (Options, erro
 	if project.Trusted {
 		o.Plugins = append(o.Plugins, plugins.Dir(plugins.OriginProject, project.Plugins()))
 	}
-	var judgeErr error
+	var judgeErr, shellErr error
 	o.Judge, judgeErr = judgeOf(loaded.Judge)
-	return o, errors.Join(err, judgeErr, o.tables(dirs, loaded))
+	o.Shell, shellErr = shellOf(dirs, loaded, os.Environ())
+	return o, errors.Join(err, judgeErr, shellErr, o.tables(dirs, loaded))
 }
 
 // SettingsOf is what loaded settings say of what may change while a host runs. Hooks

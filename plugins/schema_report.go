@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"github.com/toolquay/toolquay/internal/lazyregexp"
 )
 
 const (
@@ -63,7 +65,23 @@ func (s *Schema) problem(e *jsonschema.ValidationError) []string {
 	if at == "" {
 		at = "the input"
 	}
-	return []string{clip(at) + ": " + clip(e.Message)}
+	return []string{clip(at) + ": " + clip(plainBounds(e.Message))}
+}
+
+// bound is a bound as the library writes it that is a large number: 3.6e+06.
+var bound = lazyregexp.New(`^(must be (?:<|<=|>|>=) -?)(\d(?:\.\d+)?e\+\d\d)\b`)
+
+// plainBounds writes the bound of a message with all of its digits.
+func plainBounds(message string) string {
+	found := bound.FindStringSubmatch(message)
+	if found == nil {
+		return message
+	}
+	number, err := strconv.ParseFloat(found[2], 64)
+	if err != nil {
+		return message // it is longer than numbers are
+	}
+	return found[1] + strconv.FormatFloat(number, 'f', -1, 64) + message[len(found[0]):]
 }
 
 // each puts what is the matter behind the path of every name. More are left out

@@ -90,6 +90,18 @@ func TestValidateSaysWhatToChange(t *testing.T) {
 	}
 }
 
+// A bound is written as people write it, however large.
+func TestLargeBounds(t *testing.T) {
+	t.Parallel()
+	for _, bound := range []string{"100", "3600000", "1000000", "123456789", "4294967296"} {
+		s := compile(t, `{"type":"object","properties":{"ms":{"type":"integer","maximum":`+bound+`}}}`)
+		want := "ms: must be <= " + bound + " but found 99999999999"
+		if err := s.Validate(json.RawMessage(`{"ms":99999999999}`)); err == nil || err.Error() != want {
+			t.Errorf("got %v; want %s", err, want)
+		}
+	}
+}
+
 func TestValidateAccepts(t *testing.T) {
 	t.Parallel()
 	s := compile(t, editSchema)

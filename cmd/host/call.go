@@ -44,6 +44,7 @@ func (a *app) call(ctx context.Context, tool, input, output string, staged bool)
 	}
 	o, err := a.open(ctx, func(s *setup) {
 		s.calls = true
+		s.alone()
 		a.staged(&s.session, staged)
 		s.session.Asker = a.asker(s, input != "-", approvals.Resume{})
 	})

@@ -14,8 +14,8 @@ func doctorCommand(a *app) *cobra.Command {
 		Use:   "doctor",
 		Short: "Show what is found where, and what is wrong",
 		Long: `Doctor looks at everything that a run depends on: directories, settings, rules,
-plugins, the compile cache (by running a tool), the terminal. It ends with 1
-where something is wrong.`,
+shells and their sandbox, plugins, the compile cache (by running a tool), the
+terminal. It ends with 1 where something is wrong.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), asJSON) },
 	}

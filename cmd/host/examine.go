@@ -34,6 +34,7 @@ func (a *app) examine(ctx context.Context, d *diagnosis) error {
 	examineRules(d, &s)
 	examineChain(d, &s)
 	examineRunning(d, &s)
+	examineShell(ctx, d, &s)
 	log := &collector{}
 	s.options.Logger = slog.New(log)
 	examineHost(ctx, d, &s, log)

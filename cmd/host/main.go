@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
+	"github.com/toolquay/toolquay/host/process"
 	"github.com/toolquay/toolquay/plugins/worker"
 )
 
@@ -20,7 +21,10 @@ import (
 const gcPercent = 400
 
 func main() {
-	worker.Main(extismRunner) // does not return where this is a child of another toolquay
+	// None of these returns where this is a child of another toolquay.
+	inside()
+	process.Main()
+	worker.Main(extismRunner)
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}

@@ -137,6 +137,14 @@ func (a *app) userOptions(s *setup, logger *slog.Logger, scheduling settings.Sch
 	return err
 }
 
+// alone has commands end with their calls, at their time limit at the latest: what went
+// on in the background would end with this process, which stays no longer than they do.
+func (s *setup) alone() {
+	if s.options.Shell != nil {
+		s.options.Shell.MaxBackground = -1
+	}
+}
+
 // opened is a host with a session, ready to run calls.
 type opened struct {
 	setup

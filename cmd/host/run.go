@@ -95,6 +95,7 @@ func (a *app) run(ctx context.Context, file string, f runFlags) error {
 	}
 	o, err := a.open(ctx, func(s *setup) {
 		s.calls = true
+		s.alone()
 		a.staged(&s.session, f.staged)
 		s.message = append(s.message, messageRules(file, s.session.Cwd, m.Settings))
 		s.session.Asker = a.asker(s, file != "-", approvals.Resume{Format: output})

@@ -31,10 +31,12 @@ host/message/stream):
 
 What happens goes to standard output as JSON Lines, each with its type and time.
 The first is of the type session, with its id and the version of this protocol.
-With turn, call and elapsed_ms there follow started, progress, permission, result
-(in call order), persisted, replaced, discarded, interruptible, message and, once
-for each turn, done; of no turn are error (a part of the input that could not be
-read and was passed over) and tools (others can be called from the next turn on).
+With turn, call and elapsed_ms there follow started, progress, permission, deed (a
+command made a commit, say), result (in call order), persisted, replaced,
+discarded, interruptible, message and, once for each turn, done; of no turn are
+error (a part of the input that could not be read and was passed over), tools
+(others can be called from the next turn on), task (one began or ended in the
+background) and the deeds of such a task.
 Types and keys that you do not know are to be passed over: more may come. With
 --output anthropic or openai it is the reply to each message instead, in which a
 call that came broken has a result, too.
@@ -125,6 +127,7 @@ func (a *app) stream(ctx context.Context, file string, f runFlags) error {
 	if err != nil {
 		return err
 	}
+	defer d.sayLast()
 	defer o.close()
 	o.follow(ctx)
 	o.warnBroken()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/cmd/host/internal/ui"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/message"
 	"github.com/toolquay/toolquay/host/message/stream"
@@ -53,14 +54,29 @@ func (d *streamDriver) fault(item stream.Item) {
 	d.bring(stream.NewFault(item), item.Line)
 }
 
-// observe tells of tools that came or went.
+// observe tells of what is of no turn: tools that came or went, and what goes on in the
+// background.
 func (d *streamDriver) observe(e host.Event) {
-	if e.Kind != host.EventTools {
+	if e.Turn != "" {
+		return
+	}
+	if text := ui.Aside(&e); text != "" && d.timed() {
+		d.err.Printf("%s\n", text)
+	}
+	var line any
+	switch e.Kind {
+	case host.EventTools:
+		line = stream.NewTools(e)
+	case host.EventTask:
+		line = stream.NewTask(e)
+	case host.EventDeed:
+		line = stream.NewDeed(e)
+	default:
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.bring(stream.NewTools(e), 0)
+	d.bring(line, 0)
 }
 
 // bring has a line written, soon. The caller holds the lock.
@@ -80,4 +96,22 @@ func (d *streamDriver) sayNews() {
 	for _, line := range lines {
 		d.print(line)
 	}
+}
+
+// sayLast writes what the end of the session has brought, unless nobody reads it: then
+// whoever writes waits for ever.
+func (d *streamDriver) sayLast() {
+	d.mu.Lock()
+	failed := d.failed != nil
+	d.mu.Unlock()
+	if failed {
+		return
+	}
+	written, ended := make(chan struct{}), make(chan struct{})
+	close(ended)
+	go func() {
+		defer close(written)
+		d.sayNews()
+	}()
+	d.await(written, ended)
 }

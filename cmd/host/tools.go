@@ -16,6 +16,7 @@ import (
 type offer struct {
 	preset, deferral, audience string
 	only                       []string
+	streams                    bool
 }
 
 func (f *offer) register(cmd *cobra.Command) {
@@ -23,6 +24,7 @@ func (f *offer) register(cmd *cobra.Command) {
 	flags.StringVar(&f.preset, "preset", "", "offer the tools of a preset: full or minimal (Bash, Read, Edit) (default: as the settings say, or full)")
 	flags.StringSliceVar(&f.only, "only", nil, "offer these tools only, with commas between them (repeatable)")
 	flags.StringVar(&f.deferral, "defer", "", "list tools that can wait by name alone: auto (where there are many), always or never (default: as the settings say, or auto)")
+	flags.BoolVar(&f.streams, "stream", false, "what run --stream offers, where commands can go on in the background")
 	flags.StringVar(&f.audience, "audience", "", "whom the tools are for: main, subagent or background (default main)")
 }
 
@@ -55,6 +57,9 @@ func (f *offer) apply() (func(*setup), error) {
 			s.options.Offer.Defer = deferral
 		}
 		s.session.Audience = audience
+		if !f.streams {
+			s.alone() // as run and call do
+		}
 	}, nil
 }
 

@@ -71,8 +71,11 @@ func New(tracers trace.TracerProvider, meters metric.MeterProvider, o Options) (
 
 // Observe takes one event.
 func (o *Observer) Observe(e host.Event) {
+	if e.Turn == "" {
+		return // it is of no span
+	}
 	switch e.Kind {
-	case host.EventLog, host.EventInterruptible, host.EventTools, host.EventResult:
+	case host.EventLog, host.EventInterruptible, host.EventResult:
 		return // nothing of them is told
 	case host.EventTurn:
 		o.turn(&e)

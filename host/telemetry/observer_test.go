@@ -21,6 +21,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/results"
 	"github.com/toolquay/toolquay/host/telemetry"
 	"github.com/toolquay/toolquay/permissions"
@@ -436,6 +437,19 @@ func TestWhatNeverEndsIsLetGo(t *testing.T) {
 	}
 	if got := b.metrics(t)["toolquay.tool.running gen_ai.tool.name=Read"]; got != 0 {
 		t.Errorf("%d calls run for ever", got)
+	}
+}
+
+// TestWhatIsOfNoTurn makes no spans of it, and does not mix it with a turn.
+func TestWhatIsOfNoTurn(t *testing.T) {
+	b := newBench(t, telemetry.Options{})
+	b.tell("s", "",
+		host.Event{Kind: host.EventTools, Tools: &host.ToolsChange{Added: []string{"Read"}}},
+		host.Event{Kind: host.EventTask, CallID: "1", Task: &capability.TaskInfo{ID: "b12345678"}},
+		host.Event{Kind: host.EventDeed, CallID: "1", Deed: &capability.Deed{Kind: capability.DeedCommit}})
+	b.Close()
+	if spans := b.spans(); len(spans) > 0 {
+		t.Errorf("there are the spans %v", spans)
 	}
 }
 

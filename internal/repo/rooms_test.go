@@ -111,6 +111,11 @@ var rooms = []room{
 		tests: []string{"./plugins/regexp"}, // the engine that the host gives it
 	},
 	// Commands: how they are started, confined and kept ready; what they did.
+	{dir: "host/capability/shell", may: []string{
+		"./abi", "./permissions:", "./permissions/shell:", "./host/capability:", "./host/process", "./host/sandbox", "./host/sandbox/proxy",
+		"./host/warm", "./host/gitevents", "./internal", shell, xsys,
+	}},
+	{dir: "host/capability/task", may: []string{"./abi", "./permissions:", "./host/capability:"}, tests: []string{"./host/tasks"}},
 	{dir: "host/process", may: []string{"./abi", xsys}},
 	{dir: "host/sandbox", may: []string{"./abi", "./internal", xsys}},
 	// What commands try to get out of a sandbox by, as tests.

@@ -72,6 +72,7 @@
 //
 //	started        [Started]: a call's tool runs
 //	progress       [Progress]: at most ten a second for each call
+//	deed           [Deed]: a command did something, such as a commit
 //	permission     [Permission]: a question; where answerable is true, to be answered
 //	persisted      [Persisted]: a result was too long, and where the whole of it lies
 //	result         [Result]: the call's one result; these come in call order
@@ -85,6 +86,8 @@
 //
 //	error          [Fault]: a part of the input that was passed over
 //	tools          [Tools]: other tools can be called from the next turn on
+//	task           [Task]: a background task began or ended
+//	deed           [Deed], with turn 0: a task did something, such as a commit
 //
 // Sizes are in bytes, and in Unicode code points where a key says chars. Every call
 // that came out of the stream has one result or one discarded line, and of a call

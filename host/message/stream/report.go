@@ -6,6 +6,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/message"
 	"github.com/toolquay/toolquay/host/results"
 	"github.com/toolquay/toolquay/permissions"
@@ -49,6 +50,50 @@ func NewTools(e host.Event) Tools {
 	return Tools{"tools", now(e.Time), e.Tools.Added, e.Tools.Changed, e.Tools.Removed}
 }
 
+// Task says that a background task of the session began or ended. It is of no turn.
+type Task struct {
+	Type string    `json:"type"` // task
+	Time time.Time `json:"time"`
+	About
+
+	Task *capability.TaskInfo `json:"task"`
+}
+
+// NewTask is the line for a [host.EventTask].
+func NewTask(e host.Event) Task {
+	return Task{string(e.Kind), now(e.Time), aboutOf(e), e.Task}
+}
+
+// Deed says what a command did that is worth knowing of, such as a commit. Turn is 0
+// where the command did it in the background, after its call had ended.
+type Deed struct {
+	Head
+	About
+
+	Program string              `json:"program"` // git, gh or glab
+	Deed    capability.DeedKind `json:"deed"`
+	Commit  string              `json:"commit,omitempty"`
+	Branch  string              `json:"branch,omitempty"`
+	Remote  string              `json:"remote,omitempty"`
+	Subject string              `json:"subject,omitempty"`
+	Number  int                 `json:"number,omitempty"`
+	URL     string              `json:"url,omitempty"`
+	Forced  bool                `json:"forced,omitempty"`
+}
+
+// NewDeed is the line for a [host.EventDeed] that is of no turn.
+func NewDeed(e host.Event) Deed {
+	return deedOf(Head{Type: string(e.Kind), Time: now(e.Time)}, e)
+}
+
+func deedOf(head Head, e host.Event) Deed {
+	d := e.Deed
+	return Deed{
+		Head: head, About: aboutOf(e), Program: d.Program, Deed: d.Kind, Commit: d.Commit, Branch: d.Branch, Remote: d.Remote,
+		Subject: d.Subject, Number: d.Number, URL: d.URL, Forced: d.Forced,
+	}
+}
+
 // Head is what the lines of a turn begin with.
 type Head struct {
 	// Type says which line it is: the types below, in lower case.
@@ -69,6 +114,8 @@ type About struct {
 	Tool      string `json:"tool"`
 	Title     string `json:"title,omitempty"`
 }
+
+func aboutOf(e host.Event) About { return About{e.CallID, e.Tool, e.Title} }
 
 // Started says that a call's tool runs.
 type Started struct {

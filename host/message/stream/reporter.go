@@ -29,12 +29,14 @@ func (r *Reporter) Line(e host.Event) any {
 	if isResult {
 		return r.result(e, record)
 	}
-	head, about := r.head(e), About{e.CallID, e.Tool, e.Title}
+	head, about := r.head(e), aboutOf(e)
 	switch e.Kind {
 	case host.EventStarted:
 		return Started{head, about}
 	case host.EventProgress:
 		return Progress{head, about, e.Progress.Progress, e.Progress.Tail, e.Progress.Lines, e.Progress.Bytes}
+	case host.EventDeed:
+		return deedOf(head, e)
 	case host.EventNeedsApproval:
 		return r.permission(head, about, e.Approval)
 	case host.EventPersisted:

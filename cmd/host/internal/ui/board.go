@@ -120,6 +120,11 @@ func (b *board) apply(e *host.Event, now time.Time) {
 		b.stored(e)
 	case host.EventInterruptible:
 		b.blocked = !e.Interruptible
+	case host.EventDeed, host.EventTask:
+		if text := Aside(e); text != "" {
+			b.flush()
+			b.print(keeps(Dim, b.blank()+indent(e.Depth)), gives(Plain, text))
+		}
 	case host.EventAbandoned:
 		b.note(e, Yellow, "what it left behind has not ended")
 	case host.EventMessage, host.EventStop:

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/capability/shell"
+	"github.com/toolquay/toolquay/host/sandbox"
+)
+
+// examineShell tells which shells there are, and what their commands are confined with.
+func examineShell(ctx context.Context, d *diagnosis, s *setup) {
+	o := s.options.Shell
+	if o == nil {
+		return // the settings could not be read
+	}
+	if path, err := shell.Look(abi.ShellBash, o.Bash); err != nil {
+		d.add("shell", wrong, err.Error()+"; the tool Bash runs nothing")
+	} else {
+		d.add("shell", fine, "bash: "+path)
+	}
+	path, err := shell.Look(abi.ShellPowerShell, o.PowerShell)
+	switch {
+	case err == nil:
+		d.add("shell", fine, "PowerShell: "+path)
+	case o.PowerShell != "":
+		d.add("shell", wrong, err.Error())
+	default:
+		d.add("shell", fine, "PowerShell: none, so that the tool is not offered")
+	}
+	examineSandbox(ctx, d, o, s.options.Home)
+}
+
+// examineSandbox tells what this machine offers, and what the settings make of it.
+func examineSandbox(ctx context.Context, d *diagnosis, o *host.Shell, home string) {
+	mode := cmp.Or(o.Sandbox, sandbox.WhenAvailable)
+	if mode == sandbox.Off {
+		d.add("sandbox", note, "off: commands may do all that this user may")
+		return
+	}
+	report := o.Confinement(ctx, home)
+	_, warning, err := sandbox.Choose(mode, report)
+	switch {
+	case err != nil:
+		d.add("sandbox", wrong, err.Error()+"; no command is run")
+		return
+	case warning != "":
+		d.add("sandbox", note, warning)
+		return
+	}
+	text := report.Kind
+	if report.Version != "" {
+		text += " " + report.Version
+	}
+	d.add("sandbox", fine, fmt.Sprintf("%s (%s), %s; network: %s", text, report.Path, mode, networkText(o)))
+	for _, weakness := range report.Reasons {
+		d.add("sandbox", note, weakness)
+	}
+	for _, dir := range o.Writable {
+		if _, err := os.Stat(dir); err != nil {
+			d.add("sandbox", note, fmt.Sprintf("the settings make %s writable, which is not there; no command can make it", dir))
+		}
+	}
+}
+
+func networkText(o *host.Shell) string {
+	switch o.Network {
+	case sandbox.NetworkAll:
+		return "all, this machine's own services included"
+	case sandbox.NetworkHosts:
+		return strings.Join(append([]string{"hosts that rules on WebFetch allow"}, o.Hosts...), ", ")
+	}
+	return "off"
+}

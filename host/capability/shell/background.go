@@ -1,0 +1,90 @@
+package shell
+
+import (
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+)
+
+// taskKind is the letter that the ids of shells' tasks begin with.
+const taskKind = 'b'
+
+// begin has a command in the background from its start.
+func (r *run) begin() (abi.Answer, error) {
+	answer, err := r.move(abi.BackgroundAsked)
+	if err != nil {
+		r.child.Stop(0)
+		<-r.over
+		r.forget()
+		return abi.Answer{}, err
+	}
+	return answer, nil
+}
+
+// move makes a task of the command. It fails where the session takes no more of them;
+// nothing has changed then.
+func (r *run) move(why string) (abi.Answer, error) {
+	file, err := r.out.all.watch()
+	if err != nil {
+		return abi.Answer{}, abi.Errorf(abi.CodeIO, "making a file for the output of a background task: %w", err)
+	}
+	ok := r.head()
+	body, shown, err := r.out.tell(&ok, maxMoved)
+	if err != nil {
+		return abi.Answer{}, err
+	}
+	var killed atomic.Bool
+	task, err := r.scope.Tasks.Begin(capability.NewTask{
+		Kind: taskKind, Call: r.scope.Call, Title: r.p.title(), Command: r.p.args.Command, Output: file, Shown: shown, Began: r.began,
+		Stop: func() {
+			killed.Store(true)
+			r.child.Stop(grace)
+		},
+	})
+	if err != nil {
+		return abi.Answer{}, errors.Join(err, body.Close())
+	}
+	go r.mind(task, &killed)
+	ok.Task, ok.Background, ok.OutputFile = task.ID(), why, file
+	ok.Duration = time.Since(r.began).Milliseconds()
+	if why == abi.BackgroundTimeout {
+		ok.Timeout = r.p.timeout().Milliseconds()
+	}
+	return answerOf(ok, body), nil
+}
+
+// mind waits for the end of a task.
+func (r *run) mind(task capability.Task, killed *atomic.Bool) {
+	select {
+	case <-r.out.full:
+		r.child.Stop(grace)
+		<-r.over
+	case <-r.over:
+	}
+	r.tellDeeds()
+	r.forget()
+	task.End(r.outcome(killed.Load()))
+}
+
+// outcome is how a task ended.
+func (r *run) outcome(killed bool) capability.TaskOutcome {
+	o := capability.TaskOutcome{Killed: killed, Left: r.status.Left}
+	limit, text := r.limit()
+	switch {
+	case r.status.Err != nil:
+		o.Reason = r.status.Err.Error()
+		return o
+	case limit != "":
+		o.Reason = text
+	case r.launch.interrupted() != "":
+		o.Reason = r.launch.interrupted()
+	case r.status.Signal != 0 && !killed:
+		o.Reason = "a signal ended it: " + signalName(r.status.Signal)
+	}
+	exit := r.status.Code
+	o.Exit = &exit
+	return o
+}

@@ -1,0 +1,202 @@
+package shell
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+// output is what a command writes. Without separate streams all of it is one text, as
+// it came.
+type output struct {
+	// out and err are the streams; err is nil where they are one. All holds everything
+	// as it came, and is out where they are one.
+	out, err, all *store
+	// full is closed when more came than is kept.
+	full chan struct{}
+	once sync.Once
+
+	pipes []*pipe
+	read  sync.WaitGroup
+}
+
+// newOutput makes room for the output of a command. open makes files for what is long.
+func newOutput(separate bool, most int64, open func() (*os.File, error)) *output {
+	o := &output{full: make(chan struct{}), out: newStore(most, open)}
+	o.all = o.out
+	if separate {
+		o.err, o.all = newStore(most, open), newStore(most, open)
+	}
+	return o
+}
+
+// sink writes to one or more stores.
+type sink struct {
+	o      *output
+	stores []*store
+}
+
+func (o *output) sink(stores ...*store) sink { return sink{o, stores} }
+
+// Write implements [io.Writer]. It does not fail: what cannot be kept is told with the
+// rest.
+func (s sink) Write(p []byte) (int, error) {
+	for _, store := range s.stores {
+		if !store.add(p) {
+			s.o.once.Do(func() { close(s.o.full) })
+		}
+	}
+	return len(p), nil
+}
+
+// connect makes the pipes of the command, and reads them.
+func (o *output) connect() error {
+	sinks := []sink{o.sink(o.out)}
+	if o.err != nil {
+		sinks = []sink{o.sink(o.out, o.all), o.sink(o.err, o.all)}
+	}
+	for range sinks {
+		p, err := newPipe()
+		if err != nil {
+			o.closePipes()
+			o.pipes = nil
+			return abi.Errorf(abi.CodeIO, "making a pipe for a command's output: %w", err)
+		}
+		o.pipes = append(o.pipes, p)
+	}
+	for i, to := range sinks {
+		o.read.Go(func() { drain(to, o.pipes[i]) })
+	}
+	return nil
+}
+
+// writers are the ends that the command gets: for standard output and error.
+func (o *output) writers() (stdout, stderr *os.File) {
+	return o.pipes[0].w, o.pipes[len(o.pipes)-1].w
+}
+
+// started closes our copies of the command's ends.
+func (o *output) started() {
+	for _, p := range o.pipes {
+		_ = p.w.Close() // a pipe's close does not fail
+	}
+}
+
+// forget forgets what came so far.
+func (o *output) forget() {
+	for _, s := range o.stores() {
+		s.forget()
+	}
+}
+
+// drain reads a pipe to its end. The buffer grows where much comes at a time.
+func drain(to sink, p *pipe) {
+	small := smallBuffers.Get().(*[smallBuffer]byte) //nolint:errcheck // it holds nothing else
+	defer smallBuffers.Put(small)
+	b := small[:]
+	for {
+		n, err := p.read(b)
+		_, _ = to.Write(b[:n]) // a sink takes everything
+		if err != nil {
+			return
+		}
+		if n == len(b) && len(b) < largeBuffer {
+			large := largeBuffers.Get().(*[largeBuffer]byte) //nolint:errcheck // as above
+			defer largeBuffers.Put(large)                    //nolint:gocritic // it comes here once
+			b = large[:]
+		}
+	}
+}
+
+// largeBuffer is as much as a pipe holds.
+const (
+	smallBuffer = 32 << 10
+	largeBuffer = 1 << 20
+)
+
+var (
+	smallBuffers = sync.Pool{New: func() any { return new([smallBuffer]byte) }}
+	largeBuffers = sync.Pool{New: func() any { return new([largeBuffer]byte) }}
+)
+
+// finish reads what is in the pipes, and no more: the command is gone, whoever else
+// may hold its ends.
+func (o *output) finish() {
+	for _, p := range o.pipes {
+		p.last()
+	}
+	o.read.Wait()
+	o.closePipes()
+}
+
+func (o *output) closePipes() {
+	for _, p := range o.pipes {
+		_ = p.w.Close() // it may be closed already
+		_ = p.r.Close()
+	}
+}
+
+// stores are all that there are.
+func (o *output) stores() []*store {
+	if o.err == nil {
+		return []*store{o.all}
+	}
+	return []*store{o.out, o.err, o.all}
+}
+
+// use is one more reader of what is kept.
+func (o *output) use() {
+	for _, s := range o.stores() {
+		s.use()
+	}
+}
+
+// release is one reader less.
+func (o *output) release() error {
+	var errs []error
+	for _, s := range o.stores() {
+		errs = append(errs, s.release())
+	}
+	return errors.Join(errs...)
+}
+
+// invalid counts the bytes that are no UTF-8 in the streams' bodies.
+func (o *output) invalid() int64 {
+	_, _, n := o.out.count()
+	if o.err != nil {
+		_, _, more := o.err.count()
+		n += more
+	}
+	return n
+}
+
+// tell fills the counts of an answer's head, and makes its body, of at most so many bytes
+// of each stream or else its ends. The file with everything stays where the body does not
+// hold it all. Shown is how much of the file's beginning the body is known to hold.
+func (o *output) tell(ok *abi.ShellOK, most int64) (body io.ReadCloser, shown int64, err error) {
+	parts, shown, err := o.out.show(most)
+	if err != nil {
+		return nil, 0, abi.Errorf(abi.CodeIO, "reading the output of the command again: %w", err)
+	}
+	ok.OutSize = parts.size()
+	whole := shown != notWhole
+	if o.err != nil {
+		more, all, err := o.err.show(most)
+		if err != nil {
+			return nil, 0, abi.Errorf(abi.CodeIO, "reading the output of the command again: %w", err)
+		}
+		ok.ErrSize, whole = more.size(), whole && all != notWhole
+		parts = append(parts, more...)
+		shown = 0 // how the two lie in the file, nobody knows
+	}
+	ok.Bytes, ok.Lines, _ = o.all.count()
+	ok.Invalid = o.invalid()
+	if !whole {
+		ok.OutputFile, ok.Kept = o.all.want()
+	}
+	o.use()
+	return parts.body(sync.OnceValue(o.release)), max(shown, 0), nil
+}

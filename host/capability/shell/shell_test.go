@@ -1,0 +1,193 @@
+package shell_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability/shell"
+)
+
+func TestCommandsRunByteForByte(t *testing.T) {
+	t.Parallel()
+	s, c := newSession(t), newShell(t)
+	for _, command := range []string{
+		"", "true", "false", "exit 7", "echo hello", `printf '%s|' 'a  b' "c\"d" $'e\n' f\ g`, "echo one\necho two\n", "\n\n echo x \n",
+		"cat <<'E'\n$HOME `x` \\\nE\n", "cat <<E\n${PATH:0:1}\nE", `echo trailing\`, "echo a #b", `echo "$0 $# $- $LINENO"`, "echo \r\n",
+		"echo 'ü€𝄞' \u200b", "printf '\\xff\\xfe\\0x'", "set -x; echo traced", "set -e; false; echo not", "trap 'echo bye' EXIT; echo hi",
+		"trap 'echo dbg' DEBUG; echo hi", "f() { return 9; }; f", "(exit 5)", "nosuchprogram", "echo ${x:?unset}", "if then", "echo 'open",
+		"exec 3>&1; echo x >&3", "kill -TERM $$", "exec sh -c 'kill -9 $$'", "echo $_", "declare -p _", "readonly PWD; echo x", "set -o posix; echo x",
+		"shopt -s extglob nullglob; echo *nothing*", "exec true", "cd / && pwd; cd - >/dev/null", "wait; jobs", "exit 300", "builtin() { echo no; }; echo x",
+		"printenv; exit", "set -o noclobber; echo x", "exec >&- 2>&-; echo x",
+	} {
+		cmd := exec.Command("/usr/bin/bash", "-c", command)
+		cmd.Dir, cmd.Env = s.dir, append(s.Environment(s.Analyse(command).ReadOnly), "PWD="+s.dir, "TMPDIR="+s.temp)
+		cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "BASH_FUNC_") }) // none is called
+		want, err := cmd.CombinedOutput()
+		code := cmd.ProcessState.ExitCode()
+		if ws := cmd.ProcessState.String(); strings.HasPrefix(ws, "signal: ") {
+			code = 137
+			if strings.Contains(ws, "terminated") {
+				code = 143
+			}
+		}
+		_ = err // the status tells
+		got := s.bash(c, command)
+		if got.out != strings.ToValidUTF8(string(want), "\uFFFD\uFFFD") || got.Exit != code {
+			t.Errorf("%q: got %q and %d; want %q and %d", command, got.out, got.Exit, want, code)
+		}
+	}
+	if left := s.left(); len(left) != 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+func TestArgumentsAreStrict(t *testing.T) {
+	t.Parallel()
+	s, c := newSession(t), newShell(t)
+	for _, args := range []string{
+		`{"command": 1}`, `{"command": "true", "tty": true}`, `{"command": "true"} {}`, `[]`, "{\"command\": \"a\xff\"}",
+		`{"command": "a\u0000b"}`, `{"command": "true", "timeout_ms": -1}`, `{"command": "true", "shell": "zsh"}`,
+		fmt.Sprintf(`{"command": %q}`, strings.Repeat("x", 128<<10)),
+	} {
+		_, err := c.Plan(t.Context(), s.scope(), abi.Request{Name: abi.CapShellRun, Args: json.RawMessage(args)})
+		if abi.CodeOf(err) != abi.CodeInvalidInput {
+			t.Errorf("%.60s: got %v", args, err)
+		}
+	}
+	longest := ": " + strings.Repeat("x", 128<<10-3)
+	if r := s.bash(c, longest); r.Exit != 0 {
+		t.Errorf("the longest command: got %+v", r)
+	}
+}
+
+func TestWhatIsNotThereIsSaid(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	for _, test := range []struct {
+		change func(*shell.Options)
+		args   abi.ShellArgs
+		says   string
+	}{
+		{func(o *shell.Options) { o.Mode, o.Missing = "required", "no bubblewrap" }, abi.ShellArgs{Command: "true"}, "no bubblewrap"},
+		{func(*shell.Options) { s.noTasks = true }, abi.ShellArgs{Command: "true", Background: true}, "background"},
+	} {
+		_, err := s.try(t.Context(), newShell(t, test.change), test.args)
+		if abi.CodeOf(err) != abi.CodeUnsupported || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("got %v; want it to say %q", err, test.says)
+		}
+	}
+	unsandboxed := newShell(t, func(o *shell.Options) { o.Mode = "required" })
+	if r := s.run(unsandboxed, abi.ShellArgs{Command: "echo out", Unsandboxed: true}); r.out != "out\n" || r.Sandboxed {
+		t.Errorf("outside the sandbox: got %+v", r)
+	}
+	scope := s.scope()
+	scope.Rehearse = true
+	p, err := newShell(t).Plan(t.Context(), scope, abi.Request{Args: json.RawMessage(`{"command": "touch rehearsed"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Do(t.Context(), nil); abi.CodeOf(err) != abi.CodeUnsupported {
+		t.Errorf("a rehearsal: got %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(s.dir, "rehearsed")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a rehearsal had an effect: %v", err)
+	}
+}
+
+func TestSleepIsPointedAt(t *testing.T) {
+	t.Parallel()
+	s, c := newSession(t), newShell(t)
+	s.tools = map[string]bool{"Sleep": true}
+	for command, refused := range map[string]bool{
+		"sleep 2": true, "sleep 1 1; ls": true, "sleep 1m && ls": true, "/bin/sleep 30": true, "sleep infinity": true, "sleep '5'": true, "sleep 2.5s": true,
+		"sleep 0.01": false, "true; sleep 0": false, "sleep 5 & kill $!": false, "sleep $((0))": false, "echo sleep 5": false, "for i in 1; do sleep 0; done": false,
+	} {
+		_, err := s.try(t.Context(), c, abi.ShellArgs{Command: command})
+		if got := err != nil; got != refused {
+			t.Errorf("%q: got %v", command, err)
+		}
+		if refused && (abi.CodeOf(err) != abi.CodeInvalidInput || !strings.Contains(err.Error(), "Sleep with a duration_ms of")) {
+			t.Errorf("%q: got %v", command, err)
+		}
+	}
+}
+
+func TestEnvironmentIsClean(t *testing.T) {
+	t.Parallel()
+	s, c := newSession(t), newShell(t)
+	r := s.bash(c, `env; for p in $$ $PPID; do tr '\0' '\n' </proc/$p/environ; done; declare -p; ps eww 2>/dev/null`)
+	if strings.Contains(r.out, "4711-marker") {
+		t.Errorf("the host's environment shows: %s", r.out)
+	}
+	if r := s.bash(c, "touch made; env | cut -d= -f1 | sort | tr '\\n' ' '"); r.out != "HOME LANG PATH PWD SHLVL TMPDIR _ " {
+		t.Errorf("the environment holds %q", r.out)
+	}
+	if r := s.bash(c, "ls /proc/self/fd"); r.out != "0\n1\n2\n3\n" {
+		t.Errorf("the descriptors of ls, with its own, are %q", r.out)
+	}
+}
+
+func TestNoTerminalAndNothingToRead(t *testing.T) {
+	t.Parallel()
+	s, c := newSession(t), newShell(t)
+	r := s.bash(c, `wc -c; tty; (: </dev/tty) 2>&1 | grep -c 'No such device'; read x; echo $?; [ "$(ps -o sid= -p $$ | tr -d ' ')" != "$(ps -o sid= -p `+strconv.Itoa(os.Getpid())+` | tr -d ' ')" ] && echo own`)
+	if r.out != "0\nnot a tty\n1\n1\nown\n" {
+		t.Errorf("got %q", r.out)
+	}
+}
+
+func TestStatusIsTold(t *testing.T) {
+	t.Parallel()
+	s, c := newSession(t), newShell(t)
+	for _, test := range []struct {
+		command, signal, program string
+		exit                     int
+	}{
+		{"true", "", "", 0},
+		{"exit 3", "", "", 3},
+		{"grep x /dev/null", "", "grep", 1},
+		{"cat /dev/null | grep x", "", "grep", 1},
+		{"true && grep x /dev/null", "", "", 1},
+		{"false || grep x /dev/null", "", "grep", 1},
+		{"echo a; nice -n 1 grep x /dev/null", "", "grep", 1},
+		{"set -e; grep x /dev/null", "", "", 1},
+		{"! true", "", "", 1},
+		{"diff() { false; }; diff a b", "", "", 1},
+		{"(cd /; /bin/grep x /dev/null)", "", "grep", 1},
+		{"nosuchprogram", "", "nosuchprogram", 127},
+		{"kill -KILL $$", "SIGKILL", "", 137},
+		{"exec bash -c 'kill -SEGV $$'", "SIGSEGV", "", 139},
+	} {
+		r := s.bash(c, test.command)
+		if r.Exit != test.exit || r.Signal != test.signal || r.Program != test.program {
+			t.Errorf("%q: got %d %q %q", test.command, r.Exit, r.Signal, r.Program)
+		}
+	}
+}
+
+// TestOnlyFunctionsThatAreCalledAreGiven looks at what a command that reads has of the
+// function that keeps git from running programs.
+func TestOnlyFunctionsThatAreCalledAreGiven(t *testing.T) {
+	t.Parallel()
+	s, c := newSession(t), newShell(t)
+	for command, want := range map[string]bool{
+		"type -t git | head -n 1; true":          false,
+		"type -t git | head -n 1; git --version": true,
+	} {
+		if !s.Analyse(command).ReadOnly {
+			t.Fatalf("%q: is not read-only: %s", command, s.Analyse(command).Reason)
+		}
+		if r := s.bash(c, command); strings.HasPrefix(r.out, "function") != want {
+			t.Errorf("%q: got %q; want a function: %t", command, r.out, want)
+		}
+	}
+}

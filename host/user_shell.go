@@ -1,0 +1,115 @@
+package host
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/toolquay/toolquay/host/capability/shell"
+	"github.com/toolquay/toolquay/host/process"
+	"github.com/toolquay/toolquay/host/sandbox"
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/settings"
+)
+
+// The variables that set the time limits of commands, in milliseconds. They count before
+// settings, but for what a policy has as the most.
+const (
+	defaultTimeoutVariable = "BASH_DEFAULT_TIMEOUT_MS"
+	maxTimeoutVariable     = "BASH_MAX_TIMEOUT_MS"
+)
+
+// shellOf is how the user's commands run, by settings and an environment.
+func shellOf(dirs Dirs, l *settings.Loaded, environ []string) (*Shell, error) {
+	s, b := &l.Shell, &l.Sandbox
+	o := &Shell{
+		State:       dirs.placeholders(),
+		Environ:     environ,
+		Environment: s.Environment.Value,
+		Sandbox:     sandbox.Mode(b.Mode.Value),
+		Network:     sandbox.Network(b.Network.Value),
+		Hosts:       b.Hosts.Value,
+		Writable:    b.Writable.Value,
+		Limits: process.Limits{
+			Processes: cmp.Or(b.MaxProcesses.Value, settings.DefaultMaxProcesses),
+			Memory:    int64(cmp.Or(b.MaxMemory.Value, settings.DefaultMaxMemory)),
+			OpenFiles: uint64(cmp.Or(b.MaxOpenFiles.Value, settings.DefaultMaxOpenFiles)),
+		},
+		Budget:        s.Budget.Value,
+		AtLimit:       shell.AtLimit(s.AtLimit.Value),
+		MaxOutput:     int64(cmp.Or(s.MaxOutput.Value, settings.DefaultMaxOutput)),
+		MaxBackground: backgroundOf(s.MaxBackground),
+	}
+	var errs [3]error
+	o.Bash, errs[0] = programOf("shell.bash", s.Bash.Value)
+	o.PowerShell, errs[1] = programOf("shell.powershell", s.PowerShell.Value)
+	errs[2] = o.limitTime(s, environ)
+	return o, errors.Join(errs[:]...)
+}
+
+// backgroundOf is how many tasks run in the background by a setting, in which 0 is none.
+func backgroundOf(most settings.Key[int]) int {
+	if most.Set && most.Value == 0 {
+		return -1
+	}
+	return most.Value
+}
+
+// limitTime sets the time limits. The most that settings allow bounds the usual, and
+// what a variable has as the usual is allowed by that.
+func (o *Shell) limitTime(s *settings.Shell, environ []string) error {
+	o.MaxTimeout = cmp.Or(s.MaxTimeout.Value, settings.DefaultMaxShellTimeout)
+	o.Timeout = min(cmp.Or(s.DefaultTimeout.Value, settings.DefaultShellTimeout), o.MaxTimeout)
+	usual, err := milliseconds(environ, defaultTimeoutVariable)
+	if err != nil {
+		return err
+	}
+	most, err := milliseconds(environ, maxTimeoutVariable)
+	if err != nil {
+		return err
+	}
+	o.Timeout = cmp.Or(usual, o.Timeout)
+	o.MaxTimeout = max(cmp.Or(most, o.MaxTimeout), o.Timeout)
+	if s.MaxTimeout.Set && s.MaxTimeout.Source.Kind == permissions.SourcePolicy {
+		o.MaxTimeout = min(o.MaxTimeout, s.MaxTimeout.Value)
+		o.Timeout = min(o.Timeout, o.MaxTimeout)
+	}
+	return nil
+}
+
+// milliseconds is what a variable says; 0 where it is not set.
+func milliseconds(environ []string, variable string) (time.Duration, error) {
+	for _, setting := range environ {
+		text, ok := strings.CutPrefix(setting, variable+"=")
+		if !ok || text == "" {
+			continue
+		}
+		ms, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || ms <= 0 {
+			return 0, fmt.Errorf("the variable %s is %q; write a number of milliseconds, such as 120000", variable, text)
+		}
+		return time.Duration(ms) * time.Millisecond, nil
+	}
+	return 0, nil
+}
+
+// programOf is the path of a program that a setting names or has the path of; empty is
+// for the usual one.
+func programOf(setting, program string) (string, error) {
+	if program == "" || filepath.IsAbs(program) {
+		return program, nil
+	}
+	path, err := exec.LookPath(program)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s = %q: %w", setting, program, err)
+	}
+	return path, nil
+}

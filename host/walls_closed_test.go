@@ -1,0 +1,74 @@
+//go:build linux && (amd64 || arm64)
+
+package host_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/testenv"
+)
+
+// TestWallsOfClosedDirectories has a command close a directory, so that what it holds
+// cannot be found, and the next one open it again. No directory is closed to root, so
+// there an ordinary user runs it.
+func TestWallsOfClosedDirectories(t *testing.T) {
+	if os.Geteuid() == 0 {
+		asNobody(t)
+		return
+	}
+	dir := files(t, map[string]string{"deep/er/.env": "SECRET", "deep/a.txt": "plain"})
+	h := newShelled(t, func(o *host.Options) { o.Rules = rules("Read(.env)", "", "Bash") })
+	s := session(t, h.Host, host.SessionOptions{Cwd: dir})
+	if got := told(t, s, "chmod 300 deep && echo closed"); got != "closed" {
+		t.Fatalf("got %q", got)
+	}
+	t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, "deep"), 0o700) }) //nolint:gosec // to be removed
+	if got := told(t, s, "d=deep; chmod 700 $d; cat $d/er/.e* $d/er/.[e]nv"); strings.Contains(got, "SECRET") || got == "" {
+		t.Errorf("got %q", got)
+	}
+	must(t, os.Chmod(filepath.Join(dir, "deep"), 0o700)) //nolint:gosec // as it was
+	if got := told(t, s, "d=deep; cat $d/a.txt $d/er/.e*"); !strings.Contains(got, "plain") || strings.Contains(got, "SECRET") {
+		t.Errorf("opened again: got %q", got)
+	}
+}
+
+// asNobody runs the test once more as an ordinary user.
+func asNobody(t *testing.T) {
+	t.Helper()
+	const nobody = 65534
+	dir := t.TempDir()
+	program := filepath.Join(dir, "host.test")
+	content, err := os.ReadFile("/proc/self/exe")
+	must(t, err)
+	must(t, os.WriteFile(program, content, 0o755))
+	must(t, os.Chmod(filepath.Dir(dir), 0o711))
+	must(t, os.Chown(dir, nobody, nobody))
+	ctx, cancel := context.WithTimeout(t.Context(), 5*testenv.Patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "-test.v", "-test.run", "^"+t.Name()+"$")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir, "HOME="+dir, "XDG_CACHE_HOME="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestPlaceholdersAreFolders holds the places of directories with directories: a host
+// that looks for its settings in one finds none, as before.
+func TestPlaceholdersAreFolders(t *testing.T) {
+	t.Parallel()
+	dir := files(t, map[string]string{"a.txt": "a"})
+	h := newShelled(t)
+	s := session(t, h.Host, host.SessionOptions{Cwd: dir})
+	want := "directory\ndirectory\ndirectory\nno directory"
+	if got := told(t, s, `f=.toolquay; stat -c %F $f .vscode .husky; [ -e .npmrc ] && [ ! -d .npmrc ] && echo no directory`); got != want {
+		t.Errorf("got %q", got)
+	}
+}
