@@ -6,12 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolquay/toolquay/host/process"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins/worker"
 )
 
 func TestMain(m *testing.M) {
-	worker.Main() // returns, unless this process was started to compile
+	worker.Main()  // returns, unless this process was started to compile
+	process.Main() // returns, unless it was started to keep commands
 	os.Exit(m.Run())
 }
 
@@ -37,10 +39,10 @@ func BenchmarkTable(b *testing.B) {
 	}
 }
 
-func need(b *testing.B, r row) {
-	b.Helper()
-	if r.needs != "" {
-		testenv.NeedTool(b, r.needs)
+func need(tb testing.TB, r row) {
+	tb.Helper()
+	if why := r.missing(); why != "" {
+		testenv.Missing(tb, why)
 	}
 }
 
@@ -62,9 +64,7 @@ func TestRows(t *testing.T) {
 			continue
 		}
 		t.Run(r.name, func(t *testing.T) {
-			if r.needs != "" {
-				testenv.NeedTool(t, r.needs)
-			}
+			need(t, r)
 			for _, run := range []func(*testing.B, *lab){r.ours, r.theirs} {
 				if testing.Benchmark(func(b *testing.B) { b.Helper(); run(b, l) }).N == 0 {
 					t.Error("a case failed; go test -bench . says why")

@@ -42,6 +42,8 @@ type lab struct {
 	runner *direct.Runner
 	host   *host.Host
 	guests *guests
+	// commands are there when a row has asked for them; see [lab.shells].
+	commands *shells
 	// small has rows that search do so in a small tree.
 	small bool
 }
@@ -64,6 +66,11 @@ func newLab() (*lab, error) {
 
 func (l *lab) close() {
 	ctx := context.Background()
+	if l.commands != nil {
+		if err := l.commands.close(); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+		}
+	}
 	if err := errors.Join(l.host.Close(ctx), l.runner.Close(ctx), l.guests.close(), os.RemoveAll(l.dir)); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 	}

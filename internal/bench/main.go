@@ -10,11 +10,13 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/toolquay/toolquay/host/process"
 	"github.com/toolquay/toolquay/plugins/worker"
 )
 
 func main() {
-	worker.Main() // returns, unless this process was started to compile
+	worker.Main()  // returns, unless this process was started to compile
+	process.Main() // returns, unless it was started to keep commands
 	testing.Init()
 	benchtime := flag.String("benchtime", "1s", "how long each case runs, or how often (100x)")
 	count := flag.Int("count", 3, "how often each case is measured; the median counts")

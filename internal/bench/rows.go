@@ -1,10 +1,15 @@
 package main
 
 import (
+	"context"
+	"os"
 	"os/exec"
 	"slices"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/toolquay/toolquay/host/sandbox"
 )
 
 // row is one comparison: a case of ours and its baseline.
@@ -43,12 +48,33 @@ func (r row) missing() string {
 	if _, err := exec.LookPath(r.needs); err != nil {
 		return r.needs + " is not installed"
 	}
+	if r.needs == bubblewrap {
+		return noSandbox()
+	}
 	return ""
 }
 
+// noSandbox says why no sandbox can be made here, or nothing.
+var noSandbox = sync.OnceValue(func() string {
+	state, err := os.MkdirTemp("", "toolquay-bench-") // 0700
+	if err != nil {
+		return err.Error()
+	}
+	defer func() { _ = os.RemoveAll(state) }() // it lies in the temporary directory
+	box, report := sandbox.Find(context.Background(), sandbox.Options{State: state})
+	if box == nil {
+		return report.String()
+	}
+	if err := box.Close(); err != nil {
+		return err.Error()
+	}
+	return ""
+})
+
 func rows() []row {
 	return slices.Concat(callRows(), instanceRows(), installRows(), loadRows(), extismRows(), collectRows(), processRows(),
-		turnRows(), resultRows(), poolRows(), fuelRows(), searchRows(), editRows())
+		turnRows(), resultRows(), poolRows(), fuelRows(), searchRows(), editRows(),
+		shellRows(), taskRows())
 }
 
 func fine(list []row) []row {

@@ -1,0 +1,195 @@
+//go:build amd64 || arm64
+
+package shell_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/testenv"
+)
+
+// crashing are states in which a host is killed. Each returns when it is in its own.
+var crashing = map[string]struct {
+	rounds int
+	get    func(c *crasher)
+	left   bool // there are placeholders to be tidied up
+	change func(*setup)
+}{
+	"idle":                     {1, func(c *crasher) { c.call("true", 0); c.call("ls", 0) }, false, nil},
+	"plain":                    {2, func(c *crasher) { c.begin("all in one", nil) }, false, unconfined},
+	"sandboxed":                {2, func(c *crasher) { c.begin("all in one", nil) }, true, nil},
+	"stopped itself":           {1, func(c *crasher) { c.begin("stopped", nil) }, true, nil},
+	"warm":                     {2, func(c *crasher) { c.begin("only reads", nil) }, false, nil},
+	"background":               {2, func(c *crasher) { c.begin("all in one", input{"run_in_background": true}) }, true, nil},
+	"plain, background":        {2, func(c *crasher) { c.begin("all in one", input{"run_in_background": true}) }, false, unconfined},
+	"being stopped":            {3, func(c *crasher) { c.begin("all in one", nil)() }, false, unconfined},
+	"sandboxed, being stopped": {3, func(c *crasher) { c.begin("all in one", nil)() }, false, nil},
+	"sandbox being made":       {8, func(c *crasher) { c.busy("setsid sleep MARK & touch made") }, false, nil},
+	"shells being made":        {5, func(c *crasher) { c.busy("ls MARK") }, false, nil},
+}
+
+// The variables by which a host that is to be killed learns where it lives and by what
+// its processes are known.
+const (
+	rootName = "TOOLQUAY_E2E_ROOT"
+	markName = "TOOLQUAY_E2E_MARK"
+)
+
+// crasher is in a host that is to be killed. Its faults end it; then the test hears
+// nothing.
+type crasher struct {
+	session *host.Session
+	mark    mark
+}
+
+// crash gets a host into a state, says so, and waits to be killed. It ends with the test
+// in any case.
+func crash(state string) {
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // the test holds the other end
+		os.Exit(1)
+	}()
+	root := os.Getenv(rootName)
+	c := crasher{mark: mark(os.Getenv(markName))}
+	s := setup{host: options(root, root+"/cache"), session: host.SessionOptions{ID: "mine", Cwd: root + "/work"}}
+	s.host.Sessions = root + "/sessions"
+	s.host.Shell.Keeper = []string{"/proc/self/exe", string(c.mark)}
+	if change := crashing[state].change; change != nil {
+		change(&s)
+	}
+	h, err := host.Open(context.Background(), s.host)
+	if err != nil {
+		panic(err)
+	}
+	if c.session, err = h.NewSession(s.session); err != nil {
+		panic(err)
+	}
+	crashing[state].get(&c)
+	fmt.Println("there")
+	select {}
+}
+
+// begin starts a stubborn command, and returns when it is there what gives it up.
+func (c *crasher) begin(name string, more input) (giveUp func()) {
+	command := c.mark.in(stubborn[name].command)
+	ctx, cancel := context.WithCancel(context.Background())
+	in := input{"command": command}
+	maps.Copy(in, more)
+	ended := make(chan struct{})
+	go func() {
+		c.session.Results(ctx, []abi.ToolUse{use(1, "Bash", in)})
+		close(ended)
+	}()
+	for n := 0; n < stubborn[name].sleeps; time.Sleep(5 * time.Millisecond) {
+		_, n = c.mark.sleeping()
+	}
+	if more != nil {
+		<-ended // it goes on as a task
+	}
+	return cancel
+}
+
+// call runs a command to its end.
+func (c *crasher) call(command string, n int32) {
+	r := c.session.Results(context.Background(), []abi.ToolUse{use(n, "Bash", input{"command": c.mark.in(command)})})[0]
+	if len(r.Structured) == 0 {
+		panic(r.Text())
+	}
+}
+
+// busy runs commands one after the other, without an end.
+func (c *crasher) busy(command string) {
+	c.call(command, 0) // what is made once is made
+	go func() {
+		for n := int32(1); ; n++ {
+			c.call(command, n)
+		}
+	}()
+}
+
+// TestHostKilled kills hosts, with the signal that nobody can answer, in each state: what
+// they ran is gone soon, and what they left lying about at the next start.
+func TestHostKilled(t *testing.T) {
+	testenv.NeedTool(t, "bash")
+	testenv.NeedTool(t, "bwrap")
+	for state, c := range crashing {
+		t.Run(state, func(t *testing.T) {
+			t.Parallel()
+			for round := range c.rounds {
+				killHost(t, state, time.Duration(round)*7*time.Millisecond)
+			}
+		})
+	}
+}
+
+// killHost starts a host, and kills it some time after it is in a state.
+func killHost(t *testing.T, state string, after time.Duration) {
+	t.Helper()
+	root := folder(t)
+	if err := os.Mkdir(root+"/work", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, m := marked("")
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), "TMPDIR="+root, stateName+"="+state, rootName+"="+root, markName+"="+string(m))
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "there\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	time.Sleep(after)
+	were := m.processes()
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	m.none(t, were, gone)
+	if left := placeholders(t, root+"/work"); len(were) == 0 || crashing[state].left && len(left) == 0 {
+		t.Errorf("there were the processes %q and the placeholders %q: nothing is shown", were, left)
+	}
+	afterwards(t, root, strings.HasSuffix(state, "background"))
+}
+
+// afterwards starts the next host in the same place: it tidies up, and knows what is lost.
+func afterwards(t *testing.T, root string, background bool) {
+	t.Helper()
+	d := newDesk(t, func(s *setup) {
+		s.host = options(root, cache)
+		s.host.Sessions = root + "/sessions"
+		s.session = host.SessionOptions{ID: "mine", Cwd: root + "/work"}
+	})
+	if a := d.bash("echo again; :"); !strings.HasPrefix(a.output(), "again\n") {
+		t.Errorf("%s", a.Text())
+	}
+	tasks := d.session.Tasks()
+	if background != (len(tasks) == 1) || background && tasks[0].State != abi.TaskLost {
+		t.Errorf("the tasks %+v", tasks)
+	}
+	d.close()
+	if left := placeholders(t, filepath.Join(root, "work")); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+}

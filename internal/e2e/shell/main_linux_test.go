@@ -1,0 +1,41 @@
+//go:build amd64 || arm64
+
+package shell_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/toolquay/toolquay/host/process"
+)
+
+// secret is in the environment of the host and must be in no command's.
+const (
+	secretName  = "TOOLQUAY_E2E_SECRET"
+	secretValue = "4711-do-not-pass-on"
+)
+
+// stateName is the variable that makes the test binary a host that is to be killed.
+const stateName = "TOOLQUAY_E2E_HOST"
+
+// cache keeps the compiled guests: they are compiled once for all hosts.
+var cache string
+
+func TestMain(m *testing.M) {
+	process.Main() // returns, unless this process was started as a keeper
+	if state := os.Getenv(stateName); state != "" {
+		crash(state)
+	}
+	if err := os.Setenv(secretName, secretValue); err != nil {
+		panic(err)
+	}
+	var err error
+	if cache, err = os.MkdirTemp("", "toolquay-e2e-"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	if err := os.RemoveAll(cache); err != nil {
+		panic(err)
+	}
+	os.Exit(code)
+}

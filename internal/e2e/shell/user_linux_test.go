@@ -1,0 +1,69 @@
+//go:build amd64 || arm64
+
+package shell_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/toolquay/toolquay/internal/testenv"
+)
+
+// nobody is an ordinary user.
+const nobody = 65534
+
+// TestAsOrdinaryUser runs everything once more as one, where this is root.
+func TestAsOrdinaryUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		return // all of it runs so
+	}
+	dir := folder(t)
+	program := filepath.Join(dir, "shell.test")
+	content, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(program, content, 0o755), os.Chmod(dir, 0o755), os.Chown(dir, nobody, nobody)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*testenv.Patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "-test.v")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir)
+	table := os.Getenv(tableName)
+	if table != "" {
+		cmd.Env = append(cmd.Env, tableName+"="+dir+"/escapes.md")
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, suite := range []string{"TestEscapes", "TestSurvivors", "TestHostKilled", "TestBombs"} {
+		if !strings.Contains(string(out), "--- PASS: "+suite+" ") {
+			t.Errorf("%s was not passed", suite)
+		}
+	}
+	if table != "" {
+		keepTable(t, dir+"/escapes-nobody.md", strings.TrimSuffix(table, ".md")+"-nobody.md")
+	}
+}
+
+// keepTable copies the ordinary user's table to where it is wanted.
+func keepTable(t *testing.T, from, to string) {
+	t.Helper()
+	content, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, content, 0o644)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
