@@ -16,8 +16,8 @@ const askedVersion = `if ! shopt -qo posix; then echo "$BASH_VERSION"; fi`
 var bashVersion = regexp.MustCompile(`^[0-9]+\.[0-9]`)
 
 // isBash refuses a program that is another shell: commands are judged by bash's syntax,
-// and what runs must be what was judged. It is asked once, for all
-// calls, so that no call's end ends it.
+// and what runs must be what was judged. It is asked once, for all calls, so that no call's
+// end ends it.
 func isBash(path string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

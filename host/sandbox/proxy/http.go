@@ -16,13 +16,12 @@ import (
 const maxHeader = 64 << 10
 
 func (s *server) httpServer(ctx context.Context) *http.Server {
-	forward := s.forwarder()
 	handle := func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodConnect {
 			s.connect(ctx, w, r)
 			return
 		}
-		s.forward(w, r, forward)
+		s.forward(w, r)
 	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -87,7 +86,7 @@ func (s *server) connect(ctx context.Context, w http.ResponseWriter, r *http.Req
 
 // forward answers a request for an http URL. Nothing is kept open between requests,
 // so that each is judged and its address checked.
-func (s *server) forward(w http.ResponseWriter, r *http.Request, proxy http.Handler) {
+func (s *server) forward(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !r.URL.IsAbs() || r.URL.Host == "":
 		http.Error(w, "This is a proxy: it takes CONNECT, and requests for whole URLs.", http.StatusBadRequest)
@@ -109,14 +108,11 @@ func (s *server) forward(w http.ResponseWriter, r *http.Request, proxy http.Hand
 	defer up.Close()
 	// What asks for another protocol would leave the HTTP server's care.
 	r.Header.Del("Upgrade")
-	proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), reached{}, up)))
+	s.forwarder(up).ServeHTTP(w, r)
 }
 
-// reached is the context's key for the connection that a request is to go over.
-type reached struct{}
-
-// forwarder sends a request over the connection that was opened for it.
-func (s *server) forwarder() *httputil.ReverseProxy {
+// forwarder sends one request over the connection that was opened for it.
+func (s *server) forwarder(up net.Conn) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		// With Rewrite, unlike Director, nothing is added that says who asked. It is
 		// not for the proxy to mend a query that it does not read.
@@ -125,11 +121,7 @@ func (s *server) forwarder() *httputil.ReverseProxy {
 			DisableKeepAlives:      true,
 			DisableCompression:     true,
 			MaxResponseHeaderBytes: maxHeader,
-			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				up, ok := ctx.Value(reached{}).(net.Conn)
-				if !ok {
-					return nil, errors.New("no connection was opened for the request")
-				}
+			DialContext: func(context.Context, string, string) (net.Conn, error) {
 				return &patient{Conn: up, idle: s.Idle}, nil
 			},
 		},
