@@ -59,6 +59,9 @@ type Part struct {
 	// of its redirections: the shell's, not the program's.
 	Accesses   []Access
 	Redirected int
+	// Unknown says which accesses it makes besides, to paths and hosts that are only
+	// known when it runs. A part that has any is not Complete.
+	Unknown Unknown
 	// Ask says why a person is to be asked, whatever rules allow; empty is no
 	// reason. Where Critical is set that is so in bypassPermissions too.
 	Ask      string

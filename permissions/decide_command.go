@@ -182,6 +182,7 @@ func (c *call) part(d *Decision, a *Access, p *Part, text Finding) (grant Findin
 	}
 	d.add(l.found())
 	c.touched(d, p, grant, whole)
+	c.unknown(d, a, p, grant)
 	return grant
 }
 

@@ -44,8 +44,9 @@ var runners = sync.OnceValue(func() map[string]bool {
 })
 
 // effects are what a command that may do more than read does with the paths and hosts
-// it names, as far as can be told. Rather too much is taken for a path.
-func (a *analysis) effects(s *simple) []permissions.Access {
+// it names, as far as can be told, and with those that are only known when it runs.
+// Rather too much is taken for a path.
+func (a *analysis) effects(s *simple) ([]permissions.Access, permissions.Unknown) {
 	name := strings.ToLower(s.args[0][0].text)
 	kinds, ok := doing()[name]
 	for _, to := range meanings(name) {
@@ -56,11 +57,11 @@ func (a *analysis) effects(s *simple) []permissions.Access {
 		ok = ok || reads
 	}
 	if _, reads := readOnly()[name]; !ok && !reads {
-		return nil
+		return nil, 0
 	}
 	e := effect{analysis: a, kinds: kinds}
 	e.words(s.args[1:])
-	return e.found
+	return e.found, e.unknown
 }
 
 // effect collects what a cmdlet's words name.
@@ -69,6 +70,8 @@ type effect struct {
 	kinds string
 	tree  bool
 	found []permissions.Access
+	// unknown are the accesses whose targets are only known when it runs.
+	unknown permissions.Unknown
 }
 
 func (e *effect) words(args [][]token) {
@@ -160,6 +163,9 @@ func (e *effect) touch(kind byte, list []token) {
 		access.Kind = permissions.AccessWrite
 	}
 	for i := range list {
+		if !list[i].literal {
+			e.unknown |= permissions.UnknownOf(access.Kind)
+		}
 		if !list[i].literal || list[i].text == "" {
 			continue
 		}
@@ -168,7 +174,10 @@ func (e *effect) touch(kind byte, list []token) {
 			e.found = append(e.found, access)
 			continue
 		}
-		found, _ := e.accesses(list[i].text, true, access)
+		found, sure := e.accesses(list[i].text, true, access)
+		if !sure {
+			e.unknown |= permissions.UnknownOf(access.Kind)
+		}
 		e.found = append(e.found, found...)
 	}
 }
@@ -234,12 +243,15 @@ func (a *analysis) native(s *simple, mine int) {
 	seen := shell.Analyse(bashLine(s), shell.Place{Cwd: a.dirs[len(a.dirs)-1], Home: a.at.Home, Working: a.at.Working})
 	for _, p := range seen.Parts {
 		p.ReadOnly, p.Complete, p.Redirected, p.Beside = false, false, 0, a.parts[mine].Beside
+		if len(p.Words) > 0 && !p.Words[0].Literal {
+			p.Unknown = 0 // an expression to PowerShell, which starts no program
+		}
 		switch same := sameWords(p.Words, spread); {
 		case same && !p.Inner:
 			m := &a.parts[mine]
 			own := len(m.Accesses) - m.Redirected
 			m.Accesses = append(distinct(slices.Concat(p.Accesses, m.Accesses[:own])), m.Accesses[own:]...)
-			m.Ask, m.Critical = p.Ask, p.Critical
+			m.Ask, m.Critical, m.Unknown = p.Ask, p.Critical, m.Unknown|p.Unknown
 		case !same:
 			a.parts = append(a.parts, p)
 		}

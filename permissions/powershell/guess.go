@@ -107,7 +107,7 @@ func (g *guesser) guess(words []permissions.Word) {
 		for _, w := range words {
 			s.args = append(s.args, []token{{text: w.Text, literal: w.Literal}})
 		}
-		p.Accesses = g.effects(&s)
+		p.Accesses, p.Unknown = g.effects(&s)
 		g.parts = append(g.parts, p)
 		first := len(g.parts)
 		g.native(&s, first-1)

@@ -23,19 +23,22 @@ func (a *analysis) pipeline(list []simple) {
 func (a *analysis) simple(list []simple, i int, before string) {
 	s := &list[i]
 	p := permissions.Part{Words: s.words(), Beside: len(list) > 1}
-	why, accesses := a.judge(list, i)
+	why, accesses, unknown := a.judge(list, i)
 	if why == "" && (before != "" || len(accesses) > 0) {
 		why = a.shaken
 	}
-	p.Accesses = accesses
+	p.Accesses, p.Unknown = accesses, unknown
 	for j := range s.files {
-		found, _ := a.accesses(s.files[j].text, false, permissions.Access{Kind: permissions.AccessWrite})
+		found, sure := a.accesses(s.files[j].text, false, permissions.Access{Kind: permissions.AccessWrite})
 		if s.files[j].literal {
 			p.Accesses = append(p.Accesses, found...)
 			p.Redirected += len(found)
 		}
 		if !strings.EqualFold(s.files[j].text, "$null") || s.files[j].quoted {
 			why = "it writes to `" + s.files[j].text + "`"
+			if !sure || !s.files[j].literal {
+				p.Unknown |= permissions.UnknownWrite | permissions.UnknownMustAsk
+			}
 		}
 	}
 	p.ReadOnly, p.Complete, p.Reason = why == "", why == "", "it only reads"
@@ -50,19 +53,22 @@ func (a *analysis) simple(list []simple, i int, before string) {
 }
 
 // judge says why a command does not only read, or nothing, and what it touches.
-func (a *analysis) judge(list []simple, i int) (why string, accesses []permissions.Access) {
+func (a *analysis) judge(list []simple, i int) (why string, accesses []permissions.Access, unknown permissions.Unknown) {
 	s := &list[i]
 	name := cmdletOf(s.args[0][0].text, a.at.Windows)
 	if name == "set-location" {
-		return a.move(s, len(list) == 1)
+		why, accesses = a.move(s, len(list) == 1)
+		return why, accesses, 0
 	}
 	c := readOnly()[name]
 	if c == nil {
-		return "it is not known to only read", a.effects(s)
+		accesses, unknown = a.effects(s)
+		return "it is not known to only read", accesses, unknown
 	}
 	b := binding{analysis: a, cmdlet: c}
 	if why = b.bind(s.args[1:]); why != "" {
-		return why, a.effects(s)
+		accesses, unknown = a.effects(s)
+		return why, accesses, unknown
 	}
 	switch {
 	case i == 0:
@@ -76,7 +82,7 @@ func (a *analysis) judge(list []simple, i int) (why string, accesses []permissio
 			b.accesses[j].Tree = true
 		}
 	}
-	return why, b.accesses
+	return why, b.accesses, 0
 }
 
 // namesFiles reports whether Select-String behind a command may read files other than

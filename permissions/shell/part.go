@@ -26,14 +26,15 @@ func (a *analysis) part(words []word, found programs.Finding, at site) permissio
 		list, sure := a.accesses(e, words, &at.state)
 		p.Accesses = append(p.Accesses, list...)
 		if !sure {
+			p.Unknown |= permissions.UnknownOf(e.Kind)
 			a.cloud(&p, "where "+quoted(e.Name)+" leads is not known", at)
 		}
 		if paths, _ := a.paths(e.Name, &at.state); neverEnds(e.Kind, paths, words) {
 			a.cloud(&p, quoted(e.Name)+" has no end", at)
 		}
 	}
-	if found.Unnamed {
-		a.cloud(&p, "which files "+quoted(words[0].Text)+" reads is only known when it runs", at)
+	if p.Unknown |= found.Unknown; found.Unknown != 0 {
+		a.cloud(&p, "what "+quoted(words[0].Text)+" reads or writes is only known when it runs", at)
 	}
 	if at.veto != "" && p.ReadOnly {
 		p.ReadOnly, p.Reason = false, a.because(at.veto, at.node)
@@ -82,6 +83,7 @@ func (a *analysis) add(p permissions.Part, at site) {
 		p.ReadOnly, p.Reason = false, at.files.reason
 	}
 	p.Complete = p.Complete && at.files.complete
+	p.Unknown |= at.files.unknown
 	if p.Ask == "" {
 		p.Ask = at.files.ask
 	}
@@ -110,7 +112,7 @@ func (a *analysis) readings(words []word, mine int) {
 		p := a.parts[mine]
 		p.Words = slices.Clone(p.Words)
 		if change(p.Words) {
-			p.Inner, p.Accesses, p.Redirected = true, nil, 0
+			p.Inner, p.Accesses, p.Redirected, p.Unknown = true, nil, 0, 0
 			a.parts = append(a.parts, p)
 		}
 	}

@@ -16,6 +16,7 @@ type files struct {
 	// readOnly and complete are as in Part, and reason says why not readOnly.
 	readOnly, complete bool
 	reason, ask        string
+	unknown            permissions.Unknown
 }
 
 // redirect follows the redirections of a statement.
@@ -50,6 +51,9 @@ func (a *analysis) target(f *files, r *syntax.Redirect, s *state) {
 	if len(words) != 1 || !words[0].Literal {
 		f.refuse(a.because("which file "+shown+" is, is only known when it runs", r))
 		f.complete = false
+		if processOf(r.Word) == nil {
+			f.notKnown(effectsOf(r.Op))
+		}
 		if s.away != "" && r.Op != syntax.RdrIn {
 			f.ask = "it writes to a file after " + s.away
 		}
@@ -66,6 +70,7 @@ func (a *analysis) target(f *files, r *syntax.Redirect, s *state) {
 	if !sure {
 		f.refuse(a.because("where "+shown+" leads is not known", r))
 		f.complete = false
+		f.notKnown(effectsOf(r.Op))
 	}
 	kinds := effectsOf(r.Op)
 	if sure && a.allHarmless(kinds, paths) {
@@ -96,6 +101,15 @@ func effectsOf(op syntax.RedirOperator) []permissions.AccessKind {
 		return []permissions.AccessKind{permissions.AccessRead, permissions.AccessWrite}
 	}
 	return []permissions.AccessKind{permissions.AccessWrite}
+}
+
+// notKnown notes that a redirection opens a file that nobody knows before it runs.
+func (f *files) notKnown(kinds []permissions.AccessKind) {
+	for _, kind := range kinds {
+		if f.unknown |= permissions.UnknownOf(kind); kind == permissions.AccessWrite {
+			f.unknown |= permissions.UnknownMustAsk
+		}
+	}
 }
 
 func (f *files) refuse(why string) {

@@ -271,7 +271,7 @@ var binFolders = []string{"/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/"}
 func (a *analysis) judge(words []word) programs.Finding {
 	name := words[0].Text
 	if !words[0].Literal {
-		return programs.Finding{Reason: "which program it is, is only known when it runs"}
+		return programs.Finding{Reason: "which program it is, is only known when it runs", Unknown: permissions.UnknownAll}
 	}
 	args := make([]programs.Arg, len(words))
 	for i := range words {

@@ -100,12 +100,19 @@ func isSimple(s string) bool {
 	return true
 }
 
+// isPipe reports whether a word is <(COMMAND).
 func isPipe(w *syntax.Word) bool {
+	p := processOf(w)
+	return p != nil && p.Op == syntax.CmdIn
+}
+
+// processOf is the <(COMMAND) or >(COMMAND) that a word is, the name of a pipe; or nil.
+func processOf(w *syntax.Word) *syntax.ProcSubst {
 	if len(w.Parts) != 1 {
-		return false
+		return nil
 	}
-	p, ok := w.Parts[0].(*syntax.ProcSubst)
-	return ok && p.Op == syntax.CmdIn
+	p, _ := w.Parts[0].(*syntax.ProcSubst)
+	return p
 }
 
 // The marks of a letter.

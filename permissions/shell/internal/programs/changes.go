@@ -18,6 +18,9 @@ func judgeCopy(r *row, args []Arg) Finding {
 		dest, sources = sources[len(sources)-1], sources[:len(sources)-1]
 	}
 	f.Effects = nil
+	if l.several != "" && (l.several != l.glob || dest.Text == "") {
+		f.Unknown |= permissions.UnknownRead | permissions.UnknownWrite // any of them may be the last
+	}
 	if l.has("-d", "--directory") && r.name == "install" {
 		f.made(l.operands())
 		return f
@@ -47,7 +50,7 @@ func (f *Finding) effect(a Arg, k kind, deep bool) {
 	case ok:
 		f.Effects = append(f.Effects, e)
 	case !a.Literal:
-		f.Complete, f.Unnamed = false, true
+		f.Complete, f.Unknown = false, f.Unknown|k.unknown(deep)
 	}
 }
 
@@ -68,6 +71,9 @@ func (f *Finding) destination(dest Arg, into, deep bool) {
 // put adds what a source becomes if the destination is a directory.
 func (f *Finding) put(source, dest Arg, deep, parents bool) {
 	if !source.Literal && !source.Glob || !dest.Literal && !dest.Glob || dest.Text == "" {
+		if dest.Text != "" {
+			f.Unknown |= permissions.UnknownWrite
+		}
 		return
 	}
 	name := path.Base(source.Text)
@@ -120,7 +126,7 @@ func judgeDd(r *row, args []Arg) Finding {
 	for _, a := range args {
 		name, value, _ := strings.Cut(a.Text, "=")
 		if !a.Literal {
-			f.Complete, f.Unnamed = false, true
+			f.Complete, f.Unknown = false, permissions.UnknownRead|permissions.UnknownWrite
 			continue
 		}
 		switch name {

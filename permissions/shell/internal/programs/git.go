@@ -106,7 +106,7 @@ var gitStage = lazyregexp.New(`^[0-3]:`)
 // nothing that is not there.
 func (f *Finding) gitPath(a Arg, content bool) {
 	if !a.Literal {
-		f.Unnamed, f.Complete = true, false
+		f.Unknown, f.Complete = f.Unknown|permissions.UnknownRead, false
 		return
 	}
 	name := a.Text

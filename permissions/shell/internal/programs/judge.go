@@ -72,9 +72,9 @@ func (r *row) isSwitch(word string) bool {
 // finding is what the row and the words say.
 func (l *line) finding() Finding {
 	f := Finding{Effects: l.effects()}
-	fault, vague := l.fault(), l.vague()
-	f.Unnamed = vague != "" && l.row.touches || l.strays()
-	f.Complete = !l.row.never && fault == "" && !f.Unnamed
+	fault := l.fault()
+	f.Unknown = l.unseen()
+	f.Complete = !l.row.never && fault == "" && f.Unknown == 0
 	switch {
 	case l.row.never, l.row.changes:
 		f.Reason = l.row.name + ": " + l.row.why
@@ -162,26 +162,47 @@ func (r *row) open() bool {
 	return last.repeat
 }
 
-// vague names the first word that is a path, or might be, and is not known.
-func (l *line) vague() string {
-	if l.loose != "" && l.loose != l.glob {
-		return l.loose // "-f FILE", for all that is known
+// unseen says which paths and hosts a word may name that is only known when it runs.
+func (l *line) unseen() permissions.Unknown {
+	var out permissions.Unknown
+	if l.strays() {
+		out = permissions.UnknownRead
 	}
-	if l.several != "" && l.several != l.glob && len(l.row.takes) > 1 {
-		return l.several // more than one operand
+	switch {
+	case l.loose == "":
+	case l.loose != l.glob: // "-f FILE", for all that is known
+		out |= l.row.touches()
+	case !l.row.plain: // a file may be named "-oFILE"
+		out |= l.row.touches() & permissions.UnknownWrite
 	}
+	if l.several != "" && l.several != l.glob && len(l.row.takes) > 1 { // more than one operand
+		out |= l.row.touches()
+	}
+	deep := l.wide()
 	for _, it := range l.items {
-		if it.kind.path() && !it.arg.Literal && !it.arg.Glob {
-			return it.arg.Text
+		if !it.arg.Literal && !it.arg.Glob {
+			out |= it.kind.unknown(deep && it.flag == "")
 		}
 	}
-	return ""
+	return out
+}
+
+// touches are the accesses that any word of the row may come to.
+func (r *row) touches() permissions.Unknown {
+	var out permissions.Unknown
+	for _, o := range r.takes {
+		out |= o.kind.unknown(false)
+	}
+	for _, f := range r.flags {
+		out |= f.kind.unknown(false)
+	}
+	return out
 }
 
 // effects lists the paths and hosts of the line.
 func (l *line) effects() []Effect {
 	var out []Effect
-	deep, files := l.deep() || l.row.changes && l.loose != "", false
+	deep, files := l.wide(), false
 	for _, it := range l.items {
 		files = files || it.flag == "" && (it.kind.path() || it.kind == "")
 		opened := it.kind == kindWrite && !l.row.changes
@@ -198,6 +219,9 @@ func (l *line) effects() []Effect {
 	}
 	return out
 }
+
+// wide reports whether what is named is meant with all below it, or may be.
+func (l *line) wide() bool { return l.deep() || l.row.changes && l.loose != "" }
 
 // dirless reports whether a flag makes the program look for files where none is
 // named.

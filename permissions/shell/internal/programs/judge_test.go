@@ -102,7 +102,7 @@ func word(line string) (Arg, string) {
 // verdict names a finding as the examples do.
 func (f Finding) verdict() string {
 	switch {
-	case f.ReadOnly && f.Unnamed:
+	case f.ReadOnly && f.Unknown != 0:
 		return "blind"
 	case f.ReadOnly:
 		return "ro"
@@ -200,7 +200,7 @@ func FuzzJudge(f *testing.F) {
 		if found.ReadOnly && writes(found.Effects) {
 			t.Errorf("%q is read-only and writes", line)
 		}
-		if found.Unnamed && found.Complete {
+		if found.Unknown != 0 && found.Complete {
 			t.Errorf("%q is complete and reads what is not named", line)
 		}
 		if again := Judge(argv); again.show() != found.show() || again.verdict() != found.verdict() {

@@ -324,7 +324,7 @@ func (f *Finding) testFiles(files bool, args ...Arg) {
 		case files && a.Literal:
 			f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: a.Text})
 		case files:
-			f.Unnamed, f.Complete = true, false
+			f.Unknown, f.Complete = f.Unknown|permissions.UnknownRead, false
 		}
 	}
 }

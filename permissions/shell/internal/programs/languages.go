@@ -15,6 +15,7 @@ func (f *Finding) script(name string, scripts []Arg, judge func(text string) lan
 	var text []string
 	for _, s := range scripts {
 		if !s.Literal {
+			f.Unknown |= permissions.UnknownAll
 			f.refuse("the script of %s, %s, is not known before it runs", name, s.Text)
 			return
 		}
@@ -74,9 +75,7 @@ func judgeSed(r *row, args []Arg) Finding {
 		f.refuse("sed -i keeps a copy of each file under another name: %s", suffix.Text)
 	}
 	for _, a := range files {
-		if e, ok := (item{arg: a, kind: kindWrite}).effect(false); ok {
-			f.Effects = append(f.Effects, e)
-		}
+		f.effect(a, kindWrite, false)
 	}
 	return f
 }
@@ -159,7 +158,10 @@ func judgeFind(r *row, args []Arg) Finding {
 	}
 	for _, s := range found.Starts {
 		if !s.Literal && !s.Glob {
-			f.Unnamed = true
+			f.Unknown |= permissions.UnknownRead
+			if found.Deletes {
+				f.Unknown |= permissions.UnknownWrite
+			}
 			continue
 		}
 		f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: s.Text, Glob: s.Glob, Tree: true})
@@ -178,12 +180,38 @@ func judgeFind(r *row, args []Arg) Finding {
 		}
 		f.Inner = append(f.Inner, inner)
 	}
-	f.Unnamed = f.Unnamed || followsLinks(args)
-	f.Complete = f.Complete && !f.Unnamed
+	if !found.Complete && mayAct(args) {
+		f.Unknown |= permissions.UnknownAll
+	}
+	if followsLinks(args) {
+		f.Unknown |= permissions.UnknownRead
+	}
+	f.Complete = f.Complete && f.Unknown == 0
 	return f
 }
 
 // followsLinks reports whether find goes through the links that it finds.
 func followsLinks(args []Arg) bool {
 	return slices.ContainsFunc(args, func(a Arg) bool { return a.Literal && (a.Text == "-L" || a.Text == "-follow") })
+}
+
+// findValues are tests of find whose value names neither an action nor a file that is read.
+var findValues = []string{
+	"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-type", "-xtype", "-maxdepth", "-mindepth",
+	"-size", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-user", "-group", "-perm",
+}
+
+// mayAct reports whether a word of find may turn out to be an action. Starting points are
+// no actions.
+func mayAct(args []Arg) bool {
+	expression := false
+	for i, a := range args {
+		switch {
+		case a.Literal:
+			expression = expression || strings.HasPrefix(a.Text, "-") && i > 0
+		case expression && !(a.Single && slices.Contains(findValues, args[i-1].Text)), !a.Single && !a.Glob:
+			return true
+		}
+	}
+	return false
 }

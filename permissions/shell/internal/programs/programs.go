@@ -35,9 +35,9 @@ type Finding struct {
 	ReadOnly bool
 	// Complete says that Effects are everything it does.
 	Complete bool
-	// Unnamed says that it may read files that Effects does not list, since a
-	// word that is expanded may name them. Such a command is not Complete.
-	Unnamed bool
+	// Unknown says which paths and hosts it may touch that Effects does not list, since
+	// a word that is expanded may name them. Such a command is not Complete.
+	Unknown permissions.Unknown
 	// Reason says why it is not read-only; or what makes it so.
 	Reason string
 	// Effects are the paths and hosts it touches, in order of its arguments.

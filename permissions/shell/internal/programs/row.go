@@ -1,5 +1,7 @@
 package programs
 
+import "github.com/toolquay/toolquay/permissions"
+
 // row is what is known of one program, or of one of its sub-commands.
 type row struct {
 	// name is the program and its sub-command: "git stash list".
@@ -17,8 +19,6 @@ type row struct {
 	judge judge
 	// hub says that the table has sub-commands of it.
 	hub bool
-	// touches says that an operand or a flag's value is a path.
-	touches bool
 }
 
 // judge says what the words after a row's name do.
@@ -80,6 +80,27 @@ func (k kind) known() bool {
 // path reports whether the kind is a path.
 func (k kind) path() bool {
 	return k == kindRead || k == kindTree || k == kindWrite || k == kindRemove
+}
+
+// unknown says what a word of the kind touches where the word itself is not known; deep,
+// that it is touched with all below it. A command is judged as one, and not here.
+func (k kind) unknown(deep bool) permissions.Unknown {
+	switch k {
+	case kindRead, kindTree:
+		return permissions.UnknownRead
+	case kindWrite:
+		if deep {
+			return permissions.UnknownWrite | permissions.UnknownMustAsk
+		}
+		return permissions.UnknownWrite
+	case kindRemove:
+		return permissions.UnknownWrite
+	case kindHost, kindURL:
+		return permissions.UnknownHost
+	case kindShell:
+		return permissions.UnknownAll
+	}
+	return 0
 }
 
 // operand is one place of a command line.

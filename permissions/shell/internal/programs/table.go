@@ -154,7 +154,6 @@ func (r *row) add(words []string) error {
 				return fmt.Errorf("no kind of operand is named %q", name)
 			}
 			r.takes = append(r.takes, operand{kind(name), repeat})
-			r.touches = r.touches || kind(name).path()
 		}
 	case "needs":
 		r.needs = append(r.needs, rest...)
@@ -202,7 +201,6 @@ func (r *row) addFlag(word string) error {
 			f.lists = true
 		}
 	}
-	r.touches = r.touches || f.kind.path()
 	names := []string{name}
 	if !strings.HasPrefix(name, "--") && !r.onedash {
 		names = names[:0]

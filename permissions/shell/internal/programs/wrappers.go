@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/toolquay/toolquay/permissions"
@@ -20,6 +21,10 @@ func judgeWrapper(r *row, args []Arg) Finding {
 		if it.kind == kindShell && it.arg.Literal {
 			f.Inner = append(f.Inner, Inner{Shell: it.arg.Text})
 		}
+	}
+	f.Unknown = l.unseen()
+	if (!known || r.text) && slices.ContainsFunc(args, isExpanded) {
+		f.Unknown = permissions.UnknownAll // which command it starts is not known
 	}
 	if r.transparent && known && l.command >= 0 {
 		return f.transparent(r)
@@ -78,6 +83,9 @@ func guesses(args []Arg) []Inner {
 	return out
 }
 
+// isExpanded reports whether it is only known later what a word is.
+func isExpanded(a Arg) bool { return !a.Literal }
+
 // judgeXargs judges xargs: only without flags is it looked through.
 func judgeXargs(r *row, args []Arg) Finding {
 	if len(args) == 0 {
@@ -119,6 +127,7 @@ func judgeShell(r *row, args []Arg) Finding {
 		a := args[i]
 		switch {
 		case !a.Literal:
+			f.Unknown = permissions.UnknownAll
 			return f
 		case len(a.Text) < 2 || a.Text[0] != '-' && a.Text[0] != '+':
 			if text {
