@@ -14,6 +14,10 @@ type Command struct {
 	// whatever is in the files it names. Reason says why it is so, or not.
 	ReadOnly bool
 	Reason   string
+	// Restrained says that it is to run in the environment of package permissions/shell,
+	// which keeps programs from what a repository names: all its parts are [Part.Bounded],
+	// and some may only be read-only there.
+	Restrained bool
 	// Parts are its simple commands, in order: those in substitutions, loops,
 	// functions and here-documents, and those behind wrappers, too.
 	Parts []Part
@@ -66,6 +70,13 @@ type Part struct {
 	// reason. Where Critical is set that is so in bypassPermissions too.
 	Ask      string
 	Critical bool
+}
+
+// Bounded reports whether the part does no more than to touch its Accesses, so that it is
+// judged by them alone: it is read-only, or a program that is known to change files and
+// nothing else.
+func (p *Part) Bounded() bool {
+	return len(p.Env) == 0 && (p.ReadOnly || p.Complete && (p.Prints || len(p.Words) > 0 && fileProgram(p.Words[0])))
 }
 
 // Word is one word of a simple command.

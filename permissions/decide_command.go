@@ -41,7 +41,7 @@ func (c *call) exec(d *Decision, a *Access, cmd *Command) {
 		grant := c.part(d, a, p, text)
 		c.shifted(d, &s, i)
 		if !p.Inner {
-			unexplained = unexplained && alone(p) && p.ReadOnly
+			unexplained = unexplained && p.Bounded() && p.ReadOnly
 			granted = granted && grant.Verdict == Allow
 		}
 	}
@@ -198,17 +198,12 @@ func (c *call) partGrant(p *Part) Finding {
 // partAnswer is the mode's own on a part.
 func (c *call) partAnswer(p *Part) Finding {
 	switch {
-	case alone(p) && p.ReadOnly:
+	case p.Bounded() && p.ReadOnly:
 		return Finding{Verdict: Allow, Layer: LayerMode, Why: "it is read-only"}
-	case alone(p):
+	case p.Bounded():
 		return Finding{Verdict: Allow, Layer: LayerMode, Why: "it does no more than what it does to files"}
 	}
 	return c.answer(other, reason(p.Reason))
-}
-
-// alone reports whether a part is judged by what it touches alone.
-func alone(p *Part) bool {
-	return len(p.Env) == 0 && (p.ReadOnly || p.Complete && (p.Prints || len(p.Words) > 0 && fileProgram(p.Words[0])))
 }
 
 // fileProgram reports whether a program does what file tools do.
@@ -224,7 +219,7 @@ func fileProgram(program Word) bool {
 // nothing into it. Inside the working directories that plants no protected file:
 // one that is named is guarded by its name.
 func movesTrees(p *Part) bool {
-	if !alone(p) || p.ReadOnly || p.Prints {
+	if !p.Bounded() || p.ReadOnly || p.Prints {
 		return false
 	}
 	switch p.Words[0].Text {

@@ -105,7 +105,7 @@ func (d *Decision) commandRules() []string {
 	var rules []string
 	for i := range cmd.Parts {
 		p := &cmd.Parts[i]
-		if p.Inner || alone(p) || c.partGrant(p).Verdict == Allow {
+		if p.Inner || p.Bounded() || c.partGrant(p).Verdict == Allow {
 			continue
 		}
 		text, ok := suggestWords(p)

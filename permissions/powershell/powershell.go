@@ -107,6 +107,6 @@ func (a *analysis) command(c permissions.Command) permissions.Command {
 			return c
 		}
 	}
-	c.Cwd = a.dirs[len(a.dirs)-1]
+	c.Cwd, c.Restrained = a.dirs[len(a.dirs)-1], true
 	return c
 }

@@ -20,6 +20,8 @@
 package shell
 
 import (
+	"slices"
+
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/toolquay/toolquay/permissions"
@@ -91,6 +93,10 @@ func (a *analysis) command() permissions.Command {
 		return c
 	}
 	c.Cwd, c.Reason = a.end.end(), "it only reads"
+	c.Restrained = !slices.ContainsFunc(c.Parts, func(p permissions.Part) bool { return !p.Inner && !p.Bounded() })
+	if !c.Restrained {
+		unrestrain(c.Parts)
+	}
 	for i := range c.Parts {
 		if p := &c.Parts[i]; !p.Inner && !p.ReadOnly {
 			c.ReadOnly, c.Reason = false, p.Reason

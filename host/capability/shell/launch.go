@@ -116,11 +116,13 @@ func (l *launch) argv() []string {
 
 // environment is the session's, and where the shell stands.
 func (l *launch) environment() []string {
-	looks := l.p.command.ReadOnly
-	env := l.p.scope.Shell.Environment(looks)
-	if looks {
+	restrained := l.p.command.Restrained
+	env := l.p.scope.Shell.Environment(restrained)
+	if restrained {
 		env = slices.DeleteFunc(env, func(setting string) bool { return !analysis.Needs(&l.p.command, setting) })
 		env = searching(env, l.unsafe())
+	} else {
+		env = append(env, analysis.Functions(&l.p.command)...)
 	}
 	return append(l.withTemp(env), "PWD="+l.p.scope.Cwd)
 }

@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,6 +22,48 @@ func Environment() []string {
 	}
 	return out
 }
+
+// HasFunction reports whether a name is that of a shell function of [Environment].
+func HasFunction(name string) bool { return functionOf(name) != "" }
+
+// functionOf is the setting that makes a function of a name; empty without one.
+func functionOf(name string) string {
+	i := slices.IndexFunc(variables, func(s setting) bool { return strings.HasPrefix(s.text, "BASH_FUNC_"+name+"%%=") })
+	if i < 0 {
+		return ""
+	}
+	return variables[i].text
+}
+
+// Function is a setting that makes a shell function of the name of a program. Called with
+// one of the lists of words, which the separator joins, it runs the program under
+// [Environment]; else it runs the program as it is. BASH_EXECUTION_STRING tells the shell
+// that runs the command from those of scripts.
+func Function(name, separator string, calls []string) string {
+	var set, unset, known strings.Builder
+	for _, e := range Environment() {
+		switch variable, value, ok := strings.Cut(e, "="); {
+		case strings.HasPrefix(e, "BASH_FUNC_"):
+		case ok:
+			set.WriteString(" " + variable + "=" + inQuotes(value))
+		default:
+			unset.WriteString(" " + variable)
+		}
+	}
+	for i, call := range calls {
+		if i > 0 {
+			known.WriteString(" | ")
+		}
+		known.WriteString(inQuotes("x" + call))
+	}
+	head, body, _ := strings.Cut(functionOf(name), "=")
+	return head + "=() {\n  local IFS=" + inQuotes(separator) + "\n  local words=\"$*\"\n  unset IFS\n" +
+		"  case ${BASH_EXECUTION_STRING+x}$words in\n  " + known.String() + ") ;;\n  *) command " + name + " \"$@\"; return ;;\n  esac\n" +
+		"  (\n    unset" + unset.String() + "\n    export" + set.String() + "\n    " + name + body + "\n    " + name + " \"$@\"\n  )\n}"
+}
+
+// inQuotes writes a text so that bash reads it as one word.
+func inQuotes(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // setting is one line of the environment, and why it is there.
 type setting struct{ text, why string }

@@ -31,6 +31,13 @@ func Judge(argv []Arg) Finding {
 	return f
 }
 
+// NeedsEnvironment reports whether a program only reads, where it does, because
+// [Environment] keeps it from what a repository names.
+func NeedsEnvironment(program string) bool {
+	r := table()[program]
+	return r != nil && (r.byName || r.env)
+}
+
 // programName takes the directory off a program of the system. One elsewhere is
 // another program, whatever its name.
 func programName(text string) (name string, byPath bool) {
@@ -134,9 +141,9 @@ func (it item) fault(r *row) string {
 
 // isHarmlessName reports whether a shell variable may hold anything: no program
 // heeds names without a capital, but for those of proxies, and no subscript is
-// evaluated.
+// evaluated. Where [Environment] has a function of that name, unset would take it away.
 func isHarmlessName(name string) bool {
-	if strings.HasSuffix(name, "_proxy") || name == "histchars" || name == "auto_resume" {
+	if strings.HasSuffix(name, "_proxy") || name == "histchars" || name == "auto_resume" || HasFunction(name) {
 		return false
 	}
 	for i, c := range []byte(name) {

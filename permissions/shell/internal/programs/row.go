@@ -39,7 +39,8 @@ type traits struct {
 	transparent bool // rules look through it at the command it starts
 	opaque      bool // it starts a command, which deny rules reach
 	text        bool // the command it starts is text for a shell: its words joined
-	byName      bool // it is not read-only when called by a path
+	byName      bool // it is not read-only when called by a path, nor without [Environment]
+	env         bool // it is not read-only without [Environment], which keeps it from what the repository names
 }
 
 // named finds the trait that a word of an "is" line sets, or nil.
@@ -47,7 +48,7 @@ func (t *traits) named(word string) *bool {
 	return map[string]*bool{
 		"plain": &t.plain, "changes": &t.changes, "never": &t.never, "cwd": &t.cwd,
 		"deep": &t.deep, "apart": &t.apart, "atfiles": &t.atfiles, "onedash": &t.onedash, "strict": &t.strict, "free": &t.free,
-		"transparent": &t.transparent, "opaque": &t.opaque, "text": &t.text, "by-name": &t.byName,
+		"transparent": &t.transparent, "opaque": &t.opaque, "text": &t.text, "by-name": &t.byName, "env": &t.env,
 	}[word]
 }
 
