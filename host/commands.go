@@ -164,6 +164,9 @@ func (g *gate) place() shell.Place {
 		Cwd:     really(policy.Cwd()),
 		Home:    really(g.call.session().base.Home),
 		Working: policy.WorkingDirs(),
+		Repository: func(dir string) (permissions.Repository, bool) {
+			return policy.Repository(dir, beginningOf, namesIn)
+		},
 	}
 }
 

@@ -46,6 +46,9 @@ func (a *analysis) part(words []word, found programs.Finding, at site) permissio
 	if slices.ContainsFunc(words, func(w word) bool { return w.braced }) {
 		a.cloud(&p, "the braces in its words are not plain", at)
 	}
+	if base(words) == "git" && (len(at.env) > 0 || at.state.shaken != "") {
+		p.Unknown |= permissions.UnknownRead // GIT_DIR says which repository
+	}
 	a.remove(&p, words, at)
 	if base(words) == "git" && at.state.away != "" && p.Ask == "" {
 		p.Ask = "git runs what the configuration of a directory says, and it may be any directory after " + at.state.away

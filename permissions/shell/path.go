@@ -67,6 +67,9 @@ func (a *analysis) solid(dir string) bool {
 // accesses are what an effect of a program touches, in the directory it runs
 // in. It reports false where that is not all.
 func (a *analysis) accesses(e programs.Effect, words []word, s *state) ([]permissions.Access, bool) {
+	if e.Git {
+		return a.repositories(e, s)
+	}
 	access := permissions.Access{Kind: e.Kind, Target: e.Name, Tree: e.Tree, Removal: e.Removal}
 	if e.Kind != permissions.AccessRead && e.Kind != permissions.AccessWrite {
 		return []permissions.Access{access}, true
@@ -110,6 +113,40 @@ func (a *analysis) accesses(e programs.Effect, words []word, s *state) ([]permis
 		add("./" + name)
 	}
 	return out, sure
+}
+
+// repositories are what git reads of the repositories that it may use in a directory.
+func (a *analysis) repositories(e programs.Effect, s *state) ([]permissions.Access, bool) {
+	dirs, sure := a.paths(e.Name, s)
+	var out []permissions.Access
+	for _, dir := range dirs {
+		found, known := a.repository(dir)
+		sure = sure && known
+		for _, own := range found.Own {
+			out = append(out, permissions.Access{Kind: permissions.AccessRead, Target: own})
+		}
+		for _, tree := range found.Trees {
+			// Where other trees share the objects, a path narrows nothing.
+			if e.Tree || len(found.Trees) > 1 {
+				out = append(out, permissions.Access{Kind: permissions.AccessRead, Target: tree, Tree: true})
+			}
+		}
+	}
+	return out, sure
+}
+
+// repository is the one that git uses in a directory.
+func (a *analysis) repository(dir string) (permissions.Repository, bool) {
+	if a.at.Repository != nil {
+		return a.at.Repository(dir)
+	}
+	top := dir
+	for _, working := range append(a.at.Working, a.at.Cwd) {
+		if within(dir, working) && within(top, working) {
+			top = working
+		}
+	}
+	return permissions.Repository{Trees: []string{top}}, true
 }
 
 // literalDirectory is the directory in which the names that a pattern matches

@@ -33,13 +33,16 @@ type Place struct {
 	// Cwd is the shell's directory; Home what ~ and $HOME are, empty if unknown.
 	// No link should be on the way to them.
 	Cwd, Home string
+	// Repository tells what git reads where it runs in a directory, and whether that is
+	// all. Without it the repository is taken to be the working directory.
+	Repository func(dir string) (found permissions.Repository, known bool)
 	// Working are the directories that cd may enter unasked. Cwd is one whether
 	// or not it is listed.
 	Working []string
 }
 
 // Analyse reads a command for bash. It never fails: what cannot be judged is
-// said in the answer's Fault. It looks at no file.
+// said in the answer's Fault. It looks at no file, but by the place's Repository.
 //
 // A part without words is not a program: an assignment alone, a redirection of
 // a compound command, or syntax that may run what the text does not show. The

@@ -13,7 +13,7 @@ import (
 var gitPatch = []string{
 	"-p", "-u", "-U", "-c", "-m", "-L", "-W", "-a", "--patch", "--unified", "--cc", "--dd", "--binary", "--text", "--check",
 	"--patch-with-stat", "--patch-with-raw", "--diff-merges", "--function-context", "--word-diff", "--word-diff-regex",
-	"--color-words", "--exit-code",
+	"--color-words", "--exit-code", "-S", "-G", "--pickaxe-regex", "--pickaxe-all", "--find-object", "-I", "--ignore-matching-lines",
 }
 
 // gitNames are those with which git diff and its like print names of files.
@@ -22,16 +22,36 @@ var gitNames = []string{
 	"--no-patch", "-s",
 }
 
-// printsContent reports whether git prints what files of the tree hold, or held:
-// that is reading all of it. Names of files, messages and references are not.
+// gitContent are forms that print what is in files, whatever their flags, and gitShows
+// those that do without flags. What gitNarrow print is of the file they are given, or of the
+// configuration with all that it includes.
+var (
+	gitContent = []string{"git cat-file", "git grep"}
+	gitShows   = []string{"git diff", "git stash show"}
+	gitNarrow  = []string{"git blame", "git annotate", "git config get", "git config list"}
+)
+
+// printsContent reports whether git prints, or tells a guess at a time, what is in files of
+// the repository or was in them. Names of files, messages and references are not that.
 func (l *line) printsContent() bool {
-	switch l.row.name {
-	case "git grep", "git cat-file":
+	switch name := l.row.name; {
+	case slices.Contains(gitContent, name), l.printsRaw():
 		return true
-	case "git diff", "git show", "git stash show":
+	case name == "git show": // which prints a file by its sum whatever the flags
+		return l.has(gitPatch...) || !l.has(gitNames...) || slices.ContainsFunc(l.operands(), mayBeSum)
+	case slices.Contains(gitShows, name):
 		return l.has(gitPatch...) || !l.has(gitNames...)
 	}
 	return l.has(gitPatch...) && l.row.printsPatches()
+}
+
+// mayBeSum reports whether an operand may name something other than a commit.
+func mayBeSum(a Arg) bool { return !a.Literal || !gitRevision.MatchString(a.Text) }
+
+// printsRaw reports whether a format prints what references lead to, which may be files.
+func (l *line) printsRaw() bool {
+	format, ok := l.value("--format")
+	return ok && (!format.Literal || strings.Contains(format.Text, "raw")) && !l.row.printsPatches()
 }
 
 // printsPatches reports whether gitPatch means what it does to git log.
@@ -40,12 +60,23 @@ func (r *row) printsPatches() bool {
 	return ok
 }
 
+// searchesFiles reports whether git grep searches files below the directory alone, and no
+// revision.
+func (l *line) searchesFiles() bool {
+	patterns := 1
+	if l.first() {
+		patterns = 0
+	}
+	return l.row.name == "git grep" && len(l.operands()) <= patterns && !l.has("--cached")
+}
+
 // judgeGit judges a reading form of git. The row says with which flags; here is
 // what depends on their values.
 func judgeGit(r *row, args []Arg) Finding {
 	l := r.read(args)
 	f := l.finding()
-	content, narrow := l.printsContent(), l.narrow(args)
+	content := l.printsContent()
+	whole := content && !l.narrow(args)
 	for _, it := range l.items {
 		switch it.flag {
 		case "--format", "--pretty", "--sort", "--group":
@@ -64,7 +95,23 @@ func judgeGit(r *row, args []Arg) Finding {
 			}
 		}
 	}
-	f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: ".", Tree: content && !narrow})
+	f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: ".", Tree: whole})
+	if content || slices.Contains(gitNarrow, r.name) {
+		f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: ".", Git: true, Tree: whole && !l.searchesFiles()})
+	}
+	return f
+}
+
+// judgeGitItself judges git with flags before its sub-command, which may name another
+// repository. Its content counts as read, whatever the sub-command is.
+func judgeGitItself(r *row, args []Arg) Finding {
+	l := r.read(args)
+	f := l.finding()
+	for _, it := range l.items {
+		if it.kind == kindRead && it.arg.Literal {
+			f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: it.arg.Text, Git: true, Tree: true})
+		}
+	}
 	return f
 }
 
@@ -146,6 +193,7 @@ func judgeGitConfig(r *row, args []Arg) Finding {
 	if f.ReadOnly && !get && len(l.operands()) != 1 {
 		f.refuse("git config without --get or --list may set a value")
 	}
-	f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: "."})
+	f.Effects = append(f.Effects,
+		Effect{Kind: permissions.AccessRead, Name: "."}, Effect{Kind: permissions.AccessRead, Name: ".", Git: true})
 	return f
 }

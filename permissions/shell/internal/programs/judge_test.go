@@ -119,8 +119,11 @@ func (f Finding) show() string {
 		mark := map[permissions.AccessKind]string{
 			permissions.AccessRead: "r", permissions.AccessWrite: "w", permissions.AccessNet: "n",
 		}[e.Kind]
-		if e.Removal {
+		switch {
+		case e.Removal:
 			mark = "x"
+		case e.Git:
+			mark = "g"
 		}
 		if e.Tree {
 			mark = strings.ToUpper(mark)

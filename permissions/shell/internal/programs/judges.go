@@ -17,7 +17,7 @@ func judges(name string) judge {
 		"test": judgeTest, "printf": judgePrintf, "seq": judgeSeq, "ps": judgePs, "set": judgeSet,
 		"copy": judgeCopy, "rmdir": judgeRmdir, "dd": judgeDd, "chmod": judgeChmod,
 		"wrapper": judgeWrapper, "shell": judgeShell, "xargs": judgeXargs, "env": judgeEnv, "command": judgeCommand,
-		"git": judgeGit, "git config": judgeGitConfig, "tac": judgeTac, "tail": judgeTail, "tar": judgeTar, "go env": judgeGoEnv, "net": judgeNet,
+		"git": judgeGit, "git itself": judgeGitItself, "git config": judgeGitConfig, "tac": judgeTac, "tail": judgeTail, "tar": judgeTar, "go env": judgeGoEnv, "net": judgeNet,
 	}[name]
 }
 

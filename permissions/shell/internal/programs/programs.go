@@ -59,6 +59,9 @@ type Effect struct {
 	// Opened says that a file that is written is opened for that, and not replaced,
 	// moved or given other rights: what is written to a device is gone.
 	Opened bool
+	// Git says that it is the repository that git uses in that directory: with Tree all
+	// that it holds, else what it keeps of its own.
+	Git bool
 }
 
 // Inner is a command that another one starts.

@@ -1,0 +1,115 @@
+package permissions
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Repository is what git reads where it runs in a directory. Paths are absolute and clean;
+// they may lead through links.
+type Repository struct {
+	// Own are git's own directories that do not simply lie in the work tree, as .git, and
+	// the files of configuration that they include.
+	Own []string
+	// Trees are the directories whose files, present and former, git may print: the work
+	// tree, that of the repository whose branches it shares, and those of repositories
+	// whose objects it borrows (gitrepository-layout(5)).
+	Trees []string
+}
+
+// maxAlternates bounds how many repositories may lend their objects.
+const maxAlternates = 20
+
+// Repository finds the repository that git uses in a directory. It reports false where
+// not all of it can be told. Where there is none, it is empty.
+func (p *Policy) Repository(dir string, read Read, list List) (found Repository, known bool) {
+	f := repositoryFinder{finder: finder{walls: &Walls{policy: p, read: read}, list: list}, known: true}
+	for at := path.Clean(filepath.ToSlash(dir)); path.IsAbs(at); at = path.Dir(at) {
+		dirs := f.gitDirs(dirPrefix(at))
+		if len(dirs) == 0 && f.isBare(dirPrefix(at)) {
+			dirs = []string{at}
+		}
+		if len(dirs) > 0 {
+			f.Trees = append(f.Trees, at)
+			f.add(dirs)
+			break
+		}
+		if at == "/" {
+			break
+		}
+	}
+	f.Own, f.Trees = sorted(f.Own), outermost(f.Trees)
+	return f.Repository, f.known
+}
+
+// repositoryFinder collects a repository.
+type repositoryFinder struct {
+	finder
+	Repository
+	known bool
+}
+
+// add takes git's own directories, and what they lead to.
+func (f *repositoryFinder) add(dirs []string) {
+	config := gitConfig{finder: &f.finder}
+	for _, dir := range dirs {
+		f.owner(dir)
+		if common := f.pointer(dir+"/commondir", ""); common != "" && !slices.Contains(dirs, common) {
+			f.owner(common)
+			dirs = append(dirs, common)
+		}
+	}
+	for _, dir := range dirs {
+		config.load(dir + "/config")
+		config.load(dir + "/config.worktree")
+		f.alternates(dir + "/objects")
+	}
+	f.Own = append(f.Own, config.includes...)
+	f.known = f.known && len(config.seen) < maxGitIncludes
+}
+
+// owner takes one of git's own directories, and the tree whose content it keeps: a command
+// may have put a link in its place.
+func (f *repositoryFinder) owner(dir string) {
+	f.own(dir)
+	for _, name := range f.names(dir) {
+		switch {
+		case path.Base(name) == ".git":
+			f.Trees = append(f.Trees, path.Dir(name))
+		case !slices.Contains(strings.Split(name, "/"), ".git"):
+			f.Trees = append(f.Trees, name)
+		}
+	}
+}
+
+// own takes one of git's own directories, unless it is in its place in a tree that is taken.
+func (f *repositoryFinder) own(dir string) {
+	tree, _, inGit := strings.Cut(dir, "/.git")
+	if !inGit || !slices.Contains(f.Trees, tree) || f.walls.lies(dir) != f.walls.lies(tree)+strings.TrimPrefix(dir, tree) {
+		f.Own = append(f.Own, dir)
+	}
+}
+
+// alternates takes the repositories that lend their objects, and those that lend to them.
+func (f *repositoryFinder) alternates(objects string) {
+	lenders := []string{objects}
+	for i := 0; i < len(lenders); i++ {
+		f.own(lenders[i])
+		for line := range strings.Lines(string(f.content(lenders[i] + "/info/alternates"))) {
+			line = strings.TrimRight(line, "\r\n")
+			switch {
+			case line == "" || line[0] == '#':
+				continue
+			case line[0] == '"' || len(lenders) > maxAlternates:
+				f.known = false
+				continue
+			}
+			if lender := from(lenders[i], line); !slices.Contains(lenders, lender) {
+				lenders = append(lenders, lender)
+				f.owner(path.Dir(lender))
+			}
+		}
+	}
+}
