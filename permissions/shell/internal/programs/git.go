@@ -170,6 +170,10 @@ func (f *Finding) gitPath(a Arg, content bool) {
 // gitFormats are the named formats of git log, which no repository can redefine.
 var gitFormats = lazyregexp.New(`^(oneline|short|medium|full|fuller|reference|email|raw|mboxrd)$`)
 
+// gitSignature is a placeholder for what gpg says of a signature, with what may stand
+// between its sign and its letter (git-log(1), "PRETTY FORMATS").
+var gitSignature = lazyregexp.New(`%[-+ ]*G`)
+
 // safeGitFormat reports whether a format only shows what is in the repository:
 // no signatures, which gpg checks, and no trailers, which have commands of their
 // own.
@@ -181,7 +185,7 @@ func safeGitFormat(flag string, a Arg) bool {
 	if (flag == "--pretty" || flag == "--format") && !strings.ContainsAny(text, "%:") {
 		return gitFormats.MatchString(text) || text == ""
 	}
-	return !strings.Contains(text, "%G") && !strings.Contains(text, "signature") && !strings.Contains(text, "trailers")
+	return !gitSignature.MatchString(text) && !strings.Contains(text, "signature") && !strings.Contains(text, "trailers")
 }
 
 // judgeGitConfig judges git config, which sets a name where it is given a value
