@@ -131,6 +131,16 @@
 // outside of the working directories: Bash(make:*) is make > log, and not
 // make > ~/log.
 //
+// A path or host that is only known when the command runs (a variable, a substitution,
+// another user's home, a pattern behind >) may be any that a rule names. So where a deny or
+// ask rule on that kind of access exists, a person is asked in every mode. In plan mode what
+// may write to such a path is denied. A redirection that writes to one asks whatever allows
+// the command, and so does a write to a whole directory, or of a command whose text names a
+// protected place. See [Unknown].
+//
+// What git prints is the repository's: a form that shows content reads all of it, wherever it
+// runs, and the repositories that it shares branches or objects with. See [Repository].
+//
 // An allow is narrow. Its program is literal. A word in which the shell would
 // expand something is matched by a star, or by being written the same. Variables
 // set before the program stop it, unless they are known to be harmless. Programs
