@@ -289,6 +289,7 @@ func (f *Finding) test(args []Arg) {
 	for _, a := range args {
 		if !a.Literal && !a.Single {
 			f.refuse("%s may become any number of words for test", a.Text)
+			f.Unknown |= permissions.UnknownRead
 			return
 		}
 	}
@@ -309,6 +310,7 @@ func (f *Finding) testJoined(args []Arg) {
 	for i, a := range args {
 		if !a.Literal || a.Text == "-v" || a.Text == "-R" {
 			f.refuse("test is not understood at %s", a.Text)
+			f.Unknown |= permissions.UnknownRead
 			return
 		}
 		if i > 0 && testUnary[args[i-1].Text] && args[i-1].Text != "-a" {
