@@ -15,43 +15,60 @@ type guarded struct {
 	layer    Layer
 	patterns []string
 	why      string
+	// existing says that a sandbox holds what exists of it, and keeps no place for what
+	// does not: there are too many of these names.
+	existing bool
 }
 
 // guardedPlaces is the whole list. Protected places are guarded against
 // writing, credentials and devices against reading too. All hold whether the
 // file exists or not, and whatever the case of its letters.
 var guardedPlaces = []guarded{
-	{LayerProtected, []string{".git", ".gitmodules", ".gitconfig", "~/.config/git", "//etc/gitconfig"},
-		"git runs programs that its hooks and configuration name"},
-	{LayerProtected, []string{".husky"}, "it holds programs that git runs"},
-	{LayerProtected, []string{
+	{layer: LayerProtected, patterns: []string{".git", ".gitmodules", ".gitconfig", "~/.config/git", "//etc/gitconfig"},
+		why: "git runs programs that its hooks and configuration name"},
+	{layer: LayerProtected, patterns: []string{".husky"}, why: "it holds programs that git runs"},
+	{layer: LayerProtected, patterns: []string{
 		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",
 		".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc",
 		".login", ".logout", ".inputrc", ".xprofile", ".xinitrc", ".xsession", ".xsessionrc",
 		"~/.config/fish", "~/.config/environment.d", "~/.config/autostart",
 		"//etc/profile", "//etc/profile.d", "//etc/bash.bashrc", "//etc/bashrc", "//etc/environment",
 		"//etc/zsh", "//etc/zshrc", "//etc/zshenv", "//etc/zprofile",
-	}, "a shell or session runs it when it starts"},
-	{LayerProtected, []string{
+	}, why: "a shell or session runs it when it starts"},
+	{layer: LayerProtected, patterns: []string{
 		"~/.config/systemd/user", "~/.pam_environment", "~/.config/zsh", "~/.bashrc.d", "~/.oh-my-zsh",
 		"~/.config/hypr", "~/.config/i3", "~/.config/sway", "~/.local/share/applications",
-	}, "a shell or session runs it when it starts"},
-	{LayerProtected, []string{"~/.local/bin", "~/bin", "~/.cargo/bin"}, "it holds programs that are started by their names"},
-	{LayerProtected, []string{
+	}, why: "a shell or session runs it when it starts"},
+	{layer: LayerProtected, patterns: []string{"~/.local/bin", "~/bin", "~/.cargo/bin"}, why: "it holds programs that are started by their names"},
+	{layer: LayerProtected, patterns: []string{
 		"~/.vimrc", "~/.vim", "~/.config/nvim", "~/.emacs", "~/.emacs.d", "~/.config/emacs", "~/.tmux.conf", "~/.config/tmux",
 		"~/.screenrc", "~/.gdbinit", "~/.config/gdb", "~/.lldbinit", "~/.hgrc", "~/.config/direnv", "~/.config/mise",
-	}, "a program runs what it says when it starts"},
-	{LayerProtected, []string{".vscode", ".idea"}, "an editor runs what it says"},
+	}, why: "a program runs what it says when it starts"},
+	{layer: LayerProtected, patterns: []string{".vscode", ".idea"}, why: "an editor runs what it says"},
 	// These hold passwords too, often enough; but no build fetches anything without them.
-	{LayerProtected, []string{
+	{layer: LayerProtected, patterns: []string{
 		".npmrc", "~/.config/pip", "~/.cargo/config", "~/.cargo/config.toml", "~/.m2/settings.xml", "~/.gradle/gradle.properties",
-	}, "it says where packages come from and what runs with them"},
-	{LayerProtected, []string{".mcp.json", "~/.cursor/mcp.json"}, "it names programs to start"},
-	{LayerProtected, []string{".toolquay", ".claude/settings.json", ".claude/settings.local.json"},
-		"it holds the host's own settings and plugins"},
+	}, why: "it says where packages come from and what runs with them"},
+	{layer: LayerProtected, patterns: []string{".mcp.json", "~/.cursor/mcp.json"}, why: "it names programs to start"},
+	{layer: LayerProtected, existing: true, why: "it names programs to start", patterns: []string{
+		".cursor/mcp.json", ".roo/mcp.json", ".kiro/settings/mcp.json", ".junie/mcp", ".amazonq/mcp.json", ".zed/settings.json",
+		".zed/tasks.json", ".continue/mcpServers", ".vs/mcp.json", ".codex/config.toml", ".gemini/settings.json", "opencode.json",
+	}},
+	{layer: LayerProtected, existing: true, why: "git, the shell or an editor comes to run what it says", patterns: []string{
+		".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", "lefthook.toml", "lefthook.json", ".lefthook.yml", ".lefthook.yaml",
+		".lefthook.toml", ".lefthook.json", "lefthook-local.yml", ".lefthook-local.yml", ".config/lefthook.yml", ".lefthook",
+		".lefthook-local", ".overcommit.yml", ".envrc", ".devcontainer", ".devcontainer.json", "mise.toml", ".mise.toml", "mise.local.toml",
+		".mise.local.toml", ".mise", ".config/mise", ".config/mise.toml", ".exrc", ".nvimrc", ".nvim.lua", ".gdbinit", ".lldbinit",
+		".dir-locals.el",
+	}},
+	{layer: LayerProtected, existing: true, why: "it names programs that builds start", patterns: []string{
+		".cargo/config", ".cargo/config.toml", ".pnpmfile.cjs", ".pnpmfile.mjs", "pnpmfile.js", ".yarnrc", ".yarnrc.yml", ".yarn/plugins",
+		".yarn/releases",
+	}},
+	{layer: LayerProtected, patterns: []string{".toolquay", ".claude/settings.json", ".claude/settings.local.json"}, why: "it holds the host's own settings and plugins"},
 
-	{LayerCredentials, []string{"~/.config/toolquay", "~/.local/share/toolquay", "~/.local/state/toolquay"}, hostWhy},
-	{LayerCredentials, []string{
+	{layer: LayerCredentials, patterns: []string{"~/.config/toolquay", "~/.local/share/toolquay", "~/.local/state/toolquay"}, why: hostWhy},
+	{layer: LayerCredentials, patterns: []string{
 		"~/.ssh", "//etc/ssh/ssh_host_*_key", "~/.gnupg", "~/.password-store",
 		"~/.local/share/keyrings", "~/.local/share/kwalletd", "~/Library/Keychains", "//Library/Keychains",
 		"~/.netrc", "~/_netrc", "~/.git-credentials", "~/.config/git/credentials", "~/.pgpass", "~/.my.cnf",
@@ -66,22 +83,22 @@ var guardedPlaces = []guarded{
 		"//etc/shadow", "//etc/shadow-", "//etc/gshadow", "//etc/gshadow-", "//etc/sudoers", "//etc/sudoers.d",
 		"//etc/ssl/private", "//etc/pki/tls/private", "//etc/letsencrypt", "//etc/openvpn", "//etc/mysql/debian.cnf",
 		"//var/lib/tailscale", "//run/secrets", "//var/run/secrets",
-	}, "it holds keys or passwords"},
-	{LayerCredentials, []string{
+	}, why: "it holds keys or passwords"},
+	{layer: LayerCredentials, patterns: []string{
 		"~/.mozilla", "~/.thunderbird", "~/.librewolf", "~/snap/firefox", "~/snap/chromium",
 		"~/.config/google-chrome", "~/.config/google-chrome-beta", "~/.config/chromium", "~/.config/BraveSoftware",
 		"~/.config/microsoft-edge", "~/.config/opera", "~/.config/vivaldi",
 		"~/Library/Application Support/Firefox", "~/Library/Application Support/Google/Chrome", "~/Library/Cookies",
-	}, "a browser keeps passwords and sessions in it"},
-	{LayerCredentials, []string{
+	}, why: "a browser keeps passwords and sessions in it"},
+	{layer: LayerCredentials, patterns: []string{
 		"~/.bash_history", "~/.zsh_history", "~/.sh_history", "~/.history", "~/.local/share/fish/fish_history",
 		"~/.python_history", "~/.node_repl_history", "~/.psql_history", "~/.mysql_history", "~/.rediscli_history",
 		"~/.local/share/powershell/PSReadLine",
-	}, "passwords that were typed may stand in it"},
-	{LayerCredentials, []string{"//proc/**/environ"}, "the environment of a process may hold secrets"},
-	{LayerCredentials, []string{"//proc/**/mem", "//proc/kcore", "//proc/**/root", "//proc/**/cwd", "//proc/**/fd"},
-		"it leads into other processes"},
-	{LayerCredentials, []string{"//dev"}, "it is a device"},
+	}, why: "passwords that were typed may stand in it"},
+	{layer: LayerCredentials, patterns: []string{"//proc/**/environ"}, why: "the environment of a process may hold secrets"},
+	{layer: LayerCredentials, patterns: []string{"//proc/**/mem", "//proc/kcore", "//proc/**/root", "//proc/**/cwd", "//proc/**/fd"},
+		why: "it leads into other processes"},
+	{layer: LayerCredentials, patterns: []string{"//dev"}, why: "it is a device"},
 }
 
 // homes are where users' homes lie on the systems known, for credential stores

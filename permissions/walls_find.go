@@ -85,7 +85,7 @@ func (f *finder) guarded() {
 	for _, candidates := range f.walls.policy.guards {
 		for i := range candidates {
 			g := &candidates[i]
-			if owned(&g.pattern) || g.place == gitPlace && isGit(&g.pattern) {
+			if owned(&g.pattern) || g.place.existing || g.place == gitPlace && isGit(&g.pattern) {
 				continue
 			}
 			names := f.named(&g.pattern)
