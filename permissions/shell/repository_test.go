@@ -151,8 +151,8 @@ func inBash(t *testing.T, base, dir string, settings []string, text string) (str
 
 // really is a path with all links resolved, as far as it exists.
 func really(name string) string {
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		return real
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		return target
 	}
 	if dir := filepath.Dir(name); dir != name {
 		return filepath.Join(really(dir), filepath.Base(name))

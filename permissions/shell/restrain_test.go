@@ -133,10 +133,8 @@ func evilRepository(t *testing.T) string {
 	settings := []string{
 		"core.fsmonitor", "diff.evil.textconv", "diff.external", "filter.evil.clean", "filter.evil.process", "core.pager", "pager.diff",
 	}
-	script := "git init -q . && git add . && git -c user.name=a -c user.email=a@b commit -qm one && echo more >> a.txt"
-	for _, setting := range settings {
-		script += " && git config " + setting + " '" + program + "'"
-	}
+	script := "git init -q . && git add . && git -c user.name=a -c user.email=a@b commit -qm one && echo more >> a.txt && " +
+		"for s in " + strings.Join(settings, " ") + "; do git config $s '" + program + "' || exit 1; done"
 	cmd := exec.Command("bash", "-c", script)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
 	if out, err := cmd.CombinedOutput(); err != nil {

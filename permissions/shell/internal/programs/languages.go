@@ -209,7 +209,8 @@ func mayAct(args []Arg) bool {
 		switch {
 		case a.Literal:
 			expression = expression || strings.HasPrefix(a.Text, "-") && i > 0
-		case expression && !(a.Single && slices.Contains(findValues, args[i-1].Text)), !a.Single && !a.Glob:
+		case a.Single && expression && slices.Contains(findValues, args[i-1].Text):
+		case expression, !a.Single && !a.Glob:
 			return true
 		}
 	}
