@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -69,4 +71,31 @@ func TestWait(t *testing.T) {
 	if err := <-got; err != nil {
 		t.Errorf("a lock that was let go of: %v", err)
 	}
+}
+
+// TestLockIsExclusive hammers one lock. Whoever got the file that another has just
+// taken away must not think that it holds anything.
+func TestLockIsExclusive(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.lock")
+	const goroutines, each = 8, 300
+	var inside atomic.Int32
+	var wg sync.WaitGroup
+	for range goroutines {
+		wg.Go(func() {
+			for range each {
+				unlock, err := filelock.Path(path, time.Hour)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if inside.Add(1) != 1 {
+					t.Error("two hold it")
+				}
+				inside.Add(-1)
+				unlock()
+			}
+		})
+	}
+	wg.Wait()
 }

@@ -8,6 +8,9 @@ import (
 	"syscall"
 )
 
+// openFlags have the opening of a lock file follow no link and wait for no FIFO.
+const openFlags = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+
 // Try takes the lock if it is free, else it returns [ErrLocked].
 func Try(f *os.File) error {
 	for {

@@ -7,6 +7,9 @@ import (
 	"os"
 )
 
+// openFlags are further flags for opening a lock file.
+const openFlags = 0
+
 // Try cannot order processes on this system.
 func Try(*os.File) error { return errors.ErrUnsupported }
 

@@ -23,6 +23,9 @@ const (
 	lockedHigh = 1 << 30
 )
 
+// openFlags are further flags for opening a lock file.
+const openFlags = 0
+
 // Try takes the lock if it is free, else it returns [ErrLocked].
 func Try(f *os.File) error {
 	overlapped := syscall.Overlapped{OffsetHigh: lockedHigh}

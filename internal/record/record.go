@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/atomicfile"
+	"github.com/toolquay/toolquay/internal/filelock"
 )
 
 // maxSize is the largest file in bytes.
@@ -65,7 +66,7 @@ func (f File[T]) Update(change func(map[string]T)) (map[string]T, error) {
 	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
 		return nil, fmt.Errorf("writing %s: %w", f.Path, err)
 	}
-	unlock, err := lock(f.Path + ".lock")
+	unlock, err := filelock.Path(f.Path+".lock", lockWait)
 	if err != nil {
 		return nil, fmt.Errorf("writing %s: %w", f.Path, err)
 	}
@@ -85,30 +86,5 @@ func (f File[T]) Update(change func(map[string]T)) (map[string]T, error) {
 	return list, nil
 }
 
-const (
-	// lockWait is how long a process waits for another that writes.
-	lockWait = 5 * time.Second
-	// lockStale is when a lock counts as left behind by a process that died:
-	// writing takes milliseconds.
-	lockStale = 30 * time.Second
-)
-
-// lock makes a file that only one process can make, and returns what takes it
-// away again.
-func lock(path string) (unlock func(), err error) {
-	for deadline := time.Now().Add(lockWait); ; time.Sleep(5 * time.Millisecond) {
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if err == nil {
-			_ = f.Close() // nothing was written
-			return func() { _ = os.Remove(path) }, nil
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return nil, err
-		}
-		if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > lockStale {
-			_ = os.Remove(path)
-		} else if time.Now().After(deadline) {
-			return nil, fmt.Errorf("another process holds %s; if none does, delete it", path)
-		}
-	}
-}
+// lockWait is how long a process waits for another that writes, which takes milliseconds.
+const lockWait = 5 * time.Second

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/internal/atomicfile"
+	"github.com/toolquay/toolquay/internal/filelock"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -181,6 +182,10 @@ func (w *writable) list(v permissions.Verdict) []Rule {
 	return w.file.Allow
 }
 
+// lockWait is how long one process waits for another that writes, which takes
+// milliseconds.
+const lockWait = 10 * time.Second
+
 // change has a file changed under its lock. create says that it may be made.
 func (t Target) change(create bool, change func(*writable) (bool, error)) (bool, error) {
 	path, err := t.resolve()
@@ -198,7 +203,7 @@ func (t Target) change(create bool, change func(*writable) (bool, error)) (bool,
 	if path, err = t.resolve(); err != nil {
 		return false, err
 	}
-	unlock, err := lock(path + ".lock")
+	unlock, err := filelock.Path(path+".lock", lockWait)
 	if err != nil {
 		return false, fmt.Errorf("changing %s: %w", path, err)
 	}

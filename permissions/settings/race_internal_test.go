@@ -5,8 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/toolquay/toolquay/permissions"
@@ -72,31 +70,4 @@ func TestEditorsAreNotOverwritten(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(content), "# new\n\n[permissions]") {
 		t.Errorf("%q, %v", content, err)
 	}
-}
-
-// TestLockIsExclusive hammers one lock. Whoever got the file that another has just
-// taken away must not think that it holds anything.
-func TestLockIsExclusive(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "x.lock")
-	const goroutines, each = 8, 300
-	var inside atomic.Int32
-	var wg sync.WaitGroup
-	for range goroutines {
-		wg.Go(func() {
-			for range each {
-				unlock, err := lock(path)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if inside.Add(1) != 1 {
-					t.Error("two hold it")
-				}
-				inside.Add(-1)
-				unlock()
-			}
-		})
-	}
-	wg.Wait()
 }

@@ -1,6 +1,4 @@
-//go:build unix && !solaris && !aix
-
-package settings
+package filelock
 
 import (
 	"os"
