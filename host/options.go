@@ -162,6 +162,13 @@ type Dirs struct {
 	Config string
 	// State holds what must outlive a process, such as consents.
 	State string
+	// StateError says why State cannot be written, once [Dirs.Probe] has tried. Then State
+	// is only read, for trust and grants. The log, sessions, approvals and the state of
+	// sandboxes are kept in Spare, or nowhere if that is empty.
+	StateError error
+	// Spare takes the place of a State that cannot be written. It may not outlive a restart
+	// of the machine.
+	Spare string
 	// Cache holds what can be made again.
 	Cache string
 }
@@ -205,10 +212,10 @@ func (d Dirs) Trust() string { return within(d.State, "trust.json") }
 func (d Dirs) Grants() string { return within(d.State, "grants.json") }
 
 // Decisions is the directory of the decision log.
-func (d Dirs) Decisions() string { return within(d.State, "decisions") }
+func (d Dirs) Decisions() string { return within(d.kept(), "decisions") }
 
 // Approvals is the directory of questions that wait for an answer.
-func (d Dirs) Approvals() string { return within(d.State, "approvals") }
+func (d Dirs) Approvals() string { return within(d.kept(), "approvals") }
 
 // Compiled is the directory of compiled plugins.
 func (d Dirs) Compiled() string { return within(d.Cache, "compiled") }

@@ -353,4 +353,4 @@ func (o *Shell) Confinement(ctx context.Context, home string) sandbox.Report {
 }
 
 // placeholders is where the sandboxes of a user keep what they must tidy up.
-func (d Dirs) placeholders() string { return within(d.State, "sandbox") }
+func (d Dirs) placeholders() string { return within(d.kept(), "sandbox") }

@@ -91,7 +91,7 @@ func ForUser(dirs Dirs, project Project, loaded *settings.Loaded) (Options, erro
 	}
 	in, err := SettingsOf(loaded, project.Root)
 	o.Rules, o.OnlyPolicyRules, o.ForbiddenModes, o.Hooks = in.Rules, in.OnlyPolicyRules, in.ForbiddenModes, in.Hooks
-	for _, dir := range []string{dirs.Config, dirs.State, dirs.Cache} {
+	for _, dir := range []string{dirs.Config, dirs.State, dirs.Spare, dirs.Cache} {
 		if dir != "" {
 			o.HostFolders = append(o.HostFolders, dir)
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // Sessions is the directory of sessions' own folders.
-func (d Dirs) Sessions() string { return within(d.State, "sessions") }
+func (d Dirs) Sessions() string { return within(d.kept(), "sessions") }
 
 // tables fills in what the settings say of how calls run and what models are told.
 func (o *Options) tables(dirs Dirs, l *settings.Loaded) error {

@@ -35,7 +35,7 @@ exactly the call that was shown, once.`,
 }
 
 func (a *app) approvals() (*approvals.Store, error) {
-	dir := host.UserDirs().Approvals()
+	dir := userDirs().Approvals()
 	if dir == "" {
 		return nil, hostError(errors.New("there is no place for approvals: neither HOME nor XDG_STATE_HOME is set"))
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,23 +46,49 @@ func (a *app) examine(ctx context.Context, d *diagnosis) error {
 }
 
 func examineDirs(d *diagnosis, dirs host.Dirs) {
-	for _, dir := range []struct{ what, path string }{
-		{"settings and plugins", dirs.Config}, {"grants and trust", dirs.State}, {"compiled plugins", dirs.Cache},
-	} {
-		info, err := os.Stat(dir.path)
-		switch {
-		case dir.path == "":
-			d.add("place", note, "there is no place for "+dir.what+": neither HOME nor its XDG variable is set")
-		case errors.Is(err, fs.ErrNotExist):
-			d.add("place", fine, fmt.Sprintf("%s: %s (not there yet)", dir.what, dir.path))
-		case err != nil:
-			d.add("place", wrong, fmt.Sprintf("%s: %v", dir.what, err))
-		case !info.IsDir():
-			d.add("place", wrong, fmt.Sprintf("%s: %s is not a directory", dir.what, dir.path))
-		default:
-			d.add("place", fine, fmt.Sprintf("%s: %s", dir.what, dir.path))
-		}
+	const settings = "settings and plugins"
+	info, err := os.Stat(dirs.Config)
+	switch {
+	case dirs.Config == "":
+		d.add("place", note, "there is no place for "+settings+": neither HOME nor its XDG variable is set")
+	case errors.Is(err, fs.ErrNotExist):
+		d.add("place", fine, fmt.Sprintf("%s: %s (not there yet)", settings, dirs.Config))
+	case err != nil:
+		d.add("place", wrong, fmt.Sprintf("%s: %v", settings, err))
+	case !info.IsDir():
+		d.add("place", wrong, fmt.Sprintf("%s: %s is not a directory", settings, dirs.Config))
+	default:
+		d.add("place", fine, fmt.Sprintf("%s: %s", settings, dirs.Config))
 	}
+	examineState(d, dirs)
+	examineWritten(d, "place", "compiled plugins: "+dirs.Cache, dirs.Cache)
+}
+
+// examineState tells where grants, trust, the log and sessions are kept.
+func examineState(d *diagnosis, dirs host.Dirs) {
+	switch {
+	case dirs.StateError == nil:
+		d.add("place", fine, "grants and trust: "+dirs.State)
+	case dirs.Spare != "":
+		d.add("place", note, fmt.Sprintf("grants and trust: %s cannot be written: %v; the log, sessions, approvals and the sandbox's state are kept in %s, maybe only until the machine restarts",
+			cmp.Or(dirs.State, "no directory"), dirs.StateError, dirs.Spare))
+	default:
+		d.add("place", wrong, fmt.Sprintf("grants and trust: %s cannot be written, so the log, sessions and approvals are not kept: %v",
+			cmp.Or(dirs.State, "no directory"), dirs.StateError))
+	}
+}
+
+// examineWritten tells whether files can be made in a directory, if there is one.
+func examineWritten(d *diagnosis, area, text, dir string) {
+	if dir == "" {
+		d.add(area, note, text+"there is no place for them: neither HOME nor its XDG variable is set")
+		return
+	}
+	if err := host.CheckWritable(dir); err != nil {
+		d.add(area, wrong, fmt.Sprintf("%s, which cannot be written: %v", text, err))
+		return
+	}
+	d.add(area, fine, text)
 }
 
 func examineProject(d *diagnosis, p host.Project) {
@@ -112,8 +139,13 @@ func examineChain(d *diagnosis, s *setup) {
 	if j := s.loaded.Judge; j != nil {
 		d.add("judge", fine, fmt.Sprintf("%s (%s)", j, j.Source))
 	}
-	if dir := s.logDir(); dir != "" {
-		d.add("log", fine, "decisions are logged in "+dir)
+	switch dir := s.logDir(); {
+	case dir == "" && s.options.LogRequired:
+		d.add("log", wrong, "the settings require the log of decisions, and there is no place for it; no call is run")
+	case dir == "":
+		d.add("log", note, "decisions are not logged: there is no place for them")
+	default:
+		examineWritten(d, "log", "decisions are logged in "+dir, dir)
 	}
 }
 

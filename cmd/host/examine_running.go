@@ -31,13 +31,13 @@ func examineSessions(d *diagnosis, dir string) {
 	entries, err := os.ReadDir(dir)
 	switch {
 	case dir == "":
-		d.add("sessions", note, "there is no place for them, so that long results are cut: neither HOME nor XDG_STATE_HOME is set")
+		d.add("sessions", note, "there is no place for them, so that long results are cut: no directory for state can be written")
 	case os.IsNotExist(err):
-		d.add("sessions", fine, fmt.Sprintf("kept in %s (not there yet)", dir))
+		examineWritten(d, "sessions", fmt.Sprintf("kept in %s (not there yet)", dir), dir)
 	case err != nil:
 		d.add("sessions", wrong, err.Error())
 	default:
-		d.add("sessions", fine, fmt.Sprintf("kept in %s (%d there)", dir, len(entries)))
+		examineWritten(d, "sessions", fmt.Sprintf("kept in %s (%d there)", dir, len(entries)), dir)
 	}
 }
 

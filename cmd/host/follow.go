@@ -75,6 +75,9 @@ func (s *setup) logDir() string { return cmp.Or(s.loaded.Log.Directory.Value, s.
 // opened is done without.
 func (s *setup) openLog() (*audit.Log, error) {
 	dir := s.logDir()
+	if dir == "" && s.options.LogRequired {
+		return nil, fmt.Errorf("the settings require the log of decisions, and there is no place for it: %w", s.dirs.StateError)
+	}
 	if dir == "" {
 		return nil, nil
 	}

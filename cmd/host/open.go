@@ -47,7 +47,7 @@ func (a *app) setup() (setup, error) {
 	if err := errors.Join(a.checkIsolation(), a.checkApproval(), err); err != nil {
 		return setup{}, err
 	}
-	s := setup{dirs: host.UserDirs()}
+	s := setup{dirs: userDirs()}
 	if s.session, err = a.sessionOptions(); err != nil {
 		return s, err
 	}
@@ -167,6 +167,9 @@ func (a *app) open(ctx context.Context, change func(*setup)) (*opened, error) {
 	}
 	if change != nil {
 		change(&s)
+	}
+	if err := s.checkState(); err != nil {
+		return nil, hostError(err)
 	}
 	s.options.Rules = append(s.options.Rules, s.message...)
 	o := &opened{}
