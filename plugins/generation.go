@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/visible"
 )
 
 // generation is one state of a plugin on disk, and what was made of it. Sets
@@ -194,6 +195,9 @@ func (g *generation) load(ctx context.Context) (*loading, error) {
 	return l, nil
 }
 
+// maxLoadError bounds what the error of a module that cannot be loaded says, in bytes.
+const maxLoadError = 4 << 10
+
 // compile has the runner load a module.
 func (g *generation) compile(ctx context.Context, l *loading, m Module) {
 	defer close(l.done)
@@ -207,7 +211,7 @@ func (g *generation) compile(ctx context.Context, l *loading, m Module) {
 		if l.err == nil {
 			return
 		}
-		l.err = &abi.Error{Code: abi.CodeLoad, Message: fmt.Sprintf("plugin %s (%s) cannot be loaded: %v", g.name(), g.found.path, l.err), Err: l.err}
+		l.err = &abi.Error{Code: abi.CodeLoad, Message: fmt.Sprintf("plugin %s (%s) cannot be loaded: %s", g.name(), visible.Line(g.found.path), visible.Short(l.err.Error(), maxLoadError)), Err: l.err}
 		if g.loading == l {
 			g.loading = nil
 		}

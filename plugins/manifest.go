@@ -17,6 +17,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/stricttoml"
+	"github.com/toolquay/toolquay/internal/visible"
 )
 
 // ManifestError lists everything that is wrong with a manifest.
@@ -30,7 +31,7 @@ type ManifestError struct {
 // Error names every fault, a line each.
 func (e *ManifestError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s has %d fault(s):", e.File, len(e.Faults))
+	fmt.Fprintf(&b, "%s has %d fault(s):", visible.Line(e.File), len(e.Faults))
 	for _, f := range e.Faults {
 		b.WriteString("\n  " + f.String())
 	}
@@ -114,7 +115,7 @@ func merge(m *abi.Manifest, pieces []abi.ToolPiece) []abi.Fault {
 		i := slices.IndexFunc(m.Tools, func(t abi.Tool) bool { return t.Name == p.Name })
 		switch {
 		case i < 0:
-			faults = append(faults, abi.Fault{Path: "tools", Message: fmt.Sprintf("the module has a tool %q that the manifest does not list", p.Name)})
+			faults = append(faults, abi.Fault{Path: "tools", Message: fmt.Sprintf("the module has a tool %s that the manifest does not list", visible.Name(p.Name))})
 			continue
 		case seen[p.Name]:
 			faults = append(faults, abi.Fault{Path: fmt.Sprintf("tools[%d]", i), Message: fmt.Sprintf("the module describes the tool %q twice", p.Name)})
@@ -151,11 +152,11 @@ func toolPieces(module []byte) ([]abi.ToolPiece, error) {
 		if err := decoder.Decode(&raw); errors.Is(err, io.EOF) {
 			return pieces, nil
 		} else if err != nil {
-			return nil, abi.Errorf(abi.CodeLoad, "the module's section %s is not a stream of JSON objects: %w", abi.SectionTools, err)
+			return nil, abi.Errorf(abi.CodeLoad, "the module's section %s is not a stream of JSON objects: %s", abi.SectionTools, clip(err.Error()))
 		}
 		var p abi.ToolPiece
 		if err := abi.Unmarshal(raw, &p); err != nil {
-			return nil, abi.Errorf(abi.CodeLoad, "the module's section %s: %w", abi.SectionTools, err)
+			return nil, abi.Errorf(abi.CodeLoad, "the module's section %s: %s", abi.SectionTools, clip(err.Error()))
 		}
 		pieces = append(pieces, p)
 	}

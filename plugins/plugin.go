@@ -208,5 +208,8 @@ func configure(keys []abi.ConfigKey, values map[string]json.RawMessage) (map[str
 			missing = append(missing, fmt.Errorf("it has no configuration value %q", name))
 		}
 	}
+	if n := len(missing) - maxProblems; n > 0 {
+		missing = append(missing[:maxProblems], fmt.Errorf("and %d more", n))
+	}
 	return config, errors.Join(missing...)
 }

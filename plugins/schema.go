@@ -11,6 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/visible"
 )
 
 // maxSchema is the largest JSON Schema in bytes.
@@ -34,7 +35,7 @@ func CompileSchema(tool, text string) (s *Schema, err error) {
 	}
 	var doc any
 	if err := abi.Unmarshal([]byte(text), &doc); err != nil {
-		return nil, fmt.Errorf("the schema is not strict JSON: %w", err)
+		return nil, fmt.Errorf("the schema is not strict JSON: %s", clip(err.Error()))
 	}
 	root, ok := doc.(map[string]any)
 	if !ok {
@@ -47,7 +48,7 @@ func CompileSchema(tool, text string) (s *Schema, err error) {
 	// A schema is a stranger's input to a library that panics on some.
 	defer func() {
 		if r := recover(); r != nil {
-			s, err = nil, fmt.Errorf("the schema cannot be compiled: %v", r)
+			s, err = nil, fmt.Errorf("the schema cannot be compiled: %s", clip(fmt.Sprint(r)))
 		}
 	}()
 	b := &budget{time: maxCheck}
@@ -72,7 +73,7 @@ func CompileSchema(tool, text string) (s *Schema, err error) {
 
 // refuseURL is the schema loader: there is none.
 func refuseURL(url string) (io.ReadCloser, error) {
-	return nil, fmt.Errorf("the reference %q points outside the schema; only references into it (\"#/...\") are followed", url)
+	return nil, fmt.Errorf("the reference %s points outside the schema; only references into it (\"#/...\") are followed", visible.Name(url))
 }
 
 func schemaFault(err error) error {
@@ -80,13 +81,13 @@ func schemaFault(err error) error {
 		for len(leaf.Causes) > 0 {
 			leaf = leaf.Causes[0]
 		}
-		return fmt.Errorf("the schema is not valid JSON Schema at %s: %s", pathOf(leaf.InstanceLocation, "its root"), clip(leaf.Message))
+		return fmt.Errorf("the schema is not valid JSON Schema at %s: %s", clip(pathOf(leaf.InstanceLocation, "its root")), clip(leaf.Message))
 	}
 	var s *jsonschema.SchemaError
 	if errors.As(err, &s) && s.Err != nil {
 		err = s.Err
 	}
-	return fmt.Errorf("the schema cannot be compiled: %w", err)
+	return fmt.Errorf("the schema cannot be compiled: %s", clip(err.Error()))
 }
 
 // Validate checks a value, which must be canonical JSON. What is wrong with it is

@@ -9,6 +9,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/toolquay/toolquay/internal/lazyregexp"
+	"github.com/toolquay/toolquay/internal/visible"
 )
 
 const (
@@ -116,12 +117,8 @@ func quotedNames(list string) []string {
 	return strings.Split(list, "', '")
 }
 
-func clip(text string) string {
-	if len(text) <= maxProblem {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxProblem], "") + "..."
-}
+// clip makes what a schema, an input or a manifest says fit for a message.
+func clip(text string) string { return visible.Short(text, maxProblem) }
 
 func join(at, name string) string {
 	if at == "" {

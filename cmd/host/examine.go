@@ -173,7 +173,7 @@ func examineHost(ctx context.Context, d *diagnosis, s *setup, log *collector) {
 }
 
 func examinePlugin(d *diagnosis, p *plugins.Plugin) {
-	place := fmt.Sprintf("%s (%s, %s)", p.Name, p.Origin, p.Path)
+	place := ui.Line(fmt.Sprintf("%s (%s, %s)", p.Name, p.Origin, p.Path))
 	p.Manifest() // whose reading may find a problem
 	switch {
 	case p.Problem() != nil:

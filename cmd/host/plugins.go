@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/visible"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -100,9 +101,12 @@ func pluginInfoCommand(a *app) *cobra.Command {
 	}
 }
 
+// maxShown bounds what is shown of one text of a plugin, in bytes.
+const maxShown = 1 << 10
+
 func (a *app) describePlugin(p *plugins.Plugin) {
 	out, m := a.out, p.Manifest()
-	out.Printf("%s, found in %s (%s)\n", p.Name, p.Path, p.Origin)
+	out.Printf("%s, found in %s (%s)\n", visible.Line(p.Name), visible.Line(p.Path), p.Origin)
 	if p.Problem() != nil {
 		out.Printf("\nIt cannot be used:\n%s\n", indent(p.Problem().Error()))
 	}
@@ -110,7 +114,7 @@ func (a *app) describePlugin(p *plugins.Plugin) {
 		return
 	}
 	out.Printf("version %s, ABI %s\n", m.Version, cmp.Or(m.ABI, abi.ABIDirect))
-	for _, line := range []string{m.Description, prefixed("by ", strings.Join(m.Authors, ", ")), m.License, m.Homepage} {
+	for _, line := range []string{m.Description, prefixed("by ", visible.Short(strings.Join(m.Authors, ", "), maxShown)), m.License, m.Homepage} {
 		if line != "" {
 			out.Printf("%s\n", line)
 		}
@@ -122,7 +126,7 @@ func (a *app) describePlugin(p *plugins.Plugin) {
 		out.Printf("  note: %s\n", note)
 	}
 	for _, key := range m.Config {
-		out.Printf("\nConfiguration %s: %s\n", key.Name, cmp.Or(string(p.Config()[key.Name]), "not set"))
+		out.Printf("\nConfiguration %s: %s\n", key.Name, cmp.Or(visible.Short(string(p.Config()[key.Name]), maxShown), "not set"))
 	}
 	out.Printf("\nTools:\n")
 	for i := range m.Tools {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/toolquay/toolquay/internal/visible"
 )
 
 // maxFaults bounds how many faults one document is reported to have. Who has
@@ -24,17 +26,21 @@ type Fault struct {
 	Message string
 }
 
-// String returns the fault as "line 12: tools[2].name: ...".
+// maxMessage is the longest message that a fault shows, in bytes.
+const maxMessage = 500
+
+// String returns the fault as "line 12: tools[2].name: ...", in one line whatever names
+// and values of the document it repeats.
 func (f Fault) String() string {
 	var b strings.Builder
 	if f.Line > 0 {
 		fmt.Fprintf(&b, "line %d: ", f.Line)
 	}
 	if f.Path != "" {
-		b.WriteString(f.Path)
+		b.WriteString(visible.Short(f.Path, maxPath))
 		b.WriteString(": ")
 	}
-	b.WriteString(f.Message)
+	b.WriteString(visible.Short(f.Message, maxMessage))
 	return b.String()
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/tetratelabs/wazero/sys"
@@ -31,24 +30,11 @@ func (m *module) explain(ctx context.Context, limit time.Duration, lastLog strin
 		}
 		return abi.Errorf(abi.CodeCancelled, "the call was cancelled in plugin %s: %w", m.name, cause)
 	case errors.As(err, &known):
-		return &abi.Error{Code: known.Code, Message: fmt.Sprintf("plugin %s: %s", m.name, known.Message), Err: known}
+		return &abi.Error{Code: known.Code, Message: fmt.Sprintf("plugin %s: %s", m.name, engine.Told(known.Message)), Err: known}
 	case errors.Is(err, engine.ErrOutOfStack):
-		return abi.Errorf(abi.CodeTrap, "plugin %s used up its stack: it recursed too deep%s", m.name, said(lastLog))
+		return abi.Errorf(abi.CodeTrap, "plugin %s used up its stack: it recursed too deep%s", m.name, engine.Said(lastLog))
 	case errors.As(err, &exit):
-		return abi.Errorf(abi.CodeTrap, "plugin %s exited with code %d before it answered%s", m.name, exit.ExitCode(), said(lastLog))
+		return abi.Errorf(abi.CodeTrap, "plugin %s exited with code %d before it answered%s", m.name, exit.ExitCode(), engine.Said(lastLog))
 	}
-	return abi.Errorf(abi.CodeTrap, "plugin %s trapped: %s%s", m.name, firstLine(err), said(lastLog))
-}
-
-func said(log string) string {
-	if log == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (it last logged %q)", log)
-}
-
-// firstLine leaves out the guest's stack trace, which is for its author's log.
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
+	return abi.Errorf(abi.CodeTrap, "plugin %s trapped: %s%s", m.name, engine.FirstLine(err), engine.Said(lastLog))
 }

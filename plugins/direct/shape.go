@@ -59,12 +59,12 @@ func checkShape(c wazero.CompiledModule) (shape, error) {
 	}
 	for _, m := range c.ImportedMemories() {
 		module, name, _ := m.Import()
-		faults = append(faults, fmt.Sprintf("imports the memory %s.%s; a plugin brings its own and exports it", module, name))
+		faults = append(faults, fmt.Sprintf("imports the memory %s; a plugin brings its own and exports it", engine.ImportName(module, name)))
 	}
 	faults = append(faults, s.checkExports(c)...)
 	faults = append(faults, checkMemory(c)...)
 	if len(faults) > 0 {
-		return s, abi.Errorf(abi.CodeLoad, "the module %s", strings.Join(faults, "; it "))
+		return s, abi.Errorf(abi.CodeLoad, "the module %s", engine.Faults(faults))
 	}
 	return s, nil
 }
@@ -75,7 +75,7 @@ func (s *shape) checkImport(f api.FunctionDefinition) string {
 	case module == abi.ImportModule:
 		want, ok := imports[name]
 		if !ok {
-			return fmt.Sprintf("imports %s.%s, which version %d of the ABI does not have", module, name, abi.Version)
+			return fmt.Sprintf("imports %s, which version %d of the ABI does not have", engine.ImportName(module, name), abi.Version)
 		}
 		if !want.fits(f) {
 			return fmt.Sprintf("imports %s.%s as %s; it is %s", module, name, signatureOf(f), want)
@@ -84,9 +84,9 @@ func (s *shape) checkImport(f api.FunctionDefinition) string {
 		s.wasi = true
 	case module == prepass.ImportModule:
 	case strings.HasPrefix(module, "toolquay:host/"):
-		return fmt.Sprintf("was built for %s; this host speaks %s", module, abi.ImportModule)
+		return fmt.Sprintf("was built for %s; this host speaks %s", engine.PlainName(module), abi.ImportModule)
 	default:
-		return fmt.Sprintf("imports %s.%s; only %s and %s are offered", module, name, abi.ImportModule, engine.WASI)
+		return fmt.Sprintf("imports %s; only %s and %s are offered", engine.ImportName(module, name), abi.ImportModule, engine.WASI)
 	}
 	return ""
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/plugins/internal/engine"
 	"github.com/toolquay/toolquay/plugins/prepass"
 )
 
@@ -19,7 +20,7 @@ import (
 func checkModule(c, kernel wazero.CompiledModule, tools []abi.Tool) error {
 	faults := append(checkImports(c, kernel.ExportedFunctions()), checkExports(c, tools)...)
 	if len(faults) > 0 {
-		return abi.Errorf(abi.CodeLoad, "the module %s", strings.Join(faults, "; it "))
+		return abi.Errorf(abi.CodeLoad, "the module %s", engine.Faults(faults))
 	}
 	return nil
 }
@@ -33,7 +34,7 @@ func checkImports(c wazero.CompiledModule, kernel map[string]api.FunctionDefinit
 	}
 	for _, m := range c.ImportedMemories() {
 		module, name, _ := m.Import()
-		faults = append(faults, fmt.Sprintf("imports the memory %s.%s; a plugin brings its own", original(module, name), name))
+		faults = append(faults, fmt.Sprintf("imports the memory %s; a plugin brings its own", engine.ImportName(original(module, name), name)))
 	}
 	return faults
 }
@@ -52,18 +53,18 @@ func checkImport(f api.FunctionDefinition, kernel map[string]api.FunctionDefinit
 			return mismatch(f, from, name, known.signature)
 		}
 	case moduleUser:
-		return fmt.Sprintf("imports %s.%s; the only function there is %s", from, name, CapabilityImport)
+		return fmt.Sprintf("imports %s; the only function there is %s", engine.ImportName(from, name), CapabilityImport)
 	case unknownEnv:
-		return fmt.Sprintf("imports %s.%s, which Extism does not have", from, name)
+		return fmt.Sprintf("imports %s, which Extism does not have", engine.ImportName(from, name))
 	}
-	return fmt.Sprintf("imports %s.%s; Extism modules get %s, %s and %s", module, name, moduleEnv, moduleUser, wasi_snapshot_preview1.ModuleName)
+	return fmt.Sprintf("imports %s; Extism modules get %s, %s and %s", engine.ImportName(module, name), moduleEnv, moduleUser, wasi_snapshot_preview1.ModuleName)
 }
 
 func mismatch(f api.FunctionDefinition, module, name string, want signature) string {
 	if want.fits(f) {
 		return ""
 	}
-	return fmt.Sprintf("imports %s.%s as %s; it is %s", module, name, signatureOf(f), want)
+	return fmt.Sprintf("imports %s as %s; it is %s", engine.ImportName(module, name), signatureOf(f), want)
 }
 
 // imports reports whether a module imports functions of another.
@@ -112,7 +113,7 @@ func callable(exports map[string]api.FunctionDefinition) string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(exports)) {
 		if isTool(exports[name]) && !strings.HasPrefix(name, "_") {
-			names = append(names, name)
+			names = append(names, engine.PlainName(name))
 		}
 	}
 	if len(names) == 0 {

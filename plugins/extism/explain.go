@@ -24,26 +24,12 @@ func (m *module) explain(run *engine.Run, lastLog string, err error) error {
 	case over != nil:
 		return abi.Errorf(abi.CodeCancelled, "the call was cancelled in plugin %s: %w", m.name, over)
 	case errors.As(err, &known):
-		return &abi.Error{Code: known.Code, Message: fmt.Sprintf("plugin %s: %s", m.name, known.Message), Err: known}
+		return &abi.Error{Code: known.Code, Message: fmt.Sprintf("plugin %s: %s", m.name, engine.Told(known.Message)), Err: known}
 	case errors.Is(err, errNeedsCall):
 		return abi.Errorf(abi.CodeProtocol, "plugin %s: %w", m.name, errNeedsCall)
 	}
 	if code, ok := exited(err); ok {
-		return abi.Errorf(abi.CodeTrap, "plugin %s exited before it answered, with code %d%s", m.name, code, said(lastLog))
+		return abi.Errorf(abi.CodeTrap, "plugin %s exited before it answered, with code %d%s", m.name, code, engine.Said(lastLog))
 	}
-	return abi.Errorf(abi.CodeTrap, "plugin %s trapped: %s%s", m.name, firstLine(err), said(lastLog))
-}
-
-func said(log string) string {
-	if log == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (it last logged %q)", log)
-}
-
-// firstLine leaves out the guest's stack trace, which is for its author, and
-// what the engine adds to the errors of host functions.
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return strings.TrimSuffix(line, " (recovered by wazero)")
+	return abi.Errorf(abi.CodeTrap, "plugin %s trapped: %s%s", m.name, strings.TrimSuffix(engine.FirstLine(err), " (recovered by wazero)"), engine.Said(lastLog))
 }

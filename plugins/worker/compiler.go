@@ -80,7 +80,7 @@ func (c *Compiler) compile(ctx context.Context, dir string, wasm []byte) error {
 	unfiltered, err := c.opts.handshake(ctx, process, in, compiling, s, wasm)
 	if err == nil && len(unfiltered) > 0 {
 		c.told.Do(func() {
-			c.opts.Logger.Info("modules are compiled in processes without a system call filter", "reason", string(unfiltered))
+			c.opts.Logger.Info("modules are compiled in processes without a system call filter", "reason", engine.Told(string(unfiltered)))
 		})
 	}
 	return err

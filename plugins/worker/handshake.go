@@ -69,7 +69,7 @@ func (o *Options) attend(ctx context.Context, c *child, what string, answered <-
 // refusal makes an error of anything but a child that is ready.
 func (c *child) refusal(r reply, what string, memory int64) *abi.Error {
 	if r.err == nil && r.kind == kindFailed {
-		if e := decodeError(r.payload); e != nil {
+		if e := workerError(r.payload); e != nil {
 			return e
 		}
 	}

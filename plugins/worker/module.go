@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/internal/engine"
 )
 
 // module is one plugin, whether or not its worker runs. It implements
@@ -105,7 +106,7 @@ func (m *module) Call(ctx context.Context, inv plugins.Invocation) (abi.ToolResu
 	}
 	result, err := c.result(r.payload, m.source.Limits.Output)
 	if err != nil {
-		return abi.ToolResult{}, abi.Errorf(abi.CodeOf(err), "plugin %s: %w", m.name, err)
+		return abi.ToolResult{}, &abi.Error{Code: abi.CodeOf(err), Message: "plugin " + m.name + ": " + engine.Told(err.Error()), Err: err}
 	}
 	result.ToolUseID = inv.ID
 	return result, nil
@@ -285,7 +286,7 @@ func (m *module) launch(ctx context.Context) (*process, error) {
 	}
 	p.ready = true
 	if len(unconfined) > 0 {
-		o.Logger.Warn("a worker process runs without a system call filter", "plugin", m.name, "reason", string(unconfined))
+		o.Logger.Warn("a worker process runs without a system call filter", "plugin", m.name, "reason", engine.Told(string(unconfined)))
 	}
 	return p, nil
 }

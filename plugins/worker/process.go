@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/plugins/internal/engine"
 )
 
 // process is one worker that runs a plugin, as the host sees it.
@@ -167,7 +168,7 @@ func (p *process) receive(h header, payload []byte) error {
 func (p *process) complete(c *call, h header, payload []byte) error {
 	r := reply{kind: h.kind, payload: payload}
 	if want := c.wants(); h.kind == kindFailed {
-		e := decodeError(payload)
+		e := workerError(payload)
 		if e == nil {
 			return violate("sent an error that is not one")
 		}
@@ -207,7 +208,7 @@ func (p *process) log(payload []byte) error {
 	if slog.Level(int8(payload[0])) >= slog.LevelError {
 		write = p.module.runner.opts.Logger.Error
 	}
-	write("from a worker process", "plugin", p.module.name, "message", string(payload[1:]))
+	write("from a worker process", "plugin", p.module.name, "message", engine.Told(string(payload[1:])))
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/plugins/internal/engine"
 )
 
 // A message is a header and a payload. The header, little-endian:
@@ -191,6 +192,15 @@ func decodeError(b []byte) *abi.Error {
 		code = abi.CodeInternal
 	}
 	return &abi.Error{Code: code, Message: string(b[1+int(b[0]):])}
+}
+
+// workerError reads an error that a worker sent, whose text is a stranger's.
+func workerError(b []byte) *abi.Error {
+	e := decodeError(b)
+	if e != nil {
+		e.Message = engine.Told(e.Message)
+	}
+	return e
 }
 
 // answerHead precedes the message in kindAnswer: u8 whether a body follows, u8

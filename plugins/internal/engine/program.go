@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
@@ -89,7 +88,7 @@ func (e *Engine) discard(re *rewritten, why error) bool {
 	gone := errors.Is(why, errNoCode) // it may have been for another processor
 	purged := e.cache.purge(re.hash)
 	if purged && !gone {
-		e.opts.Logger.Warn("a damaged entry of the compile cache was deleted; the module is compiled again", "reason", firstLine(why))
+		e.opts.Logger.Warn("a damaged entry of the compile cache was deleted; the module is compiled again", "reason", FirstLine(why))
 	}
 	return purged || gone
 }
@@ -296,7 +295,7 @@ func notCompiling(err error) error {
 	if known, ok := errors.AsType[*abi.Error](err); ok {
 		return known
 	}
-	return abi.Errorf(abi.CodeLoad, "the module does not compile: %s", firstLine(err))
+	return abi.Errorf(abi.CodeLoad, "the module does not compile: %s", FirstLine(err))
 }
 
 // interrupted is the error of what was given up because ctx is over.
@@ -310,10 +309,4 @@ func interrupted(ctx context.Context) error {
 		return abi.Errorf(abi.CodeTimeout, "compiling the module ran into the time limit: %w", cause)
 	}
 	return abi.Errorf(abi.CodeCancelled, "compiling the module was cancelled: %w", cause)
-}
-
-// firstLine leaves out the guest's stack trace, which is for its author's log.
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/visible"
 )
 
 func TestMain(m *testing.M) {
@@ -75,7 +76,7 @@ func FuzzEscape(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, r := range Line(s) {
-			if !shown(r) {
+			if !visible.Rune(r) {
 				t.Fatalf("Line(%q) holds %U", s, r)
 			}
 		}
@@ -92,7 +93,7 @@ func FuzzEscape(f *testing.F) {
 			t.Fatalf("JSON(%s) = %s means %q, want %q (%v)", doc, safe, back, s, err)
 		}
 		for _, r := range string(safe) {
-			if !shown(r) {
+			if !visible.Rune(r) {
 				t.Fatalf("JSON(%s) holds %U", doc, r)
 			}
 		}
