@@ -43,7 +43,8 @@
 // at 2^31-1). read copies up to cap bytes of the answer, in order; it waits
 // where it must, returns 0 at the end and -1 where the answer broke off. A
 // handle is freed by reading it to its end (0 or -1), by cancel, by being named
-// in the result, or with the call; naming it again is a protocol error.
+// in the result, or with the call. After that wait, read and a result that name it
+// violate the protocol, and cancel does nothing: an SDK may cancel whatever it drops.
 //
 // What violates the protocol (a pointer outside memory, an id never given, a
 // malformed frame) is a trap: the call ends with [CodeProtocol].

@@ -13,3 +13,8 @@ func TestConformance(t *testing.T) {
 	suite.New = func(testing.TB) plugins.Runner { return direct.New(direct.Options{CacheDir: sharedCache}) }
 	runnertest.Run(t, suite)
 }
+
+// TestHandles holds the runner to what package abi says of handles.
+func TestHandles(t *testing.T) {
+	runnertest.Handles(t, direct.New(direct.Options{CacheDir: sharedCache}))
+}

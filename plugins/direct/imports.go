@@ -125,10 +125,16 @@ func read(ctx context.Context, mod api.Module, stack []uint64) {
 }
 
 func cancel(ctx context.Context, _ api.Module, stack []uint64) {
-	if c := serving(ctx); c != nil {
-		c.Tick(0)
-		c.drop(uint32(stack[0]))
+	c := serving(ctx)
+	if c == nil {
+		violate("called cancel outside a call")
 	}
+	id := uint32(stack[0])
+	c.Tick(0)
+	if id == 0 || id > c.lastID {
+		violate("named the capability call %d in cancel, which was never made", id)
+	}
+	c.drop(id) // one that is freed already is left alone
 }
 
 func progress(ctx context.Context, mod api.Module, stack []uint64) {

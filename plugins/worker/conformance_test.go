@@ -16,3 +16,8 @@ func TestConformance(t *testing.T) {
 	suite.ClosingEndsCalls = true
 	runnertest.Run(t, suite)
 }
+
+// TestHandles holds the worker to what package abi says of handles.
+func TestHandles(t *testing.T) {
+	runnertest.Handles(t, worker.New(abi.ABIDirect, options(t)))
+}

@@ -130,8 +130,13 @@ func (s *session) Read(id uint32, p []byte) int {
 	return n
 }
 
-// Cancel frees an answer.
-func (s *session) Cancel(id uint32) { delete(s.answers, id) }
+// Cancel frees an answer, unless it is freed already.
+func (s *session) Cancel(id uint32) {
+	if id == 0 || id > s.last {
+		s.violate("named the capability call %d in cancel, which was never made", id)
+	}
+	delete(s.answers, id)
+}
 
 // Progress records a report.
 func (s *session) Progress(message []byte) {

@@ -100,8 +100,17 @@ impl Session {
         i32::try_from(n).expect("a read of less than 2 GiB")
     }
 
+    /// As the host, this takes no notice of a handle that is freed already.
     pub fn cancel(&self, id: u32) {
-        self.state.borrow_mut().answers.remove(&id);
+        let mut state = self.state.borrow_mut();
+        assert!(id != 0 && id <= state.last_id, "a cancel of a handle that was never given");
+        state.answers.remove(&id);
+    }
+
+    pub fn wait(&self, ids: &[u32]) -> usize {
+        let state = self.state.borrow();
+        assert!(ids.iter().all(|id| state.answers.contains_key(id)), "a wait for handles that are there");
+        0
     }
 
     pub fn progress(&self, message: &[u8]) {
@@ -163,5 +172,49 @@ impl Answer {
             start += PART_HEADER_SIZE;
         }
         Self { message, body: start, position: 0, passed_on: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    /// A session with one capability call, whose handle is 1.
+    fn session() -> Session {
+        let session = Session::new(Rc::default(), BTreeMap::new());
+        let request = br#"{"capability":"test.a","args":{}}"#;
+        let message = Frame { head: request, parts: Vec::new() }.encode().expect("a frame");
+        assert_eq!(session.submit(&message), 1);
+        session
+    }
+
+    /// The table of the ABI: the states of a handle, and what wait, read and cancel do.
+    #[test]
+    fn handles_are_as_the_abi_has_them() {
+        type Step = fn(&Session);
+        let drain: Step = |session| while session.read(1, &mut [0; 64]) > 0 {};
+        let begin: Step = |session| assert_eq!(session.read(1, &mut [0; 1]), 1);
+        let cancel: Step = |session| session.cancel(1);
+        let states: [(&str, u32, Step, bool, bool); 7] = [
+            ("zero", 0, |_| {}, false, false),
+            ("never given", 2, |_| {}, false, false),
+            ("answered", 1, |_| {}, true, true),
+            ("partly read", 1, begin, true, true),
+            ("read to the end", 1, drain, false, true),
+            ("cancelled", 1, cancel, false, true),
+            ("cancelled twice", 1, |session| (session.cancel(1), session.cancel(1)).1, false, true),
+        ];
+        for (name, id, step, open, cancels) in states {
+            let works = |operation: &dyn Fn(&Session)| {
+                let session = session();
+                step(&session);
+                catch_unwind(AssertUnwindSafe(|| operation(&session))).is_ok()
+            };
+            assert_eq!(works(&|session| _ = session.wait(&[id])), open, "{name}, wait");
+            assert_eq!(works(&|session| _ = session.read(id, &mut [0; 8])), open, "{name}, read");
+            assert_eq!(works(&|session| session.cancel(id)), cancels, "{name}, cancel");
+        }
     }
 }
