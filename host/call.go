@@ -59,6 +59,8 @@ type call struct {
 	hook   *permissions.HookAnswer
 	hooked bool
 	notes  []string
+	// refused are the changes of the session that its tool asked for and did not get.
+	refused []refusedChange
 	// remarks are what the host has to say of it.
 	remarks remarks
 	// pending is what the judge thinks about.
@@ -294,14 +296,7 @@ func (c *call) Settle() {
 	if !c.result.IsError {
 		c.settleGlances()
 	}
-	for i := range c.result.Changes {
-		change := c.result.Changes[i]
-		if err := c.session().apply(c, change); err != nil {
-			c.event(Event{Kind: EventChanged, Change: &change, Err: err})
-			continue
-		}
-		c.event(Event{Kind: EventChanged, Change: &change})
-	}
+	c.applyChanges()
 }
 
 // Yield lets the result leave. A reader who is slow holds it back where results
@@ -357,6 +352,7 @@ func (c *call) end(r abi.ToolResult) {
 	}
 	c.fit(&r)
 	answered := len(r.Content)
+	c.refuseChanges(&r)
 	c.addStale(&r)
 	c.addNotes(&r) // behind a result that was cut, too
 	c.remarks.add(&r)

@@ -41,7 +41,8 @@ const (
 	EventFinished EventKind = "finished"
 	// EventResult: the call's one result. Results come in call order.
 	EventResult EventKind = "result"
-	// EventChanged: the call changed the session.
+	// EventChanged: the call changed the session or, with an Err, was refused to. Results
+	// name the changes that were made only; those of [EventFinished] may still be refused.
 	EventChanged EventKind = "changed"
 	// EventMessage: a hook has something to say to the person.
 	EventMessage EventKind = "message"

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -195,24 +194,6 @@ func (s *Session) view() *view {
 	return s.current
 }
 
-// apply makes one change that a call asks for.
-func (s *Session) apply(c *call, change abi.Change) error {
-	if change.Kind != abi.ChangeCwd {
-		return abi.Errorf(abi.CodeUnsupported, "no change of a session is called %q", change.Kind)
-	}
-	if c.traits.locked {
-		return abi.Errorf(abi.CodeDenied, "%s may not change the working directory: it declares that it touches nothing but what its input names", c.tool.contract().Name)
-	}
-	if _, ok := c.tool.declares(abi.CapSessionCwd); !ok {
-		return abi.Errorf(abi.CodeUndeclared, "%s may not change the working directory: its manifest does not declare %s", c.tool.contract().Name, abi.CapSessionCwd)
-	}
-	var path string
-	if err := json.Unmarshal(change.Value, &path); err != nil {
-		return abi.Errorf(abi.CodeProtocol, "the new working directory is not a JSON string")
-	}
-	return s.chdir(path)
-}
-
 // chdir moves the session to a directory inside its working directories.
 func (s *Session) chdir(path string) error {
 	s.mu.Lock()
@@ -241,25 +222,42 @@ func (s *Session) comeBack() (from, to string, moved bool) {
 
 // moveTo is chdir for who holds the mutex.
 func (s *Session) moveTo(path string) error {
-	node, err := workspace.Resolve(s.current.cwd, path)
+	to, err := s.destination(path)
 	if err != nil {
 		return err
 	}
-	defer node.Close()
-	if err := node.Err(); err != nil {
-		return err
-	}
-	if node.Info.Kind != abi.KindDirectory {
-		return abi.Errorf(abi.CodeNotDirectory, "%s is not a directory", node.Target)
-	}
-	if !s.current.policy.Inside(node.Real) {
-		return abi.Errorf(abi.CodeDenied, "%s is outside the working directories", node.Target)
-	}
 	newer := *s.current
-	newer.cwd = node.Target
-	newer.policy = newer.policy.WithCwd(permissions.Dir{Path: node.Target, Real: node.Real})
+	newer.cwd = to.Path
+	newer.policy = newer.policy.WithCwd(to)
 	s.set(&newer)
 	return nil
+}
+
+// tryMove says why chdir would fail now.
+func (s *Session) tryMove(path string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err := s.destination(path)
+	return err
+}
+
+// destination is the directory that the session would move to. The mutex is held.
+func (s *Session) destination(path string) (permissions.Dir, error) {
+	node, err := workspace.Resolve(s.current.cwd, path)
+	if err != nil {
+		return permissions.Dir{}, err
+	}
+	defer node.Close()
+	if err := node.Err(); err != nil {
+		return permissions.Dir{}, err
+	}
+	if node.Info.Kind != abi.KindDirectory {
+		return permissions.Dir{}, abi.Errorf(abi.CodeNotDirectory, "%s is not a directory", node.Target)
+	}
+	if !s.current.policy.Inside(node.Real) {
+		return permissions.Dir{}, abi.Errorf(abi.CodeDenied, "%s is outside the working directories", node.Target)
+	}
+	return permissions.Dir{Path: node.Target, Real: node.Real}, nil
 }
 
 // demote records that a tool is not as read-only as it says.

@@ -140,8 +140,10 @@ func (b *board) inside(e *host.Event) (what, text string) {
 		return e.Log.Level, e.Log.Message
 	case e.Kind == host.EventProgress && e.Progress != nil:
 		return "progress", newest(e.Progress)
+	case e.Kind == host.EventChanged && e.Change != nil && e.Err != nil:
+		return "refused to change " + string(e.Change.Kind), errorText(e.Err)
 	case e.Kind == host.EventChanged && e.Change != nil:
-		return "changed " + string(e.Change.Kind), string(e.Change.Value) + " " + errorText(e.Err)
+		return "changed " + string(e.Change.Kind), string(e.Change.Value)
 	}
 	return "", ""
 }
