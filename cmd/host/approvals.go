@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -64,13 +65,17 @@ func (a *app) listApprovals(asJSON bool) error {
 		a.out.Printf("Nothing waits for an answer.\n")
 		return nil
 	}
+	a.tableOfApprovals(items)
+	return nil
+}
+
+func (a *app) tableOfApprovals(items []approvals.Item) {
 	rows := [][]string{{"ID", "STATE", "ASKED", "TOOL", "ABOUT"}}
 	for i := range items {
 		it := &items[i]
 		rows = append(rows, []string{it.ID, string(it.State), it.Asked.Local().Format(time.DateTime), it.Use.Name, it.Title})
 	}
 	a.out.Table(rows)
-	return nil
 }
 
 func approvalShowCommand(a *app) *cobra.Command {
@@ -102,9 +107,10 @@ func (a *app) showItem(it *approvals.Item) {
 		q.Accesses = append(q.Accesses, access.Access)
 	}
 	ui.ShowApproval(a.out, q)
-	a.out.Printf("  asked as %s\n  it is    %s\n", it.Why.Reason, it.State)
+	a.out.Whole(ui.Span{Text: "  asked as " + it.Why.Reason})
+	a.out.Whole(ui.Span{Text: "  it is    " + string(it.State)})
 	for _, o := range it.Offers {
-		a.out.Printf("  --always %s would allow %s\n", o.Scope, strings.Join(o.Rules, ", "))
+		a.out.Whole(ui.Span{Text: fmt.Sprintf("  --always %s would allow %s", o.Scope, strings.Join(o.Rules, ", "))})
 	}
 }
 

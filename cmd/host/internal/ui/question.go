@@ -123,7 +123,7 @@ func (v *question) effects() []permissions.Access {
 
 func showEffects(out *Printer, effects []permissions.Access) {
 	for _, a := range effects {
-		out.Block(Plain, "  effect   ", strings.ReplaceAll(a.String(), "\n", `\n`))
+		out.Whole(Span{Plain, "  effect   "}, Span{Plain, a.String()})
 	}
 }
 

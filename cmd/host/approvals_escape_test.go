@@ -1,0 +1,174 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/cmd/host/internal/ui"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/approvals"
+	"github.com/toolquay/toolquay/host/message/stream"
+	"github.com/toolquay/toolquay/internal/visible"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// hostileTexts are what must reach no terminal as it is. Each holds a line that would pass
+// for one of the question's own.
+var hostileTexts = map[string]string{
+	"line break":  "a\n  effect   read forged\r\n  in       forged",
+	"terminal":    "\x1b[2J\x1b]0;t\a\x9b1m\x7f\b",
+	"direction":   "\u202ea\u2066b\u200f",
+	"no room":     "\u200b\ufeff\U000e0041\u3164\u2800\ufe0f\u00ad",
+	"other lines": "a\u2028  effect   forged\u2029\u0085\v\f",
+	"tab":         "a\tb\t\tc",
+	"no UTF-8":    "a\xff\xfe\x80b",
+	"long":        strings.Repeat("\x1b\n", 3000),
+}
+
+// approvalFields put a text into each field of a question.
+var approvalFields = map[string]func(a *host.Approval, text string){
+	"id":         func(a *host.Approval, text string) { a.ID = text },
+	"session":    func(a *host.Approval, text string) { a.Session = text },
+	"directory":  func(a *host.Approval, text string) { a.Cwd = text },
+	"mode":       func(a *host.Approval, text string) { a.Mode = permissions.Mode(text) },
+	"call":       func(a *host.Approval, text string) { a.CallID = text },
+	"tool":       func(a *host.Approval, text string) { a.Tool = text },
+	"plugin":     func(a *host.Approval, text string) { a.Plugin = text },
+	"title":      func(a *host.Approval, text string) { a.Title = text },
+	"capability": func(a *host.Approval, text string) { a.Capability = text },
+	"input": func(a *host.Approval, text string) {
+		a.Input, _ = json.Marshal(map[string]string{text: text})
+		a.Accesses = nil
+	},
+	"raw input": func(a *host.Approval, text string) { a.Input, a.Title = json.RawMessage(text), "" },
+	"path":      func(a *host.Approval, text string) { a.Accesses[0].Target = "/" + text },
+	"real path": func(a *host.Approval, text string) { a.Accesses[0].Real = "/" + text },
+	"glob":      func(a *host.Approval, text string) { a.Accesses[0].Tree, a.Accesses[0].Glob = true, "/"+text },
+	"kind":      func(a *host.Approval, text string) { a.Accesses[0].Kind = permissions.AccessKind(text) },
+	"host": func(a *host.Approval, text string) {
+		a.Accesses[0] = permissions.Access{Kind: permissions.AccessNet, Target: text}
+	},
+	"command": func(a *host.Approval, text string) {
+		a.Accesses = append(a.Accesses, permissions.Access{Kind: permissions.AccessExec, Target: text})
+	},
+	"two commands": func(a *host.Approval, text string) {
+		a.Accesses = append(a.Accesses, permissions.Access{Kind: permissions.AccessExec, Target: "true"},
+			permissions.Access{Kind: permissions.AccessExec, Target: text})
+	},
+	"preview":    func(a *host.Approval, text string) { a.Preview = text },
+	"rule":       func(a *host.Approval, text string) { a.Offers[0].Rules = []string{text, text} },
+	"rules file": func(a *host.Approval, text string) { a.Offers[0].File = text },
+	"scope":      func(a *host.Approval, text string) { a.Offers[0].Scope = host.Scope(text) },
+}
+
+// TestApprovalsAreEscaped is the law that nothing of a question reaches a terminal as it
+// is: every hostile text stands in every field, and is shown in every way there is.
+func TestApprovalsAreEscaped(t *testing.T) {
+	t.Parallel()
+	for field, put := range approvalFields {
+		t.Run(field, func(t *testing.T) {
+			t.Parallel()
+			for kind, text := range hostileTexts {
+				q := host.Approval{
+					ID: "q1", Session: "s1", Cwd: "/work", Mode: permissions.ModeDefault, CallID: "c1", Tool: "Edit", Plugin: "files",
+					Title: "a.txt", Input: json.RawMessage(`{"path":"a.txt"}`), Asked: time.Unix(0, 0),
+					Accesses: []permissions.Access{{Kind: permissions.AccessRead, Target: "/work/a.txt", Real: "/work/a.txt"}},
+					Offers:   []host.Offer{{Scope: host.ScopeUser, Rules: []string{"Edit"}, File: "/home/settings.toml"}},
+				}
+				put(&q, text)
+				for way, shown := range shownApprovals(t, q, text) {
+					checkShown(t, kind+", "+way, shown, strings.HasPrefix(way, "json"), len(q.Accesses))
+				}
+			}
+		})
+	}
+}
+
+// shownApprovals shows a question in every way. reason is what it was asked for.
+func shownApprovals(t *testing.T, q host.Approval, reason string) map[string]string {
+	t.Helper()
+	item := approvals.Item{State: approvals.StatePending, Record: approvals.Record{
+		ID: q.ID, Use: abi.ToolUse{ID: q.CallID, Name: q.Tool, Input: q.Input}, Plugin: q.Plugin, Title: q.Title,
+		Why: approvals.Why{Reason: reason, Rule: reason, Source: reason, Matched: reason}, Preview: q.Preview, Offers: q.Offers,
+		Session: q.Session, Cwd: q.Cwd, Mode: q.Mode, Asked: q.Asked,
+	}}
+	item.Capability = q.Capability
+	for _, a := range q.Accesses {
+		item.Accesses = append(item.Accesses, approvals.Access{Access: a})
+	}
+	ways := map[string]func(a *app){
+		"asked at a pipe": func(a *app) {
+			null, err := os.Open(os.DevNull)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer null.Close()
+			_, _ = ui.NewAsker(a.out, null).Ask(t.Context(), q) // nobody answers
+		},
+		"asked at a terminal": func(a *app) {
+			a.out.Terminal, a.out.Width = true, 80
+			ui.ShowApproval(a.out, q)
+		},
+		"approvals list": func(a *app) { a.tableOfApprovals([]approvals.Item{item}) },
+		"approvals show": func(a *app) { a.showItem(&item) },
+	}
+	if json.Valid(q.Input) {
+		ways["json of approvals"] = func(a *app) { _ = a.printJSON(item) }
+		ways["json of a stream"] = func(a *app) {
+			e := host.Event{Kind: host.EventNeedsApproval, Approval: &q, Tool: q.Tool, Title: q.Title}
+			_ = a.printLine(stream.NewReporter(1).Line(e))
+		}
+	}
+	shown := make(map[string]string)
+	for way, show := range ways {
+		path := filepath.Join(t.TempDir(), "out")
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		show(&app{out: ui.NewPrinter(f), err: ui.NewPrinter(f)})
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown[way] = string(content)
+	}
+	return shown
+}
+
+// checkShown holds what was shown to the law. The body of a question, which is set in, may
+// have tabs.
+func checkShown(t *testing.T, what, shown string, isJSON bool, accesses int) {
+	t.Helper()
+	effects, directories := 0, 0
+	for line := range strings.Lines(shown) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, "  effect") {
+			effects++
+		}
+		if strings.HasPrefix(line, "  in  ") {
+			directories++
+		}
+		for _, r := range line {
+			if !visible.Rune(r) && (r != '\t' || isJSON || !strings.HasPrefix(line, "    ")) {
+				t.Errorf("%s: %q comes through in %.200q", what, r, line)
+				break
+			}
+		}
+	}
+	if lines := strings.Count(shown, "\n"); isJSON && lines > 1 {
+		t.Errorf("%s: a line of JSON has %d lines", what, lines)
+	}
+	// What is cut is shown twice: its beginning, and all.
+	if effects > 2*accesses || directories > 1 {
+		t.Errorf("%s: %d effects of %d, %d directories:\n%s", what, effects, accesses, directories, shown)
+	}
+}
