@@ -33,6 +33,10 @@ func (a *app) checkIsolation() error {
 
 // examineWorkers says what this machine offers to confine worker processes with.
 func examineWorkers(d *diagnosis) {
+	if _, err := worker.Self(); err != nil {
+		d.add("workers", wrong, "no worker processes can be started: "+err.Error())
+		return
+	}
 	text, filtered := worker.Confinement()
 	s := fine
 	if !filtered {

@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/procfs"
 )
 
 const (
@@ -69,7 +71,7 @@ func (k *Keepers) spawn() (*handle, error) {
 	}
 	h, err := k.newHandle()
 	if err != nil {
-		return nil, abi.Errorf(abi.CodeIO, "starting a keeper: %w", err)
+		return nil, abi.Errorf(abi.CodeIO, "starting a keeper: %w", cmp.Or(procfs.Check(), err))
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -13,7 +13,7 @@ var (
 
 // NewMachine is one with nothing wrong but what is said.
 func NewMachine(namespaces, clone, apparmor string, seccomp, container bool) Machine {
-	return machine{namespaces, clone, apparmor, seccomp, container}
+	return machine{namespaces: namespaces, clone: clone, apparmor: apparmor, seccomp: seccomp, container: container}
 }
 
 // WithoutUsers makes a sandbox do without user namespaces, as root does where there

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/internal/procfs"
 )
 
 // probePatience is what a probe takes at most; it takes milliseconds.
@@ -127,6 +129,9 @@ type machine struct {
 	// of some distributions; empty where there is none.
 	namespaces, clone, apparmor string
 	seccomp, container          bool
+	// proc says why there is no /proc, nil where there is one. Without it nothing above is
+	// known.
+	proc error
 }
 
 func readMachine() machine {
@@ -142,12 +147,16 @@ func readMachine() machine {
 		apparmor:   read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"),
 		seccomp:    strings.Contains(read("/proc/self/status"), "\nSeccomp:"),
 		container:  docker == nil || podman == nil,
+		proc:       procfs.Check(),
 	}
 }
 
 // diagnose says what is wrong and what can be done, from what bubblewrap said and
 // what the machine is like.
 func diagnose(said string, m machine) []string {
+	if m.proc != nil {
+		return []string{m.proc.Error(), "bubblewrap said: " + said}
+	}
 	var reasons []string
 	add := func(when bool, text string) {
 		if when {

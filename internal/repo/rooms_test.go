@@ -116,7 +116,7 @@ var rooms = []room{
 		"./host/warm", "./host/gitevents", "./internal", shell, xsys,
 	}},
 	{dir: "host/capability/task", may: []string{"./abi", "./permissions:", "./host/capability:"}, tests: []string{"./host/tasks"}},
-	{dir: "host/process", may: []string{"./abi", xsys}},
+	{dir: "host/process", may: []string{"./abi", "./internal/procfs", xsys}},
 	{dir: "host/sandbox", may: []string{"./abi", "./internal", xsys}},
 	// What commands try to get out of a sandbox by, as tests.
 	{dir: "host/sandbox/escapes", may: []string{"./host/sandbox:", "./internal", xsys}},

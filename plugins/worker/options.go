@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/procfs"
 	"github.com/toolquay/toolquay/plugins/internal/engine"
 )
 
@@ -112,7 +114,7 @@ func Self() ([]string, error) {
 	}
 	program, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("finding this program's file: %w", err)
+		return nil, fmt.Errorf("finding this program's file: %w", cmp.Or(procfs.Check(), err))
 	}
 	return []string{program, "worker"}, nil
 }
