@@ -507,12 +507,12 @@ func TestRevokedTrustStaysRevoked(t *testing.T) {
 	a := trust()
 	for range 20 {
 		b := trust()
-		if err := b.Grant("/evil", time.Now()); err != nil {
+		if err := b.Grant("/evil", nil, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if err := b.Grant("/other", time.Now()); err != nil {
+			if err := b.Grant("/other", nil, time.Now()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -541,7 +541,7 @@ func TestTrustThatIsNotWrittenDoesNotCount(t *testing.T) {
 	if err := os.WriteFile(dir, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := tr.Grant("/project", time.Now()); err == nil || tr.Trusts("/project") {
+	if err := tr.Grant("/project", nil, time.Now()); err == nil || tr.Trusts("/project") {
 		t.Errorf("the grant failed with %v; trusted: %v", err, tr.Trusts("/project"))
 	}
 }

@@ -24,8 +24,10 @@ type Project struct {
 	// Root is the project's folder, absolute and without links.
 	Root string
 	// Trusted says that the user trusts it. Without that only its deny and ask
-	// rules count, and that it demands isolation.
+	// rules count, and that it demands isolation; with it, what they were shown too.
 	Trusted bool
+	// trust is the record of what they were shown.
+	trust *Trust
 }
 
 // Plugins is the project's plugin directory, whether or not it is there.
@@ -46,7 +48,7 @@ func FindProject(cwd string, trust *Trust) (Project, error) {
 	if err != nil {
 		return Project{}, fmt.Errorf("finding the project: %w", err)
 	}
-	p := Project{Root: start}
+	p := Project{Root: start, trust: trust}
 	for dir := start; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
 			p.Root = dir
@@ -60,15 +62,19 @@ func FindProject(cwd string, trust *Trust) (Project, error) {
 // UserSettings says which settings a command on a user's own machine goes by: the
 // policy's, the user's and, as far as it is trusted, the project's.
 func UserSettings(dirs Dirs, project Project) settings.Options {
-	return settings.Options{
+	o := settings.Options{
 		SystemDir: settings.SystemDir(),
 		UserFile:  dirs.Settings(),
 		Home:      dirs.Home,
 		Project:   realDir(project.Root),
-		Trusted:   project.Trusted,
+		Shown:     project.trust.follow(project.Root),
 		// Permission lists that agents of this field share.
 		ProjectClaude: true,
 	}
+	if o.Shown != nil {
+		o.Watched = []string{project.trust.file.Path}
+	}
+	return o
 }
 
 // ForUser returns the options that a command on a user's own machine starts
@@ -99,13 +105,22 @@ func ForUser(dirs Dirs, project Project, loaded *settings.Loaded) (Options, erro
 	if dirs.Plugins() != "" {
 		o.Plugins = append(o.Plugins, plugins.Dir(plugins.OriginUser, dirs.Plugins()))
 	}
-	if project.Trusted {
-		o.Plugins = append(o.Plugins, plugins.Dir(plugins.OriginProject, project.Plugins()))
+	if project.Trusted && project.trust != nil {
+		o.Plugins = append(o.Plugins, project.source())
 	}
 	var judgeErr, shellErr error
 	o.Judge, judgeErr = judgeOf(loaded.Judge)
 	o.Shell, shellErr = shellOf(dirs, loaded, os.Environ())
 	return o, errors.Join(err, judgeErr, shellErr, o.tables(dirs, loaded))
+}
+
+// source is where the project's plugins are. Those that the user was not shown offer
+// nothing.
+func (p Project) source() plugins.Source {
+	s := plugins.Dir(plugins.OriginProject, p.Plugins())
+	s.Admit = p.admits
+	s.Watched = []string{p.trust.file.Path}
+	return s
 }
 
 // SettingsOf is what loaded settings say of what may change while a host runs. Hooks
@@ -192,6 +207,11 @@ func rememberIn(project Project) func(Offer) error {
 			target.Root = project.Root
 		}
 		for _, rule := range o.Rules {
+			if kind != permissions.SourceUser { // the person was shown it, as a rule of this project
+				if err := project.trust.Add(project.Root, settings.BroughtRule(settings.Rule{Text: rule})); err != nil {
+					return err
+				}
+			}
 			if _, err := settings.AddRule(target, permissions.Allow, settings.Rule{Text: rule}); err != nil {
 				return err
 			}

@@ -103,7 +103,7 @@ func settled(ctx context.Context, changed <-chan struct{}) bool {
 }
 
 // pluginFiles lists what plugins are made of: the directories they are looked for
-// in, the folders there, and the record of consents.
+// in, the folders there, and the records of consents and of trust.
 func (h *Host) pluginFiles() func() []string {
 	return func() []string {
 		var files []string
@@ -111,6 +111,7 @@ func (h *Host) pluginFiles() func() []string {
 			files = append(files, h.options.ConsentFile)
 		}
 		for _, source := range h.options.Plugins {
+			files = append(files, source.Watched...)
 			if dir := source.Directory(); dir != "" {
 				files = append(append(files, dir), foldersIn(dir)...)
 			}

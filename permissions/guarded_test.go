@@ -17,7 +17,7 @@ func TestSettingsAreGuarded(t *testing.T) {
 	t.Parallel()
 	root, home := t.TempDir(), t.TempDir()
 	loaded, err := settings.Load(settings.Options{
-		Project: permissions.Dir{Path: root}, Trusted: true, ProjectClaude: true,
+		Project: permissions.Dir{Path: root}, ProjectClaude: true,
 		Home: home, UserFile: filepath.Join(home, ".config/toolquay/settings.toml"), UserClaude: filepath.Join(home, ".claude/settings.json"),
 	})
 	if err != nil {

@@ -21,6 +21,7 @@ func (l *lineage) discover(older *Set) (*Set, error) {
 		}
 	}
 	var found []*Plugin
+	refused := make(map[*Plugin]error)
 	for _, source := range l.options.Sources {
 		plugins, err := l.search(source, known)
 		switch {
@@ -31,8 +32,34 @@ func (l *lineage) discover(older *Set) (*Set, error) {
 			l.options.Logger.Warn("a plugin directory was passed over", "error", err)
 		}
 		found = append(found, plugins...)
+		source.refuse(plugins, refused)
 	}
-	return l.add(settle(found, l.options.Reserved))
+	return l.add(settle(found, refused, l.options.Reserved))
+}
+
+// refuse puts down the plugins that the source does not admit.
+func (s Source) refuse(found []*Plugin, refused map[*Plugin]error) {
+	if s.Admit == nil {
+		return
+	}
+	admit := s.Admit()
+	for _, p := range found {
+		if p.generation.finding == nil {
+			continue
+		}
+		if err := admit(p); err != nil {
+			refused[p] = &abi.Error{Code: abi.CodeNotGranted, Message: err.Error(), Err: err}
+		}
+		p.generation.forget()
+	}
+}
+
+// forget frees a module that was read for its fingerprint alone. The runner gets
+// the same bytes: reading it again compares them.
+func (g *generation) forget() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.module = nil
 }
 
 // place tells plugins apart by where they lie.

@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,12 +22,12 @@ type settlement struct {
 
 // settle orders plugins by their origins and leaves out copies. Plugins that
 // have another problem than before are replaced by copies: they may be part of
-// another set.
-func settle(found []*Plugin, reserved []string) []*Plugin {
+// another set. Those that are refused offer nothing, and stand in nobody's way.
+func settle(found []*Plugin, refused map[*Plugin]error, reserved []string) []*Plugin {
 	slices.SortStableFunc(found, func(a, b *Plugin) int { return a.Origin.rank() - b.Origin.rank() })
-	s := &settlement{plugins: withoutCopies(found)}
+	s := &settlement{plugins: withoutCopies(found, refused)}
 	for _, p := range s.plugins {
-		s.problems = append(s.problems, p.generation.problem)
+		s.problems = append(s.problems, cmp.Or(refused[p], p.generation.problem))
 	}
 	pluginName := func(p *Plugin) []string { return []string{p.Name} }
 	toolNames := func(p *Plugin) []string { return p.generation.finding.summary.toolNames() }
@@ -53,11 +54,11 @@ func settle(found []*Plugin, reserved []string) []*Plugin {
 // withoutCopies leaves out plugins that are, byte for byte, one found before:
 // the same plugin in the user's directory and on the command line is no
 // conflict.
-func withoutCopies(found []*Plugin) []*Plugin {
+func withoutCopies(found []*Plugin, refused map[*Plugin]error) []*Plugin {
 	first := make(map[string]*Plugin, len(found))
 	var more map[string][]*Plugin
 	return slices.DeleteFunc(found, func(p *Plugin) bool {
-		if p.generation.finding == nil {
+		if p.generation.finding == nil || refused[p] != nil {
 			return false
 		}
 		one, taken := first[p.Name]

@@ -53,6 +53,12 @@ type Source struct {
 	Path string
 	// FS is what to look through.
 	FS fs.FS
+	// Admit, if not nil, is called each time the source is looked through. What it
+	// returns says why a plugin that was found offers nothing, or nil. It is asked
+	// about plugins that can be read.
+	Admit func() func(*Plugin) error
+	// Watched are files whose change may change what Admit returns.
+	Watched []string
 
 	dir     string       // on disk, absolute; else empty
 	program *programFile // that it is a part of; else nil

@@ -31,7 +31,7 @@ func (a *app) examine(ctx context.Context, d *diagnosis) error {
 	if err != nil {
 		d.add("settings", wrong, err.Error())
 	}
-	examineProject(d, s.project)
+	examineProject(d, &s)
 	examineRules(d, &s)
 	examineChain(d, &s)
 	examineRunning(d, &s)
@@ -91,13 +91,14 @@ func examineWritten(d *diagnosis, area, text, dir string) {
 	d.add(area, fine, text)
 }
 
-func examineProject(d *diagnosis, p host.Project) {
+func examineProject(d *diagnosis, s *setup) {
+	p := s.project
 	if p.Root == "" {
 		return
 	}
 	state := "not trusted: its deny and ask rules count, and that it demands isolation"
 	if p.Trusted {
-		state = "trusted"
+		state = "trusted with what was shown of it"
 	}
 	d.add("project", fine, fmt.Sprintf("%s (%s)", p.Root, state))
 	if _, err := os.Stat(p.Plugins()); err == nil && !p.Trusted {
@@ -176,6 +177,8 @@ func examinePlugin(d *diagnosis, p *plugins.Plugin) {
 	place := ui.Line(fmt.Sprintf("%s (%s, %s)", p.Name, p.Origin, p.Path))
 	p.Manifest() // whose reading may find a problem
 	switch {
+	case abi.CodeOf(p.Problem()) == abi.CodeNotGranted:
+		d.add("plugin", note, place+": "+p.Problem().Error())
 	case p.Problem() != nil:
 		d.add("plugin", wrong, place+": "+p.Problem().Error())
 	case p.Standing() == plugins.StandingMissing || p.Standing() == plugins.StandingChanged:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,7 +55,12 @@ func (f *following) end() {
 
 // follow puts changed settings into force while calls run.
 func (o *opened) follow(ctx context.Context) {
+	withheld := o.loaded.Withheld // as told last
 	take := func(loaded *settings.Loaded) error {
+		if !slices.Equal(loaded.Withheld, withheld) {
+			withheld = loaded.Withheld
+			o.warnWithheld(withheld)
+		}
 		in, err := host.SettingsOf(loaded, o.options.ProjectRoot)
 		if err != nil {
 			return err
@@ -66,6 +72,14 @@ func (o *opened) follow(ctx context.Context) {
 		o.options.Logger.Warn("the settings have changed and cannot be used; the older ones stay in force", "error", err)
 	}
 	o.live.begin(func() *settings.Live { return settings.Follow(ctx, o.sources, o.loaded, take, failed) })
+}
+
+// warnWithheld tells of what a project brings that has no effect, as it came while
+// calls run and nobody was shown it.
+func (o *opened) warnWithheld(list []settings.Brought) {
+	for _, b := range list {
+		o.options.Logger.Warn("the project's settings changed; this has no effect before toolquay trust has shown it to you", "brings", b.String())
+	}
 }
 
 // logDir is where decisions are logged.

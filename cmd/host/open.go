@@ -162,6 +162,13 @@ func (a *app) open(ctx context.Context, change func(*setup)) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
+	if more, err := a.offerNews(ctx, &s); err != nil {
+		return nil, hostError(err)
+	} else if more {
+		if s, err = a.setup(); err != nil {
+			return nil, err
+		}
+	}
 	for _, w := range s.loaded.Warnings {
 		s.options.Logger.Warn(w.String()) //nolint:sloglint // the warning is all there is to say
 	}

@@ -50,7 +50,10 @@ func (a *app) listPlugins(ctx context.Context) error {
 
 // stateOf is one word or two for where a plugin stands.
 func stateOf(p *plugins.Plugin) string {
-	if p.Problem() != nil {
+	switch {
+	case abi.CodeOf(p.Problem()) == abi.CodeNotGranted:
+		return "new, needs trust"
+	case p.Problem() != nil:
 		return "broken"
 	}
 	switch p.Standing() {

@@ -2,16 +2,13 @@ package main
 
 import (
 	"context"
-	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolquay/toolquay/cmd/host/internal/ui"
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/settings"
-	"github.com/toolquay/toolquay/plugins"
 )
 
 func trustCommand(a *app) *cobra.Command {
@@ -19,10 +16,12 @@ func trustCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust [DIR]",
 		Short: "Let a project's settings and plugins take effect",
-		Long: `Of a project that is not trusted only deny and ask rules count, and that it demands
-isolation. Trust shows what else the project brings (allow rules, a mode,
-directories, hooks, a judge, plugins), asks you, and records the project by the real path of its
-root. What it brings later is trusted too. Plugins still need a grant each.`,
+		Long: `Of a project only deny and ask rules count, and that it demands isolation, until
+you trust it. Trust shows what else the project brings (allow rules, a mode,
+directories, hooks, a judge, settings, plugins), asks you, and records what it
+showed, by the real path of the project's root. Exactly that counts from then on.
+What the project brings or changes later has no effect before trust has shown it
+too; it shows that alone. Plugins still need a grant each.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -53,17 +52,33 @@ func (a *app) trustProject(ctx context.Context, yes, revoke bool) error {
 	if revoke {
 		return a.distrust(trust, project)
 	}
-	if err := a.describeProject(project); err != nil {
-		return err
+	return a.trustShown(ctx, dirs, trust, project, yes)
+}
+
+// trustShown shows what the project brings that the user was not shown yet, and
+// records that very list.
+func (a *app) trustShown(ctx context.Context, dirs host.Dirs, trust *host.Trust, project host.Project, yes bool) error {
+	_, unseen, err := project.Brings(dirs)
+	if err != nil {
+		return &exitError{exitUsage, err}
 	}
-	if project.Trusted {
+	out := a.out
+	if !yes && !out.Terminal && a.person() != nil {
+		out = a.err // who answers must have seen it
+	}
+	showBrought(out, project, unseen)
+	if project.Trusted && len(unseen) == 0 {
 		a.out.Printf("It is trusted already.\n")
 		return nil
 	}
-	if err := a.confirm(ctx, yes, "Trust "+project.Root+"?"); err != nil {
+	question := "Trust " + project.Root + "?"
+	if project.Trusted {
+		question = "Trust " + project.Root + " with this too?"
+	}
+	if err := a.confirm(ctx, yes, question); err != nil {
 		return err
 	}
-	if err := trust.Grant(project.Root, time.Now()); err != nil {
+	if err := trust.Grant(project.Root, unseen, time.Now()); err != nil {
 		return hostError(err)
 	}
 	a.out.Printf("Trusted; toolquay trust --revoke %s takes it back.\n", project.Root)
@@ -82,50 +97,38 @@ func (a *app) distrust(trust *host.Trust, project host.Project) error {
 	return nil
 }
 
-// describeProject prints what would take effect with a project.
-func (a *app) describeProject(project host.Project) error {
-	out := a.out
-	out.Printf("%s brings:\n", project.Root)
-	loaded, err := settings.Load(settings.Options{Project: permissions.Dir{Path: project.Root}, ProjectClaude: true})
-	if err != nil {
-		return &exitError{exitUsage, err}
+// showBrought prints what would take effect, all of it.
+func showBrought(out *ui.Printer, project host.Project, unseen []settings.Brought) {
+	switch {
+	case len(unseen) == 0 && project.Trusted:
+		out.Printf("%s brings nothing new.\n", project.Root)
+	case len(unseen) == 0:
+		out.Printf("%s brings:\n  nothing that needs trust\n", project.Root)
+	case project.Trusted:
+		out.Printf("%s brings, new since you trusted it:\n", project.Root)
+	default:
+		out.Printf("%s brings:\n", project.Root)
 	}
-	nothing := true
-	line := func(format string, args ...any) {
-		nothing = false
-		out.Printf("  "+format+"\n", args...)
+	for _, b := range unseen {
+		out.Printf("  %s\n", b)
 	}
-	for _, b := range loaded.Brings {
-		line("%s", b)
-	}
-	set, err := plugins.Open(plugins.Options{
-		Sources: []plugins.Source{plugins.Dir(plugins.OriginProject, project.Plugins())},
-		Logger:  slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		return usageError("%w", err)
-	}
-	for _, p := range set.Plugins() {
-		line("plugin %s (%s)%s", p.Name, p.Path, asks(p))
-	}
-	if nothing {
-		out.Printf("  nothing that needs trust\n")
-	}
-	return nil
 }
 
-// asks is what a plugin would ask to be granted.
-func asks(p *plugins.Plugin) string {
-	m := p.Manifest()
-	if m == nil {
-		return ", which is broken: " + firstLine(p.Problem().Error())
+// offerNews asks the person at the terminal about what a project that they trust
+// brings and they were not shown. Without a yes it has no effect; without a person the
+// warnings say so. It reports whether anything was trusted.
+func (a *app) offerNews(ctx context.Context, s *setup) (bool, error) {
+	person := a.person()
+	if person == nil || a.flags.approval != approveAuto || a.flags.noProject || !s.project.Trusted {
+		return false, nil
 	}
-	if len(m.Capabilities) == 0 {
-		return ", which asks for no capability"
+	_, unseen, err := s.project.Brings(s.dirs)
+	if err != nil || len(unseen) == 0 {
+		return false, err
 	}
-	names := make([]string, len(m.Capabilities))
-	for i, c := range m.Capabilities {
-		names[i] = c.Name
+	showBrought(a.err, s.project, unseen)
+	if !person.Confirm(ctx, "Trust "+s.project.Root+" with this too?") {
+		return false, nil
 	}
-	return ", which will ask for " + strings.Join(names, ", ")
+	return true, s.trust.Add(s.project.Root, unseen...)
 }

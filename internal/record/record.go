@@ -80,6 +80,9 @@ func (f File[T]) Update(change func(map[string]T)) (map[string]T, error) {
 	if err != nil {
 		return nil, fmt.Errorf("writing %s: %w", f.Path, err)
 	}
+	if len(content) >= maxSize { // nothing could read it
+		return nil, fmt.Errorf("writing %s: the list would be over its limit of %d bytes; nothing was recorded", f.Path, maxSize)
+	}
 	if err := atomicfile.Write(f.Path, append(content, '\n'), 0o600); err != nil {
 		return nil, fmt.Errorf("writing %s: %w", f.Path, err)
 	}

@@ -10,17 +10,19 @@
 //
 // [Load] puts them together. The lists of rules of all sources are merged; of
 // everything that can only be one way, the weightiest source that speaks of it
-// has its way, in the order above. Of a project that is not trusted only deny and
-// ask rules count, and that it demands isolation: what a repository brings may
-// tighten, never loosen. A file that is there and cannot be read, or does not
-// make sense, is an error, whosever it is: leaving it out would lose its deny
-// rules.
+// has its way, in the order above. Of a project's files deny and ask rules always
+// count, and that it demands isolation: what a repository brings may tighten.
+// Everything else in them counts once the user was shown it and trusts the project.
+// Trust pins what was shown ([Brought.Pin]): what the project brings later, or
+// changes, is left out until it was shown too. A file that is there and cannot be
+// read, or does not make sense, is an error, whosever it is: leaving it out would
+// lose its deny rules.
 //
 // Beside rules, hooks and the judge there are the tables of how calls run ([Results],
 // [Scheduler], [Tools], [Sessions] and [Telemetry] have their values, with the least and
 // most of each). Of those each key by itself is the weightiest source's, but for what
 // belongs together: an endpoint and its headers, and the two ways to name tools.
-// Projects may have the first three, which count once the project is trusted, since
+// Projects may have the first three, which count once they were shown, since
 // they can loosen as well as tighten; the last two, where things are kept and who is
 // told, they may not have at all.
 //

@@ -28,8 +28,12 @@ type Options struct {
 
 	// Project is the project's root.
 	Project permissions.Dir
-	// Trusted says that the user trusts the project.
-	Trusted bool
+	// Shown returns the pins of what the user was shown of the project and trusts,
+	// and nil where they do not trust it. It is called once for each load; a nil
+	// function trusts nothing.
+	Shown func() (map[Pin]bool, error)
+	// Watched are further files whose change may change what Shown returns.
+	Watched []string
 
 	// ProjectClaude also reads .claude/settings.json and
 	// .claude/settings.local.json of the project.
@@ -83,9 +87,9 @@ type Loaded struct {
 	// Isolation is the strictest that any source demands, with who demands it.
 	Isolation Key[abi.Isolation]
 
-	// Brings is what the project brings that needs trust, whether or not it is
-	// trusted, for those who are asked to trust it.
-	Brings []Brought
+	// Brings is what the project brings that needs trust, whether or not the user
+	// trusts it. Withheld is the part that they were not shown, which has no effect.
+	Brings, Withheld []Brought
 	// Warnings are what a person should know, and what was left out.
 	Warnings []permissions.Warning
 	// Files are all that were looked for, there or not, the weightiest first.
@@ -114,6 +118,13 @@ func Load(o Options) (*Loaded, error) {
 		now = o.Now
 	}
 	l := loader{o: o, now: now(), out: &Loaded{Hooks: make(map[Event][]Hook)}}
+	l.out.Watched = append(l.out.Watched, o.Watched...)
+	if o.Shown != nil {
+		var err error
+		if l.shown, err = o.Shown(); err != nil {
+			l.errs = append(l.errs, err)
+		}
+	}
 	l.policy()
 	l.given(permissions.SourceCommandLine, o.CommandLine)
 	l.given(permissions.SourceSession, o.Session)
@@ -130,6 +141,9 @@ func Load(o Options) (*Loaded, error) {
 type loader struct {
 	o   Options
 	now time.Time
+	// shown are the pins of what the user was shown of the project; nil where they
+	// do not trust it.
+	shown map[Pin]bool
 	// files are those that say something, the weightiest first.
 	files []*File
 	out   *Loaded

@@ -63,35 +63,67 @@ func (l *Loaded) madeOfCommands() []Made {
 // made are the settings in the tables that a project may have.
 func made(r *Results, s *Scheduler, t *Tools) []Made {
 	var out []Made
-	addTo(&out, "results.max_chars", r.MaxChars)
-	addTo(&out, "results.max_turn_chars", r.MaxTurnChars)
-	addTo(&out, "results.strategy", r.Strategy)
-	addTo(&out, "results.duplicates", r.Duplicates)
-	for _, name := range slices.Sorted(maps.Keys(r.Tools)) {
-		addTo(&out, "results.tools."+name+".max_chars", r.Tools[name].MaxChars)
-		addTo(&out, "results.tools."+name+".strategy", r.Tools[name].Strategy)
-	}
-	addTo(&out, "scheduler.mode", s.Mode)
-	addTo(&out, "scheduler.max_concurrent", s.MaxConcurrent)
-	addTo(&out, "scheduler.max_calls", s.MaxCalls)
-	addTo(&out, "scheduler.max_per_plugin", s.MaxPerPlugin)
-	addTo(&out, "scheduler.cascade", s.Cascade)
-	addTo(&out, "tools.preset", t.Preset)
-	addTo(&out, "tools.only", t.Only)
-	addTo(&out, "tools.defer", t.Defer)
-	addTo(&out, "tools.defer_over_tools", t.DeferOverTools)
-	addTo(&out, "tools.defer_over_chars", t.DeferOverChars)
+	eachKey(r, s, t, func(name string, k anyKey) {
+		if m, set := k.made(name); set {
+			out = append(out, m)
+		}
+	})
 	return out
 }
 
-// addTo adds a setting, if it was made.
-func addTo[T any](list *[]Made, key string, k Key[T]) {
+// eachKey calls do with each setting of these tables, by its name. What do unsets is
+// taken out.
+func eachKey(r *Results, s *Scheduler, t *Tools, do func(name string, k anyKey)) {
+	do("results.max_chars", &r.MaxChars)
+	do("results.max_turn_chars", &r.MaxTurnChars)
+	do("results.strategy", &r.Strategy)
+	do("results.duplicates", &r.Duplicates)
+	for _, name := range slices.Sorted(maps.Keys(r.Tools)) {
+		was := r.Tools[name]
+		tool := was
+		do("results.tools."+name+".max_chars", &tool.MaxChars)
+		do("results.tools."+name+".strategy", &tool.Strategy)
+		switch {
+		case tool == ToolResults{}:
+			delete(r.Tools, name)
+		case tool != was:
+			r.Tools[name] = tool
+		}
+	}
+	do("scheduler.mode", &s.Mode)
+	do("scheduler.max_concurrent", &s.MaxConcurrent)
+	do("scheduler.max_calls", &s.MaxCalls)
+	do("scheduler.max_per_plugin", &s.MaxPerPlugin)
+	do("scheduler.cascade", &s.Cascade)
+	do("tools.preset", &t.Preset)
+	do("tools.only", &t.Only)
+	do("tools.defer", &t.Defer)
+	do("tools.defer_over_tools", &t.DeferOverTools)
+	do("tools.defer_over_chars", &t.DeferOverChars)
+}
+
+// anyKey is a setting whatever the type of its value.
+type anyKey interface {
+	made(name string) (m Made, set bool)
+	unset()
+}
+
+func (k *Key[T]) made(name string) (m Made, set bool) {
 	if !k.Set {
-		return
+		return Made{}, false
 	}
 	value := fmt.Sprint(k.Value)
 	if value == strconv.Itoa(Unlimited) {
 		value = unlimited
 	}
-	*list = append(*list, Made{printable(key + " = " + value), k.Source})
+	return Made{printable(name + " = " + value), k.Source}, true
+}
+
+func (k *Key[T]) unset() { *k = Key[T]{} }
+
+// addTo adds a setting, if it was made.
+func addTo[T any](list *[]Made, name string, k Key[T]) {
+	if m, set := k.made(name); set {
+		*list = append(*list, m)
+	}
 }

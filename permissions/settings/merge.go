@@ -14,9 +14,6 @@ func (l *loader) merge() {
 	out := l.out
 	for _, f := range l.files {
 		out.Warnings = append(out.Warnings, f.Notes...)
-		if projects(f.Kind) {
-			out.Brings = append(out.Brings, f.brings()...)
-		}
 		p := &out.Policy
 		p.OnlyRules = demanded(p.OnlyRules, f.Policy.OnlyRules)
 		p.OnlyHooks = demanded(p.OnlyHooks, f.Policy.OnlyHooks)
@@ -24,8 +21,8 @@ func (l *loader) merge() {
 		p.ForbidModes = append(p.ForbidModes, f.Policy.ForbidModes...)
 	}
 	for _, f := range l.files {
-		if projects(f.Kind) && !l.o.Trusted {
-			f = l.tightening(f)
+		if projects(f.Kind) {
+			f = l.admit(f)
 		}
 		l.take(f)
 	}

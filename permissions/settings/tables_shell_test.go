@@ -106,10 +106,12 @@ func TestProjectsOnlyTighten(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, trusted: %t", name, trusted), func(t *testing.T) {
 				t.Parallel()
 				p := newPlace(t)
-				p.options.Trusted = trusted
 				p.write(t, userFile, tt.user)
 				p.write(t, localFile, tt.local)
 				p.write(t, projectFile, tt.project)
+				if trusted {
+					p.trust(t)
+				}
 				l := p.load(t)
 				ofProjects := 0
 				for _, m := range l.Made() {

@@ -80,7 +80,6 @@ func TestProjectsHaveNoSayInSessionsAndTelemetry(t *testing.T) {
 func TestTablesAreMergedByKey(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.options.Trusted = true
 	p.write(t, systemFile, "[scheduler]\nmax_concurrent = 3\n[telemetry]\nendpoint = 'https://policy.example.com'\n")
 	p.options.CommandLine = &settings.File{Scheduler: settings.Scheduler{
 		Mode: settings.Key[string]{Value: settings.ByBatch, Set: true}, MaxConcurrent: settings.Key[int]{Value: 50, Set: true},
@@ -91,6 +90,7 @@ func TestTablesAreMergedByKey(t *testing.T) {
 		"[results]\nmax_chars = 200\nstrategy = 'end'\n[results.tools.Bash]\nmax_chars = 8\nstrategy = 'both'\n[results.tools.Grep]\nmax_chars = 'unlimited'\n"+
 		"[sessions]\ndirectory = '~/kept'\nkeep = '2d'\nhistory = false\nhistory_max = '2GiB'\n"+
 		"[telemetry]\nendpoint = 'https://user.example.com'\nheaders.A = 'B'\ncontent = true\n")
+	p.trust(t)
 	l := p.load(t)
 	if s := l.Scheduler; s.Mode.Value != settings.ByBatch || s.MaxConcurrent.Value != 3 || s.Cascade.Value != settings.CascadeOff || s.MaxCalls.Set {
 		t.Errorf("scheduler %+v", s)
@@ -129,11 +129,13 @@ func TestTablesOfAnUntrustedProjectAreLeftOut(t *testing.T) {
 	for _, b := range l.Brings {
 		brings = append(brings, b.Kind+" "+b.Text)
 	}
-	warned := p.warnings(l)
 	for _, s := range settings {
-		if !slices.Contains(brings, "setting "+s) || !strings.Contains(warned, fmt.Sprintf("the setting %s left out: the project is not trusted", s)) {
-			t.Errorf("%s: not told in %q\n%s", s, brings, warned)
+		if !slices.Contains(brings, "setting "+s) {
+			t.Errorf("%s: not told in %q", s, brings)
 		}
+	}
+	if warned := p.warnings(l); !strings.Contains(warned, ": 4 settings left out: the project is not trusted;") {
+		t.Errorf("warned:\n%s", warned)
 	}
 }
 

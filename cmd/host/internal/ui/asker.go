@@ -98,9 +98,12 @@ func (a *Asker) menu(choices []choice) {
 	}
 }
 
-// Confirm asks one question that only a y answers with yes.
+// Confirm asks one question that only a y answers with yes, typed after it was asked.
 func (a *Asker) Confirm(ctx context.Context, question string) bool {
 	defer a.out.Hold()()
+	if a.keys.drop() != nil {
+		return false
+	}
 	a.out.Printf("%s [y/N] ", question)
 	line, err := a.keys.line(ctx)
 	return err == nil && (strings.EqualFold(line, "y") || strings.EqualFold(line, "yes"))

@@ -17,6 +17,8 @@ type keyboard interface {
 	// key waits for a key pressed after the call began, line for a line.
 	key(ctx context.Context) (rune, error)
 	line(ctx context.Context) (string, error)
+	// drop throws away what was typed before.
+	drop() error
 }
 
 func newKeyboard(in *os.File) keyboard {
@@ -36,6 +38,9 @@ type pipe struct {
 }
 
 func (*pipe) single() bool { return false }
+
+// drop keeps everything: who writes to a pipe answers in advance.
+func (*pipe) drop() error { return nil }
 
 // maxAnswer is the longest line taken for an answer, in bytes.
 const maxAnswer = 64 << 10

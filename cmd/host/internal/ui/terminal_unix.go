@@ -84,6 +84,19 @@ func (t *terminal) drain() error {
 	}
 }
 
+// drop throws away what was typed before, half a line too.
+func (t *terminal) drop() error {
+	usual, err := unix.IoctlGetTermios(t.fd, getTermios)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.IoctlSetTermios(t.fd, setTermios, usual) }()
+	if err := t.keyMode(*usual); err != nil {
+		return err
+	}
+	return t.drain()
+}
+
 // line reads a line as the terminal edits it.
 func (t *terminal) line(ctx context.Context) (string, error) {
 	var typed []byte
