@@ -45,6 +45,23 @@ func ParseMode(name string) (Mode, error) {
 	return "", fmt.Errorf("unknown mode %q; there are %s and %s", name, strings.Join(names[:last], ", "), names[last])
 }
 
+// byStrictness are the modes, the loosest first. Of the last two neither is the
+// stricter: plan denies edits that rules allow, dontAsk denies what a person could
+// allow.
+var byStrictness = []Mode{ModeBypass, ModeAuto, ModeAcceptEdits, ModeDefault, ModePlan, ModeDontAsk}
+
+// Stricter returns the mode that allows no more than either of two modes does. Plan
+// and dontAsk come to ModePlan, and noAsk says that what asks must be denied too.
+func (m Mode) Stricter(n Mode) (mode Mode, noAsk bool) {
+	if m == ModePlan && n == ModeDontAsk || m == ModeDontAsk && n == ModePlan {
+		return ModePlan, true
+	}
+	if slices.Index(byStrictness, m) < slices.Index(byStrictness, n) {
+		return n, false
+	}
+	return m, false
+}
+
 // matter is what a mode is asked about.
 type matter uint8
 

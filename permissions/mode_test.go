@@ -49,6 +49,43 @@ func TestModeTable(t *testing.T) {
 	}
 }
 
+// TestStricterMode decides requests under rules in all pairs of modes: what
+// the stricter of the two allows, both allow, and what either denies, it does not
+// allow. Auto without a judge's word is no looser than default.
+func TestStricterMode(t *testing.T) {
+	t.Parallel()
+	modes := []permissions.Mode{
+		permissions.ModeDefault, permissions.ModePlan, permissions.ModeAcceptEdits,
+		permissions.ModeAuto, permissions.ModeBypass, permissions.ModeDontAsk,
+	}
+	requests := []string{
+		"read /ws/proj/a", "read /etc/a", "$ cat /etc/a", "write /ws/proj/a", "write /etc/a", "$ mkdir a && rm c", "$ make",
+		"net example.com", "mcp s t", "call Tool", "write /ws/proj/.git/config", "read /home/u/.ssh/id", "$ make ((", "$ rm /ws", "$ !ls",
+	}
+	for _, rules := range []string{"", "allow Edit", "allow Read", "allow Bash(make)", "ask Read", "deny Edit", "allow Tool"} {
+		for _, a := range modes {
+			for _, b := range modes {
+				mode, noAsk := a.Stricter(b)
+				other, _ := b.Stricter(a)
+				if mode != other || mode != a && mode != b {
+					t.Errorf("%s and %s come to %s, %t", a, b, mode, noAsk)
+				}
+				for _, request := range requests {
+					verdict := func(m permissions.Mode, headless bool) permissions.Verdict {
+						r := parseRequest(request)
+						r.Headless = headless
+						p := compile(t, setupFor(t, strings.TrimSuffix("mode "+string(m)+" ; "+rules, " ; ")))
+						return permissions.Decide(p, r, permissions.Evidence{}).Verdict
+					}
+					if got, want := verdict(mode, noAsk), max(verdict(a, false), verdict(b, false)); got < want {
+						t.Errorf("%q: %s in %s and %s: %s in %s, should be %s", rules, request, a, b, got, mode, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // checkMode holds one cell; "judge" is asked of a judge in each way.
 func checkMode(t *testing.T, p *permissions.Policy, r permissions.Request, want, request string) {
 	t.Helper()

@@ -15,6 +15,7 @@ import (
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/approvals"
 	"github.com/toolquay/toolquay/host/message"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 func approvalsCommand(a *app) *cobra.Command {
@@ -25,8 +26,8 @@ func approvalsCommand(a *app) *cobra.Command {
 		Long: `With --approval later a call that must be approved ends with needs_approval and the
 question is kept. Approvals lists what waits; allow and deny answer one, also hours
 later and from another terminal; resume runs its call again, in the session,
-directory and mode that it was asked in, with the answer. An answer holds for
-exactly the call that was shown, once.`,
+directory and mode that it was asked in, with the answer; of that mode and --mode
+the stricter counts. An answer holds for exactly the call that was shown, once.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return a.listApprovals(asJSON) },
 	}
@@ -200,10 +201,16 @@ func (a *app) resume(ctx context.Context, id string) error {
 	if err := a.flags.restore(item.Flags); err != nil {
 		return usageError("the question's flags: %w", err)
 	}
-	a.flags.cwd, a.flags.mode, a.flags.addDirs = item.Cwd, string(item.Mode), item.AdditionalDirs
+	noAsk, err := a.stricterMode(item.Mode)
+	if err != nil {
+		return err
+	}
+	a.flags.cwd, a.flags.addDirs = item.Cwd, item.AdditionalDirs
 	o, err := a.open(ctx, func(s *setup) {
 		s.session.ID, s.calls = item.Session, true
-		s.session.Asker = approvals.NewDurable(store, item.Resume)
+		if !noAsk {
+			s.session.Asker = approvals.NewDurable(store, item.Resume)
+		}
 	})
 	if err != nil {
 		return err
@@ -222,4 +229,21 @@ func (a *app) resume(ctx context.Context, id string) error {
 		return err
 	}
 	return quiet(resultCode(result))
+}
+
+// stricterMode makes --mode the stricter one of it and of the mode that a question was
+// asked in. noAsk says that what asks must be denied beside.
+func (a *app) stricterMode(kept permissions.Mode) (noAsk bool, err error) {
+	given := kept
+	if a.flags.mode != "" {
+		if given, err = permissions.ParseMode(a.flags.mode); err != nil {
+			return false, usageError("--mode: %w", err)
+		}
+	}
+	mode, noAsk := given.Stricter(kept)
+	if mode != given && !noAsk {
+		a.err.Printf("toolquay: --mode %s is looser than %s, in which the question was asked: %s counts\n", given, kept, mode)
+	}
+	a.flags.mode = string(mode)
+	return noAsk, nil
 }

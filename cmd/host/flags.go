@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -49,7 +50,8 @@ func (f *globalFlags) kept(message []permissions.RuleSet) []string {
 	return out
 }
 
-// restore adds the flags that kept wrote to those that are given now.
+// restore adds the flags that kept wrote to those that are given now. Of those given
+// now only what tightens counts.
 func (f *globalFlags) restore(flags []string) error {
 	given := *f
 	cmd := &cobra.Command{}
@@ -59,7 +61,10 @@ func (f *globalFlags) restore(flags []string) error {
 	}
 	f.deny = append(given.deny, f.deny...)
 	f.ask = append(given.ask, f.ask...)
+	if given.isolation == string(abi.IsolationProcess) {
+		f.isolation = given.isolation
+	}
 	f.approval, f.logLevel, f.timeout = given.approval, given.logLevel, given.timeout
-	f.scheduler, f.session = given.scheduler, given.session
+	f.scheduler, f.session, f.mode = given.scheduler, given.session, given.mode
 	return nil
 }
