@@ -119,7 +119,7 @@ func (c *call) prepare(ctx context.Context) error {
 		c.input = nil
 		return err
 	}
-	if c.input, err = renamed(c.tool.contract().Renames, c.use.Name, c.input); err != nil {
+	if c.input, err = c.tool.contract().Renamed(c.use.Name, c.input); err != nil {
 		return c.describe(err)
 	}
 	if err := c.tool.validate(c.input); err != nil {

@@ -112,6 +112,29 @@ func (h *Host) offerCapabilities() error {
 	return nil
 }
 
+// BuiltinTools returns the contracts of the tools that come with this package, those
+// that run commands included.
+func BuiltinTools() ([]*abi.Tool, error) {
+	set, err := plugins.Open(plugins.Options{Sources: []plugins.Source{
+		plugins.Program(plugins.OriginBuiltin, "builtin", builtin.FS()),
+		plugins.Program(plugins.OriginBuiltin, "commands", builtin.Commands()),
+	}})
+	if err != nil {
+		return nil, err
+	}
+	var out []*abi.Tool
+	for _, p := range set.Plugins() {
+		m := p.Manifest()
+		if m == nil {
+			return nil, fmt.Errorf("the built-in plugin %s: %w", p.Name, p.Problem())
+		}
+		for i := range m.Tools {
+			out = append(out, &m.Tools[i])
+		}
+	}
+	return out, nil
+}
+
 func (h *Host) openPlugins(ctx context.Context) error {
 	var sources []plugins.Source
 	if h.options.Builtins {

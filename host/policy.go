@@ -1,12 +1,10 @@
 package host
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -48,7 +46,14 @@ func (h *Host) places(cwd string, o *SessionOptions) (permissions.Setup, error) 
 // policy compiles the rules of settings for a session.
 func (h *Host) policy(setup permissions.Setup, set *plugins.Set, st *Settings) (*permissions.Policy, error) {
 	setup.Rules, setup.OnlyPolicyRules, setup.Forbidden = st.Rules, st.OnlyPolicyRules, st.ForbiddenModes
-	setup.Aliases, setup.Tools = h.aliases(set), h.described(set, st.Rules)
+	setup.Aliases = h.aliases(set)
+	setup.Tools = permissions.ToolsOf(st.Rules, func(name string) (*abi.Tool, bool) {
+		t, ok := h.lookup(set, name)
+		if !ok {
+			return nil, false
+		}
+		return t.contract(), true
+	})
 	setup.Now = time.Now()
 	policy, warnings, err := permissions.Compile(setup)
 	h.warn(warnings)
@@ -58,37 +63,6 @@ func (h *Host) policy(setup permissions.Setup, set *plugins.Set, st *Settings) (
 func (h *Host) warn(warnings []permissions.Warning) {
 	for _, w := range warnings {
 		h.options.Logger.Warn("a permission rule may not mean what was meant", "rule", w.String())
-	}
-}
-
-// described tells of the tools that rules on fields of their input are about.
-// Reading what all tools take would have every manifest read at the start.
-func (h *Host) described(set *plugins.Set, rules []permissions.RuleSet) []permissions.Tool {
-	var out []permissions.Tool
-	seen := make(map[string]bool)
-	for _, r := range rules {
-		for _, text := range slices.Concat(r.Deny, r.Ask) {
-			name, spec, ok := strings.Cut(text.Text, "(")
-			if name = strings.TrimSpace(name); !ok || !strings.Contains(spec, ":") || seen[name] {
-				continue
-			}
-			seen[name] = true
-			if t, ok := h.lookup(set, name); ok {
-				out = append(out, describe(t.contract()))
-			}
-		}
-	}
-	return out
-}
-
-func describe(t *abi.Tool) permissions.Tool {
-	var schema struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	_ = json.Unmarshal([]byte(t.InputSchema), &schema) // a tool without properties is one of which nothing is known
-	return permissions.Tool{
-		Name: t.Name, Aliases: t.Aliases, Fields: t.Fields,
-		Properties: slices.Sorted(maps.Keys(schema.Properties)),
 	}
 }
 

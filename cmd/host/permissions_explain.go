@@ -69,7 +69,7 @@ func (a *app) explain(ctx context.Context, tool, input string, asJSON bool) erro
 // explainUnknown judges a call of a tool that this host does not have.
 func (a *app) explainUnknown(o *opened, tool string, src json.RawMessage) (permissions.Explanation, error) {
 	at := shell.Place{Cwd: filepath.ToSlash(o.session.Cwd()), Home: filepath.ToSlash(o.dirs.Home)}
-	r, err := lines.Request(tool, src, at)
+	r, err := lines.NewToolset(nil).Request(tool, src, at)
 	if err != nil {
 		return permissions.Explanation{}, err
 	}

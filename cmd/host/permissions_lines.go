@@ -32,15 +32,21 @@ and answers each with a line:
 
 "layers" ({"policy": {...}, "project": {...}, "user": {...}}) stands for rules of
 several sources, "hook" ({"permissionDecision": "ask"}) for what a hook says.
-Paths are taken by name: no file is looked at, and nothing is run.
+Paths are taken by name: no file is looked at, and nothing is run. Rules and calls may
+name a tool by its alias.
 
 It ends with 1 where a line had another verdict than it expected or could not be
 read; such a line is answered {"error": "..."}.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			failed := 0
-			err := a.lines(cmd.Context(), args, func(in io.Reader, at shell.Place) (err error) {
-				failed, err = lines.Test(in, a.out, at)
+			contracts, err := host.BuiltinTools()
+			if err != nil {
+				return hostError(err)
+			}
+			tools := lines.NewToolset(contracts)
+			err = a.lines(cmd.Context(), args, func(in io.Reader, at shell.Place) (err error) {
+				failed, err = lines.Test(in, a.out, at, tools)
 				return err
 			})
 			if err == nil && failed > 0 {

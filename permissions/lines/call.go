@@ -13,9 +13,9 @@ import (
 	"github.com/toolquay/toolquay/permissions/shell"
 )
 
-// Request makes of a call what is judged, by what is known of the tools that
+// request makes of a call what is judged, by what is known of the tools that
 // agents of this field have. The input is a JSON object.
-func Request(name string, input json.RawMessage, at shell.Place) (permissions.Request, error) {
+func request(name string, input json.RawMessage, at shell.Place) (permissions.Request, error) {
 	r := permissions.Request{Tool: name, Input: input, Effects: permissions.EffectsUnknown}
 	tool, ok := knownTools[name]
 	if !ok {

@@ -52,7 +52,7 @@ func questions(t *testing.T, name string) *os.File {
 func TestTest(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	failed, err := lines.Test(questions(t, "test.jsonl"), &out, here)
+	failed, err := lines.Test(questions(t, "test.jsonl"), &out, here, lines.NewToolset(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("the disk is full"
 
 func TestOutputFails(t *testing.T) {
 	t.Parallel()
-	if _, err := lines.Test(strings.NewReader(`{"tool":"T"}`), full{}, here); err == nil || !strings.Contains(err.Error(), "the disk is full") {
+	if _, err := lines.Test(strings.NewReader(`{"tool":"T"}`), full{}, here, lines.NewToolset(nil)); err == nil || !strings.Contains(err.Error(), "the disk is full") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -134,7 +134,7 @@ func TestManyLines(t *testing.T) {
 	in := bytes.Repeat(src, 1+10_000/bytes.Count(src, []byte("\n")))
 	testenv.InTime(t, 5*time.Second, func() time.Duration {
 		return testenv.Work(func() {
-			if _, err := lines.Test(bytes.NewReader(in), io.Discard, here); err != nil {
+			if _, err := lines.Test(bytes.NewReader(in), io.Discard, here, lines.NewToolset(nil)); err != nil {
 				t.Error(err)
 			}
 		})

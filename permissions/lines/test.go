@@ -62,10 +62,10 @@ var layers = map[string]permissions.SourceKind{
 }
 
 // Test reads calls and writes how they are judged; at is where lines that do
-// not say are. It returns how many lines had another verdict than they expected,
+// not say are. Rules and calls may name the tools by their aliases. It returns how many lines had another verdict than they expected,
 // or could not be answered; only reading and writing fail.
-func Test(in io.Reader, out io.Writer, at shell.Place) (failed int, err error) {
-	t := tester{at: at, policies: make(map[string]*permissions.Policy)}
+func Test(in io.Reader, out io.Writer, at shell.Place, tools *Toolset) (failed int, err error) {
+	t := tester{at: at, tools: tools, policies: make(map[string]*permissions.Policy)}
 	wrong := 0
 	failed, err = each(in, out, func(line []byte) (any, error) {
 		j, err := t.answer(line)
@@ -80,6 +80,7 @@ func Test(in io.Reader, out io.Writer, at shell.Place) (failed int, err error) {
 // tester keeps the policies of the lines before: most come with the same.
 type tester struct {
 	at       shell.Place
+	tools    *Toolset
 	policies map[string]*permissions.Policy
 }
 
@@ -104,7 +105,7 @@ func (t *tester) answer(line []byte) (Judgement, error) {
 	if err != nil {
 		return Judgement{}, err
 	}
-	r, err := Request(c.Tool, c.Input, shell.Place{Cwd: c.Cwd, Home: c.Home})
+	r, err := t.tools.Request(c.Tool, c.Input, shell.Place{Cwd: c.Cwd, Home: c.Home})
 	if err != nil {
 		return Judgement{}, err
 	}
@@ -145,6 +146,9 @@ func (t *tester) policy(c *Call) (*permissions.Policy, error) {
 		Home:  permissions.Dir{Path: c.Home},
 		Mode:  c.Mode,
 		Rules: sets,
+
+		Aliases: t.tools.aliases,
+		Tools:   permissions.ToolsOf(sets, t.tools.lookup),
 	})
 	if err != nil {
 		return nil, err

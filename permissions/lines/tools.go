@@ -1,6 +1,14 @@
 package lines
 
-import "github.com/toolquay/toolquay/abi"
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/shell"
+)
 
 // knownTool is what the judgement knows of a tool's input. The tools of a host
 // say so in their manifests; here no host runs, and rules are written for the
@@ -43,6 +51,62 @@ var knownTools = map[string]knownTool{
 	"StructuredOutput": {within: true}, "SendUserMessage": {within: true},
 	"AskUserQuestion": {within: true}, "EnterPlanMode": {within: true}, "CronList": {within: true},
 	"ListMcpResources": {within: true},
+}
+
+// Toolset is the tools that calls are judged against: those of a host, by their
+// contracts, and the usual ones of which only the table above is known.
+type Toolset struct {
+	byName  map[string]*abi.Tool
+	aliases map[string]string
+}
+
+// NewToolset makes a set of contracts, which it keeps.
+func NewToolset(contracts []*abi.Tool) *Toolset {
+	s := &Toolset{byName: make(map[string]*abi.Tool), aliases: maps.Clone(usualAliases)}
+	for _, t := range contracts {
+		s.byName[t.Name] = t
+		for _, alias := range t.Aliases {
+			s.byName[alias], s.aliases[alias] = t, t.Name
+		}
+	}
+	return s
+}
+
+// usualAliases are the other names of usual tools that no host has yet.
+var usualAliases = map[string]string{"Task": "Agent", "SlashCommand": "Skill", "Brief": "SendUserMessage"}
+
+func (s *Toolset) lookup(name string) (*abi.Tool, bool) {
+	t, ok := s.byName[name]
+	return t, ok
+}
+
+// Request makes of a call, by any of its tool's names, what is judged.
+func (s *Toolset) Request(name string, input json.RawMessage, at shell.Place) (permissions.Request, error) {
+	input, err := abi.Canonical(input)
+	if t, ok := s.byName[name]; ok && err == nil {
+		input, err = t.Renamed(name, input)
+	}
+	if err != nil {
+		return permissions.Request{}, err
+	}
+	if to, ok := s.aliases[name]; ok {
+		name = to
+	}
+	r, err := request(name, input, at)
+	r.Aliases = s.namesOf(name)
+	return r, err
+}
+
+// namesOf are the aliases of a tool.
+func (s *Toolset) namesOf(tool string) []string {
+	var out []string
+	for alias, to := range s.aliases {
+		if to == tool {
+			out = append(out, alias)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // trees are the tools that go into the directories they are given.

@@ -1,17 +1,15 @@
-package host
+package abi
 
 import (
 	"bytes"
 	"encoding/json"
 	"slices"
-
-	"github.com/toolquay/toolquay/abi"
 )
 
-// renamed is the input of a call by one of its tool's names, with the fields called
-// what the tool calls them.
-func renamed(renames []abi.Rename, name string, input json.RawMessage) (json.RawMessage, error) {
-	renames = slices.DeleteFunc(slices.Clone(renames), func(r abi.Rename) bool {
+// Renamed is the input of a call by one of the tool's names, with the fields called
+// what the tool calls them. The input is canonical JSON, and so is the result.
+func (t *Tool) Renamed(name string, input json.RawMessage) (json.RawMessage, error) {
+	renames := slices.DeleteFunc(slices.Clone(t.Renames), func(r Rename) bool {
 		return r.Alias != name || !bytes.Contains(input, []byte(r.From))
 	})
 	if len(renames) == 0 {
@@ -27,14 +25,14 @@ func renamed(renames []abi.Rename, name string, input json.RawMessage) (json.Raw
 			continue
 		}
 		if _, both := fields[r.To]; both {
-			return nil, abi.Errorf(abi.CodeInvalidInput, "%s and %s are one field; leave one out", r.From, r.To)
+			return nil, Errorf(CodeInvalidInput, "%s and %s are one field; leave one out", r.From, r.To)
 		}
 		delete(fields, r.From)
 		fields[r.To] = value
 	}
 	out, err := json.Marshal(fields)
 	if err != nil {
-		return nil, abi.Errorf(abi.CodeInternal, "renaming fields: %w", err)
+		return nil, Errorf(CodeInternal, "renaming fields: %w", err)
 	}
-	return abi.Canonical(out)
+	return Canonical(out)
 }

@@ -1,4 +1,4 @@
-package host
+package abi_test
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 
 func TestRenamed(t *testing.T) {
 	t.Parallel()
-	renames := []abi.Rename{{Alias: "KillShell", From: "shell_id", To: "task_id"}, {Alias: "Other", From: "x", To: "task_id"}}
+	tool := abi.Tool{Renames: []abi.Rename{{Alias: "KillShell", From: "shell_id", To: "task_id"}, {Alias: "Other", From: "x", To: "task_id"}}}
 	for name, test := range map[string]struct{ call, input, want string }{
 		"by the alias":         {"KillShell", `{"shell_id":"b1"}`, `{"task_id":"b1"}`},
 		"by the tool's name":   {"TaskStop", `{"shell_id":"b1"}`, `{"shell_id":"b1"}`},
@@ -21,13 +21,13 @@ func TestRenamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := renamed(renames, test.call, json.RawMessage(test.input))
+			got, err := tool.Renamed(test.call, json.RawMessage(test.input))
 			if err != nil || string(got) != test.want {
 				t.Errorf("got %s, %v; want %s", got, err, test.want)
 			}
 		})
 	}
-	if got, err := renamed(renames, "KillShell", json.RawMessage(`{"shell_id":"a","task_id":"b"}`)); abi.CodeOf(err) != abi.CodeInvalidInput {
+	if got, err := tool.Renamed("KillShell", json.RawMessage(`{"shell_id":"a","task_id":"b"}`)); abi.CodeOf(err) != abi.CodeInvalidInput {
 		t.Errorf("both names: got %s, %v", got, err)
 	}
 }
