@@ -157,3 +157,35 @@ func TestLock(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLinkedDirectoryIsPinned: a directory that is a link is the place it leads to.
+func TestLinkedDirectoryIsPinned(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write(t, projectFile, "permissions.additional_directories = ['shared']\n")
+	for _, dir := range []string{"one/a", "two/a"} {
+		p.write(t, dir, "")
+	}
+	link := func(to string) {
+		t.Helper()
+		_ = os.Remove(p.path("proj/shared"))
+		if err := os.Symlink(p.path(to), p.path("proj/shared")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link("one")
+	p.trust(t)
+	counts := func(want int) {
+		t.Helper()
+		if l := p.load(t); len(l.Rules[0].Directories) != want {
+			t.Errorf("%d directories count, want %d: %v", len(l.Rules[0].Directories), want, l.Brings)
+		}
+	}
+	counts(1)
+	link("two")
+	counts(0)
+	link("missing")
+	counts(0)
+	link("one")
+	counts(1)
+}
