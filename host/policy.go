@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -26,6 +27,8 @@ func (h *Host) places(cwd string, o *SessionOptions) (permissions.Setup, error) 
 		Sessions:    realDir(h.options.Sessions),
 		FoldCase:    permissions.FoldsCase(),
 		Resolve:     realPath,
+		// What settings name is found out once too, when it is first named.
+		ResolveDirectory: settledPaths(realPath),
 	}
 	setup.Analyse = func(text string) permissions.Command {
 		return shell.Analyse(text, shell.Place{Cwd: setup.Cwd.Path, Home: setup.Home.Path})
@@ -98,6 +101,22 @@ func realDir(path string) permissions.Dir {
 		return permissions.Dir{}
 	}
 	return permissions.Dir{Path: filepath.Clean(path), Real: realPath(path)}
+}
+
+// settledPaths remembers where each path lay when it was first asked for.
+func settledPaths(resolve func(string) string) func(string) string {
+	var mu sync.Mutex
+	known := make(map[string]string)
+	return func(path string) string {
+		mu.Lock()
+		defer mu.Unlock()
+		real, ok := known[path]
+		if !ok {
+			real = resolve(path)
+			known[path] = real
+		}
+		return real
+	}
 }
 
 // realPath is where a path really lies, as far as it exists; empty where that

@@ -228,6 +228,9 @@ func (p Project) admits() func(*plugins.Plugin) error {
 		if err != nil {
 			return err
 		}
+		if shown == nil {
+			return errors.New("the project is not trusted any more; toolquay trust shows and trusts what it brings")
+		}
 		b, err := broughtPlugin(plugin)
 		if err == nil && !shown[b.Pin()] {
 			err = errors.New("it is new since the project was trusted; toolquay trust shows and trusts what is new")

@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/settings"
 )
 
@@ -337,4 +339,60 @@ func TestTrustPinsPluginsWhileRunning(t *testing.T) {
 		t.Fatal(err)
 	}
 	offers("revoked", false)
+}
+
+// TestLinkedDirectoryStaysWhereItWas has a call of a session change a link that settings
+// name as a working directory, and the settings be put into force again.
+func TestLinkedDirectoryStaysWhereItWas(t *testing.T) {
+	t.Parallel()
+	u := newTrusting(t)
+	for _, dir := range []string{"one", "two"} {
+		u.write(t, "../"+dir+"/a.txt", dir)
+	}
+	link := func(to string) {
+		t.Helper()
+		_ = os.Remove(u.root + "/shared")
+		if err := os.Symlink("../"+to, u.root+"/shared"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link("one")
+	u.write(t, ".toolquay/settings.toml", "permissions.additional_directories = ['shared']\n")
+	u.grant(t, u.root, u.unseen(t))
+	project := u.at(t, u.root)
+	sources := host.UserSettings(u.dirs, project)
+	sources.SystemDir = ""
+	loaded, err := settings.Load(sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := host.ForUser(u.dirs, project, loaded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := open(t, o)
+	s, err := h.NewSession(host.SessionOptions{Cwd: u.root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reads := func(dir string, want permissions.Verdict) {
+		t.Helper()
+		input := fmt.Sprintf(`{"file_path": %q}`, filepath.Join(u.root, "..", dir, "a.txt"))
+		x, err := s.Explain(t.Context(), abi.ToolUse{ID: "1", Name: "Read", Input: []byte(input)})
+		if err != nil || x.Decision.Verdict != want {
+			t.Errorf("reading in %s: %s, %v", dir, x.Decision.Verdict, err)
+		}
+	}
+	reads("one", permissions.Allow)
+	reads("two", permissions.Deny) // nobody can be asked
+	link("two")
+	in, err := host.SettingsOf(loaded, u.root)
+	if err == nil {
+		err = h.Apply(in)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	reads("one", permissions.Allow)
+	reads("two", permissions.Deny)
 }

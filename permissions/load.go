@@ -121,7 +121,11 @@ func (l *loader) directory(text string, folder Dir) error {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(folder.Path, path)
 	}
-	l.policy.work(l.dir(filepath.Clean(path)))
+	dir := Dir{Path: filepath.Clean(path)}
+	if resolve := l.policy.resolveDirectory; resolve != nil {
+		dir.Real = resolve(dir.Path)
+	}
+	l.policy.work(dir)
 	return nil
 }
 

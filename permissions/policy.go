@@ -69,6 +69,10 @@ type Setup struct {
 	// that names a link also binds what the link points at. Compile and the
 	// With methods call it, Decide never. Nil leaves links in rules alone.
 	Resolve func(path string) string
+	// ResolveDirectory is Resolve for the additional directories of rule sets. One that
+	// answers the same for as long as a session lasts keeps a link that is changed
+	// meanwhile from moving its working directories. Nil is Resolve.
+	ResolveDirectory func(path string) string
 	// Analyse reads a command, for the examples of rules on commands. Nil takes
 	// them for one simple command each.
 	Analyse func(text string) Command
@@ -151,8 +155,10 @@ type Policy struct {
 	// nothing, not even in which of two equal rules a decision names.
 	rules   []*Rule
 	aliases map[string]string
-	project Dir
-	places  places
+	// resolveDirectory is the setup's; nil resolves nothing.
+	resolveDirectory func(string) string
+	project          Dir
+	places           places
 	// working are the names of the working directories, and workingReal where
 	// they really are; session and temp those of the session's folders.
 	working, workingReal []string
@@ -176,7 +182,10 @@ func Compile(s Setup) (*Policy, []Warning, error) {
 		planFile: slashed(s.PlanFile), session: slashed(s.SessionFolder), temp: slashed(s.TempFolder),
 		tools: newTools(s.Tools), analyse: s.Analyse, aliases: aliases(&s), project: s.ProjectRoot,
 		places: places{home: s.Home, start: s.Cwd, cwd: s.Cwd, fold: s.FoldCase, resolve: s.Resolve},
-		guards: newGuards(s.Home, s.Sessions, s.HostFolders),
+		guards: newGuards(s.Home, s.Sessions, s.HostFolders), resolveDirectory: s.ResolveDirectory,
+	}
+	if p.resolveDirectory == nil {
+		p.resolveDirectory = s.Resolve
 	}
 	if p.project.Path == "" {
 		p.project = s.Cwd

@@ -228,3 +228,28 @@ func TestKeyAfterAStop(t *testing.T) {
 		t.Error("the terminal is not left as it was found")
 	}
 }
+
+// TestConfirmTakesWhatIsTypedAfterIt types an answer, and half of one, before a yes-or-no
+// question is there.
+func TestConfirmTakesWhatIsTypedAfterIt(t *testing.T) {
+	t.Parallel()
+	for _, early := range []string{"y\n", "y"} {
+		s := newDesk(t)
+		s.press(early)
+		s.waitFor("y", 1) // its echo: the terminal has it
+		asker := NewAsker(NewPrinter(s.program), s.program)
+		answer := make(chan bool, 1)
+		go func() { answer <- asker.Confirm(t.Context(), "Really?") }()
+		s.waitFor("Really?", 1)
+		s.press("\n")
+		if <-answer {
+			t.Errorf("%q that was typed before answered yes", early)
+		}
+		go func() { answer <- asker.Confirm(t.Context(), "Sure?") }()
+		s.waitFor("Sure?", 1)
+		s.press("y\n")
+		if !<-answer {
+			t.Errorf("%q: a yes did not count", early)
+		}
+	}
+}
