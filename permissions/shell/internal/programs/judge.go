@@ -2,6 +2,7 @@ package programs
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/toolquay/toolquay/permissions"
@@ -63,10 +64,57 @@ func (r *row) find(args []Arg) Finding {
 			break
 		}
 	}
+	f := r.judged(args)
+	if r.strict || r.free || r.never || r.anywhere || !flagBehindOperand(args) {
+		return f
+	}
+	return f.and(r.strictly().judged(args), r.byName)
+}
+
+// strictly is the row as a program reads it whose flags end at the first operand.
+// One operand too many is a fault to a program whose every flag only reads.
+func (r *row) strictly() *row {
+	strict := *r
+	strict.strict = true
+	if n := len(r.takes); r.plain && !r.changes && (n == 0 || !r.takes[n-1].repeat) {
+		strict.takes = append(slices.Clip(r.takes), operand{kindText, true})
+	}
+	return &strict
+}
+
+// judged judges the words after the name of a row without sub-commands.
+func (r *row) judged(args []Arg) Finding {
 	if r.judge != nil {
 		return r.judge(r, args)
 	}
 	return r.read(args).finding()
+}
+
+// flagBehindOperand reports whether a word that looks like a flag may stand behind
+// an operand. GNU's programs take it for a flag; xxd, git config, those of BSD, and
+// GNU's with POSIXLY_CORRECT take it, and all that follows, for operands.
+func flagBehindOperand(args []Arg) bool {
+	first := slices.IndexFunc(args, func(a Arg) bool { return !strings.HasPrefix(a.Text, "-") || a.Text == "-" })
+	return first >= 0 && slices.ContainsFunc(args[first:], func(a Arg) bool { return len(a.Text) > 1 && a.Text[0] == '-' })
+}
+
+// and is what holds of a command line that is read in two ways. The values of flags
+// may be files then; the flags themselves name none that matters, nor do words of git.
+func (f Finding) and(other Finding, git bool) Finding {
+	if f.ReadOnly && !other.ReadOnly {
+		f.Reason = other.Reason
+	}
+	f.ReadOnly, f.Complete = f.ReadOnly && other.ReadOnly, f.Complete && other.Complete
+	f.Unknown |= other.Unknown
+	for _, e := range other.Effects {
+		flag := strings.HasPrefix(e.Name, "-") && !strings.Contains(e.Name, "/")
+		whole := e
+		whole.Tree = true
+		if !git && !flag && !slices.Contains(f.Effects, e) && !slices.Contains(f.Effects, whole) {
+			f.Effects = append(f.Effects, e)
+		}
+	}
+	return f
 }
 
 // isSwitch reports whether a word is a listed flag without a value, as may stand

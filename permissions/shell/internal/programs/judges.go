@@ -18,6 +18,7 @@ func judges(name string) judge {
 		"copy": judgeCopy, "rmdir": judgeRmdir, "dd": judgeDd, "chmod": judgeChmod,
 		"wrapper": judgeWrapper, "shell": judgeShell, "xargs": judgeXargs, "env": judgeEnv, "command": judgeCommand,
 		"git": judgeGit, "git itself": judgeGitItself, "git config": judgeGitConfig, "tac": judgeTac, "tail": judgeTail, "tar": judgeTar, "go env": judgeGoEnv, "net": judgeNet,
+		"zip": judgeZip, "gzip": judgeGzip,
 	}[name]
 }
 
@@ -86,9 +87,13 @@ func judgeSeq(r *row, args []Arg) Finding {
 }
 
 // judgePs judges ps, whose words without a dash are flags too: "e" among them
-// shows the environment of every process, as /proc/*/environ would.
+// shows the environment of every process, as /proc/*/environ would. So does "-e",
+// which lists every process, where ps cannot make sense of all its words and takes
+// those with a dash as if they had none.
 func judgePs(r *row, args []Arg) Finding {
 	f := Finding{ReadOnly: true, Complete: true, Reason: r.why}
+	var dashed string         // the flags behind dashes
+	var chosen, selected bool // which columns there are, and which processes
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		if !a.Literal {
@@ -98,15 +103,32 @@ func judgePs(r *row, args []Arg) Finding {
 		known, value := psFlag(a.Text)
 		columns := strings.HasSuffix(a.Text, "o")
 		if value {
-			if i++; i < len(args) && !args[i].Literal && !args[i].Single {
-				f.refuse("%s may be more than one word for ps", args[i].Text)
+			if i++; i < len(args) && !psValue(a.Text, args[i]) {
+				f.refuse("%s may turn out to be a flag of ps", args[i].Text)
 			}
 		}
 		if !known || value && columns && (i >= len(args) || !safeColumns(args[i])) {
 			f.refuse("%s is not known as a flag with which ps shows no secrets", a.Text)
 		}
+		if letters, ok := strings.CutPrefix(a.Text, "-"); ok && !strings.HasPrefix(letters, "-") {
+			dashed += letters
+		}
+		chosen, selected = chosen || columns, selected || value && !columns
+	}
+	layout := chosen && strings.ContainsAny(dashed, "fFjlMyZ") // which columns leave no place for
+	if strings.Contains(dashed, "e") && (selected || layout || strings.Contains(dashed, "T")) {
+		f.refuse("ps -e with flags that it may not be able to make sense of shows environments then")
 	}
 	return f
+}
+
+// psValue reports whether a word is the value of the flag before it even where ps
+// reads its words another way: -u and -g take none then.
+func psValue(flag string, value Arg) bool {
+	if value.Literal {
+		return !strings.HasPrefix(value.Text, "-")
+	}
+	return value.Single && flag != "-u" && flag != "-g"
 }
 
 // psFlag says whether a word is one that ps may be given, and whether the next
@@ -242,10 +264,14 @@ func judgeTac(r *row, args []Arg) Finding {
 // for ever.
 var tailFrom = lazyregexp.New(`^\+[0-9]*[bcl]?$`)
 
-// judgeTail judges tail, whose first operand may be flags: +1f.
+// judgeTail judges tail, whose first operand may be flags: +1f. So may the value of
+// -c: "tail -cf FILE" does not end.
 func judgeTail(r *row, args []Arg) Finding {
 	l := r.read(args)
 	f := l.finding()
+	if v, ok := l.value("-c"); ok && strings.HasSuffix(v.Text, "f") {
+		f.refuse("-c%s are two flags of tail, with which it does not end", v.Text)
+	}
 	for _, o := range l.operands() {
 		if strings.HasPrefix(o.Text, "+") && (!o.Literal || !tailFrom.MatchString(o.Text)) {
 			f.refuse("%s may be a flag of tail, with which it does not end", o.Text)

@@ -35,6 +35,7 @@ type traits struct {
 	atfiles     bool // a word that begins with "@" names a file of more words
 	onedash     bool // its flags are words behind one dash or two, never letters in a bunch
 	strict      bool // flags end at the first operand
+	anywhere    bool // flags count behind operands, in every version (else both readings must be harmless)
 	free        bool // it has no flags: each word is an operand
 	transparent bool // rules look through it at the command it starts
 	opaque      bool // it starts a command, which deny rules reach
@@ -47,8 +48,8 @@ type traits struct {
 func (t *traits) named(word string) *bool {
 	return map[string]*bool{
 		"plain": &t.plain, "changes": &t.changes, "never": &t.never, "cwd": &t.cwd,
-		"deep": &t.deep, "apart": &t.apart, "atfiles": &t.atfiles, "onedash": &t.onedash, "strict": &t.strict, "free": &t.free,
-		"transparent": &t.transparent, "opaque": &t.opaque, "text": &t.text, "by-name": &t.byName, "env": &t.env,
+		"deep": &t.deep, "apart": &t.apart, "atfiles": &t.atfiles, "onedash": &t.onedash, "strict": &t.strict, "anywhere": &t.anywhere,
+		"free": &t.free, "transparent": &t.transparent, "opaque": &t.opaque, "text": &t.text, "by-name": &t.byName, "env": &t.env,
 	}[word]
 }
 
