@@ -201,28 +201,23 @@ const together = 50
 // onlyRead has bash run commands in a sandbox. None may do more than read.
 func onlyRead(t *testing.T, bwrap, dir string, commands []permissions.Command) {
 	t.Helper()
-	before, hidden := treeState(t, dir), filepath.Join(dir, "work/sub/secret")
+	hidden := filepath.Join(dir, "work/sub/secret")
 	for group := range slices.Chunk(commands, together) {
-		runs := runReadings(t, bwrap, dir, group)
+		runs, changed := runReadings(t, bwrap, dir, group)
 		for i, c := range group {
 			for _, fault := range runs[i].faults(c, hidden) {
 				t.Errorf("%q %s", c.Text, fault)
 			}
 		}
-		after := treeState(t, dir)
-		if after == before {
+		if len(changed) == 0 {
 			continue
 		}
-		t.Errorf("one of %d commands changes its tree: %s", len(group), changes(before, after))
+		t.Errorf("one of %d commands changes its tree: %s", len(group), changed)
 		for _, c := range group {
-			fresh := readingTree(t)
-			state := treeState(t, fresh)
-			runReadings(t, bwrap, fresh, []permissions.Command{c})
-			if treeState(t, fresh) != state {
+			if _, changed := runReadings(t, bwrap, readingTree(t), []permissions.Command{c}); len(changed) > 0 {
 				t.Errorf("%q does", c.Text)
 			}
 		}
-		before = after
 	}
 }
 
@@ -244,8 +239,18 @@ func (r reading) faults(c permissions.Command, hidden string) (faults []string) 
 	return faults
 }
 
-// runReadings has one sandbox run commands one after the other.
-func runReadings(t *testing.T, bwrap, dir string, commands []permissions.Command) []reading {
+// driver runs the scripts of a directory, while processes with and without a terminal
+// have the secret in their environment.
+const driver = `CANARY=$(<sub/secret) sleep 1000 &
+CANARY=$(<sub/secret) script -qc "exec sleep 1000" /dev/null <&- >/dev/null 2>&1 &
+for i in "$1"/*; do
+	timeout -s KILL 20 bash --noprofile --norc "$i" <names >"$2/${i##*/}" 2>&1
+	echo $? >"$2/${i##*/}.code"
+done`
+
+// runReadings has one sandbox run commands one after the other, and returns what
+// they changed below the directory. /tmp is below it, too.
+func runReadings(t *testing.T, bwrap, dir string, commands []permissions.Command) (runs []reading, changed []string) {
 	t.Helper()
 	scripts, out := t.TempDir(), t.TempDir()
 	for i, c := range commands {
@@ -253,35 +258,35 @@ func runReadings(t *testing.T, bwrap, dir string, commands []permissions.Command
 			t.Fatal(err)
 		}
 	}
-	const driver = `CANARY=$(<sub/secret) sleep 1000 &
-CANARY=$(<sub/secret) script -qc "exec sleep 1000" /dev/null <&- >/dev/null 2>&1 &
-for i in "$1"/*; do
-	timeout -s KILL 20 bash --noprofile --norc "$i" <names >"$2/${i##*/}" 2>&1
-	echo $? >"$2/${i##*/}.code"
-done`
+	for _, mounted := range []string{dir, scripts, out} {
+		if err := os.MkdirAll(filepath.Join(dir, mounted), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*testenv.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-all",
-		"--die-with-parent", "--bind", dir, dir, "--bind", out, out, "--chdir", filepath.Join(dir, "work"),
+		"--die-with-parent", "--bind", filepath.Join(dir, "tmp"), "/tmp", "--bind", dir, dir, "--ro-bind", scripts, scripts,
+		"--bind", out, out, "--chdir", filepath.Join(dir, "work"),
 		"bash", "--noprofile", "--norc", "-c", driver, "driver", scripts, out)
-	cmd.Env = []string{"PATH=" + filepath.Join(dir, "markers") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + filepath.Join(dir, "home"),
-		"TERM=dumb", "LC_ALL=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1"}
+	cmd.Env = []string{"PATH=" + filepath.Join(dir, "markers") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"HOME=" + filepath.Join(dir, "home"), "TERM=dumb", "LC_ALL=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1"}
 	for _, v := range programs.Environment() {
 		if strings.Contains(v, "=") {
 			cmd.Env = append(cmd.Env, v)
 		}
 	}
+	before := treeState(t, dir)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("the sandbox: %v\n%s", err, text)
 	}
-	runs := make([]reading, len(commands))
-	for i := range runs {
+	for i := range commands {
 		name := filepath.Join(out, strconv.Itoa(i))
 		text, _ := os.ReadFile(name)
 		code, _ := os.ReadFile(name + ".code")
-		runs[i] = reading{strings.TrimSpace(string(code)), string(text)}
+		runs = append(runs, reading{strings.TrimSpace(string(code)), string(text)})
 	}
-	return runs
+	return runs, changes(before, treeState(t, dir))
 }
 
 // readingTree makes a repository with a file that only lists, a directory and the
@@ -295,7 +300,7 @@ func readingTree(t *testing.T) string {
 		"work/list": "sub/secret\x00", "work/@list": "x\n", "work/sums": "d41d8cd98f00b204e9800998ecf8427e  sub/secret\n",
 		"work/names": "sub/secret\x00a\x00", "work/sub/secret": secret + "\n", "work/1": "1\n", "work/a.gz": "none",
 		"work/.gitattributes": "* diff=evil filter=evil\n", "work/evil": "#!/bin/sh\ntouch '" + dir + "/ran'\ncat\n",
-		"work/build.ninja": "rule r\n command = touch ran\nbuild ran: r\n", "home/.jq": "def foo: .;",
+		"work/build.ninja": "rule r\n command = touch ran\nbuild ran: r\n", "home/.jq": "def foo: .;", "tmp/used": "",
 	} {
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
