@@ -110,8 +110,6 @@ var variables = []setting{
 	{"PERL5OPT", "flags for perl, -M among them: shasum is written in it"},
 	{"PERL5LIB", "where perl takes code from"},
 	{"RUBYOPT", "flags for ruby, -r among them"},
-	{"JDK_JAVA_OPTIONS", "flags for java, -javaagent among them"},
-	{"JAVA_TOOL_OPTIONS", "as JDK_JAVA_OPTIONS"},
 	{"TAR_OPTIONS", "flags for tar, --to-command among them"},
 	{"XZ_OPT", "flags for xz"},
 	{"XZ_DEFAULTS", "as XZ_OPT"},
