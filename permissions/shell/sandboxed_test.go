@@ -239,14 +239,20 @@ func (r reading) faults(c permissions.Command, hidden string) (faults []string) 
 	return faults
 }
 
-// driver runs the scripts of a directory, while processes with and without a terminal
-// have the secret in their environment.
+// driver runs the scripts of a directory in one bash, or in another where one of them
+// does not end, while processes with and without a terminal have the secret in their
+// environment.
 const driver = `CANARY=$(<sub/secret) sleep 1000 &
 CANARY=$(<sub/secret) script -qc "exec sleep 1000" /dev/null <&- >/dev/null 2>&1 &
-for i in "$1"/*; do
-	timeout -s KILL 20 bash --noprofile --norc "$i" <names >"$2/${i##*/}" 2>&1
-	echo $? >"$2/${i##*/}.code"
-done`
+scripts=("$1"/*)
+while ((${#scripts[@]})); do
+	timeout -s KILL 60 bash --noprofile --norc -c 'for i; do
+		(. "$i") <names >"$0/${i##*/}" 2>&1
+		echo $? >"$0/${i##*/}.code"
+	done' "$2" "${scripts[@]}"
+	while [[ -s $2/${scripts[0]##*/}.code ]]; do scripts=("${scripts[@]:1}"); done
+	scripts=("${scripts[@]:1}")
+done 2>/dev/null`
 
 // runReadings has one sandbox run commands one after the other, and returns what
 // they changed below the directory. /tmp is below it, too.

@@ -102,15 +102,17 @@ func flagBehindOperand(args []Arg) bool {
 // may be files then; the flags themselves name none that matters, nor do words of git.
 func (f Finding) and(other Finding, git bool) Finding {
 	if f.ReadOnly && !other.ReadOnly {
-		f.Reason = other.Reason
+		f.ReadOnly, f.Complete, f.Reason = false, f.Complete && other.Complete, other.Reason
 	}
-	f.ReadOnly, f.Complete = f.ReadOnly && other.ReadOnly, f.Complete && other.Complete
-	f.Unknown |= other.Unknown
+	if git {
+		return f
+	}
+	f.Complete, f.Unknown = f.Complete && other.Complete, f.Unknown|other.Unknown
 	for _, e := range other.Effects {
 		flag := strings.HasPrefix(e.Name, "-") && !strings.Contains(e.Name, "/")
 		whole := e
 		whole.Tree = true
-		if !git && !flag && !slices.Contains(f.Effects, e) && !slices.Contains(f.Effects, whole) {
+		if !flag && !slices.Contains(f.Effects, e) && !slices.Contains(f.Effects, whole) {
 			f.Effects = append(f.Effects, e)
 		}
 	}
