@@ -26,7 +26,7 @@ var samples = map[string]string{
 	"go version": "elf", "sed": "p a", "awk": "1 a", "gawk": "1 a", "mawk": "1 a", "nawk": "1 a", "jq": ". a.json",
 	"grep": "foo a", "egrep": "foo a", "fgrep": "foo a", "rg": "foo .", "fd": ". src", "fdfind": ". src", "find": ". -name a",
 	"date": "+%s", "xxd": "a", "uniq": "a", "base64": "a", "gofmt": "a", "seq": "1 2", "printf": "%s a", "test": "-f a", "[": "-f a ]", "ps": "-e x", "tee": "/dev/null",
-	"getconf": "NAME_MAX a", "command": "-v a", "read": "x y", "unset": "x y", "tr": "a b", "numfmt": "1000",
+	"getconf": "NAME_MAX a", "findmnt": "LABEL=x", "command": "-v a", "read": "x y", "unset": "x y", "tr": "a b", "numfmt": "1000",
 	"env": "", "pwd": "", "wait": "", "hostname": "", "nproc": "", "free": "", "uptime": "", "mount": "", "tree": "src", "ls": "a",
 	"netstat": "-n", "ss": "", "ifconfig": "", "hash": "", "alias": "", "ulimit": "-a", "umask": "", "set": "-e",
 	"timeout": "5 ls a", "time": "ls a", "nice": "ls a", "nohup": "ls a", "stdbuf": "-o0 ls a", "xargs": "ls a",

@@ -255,7 +255,7 @@ while ((${#scripts[@]})); do
 done 2>/dev/null`
 
 // runReadings has one sandbox run commands one after the other, and returns what
-// they changed below the directory. /tmp is below it, too.
+// they changed below the directory. /tmp and /run are below it, too.
 func runReadings(t *testing.T, bwrap, dir string, commands []permissions.Command) (runs []reading, changed []string) {
 	t.Helper()
 	scripts, out := t.TempDir(), t.TempDir()
@@ -272,8 +272,8 @@ func runReadings(t *testing.T, bwrap, dir string, commands []permissions.Command
 	ctx, cancel := context.WithTimeout(t.Context(), 20*testenv.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-all",
-		"--die-with-parent", "--bind", filepath.Join(dir, "tmp"), "/tmp", "--bind", dir, dir, "--ro-bind", scripts, scripts,
-		"--bind", out, out, "--chdir", filepath.Join(dir, "work"),
+		"--die-with-parent", "--bind", filepath.Join(dir, "tmp"), "/tmp", "--bind", filepath.Join(dir, "run"), "/run",
+		"--bind", dir, dir, "--ro-bind", scripts, scripts, "--bind", out, out, "--chdir", filepath.Join(dir, "work"),
 		"bash", "--noprofile", "--norc", "-c", driver, "driver", scripts, out)
 	cmd.Env = []string{"PATH=" + filepath.Join(dir, "markers") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 		"HOME=" + filepath.Join(dir, "home"), "TERM=dumb", "LC_ALL=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1"}
@@ -306,7 +306,7 @@ func readingTree(t *testing.T) string {
 		"work/list": "sub/secret\x00", "work/@list": "x\n", "work/sums": "d41d8cd98f00b204e9800998ecf8427e  sub/secret\n",
 		"work/names": "sub/secret\x00a\x00", "work/sub/secret": secret + "\n", "work/1": "1\n", "work/a.gz": "none",
 		"work/.gitattributes": "* diff=evil filter=evil\n", "work/evil": "#!/bin/sh\ntouch '" + dir + "/ran'\ncat\n",
-		"work/build.ninja": "rule r\n command = touch ran\nbuild ran: r\n", "home/.jq": "def foo: .;", "tmp/used": "",
+		"work/build.ninja": "rule r\n command = touch ran\nbuild ran: r\n", "home/.jq": "def foo: .;", "tmp/used": "", "run/used": "",
 	} {
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {

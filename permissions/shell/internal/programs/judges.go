@@ -18,7 +18,7 @@ func judges(name string) judge {
 		"copy": judgeCopy, "rmdir": judgeRmdir, "dd": judgeDd, "chmod": judgeChmod,
 		"wrapper": judgeWrapper, "shell": judgeShell, "xargs": judgeXargs, "env": judgeEnv, "command": judgeCommand,
 		"git": judgeGit, "git itself": judgeGitItself, "git config": judgeGitConfig, "tac": judgeTac, "tail": judgeTail, "tar": judgeTar, "go env": judgeGoEnv, "net": judgeNet,
-		"zip": judgeZip, "gzip": judgeGzip,
+		"zip": judgeZip, "gzip": judgeGzip, "findmnt": judgeFindmnt,
 	}[name]
 }
 
@@ -243,6 +243,19 @@ func isPacking(flag string) bool {
 		}
 	}
 	return false
+}
+
+// judgeFindmnt judges findmnt, which looks for labels (LABEL=x) on devices, and keeps
+// what it finds.
+func judgeFindmnt(r *row, args []Arg) Finding {
+	l := r.read(args)
+	f := l.finding()
+	for _, it := range l.items {
+		if it.flag == "" && (!it.arg.Literal || strings.Contains(it.arg.Text, "=")) {
+			f.refuse("findmnt may keep a list of devices to find %s", it.arg.Text)
+		}
+	}
+	return f
 }
 
 // judgeTac judges tac, which copies what it cannot seek in to a file of its own.
