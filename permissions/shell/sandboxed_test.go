@@ -246,7 +246,7 @@ const driver = `CANARY=$(<sub/secret) sleep 1000 &
 CANARY=$(<sub/secret) script -qc "exec sleep 1000" /dev/null <&- >/dev/null 2>&1 &
 scripts=("$1"/*)
 while ((${#scripts[@]})); do
-	timeout -s KILL 60 bash --noprofile --norc -c 'for i; do
+	timeout -s KILL 300 bash --noprofile --norc -c 'for i; do
 		(. "$i") <names >"$0/${i##*/}" 2>&1
 		echo $? >"$0/${i##*/}.code"
 	done' "$2" "${scripts[@]}"

@@ -92,7 +92,7 @@ func judgeSeq(r *row, args []Arg) Finding {
 // those with a dash as if they had none.
 func judgePs(r *row, args []Arg) Finding {
 	f := Finding{ReadOnly: true, Complete: true, Reason: r.why}
-	var dashed string         // the flags behind dashes
+	var behindDash strings.Builder
 	var chosen, selected bool // which columns there are, and which processes
 	for i := 0; i < len(args); i++ {
 		a := args[i]
@@ -111,10 +111,11 @@ func judgePs(r *row, args []Arg) Finding {
 			f.refuse("%s is not known as a flag with which ps shows no secrets", a.Text)
 		}
 		if letters, ok := strings.CutPrefix(a.Text, "-"); ok && !strings.HasPrefix(letters, "-") {
-			dashed += letters
+			behindDash.WriteString(letters)
 		}
 		chosen, selected = chosen || columns, selected || value && !columns
 	}
+	dashed := behindDash.String()
 	layout := chosen && strings.ContainsAny(dashed, "fFjlMyZ") // which columns leave no place for
 	if strings.Contains(dashed, "e") && (selected || layout || strings.Contains(dashed, "T")) {
 		f.refuse("ps -e with flags that it may not be able to make sense of shows environments then")
