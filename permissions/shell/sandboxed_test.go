@@ -37,7 +37,7 @@ func (r toolRow) mayOnlyRead() bool {
 }
 
 // notInCI are programs with read-only forms that CI need not have.
-var notInCI = strings.Fields(`fd node ruby perl php lua python python2 gcc cc g++ clang cmake ninja make gmake gsed md5 nawk
+var notInCI = strings.Fields(`fd gawk node ruby perl php lua python python2 gcc cc g++ clang cmake ninja make gmake gsed md5 nawk
 	systemctl journalctl`)
 
 // installedRows returns the rows of the table whose programs are on this machine.
