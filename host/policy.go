@@ -110,12 +110,12 @@ func settledPaths(resolve func(string) string) func(string) string {
 	return func(path string) string {
 		mu.Lock()
 		defer mu.Unlock()
-		real, ok := known[path]
+		lies, ok := known[path]
 		if !ok {
-			real = resolve(path)
-			known[path] = real
+			lies = resolve(path)
+			known[path] = lies
 		}
-		return real
+		return lies
 	}
 }
 
