@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -59,7 +60,7 @@ var places = []place{
 	{"user function of Extism", "", func(g *guest, name string) { g.ImportFunc("extism:host/user", name, none) }},
 	{"many imports", "", func(g *guest, name string) {
 		for i := range 500 {
-			g.ImportFunc(name[:min(len(name), 200)], fmt.Sprint(i), none)
+			g.ImportFunc(name[:min(len(name), 200)], strconv.Itoa(i), none)
 		}
 	}},
 	{"version of the ABI", "", func(g *guest, name string) { g.ImportFunc("toolquay:host/"+name, "submit", none) }},
@@ -274,7 +275,7 @@ func TestManifestNames(t *testing.T) {
 func tomlText(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		switch c := s[i]; {
 		case c < ' ', c == 0x7f:
 			fmt.Fprintf(&b, `\u%04x`, c)
@@ -303,7 +304,7 @@ func newShop(t *testing.T, r runner) *nameShop {
 func (s *nameShop) try(t *testing.T, what, manifest string, module []byte) {
 	t.Helper()
 	s.tried++
-	dir := filepath.Join(s.dir, fmt.Sprint(s.tried))
+	dir := filepath.Join(s.dir, strconv.Itoa(s.tried))
 	folder := filepath.Join(dir, "plugins")
 	files := map[string]string{filepath.Join(folder, "hostile.wasm"): string(module)}
 	if manifest != "" {
