@@ -35,5 +35,13 @@ func (r *Regexp) FindString(s string) string { return r.get().FindString(s) }
 // FindStringSubmatch returns the leftmost match in s with its groups, or nil.
 func (r *Regexp) FindStringSubmatch(s string) []string { return r.get().FindStringSubmatch(s) }
 
+// FindAllStringIndex returns where the matches in s are, n of them at most.
+func (r *Regexp) FindAllStringIndex(s string, n int) [][]int { return r.get().FindAllStringIndex(s, n) }
+
+// FindAllStringSubmatch returns the matches in s with their groups, n of them at most.
+func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
+	return r.get().FindAllStringSubmatch(s, n)
+}
+
 // ReplaceAllString replaces every match in s.
 func (r *Regexp) ReplaceAllString(s, with string) string { return r.get().ReplaceAllString(s, with) }

@@ -20,6 +20,12 @@ func TestRegexp(t *testing.T) {
 	if got := word.FindStringSubmatch("x a=1"); !slices.Equal(got, []string{"a=", "a"}) {
 		t.Errorf("the groups are %q", got)
 	}
+	if got := word.FindAllStringIndex("x a=1 b=2", -1); !slices.EqualFunc(got, [][]int{{2, 4}, {6, 8}}, slices.Equal) {
+		t.Errorf("the matches are at %v", got)
+	}
+	if got := word.FindAllStringSubmatch("a=1 b=2", 1); len(got) != 1 || !slices.Equal(got[0], []string{"a=", "a"}) {
+		t.Errorf("one match is %q", got)
+	}
 	if got := word.ReplaceAllString("a=1 b=2", "$1:"); got != "a:1 b:2" {
 		t.Errorf("replaced, it is %q", got)
 	}
