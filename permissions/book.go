@@ -61,6 +61,9 @@ func (b *book) host(v Verdict, q *Request, h *Host) *Rule {
 	return nil
 }
 
+// anyHost returns the first deny or ask rule that speaks of any host, or nil.
+func (b *book) anyHost(v Verdict, q *Request) *Rule { return b.host(v, q, &Host{any: true}) }
+
 // names reports whether an allow rule speaks of a host by its name.
 func (b *book) names(h *Host) bool {
 	for _, rule := range b.hosts[Allow] {

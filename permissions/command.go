@@ -66,6 +66,10 @@ type Part struct {
 	// Unknown says which accesses it makes besides, to paths and hosts that are only
 	// known when it runs. A part that has any is not Complete.
 	Unknown Unknown
+	// Hosts are hosts that the part may reach besides those in Accesses, or may not:
+	// a proxy, a host behind another, a word that may name one. Only deny and ask
+	// rules are asked about them.
+	Hosts []string
 	// Ask says why a person is to be asked, whatever rules allow; empty is no
 	// reason. Where Critical is set that is so in bypassPermissions too.
 	Ask      string

@@ -90,6 +90,7 @@ func (c *call) unjudged(d *Decision, a *Access, cmd *Command) {
 		for i := range cmd.Parts {
 			l := c.ladder(a)
 			c.holdsBack(&l, a, &cmd.Parts[i])
+			c.heldHosts(&l, a, &cmd.Parts[i])
 			d.add(l.found())
 			c.touched(d, &cmd.Parts[i], c.grant, c.grant)
 		}
@@ -167,10 +168,45 @@ func (c *call) holdsBack(l *ladder, a *Access, p *Part) {
 	c.must(l, to, LayerCommand, p.Ask)
 }
 
+// heldHosts adds the deny and ask rules that hold back the hosts which a part may
+// reach. Where others are only known when it runs, a person is asked if there is any
+// such rule.
+func (c *call) heldHosts(l *ladder, a *Access, p *Part) {
+	b := &c.policy.book
+	var ask *Rule
+	for _, name := range p.Hosts {
+		h := HostOf(name)
+		if rule := b.host(Deny, &c.request, &h); rule != nil {
+			l.add(ruleFinding(rule, nil))
+		}
+		if ask == nil {
+			ask = b.host(Ask, &c.request, &h)
+		}
+	}
+	var maybe *Rule
+	if p.Unknown&UnknownHost != 0 {
+		if maybe = b.anyHost(Deny, &c.request); maybe == nil {
+			maybe = b.anyHost(Ask, &c.request)
+		}
+	}
+	if ask == nil && maybe == nil {
+		return
+	}
+	c.approval(l, a)
+	if ask != nil {
+		l.add(ruleFinding(ask, nil))
+	}
+	if maybe != nil {
+		l.add(Finding{Verdict: Ask, Layer: LayerCommand, Why: fmt.Sprintf(
+			"which hosts it reaches is only known when it runs, and the %s rule %s (%s) speaks of hosts", maybe.Verdict, maybe, maybe.Source)})
+	}
+}
+
 // part judges one simple command, and returns what allows it besides the mode.
 func (c *call) part(d *Decision, a *Access, p *Part, text Finding) (grant Finding) {
 	l := c.ladder(a)
 	c.holdsBack(&l, a, p)
+	c.heldHosts(&l, a, p)
 	grant, whole := text, text
 	if text.Verdict == None {
 		grant, whole = c.partGrant(p), c.grant

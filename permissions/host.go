@@ -139,6 +139,7 @@ func (h *Host) host(text string) {
 	name, err := cutPort(text)
 	if err != nil {
 		h.odd(err.Error())
+		h.any = h.any || strings.HasPrefix(text, "[") // to some readers one of several
 	}
 	name = strings.ToLower(name)
 	if bare := strings.TrimRight(name, "."); bare != strings.TrimSuffix(name, ".") {

@@ -25,6 +25,11 @@ var runners = [][]string{
 	{"nix", "run"}, {"nix", "shell"}, {"nix-shell"},
 	{"setarch"}, {"linux32"}, {"linux64"}, {"catchsegv"}, {"eatmydata"}, {"fakeroot"}, {"proot"}, {"unbuffer"},
 	{"dbus-run-session"}, {"caffeinate"}, {"entr"}, {"sg"}, {"capsh"}, {"perf"}, {"valgrind"},
+	{"gosu"}, {"su-exec"}, {"setuidgid"}, {"newgrp"}, {"prlimit"}, {"numactl"}, {"choom"}, {"runcon"}, {"cgexec"}, {"aa-exec"},
+	{"tini"}, {"dumb-init"}, {"start-stop-daemon"}, {"daemonize"}, {"openvt"}, {"xvfb-run"}, {"hyperfine"}, {"chronic"},
+	{"ssh-agent"}, {"i386"}, {"x86_64"}, {"proxychains"}, {"proxychains4"}, {"torsocks"}, {"torify"}, {"cpulimit"}, {"faketime"},
+	{"chpst"}, {"run-one"}, {"rlwrap"}, {"machinectl"}, {"systemd-nspawn"}, {"nsjail"}, {"mise", "exec"}, {"mise", "x"},
+	{"direnv", "exec"}, {"rustup", "run"},
 }
 
 // interpreters run code that their arguments hold or name. Behind one, flags do
@@ -148,24 +153,47 @@ func startsRunner(text string) bool {
 
 // subcommanded are programs whose first word that is no flag says what they do.
 var subcommanded = []string{
-	"git", "gh", "glab", "docker", "podman", "kubectl", "helm", "npm", "pnpm", "yarn", "cargo", "go", "pip",
+	"git", "gh", "glab", "docker", "docker-compose", "podman", "podman-compose", "nerdctl", "kubectl", "oc", "helm",
+	"npm", "pnpm", "yarn", "bun", "deno", "cargo", "go", "pip", "pip3", "pipx", "uv", "poetry", "conda", "gem", "bundle",
+	"composer", "dotnet", "nix", "vagrant", "snap", "flatpak", "hg", "svn",
 	"systemctl", "apt", "apt-get", "brew", "aws", "gcloud", "az", "terraform",
 }
 
-// maxFlags bounds the flags that are looked past.
-const maxFlags = 8
+// The bounds on readings: how many words behind the flags each has, and, more or less,
+// how many there are.
+const (
+	longReading  = 64
+	mostReadings = 4096
+)
 
 // behindFlags returns what a command of sub-commands may be without the flags that
-// stand before it and their values, so that git -C x push is git push: every
-// reading, for rules that hold back.
+// stand before one and their values, so that git -C x push is git push, and docker
+// compose -f x down is docker compose down: every reading, for rules that hold back.
 func behindFlags(words []Word) [][]Word {
-	if len(words) < 3 || !strings.HasPrefix(words[1].Text, "-") || !slices.Contains(subcommanded, words[0].Text) {
+	if len(words) < 3 || !slices.Contains(subcommanded, words[0].Text) {
 		return nil
 	}
-	var out [][]Word
-	for i := 2; i < min(len(words), maxFlags+2); i++ {
-		out = append(out, append([]Word{words[0]}, words[i:]...))
-		if !strings.HasPrefix(words[i].Text, "-") && !strings.HasPrefix(words[i-1].Text, "-") {
+	out := withoutFlags(words, 1)
+	for _, reading := range append(slices.Clip(out), words) {
+		if !strings.HasPrefix(reading[1].Text, "-") {
+			out = append(out, withoutFlags(reading, 2)...)
+		}
+		if len(out) > mostReadings {
+			return append(out, []Word{{Text: words[0].Text}}) // it may be anything
+		}
+	}
+	return out
+}
+
+// withoutFlags returns what words may be without the flags that begin at one of them.
+func withoutFlags(words []Word, at int) (out [][]Word) {
+	if len(words) <= at || words[at].Literal && !strings.HasPrefix(words[at].Text, "-") {
+		return nil
+	}
+	for i := at + 1; i < len(words); i++ {
+		behind := words[i:min(len(words), i+longReading)]
+		out = append(out, slices.Concat(words[:at], behind))
+		if !strings.HasPrefix(words[i].Text, "-") && !strings.HasPrefix(words[i-1].Text, "-") && words[i-1].Literal {
 			break
 		}
 	}

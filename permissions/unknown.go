@@ -46,9 +46,6 @@ func UnknownOf(kind AccessKind) Unknown {
 // what a rule names. Grant is what allows the part besides the mode.
 func (c *call) unknown(d *Decision, a *Access, p *Part, grant Finding) {
 	b := &c.policy.book
-	if p.Unknown&UnknownHost != 0 {
-		d.add(c.unknownTarget(a, "which host it reaches", c.hostRule))
-	}
 	if p.Unknown&UnknownRead != 0 {
 		d.add(c.unknownTarget(a, "which file it reads", b.readsPaths))
 	}
@@ -116,16 +113,6 @@ func (p *Policy) mentioned(text string) *guarded {
 // unexpanded are quotes, backslashes, plain expansions and the beginnings of others: what
 // may stand inside a name, or before it, without being in it.
 var unexpanded = lazyregexp.New(`['"\\]|\$\w+|\$\{\w+(?:\}|:?[-+=?])`)
-
-// hostRule returns the first rule of a list on hosts.
-func (c *call) hostRule(v Verdict) *Rule {
-	for _, rule := range c.policy.book.hosts[v] {
-		if rule.everyTool || rule.names(&c.request) {
-			return rule
-		}
-	}
-	return nil
-}
 
 // readsPaths returns the first rule of a list on reading paths.
 func (b *book) readsPaths(v Verdict) *Rule {

@@ -79,7 +79,7 @@ func (a *analysis) after(words []word, readOnly bool, at site) state {
 		at.inner = true
 		a.script(words[1].Text, at)
 	}
-	a.parts = append(a.parts, guesses(source(at.node, a.text), a.at)...)
+	a.parts = append(a.parts, guessAll(source(at.node, a.text), a.at, true)...)
 	s = s.shake(a.because("by "+quoted(name.Text), at.node))
 	s.rehomed = true
 	if moves {

@@ -32,7 +32,7 @@ func (a *analysis) followFrom(file *syntax.File, start state) {
 			p.Env = []string{name}
 		}
 		a.parts = append(a.parts, p)
-		a.parts = append(a.parts, guesses(source(v.node, a.text), a.at)...)
+		a.parts = append(a.parts, guessAll(source(v.node, a.text), a.at, true)...)
 		start = start.shake(v.why)
 		start.rehomed = true
 	}

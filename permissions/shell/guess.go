@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/permissions"
@@ -35,11 +36,17 @@ type guesser struct {
 	// braces says that a comma parts words, and file that the next word is a
 	// redirection's.
 	braces, file bool
+	// known says that the command can be parsed, and that its parts have been added:
+	// a word with a $ is no guess then.
+	known bool
 }
 
 // guesses are the commands that may be in a text.
-func guesses(text string, at Place) []permissions.Part {
-	g := guesser{a: &analysis{text: text, at: at, wires: &wires{strict: true}}}
+func guesses(text string, at Place) []permissions.Part { return guessAll(text, at, false) }
+
+// guessAll is guesses, for a command that can be parsed, too.
+func guessAll(text string, at Place, known bool) []permissions.Part {
+	g := guesser{known: known, a: &analysis{text: text, at: at, wires: &wires{strict: true}}}
 	if at.Cwd != "" {
 		g.state.dirs = []string{at.Cwd}
 	}
@@ -89,7 +96,8 @@ func (g *guesser) word() {
 	if len(g.text) == 0 {
 		return
 	}
-	w := permissions.Word{Text: string(g.text), Literal: true}
+	w := permissions.Word{Text: string(g.text)}
+	w.Literal = g.known || !strings.Contains(w.Text[:len(w.Text)-1], "$")
 	g.text = g.text[:0]
 	if g.run = append(g.run, w); len(g.run) >= longRun {
 		defer g.flush()
@@ -121,7 +129,7 @@ func (g *guesser) flush() {
 		}
 		g.add(g.run[i:end:end])
 		if base := path.Base(w.Text); base != w.Text {
-			g.add(append([]permissions.Word{{Text: base, Literal: true}}, g.run[i+1:max(i+1, end)]...))
+			g.add(append([]permissions.Word{{Text: base, Literal: w.Literal}}, g.run[i+1:max(i+1, end)]...))
 		}
 	}
 	g.run = nil
@@ -132,10 +140,17 @@ func (g *guesser) add(words []permissions.Word) {
 	if len(g.parts) < maxJudged {
 		args := make([]programs.Arg, min(len(words), longGuess))
 		for i := range args {
-			args[i] = programs.Arg{Text: words[i].Text, Literal: true}
+			args[i] = programs.Arg{Text: words[i].Text, Literal: words[i].Literal}
 		}
 		found := programs.Judge(args)
+		if found.AnyHost {
+			p.Unknown = permissions.UnknownHost
+		}
 		for _, e := range found.Effects {
+			if e.Held {
+				p.Hosts = append(p.Hosts, e.Name)
+				continue
+			}
 			list, _ := g.a.accesses(e, nil, &g.state)
 			p.Accesses = append(p.Accesses, list...)
 		}

@@ -19,7 +19,14 @@ func (a *analysis) part(words []word, found programs.Finding, at site) permissio
 		p.Reason = a.because(quoted(words[0].Text)+": "+found.Reason, at.node)
 	}
 	piped := slices.ContainsFunc(words, func(w word) bool { return w.pipe })
+	if found.AnyHost {
+		p.Unknown |= permissions.UnknownHost
+	}
 	for _, e := range found.Effects {
+		if e.Held {
+			p.Hosts = append(p.Hosts, e.Name)
+			continue
+		}
 		if piped && e.Name == pipeName {
 			continue
 		}
@@ -86,7 +93,8 @@ func (a *analysis) add(p permissions.Part, at site) {
 		p.ReadOnly, p.Reason = false, at.files.reason
 	}
 	p.Complete = p.Complete && at.files.complete
-	p.Unknown |= at.files.unknown
+	p.Unknown |= at.files.unknown | at.unknown
+	p.Hosts = append(p.Hosts, at.hosts...)
 	if p.Ask == "" {
 		p.Ask = at.files.ask
 	}
@@ -115,7 +123,7 @@ func (a *analysis) readings(words []word, mine int) {
 		p := a.parts[mine]
 		p.Words = slices.Clone(p.Words)
 		if change(p.Words) {
-			p.Inner, p.Accesses, p.Redirected, p.Unknown = true, nil, 0, 0
+			p.Inner, p.Accesses, p.Redirected, p.Unknown, p.Hosts = true, nil, 0, 0, nil
 			a.parts = append(a.parts, p)
 		}
 	}

@@ -49,6 +49,9 @@ func (a *analysis) target(f *files, r *syntax.Redirect, s *state) {
 	shown := quoted(source(r.Word, a.text))
 	words := a.fields(r.Word, s)
 	if len(words) != 1 || !words[0].Literal {
+		if len(words) == 1 && !words[0].Glob && mayConnect(words[0].prefix) {
+			f.unknown |= permissions.UnknownHost
+		}
 		f.refuse(a.because("which file "+shown+" is, is only known when it runs", r))
 		f.complete = false
 		if processOf(r.Word) == nil {
@@ -93,6 +96,13 @@ func (a *analysis) target(f *files, r *syntax.Redirect, s *state) {
 	}
 }
 
+// mayConnect reports whether a name that starts so may be that of a connection.
+func mayConnect(prefix string) bool {
+	const tcp, udp = "/dev/tcp/", "/dev/udp/"
+	return strings.HasPrefix(prefix, tcp) || strings.HasPrefix(prefix, udp) ||
+		strings.HasPrefix(tcp, prefix) || strings.HasPrefix(udp, prefix)
+}
+
 func effectsOf(op syntax.RedirOperator) []permissions.AccessKind {
 	switch op {
 	case syntax.RdrIn, syntax.DplIn:
@@ -128,26 +138,57 @@ func (a *analysis) redirectAlone(stmt *syntax.Stmt, s *state) {
 
 // piped adds what `echo text | sh` makes a shell run.
 func (a *analysis) piped(cmd *syntax.BinaryCmd, s state) {
-	from, ok := cmd.X.Cmd.(*syntax.CallExpr)
-	to, ok2 := cmd.Y.Cmd.(*syntax.CallExpr)
-	if !ok || !ok2 || len(from.Args) < 2 || len(to.Args) == 0 {
+	to, ok := cmd.Y.Cmd.(*syntax.CallExpr)
+	if !ok {
 		return
 	}
 	var words []word
 	for _, arg := range to.Args {
 		words = append(words, a.fields(arg, &s)...)
 	}
-	if name := from.Args[0].Lit(); name != "echo" && name != "printf" || !runsInput(words) {
+	if runsInput(words) {
+		a.printed(cmd.X, site{node: cmd, state: s, inner: true})
+	}
+}
+
+// fedBySubstitutions adds what a shell runs that is given a process substitution in
+// the place of a script.
+func (a *analysis) fedBySubstitutions(words []word, call *syntax.CallExpr, at site) {
+	if !runsInput(words) {
 		return
 	}
-	var text []string
-	for _, arg := range from.Args[1:] {
-		for _, w := range a.fields(arg, &s) {
-			text = append(text, w.Text)
+	for _, arg := range call.Args {
+		for _, part := range arg.Parts {
+			if sub, ok := part.(*syntax.ProcSubst); ok {
+				a.printed(sub, at)
+			}
 		}
 	}
-	script := strings.ReplaceAll(strings.Join(text, " "), `\n`, "\n")
-	a.script(script, site{node: cmd, state: s, inner: true})
+}
+
+// printed adds, as a script, what commands print that print what is written out in
+// them: echo and printf, and those that are fed it.
+func (a *analysis) printed(by syntax.Node, at site) {
+	syntax.Walk(by, func(node syntax.Node) bool {
+		switch node := node.(type) {
+		case *syntax.Stmt:
+			for _, text := range a.fedText(node, &at.state) {
+				a.fed(text, at)
+			}
+		case *syntax.CallExpr:
+			if len(node.Args) < 2 || node.Args[0].Lit() != "echo" && node.Args[0].Lit() != "printf" {
+				break
+			}
+			var text []string
+			for _, arg := range node.Args[1:] {
+				for _, w := range a.fields(arg, &at.state) {
+					text = append(text, w.Text)
+				}
+			}
+			a.fed(strings.ReplaceAll(strings.Join(text, " "), `\n`, "\n"), at)
+		}
+		return true
+	})
 }
 
 // fedText is the text that here-documents and here-strings feed to a command,
@@ -176,12 +217,20 @@ func (a *analysis) fedText(stmt *syntax.Stmt, s *state) []string {
 }
 
 // shells read commands from their input.
-var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "busybox", "source", "."}
+var shells = []string{
+	"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "busybox", "source", ".", "rbash", "fish", "csh", "tcsh", "yash", "posh",
+}
+
+// inputRunners run commands from their input, among what else they do.
+var inputRunners = []string{
+	"at", "batch", "parallel", "ssh", "su", "runuser", "sg", "newgrp", "screen", "tmux", "script", "chroot", "nsenter",
+	"ed", "red", "ex", "vi", "vim", "nvim", "gdb", "lldb", "psql", "mysql", "sqlite3", "ftp", "lftp", "make", "expect",
+}
 
 // runsInput reports whether a shell is among the words, which may be what reads
 // the input: behind sudo, env or docker exec, too.
 func runsInput(words []word) bool {
-	return slices.ContainsFunc(words, func(w word) bool {
+	return len(words) > 0 && slices.Contains(inputRunners, base(words)) || slices.ContainsFunc(words, func(w word) bool {
 		return w.Literal && slices.Contains(shells, path.Base(w.Text))
 	})
 }
@@ -192,6 +241,17 @@ func (a *analysis) feeds(words []word, stmt *syntax.Stmt, at site) {
 		return
 	}
 	for _, text := range a.fedText(stmt, &at.state) {
-		a.script(text, at)
+		a.fed(text, at)
 	}
 }
+
+// fed adds the parts of a program's input that is commands. In an editor, a debugger or
+// a client of a database a mark stands before them.
+func (a *analysis) fed(text string, at site) {
+	a.script(text, at)
+	if bare := escapes.Replace(text); bare != text {
+		a.script(bare, at)
+	}
+}
+
+var escapes = strings.NewReplacer("!", "\n", ".system ", "\n", ".shell ", "\n", "shell ", "\n", "spawn ", "\n")

@@ -22,6 +22,11 @@ type site struct {
 	// through, and depth how often so.
 	inner bool
 	depth int
+	// hosts are what the variables that are set for it name; unknown is as in Part.
+	hosts   []string
+	unknown permissions.Unknown
+	// guess says that commands that begin at each word behind it are tried as well.
+	guess bool
 	// veto and gaps are why it is not read-only, and not completely known, for
 	// the sake of a wrapper that rules look through.
 	veto, gaps string
@@ -36,8 +41,12 @@ func (a *analysis) call(call *syntax.CallExpr, stmt *syntax.Stmt, s state) outco
 		}
 		words = append(words, a.fields(arg, &s)...)
 	}
-	env := a.assigned(call.Assigns, &s)
-	at := site{node: call, state: s, env: env, files: a.redirect(stmt, &s)}
+	at := site{node: call}
+	a.assigned(call.Assigns, &s, &at)
+	at.state, at.files = s, a.redirect(stmt, &s)
+	if a.timing == call && len(words) > 1 && words[0].is("--") {
+		words = words[1:]
+	}
 	if len(words) == 0 {
 		return a.callNothing(call, at)
 	}
@@ -51,6 +60,7 @@ func (a *analysis) call(call *syntax.CallExpr, stmt *syntax.Stmt, s state) outco
 	}
 	found := a.program(words, at)
 	a.feeds(words, stmt, at)
+	a.fedBySubstitutions(words, call, at)
 	return always(a.after(words, found.ReadOnly, at))
 }
 
@@ -86,16 +96,18 @@ func (a *analysis) callNothing(call *syntax.CallExpr, at site) outcome {
 // declare follows export, declare, local, readonly, typeset.
 func (a *analysis) declare(decl *syntax.DeclClause, stmt *syntax.Stmt, s state) outcome {
 	words := []word{{Arg: programs.Arg{Text: decl.Variant.Value, Literal: true}}}
+	at := site{node: decl, state: s}
 	var env []string
 	for _, arg := range decl.Args {
 		a.substitutions(arg, s)
+		a.variable(arg, &at)
 		text := source(arg, a.text)
 		words = append(words, word{Arg: programs.Arg{Text: text, Literal: isSimple(text)}})
 		if arg.Name != nil {
 			env = append(env, arg.Name.Value)
 		}
 	}
-	at := site{node: decl, state: s, env: env, files: a.redirect(stmt, &s)}
+	at.state, at.env, at.files = s, env, a.redirect(stmt, &s)
 	why := a.because(quoted(words[0].Text)+" sets variables", decl)
 	a.add(permissions.Part{Words: plainWords(words), Env: env, Reason: why}, at)
 	s = s.shake(why)
@@ -103,17 +115,19 @@ func (a *analysis) declare(decl *syntax.DeclClause, stmt *syntax.Stmt, s state) 
 	return always(s)
 }
 
-// assigned follows assignments before a program and returns the names of those
-// that may matter to it.
-func (a *analysis) assigned(list []*syntax.Assign, s *state) []string {
-	var env []string
+// assigned follows assignments before a program, and keeps the names of those that
+// may matter to it, and what they name.
+func (a *analysis) assigned(list []*syntax.Assign, s *state, at *site) {
+	at.state = *s
+	env := &at.env
 	for _, as := range list {
 		if as.Value == nil && as.Array == nil {
 			if !isHarmless(as.Name.Value, "") || as.Append {
-				env = append(env, as.Name.Value)
+				*env = append(*env, as.Name.Value)
 			}
 			continue
 		}
+		a.variable(as, at)
 		a.substitutions(as, *s)
 		value, ok := "", as.Array == nil && as.Index == nil && !as.Append && !hasHole(as.Value)
 		if ok {
@@ -121,10 +135,35 @@ func (a *analysis) assigned(list []*syntax.Assign, s *state) []string {
 			value = string(l.text)
 		}
 		if !ok || !isHarmless(as.Name.Value, value) {
-			env = append(env, as.Name.Value)
+			*env = append(*env, as.Name.Value)
 		}
 	}
-	return env
+}
+
+// variable adds what an assignment may have programs start, and the hosts that it
+// names, for deny and ask rules.
+func (a *analysis) variable(as *syntax.Assign, at *site) {
+	if as.Value == nil {
+		return
+	}
+	l := a.spell(as.Value, &at.state, false)
+	value := programs.Arg{Text: string(l.text), Literal: !slices.Contains(l.mark, markHole)}
+	var name string
+	if as.Name != nil {
+		name = as.Name.Value
+	} else {
+		name, value.Text, _ = strings.Cut(value.Text, "=")
+	}
+	found := programs.Variable(name, value)
+	for i := range found.Inner {
+		a.started(&found.Inner[i], nil, *at)
+	}
+	for _, e := range found.Effects {
+		at.hosts = append(at.hosts, e.Name)
+	}
+	if found.AnyHost {
+		at.unknown |= permissions.UnknownHost
+	}
 }
 
 // program adds the parts of a program and of what it starts, and returns what
@@ -149,7 +188,9 @@ func (a *analysis) program(words []word, at site) programs.Finding {
 	a.add(a.part(words, found, at), at)
 	a.readings(words, mine)
 	for i := range found.Inner {
-		a.started(&found.Inner[i], words, at)
+		if in := &found.Inner[i]; !in.Guess || !at.guess {
+			a.started(in, words, at)
+		}
 	}
 	// A person is asked about the outer command, whose part rules speak of.
 	for i := mine + 1; i < len(a.parts); i++ {
@@ -196,7 +237,7 @@ func (a *analysis) started(in *programs.Inner, outer []word, at site) {
 		return
 	}
 	at.depth++
-	at.inner, at.veto, at.gaps = true, "", ""
+	at.inner, at.veto, at.gaps, at.guess = true, "", "", in.Guess
 	at.files = files{readOnly: true, complete: true}
 	if in.Shell == "" {
 		if words := innerWords(in, outer); len(words) > 0 {
@@ -282,6 +323,9 @@ func (a *analysis) judge(words []word) programs.Finding {
 	}
 	dir, base := path.Split(name)
 	usual := dir == "" || slices.Contains(binFolders, dir)
+	if lower := strings.ToLower(base); lower != base {
+		base, usual = lower, false // some file systems find it
+	}
 	if !usual {
 		args[0].Text = base
 	}

@@ -50,7 +50,7 @@ func TestFindTells(t *testing.T) {
 // TestSedTellsFiles has sed's scripts tell the files they name.
 func TestSedTellsFiles(t *testing.T) {
 	got := Sed("1r a b;c\n$R d\nw e\nw f")
-	want := Finding{Reason: "it writes files (w)", Reads: []string{"a b;c", "d"}, Writes: []string{"e", "f"}}
+	want := Finding{Reason: "it writes files (w)", StartsNothing: true, Reads: []string{"a b;c", "d"}, Writes: []string{"e", "f"}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}

@@ -9,6 +9,8 @@ type Finding struct {
 	ReadOnly bool
 	// Reason says why it is not; the empty string where it is.
 	Reason string
+	// StartsNothing says that a script that is not read-only starts no program either.
+	StartsNothing bool
 	// Reads and Writes are the files the script itself names, literally.
 	Reads, Writes []string
 }

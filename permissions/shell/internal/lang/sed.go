@@ -13,14 +13,15 @@ func Sed(script string) Finding {
 	}
 	p := &sedParser{script: script, rest: script}
 	p.read()
-	if p.fault == "" && sedMayLoop(p.commands) {
+	whole := p.fault == ""
+	if whole && sedMayLoop(p.commands) {
 		p.fail("it branches back, and may never end")
 	}
 	if len(p.writes) > 0 {
 		p.fail("it writes files (w)")
 	}
 	if p.fault != "" {
-		return Finding{Reason: p.fault, Reads: p.reads, Writes: p.writes}
+		return Finding{Reason: p.fault, StartsNothing: whole, Reads: p.reads, Writes: p.writes}
 	}
 	return Finding{ReadOnly: true, Reads: p.reads}
 }

@@ -102,19 +102,6 @@ func judgeGit(r *row, args []Arg) Finding {
 	return f
 }
 
-// judgeGitItself judges git with flags before its sub-command, which may name another
-// repository. Its content counts as read, whatever the sub-command is.
-func judgeGitItself(r *row, args []Arg) Finding {
-	l := r.read(args)
-	f := l.finding()
-	for _, it := range l.items {
-		if it.kind == kindRead && it.arg.Literal {
-			f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: it.arg.Text, Git: true, Tree: true})
-		}
-	}
-	return f
-}
-
 // creates reports whether an operand is the name of a branch or tag to make. To
 // git before 2.20 branch -l makes one, with a log.
 func (l *line) creates() bool {
@@ -196,6 +183,9 @@ func judgeGitConfig(r *row, args []Arg) Finding {
 	get := l.has("--get", "--get-all", "--get-regexp", "--list", "-l")
 	if f.ReadOnly && !get && len(l.operands()) != 1 {
 		f.refuse("git config without --get or --list may set a value")
+	}
+	if set := l.operands(); len(set) > 1 && !get {
+		f = f.with(gitSetting(set[0].Text, set[1])) // for what comes behind
 	}
 	f.Effects = append(f.Effects,
 		Effect{Kind: permissions.AccessRead, Name: "."}, Effect{Kind: permissions.AccessRead, Name: ".", Git: true})

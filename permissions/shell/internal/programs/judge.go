@@ -61,9 +61,14 @@ func (r *row) find(args []Arg) Finding {
 			if sub := table()[r.name+" "+a.Text]; sub != nil && a.Literal && !strings.Contains(a.Text, " ") {
 				return sub.find(args[i+1:])
 			}
-			break
+			return r.own(args).with(r.hidden(args[i:]))
 		}
 	}
+	return r.own(args)
+}
+
+// own judges the words after a row's name by that row alone.
+func (r *row) own(args []Arg) Finding {
 	f := r.judged(args)
 	if r.strict || r.free || r.never || r.anywhere || !flagBehindOperand(args) {
 		return f
@@ -82,7 +87,7 @@ func (r *row) strictly() *row {
 	return &strict
 }
 
-// judged judges the words after the name of a row without sub-commands.
+// judged judges words as one of two kinds of program reads them.
 func (r *row) judged(args []Arg) Finding {
 	if r.judge != nil {
 		return r.judge(r, args)
@@ -104,6 +109,7 @@ func (f Finding) and(other Finding, git bool) Finding {
 	if f.ReadOnly && !other.ReadOnly {
 		f.ReadOnly, f.Complete, f.Reason = false, f.Complete && other.Complete, other.Reason
 	}
+	f.AnyHost = f.AnyHost || other.AnyHost
 	if git {
 		return f
 	}
@@ -119,6 +125,36 @@ func (f Finding) and(other Finding, git bool) Finding {
 	return f
 }
 
+// hidden finds what sub-commands behind flags of the program's own start, and the
+// hosts that they reach: any word may be the sub-command.
+func (r *row) hidden(args []Arg) (f Finding) {
+	if args[0].Literal && !strings.HasPrefix(args[0].Text, "-") {
+		return f
+	}
+	for i, a := range args[:min(len(args), mostGuesses)] {
+		if sub := table()[r.name+" "+a.Text]; i > 0 && a.Literal && sub != nil && !strings.Contains(a.Text, " ") {
+			f = f.with(sub.find(args[i+1:]))
+		}
+	}
+	return f
+}
+
+// with adds what another finding has that only deny and ask rules are asked about.
+func (f Finding) with(other Finding) Finding {
+	for _, in := range other.Inner {
+		in.Transparent = false
+		f.Inner = append(f.Inner, in)
+	}
+	for _, e := range other.Effects {
+		if e.Kind == permissions.AccessNet {
+			e.Held = true
+			f.Effects = append(f.Effects, e)
+		}
+	}
+	f.AnyHost = f.AnyHost || other.AnyHost
+	return f
+}
+
 // isSwitch reports whether a word is a listed flag without a value, as may stand
 // before a sub-command.
 func (r *row) isSwitch(word string) bool {
@@ -128,7 +164,7 @@ func (r *row) isSwitch(word string) bool {
 
 // finding is what the row and the words say.
 func (l *line) finding() Finding {
-	f := Finding{Effects: l.effects()}
+	f := Finding{Effects: l.effects(), Inner: l.texts(), AnyHost: l.anyHost()}
 	fault := l.fault()
 	f.Unknown = l.unseen()
 	f.Complete = !l.row.never && fault == "" && f.Unknown == 0
@@ -271,6 +307,7 @@ func (l *line) effects() []Effect {
 			out = append(out, e)
 		}
 	}
+	out = append(out, l.dialled()...)
 	if l.row.cwd && !files || l.dirless() && !files {
 		out = append(out, Effect{Kind: permissions.AccessRead, Name: ".", Tree: deep})
 	}

@@ -18,7 +18,7 @@ import (
 // listed; "complete" is not read-only, but all it does is listed; "no" is
 // neither. Then a command line, and behind "=>", where given, what it touches:
 // "r" reads, "w" writes, "x" removes, in capitals with all that is below, "n" is
-// a host; "[cmd]" is started, "<cmd>" is looked through, "{text}" is for a shell.
+// a host, "h" one for deny and ask rules alone; "[cmd]" is started, "<cmd>" is looked through, "{text}" is for a shell.
 
 // example is a line of testdata.
 type example struct {
@@ -124,6 +124,9 @@ func (f Finding) show() string {
 			mark = "x"
 		case e.Git:
 			mark = "g"
+		}
+		if e.Held {
+			mark = "h"
 		}
 		if e.Tree {
 			mark = strings.ToUpper(mark)

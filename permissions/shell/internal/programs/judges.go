@@ -3,6 +3,7 @@ package programs
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,8 +18,9 @@ func judges(name string) judge {
 		"test": judgeTest, "printf": judgePrintf, "seq": judgeSeq, "ps": judgePs, "set": judgeSet,
 		"copy": judgeCopy, "rmdir": judgeRmdir, "dd": judgeDd, "chmod": judgeChmod,
 		"wrapper": judgeWrapper, "shell": judgeShell, "xargs": judgeXargs, "env": judgeEnv, "command": judgeCommand,
-		"git": judgeGit, "git itself": judgeGitItself, "git config": judgeGitConfig, "tac": judgeTac, "tail": judgeTail, "tar": judgeTar, "go env": judgeGoEnv, "net": judgeNet,
-		"zip": judgeZip, "gzip": judgeGzip, "findmnt": judgeFindmnt,
+		"git": judgeGit, "git config": judgeGitConfig, "tac": judgeTac, "tail": judgeTail, "tar": judgeTar, "go env": judgeGoEnv, "net": judgeNet,
+		"ssh": judgeSSH, "socat": judgeSocat, "git remote": judgeRemote, "git itself": judgeGitItself, "escapes": judgeEscapes, "make": judgeMake,
+		"python": judgePython, "export": judgeExport, "alias": judgeAlias, "fd": judgeFd, "zip": judgeZip, "gzip": judgeGzip, "findmnt": judgeFindmnt,
 	}[name]
 }
 
@@ -197,6 +199,7 @@ func judgeGoEnv(r *row, args []Arg) Finding {
 	if len(args) == 0 {
 		f.refuse("go env asks a compiler for some of its settings")
 	}
+	f = f.with(judgeExport(r, args))
 	for _, a := range args {
 		if !a.Literal || !goSettings.MatchString(a.Text) {
 			f.refuse("go env %s is not known to only read", a.Text)
@@ -216,6 +219,22 @@ func judgeNet(r *row, args []Arg) Finding {
 		if m := netFile.FindStringSubmatch(it.arg.Text); m != nil && it.flag != "" && it.arg.Literal {
 			f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: m[1]})
 		}
+		switch it.flag {
+		case "--url":
+			if e, ok := (item{arg: it.arg, kind: kindURL}).effect(false); ok {
+				f.Effects = append(f.Effects, e)
+			}
+		case "--resolve", "--connect-to":
+			if it.arg.Literal { // nothing but a person's yes has another host dialled than the URL's
+				f.Effects = append(f.Effects, Effect{Kind: permissions.AccessNet, Name: it.arg.Text})
+			}
+		case "--execute":
+			f = f.with(wgetSetting(it.arg))
+		case "-e":
+			if r.name == "wget" {
+				f = f.with(wgetSetting(it.arg))
+			}
+		}
 	}
 	return f
 }
@@ -225,6 +244,12 @@ func judgeNet(r *row, args []Arg) Finding {
 func judgeTar(r *row, args []Arg) Finding {
 	f := r.read(args).finding()
 	for i, a := range args {
+		f.Inner = append(f.Inner, tarProgram(args, i)...)
+		if a.Literal && strings.Contains(a.Text, ":") {
+			f.Effects = append(f.Effects, dial(a)...) // HOST:FILE
+		}
+	}
+	for i, a := range args {
 		letters, dashed := strings.CutPrefix(a.Text, "-")
 		long := strings.HasPrefix(letters, "-") && letters != "-"
 		bunch := (i == 0 || dashed) && !strings.HasPrefix(letters, "-")
@@ -232,8 +257,21 @@ func judgeTar(r *row, args []Arg) Finding {
 			return f
 		}
 	}
-	f.Effects = nil
+	f.Effects = slices.DeleteFunc(f.Effects, func(e Effect) bool { return !e.Held })
 	return f
+}
+
+// tarProgram is the program that a bunch of tar's flags names: -cIPROGRAM, cIf PROGRAM.
+func tarProgram(args []Arg, i int) []Inner {
+	letters, dashed := strings.CutPrefix(args[i].Text, "-")
+	at := strings.IndexAny(letters, "IF")
+	switch {
+	case !args[i].Literal || at < 0 || strings.HasPrefix(letters, "-") || !dashed && i > 0:
+		return nil
+	case dashed && at+1 < len(letters):
+		return []Inner{{Shell: letters[at+1:]}}
+	}
+	return guesses(args[i+1 : min(len(args), i+4)])
 }
 
 // isPacking reports whether a long flag of tar, or an abbreviation, says to pack.

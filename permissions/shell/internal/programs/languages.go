@@ -17,6 +17,7 @@ func (f *Finding) script(name string, scripts []Arg, judge func(text string) lan
 		if !s.Literal {
 			f.Unknown |= permissions.UnknownAll
 			f.refuse("the script of %s, %s, is not known before it runs", name, s.Text)
+			f.startedBy(name, s)
 			return
 		}
 		text = append(text, s.Text)
@@ -30,6 +31,9 @@ func (f *Finding) script(name string, scripts []Arg, judge func(text string) lan
 	f.add(permissions.AccessWrite, found.Writes)
 	if !found.ReadOnly {
 		f.refuse("%s: %s", name, found.Reason)
+		if !found.StartsNothing {
+			f.startedBy(name, Arg{Text: strings.Join(text, "\n"), Literal: true})
+		}
 	}
 }
 
@@ -65,6 +69,9 @@ func judgeSed(r *row, args []Arg) Finding {
 	scripts, files := l.scripts("-e", "--expression")
 	inPlace := l.has("-i", "--in-place")
 	f.script("sed", scripts, lang.Sed)
+	if l.has("-f", "--file") && len(files) == len(l.operands())-1 {
+		f.Inner = nil // what was judged is the name of a file
+	}
 	if !inPlace {
 		return f
 	}

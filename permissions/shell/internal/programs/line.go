@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -24,6 +25,8 @@ type line struct {
 	spilled string
 	// glob is the first word that is a pattern for names.
 	glob string
+	// odd are what stands behind flags that the row does not list.
+	odd []string
 }
 
 // item is an operand, or the value of a flag.
@@ -51,6 +54,9 @@ func (r *row) read(args []Arg) *line {
 				l.command = i
 				l.assign()
 				return l
+			}
+			if !behind && !a.Literal {
+				l.expanded(a)
 			}
 			l.items = append(l.items, item{arg: a})
 			behind = behind || r.strict
@@ -115,7 +121,7 @@ func (l *line) readFlag(a Arg, rest []Arg) int {
 			f, ok = l.row.flags[strings.TrimPrefix(name, "-")]
 		}
 		if !ok {
-			l.strange(name, attached)
+			l.strange(name, attached, rest)
 			return 0
 		}
 		value := Arg{Text: attached, Literal: a.Literal, Glob: a.Glob}
@@ -128,13 +134,13 @@ func (l *line) readFlag(a Arg, rest []Arg) int {
 		name := "-" + word[i:i+1]
 		f, ok := l.row.flags[name]
 		if !ok {
-			l.strange(name, "")
+			l.strange(name, word[i+1:], nil)
 			return 0
 		}
 		if f.value != valueNone {
 			attached := word[i+1:]
 			if l.row.apart && attached != "" && !isNumber(attached) {
-				l.strange(word, "")
+				l.strange(word, "", nil)
 				return 0
 			}
 			return l.take(name, f, Arg{Text: attached, Literal: true}, attached != "", rest)
@@ -142,6 +148,25 @@ func (l *line) readFlag(a Arg, rest []Arg) int {
 		l.take(name, f, Arg{}, false, nil)
 	}
 	return 0
+}
+
+// expanded takes what is known of a word that is expanded and begins with a flag, as
+// --rsh="$x": where the flag names a command or a host, so does what is not known.
+func (l *line) expanded(a Arg) {
+	word := strings.TrimLeft(a.Text, `"`)
+	if len(word) < 3 || word[0] != '-' {
+		return
+	}
+	name, value, ok := strings.Cut(word, "=")
+	if !strings.HasPrefix(word, "--") {
+		name, value, ok = word[:2], word[2:], true
+	}
+	for _, long := range slices.Sorted(maps.Keys(l.row.flags)) {
+		f := l.row.flags[long]
+		if ok && strings.HasPrefix(long, name) && (f.kind == kindShell || f.kind == kindDial) {
+			l.items = append(l.items, item{arg: Arg{Text: value, Single: true}, flag: long, kind: f.kind})
+		}
+	}
 }
 
 // take takes a known flag, and returns how many of the words that follow are
@@ -153,7 +178,7 @@ func (l *line) take(name string, f flag, attached Arg, hasValue bool, rest []Arg
 	}
 	switch {
 	case hasValue && f.value == valueNone:
-		l.strange(name+"=", attached.Text)
+		l.strange(name+"=", attached.Text, nil)
 	case hasValue:
 		l.items = append(l.items, item{arg: attached, flag: name, kind: f.kind})
 	case f.value == valueRequired && len(rest) > f.lead:
@@ -193,17 +218,25 @@ func (l *line) disguised(f flag, value Arg) bool {
 }
 
 // strange takes a flag that is not listed. Where it abbreviates one that names a
-// path, the path is kept for deny rules.
-func (l *line) strange(name, attached string) {
+// path, a command or a host, its value is kept for deny rules: the next word, too,
+// which is read as any other besides.
+func (l *line) strange(name, attached string, rest []Arg) {
 	if l.unknown == "" {
 		l.unknown = name
 	}
-	if attached == "" || !strings.HasPrefix(name, "--") {
+	if attached != "" {
+		l.odd = append(l.odd, attached)
+	}
+	if !strings.HasPrefix(name, "--") {
 		return
 	}
-	for long, f := range l.row.flags {
-		if strings.HasPrefix(long, name) && f.kind.path() {
-			l.items = append(l.items, item{arg: Arg{Text: attached, Literal: true}, flag: long, kind: f.kind})
+	for _, long := range slices.Sorted(maps.Keys(l.row.flags)) {
+		f, value := l.row.flags[long], Arg{Text: attached, Literal: true}
+		if attached == "" && f.value == valueRequired && len(rest) > 0 && !f.kind.path() {
+			value = rest[0]
+		}
+		if strings.HasPrefix(long, name) && f.kind.counts() && value.Text != "" {
+			l.items = append(l.items, item{arg: value, flag: long, kind: f.kind})
 		}
 	}
 }

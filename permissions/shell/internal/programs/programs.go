@@ -44,6 +44,8 @@ type Finding struct {
 	Effects []Effect
 	// Inner are commands it starts, if they can be told.
 	Inner []Inner
+	// AnyHost says that it may reach hosts that Effects does not list.
+	AnyHost bool
 	// Ask says why a person is to be asked whatever rules allow; or is empty.
 	Ask string
 }
@@ -62,6 +64,9 @@ type Effect struct {
 	// Git says that it is the repository that git uses in that directory: with Tree all
 	// that it holds, else what it keeps of its own.
 	Git bool
+	// Held marks a host that only deny and ask rules are asked about: a word that
+	// may name one, a proxy, a host behind another.
+	Held bool
 }
 
 // Inner is a command that another one starts.
@@ -69,6 +74,9 @@ type Inner struct {
 	Args []Arg
 	// Shell is set instead of Args where it is text for a shell.
 	Shell string
+	// Guess marks a command that may begin at this word: another of the same list
+	// begins at each word behind it.
+	Guess bool
 	// Transparent says that the outer command is one that rules look through:
 	// timeout, time, nice, nohup, stdbuf, and xargs without flags. The outer
 	// command has no effect of its own then, and its ReadOnly and Complete say

@@ -40,6 +40,9 @@ type traits struct {
 	transparent bool // rules look through it at the command it starts
 	opaque      bool // it starts a command, which deny rules reach
 	text        bool // the command it starts is text for a shell: its words joined
+	somewhere   bool // the command it starts may begin at any word
+	net         bool // it reaches hosts: every word names one unless it is the value of a flag that says otherwise
+	partly      bool // not all of its flags are listed: others mean no host but what is behind them
 	byName      bool // it is not read-only when called by a path, nor without [Environment]
 	env         bool // it is not read-only without [Environment], which keeps it from what the repository names
 }
@@ -50,6 +53,7 @@ func (t *traits) named(word string) *bool {
 		"plain": &t.plain, "changes": &t.changes, "never": &t.never, "cwd": &t.cwd,
 		"deep": &t.deep, "apart": &t.apart, "atfiles": &t.atfiles, "onedash": &t.onedash, "strict": &t.strict, "anywhere": &t.anywhere,
 		"free": &t.free, "transparent": &t.transparent, "opaque": &t.opaque, "text": &t.text, "by-name": &t.byName, "env": &t.env,
+		"somewhere": &t.somewhere, "net": &t.net, "partly": &t.partly,
 	}[word]
 }
 
@@ -67,13 +71,14 @@ const (
 	kindCommand kind = "command" // the first word of a command; all that follow are its
 	kindPlus    kind = "plus"    // text that begins with "+"
 	kindShell   kind = "shell"   // text for a shell
+	kindDial    kind = "dial"    // text that may name hosts, which only deny and ask rules are asked about
 	kindName    kind = "name"    // the name of a shell variable that means nothing to any program
 )
 
 // known reports whether there is such a kind.
 func (k kind) known() bool {
 	switch k {
-	case kindText, kindHost, kindURL, kindCommand, kindPlus, kindName:
+	case kindText, kindHost, kindURL, kindCommand, kindPlus, kindShell, kindDial, kindName:
 		return true
 	}
 	return k.path()
@@ -85,7 +90,8 @@ func (k kind) path() bool {
 }
 
 // unknown says what a word of the kind touches where the word itself is not known; deep,
-// that it is touched with all below it. A command is judged as one, and not here.
+// that it is touched with all below it. A command is judged as one, and not here; hosts are
+// told by [line.anyHost].
 func (k kind) unknown(deep bool) permissions.Unknown {
 	switch k {
 	case kindRead, kindTree:
@@ -97,13 +103,14 @@ func (k kind) unknown(deep bool) permissions.Unknown {
 		return permissions.UnknownWrite
 	case kindRemove:
 		return permissions.UnknownWrite
-	case kindHost, kindURL:
-		return permissions.UnknownHost
 	case kindShell:
-		return permissions.UnknownAll
+		return permissions.UnknownRead | permissions.UnknownWrite
 	}
 	return 0
 }
+
+// counts reports whether deny and ask rules speak of such a value.
+func (k kind) counts() bool { return k.path() || k == kindShell || k == kindDial }
 
 // operand is one place of a command line.
 type operand struct {

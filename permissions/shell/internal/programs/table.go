@@ -49,6 +49,7 @@ var (
 //	<  like :, a path that is read              >  like :, a path that is written
 //	%  operands are read with all below them    ^  stands in for the first operand
 //	!  known, but not read-only                 $  like :, text for a shell
+//	~  like :, hosts for deny and ask rules     ?$ text for a shell that is attached
 //	@  links that are found below operands are followed
 //	&  files that are read name more files, which are read too
 //	:: and :<  take two words, of which the last counts
@@ -169,7 +170,7 @@ func (r *row) add(words []string) error {
 
 // addFlag takes in one word of a line of flags.
 func (r *row) addFlag(word string) error {
-	name := strings.TrimRight(word, ":?<>$%^!@&")
+	name := strings.TrimRight(word, ":?<>$~%^!@&")
 	var f flag
 	for _, mark := range word[len(name):] {
 		switch mark {
@@ -188,7 +189,9 @@ func (r *row) addFlag(word string) error {
 		case '>':
 			f.value, f.kind = valueRequired, kindWrite
 		case '$':
-			f.value, f.kind = valueRequired, kindShell
+			f.value, f.kind = max(f.value, valueRequired), kindShell
+		case '~':
+			f.value, f.kind = valueRequired, kindDial
 		case '%':
 			f.deep = true
 		case '^':
