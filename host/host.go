@@ -18,6 +18,8 @@ import (
 	"github.com/toolquay/toolquay/host/capability/search"
 	"github.com/toolquay/toolquay/host/capability/task"
 	"github.com/toolquay/toolquay/host/capability/tools"
+	"github.com/toolquay/toolquay/host/sandbox"
+	"github.com/toolquay/toolquay/internal/tempdir"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/direct"
 	"github.com/toolquay/toolquay/plugins/regexp"
@@ -91,7 +93,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	}
 	h.sweepSessions()
 	if o.Shell != nil {
-		h.followers.Go(func() { sweepScratch(h.live, h.options.Logger) })
+		h.followers.Go(func() { tempdir.Sweep(h.live, h.options.Logger, sandbox.Owes) })
 	}
 	return h, nil
 }

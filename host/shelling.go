@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/toolquay/toolquay/host/capability/shell"
 	"github.com/toolquay/toolquay/host/process"
 	"github.com/toolquay/toolquay/host/sandbox"
+	"github.com/toolquay/toolquay/internal/tempdir"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -123,7 +123,7 @@ type works struct {
 	runner  *shell.Capability
 	box     *sandbox.Sandbox // nil confines nothing
 	// state is the directory of the sandbox's that goes with the host, if it does.
-	state string
+	state *tempdir.Dir
 	// again is when a sandbox is looked for once more, and pause how long after that
 	// the next time; both are zero where there is one, or none is wanted.
 	again time.Time
@@ -211,19 +211,29 @@ func (c *commands) replaced(old *works) {
 // takes over what there was.
 func (w *works) make(all *Options, old *works) (err error) {
 	o, mode := all.Shell, cmp.Or(all.Shell.Sandbox, sandbox.WhenAvailable)
+	keepers := process.New(process.Options{Command: o.Keeper, Logger: all.Logger})
+	defer func() {
+		if w.keepers != keepers {
+			err = errors.Join(err, keepers.Close())
+		}
+	}()
 	options := o.sandboxOptions(all.Home)
+	options.Keepers = keepers
 	var report sandbox.Report
 	if mode != sandbox.Off {
 		if options.State == "" && old != nil {
-			w.state, options.State = old.state, old.state
+			w.state = old.state
 		}
-		if options.State == "" {
-			if w.state, err = os.MkdirTemp("", "toolquay-"); err != nil {
+		if options.State == "" && w.state == nil {
+			if w.state, err = tempdir.Make(); err != nil {
 				return abi.Errorf(abi.CodeIO, "a directory for the sandbox of commands: %w", err)
 			}
-			options.State = w.state
+		}
+		if w.state != nil {
+			options.State = sandbox.StateIn(w.state.Path)
 		}
 		w.box, report = sandbox.Find(context.Background(), options)
+		tempdir.Sweep(context.Background(), all.Logger, sandbox.Owes) // what owes nothing since then
 	}
 	_, warning, err := sandbox.Choose(mode, report) // a sandbox that there is, is used
 	if err != nil {
@@ -240,7 +250,7 @@ func (w *works) make(all *Options, old *works) (err error) {
 	if w.box != nil && old != nil {
 		all.Logger.Info("commands are confined from now on", "sandbox", report.String())
 	}
-	w.keepers = process.New(process.Options{Command: o.Keeper, Logger: all.Logger})
+	w.keepers = keepers
 	w.runner = shell.New(shell.Options{
 		Keepers: w.keepers, Mode: mode, Sandbox: w.box, Missing: warning, Network: o.Network, UnixSockets: o.UnixSockets,
 		Bash: o.Bash, PowerShell: o.PowerShell, Timeout: o.Timeout, MaxTimeout: o.MaxTimeout,
@@ -255,14 +265,14 @@ func (w *works) letGo() error {
 	if w.box != nil {
 		err = w.box.Close()
 	}
-	if w.state != "" {
-		err = errors.Join(err, os.RemoveAll(w.state))
+	if w.state != nil {
+		err = errors.Join(err, w.state.Close())
 	}
 	return err
 }
 
 func (o *Shell) sandboxOptions(home string) sandbox.Options {
-	return sandbox.Options{State: o.State, Home: home, Bridge: o.Bridge, Confine: o.Confine}
+	return sandbox.Options{State: o.State, Home: home, Bridge: o.Bridge, Confine: o.Confine, Limits: o.Limits}
 }
 
 // refuses says why a built-in tool that has to do with commands is not offered, or nil.
@@ -348,7 +358,10 @@ func (w *works) close() error {
 
 // Confinement says what this machine offers to confine commands with, for people.
 func (o *Shell) Confinement(ctx context.Context, home string) sandbox.Report {
-	_, report := sandbox.Find(ctx, o.sandboxOptions(home))
+	options := o.sandboxOptions(home)
+	options.Keepers = process.New(process.Options{Command: o.Keeper})
+	defer func() { _ = options.Keepers.Close() }() // they have nothing left
+	_, report := sandbox.Find(ctx, options)
 	return report
 }
 

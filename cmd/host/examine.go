@@ -16,6 +16,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/tempdir"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/settings"
 	"github.com/toolquay/toolquay/plugins"
@@ -194,10 +195,10 @@ func examinePlugin(d *diagnosis, p *plugins.Plugin) {
 // examineEngine runs a built-in tool, twice where there is a cache, and reports
 // what the engine says of it.
 func examineEngine(ctx context.Context, d *diagnosis, dirs host.Dirs) {
-	dir, err := os.MkdirTemp("", "toolquay-doctor-")
+	dir, err := tempdir.Make()
 	if err == nil {
-		defer func() { _ = os.RemoveAll(dir) }()
-		err = os.WriteFile(filepath.Join(dir, "probe.txt"), []byte("probe\n"), 0o600)
+		defer func() { _ = dir.Close() }() // the next start removes it then
+		err = os.WriteFile(filepath.Join(dir.Path, "probe.txt"), []byte("probe\n"), 0o600)
 	}
 	if err != nil {
 		d.add("engine", wrong, err.Error())
@@ -205,7 +206,7 @@ func examineEngine(ctx context.Context, d *diagnosis, dirs host.Dirs) {
 	}
 	log := &collector{}
 	start := time.Now()
-	err = probe(ctx, dir, host.Options{Builtins: true, CacheDir: dirs.Compiled(), Logger: slog.New(log)})
+	err = probe(ctx, dir.Path, host.Options{Builtins: true, CacheDir: dirs.Compiled(), Logger: slog.New(log)})
 	warnings := log.take()
 	for _, w := range warnings {
 		d.add("cache", wrong, w)

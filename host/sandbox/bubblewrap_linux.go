@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
@@ -56,6 +57,10 @@ type Sandbox struct {
 	// absent is what lies, in sandboxes, where no file is to be made, and standIn what
 	// does for a stand-in.
 	absent, standIn string
+
+	mu sync.Mutex
+	// tried is the program's file as it was when it was tried.
+	tried fs.FileInfo
 }
 
 // open makes what the sandbox needs in its folder.
@@ -107,6 +112,14 @@ func (s *Sandbox) Wrap(ctx context.Context, spec Spec, argv []string) (*Wrapped,
 	if len(argv) == 0 {
 		return nil, fmt.Errorf("%w: no command", ErrSpec)
 	}
+	if err := s.tryAgain(ctx); err != nil {
+		return nil, err
+	}
+	return s.wrap(ctx, spec, argv)
+}
+
+// wrap is [Sandbox.Wrap] by a program that was tried, or is about to be.
+func (s *Sandbox) wrap(ctx context.Context, spec Spec, argv []string) (*Wrapped, error) {
 	inside := s.inside(&spec, argv)
 	l, err := s.newLayout(spec)
 	if err != nil {

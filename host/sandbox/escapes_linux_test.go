@@ -63,22 +63,45 @@ func run(tb testing.TB, s *sandbox.Sandbox, spec sandbox.Spec, env []string, tex
 // output runs what was wrapped, or nothing was done about, and tells what it printed.
 func output(tb testing.TB, w *sandbox.Wrapped, env []string) (string, error) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
+	return outputIn(tb, w, env, time.Minute)
+}
+
+// outputIn is output that is given so much time.
+func outputIn(tb testing.TB, w *sandbox.Wrapped, env []string, within time.Duration) (string, error) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), within)
 	defer cancel()
 	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, w.Path)
-	cmd.Args, cmd.Env, cmd.ExtraFiles, cmd.Dir = w.Args, env, w.Files, "/"
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd := command(w, env)
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &out, time.Second
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
-	held := w.Release(ctx)
-	if held != nil {
+	held := w.Release(ctx, cmd.Process.Pid)
+	if held == nil {
+		defer context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })()
+	} else {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // Wait tells
 	}
 	err := cmd.Wait()
 	return out.String(), errors.Join(held, err)
+}
+
+// start starts what was wrapped, which is held back.
+func start(tb testing.TB, w *sandbox.Wrapped, env []string) *exec.Cmd {
+	tb.Helper()
+	cmd := command(w, env)
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	return cmd
+}
+
+func command(w *sandbox.Wrapped, env []string) *exec.Cmd {
+	cmd := exec.Command(w.Path)
+	cmd.Args, cmd.Env, cmd.ExtraFiles, cmd.Dir = w.Args, env, w.Files, "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return cmd
 }
 
 func TestEscapes(t *testing.T) {

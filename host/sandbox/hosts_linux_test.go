@@ -63,7 +63,7 @@ func watched(s *sandbox.Sandbox, spec sandbox.Spec, pause time.Duration) (err er
 	cmd := exec.CommandContext(context.Background(), w.Path)
 	cmd.Args, cmd.ExtraFiles, cmd.Env, cmd.Dir = w.Args, w.Files, []string{"PATH=/usr/bin:/bin"}, "/"
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := errors.Join(cmd.Start(), w.Release(context.Background())); err != nil {
+	if err := errors.Join(cmd.Start(), w.Release(context.Background(), cmd.Process.Pid)); err != nil {
 		lost <- nil
 		return err // what is left ends with this host
 	}

@@ -13,9 +13,6 @@ import (
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
-// journalsName is the folder for journals in one for state.
-const journalsName = "journals"
-
 // journals are those of other processes.
 type journals struct {
 	// dead are the files of the dead, left what these list, and held what is listed by

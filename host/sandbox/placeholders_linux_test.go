@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/toolquay/toolquay/host/process"
 	"github.com/toolquay/toolquay/host/sandbox"
 )
 
@@ -20,7 +21,11 @@ import (
 // another process, to be killed.
 const holderVariable = "TOOLQUAY_TEST_SANDBOX_HOLDER"
 
+// keepers have what tests run by way of the sandbox.
+var keepers = process.New(process.Options{})
+
 func TestMain(m *testing.M) {
+	process.Main() // returns, unless this process was started as a keeper
 	if root := os.Getenv(holderVariable); root != "" {
 		hold(root)
 		return

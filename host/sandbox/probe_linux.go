@@ -7,16 +7,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/toolquay/toolquay/host/process"
 	"github.com/toolquay/toolquay/internal/procfs"
 )
 
@@ -38,7 +37,17 @@ func Find(ctx context.Context, o Options) (*Sandbox, Report) {
 	r.Kind, r.Path = "bubblewrap", path
 	ctx, cancel := context.WithTimeout(ctx, probePatience)
 	defer cancel()
-	v, err := askVersion(ctx, path)
+	if o.Keepers == nil {
+		o.Keepers = process.New(process.Options{})
+		defer func() { _ = o.Keepers.Close() }() // they have nothing left
+	}
+	s := &Sandbox{options: o, path: path}
+	s.tried, err = os.Stat(path)
+	if err != nil {
+		r.Reasons = []string{err.Error()}
+		return nil, r
+	}
+	v, err := s.askVersion(ctx)
 	if err != nil {
 		r.Reasons = []string{fmt.Sprintf("%s does not tell its version: %v", path, err)}
 		return nil, r
@@ -48,7 +57,6 @@ func Find(ctx context.Context, o Options) (*Sandbox, Report) {
 		r.Reasons = []string{fmt.Sprintf("%s is version %v: at least %v is needed", path, v, oldest)}
 		return nil, r
 	}
-	s := &Sandbox{options: o, path: path}
 	if err := s.open(ctx); err != nil {
 		r.Reasons = []string{err.Error()}
 		return nil, r
@@ -62,6 +70,34 @@ func Find(ctx context.Context, o Options) (*Sandbox, Report) {
 		r.Reasons = append(r.Reasons, "without a user namespace, which this machine does not let root make: root's files are its own inside too")
 	}
 	return s, r
+}
+
+// tryAgain tries the program once more where its file is another than the one that was
+// tried, for a package was updated or something else took its name. Until then no command
+// is given to it.
+func (s *Sandbox) tryAgain(ctx context.Context) error {
+	now, err := os.Stat(s.path)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNone, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if os.SameFile(now, s.tried) && now.Size() == s.tried.Size() && now.ModTime().Equal(s.tried.ModTime()) {
+		return nil
+	}
+	next := &Sandbox{options: s.options, path: s.path, placeholders: s.placeholders, absent: s.absent, standIn: s.standIn}
+	v, err := next.askVersion(ctx)
+	if err == nil {
+		err = next.probe(ctx, v)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %s was replaced since the host started, and does not work: %w", ErrNone, s.path, err)
+	case next.features != s.features:
+		return fmt.Errorf("%w: %s was replaced by a program with other features; start the host again", ErrNone, s.path)
+	}
+	s.tried = now
+	return nil
 }
 
 // probe runs a command, first with a user namespace, then, as root, without.
@@ -80,30 +116,59 @@ func (s *Sandbox) probe(ctx context.Context, v version) error {
 
 // try runs a sandboxed command that does nothing.
 func (s *Sandbox) try(ctx context.Context) error {
-	w, err := s.Wrap(ctx, Spec{Cwd: "/"}, []string{"true"})
+	w, err := s.wrap(ctx, Spec{Cwd: "/"}, []string{"true"})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = w.Close() }() // it holds no placeholders
-	cmd := exec.CommandContext(ctx, w.Path)
-	cmd.Args, cmd.ExtraFiles = w.Args, w.Files
-	cmd.Dir, cmd.SysProcAttr = "/", &syscall.SysProcAttr{Setpgid: true}
-	cmd.Env = []string{"PATH=/usr/bin:/bin:/run/current-system/sw/bin", "LC_ALL=C"}
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		return err
+	said, err := s.run(ctx, w.Args, w.Files, w.Release)
+	if text := string(bytes.TrimSpace(said)); err != nil && text != "" {
+		return errors.Join(errors.New(text), err)
 	}
-	held := w.Release(ctx)
-	if held != nil {
-		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // Wait tells what there is to tell
-	}
-	err = cmd.Wait()
-	if text := string(bytes.TrimSpace(out.Bytes())); err != nil && text != "" {
-		return errors.Join(errors.New(text), held)
-	}
-	return errors.Join(err, held)
+	return err
 }
+
+// run runs bubblewrap below a keeper, to its end, and returns what it said. What may run
+// only after something was looked at is released by that.
+func (s *Sandbox) run(ctx context.Context, args []string, files []*os.File, release func(ctx context.Context, pid int) error) ([]byte, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	said := make(chan []byte, 1)
+	go func() {
+		text, _ := io.ReadAll(io.LimitReader(r, maxSaid)) // a fault shows as text that is missing
+		_ = r.Close()                                     // who says more is told that nobody reads it
+		said <- text
+	}()
+	p, err := s.options.Keepers.Start(ctx, process.Command{
+		Path: s.path, Args: args, Env: []string{"PATH=/usr/bin:/bin:/run/current-system/sw/bin", "LC_ALL=C"},
+		Files: append([]*os.File{nil, w, w}, files...), Limits: s.options.Limits,
+	})
+	_ = w.Close() // the process has its own
+	if p == nil {
+		return <-said, err
+	}
+	if err == nil {
+		err = release(ctx, p.Pid())
+	}
+	if err == nil {
+		select {
+		case <-p.Done():
+		case <-ctx.Done():
+			err = fmt.Errorf("%s does not end: %w", s.path, context.Cause(ctx))
+		}
+	}
+	p.Stop(0)
+	<-p.Gone()
+	if status := p.Status(); err == nil && status.Code != 0 {
+		err = fmt.Errorf("it ended with status %d", status.Code)
+	}
+	return <-said, errors.Join(err, p.Status().Err)
+}
+
+// maxSaid bounds what is heard of bubblewrap.
+const maxSaid = 64 << 10
 
 // findProgram is where bubblewrap lies: in the usual places before the search path,
 // which others have more often written to.
@@ -189,10 +254,8 @@ func (v version) before(o version) bool {
 	return false
 }
 
-func askVersion(ctx context.Context, path string) (version, error) {
-	cmd := exec.CommandContext(ctx, path, "--version")
-	cmd.Env = []string{"LC_ALL=C"}
-	out, err := cmd.Output()
+func (s *Sandbox) askVersion(ctx context.Context) (version, error) {
+	out, err := s.run(ctx, []string{s.path, "--version"}, nil, func(context.Context, int) error { return nil })
 	if err != nil {
 		return version{}, err
 	}

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
+
+	"github.com/toolquay/toolquay/host/process"
 )
 
 // Mode is the setting that says when commands are run in a sandbox.
@@ -85,6 +88,11 @@ type Options struct {
 	Home string
 	// Program is bubblewrap's path; empty looks for it.
 	Program string
+	// Keepers have what is run to try bubblewrap, so that nothing of it outlives a host
+	// that is killed. Nil is keepers of [Find]'s own; then the program must have called
+	// [process.Main]. Limits bound it.
+	Keepers *process.Keepers
+	Limits  process.Limits
 	// Bridge begins the command that runs inside NetworkHosts, before the path of
 	// the proxy's socket there and the command itself.
 	Bridge []string
@@ -105,21 +113,21 @@ type Wrapped struct {
 	Files []*os.File
 
 	gate interface {
-		release(ctx context.Context) error
+		release(ctx context.Context, pid int) error
 		watch(ctx context.Context) (string, error)
 	}
 	done []io.Closer
 }
 
-// Release lets the command run, which has been started: when its sandbox turns out to be
-// what was asked. Else it fails, with [ErrChanged] where others changed paths meanwhile,
-// and the caller kills what never ran. A sandbox that could not be made at all is no
-// failure: it ends by itself, and says why.
-func (w *Wrapped) Release(ctx context.Context) error {
+// Release lets the command run, which has been started as the process pid: when its
+// sandbox turns out to be what was asked. Otherwise it fails and the caller kills what it
+// started: with [ErrChanged] where others changed paths meanwhile, and with [ErrUnmade]
+// where no sandbox was made, for which the program's output gives the reason.
+func (w *Wrapped) Release(ctx context.Context, pid int) error {
 	if w.gate == nil {
 		return nil
 	}
-	return w.gate.release(ctx)
+	return w.gate.release(ctx, pid)
 }
 
 // Watch waits, from the release on, until something that is hidden or protected is not so
@@ -182,6 +190,9 @@ var (
 	// ErrChanged is a sandbox that became another than what was asked: what paths lead
 	// to was changed while it was made.
 	ErrChanged = errors.New("paths were changed while a sandbox was made of them")
+	// ErrUnmade is that bubblewrap ended, or ran the command, without a sandbox that could
+	// be compared with what was asked.
+	ErrUnmade = errors.New("bubblewrap made no sandbox")
 	// ErrSpec is a specification that cannot be carried out.
 	ErrSpec = errors.New("unusable sandbox")
 )
@@ -245,3 +256,17 @@ func (s Spec) network() Network {
 	}
 	return s.Network
 }
+
+// Owes reports whether a folder for temporary files has a list of placeholders in it that
+// are still to be removed: one whose [Options].State was [StateIn] it, and whose process
+// was killed. [Find] removes them.
+func Owes(dir string) bool {
+	entries, err := os.ReadDir(filepath.Join(StateIn(dir), journalsName))
+	return err == nil && len(entries) > 0
+}
+
+// StateIn is the place of [Options].State in a folder for temporary files.
+func StateIn(dir string) string { return filepath.Join(dir, "sandbox") }
+
+// journalsName is the folder for lists of placeholders in one for state.
+const journalsName = "journals"

@@ -101,21 +101,25 @@ func (g *gate) Close() error {
 	return err
 }
 
-// release looks at the sandbox and opens the gate.
-func (g *gate) release(ctx context.Context) error {
+// release looks at the sandbox and opens the gate. Bubblewrap was started as the process
+// made; what it says counts for its own descendants only.
+func (g *gate) release(ctx context.Context, made int) error {
 	ctx, cancel := context.WithTimeout(ctx, settling)
 	defer cancel()
 	_ = g.tell.Close() // bubblewrap has its own, and where that is gone there is an end
 	pid, err := g.first(ctx)
-	if err != nil || pid == 0 {
+	if err != nil {
 		return err
 	}
 	host, err := hostMounts()
 	if err != nil {
 		return err
 	}
-	if g.table, err = settled(ctx, strconv.Itoa(pid), host); err != nil || g.table == nil {
+	if g.table, err = settled(ctx, strconv.Itoa(pid), host); err != nil {
 		return err
+	}
+	if !descends(pid, made) {
+		return fmt.Errorf("%w: it named process %d, which it did not start", ErrUnmade, pid)
 	}
 	inside, err := mountsOf(g.table)
 	if err != nil {
@@ -148,8 +152,7 @@ func hostMounts() (*mounts, error) {
 	return mountsOf(table)
 }
 
-// first is the sandbox's first process, as the host counts processes; 0 where
-// bubblewrap ended before there was one.
+// first is the sandbox's first process, as the host counts processes.
 func (g *gate) first(ctx context.Context) (int, error) {
 	defer context.AfterFunc(ctx, func() { _ = g.told.SetReadDeadline(time.Now()) })()
 	var info struct {
@@ -159,27 +162,59 @@ func (g *gate) first(ctx context.Context) (int, error) {
 	switch {
 	case ctx.Err() != nil:
 		return 0, context.Cause(ctx)
-	case err != nil:
-		return 0, nil // it says why itself, where it says all else
+	case err != nil || info.PID <= 1:
+		return 0, fmt.Errorf("%w: it did not name the sandbox's first process", ErrUnmade)
 	}
 	return info.PID, nil
 }
 
-// settled waits until a sandbox has all its mounts, and returns where they are listed;
-// none where its process is gone.
+// descends reports whether a process was started by another one or by what that started.
+func descends(pid, from int) bool {
+	for depth := 0; pid > 1 && depth < maxDepth; depth++ {
+		if pid == from {
+			return true
+		}
+		pid = parentOfProcess(pid)
+	}
+	return false
+}
+
+// maxDepth is how many processes may lie between bubblewrap's start and its sandbox, such
+// as those of a script around it.
+const maxDepth = 16
+
+// parentOfProcess is a process's parent; 0 where there is none.
+func parentOfProcess(pid int) int {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0
+	}
+	// Behind the name, which may hold anything, come the state and the parent.
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 2 {
+		return 0
+	}
+	parent, _ := strconv.Atoi(string(fields[1])) // the kernel writes a number
+	return parent
+}
+
+// errGone is that a sandbox's first process ended before its mounts could be compared.
+var errGone = fmt.Errorf("%w: its first process ended before the command could run", ErrUnmade)
+
+// settled waits until a sandbox has all its mounts, and returns where they are listed.
 func settled(ctx context.Context, pid string, host *mounts) (*os.File, error) {
 	for began := time.Now(); ; {
 		done, err := complete(pid, host)
 		switch {
 		case gone(err):
-			return nil, nil
+			return nil, errGone
 		case err != nil:
 			return nil, err
 		case done:
 			// Opened only now: what is listed is seen from the root there was then.
 			table, err := openTable(pid)
 			if gone(err) {
-				return nil, nil
+				return nil, errGone
 			}
 			return table, err
 		}

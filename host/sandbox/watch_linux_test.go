@@ -43,7 +43,7 @@ func startIn(t *testing.T, s *sandbox.Sandbox, spec sandbox.Spec, text string) *
 			t.Error(err)
 		}
 	})
-	if err := w.Release(t.Context()); err != nil {
+	if err := w.Release(t.Context(), r.cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
 	return r

@@ -30,7 +30,7 @@ func Sandboxed(k *process.Keepers, box *sandbox.Sandbox, limits process.Limits) 
 			letGo(p, w)
 			return nil, fmt.Errorf("start a warm shell: %w", err)
 		}
-		if err := w.Release(ctx); err != nil {
+		if err := w.Release(ctx, p.Pid()); err != nil {
 			p.Stop(0)
 			<-p.Gone()
 			_ = w.Close() // what was held back is the one to tell

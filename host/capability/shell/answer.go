@@ -29,6 +29,9 @@ func answerOf(ok abi.ShellOK, body io.ReadCloser) abi.Answer {
 // answer tells of a command that has ended.
 func (r *run) answer(why ended) (abi.Answer, error) {
 	defer r.forget()
+	if err := r.launch.failed; err != nil {
+		return abi.Answer{}, err
+	}
 	if r.status.Err != nil {
 		why.note = joined(why.note, "How it ended is not known for certain: "+r.status.Err.Error()+".")
 	}

@@ -120,10 +120,10 @@ func isDir(path string) bool {
 
 // wrap puts the command into a sandbox, where it is confined, which holds it back until
 // it is released. The descriptors of the sandbox, which no command sees, come last.
-func (l *launch) wrap(ctx context.Context) (process.Command, func(context.Context) error, error) {
+func (l *launch) wrap(ctx context.Context) (process.Command, func(ctx context.Context, pid int) error, error) {
 	command := l.command
 	if !l.p.confined() {
-		return command, func(context.Context) error { return nil }, nil
+		return command, func(context.Context, int) error { return nil }, nil
 	}
 	l.spec.FirstFile = len(command.Files)
 	w, err := l.p.c.opts.Sandbox.Wrap(ctx, l.spec, command.Args)
@@ -170,8 +170,8 @@ func (l *launch) bindReport(spec *sandbox.Spec) error {
 		return notPrepared(err)
 	}
 	name := "prologue-" + filepath.Base(l.report.file)
-	source := filepath.Join(dir, name)
-	target := filepath.Join(cmp.Or(sandbox.PrivateDir, dir), name)
+	source := filepath.Join(dir.Path, name)
+	target := filepath.Join(cmp.Or(sandbox.PrivateDir, dir.Path), name)
 	l.after = append(l.after, func() error { return gone(source) })
 	if err := os.WriteFile(source, []byte(l.report.prologue(l.p.program, 0)), 0o600); err != nil {
 		return notPrepared(err)
@@ -199,7 +199,7 @@ func (l *launch) serve(ctx context.Context, spec *sandbox.Spec) error {
 	if err != nil {
 		return notPrepared(err)
 	}
-	spec.Proxy = filepath.Join(dir, filepath.Base(l.report.file)+".sock")
+	spec.Proxy = filepath.Join(dir.Path, filepath.Base(l.report.file)+".sock")
 	listener, err := proxy.Listen(spec.Proxy)
 	if err != nil {
 		return notPrepared(err)
@@ -225,7 +225,3 @@ func (l *launch) allow(ctx context.Context, host string, _ int) error {
 	}
 	return nil
 }
-
-// makePrivate makes a directory that confined commands do not see, for it is there before
-// any of them begins: temporary files of this program's are hidden by their names.
-func makePrivate() (string, error) { return os.MkdirTemp("", "toolquay-") }

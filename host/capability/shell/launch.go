@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -41,8 +42,10 @@ type launch struct {
 	replaced atomic.Pointer[string]
 	// dir is where the shell was at its end, if that is known otherwise than by the
 	// report; it is set when the command is gone.
-	dir   string
-	after []func() error
+	dir string
+	// failed is why the command did not run after all; it is set as dir is.
+	failed error
+	after  []func() error
 	// denied are the hosts that it asked for and that no rule allows.
 	denied denials
 	// late is what was given up while it started, and may need what was made for it
@@ -93,17 +96,31 @@ func (l *launch) confine(ctx context.Context) (*process.Process, error) {
 		l.late = p
 		return nil, l.explain(ctx, err)
 	}
-	if err := release(ctx); err != nil {
+	if err := release(ctx, p.Pid()); err != nil {
 		p.Stop(0)
 		if ctx.Err() != nil {
 			l.late = p
 			return nil, givenUp(ctx)
 		}
 		<-p.Gone()
-		return nil, abi.Errorf(abi.CodeIO, "the command was not run: %w", err)
+		return nil, l.unconfined(err)
 	}
 	l.guard(p) //nolint:contextcheck // it lasts as long as the command
 	return p, nil
+}
+
+// unconfined is the error of a command whose sandbox did not come to be as it was asked
+// for, with what bubblewrap said where it made none.
+func (l *launch) unconfined(err error) error {
+	if !errors.Is(err, sandbox.ErrUnmade) {
+		return abi.Errorf(abi.CodeIO, "the command was not run: %w", err)
+	}
+	l.out.finish()
+	said, _ := l.out.all.ends(1 << 10)
+	if text := strings.TrimSpace(string(said)); text != "" {
+		err = fmt.Errorf("%w; it said %q", err, text)
+	}
+	return abi.Errorf(abi.CodeIO, "the command could not be confined, so its result does not count: %w", err)
 }
 
 // argv is the shell with the command, byte for byte.

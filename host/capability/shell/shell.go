@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -18,6 +17,7 @@ import (
 	"github.com/toolquay/toolquay/host/process"
 	"github.com/toolquay/toolquay/host/sandbox"
 	"github.com/toolquay/toolquay/host/warm"
+	"github.com/toolquay/toolquay/internal/tempdir"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -81,7 +81,7 @@ type Capability struct {
 
 	// private is a directory of the capability alone, where commands reach the network by
 	// host.
-	private func() (string, error)
+	private func() (*tempdir.Dir, error)
 
 	mu sync.Mutex
 	// running are the commands that calls wait for.
@@ -105,7 +105,7 @@ func New(o Options) *Capability {
 	c := &Capability{opts: o, running: make(map[waiting]*run)}
 	c.bash = sync.OnceValues(func() (string, error) { return Look(abi.ShellBash, o.Bash) })
 	c.powerShell = sync.OnceValues(func() (string, error) { return find(o.PowerShell, powerShellProgram) })
-	c.private = sync.OnceValues(makePrivate)
+	c.private = sync.OnceValues(tempdir.Make)
 	if o.Sandbox != nil && o.Network == sandbox.NetworkHosts {
 		_, _ = c.private() // who needs it is told why there is none
 	}
@@ -128,7 +128,7 @@ func (c *Capability) Close() error {
 	if err != nil {
 		return nil //nolint:nilerr // there is nothing to remove
 	}
-	return os.RemoveAll(dir)
+	return dir.Close()
 }
 
 // waiting is a call that waits for its command. Ids tell calls apart within a session

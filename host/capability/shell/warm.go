@@ -71,7 +71,10 @@ func (l *launch) warmly(ctx context.Context) *warmChild {
 			c.end(process.Status{Code: exitKilled, Signal: syscall.SIGKILL})
 		case errors.Is(err, warm.ErrUnfit), errors.Is(err, warm.ErrAgain):
 			l.out.forget()
-			c.anew(func() (child, error) { return l.cold(ctx) })
+			c.anew(func() (next child, err error) {
+				next, l.failed = l.cold(ctx)
+				return next, l.failed
+			})
 		default:
 			c.end(process.Status{Code: exitKilled, Err: err})
 		}

@@ -5,9 +5,11 @@ package shell_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/sandbox"
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
@@ -45,6 +48,9 @@ var crashing = map[string]struct {
 const (
 	rootName = "TOOLQUAY_E2E_ROOT"
 	markName = "TOOLQUAY_E2E_MARK"
+	// placeName has the folder for the sandbox's state, and cacheName that of the guests.
+	placeName = "TOOLQUAY_E2E_STATE"
+	cacheName = "TOOLQUAY_E2E_CACHE"
 )
 
 // crasher is in a host that is to be killed. Its faults end it; then the test hears
@@ -192,4 +198,85 @@ func afterwards(t *testing.T, root string, background bool) {
 	if left := placeholders(t, filepath.Join(root, "work")); len(left) > 0 {
 		t.Errorf("%q are left", left)
 	}
+}
+
+// early is how long after its start a host is killed at the latest by TestHostKilledEarly:
+// by then it has looked for a sandbox and run its first command.
+const early = 300 * time.Millisecond
+
+// once is the state of a host that runs one command and closes.
+const once = "once"
+
+// TestHostKilledEarly kills hosts at moments of their start, when the sandbox is tried and
+// directories are made. No process is left soon after, and no directory once another host
+// was there.
+func TestHostKilledEarly(t *testing.T) {
+	testenv.NeedTool(t, "bash")
+	testenv.NeedTool(t, "bwrap")
+	for _, state := range []string{"", "/state"} {
+		t.Run("state in "+state, func(t *testing.T) {
+			t.Parallel()
+			const rounds = 60
+			root := folder(t)
+			if err := os.Mkdir(root+"/work", 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for range rounds {
+				cmd := startOnce(root, state)
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(rand.N(early))
+				_ = cmd.Process.Kill() // it may have ended
+				_ = cmd.Wait()
+			}
+			mark(root).none(t, nil, gone)
+			if out, err := startOnce(root, state).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			left, err := filepath.Glob(root + "/toolquay-*")
+			if left = append(left, placeholders(t, root+"/work")...); err != nil || len(left) > 0 {
+				t.Errorf("%q are left, %v", left, err)
+			}
+		})
+	}
+}
+
+// startOnce is a host that is to run one command.
+func startOnce(root, state string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), "TMPDIR="+root, stateName+"="+once, rootName+"="+root, cacheName+"="+cache)
+	if state != "" {
+		cmd.Env = append(cmd.Env, placeName+"="+root+state)
+	}
+	return cmd
+}
+
+// runOnce is what a host of the state once does. Its processes are known by the folder:
+// their sandboxes hide it, and their keepers are given it.
+func runOnce() {
+	root := os.Getenv(rootName)
+	s := setup{host: options(root, os.Getenv(cacheName)), session: host.SessionOptions{Cwd: root + "/work"}}
+	s.host.Shell.Keeper = []string{"/proc/self/exe", root}
+	s.host.Shell.State = os.Getenv(placeName)
+	s.host.Shell.Network = sandbox.NetworkHosts
+	ctx := context.Background()
+	h, err := host.Open(ctx, s.host)
+	if err != nil {
+		panic(err)
+	}
+	session, err := h.NewSession(s.session)
+	if err != nil {
+		panic(err)
+	}
+	for n, command := range []string{"true", "touch made"} {
+		r := session.Results(ctx, []abi.ToolUse{use(int32(n), "Bash", input{"command": command})})[0]
+		if len(r.Structured) == 0 {
+			panic(r.Text())
+		}
+	}
+	if err := errors.Join(session.Close(ctx), h.Close(ctx)); err != nil {
+		panic(err)
+	}
+	os.Exit(0)
 }

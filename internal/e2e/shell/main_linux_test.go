@@ -23,7 +23,11 @@ var cache string
 
 func TestMain(m *testing.M) {
 	process.Main() // returns, unless this process was started as a keeper
-	if state := os.Getenv(stateName); state != "" {
+	switch state := os.Getenv(stateName); state {
+	case "":
+	case once:
+		runOnce()
+	default:
 		crash(state)
 	}
 	if err := os.Setenv(secretName, secretValue); err != nil {

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/tempdir"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -61,7 +62,7 @@ type Engine struct {
 	life      context.Context // the runtime's, which outlives the call that made it
 	runtime   wazero.Runtime
 	cache     *cache
-	temporary string // the cache directory of this process alone, "" for none
+	temporary *tempdir.Dir // with the cache of this process alone, nil for none
 	compiling chan struct{}
 	working   chan struct{} // see behind
 	idle      idle
@@ -152,13 +153,13 @@ func (e *Engine) openCache() {
 	if e.cache != nil || e.opts.Compiler == nil {
 		return
 	}
-	dir, err := os.MkdirTemp("", "toolquay-compiled-")
+	dir, err := tempdir.Make()
 	if err != nil {
 		e.opts.Logger.Warn("no directory for compiled code; only modules of the host's own can be loaded", "reason", err)
 		return
 	}
 	e.temporary = dir
-	e.cache = openCache(dir, e.opts.Logger)
+	e.cache = openCache(filepath.Join(dir.Path, "compiled"), e.opts.Logger)
 }
 
 // Link defines a host module once, whoever asks first: define adds its
@@ -243,8 +244,8 @@ func (e *Engine) free() error {
 	if e.cache != nil {
 		err = errors.Join(err, e.cache.wazero.Close(e.life))
 	}
-	if e.temporary != "" {
-		err = errors.Join(err, os.RemoveAll(e.temporary))
+	if e.temporary != nil {
+		err = errors.Join(err, e.temporary.Close())
 	}
 	return err
 }

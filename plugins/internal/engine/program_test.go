@@ -160,14 +160,14 @@ func TestCompilingElsewhereWithoutCache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.compiled.Load() != 1 || e.temporary == "" {
+	if c.compiled.Load() != 1 || e.temporary == nil {
 		t.Error("it was compiled here")
 	}
 	if err := errors.Join(p.Close(t.Context()), e.Close(t.Context())); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(e.temporary); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%s is left: %v", e.temporary, err)
+	if _, err := os.Stat(e.temporary.Path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is left: %v", e.temporary.Path, err)
 	}
 }
 

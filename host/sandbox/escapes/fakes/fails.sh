@@ -1,0 +1,2 @@
+echo "bwrap: it is broken" >&2
+exit 1

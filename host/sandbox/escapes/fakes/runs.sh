@@ -1,0 +1,3 @@
+while [ "$1" != -- ]; do shift; done
+shift
+exec "$@"
