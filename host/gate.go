@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -88,15 +90,16 @@ func (g *gate) decide(m *matter) permissions.Decision {
 func (g *gate) facts(m *matter) (permissions.Request, permissions.Evidence) {
 	contract, source := g.call.tool.contract(), g.call.tool.source()
 	request := permissions.Request{
-		Stage:    m.stage(),
-		Tool:     contract.Name,
-		Aliases:  contract.Aliases,
-		Origin:   permissions.Origin{Plugin: source.plugin, Builtin: source.trusted},
-		Input:    g.call.input,
-		Accesses: m.accesses,
-		Commands: m.commands,
-		Effects:  g.call.effects(),
-		Headless: g.call.session().asker == nil,
+		Stage:     m.stage(),
+		Tool:      contract.Name,
+		Aliases:   contract.Aliases,
+		Origin:    permissions.Origin{Plugin: source.plugin, Builtin: source.trusted},
+		Input:     g.call.input,
+		Accesses:  m.accesses,
+		Protected: g.protected(m.accesses),
+		Commands:  m.commands,
+		Effects:   g.call.effects(),
+		Headless:  g.call.session().asker == nil,
 	}
 	if m.check != nil {
 		request.ToolCheck = permissions.ParseCheck(m.check.Verdict)
@@ -106,6 +109,26 @@ func (g *gate) facts(m *matter) (permissions.Request, permissions.Evidence) {
 		request.InputHash = g.call.binding()
 	}
 	return request, evidence
+}
+
+// protected are the paths by which git comes to run programs in the repositories around
+// what is to be written, as far as their names do not tell.
+func (g *gate) protected(accesses []permissions.Access) []string {
+	var names []string
+	for _, a := range accesses {
+		if a.Kind != permissions.AccessWrite {
+			continue
+		}
+		names = append(names, a.Target)
+		if a.Real != "" && a.Real != a.Target {
+			names = append(names, a.Real)
+		}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !filepath.IsAbs(name) || inKernelDir(name) })
+	if len(names) == 0 {
+		return nil
+	}
+	return g.policy().GitAround(names, once(namesIn), onceRead())
 }
 
 // effects says how much of what the call does is known before it starts. A

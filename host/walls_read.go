@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"syscall"
+
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // maxConfig bounds how much is read of a file of configuration.
@@ -22,4 +24,21 @@ func beginningOf(file string) ([]byte, error) {
 		return nil, errors.Join(err, os.ErrInvalid)
 	}
 	return io.ReadAll(io.LimitReader(f, maxConfig))
+}
+
+// onceRead is [beginningOf] that reads each file once.
+func onceRead() permissions.Read {
+	type beginning struct {
+		content []byte
+		err     error
+	}
+	seen := make(map[string]beginning)
+	return func(file string) ([]byte, error) {
+		b, known := seen[file]
+		if !known {
+			b.content, b.err = beginningOf(file)
+			seen[file] = b
+		}
+		return b.content, b.err
+	}
 }

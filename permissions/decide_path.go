@@ -78,6 +78,8 @@ func (c *call) guard(l *ladder, q *query, a *Access, moves bool) {
 	switch place := c.policy.guarded(q); {
 	case place != nil:
 		c.must(l, to, place.layer, place.why)
+	case q.write && (insideAny(c.request.Protected, q.target) || insideAny(c.request.Protected, q.real)):
+		c.must(l, to, gitPlace.layer, gitPlace.why)
 	case q.write && q.tree && !whole:
 		c.must(l, to, LayerProtected, "a whole directory may hold protected files")
 	}

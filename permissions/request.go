@@ -88,6 +88,9 @@ type Request struct {
 	Input json.RawMessage
 	// Accesses are the effects that are known, resolved.
 	Accesses []Access
+	// Protected are paths, with all below, that ask before they are changed, besides
+	// those that are guarded by their names: see [Policy.GitAround].
+	Protected []string
 	// Commands are what is known of the commands among the accesses. An exec
 	// access is judged by the one whose Text is its Target. What [Command.Accesses]
 	// lists, in that order, behind it is judged with the parts it is of.

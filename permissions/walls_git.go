@@ -46,6 +46,89 @@ func (f *finder) gitOf(dir string) {
 	}
 }
 
+// Repository returns what makes git run programs in a repository somewhere in the writable
+// directories, whether or not it exists, as it really lies: of the work tree top, or where
+// it is bare, of a directory laid out as git's own. Its configuration may be a command's:
+// what that leads to counts as far as it does not shut a whole writable directory.
+func (w *Walls) Repository(top string, bare bool, list List) []string {
+	f := finder{walls: w, list: list}
+	top = dirPrefix(filepath.ToSlash(top))
+	dirs := []string{top}
+	if !bare {
+		dirs = f.gitDirs(top)
+		if _, err := list(top + "/.git"); err != nil {
+			f.kept = append(f.kept, top+"/.git")
+		}
+	}
+	for _, git := range dirs {
+		f.gitDir(git)
+		f.configured(git, top)
+	}
+	var out []string
+	keep(f.kept, func(name string) {
+		name = w.lies(name)
+		shuts := slices.ContainsFunc(w.roots, func(root string) bool { return insideAny([]string{name}, root) })
+		if insideAny(w.roots, name) && !shuts && !w.opened(name) {
+			out = append(out, name)
+		}
+	}, w.kept, w.ruledWriting)
+	return sorted(out)
+}
+
+// GitAround returns the paths, with all below, by which git comes to run programs in the
+// repositories that paths lie in and those of the working directories, other than by
+// their names: directories that are git's own by their layout or because a .git file leads
+// there, directories of hooks, and further files of configuration. A path that would
+// complete such a layout counts as if it was there.
+func (p *Policy) GitAround(names []string, list List, read Read) []string {
+	f := finder{walls: p.Walls(nil).Reading(read), list: list}
+	seen := make(map[string]bool)
+	around := func(name string) {
+		for name != "/" && name != "" {
+			dir, next := path.Split(name)
+			dir = dirPrefix(path.Clean(dir))
+			if f.laidOut(dir, foldKey(next)) {
+				f.kept = append(f.kept, cmp.Or(dir, "/"))
+			}
+			if name = cmp.Or(dir, "/"); seen[name] {
+				continue // another name may complete a layout above
+			}
+			seen[name] = true
+			for _, git := range f.gitDirs(dir) {
+				f.kept = append(f.kept, git)
+				f.configured(git, dir)
+			}
+		}
+	}
+	for _, name := range names {
+		around(filepath.ToSlash(name))
+	}
+	for _, root := range p.workingReal {
+		around(root + "/.git")
+	}
+	var out []string
+	for _, name := range f.kept {
+		out = append(out, f.names(name)...)
+	}
+	return sorted(out)
+}
+
+// laidOut reports whether a directory is laid out as git's own, where one more name is in
+// it: it has a HEAD, and objects and refs or a file that leads to those.
+func (f *finder) laidOut(dir, next string) bool {
+	has := func(name string) bool {
+		if next == name {
+			return true
+		}
+		_, err := f.list(dir + "/" + name)
+		return err == nil
+	}
+	if next != "head" && len(f.content(dir+"/HEAD")) == 0 {
+		return false
+	}
+	return has("objects") && has("refs") || next == "commondir" || len(f.content(dir+"/commondir")) > 0
+}
+
 // gitDirs are the directories of git's own that belong to a work tree.
 func (f *finder) gitDirs(top string) []string {
 	git := top + "/.git"
