@@ -60,6 +60,9 @@ type Options struct {
 	// Shell has commands run: without it there is no Bash, and nothing runs in the
 	// background.
 	Shell *Shell
+	// TrustedProjects returns the folders of the projects whose settings count: commands in
+	// a sandbox can neither change nor make these. Nil is none.
+	TrustedProjects func() []string
 
 	// Capabilities are the embedder's own operations, offered to plugins that
 	// declare them.

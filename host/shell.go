@@ -167,12 +167,12 @@ func (c *commander) Spool(call capability.Call) (*os.File, error) {
 }
 
 // Walls are what the session's commands are held to.
-func (c *commander) Walls(ctx context.Context, confined bool) (capability.Walls, error) {
+func (c *commander) Walls(ctx context.Context, confined, writes bool) (capability.Walls, error) {
 	w, err := c.gate.openWalls()
 	if err != nil || !confined {
 		return w, err
 	}
-	return c.gate.walls(ctx, w)
+	return c.gate.walls(ctx, w, writes)
 }
 
 // outputsDir is the directory of the session's folder that commands' output lies in.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
@@ -41,15 +42,23 @@ func (g *gate) openWalls() (capability.Walls, error) {
 }
 
 // walls finds out what the sandbox of a command is to be made of, as rules and files
-// are now.
-func (g *gate) walls(ctx context.Context, w capability.Walls) (capability.Walls, error) {
+// are now. Writes says that it may write, so that what is protected counts.
+func (g *gate) walls(ctx context.Context, w capability.Walls, writes bool) (capability.Walls, error) {
 	policy := g.policy()
 	paths := make(realPaths)
-	rules := policy.Walls(g.call.approved.all()).Following(paths.follow).Reading(beginningOf).Around(paths.all(w.Working))
+	tops := paths.all(w.Working)
+	rules := policy.Walls(g.call.approved.all()).Following(paths.follow).Reading(onceRead()).Around(tops)
 	places := rules.Find(once(namesIn))
-	if err := g.walk(ctx, policy, rules, &places); err != nil {
+	search, err := g.walk(ctx, policy, rules, &places)
+	if err != nil {
 		return w, err
 	}
+	if writes {
+		if w.Made, err = g.keep(ctx, search, tops, paths, &places); err != nil {
+			return w, err
+		}
+	}
+	g.call.session().walked.Store(search.remembered())
 	w.Hidden, w.Shown, w.Protected = paths.existing(places.Hidden), paths.existing(places.Shown), asFolders(places.Protected)
 	for _, dir := range w.Working {
 		if slices.ContainsFunc(w.Hidden, func(hidden string) bool { return below(dir, hidden) }) {
@@ -68,30 +77,68 @@ func (g *gate) walls(ctx context.Context, w capability.Walls) (capability.Walls,
 
 // walk adds what rules of any depth hide or protect. Where there is too much to look at,
 // the rest is hidden, and the model is told so.
-func (g *gate) walk(ctx context.Context, policy *permissions.Policy, rules *permissions.Walls, found *permissions.Places) error {
-	dirs := rules.Walks()
-	if len(dirs) == 0 {
-		return nil
-	}
+func (g *gate) walk(ctx context.Context, policy *permissions.Policy, rules *permissions.Walls, found *permissions.Places) (*wallSearch, error) {
 	s := g.call.session()
 	search := newWallSearch(ctx, policy, rules, s.walked.Load(), found)
-	if err := search.in(dirs); err != nil {
-		return err
+	dirs := rules.Walks()
+	if len(dirs) == 0 {
+		return search, nil
 	}
-	s.walked.Store(search.now)
+	search.whole = true
+	if err := search.in(dirs); err != nil {
+		return nil, err
+	}
 	if len(search.unwalked) == 0 {
-		return nil
+		return search, nil
 	}
 	rest := gathered(search.unwalked, maxShutDirs)
 	for _, dir := range policy.WorkingDirs() {
 		if slices.ContainsFunc(rest, func(hidden string) bool { return below(dir, hidden) }) {
-			return abi.Errorf(abi.CodeTooLarge, "there are over %d files in %s to look through for those that rules such as Read(.env) hide from commands; name their paths, as in Read(./.env), or work in a smaller directory", maxWalled, dir)
+			return nil, abi.Errorf(abi.CodeTooLarge, "there are over %d files in %s to look through for those that rules such as Read(.env) hide from commands; name their paths, as in Read(./.env), or work in a smaller directory", maxWalled, dir)
 		}
 	}
 	found.Hidden = append(found.Hidden, rest...)
 	g.call.remark("Commands do not see what lies in " + listed(rest, 5) + ": there are too many files to look through for those that rules hide. Where the rules name paths, as in Read(./.env), nothing has to be looked through.")
-	return nil
+	return search, nil
 }
+
+// keep adds what is there and guarded by its name, at any depth, and what a trusted project
+// has for settings, there or not. It returns what tells, when the command has ended, of
+// protected names that are new.
+func (g *gate) keep(ctx context.Context, search *wallSearch, tops []string, paths realPaths, found *permissions.Places) (func() string, error) {
+	rules, s := search.rules, g.call.session()
+	if err := search.guarded(); err != nil {
+		return nil, err
+	}
+	before := search.kept.existing(rules, tops)
+	held, shut := gatheredAround(before.paths(rules, paths), tops, maxKept)
+	rest := gathered(search.unguarded, maxShutDirs)
+	found.Protected = slices.Concat(found.Protected, held, rest)
+	if all := slices.Concat(shut, rest); len(all) > 0 {
+		g.call.remark("Commands cannot write in " + listed(all, 5) + ": more files lie there that are protected, such as .git or .vscode, or have to be looked through for such, than can be kept one by one. Work on these with other tools, in a smaller directory, or ask the user.")
+	}
+	if trusted := s.host.options.TrustedProjects; trusted != nil {
+		for _, project := range trusted() {
+			found.Protected = append(found.Protected, rules.Settings(project)...)
+		}
+	}
+	if len(rules.Guarded()) == 0 {
+		return nil, nil
+	}
+	cwd := really(search.now.policy.Cwd())
+	return func() string { //nolint:contextcheck // the call may be over by then
+		ctx, cancel := context.WithTimeout(context.Background(), lookingBack)
+		defer cancel()
+		again := newWallSearch(ctx, search.now.policy, rules, s.walked.Load(), &permissions.Places{})
+		if again.guarded() != nil {
+			return "It could not be looked for protected files that are new: that takes too long here."
+		}
+		return madeNote(again.kept.existing(rules.Following(realPath).Reading(onceRead()), tops).since(before), cwd)
+	}, nil
+}
+
+// lookingBack bounds the search for what a command made.
+const lookingBack = 5 * time.Second
 
 // listed names the first of several.
 func listed(names []string, most int) string {

@@ -8,8 +8,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/toolquay/toolquay/permissions"
 )
@@ -41,12 +43,14 @@ type walkedDir struct {
 	names int
 	odd   []walkedName
 	dirs  []string // the paths of those that are plain
+	// worktree says that it has a .git, and bare that it is laid out as git's own.
+	worktree, bare bool
 }
 
 // walkedName is a name that is not plain, as a path.
 type walkedName struct {
-	path string
-	dir  bool
+	path      string
+	dir, link bool
 }
 
 // wallSearch looks through directories for what patterns of any depth hide or protect.
@@ -58,8 +62,17 @@ type wallSearch struct {
 	before *walked
 	now    *walked
 	found  *permissions.Places
-	// unwalked are the directories that there were too many names for.
-	unwalked []string
+	// fresh are the directories that are as an earlier walk found them.
+	fresh map[string]bool
+	// kept is what it found to be protected.
+	kept keptNames
+	// unwalked are the directories that there were too many names for, and unguarded those
+	// in a search for what is guarded by its name.
+	unwalked, unguarded []string
+	// searched says that it looked for what is guarded, which is everywhere.
+	searched bool
+	// whole says that rules may name anything, so that what is git's own is walked too.
+	whole bool
 }
 
 // newWallSearch begins a walk by a policy, for which an earlier one may be of use.
@@ -73,8 +86,23 @@ func newWallSearch(ctx context.Context, policy *permissions.Policy, rules *permi
 	}
 }
 
+// remembered is what the next walk is to begin with: what this one found, and what it had
+// no reason to look at.
+func (s *wallSearch) remembered() *walked {
+	for path, dir := range s.before.dirs {
+		if len(s.now.dirs) >= maxRemembered {
+			break
+		}
+		if s.now.dirs[path] == nil && !s.searched {
+			s.now.dirs[path] = dir
+		}
+	}
+	return s.now
+}
+
 // in looks through directories, links in them not followed. One that cannot be looked
-// through is hidden as a whole: a command may have closed it, to open it again later.
+// through is hidden, or protected, as a whole: a command may have closed it, to open it
+// again later.
 func (s *wallSearch) in(dirs []string) error {
 	for queue := slices.Clone(dirs); len(queue) > 0; queue = queue[1:] {
 		if s.ctx.Err() != nil {
@@ -86,19 +114,60 @@ func (s *wallSearch) in(dirs []string) error {
 		case errors.Is(err, errTooManyNames):
 			s.unwalked = append(s.unwalked, queue...)
 			return nil
-		case err != nil:
+		case err != nil && s.whole:
 			s.found.Hidden = append(s.found.Hidden, queue[0])
+		case err != nil:
+			s.unguarded = append(s.unguarded, queue[0])
 		default:
-			queue = append(queue, dir.dirs...)
-			for _, odd := range dir.odd {
-				if shut := s.shut(odd.path); !shut && odd.dir {
-					queue = append(queue, odd.path)
-				}
-			}
+			queue = append(queue, s.enter(queue[0], dir)...)
 		}
 	}
 	return nil
 }
+
+// guarded looks through what is writable for what is guarded by its name at any depth, as
+// far as that was not looked through for rules.
+func (s *wallSearch) guarded() error {
+	var dirs []string
+	for _, dir := range s.rules.Guarded() {
+		if !s.whole || !slices.ContainsFunc(s.rules.Walks(), func(walked string) bool { return below(dir, walked) }) {
+			dirs = append(dirs, dir)
+		}
+	}
+	further := *s
+	further.left, further.unwalked, further.whole = maxWalled, nil, false
+	err := further.in(dirs)
+	s.searched = true
+	s.kept, s.unguarded = further.kept, slices.Concat(further.unguarded, further.unwalked)
+	return err
+}
+
+// enter keeps what is hidden or protected in a directory, and returns those in it that are
+// to be looked through.
+func (s *wallSearch) enter(path string, dir *walkedDir) []string {
+	if dir.worktree {
+		s.kept.repositories = append(s.kept.repositories, repository{path, false})
+	}
+	if dir.bare {
+		s.kept.repositories = append(s.kept.repositories, repository{path, true})
+	}
+	queue := slices.Clone(dir.dirs)
+	if dir.bare && !s.whole {
+		queue = slices.DeleteFunc(queue, func(sub string) bool { return slices.Contains(gitContent, filepath.Base(sub)) })
+	}
+	for _, odd := range dir.odd {
+		if shut := s.shut(odd); !shut && odd.dir && (s.whole || filepath.Base(odd.path) != gitName) {
+			queue = append(queue, odd.path)
+		}
+	}
+	return queue
+}
+
+// gitName is what git calls its own directory in a work tree, and gitContent what is large
+// in one, holds no more of them, and is git's to write.
+const gitName = ".git"
+
+var gitContent = []string{"objects", "refs", "logs", "lfs"}
 
 var errTooManyNames = errors.New("there are too many names to look at")
 
@@ -127,7 +196,10 @@ func (s *wallSearch) known(path string) *walkedDir {
 	if dir == nil {
 		return nil
 	}
-	if state, ok := stateOf(path); !ok || state != dir.state {
+	if s.fresh == nil {
+		s.fresh = s.before.unchanged()
+	}
+	if !s.fresh[path] {
 		return nil
 	}
 	if len(s.now.dirs) < maxRemembered {
@@ -135,6 +207,32 @@ func (s *wallSearch) known(path string) *walkedDir {
 	}
 	return dir
 }
+
+// unchanged looks at all directories that a walk found, several at a time: that is what a
+// walk takes its time for where hardly anything was changed.
+func (w *walked) unchanged() map[string]bool {
+	paths := slices.Collect(maps.Keys(w.dirs))
+	same := make([]bool, len(paths))
+	var work sync.WaitGroup
+	share := max(lookedAtOnce, (len(paths)+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
+	for from := 0; from < len(paths); from += share {
+		work.Go(func() {
+			for i := from; i < min(from+share, len(paths)); i++ {
+				state, ok := stateOf(paths[i])
+				same[i] = ok && state == w.dirs[paths[i]].state
+			}
+		})
+	}
+	work.Wait()
+	fresh := make(map[string]bool, len(paths))
+	for i, path := range paths {
+		fresh[path] = same[i]
+	}
+	return fresh
+}
+
+// lookedAtOnce is how many directories are worth a goroutine.
+const lookedAtOnce = 256
 
 // read reads a directory. Lasts says that whatever happens to it from now on shows.
 func (s *wallSearch) read(path string) (dir *walkedDir, lasts bool, err error) {
@@ -147,6 +245,7 @@ func (s *wallSearch) read(path string) (dir *walkedDir, lasts bool, err error) {
 	dir.state, lasts = stateAtRest(d) // before it is read: what changes meanwhile shows, too
 	look := s.rules.Directory(path)
 	prefix := strings.TrimSuffix(path, "/") + "/"
+	var layout gitLayout
 	for {
 		entries, err := d.ReadDir(walkPiece)
 		dir.names += len(entries)
@@ -154,14 +253,17 @@ func (s *wallSearch) read(path string) (dir *walkedDir, lasts bool, err error) {
 		case dir.names > s.left:
 			return nil, false, errTooManyNames
 		case errors.Is(err, io.EOF):
+			dir.worktree, dir.bare = layout.worktree, layout.bare()
 			return dir, lasts, nil
 		case err != nil:
 			return nil, false, absent(err)
 		}
 		for _, entry := range entries { // most are plain and no directories
-			switch name := entry.Name(); {
+			name := entry.Name()
+			layout.add(name)
+			switch {
 			case !look.Plain(name):
-				dir.odd = append(dir.odd, walkedName{prefix + name, entry.IsDir()})
+				dir.odd = append(dir.odd, walkedName{prefix + name, entry.IsDir(), entry.Type()&fs.ModeSymlink != 0})
 			case entry.IsDir():
 				dir.dirs = append(dir.dirs, prefix+name)
 			}
@@ -169,15 +271,40 @@ func (s *wallSearch) read(path string) (dir *walkedDir, lasts bool, err error) {
 	}
 }
 
+// gitLayout is what the names in a directory say of git.
+type gitLayout struct{ worktree, head, objects, refs, common bool }
+
+func (l *gitLayout) add(name string) {
+	switch name {
+	case gitName:
+		l.worktree = true
+	case "HEAD":
+		l.head = true
+	case "objects":
+		l.objects = true
+	case "refs":
+		l.refs = true
+	case "commondir":
+		l.common = true
+	}
+}
+
+func (l *gitLayout) bare() bool { return l.head && (l.objects && l.refs || l.common) }
+
 // shut keeps a path that is to be hidden or protected, and reports whether nothing below
 // it need be looked for.
-func (s *wallSearch) shut(path string) bool {
-	if s.rules.Hides(path) {
-		s.found.Hidden = append(s.found.Hidden, path)
+func (s *wallSearch) shut(odd walkedName) bool {
+	switch {
+	case s.rules.Hides(odd.path):
+		s.found.Hidden = append(s.found.Hidden, odd.path)
 		return true
-	}
-	if s.rules.Protects(path) {
-		s.found.Protected = append(s.found.Protected, path)
+	case s.rules.Forbids(odd.path):
+		s.found.Protected = append(s.found.Protected, odd.path)
+	case !s.rules.Protects(odd.path):
+	case odd.link:
+		s.kept.links = append(s.kept.links, odd.path)
+	default:
+		s.kept.names = append(s.kept.names, odd.path)
 	}
 	return false
 }

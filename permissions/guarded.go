@@ -65,7 +65,7 @@ var guardedPlaces = []guarded{
 		".cargo/config", ".cargo/config.toml", ".pnpmfile.cjs", ".pnpmfile.mjs", "pnpmfile.js", ".yarnrc", ".yarnrc.yml", ".yarn/plugins",
 		".yarn/releases",
 	}},
-	{layer: LayerProtected, patterns: []string{".toolquay", ".claude/settings.json", ".claude/settings.local.json"}, why: "it holds the host's own settings and plugins"},
+	{layer: LayerProtected, patterns: hostSettings, why: "it holds the host's own settings and plugins"},
 
 	{layer: LayerCredentials, patterns: []string{"~/.config/toolquay", "~/.local/share/toolquay", "~/.local/state/toolquay"}, why: hostWhy},
 	{layer: LayerCredentials, patterns: []string{
@@ -100,6 +100,9 @@ var guardedPlaces = []guarded{
 		why: "it leads into other processes"},
 	{layer: LayerCredentials, patterns: []string{"//dev"}, why: "it is a device"},
 }
+
+// hostSettings are what the host reads in a project.
+var hostSettings = []string{".toolquay", ".claude/settings.json", ".claude/settings.local.json"}
 
 // homes are where users' homes lie on the systems known, for credential stores
 // of others than the one at the keyboard.
@@ -224,6 +227,16 @@ func (g guards) find(path string, write bool) *guarded {
 		}
 	}
 	return found
+}
+
+// deep reports whether a place that is guarded at any depth is found by a name.
+func (g guards) deep(name string) bool {
+	for _, c := range g[foldKey(name)] {
+		if c.base == "" && len(c.segs) > 0 && c.segs[0].deep {
+			return true
+		}
+	}
+	return false
 }
 
 // foldKey maps names that differ in case only to one key.

@@ -21,13 +21,13 @@ import (
 //  2. where [Walls.Walks] names directories, a walk of these, as there are patterns of
 //     any depth (.env, *.pem, secrets/**): for every name that is not plain in its
 //     [Walls.Directory], [Walls.Hides] and [Walls.Protects] tell. What is hidden or
-//     protected need not be gone into.
+//     protected need not be gone into;
+//  3. a walk of [Walls.Guarded] as well, for what is guarded by its name deeper in the
+//     writable directories: [Walls.Protects] tells of names, and [Walls.Repository] of
+//     what makes git run programs in the repositories that are met.
 //
 // What a pattern of any depth names elsewhere stays readable. Devices and what lies in
-// /proc are guarded too, but not found: a sandbox has its own. Repositories and
-// start-up files deeper in the working directories are told by [Walls.Protects] alone,
-// as only a walk would find them; what a repository is configured to by [Walls.Find]
-// alone, as files have to be read for it.
+// /proc are guarded too, but not found: a sandbox has its own.
 type Walls struct {
 	policy   *Policy
 	approved []Access
@@ -97,8 +97,11 @@ func (w *Walls) Hides(name string) bool {
 // git itself writes the rest: see [gitPrograms].
 func (w *Walls) Protects(name string) bool {
 	name = filepath.ToSlash(name)
-	return w.ruledWriting(name) || w.guardsWriting(name) && !gitsOwn(name, w.policy.guardedName(name, true))
+	return w.ruledWriting(name) || w.guardsWriting(name) && !w.opened(name) && !gitsOwn(name, w.policy.guardedName(name, true))
 }
+
+// Forbids reports whether a rule holds back changing a path, wherever it lies.
+func (w *Walls) Forbids(name string) bool { return w.ruledWriting(filepath.ToSlash(name)) }
 
 // shutsWriting is Protects with all that git keeps.
 func (w *Walls) shutsWriting(name string) bool { return w.ruledWriting(name) || w.guardsWriting(name) }
@@ -161,6 +164,37 @@ func (w *Walls) Walks() []string {
 	return outermost(dirs)
 }
 
+// Guarded returns the writable directories, in which names may be guarded at any depth;
+// none where the mode holds nothing back.
+func (w *Walls) Guarded() []string {
+	if !w.edits {
+		return nil
+	}
+	dirs := slices.Clone(w.roots)
+	for i := range dirs {
+		dirs[i] = cmp.Or(dirs[i], "/")
+	}
+	return outermost(dirs)
+}
+
+// Inside reports whether a path lies in a writable directory, and is none itself.
+func (w *Walls) Inside(name string) bool {
+	name = filepath.ToSlash(name)
+	return insideAny(w.roots, name) && !slices.Contains(w.roots, dirPrefix(name))
+}
+
+// Settings are the paths of what the host reads in a project, as far as it lies in a
+// writable directory and nobody approved changing it.
+func (w *Walls) Settings(project string) []string {
+	var out []string
+	for _, name := range hostSettings {
+		if name = from(filepath.ToSlash(project), name); w.kept(name) && w.Inside(name) && !w.opened(name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // crowded reports whether a directory is the home or a working directory or lies
 // above one, so that there is too much in it to look through all of it.
 func (w *Walls) crowded(dir string) bool {
@@ -184,13 +218,16 @@ func outermost(dirs []string) []string {
 }
 
 // Directory prepares looking at what lies in a directory of the walk: a name that is
-// plain there is neither hidden nor protected by a rule.
+// plain there is neither hidden nor protected by a rule, nor guarded by its name.
 func (w *Walls) Directory(dir string) Directory {
 	var d Directory
 	dir = dirPrefix(dir)
 	d.apart = dir != "" && !isClean(dir)
 	for p := range w.ruled() {
 		d.add(p, dir)
+	}
+	if w.edits {
+		d.kept = w.policy.guards
 	}
 	return d
 }

@@ -12,7 +12,9 @@ type Directory struct {
 	// apart says that nothing can be told by names alone.
 	apart  bool
 	guards guards
-	tests  []nameTest
+	// kept are guards against changing, which names in it are held to.
+	kept  guards
+	tests []nameTest
 }
 
 // nameTest is a component that a pattern which holds back ends with.
@@ -46,7 +48,7 @@ func (d *Directory) Plain(name string) bool {
 			return false
 		}
 	}
-	return !d.guards.read(name)
+	return !d.guards.read(name) && !d.kept.deep(name)
 }
 
 // isName reports whether a name is one component of a clean path.

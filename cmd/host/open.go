@@ -118,6 +118,9 @@ func (a *app) userOptions(s *setup, logger *slog.Logger, scheduling settings.Sch
 	for _, dir := range a.flags.plugins {
 		o.Plugins = append(o.Plugins, plugins.Dir(plugins.OriginFlag, dir))
 	}
+	if s.trust != nil {
+		o.TrustedProjects = s.trust.Roots
+	}
 	if s.dirs.State != "" {
 		list, grantsErr := grants.Open(s.dirs.Grants())
 		if grantsErr != nil {

@@ -15,8 +15,9 @@ type Shell interface {
 	Analyse(command string) permissions.Command
 	// Walls are what commands of the session are held to, now; they are found out anew
 	// with each command, as rules and files change. Confined says that a sandbox is to
-	// be made of them: otherwise what is hidden or protected is not looked for.
-	Walls(ctx context.Context, confined bool) (Walls, error)
+	// be made of them: otherwise what is hidden or protected is not looked for. Writes says
+	// that the command may write in it: otherwise what is protected is not.
+	Walls(ctx context.Context, confined, writes bool) (Walls, error)
 	// Environment is the environment that commands run with, as NAME=value: from the
 	// host's own by a list of names that are allowed. Looks says that the command was
 	// judged read-only, and adds what makes it so, such as that git runs no hooks.
@@ -52,6 +53,9 @@ type Walls struct {
 	// Protected may not be changed though it lies in Working, whether or not it exists,
 	// and what is above it may not be renamed.
 	Protected []string
+	// Made tells, when the command has ended, of protected names below Working that are new;
+	// empty is none. It may be nil.
+	Made func() string
 	// Host reports whether rules let commands reach a host; nil where none may be
 	// reached by name. It asks nobody.
 	Host func(ctx context.Context, host string) bool

@@ -62,6 +62,8 @@ type TaskOutcome struct {
 	// Killed says that it was told to end; Reason says why it failed or was ended.
 	Killed bool
 	Reason string
+	// Note is what is to be known of its work beside that, whether or not it failed.
+	Note string
 	// Left counts processes that were ended with it.
 	Left int
 }
@@ -89,9 +91,10 @@ type TaskInfo struct {
 	// knows.
 	Began time.Time `json:"began"`
 	Ended time.Time `json:"ended,omitzero"`
-	// Exit, Reason and Left are as in [TaskOutcome].
+	// Exit, Reason, Note and Left are as in [TaskOutcome].
 	Exit   *int   `json:"exit,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	Note   string `json:"note,omitempty"`
 	Left   int    `json:"left,omitempty"`
 }
 

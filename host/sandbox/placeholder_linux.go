@@ -205,6 +205,9 @@ func parentOf(path string) (fd int, name string, err error) {
 	return fd, name, nil
 }
 
+// IsPlaceholder reports whether what lies at a path looks like a sandbox's placeholder.
+func IsPlaceholder(path string) bool { return isPlaceholder(path) }
+
 // isPlaceholder tells placeholders by their looks.
 func isPlaceholder(path string) bool {
 	file, err := look(path)

@@ -47,6 +47,9 @@ func Notice(t Info) string {
 		fmt.Fprintf(&b, " (%s)", t.Title)
 	}
 	b.WriteString(happened(&t))
+	if t.Note != "" {
+		b.WriteString(" " + t.Note)
+	}
 	if unread := t.Bytes - t.Shown; t.Output != "" && unread > 0 {
 		fmt.Fprintf(&b, " TaskOutput reads the %d bytes of output that you have not seen.", unread)
 	}

@@ -51,6 +51,7 @@ type ended struct {
 	State  string `json:"state"`
 	Exit   *int   `json:"exit,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	Note   string `json:"note,omitempty"`
 	Left   int    `json:"left,omitempty"`
 	Bytes  int64  `json:"bytes,omitempty"`
 	// Time is zero where nobody knows.
@@ -143,7 +144,7 @@ func (b *book) end(r *ended) {
 
 // apply has a task ended.
 func (r *ended) apply(t *capability.TaskInfo) {
-	t.State, t.Exit, t.Reason, t.Left = r.State, r.Exit, r.Reason, r.Left
+	t.State, t.Exit, t.Reason, t.Note, t.Left = r.State, r.Exit, r.Reason, r.Note, r.Left
 	t.Bytes, t.Ended = max(0, r.Bytes), r.Time
 }
 

@@ -82,7 +82,7 @@ func (t *task) End(o capability.TaskOutcome) {
 
 // outcome is the record of how a task ended.
 func outcome(t *Info, why string, o *capability.TaskOutcome) ended {
-	end := ended{ID: t.ID, State: abi.TaskCompleted, Reason: fit(o.Reason, maxText), Left: o.Left, Bytes: sizeOf(t.Output), Time: time.Now()}
+	end := ended{ID: t.ID, State: abi.TaskCompleted, Reason: fit(o.Reason, maxText), Note: fit(o.Note, maxText), Left: o.Left, Bytes: sizeOf(t.Output), Time: time.Now()}
 	if o.Exit != nil {
 		exit := *o.Exit
 		end.Exit = &exit

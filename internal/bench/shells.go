@@ -167,7 +167,7 @@ func (s *shells) Analyse(command string) permissions.Command {
 }
 
 // Walls hide and protect nothing.
-func (s *shells) Walls(context.Context, bool) (capability.Walls, error) {
+func (s *shells) Walls(context.Context, bool, bool) (capability.Walls, error) {
 	return capability.Walls{Working: []string{s.work}, Temp: s.temp}, nil
 }
 

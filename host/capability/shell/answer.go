@@ -50,7 +50,7 @@ func (r *run) answer(why ended) (abi.Answer, error) {
 		ok.Program = r.blamed()
 	}
 	ok.Cwd, ok.Refused = r.launch.report.where(r.cwd, r.launch.walls.Working)
-	ok.Note = joined(why.note, r.launch.interrupted(), r.blame(), r.missed())
+	ok.Note = joined(why.note, r.launch.interrupted(), r.made, r.blame(), r.missed())
 	r.tellDeeds()
 	if shown := r.picture(); shown != nil {
 		ok.MediaType, ok.OutSize = shown.mediaType, int64(len(shown.bytes))

@@ -85,6 +85,6 @@ func (r *run) outcome(killed bool) capability.TaskOutcome {
 		o.Reason = "a signal ended it: " + signalName(r.status.Signal)
 	}
 	exit := r.status.Code
-	o.Exit = &exit
+	o.Exit, o.Note = &exit, r.made
 	return o
 }

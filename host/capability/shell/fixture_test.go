@@ -94,7 +94,7 @@ func (s *session) Analyse(command string) permissions.Command {
 	return analysis.Analyse(command, analysis.Place{Cwd: s.dir, Working: []string{s.dir}})
 }
 
-func (s *session) Walls(context.Context, bool) (capability.Walls, error) {
+func (s *session) Walls(context.Context, bool, bool) (capability.Walls, error) {
 	return capability.Walls{Working: []string{s.dir}, Temp: s.temp, Hidden: s.hidden, Protected: s.protected}, nil
 }
 

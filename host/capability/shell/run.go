@@ -42,6 +42,8 @@ type run struct {
 	status process.Status
 	cwd    string
 	took   time.Duration
+	// made tells of protected names that are new.
+	made string
 }
 
 // start starts the command.
@@ -49,7 +51,7 @@ func (p *plan) start(ctx context.Context) (*run, error) {
 	if ctx.Err() != nil {
 		return nil, givenUp(ctx)
 	}
-	walls, err := p.scope.Shell.Walls(ctx, p.confined())
+	walls, err := p.scope.Shell.Walls(ctx, p.confined(), !p.readOnly())
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +97,9 @@ func (r *run) attend() {
 	r.status = r.child.Status()
 	r.cwd = cmp.Or(r.launch.dir, r.launch.report.read())
 	r.launch.close()
+	if r.launch.walls.Made != nil {
+		r.made = r.launch.walls.Made()
+	}
 }
 
 // givenUp is the error of a call that is over.

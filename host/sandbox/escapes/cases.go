@@ -15,7 +15,7 @@ type Case struct {
 // Cases are all of them.
 func Cases() []Case {
 	var all []Case
-	for _, list := range [][]Case{writes, reads, names, processes, namespaces, network, kernel} {
+	for _, list := range [][]Case{writes, reads, names, deep, processes, namespaces, network, kernel} {
 		all = append(all, list...)
 	}
 	return all
@@ -90,6 +90,33 @@ var names = []Case{
 	{"exchanged in one step", `echo x > "$WORK/x"; mv --exchange "$WORK/x" "$WORK/.mcp.json" 2>/dev/null || $PY -c 'import ctypes, os
 w = os.environ["WORK"].encode(); print(ctypes.CDLL(None).renameat2(-100, w + b"/x", -100, w + b"/.git/config", 2))'`, true},
 	{"the whole working directory replaced", `mv "$WORK" "$WORK.old"; mkdir -p "$WORK/.git/hooks"; echo x > "$WORK/.git/hooks/pre-commit"`, false},
+}
+
+// deep are names below sub-directories, which are protected where they are there.
+var deep = []Case{
+	{"a nested repository's configuration", `echo x >> "$WORK/n/.git/config"`, true},
+	{"the same, renamed onto", `echo x > "$WORK/n/.git/c"; mv -f "$WORK/n/.git/c" "$WORK/n/.git/config"`, true},
+	{"the same, removed before", `rm -f "$WORK/n/.git/config"; echo x > "$WORK/n/.git/config"`, true},
+	{"a nested repository's hooks", `echo x > "$WORK/n/.git/hooks/pre-commit"; echo x > "$WORK/n/.git/hooks/pre-push"`, true},
+	{"other hooks in their place, nested", `mv "$WORK/n/.git/hooks" "$WORK/n/.git/h"; mkdir "$WORK/n/.git/hooks"; echo x > "$WORK/n/.git/hooks/pre-commit"`, true},
+	{"another nested repository in its place", `mv "$WORK/n/.git" "$WORK/n/g"; cp -r "$WORK/n/g" "$WORK/n/.git"; echo x > "$WORK/n/.git/hooks/pre-commit"`, true},
+	{"the directory around it moved", `mv "$WORK/n" "$WORK/m"; cp -r "$WORK/m" "$WORK/n"; echo x > "$WORK/n/.git/hooks/pre-commit"`, true},
+	{"the directory around it removed", `rm -rf "$WORK/n"; mkdir -p "$WORK/n/.git/hooks"; echo x > "$WORK/n/.git/hooks/pre-commit"`, true},
+	{"a nested submodule's configuration", `echo x >> "$WORK/n/.git/modules/lib/m/config"`, true},
+	{"programs that a nested repository names", `echo x > "$WORK/n/.programs/pre-commit"; echo x > "$WORK/n/.programs/post-commit"`, true},
+	{"a file that a nested configuration includes", `echo x > "$WORK/n/more"`, true},
+	{"a .git file", `echo "gitdir: $WORK/n" > "$WORK/d/tree/.git"`, true},
+	{"the same, by a rename", `echo "gitdir: $WORK/n" > "$WORK/d/tree/g"; mv -f "$WORK/d/tree/g" "$WORK/d/tree/.git"`, true},
+	{"the way from a worktree to its repository", `echo "$WORK/n" > "$WORK/d/data/.own/worktrees/tree/commondir"`, true},
+	{"the repository of a worktree", `echo x >> "$WORK/d/data/.own/config"; echo x > "$WORK/d/data/.own/hooks/pre-commit"`, true},
+	{"a bare repository", `echo x >> "$WORK/d/bare/config"; echo x > "$WORK/d/bare/hooks/post-receive"`, true},
+	{"another bare repository in its place", `mv "$WORK/d/bare" "$WORK/d/b"; cp -r "$WORK/d/b" "$WORK/d/bare"; echo x >> "$WORK/d/bare/config"`, true},
+	{"a nested editor's tasks", `echo x > "$WORK/d/p/.vscode/tasks.json"; echo x > "$WORK/d/p/.vscode/settings.json"`, true},
+	{"the same, from further up", `mv "$WORK/d" "$WORK/e"; mkdir -p "$WORK/d/p/.vscode"; echo x > "$WORK/d/p/.vscode/tasks.json"`, true},
+	{"the same, through a link that is there", `echo x > "$WORK/d/linked/.vscode/tasks.json"`, true},
+	{"a nested package manager's settings", `echo x >> "$WORK/d/p/.npmrc"; sed -i s/a/b/ "$WORK/d/p/.npmrc"`, true},
+	{"a nested project's settings", `echo x > "$WORK/d/p/.toolquay/settings.toml"; echo x > "$WORK/d/p/.toolquay/settings.local.toml"`, true},
+	{"through a hard link, nested", `ln "$WORK/d/p/.npmrc" "$WORK/h" && echo x >> "$WORK/h"`, true},
 }
 
 // processes are others'.

@@ -89,13 +89,38 @@ func (w *World) files(tb testing.TB) {
 		w.Work + "/.git/config":          "[core]\n\tbare = false\n",
 		w.Work + "/.git/hooks/pre-push":  "#!/bin/sh\n",
 		w.Work + "/.git/refs/heads/main": "",
-		w.Home + "/.ssh/id_ed25519":      key,
-		w.Home + "/.aws/credentials":     key,
-		w.Home + "/.netrc":               key,
-		w.Home + "/notes":                "a home that can be read\n",
-		w.Outside + "/kept":              "as it was\n",
-		w.Temp + "/earlier":              "left by an earlier command\n",
-		w.Outside + "/call.py":           callProgram,
+		// Deeper: repositories of all layouts, and what programs act on.
+		w.Work + "/n/.git/HEAD":                          "ref: refs/heads/main\n",
+		w.Work + "/n/.git/config":                        "[core]\n\thooksPath = .programs\n[include]\n\tpath = ../more\n",
+		w.Work + "/n/.git/hooks/pre-push":                "#!/bin/sh\n",
+		w.Work + "/n/.git/modules/lib/m/HEAD":            "ref: refs/heads/main\n",
+		w.Work + "/n/.git/modules/lib/m/config":          "[core]\n\tbare = false\n",
+		w.Work + "/n/.programs/pre-commit":               "#!/bin/sh\n",
+		w.Work + "/n/more":                               "",
+		w.Work + "/n/plain":                              "",
+		w.Work + "/d/tree/.git":                          "gitdir: ../data/.own/worktrees/tree\n",
+		w.Work + "/d/data/.own/worktrees/tree/HEAD":      "ref: refs/heads/main\n",
+		w.Work + "/d/data/.own/worktrees/tree/gitdir":    "../../../../tree/.git\n",
+		w.Work + "/d/data/.own/worktrees/tree/commondir": "../..\n",
+		w.Work + "/d/data/.own/HEAD":                     "ref: refs/heads/main\n",
+		w.Work + "/d/data/.own/config":                   "[core]\n\tbare = false\n",
+		w.Work + "/d/data/.own/hooks/pre-push":           "#!/bin/sh\n",
+		w.Work + "/d/bare/HEAD":                          "ref: refs/heads/main\n",
+		w.Work + "/d/bare/config":                        "[core]\n\tbare = true\n",
+		w.Work + "/d/bare/hooks/pre-receive":             "#!/bin/sh\n",
+		w.Work + "/d/bare/objects/info/packs":            "",
+		w.Work + "/d/bare/refs/heads/main":               "",
+		w.Work + "/d/p/.vscode/tasks.json":               "{}\n",
+		w.Work + "/d/p/.npmrc":                           "a = b\n",
+		w.Work + "/d/p/.toolquay/settings.toml":          "",
+		w.Work + "/d/shared/tasks.json":                  "{}\n",
+		w.Home + "/.ssh/id_ed25519":                      key,
+		w.Home + "/.aws/credentials":                     key,
+		w.Home + "/.netrc":                               key,
+		w.Home + "/notes":                                "a home that can be read\n",
+		w.Outside + "/kept":                              "as it was\n",
+		w.Temp + "/earlier":                              "left by an earlier command\n",
+		w.Outside + "/call.py":                           callProgram,
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			tb.Fatal(err)
@@ -104,12 +129,24 @@ func (w *World) files(tb testing.TB) {
 			tb.Fatal(err)
 		}
 	}
+	if err := os.MkdirAll(w.Work+"/d/linked", 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.Symlink("../shared", w.Work+"/d/linked/.vscode"); err != nil {
+		tb.Fatal(err)
+	}
 	w.Hidden = []string{
 		w.Work + "/.env", w.Work + "/secrets/deep/key",
 		w.Home + "/.ssh", w.Home + "/.aws", w.Home + "/.netrc", w.Home + "/.not-there",
 	}
 	w.Protected = []string{
 		w.Work + "/.git/hooks/", w.Work + "/.git/config",
+		w.Work + "/n/.git/hooks/", w.Work + "/n/.git/config", w.Work + "/n/.git/modules/lib/m/config",
+		w.Work + "/n/.programs", w.Work + "/n/more",
+		w.Work + "/d/tree/.git", w.Work + "/d/data/.own/worktrees/tree/commondir",
+		w.Work + "/d/data/.own/config", w.Work + "/d/data/.own/hooks/",
+		w.Work + "/d/bare/config", w.Work + "/d/bare/hooks/",
+		w.Work + "/d/p/.vscode/", w.Work + "/d/p/.npmrc", w.Work + "/d/p/.toolquay/", w.Work + "/d/shared",
 		w.Work + "/.bashrc", w.Work + "/.npmrc", w.Work + "/.mcp.json", w.Work + "/.vscode/", w.Work + "/.husky/",
 	}
 	w.Env = []string{

@@ -1,0 +1,125 @@
+package host_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/toolquay/toolquay/host"
+)
+
+// inScript puts a command into a file, which no judgement sees through.
+func inScript(t *testing.T, dir, text string) string {
+	t.Helper()
+	must(t, os.WriteFile(filepath.Join(dir, "script.sh"), []byte(text), 0o644))
+	return "bash script.sh"
+}
+
+// TestNewNamesAreTold: what a command makes below sub-directories that other programs act
+// on is told with its result, once, and held from then on.
+func TestNewNamesAreTold(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		command string
+		told    string // empty is nothing
+		again   string // then has to fail
+	}{
+		"nothing":             {"mkdir -p a/b; echo x > a/b/c", "", ""},
+		"a repository":        {"git init -q n", "n/.git", "echo x >> n/.git/config"},
+		"a .git file":         {"mkdir w; echo 'gitdir: ../n' > w/.git", "w/.git", "echo x > w/.git"},
+		"a bare repository":   {"git init -q --bare b", "b/config, b/hooks", "echo x >> b/config"},
+		"an editor's folder":  {"mkdir -p p/.vscode; echo {} > p/.vscode/tasks.json", "p/.vscode", "echo x > p/.vscode/tasks.json"},
+		"settings":            {"mkdir -p p/.toolquay; echo > p/.toolquay/settings.toml", "p/.toolquay", "echo x > p/.toolquay/settings.toml"},
+		"a link elsewhere":    {"mkdir p; ln -s ../known/other p/.npmrc", "p/.npmrc", ""},
+		"another link":        {"ln -sfn other known/.npmrc", "known/.npmrc", ""},
+		"what git would miss": {"mkdir known/.git/hooks", "known/.git/hooks", "echo x > known/.git/hooks/pre-commit"},
+		"another way to git":  {"echo /n > known/.git/commondir", "known/.git/commondir", "echo x > known/.git/commondir"},
+		"moved in":            {"mkdir q; echo x > q/t; mv q known/.idea", "known/.idea", "echo x > known/.idea/t"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := files(t, map[string]string{
+				"known/.git/HEAD": "ref: refs/heads/main\n", "known/.git/config": "", "known/.git/objects/x": "", "known/.git/refs/x": "", "known/target": "", "known/other": "",
+			})
+			must(t, os.Symlink("target", filepath.Join(dir, "known/.npmrc")))
+			h := newShelled(t)
+			s := session(t, h.Host, host.SessionOptions{Cwd: dir})
+			got := told(t, s, inScript(t, dir, test.command))
+			const begins = "New since this command began: "
+			_, after, there := strings.Cut(got, begins)
+			if list, _, _ := strings.Cut(after, ". Programs"); there != (test.told != "") || list != test.told {
+				t.Errorf("it is told %q; want %q", got, test.told)
+			}
+			if got := told(t, s, inScript(t, dir, "true; "+test.again)); strings.Contains(got, begins) {
+				t.Errorf("it is told again: %q", got)
+			} else if test.again != "" && !strings.Contains(got, "Read-only file system") {
+				t.Errorf("it is not held: %q", got)
+			}
+		})
+	}
+}
+
+// TestManyProtectedNames: where there are more than mounts are made for, the directories
+// that hold most of them are closed to changes, which is told, and the others are not.
+func TestManyProtectedNames(t *testing.T) {
+	t.Parallel()
+	content := map[string]string{"src/p/.npmrc": "old", "src/p/a.go": ""}
+	for i := range 300 {
+		content[fmt.Sprintf("lib/node_modules/p%d/.npmrc", i)] = "old"
+	}
+	dir := files(t, content)
+	s := session(t, newShelled(t).Host, host.SessionOptions{Cwd: dir})
+	got := told(t, s, inScript(t, dir, `echo new > src/p/.npmrc; echo new > lib/node_modules/p7/.npmrc; echo new > lib/node_modules/p7/made; echo new > src/p/made; echo new > lib/made; mv lib l`))
+	if !strings.Contains(got, "Commands cannot write in "+dir+"/lib/node_modules:") {
+		t.Errorf("it is not told: %q", got)
+	}
+	for name, want := range map[string]string{
+		"src/p/.npmrc": "old", "lib/node_modules/p7/.npmrc": "old", "lib/node_modules/p7/made": "", "src/p/made": "new\n", "lib/made": "new\n",
+	} {
+		if text, _ := os.ReadFile(filepath.Join(dir, name)); string(text) != want {
+			t.Errorf("%s holds %q; want %q", name, text, want)
+		}
+	}
+}
+
+// TestTrustedSettings: what a trusted project has for settings can be neither changed nor
+// made, at any depth, and nothing of that stays.
+func TestTrustedSettings(t *testing.T) {
+	t.Parallel()
+	dir := files(t, map[string]string{"a/p/x": "", "a/q/x": ""})
+	h := newShelled(t, func(o *host.Options) {
+		o.TrustedProjects = func() []string { return []string{realDir(t, dir) + "/a/p", "/nowhere"} }
+	})
+	s := session(t, h.Host, host.SessionOptions{Cwd: dir})
+	got := told(t, s, inScript(t, dir, `for p in a/p a/q; do mkdir -p $p/.toolquay; echo x > $p/.toolquay/settings.toml; mkdir -p $p/.claude; echo x > $p/.claude/settings.json; done; mv a/p a/r`))
+	if !strings.Contains(got, "New since this command began: a/q/.claude/settings.json, a/q/.toolquay.") {
+		t.Errorf("got %q", got)
+	}
+	for _, name := range []string{"a/p/.toolquay", "a/p/.claude", "a/r"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			t.Errorf("%s is there", name)
+		}
+	}
+}
+
+func realDir(t *testing.T, dir string) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(dir)
+	must(t, err)
+	return dir
+}
+
+// TestApprovedNamesAreOpen: what a person approved for a call is open to it, at any depth.
+func TestApprovedNamesAreOpen(t *testing.T) {
+	t.Parallel()
+	dir := files(t, map[string]string{"p/.vscode/tasks.json": "old"})
+	s := session(t, newShelled(t).Host, host.SessionOptions{Cwd: dir, Asker: yes()})
+	if got := told(t, s, "echo new > p/.vscode/tasks.json"); strings.Contains(got, "Read-only") {
+		t.Errorf("got %q", got)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "p/.vscode/tasks.json")); err != nil || string(text) != "new\n" {
+		t.Errorf("it holds %q, %v", text, err)
+	}
+}

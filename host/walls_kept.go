@@ -1,0 +1,164 @@
+package host
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolquay/toolquay/host/sandbox"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// maxKept bounds what is protected name by name below the working directories: each costs
+// a sandbox a mount, and one more for every directory on the way. Where there is more, the
+// directories that hold most of it are protected as a whole.
+const maxKept = 128
+
+// keptNames are what a walk found to be protected.
+type keptNames struct {
+	names, links []string
+	repositories []repository
+}
+
+// repository is a directory with a .git, or a bare one.
+type repository struct {
+	path string
+	bare bool
+}
+
+// kept are the protected paths of a moment that are there, with the targets of those that
+// are links: for such a mount can hold where it leads, and not the link.
+type kept map[string]string
+
+// existing looks at what a walk found. Names directly in a directory of tops are left out:
+// the sandbox keeps those whether they are there or not.
+func (k *keptNames) existing(rules *permissions.Walls, tops []string) kept {
+	all := make(kept)
+	list := once(namesIn)
+	for _, path := range slices.Concat(k.names, k.links) {
+		if !slices.Contains(tops, filepath.Dir(path)) {
+			all.add(path)
+		}
+	}
+	for _, r := range k.repositories {
+		if slices.Contains(tops, r.path) {
+			continue
+		}
+		if own := filepath.Join(r.path, gitName); !r.bare {
+			all.add(own)
+		}
+		for _, path := range rules.Repository(r.path, r.bare, list) {
+			all.add(path)
+		}
+	}
+	return all
+}
+
+// add notes a path that is there, other than as a sandbox's placeholder.
+func (k kept) add(path string) {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode().Perm()&0o222 == 0 && sandbox.IsPlaceholder(path) {
+		return
+	}
+	k[path] = ""
+	if info.Mode()&os.ModeSymlink != 0 {
+		k[path], _ = os.Readlink(path) // without one it counts as another from now on
+	}
+}
+
+// paths are what mounts can hold of it: the directories of git's own are not among it,
+// as git writes in them, and of links it is where they lead.
+func (k kept) paths(rules *permissions.Walls, paths realPaths) []string {
+	var out []string
+	for path, link := range k {
+		at := paths.of(path)
+		if at.err != nil || link == "" && at.path != path {
+			continue // it is gone by now
+		}
+		if info, err := os.Lstat(at.path); err == nil && (filepath.Base(path) != gitName || !info.IsDir()) {
+			out = append(out, at.path)
+		}
+	}
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(path string) bool { return !rules.Inside(path) })
+}
+
+// since is what is there now and was not, or led elsewhere. What lies in something new is
+// left out.
+func (k kept) since(before kept) []string {
+	made := make([]string, 0)
+	for path, link := range k {
+		if was, there := before[path]; !there || was != link {
+			made = append(made, path)
+		}
+	}
+	slices.Sort(made)
+	return slices.DeleteFunc(slices.Clone(made), func(path string) bool {
+		return slices.ContainsFunc(made, func(other string) bool { return other != path && below(path, other) })
+	})
+}
+
+// gatheredAround makes at most so many paths of a list, which lie in tops: the directories
+// with the most branches that lead to some of them stand for all below. It returns those
+// too, as shut.
+func gatheredAround(paths, tops []string, most int) (all, shut []string) {
+	branches := branchesOf(paths, tops)
+	least := 0
+	for _, n := range branches {
+		least = max(least, n)
+	}
+	for all = paths; len(all) > most && least > 0; least /= 2 {
+		set := make(map[string]bool)
+		shut = nil
+		for _, path := range paths {
+			if dir := outermostWith(branches, path, tops, least); dir != "" && !set[dir] {
+				path, shut = dir, append(shut, dir)
+			} else if dir != "" {
+				continue
+			}
+			set[path] = true
+		}
+		all = slices.Sorted(maps.Keys(set))
+	}
+	return all, shut
+}
+
+// branchesOf counts for each directory, from tops on, in how many of its entries paths lie.
+func branchesOf(paths, tops []string) map[string]int {
+	seen, branches := make(map[string]bool), make(map[string]int)
+	for _, path := range paths {
+		for at := path; at != "/" && !seen[at] && !slices.Contains(tops, at); at = filepath.Dir(at) {
+			seen[at] = true
+			branches[filepath.Dir(at)]++
+		}
+	}
+	return branches
+}
+
+// outermostWith is the outermost directory above a path that has so many branches; empty
+// is none.
+func outermostWith(branches map[string]int, path string, tops []string, least int) string {
+	found := ""
+	for at := path; at != "/" && !slices.Contains(tops, at); {
+		if at = filepath.Dir(at); branches[at] >= least {
+			found = at
+		}
+	}
+	return found
+}
+
+// madeNote tells the model what a command made that is protected from the next one on.
+func madeNote(made []string, cwd string) string {
+	if len(made) == 0 {
+		return ""
+	}
+	for i, path := range made {
+		if rest, inside := strings.CutPrefix(path, strings.TrimSuffix(cwd, "/")+"/"); inside {
+			made[i] = rest
+		}
+	}
+	const most = 10
+	return "New since this command began: " + listed(made, most) + ". Programs outside of the sandbox (git, editors, package managers, the host itself) act on what is in such files. Commands cannot change them from now on; tell the user about them before anything is run there."
+}

@@ -1,0 +1,62 @@
+package host
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestGatheredAround: whatever lies where, all paths are held by something in a directory
+// of tops, there are at most so many of those, and no directory is shut in vain.
+func TestGatheredAround(t *testing.T) {
+	t.Parallel()
+	tops := []string{"/w", "/w/in", "/v"}
+	for range 500 {
+		var paths []string
+		for range rand.IntN(400) {
+			parts := []string{tops[rand.IntN(len(tops))]}
+			for range 1 + rand.IntN(5) {
+				parts = append(parts, strconv.Itoa(rand.IntN(1+rand.IntN(30))))
+			}
+			paths = append(paths, strings.Join(parts, "/")+"/.npmrc")
+		}
+		slices.Sort(paths)
+		paths = slices.Compact(paths)
+		most := len(tops) + rand.IntN(100)
+		all, shut := gatheredAround(paths, tops, most)
+		if len(all) > most {
+			t.Fatalf("%d are more than %d of %q", len(all), most, paths)
+		}
+		for _, path := range paths {
+			if !slices.ContainsFunc(all, func(held string) bool { return below(path, held) }) {
+				t.Fatalf("%s is not held by %q", path, all)
+			}
+		}
+		for _, dir := range shut {
+			held := slices.ContainsFunc(paths, func(path string) bool { return below(path, dir) })
+			if !held || !slices.ContainsFunc(tops, func(top string) bool { return below(dir, top) }) || !slices.Contains(all, dir) {
+				t.Fatalf("%s is shut", dir)
+			}
+		}
+		if len(paths) <= most && (len(shut) > 0 || !slices.Equal(all, paths)) {
+			t.Fatalf("%q became %q", paths, all)
+		}
+	}
+}
+
+// TestGatheredAroundWhatBranches: it is the directory with most of them that is shut, and
+// not those that lie deepest.
+func TestGatheredAroundWhatBranches(t *testing.T) {
+	t.Parallel()
+	paths := []string{"/w/a/b/c/d/e/.npmrc", "/w/src/.vscode"}
+	for i := range 300 {
+		paths = append(paths, fmt.Sprintf("/w/x/node_modules/p%d/.npmrc", i))
+	}
+	all, shut := gatheredAround(paths, []string{"/w"}, 128)
+	if got := strings.Join(all, " "); got != "/w/a/b/c/d/e/.npmrc /w/src/.vscode /w/x/node_modules" || !slices.Equal(shut, []string{"/w/x/node_modules"}) {
+		t.Errorf("got %s, %q", got, shut)
+	}
+}
