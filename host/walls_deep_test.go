@@ -84,6 +84,16 @@ func TestManyProtectedNames(t *testing.T) {
 	}
 }
 
+// TestMovingAroundProtectedNames: why a directory cannot be moved is said by what is in it.
+func TestMovingAroundProtectedNames(t *testing.T) {
+	t.Parallel()
+	dir := realDir(t, files(t, map[string]string{"a/b/.npmrc": "", "c/x": ""}))
+	s := session(t, newShelled(t).Host, host.SessionOptions{Cwd: dir})
+	if got := told(t, s, inScript(t, dir, "mv c d; mv a e")); !strings.Contains(got, dir+"/a cannot be moved or removed by commands, as "+dir+"/a/b/.npmrc is protected") {
+		t.Errorf("got %q", got)
+	}
+}
+
 // TestTrustedSettings: what a trusted project has for settings can be neither changed nor
 // made, at any depth, and nothing of that stays.
 func TestTrustedSettings(t *testing.T) {

@@ -10,10 +10,13 @@ import (
 // Words by which programs tell what a sandbox may have kept from them: that the system
 // refused them something, that they reach no host, that a service of this machine did not
 // answer at its Unix socket, and that git's settings were not changed.
-const readOnlySystem = "read-only file system"
+const (
+	readOnlySystem = "read-only file system"
+	busy           = "device or resource busy"
+)
 
 var (
-	refusals = []string{"permission denied", readOnlySystem, "operation not permitted", "device or resource busy"}
+	refusals = []string{"permission denied", readOnlySystem, "operation not permitted", busy}
 	offline  = []string{
 		"network is unreachable", "could not resolve", "name resolution", "no such host", "name or service not known",
 		"eai_again", "enotfound", // as Node says it

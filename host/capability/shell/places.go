@@ -27,6 +27,24 @@ func (r *run) closed() string {
 			return text
 		}
 	}
+	for _, path := range r.named(busy) {
+		if held := r.launch.above(path); held != "" {
+			return path + " cannot be moved or removed by commands, as " + held + " is protected from them. The user can do that, or allow it with " + leave + "."
+		}
+	}
+	return ""
+}
+
+// above is a protected path that lies in a directory of the command's; empty is none.
+func (l *launch) above(path string) string {
+	if slices.Contains(l.walls.Working, path) || !inside(path, l.walls.Working) {
+		return ""
+	}
+	for _, protected := range l.walls.Protected {
+		if inside(protected, []string{path}) {
+			return strings.TrimSuffix(protected, "/")
+		}
+	}
 	return ""
 }
 
