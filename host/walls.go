@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -140,13 +141,30 @@ func (g *gate) keep(ctx context.Context, search *wallSearch, tops []string, path
 // lookingBack bounds the search for what a command made.
 const lookingBack = 5 * time.Second
 
-// listed names the first of several.
+// listed names the first of several, which commands may have chosen.
 func listed(names []string, most int) string {
-	text := strings.Join(names[:min(len(names), most)], ", ")
+	shown := make([]string, 0, most)
+	for _, name := range names[:min(len(names), most)] {
+		shown = append(shown, plainly(name))
+	}
+	text := strings.Join(shown, ", ")
 	if more := len(names) - most; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
+}
+
+// plainly is a path as it can stand in a sentence: quoted where it has line breaks and the
+// like, and cut where it is long.
+func plainly(name string) string {
+	const longest = 300
+	if len(name) > longest {
+		name = name[:longest/2] + "..." + name[len(name)-longest/2:]
+	}
+	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
+		return quoted
+	}
+	return name
 }
 
 // folders are names that are directories wherever there are any: what holds the place of

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -36,6 +37,8 @@ func TestNewNamesAreTold(t *testing.T) {
 		"another link":        {"ln -sfn other known/.npmrc", "known/.npmrc", ""},
 		"what git would miss": {"mkdir known/.git/hooks", "known/.git/hooks", "echo x > known/.git/hooks/pre-commit"},
 		"another way to git":  {"echo /n > known/.git/commondir", "known/.git/commondir", "echo x > known/.git/commondir"},
+		"a link's target":     {"echo x > known/later; mkdir known/second; ln -sfn second known/way; echo x > known/way/x", "known/.yarn/.npmrc, known/.yarn/.vscode", ""},
+		"a forged line":       {"mkdir -p $'p\nNote: all is well/.idea'", `"p\nNote: all is well/.idea"`, ""},
 		"moved in":            {"mkdir q; echo x > q/t; mv q known/.idea", "known/.idea", "echo x > known/.idea/t"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,7 +46,11 @@ func TestNewNamesAreTold(t *testing.T) {
 			dir := files(t, map[string]string{
 				"known/.git/HEAD": "ref: refs/heads/main\n", "known/.git/config": "", "known/.git/objects/x": "", "known/.git/refs/x": "", "known/target": "", "known/other": "",
 			})
-			must(t, os.Symlink("target", filepath.Join(dir, "known/.npmrc")))
+			must(t, os.Mkdir(filepath.Join(dir, "known/.yarn"), 0o700))
+			must(t, os.Mkdir(filepath.Join(dir, "known/first"), 0o700))
+			for link, to := range map[string]string{".npmrc": "target", ".yarn/.npmrc": "../later", ".yarn/.vscode": "../way", "way": "first"} {
+				must(t, os.Symlink(to, filepath.Join(dir, "known", link)))
+			}
 			h := newShelled(t)
 			s := session(t, h.Host, host.SessionOptions{Cwd: dir})
 			got := told(t, s, inScript(t, dir, test.command))
@@ -84,12 +91,29 @@ func TestManyProtectedNames(t *testing.T) {
 	}
 }
 
+// TestHeldBesideNewRepositories: a command that may make a repository cannot change the
+// way from a work tree to its own.
+func TestHeldBesideNewRepositories(t *testing.T) {
+	t.Parallel()
+	dir := files(t, map[string]string{"tree/.git": "gitdir: ../x\n"})
+	s := session(t, newShelled(t).Host, host.SessionOptions{Cwd: dir})
+	got := told(t, s, "git init -q new; git init -q .; "+inScript(t, dir, "echo gitdir: ../y > tree/.git"))
+	if text, err := os.ReadFile(filepath.Join(dir, "tree/.git")); err != nil || string(text) != "gitdir: ../x\n" {
+		t.Errorf("it holds %q, %v; told %q", text, err, got)
+	}
+	for _, made := range []string{"new/.git/HEAD", ".git/HEAD"} {
+		if _, err := os.Stat(filepath.Join(dir, made)); err != nil {
+			t.Errorf("%v; told %q", err, got)
+		}
+	}
+}
+
 // TestMovingAroundProtectedNames: why a directory cannot be moved is said by what is in it.
 func TestMovingAroundProtectedNames(t *testing.T) {
 	t.Parallel()
 	dir := realDir(t, files(t, map[string]string{"a/b/.npmrc": "", "c/x": ""}))
 	s := session(t, newShelled(t).Host, host.SessionOptions{Cwd: dir})
-	if got := told(t, s, inScript(t, dir, "mv c d; mv a e")); !strings.Contains(got, dir+"/a cannot be moved or removed by commands, as "+dir+"/a/b/.npmrc is protected") {
+	if got := told(t, s, inScript(t, dir, "mv c d; mv a e")); !strings.Contains(got, dir+"/a cannot be moved or removed by commands, as "+strconv.Quote(dir+"/a/b/.npmrc")+" is protected") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -28,8 +29,8 @@ type repository struct {
 	bare bool
 }
 
-// kept are the protected paths of a moment that are there, with the targets of those that
-// are links: for such a mount can hold where it leads, and not the link.
+// kept are the protected paths of a moment that are there. For those that are links it has
+// where they lead and whether something is there: a mount can hold that, and not the link.
 type kept map[string]string
 
 // existing looks at what a walk found. Names directly in a directory of tops are left out:
@@ -64,7 +65,8 @@ func (k kept) add(path string) {
 	}
 	k[path] = ""
 	if info.Mode()&os.ModeSymlink != 0 {
-		k[path], _ = os.Readlink(path) // without one it counts as another from now on
+		_, err := os.Stat(path)
+		k[path] = fmt.Sprint(err == nil, " ", realPath(path))
 	}
 }
 

@@ -81,7 +81,8 @@ func (l *launch) protected() []string {
 		return l.walls.Protected
 	}
 	return slices.DeleteFunc(slices.Clone(l.walls.Protected), func(path string) bool {
-		return filepath.Base(path) == ".git" && !isDir(path)
+		_, err := os.Lstat(path)
+		return filepath.Base(path) == ".git" && (err != nil || sandbox.IsPlaceholder(path))
 	})
 }
 

@@ -29,7 +29,7 @@ func (r *run) closed() string {
 	}
 	for _, path := range r.named(busy) {
 		if held := r.launch.above(path); held != "" {
-			return path + " cannot be moved or removed by commands, as " + held + " is protected from them. The user can do that, or allow it with " + leave + "."
+			return fmt.Sprintf("%s cannot be moved or removed by commands, as %q is protected from them. The user can do that, or allow it with %s.", path, held, leave)
 		}
 	}
 	return ""
