@@ -53,7 +53,7 @@ var locks = map[string]locked{
 	"trust": func(dir string) error {
 		trust, err := host.OpenTrust(filepath.Join(dir, "trust.json"))
 		if err == nil {
-			err = trust.Grant(dir, time.Now())
+			err = trust.Grant(dir, nil, time.Now())
 		}
 		return err
 	},
