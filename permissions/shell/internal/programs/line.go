@@ -27,6 +27,9 @@ type line struct {
 	glob string
 	// odd are what stands behind flags that the row does not list.
 	odd []string
+	// hungry says that the word before was a flag that may take a value of its own,
+	// to another version of the program; eaten, that this was a "--".
+	hungry, eaten bool
 }
 
 // item is an operand, or the value of a flag.
@@ -46,7 +49,7 @@ func (r *row) read(args []Arg) *line {
 		l.note(a, behind)
 		switch {
 		case !behind && a.Literal && a.Text == "--":
-			behind = true
+			behind, l.eaten = true, l.hungry
 		case !behind && len(a.Text) > 1 && a.Text[0] == '-' && (a.Literal || namesFlag(a)):
 			i += l.readFlag(a, args[i+1:])
 		default:
@@ -58,8 +61,11 @@ func (r *row) read(args []Arg) *line {
 			if !behind && !a.Literal {
 				l.expanded(a)
 			}
+			if l.eaten && l.disguised(flag{}, a) {
+				l.suspect(a, "--")
+			}
 			l.items = append(l.items, item{arg: a})
-			behind = behind || r.strict
+			behind, l.hungry = behind || r.strict, false
 		}
 	}
 	l.assign()
@@ -173,6 +179,7 @@ func (l *line) expanded(a Arg) {
 // its value.
 func (l *line) take(name string, f flag, attached Arg, hasValue bool, rest []Arg) int {
 	l.flags = append(l.flags, name)
+	l.hungry = f.value == valueAttached && !hasValue
 	if f.risky && l.unknown == "" {
 		l.unknown = name
 	}
@@ -198,12 +205,18 @@ func (l *line) takeNext(name string, f flag, words []Arg) int {
 	last := words[f.lead]
 	l.items = append(l.items, item{arg: last, flag: name, kind: f.kind})
 	if l.disguised(f, last) {
-		if l.unknown == "" {
-			l.unknown = last.Text + " behind " + name
-		}
-		l.readFlag(last, nil) // its effects are for deny rules
+		l.suspect(last, name)
 	}
 	return len(words)
+}
+
+// suspect takes a word that may be a flag to another version of the program. Its
+// effects are for deny rules.
+func (l *line) suspect(a Arg, before string) {
+	if l.unknown == "" {
+		l.unknown = a.Text + " behind " + before
+	}
+	l.readFlag(a, nil)
 }
 
 // disguised reports whether a value looks like a flag. To another version of the
