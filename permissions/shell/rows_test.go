@@ -25,7 +25,7 @@ var samples = map[string]string{
 	"unzip": "a.zip * a", "zipinfo": "a.zip a", "zcat": "a.gz", "gzip": "a.gz", "xz": "a.gz", "readelf": "elf", "strings": "elf",
 	"go version": "elf", "sed": "p a", "awk": "1 a", "gawk": "1 a", "mawk": "1 a", "nawk": "1 a", "jq": ". a.json",
 	"grep": "foo a", "egrep": "foo a", "fgrep": "foo a", "rg": "foo .", "fd": ". src", "fdfind": ". src", "find": ". -name a",
-	"date": "+%s", "xxd": "a", "uniq": "a", "base64": "a", "gofmt": "a", "seq": "1 2", "printf": "%s a", "test": "-f a", "[": "-f a ]", "ps": "-e x", "tee": "/dev/null",
+	"date": "+%s", "tac": "<(ls) a", "xxd": "a", "uniq": "a", "base64": "a", "gofmt": "a", "seq": "1 2", "printf": "%s a", "test": "-f a", "[": "-f a ]", "ps": "-e x", "tee": "/dev/null",
 	"getconf": "NAME_MAX a", "findmnt": "LABEL=x", "command": "-v a", "read": "x y", "unset": "x y", "tr": "a b", "numfmt": "1000",
 	"env": "", "pwd": "", "wait": "", "hostname": "", "nproc": "", "free": "", "uptime": "", "mount": "", "tree": "src", "ls": "a",
 	"netstat": "-n", "ss": "", "ifconfig": "", "hash": "", "alias": "", "ulimit": "-a", "umask": "", "set": "-e",
@@ -112,17 +112,20 @@ func (r toolRow) anyFlag(random *rand.Rand) []string {
 func (r toolRow) reads(random *rand.Rand, at Place, most int) []permissions.Command {
 	var out []permissions.Command
 	seen := map[string]bool{}
-	for range 40 * most {
-		text := r.form(random)
-		if seen[text] {
-			continue
+	try := func(text string) {
+		if seen[text] || len(out) == most {
+			return
 		}
 		seen[text] = true
 		if c := Analyse(text, at); c.ReadOnly && len(c.Parts) > 0 {
-			if out = append(out, c); len(out) == most {
-				break
-			}
+			out = append(out, c)
 		}
+	}
+	for range 40 * most {
+		try(r.form(random))
+	}
+	for _, flag := range r.eachFlag() {
+		try(r.name + " " + strings.TrimRight(flag, ":?<>$%^!@&"))
 	}
 	return out
 }

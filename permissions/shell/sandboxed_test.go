@@ -110,7 +110,8 @@ var shellsOwn = map[string]bool{
 // makes a program do more than read.
 var operands = strings.Fields(`
 	a b src src/x.go list @list sums out - -- . .. a.gz + +1f +5 1 5 0 -1 x=1 c*  *.txt src/* "$x" $x "$(echo a)" HEAD HEAD~1 main HEAD:a :0:a
-	f e -cf -5 -l -p -oout -o -w -i -f -r -R -v -x -O -e -d -L --output=out --output --o=out --files0-from=- --files0-from=list --out=out -T --follow
+	/dev/stdin <(ls) f e -cf -5 -l -p -oout -o -w -i -f -r -R -v -x -O -e -d -L --output=out --output --o=out
+	--files0-from=- --files0-from=list --out=out -T --follow
 	--ext-diff --textconv --pre=touch --hostname-bin=touch -delete -exec -fprint --recurse-submodules --help recurse all e
 	--compress-program=touch --dereference --directories=recurse --contents=list --edit --unset --add --no-index --cached
 	'p' 's/f/g/' 's/f/g/w' '{print}' '{print>"out"}' .a '.[]|input' 'NR==1' '1!d' touch rm sh`)

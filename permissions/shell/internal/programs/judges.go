@@ -301,12 +301,11 @@ func judgeFindmnt(r *row, args []Arg) Finding {
 func judgeTac(r *row, args []Arg) Finding {
 	l := r.read(args)
 	f := l.finding()
-	for _, o := range l.operands() {
-		if o.Text == "-" {
-			f.refuse("tac keeps its input in a temporary file")
-		}
-	}
-	if len(l.operands()) == 0 {
+	pipe := len(l.operands()) == 0 || slices.ContainsFunc(l.operands(), func(o Arg) bool {
+		device := strings.HasPrefix(o.Text, "/dev/") || strings.HasPrefix(o.Text, "/proc/")
+		return o.Text == "-" || device || !o.Literal && !o.Glob
+	})
+	if pipe {
 		f.refuse("tac keeps its input in a temporary file")
 	}
 	return f
