@@ -118,7 +118,7 @@ func (g *gate) allowedFacts(accesses []permissions.Access, facts []abi.Fact) []a
 	for i, fact := range facts {
 		read := paths[i]
 		read.Kind = permissions.AccessRead
-		if g.decide(&matter{operation: "facts", accesses: []permissions.Access{read}}).Verdict == permissions.Allow {
+		if g.decide(&matter{operation: "facts", accesses: g.aliased([]permissions.Access{read})}).Verdict == permissions.Allow {
 			kept = append(kept, fact)
 		}
 	}

@@ -30,6 +30,7 @@ func (g *gate) matter() (*matter, named, error) {
 	}
 	m := &matter{}
 	m.accesses, m.commands = withCommands(accesses, g.analyseHere)
+	m.accesses = g.aliased(m.accesses)
 	return m, named{accesses, facts}, nil
 }
 

@@ -34,6 +34,9 @@ type gate struct {
 
 	mu     sync.Mutex
 	scopes map[string]permissions.Scope // by capability, compiled once a call
+
+	heldOnce sync.Once
+	held     heldFiles
 }
 
 func newGate(c *call) *gate {
@@ -265,6 +268,7 @@ func (g *gate) carryOut(ctx context.Context, req abi.Request, claim abi.Capabili
 	}
 	m := matter{operation: req.Name, hook: g.call.hookGrant()}
 	m.accesses, m.commands = withCommands(accesses, commands.Analyse)
+	m.accesses = g.aliased(m.accesses)
 	if err := g.permit(ctx, &m); err != nil {
 		return abi.Answer{}, err
 	}

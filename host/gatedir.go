@@ -1,6 +1,8 @@
 package host
 
 import (
+	"path/filepath"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/permissions"
 )
@@ -17,7 +19,7 @@ func (g *gate) judged(operation string, a permissions.Access) (d permissions.Dec
 	if g.call.session().newest.Load() != g.now.Load() {
 		g.renew() // rules that tighten hold a search that is under way
 	}
-	d = g.decide(&matter{operation: operation, accesses: []permissions.Access{a}, hook: g.call.hookGrant()})
+	d = g.decide(&matter{operation: operation, accesses: g.aliased([]permissions.Access{a}), hook: g.call.hookGrant()})
 	asks := d.Verdict == permissions.Ask || d.Headless
 	return d, d.Verdict == permissions.Allow || asks && d.Layer == permissions.LayerMode && g.call.approved.coversBelow(a)
 }
@@ -40,5 +42,14 @@ func (g *gate) permittedDir(claim abi.CapabilityClaim, scope *permissions.Scope,
 		return ok, nil
 	}
 	prepared := before.policy.Directory(dir.Target, dir.Real)
-	return true, func(name string) bool { return g.call.session().newest.Load() == before && prepared.Plain(name) }
+	return true, func(name string) bool {
+		if g.call.session().newest.Load() != before || !prepared.Plain(name) {
+			return false
+		}
+		if len(g.heldFiles()) == 0 {
+			return true
+		}
+		_, several := linkedFile(filepath.Join(dir.Real, name))
+		return !several
+	}
 }

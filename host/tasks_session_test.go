@@ -277,7 +277,7 @@ func TestKeptTasksAreRead(t *testing.T) {
 // folder for temporary files, by the name that the command has told.
 func TestTemporaryFilesAreForAllTools(t *testing.T) {
 	t.Parallel()
-	s := session(t, newShelled(t).Host, host.SessionOptions{})
+	s := session(t, newShelled(t).Host, host.SessionOptions{Asker: agreeing()})
 	made := s.Results(t.Context(), []abi.ToolUse{bash("1", `f=$(mktemp); echo for both >"$f"; echo "$f"`)})[0]
 	name := strings.TrimSpace(made.Text())
 	read := s.Results(t.Context(), []abi.ToolUse{use("2", "Read", `{"file_path":"`+name+`"}`)})[0]

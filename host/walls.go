@@ -60,6 +60,7 @@ func (g *gate) walls(ctx context.Context, w capability.Walls, writes bool) (capa
 		}
 	}
 	g.call.session().walked.Store(search.remembered())
+	places.Hidden = append(places.Hidden, slices.DeleteFunc(g.heldFiles().otherNames(tops), g.mayRead)...)
 	w.Hidden, w.Shown, w.Protected = paths.existing(places.Hidden), paths.existing(places.Shown), asFolders(places.Protected)
 	for _, dir := range w.Working {
 		if slices.ContainsFunc(w.Hidden, func(hidden string) bool { return below(dir, hidden) }) {
@@ -74,6 +75,13 @@ func (g *gate) walls(ctx context.Context, w capability.Walls, writes bool) (capa
 	}
 	w.Local = func(host string) bool { return g.policy().NamesHost(host) }
 	return w, nil
+}
+
+// mayRead reports whether a file with a name that a rule holds may be read by another one
+// all the same: the rule holds back changing it alone.
+func (g *gate) mayRead(name string) bool {
+	a := permissions.Access{Kind: permissions.AccessRead, Target: name, Real: name}
+	return g.decide(&matter{operation: "facts", accesses: g.aliased([]permissions.Access{a})}).Verdict == permissions.Allow
 }
 
 // walk adds what rules of any depth hide or protect. Where there is too much to look at,

@@ -25,7 +25,7 @@ func TestWallsOfClosedDirectories(t *testing.T) {
 	}
 	dir := files(t, map[string]string{"deep/er/.env": "SECRET", "deep/a.txt": "plain"})
 	h := newShelled(t, func(o *host.Options) { o.Rules = rules("Read(.env)", "", "Bash") })
-	s := session(t, h.Host, host.SessionOptions{Cwd: dir})
+	s := session(t, h.Host, host.SessionOptions{Cwd: dir, Asker: agreeing()})
 	if got := told(t, s, "chmod 300 deep && echo closed"); got != "closed" {
 		t.Fatalf("got %q", got)
 	}
@@ -66,7 +66,7 @@ func TestPlaceholdersAreFolders(t *testing.T) {
 	t.Parallel()
 	dir := files(t, map[string]string{"a.txt": "a"})
 	h := newShelled(t)
-	s := session(t, h.Host, host.SessionOptions{Cwd: dir})
+	s := session(t, h.Host, host.SessionOptions{Cwd: dir, Asker: agreeing()})
 	want := "directory\ndirectory\ndirectory\nno directory"
 	if got := told(t, s, `f=.toolquay; stat -c %F $f .vscode .husky; [ -e .npmrc ] && [ ! -d .npmrc ] && echo no directory`); got != want {
 		t.Errorf("got %q", got)

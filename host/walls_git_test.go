@@ -138,7 +138,7 @@ func TestWallsOfWritableDirectories(t *testing.T) {
 		o.Rules = rules("Read(.env) | Edit(*.lock) | Edit(/"+shared+"/keep.txt)", "", "Bash")
 		o.Shell.Writable = []string{shared}
 	})
-	s := session(t, h.Host, host.SessionOptions{})
+	s := session(t, h.Host, host.SessionOptions{Asker: agreeing()})
 	for name, open := range map[string]bool{
 		".git/hooks/post-checkout": false, ".git/config": false, ".bashrc": false, ".claude/settings.json": false, ".toolquay/settings.toml": false,
 		"keep.txt": false, "deep/x.lock": false, "deep/.env": false, "plain.txt": true, "made.txt": true, ".git/made": true,

@@ -13,6 +13,10 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
+// agreeing says yes to every question. What a person does not see in a command's words
+// they cannot have allowed: the sandbox holds it all the same.
+func agreeing() *asker { return &asker{reply: host.Reply{Answer: host.AnswerAllow}} }
+
 // TestWalls has commands find what rules say in their sandbox, also where the rules
 // cannot see in their words what they do.
 func TestWalls(t *testing.T) {
@@ -52,7 +56,7 @@ func TestWalls(t *testing.T) {
 			shared := filepath.Join(h.home, "shared")
 			must(t, os.Mkdir(shared, 0o700))
 			must(t, os.WriteFile(filepath.Join(shared, "s.txt"), []byte("shared"), 0o600))
-			o := host.SessionOptions{Cwd: dir, Mode: test.mode}
+			o := host.SessionOptions{Cwd: dir, Mode: test.mode, Asker: agreeing()}
 			if test.further {
 				o.AdditionalDirs = []string{shared}
 			}
@@ -77,7 +81,7 @@ func TestWallsAreNew(t *testing.T) {
 	t.Parallel()
 	dir := files(t, map[string]string{"sub/a.txt": "a"})
 	h := newShelled(t, func(o *host.Options) { o.Rules = rules("Read(*.key)", "", "Bash") })
-	s := session(t, h.Host, host.SessionOptions{Cwd: dir})
+	s := session(t, h.Host, host.SessionOptions{Cwd: dir, Asker: agreeing()})
 	const look = `for f in sub/*; do cat "$f"; done`
 	if got := told(t, s, look); got != "a" {
 		t.Errorf("got %q", got)
@@ -135,7 +139,7 @@ func TestFoldersOfTheHost(t *testing.T) {
 	t.Parallel()
 	h := newShelled(t)
 	keeping := func(id string) *host.Session {
-		s := session(t, h.Host, host.SessionOptions{ID: id})
+		s := session(t, h.Host, host.SessionOptions{ID: id, Asker: agreeing()})
 		must(t, os.MkdirAll(filepath.Join(s.Folder(), "tool-results"), 0o700))
 		must(t, os.WriteFile(filepath.Join(s.Folder(), "tool-results", "r.txt"), []byte("kept by "+id), 0o600))
 		return s

@@ -32,7 +32,10 @@ func TestReadingCommandsRunNoProgramOfTheProject(t *testing.T) {
 					t.Errorf("got %+v", r)
 				}
 			}
-			if r := s.bash(c, ": >made; ls"); r.out != "evil\n" {
+			if r := s.bash(c, ": >made; ls"); r.out != "bin\nls\nmade\n" {
+				t.Errorf("beside a change of files: got %+v", r)
+			}
+			if r := s.bash(c, "sh -c :; ls"); r.out != "evil\n" {
 				t.Errorf("what was judged for what it is has no PATH of its own: got %+v", r)
 			}
 		})
