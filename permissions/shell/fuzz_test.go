@@ -62,6 +62,12 @@ func checkPart(t *testing.T, text string, c *permissions.Command, p *permissions
 	if p.ReadOnly && len(p.Env) > 0 {
 		t.Errorf("%q: the part %v is read-only with %v", text, p.Words, p.Env)
 	}
+	if p.Unknown != 0 && (p.ReadOnly || p.Complete) {
+		t.Errorf("%q: the part %v is known in full, and touches what nobody knows", text, p.Words)
+	}
+	if c.Restrained && !p.Inner && !p.Bounded() {
+		t.Errorf("%q is restrained, but its part %v may do anything", text, p.Words)
+	}
 	for _, a := range p.Accesses {
 		isPath := a.Kind == permissions.AccessRead || a.Kind == permissions.AccessWrite
 		if isPath && (!strings.HasPrefix(a.Target, "/") || a.Target != cleaned(a.Target)) {
@@ -78,6 +84,9 @@ func checkExtended(t *testing.T, text string, c permissions.Command) {
 	t.Helper()
 	if len(text) > MaxBytes-20 {
 		return
+	}
+	if len(Functions(&c)) > 0 && (c.Restrained || c.ReadOnly) {
+		t.Errorf("%q is restrained twice", text)
 	}
 	if longer := Analyse(text+"\nrm x", testPlace); longer.ReadOnly {
 		t.Errorf("%q with rm behind it is read-only", text)
