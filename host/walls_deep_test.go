@@ -39,6 +39,9 @@ func TestNewNamesAreTold(t *testing.T) {
 		"another way to git":  {"echo /n > known/.git/commondir", "known/.git/commondir", "echo x > known/.git/commondir"},
 		"a link's target":     {"echo x > known/later; mkdir known/second; ln -sfn second known/way; echo x > known/way/x", "known/.yarn/.npmrc, known/.yarn/.vscode", ""},
 		"a forged line":       {"mkdir -p $'p\nNote: all is well/.idea'", `"p\nNote: all is well/.idea"`, ""},
+		"a hook manager's":    {"echo x > .pre-commit-config.yaml", ".pre-commit-config.yaml", "echo x >> .pre-commit-config.yaml"},
+		"direnv's, deeper":    {"mkdir e; echo x > e/.envrc", "e/.envrc", "echo x >> e/.envrc"},
+		"cargo's":             {"mkdir .cargo; echo x > .cargo/config.toml", ".cargo/config.toml", "echo x >> .cargo/config.toml"},
 		"moved in":            {"mkdir q; echo x > q/t; mv q known/.idea", "known/.idea", "echo x > known/.idea/t"},
 	} {
 		t.Run(name, func(t *testing.T) {

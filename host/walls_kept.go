@@ -33,13 +33,13 @@ type repository struct {
 // where they lead and whether something is there: a mount can hold that, and not the link.
 type kept map[string]string
 
-// existing looks at what a walk found. Names directly in a directory of tops are left out:
-// the sandbox keeps those whether they are there or not.
+// existing looks at what a walk found. Names directly in a directory of tops are left out
+// that the sandbox keeps whether they are there or not.
 func (k *keptNames) existing(rules *permissions.Walls, tops []string) kept {
 	all := make(kept)
 	list := once(namesIn)
 	for _, path := range slices.Concat(k.names, k.links) {
-		if !slices.Contains(tops, filepath.Dir(path)) {
+		if !slices.Contains(tops, filepath.Dir(path)) || !rules.Placed(path) {
 			all.add(path)
 		}
 	}

@@ -100,6 +100,13 @@ func (w *Walls) Protects(name string) bool {
 	return w.ruledWriting(name) || w.guardsWriting(name) && !w.opened(name) && !gitsOwn(name, w.policy.guardedName(name, true))
 }
 
+// Placed reports whether [Walls.Find] tells of a guarded path directly in a writable
+// directory whether or not it exists. Of others a walk tells where they exist.
+func (w *Walls) Placed(name string) bool {
+	place := w.policy.guardedName(filepath.ToSlash(name), true)
+	return place == nil || !place.existing
+}
+
 // Forbids reports whether a rule holds back changing a path, wherever it lies.
 func (w *Walls) Forbids(name string) bool { return w.ruledWriting(filepath.ToSlash(name)) }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
-	"path"
 	"path/filepath"
 	"slices"
 )
@@ -93,26 +92,16 @@ func (f *finder) guarded() {
 	for _, candidates := range f.walls.policy.guards {
 		for i := range candidates {
 			g := &candidates[i]
-			if owned(&g.pattern) || g.place == gitPlace && isGit(&g.pattern) {
+			if owned(&g.pattern) || g.place.existing || g.place == gitPlace && isGit(&g.pattern) {
 				continue
 			}
 			names := f.named(&g.pattern)
-			if g.place.existing {
-				names = slices.DeleteFunc(names, func(name string) bool { return !f.exists(name) })
-			}
 			if g.place.layer == LayerCredentials {
 				f.secret = append(f.secret, names...)
 			}
 			f.kept = append(f.kept, names...)
 		}
 	}
-}
-
-// exists reports whether there is something of a name.
-func (f *finder) exists(name string) bool {
-	dir, base := path.Split(name)
-	names, _ := f.list(path.Clean(dir))
-	return slices.Contains(names, base)
 }
 
 // owned reports whether a pattern is of what a sandbox has its own of.
