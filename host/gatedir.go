@@ -46,7 +46,7 @@ func (g *gate) permittedDir(claim abi.CapabilityClaim, scope *permissions.Scope,
 		if g.call.session().newest.Load() != before || !prepared.Plain(name) {
 			return false
 		}
-		if len(g.heldFiles()) == 0 {
+		if held := g.heldFiles(); len(held.names) == 0 && held.left >= 0 {
 			return true
 		}
 		_, several := linkedFile(filepath.Join(dir.Real, name))

@@ -6,15 +6,17 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// maxLinked bounds how many files are looked at for the other names of one.
-const maxLinked = 100_000
-
-// heldFiles are the files with several names of which a deny or ask rule names some: those
-// names, by what [linkedFile] calls the file.
-type heldFiles map[string][]string
+// heldFiles are the files with several names of which a deny or ask rule names some.
+type heldFiles struct {
+	// names are those that a rule names, by what [linkedFile] calls the file.
+	names map[string][]string
+	// left is how many files may still be looked at; below 0 is that there were more.
+	left int
+}
 
 // aliased adds to accesses the names of the same file that are held back. A hard link to
 // what a rule denies by its name is that file. Only files with several names are looked up.
@@ -28,18 +30,23 @@ func (g *gate) aliased(accesses []permissions.Access) []permissions.Access {
 		if !several {
 			continue
 		}
-		for _, name := range g.heldFiles()[file] {
+		held := g.heldFiles()
+		for _, name := range held.names[file] {
 			if a.Real != name {
 				a.Real = name // Target stays what was asked for: a refusal tells nothing else
 				out = append(slices.Clip(out), a)
 			}
+		}
+		if held.left < 0 {
+			a.Real = "" // nothing allows what may be another name of anything
+			out = append(slices.Clip(out), a)
 		}
 	}
 	return out
 }
 
 // heldFiles finds them, once a call.
-func (g *gate) heldFiles() heldFiles {
+func (g *gate) heldFiles() *heldFiles {
 	g.heldOnce.Do(func() {
 		policy := g.policy()
 		paths := make(realPaths)
@@ -48,52 +55,53 @@ func (g *gate) heldFiles() heldFiles {
 		search := newWallSearch(context.Background(), policy, rules, g.call.session().walked.Load(), &places)
 		search.whole = true
 		_ = search.in(rules.Walks()) // its context does not end
-		g.held = make(heldFiles)
+		g.held = heldFiles{names: make(map[string][]string), left: maxWalled}
 		for _, name := range paths.existing(slices.Concat(places.Hidden, places.Protected)) {
 			g.held.add(name)
 		}
 	})
-	return g.held
+	return &g.held
 }
 
 // add takes a file, or those below a directory, as far as they have several names.
-func (h heldFiles) add(name string) {
-	left := maxLinked
-	_ = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
-		if left--; left < 0 {
-			return fs.SkipAll
-		}
-		if err != nil || !entry.Type().IsRegular() {
-			return nil // a directory that cannot be listed holds no file that can be read
-		}
-		if file, several := linkedFile(path); several {
-			h[file] = append(h[file], path)
-		}
-		return nil
-	})
+func (h *heldFiles) add(name string) {
+	h.linked([]string{name}, func(path, file string) { h.names[file] = append(h.names[file], path) })
 }
 
-// otherNames are further names below directories of files that are held back, for a sandbox
-// to hide as well.
-func (h heldFiles) otherNames(dirs []string) []string {
-	var out []string
-	if len(h) == 0 {
-		return nil
-	}
-	left := maxLinked
+// linked goes through the files with several names below directories. A directory that
+// cannot be listed holds no file that can be read.
+func (h *heldFiles) linked(dirs []string, take func(path, file string)) {
 	for _, dir := range dirs {
 		_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-			if left--; left < 0 {
+			if h.left--; h.left < 0 {
 				return fs.SkipAll
 			}
 			if err != nil || !entry.Type().IsRegular() {
 				return nil
 			}
-			if file, several := linkedFile(path); several && h[file] != nil && !slices.Contains(h[file], path) {
-				out = append(out, path)
+			if file, several := linkedFile(path); several {
+				take(path, file)
 			}
 			return nil
 		})
 	}
-	return out
+}
+
+// otherNames are further names below directories of files that a rule names, for a sandbox
+// to hide as well.
+func (h *heldFiles) otherNames(dirs []string) ([]string, error) {
+	if len(h.names) == 0 && h.left >= 0 {
+		return nil, nil
+	}
+	var out []string
+	h.left = min(h.left, maxWalled)
+	h.linked(dirs, func(path, file string) {
+		if own := h.names[file]; own != nil && !slices.Contains(own, path) {
+			out = append(out, path)
+		}
+	})
+	if h.left < 0 {
+		return nil, abi.Errorf(abi.CodeTooLarge, "a file that a rule holds back has several names, and there are over %d files to look through for them; remove the other hard links, or work in a smaller directory", maxWalled)
+	}
+	return out, nil
 }

@@ -60,7 +60,11 @@ func (g *gate) walls(ctx context.Context, w capability.Walls, writes bool) (capa
 		}
 	}
 	g.call.session().walked.Store(search.remembered())
-	places.Hidden = append(places.Hidden, slices.DeleteFunc(g.heldFiles().otherNames(tops), g.mayRead)...)
+	others, err := g.heldFiles().otherNames(tops)
+	if err != nil {
+		return w, err
+	}
+	places.Hidden = append(places.Hidden, slices.DeleteFunc(others, g.mayRead)...)
 	w.Hidden, w.Shown, w.Protected = paths.existing(places.Hidden), paths.existing(places.Shown), asFolders(places.Protected)
 	for _, dir := range w.Working {
 		if slices.ContainsFunc(w.Hidden, func(hidden string) bool { return below(dir, hidden) }) {

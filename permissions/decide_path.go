@@ -80,9 +80,26 @@ func (c *call) guard(l *ladder, q *query, a *Access, moves bool) {
 		c.must(l, to, place.layer, place.why)
 	case q.write && (insideAny(c.request.Protected, q.target) || insideAny(c.request.Protected, q.real)):
 		c.must(l, to, gitPlace.layer, gitPlace.why)
+	case q.write && a.Glob != "" && !a.Removal && c.policy.mayProtect(a):
+		c.must(l, to, LayerProtected, "the names that a pattern stands for may be protected where they are put")
 	case q.write && q.tree && !whole:
 		c.must(l, to, LayerProtected, "a whole directory may hold protected files")
 	}
+}
+
+// mayProtect reports whether a pattern of names that are written may match a protected one.
+// Names without a leading dot count directly in a working directory alone: * would match
+// them everywhere else.
+func (p *Policy) mayProtect(a *Access) bool {
+	top := slices.Contains(p.working, dirPrefix(filepath.ToSlash(a.Target)))
+	for name, list := range p.guards {
+		for i := range list {
+			if g := &list[i]; g.place.layer == LayerProtected && (top || strings.HasPrefix(name, ".")) && g.meets(a) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // guarded finds the guarded place that is touched, under either name.

@@ -123,7 +123,7 @@ func (f *finder) laidOut(dir, next string) bool {
 		_, err := f.list(dir + "/" + name)
 		return err == nil
 	}
-	if next != "head" && len(f.content(dir+"/HEAD")) == 0 {
+	if next != "head" && len(f.content(dir+"/HEAD")) == 0 && !f.isLink(dir+"/HEAD") { // one to nothing will do for git
 		return false
 	}
 	return has("objects") && has("refs") || next == "commondir" || len(f.content(dir+"/commondir")) > 0

@@ -38,7 +38,8 @@ type gitParser struct {
 
 // skip leaves out blanks, empty lines and comments.
 func (p *gitParser) skip() {
-	for p.rest = bytes.TrimLeft(p.rest, " \t\n"); len(p.rest) > 0 && isGitComment(p.rest[0]); p.rest = bytes.TrimLeft(p.rest, " \t\n") {
+	const blanks = " \t\n\r\v\f"
+	for p.rest = bytes.TrimLeft(p.rest, blanks); len(p.rest) > 0 && isGitComment(p.rest[0]); p.rest = bytes.TrimLeft(p.rest, blanks) {
 		_, p.rest, _ = bytes.Cut(p.rest, []byte("\n"))
 	}
 }
