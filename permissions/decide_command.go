@@ -3,6 +3,7 @@ package permissions
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 )
 
 // command finds what is known of a command.
@@ -96,6 +97,10 @@ func (c *call) unjudged(d *Decision, a *Access, cmd *Command) {
 		}
 	}
 	b := &c.policy.book
+	if cmd != nil && strings.ContainsAny(cmd.Text, "$`*?[~<>{") {
+		d.add(c.unknownTarget(a, "which file it reads", b.readsPaths))
+		d.add(c.unknownTarget(a, "which file it writes", b.writesPaths))
+	}
 	if len(b.commands[Deny])+len(b.commands[Ask]) > 0 {
 		c.seen(d, a)
 	}

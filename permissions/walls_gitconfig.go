@@ -15,7 +15,8 @@ type gitSetting struct {
 // not work at all with a file that has a mistake in it, so what stands behind one does
 // not count.
 func parseGitConfig(content []byte) []gitSetting {
-	p := gitParser{rest: bytes.TrimPrefix(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")), []byte("\ufeff"))}
+	content = bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
+	p := gitParser{rest: bytes.TrimPrefix(bytes.Map(gitBlank, content), []byte("\ufeff"))}
 	for p.skip(); len(p.rest) > 0; p.skip() {
 		var ok bool
 		if p.rest[0] == '[' {
@@ -30,6 +31,15 @@ func parseGitConfig(content []byte) []gitSetting {
 	return p.out
 }
 
+// gitBlank makes one blank of all that git takes for one.
+func gitBlank(r rune) rune {
+	switch r {
+	case '\r', '\v', '\f':
+		return ' '
+	}
+	return r
+}
+
 type gitParser struct {
 	rest                []byte
 	section, subsection string
@@ -38,8 +48,7 @@ type gitParser struct {
 
 // skip leaves out blanks, empty lines and comments.
 func (p *gitParser) skip() {
-	const blanks = " \t\n\r\v\f"
-	for p.rest = bytes.TrimLeft(p.rest, blanks); len(p.rest) > 0 && isGitComment(p.rest[0]); p.rest = bytes.TrimLeft(p.rest, blanks) {
+	for p.rest = bytes.TrimLeft(p.rest, " \t\n"); len(p.rest) > 0 && isGitComment(p.rest[0]); p.rest = bytes.TrimLeft(p.rest, " \t\n") {
 		_, p.rest, _ = bytes.Cut(p.rest, []byte("\n"))
 	}
 }

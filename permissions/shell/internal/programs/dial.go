@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/toolquay/toolquay/internal/lazyregexp"
@@ -222,10 +223,20 @@ func judgeGitItself(r *row, args []Arg) Finding {
 			f.Inner, f.AnyHost = append(f.Inner, Inner{Args: []Arg{{Text: it.arg.Text}}}), true
 		}
 		if it.kind == kindRead && it.arg.Literal {
-			f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: it.arg.Text, Git: true, Tree: true})
+			f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: it.arg.Text, Git: true, Tree: printsElsewhere(r, args)})
 		}
 	}
 	return f
+}
+
+// printsElsewhere reports whether a sub-command behind flags of git's own prints content, or
+// is not known.
+func printsElsewhere(r *row, args []Arg) bool {
+	known := false
+	for _, a := range args {
+		known = known || a.Literal && table()[r.name+" "+a.Text] != nil
+	}
+	return !known || slices.ContainsFunc(r.hidden(args).Effects, func(e Effect) bool { return e.Git && e.Tree })
 }
 
 // gitSetting is what a setting of git may have it do: most name no program, and the

@@ -14,6 +14,7 @@ var gitPatch = []string{
 	"-p", "-u", "-U", "-c", "-m", "-L", "-W", "-a", "--patch", "--unified", "--cc", "--dd", "--binary", "--text", "--check",
 	"--patch-with-stat", "--patch-with-raw", "--diff-merges", "--function-context", "--word-diff", "--word-diff-regex",
 	"--color-words", "--exit-code", "-S", "-G", "--pickaxe-regex", "--pickaxe-all", "--find-object", "-I", "--ignore-matching-lines",
+	"--notes", "--show-notes",
 }
 
 // gitNames are those with which git diff and its like print names of files.
@@ -23,13 +24,21 @@ var gitNames = []string{
 }
 
 // gitContent are forms that print what is in files, whatever their flags, and gitShows
-// those that do without flags. What gitNarrow print is of the file they are given, or of the
-// configuration with all that it includes.
+// those that do without flags. All others read what git keeps of its own, of which some
+// links and settings lead elsewhere. Of those that are not read-only gitPrints print content.
 var (
 	gitContent = []string{"git cat-file", "git grep"}
 	gitShows   = []string{"git diff", "git stash show"}
-	gitNarrow  = []string{"git blame", "git annotate", "git config get", "git config list"}
+	gitPrints  = []string{"git archive", "git whatchanged", "git difftool", "git request-pull", "git stash", "git submodule"}
 )
+
+// printing adds the repository to what forms read that do more than print its content.
+func (f Finding) printing(r *row) Finding {
+	if slices.Contains(gitPrints, r.name) {
+		f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: ".", Git: true, Tree: true})
+	}
+	return f
+}
 
 // printsContent reports whether git prints, or tells a guess at a time, what is in files of
 // the repository or was in them. Names of files, messages and references are not that.
@@ -96,9 +105,7 @@ func judgeGit(r *row, args []Arg) Finding {
 		}
 	}
 	f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: ".", Tree: whole})
-	if content || slices.Contains(gitNarrow, r.name) {
-		f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: ".", Git: true, Tree: whole && !l.searchesFiles()})
-	}
+	f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: ".", Git: true, Tree: whole && !l.searchesFiles()})
 	return f
 }
 
@@ -110,7 +117,7 @@ func (l *line) creates() bool {
 
 // gitRevision is a revision that is surely a commit, or a range of them: only
 // commits have such names.
-var gitRevision = lazyregexp.New(`^(?:(?:HEAD|@|main|master)(?:[~^][0-9]*)*(?:\.\.\.?|$)){1,2}$`)
+var gitRevision = lazyregexp.New(`^(?:(?:(?:HEAD|@)(?:[~^][0-9]*)*|(?:main|master)(?:[~^][0-9]*)+)(?:\.\.\.?|$)){1,2}$`)
 
 // narrow reports whether what git looks at is narrowed to the paths behind a "--":
 // all of them are plain names, without a pattern or magic. Other operands may name

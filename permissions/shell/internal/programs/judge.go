@@ -61,15 +61,25 @@ func (r *row) find(args []Arg) Finding {
 			if sub := table()[r.name+" "+a.Text]; sub != nil && a.Literal && !strings.Contains(a.Text, " ") {
 				return sub.find(args[i+1:])
 			}
-			return r.own(args).with(r.hidden(args[i:]))
+			return r.unlisted(args, a).with(r.hidden(args[i:]))
 		}
 	}
 	return r.own(args)
 }
 
+// unlisted judges a program by itself where a word is none of its sub-commands. A form of
+// git that is not known may print what the repository holds.
+func (r *row) unlisted(args []Arg, sub Arg) Finding {
+	f := r.own(args)
+	if r.name == "git" && !strings.HasPrefix(sub.Text, "-") {
+		f.Unknown, f.ReadOnly, f.Complete = f.Unknown|permissions.UnknownRead, false, false
+	}
+	return f
+}
+
 // own judges the words after a row's name by that row alone.
 func (r *row) own(args []Arg) Finding {
-	f := r.judged(args)
+	f := r.judged(args).printing(r)
 	if r.strict || r.free || r.never || r.anywhere || !flagBehindOperand(args) {
 		return f
 	}
@@ -148,6 +158,8 @@ func (f Finding) with(other Finding) Finding {
 	for _, e := range other.Effects {
 		if e.Kind == permissions.AccessNet {
 			e.Held = true
+		}
+		if e.Held || e.Git {
 			f.Effects = append(f.Effects, e)
 		}
 	}
@@ -314,8 +326,19 @@ func (l *line) effects() []Effect {
 	return out
 }
 
-// wide reports whether what is named is meant with all below it, or may be.
-func (l *line) wide() bool { return l.deep() || l.row.changes && l.loose != "" }
+// wide reports whether what is named is meant with all below it, or may be, as a word may
+// turn out to be a flag that says so.
+func (l *line) wide() bool {
+	if l.deep() || !l.row.changes || l.loose == "" {
+		return l.deep()
+	}
+	for _, f := range l.row.flags {
+		if f.deep {
+			return true
+		}
+	}
+	return false
+}
 
 // dirless reports whether a flag makes the program look for files where none is
 // named.

@@ -209,13 +209,26 @@ func judgeGoEnv(r *row, args []Arg) Finding {
 }
 
 // netFile is a value of a flag of curl that names a file to send.
-var netFile = lazyregexp.New(`^(?:[^@=]*=)?@([^;,]+)`)
+var netFile = lazyregexp.New(`^(?:[^@=<]*=)?[@<]([^;,]+)`)
+
+// netBodies are flags of curl whose value may name a file to send or to read.
+var netBodies = strings.Fields(`-d --data --data-ascii --data-binary --data-urlencode --url-query -F --form --json -H --header
+	--proxy-header -w --write-out -b --cookie --variable -T --upload-file -E --cert`)
+
+// mayNameFile reports whether a value that is expanded may begin with @ or <, or has a
+// file's name behind one.
+func mayNameFile(text string) bool {
+	return strings.ContainsAny(text, "@<") || strings.HasPrefix(strings.TrimLeft(text, `"`), "$")
+}
 
 // judgeNet judges curl and wget: where they go, and what they send along.
 func judgeNet(r *row, args []Arg) Finding {
 	l := r.read(args)
 	f := l.finding()
 	for _, it := range l.items {
+		if slices.Contains(netBodies, it.flag) && !it.arg.Literal && mayNameFile(it.arg.Text) {
+			f.Unknown |= permissions.UnknownRead
+		}
 		if m := netFile.FindStringSubmatch(it.arg.Text); m != nil && it.flag != "" && it.arg.Literal {
 			f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: m[1]})
 		}

@@ -30,6 +30,7 @@ func (f *Finding) script(name string, scripts []Arg, judge func(text string) lan
 	f.add(permissions.AccessRead, found.Reads)
 	f.add(permissions.AccessWrite, found.Writes)
 	if !found.ReadOnly {
+		f.Unknown |= permissions.UnknownRead // ARGV and modules name files, too
 		f.refuse("%s: %s", name, found.Reason)
 		if !found.StartsNothing {
 			f.startedBy(name, Arg{Text: strings.Join(text, "\n"), Literal: true})

@@ -106,6 +106,9 @@ func startsPlain(a Arg) bool {
 		return false
 	}
 	c := a.Text[0]
+	if c == '"' && a.Single && len(a.Text) > 1 && a.Text[1] != '+' { // which tail takes for a flag
+		c = a.Text[1]
+	}
 	return c == '.' || c == '/' || c == '+' || isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
