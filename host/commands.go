@@ -166,7 +166,7 @@ func (g *gate) place() shell.Place {
 		Home:    really(g.call.session().base.Home),
 		Working: policy.WorkingDirs(),
 		Repository: func(dir string) (permissions.Repository, bool) {
-			return policy.Repository(dir, beginningOf, namesIn)
+			return policy.Repository(dir, beginningOf, namesIn, linksIn)
 		},
 	}
 }

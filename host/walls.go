@@ -222,6 +222,18 @@ func namesIn(dir string) ([]string, error) {
 	return names, absent(err)
 }
 
+// linksIn lists the names in a directory that are links.
+func linksIn(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	var names []string
+	for _, entry := range entries {
+		if entry.Type()&fs.ModeSymlink != 0 {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, absent(err)
+}
+
 // absent makes one error of those that say that there is no such directory.
 func absent(err error) error {
 	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENXIO) || errors.Is(err, syscall.ELOOP) {

@@ -22,10 +22,11 @@ type Repository struct {
 // maxAlternates bounds how many repositories may lend their objects.
 const maxAlternates = 20
 
-// Repository finds the repository that git uses in a directory. It reports false where
-// not all of it can be told. Where there is none, it is empty.
-func (p *Policy) Repository(dir string, read Read, list List) (found Repository, known bool) {
-	f := repositoryFinder{finder: finder{walls: &Walls{policy: p, read: read}, list: list}, known: true}
+// Repository finds the repository that git uses in a directory; links lists the names in a
+// directory that are links. It reports false where not all of it can be told. Where there is
+// none, it is empty.
+func (p *Policy) Repository(dir string, read Read, list, links List) (found Repository, known bool) {
+	f := repositoryFinder{finder: finder{walls: &Walls{policy: p, read: read}, list: list}, links: links, known: true}
 	for at := path.Clean(filepath.ToSlash(dir)); path.IsAbs(at); at = path.Dir(at) {
 		dirs := f.gitDirs(dirPrefix(at))
 		if len(dirs) == 0 && f.isBare(dirPrefix(at)) {
@@ -48,6 +49,7 @@ func (p *Policy) Repository(dir string, read Read, list List) (found Repository,
 type repositoryFinder struct {
 	finder
 	Repository
+	links List
 	known bool
 }
 
@@ -65,9 +67,31 @@ func (f *repositoryFinder) add(dirs []string) {
 		config.load(dir + "/config")
 		config.load(dir + "/config.worktree")
 		f.alternates(dir + "/objects")
+		f.inside(dir)
 	}
-	f.Own = append(f.Own, config.includes...)
+	f.Own = slices.Concat(f.Own, config.includes, config.files)
 	f.known = f.known && len(config.seen) < maxGitIncludes
+}
+
+// inside takes what links in one of git's own directories lead to: git prints lines of what
+// it does not understand there. HEAD is to be a branch or a sum, as git show prints a file
+// that it leads to.
+func (f *repositoryFinder) inside(dir string) {
+	dirs := []string{dir, dir + "/info", dir + "/objects", dir + "/objects/info", dir + "/objects/pack", dir + "/rebase-merge", dir + "/rebase-apply"}
+	worktrees, _ := f.list(dir + "/worktrees")
+	for _, name := range worktrees {
+		dirs = append(dirs, dir+"/worktrees/"+name)
+	}
+	for _, d := range dirs {
+		names, _ := f.links(d)
+		for _, name := range names {
+			f.Own = append(f.Own, d+"/"+name)
+		}
+	}
+	head := strings.TrimSpace(string(f.content(dir + "/HEAD")))
+	if ref, symbolic := strings.CutPrefix(head, "ref:"); symbolic && !strings.HasPrefix(strings.TrimSpace(ref), "refs/heads/") {
+		f.known = false
+	}
 }
 
 // owner takes one of git's own directories, and the tree whose content it keeps: a command

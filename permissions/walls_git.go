@@ -271,6 +271,13 @@ type gitConfig struct {
 	seen         []string
 	includes     []string
 	hooks, trees []string // as they are written
+	// files are others that the configuration names, which git reads.
+	files []string
+}
+
+// gitFileKeys are settings that name files whose lines git may print, if only in an error.
+var gitFileKeys = map[string]bool{
+	"blame.ignorerevsfile": true, "mailmap.file": true, "core.excludesfile": true, "core.attributesfile": true, "diff.orderfile": true,
 }
 
 // load reads a file, and those that it includes.
@@ -286,6 +293,8 @@ func (c *gitConfig) load(file string) {
 			c.hooks = append(c.hooks, s.value)
 		case s.section == "core" && s.key == "worktree":
 			c.trees = append(c.trees, s.value)
+		case gitFileKeys[s.section+"."+s.key]:
+			c.files = append(c.files, c.path(path.Dir(file), s.value))
 		case (s.section == "include" || s.section == "includeif") && s.key == "path":
 			included := c.path(path.Dir(file), s.value)
 			c.includes = append(c.includes, included)

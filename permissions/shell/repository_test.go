@@ -2,6 +2,7 @@ package shell_test
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -35,6 +36,12 @@ var repositories = []struct{ name, script, cwd, deny string }{
 	{"included settings", "git -C p config include.path ../../q/settings && rm -rf p/secrets", "p", "Read(//BASE/p/secrets)"},
 	{"settings included by others", "printf '[include]\\npath = q/settings' > more && git -C p config includeIf.gitdir:p/.path ../../more", "p", "Read(//BASE/p/secrets)"},
 	{"a repository without a work tree", "rm -rf p && mkdir p && git clone -q --bare q p/x.git", "p", "Read(//BASE/p/x.git)"},
+	{"a branch that is a tag of a file", "git -C p tag main lightweight && git -C p tag master lightweight", "p", "Read(//BASE/p/secrets)"},
+	{"a HEAD that is one", "echo 'ref: refs/tags/lightweight' > p/.git/HEAD", "p", "Read(//BASE/p/secrets)"},
+	{"a file in the place of a commit", "git -C p replace -f $(git -C p rev-parse HEAD) $(git -C p rev-parse HEAD:secrets/x) || :", "p", "Read(//BASE/p/secrets)"},
+	{"notes that are the file", "cd p && tree=$(printf '100644 blob %s\\t%s\\n' $(git rev-parse HEAD:secrets/x) $(git rev-parse HEAD) | git mktree) && git update-ref refs/notes/commits $(git commit-tree -m n $tree) && git config notes.displayRef refs/notes/commits", "p", "Read(//BASE/p/secrets)"},
+	{"links in .git", "for f in packed-refs shallow info/grafts BISECT_START rebase-merge/git-rebase-todo; do mkdir -p p/.git/rebase-merge && ln -sf $PWD/q/settings p/.git/$f; done", "p", ""},
+	{"settings that name files", "for k in blame.ignoreRevsFile mailmap.file core.excludesFile core.attributesFile; do git -C p config $k $PWD/q/settings; done", "p", ""},
 	{"a submodule", "git -C p -c protocol.file.allow=always submodule --quiet add $PWD/q mod && mkdir p/mod/mod", "p/mod", "Read(//BASE/p/mod/secrets)"},
 }
 
@@ -114,16 +121,23 @@ func printsNothing(t *testing.T, base, cwd, deny, text string, guess bool) int {
 	}
 	c := shell.Analyse(text, shell.Place{
 		Cwd: dir, Home: filepath.Join(base, "home"), Working: []string{dir},
-		Repository: func(dir string) (permissions.Repository, bool) { return p.Repository(dir, os.ReadFile, namesIn) },
+		Repository: func(dir string) (permissions.Repository, bool) {
+			return p.Repository(dir, os.ReadFile, namesIn, linksIn)
+		},
 	})
 	c.Resolve(really)
 	request := permissions.Request{Tool: "Bash", Effects: permissions.EffectsListed, Commands: []permissions.Command{c}, Accesses: c.Accesses()}
 	if permissions.Decide(p, request, permissions.Evidence{}).Verdict != permissions.Allow {
 		return 1
 	}
-	out, _ := inBash(t, base, dir, shell.Environment(), text)
-	if strings.Contains(out, "CANARY") || guess && out != "" {
-		t.Errorf("with %q in %s, %s prints %q", deny, cwd, text, out)
+	out, err := inBash(t, base, dir, shell.Environment(), text)
+	var failed *exec.ExitError
+	said := out
+	if errors.As(err, &failed) {
+		said += string(failed.Stderr)
+	}
+	if strings.Contains(said, "CANARY") || guess && out != "" {
+		t.Errorf("with %q in %s, %s prints %q", deny, cwd, text, said)
 	}
 	return 0
 }
@@ -158,6 +172,17 @@ func really(name string) string {
 		return filepath.Join(really(dir), filepath.Base(name))
 	}
 	return name
+}
+
+func linksIn(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	var names []string
+	for _, e := range entries {
+		if e.Type()&fs.ModeSymlink != 0 {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
 }
 
 func namesIn(dir string) ([]string, error) {
