@@ -38,6 +38,9 @@ func judgeCopy(r *row, args []Arg) Finding {
 	for _, s := range sources {
 		f.put(s, dest, deep, l.has("--parents"))
 	}
+	if move {
+		f.Unknown &^= permissions.UnknownMustAsk // a tree stays as it is
+	}
 	if len(sources) == 0 || dest.Text == "" || dest.Glob || deep && l.has("-T", "--no-target-directory") {
 		f.Complete = false
 	}

@@ -319,6 +319,11 @@ func (l *line) effects() []Effect {
 			out = append(out, e)
 		}
 	}
+	for _, it := range l.items {
+		if words, ok := strings.CutPrefix(it.arg.Text, "@"); ok && l.row.atfiles && it.arg.Literal && words != "" {
+			out = append(out, Effect{Kind: permissions.AccessRead, Name: words})
+		}
+	}
 	out = append(out, l.dialled()...)
 	if l.row.cwd && !files || l.dirless() && !files {
 		out = append(out, Effect{Kind: permissions.AccessRead, Name: ".", Tree: deep})
