@@ -1,7 +1,6 @@
 package host
 
 import (
-	"context"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -52,10 +51,12 @@ func (g *gate) heldFiles() *heldFiles {
 		paths := make(realPaths)
 		rules := policy.Walls(nil).Following(paths.follow)
 		places := rules.FindRuled(once(namesIn))
-		search := newWallSearch(context.Background(), policy, rules, g.call.session().walked.Load(), &places)
+		search := newWallSearch(g.call.session().ctx, policy, rules, g.call.session().walked.Load(), &places)
 		search.whole = true
-		_ = search.in(rules.Walks()) // its context does not end
 		g.held = heldFiles{names: make(map[string][]string), left: maxWalled}
+		if search.in(rules.Walks()) != nil || len(search.unwalked) > 0 {
+			g.held.left = -1
+		}
 		for _, name := range paths.existing(slices.Concat(places.Hidden, places.Protected)) {
 			g.held.add(name)
 		}
@@ -76,11 +77,10 @@ func (h *heldFiles) linked(dirs []string, take func(path, file string)) {
 			if h.left--; h.left < 0 {
 				return fs.SkipAll
 			}
-			if err != nil || !entry.Type().IsRegular() {
-				return nil
-			}
-			if file, several := linkedFile(path); several {
-				take(path, file)
+			if err == nil && entry.Type().IsRegular() {
+				if file, several := linkedFile(path); several {
+					take(path, file)
+				}
 			}
 			return nil
 		})

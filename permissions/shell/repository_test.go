@@ -131,9 +131,8 @@ func printsNothing(t *testing.T, base, cwd, deny, text string, guess bool) int {
 		return 1
 	}
 	out, err := inBash(t, base, dir, shell.Environment(), text)
-	var failed *exec.ExitError
 	said := out
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		said += string(failed.Stderr)
 	}
 	if strings.Contains(said, "CANARY") || guess && out != "" {
