@@ -136,7 +136,7 @@ func (s *Sandbox) wrap(ctx context.Context, spec Spec, argv []string) (*Wrapped,
 	if err != nil {
 		return nil, closing(filter, err)
 	}
-	g, err := s.newGate(l)
+	g, err := s.newGate(spec, l)
 	if err != nil {
 		return nil, errors.Join(err, h.Close(), filter.Close()) //nolint:contextcheck // it is given up whatever becomes of the call
 	}

@@ -35,6 +35,8 @@ type gate struct {
 	// ends of that pipe: nobody's death opens it.
 	told, tell, hold *os.File
 	wanted           []mounted
+	// apart are the namespaces, by their names in /proc, that must not be this process's.
+	apart []string
 	// table is where the kernel lists the sandbox's mounts, from the release on.
 	table  *os.File
 	closed atomic.Bool
@@ -58,8 +60,11 @@ type mounted struct {
 	guard bool
 }
 
-func (s *Sandbox) newGate(l *layout) (*gate, error) {
-	g := &gate{}
+func (s *Sandbox) newGate(spec Spec, l *layout) (*gate, error) {
+	g := &gate{apart: []string{"mnt", "pid", "ipc", "uts"}}
+	if spec.network() != NetworkAll {
+		g.apart = append(g.apart, "net")
+	}
 	for _, e := range l.entries {
 		open := e.writable() || e.kind == kindScratch || s.leftOpen(e)
 		g.wanted = append(g.wanted, mounted{e.target, s.source(e), !open, e.guards()})
@@ -128,8 +133,29 @@ func (g *gate) release(ctx context.Context, made int) error {
 	if fault := g.fault(inside, host); fault != "" {
 		return fmt.Errorf("%w: %s", ErrChanged, fault)
 	}
+	if err := g.separate(strconv.Itoa(pid)); err != nil {
+		return err
+	}
 	_, err = g.hold.Write([]byte{1})
 	return err
+}
+
+// separate compares the namespaces of the sandbox's first process with this one's.
+func (g *gate) separate(pid string) error {
+	for _, name := range g.apart {
+		inside, err := os.Readlink("/proc/" + pid + "/ns/" + name)
+		if gone(err) {
+			return errGone
+		}
+		own, ownErr := os.Readlink("/proc/self/ns/" + name)
+		if err := errors.Join(err, ownErr); err != nil {
+			return err
+		}
+		if inside == own {
+			return fmt.Errorf("%w: it shares the %s namespace of this machine", ErrUnmade, name)
+		}
+	}
+	return nil
 }
 
 // fault says what is another than was asked for; nothing, if all is as it should be.
