@@ -35,10 +35,9 @@ func (p *Policy) Directory(target, actual string) Directory {
 }
 
 // Plain reports whether no deny or ask rule and no guarded place tells dir/name from
-// the directory. Where reading the tree of the directory is decided otherwise than by
-// [LayerApproval], reading dir/name is then decided alike, or less strictly: a rule allows
-// that very name, or the session may read it anyway. A name that is not plain is to be put
-// to [Decide].
+// the directory. Where reading the tree of the directory is allowed, other than by
+// [LayerApproval], reading dir/name is then allowed, too. A name that is not plain is to be
+// put to [Decide].
 func (d *Directory) Plain(name string) bool {
 	if d.apart || !isName(name) {
 		return false
