@@ -125,7 +125,7 @@ func (g *gate) keep(ctx context.Context, search *wallSearch, tops []string, path
 	}
 	before := search.kept.existing(rules, tops)
 	held, shut := gatheredAround(before.paths(rules, paths), tops, maxKept)
-	rest := gathered(search.unguarded, maxShutDirs)
+	rest, _ := gatheredAround(search.unguarded, tops, maxShutDirs)
 	found.Protected = slices.Concat(found.Protected, held, rest)
 	if all := slices.Concat(shut, rest); len(all) > 0 {
 		g.call.remark("Commands cannot write in " + listed(all, 5) + ": more files lie there that are protected, such as .git or .vscode, or have to be looked through for such, than can be kept one by one. Work on these with other tools, in a smaller directory, or ask the user.")

@@ -76,7 +76,7 @@ func TestNewNamesAreTold(t *testing.T) {
 func TestManyProtectedNames(t *testing.T) {
 	t.Parallel()
 	content := map[string]string{"src/p/.npmrc": "old", "src/p/a.go": ""}
-	for i := range 300 {
+	for i := range 700 {
 		content[fmt.Sprintf("lib/node_modules/p%d/.npmrc", i)] = "old"
 	}
 	dir := files(t, content)
@@ -90,6 +90,30 @@ func TestManyProtectedNames(t *testing.T) {
 	} {
 		if text, _ := os.ReadFile(filepath.Join(dir, name)); string(text) != want {
 			t.Errorf("%s holds %q; want %q", name, text, want)
+		}
+	}
+}
+
+// TestManyProtectedNamesAtTheTop: however many entries of a working directory hold protected
+// files, the directory itself stays open to commands.
+func TestManyProtectedNamesAtTheTop(t *testing.T) {
+	t.Parallel()
+	for _, most := range []int{300, 600} {
+		content := make(map[string]string)
+		for i := range most {
+			content[fmt.Sprintf("p%d/.npmrc", i)] = "old"
+		}
+		dir := files(t, content)
+		s := session(t, newShelled(t).Host, host.SessionOptions{Cwd: dir})
+		got := told(t, s, inScript(t, dir, `echo new > p7/.npmrc; echo new > made; echo new > p7/made`))
+		within := ""
+		if most == 300 {
+			within = "new\n"
+		}
+		for name, want := range map[string]string{"p7/.npmrc": "old", "made": "new\n", "p7/made": within} {
+			if text, _ := os.ReadFile(filepath.Join(dir, name)); string(text) != want {
+				t.Errorf("with %d: %s holds %q; want %q: told %q", most, name, text, want, got)
+			}
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 // maxKept bounds what is protected name by name below the working directories: each costs
 // a sandbox a mount, and one more for every directory on the way. Where there is more, the
 // directories that hold most of it are protected as a whole.
-const maxKept = 128
+const maxKept = 512
 
 // keptNames are what a walk found to be protected.
 type keptNames struct {
@@ -104,7 +104,8 @@ func (k kept) since(before kept) []string {
 
 // gatheredAround makes at most so many paths of a list, which lie in tops: the directories
 // with the most branches that lead to some of them stand for all below. It returns those
-// too, as shut.
+// too, as shut. A top never stands for what is in it, as commands could write nothing then:
+// where too many of its own entries hold some, there is one path for each of these.
 func gatheredAround(paths, tops []string, most int) (all, shut []string) {
 	branches := branchesOf(paths, tops)
 	least := 0
@@ -139,12 +140,12 @@ func branchesOf(paths, tops []string) map[string]int {
 	return branches
 }
 
-// outermostWith is the outermost directory above a path that has so many branches; empty
-// is none.
+// outermostWith is the outermost directory above a path, and below tops, that has so many
+// branches; empty is none.
 func outermostWith(branches map[string]int, path string, tops []string, least int) string {
 	found := ""
-	for at := path; at != "/" && !slices.Contains(tops, at); {
-		if at = filepath.Dir(at); branches[at] >= least {
+	for at := filepath.Dir(path); at != "/" && !slices.Contains(tops, at) && !slices.Contains(tops, path); at = filepath.Dir(at) {
+		if branches[at] >= least {
 			found = at
 		}
 	}

@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,8 +28,11 @@ func TestGatheredAround(t *testing.T) {
 		paths = slices.Compact(paths)
 		most := len(tops) + rand.IntN(100)
 		all, shut := gatheredAround(paths, tops, most)
-		if len(all) > most {
+		if len(all) > max(most, entriesWith(paths, tops)) {
 			t.Fatalf("%d are more than %d of %q", len(all), most, paths)
+		}
+		if slices.ContainsFunc(all, func(held string) bool { return slices.Contains(tops, held) }) {
+			t.Fatalf("a top is shut: %q", all)
 		}
 		for _, path := range paths {
 			if !slices.ContainsFunc(all, func(held string) bool { return below(path, held) }) {
@@ -45,6 +49,18 @@ func TestGatheredAround(t *testing.T) {
 			t.Fatalf("%q became %q", paths, all)
 		}
 	}
+}
+
+// entriesWith counts the entries of tops that paths lie in.
+func entriesWith(paths, tops []string) int {
+	seen := make(map[string]bool)
+	for _, path := range paths {
+		for !slices.Contains(tops, filepath.Dir(path)) {
+			path = filepath.Dir(path)
+		}
+		seen[path] = true
+	}
+	return len(seen)
 }
 
 // TestGatheredAroundWhatBranches: it is the directory with most of them that is shut, and
