@@ -118,6 +118,21 @@ func TestManyProtectedNamesAtTheTop(t *testing.T) {
 	}
 }
 
+// TestHeldAtLongPaths: what lies deeper than paths can say is closed, and stops no command.
+func TestHeldAtLongPaths(t *testing.T) {
+	t.Parallel()
+	dir := files(t, nil)
+	s := session(t, newShelled(t).Host, host.SessionOptions{Cwd: dir})
+	const into = `d=$(printf "d%.0s" $(seq 200)); cd z; for i in $(seq 25); do cd $d || break; done; `
+	got := told(t, s, inScript(t, dir, "mkdir z; "+strings.ReplaceAll(into, "cd $d", "mkdir $d; cd $d")+"mkdir .vscode; echo old > .vscode/tasks.json; echo done"))
+	if !strings.Contains(got, "done") {
+		t.Fatalf("got %q", got)
+	}
+	if got := told(t, s, inScript(t, dir, `echo x > made && echo made; `+into+`echo x > .vscode/tasks.json || cat .vscode/tasks.json`)); !strings.Contains(got, "made\n") || !strings.Contains(got, "old") {
+		t.Errorf("the next command: %q", got)
+	}
+}
+
 // TestHeldBesideNewRepositories: a command that may make a repository cannot change the
 // way from a work tree to its own.
 func TestHeldBesideNewRepositories(t *testing.T) {

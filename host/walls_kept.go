@@ -17,6 +17,10 @@ import (
 // directories that hold most of it are protected as a whole.
 const maxKept = 512
 
+// maxShut bounds how many entries of the working directories are protected as a whole, as a
+// sandbox takes so many mounts and no more. Beyond it nothing can be written.
+const maxShut = 2000
+
 // keptNames are what a walk found to be protected.
 type keptNames struct {
 	names, links []string
@@ -59,6 +63,9 @@ func (k *keptNames) existing(rules *permissions.Walls, tops []string) kept {
 
 // add notes a path that is there, other than as a sandbox's placeholder.
 func (k kept) add(path string) {
+	for len(path) > longestPath+256 { // what is around it can be held
+		path = filepath.Dir(path)
+	}
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode().Perm()&0o222 == 0 && sandbox.IsPlaceholder(path) {
 		return
@@ -105,7 +112,8 @@ func (k kept) since(before kept) []string {
 // gatheredAround makes at most so many paths of a list, which lie in tops: the directories
 // with the most branches that lead to some of them stand for all below. It returns those
 // too, as shut. A top never stands for what is in it, as commands could write nothing then:
-// where too many of its own entries hold some, there is one path for each of these.
+// where too many of its own entries hold some, there is one path for each of these, unless
+// that are more than any sandbox can hold.
 func gatheredAround(paths, tops []string, most int) (all, shut []string) {
 	branches := branchesOf(paths, tops)
 	least := 0
@@ -124,6 +132,9 @@ func gatheredAround(paths, tops []string, most int) (all, shut []string) {
 			set[path] = true
 		}
 		all = slices.Sorted(maps.Keys(set))
+	}
+	if len(all) > max(most, maxShut) {
+		return tops, tops
 	}
 	return all, shut
 }

@@ -51,6 +51,21 @@ func TestGatheredAround(t *testing.T) {
 	}
 }
 
+// TestGatheredAroundEverything: tops are closed where no sandbox could hold their entries.
+func TestGatheredAroundEverything(t *testing.T) {
+	t.Parallel()
+	var paths []string
+	for i := range maxShut {
+		paths = append(paths, fmt.Sprintf("/w/p%d/.npmrc", i))
+	}
+	if all, shut := gatheredAround(paths, []string{"/w"}, 128); len(all) != maxShut || len(shut) != maxShut {
+		t.Errorf("%d are %d, %d of them shut", maxShut, len(all), len(shut))
+	}
+	if all, shut := gatheredAround(append(paths, "/w/more/.npmrc"), []string{"/w"}, 128); len(all) != 1 || !slices.Equal(shut, []string{"/w"}) {
+		t.Errorf("one more are %d, %q shut", len(all), shut)
+	}
+}
+
 // entriesWith counts the entries of tops that paths lie in.
 func entriesWith(paths, tops []string) int {
 	seen := make(map[string]bool)

@@ -100,6 +100,12 @@ func (s *wallSearch) remembered() *walked {
 	return s.now
 }
 
+// longestPath is of a directory that is looked into: there has to be room for names in it,
+// and for the mount over one, below the kernel's limit for paths.
+const longestPath = 3500
+
+var errLongPath = errors.New("the path is too long to look at")
+
 // in looks through directories, links in them not followed. One that cannot be looked
 // through is hidden, or protected, as a whole: a command may have closed it, to open it
 // again later.
@@ -173,6 +179,9 @@ var errTooManyNames = errors.New("there are too many names to look at")
 
 // look finds out what there is in a directory. One that is as it was is not read again.
 func (s *wallSearch) look(path string) (*walkedDir, error) {
+	if len(path) > longestPath {
+		return nil, errLongPath
+	}
 	dir := s.known(path)
 	if dir == nil {
 		read, lasts, err := s.read(path)

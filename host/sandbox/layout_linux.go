@@ -299,10 +299,11 @@ func (l *layout) protect(path string, roots []string) error {
 	if root == "" {
 		return nil // it is read-only as it is
 	}
-	at, names := root, strings.Split(rest, "/")
-	if rest == "" {
-		names = nil
+	if rest == "" { // it stays in sight, wherever it lies
+		l.wanted[root] = &entry{kind: kindReadOnly, target: root, source: root}
+		return nil
 	}
+	at, names := root, strings.Split(rest, "/")
 	for i, name := range names {
 		at = filepath.Join(at, name)
 		last := i == len(names)-1

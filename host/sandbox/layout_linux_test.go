@@ -147,6 +147,11 @@ var layouts = []struct {
 			"cat: a/f: Permission denied\ncontent of t/f\na\na-b\nf\n",
 	},
 	{
+		name: "a working directory that is protected", writable: []string{"w"}, cwd: "w", protected: []string{"w"},
+		shell: `cat f; echo x > f; echo x > n`,
+		want:  "content of w/f\nbash: line 1: f: Read-only file system\nbash: line 1: n: Read-only file system\n",
+	},
+	{
 		name: "memory in place of a temporary folder", writable: []string{"w"}, cwd: "w",
 		shell: `echo x > /tmp/n && cat /tmp/n; df --output=size -B1 /tmp | tail -n 1`,
 		want:  "x\n268435456\n",
