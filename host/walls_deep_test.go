@@ -11,6 +11,40 @@ import (
 	"github.com/toolquay/toolquay/host"
 )
 
+// TestHeldWhileApart: what makes git run programs stays held after what else makes the
+// repository one was moved away, in a later session too.
+func TestHeldWhileApart(t *testing.T) {
+	t.Parallel()
+	dir := files(t, map[string]string{"d/objects/n/.vscode/tasks.json": "old"})
+	configured(t, dir)
+	for _, sub := range []string{"bare", "n/.git/modules/sub", ".git/modules/sub", ".git/modules/lib/lfs"} {
+		gitIn(t, dir, "init", "-q", "--bare", sub)
+	}
+	gitIn(t, dir, "init", "-q", "n")
+	h := newShelled(t)
+	for i, command := range []string{
+		"mkdir d/refs; echo > d/HEAD; touch .git/modules/lib/HEAD; mv .git/modules/lib/lfs/HEAD .git/H",
+		"for d in bare n/.git/modules/sub .git/modules/sub; do mv $d/HEAD $d/refs $d/objects .; rm -r HEAD refs objects; done",
+		"for d in bare n/.git/modules/sub .git/modules/sub .git/modules/lib/lfs; do echo evil >> $d/config; echo evil > $d/hooks/pre-commit; done; echo evil > d/objects/n/.vscode/tasks.json; echo done",
+	} {
+		s := session(t, h.Host, host.SessionOptions{Cwd: dir})
+		if got := told(t, s, inScript(t, dir, command)); i == 2 && !strings.Contains(got, "done") {
+			t.Errorf("got %q", got)
+		}
+	}
+	for _, sub := range []string{"bare", "n/.git/modules/sub", ".git/modules/sub", ".git/modules/lib/lfs"} {
+		if text, err := os.ReadFile(filepath.Join(dir, sub, "config")); err != nil || strings.Contains(string(text), "evil") {
+			t.Errorf("%s: its configuration is %q, %v", sub, text, err)
+		}
+		if _, err := os.Lstat(filepath.Join(dir, sub, "hooks/pre-commit")); err == nil {
+			t.Errorf("%s: it has a new hook", sub)
+		}
+	}
+	if text, _ := os.ReadFile(filepath.Join(dir, "d/objects/n/.vscode/tasks.json")); string(text) != "old" {
+		t.Errorf("what is below objects is %q", text)
+	}
+}
+
 // inScript puts a command into a file, which no judgement sees through.
 func inScript(t *testing.T, dir, text string) string {
 	t.Helper()
@@ -27,10 +61,15 @@ func TestNewNamesAreTold(t *testing.T) {
 		told    string // empty is nothing
 		again   string // then has to fail
 	}{
-		"nothing":             {"mkdir -p a/b; echo x > a/b/c", "", ""},
-		"a repository":        {"git init -q n", "n/.git", "echo x >> n/.git/config"},
-		"a .git file":         {"mkdir w; echo 'gitdir: ../n' > w/.git", "w/.git", "echo x > w/.git"},
-		"a bare repository":   {"git init -q --bare b", "b/config, b/hooks", "echo x >> b/config"},
+		"nothing":                 {"mkdir -p a/b; echo x > a/b/c", "", ""},
+		"a repository":            {"git init -q n", "n/.git", "echo x >> n/.git/config"},
+		"a .git file":             {"mkdir w; echo 'gitdir: ../n' > w/.git", "w/.git", "echo x > w/.git"},
+		"a bare repository":       {"git init -q --bare b", "b/HEAD, b/config, b/hooks", "echo x >> b/config"},
+		"a bare one at the top":   {"mkdir refs objects; echo > HEAD; echo > config", "HEAD, config", "echo x >> config"},
+		"one without programs":    {"mkdir -p b/refs b/objects; ln -s refs/heads/x b/HEAD", "b/HEAD", ""},
+		"one that lacks its HEAD": {"git init -q --bare b; mv b/HEAD b/H; mv b/refs b/r", "b/config, b/hooks", "mv b/objects b/o; echo x >> b/config"},
+		"a submodule":             {"git init -q --bare s; mkdir known/.git/modules; mv s known/.git/modules/s; rm known/.git/modules/s/HEAD", "known/.git/modules/s/config, known/.git/modules/s/hooks", "echo x > known/.git/modules/s/hooks/x"},
+
 		"an editor's folder":  {"mkdir -p p/.vscode; echo {} > p/.vscode/tasks.json", "p/.vscode", "echo x > p/.vscode/tasks.json"},
 		"settings":            {"mkdir -p p/.toolquay; echo > p/.toolquay/settings.toml", "p/.toolquay", "echo x > p/.toolquay/settings.toml"},
 		"a link elsewhere":    {"mkdir p; ln -s ../known/other p/.npmrc", "p/.npmrc", ""},

@@ -37,6 +37,9 @@ type repository struct {
 // where they lead and whether something is there: a mount can hold that, and not the link.
 type kept map[string]string
 
+// onlyTold stands for what git has to write in, so that it is told and not held.
+const onlyTold = "only told"
+
 // existing looks at what a walk found. Names directly in a directory of tops are left out
 // that the sandbox keeps whether they are there or not.
 func (k *keptNames) existing(rules *permissions.Walls, tops []string) kept {
@@ -48,17 +51,26 @@ func (k *keptNames) existing(rules *permissions.Walls, tops []string) kept {
 		}
 	}
 	for _, r := range k.repositories {
-		if slices.Contains(tops, r.path) {
-			continue
+		mark := filepath.Join(r.path, gitName)
+		if r.bare {
+			mark = filepath.Join(r.path, "HEAD")
 		}
-		if own := filepath.Join(r.path, gitName); !r.bare {
-			all.add(own)
+		all.add(mark)
+		if _, there := all[mark]; there && (r.bare || isListable(mark)) {
+			all[mark] = onlyTold
 		}
 		for _, path := range rules.Repository(r.path, r.bare, list) {
 			all.add(path)
 		}
 	}
 	return all
+}
+
+// isListable reports whether a path is a directory that can be looked into. A command may
+// have closed one, to open it again later.
+func isListable(path string) bool {
+	_, err := namesIn(path)
+	return err == nil
 }
 
 // add notes a path that is there, other than as a sandbox's placeholder.
@@ -77,16 +89,15 @@ func (k kept) add(path string) {
 	}
 }
 
-// paths are what mounts can hold of it: the directories of git's own are not among it,
-// as git writes in them, and of links it is where they lead.
+// paths are what mounts can hold of it, of links where they lead.
 func (k kept) paths(rules *permissions.Walls, paths realPaths) []string {
 	var out []string
 	for path, link := range k {
 		at := paths.of(path)
-		if at.err != nil || link == "" && at.path != path {
+		if link == onlyTold || at.err != nil || link == "" && at.path != path {
 			continue // it is gone by now
 		}
-		if info, err := os.Lstat(at.path); err == nil && (filepath.Base(path) != gitName || !info.IsDir()) {
+		if _, err := os.Lstat(at.path); err == nil {
 			out = append(out, at.path)
 		}
 	}

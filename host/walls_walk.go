@@ -158,9 +158,6 @@ func (s *wallSearch) enter(path string, dir *walkedDir) []string {
 		s.kept.repositories = append(s.kept.repositories, repository{path, true})
 	}
 	queue := slices.Clone(dir.dirs)
-	if dir.bare && !s.whole {
-		queue = slices.DeleteFunc(queue, func(sub string) bool { return slices.Contains(gitContent, filepath.Base(sub)) })
-	}
 	for _, odd := range dir.odd {
 		if shut := s.shut(odd); !shut && odd.dir && (s.whole || filepath.Base(odd.path) != gitName) {
 			queue = append(queue, odd.path)
@@ -169,11 +166,8 @@ func (s *wallSearch) enter(path string, dir *walkedDir) []string {
 	return queue
 }
 
-// gitName is what git calls its own directory in a work tree, and gitContent what is large
-// in one, holds no more of them, and is git's to write.
+// gitName is what git calls its own directory in a work tree.
 const gitName = ".git"
-
-var gitContent = []string{"objects", "refs", "logs", "lfs"}
 
 var errTooManyNames = errors.New("there are too many names to look at")
 
@@ -262,14 +256,15 @@ func (s *wallSearch) read(path string) (dir *walkedDir, lasts bool, err error) {
 		case dir.names > s.left:
 			return nil, false, errTooManyNames
 		case errors.Is(err, io.EOF):
-			dir.worktree, dir.bare = layout.worktree, layout.bare()
+			was := s.before.dirs[path]
+			dir.worktree, dir.bare = layout.worktree, layout.bare() || was != nil && was.bare
 			return dir, lasts, nil
 		case err != nil:
 			return nil, false, absent(err)
 		}
 		for _, entry := range entries { // most are plain and no directories
 			name := entry.Name()
-			layout.add(name)
+			layout.add(name, entry.IsDir())
 			switch {
 			case !look.Plain(name):
 				dir.odd = append(dir.odd, walkedName{prefix + name, entry.IsDir(), entry.Type()&fs.ModeSymlink != 0})
@@ -281,24 +276,31 @@ func (s *wallSearch) read(path string) (dir *walkedDir, lasts bool, err error) {
 }
 
 // gitLayout is what the names in a directory say of git.
-type gitLayout struct{ worktree, head, objects, refs, common bool }
+type gitLayout struct{ worktree, head, objects, refs, config, hooks bool }
 
-func (l *gitLayout) add(name string) {
+func (l *gitLayout) add(name string, dir bool) {
 	switch name {
 	case gitName:
 		l.worktree = true
-	case "HEAD":
+	case "HEAD", "commondir":
 		l.head = true
 	case "objects":
 		l.objects = true
 	case "refs":
 		l.refs = true
-	case "commondir":
-		l.common = true
+	case "config", "config.worktree":
+		l.config = l.config || !dir
+	case "hooks":
+		l.hooks = dir
 	}
 }
 
-func (l *gitLayout) bare() bool { return l.head && (l.objects && l.refs || l.common) }
+// bare says that it looks like git's own directory, even where a command took some of what
+// makes one away, to bring it back later.
+func (l *gitLayout) bare() bool {
+	content := l.objects || l.refs
+	return l.head && (content || l.config || l.hooks) || l.config && (content || l.hooks) || l.objects && l.refs && l.hooks
+}
 
 // shut keeps a path that is to be hidden or protected, and reports whether nothing below
 // it need be looked for.

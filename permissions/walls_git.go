@@ -202,18 +202,47 @@ func (f *finder) gitFolder(dir string, depth int) {
 		f.kept = append(f.kept, dir)
 		return
 	}
-	own := slices.Contains(names, "HEAD")
+	own := f.isOwn(dir, names)
 	if own {
 		f.gitPrograms(dir)
 		f.pointers(dir)
 	}
 	for _, name := range names {
-		// What has a HEAD may be called a directory of git's by a command, to have
-		// those below it passed over.
-		if !own || !slices.Contains(gitContent, name) {
-			f.gitFolder(dir+"/"+name, depth-1)
+		// A command may have made the directory above a submodule with such a name look like
+		// git's own.
+		if own && depth < maxGitDepth && slices.Contains(gitContent, name) {
+			if sub, err := f.list(dir + "/" + name); err == nil && !slices.Contains(sub, "config") {
+				continue
+			}
+		}
+		f.gitFolder(dir+"/"+name, depth-1)
+	}
+}
+
+// isOwn reports whether a directory with these names is one of git's own. Any name that git
+// has a use for makes it one: a command may have taken the others away, to bring them back
+// later. A submodule may have such a name, too; it is no file.
+func (f *finder) isOwn(dir string, names []string) bool {
+	isFile := func(name string) bool {
+		_, err := f.list(dir + "/" + name)
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	for _, name := range names {
+		switch name {
+		case "HEAD":
+			return true
+		case "config", "config.worktree", "commondir":
+			if isFile(name) {
+				return true
+			}
+		case "hooks":
+			hooks, _ := f.list(dir + "/hooks")
+			if slices.ContainsFunc(hooks, func(hook string) bool { return isFile("hooks/" + hook) }) && !slices.Contains(hooks, "HEAD") {
+				return true
+			}
 		}
 	}
+	return false
 }
 
 func (f *finder) isLink(name string) bool {

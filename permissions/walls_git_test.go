@@ -112,6 +112,24 @@ func TestFindPlacesOfGit(t *testing.T) {
 			},
 			open: []string{"/ws/proj", "/ws/proj/src", "/ws/proj/src/.git", "/ws/proj/src/a.go", "/ws/proj/l/b/.git"},
 		},
+		"submodules that lack a HEAD": {
+			files: tree{
+				config: "", "/ws/proj/.git/modules/a/config": "", "/ws/proj/.git/modules/b/hooks/pre-commit": "", "/ws/proj/.git/worktrees/w/commondir": "",
+				"/ws/proj/.git/modules/lfs/HEAD": "", "/ws/proj/.git/modules/HEAD": "",
+			},
+			protected: []string{
+				"/ws/proj/.git/modules/a/hooks", "/ws/proj/.git/modules/a/config", "/ws/proj/.git/modules/b/config", "/ws/proj/.git/modules/b/hooks",
+				"/ws/proj/.git/worktrees/w/config", "/ws/proj/.git/modules/lfs/config",
+			},
+			open: []string{"/ws/proj/.git/modules/a", "/ws/proj/.git/modules/a/HEAD"},
+		},
+		"submodules with names of git's": {
+			files: tree{
+				config: "", "/ws/proj/.git/modules/config/HEAD": "", "/ws/proj/.git/modules/hooks/a/HEAD": "", "/ws/proj/.git/modules/x/hooks/HEAD": "",
+			},
+			protected: []string{"/ws/proj/.git/modules/config/config", "/ws/proj/.git/modules/hooks/a/hooks", "/ws/proj/.git/modules/x/hooks/hooks"},
+			open:      []string{"/ws/proj/.git/modules/config", "/ws/proj/.git/modules/hooks", "/ws/proj/.git/modules/x/hooks"},
+		},
 		"links among submodules": {
 			files: tree{
 				config: "", "/ws/proj/.git/modules/a/HEAD": "", "/ws/proj/.git/modules/b": "-> a", "/ws/proj/.git/worktrees": "-> ../src",
