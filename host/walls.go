@@ -146,7 +146,8 @@ func (g *gate) keep(ctx context.Context, search *wallSearch, tops []string, path
 		if again.guarded() != nil {
 			return "It could not be looked for protected files that are new: that takes too long here."
 		}
-		return madeNote(again.kept.existing(rules.Following(realPath).Reading(onceRead()), tops).since(before), cwd)
+		closed := slices.DeleteFunc(again.unguarded, func(dir string) bool { return slices.Contains(search.unguarded, dir) })
+		return madeNote(again.kept.existing(rules.Following(realPath).Reading(onceRead()), tops).since(before), closed, cwd)
 	}, nil
 }
 

@@ -26,7 +26,7 @@ func TestWallsOfClosedDirectories(t *testing.T) {
 	dir := files(t, map[string]string{"deep/er/.env": "SECRET", "deep/a.txt": "plain"})
 	h := newShelled(t, func(o *host.Options) { o.Rules = rules("Read(.env)", "", "Bash") })
 	s := session(t, h.Host, host.SessionOptions{Cwd: dir, Asker: agreeing()})
-	if got := told(t, s, "chmod 300 deep && echo closed"); got != "closed" {
+	if got := told(t, s, "chmod 300 deep && echo closed"); !strings.HasSuffix(got, "\nclosed") {
 		t.Fatalf("got %q", got)
 	}
 	t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, "deep"), 0o700) }) //nolint:gosec // to be removed
@@ -36,6 +36,33 @@ func TestWallsOfClosedDirectories(t *testing.T) {
 	must(t, os.Chmod(filepath.Join(dir, "deep"), 0o700)) //nolint:gosec // as it was
 	if got := told(t, s, "d=deep; cat $d/a.txt $d/er/.e*"); !strings.Contains(got, "plain") || strings.Contains(got, "SECRET") {
 		t.Errorf("opened again: got %q", got)
+	}
+}
+
+// TestHeldInClosedDirectories has commands close what holds protected names, in a few ways:
+// the next one cannot change them, and what may be new there is told.
+func TestHeldInClosedDirectories(t *testing.T) {
+	if os.Geteuid() == 0 {
+		asNobody(t)
+		return
+	}
+	for _, closed := range []string{"n/.git", "n", "n/.git/modules", "n/.git/modules/m"} {
+		for _, mode := range []string{"000", "311", "644"} {
+			dir := files(t, map[string]string{"n/.git/HEAD": "", "n/.git/config": "old", "n/.git/modules/m/HEAD": "", "n/.git/modules/m/config": "old"})
+			open := func() { _ = exec.CommandContext(t.Context(), "chmod", "-R", "u=rwX", dir).Run() }
+			s := session(t, newShelled(t).Host, host.SessionOptions{Cwd: dir})
+			got := told(t, s, inScript(t, dir, "mkdir -p n/new/.vscode; chmod "+mode+" "+closed+" && echo closed"))
+			if !strings.Contains(got, "closed") || closed == "n" && mode != "644" && !strings.Contains(got, "There may be new protected files in n,") {
+				t.Errorf("%s %s: got %q", mode, closed, got)
+			}
+			told(t, s, inScript(t, dir, "chmod 755 "+closed+"; echo new > n/.git/config; echo new > n/.git/modules/m/config"))
+			open()
+			for _, name := range []string{"n/.git/config", "n/.git/modules/m/config"} {
+				if text, err := os.ReadFile(filepath.Join(dir, name)); string(text) != "old" {
+					t.Errorf("%s %s: %s is %q, %v", mode, closed, name, text, err)
+				}
+			}
+		}
 	}
 }
 

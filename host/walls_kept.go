@@ -1,7 +1,9 @@
 package host
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -79,6 +81,10 @@ func (k kept) add(path string) {
 		path = filepath.Dir(path)
 	}
 	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrPermission) && filepath.Dir(path) != path {
+		k.add(filepath.Dir(path)) // a command may open it again
+		return
+	}
 	if err != nil || info.Mode().Perm()&0o222 == 0 && sandbox.IsPlaceholder(path) {
 		return
 	}
@@ -174,16 +180,43 @@ func outermostWith(branches map[string]int, path string, tops []string, least in
 	return found
 }
 
-// madeNote tells the model what a command made that is protected from the next one on.
-func madeNote(made []string, cwd string) string {
-	if len(made) == 0 {
-		return ""
+// madeNote tells the model what a command made that is protected from the next one on, and
+// which directories it closed, so that there may be more.
+func madeNote(made, closed []string, cwd string) string {
+	var notes []string
+	const most = 50
+	if len(made) > 0 {
+		notes = append(notes, "New since this command began: "+listed(mixed(seenFrom(cwd, made), most), most)+". Programs outside of the sandbox (git, editors, package managers, the host itself) act on what is in such files. Commands cannot change them from now on; tell the user about them before anything is run there.")
 	}
-	for i, path := range made {
+	if len(closed) > 0 {
+		notes = append(notes, "There may be new protected files in "+listed(seenFrom(cwd, closed), most)+", which can no longer be looked through. Commands cannot change them from now on; tell the user about them before anything is run there.")
+	}
+	return strings.Join(notes, " ")
+}
+
+// seenFrom are paths as they are seen from a directory that they may lie in.
+func seenFrom(cwd string, paths []string) []string {
+	out := slices.Clone(paths)
+	for i, path := range out {
 		if rest, inside := strings.CutPrefix(path, strings.TrimSuffix(cwd, "/")+"/"); inside {
-			made[i] = rest
+			out[i] = rest
 		}
 	}
-	const most = 10
-	return "New since this command began: " + listed(made, most) + ". Programs outside of the sandbox (git, editors, package managers, the host itself) act on what is in such files. Commands cannot change them from now on; tell the user about them before anything is run there."
+	return out
+}
+
+// mixed has some of each name first where there are more than so many paths, so that many
+// of one name keep none of another out of sight.
+func mixed(paths []string, most int) []string {
+	if len(paths) <= most {
+		return paths
+	}
+	seen, rank := make(map[string]int), make(map[string]int)
+	for _, path := range paths {
+		rank[path] = seen[filepath.Base(path)]
+		seen[filepath.Base(path)]++
+	}
+	paths = slices.Clone(paths)
+	slices.SortStableFunc(paths, func(a, b string) int { return rank[a] - rank[b] })
+	return paths
 }
