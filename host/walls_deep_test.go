@@ -172,6 +172,39 @@ func TestHeldAtLongPaths(t *testing.T) {
 	}
 }
 
+// TestHeldBehindLinks: where a link in a protected directory leads, nothing can be changed.
+func TestHeldBehindLinks(t *testing.T) {
+	t.Parallel()
+	for _, link := range []string{
+		".husky/pre-commit", "n/.husky/_/deep/h", ".vscode/launch.json", "n/.idea/x", ".git/hooks/pre-commit", "n/.git/hooks/pre-commit", ".githooks/x",
+		".toolquay/settings.toml", "p/.toolquay/settings.toml", "p/.toolquay", "p/.claude",
+	} {
+		t.Run(link, func(t *testing.T) {
+			t.Parallel()
+			dir := realDir(t, files(t, map[string]string{"cfg/settings.json": "old", "p/x": ""}))
+			configured(t, dir, "core.hooksPath .githooks")
+			must(t, os.MkdirAll(filepath.Join(dir, "n"), 0o700))
+			gitIn(t, filepath.Join(dir, "n"), "init", "-q")
+			must(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(link)), 0o700))
+			target := filepath.Join(dir, "cfg")
+			if !strings.HasPrefix(filepath.Base(link), ".") {
+				target += "/settings.json"
+			}
+			must(t, os.Symlink(target, filepath.Join(dir, link)))
+			s := session(t, newShelled(t, func(o *host.Options) {
+				o.TrustedProjects = func() []string { return []string{dir + "/p"} }
+			}).Host, host.SessionOptions{Cwd: dir})
+			got := told(t, s, inScript(t, dir, "echo new > cfg/settings.json; rm -f cfg/settings.json; mv cfg c; echo x > made; echo done"))
+			if text, _ := os.ReadFile(dir + "/cfg/settings.json"); string(text) != "old" || !strings.Contains(got, "done") {
+				t.Errorf("it is %q; told %q", text, got)
+			}
+			if _, err := os.Stat(dir + "/made"); err != nil {
+				t.Errorf("%v; told %q", err, got)
+			}
+		})
+	}
+}
+
 // TestHeldBesideNewRepositories: a command that may make a repository cannot change the
 // way from a work tree to its own.
 func TestHeldBesideNewRepositories(t *testing.T) {

@@ -66,6 +66,9 @@ type wallSearch struct {
 	fresh map[string]bool
 	// kept is what it found to be protected.
 	kept keptNames
+	// guarding are directories with names that are not plain, and all below: what links in
+	// them lead to counts, too.
+	guarding map[string]bool
 	// unwalked are the directories that there were too many names for, and unguarded those
 	// in a search for what is guarded by its name.
 	unwalked, unguarded []string
@@ -82,7 +85,7 @@ func newWallSearch(ctx context.Context, policy *permissions.Policy, rules *permi
 	}
 	return &wallSearch{
 		ctx: ctx, rules: rules, left: maxWalled, before: before, found: found,
-		now: &walked{policy: policy, dirs: make(map[string]*walkedDir, len(before.dirs))},
+		now: &walked{policy: policy, dirs: make(map[string]*walkedDir, len(before.dirs))}, guarding: make(map[string]bool),
 	}
 }
 
@@ -110,6 +113,9 @@ var errLongPath = errors.New("the path is too long to look at")
 // through is hidden, or protected, as a whole: a command may have closed it, to open it
 // again later.
 func (s *wallSearch) in(dirs []string) error {
+	for _, dir := range dirs {
+		s.guarding[dir] = s.guarding[dir] || s.inGuarding(dir)
+	}
 	for queue := slices.Clone(dirs); len(queue) > 0; queue = queue[1:] {
 		if s.ctx.Err() != nil {
 			return cancelled(s.ctx)
@@ -129,6 +135,18 @@ func (s *wallSearch) in(dirs []string) error {
 		}
 	}
 	return nil
+}
+
+// inGuarding reports whether a directory is one with a name that is not plain, or lies in
+// one, as seen from the writable directories.
+func (s *wallSearch) inGuarding(dir string) bool {
+	tops := s.rules.Guarded()
+	for at := dir; at != "/" && !slices.Contains(tops, at); at = filepath.Dir(at) {
+		if look := s.rules.Directory(filepath.Dir(at)); !look.Plain(filepath.Base(at)) {
+			return true
+		}
+	}
+	return false
 }
 
 // guarded looks through what is writable for what is guarded by its name at any depth, as
@@ -158,9 +176,15 @@ func (s *wallSearch) enter(path string, dir *walkedDir) []string {
 		s.kept.repositories = append(s.kept.repositories, repository{path, true})
 	}
 	queue := slices.Clone(dir.dirs)
+	if s.guarding[path] {
+		for _, sub := range queue {
+			s.guarding[sub] = true
+		}
+	}
 	for _, odd := range dir.odd {
 		if shut := s.shut(odd); !shut && odd.dir && (s.whole || filepath.Base(odd.path) != gitName) {
 			queue = append(queue, odd.path)
+			s.guarding[odd.path] = true
 		}
 	}
 	return queue
@@ -265,9 +289,10 @@ func (s *wallSearch) read(path string) (dir *walkedDir, lasts bool, err error) {
 		for _, entry := range entries { // most are plain and no directories
 			name := entry.Name()
 			layout.add(name, entry.IsDir())
+			link := entry.Type()&fs.ModeSymlink != 0
 			switch {
-			case !look.Plain(name):
-				dir.odd = append(dir.odd, walkedName{prefix + name, entry.IsDir(), entry.Type()&fs.ModeSymlink != 0})
+			case !look.Plain(name), link && s.guarding[path]:
+				dir.odd = append(dir.odd, walkedName{prefix + name, entry.IsDir(), link})
 			case entry.IsDir():
 				dir.dirs = append(dir.dirs, prefix+name)
 			}

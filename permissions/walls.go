@@ -190,12 +190,12 @@ func (w *Walls) Inside(name string) bool {
 	return insideAny(w.roots, name) && !slices.Contains(w.roots, dirPrefix(name))
 }
 
-// Settings are the paths of what the host reads in a project, as far as it lies in a
-// writable directory and nobody approved changing it.
+// Settings are the paths of what the host reads in a project, where they really lie, as far
+// as that is in a writable directory and nobody approved changing it.
 func (w *Walls) Settings(project string) []string {
 	var out []string
 	for _, name := range hostSettings {
-		if name = from(filepath.ToSlash(project), name); w.kept(name) && w.Inside(name) && !w.opened(name) {
+		if name = w.lies(from(filepath.ToSlash(project), name)); w.kept(name) && w.Inside(name) && !w.opened(name) {
 			out = append(out, name)
 		}
 	}

@@ -184,6 +184,19 @@ func (f *finder) gitPrograms(git string) {
 	for _, name := range gitPrograms {
 		f.kept = append(f.kept, git+"/"+name)
 	}
+	f.linked(git + "/hooks")
+}
+
+// linked adds where the links in a directory of hooks lead, other than to a whole writable
+// directory.
+func (f *finder) linked(hooks string) {
+	names, _ := f.list(hooks)
+	for _, name := range names {
+		name = hooks + "/" + name
+		if target := f.walls.lies(name); f.isLink(name) && f.walls.Inside(target) {
+			f.kept = append(f.kept, target)
+		}
+	}
 }
 
 // gitFolder looks for directories that are laid out as git's own. A submodule's lies
@@ -288,6 +301,7 @@ func (f *finder) configured(git, top string) {
 	for _, hooks := range c.hooks {
 		for _, dir := range tops {
 			f.kept = append(f.kept, c.path(dir, hooks))
+			f.linked(c.path(dir, hooks))
 		}
 	}
 	f.kept = append(f.kept, c.includes...)
