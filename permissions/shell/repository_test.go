@@ -83,7 +83,7 @@ func TestGitPrintsNothingDenied(t *testing.T) {
 			}
 			asked, lines := 0, 0
 			for line := range strings.Lines(string(data)) {
-				if lines++; os.Getenv("CI") == "" && (lines+i)%3 != 0 {
+				if lines++; os.Getenv("TOOLQUAY_READ_RUNS") == "" && (lines+i)%3 != 0 {
 					continue // the others by turns
 				}
 				text, guess := strings.CutPrefix(strings.TrimSpace(line), "? ")

@@ -216,7 +216,7 @@ func TestHostKilledEarly(t *testing.T) {
 	for _, state := range []string{"", "/state"} {
 		t.Run("state in "+state, func(t *testing.T) {
 			t.Parallel()
-			const rounds = 60
+			const rounds = 30
 			root := folder(t)
 			if err := os.Mkdir(root+"/work", 0o755); err != nil {
 				t.Fatal(err)
