@@ -81,7 +81,8 @@ func (c *call) applyChanges() {
 		kept = append(kept, change)
 		c.event(Event{Kind: EventChanged, Change: &change})
 	}
-	if !c.traits.concurrencySafe { // else the result may have left
+	alone := !c.traits.concurrencySafe && !c.traits.locked
+	if alone && len(kept) < len(c.result.Changes) { // of the others the result may have left
 		c.result.Changes = kept
 	}
 	for _, r := range c.refused {
