@@ -10,8 +10,8 @@ import (
 // Repository is what git reads where it runs in a directory. Paths are absolute and clean;
 // they may lead through links.
 type Repository struct {
-	// Own are git's own directories that do not simply lie in the work tree, as .git, and
-	// the files of configuration that they include.
+	// Own are git's own directories that do not simply lie in the work tree, as .git, the
+	// files that their configuration includes or names, and links in them.
 	Own []string
 	// Trees are the directories whose files, present and former, git may print: the work
 	// tree, that of the repository whose branches it shares, and those of repositories

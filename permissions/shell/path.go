@@ -141,7 +141,7 @@ func (a *analysis) repository(dir string) (permissions.Repository, bool) {
 		return a.at.Repository(dir)
 	}
 	top := dir
-	for _, working := range append(a.at.Working, a.at.Cwd) {
+	for _, working := range slices.Concat(a.at.Working, []string{a.at.Cwd}) {
 		if within(dir, working) && within(top, working) {
 			top = working
 		}
