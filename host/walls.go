@@ -144,7 +144,7 @@ func (g *gate) keep(ctx context.Context, search *wallSearch, tops []string, path
 		defer cancel()
 		again := newWallSearch(ctx, search.now.policy, rules, s.walked.Load(), &permissions.Places{})
 		if again.guarded() != nil {
-			return "It could not be looked for protected files that are new: that takes too long here."
+			return "Whether the command made protected files was not found out: looking for them takes too long here."
 		}
 		closed := slices.DeleteFunc(again.unguarded, func(dir string) bool { return slices.Contains(search.unguarded, dir) })
 		return madeNote(again.kept.existing(rules.Following(realPath).Reading(onceRead()), tops).since(before), closed, cwd)
