@@ -11,16 +11,22 @@ import (
 )
 
 func permissionsGrantsCommand(a *app) *cobra.Command {
+	cmd := grantsListCommand(a)
+	cmd.Use = "grants"
+	cmd.AddCommand(grantsListCommand(a), grantsAddCommand(a), grantsRevokeCommand(a))
+	return cmd
+}
+
+func grantsListCommand(a *app) *cobra.Command {
 	var asJSON, expired bool
 	cmd := &cobra.Command{
-		Use:   "grants",
+		Use:   "list",
 		Short: "List what was granted beyond single calls, for a time or until revoked",
 		Args:  cobra.NoArgs,
 		RunE:  func(*cobra.Command, []string) error { return a.listGrants(asJSON, expired) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	cmd.Flags().BoolVar(&expired, "expired", false, "show those that have ended too")
-	cmd.AddCommand(grantsAddCommand(a), grantsRevokeCommand(a))
 	return cmd
 }
 

@@ -100,7 +100,9 @@ for crate in "$@"; do
     target_dir=${CARGO_TARGET_DIR:-$root/target}
 
     encoded=$(printf '%s\n--remap-path-prefix=%s=/plugin\n--remap-path-prefix=%s=/sdk' "$flags" "$root" "$here" | tr '\n' '\037')
-    set -- build --manifest-path "$manifest" --release --locked --lib --target $target --message-format short --quiet
+    # A new crate has no lock file before its first build, which writes it.
+    locked=$([ ! -f "$root/Cargo.lock" ] || printf %s --locked)
+    set -- build --manifest-path "$manifest" --release $locked --lib --target $target --message-format short --quiet
     [ -z "$build_std" ] || set -- "$@" -Z build-std=std,panic_abort
     RUSTC=$rustc CARGO_ENCODED_RUSTFLAGS=$encoded CARGO_TARGET_DIR=$target_dir \
         RUSTC_WRAPPER=$here/stable-names.sh \
