@@ -129,3 +129,26 @@ func TestScriptsDoNotSkip(t *testing.T) {
 		}
 	}
 }
+
+// documentHost matches a host that a page uses as an example: in a rule, or in a list.
+var documentHost = regexp.MustCompile(`WebFetch\(domain:([\w*.-]+)\)|hosts = \["([^"]+)"`)
+
+// TestExampleHosts holds that examples name hosts that belong to nobody.
+func TestExampleHosts(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for _, name := range files(t, func(name string) bool {
+		return (path.Ext(name) == ".md" || path.Base(name) == "doc.go") && !strings.Contains("/"+name, "/testdata/")
+	}) {
+		for _, match := range documentHost.FindAllSubmatch(read(t, name), -1) {
+			host := string(match[1]) + string(match[2])
+			found++
+			if strings.Contains(host, ".") && !strings.HasSuffix(host, "example.com") && host != "*.x" {
+				t.Errorf("%s names the host %s; use one of example.com", name, host)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no page names a host any more")
+	}
+}
