@@ -87,6 +87,12 @@ type LinesOK struct {
 	CutLines int64 `json:"cut_lines,omitempty"`
 	// Stopped says that MaxChars, not Limit, ended the text.
 	Stopped bool `json:"stopped,omitempty"`
+	// TimedOut says that the host ended the read at its limit of Timeout milliseconds,
+	// and More is set. The body has the lines that were read by then. Without any,
+	// Passed is the number of lines before Offset that were passed over.
+	TimedOut bool  `json:"timed_out,omitempty"`
+	Timeout  int64 `json:"timeout_ms,omitempty"`
+	Passed   int64 `json:"passed,omitempty"`
 }
 
 // StatArgs are the arguments of fs.stat, which follows links. The answer's head
@@ -154,6 +160,10 @@ type NamesOK struct {
 	// Denied counts what rules left out, Unreadable what the system did.
 	Denied     int `json:"denied,omitempty"`
 	Unreadable int `json:"unreadable,omitempty"`
+	// TimedOut says that the host ended the search at its limit of Timeout
+	// milliseconds. The body has what was found by then.
+	TimedOut bool  `json:"timed_out,omitempty"`
+	Timeout  int64 `json:"timeout_ms,omitempty"`
 }
 
 // Found is one file that matched a glob.
@@ -198,6 +208,9 @@ type ContentsArgs struct {
 	Offset int `json:"offset,omitempty"`
 	// MaxColumns cuts longer lines, in bytes; 0 does not.
 	MaxColumns int `json:"max_columns,omitempty"`
+	// Shown says that the model gets to see the lines, so that the session takes them
+	// for read: see fs.replace. It counts with [ModeContent] only.
+	Shown bool `json:"shown,omitempty"`
 }
 
 // ContentsOK is the answer to search.contents.
@@ -214,4 +227,9 @@ type ContentsOK struct {
 	Unreadable int  `json:"unreadable,omitempty"`
 	// Searched counts the files that were opened.
 	Searched int `json:"searched"`
+	// TimedOut says that the host ended the search at its limit of Timeout
+	// milliseconds. The body has what was found by then; the count of a file that was
+	// not searched to its end is of what was.
+	TimedOut bool  `json:"timed_out,omitempty"`
+	Timeout  int64 `json:"timeout_ms,omitempty"`
 }

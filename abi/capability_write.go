@@ -27,8 +27,9 @@ const ExpectAbsent = "absent"
 // Part 0 is the content.
 //
 // It fails, in this order and with nothing changed, with [CodeNotRead] where the
-// session has not read the whole file, with [CodeChanged] where the file is not what
-// was expected, and with [CodeSameText] where it has this content already.
+// session has not read the whole file, and with [CodeChanged] where the file is not
+// what was expected. A file that has this content already is not written: see
+// [WriteOK].Unchanged.
 //
 // The answer's head is [WriteOK]; its body the change as a unified diff.
 type WriteArgs struct {
@@ -38,8 +39,8 @@ type WriteArgs struct {
 	// a hash it is enough that the session has seen some of the file.
 	Expect string `json:"expect,omitempty"`
 	// Bytes writes the part as it is. Without it the part is UTF-8 text, which takes
-	// on the encoding and the line ending of the file it replaces; a new file gets
-	// the text just as it came.
+	// on the encoding and the line ending of the file it replaces; the lines of a new
+	// file end with LF.
 	Bytes bool `json:"bytes,omitempty"`
 }
 
@@ -69,6 +70,9 @@ type WriteOK struct {
 	// Path is the file that was written, absolute and without links.
 	Path    string `json:"path"`
 	Created bool   `json:"created,omitempty"`
+	// Unchanged says that the file has had this content before, and was not written.
+	// The body is empty, and nothing is kept in the history. Only fs.write answers so.
+	Unchanged bool `json:"unchanged,omitempty"`
 	// Size is the new size in bytes and Hash the SHA-256 of the new content, in
 	// hexadecimal.
 	Size int64  `json:"size"`

@@ -181,7 +181,9 @@ func capabilityVectors(t *testing.T) map[string]vector {
 		abi.ReadOK{Path: "/work/a.png", Size: 11, ModTime: 1700000000123}, partHex(pixel[8:]))
 	pair("fs_read_lines", abi.CapFSRead,
 		abi.ReadArgs{Path: "/work/a.txt", Lines: &abi.LineArgs{Offset: 2, Limit: 2, MaxLine: 2000, MaxChars: 100000, Number: true}},
-		abi.ReadOK{Path: "/work/a.txt", Size: 17, ModTime: 1700000000123, Lines: &abi.LinesOK{First: 2, Count: 2, Total: 4, More: true, CutLines: 1, Stopped: true}},
+		abi.ReadOK{Path: "/work/a.txt", Size: 17, ModTime: 1700000000123, Lines: &abi.LinesOK{
+			First: 2, Count: 2, Total: 4, More: true, CutLines: 1, Stopped: true, TimedOut: true, Timeout: 20000, Passed: 1,
+		}},
 		partText("     2\tzwei\n     3\tdrei\n"))
 	pair("fs_read_shown", abi.CapFSRead,
 		abi.ReadArgs{Path: "a.txt", Lines: &abi.LineArgs{Number: true}, Shown: true},
@@ -202,14 +204,17 @@ func capabilityVectors(t *testing.T) map[string]vector {
 		partJSON(`[{"name":"a.txt","kind":"file","size":17,"mod_time_ms":1700000000123},{"name":"ü","kind":"symlink"}]`))
 	pair("search_names", abi.CapSearchNames,
 		abi.NamesArgs{Path: "/work", Pattern: "**/*.{go,rs}", Limit: 100, Ignore: true},
-		abi.NamesOK{Path: "/work", Count: 1, Total: 3, Truncated: true, Denied: 1, Unreadable: 1},
+		abi.NamesOK{Path: "/work", Count: 1, Total: 3, Truncated: true, Denied: 1, Unreadable: 1, TimedOut: true, Timeout: 20000},
 		partJSON(`[{"path":"sub/main.go","mod_time_ms":1700000000123}]`))
 	pair("search_contents", abi.CapSearchContents,
 		abi.ContentsArgs{
 			Pattern: `func\s+\w+`, Path: "sub", Globs: []string{"*.go", "!*_test.go"}, Type: "go", Mode: abi.ModeContent,
-			Before: 1, After: 2, LineNumbers: true, CaseInsensitive: true, Multiline: true, Limit: 250, Offset: 1, MaxColumns: 500,
+			Before: 1, After: 2, LineNumbers: true, CaseInsensitive: true, Multiline: true, Limit: 250, Offset: 1, MaxColumns: 500, Shown: true,
 		},
-		abi.ContentsOK{Path: "/work/sub", Files: 1, Matches: 1, Entries: 2, Truncated: true, Denied: 1, Unreadable: 1, Searched: 12},
+		abi.ContentsOK{
+			Path: "/work/sub", Files: 1, Matches: 1, Entries: 2, Truncated: true, Denied: 1, Unreadable: 1, Searched: 12,
+			TimedOut: true, Timeout: 20000,
+		},
 		partText("main.go:3:func main() {\nmain.go-4-\tprintln()\n"))
 	pair("minimal", abi.CapSearchContents, abi.ContentsArgs{Pattern: "x"}, abi.ContentsOK{Path: "/work"}, partText(""))
 	maps.Copy(all, answerVectors(t))
@@ -237,6 +242,7 @@ func writeVectors(t *testing.T) map[string]vector {
 		"answer_fs_write": answer(abi.CapFSWrite, abi.WriteOK{
 			Path: "/work/a.txt", Created: true, Size: 3, Hash: hashOfABC, Encoding: abi.EncodingUTF8, LineEnding: abi.LineEndingLF, Added: 1,
 		}, diff),
+		"answer_fs_write_unchanged": answer(abi.CapFSWrite, abi.WriteOK{Path: "/work/a.txt", Unchanged: true, Size: 3, Hash: hashOfABC}, partText("")),
 		"answer_fs_replace": answer(abi.CapFSReplace, abi.WriteOK{
 			Path: "/work/a.txt", Size: 3, Hash: hashOfABC, Encoding: abi.EncodingUTF8BOM, LineEnding: abi.LineEndingMixed,
 			Replaced: 2, Added: 1, Removed: 1, DiffCut: true, OtherNames: 1, History: "h-1",

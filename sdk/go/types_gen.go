@@ -175,8 +175,9 @@ type Entry = wire.Entry
 // Part 0 is the content.
 //
 // It fails, in this order and with nothing changed, with [CodeNotRead] where the
-// session has not read the whole file, with [CodeChanged] where the file is not what
-// was expected, and with [CodeSameText] where it has this content already.
+// session has not read the whole file, and with [CodeChanged] where the file is not
+// what was expected. A file that has this content already is not written: see
+// [WriteOK].Unchanged.
 //
 // The answer's head is [WriteOK]; its body the change as a unified diff.
 type WriteArgs = wire.WriteArgs

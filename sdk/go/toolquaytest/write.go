@@ -92,7 +92,7 @@ func (h *Host) write(raw []byte, parts [][]byte) (any, []byte, error) {
 		return nil, nil, err
 	}
 	if t.exists && bytes.Equal(t.former, parts[0]) {
-		return nil, nil, t.fail(toolquay.CodeSameText, "has this content already")
+		return toolquay.WriteOK{Path: t.host.abs(t.name), Unchanged: true, Size: int64(len(t.former)), Hash: hashOf(t.former)}, nil, nil
 	}
 	h.seen.wrote(t.name, parts[0])
 	return t.put(parts[0], toolquay.WriteOK{}, !args.Bytes)

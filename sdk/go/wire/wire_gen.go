@@ -1214,6 +1214,12 @@ type LinesOK struct {
 	CutLines int64 `json:"cut_lines,omitempty"`
 	// Stopped says that MaxChars, not Limit, ended the text.
 	Stopped bool `json:"stopped,omitempty"`
+	// TimedOut says that the host ended the read at its limit of Timeout milliseconds,
+	// and More is set. The body has the lines that were read by then. Without any,
+	// Passed is the number of lines before Offset that were passed over.
+	TimedOut bool  `json:"timed_out,omitempty"`
+	Timeout  int64 `json:"timeout_ms,omitempty"`
+	Passed   int64 `json:"passed,omitempty"`
 }
 
 // AppendJSON appends v as a JSON object.
@@ -1232,6 +1238,15 @@ func (v *LinesOK) AppendJSON(dst []byte) []byte {
 	}
 	if v.Stopped {
 		o.bool("stopped", v.Stopped)
+	}
+	if v.TimedOut {
+		o.bool("timed_out", v.TimedOut)
+	}
+	if v.Timeout != 0 {
+		o.int("timeout_ms", v.Timeout)
+	}
+	if v.Passed != 0 {
+		o.int("passed", v.Passed)
 	}
 	return o.end()
 }
@@ -1252,6 +1267,12 @@ func (v *LinesOK) DecodeJSON(d *Decoder) {
 			v.CutLines = d.Int(math.MinInt64, math.MaxInt64)
 		case "stopped":
 			v.Stopped = d.Bool()
+		case "timed_out":
+			v.TimedOut = d.Bool()
+		case "timeout_ms":
+			v.Timeout = d.Int(math.MinInt64, math.MaxInt64)
+		case "passed":
+			v.Passed = d.Int(math.MinInt64, math.MaxInt64)
 		default:
 			d.Skip()
 		}
@@ -1444,8 +1465,9 @@ func (v *Entry) DecodeJSON(d *Decoder) {
 // Part 0 is the content.
 //
 // It fails, in this order and with nothing changed, with [CodeNotRead] where the
-// session has not read the whole file, with [CodeChanged] where the file is not what
-// was expected, and with [CodeSameText] where it has this content already.
+// session has not read the whole file, and with [CodeChanged] where the file is not
+// what was expected. A file that has this content already is not written: see
+// [WriteOK].Unchanged.
 //
 // The answer's head is [WriteOK]; its body the change as a unified diff.
 type WriteArgs struct {
@@ -1455,8 +1477,8 @@ type WriteArgs struct {
 	// a hash it is enough that the session has seen some of the file.
 	Expect string `json:"expect,omitempty"`
 	// Bytes writes the part as it is. Without it the part is UTF-8 text, which takes
-	// on the encoding and the line ending of the file it replaces; a new file gets
-	// the text just as it came.
+	// on the encoding and the line ending of the file it replaces; the lines of a new
+	// file end with LF.
 	Bytes bool `json:"bytes,omitempty"`
 }
 
@@ -1544,6 +1566,9 @@ type WriteOK struct {
 	// Path is the file that was written, absolute and without links.
 	Path    string `json:"path"`
 	Created bool   `json:"created,omitempty"`
+	// Unchanged says that the file has had this content before, and was not written.
+	// The body is empty, and nothing is kept in the history. Only fs.write answers so.
+	Unchanged bool `json:"unchanged,omitempty"`
 	// Size is the new size in bytes and Hash the SHA-256 of the new content, in
 	// hexadecimal.
 	Size int64  `json:"size"`
@@ -1573,6 +1598,9 @@ func (v *WriteOK) AppendJSON(dst []byte) []byte {
 	o.string("path", v.Path)
 	if v.Created {
 		o.bool("created", v.Created)
+	}
+	if v.Unchanged {
+		o.bool("unchanged", v.Unchanged)
 	}
 	o.int("size", v.Size)
 	o.string("hash", v.Hash)
@@ -1607,6 +1635,8 @@ func (v *WriteOK) DecodeJSON(d *Decoder) {
 			v.Path = d.String()
 		case "created":
 			v.Created = d.Bool()
+		case "unchanged":
+			v.Unchanged = d.Bool()
 		case "size":
 			v.Size = d.Int(math.MinInt64, math.MaxInt64)
 		case "hash":
@@ -1839,6 +1869,10 @@ type NamesOK struct {
 	// Denied counts what rules left out, Unreadable what the system did.
 	Denied     int `json:"denied,omitempty"`
 	Unreadable int `json:"unreadable,omitempty"`
+	// TimedOut says that the host ended the search at its limit of Timeout
+	// milliseconds. The body has what was found by then.
+	TimedOut bool  `json:"timed_out,omitempty"`
+	Timeout  int64 `json:"timeout_ms,omitempty"`
 }
 
 // AppendJSON appends v as a JSON object.
@@ -1855,6 +1889,12 @@ func (v *NamesOK) AppendJSON(dst []byte) []byte {
 	}
 	if v.Unreadable != 0 {
 		o.int("unreadable", int64(v.Unreadable))
+	}
+	if v.TimedOut {
+		o.bool("timed_out", v.TimedOut)
+	}
+	if v.Timeout != 0 {
+		o.int("timeout_ms", v.Timeout)
 	}
 	return o.end()
 }
@@ -1875,6 +1915,10 @@ func (v *NamesOK) DecodeJSON(d *Decoder) {
 			v.Denied = int(d.Int(math.MinInt, math.MaxInt))
 		case "unreadable":
 			v.Unreadable = int(d.Int(math.MinInt, math.MaxInt))
+		case "timed_out":
+			v.TimedOut = d.Bool()
+		case "timeout_ms":
+			v.Timeout = d.Int(math.MinInt64, math.MaxInt64)
 		default:
 			d.Skip()
 		}
@@ -1938,6 +1982,9 @@ type ContentsArgs struct {
 	Offset int `json:"offset,omitempty"`
 	// MaxColumns cuts longer lines, in bytes; 0 does not.
 	MaxColumns int `json:"max_columns,omitempty"`
+	// Shown says that the model gets to see the lines, so that the session takes them
+	// for read: see fs.replace. It counts with [ModeContent] only.
+	Shown bool `json:"shown,omitempty"`
 }
 
 // AppendJSON appends v as a JSON object.
@@ -1980,6 +2027,9 @@ func (v *ContentsArgs) AppendJSON(dst []byte) []byte {
 	if v.MaxColumns != 0 {
 		o.int("max_columns", int64(v.MaxColumns))
 	}
+	if v.Shown {
+		o.bool("shown", v.Shown)
+	}
 	return o.end()
 }
 
@@ -2013,6 +2063,8 @@ func (v *ContentsArgs) DecodeJSON(d *Decoder) {
 			v.Offset = int(d.Int(math.MinInt, math.MaxInt))
 		case "max_columns":
 			v.MaxColumns = int(d.Int(math.MinInt, math.MaxInt))
+		case "shown":
+			v.Shown = d.Bool()
 		default:
 			d.Skip()
 		}
@@ -2033,6 +2085,11 @@ type ContentsOK struct {
 	Unreadable int  `json:"unreadable,omitempty"`
 	// Searched counts the files that were opened.
 	Searched int `json:"searched"`
+	// TimedOut says that the host ended the search at its limit of Timeout
+	// milliseconds. The body has what was found by then; the count of a file that was
+	// not searched to its end is of what was.
+	TimedOut bool  `json:"timed_out,omitempty"`
+	Timeout  int64 `json:"timeout_ms,omitempty"`
 }
 
 // AppendJSON appends v as a JSON object.
@@ -2052,6 +2109,12 @@ func (v *ContentsOK) AppendJSON(dst []byte) []byte {
 		o.int("unreadable", int64(v.Unreadable))
 	}
 	o.int("searched", int64(v.Searched))
+	if v.TimedOut {
+		o.bool("timed_out", v.TimedOut)
+	}
+	if v.Timeout != 0 {
+		o.int("timeout_ms", v.Timeout)
+	}
 	return o.end()
 }
 
@@ -2075,6 +2138,10 @@ func (v *ContentsOK) DecodeJSON(d *Decoder) {
 			v.Unreadable = int(d.Int(math.MinInt, math.MaxInt))
 		case "searched":
 			v.Searched = int(d.Int(math.MinInt, math.MaxInt))
+		case "timed_out":
+			v.TimedOut = d.Bool()
+		case "timeout_ms":
+			v.Timeout = d.Int(math.MinInt64, math.MaxInt64)
 		default:
 			d.Skip()
 		}

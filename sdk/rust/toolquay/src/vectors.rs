@@ -159,12 +159,15 @@ fn answers_become_types() {
     let read: ReadOk = answer("answer_fs_read_lines");
     let lines = read.lines.expect("lines");
     assert_eq!((lines.first, lines.count, lines.cut_lines, lines.more), (2, 2, 1, true));
+    assert_eq!((lines.timed_out, lines.timeout, lines.passed), (true, 20_000, 1));
     let list: ListOk = answer("answer_fs_list");
     assert_eq!((list.count, list.truncated), (2, true));
     let names: NamesOk = answer("answer_search_names");
     assert_eq!((names.total, names.denied, names.unreadable), (3, 1, 1));
+    assert_eq!((names.timed_out, names.timeout), (true, 20_000));
     let contents: ContentsOk = answer("answer_search_contents");
     assert_eq!((contents.entries, contents.searched, contents.truncated), (2, 12, true));
+    assert_eq!((contents.timed_out, contents.timeout), (true, 20_000));
 }
 
 #[test]
@@ -227,6 +230,7 @@ fn requests_are_written() {
         limit: number("limit"),
         offset: number("offset"),
         max_columns: number("max_columns"),
+        shown: flag("shown"),
     };
     check_request("request_search_contents", &args);
 }
@@ -264,6 +268,7 @@ fn answers_to_writes_become_types() {
     assert!(answer::<StatOk>("answer_fs_stat_hash").hash.starts_with("ba7816bf"));
     let made: WriteOk = answer("answer_fs_write");
     assert!(made.created && made.hash.ends_with("15ad") && made.line_ending == "lf", "{made:?}");
+    assert!(!made.unchanged && answer::<WriteOk>("answer_fs_write_unchanged").unchanged);
     let edited: WriteOk = answer("answer_fs_replace");
     assert_eq!(
         (edited.replaced, edited.added, edited.removed, edited.other_names, edited.diff_cut),

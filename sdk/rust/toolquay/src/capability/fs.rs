@@ -113,6 +113,14 @@ pub struct LinesOk {
     pub cut_lines: u64,
     /// Whether `max_chars`, not `limit`, ended the text.
     pub stopped: bool,
+    /// Whether the host ended the read at its time limit. The body has the lines that
+    /// were read by then.
+    pub timed_out: bool,
+    /// That limit in milliseconds.
+    #[serde(rename = "timeout_ms")]
+    pub timeout: u64,
+    /// Where that returned no line: how many before the first one were passed over.
+    pub passed: u64,
 }
 
 impl Capability for ReadArgs<'_> {

@@ -41,6 +41,12 @@ pub struct NamesOk {
     pub denied: u64,
     /// How many files the system left out.
     pub unreadable: u64,
+    /// Whether the host ended the search at its time limit. The body has what was found
+    /// by then.
+    pub timed_out: bool,
+    /// That limit in milliseconds.
+    #[serde(rename = "timeout_ms")]
+    pub timeout: u64,
 }
 
 /// One file that matched a glob.
@@ -125,6 +131,10 @@ pub struct ContentsArgs<'a> {
     /// Cuts longer lines, in bytes; 0 does not.
     #[serde(skip_serializing_if = "is_zero")]
     pub max_columns: u64,
+    /// Says that the model gets to see the lines, so that the session takes them for
+    /// read: text in them may then be replaced. Counts with [`Mode::Content`] only.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub shown: bool,
 }
 
 /// The answer to `search.contents`.
@@ -147,6 +157,12 @@ pub struct ContentsOk {
     pub unreadable: u64,
     /// How many files were opened.
     pub searched: u64,
+    /// Whether the host ended the search at its time limit. The body has what was found
+    /// by then; the count of a file that was not searched to its end is of what was.
+    pub timed_out: bool,
+    /// That limit in milliseconds.
+    #[serde(rename = "timeout_ms")]
+    pub timeout: u64,
 }
 
 impl Capability for ContentsArgs<'_> {

@@ -85,7 +85,8 @@ pub fn write(files: &mut Files, request: &Value, parts: &[Vec<u8>]) -> Result<Re
     let target = Target::of(files, request)?;
     target.check(files, None)?;
     if target.former.as_ref() == Some(content) {
-        return target.fail(ErrorCode::SameText, "has this content already");
+        let (path, size, hash) = (target.path.clone(), content.len() as u64, sha256::hex(content));
+        return Ok(Reply::new(json!(WriteOk { path, size, hash, unchanged: true, ..WriteOk::default() })));
     }
     files.seen.wrote(&target.path, content);
     Ok(target.put(files, content.clone(), 0))

@@ -125,6 +125,8 @@ pub struct WriteOk {
     pub path: String,
     /// Whether it was not there before.
     pub created: bool,
+    /// Whether it had this content before, and was not written. The body is empty then.
+    pub unchanged: bool,
     /// The new size in bytes.
     pub size: u64,
     /// The SHA-256 of the new content, in hexadecimal.
@@ -157,8 +159,8 @@ impl Fs<'_> {
     /// # Errors
     ///
     /// [`NotRead`](crate::ErrorCode::NotRead), [`Changed`](crate::ErrorCode::Changed),
-    /// [`SameText`](crate::ErrorCode::SameText), [`Denied`](crate::ErrorCode::Denied),
-    /// or whatever else the host answers; the file is then as it was.
+    /// [`Denied`](crate::ErrorCode::Denied), or whatever else the host answers; the file
+    /// is then as it was.
     pub fn write(self, path: &str, text: &str) -> Result<Answer<WriteOk>, ToolError> {
         self.0.call(&WriteArgs { path, content: Content::Text(text), ..WriteArgs::default() })
     }
@@ -177,6 +179,7 @@ impl Fs<'_> {
     /// # Errors
     ///
     /// As [`write`](Self::write), [`NotFound`](crate::ErrorCode::NotFound),
+    /// [`SameText`](crate::ErrorCode::SameText),
     /// [`NoMatch`](crate::ErrorCode::NoMatch) and
     /// [`NotUnique`](crate::ErrorCode::NotUnique).
     pub fn replace(self, path: &str, old: &str, new: &str) -> Result<Answer<WriteOk>, ToolError> {
