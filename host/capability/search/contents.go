@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 
@@ -24,7 +25,8 @@ type contentsPlan struct {
 	filter  filter
 	style   style
 	limit   int
-	need    int // entries of one file that can matter
+	need    int                  // entries of one file that can matter
+	files   capability.Knowledge // is told which lines are shown; nil is not
 	search  *Capability
 }
 
@@ -41,6 +43,9 @@ func (c *Capability) planContents(ctx context.Context, scope capability.Scope, r
 		return nil, err
 	}
 	p.need = p.limit + p.args.Offset
+	if p.args.Shown && p.mode == abi.ModeContent && !scope.Rehearse {
+		p.files = scope.Files
+	}
 	if p.root, err = c.root(scope, p.args.Path); err != nil {
 		return nil, err
 	}
@@ -104,11 +109,15 @@ func (p *contentsPlan) Do(ctx context.Context, judge capability.Judge) (abi.Answ
 		out:  &answers{order: order, offset: p.args.Offset, limit: p.limit},
 	}
 	ok := abi.ContentsOK{Path: p.node.Real}
-	if err := run.do(ctx, judge, &ok); err != nil {
+	timedOut, err := p.search.inTime(ctx, func(ctx context.Context) error { return run.do(ctx, judge, &ok) })
+	if err != nil {
 		return abi.Answer{}, err
 	}
+	if timedOut {
+		ok.TimedOut, ok.Timeout = true, p.search.opts.Time.Milliseconds()
+	}
 	ok.Searched = int(run.searched.Load())
-	text := run.out.text(p.context(), &ok)
+	text := run.out.text(p.context(), &ok, p.teller())
 	return abi.Answer{
 		OK:       ok,
 		Body:     abi.Bytes(text),
@@ -134,14 +143,12 @@ func (r *contentsRun) do(ctx context.Context, judge capability.Judge, ok *abi.Co
 	w.in, w.visit = p.filter.in, r.visit
 	ctx, r.stop = context.WithCancelCause(ctx)
 	defer r.stop(nil)
-	if err := w.run(ctx); err != nil {
-		if f, ok := errors.AsType[fatal](context.Cause(ctx)); ok {
-			return f.error
-		}
-		return err
+	err := w.run(ctx)
+	if f, ok := errors.AsType[fatal](context.Cause(ctx)); err != nil && ok {
+		return f.error
 	}
 	ok.Denied, ok.Unreadable = int(w.denied.Load()), int(w.unreadable.Load())
-	return nil
+	return err
 }
 
 // single searches the one file that was named, whatever globs and ignore files
@@ -154,7 +161,8 @@ func (r *contentsRun) single(ctx context.Context) error {
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	r.searched.Add(1)
-	out := &found{path: strings.ToValidUTF8(shown(p.cwd, p.node.Target), "\uFFFD")}
+	out := &found{path: strings.ToValidUTF8(shown(p.cwd, p.node.Target), "\uFFFD"), stamp: info.Stamp()}
+	out.file.real, out.file.name = filepath.Split(p.node.Real)
 	err = scanFile(ctx, p, io.NewSectionReader(f, 0, info.Size), info.Size, out)
 	if errors.Is(err, errBinary) {
 		return abi.Errorf(abi.CodeNotText, "%s is binary, and only text is searched", p.node.Target)
@@ -162,11 +170,8 @@ func (r *contentsRun) single(ctx context.Context) error {
 	if f, ok := errors.AsType[fatal](err); ok {
 		return f.error
 	}
-	if err != nil {
-		return err
-	}
 	r.add(out)
-	return nil
+	return err
 }
 
 func (r *contentsRun) add(out *found) {
@@ -188,6 +193,7 @@ func (r *contentsRun) visit(ctx context.Context, f file) error {
 	if out.mod = info.ModTime; !r.out.wants(out) {
 		return nil
 	}
+	out.stamp = info.Stamp()
 	r.searched.Add(1)
 	switch err := scanFile(ctx, r.plan, src, info.Size, out); {
 	case errors.Is(err, errBinary):
@@ -195,6 +201,9 @@ func (r *contentsRun) visit(ctx context.Context, f file) error {
 	case err != nil:
 		if _, ok := errors.AsType[fatal](err); ok {
 			r.stop(err)
+		}
+		if abi.CodeOf(err) == abi.CodeTimeout {
+			r.add(out) // what was found by then
 		}
 		return err
 	}

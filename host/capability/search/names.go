@@ -97,10 +97,11 @@ func (p *namesPlan) Do(ctx context.Context, judge capability.Judge) (abi.Answer,
 		}
 		return err
 	}
-	if err := p.run(ctx, w); err != nil {
+	timedOut, err := p.search.inTime(ctx, func(ctx context.Context) error { return p.run(ctx, w) })
+	if err != nil {
 		return abi.Answer{}, err
 	}
-	return p.answer(w, out)
+	return p.answer(w, out, timedOut)
 }
 
 // in returns what the pattern wants of a directory.
@@ -143,21 +144,25 @@ func (p *namesPlan) run(ctx context.Context, w *walk) error {
 	return w.run(ctx)
 }
 
-func (p *namesPlan) answer(w *walk, out *newest) (abi.Answer, error) {
+func (p *namesPlan) answer(w *walk, out *newest, timedOut bool) (abi.Answer, error) {
 	found, total := out.sorted(), int(out.total.Load())
 	body, err := json.Marshal(found)
 	if err != nil {
 		return abi.Answer{}, abi.Errorf(abi.CodeInternal, "encoding the names: %w", err)
 	}
+	ok := abi.NamesOK{
+		Path:       p.node.Real,
+		Count:      len(found),
+		Total:      total,
+		Truncated:  total > len(found),
+		Denied:     int(w.denied.Load()),
+		Unreadable: int(w.unreadable.Load()),
+	}
+	if timedOut {
+		ok.Total, ok.TimedOut, ok.Timeout = 0, true, p.search.opts.Time.Milliseconds()
+	}
 	return abi.Answer{
-		OK: abi.NamesOK{
-			Path:       p.node.Real,
-			Count:      len(found),
-			Total:      total,
-			Truncated:  total > len(found),
-			Denied:     int(w.denied.Load()),
-			Unreadable: int(w.unreadable.Load()),
-		},
+		OK:       ok,
 		Body:     abi.Bytes(body),
 		BodyType: abi.PartJSON,
 		Size:     int64(len(body)),

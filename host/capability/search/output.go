@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
 )
 
 // The bounds of an answer's text.
@@ -25,6 +26,7 @@ type found struct {
 	cwd     string
 	path    string // of the file, as it is shown; see name
 	mod     time.Time
+	stamp   capability.Stamp // from before it was read
 	text    []byte
 	entries []entry
 	more    bool // it has entries beyond those
@@ -34,6 +36,12 @@ type found struct {
 type entry struct {
 	end     int // where it ends in the text
 	matches int // how many matches it stands for
+	// A line of the file lies at at, negative where that is not known. So many bytes of
+	// it, from from on in the text, are as they are in the file, with its ending where
+	// that is not 0 bytes long.
+	at         int64
+	from, size int
+	ending     int
 }
 
 // name is the file's path as it is shown: made when it is asked for, since most files
@@ -53,7 +61,7 @@ func (f *found) bytes(i int) []byte {
 }
 
 func (f *found) end(matches int) {
-	f.entries = append(f.entries, entry{end: len(f.text), matches: matches})
+	f.entries = append(f.entries, entry{end: len(f.text), matches: matches, at: -1})
 }
 
 // style is how lines are written.
@@ -62,8 +70,9 @@ type style struct {
 	maxColumns int
 }
 
-// line adds a line of the file: "path:number:text", with "-" for context.
-func (f *found) line(s style, number int64, text []byte, match bool) {
+// line adds a line of the file: "path:number:text", with "-" for context. It lies at at,
+// negative where that is not known.
+func (f *found) line(s style, number, at int64, text []byte, match bool) {
 	sep, matches := byte('-'), 0
 	if match {
 		sep, matches = ':', 1
@@ -72,34 +81,42 @@ func (f *found) line(s style, number int64, text []byte, match bool) {
 	if s.numbers {
 		f.text = append(strconv.AppendInt(f.text, number, 10), sep)
 	}
-	f.text = appendText(f.text, text, s.maxColumns)
+	e := entry{matches: matches, at: at, from: len(f.text)}
+	f.text, e.size, e.ending = appendText(f.text, text, s.maxColumns)
 	f.text = append(f.text, '\n')
-	f.end(matches)
+	e.end = len(f.text)
+	f.entries = append(f.entries, e)
 }
 
-// appendText appends a line's text as UTF-8, cut where it is too long.
-func appendText(dst, text []byte, most int) []byte {
-	text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
+// appendText appends a line's text as UTF-8, cut where it is too long. It tells how many
+// bytes are as they came, from the first on, and how many the line's ending has where
+// nothing before it differs.
+func appendText(dst, text []byte, most int) (out []byte, same, ending int) {
+	bare := bytes.TrimSuffix(text, []byte("\n"))
+	ended := len(bare) < len(text)
+	bare = bytes.TrimSuffix(bare, []byte("\r"))
 	if most <= 0 {
 		most = maxLine
 	}
 	left := 0
-	if len(text) > most {
+	if len(bare) > most {
 		cut := most
-		for cut > most-utf8.UTFMax && cut > 0 && !utf8.RuneStart(text[cut]) {
+		for cut > most-utf8.UTFMax && cut > 0 && !utf8.RuneStart(bare[cut]) {
 			cut--
 		}
-		left = len(text) - cut
-		text = text[:cut]
+		left = len(bare) - cut
+		bare = bare[:cut]
 	}
-	if !utf8.Valid(text) {
-		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	if same = len(bare); !utf8.Valid(bare) {
+		bare, same = bytes.ToValidUTF8(bare, []byte("\uFFFD")), 0
+	} else if ended && left == 0 {
+		ending = len(text) - same
 	}
-	dst = append(dst, text...)
+	dst = append(dst, bare...)
 	if left > 0 {
 		dst = fmt.Appendf(dst, " [... %d more bytes]", left)
 	}
-	return dst
+	return dst, same, ending
 }
 
 // answers collects what files add, keeping no more of it than an answer can
@@ -163,8 +180,8 @@ func (a *answers) trim() {
 const gap = "--\n"
 
 // text returns the entries asked for. With gaps, files are set apart as groups
-// of lines are.
-func (a *answers) text(gaps bool, ok *abi.ContentsOK) []byte {
+// of lines are. Tell, if it is not nil, is told which entries of each file those are.
+func (a *answers) text(gaps bool, ok *abi.ContentsOK, tell func(f *found, entries []int)) []byte {
 	a.trim()
 	ok.Truncated = a.truncated
 	var out []byte
@@ -182,19 +199,23 @@ func (a *answers) text(gaps bool, ok *abi.ContentsOK) []byte {
 		ok.Entries++
 		return true
 	}
+	var shown []int
 	for i, f := range a.list {
 		if gaps && i > 0 {
 			show([]byte(gap))
 		}
-		shown := false
+		shown = shown[:0]
 		for j, e := range f.entries {
 			if show(f.bytes(j)) {
 				ok.Matches += e.matches
-				shown = true
+				shown = append(shown, j)
 			}
 		}
-		if shown {
+		if len(shown) > 0 {
 			ok.Files++
+			if tell != nil {
+				tell(f, shown)
+			}
 		}
 		ok.Truncated = ok.Truncated || f.more
 	}

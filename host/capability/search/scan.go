@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/pattern"
@@ -29,6 +30,11 @@ const (
 	// window moves.
 	maxContext = 1 << 20
 	sniffSize  = 8 << 10
+	// firstBatch is how many matches are looked for at once to begin with. Where that
+	// takes longer than slowBatch each is asked for alone, as a search that is ended
+	// within a batch has none of it.
+	firstBatch = 4
+	slowBatch  = 10 * time.Millisecond
 )
 
 // errBinary says that a file is not text.
@@ -51,6 +57,7 @@ type scan struct {
 	size int    // what lies before was read
 	old  int    // what lies before has no newline behind end
 
+	base    int64 // where the window begins in the file, negative where that is not known
 	line    int64 // the number of the line at counted
 	counted int
 	printed int // the end of what was output, negative if it left the window
@@ -59,6 +66,7 @@ type scan struct {
 	matches int
 	last    int  // where the last match ends, of those across lines
 	block   int  // and where the lines do that it is in
+	batch   int  // how many matches to look for at once
 	done    bool // nothing more of this file is wanted
 }
 
@@ -78,14 +86,16 @@ func scanFile(ctx context.Context, plan *contentsPlan, src io.Reader, size int64
 	defer find.Close()
 	s, _ := scans.Get().(*scan)
 	defer scans.Put(s)
-	*s = scan{ctx: ctx, plan: plan, out: out, find: find, line: 1}
+	*s = scan{ctx: ctx, plan: plan, out: out, find: find, line: 1, batch: firstBatch}
 	defer func() { *s = scan{} }()
 	if err := s.grow(windowSize); err != nil {
 		return err
 	}
-	err = s.run(io.LimitReader(src, size), size)
-	if err == nil {
-		err = interrupted(ctx)
+	if err = s.run(io.LimitReader(src, size), size); err == nil {
+		return interrupted(ctx)
+	}
+	if abi.CodeOf(err) == abi.CodeTimeout {
+		s.finish() // with what was counted by then
 	}
 	return err
 }
@@ -125,7 +135,11 @@ func (s *scan) search() error {
 		if err := interrupted(s.ctx); err != nil {
 			return err
 		}
-		found, err := s.find.Find(s.pos, s.end, s.most())
+		began := time.Now()
+		found, err := s.find.Find(s.pos, s.end, min(s.most(), s.batch))
+		if s.batch = min(2*s.batch, maxFound); time.Since(began) > slowBatch {
+			s.batch = 1
+		}
 		if err != nil {
 			if e := interrupted(s.ctx); e != nil {
 				return e
@@ -245,7 +259,11 @@ func (s *scan) print(from, to int, match bool) {
 	for from < to && !s.done {
 		next := lineEnd(s.buf[:s.end], from)
 		s.count(from)
-		s.out.line(s.plan.style, s.line, s.buf[from:next], match)
+		at := s.base
+		if at >= 0 {
+			at += int64(from)
+		}
+		s.out.line(s.plan.style, s.line, at, s.buf[from:next], match)
 		from = next
 		s.printed, s.any = next, true
 		if len(s.out.entries) > s.plan.need || len(s.out.text) > maxText {
@@ -274,6 +292,9 @@ func (s *scan) move() {
 	}
 	s.count(keep)
 	copy(s.buf, s.buf[keep:s.size])
+	if s.base >= 0 {
+		s.base += int64(keep)
+	}
 	s.size -= keep
 	s.end -= keep
 	s.pos -= keep

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"runtime"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
@@ -20,6 +21,8 @@ const (
 	// MaxWorkers is the most goroutines of one search: beyond four, measured,
 	// the file system is what limits it.
 	MaxWorkers = 4
+	// DefaultTime is how long one search goes on: agents give ripgrep as long.
+	DefaultTime = 20 * time.Second
 )
 
 // Options are bounds of the host's own; zero values mean the defaults.
@@ -30,6 +33,8 @@ type Options struct {
 	// MaxEntries bounds an answer for which a request sets no limit, and the
 	// limit and offset that a request may set taken together, a hundredfold.
 	MaxEntries int
+	// Time is how long one search goes on. Then it answers with what it has found.
+	Time time.Duration
 	// Engine is for regular expressions. Without it plain text only is searched
 	// for. It is the caller's to close, after all searches.
 	Engine pattern.Engine
@@ -50,6 +55,9 @@ func New(opts Options) *Capability {
 	opts.Workers = min(opts.Workers, MaxWorkers)
 	if opts.MaxEntries <= 0 {
 		opts.MaxEntries = DefaultMaxEntries
+	}
+	if opts.Time <= 0 {
+		opts.Time = DefaultTime
 	}
 	return &Capability{opts: opts}
 }
@@ -132,6 +140,18 @@ func (r root) Accesses() []permissions.Access {
 
 // Close lets go of where the search starts.
 func (r root) Close() error { return r.node.Close() }
+
+// inTime does a search under a context that ends at the limit of time, and reports
+// whether that ended it. Then the search has found what it has, and has not failed.
+func (c *Capability) inTime(ctx context.Context, search func(context.Context) error) (timedOut bool, err error) {
+	limited, cancel := context.WithTimeout(ctx, c.opts.Time)
+	defer cancel()
+	err = search(limited)
+	if abi.CodeOf(err) == abi.CodeTimeout && ctx.Err() == nil {
+		return true, nil
+	}
+	return false, err
+}
 
 // interrupted turns the end of a context into an error of its own code.
 func interrupted(ctx context.Context) error {

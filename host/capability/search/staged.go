@@ -156,7 +156,7 @@ func (w *walk) visitStaged(ctx context.Context, l *level, name string) error {
 		w.denied.Add(1)
 		return nil
 	}
-	err := w.visit(ctx, file{in: l.target, name: name, real: l.child(name).resolved, stage: w.staged.stage})
+	err := w.visit(ctx, file{in: l.target, name: name, real: l.resolved, stage: w.staged.stage})
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -170,13 +170,14 @@ func (w *walk) visitStaged(ctx context.Context, l *level, name string) error {
 // look finds a staged file once more: it may have been staged anew, applied or
 // discarded meanwhile, and is then what it is now.
 func (f file) look() (*workspace.Overlaid, error) {
-	o, err := workspace.Overlay(f.in, f.real, f.stage)
+	real := f.resolved()
+	o, err := workspace.Overlay(f.in, real, f.stage)
 	if err != nil {
 		return nil, err
 	}
-	if o.Real != f.real { // a link was put there, and leads to what was not judged
+	if o.Real != real { // a link was put there, and leads to what was not judged
 		_ = o.Close() // nothing was done with it
-		return nil, abi.Errorf(abi.CodeNotFound, "%s is gone", f.real)
+		return nil, abi.Errorf(abi.CodeNotFound, "%s is gone", real)
 	}
 	return o, nil
 }

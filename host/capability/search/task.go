@@ -13,13 +13,17 @@ type file struct {
 	dir  *workspace.Dir
 	in   string // the directory as it was named: the root's target and what is below
 	name string
-	// stage is that of a file that is staged, and real is its real path.
+	// real is where the directory really lies.
+	real string
+	// stage is that of a file that is staged; nil for others.
 	stage capability.Stage
-	real  string
 }
 
 // path is the file's, as it was named.
 func (f file) path() string { return join(f.in, f.name) }
+
+// resolved is the file's real path.
+func (f file) resolved() string { return join(f.real, f.name) }
 
 // chooser says which entries of one directory are wanted: files to visit, and
 // directories to go into.

@@ -262,7 +262,7 @@ func (w *walk) files(ctx context.Context, t task) error {
 			w.denied.Add(1)
 			continue
 		}
-		err := w.visit(ctx, file{dir: t.in.Dir, in: t.target, name: name})
+		err := w.visit(ctx, file{dir: t.in.Dir, in: t.target, real: t.resolved, name: name})
 		switch {
 		case err == nil:
 		case ctx.Err() != nil:

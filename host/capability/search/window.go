@@ -70,14 +70,14 @@ func (s *scan) begin(src io.Reader, size int64) (io.Reader, int64, error) {
 	}
 	if order := byMark(s.buf[:s.size]); order != nil {
 		read := bytes.Clone(s.buf[2:s.size])
-		s.size = 0
+		s.size, s.base = 0, -1
 		src = newUTF16Reader(order, io.MultiReader(bytes.NewReader(read), src))
 		size = decoded(size)
 		if err := s.head(src); err != nil {
 			return nil, 0, err
 		}
 	} else if bytes.HasPrefix(s.buf[:s.size], []byte("\xef\xbb\xbf")) {
-		s.size = copy(s.buf, s.buf[3:s.size])
+		s.size, s.base = copy(s.buf, s.buf[3:s.size]), 3
 	}
 	if bytes.IndexByte(s.buf[:min(s.size, sniffSize)], 0) >= 0 {
 		return nil, 0, errBinary
@@ -130,7 +130,7 @@ func (s *scan) fill(src io.Reader) (eof bool, err error) {
 // passOver ends a line that fills the window where the most of a line ends, and reads
 // over the rest of it, into the room behind.
 func (s *scan) passOver(src io.Reader) (eof bool, err error) {
-	s.end = min(s.end+maxLong, len(s.buf)-windowSize)
+	s.end, s.base = min(s.end+maxLong, len(s.buf)-windowSize), -1
 	for {
 		s.size = s.end
 		if eof, err = s.read(src); err != nil {
