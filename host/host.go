@@ -99,7 +99,11 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 }
 
 func (h *Host) offerCapabilities() error {
-	own := []capability.Capability{fs.New(fs.Options{MaxChars: maxLines}), search.New(search.Options{Engine: h.expressions}), tools.New(), h.documents.capability()}
+	limit := h.options.ScanTimeout
+	own := []capability.Capability{
+		fs.New(fs.Options{MaxChars: maxLines, Time: limit}), search.New(search.Options{Engine: h.expressions, Time: limit}),
+		tools.New(), h.documents.capability(),
+	}
 	if h.options.Shell != nil {
 		own = append(own, &h.commands, task.New())
 	}

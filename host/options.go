@@ -140,6 +140,9 @@ type Options struct {
 	// CallTimeout bounds one call, waiting included; 0 leaves it to the
 	// plugins' own limits.
 	CallTimeout time.Duration
+	// ScanTimeout bounds how long one search, or one read of lines, goes through files.
+	// Then it answers with what it has found, and says so. 0 is 20 s.
+	ScanTimeout time.Duration
 	// Logger takes what is worth an operator's notice; nil discards it.
 	Logger *slog.Logger
 }

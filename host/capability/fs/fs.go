@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
@@ -17,6 +18,8 @@ const (
 	DefaultMaxChars = 32 << 20
 	// DefaultMaxEntries is the most entries a directory is listed with.
 	DefaultMaxEntries = 10_000
+	// DefaultTime is how long one read by lines goes on, as one search does.
+	DefaultTime = 20 * time.Second
 )
 
 // Options are bounds of the host's own, over what requests ask for; zero values
@@ -26,6 +29,8 @@ type Options struct {
 	MaxChars int64
 	// MaxEntries bounds the entries of one list.
 	MaxEntries int
+	// Time is how long one read by lines goes on. Then it answers with the lines it has.
+	Time time.Duration
 }
 
 // Capability answers the fs operations. It is safe for concurrent use.
@@ -42,6 +47,9 @@ func New(opts Options) *Capability {
 	}
 	if opts.MaxEntries <= 0 {
 		opts.MaxEntries = DefaultMaxEntries
+	}
+	if opts.Time <= 0 {
+		opts.Time = DefaultTime
 	}
 	return &Capability{opts: opts}
 }

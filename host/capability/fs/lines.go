@@ -51,20 +51,33 @@ func readLines(ctx context.Context, src io.Reader, size int64, args abi.LineArgs
 	if err := r.start(size); err != nil {
 		return nil, err
 	}
-	if err := r.skip(); err != nil {
-		return nil, err
+	err := r.skip()
+	if err == nil {
+		if r.pos < r.end || !r.eof {
+			r.out = make([]byte, 0, r.guess(size))
+		}
+		r.label.set(r.line)
+		err = r.take()
+	} else if r.timedOut(err) {
+		r.ok.Passed = r.line - 1
 	}
-	if r.pos < r.end || !r.eof {
-		r.out = make([]byte, 0, r.guess(size))
-	}
-	r.label.set(r.line)
-	if err := r.take(); err != nil {
+	if err != nil && !r.timedOut(err) {
 		return nil, err
 	}
 	if seen != nil {
 		seen.close()
 	}
 	return r, nil
+}
+
+// timedOut reports whether a read ended for want of time, and has the answer say so: it
+// has what was read by then.
+func (r *lineReader) timedOut(err error) bool {
+	if abi.CodeOf(err) != abi.CodeTimeout {
+		return false
+	}
+	r.ok.More, r.ok.TimedOut = true, true
+	return true
 }
 
 // guess is how long the text will be, where that is known well enough.
@@ -239,16 +252,23 @@ func (r *lineReader) keep() int64 {
 	return max((n+1)*utf8.UTFMax, chunkSize)
 }
 
-// discard returns the start of a line too long to hold and reads over its rest,
-// unless that start alone ends the text.
+// discard returns the start of a line too long to hold and reads over its rest, as far
+// as there is time, unless that start alone ends the text.
 func (r *lineReader) discard() ([]byte, error) {
-	n := int(min(r.keep(), int64(r.end-r.pos)))
-	line := bytes.Clone(r.buf[r.pos : r.pos+n])
+	n := r.pos + int(min(r.keep(), int64(r.end-r.pos)))
+	for i := 1; i < utf8.UTFMax && n < r.end && !utf8.RuneStart(r.buf[n]); i++ {
+		n--
+	}
+	line := bytes.Clone(r.buf[r.pos:n])
 	if r.args.MaxLine == 0 || r.args.MaxLine > r.args.MaxChars {
 		r.endless = true
 		return line, nil
 	}
-	r.tell(r.pos)
+	shown := 0
+	if text, n, _, exact := r.fit(line); exact && r.chars+r.cost(n) <= r.args.MaxChars {
+		shown = len(text)
+	}
+	r.tell(r.pos + shown)
 	r.hiding = true
 	for {
 		if i := bytes.IndexByte(r.buf[r.pos:r.end], '\n'); i >= 0 {
@@ -258,11 +278,13 @@ func (r *lineReader) discard() ([]byte, error) {
 		if r.pos = r.end; r.eof {
 			break
 		}
-		if err := r.fill(); err != nil {
+		if err := r.fill(); r.timedOut(err) {
+			break // what comes next ends for it, too
+		} else if err != nil {
 			return nil, err
 		}
 	}
-	r.hide()
+	r.hide(0)
 	r.ascii, r.valid = false, false // of this line nothing is known
 	return line, nil
 }
@@ -275,10 +297,11 @@ func (r *lineReader) tell(upto int) {
 	}
 }
 
-// hide tells of the line that was read last, which is not shown as it is.
-func (r *lineReader) hide() {
+// hide tells of the line that was read last, of which no more is shown as it is than its
+// first bytes.
+func (r *lineReader) hide(shown int) {
 	if !r.hiding {
-		r.tell(r.begin)
+		r.tell(r.begin + shown)
 		r.hiding = true
 	}
 	r.tell(r.pos)

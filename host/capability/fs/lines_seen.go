@@ -8,7 +8,7 @@ import (
 )
 
 // maxRanges bounds the ranges that one read counts as seen. There are several where
-// lines between them were cut.
+// lines were cut.
 const maxRanges = 64
 
 // seen follows which bytes of a file a model is shown, as a read passes over them in

@@ -18,6 +18,7 @@ func (r *lineReader) take() error {
 			r.tell(r.pos)
 			return nil
 		case err != nil:
+			r.tell(r.pos)
 			return err
 		case r.args.Limit > 0 && r.ok.Count == r.args.Limit:
 			r.ok.More = true
@@ -67,24 +68,8 @@ func (r *lineReader) takePlain() {
 
 // add appends a line and reports whether it fitted.
 func (r *lineReader) add(line []byte, cut bool) bool {
-	exact := r.valid || utf8.Valid(line)
-	if !exact {
-		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
-	}
-	n := int64(len(line))
-	if !r.ascii {
-		n = int64(utf8.RuneCount(line))
-	}
-	if limit := r.args.MaxLine; limit > 0 && n > limit {
-		line, n, cut = prefix(line, limit, n == int64(len(line))), limit, true
-	}
-	cost := n
-	if r.ok.Count > 0 {
-		cost++
-	}
-	if r.args.Number {
-		cost += int64(len(r.label.text()))
-	}
+	line, n, shortened, exact := r.fit(line)
+	cost := r.cost(n)
 	if r.chars+cost > r.args.MaxChars {
 		return false
 	}
@@ -98,13 +83,44 @@ func (r *lineReader) add(line []byte, cut bool) bool {
 	r.out = append(r.out, line...)
 	r.chars += cost
 	r.ok.Count++
-	if cut {
+	if cut || shortened {
 		r.ok.CutLines++
 	}
-	if cut || !exact {
-		r.hide()
+	switch {
+	case cut: // which discard has told of
+	case !exact:
+		r.hide(0)
+	case shortened:
+		r.hide(len(line))
 	}
 	return true
+}
+
+// fit makes of a line what is shown of it, of n code points. Exact says that this is as
+// it is in the file.
+func (r *lineReader) fit(line []byte) (shown []byte, n int64, shortened, exact bool) {
+	if exact = r.valid || utf8.Valid(line); !exact {
+		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
+	}
+	n = int64(len(line))
+	if !r.ascii {
+		n = int64(utf8.RuneCount(line))
+	}
+	if limit := r.args.MaxLine; limit > 0 && n > limit {
+		return prefix(line, limit, n == int64(len(line))), limit, true, exact
+	}
+	return line, n, false, exact
+}
+
+// cost is how many code points a line of n takes.
+func (r *lineReader) cost(n int64) int64 {
+	if r.ok.Count > 0 {
+		n++
+	}
+	if r.args.Number {
+		n += int64(len(r.label.text()))
+	}
+	return n
 }
 
 // prefix returns the first n code points of a line that has more.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
@@ -13,7 +14,8 @@ import (
 type readPlan struct {
 	held
 	args abi.ReadArgs
-	max  int64 // code points of a read by lines
+	max  int64         // code points of a read by lines
+	time time.Duration // of a read by lines
 	// files is told what the model is shown; nil where that is nobody's affair. A
 	// rehearsal tells it nothing.
 	files    capability.Knowledge
@@ -21,7 +23,7 @@ type readPlan struct {
 }
 
 func (c *Capability) planRead(scope capability.Scope, req abi.Request) (capability.Plan, error) {
-	p := &readPlan{max: c.opts.MaxChars}
+	p := &readPlan{max: c.opts.MaxChars, time: c.opts.Time}
 	if err := decode(req, &p.args); err != nil {
 		return nil, err
 	}
@@ -71,9 +73,17 @@ func (p *readPlan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, erro
 		return p.bytes(f, ok, sight), nil
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	r, err := readLines(ctx, io.NewSectionReader(f, 0, info.Size), info.Size, p.lineArgs(), sight.watch())
+	limited, cancel := context.WithTimeout(ctx, p.time)
+	defer cancel()
+	r, err := readLines(limited, io.NewSectionReader(f, 0, info.Size), info.Size, p.lineArgs(), sight.watch())
+	if ended := interrupted(ctx); ended != nil {
+		return abi.Answer{}, ended
+	}
 	if err != nil {
 		return abi.Answer{}, p.explain(err)
+	}
+	if r.ok.TimedOut {
+		r.ok.Timeout = p.time.Milliseconds()
 	}
 	sight.tell()
 	ok.Lines, ok.Encoding = &r.ok, r.enc.String()

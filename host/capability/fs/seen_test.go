@@ -76,16 +76,19 @@ func rangesOf(e encoding, text string, ok *abi.LinesOK, a abi.LineArgs) (out []c
 		size := int64(len(encoded(e, line)) - len(boms[e]))
 		n++
 		bare := strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
-		cut := a.MaxLine > 0 && int64(utf8.RuneCountInString(bare)) > a.MaxLine
-		if n >= ok.First && n < ok.First+ok.Count && !cut {
+		shown := size
+		if a.MaxLine > 0 && int64(utf8.RuneCountInString(bare)) > a.MaxLine {
+			shown = int64(len(encoded(e, string([]rune(bare)[:a.MaxLine]))) - len(boms[e]))
+		}
+		if n >= ok.First && n < ok.First+ok.Count && shown > 0 {
 			from := at
 			if n == 1 {
 				from = 0
 			}
 			if last := len(out) - 1; last >= 0 && out[last].To == from {
-				out[last].To = at + size
+				out[last].To = at + shown
 			} else {
-				out = append(out, capability.Range{From: from, To: at + size})
+				out = append(out, capability.Range{From: from, To: at + shown})
 			}
 		}
 		at += size
@@ -158,7 +161,7 @@ func TestManySeenRanges(t *testing.T) {
 	write(t, dir, "f", strings.Repeat("a\nlong\n", 3*maxRanges))
 	files := &notes{}
 	readShown(t, capability.Scope{Cwd: dir, Files: files}, abi.ReadArgs{Path: "f", Lines: &abi.LineArgs{MaxLine: 2}})
-	if got := files.told[0].Ranges; len(got) != maxRanges || got[maxRanges-1].To != 7*(maxRanges-1)+2 {
+	if got := files.told[0].Ranges; len(got) != maxRanges || got[maxRanges-1].To != 7*(maxRanges-1)+4 {
 		t.Errorf("%d ranges, the last %+v", len(got), got[len(got)-1])
 	}
 }
