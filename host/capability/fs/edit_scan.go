@@ -74,17 +74,13 @@ func (s *scanner) run(ctx context.Context, given func(context.Context) error) er
 	return nil
 }
 
-// mark passes the byte order mark, which is text only in UTF-8.
+// mark passes the byte order mark, which is no text.
 func (s *scanner) mark(n int64) error {
 	raw, err := s.content.window(make([]byte, n), 0, n)
 	if err != nil || n == 0 {
 		return err
 	}
-	p := piece{raw: raw}
-	if s.enc == utf8BOM {
-		p.text = raw
-	}
-	return s.between(p)
+	return s.between(piece{raw: raw})
 }
 
 // window looks at the part of the file that is in memory, and returns how much of it

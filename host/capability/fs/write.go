@@ -3,6 +3,8 @@ package fs
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 
 	"github.com/toolquay/toolquay/abi"
@@ -10,9 +12,10 @@ import (
 )
 
 // writePlan is fs.write. A text takes on how the file that it replaces is encoded,
-// byte order mark included, and how most of its lines end; where as many end with CRLF
-// as with LF, they get LF. A new file, an empty one, and one that was no text get the
-// text as it is. A character that Latin-1 has not is refused: see [encoding.encode].
+// byte order mark or none, and how most of its lines end; where as many end with CRLF
+// as with LF, they get LF, and so do those of a new file and of an empty one. One that
+// was no text gets the text as it is. A character that Latin-1 has not is refused: see
+// [encoding.encode].
 type writePlan struct {
 	editPlan
 	bytes bool
@@ -68,11 +71,25 @@ func (p *writePlan) Do(ctx context.Context, _ capability.Judge) (_ abi.Answer, e
 	return p.store(ctx, o)
 }
 
+// store puts the content in place, unless it lies there.
 func (p *writePlan) store(ctx context.Context, o *original) (abi.Answer, error) {
-	if p.bytes {
-		return p.putBytes(ctx, o, written{raw: p.data})
+	w := written{raw: p.data}
+	var err error
+	if !p.bytes {
+		w, err = p.text(ctx, o, p.data)
 	}
-	return p.putText(ctx, o, p.data)
+	if err != nil {
+		return abi.Answer{}, err
+	}
+	same, err := o.holds(ctx, w.raw)
+	if err != nil {
+		return abi.Answer{}, err
+	}
+	if !same {
+		return p.putBytes(ctx, o, w)
+	}
+	sum := sha256.Sum256(w.raw)
+	return answer(abi.WriteOK{Path: p.node.Real, Unchanged: true, Size: o.size, Hash: hex.EncodeToString(sum[:])}, nil), nil
 }
 
 // written is a whole new content.
@@ -85,19 +102,28 @@ type written struct {
 
 // putText puts a text in place of a file, nil where there is none.
 func (p *editPlan) putText(ctx context.Context, o *original, text []byte) (abi.Answer, error) {
+	w, err := p.text(ctx, o, text)
+	if err != nil {
+		return abi.Answer{}, err
+	}
+	return p.putBytes(ctx, o, w)
+}
+
+// text is what a text becomes in place of a file, nil where there is none.
+func (p *editPlan) text(ctx context.Context, o *original, text []byte) (written, error) {
 	w := written{raw: text, text: true}
 	if o == nil || o.size == 0 {
-		w.enc = marked(text) // only that of UTF-8 is valid UTF-8
-		return p.putBytes(ctx, o, w)
+		w.raw, w.enc = toLF(text), marked(text) // only that of UTF-8 is valid UTF-8
+		return w, nil
 	}
 	head, whole, err := o.head()
 	if err != nil {
-		return abi.Answer{}, p.failed(err)
+		return w, p.failed(err)
 	}
 	enc, err := sniff(head, whole)
 	if err != nil {
 		w.enc, w.binary = marked(text), true
-		return p.putBytes(ctx, o, w)
+		return w, nil
 	}
 	lines := tally{enc: enc}
 	err = o.each(int64(enc.bom()), o.size, func(piece []byte) error {
@@ -105,20 +131,16 @@ func (p *editPlan) putText(ctx context.Context, o *original, text []byte) (abi.A
 		return p.given(ctx)
 	})
 	if err != nil {
-		return abi.Answer{}, p.failed(err)
-	}
-	if w.raw, err = styled(text, enc, &lines); err != nil {
-		return abi.Answer{}, err
+		return w, p.failed(err)
 	}
 	w.enc = enc
-	return p.putBytes(ctx, o, w)
+	w.raw, err = styled(text, enc, &lines)
+	return w, err
 }
 
 // styled gives a text the encoding and the line ending of a file.
 func styled(text []byte, enc encoding, lines *tally) ([]byte, error) {
-	if enc.bom() > 0 {
-		text = bytes.TrimPrefix(text, []byte(boms[utf8BOM]))
-	}
+	text = bytes.TrimPrefix(text, []byte(boms[utf8BOM])) // which is the file's affair
 	if lines.lines() > 0 {
 		text = withEndings(toLF(text), lines.major())
 	}
@@ -127,11 +149,6 @@ func styled(text []byte, enc encoding, lines *tally) ([]byte, error) {
 
 // putBytes puts a content in place of a file.
 func (p *editPlan) putBytes(ctx context.Context, o *original, w written) (_ abi.Answer, err error) {
-	if same, err := o.holds(ctx, w.raw); err != nil {
-		return abi.Answer{}, err
-	} else if same {
-		return abi.Answer{}, abi.Errorf(abi.CodeSameText, "%s has just this content already; nothing was written", p.node.Target)
-	}
 	out, err := p.output(w.enc)
 	if err != nil {
 		return abi.Answer{}, err
@@ -215,9 +232,9 @@ func (p *editPlan) diff(ctx context.Context, o *original, w written, ok *abi.Wri
 	return diff, nil
 }
 
-// textOf is the text of a file's bytes, without the byte order mark of UTF-16.
+// textOf is the text of a file's bytes, without the byte order mark.
 func textOf(enc encoding, raw []byte) []byte {
-	if enc.wide() {
+	if enc.bom() > 0 {
 		raw = bytes.TrimPrefix(raw, []byte(boms[enc]))
 	}
 	s := scanner{enc: enc}

@@ -75,7 +75,7 @@ func (t *target) put(content []byte, ok toolquay.WriteOK, text bool) (any, []byt
 	return ok, []byte(diff), nil
 }
 
-// write does fs.write. Text is UTF-8 and written as it is.
+// write does fs.write. Text is UTF-8 and written as it is, in a new file with LF.
 func (h *Host) write(raw []byte, parts [][]byte) (any, []byte, error) {
 	args, err := decode[toolquay.WriteArgs](raw)
 	if err != nil {
@@ -91,11 +91,15 @@ func (h *Host) write(raw []byte, parts [][]byte) (any, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if t.exists && bytes.Equal(t.former, parts[0]) {
+	content := parts[0]
+	if len(t.former) == 0 && !args.Bytes {
+		content = bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
+	}
+	if t.exists && bytes.Equal(t.former, content) {
 		return toolquay.WriteOK{Path: t.host.abs(t.name), Unchanged: true, Size: int64(len(t.former)), Hash: hashOf(t.former)}, nil, nil
 	}
-	h.seen.wrote(t.name, parts[0])
-	return t.put(parts[0], toolquay.WriteOK{}, !args.Bytes)
+	h.seen.wrote(t.name, content)
+	return t.put(content, toolquay.WriteOK{}, !args.Bytes)
 }
 
 // replace does fs.replace. Line endings are those of the text, and quotes match

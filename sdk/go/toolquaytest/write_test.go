@@ -112,7 +112,7 @@ func TestWritesNeedWhatWasSeen(t *testing.T) {
 		{"there already", nil, change{New: "x\n", Expect: toolquay.ExpectAbsent}, toolquay.CodeChanged},
 		{"the same content", nil, change{New: "again\n"}, ""},
 		{"as expected", nil, change{New: "x\n", Expect: "hash"}, ""},
-		{"a new file", nil, change{Path: "new/c.txt", New: "c", Expect: toolquay.ExpectAbsent}, ""},
+		{"a new file", nil, change{Path: "new/c.txt", New: "c\r\n", Expect: toolquay.ExpectAbsent}, ""},
 		{"a new file by replacing", nil, change{Path: "d.txt", Old: text(""), New: "d"}, ""},
 		{"a missing file", nil, change{Path: "e.txt", Old: text("x"), New: "e"}, toolquay.CodeNotFound},
 		{"a directory", nil, change{Path: "sub", New: "x"}, toolquay.CodeIsDirectory},
@@ -126,6 +126,9 @@ func TestWritesNeedWhatWasSeen(t *testing.T) {
 		if got := put(t, host, step.in); got != step.want {
 			t.Errorf("%s: code %q; want %q", step.name, got, step.want)
 		}
+	}
+	if made, _ := host.File("new/c.txt"); string(made) != "c\n" {
+		t.Errorf("the new file has %q; its lines end with LF", made)
 	}
 }
 

@@ -74,6 +74,8 @@ fn what_was_not_seen_is_not_written_over() {
     assert_eq!(code(&host, write.clone()), None);
     assert_eq!(code(&host, write), None, "it has this content already");
     assert_eq!(host.file("a.txt").as_deref(), Some(&b"x\n"[..]));
+    assert_eq!(code(&host, json!({"path": "new.txt", "new": "a\r\nb\r\n"})), None);
+    assert_eq!(host.file("new.txt").as_deref(), Some(&b"a\nb\n"[..]), "new files have LF");
 }
 
 #[test]

@@ -84,12 +84,19 @@ pub fn write(files: &mut Files, request: &Value, parts: &[Vec<u8>]) -> Result<Re
     let [content] = parts else { return Err(ToolError::invalid_input("fs.write takes one part, the content")) };
     let target = Target::of(files, request)?;
     target.check(files, None)?;
+    // The lines of a new text end with LF.
+    let fresh = target.former.as_deref().unwrap_or_default().is_empty() && !target.args.bytes;
+    let content = &if fresh { with_lf(content) } else { content.clone() };
     if target.former.as_ref() == Some(content) {
         let (path, size, hash) = (target.path.clone(), content.len() as u64, sha256::hex(content));
         return Ok(Reply::new(json!(WriteOk { path, size, hash, unchanged: true, ..WriteOk::default() })));
     }
     files.seen.wrote(&target.path, content);
     Ok(target.put(files, content.clone(), 0))
+}
+
+fn with_lf(text: &[u8]) -> Vec<u8> {
+    String::from_utf8_lossy(text).replace("\r\n", "\n").into_bytes()
 }
 
 pub fn replace(files: &mut Files, request: &Value, parts: &[Vec<u8>]) -> Result<Reply, ToolError> {
