@@ -181,7 +181,7 @@ func (c candidate) read() (*bundle, error) {
 		return nil, err
 	}
 	b.manifest, b.manifestAt = sha256.Sum256(raw), at
-	b.parsed, err = ParseManifest(filepath.Join(c.path, abi.ManifestFile), raw, func(m *abi.Manifest) ([]byte, error) {
+	b.parsed, err = ParseManifest(c.manifestPath(), raw, func(m *abi.Manifest) ([]byte, error) {
 		module, at, err := c.readModule(moduleOf(m))
 		if err == nil {
 			b.completed, b.moduleAt, b.carried = true, at, carried(module)
@@ -192,10 +192,25 @@ func (c candidate) read() (*bundle, error) {
 		return nil, err
 	}
 	b.summary = summarise(b.parsed, moduleOf(b.parsed))
+	if c.module != "" && c.module != b.summary.module {
+		return nil, abi.Errorf(abi.CodeLoad, "it carries no manifest, and %s beside it is for the module %s; name that one, or pack a manifest into this one",
+			abi.ManifestFile, b.summary.module)
+	}
 	if !b.completed {
 		b.moduleAt, err = c.checkModule(b.summary.module)
 	}
 	return b, err
+}
+
+// manifestPath is where a candidate's manifest stands, for people.
+func (c candidate) manifestPath() string {
+	switch {
+	case c.file != "":
+		return c.path
+	case c.module != "":
+		return filepath.Join(filepath.Dir(c.path), abi.ManifestFile)
+	}
+	return filepath.Join(c.path, abi.ManifestFile)
 }
 
 // readSingle reads a module that carries its manifest.
@@ -214,7 +229,7 @@ func (c candidate) readSingle() (*bundle, error) {
 		return nil, abi.Errorf(abi.CodeLoad, "the module carries no manifest (custom section %s); put a plugin.toml beside it in a folder, or pack one into it", abi.SectionManifest)
 	}
 	b.manifest, b.carried = sha256.Sum256(section), carried(module)
-	b.parsed, err = ParseManifest(c.path, section, func(*abi.Manifest) ([]byte, error) { return module, nil })
+	b.parsed, err = ParseManifest(c.manifestPath(), section, func(*abi.Manifest) ([]byte, error) { return module, nil })
 	if err == nil && b.parsed.Module != "" {
 		err = abi.Errorf(abi.CodeLoad, "the manifest inside a module must not name another one (module = %q)", b.parsed.Module)
 	}

@@ -2,8 +2,11 @@ package plugins_test
 
 import (
 	"encoding/json"
+	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins"
@@ -47,29 +50,72 @@ func TestBuiltinToolsKeepTheirNames(t *testing.T) {
 	}
 }
 
-func TestRivalsAreBothRefused(t *testing.T) {
+// TestNamesAreAwarded holds which of several plugins has a name that all claim: by
+// origin, then by grant, then by age. The other offers nothing and says by whom it is
+// shadowed.
+func TestNamesAreAwarded(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct{ first, second, want string }{
-		"same tool":      {manifest("one", "", "Show"), manifest("two", "", "Show"), `the tool "Show" is also claimed by `},
-		"tool and alias": {manifest("one", "", "Show"), withAliases("two", "Other", "Show"), `the tool "Show" is also claimed by `},
-		"same name":      {manifest("one", "", "Show"), manifest("one", "", "Other"), `the name "one" is also claimed by `},
+	show, asking := manifest("one", "", "Show"), manifest("one", wantsRead, "Show")
+	tests := map[string]struct {
+		winner, loser             string // manifests
+		winnerOrigin, loserOrigin plugins.Origin
+		sameDir, granted          bool
+		claim, reason             string
+	}{
+		"flag over user":       {show, asking, plugins.OriginFlag, plugins.OriginUser, false, false, `the name "one"`, "plugins named for this run come first"},
+		"flag over granted":    {asking, asking + "strict = true\n", plugins.OriginFlag, plugins.OriginUser, false, true, `the name "one"`, "plugins named for this run come first"},
+		"user over project":    {asking, show, plugins.OriginUser, plugins.OriginProject, false, false, `the name "one"`, "the user's plugins come first"},
+		"flag over project":    {asking, show, plugins.OriginFlag, plugins.OriginProject, false, false, `the name "one"`, "plugins named for this run come first"},
+		"tool of two plugins":  {show, manifest("two", "", "Show", "More"), plugins.OriginUser, plugins.OriginProject, false, false, `the tool "Show"`, "the user's plugins come first"},
+		"tool and alias":       {show, withAliases("two", "Other", "Show"), plugins.OriginUser, plugins.OriginProject, false, false, `the tool "Show"`, ""},
+		"granted over other":   {asking, show, plugins.OriginUser, plugins.OriginUser, true, true, `the name "one"`, "that one is granted, and this one is not"},
+		"granted over newer":   {asking, asking + "strict = true\n", plugins.OriginUser, plugins.OriginUser, true, true, `the name "one"`, "that one is granted"},
+		"granted tool":         {asking, manifest("two", "", "Show"), plugins.OriginUser, plugins.OriginUser, true, true, `the tool "Show"`, "that one is granted"},
+		"nothing asked over":   {show, asking, plugins.OriginUser, plugins.OriginUser, true, false, `the name "one"`, "needs no grant"},
+		"first directory":      {show, show + "strict = true\n", plugins.OriginFlag, plugins.OriginFlag, false, false, `the name "one"`, "its directory comes first"},
+		"same directory, tool": {show, manifest("two", "", "Show"), plugins.OriginUser, plugins.OriginUser, true, false, `the tool "Show"`, "that one was there first"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, b := t.TempDir(), t.TempDir()
-			ok := fixture(t, "ok")
-			first := single(t, a, "first.wasm", tt.first, ok)
-			second := single(t, b, "second.wasm", tt.second, ok)
-			folder(t, b, "third", manifest("third", "", "Third"), ok)
-			set := open(t, plugins.Options{}, user(a), plugins.Dir(plugins.OriginFlag, b))
-			wantNames(t, toolNames(set), "Third")
+			if tt.sameDir {
+				b = a
+			}
+			// By their files' names the loser would be first.
+			winner := single(t, a, "z.wasm", tt.winner, fixture(t, "ok"))
+			o := plugins.Options{}
+			if tt.granted {
+				o.Consents = openConsents(t, filepath.Join(t.TempDir(), "consents.json"))
+				alone := open(t, o, plugins.Dir(plugins.OriginUser, winner))
+				if tt.winnerOrigin == plugins.OriginFlag { // it is the loser that has the grant
+					alone = open(t, o, plugins.Dir(plugins.OriginUser, single(t, t.TempDir(), "z.wasm", tt.loser, fixture(t, "ok"))))
+				}
+				if err := o.Consents.Grant(plugin(t, alone, "one"), time.Now()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tt.reason == "that one was there first" {
+				time.Sleep(20 * time.Millisecond) // the clock of a file system is coarse
+			}
+			loser := single(t, b, "a.wasm", tt.loser, fixture(t, "ok"))
+			folder(t, b, "third", manifest("third", "", "Third"), fixture(t, "ok"))
+			sources := []plugins.Source{plugins.Dir(tt.winnerOrigin, a), plugins.Dir(tt.loserOrigin, b)}
+			if tt.sameDir {
+				sources = sources[:1]
+			}
+			set := open(t, o, sources...)
+			wantNames(t, toolNames(set), "Show", "Third")
+			if p := tool(t, set, "Show").Plugin; p.Path != winner {
+				t.Errorf("Show is offered by %s", p.Path)
+			}
 			for _, p := range set.Plugins() {
-				switch p.Path {
-				case first:
-					wantProblem(t, p.Problem(), abi.CodeLoad, tt.want, second, "remove one of them or rename it in its manifest")
-				case second:
-					wantProblem(t, p.Problem(), abi.CodeLoad, tt.want, first)
+				if p.Path != loser {
+					continue
+				}
+				wantProblem(t, p.Problem(), abi.CodeLoad, tt.claim+" is taken by one ("+string(tt.winnerOrigin)+", "+winner+")", tt.reason)
+				if shadowed, ok := errors.AsType[*plugins.ShadowedError](p.Problem()); !ok || shadowed.ByPath != winner {
+					t.Errorf("got %#v", shadowed)
 				}
 			}
 		})
@@ -99,8 +145,8 @@ func TestCopiesAreNoConflict(t *testing.T) {
 	t.Parallel()
 	a, b, c := t.TempDir(), t.TempDir(), t.TempDir()
 	toml := manifest("one", wantsRead, "Show")
-	first := folder(t, a, "one", toml, fixture(t, "ok"))
-	folder(t, b, "one", toml, fixture(t, "ok"))
+	folder(t, a, "one", toml, fixture(t, "ok"))
+	first := folder(t, b, "one", toml, fixture(t, "ok"))
 	set := open(t, plugins.Options{}, plugins.Dir(plugins.OriginFlag, b), user(a), user(a))
 	if p := tool(t, set, "Show").Plugin; p.Path != first || len(set.Plugins()) != 1 {
 		t.Errorf("got %v, of them %s; want %s alone", pluginNames(set), p.Path, first)
@@ -108,8 +154,8 @@ func TestCopiesAreNoConflict(t *testing.T) {
 
 	folder(t, c, "one", toml, fixture(t, "counter")) // the same manifest, another module
 	set = open(t, plugins.Options{}, user(a), user(c), user(b))
-	if len(set.Plugins()) != 2 || len(set.Tools()) != 0 {
-		t.Errorf("got %d plugins and tools %v; want 2 rivals and no tool", len(set.Plugins()), toolNames(set))
+	if len(set.Plugins()) != 2 || len(set.Tools()) != 1 {
+		t.Errorf("got %d plugins and tools %v; want 2 rivals and the tool of one", len(set.Plugins()), toolNames(set))
 	}
 
 	set = open(t, plugins.Options{}, user(a), builtin(b))

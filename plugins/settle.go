@@ -3,10 +3,8 @@ package plugins
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/toolquay/toolquay/abi"
 )
@@ -20,36 +18,30 @@ type settlement struct {
 	problems []error
 }
 
-// settle orders plugins by their origins and leaves out copies. Plugins that
-// have another problem than before are replaced by copies: they may be part of
-// another set. Those that are refused offer nothing, and stand in nobody's way.
+// settle orders plugins by the precedence of their origins, leaves out copies, and
+// refuses plugins whose names others have. Plugins that have another problem than
+// before are replaced by copies: they may be part of another set. Those that are
+// refused offer nothing, and stand in nobody's way.
 func settle(found []*Plugin, refused map[*Plugin]error, reserved []string) []*Plugin {
 	slices.SortStableFunc(found, func(a, b *Plugin) int { return a.Origin.rank() - b.Origin.rank() })
 	s := &settlement{plugins: withoutCopies(found, refused)}
 	for _, p := range s.plugins {
 		s.problems = append(s.problems, cmp.Or(refused[p], p.generation.problem))
 	}
-	pluginName := func(p *Plugin) []string { return []string{p.Name} }
-	toolNames := func(p *Plugin) []string { return p.generation.finding.summary.toolNames() }
-	names, tools := s.rivals(pluginName), s.rivals(toolNames)
-	s.refuse(names, "name", s.refuseOthers)
-	if len(names) > 0 {
-		tools = s.rivals(toolNames) // those that were refused stop nobody
-	}
-	s.refuse(tools, "tool", s.refuseOthers)
+	names := s.rivals(pluginName)
+	s.refuse(names, "name")
+	s.refuse(s.rivals(toolNames), "tool") // those that were refused stop nobody
 	s.refuseReserved(reserved)
-	// Whoever is no rival before others are refused is none after.
-	if len(names) > 0 {
-		s.refuse(s.rivals(pluginName), "name", s.refuseAll)
-	}
-	if len(tools) > 0 || len(names) > 0 {
-		s.refuse(s.rivals(toolNames), "tool", s.refuseAll)
-	}
+	s.award()
 	for i, p := range s.plugins {
 		s.plugins[i] = p.with(s.problems[i])
 	}
 	return s.plugins
 }
+
+func pluginName(p *Plugin) []string { return []string{p.Name} }
+
+func toolNames(p *Plugin) []string { return p.generation.finding.summary.toolNames() }
 
 // withoutCopies leaves out plugins that are, byte for byte, one found before:
 // the same plugin in the user's directory and on the command line is no
@@ -101,46 +93,20 @@ func (s *settlement) rivals(claims func(*Plugin) []string) map[string][]int {
 	return groups
 }
 
-func (s *settlement) refuse(groups map[string][]int, kind string, refuse func(group []int, claim string)) {
+// refuse refuses plugins that claim what is a built-in plugin's: its names are its
+// own.
+func (s *settlement) refuse(groups map[string][]int, kind string) {
 	for _, claim := range slices.Sorted(maps.Keys(groups)) {
-		refuse(groups[claim], fmt.Sprintf("the %s %q", kind, claim))
-	}
-}
-
-// refuseOthers refuses plugins that claim what is a built-in plugin's: its names
-// are its own.
-func (s *settlement) refuseOthers(group []int, claim string) {
-	at := slices.IndexFunc(group, func(i int) bool { return s.plugins[i].Origin == OriginBuiltin })
-	if at < 0 {
-		return
-	}
-	for _, i := range group {
-		if s.plugins[i].Origin != OriginBuiltin {
-			s.problem(i, "%s is taken by %s, which is built in; rename it in its manifest", claim, s.plugins[group[at]].Name)
-		}
-	}
-}
-
-// shownClaims bounds how many rivals a refusal names.
-const shownClaims = 10
-
-// refuseAll refuses every plugin that claims the same thing: to pick one would
-// be to guess. Two that are built in are the embedder's own affair.
-func (s *settlement) refuseAll(group []int, claim string) {
-	for _, i := range group {
-		if s.plugins[i].Origin == OriginBuiltin {
+		group := groups[claim]
+		at := slices.IndexFunc(group, func(i int) bool { return s.plugins[i].Origin == OriginBuiltin })
+		if at < 0 {
 			continue
 		}
-		var others []string
-		for _, j := range group {
-			if q := s.plugins[j]; j != i {
-				others = append(others, fmt.Sprintf("%s (%s, %s)", q.Name, q.Origin, q.Path))
+		for _, i := range group {
+			if s.plugins[i].Origin != OriginBuiltin {
+				s.problem(i, "the %s %q is taken by %s, which is built in; rename it in its manifest", kind, claim, s.plugins[group[at]].Name)
 			}
 		}
-		if n := len(others) - shownClaims; n > 0 {
-			others = append(others[:shownClaims], fmt.Sprintf("%d more", n))
-		}
-		s.problem(i, "%s is also claimed by %s; remove one of them or rename it in its manifest", claim, strings.Join(others, ", "))
 	}
 }
 

@@ -28,22 +28,24 @@ const (
 // Origin says where a plugin was found.
 type Origin string
 
-// The origins, in the order in which their plugins are listed.
+// The origins, in the order in which their plugins are listed and in which they
+// take names: a plugin named for this run shadows the user's of the same name, and
+// that one the project's.
 const (
 	// OriginBuiltin plugins come with the host. They need no consent, and their
 	// tools' names are theirs.
 	OriginBuiltin Origin = "builtin"
+	// OriginFlag plugins were named for this run.
+	OriginFlag Origin = "flag"
 	// OriginUser plugins lie in the user's own plugin directory.
 	OriginUser Origin = "user"
 	// OriginProject plugins lie in a project that the user trusts.
 	OriginProject Origin = "project"
-	// OriginFlag plugins lie in a directory named for this run.
-	OriginFlag Origin = "flag"
 )
 
 // rank is the origin's place in the order of listing.
 func (o Origin) rank() int {
-	return slices.Index([]Origin{OriginBuiltin, OriginUser, OriginProject, OriginFlag}, o)
+	return slices.Index([]Origin{OriginBuiltin, OriginFlag, OriginUser, OriginProject}, o)
 }
 
 // Source is a place to look for plugins.
@@ -61,6 +63,7 @@ type Source struct {
 	Watched []string
 
 	dir     string       // on disk, absolute; else empty
+	file    string       // the one entry that counts; else empty
 	program *programFile // that it is a part of; else nil
 }
 
@@ -73,11 +76,17 @@ func (s Source) lasting() string {
 	return s.dir
 }
 
-// Dir is a directory on disk as a source. It may hold plugins or be one. A
-// directory that does not exist is an empty source, except from OriginFlag:
-// that one somebody asked for by name.
+// Dir is a directory on disk as a source. It may hold plugins or be one. It may also
+// name a single .wasm file: a module that carries its manifest, or the module of the
+// plugin.toml beside it. A directory that does not exist is an empty source, except
+// from OriginFlag: that one somebody asked for by name.
 func Dir(origin Origin, dir string) Source {
-	s := Source{Origin: origin, Path: dir, FS: os.DirFS(dir)}
+	s := Source{Origin: origin, Path: dir}
+	if strings.HasSuffix(dir, moduleSuffix) && !isDirectory(dir) {
+		dir, s.file = filepath.Split(filepath.Clean(dir))
+		dir = filepath.Clean(dir)
+	}
+	s.FS = os.DirFS(dir)
 	if abs, err := filepath.Abs(dir); err == nil {
 		s.dir = abs
 	}
@@ -88,6 +97,14 @@ func Dir(origin Origin, dir string) Source {
 // empty.
 func (s Source) Directory() string { return s.dir }
 
+// moduleSuffix ends the names of modules.
+const moduleSuffix = ".wasm"
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
 // candidate is something that claims to be a plugin.
 type candidate struct {
 	origin Origin
@@ -95,16 +112,38 @@ type candidate struct {
 	fs     fs.FS
 	folder string // within fs, of a folder plugin
 	file   string // within fs, of a single-file plugin
+	module string // of a folder plugin that was named by its module; else empty
 }
 
 // alone is the candidate that a source itself is.
 func (s Source) alone() (candidate, bool) {
+	if s.file != "" {
+		return s.named()
+	}
 	is := isFolder(s.FS, ".") && isThere(s.FS, abi.ManifestFile)
 	return candidate{origin: s.Origin, path: s.Path, fs: s.FS, folder: "."}, is
 }
 
+// named is the candidate of a source that is one file. A manifest in the module wins
+// over one beside it. Without either it is told as a module without a manifest.
+func (s Source) named() (candidate, bool) {
+	c := candidate{origin: s.Origin, path: s.Path, fs: s.FS, file: s.file}
+	module, _, err := readFile(s.FS, s.file, maxModule)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, false
+	}
+	section, _ := CustomSection(module, abi.SectionManifest) // the reader of the candidate tells of faults
+	if section == nil && isThere(s.FS, abi.ManifestFile) {
+		c.folder, c.module, c.file = ".", s.file, ""
+	}
+	return c, true
+}
+
 // entries lists the names in a source, sorted, without hidden ones.
 func (s Source) entries() ([]string, error) {
+	if s.file != "" { // else it would be a candidate by itself
+		return nil, fmt.Errorf("looking for plugins in %s: %w", s.Path, fs.ErrNotExist)
+	}
 	entries, err := readDir(s.FS)
 	if errors.Is(err, fs.ErrNotExist) && s.Origin != OriginFlag {
 		return nil, nil
@@ -124,7 +163,7 @@ func (s Source) candidate(entry string) (candidate, bool) {
 	switch {
 	case folder && isThere(s.FS, path.Join(entry, abi.ManifestFile)):
 		c.folder = entry
-	case !folder && strings.HasSuffix(entry, ".wasm"):
+	case !folder && strings.HasSuffix(entry, moduleSuffix):
 		c.file = entry
 	default:
 		return c, false

@@ -44,6 +44,58 @@ func TestOpenTakesADirectoryThatIsAPlugin(t *testing.T) {
 	wantCall(t, tool(t, set, "Alone"), "ok")
 }
 
+// TestOpenTakesASingleFile by its own manifest or by the one beside it.
+func TestOpenTakesASingleFile(t *testing.T) {
+	t.Parallel()
+	ok, toml := fixture(t, "ok"), manifest("alone", "", "Alone")
+	tests := map[string]struct {
+		make    func(dir string) string
+		problem string // empty where its tool can be called
+	}{
+		"packed": {func(dir string) string { return single(t, dir, "any.wasm", toml, ok) }, ""},
+		"packed beside others": {func(dir string) string {
+			folder(t, dir, "other", manifest("other", "", "Other"), ok)
+			single(t, dir, "another.wasm", manifest("another", "", "Another"), ok)
+			return single(t, dir, "any.wasm", toml, ok)
+		}, ""},
+		"beside its manifest": {func(dir string) string { return filepath.Join(folder(t, dir, "alone", toml, ok), "alone.wasm") }, ""},
+		"packed beside another's manifest": {func(dir string) string {
+			return single(t, folder(t, dir, "other", manifest("other", "", "Other"), ok), "any.wasm", toml, ok)
+		}, ""},
+		"beside the manifest of another": {func(dir string) string {
+			path := filepath.Join(folder(t, dir, "other", manifest("other", "", "Other"), ok), "any.wasm")
+			write(t, path, ok)
+			return path
+		}, "is for the module other.wasm"},
+		"without a manifest": {func(dir string) string {
+			path := filepath.Join(dir, "bare.wasm")
+			write(t, path, ok)
+			return path
+		}, "carries no manifest"},
+		"a faulty manifest beside it": {func(dir string) string {
+			return filepath.Join(folder(t, dir, "alone", toml+"colour = 1\n", ok), "alone.wasm")
+		}, filepath.Join("alone", "plugin.toml") + " has 1 fault"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := tt.make(t.TempDir())
+			set := open(t, plugins.Options{}, plugins.Dir(plugins.OriginFlag, path))
+			if n := len(set.Plugins()); n != 1 || set.Plugins()[0].Path != path {
+				t.Fatalf("got %d plugins: %v", n, pluginNames(set))
+			}
+			if tt.problem != "" {
+				wantProblem(t, set.Plugins()[0].Problem(), "", tt.problem)
+				return
+			}
+			wantNames(t, toolNames(set), "Alone")
+			wantCall(t, tool(t, set, "Alone"), "ok")
+		})
+	}
+	_, err := plugins.Open(plugins.Options{Sources: []plugins.Source{plugins.Dir(plugins.OriginFlag, "missing.wasm")}})
+	wantProblem(t, err, "", "looking for plugins in missing.wasm", "not exist")
+}
+
 func TestOpenFollowsALinkedFolder(t *testing.T) {
 	t.Parallel()
 	testenv.Permitted(t, testenv.Unix) // making links needs a privilege on Windows

@@ -45,7 +45,23 @@ func (a *app) listPlugins(ctx context.Context) error {
 		rows = append(rows, []string{p.Name, version, string(p.Origin), stateOf(p), tools, p.Path})
 	}
 	a.out.Table(rows)
+	a.listShadowed(o)
 	return nil
+}
+
+// listShadowed says which plugins give way to others, and why.
+func (a *app) listShadowed(o *opened) {
+	for _, p := range o.host.Plugins().Plugins() {
+		if by, ok := errors.AsType[*plugins.ShadowedError](p.Problem()); ok {
+			a.out.Printf("%s (%s, %s) is shadowed: %s\n", visible.Line(p.Name), p.Origin, visible.Line(p.Path), visible.Line(by.Error()))
+		}
+	}
+}
+
+// isShadowed reports whether a plugin gives way to another.
+func isShadowed(p *plugins.Plugin) bool {
+	_, ok := errors.AsType[*plugins.ShadowedError](p.Problem())
+	return ok
 }
 
 // stateOf is one word or two for where a plugin stands.
@@ -53,6 +69,8 @@ func stateOf(p *plugins.Plugin) string {
 	switch {
 	case abi.CodeOf(p.Problem()) == abi.CodeNotGranted:
 		return "new, needs trust"
+	case isShadowed(p):
+		return "shadowed"
 	case p.Problem() != nil:
 		return "broken"
 	}

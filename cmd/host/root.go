@@ -77,7 +77,7 @@ func (f *globalFlags) register(root *cobra.Command) {
 	p.StringArrayVar(&f.allow, "allow", nil, "an allow rule, such as 'Read(~/notes/**)' (repeatable)")
 	p.StringArrayVar(&f.ask, "ask", nil, "an ask rule (repeatable)")
 	p.StringArrayVar(&f.deny, "deny", nil, "a deny rule, such as 'Read(.env)' (repeatable)")
-	p.StringArrayVar(&f.plugins, "plugins", nil, "a plugin, or a directory of plugins, for this run (repeatable)")
+	p.StringArrayVar(&f.plugins, "plugins", nil, "a plugin (a folder or a .wasm file), or a directory of plugins, for this run; they shadow others of the same name (repeatable)")
 	p.StringArrayVar(&f.grants, "grant", nil, "grant a plugin what it asks for, for this run (repeatable)")
 	p.DurationVar(&f.timeout, "timeout", 0, "the longest one call may take, such as 30s (default: what its plugin may)")
 	p.StringVar(&f.isolation, "isolation", "", "what walls plugins that are not built in run behind: sandbox (as each plugin asks) or process (every one in a process of its own) (default: as the settings say, or sandbox)")
