@@ -176,7 +176,7 @@ func (c candidate) read() (*bundle, error) {
 		return c.readSingle()
 	}
 	b := &bundle{readAt: time.Now(), finding: finding{entry: c.folder}}
-	raw, at, err := readFile(c.fs, path.Join(c.folder, abi.ManifestFile), maxManifest)
+	raw, at, err := readFile(c.fs, c.manifestFile(), maxManifest)
 	if err != nil {
 		return nil, err
 	}
@@ -201,6 +201,9 @@ func (c candidate) read() (*bundle, error) {
 	}
 	return b, err
 }
+
+// manifestFile is where a folder plugin's manifest stands within its file system.
+func (c candidate) manifestFile() string { return path.Join(c.folder, abi.ManifestFile) }
 
 // manifestPath is where a candidate's manifest stands, for people.
 func (c candidate) manifestPath() string {

@@ -169,12 +169,13 @@ func examineHost(ctx context.Context, d *diagnosis, s *setup, log *collector) {
 	} else {
 		d.add("rules", fine, fmt.Sprintf("mode %s", session.Mode()))
 	}
-	for _, p := range h.Plugins().Plugins() {
-		examinePlugin(d, p)
+	list := h.Plugins().Plugins()
+	for i, faults := range checkAll(list) {
+		examinePlugin(d, list[i], faults)
 	}
 }
 
-func examinePlugin(d *diagnosis, p *plugins.Plugin) {
+func examinePlugin(d *diagnosis, p *plugins.Plugin, faults []plugins.Diagnostic) {
 	place := ui.Line(fmt.Sprintf("%s (%s, %s)", p.Name, p.Origin, p.Path))
 	p.Manifest() // whose reading may find a problem
 	switch {
@@ -182,13 +183,15 @@ func examinePlugin(d *diagnosis, p *plugins.Plugin) {
 		d.add("plugin", note, place+": "+p.Problem().Error())
 	case p.Problem() != nil:
 		d.add("plugin", wrong, place+": "+p.Problem().Error())
+	case plugins.Failed(faults):
+		d.add("plugin", wrong, place+": it cannot be used as it is:\n"+found(faults))
 	case p.Standing() == plugins.StandingMissing || p.Standing() == plugins.StandingChanged:
-		d.add("plugin", note, place+": "+stateOf(p)+"; run toolquay plugins trust "+p.Name)
+		d.add("plugin", note, place+": "+stateOf(p, faults)+"; run toolquay plugins trust "+p.Name)
 	default:
 		d.add("plugin", fine, place)
 	}
-	for _, n := range p.Notes {
-		d.add("plugin", note, p.Name+": "+n)
+	if p.Problem() == nil && !plugins.Failed(faults) && len(faults) > 0 {
+		d.add("plugin", note, place+":\n"+found(faults))
 	}
 }
 

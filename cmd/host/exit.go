@@ -25,7 +25,8 @@ const helpExitCodes = `Every command ends with one of these:
     0  done. For run: each call of the message has its result, and the reply
        was printed; calls that failed are results like others, unless --fail
        is given
-    1  a call failed (call; run --fail), or doctor found something wrong;
+    1  a call failed (call; run --fail), or doctor or plugins check found
+       something wrong; plugins pack where the plugin could never be used;
        history restore where a file was changed since; history show, diff and
        patch where something is left out
     2  the command line is wrong, or what was to be read cannot be: a file

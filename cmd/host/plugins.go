@@ -16,7 +16,7 @@ import (
 func pluginsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugins",
-		Short: "List, inspect, trust and pack plugins",
+		Short: "List, inspect, check, configure, trust and pack plugins",
 		Args:  cobra.NoArgs,
 		RunE:  help,
 	}
@@ -26,7 +26,7 @@ func pluginsCommand(a *app) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.listPlugins(cmd.Context()) },
 	}
-	cmd.AddCommand(list, pluginInfoCommand(a), pluginTrustCommand(a), pluginRevokeCommand(a), pluginPackCommand(a))
+	cmd.AddCommand(list, pluginInfoCommand(a), pluginCheckCommand(a), pluginTrustCommand(a), pluginRevokeCommand(a), pluginPackCommand(a))
 	return cmd
 }
 
@@ -37,12 +37,14 @@ func (a *app) listPlugins(ctx context.Context) error {
 	}
 	defer o.close()
 	rows := [][]string{{"NAME", "VERSION", "ORIGIN", "STATE", "TOOLS", "PATH"}}
-	for _, p := range o.host.Plugins().Plugins() {
+	list := o.host.Plugins().Plugins()
+	faults := checkAll(list)
+	for i, p := range list {
 		version, tools := "-", "-"
 		if m := p.Manifest(); m != nil {
 			version, tools = m.Version, toolNames(m)
 		}
-		rows = append(rows, []string{p.Name, version, string(p.Origin), stateOf(p), tools, p.Path})
+		rows = append(rows, []string{p.Name, version, string(p.Origin), stateOf(p, faults[i]), tools, p.Path})
 	}
 	a.out.Table(rows)
 	a.listShadowed(o)
@@ -64,14 +66,14 @@ func isShadowed(p *plugins.Plugin) bool {
 	return ok
 }
 
-// stateOf is one word or two for where a plugin stands.
-func stateOf(p *plugins.Plugin) string {
+// stateOf is one word or two for where a plugin stands, of which a check found faults.
+func stateOf(p *plugins.Plugin, faults []plugins.Diagnostic) string {
 	switch {
 	case abi.CodeOf(p.Problem()) == abi.CodeNotGranted:
 		return "new, needs trust"
 	case isShadowed(p):
 		return "shadowed"
-	case p.Problem() != nil:
+	case p.Problem() != nil || plugins.Failed(faults):
 		return "broken"
 	}
 	switch p.Standing() {
@@ -101,8 +103,8 @@ func (a *app) plugin(ctx context.Context, name string) (*opened, *plugins.Plugin
 	if ok {
 		return o, p, nil
 	}
-	o.close()
-	return nil, nil, usageError("no plugin %q was found; toolquay plugins list shows those that were", name)
+	defer o.close()
+	return nil, nil, unknownPlugin(o, name)
 }
 
 func pluginInfoCommand(a *app) *cobra.Command {
@@ -140,12 +142,12 @@ func (a *app) describePlugin(p *plugins.Plugin) {
 			out.Printf("%s\n", line)
 		}
 	}
+	if faults := checkAll([]*plugins.Plugin{p})[0]; p.Problem() == nil && len(faults) > 0 {
+		out.Printf("\nA check found:\n%s\n", indent(found(faults)))
+	}
 	a.describeGrants(p)
 	out.Printf("\nLimits of one call: memory %s, time %s, output %s, %d log lines, %d capability calls\n",
 		abi.Size(p.Limits.Memory), p.Limits.Time, abi.Size(p.Limits.Output), p.Limits.LogLines, p.Limits.CapabilityCalls)
-	for _, note := range p.Notes {
-		out.Printf("  note: %s\n", note)
-	}
 	for _, key := range m.Config {
 		out.Printf("\nConfiguration %s: %s\n", key.Name, cmp.Or(visible.Short(string(p.Config()[key.Name]), maxShown), "not set"))
 	}

@@ -27,7 +27,8 @@ func pluginPackCommand(a *app) *cobra.Command {
 		Short: "Make one .wasm file of a plugin folder",
 		Long: `Pack puts the bytes of DIR/plugin.toml into the plugin's module, as the custom
 section toolquay.manifest, so that one file is the whole plugin. The same folder
-always gives the same bytes.`,
+always gives the same bytes. A plugin that plugins check finds fault with is not
+packed.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.pack(cmd.Context(), args[0], output) },
 	}
@@ -69,10 +70,27 @@ func (a *app) pack(ctx context.Context, dir, output string) error {
 	if sameFile(output, source) {
 		return usageError("%s is the plugin's own module; name another file with -o", output)
 	}
+	if err := a.packable(ctx, dir); err != nil {
+		return err
+	}
 	if err := atomicfile.Write(output, packed, 0o644); err != nil {
 		return hostError(fmt.Errorf("writing the packed plugin: %w", err))
 	}
 	a.out.Printf("%s: %s %s, %d bytes\n", output, m.Name, m.Version, len(packed))
+	return nil
+}
+
+// packable refuses a folder's plugin that could never be used. What else is installed
+// has no say in it.
+func (a *app) packable(ctx context.Context, dir string) error {
+	a.flags.noUser, a.flags.noProject, a.flags.plugins = true, true, nil
+	list, err := a.checkPath(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if c := &list[0]; !c.OK {
+		return &exitError{exitFailed, fmt.Errorf("nothing was packed: plugin %s cannot be used as it is:\n%s", c.Name, indent(found(c.Diagnostics)))}
+	}
 	return nil
 }
 

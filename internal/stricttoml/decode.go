@@ -113,7 +113,7 @@ func (d *decoder) table(values map[string]any, rv reflect.Value, at spot) {
 	for _, key := range sortedKeys(values) {
 		i, ok := fields[key]
 		if !ok {
-			d.fault(at.key(key), "unknown key%s", didYouMean(key, sortedKeys(fields)))
+			d.fault(at.key(key), "unknown key%s", DidYouMean(key, sortedKeys(fields)))
 			continue
 		}
 		d.value(values[key], rv.Field(i), at.key(key))

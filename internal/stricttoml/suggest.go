@@ -5,8 +5,9 @@ import "fmt"
 // maxSuggest is the longest key that a near name is looked for.
 const maxSuggest = 64
 
-// didYouMean returns a hint at the nearest known key, or nothing.
-func didYouMean(key string, known []string) string {
+// DidYouMean returns a hint at the nearest of the known keys, such as
+// `; did you mean "name"?`, or nothing where none is near.
+func DidYouMean(key string, known []string) string {
 	if len(key) > maxSuggest {
 		return ""
 	}

@@ -33,7 +33,7 @@ var hostFunctions = map[string]api.GoModuleFunc{
 func defineHost(b wazero.HostModuleBuilder) {
 	for name, f := range hostFunctions {
 		s := imports[name]
-		b.NewFunctionBuilder().WithGoModuleFunction(f, s.params, s.results).Export(name)
+		b.NewFunctionBuilder().WithGoModuleFunction(f, s.Params, s.Results).Export(name)
 	}
 }
 

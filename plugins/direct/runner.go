@@ -33,7 +33,10 @@ type Options struct {
 // Runner runs direct-ABI modules. It implements [plugins.Runner].
 type Runner struct{ engine *engine.Engine }
 
-var _ plugins.Runner = (*Runner)(nil)
+var (
+	_ plugins.Runner  = (*Runner)(nil)
+	_ plugins.Checker = (*Runner)(nil)
+)
 
 // New returns a runner. It starts nothing: the runtime comes up with the first
 // module.
@@ -53,7 +56,7 @@ func (r *Runner) ABI() string { return abi.ABIDirect }
 // Load compiles m, or takes it from the cache, and checks that it speaks the
 // ABI. It runs none of it.
 func (r *Runner) Load(ctx context.Context, m plugins.Module) (plugins.Instance, error) {
-	source := engine.Source{Hash: m.Hash, Wasm: m.Wasm, Trusted: m.Trusted, MaxMemory: m.Limits.Memory}
+	source := sourceOf(&m)
 	m.Wasm = nil // the engine lets go of it as soon as it can
 	program, err := r.engine.Compile(ctx, source)
 	if err != nil {
@@ -61,7 +64,7 @@ func (r *Runner) Load(ctx context.Context, m plugins.Module) (plugins.Instance, 
 	}
 	// What follows is quick and leaves nothing half done.
 	ctx = context.WithoutCancel(ctx)
-	shape, err := checkShape(program.Compiled)
+	shape, err := checkShape(program.Interface())
 	if err == nil {
 		err = r.engine.Link(ctx, abi.ImportModule, defineHost)
 	}
@@ -72,6 +75,21 @@ func (r *Runner) Load(ctx context.Context, m plugins.Module) (plugins.Instance, 
 		return nil, errors.Join(err, program.Close(ctx))
 	}
 	return newModule(r.engine, m, program, shape), nil
+}
+
+func sourceOf(m *plugins.Module) engine.Source {
+	return engine.Source{Hash: m.Hash, Wasm: m.Wasm, Trusted: m.Trusted, MaxMemory: m.Limits.Memory}
+}
+
+// Check finds everything for which the module could never be loaded, short of
+// compiling it. See [plugins.Checker].
+func (r *Runner) Check(m plugins.Module) []plugins.Diagnostic {
+	i, err := r.engine.Inspect(sourceOf(&m))
+	if err != nil {
+		return engine.Diagnose(err)
+	}
+	_, faults := examine(i)
+	return engine.Diagnoses(faults)
 }
 
 // Close frees the runtime. Modules loaded from it must be closed before.

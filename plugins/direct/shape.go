@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/toolquay/toolquay/abi"
@@ -19,24 +18,21 @@ var (
 	i64 = api.ValueTypeI64
 )
 
-// signature is the type of an import or export.
-type signature struct{ params, results []api.ValueType }
-
 var (
-	imports = map[string]signature{
-		abi.ImportSubmit:   {[]api.ValueType{i32, i32}, []api.ValueType{i32}},
-		abi.ImportWait:     {[]api.ValueType{i32, i32}, []api.ValueType{i64}},
-		abi.ImportRead:     {[]api.ValueType{i32, i32, i32}, []api.ValueType{i32}},
-		abi.ImportCancel:   {[]api.ValueType{i32}, nil},
-		abi.ImportProgress: {[]api.ValueType{i32, i32}, nil},
+	imports = map[string]engine.Signature{
+		abi.ImportSubmit:   {Params: []api.ValueType{i32, i32}, Results: []api.ValueType{i32}},
+		abi.ImportWait:     {Params: []api.ValueType{i32, i32}, Results: []api.ValueType{i64}},
+		abi.ImportRead:     {Params: []api.ValueType{i32, i32, i32}, Results: []api.ValueType{i32}},
+		abi.ImportCancel:   {Params: []api.ValueType{i32}},
+		abi.ImportProgress: {Params: []api.ValueType{i32, i32}},
 	}
-	exports = map[string]signature{
-		abi.ExportAlloc: {[]api.ValueType{i32}, []api.ValueType{i32}},
-		abi.ExportCall:  {[]api.ValueType{i32, i32}, []api.ValueType{i64}},
+	exports = map[string]engine.Signature{
+		abi.ExportAlloc: {Params: []api.ValueType{i32}, Results: []api.ValueType{i32}},
+		abi.ExportCall:  {Params: []api.ValueType{i32, i32}, Results: []api.ValueType{i64}},
 	}
-	optionalExports = map[string]signature{
-		abi.ExportAssess:     {[]api.ValueType{i32, i32}, []api.ValueType{i64}},
-		abi.ExportInitialize: {nil, nil},
+	optionalExports = map[string]engine.Signature{
+		abi.ExportAssess:     {Params: []api.ValueType{i32, i32}, Results: []api.ValueType{i64}},
+		abi.ExportInitialize: {},
 	}
 )
 
@@ -47,95 +43,78 @@ type shape struct {
 	wasi       bool
 }
 
-// checkShape reads a compiled module's imports and exports. All faults are
-// reported at once.
-func checkShape(c wazero.CompiledModule) (shape, error) {
-	var s shape
-	var faults []string
-	for _, f := range c.ImportedFunctions() {
-		if fault := s.checkImport(f); fault != "" {
-			faults = append(faults, fault)
-		}
-	}
-	for _, m := range c.ImportedMemories() {
-		module, name, _ := m.Import()
-		faults = append(faults, fmt.Sprintf("imports the memory %s; a plugin brings its own and exports it", engine.ImportName(module, name)))
-	}
-	faults = append(faults, s.checkExports(c)...)
-	faults = append(faults, checkMemory(c)...)
+// checkShape reads a module's imports and exports. All faults are reported at once.
+func checkShape(i *prepass.Interface) (shape, error) {
+	s, faults := examine(i)
 	if len(faults) > 0 {
 		return s, abi.Errorf(abi.CodeLoad, "the module %s", engine.Faults(faults))
 	}
 	return s, nil
 }
 
-func (s *shape) checkImport(f api.FunctionDefinition) string {
-	module, name, _ := f.Import()
+// examine finds a module's shape, and everything for which it cannot be run.
+func examine(i *prepass.Interface) (s shape, faults []string) {
+	for n := range i.Imports {
+		if fault := s.checkImport(&i.Imports[n]); fault != "" {
+			faults = append(faults, fault)
+		}
+	}
+	faults = append(faults, s.checkExports(i)...)
+	if m := i.Export(abi.ExportMemory); m == nil || m.Kind != prepass.KindMemory {
+		faults = append(faults, fmt.Sprintf("does not export its memory as %q", abi.ExportMemory))
+	}
+	return s, faults
+}
+
+func (s *shape) checkImport(i *prepass.External) string {
+	if i.Kind != prepass.KindFunc {
+		return engine.CheckImport(i)
+	}
 	switch {
-	case module == abi.ImportModule:
-		want, ok := imports[name]
+	case i.Module == abi.ImportModule:
+		want, ok := imports[i.Name]
 		if !ok {
-			return fmt.Sprintf("imports %s, which version %d of the ABI does not have", engine.ImportName(module, name), abi.Version)
+			return fmt.Sprintf("imports %s, which version %d of the ABI does not have", engine.ImportName(i.Module, i.Name), abi.Version)
 		}
-		if !want.fits(f) {
-			return fmt.Sprintf("imports %s.%s as %s; it is %s", module, name, signatureOf(f), want)
+		if !want.Fits(i) {
+			return fmt.Sprintf("imports %s.%s as %s; it is %s", i.Module, i.Name, engine.SignatureOf(i), want)
 		}
-	case module == engine.WASI:
+	case i.Module == engine.WASI:
 		s.wasi = true
-	case module == prepass.ImportModule:
-	case strings.HasPrefix(module, "toolquay:host/"):
-		return fmt.Sprintf("was built for %s; this host speaks %s", engine.PlainName(module), abi.ImportModule)
+		return engine.CheckWASI(i)
+	case i.Module == prepass.ImportModule:
+	case strings.HasPrefix(i.Module, "toolquay:host/"):
+		return fmt.Sprintf("was built for %s; this host speaks %s", engine.PlainName(i.Module), abi.ImportModule)
 	default:
-		return fmt.Sprintf("imports %s; only %s and %s are offered", engine.ImportName(module, name), abi.ImportModule, engine.WASI)
+		return fmt.Sprintf("imports %s; only %s and %s are offered", engine.ImportName(i.Module, i.Name), abi.ImportModule, engine.WASI)
 	}
 	return ""
 }
 
-func (s *shape) checkExports(c wazero.CompiledModule) []string {
-	have := c.ExportedFunctions()
+func (s *shape) checkExports(i *prepass.Interface) []string {
 	var faults []string
 	for _, name := range slices.Sorted(maps.Keys(exports)) {
-		f, ok := have[name]
-		if !ok {
+		switch f := exported(i, name); {
+		case f == nil:
 			faults = append(faults, fmt.Sprintf("does not export the function %s %s", name, exports[name]))
-		} else if !exports[name].fits(f) {
-			faults = append(faults, fmt.Sprintf("exports %s as %s; it must be %s", name, signatureOf(f), exports[name]))
+		case !exports[name].Fits(f):
+			faults = append(faults, fmt.Sprintf("exports %s as %s; it must be %s", name, engine.SignatureOf(f), exports[name]))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(optionalExports)) {
-		f, ok := have[name]
-		if ok && !optionalExports[name].fits(f) {
-			faults = append(faults, fmt.Sprintf("exports %s as %s; it must be %s", name, signatureOf(f), optionalExports[name]))
+		if f := exported(i, name); f != nil && !optionalExports[name].Fits(f) {
+			faults = append(faults, fmt.Sprintf("exports %s as %s; it must be %s", name, engine.SignatureOf(f), optionalExports[name]))
 		}
 	}
-	_, s.assess = have[abi.ExportAssess]
-	_, s.initialize = have[abi.ExportInitialize]
+	s.assess = exported(i, abi.ExportAssess) != nil
+	s.initialize = exported(i, abi.ExportInitialize) != nil
 	return faults
 }
 
-// checkMemory asks for the export only: the pre-pass holds the memory to its
-// limit.
-func checkMemory(c wazero.CompiledModule) []string {
-	if _, ok := c.ExportedMemories()[abi.ExportMemory]; !ok {
-		return []string{fmt.Sprintf("does not export its memory as %q", abi.ExportMemory)}
+// exported is the exported function of a name, or nil.
+func exported(i *prepass.Interface, name string) *prepass.External {
+	if f := i.Export(name); f != nil && f.Kind == prepass.KindFunc {
+		return f
 	}
 	return nil
-}
-
-func (s signature) fits(f api.FunctionDefinition) bool {
-	return slices.Equal(s.params, f.ParamTypes()) && slices.Equal(s.results, f.ResultTypes())
-}
-
-func (s signature) String() string { return typeNames(s.params) + " -> " + typeNames(s.results) }
-
-func signatureOf(f api.FunctionDefinition) string {
-	return signature{f.ParamTypes(), f.ResultTypes()}.String()
-}
-
-func typeNames(types []api.ValueType) string {
-	names := make([]string, 0, len(types))
-	for _, t := range types {
-		names = append(names, api.ValueTypeName(t))
-	}
-	return "(" + strings.Join(names, ", ") + ")"
 }

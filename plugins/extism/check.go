@@ -2,12 +2,9 @@ package extism
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
-	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/toolquay/toolquay/abi"
@@ -17,62 +14,61 @@ import (
 
 // checkModule looks at a module before anything of it runs. All faults are
 // reported at once.
-func checkModule(c, kernel wazero.CompiledModule, tools []abi.Tool) error {
-	faults := append(checkImports(c, kernel.ExportedFunctions()), checkExports(c, tools)...)
-	if len(faults) > 0 {
+func checkModule(i, kernel *prepass.Interface, tools []abi.Tool) error {
+	if faults := examine(i, kernel, tools); len(faults) > 0 {
 		return abi.Errorf(abi.CodeLoad, "the module %s", engine.Faults(faults))
 	}
 	return nil
 }
 
-func checkImports(c wazero.CompiledModule, kernel map[string]api.FunctionDefinition) []string {
+// examine finds everything for which a module cannot be run.
+func examine(i, kernel *prepass.Interface, tools []abi.Tool) []string {
 	var faults []string
-	for _, f := range c.ImportedFunctions() {
-		if fault := checkImport(f, kernel); fault != "" {
+	for n := range i.Imports {
+		if fault := checkImport(&i.Imports[n], kernel); fault != "" {
 			faults = append(faults, fault)
 		}
 	}
-	for _, m := range c.ImportedMemories() {
-		module, name, _ := m.Import()
-		faults = append(faults, fmt.Sprintf("imports the memory %s; a plugin brings its own", engine.ImportName(original(module, name), name)))
-	}
-	return faults
+	return append(faults, checkExports(i, tools)...)
 }
 
-func checkImport(f api.FunctionDefinition, kernel map[string]api.FunctionDefinition) string {
-	module, name, _ := f.Import()
-	from := original(module, name)
-	switch module {
-	case prepass.ImportModule, wasi_snapshot_preview1.ModuleName:
+func checkImport(i *prepass.External, kernel *prepass.Interface) string {
+	from := original(i.Module, i.Name)
+	if i.Kind != prepass.KindFunc {
+		named := *i
+		named.Module = from
+		return engine.CheckImport(&named)
+	}
+	switch i.Module {
+	case prepass.ImportModule:
 		return ""
+	case wasi_snapshot_preview1.ModuleName:
+		return engine.CheckWASI(i)
 	case moduleEnv:
-		return mismatch(f, from, name, signatureOf(kernel[name]))
+		return mismatch(i, from, engine.SignatureOf(kernel.Export(i.Name)))
 	case hostModule:
-		known, ok := hostFunctions[name]
+		known, ok := hostFunctions[i.Name]
 		if ok {
-			return mismatch(f, from, name, known.signature)
+			return mismatch(i, from, known.Signature)
 		}
 	case moduleUser:
-		return fmt.Sprintf("imports %s; the only function there is %s", engine.ImportName(from, name), CapabilityImport)
+		return fmt.Sprintf("imports %s; the only function there is %s", engine.ImportName(from, i.Name), CapabilityImport)
 	case unknownEnv:
-		return fmt.Sprintf("imports %s, which Extism does not have", engine.ImportName(from, name))
+		return fmt.Sprintf("imports %s, which Extism does not have", engine.ImportName(from, i.Name))
 	}
-	return fmt.Sprintf("imports %s; Extism modules get %s, %s and %s", engine.ImportName(module, name), moduleEnv, moduleUser, wasi_snapshot_preview1.ModuleName)
+	return fmt.Sprintf("imports %s; Extism modules get %s, %s and %s", engine.ImportName(i.Module, i.Name), moduleEnv, moduleUser, wasi_snapshot_preview1.ModuleName)
 }
 
-func mismatch(f api.FunctionDefinition, module, name string, want signature) string {
-	if want.fits(f) {
+func mismatch(i *prepass.External, module string, want engine.Signature) string {
+	if want.Fits(i) {
 		return ""
 	}
-	return fmt.Sprintf("imports %s as %s; it is %s", engine.ImportName(module, name), signatureOf(f), want)
+	return fmt.Sprintf("imports %s as %s; it is %s", engine.ImportName(module, i.Name), engine.SignatureOf(i), want)
 }
 
-// imports reports whether a module imports functions of another.
-func imports(c wazero.CompiledModule, module string) bool {
-	return slices.ContainsFunc(c.ImportedFunctions(), func(f api.FunctionDefinition) bool {
-		from, _, _ := f.Import()
-		return from == module
-	})
+// imports reports whether a module imports anything of another.
+func imports(i *prepass.Interface, module string) bool {
+	return slices.ContainsFunc(i.Imports, func(e prepass.External) bool { return e.Module == module })
 }
 
 // exportOf is the export that runs a tool.
@@ -83,39 +79,39 @@ func exportOf(t *abi.Tool) string {
 	return t.Name
 }
 
-func checkExports(c wazero.CompiledModule, tools []abi.Tool) []string {
-	have := c.ExportedFunctions()
+func checkExports(i *prepass.Interface, tools []abi.Tool) []string {
 	var faults []string
-	for i := range tools {
-		name := exportOf(&tools[i])
-		f, ok := have[name]
+	for n := range tools {
+		name := exportOf(&tools[n])
+		f := i.Export(name)
 		switch {
-		case !ok:
-			faults = append(faults, fmt.Sprintf("has no export %q for the tool %s; it has %s (set the tool's export key)", name, tools[i].Name, callable(have)))
+		case f == nil || f.Kind != prepass.KindFunc:
+			faults = append(faults, fmt.Sprintf("has no export %q for the tool %s; it has %s (set the tool's export key)", name, tools[n].Name, callable(i)))
 		case !isTool(f):
-			faults = append(faults, fmt.Sprintf("exports %q with %d parameters and %d results; an Extism export takes none and returns at most one", name, len(f.ParamTypes()), len(f.ResultTypes())))
+			faults = append(faults, fmt.Sprintf("exports %q with %d parameters and %d results; an Extism export takes none and returns at most one", name, len(f.Params), len(f.Results)))
 		}
 	}
-	if f, ok := have[exportHaskell]; ok && len(f.ParamTypes()) != 2 {
-		faults = append(faults, fmt.Sprintf("exports %s as %s; Haskell's takes two parameters", exportHaskell, signatureOf(f)))
+	if f := i.Export(exportHaskell); f != nil && f.Kind == prepass.KindFunc && len(f.Params) != 2 {
+		faults = append(faults, fmt.Sprintf("exports %s as %s; Haskell's takes two parameters", exportHaskell, engine.SignatureOf(f)))
 	}
 	return faults
 }
 
-func isTool(f api.FunctionDefinition) bool {
-	return len(f.ParamTypes()) == 0 && len(f.ResultTypes()) <= 1
+func isTool(f *prepass.External) bool {
+	return f.Kind == prepass.KindFunc && len(f.Params) == 0 && len(f.Results) <= 1
 }
 
 // maxNamed bounds the exports that an error names.
 const maxNamed = 20
 
-func callable(exports map[string]api.FunctionDefinition) string {
+func callable(i *prepass.Interface) string {
 	var names []string
-	for _, name := range slices.Sorted(maps.Keys(exports)) {
-		if isTool(exports[name]) && !strings.HasPrefix(name, "_") {
-			names = append(names, engine.PlainName(name))
+	for n := range i.Exports {
+		if e := &i.Exports[n]; isTool(e) && !strings.HasPrefix(e.Name, "_") {
+			names = append(names, engine.PlainName(e.Name))
 		}
 	}
+	slices.Sort(names)
 	if len(names) == 0 {
 		return "none that could be a tool"
 	}

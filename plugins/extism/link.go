@@ -3,10 +3,11 @@ package extism
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+
+	"github.com/toolquay/toolquay/plugins/internal/engine"
 )
 
 // The modules that an Extism guest may import from.
@@ -54,30 +55,9 @@ func original(module, name string) string {
 	return module
 }
 
-// signature is the type of an import.
-type signature struct{ params, results []api.ValueType }
-
-func (s signature) fits(f api.FunctionDefinition) bool {
-	return slices.Equal(s.params, f.ParamTypes()) && slices.Equal(s.results, f.ResultTypes())
-}
-
-func (s signature) String() string { return typeNames(s.params) + " -> " + typeNames(s.results) }
-
-func signatureOf(f api.FunctionDefinition) signature {
-	return signature{f.ParamTypes(), f.ResultTypes()}
-}
-
-func typeNames(types []api.ValueType) string {
-	names := make([]string, 0, len(types))
-	for _, t := range types {
-		names = append(names, api.ValueTypeName(t))
-	}
-	return "(" + strings.Join(names, ", ") + ")"
-}
-
 // hostFunction is a function of Extism's that the host provides.
 type hostFunction struct {
-	signature
+	engine.Signature
 	do func(c *call, stack []uint64)
 	// always is for functions that need no call: they always answer the same.
 	always bool
@@ -91,17 +71,17 @@ func allHostFunctions() map[string]hostFunction {
 	i32, i64 := []api.ValueType{api.ValueTypeI32}, []api.ValueType{api.ValueTypeI64}
 	two := []api.ValueType{api.ValueTypeI64, api.ValueTypeI64}
 	log := func(level string) hostFunction {
-		return hostFunction{signature: signature{i64, nil}, do: func(c *call, stack []uint64) { c.logBlock(level, stack[0]) }}
+		return hostFunction{Signature: engine.Signature{Params: i64}, do: func(c *call, stack []uint64) { c.logBlock(level, stack[0]) }}
 	}
 	return map[string]hostFunction{
-		CapabilityImport:   {signature: signature{i64, i64}, do: (*call).capability},
-		"config_get":       {signature: signature{i64, i64}, do: (*call).configGet},
-		"var_get":          {signature: signature{i64, i64}, do: (*call).varGet},
-		"var_set":          {signature: signature{two, nil}, do: (*call).varSet},
-		"http_request":     {signature: signature{two, i64}, do: (*call).httpRequest},
-		"http_status_code": {signature: signature{nil, i32}, do: constant(0), always: true},
-		"http_headers":     {signature: signature{nil, i64}, do: constant(0), always: true},
-		"get_log_level":    {signature: signature{nil, i32}, do: constant(logLevel), always: true},
+		CapabilityImport:   {Signature: engine.Signature{Params: i64, Results: i64}, do: (*call).capability},
+		"config_get":       {Signature: engine.Signature{Params: i64, Results: i64}, do: (*call).configGet},
+		"var_get":          {Signature: engine.Signature{Params: i64, Results: i64}, do: (*call).varGet},
+		"var_set":          {Signature: engine.Signature{Params: two}, do: (*call).varSet},
+		"http_request":     {Signature: engine.Signature{Params: two, Results: i64}, do: (*call).httpRequest},
+		"http_status_code": {Signature: engine.Signature{Results: i32}, do: constant(0), always: true},
+		"http_headers":     {Signature: engine.Signature{Results: i64}, do: constant(0), always: true},
+		"get_log_level":    {Signature: engine.Signature{Results: i32}, do: constant(logLevel), always: true},
 		"log_trace":        log(""),
 		"log_debug":        log(""),
 		"log_info":         log("info"),
@@ -117,7 +97,7 @@ func constant(v uint64) func(*call, []uint64) {
 // defineHost defines hostModule.
 func defineHost(b wazero.HostModuleBuilder) {
 	for name, f := range hostFunctions {
-		b.NewFunctionBuilder().WithGoFunction(f.bound(), f.params, f.results).Export(name)
+		b.NewFunctionBuilder().WithGoFunction(f.bound(), f.Params, f.Results).Export(name)
 	}
 }
 

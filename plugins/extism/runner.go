@@ -11,6 +11,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/internal/engine"
+	"github.com/toolquay/toolquay/plugins/prepass"
 )
 
 const (
@@ -47,7 +48,10 @@ type Runner struct {
 	fail   error
 }
 
-var _ plugins.Runner = (*Runner)(nil)
+var (
+	_ plugins.Runner  = (*Runner)(nil)
+	_ plugins.Checker = (*Runner)(nil)
+)
 
 // New returns a runner. It starts nothing: the runtime and the kernel come up
 // with the first module.
@@ -73,29 +77,71 @@ func (r *Runner) open(ctx context.Context) error {
 // Load compiles m, or takes it from the cache, and checks that it has the
 // exports its tools need. It runs none of it.
 func (r *Runner) Load(ctx context.Context, m plugins.Module) (plugins.Instance, error) {
-	if m.Manifest.Instance == abi.InstanceKept {
-		return nil, abi.Errorf(abi.CodeLoad, `instance = "kept" is not offered for Extism modules: their memory is clean for every call; remove it`)
+	if err := checkManifest(m.Manifest); err != nil {
+		return nil, err
 	}
 	if err := r.open(context.WithoutCancel(ctx)); err != nil {
 		return nil, err
 	}
-	program, err := r.engine.Compile(ctx, engine.Source{
-		Hash: m.Hash, Wasm: m.Wasm, Trusted: m.Trusted, MaxMemory: m.Limits.Memory,
-		Rename: rename, RenameID: renameID,
-	})
+	program, err := r.engine.Compile(ctx, sourceOf(&m))
 	if err != nil {
 		return nil, err
 	}
 	// What follows is quick and leaves nothing half done.
 	ctx = context.WithoutCancel(ctx)
-	err = checkModule(program.Compiled, r.kernel.Compiled, m.Manifest.Tools)
-	if err == nil && imports(program.Compiled, wasi_snapshot_preview1.ModuleName) {
+	needs := program.Interface()
+	err = checkModule(needs, r.kernel.Interface(), m.Manifest.Tools)
+	if err == nil && imports(needs, wasi_snapshot_preview1.ModuleName) {
 		err = r.engine.LinkWASI(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, program.Close(ctx))
 	}
 	return newModule(r, m, r.kernel, program), nil
+}
+
+func sourceOf(m *plugins.Module) engine.Source {
+	return engine.Source{
+		Hash: m.Hash, Wasm: m.Wasm, Trusted: m.Trusted, MaxMemory: m.Limits.Memory,
+		Rename: rename, RenameID: renameID,
+	}
+}
+
+// checkManifest refuses what a manifest asks for and Extism modules do not get.
+func checkManifest(m *abi.Manifest) error {
+	if m.Instance == abi.InstanceKept {
+		return abi.Errorf(abi.CodeLoad, `instance = "kept" is not offered for Extism modules: their memory is clean for every call; remove it`)
+	}
+	return nil
+}
+
+// kernelInterface is what the kernel offers.
+var kernelInterface = sync.OnceValues(func() (*prepass.Interface, error) {
+	wasm, _ := slimKernel()
+	return prepass.Inspect(wasm, prepass.Options{})
+})
+
+// Check finds everything for which the module could never be loaded, short of
+// compiling it. See [plugins.Checker].
+func (r *Runner) Check(m plugins.Module) []plugins.Diagnostic {
+	var found []plugins.Diagnostic
+	if err := checkManifest(m.Manifest); err != nil {
+		found = engine.Diagnose(err)
+	}
+	kernel, err := kernelInterface()
+	if err != nil {
+		return append(found, engine.Diagnose(err)...)
+	}
+	i, err := r.engine.Inspect(sourceOf(&m))
+	if err != nil {
+		return append(found, engine.Diagnose(err)...)
+	}
+	found = append(found, engine.Diagnoses(examine(i, kernel, m.Manifest.Tools))...)
+	if i.Import(hostModule, "http_request") != nil {
+		found = append(found, plugins.Diagnostic{Severity: plugins.SeverityWarning,
+			Message: "the module imports Extism's http_request, and a call of it fails here: only capabilities reach the network"})
+	}
+	return found
 }
 
 // Close frees what the modules share. They must be closed before.

@@ -97,19 +97,30 @@ func (e *Engine) rewrite(s *Source) (*rewritten, error) {
 }
 
 func rewrite(s *Source, most int) (*prepass.Module, error) {
-	m, err := prepass.Rewrite(s.Wasm, prepass.Options{
+	m, err := prepass.Rewrite(s.Wasm, s.prepass(most))
+	if err != nil {
+		return nil, refused(err)
+	}
+	return m, nil
+}
+
+// prepass is how the pre-pass reads the module, of at most so many bytes where it is
+// not trusted.
+func (s *Source) prepass(most int) prepass.Options {
+	return prepass.Options{
 		Bounds:    prepass.Bounds{ModuleBytes: max(most, len(s.Wasm))}, // strangers' were measured before
 		MaxMemory: uint64(s.MaxMemory),
 		Rename:    s.Rename,
 		Reentrant: s.Reentrant,
-	})
-	if refused, ok := errors.AsType[*prepass.Error](err); ok {
-		return nil, &abi.Error{Code: abi.CodeLoad, Message: "the module is refused: " + refused.Error(), Err: refused}
 	}
-	if err != nil {
-		return nil, abi.Errorf(abi.CodeLoad, "the module is refused: %w", err)
+}
+
+// refused is the error of a module that the pre-pass refuses.
+func refused(err error) error {
+	if known, ok := errors.AsType[*prepass.Error](err); ok {
+		return &abi.Error{Code: abi.CodeLoad, Message: "the module is refused: " + known.Error(), Err: known}
 	}
-	return m, nil
+	return abi.Errorf(abi.CodeLoad, "the module is refused: %w", err)
 }
 
 // key names what the pre-pass makes of a module with its options.

@@ -132,6 +132,9 @@ var wasiFunctions = map[string]wasiFunction{
 	"sock_shutdown":           {"ii", onStream(0, notsock)},
 }
 
+// procExitName is the function of WASI that does not return.
+const procExitName = "proc_exit"
+
 // LinkWASI defines WASI preview 1 once, without files, sockets, arguments or
 // environment; time and random numbers are real.
 func (e *Engine) LinkWASI(ctx context.Context) error {
@@ -139,7 +142,7 @@ func (e *Engine) LinkWASI(ctx context.Context) error {
 		for name, f := range wasiFunctions {
 			b.NewFunctionBuilder().WithGoModuleFunction(f, f.types(), []api.ValueType{api.ValueTypeI32}).Export(name)
 		}
-		b.NewFunctionBuilder().WithGoFunction(api.GoFunc(procExit), []api.ValueType{api.ValueTypeI32}, nil).Export("proc_exit")
+		b.NewFunctionBuilder().WithGoFunction(api.GoFunc(procExit), []api.ValueType{api.ValueTypeI32}, nil).Export(procExitName)
 	})
 }
 

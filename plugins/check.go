@@ -1,0 +1,233 @@
+package plugins
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/stricttoml"
+)
+
+// Severity says how bad a [Diagnostic] is.
+type Severity string
+
+// The severities.
+const (
+	// SeverityError: the plugin, or one of its tools, can never be used as it is.
+	SeverityError Severity = "error"
+	// SeverityWarning: it can be used, and something about it is not as its author
+	// or its user may expect.
+	SeverityWarning Severity = "warning"
+)
+
+// Diagnostic is one thing that [Plugin.Check] found.
+type Diagnostic struct {
+	Severity Severity `json:"severity"`
+	// File is the manifest or module that it is about, for people.
+	File string `json:"file,omitempty"`
+	// Line is the line of a manifest, from 1; 0 where none can be named.
+	Line int `json:"line,omitempty"`
+	// Where is a manifest's key, such as tools[0].input_schema, or a module's
+	// section; empty for the whole.
+	Where string `json:"where,omitempty"`
+	// Offset is the place in a module, in bytes; 0 where none can be named.
+	Offset int `json:"offset,omitempty"`
+	// Message says what is wrong and, where it can, what to do.
+	Message string `json:"message"`
+}
+
+// String returns the diagnostic in one line, or more where its message has more.
+func (d Diagnostic) String() string {
+	var b strings.Builder
+	b.WriteString(string(d.Severity) + ": ")
+	if d.File != "" {
+		b.WriteString(d.File + ": ")
+	}
+	if d.Offset > 0 {
+		fmt.Fprintf(&b, "offset 0x%x: ", d.Offset)
+	}
+	return b.String() + stricttoml.Fault{Line: d.Line, Path: d.Where}.String() + d.Message
+}
+
+// Checker is a [Runner] that can tell what it would refuse about a module, without
+// compiling or running any of it.
+type Checker interface {
+	// Check finds everything for which [Runner.Load] would refuse a module, except
+	// what only a compiler finds. Files are filled in by the caller.
+	Check(m Module) []Diagnostic
+}
+
+// Check finds what is wrong with the plugin, as far as that can be told without
+// running or compiling it: faults of its manifest, schemas that cannot be used,
+// examples that do not fit them, imports and exports, bounds on modules, limits, names
+// that others have. Errors come first. It reads the plugin's module.
+func (p *Plugin) Check() []Diagnostic {
+	c := &checking{plugin: p}
+	m := p.Manifest() // whose reading may find a problem
+	c.problem(p.Problem())
+	if m != nil {
+		c.contracts(m)
+		c.module(m)
+		for _, note := range p.Notes {
+			c.add(SeverityWarning, "limits", "%s", note)
+		}
+	}
+	slices.SortStableFunc(c.found, func(a, b Diagnostic) int {
+		return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.File, b.File), a.Line-b.Line)
+	})
+	return c.found
+}
+
+// Failed reports whether there is an error among diagnostics.
+func Failed(list []Diagnostic) bool {
+	return slices.ContainsFunc(list, func(d Diagnostic) bool { return d.Severity == SeverityError })
+}
+
+// Load compiles the plugin's module, or takes it from the cache, and runs none of it.
+// What [Plugin.Check] cannot find of why a module does not load is its error. It needs
+// no grant.
+func (p *Plugin) Load(ctx context.Context) error {
+	if err := p.Problem(); err != nil {
+		return err
+	}
+	if err := p.generation.calls.enter(p.Name); err != nil {
+		return err
+	}
+	defer p.generation.calls.leave()
+	_, err := p.generation.instance(ctx)
+	return err
+}
+
+// checking is one check of a plugin.
+type checking struct {
+	plugin *Plugin
+	doc    *stricttoml.Document // of the manifest, once it was read again
+	found  []Diagnostic
+}
+
+// add adds what is wrong at a key of the manifest.
+func (c *checking) add(s Severity, key, format string, args ...any) {
+	d := Diagnostic{Severity: s, File: c.plugin.generation.found.manifestPath(), Where: key, Message: fmt.Sprintf(format, args...)}
+	if c.doc == nil {
+		c.doc = new(stricttoml.Document)
+		if raw, err := c.plugin.generation.found.rawManifest(); err == nil {
+			c.doc, _ = stricttoml.Decode(raw, new(abi.Manifest))
+		}
+	}
+	d.Line = c.doc.Line(key)
+	c.found = append(c.found, d)
+}
+
+// problem takes apart what a plugin is refused for.
+func (c *checking) problem(err error) {
+	if err == nil {
+		return
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // it is taken apart itself
+		for _, e := range joined.Unwrap() {
+			c.problem(e)
+		}
+		return
+	}
+	if m, ok := errors.AsType[*ManifestError](err); ok {
+		for _, f := range m.Faults {
+			c.found = append(c.found, Diagnostic{Severity: SeverityError, File: m.File, Line: f.Line, Where: f.Path, Message: f.Message})
+		}
+		return
+	}
+	d := Diagnostic{Severity: SeverityError, File: c.plugin.Path, Message: err.Error()}
+	// It could be used if the other one were not there, or somebody trusted it.
+	if _, shadowed := errors.AsType[*ShadowedError](err); shadowed || abi.CodeOf(err) == abi.CodeNotGranted {
+		d.Severity = SeverityWarning
+	}
+	c.found = append(c.found, d)
+}
+
+// contracts checks the tools' schemas, and their examples against them.
+func (c *checking) contracts(m *abi.Manifest) {
+	for i := range m.Tools {
+		t := &m.Tools[i]
+		at := fmt.Sprintf("tools[%d].", i)
+		if t.OutputSchema != "" {
+			if _, err := CompileSchema(t.Name, t.OutputSchema); err != nil {
+				c.add(SeverityError, at+"output_schema", "%v", err)
+			}
+		}
+		schema, err := CompileSchema(t.Name, t.InputSchema)
+		if err != nil {
+			c.add(SeverityError, at+"input_schema", "%v", err)
+			continue
+		}
+		for n, example := range t.InputExamples {
+			c.example(fmt.Sprintf("%sinput_examples[%d]", at, n), schema, example)
+		}
+	}
+}
+
+func (c *checking) example(key string, schema *Schema, example string) {
+	input, err := abi.Canonical(json.RawMessage(example))
+	if err == nil {
+		err = schema.Validate(input)
+	}
+	if err != nil {
+		c.add(SeverityError, key, "the example does not fit the input schema: %v", err)
+	}
+}
+
+// module has the runner of the plugin's ABI look at its module.
+func (c *checking) module(m *abi.Manifest) {
+	g := c.plugin.generation
+	file := filepath.Join(filepath.Dir(g.found.manifestPath()), g.finding.summary.module)
+	wasm, _, err := g.found.readModule(g.finding.summary.module)
+	if err == nil {
+		err = checkModule(wasm)
+	}
+	if err != nil {
+		c.found = append(c.found, Diagnostic{Severity: SeverityError, File: file, Message: err.Error()})
+		return
+	}
+	checker := g.lineage.options.checker(g.finding.summary.abi)
+	if checker == nil {
+		return
+	}
+	found := checker.Check(Module{
+		Manifest: m, Hash: sha256.Sum256(wasm), Wasm: wasm, Trusted: g.found.origin == OriginBuiltin,
+		Limits: c.plugin.Limits, Logger: g.lineage.options.Logger,
+	})
+	for _, d := range found {
+		if d.File = file; strings.Contains(d.Message, "bytes of memory at the start") {
+			d.Message += "; raise limits.memory in " + abi.ManifestFile + ", or build it with less"
+		}
+		c.found = append(c.found, d)
+	}
+}
+
+// checker is what checks modules of an ABI, or nil.
+func (o *Options) checker(abi string) Checker {
+	for _, r := range slices.Concat(o.Runners, o.Isolated) {
+		if checker, ok := r.(Checker); ok && r.ABI() == abi {
+			return checker
+		}
+	}
+	return nil
+}
+
+// rawManifest reads the manifest's bytes.
+func (c candidate) rawManifest() ([]byte, error) {
+	if c.file == "" {
+		raw, _, err := readFile(c.fs, c.manifestFile(), maxManifest)
+		return raw, err
+	}
+	module, _, err := readFile(c.fs, c.file, maxModule)
+	if err != nil {
+		return nil, err
+	}
+	return CustomSection(module, abi.SectionManifest)
+}
