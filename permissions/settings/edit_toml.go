@@ -120,7 +120,7 @@ func (t tomlText) add(body []byte, list, entry string) ([]byte, error) {
 	rules := "[" + nl + "  " + entry + "," + nl + "]"
 	switch table.Form {
 	case stricttoml.FormValue:
-		return t.addToInline(body, doc, table, list+" = ["+entry+"]"), nil
+		return t.addToInline(body, doc, "permissions", table, list+" = ["+entry+"]"), nil
 	case stricttoml.FormTable:
 		indent := indentation(body, table.End)
 		rules = strings.ReplaceAll(rules, nl, nl+indent)
@@ -152,14 +152,14 @@ func appendLine(body []byte, at int, text string) []byte {
 	return spliced(body, insert(next, text+nl))
 }
 
-// addToInline adds a pair to an inline table.
-func (tomlText) addToInline(body []byte, doc *stricttoml.Document, table stricttoml.Layout, pair string) []byte {
+// addToInline adds a pair to the inline table at a path.
+func (tomlText) addToInline(body []byte, doc *stricttoml.Document, path string, table stricttoml.Layout, pair string) []byte {
 	if len(table.Keys) == 0 {
 		return spliced(body, insert(table.Start+1, " "+pair+" "))
 	}
 	last := 0
 	for _, k := range table.Keys {
-		last = max(last, doc.Layout("permissions."+k).End)
+		last = max(last, doc.Layout(path+"."+keyText(k)).End)
 	}
 	return spliced(body, insert(last, ", "+pair))
 }

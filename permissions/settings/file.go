@@ -22,7 +22,8 @@ type File struct {
 	// Directories are additional working directories, as written.
 	Directories []Key[string]
 	// Isolation is what walls plugins that are not built in run behind.
-	Isolation Key[abi.Isolation]
+	Isolation    Key[abi.Isolation]
+	PluginConfig PluginConfig
 	// Hooks are in the order of the file, event by event.
 	Hooks     []Hook
 	Judge     *Judge

@@ -24,10 +24,8 @@ type format struct {
 		ForbidModes     []string `toml:"forbid_modes"`
 		RequireLog      bool     `toml:"require_log"`
 	} `toml:"permissions"`
-	Plugins struct {
-		Isolation abi.Isolation `toml:"isolation"`
-	} `toml:"plugins"`
-	Hooks struct {
+	Plugins map[string]any `toml:"plugins"` // see parser.plugins
+	Hooks   struct {
 		PreToolUse         []hookEntry `toml:"PreToolUse"`
 		PostToolUse        []hookEntry `toml:"PostToolUse"`
 		PostToolUseFailure []hookEntry `toml:"PostToolUseFailure"`

@@ -86,6 +86,8 @@ type Loaded struct {
 	Policy Policy
 	// Isolation is the strictest that any source demands, with who demands it.
 	Isolation Key[abi.Isolation]
+	// PluginConfig has for each value of a plugin's the weightiest source's.
+	PluginConfig PluginConfig
 
 	// Brings is what the project brings that needs trust, whether or not the user
 	// trusts it. Withheld is the part that they were not shown, which has no effect.

@@ -34,6 +34,7 @@ func (l *Loaded) Made() []Made {
 		addTo(&out, "telemetry.headers."+name, variable)
 	}
 	addTo(&out, "telemetry.content", l.Telemetry.Content)
+	out = append(out, l.PluginConfig.made()...)
 	return append(out, l.madeOfCommands()...)
 }
 

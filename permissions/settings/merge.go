@@ -83,6 +83,7 @@ func (l *loader) take(f *File) {
 	out.Scheduler.fill(f.Scheduler)
 	out.Tools.fill(f.Tools)
 	out.Telemetry.fill(f.Telemetry)
+	out.PluginConfig.fill(f.PluginConfig)
 	if !projects(f.Kind) {
 		out.Shell.fill(&f.Shell)
 		out.Sandbox.fill(&f.Sandbox)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/stricttoml"
 	"github.com/toolquay/toolquay/permissions"
 )
@@ -63,8 +62,7 @@ func (p *parser) file() {
 		key := fmt.Sprintf("permissions.additional_directories[%d]", i)
 		f.Directories = append(f.Directories, keyOf(p, key, dir))
 	}
-	f.Isolation = keyOf(p, "plugins.isolation", in.Plugins.Isolation)
-	p.oneOf("plugins.isolation", string(in.Plugins.Isolation), string(abi.IsolationSandbox), string(abi.IsolationProcess))
+	p.plugins()
 	p.hooks(PreToolUse, in.Hooks.PreToolUse)
 	p.hooks(PostToolUse, in.Hooks.PostToolUse)
 	p.hooks(PostToolUseFailure, in.Hooks.PostToolUseFailure)
