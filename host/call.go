@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/judge"
 	"github.com/toolquay/toolquay/host/results"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/scheduler"
@@ -63,8 +62,8 @@ type call struct {
 	refused []refusedChange
 	// remarks are what the host has to say of it.
 	remarks remarks
-	// pending is what the judge thinks about.
-	pending *judge.Pending
+	// consulted is what the judge was asked about it.
+	consulted consulted
 
 	// ended says that the call has its result, and finished that this was told.
 	ended, finished bool

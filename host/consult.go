@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"sync"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/judge"
@@ -20,11 +22,13 @@ func (g *gate) consult(ctx context.Context, m *matter, d permissions.Decision) (
 		}
 		return d, "", nil
 	}
-	answer := g.speculate(ctx, m).Answer(ctx)
+	p := g.speculate(ctx, m)
+	answer := p.Answer(ctx)
 	if ctx.Err() != nil {
 		return d, "", cancelled(ctx)
 	}
 	if answer.Err != nil {
+		g.call.consulted.drop(p)
 		g.call.warn("%s", answer.Reason)
 	}
 	m.judge = &permissions.JudgeAnswer{InputHash: answer.InputHash, Verdict: answer.Verdict, Reason: answer.Reason}
@@ -35,26 +39,57 @@ func (g *gate) consult(ctx context.Context, m *matter, d permissions.Decision) (
 	return d, "", nil
 }
 
-// speculate has the judge think about a matter, unless it does already. What it
-// thinks of another input, or of other effects, is let go.
-func (g *gate) speculate(ctx context.Context, m *matter) *judge.Pending {
-	c, q := g.call, g.question(m)
-	if m.operation != "" {
-		return c.session().judge.Speculate(ctx, q)
-	}
-	if c.pending == nil || !c.pending.About(q) {
-		c.unthink()
-		c.pending = c.session().judge.Speculate(ctx, q)
-	}
-	return c.pending
+// consulted are the questions that the judge was asked about one call. Each answer
+// counts for the call and for those of its capability calls that have the same effects,
+// so that the judge is asked once about each effect.
+type consulted struct {
+	mu   sync.Mutex
+	list []*judge.Pending
 }
 
-// unthink lets go of what the judge thinks about, which nobody needs any more.
-func (c *call) unthink() {
-	if c.pending != nil {
-		c.pending.Cancel()
-		c.pending = nil
+// speculate has the judge think about a matter, unless it does already, or has. What it
+// thinks of another input, or of other effects of the call, is no longer needed. What
+// several capability calls wait for ends with the call, not with one of them.
+func (g *gate) speculate(ctx context.Context, m *matter) *judge.Pending {
+	c, q, fits := g.call, g.question(m), (*judge.Pending).Covers
+	if m.operation == "" {
+		fits = (*judge.Pending).About
+	} else if c.running != nil {
+		ctx = c.running
 	}
+	c.consulted.mu.Lock()
+	defer c.consulted.mu.Unlock()
+	if i := slices.IndexFunc(c.consulted.list, func(p *judge.Pending) bool { return fits(p, q) }); i >= 0 {
+		return c.consulted.list[i]
+	}
+	if m.operation == "" {
+		c.consulted.cancel()
+	}
+	p := c.session().judge.Speculate(ctx, q)
+	c.consulted.list = append(c.consulted.list, p)
+	return p
+}
+
+// drop forgets a question that has no answer.
+func (c *consulted) drop(p *judge.Pending) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list = slices.DeleteFunc(c.list, func(q *judge.Pending) bool { return q == p })
+}
+
+// cancel withdraws all questions. The caller holds the mutex.
+func (c *consulted) cancel() {
+	for _, p := range c.list {
+		p.Cancel()
+	}
+	c.list = nil
+}
+
+// unthink withdraws what the judge thinks about, which nobody needs any more.
+func (c *call) unthink() {
+	c.consulted.mu.Lock()
+	defer c.consulted.mu.Unlock()
+	c.consulted.cancel()
 }
 
 // question is what the judge is told of a matter.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -67,13 +68,13 @@ func (j *Judge) Asked() int {
 
 // Pending is an answer under way.
 type Pending struct {
-	hash   string
-	digest digest
-	asked  time.Time
-	cancel context.CancelCauseFunc
-	once   sync.Once
-	done   chan struct{} // closed when answer is there
-	answer Answer
+	question Question
+	digest   digest
+	asked    time.Time
+	cancel   context.CancelCauseFunc
+	once     sync.Once
+	done     chan struct{} // closed when answer is there
+	answer   Answer
 }
 
 var (
@@ -86,7 +87,7 @@ var (
 // it then. One that is neither awaited nor cancelled ends with its time-out, or
 // with ctx.
 func (j *Judge) Speculate(ctx context.Context, q Question) *Pending {
-	p := &Pending{hash: q.InputHash, asked: time.Now(), done: make(chan struct{})}
+	p := &Pending{question: q, asked: time.Now(), done: make(chan struct{})}
 	block, err := q.block()
 	if err == nil {
 		p.digest = digestOf(&q, block)
@@ -154,7 +155,7 @@ func (p *Pending) settle(v permissions.Verdict, reason string, err error) {
 
 // form is the one place where an answer allows.
 func (p *Pending) form(v permissions.Verdict, reason string, err error) Answer {
-	a := Answer{InputHash: p.hash, Verdict: permissions.Ask, Err: err, Took: time.Since(p.asked)}
+	a := Answer{InputHash: p.question.InputHash, Verdict: permissions.Ask, Err: err, Took: time.Since(p.asked)}
 	switch {
 	case err != nil:
 		a.Reason = "the model judge has no answer: " + clean(err.Error())
@@ -169,6 +170,22 @@ func (p *Pending) form(v permissions.Verdict, reason string, err error) Answer {
 func (p *Pending) About(q Question) bool {
 	block, err := q.block()
 	return err == nil && p.digest != digest{} && digestOf(&q, block) == p.digest
+}
+
+// Covers reports whether the answer also answers another question: one on the same
+// input, directories and rules, about effects that are all, and exactly, among those
+// that the model is asked about.
+func (p *Pending) Covers(q Question) bool {
+	for _, a := range q.Accesses {
+		if !slices.Contains(p.question.Accesses, a) {
+			return false
+		}
+	}
+	if len(q.Accesses) == 0 {
+		return false
+	}
+	q.Capability, q.Accesses, q.Unknown = p.question.Capability, p.question.Accesses, p.question.Unknown
+	return p.About(q)
 }
 
 // Answer waits for the answer. It returns soon after ctx is done, the question's
