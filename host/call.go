@@ -237,7 +237,8 @@ func (c *call) Run(ctx context.Context, slot *scheduler.Slot) scheduler.Outcome 
 	c.watch.tool(false)
 	if err != nil {
 		c.letGo(result.Content)
-		result = failed(c.reason(ctx, err))
+		err = c.reason(ctx, err)
+		result = failed(err)
 	}
 	c.end(c.postHooks(limited, g.view, result, err))
 	return c.outcome(ctx)

@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/scheduler"
 )
 
 // TestChainDeniedFirst denies by rule: neither the tool's own check, nor hooks, nor
@@ -261,6 +263,66 @@ func TestChainHookFailure(t *testing.T) {
 	result, _ := one(t, session(t, h, host.SessionOptions{}), "Fixture", `{}`)
 	if err := <-told; err == nil || !strings.Contains(result.Text(), "told") {
 		t.Errorf("told of %v; the result is %q", err, result.Text())
+	}
+}
+
+// TestChainHookOfInterrupt tells a hook, a real command, whether it was the user's
+// interrupt that ended a call.
+func TestChainHookOfInterrupt(t *testing.T) {
+	t.Parallel()
+	testenv.NeedTool(t, "sh")
+	waits := func(ctx context.Context, _ map[string]any) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	for name, test := range map[string]struct {
+		end     func(st *host.Stream, cancel func())
+		run     func(context.Context, map[string]any) (string, error)
+		limit   time.Duration
+		cascade bool
+		want    string
+	}{
+		"interrupt":            {end: func(st *host.Stream, _ func()) { st.Interrupt() }, want: `"error_code":"interrupted","is_interrupt":true}`},
+		"cancelled":            {end: func(_ *host.Stream, cancel func()) { cancel() }, want: `"error_code":"cancelled","is_interrupt":false}`},
+		"time limit":           {limit: time.Millisecond, want: `"error_code":"timeout","is_interrupt":false}`},
+		"another call failed":  {cascade: true, want: `"error_code":"cancelled","is_interrupt":false}`},
+		"a panic, a trap, ...": {run: func(context.Context, map[string]any) (string, error) { panic("broken") }, want: `"error_code":"internal","is_interrupt":false}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if test.run == nil {
+				test.run = waits
+			}
+			dir := t.TempDir()
+			contract := abi.Tool{Name: "Wait", Summary: "Waits", InputSchema: anything, ReadOnly: abi.TraitTrue, ConcurrencySafe: abi.TraitTrue, Cascade: true}
+			fails := contract
+			fails.Name = "Fail"
+			set, err := hooks.Compile([]hooks.Hook{{Event: hooks.PostToolUseFailure, Matcher: "Wait", Shell: "cat >part && mv part told"}},
+				hooks.Options{Project: dir, Environ: os.Environ()})
+			must(t, err)
+			h := open(t, host.Options{CallTimeout: test.limit, Cascade: scheduler.CascadeTurn, Hooks: set, Tools: []host.NativeTool{
+				host.NewTool(contract, test.run),
+				host.NewTool(fails, func(context.Context, map[string]any) (string, error) { return "", errors.New("failed") }),
+			}})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			st := session(t, h, host.SessionOptions{}).Stream(ctx)
+			heard := listen(t, st.Events())
+			must(t, st.Add(use("c1", "Wait", `{}`)))
+			heard.await(host.EventStarted, "c1")
+			if test.cascade {
+				must(t, st.Add(use("c2", "Fail", `{}`)))
+			}
+			st.Close()
+			if test.end != nil {
+				test.end(st, cancel)
+			}
+			appears(t, filepath.Join(dir, "told"))
+			if told, err := os.ReadFile(filepath.Join(dir, "told")); err != nil || !strings.HasSuffix(strings.TrimSpace(string(told)), test.want) {
+				t.Errorf("%v, told %s, want %s", err, told, test.want)
+			}
+			heard.all()
+		})
 	}
 }
 

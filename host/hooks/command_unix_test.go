@@ -189,7 +189,11 @@ func TestTheDocument(t *testing.T) {
 		},
 	})
 	expect(document(hooks.PostToolUseFailure, in), map[string]any{
-		"hook_event_name": "PostToolUseFailure", "error": "given up", "error_code": "cancelled", "is_interrupt": true,
+		"hook_event_name": "PostToolUseFailure", "error": "given up", "error_code": "cancelled", "is_interrupt": false,
+	})
+	in.Err = abi.Errorf(abi.CodeInterrupted, "the user interrupted")
+	expect(document(hooks.PostToolUseFailure, in), map[string]any{
+		"hook_event_name": "PostToolUseFailure", "error": "the user interrupted", "error_code": "interrupted", "is_interrupt": true,
 	})
 }
 

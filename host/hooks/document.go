@@ -21,7 +21,7 @@ type document struct {
 	Response      *response       `json:"tool_response,omitempty"`
 	Error         string          `json:"error,omitempty"`
 	ErrorCode     abi.Code        `json:"error_code,omitempty"`
-	IsInterrupted bool            `json:"is_interrupt,omitempty"`
+	IsInterrupted *bool           `json:"is_interrupt,omitempty"` // set with PostToolUseFailure
 }
 
 func (in *Input) document() ([]byte, error) {
@@ -42,8 +42,9 @@ func (in *Input) document() ([]byte, error) {
 	case PostToolUseFailure:
 		if in.Err != nil {
 			d.Error, d.ErrorCode = in.Err.Error(), abi.CodeOf(in.Err)
-			d.IsInterrupted = d.ErrorCode == abi.CodeCancelled
 		}
+		interrupted := d.ErrorCode == abi.CodeInterrupted
+		d.IsInterrupted = &interrupted
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
