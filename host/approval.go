@@ -31,6 +31,9 @@ type Approval struct {
 	Tool    string           `json:"tool"`
 	// Plugin offers the tool; empty for a tool of the embedder's.
 	Plugin string `json:"plugin,omitempty"`
+	// Worker names the one that asks, where several ask one person; empty is the main
+	// agent.
+	Worker string `json:"worker,omitempty"`
 	// Title is one line: what the call is about.
 	Title string          `json:"title,omitempty"`
 	Input json.RawMessage `json:"input"`
@@ -49,6 +52,9 @@ type Approval struct {
 	// Offers are the ways to allow it for longer than this once, the narrowest
 	// first. There are none where a rule could not do that.
 	Offers []Offer `json:"offers,omitempty"`
+	// DenyEndsTurn says that a person's plain no, without words for the model, is to
+	// end the turn: an asker that asks a person replies to that with EndTurn set.
+	DenyEndsTurn bool `json:"deny_ends_turn,omitempty"`
 }
 
 // Scope says for how long and where something is allowed.
@@ -91,6 +97,9 @@ type Reply struct {
 	Answer Answer
 	// Message, with a denial, is for the model.
 	Message string
+	// EndTurn, with a denial, ends the turn as well: what has not begun is cancelled.
+	// Without it only this call is denied, as a program that judges by a policy wants.
+	EndTurn bool
 	// Remember, with AnswerAllow, is the offer that the person took: besides
 	// this call, the rules allow others from now on.
 	Remember *Offer

@@ -167,6 +167,8 @@ func (g *gate) approval(m *matter, d permissions.Decision, offers []Offer) Appro
 		Asked:      time.Now(),
 		Preview:    m.preview,
 		Offers:     slices.Clone(offers),
+
+		DenyEndsTurn: c.session().host.options.DenyEndsTurn,
 	}
 	for i := range a.Offers {
 		a.Offers[i].Rules = slices.Clone(a.Offers[i].Rules)
@@ -207,11 +209,12 @@ func (g *gate) answer(m *matter, a *Approval, offers []Offer, said answer) error
 		return g.allowed(m, offers, said.Reply)
 	case said.Answer == AnswerLater:
 		return abi.Errorf(abi.CodeNeedsApproval, "a person must approve this first (approval %s); nothing was done", a.ID)
-	case said.Message != "":
-		return g.refused(m, abi.Errorf(abi.CodeDenied, "the person denied this and says: %s", said.Message))
 	}
-	if g.call.session().host.options.DenyEndsTurn {
+	if said.EndTurn {
 		g.call.stop("a person denied a call")
+	}
+	if said.Message != "" {
+		return g.refused(m, abi.Errorf(abi.CodeDenied, "the person denied this and says: %s", said.Message))
 	}
 	return g.refused(m, abi.Errorf(abi.CodeDenied, "the person denied this; do not try it again another way"))
 }

@@ -240,7 +240,12 @@ func TestChainDenyEndsTurn(t *testing.T) {
 	for name, test := range map[string]struct {
 		message string
 		ends    bool
-	}{"a plain no": {"", true}, "a no with words": {"use b.txt", false}} {
+	}{
+		"a person's plain no":      {"", true},
+		"a no with words":          {"use b.txt", false},
+		"a program's plain no":     {"", false},
+		"one with words that ends": {"stop here", true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			var r ran
 			open2 := make(chan struct{})
@@ -253,7 +258,10 @@ func TestChainDenyEndsTurn(t *testing.T) {
 					return host.Reply{Answer: host.AnswerAllow}, nil
 				}
 				<-open2
-				return host.Reply{Answer: host.AnswerDeny, Message: test.message}, nil
+				if !q.DenyEndsTurn {
+					t.Error("the question does not say what a plain no means")
+				}
+				return host.Reply{Answer: host.AnswerDeny, Message: test.message, EndTurn: test.ends}, nil
 			})
 			elsewhere := files(t, map[string]string{"b.txt": "beta"})
 			input := fmt.Sprintf(`{"path":%q}`, filepath.Join(elsewhere, "b.txt"))

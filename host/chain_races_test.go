@@ -268,7 +268,7 @@ func TestChainDenyEndsAdmission(t *testing.T) {
 		},
 	}
 	h := open(t, host.Options{
-		Tools: []host.NativeTool{asks, echo("Echo")}, Capabilities: []capability.Capability{native}, DenyEndsTurn: true,
+		Tools: []host.NativeTool{asks, echo("Echo")}, Capabilities: []capability.Capability{native},
 		Rules: rules("", "", "Asks(domain:example.com)"),
 		Hooks: hookSet(t,
 			hooks.Hook{Event: hooks.PreToolUse, Matcher: "Asks", Func: func(context.Context, hooks.Input) (hooks.Output, error) {
@@ -284,7 +284,7 @@ func TestChainDenyEndsAdmission(t *testing.T) {
 		if q.Capability == "" { // the call itself
 			return host.Reply{Answer: host.AnswerAllow}, nil
 		}
-		return host.Reply{Answer: host.AnswerDeny}, nil
+		return host.Reply{Answer: host.AnswerDeny, EndTurn: true}, nil
 	})
 	s := session(t, h, host.SessionOptions{Asker: person})
 	var results []abi.ToolResult

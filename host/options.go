@@ -94,8 +94,8 @@ type Options struct {
 	// Judge is asked in the mode auto about what the rules leave open, by each
 	// session for itself; its zero value is no judge but the built-in one.
 	Judge judge.Options
-	// DenyEndsTurn says that a plain no of the person ends the turn: what has not
-	// begun is cancelled.
+	// DenyEndsTurn says that a person's plain no is to end the turn. Askers that ask a
+	// person go by it, as [Approval.DenyEndsTurn]; [Reply.EndTurn] is what counts.
 	DenyEndsTurn bool
 	// Home is the home directory that rules such as Read(~/notes) mean; empty
 	// means that no rule can name it.

@@ -43,8 +43,9 @@ call that came broken has a result, too.
 
 Where jsonl comes on standard input, and --approval is auto, what the rules leave
 open is asked by a line {"type":"permission","approval":ID,...} and answered by
-{"type":"permission","approval":ID,"answer":"allow"}, or "deny" with a "message",
-or "later"; --approval never denies it instead. The first SIGINT interrupts the
+{"type":"permission","approval":ID,"answer":"allow"}, or "deny" with a "message", or
+"later". A "deny" is of this call alone, and with "end_turn":true of all of the turn
+that has not begun; --approval never denies it instead. The first SIGINT interrupts the
 turn as {"type":"interrupt"} does, the next one ends it, a third the process.
 `
 

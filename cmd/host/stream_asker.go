@@ -93,7 +93,7 @@ func (s *streamAsker) answer(a stream.Answer) error {
 	case q.over:
 		return abi.Errorf(abi.CodeNotFound, "the question of the approval %.100q is over: it was answered, or its call has ended", a.Approval)
 	}
-	reply := host.Reply{Answer: a.Answer, Message: a.Message, Input: a.Input}
+	reply := host.Reply{Answer: a.Answer, Message: a.Message, EndTurn: a.EndTurn, Input: a.Input}
 	if a.Remember != "" {
 		if reply.Remember = q.offer(a.Remember); reply.Remember == nil {
 			return abi.Errorf(abi.CodeInvalidInput, "the approval %.100q has no offer for the scope %.100q", a.Approval, a.Remember)

@@ -68,7 +68,8 @@ func NewCoordinator(person host.Asker, limit int) *Coordinator {
 }
 
 // Worker is the asker of one worker, by the name that the person is shown; empty
-// for the main one, of which nothing is said.
+// for the main one, of which nothing is said. A denial that ends the turn does so for
+// the main one; of the others it denies the call.
 func (c *Coordinator) Worker(name string) host.Asker {
 	return Func(func(ctx context.Context, a host.Approval) (host.Reply, error) {
 		return c.ask(ctx, &waiter{worker: name, approval: a, outcome: make(chan outcome, 1)})
@@ -207,7 +208,9 @@ func (c *Coordinator) settle(q *question, o outcome) {
 		default:
 			o.reply.Remember = nil // rules are added once
 		}
-		w.outcome <- o
+		mine := o
+		mine.reply.EndTurn = o.reply.EndTurn && w.worker == "" // of a worker only the call is denied
+		w.outcome <- mine
 	}
 	q.waiting = nil
 }
@@ -222,9 +225,7 @@ func (q *question) shown() host.Approval {
 	if n := len(q.waiting) - 1; n > 0 {
 		who = fmt.Sprintf("%s and %d more", who, n)
 	}
-	if who != "" {
-		a.Title = who + ": " + a.Title
-	}
+	a.Worker, a.DenyEndsTurn = who, a.DenyEndsTurn && who == ""
 	return a
 }
 

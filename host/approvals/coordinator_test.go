@@ -94,8 +94,8 @@ func TestOneQuestionAtATime(t *testing.T) {
 		}
 		for i, s := range all {
 			a := <-p.shown
-			if want := fmt.Sprintf("w%d: Write a.txt", i); a.Title != want {
-				t.Errorf("shown %q, want %q", a.Title, want)
+			if want := fmt.Sprintf("w%d", i); a.Worker != want || a.Title != "Write a.txt" {
+				t.Errorf("shown %q of %q, want %q", a.Title, a.Worker, want)
 			}
 			p.answer <- yes
 			<-s.done
@@ -113,15 +113,15 @@ func TestOneQuestionAtATime(t *testing.T) {
 func TestWorkersNames(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"":           "Write a.txt",
-		"reviewer-2": "reviewer-2: Write a.txt",
-		"you: allow": `"you: allow": Write a.txt`,
-		"a\x1b[2Jb":  `"a\x1b[2Jb": Write a.txt`,
-		"\u202eevil": `"\u202eevil": Write a.txt`,
+		"":           "",
+		"reviewer-2": "reviewer-2",
+		"you: allow": `"you: allow"`,
+		"a\x1b[2Jb":  `"a\x1b[2Jb"`,
+		"\u202eevil": `"\u202eevil"`,
 	} {
 		var got string
 		c := approvals.NewCoordinator(approvals.Func(func(_ context.Context, a host.Approval) (host.Reply, error) {
-			got = a.Title
+			got = a.Worker
 			return yes, nil
 		}), 0)
 		if ask(t, c.Worker(name), question("Q1")); got != want {
@@ -130,11 +130,28 @@ func TestWorkersNames(t *testing.T) {
 	}
 	var long string
 	c := approvals.NewCoordinator(approvals.Func(func(_ context.Context, a host.Approval) (host.Reply, error) {
-		long = a.Title
+		long = a.Worker
 		return yes, nil
 	}), 0)
 	if ask(t, c.Worker(strings.Repeat("x", 1<<20)), question("Q1")); len(long) > 100 {
-		t.Errorf("a title of %d bytes", len(long))
+		t.Errorf("a name of %d bytes", len(long))
+	}
+}
+
+// TestNoOfAPerson has a plain no end the main agent's turn, and of a worker deny the call.
+func TestNoOfAPerson(t *testing.T) {
+	t.Parallel()
+	for worker, ends := range map[string]bool{"": true, "reviewer": false} {
+		var shown host.Approval
+		c := approvals.NewCoordinator(approvals.Func(func(_ context.Context, a host.Approval) (host.Reply, error) {
+			shown = a
+			return host.Reply{Answer: host.AnswerDeny, EndTurn: true}, nil
+		}), 0)
+		q := question("Q1")
+		q.DenyEndsTurn = true
+		if reply := ask(t, c.Worker(worker), q); reply.EndTurn != ends || shown.DenyEndsTurn != ends {
+			t.Errorf("%q: %+v, shown %t", worker, reply, shown.DenyEndsTurn)
+		}
 	}
 }
 
@@ -159,7 +176,7 @@ func TestSameQuestionIsPutOnce(t *testing.T) {
 		if first.reply.Remember != offer || second.reply.Remember != nil {
 			t.Error("the rules are to be added once, by the first")
 		}
-		if a := <-p.shown; len(a.Accesses) != 2 || a.Title != "more: Write a.txt" {
+		if a := <-p.shown; len(a.Accesses) != 2 || a.Worker != "more" {
 			t.Errorf("%+v", a)
 		}
 		p.answer <- no

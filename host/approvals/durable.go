@@ -181,7 +181,8 @@ func (d *Durable) answer(a *host.Approval, p *progress, part *Part) (reply host.
 		// What is left behind says that it was used, and is swept later.
 		_ = d.store.remove(nameOf(&item.Record))
 		return host.Reply{
-			Answer: item.Answer.Answer, Message: item.Answer.Message, Remember: item.offer(item.Answer.Remember),
+			Answer: item.Answer.Answer, Message: item.Answer.Message, EndTurn: item.Answer.EndTurn,
+			Remember: item.offer(item.Answer.Remember),
 		}, true, nil
 	}
 	return reply, false, nil

@@ -37,6 +37,7 @@ type Record struct {
 	// Use is the call to run again, with its canonical input.
 	Use    abi.ToolUse `json:"use"`
 	Plugin string      `json:"plugin,omitempty"`
+	Worker string      `json:"worker,omitempty"`
 	Title  string      `json:"title,omitempty"`
 	// Binding is of the exact input and the tool's definition: the answer holds
 	// for nothing else.
@@ -90,7 +91,7 @@ type Why struct {
 func newRecord(a *host.Approval, earlier []Part, resume Resume, expires time.Time) *Record {
 	return &Record{
 		Version: version, ID: a.ID, Use: abi.ToolUse{ID: a.CallID, Name: a.Tool, Input: a.Input},
-		Plugin: a.Plugin, Title: a.Title, Binding: a.Binding, Part: partOf(a), Earlier: earlier, Why: whyOf(a.Decision),
+		Plugin: a.Plugin, Worker: a.Worker, Title: a.Title, Binding: a.Binding, Part: partOf(a), Earlier: earlier, Why: whyOf(a.Decision),
 		Preview: a.Preview, Offers: a.Offers, Session: a.Session, Cwd: a.Cwd, Mode: a.Mode, Resume: resume,
 		Asked: a.Asked.UTC(), Expires: expires.UTC(),
 	}

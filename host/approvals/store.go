@@ -96,6 +96,8 @@ type Answer struct {
 	Answer host.Answer `json:"answer"`
 	// Message, with a denial, is for the model: at most 64 KiB.
 	Message string `json:"message,omitempty"`
+	// EndTurn is as in [host.Reply].
+	EndTurn bool `json:"end_turn,omitempty"`
 	// Remember, with an allow, takes the question's offer of that scope: the
 	// call that uses the answer adds its rules. Empty takes none.
 	Remember host.Scope `json:"remember,omitempty"`

@@ -23,8 +23,10 @@
 //	{"type": "discard"}
 //	{"type": "end"}
 //
-// The answer to a permission is allow, deny or later. With deny may come a message
-// for the model; with allow an input in place of the call's, and with remember the
+// The answer to a permission is allow, deny or later. Deny denies this call and no
+// other; with "end_turn": true it also ends the turn, so that what has not begun is
+// cancelled, which is what a person's plain no means where the question says
+// deny_ends_turn. With deny may come a message for the model; with allow an input in place of the call's, and with remember the
 // scope of the offer that is taken (session, project-local, project, user). An end
 // says that the model's message is complete; what follows is of the next one.
 //

@@ -68,9 +68,10 @@ type Item struct {
 type Answer struct {
 	// Approval is the approval's id.
 	Approval string
-	// Answer, Message and Input are as in [host.Reply].
+	// Answer, Message, EndTurn and Input are as in [host.Reply].
 	Answer  host.Answer
 	Message string
+	EndTurn bool
 	Input   json.RawMessage
 	// Remember is the scope of the offer that the person took; empty is none.
 	Remember host.Scope

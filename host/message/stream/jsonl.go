@@ -106,19 +106,34 @@ func (o *object) answer() Answer {
 		Approval: o.text("approval", true),
 		Answer:   host.Answer(o.text("answer", true)),
 		Message:  o.text("message", false),
+		EndTurn:  o.flag("end_turn"),
 		Remember: host.Scope(o.text("remember", false)),
 		Input:    o.keys["input"],
 	}
-	o.only("approval", "answer", "message", "remember", "input")
+	o.only("approval", "answer", "message", "end_turn", "remember", "input")
 	switch {
 	case !slices.Contains([]host.Answer{host.AnswerAllow, host.AnswerDeny, host.AnswerLater}, a.Answer):
 		o.fail("the answer %q is not known; there are allow, deny, later", shown(string(a.Answer)))
 	case a.Message != "" && a.Answer != host.AnswerDeny:
 		o.fail("a message for the model comes with the answer deny alone")
+	case a.EndTurn && a.Answer != host.AnswerDeny:
+		o.fail("end_turn comes with the answer deny alone")
 	case (a.Remember != "" || a.Input != nil) && a.Answer != host.AnswerAllow:
 		o.fail("remember and input come with the answer allow alone")
 	}
 	return a
+}
+
+// flag is true or false; false where it is not there.
+func (o *object) flag(key string) bool {
+	switch raw := string(o.keys[key]); raw {
+	case "true":
+		return true
+	case "", "false":
+	default:
+		o.fail("%s must be true or false", key)
+	}
+	return false
 }
 
 // text is a string. One that is needed must be there and not be empty.

@@ -145,6 +145,7 @@ type Permission struct {
 	Approval   string `json:"approval"`
 	Answerable bool   `json:"answerable"`
 	Plugin     string `json:"plugin,omitempty"`
+	Worker     string `json:"worker,omitempty"`
 	// Capability is set where the call runs already: the operation it wants done.
 	Capability string          `json:"capability,omitempty"`
 	Input      json.RawMessage `json:"input"`
@@ -153,6 +154,9 @@ type Permission struct {
 	Reason  string       `json:"reason,omitempty"`
 	Preview string       `json:"preview,omitempty"`
 	Offers  []host.Offer `json:"offers,omitempty"`
+	// DenyEndsTurn says that the user wants a person's plain no to end the turn: where
+	// a person answers, the [Answer] says so with EndTurn.
+	DenyEndsTurn bool `json:"deny_ends_turn,omitempty"`
 }
 
 // Access is one effect of a call. Real is where a path really lies, if elsewhere.

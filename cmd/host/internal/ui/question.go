@@ -181,7 +181,7 @@ var scopeKeys = map[host.Scope]struct {
 
 func (v *question) choices() []choice {
 	deny := []choice{
-		{key: 'n', says: "no", reply: host.Reply{Answer: host.AnswerDeny}},
+		{key: 'n', says: "no", reply: host.Reply{Answer: host.AnswerDeny, EndTurn: v.DenyEndsTurn}},
 		{key: 't', says: "no, and tell the model why", reply: host.Reply{Answer: host.AnswerDeny}, tells: true},
 	}
 	if v.cut {
