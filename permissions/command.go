@@ -33,8 +33,11 @@ type Part struct {
 	// redirections are left out, and so are wrappers that change nothing of
 	// what runs (timeout, nice ...), which have parts of their own, Inner.
 	Words []Word
-	// Env names the variables set for it that may change what it does.
-	Env []string
+	// Env names the variables set for it that may change what it does. EnvTunes says that
+	// all of them are known to say how much is shown or used, and to name nothing that is
+	// run, loaded or reached: allow rules speak of the part in spite of them.
+	Env      []string
+	EnvTunes bool
 	// Inner says that allow rules do not speak of the part: it is another
 	// reading of one that stands beside it (with its wrapper, behind a wrapper
 	// that is never pre-approved, the program without its directory), or a

@@ -139,7 +139,7 @@ func (p *commandPattern) open() bool { return p.prefix || p.glob != nil }
 // else, or by being written the same.
 func (p *commandPattern) allows(part *Part) bool {
 	words := part.Words
-	if p.compound || part.Inner || len(part.Env) > 0 || len(words) == 0 || !words[0].Literal {
+	if p.compound || part.Inner || len(part.Env) > 0 && !part.EnvTunes || len(words) == 0 || !words[0].Literal {
 		return false
 	}
 	return p.matches(words) && (!p.open() || !neverByPrefix(words))

@@ -143,7 +143,8 @@
 //
 // An allow is narrow. Its program is literal. A word in which the shell would
 // expand something is matched by a star, or by being written the same. Variables
-// set before the program stop it, unless they are known to be harmless. Programs
+// set before the program stop it, unless they are known to be harmless, or to do no
+// more than to tune programs: CI=1, RUST_LOG=debug, GOOS=linux. Programs
 // that run others (sudo, env, watch, npx, docker exec, find -exec ...) are never
 // allowed by a rule with a wildcard; wrappers that change nothing (timeout, nice
 // ...) are looked through. A rule on a whole text allows that text, to the letter.

@@ -82,5 +82,20 @@ func remedy(p *Policy, r Request, e Evidence, d *Decision) []string {
 		next := Decide(q, r, e)
 		d = &next
 	}
+	return needed(p, r, e, rules)
+}
+
+// needed leaves out the rules that are not needed beside the others.
+func needed(p *Policy, r Request, e Evidence, rules []string) []string {
+	for i := 0; i < len(rules) && len(rules) > 1; {
+		fewer := slices.Delete(slices.Clone(rules), i, i+1)
+		if q, _, err := p.WithRules(RuleSet{Source: SourceSession, Allow: RuleTexts(fewer...)}); err == nil {
+			if d := Decide(q, r, e); d.Verdict == Allow {
+				rules = fewer
+				continue
+			}
+		}
+		i++
+	}
 	return rules
 }

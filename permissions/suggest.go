@@ -1,7 +1,6 @@
 package permissions
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -92,115 +91,6 @@ func (d *Decision) hostRule() []string {
 		return []string{d.Tool}
 	}
 	return []string{d.Tool + "(domain:" + h.Name + ")"}
-}
-
-// commandRules are rules on the parts of a command that nothing allows, or the
-// one on its whole text where a part cannot be named.
-func (d *Decision) commandRules() []string {
-	c := call{policy: d.policy, request: d.request}
-	cmd := c.command(d.Access.Target)
-	if d.policy == nil || cmd == nil || cmd.Fault != "" {
-		return nil
-	}
-	var rules []string
-	for i := range cmd.Parts {
-		p := &cmd.Parts[i]
-		if p.Inner || p.Bounded() || c.partGrant(p).Verdict == Allow {
-			continue
-		}
-		text, ok := suggestWords(p)
-		if !ok {
-			return []string{d.wholeText(cmd)}
-		}
-		if rule := d.Tool + "(" + text + ")"; !slices.Contains(rules, rule) {
-			rules = append(rules, rule)
-		}
-	}
-	if len(rules) == 0 {
-		return []string{d.wholeText(cmd)}
-	}
-	return rules
-}
-
-func (d *Decision) wholeText(cmd *Command) string {
-	return d.Tool + "(" + strings.ReplaceAll(cmd.Text, "*", `\*`) + ")"
-}
-
-// suggestWords writes a rule on one part: its first words, where they say what is
-// done and any arguments are as good as others, else all of them.
-func suggestWords(p *Part) (text string, ok bool) {
-	if len(p.Words) == 0 {
-		return "", false
-	}
-	if n := safeWidth(p.Words); n > 0 {
-		if text, ok = ruleOn(p, p.Words[:n], ":*"); ok {
-			return text, true
-		}
-	}
-	return ruleOn(p, p.Words, "")
-}
-
-// ruleOn writes a rule on words, if it would allow the part and not too much.
-func ruleOn(p *Part, words []Word, end string) (text string, ok bool) {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		if !w.Literal {
-			return "", false
-		}
-		quoted[i] = quoteWord(w.Text)
-	}
-	text = strings.Join(quoted, " ") + end
-	pattern, err := parseCommand(text)
-	return text, err == nil && !pattern.overBroad() && pattern.allows(p)
-}
-
-// subcommands are programs whose first word says what they do, and those of
-// which the second one does. Behind those words any argument may follow.
-var subcommands = map[string]int{
-	"git": 2, "go": 2, "cargo": 2, "npm": 2, "pnpm": 2, "yarn": 2, "make": 2, "pip": 2, "brew": 2, "apt": 2,
-	"rustup": 2, "dotnet": 2, "gh": 3, "mvn": 2, "bazel": 2, "terraform": 2, "helm": 2, "systemctl": 2,
-	"npm run": 3, "pnpm run": 3, "yarn run": 3, "bun run": 3, "docker compose": 3, "git stash": 3, "git remote": 3,
-	"git worktree": 3, "git submodule": 3, "uv pip": 3, "docker": 2, "podman": 2, "kubectl": 2,
-}
-
-// safeWidth is how many words say what a command does, or 0 where only all of
-// them do.
-func safeWidth(words []Word) int {
-	n := subcommands[words[0].Text]
-	if len(words) > 1 {
-		n = max(n, subcommands[words[0].Text+" "+words[1].Text])
-	}
-	if n == 0 || len(words) < n {
-		return 0
-	}
-	for _, w := range words[1:n] {
-		if !w.Literal || w.Text == "" || strings.Trim(w.Text, nameLetters+"-:.") != "" || w.Text[0] == '-' {
-			return 0
-		}
-	}
-	return n
-}
-
-// quoteWord writes a word so that it is read back as it is.
-func quoteWord(text string) string {
-	if text != "" && strings.Trim(text, nameLetters+"-+=:,./@%^") == "" {
-		return text
-	}
-	var b strings.Builder
-	b.WriteByte('\'')
-	for _, r := range text {
-		switch r {
-		case '\'':
-			b.WriteString(`'\''`)
-		case '*':
-			// A star in quotes is a wildcard to a rule all the same.
-			b.WriteString(`'\*'`)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('\'')
-	return b.String()
 }
 
 // Refusal is why something was not allowed, for programs.

@@ -35,6 +35,34 @@ func isHarmless(name, value string) bool {
 	return name == "TZ" || !strings.Contains(value, "/")
 }
 
+// tuning are the variables that may be set for a program that an allow rule speaks of,
+// with the values that count: they say how much it shows or uses, which usual variant it
+// builds, or that nobody sits there. None has it load, run or reach anything, but it may
+// do something else than without, so that nothing is read-only for them.
+var tuning = map[string]*lazyregexp.Regexp{
+	"CI": tuningWord, "DEBUG": tuningWord, "VERBOSE": tuningWord, "LOG_LEVEL": tuningWord, "LOGLEVEL": tuningWord,
+	"NODE_ENV": lazyregexp.New(`^(?:test|development)$`), "PORT": tuningNumber, "SOURCE_DATE_EPOCH": tuningNumber,
+	"PYTHONUNBUFFERED": tuningWord, "PYTHONDONTWRITEBYTECODE": tuningWord, "PYTHONFAULTHANDLER": tuningWord, "PYTHONUTF8": tuningNumber,
+	"PYTHONHASHSEED": tuningWord, "PY_COLORS": tuningNumber, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": tuningWord,
+	"PIP_NO_INPUT": tuningNumber, "PIP_DISABLE_PIP_VERSION_CHECK": tuningNumber,
+	"GOOS": tuningWord, "GOARCH": tuningWord, "CGO_ENABLED": tuningNumber, "GOMAXPROCS": tuningNumber, "GOTRACEBACK": tuningWord, "GOGC": tuningWord,
+	"RUST_BACKTRACE": tuningWord, "RUST_LIB_BACKTRACE": tuningWord, "RUST_LOG": tuningWord,
+	"CARGO_TERM_COLOR": tuningWord, "CARGO_INCREMENTAL": tuningNumber, "RAYON_NUM_THREADS": tuningNumber, "OMP_NUM_THREADS": tuningNumber,
+}
+
+// The values of such variables: plain words and lists of them, which are no path and no
+// other variable's value, and numbers.
+var (
+	tuningWord   = lazyregexp.New(`^[A-Za-z0-9_.,:=*-]*$`)
+	tuningNumber = lazyregexp.New(`^[0-9]*$`)
+)
+
+// tunes reports whether setting a variable to a value stops no allow rule.
+func tunes(name, value string) bool {
+	values, ok := tuning[name]
+	return ok && values.MatchString(value)
+}
+
 // isDirectoryVariable reports whether cd heeds a variable.
 func isDirectoryVariable(name string) bool {
 	switch name {

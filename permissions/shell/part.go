@@ -12,7 +12,7 @@ import (
 // part is a program with what is known of it, but for its redirections.
 func (a *analysis) part(words []word, found programs.Finding, at site) permissions.Part {
 	p := permissions.Part{
-		Words: plainWords(words), Env: at.env,
+		Words: plainWords(words), Env: at.env, EnvTunes: len(at.env) > 0 && !at.odd,
 		ReadOnly: found.ReadOnly, Complete: found.Complete, Reason: found.Reason, Ask: found.Ask,
 	}
 	if !p.ReadOnly {

@@ -15,8 +15,10 @@ import (
 type site struct {
 	node  syntax.Node
 	state state
-	// env are the variables set for it that may matter.
+	// env are the variables set for it that may matter; odd says that one of them is not
+	// among those that only tune a program.
 	env   []string
+	odd   bool
 	files files
 	// inner says that it is started by another one that rules do not look
 	// through, and depth how often so.
@@ -123,7 +125,7 @@ func (a *analysis) assigned(list []*syntax.Assign, s *state, at *site) {
 	for _, as := range list {
 		if as.Value == nil && as.Array == nil {
 			if !isHarmless(as.Name.Value, "") || as.Append {
-				*env = append(*env, as.Name.Value)
+				*env, at.odd = append(*env, as.Name.Value), at.odd || as.Append || !tunes(as.Name.Value, "")
 			}
 			continue
 		}
@@ -135,7 +137,7 @@ func (a *analysis) assigned(list []*syntax.Assign, s *state, at *site) {
 			value = string(l.text)
 		}
 		if !ok || !isHarmless(as.Name.Value, value) {
-			*env = append(*env, as.Name.Value)
+			*env, at.odd = append(*env, as.Name.Value), at.odd || !ok || !tunes(as.Name.Value, value)
 		}
 	}
 }
