@@ -76,6 +76,9 @@ type call struct {
 	// glances are what the result shows of files, and learned are what the results of
 	// calls that this one makes showed it.
 	glances, learned glances
+	// own is what the call has read itself, where its tool may write on the strength of
+	// that: see [capability.Scope].
+	own seenFiles
 }
 
 var _ scheduler.Job = (*call)(nil)

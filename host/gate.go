@@ -12,6 +12,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/plugins"
 )
 
 // gate is where everything a call wants to do is judged, twice: the call itself
@@ -201,10 +202,9 @@ func (g *gate) do(ctx context.Context, req abi.Request) (abi.Answer, error) {
 }
 
 func (g *gate) perform(ctx context.Context, req abi.Request) (abi.Answer, error) {
-	name := g.call.tool.contract().Name
 	claim, ok := g.call.tool.declares(req.Name)
 	if !ok {
-		return abi.Answer{}, abi.Errorf(abi.CodeUndeclared, "%s asked for %s, which its manifest does not declare", name, req.Name)
+		return abi.Answer{}, g.call.undeclared(req.Name)
 	}
 	native, ok := g.call.session().host.capabilities[req.Name]
 	if !ok {
@@ -220,6 +220,15 @@ func (g *gate) perform(ctx context.Context, req abi.Request) (abi.Answer, error)
 	return g.carryOut(ctx, req, claim, plan, commands)
 }
 
+// undeclared refuses a capability that the manifest does not give the tool.
+func (c *call) undeclared(name string) error {
+	var manifest *abi.Manifest
+	if t, ok := c.tool.(pluginTool); ok {
+		manifest = t.Plugin.Manifest()
+	}
+	return plugins.Undeclared(manifest, c.tool.contract().Name, name)
+}
+
 // placed is what a capability is told of the session and the call.
 func (g *gate) placed(commands *commander) capability.Scope {
 	c := g.call
@@ -230,6 +239,9 @@ func (g *gate) placed(commands *commander) capability.Scope {
 	}
 	if from := c.tool.source(); !from.trusted {
 		scope.Call.Plugin = from.plugin
+		if c.mayWrite() {
+			scope.Own = &c.own
+		}
 	}
 	if scope.Stage != nil {
 		scope.History = nil // nothing is written before it is applied
@@ -241,6 +253,13 @@ func (g *gate) placed(commands *commander) capability.Scope {
 		scope.Report = func(p abi.Progress) { g.call.report(abi.ProgressHead{Progress: &p}) }
 	}
 	return scope
+}
+
+// mayWrite reports whether the tool may ask to write files.
+func (c *call) mayWrite() bool {
+	_, writes := c.tool.declares(abi.CapFSWrite)
+	_, replaces := c.tool.declares(abi.CapFSReplace)
+	return writes || replaces
 }
 
 func unheard(abi.Progress) {}

@@ -224,6 +224,9 @@ func (s *seenFiles) Wrote(path string, seen capability.Sight) {
 	f.add(seen.Ranges, s.uses)
 }
 
+// Rewrote is as [capability.Knowledge] has it.
+func (s *seenFiles) Rewrote(path string, stamp capability.Stamp) { s.rewritten(path, &stamp) }
+
 // know fills in what is known of a path that a call names. That a file changed is
 // told by what costs no reading.
 func (s *seenFiles) know(fact *abi.Fact, node *workspace.Overlaid) {

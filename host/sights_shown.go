@@ -126,6 +126,12 @@ func (o *onlooker) Wrote(path string, seen capability.Sight) {
 	}
 }
 
+// Rewrote is as [capability.Knowledge] has it.
+func (o *onlooker) Rewrote(path string, stamp capability.Stamp) {
+	o.glances.drop(path) // what was shown of it is no longer so
+	o.turn.session.sights.rewritten(path, &stamp)
+}
+
 // glancesOf are what calls of the turn may know of a file beyond what its session does:
 // what those before them have shown.
 func (t *turn) glancesOf(path string) []glance {

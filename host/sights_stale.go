@@ -64,8 +64,8 @@ func (f *seenFile) watch(stamp *capability.Stamp) {
 	}
 }
 
-// rewritten says that a call which another one made wrote a file. The model is to be
-// told where it has seen what was there.
+// rewritten says that a call wrote a file without the model's learning what it holds.
+// The model is told of the change where it has seen what was there.
 func (s *seenFiles) rewritten(path string, stamp *capability.Stamp) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

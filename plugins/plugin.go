@@ -181,6 +181,27 @@ func (p *Plugin) Declares(tool *abi.Tool, capability string) (abi.CapabilityClai
 	return m.Capabilities[i], true
 }
 
+// Undeclared is the error for a capability that a manifest does not give a tool: with
+// the tools that it is declared for, where there are others. The manifest may be nil.
+func Undeclared(m *abi.Manifest, tool, capability string) error {
+	if m == nil || !slices.ContainsFunc(m.Capabilities, func(c abi.CapabilityClaim) bool { return c.Name == capability }) {
+		return abi.Errorf(abi.CodeUndeclared, "%s asked for %s, which its manifest does not declare: add it to [[capabilities]] in %s",
+			tool, capability, abi.ManifestFile)
+	}
+	var others []string
+	for i := range m.Tools {
+		if t := &m.Tools[i]; len(t.Capabilities) == 0 || slices.Contains(t.Capabilities, capability) {
+			others = append(others, t.Name)
+		}
+	}
+	declared := "for none of its tools"
+	if len(others) > 0 {
+		declared = "for " + strings.Join(others, ", ") + ", not for " + tool
+	}
+	return abi.Errorf(abi.CodeUndeclared, "%s asked for %s, which its manifest declares %s: add it to capabilities of [[tools]] %s in %s",
+		tool, capability, declared, tool, abi.ManifestFile)
+}
+
 // Config is the plugin's configuration: the operator's values over the
 // manifest's defaults.
 func (p *Plugin) Config() map[string]json.RawMessage { return p.generation.config }

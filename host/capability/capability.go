@@ -48,6 +48,11 @@ type Scope struct {
 	// Files is what the session's model has seen of files; nil where nobody keeps
 	// it, and then files may be written that were not read.
 	Files Knowledge
+	// Own is what the call itself has read of files, whether or not the model is shown
+	// it: a write that expects the hash of content in it needs nothing else. It is nil
+	// where writes stand on what the model has seen alone, as those of the tools in the
+	// box do.
+	Own Knowledge
 	// History keeps what files were before they are written; nil keeps nothing.
 	History History
 	// Stage holds what is written until a person applies it; nil is none, and then

@@ -25,6 +25,10 @@ type Knowledge interface {
 	// becomes of the call. Views are forgotten, and no hint is given that what was read
 	// is out of date.
 	Wrote(path string, s Sight)
+	// Rewrote says that the call replaced content that the model has not seen, as its
+	// plugin had read it itself. The model knows no more of the file than before, and is
+	// told of the change where it has seen an earlier content.
+	Rewrote(path string, stamp Stamp)
 }
 
 // Sight is what was seen of one file.

@@ -71,8 +71,10 @@ type original struct {
 	// first is the hash of the content where the stamp is not settled and the content
 	// not in memory: see [original.mark].
 	first [32]byte
-	// sight is what the session has seen of it, where that matters.
+	// sight is what the session has seen of it, where that matters. With own it is what
+	// the call has read of it, which the write stands on instead.
 	sight capability.Sight
+	own   bool
 }
 
 // open opens the file and checks that the session has read some of it.
@@ -90,7 +92,7 @@ func (p *editPlan) open() (*original, error) {
 
 func (o *original) admit() error {
 	p := o.plan
-	if p.scope.Files != nil {
+	if p.scope.Files != nil && !o.readByCall() {
 		sight, known := p.scope.Files.Seen(p.node.Real)
 		if o.sight = sight; !known {
 			return abi.Errorf(abi.CodeNotRead, "%s was not read in this session; read it before writing to it", p.node.Target)
@@ -107,6 +109,25 @@ func (o *original) admit() error {
 		return p.failed(err)
 	}
 	return nil
+}
+
+// readByCall reports whether the write stands on what the call itself has read: all of
+// the file, of which the request names the hash. Where the model has seen all of just
+// that, the write stands on this, so that the session goes on knowing the file.
+func (o *original) readByCall() bool {
+	p := o.plan
+	if p.scope.Own == nil || !p.expectsHash() {
+		return false
+	}
+	if seen, _ := p.scope.Files.Seen(p.node.Real); len(seen.Ranges) > 0 && seen.Whole() && seen.Stamp.Same(o.was.Stamp()) {
+		return false
+	}
+	read, known := p.scope.Own.Seen(p.node.Real)
+	if !known || !read.Whole() {
+		return false
+	}
+	o.sight, o.own = read, true
+	return true
 }
 
 // still fails where the file was written to since it was opened: what was read of it

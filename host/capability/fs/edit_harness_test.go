@@ -22,6 +22,7 @@ func (k knowledge) Seen(path string) (capability.Sight, bool)   { s, ok := k[pat
 func (k knowledge) Shown(path, _ string, s capability.Sight)    { k[path] = s }
 func (k knowledge) Again(string, string, capability.Stamp) bool { return false }
 func (k knowledge) Wrote(path string, s capability.Sight)       { k[path] = s }
+func (k knowledge) Rewrote(string, capability.Stamp)            {}
 func (k knowledge) see(tb testing.TB, path string, ranges ...[2]int64) {
 	tb.Helper()
 	k[path] = sightOf(tb, path, ranges)

@@ -105,10 +105,26 @@ func (out *output) put(ctx context.Context, o *original, ok *abi.WriteOK, ranges
 	} else {
 		info, err = out.commit(ctx, o, ok)
 	}
-	if err == nil && p.scope.Files != nil {
-		p.scope.Files.Wrote(p.node.Real, capability.Sight{Stamp: info.Stamp(), Ranges: ranges})
+	if err == nil {
+		out.tell(o, info.Stamp(), ranges)
 	}
 	return err
+}
+
+// tell has the session and the call know of the new content.
+func (out *output) tell(o *original, stamp capability.Stamp, ranges []capability.Range) {
+	path, scope := out.plan.node.Real, out.plan.scope
+	own := o != nil && o.own
+	switch {
+	case scope.Files == nil:
+	case own:
+		scope.Files.Rewrote(path, stamp)
+	default:
+		scope.Files.Wrote(path, capability.Sight{Stamp: stamp, Ranges: ranges})
+	}
+	if own || o == nil && scope.Own != nil {
+		scope.Own.Wrote(path, capability.Sight{Stamp: stamp, Ranges: out.whole()})
+	}
 }
 
 // commit is what a write can no longer be given up in: the history has it.

@@ -16,9 +16,10 @@ type readPlan struct {
 	args abi.ReadArgs
 	max  int64         // code points of a read by lines
 	time time.Duration // of a read by lines
-	// files is told what the model is shown; nil where that is nobody's affair. A
-	// rehearsal tells it nothing.
+	// files is told what the model is shown, and own what the call reads; nil where
+	// that is nobody's affair. A rehearsal tells files nothing.
 	files    capability.Knowledge
+	own      capability.Knowledge
 	rehearse bool
 }
 
@@ -34,6 +35,7 @@ func (c *Capability) planRead(scope capability.Scope, req abi.Request) (capabili
 	if p.held, err = hold(scope, p.args.Path); err != nil {
 		return nil, err
 	}
+	p.own = scope.Own
 	if p.args.Shown {
 		p.files, p.rehearse = scope.Files, scope.Rehearse
 	}

@@ -38,6 +38,8 @@ func (n *notes) Again(_, _ string, _ capability.Stamp) bool { n.asked++; return 
 
 func (n *notes) Wrote(string, capability.Sight) {}
 
+func (n *notes) Rewrote(string, capability.Stamp) {}
+
 // readShown reads for a model, and reads the body to its end.
 func readShown(tb testing.TB, scope capability.Scope, args abi.ReadArgs) (abi.ReadOK, string) {
 	tb.Helper()

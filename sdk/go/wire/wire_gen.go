@@ -1474,7 +1474,9 @@ type WriteArgs struct {
 	Path string `json:"path"`
 	// Expect is the former content: the SHA-256 in hexadecimal, [ExpectAbsent], or
 	// empty for what the session has read, where a file that is missing is made. With
-	// a hash it is enough that the session has seen some of the file.
+	// a hash it is enough that the session has seen some of the file, or that this call
+	// has read all of it by fs.read, in one piece or several. The session then knows no
+	// more of the new content than it knew before.
 	Expect string `json:"expect,omitempty"`
 	// Bytes writes the part as it is. Without it the part is UTF-8 text, which takes
 	// on the encoding and the line ending of the file it replaces; the lines of a new

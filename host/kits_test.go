@@ -1,0 +1,231 @@
+package host_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/testenv"
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/plugins"
+)
+
+// kitCase is one of abi/testdata/kits.json: calls of one session, in turns of their own.
+type kitCase struct {
+	Name, Manifest string
+	Files, After   map[string]string
+	Calls          []kitCall
+}
+
+type kitCall struct {
+	Tool  string    `json:"tool"`
+	Do    []kitStep `json:"do"`
+	Pad   int       `json:"pad,omitempty"`
+	Fail  bool      `json:"fail,omitempty"`
+	Fails *kitWant  `json:"fails"`
+}
+
+type kitStep struct {
+	Capability string         `json:"capability"`
+	Args       map[string]any `json:"args,omitempty"`
+	Parts      []string       `json:"parts,omitempty"`
+	Want       kitWant        `json:"want,omitzero"`
+}
+
+type kitWant struct {
+	Code, Says, Body string
+	OK               map[string]any
+}
+
+// kitTold is what the guest tells of a step.
+type kitTold struct {
+	Code, Message, Body string
+	OK                  map[string]any
+}
+
+// hashed puts hashes in the places that name a content.
+func hashed(values map[string]any) map[string]any {
+	for key, v := range values {
+		if content, ok := strings.CutPrefix(fmt.Sprint(v), "sha256:"); ok {
+			sum := sha256.Sum256([]byte(content))
+			values[key] = hex.EncodeToString(sum[:])
+		}
+	}
+	return values
+}
+
+// input is what the guest gets: the call without what is wanted of it.
+func (c *kitCall) input(tb testing.TB) string {
+	tb.Helper()
+	steps := []map[string]any{}
+	for _, s := range c.Do {
+		steps = append(steps, map[string]any{"capability": s.Capability, "args": hashed(s.Args), "parts": s.Parts})
+	}
+	in := map[string]any{"do": steps}
+	if c.Pad > 0 {
+		in["pad"] = c.Pad
+	}
+	if c.Fail {
+		in["fail"] = true
+	}
+	data, err := json.Marshal(in)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(data)
+}
+
+// probe is the guest of sdk/go/testdata/probe.
+var probe = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "toolquay-probe-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	out := filepath.Join(dir, "probe.wasm")
+	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", out, "./testdata/probe")
+	build.Dir = filepath.Join("..", "sdk", "go")
+	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOWORK=off")
+	if said, err := build.CombinedOutput(); err != nil {
+		return nil, errors.New(string(said))
+	}
+	return os.ReadFile(out)
+})
+
+// probing is a session with the probe, in which files may be read and written.
+func probing(tb testing.TB, manifest, dir, deny string) *host.Session {
+	tb.Helper()
+	testenv.NeedTool(tb, "go")
+	wasm, err := probe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	h := open(tb, host.Options{
+		Plugins: []plugins.Source{{Origin: plugins.OriginFlag, Path: "/test", FS: fstest.MapFS{
+			"probe/plugin.toml": {Data: []byte(manifest)},
+			"probe/probe.wasm":  {Data: wasm},
+		}}},
+		Granted: []string{"probe"},
+		Rules:   rules(deny, "", ""),
+	})
+	return session(tb, h, host.SessionOptions{Cwd: dir, Mode: permissions.ModeAcceptEdits})
+}
+
+// TestKitCases holds the host to the table that the test kits of both SDKs are held to.
+func TestKitCases(t *testing.T) {
+	t.Parallel()
+	var table struct {
+		Manifest string
+		Cases    []kitCase
+	}
+	load(t, "kits.json", &table)
+	for _, c := range table.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			if c.Manifest == "" {
+				c.Manifest = table.Manifest
+			}
+			c.run(t)
+		})
+	}
+}
+
+func load(tb testing.TB, name string, v any) {
+	tb.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "abi", "testdata", name))
+	if err == nil {
+		err = json.Unmarshal(data, v)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func (c *kitCase) run(t *testing.T) {
+	dir := files(t, c.Files)
+	s := probing(t, c.Manifest, dir, "")
+	for i, call := range c.Calls {
+		tool := call.Tool
+		if tool == "" {
+			tool = "Ask"
+		}
+		r, _ := one(t, s, tool, call.input(t))
+		if call.Fails != nil {
+			wantError(t, r, abi.Code(call.Fails.Code), call.Fails.Says)
+			continue
+		}
+		var told []kitTold
+		if err := json.Unmarshal(r.Structured, &told); err != nil || len(told) != len(call.Do) {
+			t.Fatalf("call %d: %q, %v", i, r.Text(), err)
+		}
+		for n, step := range call.Do {
+			step.Want.check(t, step.Capability, told[n])
+		}
+	}
+	for name, want := range c.After {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
+			t.Errorf("%s holds %q, %v; want %q", name, got, err, want)
+		}
+	}
+}
+
+func (w kitWant) check(t *testing.T, what string, got kitTold) {
+	t.Helper()
+	if got.Code != w.Code || !strings.Contains(got.Message, w.Says) || w.Body != "" && got.Body != w.Body {
+		t.Errorf("%s: got %+v; want %+v", what, got, w)
+	}
+	for key, v := range hashed(w.OK) {
+		if !reflect.DeepEqual(got.OK[key], v) {
+			t.Errorf("%s: %s is %v; want %v", what, key, got.OK[key], v)
+		}
+	}
+}
+
+// TestOwnReadIsNoPermission has a plugin write what it has read itself, where the rules
+// do not allow it.
+func TestOwnReadIsNoPermission(t *testing.T) {
+	t.Parallel()
+	var table struct{ Manifest string }
+	load(t, "kits.json", &table)
+	call := kitCall{Do: []kitStep{
+		{Capability: abi.CapFSRead, Args: map[string]any{"path": "a.txt"}, Want: kitWant{Body: "one\n"}},
+		{Capability: abi.CapFSWrite, Args: map[string]any{"path": "a.txt", "expect": "sha256:one\n"}, Parts: []string{"two\n"}},
+	}}
+	for name, test := range map[string]struct {
+		mode permissions.Mode
+		deny string
+		code abi.Code
+	}{
+		"the default mode asks": {permissions.ModeDefault, "", abi.CodeNeedsApproval},
+		"a rule denies":         {permissions.ModeAcceptEdits, "Edit(./a.txt)", abi.CodeDenied},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := files(t, map[string]string{"a.txt": "one\n"})
+			s := probing(t, table.Manifest, dir, test.deny)
+			if err := s.SetMode(test.mode); err != nil {
+				t.Fatal(err)
+			}
+			r, _ := one(t, s, "Ask", call.input(t))
+			var told []kitTold
+			if err := json.Unmarshal(r.Structured, &told); err != nil || len(told) != 2 || told[1].Code != string(test.code) {
+				t.Errorf("got %+v, %v of %q", told, err, r.Text())
+			}
+			if got, err := os.ReadFile(filepath.Join(dir, "a.txt")); err != nil || string(got) != "one\n" {
+				t.Errorf("it holds %q, %v", got, err)
+			}
+		})
+	}
+}
