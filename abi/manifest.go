@@ -170,9 +170,29 @@ type Tool struct {
 	Title   string `toml:"title"`
 	// Export is the Extism export that runs this tool; default its name.
 	Export string `toml:"export"`
+	// Input names the field whose value an Extism export gets: a string as it is, any
+	// other value as JSON, nothing where the field is absent. Empty is the whole input,
+	// a JSON object.
+	Input string `toml:"input"`
+	// Output says how an Extism export answers; empty is text that is JSON too where
+	// there is an output schema.
+	Output OutputForm `toml:"output"`
 	// Capabilities narrows the plugin's claims for this tool; empty is all.
 	Capabilities []string `toml:"capabilities"`
 }
+
+// OutputForm says what the output of an Extism export is.
+type OutputForm string
+
+// The values of Tool.Output.
+const (
+	// OutputText is text, which the model gets as it is.
+	OutputText OutputForm = "text"
+	// OutputJSON is a JSON document: the structured answer, and the text.
+	OutputJSON OutputForm = "json"
+	// OutputMCP is a CallToolResult of the Model Context Protocol.
+	OutputMCP OutputForm = "mcp"
+)
 
 // Rename says that a field has another name in calls by an alias: what they call From
 // is To. A call that has both is refused.

@@ -124,25 +124,36 @@ func TestManifestFaults(t *testing.T) {
 		"locks by fields, extism": {func(m *abi.Manifest) {
 			m.ABI, m.Tools[0] = abi.ABIExtism, abi.Tool{Name: "X", Locks: abi.LocksFields, Fields: m.Tools[0].Fields}
 		}, ""},
-		"unlimited and bounded":   {tool(func(t *abi.Tool) { t.Unlimited = true }), "tools[0].unlimited_result"},
-		"negative result":         {tool(func(t *abi.Tool) { t.MaxResultChars = -1 }), "tools[0].max_result_chars"},
-		"defer and load":          {tool(func(t *abi.Tool) { t.AlwaysLoad = true }), "tools[0].always_load"},
-		"export of a direct one":  {tool(func(t *abi.Tool) { t.Export = "run" }), "tools[0].export"},
-		"extism asked":            {func(m *abi.Manifest) { m.ABI = abi.ABIExtism }, "tools[0]"},
-		"schema broken":           {tool(func(t *abi.Tool) { t.OutputSchema = "{" }), "tools[0].output_schema"},
-		"schema of a string":      {tool(func(t *abi.Tool) { t.OutputSchema = `{"type":"string"}` }), "tools[0].output_schema"},
-		"schema duplicate key":    {tool(func(t *abi.Tool) { t.OutputSchema = `{"type":"object","type":"object"}` }), "tools[0].output_schema"},
-		"schema null":             {tool(func(t *abi.Tool) { t.OutputSchema = `null` }), "tools[0].output_schema"},
-		"properties a list":       {tool(func(t *abi.Tool) { t.OutputSchema = `{"type":"object","properties":[]}` }), "tools[0].output_schema"},
-		"example a list":          {tool(func(t *abi.Tool) { t.InputExamples = []string{`{}`, `[]`} }), "tools[0].input_examples[1]"},
-		"field not in schema":     {tool(func(t *abi.Tool) { t.Fields[0].Name = "path" }), "tools[0].fields[0].name"},
-		"field without schema":    {tool(func(t *abi.Tool) { t.InputSchema = "" }), ""},
-		"field twice":             {tool(func(t *abi.Tool) { t.Fields[1].Name = "file" }), "tools[0].fields[1].name"},
-		"field without kind":      {tool(func(t *abi.Tool) { t.Fields[1].Kind = "" }), "tools[0].fields[1].kind"},
-		"field without effect":    {tool(func(t *abi.Tool) { t.Fields[0].Effect = "" }), "tools[0].fields[0].effect"},
-		"effect of a command":     {tool(func(t *abi.Tool) { t.Fields[1].Effect = "read" }), "tools[0].fields[1].effect"},
-		"title not in schema":     {tool(func(t *abi.Tool) { t.Title = "path" }), "tools[0].title"},
-		"capability not declared": {tool(func(t *abi.Tool) { t.Capabilities = []string{"fs.list"} }), "tools[0].capabilities[0]"},
+		"unlimited and bounded":  {tool(func(t *abi.Tool) { t.Unlimited = true }), "tools[0].unlimited_result"},
+		"negative result":        {tool(func(t *abi.Tool) { t.MaxResultChars = -1 }), "tools[0].max_result_chars"},
+		"defer and load":         {tool(func(t *abi.Tool) { t.AlwaysLoad = true }), "tools[0].always_load"},
+		"export of a direct one": {tool(func(t *abi.Tool) { t.Export = "run" }), "tools[0].export"},
+		"extism, an unknown field": {func(m *abi.Manifest) {
+			m.ABI, m.Tools[0] = abi.ABIExtism, abi.Tool{Name: "X", Input: "txt", InputSchema: `{"type":"object","properties":{"text":{}}}`}
+		}, "tools[0].input"},
+		"extism, an unknown output": {func(m *abi.Manifest) {
+			m.ABI, m.Tools[0] = abi.ABIExtism, abi.Tool{Name: "X", Output: "xml"}
+		}, "tools[0].output"},
+		"extism, text with a schema": {func(m *abi.Manifest) {
+			m.ABI, m.Tools[0] = abi.ABIExtism, abi.Tool{Name: "X", Output: abi.OutputText, OutputSchema: `{"type":"object"}`}
+		}, "tools[0].output"},
+		"input of a direct plugin":  {func(m *abi.Manifest) { m.Tools[0].Input = "file" }, "tools[0].input"},
+		"output of a direct plugin": {func(m *abi.Manifest) { m.Tools[0].Output = abi.OutputJSON }, "tools[0].output"},
+		"extism asked":              {func(m *abi.Manifest) { m.ABI = abi.ABIExtism }, "tools[0]"},
+		"schema broken":             {tool(func(t *abi.Tool) { t.OutputSchema = "{" }), "tools[0].output_schema"},
+		"schema of a string":        {tool(func(t *abi.Tool) { t.OutputSchema = `{"type":"string"}` }), "tools[0].output_schema"},
+		"schema duplicate key":      {tool(func(t *abi.Tool) { t.OutputSchema = `{"type":"object","type":"object"}` }), "tools[0].output_schema"},
+		"schema null":               {tool(func(t *abi.Tool) { t.OutputSchema = `null` }), "tools[0].output_schema"},
+		"properties a list":         {tool(func(t *abi.Tool) { t.OutputSchema = `{"type":"object","properties":[]}` }), "tools[0].output_schema"},
+		"example a list":            {tool(func(t *abi.Tool) { t.InputExamples = []string{`{}`, `[]`} }), "tools[0].input_examples[1]"},
+		"field not in schema":       {tool(func(t *abi.Tool) { t.Fields[0].Name = "path" }), "tools[0].fields[0].name"},
+		"field without schema":      {tool(func(t *abi.Tool) { t.InputSchema = "" }), ""},
+		"field twice":               {tool(func(t *abi.Tool) { t.Fields[1].Name = "file" }), "tools[0].fields[1].name"},
+		"field without kind":        {tool(func(t *abi.Tool) { t.Fields[1].Kind = "" }), "tools[0].fields[1].kind"},
+		"field without effect":      {tool(func(t *abi.Tool) { t.Fields[0].Effect = "" }), "tools[0].fields[0].effect"},
+		"effect of a command":       {tool(func(t *abi.Tool) { t.Fields[1].Effect = "read" }), "tools[0].fields[1].effect"},
+		"title not in schema":       {tool(func(t *abi.Tool) { t.Title = "path" }), "tools[0].title"},
+		"capability not declared":   {tool(func(t *abi.Tool) { t.Capabilities = []string{"fs.list"} }), "tools[0].capabilities[0]"},
 		"all at once": {func(m *abi.Manifest) {
 			m.Name, m.Version, m.Tools[0].Name, m.Tools[0].Fields[0].Effect = "", "", "", "both"
 		}, "name version tools[0].name tools[0].fields[0].effect"},

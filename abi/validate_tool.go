@@ -69,7 +69,17 @@ func (t *Tool) validateTraits(v *validator, abi string) {
 		if t.Export != "" {
 			v.at("export").fault("only for abi = %q; a direct plugin exports %s", ABIExtism, ExportCall)
 		}
+		if t.Input != "" {
+			v.at("input").fault("only for abi = %q; a direct plugin gets the whole input", ABIExtism)
+		}
+		if t.Output != "" {
+			v.at("output").fault("only for abi = %q; a direct plugin says in its answer what it is", ABIExtism)
+		}
 		return
+	}
+	oneOf(v.at("output"), t.Output, OutputText, OutputJSON, OutputMCP)
+	if t.Output == OutputText && t.OutputSchema != "" {
+		v.at("output").fault("the tool has an output schema, which text does not fit; write %q, or leave out output_schema", OutputJSON)
 	}
 	if t.Export != "" && !exportName().MatchString(t.Export) {
 		v.at("export").fault("%q is not the name of an export", t.Export)
@@ -126,6 +136,7 @@ func (t *Tool) validateSchemas(v *validator) {
 	}
 	line(v.at("title"), t.Title, MaxSummary)
 	known(v.at("title"), t.Title)
+	known(v.at("input"), t.Input)
 }
 
 func (r Rename) validate(v *validator, aliases []string) {

@@ -106,6 +106,7 @@ func TestExamples(t *testing.T) {
 		tool, input string
 		says        []string
 		missing     string // the same call on a file that is not there
+		plain       string // an input of which the export gets the text alone
 	}{
 		"csvquery": {
 			tool: "CsvQuery", input: `{"file_path":"people.csv","where":[{"column":"age","op":">","value":40}],"order_by":"-age","select":["name"]}`,
@@ -117,7 +118,7 @@ func TestExamples(t *testing.T) {
 		},
 		"wordcount-extism": {
 			tool: "CountFile", input: `{"file_path":"words.txt"}`,
-			says: []string{"4 words"}, missing: `{"file_path":"nothing.txt"}`,
+			says: []string{"4 words"}, missing: `{"file_path":"nothing.txt"}`, plain: `{"text":"on\u00e9 two\n"}`,
 		},
 	}
 	for name, test := range tests {
@@ -143,6 +144,11 @@ func TestExamples(t *testing.T) {
 			for _, want := range test.says {
 				if !strings.Contains(out, want) {
 					t.Errorf("the call says %q; want %q in it", out, want)
+				}
+			}
+			if test.plain != "" {
+				if out, stderr, code := u.toolquay(t, "call", "CountText", test.plain); code != 0 || !strings.Contains(out, "1 lines, 2 words, 8 characters, 9 bytes") {
+					t.Errorf("a text as it is: exit %d, %s%s", code, out, stderr)
 				}
 			}
 			if _, _, code := u.toolquay(t, "call", test.tool, test.missing); code == 0 {

@@ -10,15 +10,12 @@ import "github.com/extism/go-pdk"
 //go:wasmimport extism:host/user toolquay_capability
 func hostCapability(request uint64) uint64
 
-// countText is the tool CountText. It computes, and needs nothing of the world.
+// countText is the tool CountText. It gets the text alone, as its manifest says, and
+// needs nothing of the world.
 //
 //go:wasmexport count_text
 func countText() int32 {
-	var in struct{ Text string }
-	if err := pdk.InputJSON(&in); err != nil {
-		return fail(err)
-	}
-	return answer(count([]byte(in.Text)))
+	return answer(count(pdk.Input()))
 }
 
 // countFile is the tool CountFile, which reads through the host.

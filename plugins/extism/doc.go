@@ -4,9 +4,11 @@
 //	runner := extism.New(extism.Options{CacheDir: dir})
 //
 // A tool is an export without parameters, named by the tool's export key or its
-// name; its input is the call's JSON, its output the text of the result. An
-// error that the guest sets, or a return value other than 0, is a failed result
-// with that text. An export _start is a WASI command: that it exits with code 0
+// name. Its input is the call's JSON object, or with input = "NAME" the value of that
+// field alone. Its output is the text of the result; with output = "json" it is the
+// structured answer too, with output = "mcp" a CallToolResult with content, isError
+// and structuredContent, and what does not fit is a fault of the plugin. An error that
+// the guest sets, or a return value other than 0, is a failed result with that text. An export _start is a WASI command: that it exits with code 0
 // is how it returns.
 //
 // # How it works

@@ -2,11 +2,9 @@ package extism
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync/atomic"
-	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins"
@@ -122,9 +120,13 @@ func (m *module) Call(ctx context.Context, inv plugins.Invocation) (abi.ToolResu
 // guest any more.
 func (m *module) serve(c *call, inv plugins.Invocation, bare bool) (abi.ToolResult, error) {
 	export := exportOf(inv.Tool)
-	room, err := c.guest.setInput(c, inv.Input)
+	input, err := inputOf(inv)
+	room := false
+	if err == nil {
+		room, err = c.guest.setInput(c, input)
+	}
 	if err == nil && !room {
-		err = abi.Errorf(abi.CodeLimit, "the input of %d bytes does not fit into the limit memory = %s", len(inv.Input), abi.Size(m.limits.Memory))
+		err = abi.Errorf(abi.CodeLimit, "the input of %d bytes does not fit into the limit memory = %s", len(input), abi.Size(m.limits.Memory))
 	}
 	if err == nil && bare && !isStart(export) {
 		err = m.start.run(c, c.guest)
@@ -145,49 +147,6 @@ func (m *module) serve(c *call, inv plugins.Invocation, bare bool) (abi.ToolResu
 	}
 	o := outcome{code: int32(uint32(code)), output: c.guest.output(), failure: failure}
 	return o.result(inv, m.limits.Output)
-}
-
-// outcome is how an export ended by itself. Its bytes are views of the kernel's
-// memory.
-type outcome struct {
-	code   int32
-	output []byte
-	// failure is the error that the guest set, empty for none.
-	failure []byte
-}
-
-// result makes the call's result of what the export returned.
-func (o outcome) result(inv plugins.Invocation, limit int64) (abi.ToolResult, error) {
-	if n := max(len(o.output), len(o.failure)); int64(n) > limit {
-		return abi.ToolResult{}, abi.Errorf(abi.CodeLimit, "it answered %d bytes, over its limit output = %s", n, abi.Size(limit))
-	}
-	if !utf8.Valid(o.output) || !utf8.Valid(o.failure) {
-		return abi.ToolResult{}, abi.Errorf(abi.CodeProtocol, "the export %s answered bytes that are not UTF-8; the output of an Extism tool must be text", exportOf(inv.Tool))
-	}
-	r := abi.ToolResult{ToolUseID: inv.ID}
-	switch {
-	case len(o.failure) > 0:
-		r.IsError = true
-		r.Content = []abi.Block{abi.TextBlock(string(o.failure))}
-		return r, nil
-	case o.code != 0:
-		r.IsError = true
-		r.Content = []abi.Block{abi.TextBlock(fmt.Sprintf("The tool failed with code %d and no message.", o.code))}
-		if len(o.output) > 0 {
-			r.Content = append(r.Content, abi.TextBlock(string(o.output)))
-		}
-		return r, nil
-	}
-	r.Content = []abi.Block{abi.TextBlock(string(o.output))}
-	if inv.Tool.OutputSchema == "" {
-		return r, nil
-	}
-	structured, err := abi.Canonical(json.RawMessage(r.Content[0].Text))
-	if err != nil {
-		return abi.ToolResult{}, abi.Errorf(abi.CodeProtocol, "the tool %s has an output schema, but its output is not JSON: %w", inv.Tool.Name, err)
-	}
-	r.Structured = structured
-	return r, nil
 }
 
 // Assess answers nothing: Extism modules have no such export.

@@ -113,6 +113,7 @@ func TestExamplePlugin(t *testing.T) {
 		agree(t, callOurs(t, guest, "count_text", input, nil), theirs.call(t, "count_text", input, nil))
 	}
 	inv := invocation("count_text")
+	inv.Tool.Input, inv.Tool.Output = "text", abi.OutputText
 	inv.Input = []byte(`{"text":"one two"}`)
 	result, err := guest.Call(t.Context(), inv)
 	if err != nil || result.IsError || result.Text() != "0 lines, 2 words, 7 characters, 7 bytes" {
