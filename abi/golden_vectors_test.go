@@ -247,7 +247,11 @@ func writeVectors(t *testing.T) map[string]vector {
 			Path: "/work/a.txt", Size: 3, Hash: hashOfABC, Encoding: abi.EncodingUTF8BOM, LineEnding: abi.LineEndingMixed,
 			Replaced: 2, Added: 1, Removed: 1, DiffCut: true, OtherNames: 1, History: "h-1",
 		}, diff),
-		"request_docs_read": request(abi.CapDocsRead, abi.DocsArgs{Path: "a.pdf", Pages: "1-3", Shown: true}),
+		"request_clock_now":    request(abi.CapClockNow, struct{}{}),
+		"answer_clock_now":     answer(abi.CapClockNow, abi.ClockOK{Unix: 1_700_000_000_123_456_789, Monotonic: 9_007_199_254_740_993}),
+		"request_random_bytes": request(abi.CapRandomBytes, abi.RandomArgs{Length: 4}),
+		"answer_random_bytes":  answer(abi.CapRandomBytes, abi.RandomOK{Length: 4}, partHex([]byte{0, 0xff, 0x80, 7})),
+		"request_docs_read":    request(abi.CapDocsRead, abi.DocsArgs{Path: "a.pdf", Pages: "1-3", Shown: true}),
 		"answer_docs_read": answer(abi.CapDocsRead, abi.DocsOK{
 			Path: "/work/a.pdf", Kind: abi.DocPDF, Pages: 12,
 			Blocks: []abi.DocBlock{

@@ -14,6 +14,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/builtin"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/capability/ambient"
 	"github.com/toolquay/toolquay/host/capability/fs"
 	"github.com/toolquay/toolquay/host/capability/search"
 	"github.com/toolquay/toolquay/host/capability/task"
@@ -103,6 +104,7 @@ func (h *Host) offerCapabilities() error {
 	own := []capability.Capability{
 		fs.New(fs.Options{MaxChars: maxLines, Time: limit}), search.New(search.Options{Engine: h.expressions, Time: limit}),
 		tools.New(), h.documents.capability(),
+		ambient.New(ambient.Options{Clock: h.options.Clock, Random: h.options.Random}),
 	}
 	if h.options.Shell != nil {
 		own = append(own, &h.commands, task.New())

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
@@ -71,6 +72,9 @@ func (c *kitCall) input(tb testing.TB) string {
 	tb.Helper()
 	steps := []map[string]any{}
 	for _, s := range c.Do {
+		if s.Args == nil {
+			s.Args = map[string]any{}
+		}
 		steps = append(steps, map[string]any{"capability": s.Capability, "args": hashed(s.Args), "parts": s.Parts})
 	}
 	in := map[string]any{"do": steps}
@@ -104,23 +108,73 @@ var probe = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(out)
 })
 
+// TestClockAndRandom has a guest ask for time and random numbers, which nobody has
+// granted, from sources of the embedder's.
+func TestClockAndRandom(t *testing.T) {
+	t.Parallel()
+	manifest := "manifest = 1\nname = \"probe\"\nversion = \"1.0.0\"\ninstance = \"reset\"\n[[capabilities]]\nname = \"clock.now\"\n[[capabilities]]\nname = \"random.bytes\"\n" +
+		"[[tools]]\nname = \"Ask\"\nsummary = \"Asks\"\ninput_schema = '{\"type\":\"object\"}'\n"
+	call := kitCall{Do: []kitStep{
+		{Capability: abi.CapClockNow},
+		{Capability: abi.CapRandomBytes, Args: map[string]any{"length": 5}},
+		{Capability: abi.CapRandomBytes, Args: map[string]any{"length": 5}},
+	}}
+	start := time.Unix(1_700_000_000, 123_456_789)
+	ticks := -1
+	for name, test := range map[string]struct {
+		o     host.Options
+		deny  string
+		wants []kitTold
+	}{
+		"theirs": {
+			o: host.Options{Clock: func() time.Time { ticks++; return start.Add(time.Duration(ticks)) }, Random: strings.NewReader("abcdefgh")},
+			wants: []kitTold{
+				{OK: map[string]any{"unix_ns": 1.70000000012345679e18, "monotonic_ns": 1.0}},
+				{OK: map[string]any{"length": 5.0}, Body: "abcde"},
+				{Code: "io"},
+			},
+		},
+		"a rule denies the tool": {deny: "Ask"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.o.Rules = rules(test.deny, "", "")
+			r, _ := one(t, probingWith(t, manifest, t.TempDir(), test.o), "Ask", call.input(t))
+			if test.deny != "" {
+				wantError(t, r, abi.CodeDenied)
+				return
+			}
+			var told []kitTold
+			if err := json.Unmarshal(r.Structured, &told); err != nil {
+				t.Fatal(err, r.Text())
+			}
+			for i := range told {
+				told[i].Message = ""
+			}
+			if !reflect.DeepEqual(told, test.wants) {
+				t.Errorf("got %+v", told)
+			}
+		})
+	}
+}
+
 // probing is a session with the probe, in which files may be read and written.
 func probing(tb testing.TB, manifest, dir, deny string) *host.Session {
+	tb.Helper()
+	return probingWith(tb, manifest, dir, host.Options{Granted: []string{"probe"}, Rules: rules(deny, "", "")})
+}
+
+func probingWith(tb testing.TB, manifest, dir string, o host.Options) *host.Session {
 	tb.Helper()
 	testenv.NeedTool(tb, "go")
 	wasm, err := probe()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	h := open(tb, host.Options{
-		Plugins: []plugins.Source{{Origin: plugins.OriginFlag, Path: "/test", FS: fstest.MapFS{
-			"probe/plugin.toml": {Data: []byte(manifest)},
-			"probe/probe.wasm":  {Data: wasm},
-		}}},
-		Granted: []string{"probe"},
-		Rules:   rules(deny, "", ""),
-	})
-	return session(tb, h, host.SessionOptions{Cwd: dir, Mode: permissions.ModeAcceptEdits})
+	o.Plugins = []plugins.Source{{Origin: plugins.OriginFlag, Path: "/test", FS: fstest.MapFS{
+		"probe/plugin.toml": {Data: []byte(manifest)},
+		"probe/probe.wasm":  {Data: wasm},
+	}}}
+	return session(tb, open(tb, o), host.SessionOptions{Cwd: dir, Mode: permissions.ModeAcceptEdits})
 }
 
 // TestKitCases holds the host to the table that the test kits of both SDKs are held to.

@@ -2,6 +2,7 @@ package host
 
 import (
 	"encoding/json"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -67,6 +68,10 @@ type Options struct {
 	// Capabilities are the embedder's own operations, offered to plugins that
 	// declare them.
 	Capabilities []capability.Capability
+	// Clock and Random are where the capabilities clock.now and random.bytes have time
+	// and random numbers from; nil is the system. Random must be safe for concurrent use.
+	Clock  func() time.Time
+	Random io.Reader
 
 	// Rules, OnlyPolicyRules, ForbiddenModes and Hooks are as in [Settings], until
 	// [Host.Apply] brings others.

@@ -81,6 +81,7 @@ func TestConsentIsPinnedToModuleAndManifest(t *testing.T) {
 	toml, module := manifest("one", wantsRead, "Show"), fixture(t, "ok")
 	flipped := slices.Clone(module)
 	flipped[len(flipped)-1] ^= 1
+	const ambient = "[[capabilities]]\nname = \"clock.now\"\n[[capabilities]]\nname = \"random.bytes\"\n"
 	tests := map[string]struct {
 		toml   string
 		module []byte
@@ -92,6 +93,8 @@ func TestConsentIsPinnedToModuleAndManifest(t *testing.T) {
 		"a comment":         {toml + "# new\n", module, plugins.StandingChanged},
 		"another name":      {manifest("two", wantsRead, "Show"), module, plugins.StandingMissing},
 		"no capabilities":   {manifest("one", "", "Show"), module, plugins.StandingUnneeded},
+		"time and chance":   {manifest("one", ambient, "Show"), module, plugins.StandingUnneeded},
+		"with another":      {manifest("one", ambient+wantsRead, "Show"), module, plugins.StandingChanged},
 	}
 	for name, tt := range tests {
 		for _, form := range []string{"folder", "file"} {
@@ -109,7 +112,7 @@ func TestConsentIsPinnedToModuleAndManifest(t *testing.T) {
 				}
 				put(toml, module)
 				consents := openConsents(t, file)
-				o := plugins.Options{Consents: consents, Capabilities: []string{abi.CapFSRead, abi.CapFSList}}
+				o := plugins.Options{Consents: consents, Capabilities: []string{abi.CapFSRead, abi.CapFSList, abi.CapClockNow, abi.CapRandomBytes}}
 				if err := consents.Grant(open(t, o, user(dir)).Plugins()[0], noon); err != nil {
 					t.Fatal(err)
 				}
@@ -120,7 +123,7 @@ func TestConsentIsPinnedToModuleAndManifest(t *testing.T) {
 				}
 				if tt.want == plugins.StandingChanged {
 					_, err := call(t, &plugins.Tool{Tool: &p.Manifest().Tools[0], Plugin: p}, "{}")
-					wantProblem(t, err, abi.CodeNotGranted, "plugin one changed since its capabilities (fs.read", "toolquay plugins trust one")
+					wantProblem(t, err, abi.CodeNotGranted, "plugin one changed since its capabilities (", "fs.read", "toolquay plugins trust one")
 				}
 			})
 		}

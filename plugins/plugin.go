@@ -101,7 +101,8 @@ type Standing string
 
 // The standings.
 const (
-	// StandingUnneeded: the plugin is built in, or declares no capability.
+	// StandingUnneeded: the plugin is built in, or declares no capability that a person
+	// must grant (see [abi.NeedsGrant]).
 	StandingUnneeded Standing = "not needed"
 	StandingGranted  Standing = "granted"
 	// StandingMissing: nobody consented yet.
@@ -113,7 +114,7 @@ const (
 // Standing tells whether the capabilities that the plugin declares are granted.
 func (p *Plugin) Standing() Standing {
 	m := p.Manifest()
-	if p.Origin == OriginBuiltin || m == nil || len(m.Capabilities) == 0 {
+	if p.Origin == OriginBuiltin || m == nil || !slices.ContainsFunc(m.Capabilities, func(c abi.CapabilityClaim) bool { return abi.NeedsGrant(c.Name) }) {
 		return StandingUnneeded
 	}
 	if p.generation.granted {

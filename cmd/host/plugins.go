@@ -178,7 +178,7 @@ func (a *app) describeGrants(p *plugins.Plugin) {
 func standing(p *plugins.Plugin) string {
 	switch p.Standing() {
 	case plugins.StandingUnneeded:
-		return "granted, as it is built in"
+		return "no grant needed"
 	case plugins.StandingMissing:
 		return "not granted"
 	case plugins.StandingChanged:

@@ -108,6 +108,23 @@ const (
 	BlockToolReference = wire.BlockToolReference
 )
 
+// What a guest cannot know by itself. Both operations touch nothing: a manifest declares
+// them, and nobody has to grant them (see [NeedsGrant]).
+const (
+	// CapClockNow tells the time. It takes no arguments; the answer's head is [ClockOK],
+	// without a body.
+	CapClockNow = wire.CapClockNow
+
+	// CapRandomBytes draws random numbers that nobody can foresee. Its arguments are
+	// [RandomArgs]; the answer's head is [RandomOK], its body the bytes.
+	CapRandomBytes = wire.CapRandomBytes
+)
+
+// MaxRandom is how many bytes one random.bytes answers at most.
+const (
+	MaxRandom = wire.MaxRandom
+)
+
 // Code names a kind of failure across the guest border, so that neither side
 // has to read it out of a message.
 type Code = wire.Code
@@ -235,3 +252,12 @@ type ContentsArgs = wire.ContentsArgs
 
 // ContentsOK is the answer to search.contents.
 type ContentsOK = wire.ContentsOK
+
+// ClockOK is the answer to clock.now.
+type ClockOK = wire.ClockOK
+
+// RandomArgs are the arguments of random.bytes.
+type RandomArgs = wire.RandomArgs
+
+// RandomOK is the answer to random.bytes.
+type RandomOK = wire.RandomOK

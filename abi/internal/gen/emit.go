@@ -20,7 +20,7 @@ var (
 		"Version", "MaxWait", "HeaderSize", "PartBytes", "CodeInvalidInput",
 		"CapFSRead", "KindFile", "EncodingUTF8", "LineEndingLF", "ExpectAbsent",
 		"ModeContent", "DocPDF", "BlockText", "ChangeCwd",
-		"MaxOutput",
+		"MaxOutput", "CapClockNow", "MaxRandom",
 	}
 	wireNames   = []string{"PartType", "Code", "BlockType", "ChangeKind"}
 	wireStructs = []string{
@@ -31,7 +31,7 @@ var (
 		"ReadArgs", "LineArgs", "ReadOK", "LinesOK", "StatArgs", "StatOK",
 		"ListArgs", "ListOK", "Entry", "WriteArgs", "ReplaceArgs", "WriteOK",
 		"DocsArgs", "DocsOK", "DocBlock", "NamesArgs", "NamesOK", "Found",
-		"ContentsArgs", "ContentsOK",
+		"ContentsArgs", "ContentsOK", "ClockOK", "RandomArgs", "RandomOK",
 	}
 )
 
@@ -39,14 +39,14 @@ var (
 var (
 	authorConsts = []string{
 		"CodeInvalidInput", "CapFSRead", "KindFile", "EncodingUTF8", "LineEndingLF",
-		"ExpectAbsent", "ModeContent", "DocPDF", "BlockText",
+		"ExpectAbsent", "ModeContent", "DocPDF", "BlockText", "CapClockNow", "MaxRandom",
 	}
 	authorTypes = []string{
 		"Code", "Error", "Progress", "Fact", "Assessment", "Touch", "Invalid", "Check",
 		"ReadArgs", "LineArgs", "ReadOK", "LinesOK", "StatArgs", "StatOK",
 		"ListArgs", "ListOK", "Entry", "WriteArgs", "ReplaceArgs", "WriteOK",
 		"DocsArgs", "DocsOK", "BlockType", "DocBlock", "NamesArgs", "NamesOK", "Found",
-		"ContentsArgs", "ContentsOK",
+		"ContentsArgs", "ContentsOK", "ClockOK", "RandomArgs", "RandomOK",
 	}
 )
 

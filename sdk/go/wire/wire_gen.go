@@ -170,6 +170,23 @@ const (
 	MaxReport = 448 << 10
 )
 
+// What a guest cannot know by itself. Both operations touch nothing: a manifest declares
+// them, and nobody has to grant them (see [NeedsGrant]).
+const (
+	// CapClockNow tells the time. It takes no arguments; the answer's head is [ClockOK],
+	// without a body.
+	CapClockNow = "clock.now"
+
+	// CapRandomBytes draws random numbers that nobody can foresee. Its arguments are
+	// [RandomArgs]; the answer's head is [RandomOK], its body the bytes.
+	CapRandomBytes = "random.bytes"
+)
+
+// MaxRandom is how many bytes one random.bytes answers at most.
+const (
+	MaxRandom = 64 << 10
+)
+
 // Known reports whether c is a code of this version.
 func (c Code) Known() bool {
 	switch c {
@@ -2144,6 +2161,86 @@ func (v *ContentsOK) DecodeJSON(d *Decoder) {
 			v.TimedOut = d.Bool()
 		case "timeout_ms":
 			v.Timeout = d.Int(math.MinInt64, math.MaxInt64)
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// ClockOK is the answer to clock.now.
+type ClockOK struct {
+	// Unix is the time in nanoseconds since 1970, in UTC.
+	Unix int64 `json:"unix_ns"`
+	// Monotonic counts nanoseconds and is never put back. It begins anywhere, so that
+	// only differences mean anything, and only within one call.
+	Monotonic int64 `json:"monotonic_ns"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *ClockOK) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.int("unix_ns", v.Unix)
+	o.int("monotonic_ns", v.Monotonic)
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *ClockOK) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "unix_ns":
+			v.Unix = d.Int(math.MinInt64, math.MaxInt64)
+		case "monotonic_ns":
+			v.Monotonic = d.Int(math.MinInt64, math.MaxInt64)
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// RandomArgs are the arguments of random.bytes.
+type RandomArgs struct {
+	// Length is how many bytes are wanted, up to [MaxRandom].
+	Length int `json:"length"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *RandomArgs) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.int("length", int64(v.Length))
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *RandomArgs) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "length":
+			v.Length = int(d.Int(math.MinInt, math.MaxInt))
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// RandomOK is the answer to random.bytes.
+type RandomOK struct {
+	Length int `json:"length"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *RandomOK) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.int("length", int64(v.Length))
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *RandomOK) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "length":
+			v.Length = int(d.Int(math.MinInt, math.MaxInt))
 		default:
 			d.Skip()
 		}

@@ -102,7 +102,7 @@ impl Context {
     ///
     /// What the host answered instead, with its code.
     pub fn call<C: Capability>(&self, args: &C) -> Result<Answer<C::Ok>, ToolError> {
-        self.submit(args).wait()
+        call(args)
     }
 
     /// Starts a call of a capability this SDK has no types for, with its bulk.
@@ -132,6 +132,11 @@ pub(crate) fn config<T: DeserializeOwned>(config: &Config, key: &str) -> Result<
     T::deserialize(value)
         .map(Some)
         .map_err(|err| ToolError::new(ErrorCode::InvalidInput, format!("the configuration value {key:?}: {err}")))
+}
+
+/// Makes a capability call and waits for its answer, where no context is at hand.
+pub(crate) fn call<C: Capability>(args: &C) -> Result<Answer<C::Ok>, ToolError> {
+    submit(C::NAME, args, &args.parts()).wait()
 }
 
 fn submit<A: Serialize, T: DeserializeOwned>(capability: &str, args: &A, parts: &[Part<'_>]) -> Pending<T> {

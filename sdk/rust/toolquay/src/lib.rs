@@ -53,6 +53,8 @@ mod tool;
 mod vectors;
 mod wire;
 
+pub use capability::{clock, random};
+
 pub use assess::{AssessContext, Assessment, Fact, Verdict};
 pub use context::{Context, Level, Progress};
 pub use error::{ErrorCode, ToolError};

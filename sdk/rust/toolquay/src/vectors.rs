@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::capability::clock::{ClockArgs, ClockOk};
 use crate::capability::docs::{DocKind, DocsArgs, DocsOk};
 use crate::capability::fs::{
     Content, Expect, FileKind, Lines, ListArgs, ListOk, ReadArgs, ReadOk, ReplaceArgs, StatArgs, StatOk, WriteArgs,
     WriteOk,
 };
+use crate::capability::random::{RandomArgs, RandomOk};
 use crate::capability::search::{ContentsArgs, ContentsOk, NamesArgs, NamesOk};
 use crate::capability::shell::{Background, ShellArgs, ShellKind, ShellOk};
 use crate::capability::task::{SleepArgs, SleepOk, TaskArgs, TaskOk, TaskOutputArgs, TaskState};
@@ -257,6 +259,8 @@ fn requests_to_write_are_written() {
         "request_fs_replace",
         &ReplaceArgs { path: "a.txt", all: true, old: "zwei", new: "drei", ..ReplaceArgs::default() },
     );
+    check_request("request_clock_now", &ClockArgs {});
+    check_request("request_random_bytes", &RandomArgs { length: 4 });
     check_request("request_docs_read", &DocsArgs { path: "a.pdf", pages: "1-3", shown: true });
 }
 
@@ -275,6 +279,9 @@ fn answers_to_writes_become_types() {
         (2, 1, 1, 1, true)
     );
     assert_eq!((edited.encoding.as_str(), edited.history.as_str()), ("utf-8-bom", "h-1"));
+    let clock: ClockOk = answer("answer_clock_now");
+    assert_eq!((clock.unix_ns, clock.monotonic_ns), (1_700_000_000_123_456_789, 9_007_199_254_740_993));
+    assert_eq!(answer::<RandomOk>("answer_random_bytes").length, 4);
     let doc: DocsOk = answer("answer_docs_read");
     assert_eq!((doc.kind, doc.pages, doc.notes.len(), doc.unchanged), (DocKind::Pdf, 12, 1, false));
     let last = doc.blocks.last().expect("a block");

@@ -3,8 +3,10 @@
 //! A plugin declares each capability it uses in `plugin.toml`; the operator
 //! grants it; the rules of the session decide each call.
 
+pub mod clock;
 pub mod docs;
 pub mod fs;
+pub mod random;
 pub mod search;
 pub mod shell;
 pub mod task;
