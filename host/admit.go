@@ -131,7 +131,7 @@ func (c *call) rewrite(ctx context.Context, r *rewritten) error {
 // allowed, for it only waits: nobody is to be asked about that.
 func (g *gate) waits(m *matter) error {
 	c := g.call
-	if _, runs := c.tool.declares(abi.CapShellRun); !runs || !builtIn(c.tool) || c.tool.contract().Name == powerShell || c.inBackground() {
+	if _, runs := c.tool.declares(abi.CapShellRun); !runs || !builtIn(c.tool) || c.inBackground() {
 		return nil
 	}
 	for i := range m.commands {

@@ -114,7 +114,7 @@ var rooms = []room{
 	{dir: "host/capability/shell", may: []string{
 		"./abi", "./permissions:", "./permissions/shell:", "./host/capability:", "./host/process", "./host/sandbox", "./host/sandbox/proxy",
 		"./host/warm", "./host/gitevents", "./internal", shell, xsys,
-	}, tests: []string{"./host/sandbox/escapes"}},
+	}, tests: []string{"./host/sandbox/escapes", "./permissions/powershell"}},
 	{dir: "host/capability/task", may: []string{"./abi", "./permissions:", "./host/capability:"}, tests: []string{"./host/tasks"}},
 	{dir: "host/process", may: []string{"./abi", "./internal/procfs", xsys}},
 	{dir: "host/sandbox", may: []string{"./abi", "./host/process", "./internal", xsys}},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/toolquay/toolquay/abi"
@@ -67,12 +68,16 @@ func (r *run) answer(why ended) (abi.Answer, error) {
 	return answerOf(ok, body), nil
 }
 
-// blamed is the program whose exit status is the command's. That of find says two things:
-// it means that places could not be searched only where it has said so.
+// blamed is the program whose exit status is the command's. Those of some say two things:
+// find's means that places could not be searched only where it has said so, and git's
+// that files differ only where it tells of no error.
 func (r *run) blamed() string {
 	program := programOf(&r.p.command)
-	if filepath.Base(program) == "find" && !containsAny(string(bytes.ToLower(r.said())), refusals) {
+	switch {
+	case filepath.Base(program) == "find" && !containsAny(string(bytes.ToLower(r.said())), refusals):
 		return ""
+	case strings.HasPrefix(program, gitProgram+" diff") && bytes.Contains(append([]byte{'\n'}, r.said()...), []byte("\nerror: ")):
+		return gitProgram
 	}
 	return program
 }

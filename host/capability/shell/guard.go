@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,15 +40,15 @@ func (p *plan) guard() error {
 	if p.c.opts.Mode == sandbox.Required && p.c.opts.Sandbox == nil && !p.args.Unsandboxed {
 		return abi.Errorf(abi.CodeUnsupported, "commands must run in a sandbox here, and there is none: %s", p.c.opts.Missing)
 	}
+	command := p.scope.Shell.Analyse(text)
+	p.command = command
 	if p.isPowerShell() {
-		p.command = permissions.Command{Text: text}
-		return nil
+		p.command = permissions.Command{Text: text} // what is known of it is for its judges
 	}
-	p.command = p.scope.Shell.Analyse(text)
 	if p.args.Background || !p.scope.Shell.Offers(SleepTool) {
 		return nil
 	}
-	return OnlyWaits(&p.command, p.scope.Tasks != nil)
+	return OnlyWaits(&command, p.scope.Tasks != nil)
 }
 
 func (p *plan) isPowerShell() bool { return p.args.Shell == abi.ShellPowerShell }
@@ -132,6 +133,9 @@ const SleepTool = "Sleep"
 // something better.
 const longSleep = 2 * time.Second
 
+// mostSleep is the most that [SleepTool] takes.
+const mostSleep = time.Hour
+
 // OnlyWaits refuses a command whose first statement only waits, for where there is
 // something better: [SleepTool], and perhaps the background. That needs nobody's
 // permission to find out, so hosts ask it before they ask a person.
@@ -151,8 +155,12 @@ func OnlyWaits(command *permissions.Command, background bool) error {
 	if background {
 		instead = "; or run in the background what is to wait"
 	}
-	return abi.Errorf(abi.CodeInvalidInput, "%s at the beginning of a command only holds it up: call %s with a duration_ms of %d, which can be interrupted, and then run the rest%s",
-		written(first), SleepTool, d.Milliseconds(), instead)
+	most := ""
+	if d > mostSleep {
+		d, most = mostSleep, ", the most it takes"
+	}
+	return abi.Errorf(abi.CodeInvalidInput, "%s at the beginning of a command only holds it up: call %s with a duration_ms of %d%s, which can be interrupted, and then run the rest%s",
+		written(first), SleepTool, d.Milliseconds(), most, instead)
 }
 
 // written is a simple command as it was written, or nearly so.
@@ -166,21 +174,54 @@ func written(part *permissions.Part) string {
 
 // slept is how long a simple command sleeps: 0 where it does something else.
 func slept(part *permissions.Part) time.Duration {
-	if len(part.Words) < 2 {
+	if len(part.Words) < 2 || slices.ContainsFunc(part.Words, func(w permissions.Word) bool { return !w.Literal }) {
+		return 0
+	}
+	words := literal(part.Words)
+	name := filepath.Base(words[0])
+	if cmdlet := words[0][strings.LastIndexByte(words[0], '\\')+1:]; strings.EqualFold(cmdlet, "Start-Sleep") ||
+		strings.EqualFold(name, "sleep") && strings.HasPrefix(words[1], "-") { // which is its alias on Windows
+		return durationOf(startSleep(words[1:]))
+	}
+	if name != "sleep" {
 		return 0
 	}
 	var all float64
-	for i, w := range part.Words {
-		switch {
-		case !w.Literal:
-			return 0
-		case i == 0 && filepath.Base(w.Text) != "sleep":
-			return 0
-		case i > 0:
-			all += seconds(w.Text)
+	for _, word := range words[1:] {
+		all += seconds(word)
+	}
+	return durationOf(all)
+}
+
+func durationOf(seconds float64) time.Duration {
+	return time.Duration(min(seconds*float64(time.Second), math.MaxInt64/2))
+}
+
+// startSleep is how many seconds PowerShell's Start-Sleep takes its arguments to be: a
+// parameter, which may be shortened, and its value behind a space or a colon, or seconds
+// alone. What is something else is 0.
+func startSleep(args []string) float64 {
+	parameter, value, joined := strings.Cut(args[0], ":")
+	parameter = strings.ToLower(strings.TrimPrefix(parameter, "-"))
+	switch {
+	case !strings.HasPrefix(args[0], "-"):
+		parameter, value = "seconds", args[0]
+	case !joined && len(args) > 1:
+		value = args[1]
+	}
+	n, err := strconv.ParseFloat(value, 64)
+	if err != nil || math.IsNaN(n) || n < 0 || parameter == "" {
+		return 0
+	}
+	for _, unit := range []struct {
+		name    string
+		seconds float64
+	}{{"seconds", 1}, {"milliseconds", 1e-3}, {"ms", 1e-3}} {
+		if strings.HasPrefix(unit.name, parameter) {
+			return n * unit.seconds
 		}
 	}
-	return time.Duration(min(all*float64(time.Second), math.MaxInt64/2))
+	return 0
 }
 
 // seconds is what sleep takes a word to be. What it takes for none is 0.

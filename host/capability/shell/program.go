@@ -99,15 +99,54 @@ func lastCall(s *syntax.Stmt) *syntax.CallExpr {
 // that pass its status on, such as nice, where the analysis knows them. Their part ends
 // as the command does.
 func behindWrappers(command *permissions.Command, call *syntax.CallExpr) string {
-	name, last := call.Args[0].Lit(), call.Args[len(call.Args)-1].Lit()
+	words, last := make([]string, len(call.Args)), call.Args[len(call.Args)-1].Lit()
+	for i, arg := range call.Args {
+		words[i] = arg.Lit()
+	}
 	for _, part := range slices.Backward(command.Parts) {
 		if part.Inner || len(part.Words) == 0 {
 			continue
 		}
 		if end := part.Words[len(part.Words)-1]; end.Literal && end.Text == last && part.Words[0].Literal {
-			name = part.Words[0].Text
+			words = literal(part.Words)
 		}
 		break
 	}
-	return filepath.Base(name)
+	return named(words)
 }
+
+// literal are words as they are written, empty where they are computed.
+func literal(words []permissions.Word) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		if w.Literal {
+			out[i] = w.Text
+		}
+	}
+	return out
+}
+
+// named is the name of the program that words run, for git with its subcommand: what an
+// exit status says depends on that.
+func named(words []string) string {
+	name := filepath.Base(words[0])
+	if name != gitProgram {
+		return name
+	}
+	for i := 1; i < len(words); i++ {
+		switch word := words[i]; {
+		case slices.Contains(gitValues, word):
+			i++
+		case word == "":
+			return name
+		case !strings.HasPrefix(word, "-"):
+			return name + " " + word
+		}
+	}
+	return name
+}
+
+const gitProgram = "git"
+
+// gitValues are the flags of git, before its subcommand, that take the next word.
+var gitValues = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source", "--super-prefix"}

@@ -14,6 +14,10 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability/shell"
+	"github.com/toolquay/toolquay/internal/testenv"
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/powershell"
+	analysis "github.com/toolquay/toolquay/permissions/shell"
 )
 
 func TestCommandsRunByteForByte(t *testing.T) {
@@ -109,7 +113,7 @@ func TestSleepIsPointedAt(t *testing.T) {
 	s.tools = map[string]bool{"Sleep": true}
 	for command, refused := range map[string]bool{
 		"sleep 2": true, "sleep 1 1; ls": true, "sleep 1m && ls": true, "/bin/sleep 30": true, "sleep infinity": true, "sleep '5'": true, "sleep 2.5s": true,
-		"sleep 0.01": false, "true; sleep 0": false, "sleep 5 & kill $!": false, "sleep $((0))": false, "echo sleep 5": false, "for i in 1; do sleep 0; done": false,
+		"sleep 1d": true, "sleep 0.01": false, "true; sleep 0": false, "sleep 5 & kill $!": false, "sleep $((0))": false, "echo sleep 5": false, "for i in 1; do sleep 0; done": false,
 	} {
 		_, err := s.try(t.Context(), c, abi.ShellArgs{Command: command})
 		if got := err != nil; got != refused {
@@ -117,6 +121,69 @@ func TestSleepIsPointedAt(t *testing.T) {
 		}
 		if refused && (abi.CodeOf(err) != abi.CodeInvalidInput || !strings.Contains(err.Error(), "Sleep with a duration_ms of")) {
 			t.Errorf("%q: got %v", command, err)
+		}
+	}
+}
+
+// TestSleepThatIsTaken holds the guard's proposal to what Sleep takes, in both shells.
+func TestSleepThatIsTaken(t *testing.T) {
+	t.Parallel()
+	powerShell := func(text string) permissions.Command {
+		return powershell.Analyse(text, powershell.Place{Cwd: "/", Windows: true})
+	}
+	bash := func(text string) permissions.Command { return analysis.Analyse(text, analysis.Place{Cwd: "/"}) }
+	for _, c := range []struct {
+		analyse func(string) permissions.Command
+		command string
+		want    int64 // milliseconds; 0 is let through
+	}{
+		{bash, "sleep 2.5", 2_500}, {bash, "sleep 3600", 3_600_000}, {bash, "sleep 3601", 3_600_000}, {bash, "sleep 1d", 3_600_000},
+		{bash, "sleep infinity; ls", 3_600_000}, {bash, "sleep 1", 0}, {bash, "sleep --help", 0},
+		{powerShell, "Start-Sleep 5; ls", 5_000}, {powerShell, "start-sleep -Seconds 5", 5_000}, {powerShell, "Start-Sleep -s 2.5", 2_500},
+		{powerShell, "Start-Sleep -Seconds:90", 90_000}, {powerShell, "Start-Sleep -Milliseconds 2500", 2_500}, {powerShell, "Start-Sleep -m 2500", 2_500},
+		{powerShell, "sleep 5", 5_000}, {powerShell, "sleep -Seconds 7200", 3_600_000}, {powerShell, "Start-Sleep -Milliseconds 100", 0},
+		{powerShell, `Microsoft.PowerShell.Utility\Start-Sleep 9`, 9_000}, {powerShell, "Get-Date; Start-Sleep 5", 0},
+		{powerShell, "Start-Sleep -Duration 5", 0}, {powerShell, "Start-Sleep $n", 0}, {powerShell, "Start-Sleep", 0}, {powerShell, "Start-Sleep -Seconds", 0},
+	} {
+		command := c.analyse(c.command)
+		err := shell.OnlyWaits(&command, true)
+		if want := fmt.Sprintf("duration_ms of %d", c.want); c.want > 0 && (err == nil || !strings.Contains(err.Error()+" ", want)) || c.want == 0 && err != nil {
+			t.Errorf("%q: %v; want %q", c.command, err, want)
+		}
+	}
+	s, c := newSession(t), newShell(t, func(o *shell.Options) { o.PowerShell = "/bin/sh" })
+	s.tools = map[string]bool{"Sleep": true}
+	if _, err := s.try(t.Context(), c, abi.ShellArgs{Command: "Start-Sleep 5", Shell: abi.ShellPowerShell}); abi.CodeOf(err) != abi.CodeInvalidInput {
+		t.Errorf("the capability lets it through: %v", err)
+	}
+}
+
+// TestGitDiffersIsNoFailure has git answer by its status, and fail.
+func TestGitDiffersIsNoFailure(t *testing.T) {
+	t.Parallel()
+	testenv.NeedTool(t, "git")
+	s, c := newSession(t), newShell(t)
+	made := s.bash(c, "echo a >a; echo b >b; echo 'error: c' >c; git -c init.defaultBranch=m init -q . && git add a && git -c user.name=n -c user.email=e commit -qm m && echo c >a")
+	if made.Exit != 0 {
+		t.Fatalf("%+v", made)
+	}
+	for _, test := range []struct {
+		command, program string
+		exit             int
+	}{
+		{"git diff --exit-code", "git diff", 1},
+		{"git diff --quiet", "git diff", 1},
+		{"git -C . --no-pager diff --exit-code -- a", "git diff", 1},
+		{"timeout 9 git diff --no-index a b", "git diff", 1},
+		{"git diff --no-index b c", "git diff", 1},
+		{"git diff --no-index a missing", "git", 1},
+		{"git diff-index --quiet HEAD", "git diff-index", 1},
+		{"git grep nothing", "git grep", 1},
+		{"git diff --exit-code HEAD -- b", "", 0},
+		{"git diff nosuch", "git diff", 128},
+	} {
+		if r := s.bash(c, test.command); r.Exit != test.exit || r.Program != test.program {
+			t.Errorf("%q: %d of %q; want %d of %q: %s", test.command, r.Exit, r.Program, test.exit, test.program, r.out)
 		}
 	}
 }
