@@ -14,8 +14,9 @@ const (
 	// maxFiles is how many files a session knows of, the latest used: each is looked
 	// at after every call that may have changed it.
 	maxFiles = 1024
-	// maxRanges is how many ranges of a file are known, the latest seen. One cannot be
-	// joined to the next: what is known of it is its hash.
+	// maxRanges is how many ranges of a file are known, the latest seen, and of those that
+	// were read before those that a search has shown. One cannot be joined to the next:
+	// what is known of it is its hash.
 	maxRanges = 64
 	// maxViews is how many views of a file are known, the latest shown.
 	maxViews = 64
@@ -40,6 +41,9 @@ type seenFiles struct {
 // seenFile is what is known of one file.
 type seenFile struct {
 	at uint64 // counts uses, to forget the oldest
+	// read says that it was read or written. What a search alone has shown is forgotten
+	// first: there may be hundreds of files in one result.
+	read bool
 	// watched says that a change is told, which is one of what the file was like; was
 	// is nil where that is not known.
 	watched bool
@@ -54,7 +58,8 @@ type seenFile struct {
 
 type seenRange struct {
 	capability.Range
-	at uint64
+	at   uint64
+	read bool // see seenFile.read
 }
 
 // seenView is a view, and the turns it was shown in and repeated in; 0 is none.
@@ -92,13 +97,24 @@ func (s *seenFiles) use(path string) *seenFile {
 }
 
 func (s *seenFiles) forgetOldest() {
-	oldest, at := "", s.uses
+	oldest, read, at := "", true, s.uses
 	for path, f := range s.files {
-		if f.at < at {
-			oldest, at = path, f.at
+		if f.at < s.uses && older(f.read, f.at, read, at) < 0 {
+			oldest, read, at = path, f.read, f.at
 		}
 	}
 	delete(s.files, oldest)
+}
+
+// older compares what is forgotten first: what was not read, then what was used before.
+func older(read bool, at uint64, otherRead bool, otherAt uint64) int {
+	switch {
+	case read == otherRead:
+		return cmp.Compare(at, otherAt)
+	case otherRead:
+		return -1
+	}
+	return 1
 }
 
 // Seen is as [capability.Knowledge] has it. Ranges may overlap where they were seen
@@ -127,7 +143,7 @@ func (s *seenFiles) Shown(path, view string, seen capability.Sight) {
 	defer s.mu.Unlock()
 	f := s.use(path)
 	s.fresh = true
-	f.look(&seen, s.uses)
+	f.look(&seen, s.uses, view != "")
 	if view != "" {
 		f.view(seenView{name: view, stamp: seen.Stamp, shown: s.turn})
 	}
@@ -142,11 +158,12 @@ func (s *seenFiles) watch(path string, stamp *capability.Stamp) {
 }
 
 // look adds to what was seen.
-func (f *seenFile) look(seen *capability.Sight, at uint64) {
+func (f *seenFile) look(seen *capability.Sight, at uint64, read bool) {
+	f.read = f.read || read
 	if !f.shown || !f.stamp.Same(seen.Stamp) {
 		f.begin(seen.Stamp)
 	}
-	if older := f.add(seen.Ranges, at); !older {
+	if older := f.add(seen.Ranges, at, read); !older {
 		f.stamp = seen.Stamp // it may be settled where the other was not
 	}
 }
@@ -158,16 +175,16 @@ func (f *seenFile) begin(stamp capability.Stamp) {
 
 // add adds ranges, in place of those that lie within them, and reports whether any of
 // the others is left.
-func (f *seenFile) add(ranges []capability.Range, at uint64) (older bool) {
+func (f *seenFile) add(ranges []capability.Range, at uint64, read bool) (others bool) {
 	for _, r := range ranges {
 		if r.From >= r.To || slices.ContainsFunc(f.ranges, func(old seenRange) bool { return lies(r, old.Range) && !lies(old.Range, r) }) {
 			continue
 		}
 		f.ranges = slices.DeleteFunc(f.ranges, func(old seenRange) bool { return lies(old.Range, r) })
-		f.ranges = append(f.ranges, seenRange{r, at})
+		f.ranges = append(f.ranges, seenRange{r, at, read})
 	}
 	for len(f.ranges) > maxRanges {
-		oldest := slices.MinFunc(f.ranges, func(a, b seenRange) int { return cmp.Compare(a.at, b.at) })
+		oldest := slices.MinFunc(f.ranges, func(a, b seenRange) int { return older(a.read, a.at, b.read, b.at) })
 		f.ranges = slices.DeleteFunc(f.ranges, func(r seenRange) bool { return r.Range == oldest.Range })
 	}
 	slices.SortFunc(f.ranges, func(a, b seenRange) int { return cmp.Compare(a.From, b.From) })
@@ -221,7 +238,8 @@ func (s *seenFiles) Wrote(path string, seen capability.Sight) {
 	s.fresh = true
 	f.watch(&seen.Stamp)
 	f.begin(seen.Stamp)
-	f.add(seen.Ranges, s.uses)
+	f.read = true
+	f.add(seen.Ranges, s.uses, true)
 }
 
 // Rewrote is as [capability.Knowledge] has it.

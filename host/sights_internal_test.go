@@ -328,3 +328,31 @@ func TestSightsHammer(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestFoundIsForgottenFirst keeps what was read, however much searches show after it.
+func TestFoundIsForgottenFirst(t *testing.T) {
+	t.Parallel()
+	var s seenFiles
+	line := func(at int64) capability.Sight {
+		return capability.Sight{Stamp: capability.Stamp{Size: 1 << 20}, Ranges: []capability.Range{{From: at, To: at + 1}}}
+	}
+	s.Shown("/read", "lines", line(0))
+	s.Wrote("/written", line(0))
+	for i := range int64(maxRanges + 9) {
+		s.Shown("/read", "", line(10+2*i))
+	}
+	for i := range 2 * maxFiles {
+		s.Shown(fmt.Sprintf("/found/%d", i), "", line(0))
+	}
+	for _, path := range []string{"/read", "/written", fmt.Sprintf("/found/%d", 2*maxFiles-1)} {
+		if got, ok := s.Seen(path); !ok || !got.Covers(0, 1) || len(got.Ranges) > maxRanges {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
+	if got, _ := s.Seen("/read"); !got.Covers(10+2*(maxRanges+8), 11+2*(maxRanges+8)) {
+		t.Errorf("the last place is forgotten: %+v", got)
+	}
+	if len(s.files) != maxFiles {
+		t.Errorf("%d files are known", len(s.files))
+	}
+}

@@ -192,10 +192,10 @@ func (s *seenFiles) seen(path string, more []glance) (capability.Sight, bool) {
 		at := s.uses + 1 + uint64(i)
 		if more[i].wrote {
 			f.begin(more[i].sight.Stamp)
-			f.add(more[i].sight.Ranges, at)
+			f.add(more[i].sight.Ranges, at, true)
 			continue
 		}
-		f.look(&more[i].sight, at)
+		f.look(&more[i].sight, at, more[i].view != "")
 	}
 	return f.sight(), f.shown
 }

@@ -39,6 +39,7 @@ func (s *seenFiles) note(path string, ok *abi.ReadOK) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.use(path)
+	f.read = true
 	if f.watched && f.was != nil && f.was.size == ok.Size && f.was.modTime.UnixMilli() == ok.ModTime {
 		return
 	}
