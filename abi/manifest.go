@@ -120,7 +120,7 @@ type Tool struct {
 	// underscores or hyphens.
 	Name    string   `toml:"name"`
 	Aliases []string `toml:"aliases"`
-	// Renames map the input of calls by an alias to that of the tool.
+	// Renames map fields of the input that have other names to those of the tool.
 	Renames []Rename `toml:"renames"`
 	// Summary is one line; Description is the full text for the model.
 	Summary     string `toml:"summary"`
@@ -194,8 +194,8 @@ const (
 	OutputMCP OutputForm = "mcp"
 )
 
-// Rename says that a field has another name in calls by an alias: what they call From
-// is To. A call that has both is refused.
+// Rename says that a field has another name in calls by an alias, or by the tool's own
+// name: what they call From is To. A call that has both is refused.
 type Rename struct {
 	Alias string `toml:"alias"`
 	From  string `toml:"from"`

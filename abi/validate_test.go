@@ -96,6 +96,9 @@ func TestManifestFaults(t *testing.T) {
 		"rename": {tool(func(t *abi.Tool) {
 			t.Aliases, t.Renames = []string{"Old"}, []abi.Rename{{Alias: "Old", From: "f", To: "file"}}
 		}), ""},
+		"rename by the tool's own name": {tool(func(t *abi.Tool) {
+			t.Renames = []abi.Rename{{Alias: t.Name, From: "f", To: "file"}}
+		}), ""},
 		"tool twice":             {func(m *abi.Manifest) { m.Tools = append(m.Tools, abi.Tool{Name: "CsvQuery"}) }, "tools[1].name"},
 		"summary of two lines":   {tool(func(t *abi.Tool) { t.Summary = "a\nb" }), "tools[0].summary"},
 		"summary too long":       {tool(func(t *abi.Tool) { t.Summary = strings.Repeat("ä", 257) }), "tools[0].summary"},

@@ -124,7 +124,7 @@ func (t *Tool) validateSchemas(v *validator) {
 	}
 	for i, r := range t.Renames {
 		v := v.at("renames[%d]", i)
-		r.validate(v, t.Aliases)
+		r.validate(v, append([]string{t.Name}, t.Aliases...))
 		known(v.at("to"), r.To)
 	}
 	seen := map[string]string{}
@@ -139,9 +139,9 @@ func (t *Tool) validateSchemas(v *validator) {
 	known(v.at("input"), t.Input)
 }
 
-func (r Rename) validate(v *validator, aliases []string) {
-	if !slices.Contains(aliases, r.Alias) {
-		v.at("alias").fault("%q is none of the tool's aliases", r.Alias)
+func (r Rename) validate(v *validator, names []string) {
+	if !slices.Contains(names, r.Alias) {
+		v.at("alias").fault("%q is neither the tool's name nor one of its aliases", r.Alias)
 	}
 	field := func(v *validator, name string) {
 		line(v, name, MaxSummary)
