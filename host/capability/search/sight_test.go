@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // told keeps what a search tells of files, by their paths.
@@ -79,7 +80,7 @@ func TestShownLines(t *testing.T) {
 		"long", "hit "+strings.Repeat("ä", 20)+"\nhit\n", "bytes", "hit \xff\nhit\n", "wide", wide, "far", far+"hit\n"+far+"hit",
 		"sub/deep", "hit\n", "huge", "hit"+strings.Repeat("x", maxWindow+windowSize)+"\nhit\n")
 	if err := os.Symlink(filepath.Join(root, "sub"), filepath.Join(root, "link")); err != nil {
-		t.Skipf("no links: %v", err)
+		testenv.Missing(t, "symbolic links: "+err.Error())
 	}
 	lines := abi.ContentsArgs{Pattern: "hit", Mode: abi.ModeContent, LineNumbers: true, Shown: true}
 	with := func(change func(*abi.ContentsArgs)) abi.ContentsArgs {
