@@ -113,7 +113,7 @@ func (c *call) rewrite(ctx context.Context, r *rewritten) error {
 	if err != nil {
 		return fmt.Errorf("the input that was written for the model's: %w", err)
 	}
-	if err := c.tool.validate(input); err != nil {
+	if input, err = c.tool.validate(input); err != nil {
 		return c.describe(fmt.Errorf("the input that was written for the model's: %w", err))
 	}
 	c.input, c.title = input, titleOf(c.tool.contract(), input)

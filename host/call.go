@@ -124,7 +124,7 @@ func (c *call) prepare(ctx context.Context) error {
 	if c.input, err = c.tool.contract().Renamed(c.use.Name, c.input); err != nil {
 		return c.describe(err)
 	}
-	if err := c.tool.validate(c.input); err != nil {
+	if c.input, err = c.tool.validate(c.input); err != nil {
 		return c.describe(c.unloaded(err))
 	}
 	c.title = titleOf(c.tool.contract(), c.input)

@@ -115,7 +115,9 @@ func (t *nativeTool) source() source { return source{trusted: true} }
 
 func (t *nativeTool) available() error { return nil }
 
-func (t *nativeTool) validate(input json.RawMessage) error { return t.schema.Validate(input) }
+func (t *nativeTool) validate(input json.RawMessage) (json.RawMessage, error) {
+	return t.schema.Accept(input, t.Contract.Strict)
+}
 
 func (t *nativeTool) assess(ctx context.Context, q plugins.Question) (abi.Assessment, error) {
 	if t.Assess == nil {

@@ -19,7 +19,8 @@ type tool interface {
 	source() source
 	// available says why the tool cannot be called now, or nil.
 	available() error
-	validate(input json.RawMessage) error
+	// validate checks an input and returns it as the tool gets it.
+	validate(input json.RawMessage) (json.RawMessage, error)
 	assess(ctx context.Context, q plugins.Question) (abi.Assessment, error)
 	call(ctx context.Context, c plugins.Invocation) (abi.ToolResult, error)
 	// declares reports whether the tool may ask for a capability at all.
@@ -53,7 +54,9 @@ func (t pluginTool) source() source {
 
 func (t pluginTool) available() error { return t.Available() }
 
-func (t pluginTool) validate(input json.RawMessage) error { return t.Validate(input) }
+func (t pluginTool) validate(input json.RawMessage) (json.RawMessage, error) {
+	return t.Accept(input)
+}
 
 func (t pluginTool) assess(ctx context.Context, q plugins.Question) (abi.Assessment, error) {
 	return t.Assess(ctx, q)

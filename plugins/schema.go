@@ -19,6 +19,7 @@ const maxSchema = 256 << 10
 
 // Schema is a compiled JSON Schema of one tool. It is safe for concurrent use.
 type Schema struct {
+	root     map[string]any
 	compiled *jsonschema.Schema
 	shape    schemaShape
 	budget   *budget
@@ -64,7 +65,7 @@ func CompileSchema(tool, text string) (s *Schema, err error) {
 	if err != nil {
 		return nil, schemaFault(err)
 	}
-	s = &Schema{compiled: compiled, shape: shape, budget: b}
+	s = &Schema{root: root, compiled: compiled, shape: shape, budget: b}
 	if shape == (schemaShape{}) { // else long inputs have limits of their own
 		s.plain = plainOf(root)
 	}

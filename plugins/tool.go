@@ -51,19 +51,26 @@ func (t *Tool) Definition() [sha256.Size]byte {
 	return t.definition
 }
 
-// Validate checks an input, which must be canonical JSON, against the tool's
-// schema. Its errors, of [abi.CodeInvalidInput], say field by field what to
-// change. The schema is compiled at the first use.
+// Validate checks an input as [Tool.Accept] does.
 func (t *Tool) Validate(input json.RawMessage) error {
+	_, err := t.Accept(input)
+	return err
+}
+
+// Accept checks an input, which must be canonical JSON, against the tool's schema, and
+// returns it as guests get it: see [Schema.Accept], with nulls where the tool is
+// strict. Its errors, of [abi.CodeInvalidInput], say field by field what to change. The
+// schema is compiled at the first use.
+func (t *Tool) Accept(input json.RawMessage) (json.RawMessage, error) {
 	t.compile.Do(func() {
 		if t.input, t.fail = CompileSchema(t.Name, t.InputSchema); t.fail != nil {
 			t.fail = &abi.Error{Code: abi.CodeLoad, Message: "the input schema of " + t.Name + " is unusable: " + t.fail.Error(), Err: t.fail}
 		}
 	})
 	if t.fail != nil {
-		return t.fail
+		return input, t.fail
 	}
-	return t.input.Validate(input)
+	return t.input.Accept(input, t.Strict)
 }
 
 // Call runs the tool, behind the plugin's consent. See [Instance.Call].
