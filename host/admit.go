@@ -135,7 +135,7 @@ func (g *gate) waits(m *matter) error {
 		return nil
 	}
 	for i := range m.commands {
-		if err := shell.OnlyWaits(&m.commands[i], c.session().host.options.backgrounds()); err != nil && newCommander(g).Offers(shell.SleepTool) {
+		if err := shell.OnlyWaits(&m.commands[i], c.session().backgrounds()); err != nil && newCommander(g).Offers(shell.SleepTool) {
 			return err
 		}
 	}

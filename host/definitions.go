@@ -1,12 +1,13 @@
 package host
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/modelschema"
 )
 
 // Format is a model API's way of writing tool definitions.
@@ -18,12 +19,18 @@ const (
 	FormatAnthropic Format = "anthropic"
 	// FormatOpenAI is the tools array of the OpenAI Chat Completions API.
 	FormatOpenAI Format = "openai"
+	// FormatResponses is that of the OpenAI Responses API.
+	FormatResponses Format = "openai-responses"
+	// FormatGemini is the tools array of the Gemini API's generateContent.
+	FormatGemini Format = "gemini"
 	// FormatMCP is the tools array of the Model Context Protocol's tools/list.
 	FormatMCP Format = "mcp"
 )
 
 // Formats lists the formats there are.
-func Formats() []Format { return []Format{FormatAnthropic, FormatOpenAI, FormatMCP} }
+func Formats() []Format {
+	return []Format{FormatAnthropic, FormatOpenAI, FormatResponses, FormatGemini, FormatMCP}
+}
 
 type anthropicTool struct {
 	Name          string            `json:"name"`
@@ -31,7 +38,6 @@ type anthropicTool struct {
 	InputSchema   json.RawMessage   `json:"input_schema"`
 	InputExamples []json.RawMessage `json:"input_examples,omitempty"`
 	Strict        bool              `json:"strict,omitempty"`
-	DeferLoading  bool              `json:"defer_loading,omitempty"`
 }
 
 type openAITool struct {
@@ -43,6 +49,27 @@ type openAIFunction struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"`
+	Strict      bool            `json:"strict,omitempty"`
+}
+
+// responsesTool says whether it is strict in any case: the API takes those that do not
+// say so for strict.
+type responsesTool struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Strict      bool            `json:"strict"`
+}
+
+type geminiTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parametersJsonSchema"`
+}
+
+type geminiTools struct {
+	Declarations []json.RawMessage `json:"functionDeclarations"`
 }
 
 type mcpTool struct {
@@ -59,6 +86,7 @@ type mcpTool struct {
 type mcpAnnotations struct {
 	ReadOnly    *bool `json:"readOnlyHint,omitempty"`
 	Destructive *bool `json:"destructiveHint,omitempty"`
+	OpenWorld   *bool `json:"openWorldHint,omitempty"`
 }
 
 // Definitions writes the tools that a model may be offered in a session, for an
@@ -72,84 +100,168 @@ type mcpAnnotations struct {
 // do well to ask for the definitions before each message to the model. Once a
 // session was asked, a call of a tool that its model cannot know yet is refused,
 // with a word on how to load it.
+//
+// With [Offering].Strict, tools whose contract says so are strict, as many as the API
+// takes: for [FormatAnthropic] 20, with 24 optional properties and 16 unions in all.
+// Built-in tools come before others, and those with fewer optional properties before
+// those with more. Their schemas are rewritten to the API's rules,
+// and bounds that it refuses are told in descriptions. A tool whose schema has no such
+// form is not strict.
+//
+// [Session.Request] writes the list with a tool choice.
 func (s *Session) Definitions(format Format) (json.RawMessage, error) {
 	p, err := s.pool(s.next(), format)
 	if err != nil {
 		return nil, err
 	}
-	return s.knows.tell(p, format)
+	return s.knows.tell(p)
 }
 
 // encode writes the definitions of a pool, without those that the model is not
 // to be told of yet.
-func (p *pool) encode(format Format, loaded map[string]bool) (json.RawMessage, error) {
+func (p *pool) encode(loaded map[string]bool) (json.RawMessage, error) {
 	list := make([]json.RawMessage, 0, len(p.tools))
 	for _, t := range p.tools {
 		switch {
 		case !t.deferred:
-		case format == FormatAnthropic:
-			marked, err := encodeMarked(t.Tool)
-			if err != nil {
-				return nil, err
-			}
-			t.definition = marked
+		case p.format == FormatAnthropic:
+			t.definition = markDeferred(t.definition)
 		case !loaded[t.Name]:
 			continue
 		}
 		list = append(list, t.definition)
 	}
+	if p.format == FormatGemini && len(list) > 0 {
+		return encodeJSON([]geminiTools{{list}})
+	}
 	return encodeJSON(list)
 }
 
-// encodeDefinition writes the contract of a tool, with more behind its
-// description.
-func encodeDefinition(t *abi.Tool, format Format, more string) (json.RawMessage, error) {
-	d, err := definition(t, format, more)
-	if err != nil {
-		return nil, err
-	}
-	return encodeJSON(d)
+// markDeferred marks a definition as one that waits, for the one API that knows of
+// such.
+func markDeferred(definition json.RawMessage) json.RawMessage {
+	return append(slices.Clone(definition[:len(definition)-1]), `,"defer_loading":true}`...)
 }
 
-// encodeMarked writes the contract of a deferred tool for the one API that knows
-// of such.
-func encodeMarked(t *abi.Tool) (json.RawMessage, error) {
-	d, err := definition(t, FormatAnthropic, "")
-	if err != nil {
-		return nil, err
-	}
-	marked, _ := d.(anthropicTool)
-	marked.DeferLoading = true
-	return encodeJSON(marked)
+// definer writes the definitions of one list of tools.
+type definer struct {
+	format   Format
+	examples bool
+	// strict are the schemas of those that are strict, by name.
+	strict map[string]json.RawMessage
 }
 
-func definition(t *abi.Tool, format Format, more string) (any, error) {
-	// Compact, not canonical: authors put the fields that matter first.
-	var schema bytes.Buffer
-	if err := json.Compact(&schema, []byte(t.InputSchema)); err != nil {
+// definer is what writes the definitions of some tools, which are in their order.
+func (o *Offering) definer(format Format, tools []pooled) *definer {
+	d := &definer{format: format, examples: o.Examples}
+	if !o.Strict || format == FormatMCP || format == FormatGemini {
+		return d
+	}
+	type candidate struct {
+		pooled
+		modelschema.Schema
+	}
+	var candidates []candidate
+	for _, t := range tools {
+		if s, err := modelschema.Strict(t.InputSchema, apiOf(format)); t.Strict && err == nil {
+			candidates = append(candidates, candidate{t, s})
+		}
+	}
+	slices.SortStableFunc(candidates, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(rank(a.tool), rank(b.tool)), cmp.Compare(a.Optional(), b.Optional()))
+	})
+	d.strict = make(map[string]json.RawMessage)
+	budget := modelschema.NewBudget(apiOf(format))
+	for _, c := range candidates {
+		if budget.Take(c.Schema) {
+			d.strict[c.Name] = c.JSON
+		}
+	}
+	return d
+}
+
+// apiOf is whose rules for schemas a format follows.
+func apiOf(format Format) modelschema.API {
+	if format == FormatOpenAI || format == FormatResponses {
+		return modelschema.OpenAI
+	}
+	return modelschema.Anthropic
+}
+
+// define writes the contract of a tool, with more behind its description.
+func (d *definer) define(t pooled, more string) (json.RawMessage, error) {
+	schema, strict, rest, err := d.schema(t.Tool)
+	if err != nil {
 		return nil, fmt.Errorf("the input schema of %s: %w", t.Name, err)
 	}
-	description := cmp.Or(t.Description, t.Summary) + more
-	switch format {
-	case FormatAnthropic:
-		d := anthropicTool{Name: t.Name, Description: description, InputSchema: schema.Bytes(), Strict: t.Strict}
-		for _, example := range t.InputExamples {
-			d.InputExamples = append(d.InputExamples, json.RawMessage(example))
-		}
-		return d, nil
-	case FormatOpenAI:
-		return openAITool{Type: "function", Function: openAIFunction{Name: t.Name, Description: description, Parameters: schema.Bytes()}}, nil
-	case FormatMCP:
-		d := mcpTool{
-			Name: t.Name, Title: t.Display, Description: description, InputSchema: schema.Bytes(),
-			Annotations: mcpAnnotations{ReadOnly: known(t.ReadOnly), Destructive: known(t.Destructive)},
-		}
-		if t.OutputSchema != "" {
-			d.OutputSchema = json.RawMessage(t.OutputSchema)
-		}
-		return d, nil
+	description := cmp.Or(t.Description, t.Summary)
+	if rest != "" {
+		description += "\n\nThe input must also fit this JSON Schema: " + rest
 	}
-	return nil, fmt.Errorf("no format %q; there are %v", format, Formats())
+	var examples []json.RawMessage
+	if d.examples {
+		for _, example := range t.InputExamples {
+			examples = append(examples, json.RawMessage(example))
+		}
+	}
+	if d.format != FormatAnthropic && len(examples) > 0 {
+		description += "\n\nExamples of inputs:"
+		for _, example := range examples {
+			description += "\n" + string(example)
+		}
+	}
+	description += more
+	switch d.format {
+	case FormatAnthropic:
+		return encodeJSON(anthropicTool{Name: t.Name, Description: description, InputSchema: schema, InputExamples: examples, Strict: strict})
+	case FormatOpenAI:
+		return encodeJSON(openAITool{Type: "function", Function: openAIFunction{t.Name, description, schema, strict}})
+	case FormatResponses:
+		return encodeJSON(responsesTool{"function", t.Name, description, schema, strict})
+	case FormatGemini:
+		return encodeJSON(geminiTool{t.Name, description, schema})
+	case FormatMCP:
+		return encodeJSON(mcpToolOf(t, description, schema))
+	}
+	return nil, fmt.Errorf("no format %q; there are %v", d.format, Formats())
+}
+
+// schema is a tool's schema in the form that the API takes, whether it is strict, and
+// what of it is to be told in words.
+func (d *definer) schema(t *abi.Tool) (schema json.RawMessage, strict bool, rest string, err error) {
+	switch d.format {
+	case FormatMCP, FormatGemini:
+		// Compact, not canonical: authors put the fields that matter first.
+		schema, err = encodeJSON(json.RawMessage(t.InputSchema))
+		return schema, false, "", err
+	}
+	if schema, strict = d.strict[t.Name]; strict {
+		return schema, true, "", nil
+	}
+	schema, rest, err = modelschema.Plain(t.InputSchema, apiOf(d.format))
+	return schema, false, rest, err
+}
+
+func mcpToolOf(t pooled, description string, schema json.RawMessage) mcpTool {
+	d := mcpTool{
+		Name: t.Name, Title: t.Display, Description: description, InputSchema: schema,
+		Annotations: mcpAnnotations{ReadOnly: known(t.ReadOnly), Destructive: known(t.Destructive)},
+	}
+	if staysHere(t.tool) {
+		d.Annotations.OpenWorld = new(false)
+	}
+	if t.OutputSchema != "" {
+		d.OutputSchema = json.RawMessage(t.OutputSchema)
+	}
+	return d
+}
+
+// staysHere reports whether a tool certainly reaches nothing beyond this machine: a
+// plugin does only what its capabilities do, and of those commands alone go further.
+func staysHere(t tool) bool {
+	_, native := t.(*nativeTool)
+	_, runs := t.declares(abi.CapShellRun)
+	return !native && !runs
 }
 
 func known(t abi.Trait) *bool {

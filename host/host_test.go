@@ -469,6 +469,8 @@ func TestDefinitions(t *testing.T) {
 	want := map[host.Format]string{
 		host.FormatAnthropic: `[{"name":"Echo","description":"Echoes","input_schema":{"type":"object"}}]`,
 		host.FormatOpenAI:    `[{"type":"function","function":{"name":"Echo","description":"Echoes","parameters":{"type":"object"}}}]`,
+		host.FormatResponses: `[{"type":"function","name":"Echo","description":"Echoes","parameters":{"type":"object"},"strict":false}]`,
+		host.FormatGemini:    `[{"functionDeclarations":[{"name":"Echo","description":"Echoes","parametersJsonSchema":{"type":"object"}}]}]`,
 		host.FormatMCP:       `[{"name":"Echo","description":"Echoes","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]`,
 	}
 	for _, format := range host.Formats() {

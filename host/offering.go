@@ -11,7 +11,9 @@ import (
 // Offering says which tools models are told of.
 type Offering struct {
 	// Only are the names of those that are offered, aliases included; empty is all.
-	// Calls of others are refused. [Preset] knows usual lists.
+	// Calls of others are refused. [Preset] knows usual lists. Where the list lacks
+	// TaskOutput or TaskStop, no command goes on in the background: nobody could read or
+	// end it.
 	Only []string
 	// Defer has tools listed by name alone where there are many (see DeferOver), so
 	// that a model looks for them with ToolSearch first. A session that has begun to
@@ -20,6 +22,10 @@ type Offering struct {
 	// DeferOverTools and DeferOverChars are how many tools, or code points of their
 	// definitions, are too many; 0 is 40 and 30,000.
 	DeferOverTools, DeferOverChars int
+	// Strict asks model APIs to hold models to the schemas of tools that say strict,
+	// and Examples gives them the tools' examples of inputs: where an API has no place
+	// for those, in the description.
+	Strict, Examples bool
 }
 
 // The bounds over which tools are deferred where [Offering] sets no others.
@@ -63,7 +69,7 @@ const (
 )
 
 // Preset is the list of tools that a name stands for, for [Offering].Only: full
-// is everything, minimal is Bash, Read and Edit.
+// is everything, minimal is Bash, Read and Edit, without background tasks.
 func Preset(name string) ([]string, error) {
 	switch name {
 	case PresetFull:

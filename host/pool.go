@@ -20,7 +20,9 @@ const mcpPrefix = "mcp__"
 // pool is what a session offers its model at one moment, in the order in which
 // the model is told of it.
 type pool struct {
-	tools []pooled
+	// format is that of the definitions.
+	format Format
+	tools  []pooled
 	// defers says that some are known by name alone.
 	defers bool
 }
@@ -91,34 +93,51 @@ func (s *Session) refuses(t tool) error {
 	return s.options.Audience.admits(t)
 }
 
+// withholds says why the session's model is not told of a tool, or nil. Besides those
+// that it may not have these are tools that cannot do anything in the session: what such
+// a call is answered is for the call to say.
+func (s *Session) withholds(t tool) error {
+	if s.options.Stage {
+		if err := barredByStage(t, t.contract().ReadOnly != "" && t.contract().ReadOnly != abi.TraitFalse); err != nil {
+			return err
+		}
+	}
+	return s.refuses(t)
+}
+
 // offered lists the tools that a model may be told of: those that can be called
 // now, are for this session, and are not denied as a whole.
 func (s *Session) offered(v *view) []tool {
 	return slices.DeleteFunc(s.host.all(v.plugins), func(t tool) bool {
 		contract := t.contract()
-		return contract.Enabled == abi.TraitFalse || !v.offers(contract) || s.refuses(t) != nil || t.available() != nil
+		return contract.Enabled == abi.TraitFalse || !v.offers(contract) || s.withholds(t) != nil || t.available() != nil
 	})
 }
 
 // pool is what the session offers, with the definitions of a format. ToolSearch
 // is left out where it would have nothing to find.
 func (s *Session) pool(v *view, format Format) (*pool, error) {
-	p := &pool{}
-	search := pooled{}
-	for _, t := range s.offered(v) {
-		contract, err := s.host.shown(t)
+	p, search := &pool{format: format}, pooled{}
+	offered := s.offered(v)
+	all := make([]pooled, 0, len(offered))
+	for _, t := range offered {
+		contract, err := s.shown(t)
 		if err != nil {
 			return nil, err
 		}
-		d := pooled{tool: t, Tool: contract, deferred: deferrable(contract) && !s.knows.hasInFull(contract.Name)}
-		if d.definition, err = encodeDefinition(d.Tool, format, ""); err != nil {
-			return nil, err
-		}
-		if d.Name == toolSearch && t.source().trusted {
-			search = d
+		all = append(all, pooled{tool: t, Tool: contract, deferred: deferrable(contract) && !s.knows.hasInFull(contract.Name)})
+	}
+	d := s.host.options.Offer.definer(format, all)
+	for _, t := range all {
+		if t.Name == toolSearch && t.source().trusted {
+			search = t
 			continue
 		}
-		p.tools = append(p.tools, d)
+		var err error
+		if t.definition, err = d.define(t, ""); err != nil {
+			return nil, err
+		}
+		p.tools = append(p.tools, t)
 	}
 	p.defers = search.tool != nil && p.overflows(&s.host.options.Offer, s.knows.defers())
 	if !p.defers {
@@ -127,7 +146,7 @@ func (s *Session) pool(v *view, format Format) (*pool, error) {
 		}
 		return p, nil
 	}
-	return p, p.add(search, format)
+	return p, p.add(search, d)
 }
 
 // overflows reports whether tools are to be deferred: what would be sent without
@@ -144,6 +163,9 @@ func (p *pool) overflows(o *Offering, before bool) bool {
 // chars is the size of the whole list of definitions, in code points.
 func (p *pool) chars() int {
 	n := len("[]") + max(len(p.tools)-1, 0) // with the commas
+	if p.format == FormatGemini && len(p.tools) > 0 {
+		n += len(`{"functionDeclarations":[]}`)
+	}
 	for _, t := range p.tools {
 		n += utf8.RuneCount(t.definition)
 	}
@@ -153,7 +175,7 @@ func (p *pool) chars() int {
 // add puts ToolSearch into its place, with the names of what it can find behind
 // its description. Those that were loaded stay in the list: it is the same text
 // for as long as the same tools are offered.
-func (p *pool) add(search pooled, format Format) error {
+func (p *pool) add(search pooled, d *definer) error {
 	var names []string
 	for _, t := range p.tools {
 		if t.deferred {
@@ -161,7 +183,7 @@ func (p *pool) add(search pooled, format Format) error {
 		}
 	}
 	var err error
-	search.definition, err = encodeDefinition(search.Tool, format, "\n\nDeferred tools: "+strings.Join(names, ", "))
+	search.definition, err = d.define(search, "\n\nDeferred tools: "+strings.Join(names, ", "))
 	at := slices.IndexFunc(p.tools, func(t pooled) bool {
 		return rank(t.tool) > rank(search.tool) || rank(t.tool) == rank(search.tool) && t.Name > search.Name
 	})

@@ -37,14 +37,14 @@ func (k *knowledge) hasInFull(name string) bool {
 }
 
 // tell encodes the definitions of a pool and notes that the model has them.
-func (k *knowledge) tell(p *pool, format Format) (json.RawMessage, error) {
+func (k *knowledge) tell(p *pool) (json.RawMessage, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	definitions, err := p.encode(format, k.loaded)
+	definitions, err := p.encode(k.loaded)
 	if err != nil {
 		return nil, err
 	}
-	k.format, k.deferred = format, make(map[string]bool)
+	k.format, k.deferred = p.format, make(map[string]bool)
 	if k.full == nil {
 		k.full = make(map[string]bool)
 	}

@@ -60,7 +60,7 @@ func (s *Session) notOffered(v *view, t tool) error {
 	if !v.offers(contract) {
 		return abi.Errorf(abi.CodeDenied, "a deny rule binds all of its calls")
 	}
-	if err := s.refuses(t); err != nil {
+	if err := s.withholds(t); err != nil {
 		return err
 	}
 	return abi.Errorf(abi.CodeDisabled, "no tool is deferred, so there is nothing to find")

@@ -383,6 +383,9 @@ func TestToolStates(t *testing.T) {
 				t.Fatal(err)
 			}
 			size, why := len("[]")-1, make(map[string]string)
+			if format == host.FormatGemini {
+				size += len(`{"functionDeclarations":[]}`)
+			}
 			for _, state := range states {
 				switch {
 				case state.NotOffered != nil:

@@ -108,9 +108,9 @@ func (c *commands) Plan(ctx context.Context, scope capability.Scope, req abi.Req
 	}
 	if own, ok := scope.Shell.(*commander); ok {
 		scope.Cwd = own.cwd()
-	}
-	if !c.options.backgrounds() {
-		scope.Tasks = nil // what there is of them can be read, and no more
+		if !own.gate.call.session().backgrounds() {
+			scope.Tasks = nil // what there is of them can be read, and no more
+		}
 	}
 	return w.runner.Plan(ctx, scope, req)
 }
@@ -295,7 +295,7 @@ func (c *commands) refuses(t tool) error {
 func (s *Session) refusesTasks(t tool) error {
 	_, reads := t.declares(abi.CapTaskOutput)
 	_, stops := t.declares(abi.CapTaskStop)
-	if !builtIn(t) || !reads && !stops || s.host.options.backgrounds() {
+	if !builtIn(t) || !reads && !stops || s.backgrounds() {
 		return nil
 	}
 	if reads && len(s.Tasks()) > 0 {

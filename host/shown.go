@@ -15,11 +15,11 @@ const backgroundField = "run_in_background"
 // taskOutput is the tool that waits for background tasks, which others point at.
 const taskOutput = "TaskOutput"
 
-// shown is the contract of a tool as the models of this host are told it. Where nothing
-// runs in the background they hear nothing of that.
-func (h *Host) shown(t tool) (*abi.Tool, error) {
+// shown is the contract of a tool as the session's model is told it. Where nothing runs
+// in the background they hear nothing of that.
+func (s *Session) shown(t tool) (*abi.Tool, error) {
 	contract := t.contract()
-	if !builtIn(t) || h.options.backgrounds() {
+	if !builtIn(t) || s.backgrounds() {
 		return contract, nil
 	}
 	without := *contract

@@ -106,8 +106,14 @@ func (c *call) stages(known traits) error {
 	if c.session().stage() == nil {
 		return nil
 	}
-	contract := c.tool.contract()
-	if _, native := c.tool.(*nativeTool); native && !known.readOnly {
+	return barredByStage(c.tool, known.readOnly)
+}
+
+// barredByStage says why a tool can do nothing in a session whose writes are staged, or
+// nil. ReadOnly says that it may be called without changing anything.
+func barredByStage(t tool, readOnly bool) error {
+	contract := t.contract()
+	if _, native := t.(*nativeTool); native && !readOnly {
 		return abi.Errorf(abi.CodeDenied, "%s may change files by itself, and this session stages what is written; apply or discard that (toolquay stage), and go on without --stage", contract.Name)
 	}
 	if slices.ContainsFunc(contract.Fields, func(f abi.Field) bool { return f.Kind == abi.FieldCommand }) {

@@ -4,18 +4,20 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/tasks"
+	"github.com/toolquay/toolquay/plugins"
 )
 
 // openTasks opens what runs in the session's background, and what an earlier process
 // left of it: that can be read also where nothing more runs in the background.
 func (s *Session) openTasks() error {
-	if !s.host.options.backgrounds() && (s.host.options.Shell == nil || s.stored.folder == nil) {
+	if !s.backgrounds() && (s.host.options.Shell == nil || s.stored.folder == nil) {
 		return nil
 	}
 	options := tasks.Options{
@@ -30,8 +32,25 @@ func (s *Session) openTasks() error {
 	return err
 }
 
-// backgrounds reports whether sessions may begin background tasks.
-func (o *Options) backgrounds() bool { return o.Shell != nil && o.Shell.MaxBackground >= 0 }
+// backgrounds reports whether background tasks may begin in the session: none do where
+// its writes are staged, since no command runs there, nor where its model has no tools to
+// read and to end them.
+func (s *Session) backgrounds() bool {
+	o := &s.host.options
+	if o.Shell == nil || o.Shell.MaxBackground < 0 || s.options.Stage {
+		return false
+	}
+	return len(o.Offer.Only) == 0 || s.offersTo(abi.CapTaskOutput) && s.offersTo(abi.CapTaskStop)
+}
+
+// offersTo reports whether the list of offered tools has a plugin's that may ask for a
+// capability.
+func (s *Session) offersTo(capability string) bool {
+	return slices.ContainsFunc(s.host.Plugins().Tools(), func(t *plugins.Tool) bool {
+		_, may := t.Plugin.Declares(t.Tool, capability)
+		return may && s.host.options.Offer.has(t.Tool)
+	})
+}
 
 // closeTasks ends what runs in the background.
 func (s *Session) closeTasks(ctx context.Context) error {
@@ -80,7 +99,7 @@ func (s *Session) StopTask(ctx context.Context, id string) (capability.TaskInfo,
 // false where there is no such command, or there are no background tasks. Where the
 // session may have no more of them the call waits on.
 func (s *Session) MoveToBackground(callID string) bool {
-	return s.host.options.backgrounds() && s.host.commands.background(s.tasks(), callID)
+	return s.backgrounds() && s.host.commands.background(s.tasks(), callID)
 }
 
 // tasks is what capabilities know of the session's tasks; nil where there are none.

@@ -219,30 +219,38 @@ func TestMoveToBackground(t *testing.T) {
 	}
 }
 
-// TestNoBackground offers nothing that is for tasks where there are none.
+// TestNoBackground offers nothing that is for tasks, and starts none, where there are none,
+// or the model has nothing to read and end them with.
 func TestNoBackground(t *testing.T) {
 	t.Parallel()
-	h := newShelled(t, func(o *host.Options) { o.Shell.MaxBackground = -1 })
-	s := session(t, h.Host, host.SessionOptions{})
-	definitions, err := s.Definitions(host.FormatAnthropic)
-	must(t, err)
-	for name, offered := range map[string]bool{"Bash": true, "Sleep": true, "TaskOutput": false, "TaskStop": false} {
-		if got := strings.Contains(string(definitions), `"name":"`+name+`"`); got != offered {
-			t.Errorf("%s is offered: %v", name, got)
-		}
-	}
-	if strings.Contains(string(definitions), "run_in_background") {
-		t.Error("the model is told of run_in_background")
-	}
-	result := s.Results(t.Context(), []abi.ToolUse{bash("1", "true", inBackground)})[0]
-	if !result.IsError || !strings.Contains(result.Text(), "in the background here") {
-		t.Errorf("got %q", result.Text())
-	}
-	if got := told(t, s, "true; sleep 100", map[string]any{"timeout": 100}); !strings.Contains(got, "time limit") {
-		t.Errorf("got %q", got)
-	}
-	if len(s.Tasks()) != 0 || s.MoveToBackground("1") {
-		t.Error("there are tasks")
+	for name, change := range map[string]func(o *host.Options){
+		"no tasks":      func(o *host.Options) { o.Shell.MaxBackground = -1 },
+		"nothing reads": func(o *host.Options) { o.Offer.Only = []string{"Bash", "Sleep", "TaskStop"} },
+		"nothing ends":  func(o *host.Options) { o.Offer.Only = []string{"Bash", "Sleep", "TaskOutput"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := session(t, newShelled(t, change).Host, host.SessionOptions{})
+			definitions := definitions(t, s, host.FormatAnthropic)
+			for name, offered := range map[string]bool{"Bash": true, "Sleep": true, "TaskOutput": false, "TaskStop": false} {
+				if got := strings.Contains(definitions, `"name":"`+name+`"`); got != offered {
+					t.Errorf("%s is offered: %v", name, got)
+				}
+			}
+			if strings.Contains(definitions, "run_in_background") {
+				t.Error("the model is told of run_in_background")
+			}
+			result := s.Results(t.Context(), []abi.ToolUse{bash("1", "true", inBackground)})[0]
+			if !result.IsError || !strings.Contains(result.Text(), "in the background here") {
+				t.Errorf("got %q", result.Text())
+			}
+			if got := told(t, s, "true; sleep 100", map[string]any{"timeout": 100}); !strings.Contains(got, "time limit") {
+				t.Errorf("got %q", got)
+			}
+			if len(s.Tasks()) != 0 || s.MoveToBackground("1") {
+				t.Error("there are tasks")
+			}
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -16,7 +17,9 @@ import (
 type offer struct {
 	preset, deferral, audience string
 	only                       []string
-	streams                    bool
+	streams, staged            bool
+	strict, examples           bool
+	choice                     string
 }
 
 func (f *offer) register(cmd *cobra.Command) {
@@ -24,7 +27,11 @@ func (f *offer) register(cmd *cobra.Command) {
 	flags.StringVar(&f.preset, "preset", "", "offer the tools of a preset: full or minimal (Bash, Read, Edit) (default: as the settings say, or full)")
 	flags.StringSliceVar(&f.only, "only", nil, "offer these tools only, with commas between them (repeatable)")
 	flags.StringVar(&f.deferral, "defer", "", "list tools that can wait by name alone: auto (where there are many), always or never (default: as the settings say, or auto)")
-	flags.BoolVar(&f.streams, "stream", false, "what run --stream offers, where commands can go on in the background")
+	flags.BoolVar(&f.streams, "stream", true, "what run --stream and an embedder's session offer; with --stream=false what run and call do, where no command goes on in the background")
+	flags.BoolVar(&f.staged, "stage", false, "what a session offers whose writes are staged")
+	flags.BoolVar(&f.strict, "strict", false, "have the API hold the model to the schemas of tools that say strict, as many as it takes")
+	flags.BoolVar(&f.examples, "examples", false, "give examples of inputs, in the description where the API has no place for them")
+	flags.StringVar(&f.choice, "tool-choice", "", "auto, any, none or tool:NAME; prints an object with tools and tool_choice (gemini: toolConfig), as it stands in a request")
 	flags.StringVar(&f.audience, "audience", "", "whom the tools are for: main, subagent or background (default main)")
 }
 
@@ -57,6 +64,8 @@ func (f *offer) apply() (func(*setup), error) {
 			s.options.Offer.Defer = deferral
 		}
 		s.session.Audience = audience
+		s.session.Stage = s.session.Stage || f.staged
+		s.options.Offer.Strict, s.options.Offer.Examples = f.strict, f.examples
 		if !f.streams {
 			s.alone() // as run and call do
 		}
@@ -66,6 +75,26 @@ func (f *offer) apply() (func(*setup), error) {
 // toolFormats are the ways to write the list besides the model APIs'.
 var toolFormats = []string{"table", "json"}
 
+// formatNames are all ways, in words.
+func formatNames() string {
+	return strings.Join(toolFormats, ", ") + ", " + formatsOf(host.Formats())
+}
+
+// formatsOf are the names of formats, in words.
+func formatsOf[F ~string](formats []F) string {
+	var list string
+	for i, f := range formats {
+		switch {
+		case i == len(formats)-1:
+			list += " or "
+		case i > 0:
+			list += ", "
+		}
+		list += string(f)
+	}
+	return list
+}
+
 func toolsCommand(a *app) *cobra.Command {
 	var format string
 	var all bool
@@ -74,15 +103,24 @@ func toolsCommand(a *app) *cobra.Command {
 		Use:   "tools",
 		Short: "List the tools that a model would be offered",
 		Long: `Tools lists what a model would be offered here and now, or writes it the way a
-model API wants it. With --all the list also has the tools that are not offered,
-and why. With --session it is what that session's model would be told next.
+model API wants it: the list that run --stream offers with the same flags. With
+--all the list also has the tools that are not offered, and why. With --session it is
+what that session's model would be told next.
 
 Where many tools are offered, those that can wait are deferred: the model is told
 their names, and looks for them with ToolSearch before it calls them.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !slices.Contains(toolFormats, format) && !slices.Contains(host.Formats(), host.Format(format)) {
-				return usageError("--format %q: there are table, json, anthropic, openai and mcp", format)
+			api := slices.Contains(host.Formats(), host.Format(format))
+			if !slices.Contains(toolFormats, format) && !api {
+				return usageError("--format %q: write %s", format, formatNames())
+			}
+			choice, err := host.ParseToolChoice(flags.choice)
+			if err != nil {
+				return usageError("--tool-choice: %w", err)
+			}
+			if flags.choice != "" && (!api || host.Format(format) == host.FormatMCP) {
+				return usageError("--tool-choice: the format %s has none", format)
 			}
 			change, err := flags.apply()
 			if err != nil {
@@ -94,12 +132,8 @@ their names, and looks for them with ToolSearch before it calls them.`,
 			}
 			defer o.close()
 			o.warnMissing(flags.only)
-			if !slices.Contains(toolFormats, format) {
-				definitions, err := o.session.Definitions(host.Format(format))
-				if err != nil {
-					return hostError(err)
-				}
-				return a.printJSON(definitions)
+			if api {
+				return a.printDefinitions(o.session, host.Format(format), choice)
 			}
 			tools, err := o.session.Tools(host.FormatAnthropic)
 			if err != nil {
@@ -111,10 +145,26 @@ their names, and looks for them with ToolSearch before it calls them.`,
 			return a.toolTable(o, tools, all)
 		},
 	}
-	cmd.Flags().StringVarP(&format, "format", "f", "table", "table, json, anthropic, openai or mcp")
+	cmd.Flags().StringVarP(&format, "format", "f", "table", formatNames())
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "list tools that are not offered too, with the reason")
 	flags.register(cmd)
 	return cmd
+}
+
+// printDefinitions prints what an API is told of the tools.
+func (a *app) printDefinitions(s *host.Session, format host.Format, choice host.ToolChoice) error {
+	write := s.Definitions
+	if choice != (host.ToolChoice{}) {
+		write = func(format host.Format) (json.RawMessage, error) { return s.Request(format, choice) }
+	}
+	definitions, err := write(format)
+	if abi.CodeOf(err) == abi.CodeUnknownTool {
+		return usageError("--tool-choice: %w", err)
+	}
+	if err != nil {
+		return hostError(err)
+	}
+	return a.printJSON(definitions)
 }
 
 // warnMissing tells of names that no tool has.

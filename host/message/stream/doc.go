@@ -70,7 +70,7 @@
 //
 // What happens goes out as JSON Lines, too. Each has a type, and a time in UTC, to
 // the microsecond. The first is a session ([Opening]), with the version of the
-// protocol ([Protocol]). Of a turn there come, with its number and elapsed_ms,
+// protocol ([Protocol]) and the names of the tools. Of a turn there come, with its number and elapsed_ms,
 //
 //	started        [Started]: a call's tool runs
 //	progress       [Progress]: at most ten a second for each call

@@ -28,11 +28,23 @@ type Opening struct {
 	// Session is the session's id, to go on in it another time.
 	Session string `json:"session"`
 	Cwd     string `json:"cwd"`
+	// Tools are the names of the tools that are offered.
+	Tools []string `json:"tools"`
 }
 
 // NewOpening opens the report of a session, by a program of some version.
 func NewOpening(s *host.Session, version string) Opening {
-	return Opening{"session", now(time.Now()), Protocol, version, s.ID(), s.Cwd()}
+	o := Opening{"session", now(time.Now()), Protocol, version, s.ID(), s.Cwd(), []string{}}
+	states, err := s.Tools(host.FormatAnthropic)
+	if err != nil {
+		return o // which of them cannot be told, a call of it says
+	}
+	for _, t := range states {
+		if t.NotOffered == nil {
+			o.Tools = append(o.Tools, t.Name)
+		}
+	}
+	return o
 }
 
 // Tools says that the tools have changed that can be called from the next turn on.
