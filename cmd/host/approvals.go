@@ -219,7 +219,7 @@ func (a *app) resume(ctx context.Context, id string) error {
 	o.follow(ctx)
 	result := a.one(ctx, o, item.Use)
 	if item.Format != "" {
-		reply, err := message.Reply(item.Format, []abi.ToolResult{*result})
+		reply, err := message.Reply(item.Format, []abi.ToolUse{item.Use}, []abi.ToolResult{*result})
 		if err == nil {
 			err = a.printJSON(reply)
 		}

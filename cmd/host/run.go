@@ -37,9 +37,10 @@ func runCommand(a *app) *cobra.Command {
 		Use:   "run [FILE|-]",
 		Short: "Run the tool calls of a model's message and print the reply",
 		Long: `Run reads one message of a model and runs its tool calls: an Anthropic message
-with tool_use blocks, an OpenAI message with tool_calls, a whole response of
-either API, or a plain list [{"name": "Read", "input": {...}}]. The reply, as
-that API wants it, goes to standard output; what happens meanwhile to standard
+with tool_use blocks, an OpenAI message with tool_calls, the function_call items of
+OpenAI Responses, a Gemini content with functionCall parts, a whole response of one
+of these APIs, or a plain list [{"name": "Read", "input": {...}}]. The reply, as that
+API wants it, goes to standard output; what happens meanwhile to standard
 error.
 
 A message may carry "settings": {"permissions": {"deny": [...], "ask": [...]}}
@@ -53,7 +54,7 @@ call has its result; with --fail it tells (see toolquay help exit-codes).
 			return a.runAny(cmd.Context(), append(args, "-")[0], f)
 		},
 	}
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "anthropic, openai or jsonl (default: as the input)")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", formatsOf(message.Formats())+" (default: as the input)")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "show nothing on standard error while calls run")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "show capability calls, logs and progress too")
 	cmd.Flags().BoolVar(&f.fail, "fail", false, "end with 1 where a call failed, with 4 where one was denied")
@@ -67,7 +68,7 @@ call has its result; with --fail it tells (see toolquay help exit-codes).
 func (a *app) runAny(ctx context.Context, file string, f runFlags) error {
 	switch {
 	case f.output != "" && !slices.Contains(message.Formats(), message.Format(f.output)):
-		return usageError("--output %q: there are %v", f.output, message.Formats())
+		return usageError("--output %q: write %s", f.output, formatsOf(message.Formats()))
 	case f.stream:
 		f.input = cmp.Or(f.input, string(stream.JSONL))
 		return a.stream(ctx, file, f)
@@ -146,7 +147,7 @@ func (a *app) turn(ctx context.Context, o *opened, calls []abi.ToolUse, output m
 		timeline.End()
 	}
 	if output != message.List {
-		reply, err := message.Reply(output, results.list)
+		reply, err := message.Reply(output, calls, results.list)
 		if err != nil {
 			return results.list, hostError(err)
 		}

@@ -38,7 +38,7 @@ error (a part of the input that could not be read and was passed over), tools
 (others can be called from the next turn on), task (one began or ended in the
 background) and the deeds of such a task.
 Types and keys that you do not know are to be passed over: more may come. With
---output anthropic or openai it is the reply to each message instead, in which a
+--output anthropic, say, it is the reply to each message instead, in which a
 call that came broken has a result, too.
 
 Where jsonl comes on standard input, and --approval is auto, what the rules leave
@@ -90,6 +90,8 @@ type streamTurn struct {
 	*host.Stream
 
 	number int
+	// uses are the ids and names of its calls.
+	uses []abi.ToolUse
 	// sizes are the bytes of its calls' inputs.
 	sizes []int
 	// refused are the faults that cost calls of the message, where a reply is made.

@@ -75,6 +75,7 @@ func (d *streamDriver) add(ctx context.Context, line int, use abi.ToolUse) {
 	t := d.turn(ctx)
 	d.mu.Lock()
 	d.calls++
+	t.uses = append(t.uses, abi.ToolUse{ID: use.ID, Name: use.Name})
 	err := d.waiting.take(t, len(use.Input))
 	d.mu.Unlock()
 	if err != nil {

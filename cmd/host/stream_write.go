@@ -121,7 +121,7 @@ func (d *streamDriver) timed() bool {
 func (d *streamDriver) finish(t *streamTurn, r *stream.Reporter, results []abi.ToolResult) {
 	d.mu.Lock()
 	d.unfinished = slices.DeleteFunc(d.unfinished, func(u *streamTurn) bool { return u == t })
-	stopReason, discarded, refused := t.stopReason, t.discarded, t.refused
+	stopReason, discarded, refused, uses := t.stopReason, t.discarded, t.refused, t.uses
 	d.mu.Unlock()
 	if d.output == message.List {
 		d.sayNews() // they came first
@@ -131,7 +131,7 @@ func (d *streamDriver) finish(t *streamTurn, r *stream.Reporter, results []abi.T
 	if results = withRefused(results, refused); discarded || len(results) == 0 {
 		return // there is nothing to reply
 	}
-	reply, err := message.Reply(d.output, results)
+	reply, err := message.Reply(d.output, uses, results)
 	if err != nil {
 		d.fail(hostError(err))
 		return

@@ -21,7 +21,7 @@ func Example() {
 		text := abi.TextBlock("read " + string(call.Input))
 		results = append(results, abi.ToolResult{ToolUseID: call.ID, Content: []abi.Block{text}})
 	}
-	reply, err := message.Reply(m.Format, results)
+	reply, err := message.Reply(m.Format, m.Calls, results)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -8,6 +8,22 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
+// parseItems reads a list: the items of a response's output, if one is a function_call,
+// or else a plain list of calls.
+func parseItems(doc []byte) (*Message, error) {
+	top := object{keys: map[string][]byte{"": doc}}
+	items := false
+	err := top.each("", func(item object) error {
+		items = items || string(item.keys["type"]) == `"function_call"`
+		return nil
+	})
+	if err != nil || !items {
+		return parseList(doc)
+	}
+	calls, err := responsesCalls(top, "")
+	return &Message{Format: Responses, Calls: calls}, err
+}
+
 // parseList reads a plain list of calls.
 func parseList(doc []byte) (*Message, error) {
 	m := &Message{Format: List}
@@ -17,7 +33,7 @@ func parseList(doc []byte) (*Message, error) {
 		m.Calls = append(m.Calls, call)
 		return err
 	})
-	nameCalls(m.Calls)
+	nameCalls(m.Calls, "call_")
 	return m, err
 }
 
@@ -40,9 +56,9 @@ func listCall(item object) (abi.ToolUse, error) {
 	return call, err
 }
 
-// nameCalls gives calls without an id one: call_ and their place, or the next
+// nameCalls gives calls without an id one: the prefix and their place, or the next
 // number that is free.
-func nameCalls(calls []abi.ToolUse) {
+func nameCalls(calls []abi.ToolUse, prefix string) {
 	used := make(map[string]bool, len(calls))
 	for _, c := range calls {
 		used[c.ID] = true
@@ -52,10 +68,10 @@ func nameCalls(calls []abi.ToolUse) {
 			continue
 		}
 		n := i + 1
-		for used[fmt.Sprintf("call_%d", n)] {
+		for used[fmt.Sprintf("%s%d", prefix, n)] {
 			n += len(calls)
 		}
-		calls[i].ID = fmt.Sprintf("call_%d", n)
+		calls[i].ID = fmt.Sprintf("%s%d", prefix, n)
 		used[calls[i].ID] = true
 	}
 }

@@ -62,22 +62,33 @@ func openAIReply(results []abi.ToolResult) []openAIMessage {
 // openAIBlock is a block's text in its result, and what follows in the user
 // message.
 func openAIBlock(id string, b abi.Block) (string, []openAIPart) {
-	switch b.Type {
-	case abi.BlockText:
-		return b.Text, nil
-	case abi.BlockToolReference:
-		return "[tool " + b.ToolName + "]", nil
-	case abi.BlockDocument:
-		if b.MediaType == plainText {
-			return strings.ToValidUTF8(string(b.Data), "\uFFFD"), nil
-		}
+	if text, ok := textOf(b); ok {
+		return text, nil
 	}
-	name := cmp.Or(b.Title, string(b.Type))
-	data := "data:" + b.MediaType + ";base64," + base64.StdEncoding.EncodeToString(b.Data)
-	part := openAIPart{Type: "file", File: &openAIFile{Filename: name, FileData: data}}
+	name := nameOf(b)
+	part := openAIPart{Type: "file", File: &openAIFile{Filename: name, FileData: dataURL(b)}}
 	if b.Type == abi.BlockImage {
-		part = openAIPart{Type: "image_url", Image: &openAIURL{URL: data}}
+		part = openAIPart{Type: "image_url", Image: &openAIURL{URL: dataURL(b)}}
 	}
 	return fmt.Sprintf("[%s: %s, %d bytes, in the user message that follows]", name, b.MediaType, len(b.Data)),
 		[]openAIPart{{Type: "text", Text: fmt.Sprintf("%s of the tool call %s:", name, id)}, part}
+}
+
+// textOf is the text of a block that APIs take as text.
+func textOf(b abi.Block) (string, bool) {
+	switch {
+	case b.Type == abi.BlockText:
+		return b.Text, true
+	case b.Type == abi.BlockToolReference:
+		return "[tool " + b.ToolName + "]", true
+	case b.Type == abi.BlockDocument && b.MediaType == plainText:
+		return strings.ToValidUTF8(string(b.Data), "\uFFFD"), true
+	}
+	return "", false
+}
+
+func nameOf(b abi.Block) string { return cmp.Or(b.Title, string(b.Type)) }
+
+func dataURL(b abi.Block) string {
+	return "data:" + b.MediaType + ";base64," + base64.StdEncoding.EncodeToString(b.Data)
 }

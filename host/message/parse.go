@@ -23,13 +23,19 @@ const (
 	// OpenAI is a message of the OpenAI Chat Completions API with tool_calls,
 	// or a whole response of it; the reply is a list of messages.
 	OpenAI Format = "openai"
+	// Responses is a whole response of the OpenAI Responses API, or the items of its
+	// output, with function_call items; the reply is a list of input items.
+	Responses Format = "openai-responses"
+	// Gemini is a content of the Gemini API with functionCall parts, or a whole response
+	// of it; the reply is a content with functionResponse parts.
+	Gemini Format = "gemini"
 	// List is a plain JSON list of objects with id, name and input; the reply
 	// is JSON lines.
 	List Format = "jsonl"
 )
 
 // Formats lists the formats there are.
-func Formats() []Format { return []Format{Anthropic, OpenAI, List} }
+func Formats() []Format { return []Format{Anthropic, OpenAI, Responses, Gemini, List} }
 
 // Message is what was read of one model message.
 type Message struct {
@@ -62,8 +68,9 @@ var ErrNoCalls = errors.New("the message calls no tool")
 // name, and where its settings are anything but rules that tighten. Errors are
 // of [abi.CodeInvalidInput] or [abi.CodeTooLarge] and say where.
 //
-// Calls of a plain list that have no id are given one, call_1 and so on. Of a
-// response with several choices the first counts.
+// Calls of a plain list that have no id are given one, call_1 and so on, and those of
+// Gemini one that begins with unnamed_, which the reply leaves out. Of a response with
+// several choices or candidates the first counts.
 func Parse(src []byte) (*Message, error) {
 	if len(src) > MaxSize {
 		return nil, abi.Errorf(abi.CodeTooLarge, "the message has %d bytes, over the limit of %s", len(src), abi.Size(MaxSize))
@@ -74,7 +81,7 @@ func Parse(src []byte) (*Message, error) {
 	}
 	var m *Message
 	if doc[0] == '[' {
-		m, err = parseList(doc)
+		m, err = parseItems(doc)
 	} else {
 		m, err = parseObject(doc)
 	}
@@ -103,6 +110,8 @@ func placed(src []byte, err error) error {
 	return abi.Errorf(abi.CodeOf(err), "line %d, column %d: %w", line, column, err)
 }
 
+var errResponse = invalid("this is an error response of a model API, not a message")
+
 func parseObject(doc []byte) (*Message, error) {
 	o, err := asObject("the message", doc)
 	if err != nil {
@@ -112,15 +121,25 @@ func parseObject(doc []byte) (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.has("output") {
+		calls, err := responsesCalls(o, "output")
+		if err == nil && len(calls) == 0 && o.has("error") {
+			err = errResponse
+		}
+		return &Message{Responses, calls, settings}, err
+	}
 	if o, err = o.firstChoice(); err != nil {
 		return nil, err
 	}
 	role, err := o.text("role")
+	if o.has("parts") && role == "model" {
+		role = "assistant"
+	}
 	m := &Message{Settings: settings}
 	switch {
 	case err != nil:
-	case o.has("error") && !o.has("content") && !o.has("tool_calls"):
-		err = invalid("this is an error response of a model API, not a message")
+	case o.has("error") && !o.has("content") && !o.has("tool_calls") && !o.has("parts"):
+		err = errResponse
 	case role != "" && role != "assistant":
 		err = invalid("the message has the role %q; tool calls come in one of the role \"assistant\"", role)
 	case o.has("tool_calls"):
@@ -129,24 +148,34 @@ func parseObject(doc []byte) (*Message, error) {
 	case o.has("content"):
 		m.Format = Anthropic
 		m.Calls, err = anthropicCalls(o)
+	case o.has("parts"):
+		m.Format = Gemini
+		m.Calls, err = geminiCalls(o)
 	case role == "":
-		err = invalid("the message has neither content (Anthropic) nor tool_calls (OpenAI); a plain list of calls is [{\"name\": ..., \"input\": {...}}]")
+		err = invalid("the message has no content (Anthropic), tool_calls (OpenAI), output (OpenAI Responses) or parts (Gemini); a plain list of calls is [{\"name\": ..., \"input\": {...}}]")
 	}
 	return m, err
 }
 
-// firstChoice is the message inside a response of the OpenAI API, or else the
-// object itself.
+// firstChoice is the message inside a response of the OpenAI API, or the content
+// inside one of the Gemini API, or else the object itself.
 func (o object) firstChoice() (object, error) {
-	choices, err := o.list("choices")
-	if err != nil || len(choices) == 0 {
-		return o, err
+	for _, at := range [][2]string{{"choices", "message"}, {"candidates", "content"}} {
+		list, inner := at[0], at[1]
+		choices, err := o.list(list)
+		if err != nil {
+			return o, err
+		}
+		if len(choices) == 0 {
+			continue
+		}
+		choice, err := asObject(list+"[0]", choices[0])
+		if err != nil {
+			return o, err
+		}
+		return asObject(list+"[0]."+inner, choice.keys[inner])
 	}
-	choice, err := asObject("choices[0]", choices[0])
-	if err != nil {
-		return o, err
-	}
-	return asObject("choices[0].message", choice.keys["message"])
+	return o, nil
 }
 
 // anthropicCalls reads the tool_use blocks. Text, thinking and tools that the

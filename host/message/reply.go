@@ -11,14 +11,19 @@ import (
 )
 
 // Reply writes the results of a message's calls, in their order, as one JSON
-// document: the message, or for [OpenAI] the list of messages, that goes back
-// to the model. The format [List] gives one [Record] without times a line.
-func Reply(format Format, results []abi.ToolResult) (json.RawMessage, error) {
+// document: the message, or for [OpenAI] the list of messages and for [Responses] that
+// of items, that goes back to the model. The format [List] gives one [Record] without
+// times a line. [Gemini] wants the names of the calls, by their ids.
+func Reply(format Format, calls []abi.ToolUse, results []abi.ToolResult) (json.RawMessage, error) {
 	switch format {
 	case Anthropic:
 		return encode(anthropicReply(results))
 	case OpenAI:
 		return encode(openAIReply(results))
+	case Responses:
+		return encode(responsesReply(results))
+	case Gemini:
+		return encode(geminiReply(calls, results))
 	case List:
 		var lines []byte
 		for _, r := range results {

@@ -36,7 +36,7 @@ func results() []abi.ToolResult {
 			Meta:       json.RawMessage(`{"m":true}`),
 		},
 		abi.ErrorResult("t3", abi.Errorf(abi.CodeDenied, "no")),
-		{ToolUseID: "t4", Content: []abi.Block{abi.TextBlock("own word")}, IsError: true},
+		{ToolUseID: "unnamed_4", Content: []abi.Block{abi.TextBlock("own word")}, IsError: true},
 	}
 }
 
@@ -45,7 +45,8 @@ func TestReply(t *testing.T) {
 	for _, format := range message.Formats() {
 		t.Run(string(format), func(t *testing.T) {
 			t.Parallel()
-			got, err := message.Reply(format, results())
+			calls := []abi.ToolUse{{ID: "t1", Name: "Read"}, {ID: "t2", Name: "Other"}, {ID: "t3", Name: "A"}, {ID: "unnamed_4", Name: "B"}}
+			got, err := message.Reply(format, calls, results())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +73,7 @@ func TestReply(t *testing.T) {
 			}
 		})
 	}
-	if _, err := message.Reply("xml", nil); err == nil {
+	if _, err := message.Reply("xml", nil, nil); err == nil {
 		t.Error("a reply in an unknown format")
 	}
 }
@@ -80,9 +81,10 @@ func TestReply(t *testing.T) {
 func TestReplyToNothing(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[message.Format]string{
-		message.Anthropic: `{"role":"user","content":[]}`, message.OpenAI: `[]`, message.List: ``,
+		message.Anthropic: `{"role":"user","content":[]}`, message.OpenAI: `[]`, message.Responses: `[]`,
+		message.Gemini: `{"role":"user","parts":[]}`, message.List: ``,
 	} {
-		if got, err := message.Reply(format, nil); err != nil || string(got) != want {
+		if got, err := message.Reply(format, nil, nil); err != nil || string(got) != want {
 			t.Errorf("%s: got %s and %v, want %s", format, got, err, want)
 		}
 	}
