@@ -15,7 +15,7 @@ import (
 // documentation and from nothing here. An API refuses a whole request for one fault.
 
 type (
-	doc   = map[string]any
+	doc      = map[string]any
 	apiRules struct{ faults []string }
 )
 

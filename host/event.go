@@ -61,6 +61,8 @@ const (
 	EventAbandoned EventKind = "abandoned"
 	// EventTools: other tools are offered from the next turn on. It is of no turn.
 	EventTools EventKind = "tools"
+	// EventPlugin: a plugin that was added or changed cannot be used. It is of no turn.
+	EventPlugin EventKind = "plugin"
 	// EventTask: a background task of a session began or ended. It is of no turn, but
 	// says in CallID and Tool which call the task comes from.
 	EventTask EventKind = "task"
@@ -88,8 +90,8 @@ const (
 //     call, and of those the oldest where a reader of the turn does not keep up.
 //   - Calls made by calls are turns of their own, with Parent and Depth.
 //
-// What is of no turn has an empty Turn, and observers alone are told. EventTools is of
-// the host. What goes on in a session's background comes at any time, in one order for
+// What is of no turn has an empty Turn, and observers alone are told. EventTools and
+// EventPlugin are of the host. What goes on in a session's background comes at any time, in one order for
 // the session: a task's EventTask when it began, its deeds, and, when nothing of it is
 // left, the EventTask of its end. Of a task that had ended before the session was opened
 // there is none. All is told before [Session.Close] returns, which an observer
@@ -149,10 +151,18 @@ type Event struct {
 	Clocks *Clocks
 	// Tools are what changed, with EventTools.
 	Tools *ToolsChange
+	// Plugin is what cannot be used, with EventPlugin.
+	Plugin *PluginProblem
 	// Deed is what was done, with EventDeed.
 	Deed *capability.Deed
 	// Task is the task as it then is, with EventTask.
 	Task *capability.TaskInfo
+}
+
+// PluginProblem is a plugin that cannot be used, where it lies, and why.
+type PluginProblem struct {
+	Name, Path string
+	Err        error
 }
 
 // Progress is how far a call has come: what it last told, and its output so far.

@@ -117,13 +117,14 @@ func (h *Host) clash(set *plugins.Set) error {
 	return nil
 }
 
-// tell logs what a reload found, and of problems those that are news: while a plugin
+// tell tells what a reload found, and of problems those that are news: while a plugin
 // is being copied, it is truncated at one place after the other.
 func (h *Host) tell(c plugins.Changes, known map[string]string) {
 	h.options.Logger.Info("plugins were reloaded", "added", names(c.Added), "changed", names(c.Changed), "removed", names(c.Removed))
 	for _, p := range c.Problems {
 		if problem := p.Problem(); kind(problem) != known[p.Path] {
 			h.options.Logger.Warn("a plugin cannot be used", "plugin", p.Name, "path", p.Path, "problem", problem)
+			h.observe(Event{Kind: EventPlugin, Plugin: &PluginProblem{p.Name, p.Path, problem}})
 		}
 	}
 }

@@ -29,6 +29,7 @@ type runFlags struct {
 	stream         bool
 	input          string
 	staged         bool
+	logs           bool
 }
 
 func runCommand(a *app) *cobra.Command {
@@ -60,6 +61,7 @@ call has its result; with --fail it tells (see toolquay help exit-codes).
 	cmd.Flags().BoolVar(&f.fail, "fail", false, "end with 1 where a call failed, with 4 where one was denied")
 	cmd.Flags().BoolVar(&f.stream, "stream", false, "run calls as they come, while the model still writes")
 	cmd.Flags().StringVar(&f.input, "input", "", "with --stream: jsonl, anthropic-sse or openai-sse (default: jsonl)")
+	cmd.Flags().BoolVar(&f.logs, "logs", false, "with --stream: write what tools log as lines of the type log")
 	cmd.Flags().BoolVar(&f.staged, "stage", false, stageFlag)
 	return cmd
 }
@@ -74,6 +76,8 @@ func (a *app) runAny(ctx context.Context, file string, f runFlags) error {
 		return a.stream(ctx, file, f)
 	case f.input != "":
 		return usageError("--input goes with --stream; of a message that is complete the form is found out")
+	case f.logs:
+		return usageError("--logs goes with --stream; --verbose shows what tools log while a message runs")
 	}
 	return a.run(ctx, file, f)
 }

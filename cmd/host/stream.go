@@ -31,11 +31,11 @@ host/message/stream):
 
 What happens goes to standard output as JSON Lines, each with its type and time.
 The first is of the type session, with its id and the version of this protocol.
-With turn, call and elapsed_ms there follow started, progress, permission, deed (a
-command made a commit, say), result (in call order), persisted, replaced,
-discarded, interruptible, message and, once for each turn, done; of no turn are
-error (a part of the input that could not be read and was passed over), tools
-(others can be called from the next turn on), task (one began or ended in the
+With turn, call and elapsed_ms there follow started, progress, log (with --logs),
+permission, deed (a command made a commit, say), result (in call order), persisted,
+replaced, discarded, interruptible, message and, once for each turn, done; of no turn
+are error (a part of the input that could not be read and was passed over), tools
+(others can be called from the next turn on), plugin (one cannot be used), task (one began or ended in the
 background) and the deeds of such a task.
 Types and keys that you do not know are to be passed over: more may come. With
 --output anthropic, say, it is the reply to each message instead, in which a
@@ -141,6 +141,7 @@ func (a *app) stream(ctx context.Context, file string, f runFlags) error {
 	defer a.signals.onInterrupt(nil)
 	if d.output == message.List {
 		d.print(stream.NewOpening(o.session, readBuild().Version))
+		d.printBroken(o.host.Plugins())
 	}
 	defer o.host.Follow(ctx)()
 	go d.read(ctx, items)

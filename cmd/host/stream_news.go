@@ -1,11 +1,14 @@
 package main
 
 import (
+	"time"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/message"
 	"github.com/toolquay/toolquay/host/message/stream"
+	"github.com/toolquay/toolquay/plugins"
 )
 
 // maxNews is how many lines are kept for who reads them too slowly. Those beyond it
@@ -67,6 +70,8 @@ func (d *streamDriver) observe(e host.Event) {
 	switch e.Kind {
 	case host.EventTools:
 		line = stream.NewTools(e)
+	case host.EventPlugin:
+		line = stream.NewPlugin(e)
 	case host.EventTask:
 		line = stream.NewTask(e)
 	case host.EventDeed:
@@ -77,6 +82,16 @@ func (d *streamDriver) observe(e host.Event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.bring(line, 0)
+}
+
+// printBroken tells of plugins that cannot be used from the start.
+func (d *streamDriver) printBroken(set *plugins.Set) {
+	for _, p := range set.Plugins() {
+		if problem := p.Problem(); problem != nil {
+			broken := &host.PluginProblem{Name: p.Name, Path: p.Path, Err: problem}
+			d.print(stream.NewPlugin(host.Event{Time: time.Now(), Plugin: broken}))
+		}
+	}
 }
 
 // bring has a line written, soon. The caller holds the lock.

@@ -64,7 +64,7 @@ func (d *streamDriver) writeRest() {
 // show writes a turn to its end.
 func (d *streamDriver) show(t *streamTurn) {
 	reporter := stream.NewReporter(t.number)
-	reporter.Answerable = d.asker != nil
+	reporter.Answerable, reporter.Logs = d.asker != nil, d.flags.logs
 	var results turnResults
 	var asked []string
 	var timeline *ui.Timeline

@@ -74,6 +74,7 @@
 //
 //	started        [Started]: a call's tool runs
 //	progress       [Progress]: at most ten a second for each call
+//	log            [Log]: what a tool logs, where that is asked for (run --stream --logs)
 //	deed           [Deed]: a command did something, such as a commit
 //	permission     [Permission]: a question; where answerable is true, to be answered
 //	persisted      [Persisted]: a result was too long, and where the whole of it lies
@@ -88,8 +89,13 @@
 //
 //	error          [Fault]: a part of the input that was passed over
 //	tools          [Tools]: other tools can be called from the next turn on
+//	plugin         [Plugin]: a plugin cannot be used, and why
 //	task           [Task]: a background task began or ended
 //	deed           [Deed], with turn 0: a task did something, such as a commit
+//
+// A line about a call that another call made has that one's id as parent, and as depth
+// how many calls are above it. Such calls are turns of their own, to be reported by a
+// [Reporter] of their own; what the command runs makes none.
 //
 // Sizes are in bytes, and in Unicode code points where a key says chars. Every call
 // that came out of the stream has one result or one discarded line, and of a call

@@ -62,6 +62,22 @@ func NewTools(e host.Event) Tools {
 	return Tools{"tools", now(e.Time), e.Tools.Added, e.Tools.Changed, e.Tools.Removed}
 }
 
+// Plugin says that a plugin cannot be used. It is of no turn, and comes behind the opening
+// for those that are there then, and later for those that come or change.
+type Plugin struct {
+	Type string    `json:"type"` // plugin
+	Time time.Time `json:"time"`
+
+	Plugin  string `json:"plugin"`
+	Path    string `json:"path"`
+	Problem string `json:"problem"`
+}
+
+// NewPlugin is the line for a [host.EventPlugin].
+func NewPlugin(e host.Event) Plugin {
+	return Plugin{"plugin", now(e.Time), e.Plugin.Name, e.Plugin.Path, e.Plugin.Err.Error()}
+}
+
 // Task says that a background task of the session began or ended. It is of no turn.
 type Task struct {
 	Type string    `json:"type"` // task
@@ -125,9 +141,19 @@ type About struct {
 	ToolUseID string `json:"tool_use_id"`
 	Tool      string `json:"tool"`
 	Title     string `json:"title,omitempty"`
+	Nesting
 }
 
-func aboutOf(e host.Event) About { return About{e.CallID, e.Tool, e.Title} }
+// Nesting is a call's place below the one that made it, whose id is Parent. Depth is how
+// many calls are above it. Both are left out for the model's own calls.
+type Nesting struct {
+	Parent string `json:"parent,omitempty"`
+	Depth  int    `json:"depth,omitempty"`
+}
+
+func aboutOf(e host.Event) About { return About{e.CallID, e.Tool, e.Title, nestingOf(e)} }
+
+func nestingOf(e host.Event) Nesting { return Nesting{e.Parent, e.Depth} }
 
 // Started says that a call's tool runs.
 type Started struct {
@@ -145,6 +171,18 @@ type Progress struct {
 	Tail  string `json:"tail,omitempty"`
 	Lines int64  `json:"lines,omitempty"`
 	Bytes int64  `json:"bytes,omitempty"`
+}
+
+// Log is a line that a call's tool logged, or the host about it. These come where
+// [Reporter].Logs asks for them.
+type Log struct {
+	Head
+	About
+
+	// Level is debug, info, warn or error.
+	Level string `json:"level"`
+	// Message has at most maxLog bytes; of more the end is cut.
+	Message string `json:"message"`
 }
 
 // Permission is a question to the person: may this call do this?
@@ -183,6 +221,7 @@ type Access struct {
 type Result struct {
 	Head
 	message.Record
+	Nesting
 
 	Title string        `json:"title,omitempty"`
 	State message.State `json:"state"`

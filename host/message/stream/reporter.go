@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"strings"
 	"time"
 
 	"github.com/toolquay/toolquay/host"
@@ -12,6 +13,9 @@ import (
 type Reporter struct {
 	// Answerable says that permissions are answered over the stream.
 	Answerable bool
+	// Logs asks for the lines that tools log. How many there are the limits of plugins
+	// bound (log_lines).
+	Logs bool
 
 	turn     int
 	began    time.Time
@@ -35,6 +39,10 @@ func (r *Reporter) Line(e host.Event) any {
 		return Started{head, about}
 	case host.EventProgress:
 		return Progress{head, about, e.Progress.Progress, e.Progress.Tail, e.Progress.Lines, e.Progress.Bytes}
+	case host.EventLog:
+		if r.Logs {
+			return Log{head, about, e.Log.Level, cut(e.Log.Message)}
+		}
 	case host.EventDeed:
 		return deedOf(head, e)
 	case host.EventNeedsApproval:
@@ -55,6 +63,16 @@ func (r *Reporter) Line(e host.Event) any {
 	return nil
 }
 
+// maxLog bounds the message of a [Log], in bytes.
+const maxLog = 16 << 10
+
+func cut(message string) string {
+	if len(message) <= maxLog {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxLog], "") + "…"
+}
+
 // earlier is the earlier of two times; an event without one has none.
 func earlier(a, b time.Time) time.Time {
 	if b.IsZero() || a.Before(b) {
@@ -72,7 +90,7 @@ func (r *Reporter) head(e host.Event) Head {
 }
 
 func (r *Reporter) result(e host.Event, record message.Record) Result {
-	line := Result{Head: r.head(e), Record: record, Title: e.Title, State: message.StateOf(e.Result), Stored: e.Stored}
+	line := Result{Head: r.head(e), Record: record, Nesting: nestingOf(e), Title: e.Title, State: message.StateOf(e.Result), Stored: e.Stored}
 	if e.Result.Error != nil && !oneOf(string(line.State), string(message.StateOK), string(message.StateFailed)) {
 		line.Cause = e.Result.Error.Error()
 	}
