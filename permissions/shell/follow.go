@@ -5,7 +5,6 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/toolquay/toolquay/internal/lazyregexp"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -84,7 +83,15 @@ func (a *analysis) compound(stmt *syntax.Stmt, s state) outcome {
 	}
 	if len(stmt.Redirs) > 0 {
 		a.redirectAlone(stmt, &s)
+		o := a.nested(stmt, s)
+		o.failed.vars = common(o.failed.vars, s.vars) // a file that cannot be opened
+		return o
 	}
+	return a.nested(stmt, s)
+}
+
+// nested follows the command in a statement.
+func (a *analysis) nested(stmt *syntax.Stmt, s state) outcome {
 	switch cmd := stmt.Cmd.(type) {
 	case nil:
 		return always(s)
@@ -102,6 +109,7 @@ func (a *analysis) compound(stmt *syntax.Stmt, s state) outcome {
 	case *syntax.ForClause:
 		return a.loop(cmd, s)
 	case *syntax.WhileClause:
+		s = a.unsettled(cmd, s)
 		return a.body(func() outcome {
 			o := a.statements(cmd.Cond, s)
 			return a.statements(cmd.Do, fork(o.ok, o.failed))
@@ -169,24 +177,36 @@ func (a *analysis) cases(cmd *syntax.CaseClause, s state) outcome {
 	return always(end)
 }
 
-// loopName is a variable that a loop may set: none that the shell or a program
-// is known to heed. Those are written in capitals, but for a few.
-var (
-	loopName   = lazyregexp.New(`^[a-z_][a-z0-9_]*$`)
-	heededName = lazyregexp.New(`^(histchars|auto_resume|_|.*_proxy)$`)
-)
-
 func (a *analysis) loop(cmd *syntax.ForClause, s state) outcome {
 	a.substitutions(cmd.Loop, s)
+	var turns []variable
 	if words, ok := cmd.Loop.(*syntax.WordIter); ok {
-		if name := words.Name.Value; !loopName.MatchString(name) || heededName.MatchString(name) {
+		turns = a.turns(cmd, words, &s)
+		if name := words.Name.Value; !heedless(name) {
 			why := a.because("a loop sets "+name, words)
 			a.parts = append(a.parts, permissions.Part{Env: []string{name}, Reason: why})
 			s = s.shake(why)
 			s.rehomed = true
 		}
 	}
-	return a.body(func() outcome { return a.statements(cmd.Do, s) }, cmd, s)
+	s = a.unsettled(cmd, s)
+	return a.body(func() outcome { return a.each(turns, cmd.Do, s) }, cmd, s)
+}
+
+// each follows the body of a loop, once for each value of its variable if they are known.
+func (a *analysis) each(turns []variable, body []*syntax.Stmt, s state) outcome {
+	if len(turns) == 0 {
+		return a.statements(body, s)
+	}
+	before := a.turn
+	a.turn = max(before, 1) * len(turns)
+	o := a.statements(body, s.with(turns[0]))
+	for _, turn := range turns[1:] {
+		next := a.statements(body, s.with(turn))
+		o = outcome{fork(o.ok, next.ok), fork(o.failed, next.failed)}
+	}
+	a.turn = before
+	return o
 }
 
 // body follows what may run any number of times. If it leaves the shell other

@@ -30,6 +30,10 @@ type analysis struct {
 	wires *wires
 	// timing is the command that the keyword time stands before.
 	timing syntax.Command
+	// unfollowed says that what variables hold is not followed.
+	unfollowed bool
+	// turn is how often the statement at hand is followed, for the values of loops.
+	turn int
 	// end is the shell at the end.
 	end state
 }
@@ -116,6 +120,7 @@ func (a *analysis) rule(c construct, node syntax.Node) {
 	case endless:
 		a.spans = append(a.spans, span{from: offset(node), to: int(node.End().Offset()), why: a.because(row.why, node)})
 	case shifting:
+		a.unfollowed = true
 		a.spans = append(a.spans, span{to: len(a.text) + 1, shifting: true, why: a.because(row.why, node)})
 	case veiled:
 		a.veils = append(a.veils, veil{node, a.because(row.why, node)})

@@ -46,6 +46,9 @@ func isDescriptor(s string) bool {
 
 // target adds the file of a redirection.
 func (a *analysis) target(f *files, r *syntax.Redirect, s *state) {
+	if r.Op == syntax.RdrIn && isPipe(r.Word) {
+		return // whose command is a part
+	}
 	shown := quoted(source(r.Word, a.text))
 	words := a.fields(r.Word, s)
 	if len(words) != 1 || !words[0].Literal {

@@ -44,15 +44,19 @@ func (a *analysis) call(call *syntax.CallExpr, stmt *syntax.Stmt, s state) outco
 		words = append(words, a.fields(arg, &s)...)
 	}
 	at := site{node: call}
-	a.assigned(call.Assigns, &s, &at)
+	before := s
+	s = a.assigned(call.Assigns, s, &at)
 	at.state, at.files = s, a.redirect(stmt, &s)
 	if a.timing == call && len(words) > 1 && words[0].is("--") {
 		words = words[1:]
+		at.state.vars = nil // what looks like an assignment behind it is one
 	}
 	if len(words) == 0 {
-		return a.callNothing(call, at)
+		return a.callNothing(call, stmt, before, at)
 	}
 	switch {
+	case words[0].is("read"):
+		at.env = slices.DeleteFunc(at.env, func(name string) bool { return name == "IFS" }) // how it splits, and no more
 	case words[0].is("cd"), words[0].is("pushd"), words[0].is("popd"):
 		return a.move(words, at)
 	}
@@ -63,7 +67,7 @@ func (a *analysis) call(call *syntax.CallExpr, stmt *syntax.Stmt, s state) outco
 	found := a.program(words, at)
 	a.feeds(words, stmt, at)
 	a.fedBySubstitutions(words, call, at)
-	return always(a.after(words, found.ReadOnly, at))
+	return always(a.after(words, found.ReadOnly, at).set(words))
 }
 
 // isText reports whether there is nothing to follow in a word.
@@ -79,7 +83,15 @@ func isText(w *syntax.Word) bool {
 }
 
 // callNothing is an assignment alone, or words that expand to nothing.
-func (a *analysis) callNothing(call *syntax.CallExpr, at site) outcome {
+func (a *analysis) callNothing(call *syntax.CallExpr, stmt *syntax.Stmt, before state, at site) outcome {
+	if len(call.Args) == 0 && harmlessNames(call.Assigns) {
+		at.env = nil
+		a.add(permissions.Part{ReadOnly: true, Complete: true, Reason: "it sets a variable that no program heeds"}, at)
+		if s := a.assign(call.Assigns, before); len(stmt.Redirs) == 0 {
+			return always(s)
+		}
+		return always(at.state) // where a file cannot be opened nothing is set
+	}
 	p := permissions.Part{Reason: a.because("its words are empty", call), Env: at.env}
 	if len(call.Args) == 0 {
 		var names []string
@@ -118,11 +130,12 @@ func (a *analysis) declare(decl *syntax.DeclClause, stmt *syntax.Stmt, s state) 
 }
 
 // assigned follows assignments before a program, and keeps the names of those that
-// may matter to it, and what they name.
-func (a *analysis) assigned(list []*syntax.Assign, s *state, at *site) {
-	at.state = *s
+// may matter to it, and what they name. It returns the state in which the program runs.
+func (a *analysis) assigned(list []*syntax.Assign, s state, at *site) state {
 	env := &at.env
 	for _, as := range list {
+		at.state = s
+		s = s.without(as.Name.Value)
 		if as.Value == nil && as.Array == nil {
 			if !isHarmless(as.Name.Value, "") || as.Append {
 				*env, at.odd = append(*env, as.Name.Value), at.odd || as.Append || !tunes(as.Name.Value, "")
@@ -130,16 +143,18 @@ func (a *analysis) assigned(list []*syntax.Assign, s *state, at *site) {
 			continue
 		}
 		a.variable(as, at)
-		a.substitutions(as, *s)
+		a.substitutions(as, at.state)
 		value, ok := "", as.Array == nil && as.Index == nil && !as.Append && !hasHole(as.Value)
 		if ok {
-			l := a.spell(as.Value, s, false)
+			l := a.spell(as.Value, &at.state, false)
 			value = string(l.text)
 		}
 		if !ok || !isHarmless(as.Name.Value, value) {
 			*env, at.odd = append(*env, as.Name.Value), at.odd || !ok || !tunes(as.Name.Value, value)
 		}
 	}
+	at.state = s
+	return s
 }
 
 // variable adds what an assignment may have programs start, and the hosts that it
@@ -149,7 +164,7 @@ func (a *analysis) variable(as *syntax.Assign, at *site) {
 		return
 	}
 	l := a.spell(as.Value, &at.state, false)
-	value := programs.Arg{Text: string(l.text), Literal: !slices.Contains(l.mark, markHole)}
+	value := programs.Arg{Text: string(l.text), Literal: !slices.Contains(l.mark, markHole) && !l.wild}
 	var name string
 	if as.Name != nil {
 		name = as.Name.Value
@@ -253,7 +268,7 @@ func (a *analysis) started(in *programs.Inner, outer []word, at site) {
 // script adds the parts of text that a program hands to a shell.
 func (a *analysis) script(text string, at site) {
 	sub := newAnalysis(text, a.at, a.budget, a.wires)
-	sub.depth = a.depth + 1
+	sub.depth, sub.unfollowed = a.depth+1, true
 	if *a.budget -= scriptCost * (len(text) + 10); sub.depth > maxInner || *a.budget < 0 {
 		a.fault = errNested.Error()
 		return

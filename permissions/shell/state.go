@@ -28,6 +28,8 @@ type state struct {
 	// shaken says what changed the shell so that a name may mean something else
 	// from here on; it is empty if nothing has.
 	shaken string
+	// vars are the variables whose values are known. They are not changed in place.
+	vars []variable
 }
 
 // pushed is one entry of the directory stack.
@@ -51,6 +53,7 @@ func join(a, b state) state {
 	a.forked = a.forked || b.forked
 	a.away = cmp.Or(a.away, b.away)
 	a.rehomed = a.rehomed || b.rehomed
+	a.vars = common(a.vars, b.vars)
 	if a.shaken == "" {
 		a.shaken = b.shaken
 	}

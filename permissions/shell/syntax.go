@@ -46,6 +46,7 @@ const (
 	forArithmetic
 	selectMenu
 	whileLoop
+	readLoop
 	background
 	function
 	coprocess
@@ -97,6 +98,7 @@ var rulings = [...]struct {
 	forArithmetic: {veiled, "a loop with arithmetic may go on for ever and run what its variables hold"},
 	selectMenu:    {endless, "a select loop waits for answers"},
 	whileLoop:     {endless, "a while or until loop need not end"},
+	readLoop:      {plain, "a loop that reads a line before each turn ends where its input does"},
 	background:    {endless, "it is left running in the background"},
 
 	function:     {shifting, "it defines a function, so names may mean something else"},
@@ -152,7 +154,7 @@ func classify(node syntax.Node, text string) construct {
 	case *syntax.IfClause:
 		return branch
 	case *syntax.WhileClause:
-		return whileLoop
+		return either(endsWithInput(node), readLoop, whileLoop)
 	case *syntax.FuncDecl:
 		return function
 	case *syntax.CoprocClause:

@@ -134,6 +134,8 @@ type letters struct {
 	several bool
 	// translated says that a hole is text that may be translated.
 	translated bool
+	// wild says that it holds the name of a file that a pattern in its place matches.
+	wild bool
 }
 
 func (l *letters) add(text string, mark byte) {
@@ -182,7 +184,10 @@ func (a *analysis) spellPart(l *letters, part syntax.WordPart, s *state, raw, do
 		}
 	case *syntax.ParamExp:
 		home := a.home(s)
+		c, known := a.valueOf(part, s)
 		switch {
+		case known && (double || plainPath(c.value) && !c.wild):
+			l.variable(c)
 		case !isHome(part, a.text) || home == "" || !double && !isSimple(home):
 			l.add(source(part, a.text), markHole)
 			l.several = l.several || !double || part.Param == nil || part.Param.Value == "@" || part.Index != nil
@@ -195,11 +200,25 @@ func (a *analysis) spellPart(l *letters, part syntax.WordPart, s *state, raw, do
 	case *syntax.ProcSubst:
 		l.add(source(part, a.text), markHole)
 	case *syntax.ArithmExp, *syntax.CmdSubst, *syntax.ExtGlob:
+		if sub, ok := part.(*syntax.CmdSubst); ok {
+			if value, known := a.printedName(sub, s); known {
+				l.add(value, markQuoted)
+				break
+			}
+		}
 		l.add(source(part, a.text), markHole)
 		l.several = l.several || !double
 	default:
 		l.add("?", markHole)
 		l.several = true
+	}
+}
+
+// variable adds the value of a variable. The wildcards of a pattern keep their meaning.
+func (l *letters) variable(c variable) {
+	l.wild = l.wild || c.wild
+	for i := range len(c.value) {
+		l.add(c.value[i:i+1], quoteMark(!c.wild || c.value[i] != '*' && c.value[i] != '?'))
 	}
 }
 

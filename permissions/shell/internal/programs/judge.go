@@ -230,18 +230,24 @@ func (it item) fault(r *row) string {
 			return fmt.Sprintf("%s has a meaning to %s that is not known to only read", it.arg.Text, r.name)
 		}
 	case kindName:
-		if !it.arg.Literal || !isHarmlessName(it.arg.Text) {
+		if !it.arg.Literal || !HarmlessName(it.arg.Text) {
 			return fmt.Sprintf("the variable %s may mean something to the shell or to programs", it.arg.Text)
 		}
 	}
 	return ""
 }
 
-// isHarmlessName reports whether a shell variable may hold anything: no program
+// usualNames are names in capitals that scripts give to variables of their own.
+var usualNames = strings.Fields("FILE FILES DIR DIRS SRC NAME PATTERN WORD LINE")
+
+// HarmlessName reports whether a shell variable may hold anything: no program
 // heeds names without a capital, but for those of proxies, and no subscript is
 // evaluated. Where [Environment] has a function of that name, unset would take it away.
-func isHarmlessName(name string) bool {
-	if strings.HasSuffix(name, "_proxy") || name == "histchars" || name == "auto_resume" || HasFunction(name) {
+func HarmlessName(name string) bool {
+	switch {
+	case slices.Contains(usualNames, name):
+		return true
+	case strings.HasSuffix(name, "_proxy") || name == "histchars" || name == "auto_resume" || HasFunction(name):
 		return false
 	}
 	for i, c := range []byte(name) {
