@@ -22,6 +22,8 @@ import (
 // samples are operands with which a program has something to do; "a b" is for
 // those that are not listed.
 var samples = map[string]string{
+	"tar": "-tf a.tar packed", "nm": "elf", "objdump": "-d elf", "size": "elf", "yq": ".foo a.json", "xmllint": "a.xml",
+	"openssl x509": "-noout -in a.pem", "openssl version": "", "openssl dgst": "a", "crontab": "", "locate": "a", "plocate": "a",
 	"unzip": "a.zip * a", "zipinfo": "a.zip a", "zcat": "a.gz", "gzip": "a.gz", "xz": "a.gz", "readelf": "elf", "strings": "elf",
 	"go version": "elf", "sed": "p a", "awk": "1 a", "gawk": "1 a", "mawk": "1 a", "nawk": "1 a", "jq": ". a.json",
 	"grep": "foo a", "egrep": "foo a", "fgrep": "foo a", "rg": "foo .", "fd": ". src", "fdfind": ". src", "find": ". -name a",
@@ -200,6 +202,13 @@ func addSamples(t *testing.T, dir string) {
 	t.Helper()
 	const text = `{"foo": 1}` + "\n"
 	for name, writer := range map[string]func(io.Writer) error{
+		// A parser that loads what a document names would print the secret.
+		"a.xml": func(w io.Writer) error {
+			_, err := io.WriteString(w, `<!DOCTYPE a SYSTEM "sub/secret" [<!ENTITY e SYSTEM "sub/secret">`+
+				`<!ENTITY % p SYSTEM "sub/secret"> %p;]><a xmlns:xi="http://www.w3.org/2001/XInclude">&e;`+
+				`<xi:include href="sub/secret" parse="text"/></a>`)
+			return err
+		},
 		"a.json": func(w io.Writer) error { _, err := io.WriteString(w, text); return err },
 		"a.gz": func(w io.Writer) error {
 			z := gzip.NewWriter(w)

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -40,6 +41,8 @@ type FindFinding struct {
 	Starts []Arg
 	// Inner are the commands it starts.
 	Inner []FindCommand
+	// Print0 says that what it prints are names that end in NUL, and nothing else.
+	Print0 bool
 	// Deletes is set by -delete.
 	Deletes bool
 	// Reads and Writes are the files its tests and actions name, literally.
@@ -75,13 +78,18 @@ func Find(args []Arg) FindFinding {
 	f.Complete = p.fault == ""
 	f.Reason = p.reason()
 	f.ReadOnly = f.Reason == ""
+	f.Print0 = f.ReadOnly && p.print0 && !p.prints
 	return f
 }
 
+// findPrints are the actions that print something else than names that end in NUL.
+var findPrints = []string{"-print", "-printf", "-ls", "-fprint", "-fprint0", "-fprintf", "-fls"}
+
 type findParser struct {
-	rest  []Arg
-	found FindFinding
-	fault string
+	print0, prints bool // the actions that were met: -print0, and findPrints
+	rest           []Arg
+	found          FindFinding
+	fault          string
 }
 
 // reason says why the command is not read-only.
@@ -158,6 +166,8 @@ func findExpression(word Arg) bool {
 func (p *findParser) primary() {
 	word, _ := p.take()
 	name := word.Text
+	p.print0 = p.print0 || name == "-print0"
+	p.prints = p.prints || slices.Contains(findPrints, name)
 	if count, ok := findPlain()[name]; ok {
 		p.arguments(name, count)
 		return
@@ -203,15 +213,18 @@ var (
 	findMode      = lazyregexp.New(`^[-/]?(?:[0-7]+|[ugoa]*[-+=][rwxXst]*(?:,[ugoa]*[-+=][rwxXst]*)*)$`)
 )
 
-// arguments reads words that only compare or print. None looks like an action:
-// to another find that takes no argument there, it would be one.
+// findTexts are the tests that take an argument in every find that has them.
+var findTexts = []string{"-name", "-iname", "-path", "-ipath", "-regex", "-iregex"}
+
+// arguments reads words that only compare or print. But behind findTexts none looks like
+// an action: to another find that takes no argument there, it would be one.
 func (p *findParser) arguments(name string, count int) {
 	for range count {
 		word, ok := p.take()
 		if !ok {
 			return
 		}
-		if findDashed.MatchString(word.Text) {
+		if findDashed.MatchString(word.Text) && !slices.Contains(findTexts, name) {
 			p.unknown("the argument " + word.Text + " of " + name + " looks like an action")
 		}
 	}

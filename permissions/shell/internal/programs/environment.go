@@ -142,6 +142,9 @@ var variables = []setting{
 	{"PS4", "commands in it run under set -x"},
 	{"PROMPT_COMMAND", "a command for a prompt"},
 	{"MAGIC", "files that file takes its patterns from"},
+	{"OPENSSL_CONF", "settings of openssl, code to load among them"},
+	{"XML_CATALOG_FILES", "files that xmllint looks names up in"},
+	{"LOCATE_PATH", "lists of files for locate"},
 	{"DEBUGINFOD_URLS", "hosts that readelf asks"},
 	{"SYSTEMD_EDITOR", "as PAGER"},
 }

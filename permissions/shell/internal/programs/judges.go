@@ -21,6 +21,7 @@ func judges(name string) judge {
 		"git": judgeGit, "git config": judgeGitConfig, "tac": judgeTac, "tail": judgeTail, "tar": judgeTar, "go env": judgeGoEnv, "net": judgeNet,
 		"ssh": judgeSSH, "socat": judgeSocat, "git remote": judgeRemote, "git itself": judgeGitItself, "escapes": judgeEscapes, "make": judgeMake,
 		"python": judgePython, "export": judgeExport, "alias": judgeAlias, "fd": judgeFd, "zip": judgeZip, "gzip": judgeGzip, "findmnt": judgeFindmnt,
+		"paths": judgePaths, "yq": judgeYq,
 	}[name]
 }
 
@@ -252,49 +253,17 @@ func judgeNet(r *row, args []Arg) Finding {
 	return f
 }
 
-// judgeTar judges tar: what it packs it reads. Its first word may be flags without
-// a dash.
-func judgeTar(r *row, args []Arg) Finding {
-	f := r.read(args).finding()
-	for i, a := range args {
-		f.Inner = append(f.Inner, tarProgram(args, i)...)
-		if a.Literal && strings.Contains(a.Text, ":") {
-			f.Effects = append(f.Effects, dial(a)...) // HOST:FILE
+// judgePaths judges programs that may take the name of a file for a URI, or unescape it:
+// xmllint, openssl.
+func judgePaths(r *row, args []Arg) Finding {
+	l := r.read(args)
+	f := l.finding()
+	for _, it := range l.items {
+		if it.kind.path() && (!it.arg.Literal || strings.ContainsAny(it.arg.Text, ":%")) {
+			f.refuse("%s may be more than the name of a file to %s", it.arg.Text, r.name)
 		}
 	}
-	for i, a := range args {
-		letters, dashed := strings.CutPrefix(a.Text, "-")
-		long := strings.HasPrefix(letters, "-") && letters != "-"
-		bunch := (i == 0 || dashed) && !strings.HasPrefix(letters, "-")
-		if !a.Literal || long && isPacking(a.Text) || bunch && strings.ContainsAny(letters, "cruA") {
-			return f
-		}
-	}
-	f.Effects = slices.DeleteFunc(f.Effects, func(e Effect) bool { return !e.Held })
 	return f
-}
-
-// tarProgram is the program that a bunch of tar's flags names: -cIPROGRAM, cIf PROGRAM.
-func tarProgram(args []Arg, i int) []Inner {
-	letters, dashed := strings.CutPrefix(args[i].Text, "-")
-	at := strings.IndexAny(letters, "IF")
-	switch {
-	case !args[i].Literal || at < 0 || strings.HasPrefix(letters, "-") || !dashed && i > 0:
-		return nil
-	case dashed && at+1 < len(letters):
-		return []Inner{{Shell: letters[at+1:]}}
-	}
-	return guesses(args[i+1 : min(len(args), i+4)])
-}
-
-// isPacking reports whether a long flag of tar, or an abbreviation, says to pack.
-func isPacking(flag string) bool {
-	for _, long := range []string{"--create", "--append", "--update", "--concatenate", "--catenate"} {
-		if strings.HasPrefix(long, flag) {
-			return true
-		}
-	}
-	return false
 }
 
 // judgeFindmnt judges findmnt, which looks for labels (LABEL=x) on devices, and keeps

@@ -3,6 +3,7 @@ package programs
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/toolquay/toolquay/internal/lazyregexp"
 	"github.com/toolquay/toolquay/permissions"
@@ -147,6 +148,63 @@ func judgeJq(r *row, args []Arg) Finding {
 	}
 	f.script("jq", filter, lang.Jq)
 	return f
+}
+
+// yqPieces are what an expression for yq is made of that only computes, to the yq that is
+// written in Go and to the one that hands it to jq: paths, literals, operators and words.
+var (
+	yqPieces = lazyregexp.New(`^(?:\s+|"[^"\\]*"|\.[A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*|[A-Za-z_]+|[0-9]+|[][.,|:;?(){}*+/<>=!-])*$`)
+	yqText   = lazyregexp.New(`"[^"]*"`)
+	yqPaths  = lazyregexp.New(`\.[A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*`)
+	yqMinus  = lazyregexp.New(`\.[A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)+`)
+	yqCalled = lazyregexp.New(`-(?:env|modulemeta)\b|\.[A-Za-z0-9_]+-[A-Za-z0-9_-]+\s*\(`)
+)
+
+// yqKnown are the functions that both have, or that one refuses.
+var yqKnown = strings.Fields(`
+	keys length select has map map_values sort sort_by to_entries from_entries with_entries type tag first last flatten unique
+	unique_by group_by join split test contains not and or true false null min max any all add reverse empty ascii_downcase
+	ascii_upcase downcase upcase tostring to_string tonumber to_number path paths del trim startswith endswith line kind`)
+
+// yqFormats are values of -o and -p. They hold no letters that are flags which write.
+var yqFormats = strings.Fields("json j yaml y xml props csv tsv toml")
+
+// judgeYq judges yq by its expression, which may read other files, or the environment.
+func judgeYq(r *row, args []Arg) Finding {
+	l := r.read(args)
+	f := l.finding()
+	for _, it := range l.items {
+		value := strings.TrimPrefix(it.arg.Text, "=")
+		if it.flag != "" && (!it.arg.Literal || !slices.Contains(yqFormats, value) && (it.flag != "-I" || !isNumber(value))) {
+			f.refuse("%s is no format that is known of yq", it.arg.Text)
+		}
+	}
+	script, _ := l.scripts()
+	f.script("yq", script, yqExpression)
+	return f
+}
+
+// yqExpression judges an expression of yq. A name with a dash, .runs-on, is a path to one
+// and a subtraction to the other.
+func yqExpression(text string) lang.Finding {
+	bare := yqText.ReplaceAllString(text, `""`)
+	why := ""
+	notWord := func(c rune) bool { return c != '_' && !unicode.IsLetter(c) }
+	for word := range strings.FieldsFuncSeq(yqPaths.ReplaceAllString(bare, "."), notWord) {
+		if !slices.Contains(yqKnown, word) {
+			why = "what " + word + " reads is not known"
+		}
+	}
+	switch {
+	case !yqPieces.MatchString(text):
+		why = "not every sign of the expression is known"
+	case yqCalled.MatchString(bare):
+		why = "what stands behind a minus may be a function"
+	}
+	if why != "" {
+		return lang.Finding{Reason: why, StartsNothing: true}
+	}
+	return lang.Jq(yqMinus.ReplaceAllString(bare, ".x"))
 }
 
 // judgeFind judges find, whose words are an expression.
