@@ -109,7 +109,11 @@ type Limits struct {
 type ConfigKey struct {
 	Name        string `toml:"name"`
 	Description string `toml:"description"`
-	// Default is used where the operator sets nothing.
+	// Type is what a value may be; without one it may be a string, a number or a
+	// boolean.
+	Type ConfigType `toml:"type"`
+	// Default is used where the operator sets nothing. It is written as a string
+	// whatever the type, such as "10".
 	Default  string `toml:"default"`
 	Required bool   `toml:"required"`
 }

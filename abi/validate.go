@@ -178,6 +178,10 @@ func (m *Manifest) validateConfig(v *validator) {
 		}
 		unique(v.at("name"), seen, c.Name)
 		line(v.at("description"), c.Description, maxLine)
+		oneOf(v.at("type"), c.Type, ConfigString, ConfigInteger, ConfigNumber, ConfigBoolean)
+		if _, err := c.Type.Parse(c.Default); c.Default != "" && err != nil {
+			v.at("default").fault("%v", err)
+		}
 		if c.Required && c.Default != "" {
 			v.at("default").fault("a value that is required needs no default; leave out one of the two")
 		}

@@ -70,12 +70,16 @@ func TestManifestFaults(t *testing.T) {
 		"module on a drive":      {func(m *abi.Manifest) { m.Module = "c:x.wasm" }, "module"},
 		"module of another kind": {func(m *abi.Manifest) { m.Module = "x.so" }, "module"},
 		"requires":               {func(m *abi.Manifest) { m.Requires = []string{"teleport"} }, "requires[0]"},
-		"instance":               {func(m *abi.Manifest) { m.Instance = "pooled" }, "instance"},
-		"isolation":              {func(m *abi.Manifest) { m.Isolation = "container" }, "isolation"},
-		"capability syntax":      {func(m *abi.Manifest) { m.Capabilities[1].Name = "fs" }, "capabilities[1].name"},
-		"capability unknown":     {func(m *abi.Manifest) { m.Capabilities[1].Name = "acme.rocket" }, ""},
-		"capability twice":       {func(m *abi.Manifest) { m.Capabilities[1].Name = "fs.read" }, "capabilities[1].name"},
-		"scope empty":            {func(m *abi.Manifest) { m.Capabilities[0].Scope = []string{"a", " "} }, "capabilities[0].scope[1]"},
+		"config type":            {func(m *abi.Manifest) { m.Config = []abi.ConfigKey{{Name: "a", Type: "list"}} }, "config[0].type"},
+		"config default": {func(m *abi.Manifest) {
+			m.Config = []abi.ConfigKey{{Name: "a", Type: abi.ConfigInteger, Default: "ten"}}
+		}, "config[0].default"},
+		"instance":           {func(m *abi.Manifest) { m.Instance = "pooled" }, "instance"},
+		"isolation":          {func(m *abi.Manifest) { m.Isolation = "container" }, "isolation"},
+		"capability syntax":  {func(m *abi.Manifest) { m.Capabilities[1].Name = "fs" }, "capabilities[1].name"},
+		"capability unknown": {func(m *abi.Manifest) { m.Capabilities[1].Name = "acme.rocket" }, ""},
+		"capability twice":   {func(m *abi.Manifest) { m.Capabilities[1].Name = "fs.read" }, "capabilities[1].name"},
+		"scope empty":        {func(m *abi.Manifest) { m.Capabilities[0].Scope = []string{"a", " "} }, "capabilities[0].scope[1]"},
 		"limits": {func(m *abi.Manifest) {
 			m.Limits = abi.Limits{Memory: -1, Time: -1, Output: -1, LogLines: -1, CapabilityCalls: -1}
 		}, "limits.memory limits.time limits.output limits.log_lines limits.capability_calls"},

@@ -44,7 +44,8 @@ type Options struct {
 	ConsentFile string
 	// Granted names plugins whose capabilities are granted for this host's life.
 	Granted []string
-	// PluginConfig holds configuration values by plugin and key.
+	// PluginConfig holds configuration values by plugin and key, each a JSON string,
+	// number or boolean. See [Host.Configure].
 	PluginConfig map[string]map[string]json.RawMessage
 	// Ceilings bound what plugins may use; zero fields are
 	// [plugins.DefaultCeilings].

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,6 +51,16 @@ func (h *Host) Reload(ctx context.Context) (plugins.Changes, error) {
 	h.tell(changes, known)
 	h.announce(before, usable(newer))
 	return changes, nil
+}
+
+// Configure puts other configuration values of plugins into force, by plugin and key,
+// and reloads the plugins. They count for turns that begin from then on. With an error
+// the plugins stay as they were, and the values count from the next reload on.
+func (h *Host) Configure(ctx context.Context, config map[string]map[string]json.RawMessage) (plugins.Changes, error) {
+	set := h.hold()
+	set.Configure(config)
+	set.Release()
+	return h.Reload(ctx)
 }
 
 // announce tells the embedder how the tools differ that can be called. A tool is

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -90,6 +91,7 @@ func ForUser(dirs Dirs, project Project, loaded *settings.Loaded) (Options, erro
 		// It can only tighten, so that a project need not be trusted for it.
 		Isolate:      loaded.Isolation.Value == abi.IsolationProcess,
 		LogRequired:  loaded.Log.Required.Value || loaded.Policy.RequireLog.Value,
+		PluginConfig: PluginConfigOf(loaded),
 		DenyEndsTurn: !loaded.Approvals.DenyEndsTurn.Set || loaded.Approvals.DenyEndsTurn.Value,
 		OnceOnly:     loaded.Approvals.AlwaysTo.Value == settings.AlwaysToNone,
 		Remember:     rememberIn(project),
@@ -145,6 +147,19 @@ func SettingsOf(loaded *settings.Loaded, root string) (Settings, error) {
 	var err error
 	out.Hooks, err = hooks.Compile(list, hooks.Options{Environ: os.Environ(), Project: root})
 	return out, err
+}
+
+// PluginConfigOf is what loaded settings say of plugins' configuration, for
+// [Options.PluginConfig] and [Host.Configure].
+func PluginConfigOf(loaded *settings.Loaded) map[string]map[string]json.RawMessage {
+	out := make(map[string]map[string]json.RawMessage, len(loaded.PluginConfig))
+	for plugin, values := range loaded.PluginConfig {
+		out[plugin] = make(map[string]json.RawMessage, len(values))
+		for name, value := range values {
+			out[plugin][name] = value.Value
+		}
+	}
+	return out
 }
 
 // judgeOf is the model that settings name, or none.

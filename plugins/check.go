@@ -71,7 +71,9 @@ type Checker interface {
 func (p *Plugin) Check() []Diagnostic {
 	c := &checking{plugin: p}
 	m := p.Manifest() // whose reading may find a problem
-	c.problem(p.Problem())
+	for _, err := range leaves(p.Problem()) {
+		c.problem(err)
+	}
 	if m != nil {
 		c.contracts(m)
 		c.module(m)
@@ -91,11 +93,13 @@ func Failed(list []Diagnostic) bool {
 }
 
 // Load compiles the plugin's module, or takes it from the cache, and runs none of it.
-// What [Plugin.Check] cannot find of why a module does not load is its error. It needs
-// no grant.
+// What [Plugin.Check] cannot find of why a module does not load is its error. The
+// plugin needs neither grant nor configuration.
 func (p *Plugin) Load(ctx context.Context) error {
-	if err := p.Problem(); err != nil {
-		return err
+	for _, err := range leaves(p.Problem()) {
+		if !operators(err) {
+			return err
+		}
 	}
 	if err := p.generation.calls.enter(p.Name); err != nil {
 		return err
@@ -125,29 +129,48 @@ func (c *checking) add(s Severity, key, format string, args ...any) {
 	c.found = append(c.found, d)
 }
 
-// problem takes apart what a plugin is refused for.
-func (c *checking) problem(err error) {
+// leaves are the errors that were joined into one.
+func leaves(err error) []error {
 	if err == nil {
-		return
+		return nil
 	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // it is taken apart itself
-		for _, e := range joined.Unwrap() {
-			c.problem(e)
-		}
-		return
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // it is taken apart itself
+	if !ok {
+		return []error{err}
 	}
+	var out []error
+	for _, e := range joined.Unwrap() {
+		out = append(out, leaves(e)...)
+	}
+	return out
+}
+
+// problem tells what a plugin is refused for.
+func (c *checking) problem(err error) {
 	if m, ok := errors.AsType[*ManifestError](err); ok {
 		for _, f := range m.Faults {
 			c.found = append(c.found, Diagnostic{Severity: SeverityError, File: m.File, Line: f.Line, Where: f.Path, Message: f.Message})
 		}
 		return
 	}
-	d := Diagnostic{Severity: SeverityError, File: c.plugin.Path, Message: err.Error()}
-	// It could be used if the other one were not there, or somebody trusted it.
-	if _, shadowed := errors.AsType[*ShadowedError](err); shadowed || abi.CodeOf(err) == abi.CodeNotGranted {
-		d.Severity = SeverityWarning
+	severity, messages := SeverityError, []string{err.Error()}
+	if config, ok := errors.AsType[*ConfigError](err); ok {
+		messages = config.Faults
 	}
-	c.found = append(c.found, d)
+	if operators(err) {
+		severity = SeverityWarning
+	}
+	for _, message := range messages {
+		c.found = append(c.found, Diagnostic{Severity: severity, File: c.plugin.Path, Message: message})
+	}
+}
+
+// operators reports whether a problem is not the plugin's own: it could be used if it
+// were configured or trusted, or if the other one were not there.
+func operators(err error) bool {
+	_, shadowed := errors.AsType[*ShadowedError](err)
+	_, config := errors.AsType[*ConfigError](err)
+	return shadowed || config || abi.CodeOf(err) == abi.CodeNotGranted
 }
 
 // contracts checks the tools' schemas, and their examples against them.

@@ -8,8 +8,6 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/wasmgen"
 	"github.com/toolquay/toolquay/plugins"
-	"github.com/toolquay/toolquay/plugins/direct"
-	"github.com/toolquay/toolquay/plugins/extism"
 )
 
 var (
@@ -43,8 +41,6 @@ func TestCheckFindsWhatCannotBeUsed(t *testing.T) {
 		return "manifest = 1\nname = \"one\"\nversion = \"1.0.0\"\n[[tools]]\nname = \"Show\"\n" + lines
 	}
 	plain := tool("input_schema = '" + anyObject + "'\n")
-	greet := "abi = \"extism\"\n" + strings.Replace(plain, "manifest = 1\n", "", 1)
-	greet = "manifest = 1\n" + greet
 	tests := map[string]struct {
 		toml   string
 		module []byte
@@ -75,24 +71,6 @@ func TestCheckFindsWhatCannotBeUsed(t *testing.T) {
 			[]string{"error: TOML: line 7: tools[0].output_schema: "}},
 		"an example that does not fit": {tool(`input_schema = '{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}'` + "\ninput_examples = [\n  '{\"n\":1}',\n  '{\"n\":\"one\"}',\n  '{}',\n]\n"), good,
 			[]string{"line 9: tools[0].input_examples[1]: the example does not fit the input schema: n: ", "line 10: tools[0].input_examples[2]: "}},
-		"no export of that name": {greet, good, []string{`the module has no export "Show" for the tool Show; it has none that could be a tool`}},
-		"an extism plugin": {greet, func() []byte {
-			var m wasmgen.Module
-			m.ImportFunc("extism:host/env", "http_request", wasmgen.Sig([]wasmgen.ValType{wasmgen.I64, wasmgen.I64}, []wasmgen.ValType{wasmgen.I64}))
-			m.Export("Show", wasmgen.Function, m.Func(wasmgen.Sig(nil, oneInt), new(wasmgen.Code).I32(0)))
-			return m.Bytes()
-		}(), []string{"warning: FILE: the module imports Extism's http_request"}},
-		"extism of another shape": {greet, func() []byte {
-			var m wasmgen.Module
-			m.ImportFunc("extism:host/env", "alloc", wasmgen.Sig(oneInt, oneInt))
-			m.ImportFunc("extism:host/env", "teleport", wasmgen.Sig(oneInt, oneInt))
-			m.ImportMemory("env", "memory", wasmgen.AtLeast(1))
-			m.Export("Show", wasmgen.Function, m.Func(wasmgen.Sig(oneInt, nil), new(wasmgen.Code)))
-			return m.Bytes()
-		}(), []string{
-			"imports extism:host/env.alloc as (i32) -> (i32); it is (i64) -> (i64)", "imports extism:host/env.teleport, which Extism does not have",
-			"imports the memory env.memory", `exports "Show" with 1 parameters`,
-		}},
 		"limits over the host's": {strings.Replace(plain, "[[tools]]", "[limits]\ntime = \"9h\"\n[[tools]]", 1), good,
 			[]string{"warning: TOML: line 4: limits: limits.time = 9h"}},
 		"faults of the manifest": {plain + "colour = 1\n", good, []string{"error: TOML: line 7: tools[0].colour: unknown key"}},
@@ -104,7 +82,7 @@ func TestCheckFindsWhatCannotBeUsed(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			path := folder(t, dir, "one", tt.toml, tt.module)
-			set := open(t, plugins.Options{Runners: []plugins.Runner{direct.New(direct.Options{}), extism.New(extism.Options{})}}, user(dir))
+			set := open(t, plugins.Options{}, user(dir))
 			p := set.Plugins()[0]
 			got := p.Check()
 			if len(got) != len(tt.want) {

@@ -89,7 +89,7 @@ func (l *lineage) search(source Source, known map[place]*Plugin) ([]*Plugin, err
 	inParallel(len(entries), func(i int) {
 		path := filepath.Join(source.Path, entries[i])
 		older := known[place{source.Origin, path}]
-		if older != nil && older.generation.untouched() {
+		if older != nil && older.generation.untouched() && older.generation.configured() {
 			found[i] = older
 			return
 		}
@@ -198,7 +198,8 @@ func (l *lineage) weigh(g *generation) {
 	var errs [3]error
 	g.runner, errs[0] = o.runnerFor(g.found.origin, s)
 	errs[1] = o.knows(s.capabilities)
-	g.config, errs[2] = configure(s.config, o.Config[s.name])
+	g.given = l.configOf(s.name)
+	g.config, errs[2] = configure(s.name, s.config, g.given)
 	g.problem = errors.Join(errs[:]...)
 }
 
@@ -239,7 +240,7 @@ func (g *generation) is(now *generation) bool {
 	if g.finding == nil || now.finding == nil {
 		return g.finding == nil && now.finding == nil && text(g.problem) == text(now.problem)
 	}
-	if g.fault.Load() != nil || !g.finding.says(now.finding) {
+	if g.fault.Load() != nil || !g.finding.says(now.finding) || !sameConfig(g.given, now.given) {
 		return false
 	}
 	g.mu.Lock()

@@ -90,6 +90,7 @@ func (w *indexWriter) summary(s *summary) {
 	for _, key := range s.config {
 		w.text(key.Name)
 		w.text(key.Description)
+		w.text(string(key.Type))
 		w.text(key.Default)
 		w.flag(key.Required)
 	}
@@ -204,7 +205,7 @@ func (r *indexReader) summary(s *summary) {
 	if n := r.count(); n > 0 {
 		s.config = make([]abi.ConfigKey, n)
 		for i := range s.config {
-			s.config[i] = abi.ConfigKey{Name: r.text(), Description: r.text(), Default: r.text(), Required: r.flag()}
+			s.config[i] = abi.ConfigKey{Name: r.text(), Description: r.text(), Type: abi.ConfigType(r.text()), Default: r.text(), Required: r.flag()}
 		}
 	}
 	if n := r.count(); n > 0 {

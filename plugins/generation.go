@@ -30,7 +30,8 @@ type generation struct {
 	limits  Limits
 	notes   []string
 	config  map[string]json.RawMessage
-	granted bool // for this run, by the operator
+	given   map[string]json.RawMessage // what of config the operator set
+	granted bool                       // for this run, by the operator
 
 	parsed atomic.Pointer[abi.Manifest]
 	fault  atomic.Pointer[error] // what the manifest's second reading found

@@ -153,7 +153,7 @@ func readIndex(file string) ([]byte, error) {
 }
 
 // indexFormat begins every index. It changes with the encoding.
-const indexFormat = "toolquay plugins 1\n"
+const indexFormat = "toolquay plugins 2\n"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

@@ -2,8 +2,6 @@ package plugins
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -206,32 +204,3 @@ func Undeclared(m *abi.Manifest, tool, capability string) error {
 // Config is the plugin's configuration: the operator's values over the
 // manifest's defaults.
 func (p *Plugin) Config() map[string]json.RawMessage { return p.generation.config }
-
-// configure joins the manifest's defaults and the operator's values.
-func configure(keys []abi.ConfigKey, values map[string]json.RawMessage) (map[string]json.RawMessage, error) {
-	if len(keys) == 0 && len(values) == 0 {
-		return nil, nil
-	}
-	config := make(map[string]json.RawMessage, len(keys))
-	var missing []error
-	for _, key := range keys {
-		value, ok := values[key.Name]
-		switch {
-		case ok:
-			config[key.Name] = value
-		case key.Default != "":
-			config[key.Name], _ = json.Marshal(key.Default)
-		case key.Required:
-			missing = append(missing, fmt.Errorf("its configuration value %q (%s) is required and not set", key.Name, key.Description))
-		}
-	}
-	for name := range values {
-		if !slices.ContainsFunc(keys, func(k abi.ConfigKey) bool { return k.Name == name }) {
-			missing = append(missing, fmt.Errorf("it has no configuration value %q", name))
-		}
-	}
-	if n := len(missing) - maxProblems; n > 0 {
-		missing = append(missing[:maxProblems], fmt.Errorf("and %d more", n))
-	}
-	return config, errors.Join(missing...)
-}

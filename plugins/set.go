@@ -41,7 +41,7 @@ type Options struct {
 	// Reserved are names of tools that no plugin may take but one that is built
 	// in; those of tools that this product has or will have are always reserved.
 	Reserved []string
-	// Config holds configuration values by plugin and key.
+	// Config holds configuration values by plugin and key. See [Set.Configure].
 	Config map[string]map[string]json.RawMessage
 	// Logger takes what is worth an operator's notice; nil discards it.
 	Logger *slog.Logger
@@ -68,6 +68,7 @@ type lineage struct {
 	indexes *indexes
 
 	mu     sync.Mutex
+	config map[string]map[string]json.RawMessage
 	closed bool
 	live   map[*generation]struct{} // not freed yet
 }
@@ -81,7 +82,7 @@ func Open(o Options) (*Set, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	o.Ceilings = o.Ceilings.or(DefaultCeilings)
-	l := &lineage{options: o, indexes: openIndexes(o.CacheDir, o.Logger), live: make(map[*generation]struct{})}
+	l := &lineage{options: o, indexes: openIndexes(o.CacheDir, o.Logger), config: o.Config, live: make(map[*generation]struct{})}
 	return l.discover(nil)
 }
 

@@ -219,3 +219,58 @@ func TestConfigJoinsDefaultsAndValues(t *testing.T) {
 	set = open(t, plugins.Options{Config: config("kye")}, user(dir))
 	wantProblem(t, plugin(t, set, "one").Problem(), "", `it has no configuration value "kye"`)
 }
+
+// TestConfigureCountsFromTheNextReload on, for the plugins whose values differ.
+func TestConfigureCountsFromTheNextReload(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	top := "[[config]]\nname = \"url\"\nrequired = true\n[[config]]\nname = \"rows\"\ntype = \"integer\"\ndefault = \"10\"\n"
+	folder(t, dir, "one", manifest("one", top, "Show"), fixture(t, "ok"))
+	folder(t, dir, "two", manifest("two", "", "More"), fixture(t, "ok"))
+	set := open(t, plugins.Options{}, user(dir))
+	two := plugin(t, set, "two")
+	for _, step := range []struct {
+		values  string // JSON
+		problem string
+		want    string // the values that the plugin gets
+	}{
+		{`{}`, `its configuration value "url" is required and not set; set it with: toolquay plugins config one url VALUE`, ""},
+		{`{"url":"a"}`, "", `{"rows":10,"url":"a"}`},
+		{`{"url":"a","rows":5}`, "", `{"rows":5,"url":"a"}`},
+		{`{"url":"a","rows":"5"}`, `is not an integer, such as 10; set another with: toolquay plugins config one rows VALUE`, ""},
+		{`{"url":"a","row":5}`, `it has no configuration value "row"; did you mean "rows"?; it has url, rows; take it out of the settings with: toolquay plugins config one --unset row`, ""},
+		{`{"url":"b"}`, "", `{"rows":10,"url":"b"}`},
+	} {
+		var values map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(step.values), &values); err != nil {
+			t.Fatal(err)
+		}
+		set.Configure(map[string]map[string]json.RawMessage{"one": values})
+		newer, changes, err := set.Reload(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		set.Release()
+		set = newer
+		p := plugin(t, set, "one")
+		switch {
+		case step.problem != "":
+			wantProblem(t, p.Problem(), "", step.problem)
+			if _, ok := errors.AsType[*plugins.ConfigError](p.Problem()); !ok {
+				t.Errorf("%s: %T", step.values, p.Problem())
+			}
+		case p.Problem() != nil:
+			t.Errorf("%s: %v", step.values, p.Problem())
+		default:
+			if got, _ := json.Marshal(p.Config()); string(got) != step.want || len(changes.Changed) != 1 {
+				t.Errorf("%s: got %s with %d changed plugins, want %s", step.values, got, len(changes.Changed), step.want)
+			}
+		}
+		if plugin(t, set, "two") != two {
+			t.Error("another plugin changed")
+		}
+	}
+	if _, changes, err := set.Reload(t.Context()); err != nil || !changes.None() {
+		t.Errorf("a reload without a change: %v, %v", changes, err)
+	}
+}

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -170,8 +172,18 @@ func examineHost(ctx context.Context, d *diagnosis, s *setup, log *collector) {
 		d.add("rules", fine, fmt.Sprintf("mode %s", session.Mode()))
 	}
 	list := h.Plugins().Plugins()
+	examineConfig(d, s, list)
 	for i, faults := range checkAll(list) {
 		examinePlugin(d, list[i], faults)
+	}
+}
+
+// examineConfig tells of configuration for plugins that are not there.
+func examineConfig(d *diagnosis, s *setup, list []*plugins.Plugin) {
+	for _, name := range slices.Sorted(maps.Keys(s.loaded.PluginConfig)) {
+		if !slices.ContainsFunc(list, func(p *plugins.Plugin) bool { return p.Name == name }) {
+			d.add("setting", note, fmt.Sprintf("plugins.%s configures a plugin that was not found", ui.Line(name)))
+		}
 	}
 }
 
@@ -179,7 +191,7 @@ func examinePlugin(d *diagnosis, p *plugins.Plugin, faults []plugins.Diagnostic)
 	place := ui.Line(fmt.Sprintf("%s (%s, %s)", p.Name, p.Origin, p.Path))
 	p.Manifest() // whose reading may find a problem
 	switch {
-	case abi.CodeOf(p.Problem()) == abi.CodeNotGranted || isShadowed(p):
+	case abi.CodeOf(p.Problem()) == abi.CodeNotGranted || isShadowed(p) || isUnconfigured(p):
 		d.add("plugin", note, place+": "+p.Problem().Error())
 	case p.Problem() != nil:
 		d.add("plugin", wrong, place+": "+p.Problem().Error())

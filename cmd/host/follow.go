@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -56,6 +57,7 @@ func (f *following) end() {
 // follow puts changed settings into force while calls run.
 func (o *opened) follow(ctx context.Context) {
 	withheld := o.loaded.Withheld // as told last
+	config := o.loaded.PluginConfig
 	take := func(loaded *settings.Loaded) error {
 		if !slices.Equal(loaded.Withheld, withheld) {
 			withheld = loaded.Withheld
@@ -66,12 +68,25 @@ func (o *opened) follow(ctx context.Context) {
 			return err
 		}
 		in.Rules = append(in.Rules, o.message...)
-		return o.host.Apply(in)
+		if err := o.host.Apply(in); err != nil {
+			return err
+		}
+		return o.configure(ctx, loaded, &config)
 	}
 	failed := func(err error) {
 		o.options.Logger.Warn("the settings have changed and cannot be used; the older ones stay in force", "error", err)
 	}
 	o.live.begin(func() *settings.Live { return settings.Follow(ctx, o.sources, o.loaded, take, failed) })
+}
+
+// configure has plugins take up other configuration, if it is another one.
+func (o *opened) configure(ctx context.Context, loaded *settings.Loaded, last *settings.PluginConfig) error {
+	if reflect.DeepEqual(loaded.PluginConfig, *last) {
+		return nil
+	}
+	*last = loaded.PluginConfig
+	_, err := o.host.Configure(ctx, host.PluginConfigOf(loaded))
+	return err
 }
 
 // warnWithheld tells of what a project brings that has no effect, as it came while

@@ -26,7 +26,7 @@ func pluginsCommand(a *app) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.listPlugins(cmd.Context()) },
 	}
-	cmd.AddCommand(list, pluginInfoCommand(a), pluginCheckCommand(a), pluginTrustCommand(a), pluginRevokeCommand(a), pluginPackCommand(a))
+	cmd.AddCommand(list, pluginInfoCommand(a), pluginCheckCommand(a), pluginConfigCommand(a), pluginTrustCommand(a), pluginRevokeCommand(a), pluginPackCommand(a))
 	return cmd
 }
 
@@ -66,6 +66,12 @@ func isShadowed(p *plugins.Plugin) bool {
 	return ok
 }
 
+// isUnconfigured reports whether a plugin cannot be used only for its configuration.
+func isUnconfigured(p *plugins.Plugin) bool {
+	_, ok := errors.AsType[*plugins.ConfigError](p.Problem())
+	return ok && !plugins.Failed(p.Check())
+}
+
 // stateOf is one word or two for where a plugin stands, of which a check found faults.
 func stateOf(p *plugins.Plugin, faults []plugins.Diagnostic) string {
 	switch {
@@ -73,6 +79,8 @@ func stateOf(p *plugins.Plugin, faults []plugins.Diagnostic) string {
 		return "new, needs trust"
 	case isShadowed(p):
 		return "shadowed"
+	case isUnconfigured(p):
+		return "needs configuration"
 	case p.Problem() != nil || plugins.Failed(faults):
 		return "broken"
 	}

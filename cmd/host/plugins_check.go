@@ -153,7 +153,7 @@ func check(ctx context.Context, p *plugins.Plugin) checked {
 	if m := p.Manifest(); m != nil {
 		c.Version = m.Version
 	}
-	if p.Problem() == nil && !plugins.Failed(c.Diagnostics) {
+	if !plugins.Failed(c.Diagnostics) {
 		if err := p.Load(ctx); err != nil {
 			c.Diagnostics = append(c.Diagnostics, plugins.Diagnostic{Severity: plugins.SeverityError, Message: err.Error()})
 		}
