@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -281,5 +282,59 @@ func TestOwnReadIsNoPermission(t *testing.T) {
 				t.Errorf("it holds %q, %v", got, err)
 			}
 		})
+	}
+}
+
+// TestKitRegexes has the host say which lines a search finds, which the test kits have
+// to say as well.
+func TestKitRegexes(t *testing.T) {
+	t.Parallel()
+	type found struct {
+		Pattern string `json:"pattern"`
+		Code    string `json:"code,omitempty"`
+		Lines   []int  `json:"lines"`
+	}
+	var table struct {
+		Lines    []string `json:"lines"`
+		Patterns []found  `json:"patterns"`
+	}
+	load(t, "kits_regexes.json", &table)
+	var cases struct{ Manifest string }
+	load(t, "kits.json", &cases)
+	var call kitCall
+	for _, p := range table.Patterns {
+		call.Do = append(call.Do, kitStep{Capability: abi.CapSearchContents, Args: map[string]any{
+			"pattern": p.Pattern, "mode": abi.ModeContent, "line_numbers": true}})
+	}
+	dir := files(t, map[string]string{"a.txt": strings.Join(table.Lines, "\n") + "\n"})
+	r, _ := one(t, probing(t, cases.Manifest, dir, ""), "Ask", call.input(t))
+	var told []kitTold
+	if err := json.Unmarshal(r.Structured, &told); err != nil || len(told) != len(call.Do) {
+		t.Fatalf("%q, %v", r.Text(), err)
+	}
+	for i := range told {
+		got := found{Pattern: table.Patterns[i].Pattern, Code: told[i].Code, Lines: []int{}}
+		for line := range strings.Lines(told[i].Body) {
+			var n int
+			if _, err := fmt.Sscanf(line, "a.txt:%d:", &n); err != nil {
+				t.Fatalf("%q: %q, %v", got.Pattern, line, err)
+			}
+			got.Lines = append(got.Lines, n)
+		}
+		if want := &table.Patterns[i]; *updateGolden {
+			*want = got
+		} else if got.Code != want.Code || !slices.Equal(got.Lines, want.Lines) {
+			t.Errorf("%q: got %v, %q (%s); want %v, %q", got.Pattern, got.Lines, got.Code, told[i].Message, want.Lines, want.Code)
+		}
+	}
+	if !*updateGolden {
+		return
+	}
+	data, err := json.MarshalIndent(table, "", "\t")
+	if err == nil {
+		err = os.WriteFile(filepath.Join("..", "abi", "testdata", "kits_regexes.json"), append(data, '\n'), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }

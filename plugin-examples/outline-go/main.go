@@ -19,7 +19,7 @@ func main() {}
 // Input is what plugin.toml's input_schema describes.
 type Input struct {
 	FilePath string `json:"file_path"`
-	MaxLevel int    `json:"max_level"`
+	MaxLevel int    `json:"max_level,omitempty"`
 }
 
 // maxLine is the longest line that is looked at, in bytes. Markdown with longer

@@ -124,7 +124,7 @@ func everything(c *toolquay.Call, in pathInput) (toolquay.Output, error) {
 }
 
 func files() *toolquaytest.Host {
-	return toolquaytest.Files(map[string]string{"a.txt": "one\ntwo\n", "empty": "", "sub/b.txt": "b"})
+	return toolquaytest.Files(map[string]string{"a.txt": "one\ntwo\n", "empty": "", "sub/b.txt": "b"}).WithoutManifest()
 }
 
 func TestAnswerPassesThroughUnread(t *testing.T) {

@@ -62,12 +62,20 @@ func (h *Host) find(p string) (string, fs.FileInfo, error) {
 	return name, info, nil
 }
 
-func (h *Host) read(raw []byte) (any, []byte, error) {
+// open resolves the path of a capability call, within the scope of its claim.
+func (s *session) open(p string) (string, fs.FileInfo, error) {
+	if err := s.inScope(s.claim, p, false); err != nil {
+		return "", nil, err
+	}
+	return s.host.find(p)
+}
+
+func (s *session) read(raw []byte, _ [][]byte) (any, []byte, error) {
 	args, err := decode[toolquay.ReadArgs](raw)
 	if err != nil {
 		return nil, nil, err
 	}
-	name, info, err := h.find(args.Path)
+	name, info, err := s.open(args.Path)
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -75,94 +83,94 @@ func (h *Host) read(raw []byte) (any, []byte, error) {
 		return nil, nil, toolquay.Errorf(toolquay.CodeIsDirectory, "%s is a directory", args.Path)
 	case !info.Mode().IsRegular():
 		return nil, nil, toolquay.Errorf(toolquay.CodeNotRegular, "%s is not a regular file", args.Path)
+	case args.Offset < 0 || args.Length < 0:
+		return nil, nil, toolquay.Errorf(toolquay.CodeInvalidInput, "offset and length must not be negative")
 	}
-	content, err := fs.ReadFile(h.files, name)
+	content, err := fs.ReadFile(s.host.files, name)
 	if err != nil {
 		return nil, nil, toolquay.Errorf(toolquay.CodeIO, "%s: %v", args.Path, err)
 	}
-	ok := toolquay.ReadOK{Path: h.abs(name), Size: info.Size(), ModTime: info.ModTime().UnixMilli()}
-	if args.Lines != nil {
-		var text []byte
-		text, ok.Lines = lines(content, *args.Lines)
-		ok.Encoding = toolquay.EncodingUTF8
-		if args.Shown && h.seen.show(name, content, shownOf(content, ok.Lines), string(raw)) {
-			ok.Lines, ok.Unchanged, text = nil, true, nil
-		}
-		return ok, text, nil
-	}
-	if args.Offset < 0 || args.Length < 0 {
-		return nil, nil, toolquay.Errorf(toolquay.CodeInvalidInput, "offset and length must not be negative")
-	}
-	from := min(args.Offset, int64(len(content)))
-	to := int64(len(content))
-	if args.Length > 0 {
-		to = min(to, from+args.Length)
-	}
-	if args.Shown && h.seen.show(name, content, span{int(from), int(to)}, string(raw)) {
+	ok := toolquay.ReadOK{Path: s.host.abs(name), Size: info.Size(), ModTime: info.ModTime().UnixMilli()}
+	if args.Shown && s.host.seen.again(name, content, string(raw)) {
 		ok.Unchanged = true
 		return ok, nil, nil
 	}
-	return ok, append([]byte{}, content[from:to]...), nil
+	body, spans := []byte(nil), []span(nil)
+	if args.Lines == nil {
+		body, spans = bytesOfFile(content, args.Offset, args.Length)
+	} else if bytes.IndexByte(content, 0) >= 0 {
+		return nil, nil, toolquay.Errorf(toolquay.CodeNotText, "%s is binary, not text; read it by bytes", args.Path)
+	} else {
+		body, spans, ok.Lines = lines(content, *args.Lines)
+		ok.Encoding = toolquay.EncodingUTF8
+	}
+	s.own.look(name, content, spans)
+	if args.Shown {
+		s.shown = append(s.shown, glance{name, string(raw), content, spans})
+	}
+	return ok, body, nil
 }
 
-// shownOf returns which bytes the lines stand for that were read. What was cut off a
-// long line counts as seen.
-func shownOf(content []byte, read *toolquay.LinesOK) span {
-	var at span
-	if read.Count == 0 {
-		return at
+// bytesOfFile returns a range of a file, and where that is.
+func bytesOfFile(content []byte, offset, length int64) ([]byte, []span) {
+	from, to := min(offset, int64(len(content))), int64(len(content))
+	if length > 0 {
+		to = min(to, from+length)
 	}
-	for n := int64(1); n < read.First+read.Count; n++ {
-		if n == read.First {
-			at.from = at.to
-		}
-		i := bytes.IndexByte(content[at.to:], '\n')
-		if i < 0 {
-			at.to = len(content)
-			break
-		}
-		at.to += i + 1
-	}
-	return at
+	return append([]byte{}, content[from:to]...), []span{{int(from), int(to)}}
 }
 
-// lines does what [toolquay.LineArgs] says. Text in UTF-16 is not decoded.
-func lines(content []byte, args toolquay.LineArgs) ([]byte, *toolquay.LinesOK) {
-	all := strings.Split(strings.ToValidUTF8(string(bytes.TrimPrefix(content, []byte("\uFEFF"))), "\uFFFD"), "\n")
-	if all[len(all)-1] == "" {
-		all = all[:len(all)-1]
-	}
+// lines does what [toolquay.LineArgs] says, and returns which bytes of the file it has
+// read: lines that were cut are not among them. Text in UTF-16 is not decoded.
+func lines(content []byte, args toolquay.LineArgs) (text []byte, spans []span, ok *toolquay.LinesOK) {
+	text = []byte{}
 	first := max(args.Offset, 1)
-	ok := &toolquay.LinesOK{First: first}
+	ok = &toolquay.LinesOK{First: first}
 	room := args.MaxChars
 	if room == 0 {
 		room = math.MaxInt64
 	}
-	var text []byte
-	for i := first - 1; i < int64(len(all)); i++ {
+	number, from := int64(0), 0
+	for _, whole := range splitLines(string(content)) {
+		place := span{from, from + len(whole)}
+		from = place.to
+		if number++; number < first {
+			continue
+		}
 		if args.Limit > 0 && ok.Count == args.Limit {
 			ok.More = true
-			return text, ok
+			return text, spans, ok
 		}
-		line, cut := cutLine(strings.TrimSuffix(all[i], "\r"), args.MaxLine)
+		line, cut := cutLine(plainLine(whole, number), args.MaxLine)
 		if args.Number {
-			line = fmt.Sprintf("%6d\t%s", i+1, line)
+			line = fmt.Sprintf("%6d\t%s", number, line)
 		}
 		if ok.Count > 0 {
 			line = "\n" + line
 		}
 		if room -= int64(utf8.RuneCountInString(line)); room < 0 {
 			ok.More, ok.Stopped = true, true
-			return text, ok
+			return text, spans, ok
 		}
 		if cut {
 			ok.CutLines++
+		} else {
+			spans = append(spans, place)
 		}
 		ok.Count++
 		text = append(text, line...)
 	}
-	ok.Total = int64(len(all))
-	return append([]byte{}, text...), ok
+	ok.Total = number
+	return text, spans, ok
+}
+
+// plainLine is a line without its end, and the first without a byte order mark.
+func plainLine(line string, number int64) string {
+	if number == 1 {
+		line = strings.TrimPrefix(line, "\uFEFF")
+	}
+	line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+	return strings.ToValidUTF8(line, "\uFFFD")
 }
 
 func cutLine(line string, most int64) (string, bool) {
@@ -172,18 +180,18 @@ func cutLine(line string, most int64) (string, bool) {
 	return string([]rune(line)[:most]), true
 }
 
-func (h *Host) stat(raw []byte) (any, []byte, error) {
+func (s *session) stat(raw []byte, _ [][]byte) (any, []byte, error) {
 	args, err := decode[toolquay.StatArgs](raw)
 	if err != nil {
 		return nil, nil, err
 	}
-	name, info, err := h.find(args.Path)
+	name, info, err := s.open(args.Path)
 	if err != nil {
 		return nil, nil, err
 	}
-	ok := toolquay.StatOK{Path: h.abs(name), Kind: kindOf(info.Mode()), Size: info.Size(), ModTime: info.ModTime().UnixMilli()}
+	ok := toolquay.StatOK{Path: s.host.abs(name), Kind: kindOf(info.Mode()), Size: info.Size(), ModTime: info.ModTime().UnixMilli()}
 	if args.Hash && ok.Kind == toolquay.KindFile {
-		content, err := fs.ReadFile(h.files, name)
+		content, err := fs.ReadFile(s.host.files, name)
 		if err != nil {
 			return nil, nil, toolquay.Errorf(toolquay.CodeIO, "%s: %v", args.Path, err)
 		}
@@ -204,19 +212,19 @@ func kindOf(mode fs.FileMode) string {
 	return toolquay.KindOther
 }
 
-func (h *Host) list(raw []byte) (any, []byte, error) {
+func (s *session) list(raw []byte, _ [][]byte) (any, []byte, error) {
 	args, err := decode[toolquay.ListArgs](raw)
 	if err != nil {
 		return nil, nil, err
 	}
-	name, info, err := h.find(args.Path)
+	name, info, err := s.open(args.Path)
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case !info.IsDir():
 		return nil, nil, toolquay.Errorf(toolquay.CodeNotDirectory, "%s is not a directory", args.Path)
 	}
-	entries, err := fs.ReadDir(h.files, name)
+	entries, err := fs.ReadDir(s.host.files, name)
 	if err != nil {
 		return nil, nil, toolquay.Errorf(toolquay.CodeIO, "%s: %v", args.Path, err)
 	}
@@ -224,7 +232,7 @@ func (h *Host) list(raw []byte) (any, []byte, error) {
 	if most <= 0 {
 		most = listMost
 	}
-	ok := toolquay.ListOK{Path: h.abs(name), Truncated: len(entries) > most}
+	ok := toolquay.ListOK{Path: s.host.abs(name), Truncated: len(entries) > most}
 	list := []toolquay.Entry{}
 	for _, e := range entries[:min(len(entries), most)] {
 		entry := toolquay.Entry{Name: e.Name(), Kind: kindOf(e.Type())}

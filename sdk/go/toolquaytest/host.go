@@ -10,13 +10,20 @@
 //	}
 //
 // Calls pass through the same messages as in a real host, so that a tool which
-// breaks the protocol fails its test. There are no rules, grants or limits
-// here: every file of the host may be read, and written once the tool has shown it
-// (see [toolquay.FS.ShowLines]), as in a session. What is written stays in memory, for
-// the calls that follow. The capabilities on files and to search behave as the real
-// ones do, but for what each says it leaves out: text is UTF-8 with LF and written as
-// it is, quotes match nothing but themselves, a diff is one change without lines around
-// it. Others, among them docs.read, and failures are supplied with [Host.On].
+// breaks the protocol fails its test. A tool is held to the plugin.toml beside the test,
+// or above it in its module (see [Host.Manifest]), as a real host holds it: to its
+// capabilities with their scopes, to read_only, to its input_schema, to its
+// configuration, and to the limits output and capability_calls. What the manifest says of
+// locks is not held, and there are no rules of a user's and no grants.
+//
+// Files may be read, and written as in a session: once a call before has shown the file
+// (see [toolquay.FS.ShowLines]), or where the call has read all of it and expects its
+// hash. What is written stays in memory, for the calls that follow. The capabilities on
+// files and to search behave as the real ones do, but for what each says it leaves out:
+// text is UTF-8 with LF and written as it is, quotes match nothing but themselves, a diff
+// is one change without lines around it. The time is that of [Host.Time], and random
+// bytes are the same in each run. Other capabilities, among them docs.read, and failures
+// are supplied with [Host.On].
 package toolquaytest
 
 import (
@@ -25,6 +32,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -41,7 +49,13 @@ type Host struct {
 	seen     *seen
 	config   map[string]wire.Raw
 	handlers map[string]Capability
-	writers  map[string]func(args []byte, parts [][]byte) (any, []byte, error)
+	now      time.Time
+
+	load     sync.Once
+	text     string // of the manifest; empty is that of the file
+	unheld   bool
+	manifest *manifest // nil holds the tools to nothing
+	fault    error     // of the manifest
 }
 
 // Capability answers one capability operation: with a value that encodes to the
@@ -71,19 +85,52 @@ func Dir(dir string) *Host {
 }
 
 func newHost(cwd string, files fs.FS) *Host {
-	h := &Host{cwd: cwd, files: newLayers(files), seen: &seen{files: map[string]*sight{}}, config: map[string]wire.Raw{}}
-	h.handlers = map[string]Capability{
-		toolquay.CapFSRead:         h.read,
-		toolquay.CapFSStat:         h.stat,
-		toolquay.CapFSList:         h.list,
-		toolquay.CapSearchNames:    h.names,
-		toolquay.CapSearchContents: h.contents,
+	return &Host{
+		cwd: cwd, files: newLayers(files), seen: &seen{files: map[string]*sight{}}, config: map[string]wire.Raw{},
+		handlers: map[string]Capability{}, now: time.UnixMilli(1_700_000_000_000).UTC(),
 	}
-	h.writers = map[string]func([]byte, [][]byte) (any, []byte, error){
-		toolquay.CapFSWrite:   h.write,
-		toolquay.CapFSReplace: h.replace,
-	}
+}
+
+// Manifest holds the tools to this text of a plugin.toml instead of to the file, and
+// returns the host.
+func (h *Host) Manifest(text string) *Host {
+	h.text = text
 	return h
+}
+
+// WithoutManifest holds the tools to no manifest and returns the host: they may ask for
+// every capability, and their input is not checked.
+func (h *Host) WithoutManifest() *Host {
+	h.unheld = true
+	return h
+}
+
+// Time sets what clock.now answers, and returns the host. Without it that is
+// 2023-11-14 22:13:20 UTC.
+func (h *Host) Time(now time.Time) *Host {
+	h.now = now
+	return h
+}
+
+// held reads the manifest once. It is nil where the tools are held to none.
+func (h *Host) held(tb testing.TB) *manifest {
+	tb.Helper()
+	h.load.Do(func() {
+		if h.unheld {
+			return
+		}
+		text := h.text
+		if text == "" {
+			text, h.fault = findManifest()
+		}
+		if h.fault == nil {
+			h.manifest, h.fault = parseManifest(text)
+		}
+	})
+	if h.fault != nil {
+		tb.Fatalf("%s: %v", manifestFile, h.fault)
+	}
+	return h.manifest
 }
 
 // File returns what a file holds, as the calls before have left it, and whether there
@@ -124,16 +171,33 @@ func (h *Host) On(capability string, answer Capability) *Host {
 	return h
 }
 
-// Call runs a tool once. The input is encoded by the rules of encoding/json. A
-// tool that breaks the protocol fails the test.
+// Call runs a tool once. The input is encoded by the rules of encoding/json. A tool
+// that breaks the protocol, or that plugin.toml does not list, fails the test. What a
+// real host would end the call for, such as an input that does not fit the schema, is a
+// result with an error.
 func (h *Host) Call(tb testing.TB, tool string, input any) *Result {
 	tb.Helper()
 	head := wire.CallHead{Tool: tool, ID: tb.Name(), Cwd: h.cwd, Config: h.config}
-	s := &session{host: h, answers: map[uint32]*answer{}}
-	message := guest.Call(s, request(tb, head.AppendJSON, input))
-	r := s.result(message)
+	s := &session{host: h, tool: tool, answers: map[uint32]*answer{}, own: &seen{files: map[string]*sight{}}}
+	data, err := json.Marshal(input)
+	if err != nil {
+		tb.Fatalf("the input is no JSON: %v", err)
+	}
+	if s.manifest = h.held(tb); s.manifest != nil {
+		refused, err := s.admit(&head, data)
+		if err != nil {
+			tb.Fatalf("%s: tool %s: %v", manifestFile, tool, err)
+		}
+		if refused != nil {
+			return failed(refused)
+		}
+	}
+	r := s.result(guest.Call(s, request(tb, head.AppendJSON, data)))
 	if s.fault != "" {
 		tb.Fatalf("tool %s broke the protocol: %s", tool, s.fault)
+	}
+	if !r.IsError {
+		s.settle()
 	}
 	return r
 }
@@ -142,7 +206,16 @@ func (h *Host) Call(tb testing.TB, tool string, input any) *Result {
 func (h *Host) Assess(tb testing.TB, tool string, input any, facts ...toolquay.Fact) toolquay.Assessment {
 	tb.Helper()
 	head := wire.AssessHead{Tool: tool, Cwd: h.cwd, Config: h.config, Facts: facts}
-	message := guest.Assess(request(tb, head.AppendJSON, input))
+	data, err := json.Marshal(input)
+	if err != nil {
+		tb.Fatalf("the input is no JSON: %v", err)
+	}
+	if m := h.held(tb); m != nil {
+		if head.Config, err = m.settings(h.config); err != nil {
+			tb.Fatalf("%s: %v", manifestFile, err)
+		}
+	}
+	message := guest.Assess(request(tb, head.AppendJSON, data))
 	var a toolquay.Assessment
 	frame, err := wire.Decode(message)
 	if err == nil {
@@ -154,12 +227,8 @@ func (h *Host) Assess(tb testing.TB, tool string, input any, facts ...toolquay.F
 	return a
 }
 
-func request(tb testing.TB, head func([]byte) []byte, input any) []byte {
+func request(tb testing.TB, head func([]byte) []byte, data []byte) []byte {
 	tb.Helper()
-	data, err := json.Marshal(input)
-	if err != nil {
-		tb.Fatalf("the input is no JSON: %v", err)
-	}
 	message, err := wire.Append(nil, head, wire.Part{Type: wire.PartJSON, Data: data})
 	if err != nil {
 		tb.Fatal(err)

@@ -74,7 +74,7 @@ func dirAt(t *testing.T) (host *toolquaytest.Host, root string) {
 			t.Fatal(err)
 		}
 	}
-	return toolquaytest.Dir(root), root
+	return toolquaytest.Dir(root).WithoutManifest(), root
 }
 
 func TestCapabilities(t *testing.T) {

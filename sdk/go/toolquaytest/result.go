@@ -72,6 +72,9 @@ func (r *Result) Text() string {
 
 // result reads the message that a call returned.
 func (s *session) result(message []byte) *Result {
+	if err := s.overLimit(message); err != nil {
+		return failed(err)
+	}
 	var head wire.ResultHead
 	frame, err := wire.Decode(message)
 	if err == nil {
@@ -97,6 +100,11 @@ func (s *session) result(message []byte) *Result {
 	}
 	for _, c := range head.Changes {
 		if c.Kind == wire.ChangeCwd {
+			if s.manifest != nil {
+				if _, err := s.manifest.declares(s.contract, "session.cwd"); err != nil {
+					s.violate("changed the working directory: %v", err)
+				}
+			}
 			r.Cwd = wire.NewDecoder(c.Value).String()
 		}
 	}

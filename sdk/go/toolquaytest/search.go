@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,11 +21,16 @@ type file struct {
 	time int64
 }
 
-func (h *Host) walk(dir string) (string, []file, error) {
+// walk lists the files below a directory that are within the scope.
+func (s *session) walk(dir string) (string, []file, error) {
+	h := s.host
 	if dir == "" {
 		dir = h.cwd
 	}
-	root, _, err := h.find(dir)
+	root, info, err := h.find(dir)
+	if err == nil && !info.IsDir() {
+		err = s.inScope(s.claim, dir, false)
+	}
 	if err != nil {
 		return "", nil, err
 	}
@@ -34,6 +38,9 @@ func (h *Host) walk(dir string) (string, []file, error) {
 	err = fs.WalkDir(h.files, root, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return err
+		}
+		if s.claim != nil && !s.claim.covers(name, false) {
+			return nil
 		}
 		rel := strings.TrimPrefix(name, root+"/")
 		if name == root {
@@ -54,12 +61,12 @@ func (h *Host) walk(dir string) (string, []file, error) {
 
 // names does search.names. It leaves out ignore files, and braces within
 // braces.
-func (h *Host) names(raw []byte) (any, []byte, error) {
+func (s *session) names(raw []byte, _ [][]byte) (any, []byte, error) {
 	args, err := decode[toolquay.NamesArgs](raw)
 	if err != nil {
 		return nil, nil, err
 	}
-	root, files, err := h.walk(args.Path)
+	root, files, err := s.walk(args.Path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -121,9 +128,9 @@ func matched(pattern, name []string) bool {
 	return len(name) == 0
 }
 
-// contents does search.contents with regular expressions of package regexp,
-// line by line. It leaves out ignore files, Type and Multiline.
-func (h *Host) contents(raw []byte) (any, []byte, error) {
+// contents does search.contents, line by line. It leaves out ignore files, Type and
+// Multiline, and refuses patterns that it cannot match as a real host does.
+func (s *session) contents(raw []byte, _ [][]byte) (any, []byte, error) {
 	args, err := decode[toolquay.ContentsArgs](raw)
 	if err != nil {
 		return nil, nil, err
@@ -131,30 +138,28 @@ func (h *Host) contents(raw []byte) (any, []byte, error) {
 	if args.Type != "" || args.Multiline {
 		return nil, nil, toolquay.Errorf(toolquay.CodeUnsupported, "this test host searches neither by type nor across lines; supply search.contents with Host.On")
 	}
-	pattern := args.Pattern
-	if args.CaseInsensitive {
-		pattern = "(?i)" + pattern
-	}
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		return nil, nil, toolquay.Errorf(toolquay.CodeInvalidInput, "pattern: %v", err)
-	}
-	root, files, err := h.walk(args.Path)
+	x, err := compile(args.Pattern, args.CaseInsensitive)
 	if err != nil {
 		return nil, nil, err
 	}
-	s := search{args: args, re: re, ok: toolquay.ContentsOK{Path: root}}
+	root, files, err := s.walk(args.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	found := search{args: args, expression: x, ok: toolquay.ContentsOK{Path: root}}
 	for _, f := range files {
 		if !chosen(args.Globs, f.rel) {
 			continue
 		}
-		content, err := fs.ReadFile(h.files, f.name)
+		content, err := fs.ReadFile(s.host.files, f.name)
 		if err != nil || bytes.IndexByte(content, 0) >= 0 {
 			continue
 		}
-		s.file(f.name, strings.Split(strings.TrimSuffix(string(content), "\n"), "\n"))
+		if err := found.file(f.name, lineList(content)); err != nil {
+			return nil, nil, err
+		}
 	}
-	return s.finish()
+	return found.finish()
 }
 
 // chosen applies ripgrep's globs: the last that matches decides.
@@ -173,22 +178,26 @@ func chosen(globs []string, name string) bool {
 }
 
 type search struct {
+	*expression
 	args    toolquay.ContentsArgs
-	re      *regexp.Regexp
 	ok      toolquay.ContentsOK
 	entries []string
 }
 
-func (s *search) file(name string, lines []string) {
+func (s *search) file(name string, lines []string) error {
 	s.ok.Searched++
 	var hits []int
 	for i, line := range lines {
-		if s.re.MatchString(line) {
+		hit, err := s.matches(line)
+		if err != nil {
+			return err
+		}
+		if hit {
 			hits = append(hits, i)
 		}
 	}
 	if len(hits) == 0 {
-		return
+		return nil
 	}
 	s.ok.Files++
 	s.ok.Matches += len(hits)
@@ -200,6 +209,7 @@ func (s *search) file(name string, lines []string) {
 	default:
 		s.entries = append(s.entries, name)
 	}
+	return nil
 }
 
 // show lists the matching lines with their context, groups apart.
@@ -241,4 +251,12 @@ func (s *search) finish() (any, []byte, error) {
 		body = append(append(body, e...), '\n')
 	}
 	return s.ok, body, nil
+}
+
+// lineList splits a content into its lines.
+func lineList(content []byte) []string {
+	if len(content) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(content), "\n"), "\n")
 }

@@ -5,11 +5,10 @@ import (
 	"cmp"
 	"slices"
 	"sync"
-
-	toolquay "github.com/toolquay/toolquay/sdk/go"
 )
 
-// seen is what the model has seen of files, by name. It is safe for concurrent use.
+// seen is what is known of files, by name: what the model has seen of them, or what a
+// call has read. It is safe for concurrent use.
 type seen struct {
 	mu    sync.Mutex
 	files map[string]*sight
@@ -31,9 +30,31 @@ type edit struct {
 	length int
 }
 
-// show notes what the model is shown, and reports whether it was shown just this
-// before. It is so once: the model that asks a third time has lost what it was shown.
-func (s *seen) show(name string, content []byte, part span, view string) bool {
+// glance is what the result of a call is to show of a file.
+type glance struct {
+	name, view string
+	content    []byte
+	spans      []span
+}
+
+// again reports whether an earlier call showed just this of the same content. It does so
+// once: the model that asks a third time has lost what it was shown.
+func (s *seen) again(name string, content []byte, view string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.files[name]
+	if old == nil || !bytes.Equal(old.content, content) {
+		return false
+	}
+	i := slices.Index(old.views, view)
+	if i >= 0 {
+		old.views = slices.Delete(old.views, i, i+1)
+	}
+	return i >= 0
+}
+
+// look adds to what is known of a file. Another content is another file.
+func (s *seen) look(name string, content []byte, spans []span, views ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.files[name]
@@ -41,35 +62,26 @@ func (s *seen) show(name string, content []byte, part span, view string) bool {
 		old = &sight{content: content}
 		s.files[name] = old
 	}
-	if i := slices.Index(old.views, view); i >= 0 {
-		old.views = slices.Delete(old.views, i, i+1)
-		return true
-	}
-	old.views = append(old.views, view)
-	old.ranges = append(old.ranges, part)
-	return false
+	old.ranges = append(old.ranges, spans...)
+	old.views = append(old.views, views...)
 }
 
-// check refuses a write over what was not seen: the places, or with nil the whole
-// file; and, unless the writer knows better, over what is not what was seen.
-func (s *seen) check(name string, now []byte, places []span, knows bool) error {
+// of returns what is known of a file, nil for nothing.
+func (s *seen) of(name string) *sight {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	notRead := toolquay.Errorf(toolquay.CodeNotRead, "%s was not read in this session", name)
-	old := s.files[name]
-	switch {
-	case old == nil || places == nil && !old.covers(span{0, len(old.content)}):
-		return notRead
-	case !knows && !bytes.Equal(old.content, now):
-		return toolquay.Errorf(toolquay.CodeChanged, "%s has changed since it was read", name)
-	}
-	for _, p := range places {
-		if !old.covers(p) {
-			return notRead
-		}
-	}
-	return nil
+	return s.files[name]
 }
+
+// settle has the model know what the call's result has shown.
+func (s *session) settle() {
+	for _, g := range s.shown {
+		s.host.seen.look(g.name, g.content, g.spans, g.view)
+	}
+}
+
+// whole reports whether all of the content is known.
+func (s *sight) whole() bool { return s.covers(span{0, len(s.content)}) }
 
 func (s *sight) covers(p span) bool {
 	ranges := slices.SortedFunc(slices.Values(s.ranges), func(a, b span) int { return cmp.Compare(a.from, b.from) })
@@ -82,11 +94,15 @@ func (s *sight) covers(p span) bool {
 	return from >= p.to
 }
 
-// wrote notes what the model knows after it wrote a whole file.
-func (s *seen) wrote(name string, content []byte) {
+// wrote notes what is known after a file was written: all of it, or nothing but that it
+// was.
+func (s *seen) wrote(name string, content []byte, whole bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.files[name] = &sight{content: content, ranges: []span{{0, len(content)}}}
+	s.files[name] = &sight{content: content}
+	if whole {
+		s.files[name].ranges = []span{{0, len(content)}}
+	}
 }
 
 // edited notes what the model knows after it edited a file: what it saw, where that

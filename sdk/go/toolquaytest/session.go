@@ -11,7 +11,19 @@ import (
 
 // session is one call's side of the host. It implements guest.Host.
 type session struct {
-	host    *Host
+	host     *Host
+	tool     string
+	manifest *manifest // nil holds the tool to nothing
+	contract *contract // of the tool, where there is a manifest
+	// claim is that of the capability call under way, nil without a manifest.
+	claim *claim
+	// shown are what the result is to show of files, and own is what the call has read
+	// of them.
+	shown []glance
+	own   *seen
+	// drawn is the state of random.bytes.
+	drawn uint64
+
 	last    uint32
 	answers map[uint32]*answer
 
@@ -56,15 +68,18 @@ func (s *session) Submit(message []byte) uint32 {
 }
 
 func (s *session) answer(head wire.RequestHead, parts []wire.Part) *answer {
-	handler, ok := s.host.handlers[head.Capability]
-	if writer := s.host.writers[head.Capability]; !ok && writer != nil {
+	if err := s.permit(head.Capability); err != nil {
+		return failure(err)
+	}
+	handler := s.host.handlers[head.Capability]
+	if native := capabilities[head.Capability]; handler == nil && native != nil {
 		bulk := make([][]byte, len(parts))
 		for i, p := range parts {
 			bulk[i] = append([]byte{}, p.Data...)
 		}
-		handler, ok = func(args []byte) (any, []byte, error) { return writer(args, bulk) }, true
+		handler = func(args []byte) (any, []byte, error) { return native(s, args, bulk) }
 	}
-	if !ok {
+	if handler == nil {
 		return failure(toolquay.Errorf(toolquay.CodeUnsupported, "this test host has no %s; supply it with Host.On", head.Capability))
 	}
 	value, body, err := handler(head.Args)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	toolquay "github.com/toolquay/toolquay/sdk/go"
@@ -13,56 +14,94 @@ import (
 
 // target is the file that a write is about.
 type target struct {
-	host   *Host
-	name   string
-	expect string
-	exists bool
-	former []byte
+	session *session
+	name    string
+	expect  string
+	exists  bool
+	former  []byte
+	// sight is what the write stands on: what the model has seen of the file, or with
+	// own what the call has read of it.
+	sight *sight
+	own   bool
 }
 
-func (h *Host) target(p, expect string) (*target, error) {
+func (s *session) target(p, expect string) (*target, error) {
+	if err := s.inScope(s.claim, p, true); err != nil {
+		return nil, err
+	}
+	h := s.host
 	name, info, err := h.find(p)
 	switch {
 	case toolquay.CodeOf(err) == toolquay.CodeNotFound:
-		name, err = h.within(p)
-		return &target{host: h, name: name, expect: expect}, err
+		if name, err = h.within(p); err == nil {
+			err = s.mayWrite(h.abs(name))
+		}
+		return &target{session: s, name: name, expect: expect}, err
 	case err != nil:
 		return nil, err
-	case info.IsDir():
+	}
+	if err := s.mayWrite(h.abs(name)); err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
 		return nil, toolquay.Errorf(toolquay.CodeIsDirectory, "%s is a directory", p)
 	}
 	former, err := fs.ReadFile(h.files, name)
-	return &target{host: h, name: name, expect: expect, exists: true, former: former}, err
+	t := &target{session: s, name: name, expect: expect, exists: true, former: former, sight: h.seen.of(name)}
+	known := t.sight != nil && t.sight.whole() && bytes.Equal(t.sight.content, former)
+	if read := s.own.of(name); t.expectsHash() && !known && read != nil && read.whole() {
+		t.sight, t.own = read, true
+	}
+	return t, err
 }
+
+func (t *target) expectsHash() bool { return t.expect != "" && t.expect != toolquay.ExpectAbsent }
 
 func (t *target) fail(code toolquay.Code, what string) error {
-	return toolquay.Errorf(code, "%s %s", t.host.abs(t.name), what)
+	return toolquay.Errorf(code, "%s %s", t.session.host.abs(t.name), what)
 }
 
-// check holds the file to what the write expects, and to what was seen of it.
-func (t *target) check(places []span) error {
-	if !t.exists {
-		if t.expect == "" || t.expect == toolquay.ExpectAbsent {
-			return nil
-		}
-		return t.fail(toolquay.CodeChanged, "is gone")
+// mayMake checks what is expected of a file that is missing.
+func (t *target) mayMake() error {
+	if t.expectsHash() {
+		return t.fail(toolquay.CodeChanged, "is missing, and its former content was expected")
 	}
-	if err := t.host.seen.check(t.name, t.former, places, t.expect != ""); err != nil {
-		return err
-	}
-	switch t.expect {
-	case "", hashOf(t.former):
-		return nil
-	case toolquay.ExpectAbsent:
-		return t.fail(toolquay.CodeChanged, "is there already")
-	}
-	return t.fail(toolquay.CodeChanged, "is not what was expected")
+	return nil
 }
 
-// put puts the new content in place and tells of it.
-func (t *target) put(content []byte, ok toolquay.WriteOK, text bool) (any, []byte, error) {
-	t.host.files.write(t.name, content)
-	ok.Path, ok.Created = t.host.abs(t.name), !t.exists
+// check holds the file to what is known of it, enough or not, and to what the write
+// expects.
+func (t *target) check(enough bool) error {
+	switch {
+	case t.sight == nil:
+		return t.fail(toolquay.CodeNotRead, "was not read in this session; read it before writing to it")
+	case !enough:
+		return t.fail(toolquay.CodeNotRead, "was read in part; read what is to be written over")
+	case t.expect == toolquay.ExpectAbsent:
+		return t.fail(toolquay.CodeChanged, "is there, and was expected to be missing; read it")
+	case t.expectsHash() && t.expect != hashOf(t.former), !bytes.Equal(t.sight.content, t.former):
+		return t.fail(toolquay.CodeChanged, "has changed since it was read; read it again")
+	}
+	return nil
+}
+
+// put puts the new content in place and tells of it. Edits are where it differs, nil for
+// a file that is written anew.
+func (t *target) put(content []byte, edits []edit, ok toolquay.WriteOK, text bool) (any, []byte, error) {
+	s, host := t.session, t.session.host
+	host.files.write(t.name, content)
+	s.shown = slices.DeleteFunc(s.shown, func(g glance) bool { return g.name == t.name })
+	if t.own || !t.exists {
+		s.own.wrote(t.name, content, true)
+	}
+	switch {
+	case t.own: // the model knows what it knew
+	case !t.exists || edits == nil || t.sight.whole():
+		host.seen.wrote(t.name, content, !t.exists || t.sight.whole())
+	default:
+		host.seen.edited(t.name, content, edits)
+	}
+	ok.Path, ok.Created = host.abs(t.name), !t.exists
 	ok.Size, ok.Hash = int64(len(content)), hashOf(content)
 	if text {
 		ok.Encoding = toolquay.EncodingUTF8
@@ -76,7 +115,7 @@ func (t *target) put(content []byte, ok toolquay.WriteOK, text bool) (any, []byt
 }
 
 // write does fs.write. Text is UTF-8 and written as it is, in a new file with LF.
-func (h *Host) write(raw []byte, parts [][]byte) (any, []byte, error) {
+func (s *session) write(raw []byte, parts [][]byte) (any, []byte, error) {
 	args, err := decode[toolquay.WriteArgs](raw)
 	if err != nil {
 		return nil, nil, err
@@ -84,9 +123,13 @@ func (h *Host) write(raw []byte, parts [][]byte) (any, []byte, error) {
 	if len(parts) != 1 {
 		return nil, nil, toolquay.Errorf(toolquay.CodeInvalidInput, "fs.write takes one part, the content")
 	}
-	t, err := h.target(args.Path, args.Expect)
+	t, err := s.target(args.Path, args.Expect)
 	if err == nil {
-		err = t.check(nil)
+		if t.exists {
+			err = t.check(t.expectsHash() || t.sight != nil && t.sight.whole())
+		} else {
+			err = t.mayMake()
+		}
 	}
 	if err != nil {
 		return nil, nil, err
@@ -96,15 +139,14 @@ func (h *Host) write(raw []byte, parts [][]byte) (any, []byte, error) {
 		content = bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
 	}
 	if t.exists && bytes.Equal(t.former, content) {
-		return toolquay.WriteOK{Path: t.host.abs(t.name), Unchanged: true, Size: int64(len(t.former)), Hash: hashOf(t.former)}, nil, nil
+		return toolquay.WriteOK{Path: s.host.abs(t.name), Unchanged: true, Size: int64(len(t.former)), Hash: hashOf(t.former)}, nil, nil
 	}
-	h.seen.wrote(t.name, content)
-	return t.put(content, toolquay.WriteOK{}, !args.Bytes)
+	return t.put(content, nil, toolquay.WriteOK{}, !args.Bytes)
 }
 
 // replace does fs.replace. Line endings are those of the text, and quotes match
 // nothing but themselves.
-func (h *Host) replace(raw []byte, parts [][]byte) (any, []byte, error) {
+func (s *session) replace(raw []byte, parts [][]byte) (any, []byte, error) {
 	args, err := decode[toolquay.ReplaceArgs](raw)
 	if err != nil {
 		return nil, nil, err
@@ -112,7 +154,12 @@ func (h *Host) replace(raw []byte, parts [][]byte) (any, []byte, error) {
 	if len(parts) != 2 {
 		return nil, nil, toolquay.Errorf(toolquay.CodeInvalidInput, "fs.replace takes two parts, old and new")
 	}
-	t, err := h.target(args.Path, args.Expect)
+	t, err := s.target(args.Path, args.Expect)
+	if err == nil && !t.exists {
+		if err = t.mayMake(); len(parts[0]) > 0 {
+			err = missing(s.host.abs(t.name))
+		}
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -120,45 +167,54 @@ func (h *Host) replace(raw []byte, parts [][]byte) (any, []byte, error) {
 }
 
 func (t *target) replace(from, to []byte, all bool) (any, []byte, error) {
-	if !t.exists && len(from) > 0 {
-		return nil, nil, missing(t.host.abs(t.name))
-	}
-	edits, places := find(t.former, from, len(to))
-	if err := t.check(places); err != nil {
-		return nil, nil, err
+	edits := find(t.former, from, len(to))
+	if t.exists {
+		if err := t.check(t.sawEnough(edits, all)); err != nil {
+			return nil, nil, err
+		}
 	}
 	switch {
 	case bytes.Equal(from, to):
 		return nil, nil, t.fail(toolquay.CodeSameText, "would stay as it is: both texts are the same")
-	case len(places) == 0 && len(from)+len(t.former) > 0:
+	case len(edits) == 0 && len(from)+len(t.former) > 0:
 		return nil, nil, t.fail(toolquay.CodeNoMatch, "does not have the text to replace")
-	case len(places) > 1 && !all:
+	case len(edits) > 1 && !all:
 		return nil, nil, t.fail(toolquay.CodeNotUnique, "has the text to replace more than once")
 	}
-	content := to
-	if len(from) > 0 {
-		content = bytes.ReplaceAll(t.former, from, to)
-		t.host.seen.edited(t.name, content, edits)
-	} else {
-		t.host.seen.wrote(t.name, content)
+	if len(from) == 0 {
+		return t.put(to, nil, toolquay.WriteOK{}, true)
 	}
-	return t.put(content, toolquay.WriteOK{Replaced: len(places)}, true)
+	return t.put(bytes.ReplaceAll(t.former, from, to), edits, toolquay.WriteOK{Replaced: len(edits)}, true)
 }
 
-// find returns where a text is, and the edits that put something of another length
-// there. The places are never nil.
-func find(content, text []byte, length int) ([]edit, []span) {
-	edits, places := []edit{}, []span{}
+// sawEnough reports whether what would change is known: of several places of which one is
+// to be replaced, one.
+func (t *target) sawEnough(edits []edit, all bool) bool {
+	if t.sight == nil {
+		return false
+	}
+	unseen := 0
+	for _, e := range edits {
+		if !t.sight.covers(e.place) {
+			unseen++
+		}
+	}
+	return unseen == 0 || !all && unseen < len(edits)
+}
+
+// find returns where a text is, as edits that put something of another length there.
+func find(content, text []byte, length int) []edit {
+	edits := []edit{}
 	for at := 0; len(text) > 0; {
 		i := bytes.Index(content[at:], text)
 		if i < 0 {
 			break
 		}
 		place := span{at + i, at + i + len(text)}
-		edits, places = append(edits, edit{place, length}), append(places, place)
+		edits = append(edits, edit{place, length})
 		at = place.to
 	}
-	return edits, places
+	return edits
 }
 
 func hashOf(content []byte) string {

@@ -87,7 +87,7 @@ func put(t *testing.T, host *toolquaytest.Host, in change) toolquay.Code {
 }
 
 func TestWritesNeedWhatWasSeen(t *testing.T) {
-	host := toolquaytest.Files(map[string]string{"a.txt": "one\ntwo\nthree\n", "sub/b.txt": "b"})
+	host := toolquaytest.Files(map[string]string{"a.txt": "one\ntwo\nthree\n", "sub/b.txt": "b"}).WithoutManifest()
 	show := func(lines toolquay.LineArgs) { host.Call(t, "ShowLines", change{Path: "a.txt", Lines: lines}) }
 	others := func() { host.SetFile("a.txt", "others\n") }
 	for _, step := range []struct {
@@ -133,7 +133,7 @@ func TestWritesNeedWhatWasSeen(t *testing.T) {
 }
 
 func TestWritesAnswerWithTheirDiff(t *testing.T) {
-	host := toolquaytest.Files(map[string]string{"a.txt": "one\ntwo\nthree\n"})
+	host := toolquaytest.Files(map[string]string{"a.txt": "one\ntwo\nthree\n"}).WithoutManifest()
 	host.Call(t, "ShowLines", change{Path: "a.txt"})
 	r := host.Call(t, "Put", change{Path: "a.txt", Old: text("two\n"), New: "2\nII\n"})
 	if want := "--- /work/a.txt\n+++ /work/a.txt\n@@ -2,1 +2,2 @@\n-two\n+2\n+II\n"; r.Text() != want {
@@ -146,7 +146,7 @@ func TestWritesAnswerWithTheirDiff(t *testing.T) {
 }
 
 func TestShownAgainOnce(t *testing.T) {
-	host := toolquaytest.Files(map[string]string{"a.txt": "one\ntwo"})
+	host := toolquaytest.Files(map[string]string{"a.txt": "one\ntwo"}).WithoutManifest()
 	for _, want := range []string{"one\ntwo", "[unchanged]", "one\ntwo"} {
 		if got := host.Call(t, "ShowLines", change{Path: "a.txt"}).Text(); got != want {
 			t.Errorf("got %q, want %q", got, want)
