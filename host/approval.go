@@ -50,7 +50,7 @@ type Approval struct {
 	// nobody can tell.
 	Preview string `json:"preview,omitempty"`
 	// Offers are the ways to allow it for longer than this once, the narrowest
-	// first. There are none where a rule could not do that.
+	// first, and [ScopeEdits] last. There are none where a rule could not do that.
 	Offers []Offer `json:"offers,omitempty"`
 	// DenyEndsTurn says that a person's plain no, without words for the model, is to
 	// end the turn: an asker that asks a person replies to that with EndTurn set.
@@ -66,6 +66,9 @@ const (
 	ScopeProjectLocal Scope = "project-local"
 	ScopeProject      Scope = "project"
 	ScopeUser         Scope = "user"
+	// ScopeEdits is every edit inside the working directories, in this session. It is
+	// offered where the question is about such edits alone; protected paths still ask.
+	ScopeEdits Scope = "edits"
 )
 
 // Offer is one way to allow what is asked about from now on.

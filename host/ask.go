@@ -189,13 +189,13 @@ func (g *gate) offers(m *matter) []Offer {
 		return nil
 	}
 	out := []Offer{{Scope: ScopeSession, Rules: rules}}
-	if o.Remember == nil {
-		return out
-	}
 	for _, scope := range []Scope{ScopeProjectLocal, ScopeProject, ScopeUser} {
-		if file := o.Places[scope]; file != "" {
+		if file := o.Places[scope]; file != "" && o.Remember != nil {
 			out = append(out, Offer{Scope: scope, Rules: rules, File: file})
 		}
+	}
+	if every := permissions.EveryEdit(g.policy(), request, evidence); len(every) > 0 {
+		out = append(out, Offer{Scope: ScopeEdits, Rules: every})
 	}
 	return out
 }

@@ -95,7 +95,7 @@ func TestChainRemember(t *testing.T) {
 	places := map[host.Scope]string{
 		host.ScopeProjectLocal: "/p/local.toml", host.ScopeProject: "/p/project.toml", host.ScopeUser: "/home/u/settings.toml",
 	}
-	scopes := []host.Scope{host.ScopeSession, host.ScopeProjectLocal, host.ScopeProject, host.ScopeUser}
+	scopes := []host.Scope{host.ScopeSession, host.ScopeProjectLocal, host.ScopeProject, host.ScopeUser, host.ScopeEdits}
 	for i, scope := range scopes {
 		t.Run(string(scope), func(t *testing.T) {
 			var r ran
@@ -121,7 +121,8 @@ func TestChainRemember(t *testing.T) {
 				t.Errorf("offered %v", offered)
 			}
 			want := []host.Offer{{Scope: scope, Rules: []string{"Edit(/" + filepath.Join(s.Cwd(), "a") + ")"}, File: places[scope]}}
-			if scope == host.ScopeSession {
+			ofSession := scope == host.ScopeSession || scope == host.ScopeEdits
+			if ofSession {
 				want = nil
 			}
 			if !reflect.DeepEqual(kept, want) {
@@ -130,7 +131,7 @@ func TestChainRemember(t *testing.T) {
 			// A rule in a file counts as long as the file has it, one for the session
 			// as long as that.
 			must(t, h.Apply(host.Settings{}))
-			if got := len(s.Policy().Rules()); got != 1 && scope == host.ScopeSession || got != 0 && scope != host.ScopeSession {
+			if got := len(s.Policy().Rules()); got != map[bool]int{true: 1}[ofSession] {
 				t.Errorf("with settings that do not have it, there are %d rules", got)
 			}
 		})
@@ -207,7 +208,10 @@ func TestChainOffers(t *testing.T) {
 		only        bool
 		want        string // the rules
 	}{
-		"a file":           {tool: "Put", input: `{"path":"a"}`, want: "Edit(/CWD/a)"},
+		"a file":           {tool: "Put", input: `{"path":"a"}`, want: "Edit(/CWD/a) Edit(/CWD/**)"},
+		"a file elsewhere": {tool: "Put", input: `{"path":"/opt/a"}`, want: "Edit(//opt/a)"},
+		"a new directory":  {tool: "Bash", input: `{"command":"mkdir b"}`, want: "Edit(/CWD/b) Edit(/CWD/**)"},
+		"more than edits":  {tool: "Bash", input: `{"command":"mkdir b && make b"}`, want: "Edit(/CWD/b) Bash(make b:*)"},
 		"a command":        {tool: "Bash", input: `{"command":"go test ./..."}`, want: "Bash(go test:*)"},
 		"an ask rule":      {tool: "Put", input: `{"path":"a"}`, ask: "Edit(a)"},
 		"a protected file": {tool: "Put", input: `{"path":".git/config"}`},
@@ -226,10 +230,54 @@ func TestChainOffers(t *testing.T) {
 				got = append(got, o.Rules...)
 			}
 			want := strings.ReplaceAll(test.want, "CWD", strings.TrimPrefix(s.Cwd(), "/"))
-			if strings.Replace(strings.Join(got, " "), "//", "/", 1) != strings.Replace(want, "//", "/", 1) {
+			if strings.ReplaceAll(strings.Join(got, " "), "//", "/") != strings.ReplaceAll(want, "//", "/") {
 				t.Errorf("offered %q, want %q", got, want)
 			}
 		})
+	}
+}
+
+// TestChainEveryEdit takes the offer of all edits: what is inside the working directories
+// is edited unasked from then on, and what is not, or is protected, asks.
+func TestChainEveryEdit(t *testing.T) {
+	t.Parallel()
+	var r ran
+	asked := 0
+	person := asking(func(_ context.Context, q host.Approval) (host.Reply, error) {
+		asked++
+		i := slices.IndexFunc(q.Offers, func(o host.Offer) bool { return o.Scope == host.ScopeEdits })
+		if i < 0 {
+			return host.Reply{Answer: host.AnswerDeny}, nil
+		}
+		return host.Reply{Answer: host.AnswerAllow, Remember: &q.Offers[i]}, nil
+	})
+	dir := files(t, map[string]string{"sub/b": ""})
+	must(t, os.Symlink("/opt", filepath.Join(dir, "out")))
+	h := open(t, host.Options{Tools: []host.NativeTool{r.put(), r.shell(notRun)}})
+	s := session(t, h, host.SessionOptions{Cwd: dir, Asker: person})
+	for i, step := range []struct {
+		tool, input string
+		asked       int
+		mode        permissions.Mode
+		want        abi.Code
+	}{
+		{"Put", `{"path":"a"}`, 1, "", ""},
+		{"Put", `{"path":"sub/b"}`, 1, "", ""},
+		{"Put", `{"path":"/opt/a"}`, 2, "", abi.CodeDenied},
+		{"Put", `{"path":"out/a"}`, 3, "", abi.CodeDenied},
+		{"Put", `{"path":".git/config"}`, 4, "", abi.CodeDenied},
+		{"Bash", `{"command":"make a"}`, 5, "", abi.CodeDenied},
+		{"Bash", `{"command":"rm -rf ."}`, 6, "", abi.CodeDenied},
+		{"Put", `{"path":"a"}`, 6, permissions.ModePlan, abi.CodeDenied},
+		{"Put", `{"path":"a"}`, 6, permissions.ModeDefault, ""},
+	} {
+		if step.mode != "" {
+			must(t, s.SetMode(step.mode))
+		}
+		result, _ := one(t, s, step.tool, step.input)
+		if result.IsError != (step.want != "") || asked != step.asked {
+			t.Errorf("step %d: asked %d times, want %d: %s", i, asked, step.asked, result.Text())
+		}
 	}
 }
 

@@ -1,6 +1,9 @@
 package permissions
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Explanation is how a decision came about.
 type Explanation struct {
@@ -83,6 +86,27 @@ func remedy(p *Policy, r Request, e Evidence, d *Decision) []string {
 		d = &next
 	}
 	return needed(p, r, e, rules)
+}
+
+// EveryEdit returns the allow rules for every edit inside the working directories, where
+// they would let the request pass, and nothing less does: it asks about such edits and
+// nothing else. What asks in spite of rules, as protected paths do, goes on asking.
+func EveryEdit(p *Policy, r Request, e Evidence) []string {
+	if d := Decide(p, r, e); d.Verdict != Ask {
+		return nil
+	}
+	rules := make([]string, len(p.working))
+	for i, dir := range p.working {
+		rules[i] = strings.TrimSuffix(suggestPath(toolEdit, dir), ")") + "/**)"
+	}
+	q, warnings, err := p.WithRules(RuleSet{Source: SourceSession, Allow: RuleTexts(rules...)})
+	if err != nil || len(warnings) > 0 {
+		return nil
+	}
+	if d := Decide(q, r, e); d.Verdict != Allow {
+		return nil
+	}
+	return rules
 }
 
 // needed leaves out the rules that are not needed beside the others.

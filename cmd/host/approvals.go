@@ -125,7 +125,7 @@ func approvalAllowCommand(a *app) *cobra.Command {
 			return a.answerApproval(args[0], approvals.Answer{Answer: host.AnswerAllow, Remember: host.Scope(remember)})
 		},
 	}
-	cmd.Flags().StringVar(&remember, "always", "", "take the question's offer for session, project-local, project or user too")
+	cmd.Flags().StringVar(&remember, "always", "", "take the question's offer for session, edits, project-local, project or user too")
 	return cmd
 }
 

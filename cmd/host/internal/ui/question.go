@@ -174,6 +174,7 @@ var scopeKeys = map[host.Scope]struct {
 	where string
 }{
 	host.ScopeSession:      {'s', "for this session"},
+	host.ScopeEdits:        {'e', "all edits in this session"},
 	host.ScopeProjectLocal: {'l', "in this project, for you"},
 	host.ScopeProject:      {'p', "in this project, for everybody"},
 	host.ScopeUser:         {'u', "in all your projects"},
