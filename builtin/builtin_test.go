@@ -249,8 +249,15 @@ func TestAliasesOfTasks(t *testing.T) {
 		if err := json.Unmarshal(input(tool.Name), &schema); err != nil {
 			t.Fatal(err)
 		}
+		if tool.Name == "TaskStop" {
+			for _, name := range []string{"TaskStop", "KillShell"} {
+				if got, err := tool.Renamed(name, []byte(`{"shell_id":"b1"}`)); err != nil || string(got) != `{"task_id":"b1"}` {
+					t.Errorf("%s takes shell_id as %s, %v", name, got, err)
+				}
+			}
+		}
 		for _, r := range tool.Renames {
-			if _, ok := schema.Properties[r.To]; !ok || !slices.Contains(tool.Aliases, r.Alias) {
+			if _, ok := schema.Properties[r.To]; !ok || r.Alias != tool.Name && !slices.Contains(tool.Aliases, r.Alias) {
 				t.Errorf("%s maps %s of %s to %s, which it does not take", tool.Name, r.From, r.Alias, r.To)
 			}
 		}

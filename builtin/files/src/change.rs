@@ -12,6 +12,8 @@ pub struct Changed {
     path: String,
     /// Whether it was not there before.
     created: bool,
+    /// Whether it has had just this content before, and was not written.
+    unchanged: bool,
     /// Its size in bytes.
     size: u64,
     /// The SHA-256 of its content, in hexadecimal.
@@ -30,15 +32,20 @@ pub struct Changed {
 /// enter this plugin.
 pub fn told(done: &str, path: &str, answer: Answer<WriteOk>) -> Output {
     let ok = answer.ok;
-    let done = if ok.created { "Created" } else { done };
-    let mut head = format!("{done} {path}: {}", extent(&ok));
-    for note in notes(&ok) {
-        head.push_str(&format!("\n[{note}]"));
-    }
-    let text = Text::from(format!("{head}\n")).with(answer.body);
+    let text = if ok.unchanged {
+        Text::from(format!("{path} has just this content already: nothing was written"))
+    } else {
+        let done = if ok.created { "Created" } else { done };
+        let mut head = format!("{done} {path}: {}", extent(&ok));
+        for note in notes(&ok) {
+            head.push_str(&format!("\n[{note}]"));
+        }
+        Text::from(format!("{head}\n")).with(answer.body)
+    };
     Output::text(text).structured(&Changed {
         path: ok.path,
         created: ok.created,
+        unchanged: ok.unchanged,
         size: ok.size,
         hash: ok.hash,
         added: ok.added,

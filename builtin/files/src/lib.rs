@@ -6,6 +6,7 @@
 mod change;
 mod document;
 mod near;
+mod notebook;
 mod notes;
 mod reading;
 #[cfg(test)]

@@ -10,6 +10,14 @@ pub fn of_lines(shown: &LinesOk, path: &str, offset: u64, encoding: &str) -> Str
     if shown.count == 0 && shown.total == 0 && !shown.more {
         return format!("[{path} exists and is empty]");
     }
+    let limit = seconds(shown.timeout);
+    if shown.count == 0 && shown.timed_out {
+        let passed = count(shown.passed, "line");
+        return format!(
+            "[line {offset} was not reached within {limit}: {path} has more than {passed} before it; \
+             find the place with Grep, or ask for lines further up]"
+        );
+    }
     if shown.count == 0 {
         return format!("[nothing to show from line {offset} on: {path} has {}]", count(shown.total, "line"));
     }
@@ -19,10 +27,22 @@ pub fn of_lines(shown: &LinesOk, path: &str, offset: u64, encoding: &str) -> Str
     }
     if shown.more {
         let next = shown.first + shown.count;
-        let why = if shown.stopped { " to stay under 100,000 characters" } else { "" };
+        let why = match () {
+            () if shown.timed_out => format!(", as {limit} were over"),
+            () if shown.stopped => " to stay under 100,000 characters".to_owned(),
+            () => String::new(),
+        };
         notes.push(format!("[stopped after line {}{why}; the file goes on: continue with offset {next}]", next - 1));
     }
     notes.join("\n")
+}
+
+/// A time in milliseconds as seconds, to a tenth.
+fn seconds(ms: u64) -> String {
+    match ms % 1_000 / 100 {
+        0 => format!("{} s", ms / 1_000),
+        tenths => format!("{}.{tenths} s", ms / 1_000),
+    }
 }
 
 /// Says what text is that is not plain UTF-8.

@@ -38,8 +38,8 @@ pub struct ReadInput {
 ///   pages names.
 /// - PNG, JPEG, GIF and WebP images as pictures.
 /// - Jupyter notebooks (.ipynb) as cells with their ids and outputs.
-/// - A file must have been read before Edit, Write or NotebookEdit may change it. What
-///   was shown and has not changed since is not shown again at once.
+/// - A file must have been read before Edit, Write or NotebookEdit may change it; for Edit
+///   lines that Grep has shown will do. What was shown and has not changed since is not shown again at once.
 /// - Use Glob to see what is in a directory.
 #[tool(name = "Read")]
 pub fn read(input: ReadInput, cx: &mut Context) -> Result<Output, ToolError> {

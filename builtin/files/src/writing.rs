@@ -4,7 +4,7 @@ use toolquay::capability::fs::ReplaceArgs;
 use toolquay::{Context, Output, Schema, ToolError, tool};
 
 use crate::change::{self, Changed};
-use crate::extension;
+use crate::{extension, notebook};
 
 #[derive(serde::Deserialize, Schema)]
 pub struct WriteInput {
@@ -22,10 +22,21 @@ pub struct WriteInput {
 ///   then. To change a part of it use Edit, which needs less to be written and read.
 /// - Directories that are missing on the way are made.
 /// - A file that is there keeps its encoding, its line endings, its permissions and its
-///   owner; a new one is UTF-8 as it is given.
+///   owner; a new one is UTF-8, and its lines end with LF.
+/// - Of a notebook (.ipynb) the whole JSON text; NotebookEdit changes single cells.
 /// - What was there before is kept, and the user can bring it back.
 #[tool(name = "Write", output = Changed)]
 pub fn write(input: WriteInput, cx: &mut Context) -> Output {
+    let path = input.file_path.as_str();
+    if extension(path) == "ipynb"
+        && let Some(fault) = notebook::fault(&input.content)
+    {
+        let message = format!(
+            "{path} is a notebook, and the content is none: {fault}. Change its cells with NotebookEdit, or write \
+             all of it as JSON of nbformat 4"
+        );
+        return Output::new().failed(ToolError::invalid_input(message));
+    }
     match cx.fs().write(&input.file_path, &input.content) {
         Ok(answer) => change::told("Wrote", &input.file_path, answer),
         Err(err) => change::failed(err, &input.file_path, cx),
@@ -49,8 +60,8 @@ pub struct EditInput {
 
 /// Replaces a text in a file. Answers with the change as a unified diff.
 ///
-/// - Read must have shown the place first, and it must be as it was then. Of a long
-///   file the part with the text in it is enough.
+/// - Read or Grep must have shown the place first, and it must be as it was then. Of a
+///   long file the part with the text in it is enough.
 /// - old_string must match to the letter, spaces and indentation included, and be in the
 ///   file once: take in lines around it until it is, or set replace_all. Only quotes may
 ///   differ: straight and curly ones match each other, and the file's own are kept.

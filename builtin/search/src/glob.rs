@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use toolquay::capability::search::{NamesArgs, NamesOk};
 use toolquay::{Context, Output, Schema, ToolError, tool};
 
-use crate::{files, left_out};
+use crate::{files, left_out, stopped};
 
 /// The most files shown.
 const MAX_FILES: u32 = 100;
@@ -27,6 +27,8 @@ pub struct GlobOutput {
     total: u64,
     /// Whether more files matched than are shown.
     truncated: bool,
+    /// Whether the search ran out of time before its end.
+    timed_out: bool,
 }
 
 /// Finds files by name, last modified first.
@@ -43,6 +45,7 @@ pub fn glob(input: GlobInput, cx: &mut Context) -> Result<Output, ToolError> {
         files: found.files.into_iter().map(|file| file.path).collect(),
         total: found.ok.total,
         truncated: found.ok.truncated,
+        timed_out: found.ok.timed_out,
     };
     let mut lines = output.files.clone();
     lines.extend(notes(&found.ok, output.files.len(), &input.pattern));
@@ -52,11 +55,15 @@ pub fn glob(input: GlobInput, cx: &mut Context) -> Result<Output, ToolError> {
 fn notes(ok: &NamesOk, shown: usize, pattern: &str) -> Vec<String> {
     let mut notes = Vec::new();
     if shown == 0 {
-        notes.push(format!("No files match {pattern} in {}.", ok.path));
+        let so_far = if ok.timed_out { " so far" } else { "" };
+        notes.push(format!("No files match {pattern} in {}{so_far}.", ok.path));
     }
     if ok.truncated {
         let of = if ok.total > 0 { format!("of {}", files(ok.total)) } else { "files of many".to_owned() };
         notes.push(format!("[showing the newest {shown} {of}; narrow the pattern or the path to see others]"));
+    }
+    if ok.timed_out {
+        notes.push(stopped(ok.timeout, "name a smaller path, or begin the pattern with directories"));
     }
     notes.extend(left_out(ok.denied, ok.unreadable));
     notes

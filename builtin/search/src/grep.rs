@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use toolquay::capability::search::{ContentsArgs, ContentsOk, Mode};
 use toolquay::{Context, Output, Schema, Text, ToolError, tool};
 
-use crate::{counted, files, left_out};
+use crate::{counted, files, left_out, stopped};
 
 /// The most entries shown where the call does not say.
 const DEFAULT_LIMIT: u64 = 250;
@@ -84,6 +84,8 @@ pub struct GrepOutput {
     entries: u64,
     /// Whether there are more.
     truncated: bool,
+    /// Whether the search ran out of time before its end.
+    timed_out: bool,
 }
 
 /// Searches file contents with a regular expression, as ripgrep does.
@@ -92,7 +94,9 @@ pub struct GrepOutput {
 ///   control; hidden files are searched.
 /// - Shows the paths of matching files unless output_mode says otherwise.
 /// - A match lies within one line unless multiline is set.
-/// - A closing note says how to go on where there is more than head_limit.
+/// - A closing note says how to go on where there is more than head_limit, or where the
+///   search took too long and shows what it has found by then.
+/// - Lines that are shown may be changed with Edit, without a Read.
 /// - Use Glob to search by name.
 #[tool(name = "Grep", output = GrepOutput)]
 pub fn grep(input: GrepInput, cx: &mut Context) -> Result<Output, ToolError> {
@@ -104,6 +108,7 @@ pub fn grep(input: GrepInput, cx: &mut Context) -> Result<Output, ToolError> {
         matches: (input.output_mode != OutputMode::FilesWithMatches).then_some(ok.matches),
         entries: ok.entries,
         truncated: ok.truncated,
+        timed_out: ok.timed_out,
     };
     let notes = notes(&ok, &input).join("\n");
     let text = match (ok.entries, notes.as_str()) {
@@ -137,6 +142,7 @@ fn arguments(input: &GrepInput) -> ContentsArgs<'_> {
         limit: input.head_limit.unwrap_or(DEFAULT_LIMIT),
         offset: input.offset,
         max_columns: MAX_COLUMNS,
+        shown: content,
     }
 }
 
@@ -160,6 +166,9 @@ fn notes(ok: &ContentsOk, input: &GrepInput) -> Vec<String> {
         _ if ok.entries == 0 && input.offset > 0 => {
             notes.push(format!("No more results from offset {} on.", input.offset));
         }
+        _ if ok.entries == 0 && ok.timed_out => {
+            notes.push(format!("No matches so far ({} searched, not all to the end).", files(ok.searched)));
+        }
         _ if ok.entries == 0 => notes.push(format!("No matches ({} searched).", files(ok.searched))),
         OutputMode::Count => notes.push(format!("[{} in {}]", counted(ok.matches, "match"), files(ok.files))),
         OutputMode::Content | OutputMode::FilesWithMatches => {}
@@ -171,6 +180,9 @@ fn notes(ok: &ContentsOk, input: &GrepInput) -> Vec<String> {
             "[stopped after {}; there are more: continue with offset {next}, or raise head_limit]",
             counted(ok.entries, unit)
         ));
+    }
+    if ok.timed_out {
+        notes.push(stopped(ok.timeout, "name a smaller path, a glob or a type, or write a simpler pattern"));
     }
     notes.extend(left_out(ok.denied, ok.unreadable));
     notes

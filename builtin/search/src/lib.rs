@@ -21,6 +21,20 @@ fn left_out(denied: u64, unreadable: u64) -> Vec<String> {
     notes
 }
 
+/// Says that a search was ended at its time limit, and what makes the next one faster.
+fn stopped(timeout: u64, faster: &str) -> String {
+    let limit = seconds(timeout);
+    format!("[stopped at the time limit of {limit}, with what was found by then; there may be more: {faster}]")
+}
+
+/// A time in milliseconds as seconds, to a tenth.
+fn seconds(ms: u64) -> String {
+    match ms % 1_000 / 100 {
+        0 => format!("{} s", ms / 1_000),
+        tenths => format!("{}.{tenths} s", ms / 1_000),
+    }
+}
+
 fn files(count: u64) -> String {
     counted(count, "file")
 }

@@ -10,7 +10,7 @@ fn glob_shows_the_newest_first() {
     let host = Host::new().with_file("old.rs", "").with_file("src/new.rs", "").with_file("a.txt", "");
     let outcome = host.call::<glob>(json!({"pattern": "**/*.rs"}));
     assert_eq!(outcome.text(), "src/new.rs\nold.rs");
-    let want = json!({"files": ["src/new.rs", "old.rs"], "total": 2, "truncated": false});
+    let want = json!({"files": ["src/new.rs", "old.rs"], "total": 2, "truncated": false, "timed_out": false});
     assert_eq!(outcome.structured(), Some(want));
     assert_eq!(host.call::<glob>(json!({"pattern": "*.rs", "path": "src"})).text(), "src/new.rs");
 }
@@ -63,6 +63,7 @@ fn grep_maps_every_field() {
     let want = json!({
         "pattern": "x", "path": "src", "globs": ["*.{js,ts}", "!a.js", "*.mjs"], "type": "js", "mode": "content",
         "before": 1, "after": 2, "case_insensitive": true, "multiline": true, "offset": 7, "max_columns": 500,
+        "shown": true,
     });
     assert_eq!(arguments(all), want);
     for (context, before, after) in [
@@ -86,7 +87,8 @@ fn grep_passes_what_was_found() {
     let outcome = host.call::<grep>(json!({"pattern": "two", "output_mode": "content"}));
     assert_eq!(outcome.text(), "a.txt:2:two\nb.txt:1:two\nb.txt:2:two\n");
     assert_eq!(outcome.bytes_read(), 0);
-    let want = json!({"mode": "content", "files": 2, "matches": 3, "entries": 3, "truncated": false});
+    let want =
+        json!({"mode": "content", "files": 2, "matches": 3, "entries": 3, "truncated": false, "timed_out": false});
     assert_eq!(outcome.structured(), Some(want));
     assert_eq!(host.call::<grep>(json!({"pattern": "two"})).text(), "a.txt\nb.txt\n");
     let count = host.call::<grep>(json!({"pattern": "two", "output_mode": "count"}));
@@ -103,6 +105,32 @@ fn grep_says_how_to_go_on() {
     let text = host.call::<grep>(json!({"pattern": "x", "offset": 5})).text();
     assert_eq!(text, "No more results from offset 5 on.");
     assert_eq!(host.call::<grep>(json!({"pattern": "nothing"})).text(), "No matches (1 file searched).");
+}
+
+#[test]
+fn a_search_that_ran_out_of_time_says_so() {
+    let grep_of = |ok: Value, body: &'static str| {
+        let host = Host::new().on("search.contents", move |_| Ok(Reply::new(ok.clone()).with_body(body)));
+        host.call::<grep>(json!({"pattern": "x"}))
+    };
+    let stopped = "[stopped at the time limit of 20 s, with what was found by then; there may be more: ";
+    let narrower = "name a smaller path, a glob or a type, or write a simpler pattern]";
+    let some = json!({"path": "/p", "files": 1, "entries": 1, "searched": 4, "timed_out": true, "timeout_ms": 20_000});
+    let outcome = grep_of(some, "a.txt\n");
+    assert_eq!(outcome.text(), format!("a.txt\n\n{stopped}{narrower}"));
+    assert!(!outcome.is_error() && outcome.structured::<Value>().expect("an answer")["timed_out"] == json!(true));
+    let none = json!({"path": "/p", "searched": 1, "timed_out": true, "timeout_ms": 20_000});
+    let said = format!("No matches so far (1 file searched, not all to the end).\n{stopped}{narrower}");
+    assert_eq!(grep_of(none, "").text(), said);
+    for (body, said) in [("[]", "No files match * in /p so far."), (r#"[{"path": "a"}]"#, "a")] {
+        let host = Host::new().on("search.names", move |_| {
+            let ok = json!({"path": "/p", "count": 1, "total": 0, "timed_out": true, "timeout_ms": 1_500});
+            Ok(Reply::new(ok).with_body(body))
+        });
+        let want = "[stopped at the time limit of 1.5 s, with what was found by then; there may be more: \
+                    name a smaller path, or begin the pattern with directories]";
+        assert_eq!(host.call::<glob>(json!({"pattern": "*"})).text(), format!("{said}\n{want}"));
+    }
 }
 
 #[test]

@@ -7,7 +7,8 @@ pub fn harmless(program: &str, exit: i64) -> Option<&'static str> {
         ("grep" | "egrep" | "fgrep" | "zgrep" | "rg" | "ugrep" | "ag" | "ack" | "git grep" | "findstr", 1) => {
             Some("nothing matched")
         }
-        ("diff" | "cmp" | "sdiff" | "colordiff" | "git diff", 1) => Some("the files differ"),
+        ("diff" | "cmp" | "sdiff" | "colordiff", 1)
+        | ("git diff" | "git diff-files" | "git diff-index" | "git diff-tree", 1) => Some("the files differ"),
         ("test" | "[" | "[[", 1) => Some("the condition does not hold"),
         ("expr", 1) => Some("the result is empty or 0"),
         ("find", 1) => Some("some places could not be searched"),

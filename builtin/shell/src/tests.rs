@@ -73,6 +73,7 @@ fn exit_statuses_are_explained() {
         ("git grep", 1, "[exit status 1, which is no failure: nothing matched]"),
         ("diff", 1, "[exit status 1, which is no failure: the files differ]"),
         ("git diff", 1, "[exit status 1, which is no failure: the files differ]"),
+        ("git diff-index", 1, "[exit status 1, which is no failure: the files differ]"),
         ("[", 1, "[exit status 1, which is no failure: the condition does not hold]"),
         ("find", 1, "[exit status 1, which is no failure: some places could not be searched]"),
         ("pgrep", 1, "[exit status 1, which is no failure: no process matched]"),

@@ -35,6 +35,9 @@ pub struct TaskOutputOutput {
     state: &'static str,
     /// Whether that is how it ended.
     ended: bool,
+    /// success where it has ended, timeout where the wait was over before, not_ready where
+    /// none was asked for.
+    retrieval_status: &'static str,
     /// The exit status of a command that has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     exit_code: Option<i64>,
@@ -118,6 +121,11 @@ fn structured(task: TaskOk) -> TaskOutputOutput {
         task_id: task.id,
         kind: task.kind,
         ended: task.ended,
+        retrieval_status: match (task.ended, task.timed_out) {
+            (true, _) => "success",
+            (false, true) => "timeout",
+            (false, false) => "not_ready",
+        },
         exit_code: task.exit,
         timed_out: task.timed_out,
         from: task.from,

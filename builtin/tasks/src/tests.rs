@@ -55,10 +55,26 @@ fn new_output_is_passed_under_how_the_task_is() {
     );
     assert_eq!((outcome.bytes_read(), outcome.is_error(), outcome.content().len()), (0, false, 1));
     let want = json!({
-        "task_id": "b1", "kind": "bash", "state": "running", "ended": false, "timed_out": false, "from": 10, "to": 14,
+        "task_id": "b1", "kind": "bash", "state": "running", "ended": false, "retrieval_status": "not_ready", "timed_out": false,
+        "from": 10, "to": 14,
         "bytes": 14, "output_file": "/s/b1.txt", "elapsed_ms": 62_500,
     });
     assert_eq!(outcome.structured(), Some(want));
+}
+
+#[test]
+fn it_says_whether_the_task_was_waited_for() {
+    for (ok, want) in [
+        (json!({"state": "running"}), "not_ready"),
+        (json!({"state": "running", "timed_out": true}), "timeout"),
+        (json!({"state": "completed", "ended": true}), "success"),
+        (json!({"state": "lost", "ended": true}), "success"),
+    ] {
+        let mut task = ok.clone();
+        task["id"] = json!("b1");
+        let told: Value = shown(task, "").structured().expect("an answer");
+        assert_eq!(told["retrieval_status"], want, "{ok}");
+    }
 }
 
 #[test]

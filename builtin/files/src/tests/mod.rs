@@ -57,6 +57,28 @@ fn bounds_lines_and_the_whole() {
 }
 
 #[test]
+fn says_when_time_was_up() {
+    for (lines, want) in [
+        (
+            json!({"first": 70_000, "more": true, "timed_out": true, "timeout_ms": 20_000, "passed": 1_200}),
+            "[line 70000 was not reached within 20 s: a.log has more than 1200 lines before it; find the place with \
+             Grep, or ask for lines further up]",
+        ),
+        (
+            json!({"first": 3, "count": 2, "more": true, "cut_lines": 1, "timed_out": true, "timeout_ms": 500}),
+            "text\n[1 line cut after 2000 characters]\n\
+             [stopped after line 4, as 0.5 s were over; the file goes on: continue with offset 5]",
+        ),
+    ] {
+        let host = Host::new().on("fs.read", move |_| {
+            let ok = json!({"path": "/p/a.log", "size": 9, "lines": lines.clone()});
+            Ok(Reply::new(ok).with_body("text"))
+        });
+        assert_eq!(read_text(&host, json!({"file_path": "a.log", "offset": 70_000})), want);
+    }
+}
+
+#[test]
 fn says_when_there_is_nothing() {
     let host = Host::new().with_file("empty.txt", "").with_file("three.txt", long_file(3)).with_file("one.txt", "x");
     for (input, want) in [

@@ -47,6 +47,69 @@ fn writes_over_what_was_shown() {
 }
 
 #[test]
+fn the_same_content_is_a_success() {
+    let host = Host::new().with_file("a.txt", "one\n");
+    shown(&host, "a.txt");
+    let outcome = host.call::<write>(json!({"file_path": "a.txt", "content": "one\n"}));
+    assert_eq!(outcome.text(), "a.txt has just this content already: nothing was written");
+    let told: Value = outcome.structured().expect("an answer");
+    assert_eq!((&told["unchanged"], told.get("history")), (&json!(true), Some(&Value::Null)));
+    assert!(!outcome.is_error());
+}
+
+#[test]
+fn a_notebook_is_written_as_one() {
+    let cell = |cell: Value| json!({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}).to_string();
+    let code = json!({
+        "cell_type": "code", "metadata": {}, "source": ["x = 1\n", "x"], "execution_count": null,
+        "outputs": [{"output_type": "stream", "name": "stdout", "text": "1"}],
+    });
+    let with = |key: &str, value: Value| {
+        let mut changed = code.clone();
+        changed[key] = value;
+        cell(changed)
+    };
+    let write_it = |content: &str| {
+        let host = Host::new().with_file("a.ipynb", "{}");
+        host.call::<read>(json!({"file_path": "a.ipynb"}));
+        host.call::<write>(json!({"file_path": "sub/A.IPYNB", "content": content}))
+    };
+    for content in [
+        cell(code.clone()),
+        cell(json!({"cell_type": "markdown", "metadata": {}, "source": "# a", "id": "b"})),
+        r#"{"nbformat": 4, "nbformat_minor": 0, "metadata": {}, "cells": []}"#.to_owned(),
+        r#"{"nbformat": 3, "worksheets": []}"#.to_owned(),
+    ] {
+        let outcome = write_it(&content);
+        assert!(!outcome.is_error(), "{content}: {}", outcome.text());
+    }
+    for (content, fault) in [
+        (String::new(), "it is no JSON: "),
+        ("print(1)".to_owned(), "it is no JSON: "),
+        ("[]".to_owned(), "it has no nbformat"),
+        (r#"{"nbformat": 4}"#.to_owned(), "it has no list of cells"),
+        (r#"{"nbformat": 5}"#.to_owned(), "it is of format 5"),
+        (r#"{"nbformat": 3}"#.to_owned(), "it is of format 3"),
+        (r#"{"nbformat": 4, "cells": []}"#.to_owned(), "it has no metadata"),
+        (r#"{"nbformat": 4, "cells": [], "metadata": {}}"#.to_owned(), "it has no nbformat_minor"),
+        (cell(json!([])), "its cell 0 has no cell_type"),
+        (with("cell_type", json!("python")), "its cell 0 has no cell_type"),
+        (with("source", json!([1])), "its cell 0 has no source"),
+        (with("metadata", json!([])), "its cell 0 has no metadata"),
+        (with("id", json!(1)), "its cell 0 has an id"),
+        (with("outputs", json!([{}])), "its cell 0 is code and has no list of outputs"),
+        (with("execution_count", json!("1")), "its cell 0 is code and has no execution_count"),
+        (with("cell_type", json!("raw")), "its cell 0 has outputs"),
+    ] {
+        let outcome = write_it(&content);
+        assert_eq!(outcome.error().map(|err| err.code), Some(ErrorCode::InvalidInput), "{content}");
+        let text = outcome.text();
+        assert!(text.contains(fault) && text.contains("NotebookEdit"), "{content}: {text}");
+        assert!(outcome.requests().is_empty(), "{content} was written");
+    }
+}
+
+#[test]
 fn edits_what_was_shown() {
     let host = Host::new().with_file("a.txt", "one two\ntwo\n");
     shown(&host, "a.txt");

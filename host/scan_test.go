@@ -1,0 +1,34 @@
+package host_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/testenv"
+)
+
+// TestScansEnd has Grep and Read end at the host's limit of time, as results and not as
+// failures.
+func TestScansEnd(t *testing.T) {
+	t.Parallel()
+	dir := files(t, map[string]string{"slow": "az\n" + strings.Repeat("a", 8<<20) + "z", "huge": strings.Repeat("line\n", 2000)})
+	if err := os.Truncate(filepath.Join(dir, "huge"), 1<<40); err != nil {
+		testenv.Missing(t, "a file system with sparse files: "+err.Error())
+	}
+	s := session(t, open(t, host.Options{Builtins: true, ScanTimeout: 300 * time.Millisecond}), host.SessionOptions{Cwd: dir})
+	for _, c := range []struct{ tool, input, begins, says string }{
+		{"Grep", `{"pattern":"a{0,1000}{0,10}z","output_mode":"content","path":"slow"}`, "slow:1:az\n\n[stopped at the time limit of 0.3 s", "name a smaller path"},
+		{"Grep", `{"pattern":"line","output_mode":"count","path":"huge"}`, "huge:2000\n", "[stopped at the time limit of 0.3 s"},
+		{"Read", `{"file_path":"huge","offset":90000}`, "[line 90000 was not reached within 0.3 s: huge has more than 2000 lines before it", ""},
+		{"Read", `{"file_path":"huge","offset":1999}`, "  1999\tline\n  2000\tline\n  2001\t\x00", "[stopped after line 2001, as 0.3 s were over; the file goes on"},
+	} {
+		r, _ := one(t, s, c.tool, c.input)
+		if text := r.Text(); r.IsError || !strings.HasPrefix(text, c.begins) || !strings.Contains(text, c.says) {
+			t.Errorf("%s %s: %.200q ... %q", c.tool, c.input, text, text[max(0, len(text)-200):])
+		}
+	}
+}
