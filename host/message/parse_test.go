@@ -164,6 +164,9 @@ func FuzzParse(f *testing.F) {
 		`{"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "Read", "input": {}}]}`,
 		`{"choices": [{"message": {"tool_calls": [{"id": "c", "function": {"name": "A", "arguments": "{}"}}]}}]}`,
 		`[{"name": "A"}, {"id": "call_1", "name": "B"}]`,
+		`{"output": [{"type": "function_call", "call_id": "c", "name": "A", "arguments": "{}"}]}`,
+		`[{"type": "function_call", "name": "A"}, {}]`,
+		`{"candidates": [{"content": {"role": "model", "parts": [{"functionCall": {"name": "A", "args": {}}}]}}]}`,
 		`{"settings": {"permissions": {"deny": ["A"]}}, "content": []}`,
 	} {
 		f.Add([]byte(seed))

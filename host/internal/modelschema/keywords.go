@@ -117,6 +117,7 @@ func (w *writer) takeBound(n *node, m member) bool {
 		n.format = name
 	case m.key == "default" && w.api == Anthropic && isScalar(m.value):
 		n.standard = &m.value
+		w.text += len(text(m.value))
 	case m.key == "minItems" && w.api == Anthropic && (number == "0" || number == "1"):
 		n.minItems = number
 	case (m.key == "minLength" || m.key == "minItems") && number == "1":

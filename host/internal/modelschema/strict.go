@@ -41,6 +41,8 @@ func (b *Budget) Take(s Schema) bool {
 // Limits that hold for every API, or that OpenAI publishes.
 const (
 	maxNodes = 2000
+	// maxText bounds all descriptions together, in bytes: references repeat them.
+	maxText = 512 << 10
 	// maxLevels is how deep schemas may nest, and maxProperties how many properties
 	// there may be.
 	maxLevels     = 10
@@ -72,7 +74,7 @@ func Strict(schema string, api API) (Schema, error) {
 	if !slices.Equal(n.types, []string{"object"}) || n.anyOf != nil {
 		return Schema{}, unfit("the root must be an object and nothing else")
 	}
-	if w.properties > maxProperties || w.values > maxEnum || w.names > maxNames {
+	if w.text > maxText || w.properties > maxProperties || w.values > maxEnum || w.names > maxNames {
 		return Schema{}, unfit("there are too many properties or values")
 	}
 	out := w.write(n, false)
@@ -89,8 +91,8 @@ type writer struct {
 	// following are the references that lead to where the writer is.
 	following []string
 
-	nodes, properties, values, names int
-	optional, unions                 int
+	nodes, properties, values, names, text int
+	optional, unions                       int
 }
 
 // node is what was read of one schema.
@@ -120,7 +122,7 @@ func (w *writer) read(v any, level int) (*node, error) {
 	switch {
 	case !ok:
 		return nil, unfit("it allows anything somewhere")
-	case w.nodes > maxNodes || level > maxLevels:
+	case w.nodes > maxNodes || level > maxLevels || w.text > maxText:
 		return nil, unfit("it is too large or too deep")
 	}
 	followed := len(w.following)
@@ -135,6 +137,7 @@ func (w *writer) read(v any, level int) (*node, error) {
 		}
 	}
 	w.following = w.following[:followed]
+	w.text += len(n.describe(false))
 	return n, w.settle(n)
 }
 
@@ -301,7 +304,11 @@ func (w *writer) write(n *node, null bool) object {
 	if len(types) == 1 {
 		put("type", types[0])
 	} else if len(types) > 1 {
-		put("type", types)
+		list := make([]any, len(types))
+		for i, t := range types {
+			list[i] = t
+		}
+		put("type", list)
 	}
 	if d := n.describe(null); d != "" {
 		put("description", d)
@@ -345,7 +352,7 @@ func (w *writer) alternatives(n *node, null bool) []any {
 
 // members writes the properties of an object.
 func (w *writer) members(n *node, put func(string, any)) {
-	properties, required := object{}, []any{}
+	properties, required := make(object, 0, len(n.properties)), []any{}
 	for _, p := range n.properties {
 		optional := !slices.Contains(n.required, p.name)
 		if optional && w.api == Anthropic {

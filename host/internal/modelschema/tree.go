@@ -25,30 +25,41 @@ func (o object) get(key string) (any, bool) {
 	return o[i].value, true
 }
 
-// MarshalJSON implements [json.Marshaler].
-func (o object) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, m := range o {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(text(m.key))
-		b.WriteByte(':')
-		b.WriteString(text(m.value))
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
-}
-
-// text is a value as JSON, without escapes for HTML. Values of a tree can always be
-// written.
+// text is a value as JSON, without escapes for HTML.
 func text(v any) string {
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v)
-	return strings.TrimSuffix(b.String(), "\n")
+	write(&b, v)
+	return b.String()
+}
+
+func write(b *bytes.Buffer, v any) {
+	switch v := v.(type) {
+	case object:
+		b.WriteByte('{')
+		for i, m := range v {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			write(b, m.key)
+			b.WriteByte(':')
+			write(b, m.value)
+		}
+		b.WriteByte('}')
+	case []any:
+		b.WriteByte('[')
+		for i, e := range v {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			write(b, e)
+		}
+		b.WriteByte(']')
+	default:
+		e := json.NewEncoder(b)
+		e.SetEscapeHTML(false)
+		_ = e.Encode(v)         // a scalar can always be written
+		b.Truncate(b.Len() - 1) // without the line end
+	}
 }
 
 // maxTree is how deep a schema may nest.
