@@ -24,7 +24,7 @@ type offer struct {
 
 func (f *offer) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.preset, "preset", "", "offer the tools of a preset: full or minimal (Bash, Read, Edit) (default: as the settings say, or full)")
+	flags.StringVar(&f.preset, "preset", "", "offer the tools of a preset: full or minimal (Bash, Read, Edit; nothing goes on in the background) (default: as the settings say, or full)")
 	flags.StringSliceVar(&f.only, "only", nil, "offer these tools only, with commas between them (repeatable)")
 	flags.StringVar(&f.deferral, "defer", "", "list tools that can wait by name alone: auto (where there are many), always or never (default: as the settings say, or auto)")
 	flags.BoolVar(&f.streams, "stream", true, "what run --stream and an embedder's session offer; with --stream=false what run and call do, where no command goes on in the background")
