@@ -11,6 +11,9 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
+// feeds is a command that reads what another one names.
+const feeds = `find . -type l -print0 | xargs -0 cat`
+
 // TestChainGlobs judges the files that a pattern matches by where they lead.
 func TestChainGlobs(t *testing.T) {
 	t.Parallel()
@@ -21,8 +24,21 @@ func TestChainGlobs(t *testing.T) {
 		command string
 		links   map[string]string
 		files   int
+		free    bool // no rule denies anything
 		want    abi.Code
 	}{
+		"a loop":                     {command: `for f in *.txt; do cat "$f"; done`},
+		"a loop to a link out":       {command: `for f in *.txt; do cat "$f"; done`, links: map[string]string{"b.txt": elsewhere}, want: abi.CodeNeedsApproval},
+		"names of a pipe":            {command: feeds, free: true, links: map[string]string{"b.txt": "a.txt"}},
+		"a link among them":          {command: feeds, free: true, links: map[string]string{"sub/b.txt": elsewhere}, want: abi.CodeNeedsApproval},
+		"a denied one among them":    {command: feeds, want: abi.CodeNeedsApproval},
+		"links that ls lists":        {command: "ls | xargs cat", free: true, links: map[string]string{"b.txt": elsewhere}, want: abi.CodeNeedsApproval},
+		"links that grep follows":    {command: "grep -R alpha .", free: true, links: map[string]string{"sub/b": elsewhere}, want: abi.CodeNeedsApproval},
+		"links that it follows in":   {command: "grep -R alpha .", free: true, links: map[string]string{"sub/b": "../a.txt", "sub/c": "."}},
+		"links behind links":         {command: "grep -R alpha sub", free: true, links: map[string]string{"sub/b": "../other", "other/c": elsewhere}, want: abi.CodeNeedsApproval},
+		"links to /proc":             {command: "find -L . -maxdepth 1", free: true, links: map[string]string{"sub/b": "/proc/self"}, want: abi.CodeNeedsApproval},
+		"links that are not met":     {command: "grep -r alpha .", free: true, links: map[string]string{"sub/b": elsewhere}},
+		"too many names for links":   {command: "grep -R alpha .", free: true, files: 10_001, want: abi.CodeNeedsApproval},
 		"plain files":                {command: "cat *.txt"},
 		"a link inside":              {command: "cat *.txt", links: map[string]string{"b.txt": "a.txt"}},
 		"a link out":                 {command: "cat *.txt", links: map[string]string{"b.txt": elsewhere}, want: abi.CodeNeedsApproval},
@@ -34,19 +50,23 @@ func TestChainGlobs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			content := map[string]string{".env": "SECRET", "a.txt": "alpha"}
+			content := map[string]string{".env": "SECRET", "a.txt": "alpha", "sub/x": "", "other/x": ""}
 			for i := range test.files {
 				content[fmt.Sprint("many/", i)] = ""
 			}
 			dir := files(t, content)
-			if test.files > 0 {
+			if test.files > 0 && !test.free {
 				test.command = "cat many/*"
 			}
 			for link, target := range test.links {
 				must(t, os.Symlink(target, filepath.Join(dir, link)))
 			}
+			denied := rules("Read(.env)", "", "")
+			if test.free {
+				denied = nil
+			}
 			var r ran
-			h := open(t, host.Options{Tools: []host.NativeTool{r.shell(runLine)}, Rules: rules("Read(.env)", "", "")})
+			h := open(t, host.Options{Tools: []host.NativeTool{r.shell(runLine)}, Rules: denied})
 			result, _ := one(t, session(t, h, host.SessionOptions{Cwd: dir}), "Bash", fmt.Sprintf(`{"command":%q}`, test.command))
 			if test.want != "" {
 				wantError(t, result, test.want)

@@ -2,7 +2,6 @@ package host
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -16,10 +15,10 @@ import (
 const maxGlobbed = 10_000
 
 // addLinks adds to each part of a command the links that its patterns for file
-// names match, with where they lead: a pattern is judged by its directory, and a
-// link in there may lead out of it.
+// names match, or that it follows, with where they lead: a pattern is judged by its
+// directory, and a link in there may lead out of it.
 func addLinks(c *permissions.Command) {
-	budget := maxGlobbed
+	budget, met := maxGlobbed, map[string][]string{}
 	for i := range c.Parts {
 		part := &c.Parts[i]
 		for j := range len(part.Accesses) {
@@ -28,10 +27,10 @@ func addLinks(c *permissions.Command) {
 				part.Accesses[j].Real = "" // what links in there lead to has no name
 				continue
 			}
-			if a.Glob == "" {
+			if a.Glob == "" && !a.Links {
 				continue
 			}
-			links, err := linksOf(a.Glob, &budget)
+			links, err := linksMet(a, met, &budget)
 			if err != nil {
 				part.Accesses[j].Real = "" // then nothing allows it
 				continue
@@ -41,6 +40,23 @@ func addLinks(c *permissions.Command) {
 			}
 		}
 	}
+}
+
+// linksMet lists the links that an access of a command meets. Trees that were gone through
+// are in met.
+func linksMet(a permissions.Access, met map[string][]string, budget *int) ([]string, error) {
+	if !a.Links {
+		return linksOf(a.Glob, budget)
+	}
+	links, ok := met[a.Target]
+	if ok {
+		return links, nil
+	}
+	links, err := linksBelow(a.Target, budget)
+	if err == nil {
+		met[a.Target] = links
+	}
+	return links, err
 }
 
 // linkAccess is what following a link touches. What it leads to may be a
@@ -90,17 +106,9 @@ func linksOf(glob string, budget *int) ([]string, error) {
 // matching lists the entries of a directory that one component of a pattern
 // matches. A directory that cannot be read has none.
 func matching(dir, part string, budget *int) ([]os.DirEntry, error) {
-	d, err := os.Open(filepath.FromSlash(dir))
+	entries, err := entriesOf(dir, budget)
 	if err != nil {
-		return nil, nil // a shell finds nothing there either
-	}
-	defer d.Close()
-	entries, err := d.ReadDir(*budget + 1)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, nil // what is no directory has no entries
-	}
-	if *budget -= len(entries); *budget < 0 {
-		return nil, errTooMany
+		return nil, err
 	}
 	var out []os.DirEntry
 	for _, e := range entries {

@@ -30,6 +30,9 @@ type Access struct {
 	// Glob says, with Tree, that only what matches this pattern of a shell is
 	// meant. It is absolute, with Target before the first wildcard.
 	Glob string
+	// Links says, with Tree, that links found below the path are followed, wherever they
+	// lead. Where they lead is for the host to add.
+	Links bool
 	// Removal says that what lies at the path is taken away: deleted, or moved
 	// elsewhere. It goes with AccessWrite.
 	Removal bool

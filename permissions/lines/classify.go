@@ -29,6 +29,7 @@ type Access struct {
 	Kind    permissions.AccessKind `json:"kind"`
 	Target  string                 `json:"target"`
 	Tree    bool                   `json:"tree,omitempty"`
+	Links   bool                   `json:"links,omitempty"`
 	Removal bool                   `json:"removal,omitempty"`
 }
 
@@ -63,7 +64,7 @@ func effectsOf(c permissions.Command) Effects {
 		e.Reason = c.Fault
 	}
 	for _, a := range c.Accesses() {
-		e.Accesses = append(e.Accesses, Access{Kind: a.Kind, Target: a.Target, Tree: a.Tree, Removal: a.Removal})
+		e.Accesses = append(e.Accesses, Access{Kind: a.Kind, Target: a.Target, Tree: a.Tree, Links: a.Links, Removal: a.Removal})
 	}
 	return e
 }

@@ -144,6 +144,7 @@ func (a *analysis) binary(cmd *syntax.BinaryCmd, s state) outcome {
 	// Both sides of a pipe are subshells.
 	first := len(a.parts)
 	a.statement(cmd.X, s)
+	a.feeding(cmd, s)
 	a.statement(cmd.Y, s)
 	a.piped(cmd, s)
 	a.beside(first)

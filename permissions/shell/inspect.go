@@ -34,12 +34,15 @@ type analysis struct {
 	unfollowed bool
 	// turn is how often the statement at hand is followed, for the values of loops.
 	turn int
+	// brought is what pipes bring to simple commands.
+	brought map[*syntax.CallExpr]*feed
 	// end is the shell at the end.
 	end state
 }
 
 func newAnalysis(text string, at Place, budget *int, w *wires) analysis {
-	return analysis{text: text, at: at, budget: budget, wires: w, lines: strings.Contains(text, "\n")}
+	brought := map[*syntax.CallExpr]*feed{}
+	return analysis{text: text, at: at, budget: budget, wires: w, lines: strings.Contains(text, "\n"), brought: brought}
 }
 
 // span is a stretch of text and why nothing in it is read-only.

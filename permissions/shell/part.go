@@ -30,6 +30,9 @@ func (a *analysis) part(words []word, found programs.Finding, at site) permissio
 		if piped && e.Name == pipeName {
 			continue
 		}
+		if isFed(&e) {
+			e = programs.Effect{Kind: e.Kind, Name: at.feed.dir, Tree: true, Links: true}
+		}
 		list, sure := a.accesses(e, words, &at.state)
 		p.Accesses = append(p.Accesses, list...)
 		if !sure {

@@ -70,7 +70,7 @@ func (a *analysis) accesses(e programs.Effect, words []word, s *state) ([]permis
 	if e.Git {
 		return a.repositories(e, s)
 	}
-	access := permissions.Access{Kind: e.Kind, Target: e.Name, Tree: e.Tree, Removal: e.Removal}
+	access := permissions.Access{Kind: e.Kind, Target: e.Name, Tree: e.Tree, Removal: e.Removal, Links: e.Links}
 	if e.Kind != permissions.AccessRead && e.Kind != permissions.AccessWrite {
 		return []permissions.Access{access}, true
 	}

@@ -204,8 +204,7 @@ func addSamples(t *testing.T, dir string) {
 	for name, writer := range map[string]func(io.Writer) error{
 		// A parser that loads what a document names would print the secret.
 		"a.xml": func(w io.Writer) error {
-			_, err := io.WriteString(w, `<!DOCTYPE a SYSTEM "sub/secret" [<!ENTITY e SYSTEM "sub/secret">`+
-				`<!ENTITY % p SYSTEM "sub/secret"> %p;]><a xmlns:xi="http://www.w3.org/2001/XInclude">&e;`+
+			_, err := io.WriteString(w, `<!DOCTYPE a [<!ENTITY e SYSTEM "sub/secret">]><a xmlns:xi="http://www.w3.org/2001/XInclude">&e;`+
 				`<xi:include href="sub/secret" parse="text"/></a>`)
 			return err
 		},

@@ -29,6 +29,8 @@ type site struct {
 	unknown permissions.Unknown
 	// guess says that commands that begin at each word behind it are tried as well.
 	guess bool
+	// feed is what its input brings.
+	feed *feed
 	// veto and gaps are why it is not read-only, and not completely known, for
 	// the sake of a wrapper that rules look through.
 	veto, gaps string
@@ -43,7 +45,7 @@ func (a *analysis) call(call *syntax.CallExpr, stmt *syntax.Stmt, s state) outco
 		}
 		words = append(words, a.fields(arg, &s)...)
 	}
-	at := site{node: call}
+	at := site{node: call, feed: a.brought[call]}
 	before := s
 	s = a.assigned(call.Assigns, s, &at)
 	at.state, at.files = s, a.redirect(stmt, &s)
@@ -196,14 +198,23 @@ func (a *analysis) program(words []word, at site) programs.Finding {
 	if wrapped := found.Inner; len(wrapped) == 1 && wrapped[0].Transparent && wrapped[0].Shell == "" {
 		a.lookThrough(words, at)
 		inner := innerWords(&wrapped[0], words)
+		if base(words) == "xargs" {
+			if fed := a.named(words, inner, at.feed); fed != nil {
+				inner = fed
+			}
+		}
 		if len(inner) > 0 && at.depth < maxInner {
 			return a.program(inner, at.through(words, &found))
 		}
 		found.ReadOnly, found.Complete = false, false
 	}
+	fed := a.xargs(words, &found, at.feed)
 	mine := len(a.parts)
 	a.add(a.part(words, found, at), at)
 	a.readings(words, mine)
+	if len(fed) > 0 {
+		a.program(fed, at.within())
+	}
 	for i := range found.Inner {
 		if in := &found.Inner[i]; !in.Guess || !at.guess {
 			a.started(in, words, at)
@@ -247,15 +258,22 @@ const (
 	scriptCost = 4
 )
 
+// within is the site of a command that another one starts.
+func (at site) within() site {
+	at.depth++
+	at.inner, at.veto, at.gaps, at.guess = true, "", "", false
+	at.files = files{readOnly: true, complete: true}
+	return at
+}
+
 // started adds the parts of a command that another one starts.
 func (a *analysis) started(in *programs.Inner, outer []word, at site) {
 	if at.depth >= maxInner {
 		a.fault = errNested.Error()
 		return
 	}
-	at.depth++
-	at.inner, at.veto, at.gaps, at.guess = true, "", "", in.Guess
-	at.files = files{readOnly: true, complete: true}
+	at = at.within()
+	at.guess = in.Guess
 	if in.Shell == "" {
 		if words := innerWords(in, outer); len(words) > 0 {
 			a.program(words, at)
@@ -334,6 +352,9 @@ func (a *analysis) judge(words []word) programs.Finding {
 	args := make([]programs.Arg, len(words))
 	for i := range words {
 		args[i] = words[i].Arg
+		if words[i].fed != nil {
+			args[i] = programs.Arg{Text: words[i].fed.text(), Glob: true}
+		}
 		if words[i].pipe {
 			args[i] = programs.Arg{Text: pipeName, Literal: true}
 		}

@@ -26,6 +26,8 @@ type word struct {
 	braced bool
 	// pipe marks a process substitution.
 	pipe bool
+	// fed is what the word is a name of that xargs puts in its place.
+	fed *feed
 }
 
 func (w *word) word() permissions.Word { return permissions.Word{Text: w.Text, Literal: w.Literal} }

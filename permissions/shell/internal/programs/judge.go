@@ -276,7 +276,7 @@ func (r *row) open() bool {
 // unseen says which paths and hosts a word may name that is only known when it runs.
 func (l *line) unseen() permissions.Unknown {
 	var out permissions.Unknown
-	if l.strays() {
+	if l.lists() {
 		out = permissions.UnknownRead
 	}
 	switch {
@@ -313,7 +313,7 @@ func (r *row) touches() permissions.Unknown {
 // effects lists the paths and hosts of the line.
 func (l *line) effects() []Effect {
 	var out []Effect
-	deep, files := l.wide(), false
+	deep, links, files := l.wide(), l.links(), false
 	for _, it := range l.items {
 		files = files || it.flag == "" && (it.kind.path() || it.kind == "")
 		opened := it.kind == kindWrite && !l.row.changes
@@ -321,7 +321,7 @@ func (l *line) effects() []Effect {
 			continue // what is written there is gone
 		}
 		if e, ok := it.effect(deep); ok {
-			e.Opened = opened
+			e.Opened, e.Links = opened, links && e.Tree
 			out = append(out, e)
 		}
 	}
@@ -332,7 +332,7 @@ func (l *line) effects() []Effect {
 	}
 	out = append(out, l.dialled()...)
 	if l.row.cwd && !files || l.dirless() && !files {
-		out = append(out, Effect{Kind: permissions.AccessRead, Name: ".", Tree: deep})
+		out = append(out, Effect{Kind: permissions.AccessRead, Name: ".", Tree: deep, Links: links && deep})
 	}
 	return out
 }

@@ -17,7 +17,7 @@ import (
 // A verdict: "ro" is read-only; "blind" is read-only but reads what is not
 // listed; "complete" is not read-only, but all it does is listed; "no" is
 // neither. Then a command line, and behind "=>", where given, what it touches:
-// "r" reads, "w" writes, "x" removes, in capitals with all that is below, "n" is
+// "r" reads, "w" writes, "x" removes, in capitals with all that is below, "@" behind them with what links lead to; "n" is
 // a host, "h" one for deny and ask rules alone; "[cmd]" is started, "<cmd>" is looked through, "{text}" is for a shell.
 
 // example is a line of testdata.
@@ -130,6 +130,9 @@ func (f Finding) show() string {
 		}
 		if e.Tree {
 			mark = strings.ToUpper(mark)
+			if e.Links {
+				mark += "@"
+			}
 		}
 		out = append(out, mark+" "+e.Name)
 	}

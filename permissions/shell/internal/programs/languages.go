@@ -222,6 +222,7 @@ func judgeFind(r *row, args []Arg) Finding {
 	if !found.ReadOnly {
 		f.Reason = "find: " + found.Reason
 	}
+	links := followsLinks(args)
 	for _, s := range found.Starts {
 		if !s.Literal && !s.Glob {
 			f.Unknown |= permissions.UnknownRead
@@ -230,7 +231,7 @@ func judgeFind(r *row, args []Arg) Finding {
 			}
 			continue
 		}
-		f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: s.Text, Glob: s.Glob, Tree: true})
+		f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: s.Text, Glob: s.Glob, Tree: true, Links: links})
 		if found.Deletes {
 			f.Effects = append(f.Effects, Effect{
 				Kind: permissions.AccessWrite, Name: s.Text, Glob: s.Glob, Tree: true, Removal: true,
@@ -249,11 +250,22 @@ func judgeFind(r *row, args []Arg) Finding {
 	if !found.Complete && mayAct(args) {
 		f.Unknown |= permissions.UnknownAll
 	}
-	if followsLinks(args) {
-		f.Unknown |= permissions.UnknownRead
-	}
 	f.Complete = f.Complete && f.Unknown == 0
 	return f
+}
+
+// FindNames is where all names lie that find prints, if they end in NUL and it prints
+// nothing else.
+func FindNames(args []Arg) (dir string, ok bool) {
+	words := make([]lang.Arg, len(args))
+	for i, a := range args {
+		words[i] = lang.Arg{Text: a.Text, Literal: a.Literal, Glob: a.Glob}
+	}
+	found := lang.Find(words)
+	if !found.Print0 || len(found.Starts) != 1 || !found.Starts[0].Literal {
+		return "", false
+	}
+	return found.Starts[0].Text, true
 }
 
 // followsLinks reports whether find goes through the links that it finds.

@@ -303,14 +303,14 @@ func (l *line) deep() bool {
 	return l.row.deep || slices.ContainsFunc(l.flags, func(f string) bool { return l.row.flags[f].deep })
 }
 
-// strays reports whether what is read lies not only below the operands: a link
-// found there may lead anywhere, and so may a list of names.
-func (l *line) strays() bool {
-	deep := l.deep()
-	return slices.ContainsFunc(l.flags, func(name string) bool {
-		f := l.row.flags[name]
-		return f.lists || deep && f.links
-	})
+// lists reports whether files that are read name more files.
+func (l *line) lists() bool {
+	return slices.ContainsFunc(l.flags, func(name string) bool { return l.row.flags[name].lists })
+}
+
+// links reports whether links that are found below what is read are followed.
+func (l *line) links() bool {
+	return l.deep() && slices.ContainsFunc(l.flags, func(name string) bool { return l.row.flags[name].links })
 }
 
 // assign gives the operands their kinds; one too many has none.

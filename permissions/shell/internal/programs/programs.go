@@ -58,6 +58,8 @@ type Effect struct {
 	Name          string
 	Glob          bool
 	Tree, Removal bool
+	// Links says, with Tree, that links found below are followed.
+	Links bool
 	// Opened says that a file that is written is opened for that, and not replaced,
 	// moved or given other rights: what is written to a device is gone.
 	Opened bool

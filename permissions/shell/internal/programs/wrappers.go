@@ -202,6 +202,39 @@ func judgeXargs(r *row, args []Arg) Finding {
 	return f
 }
 
+// An Xargs is what xargs is told of its input by flags that only say how it is read, and
+// how often the command runs.
+type Xargs struct {
+	// Mark stands in the command in the place of a name; where it is empty, names are
+	// put behind the command.
+	Mark string
+	// NUL says that names end in NUL.
+	NUL bool
+}
+
+// xargsFlags are those flags.
+var xargsFlags = strings.Fields(`-0 -r -t -x -n -L -P -d -I -s -E
+	--null --no-run-if-empty --verbose --exit --max-args --max-procs --max-chars --max-lines --delimiter`)
+
+// ReadXargs reads the words behind xargs. It reports false where there are other flags.
+func ReadXargs(args []Arg) (Xargs, bool) {
+	l := table()["xargs"].read(args)
+	mark, marked := l.value("-I")
+	other := slices.ContainsFunc(l.flags, func(f string) bool { return !slices.Contains(xargsFlags, f) })
+	unsure := slices.ContainsFunc(l.items, func(it item) bool { return !it.arg.Literal })
+	if other || unsure || l.unknown != "" || len(l.odd) > 0 || marked && mark.Text == "" {
+		return Xargs{}, false
+	}
+	return Xargs{Mark: mark.Text, NUL: l.has("-0", "--null")}, true
+}
+
+// Plain reports whether every flag that a program has only reads, also where it is called
+// by its name from another program.
+func Plain(program string) bool {
+	r := table()[program]
+	return r != nil && r.plain && !r.byName && !r.changes && !r.never
+}
+
 // placeholders marks the words of a command that xargs puts its input into.
 func (in *Inner) placeholders(l *line) {
 	mark, ok := l.value("-I", "-i", "--replace")

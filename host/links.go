@@ -1,0 +1,69 @@
+package host
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// linksBelow lists the links below a directory, and below what those lead to: what a
+// program meets that goes through the tree and follows links. It fails where there are more
+// names than the budget.
+func linksBelow(dir string, budget *int) ([]string, error) {
+	var links []string
+	seen := map[string]bool{}
+	for dirs := []string{dir}; len(dirs) > 0; {
+		at := dirs[0]
+		dirs = dirs[1:]
+		actual := commandPath(at)
+		if seen[actual] {
+			continue
+		}
+		if seen[actual] = true; liesIn(procDir, actual) {
+			return nil, errTooMany // what links in there lead to has no name
+		}
+		entries, err := entriesOf(at, budget)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			name := path.Join(at, e.Name())
+			switch {
+			case e.IsDir():
+				dirs = append(dirs, name)
+			case e.Type()&os.ModeSymlink != 0:
+				links = append(links, name)
+				if linkAccess(permissions.AccessRead, name).Tree {
+					dirs = append(dirs, name)
+				}
+			}
+		}
+	}
+	return links, nil
+}
+
+// entriesOf lists a directory, and takes its entries off the budget. One that cannot be
+// read has none.
+func entriesOf(dir string, budget *int) ([]os.DirEntry, error) {
+	info, err := os.Stat(filepath.FromSlash(dir)) // opening a pipe waits
+	if err != nil || !info.IsDir() {
+		return nil, nil // a command finds nothing there either
+	}
+	d, err := os.Open(filepath.FromSlash(dir))
+	if err != nil {
+		return nil, nil
+	}
+	defer d.Close()
+	entries, err := d.ReadDir(*budget + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	if *budget -= len(entries); *budget < 0 {
+		return nil, errTooMany
+	}
+	return entries, nil
+}
