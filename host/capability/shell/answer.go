@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/process"
+	"github.com/toolquay/toolquay/internal/lazyregexp"
 )
 
 // exitKilled is the exit status of what SIGKILL ended.
@@ -68,11 +69,15 @@ func (r *run) answer(why ended) (abi.Answer, error) {
 	return answerOf(ok, body), nil
 }
 
-// blamed is the program whose exit status is the command's. Those of some say two things:
-// find's means that places could not be searched only where it has said so, and git's
-// that files differ only where it tells of no error.
+// blamed is the program whose exit status is the command's; empty where it may be that of
+// the shell, which could not open a file for it. Those of some say two things: find's means
+// that places could not be searched only where it has said so, and git's that files differ
+// only where it tells of no error.
 func (r *run) blamed() string {
-	program := programOf(&r.p.command)
+	program, opens := programOf(&r.p.command)
+	if opens && shellComplains.MatchString(string(r.said())) {
+		return ""
+	}
 	switch {
 	case filepath.Base(program) == "find" && !containsAny(string(bytes.ToLower(r.said())), refusals):
 		return ""
@@ -81,6 +86,9 @@ func (r *run) blamed() string {
 	}
 	return program
 }
+
+// shellComplains is how the shell itself tells of a failure.
+var shellComplains = lazyregexp.New(`(?m)^(?:\S*/)?(?:ba|da|z)?sh: `)
 
 // picture is the output where it is an image; nil is that it is none.
 func (r *run) picture() *picture {

@@ -1,12 +1,14 @@
 package shell
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/toolquay/toolquay/internal/lazyregexp"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -17,26 +19,65 @@ var bending = []string{
 }
 
 // programOf names the program whose exit status, which is not 0, is the command's;
-// empty where that cannot be told without running it.
-func programOf(command *permissions.Command) string {
+// empty where that cannot be told without running it. Where opens is set, it may also be
+// the status of a file that the shell could not open, of which the shell tells.
+func programOf(command *permissions.Command) (program string, opens bool) {
 	if command.Fault != "" {
-		return ""
+		return "", false
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command.Text), "")
-	if err != nil || len(file.Stmts) == 0 || bends(file) {
-		return ""
+	if err != nil || len(file.Stmts) == 0 || bends(file, command.Text) {
+		return "", false
 	}
-	call := lastCall(file.Stmts[len(file.Stmts)-1])
+	var redirs []*syntax.Redirect
+	call := lastCall(file.Stmts[len(file.Stmts)-1], &redirs)
 	if call == nil || len(call.Args) == 0 {
-		return ""
+		return "", false
 	}
-	return behindWrappers(command, call)
+	silent := false
+	for _, r := range redirs {
+		file := opensFile(r)
+		if opens = opens || file; file && silent {
+			return "", false // where it cannot be opened, nobody hears of it
+		}
+		silent = silent || r.N != nil && r.N.Value == "2" || r.Op == syntax.RdrAll || r.Op == syntax.AppAll
+	}
+	return behindWrappers(command, call), opens
 }
 
+// opensFile reports whether a redirection opens a file that may not be there.
+func opensFile(r *syntax.Redirect) bool {
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc, syntax.DplIn, syntax.DplOut:
+		return false
+	}
+	return r.Word.Lit() != os.DevNull
+}
+
+// mayAbort reports whether an expansion may fail, with which the shell ends the command: a
+// division by 0, a variable that is to be set, or one that is read-only.
+func mayAbort(n syntax.Node, text string) bool {
+	switch n := n.(type) {
+	case *syntax.ArithmExp:
+		return !plainArithmetic.MatchString(text[n.Pos().Offset():n.End().Offset()])
+	case *syntax.ParamExp:
+		failing := n.Exp != nil && (n.Exp.Op == syntax.ErrorUnset || n.Exp.Op == syntax.ErrorUnsetOrNull || n.Exp.Op == syntax.OtherParamOps)
+		return failing || n.Excl || n.Index != nil || n.Slice != nil
+	case *syntax.DeclClause:
+		return true // what it makes read-only, an assignment cannot change
+	}
+	return false
+}
+
+// plainArithmetic is arithmetic that has a result: sums and products of numbers that are
+// written out, in decimal.
+var plainArithmetic = lazyregexp.New(`^\$\(\([ (]*(?:0|[1-9]\d{0,8})(?:[ )]*[-+*][ (]*(?:0|[1-9]\d{0,8}))*[ )]*\)\)$`)
+
 // bends reports whether anything in a command may bend its exit status.
-func bends(file *syntax.File) bool {
+func bends(file *syntax.File, text string) bool {
 	found := false
 	syntax.Walk(file, func(n syntax.Node) bool {
+		found = found || n != nil && mayAbort(n, text)
 		switch n := n.(type) {
 		case *syntax.FuncDecl:
 			found = true // which may have any program's name
@@ -75,22 +116,23 @@ func leavesJobs(command *permissions.Command) bool {
 }
 
 // lastCall is the simple command whose status a statement has where it fails; nil where
-// it depends.
-func lastCall(s *syntax.Stmt) *syntax.CallExpr {
+// it depends. The redirections around it are added to redirs.
+func lastCall(s *syntax.Stmt, redirs *[]*syntax.Redirect) *syntax.CallExpr {
 	if s.Background || s.Coprocess || s.Negated {
 		return nil
 	}
+	*redirs = append(*redirs, s.Redirs...)
 	switch c := s.Cmd.(type) {
 	case *syntax.CallExpr:
 		return c
 	case *syntax.BinaryCmd:
 		if c.Op != syntax.AndStmt { // of which either may have failed
-			return lastCall(c.Y)
+			return lastCall(c.Y, redirs)
 		}
 	case *syntax.Subshell:
-		return lastCall(c.Stmts[len(c.Stmts)-1])
+		return lastCall(c.Stmts[len(c.Stmts)-1], redirs)
 	case *syntax.Block:
-		return lastCall(c.Stmts[len(c.Stmts)-1])
+		return lastCall(c.Stmts[len(c.Stmts)-1], redirs)
 	}
 	return nil
 }
