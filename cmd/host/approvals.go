@@ -217,7 +217,8 @@ func (a *app) resume(ctx context.Context, id string) error {
 	}
 	defer o.close()
 	o.follow(ctx)
-	result := a.one(ctx, o, item.Use)
+	log := &callLog{out: a.err}
+	result := a.one(ctx, o, item.Use, log)
 	if item.Format != "" {
 		reply, err := message.Reply(item.Format, []abi.ToolUse{item.Use}, []abi.ToolResult{*result})
 		if err == nil {
@@ -228,6 +229,7 @@ func (a *app) resume(ctx context.Context, id string) error {
 	if err := a.printText(result); err != nil {
 		return err
 	}
+	log.printLast(result)
 	return quiet(resultCode(result))
 }
 

@@ -16,25 +16,34 @@ import (
 )
 
 func callCommand(a *app) *cobra.Command {
-	var output string
-	var staged bool
+	var f callFlags
 	cmd := &cobra.Command{
 		Use:   "call TOOL [JSON|@FILE|-]",
 		Short: "Call one tool and print its result",
 		Long: `Call calls one tool with the input given as JSON, from a file, or from standard
 input; without one the input is {}. The result's text goes to standard output,
-that of a call that failed to standard error (see toolquay help exit-codes).`,
+that of a call that failed to standard error (see toolquay help exit-codes), with
+the last lines that its plugin logged. -v shows all of what plugins log as it comes:
+log lines, standard output and error, panics, the stack of a trap.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.call(cmd.Context(), args[0], append(args, "{}")[1], output, staged)
+			return a.call(cmd.Context(), args[0], append(args, "{}")[1], f)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, or json for the whole result")
-	cmd.Flags().BoolVar(&staged, "stage", false, stageFlag)
+	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text, or json for the whole result")
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "show what plugins log, and progress, on standard error")
+	cmd.Flags().BoolVar(&f.staged, "stage", false, stageFlag)
 	return cmd
 }
 
-func (a *app) call(ctx context.Context, tool, input, output string, staged bool) error {
+// callFlags are the flags of call.
+type callFlags struct {
+	output          string
+	verbose, staged bool
+}
+
+func (a *app) call(ctx context.Context, tool, input string, f callFlags) error {
+	output := f.output
 	if output != "text" && output != "json" {
 		return usageError("--output %q: there are text and json", output)
 	}
@@ -45,7 +54,7 @@ func (a *app) call(ctx context.Context, tool, input, output string, staged bool)
 	o, err := a.open(ctx, func(s *setup) {
 		s.calls = true
 		s.alone()
-		a.staged(&s.session, staged)
+		a.staged(&s.session, f.staged)
 		s.session.Asker = a.asker(s, input != "-", approvals.Resume{})
 	})
 	if err != nil {
@@ -54,11 +63,13 @@ func (a *app) call(ctx context.Context, tool, input, output string, staged bool)
 	defer o.close()
 	o.follow(ctx)
 	o.warnBroken()
-	r := a.one(ctx, o, abi.ToolUse{ID: "call_1", Name: tool, Input: canonical})
+	log := &callLog{out: a.err, verbose: f.verbose}
+	r := a.one(ctx, o, abi.ToolUse{ID: "call_1", Name: tool, Input: canonical}, log)
 	if output == "json" {
 		err = a.printJSON(message.NewRecord(*r))
 	} else {
 		err = a.printText(r)
+		log.printLast(r)
 	}
 	if err != nil {
 		return err
@@ -70,9 +81,10 @@ func (a *app) call(ctx context.Context, tool, input, output string, staged bool)
 }
 
 // one runs one call, and prints what hooks have to say to the person.
-func (a *app) one(ctx context.Context, o *opened, use abi.ToolUse) *abi.ToolResult {
+func (a *app) one(ctx context.Context, o *opened, use abi.ToolUse, log *callLog) *abi.ToolResult {
 	var result abi.ToolResult
 	for e := range o.session.Run(ctx, []abi.ToolUse{use}) {
+		log.take(&e)
 		switch e.Kind {
 		case host.EventMessage, host.EventStop:
 			a.err.Block(ui.Yellow, string(e.Kind)+"  ", e.Reason)

@@ -58,7 +58,6 @@ type call struct {
 	refused int
 	reports int
 	dropped int
-	lastLog string
 	late    *late // nil until there are more reports than are passed on
 }
 

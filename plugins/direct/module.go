@@ -52,7 +52,7 @@ func newModule(e *engine.Engine, m plugins.Module, program *engine.Program, s sh
 }
 
 func (m *module) failedStart(run *engine.Run, err error) error {
-	return m.explain(run, m.limits.Time, run.LastLine(), fmt.Errorf("while starting: %w", err))
+	return m.explain(run, m.limits.Time, run.LastWords(), fmt.Errorf("while starting: %w", err))
 }
 
 // Call runs a tool. See [plugins.Instance].
@@ -81,7 +81,9 @@ func (m *module) serve(ctx context.Context, c *call, g *guest, inv plugins.Invoc
 		result, err = c.converse(under, g, inv)
 	}
 	if err != nil {
-		err = m.explain(ctx, c.limits.Time, c.said(), err)
+		said := c.said() // which ends the line that it was writing
+		c.traced(err)
+		err = m.explain(ctx, c.limits.Time, said, err)
 	}
 	c.end()
 	if err != nil {

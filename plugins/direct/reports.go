@@ -6,6 +6,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/internal/engine"
 )
 
 // late is the newest of the reports that came after a call's limit on them.
@@ -57,30 +58,46 @@ func (c *call) tellLate() {
 
 // logged takes a line that the guest wrote to its standard output or error.
 func (c *call) logged(line string) {
-	c.tell(abi.ProgressHead{Log: &abi.Log{Level: "info", Message: line}})
+	c.pass(abi.ProgressHead{Log: &abi.Log{Level: "info", Message: line}})
 }
 
-// tell passes a report on, within the limit on log lines.
+// tell takes a report that the guest made.
 func (c *call) tell(head abi.ProgressHead) {
+	if head.Log != nil {
+		c.Heard(head.Log.Message)
+	}
+	c.pass(head)
+}
+
+// pass passes a report on, within the limit on log lines.
+func (c *call) pass(head abi.ProgressHead) {
 	if c.reports >= c.limits.LogLines {
 		c.dropped++
 		return
 	}
 	c.reports++
-	if head.Log != nil {
-		c.lastLog = head.Log.Message
-	}
 	if c.report != nil {
 		c.report(head)
 	}
 }
 
-// said is the last thing the guest logged, for the message of its failure.
+// said is what the guest logged last, for the message of its failure, also where that
+// came after the limit.
 func (c *call) said() string {
-	if line := c.LastLine(); line != "" {
-		return line
+	if c.late != nil && len(c.late.message) > 0 {
+		if head, err := abi.DecodeProgress(c.late.message); err == nil && head.Log != nil {
+			c.Heard(head.Log.Message)
+		}
 	}
-	return c.lastLog
+	return c.LastWords()
+}
+
+// traced reports the stack trace of a guest that trapped, whatever the limit: it is for
+// the plugin's author.
+func (c *call) traced(err error) {
+	if trace := engine.Trace(err); trace != "" && c.report != nil && c.Over() == nil {
+		c.report(abi.ProgressHead{Log: &abi.Log{Level: "error", Message: trace}})
+	}
 }
 
 // endReports passes on what is left to report, and says what was dropped.

@@ -13,6 +13,46 @@ import (
 	"github.com/toolquay/toolquay/plugins/internal/runnertest"
 )
 
+// TestGoGuestBreaks: an author learns where a Go guest broke, whichever way it did.
+func TestGoGuestBreaks(t *testing.T) {
+	t.Parallel()
+	wasm := buildGo(t, filepath.Join("..", "..", "sdk", "go"), "./testdata/backup")
+	in := runnertest.Load(t, newRunner(t), moduleOf(wasm, func(m *plugins.Module) {
+		m.Limits = plugins.DefaultLimits
+		m.Limits.Time = testenv.Patience
+	}))
+	const index = "runtime error: index out of range [5] with length 0"
+	for how, want := range map[string]struct {
+		says   []string // parts of the error or result
+		logged string
+	}{
+		"panic":     {[]string{"the tool panicked: " + index + " (main.go:", ", in main.rowsOf)"}, "panic: " + index + "\nmain.rowsOf\n\t"},
+		"goroutine": {[]string{"trapped", "panic: " + index, "/testdata/backup/main.go:"}, "\nstack trace of the module:\n\t.runtime."},
+		"exit":      {[]string{"exited with code 3", "on standard error"}, ""},
+		"error":     {[]string{"there is no error"}, ""},
+	} {
+		t.Run(how, func(t *testing.T) {
+			var logged strings.Builder
+			result, err := in.Call(t.Context(), plugins.Invocation{
+				Tool: &abi.Tool{Name: "Break"}, Input: json.RawMessage(`{"path":"` + how + `"}`), Cwd: "/",
+				Report: func(p abi.ProgressHead) { logged.WriteString(p.Log.Message + "\n") },
+			})
+			said := result.Text()
+			if err != nil {
+				said = err.Error()
+			}
+			for _, part := range want.says {
+				if !strings.Contains(said, part) {
+					t.Errorf("it says %q, and not %q", said, part)
+				}
+			}
+			if !strings.HasPrefix(logged.String(), "on standard output\non standard error\n") || !strings.Contains(logged.String(), want.logged) {
+				t.Errorf("it logged %s", logged.String())
+			}
+		})
+	}
+}
+
 // TestGoGuestTells has a guest of the Go SDK say what its call touches, and report
 // how far it is: the host gets what the author said, within its bounds.
 func TestGoGuestTells(t *testing.T) {

@@ -39,7 +39,6 @@ type call struct {
 	requests int
 	reports  int
 	dropped  int
-	lastLog  string
 
 	// exited says that the guest ended itself, though well.
 	exited bool
@@ -56,6 +55,14 @@ func (m *module) begin(ctx context.Context, g *guest, inv plugins.Invocation) *c
 func (c *call) tellOutput(line string) {
 	if c.listens() {
 		c.tell("info", line)
+	}
+}
+
+// traced reports the stack trace of a guest that trapped, whatever the limit: it is for
+// the plugin's author.
+func (c *call) traced(err error) {
+	if trace := engine.Trace(err); trace != "" && c.Over() == nil {
+		c.pass("error", trace)
 	}
 }
 

@@ -138,7 +138,9 @@ func (c *call) httpRequest([]uint64) {
 func (c *call) logBlock(level string, offset uint64) {
 	if level != "" {
 		if view := c.view("log message", offset); c.listens() {
-			c.tell(level, logText(view))
+			text := logText(view)
+			c.Heard(text)
+			c.tell(level, text)
 		}
 	}
 	check(c.guest.release(c, offset))

@@ -39,7 +39,7 @@ func newModule(r *Runner, m plugins.Module, kernel, program *engine.Program) *mo
 		Bind:  bind,
 		Stack: (*guest).stackSize,
 		Fail: func(run *engine.Run, err error) error {
-			return mod.explain(run, run.LastLine(), fmt.Errorf("while starting: %w", err))
+			return mod.explain(run, run.LastWords(), fmt.Errorf("while starting: %w", err))
 		},
 	}
 	if m.Manifest.Instance == abi.InstanceReset {
@@ -110,7 +110,8 @@ func (m *module) Call(ctx context.Context, inv plugins.Invocation) (abi.ToolResu
 	result, err := m.serve(c, inv, pool == m.bare) //nolint:contextcheck // c is the context, and the caller's behind it
 	c.end()
 	if err != nil {
-		err = m.explain(&c.Run, c.lastLog, err)
+		c.traced(err)
+		err = m.explain(&c.Run, c.LastWords(), err)
 	}
 	pool.Put(in, err == nil && !c.exited)
 	return result, err

@@ -51,7 +51,7 @@ func Handle[In any](name string, run func(c *Call, in In) (Output, error)) {
 // takes it some 100 us. What comes of it does not matter; a panic in a method of In
 // would come again where it can be told.
 func warm[In any]() {
-	_, _ = guarded(func() (in In, err error) { return in, decodeInput([]byte("{}"), &in) })
+	_, _ = guarded(nil, func() (in In, err error) { return in, decodeInput([]byte("{}"), &in) })
 }
 
 // Typed makes a [Tool]'s Run of a function that takes its input decoded, by the
@@ -77,19 +77,25 @@ func serveCall(h guest.Host, message []byte) []byte {
 	if !ok {
 		return Output{}.encode(&Error{Code: CodeUnknownTool, Message: "this plugin has no tool " + strconv.Quote(head.Tool)})
 	}
-	out, err := guarded(func() (Output, error) {
-		return tool.Run(&Call{host: h, head: head, input: input})
-	})
+	call := &Call{host: h, head: head, input: input}
+	out, err := guarded(call, func() (Output, error) { return tool.Run(call) })
 	return out.encode(err)
 }
 
 // guarded turns a panic into an error, which names it better than the end of a
-// stack trace does. (TinyGo recovers where its version can.)
-func guarded[T any](run func() (T, error)) (v T, err error) {
+// stack trace does, with its place. The stack goes to the log of the call, if there is
+// one. (TinyGo recovers where its version can, and tells no places.)
+func guarded[T any](c *Call, run func() (T, error)) (v T, err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			err = &Error{Code: CodeTrap, Message: "the tool panicked: " + panicText(p)}
+		p := recover()
+		if p == nil {
+			return
 		}
+		place, stack := panicPlace()
+		if c != nil && stack != "" {
+			c.Log(LevelError, "panic: "+panicText(p)+"\n"+stack)
+		}
+		err = &Error{Code: CodeTrap, Message: "the tool panicked: " + panicText(p) + place}
 	}()
 	return run()
 }
@@ -108,7 +114,7 @@ func serveAssess(message []byte) []byte {
 	head, input, err := wire.DecodeAssess(message)
 	var answer Assessment
 	if tool := tools[head.Tool]; err == nil && tool.Assess != nil {
-		answer, err = guarded(func() (Assessment, error) {
+		answer, err = guarded(nil, func() (Assessment, error) {
 			return tool.Assess(&Question{head: head, input: input})
 		})
 	}

@@ -215,6 +215,22 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestPanicsHavePlaces: the error names the place of a panic, and the log has the stack
+// up to the tool.
+func TestPanicsHavePlaces(t *testing.T) {
+	r := files().Call(t, "Panic", pathInput{})
+	if want := "the tool panicked: runtime error: index out of range [0] with length 0 (tool_test.go:"; !strings.HasPrefix(r.Text(), want) {
+		t.Errorf("got %q, want %q", r.Text(), want)
+	}
+	if len(r.Logs) != 1 || r.Logs[0].Level != toolquay.LevelError {
+		t.Fatalf("logged %q", r.Logs)
+	}
+	stack := r.Logs[0].Message
+	if !strings.HasPrefix(stack, "panic: runtime error: ") || !strings.Contains(stack, "tool_test.go:") || strings.Contains(stack, "guarded") || strings.Contains(stack, "runtime.") {
+		t.Errorf("logged %s", stack)
+	}
+}
+
 func TestAssess(t *testing.T) {
 	h := files()
 	if a := h.Assess(t, "Assessed", pathInput{"a"}); a.ReadOnly == nil || !*a.ReadOnly || *a.Destructive || a.ConcurrencySafe != nil ||

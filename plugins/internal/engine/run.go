@@ -53,9 +53,16 @@ func (r *Run) under(ctx context.Context, limit time.Duration) context.Context {
 // and error, valid UTF-8 and cut to 4 KiB. The default drops them.
 func (r *Run) Tell(tell func(line string)) { r.log.tell = tell }
 
-// LastLine ends the line that the guest is writing and returns the last one it
-// wrote, "" for none.
-func (r *Run) LastLine() string { return r.log.last() }
+// Heard notes a line that the guest logged in another way than by its standard output
+// and error, for LastWords.
+func (r *Run) Heard(line string) { r.log.words.hear(line) }
+
+// LastWords ends the line that the guest is writing and returns what says best why it
+// ended: its panic, or the last line that it logged; "" for none.
+func (r *Run) LastWords() string {
+	r.log.flush()
+	return r.log.words.String()
+}
 
 // End stops the clock and ends the line that the guest is writing.
 func (r *Run) End() {

@@ -133,7 +133,7 @@ func TestLinesOfTheLog(t *testing.T) {
 	for _, piece := range []string{"a", "b\n\nc\xff\n", string(long), "\nlast"} {
 		run.log.write([]byte(piece))
 	}
-	if last := run.LastLine(); last != "last" {
+	if last := run.LastWords(); last != "last" {
 		t.Errorf("the last line is %q", last)
 	}
 	want := []string{"ab", "c\uFFFD", string(long[:maxLogLine]), "last"}

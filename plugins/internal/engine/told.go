@@ -50,7 +50,23 @@ func FirstLine(err error) string {
 	return Told(line)
 }
 
-// Said repeats the last thing that a guest logged, for the message of its failure.
+// maxTrace bounds the stack trace of a trap, in bytes.
+const maxTrace = 4 << 10
+
+// Trace is the guest's stack trace in an error, with the names of its functions where
+// the module has them; "" where there is none.
+func Trace(err error) string {
+	_, trace, ok := strings.Cut(err.Error(), "\nwasm stack trace:")
+	if !ok {
+		return ""
+	}
+	if len(trace) > maxTrace {
+		trace = trace[:maxTrace]
+	}
+	return "stack trace of the module:" + strings.ToValidUTF8(trace, "\uFFFD")
+}
+
+// Said repeats what a guest logged last, or its panic, for the message of its failure.
 func Said(log string) string {
 	if log == "" {
 		return ""

@@ -115,7 +115,7 @@ func TestOutputIsLogged(t *testing.T) {
 	if n := g.must(t, "get", 512); n != 14 {
 		t.Errorf("%d bytes were written", n)
 	}
-	last := run.LastLine()
+	last := run.LastWords()
 	if want := []string{"one", "two", "\uFFFDthree"}; !slices.Equal(lines, want) || last != want[2] {
 		t.Errorf("the log is %q, its last line %q", lines, last)
 	}

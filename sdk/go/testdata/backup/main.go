@@ -1,8 +1,10 @@
 // Command backup is a guest for tests: it says what its call touches, and reports
-// how far it is.
+// how far it is. Its tool Break breaks in the ways that a Go program can.
 package main
 
 import (
+	"fmt"
+	"os"
 	"strings"
 
 	toolquay "github.com/toolquay/toolquay/sdk/go"
@@ -10,7 +12,27 @@ import (
 
 func init() {
 	toolquay.Register(toolquay.Tool{Name: "Backup", Run: backup, Assess: assess})
+	toolquay.Handle("Break", breaks)
 }
+
+func breaks(_ *toolquay.Call, in input) (toolquay.Output, error) {
+	fmt.Println("on standard output")
+	fmt.Fprintln(os.Stderr, "on standard error")
+	switch in.Path {
+	case "panic":
+		rowsOf(nil)
+	case "goroutine":
+		done := make(chan struct{})
+		go rowsOf(nil)
+		<-done
+	case "exit":
+		os.Exit(3)
+	}
+	return toolquay.Output{}, fmt.Errorf("there is no %s", in.Path)
+}
+
+//go:noinline
+func rowsOf(table []string) string { return table[5] }
 
 func main() {}
 

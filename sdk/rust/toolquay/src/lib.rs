@@ -56,12 +56,30 @@ mod wire;
 pub use capability::{clock, random};
 
 pub use assess::{AssessContext, Assessment, Fact, Verdict};
-pub use context::{Context, Level, Progress};
+pub use context::{Context, Level, Progress, log};
 pub use error::{ErrorCode, ToolError};
 pub use output::{Data, IntoResult, Output, Text};
 pub use pending::{Answer, AnyPending, Body, Pending, Piece, Pieces, wait_any};
 pub use schema::Schema;
 pub use tool::Tool;
+
+/// Writes a line of level info to the operator's log, with the arguments of
+/// [`std::println!`]. On `wasm32-unknown-unknown` the standard library's macro writes
+/// nowhere: put `use toolquay::{println, eprintln};` at the top of a file to have what
+/// it prints logged.
+#[macro_export]
+macro_rules! println {
+    () => { $crate::log($crate::Level::Info, "") };
+    ($($arg:tt)*) => { $crate::log($crate::Level::Info, &::std::format!($($arg)*)) };
+}
+
+/// Writes a line of level warn to the operator's log, as [`println!`](crate::println)
+/// does one of level info.
+#[macro_export]
+macro_rules! eprintln {
+    () => { $crate::log($crate::Level::Warn, "") };
+    ($($arg:tt)*) => { $crate::log($crate::Level::Warn, &::std::format!($($arg)*)) };
+}
 
 /// Derives [`trait@Schema`], whose documentation says what it takes.
 pub use toolquay_macros::Schema;

@@ -123,6 +123,27 @@ fn calls_run_side_by_side() {
     assert_eq!(outcome.requests().len(), 4);
 }
 
+#[tool(name = "Printing")]
+fn printing(input: PathInput, _cx: &mut Context) -> Result<Output, ToolError> {
+    toolquay::println!();
+    toolquay::println!("looking at {}", input.path);
+    toolquay::eprintln!("{0} is {0:?}", input.path);
+    Ok(Output::text("done"))
+}
+
+#[test]
+fn prints_are_logged() {
+    let outcome = Host::new().call::<printing>(json!({"path": "a"}));
+    assert_eq!(
+        outcome.reports(),
+        [
+            json!({"log": {"level": "info", "message": ""}}),
+            json!({"log": {"level": "info", "message": "looking at a"}}),
+            json!({"log": {"level": "warn", "message": "a is \"a\""}}),
+        ]
+    );
+}
+
 #[tool(name = "Everything")]
 fn everything(input: PathInput, cx: &mut Context) -> Result<Output, ToolError> {
     cx.progress(&Progress { message: "reading".into(), done: 1.0, total: 2.0, output: "one\n".into() });
