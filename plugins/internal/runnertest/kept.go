@@ -44,7 +44,7 @@ func testKeptTrap(t *testing.T, s *Suite) {
 	var logged []string
 	inv := g.invocation("{}")
 	inv.Session = &session
-	inv.Report = func(p abi.ProgressHead) { 
+	inv.Report = func(p abi.ProgressHead) {
 		if !strings.HasPrefix(p.Log.Message, "stack trace of the module:") {
 			logged = append(logged, p.Log.Message)
 		}

@@ -88,6 +88,7 @@ type entry struct {
 	elapsed time.Duration
 	bytes   int64
 	why     string // it did not end well
+	log     Tail
 }
 
 func newBoard(p *Printer, verbose bool) *board {
@@ -112,6 +113,8 @@ func (b *board) apply(e *host.Event, now time.Time) {
 		b.started(e, now)
 	case host.EventProgress:
 		b.progressed(e)
+	case host.EventLog:
+		b.logged(e)
 	case host.EventFinished:
 		b.finished(e, now)
 	case host.EventDiscarded:
@@ -185,6 +188,13 @@ func safe(text string) string { return Line(clip(text, maxText)) }
 func (b *board) started(e *host.Event, now time.Time) {
 	c := b.entry(e, now)
 	c.phase, c.since, c.asking = running, now, time.Time{}
+}
+
+// logged keeps what a call logs, which is shown if it fails.
+func (b *board) logged(e *host.Event) {
+	if c := b.calls[keyOf(e)]; c != nil && e.Log != nil && !b.verbose {
+		c.log.Add(e.Log.Message)
+	}
 }
 
 // answered takes note that a person has decided, if one was asked.

@@ -45,6 +45,12 @@ func (b *board) blank() string {
 // that it made.
 func (b *board) printTree(c *entry) {
 	b.print(b.endLine(c)...)
+	if c.state == failed {
+		lines, _ := c.log.Lines()
+		for _, line := range lines {
+			b.print(keeps(Dim, b.blank()+indent(c.depth)+line))
+		}
+	}
 	var run []*entry
 	for _, in := range c.inner {
 		switch {
