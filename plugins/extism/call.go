@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -62,7 +63,7 @@ func (c *call) tellOutput(line string) {
 // the plugin's author.
 func (c *call) traced(err error) {
 	if trace := engine.Trace(err); trace != "" && c.Over() == nil {
-		c.pass("error", trace)
+		c.pass("error", strings.ReplaceAll(trace, hostModule+".", moduleEnv+"."))
 	}
 }
 

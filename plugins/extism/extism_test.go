@@ -97,7 +97,7 @@ func invocation(export string) plugins.Invocation {
 	}
 }
 
-// reports collects log lines.
+// reports collects log lines, without the stacks of traps, which are ours.
 type reports struct {
 	mu    sync.Mutex
 	lines []abi.Log
@@ -106,7 +106,9 @@ type reports struct {
 func (r *reports) take(p abi.ProgressHead) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.lines = append(r.lines, *p.Log)
+	if !strings.HasPrefix(p.Log.Message, "stack trace of the module:") {
+		r.lines = append(r.lines, *p.Log)
+	}
 }
 
 func wantError(tb testing.TB, err error, code abi.Code, text string) {
