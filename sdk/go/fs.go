@@ -37,8 +37,9 @@ func (f FS) ReadLines(path string, lines LineArgs) (*Answer[ReadOK], error) {
 }
 
 // ShowLines opens a file as [FS.ReadLines] does, as lines that the model gets to see:
-// the session takes them for read, so that the file may be written. Where OK.Unchanged
-// is set the model was shown just these before, and there is no text.
+// once the call has ended the session takes them for read, so that later calls may write
+// the file. Where OK.Unchanged is set the model was shown just these before, and there is
+// no text.
 func (f FS) ShowLines(path string, lines LineArgs) (*Answer[ReadOK], error) {
 	return f.StartRead(ReadArgs{Path: path, Lines: &lines, Shown: true}).Wait()
 }

@@ -22,14 +22,20 @@ func (h *Host) within(name string) (string, error) {
 	if name == "" {
 		return "", toolquay.Errorf(toolquay.CodeInvalidInput, "path: required")
 	}
-	if !path.IsAbs(name) {
-		name = path.Join(h.cwd, name)
-	}
-	rel, ok := strings.CutPrefix(path.Clean(name)+"/", strings.TrimSuffix(h.cwd, "/")+"/")
+	name = h.absolute(name)
+	rel, ok := strings.CutPrefix(name+"/", strings.TrimSuffix(h.cwd, "/")+"/")
 	if !ok {
 		return "", missing(name)
 	}
 	return path.Clean(strings.TrimSuffix(rel, "/")), nil
+}
+
+// absolute is a path as a tool gives it, absolute and clean.
+func (h *Host) absolute(p string) string {
+	if !path.IsAbs(p) {
+		return path.Join(h.cwd, p)
+	}
+	return path.Clean(p)
 }
 
 func (h *Host) abs(name string) string { return path.Join(h.cwd, name) }

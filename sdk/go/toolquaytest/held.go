@@ -56,11 +56,11 @@ func (s *session) permit(capability string) (err error) {
 }
 
 // mayWrite holds a tool to read_only.
-func (s *session) mayWrite(path string) error {
+func (s *session) mayWrite(p string) error {
 	if s.contract == nil || !s.contract.readOnly {
 		return nil
 	}
-	return toolquay.Errorf(toolquay.CodeDenied, "%s declares itself read-only and asked for fs.write on %s; its author must correct read_only in the manifest", s.tool, path)
+	return toolquay.Errorf(toolquay.CodeDenied, "%s declares itself read-only and asked for fs.write on %s; its author must correct read_only in the manifest", s.tool, s.host.absolute(p))
 }
 
 // overLimit is the error for a message that is longer than the manifest lets it be.

@@ -2,7 +2,6 @@ package toolquaytest
 
 import (
 	"fmt"
-	"path"
 	"strings"
 
 	toolquay "github.com/toolquay/toolquay/sdk/go"
@@ -71,8 +70,5 @@ func (s *session) inScope(c *claim, p string, write bool) error {
 	if err == nil && c.covers(name, write) {
 		return nil
 	}
-	if !path.IsAbs(p) {
-		p = path.Join(s.host.cwd, p)
-	}
-	return toolquay.Errorf(toolquay.CodeUndeclared, "%s is outside the scope %q that the manifest of %s gives %s", path.Clean(p), c.texts, s.tool, c.name)
+	return toolquay.Errorf(toolquay.CodeUndeclared, "%s is outside the scope %q that the manifest of %s gives %s", s.host.absolute(p), c.texts, s.tool, c.name)
 }

@@ -26,6 +26,9 @@ type target struct {
 }
 
 func (s *session) target(p, expect string) (*target, error) {
+	if err := s.mayWrite(p); err != nil {
+		return nil, err
+	}
 	if err := s.inScope(s.claim, p, true); err != nil {
 		return nil, err
 	}
@@ -33,17 +36,11 @@ func (s *session) target(p, expect string) (*target, error) {
 	name, info, err := h.find(p)
 	switch {
 	case toolquay.CodeOf(err) == toolquay.CodeNotFound:
-		if name, err = h.within(p); err == nil {
-			err = s.mayWrite(h.abs(name))
-		}
+		name, err = h.within(p)
 		return &target{session: s, name: name, expect: expect}, err
 	case err != nil:
 		return nil, err
-	}
-	if err := s.mayWrite(h.abs(name)); err != nil {
-		return nil, err
-	}
-	if info.IsDir() {
+	case info.IsDir():
 		return nil, toolquay.Errorf(toolquay.CodeIsDirectory, "%s is a directory", p)
 	}
 	former, err := fs.ReadFile(h.files, name)

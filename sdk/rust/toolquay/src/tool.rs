@@ -32,7 +32,7 @@ use crate::wire::{AssessHead, CallHead};
 ///     if input.path.is_empty() { Assessment::invalid("path is empty") } else { Assessment::new() }
 /// }
 ///
-/// let host = toolquay::testing::Host::new().with_file("a.txt", "one\ntwo\n");
+/// let host = toolquay::testing::Host::new().without_manifest().with_file("a.txt", "one\ntwo\n");
 /// assert_eq!(host.call::<line_count>(serde_json::json!({"path": "a.txt"})).text(), "2 lines");
 /// ```
 ///

@@ -35,7 +35,7 @@ fn pass(input: PathInput, cx: &mut Context) -> Result<Output, ToolError> {
 
 #[test]
 fn bodies_pass_the_guest_by() {
-    let outcome = Host::new().with_file("a.txt", "content").call::<pass>(json!({"path": "a.txt"}));
+    let outcome = Host::new().without_manifest().with_file("a.txt", "content").call::<pass>(json!({"path": "a.txt"}));
     assert_eq!(outcome.text(), "<content>");
     assert_eq!(outcome.structured(), Some(Answered { bytes: 7 }));
     assert_eq!(outcome.bytes_read(), 0);
@@ -53,7 +53,7 @@ fn half(input: PathInput, cx: &mut Context) -> Result<Output, ToolError> {
 
 #[test]
 fn the_unread_rest_of_a_body_is_passed_on() {
-    let host = Host::new().with_file("a.txt", "abcdef");
+    let host = Host::new().without_manifest().with_file("a.txt", "abcdef");
     let outcome = host.call::<half>(json!({"path": "a.txt"}));
     assert_eq!(outcome.text(), "def|abc");
     assert_eq!(outcome.bytes_read(), 3);
@@ -64,13 +64,13 @@ fn the_unread_rest_of_a_body_is_passed_on() {
 #[test]
 fn bodies_of_unknown_length_are_read_to_their_end() {
     for body in ["", "abcdef"] {
-        let host = Host::new().on("fs.read", move |_| Ok(Reply::new(json!({})).with_body(body)));
+        let host = Host::new().without_manifest().on("fs.read", move |_| Ok(Reply::new(json!({})).with_body(body)));
         let outcome = host.call::<whole>(json!({"path": "a"}));
         assert_eq!((outcome.text().as_str(), outcome.bytes_read()), (body, body.len()));
     }
-    let host = Host::new().on("fs.read", |_| Ok(Reply::new(json!({}))));
+    let host = Host::new().without_manifest().on("fs.read", |_| Ok(Reply::new(json!({}))));
     assert_eq!(host.call::<whole>(json!({"path": "a"})).text(), "", "an answer without a body");
-    let host = Host::new().on("fs.read", |_| Ok(Reply::new(json!({})).with_body([0xff])));
+    let host = Host::new().without_manifest().on("fs.read", |_| Ok(Reply::new(json!({})).with_body([0xff])));
     let outcome = host.call::<whole>(json!({"path": "a"}));
     assert_eq!(outcome.error().map(|err| err.code), Some(ErrorCode::NotText));
 }
@@ -85,9 +85,9 @@ fn twice(input: PathInput, cx: &mut Context) -> Result<Output, ToolError> {
 
 #[test]
 fn a_body_read_to_its_end_adds_nothing() {
-    let host = Host::new().with_file("a", "all");
+    let host = Host::new().without_manifest().with_file("a", "all");
     assert_eq!(host.call::<twice>(json!({"path": "a"})).text(), "all|");
-    let host = Host::new().on("fs.read", |_| Ok(Reply::new(json!({})).with_body("all")));
+    let host = Host::new().without_manifest().on("fs.read", |_| Ok(Reply::new(json!({})).with_body("all")));
     assert_eq!(host.call::<twice>(json!({"path": "a"})).text(), "all|");
 }
 
@@ -116,7 +116,7 @@ struct Vec2 {
 
 #[test]
 fn calls_run_side_by_side() {
-    let host = Host::new().with_file("a", "1").with_file("b", "22").with_file("c", "333");
+    let host = Host::new().without_manifest().with_file("a", "1").with_file("b", "22").with_file("c", "333");
     assert_eq!(host.call::<sizes>(json!({"paths": ["a", "b", "c"]})).text(), "6 bytes");
     let outcome = host.call::<sizes>(json!({"paths": ["a", "x", "c"]}));
     assert_eq!(outcome.error().map(|err| err.code), Some(ErrorCode::NotFound));
@@ -133,7 +133,7 @@ fn printing(input: PathInput, _cx: &mut Context) -> Result<Output, ToolError> {
 
 #[test]
 fn prints_are_logged() {
-    let outcome = Host::new().call::<printing>(json!({"path": "a"}));
+    let outcome = Host::new().without_manifest().call::<printing>(json!({"path": "a"}));
     assert_eq!(
         outcome.reports(),
         [
@@ -175,6 +175,7 @@ fn everything(input: PathInput, cx: &mut Context) -> Result<Output, ToolError> {
 #[test]
 fn every_capability_answers() {
     let host = Host::new()
+        .without_manifest()
         .with_file("a.txt", "one\ntwo\nthree\n")
         .with_file("sub/b.txt", "three")
         .with_config("separator", ";");
@@ -190,7 +191,7 @@ fn every_capability_answers() {
             json!({"log": {"level": "warn", "message": "careful"}}),
         ]
     );
-    let host = Host::new().with_file("a.txt", "one\ntwo\n").with_config("separator", 7);
+    let host = Host::new().without_manifest().with_file("a.txt", "one\ntwo\n").with_config("separator", 7);
     let outcome = host.call::<everything>(json!({"path": "a.txt"}));
     assert!(outcome.text().contains("\"separator\""), "{}", outcome.text());
 }
@@ -207,7 +208,7 @@ fn chatty(input: PathInput, cx: &mut Context) -> Output {
 
 #[test]
 fn progress_is_told_in_order() {
-    let told = Host::new().call::<chatty>(json!({"path": "é"})).progress();
+    let told = Host::new().without_manifest().call::<chatty>(json!({"path": "é"})).progress();
     let [first, second, last] = &told[..] else { panic!("{told:?}") };
     assert_eq!((first.done, first.total, second.done, second.total), (1.0, 2.0, 2.0, 2.0));
     assert_eq!((last.message.as_str(), last.output.as_str(), last.done), ("é", "é", 0.0));
@@ -216,7 +217,7 @@ fn progress_is_told_in_order() {
 #[test]
 fn long_reports_are_cut_for_the_host() {
     let long = format!("a{}", "é".repeat(40_000));
-    let outcome = Host::new().call::<chatty>(json!({"path": long}));
+    let outcome = Host::new().without_manifest().call::<chatty>(json!({"path": long}));
     let log = outcome.reports()[2]["log"]["message"].as_str().expect("a line");
     let last = outcome.progress().pop().expect("progress");
     let want = format!("a{}...", "é".repeat(4_095));
@@ -229,7 +230,7 @@ fn real_files_are_read() {
     let directory = std::env::temp_dir().join(format!("toolquay-sdk-{}", std::process::id()));
     std::fs::create_dir_all(directory.join("sub")).expect("a directory");
     std::fs::write(directory.join("sub/a.txt"), "real").expect("a file");
-    let host = Host::new().with_dir(&directory).with_file("memory.txt", "memory");
+    let host = Host::new().without_manifest().with_dir(&directory).with_file("memory.txt", "memory");
     assert_eq!(host.call::<pass>(json!({"path": "sub/a.txt"})).text(), "<real>");
     assert_eq!(host.call::<pass>(json!({"path": "memory.txt"})).text(), "<memory>");
     for (path, code) in [("sub", ErrorCode::IsDirectory), ("none", ErrorCode::NotFound), ("../x", ErrorCode::NotFound)]
@@ -241,7 +242,7 @@ fn real_files_are_read() {
 
 #[tool(name = "Custom")]
 fn custom(_input: Value2, cx: &mut Context) -> Result<Output, ToolError> {
-    let answer = cx.submit_custom(&Custom { name: "clock.now", args: json!({"zone": "UTC"}), parts: &[] }).wait()?;
+    let answer = cx.submit_custom(&Custom { name: "test.now", args: json!({"zone": "UTC"}), parts: &[] }).wait()?;
     Ok(Output::new().and_text(answer.ok.to_string()).image("image/png", answer.body).tool_reference("Other"))
 }
 
@@ -252,7 +253,7 @@ struct Value2 {}
 fn capabilities_can_be_answered_by_the_test() {
     let asked = Rc::new(RefCell::new(Value::Null));
     let seen = Rc::clone(&asked);
-    let host = Host::new().on("clock.now", move |args| {
+    let host = Host::new().without_manifest().on("test.now", move |args| {
         *seen.borrow_mut() = args.clone();
         Ok(Reply::new(json!({"hour": 7})).with_body([1, 2, 3]))
     });
@@ -261,7 +262,7 @@ fn capabilities_can_be_answered_by_the_test() {
     assert_eq!(outcome.text(), r#"{"hour":7}"#);
     let kinds: Vec<_> = outcome.content().iter().map(|block| (block.kind.as_str(), block.data.len())).collect();
     assert_eq!(kinds, [("text", 10), ("image", 3), ("tool_reference", 0)]);
-    let outcome = Host::new().call::<custom>(json!({}));
+    let outcome = Host::new().without_manifest().call::<custom>(json!({}));
     assert_eq!(outcome.error().map(|err| err.code), Some(ErrorCode::Unsupported));
 }
 
@@ -289,14 +290,14 @@ fn copies(input: &PathInput, _cx: &AssessContext) -> Assessment {
 
 #[test]
 fn what_a_call_touches() {
-    let a = Host::new().assess::<copy>(json!({"path": "a"}), &[]);
+    let a = Host::new().without_manifest().assess::<copy>(json!({"path": "a"}), &[]);
     assert_eq!(a, Assessment::new().reads("a").writes("a.bak"));
     assert_ne!(a, Assessment::new().reads("a").reads("a.bak"));
 }
 
 #[test]
 fn assessments() {
-    let host = Host::new();
+    let host = Host::new().without_manifest();
     let fact = |exists| Fact { path: "a".into(), exists, ..Fact::default() };
     let input = json!({"path": "a"});
     assert_eq!(host.assess::<assessed>(&input, &[]), Assessment::new().rendering("Assessed of a"));
@@ -312,7 +313,7 @@ fn assessments() {
 
 #[test]
 fn inputs_that_do_not_fit_are_refused() {
-    let outcome = Host::new().call::<pass>(json!({"path": 1}));
+    let outcome = Host::new().without_manifest().call::<pass>(json!({"path": 1}));
     assert_eq!(outcome.error().map(|err| err.code), Some(ErrorCode::InvalidInput));
     assert!(outcome.text().starts_with("the input: "), "{}", outcome.text());
 }
@@ -324,7 +325,7 @@ fn huge(_input: Value2) -> Result<Output, ToolError> {
 
 #[test]
 fn an_error_too_long_for_a_head_is_told() {
-    let outcome = Host::new().call::<huge>(json!({}));
+    let outcome = Host::new().without_manifest().call::<huge>(json!({}));
     assert_eq!(outcome.error().map(|err| err.code), Some(ErrorCode::Protocol));
 }
 

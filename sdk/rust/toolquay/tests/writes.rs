@@ -59,7 +59,7 @@ fn code(host: &Host, input: Value) -> Option<ErrorCode> {
 
 #[test]
 fn what_was_not_seen_is_not_written_over() {
-    let host = Host::new().with_file("a.txt", "one\ntwo\nthree\n");
+    let host = Host::new().without_manifest().with_file("a.txt", "one\ntwo\nthree\n");
     let write = json!({"path": "a.txt", "new": "x\n"});
     assert_eq!(code(&host, write.clone()), Some(ErrorCode::NotRead));
     host.call::<show>(json!({"path": "a.txt", "limit": 2}));
@@ -80,7 +80,7 @@ fn what_was_not_seen_is_not_written_over() {
 
 #[test]
 fn replacing_has_a_code_for_each_failure() {
-    let host = Host::new().with_file("a.txt", "one one two");
+    let host = Host::new().without_manifest().with_file("a.txt", "one one two");
     host.call::<show>(json!({"path": "a.txt"}));
     for (path, old, new, want) in [
         ("b.txt", "one", "x", ErrorCode::NotFound),
@@ -100,7 +100,7 @@ fn replacing_has_a_code_for_each_failure() {
 
 #[test]
 fn writers_say_what_they_expect() {
-    let host = Host::new().with_file("a.txt", "one");
+    let host = Host::new().without_manifest().with_file("a.txt", "one");
     assert_eq!(code(&host, json!({"path": "b.txt", "new": "x", "expect": "absent"})), None);
     host.call::<show>(json!({"path": "a.txt"}));
     assert_eq!(code(&host, json!({"path": "a.txt", "new": "x", "expect": "absent"})), Some(ErrorCode::Changed));
@@ -111,7 +111,7 @@ fn writers_say_what_they_expect() {
 
 #[test]
 fn what_was_shown_is_not_shown_again_at_once() {
-    let host = Host::new().with_file("a.txt", "one\ntwo");
+    let host = Host::new().without_manifest().with_file("a.txt", "one\ntwo");
     let told = |input: Value| host.call::<show>(input).text();
     assert_eq!(told(json!({"path": "a.txt"})), "one\ntwo");
     assert_eq!(told(json!({"path": "a.txt", "offset": 2})), "two");
@@ -132,7 +132,7 @@ fn doc(input: Input, cx: &mut Context) -> Result<Output, ToolError> {
 #[test]
 fn documents_pass_the_guest_by_in_pieces() {
     for (body, last) in [("onePNG!restPDF", "PDF"), ("onePNG!rest", "")] {
-        let host = Host::new().on("docs.read", move |args| {
+        let host = Host::new().without_manifest().on("docs.read", move |args| {
             assert_eq!(args, &json!({"path": "a.pdf", "pages": "1"}));
             Ok(Reply::new(
                 json!({"path": "/a.pdf", "kind": "pdf", "pages": 3, "notes": ["Two pages are left out."], "blocks": [
@@ -174,7 +174,7 @@ fn fail(input: Input) -> Output {
 
 #[test]
 fn failures_can_have_more_to_say() {
-    let outcome = Host::new().call::<fail>(json!({"path": "a"}));
+    let outcome = Host::new().without_manifest().call::<fail>(json!({"path": "a"}));
     assert_eq!(
         (outcome.error().map(|err| err.code), outcome.text()),
         (Some(ErrorCode::NoMatch), "it is not there".into())

@@ -5,8 +5,9 @@ use std::ops::Range;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::seen::Glance;
 use super::tree::Tree;
-use super::{Files, Reply, sha256};
+use super::{Files, Reads, Reply, sha256};
 use crate::capability::fs::{FileKind, Lines, LinesOk, ListOk, ReadOk};
 use crate::error::{ErrorCode, ToolError};
 
@@ -26,24 +27,28 @@ fn args(args: &Value) -> Result<Args, ToolError> {
     Ok(Args::deserialize(args)?)
 }
 
-pub fn read(files: &mut Files, request: &Value) -> Result<Reply, ToolError> {
+pub fn read(files: &mut Files, call: &mut Reads, request: &Value) -> Result<Reply, ToolError> {
     let args = args(request)?;
     let content = files.tree.read(&args.path)?;
     let stat = files.tree.stat(&args.path)?;
     let mut ok = ReadOk { path: stat.path, size: stat.size, mod_time: stat.mod_time, ..ReadOk::default() };
-    let (range, body) = if let Some(lines) = args.lines {
+    let view = request.to_string();
+    if args.shown && files.seen.again(&ok.path, &content, &view) {
+        return Ok(Reply::new(json!(ReadOk { unchanged: true, ..ok })));
+    }
+    let (ranges, body) = if let Some(lines) = args.lines {
         let text = text(&content, &ok.path)?;
-        let (shown, range, body) = read_lines(text, lines);
+        let (shown, ranges, body) = read_lines(text, lines);
         (ok.lines, ok.encoding) = (Some(shown), "utf-8".to_owned());
-        (range, body.into_bytes())
+        (ranges, body.into_bytes())
     } else {
         let start = args.offset.min(content.len());
         let end = if args.length == 0 { content.len() } else { content.len().min(start.saturating_add(args.length)) };
-        (start..end, content[start..end].to_vec())
+        (std::iter::once(start..end).collect(), content[start..end].to_vec())
     };
-    if args.shown && files.seen.show(&ok.path, &content, range, &request.to_string()) {
-        let ok = ReadOk { lines: None, unchanged: true, ..ok };
-        return Ok(Reply::new(json!(ok)));
+    call.own.look(&ok.path, &content, &ranges);
+    if args.shown {
+        call.shown.push(Glance { path: ok.path.clone(), content, ranges, view });
     }
     Ok(Reply::new(json!(ok)).with_body(body))
 }
@@ -53,12 +58,12 @@ fn text<'a>(content: &'a [u8], path: &str) -> Result<&'a str, ToolError> {
     text.ok_or_else(|| ToolError::new(ErrorCode::NotText, format!("{path} is a binary file")))
 }
 
-/// Returns what was read, which bytes of the text it stands for, and the lines.
-fn read_lines(text: &str, lines: Lines) -> (LinesOk, Range<usize>, String) {
+/// Returns what was read, which bytes of the text it stands for, and the lines. Lines that
+/// were cut are not among those bytes.
+fn read_lines(text: &str, lines: Lines) -> (LinesOk, Vec<Range<usize>>, String) {
     let first = lines.offset.max(1);
     let mut shown = LinesOk { first, ..LinesOk::default() };
-    let (mut out, mut chars, mut number, mut from) = (String::new(), 0, 0, 0);
-    let mut seen = text.len()..text.len();
+    let (mut out, mut chars, mut number, mut from, mut seen) = (String::new(), 0, 0, 0, Vec::new());
     for whole in text.split_inclusive('\n') {
         let place = from..from + whole.len();
         from = place.end;
@@ -77,14 +82,16 @@ fn read_lines(text: &str, lines: Lines) -> (LinesOk, Range<usize>, String) {
             (shown.more, shown.stopped) = (true, true);
             return (shown, seen, out);
         }
-        seen = if shown.count == 0 { place } else { seen.start..place.end };
+        if !cut {
+            seen.push(place);
+        }
         out.push_str(separator);
         out.push_str(&line);
         shown.count += 1;
         shown.cut_lines += u64::from(cut);
     }
     shown.total = number;
-    (shown, if first == 1 { 0..text.len() } else { seen }, out)
+    (shown, seen, out)
 }
 
 /// A line without its end, the first one without a byte order mark.

@@ -46,6 +46,20 @@ fn names(pattern: &[&str], path: &[&str]) -> bool {
     }
 }
 
+/// Whether a path lies in what the components of a scope cover: `**` is any number of
+/// names, none included.
+pub fn covers(pattern: &[&str], path: &[&str]) -> bool {
+    match (pattern, path) {
+        ([], []) => true,
+        (["**", rest @ ..], _) => (0..=path.len()).any(|skip| covers(rest, &path[skip..])),
+        ([name, rest @ ..], [first, others @ ..]) => {
+            let (name, first): (Vec<char>, Vec<char>) = (name.chars().collect(), first.chars().collect());
+            letters(&name, &first) && covers(rest, others)
+        }
+        _ => false,
+    }
+}
+
 fn letters(pattern: &[char], name: &[char]) -> bool {
     match (pattern, name) {
         ([], []) => true,

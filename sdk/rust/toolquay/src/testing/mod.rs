@@ -17,7 +17,8 @@
 //!     Ok(Output::text(cx.fs().read(&input.path)?.body))
 //! }
 //!
-//! let host = Host::new().with_file("notes.txt", "remember the milk");
+//! let manifest = "[[capabilities]]\nname = 'fs.read'\n[[tools]]\nname = 'Show'"; // or the file
+//! let host = Host::new().with_manifest(manifest).with_file("notes.txt", "remember the milk");
 //!
 //! let outcome = host.call::<show>(json!({"path": "notes.txt"}));
 //! assert_eq!(outcome.text(), "remember the milk");
@@ -27,20 +28,31 @@
 //! assert_eq!(outcome.error().map(|err| err.code), Some(ErrorCode::NotFound));
 //! ```
 //!
-//! Files are written in memory, for the calls that follow to see, and not before the
-//! tool has shown them ([`Lines`](crate::capability::fs::Lines) with `shown`), as in
-//! a session.
+//! A tool is held to the `plugin.toml` beside the `Cargo.toml` of the crate, as the real
+//! host holds it: to its capabilities with their scopes, to `read_only`, to its input schema
+//! (the manifest's, or else that of its type), to its configuration, and to the limits
+//! `output` and `capability_calls`. [`Host::with_manifest`] names another manifest,
+//! [`Host::without_manifest`] none. What the manifest says of locks is not held.
 //!
-//! Where it is simpler than the real host: it judges no permissions and does not
-//! hold input against the schema, `search.contents` finds plain text and no
-//! regular expressions, text is UTF-8 with LF and written as it is, quotes match
-//! nothing but themselves, a diff is one change without lines around it, and calls
-//! are answered in the order they are made. It has no documents, no shell and no tasks.
-//! [`Host::on`] answers a capability in whatever way a test needs.
+//! Files are written in memory, for the calls that follow to see, and as in a session: once
+//! an earlier call has shown them ([`Lines`](crate::capability::fs::Lines) with `shown`),
+//! or where the call has read all of a file itself and expects its hash.
+//!
+//! Where it is simpler than the real host: it judges no permissions, `search.contents`
+//! searches neither across lines nor by type and cuts no columns, text is UTF-8 with LF and
+//! written as it is, quotes match nothing but themselves, a diff is one change without
+//! lines around it, and calls are answered in the order they are made. Time and random
+//! bytes are the same in every run ([`Host::with_time`]). It has no documents, no shell and
+//! no tasks. [`Host::on`] answers a capability in whatever way a test needs.
 
+mod ambient;
 mod fs;
 mod glob;
+#[cfg(test)]
+mod kits;
+mod manifest;
 mod outcome;
+mod schema;
 mod search;
 mod seen;
 mod session;
@@ -52,6 +64,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::time::SystemTime;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -63,9 +76,11 @@ use crate::assess::{Assessment, Fact};
 use crate::error::ToolError;
 use crate::frame::{Frame, Part, PartType};
 use crate::host::native;
+use crate::schema::{Schema, to_json};
 use crate::tool::{self, Tool, ToolEntry};
 use crate::wire::{AssessHead, CallHead, Config};
-use seen::Seen;
+use manifest::Manifest;
+use seen::{Glance, Seen};
 use tree::Tree;
 
 /// The working directory of a host without a real one.
@@ -79,6 +94,28 @@ pub struct Host {
     files: Rc<RefCell<Files>>,
     config: Config,
     handlers: BTreeMap<String, Rc<Handler>>,
+    manifest: Holding,
+    clock: ambient::Clock,
+    builtin: bool,
+}
+
+/// What tools are held to.
+#[derive(Default)]
+enum Holding {
+    #[default]
+    File,
+    Text(Rc<Manifest>),
+    Nothing,
+}
+
+/// What one call has read of files, and what its result is to show of them.
+#[derive(Default)]
+pub(crate) struct Reads {
+    own: Seen,
+    shown: Vec<Glance>,
+    /// Whether the tool is one of those in the box, whose writes stand on what the model
+    /// has seen alone.
+    builtin: bool,
 }
 
 /// The files, and what was seen of them.
@@ -153,6 +190,48 @@ impl Host {
         self
     }
 
+    /// Holds the tools to this text of a `plugin.toml`, instead of to the file.
+    ///
+    /// # Panics
+    ///
+    /// Where it is broken, or has a scope that cannot be checked here.
+    #[must_use]
+    pub fn with_manifest(mut self, text: &str) -> Self {
+        self.manifest = Holding::Text(Rc::new(Manifest::parse(text)));
+        self
+    }
+
+    /// Holds the tools to no manifest: they may ask for every capability, and their input
+    /// is not held against a schema.
+    #[must_use]
+    pub fn without_manifest(mut self) -> Self {
+        self.manifest = Holding::Nothing;
+        self
+    }
+
+    /// Sets what `clock.now` answers, which otherwise is 2023-11-14 22:13:20 UTC.
+    #[must_use]
+    pub fn with_time(mut self, time: SystemTime) -> Self {
+        self.clock.time = time;
+        self
+    }
+
+    /// Treats the tools as those that come with the host.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn as_builtin(mut self) -> Self {
+        self.builtin = true;
+        self
+    }
+
+    fn manifest(&self) -> Option<Rc<Manifest>> {
+        match &self.manifest {
+            Holding::File => Some(Rc::new(Manifest::load())),
+            Holding::Text(manifest) => Some(Rc::clone(manifest)),
+            Holding::Nothing => None,
+        }
+    }
+
     /// Answers a capability with a function of its arguments, instead of from
     /// the files.
     ///
@@ -172,22 +251,35 @@ impl Host {
         self
     }
 
-    /// Calls a tool with an input, a value that becomes a JSON object.
+    /// Calls a tool with an input, a value that becomes a JSON object. What a real host
+    /// would end the call for, such as an input that does not fit the schema, is an outcome
+    /// with an error.
     ///
     /// # Panics
     ///
-    /// Where the input has no JSON, or the tool breaks the protocol.
+    /// Where the input has no JSON, the manifest is missing or does not list the tool, or
+    /// the tool breaks the protocol.
     pub fn call<T: Tool>(&self, input: impl Serialize) -> Outcome {
+        let manifest = self.manifest();
+        let input = serde_json::to_value(input).expect("an input of JSON");
+        let session = Session::new(Rc::clone(&self.files), self.handlers.clone());
+        let session = Rc::new(session.held(T::NAME, manifest.clone(), self.builtin, self.clock.clone()));
+        if let Some(Err(why)) = manifest.as_ref().map(|manifest| check_input::<T>(manifest, &input)) {
+            return outcome::failed(ToolError::invalid_input(format!("{}: {why}", T::NAME)), &session);
+        }
         let head = CallHead {
             tool: T::NAME.to_owned(),
             id: "test".to_owned(),
             cwd: self.files.borrow().tree.cwd().to_owned(),
-            config: self.config.clone(),
+            config: self.config(manifest.as_deref()),
         };
         let message = message(&head, input);
-        let session = Rc::new(Session::new(Rc::clone(&self.files), self.handlers.clone()));
         let answer = native::with(&session, || tool::call(&[ToolEntry::of::<T>()], &message));
         outcome::decode(&answer, &session)
+    }
+
+    fn config(&self, manifest: Option<&Manifest>) -> Config {
+        manifest.map_or_else(|| self.config.clone(), |manifest| manifest.config(&self.config))
     }
 
     /// Asks a tool about an input, as the host does before it calls it.
@@ -200,12 +292,20 @@ impl Host {
             tool: T::NAME.to_owned(),
             cwd: self.files.borrow().tree.cwd().to_owned(),
             facts: facts.to_vec(),
-            config: self.config.clone(),
+            config: self.config(self.manifest().as_deref()),
         };
         let answer = tool::assess(&[ToolEntry::of::<T>()], &message(&head, input));
         let frame = Frame::decode(&answer).expect("a frame");
         serde_json::from_slice(frame.head).expect("an assessment")
     }
+}
+
+/// Holds an input against the schema of the manifest, or else that of the tool's type.
+fn check_input<T: Tool>(manifest: &Manifest, input: &Value) -> Result<(), String> {
+    let text = &manifest.tool(T::NAME).input_schema;
+    let text = if text.is_empty() { to_json(&<T::Input as Schema>::NODE) } else { text.clone() };
+    let schema = serde_json::from_str(&text).expect("an input_schema of JSON");
+    schema::check(&schema, input, "input")
 }
 
 fn message(head: &impl Serialize, input: impl Serialize) -> Vec<u8> {

@@ -129,8 +129,26 @@ impl Outcome {
     }
 }
 
+/// What a call came to that the host ends, or does not begin.
+pub fn failed(error: ToolError, session: &Session) -> Outcome {
+    Outcome {
+        content: Vec::new(),
+        structured: None,
+        is_error: true,
+        error: Some(error),
+        changes: Vec::new(),
+        meta: None,
+        requests: session.requests(),
+        reports: session.reports(),
+        bytes_read: session.bytes_read(),
+    }
+}
+
 /// Reads a result and resolves its sources, as the host does.
 pub fn decode(message: &[u8], session: &Session) -> Outcome {
+    if let Err(error) = session.check_output(message.len()) {
+        return failed(error, session);
+    }
     let frame = Frame::decode(message).expect("a result that is a frame");
     let head: ResultHead = serde_json::from_slice(frame.head).expect("a result with a head");
     let bytes = |source: Source| match (source.part, source.handle) {
@@ -156,6 +174,12 @@ pub fn decode(message: &[u8], session: &Session) -> Outcome {
         reports: session.reports(),
         bytes_read: session.bytes_read(),
     };
+    if outcome.changes.iter().any(|(kind, _)| kind == "cwd") {
+        session.may_move().unwrap_or_else(|err| panic!("it changes the working directory: {err}"));
+    }
+    if !outcome.is_error() {
+        session.settle();
+    }
     assert_eq!(session.open(), 0, "handles that nobody gave up");
     outcome
 }

@@ -1,67 +1,69 @@
-//! What the model of the testing host has seen of files.
+//! What is known of files: what the model has seen, or what a call has read.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::error::{ErrorCode, ToolError};
-
-/// What was seen, by path.
+/// What is known, by path.
 #[derive(Clone, Debug, Default)]
 pub struct Seen(BTreeMap<String, Sight>);
 
-/// What was seen of one file: what it held then, and which bytes of that.
+/// What is known of one file: what it held then, and which bytes of that.
 #[derive(Clone, Debug, Default)]
-struct Sight {
-    content: Vec<u8>,
+pub struct Sight {
+    pub content: Vec<u8>,
     ranges: Vec<Range<usize>>,
     views: Vec<String>,
+}
+
+/// What the result of a call is to show of a file.
+#[derive(Clone, Debug)]
+pub struct Glance {
+    pub path: String,
+    pub content: Vec<u8>,
+    pub ranges: Vec<Range<usize>>,
+    pub view: String,
 }
 
 /// A place in a file, and how long what takes it is.
 pub type Edit = (Range<usize>, usize);
 
 impl Seen {
-    /// Notes what the model is shown, and asks whether it was shown just this before.
-    /// It is so once: the model that asks a third time has lost what it was shown.
-    pub fn show(&mut self, path: &str, content: &[u8], range: Range<usize>, view: &str) -> bool {
+    /// Whether an earlier call showed just this of the same content. It says so once: the
+    /// model that asks a third time has lost what it was shown.
+    pub fn again(&mut self, path: &str, content: &[u8], view: &str) -> bool {
+        let Some(sight) = self.0.get_mut(path).filter(|sight| sight.content == content) else { return false };
+        let at = sight.views.iter().position(|shown| shown == view);
+        at.is_some_and(|at| !sight.views.remove(at).is_empty())
+    }
+
+    /// Adds to what is known of a file. Another content is another file.
+    pub fn look(&mut self, path: &str, content: &[u8], ranges: &[Range<usize>]) -> &mut Sight {
         let sight = self.0.entry(path.to_owned()).or_default();
         if sight.content != content {
             *sight = Sight { content: content.to_vec(), ..Sight::default() };
         }
-        if let Some(at) = sight.views.iter().position(|shown| shown == view) {
-            sight.views.remove(at);
-            return true;
-        }
-        sight.views.push(view.to_owned());
-        sight.ranges.push(range);
-        false
+        sight.ranges.extend_from_slice(ranges);
+        sight
     }
 
-    /// Refuses a write over what was not seen: the places, or without any the whole
-    /// file; and, unless the writer knows better, over what is not what was seen.
-    pub fn check(&self, path: &str, now: &[u8], places: Option<&[Range<usize>]>, knows: bool) -> Result<(), ToolError> {
-        let not_read = || ToolError::new(ErrorCode::NotRead, format!("{path} was not read in this session"));
-        let sight = self.0.get(path).ok_or_else(not_read)?;
-        if places.is_none() && !sight.covers(&(0..sight.content.len())) {
-            return Err(not_read());
-        }
-        if sight.content != now && !knows {
-            return Err(ToolError::new(ErrorCode::Changed, format!("{path} has changed since it was read")));
-        }
-        if !places.unwrap_or_default().iter().all(|place| sight.covers(place)) {
-            return Err(not_read());
-        }
-        Ok(())
+    /// Takes over what a result has shown.
+    pub fn shown(&mut self, glance: Glance) {
+        self.look(&glance.path, &glance.content, &glance.ranges).views.push(glance.view);
     }
 
-    /// Notes what the model knows after it wrote a file's whole content.
-    pub fn wrote(&mut self, path: &str, content: &[u8]) {
-        let ranges = std::iter::once(0..content.len()).collect();
+    /// What is known of a file.
+    pub fn of(&self, path: &str) -> Option<&Sight> {
+        self.0.get(path)
+    }
+
+    /// Notes what is known after a file was written: all of it, or nothing but that it was.
+    pub fn wrote(&mut self, path: &str, content: &[u8], whole: bool) {
+        let ranges = whole.then_some(0..content.len()).into_iter().collect();
         self.0.insert(path.to_owned(), Sight { content: content.to_vec(), ranges, views: Vec::new() });
     }
 
-    /// Notes what the model knows after it edited a file: what it saw, where that lies
-    /// now. The edits are in order.
+    /// Notes what is known after a file was edited: what was, where that lies now. The
+    /// edits are in order.
     pub fn edited(&mut self, path: &str, content: &[u8], edits: &[Edit]) {
         let sight = self.0.entry(path.to_owned()).or_default();
         sight.content = content.to_vec();
@@ -73,7 +75,12 @@ impl Seen {
 }
 
 impl Sight {
-    fn covers(&self, place: &Range<usize>) -> bool {
+    /// Whether all of the content is known.
+    pub fn whole(&self) -> bool {
+        self.covers(&(0..self.content.len()))
+    }
+
+    pub fn covers(&self, place: &Range<usize>) -> bool {
         let mut from = place.start;
         let mut ranges = self.ranges.clone();
         ranges.sort_unstable_by_key(|range| range.start);

@@ -7,7 +7,9 @@ use std::rc::Rc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Files, Handler, Reply, Request, fs, search, write};
+use super::manifest::{Claim, Contract, Manifest};
+use super::tree::below;
+use super::{Files, Handler, Reads, Reply, Request, ambient, fs, search, write};
 use crate::error::{ErrorCode, ToolError};
 use crate::frame::{Frame, HEADER_SIZE, LENGTH_TO_END, PART_HEADER_SIZE, PartType, VERSION};
 
@@ -15,7 +17,12 @@ use crate::frame::{Frame, HEADER_SIZE, LENGTH_TO_END, PART_HEADER_SIZE, PartType
 pub struct Session {
     files: Rc<RefCell<Files>>,
     handlers: BTreeMap<String, Rc<Handler>>,
+    tool: String,
+    /// What the tool is held to; nothing where a test wants that.
+    manifest: Option<Rc<Manifest>>,
     state: RefCell<State>,
+    reads: RefCell<Reads>,
+    clock: ambient::Clock,
 }
 
 #[derive(Default)]
@@ -46,7 +53,70 @@ struct RequestHead {
 
 impl Session {
     pub fn new(files: Rc<RefCell<Files>>, handlers: BTreeMap<String, Rc<Handler>>) -> Self {
-        Self { files, handlers, state: RefCell::default() }
+        Self {
+            files,
+            handlers,
+            tool: String::new(),
+            manifest: None,
+            state: RefCell::default(),
+            reads: RefCell::default(),
+            clock: ambient::Clock::default(),
+        }
+    }
+
+    /// Holds the tool that is called to a manifest.
+    pub fn held(self, tool: &str, manifest: Option<Rc<Manifest>>, builtin: bool, clock: ambient::Clock) -> Self {
+        let reads = RefCell::new(Reads { builtin, ..Reads::default() });
+        Self { tool: tool.to_owned(), manifest, reads, clock, ..self }
+    }
+
+    /// Has the model know what the call's result has shown.
+    pub fn settle(&self) {
+        let mut files = self.files.borrow_mut();
+        self.reads.borrow_mut().shown.drain(..).for_each(|glance| files.seen.shown(glance));
+    }
+
+    /// Refuses the message that the call returned, where it is over the limit.
+    pub fn check_output(&self, length: usize) -> Result<(), ToolError> {
+        self.manifest.as_ref().map_or(Ok(()), |manifest| manifest.check_output(length))
+    }
+
+    /// Holds a change of the working directory to the manifest.
+    pub fn may_move(&self) -> Result<(), ToolError> {
+        let Some((manifest, tool)) = self.contract() else { return Ok(()) };
+        manifest.declares(tool, "session.cwd").map(drop)
+    }
+
+    fn contract(&self) -> Option<(&Manifest, &Contract)> {
+        self.manifest.as_deref().map(|manifest| (manifest, manifest.tool(&self.tool)))
+    }
+
+    /// Holds a capability call to the manifest.
+    fn permit(&self, capability: &str, made: usize) -> Result<Option<&Claim>, ToolError> {
+        let Some((manifest, tool)) = self.contract() else { return Ok(None) };
+        if made >= manifest.calls() {
+            let most = manifest.calls();
+            let message = format!("this call made more than its {most} capability calls (limit capability_calls)");
+            return Err(ToolError::new(ErrorCode::Limit, message));
+        }
+        manifest.declares(tool, capability).map(Some)
+    }
+
+    /// Holds what a capability call touches to `read_only` and to the claim's scope.
+    fn in_scope(&self, claim: Option<&Claim>, capability: &str, args: &Value) -> Result<(), ToolError> {
+        let (Some(claim), Some((_, tool))) = (claim, self.contract()) else { return Ok(()) };
+        let files = self.files.borrow();
+        let path = files.tree.absolute(args["path"].as_str().unwrap_or_default());
+        let write = matches!(capability, "fs.write" | "fs.replace");
+        if write {
+            tool.may_write(&path)?;
+        }
+        let searched = capability.starts_with("search.") && files.tree.is_directory(&path);
+        let of_files = capability.starts_with("fs.") || capability.starts_with("search.");
+        if !of_files || searched || claim.covers(files.tree.below(&path), write) {
+            return Ok(());
+        }
+        Err(claim.refuse(&path, &tool.name))
     }
 
     pub fn submit(&self, message: &[u8]) -> u32 {
@@ -56,7 +126,10 @@ impl Session {
         // answer is left open, so that both ways are gone.
         let length_known = !self.handlers.contains_key(&head.capability);
         let parts: Vec<_> = frame.parts.iter().map(|part| part.data.to_vec()).collect();
-        let answer = Answer::of(self.answer(&head.capability, &head.args, &parts), length_known);
+        let made = self.state.borrow().requests.len();
+        let claim = self.permit(&head.capability, made);
+        let reply = claim.and_then(|claim| self.answer(claim, &head.capability, &head.args, &parts));
+        let answer = Answer::of(reply, length_known);
         let mut state = self.state.borrow_mut();
         state.requests.push(Request { capability: head.capability, args: head.args });
         state.last_id += 1;
@@ -65,19 +138,30 @@ impl Session {
         id
     }
 
-    fn answer(&self, capability: &str, args: &Value, parts: &[Vec<u8>]) -> Result<Reply, ToolError> {
+    fn answer(
+        &self,
+        claim: Option<&Claim>,
+        capability: &str,
+        args: &Value,
+        parts: &[Vec<u8>],
+    ) -> Result<Reply, ToolError> {
         if let Some(handler) = self.handlers.get(capability) {
             return handler(args);
         }
-        let mut files = self.files.borrow_mut();
+        self.in_scope(claim, capability, args)?;
+        let (mut files, mut call) = (self.files.borrow_mut(), self.reads.borrow_mut());
+        let cwd = files.tree.cwd().to_owned();
+        let keep = |path: &str| claim.is_none_or(|claim| claim.covers(below(path, &cwd), false));
         match capability {
-            "fs.read" => fs::read(&mut files, args),
+            "fs.read" => fs::read(&mut files, &mut call, args),
             "fs.stat" => fs::stat(&files.tree, args),
             "fs.list" => fs::list(&files.tree, args),
-            "fs.write" => write::write(&mut files, args, parts),
-            "fs.replace" => write::replace(&mut files, args, parts),
-            "search.names" => search::names(&files.tree, args),
-            "search.contents" => search::contents(&files.tree, args),
+            "fs.write" => write::write(&mut files, &mut call, args, parts),
+            "fs.replace" => write::replace(&mut files, &mut call, args, parts),
+            "search.names" => search::names(&files.tree, &keep, args),
+            "search.contents" => search::contents(&files.tree, &keep, args),
+            "clock.now" => Ok(self.clock.now()),
+            "random.bytes" => self.clock.random(args),
             other => Err(ToolError::new(
                 ErrorCode::Unsupported,
                 format!("the testing host does not know {other}; answer it with Host::on"),

@@ -58,6 +58,15 @@ impl Tree {
         path.strip_prefix(&self.cwd).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path).to_owned()
     }
 
+    /// A path below the working directory, empty for that itself.
+    pub fn below<'a>(&self, path: &'a str) -> Option<&'a str> {
+        below(path, &self.cwd)
+    }
+
+    pub fn is_directory(&self, path: &str) -> bool {
+        self.stat(path).is_ok_and(|stat| stat.kind == FileKind::Directory)
+    }
+
     pub fn read(&self, path: &str) -> Result<Vec<u8>, ToolError> {
         let stat = self.stat(path)?;
         match (stat.kind, self.memory.get(&stat.path)) {
@@ -143,6 +152,12 @@ impl Tree {
         }
         Ok(files)
     }
+}
+
+/// What of a path lies below a directory, empty for that itself.
+pub fn below<'a>(path: &'a str, directory: &str) -> Option<&'a str> {
+    let rest = path.strip_prefix(directory.trim_end_matches('/'))?;
+    if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
 }
 
 fn is_below(path: &str, root: &str) -> bool {

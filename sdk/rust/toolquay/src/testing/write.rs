@@ -5,8 +5,8 @@ use std::ops::Range;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::seen::Edit;
-use super::{Files, Reply, sha256};
+use super::seen::{Edit, Sight};
+use super::{Files, Reads, Reply, sha256};
 use crate::capability::fs::WriteOk;
 use crate::error::{ErrorCode, ToolError};
 
@@ -25,50 +25,91 @@ struct Target {
     path: String,
     /// What it holds; nothing where it is missing.
     former: Option<Vec<u8>>,
+    /// What the write stands on: what the model has seen of the file, or with `own` what
+    /// the call has read of it.
+    sight: Option<Sight>,
+    own: bool,
 }
 
 impl Target {
-    fn of(files: &Files, request: &Value) -> Result<Self, ToolError> {
+    fn of(files: &Files, call: &Reads, request: &Value) -> Result<Self, ToolError> {
         let args = Args::deserialize(request)?;
         let former = match files.tree.read(&args.path) {
             Err(err) if err.code == ErrorCode::NotFound => None,
             content => Some(content?),
         };
-        Ok(Self { path: files.tree.absolute(&args.path), args, former })
+        let path = files.tree.absolute(&args.path);
+        let mut target = Self { sight: files.seen.of(&path).cloned(), path, args, former, own: false };
+        let known =
+            target.sight.as_ref().is_some_and(|sight| sight.whole() && target.former.as_ref() == Some(&sight.content));
+        if let Some(read) = call.own.of(&target.path).filter(|read| read.whole() && !call.builtin)
+            && target.expects_hash()
+            && !known
+        {
+            (target.sight, target.own) = (Some(read.clone()), true);
+        }
+        Ok(target)
     }
 
-    /// Holds the file to what the request expects, and to what was seen of it.
-    fn check(&self, files: &Files, places: Option<&[Range<usize>]>) -> Result<(), ToolError> {
-        let changed = |what: &str| Err(ToolError::new(ErrorCode::Changed, format!("{} {what}", self.path)));
-        let expect = self.args.expect.as_str();
-        let Some(former) = &self.former else {
-            return if matches!(expect, "" | "absent") { Ok(()) } else { changed("is gone") };
-        };
-        files.seen.check(&self.path, former, places, !expect.is_empty())?;
-        match expect {
-            "" => Ok(()),
-            "absent" => changed("is there already"),
-            hash if hash == sha256::hex(former) => Ok(()),
-            _ => changed("is not what was expected"),
+    fn expects_hash(&self) -> bool {
+        !matches!(self.args.expect.as_str(), "" | "absent")
+    }
+
+    fn seen_whole(&self) -> bool {
+        self.sight.as_ref().is_some_and(Sight::whole)
+    }
+
+    /// Checks what is expected of a file that is missing.
+    fn may_make(&self) -> Result<(), ToolError> {
+        if self.expects_hash() {
+            return self.fail(ErrorCode::Changed, "is missing, and its former content was expected");
         }
+        Ok(())
+    }
+
+    /// Holds the file to what is known of it, enough or not, and to what is expected.
+    fn check(&self, former: &[u8], enough: bool) -> Result<(), ToolError> {
+        let Some(sight) = &self.sight else {
+            return self.fail(ErrorCode::NotRead, "was not read in this session; read it before writing to it");
+        };
+        if !enough {
+            return self.fail(ErrorCode::NotRead, "was read in part; read what is to be written over");
+        }
+        if self.args.expect == "absent" {
+            return self.fail(ErrorCode::Changed, "is there, and was expected to be missing; read it");
+        }
+        if self.expects_hash() && self.args.expect != sha256::hex(former) || sight.content != former {
+            return self.fail(ErrorCode::Changed, "has changed since it was read; read it again");
+        }
+        Ok(())
     }
 
     fn fail<T>(&self, code: ErrorCode, what: &str) -> Result<T, ToolError> {
         Err(ToolError::new(code, format!("{} {what}", self.path)))
     }
 
-    /// Puts the new content in place and tells of it.
-    fn put(self, files: &mut Files, content: Vec<u8>, replaced: usize) -> Reply {
+    /// Puts the new content in place and tells of it. Without edits it is written anew.
+    fn put(self, files: &mut Files, call: &mut Reads, content: Vec<u8>, edits: Option<&[Edit]>) -> Reply {
+        call.shown.retain(|glance| glance.path != self.path);
+        let made = self.former.is_none();
+        if self.own || made {
+            call.own.wrote(&self.path, &content, true);
+        }
+        match edits {
+            _ if self.own => {} // the model knows what it knew
+            Some(edits) if !made && !self.seen_whole() => files.seen.edited(&self.path, &content, edits),
+            _ => files.seen.wrote(&self.path, &content, made || self.seen_whole()),
+        }
         let (before, after) = (self.former.as_deref().unwrap_or_default(), content.as_slice());
         let change = Change::of(before, after);
         let text = !self.args.bytes;
         let ok = WriteOk {
-            created: self.former.is_none(),
+            created: made,
             size: content.len() as u64,
             hash: sha256::hex(after),
             encoding: if text { "utf-8".to_owned() } else { String::new() },
             line_ending: if text && after.contains(&b'\n') { "lf".to_owned() } else { String::new() },
-            replaced: replaced as u64,
+            replaced: edits.map_or(0, <[_]>::len) as u64,
             added: change.added.len() as u64,
             removed: change.removed.len() as u64,
             path: self.path.clone(),
@@ -80,10 +121,13 @@ impl Target {
     }
 }
 
-pub fn write(files: &mut Files, request: &Value, parts: &[Vec<u8>]) -> Result<Reply, ToolError> {
+pub fn write(files: &mut Files, call: &mut Reads, request: &Value, parts: &[Vec<u8>]) -> Result<Reply, ToolError> {
     let [content] = parts else { return Err(ToolError::invalid_input("fs.write takes one part, the content")) };
-    let target = Target::of(files, request)?;
-    target.check(files, None)?;
+    let target = Target::of(files, call, request)?;
+    match &target.former {
+        None => target.may_make()?,
+        Some(former) => target.check(former, target.expects_hash() || target.seen_whole())?,
+    }
     // The lines of a new text end with LF.
     let fresh = target.former.as_deref().unwrap_or_default().is_empty() && !target.args.bytes;
     let content = &if fresh { with_lf(content) } else { content.clone() };
@@ -91,23 +135,28 @@ pub fn write(files: &mut Files, request: &Value, parts: &[Vec<u8>]) -> Result<Re
         let (path, size, hash) = (target.path.clone(), content.len() as u64, sha256::hex(content));
         return Ok(Reply::new(json!(WriteOk { path, size, hash, unchanged: true, ..WriteOk::default() })));
     }
-    files.seen.wrote(&target.path, content);
-    Ok(target.put(files, content.clone(), 0))
+    Ok(target.put(files, call, content.clone(), None))
 }
 
 fn with_lf(text: &[u8]) -> Vec<u8> {
     String::from_utf8_lossy(text).replace("\r\n", "\n").into_bytes()
 }
 
-pub fn replace(files: &mut Files, request: &Value, parts: &[Vec<u8>]) -> Result<Reply, ToolError> {
+pub fn replace(files: &mut Files, call: &mut Reads, request: &Value, parts: &[Vec<u8>]) -> Result<Reply, ToolError> {
     let [old, new] = parts else { return Err(ToolError::invalid_input("fs.replace takes two parts, old and new")) };
-    let target = Target::of(files, request)?;
+    let target = Target::of(files, call, request)?;
     let former = match &target.former {
         None if !old.is_empty() => return target.fail(ErrorCode::NotFound, "does not exist"),
-        former => former.clone().unwrap_or_default(),
+        None => target.may_make().map(|()| Vec::new())?,
+        Some(former) => former.clone(),
     };
     let places = if old.is_empty() { Vec::new() } else { places(&former, old) };
-    target.check(files, Some(&places))?;
+    if target.former.is_some() {
+        // Of several places of which one is to be replaced, one that is known is enough.
+        let covered = |place: &&Range<usize>| target.sight.as_ref().is_some_and(|sight| sight.covers(place));
+        let known = places.iter().filter(covered).count();
+        target.check(&former, known == places.len() || !target.args.all && known > 0)?;
+    }
     match places.len() {
         _ if old == new => return target.fail(ErrorCode::SameText, "would stay as it is: both texts are the same"),
         0 if !old.is_empty() || !former.is_empty() => {
@@ -116,15 +165,9 @@ pub fn replace(files: &mut Files, request: &Value, parts: &[Vec<u8>]) -> Result<
         2.. if !target.args.all => return target.fail(ErrorCode::NotUnique, "has the text to replace more than once"),
         _ => {}
     }
-    let count = places.len();
     let edits: Vec<Edit> = places.into_iter().map(|place| (place, new.len())).collect();
     let content = edited(&former, new, &edits);
-    if old.is_empty() {
-        files.seen.wrote(&target.path, &content);
-    } else {
-        files.seen.edited(&target.path, &content, &edits);
-    }
-    Ok(target.put(files, content, count))
+    Ok(target.put(files, call, content, (!old.is_empty()).then_some(&edits)))
 }
 
 /// Where a text is, from left to right, without overlaps.
