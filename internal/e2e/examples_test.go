@@ -100,6 +100,26 @@ func (u user) install(t *testing.T, name string) {
 	}
 }
 
+// TestExampleWrites has an example read a file and write it in one call: a person, or a
+// mode, decides as about any other write.
+func TestExampleWrites(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.install(t, "outline-go")
+	u.write(t, "toc.md", "<!-- contents -->\n<!-- /contents -->\n# One\n## Two\n")
+	call := []string{"--grant", "outline-go", "call", "Contents", `{"file_path":"toc.md"}`}
+	if _, stderr, code := u.toolquay(t, call...); code == 0 || !strings.Contains(stderr, "toc.md") {
+		t.Errorf("in the mode default, with nobody to ask: exit %d, %s", code, stderr)
+	}
+	if out, stderr, code := u.toolquay(t, append([]string{"--mode", "acceptEdits"}, call...)...); code != 0 || !strings.Contains(out, "+- One") {
+		t.Fatalf("where edits are accepted: exit %d, %s%s", code, out, stderr)
+	}
+	got, err := os.ReadFile(filepath.Join(u.work, "toc.md"))
+	if err != nil || string(got) != "<!-- contents -->\n- One\n  - Two\n<!-- /contents -->\n# One\n## Two\n" {
+		t.Errorf("it holds %q, %v", got, err)
+	}
+}
+
 // TestExamples takes every example through what a user does with a plugin.
 func TestExamples(t *testing.T) {
 	tests := map[string]struct {

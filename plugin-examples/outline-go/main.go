@@ -1,6 +1,6 @@
-// Command outline is a plugin with one tool, Outline: it lists the headings of
-// a Markdown file with their line numbers, so that a model can read the part it
-// needs instead of the whole.
+// Command outline is a plugin with two tools. Outline lists the headings of a
+// Markdown file with their line numbers, so that a model can read the part it
+// needs instead of the whole. Contents writes them into the file.
 package main
 
 import (

@@ -59,3 +59,21 @@ func TestOutlineFailures(t *testing.T) {
 		}
 	}
 }
+
+func TestContents(t *testing.T) {
+	const before, after = "# A\n<!-- contents -->\nold\n<!-- /contents -->\n## B\n### C\n", "# A\n<!-- contents -->\n  - B\n    - C\n<!-- /contents -->\n## B\n### C\n"
+	host := toolquaytest.Files(map[string]string{"a.md": before, "plain.md": "# A\n"})
+	in := map[string]string{"file_path": "a.md"}
+	if r := host.Call(t, "Contents", in); r.IsError || !strings.Contains(r.Text(), "-old\n+  - B\n") {
+		t.Errorf("got %s", r.Text())
+	}
+	if got, _ := host.File("a.md"); string(got) != after {
+		t.Errorf("it holds %s", got)
+	}
+	if r := host.Call(t, "Contents", in); r.Err == nil || r.Err.Code != toolquay.CodeSameText {
+		t.Errorf("written again: %s", r.Text())
+	}
+	if r := host.Call(t, "Contents", map[string]string{"file_path": "plain.md"}); r.Err == nil || r.Err.Code != toolquay.CodeNoMatch {
+		t.Errorf("without the lines: %s", r.Text())
+	}
+}
