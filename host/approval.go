@@ -45,7 +45,10 @@ type Approval struct {
 	Capability string                `json:"capability,omitempty"`
 	Accesses   []permissions.Access  `json:"accesses"`
 	Decision   *permissions.Decision `json:"decision"`
-	Asked      time.Time             `json:"asked"`
+	// Reasons are all that asks, each a sentence for people: the rules, the places, and
+	// each part of a command that the mode asks about.
+	Reasons []string  `json:"reasons,omitempty"`
+	Asked   time.Time `json:"asked"`
 	// Preview is what the call would change, as a unified diff; empty where
 	// nobody can tell.
 	Preview string `json:"preview,omitempty"`

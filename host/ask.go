@@ -68,8 +68,12 @@ func (g *gate) again(m *matter) (permissions.Decision, <-chan struct{}) {
 // put asks one question, and withdraws it where the rules come to decide it, or the
 // call to be over. One goroutine waits for all of that, so one of them counts.
 func (g *gate) put(ctx context.Context, m *matter, d permissions.Decision, changed <-chan struct{}) error {
-	c, offers := g.call, g.offers(m)
+	c := g.call
+	request, evidence := g.facts(m)
+	x := permissions.Explain(g.policy(), request, evidence)
+	offers := g.offers(&x, request, evidence)
 	approval := g.approval(m, d, offers)
+	approval.Reasons = reasons(&x)
 	c.event(Event{Kind: EventNeedsApproval, Approval: &approval, Capability: m.operation})
 	open, withdraw := context.WithCancel(ctx)
 	defer withdraw()
@@ -178,16 +182,12 @@ func (g *gate) approval(m *matter, d permissions.Decision, offers []Offer) Appro
 
 // offers are the ways to allow a matter for longer than once: none where rules
 // could not do that.
-func (g *gate) offers(m *matter) []Offer {
+func (g *gate) offers(x *permissions.Explanation, request permissions.Request, evidence permissions.Evidence) []Offer {
 	o := &g.call.session().host.options
-	if o.OnceOnly {
+	if o.OnceOnly || len(x.Remedy) == 0 {
 		return nil
 	}
-	request, evidence := g.facts(m)
-	rules := permissions.Explain(g.policy(), request, evidence).Remedy
-	if len(rules) == 0 {
-		return nil
-	}
+	rules := x.Remedy
 	out := []Offer{{Scope: ScopeSession, Rules: rules}}
 	for _, scope := range []Scope{ScopeProjectLocal, ScopeProject, ScopeUser} {
 		if file := o.Places[scope]; file != "" && o.Remember != nil {

@@ -18,7 +18,7 @@ func Decide(p *Policy, r Request, e Evidence) Decision { return decide(p, r, e, 
 
 // decide is Decide, with every finding written down where trace is not nil.
 func decide(p *Policy, r Request, e Evidence, trace *[]Finding) Decision {
-	d := Decision{Tool: r.Tool, Stage: r.Stage, policy: p, request: r}
+	d := Decision{Tool: r.Tool, Stage: r.Stage, policy: p, request: r, traced: trace != nil}
 	if p == nil {
 		d.Finding = Finding{Verdict: Deny, Layer: LayerMode, Why: "there is no policy"}
 		return d

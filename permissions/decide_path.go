@@ -131,12 +131,12 @@ func (c *call) pathAnswer(q *query, planned bool, missing uint8) Finding {
 	case planned:
 		to, why = planFile, "it is the plan file"
 	case q.write && inside:
-		to, why = editInside, "changes need approval"
+		to, why = editInside, "this mode asks before edits"
 		if p.mode.answers(to) == Allow {
 			why = "it is inside the working directories"
 		}
 	case q.write:
-		to, why = editOutside, "changes need approval"
+		to, why = editOutside, "it is an edit outside the working directories"
 	case inside || p.readable(q.target) && p.readableReal(q.real):
 		return Finding{Verdict: Allow, Layer: LayerMode, Why: "it is inside the working directories"}
 	case p.readable(q.target):

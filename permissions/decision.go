@@ -125,7 +125,10 @@ type Decision struct {
 	Need Need
 
 	// held says that something asks that no rule can lift.
-	held    bool
+	held bool
+	// asks are all findings that ask, where they are written down.
+	asks    []Finding
+	traced  bool
 	policy  *Policy
 	request Request
 }
@@ -144,6 +147,9 @@ func (f *Finding) outranks(g *Finding) bool {
 func (d *Decision) add(first, second Finding) {
 	d.Need |= first.need
 	d.held = d.held || first.must()
+	if d.traced && first.Verdict == Ask {
+		d.asks = append(d.asks, first)
+	}
 	switch {
 	case first.outranks(&d.Finding):
 		if second.Verdict == None {

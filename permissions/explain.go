@@ -1,6 +1,7 @@
 package permissions
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -11,6 +12,9 @@ type Explanation struct {
 	// Chain is every step, the strongest first; one without findings had
 	// nothing to say.
 	Chain []Step
+	// Asks are the findings for which a person is asked, one for each access or part of
+	// a command that does, the strongest first.
+	Asks []Finding
 	// Remedy is the smallest set of allow rules that would let the request
 	// pass; none where it passes, or no rules would.
 	Remedy []string
@@ -57,6 +61,12 @@ func Explain(p *Policy, r Request, e Evidence) Explanation {
 			s.Findings = append(s.Findings, f)
 		}
 	}
+	for _, f := range x.Decision.asks {
+		if !slices.ContainsFunc(x.Asks, f.same) {
+			x.Asks = append(x.Asks, f)
+		}
+	}
+	slices.SortStableFunc(x.Asks, func(f, g Finding) int { return cmp.Compare(f.step(), g.step()) })
 	x.Remedy = remedy(p, r, e, &x.Decision)
 	return x
 }

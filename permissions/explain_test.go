@@ -127,7 +127,7 @@ func TestExplain(t *testing.T) {
 		"mode: it is not read-only",
 		"mode: it is read-only",
 		"mode: it is inside the working directories",
-		"mode: changes need approval",
+		"mode: it is an edit outside the working directories",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%s", strings.Join(got, "\n"))

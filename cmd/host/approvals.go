@@ -102,16 +102,18 @@ func approvalShowCommand(a *app) *cobra.Command {
 func (a *app) showItem(it *approvals.Item) {
 	q := host.Approval{
 		ID: it.ID, Session: it.Session, Cwd: it.Cwd, Mode: it.Mode, Tool: it.Use.Name, Plugin: it.Plugin,
-		Title: it.Title, Input: it.Use.Input, Capability: it.Capability, Preview: it.Preview,
+		Worker: it.Worker, Title: it.Title, Input: it.Use.Input, Capability: it.Capability, Preview: it.Preview, Reasons: it.Reasons,
+	}
+	if len(q.Reasons) == 0 { // an older record
+		q.Reasons = []string{it.Why.Reason}
 	}
 	for _, access := range it.Accesses {
 		q.Accesses = append(q.Accesses, access.Access)
 	}
 	ui.ShowApproval(a.out, q)
-	a.out.Whole(ui.Span{Text: "  asked as " + it.Why.Reason})
-	a.out.Whole(ui.Span{Text: "  it is    " + string(it.State)})
+	a.out.Wrapped(11, ui.Span{Text: "  it is    " + string(it.State)})
 	for _, o := range it.Offers {
-		a.out.Whole(ui.Span{Text: fmt.Sprintf("  --always %s would allow %s", o.Scope, strings.Join(o.Rules, ", "))})
+		a.out.Wrapped(4, ui.Span{Text: fmt.Sprintf("  --always %s would allow %s", o.Scope, strings.Join(o.Rules, ", "))})
 	}
 }
 

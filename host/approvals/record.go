@@ -47,6 +47,7 @@ type Record struct {
 	// will begin anew, so a yes repeats it.
 	Earlier []Part       `json:"earlier,omitempty"`
 	Why     Why          `json:"why"`
+	Reasons []string     `json:"reasons,omitempty"`
 	Preview string       `json:"preview,omitempty"`
 	Offers  []host.Offer `json:"offers,omitempty"`
 
@@ -91,7 +92,7 @@ type Why struct {
 func newRecord(a *host.Approval, earlier []Part, resume Resume, expires time.Time) *Record {
 	return &Record{
 		Version: version, ID: a.ID, Use: abi.ToolUse{ID: a.CallID, Name: a.Tool, Input: a.Input},
-		Plugin: a.Plugin, Worker: a.Worker, Title: a.Title, Binding: a.Binding, Part: partOf(a), Earlier: earlier, Why: whyOf(a.Decision),
+		Plugin: a.Plugin, Worker: a.Worker, Title: a.Title, Binding: a.Binding, Part: partOf(a), Earlier: earlier, Why: whyOf(a.Decision), Reasons: a.Reasons,
 		Preview: a.Preview, Offers: a.Offers, Session: a.Session, Cwd: a.Cwd, Mode: a.Mode, Resume: resume,
 		Asked: a.Asked.UTC(), Expires: expires.UTC(),
 	}

@@ -200,8 +200,10 @@ type Permission struct {
 	Capability string          `json:"capability,omitempty"`
 	Input      json.RawMessage `json:"input"`
 	Accesses   []Access        `json:"accesses"`
-	// Reason is why it is asked. Preview and Offers are as in [host.Approval].
+	// Reason is the strongest one why it is asked. Reasons, Preview and Offers are as in
+	// [host.Approval].
 	Reason  string       `json:"reason,omitempty"`
+	Reasons []string     `json:"reasons,omitempty"`
 	Preview string       `json:"preview,omitempty"`
 	Offers  []host.Offer `json:"offers,omitempty"`
 	// DenyEndsTurn says that the user wants a person's plain no to end the turn: where

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/toolquay/toolquay/host"
@@ -29,21 +30,46 @@ func NewAsker(out *Printer, in *os.File) *Asker {
 	return a
 }
 
+// settling is how long a question waits behind another one's answer, which may have
+// decided it too: then it is withdrawn without having been shown.
+const settling = 50 * time.Millisecond
+
+// await waits for the turn to ask.
+func (a *Asker) await(ctx context.Context) error {
+	select {
+	case <-a.turn:
+		return nil
+	default:
+	}
+	select {
+	case <-a.turn:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	settled := time.NewTimer(settling)
+	defer settled.Stop()
+	select {
+	case <-settled.C:
+		return nil
+	case <-ctx.Done():
+		a.turn <- struct{}{}
+		return context.Cause(ctx)
+	}
+}
+
 // Ask puts one question after another, whoever asks at once. What was typed
 // before a question was shown does not answer it.
 func (a *Asker) Ask(ctx context.Context, q host.Approval) (host.Reply, error) {
-	select {
-	case <-a.turn:
-		defer func() { a.turn <- struct{}{} }()
-	case <-ctx.Done():
-		return host.Reply{}, context.Cause(ctx)
+	if err := a.await(ctx); err != nil {
+		return host.Reply{}, err
 	}
+	defer func() { a.turn <- struct{}{} }()
 	defer a.out.Hold()()
 	v := newQuestion(q)
 	v.show(a.out)
 	reply, err := a.answer(ctx, v)
 	if err != nil {
-		a.out.Whole(Span{Dim, "  not answered: " + err.Error()})
+		a.out.Wrapped(2, Span{Dim, "  not answered: " + err.Error()})
 	}
 	return reply, err
 }
@@ -67,7 +93,7 @@ func (a *Asker) answer(ctx context.Context, v *question) (host.Reply, error) {
 			choices = v.choices()
 			a.menu(choices)
 		default:
-			a.out.Whole(Span{Dim, "  " + choices[i].says})
+			a.out.Wrapped(4, Span{Dim, "  " + choices[i].says})
 			return a.reply(ctx, choices[i])
 		}
 	}
@@ -94,7 +120,8 @@ func (a *Asker) menu(choices []choice) {
 		how = " and Enter"
 	}
 	for _, c := range choices {
-		a.out.Whole(Span{Bold, fmt.Sprintf("  [%c%s] ", c.key, how)}, Span{Plain, c.says})
+		key := fmt.Sprintf("  [%c%s] ", c.key, how)
+		a.out.Wrapped(len(key), Span{Bold, key}, Span{Plain, c.says})
 	}
 }
 

@@ -88,31 +88,100 @@ func TestAskerOverAPipe(t *testing.T) {
 	}
 }
 
-// TestQuestionIsShown holds what a person sees before they answer: all of it, on
-// however narrow a terminal.
+// TestQuestionIsShown holds what a person sees before they answer: all of it, in whole
+// words, on however narrow a terminal.
 func TestQuestionIsShown(t *testing.T) {
 	t.Parallel()
-	want := `? Bash (plugin shell) wants to run make \x1b[2J\u202ex\necho 2
-    make \x1b[2J\u202ex
-    echo 2
+	wide := `? Run this command?
+  | make \x1b[2J\u202ex
+  | echo 2
+  It is not read-only
   effect   changing /ws/proj/out, which is /data/out
+  tool     Bash (plugin shell)
   in       /ws/proj
-  asked as it is not read-only
   [y and Enter] yes, this once
   [s and Enter] yes, and always for this session: allow Bash(make *)
   [u and Enter] yes, and always in all your projects: allow Bash(make *) (written to /home/u/.config/toolquay/settings.toml)
-  [n and Enter] no
+  [n and Enter] no; this ends the turn
   [t and Enter] no, and tell the model why
-  no
+  no; this ends the turn
 `
-	for _, width := range []int{0, 80, 20, 1} {
+	for width, want := range map[int]string{0: wide, 12: wide, 300: wide, 40: `? Run this command?
+  | make \x1b[2J\u202ex
+  | echo 2
+  It is not read-only
+  effect   changing /ws/proj/out, which
+           is /data/out
+  tool     Bash (plugin shell)
+  in       /ws/proj
+  [y and Enter] yes, this once
+  [s and Enter] yes, and always for this
+             session: allow Bash(make *)
+  [u and Enter] yes, and always in all
+             your projects: allow
+             Bash(make *) (written to
+             /home/u/.config/toolquay/
+             settings.toml)
+  [n and Enter] no; this ends the turn
+  [t and Enter] no, and tell the model
+             why
+  no; this ends the turn
+`} {
 		p, out := printer(width, false)
-		if _, err := NewAsker(p, typed(t, "n\n")).Ask(t.Context(), command("make \x1b[2J\u202ex\necho 2")); err != nil {
-			t.Fatal(err)
+		q := command("make \x1b[2J\u202ex\necho 2")
+		q.Reasons, q.DenyEndsTurn = []string{"It is not read-only"}, true
+		reply, err := NewAsker(p, typed(t, "n\n")).Ask(t.Context(), q)
+		if err != nil || !reply.EndTurn {
+			t.Fatalf("%+v, %v", reply, err)
 		}
 		if got := out.String(); got != want {
 			t.Errorf("width %d: got\n%s\nwant\n%s", width, got, want)
 		}
+	}
+}
+
+// TestHeadline says what will happen.
+func TestHeadline(t *testing.T) {
+	t.Parallel()
+	access := func(kind permissions.AccessKind, targets ...string) (out []permissions.Access) {
+		for _, target := range targets {
+			out = append(out, permissions.Access{Kind: kind, Target: target, Real: target})
+		}
+		return out
+	}
+	gone, tree := access(permissions.AccessWrite, "/ws/proj/old"), access(permissions.AccessRead, "/etc")
+	gone[0].Removal, tree[0].Tree = true, true
+	for want, accesses := range map[string][]permissions.Access{
+		"Edit quay.go?":                    access(permissions.AccessWrite, "/ws/proj/quay.go"),
+		"Edit /etc/hosts?":                 access(permissions.AccessWrite, "/etc/hosts"),
+		"Edit /ws/project/a?":              access(permissions.AccessWrite, "/ws/project/a"),
+		"Edit a, b and c?":                 access(permissions.AccessWrite, "/ws/proj/a", "/ws/proj/b", "/ws/proj/c"),
+		"Edit a, b and 2 more?":            access(permissions.AccessWrite, "/ws/proj/a", "/ws/proj/b", "/ws/proj/c", "/ws/proj/d"),
+		"Delete old?":                      gone,
+		"Edit a and old?":                  append(access(permissions.AccessWrite, "/ws/proj/a"), gone...),
+		"Edit sub/b?":                      append(access(permissions.AccessRead, "/ws/proj/c"), access(permissions.AccessWrite, "/ws/proj/sub/b")...),
+		"Read /etc/hosts?":                 access(permissions.AccessRead, "/etc/hosts"),
+		"Read everything in /etc?":         tree,
+		"Connect to example.com?":          access(permissions.AccessNet, "https://example.com/a/b"),
+		"Connect to https://u@a.example/?": access(permissions.AccessNet, "https://u@a.example/"),
+		"Run this command?":                append(access(permissions.AccessExec, "cat a"), access(permissions.AccessRead, "/ws/proj/a")...),
+		"Use Tool?":                        append(access(permissions.AccessNet, "a.example"), access(permissions.AccessWrite, "/ws/proj/a")...),
+	} {
+		v := newQuestion(host.Approval{Tool: "Tool", Plugin: "kit", Cwd: "/ws/proj", Title: "about", Accesses: accesses})
+		if got := v.headline(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		// What the headline leaves out stands below it.
+		p, out := printer(0, false)
+		v.show(p)
+		for _, a := range accesses {
+			if a.Kind != permissions.AccessExec && !strings.Contains(out.String(), strings.TrimPrefix(a.Target, "/ws/proj/")) {
+				t.Errorf("%s is not shown in\n%s", a, out)
+			}
+		}
+	}
+	if got := newQuestion(host.Approval{Tool: "mcp__s__t"}).headline(); got != "Use mcp__s__t?" {
+		t.Error(got)
 	}
 }
 
@@ -156,7 +225,7 @@ func TestPreview(t *testing.T) {
 	if _, err := NewAsker(p, typed(t, "n\n")).Ask(t.Context(), q); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"\x1b[31m    \x1b[0m-old\\x07\n", "\x1b[32m    \x1b[0m+new\n"} {
+	for _, want := range []string{"  | \x1b[31m-old\\x07\x1b[0m\n", "  | \x1b[32m+new\x1b[0m\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in %q", want, out)
 		}

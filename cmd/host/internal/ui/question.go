@@ -86,44 +86,143 @@ func excerpt(text string) string {
 	return text[:end]
 }
 
-// show prints what is asked: who wants what, on what, and why it is asked.
+// show prints what is asked: what will happen, word for word, why it is asked, and who
+// asks for it.
 func (v *question) show(out *Printer) {
-	who, what := v.Tool, "run"
-	if v.Plugin != "" {
-		who += " (plugin " + v.Plugin + ")"
-	}
-	if v.Capability != "" {
-		what = v.Capability
-	}
-	out.Whole(Span{Yellow, "? "}, Span{Bold, who}, Span{Plain, " wants to " + what + " " + excerpt(v.Title)})
+	out.Wrapped(2, Span{Yellow, "? "}, Span{Bold, v.headline()})
 	v.showBody(out, excerpt(v.body))
 	if shown := excerpt(v.body); len(shown) < len(v.body) {
-		out.Whole(Span{Red, fmt.Sprintf("  ... %d of %d characters are shown", utf8.RuneCountInString(shown), utf8.RuneCountInString(v.body))})
+		out.Wrapped(2, Span{Red, fmt.Sprintf("  ... %d of %d characters are shown", utf8.RuneCountInString(shown), utf8.RuneCountInString(v.body))})
+	}
+	for _, reason := range v.reasons() {
+		out.Wrapped(4, Span{Plain, "  " + excerpt(reason)})
 	}
 	effects := v.effects()
 	showEffects(out, effects[:min(len(effects), maxShownAccesses)])
 	if more := len(effects) - maxShownAccesses; more > 0 {
-		out.Whole(Span{Red, fmt.Sprintf("           and %d more", more)})
+		out.Wrapped(factMargin, Span{Red, fmt.Sprintf("           and %d more", more)})
 	}
-	out.Whole(Span{Dim, "  in       "}, Span{Plain, v.Cwd})
-	if v.Decision != nil {
-		out.Whole(Span{Dim, "  asked as "}, Span{Plain, excerpt(v.Decision.Reason())})
+	fact(out, "tool", v.asker())
+	fact(out, "from", v.Worker)
+	fact(out, "in", v.Cwd)
+}
+
+// factMargin is where what a fact says begins.
+const factMargin = 11
+
+// fact prints one fact about a question, if there is one.
+func fact(out *Printer, name, text string) {
+	if text != "" {
+		out.Wrapped(factMargin, Span{Dim, fmt.Sprintf("  %-*s", factMargin-2, name)}, Span{Plain, text})
 	}
+}
+
+// headline asks whether what would happen may.
+func (v *question) headline() string {
+	var names []string
+	seen := make(map[permissions.AccessKind]bool)
+	for _, a := range v.Accesses {
+		seen[a.Kind] = true
+	}
+	verb, kind := "", permissions.AccessWrite
+	switch {
+	case seen[permissions.AccessExec]:
+		return "Run this command?"
+	case seen[permissions.AccessNet] && len(seen) == 1:
+		verb, kind = "Connect to", permissions.AccessNet
+	case seen[permissions.AccessNet] || len(seen) == 0 || seen[permissions.AccessSession]:
+		return "Use " + v.Tool + "?"
+	case seen[permissions.AccessWrite]:
+		verb = "Edit"
+	default:
+		verb, kind = "Read", permissions.AccessRead
+	}
+	removes := true
+	for _, a := range v.Accesses {
+		if name := v.named(a); a.Kind == kind && !slices.Contains(names, name) {
+			names, removes = append(names, name), removes && a.Removal
+		}
+	}
+	if kind == permissions.AccessWrite && removes {
+		verb = "Delete"
+	}
+	return verb + " " + listed(names) + "?"
+}
+
+// maxNamed is how many names a headline has.
+const maxNamed = 3
+
+// listed puts names into a sentence, the first ones if there are many.
+func listed(names []string) string {
+	last := len(names) - 1
+	switch {
+	case last == 0:
+		return excerpt(names[0])
+	case len(names) > maxNamed:
+		return fmt.Sprintf("%s and %d more", excerpt(strings.Join(names[:maxNamed-1], ", ")), len(names)-maxNamed+1)
+	}
+	return excerpt(strings.Join(names[:last], ", ") + " and " + names[last])
+}
+
+// named is what an access is to, as a person names it: a path from the working directory,
+// a host.
+func (v *question) named(a permissions.Access) string {
+	name := a.Target
+	if a.Kind == permissions.AccessNet {
+		if h := permissions.HostOf(a.Target); h.Odd == "" {
+			name = h.Name
+		}
+	} else if rest, ok := strings.CutPrefix(name, v.Cwd); ok && len(rest) > 1 && (rest[0] == '/' || rest[0] == '\\') {
+		name = rest[1:]
+	}
+	if a.Tree {
+		name = "everything in " + name
+	}
+	return name
+}
+
+// asker is the tool that asks, with what it says of the call where nothing else does.
+func (v *question) asker() string {
+	who := v.Tool
+	if v.Plugin != "" {
+		who += " (plugin " + v.Plugin + ")"
+	}
+	if v.Capability != "" {
+		who += ", while it runs: " + v.Capability
+	}
+	if title := excerpt(v.Title); title != "" && title != v.body && v.headline() != "Run this command?" && !strings.Contains(v.headline(), title) {
+		who += ": " + title
+	}
+	return who
+}
+
+// reasons are why it is asked.
+func (v *question) reasons() []string {
+	if len(v.Reasons) == 0 && v.Decision != nil {
+		return []string{v.Decision.Reason()}
+	}
+	return v.Reasons
 }
 
 // maxShownAccesses bounds the list of what is touched.
 const maxShownAccesses = 20
 
-// effects are what is touched, but for what the body says already.
+// effects are what is touched, except for what the body or the headline says already.
 func (v *question) effects() []permissions.Access {
-	return slices.DeleteFunc(slices.Clone(v.Accesses), func(a permissions.Access) bool {
+	rest := slices.DeleteFunc(slices.Clone(v.Accesses), func(a permissions.Access) bool {
 		return a.Kind == permissions.AccessExec && a.Target == v.body
 	})
+	if len(rest) == 1 && len(v.Accesses) == 1 && (rest[0].Real == "" || rest[0].Real == rest[0].Target) {
+		if a := rest[0]; a.Kind == permissions.AccessRead || a.Kind == permissions.AccessWrite {
+			return nil
+		}
+	}
+	return rest
 }
 
 func showEffects(out *Printer, effects []permissions.Access) {
 	for _, a := range effects {
-		out.Whole(Span{Plain, "  effect   "}, Span{Plain, a.String()})
+		fact(out, "effect", a.String())
 	}
 }
 
@@ -135,15 +234,12 @@ func (v *question) showAll(out *Printer) {
 }
 
 func (v *question) showBody(out *Printer, text string) {
-	if text == "" {
-		return
-	}
-	if v.Preview == "" {
-		out.Block(Plain, "    ", text)
-		return
-	}
-	for line := range strings.Lines(text) {
-		out.Block(diffStyle(line), "    ", strings.TrimSuffix(line, "\n"))
+	switch {
+	case text == "":
+	case v.Preview == "":
+		out.Quoted(text, func(string) Style { return Plain })
+	default:
+		out.Quoted(text, diffStyle)
 	}
 }
 
@@ -168,34 +264,40 @@ type choice struct {
 	shows bool
 }
 
-// scopeKeys are the keys for allowing more than this once.
-var scopeKeys = map[host.Scope]struct {
+// scopeKeys are the keys for allowing more than this once, in the order in which they are
+// shown.
+var scopeKeys = []struct {
+	scope host.Scope
 	key   rune
-	where string
+	what  string
 }{
-	host.ScopeSession:      {'s', "for this session"},
-	host.ScopeEdits:        {'e', "all edits in this session"},
-	host.ScopeProjectLocal: {'l', "in this project, for you"},
-	host.ScopeProject:      {'p', "in this project, for everybody"},
-	host.ScopeUser:         {'u', "in all your projects"},
+	{host.ScopeSession, 's', "always for this session"},
+	{host.ScopeEdits, 'e', "all edits in this session"},
+	{host.ScopeProjectLocal, 'l', "always in this project, for you"},
+	{host.ScopeProject, 'p', "always in this project, for everybody"},
+	{host.ScopeUser, 'u', "always in all your projects"},
 }
 
 func (v *question) choices() []choice {
+	no := "no"
+	if v.DenyEndsTurn {
+		no = "no; this ends the turn"
+	}
 	deny := []choice{
-		{key: 'n', says: "no", reply: host.Reply{Answer: host.AnswerDeny, EndTurn: v.DenyEndsTurn}},
+		{key: 'n', says: no, reply: host.Reply{Answer: host.AnswerDeny, EndTurn: v.DenyEndsTurn}},
 		{key: 't', says: "no, and tell the model why", reply: host.Reply{Answer: host.AnswerDeny}, tells: true},
 	}
 	if v.cut {
 		return append(deny, choice{key: 'v', says: "view all of it; there is no yes before", shows: true})
 	}
 	out := []choice{{key: 'y', says: "yes, this once", reply: host.Reply{Answer: host.AnswerAllow}}}
-	for i := range v.Offers {
-		offer := &v.Offers[i]
-		k, ok := scopeKeys[offer.Scope]
-		if !ok {
+	for _, k := range scopeKeys {
+		i := slices.IndexFunc(v.Offers, func(o host.Offer) bool { return o.Scope == k.scope })
+		if i < 0 {
 			continue
 		}
-		says := "yes, and always " + k.where + ": allow " + strings.Join(offer.Rules, ", ")
+		offer := &v.Offers[i]
+		says := "yes, and " + k.what + ": allow " + strings.Join(offer.Rules, ", ")
 		if offer.File != "" {
 			says += " (written to " + offer.File + ")"
 		}

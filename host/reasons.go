@@ -1,0 +1,59 @@
+package host
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// commandReason stands before what is said of the parts of a command that the mode asks
+// about.
+const commandReason = "This mode asks before commands that are not known to only read."
+
+// reasons are why a person is asked, as sentences: all that asks, the strongest first.
+func reasons(x *permissions.Explanation) []string {
+	var out []string
+	commands := false
+	for i := range x.Asks {
+		f := &x.Asks[i]
+		text := f.Reason()
+		switch ofCommand := f.Access.Kind == permissions.AccessExec; {
+		case f.Rule != nil:
+			text += " asks"
+		case ofCommand && f.Layer == permissions.LayerMode:
+			if !commands {
+				out = append(out, commandReason)
+			}
+			commands, text = true, withoutPlace(text)
+		case !ofCommand && len(x.Asks) > 1 && f.Access != (permissions.Access{}):
+			text = f.Access.String() + ": " + text
+		}
+		if text = sentence(text); !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// withoutPlace takes off where in a command something stands: a person has it in front of
+// them.
+func withoutPlace(text string) string {
+	i := strings.LastIndex(text, " (")
+	if i < 0 || !strings.HasPrefix(text[i+2:], "column ") && !strings.HasPrefix(text[i+2:], "line ") {
+		return text
+	}
+	return text[:i]
+}
+
+// sentence begins a text with a capital letter and ends it with a full stop.
+func sentence(text string) string {
+	r, size := utf8.DecodeRuneInString(text)
+	text = string(unicode.ToUpper(r)) + text[size:]
+	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "!") || strings.HasSuffix(text, "?") {
+		return text
+	}
+	return text + "."
+}
