@@ -20,6 +20,13 @@
 // that asked, and no more accesses than were listed. Anything else is asked anew.
 // Rules are judged before anybody is asked: an answer stands against no deny.
 //
+// # What a denial ends
+//
+// The call, and where the reply says EndTurn the turn: what has not begun is cancelled.
+// A person's plain no is meant so where the question says DenyEndsTurn, so an asker that
+// asks a person passes that on for a no without words. A program that judges by a policy
+// leaves EndTurn unset. Of a worker of a coordinator only the call is denied.
+//
 // # The store
 //
 // A private directory. Of each question it has KEY.ID.question, and later
