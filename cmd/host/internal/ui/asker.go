@@ -20,6 +20,10 @@ type Asker struct {
 	turn chan struct{} // holds the one token of who asks
 }
 
+// settling is how long a question waits behind another one's answer, which may have
+// decided it too: then it is withdrawn without having been shown.
+const settling = 50 * time.Millisecond
+
 var _ host.Asker = (*Asker)(nil)
 
 // NewAsker asks on out and reads the answers from in, which it does not touch
@@ -29,10 +33,6 @@ func NewAsker(out *Printer, in *os.File) *Asker {
 	a.turn <- struct{}{}
 	return a
 }
-
-// settling is how long a question waits behind another one's answer, which may have
-// decided it too: then it is withdrawn without having been shown.
-const settling = 50 * time.Millisecond
 
 // await waits for the turn to ask.
 func (a *Asker) await(ctx context.Context) error {

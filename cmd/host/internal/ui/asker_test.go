@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/permissions"
@@ -230,6 +231,30 @@ func TestPreview(t *testing.T) {
 			t.Errorf("%q is missing in %q", want, out)
 		}
 	}
+}
+
+// TestDecidedQuestionIsNotShown withdraws a question that the answer to another decided.
+func TestDecidedQuestionIsNotShown(t *testing.T) {
+	t.Parallel()
+	in := typed(t, "")
+	synctest.Test(t, func(t *testing.T) {
+		p, out := printer(0, false)
+		a := NewAsker(p, in)
+		<-a.turn // somebody is being asked
+		ctx, cancel := context.WithCancel(t.Context())
+		asked := make(chan error, 1)
+		go func() {
+			_, err := a.Ask(ctx, command("make"))
+			asked <- err
+		}()
+		synctest.Wait()
+		a.turn <- struct{}{} // they answered
+		synctest.Wait()
+		cancel()
+		if err := <-asked; !errors.Is(err, context.Canceled) || out.Len() != 0 || len(a.turn) != 1 {
+			t.Errorf("%v; shown:\n%s", err, out)
+		}
+	})
 }
 
 func TestAskerIsCancelled(t *testing.T) {

@@ -94,8 +94,12 @@ func (v *question) show(out *Printer) {
 	if shown := excerpt(v.body); len(shown) < len(v.body) {
 		out.Wrapped(2, Span{Red, fmt.Sprintf("  ... %d of %d characters are shown", utf8.RuneCountInString(shown), utf8.RuneCountInString(v.body))})
 	}
-	for _, reason := range v.reasons() {
+	reasons := v.reasons()
+	for _, reason := range reasons[:min(len(reasons), maxShownReasons)] {
 		out.Wrapped(4, Span{Plain, "  " + excerpt(reason)})
+	}
+	if more := len(reasons) - maxShownReasons; more > 0 {
+		out.Wrapped(4, Span{Plain, fmt.Sprintf("  And %d more reasons.", more)})
 	}
 	effects := v.effects()
 	showEffects(out, effects[:min(len(effects), maxShownAccesses)])
@@ -204,8 +208,11 @@ func (v *question) reasons() []string {
 	return v.Reasons
 }
 
-// maxShownAccesses bounds the list of what is touched.
-const maxShownAccesses = 20
+// The bounds on what is listed of what is touched, and of the reasons.
+const (
+	maxShownAccesses = 20
+	maxShownReasons  = 20
+)
 
 // effects are what is touched, except for what the body or the headline says already.
 func (v *question) effects() []permissions.Access {
