@@ -27,7 +27,7 @@ func reasons(x *permissions.Explanation) []string {
 			if !commands {
 				out = append(out, commandReason)
 			}
-			commands, text = true, withoutPlace(text)
+			commands, text = true, namedOnce(withoutPlace(text))
 		case !ofCommand && len(x.Asks) > 1 && f.Access != (permissions.Access{}):
 			text = f.Access.String() + ": " + text
 		}
@@ -46,6 +46,22 @@ func withoutPlace(text string) string {
 		return text
 	}
 	return text[:i]
+}
+
+// namedOnce takes off a program's second name where a reason names it twice, as in
+// "`make`: make is ..." and "`npm`: npm test: ...".
+func namedOnce(text string) string {
+	name, rest, ok := strings.Cut(strings.TrimPrefix(text, "`"), "`: ")
+	behind, again := strings.CutPrefix(rest, name)
+	switch form, why, says := strings.Cut(rest, ": "); {
+	case !ok || !again:
+		return text
+	case strings.HasPrefix(behind, " is "):
+		return "`" + name + "`" + behind
+	case says && strings.HasPrefix(behind, ":"), says && strings.HasPrefix(behind, " "):
+		return "`" + form + "`: " + why
+	}
+	return text
 }
 
 // sentence begins a text with a capital letter and ends it with a full stop.
