@@ -170,8 +170,8 @@ func TestDenialWithWords(t *testing.T) {
 	t.Parallel()
 	s, _ := store(t, approvals.Options{})
 	says(t, durable(s), question("Q1"), host.AnswerLater)
-	answer(t, s, "Q1", approvals.Answer{Answer: host.AnswerDeny, Message: "use b.txt"})
-	if reply := ask(t, durable(s), question("Q2")); reply.Answer != host.AnswerDeny || reply.Message != "use b.txt" {
+	answer(t, s, "Q1", approvals.Answer{Answer: host.AnswerDeny, Message: "use b.txt", EndTurn: true})
+	if reply := ask(t, durable(s), question("Q2")); reply.Answer != host.AnswerDeny || reply.Message != "use b.txt" || !reply.EndTurn {
 		t.Errorf("%+v", reply)
 	}
 	says(t, durable(s), question("Q3"), host.AnswerLater)
