@@ -207,6 +207,7 @@ func TestWaitingIsNotAskedAbout(t *testing.T) {
 	var hooked atomic.Int32
 	h := newShelled(t, func(o *host.Options) {
 		o.Rules = nil
+		o.Shell.PowerShell = "/bin/sh" // which is never reached
 		o.Hooks = hookSet(t, hooks.Hook{Event: hooks.PreToolUse, Func: func(context.Context, hooks.Input) (hooks.Output, error) {
 			hooked.Add(1)
 			return hooks.Output{}, nil
@@ -223,6 +224,10 @@ func TestWaitingIsNotAskedAbout(t *testing.T) {
 		if !strings.Contains(got, "call Sleep with a duration_ms of 5000") || person.asked.Load() != 0 || hooked.Load() != 0 {
 			t.Errorf("%s: asked %d times, hooked %d times: %s", command, person.asked.Load(), hooked.Load(), got)
 		}
+	}
+	r, _ := one(t, s, "PowerShell", `{"command":"Start-Sleep -Seconds 5; Remove-Item a"}`)
+	if !strings.Contains(r.Text(), "call Sleep with a duration_ms of 5000") || person.asked.Load() != 0 || hooked.Load() != 0 {
+		t.Errorf("PowerShell: asked %d times, hooked %d times: %s", person.asked.Load(), hooked.Load(), r.Text())
 	}
 	if got := told(t, s, "sleep 5; echo ended", inBackground); !strings.Contains(got, "as task b") || person.asked.Load() != 1 {
 		t.Errorf("asked %d times: %s", person.asked.Load(), got)

@@ -35,18 +35,20 @@ func TestEditWhatWasShown(t *testing.T) {
 		edit    abi.ToolUse
 		code    abi.Code
 	}{
-		"a line of Grep's":             {before: []abi.ToolUse{grep("")}, edit: edit("line 8: alpha", "line eight: alpha", "")},
-		"two that follow each other":   {before: []abi.ToolUse{grep(`,"-A":1`)}, edit: edit("alpha \nline 9", "beta\nline 9", "")},
-		"what a cut line shows":        {before: []abi.ToolUse{grep("")}, edit: edit("line 7: alpha xxx", "line 7: beta xxx", "")},
-		"what it does not show":        {before: []abi.ToolUse{grep("")}, edit: edit("x\nline 8", "\nline 8", ""), code: abi.CodeNotRead},
-		"context":                      {before: []abi.ToolUse{grep(`,"-B":1`)}, edit: edit("line 6: alpha", "six", "")},
-		"another line":                 {before: []abi.ToolUse{grep("")}, edit: edit("line 20: alpha", "x", ""), code: abi.CodeNotRead},
-		"every place, of which some":   {before: []abi.ToolUse{grep("")}, edit: edit("alpha", "beta", `,"replace_all":true`), code: abi.CodeNotRead},
-		"every place that there is":    {before: []abi.ToolUse{grep(`,"-i":true`)}, edit: edit("line 8", "8", `,"replace_all":true`)},
-		"not unique":                   {before: []abi.ToolUse{grep("")}, edit: edit("alpha", "beta", ""), code: abi.CodeNotUnique},
-		"names of files alone":         {before: []abi.ToolUse{use("g", "Grep", `{"pattern":"alpha"}`)}, edit: edit("line 8: alpha", "x", ""), code: abi.CodeNotRead},
-		"counts":                       {before: []abi.ToolUse{use("g", "Grep", `{"pattern":"alpha","output_mode":"count"}`)}, edit: edit("line 8: alpha", "x", ""), code: abi.CodeNotRead},
-		"a file that changed since":    {before: []abi.ToolUse{grep("")}, since: func(path string) error { return os.WriteFile(path, []byte(strings.Replace(text, "line 8: a", "line 8: A", 1)), 0o600) }, edit: edit("line 8: A", "x", ""), code: abi.CodeChanged},
+		"a line of Grep's":           {before: []abi.ToolUse{grep("")}, edit: edit("line 8: alpha", "line eight: alpha", "")},
+		"two that follow each other": {before: []abi.ToolUse{grep(`,"-A":1`)}, edit: edit("alpha \nline 9", "beta\nline 9", "")},
+		"what a cut line shows":      {before: []abi.ToolUse{grep("")}, edit: edit("line 7: alpha xxx", "line 7: beta xxx", "")},
+		"what it does not show":      {before: []abi.ToolUse{grep("")}, edit: edit("x\nline 8", "\nline 8", ""), code: abi.CodeNotRead},
+		"context":                    {before: []abi.ToolUse{grep(`,"-B":1`)}, edit: edit("line 6: alpha", "six", "")},
+		"another line":               {before: []abi.ToolUse{grep("")}, edit: edit("line 20: alpha", "x", ""), code: abi.CodeNotRead},
+		"every place, of which some": {before: []abi.ToolUse{grep("")}, edit: edit("alpha", "beta", `,"replace_all":true`), code: abi.CodeNotRead},
+		"every place that there is":  {before: []abi.ToolUse{grep(`,"-i":true`)}, edit: edit("line 8", "8", `,"replace_all":true`)},
+		"not unique":                 {before: []abi.ToolUse{grep("")}, edit: edit("alpha", "beta", ""), code: abi.CodeNotUnique},
+		"names of files alone":       {before: []abi.ToolUse{use("g", "Grep", `{"pattern":"alpha"}`)}, edit: edit("line 8: alpha", "x", ""), code: abi.CodeNotRead},
+		"counts":                     {before: []abi.ToolUse{use("g", "Grep", `{"pattern":"alpha","output_mode":"count"}`)}, edit: edit("line 8: alpha", "x", ""), code: abi.CodeNotRead},
+		"a file that changed since": {before: []abi.ToolUse{grep("")}, since: func(path string) error {
+			return os.WriteFile(path, []byte(strings.Replace(text, "line 8: a", "line 8: A", 1)), 0o600)
+		}, edit: edit("line 8: A", "x", ""), code: abi.CodeChanged},
 		"changed behind what was seen": {before: []abi.ToolUse{grep("")}, since: func(path string) error { return os.WriteFile(path, []byte(text+"more\n"), 0o600) }, edit: edit("line 8: alpha", "x", "")},
 		"a result that did not fit":    {before: []abi.ToolUse{grep("")}, results: results.Options{Tools: map[string]results.ToolOptions{"Grep": {MaxChars: 100}}}, edit: edit("line 8: alpha", "x", ""), code: abi.CodeNotRead},
 		"part of a file":               {before: []abi.ToolUse{read(`,"offset":9,"limit":1`)}, edit: edit("line 8: alpha", "x", "")},
