@@ -86,6 +86,7 @@ func (p *readPlan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, erro
 	}
 	if r.ok.TimedOut {
 		r.ok.Timeout = p.time.Milliseconds()
+		sight.another()
 	}
 	sight.tell()
 	ok.Lines, ok.Encoding = &r.ok, r.enc.String()

@@ -44,6 +44,13 @@ func (s *sight) watch() *seen {
 	return &s.seen
 }
 
+// another says that the same request may be answered in another way next time.
+func (s *sight) another() {
+	if s != nil {
+		s.view = ""
+	}
+}
+
 // tell has the session and the call know what was seen. A read of nothing, in a file
 // that is not empty, tells nothing.
 func (s *sight) tell() {

@@ -40,6 +40,9 @@ func readFor(t *testing.T, limit time.Duration, dir string, args abi.LineArgs) (
 	if len(files.told) == 0 {
 		return *ok.Lines, string(text), nil
 	}
+	if (files.views[0] == "") != ok.Lines.TimedOut {
+		t.Errorf("timed out: %v, and the view is %q", ok.Lines.TimedOut, files.views[0])
+	}
 	return *ok.Lines, string(text), files.told[0].Ranges
 }
 

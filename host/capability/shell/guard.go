@@ -178,13 +178,17 @@ func slept(part *permissions.Part) time.Duration {
 		return 0
 	}
 	words := literal(part.Words)
-	name := filepath.Base(words[0])
-	if cmdlet := words[0][strings.LastIndexByte(words[0], '\\')+1:]; strings.EqualFold(cmdlet, "Start-Sleep") ||
-		strings.EqualFold(name, "sleep") && strings.HasPrefix(words[1], "-") { // which is its alias on Windows
+	module := strings.LastIndexByte(words[0], '\\') + 1
+	if strings.EqualFold(words[0][module:], "Start-Sleep") {
 		return durationOf(startSleep(words[1:]))
 	}
-	if name != "sleep" {
+	if !strings.EqualFold(filepath.Base(words[0]), "sleep") {
 		return 0
+	}
+	if strings.HasPrefix(words[1], "-") { // the alias for Start-Sleep, on Windows
+		if d := durationOf(startSleep(words[1:])); d > 0 {
+			return d
+		}
 	}
 	var all float64
 	for _, word := range words[1:] {

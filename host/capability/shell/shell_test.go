@@ -138,7 +138,7 @@ func TestSleepThatIsTaken(t *testing.T) {
 		want    int64 // milliseconds; 0 is let through
 	}{
 		{bash, "sleep 2.5", 2_500}, {bash, "sleep 3600", 3_600_000}, {bash, "sleep 3601", 3_600_000}, {bash, "sleep 1d", 3_600_000},
-		{bash, "sleep infinity; ls", 3_600_000}, {bash, "sleep 1", 0}, {bash, "sleep --help", 0},
+		{bash, "sleep infinity; ls", 3_600_000}, {bash, "sleep 1", 0}, {bash, "sleep --help", 0}, {bash, "sleep -- 5", 5_000},
 		{powerShell, "Start-Sleep 5; ls", 5_000}, {powerShell, "start-sleep -Seconds 5", 5_000}, {powerShell, "Start-Sleep -s 2.5", 2_500},
 		{powerShell, "Start-Sleep -Seconds:90", 90_000}, {powerShell, "Start-Sleep -Milliseconds 2500", 2_500}, {powerShell, "Start-Sleep -m 2500", 2_500},
 		{powerShell, "sleep 5", 5_000}, {powerShell, "sleep -Seconds 7200", 3_600_000}, {powerShell, "Start-Sleep -Milliseconds 100", 0},
