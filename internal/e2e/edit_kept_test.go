@@ -45,7 +45,7 @@ func TestEncodingsAreKept(t *testing.T) {
 				t.Errorf("Read says %q", said)
 			}
 			said := d.does("Edit", edit("a.txt", "grün\nw", "blau\nü\nW"))
-			said = strings.NewReplacer("\r", "", "\ufeff", "").Replace(said) // a diff has what the file has
+			said = strings.ReplaceAll(said, "\r", "") // a diff has the endings that the file has
 			if !strings.Contains(said, test.notes) || !strings.Contains(said, "-grün\n-weiß\n+blau\n+ü\n+Weiß\n") {
 				t.Errorf("Edit says %q", said)
 			}
