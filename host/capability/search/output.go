@@ -36,9 +36,9 @@ type found struct {
 type entry struct {
 	end     int // where it ends in the text
 	matches int // how many matches it stands for
-	// A line of the file lies at at, negative where that is not known. So many bytes of
-	// it, from from on in the text, are as they are in the file, with its ending where
-	// that is not 0 bytes long.
+	// at is the byte of the file that the line begins with, negative where that is not
+	// known. Of the text size bytes, from the byte from on, are as they are in the file;
+	// ending is the length of the line's ending, 0 where it does not follow those bytes.
 	at         int64
 	from, size int
 	ending     int
@@ -70,8 +70,8 @@ type style struct {
 	maxColumns int
 }
 
-// line adds a line of the file: "path:number:text", with "-" for context. It lies at at,
-// negative where that is not known.
+// line adds a line of the file: "path:number:text", with "-" for context. It
+// begins with the byte at of the file, which is negative where that is not known.
 func (f *found) line(s style, number, at int64, text []byte, match bool) {
 	sep, matches := byte('-'), 0
 	if match {
