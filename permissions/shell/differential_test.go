@@ -26,7 +26,9 @@ var pieces = []string{
 	"{a,b}", ",", "..", "$'", "\\x72", "\\'", "!", " ! ", "=", "x=1 ", "LANG=C ", "if ", "; then ", "; fi", "for i in ", "; do ", "; done",
 	"case a in a) ", " esac", ";;", " <<E\n", "\nE\n", " <<'E'\n", " <<-E\n", " <<\"E\"\n", " <<< ", "$((", "1", "+", "))", "[[ ", " ]]", "-f ",
 	" =~ ", " == ", "time ", "f() ", "~", "*", "[", "]", "?", "@(", "!(", "\\\n", "$\"", "coproc ", "${#x}", "${x#", "${x/", "%", "^",
-	"\\\\",
+	"\\\\", "f=a; ", "f=b; ", "f=a ", "f=$f", "g=$f; ", "\"$f\"", "$f", "ls $f ", "a \"$f$g\"; ", "f+=b; ", "${f%a}", "${f##*b}", "${f:=b}",
+	"$(basename a)", "$(dirname b)", "for f in a b; do ", "for g in \"$f\" b; do ", "(f=b); ", "{ f=b; }", " <nosuch; ", "IFS=a; ", "local f=b; ",
+	"declare f=b; ", "export f=b; ", "f=b ls; ", "time -- f=b; ", "f=(b); ", "f[0]=b; ", "if f=b; then ", "break; ", "continue; ", "rm \"$f\"; ",
 }
 
 func randomCommand(r *rand.Rand, most int) string {
@@ -84,10 +86,12 @@ func changesShell(p permissions.Part) bool {
 }
 
 // recorder makes bash write down the words of every program it would start,
-// each run as its count and its words, and start none.
+// each run as its count and its words, and start none. Names have no slash here.
 const recorder = `
 command_not_found_handle() { printf '%s\0' "$#" "$@" >&3; }
 enable -n echo test [ pwd true false kill
+basename() { [[ $1 == -- ]] && shift; printf '%s\n' "$1"; }
+dirname() { printf '.\n'; }
 FUNCNEST=20
 `
 

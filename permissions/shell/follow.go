@@ -110,7 +110,7 @@ func (a *analysis) nested(stmt *syntax.Stmt, s state) outcome {
 		return a.loop(cmd, s)
 	case *syntax.WhileClause:
 		s = a.unsettled(cmd, s)
-		return a.body(func() outcome {
+		return a.body(func(s state) outcome {
 			o := a.statements(cmd.Cond, s)
 			return a.statements(cmd.Do, fork(o.ok, o.failed))
 		}, cmd, s)
@@ -191,18 +191,21 @@ func (a *analysis) loop(cmd *syntax.ForClause, s state) outcome {
 		}
 	}
 	s = a.unsettled(cmd, s)
-	return a.body(func() outcome { return a.each(turns, cmd.Do, s) }, cmd, s)
+	return a.body(func(s state) outcome { return a.each(turns, cmd.Do, s) }, cmd, s)
 }
 
 // each follows the body of a loop, once for each value of its variable if they are known.
 func (a *analysis) each(turns []variable, body []*syntax.Stmt, s state) outcome {
-	if len(turns) == 0 {
+	if len(turns) == 0 || s.shaken != "" {
 		return a.statements(body, s)
 	}
 	before := a.turn
 	a.turn = max(before, 1) * len(turns)
 	o := a.statements(body, s.with(turns[0]))
 	for _, turn := range turns[1:] {
+		if o.either().shaken != "" {
+			break // what the others are is not known
+		}
 		next := a.statements(body, s.with(turn))
 		o = outcome{fork(o.ok, next.ok), fork(o.failed, next.failed)}
 	}
@@ -211,10 +214,14 @@ func (a *analysis) each(turns []variable, body []*syntax.Stmt, s state) outcome 
 }
 
 // body follows what may run any number of times. If it leaves the shell other
-// than it was, then what is known of it holds for the first time only.
-func (a *analysis) body(run func() outcome, loop syntax.Node, s state) outcome {
+// than it was, then what is known of it holds for the first time only: then it is followed
+// once more, as the second time.
+func (a *analysis) body(run func(s state) outcome, loop syntax.Node, s state) outcome {
 	first := len(a.parts)
-	o := run()
+	o := run(s)
+	if end := o.either(); end.shaken != s.shaken {
+		run(join(s, end))
+	}
 	for i := first; i < len(a.parts); i++ {
 		a.parts[i].Again = true
 	}

@@ -51,7 +51,9 @@ func (a *analysis) call(call *syntax.CallExpr, stmt *syntax.Stmt, s state) outco
 	at.state, at.files = s, a.redirect(stmt, &s)
 	if a.timing == call && len(words) > 1 && words[0].is("--") {
 		words = words[1:]
-		at.state.vars = nil // what looks like an assignment behind it is one
+		if !words[0].Literal || strings.Contains(words[0].Text, "=") {
+			at.state = at.state.shake(a.because("what looks like an assignment behind -- is one", call))
+		}
 	}
 	if len(words) == 0 {
 		return a.callNothing(call, stmt, before, at)
