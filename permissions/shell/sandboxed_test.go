@@ -160,9 +160,48 @@ func randomFlag(r *rand.Rand, flag string) []string {
 // joints stand between the commands of a list.
 var joints = []string{" | ", " && ", "; ", " || ", "\n", " 2>&1 | ", " >/dev/null; ", " <list | ", " && cd src && "}
 
+// feeders print names, and feedings have xargs take them.
+var (
+	feeders  = []string{"ls", "ls -1a", "ls -t", "find . -print0", "find src -type f -print0", "find . -name 'a*' -print0 2>/dev/null", "cat list", "echo a b"}
+	feedings = []string{"", "-0", "-0 -n 1", "-0 -r -P 2", "-n 2 -t", "-0 -I{}", "-I %", "--null -L1"}
+)
+
+// knowing is a command with a word of it in a variable, in a loop, or put in its place by
+// another program.
+func knowing(r *rand.Rand, call string, rows []toolRow) string {
+	words := strings.Fields(call)
+	if r.IntN(3) == 0 {
+		inner := strings.Replace(randomCall(r, rows), " ", []string{" ", " {} ", " % "}[r.IntN(3)], 1)
+		return feeders[r.IntN(len(feeders))] + " | xargs " + feedings[r.IntN(len(feedings))] + " " + inner
+	}
+	at := r.IntN(len(words))
+	word := words[at]
+	if strings.ContainsAny(word, "\"'$<(*") {
+		return call
+	}
+	words[at] = []string{`"$f"`, "$f", "${f}", `"${f%x}"`}[r.IntN(4)]
+	changed := strings.Join(words, " ")
+	switch r.IntN(5) {
+	case 0:
+		return "for f in b " + word + "; do " + changed + "; done"
+	case 1:
+		return "for f in a*; do " + changed + "; done"
+	case 2:
+		words[at] = "$(dirname " + word + "/x)"
+		return strings.Join(words, " ")
+	case 3:
+		return "while read -r f; do " + changed + "; done < list"
+	}
+	return "f=" + word + "; " + changed
+}
+
 func randomReading(r *rand.Rand, rows []toolRow) string {
 	var list strings.Builder
-	list.WriteString(randomCall(r, rows))
+	call := randomCall(r, rows)
+	if r.IntN(3) == 0 {
+		call = knowing(r, call, rows)
+	}
+	list.WriteString(call)
 	for range max(0, r.IntN(5)-2) {
 		list.WriteString(joints[r.IntN(len(joints))] + randomCall(r, rows))
 	}
