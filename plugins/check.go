@@ -233,9 +233,9 @@ func (c *checking) module(m *abi.Manifest) {
 }
 
 // checker is what checks modules of an ABI, or nil.
-func (o *Options) checker(abi string) Checker {
+func (o *Options) checker(name string) Checker {
 	for _, r := range slices.Concat(o.Runners, o.Isolated) {
-		if checker, ok := r.(Checker); ok && r.ABI() == abi {
+		if checker, ok := r.(Checker); ok && r.ABI() == name {
 			return checker
 		}
 	}
