@@ -27,6 +27,7 @@ const helpExitCodes = `Every command ends with one of these:
        is given
     1  a call failed (call; run --fail), or doctor or plugins check found
        something wrong; plugins pack where the plugin could never be used;
+       plugins config where the value asked for is not set;
        history restore where a file was changed since; history show, diff and
        patch where something is left out
     2  the command line is wrong, or what was to be read cannot be: a file

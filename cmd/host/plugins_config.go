@@ -178,7 +178,7 @@ func (a *app) setConfig(ctx context.Context, plugin, key, text string) error {
 		return usageError("%s of %s: %w", key, plugin, err)
 	}
 	if set := o.loaded.PluginConfig[plugin][key]; set.Set && set.Source.Kind == permissions.SourcePolicy {
-		return &exitError{exitDenied, fmt.Errorf("%s of %s is set by a policy, which wins (%s); nothing was written", key, plugin, set.Source)}
+		return usageError("%s of %s is set by a policy, which wins (%s); nothing was written", key, plugin, set.Source)
 	}
 	if err := o.writeConfig(plugin, key, value); err != nil {
 		return err
