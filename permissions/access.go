@@ -28,12 +28,22 @@ type Access struct {
 	// denied below it is left out when it is met, and does not deny the tree.
 	Tree bool
 	// Glob says, with Tree, that only what matches this pattern of a shell is
-	// meant. It is absolute, with Target before the first wildcard.
+	// meant. It is absolute, with Target before the first wildcard. Where it ends in
+	// /**, all below the matches is meant, too.
 	Glob string
 	// Links says, with Tree, that links found below the path are followed, wherever they
 	// lead. Where they lead is for the host to add.
 	Links bool
+	// Former says, with Tree, that git prints what the path holds and has held: it is
+	// the work tree of the repository that git uses, or [FormerUnknown]. Objects are the
+	// words, with NULs between them, that may name any object of the repository.
+	Former, Objects string
 	// Removal says that what lies at the path is taken away: deleted, or moved
 	// elsewhere. It goes with AccessWrite.
 	Removal bool
 }
+
+// FormerUnknown is the [Access.Former] of a read of which no look at a tree, or at the history
+// of one work tree, tells what it meets: an object of git by its sum, say, or what a pattern
+// with escapes in it matches.
+const FormerUnknown = "?"

@@ -17,6 +17,8 @@ type Repository struct {
 	// tree, that of the repository whose branches it shares, and those of repositories
 	// whose objects it borrows (gitrepository-layout(5)).
 	Trees []string
+	// Work is the one directory of Trees, where the repository's objects are its own.
+	Work string
 }
 
 // maxAlternates bounds how many repositories may lend their objects.
@@ -40,6 +42,9 @@ func (p *Policy) Repository(dir string, read Read, list, links List) (found Repo
 		if at == "/" {
 			break
 		}
+	}
+	if trees := sorted(slices.Clone(f.Trees)); len(trees) == 1 {
+		f.Work = trees[0]
 	}
 	f.Own, f.Trees = sorted(f.Own), outermost(f.Trees)
 	return f.Repository, f.known

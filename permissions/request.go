@@ -91,6 +91,9 @@ type Request struct {
 	// Protected are paths, with all below, that ask before they are changed, besides
 	// those that are guarded by their names: see [Policy.GitAround].
 	Protected []string
+	// Clear are trees among the accesses in which a command meets nothing that a deny
+	// or ask rule on reading names, as the host found out: see [Policy.Searched].
+	Clear []Access
 	// Commands are what is known of the commands among the accesses. An exec
 	// access is judged by the one whose Text is its Target. What [Command.Accesses]
 	// lists, in that order, behind it is judged with the parts it is of.

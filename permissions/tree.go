@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // searched adds what holds back that a shell command reads a whole tree. What is
-// denied below it, a tool leaves out where it meets it; nothing can leave it out
-// of a command. So a person is asked, in every mode.
+// denied below it, a tool leaves out where it meets it, and a sandbox hides it from a
+// command. Where neither is so, and the host did not find that nothing of the kind is
+// there, a person is asked, in every mode.
 func (c *call) searched(d *Decision, a *Access) {
 	if a.Kind != AccessRead || !a.Tree {
 		return
@@ -20,15 +22,68 @@ func (c *call) searched(d *Decision, a *Access) {
 	}
 	b := &c.policy.book
 	for _, v := range []Verdict{Deny, Ask} {
-		if rule := b.reads(v, a); rule != nil {
-			l.add(Finding{Verdict: Ask, Layer: LayerPath, Why: fmt.Sprintf(
-				"it would also read what the %s rule %s (%s) names", v, rule, rule.Source)})
+		if rule := b.reads(v, a); rule != nil && !slices.Contains(c.request.Clear, *a) {
+			what := "it may also read what the %s rule %s (%s) names"
+			if a.Former != "" && a.Former != FormerUnknown {
+				what = "it may also print what the repository holds, or once held, of what the %s rule %s (%s) names"
+			}
+			l.add(Finding{Verdict: Ask, Layer: LayerPath, Why: fmt.Sprintf(what, v, rule, rule.Source)})
 		}
 	}
 	if place := c.policy.secretsBelow(a); place != nil {
 		c.must(&l, guardedRead, place.layer, "what is below it: "+place.why)
 	}
 	d.add(l.found())
+}
+
+// Searched returns the trees that commands read and in which deny or ask rules on reading
+// may name something: each is asked about, unless it is in [Request.Clear]. It belongs there
+// where all of this is so:
+//
+//   - nothing that [Walls.Withholds] names is in the tree, under either name of it, or
+//     nothing runs but what only reads, in a sandbox that hides it ([Walls.HidesIn]);
+//   - with a Glob, each path that the pattern matches is an access of its own, as far as it
+//     may be withheld;
+//   - with a Former, nothing of the kind is in the index or the history of that work tree,
+//     and its Objects are commits of that history.
+func (p *Policy) Searched(commands []Command) []Access {
+	var out []Access
+	for i := range commands {
+		for j := range commands[i].Parts {
+			for _, a := range commands[i].Parts[j].Accesses {
+				if a.Kind == AccessRead && a.Tree && !slices.Contains(out, a) && p.mayWithhold(&a) {
+					out = append(out, a)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Foreseen reports whether a command meets in a tree nothing but what is there before it
+// starts; or, if confined, what a sandbox hides from its searches. Only programs that are
+// known to read, and to follow no links, do. Others in the same command may write before they
+// search, unless they do plain things to files: that matters where no sandbox hides what is
+// withheld, and where git may bring back what is not there yet.
+func (c *Command) Foreseen(a Access, confined bool) bool {
+	if c.Fault != "" || c.Unsandboxed && confined || a.Former == FormerUnknown {
+		return false
+	}
+	bounded := c.ReadOnly || c.Restrained
+	for i := range c.Parts {
+		p := &c.Parts[i]
+		git := len(p.Words) > 0 && strings.EqualFold(path.Base(p.Words[0].Text), "git")
+		// What another program starts may search elsewhere.
+		if slices.Contains(p.Accesses, a) && (!p.ReadOnly || p.Inner && !bounded) || git && !bounded && !p.ReadOnly {
+			return false
+		}
+	}
+	return bounded || confined && a.Former == ""
+}
+
+// mayWithhold reports whether a deny or ask rule may name something in a tree.
+func (p *Policy) mayWithhold(a *Access) bool {
+	return p.book.reads(Deny, a) != nil || p.book.reads(Ask, a) != nil
 }
 
 // reads returns the first deny or ask rule on something in a tree that is read.
@@ -94,6 +149,9 @@ func overlap(segs []segment, glob []string, fold bool) bool {
 	reach[0] = true
 	spread(reach, segs)
 	for _, part := range glob {
+		if part == "**" { // all that lies below the matches
+			return slices.Contains(reach, true)
+		}
 		next := make([]bool, len(segs)+1)
 		for i := range segs {
 			if segs[i].deep {
@@ -120,6 +178,9 @@ func spread(reach []bool, segs []segment) {
 // overlaps reports whether there may be a name that the segment matches and a
 // component of a shell's pattern too.
 func (s *segment) overlaps(part string, fold bool) bool {
+	if dot, known := s.dotted(); known && dot != strings.HasPrefix(part, ".") {
+		return false // no wildcard of a shell matches a leading dot, nor does a class
+	}
 	if !s.literal() {
 		return s.suffix == "" || fold || mayEndSo(part, s.suffix)
 	}
@@ -127,12 +188,20 @@ func (s *segment) overlaps(part string, fold bool) bool {
 	if fold {
 		name, part = foldKey(name), foldKey(part)
 	}
-	if strings.HasPrefix(name, ".") != strings.HasPrefix(part, ".") {
-		// Wildcards match no leading dot. A class may, to some shells.
-		return strings.HasPrefix(part, "[")
-	}
 	hit, err := path.Match(part, name)
 	return hit || err != nil || strings.Contains(part, "[")
+}
+
+// dotted reports whether all names that the segment matches begin with a dot, or none does.
+// Known is false where some may.
+func (s *segment) dotted() (dot, known bool) {
+	switch {
+	case s.literal():
+		return strings.HasPrefix(s.text, "."), true
+	case !s.deep && s.ops[0].kind == opRune:
+		return s.ops[0].r == '.', true
+	}
+	return false, false
 }
 
 // mayEndSo reports whether a name that a shell's pattern matches may have a

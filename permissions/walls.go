@@ -84,12 +84,47 @@ func (w *Walls) Reading(read Read) *Walls {
 // Hides reports whether a path may not be read, given as it really lies: a rule
 // denies it, or a rule or its being a credential store would ask and nobody approved.
 func (w *Walls) Hides(name string) bool {
+	if w.Withholds(name) {
+		return true
+	}
+	name = filepath.ToSlash(name)
+	return w.secrets && w.policy.guardedName(name, false) != nil && !w.approves(AccessRead, name)
+}
+
+// Withholds is [Walls.Hides] as far as rules say so.
+func (w *Walls) Withholds(name string) bool {
 	q := query{target: filepath.ToSlash(name), real: filepath.ToSlash(name)}
 	if w.policy.book.denies(&q) != nil {
 		return true
 	}
-	asks := w.policy.book.asks(&q) != nil || w.secrets && w.policy.guardedName(q.target, false) != nil
-	return asks && !w.approves(AccessRead, q.target)
+	return w.policy.book.asks(&q) != nil && !w.approves(AccessRead, q.target)
+}
+
+// HidesIn reports whether a sandbox made of the walls surely hides all that rules withhold
+// in a tree of a command. What a pattern of any depth names outside of [Walls.Walks] it does
+// not hide. Former content of a tree, which git keeps, is not looked at.
+func (w *Walls) HidesIn(a Access) bool {
+	for _, v := range []Verdict{Deny, Ask} {
+		for i := range w.policy.book.paths[v] {
+			reads := w.policy.book.paths[v][i].reads
+			for j := range reads {
+				if p := &reads[j]; p.meets(&a) && !w.hidesAll(p, a.Real) {
+					return false
+				}
+			}
+		}
+	}
+	return a.Real != ""
+}
+
+// hidesAll reports whether what a pattern names in a tree is found by [Walls.Find] or a walk.
+func (w *Walls) hidesAll(p *pattern, tree string) bool {
+	segs := shallow(p.segs)
+	if deepInside(segs) {
+		return p.base != "" && !w.crowded(p.base) || insideAny(w.roots, filepath.ToSlash(tree))
+	}
+	// A list of names that a wildcard makes is cut where another component follows.
+	return len(segs) == 0 || !slices.ContainsFunc(segs[:len(segs)-1], func(s segment) bool { return !s.literal() })
 }
 
 // Protects reports whether a path may not be changed, although it lies in a working

@@ -78,8 +78,8 @@ func (a *analysis) judge(list []simple, i int) (why string, accesses []permissio
 		why = "what it is given by the pipe may name files"
 	}
 	if a.searchedLater(list[i+1:]) {
-		for j := range b.accesses {
-			b.accesses[j].Tree = true
+		for j := range b.accesses { // what links lead to is opened, too
+			b.accesses[j].Tree, b.accesses[j].Former = true, permissions.FormerUnknown
 		}
 	}
 	return why, b.accesses, 0

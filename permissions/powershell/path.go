@@ -22,7 +22,7 @@ func (a *analysis) accesses(name string, wildcards bool, access permissions.Acce
 		var pattern string
 		name, pattern = beforePattern(name)
 		sure = sure && !strings.Contains(pattern, "..")
-		access.Tree = true
+		access.Tree, access.Former = true, permissions.FormerUnknown // links among the matches
 	}
 	dirs := a.dirs
 	if rest, ok := strings.CutPrefix(name, "~"); ok && (rest == "" || rest[0] == '/') {

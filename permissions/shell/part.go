@@ -33,6 +33,7 @@ func (a *analysis) part(words []word, found programs.Finding, at site) permissio
 		if isFed(&e) {
 			e = programs.Effect{Kind: e.Kind, Name: at.feed.dir, Tree: true, Links: true}
 		}
+		e.AnyObject = e.AnyObject || !found.Complete || len(at.env) > 0 || at.state.shaken != ""
 		list, sure := a.accesses(e, words, &at.state)
 		p.Accesses = append(p.Accesses, list...)
 		if !sure {

@@ -71,14 +71,21 @@ func (a *analysis) accesses(e programs.Effect, words []word, s *state) ([]permis
 		return a.repositories(e, s)
 	}
 	access := permissions.Access{Kind: e.Kind, Target: e.Name, Tree: e.Tree, Removal: e.Removal, Links: e.Links}
+	if e.Former {
+		access.Former, access.Objects = a.former(e, s), e.Objects
+	}
 	if e.Kind != permissions.AccessRead && e.Kind != permissions.AccessWrite {
 		return []permissions.Access{access}, true
 	}
 	name, names, sure := e.Name, "", true
 	if e.Glob {
 		name, sure = literalDirectory(name)
-		if access.Tree = true; !e.Tree {
-			names = patternNames(e.Name)
+		access.Tree, names = true, patternNames(e.Name)
+		switch {
+		case names == "":
+			access.Former = permissions.FormerUnknown
+		case e.Tree:
+			names += "/**"
 		}
 	}
 	opens := !access.Tree && !e.Glob && (e.Kind == permissions.AccessRead || e.Opened)
@@ -128,11 +135,30 @@ func (a *analysis) repositories(e programs.Effect, s *state) ([]permissions.Acce
 		for _, tree := range found.Trees {
 			// Where other trees share the objects, a path narrows nothing.
 			if e.Tree || len(found.Trees) > 1 {
-				out = append(out, permissions.Access{Kind: permissions.AccessRead, Target: tree, Tree: true})
+				out = append(out, permissions.Access{
+					Kind: permissions.AccessRead, Target: tree, Tree: true, Former: a.former(e, s), Objects: e.Objects,
+				})
 			}
 		}
 	}
 	return out, sure
+}
+
+// former is the work tree whose history tells what git may print: that of the one
+// repository that it may use, if that shares no objects with others.
+func (a *analysis) former(e programs.Effect, s *state) string {
+	if e.AnyObject || len(s.dirs) == 0 {
+		return permissions.FormerUnknown
+	}
+	var tree string
+	for i, dir := range s.dirs {
+		found, known := a.repository(dir)
+		if !known || found.Work == "" && len(found.Trees) > 0 || i > 0 && found.Work != tree {
+			return permissions.FormerUnknown
+		}
+		tree = found.Work
+	}
+	return tree
 }
 
 // repository is the one that git uses in a directory.
@@ -146,7 +172,7 @@ func (a *analysis) repository(dir string) (permissions.Repository, bool) {
 			top = working
 		}
 	}
-	return permissions.Repository{Trees: []string{top}}, true
+	return permissions.Repository{Trees: []string{top}, Work: top}, true
 }
 
 // literalDirectory is the directory in which the names that a pattern matches
@@ -184,6 +210,9 @@ func patternNames(pattern string) string {
 	names := pattern[strings.LastIndexByte(pattern[:i], '/')+1:]
 	if path.Clean(names) != names || strings.Contains(pattern, "..") {
 		return ""
+	}
+	for strings.Contains(names, "**") { // which is * where globstar is not set
+		names = strings.ReplaceAll(names, "**", "*")
 	}
 	return names
 }

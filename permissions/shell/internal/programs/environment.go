@@ -170,6 +170,7 @@ var gitSettings = []setting{
 	{"submodule.recurse=false", "git would be started in submodules"},
 	{"format.pretty=medium", "a format that checks signatures"},
 	{"log.showSignature=false", "gpg would be started"},
+	{"log.follow=false", "git log of one file would print what it held under other names"},
 	{"log.diffMerges=separate", "remerge writes objects"},
 	{"gpg.program=" + noProgram, "a program that checks signatures"},
 	{"gpg.openpgp.program=" + noProgram, "as gpg.program"},

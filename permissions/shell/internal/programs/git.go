@@ -35,7 +35,7 @@ var (
 // printing adds the repository to what forms read that do more than print its content.
 func (f Finding) printing(r *row) Finding {
 	if slices.Contains(gitPrints, r.name) {
-		f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: ".", Git: true, Tree: true})
+		f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: ".", Git: true, Tree: true, Former: true, AnyObject: true})
 	}
 	return f
 }
@@ -85,7 +85,12 @@ func judgeGit(r *row, args []Arg) Finding {
 	l := r.read(args)
 	f := l.finding()
 	content := l.printsContent()
-	whole := content && !l.narrow(args)
+	// With --follow it prints what a file held under another name.
+	whole := content && (!l.narrow(args) || l.has("--follow"))
+	e := Effect{Kind: permissions.AccessRead, Name: ".", Tree: whole, Former: whole}
+	if whole {
+		e.Objects, e.AnyObject = l.objects()
+	}
 	for _, it := range l.items {
 		switch it.flag {
 		case "--format", "--pretty", "--sort", "--group":
@@ -99,14 +104,30 @@ func judgeGit(r *row, args []Arg) Finding {
 			if l.creates() && f.ReadOnly {
 				f.refuse("%s %s without --list makes or changes one", r.name, it.arg.Text)
 			}
-			if r.takes[0].repeat {
+			if r.takes[0].repeat && !(whole && it.arg.Literal && gitRevision.MatchString(it.arg.Text)) {
 				f.gitPath(it.arg, content)
 			}
 		}
 	}
-	f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: ".", Tree: whole})
-	f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: ".", Git: true, Tree: whole && !l.searchesFiles()})
+	repository := e
+	repository.Git, repository.Tree = true, whole && !l.searchesFiles()
+	f.Effects = append(f.Effects, e, repository)
 	return f
+}
+
+// objects are the operands that may name any object of the repository. Others says that more
+// may be named.
+func (l *line) objects() (words string, others bool) {
+	var names []string
+	for _, a := range l.operands() {
+		switch {
+		case !a.Literal:
+			others = true
+		case !gitRevision.MatchString(a.Text):
+			names = append(names, a.Text)
+		}
+	}
+	return strings.Join(names, "\x00"), others || l.has("--batch", "--batch-check", "--batch-all-objects")
 }
 
 // creates reports whether an operand is the name of a branch or tag to make. To
@@ -143,7 +164,7 @@ func (l *line) narrow(args []Arg) bool {
 var gitStage = lazyregexp.New(`^[0-3]:`)
 
 // gitPath adds the path that an operand may name: a file, or one of a revision,
-// as in HEAD:file. A revision that is no path is taken for one, too: it names
+// as in HEAD:file. A revision that may be a path is taken for one, too: it names
 // nothing that is not there.
 func (f *Finding) gitPath(a Arg, content bool) {
 	if !a.Literal {
@@ -157,7 +178,7 @@ func (f *Finding) gitPath(a Arg, content bool) {
 		name = gitStage.ReplaceAllString(strings.TrimLeft(name, ":/!^"), "")
 	}
 	if name != "" {
-		f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: name, Tree: content})
+		f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: name, Tree: content, Former: content})
 	}
 }
 

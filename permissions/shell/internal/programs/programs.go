@@ -66,6 +66,11 @@ type Effect struct {
 	// Git says that it is the repository that git uses in that directory: with Tree all
 	// that it holds, else what it keeps of its own.
 	Git bool
+	// Former says, with Tree, that git prints what the path holds and has held, and
+	// Objects are the words, with NULs between them, that may name any object; where
+	// AnyObject is set, others may be named, too.
+	Former, AnyObject bool
+	Objects           string
 	// Held marks a host that only deny and ask rules are asked about: a word that
 	// may name one, a proxy, a host behind another.
 	Held bool
