@@ -31,7 +31,8 @@ and answers each with a line:
      "source": "project", "reason": "...", "ok": true}
 
 "layers" ({"policy": {...}, "project": {...}, "user": {...}}) stands for rules of
-several sources, "hook" ({"permissionDecision": "ask"}) for what a hook says.
+several sources, "hook" ({"permissionDecision": "ask"}) for what a hook says, and
+"confined": true for a machine whose sandbox hides from searches what rules withhold.
 Paths are taken by name: no file is looked at, and nothing is run. Rules and calls may
 name a tool by its alias.
 

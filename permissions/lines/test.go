@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/toolquay/toolquay/abi"
@@ -27,6 +28,9 @@ type Call struct {
 	Hook *struct {
 		Decision permissions.Verdict `json:"permissionDecision"`
 	} `json:"hook"`
+	// Confined says that commands run in a sandbox, which hides from searches what rules
+	// withhold. The history of a repository stays unknown.
+	Confined bool `json:"confined"`
 	// Expect is the verdict that is right.
 	Expect *permissions.Verdict `json:"expect"`
 }
@@ -109,11 +113,23 @@ func (t *tester) answer(line []byte) (Judgement, error) {
 	if err != nil {
 		return Judgement{}, err
 	}
+	if c.Confined {
+		r.Clear = hidden(policy, r.Commands)
+	}
 	var e permissions.Evidence
 	if c.Hook != nil {
 		e.Hook = &permissions.HookAnswer{Verdict: c.Hook.Decision, Reason: "the hook says so"}
 	}
 	return judgement(permissions.Decide(policy, r, e), c.Expect), nil
+}
+
+// hidden are the trees in which a sandbox hides from commands all that rules withhold.
+func hidden(policy *permissions.Policy, commands []permissions.Command) []permissions.Access {
+	return slices.DeleteFunc(policy.Searched(commands), func(a permissions.Access) bool {
+		matches := a.Glob != "" && !strings.HasSuffix(a.Glob, "/**") // which are named
+		return matches || a.Former != "" || !policy.Walls(nil).HidesIn(a) ||
+			slices.ContainsFunc(commands, func(c permissions.Command) bool { return !c.Foreseen(a, true) })
+	})
 }
 
 func judgement(d permissions.Decision, expect *permissions.Verdict) Judgement {
