@@ -80,7 +80,7 @@ func (g *gate) analyse(text string, at shell.Place) permissions.Command {
 		command = shell.Analyse(text, at)
 	}
 	command.Resolve(commandPath)
-	addLinks(&command)
+	addMatches(&command, g.policy().Walls(nil).Withholds)
 	command.Unsandboxed = g.call.leavesSandbox()
 	return command
 }

@@ -35,6 +35,7 @@ type gate struct {
 
 	mu     sync.Mutex
 	scopes map[string]permissions.Scope // by capability, compiled once a call
+	looked map[permissions.Access]looked
 
 	heldOnce sync.Once
 	held     heldFiles
@@ -101,6 +102,7 @@ func (g *gate) facts(m *matter) (permissions.Request, permissions.Evidence) {
 		Input:     g.call.input,
 		Accesses:  m.accesses,
 		Protected: g.protected(m.accesses),
+		Clear:     g.clearTrees(m),
 		Commands:  m.commands,
 		Effects:   g.call.effects(),
 		Headless:  g.call.session().asker == nil,

@@ -14,11 +14,14 @@ import (
 // command match. A command with more is one whose paths are not known.
 const maxGlobbed = 10_000
 
-// addLinks adds to each part of a command the links that its patterns for file
-// names match, or that it follows, with where they lead: a pattern is judged by its
-// directory, and a link in there may lead out of it.
-func addLinks(c *permissions.Command) {
-	budget, met := maxGlobbed, map[string][]string{}
+// allBelow is at the end of a pattern that stands for all below its matches.
+const allBelow = "/**"
+
+// addMatches adds to each part of a command what its patterns for file names match, as far
+// as that is a link, which may lead out of the directory that a pattern is judged by, or is
+// read though rules withhold it; and the links that it follows below a directory.
+func addMatches(c *permissions.Command, withheld func(name string) bool) {
+	m := matcher{budget: maxGlobbed, links: map[string][]string{}, withheld: withheld}
 	for i := range c.Parts {
 		part := &c.Parts[i]
 		for j := range len(part.Accesses) {
@@ -27,41 +30,54 @@ func addLinks(c *permissions.Command) {
 				part.Accesses[j].Real = "" // what links in there lead to has no name
 				continue
 			}
-			if a.Glob == "" && !a.Links {
-				continue
-			}
-			links, err := linksMet(a, met, &budget)
+			met, err := m.met(a)
 			if err != nil {
 				part.Accesses[j].Real = "" // then nothing allows it
 				continue
 			}
-			for _, name := range links {
-				part.Accesses = append(part.Accesses, linkAccess(a.Kind, name))
+			for _, name := range met {
+				part.Accesses = append(part.Accesses, matchAccess(a.Kind, name))
 			}
 		}
 	}
 }
 
-// linksMet lists the links that an access of a command meets. Trees that were gone through
-// are in met.
-func linksMet(a permissions.Access, met map[string][]string, budget *int) ([]string, error) {
-	if !a.Links {
-		return linksOf(a.Glob, budget)
-	}
-	links, ok := met[a.Target]
-	if ok {
-		return links, nil
-	}
-	links, err := linksBelow(a.Target, budget)
-	if err == nil {
-		met[a.Target] = links
-	}
-	return links, err
+// matcher finds what the accesses of one command meet besides their targets. Links has those
+// below directories that were looked through.
+type matcher struct {
+	budget   int
+	links    map[string][]string
+	withheld func(name string) bool
 }
 
-// linkAccess is what following a link touches. What it leads to may be a
+func (m *matcher) met(a permissions.Access) ([]string, error) {
+	var out []string
+	if a.Links {
+		links, known := m.links[a.Target]
+		if !known {
+			var err error
+			if links, err = linksBelow(a.Target, &m.budget); err != nil {
+				return nil, err
+			}
+			m.links[a.Target] = links
+		}
+		out = append(out, links...)
+	}
+	if a.Glob == "" {
+		return out, nil
+	}
+	matches, err := matchesOf(strings.TrimSuffix(a.Glob, allBelow), &m.budget)
+	for _, match := range matches {
+		if match.link || a.Kind == permissions.AccessRead && m.withheld(match.name) && isThere(match.name) {
+			out = append(out, match.name)
+		}
+	}
+	return out, err
+}
+
+// matchAccess is what naming a file or following a link touches. What it leads to may be a
 // directory, and the command one that goes into it.
-func linkAccess(kind permissions.AccessKind, name string) permissions.Access {
+func matchAccess(kind permissions.AccessKind, name string) permissions.Access {
 	a := permissions.Access{Kind: kind, Target: name, Real: commandPath(name)}
 	info, err := os.Stat(filepath.FromSlash(name))
 	a.Tree = err != nil || info.IsDir()
@@ -70,37 +86,39 @@ func linkAccess(kind permissions.AccessKind, name string) permissions.Access {
 
 var errTooMany = errors.New("there are more names than are looked at")
 
-// linksOf lists what a pattern matches that is a link, or is reached through one.
-func linksOf(glob string, budget *int) ([]string, error) {
-	type found struct {
-		name string
-		link bool
-	}
-	level := []found{{name: "/"}}
+func isThere(name string) bool {
+	_, err := os.Lstat(filepath.FromSlash(name))
+	return err == nil
+}
+
+// match is a path that a pattern matches. Link says that it is one, or is reached through one.
+type match struct {
+	name string
+	link bool
+}
+
+// matchesOf lists what a pattern matches, whether or not it is there where the pattern ends
+// without a wildcard.
+func matchesOf(glob string, budget *int) ([]match, error) {
+	level := []match{{name: "/"}}
 	for part := range strings.SplitSeq(strings.Trim(glob, "/"), "/") {
-		var next []found
-		for _, f := range level {
+		var next []match
+		for _, m := range level {
 			if !strings.ContainsAny(part, `*?[\`) {
-				next = append(next, found{path.Join(f.name, part), f.link})
+				next = append(next, match{path.Join(m.name, part), m.link})
 				continue
 			}
-			matches, err := matching(f.name, part, budget)
+			entries, err := matching(m.name, part, budget)
 			if err != nil {
 				return nil, err
 			}
-			for _, e := range matches {
-				next = append(next, found{path.Join(f.name, e.Name()), f.link || e.Type()&os.ModeSymlink != 0})
+			for _, e := range entries {
+				next = append(next, match{path.Join(m.name, e.Name()), m.link || e.Type()&os.ModeSymlink != 0})
 			}
 		}
 		level = next
 	}
-	var out []string
-	for _, f := range level {
-		if f.link {
-			out = append(out, f.name)
-		}
-	}
-	return out, nil
+	return level, nil
 }
 
 // matching lists the entries of a directory that one component of a pattern
@@ -112,13 +130,19 @@ func matching(dir, part string, budget *int) ([]os.DirEntry, error) {
 	}
 	var out []os.DirEntry
 	for _, e := range entries {
-		hit, err := path.Match(strings.ReplaceAll(part, "[!", "[^"), e.Name())
-		if err != nil {
-			hit = true // the shell may read the pattern otherwise
-		}
-		if hit {
+		if matchesName(part, e.Name()) {
 			out = append(out, e)
 		}
 	}
 	return out, nil
+}
+
+// matchesName reports whether bash, with the options that it starts with, may take a name to
+// match one component of a pattern.
+func matchesName(part, name string) bool {
+	if strings.HasPrefix(name, ".") && !strings.HasPrefix(strings.TrimPrefix(part, `\`), ".") {
+		return false // only a dot in the pattern matches a leading one
+	}
+	hit, err := path.Match(strings.ReplaceAll(part, "[!", "[^"), name)
+	return hit || err != nil || strings.Contains(part, "[:") || strings.Contains(part, "[.") || strings.Contains(part, "[=")
 }

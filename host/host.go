@@ -36,6 +36,8 @@ type Host struct {
 	documents   documents
 	commands    commands
 	expressions *regexp.Engine // what search.contents matches with
+	former      formerPaths
+	maxSearched int // of the names in trees that commands search
 
 	settings atomic.Pointer[Settings]
 
@@ -77,6 +79,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		capabilities: make(map[string]capability.Capability),
 		reloads:      make(chan struct{}, 1),
 		rehearsals:   newRehearsals(),
+		maxSearched:  maxSearched,
 		sessions:     make(map[*Session]struct{}),
 	}
 	h.documents.options, h.commands.options = &h.options, &h.options

@@ -37,7 +37,7 @@ func linksBelow(dir string, budget *int) ([]string, error) {
 				dirs = append(dirs, name)
 			case e.Type()&os.ModeSymlink != 0:
 				links = append(links, name)
-				if linkAccess(permissions.AccessRead, name).Tree {
+				if matchAccess(permissions.AccessRead, name).Tree {
 					dirs = append(dirs, name)
 				}
 			}

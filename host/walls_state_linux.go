@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"syscall"
@@ -44,6 +45,18 @@ func stateAtRest(d *os.File) (dirState, bool) {
 	}
 	age := now.Sub(time.Unix(stat.Ctim.Unix()))
 	return stateIn(&stat), age > wait && slices.Contains(timed, uint32(in.Type))
+}
+
+// restingState is the state of a file or directory as a text, and whether every change from
+// now on shows in it.
+func restingState(path string) (string, bool) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	state, lasts := stateAtRest(f)
+	return fmt.Sprintln(path, state), lasts
 }
 
 // stateOf is the state of a directory by its path.

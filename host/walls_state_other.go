@@ -11,5 +11,8 @@ type dirState struct{}
 // relied on.
 func stateAtRest(*os.File) (dirState, bool) { return dirState{}, false }
 
+// restingState knows none.
+func restingState(string) (string, bool) { return "", false }
+
 // stateOf knows no state.
 func stateOf(string) (dirState, bool) { return dirState{}, false }

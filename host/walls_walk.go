@@ -62,8 +62,10 @@ type wallSearch struct {
 	before *walked
 	now    *walked
 	found  *permissions.Places
-	// fresh are the directories that are as an earlier walk found them.
+	// fresh are the directories that are as an earlier walk found them; only those below
+	// one of only are looked at, if there are any.
 	fresh map[string]bool
+	only  []string
 	// kept is what it found to be protected.
 	kept keptNames
 	// guarding are directories with names that are not plain, and all below: what links in
@@ -224,7 +226,7 @@ func (s *wallSearch) known(path string) *walkedDir {
 		return nil
 	}
 	if s.fresh == nil {
-		s.fresh = s.before.unchanged()
+		s.fresh = s.before.unchanged(s.only)
 	}
 	if !s.fresh[path] {
 		return nil
@@ -237,8 +239,13 @@ func (s *wallSearch) known(path string) *walkedDir {
 
 // unchanged looks at all directories that a walk found, several at a time: that is what a
 // walk takes its time for where hardly anything was changed.
-func (w *walked) unchanged() map[string]bool {
+func (w *walked) unchanged(only []string) map[string]bool {
 	paths := slices.Collect(maps.Keys(w.dirs))
+	if only != nil {
+		paths = slices.DeleteFunc(paths, func(path string) bool {
+			return !slices.ContainsFunc(only, func(dir string) bool { return below(path, dir) })
+		})
+	}
 	same := make([]bool, len(paths))
 	var work sync.WaitGroup
 	share := max(lookedAtOnce, (len(paths)+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))

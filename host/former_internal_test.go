@@ -1,0 +1,76 @@
+package host
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/toolquay/toolquay/internal/testenv"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// TestFormerIsKept has git list a history once for each state of its references, and not at
+// all for a while where that did not end in time.
+func TestFormerIsKept(t *testing.T) {
+	t.Parallel()
+	testenv.Permitted(t, testenv.Linux) // nothing is kept elsewhere
+	testenv.NeedTool(t, "git")
+	top := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", top, "-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		time.Sleep(2 * settlingTime) // so that the next change shows
+	}
+	policy, _, err := permissions.Compile(permissions.Setup{
+		Cwd:   permissions.Dir{Path: top},
+		Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("Read(.env)")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	git("init", "-q")
+	git("commit", "-q", "--allow-empty", "-m", "first")
+	if _, lasts := restingState(filepath.Join(top, ".git")); !lasts {
+		testenv.Missing(t, "a directory for temporary files on a disk of this machine's")
+	}
+	var f formerPaths
+	isClear := func(ctx context.Context) bool {
+		return f.clear(ctx, policy, permissions.Access{Kind: permissions.AccessRead, Target: top, Real: top, Tree: true, Former: top})
+	}
+	listed := func() bool { // and not known from before
+		known := f.tree(top).commits["mark"]
+		f.tree(top).commits["mark"] = true
+		return !known
+	}
+	if !isClear(t.Context()) || !listed() || !isClear(t.Context()) || listed() {
+		t.Error("an unchanged repository is listed again, or not clear")
+	}
+	git("commit", "-q", "--allow-empty", "-m", "second")
+	if !isClear(t.Context()) || !listed() {
+		t.Error("a commit is overlooked")
+	}
+	if err := os.WriteFile(filepath.Join(top, ".env"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	git("add", "-f", ".env")
+	if isClear(t.Context()) || listed() {
+		t.Error("the index is overlooked, or the history listed anew for it")
+	}
+	git("rm", "-qf", ".env")
+	git("update-ref", "refs/heads/other", "HEAD~1")
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if isClear(ended) || isClear(t.Context()) {
+		t.Error("a repository that was not listed in time is asked about again at once")
+	}
+	f.tree(top).retry = time.Time{}
+	if !isClear(t.Context()) {
+		t.Error("it is not clear once it was listed")
+	}
+}

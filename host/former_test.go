@@ -1,0 +1,149 @@
+package host_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/sandbox"
+	"github.com/toolquay/toolquay/internal/testenv"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// makeHistory makes a repository p with two commits, a branch and a tag.
+const makeHistory = `git init -q -b main p && cd p && mkdir sub && echo a > a && echo b > sub/b && git add . && git commit -qm first && git tag v1.0 &&
+git checkout -qb dev && echo dev >> a && git commit -qam dev && git checkout -q main && echo more >> a && git commit -qam second && `
+
+// TestFormerContent holds what git prints to what the repository has and had. A row says, of a
+// command, whether it is refused in a sandbox and without one.
+func TestFormerContent(t *testing.T) {
+	t.Parallel()
+	testenv.NeedTool(t, "git")
+	base := t.TempDir()
+	script(t, base, makeHistory+"true")
+	hosts := make(map[sandbox.Mode]*shelled)
+	for _, mode := range []sandbox.Mode{sandbox.WhenAvailable, sandbox.Off} {
+		hosts[mode] = newShelled(t, searchesIn(mode, permissions.SourceProject, "Read(.env)", "", ""))
+	}
+	const add = "echo CANARY > .env && git add -f .env && git commit -qm env && "
+	for name, test := range map[string]struct {
+		script, command string
+		confined, open  bool
+	}{
+		"never":                      {"true", "git diff HEAD~1", false, false},
+		"never, pages":               {"true", "git log -p | head -3; git show v1.0:a; git stash list -p; git grep more || true", false, false},
+		"revisions":                  {"true", "git diff main..dev; git diff v1.0...dev; git show dev~1 ^main; git diff v1.0 dev -- sub; git show HEAD^!", false, false},
+		"by its sum":                 {"git rev-parse --short dev > .git/sum", "git show $SUM", false, false},
+		"a file by its sum":          {"git rev-parse HEAD:a > .git/sum", "git show $SUM", true, true},
+		"a tree by its sum":          {"git rev-parse HEAD:sub > .git/sum", "git show $SUM:b", true, true},
+		"in a directory":             {"true", "cd sub && git diff HEAD~1", false, false},
+		"in a directory, perhaps":    {"true", "(cd sub; git diff HEAD~1); git log -p -1", false, false},
+		"no commit yet":              {"cd .. && rm -rf p && git init -q p", "git diff; git grep a || true", false, false},
+		"no repository":              {"rm -rf .git", "git diff --no-index a sub/b || true", false, false},
+		"not tracked":                {"echo CANARY > .env", "git diff HEAD~1", false, true},
+		"staged":                     {"echo CANARY > .env && git add -f .env", "git diff HEAD~1", true, true},
+		"tracked":                    {add + "true", "git diff HEAD~1", true, true},
+		"removed":                    {add + "git rm -q .env && git commit -qm gone", "git show HEAD", true, true},
+		"renamed":                    {add + "git mv .env env && git commit -qm renamed", "git log -p -- env", false, false},
+		"renamed, followed":          {add + "git mv .env env && git commit -qm renamed", "git log -p --follow -- env", true, true},
+		"renamed, followed as set":   {add + "git mv .env env && git commit -qm renamed && git config log.follow true", "git log -p -- env", false, false},
+		"elsewhere":                  {"echo CANARY > sub/.env && git add -f . && git commit -qm env", "git log -p -- sub", true, true},
+		"elsewhere, not named":       {"echo CANARY > sub/.env && git add -f . && git commit -qm env", "git diff HEAD~1 -- a", false, false},
+		"another branch":             {"git checkout -q dev && " + add + "git checkout -q main", "git log -p", true, true},
+		"a stash":                    {"echo CANARY > .env && git stash -qu", "git stash list -p", true, true},
+		"a stash that was dropped":   {"echo CANARY > .env && git stash -qu && git rev-parse stash > .git/sum && git stash drop -q", "git diff HEAD~1", false, false},
+		"a dropped stash by its sum": {"echo CANARY > .env && git stash -qu && git rev-parse stash > .git/sum && git stash drop -q", "git show $SUM", true, true},
+		"a dropped stash, searched":  {"echo CANARY > .env && git stash -qu && git rev-parse stash > .git/sum && git stash drop -q", "git grep a $SUM^3", true, true},
+		"the log of references":      {add + "git reset -q --hard HEAD~1", "git log -g -p", true, true},
+		"a merge alone":              {"git merge -q --no-commit -X ours dev; " + add + "git branch kept && git reset -q --hard HEAD~1", "git log -p --branches --cc", true, true},
+		"a tag of a file":            {"git tag blob HEAD:a", "git show HEAD", true, true},
+		"a replaced commit":          {"git replace HEAD HEAD~1", "git show HEAD", true, true},
+		"shared objects":             {"git clone -q . ../q && echo ../../../q/.git/objects > .git/objects/info/alternates", "git show HEAD", true, true},
+		"another work tree":          {"git worktree add -q ../q && rm -rf ../p/.env", "git show HEAD", false, false},
+		"in another work tree":       {"git worktree add -q sub/q", "cd sub/q && git show HEAD", true, true},
+		"a submodule":                {"git -c protocol.file.allow=always submodule --quiet add $PWD mod && git commit -qm mod && cd mod && " + add + "true", "git show HEAD", false, true},
+		"in a submodule":             {"git -c protocol.file.allow=always submodule --quiet add $PWD mod && git commit -qm mod", "cd mod && git show HEAD", false, false},
+		"in one that has it":         {"git -c protocol.file.allow=always submodule --quiet add $PWD mod && git commit -qm mod && cd mod && " + add + "true", "cd mod && git show HEAD", true, true},
+		"objects from elsewhere":     {"true", "echo HEAD:a | git cat-file --batch", true, true},
+		"an unknown word":            {"true", "git show \"$(git rev-parse HEAD)\"", true, true},
+		"another directory":          {"git init -q sub", "git -C sub show HEAD", true, true},
+		"a name that is denied":      {"true", "git diff .env", true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			must(t, os.CopyFS(dir, os.DirFS(base)))
+			dir = filepath.Join(dir, "p")
+			script(t, dir, test.script)
+			sum, _ := os.ReadFile(filepath.Join(dir, ".git/sum"))
+			text := strings.ReplaceAll(test.command, "$SUM", strings.TrimSpace(string(sum)))
+			for mode, refuse := range map[sandbox.Mode]bool{sandbox.WhenAvailable: test.confined, sandbox.Off: test.open} {
+				s := session(t, hosts[mode].Host, host.SessionOptions{Cwd: dir, Mode: permissions.ModeDontAsk})
+				result, _ := one(t, s, "Bash", fmt.Sprintf(`{"command":%q}`, text))
+				if refused(result) != refuse || strings.Contains(result.Text(), "CANARY") && name != "renamed, followed as set" && name != "renamed" {
+					t.Errorf("%s: refused %v: %s", mode, refused(result), result.Text())
+				}
+				if strings.Contains(result.Text(), "+CANARY") && strings.Contains(result.Text(), "b/.env") {
+					t.Errorf("%s: it prints %s", mode, result.Text())
+				}
+			}
+		})
+	}
+}
+
+// lost are ways in which content that is withheld lies beside the history of the repository p,
+// as the file secrets/x that has the sum in .git/sum, and the directory in which git runs then.
+var lost = []struct {
+	name, in, script string
+	mode             sandbox.Mode
+}{
+	{"nothing leads to it", ".", `mkdir secrets && echo CANARY > secrets/x && git stash -qu && git stash drop -q && mkdir secrets && echo CANARY > secrets/x &&
+		git add -f secrets && git commit -qm lost && git reset -q --soft HEAD~1 && git rm -rq --cached secrets && git reflog expire --expire=now --all`, sandbox.WhenAvailable},
+	{"in no tree", ".", "echo CANARY | git hash-object -w --stdin && git notes add -m note && git tag -a -m annotated v2", sandbox.Off},
+	{"in a store that is shared", ".", "git clone -q . ../q && cd ../q && mkdir secrets && echo CANARY > secrets/x && git add . && git commit -qm q && cd ../p && echo ../../../q/.git/objects > .git/objects/info/alternates", sandbox.Off},
+	{"staged in another tree", "sub/q", "git worktree add -q sub/q && cd sub/q && mkdir secrets && echo CANARY > secrets/x && git add secrets && rm -r secrets", sandbox.Off},
+	{"in a submodule", "mod", "git -c protocol.file.allow=always submodule --quiet add $PWD mod && cd mod && mkdir secrets && echo CANARY > secrets/x && git add secrets && git commit -qm x && git rm -rq secrets && git commit -qm gone", sandbox.Off},
+}
+
+// TestGitPrintsNothingWithheld runs the forms of git that only read, as far as nobody is asked,
+// where what is withheld is in no history: it prints nothing of it.
+func TestGitPrintsNothingWithheld(t *testing.T) {
+	t.Parallel()
+	testenv.NeedTool(t, "git")
+	data, err := os.ReadFile("../permissions/shell/testdata/repository.txt")
+	must(t, err)
+	for i, test := range lost {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			base := t.TempDir()
+			script(t, base, makeHistory+test.script)
+			script(t, base, "echo CANARY | git hash-object --stdin > sum")
+			sum, err := os.ReadFile(filepath.Join(base, "sum"))
+			must(t, err)
+			s, ran := searching(t, filepath.Join(base, "p"), test.mode, permissions.SourceUser, "Read(secrets)", "", ""), []string{}
+			for j, line := range slices.Collect(strings.Lines(string(data))) {
+				text, guess := strings.CutPrefix(strings.TrimSpace(line), "? ")
+				if text == "" || text[0] == '#' || os.Getenv("TOOLQUAY_READ_RUNS") == "" && (j+i)%5 != 0 {
+					continue // the others by turns
+				}
+				text = "(cd " + test.in + " && " + strings.ReplaceAll(text, "SUM", strings.TrimSpace(string(sum))) + ")"
+				result, _ := one(t, s, "Bash", fmt.Sprintf(`{"command":%q}`, text))
+				if refused(result) {
+					continue
+				}
+				ran = append(ran, text)
+				if said := result.Text(); strings.Contains(said, "CANARY") || guess && strings.Contains(said, "secrets") {
+					t.Errorf("%s prints %s", text, said)
+				}
+			}
+			probe, _ := one(t, s, "Bash", `{"command":"(cd `+test.in+` && git log -p)"}`)
+			if clean := i < 2; refused(probe) == clean || clean && len(ran) < 5 {
+				t.Errorf("refused %v; these ran: %q", refused(probe), ran)
+			}
+		})
+	}
+}
