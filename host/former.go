@@ -65,6 +65,8 @@ func (f *formerPaths) clear(ctx context.Context, policy *permissions.Policy, a p
 	t := f.tree(a.Former)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, longestListing)
+	defer cancel()
 	if !t.list(ctx, policy, a.Former) {
 		return false
 	}
@@ -102,7 +104,7 @@ func (t *formerTree) list(ctx context.Context, policy *permissions.Policy, top s
 	if references == "" || references != t.history.state {
 		paths, commits, ok := t.listHistory(ctx)
 		if !ok {
-			t.history, t.retry = listing{}, time.Now().Add(relisting)
+			t.history = listing{}
 			return false
 		}
 		t.history, t.commits, changed = listing{references, paths}, commits, true
@@ -268,21 +270,34 @@ func (t *formerTree) git(ctx context.Context, input []byte, args ...string) ([]b
 	if err != nil {
 		return nil, false
 	}
-	ctx, cancel := context.WithTimeout(ctx, longestListing)
+	running, cancel := context.WithCancel(ctx)
 	defer cancel()
 	top := filepath.Dir(t.dir) // any directory will do
-	cmd := exec.CommandContext(ctx, program, slices.Concat([]string{"--git-dir=" + t.dir, "--work-tree=" + top, "--no-pager"}, args)...)
+	cmd := exec.CommandContext(running, program, slices.Concat([]string{"--git-dir=" + t.dir, "--work-tree=" + top, "--no-pager"}, args)...)
 	cmd.Dir, cmd.Stdin, cmd.WaitDelay = top, bytes.NewReader(input), time.Second
 	cmd.Env = append(environment([]string{"HOME=/", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"}, true), "LC_ALL=C")
 	out, err := cmd.StdoutPipe()
-	if err != nil || cmd.Start() != nil {
+	if err != nil {
+		return nil, false
+	}
+	if cmd.Start() != nil {
+		t.ended(ctx, 0)
 		return nil, false
 	}
 	text, err := io.ReadAll(io.LimitReader(out, maxListed))
 	if err != nil || len(text) == maxListed {
 		cancel()
 	}
-	return text, cmd.Wait() == nil && err == nil && len(text) < maxListed
+	ok := cmd.Wait() == nil && err == nil && len(text) < maxListed
+	t.ended(ctx, len(text))
+	return text, ok
+}
+
+// ended has git not asked again for a while where that took too long, or there was too much.
+func (t *formerTree) ended(ctx context.Context, size int) {
+	if size == maxListed || errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		t.retry = time.Now().Add(relisting)
+	}
 }
 
 // fields are texts that each end with a NUL.

@@ -62,9 +62,10 @@ func (p *Policy) Searched(commands []Command) []Access {
 
 // Foreseen reports whether a command meets in a tree nothing but what is there before it
 // starts; or, if confined, what a sandbox hides from its searches. Only programs that are
-// known to read, and to follow no links, do. Others in the same command may write before they
-// search, unless they do plain things to files: that matters where no sandbox hides what is
-// withheld, and where git may bring back what is not there yet.
+// known to read do; the links that they follow are accesses of their own. Others in the
+// same command may write before they search, unless they do plain things to files: that
+// matters where no sandbox hides what is withheld, and where git may bring back what is
+// not there yet.
 func (c *Command) Foreseen(a Access, confined bool) bool {
 	if c.Fault != "" || c.Unsandboxed && confined || a.Former == FormerUnknown {
 		return false
