@@ -263,7 +263,7 @@ func (a *analysis) turns(loop *syntax.ForClause, words *syntax.WordIter, s *stat
 		}
 	}
 	turns := max(a.turn, 1) * len(out)
-	if a.unfollowed || !expands(loop, words.Name.Value) || turns > maxTurns || turns*int(loop.End().Offset()-loop.Pos().Offset()) > maxUnrolled {
+	if a.unfollowed || loop.Select || !expands(loop, words.Name.Value) || turns > maxTurns || turns*int(loop.End().Offset()-loop.Pos().Offset()) > maxUnrolled {
 		return nil
 	}
 	return out

@@ -23,7 +23,7 @@ f=(c d)¦f[0]=c¦declare -n f=g¦typeset -i f¦getopts c f -c¦break¦continue¦
 	uses   = entries(`p "$f"¦p $f¦p "$f-$g"¦p ${f%b}¦p "${f##a*}" ${g}¦p "$(basename "$f")"¦"$f" x¦p <<< "$f"¦p a$f¦p $g¦p "$g" $(p "$f")`)
 	scopes = entries(`S¦S¦S¦S¦{ S; S; }¦( S; S )¦if S; then S; else S; fi¦case a in a) S;; b) S;; esac¦case $f in a) S;& b) S;; esac¦S && S¦S || S
 S | S¦for f in a b; do S; S; done¦for g in "$f" c; do S; S; done¦for f in a 'b c' ab; do for g in x $f; do S; done; S; done¦for f in *; do S; done¦S; S
-while read -r g; do S; S; done <<< c¦while read -r f; do S; done <<< c¦for f; do S; done¦: "$(S; S)"¦: <(S)¦S & wait¦! S¦time S¦{ S; } <nosuch¦{ S; S; } 2>&1`)
+while read -r g; do S; S; done <<< c¦while read -r f; do S; done <<< c¦for f; do S; done¦select f in a b; do S; break; done <<< 9¦: "$(S; S)"¦: <(S)¦S & wait¦! S¦time S¦{ S; } <nosuch¦{ S; S; } 2>&1`)
 )
 
 // followed is how many of the settings leave other variables known.
