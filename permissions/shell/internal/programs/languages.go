@@ -179,7 +179,10 @@ func judgeYq(r *row, args []Arg) Finding {
 			f.refuse("%s is no format that is known of yq", it.arg.Text)
 		}
 	}
-	script, _ := l.scripts()
+	script, files := l.scripts()
+	if len(script) > 0 && len(files) > 0 && script[0].Literal && (script[0].Text == "e" || script[0].Text == "eval") {
+		script = files[:1] // to jq the word is no filter at all
+	}
 	f.script("yq", script, yqExpression)
 	return f
 }

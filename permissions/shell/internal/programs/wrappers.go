@@ -193,6 +193,9 @@ func judgeXargs(r *row, args []Arg) Finding {
 		f := Finding{Inner: []Inner{{Args: args, More: true}}}
 		return f.transparent(r)
 	}
+	if _, ok := ReadXargs(args); ok && r.read(args).command < 0 {
+		return Finding{ReadOnly: true, Complete: true, Reason: "without a command xargs prints its input"}
+	}
 	f := judgeWrapper(r, args)
 	for i := range f.Inner {
 		f.Inner[i].More = f.Inner[i].Shell == ""
