@@ -24,7 +24,7 @@ func TestScansEnd(t *testing.T) {
 		{"Grep", `{"pattern":"a{0,1000}{0,10}z","output_mode":"content","path":"slow"}`, "slow:1:az\n\n[stopped at the time limit of 0.3 s", "name a smaller path"},
 		{"Grep", `{"pattern":"line","output_mode":"count","path":"huge"}`, "huge:2000\n", "[stopped at the time limit of 0.3 s"},
 		{"Read", `{"file_path":"huge","offset":90000}`, "[line 90000 was not reached within 0.3 s: huge has more than 2000 lines before it", ""},
-		{"Read", `{"file_path":"huge","offset":1999}`, "  1999\tline\n  2000\tline\n  2001\t\x00", "[stopped after line 2001, as 0.3 s were over; the file goes on"},
+		{"Read", `{"file_path":"huge","offset":1999}`, "  1999\tline\n  2000\tline\n  2001\t\x00", "[stopped after line 2001 at the time limit of 0.3 s; the file goes on"},
 	} {
 		r, _ := one(t, s, c.tool, c.input)
 		if text := r.Text(); r.IsError || !strings.HasPrefix(text, c.begins) || !strings.Contains(text, c.says) {

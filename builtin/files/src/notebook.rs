@@ -9,7 +9,7 @@ pub fn fault(text: &str) -> Option<String> {
     let json = text.strip_prefix('\u{feff}').unwrap_or(text);
     let notebook: Value = match serde_json::from_str(json) {
         Ok(notebook) => notebook,
-        Err(err) => return Some(format!("it is no JSON: {err}")),
+        Err(err) => return Some(format!("it is not JSON: {err}")),
     };
     let cells = match notebook["nbformat"].as_u64() {
         Some(4) => notebook["cells"].as_array(),

@@ -28,7 +28,7 @@ pub fn of_lines(shown: &LinesOk, path: &str, offset: u64, encoding: &str) -> Str
     if shown.more {
         let next = shown.first + shown.count;
         let why = match () {
-            () if shown.timed_out => format!(", as {limit} were over"),
+            () if shown.timed_out => format!(" at the time limit of {limit}"),
             () if shown.stopped => " to stay under 100,000 characters".to_owned(),
             () => String::new(),
         };

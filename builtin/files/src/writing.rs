@@ -32,7 +32,7 @@ pub fn write(input: WriteInput, cx: &mut Context) -> Output {
         && let Some(fault) = notebook::fault(&input.content)
     {
         let message = format!(
-            "{path} is a notebook, and the content is none: {fault}. Change its cells with NotebookEdit, or write \
+            "{path} is a notebook, and the content is not a valid one: {fault}. Change its cells with NotebookEdit, or write \
              all of it as JSON of nbformat 4"
         );
         return Output::new().failed(ToolError::invalid_input(message));

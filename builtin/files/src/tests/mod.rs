@@ -67,7 +67,7 @@ fn says_when_time_was_up() {
         (
             json!({"first": 3, "count": 2, "more": true, "cut_lines": 1, "timed_out": true, "timeout_ms": 500}),
             "text\n[1 line cut after 2000 characters]\n\
-             [stopped after line 4, as 0.5 s were over; the file goes on: continue with offset 5]",
+             [stopped after line 4 at the time limit of 0.5 s; the file goes on: continue with offset 5]",
         ),
     ] {
         let host = Host::new().on("fs.read", move |_| {

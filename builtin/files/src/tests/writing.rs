@@ -84,8 +84,8 @@ fn a_notebook_is_written_as_one() {
         assert!(!outcome.is_error(), "{content}: {}", outcome.text());
     }
     for (content, fault) in [
-        (String::new(), "it is no JSON: "),
-        ("print(1)".to_owned(), "it is no JSON: "),
+        (String::new(), "it is not JSON: "),
+        ("print(1)".to_owned(), "it is not JSON: "),
         ("[]".to_owned(), "it has no nbformat"),
         (r#"{"nbformat": 4}"#.to_owned(), "it has no list of cells"),
         (r#"{"nbformat": 5}"#.to_owned(), "it is of format 5"),
