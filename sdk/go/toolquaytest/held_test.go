@@ -135,6 +135,17 @@ func TestReadOnlyToolsDoNotWrite(t *testing.T) {
 	}
 }
 
+func TestShow(t *testing.T) {
+	host := toolquaytest.Files(map[string]string{"a.txt": "one", "b.txt": "two"}).WithoutManifest().Show("a.txt").Show("none")
+	for name, holds := range map[string]string{"a.txt": "x", "b.txt": "two"} {
+		host.Call(t, "Ask", map[string]any{"do": []any{map[string]any{
+			"capability": "fs.write", "args": map[string]any{"path": name}, "parts": []string{"x"}}}})
+		if got, _ := host.File(name); string(got) != holds {
+			t.Errorf("%s holds %q", name, got)
+		}
+	}
+}
+
 func TestSchema(t *testing.T) {
 	const schema = `{"type":"object","properties":{
 		"kind":{"enum":["a",1,null]}, "n":{"type":"integer","minimum":1,"exclusiveMaximum":5,"multipleOf":2},

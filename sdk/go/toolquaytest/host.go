@@ -155,6 +155,16 @@ func (h *Host) SetFile(name, content string) *Host {
 	return h
 }
 
+// Show has the model see all of a file, as by the tool Read, so that it may be written,
+// and returns the host. It takes no notice of a file that is not there.
+func (h *Host) Show(name string) *Host {
+	if content, ok := h.File(name); ok {
+		inside, _ := h.within(name) // File has found it
+		h.seen.look(inside, content, []span{{0, len(content)}})
+	}
+	return h
+}
+
 // Config sets a value of the plugin's configuration and returns the host.
 func (h *Host) Config(key string, value any) *Host {
 	data, err := json.Marshal(value)
