@@ -94,7 +94,7 @@ func (r *apiRules) plain(t doc, name *regexp.Regexp, schema, notAtRoot string) d
 	if root["type"] != "object" {
 		r.fault("%s: the root is no object", text)
 	}
-	for _, key := range strings.Fields(notAtRoot) {
+	for key := range strings.FieldsSeq(notAtRoot) {
 		if _, has := root[key]; has {
 			r.fault("%s: %s at the root", text, key)
 		}

@@ -50,7 +50,7 @@ type consulted struct {
 // speculate has the judge think about a matter, unless it does already, or has. What it
 // thinks of another input, or of other effects of the call, is no longer needed. What
 // several capability calls wait for ends with the call, not with one of them.
-func (g *gate) speculate(ctx context.Context, m *matter) *judge.Pending {
+func (g *gate) speculate(ctx context.Context, m *matter) *judge.Pending { //nolint:contextcheck // the call's own outlasts it
 	c, q, fits := g.call, g.question(m), (*judge.Pending).Covers
 	if m.operation == "" {
 		fits = (*judge.Pending).About

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/modelschema"
@@ -205,10 +206,11 @@ func (d *definer) define(t pooled, more string) (json.RawMessage, error) {
 		}
 	}
 	if d.format != FormatAnthropic && len(examples) > 0 {
-		description += "\n\nExamples of inputs:"
+		list := []string{description, "", "Examples of inputs:"}
 		for _, example := range examples {
-			description += "\n" + string(example)
+			list = append(list, string(example))
 		}
+		description = strings.Join(list, "\n")
 	}
 	description += more
 	switch d.format {

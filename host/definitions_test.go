@@ -273,7 +273,7 @@ func TestStrictBudget(t *testing.T) {
 		more = append(more, takes(fmt.Sprintf("N%02d", i), `{"type":"object","properties":{}}`), takes(fmt.Sprintf("O%02d", i), optional))
 	}
 	got := names(more...)
-	for _, name := range strings.Fields(alone) {
+	for name := range strings.FieldsSeq(alone) {
 		if !slices.Contains(strings.Fields(got), name) {
 			t.Errorf("%s is not strict where there are other tools: %s", name, got)
 		}

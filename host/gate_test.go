@@ -63,7 +63,7 @@ func TestSecondGate(t *testing.T) {
 			code: abi.CodeUndeclared, says: []string{"test.echo", "declares for none of its tools: add it to capabilities of [[tools]] Fixture"},
 		},
 		"for another tool": {
-			manifest: strings.Replace(declared, "[[capabilities]]", "capabilities = [\"fs.read\"]\n"+strings.Replace(fixtureTool[strings.Index(fixtureTool, "[[tools]]"):], "Fixture", "Other", 1)+"[[capabilities]]\nname = \"fs.read\"\n[[capabilities]]", 1),
+			manifest: strings.Replace(declared, "[[capabilities]]", "capabilities = [\"fs.read\"]\n"+strings.Replace(fixtureTool, "Fixture", "Other", 1)+"[[capabilities]]\nname = \"fs.read\"\n[[capabilities]]", 1),
 			granted:  true, access: path(permissions.AccessRead, inside),
 			code: abi.CodeUndeclared, says: []string{"declares for Other, not for Fixture: add it to capabilities of [[tools]] Fixture"},
 		},

@@ -209,6 +209,7 @@ func load(tb testing.TB, name string, v any) {
 }
 
 func (c *kitCase) run(t *testing.T) {
+	t.Helper()
 	dir := files(t, c.Files)
 	s := probing(t, c.Manifest, dir, "")
 	for i, call := range c.Calls {

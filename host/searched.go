@@ -1,7 +1,6 @@
 package host
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"time"
@@ -121,15 +120,13 @@ func (s *treeSearch) nothingIn(a permissions.Access) bool {
 // lookThrough looks through a tree. What cannot be looked through may hold anything.
 func (s *treeSearch) lookThrough(a permissions.Access) bool {
 	session := s.gate.call.session()
-	ctx, cancel := context.WithTimeout(session.ctx, longestSearch)
-	defer cancel()
 	dirs := []string{a.Real}
 	if a.Target != a.Real {
 		dirs = append(dirs, a.Target) // rules may name what is below by either
 	}
 	var found permissions.Places
-	walk := newWallSearch(ctx, s.policy, s.rules, session.walked.Load(), &found)
-	walk.whole, walk.left, walk.only = true, session.host.maxSearched, dirs
+	walk := newWallSearch(session.ctx, s.policy, s.rules, session.walked.Load(), &found)
+	walk.whole, walk.left, walk.until, walk.only = true, session.host.maxSearched, time.Now().Add(longestSearch), dirs
 	err := walk.in(dirs)
 	session.walked.Store(walk.remembered())
 	if err != nil || len(walk.unwalked) > 0 || slices.ContainsFunc(found.Hidden, func(name string) bool {

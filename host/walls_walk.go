@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/toolquay/toolquay/permissions"
 )
@@ -58,7 +59,8 @@ type walkedName struct {
 type wallSearch struct {
 	ctx    context.Context //nolint:containedctx // it is of one search
 	rules  *permissions.Walls
-	left   int // of the names that may be looked at
+	left   int       // of the names that may be looked at
+	until  time.Time // when it ends at the latest; zero is never
 	before *walked
 	now    *walked
 	found  *permissions.Places
@@ -121,6 +123,9 @@ func (s *wallSearch) in(dirs []string) error {
 	for queue := slices.Clone(dirs); len(queue) > 0; queue = queue[1:] {
 		if s.ctx.Err() != nil {
 			return cancelled(s.ctx)
+		}
+		if !s.until.IsZero() && time.Now().After(s.until) {
+			return errTooManyNames
 		}
 		dir, err := s.look(queue[0])
 		switch {

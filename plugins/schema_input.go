@@ -27,7 +27,7 @@ func (s *Schema) Accept(input json.RawMessage, nulls bool) (json.RawMessage, err
 
 func (s *Schema) normalize(input json.RawMessage, nulls bool) json.RawMessage {
 	numbers, null := unusual(input)
-	if !numbers && !(nulls && null) {
+	if !numbers && (!nulls || !null) {
 		return input
 	}
 	v, err := abi.Value(input)

@@ -82,17 +82,17 @@ func formatNames() string {
 
 // formatsOf are the names of formats, in words.
 func formatsOf[F ~string](formats []F) string {
-	var list string
+	var list strings.Builder
 	for i, f := range formats {
 		switch {
 		case i == len(formats)-1:
-			list += " or "
+			list.WriteString(" or ")
 		case i > 0:
-			list += ", "
+			list.WriteString(", ")
 		}
-		list += string(f)
+		list.WriteString(string(f))
 	}
-	return list
+	return list.String()
 }
 
 func toolsCommand(a *app) *cobra.Command {

@@ -130,7 +130,9 @@ func verifyConfig(before, after []byte, plugin, key, value string) error {
 	// An empty table, or none, is the same.
 	for _, doc := range []map[string]any{was, is} {
 		if table := pluginTableOf(doc, plugin, false); table != nil && len(table) == 0 {
-			delete(doc["plugins"].(map[string]any), plugin)
+			if all, ok := doc["plugins"].(map[string]any); ok {
+				delete(all, plugin)
+			}
 		}
 		if all, ok := doc["plugins"].(map[string]any); ok && len(all) == 0 {
 			delete(doc, "plugins")

@@ -33,7 +33,7 @@ func plainPath(value string) bool { return value != "" && isSimple(value) }
 // with is the state in which a variable has a value that is known.
 func (s state) with(c variable) state {
 	s = s.without(c.name)
-	s.vars = append(s.vars[:len(s.vars):len(s.vars)], c)
+	s.vars = append(slices.Clip(s.vars), c)
 	return s
 }
 
@@ -256,7 +256,7 @@ func (a *analysis) turns(loop *syntax.ForClause, words *syntax.WordIter, s *stat
 	var out []variable
 	for _, item := range words.Items {
 		for _, w := range a.fields(item, s) {
-			if !w.Literal && !(w.Glob && simplePattern(w.Text)) {
+			if !w.Literal && (!w.Glob || !simplePattern(w.Text)) {
 				return nil
 			}
 			out = append(out, variable{name: words.Name.Value, value: w.Text, wild: w.Glob})

@@ -123,7 +123,7 @@ func (p *editPlan) text(ctx context.Context, o *original, text []byte) (written,
 	enc, err := sniff(head, whole)
 	if err != nil {
 		w.enc, w.binary = marked(text), true
-		return w, nil
+		return w, nil //nolint:nilerr // what is there is no text, and may be replaced by text
 	}
 	lines := tally{enc: enc}
 	err = o.each(int64(enc.bom()), o.size, func(piece []byte) error {

@@ -71,10 +71,11 @@ func shownBy(t *testing.T, root string, args abi.ContentsArgs, rehearse bool) ma
 // TestShownLines holds what counts as seen to what was shown, byte for byte.
 func TestShownLines(t *testing.T) {
 	t.Parallel()
-	wide := "\xff\xfe"
+	encoded := []byte("\xff\xfe")
 	for _, u := range utf16.Encode([]rune("hit\nmiss\n")) {
-		wide += string([]byte{byte(u), byte(u >> 8)})
+		encoded = append(encoded, byte(u), byte(u>>8))
 	}
+	wide := string(encoded)
 	far := strings.Repeat("miss\n", windowSize) // several windows
 	root := tree(t, "lf", "hit 1\nmiss\nhit 2\nhit 3\n\nmiss", "crlf", "hit\r\nmiss\r\nhit\r", "mark", "\xef\xbb\xbfhit\nmiss\n",
 		"long", "hit "+strings.Repeat("ä", 20)+"\nhit\n", "bytes", "hit \xff\nhit\n", "wide", wide, "far", far+"hit\n"+far+"hit",

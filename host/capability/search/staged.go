@@ -170,14 +170,14 @@ func (w *walk) visitStaged(ctx context.Context, l *level, name string) error {
 // look finds a staged file once more: it may have been staged anew, applied or
 // discarded meanwhile, and is then what it is now.
 func (f file) look() (*workspace.Overlaid, error) {
-	real := f.resolved()
-	o, err := workspace.Overlay(f.in, real, f.stage)
+	actual := f.resolved()
+	o, err := workspace.Overlay(f.in, actual, f.stage)
 	if err != nil {
 		return nil, err
 	}
-	if o.Real != real { // a link was put there, and leads to what was not judged
+	if o.Real != actual { // a link was put there, and leads to what was not judged
 		_ = o.Close() // nothing was done with it
-		return nil, abi.Errorf(abi.CodeNotFound, "%s is gone", real)
+		return nil, abi.Errorf(abi.CodeNotFound, "%s is gone", actual)
 	}
 	return o, nil
 }

@@ -3,6 +3,7 @@ package stream_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -59,18 +60,18 @@ func TestNestedLines(t *testing.T) {
 	for call, want := range map[string]string{
 		"1": "", "under-1": `"parent":"1","depth":1`, "under-under-1": `"parent":"under-1","depth":2`,
 	} {
-		kinds := ""
+		var kinds []string
 		for _, line := range lines[call] {
 			var head stream.Head
 			if err := json.Unmarshal([]byte(line), &head); err != nil {
 				t.Error(err)
 			}
-			kinds += head.Type + " "
+			kinds = append(kinds, head.Type)
 			if !strings.Contains(line, want) || want == "" && strings.Contains(line, `"depth"`) {
 				t.Errorf("%s: got %s; want %s", call, line, want)
 			}
 		}
-		if kinds != "started result " {
+		if !slices.Equal(kinds, []string{"started", "result"}) {
 			t.Errorf("%s has the lines %s", call, kinds)
 		}
 	}

@@ -128,7 +128,8 @@ func (v *question) headline() string {
 	for _, a := range v.Accesses {
 		seen[a.Kind] = true
 	}
-	verb, kind := "", permissions.AccessWrite
+	var verb string
+	kind := permissions.AccessWrite
 	switch {
 	case seen[permissions.AccessExec]:
 		return "Run this command?"

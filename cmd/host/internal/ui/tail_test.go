@@ -1,8 +1,8 @@
 package ui
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,7 +15,7 @@ func TestTailIsBounded(t *testing.T) {
 	numbered := func(from, to int) []string {
 		var lines []string
 		for i := from; i <= to; i++ {
-			lines = append(lines, fmt.Sprint(i))
+			lines = append(lines, strconv.Itoa(i))
 		}
 		return lines
 	}

@@ -104,7 +104,7 @@ func judgeGit(r *row, args []Arg) Finding {
 			if l.creates() && f.ReadOnly {
 				f.refuse("%s %s without --list makes or changes one", r.name, it.arg.Text)
 			}
-			if r.takes[0].repeat && !(whole && it.arg.Literal && gitRevision.MatchString(it.arg.Text)) {
+			if r.takes[0].repeat && (!whole || !it.arg.Literal || !gitRevision.MatchString(it.arg.Text)) {
 				f.gitPath(it.arg, content)
 			}
 		}
