@@ -453,7 +453,8 @@ func TestLoadedToolComesAndGoes(t *testing.T) {
 	}
 }
 
-// Where two plugins come to claim one name, neither is guessed to be meant, nor found.
+// Where two plugins come to claim one name, the one that had it keeps it, until a tool of the
+// embedder's own has it.
 func TestDeferredNameIsClaimedTwice(t *testing.T) {
 	t.Parallel()
 	first, second := t.TempDir(), t.TempDir()
@@ -470,7 +471,7 @@ func TestDeferredNameIsClaimedTwice(t *testing.T) {
 		{func() {
 			putPlugin(t, second, "Other", "ok", "aliases = [\"Show\"]\n")
 			rename(t, filepath.Join(second, "one", "plugin.toml"), "two")
-		}, "search for words", "also claimed by two"},
+		}, "Show", "ok"},
 		{func() { _ = os.RemoveAll(filepath.Join(second, "one")) }, "Show", "ok"},
 		{func() { putPlugin(t, first, "WebFetch", "ok", "defer = true\n") }, "search for words", "there is no tool"},
 	} {

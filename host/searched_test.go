@@ -135,6 +135,24 @@ func searchesIn(mode sandbox.Mode, source permissions.SourceKind, deny, ask, all
 	}
 }
 
+// TestHiddenIsNoFailure has searches succeed that could not read what is hidden from them,
+// and only those.
+func TestHiddenIsNoFailure(t *testing.T) {
+	t.Parallel()
+	testenv.NeedTool(t, "rg")
+	dir := files(t, map[string]string{".env": "NEEDLE CANARY\n", "a.txt": "NEEDLE\n", "b.txt": "none\n"})
+	for command, fails := range map[string]bool{
+		"grep -r NEEDLE .": false, "rg -uu NEEDLE": false, "grep -r nothing .": false,
+		"grep -r NEEDLE . nosuch": true, "grep -r '\\\\(' .": true, "grep -r NEEDLE . >a": true,
+	} {
+		s := searching(t, dir, sandbox.WhenAvailable, permissions.SourceUser, "Read(.env)", "", "")
+		result, _ := one(t, s, "Bash", fmt.Sprintf(`{"command":"%s"}`, command))
+		if result.IsError != fails || strings.Contains(result.Text(), "CANARY") {
+			t.Errorf("%s: failed %v, want %v: %s", command, result.IsError, fails, result.Text())
+		}
+	}
+}
+
 // TestSearchesAreBounded asks where there is more to look through than is looked at.
 func TestSearchesAreBounded(t *testing.T) {
 	t.Parallel()

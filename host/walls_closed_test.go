@@ -30,11 +30,11 @@ func TestWallsOfClosedDirectories(t *testing.T) {
 		t.Fatalf("got %q", got)
 	}
 	t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, "deep"), 0o700) }) //nolint:gosec // to be removed
-	if got := told(t, s, "d=deep; chmod 700 $d; cat $d/er/.e* $d/er/.[e]nv"); strings.Contains(got, "SECRET") || got == "" {
+	if got := told(t, s, "d=$(printf %s deep); chmod 700 $d; cat $d/er/.e* $d/er/.[e]nv"); strings.Contains(got, "SECRET") || got == "" {
 		t.Errorf("got %q", got)
 	}
 	must(t, os.Chmod(filepath.Join(dir, "deep"), 0o700)) //nolint:gosec // as it was
-	if got := told(t, s, "d=deep; cat $d/a.txt $d/er/.e*"); !strings.Contains(got, "plain") || strings.Contains(got, "SECRET") {
+	if got := told(t, s, "d=$(printf %s deep); cat $d/a.txt $d/er/.e*"); !strings.Contains(got, "plain") || strings.Contains(got, "SECRET") {
 		t.Errorf("opened again: got %q", got)
 	}
 }
@@ -95,7 +95,7 @@ func TestPlaceholdersAreFolders(t *testing.T) {
 	h := newShelled(t)
 	s := session(t, h.Host, host.SessionOptions{Cwd: dir, Asker: agreeing()})
 	want := "directory\ndirectory\ndirectory\nno directory"
-	if got := told(t, s, `f=.toolquay; stat -c %F $f .vscode .husky; [ -e .npmrc ] && [ ! -d .npmrc ] && echo no directory`); got != want {
+	if got := told(t, s, `f=$(printf %s .toolquay); stat -c %F $f .vscode .husky; [ -e .npmrc ] && [ ! -d .npmrc ] && echo no directory`); got != want {
 		t.Errorf("got %q", got)
 	}
 }

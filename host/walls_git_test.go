@@ -35,7 +35,7 @@ func gitIn(t *testing.T, dir string, args ...string) {
 // run, also where it is not there yet, and git work as before.
 func TestWallsOfHooks(t *testing.T) {
 	t.Parallel()
-	const evil = `f=pre-commit; printf '#!/bin/sh\ntouch %s/ran\n' "$PWD" > "$d/$f"; chmod +x "$d/$f"; touch a && git add a && git commit -qm one; git log --format=%s`
+	const evil = `f=$(printf %s pre-commit); printf '#!/bin/sh\ntouch %s/ran\n' "$PWD" > "$d/$f"; chmod +x "$d/$f"; touch a && git add a && git commit -qm one; git log --format=%s`
 	for name, test := range map[string]struct {
 		config  []string
 		content map[string]string
@@ -55,7 +55,7 @@ func TestWallsOfHooks(t *testing.T) {
 				must(t, os.MkdirAll(filepath.Join(dir, test.dir), 0o755))
 			}
 			s := session(t, newShelled(t).Host, host.SessionOptions{Cwd: dir})
-			got := told(t, s, "d="+test.dir+"; mkdir -p $d; "+evil)
+			got := told(t, s, "d=$(printf %s "+test.dir+"); mkdir -p $d; "+evil)
 			if !strings.Contains(got, "one") {
 				t.Errorf("git did not commit: %q", got)
 			}
@@ -65,7 +65,7 @@ func TestWallsOfHooks(t *testing.T) {
 				}
 			}
 			for file, want := range test.content {
-				told(t, s, "f="+file+"; echo >> $f x")
+				told(t, s, "f=$(printf %s "+file+"); echo >> $f x")
 				if content, _ := os.ReadFile(filepath.Join(dir, file)); string(content) != want {
 					t.Errorf("%s is %q", file, content)
 				}
@@ -88,7 +88,7 @@ func TestWallsAfterLinks(t *testing.T) {
 	if !strings.Contains(got, "made") {
 		t.Fatalf("got %q", got)
 	}
-	if got := told(t, s, `f=still; echo $f > $f; cat $f`); !strings.Contains(got, "still") {
+	if got := told(t, s, `f=$(printf %s still); echo $f > $f; cat $f`); !strings.Contains(got, "still") {
 		t.Errorf("the next command: %q", got)
 	}
 	if got := told(t, s, "sh clear.sh"); !strings.Contains(got, "gone") || strings.Contains(got, "tool_use_error") {
@@ -145,7 +145,7 @@ func TestWallsOfWritableDirectories(t *testing.T) {
 	} {
 		path := filepath.Join(shared, name)
 		before, _ := os.ReadFile(path)
-		got := told(t, s, "f="+path+`; mkdir -p "${f%/*}"; echo evil >> $f; cat $f`)
+		got := told(t, s, "f=$(printf %s "+path+`); mkdir -p "${f%/*}"; echo evil >> $f; cat $f`)
 		if strings.Contains(got, "SECRET") {
 			t.Errorf("%s was read: %q", name, got)
 		}

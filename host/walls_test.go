@@ -32,19 +32,19 @@ func TestWalls(t *testing.T) {
 		want    string // in what the model is told
 		file    string // is not changed by it, or made
 	}{
-		"what is denied":            {command: `f=.en; cat "${f}v"`, want: "Permission denied"},
-		"deep":                      {command: `cd deep/er; f=.en; cat a.txt ${f}v`, want: "cat: .env: Permission denied"},
-		"by a link":                 {command: `d=deep/er; ln -s $d/.en? l; x=l; cat $x`, want: "Permission denied"},
+		"what is denied":            {command: `f=$(printf %s .en); cat "${f}v"`, want: "Permission denied"},
+		"deep":                      {command: `cd deep/er; f=$(printf %s .en); cat a.txt ${f}v`, want: "cat: .env: Permission denied"},
+		"by a link":                 {command: `d=$(printf %s deep/er); ln -s $d/.en? l; x=$(printf %s l); cat $x`, want: "Permission denied"},
 		"by a program":              {command: `python3 -c 'print(open("." + "env").read())'`, want: "Permission"},
-		"moved away":                {command: `python3 -c 'import os; os.rename("deep", "deeper")'; d=deeper; cat $d/er/.e*`, want: "Device or resource busy"},
-		"what would ask":            {command: `f=asked; cat $f.txt`, want: "Permission denied"},
-		"a tree":                    {command: `f=keys; ls $f; cat $f/k.txt`, want: "denied"},
-		"a change":                  {command: `f=fixed; echo more >> $f.txt`, want: "Read-only file system", file: "fixed.txt"},
-		"what is guarded":           {command: `h=.git/hooks; mkdir -p $h; echo evil > $h/post-commit`, file: ".git/hooks/post-commit"},
+		"moved away":                {command: `python3 -c 'import os; os.rename("deep", "deeper")'; d=$(printf %s deeper); cat $d/er/.e*`, want: "Device or resource busy"},
+		"what would ask":            {command: `f=$(printf %s asked); cat $f.txt`, want: "Permission denied"},
+		"a tree":                    {command: `f=$(printf %s keys); ls $f; cat $f/k.txt`, want: "denied"},
+		"a change":                  {command: `f=$(printf %s fixed); echo more >> $f.txt`, want: "Read-only file system", file: "fixed.txt"},
+		"what is guarded":           {command: `h=$(printf %s .git/hooks); mkdir -p $h; echo evil > $h/post-commit`, file: ".git/hooks/post-commit"},
 		"guarded and bypassed":      {command: `mkdir .git; echo x > .git/made && cat .git/made`, mode: permissions.ModeBypass, want: "x"},
-		"denied, though bypassed":   {command: `f=.en; cat "${f}v"`, mode: permissions.ModeBypass, want: "Permission denied"},
-		"another directory":         {command: `cat ~/shared/s.txt; h=~/shared; echo x > $h/made`, want: "Read-only"},
-		"an additional one":         {command: `h=~/shared; echo x > $h/made && cat $h/made`, further: true, want: "x"},
+		"denied, though bypassed":   {command: `f=$(printf %s .en); cat "${f}v"`, mode: permissions.ModeBypass, want: "Permission denied"},
+		"another directory":         {command: `cat ~/shared/s.txt; h=$(printf %s ~/shared); echo x > $h/made`, want: "Read-only"},
+		"an additional one":         {command: `h=$(printf %s ~/shared); echo x > $h/made && cat $h/made`, further: true, want: "x"},
 		"the place for temporaries": {command: `echo x > /tmp/made && cat /tmp/made`, mode: permissions.ModeBypass, want: "x"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestWallsAreNew(t *testing.T) {
 	dir := files(t, map[string]string{"sub/a.txt": "a"})
 	h := newShelled(t, func(o *host.Options) { o.Rules = rules("Read(*.key)", "", "Bash") })
 	s := session(t, h.Host, host.SessionOptions{Cwd: dir, Asker: agreeing()})
-	const look = `for f in sub/*; do cat "$f"; done`
+	const look = `for f in $(ls sub); do cat "sub/$f"; done`
 	if got := told(t, s, look); got != "a" {
 		t.Errorf("got %q", got)
 	}
@@ -107,7 +107,7 @@ func TestApprovedInTheSandbox(t *testing.T) {
 	if got := told(t, s, "cat asked.txt"); got != "shown" || yes.asked.Load() != 1 {
 		t.Errorf("got %q after %d questions", got, yes.asked.Load())
 	}
-	if got := told(t, s, "f=asked; cat $f.*"); strings.Contains(got, "shown") {
+	if got := told(t, s, "f=$(printf %s asked); cat $f.*"); strings.Contains(got, "shown") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -148,12 +148,12 @@ func TestFoldersOfTheHost(t *testing.T) {
 	state := filepath.Join(h.home, "state")
 	must(t, os.WriteFile(filepath.Join(state, "grants.json"), []byte("GRANTS"), 0o600))
 	for command, want := range map[string]string{
-		"f=" + mine.Folder() + "; cat $f/tool-results/r.txt":              "kept by mine",
-		"f=" + mine.Folder() + "; echo x > $f/tool-results/r.txt":         "Read-only file system",
-		"f=" + other.Folder() + "; cat $f/tool-results/r.txt || ls $f/..": "No such file",
-		"f=" + state + "; ls $f/sandbox":                                  "No such file",
-		"f=" + state + "; cat $f/grants.json":                             "No such file",
-		"f=" + state + "; echo x > $f/grants.json; echo x > $f/made":      "Read-only file system",
+		"f=$(printf %s " + mine.Folder() + "); cat $f/tool-results/r.txt":              "kept by mine",
+		"f=$(printf %s " + mine.Folder() + "); echo x > $f/tool-results/r.txt":         "Read-only file system",
+		"f=$(printf %s " + other.Folder() + "); cat $f/tool-results/r.txt || ls $f/..": "No such file",
+		"f=$(printf %s " + state + "); ls $f/sandbox":                                  "No such file",
+		"f=$(printf %s " + state + "); cat $f/grants.json":                             "No such file",
+		"f=$(printf %s " + state + "); echo x > $f/grants.json; echo x > $f/made":      "Read-only file system",
 	} {
 		if got := told(t, mine, command); !strings.Contains(got, want) || strings.Contains(got, "kept by other") || strings.Contains(got, "GRANTS") {
 			t.Errorf("%s: got %q, want %q", command, got, want)

@@ -7,6 +7,8 @@ pub fn harmless(program: &str, exit: i64) -> Option<&'static str> {
         ("grep" | "egrep" | "fgrep" | "zgrep" | "rg" | "ugrep" | "ag" | "ack" | "git grep" | "findstr", 1) => {
             Some("nothing matched")
         }
+        // The host names the program for this status only where that is all it complains of.
+        ("grep" | "egrep" | "fgrep" | "rg", 2) => Some("all else but what is hidden was searched"),
         ("diff" | "cmp" | "sdiff" | "colordiff", 1)
         | ("git diff" | "git diff-files" | "git diff-index" | "git diff-tree", 1) => Some("the files differ"),
         ("test" | "[" | "[[", 1) => Some("the condition does not hold"),

@@ -70,6 +70,7 @@ fn exit_statuses_are_explained() {
     for (program, exit, want) in [
         ("grep", 1, "[exit status 1, which is no failure: nothing matched]"),
         ("/usr/bin/rg", 1, "[exit status 1, which is no failure: nothing matched]"),
+        ("rg", 2, "[exit status 2, which is no failure: all else but what is hidden was searched]"),
         ("git grep", 1, "[exit status 1, which is no failure: nothing matched]"),
         ("diff", 1, "[exit status 1, which is no failure: the files differ]"),
         ("git diff", 1, "[exit status 1, which is no failure: the files differ]"),
@@ -85,7 +86,7 @@ fn exit_statuses_are_explained() {
         assert_eq!(structured(&outcome)["exit_code"], exit);
     }
     for (program, exit, want) in [
-        ("grep", 2, "[exit status 2]"),
+        ("awk", 2, "[exit status 2]"),
         ("test", 2, "[exit status 2]"),
         ("git", 1, "[exit status 1]"),
         ("", 1, "[exit status 1]"),

@@ -71,8 +71,9 @@ func (r *run) answer(why ended) (abi.Answer, error) {
 
 // blamed is the program whose exit status is the command's; empty where it may be that of
 // the shell, which could not open a file for it. Those of some say two things: find's means
-// that places could not be searched only where it has said so, and git's that files differ
-// only where it tells of no error.
+// that places could not be searched only where it has said so, git's that files differ
+// only where it tells of no error, and grep's 2 is a failure unless all that it could not
+// read is hidden from it.
 func (r *run) blamed() string {
 	program, opens := programOf(&r.p.command)
 	if opens && shellComplains.MatchString(string(r.said())) {
@@ -80,6 +81,8 @@ func (r *run) blamed() string {
 	}
 	switch {
 	case filepath.Base(program) == "find" && !containsAny(string(bytes.ToLower(r.said())), refusals):
+		return ""
+	case r.status.Code == 2 && !r.onlyHidden(filepath.Base(program)):
 		return ""
 	case strings.HasPrefix(program, gitProgram+" diff") && bytes.Contains(append([]byte{'\n'}, r.said()...), []byte("\nerror: ")):
 		return gitProgram

@@ -35,6 +35,24 @@ func (r *run) closed() string {
 	return ""
 }
 
+// onlyHidden reports whether a program complains of nothing but files that are hidden from
+// it. Ripgrep 13 does not say who complains, but gives the system's number of the error.
+func (r *run) onlyHidden(program string) bool {
+	complains := false
+	for line := range strings.Lines(string(r.said())) {
+		complaint, ok := strings.CutPrefix(line, program+": ")
+		if !ok && !strings.Contains(line, " (os error ") {
+			continue
+		}
+		path, _, refused := strings.Cut(complaint, ": Permission denied")
+		if !refused || !slices.ContainsFunc(r.lies(path), r.hidden) {
+			return false
+		}
+		complains = true
+	}
+	return complains
+}
+
 // above is a protected path that lies in a directory of the command's; empty is none.
 func (l *launch) above(path string) string {
 	if slices.Contains(l.walls.Working, path) || !inside(path, l.walls.Working) {

@@ -148,6 +148,9 @@ func (v *question) headline() string {
 			names, removes = append(names, name), removes && a.Removal
 		}
 	}
+	if len(names) == 0 { // effects of kinds that are not known here
+		return "Use " + v.Tool + "?"
+	}
 	if kind == permissions.AccessWrite && removes {
 		verb = "Delete"
 	}
