@@ -176,7 +176,7 @@ var rooms = []room{
 	{dir: "internal/filewatch", may: []string{fsnotify}},
 	{dir: "internal/wasmgen", tests: []string{wazero}},
 	{dir: "internal/bench", may: everything, never: []string{"./cmd"}},
-	{dir: "internal/e2e", may: everything, never: []string{"./cmd"}, tests: []string{"./cmd"}},
+	{dir: "internal/e2e", may: everything, never: []string{"./cmd"}, tests: []string{"./cmd", pty}},
 	// What plugin authors import, and what they would write.
 	{dir: "sdk/go", separate: true},
 	{dir: "plugin-examples", may: []string{"./sdk/go", extismPDK}, separate: true},

@@ -36,6 +36,9 @@ func contents(c *toolquay.Call, in struct {
 	if err != nil {
 		return toolquay.Output{}, err
 	}
+	if answer.OK.Unchanged {
+		return toolquay.Text("The list is up to date."), nil
+	}
 	return toolquay.Output{}.TextFrom(answer), nil // the diff
 }
 

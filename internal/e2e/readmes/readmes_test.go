@@ -1,6 +1,6 @@
 //go:build unix && !race
 
-package e2e
+package readmes
 
 import (
 	"bytes"
@@ -18,8 +18,28 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// The repository's address, from which the README has people clone it.
-const address = "https://github.com/toolquay/toolquay"
+const (
+	root = "../../.."
+	// address is the repository's, from which the README has people clone it.
+	address = "https://github.com/toolquay/toolquay"
+)
+
+// command is toolquay, built once for the whole test binary.
+var command string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "toolquay-readmes-")
+	if err != nil {
+		panic(err)
+	}
+	command = filepath.Join(dir, "toolquay")
+	if out, err := exec.Command("go", "build", "-trimpath", "-o", command, root+"/cmd/host").CombinedOutput(); err != nil {
+		panic(string(out))
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
 
 // readmes are the pages whose commands are typed, the folder of a clone that a reader is in
 // when they begin ("" is an empty folder, ".." the one that the clone lies in), and the
@@ -49,7 +69,7 @@ func TestReadmes(t *testing.T) {
 			for _, tool := range r.needs {
 				testenv.NeedTool(t, tool)
 			}
-			source, err := os.ReadFile(filepath.Join("../..", page))
+			source, err := os.ReadFile(filepath.Join(root, page))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +78,9 @@ func TestReadmes(t *testing.T) {
 				t.Fatalf("%s: %v", page, err)
 			}
 			reader := newReader(t, origin, r.start)
-			reader.env = append(reader.env, "CARGO_TARGET_DIR="+target) // dependencies are built once
+			// Dependencies are built once, and nothing is made small or fast.
+			reader.env = append(reader.env, "CARGO_TARGET_DIR="+target, "CARGO_PROFILE_DEV_DEBUG=0",
+				"CARGO_PROFILE_RELEASE_OPT_LEVEL=0", "CARGO_PROFILE_RELEASE_LTO=off", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16")
 			reader.follow(t, page, steps)
 		})
 	}
@@ -67,11 +89,11 @@ func TestReadmes(t *testing.T) {
 // TestReadmeSnippets finds the README's Go code in the example that it points to.
 func TestReadmeSnippets(t *testing.T) {
 	t.Parallel()
-	example, err := os.ReadFile("../../examples/embed/main.go")
+	example, err := os.ReadFile(filepath.Join(root, "examples/embed/main.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme, err := os.ReadFile("../../README.md")
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,13 +204,13 @@ func (s step) pattern() *regexp.Regexp {
 // newOrigin makes a repository of the files that git knows here, as they are now.
 func newOrigin(t *testing.T) string {
 	t.Helper()
-	listed, err := exec.Command("git", "-C", "../..", "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
+	listed, err := exec.Command("git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
 	if err != nil {
 		testenv.Missing(t, "this is not a git checkout")
 	}
 	origin := t.TempDir()
 	for name := range strings.SplitSeq(strings.TrimRight(string(listed), "\x00"), "\x00") {
-		from, to := filepath.Join("../..", name), filepath.Join(origin, name)
+		from, to := filepath.Join(root, name), filepath.Join(origin, name)
 		info, err := os.Lstat(from)
 		if err != nil || !info.Mode().IsRegular() {
 			continue // removed, and not committed yet
@@ -255,7 +277,7 @@ func newReader(t *testing.T, origin, start string) *reader {
 	if err := os.Mkdir(bin, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Link(command, filepath.Join(bin, "toolquay")); err != nil {
+	if err := os.Symlink(command, filepath.Join(bin, "toolquay")); err != nil {
 		t.Fatal(err)
 	}
 	r.env = append(r.env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
