@@ -47,7 +47,7 @@ func withContents(text string) (string, bool) {
 	before, rest, opened := strings.Cut(text, begin)
 	_, after, closed := strings.Cut(rest, end)
 	var p parser
-	for _, line := range strings.Split(after, "\n") {
+	for line := range strings.SplitSeq(after, "\n") {
 		p.line(line)
 	}
 	var list strings.Builder

@@ -101,7 +101,8 @@ func (s *session) read(raw []byte, _ [][]byte) (any, []byte, error) {
 		ok.Unchanged = true
 		return ok, nil, nil
 	}
-	body, spans := []byte(nil), []span(nil)
+	var body []byte
+	var spans []span
 	if args.Lines == nil {
 		body, spans = bytesOfFile(content, args.Offset, args.Length)
 	} else if bytes.IndexByte(content, 0) >= 0 {

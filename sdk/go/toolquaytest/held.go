@@ -90,7 +90,7 @@ func (s *session) random(raw []byte, _ [][]byte) (any, []byte, error) {
 		s.drawn = s.drawn*6364136223846793005 + 1442695040888963407
 		drawn[i] = byte(s.drawn >> 56)
 	}
-	return toolquay.RandomOK{Length: args.Length}, drawn, nil
+	return toolquay.RandomOK(args), drawn, nil
 }
 
 // failed is the result that stands for an error of the host's.

@@ -1,6 +1,7 @@
 package toolquaytest_test
 
 import (
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,7 +27,8 @@ func (e *ended) Fatalf(format string, args ...any) {
 }
 
 // fatal returns why a host ends a test.
-func fatal(t *testing.T, do func(tb testing.TB)) string {
+func fatal(t *testing.T, do func(e *ended)) string {
+	t.Helper()
 	e := &ended{TB: t}
 	func() {
 		defer func() { _ = recover() }()
@@ -49,7 +51,7 @@ func init() {
 			return toolquay.Output{}, err
 		}
 		unit, _ := c.Config("unit")
-		return toolquay.Text(now.Format(time.RFC3339) + unit + fmt.Sprintf("%x", drawn[99_990:])), nil
+		return toolquay.Text(now.Format(time.RFC3339) + unit + hex.EncodeToString(drawn[99_990:])), nil
 	})
 }
 
@@ -69,7 +71,7 @@ func TestManifestFaultsEndTheTest(t *testing.T) {
 			if tt.config != "" {
 				host.Config(tt.config, "x")
 			}
-			if why := fatal(t, func(tb testing.TB) { host.Call(tb, tt.tool, struct{}{}) }); !strings.Contains(why, tt.says) {
+			if why := fatal(t, func(e *ended) { host.Call(e, tt.tool, struct{}{}) }); !strings.Contains(why, tt.says) {
 				t.Errorf("it ends with %q; want %q", why, tt.says)
 			}
 		})
@@ -98,7 +100,7 @@ func TestManifestIsFound(t *testing.T) {
 	}
 	write("go.mod", "module m\n")
 	call := func() string {
-		return fatal(t, func(tb testing.TB) { toolquaytest.Files(nil).Call(tb, "Told", struct{}{}) })
+		return fatal(t, func(e *ended) { toolquaytest.Files(nil).Call(e, "Told", struct{}{}) })
 	}
 	if why := call(); !strings.Contains(why, "name it with Host.Manifest") {
 		t.Errorf("without a manifest it ends with %q", why)

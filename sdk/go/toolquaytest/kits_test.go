@@ -81,6 +81,7 @@ func TestKitCases(t *testing.T) {
 }
 
 func (c *kitCase) run(t *testing.T) {
+	t.Helper()
 	host := toolquaytest.Files(c.Files).Manifest(c.Manifest)
 	for i, call := range c.Calls {
 		in := map[string]any{"do": []any{}}

@@ -231,11 +231,10 @@ func (r *rewriting) property(c rune) error {
 	name := string(r.next())
 	if name == "{" {
 		rest := string(r.src[r.pos:])
-		end := strings.IndexByte(rest, '}')
-		if end < 0 {
+		var closed bool
+		if name, _, closed = strings.Cut(rest, "}"); !closed {
 			return invalid(`a \%c{ without its }`, c)
 		}
-		name = rest[:end]
 		r.pos += utf8.RuneCountInString(name) + 1
 	}
 	_, category := unicode.Categories[name]

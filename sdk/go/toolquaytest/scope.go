@@ -2,6 +2,7 @@ package toolquaytest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	toolquay "github.com/toolquay/toolquay/sdk/go"
@@ -42,7 +43,7 @@ func (p scopePattern) covers(name string, write bool) bool {
 	case last == "**" && write:
 		p = append(p[:len(p)-1:len(p)-1], "*", "**") // the directory itself is not in it
 	case !strings.ContainsAny(last, "*?"):
-		p = append(p[:len(p):len(p)], "**") // a directory, with all that is in it
+		p = append(slices.Clip(p), "**") // a directory, with all that is in it
 	}
 	parts := strings.Split(name, "/")
 	if name == "." {
