@@ -170,7 +170,7 @@ impl Contract {
 
     /// Holds the tool to `read_only`.
     pub fn may_write(&self, path: &str) -> Result<(), ToolError> {
-        if self.read_only != Value::from(true) && self.read_only != Value::from("true") {
+        if self.read_only != true && self.read_only != "true" {
             return Ok(());
         }
         let message = format!(
