@@ -24,6 +24,7 @@ const (
 	MaxSummary      = 256
 	MaxDescription  = 16_384
 	maxCapabilities = 128
+	maxExamples     = 20
 	maxLine         = 1024
 )
 

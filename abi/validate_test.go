@@ -152,6 +152,7 @@ func TestManifestFaults(t *testing.T) {
 		"schema duplicate key":      {tool(func(t *abi.Tool) { t.OutputSchema = `{"type":"object","type":"object"}` }), "tools[0].output_schema"},
 		"schema null":               {tool(func(t *abi.Tool) { t.OutputSchema = `null` }), "tools[0].output_schema"},
 		"properties a list":         {tool(func(t *abi.Tool) { t.OutputSchema = `{"type":"object","properties":[]}` }), "tools[0].output_schema"},
+		"many examples":             {tool(func(t *abi.Tool) { t.InputExamples = slices.Repeat([]string{`{}`}, 21) }), "tools[0].input_examples"},
 		"example a list":            {tool(func(t *abi.Tool) { t.InputExamples = []string{`{}`, `[]`} }), "tools[0].input_examples[1]"},
 		"field not in schema":       {tool(func(t *abi.Tool) { t.Fields[0].Name = "path" }), "tools[0].fields[0].name"},
 		"field without schema":      {tool(func(t *abi.Tool) { t.InputSchema = "" }), ""},

@@ -114,6 +114,9 @@ func (t *Tool) mayUse(m *Manifest, name string) bool {
 func (t *Tool) validateSchemas(v *validator) {
 	input := schema(v.at("input_schema"), t.InputSchema)
 	schema(v.at("output_schema"), t.OutputSchema)
+	if len(t.InputExamples) > maxExamples {
+		v.at("input_examples").fault("there are %d; a tool has at most %d", len(t.InputExamples), maxExamples)
+	}
 	for i, e := range t.InputExamples {
 		objectOf(v.at("input_examples[%d]", i), e)
 	}

@@ -274,7 +274,9 @@ func (g *gate) carryOut(ctx context.Context, req abi.Request, claim abi.Capabili
 		return abi.Answer{}, err
 	}
 	for _, a := range accesses {
-		if err := g.consistent(a, commands.Analyse); err != nil {
+		held := a
+		held.Tree = a.Tree && req.Name != abi.CapFSList // which goes into no directory
+		if err := g.consistent(held, commands.Analyse); err != nil {
 			return abi.Answer{}, err
 		}
 		if err := g.stageable(req.Name, a); err != nil {
@@ -302,7 +304,9 @@ func (g *gate) carryOut(ctx context.Context, req abi.Request, claim abi.Capabili
 		})
 	}
 	answer, err := plan.Do(ctx, func(a permissions.Access) bool {
-		return g.consistent(a, commands.Analyse) == nil && g.stageable(req.Name, a) == nil && scope.Covers(a) && g.permitted(req.Name, a)
+		// A list holds the names of a directory, and nothing of what they name.
+		consistent := req.Name == abi.CapFSList || g.consistent(a, commands.Analyse) == nil
+		return consistent && g.stageable(req.Name, a) == nil && scope.Covers(a) && g.permitted(req.Name, a)
 	})
 	if err == nil || ctx.Err() != nil { // what was ended may have done a part
 		g.call.deeds.add(accesses)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/stricttoml"
@@ -173,8 +174,12 @@ func operators(err error) bool {
 	return shadowed || config || abi.CodeOf(err) == abi.CodeNotGranted
 }
 
+// longestExamples is how long the examples of one plugin are held against their schemas.
+const longestExamples = 5 * time.Second
+
 // contracts checks the tools' schemas, and their examples against them.
 func (c *checking) contracts(m *abi.Manifest) {
+	until := time.Now().Add(longestExamples)
 	for i := range m.Tools {
 		t := &m.Tools[i]
 		at := fmt.Sprintf("tools[%d].", i)
@@ -189,6 +194,10 @@ func (c *checking) contracts(m *abi.Manifest) {
 			continue
 		}
 		for n, example := range t.InputExamples {
+			if time.Now().After(until) {
+				c.add(SeverityError, at+"input_examples", "checking them takes longer than %v; make the schema simpler", longestExamples)
+				return
+			}
 			c.example(fmt.Sprintf("%sinput_examples[%d]", at, n), schema, example)
 		}
 	}

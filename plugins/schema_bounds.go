@@ -92,7 +92,7 @@ func isHuge(number string) bool {
 		return false
 	}
 	power, err := strconv.Atoi(number[at+1:])
-	return err != nil || max(power, -power) > maxDigits
+	return err != nil || power > maxDigits || power < -maxDigits
 }
 
 // schemaShape is what of a schema multiplies with an input's size.

@@ -300,7 +300,7 @@ func wholeNumber(number string) (string, bool) {
 	digits, power, hasPower := number, 0, false
 	if at := strings.IndexAny(number, "eE"); at >= 0 {
 		p, err := strconv.Atoi(number[at+1:])
-		if err != nil {
+		if err != nil || p > maxDigits || p < -maxDigits {
 			return "", false
 		}
 		digits, power, hasPower = number[:at], p, true

@@ -28,6 +28,8 @@ func TestAccept(t *testing.T) {
 		"a bound counts it":       {one(`{"type":"integer","minimum":2}`), `{"a":1.0}`, "must be >= 2"},
 		"no integer":              {one(n), `{"a":1.5}`, "expected integer"},
 		"longer than may be":      {one(n), `{"a":1e401}`, "more than 400 digits"},
+		"the smallest power":      {one(n), `{"a":1.5e-9223372036854775808}`, "more than 400 digits"},
+		"the largest power":       {one(n), `{"a":1.5e9223372036854775807}`, "more than 400 digits"},
 		"a number":                {one(x), `{"a":1.0}`, `{"a":1.0}`},
 		"both types":              {one(`{"type":["integer","number"]}`), `{"a":1.0}`, `{"a":1.0}`},
 		"no type":                 {one(`{}`), `{"a":1.0}`, `{"a":1.0}`},

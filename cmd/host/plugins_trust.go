@@ -35,6 +35,9 @@ func (a *app) trustPlugin(ctx context.Context, name string, yes bool) error {
 		return &exitError{exitUsage, fmt.Errorf("plugin %s cannot be used, so there is nothing to trust: %w", name, p.Problem())}
 	}
 	a.describePlugin(p)
+	if plugins.Failed(p.Check()) {
+		return &exitError{exitUsage, fmt.Errorf("plugin %s can never be used as it is, so there is nothing to trust: toolquay plugins check %s says why", name, p.Path)}
+	}
 	switch p.Standing() {
 	case plugins.StandingUnneeded:
 		a.out.Printf("\nIt needs no grant.\n")

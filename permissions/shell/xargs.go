@@ -39,9 +39,10 @@ func isFed(e *programs.Effect) bool { return e.Name == fedPath || e.Name == fedN
 // feeding finds what the left side of a pipe brings to the right side.
 func (a *analysis) feeding(cmd *syntax.BinaryCmd, s state) {
 	to, ok := cmd.Y.Cmd.(*syntax.CallExpr)
+	delete(a.brought, to) // of an earlier turn of a loop
 	from, simple := cmd.X.Cmd.(*syntax.CallExpr)
 	if !ok || !simple || cmd.Op != syntax.Pipe || s.shaken != "" || a.unfollowed || len(from.Assigns) > 0 ||
-		slices.ContainsFunc(cmd.Y.Redirs, isInput) || slices.ContainsFunc(cmd.X.Redirs, printsMore) {
+		slices.ContainsFunc(cmd.Y.Redirs, mayFeed) || slices.ContainsFunc(cmd.X.Redirs, printsMore) {
 		return
 	}
 	var words []word
@@ -54,6 +55,13 @@ func (a *analysis) feeding(cmd *syntax.BinaryCmd, s state) {
 	if f := feedOf(words); f != nil {
 		a.brought[to] = f
 	}
+}
+
+// mayFeed reports whether a redirection may have a command read something else than its
+// pipe: all may but those of what it prints to a file.
+func mayFeed(r *syntax.Redirect) bool {
+	printed := r.N == nil || r.N.Value == "1" || r.N.Value == "2"
+	return !printed || r.Op != syntax.RdrOut && r.Op != syntax.AppOut && (r.Op != syntax.DplOut || r.N == nil)
 }
 
 // printsMore reports whether a redirection may change what a command prints: all may but
@@ -71,7 +79,7 @@ func feedOf(words []word) *feed {
 	switch words[0].Text {
 	case "ls":
 		if !slices.ContainsFunc(args, func(w programs.Arg) bool {
-			return w.Text == "-" || strings.Trim(w.Text, "-1aAtrS") != "" || w.Text[:1] != "-"
+			return w.Text == "-" || strings.Trim(w.Text, "-1aAtrS") != "" || !strings.HasPrefix(w.Text, "-")
 		}) {
 			return &feed{dir: ".", bare: true}
 		}
@@ -108,7 +116,8 @@ func (a *analysis) named(words, inner []word, f *feed) []word {
 	if last := len(inner) - 1; x.Mark != "" {
 		inner = inner[:last] // nothing is put behind it
 	} else {
-		inner[last] = item
+		// One name may be a flag's value, or a pattern, and the next one a file.
+		inner = append(inner[:last], item, item)
 	}
 	for i := range inner {
 		switch w := &inner[i]; {

@@ -85,8 +85,9 @@ func judgeGit(r *row, args []Arg) Finding {
 	l := r.read(args)
 	f := l.finding()
 	content := l.printsContent()
-	// With --follow it prints what a file held under another name.
-	whole := content && (!l.narrow(args) || l.has("--follow"))
+	// With --follow it prints what a file held under another name, and with --full-diff all
+	// files of the commits that its paths choose.
+	whole := content && (!l.narrow(args) || l.has("--follow", "--full-diff"))
 	e := Effect{Kind: permissions.AccessRead, Name: ".", Tree: whole, Former: whole}
 	if whole {
 		e.Objects, e.AnyObject = l.objects()
@@ -116,7 +117,7 @@ func judgeGit(r *row, args []Arg) Finding {
 }
 
 // objects are the operands that may name any object of the repository. Others says that more
-// may be named.
+// may be named, as --merge names what is being merged, which no reference needs to hold.
 func (l *line) objects() (words string, others bool) {
 	var names []string
 	for _, a := range l.operands() {
@@ -127,7 +128,7 @@ func (l *line) objects() (words string, others bool) {
 			names = append(names, a.Text)
 		}
 	}
-	return strings.Join(names, "\x00"), others || l.has("--batch", "--batch-check", "--batch-all-objects")
+	return strings.Join(names, "\x00"), others || l.has("--batch", "--batch-check", "--batch-all-objects", "--merge")
 }
 
 // creates reports whether an operand is the name of a branch or tag to make. To

@@ -330,11 +330,40 @@ func (l *line) effects() []Effect {
 			out = append(out, Effect{Kind: permissions.AccessRead, Name: words})
 		}
 	}
+	out = append(out, l.matched()...)
 	out = append(out, l.dialled()...)
 	if l.row.cwd && !files || l.dirless() && !files {
 		out = append(out, Effect{Kind: permissions.AccessRead, Name: ".", Tree: deep, Links: links && deep})
 	}
 	return out
+}
+
+// matched are the reads of names that a pattern for files puts where a flag's value, or a text,
+// is due: all but the first are operands, and one may be a flag with which the program goes
+// through directories.
+func (l *line) matched() []Effect {
+	var out []Effect
+	for _, it := range l.items {
+		value := it.flag != "" && l.spilled == "" // behind a "=", where each name has the flag
+		if !it.arg.Glob || value || it.kind.path() || it.kind == kindHost || it.kind == kindURL || l.row.touches()&permissions.UnknownRead == 0 {
+			continue
+		}
+		out = append(out, Effect{Kind: permissions.AccessRead, Name: it.arg.Text, Glob: true})
+		if l.row.deepens() {
+			out = append(out, Effect{Kind: permissions.AccessRead, Name: ".", Tree: true, Links: true})
+		}
+	}
+	return out
+}
+
+// deepens reports whether a flag makes the program go through directories.
+func (r *row) deepens() bool {
+	for _, f := range r.flags {
+		if f.deep {
+			return true
+		}
+	}
+	return false
 }
 
 // wide reports whether what is named is meant with all below it, or may be, as a word may
@@ -343,12 +372,7 @@ func (l *line) wide() bool {
 	if l.deep() || !l.row.changes || l.loose == "" {
 		return l.deep()
 	}
-	for _, f := range l.row.flags {
-		if f.deep {
-			return true
-		}
-	}
-	return false
+	return l.row.deepens()
 }
 
 // dirless reports whether a flag makes the program look for files where none is

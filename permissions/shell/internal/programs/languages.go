@@ -154,6 +154,8 @@ func judgeJq(r *row, args []Arg) Finding {
 // written in Go and to the one that hands it to jq: paths, literals, operators and words.
 var (
 	yqPieces = lazyregexp.New(`^(?:\s+|"[^"\\]*"|\.[A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*|[A-Za-z_]+|[0-9]+|[][.,|:;?(){}*+/<>=!-])*$`)
+	// yqFile is an expression that may be the name of a file, which the first takes it for.
+	yqFile   = lazyregexp.New(`^[A-Za-z0-9_./-]*[A-Za-z0-9_][A-Za-z0-9_./-]*$`)
 	yqText   = lazyregexp.New(`"[^"]*"`)
 	yqPaths  = lazyregexp.New(`\.[A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*`)
 	yqMinus  = lazyregexp.New(`\.[A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)+`)
@@ -182,6 +184,9 @@ func judgeYq(r *row, args []Arg) Finding {
 	script, files := l.scripts()
 	if len(script) > 0 && len(files) > 0 && script[0].Literal && (script[0].Text == "e" || script[0].Text == "eval") {
 		script = files[:1] // to jq the word is no filter at all
+	}
+	if len(script) > 0 && script[0].Literal && yqFile.MatchString(script[0].Text) && !slices.ContainsFunc(f.Effects, func(e Effect) bool { return e.Name == script[0].Text }) {
+		f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: script[0].Text})
 	}
 	f.script("yq", script, yqExpression)
 	return f

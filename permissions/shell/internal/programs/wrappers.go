@@ -228,7 +228,7 @@ func ReadXargs(args []Arg) (Xargs, bool) {
 	if other || unsure || l.unknown != "" || len(l.odd) > 0 || marked && mark.Text == "" {
 		return Xargs{}, false
 	}
-	return Xargs{Mark: mark.Text, NUL: l.has("-0", "--null")}, true
+	return Xargs{Mark: mark.Text, NUL: l.has("-0", "--null") && !l.has("-d", "--delimiter")}, true
 }
 
 // Plain reports whether every flag that a program has only reads, also where it is called
