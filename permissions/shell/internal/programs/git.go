@@ -161,6 +161,9 @@ func (l *line) narrow(args []Arg) bool {
 	})
 }
 
+// gitExcluded is a pathspec of what git is to leave out.
+var gitExcluded = lazyregexp.New(`^:(?:[!^]|\(exclude\))`)
+
 // gitStage is what stands before the path in :0:file, a file of the index.
 var gitStage = lazyregexp.New(`^[0-3]:`)
 
@@ -175,6 +178,8 @@ func (f *Finding) gitPath(a Arg, content bool) {
 	name := a.Text
 	if rev, file, ok := strings.Cut(name, ":"); ok && rev != "" {
 		name = file
+	} else if gitExcluded.MatchString(name) {
+		return // what prints the rest is judged by the whole repository
 	} else if strings.HasPrefix(name, ":") {
 		name = gitStage.ReplaceAllString(strings.TrimLeft(name, ":/!^"), "")
 	}
