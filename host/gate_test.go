@@ -55,7 +55,7 @@ func TestSecondGate(t *testing.T) {
 		},
 		"not granted": {
 			manifest: declared, access: path(permissions.AccessRead, inside),
-			code: abi.CodeNotGranted, says: []string{"toolquay plugins trust fixture"},
+			code: abi.CodeNotGranted, says: []string{" plugins trust fixture"},
 		},
 		"not for any tool": {
 			manifest: strings.Replace(declared, "[[capabilities]]", "capabilities = [\"fs.read\"]\n[[capabilities]]\nname = \"fs.read\"\n[[capabilities]]", 1),

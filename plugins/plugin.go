@@ -128,6 +128,16 @@ func (p *Plugin) Standing() Standing {
 	return StandingGranted
 }
 
+// trustCommand is the command that grants the plugin its capabilities. It finds a plugin that
+// was named for this run only where it is named again.
+func (p *Plugin) trustCommand() string {
+	named := ""
+	if p.Origin == OriginFlag {
+		named = "--plugins '" + strings.ReplaceAll(p.Path, "'", `'\''`) + "' "
+	}
+	return "toolquay " + named + "plugins trust " + p.Name
+}
+
 // refusal is the error for a call to a plugin that cannot be read or has no
 // grant.
 func (p *Plugin) refusal() error {
@@ -136,14 +146,14 @@ func (p *Plugin) refusal() error {
 	}
 	switch p.Standing() {
 	case StandingMissing:
-		return abi.Errorf(abi.CodeNotGranted, "plugin %s asks for capabilities (%s) that nobody has granted; to see them and grant them run: toolquay plugins trust %s",
-			p.Name, p.claims(), p.Name)
+		return abi.Errorf(abi.CodeNotGranted, "plugin %s asks for capabilities (%s) that nobody has granted; to see them and grant them run: %s",
+			p.Name, p.claims(), p.trustCommand())
 	case StandingChanged:
 		if _, err := p.Fingerprint(); err != nil {
 			return err
 		}
-		return abi.Errorf(abi.CodeNotGranted, "plugin %s changed since its capabilities (%s) were granted; to see and grant them again run: toolquay plugins trust %s",
-			p.Name, p.claims(), p.Name)
+		return abi.Errorf(abi.CodeNotGranted, "plugin %s changed since its capabilities (%s) were granted; to see and grant them again run: %s",
+			p.Name, p.claims(), p.trustCommand())
 	}
 	return nil
 }

@@ -148,7 +148,7 @@ func TestExamples(t *testing.T) {
 			u.install(t, name)
 
 			_, stderr, code := u.toolquay(t, "call", test.tool, test.input)
-			if code == 0 || !strings.Contains(stderr, "toolquay plugins trust "+name) {
+			if code == 0 || !strings.Contains(stderr, " plugins trust "+name) {
 				t.Fatalf("a call without a grant: exit %d, %s", code, stderr)
 			}
 			if out, _, code := u.toolquay(t, "plugins", "info", name); code != 0 || !strings.Contains(out, "fs.read") {
