@@ -51,6 +51,8 @@ func TestFormerContent(t *testing.T) {
 		"renamed":                    {add + "git mv .env env && git commit -qm renamed", "git log -p -- env", false, false},
 		"renamed, followed":          {add + "git mv .env env && git commit -qm renamed", "git log -p --follow -- env", true, true},
 		"renamed, followed as set":   {add + "git mv .env env && git commit -qm renamed && git config log.follow true", "git log -p -- env", false, false},
+		"what is being merged":       {"true", "git log -p --merge --full-diff || true", true, true},
+		"chosen by a path":           {add + "echo more >> a && git commit -q --amend -am both && git rm -q .env && git commit -qm gone", "git log -p --full-diff -- a", true, true},
 		"elsewhere":                  {"echo CANARY > sub/.env && git add -f . && git commit -qm env", "git log -p -- sub", true, true},
 		"elsewhere, not named":       {"echo CANARY > sub/.env && git add -f . && git commit -qm env", "git diff HEAD~1 -- a", false, false},
 		"another branch":             {"git checkout -q dev && " + add + "git checkout -q main", "git log -p", true, true},
