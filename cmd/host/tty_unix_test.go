@@ -15,6 +15,7 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
 
 	"github.com/toolquay/toolquay/cmd/host/internal/ui/vt"
 	"github.com/toolquay/toolquay/internal/testenv"
@@ -107,18 +108,25 @@ type sitting struct {
 	sizing sync.Mutex
 }
 
-// quiet waits until nothing is being drawn, for a moment: what was written for one size
-// and comes when the terminal has another one is not drawn as it was meant, on any.
+// quiet waits until nothing has been drawn for a moment, and nothing is on its way:
+// what was written for one size and comes when the terminal has another one is not
+// drawn as it was meant, on any.
 func (s *sitting) quiet() {
-	for range 50 {
+	for end := time.Now().Add(testenv.Patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		s.mu.Lock()
 		idle := time.Since(s.last)
 		s.mu.Unlock()
-		if idle > 30*time.Millisecond {
+		if idle > 30*time.Millisecond && !s.pending() {
 			return
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
+}
+
+// pending reports whether there is something that the terminal has not taken yet.
+func (s *sitting) pending() bool {
+	fds := []unix.PollFd{{Fd: int32(s.keyboard.Fd()), Events: unix.POLLIN}}
+	n, _ := unix.Poll(fds, 0)
+	return n > 0 && fds[0].Revents&unix.POLLIN != 0
 }
 
 // resize makes the terminal the sizes that are given, again and again until stop is

@@ -39,7 +39,8 @@ func (d *driver) run() {
 	}
 }
 
-// draw draws one frame. While the terminal is somebody else's everything waits.
+// draw draws one frame. While the terminal is somebody else's everything waits, and
+// where it is made another size meanwhile, what stays waits for the next frame.
 func (d *driver) draw() {
 	t := d.t
 	if !t.p.screen.ready() {
@@ -48,7 +49,7 @@ func (d *driver) draw() {
 	width, height := t.p.Size()
 	above, live := t.frame(width, height)
 	d.late += above
-	if t.p.screen.draw(d.late, live) {
+	if t.p.screen.draw(d.late, live, width, height) {
 		d.late = ""
 	}
 }

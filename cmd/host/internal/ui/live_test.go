@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -135,6 +136,31 @@ func TestResize(t *testing.T) {
 			holdsLines(t, text, starts)
 		})
 	}
+}
+
+// TestResizeWithinAFrame makes the terminal lower between the look at its size and the
+// drawing: calls that may still be gathered must not stay where they scrolled to.
+func TestResizeWithinAFrame(t *testing.T) {
+	t.Parallel()
+	v := vt.New(80, 24)
+	var once sync.Once
+	synctest.Test(t, func(t *testing.T) {
+		p := printerOn(v)
+		p.size = func() (width, height int) {
+			width, height = v.Size()
+			once.Do(func() { v.Resize(80, 2) })
+			return width, height
+		}
+		timeline := NewTimeline(p, false)
+		s := &script{tell: timeline.Event}
+		build, edit := s.queue("Bash", "make").starts(), s.queue("Edit", "b.go").starts()
+		s.queue("Read", "a.go").starts().answers(time.Millisecond, 18)
+		time.Sleep(time.Second)
+		build.answers(time.Second, 5)
+		edit.answers(time.Second, 5)
+		timeline.End()
+	})
+	holdsLines(t, v.Text(), []string{"✓ Read a.go", "✓ Bash make", "✓ Edit b.go", "3 calls in "})
 }
 
 // TestOtherWidths has a terminal that finds characters wider than we do.
@@ -291,6 +317,6 @@ func TestAfterTheEnd(t *testing.T) {
 func printerOn(v *vt.Terminal) *Printer {
 	width, _ := v.Size()
 	p := &Printer{w: v, screen: &screen{w: v}, Terminal: true, Live: true, Width: width, size: v.Size}
-	p.screen.height = p.height
+	p.screen.size = p.Size
 	return p
 }

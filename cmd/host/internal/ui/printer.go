@@ -68,7 +68,7 @@ func NewPrinter(f *os.File) *Printer {
 		}
 		return width, height
 	}
-	p.screen.height = p.height
+	p.screen.size = p.Size
 	p.Width, _ = p.Size()
 	return p
 }
@@ -111,11 +111,6 @@ func (p *Printer) Size() (width, height int) {
 		height = usualHeight
 	}
 	return width, height
-}
-
-func (p *Printer) height() int {
-	_, height := p.Size()
-	return height
 }
 
 // Write writes bytes as they are.

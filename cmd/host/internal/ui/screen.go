@@ -38,8 +38,8 @@ type screen struct {
 	rows  int
 	// still counts the frames since it was drawn, all like it.
 	still int
-	// height asks for the rows of the terminal.
-	height func() int
+	// size asks for the columns and rows of the terminal.
+	size func() (width, height int)
 	// held counts those who keep the region off.
 	held int
 	// open says that the last line that was written has no end yet.
@@ -57,7 +57,10 @@ func (s *screen) write(w io.Writer, b []byte) (int, error) {
 		s.open = b[n-1] != '\n'
 	}
 	// One that does not fit any more is for the next frame to mend.
-	if shown != "" && !s.open && rows <= s.height() {
+	if shown == "" || s.open {
+		return n, err
+	}
+	if _, height := s.size(); rows <= height {
 		s.show("", shown)
 		s.rows = rows
 	}
@@ -65,11 +68,16 @@ func (s *screen) write(w io.Writer, b []byte) (int, error) {
 }
 
 // draw writes lines that stay and shows the region below them, in one write. It
-// reports false, and does nothing, while the region is held off.
-func (s *screen) draw(above string, live []string) bool {
+// reports false, and does nothing, while the region is held off, and where the
+// terminal has another size than the one that the region was made for: of more
+// rows than there are, the first would scroll away and stay.
+func (s *screen) draw(above string, live []string, width, height int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.held > 0 || s.open {
+		return false
+	}
+	if w, h := s.size(); w != width || h != height {
 		return false
 	}
 	region := picture(live)
