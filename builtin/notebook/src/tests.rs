@@ -51,8 +51,11 @@ fn show(input: Path, cx: &mut Context) -> Result<Output, ToolError> {
     Ok(Output::text(cx.fs().show_lines(&input.path, toolquay::capability::fs::Lines::default())?.body))
 }
 
+/// The plugin's own manifest, with the tool that only these tests have.
+const MANIFEST: &str = concat!(include_str!("../plugin.toml"), "\n[[tools]]\nname = \"Show\"\n");
+
 fn host(text: &str) -> Host {
-    let host = Host::new().with_file("a.ipynb", text);
+    let host = Host::new().as_builtin().with_manifest(MANIFEST).with_file("a.ipynb", text);
     host.call::<show>(json!({"path": "a.ipynb"}));
     host
 }
@@ -103,8 +106,11 @@ fn changes_the_kind_of_a_cell() {
 
 #[test]
 fn inserts_and_deletes() {
-    for (behind, at) in [(Value::Null, 0), (json!("title"), 1), (json!("cell-1"), 2)] {
-        let input = json!({"cell_id": behind, "new_source": "new", "cell_type": "code", "edit_mode": "insert"});
+    for (behind, at) in [(None, 0), (Some("title"), 1), (Some("cell-1"), 2)] {
+        let mut input = json!({"new_source": "new", "cell_type": "code", "edit_mode": "insert"});
+        if let Some(id) = behind {
+            input["cell_id"] = json!(id);
+        }
         let (outcome, new) = edited(NOTEBOOK, input);
         let told: Value = outcome.structured().expect("an answer");
         let read: Value = serde_json::from_str(&new.replace("1e400", "")).expect("JSON");
@@ -189,7 +195,7 @@ fn failures_say_what_to_do() {
 
 #[test]
 fn the_lowest_number_wins() {
-    let unread = Host::new().with_file("a.ipynb", NOTEBOOK);
+    let unread = Host::new().as_builtin().with_file("a.ipynb", NOTEBOOK);
     let changed = host(NOTEBOOK);
     changed.set_file("a.ipynb", NOTEBOOK.replace("x = 1", "x = 2"));
     for cell in ["plot", "none"] {
