@@ -2105,8 +2105,8 @@ type ContentsOK struct {
 	// Searched counts the files that were opened.
 	Searched int `json:"searched"`
 	// TimedOut says that the host ended the search at its limit of Timeout
-	// milliseconds. The body has what was found by then; the count of a file that was
-	// not searched to its end is of what was.
+	// milliseconds. The body has what was found by then; where a file was not searched
+	// to its end, its count covers the part that was.
 	TimedOut bool  `json:"timed_out,omitempty"`
 	Timeout  int64 `json:"timeout_ms,omitempty"`
 }
