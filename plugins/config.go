@@ -50,13 +50,13 @@ func sameConfig(a, b map[string]json.RawMessage) bool {
 }
 
 // configure joins the manifest's defaults and the operator's values.
-func configure(plugin string, keys []abi.ConfigKey, values map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+func (c candidate) configure(plugin string, keys []abi.ConfigKey, values map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	if len(keys) == 0 && len(values) == 0 {
 		return nil, nil
 	}
 	config := make(map[string]json.RawMessage, len(keys))
 	wrong := &ConfigError{Plugin: plugin}
-	names := make([]string, len(keys))
+	names, set := make([]string, len(keys)), c.command("plugins config "+plugin)
 	for i, key := range keys {
 		names[i] = key.Name
 		value, ok := values[key.Name]
@@ -64,14 +64,14 @@ func configure(plugin string, keys []abi.ConfigKey, values map[string]json.RawMe
 		case ok:
 			config[key.Name] = value
 			if err := key.Type.Check(value); err != nil {
-				wrong.add("its configuration value %q: %v; set another with: %s", key.Name, err, setCommand(plugin, key.Name))
+				wrong.add("its configuration value %q: %v; set another with: %s", key.Name, err, set+" "+key.Name+" VALUE")
 			}
 		case key.Default != "":
 			config[key.Name], _ = key.Type.Parse(key.Default) // the manifest was checked
 		case key.Required:
 			wrong.Missing = append(wrong.Missing, key.Name)
 			wrong.add("its configuration value %q%s is required and not set; set it with: %s",
-				key.Name, parenthesised(key.Description), setCommand(plugin, key.Name))
+				key.Name, parenthesised(key.Description), set+" "+key.Name+" VALUE")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -101,8 +101,4 @@ func parenthesised(text string) string {
 		return ""
 	}
 	return " (" + text + ")"
-}
-
-func setCommand(plugin, key string) string {
-	return "toolquay plugins config " + plugin + " " + key + " VALUE"
 }

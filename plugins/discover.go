@@ -199,7 +199,7 @@ func (l *lineage) weigh(g *generation) {
 	g.runner, errs[0] = o.runnerFor(g.found.origin, s)
 	errs[1] = o.knows(s.capabilities)
 	g.given = l.configOf(s.name)
-	g.config, errs[2] = configure(s.name, s.config, g.given)
+	g.config, errs[2] = g.found.configure(s.name, s.config, g.given)
 	g.problem = errors.Join(errs[:]...)
 }
 

@@ -128,15 +128,9 @@ func (p *Plugin) Standing() Standing {
 	return StandingGranted
 }
 
-// trustCommand is the command that grants the plugin its capabilities. It finds a plugin that
-// was named for this run only where it is named again.
-func (p *Plugin) trustCommand() string {
-	named := ""
-	if p.Origin == OriginFlag {
-		named = "--plugins '" + strings.ReplaceAll(p.Path, "'", `'\''`) + "' "
-	}
-	return "toolquay " + named + "plugins trust " + p.Name
-}
+// Command is a toolquay command about the plugin, with these arguments. A plugin that was
+// named for this run is named again in it: it would not be found otherwise.
+func (p *Plugin) Command(args string) string { return p.generation.found.command(args) }
 
 // refusal is the error for a call to a plugin that cannot be read or has no
 // grant.
@@ -147,13 +141,13 @@ func (p *Plugin) refusal() error {
 	switch p.Standing() {
 	case StandingMissing:
 		return abi.Errorf(abi.CodeNotGranted, "plugin %s asks for capabilities (%s) that nobody has granted; to see them and grant them run: %s",
-			p.Name, p.claims(), p.trustCommand())
+			p.Name, p.claims(), p.Command("plugins trust "+p.Name))
 	case StandingChanged:
 		if _, err := p.Fingerprint(); err != nil {
 			return err
 		}
 		return abi.Errorf(abi.CodeNotGranted, "plugin %s changed since its capabilities (%s) were granted; to see and grant them again run: %s",
-			p.Name, p.claims(), p.trustCommand())
+			p.Name, p.claims(), p.Command("plugins trust "+p.Name))
 	}
 	return nil
 }

@@ -115,6 +115,14 @@ type candidate struct {
 	module string // of a folder plugin that was named by its module; else empty
 }
 
+// command is [Plugin.Command].
+func (c candidate) command(args string) string {
+	if c.origin != OriginFlag {
+		return "toolquay " + args
+	}
+	return "toolquay --plugins '" + strings.ReplaceAll(c.path, "'", `'\''`) + "' " + args
+}
+
 // alone is the candidate that a source itself is.
 func (s Source) alone() (candidate, bool) {
 	if s.file != "" {

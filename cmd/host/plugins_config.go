@@ -15,6 +15,7 @@ import (
 	"github.com/toolquay/toolquay/internal/visible"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/settings"
+	"github.com/toolquay/toolquay/plugins"
 )
 
 func pluginConfigCommand(a *app) *cobra.Command {
@@ -61,15 +62,15 @@ type configured struct {
 }
 
 // config is the configuration of a plugin, in the order of its manifest.
-func (a *app) config(ctx context.Context, plugin string) (*opened, []configured, error) {
+func (a *app) config(ctx context.Context, plugin string) (*opened, *plugins.Plugin, []configured, error) {
 	o, p, err := a.plugin(ctx, plugin)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	m := p.Manifest()
 	if m == nil {
 		defer o.close()
-		return nil, nil, &exitError{exitUsage, fmt.Errorf("plugin %s cannot be used: %w", plugin, p.Problem())}
+		return nil, nil, nil, &exitError{exitUsage, fmt.Errorf("plugin %s cannot be used: %w", plugin, p.Problem())}
 	}
 	out := make([]configured, len(m.Config))
 	for i, key := range m.Config {
@@ -82,11 +83,11 @@ func (a *app) config(ctx context.Context, plugin string) (*opened, []configured,
 		}
 		out[i] = c
 	}
-	return o, out, nil
+	return o, p, out, nil
 }
 
 func (a *app) listConfig(ctx context.Context, plugin string, asJSON bool) error {
-	o, list, err := a.config(ctx, plugin)
+	o, _, list, err := a.config(ctx, plugin)
 	if err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func yesNo(b bool) string {
 
 // printConfig prints one value: a string as it is.
 func (a *app) printConfig(ctx context.Context, plugin, key string, asJSON bool) error {
-	o, list, err := a.config(ctx, plugin)
+	o, p, list, err := a.config(ctx, plugin)
 	if err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func (a *app) printConfig(ctx context.Context, plugin, key string, asJSON bool) 
 	case asJSON:
 		return a.printJSON(c)
 	case c.Value == nil:
-		return &exitError{exitFailed, fmt.Errorf("%s of %s is not set; set it with: toolquay plugins config %s %s VALUE", key, plugin, plugin, key)}
+		return &exitError{exitFailed, fmt.Errorf("%s of %s is not set; set it with: %s", key, plugin, setCommand(p, key))}
 	}
 	var text string
 	if json.Unmarshal(c.Value, &text) != nil {
@@ -146,6 +147,11 @@ func (a *app) printConfig(ctx context.Context, plugin, key string, asJSON bool) 
 	}
 	a.out.Printf("%s\n", visible.Text(text))
 	return nil
+}
+
+// setCommand is the command that sets a value of a plugin's configuration.
+func setCommand(p *plugins.Plugin, key string) string {
+	return p.Command("plugins config " + p.Name + " " + key + " VALUE")
 }
 
 // keyAmong finds a key of a plugin's.
@@ -164,7 +170,7 @@ func keyAmong(list []configured, plugin, key string) (*configured, error) {
 }
 
 func (a *app) setConfig(ctx context.Context, plugin, key, text string) error {
-	o, list, err := a.config(ctx, plugin)
+	o, p, list, err := a.config(ctx, plugin)
 	if err != nil {
 		return err
 	}
@@ -187,7 +193,7 @@ func (a *app) setConfig(ctx context.Context, plugin, key, text string) error {
 	c.Value = value
 	for i := range list {
 		if list[i].Required && list[i].Value == nil {
-			a.out.Printf("Still required: toolquay plugins config %s %s VALUE\n", plugin, list[i].Name)
+			a.out.Printf("Still required: %s\n", setCommand(p, list[i].Name))
 		}
 	}
 	return nil
@@ -217,7 +223,7 @@ func (a *app) unsetConfig(ctx context.Context, plugin, key string) error {
 		return err
 	}
 	if !s.loaded.PluginConfig[plugin][key].Set { // else it can go, whatever the plugin declares
-		o, list, err := a.config(ctx, plugin)
+		o, _, list, err := a.config(ctx, plugin)
 		if err != nil {
 			return err
 		}
