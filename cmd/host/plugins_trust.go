@@ -36,7 +36,7 @@ func (a *app) trustPlugin(ctx context.Context, name string, yes bool) error {
 	}
 	a.describePlugin(p)
 	if plugins.Failed(p.Check()) {
-		return &exitError{exitUsage, fmt.Errorf("plugin %s can never be used as it is, so there is nothing to trust: toolquay plugins check %s says why", name, p.Path)}
+		return &exitError{exitUsage, fmt.Errorf("plugin %s can never be used as it is, so there is nothing to trust: %s says why", name, p.Command("plugins check "+name))}
 	}
 	switch p.Standing() {
 	case plugins.StandingUnneeded:
