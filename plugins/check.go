@@ -69,14 +69,17 @@ type Checker interface {
 // running or compiling it: faults of its manifest, schemas that cannot be used,
 // examples that do not fit them, imports and exports, bounds on modules, limits, names
 // that others have. Errors come first. It reads the plugin's module.
-func (p *Plugin) Check() []Diagnostic {
+func (p *Plugin) Check() []Diagnostic { return p.check(time.Now().Add(longestExamples)) }
+
+// check is Check, whose examples have until then.
+func (p *Plugin) check(until time.Time) []Diagnostic {
 	c := &checking{plugin: p}
 	m := p.Manifest() // whose reading may find a problem
 	for _, err := range leaves(p.Problem()) {
 		c.problem(err)
 	}
 	if m != nil {
-		c.contracts(m)
+		c.contracts(m, until)
 		c.module(m)
 		for _, note := range p.Notes {
 			c.add(SeverityWarning, "limits", "%s", note)
@@ -178,8 +181,7 @@ func operators(err error) bool {
 const longestExamples = 5 * time.Second
 
 // contracts checks the tools' schemas, and their examples against them.
-func (c *checking) contracts(m *abi.Manifest) {
-	until := time.Now().Add(longestExamples)
+func (c *checking) contracts(m *abi.Manifest, until time.Time) {
 	for i := range m.Tools {
 		t := &m.Tools[i]
 		at := fmt.Sprintf("tools[%d].", i)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/wasmgen"
@@ -106,6 +107,25 @@ func TestCheckFindsWhatCannotBeUsed(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestCheckOfExamplesEndsInTime, over all tools together: each example may take a second.
+func TestCheckOfExamplesEndsInTime(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	example := "input_schema = '" + `{"type":"object","required":["n"]}` + "'\ninput_examples = ['{}', '{}']\n"
+	toml := "manifest = 1\nname = \"one\"\nversion = \"1.0.0\"\n" +
+		"[[tools]]\nname = \"None\"\ninput_schema = '" + anyObject + "'\n[[tools]]\nname = \"Some\"\n" + example + "[[tools]]\nname = \"More\"\n" + example
+	folder(t, dir, "one", toml, moduleOf(nil, nil))
+	p := plugin(t, open(t, plugins.Options{}, user(dir)), "one")
+	if got := p.CheckUntil(time.Now().Add(time.Hour)); len(got) != 4 {
+		t.Errorf("in time: got %v", got)
+	}
+	got := p.CheckUntil(time.Now().Add(-time.Nanosecond))
+	if len(got) != 1 || !plugins.Failed(got) || got[0].Where != "tools[1].input_examples" || got[0].Line != 10 ||
+		!strings.Contains(got[0].Message, "takes longer than 5s") {
+		t.Errorf("too late: got %v", got)
 	}
 }
 

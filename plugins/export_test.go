@@ -68,6 +68,9 @@ func ForgeIndex(content []byte, dir, entry, lie string) ([]byte, error) {
 	return encodeIndex(pointers, dir), nil
 }
 
+// CheckUntil is Check where the examples have until then.
+func (p *Plugin) CheckUntil(then time.Time) []Diagnostic { return p.check(then) }
+
 // Parts counts the plugins that a session keeps something of.
 func (s *Session) Parts() int {
 	s.mu.Lock()
