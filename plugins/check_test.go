@@ -53,6 +53,10 @@ func TestCheckFindsWhatCannotBeUsed(t *testing.T) {
 		"an unknown function of WASI": {plain, moduleOf(func(m *wasmgen.Module) {
 			m.ImportFunc("wasi_snapshot_preview1", "fd_teleport", wasmgen.Sig(oneInt, oneInt))
 		}, nil), []string{"the module imports wasi_snapshot_preview1.fd_teleport, which WASI preview 1 does not have"}},
+		"functions of WASI": {plain, moduleOf(func(m *wasmgen.Module) {
+			m.ImportFunc("wasi_snapshot_preview1", "fd_close", wasmgen.Sig(oneInt, oneInt))
+			m.ImportFunc("wasi_snapshot_preview1", "proc_exit", wasmgen.Sig(oneInt, nil))
+		}, nil), nil},
 		"another type of WASI's": {plain, moduleOf(func(m *wasmgen.Module) {
 			m.ImportFunc("wasi_snapshot_preview1", "fd_close", wasmgen.Sig(twoInts, oneInt))
 		}, nil), []string{"imports wasi_snapshot_preview1.fd_close as (i32, i32) -> (i32); it is (i32) -> (i32)"}},

@@ -43,9 +43,10 @@ func TestCheck(t *testing.T) {
 			m.ImportFunc("extism:host/env", "teleport", wasmgen.Sig(i32, i32))
 			m.ImportMemory("env", "memory", wasmgen.AtLeast(1))
 			m.ImportGlobal("env", "base", wasmgen.I32, false)
+			m.ImportFunc("wasi_snapshot_preview1", "fd_teleport", wasmgen.Sig(i32, i32))
 		}, wasmgen.Sig(i32, nil), new(wasmgen.Code)), []string{
 			"imports extism:host/env.alloc as (i32) -> (i32); it is (i64) -> (i64)", "imports extism:host/env.teleport, which Extism does not have",
-			"imports the memory env.memory", "imports the global env.base", `exports "greet" with 1 parameters`,
+			"imports the memory env.memory", "imports the global env.base", "imports wasi_snapshot_preview1.fd_teleport, which WASI", `exports "greet" with 1 parameters`,
 		}},
 		"no module": {abi.Manifest{}, []byte("text"), []string{"not a WebAssembly binary"}},
 	}

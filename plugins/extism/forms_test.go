@@ -2,7 +2,9 @@ package extism_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/toolquay/toolquay/abi"
@@ -33,6 +35,7 @@ func TestForms(t *testing.T) {
 
 		content    []abi.Block
 		structured string
+		meta       string
 		isError    bool
 		fault      string
 	}{
@@ -53,11 +56,25 @@ func TestForms(t *testing.T) {
 			isError: true, structured: `{"n":1}`,
 		},
 		"MCP of structure alone": {input: "a", output: abi.OutputMCP, given: field(`{"structuredContent":[1]}`), content: text("[1]"), structured: "[1]"},
-		"MCP without content":    {input: "a", output: abi.OutputMCP, given: field(`{"isError":true}`), fault: "its output is no CallToolResult: it has neither content nor structuredContent"},
-		"MCP of another type":    {input: "a", output: abi.OutputMCP, given: field(`{"content":[{"type":"audio","data":"AQ==","mimeType":"audio/wav"}]}`), fault: `content[0]: the type "audio" is none of`},
-		"MCP of no data":         {input: "a", output: abi.OutputMCP, given: field(`{"content":[{"type":"image"}]}`), fault: "content[0]: the mimeType or the data is missing"},
-		"MCP that is text":       {input: "a", output: abi.OutputMCP, given: field("hello"), fault: "its output is no CallToolResult"},
-		"MCP of a wrong type":    {input: "a", output: abi.OutputMCP, given: field(`{"content":"hello"}`), fault: "its output is no CallToolResult"},
+		"MCP of nulls": {
+			input: "a", output: abi.OutputMCP, given: field(`{"content":[{"type":"text","text":"hi"}],"structuredContent":null,"_meta":null}`),
+			content: text("hi"),
+		},
+		"MCP with meta": {
+			input: "a", output: abi.OutputMCP, given: field(`{"content":[],"_meta":{"b":1,"a":2}}`), meta: `{"a":2,"b":1}`,
+		},
+		"MCP without content": {input: "a", output: abi.OutputMCP, given: field(`{"isError":true}`), fault: "its output is no CallToolResult: it has neither content nor structuredContent"},
+		"MCP of another type": {input: "a", output: abi.OutputMCP, given: field(`{"content":[{"type":"audio","data":"AQ==","mimeType":"audio/wav"}]}`), fault: `content[0]: the type "audio" is none of`},
+		"MCP of too many blocks": {
+			input: "a", output: abi.OutputMCP, given: field(`{"content":[` + strings.Repeat(`{"type":"text"},`, abi.MaxBlocks) + `{"type":"text"}]}`),
+			fault: fmt.Sprintf("it has %d content blocks, over the limit of %d", abi.MaxBlocks+1, abi.MaxBlocks),
+		},
+		"MCP of no type": {
+			input: "a", output: abi.OutputMCP, given: field(`{"content":[{"type":"image","data":"AQ=="}]}`), fault: "content[0]: the mimeType or the data is missing",
+		},
+		"MCP of no data":      {input: "a", output: abi.OutputMCP, given: field(`{"content":[{"type":"image","mimeType":"image/png"}]}`), fault: "content[0]: the mimeType or the data is missing"},
+		"MCP that is text":    {input: "a", output: abi.OutputMCP, given: field("hello"), fault: "its output is no CallToolResult"},
+		"MCP of a wrong type": {input: "a", output: abi.OutputMCP, given: field(`{"content":"hello"}`), fault: "its output is no CallToolResult"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +87,7 @@ func TestForms(t *testing.T) {
 				wantError(t, err, abi.CodeProtocol, test.fault)
 				return
 			}
-			if err != nil || !reflect.DeepEqual(got.Content, test.content) || string(got.Structured) != test.structured || got.IsError != test.isError {
+			if err != nil || !reflect.DeepEqual(got.Content, test.content) || string(got.Structured) != test.structured || string(got.Meta) != test.meta || got.IsError != test.isError {
 				t.Errorf("got %+v, %v", got, err)
 			}
 		})
