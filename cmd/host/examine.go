@@ -191,7 +191,7 @@ func examinePlugin(d *diagnosis, p *plugins.Plugin, faults []plugins.Diagnostic)
 	place := ui.Line(fmt.Sprintf("%s (%s, %s)", p.Name, p.Origin, p.Path))
 	p.Manifest() // whose reading may find a problem
 	switch {
-	case abi.CodeOf(p.Problem()) == abi.CodeNotGranted || isShadowed(p) || isUnconfigured(p):
+	case abi.CodeOf(p.Problem()) == abi.CodeNotGranted || isShadowed(p) || isUnconfigured(p, faults):
 		d.add("plugin", note, place+": "+p.Problem().Error())
 	case p.Problem() != nil:
 		d.add("plugin", wrong, place+": "+p.Problem().Error())

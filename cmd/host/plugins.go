@@ -66,10 +66,11 @@ func isShadowed(p *plugins.Plugin) bool {
 	return ok
 }
 
-// isUnconfigured reports whether a plugin cannot be used only for its configuration.
-func isUnconfigured(p *plugins.Plugin) bool {
+// isUnconfigured reports whether a plugin, of which a check found faults, cannot be used
+// only for its configuration.
+func isUnconfigured(p *plugins.Plugin, faults []plugins.Diagnostic) bool {
 	_, ok := errors.AsType[*plugins.ConfigError](p.Problem())
-	return ok && !plugins.Failed(p.Check())
+	return ok && !plugins.Failed(faults)
 }
 
 // stateOf is one word or two for where a plugin stands, of which a check found faults.
@@ -79,7 +80,7 @@ func stateOf(p *plugins.Plugin, faults []plugins.Diagnostic) string {
 		return "new, needs trust"
 	case isShadowed(p):
 		return "shadowed"
-	case isUnconfigured(p):
+	case isUnconfigured(p, faults):
 		return "needs configuration"
 	case p.Problem() != nil || plugins.Failed(faults):
 		return "broken"
