@@ -92,8 +92,13 @@ func (a *app) checkPlugins(ctx context.Context, args []string, asJSON bool) erro
 // checkPath checks the plugins at a path, each path by itself: what lies elsewhere does
 // not shadow it.
 func (a *app) checkPath(ctx context.Context, path string) ([]checked, error) {
-	if _, err := os.Stat(path); err != nil {
+	info, err := os.Stat(path)
+	if err != nil {
 		return nil, usageError("looking for plugins: %w", err)
+	}
+	none := usageError("%s holds no plugin: name a folder with a plugin.toml, or a .wasm file with a manifest packed into it or beside it", path)
+	if !info.IsDir() && filepath.Ext(path) != ".wasm" {
+		return nil, none
 	}
 	given := a.flags.plugins
 	a.flags.plugins = append([]string{path}, given...)
@@ -109,7 +114,7 @@ func (a *app) checkPath(ctx context.Context, path string) ([]checked, error) {
 		return p.Origin != plugins.OriginFlag || own != path && filepath.Dir(own) != path
 	})
 	if len(list) == 0 {
-		return nil, usageError("%s holds no plugin: a folder with a plugin.toml, or a .wasm file with a manifest packed into it", path)
+		return nil, none
 	}
 	return checkEach(ctx, list), nil
 }
