@@ -2,6 +2,7 @@ package plugins_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -191,6 +192,36 @@ func rewriteInSecret(t *testing.T, path, before, after string) {
 	write(t, path, bytes.ReplaceAll(content, []byte(before), []byte(after)))
 	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestConfigurationOfPluginsThatAreNotReadAgain is checked, and taken up, as that of others.
+func TestConfigurationOfPluginsThatAreNotReadAgain(t *testing.T) {
+	t.Parallel()
+	testenv.Permitted(t, testenv.Unix) // elsewhere no file is trusted unread
+	dir := t.TempDir()
+	folder(t, dir, "one", manifest("one", "[[config]]\nname = \"rows\"\ntype = \"integer\"\n", "Show"), fixture(t, "ok"))
+	rest()
+	o := plugins.Options{CacheDir: filepath.Join(t.TempDir(), "cache")}
+	open(t, o, user(dir))
+	rows := func(value string) map[string]map[string]json.RawMessage {
+		return map[string]map[string]json.RawMessage{"one": {"rows": json.RawMessage(value)}}
+	}
+	o.Config = rows(`"5"`)
+	source, r := watched(dir)
+	set := open(t, o, source)
+	wantProblem(t, plugin(t, set, "one").Problem(), "", "is not an integer")
+	if n := r.opened["one/plugin.toml"]; n > 0 {
+		t.Errorf("its manifest was read %d times", n)
+	}
+	set.Configure(rows(`5`))
+	newer, _, err := set.Reload(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	set.Release()
+	if err := plugin(t, newer, "one").Problem(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -92,6 +92,9 @@ func TestOpenTakesASingleFile(t *testing.T) {
 			wantCall(t, tool(t, set, "Alone"), "ok")
 		})
 	}
+	dir := filepath.Join(t.TempDir(), "all.wasm") // a directory, whatever its name
+	folder(t, dir, "alone", toml, ok)
+	wantNames(t, toolNames(open(t, plugins.Options{}, plugins.Dir(plugins.OriginFlag, dir))), "Alone")
 	_, err := plugins.Open(plugins.Options{Sources: []plugins.Source{plugins.Dir(plugins.OriginFlag, "missing.wasm")}})
 	wantProblem(t, err, "", "looking for plugins in missing.wasm", "not exist")
 }
