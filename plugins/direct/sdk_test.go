@@ -13,6 +13,21 @@ import (
 	"github.com/toolquay/toolquay/plugins/internal/runnertest"
 )
 
+// TestPanicBehindTheLogLimit is named all the same, and its trace is reported.
+func TestPanicBehindTheLogLimit(t *testing.T) {
+	t.Parallel()
+	in := load(t, "log_trap", func(m *plugins.Module) { m.Limits.LogLines = 3 })
+	inv, traced := invocation(`{}`), false
+	inv.Report = func(p abi.ProgressHead) {
+		traced = traced || strings.HasPrefix(p.Log.Message, "stack trace of the module:")
+	}
+	_, err := in.Call(t.Context(), inv)
+	runnertest.WantCode(t, err, abi.CodeTrap, "panicked at src/lib.rs:4:5:")
+	if !traced {
+		t.Error("its trace was not reported")
+	}
+}
+
 // TestGoGuestBreaks: an author learns where a Go guest broke, whichever way it did.
 func TestGoGuestBreaks(t *testing.T) {
 	t.Parallel()
