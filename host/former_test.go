@@ -54,6 +54,7 @@ func TestFormerContent(t *testing.T) {
 		"what is being merged":       {"true", "git log -p --merge --full-diff || true", true, true},
 		"chosen by a path":           {add + "echo more >> a && git commit -q --amend -am both && git rm -q .env && git commit -qm gone", "git log -p --full-diff -- a", true, true},
 		"elsewhere":                  {"echo CANARY > sub/.env && git add -f . && git commit -qm env", "git log -p -- sub", true, true},
+		"named in another case":      {add + "true", "git --icase-pathspecs log -p -- .ENV", true, true},
 		"elsewhere, not named":       {"echo CANARY > sub/.env && git add -f . && git commit -qm env", "git diff HEAD~1 -- a", false, false},
 		"another branch":             {"git checkout -q dev && " + add + "git checkout -q main", "git log -p", true, true},
 		"a stash":                    {"echo CANARY > .env && git stash -qu", "git stash list -p", true, true},
