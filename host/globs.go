@@ -6,7 +6,9 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/toolquay/toolquay/internal/lazyregexp"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -138,11 +140,18 @@ func matching(dir, part string, budget *int) ([]os.DirEntry, error) {
 }
 
 // matchesName reports whether bash, with the options that it starts with, may take a name to
-// match one component of a pattern.
+// match one component of a pattern. Whether it counts bytes or characters is up to its locale.
 func matchesName(part, name string) bool {
 	if strings.HasPrefix(name, ".") && !strings.HasPrefix(strings.TrimPrefix(part, `\`), ".") {
 		return false // only a dot in the pattern matches a leading one
 	}
-	hit, err := path.Match(strings.ReplaceAll(part, "[!", "[^"), name)
-	return hit || err != nil || strings.Contains(part, "[:") || strings.Contains(part, "[.") || strings.Contains(part, "[=")
+	hit, err := path.Match(inGo.Replace(part), name)
+	return hit || err != nil || nestedClass.MatchString(part) ||
+		strings.ContainsAny(part, "?[") && strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf })
 }
+
+// inGo writes a pattern of a shell as [path.Match] has it.
+var inGo = strings.NewReplacer(`\\`, `\\`, `\[`, `\[`, "[!", "[^")
+
+// nestedClass is a bracket within brackets, which is read in other ways than by [path.Match].
+var nestedClass = lazyregexp.New(`\[(?:\\.|[^\]])*\[`)
