@@ -225,7 +225,9 @@ func ReadXargs(args []Arg) (Xargs, bool) {
 	mark, marked := l.value("-I")
 	other := slices.ContainsFunc(l.flags, func(f string) bool { return !slices.Contains(xargsFlags, f) })
 	unsure := slices.ContainsFunc(l.items, func(it item) bool { return !it.arg.Literal })
-	if other || unsure || l.unknown != "" || len(l.odd) > 0 || marked && mark.Text == "" {
+	// Behind -I, a flag on how many names a command gets may put them behind it again.
+	both := marked && l.has("-n", "-L", "--max-args", "--max-lines")
+	if other || unsure || both || l.unknown != "" || len(l.odd) > 0 || marked && mark.Text == "" {
 		return Xargs{}, false
 	}
 	return Xargs{Mark: mark.Text, NUL: l.has("-0", "--null") && !l.has("-d", "--delimiter")}, true
