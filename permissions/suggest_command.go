@@ -182,19 +182,20 @@ var subcommands = map[string]int{
 	"rustup": 2, "dotnet": 2, "gh": 3, "mvn": 2, "bazel": 2, "terraform": 2, "helm": 2, "systemctl": 2,
 	"npm run": 3, "pnpm run": 3, "yarn run": 3, "bun run": 3, "docker compose": 3, "git stash": 3, "git remote": 3,
 	"git worktree": 3, "git submodule": 3, "uv pip": 3, "docker": 2, "podman": 2, "kubectl": 2,
-	"bun": 2, "deno": 2, "deno task": 3, "gmake": 2, "just": 2, "task": 2, "rake": 2, "gradle": 2, "sbt": 2, "mix": 2, "pip3": 2,
+	"bun": 2, "deno": 2, "deno run": 3, "deno task": 3, "gmake": 2, "just": 2, "task": 2, "rake": 2, "gradle": 2, "sbt": 2, "mix": 2, "pip3": 2,
 	"uv": 2, "poetry": 2, "pipenv": 2, "pdm": 2, "rye": 2, "hatch": 2, "bundle": 2, "composer": 2, "rails": 2, "alembic": 2,
 	"swift": 2, "flutter": 2, "ng": 2, "nx": 2, "turbo run": 3, "playwright": 2, "mkdocs": 2, "buf": 2, "apt-get": 2,
 	"go run": 3, "go mod": 3, "go tool": 3, "cmake": 2, "pre-commit": 2, "glab": 3,
 }
 
-// anyCode are sub-commands that run any code or program their arguments hold, or that set
-// which program runs later. A rule is on all of their words.
+// anyCode are sub-commands that run any code or program that their arguments hold, set which
+// program runs later, or ask any service anything. A rule is on all of their words.
 var anyCode = []string{
 	"git config", "npm config", "npm set", "npm explore", "npm pkg", "pnpm config", "yarn config", "yarn node", "pip config", "go env",
 	"cargo config", "poetry config", "bundle config", "bundle console", "composer config", "composer exec", "composer run-script",
 	"deno eval", "deno repl", "deno install", "bun repl", "rails runner", "rails r", "rails console", "rails c", "rails dbconsole",
 	"mix run", "mix eval", "mix cmd", "dotnet exec", "dotnet script", "swift repl", "uv tool", "git alias", "gh alias", "gh extension",
+	"git difftool", "gh api", "glab api", "dotnet tool", "composer global", "hatch env", "mix do",
 	"pre-commit try-repo", "docker plugin", "kubectl plugin", "kubectl config", "helm plugin", "nx exec", "ng config",
 }
 
@@ -215,8 +216,8 @@ func subcommandWidth(name string, words []Word) int {
 		return 2
 	}
 	letters := nameLetters + "-:."
-	if two == "go run" {
-		letters += "/"
+	if two == "go run" || two == "deno run" { // a file or a folder, and no address
+		letters = nameLetters + "-./"
 	}
 	for _, w := range words[1:n] {
 		if !w.Literal || w.Text == "" || w.Text[0] == '-' || strings.Trim(w.Text, letters) != "" {
