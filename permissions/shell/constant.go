@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -25,6 +26,10 @@ const (
 	maxTurns    = 64
 	maxUnrolled = 8_000
 )
+
+// maxKnown is how long a word with the value of a variable in it may be, so that values that
+// are made of others do not grow without end, and a pattern that trims one is soon matched.
+const maxKnown = 256
 
 // plainPath is a value that stays one word where nothing quotes it, and that has no meaning
 // to pathname expansion: the usual case.
@@ -65,8 +70,8 @@ func (a *analysis) valueOf(p *syntax.ParamExp, s *state) (variable, bool) {
 		return variable{}, false
 	}
 	c := s.vars[i]
-	if p.Exp == nil {
-		return c, true
+	if p.Exp == nil || len(c.value) > maxKnown {
+		return c, len(c.value) <= maxKnown
 	}
 	value, ok := trimmed(c.value, p.Exp)
 	return variable{value: value}, ok && !c.wild
@@ -81,32 +86,34 @@ func trimmed(value string, exp *syntax.Expansion) (string, bool) {
 		return "", false
 	}
 	pattern := exp.Word.Lit()
-	if len(exp.Word.Parts) != 1 || !trimPattern.MatchString(pattern) {
+	if len(exp.Word.Parts) != 1 || len(pattern) > maxKnown || !trimPattern.MatchString(pattern) {
 		return "", false
 	}
-	// Patterns of bash match across slashes, unlike those of package path.
-	cross := strings.NewReplacer("/", "\x01").Replace
-	match := func(part string) bool {
-		hit, err := path.Match(cross(pattern), cross(part))
-		return hit && err == nil
-	}
-	for n := range len(value) + 1 {
-		switch m := len(value) - n; {
-		case exp.Op == syntax.RemSmallSuffix && match(value[m:]):
-			return value[:m], true
-		case exp.Op == syntax.RemLargeSuffix && match(value[n:]):
-			return value[:n], true
-		case exp.Op == syntax.RemSmallPrefix && match(value[:n]):
-			return value[n:], true
-		case exp.Op == syntax.RemLargePrefix && match(value[:m]):
-			return value[m:], true
-		}
-	}
 	switch exp.Op {
-	case syntax.RemSmallSuffix, syntax.RemLargeSuffix, syntax.RemSmallPrefix, syntax.RemLargePrefix:
-		return value, true
+	case syntax.RemSmallPrefix:
+		return behind(value, pattern, ".*?"), true
+	case syntax.RemLargePrefix:
+		return behind(value, pattern, ".*"), true
+	case syntax.RemSmallSuffix:
+		return reversed(behind(reversed(value), reversed(pattern), ".*?")), true
+	case syntax.RemLargeSuffix:
+		return reversed(behind(reversed(value), reversed(pattern), ".*")), true
 	}
 	return "", false
+}
+
+// behind is what stands behind the start of a value that a pattern matches. Patterns of bash
+// match across slashes.
+func behind(value, pattern, star string) string {
+	start := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, star))
+	return value[len(start.FindString(value)):]
+}
+
+// reversed is a text of ASCII from its end.
+func reversed(text string) string {
+	b := []byte(text)
+	slices.Reverse(b)
+	return string(b)
 }
 
 // printedName is what $(dirname x) and $(basename x) stand for, if x is known.

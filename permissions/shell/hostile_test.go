@@ -36,6 +36,15 @@ func hostile() map[string]string {
 		"many tildes":          "ls " + rep("~/a ")[8:],
 		"for in for":           strings.Repeat("for i in a;do ", 300) + "ls" + strings.Repeat(";done", 300),
 		"backquotes in quotes": rep("\"`"),
+		"doubled values":       "f=aaaa;" + strings.Repeat("f=\"$f$f\";", 1000),
+		"long values":          "f=" + strings.Repeat("a", 250) + ";ls \"" + strings.Repeat("$f", 4000) + "\"",
+		"values in braces":     "f=" + strings.Repeat("a", 250) + ";ls \"" + strings.Repeat("$f", 4000) + "\"" + strings.Repeat("{a,b}", 300),
+		"long trims":           "f=" + strings.Repeat("a", 4900) + ";ls \"${f#*" + strings.Repeat("a", 4900) + "b}\"",
+		"many trims":           "f=" + strings.Repeat("a", 250) + ";" + strings.Repeat("ls \"${f#*aaaaaaaaaaaab}\";", 350),
+		"many long trims":      "f=" + strings.Repeat("a", 250) + ";" + strings.Repeat("ls \"${f#*"+strings.Repeat("a", 125)+"b}\";", 68),
+		"trims with stars":     "f=" + strings.Repeat("a", 250) + ";" + strings.Repeat("ls \"${f##"+strings.Repeat("*a", 60)+"*b}\";", 70),
+		"many names":           strings.Repeat("ls $(dirname a/b);", 500),
+		"many loops":           strings.Repeat("for f in {1..64};do p $f;done;", 300),
 	}
 	for _, unit := range []string{
 		"(", "$(", "\"$(", "{ ", "`", "`\\", "if ", "${x:-", "$((", "((", "( ", "<<a ", "a|", "a&&", "case a in a) ",

@@ -187,6 +187,7 @@ func (a *analysis) spellPart(l *letters, part syntax.WordPart, s *state, raw, do
 	case *syntax.ParamExp:
 		home := a.home(s)
 		c, known := a.valueOf(part, s)
+		known = known && len(l.text)+len(c.value) <= maxKnown
 		switch {
 		case known && (double || plainPath(c.value) && !c.wild):
 			l.variable(c)
