@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/modelschema"
+	"github.com/toolquay/toolquay/plugins"
 )
 
 // Format is a model API's way of writing tool definitions.
@@ -205,7 +206,9 @@ func (d *definer) define(t pooled, more string) (json.RawMessage, error) {
 			examples = append(examples, json.RawMessage(example))
 		}
 	}
-	if d.format != FormatAnthropic && len(examples) > 0 {
+	if d.format == FormatAnthropic {
+		examples = fitting(examples, schema)
+	} else if len(examples) > 0 {
 		list := []string{description, "", "Examples of inputs:"}
 		for _, example := range examples {
 			list = append(list, string(example))
@@ -226,6 +229,22 @@ func (d *definer) define(t pooled, more string) (json.RawMessage, error) {
 		return encodeJSON(mcpToolOf(t, description, schema))
 	}
 	return nil, fmt.Errorf("no format %q; there are %v", d.format, Formats())
+}
+
+// fitting are the examples that fit a schema as an API is given it: for one that does not,
+// it refuses the whole request. Those with further properties fit no strict schema.
+func fitting(examples []json.RawMessage, schema json.RawMessage) []json.RawMessage {
+	if len(examples) == 0 {
+		return nil
+	}
+	compiled, err := plugins.CompileSchema("", string(schema))
+	return slices.DeleteFunc(examples, func(example json.RawMessage) bool {
+		if err != nil {
+			return true
+		}
+		input, err := abi.Canonical(example)
+		return err != nil || compiled.Validate(input) != nil
+	})
 }
 
 // schema is a tool's schema in the form that the API takes, whether it is strict, and

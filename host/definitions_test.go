@@ -148,6 +148,22 @@ func TestDefinitionsAreTaken(t *testing.T) {
 	}
 }
 
+// TestExamplesFit has an API that checks examples get those alone that fit the schema that
+// it is given: a strict one takes no further properties.
+func TestExamplesFit(t *testing.T) {
+	t.Parallel()
+	loose := takes("T", `{"type":"object","properties":{"a":{"type":"string"}}}`, func(c *abi.Tool) {
+		c.InputExamples = []string{`{"a": "x", "b": 1}`, `{"a": "fits"}`, `{"a": 3}`}
+	})
+	for strict, want := range map[bool]string{true: `"input_examples":[{"a":"fits"}]`, false: `"input_examples":[{"a":"x","b":1},{"a":"fits"}]`} {
+		s := session(t, open(t, host.Options{Tools: []host.NativeTool{loose}, Offer: host.Offering{Strict: strict, Examples: true}}), host.SessionOptions{})
+		list := definitions(t, s, host.FormatAnthropic)
+		if faults, _ := faultsOf(host.FormatAnthropic, list); faults != nil || !strings.Contains(list, want) {
+			t.Errorf("strict %v: %q\n%s", strict, faults, list)
+		}
+	}
+}
+
 // TestStrictTakesWhatTheToolTakes has the examples of built-in tools fit the strict
 // schemas, with a null for what they leave out, and come back as they were.
 func TestStrictTakesWhatTheToolTakes(t *testing.T) {
