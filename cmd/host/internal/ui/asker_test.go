@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -159,6 +160,7 @@ func TestHeadline(t *testing.T) {
 		"Edit a, b and c?":                 access(permissions.AccessWrite, "/ws/proj/a", "/ws/proj/b", "/ws/proj/c"),
 		"Edit a, b and 2 more?":            access(permissions.AccessWrite, "/ws/proj/a", "/ws/proj/b", "/ws/proj/c", "/ws/proj/d"),
 		"Delete old?":                      gone,
+		"Edit old?":                        append(slices.Clone(gone), access(permissions.AccessWrite, "/ws/proj/old")...),
 		"Edit a and old?":                  append(access(permissions.AccessWrite, "/ws/proj/a"), gone...),
 		"Edit sub/b?":                      append(access(permissions.AccessRead, "/ws/proj/c"), access(permissions.AccessWrite, "/ws/proj/sub/b")...),
 		"Read /etc/hosts?":                 access(permissions.AccessRead, "/etc/hosts"),

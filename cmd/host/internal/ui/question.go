@@ -144,8 +144,12 @@ func (v *question) headline() string {
 	}
 	removes := true
 	for _, a := range v.Accesses {
-		if name := v.named(a); a.Kind == kind && !slices.Contains(names, name) {
-			names, removes = append(names, name), removes && a.Removal
+		if a.Kind != kind {
+			continue
+		}
+		removes = removes && a.Removal
+		if name := v.named(a); !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	if len(names) == 0 { // effects of kinds that are not known here
