@@ -154,13 +154,14 @@ func TestHeadline(t *testing.T) {
 	gone, tree := access(permissions.AccessWrite, "/ws/proj/old"), access(permissions.AccessRead, "/etc")
 	gone[0].Removal, tree[0].Tree = true, true
 	for want, accesses := range map[string][]permissions.Access{
-		"Edit quay.go?":                    access(permissions.AccessWrite, "/ws/proj/quay.go"),
-		"Edit /etc/hosts?":                 access(permissions.AccessWrite, "/etc/hosts"),
-		"Edit /ws/project/a?":              access(permissions.AccessWrite, "/ws/project/a"),
-		"Edit a, b and c?":                 access(permissions.AccessWrite, "/ws/proj/a", "/ws/proj/b", "/ws/proj/c"),
-		"Edit a, b and 2 more?":            access(permissions.AccessWrite, "/ws/proj/a", "/ws/proj/b", "/ws/proj/c", "/ws/proj/d"),
-		"Delete old?":                      gone,
-		"Edit old?":                        append(slices.Clone(gone), access(permissions.AccessWrite, "/ws/proj/old")...),
+		"Edit quay.go?":         access(permissions.AccessWrite, "/ws/proj/quay.go"),
+		"Edit /etc/hosts?":      access(permissions.AccessWrite, "/etc/hosts"),
+		"Edit /ws/project/a?":   access(permissions.AccessWrite, "/ws/project/a"),
+		"Edit a, b and c?":      access(permissions.AccessWrite, "/ws/proj/a", "/ws/proj/b", "/ws/proj/c"),
+		"Edit a, b and 2 more?": access(permissions.AccessWrite, "/ws/proj/a", "/ws/proj/b", "/ws/proj/c", "/ws/proj/d"),
+		"Delete old?":           gone,
+		"Edit old?":             append(slices.Clone(gone), access(permissions.AccessWrite, "/ws/proj/old")...),
+		"Read /" + strings.Repeat("x", firstChars-1) + "?": access(permissions.AccessRead, "/"+strings.Repeat("x", firstChars+99)),
 		"Edit a and old?":                  append(access(permissions.AccessWrite, "/ws/proj/a"), gone...),
 		"Edit sub/b?":                      append(access(permissions.AccessRead, "/ws/proj/c"), access(permissions.AccessWrite, "/ws/proj/sub/b")...),
 		"Read /etc/hosts?":                 access(permissions.AccessRead, "/etc/hosts"),

@@ -228,7 +228,8 @@ func (v *question) effects() []permissions.Access {
 		return a.Kind == permissions.AccessExec && a.Target == v.body
 	})
 	if len(rest) == 1 && len(v.Accesses) == 1 && (rest[0].Real == "" || rest[0].Real == rest[0].Target) {
-		if a := rest[0]; a.Kind == permissions.AccessRead || a.Kind == permissions.AccessWrite {
+		a, name := rest[0], v.named(rest[0])
+		if (a.Kind == permissions.AccessRead || a.Kind == permissions.AccessWrite) && excerpt(name) == name {
 			return nil
 		}
 	}
