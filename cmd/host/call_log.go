@@ -44,7 +44,7 @@ func (l *callLog) printLast(r *abi.ToolResult) {
 	}
 	title := "What it logged:"
 	if more {
-		title = "The last of what it logged (-v shows all):"
+		title = "The last of what it logged (toolquay call -v shows all):"
 	}
 	l.out.Printf("\n%s\n", title)
 	for _, line := range lines {
