@@ -26,7 +26,8 @@ var notAtRoot = map[API][]string{
 // compact, and in the author's order. Keywords that the API refuses at the root are
 // taken out; rest is a schema of those alone, empty where there are none.
 func Plain(schema string, api API) (plain json.RawMessage, rest string, err error) {
-	if !slices.ContainsFunc(notAtRoot[api], func(key string) bool { return strings.Contains(schema, `"`+key+`"`) }) {
+	mayBe := func(key string) bool { return strings.Contains(schema, `"`+key+`"`) }
+	if !slices.ContainsFunc(notAtRoot[api], mayBe) && !strings.Contains(schema, `\u`) {
 		var compact bytes.Buffer
 		err := json.Compact(&compact, []byte(schema))
 		return compact.Bytes(), "", err
