@@ -189,6 +189,33 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
+// TestFactsOfAQuestion holds what stands below the headline: all reasons, where a path
+// really lies, what the tool says of the call, and which worker it comes from.
+func TestFactsOfAQuestion(t *testing.T) {
+	t.Parallel()
+	q := host.Approval{
+		Tool: "Fill", Plugin: "forms", Worker: "w1", Title: "the second form", Cwd: "/ws/proj", Reasons: []string{"One.", "Two."},
+		Accesses: []permissions.Access{{Kind: permissions.AccessWrite, Target: "/ws/proj/out", Real: "/data/out"}},
+		Offers:   []host.Offer{{Scope: host.ScopeEdits, Rules: []string{"Edit"}}},
+	}
+	p, out := printer(0, false)
+	reply, err := NewAsker(p, typed(t, "e\n")).Ask(t.Context(), q)
+	if err != nil || reply.Remember == nil || reply.Remember.Scope != host.ScopeEdits {
+		t.Errorf("%+v, %v", reply, err)
+	}
+	want := `? Edit out?
+  One.
+  Two.
+  effect   changing /ws/proj/out, which is /data/out
+  tool     Fill (plugin forms): the second form
+  from     w1
+  in       /ws/proj
+`
+	if !strings.HasPrefix(out.String(), want) || !strings.Contains(out.String(), "yes, and all edits in this session: allow Edit\n") {
+		t.Errorf("got\n%s\nwant\n%s", out, want)
+	}
+}
+
 // TestNoYesToWhatWasNotShown holds that a long command is shown whole before
 // there is a key for yes.
 func TestNoYesToWhatWasNotShown(t *testing.T) {
