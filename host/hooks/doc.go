@@ -19,11 +19,12 @@
 // tool_use_id, plugin and binding; after a call that ran also tool_response
 // (content, is_error, structured), and after one that could not error, error_code
 // and is_interrupt: whether the user's interrupt ended the call, and not a time limit,
-// a trap, the failure of another call or the end of the session. Of a text that is too long to hold, content has the beginning and
-// whole (path, bytes): the file that all of it lies in while the hook runs. A hook that
-// looks for something in what tools answer must read that. Its environment holds the variables that [Options.Environ]
-// has of a fixed list (PATH, HOME, the locale ...), those its configuration names,
-// and TOOLQUAY_HOOK_EVENT, TOOLQUAY_TOOL, TOOLQUAY_SESSION_ID, TOOLQUAY_CWD and
+// a trap, the failure of another call or the end of the session. Of a text that is too
+// long to hold, content has the beginning and whole (path, bytes): the file that all of
+// it lies in while the hook runs. A hook that looks for something in what tools answer
+// must read that. Its environment holds the variables that [Options.Environ] has of a
+// fixed list (PATH, HOME, the locale ...), those its configuration names, and
+// TOOLQUAY_HOOK_EVENT, TOOLQUAY_TOOL, TOOLQUAY_SESSION_ID, TOOLQUAY_CWD and
 // TOOLQUAY_PROJECT_DIR: nothing else, so that the host's secrets do not reach it
 // unasked.
 //
