@@ -21,26 +21,29 @@ var capabilities = map[string]func(s *session, args []byte, parts [][]byte) (any
 	toolquay.CapRandomBytes:    (*session).random,
 }
 
-// admit holds a call to the manifest before it starts: refused is what a real host would
-// answer instead, err a fault of the manifest.
-func (s *session) admit(head *wire.CallHead, input []byte) (refused, err error) {
+var errUnlisted = errors.New("there is no [[tools]] table of that name")
+
+// admit holds a call to the manifest before it starts, and returns the input as the tool
+// gets it: refused is what a real host would answer instead, err a fault of the manifest.
+func (s *session) admit(head *wire.CallHead, input []byte) (normal []byte, refused, err error) {
 	if s.contract = s.manifest.tool(s.tool); s.contract == nil {
-		return nil, errors.New("there is no [[tools]] table of that name")
+		return nil, nil, errUnlisted
 	}
 	if head.Config, err = s.manifest.settings(head.Config); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if s.contract.schema == "" {
-		return nil, nil
+		return input, nil, nil
 	}
+	input = s.contract.normalize(input)
 	why, err := checkSchema(s.contract.schema, input)
 	if err != nil {
-		return nil, fmt.Errorf("input_schema %w", err)
+		return nil, nil, fmt.Errorf("input_schema %w", err)
 	}
 	if why != "" {
-		return toolquay.Errorf(toolquay.CodeInvalidInput, "%s: %s", s.tool, why), nil
+		refused = toolquay.Errorf(toolquay.CodeInvalidInput, "%s: %s", s.tool, why)
 	}
-	return nil, nil
+	return input, refused, nil
 }
 
 // permit holds a capability call to the manifest.

@@ -2,6 +2,7 @@ package toolquaytest_test
 
 import (
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -125,6 +126,26 @@ func TestTimeChanceAndConfiguration(t *testing.T) {
 	host = toolquaytest.Files(nil).Manifest(manifest).Time(time.Unix(0, 0)).Config("unit", "km")
 	if r := host.Call(t, "Told", struct{}{}); !strings.HasPrefix(r.Text(), "1970-01-01T00:00:00Zkm") {
 		t.Errorf("got %q", r.Text())
+	}
+}
+
+// TestAssessGetsWhatACallGets has a tool be asked about an input as it would be called with.
+func TestAssessGetsWhatACallGets(t *testing.T) {
+	toolquay.Register(toolquay.Tool{
+		Name: "Assessed",
+		Run:  func(*toolquay.Call) (toolquay.Output, error) { return toolquay.Output{}, nil },
+		Assess: func(q *toolquay.Question) (toolquay.Assessment, error) {
+			var in map[string]json.RawMessage
+			err := q.Decode(&in)
+			return toolquay.Assessment{Rendering: fmt.Sprintf("%s", in)}, err
+		},
+	})
+	host := toolquaytest.Files(nil).Manifest("[[tools]]\nname = \"Assessed\"\nstrict = true\ninput_schema = '{\"properties\":{\"n\":{\"type\":\"integer\"},\"m\":{\"type\":\"integer\"},\"x\":{\"type\":[\"integer\",\"number\"]},\"any\":{\"anyOf\":[{\"type\":\"integer\",\"maximum\":3},{\"type\":\"integer\",\"minimum\":9}]}}}'\n")
+	if a := host.Assess(t, "Assessed", rawJSON(`{"n":2.0,"m":null,"any":9.0,"x":2.0,"y":2.0}`)); a.Rendering != "map[any:9 n:2 x:2.0 y:2.0]" {
+		t.Errorf("got %+v", a)
+	}
+	if why := fatal(t, func(e *ended) { host.Assess(e, "Told", rawJSON(`{}`)) }); !strings.Contains(why, "no [[tools]] table of that name") {
+		t.Errorf("it ends with %q", why)
 	}
 }
 

@@ -194,7 +194,8 @@ func (h *Host) Call(tb testing.TB, tool string, input any) *Result {
 		tb.Fatalf("the input is no JSON: %v", err)
 	}
 	if s.manifest = h.held(tb); s.manifest != nil {
-		refused, err := s.admit(&head, data)
+		var refused error
+		data, refused, err = s.admit(&head, data)
 		if err != nil {
 			tb.Fatalf("%s: tool %s: %v", manifestFile, tool, err)
 		}
@@ -212,7 +213,8 @@ func (h *Host) Call(tb testing.TB, tool string, input any) *Result {
 	return r
 }
 
-// Assess asks a tool's Assess about an input.
+// Assess asks a tool's Assess about an input. A tool that plugin.toml does not list fails
+// the test.
 func (h *Host) Assess(tb testing.TB, tool string, input any, facts ...toolquay.Fact) toolquay.Assessment {
 	tb.Helper()
 	head := wire.AssessHead{Tool: tool, Cwd: h.cwd, Config: h.config, Facts: facts}
@@ -224,6 +226,11 @@ func (h *Host) Assess(tb testing.TB, tool string, input any, facts ...toolquay.F
 		if head.Config, err = m.settings(h.config); err != nil {
 			tb.Fatalf("%s: %v", manifestFile, err)
 		}
+		t := m.tool(tool)
+		if t == nil {
+			tb.Fatalf("%s: tool %s: %v", manifestFile, tool, errUnlisted)
+		}
+		data = t.normalize(data)
 	}
 	message := guest.Assess(request(tb, head.AppendJSON, data))
 	var a toolquay.Assessment

@@ -31,8 +31,7 @@ type kitCase struct {
 			Parts      []string
 			Want       kitWant
 		}
-		Pad   int
-		Fail  bool
+		Input map[string]json.RawMessage // the rest of it, as it is written
 		Fails *kitWant
 	}
 }
@@ -91,11 +90,8 @@ func (c *kitCase) run(t *testing.T) {
 			}
 			in["do"] = append(in["do"].([]any), map[string]any{"capability": s.Capability, "args": hashed(s.Args), "parts": s.Parts})
 		}
-		if call.Pad > 0 {
-			in["pad"] = call.Pad
-		}
-		if call.Fail {
-			in["fail"] = true
+		for key, value := range call.Input {
+			in[key] = value
 		}
 		if call.Tool == "" {
 			call.Tool = "Ask"

@@ -46,6 +46,7 @@ type contract struct {
 	name, schema string
 	capabilities []string
 	readOnly     bool
+	strict       bool
 }
 
 // configKey is one of [[config]].
@@ -107,7 +108,7 @@ func parseManifest(text string) (*manifest, error) {
 	for _, t := range tables(root["tools"]) {
 		m.tools = append(m.tools, contract{
 			name: text1(t["name"]), schema: text1(t["input_schema"]), capabilities: texts(t["capabilities"]),
-			readOnly: t["read_only"] == true || t["read_only"] == "true",
+			readOnly: t["read_only"] == true || t["read_only"] == "true", strict: t["strict"] == true,
 		})
 	}
 	for _, t := range tables(root["config"]) {

@@ -111,15 +111,9 @@ func init() {
 	}
 }
 
-func hasType(_ map[string]any, argument, value any, at string) string {
-	names, ok := argument.([]any)
-	if !ok {
-		names = []any{argument}
-	}
-	for _, name := range names {
-		if isType(value, name) {
-			return ""
-		}
+func hasType(node map[string]any, argument, value any, at string) string {
+	if slices.ContainsFunc(typesIn(node), func(name any) bool { return isType(value, name) }) {
+		return ""
 	}
 	return fmt.Sprintf("%s is not of type %v", at, argument)
 }

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::{Host, sha256};
+use crate::assess::{AssessContext, Assessment};
 use crate::capability::Custom;
 use crate::context::Context;
 use crate::error::{ErrorCode, ToolError};
@@ -93,8 +94,8 @@ struct Call {
     tool: String,
     #[serde(rename = "do")]
     steps: Vec<WantedStep>,
-    pad: Option<usize>,
-    fail: Option<bool>,
+    #[serde(default)]
+    input: Map<String, Value>, // the rest of it, as it is written
     fails: Option<Want>,
 }
 
@@ -137,11 +138,8 @@ impl Call {
         let step =
             |step: &WantedStep| json!({"capability": step.capability, "args": hashed(&step.args), "parts": step.parts});
         let mut input = json!({"do": self.steps.iter().map(step).collect::<Vec<_>>()});
-        if let Some(pad) = self.pad {
-            input["pad"] = json!(pad);
-        }
-        if let Some(fail) = self.fail {
-            input["fail"] = json!(fail);
+        for (key, value) in &self.input {
+            input[key] = value.clone();
         }
         input
     }
@@ -256,6 +254,23 @@ fn a_schema_of_the_type_holds_where_the_manifest_has_none() {
     let write = json!({"do": [{"capability": "fs.write", "args": {"path": "a"}, "parts": ["x"]}]});
     let told: Vec<Value> = host.call::<ask>(write).structured().expect("an answer");
     assert_eq!(told[0]["code"], "denied", "{}", told[0]);
+}
+
+fn rendered(input: &Input, _cx: &AssessContext) -> Assessment {
+    Assessment::new().rendering(input.pad.to_string())
+}
+
+/// Tells how much it would add.
+#[tool(name = "Ask", assess = rendered)]
+fn assessed(_input: Input) -> Output {
+    Output::new()
+}
+
+#[test]
+fn a_tool_is_asked_about_what_it_would_be_called_with() {
+    let host = Host::new().with_manifest("[[tools]]\nname = 'Ask'\nstrict = true\n");
+    let input = json!({"do": [], "pad": 2.0, "fail": null});
+    assert_eq!(host.assess::<assessed>(input, &[]), Assessment::new().rendering("2"));
 }
 
 #[test]

@@ -54,6 +54,7 @@ pub struct Contract {
     pub input_schema: String,
     capabilities: Vec<String>,
     read_only: Value,
+    pub strict: bool,
 }
 
 impl Manifest {

@@ -51,6 +51,7 @@ mod glob;
 #[cfg(test)]
 mod kits;
 mod manifest;
+mod normalize;
 mod outcome;
 mod schema;
 mod search;
@@ -261,10 +262,10 @@ impl Host {
     /// the tool breaks the protocol.
     pub fn call<T: Tool>(&self, input: impl Serialize) -> Outcome {
         let manifest = self.manifest();
-        let input = serde_json::to_value(input).expect("an input of JSON");
+        let mut input = serde_json::to_value(input).expect("an input of JSON");
         let session = Session::new(Rc::clone(&self.files), self.handlers.clone());
         let session = Rc::new(session.held(T::NAME, manifest.clone(), self.builtin, self.clock.clone()));
-        if let Some(Err(why)) = manifest.as_ref().map(|manifest| check_input::<T>(manifest, &input)) {
+        if let Some(Err(why)) = manifest.as_ref().map(|manifest| accept::<T>(manifest, &mut input)) {
             return outcome::failed(ToolError::invalid_input(format!("{}: {why}", T::NAME)), &session);
         }
         let head = CallHead {
@@ -286,13 +287,19 @@ impl Host {
     ///
     /// # Panics
     ///
-    /// Where the input has no JSON, or the tool breaks the protocol.
+    /// Where the input has no JSON, the manifest is missing or does not list the tool, or
+    /// the tool breaks the protocol.
     pub fn assess<T: Tool>(&self, input: impl Serialize, facts: &[Fact]) -> Assessment {
+        let manifest = self.manifest();
+        let mut input = serde_json::to_value(input).expect("an input of JSON");
+        if let Some(manifest) = &manifest {
+            normal::<T>(manifest, &mut input);
+        }
         let head = AssessHead {
             tool: T::NAME.to_owned(),
             cwd: self.files.borrow().tree.cwd().to_owned(),
             facts: facts.to_vec(),
-            config: self.config(self.manifest().as_deref()),
+            config: self.config(manifest.as_deref()),
         };
         let answer = tool::assess(&[ToolEntry::of::<T>()], &message(&head, input));
         let frame = Frame::decode(&answer).expect("a frame");
@@ -300,12 +307,21 @@ impl Host {
     }
 }
 
-/// Holds an input against the schema of the manifest, or else that of the tool's type.
-fn check_input<T: Tool>(manifest: &Manifest, input: &Value) -> Result<(), String> {
-    let text = &manifest.tool(T::NAME).input_schema;
+/// Puts an input in the form that tools get, and holds it against the schema of the
+/// manifest, or else that of the tool's type.
+fn accept<T: Tool>(manifest: &Manifest, input: &mut Value) -> Result<(), String> {
+    let schema = normal::<T>(manifest, input);
+    schema::check(&schema, input, "input")
+}
+
+/// Puts an input in the form that tools get, and returns the schema.
+fn normal<T: Tool>(manifest: &Manifest, input: &mut Value) -> Value {
+    let contract = manifest.tool(T::NAME);
+    let text = &contract.input_schema;
     let text = if text.is_empty() { to_json(&<T::Input as Schema>::NODE) } else { text.clone() };
     let schema = serde_json::from_str(&text).expect("an input_schema of JSON");
-    schema::check(&schema, input, "input")
+    normalize::normalize(input, &[&schema], contract.strict);
+    schema
 }
 
 fn message(head: &impl Serialize, input: impl Serialize) -> Vec<u8> {

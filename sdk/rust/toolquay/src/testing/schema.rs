@@ -105,7 +105,7 @@ fn check_members(
     })
 }
 
-fn is_type(value: &Value, name: &Value) -> bool {
+pub fn is_type(value: &Value, name: &Value) -> bool {
     match value {
         Value::Null => name == "null",
         Value::Bool(_) => name == "boolean",
