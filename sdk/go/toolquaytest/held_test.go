@@ -65,6 +65,8 @@ func TestManifestFaultsEndTheTest(t *testing.T) {
 		"a scope outside":  {held + "[[capabilities]]\nname = \"fs.read\"\nscope = [\"./a/../../b\"]\n", "", "Told", "leads out of the working directory"},
 		"a keyword":        {held + "input_schema = '{\"not\":{}}'\n", "", "Ask", `input_schema has the keyword "not", which this test host cannot check`},
 		"no such key":      {held, "unit", "Told", `declares no configuration value "unit"`},
+		"another type":     {held + "[[config]]\nname = \"unit\"\ntype = \"integer\"\n", "unit", "Told", `"unit" is "x", which is not of type integer`},
+		"a default's type": {held + "[[config]]\nname = \"unit\"\ntype = \"boolean\"\ndefault = \"yes\"\n", "", "Told", `"unit" is yes, which is not of type boolean`},
 		"a key is missing": {held + "[[config]]\nname = \"unit\"\nrequired = true\n", "", "Told", `"unit" is required and not set`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,6 +127,10 @@ func TestTimeChanceAndConfiguration(t *testing.T) {
 	}
 	host = toolquaytest.Files(nil).Manifest(manifest).Time(time.Unix(0, 0)).Config("unit", "km")
 	if r := host.Call(t, "Told", struct{}{}); !strings.HasPrefix(r.Text(), "1970-01-01T00:00:00Zkm") {
+		t.Errorf("got %q", r.Text())
+	}
+	host = toolquaytest.Files(nil).Manifest(strings.Replace(manifest, `default = "m"`, "type = \"integer\"\ndefault = \" 10 \"", 1))
+	if r := host.Call(t, "Told", struct{}{}); !strings.HasPrefix(r.Text(), "2023-11-14T22:13:20Z10") || strings.Contains(r.Text(), " ") {
 		t.Errorf("got %q", r.Text())
 	}
 }

@@ -51,8 +51,8 @@ type contract struct {
 
 // configKey is one of [[config]].
 type configKey struct {
-	name, value string
-	required    bool
+	name, kind, value string
+	required          bool
 }
 
 // findManifest returns the text of the plugin.toml in the working directory, or in one
@@ -112,7 +112,7 @@ func parseManifest(text string) (*manifest, error) {
 		})
 	}
 	for _, t := range tables(root["config"]) {
-		m.config = append(m.config, configKey{text1(t["name"]), text1(t["default"]), t["required"] == true})
+		m.config = append(m.config, configKey{text1(t["name"]), text1(t["type"]), text1(t["default"]), t["required"] == true})
 	}
 	return m, nil
 }
@@ -213,16 +213,20 @@ func (m *manifest) settings(set map[string]wire.Raw) (map[string]wire.Raw, error
 		value, ok := set[key.name]
 		switch {
 		case ok:
-			all[key.name] = value
-		case key.value != "":
-			data, err := json.Marshal(key.value)
-			if err != nil {
-				return nil, err
-			}
-			all[key.name] = data
-		case key.required:
+		case key.value == "" && key.required:
 			return nil, fmt.Errorf("the configuration value %q is required and not set: set it with Host.Config", key.name)
+		case key.value == "":
+			continue
+		case key.kind == "" || key.kind == "string":
+			value, _ = json.Marshal(key.value) // a string never fails
+		default:
+			value = wire.Raw(strings.TrimSpace(key.value))
 		}
+		var v any
+		if err := decodeExact(value, &v); err != nil || key.kind != "" && !isType(v, key.kind) {
+			return nil, fmt.Errorf("the configuration value %q is %s, which is not of type %s", key.name, value, key.kind)
+		}
+		all[key.name] = value
 	}
 	for name := range set {
 		if !slices.ContainsFunc(m.config, func(k configKey) bool { return k.name == name }) {

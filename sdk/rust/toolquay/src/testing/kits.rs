@@ -235,6 +235,10 @@ fn faults_of_the_manifest_panic() {
         ("[limits]\noutput = 'big'\n[[tools]]\nname = 'Ask'\n", "\"big\" is not a size"),
         ("[[capabilities]]\nname = 'fs.read'\nscope = ['//etc/**']\n", "cannot check the scope \"//etc/**\""),
         ("[[config]]\nname = 'unit'\nrequired = true\n[[tools]]\nname = 'Ask'\n", "\"unit\" is required and not set"),
+        (
+            "[[config]]\nname = 'unit'\ntype = 'boolean'\ndefault = 'yes'\n[[tools]]\nname = 'Ask'\n",
+            "\"unit\" is \"yes\", which is not of type boolean",
+        ),
     ] {
         let said = says(&|| Host::new().with_manifest(manifest));
         assert!(said.contains(want), "{manifest}: {said}");
@@ -271,6 +275,23 @@ fn a_tool_is_asked_about_what_it_would_be_called_with() {
     let host = Host::new().with_manifest("[[tools]]\nname = 'Ask'\nstrict = true\n");
     let input = json!({"do": [], "pad": 2.0, "fail": null});
     assert_eq!(host.assess::<assessed>(input, &[]), Assessment::new().rendering("2"));
+}
+
+/// Tells how many rows are configured.
+#[tool(name = "Ask")]
+fn rows(_input: Input, cx: &mut Context) -> Result<Output, ToolError> {
+    Ok(Output::text(format!("{:?}", cx.config::<u32>("rows")?)))
+}
+
+#[test]
+fn configuration_is_of_its_type() {
+    let key = "[[tools]]\nname = 'Ask'\n[[config]]\nname = 'rows'\ntype = 'integer'\n";
+    let call = |host: Host| host.call::<rows>(json!({"do": []})).text();
+    assert_eq!(call(Host::new().with_manifest(key)), "None");
+    assert_eq!(call(Host::new().with_manifest(&format!("{key}default = ' 10 '\n"))), "Some(10)");
+    assert_eq!(call(Host::new().with_manifest(&format!("{key}default = '10'\n")).with_config("rows", 7)), "Some(7)");
+    let wrong = || call(Host::new().with_manifest(key).with_config("rows", "7"));
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(wrong)).expect_err("a text is no integer");
 }
 
 #[test]

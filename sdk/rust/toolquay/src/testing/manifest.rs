@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::glob;
+use super::schema::is_type;
 use crate::error::{ErrorCode, ToolError};
 use crate::wire::Config;
 
@@ -42,6 +43,8 @@ struct Limits {
 #[serde(default)]
 struct ConfigKey {
     name: String,
+    #[serde(rename = "type")]
+    kind: String,
     default: String,
     required: bool,
 }
@@ -142,15 +145,22 @@ impl Manifest {
             assert!(self.config.iter().any(|key| key.name == *name), "{FILE} declares no configuration value {name:?}");
         }
         let mut config = set.clone();
-        for key in self.config.iter().filter(|key| !set.contains_key(&key.name)) {
-            assert!(
-                !key.default.is_empty() || !key.required,
-                "the configuration value {:?} is required and not set: set it with Host::with_config",
-                key.name
-            );
-            if !key.default.is_empty() {
-                config.insert(key.name.clone(), Value::from(key.default.as_str()));
-            }
+        for ConfigKey { name, kind, default, required } in &self.config {
+            let value = match (set.get(name), kind.as_str()) {
+                (Some(value), _) => value.clone(),
+                (None, _) if default.is_empty() => {
+                    assert!(
+                        !required,
+                        "the configuration value {name:?} is required and not set: set it with Host::with_config"
+                    );
+                    continue;
+                }
+                (None, "" | "string") => Value::from(default.as_str()),
+                (None, _) => serde_json::from_str(default).unwrap_or_else(|_| Value::from(default.as_str())),
+            };
+            let fits = kind.is_empty() || is_type(&value, &Value::from(kind.as_str()));
+            assert!(fits, "the configuration value {name:?} is {value}, which is not of type {kind}");
+            config.insert(name.clone(), value);
         }
         config
     }
