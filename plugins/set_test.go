@@ -3,7 +3,9 @@ package plugins_test
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +101,18 @@ func TestNamesAreAwarded(t *testing.T) {
 				time.Sleep(20 * time.Millisecond) // the clock of a file system is coarse
 			}
 			loser := single(t, b, "a.wasm", tt.loser, fixture(t, "ok"))
+			switch tt.reason {
+			case "that one was there first": // also where a copy kept an older time
+				if runtime.GOOS == "windows" {
+					break // which tells no other time
+				}
+				if err := os.Chtimes(loser, time.Unix(1, 0), time.Unix(1, 0)); err != nil {
+					t.Fatal(err)
+				}
+			case "its directory comes first": // also where it is the newer one
+				time.Sleep(20 * time.Millisecond)
+				single(t, a, "z.wasm", tt.winner, fixture(t, "ok"))
+			}
 			folder(t, b, "third", manifest("third", "", "Third"), fixture(t, "ok"))
 			sources := []plugins.Source{plugins.Dir(tt.winnerOrigin, a), plugins.Dir(tt.loserOrigin, b)}
 			if tt.sameDir {
@@ -138,6 +152,25 @@ func TestRefusedPluginsStopNobody(t *testing.T) {
 	}
 	if p := plugin(t, set, "honest"); p.Problem() != nil {
 		t.Errorf("of two plugins of one name the broken one is returned: %v", p.Problem())
+	}
+}
+
+// A plugin that lost one of its names to another claims nothing any more.
+func TestShadowedPluginsStopNobody(t *testing.T) {
+	t.Parallel()
+	ok := fixture(t, "ok")
+	var sources []plugins.Source
+	for _, m := range []string{manifest("one", "", "Show"), manifest("two", "", "Show", "More"), manifest("three", "", "More"), manifest("four", "", "Show")} {
+		dir := t.TempDir()
+		single(t, dir, "p.wasm", m, ok)
+		sources = append(sources, plugins.Dir(plugins.OriginFlag, dir))
+	}
+	set := open(t, plugins.Options{}, sources...)
+	if show, more := tool(t, set, "Show").Plugin.Name, tool(t, set, "More").Plugin.Name; show != "one" || more != "three" {
+		t.Errorf("Show is offered by %s, More by %s", show, more)
+	}
+	for _, name := range []string{"two", "four"} {
+		wantProblem(t, plugin(t, set, name).Problem(), abi.CodeLoad, `the tool "Show" is taken by one`)
 	}
 }
 
