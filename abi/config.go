@@ -18,17 +18,17 @@ const (
 )
 
 // Parse reads a value as a person writes it, such as 10 or true, and returns it as
-// JSON. Text of a key without a type is a string.
+// JSON. Text of a key without a type, or of one that is unknown, is a string.
 func (t ConfigType) Parse(text string) (json.RawMessage, error) {
-	value := json.RawMessage(strings.TrimSpace(text))
 	switch t {
-	case "", ConfigString:
-		return json.Marshal(text)
+	case ConfigInteger, ConfigNumber, ConfigBoolean:
+		value := json.RawMessage(strings.TrimSpace(text))
+		if err := t.Check(value); err != nil {
+			return nil, err
+		}
+		return value, nil
 	}
-	if err := t.Check(value); err != nil {
-		return nil, err
-	}
-	return value, nil
+	return json.Marshal(text)
 }
 
 // Check reports whether a JSON value is of the type.

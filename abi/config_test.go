@@ -12,7 +12,7 @@ func TestConfigTypes(t *testing.T) {
 		of         abi.ConfigType
 		text, want string // of want "" is a fault
 	}{
-		{"", "10", `"10"`}, {"", "", `""`},
+		{"", "10", `"10"`}, {"", "", `""`}, {"int", "ten", `"ten"`},
 		{abi.ConfigString, " a\"b ", `" a\"b "`},
 		{abi.ConfigInteger, " 10 ", "10"}, {abi.ConfigInteger, "-3", "-3"}, {abi.ConfigInteger, "1.5", ""}, {abi.ConfigInteger, "1e3", ""},
 		{abi.ConfigInteger, "99999999999999999999", ""}, {abi.ConfigInteger, "", ""}, {abi.ConfigInteger, "true", ""}, {abi.ConfigInteger, `"1"`, ""},
