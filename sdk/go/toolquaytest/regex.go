@@ -117,14 +117,17 @@ func (r *rewriting) all() error {
 	return nil
 }
 
-var repetition = regexp.MustCompile(`^[0-9]+(,[0-9]*)?\}`)
+var repetition = regexp.MustCompile(`^\s*[0-9]+\s*(,\s*([0-9]+\s*)?)?\}`)
 
-// counted passes over {n,m}. Other braces are text for Go, and faults for Rust.
+// counted rewrites {n,m}, which for Rust may have spaces. Other braces are text for Go, and
+// faults for Rust.
 func (r *rewriting) counted() error {
-	if !repetition.MatchString(string(r.src[r.pos:])) {
+	m := repetition.FindString(string(r.src[r.pos:]))
+	if m == "" {
 		return invalid(`a { that is no repetition such as {2,3}; write \{ for the character`)
 	}
-	r.out.WriteByte('{')
+	r.out.WriteString("{" + strings.Join(strings.Fields(m), ""))
+	r.pos += len(m)
 	return nil
 }
 
@@ -165,6 +168,9 @@ func (r *rewriting) group() error {
 	}
 	r.out.WriteString("?" + m[1])
 	r.pos += 1 + len(m[1])
+	if next := r.peek(1); strings.HasSuffix(m[0], ")") && next != 0 && strings.ContainsRune("*+?{", next) {
+		return invalid("a repetition of the flags %q", m[1])
+	}
 	return nil
 }
 
@@ -240,6 +246,8 @@ func (r *rewriting) property(c rune) error {
 	_, category := unicode.Categories[name]
 	_, script := unicode.Scripts[name]
 	switch {
+	case name == "Cs":
+		return invalid("the class of surrogates, which no text has")
 	case category || script || name == "Any":
 		r.out.WriteString(`\` + string(c) + "{" + name + "}")
 		return nil
@@ -294,8 +302,12 @@ func (r *rewriting) class() error {
 			}
 			return nil
 		case c == '\\':
+			isClass := strings.ContainsRune("dDwWsSpP", r.peek(0))
 			if err := r.escape(true); err != nil {
 				return err
+			}
+			if isClass && r.peek(0) == '-' && r.peek(1) != '-' && r.peek(1) != ']' {
+				return invalid("a range that begins with a class")
 			}
 		case c == '[':
 			name := asciiClass.FindString(string(r.src[r.pos-1:]))
