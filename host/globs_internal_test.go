@@ -19,11 +19,12 @@ func TestMatchesName(t *testing.T) {
 	testenv.Permitted(t, testenv.Linux) // names may be any bytes there
 	testenv.NeedTool(t, "bash")
 	r, dir := rand.New(rand.NewPCG(1, 2)), t.TempDir()
-	of := func(n int, parts ...string) (text string) {
+	of := func(n int, parts ...string) string {
+		var text strings.Builder
 		for range 1 + r.IntN(n) {
-			text += parts[r.IntN(len(parts))]
+			text.WriteString(parts[r.IntN(len(parts))])
 		}
-		return text
+		return text.String()
 	}
 	for range 400 {
 		if name := of(3, "a", "b", "B", ".", "!", "^", "]", "[", "-", "é", `\`, "*", "\xff"); name != "." && name != ".." {
