@@ -73,7 +73,9 @@ type geminiCalling struct {
 
 // Request writes the part of a request to a model API that is about tools: an object
 // with tools, as [Session.Definitions] has them, and tool_choice or, for [FormatGemini],
-// toolConfig. A choice that nothing offered fits is refused; [FormatMCP] has none.
+// toolConfig. A choice that nothing offered fits is refused; [FormatMCP] has none. Where
+// no tool is offered the object is empty: APIs refuse an empty list, and a choice without
+// tools.
 func (s *Session) Request(format Format, choice ToolChoice) (json.RawMessage, error) {
 	p, err := s.pool(s.next(), format)
 	if err != nil {
@@ -81,6 +83,9 @@ func (s *Session) Request(format Format, choice ToolChoice) (json.RawMessage, er
 	}
 	if err := s.canChoose(p, choice); err != nil {
 		return nil, err
+	}
+	if ready, _ := p.names(); len(ready) == 0 && format != FormatMCP {
+		return json.RawMessage("{}"), nil
 	}
 	var r toolRequest
 	switch format {
@@ -111,6 +116,9 @@ func (s *Session) canChoose(p *pool, choice ToolChoice) error {
 		if !slices.Contains(ready, choice.Name) && !s.knows.has(choice.Name) {
 			return abi.Errorf(abi.CodeUnknownTool, "the tool choice is %q, which is not offered; there are %s", choice.Name, strings.Join(ready, ", "))
 		}
+	case "", ChooseAuto, ChooseNone:
+	default:
+		return fmt.Errorf("no tool choice %q", choice.Type)
 	}
 	return nil
 }

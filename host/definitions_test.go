@@ -376,6 +376,14 @@ func TestToolChoice(t *testing.T) {
 	if _, err := empty.Request(host.FormatAnthropic, host.ToolChoice{Type: host.ChooseAny}); err == nil {
 		t.Error("a model is to call one of no tools")
 	}
+	for _, format := range []host.Format{host.FormatAnthropic, host.FormatOpenAI, host.FormatResponses, host.FormatGemini} {
+		if got, err := empty.Request(format, host.ToolChoice{Type: host.ChooseAuto}); err != nil || string(got) != "{}" {
+			t.Errorf("%s: no tools are offered as %s, %v", format, got, err)
+		}
+	}
+	if _, err := s.Request(host.FormatOpenAI, host.ToolChoice{Type: "required"}); err == nil {
+		t.Error("a choice that there is not was taken")
+	}
 	held := session(t, open(t, host.Options{Tools: tools[:1], Offer: host.Offering{Strict: true}}), host.SessionOptions{})
 	if got, err := held.Request(host.FormatGemini, host.ToolChoice{}); err != nil || !strings.Contains(string(got), `{"mode":"VALIDATED"}`) {
 		t.Errorf("got %s, %v", got, err)
