@@ -2,7 +2,6 @@ package shell
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -90,23 +89,35 @@ func trimmed(value string, exp *syntax.Expansion) (string, bool) {
 		return "", false
 	}
 	switch exp.Op {
-	case syntax.RemSmallPrefix:
-		return behind(value, pattern, ".*?"), true
-	case syntax.RemLargePrefix:
-		return behind(value, pattern, ".*"), true
-	case syntax.RemSmallSuffix:
-		return reversed(behind(reversed(value), reversed(pattern), ".*?")), true
-	case syntax.RemLargeSuffix:
-		return reversed(behind(reversed(value), reversed(pattern), ".*")), true
+	case syntax.RemSmallPrefix, syntax.RemLargePrefix:
+		return behind(value, pattern, exp.Op == syntax.RemLargePrefix), true
+	case syntax.RemSmallSuffix, syntax.RemLargeSuffix:
+		return reversed(behind(reversed(value), reversed(pattern), exp.Op == syntax.RemLargeSuffix)), true
 	}
 	return "", false
 }
 
-// behind is what stands behind the start of a value that a pattern matches. Patterns of bash
-// match across slashes.
-func behind(value, pattern, star string) string {
-	start := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, star))
-	return value[len(start.FindString(value)):]
+// behind is what stands behind the shortest or longest start of a value that a pattern of
+// letters and stars matches. Patterns of bash match across slashes.
+func behind(value, pattern string, longest bool) string {
+	first, more, _ := strings.Cut(pattern, "*")
+	rest, ok := strings.CutPrefix(value, first)
+	if !ok || first == pattern {
+		return rest
+	}
+	pieces := strings.Split(more, "*")
+	for i, piece := range pieces {
+		find := strings.Index
+		if longest && i == len(pieces)-1 {
+			find = strings.LastIndex
+		}
+		at := find(rest, piece)
+		if at < 0 {
+			return value
+		}
+		rest = rest[at+len(piece):]
+	}
+	return rest
 }
 
 // reversed is a text of ASCII from its end.
