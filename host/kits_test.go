@@ -57,15 +57,18 @@ type kitTold struct {
 	OK                  map[string]any
 }
 
-// hashed puts hashes in the places that name a content.
+// hashed returns values with hashes in the places that name a content. What is given
+// stays as it is: tests that run at once share it.
 func hashed(values map[string]any) map[string]any {
+	said := make(map[string]any, len(values))
 	for key, v := range values {
 		if content, ok := strings.CutPrefix(fmt.Sprint(v), "sha256:"); ok {
 			sum := sha256.Sum256([]byte(content))
-			values[key] = hex.EncodeToString(sum[:])
+			v = hex.EncodeToString(sum[:])
 		}
+		said[key] = v
 	}
-	return values
+	return said
 }
 
 // input is what the guest gets: the call without what is wanted of it.
@@ -73,9 +76,6 @@ func (c *kitCall) input(tb testing.TB) string {
 	tb.Helper()
 	steps := []map[string]any{}
 	for _, s := range c.Do {
-		if s.Args == nil {
-			s.Args = map[string]any{}
-		}
 		steps = append(steps, map[string]any{"capability": s.Capability, "args": hashed(s.Args), "parts": s.Parts})
 	}
 	in := map[string]any{"do": steps}
