@@ -113,7 +113,7 @@ func (s *Session) canChoose(p *pool, choice ToolChoice) error {
 			return abi.Errorf(abi.CodeUnknownTool, "the tool choice is any, and no tool is offered")
 		}
 	case ChooseTool:
-		if !slices.Contains(ready, choice.Name) && !s.knows.has(choice.Name) {
+		if !slices.ContainsFunc(p.tools, func(t pooled) bool { return t.Name == choice.Name && (!t.deferred || s.knows.has(t.Name)) }) {
 			return abi.Errorf(abi.CodeUnknownTool, "the tool choice is %q, which is not offered; there are %s", choice.Name, strings.Join(ready, ", "))
 		}
 	case "", ChooseAuto, ChooseNone:

@@ -367,6 +367,10 @@ func TestToolChoice(t *testing.T) {
 			}
 		}
 	}
+	one(t, s, "ToolSearch", `{"query":"select:Late"}`)
+	if got, err := s.Request(host.FormatOpenAI, host.ToolChoice{Type: host.ChooseTool, Name: "Late"}); err != nil || !strings.Contains(string(got), `"name":"Late","description"`) {
+		t.Errorf("loaded: got %s, %v", got, err)
+	}
 	for _, text := range []string{"some", "tool:", "tool", "Any"} {
 		if _, err := host.ParseToolChoice(text); err == nil {
 			t.Errorf("the choice %q was taken", text)

@@ -438,6 +438,9 @@ func TestLoadedToolComesAndGoes(t *testing.T) {
 	if d := definitions(t, s, host.FormatOpenAI); strings.Contains(d, `"name":"Show"`) {
 		t.Errorf("gone, and offered: %s", d)
 	}
+	if _, err := s.Request(host.FormatOpenAI, host.ToolChoice{Type: host.ChooseTool, Name: "Show"}); err == nil {
+		t.Error("gone, and a model is to call it")
+	}
 	r, _ := one(t, s, "Show", `{}`)
 	wantError(t, r, abi.CodeUnknownTool, `there is no tool "Show"`)
 	if r, _ := one(t, s, "ToolSearch", `{"query":"select:Show"}`); strings.Contains(found(r), "did you mean Show") || r.Content[0].Type != abi.BlockText {
