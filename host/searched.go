@@ -120,10 +120,7 @@ func (s *treeSearch) nothingIn(a permissions.Access) bool {
 // lookThrough looks through a tree. What cannot be looked through may hold anything.
 func (s *treeSearch) lookThrough(a permissions.Access) bool {
 	session := s.gate.call.session()
-	dirs := []string{a.Real}
-	if a.Target != a.Real {
-		dirs = append(dirs, a.Target) // rules may name what is below by either
-	}
+	dirs := slices.Compact([]string{a.Real, a.Target}) // rules may name what is below by either
 	var found permissions.Places
 	walk := newWallSearch(session.ctx, s.policy, s.rules, session.walked.Load(), &found)
 	walk.whole, walk.left, walk.until, walk.only = true, session.host.maxSearched, time.Now().Add(longestSearch), dirs
@@ -145,7 +142,7 @@ func (s *treeSearch) lookThrough(a permissions.Access) bool {
 // matchesBelow reports whether a path lies at, below or above what a pattern matches, under
 // either name of the tree.
 func matchesBelow(glob, name string, a permissions.Access) bool {
-	if rest, ok := strings.CutPrefix(name, a.Real); ok && a.Real != a.Target {
+	if rest, ok := strings.CutPrefix(name, a.Real); ok {
 		name = a.Target + rest
 	}
 	names := strings.Split(strings.Trim(name, "/"), "/")

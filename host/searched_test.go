@@ -196,6 +196,7 @@ func TestSearchesHide(t *testing.T) {
 		"links that are followed":     {write + "$OUT/.env; ln -s $OUT l", "grep -R NEEDLE .", sandbox.WhenAvailable, true},
 		"links that stay inside":      {write + "sub/.env; ln -s sub l", "grep -R NEEDLE .", sandbox.WhenAvailable, false},
 		"links to it in sight":        {write + "sub/.env; ln -s sub l", "grep -R NEEDLE l/.", sandbox.Off, true},
+		"named through a link":        {write + "sub/key; ln -s sub by", "grep -r NEEDLE by/.", sandbox.Off, true},
 		"fed by a list":               {write + "sub/.env", "find . -type f -print0 | xargs -0 cat", sandbox.WhenAvailable, false},
 		"fed by a list, in sight":     {write + "sub/.env", "find . -type f -print0 | xargs -0 cat", sandbox.Off, true},
 		"a pattern of links":          {write + "$OUT/.env; ln -s $OUT l", "grep -r NEEDLE *", sandbox.WhenAvailable, true},
@@ -215,7 +216,7 @@ func TestSearchesHide(t *testing.T) {
 			dir, out := t.TempDir(), filepath.Join(outside, strings.ReplaceAll(name, " ", "_"))
 			must(t, os.Mkdir(out, 0o755))
 			must(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
-			s := searching(t, dir, test.mode, permissions.SourceUser, "Read(.env)", "", "Bash")
+			s := searching(t, dir, test.mode, permissions.SourceUser, "Read(.env) | Read(**/by/key)", "", "Bash")
 			script(t, dir, "OUT="+out+"; "+test.made) // the session is there already
 			result, _ := one(t, s, "Bash", `{"command":"`+strings.ReplaceAll(test.command, "OUT", out)+`"}`)
 			if refused(result) != test.refused || strings.Contains(result.Text(), "CANARY") {
