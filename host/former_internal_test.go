@@ -2,9 +2,11 @@ package host
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -72,5 +74,26 @@ func TestFormerIsKept(t *testing.T) {
 	f.tree(top).retry = time.Time{}
 	if !isClear(t.Context()) {
 		t.Error("it is not clear once it was listed")
+	}
+}
+
+// TestReferenceFiles sees a change of all that leads to commits, but not through a link.
+func TestReferenceFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"HEAD", "packed-refs", "shallow", "refs/heads/dev", "logs/refs/stash", "reftable/tables.list", "worktrees/q/HEAD"} {
+		name = filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if files := referenceFiles(dir); !slices.Contains(files, name) {
+			t.Errorf("%s is not among %q", name, files)
+		}
+	}
+	if err := os.Symlink(t.TempDir(), filepath.Join(dir, "refs", "tags")); err != nil {
+		t.Fatal(err)
+	}
+	if files := referenceFiles(dir); files != nil {
+		t.Errorf("a directory elsewhere may hold more than %q", files)
 	}
 }
