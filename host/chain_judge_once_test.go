@@ -81,6 +81,61 @@ func TestChainJudgeEffects(t *testing.T) {
 	}
 }
 
+// TestChainJudgeNoAnswer has two capability calls of one effect follow each other, of which
+// the first has no answer: the second waits for it where only the first gave up, and asks
+// anew where there is none.
+func TestChainJudgeNoAnswer(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		second  string // what the model says to the call's first capability call
+		givesUp bool
+		judged  int32
+	}{
+		"given up":  {judgeAllows, true, 2},
+		"no answer": {"sure!", false, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var giveUp context.CancelFunc
+			gone := make(chan struct{})
+			m := &chainModel{}
+			m.answer = func(judge.Prompt) string {
+				if m.asked.Load() == 2 {
+					return test.second
+				}
+				return judgeAllows
+			}
+			m.wait = func(ctx context.Context, _ judge.Prompt) {
+				if test.givesUp && m.asked.Load() == 2 {
+					giveUp()
+					select {
+					case <-gone:
+					case <-ctx.Done():
+					}
+				}
+			}
+			tool := (&ran{}).shell(nil)
+			tool.Run = func(ctx context.Context, c *host.Call) (abi.ToolResult, error) {
+				first, cancel := context.WithCancel(ctx)
+				defer cancel()
+				giveUp = cancel
+				if _, err := c.Do(first, abi.Request{Name: "test.echo"}); err == nil {
+					t.Error("the first was allowed")
+				}
+				close(gone)
+				_, err := c.Do(ctx, abi.Request{Name: "test.echo"})
+				return text("ran"), err
+			}
+			native := &testCapability{accesses: []permissions.Access{path(permissions.AccessRead, "/opt/other")}}
+			s := judged(t, m, host.Options{Tools: []host.NativeTool{tool}, Capabilities: []capability.Capability{native}}, host.SessionOptions{})
+			result, _ := one(t, s, "Bash", `{"command":"cat /opt/shown"}`)
+			if result.IsError || m.asked.Load() != test.judged {
+				t.Errorf("the judge was asked %d times: %s", m.asked.Load(), result.Text())
+			}
+		})
+	}
+}
+
 // TestChainJudgeOtherRules asks the judge anew where the rules are others by the time of
 // the second gate: it was told of them.
 func TestChainJudgeOtherRules(t *testing.T) {
