@@ -52,6 +52,21 @@ func TestBuiltinToolsKeepTheirNames(t *testing.T) {
 	}
 }
 
+// Of two built-in plugins of one name neither is refused: that is the embedder's affair.
+func TestBuiltinPluginsRefuseNoneOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	a, b := t.TempDir(), t.TempDir()
+	folder(t, a, "files", manifest("files", "", "Read"), fixture(t, "ok"))
+	folder(t, b, "files", manifest("files", "", "Read", "Show"), fixture(t, "ok"))
+	set := open(t, plugins.Options{}, builtin(a), builtin(b))
+	wantNames(t, pluginNames(set), "files", "files")
+	for _, p := range set.Plugins() {
+		if p.Problem() != nil {
+			t.Errorf("%s: %v", p.Path, p.Problem())
+		}
+	}
+}
+
 // TestNamesAreAwarded holds which of several plugins has a name that all claim: by
 // origin, then by grant, then by age. The other offers nothing and says by whom it is
 // shadowed.
