@@ -5,7 +5,6 @@ import (
 	"math/big"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/toolquay/toolquay/abi"
 )
@@ -28,6 +27,7 @@ func TestAccept(t *testing.T) {
 		"a bound counts it":       {one(`{"type":"integer","minimum":2}`), `{"a":1.0}`, "must be >= 2"},
 		"no integer":              {one(n), `{"a":1.5}`, "expected integer"},
 		"longer than may be":      {one(n), `{"a":1e401}`, "more than 400 digits"},
+		"long for no reason":      {one(n), `{"a":1.` + strings.Repeat("0", 500) + `}`, "more than 400 digits"},
 		"the smallest power":      {one(n), `{"a":1.5e-9223372036854775808}`, "more than 400 digits"},
 		"the largest power":       {one(n), `{"a":1.5e9223372036854775807}`, "more than 400 digits"},
 		"a number":                {one(x), `{"a":1.0}`, `{"a":1.0}`},
@@ -79,18 +79,19 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// TestAcceptIsBounded gives up on schemas that multiply, and leaves the input alone.
+// TestAcceptIsBounded gives up on schemas that multiply, and leaves the input alone, also
+// where a part of it was changed before. Unbounded it would take hours.
 func TestAcceptIsBounded(t *testing.T) {
 	t.Parallel()
-	began := time.Now()
-	const input = `{"a":1.0}`
-	for _, keyword := range []string{"allOf", "anyOf"} {
-		if got, _ := compile(t, doubling(keyword, `{"properties":{"a":{"type":"integer"}}}`, 30)).Accept(json.RawMessage(input), true); string(got) != input {
-			t.Errorf("%s: got %s", keyword, got)
+	const properties, items = `{"properties":{"a":{"type":"integer"}}}`, `{"items":{"type":"integer"}}`
+	for name, test := range map[string]struct{ schema, input string }{
+		"all of":   {doubling("allOf", properties, 30), `{"a":1.0}`},
+		"any of":   {doubling("anyOf", properties, 30), `{"a":1.0}`},
+		"half way": {doubling("allOf", items, 13), `[1.0,2.0,3.0,4.0,5.0,6.0,7.0,8.0,9.0]`},
+	} {
+		if got, _ := compile(t, test.schema).Accept(json.RawMessage(test.input), true); string(got) != test.input {
+			t.Errorf("%s: got %s", name, got)
 		}
-	}
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("it took %s", took)
 	}
 }
 
