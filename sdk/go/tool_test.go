@@ -274,12 +274,15 @@ func (c *choosy) UnmarshalJSON(b []byte) error {
 
 var decodings int
 
-// TestHandleDecodesAhead holds that an input's type is known before the first call,
-// and that one that does not take what it is tried with can be registered.
-func TestHandleDecodesAhead(t *testing.T) {
+func init() {
 	toolquay.Handle("Choosy", func(*toolquay.Call, choosy) (toolquay.Output, error) {
 		return toolquay.Text("done"), nil
 	})
+}
+
+// TestHandleDecodesAhead holds that an input's type is known before the first call,
+// and that one that does not take what it is tried with can be registered.
+func TestHandleDecodesAhead(t *testing.T) {
 	if decodings != 1 {
 		t.Errorf("decoded %d times ahead of any call", decodings)
 	}

@@ -40,7 +40,8 @@ func fatal(t *testing.T, do func(e *ended)) string {
 
 const held = "manifest = 1\nname = \"p\"\n[[tools]]\nname = \"Told\"\n[[tools]]\nname = \"Ask\"\n"
 
-// The tool Told tells what it knows of the time, of chance and of its configuration.
+// The tool Told tells what it knows of the time, of chance and of its configuration,
+// Assessed what it is asked about.
 func init() {
 	toolquay.Handle("Told", func(c *toolquay.Call, _ struct{}) (toolquay.Output, error) {
 		now, err := c.Now()
@@ -53,6 +54,15 @@ func init() {
 		}
 		unit, _ := c.Config("unit")
 		return toolquay.Text(now.Format(time.RFC3339) + unit + hex.EncodeToString(drawn[99_990:])), nil
+	})
+	toolquay.Register(toolquay.Tool{
+		Name: "Assessed",
+		Run:  func(*toolquay.Call) (toolquay.Output, error) { return toolquay.Output{}, nil },
+		Assess: func(q *toolquay.Question) (toolquay.Assessment, error) {
+			var in map[string]json.RawMessage
+			err := q.Decode(&in)
+			return toolquay.Assessment{Rendering: fmt.Sprintf("%s", in)}, err
+		},
 	})
 }
 
@@ -137,15 +147,6 @@ func TestTimeChanceAndConfiguration(t *testing.T) {
 
 // TestAssessGetsWhatACallGets has a tool be asked about an input as it would be called with.
 func TestAssessGetsWhatACallGets(t *testing.T) {
-	toolquay.Register(toolquay.Tool{
-		Name: "Assessed",
-		Run:  func(*toolquay.Call) (toolquay.Output, error) { return toolquay.Output{}, nil },
-		Assess: func(q *toolquay.Question) (toolquay.Assessment, error) {
-			var in map[string]json.RawMessage
-			err := q.Decode(&in)
-			return toolquay.Assessment{Rendering: fmt.Sprintf("%s", in)}, err
-		},
-	})
 	host := toolquaytest.Files(nil).Manifest("[[tools]]\nname = \"Assessed\"\nstrict = true\ninput_schema = '{\"properties\":{\"n\":{\"type\":\"integer\"},\"m\":{\"type\":\"integer\"},\"x\":{\"type\":[\"integer\",\"number\"]},\"any\":{\"anyOf\":[{\"type\":\"integer\",\"maximum\":3},{\"type\":\"integer\",\"minimum\":9}]}}}'\n")
 	if a := host.Assess(t, "Assessed", rawJSON(`{"n":2.0,"m":null,"any":9.0,"x":2.0,"y":2.0}`)); a.Rendering != "map[any:9 n:2 x:2.0 y:2.0]" {
 		t.Errorf("got %+v", a)
