@@ -126,22 +126,51 @@ func shownApprovals(t *testing.T, q host.Approval, reason string) map[string]str
 	}
 	shown := make(map[string]string)
 	for way, show := range ways {
-		path := filepath.Join(t.TempDir(), "out")
-		f, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		show(&app{out: ui.NewPrinter(f), err: ui.NewPrinter(f)})
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
-		content, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		shown[way] = string(content)
+		shown[way] = printed(t, show)
 	}
 	return shown
+}
+
+// printed is what a command prints.
+func printed(t *testing.T, show func(a *app)) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "out")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	show(&app{out: ui.NewPrinter(f), err: ui.NewPrinter(f)})
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// TestKeptQuestionsAreShownWhole: approvals show tells all that the question told, also of
+// records that have no list of reasons.
+func TestKeptQuestionsAreShownWhole(t *testing.T) {
+	t.Parallel()
+	const edit = "? Edit a.txt?\n  | -a\n  | +b\n  first\n  second\n" +
+		"  tool     Edit (plugin files), while it runs: fs.write: line 1\n  from     w1\n  in       /work\n  it is    pending\n"
+	target := permissions.Access{Kind: permissions.AccessWrite, Target: "/work/a.txt", Real: "/work/a.txt"}
+	for want, item := range map[string]approvals.Item{
+		edit: {State: approvals.StatePending, Record: approvals.Record{
+			Use: abi.ToolUse{Name: "Edit"}, Plugin: "files", Worker: "w1", Title: "line 1", Cwd: "/work",
+			Part:    approvals.Part{Capability: "fs.write", Accesses: []approvals.Access{{Access: target}}},
+			Reasons: []string{"first", "second"}, Preview: "-a\n+b",
+		}},
+		"? Use Count?\n  | 1\n  older\n  tool     Count\n  it is    allowed\n": {State: approvals.StateAllowed, Record: approvals.Record{
+			Use: abi.ToolUse{Name: "Count", Input: json.RawMessage("1")}, Why: approvals.Why{Reason: "older"},
+		}},
+	} {
+		if got := printed(t, func(a *app) { a.showItem(&item) }); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
 }
 
 // checkShown holds what was shown to the law. The body of a question, which is set in, may
