@@ -189,6 +189,35 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
+// TestShortFacts leaves out of a question what it says already, and counts the reasons
+// that are too many. Effects that no headline is about are of the tool.
+func TestShortFacts(t *testing.T) {
+	t.Parallel()
+	of := func(kind permissions.AccessKind) permissions.Access {
+		return permissions.Access{Kind: kind, Target: "/a"}
+	}
+	for _, q := range []host.Approval{
+		{Title: "the change", Preview: "the change"},
+		{Title: "list", Accesses: []permissions.Access{of(permissions.AccessExec)}},
+		{Title: "a", Accesses: []permissions.Access{of(permissions.AccessWrite)}},
+	} {
+		q.Tool = "Tool"
+		if got := newQuestion(q).asker(); got != "Tool" {
+			t.Errorf("%s: got %q", q.Title, got)
+		}
+	}
+	for _, accesses := range [][]permissions.Access{{of("newer")}, {of(permissions.AccessSession), of(permissions.AccessRead)}} {
+		if got := newQuestion(host.Approval{Tool: "Tool", Accesses: accesses}).headline(); got != "Use Tool?" {
+			t.Errorf("%v: got %q", accesses, got)
+		}
+	}
+	p, out := printer(0, false)
+	newQuestion(host.Approval{Reasons: slices.Repeat([]string{"One."}, maxShownReasons+2)}).show(p)
+	if got := out.String(); strings.Count(got, "  One.\n") != maxShownReasons || !strings.Contains(got, "  And 2 more reasons.\n") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 // TestFactsOfAQuestion holds what stands below the headline: all reasons, where a path
 // really lies, what the tool says of the call, and which worker it comes from.
 func TestFactsOfAQuestion(t *testing.T) {

@@ -25,6 +25,7 @@ func TestTailIsBounded(t *testing.T) {
 		more           bool
 	}{
 		"nothing":  {nil, nil, false},
+		"tabs":     {[]string{"\tat"}, []string{"  at"}, false},
 		"few":      {[]string{"a\n", "b\x1b[2J"}, []string{"a", `b\x1b[2J`}, false},
 		"ten":      {numbered(1, 10), numbered(1, 10), false},
 		"more":     {numbered(1, 13), numbered(4, 13), true},
