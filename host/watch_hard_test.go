@@ -38,6 +38,13 @@ func (l *warned) warnings() (lines []string) {
 	return lines
 }
 
+// reloads counts those that found a change.
+func (l *warned) reloads() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bytes.Count(l.log.Bytes(), []byte("plugins were reloaded"))
+}
+
 // packed is a module with its manifest inside, and so much that does nothing.
 func packed(t *testing.T, tool, fixture string, padding int) []byte {
 	t.Helper()
@@ -84,10 +91,11 @@ func TestFollowASlowCopy(t *testing.T) {
 			defer file.Close()
 			const steps = 6
 			for i := range steps {
+				read := log.reloads()
 				if _, err := file.Write(module[len(module)*i/steps : len(module)*(i+1)/steps]); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(450 * time.Millisecond)
+				soon(t, "the step is read", func() bool { return log.reloads() > read })
 			}
 			told.want(t, "it is whole", func() bool {
 				r := callOnce(t.Context(), t, s, "Show")
