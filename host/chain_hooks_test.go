@@ -412,7 +412,7 @@ func TestChainHookAfterCancel(t *testing.T) {
 		if got != "done" {
 			t.Errorf("told of %q", got)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(testenv.Patience):
 		t.Error("a call that ran to its end was not told of")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -271,7 +272,7 @@ func (b *barrier) reachedSoon() error {
 	select {
 	case <-b.reached:
 		return nil
-	case <-time.After(20 * time.Second):
+	case <-time.After(testenv.Patience):
 		return errors.New("nobody came")
 	}
 }

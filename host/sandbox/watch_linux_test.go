@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/host/sandbox"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // running is a command in a sandbox that others change things about.
@@ -127,7 +128,7 @@ func TestWatch(t *testing.T) {
 				if path != root+"/"+test.lost {
 					t.Errorf("%q was told", path)
 				}
-			case <-time.After(10 * time.Second):
+			case <-time.After(testenv.Patience):
 				t.Error("nothing was told")
 			}
 		})
