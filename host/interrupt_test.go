@@ -367,10 +367,14 @@ func TestCascade(t *testing.T) {
 				if c.ID == "1" {
 					return "", errors.New("exit status 1")
 				}
+				limit := 200 * time.Millisecond
+				if strings.Contains(test.cancelled, c.ID) {
+					limit = testenv.Patience
+				}
 				select {
 				case <-ctx.Done():
 					return "", context.Cause(ctx)
-				case <-time.After(200 * time.Millisecond):
+				case <-time.After(limit):
 					return "ran", nil
 				}
 			}

@@ -20,6 +20,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -239,7 +240,7 @@ func TestLockedCallsMeet(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := &meeting{second: make(chan struct{})}
+			m := &meeting{second: make(chan struct{}), meet: test.meet}
 			s := session(t, open(t, host.Options{PlainBatches: test.plain, Rules: rules("", "", "Write | Unlocked"), Tools: []host.NativeTool{
 				m.tool("Write", abi.EffectWrite, locked),
 				m.tool("Unlocked", abi.EffectWrite),
@@ -261,6 +262,7 @@ func TestLockedCallsMeet(t *testing.T) {
 // meeting is of two calls, where the first waits a while for the second to begin.
 type meeting struct {
 	second chan struct{}
+	meet   bool // that they are to meet
 	met    atomic.Bool
 }
 
@@ -273,10 +275,14 @@ func (m *meeting) tool(name, effect string, change ...func(*abi.Tool)) host.Nati
 			close(m.second)
 			return text("second"), nil
 		}
+		limit := 300 * time.Millisecond
+		if m.meet {
+			limit = testenv.Patience
+		}
 		select {
 		case <-m.second:
 			m.met.Store(true)
-		case <-time.After(300 * time.Millisecond):
+		case <-time.After(limit):
 		}
 		return text("first"), nil
 	}}
@@ -371,7 +377,7 @@ effect = "read"
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := &meeting{second: make(chan struct{})}
+			m := &meeting{second: make(chan struct{}), meet: !test.beyond}
 			calls := 0
 			native := &tellingCapability{do: func() {
 				if calls++; calls == 3 {
@@ -458,7 +464,7 @@ func TestLocksThatAToolTells(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := &meeting{second: make(chan struct{})}
+			m := &meeting{second: make(chan struct{}), meet: test.meet}
 			tool := m.tool("Tells", abi.EffectWrite, func(c *abi.Tool) { c.Locks, c.Fields = abi.LocksInput, nil })
 			tool.Assess = func(_ context.Context, input json.RawMessage, _ []abi.Fact) (abi.Assessment, error) {
 				var path string
