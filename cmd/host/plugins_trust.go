@@ -31,11 +31,13 @@ func (a *app) trustPlugin(ctx context.Context, name string, yes bool) error {
 		return err
 	}
 	defer o.close()
-	if p.Manifest() == nil || p.Problem() != nil {
+	faults := p.Check()
+	unconfigured := isUnconfigured(p, faults)
+	if p.Manifest() == nil || p.Problem() != nil && !unconfigured {
 		return &exitError{exitUsage, fmt.Errorf("plugin %s cannot be used, so there is nothing to trust: %w", name, p.Problem())}
 	}
 	a.describePlugin(p)
-	if plugins.Failed(p.Check()) {
+	if plugins.Failed(faults) {
 		return &exitError{exitUsage, fmt.Errorf("plugin %s can never be used as it is, so there is nothing to trust: %s says why", name, p.Command("plugins check "+name))}
 	}
 	switch p.Standing() {
@@ -57,6 +59,9 @@ func (a *app) trustPlugin(ctx context.Context, name string, yes bool) error {
 		return hostError(err)
 	}
 	a.out.Printf("\nGranted; toolquay plugins revoke %s takes it back.\n", p.Name)
+	if unconfigured {
+		a.out.Printf("\nIt cannot be used before it is configured:\n%s\n", indent(p.Problem().Error()))
+	}
 	return nil
 }
 
