@@ -196,6 +196,7 @@ var anyCode = []string{
 	"deno eval", "deno repl", "deno install", "bun repl", "rails runner", "rails r", "rails console", "rails c", "rails dbconsole",
 	"mix run", "mix eval", "mix cmd", "dotnet exec", "dotnet script", "swift repl", "uv tool", "git alias", "gh alias", "gh extension",
 	"git difftool", "gh api", "glab api", "dotnet tool", "composer global", "hatch env", "mix do",
+	"git rebase", "poetry shell", "pipenv shell", "hatch shell", "rye shell",
 	"pre-commit try-repo", "docker plugin", "kubectl plugin", "kubectl config", "helm plugin", "nx exec", "ng config",
 }
 
