@@ -21,7 +21,7 @@ func judges(name string) judge {
 		"git": judgeGit, "git config": judgeGitConfig, "tac": judgeTac, "tail": judgeTail, "tar": judgeTar, "go env": judgeGoEnv, "net": judgeNet,
 		"ssh": judgeSSH, "socat": judgeSocat, "git remote": judgeRemote, "git itself": judgeGitItself, "escapes": judgeEscapes, "make": judgeMake,
 		"python": judgePython, "export": judgeExport, "alias": judgeAlias, "fd": judgeFd, "zip": judgeZip, "gzip": judgeGzip, "findmnt": judgeFindmnt,
-		"paths": judgePaths, "yq": judgeYq,
+		"paths": judgePaths, "yq": judgeYq, "archives": judgeArchives,
 	}[name]
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/toolquay/toolquay/internal/lazyregexp"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // judgeZip judges unzip and zipinfo, which find archives by patterns of their own,
@@ -40,4 +41,23 @@ func (f *Finding) suffixed(whole *lazyregexp.Regexp, suffixes ...string) {
 			f.Effects = append(f.Effects, longer)
 		}
 	}
+}
+
+// archiveName is a name that archives of object files usually have.
+var archiveName = lazyregexp.New(`(?i)\.(a|lib|rlib)$`)
+
+// judgeArchives judges programs that read the members of archives: those of a thin one are
+// files that it names.
+func judgeArchives(r *row, args []Arg) Finding {
+	f := r.read(args).finding()
+	for _, e := range f.Effects {
+		end := e.Name
+		if e.Glob {
+			end = end[strings.LastIndexAny(end, "*?])")+1:]
+		}
+		if archiveName.MatchString(end) || e.Glob && !strings.Contains(end, ".") {
+			f.Unknown, f.Complete = f.Unknown|permissions.UnknownRead, false
+		}
+	}
+	return f
 }
