@@ -100,6 +100,29 @@ func TestFormerContent(t *testing.T) {
 	}
 }
 
+// TestGitFlagsHideNothing holds git to rules on reading behind flags of its own, where a rule
+// allows every command.
+func TestGitFlagsHideNothing(t *testing.T) {
+	t.Parallel()
+	testenv.NeedTool(t, "git")
+	base := t.TempDir()
+	script(t, base, makeHistory+"echo CANARY > .env && git add -f .env && git commit -qm env")
+	s := searching(t, filepath.Join(base, "p"), sandbox.Off, permissions.SourceUser, "Read(.env)", "", "Bash")
+	for text, refuse := range map[string]bool{
+		"git -C sub log -p": true, "git --no-pager log -p": true, "git -c a.b=c log -p": true, "git --git-dir .git show": true,
+		"git --work-tree=. log -p": true, "git --unheard log -p": true,
+		"git -C sub log -p -- ../.env": true, "git -C sub -c a.b=c blame ../.env": true, "git -c a.b=c show HEAD -- .env": true,
+		"git -c alias.x='log -p' x": true, "git -c Alias.status='log -p' -c alias.x=log x status": true,
+		"git -C sub log --oneline": false, "git --no-pager status": false, "git -c color.ui=always status": false,
+		"git -C sub -c user.name=a commit -qm more --allow-empty": false,
+	} {
+		result, _ := one(t, s, "Bash", fmt.Sprintf(`{"command":%q}`, text))
+		if refused(result) != refuse || strings.Contains(result.Text(), "CANARY") {
+			t.Errorf("%s: refused %v: %s", text, refused(result), result.Text())
+		}
+	}
+}
+
 // lost are ways in which content that is withheld lies beside the history of the repository p,
 // as the file secrets/x that has the sum in .git/sum, and the directory in which git runs then.
 var lost = []struct {

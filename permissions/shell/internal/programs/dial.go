@@ -214,29 +214,72 @@ func judgeRemote(r *row, args []Arg) Finding {
 func judgeGitItself(r *row, args []Arg) Finding {
 	l := r.read(args)
 	f := l.finding()
+	dir, tops, alias := "", []string{}, false
 	for _, it := range l.items {
 		switch it.flag {
 		case "-c":
 			name, value, _ := strings.Cut(it.arg.Text, "=")
 			f = f.with(gitSetting(name, Arg{Text: value, Literal: it.arg.Literal}))
+			alias = alias || !it.arg.Literal || gitAliases.MatchString(name)
 		case "--config-env":
 			f.Inner, f.AnyHost = append(f.Inner, Inner{Args: []Arg{{Text: it.arg.Text}}}), true
+			alias = alias || !it.arg.Literal || gitAliases.MatchString(it.arg.Text)
+		case "-C":
+			dir = beneath(dir, it.arg.Text)
+		case "--work-tree":
+			tops = append(tops, it.arg.Text)
 		}
 		if it.kind == kindRead && it.arg.Literal {
 			f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: it.arg.Text, Git: true, Tree: printsElsewhere(r, args)})
 		}
 	}
+	if alias || len(l.operands()) > 0 && !r.knows(args) { // it may be any sub-command
+		f.Unknown, f.Complete = f.Unknown|permissions.UnknownRead, false
+	}
+	f.Effects = append(f.Effects, r.behind(args, dir)...)
+	for _, top := range tops {
+		f.Effects = append(f.Effects, r.behind(args, beneath(dir, top))...)
+	}
 	return f
+}
+
+// gitAliases are settings that say what words mean as sub-commands, or may.
+var gitAliases = lazyregexp.New(`(?i)^(alias\.|include)`)
+
+// beneath is a path as it is meant in a directory.
+func beneath(dir, name string) string {
+	if dir == "" || strings.HasPrefix(name, "/") {
+		return name
+	}
+	return strings.TrimSuffix(dir, "/") + "/" + name
+}
+
+// behind are the files that a sub-command reads in a directory, whichever word it is.
+func (r *row) behind(args []Arg, dir string) (out []Effect) {
+	for i, a := range args[:min(len(args), mostGuesses)] {
+		sub := table()[r.name+" "+a.Text]
+		if i == 0 || sub == nil || !a.Literal {
+			continue
+		}
+		for _, e := range sub.find(args[i+1:]).Effects {
+			if e.Kind == permissions.AccessRead && !e.Git && e.Name != "." {
+				e.Name, e.AnyObject = beneath(dir, e.Name), true
+				out = append(out, e)
+			}
+		}
+	}
+	return out
+}
+
+// knows reports whether a word is a sub-command.
+func (r *row) knows(args []Arg) bool {
+	return slices.ContainsFunc(args, func(a Arg) bool { return a.Literal && table()[r.name+" "+a.Text] != nil })
 }
 
 // printsElsewhere reports whether a sub-command behind flags of git's own prints content, or
 // is not known.
 func printsElsewhere(r *row, args []Arg) bool {
-	known := false
-	for _, a := range args {
-		known = known || a.Literal && table()[r.name+" "+a.Text] != nil
-	}
-	return !known || slices.ContainsFunc(r.hidden(args).Effects, func(e Effect) bool { return e.Git && e.Tree })
+	return !r.knows(args) || slices.ContainsFunc(r.hidden(args).Effects, func(e Effect) bool { return e.Git && e.Tree })
 }
 
 // gitSetting is what a setting of git may have it do: most name no program, and the
