@@ -26,9 +26,9 @@ func pluginCheckCommand(a *app) *cobra.Command {
 what their modules import and export, bounds on modules and memory, names that are
 taken. Of what stands that test the module is compiled, too. A PATH is a plugin's
 folder, a .wasm file, or a directory of plugins; a NAME is a plugin that plugins list
-shows. Without either all of those are checked that are not built in. It ends with 1
-where a plugin can never be used as it is. list, info, doctor and pack make the same
-check, without compiling, except pack.`,
+shows; a word that is both counts as a PATH. Without either all of those are checked
+that are not built in. It ends with 1 where a plugin can never be used as it is. list,
+info, doctor and pack make the same check, without compiling, except pack.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.checkPlugins(cmd.Context(), args, asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -108,8 +108,14 @@ func (a *app) checkPath(ctx context.Context, path string) ([]checked, error) {
 		return nil, err
 	}
 	defer o.close()
+	list := o.host.Plugins().Plugins()
+	for _, p := range list {
+		if p.Name == path && p.Origin != plugins.OriginFlag {
+			a.err.Printf("toolquay: %s was taken for the path; the plugin of that name is in %s\n", path, visible.Line(p.Path))
+		}
+	}
 	path = filepath.Clean(path)
-	list := slices.DeleteFunc(o.host.Plugins().Plugins(), func(p *plugins.Plugin) bool {
+	list = slices.DeleteFunc(list, func(p *plugins.Plugin) bool {
 		own := filepath.Clean(p.Path)
 		return p.Origin != plugins.OriginFlag || own != path && filepath.Dir(own) != path
 	})
