@@ -89,7 +89,7 @@ func (r *Runner) Check(m plugins.Module) []plugins.Diagnostic {
 		return engine.Diagnose(err)
 	}
 	_, faults := examine(i)
-	return engine.Diagnoses(faults)
+	return append(engine.Diagnoses(faults), engine.CheckGo(i, m.Wasm, abi.ExportCall)...)
 }
 
 // Close frees the runtime. Modules loaded from it must be closed before.

@@ -137,6 +137,12 @@ func (r *Runner) Check(m plugins.Module) []plugins.Diagnostic {
 		return append(found, engine.Diagnose(err)...)
 	}
 	found = append(found, engine.Diagnoses(examine(i, kernel, m.Manifest.Tools))...)
+	for n := range m.Manifest.Tools {
+		if command := engine.CheckGo(i, m.Wasm, exportOf(&m.Manifest.Tools[n])); command != nil {
+			found = append(found, command...)
+			break
+		}
+	}
 	if i.Import(hostModule, "http_request") != nil {
 		found = append(found, plugins.Diagnostic{Severity: plugins.SeverityWarning,
 			Message: "the module imports Extism's http_request, and a call of it fails here: only capabilities reach the network"})

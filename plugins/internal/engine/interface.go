@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -95,6 +96,19 @@ func CheckImport(i *prepass.External) string {
 		return fmt.Sprintf("imports the memory %s; a plugin brings its own and exports it", ImportName(i.Module, i.Name))
 	}
 	return fmt.Sprintf("imports the %s %s; nothing offers one", i.Kind, ImportName(i.Module, i.Name))
+}
+
+// CheckGo finds a module of standard Go that was built as a command, of which only _start
+// can be called: the functions behind other exports need the runtime that it starts. TinyGo
+// names itself otherwise; its commands work. The exports that are called are used.
+func CheckGo(i *prepass.Interface, wasm []byte, used ...string) []plugins.Diagnostic {
+	const command = "_start"
+	producers, err := plugins.CustomSection(wasm, "producers")
+	others := slices.ContainsFunc(used, func(name string) bool { return name != command && i.Export(name) != nil })
+	if err != nil || !others || i.Export(command) == nil || i.Export("_initialize") != nil || !bytes.Contains(producers, []byte("Go cmd/compile")) {
+		return nil
+	}
+	return Diagnoses([]string{"was built by Go as a command, whose functions cannot be called; build it with -buildmode=c-shared"})
 }
 
 // Diagnose is the error of a module that was refused, as a diagnostic.
