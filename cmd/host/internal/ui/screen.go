@@ -164,7 +164,7 @@ func (s *screen) hold() (release func()) {
 }
 
 // abandonTime is how long a stuck terminal holds up the end of the program.
-const abandonTime = 100 * time.Millisecond
+const abandonTime = time.Second
 
 func (s *screen) abandon() {
 	const pause = 5 * time.Millisecond
