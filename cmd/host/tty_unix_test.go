@@ -47,8 +47,8 @@ func person(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	defer keyboard.Close()
 	s := &sitting{keyboard: keyboard, ended: make(chan struct{}), term: vt.New(1, 1)}
-	stop := s.resize(ts, sizes)
-	defer stop()
+	all := parseSizes(ts, sizes)
+	s.set(all[0])
 	program, err := exec.LookPath(args[1])
 	ts.Check(err)
 	cmd := exec.Command(program, args[2:]...)
@@ -62,6 +62,8 @@ func person(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(cmd.Start())
 	ts.Check(terminal.Close())
 	go s.look()
+	stop := s.resize(cmd.Process, all)
+	defer stop()
 	for key := range strings.FieldsSeq(args[0]) {
 		if strings.HasPrefix(key, "^C") {
 			s.wait(ts, "Ctrl-C", func() bool { return strings.Contains(s.term.Text(), "Ctrl-C") })
@@ -102,24 +104,9 @@ type sitting struct {
 	mu     sync.Mutex
 	screen bytes.Buffer
 	read   int // what of the screen the last key answered
-	last   time.Time
 	// sizing is held while the terminal gets another size, and while it takes what was
 	// written for the one it has.
 	sizing sync.Mutex
-}
-
-// quiet waits until nothing has been drawn for a moment, and nothing is on its way:
-// what was written for one size and comes when the terminal has another one is not
-// drawn as it was meant, on any.
-func (s *sitting) quiet() {
-	for end := time.Now().Add(testenv.Patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		s.mu.Lock()
-		idle := time.Since(s.last)
-		s.mu.Unlock()
-		if idle > 30*time.Millisecond && !s.pending() {
-			return
-		}
-	}
 }
 
 // pending reports whether there is something that the terminal has not taken yet.
@@ -129,31 +116,31 @@ func (s *sitting) pending() bool {
 	return n > 0 && fds[0].Revents&unix.POLLIN != 0
 }
 
-// resize makes the terminal the sizes that are given, again and again until stop is
-// called.
-func (s *sitting) resize(ts *testscript.TestScript, sizes string) (stop func()) {
-	var all []pty.Winsize
+// parseSizes reads sizes of a terminal, separated by commas.
+func parseSizes(ts *testscript.TestScript, sizes string) (all []pty.Winsize) {
 	for size := range strings.SplitSeq(sizes, ",") {
 		var w pty.Winsize
 		_, err := fmt.Sscanf(size, "%dx%d", &w.Cols, &w.Rows)
 		ts.Check(err)
 		all = append(all, w)
 	}
-	set := func(w pty.Winsize) {
-		s.quiet()
-		s.sizing.Lock()
-		defer s.sizing.Unlock()
-		_ = pty.Setsize(s.keyboard, &w) // fails once it is closed
-		s.term.Resize(int(w.Cols), int(w.Rows))
-	}
-	set(all[0])
+	return all
+}
+
+// resize makes the terminal the sizes that are given, again and again until stop is
+// called.
+func (s *sitting) resize(program *os.Process, sizes []pty.Winsize) (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		for i := 1; len(all) > 1; i++ {
+		for i := 1; len(sizes) > 1; i++ {
 			select {
 			case <-time.After(130 * time.Millisecond):
-				set(all[i%len(all)])
+				// What a program writes for one size and the terminal takes at another
+				// is drawn as nobody meant it: it writes nothing meanwhile.
+				_ = program.Signal(syscall.SIGSTOP) // fails once it has ended
+				s.set(sizes[i%len(sizes)])
+				_ = program.Signal(syscall.SIGCONT)
 			case <-quit:
 				return
 			}
@@ -165,21 +152,42 @@ func (s *sitting) resize(ts *testscript.TestScript, sizes string) (stop func()) 
 	}
 }
 
+// set makes the terminal a size once it has taken all that was written for the last.
+func (s *sitting) set(size pty.Winsize) {
+	for end := time.Now().Add(testenv.Patience); ; {
+		time.Sleep(5 * time.Millisecond)
+		s.sizing.Lock()
+		if !s.pending() || time.Now().After(end) {
+			break
+		}
+		s.sizing.Unlock()
+	}
+	defer s.sizing.Unlock()
+	_ = pty.Setsize(s.keyboard, &size) // fails once it is closed
+	s.term.Resize(int(size.Cols), int(size.Rows))
+}
+
+// look draws what comes. Between its reading and its drawing no size is set.
 func (s *sitting) look() {
 	defer close(s.ended)
 	b := make([]byte, 4096)
 	for {
+		fds := []unix.PollFd{{Fd: int32(s.keyboard.Fd()), Events: unix.POLLIN}}
+		if _, err := unix.Poll(fds, -1); err != nil && !errors.Is(err, unix.EINTR) {
+			return
+		}
+		s.sizing.Lock()
 		n, err := s.keyboard.Read(b)
+		if err == nil {
+			s.mu.Lock()
+			s.screen.Write(b[:n])
+			s.mu.Unlock()
+			_, _ = s.term.Write(b[:n])
+		}
+		s.sizing.Unlock()
 		if err != nil {
 			return
 		}
-		s.mu.Lock()
-		s.screen.Write(b[:n])
-		s.last = time.Now()
-		s.mu.Unlock()
-		s.sizing.Lock()
-		_, _ = s.term.Write(b[:n])
-		s.sizing.Unlock()
 	}
 }
 
