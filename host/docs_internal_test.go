@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -210,7 +211,7 @@ func bomb(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	const head = 2 // bytes
-	packed := append(out.Bytes()[:head:head], bytes.Repeat(out.Bytes()[head:], times)...)
+	packed := slices.Concat(out.Bytes()[:head], bytes.Repeat(out.Bytes()[head:], times))
 	packed = append(packed, 1, 0, 0, 0xff, 0xff) // an empty last block
 	packed = binary.BigEndian.AppendUint32(packed, times*size%65_521<<16|1)
 	for range 2 {
