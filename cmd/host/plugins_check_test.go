@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/internal/wasmgen"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/direct"
 )
@@ -14,15 +13,15 @@ import (
 // TestCheckCompiles: what nothing else is wrong with is compiled, which finds wrong code.
 func TestCheckCompiles(t *testing.T) {
 	t.Parallel()
-	one := []wasmgen.ValType{wasmgen.I32}
-	var m wasmgen.Module
-	m.Export(abi.ExportMemory, wasmgen.Memory, m.Memory(wasmgen.AtLeast(1)))
-	m.Export(abi.ExportAlloc, wasmgen.Function, m.Func(wasmgen.Sig(one, one), new(wasmgen.Code).I32(0)))
-	m.Export(abi.ExportCall, wasmgen.Function, m.Func(wasmgen.Sig(append(one, one...), []wasmgen.ValType{wasmgen.I64}), new(wasmgen.Code).I32(0)))
+	module := "\x00asm\x01\x00\x00\x00" +
+		"\x01\x0c\x02\x60\x01\x7f\x01\x7f\x60\x02\x7f\x7f\x01\x7e" + // types: i32 to i32, two i32 to i64
+		"\x03\x03\x02\x00\x01" + "\x05\x03\x01\x00\x01" + // two functions, a memory
+		"\x07\x19\x03\x06memory\x02\x00\x05alloc\x00\x00\x04call\x00\x01" +
+		"\x0a\x0b\x02\x04\x00\x41\x00\x0b\x04\x00\x41\x00\x0b" // each gives an i32
 	dir := t.TempDir()
 	toml := "manifest = 1\nname = \"one\"\nversion = \"1.0.0\"\n[[tools]]\nname = \"Show\"\ninput_schema = '{\"type\":\"object\"}'\n"
-	for name, content := range map[string][]byte{abi.ManifestFile: []byte(toml), "one.wasm": m.Bytes()} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+	for name, content := range map[string]string{abi.ManifestFile: toml, "one.wasm": module} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
