@@ -244,7 +244,7 @@ func TestDocsReadOutlivesABomb(t *testing.T) {
 	}
 	h := docsHost(t, false)
 	var err error
-	testenv.InTime(t, docsLimit, func() time.Duration { // later, that is what it is told of
+	testenv.InTime(t, docsLimit, func() time.Duration { // a read that ends at the limit says so instead
 		return testenv.Took(func() { _, _, err = readDoc(t.Context(), h, capability.Scope{Cwd: dir}, "bomb.pdf", "") })
 	})
 	if abi.CodeOf(err) != abi.CodeTrap || !strings.Contains(err.Error(), "bomb.pdf could not be shown: it is broken, or takes more memory") {
