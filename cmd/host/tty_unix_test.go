@@ -173,7 +173,9 @@ func (s *sitting) look() {
 	b := make([]byte, 4096)
 	for {
 		fds := []unix.PollFd{{Fd: int32(s.keyboard.Fd()), Events: unix.POLLIN}}
-		if _, err := unix.Poll(fds, -1); err != nil && !errors.Is(err, unix.EINTR) {
+		if _, err := unix.Poll(fds, -1); errors.Is(err, unix.EINTR) {
+			continue // nothing came: a read would hold sizing while the program is stopped
+		} else if err != nil {
 			return
 		}
 		s.sizing.Lock()
