@@ -202,7 +202,7 @@ func TestDocsReadHeedsTheContext(t *testing.T) {
 func bomb(t *testing.T) []byte {
 	t.Helper()
 	const times, size = 300, 1_000_000
-	// What is flushed ends at a whole byte and refers to nothing before it, so that it may
+	// What is flushed ends at a whole byte and does not refer back, so that it may
 	// stand as often as one likes. The Adler-32 of n zeros is n and 1.
 	var out bytes.Buffer
 	w := zlib.NewWriter(&out)

@@ -59,7 +59,7 @@ func TestAccept(t *testing.T) {
 		"null or":               {one(`{"anyOf":[` + n + `,{"type":"null"}]}`), `{"a":null}`, `{"a":null}`},
 		"null or not":           {one(`{"anyOf":[` + n + `,{"type":"string"}]}`), `{"a":null}`, `{}`},
 		"null by a reference":   {`{"type":"object","$defs":{"n":` + n + `},"properties":{"a":{"$ref":"#/$defs/n"}}}`, `{"a":null}`, `{}`},
-		"null of what is never": {one("false"), `{"a":null}`, `{}`},
+		"null, where none fits": {one("false"), `{"a":null}`, `{}`},
 		"null is required":      {`{"type":"object","properties":{"a":` + n + `},"required":["a"]}`, `{"a":null}`, "expected integer, but got null"},
 		"null is unknown":       {`{"type":"object","properties":{},"additionalProperties":false}`, `{"a":null}`, "a: unknown field"},
 		"null in a list":        {one(`{"type":"array","items":` + n + `}`), `{"a":[null]}`, "expected integer, but got null"},

@@ -29,7 +29,7 @@ func FuzzStrict(f *testing.F) {
 				}
 			}
 			if plain, _, err := modelschema.Plain(schema, api); err == nil {
-				var root map[string]any // stays nil where the schema is no object
+				var root map[string]any // stays nil where the schema is not an object
 				_ = json.Unmarshal(plain, &root)
 				if !json.Valid(plain) || root["anyOf"] != nil {
 					t.Errorf("%d: %s", api, plain)

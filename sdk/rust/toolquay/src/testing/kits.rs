@@ -291,7 +291,7 @@ fn configuration_is_of_its_type() {
     assert_eq!(call(Host::new().with_manifest(&format!("{key}default = ' 10 '\n"))), "Some(10)");
     assert_eq!(call(Host::new().with_manifest(&format!("{key}default = '10'\n")).with_config("rows", 7)), "Some(7)");
     let wrong = || call(Host::new().with_manifest(key).with_config("rows", "7"));
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(wrong)).expect_err("a text is no integer");
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(wrong)).expect_err("a string is not an integer");
 }
 
 #[test]
