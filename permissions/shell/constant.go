@@ -280,10 +280,14 @@ func (a *analysis) turns(loop *syntax.ForClause, words *syntax.WordIter, s *stat
 			out = append(out, variable{name: words.Name.Value, value: w.Text, wild: w.Glob})
 		}
 	}
-	turns := max(a.turn, 1) * len(out)
-	if a.unfollowed || loop.Select || !expands(loop, words.Name.Value) || turns > maxTurns || turns*int(loop.End().Offset()-loop.Pos().Offset()) > maxUnrolled {
+	size := len(out) * int(loop.End().Offset()-loop.Pos().Offset())
+	if a.unfollowed || loop.Select || !expands(loop, words.Name.Value) || max(a.turn, 1)*len(out) > maxTurns || max(a.turn, 1)*size > maxUnrolled {
 		return nil
 	}
+	if *a.budget < size+maxWork/2 { // the rest is for the programs: many loops make much of a short text
+		return nil
+	}
+	*a.budget -= size
 	return out
 }
 

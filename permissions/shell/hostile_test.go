@@ -45,6 +45,9 @@ func hostile() map[string]string {
 		"trims with stars":     "f=" + strings.Repeat("a", 250) + ";" + strings.Repeat("ls \"${f##"+strings.Repeat("*a", 60)+"*b}\";", 70),
 		"many names":           strings.Repeat("ls $(dirname a/b);", 500),
 		"many loops":           strings.Repeat("for f in {1..64};do p $f;done;", 300),
+		"many values":          strings.Repeat("for f in {1..64};do x=$f;done;", 300),
+		"many tests":           strings.Repeat("for f in {1..64};do [[ $f ]];done;", 290),
+		"many empty words":     strings.Repeat("for f in {1..64};do \"${f#*}\";done;", 280),
 	}
 	for _, unit := range []string{
 		"(", "$(", "\"$(", "{ ", "`", "`\\", "if ", "${x:-", "$((", "((", "( ", "<<a ", "a|", "a&&", "case a in a) ",
