@@ -1,0 +1,36 @@
+package testenv_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/toolquay/toolquay/internal/testenv"
+)
+
+// TestGoGuest: a guest is a WebAssembly module, and the second who asks gets the same.
+func TestGoGuest(t *testing.T) {
+	const dir, pkg = "../../sdk/go", "testdata/probe"
+	first := testenv.GoGuest(t, dir, pkg)
+	if !bytes.HasPrefix(first, []byte("\x00asm")) {
+		t.Fatalf("it begins with %q", first[:4])
+	}
+	if !bytes.Equal(testenv.GoGuest(t, dir, pkg), first) {
+		t.Error("the second one differs")
+	}
+}
+
+func TestSample(t *testing.T) {
+	tests := map[string]struct{ n, few int }{"many": {1000, 100}, "few": {3, 1}}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("CI", "")
+			if got := testenv.Sample(test.n); got != test.few {
+				t.Errorf("without CI: %d of %d", got, test.n)
+			}
+			t.Setenv("CI", "true")
+			if got := testenv.Sample(test.n); got != test.n && !testenv.Race {
+				t.Errorf("under CI: %d of %d", got, test.n)
+			}
+		})
+	}
+}

@@ -1,0 +1,28 @@
+package testenv
+
+import "testing"
+
+// Thorough reports whether tests are to look everywhere: where CI is set. Elsewhere
+// they try enough to find what a change broke within minutes, and leave the rest of
+// what is random or a matter of enumeration to CI. So they do under the race
+// detector, which looks for what goroutines do to each other: that needs no
+// thousandth random text, and each costs ten times.
+func Thorough() bool { return InCI() && !Race }
+
+// Sample returns how many of n random cases a test tries: all where it is to be
+// [Thorough], elsewhere a tenth of them, and one at the least.
+func Sample(n int) int {
+	if Thorough() {
+		return n
+	}
+	return max(n/10, 1)
+}
+
+// SkipUnlessThorough leaves a test to CI that takes long and finds little which the
+// tests beside it do not find.
+func SkipUnlessThorough(tb testing.TB) {
+	tb.Helper()
+	if !Thorough() {
+		tb.Skip("skipped: runs where CI is set, without the race detector")
+	}
+}
