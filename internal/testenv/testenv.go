@@ -5,7 +5,7 @@
 // skipped, under CI it fails, so that nothing goes untested in silence. What CI
 // itself cannot have (another operating system, PowerShell) is listed in
 // permitted.go and asked for with [Permitted]. No other test of this repository
-// may skip; a test in internal/repo holds that.
+// may skip; a test in internal/test/repo holds that.
 //
 // No test may fail because a machine is busy, and none may let pass what is slow
 // by itself. What never comes is told by [Patience]; how much there is to do, by

@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	wg "github.com/toolquay/toolquay/internal/wasmgen"
+	wg "github.com/toolquay/toolquay/internal/test/wasmgen"
 )
 
 const million = 1_000_000

@@ -3,7 +3,7 @@ package hostile_test
 import (
 	"time"
 
-	wg "github.com/toolquay/toolquay/internal/wasmgen"
+	wg "github.com/toolquay/toolquay/internal/test/wasmgen"
 )
 
 // computing never ends, or not before the sun does.

@@ -2,7 +2,7 @@ package hostile_test
 
 import (
 	"github.com/toolquay/toolquay/abi"
-	wg "github.com/toolquay/toolquay/internal/wasmgen"
+	wg "github.com/toolquay/toolquay/internal/test/wasmgen"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
-	wg "github.com/toolquay/toolquay/internal/wasmgen"
+	wg "github.com/toolquay/toolquay/internal/test/wasmgen"
 )
 
 // asking makes the host wait, or answer without end.

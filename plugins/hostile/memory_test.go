@@ -3,7 +3,7 @@ package hostile_test
 import (
 	"time"
 
-	wg "github.com/toolquay/toolquay/internal/wasmgen"
+	wg "github.com/toolquay/toolquay/internal/test/wasmgen"
 )
 
 // filling takes memory, or goes on writing what it has.

@@ -2,7 +2,7 @@ package hostile_test
 
 import (
 	"github.com/toolquay/toolquay/abi"
-	wg "github.com/toolquay/toolquay/internal/wasmgen"
+	wg "github.com/toolquay/toolquay/internal/test/wasmgen"
 )
 
 // starting does its harm before anybody calls it, or where a call begins.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/toolquay/toolquay/abi"
-	wg "github.com/toolquay/toolquay/internal/wasmgen"
+	wg "github.com/toolquay/toolquay/internal/test/wasmgen"
 	"github.com/toolquay/toolquay/plugins"
 )
 

@@ -3,7 +3,7 @@ package proof
 import (
 	"testing"
 
-	"github.com/toolquay/toolquay/internal/wasmgen"
+	"github.com/toolquay/toolquay/internal/test/wasmgen"
 )
 
 // TestAccountingOfCases holds modules against the law that are built to find

@@ -3,7 +3,7 @@ package proof
 import (
 	"math/rand/v2"
 
-	"github.com/toolquay/toolquay/internal/wasmgen"
+	"github.com/toolquay/toolquay/internal/test/wasmgen"
 )
 
 // shaper makes modules of nothing but control flow: branches of all kinds over

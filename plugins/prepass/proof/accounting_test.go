@@ -11,7 +11,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
-	"github.com/toolquay/toolquay/internal/wasmgen"
+	"github.com/toolquay/toolquay/internal/test/wasmgen"
 )
 
 // The law of fuel: what a run of a module takes, it has paid for.

@@ -66,7 +66,7 @@ func (d *desk) notebook(name string) (n notebook) {
 // has shown it.
 func TestNotebookEdit(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join("..", "..", "builtin", "docs", "testdata", "harbour.ipynb"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "builtin", "docs", "testdata", "harbour.ipynb"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // root is the repository's root, seen from this package's folder.
-const root = "../.."
+const root = "../../.."
 
 // skipDirs are folders that hold no source: build output and other programs'
 // own data.

@@ -13,7 +13,7 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-const examples = "../../plugin-examples"
+const examples = "../../../plugin-examples"
 
 // command builds toolquay once for the whole test binary.
 var command string
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	command = filepath.Join(dir, "toolquay")
-	if out, err := exec.Command("go", "build", "-o", command, "../../cmd/host").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", command, "../../../cmd/host").CombinedOutput(); err != nil {
 		panic(string(out))
 	}
 	code := m.Run()

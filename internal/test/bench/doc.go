@@ -3,7 +3,7 @@
 // installed. Times differ from machine to machine; the ratios are what to look
 // at.
 //
-//	go run ./internal/bench [-benchtime 1s] [-count 3] [-run regexp]
+//	go run ./internal/test/bench [-benchtime 1s] [-count 3] [-run regexp]
 //
 // The same cases run under go test -bench. The guests in Rust, under guests, are
 // committed; guests/build.sh builds them.

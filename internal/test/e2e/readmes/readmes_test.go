@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	root = "../../.."
+	root = "../../../.."
 	// address is the repository's, from which the README has people clone it.
 	address = "https://github.com/toolquay/toolquay"
 )

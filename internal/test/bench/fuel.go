@@ -24,7 +24,7 @@ var guestModules embed.FS
 // always at hand.
 const goGuest = "gojson"
 
-const goGuestPackage = "github.com/toolquay/toolquay/internal/bench/guests/" + goGuest
+const goGuestPackage = "github.com/toolquay/toolquay/internal/test/bench/guests/" + goGuest
 
 // A guest here gets as much fuel at a time as it gets from a host, and lets others go
 // first as often.

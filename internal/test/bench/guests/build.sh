@@ -3,7 +3,7 @@
 # sources build to. As builtin/build.sh, which says more.
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
-build=$here/../../../sdk/rust/build-plugin.sh
+build=$here/../../../../sdk/rust/build-plugin.sh
 compiler=$("$build" --compiler)
 
 for guest in lines regex replace scale serde tool; do set -- "$@" "$here/$guest"; done

@@ -98,7 +98,7 @@ func setBenchtime(d string) string {
 func measure(f func(*testing.B)) time.Duration {
 	result := testing.Benchmark(f)
 	if result.N == 0 {
-		fmt.Fprintln(os.Stderr, "bench: a case failed; go test -bench . ./internal/bench says why")
+		fmt.Fprintln(os.Stderr, "bench: a case failed; go test -bench . ./internal/test/bench says why")
 		os.Exit(1)
 	}
 	if own, ok := result.Extra[ownTime]; ok {

@@ -19,7 +19,7 @@ func TestBackgroundExample(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "bwrap")
 	program := filepath.Join(t.TempDir(), "background")
-	if out, err := exec.Command("go", "build", "-o", program, "../../examples/background").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", program, "../../../examples/background").CombinedOutput(); err != nil {
 		t.Fatal(string(out))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)

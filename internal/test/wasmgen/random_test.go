@@ -6,7 +6,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
-	"github.com/toolquay/toolquay/internal/wasmgen"
+	"github.com/toolquay/toolquay/internal/test/wasmgen"
 )
 
 // TestRandomIsValid has wazero validate random modules.

@@ -56,7 +56,7 @@ var testsMay = []string{"./internal", testscript}
 
 // testOnly are packages that only tests, and each other, may import.
 var testOnly = []string{
-	"./internal/testenv", "./internal/wasmgen", "./internal/e2e", "./internal/bench", "./internal/repo",
+	"./internal/testenv", "./internal/test",
 	"./plugins/internal/runnertest", "./host/sandbox/escapes",
 }
 
@@ -174,9 +174,9 @@ var rooms = []room{
 	{dir: "internal", may: []string{"./abi", "./internal", fsnotify, toml, xsys, xterm}, tests: []string{doublestar}},
 	{dir: "internal/filelock", may: []string{xsys}},
 	{dir: "internal/filewatch", may: []string{fsnotify}},
-	{dir: "internal/wasmgen", tests: []string{wazero}},
-	{dir: "internal/bench", may: everything, never: []string{"./cmd"}},
-	{dir: "internal/e2e", may: everything, never: []string{"./cmd"}, tests: []string{"./cmd", pty}},
+	{dir: "internal/test/wasmgen", tests: []string{wazero}},
+	{dir: "internal/test/bench", may: everything, never: []string{"./cmd"}},
+	{dir: "internal/test/e2e", may: everything, never: []string{"./cmd"}, tests: []string{"./cmd", pty}},
 	// What plugin authors import, and what they would write.
 	{dir: "sdk/go", separate: true},
 	{dir: "plugin-examples", may: []string{"./sdk/go", extismPDK}, separate: true},

@@ -5,7 +5,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
-	"github.com/toolquay/toolquay/internal/wasmgen"
+	"github.com/toolquay/toolquay/internal/test/wasmgen"
 )
 
 // TestModule builds a module with one of everything, by hand, and runs it.
