@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/internal/visible"
 	wg "github.com/toolquay/toolquay/internal/test/wasmgen"
+	"github.com/toolquay/toolquay/internal/visible"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/direct"
 	"github.com/toolquay/toolquay/plugins/extism"

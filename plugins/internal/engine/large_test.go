@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/internal/testenv"
 	wg "github.com/toolquay/toolquay/internal/test/wasmgen"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // large is a guest with that much memory and data in it, whose export "fill"
