@@ -99,13 +99,15 @@ for crate in "$@"; do
     root=$(dirname "$(cd "$crate" && "$cargo" locate-project --workspace --message-format plain)")
     target_dir=${CARGO_TARGET_DIR:-$root/target}
 
-    encoded=$(printf '%s\n--remap-path-prefix=%s=/plugin\n--remap-path-prefix=%s=/sdk' "$flags" "$root" "$here" | tr '\n' '\037')
+    encoded=$(printf %s "$flags" | tr '\n' '\037')
     # A new crate has no lock file before its first build, which writes it.
     locked=$([ ! -f "$root/Cargo.lock" ] || printf %s --locked)
     set -- build --manifest-path "$manifest" --release $locked --lib --target $target --message-format short --quiet
     [ -z "$build_std" ] || set -- "$@" -Z build-std=std,panic_abort
+    # The wrapper remaps these two: as flags they would be part of what cargo tells
+    # builds apart by, and have the standard library built again for each plugin.
     RUSTC=$rustc CARGO_ENCODED_RUSTFLAGS=$encoded CARGO_TARGET_DIR=$target_dir \
-        RUSTC_WRAPPER=$here/stable-names.sh \
+        RUSTC_WRAPPER=$here/stable-names.sh PLUGIN_ROOT=$root SDK_ROOT=$here \
         "$cargo" "$@"
 
     built=$target_dir/$target/release/$library.wasm

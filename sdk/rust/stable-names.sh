@@ -3,7 +3,8 @@
 # apart by a hash that covers the folder they lie in; it ends up in symbols, and
 # their order in the order of functions. With a name, version and features instead,
 # the same source gives the same bytes wherever it lies. The features are what tells
-# a crate that the standard library is made of from the same one in a plugin.
+# a crate that the standard library is made of from the same one in a plugin. And it
+# writes /plugin and /sdk for the folders PLUGIN_ROOT and SDK_ROOT.
 set -eu
 features=
 for argument in "$@"; do
@@ -22,4 +23,7 @@ while [ "$count" -gt 0 ]; do
     set -- "$@" "$argument"
     count=$((count - 1))
 done
+case " $* " in
+*' --crate-name '*) set -- "$@" "--remap-path-prefix=$PLUGIN_ROOT=/plugin" "--remap-path-prefix=$SDK_ROOT=/sdk" ;;
+esac
 exec "$@"
