@@ -181,7 +181,8 @@ type Tool struct {
 	// Output says how an Extism export answers; empty is text that is JSON too where
 	// there is an output schema.
 	Output OutputForm `toml:"output"`
-	// Capabilities narrows the plugin's claims for this tool; empty is all.
+	// Capabilities narrows the plugin's claims for this tool. Left out it is all of
+	// them, and an empty list none; see [Tool.Uses].
 	Capabilities []string `toml:"capabilities"`
 }
 

@@ -57,6 +57,12 @@ func (t *Tool) DestructiveTrait() Trait { return cmp.Or(t.Destructive, TraitFals
 // EnabledTrait returns the trait with its default, which is true.
 func (t *Tool) EnabledTrait() Trait { return cmp.Or(t.Enabled, TraitTrue) }
 
+// Uses reports whether the tool may use a capability that its plugin claims: all of them
+// where it names none, otherwise those it names, of which there may be none.
+func (t *Tool) Uses(capability string) bool {
+	return t.Capabilities == nil || slices.Contains(t.Capabilities, capability)
+}
+
 // AsksTraits reports whether the guest's assess must be asked for a trait.
 func (t *Tool) AsksTraits() bool {
 	return slices.Contains([]Trait{t.ReadOnly, t.ConcurrencySafe, t.Destructive, t.Enabled}, TraitInput)

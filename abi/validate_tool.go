@@ -105,10 +105,7 @@ func (t *Tool) validateLocks(v *validator, m *Manifest) {
 
 // mayUse reports whether a tool of the manifest has a capability.
 func (t *Tool) mayUse(m *Manifest, name string) bool {
-	if len(t.Capabilities) > 0 {
-		return slices.Contains(t.Capabilities, name)
-	}
-	return slices.ContainsFunc(m.Capabilities, func(c CapabilityClaim) bool { return c.Name == name })
+	return t.Uses(name) && slices.ContainsFunc(m.Capabilities, func(c CapabilityClaim) bool { return c.Name == name })
 }
 
 func (t *Tool) validateSchemas(v *validator) {

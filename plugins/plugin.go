@@ -170,7 +170,7 @@ func (p *Plugin) sameAs(q *Plugin) bool {
 // Declares reports whether the plugin's manifest asks for a capability for a
 // tool, and returns its scope.
 func (p *Plugin) Declares(tool *abi.Tool, capability string) (abi.CapabilityClaim, bool) {
-	if len(tool.Capabilities) > 0 && !slices.Contains(tool.Capabilities, capability) {
+	if !tool.Uses(capability) {
 		return abi.CapabilityClaim{}, false
 	}
 	m := p.Manifest()
@@ -193,7 +193,7 @@ func Undeclared(m *abi.Manifest, tool, capability string) error {
 	}
 	var others []string
 	for i := range m.Tools {
-		if t := &m.Tools[i]; len(t.Capabilities) == 0 || slices.Contains(t.Capabilities, capability) {
+		if t := &m.Tools[i]; t.Uses(capability) {
 			others = append(others, t.Name)
 		}
 	}

@@ -122,8 +122,13 @@ func text1(v any) string {
 	return s
 }
 
-func texts(v any) (all []string) {
-	list, _ := v.([]any)
+// texts are those of an array; of what is none they are nil.
+func texts(v any) []string {
+	list, ok := v.([]any)
+	if !ok {
+		return nil
+	}
+	all := []string{}
 	for _, one := range list {
 		all = append(all, text1(one))
 	}
@@ -179,7 +184,7 @@ func (m *manifest) tool(name string) *contract {
 }
 
 func (t *contract) may(capability string) bool {
-	return len(t.capabilities) == 0 || slices.Contains(t.capabilities, capability)
+	return t.capabilities == nil || slices.Contains(t.capabilities, capability)
 }
 
 // declares returns the claim of a capability for a tool, or the host's refusal.

@@ -55,7 +55,7 @@ struct ConfigKey {
 pub struct Contract {
     pub name: String,
     pub input_schema: String,
-    capabilities: Vec<String>,
+    capabilities: Option<Vec<String>>,
     read_only: Value,
     pub strict: bool,
 }
@@ -176,7 +176,8 @@ fn refuse_over(length: usize, most: usize, text: &str) -> Result<(), ToolError> 
 
 impl Contract {
     fn may(&self, capability: &str) -> bool {
-        self.capabilities.is_empty() || self.capabilities.iter().any(|name| name == capability)
+        let named = self.capabilities.as_ref();
+        named.is_none_or(|all| all.iter().any(|name| name == capability))
     }
 
     /// Holds the tool to `read_only`.
