@@ -22,6 +22,7 @@ func TestTimeIsLimited(t *testing.T) {
 	s, c := newSession(t), newShell(t, kills)
 	for _, command := range []string{
 		"echo begun; read </dev/zero; sleep 100",
+		"echo begun; echo x | sed ':a;ba'", // which only reads
 		"trap '' TERM; echo begun; sleep 100; sleep 100",
 		"echo begun; (trap '' TERM INT HUP; setsid sleep 100 & sleep 100 & wait)",
 	} {

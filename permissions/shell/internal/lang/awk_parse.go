@@ -1,36 +1,20 @@
 package lang
 
-// awkParser reads a program by the grammar that all awks share, and notes what
-// the question of its end depends on. It builds no tree: whether anything is
-// written or started shows in the tokens, once it is settled which slash starts
-// a regular expression and which > redirects, and those the grammar settles.
+// awkParser reads a program by the grammar that all awks share. It builds no
+// tree: whether anything is written or started shows in the tokens, once it is
+// settled which slash starts a regular expression and which > redirects, and those
+// the grammar settles.
 type awkParser struct {
 	lexer awkLexer
 	tok   awkToken
-	// toks are the tokens before tok.
-	toks  []awkToken
 	fault string
 	depth int
 	// parens counts the parentheses around tok in the present statement, and
 	// printing says that it prints: outside of them > then redirects.
 	parens   int
 	printing bool
-
-	events []awkEvent
-	loops  []awkLoop
-	forIns []awkForIn
-	funcs  map[string]*awkFunc
-	inside *awkFunc
-	// assigned are the variables set on the command line.
-	assigned map[string]bool
-}
-
-// awkFunc is a function of the program.
-type awkFunc struct {
-	name   string
-	params map[string]bool
-	// from and to are the events of its body.
-	from, to int
+	// defined are the program's own functions, called those it calls.
+	defined, called awkNames
 }
 
 // fail ends the parse: from here on the program is at its end.
@@ -43,11 +27,6 @@ func (p *awkParser) fail(reason string) {
 }
 
 func (p *awkParser) advance() {
-	p.toks = append(p.toks, p.tok)
-	p.read()
-}
-
-func (p *awkParser) read() {
 	t, fault := p.lexer.next()
 	if fault != "" {
 		p.fail(fault)
@@ -65,12 +44,8 @@ func (p *awkParser) accept(text string) bool {
 }
 
 func (p *awkParser) expect(text string) {
-	p.require(text, "it is not understood where "+text+" is missing")
-}
-
-func (p *awkParser) require(text, reason string) {
 	if !p.accept(text) {
-		p.fail(reason)
+		p.fail("it is not understood where " + text + " is missing")
 	}
 }
 
@@ -89,7 +64,7 @@ func (p *awkParser) nest() func() {
 }
 
 func (p *awkParser) program() {
-	p.read()
+	p.advance()
 	for p.tok.kind != awkEnd {
 		switch {
 		case p.tok.kind == awkNewline, p.tok.is(";"):
@@ -126,15 +101,15 @@ func (p *awkParser) rule() {
 
 func (p *awkParser) function() {
 	p.advance()
-	f := &awkFunc{name: p.tok.text, params: map[string]bool{}, from: len(p.events)}
-	if p.tok.kind != awkName || awkReserved(f.name) || p.funcs[f.name] != nil {
+	name := p.tok.text
+	if p.tok.kind != awkName || awkReserved(name) || p.defined.has(name) {
 		p.fail("it defines a function of a name that is taken")
 		return
 	}
+	p.defined = append(p.defined, name)
 	p.advance()
 	p.expect("(")
 	for p.tok.kind == awkName && !awkReserved(p.tok.text) {
-		f.params[p.tok.text] = true
 		p.advance()
 		if !p.accept(",") {
 			break
@@ -143,11 +118,7 @@ func (p *awkParser) function() {
 	}
 	p.expect(")")
 	p.skipNewlines()
-	p.funcs[f.name] = f
-	p.inside = f
 	p.block()
-	p.inside = nil
-	f.to = len(p.events)
 }
 
 func (p *awkParser) block() {
@@ -169,7 +140,11 @@ func (p *awkParser) statement() {
 	case p.tok.is("if"):
 		p.ifStatement()
 	case p.tok.is("while"):
-		p.whileStatement()
+		p.advance()
+		p.group()
+		p.body()
+	case p.tok.is("do"):
+		p.doStatement()
 	case p.tok.is("for"):
 		p.forStatement()
 	default:
@@ -208,28 +183,41 @@ func (p *awkParser) ifStatement() {
 	}
 }
 
-// whileStatement reads the one while loop that surely ends: a read of the next
-// record for each turn. Other conditions may hold for ever, and so may one that
-// does not tell a failed read (-1) from one that succeeded.
-func (p *awkParser) whileStatement() {
-	const reason = "it has a while loop, which may not end"
+func (p *awkParser) doStatement() {
 	p.advance()
-	p.require("(", reason)
-	p.require("(", reason)
-	if !p.tok.is("getline") {
-		p.fail(reason)
-		return
-	}
-	p.getline()
-	p.require(")", reason)
-	p.require(">", reason)
-	if p.tok.text != "0" {
-		p.fail(reason)
-		return
-	}
-	p.advance()
-	p.require(")", reason)
 	p.body()
+	for p.tok.kind == awkNewline || p.tok.is(";") {
+		p.advance()
+	}
+	p.expect("while")
+	p.group()
+	p.endStatement()
+}
+
+// forStatement reads a for loop, of either sort.
+func (p *awkParser) forStatement() {
+	p.advance()
+	p.expect("(")
+	p.parens++
+	if !p.tok.is(";") {
+		p.expr()
+	}
+	if p.accept(";") {
+		p.forPart(";")
+		p.expect(";")
+		p.forPart(")")
+	}
+	p.parens--
+	p.expect(")")
+	p.body()
+}
+
+// forPart reads an expression that a for loop may lack.
+func (p *awkParser) forPart(end string) {
+	p.skipNewlines()
+	if !p.tok.is(end) {
+		p.expr()
+	}
 }
 
 func (p *awkParser) simple() {
@@ -270,39 +258,37 @@ func (p *awkParser) print() {
 }
 
 // atEnd reports whether a statement may end here.
-func (p *awkParser) atEnd() bool { return awkEnds(p.tok) }
+func (p *awkParser) atEnd() bool {
+	return p.tok.kind == awkNewline || p.tok.kind == awkEnd || p.tok.is(";") || p.tok.is("}")
+}
 
 func (p *awkParser) deletion() {
 	p.advance()
-	name := p.variable()
-	if p.tok.is("[") {
-		p.subscript(name)
-		return
-	}
-	p.note(awkEvent{kind: awkArray, name: name})
+	p.variable()
+	p.subscript()
 }
 
-// list reads expressions with commas between, and returns what they are if they
-// can be assigned to.
-func (p *awkParser) list() []awkTarget {
-	targets := []awkTarget{p.expr()}
-	for p.accept(",") {
+// list reads expressions with commas between, and returns how many.
+func (p *awkParser) list() int {
+	p.expr()
+	n := 1
+	for ; p.accept(","); n++ {
 		p.skipNewlines()
-		targets = append(targets, p.expr())
+		p.expr()
 	}
-	return targets
+	return n
 }
 
-// group reads a list in parentheses. The list may be empty behind a function.
-func (p *awkParser) group() []awkTarget {
+// group reads a list in parentheses, and returns how long it is. The list may be
+// empty behind a function.
+func (p *awkParser) group() (n int) {
 	defer p.nest()()
 	p.expect("(")
 	p.parens++
-	var targets []awkTarget
 	if !p.tok.is(")") {
-		targets = p.list()
+		n = p.list()
 	}
 	p.parens--
 	p.expect(")")
-	return targets
+	return n
 }

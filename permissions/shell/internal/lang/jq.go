@@ -21,7 +21,7 @@ func Jq(filter string) Finding {
 	if err != nil {
 		return refused("it is not understood")
 	}
-	j := jqJudge{own: map[string]bool{}}
+	var j jqJudge
 	j.query(query)
 	if j.fault != "" {
 		return refused(j.fault)
@@ -47,13 +47,9 @@ func jqGuard(filter string) string {
 type jqJudge struct {
 	fault string
 	depth int
-	// own are the filter's functions, name/arity: false while one is being
-	// defined. No two have the same name, nor that of a parameter around or of
-	// a function of jq, so that scopes do not matter.
-	own map[string]bool
-	// params are the parameters of the functions around, which are functions
-	// without arguments.
-	params []string
+	// own are the functions, name/arity, that the filter defines around the present
+	// place; a parameter is one without arguments.
+	own []string
 }
 
 func (j *jqJudge) fail(reason string) {
@@ -73,6 +69,7 @@ func (j *jqJudge) query(q *gojq.Query) {
 	if q.Meta != nil || len(q.Imports) > 0 {
 		j.fail("it takes code from files (import, include)")
 	}
+	own := len(j.own)
 	for _, def := range q.FuncDefs {
 		j.define(def)
 	}
@@ -80,30 +77,26 @@ func (j *jqJudge) query(q *gojq.Query) {
 	j.query(q.Left)
 	j.patterns(q.Patterns)
 	j.query(q.Right)
+	j.own = j.own[:own]
 }
 
-// define judges a function. It may be called once its body is judged, so that
-// one that calls itself is refused.
+// define judges a function. None takes a name that is refused elsewhere, so that
+// nothing hangs on where its scope ends.
 func (j *jqJudge) define(def *gojq.FuncDef) {
-	key := jqKey(def.Name, len(def.Args))
-	_, taken := j.own[key]
-	if taken || jqNames()[def.Name] || len(def.Args) == 0 && slices.Contains(j.params, def.Name) {
-		j.fail("it defines " + key + ", which there is already")
-		return
+	if jqRefused[def.Name] {
+		j.fail("it defines " + def.Name + ", which there is already")
 	}
-	j.own[key] = false
-	params := len(j.params)
+	j.own = append(j.own, jqKey(def.Name, len(def.Args)))
+	own := len(j.own)
 	for _, arg := range def.Args {
 		name := strings.TrimPrefix(arg, "$")
-		if _, taken := j.own[jqKey(name, 0)]; taken || jqFunctions()[jqKey(name, 0)] || jqRefused[name] {
+		if jqRefused[name] {
 			j.fail("a parameter has the name of a function, " + name)
-			return
 		}
-		j.params = append(j.params, name)
+		j.own = append(j.own, jqKey(name, 0))
 	}
 	j.query(def.Body)
-	j.params = j.params[:params]
-	j.own[key] = true
+	j.own = j.own[:own]
 }
 
 func jqKey(name string, arity int) string { return name + "/" + strconv.Itoa(arity) }
@@ -220,17 +213,7 @@ func (j *jqJudge) call(f *gojq.Func) {
 		j.variable(f.Name)
 		return
 	}
-	key := jqKey(f.Name, len(f.Args))
-	if j.own[key] || len(f.Args) == 0 && slices.Contains(j.params, f.Name) {
-		return
-	}
-	if judge, ok := jqConditional[key]; ok {
-		if !judge(f.Args) {
-			j.fail("it uses " + key + " in a way that may never end")
-		}
-		return
-	}
-	if !jqFunctions()[key] {
-		j.fail("it uses " + key + ", which is not on the list of functions that only compute and end")
+	if key := jqKey(f.Name, len(f.Args)); !slices.Contains(j.own, key) && !jqFunctions()[key] {
+		j.fail("it uses " + key + ", which is not on the list of functions that only compute")
 	}
 }

@@ -1,17 +1,19 @@
 package lang
 
 import (
-	"maps"
 	"strings"
 	"sync"
-
-	"github.com/itchyny/gojq"
 )
 
-// jqFunctions are the functions of any version of jq that only compute (or read
-// the input, or write to the standard streams) and end for every input if their
-// arguments do.
-var jqFunctions = sync.OnceValue(func() map[string]bool { return jqSet(jqFunctionList) })
+// jqFunctions are the functions of any version of jq that only compute, read the
+// input, or write to the standard streams.
+var jqFunctions = sync.OnceValue(func() map[string]bool {
+	set := map[string]bool{}
+	for key := range strings.FieldsSeq(jqFunctionList) {
+		set[key] = true
+	}
+	return set
+})
 
 const jqFunctionList = `
 	not/0 empty/0 error/0 error/1 halt/0 halt_error/0 halt_error/1 select/1 map/1 map_values/1 add/0 add/1
@@ -29,204 +31,15 @@ const jqFunctionList = `
 	floor/0 ceil/0 round/0 trunc/0 rint/0 sqrt/0 cbrt/0 pow/2 exp/0 exp2/0 exp10/0 pow10/0 log/0 log2/0 log10/0
 	fabs/0 abs/0 sin/0 cos/0 tan/0 asin/0 acos/0 atan/0 atan2/2 sinh/0 cosh/0 tanh/0 fmin/2 fmax/2 fmod/2
 	significand/0 logb/0 frexp/0 modf/0 ldexp/2 scalb/2
-	now/0 mktime/0 gmtime/0 localtime/0 strftime/1 strflocaltime/1 strptime/1 todate/0 fromdate/0 date/0
+	range/1 range/2 range/3 recurse/1 recurse/2 repeat/1 while/2 until/2 bsearch/1 combinations/1 gsub/2 gsub/3 sub/3
+	index/1 rindex/1 indices/1 now/0 mktime/0 gmtime/0 localtime/0 strftime/1 strflocaltime/1 strptime/1 todate/0 fromdate/0 date/0
 	todateiso8601/0 fromdateiso8601/0 dateadd/2 datesub/2 builtins/0 have_literal_numbers/0
 	have_decnum/0 ascii/0
 `
 
-// jqConditional are functions that end only with some arguments.
-var jqConditional = map[string]func(args []*gojq.Query) bool{
-	"range/1":   jqCounts,
-	"range/2":   jqCounts,
-	"range/3":   func(args []*gojq.Query) bool { return jqCounts(args) && !jqIsZero(args[2]) },
-	"recurse/1": func(args []*gojq.Query) bool { return jqDescends(args[0]) },
-	"recurse/2": func(args []*gojq.Query) bool { return jqDescends(args[0]) },
-	"gsub/2":    func(args []*gojq.Query) bool { return jqNeverEmpty(args[0]) },
-	"gsub/3":    func(args []*gojq.Query) bool { return jqNeverEmpty(args[0]) && jqFlags(args[2], "gisn") },
-	"sub/3": func(args []*gojq.Query) bool {
-		return jqFlags(args[2], "isnxl") || jqNeverEmpty(args[0]) && jqFlags(args[2], "gisn")
-	},
-	// An empty string has jq 1.6 search for ever.
-	"index/1":   jqSearchable,
-	"rindex/1":  jqSearchable,
-	"indices/1": jqSearchable,
-}
-
-// jqRefused are jq's own functions that are on no list: they may never end, or
-// look at the environment or at other files.
+// jqRefused are jq's own functions that are on no list: they look at the environment or
+// at other files, or end in a crash that leaves a file (implode).
 var jqRefused = map[string]bool{
-	"env": true, "getenv": true, "repeat": true, "while": true, "until": true, "bsearch": true, "implode": true,
+	"env": true, "getenv": true, "implode": true,
 	"modulemeta": true, "get_search_list": true, "get_jq_origin": true, "get_prog_origin": true,
-}
-
-// jqNames are the names of all functions of jq, which a filter gives to none of
-// its own.
-var jqNames = sync.OnceValue(func() map[string]bool {
-	names := maps.Clone(jqRefused)
-	for key := range jqFunctions() {
-		name, _, _ := strings.Cut(key, "/")
-		names[name] = true
-	}
-	for key := range jqConditional {
-		name, _, _ := strings.Cut(key, "/")
-		names[name] = true
-	}
-	return names
-})
-
-func jqSet(list string) map[string]bool {
-	set := map[string]bool{}
-	for key := range strings.FieldsSeq(list) {
-		set[key] = true
-	}
-	return set
-}
-
-// jqConstant returns the string that a query is, if it is a constant.
-func jqConstant(q *gojq.Query) (string, bool) {
-	t := jqTerm(q)
-	if t == nil || t.Type != gojq.TermTypeString || t.Str == nil || t.Str.Queries != nil {
-		return "", false
-	}
-	return t.Str.Str, true
-}
-
-// jqTerm returns the term that a query is, if it is nothing but one, without
-// suffixes.
-func jqTerm(q *gojq.Query) *gojq.Term {
-	if q == nil || q.Op != 0 || len(q.FuncDefs) > 0 || q.Term == nil || len(q.Term.SuffixList) > 0 {
-		return nil
-	}
-	return q.Term
-}
-
-// jqNeverEmpty reports whether a query is a constant regular expression that
-// matches no empty string. With others gsub goes on for ever before jq 1.7.
-func jqNeverEmpty(q *gojq.Query) bool {
-	pattern, ok := jqConstant(q)
-	return ok && neverEmpty(pattern)
-}
-
-// jqFlags reports whether a query is a constant of some of these flags.
-func jqFlags(q *gojq.Query, allowed string) bool {
-	flags, ok := jqConstant(q)
-	return ok && strings.Trim(flags, allowed) == ""
-}
-
-// jqSearchable reports whether a query is a string that is not empty, or a
-// number.
-func jqSearchable(args []*gojq.Query) bool {
-	if text, ok := jqConstant(args[0]); ok {
-		return text != ""
-	}
-	return jqIsNumber(args[0])
-}
-
-// jqCounts reports whether range with these arguments ends: numbers of a size at
-// which adding one changes them. An input may hold larger ones.
-func jqCounts(args []*gojq.Query) bool {
-	for _, q := range args {
-		if !jqIsNumber(q) && !jqIsLength(q) {
-			return false
-		}
-	}
-	return true
-}
-
-// jqIsNumber reports whether a query is a whole number of reasonable size.
-func jqIsNumber(q *gojq.Query) bool {
-	t := jqTerm(q)
-	if t != nil && t.Type == gojq.TermTypeUnary && len(t.Unary.Term.SuffixList) == 0 {
-		t = t.Unary.Term
-	}
-	return t != nil && t.Type == gojq.TermTypeNumber && len(t.Number) < 10 && strings.Trim(t.Number, "0123456789") == ""
-}
-
-func jqIsZero(q *gojq.Query) bool {
-	t := jqTerm(q)
-	if t != nil && t.Type == gojq.TermTypeUnary {
-		t = t.Unary.Term
-	}
-	return t == nil || strings.Trim(t.Number, "0") == ""
-}
-
-// jqIsLength reports whether a query is the length of what is surely an array or
-// a string: that of a number is the number.
-func jqIsLength(q *gojq.Query) bool {
-	if q.Op != gojq.OpPipe || len(q.Patterns) > 0 || len(q.FuncDefs) > 0 {
-		return false
-	}
-	if length := jqTerm(q.Right); length == nil || length.Type != gojq.TermTypeFunc || length.Func.Name != "length" {
-		return jqIsLength(q.Right)
-	}
-	t := jqTerm(q.Left)
-	if t == nil || t.Type != gojq.TermTypeFunc {
-		return t != nil && t.Type == gojq.TermTypeArray
-	}
-	switch jqKey(t.Func.Name, len(t.Func.Args)) {
-	case "keys/0", "keys_unsorted/0", "to_entries/0", "tostring/0", "tojson/0", "explode/0", "split/1":
-		return true
-	}
-	return false
-}
-
-// jqDescends reports whether what a query returns is always a part of its input,
-// and a smaller one, so that recursion by it ends: a path with [] in it.
-func jqDescends(q *gojq.Query) bool {
-	path, iterates := jqPath(q)
-	return path && iterates
-}
-
-// jqPath reports whether a query returns parts of its input only, or null, and
-// whether it iterates, which null cannot be.
-func jqPath(q *gojq.Query) (path, iterates bool) {
-	if q == nil || len(q.FuncDefs) > 0 || len(q.Patterns) > 0 {
-		return false, false
-	}
-	switch q.Op {
-	case 0:
-		return jqPathTerm(q.Term)
-	case gojq.OpPipe:
-		left, iteratesLeft := jqPath(q.Left)
-		right, iteratesRight := jqPath(q.Right)
-		return left && right, iteratesLeft || iteratesRight
-	case gojq.OpComma:
-		left, iteratesLeft := jqPath(q.Left)
-		right, iteratesRight := jqPath(q.Right)
-		return left && right, iteratesLeft && iteratesRight
-	}
-	return false, false
-}
-
-func jqPathTerm(t *gojq.Term) (path, iterates bool) {
-	if t == nil {
-		return false, false
-	}
-	switch t.Type {
-	case gojq.TermTypeIdentity:
-		path = true
-	case gojq.TermTypeIndex:
-		path = jqPlainIndex(t.Index)
-	case gojq.TermTypeFunc:
-		path = t.Func.Name == "select" && len(t.Func.Args) == 1
-	case gojq.TermTypeQuery:
-		path, iterates = jqPath(t.Query)
-	}
-	for _, s := range t.SuffixList {
-		path = path && jqPlainIndex(s.Index)
-		iterates = iterates || s.Iter
-	}
-	return path, iterates
-}
-
-// jqPlainIndex reports whether an index, if there is one, is a constant. An
-// array as an index makes something new.
-func jqPlainIndex(i *gojq.Index) bool {
-	if i == nil || i.Start == nil && i.End == nil {
-		return true
-	}
-	if _, ok := jqConstant(i.Start); ok && !i.IsSlice {
-		return true
-	}
-	return !i.IsSlice && jqIsNumber(i.Start)
 }

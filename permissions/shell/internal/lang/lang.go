@@ -4,8 +4,8 @@ package lang
 
 // Finding is what is known of one script.
 type Finding struct {
-	// ReadOnly says that running it changes nothing, starts nothing, reads no
-	// file that is not named in Reads, and ends on every finite input.
+	// ReadOnly says that running it changes nothing, starts nothing, and reads no
+	// file that is not named in Reads. It need not end.
 	ReadOnly bool
 	// Reason says why it is not; the empty string where it is.
 	Reason string

@@ -14,9 +14,6 @@ func Sed(script string) Finding {
 	p := &sedParser{script: script, rest: script}
 	p.read()
 	whole := p.fault == ""
-	if whole && sedMayLoop(p.commands) {
-		p.fail("it branches back, and may never end")
-	}
 	if len(p.writes) > 0 {
 		p.fail("it writes files (w)")
 	}
@@ -26,28 +23,15 @@ func Sed(script string) Finding {
 	return Finding{ReadOnly: true, Reads: p.reads}
 }
 
-// sedCommand is one command of a script.
-type sedCommand struct {
-	name byte
-	// addressed says that the command is not for every line.
-	addressed bool
-	// label of a branch or a mark; grows of s: it may make the line longer;
-	// end of { is the place behind the matching }.
-	label string
-	grows bool
-	end   int
-}
-
 // sedParser reads a script. After a fault there is nothing left to read.
 type sedParser struct {
-	script   string
-	rest     string
-	fault    string
-	commands []sedCommand
+	script string
+	rest   string
+	fault  string
 	// labelled is the place behind the last label, or branch to one.
 	labelled int
-	// open are the places of the { that are not closed.
-	open          []int
+	// open is how many { are not closed.
+	open          int
 	reads, writes []string
 }
 
@@ -89,24 +73,22 @@ func (p *sedParser) read() {
 		}
 		p.command()
 	}
-	if len(p.open) > 0 {
+	if p.open > 0 {
 		p.fail("a { is not closed")
 	}
 }
 
 func (p *sedParser) command() {
-	c := sedCommand{addressed: p.addresses()}
+	addressed := p.addresses()
 	if p.rest == "" {
 		p.fail("it is not understood where a command is missing")
 		return
 	}
-	c.name = p.rest[0]
+	name := p.rest[0]
 	p.rest = p.rest[1:]
-	at := len(p.commands)
-	p.commands = append(p.commands, c)
 	behindLabel := p.labelled > 0 && !strings.Contains(p.script[p.labelled:p.place()], "\n")
 	from := p.place()
-	p.arguments(&p.commands[at])
+	p.arguments(name, addressed)
 	if behindLabel && strings.Contains(strings.TrimSuffix(p.script[from:p.place()], "\n"), "\n") {
 		// Some seds take all of the line for the label, and the next one for
 		// commands.
@@ -116,15 +98,18 @@ func (p *sedParser) command() {
 
 // arguments reads what belongs to a command, and its end. The cases are the
 // positive list of commands.
-func (p *sedParser) arguments(c *sedCommand) {
-	switch c.name {
+func (p *sedParser) arguments(name byte, addressed bool) {
+	switch name {
 	case '{':
-		p.open = append(p.open, len(p.commands)-1)
-		if len(p.open) > maxDepth {
+		p.open++
+		if p.open > maxDepth {
 			p.fail("it is nested too deep")
 		}
 	case '}':
-		p.closeBlock(*c)
+		if p.open--; p.open < 0 || addressed {
+			p.fail("a } is not understood")
+		}
+		p.endCommand()
 	case '=', 'd', 'D', 'F', 'g', 'G', 'h', 'H', 'n', 'N', 'p', 'P', 'x', 'z', 'v':
 		p.endCommand()
 	case 'l', 'q', 'Q':
@@ -132,15 +117,13 @@ func (p *sedParser) arguments(c *sedCommand) {
 		p.take(sedDigits)
 		p.endCommand()
 	case '#':
-		if c.addressed {
+		if addressed {
 			p.fail("a comment has an address")
 		}
 		p.line()
-		p.commands = p.commands[:len(p.commands)-1]
 	case ':', 'b', 't', 'T':
 		p.skip(" \t")
-		c.label = p.take(sedLabel)
-		if c.name == ':' && (c.label == "" || c.addressed) {
+		if label := p.take(sedLabel); name == ':' && (label == "" || addressed) {
 			p.fail("a label is not understood")
 		}
 		p.labelled = p.place()
@@ -148,7 +131,7 @@ func (p *sedParser) arguments(c *sedCommand) {
 	case 'a', 'i', 'c':
 		p.text()
 	case 's':
-		p.substitution(c)
+		p.substitution()
 	case 'y':
 		p.transliteration()
 	case 'r', 'R':
@@ -158,7 +141,7 @@ func (p *sedParser) arguments(c *sedCommand) {
 	case 'e':
 		p.fail("it runs a program (e)")
 	default:
-		p.fail("it has the command " + string(rune(c.name)) + ", which is not on the list")
+		p.fail("it has the command " + string(rune(name)) + ", which is not on the list")
 	}
 }
 
@@ -166,17 +149,6 @@ const (
 	sedDigits = "0123456789"
 	sedLabel  = sedDigits + "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"
 )
-
-func (p *sedParser) closeBlock(c sedCommand) {
-	if len(p.open) == 0 || c.addressed {
-		p.fail("a } is not understood")
-		return
-	}
-	last := len(p.open) - 1
-	p.commands[p.open[last]].end = len(p.commands)
-	p.open = p.open[:last]
-	p.endCommand()
-}
 
 // endCommand wants the end of a command.
 func (p *sedParser) endCommand() {

@@ -1,6 +1,14 @@
 package lang
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/toolquay/toolquay/internal/lazyregexp"
+)
+
+// patternBracket is a bracket expression that means the same to every sed: without
+// brackets in it but classes, and without the tricks of their order.
+var patternBracket = lazyregexp.New(`^\[\^?(?:\[:[a-z]+:\]|\\[^\n\[\]]|[^]\[\\\n])+\]`)
 
 // sedDelimiters may stand around the parts of s and y, and around addresses
 // behind a backslash. They mean nothing in any regular expression that they
@@ -81,12 +89,11 @@ func (p *sedParser) delimiter() (byte, bool) {
 
 // pattern reads a regular expression up to its delimiter. Some seds take a
 // delimiter within brackets for the end and some do not, so there is to be none.
-func (p *sedParser) pattern(delimiter byte) string {
+func (p *sedParser) pattern(delimiter byte) {
 	text, ok := p.upTo(delimiter)
 	if !ok || strings.Contains(text, "\n") || !bracketsClose(text) {
 		p.fail("where a regular expression ends is not the same to every sed")
 	}
-	return text
 }
 
 // upTo reads up to a delimiter that has no backslash before it.
@@ -125,7 +132,7 @@ func bracketsClose(pattern string) bool {
 	return true
 }
 
-func (p *sedParser) substitution(c *sedCommand) {
+func (p *sedParser) substitution() {
 	delimiter, ok := p.delimiter()
 	if !ok {
 		return
@@ -136,7 +143,6 @@ func (p *sedParser) substitution(c *sedCommand) {
 		p.fail("s is not closed")
 		return
 	}
-	c.grows = replacement != ""
 	p.take(sedDigits + "gpiImM")
 	switch p.peek() {
 	case 'w':
