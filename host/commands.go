@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -73,9 +72,7 @@ func (g *gate) analyseHere(text string) permissions.Command { return g.analyse(t
 func (g *gate) analyse(text string, at shell.Place) permissions.Command {
 	var command permissions.Command
 	if g.call.tool.contract().Name == powerShell {
-		command = powershell.Analyse(text, powershell.Place{
-			Cwd: at.Cwd, Home: at.Home, Working: at.Working, Windows: runtime.GOOS == "windows",
-		})
+		command = powershell.Analyse(text, powershell.Place{Cwd: at.Cwd, Home: at.Home, Working: at.Working})
 	} else {
 		command = shell.Analyse(text, at)
 	}

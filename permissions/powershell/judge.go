@@ -1,7 +1,7 @@
 package powershell
 
 import (
-	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -14,194 +14,151 @@ import (
 func (a *analysis) pipeline(list []simple) {
 	before := a.shaken
 	for i := range list {
-		a.simple(list, i, before)
-	}
-}
-
-// simple adds the parts of one command; before is what had shaken names before its
-// pipeline.
-func (a *analysis) simple(list []simple, i int, before string) {
-	s := &list[i]
-	p := permissions.Part{Words: s.words(), Beside: len(list) > 1}
-	why, accesses, unknown := a.judge(list, i)
-	if why == "" && (before != "" || len(accesses) > 0) {
-		why = a.shaken
-	}
-	p.Accesses, p.Unknown = accesses, unknown
-	for j := range s.files {
-		found, sure := a.accesses(s.files[j].text, false, permissions.Access{Kind: permissions.AccessWrite})
-		if s.files[j].literal {
-			p.Accesses = append(p.Accesses, found...)
-			p.Redirected += len(found)
+		s := &list[i]
+		p := permissions.Part{Words: s.words(), Beside: len(list) > 1}
+		why, accesses := a.judge(list, i)
+		if why == "" && (before != "" || len(accesses) > 0) {
+			why = a.shaken
 		}
-		if !strings.EqualFold(s.files[j].text, "$null") || s.files[j].quoted {
-			why = "it writes to `" + s.files[j].text + "`"
-			if !sure || !s.files[j].literal {
-				p.Unknown |= permissions.UnknownWrite | permissions.UnknownMustAsk
+		if p.Accesses = accesses; why != "" {
+			p.Accesses, p.Unknown = a.effects(s, i > 0)
+		}
+		for _, file := range s.files {
+			found, sure := a.accesses(file.text, permissions.Access{Kind: permissions.AccessWrite})
+			if file.literal {
+				p.Accesses = append(p.Accesses, found...)
+				p.Redirected += len(found)
+			}
+			if !strings.EqualFold(file.text, "$null") || file.quoted {
+				why = "it writes to `" + file.text + "`"
+				if !sure || !file.literal {
+					p.Unknown |= permissions.UnknownWrite | permissions.UnknownMustAsk
+				}
 			}
 		}
-	}
-	p.ReadOnly, p.Complete, p.Reason = why == "", why == "", "it only reads"
-	if why != "" {
-		p.Reason = "`" + p.Words[0].Text + "`: " + why
-		a.shaken = "`" + p.Words[0].Text + "` may have changed what names mean"
-	}
-	a.parts = append(a.parts, p)
-	if why != "" {
-		a.further(s, len(a.parts)-1)
-	}
-}
-
-// judge says why a command does not only read, or nothing, and what it touches.
-func (a *analysis) judge(list []simple, i int) (why string, accesses []permissions.Access, unknown permissions.Unknown) {
-	s := &list[i]
-	name := cmdletOf(s.args[0][0].text, a.at.Windows)
-	if name == "set-location" {
-		why, accesses = a.move(s, len(list) == 1)
-		return why, accesses, 0
-	}
-	c := readOnly()[name]
-	if c == nil {
-		accesses, unknown = a.effects(s)
-		return "it is not known to only read", accesses, unknown
-	}
-	b := binding{analysis: a, cmdlet: c}
-	if why = b.bind(s.args[1:]); why != "" {
-		accesses, unknown = a.effects(s)
-		return why, accesses, unknown
-	}
-	switch {
-	case i == 0:
-	case !c.piped:
-		why = "what it is given by the pipe may name files"
-	case name == "select-string" && slices.ContainsFunc(list[:i], a.namesFiles):
-		why = "what it is given by the pipe may name files"
-	}
-	if a.searchedLater(list[i+1:]) {
-		for j := range b.accesses { // what links lead to is opened, too
-			b.accesses[j].Tree, b.accesses[j].Former = true, permissions.FormerUnknown
+		p.ReadOnly, p.Complete, p.Reason = why == "", why == "", "it only reads"
+		if why != "" {
+			p.Reason = "`" + p.Words[0].Text + "`: " + why
+			a.shaken = "`" + p.Words[0].Text + "` may have changed what names mean"
+		}
+		a.parts = append(a.parts, p)
+		if why != "" {
+			a.further(s, len(a.parts)-1)
 		}
 	}
-	return why, b.accesses, 0
 }
 
-// namesFiles reports whether Select-String behind a command may read files other than
-// those below what the command named: a string is searched itself, a file's entry is
-// opened.
-func (a *analysis) namesFiles(s simple) bool {
-	switch cmdletOf(s.args[0][0].text, a.at.Windows) {
-	case "get-childitem", "get-item", "get-content", "sort-object", "where-object", "out-string", "get-unique":
-		return false
+// judge says why a command does not only read, or nothing, and what it reads.
+func (a *analysis) judge(list []simple, i int) (why string, accesses []permissions.Access) {
+	args := list[i].args
+	name := cmdletOf(args[0][0].text)
+	if name == "set-location" {
+		return a.move(args[1:], len(list) == 1), nil
 	}
-	return true
+	c := readOnly()[name]
+	switch {
+	case c == nil:
+		return "it is not known to only read", nil
+	case i > 0 && (!c.piped || name == "select-string" && cmdletOf(list[i-1].args[0][0].text) != "get-content"):
+		return "what it is given by the pipe may name files", nil
+	}
+	b := binding{analysis: a, cmdlet: c, bound: map[string]bool{}}
+	if why = b.bind(args[1:]); why != "" {
+		return why, nil
+	}
+	if name == "get-childitem" {
+		if len(b.accesses) == 0 {
+			b.accesses, _ = a.accesses(".", permissions.Access{Kind: permissions.AccessRead})
+		}
+		for j := range b.accesses {
+			b.accesses[j].Tree = b.accesses[j].Tree || b.bound["recurse"] || b.bound["depth"]
+		}
+	}
+	return "", b.accesses
 }
 
-func (a *analysis) searchedLater(list []simple) bool {
-	return slices.ContainsFunc(list, func(s simple) bool {
-		return cmdletOf(s.args[0][0].text, a.at.Windows) == "select-string"
-	})
-}
+// maxDirs is how many directories a command may be in before that is too much to follow.
+const maxDirs = 16
 
 // move follows Set-Location to a directory that is named. Like cd, it needs no
 // permission inside the working directories.
-func (a *analysis) move(s *simple, alone bool) (why string, accesses []permissions.Access) {
-	const unknown = "where it leads is not known"
-	args := s.args[1:]
-	if len(args) > 1 {
-		if first := args[0]; len(first) == 1 && !first[0].quoted && isOne(first[0].text, "-path", "-literalpath") {
-			args = args[1:]
-		}
+func (a *analysis) move(args [][]word, alone bool) (why string) {
+	if len(args) > 1 && !args[0][0].quoted && (strings.EqualFold(args[0][0].text, "-path") || strings.EqualFold(args[0][0].text, "-literalpath")) {
+		args = args[1:]
 	}
 	if len(args) != 1 || len(args[0]) != 1 || !args[0][0].literal || !alone {
-		return unknown, nil
+		return "where it leads is not known"
 	}
 	name := args[0][0].text
-	found, sure := a.accesses(name, true, permissions.Access{Kind: permissions.AccessRead})
-	if !sure || found[0].Tree || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "+") || len(found)+len(a.dirs) > maxDirs {
-		a.enter(found)
-		return unknown, nil
+	found, sure := a.accesses(name, permissions.Access{})
+	if !sure || found[0].Tree || strings.ContainsAny(name[:1], "-+") {
+		why = "where it leads is not known"
 	}
-	for i := range found {
-		if !a.working(found[i].Target) {
+	for _, f := range found {
+		if why == "" && !slices.ContainsFunc(append(a.at.Working, a.at.Cwd), func(dir string) bool { return within(f.Target, dir) }) {
 			why = "it leaves the working directories"
 		}
+		a.dirs = append(slices.DeleteFunc(slices.Clone(a.dirs), func(d string) bool { return d == f.Target }), f.Target)
 	}
-	a.enter(found)
-	return why, nil
-}
-
-// The bounds on moving: how many directories it may be in before it counts as not
-// known where, and how often it moves before that is too much to follow.
-const (
-	maxDirs  = 8
-	maxMoves = 50
-)
-
-func (a *analysis) enter(found []permissions.Access) {
-	if a.moves++; a.moves > maxMoves {
-		return
-	}
-	for i := range found {
-		dir := found[i].Target
-		a.dirs = append(slices.DeleteFunc(slices.Clone(a.dirs), func(d string) bool { return d == dir }), dir)
-	}
+	a.lost = a.lost || len(a.dirs) > maxDirs
 	a.dirs = a.dirs[max(0, len(a.dirs)-maxDirs):]
+	return why
 }
 
-func isOne(text string, names ...string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, text) })
+// within reports whether a clean path is a directory or lies below it.
+func within(name, dir string) bool {
+	rest, ok := strings.CutPrefix(name, dir)
+	return ok && dir != "" && (rest == "" || rest[0] == '/' || dir == "/")
 }
 
-// binding binds the arguments of a cmdlet to its parameters, as about_Parameters has
-// it, but for names that are cut short: which of several they mean changes with
-// versions.
+// binding binds the arguments of a cmdlet to its parameters, but for names that are cut
+// short: which of several they mean changes with versions (about_Parameters).
 type binding struct {
 	*analysis
 	cmdlet   *cmdlet
-	bound    []string
+	bound    map[string]bool
 	accesses []permissions.Access
 }
 
 // bind returns why it is not known that the cmdlet only reads.
-func (b *binding) bind(args [][]token) string {
-	var free [][]token
-	for len(args) > 0 {
+func (b *binding) bind(args [][]word) (why string) {
+	words := 0
+	for len(args) > 0 && why == "" {
 		arg := args[0]
 		args = args[1:]
 		name, value, named := parameter(arg)
-		if !named {
-			free = append(free, arg)
-			continue
-		}
-		k, ok := b.known(name)
+		kind, known := b.cmdlet.params[name]
 		switch {
-		case !ok:
-			return "its parameter `-" + name + "` is not known to only read"
-		case k == flagParam:
-			if value != "" {
-				return "the value of the switch `-" + name + "` is not understood"
-			}
-			b.bound = append(b.bound, name)
-			continue
-		case value == "" && len(args) == 0:
-			return "its parameter `-" + name + "` has no value"
-		case value == "":
-			arg, args = args[0], args[1:]
-			if _, _, again := parameter(arg); again {
-				return "its parameter `-" + name + "` has no value"
-			}
+		case !named && b.cmdlet.paths:
+			words++
+			why = b.value('*', arg)
+		case !named:
+			words++
+			why = b.value(0, arg)
+		case !known || b.bound[name]:
+			why = "its parameter `-" + name + "` is not known to only read"
+		case kind == '!' && value != "":
+			why = "the value of the switch `-" + name + "` is not understood"
+		case kind == '!':
+		case value != "":
+			why = b.value(kind, append([]word{{text: value, literal: true}}, arg[1:]...))
+		case len(args) == 0:
+			why = "its parameter `-" + name + "` has no value"
 		default:
-			arg = append([]token{{text: value, literal: true}}, arg[1:]...)
+			why = b.value(kind, args[0])
+			args = args[1:]
 		}
-		if why := b.value(name, k, arg); why != "" {
-			return why
-		}
+		b.bound[name] = named
 	}
-	return b.place(free)
+	// Of several paths at most one is given by position.
+	if words > b.cmdlet.words || words > 0 && (b.bound["path"] || b.bound["literalpath"]) && !b.cmdlet.piped {
+		return "what one of its words is to it, is not known"
+	}
+	return why
 }
 
 // parameter reads -name or -name:value. A quoted word is a value (about_Parsing).
-func parameter(arg []token) (name, value string, ok bool) {
+func parameter(arg []word) (name, value string, ok bool) {
 	text := arg[0].text
 	if arg[0].quoted || !arg[0].literal || len(text) < 2 || text[0] != '-' || strings.Trim(text[1:2], "0123456789.") == "" {
 		return "", "", false
@@ -213,35 +170,23 @@ func parameter(arg []token) (name, value string, ok bool) {
 	return strings.ToLower(name), value, true
 }
 
-func (b *binding) known(name string) (paramKind, bool) {
-	if k, ok := b.cmdlet.params[name]; ok {
-		return k, true
-	}
-	k, ok := commonParams[name]
-	return k, ok
-}
-
-// value takes a parameter's value.
-func (b *binding) value(name string, k paramKind, list []token) string {
-	if slices.Contains(b.bound, name) {
-		return "its parameter `-" + name + "` is given twice"
-	}
-	b.bound = append(b.bound, name)
-	for i := range list {
-		t := &list[i]
+// value takes a value, or a list of them.
+func (b *binding) value(kind byte, list []word) string {
+	for _, w := range list {
 		switch {
-		case !t.literal:
-			return "what `" + t.text + "` is, is only known when it runs"
-		case !t.quoted && t.text[0] == '-' && k != textParam:
-			return "`" + t.text + "` may be a parameter"
-		case k == nameParam && (strings.ContainsAny(t.text, `/\:`) || strings.Contains(t.text, "..")):
-			return "`" + t.text + "` may name what is in another directory"
-		case k == actionParam && !actions[strings.ToLower(t.text)]:
-			return "the value of `-" + name + "` is not understood"
-		case k == pathParam || k == literalParam:
-			found, sure := b.analysis.accesses(t.text, k == pathParam, permissions.Access{Kind: permissions.AccessRead})
+		case !w.literal:
+			return "what `" + w.text + "` is, is only known when it runs"
+		case !w.quoted && w.text[0] == '-':
+			return "`" + w.text + "` may be a parameter"
+		case kind == '%' && (strings.ContainsAny(w.text, `/\:`) || strings.Contains(w.text, "..")):
+			// .NET joins a filter to the directory before it parts the two again.
+			return "`" + w.text + "` may name what is in another directory"
+		case kind == 'e' && !slices.Contains(actions, strings.ToLower(w.text)):
+			return "the value of -ErrorAction is not understood"
+		case kind == '*':
+			found, sure := b.analysis.accesses(w.text, permissions.Access{Kind: permissions.AccessRead})
 			if !sure {
-				return fmt.Sprintf("where `%s` leads is not known", t.text)
+				return "where `" + w.text + "` leads is not known"
 			}
 			b.accesses = append(b.accesses, found...)
 		}
@@ -249,37 +194,44 @@ func (b *binding) value(name string, k paramKind, list []token) string {
 	return ""
 }
 
-// place binds the words without a name to the positions that are left.
-func (b *binding) place(free [][]token) string {
-	for _, name := range b.cmdlet.positions {
-		if len(free) == 0 {
-			break
-		}
-		if slices.Contains(b.bound, name) || name == "path" && b.hasPath() {
-			continue
-		}
-		k, _ := b.known(name)
-		if why := b.value(name, k, free[0]); why != "" {
-			return why
-		}
-		free = free[1:]
+// accesses are what naming a path may touch, for each directory the command may be in.
+// It reports false where that is not all: a name that is empty, steps back, names a
+// drive, provider (about_Providers) or share, or has a backslash, which parts names to
+// PowerShell everywhere, but not to programs. What a name with wildcards matches is in
+// the last directory that is written out, links among it.
+func (a *analysis) accesses(name string, access permissions.Access) (out []permissions.Access, sure bool) {
+	sure = name != "" && !strings.ContainsAny(name, ":\n\\`") && !strings.HasPrefix(name, "//") && !strings.Contains("/"+name+"/", "/../")
+	name = strings.ReplaceAll(name, `\`, "/")
+	name = name[strings.LastIndexByte(name, ':')+1:] // what is behind the drive or provider, for deny rules
+	if i := strings.IndexAny(name, "*?["); i >= 0 {
+		sure = sure && !strings.Contains(name[i:], "..")
+		name = name[:strings.LastIndexByte(name[:i], '/')+1]
+		access.Tree, access.Former = true, permissions.FormerUnknown
 	}
-	if len(free) > 0 {
-		return "what `" + free[0][0].text + "` is to it, is not known"
+	dirs := a.dirs
+	if rest, ok := strings.CutPrefix(name, "~"); ok && (rest == "" || rest[0] == '/') {
+		dirs, name = []string{a.at.Home}, "."+rest
+	} else if strings.HasPrefix(name, "/") {
+		dirs = []string{"/"}
 	}
-	if b.cmdlet.here && !b.hasPath() {
-		found, _ := b.analysis.accesses(".", false, permissions.Access{Kind: permissions.AccessRead})
-		b.accesses = append(b.accesses, found...)
-	}
-	if slices.ContainsFunc(b.cmdlet.deep, func(name string) bool { return slices.Contains(b.bound, name) }) {
-		for i := range b.accesses {
-			b.accesses[i].Tree = true
+	for _, dir := range dirs {
+		access.Target = path.Join(dir, name)
+		if dir != "" && !slices.Contains(out, access) {
+			out = append(out, access)
 		}
 	}
-	return ""
+	return out, sure && len(out) > 0
 }
 
-// hasPath reports whether a path was given under any name.
-func (b *binding) hasPath() bool {
-	return slices.ContainsFunc(b.bound, func(name string) bool { return isOne(name, "path", "literalpath", "pspath", "lp") })
+// words are a command's words as rules see them, a list being one word.
+func (s *simple) words() []permissions.Word {
+	out := make([]permissions.Word, len(s.args))
+	for i, list := range s.args {
+		out[i] = permissions.Word{Text: list[0].text, Literal: list[0].literal}
+		for _, w := range list[1:] {
+			out[i].Text += "," + w.text
+			out[i].Literal = out[i].Literal && w.literal
+		}
+	}
+	return out
 }

@@ -3,16 +3,18 @@
 //
 // PowerShell's parser is not ours, and its language has many ways to run code: script
 // blocks, sub-expressions, types, providers, properties that are computed. So this is
-// a positive list over a tokenizer. A text is understood as far as it is commands with
-// plain words, joined by ; | && || and new lines (lex.go); the first thing that is
-// anything else ends the understanding, and the rest is one part that no rule on its
+// a splitter and a short positive list. A text is understood as far as it is commands
+// with plain words, joined by ; | && || and new lines (split.go); the first thing that
+// is anything else ends the understanding, and the rest is one part that no rule on its
 // words allows. What is understood is read-only where the command is a cmdlet of
-// cmdlets.go, every parameter is written out in full, and every value is literal.
-// About the rest, parts are guessed that deny and ask rules can meet (guess.go).
+// cmdlets.go, every parameter is written out in full, and every value is literal
+// (judge.go). About the rest, parts are made that deny and ask rules can meet
+// (effects.go).
 //
 // It is assumed that PowerShell runs with -NoProfile and -NonInteractive, so that
-// functions, aliases and defaults of parameters are those it comes with, and that no
-// link is on the way to the directories of a [Place].
+// functions, aliases and defaults of parameters are those it comes with, that no link is
+// on the way to the directories of a [Place], and that this is not Windows, where no
+// command runs yet: names there have dots that are dropped, devices and short forms.
 //
 // What is relied upon of the language is told by the pages about_Parsing,
 // about_Quoting_Rules, about_Special_Characters, about_Redirection, about_Pipelines,
@@ -32,9 +34,6 @@ type Place struct {
 	// Working are the directories that Set-Location may enter unasked. Cwd is one
 	// whether or not it is listed.
 	Working []string
-	// Windows says that names are read as Windows does: a backslash parts them, and ls,
-	// cat and their like are aliases.
-	Windows bool
 }
 
 // Analyse reads a command for PowerShell. It never fails: a text that cannot be taken
@@ -48,58 +47,31 @@ type Place struct {
 // without a module's name, .exe and the commas.
 func Analyse(text string, at Place) permissions.Command {
 	c := permissions.Command{Text: text}
-	if why := shell.Guard(text); why != "" {
-		return faulty(c, at, why)
-	}
-	read := lex(text)
-	if read.fault != "" {
-		return faulty(c, at, read.fault)
-	}
 	a := analysis{at: at, dirs: []string{at.Cwd}}
-	pipelines, odd := read.pipelines()
-	for i := range pipelines {
-		a.pipeline(pipelines[i])
+	r := splitter{text: text}
+	if c.Fault = shell.Guard(text); c.Fault == "" {
+		r.split()
+		c.Fault = r.fault
 	}
-	if a.moves > maxMoves {
-		return faulty(c, at, "it changes its directory too often to follow")
+	for i := range r.pipelines {
+		a.pipeline(r.pipelines[i])
 	}
-	if odd.why != "" {
-		a.notUnderstood(text, odd)
+	if a.lost {
+		c.Fault = "it changes its directory too often to follow"
 	}
-	return a.command(c)
-}
-
-// faulty is the answer on a command that cannot be judged.
-func faulty(c permissions.Command, at Place, why string) permissions.Command {
-	c.Fault, c.Reason, c.Parts = why, why, guesses(c.Text, at)
-	return c
-}
-
-// analysis is what is known of a command so far.
-type analysis struct {
-	at    Place
-	parts []permissions.Part
-	// dirs are the directories it may be in, as a Set-Location may fail; the last is
-	// where it is if none has.
-	dirs  []string
-	moves int
-	// shaken says why names may mean something else by now; empty is that they do not.
-	shaken string
-}
-
-// notUnderstood adds the part for what is not understood of a text. It has one word
-// that may come to anything, so that no rule allows it and any rule that holds
-// commands back asks; what can be seen in it is guessed.
-func (a *analysis) notUnderstood(text string, odd oddity) {
-	a.parts = append(a.parts, permissions.Part{
-		Words:  []permissions.Word{{Text: text[odd.at:]}},
-		Reason: odd.why + place(text, odd.at),
-	})
-	a.parts = append(a.parts, guesses(text, a.at)...)
-}
-
-// command puts the answer together.
-func (a *analysis) command(c permissions.Command) permissions.Command {
+	if c.Fault != "" {
+		c.Reason, c.Parts = c.Fault, guesses(text, at)
+		return c
+	}
+	if r.odd != "" {
+		// One word that may come to anything: no rule allows it, and any rule that
+		// holds commands back asks.
+		a.parts = append(a.parts, permissions.Part{
+			Words:  []permissions.Word{{Text: text[r.oddAt:]}},
+			Reason: r.odd + place(text, r.oddAt),
+		})
+		a.parts = append(a.parts, guesses(text, at)...)
+	}
 	c.Parts, c.ReadOnly, c.Reason = a.parts, true, "it only reads"
 	for i := range c.Parts {
 		if p := &c.Parts[i]; !p.Inner && !p.ReadOnly {
@@ -109,4 +81,20 @@ func (a *analysis) command(c permissions.Command) permissions.Command {
 	}
 	c.Cwd, c.Restrained = a.dirs[len(a.dirs)-1], true
 	return c
+}
+
+// place is where an offset of the text is, as a remark.
+func place(text string, offset int) string { return " (" + shell.Position(text, offset) + ")" }
+
+// analysis is what is known of a command so far.
+type analysis struct {
+	at    Place
+	parts []permissions.Part
+	// dirs are the directories it may be in, as a Set-Location may fail; the last is
+	// where it is if none has.
+	dirs []string
+	// lost says that they are too many.
+	lost bool
+	// shaken says why names may mean something else by now; empty is that they do not.
+	shaken string
 }

@@ -129,7 +129,7 @@ func TestSleepIsPointedAt(t *testing.T) {
 func TestSleepThatIsTaken(t *testing.T) {
 	t.Parallel()
 	powerShell := func(text string) permissions.Command {
-		return powershell.Analyse(text, powershell.Place{Cwd: "/", Windows: true})
+		return powershell.Analyse(text, powershell.Place{Cwd: "/"})
 	}
 	bash := func(text string) permissions.Command { return analysis.Analyse(text, analysis.Place{Cwd: "/"}) }
 	for _, c := range []struct {
