@@ -63,6 +63,10 @@ func TestStricterMode(t *testing.T) {
 		"net example.com", "mcp s t", "call Tool", "write /ws/proj/.git/config", "read /home/u/.ssh/id", "$ make ((", "$ rm /ws", "$ !ls",
 	}
 	for _, rules := range []string{"", "allow Edit", "allow Read", "allow Bash(make)", "ask Read", "deny Edit", "allow Tool"} {
+		policies := map[permissions.Mode]*permissions.Policy{}
+		for _, m := range modes {
+			policies[m] = compile(t, setupFor(t, strings.TrimSuffix("mode "+string(m)+" ; "+rules, " ; ")))
+		}
 		for _, a := range modes {
 			for _, b := range modes {
 				mode, noAsk := a.Stricter(b)
@@ -74,8 +78,7 @@ func TestStricterMode(t *testing.T) {
 					verdict := func(m permissions.Mode, headless bool) permissions.Verdict {
 						r := parseRequest(request)
 						r.Headless = headless
-						p := compile(t, setupFor(t, strings.TrimSuffix("mode "+string(m)+" ; "+rules, " ; ")))
-						return permissions.Decide(p, r, permissions.Evidence{}).Verdict
+						return permissions.Decide(policies[m], r, permissions.Evidence{}).Verdict
 					}
 					if got, want := verdict(mode, noAsk), max(verdict(a, false), verdict(b, false)); got < want {
 						t.Errorf("%q: %s in %s and %s: %s in %s, should be %s", rules, request, a, b, got, mode, want)

@@ -33,7 +33,7 @@ func TestParseGitConfig(t *testing.T) {
 	texts := gitConfigs
 	r := rand.New(rand.NewPCG(1, 2))
 	pieces := []string{"[core]", "[a \"", "\"]", "x", "=", " ", "\t", "\n", "\\", "\"", "#", ";", "y = z\n", "[b.c]\n", "\\\n", "\\t", "\r\n", "é"}
-	for range 300 {
+	for range testenv.Sample(300) {
 		var text strings.Builder
 		text.WriteString("[core]\n")
 		for range r.IntN(14) {
@@ -60,7 +60,7 @@ func TestParseGitConfig(t *testing.T) {
 			t.Errorf("%q:\n%q\ngit has\n%q", text, got.String(), want)
 		}
 	}
-	if understood < 50 {
+	if understood < testenv.Sample(50) {
 		t.Errorf("git understood %d of the files", understood)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -21,7 +22,8 @@ func FuzzAnalyse(f *testing.F) {
 // TestLaws holds the laws of the fuzz target on random commands.
 func TestLaws(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for range 3000 {
+	t.Parallel()
+	for range testenv.Sample(3000) {
 		checkLaws(t, randomCommand(r, 20))
 	}
 }

@@ -16,6 +16,7 @@ func literal(words ...string) []Arg {
 // TestFindTells has Find tell what a command touches, also where it is not
 // understood.
 func TestFindTells(t *testing.T) {
+	t.Parallel()
 	dot := literal(".")
 	tests := []struct {
 		words string
@@ -49,6 +50,7 @@ func TestFindTells(t *testing.T) {
 
 // TestSedTellsFiles has sed's scripts tell the files they name.
 func TestSedTellsFiles(t *testing.T) {
+	t.Parallel()
 	got := Sed("1r a b;c\n$R d\nw e\nw f")
 	want := Finding{Reason: "it writes files (w)", StartsNothing: true, Reads: []string{"a b;c", "d"}, Writes: []string{"e", "f"}}
 	if !reflect.DeepEqual(got, want) {
@@ -83,6 +85,7 @@ func TestAwkAssigned(t *testing.T) {
 // TestJqKnowsItsTree fails where a new gojq has parts of a filter that jqJudge
 // does not look at.
 func TestJqKnowsItsTree(t *testing.T) {
+	t.Parallel()
 	for _, part := range jqParts {
 		var names []string
 		for field := range reflect.TypeOf(part.value).Fields() {

@@ -38,6 +38,7 @@ func FuzzFind(f *testing.F) { fuzz(f, "find") }
 
 // TestBounds has the judges read scripts made to be slow to read, or deep.
 func TestBounds(t *testing.T) {
+	t.Parallel()
 	for name, language := range languages {
 		for _, piece := range append(fragments[name], "((", "[[", "{{", "a ", "!", "-", "$", "if(1)", "def f: ", "1|", "\\", "\"\\(", "b;") {
 			for _, size := range []int{maxScript, maxScript + 1} {

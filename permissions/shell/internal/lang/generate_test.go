@@ -79,6 +79,7 @@ func generate(r *rand.Rand, name string) string {
 // TestReadOnlyIsReadOnly makes up scripts, and has the real tools run those that
 // are said to be read-only: nothing changes.
 func TestReadOnlyIsReadOnly(t *testing.T) {
+	t.Parallel()
 	const tries = 60_000
 	want := testenv.Sample(150)
 	for name, language := range languages {

@@ -80,7 +80,7 @@ func (s *scratch) changed(t *testing.T) bool {
 // The limits of runEach: of what may never end, and of what must have acted, however
 // busy the machine is.
 const (
-	aMoment = "exec timeout -s KILL 0.3"
+	aMoment = "exec timeout -s KILL 0.2"
 	toEnd   = "ulimit -t 2; exec"
 )
 

@@ -43,6 +43,7 @@ func table(t *testing.T, name string) []line {
 }
 
 func TestTables(t *testing.T) {
+	t.Parallel()
 	for name, language := range languages {
 		lines := table(t, name)
 		if len(lines) < 60 {
@@ -64,6 +65,7 @@ func TestTables(t *testing.T) {
 // be read-only changes nothing with any tool there is, and what is said to act does so
 // with the first.
 func TestTablesAreTrue(t *testing.T) {
+	t.Parallel()
 	for name, language := range languages {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
