@@ -138,11 +138,10 @@ func (s *splitter) next() {
 }
 
 func (s *splitter) redirect(rest, operator string) {
-	merge := mergeForm.MatchString(rest)
-	if len(s.command.args) == 0 || s.wants != 0 || !merge && strings.HasPrefix(rest[len(operator):], "&") {
-		s.notUnderstood("a redirection is not understood")
+	if len(s.command.args) == 0 || s.wants != 0 {
+		s.notUnderstood("a redirection stands where a word is expected")
 	}
-	if s.at += len(operator); merge {
+	if s.at += len(operator); mergeForm.MatchString(rest) {
 		s.at += len("&1")
 	} else {
 		s.wants = '>'

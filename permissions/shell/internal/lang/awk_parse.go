@@ -198,7 +198,6 @@ func (p *awkParser) doStatement() {
 func (p *awkParser) forStatement() {
 	p.advance()
 	p.expect("(")
-	p.parens++
 	if !p.tok.is(";") {
 		p.expr()
 	}
@@ -207,7 +206,6 @@ func (p *awkParser) forStatement() {
 		p.expect(";")
 		p.forPart(")")
 	}
-	p.parens--
 	p.expect(")")
 	p.body()
 }
