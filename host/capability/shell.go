@@ -64,11 +64,11 @@ type Walls struct {
 	Local func(host string) bool
 }
 
-// Deed is something that a command did, as far as can be told from its words, its
-// exit status and its output.
+// Deed is something that a command did: git, by what it left in the repository, or
+// another program, by its words, its exit status and its output.
 type Deed struct {
 	Call Call
-	// Program is git, gh or glab; Kind one of the kinds of deed.
+	// Program is git, gh, glab or curl; Kind one of the kinds of deed.
 	Program string
 	Kind    DeedKind
 	// Commit is a commit's abbreviated or whole hash, Branch and Remote what was
@@ -88,15 +88,17 @@ type DeedKind string
 
 // The kinds of deed.
 const (
-	DeedCommit            DeedKind = "commit"
-	DeedAmend             DeedKind = "amend"
-	DeedPush              DeedKind = "push"
-	DeedMerge             DeedKind = "merge"
-	DeedRebase            DeedKind = "rebase"
-	DeedBranch            DeedKind = "branch"
-	DeedCherryPick        DeedKind = "cherry_pick"
-	DeedPullRequest       DeedKind = "pull_request"
-	DeedPullRequestMerged DeedKind = "pull_request_merged"
-	DeedPullRequestClosed DeedKind = "pull_request_closed"
-	DeedPullRequestEdited DeedKind = "pull_request_edited"
+	DeedCommit               DeedKind = "commit"
+	DeedAmend                DeedKind = "amend"
+	DeedPush                 DeedKind = "push"
+	DeedMerge                DeedKind = "merge"
+	DeedRebase               DeedKind = "rebase"
+	DeedBranch               DeedKind = "branch"
+	DeedCherryPick           DeedKind = "cherry_pick"
+	DeedPullRequest          DeedKind = "pull_request"
+	DeedPullRequestCommented DeedKind = "pull_request_commented"
+	DeedPullRequestReady     DeedKind = "pull_request_ready"
+	DeedPullRequestMerged    DeedKind = "pull_request_merged"
+	DeedPullRequestClosed    DeedKind = "pull_request_closed"
+	DeedPullRequestEdited    DeedKind = "pull_request_edited"
 )

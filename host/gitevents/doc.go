@@ -1,11 +1,14 @@
 // Package gitevents tells what a shell command did to a repository, or to the
 // service that hosts it: commits, pushes, merges, branches, pull requests.
 //
-// Neither the command nor its output is enough. "git commit" may have found nothing
-// to commit, and a commit's line may be what somebody wrote into a file that was
-// printed. So a deed takes both: a program among the parts of the parsed command
-// that can have done it (git.go, pulls.go), and either a line that this program
-// prints once it is done (signs.go), or an exit status that cannot have been zero
-// otherwise (ends.go). What git translates is not relied on, and no alias is
-// guessed at: in doubt there is no deed.
+// What happened in a repository its reference logs say (watch.go): their ends are
+// remembered before a command that runs git, and what git wrote behind them is read
+// after it. So neither -q nor a checkout hides a commit, and nothing that is printed
+// makes one. Without reference logs, and in repositories that keep references in
+// tables, there are no events. A push is known from the remote-tracking branch that it
+// updates: one to a URL that no remote has, and one of a tag, is not told.
+//
+// A service keeps nothing here. Of gh, glab and curl a table (pulls.go) says which
+// words or which request do what, and what is printed once it is done. Where
+// nothing is printed, the exit status has to prove it.
 package gitevents

@@ -14,10 +14,14 @@ import (
 	"github.com/toolquay/toolquay/permissions/shell"
 )
 
-// recognise is Recognise on a command as it stands.
+// begin watches a command as it stands.
+func begin(command, dir string) *gitevents.Watch {
+	return gitevents.Begin(shell.Analyse(command, shell.Place{Cwd: dir, Home: "/h", Working: []string{dir}}), dir)
+}
+
+// recognise is what is told of a command that nobody runs.
 func recognise(command string, exit int, output string) []capability.Deed {
-	cmd := shell.Analyse(command, shell.Place{Cwd: "/w", Home: "/h", Working: []string{"/w"}})
-	return gitevents.Recognise(cmd, exit, []byte(output))
+	return begin(command, "/nonexistent").Deeds(exit, []byte(output))
 }
 
 // brief writes deeds in a line, so that a table can be read.
@@ -83,8 +87,33 @@ func (r *repository) truth(command string) string {
 	return strings.TrimSpace(text)
 }
 
-// The steps run in one repository, in order. In want, HEAD stands for the commit
-// that git then says it is.
+// watched runs a command that is watched, and tells what it is said to have done.
+func (r *repository) watched(command string) string {
+	r.t.Helper()
+	w := begin(command, r.dir)
+	text, exit := r.run(command)
+	return brief(w.Deeds(exit, []byte(text)))
+}
+
+// holds runs a command and compares what is told of it. In want, HEAD and others stand for
+// the commits that git then says they are.
+func (r *repository) holds(command, want string) {
+	r.t.Helper()
+	got := r.watched(command)
+	for _, rev := range [][2]string{
+		{"ORIG_HEAD", "ORIG_HEAD"}, {"HEAD~1", "HEAD~1"}, {"HEAD", "HEAD"}, {"TREE", "tree"}, {"MAIN", "main"}, {"THIRD", "third"}, {"CLONE", "HEAD"},
+	} {
+		if strings.Contains(want, rev[0]) {
+			dir := map[string]string{"CLONE": "../clone"}[rev[0]]
+			want = strings.ReplaceAll(want, rev[0], r.truth("cd ./"+dir+" && git rev-parse --short "+rev[1]))
+		}
+	}
+	if got != want {
+		r.t.Errorf("%s\ngot  %s\nwant %s", command, got, want)
+	}
+}
+
+// The steps run in one repository, in order.
 func TestRealGit(t *testing.T) {
 	r := newRepository(t)
 	for _, step := range []struct{ command, want string }{
@@ -94,14 +123,14 @@ func TestRealGit(t *testing.T) {
 		{"echo a > a && git add a && git commit -m second", "commit main HEAD second"},
 		{"git push", ""},
 		{"git push -n -u origin main", ""},
-		{"git push -u origin main", "push origin main"},
+		{"git push -u origin main", "push origin main HEAD"},
 		{"git push", ""},
-		{"echo b > a && git commit -qam quiet", "commit quiet"},
-		{"git push 2>&1 | tail -1", "push main HEAD"},
+		{"echo b > a && git commit -qam quiet", "commit main HEAD quiet"},
+		{"git push 2>&1 | tail -1", "push origin main HEAD"},
 		{"git commit --amend -m better", "amend main HEAD better"},
 		{"git push origin main", ""},
 		{"git push --force origin main", "push origin main HEAD forced"},
-		{"git commit --amend -qm best; git push -f --porcelain", "push ../bare.git main HEAD forced"},
+		{"git commit --amend -qm best; git push -f --porcelain", "amend main HEAD best; push origin main HEAD forced"},
 		{"git checkout -b topic", "branch topic"},
 		{"echo c > c; git add c; git commit -m \"$(printf 'on %s' topic)\"", "commit topic HEAD on topic"},
 		{"git checkout -q main && git merge topic", "merge topic HEAD"},
@@ -109,40 +138,39 @@ func TestRealGit(t *testing.T) {
 		{"git branch topic", ""},
 		{"git branch other HEAD~1", "branch other"},
 		{"git branch --list other", ""},
-		{"git branch -D topic", ""},
+		{"git branch -m topic renamed", ""},
+		{"git branch -D renamed", ""},
 		{"git switch other && echo d > d && git add . && git commit -m d", "commit other HEAD d"},
-		{"git rebase main", "rebase other"},
+		{"git rebase main", "rebase other HEAD"},
 		{"git rebase main", ""},
 		{"git switch -c third HEAD~1 && git cherry-pick other", "branch third; cherry_pick third HEAD d"},
 		{"git revert --no-edit HEAD", "commit third HEAD Revert \"d\""},
-		{"git switch main && git merge --no-ff -m together other", "merge other"},
-		{"git push origin main third:fourth", "push origin main HEAD; push origin fourth"},
+		{"git switch main && git merge --no-ff -m together other", "merge other HEAD"},
+		{"git push origin main third:fourth", "push origin fourth THIRD; push origin main HEAD"},
 		{"git push origin :fourth", ""},
-		{"git tag v1 && git push origin v1", "push origin"},
+		{"git fetch; git remote update", ""},
 		{"git worktree add -b tree ../tree", "branch tree"},
 		{"git checkout -b main", ""},
-		{"git checkout --detach && git commit --allow-empty -m loose", "commit HEAD loose"},
 		{"git -C ../tree commit --allow-empty -m elsewhere && cd ../tree && git log -1 --format=%h", "commit tree TREE elsewhere"},
-		{"git commit --allow-empty -m one && git commit --allow-empty -qm two && false", "commit HEAD~1 one"},
-		{"for i in x y; do git commit --allow-empty -m $i; done", "commit HEAD~1 x; commit HEAD y"},
-		{"echo '[main 1234567] fake'; git commit -m real", ""},
-		{"timeout 60 git commit --allow-empty -m wrapped", "commit HEAD wrapped"},
-		{"env X=1 git commit --allow-empty -m env", "commit HEAD env"},
+		{"cd ../tree && git commit --allow-empty -qm again && cd ../work && git commit --allow-empty -qm here", "commit tree TREE again; commit main HEAD here"},
+		{"git commit --allow-empty -m one && git commit --allow-empty -qm two && false", "commit main HEAD~1 one; commit main HEAD two"},
+		{"for i in x y; do git commit --allow-empty -m $i; done", "commit main HEAD~1 x; commit main HEAD y"},
+		{"timeout 60 git commit --allow-empty -m wrapped", "commit main HEAD wrapped"},
+		{"env X=1 git commit --allow-empty -m env", "commit main HEAD env"},
 		{"git commit --help > /dev/null", ""},
+		{"git commit --allow-empty -m gone && git reset -q --hard HEAD~1", "commit main ORIG_HEAD gone"},
+		{"git commit --allow-empty -qm kept && git checkout -q third", "commit main MAIN kept"},
+		{"git switch -q main && git commit --allow-empty -qm a; git checkout -q third; git commit --allow-empty -qm b", "commit main MAIN a; commit third HEAD b"},
+		{"git commit --allow-empty -qm x; git branch topic && git checkout -q topic && git reset -q --hard HEAD~1 && git rebase -q main", "branch topic; commit third THIRD x; rebase topic HEAD"},
+		{"git pack-refs --all && git commit --allow-empty -qm packed", "commit topic HEAD packed"},
+		{"git checkout --detach && git commit --allow-empty -m loose", "commit HEAD loose"},
+		{"echo '[main abc1234] x'; git commit -m x; true", ""},
+		{"echo 'Merge made by the ort strategy.'; git merge main; true", ""},
+		{"git pull -q origin main; git clone -q . ../clone && cd ../clone && git commit --allow-empty -qm c; git push -q origin HEAD:refs/heads/new", "commit CLONE c; push origin new CLONE"},
+		{"git -C ../clone push -q origin --delete new; tar c -C ../clone . | (mkdir ../copy && cd ../copy && tar x && git log)", ""},
+		{"git log -1 && echo commit", ""},
 	} {
-		text, exit := r.run(step.command)
-		want := step.want
-		for _, rev := range []string{"HEAD~1", "HEAD"} {
-			if strings.Contains(want, rev) {
-				want = strings.ReplaceAll(want, rev, r.truth("git rev-parse --short "+rev))
-			}
-		}
-		if strings.Contains(want, "TREE") {
-			want = strings.ReplaceAll(want, "TREE", r.truth("git rev-parse --short tree"))
-		}
-		if got := brief(recognise(step.command, exit, text)); got != want {
-			t.Errorf("%s\n%s(%d)\ngot  %s\nwant %s", step.command, text, exit, got, want)
-		}
+		r.holds(step.command, step.want)
 	}
 }
 
@@ -150,13 +178,34 @@ func TestRealGit(t *testing.T) {
 func TestRealConflict(t *testing.T) {
 	r := newRepository(t)
 	r.run("echo 1 > f && git add f && git commit -qm base && git checkout -qb side && echo 2 > f && git commit -qam side && git checkout -q main && echo 3 > f && git commit -qam mine")
-	text, exit := r.run("git merge side")
-	if got := brief(recognise("git merge side", exit, text)); got != "" || exit == 0 {
-		t.Errorf("a conflict is %q, status %d", got, exit)
-	}
-	const command = "git add f && git merge --continue"
-	text, exit = r.run(command)
-	if got, want := brief(recognise(command, exit, text)), "merge main "+r.truth("git rev-parse --short HEAD")+" Merge branch 'side'"; got != want {
-		t.Errorf("got %q, want %q from %s", got, want, text)
+	r.holds("git merge side", "")
+	r.holds("git add f && git merge --continue", "merge main HEAD Merge branch 'side'")
+	r.run("git checkout -qb pick HEAD~1 && echo 4 > f && git commit -qam four && git checkout -q main")
+	r.holds("git cherry-pick pick", "")
+	r.holds("git add f && git commit -qm five", "cherry_pick main HEAD five")
+	r.run("git checkout -q pick && git branch --set-upstream-to=main -q")
+	r.holds("git pull --rebase", "")
+	r.holds("git checkout --ours f; git add f; echo 6 > f; git commit -qam six; git rebase --continue", "commit HEAD six; rebase pick HEAD")
+}
+
+// A repository may be made by the command, be a worktree of another, or lie above.
+func TestHeads(t *testing.T) {
+	r := newRepository(t)
+	r.run("git commit --allow-empty -qm first; git worktree add -q -b tree ../tree; mkdir sub ../new")
+	for dir, command := range map[string]string{
+		"../tree": "git commit --allow-empty -qm x", "sub": "git commit --allow-empty -qm x", "../new": "git init -qb main; git commit --allow-empty -qm x",
+	} {
+		other := &repository{t, filepath.Join(r.dir, dir)}
+		branch := map[string]string{"../tree": "tree"}[dir]
+		if branch == "" {
+			branch = "main"
+		}
+		got := other.watched("echo '[main abc1234] x'; " + command)
+		if want := "commit " + branch + " " + other.truth("git rev-parse --short HEAD") + " x"; got != want {
+			t.Errorf("%s: got %q, want %q", dir, got, want)
+		}
+		if got := other.watched("echo '[main abc1234] x'; git commit -m x; true"); got != "" {
+			t.Errorf("%s: got %q", dir, got)
+		}
 	}
 }

@@ -1,105 +1,365 @@
 package gitevents
 
 import (
+	"cmp"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
+	"unicode"
 
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/internal/lazyregexp"
+	"github.com/toolquay/toolquay/internal/privatedir"
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// Watch is a command that is watched from before it runs. What it prints anybody may
-// have it print, as a file that it shows; where HEAD is only git says.
+const (
+	// maxDeeds bounds what one command can be said to have done, and maxText each
+	// name and title, in bytes.
+	maxDeeds = 64
+	maxText  = 512
+	// maxDirs bounds the directories that are looked at, maxLogs the logs of one
+	// repository, and maxRead what is read of a file.
+	maxDirs = 8
+	maxLogs = 10_000
+	maxRead = 1 << 20
+	// shortHash is how many characters of a hash are told.
+	shortHash = 7
+)
+
+// Watch is a command that is watched from before it runs.
 type Watch struct {
-	command  permissions.Command
-	programs []program
-	dir      string
-	before   head
-	// proves says that HEAD shows whether anything has moved it, and once that only one
-	// thing was to.
-	proves, once bool
+	command permissions.Command
+	began   time.Time
+	// dirs are where it may run git, and logs how long the reference logs there were.
+	dirs []string
+	logs map[string]int64
+	// known are the folders of logs that were there and not too many.
+	known []string
+	deeds []capability.Deed
 }
 
 // Begin looks at what a command is to be compared with, which begins in a directory.
 func Begin(command permissions.Command, dir string) *Watch {
-	w := &Watch{command: command, programs: programsOf(command), dir: dir}
-	last, count := 0, 0
-	for i, p := range w.programs {
-		switch {
-		case p.name != "git":
-		case slices.Contains(movers, p.sub):
-			if count++; p.again {
-				count++
+	w := &Watch{command: command, began: time.Now(), logs: make(map[string]int64)}
+	if command.Fault == "" && !command.ReadOnly {
+		w.dirs = directories(command, dir)
+	}
+	for _, dir := range w.dirs {
+		if r, ok := repositoryOf(dir); ok {
+			logs, all := r.logs()
+			maps.Copy(w.logs, logs)
+			w.known = append(w.known, r.own)
+			if all {
+				w.known = append(w.known, r.common)
 			}
-			last = i
 		}
 	}
-	goesBack := slices.ContainsFunc(w.programs[last:], func(p program) bool { return p.name == "git" && slices.Contains(back, p.sub) })
-	if count == 0 || goesBack || elsewhere(&w.command) {
-		return w
-	}
-	w.before, w.proves = headOf(dir)
-	w.once = count == 1
 	return w
 }
 
-// Deeds tells what the command did; see [Recognise].
-func (w *Watch) Deeds(exit int, output []byte) []capability.Deed {
-	if len(w.programs) == 0 {
-		return nil
-	}
-	signs := readSigns(output)
-	after, known := headOf(w.dir)
-	if !w.proves || !known {
-		return recognise(w.command, w.programs, exit, signs)
-	}
-	if w.once {
-		signs.commits = slices.DeleteFunc(signs.commits, func(s commitSign) bool { return !strings.HasPrefix(after.hash, s.hash) })
-	}
-	deeds := recognise(w.command, w.programs, exit, signs)
-	if after.hash == w.before.hash {
-		return slices.DeleteFunc(deeds, func(d capability.Deed) bool { return slices.Contains(moves, d.Kind) })
-	}
-	if w.once {
-		for i := range deeds {
-			standsAt(&deeds[i], after)
+// directories are those in which a command may run git; none where it runs none.
+func directories(command permissions.Command, dir string) []string {
+	dirs, runs := []string{dir, cmp.Or(command.Cwd, dir)}, false
+	for _, part := range command.Parts {
+		if len(part.Words) == 0 {
+			continue
+		}
+		switch program := path.Base(part.Words[0].Text); program {
+		case "cd", "pushd":
+			if len(part.Words) > 1 && part.Words[1].Literal {
+				dir = from(dir, part.Words[1].Text)
+				dirs = append(dirs, dir)
+			}
+		case "git":
+			runs = true
+			for i, word := range part.Words[:len(part.Words)-1] {
+				if next := part.Words[i+1]; word.Text == "-C" && next.Literal {
+					dirs = append(dirs, from(dir, next.Text))
+				}
+			}
 		}
 	}
-	return deeds
-}
-
-// moves are the deeds that move HEAD, and movers the sub-commands that do them; back are
-// others that move it, to where it may have been before.
-var (
-	moves = []capability.DeedKind{
-		capability.DeedCommit, capability.DeedAmend, capability.DeedMerge, capability.DeedRebase, capability.DeedCherryPick,
+	if !runs {
+		return nil
 	}
-	movers = []string{"commit", "revert", "cherry-pick", "merge", "pull", "rebase"}
-	back   = []string{"reset", "checkout", "switch", "update-ref", "symbolic-ref", "bisect", "am", "stash"}
-)
-
-// elsewhere reports whether a command may work in another repository than that of the
-// directory where it begins.
-func elsewhere(c *permissions.Command) bool {
-	return slices.ContainsFunc(c.Parts, func(part permissions.Part) bool {
-		return len(part.Words) > 0 && slices.Contains([]string{"cd", "pushd", "popd", "env", "sudo", "doas", "chroot"}, part.Words[0].Text) ||
-			slices.ContainsFunc(part.Env, func(name string) bool { return strings.HasPrefix(name, "GIT_") }) ||
-			slices.ContainsFunc(part.Words, func(w permissions.Word) bool {
-				return w.Text == "-C" || strings.HasPrefix(w.Text, "--git-dir") || strings.HasPrefix(w.Text, "--work-tree")
-			})
-	})
+	slices.Sort(dirs)
+	dirs = slices.Compact(dirs)
+	return dirs[:min(len(dirs), maxDirs)]
 }
 
-// standsAt says where HEAD is after a deed that moved it.
-func standsAt(d *capability.Deed, at head) {
-	if !slices.Contains(moves, d.Kind) {
+// Deeds tells what the command did that ended with an exit status and printed an
+// output, of which the beginning and the end suffice. An exit status that is not known
+// is negative. The deeds' Call is the caller's to set.
+func (w *Watch) Deeds(exit int, output []byte) []capability.Deed {
+	w.deeds = nil
+	text := colours.ReplaceAllString(strings.ReplaceAll(string(output), "\r", "\n"), "")
+	var own, common []string
+	for _, dir := range w.dirs {
+		if r, ok := repositoryOf(dir); ok && !slices.Contains(own, r.own) {
+			w.references(r, slices.Contains(common, r.common), text)
+			own, common = append(own, r.own), append(common, r.common)
+		}
+	}
+	w.pulls(exit, text)
+	return w.deeds
+}
+
+// references tells of what was written to the logs of a repository: its branches, what
+// moved its HEAD, in order, and what was pushed. Those of a further worktree have the
+// references in common with the first.
+func (w *Watch) references(r repository, again bool, output string) {
+	logs, _ := r.logs()
+	var pushed []capability.Deed
+	for _, name := range slices.Sorted(maps.Keys(logs)) {
+		lines := w.appended(name, logs[name], r.common)
+		if again || len(lines) == 0 || name == r.own+headLog {
+			continue
+		}
+		last := lines[len(lines)-1]
+		if branch, ok := strings.CutPrefix(name, r.common+heads); ok {
+			if _, old := w.logs[name]; !old && strings.HasPrefix(lines[0].text, "branch: Created ") && !strings.HasPrefix(last.text, "Branch: renamed ") {
+				w.reflog(capability.Deed{Kind: capability.DeedBranch, Branch: branch}, "branch", "checkout", "switch", "worktree")
+			}
+		} else if ref, ok := strings.CutPrefix(name, r.common+remotes); ok && last.text == "update by push" {
+			remote, branch, _ := strings.Cut(ref, "/")
+			pushed = append(pushed, capability.Deed{
+				Kind: capability.DeedPush, Remote: remote, Branch: branch, Commit: last.now[:shortHash],
+				Forced: strings.Contains(output, last.was[:shortHash]) && strings.Contains(output, "..."+last.now[:shortHash]),
+			})
+		}
+	}
+	w.head(r, w.appended(r.own+headLog, logs[r.own+headLog], r.own))
+	for _, d := range pushed {
+		w.reflog(d, "push")
+	}
+}
+
+// head tells of what moved HEAD. The branch that was checked out is found from the
+// last one backwards, as a log says what was left and not always what came; while a
+// rebase went on there was none.
+func (w *Watch) head(r repository, lines []line) {
+	text, _ := readFrom(filepath.Join(filepath.Dir(r.own), "HEAD"), 0)
+	branch, _ := strings.CutPrefix(strings.TrimSpace(text), "ref: refs/heads/")
+	branches, rebased := make([]string, len(lines)), ""
+	for i, l := range slices.Backward(lines) {
+		branches[i] = branch
+		if to, ok := strings.CutPrefix(l.text, "checkout: moving from "); ok {
+			branch, _, _ = strings.Cut(to, " ")
+		} else if _, to, ok := strings.Cut(l.text, ": returning to refs/heads/"); ok {
+			branch, branches[i], rebased = "", to, to
+		} else if strings.Contains(l.text, " (start): checkout ") {
+			branch = rebased
+		}
+	}
+	for i, l := range lines {
+		if wholeHash.MatchString(branches[i]) {
+			branches[i] = ""
+		}
+		w.move(l, branches[i])
+	}
+}
+
+// move tells of one line of HEAD's log, whose beginning git does not translate: what
+// was run, as in "commit (amend): subject" and "pull origin main: Fast-forward".
+func (w *Watch) move(l line, branch string) {
+	action, subject, _ := strings.Cut(l.text, ": ")
+	words := strings.Fields(action)
+	if len(words) == 0 {
 		return
 	}
-	const short = 7
-	if d.Commit == "" || !strings.HasPrefix(at.hash, d.Commit) {
-		d.Commit = at.hash[:min(short, len(at.hash))]
+	step := strings.Trim(words[len(words)-1], "()")
+	d := capability.Deed{Branch: branch, Commit: l.now[:min(shortHash, len(l.now))], Subject: subject}
+	switch words[0] {
+	case "commit":
+		d.Kind = map[string]capability.DeedKind{
+			"amend": capability.DeedAmend, "merge": capability.DeedMerge, "cherry-pick": capability.DeedCherryPick,
+			"initial": capability.DeedCommit, "commit": capability.DeedCommit,
+		}[step]
+	case "revert":
+		d.Kind = capability.DeedCommit
+	case "cherry-pick":
+		d.Kind = capability.DeedCherryPick
+	case "rebase", "merge", "pull":
+		d.Subject = ""
+		switch {
+		case step == "finish" || step == "finished":
+			d.Kind = capability.DeedRebase
+		case subject == "Fast-forward" || strings.HasPrefix(subject, "Merge made by"):
+			d.Kind, d.Branch = capability.DeedMerge, ""
+			words = slices.DeleteFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") })
+			if from := words[1:]; words[0] == "pull" && len(from) > 0 {
+				d.Remote, words = withoutUser(from[0]), from
+			}
+			if len(words) == 2 {
+				d.Branch = words[1]
+			}
+		}
 	}
-	if d.Kind != capability.DeedMerge { // whose branch is the one that was merged
-		d.Branch = at.branch
+	if d.Kind != "" {
+		w.reflog(d, words[0], step)
 	}
+}
+
+// reflog tells of what git did, if the command has one of the words with which it does
+// that: what another command did meanwhile is that one's.
+func (w *Watch) reflog(d capability.Deed, words ...string) {
+	if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(w.command.Text, word) }) {
+		d.Program = "git"
+		w.tell(d)
+	}
+}
+
+func (w *Watch) tell(d capability.Deed) {
+	if len(w.deeds) == maxDeeds {
+		return
+	}
+	for _, text := range []*string{&d.Commit, &d.Branch, &d.Remote, &d.Subject, &d.URL} {
+		*text = clean(*text)
+	}
+	w.deeds = append(w.deeds, d)
+}
+
+// line is one of a reference log.
+type line struct{ was, now, text string }
+
+var (
+	logLine   = lazyregexp.New(`^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .*> ([0-9]+) [-+][0-9]{4}\t(.*)$`)
+	wholeHash = lazyregexp.New(`^[0-9a-f]{40,64}$`)
+	colours   = lazyregexp.New("\x1b\\[[0-9;]*[A-Za-z]")
+)
+
+// appended are the lines of a log that are new. In a repository that was not known
+// before, which may have been unpacked, a line's time has to say so.
+func (w *Watch) appended(log string, size int64, logs string) (out []line) {
+	was := w.logs[log]
+	if size <= was {
+		return nil // or cut by git gc
+	}
+	text, _ := readFrom(log, was)
+	for l := range strings.Lines(text) {
+		m := logLine.FindStringSubmatch(strings.TrimRight(l, "\r\n"))
+		if m == nil {
+			continue
+		}
+		if at, err := strconv.ParseInt(m[3], 10, 64); err != nil || at < w.began.Unix() && !slices.Contains(w.known, logs) {
+			continue
+		}
+		out = append(out, line{m[1], m[2], m[4]})
+	}
+	return out
+}
+
+// repository is where one keeps its reference logs: of its worktree's HEAD, and of
+// what worktrees have in common.
+type repository struct{ own, common string }
+
+const (
+	headLog = "/HEAD"
+	heads   = "/refs/heads/"
+	remotes = "/refs/remotes/"
+)
+
+// repositoryOf finds the repository that a directory lies in, as git does and without
+// starting it.
+func repositoryOf(dir string) (repository, bool) {
+	for {
+		git := filepath.Join(dir, ".git")
+		if text, ok := readFrom(git, 0); ok {
+			git = from(dir, strings.TrimSpace(strings.TrimPrefix(text, "gitdir: ")))
+		}
+		if _, ok := readFrom(filepath.Join(git, "HEAD"), 0); ok { // an empty directory is none
+			if path, err := filepath.EvalSymlinks(git); err == nil {
+				git = path
+			}
+			common := git
+			if text, ok := readFrom(filepath.Join(git, "commondir"), 0); ok {
+				common = from(git, strings.TrimSpace(text))
+			}
+			return repository{filepath.Join(git, "logs"), filepath.Join(common, "logs")}, true
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return repository{}, false
+		}
+		dir = above
+	}
+}
+
+// logs are the lengths of a repository's logs. Of one with too many branches, which it
+// then reports, only HEAD's is followed.
+func (r repository) logs() (sizes map[string]int64, all bool) {
+	sizes, all = make(map[string]int64), true
+	_ = filepath.WalkDir(filepath.Join(r.common, "refs"), func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return nil //nolint:nilerr // what cannot be read is not told of
+		}
+		if info, err := e.Info(); err == nil {
+			sizes[r.common+filepath.ToSlash(strings.TrimPrefix(name, r.common))] = info.Size()
+		}
+		if all = len(sizes) <= maxLogs; !all {
+			clear(sizes)
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if info, err := os.Lstat(r.own + headLog); err == nil {
+		sizes[r.own+headLog] = info.Size()
+	}
+	return sizes, all
+}
+
+// from is a path as seen from a directory.
+func from(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// readFrom reads a file from an offset on: of no link, and of nothing that could be
+// waited for.
+func readFrom(path string, offset int64) (string, bool) {
+	f, _, err := privatedir.OpenRegular(path, os.O_RDONLY)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.NewSectionReader(f, offset, maxRead))
+	return string(text), err == nil
+}
+
+// withoutUser takes a name and a password out of a URL.
+func withoutUser(url string) string {
+	scheme, rest, ok := strings.Cut(url, "://")
+	if !ok {
+		return url
+	}
+	host, path, slash := strings.Cut(rest, "/")
+	host = host[strings.LastIndexByte(host, '@')+1:]
+	if slash {
+		path = "/" + path
+	}
+	return scheme + "://" + host + path
+}
+
+// clean takes out what would not be shown as it is, and bounds the rest.
+func clean(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "")
+	}
+	return strings.TrimSpace(text)
 }

@@ -98,7 +98,7 @@ type Deed struct {
 	Head
 	About
 
-	Program string              `json:"program"` // git, gh or glab
+	Program string              `json:"program"` // git, gh, glab or curl
 	Deed    capability.DeedKind `json:"deed"`
 	Commit  string              `json:"commit,omitempty"`
 	Branch  string              `json:"branch,omitempty"`

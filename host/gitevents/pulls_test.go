@@ -23,93 +23,9 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// An exit status proves what it must have come from, and no more.
-func TestExitStatus(t *testing.T) {
-	for command, want := range map[string]string{
-		"git commit -qm x":                             "commit x",
-		"git add . && git commit -qm x":                "commit x",
-		"git add .; git commit -qm x":                  "commit x",
-		"cd d && (git add . && git commit -qm x)":      "commit x",
-		"{ git commit -qm x; }":                        "commit x",
-		"git commit -qm x && make":                     "commit x",
-		"git commit -qm x && git branch b && git push": "commit x; branch b",
-		"nice -n 5 git commit -qm x":                   "commit x",
-		"/usr/bin/git commit -qm x":                    "commit x",
-		"sudo -u a git commit -qm x":                   "commit x",
-		"git -c user.name=n -C d commit -qm x":         "commit x",
-		"git commit -qam 'x\n\nmore'":                  "commit x",
-		"git commit -q -F message":                     "commit",
-		"git commit -qm x > log 2>&1":                  "commit x",
-		"git commit -qm \"$M\"":                        "commit",
-		"git branch b origin/b":                        "branch b",
-		"git checkout -qb b":                           "branch b",
-		"git switch -q -c b":                           "branch b",
-
-		"git commit -qm x; make":               "",
-		"git commit -qm x || true":             "",
-		"! git commit -qm x":                   "",
-		"git commit -qm x | cat":               "",
-		"git commit -qm x &":                   "",
-		"if git commit -qm x; then make; fi":   "",
-		"exit 0 && git commit -qm x":           "",
-		"trap 'exit 0' EXIT; git commit -qm x": "",
-		"git() { true; }; git commit -qm x":    "",
-		"alias git=true; git commit -qm x":     "",
-		"git commit -q $FLAGS":                 "",
-		"git commit -qm x; git commit -qm x":   "",
-		"setsid git commit -qm x":              "",
-		"git push -q":                          "",
-		"git merge -q b":                       "",
-		"git branch $B":                        "",
-		"git branch -m a b":                    "",
-		"git branch -d b":                      "",
-		"git branch":                           "",
-		"git checkout b":                       "",
-		"gh pr merge 7":                        "",
-	} {
-		if got := brief(recognise(command, 0, "")); got != want {
-			t.Errorf("%s: %q, want %q", command, got, want)
-		}
-		if got := brief(recognise(command, 1, "")); got != "" && command != "! git commit -qm x" {
-			t.Errorf("%s with status 1: %q", command, got)
-		}
-	}
-	if got := brief(recognise("git commit -m x", 1, "[main 1234567] x\n")); got != "" {
-		t.Errorf("a commit that failed: %q", got)
-	}
-	if got := brief(recognise("git commit -m x", 137, "[main 1234567] x\n")); got != "commit main 1234567 x" {
-		t.Errorf("a commit that was made before all was killed: %q", got)
-	}
-}
-
-// What git prints in other languages counts as far as it is the same.
-func TestOutput(t *testing.T) {
-	for _, c := range []struct{ command, output, want string }{
-		{"git commit", "[main (Basis-Commit) 1234567] Betreff\n", "commit main 1234567 Betreff"},
-		{"git commit", "[losgelöster HEAD 1234567] Betreff\n", "commit 1234567 Betreff"},
-		{"git commit -m a; git commit -m b; true", "nothing to commit\n[main 1234567] b\n", "commit main 1234567 b"},
-		{"git pull", "From ../bare\n   1234567..89abcde  main       -> origin/main\nUpdating 1234567..89abcde\nFast-forward\n", "merge 89abcde"},
-		{"git pull --rebase && git push", "From ../bare\n   1234567..89abcde  main       -> origin/main\nRebasing (1/1)\r\r\x1b[KSuccessfully rebased and updated refs/heads/x.\nTo ../bare\n   89abcde..abcdef0  x -> x\n", "rebase x; push ../bare x abcdef0"},
-		{"git pull; git push 2>&1 | tail -1", "   1234567..89abcde  main       -> origin/main\n", ""},
-		{"git push https://me:secret@host.test/r main", "To https://host.test/r\n   1234567..89abcde  main -> main\n", "push https://host.test/r main 89abcde"},
-		{"git push a; git push b; true", "fatal: no a\nTo /b\n * [new branch]      main -> main\n", "push /b main"},
-		{"git push --all", "To /b\n ! [rejected]        main -> main (fetch first)\n * [new branch]      x -> x\nerror: failed to push some refs\n", "push /b x"},
-		{"git push", "remote: To /evil\nremote:    1234567..89abcde  main -> main\nEverything up-to-date\n", ""},
-		{"git checkout b", "branch 'b' set up to track 'origin/b'.\nSwitched to a new branch 'b'\n", "branch b"},
-		{"git commit -m x", "[ma\x1b[31min 1234567] x\x07y\u202e\n", "commit main 1234567 xy"},
-	} {
-		exit := 0
-		if strings.Contains(c.output, "error:") {
-			exit = 1
-		}
-		if got := brief(recognise(c.command, exit, c.output)); strings.TrimSpace(got) != c.want {
-			t.Errorf("%s: %q, want %q", c.command, got, c.want)
-		}
-	}
-}
-
 func TestPullRequests(t *testing.T) {
 	const created = "\nCreating pull request for topic into main in o/r\n\nhttps://github.com/o/r/pull/12\n"
+	const answer = "{\n  \"url\": \"https://api.github.com/repos/o/r/pulls/12\",\n  \"html_url\": \"https://github.com/o/r/pull/12\",\n}\n"
 	const merge = "https://gitlab.com/g/s/r/-/merge_requests/4"
 	for _, c := range []struct {
 		command string
@@ -137,7 +53,51 @@ func TestPullRequests(t *testing.T) {
 		{"glab mr merge 4", 0, "✓ Merge request will be merged automatically.\n " + merge + "\n", "", 0},
 		{"glab mr close 4", 0, "- Closing merge request...\n✓ Closed merge request !4.\n\n", "pull_request_closed", 4},
 		{"glab mr update 4 --title New", 0, "- Updating merge request !4\n✓ updated title to \"New\"\n\n!4 New (a)\n " + merge + "\n", "pull_request_edited New " + merge, 4},
-		{"glab mr note 4 -m x", 0, merge + "\n", "", 0},
+		{"glab mr note 4 -m x", 0, merge + "#note_7\n", "pull_request_commented " + merge, 4},
+		{"glab mr update 4 --ready", 0, "✓ marked as ready\n\n!4 T (a)\n " + merge + "\n", "pull_request_ready " + merge, 4},
+		{"gh pr comment --body x 12", 0, "https://github.com/o/r/pull/12#issuecomment-1\n", "pull_request_commented https://github.com/o/r/pull/12", 12},
+		{"gh pr ready", 0, "✓ Pull request o/r#12 is marked as \"ready for review\"\n", "pull_request_ready", 12},
+		{"gh pr ready 12 --undo", 0, "✓ Pull request o/r#12 is converted to \"draft\"\n", "", 0},
+		{"gh pr ready", 0, "! Pull request o/r#12 is already \"ready for review\"\n", "", 0},
+		{"gh pr close 1; gh pr close 2", 1, "✓ Closed pull request o/r#2 (B)\n", "pull_request_closed B", 2},
+		{"gh pr close 1; gh pr close 2; true", 0, "✓ Closed pull request o/r#1 (A)\n✓ Closed pull request o/r#2 (B)\n", "pull_request_closed A; pull_request_closed B", 1},
+		{"for n in 1 2; do gh pr close $n; done", 0, "✓ Closed pull request o/r#1 (A)\n✓ Closed pull request o/r#2 (B)\n", "pull_request_closed A; pull_request_closed B", 1},
+		{"cd x; gh pr merge -s 12", 0, "", "pull_request_merged", 12},
+		{"timeout 60 gh pr merge 12 -s && git pull -q", 0, "", "pull_request_merged", 12},
+		{"gh pr merge 12 -s; true", 0, "", "", 0},
+		{"gh pr merge 12 -s || true", 0, "", "", 0},
+		{"gh pr merge 12 -s | cat", 0, "", "", 0},
+		{"! gh pr merge 12 -s", 0, "", "", 0},
+		{"gh pr merge 12 -s &", 0, "", "", 0},
+		{"if gh pr merge 12 -s; then true; fi", 0, "", "", 0},
+		{"echo $(gh pr merge 12 -s)", 0, "", "", 0},
+		{"exit 0 && gh pr merge 12 -s", 0, "", "", 0},
+		{"gh() { true; }\ngh pr merge 12 -s", 0, "", "", 0},
+		{"gh pr merge 12 -s", -1, "", "", 0},
+		{"gh pr merge 12 -s", 1, "✓ Merged pull request #12 (A)\n", "", 0},
+
+		{"curl -sX POST -H \"Authorization: token $T\" https://api.github.com/repos/o/r/pulls -d '{\"title\": \"T\"}'", 0, answer, "pull_request T https://github.com/o/r/pull/12", 12},
+		{"curl --json @body \"https://api.github.com/repos/$O/$R/pulls\"", 0, answer, "pull_request https://github.com/o/r/pull/12", 12},
+		{"curl https://api.github.com/repos/o/r/pulls", 0, answer, "", 0},
+		{"curl -G -d state=open https://api.github.com/repos/o/r/pulls", 0, answer, "", 0},
+		{"curl -d @b https://api.github.com/repos/o/r/pulls", 0, "{\"message\": \"Validation Failed\"}", "", 0},
+		{"curl -f -d @b https://api.github.com/repos/o/r/pulls/12/comments", 0, "", "pull_request_commented", 12},
+		{"curl -d @b https://api.github.com/repos/o/r/pulls/12/reviews", 0, "", "", 0},
+		{"curl -f -d @b https://api.github.com/repos/o/r/issues/12/comments", 0, "", "", 0},
+		{"curl -d @b https://api.github.com/repos/o/r/issues/12/comments", 0, "  \"html_url\": \"https://github.com/o/r/issues/12#issuecomment-1\",\n", "", 0},
+		{"curl -d @b https://api.github.com/repos/o/r/issues/12/comments", 0, "  \"html_url\": \"https://github.com/o/r/pull/12#issuecomment-1\",\n", "pull_request_commented https://github.com/o/r/pull/12", 12},
+		{"curl -XPUT https://api.github.com/repos/o/r/pulls/12/merge", 0, "{\"merged\": true}", "pull_request_merged", 12},
+		{"curl -XPUT https://api.github.com/repos/o/r/pulls/12/merge", 0, "{\"message\": \"Not mergeable\"}", "", 0},
+		{"curl -sSfX PUT https://api.github.com/repos/o/r/pulls/12/merge -o /dev/null", 0, "", "pull_request_merged", 12},
+		{"curl -X PATCH https://api.github.com/repos/o/r/pulls/12 -d '{\"state\":\"closed\"}'", 0, "\"state\": \"closed\",", "pull_request_closed", 12},
+		{"curl -X PATCH https://api.github.com/repos/o/r/pulls/12 -d '{\"state\":\"open\"}'", 0, "\"state\": \"closed\",", "", 0},
+		{"gh api -X PUT repos/o/r/pulls/12/merge", 0, "", "pull_request_merged", 12},
+		{"gh api -X PUT repos/o/r/pulls/12/merge", 1, "{\"message\": \"Not mergeable\"}", "", 0},
+		{"gh api repos/{owner}/{repo}/pulls -f title=T -f head=x", 0, answer, "pull_request T https://github.com/o/r/pull/12", 12},
+		{"gh api graphql -f query='mutation { markPullRequestReadyForReview(input: {}) { x } }'", 0, "", "pull_request_ready", 0},
+		{"glab api --method PUT projects/1/merge_requests/4 -f state_event=close", 0, "", "pull_request_closed", 4},
+		{"curl -d body=x https://gitlab.com/api/v4/projects/g%2Fr/merge_requests/4/notes", 0, "{\"note" + "able_type\":\"MergeRequest\"}", "pull_request_commented", 4},
+		{"curl -d source_branch=a https://gitlab.com/api/v4/projects/1/merge_requests", 0, "{\"id\":1,\"web_url\":\"" + merge + "\"}", "pull_request " + merge, 4},
 	} {
 		deeds := recognise(c.command, c.exit, c.output)
 		if got := brief(deeds); got != c.want || len(deeds) > 0 && deeds[0].Number != c.number {
