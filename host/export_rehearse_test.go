@@ -1,8 +1,5 @@
 package host
 
-// RehearseStrangers has the host rehearse calls of every plugin's.
-func RehearseStrangers(h *Host) { h.rehearsesStrangers = true }
-
 // The bounds of rehearsals.
 const (
 	MaxRehearsal  = maxRehearsal

@@ -41,8 +41,6 @@ type Host struct {
 
 	settings atomic.Pointer[Settings]
 
-	rehearsesStrangers bool // for tests, whose guests are no built-in ones
-
 	shared     shared      // what the turns of all sessions have in common
 	rehearsals *rehearsals // and what the rehearsals of their calls have
 
@@ -166,12 +164,12 @@ func (h *Host) openPlugins(ctx context.Context) error {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	runners := []plugins.Runner{direct.New(direct.Options{
+	runners := append(slices.Clone(h.options.Runners), direct.New(direct.Options{
 		CacheDir: h.options.CacheDir, Compiler: h.options.Compiler, Logger: h.options.Logger,
-	})}
+	}))
 	set, err := plugins.Open(plugins.Options{
 		Sources:      append(sources, h.options.Plugins...),
-		Runners:      append(runners, h.options.Runners...),
+		Runners:      runners,
 		Isolated:     h.options.Isolated,
 		Isolate:      h.options.Isolate,
 		Consents:     consents,
@@ -184,7 +182,7 @@ func (h *Host) openPlugins(ctx context.Context) error {
 		Logger:       h.options.Logger,
 	})
 	if err != nil {
-		for _, r := range slices.Concat(runners, h.options.Runners, h.options.Isolated) {
+		for _, r := range slices.Concat(runners, h.options.Isolated) {
 			err = errors.Join(err, r.Close(ctx))
 		}
 		return err

@@ -27,7 +27,8 @@ type Options struct {
 	// Plugins are the places to look for further plugins.
 	Plugins []plugins.Source
 	// Runners run plugins of ABIs beyond the direct one, such as the one of
-	// package plugins/extism. The host closes them.
+	// package plugins/extism; one of the direct ABI takes the place of the host's own.
+	// The host closes them.
 	Runners []plugins.Runner
 	// Compiler compiles the modules of plugins that are not built in, such as the
 	// one of package plugins/worker does in child processes; nil compiles them in

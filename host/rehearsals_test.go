@@ -18,7 +18,7 @@ import (
 // come to its end in the time that a person may be kept waiting.
 func TestRehearsalIsLimited(t *testing.T) {
 	t.Parallel()
-	o := host.Options{Granted: []string{"fixture"}, Plugins: []plugins.Source{plugin(t, "spin", fixtureTool+`
+	o := host.Options{Plugins: []plugins.Source{plugin(t, "spin", fixtureTool+`
 [[tools.fields]]
 name = "path"
 kind = "path"
@@ -27,9 +27,9 @@ effect = "write"
 name = "fs.write"
 reason = "to be tested"
 `)}}
+	o.Plugins[0].Origin = plugins.OriginBuiltin // others are not rehearsed
 	person := &questions{reply: host.AnswerDeny}
 	h := open(t, o)
-	host.RehearseStrangers(h)
 	s := session(t, h, host.SessionOptions{Cwd: t.TempDir(), Asker: person})
 	one(t, s, "Fixture", `{}`) // which compiles it: without a path nobody is asked, and it runs out of time
 	person.asked = nil

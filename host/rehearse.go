@@ -93,7 +93,7 @@ func (g *gate) rehearse(ctx context.Context, m *matter) error {
 // something else later, and have its words reach the model before anybody was asked.
 func (c *call) rehearses() bool {
 	t, ok := c.tool.(pluginTool)
-	if !ok || c.traits.readOnly || !t.source().trusted && !c.session().host.rehearsesStrangers {
+	if !ok || c.traits.readOnly || !t.source().trusted {
 		return false
 	}
 	manifest := t.Plugin.Manifest()

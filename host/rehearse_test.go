@@ -139,25 +139,23 @@ kind = "path"
 effect = "write"
 `
 
-// editing is a host with the editor's tools, believed as if they were built in.
+// editing is a host with the editor's tools as built-in ones.
 func editing(tb testing.TB, o host.Options, change ...func(manifest string) string) *host.Host {
 	tb.Helper()
-	h := editingOfStranger(tb, o, change...)
-	host.RehearseStrangers(h)
-	return h
+	return editingFrom(tb, plugins.OriginBuiltin, o, change...)
 }
 
-func editingOfStranger(tb testing.TB, o host.Options, change ...func(manifest string) string) *host.Host {
+func editingFrom(tb testing.TB, origin plugins.Origin, o host.Options, change ...func(manifest string) string) *host.Host {
 	tb.Helper()
 	manifest := editorManifest
 	for _, c := range change {
 		manifest = c(manifest)
 	}
-	o.Plugins = []plugins.Source{{Origin: plugins.OriginFlag, Path: "editor", FS: fstest.MapFS{
+	o.Plugins = []plugins.Source{{Origin: origin, Path: "editor", FS: fstest.MapFS{
 		"plugin.toml": {Data: []byte(manifest)},
 		"editor.wasm": {Data: []byte("\x00asm\x01\x00\x00\x00")},
 	}}}
-	o.Isolated, o.Granted = []plugins.Runner{editor{}}, []string{"editor"}
+	o.Runners, o.Isolated, o.Granted = []plugins.Runner{editor{}}, []plugins.Runner{editor{}}, []string{"editor"}
 	return open(tb, o)
 }
 
@@ -343,7 +341,7 @@ func TestNoRehearsalOfStrangers(t *testing.T) {
 	t.Parallel()
 	dir := settledFiles(t, map[string]string{"a.txt": "one\n"})
 	person := &questions{reply: host.AnswerDeny}
-	s := session(t, editingOfStranger(t, host.Options{}), host.SessionOptions{Cwd: dir, Asker: person})
+	s := session(t, editingFrom(t, plugins.OriginFlag, host.Options{}), host.SessionOptions{Cwd: dir, Asker: person})
 	one(t, s, "Show", `{"path":"a.txt"}`)
 	for _, in := range []edit{{Path: "a.txt", New: "1\n", Whole: true}, {Path: "missing", Old: "a", New: "b"}} {
 		result, _ := one(t, s, "Alter", in.input())
