@@ -128,7 +128,7 @@ func (s *Sandbox) wrap(ctx context.Context, spec Spec, argv []string) (*Wrapped,
 	if l.changeable(s.path) {
 		return nil, fmt.Errorf("%w: %s is in a writable folder: a command could replace what holds it", ErrSpec, s.path)
 	}
-	filter, err := confinement(s.unixSockets(spec)).file()
+	filter, err := programFile(confinement(s.unixSockets(spec)))
 	if err != nil {
 		return nil, err
 	}

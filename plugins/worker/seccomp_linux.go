@@ -5,10 +5,11 @@ package worker
 import (
 	"fmt"
 	"os"
-	"runtime"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/internal/seccomp"
 )
 
 // filterKnown says that there is a filter for this system: what fails to put it
@@ -28,74 +29,60 @@ const (
 
 // confine binds every thread of this process to the system calls of a stage, for
 // good. A later stage adds to an earlier one.
-func confine(s stage) error {
-	program := systemCalls(s)
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("giving up new privileges: %w", err)
-	}
-	list := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	thread, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
-		unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&list)))
-	runtime.KeepAlive(program)
-	if errno != 0 {
-		return fmt.Errorf("setting the system call filter (seccomp): %w", errno)
-	}
-	if thread != 0 {
-		return fmt.Errorf("setting the system call filter (seccomp): thread %d has one of its own", thread)
-	}
-	return nil
-}
+func confine(s stage) error { return seccomp.New(seccomp.Refuse, systemCalls(s)...).Install() }
 
 // systemCalls is what the Go runtime and a running guest need, and for
 // stageLoading the file system. What is not here fails with EPERM.
-func systemCalls(s stage) []unix.SockFilter {
-	f := newFilter(auditArch)
-	f.allow(
-		// Messages, most of all calls; and files that are open already.
-		unix.SYS_READ, unix.SYS_WRITE, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_CLOSE,
-		unix.SYS_PREAD64, unix.SYS_PWRITE64, unix.SYS_FSTAT, unix.SYS_LSEEK,
-		unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT, unix.SYS_EVENTFD2,
-		// Threads, and waiting.
-		unix.SYS_FUTEX, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_SCHED_YIELD,
-		unix.SYS_SCHED_GETAFFINITY, unix.SYS_SET_ROBUST_LIST, unix.SYS_RSEQ,
-		unix.SYS_GETTID, unix.SYS_GETPID, unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
-		// Signals of the runtime's own.
-		unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN,
-		unix.SYS_SIGALTSTACK, unix.SYS_RESTART_SYSCALL,
-		// Memory, that of guests included.
-		unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MREMAP, unix.SYS_MADVISE, unix.SYS_BRK,
-		// Clocks and random numbers.
-		unix.SYS_CLOCK_GETTIME, unix.SYS_CLOCK_GETRES, unix.SYS_GETTIMEOFDAY, unix.SYS_GETRANDOM,
-	)
-	f.allow(runtimeCalls...)
-	// What is shared, or lies in a file without a name, is there without being
-	// mapped: no limit on this process sees it. The engine then copies where it
-	// would map.
-	f.allowBits(unix.SYS_MMAP, 3, unix.MAP_PRIVATE)
-	// Threads, not processes. The flags of clone3 lie in memory, out of a filter's
-	// sight.
-	f.allowBits(unix.SYS_CLONE, 0, unix.CLONE_THREAD)
-	f.on(unix.SYS_CLONE3, absent)
-	f.allowValues(unix.SYS_TGKILL, 0, uint32(os.Getpid()))
-	f.allowValues(unix.SYS_FCNTL, 1, unix.F_GETFD, unix.F_SETFD, unix.F_GETFL, unix.F_SETFL)
-	switch s {
-	case stageLoading:
-		f.allow(
+func systemCalls(s stage) []seccomp.Rule {
+	allow := func(calls []uintptr, when ...seccomp.Test) seccomp.Rule {
+		return seccomp.Rule{Action: seccomp.Allow, Calls: calls, When: when}
+	}
+	rules := []seccomp.Rule{
+		allow([]uintptr{
+			// Messages, most of all calls; and files that are open already.
+			unix.SYS_READ, unix.SYS_WRITE, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_CLOSE,
+			unix.SYS_PREAD64, unix.SYS_PWRITE64, unix.SYS_FSTAT, unix.SYS_LSEEK,
+			unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT, unix.SYS_EVENTFD2,
+			// Threads, and waiting.
+			unix.SYS_FUTEX, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_SCHED_YIELD,
+			unix.SYS_SCHED_GETAFFINITY, unix.SYS_SET_ROBUST_LIST, unix.SYS_RSEQ,
+			unix.SYS_GETTID, unix.SYS_GETPID, unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
+			// Signals of the runtime's own.
+			unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN,
+			unix.SYS_SIGALTSTACK, unix.SYS_RESTART_SYSCALL,
+			// Memory, that of guests included.
+			unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MREMAP, unix.SYS_MADVISE, unix.SYS_BRK,
+			// Clocks and random numbers.
+			unix.SYS_CLOCK_GETTIME, unix.SYS_CLOCK_GETRES, unix.SYS_GETTIMEOFDAY, unix.SYS_GETRANDOM,
+		}),
+		allow(runtimeCalls),
+		// What is shared, or lies in a file without a name, is there without being
+		// mapped: no limit on this process sees it. The engine then copies where it
+		// would map.
+		allow([]uintptr{unix.SYS_MMAP}, seccomp.Test{Argument: 3, Has: unix.MAP_PRIVATE}),
+		// Threads, not processes. The flags of clone3 lie in memory, out of a filter's
+		// sight.
+		allow([]uintptr{unix.SYS_CLONE}, seccomp.Test{Argument: 0, Has: unix.CLONE_THREAD}),
+		{Action: seccomp.Absent, Calls: []uintptr{unix.SYS_CLONE3}},
+		allow([]uintptr{unix.SYS_TGKILL}, seccomp.Test{Argument: 0, Is: []uint32{uint32(os.Getpid())}}),
+		allow([]uintptr{unix.SYS_FCNTL}, seccomp.Test{Argument: 1, Is: []uint32{unix.F_GETFD, unix.F_SETFD, unix.F_GETFL, unix.F_SETFL}}),
+		allow([]uintptr{unix.SYS_PRCTL}, seccomp.Test{Argument: 0, Is: []uint32{unix.PR_SET_VMA}}),
+	}
+	if s == stageRunning {
+		return rules
+	}
+	return append(rules,
+		allow([]uintptr{
 			unix.SYS_OPENAT, unix.SYS_OPENAT2, unix.SYS_STATX, unix.SYS_FACCESSAT, unix.SYS_FACCESSAT2,
 			unix.SYS_READLINKAT, unix.SYS_GETDENTS64, unix.SYS_MKDIRAT, unix.SYS_UNLINKAT,
 			unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2, unix.SYS_FCHMOD, unix.SYS_FCHMODAT,
 			unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_FLOCK,
 			unix.SYS_GETUID, unix.SYS_GETEUID, unix.SYS_GETGID, unix.SYS_GETEGID, unix.SYS_GETCWD,
 			unix.SYS_UNAME, unix.SYS_SECCOMP,
-		)
-		f.allow(fileCalls...)
-		f.allowValues(unix.SYS_PRCTL, 0, unix.PR_SET_VMA, unix.PR_SET_NO_NEW_PRIVS)
-	case stageRunning:
-		f.allowValues(unix.SYS_PRCTL, 0, unix.PR_SET_VMA)
-	}
-	return f.finish()
+		}),
+		allow(fileCalls),
+		allow([]uintptr{unix.SYS_PRCTL}, seccomp.Test{Argument: 0, Is: []uint32{unix.PR_SET_NO_NEW_PRIVS}}),
+	)
 }
 
 // Confinement says, for people, what this machine offers to confine a worker

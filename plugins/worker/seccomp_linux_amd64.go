@@ -2,8 +2,6 @@ package worker
 
 import "golang.org/x/sys/unix"
 
-const auditArch = unix.AUDIT_ARCH_X86_64
-
 // runtimeCalls are those that other machines do without.
 var runtimeCalls = []uintptr{unix.SYS_EPOLL_WAIT, unix.SYS_TIME}
 

@@ -2,8 +2,6 @@ package worker
 
 import "golang.org/x/sys/unix"
 
-const auditArch = unix.AUDIT_ARCH_AARCH64
-
 // runtimeCalls are those that only some machines have: none here.
 var runtimeCalls []uintptr
 
