@@ -8,12 +8,14 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/ondisk"
 	"github.com/toolquay/toolquay/internal/atomicfile"
 )
 
@@ -58,7 +60,6 @@ type Store struct {
 	mu     sync.Mutex
 	made   bool
 	closed bool
-	lock   *os.File
 	index  index
 	// pinned counts, by hash, the restorings under way that need a content.
 	pinned map[string]int
@@ -236,10 +237,14 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	if s.lock == nil {
-		return nil
+	return nil
+}
+
+// locked does something while nobody else writes to the history, of this process or
+// another. The mutex of s is held by the caller.
+func (s *Store) locked(ctx context.Context, do func() error) error {
+	if err := s.make(); err != nil {
+		return err
 	}
-	err := s.lock.Close()
-	s.lock = nil
-	return err
+	return ondisk.Locked(ctx, filepath.Join(s.dir, lockName), do)
 }

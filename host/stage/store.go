@@ -16,6 +16,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/ondisk"
 )
 
 // Dir is the name of a stage's directory in the folder of its session.
@@ -99,6 +100,15 @@ func (s *Store) make() error {
 	}
 	s.made = true
 	return nil
+}
+
+// locked does something while nobody else changes the stage, of this process or
+// another. The mutex of s is held by the caller.
+func (s *Store) locked(ctx context.Context, do func() error) error {
+	if err := s.make(); err != nil {
+		return err
+	}
+	return ondisk.Locked(ctx, filepath.Join(s.dir, lockName), do)
 }
 
 // Lookup is as [capability.Stage] has it.

@@ -3,6 +3,7 @@ package tasks
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -131,17 +132,11 @@ func (j *journal) sizeUnused(dir string) (size int64, used bool, err error) {
 // moment it is also held by who looks as we do, and by every child that the process has
 // which used the session last, until that has become another program.
 func inUse(marker *os.File) (bool, error) {
-	const longest = 2 * time.Millisecond
-	for pause := longest / 4; ; pause *= 2 {
-		err := filelock.Try(marker)
-		if !errors.Is(err, filelock.ErrLocked) {
-			return false, err
-		}
-		if pause > longest {
-			return true, nil
-		}
-		time.Sleep(pause)
+	err := filelock.Wait(context.Background(), marker, 4*time.Millisecond)
+	if errors.Is(err, filelock.ErrLocked) {
+		return true, nil
 	}
+	return false, err
 }
 
 // read reads the lines that have come since.

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Wait takes the lock, for which it waits so long at most. Where the system orders no
-// processes it takes nothing.
+// Wait takes the lock, for which it waits so long at most; the error is [ErrLocked] then.
+// Where the system orders no processes it takes nothing.
 func Wait(ctx context.Context, f *os.File, most time.Duration) error {
-	wait := time.Millisecond
+	wait := 20 * time.Microsecond
 	for deadline := time.Now().Add(most); ; {
 		err := Try(f)
 		switch {
@@ -20,7 +20,7 @@ func Wait(ctx context.Context, f *os.File, most time.Duration) error {
 		case !errors.Is(err, ErrLocked):
 			return err
 		case time.Now().After(deadline):
-			return fmt.Errorf("another process has held %s for %v; end it, or try again", f.Name(), most)
+			return fmt.Errorf("%s is %w: another process has held it for %v; end it, or try again", f.Name(), ErrLocked, most)
 		}
 		select {
 		case <-ctx.Done():

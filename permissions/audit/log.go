@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -103,6 +104,11 @@ func Open(dir string, o Options) (*Log, error) {
 	return l, nil
 }
 
+// lockWait is how long a writer waits for others. They hold the lock for
+// microseconds, or for one sync; a process that was stopped while it held the
+// lock must not stop all decisions for ever.
+const lockWait = 5 * time.Second
+
 func (l *Log) open() (err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,7 +118,7 @@ func (l *Log) open() (err error) {
 	if l.lock, _, err = privatedir.OpenOwn(l.path(lockName), os.O_RDWR|os.O_CREATE); err != nil {
 		return err
 	}
-	if err := lockFile(l.lock); err != nil {
+	if err := filelock.Wait(context.Background(), l.lock, lockWait); err != nil {
 		return err
 	}
 	defer filelock.Unlock(l.lock)
@@ -152,7 +158,7 @@ func (l *Log) append(e *Entry, now time.Time) error {
 		l.syncErr = nil
 		return fmt.Errorf("lines written earlier may not be on the disk: %w", err)
 	}
-	if err := lockFile(l.lock); err != nil {
+	if err := filelock.Wait(context.Background(), l.lock, lockWait); err != nil {
 		return err
 	}
 	defer filelock.Unlock(l.lock)

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -153,7 +154,7 @@ func (v *verifier) snapshot() ([]int, error) {
 	lock, _, err := privatedir.OpenRegular(filepath.Join(v.dir, lockName), 0)
 	if err == nil {
 		defer lock.Close()
-		if lockFile(lock) == nil {
+		if filelock.Wait(context.Background(), lock, lockWait) == nil {
 			defer filelock.Unlock(lock)
 		}
 	}

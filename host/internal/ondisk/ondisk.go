@@ -1,5 +1,5 @@
 // Package ondisk looks at files that were written down earlier, to find out whether
-// they still are what was written down.
+// they still are what was written down, and locks what writes them down.
 package ondisk
 
 import (
@@ -11,9 +11,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability/workspace"
+	"github.com/toolquay/toolquay/internal/filelock"
+	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
 // Content is what a file holds, without it.
@@ -50,6 +53,24 @@ type File struct {
 	Info workspace.Info
 	// Content is nil where there is no file.
 	Content *Content
+}
+
+// lockWait is how long another process is waited for that holds a lock: it applies many
+// files in seconds, and does all else in milliseconds.
+const lockWait = 10 * time.Second
+
+// Locked does something while nobody else holds the lock on a file, in this process or
+// another. It makes the file where there is none.
+func Locked(ctx context.Context, path string, do func() error) error {
+	f, _, err := privatedir.OpenOwn(path, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // which unlocks it
+	if err := filelock.Wait(ctx, f, lockWait); err != nil {
+		return err
+	}
+	return do()
 }
 
 // Look finds out what lies at a real path. What is not where it was, or not a regular

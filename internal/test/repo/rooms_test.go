@@ -141,7 +141,7 @@ var rooms = []room{
 	// Sessions' own folders, and what becomes of long results in them.
 	{dir: "host/folder", may: []string{"./internal", xsys}},
 	// What the two below have in common: a file that is as it was written down, or not.
-	{dir: "host/internal/ondisk", may: []string{"./abi", "./host/capability/workspace"}},
+	{dir: "host/internal/ondisk", may: []string{"./abi", "./internal", "./host/capability/workspace"}},
 	// What files were before they were written, and how they get it back.
 	{dir: "host/history", may: []string{
 		"./abi", "./host/capability:", "./host/capability/workspace", "./host/internal/ondisk", "./internal", udiff, zstd,
