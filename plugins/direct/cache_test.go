@@ -34,7 +34,7 @@ func answers(t *testing.T, dir string) string {
 // entries returns the files of compiled code below a cache directory.
 func entries(t *testing.T, dir string) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "wazero-*", "wazero-*", "*"))
+	files, err := filepath.Glob(filepath.Join(dir, "wazero-*", "*", "code", "*", "*"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestCacheDamage(t *testing.T) {
 			if err := os.Remove(file); err != nil {
 				t.Fatal(err)
 			}
-		}, false},
+		}, true},
 	}
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestCacheDamage(t *testing.T) {
 func TestCacheHealsWithoutIndex(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")
 	answers(t, dir)
-	index, err := filepath.Glob(filepath.Join(dir, "wazero-*", "index", "*"))
+	index, err := filepath.Glob(filepath.Join(dir, "wazero-*", "*", "module.json"))
 	if err != nil || len(index) != 1 {
 		t.Fatalf("the index is %q, %v", index, err)
 	}

@@ -43,14 +43,12 @@ func (m *module) encode(p plan) *Module {
 	e.startSection()
 	e.elementSection()
 	e.copySection(secDataCount)
-	start := len(e.w.b)
-	bodies := e.codeSection()
-	end := len(e.w.b)
+	e.codeSection()
 	e.copySection(secData)
 	e.nameSection()
 	e.facts.Frozen = m.frozen.reason()
 	e.facts.Start = m.start >= 0
-	return &Module{Wasm: e.w.b, Facts: e.facts, functions: functions{span{start, end}, bodies}}
+	return &Module{Wasm: e.w.b, Facts: e.facts}
 }
 
 // prepare gives numbers to what is added.

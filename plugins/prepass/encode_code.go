@@ -1,15 +1,14 @@
 package prepass
 
-// codeSection writes the functions and returns how many there are.
-func (e *encoder) codeSection() uint32 {
+// codeSection writes the functions.
+func (e *encoder) codeSection() {
 	if !e.active {
 		e.copySection(secCode)
-		return 0
+		return
 	}
-	count := uint32(len(e.m.code.bodies) + e.helperCount())
 	e.w.byte(secCode)
 	section := e.w.open()
-	e.w.u32(count)
+	e.w.u32(uint32(len(e.m.code.bodies) + e.helperCount()))
 	for i := range e.m.code.bodies {
 		start := e.w.open()
 		e.body(i)
@@ -23,7 +22,6 @@ func (e *encoder) codeSection() uint32 {
 		}
 	}
 	e.w.close(section)
-	return count
 }
 
 // body writes a function body with all edits.

@@ -62,6 +62,4 @@ type Module struct {
 	// Wasm is the binary. It shares nothing with the original.
 	Wasm  []byte
 	Facts Facts
-
-	functions functions
 }

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"io/fs"
@@ -12,48 +14,41 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
 
-	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/internal/atomicfile"
 	"github.com/toolquay/toolquay/internal/privatedir"
 	"github.com/toolquay/toolquay/plugins/prepass"
 )
 
-// cache keeps compiled code, and modules as the pre-pass wrote them, between
-// processes. What it holds is native code that will be run, so its directory
-// must be the user's own and closed to others; one that is not is done without.
+// cache keeps compiled modules between processes, each in a directory of its own:
+// the module as the pre-pass wrote it, the files that wazero's cache made of it, and
+// a description with a checksum of each. What the files of wazero's cache are called and
+// hold is wazero's affair; they go back to it under the names they had.
 //
-// wazero checks the code it reads back, but not the tables beside it, and takes
-// a damaged entry for a broken module. So an index beside the entries says which
-// one belongs to which module, and what its checksum is; an entry that does not
-// fit is deleted and compiled again. Every module is compiled into a directory
-// of its own, out of which its entry is taken: see fill.
+// They hold native code that will be run, so the directory must be the user's own and
+// closed to others; one that is not is done without. What is damaged is deleted, and the
+// module compiled again: wazero itself checks less, and takes a damaged entry for a
+// broken module.
 type cache struct {
-	wazero  wazero.CompilationCache
-	root    string
-	entries string // wazero's own directory below root
-	index   string
-	modules string
-	log     *slog.Logger
+	root string
+	log  *slog.Logger
+
+	// wazero looks into the directory shown, which holds the files of one module,
+	// while that is loaded.
+	wazero wazero.CompilationCache
+	mu     sync.Mutex
+	shown  string
 }
 
-// stored is what the index says of an entry. Sum is its [checksum].
+// stored is the description of a module in the cache.
 type stored struct {
-	File string `json:"file"`
-	Size int64  `json:"size"`
-	Sum  uint32 `json:"crc32c"`
-}
-
-// storedModule is what the cache says of a rewritten module.
-type storedModule struct {
-	Skeleton storedFile    `json:"skeleton"`
-	Whole    storedFile    `json:"whole"`
-	Hash     string        `json:"sha256"` // the skeleton's
-	Facts    prepass.Facts `json:"facts"`
+	Module storedFile            `json:"module"`
+	Code   map[string]storedFile `json:"code"` // by their paths
+	Facts  prepass.Facts         `json:"facts"`
 }
 
 type storedFile struct {
@@ -61,15 +56,11 @@ type storedFile struct {
 	Sum  uint32 `json:"crc32c"`
 }
 
-func fileOf(b []byte) storedFile {
-	return storedFile{int64(len(b)), crc32.Checksum(b, castagnoli)}
-}
-
-// The endings of what is kept of a module, behind its key.
+// What the directory of a module holds.
 const (
-	endingModule   = ".wasm"
-	endingSkeleton = ".skeleton"
-	endingStored   = ".json"
+	moduleFile = "module.wasm"
+	storedJSON = "module.json"
+	codeDir    = "code"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -82,16 +73,16 @@ func openCache(dir string, log *slog.Logger) *cache {
 	}
 	c := &cache{log: log}
 	c.root = filepath.Join(dir, "wazero-"+engineVersion()+"-"+runtime.GOOS+"-"+runtime.GOARCH)
-	c.index, c.modules = filepath.Join(c.root, "index"), filepath.Join(c.root, "modules")
-	var err error
-	for _, d := range []string{dir, c.root, c.index, c.modules} {
-		if err = privatedir.Make(d); err != nil {
+	for _, d := range []string{dir, c.root} {
+		if err := privatedir.Make(d); err != nil {
 			log.Warn("compiling without a cache", "dir", d, "reason", err)
 			return nil
 		}
 	}
-	if c.wazero, err = wazero.NewCompilationCacheWithDir(c.root); err == nil {
-		c.entries, err = wazeroDir(c.root)
+	var err error
+	if c.shown, err = c.temporary(); err == nil {
+		defer c.discard(c.shown)
+		c.wazero, err = wazero.NewCompilationCacheWithDir(c.shown)
 	}
 	if err != nil {
 		log.Warn("compiling without a cache", "dir", c.root, "reason", err)
@@ -117,147 +108,78 @@ func engineVersion() string {
 	return "unknown"
 }
 
-// wazeroDir finds the directory that wazero makes for its version.
-func wazeroDir(root string) (string, error) {
-	names, err := os.ReadDir(root)
-	if err != nil {
-		return "", err
-	}
-	for _, e := range names {
-		if e.IsDir() && strings.HasPrefix(e.Name(), "wazero") {
-			return filepath.Join(root, e.Name()), nil
-		}
-	}
-	return "", fs.ErrNotExist
-}
+// dir is the directory of a module.
+func (c *cache) dir(key [32]byte) string { return filepath.Join(c.root, hex.EncodeToString(key[:])) }
 
-// has reports whether the cache holds a module's code, undamaged. What is
-// damaged is deleted.
-func (c *cache) has(module [32]byte) bool {
-	want, ok := c.lookup(module)
-	if !ok {
-		return false
-	}
-	found, err := measure(filepath.Join(c.entries, want.File))
-	if err == nil && found == want {
-		return true
-	}
+// known returns a module that the cache holds, or nil. What is damaged is deleted.
+func (c *cache) known(key [32]byte) *rewritten {
+	re, err := c.read(c.dir(key))
 	if err == nil {
-		c.log.Warn("a damaged entry of the compile cache was deleted; the module is compiled again", "entry", want.File)
+		return re
 	}
-	c.purge(module)
-	return false
+	if !errors.Is(err, errAbsent) {
+		c.log.Warn("a damaged entry of the compile cache was deleted; the module is compiled again", "entry", hex.EncodeToString(key[:]), "reason", err)
+		c.purge(key)
+	}
+	return nil
 }
 
-// measure tells of a file what the index says of it.
-func measure(file string) (stored, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return stored{}, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return stored{}, err
-	}
-	sum, err := checksum(f, info.Size())
-	return stored{File: filepath.Base(file), Size: info.Size(), Sum: sum}, err
-}
+var (
+	errAbsent  = errors.New("it is not there")
+	errDamaged = errors.New("it is not what was put there")
+)
 
-func (c *cache) lookup(module [32]byte) (stored, bool) {
-	var s stored
-	b, err := os.ReadFile(c.indexFile(module))
-	if err != nil || json.Unmarshal(b, &s) != nil || s.File != filepath.Base(s.File) || strings.HasPrefix(s.File, ".") {
-		return stored{}, false
-	}
-	return s, true
-}
-
-// purge deletes a module's code and reports whether there was any.
-func (c *cache) purge(module [32]byte) bool {
-	s, ok := c.lookup(module)
-	if !ok {
-		return false
-	}
-	_ = os.Remove(filepath.Join(c.entries, s.File))
-	_ = os.Remove(c.indexFile(module))
-	return true
-}
-
-const compilingPrefix = "compiling-"
-
-// abandoned is the age from which a directory to compile into has no owner.
-const abandoned = time.Hour
-
-// sweep removes what compilers left behind whose process died.
-func (c *cache) sweep() {
-	left, _ := filepath.Glob(filepath.Join(c.root, compilingPrefix+"*"))
-	for _, dir := range left {
-		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > abandoned {
-			_ = os.RemoveAll(dir)
-		}
-	}
-}
-
-func (c *cache) indexFile(module [32]byte) string {
-	return filepath.Join(c.index, hex.EncodeToString(module[:]))
-}
-
-// rewritten returns what the pre-pass once wrote, without the module itself, or nil.
-func (c *cache) rewritten(key [32]byte) *rewritten {
-	s, err := c.description(key)
+// read reads the module in dir and checks all that belongs to it.
+func (c *cache) read(dir string) (*rewritten, error) {
+	text, err := os.ReadFile(filepath.Join(dir, storedJSON))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		if _, err = os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+			return nil, errAbsent
+		}
+		return nil, errDamaged
 	}
-	name := c.moduleFile(key)
-	re := &rewritten{facts: s.Facts}
-	if err == nil {
-		re.skeleton, err = readWhole(name + endingSkeleton)
-	}
-	if err != nil || !s.hash(&re.hash) || fileOf(re.skeleton.b) != s.Skeleton || !isSize(name+endingModule, s.Whole.Size) {
-		c.log.Warn("a damaged module in the compile cache is written anew", "module", name)
-		re.close()
-		return nil
-	}
-	return re
-}
-
-// description is what the cache says of a module.
-func (c *cache) description(key [32]byte) (s storedModule, err error) {
-	text, err := os.ReadFile(c.moduleFile(key) + endingStored)
+	var s stored
 	if err == nil {
 		err = json.Unmarshal(text, &s)
 	}
-	return s, err
-}
-
-func (s *storedModule) hash(to *[32]byte) bool {
-	b, err := hex.DecodeString(s.Hash)
-	return err == nil && copy(to[:], b) == len(to)
-}
-
-func isSize(file string, size int64) bool {
-	info, err := os.Stat(file)
-	return err == nil && info.Size() == size
-}
-
-var errLost = abi.Errorf(abi.CodeLoad, "the module is gone from the compile cache, or damaged there like its code; load it again")
-
-// whole returns the module that the pre-pass once wrote.
-func (c *cache) whole(key [32]byte) (buffer, error) {
-	b, err := readWhole(c.moduleFile(key) + endingModule)
-	if err == nil {
-		var s storedModule
-		if s, err = c.description(key); err == nil && fileOf(b.b) == s.Whole {
-			return b, nil
+	if err != nil {
+		return nil, err
+	}
+	for name, want := range s.Code {
+		file := filepath.Join(dir, codeDir, name)
+		if found, err := measure(file); err != nil || found != want || !filepath.IsLocal(name) {
+			return nil, fmt.Errorf("%s: %w", name, errors.Join(errDamaged, err))
 		}
 	}
-	b.close()
-	return buffer{}, errLost
+	re := &rewritten{facts: s.Facts}
+	for name := range s.Code {
+		re.code = append(re.code, name)
+	}
+	re.wasm, err = readWhole(filepath.Join(dir, moduleFile))
+	if err == nil && describe(re.wasm.b) != s.Module {
+		err = fmt.Errorf("%s: %w", moduleFile, errDamaged)
+	}
+	if err != nil {
+		re.close()
+		return nil, err
+	}
+	return re, nil
 }
 
-func (c *cache) moduleFile(key [32]byte) string {
-	return filepath.Join(c.modules, hex.EncodeToString(key[:]))
+func describe(b []byte) storedFile {
+	return storedFile{int64(len(b)), crc32.Checksum(b, castagnoli)}
+}
+
+// measure describes a file.
+func measure(file string) (storedFile, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return storedFile{}, err
+	}
+	defer f.Close()
+	sum := crc32.New(castagnoli)
+	size, err := io.Copy(sum, f)
+	return storedFile{size, sum.Sum32()}, err
 }
 
 // readWhole reads a file, a large one into memory that is borrowed and to be given
@@ -278,24 +200,78 @@ func readWhole(name string) (b buffer, err error) {
 	return b, err
 }
 
-// keepRewritten keeps what the pre-pass wrote. The description goes last, so
-// that what it describes is there.
-func (c *cache) keepRewritten(key [32]byte, re *rewritten) {
-	text, err := json.Marshal(storedModule{
-		Skeleton: fileOf(re.skeleton.b), Whole: fileOf(re.wasm.b),
-		Hash: hex.EncodeToString(re.hash[:]), Facts: re.facts,
-	})
-	name := c.moduleFile(key)
-	if err == nil {
-		err = atomicfile.Write(name+endingModule, re.wasm.b, 0o600)
+// purge deletes a module.
+func (c *cache) purge(key [32]byte) { c.discard(c.dir(key)) }
+
+var errNoCode = errors.New("the compiled module is not in the cache; its compiler may be for another processor or engine version, or the cache was emptied meanwhile")
+
+// load has a runtime take a module's code from the cache. It compiles none: among
+// several workers, and only there, wazero's compiler looks at the context, which is over
+// from the start. (Its interpreter, which it takes to by itself where memory cannot be
+// made executable, needs no code and looks at neither.)
+func (c *cache) load(ctx context.Context, r wazero.Runtime, key [32]byte, re *rewritten) (wazero.CompiledModule, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.discard(c.shown)
+	for _, name := range re.code {
+		if err := show(filepath.Join(c.dir(key), codeDir, name), filepath.Join(c.shown, name)); err != nil {
+			return nil, err
+		}
 	}
-	if err == nil {
-		err = atomicfile.Write(name+endingSkeleton, re.skeleton.b, 0o600)
+	over, end := context.WithCancelCause(experimental.WithCompilationWorkers(ctx, 2))
+	end(errNoCode)
+	return compileModule(over, r, re.wasm.b)
+}
+
+// show gives a file another name, or copies it where the system has no links.
+func show(file, name string) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
 	}
-	if err == nil {
-		err = atomicfile.Write(name+endingStored, text, 0o600)
+	if os.Link(file, name) == nil {
+		return nil
 	}
+	in, err := os.Open(file)
 	if err != nil {
-		c.log.Warn("the compile cache could not keep a module", "reason", err)
+		return err
+	}
+	defer in.Close()
+	_, err = copyTo(name, in)
+	return err
+}
+
+// copyTo copies what there is to read to a new file, and describes it.
+func copyTo(name string, in io.Reader) (storedFile, error) {
+	out, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return storedFile{}, err
+	}
+	sum := crc32.New(castagnoli)
+	size, err := io.Copy(io.MultiWriter(out, sum), in)
+	return storedFile{size, sum.Sum32()}, errors.Join(err, out.Close())
+}
+
+const temporaryPrefix = "temporary-"
+
+// abandoned is the age from which a temporary directory has no owner.
+const abandoned = time.Hour
+
+// temporary makes a directory in the cache.
+func (c *cache) temporary() (string, error) { return os.MkdirTemp(c.root, temporaryPrefix) }
+
+// discard deletes a directory.
+func (c *cache) discard(dir string) {
+	if err := os.RemoveAll(dir); err != nil {
+		c.log.Warn("a directory of the compile cache could not be deleted", "reason", err)
+	}
+}
+
+// sweep removes what was left behind by processes that died.
+func (c *cache) sweep() {
+	left, _ := filepath.Glob(filepath.Join(c.root, temporaryPrefix+"*"))
+	for _, dir := range left {
+		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > abandoned {
+			_ = os.RemoveAll(dir)
+		}
 	}
 }

@@ -57,8 +57,6 @@ type Engine struct {
 	start sync.Once
 	fail  error
 
-	config    wazero.RuntimeConfig
-	keeps     func() bool     // whether its runtimes keep to the cache: see fetch
 	life      context.Context // the runtime's, which outlives the call that made it
 	runtime   wazero.Runtime
 	cache     *cache
@@ -96,8 +94,6 @@ func New(o Options) *Engine {
 	}
 	return &Engine{
 		opts:      o,
-		config:    configuration(),
-		keeps:     keeps,
 		compiling: make(chan struct{}, maxCompiling),
 		working:   make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 		idle:      idle{limit: o.IdleMemory},
@@ -125,25 +121,14 @@ func (e *Engine) open(ctx context.Context) error {
 	e.start.Do(func() {
 		e.life = context.WithoutCancel(ctx)
 		e.openCache()
-		e.openRuntime(ctx)
+		config := configuration()
+		if e.cache != nil {
+			config = config.WithCompilationCache(e.cache.wazero)
+		}
+		e.runtime = wazero.NewRuntimeWithConfig(ctx, config)
 		e.fail = linkFuel(ctx, e.runtime)
 	})
 	return e.fail
-}
-
-// openRuntime makes the runtime, with the cache where runtimes keep to it.
-func (e *Engine) openRuntime(ctx context.Context) {
-	config := e.config
-	switch {
-	case e.cache == nil:
-	case e.keeps():
-		config = config.WithCompilationCache(e.cache.wazero)
-	default:
-		e.opts.Logger.Warn("compiling without a cache: this process cannot run what it holds, mostly because it may not make memory executable")
-		_ = e.cache.wazero.Close(ctx) // nothing was done with it
-		e.cache = nil
-	}
-	e.runtime = wazero.NewRuntimeWithConfig(ctx, config)
 }
 
 // openCache opens the cache on disk. A compiler in another process can hand over

@@ -17,5 +17,5 @@ func init() {
 	}, "cannot be opened"}
 	attacks["a link to another's directory"] = spoiling{func(a attack) error {
 		return replace(filepath.Dir(a.entry), func(dir string) error { return os.Symlink(filepath.Dir(a.victim), dir) })
-	}, "not the directory"}
+	}, "cannot be opened"}
 }

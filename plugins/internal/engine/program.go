@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
 
 	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins/prepass"
@@ -56,41 +54,34 @@ func (e *Engine) Compile(ctx context.Context, s Source) (*Program, error) {
 	if err := e.open(ctx); err != nil {
 		return nil, err
 	}
-	re, err := e.ready(ctx, &s)
+	key := s.key()
+	re, err := e.ready(ctx, key, &s)
 	if err != nil {
 		return nil, err
 	}
 	defer re.close()
-	collect(len(re.skeleton.b) + len(re.wasm.b)) // the engine makes a copy of its own
+	collect(len(re.wasm.b)) // the engine makes a copy of its own
 	// The result is shared, so that it is not bound to the call that happens to
 	// be the first.
 	shared := context.WithoutCancel(ctx)
-	compiled, err := e.load(shared, re)
-	if err != nil && e.cache != nil && e.discard(re, err) {
-		// Either the module or what the cache holds of it is broken. Without its
-		// entry only the module can be, or its compiler.
-		if err = e.compileAgain(ctx, s, re); err == nil {
-			compiled, err = e.load(shared, re)
+	compiled, err := e.load(shared, key, re)
+	if err != nil && e.cache != nil {
+		// Either the module or what the cache holds of it is broken. Compiled again
+		// only the module can be, or its compiler.
+		if !errors.Is(err, errNoCode) { // it may have been for another processor
+			e.opts.Logger.Warn("a damaged entry of the compile cache was deleted; the module is compiled again", "reason", FirstLine(err))
+		}
+		if err = e.compileAgain(ctx, key, s, re); err == nil {
+			compiled, err = e.load(shared, key, re)
 		}
 		if err != nil {
-			e.cache.purge(re.hash)
+			e.cache.purge(key)
 		}
 	}
 	if err != nil {
 		return nil, notCompiling(err)
 	}
 	return &Program{Compiled: compiled, Facts: re.facts}, nil
-}
-
-// discard deletes what the cache holds of a module that could not be loaded, and
-// reports whether that may be why.
-func (e *Engine) discard(re *rewritten, why error) bool {
-	gone := errors.Is(why, errNoCode) // it may have been for another processor
-	purged := e.cache.purge(re.hash)
-	if purged && !gone {
-		e.opts.Logger.Warn("a damaged entry of the compile cache was deleted; the module is compiled again", "reason", FirstLine(why))
-	}
-	return purged || gone
 }
 
 // CheckSize refuses a module of size bytes where that is over the limit.
@@ -102,44 +93,12 @@ func CheckSize(size, limit int) error {
 		abi.Size(int64(size)), abi.Size(int64(limit)))
 }
 
-var errNoCode = abi.Errorf(abi.CodeLoad, "the compiled module is not in the cache; its compiler may be for another processor, or the cache was emptied meanwhile")
-
 // load takes a module's code from the cache, or compiles it where there is no cache.
-//
-// With a cache the runtime is shown the module's skeleton alone, for which the code
-// lies there: see [prepass.Module.AppendSkeleton]. It must not compile that itself,
-// where the code turns out to be missing: see fetch.
-func (e *Engine) load(ctx context.Context, re *rewritten) (wazero.CompiledModule, error) {
+func (e *Engine) load(ctx context.Context, key [32]byte, re *rewritten) (wazero.CompiledModule, error) {
 	if e.cache == nil {
 		return compileModule(ctx, e.runtime, re.wasm.b)
 	}
-	return fetch(ctx, e.runtime, re.skeleton.b)
-}
-
-// fetch takes code from the runtime's cache and compiles none. Among several workers,
-// and only there, wazero looks at the context, which is over from the start. Its
-// interpreter, which it takes to by itself where memory cannot be made executable,
-// looks at neither, so that a runtime must be one that keepsToCache.
-func fetch(ctx context.Context, r wazero.Runtime, wasm []byte) (wazero.CompiledModule, error) {
-	over, end := context.WithCancelCause(experimental.WithCompilationWorkers(ctx, 2))
-	end(errNoCode)
-	return compileModule(over, r, wasm)
-}
-
-// keeps says whether the runtimes of this process keep to the cache. It asks once: what
-// it takes to find out is not given back.
-var keeps = sync.OnceValue(func() bool { return keepsToCache(configuration()) })
-
-// nothing is a module with a function that does nothing. No cache holds its code.
-var nothing = []byte("\x00asm\x01\x00\x00\x00\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x04\x01\x02\x00\x0b")
-
-// keepsToCache reports whether fetch keeps its word with runtimes of a configuration.
-func keepsToCache(config wazero.RuntimeConfig) bool {
-	ctx := context.Background()
-	r := wazero.NewRuntimeWithConfig(ctx, config)
-	defer func() { _ = r.Close(ctx) }() // it holds nothing
-	_, err := fetch(ctx, r, nothing)
-	return errors.Is(err, errNoCode)
+	return e.cache.load(ctx, e.runtime, key, re)
 }
 
 // compileModule has a runtime compile a module. The pre-pass refuses the modules
@@ -159,8 +118,8 @@ func (e *Engine) elsewhere(s *Source) bool { return e.opts.Compiler != nil && !s
 
 // ready returns a module as the pre-pass writes it, once the cache holds its
 // code. It lets go of the module as it came.
-func (e *Engine) ready(ctx context.Context, s *Source) (*rewritten, error) {
-	if re := e.known(s); re != nil {
+func (e *Engine) ready(ctx context.Context, key [32]byte, s *Source) (*rewritten, error) {
+	if re := e.known(key, s); re != nil {
 		return re, nil
 	}
 	leave, err := e.turn(ctx)
@@ -168,41 +127,30 @@ func (e *Engine) ready(ctx context.Context, s *Source) (*rewritten, error) {
 		return nil, err
 	}
 	defer leave()
-	if re := e.known(s); re != nil {
+	if re := e.known(key, s); re != nil {
 		return re, nil // compiled while we waited
 	}
-	key := s.key()
 	re, err := e.rewrite(s)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.prepare(ctx, *s, re); err != nil {
+	if err := e.prepare(ctx, key, *s, re); err != nil {
 		re.close()
 		return nil, err
-	}
-	if e.cache != nil {
-		e.cache.keepRewritten(key, re)
-		re.wasm.close()
 	}
 	return re, nil
 }
 
-// known returns what the cache holds of a module, if it has both the code and
-// what the pre-pass wrote: rewriting a module costs a short process more than
-// reading it back does.
-func (e *Engine) known(s *Source) *rewritten {
+// known returns what the cache holds of a module: rewriting it costs a short process
+// more than reading it back does.
+func (e *Engine) known(key [32]byte, s *Source) *rewritten {
 	if e.cache == nil {
 		return nil
 	}
-	re := e.cache.rewritten(s.key())
-	switch {
-	case re == nil:
-		return nil
-	case !e.cache.has(re.hash):
-		re.close()
-		return nil
+	re := e.cache.known(key)
+	if re != nil {
+		s.Wasm = nil
 	}
-	s.Wasm = nil
 	return re
 }
 
@@ -222,23 +170,18 @@ func (e *Engine) turn(ctx context.Context) (leave func(), err error) {
 	return leave, nil
 }
 
-// compileAgain compiles a module whose entry was deleted.
-func (e *Engine) compileAgain(ctx context.Context, s Source, re *rewritten) error {
+// compileAgain compiles a module whose code could not be loaded.
+func (e *Engine) compileAgain(ctx context.Context, key [32]byte, s Source, re *rewritten) error {
 	leave, err := e.turn(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	if re.wasm.b == nil {
-		if re.wasm, err = e.cache.whole(s.key()); err != nil {
-			return err
-		}
-	}
-	return e.prepare(ctx, s, re)
+	return e.prepare(ctx, key, s, re)
 }
 
-// prepare sees to it that the cache holds the module's code.
-func (e *Engine) prepare(ctx context.Context, s Source, re *rewritten) error {
+// prepare has the module compiled into the cache.
+func (e *Engine) prepare(ctx context.Context, key [32]byte, s Source, re *rewritten) error {
 	elsewhere := e.elsewhere(&s)
 	if e.cache == nil {
 		if elsewhere {
@@ -246,10 +189,7 @@ func (e *Engine) prepare(ctx context.Context, s Source, re *rewritten) error {
 		}
 		return nil
 	}
-	if e.cache.has(re.hash) {
-		return nil
-	}
-	return e.cache.fill(re, func(dir string) error {
+	return e.cache.fill(key, re, func(dir string) error {
 		if elsewhere {
 			return e.opts.Compiler.Compile(ctx, dir, re.wasm.b)
 		}

@@ -18,26 +18,15 @@ import (
 //go:embed rewriting.sum
 var rewriting string
 
-// layout identifies what the cache keeps of a module, and is part of every key too.
-const layout = "skeleton/1"
-
 // rewritten is a module as the pre-pass wrote it.
 type rewritten struct {
-	// wasm is the module. There is none where the cache has its code and nobody
-	// needs it.
-	wasm buffer
-	// skeleton is the module without its functions' bodies, which is what a module
-	// whose code is in the cache is loaded by. There is none where there is no cache.
-	skeleton buffer
-	facts    prepass.Facts
-	hash     [32]byte // SHA-256 of skeleton, which names the code in the cache
+	wasm  buffer
+	facts prepass.Facts
+	code  []string // the files of its code in the cache, by their paths
 }
 
 // close gives the module's bytes back.
-func (re *rewritten) close() {
-	re.wasm.close()
-	re.skeleton.close()
-}
+func (re *rewritten) close() { re.wasm.close() }
 
 // buffer holds bytes, many of them outside of Go's heap, from where they can be
 // given back when they are not needed any more.
@@ -85,14 +74,7 @@ func (e *Engine) rewrite(s *Source) (*rewritten, error) {
 		return nil, err
 	}
 	re := &rewritten{facts: m.Facts, wasm: buffer{b: m.Wasm}}
-	m.Wasm = nil
 	re.wasm.outside()
-	if e.cache != nil {
-		m.Wasm = re.wasm.b
-		re.skeleton = newBuffer(m.MaxSkeleton())
-		re.skeleton.b = m.AppendSkeleton(re.skeleton.b)
-		re.hash = sha256.Sum256(re.skeleton.b)
-	}
 	return re, nil
 }
 
@@ -134,6 +116,5 @@ func (s *Source) key() [32]byte {
 	}
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(s.RenameID)))
 	b = append(b, s.RenameID...)
-	b = append(b, layout...)
 	return sha256.Sum256(append(b, rewriting...))
 }
