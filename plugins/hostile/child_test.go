@@ -42,6 +42,9 @@ type report struct {
 	// of the times for which each stopped the world, and WorstPause the longest.
 	Collections       int
 	Pause, WorstPause time.Duration
+	// Waited is how long the threads of all these processes, together, were kept from
+	// running by others: the machine's doing, which no time is judged by.
+	Waited time.Duration
 	// Left is how many goroutines there are more than before, at the end.
 	Left int
 }
@@ -102,6 +105,7 @@ func (f *fixture) run(ctx context.Context, set *plugins.Set) (report, error) {
 	}
 	r := report{Before: settle()}
 	goroutines := runtime.NumGoroutine()
+	waited := waiting("self")
 	stopSound, stopBelow := answerMeanwhile(ctx, sound, &r), watchBelow()
 
 	stage("loading")
@@ -113,6 +117,7 @@ func (f *fixture) run(ctx context.Context, set *plugins.Set) (report, error) {
 		f.callAll(ctx, tool, &r)
 	}
 	stage("ended")
+	r.Waited = max(waiting("self")-waited, 0)
 	stopSound()
 	r.Below, r.Peak = stopBelow(), status("self", "VmHWM")
 	r.Left = left(goroutines)
@@ -218,9 +223,9 @@ func (r *report) collect(during time.Duration) {
 	var pauses []time.Duration
 	for end := time.Now().Add(during * 8 / 10); len(pauses) == 0 || time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
-		before := stops()
+		before, waited := stops(), waiting("self")
 		runtime.GC()
-		pauses = append(pauses, longestStop(before, stops()))
+		pauses = append(pauses, longestStop(before, stops())-max(waiting("self")-waited, 0))
 	}
 	slices.Sort(pauses)
 	r.Collections = len(pauses)

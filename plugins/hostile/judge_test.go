@@ -50,6 +50,9 @@ func TestJudge(t *testing.T) {
 			lateCall,
 			changed(func(r *report) { r.Pause = 51 * ms }),
 		}, "", ""},
+		"waited as long":       {endless, []report{changed(func(r *report) { r.Calls, r.Waited = lateCall.Calls, ms })}, "", ""},
+		"waited less":          {endless, []report{changed(func(r *report) { r.Calls, r.Waited = []outcome{timeout(452 * ms)}, ms }), good}, "", ""},
+		"waited, not reached":  {fixture{}, []report{changed(func(r *report) { r.Waited = time.Hour })}, `ended with "timeout"`, ""},
 		"sound plugin late":    {endless, []report{changed(func(r *report) { r.Slow = 251 * ms }), good}, "", ""},
 		"sound plugin stuck":   {endless, []report{changed(func(r *report) { r.Slowest = 3 * time.Second }), good}, "", ""},
 		"sound plugin fails":   {endless, []report{changed(func(r *report) { r.SoundErr = "gone" })}, "gone", ""},
@@ -64,7 +67,7 @@ func TestJudge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := 0
 			misses := 0
-			v := judge(&test.fixture, &patience{began: time.Now()}, func() report { n++; return test.seen[n-1] }, func(string) { misses++ })
+			v := judge(&test.fixture, func() report { n++; return test.seen[n-1] }, func(string) { misses++ })
 			if n != len(test.seen) {
 				t.Errorf("it was seen %d times; want %d", n, len(test.seen))
 			}
@@ -74,34 +77,6 @@ func TestJudge(t *testing.T) {
 				t.Errorf("%d misses are told of; want %d", misses, n-1)
 			}
 		})
-	}
-}
-
-// TestJudgeWithoutPatience: what is late passes then, what is wrong does not, and a
-// case that is being seen again is judged.
-func TestJudgeWithoutPatience(t *testing.T) {
-	const ms = time.Millisecond
-	endless := outOfTime(fixture{})
-	late := report{Calls: []outcome{{abi.CodeTimeout, "ran longer than its limit of 200ms (limit time)", 451 * ms}}}
-	wrong := report{Calls: []outcome{{Took: 451 * ms}}}
-	gone := func() *patience { return &patience{began: time.Now(), again: mostAgain + 1} }
-	see := func(r report) func() report { return func() report { return r } }
-	ignore := func(string) {}
-	v := judge(&endless, gone(), see(late), ignore)
-	holds(t, append(v.wrong, slices.Collect(maps.Values(v.late))...), "")
-	holds(t, judge(&endless, gone(), see(wrong), ignore).wrong, `ended with ""`)
-	p, n := &patience{began: time.Now()}, 0
-	v = judge(&endless, p, func() report {
-		n++
-		p.spend(mostAgain)
-		return late
-	}, ignore)
-	if n != attempts || !p.over() {
-		t.Errorf("it was seen %d times; want %d", n, attempts)
-	}
-	holds(t, slices.Collect(maps.Values(v.late)), "451ms, over 450ms")
-	if old := (&patience{began: time.Now().Add(-mostTime - time.Second)}); !old.over() {
-		t.Error("patience does not end with time")
 	}
 }
 

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	wg "github.com/toolquay/toolquay/internal/test/wasmgen"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/internal/visible"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/direct"
@@ -42,6 +45,13 @@ var names = map[string]string{
 	"long breaks":   strings.Repeat("\n"+forged, 10_000),
 	"long and wide": strings.Repeat("\U000e0041", 25_000),
 }
+
+// kinds are the keys of names, in order.
+var kinds = slices.Sorted(maps.Keys(names))
+
+// inTurn reports whether a kind of name is tried at a place: at every fifth, where tests
+// are not to be thorough.
+func inTurn(i, j int) bool { return testenv.Thorough() || (i+j)%5 == 0 }
 
 // place is where a name can stand in a module.
 type place struct {
@@ -194,14 +204,18 @@ func TestNames(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
 			shop := newShop(t, r)
-			for _, p := range places {
+			for i, p := range places {
 				if p.only != "" && p.only != r.abi {
 					continue
 				}
-				for kind, name := range names {
+				for j, kind := range kinds {
 					if r.top != "" && kind != "line break" && kind != "long breaks" {
 						continue // a worker says what the runner in it says
 					}
+					if !inTurn(i, j) {
+						continue
+					}
+					name := names[kind]
 					g := &guest{abi: r.abi, memory: wg.AtLeast(4)}
 					p.build(g, name)
 					if !g.plain {
@@ -255,8 +269,12 @@ func TestManifestNames(t *testing.T) {
 	r := runners[0]
 	shop := newShop(t, r)
 	plain := (&fixture{}).bytes(r.abi)
-	for kind, name := range names {
-		for _, field := range fields {
+	for i, kind := range kinds {
+		name := names[kind]
+		for j, field := range fields {
+			if !inTurn(i, j) {
+				continue
+			}
 			text := "manifest = 1\n" + strings.ReplaceAll(field, "@", tomlText(name))
 			shop.try(t, field+", "+kind, text, plain)
 			g := &guest{abi: r.abi, memory: wg.AtLeast(2)}
@@ -264,7 +282,10 @@ func TestManifestNames(t *testing.T) {
 			g.finish()
 			shop.try(t, field+" inside, "+kind, "", g.Bytes())
 		}
-		for _, schema := range schemas {
+		for j, schema := range schemas {
+			if !inTurn(i, j) {
+				continue
+			}
 			text := strings.ReplaceAll(schema, "@", jsonText(name))
 			shop.try(t, schema+", "+kind, manifest(r, "input_schema = "+tomlText(text)), plain)
 		}
@@ -342,11 +363,11 @@ func (s *nameShop) said(ctx context.Context, dir string) ([]string, error) {
 	}
 	switch {
 	case s.runner.top != "":
-		s.runner.open(&o, shop{workers: worker.Options{Command: self, CacheDir: filepath.Join(s.dir, "workers"), Logger: o.Logger}})
+		s.runner.open(&o, shop{workers: worker.Options{Command: self, CacheDir: testenv.CompileCache(), Logger: o.Logger}})
 	case s.runner.abi == abi.ABIExtism:
-		o.Runners = []plugins.Runner{extism.New(extism.Options{Logger: o.Logger})}
+		o.Runners = []plugins.Runner{extism.New(extism.Options{CacheDir: testenv.CompileCache(), Logger: o.Logger})}
 	default:
-		o.Runners = []plugins.Runner{direct.New(direct.Options{Logger: o.Logger})}
+		o.Runners = []plugins.Runner{direct.New(direct.Options{CacheDir: testenv.CompileCache(), Logger: o.Logger})}
 	}
 	set, err := plugins.Open(o)
 	if err != nil {

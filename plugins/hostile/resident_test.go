@@ -36,14 +36,36 @@ func settle() int64 {
 }
 
 // below is the resident memory of all processes below this one, in bytes.
-func below(pid string) int64 {
+func below(pid string) (sum int64) {
+	for _, child := range children(pid) {
+		sum += status(child, "VmRSS") + below(child)
+	}
+	return sum
+}
+
+// children are the processes that a process started.
+func children(pid string) (all []string) {
 	lists, _ := filepath.Glob(filepath.Join("/proc", pid, "task", "*", "children"))
-	var sum int64
 	for _, list := range lists {
-		children, _ := os.ReadFile(list) // the thread may be gone
-		for child := range strings.FieldsSeq(string(children)) {
-			sum += status(child, "VmRSS") + below(child)
+		text, _ := os.ReadFile(list) // the thread may be gone
+		all = append(all, strings.Fields(string(text))...)
+	}
+	return all
+}
+
+// waiting is how long the threads of a process and of those below it have been ready
+// to run while the processors were busy with others: see schedstat in proc(5).
+func waiting(pid string) (sum time.Duration) {
+	threads, _ := filepath.Glob(filepath.Join("/proc", pid, "task", "*", "schedstat"))
+	for _, thread := range threads {
+		text, _ := os.ReadFile(thread)
+		if figures := strings.Fields(string(text)); len(figures) > 1 {
+			waited, _ := strconv.ParseInt(figures[1], 10, 64)
+			sum += time.Duration(waited)
 		}
+	}
+	for _, child := range children(pid) {
+		sum += waiting(child)
 	}
 	return sum
 }

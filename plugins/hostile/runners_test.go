@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/direct"
 	"github.com/toolquay/toolquay/plugins/extism"
@@ -60,8 +61,8 @@ func (r *runner) options(dir string, compile time.Duration) (plugins.Options, er
 		Granted:      []string{"hostile"},
 		Capabilities: []string{capabilityName},
 	}
-	r.open(&o, shop{cache: filepath.Join(dir, "cache"), workers: worker.Options{
-		Command: self, CacheDir: filepath.Join(dir, "workers"), CompileTime: compile,
+	r.open(&o, shop{cache: testenv.CompileCache(), workers: worker.Options{
+		Command: self, CacheDir: testenv.CompileCache(), CompileTime: compile,
 	}})
 	return o, nil
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -18,47 +17,14 @@ type verdict struct {
 }
 
 // attempts is how often a case may be seen until each of its times was in bounds
-// once. What is late because of us is late each time. With every core shared by
-// five, one attempt in twenty is late, and there are hundreds of cases.
+// once. What is late because of us is late each time.
 const attempts = 5
 
-// patience is what all cases together may take before the machine counts as too
-// slow for times to mean anything. From then on they are not judged: only how each
-// case ends, and what it took of memory. What is late because of us shows before: the
-// first case that is late each time fails.
-type patience struct {
-	began time.Time
-
-	mu    sync.Mutex
-	again time.Duration // spent on seeing cases again
-}
-
-// A quiet machine of two cores needs two minutes for all, and sees few cases again.
-// The rest of them has to end within the ten minutes that go test gives a package.
-const (
-	mostTime  = 150 * time.Second
-	mostAgain = time.Minute
-)
-
-func (p *patience) over() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.again > mostAgain || time.Since(p.began) > mostTime
-}
-
-func (p *patience) spend(d time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.again += d
-}
-
 // judge has a case seen, and seen again while something was late each time and
-// nothing is wrong. Of what was late it tells miss. A case that was seen again once
-// is judged, also where patience ends meanwhile.
-func judge(f *fixture, p *patience, see func() report, miss func(string)) verdict {
+// nothing is wrong. Of what was late it tells miss.
+func judge(f *fixture, see func() report, miss func(string)) verdict {
 	var late map[string]string
 	for n := 1; ; n++ {
-		began := time.Now()
 		seen := see()
 		v := f.check(&seen)
 		for _, what := range v.late {
@@ -68,11 +34,6 @@ func judge(f *fixture, p *patience, see func() report, miss func(string)) verdic
 			late = v.late
 		}
 		maps.DeleteFunc(late, func(what, _ string) bool { return v.late[what] == "" })
-		if n > 1 {
-			p.spend(time.Since(began))
-		} else if p.over() {
-			clear(late)
-		}
 		if n == attempts || len(late) == 0 || len(v.wrong) > 0 {
 			v.late = late
 			return v
@@ -96,29 +57,29 @@ func (f *fixture) check(r *report) verdict {
 	} else if r.Load.Code != "" && r.Load.Code != f.or {
 		v.isWrong("it does not load: %s", r.Load.Message)
 	}
-	if r.Load.Took > loading {
-		v.isLate("loading", "took %v, over %v", r.Load.Took, loading)
+	if took := r.Load.Took - r.Waited; took > loading {
+		v.isLate("loading", "took %v, over %v", took, loading)
 	}
 	if f.load && len(r.Calls) > 0 {
 		v.isWrong("it loaded, and was called")
 	} else {
-		f.checkCalls(&v, r.Calls)
+		f.checkCalls(&v, r)
 	}
 	f.checkHost(&v, r)
 	return v
 }
 
 // checkCalls stops at the first that is wrong: the others mostly are alike.
-func (f *fixture) checkCalls(v *verdict, calls []outcome) {
+func (f *fixture) checkCalls(v *verdict, r *report) {
 	var slowest time.Duration
-	for i, c := range calls {
+	for i, c := range r.Calls {
 		slowest = max(slowest, c.Took)
 		if f.checkEnd(v, fmt.Sprint("call ", i+1), c); len(v.wrong) > 0 {
 			break
 		}
 	}
-	if most := f.longest(); slowest > most {
-		v.isLate("a call", "took %v, over %v", slowest, most)
+	if took, most := slowest-r.Waited, f.longest(); took > most {
+		v.isLate("a call", "took %v, over %v", took, most)
 	}
 }
 
@@ -146,7 +107,7 @@ func (f *fixture) checkHost(v *verdict, r *report) {
 	if r.SoundErr != "" {
 		v.isWrong("the other plugin failed: %s", r.SoundErr)
 	}
-	if r.Slow > slow || r.Slowest > stuck {
+	if r.Slow-r.Waited > slow || r.Slowest-r.Waited > stuck {
 		v.isLate("the other plugin", "answered %d times, nine of ten in %v, over %v, or all in %v, over %v", r.Sound, r.Slow, slow, r.Slowest, stuck)
 	}
 	most := f.memoryLimit()*int64(max(f.calls, 1)) + extra

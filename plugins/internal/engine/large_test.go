@@ -38,7 +38,7 @@ func TestLargeMemoriesDoNotHoldUpOthers(t *testing.T) {
 	p := newPool(t, e, planOf(compile(t, e, large(64*mib, nil), 64*mib), 64*mib, PutBackPure, ""))
 	small := newPool(t, e, planOf(compile(t, e, fixture(t, "state_3"), mib), mib, PutBackPure, "init"))
 	most := 100 * time.Millisecond
-	if raceEnabled {
+	if testenv.Race {
 		most = testenv.Patience
 	}
 	testenv.InTime(t, most, func() time.Duration { return besideLarge(t, p, small) })

@@ -13,6 +13,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 const (
@@ -24,7 +26,7 @@ const (
 // may be, in a process of its own: what it takes at most is the guest's memory
 // and 64 MiB.
 func TestPeakOfLargeModules(t *testing.T) {
-	if raceEnabled {
+	if testenv.Race {
 		return // the race detector takes memory of its own
 	}
 	dir := t.TempDir()

@@ -102,7 +102,7 @@ func TestCollectionIsNotHeldUp(t *testing.T) {
 	}
 	time.Sleep(20 * time.Millisecond)
 	most := 50 * time.Millisecond
-	if raceEnabled {
+	if testenv.Race {
 		most = testenv.Patience
 	}
 	testenv.InTime(t, most, medianPause)
