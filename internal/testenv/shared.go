@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -13,9 +14,25 @@ import (
 )
 
 // CompileCache is the directory in which the tests of all packages keep what they
-// compile, from one run to the next: entries are found by the hash of a module and
-// the version of the engine. Tests of the cache itself take a directory of their own.
-func CompileCache() string { return shared("compiled") }
+// compile, from one run to the next. Entries are found by the hash of a module; and as
+// the binary of a test does not know the version of the engine that is in it, the
+// versions that this module asks for are in the directory's name. Tests of the cache
+// itself take a directory of their own.
+func CompileCache() string { return shared("compiled-" + versions) }
+
+// versions is a hash over the go.mod and go.sum of this module; tests start in the
+// directory of their package.
+var versions = func() string {
+	for dir, err := filepath.Abs("."); err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		asked, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err != nil {
+			continue
+		}
+		sums, _ := os.ReadFile(filepath.Join(dir, "go.sum"))
+		return fmt.Sprintf("%.8x", sha256.Sum256(append(asked, sums...)))
+	}
+	return fmt.Sprint("of-", os.Getpid()) // not known: shared with nobody
+}()
 
 // shared names a directory of this user's that all tests have in common.
 func shared(name string) string {
@@ -49,6 +66,9 @@ func GoGuest(tb testing.TB, dir, pkg string) []byte {
 	build.Dir = module
 	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOWORK=off")
 	if said, err := build.CombinedOutput(); err != nil {
+		if bytes.Contains(said, []byte("dial tcp")) || bytes.Contains(said, []byte("module lookup disabled")) {
+			Missing(tb, "a module that "+module+" needs cannot be fetched")
+		}
 		tb.Fatalf("building %s in %s: %v\n%s", pkg, module, err, said)
 	}
 	b, err := os.ReadFile(out)

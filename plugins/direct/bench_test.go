@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -29,25 +28,7 @@ func rustGuest(tb testing.TB) []byte {
 // goGuest is an example plugin in standard Go, built here: it has 3.8 MB.
 func goGuest(tb testing.TB) []byte {
 	tb.Helper()
-	return buildGo(tb, filepath.Join("..", "..", "plugin-examples", "outline-go"), ".")
-}
-
-// buildGo builds a guest of a Go module.
-func buildGo(tb testing.TB, module, dir string) []byte {
-	tb.Helper()
-	testenv.NeedTool(tb, "go")
-	out := filepath.Join(tb.TempDir(), "guest.wasm")
-	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", out, dir)
-	build.Dir = module
-	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOWORK=off")
-	if text, err := build.CombinedOutput(); err != nil {
-		tb.Fatalf("%v\n%s", err, text)
-	}
-	b, err := os.ReadFile(out)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return b
+	return testenv.GoGuest(tb, filepath.Join("..", "..", "plugin-examples", "outline-go"), ".")
 }
 
 var markdown = bytes.Repeat([]byte("# A heading\nand text below it\n"), 140)[:4096]

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/direct"
 )
@@ -96,7 +97,7 @@ func TestRealGuests(t *testing.T) {
 
 // TestNoneAhead keeps no instances.
 func TestNoneAhead(t *testing.T) {
-	r := direct.New(direct.Options{CacheDir: sharedCache, Ahead: -1})
+	r := direct.New(direct.Options{CacheDir: testenv.CompileCache(), Ahead: -1})
 	defer r.Close(context.Background())
 	in, err := r.Load(t.Context(), moduleOf(fixture(t, "counter")))
 	if err != nil {

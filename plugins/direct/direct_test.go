@@ -17,20 +17,6 @@ import (
 	"github.com/toolquay/toolquay/plugins/internal/runnertest"
 )
 
-// sharedCache holds compiled fixtures for the whole test binary.
-var sharedCache string
-
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "toolquay-direct-")
-	if err != nil {
-		panic(err)
-	}
-	sharedCache = filepath.Join(dir, "cache")
-	code := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
-}
-
 func fixture(tb testing.TB, name string) []byte {
 	tb.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name+".wasm"))
@@ -49,7 +35,7 @@ func kept(m *plugins.Module) { m.Manifest.Instance = abi.InstanceKept }
 
 func newRunner(tb testing.TB) *direct.Runner {
 	tb.Helper()
-	r := direct.New(direct.Options{CacheDir: sharedCache})
+	r := direct.New(direct.Options{CacheDir: testenv.CompileCache()})
 	tb.Cleanup(func() {
 		if err := r.Close(context.Background()); err != nil {
 			tb.Error(err)

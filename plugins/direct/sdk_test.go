@@ -31,7 +31,7 @@ func TestPanicBehindTheLogLimit(t *testing.T) {
 // TestGoGuestBreaks: an author learns where a Go guest broke, whichever way it did.
 func TestGoGuestBreaks(t *testing.T) {
 	t.Parallel()
-	wasm := buildGo(t, filepath.Join("..", "..", "sdk", "go"), "./testdata/backup")
+	wasm := testenv.GoGuest(t, filepath.Join("..", "..", "sdk", "go"), "testdata/backup")
 	in := runnertest.Load(t, newRunner(t), moduleOf(wasm, func(m *plugins.Module) {
 		m.Limits = plugins.DefaultLimits
 		m.Limits.Time = testenv.Patience
@@ -72,7 +72,7 @@ func TestGoGuestBreaks(t *testing.T) {
 // how far it is: the host gets what the author said, within its bounds.
 func TestGoGuestTells(t *testing.T) {
 	t.Parallel()
-	wasm := buildGo(t, filepath.Join("..", "..", "sdk", "go"), "./testdata/backup")
+	wasm := testenv.GoGuest(t, filepath.Join("..", "..", "sdk", "go"), "testdata/backup")
 	in := runnertest.Load(t, newRunner(t), moduleOf(wasm, func(m *plugins.Module) {
 		m.Limits = plugins.DefaultLimits
 		m.Limits.Time = testenv.Patience

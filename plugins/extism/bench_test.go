@@ -11,6 +11,7 @@ import (
 	sdk "github.com/extism/go-sdk"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/extism"
 )
@@ -48,7 +49,7 @@ func BenchmarkCall(b *testing.B) {
 func benchOurs(b *testing.B, export, input, answer string) {
 	b.Helper()
 	wasm := fixture(b, "bench.wasm")
-	runner := extism.New(extism.Options{CacheDir: cacheDir})
+	runner := extism.New(extism.Options{CacheDir: testenv.CompileCache()})
 	roomy := limits
 	roomy.Output = 4 << 20
 	guest, err := runner.Load(b.Context(), plugins.Module{

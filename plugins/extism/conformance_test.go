@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/extism"
 	"github.com/toolquay/toolquay/plugins/internal/runnertest"
@@ -35,7 +36,7 @@ var without = map[string]string{
 func TestConformance(t *testing.T) {
 	t.Run("in process", func(t *testing.T) {
 		runnertest.Run(t, runnertest.Suite{
-			New:   func(testing.TB) plugins.Runner { return extism.New(extism.Options{CacheDir: cacheDir}) },
+			New:   func(testing.TB) plugins.Runner { return extism.New(extism.Options{CacheDir: testenv.CompileCache()}) },
 			Guest: suiteGuest, Told: told, Without: without,
 		})
 	})
@@ -53,7 +54,7 @@ func inWorker(tb testing.TB) plugins.Runner {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return worker.New(abi.ABIExtism, worker.Options{Command: command, CacheDir: cacheDir})
+	return worker.New(abi.ABIExtism, worker.Options{Command: command, CacheDir: testenv.CompileCache()})
 }
 
 // runInWorker is what this test binary runs Extism modules with where it was

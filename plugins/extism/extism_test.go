@@ -1,13 +1,11 @@
 package extism_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -21,20 +19,10 @@ import (
 	"github.com/toolquay/toolquay/plugins/worker"
 )
 
-// cacheDir is shared by all tests: modules are compiled once.
-var cacheDir string
-
 // TestMain makes the test binary fit to be its own worker, as any program does.
 func TestMain(m *testing.M) {
 	worker.Main(runInWorker)
-	dir, err := os.MkdirTemp("", "toolquay-extism-")
-	if err != nil {
-		panic(err)
-	}
-	cacheDir = filepath.Join(dir, "cache")
-	code := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
+	os.Exit(m.Run())
 }
 
 var limits = plugins.Limits{
@@ -65,7 +53,7 @@ func fixture(tb testing.TB, name string) []byte {
 
 func load(tb testing.TB, wasm []byte, l plugins.Limits, exports ...string) (plugins.Instance, error) {
 	tb.Helper()
-	runner := extism.New(extism.Options{CacheDir: cacheDir})
+	runner := extism.New(extism.Options{CacheDir: testenv.CompileCache()})
 	m := plugins.Module{Manifest: manifest(exports...), Hash: sha256.Sum256(wasm), Wasm: wasm, Limits: l}
 	instance, err := runner.Load(tb.Context(), m)
 	if err != nil {
@@ -259,24 +247,4 @@ func TestEndlessLoopStopsAlone(t *testing.T) {
 		wantError(t, <-looping, abi.CodeTimeout, "limit of 300ms (limit time)")
 		return time.Since(start)
 	})
-}
-
-// goGuest builds a Go module of this tree with the local toolchain.
-func goGuest(t *testing.T, dir string) []byte {
-	t.Helper()
-	out := filepath.Join(t.TempDir(), "guest.wasm")
-	cmd := exec.CommandContext(t.Context(), testenv.NeedTool(t, "go"), "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, ".")
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=-mod=readonly", "GOWORK=off")
-	if output, err := cmd.CombinedOutput(); err != nil {
-		if bytes.Contains(output, []byte("dial tcp")) || bytes.Contains(output, []byte("module lookup disabled")) {
-			testenv.Missing(t, "the module github.com/extism/go-pdk cannot be fetched")
-		}
-		t.Fatalf("building %s: %v\n%s", dir, err, output)
-	}
-	wasm, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return wasm
 }

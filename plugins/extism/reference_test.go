@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/extism"
 )
@@ -25,6 +28,15 @@ import (
 
 // reference is a plugin compiled with go-sdk.
 type reference struct{ compiled *sdk.CompiledPlugin }
+
+// referenceCache holds what go-sdk compiled.
+var referenceCache = sync.OnceValue(func() wazero.CompilationCache {
+	c, err := wazero.NewCompilationCacheWithDir(filepath.Join(testenv.CompileCache(), "reference"))
+	if err != nil {
+		panic(err)
+	}
+	return c
+})
 
 // refer compiles a module with go-sdk. Its kernel begins with 16 pages, ours
 // with one, so it gets 15 more for the same room.
@@ -38,7 +50,7 @@ func refer(tb testing.TB, wasm []byte) reference {
 		Wasm:   []sdk.Wasm{sdk.WasmData{Data: wasm, Name: "main"}},
 		Memory: &sdk.ManifestMemory{MaxPages: uint32(limits.Memory/(64<<10)) + 15, MaxVarBytes: extism.MaxVars},
 	}
-	engine := wazero.NewRuntimeConfig()
+	engine := wazero.NewRuntimeConfig().WithCompilationCache(referenceCache())
 	if len(wasm) > 1<<20 {
 		// Compiling takes longer than all that is done with it.
 		engine = wazero.NewRuntimeConfigInterpreter()

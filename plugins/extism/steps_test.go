@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -139,7 +140,7 @@ func TestSteps(t *testing.T) {
 	wasm := fixture(t, "steps.wasm")
 	ours, theirs := mustLoad(t, wasm, limits, "run", "raw", "code"), refer(t, wasm)
 	source := rand.New(rand.NewPCG(1, 2))
-	for range 60 {
+	for range testenv.Sample(60) {
 		entropy := make([]byte, 4+source.IntN(120))
 		for i := range entropy {
 			entropy[i] = byte(source.Uint32())

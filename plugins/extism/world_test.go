@@ -22,7 +22,7 @@ import (
 
 func TestGoGuestInTheWorld(t *testing.T) {
 	t.Parallel()
-	wasm := goGuest(t, "testdata/world")
+	wasm := testenv.GoGuest(t, "testdata/world", ".")
 	guest := mustLoad(t, wasm, limits, "now", "random", "exit_zero", "look_around", "talk", "crash")
 	call := func(t *testing.T, export string) string {
 		t.Helper()
@@ -82,10 +82,10 @@ func TestGoGuestInTheWorld(t *testing.T) {
 // put back to it all the same, if its manifest says so.
 func TestGoGuestIsPutBack(t *testing.T) {
 	t.Parallel()
-	wasm := goGuest(t, "testdata/world")
+	wasm := testenv.GoGuest(t, "testdata/world", ".")
 	m := plugins.Module{Manifest: manifest("random", "crash"), Hash: sha256.Sum256(wasm), Wasm: wasm, Limits: limits}
 	m.Manifest.Instance = abi.InstanceReset
-	guest, err := extism.New(extism.Options{CacheDir: cacheDir}).Load(t.Context(), m)
+	guest, err := extism.New(extism.Options{CacheDir: testenv.CompileCache()}).Load(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestGoGuestIsPutBack(t *testing.T) {
 
 func TestExamplePlugin(t *testing.T) {
 	t.Parallel()
-	wasm := goGuest(t, "../../plugin-examples/wordcount-extism")
+	wasm := testenv.GoGuest(t, "../../plugin-examples/wordcount-extism", ".")
 	guest := mustLoad(t, wasm, limits, "count_text", "count_file")
 	theirs := refer(t, wasm)
 	for _, input := range []string{`{"text":"one two"}`, `{"text":""}`, `{}`, ``, `[`, `{"text":"` + strings.Repeat("word ", 1000) + `"}`} {

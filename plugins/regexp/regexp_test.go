@@ -2,7 +2,6 @@ package regexp_test
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -19,16 +18,10 @@ import (
 var engine *regexp.Engine
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "regexp-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	engine = regexp.New(regexp.Options{CacheDir: dir})
+	engine = regexp.New(regexp.Options{CacheDir: testenv.CompileCache()})
 	regexp.Shared = engine
 	code := m.Run()
 	_ = engine.Close(context.Background())
-	_ = os.RemoveAll(dir)
 	os.Exit(code)
 }
 

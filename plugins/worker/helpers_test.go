@@ -14,20 +14,10 @@ import (
 	"github.com/toolquay/toolquay/plugins/worker"
 )
 
-// sharedCache holds compiled fixtures for the whole test binary.
-var sharedCache string
-
 // TestMain makes the test binary fit to be its own worker, as any program does.
 func TestMain(m *testing.M) {
 	worker.Main(newProbe)
-	dir, err := os.MkdirTemp("", "toolquay-worker-")
-	if err != nil {
-		panic(err)
-	}
-	sharedCache = filepath.Join(dir, "cache")
-	code := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
+	os.Exit(m.Run())
 }
 
 func fixture(tb testing.TB, name string) []byte {
@@ -55,7 +45,7 @@ func options(tb testing.TB) worker.Options {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return worker.Options{Command: command, CacheDir: sharedCache, CompileTime: testenv.Patience, Logger: slog.New(slog.NewTextHandler(writerTo{tb}, nil))}
+	return worker.Options{Command: command, CacheDir: testenv.CompileCache(), CompileTime: testenv.Patience, Logger: slog.New(slog.NewTextHandler(writerTo{tb}, nil))}
 }
 
 // writerTo logs to a test.

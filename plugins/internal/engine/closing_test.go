@@ -15,7 +15,7 @@ import (
 func TestClosingWhileGuestsRun(t *testing.T) {
 	for name, policy := range map[string]Policy{"put back": PutBackPure, "made anew": PutBackNone} {
 		t.Run(name, func(t *testing.T) {
-			e := New(Options{CacheDir: sharedCache})
+			e := New(Options{CacheDir: testenv.CompileCache()})
 			s := sourceOf(fixture(t, "state_40"))
 			s.MaxMemory = 64 * mib
 			program, err := e.Compile(t.Context(), s)

@@ -16,9 +16,6 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// sharedCache holds compiled fixtures for the whole test binary.
-var sharedCache string
-
 func TestMain(m *testing.M) {
 	if os.Getenv(helperEnv) != "" {
 		os.Exit(helper())
@@ -26,14 +23,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(spoilEnv) != "" {
 		os.Exit(spoil())
 	}
-	dir, err := os.MkdirTemp("", "toolquay-engine-")
-	if err != nil {
-		panic(err)
-	}
-	sharedCache = filepath.Join(dir, "cache")
-	code := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
+	os.Exit(m.Run())
 }
 
 func fixture(tb testing.TB, name string) []byte {
@@ -47,7 +37,7 @@ func fixture(tb testing.TB, name string) []byte {
 
 func newEngine(tb testing.TB, change ...func(*Options)) *Engine {
 	tb.Helper()
-	o := Options{CacheDir: sharedCache}
+	o := Options{CacheDir: testenv.CompileCache()}
 	for _, c := range change {
 		c(&o)
 	}

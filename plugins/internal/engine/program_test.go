@@ -21,6 +21,7 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins/prepass"
 )
 
@@ -362,12 +363,12 @@ func BenchmarkWarmCompile(b *testing.B) {
 	}
 	s := sourceOf(wasm)
 	s.Trusted = true
-	if err := compileOnce(b, Options{CacheDir: sharedCache}, s); err != nil {
+	if err := compileOnce(b, Options{CacheDir: testenv.CompileCache()}, s); err != nil {
 		b.Fatal(err)
 	}
 	b.Run("whole", func(b *testing.B) {
 		for b.Loop() {
-			if err := compileOnce(b, Options{CacheDir: sharedCache}, s); err != nil {
+			if err := compileOnce(b, Options{CacheDir: testenv.CompileCache()}, s); err != nil {
 				b.Fatal(err)
 			}
 		}

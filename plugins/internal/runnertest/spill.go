@@ -196,6 +196,9 @@ func testSpillCancelled(t *testing.T, s *Suite) {
 // spillAlone is set in the process that one measurement has for itself.
 const spillAlone = "TOOLQUAY_TEST_SPILL_ALONE"
 
+// spillSize is the length of a long text, in bytes.
+var spillSize = max(int64(testenv.Sample(200_000_000)), 40_000_000)
+
 // testSpillMemory passes spillSize bytes on to a file, in a process that does nothing else.
 func testSpillMemory(t *testing.T, s *Suite) {
 	t.Helper()

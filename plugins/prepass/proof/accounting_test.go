@@ -207,7 +207,7 @@ func global(m api.Module, name string) int64 {
 // FuzzAccounting is the same with a fuzzer's bytes.
 func TestAccountingOfRandomModules(t *testing.T) {
 	t.Parallel()
-	const modules = 300 / sampleEvery
+	modules := 300 / sampleEvery()
 	worst := newRatios(perEntry(t))
 	for seed := range uint64(modules) {
 		accountExports(t, wasmgen.Seeded(seed), seed, allowance, worst)
@@ -281,7 +281,7 @@ func accountExports(t *testing.T, wasm []byte, seed uint64, allowed int64, worst
 // against the law.
 func TestAccountingOfShapes(t *testing.T) {
 	t.Parallel()
-	const modules = 200 / sampleEvery
+	modules := 200 / sampleEvery()
 	worst := newRatios(perEntry(t))
 	for seed := range uint64(modules) {
 		accountShape(t, seed, worst)

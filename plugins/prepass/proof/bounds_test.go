@@ -25,7 +25,7 @@ func TestDefaultBounds(t *testing.T) {
 	got, modules := map[string]string{}, 0
 	for _, suite := range suites {
 		for i, file := range scripts(t, suite.dir) {
-			if i%sampleEvery != 0 && filepath.Base(file) != "br_table.json" {
+			if i%sampleEvery() != 0 && filepath.Base(file) != "br_table.json" {
 				continue
 			}
 			s := readScript(t, file)

@@ -13,8 +13,22 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins/prepass"
 )
+
+// sampleEvery has one of so many of the specification's files, and of random modules and
+// mutants, compared. They share nothing between goroutines but the engine's cache, for
+// which the race detector has few to look at.
+func sampleEvery() int {
+	switch {
+	case testenv.Race:
+		return 20
+	case !testenv.Thorough():
+		return 10
+	}
+	return 1
+}
 
 // treatment is what is done to a module before it is run.
 type treatment struct {

@@ -11,7 +11,7 @@ import (
 // fuzzer's bytes.
 func TestRandomModules(t *testing.T) {
 	t.Parallel()
-	const modules = 400 / sampleEvery
+	modules := 400 / sampleEvery()
 	calls := map[class]int{}
 	for seed := range uint64(modules) {
 		compareRandom(t, wasmgen.Seeded(seed), seed, calls)

@@ -46,7 +46,7 @@ func TestSpecification(t *testing.T) {
 				})
 				config := e.config().WithCoreFeatures(suite.features).WithCompilationCache(cache)
 				for i, file := range scripts(t, suite.dir) {
-					if i%sampleEvery != 0 {
+					if i%sampleEvery() != 0 {
 						continue
 					}
 					t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {

@@ -1,6 +1,0 @@
-//go:build !race
-
-package proof
-
-// sampleEvery has all files, modules and mutants compared.
-const sampleEvery = 1
