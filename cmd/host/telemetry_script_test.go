@@ -11,9 +11,9 @@ import (
 	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	colmetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
-	coltrace "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	common "go.opentelemetry.io/proto/otlp/common/v1"
+	metrics "go.opentelemetry.io/proto/otlp/metrics/v1"
+	trace "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -87,7 +87,7 @@ func (c *receiver) add(format string, args ...any) {
 func (c *receiver) take(r *http.Request, body []byte) error {
 	c.add("request %s authorization=%s", r.URL.Path, r.Header.Get("Authorization"))
 	if strings.HasSuffix(r.URL.Path, "/v1/metrics") {
-		var in colmetrics.ExportMetricsServiceRequest
+		var in metrics.MetricsData
 		if err := proto.Unmarshal(body, &in); err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (c *receiver) take(r *http.Request, body []byte) error {
 		}
 		return nil
 	}
-	var in coltrace.ExportTraceServiceRequest
+	var in trace.TracesData
 	if err := proto.Unmarshal(body, &in); err != nil {
 		return err
 	}

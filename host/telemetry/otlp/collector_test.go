@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	colmetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
-	coltrace "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	common "go.opentelemetry.io/proto/otlp/common/v1"
 	metrics "go.opentelemetry.io/proto/otlp/metrics/v1"
 	trace "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -71,17 +69,18 @@ func body(r *http.Request) ([]byte, error) {
 	return io.ReadAll(zipped)
 }
 
-// take decodes a request as the receivers of this world do.
+// take decodes a request by the definitions of OpenTelemetry: TracesData and MetricsData
+// have the fields of requests.
 func (c *collector) take(path string, body []byte) error {
 	switch path {
 	case "/v1/traces":
-		var in coltrace.ExportTraceServiceRequest
+		var in trace.TracesData
 		if err := proto.Unmarshal(body, &in); err != nil {
 			return err
 		}
 		c.note(func() { c.spans = append(c.spans, in.ResourceSpans...) })
 	case "/v1/metrics":
-		var in colmetrics.ExportMetricsServiceRequest
+		var in metrics.MetricsData
 		if err := proto.Unmarshal(body, &in); err != nil {
 			return err
 		}

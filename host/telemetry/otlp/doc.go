@@ -6,14 +6,13 @@
 //	defer t.Shutdown(ctx)
 //	h, err := host.Open(ctx, host.Options{Observe: t.Observe, ...})
 //
-// Spans and metrics are made, batched, queued and sent by OpenTelemetry's SDK and its
-// exporters. Calls never wait for the receiver: where it is down or slow, what does not
-// fit into the SDK's queue is lost, and the log is told once. No redirect is followed,
-// and no answer of a receiver is logged.
-//
-// The exporters link gRPC into the program, some 12 MB, though they do not speak it
-// here. Who wants to do without, or has other receivers, gives providers of their own
-// to telemetry.New.
+// Spans and metrics are made, batched and queued by OpenTelemetry's SDK, and encoded and
+// sent by this package: the SDK's exporters link gRPC into a program. Calls never wait
+// for the receiver: where it is down or slow, what does not fit into the SDK's queue is
+// lost, and the log is told once. A receiver that is busy (429, 502, 503, 504) is tried
+// again, as it asks to, within the time of a request. No redirect is followed, and of a
+// receiver's answer its status alone is logged. For other receivers give providers of
+// your own to telemetry.New.
 //
 // [FromEnv] reads the standard variables of exporters. What they leave open, such as
 // the sampler, the sizes of queues, the temporality of metrics and further attributes

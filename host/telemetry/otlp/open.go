@@ -91,8 +91,7 @@ type Telemetry struct {
 	observer *telemetry.Observer
 	traces   *sdktrace.TracerProvider
 	metrics  *sdkmetric.MeterProvider
-	spans    *spanExporter
-	clients  []*http.Client
+	senders  []*sender
 	once     sync.Once
 	err      error
 }
@@ -110,36 +109,27 @@ func Open(c Config) (*Telemetry, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	t := &Telemetry{}
-	err := t.start(&c)
-	if err == nil {
-		t.observer, err = telemetry.New(t.tracers(), t.meters(), c.Options)
-	}
-	if err != nil {
+	t.start(&c)
+	var err error
+	if t.observer, err = telemetry.New(t.tracers(), t.meters(), c.Options); err != nil {
 		return nil, errors.Join(err, t.Shutdown(context.Background()))
 	}
 	return t, nil
 }
 
 // start makes the providers of what is sent.
-func (t *Telemetry) start(c *Config) error {
+func (t *Telemetry) start(c *Config) {
 	about := c.resource()
 	if c.Traces.URL != "" {
-		var err error
-		if t.spans, err = newSpanExporter(c); err != nil {
-			return err
-		}
-		t.traces = sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(t.spans))
-		t.clients = append(t.clients, t.spans.http)
+		s := newSender("traces", &c.Traces, c)
+		t.traces = sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(spanExporter{s}))
+		t.senders = append(t.senders, s)
 	}
 	if c.Metrics.URL != "" {
-		exporter, err := newMetricExporter(c)
-		if err != nil {
-			return err
-		}
-		t.metrics = sdkmetric.NewMeterProvider(sdkmetric.WithResource(about), sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)))
-		t.clients = append(t.clients, exporter.http)
+		s := newSender("metrics", &c.Metrics, c)
+		t.metrics = sdkmetric.NewMeterProvider(sdkmetric.WithResource(about), sdkmetric.WithReader(sdkmetric.NewPeriodicReader(newMetricExporter(s))))
+		t.senders = append(t.senders, s)
 	}
-	return nil
 }
 
 // resource is what is told of: this program, by the configuration and then by the
@@ -203,11 +193,9 @@ func (t *Telemetry) shutdown(ctx context.Context) error {
 		wait.Go(func() { errs[1] = t.metrics.Shutdown(ctx) })
 	}
 	wait.Wait()
-	if t.spans != nil {
-		t.spans.end(ctx)
-	}
-	for _, c := range t.clients {
-		c.CloseIdleConnections()
+	for _, s := range t.senders {
+		s.end()
+		s.http.CloseIdleConnections()
 	}
 	return errors.Join(errs[:]...)
 }
