@@ -2,6 +2,7 @@ package history
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -11,8 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/toolquay/toolquay/internal/atomicfile"
 )
@@ -24,23 +23,25 @@ const (
 	// maxHeld is how much of a content is compressed in memory, in bytes; longer
 	// ones pass through a file.
 	maxHeld = 256 << 10
-	// window is how far back compression looks, and so what reading needs in memory.
-	window = 1 << 20
 	// temporary begins the names of files that are not whole yet. The session's
 	// folder takes them away when it is opened.
 	temporary = ".tmp-"
-	blobEnd   = ".zst"
+	blobEnd   = ".gz"
 )
 
-// level is the fastest there is: a write waits for it.
-const level = zstd.SpeedFastest
+// writers are compressors at the fastest level there is: a write waits for them.
+var writers = sync.Pool{New: func() any {
+	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is one
+	return w
+}}
 
-// encoder is shared by all who compress in memory.
-var encoder = sync.OnceValues(func() (*zstd.Encoder, error) { return newEncoder(nil, 2) })
-
-func newEncoder(w io.Writer, concurrency int) (*zstd.Encoder, error) {
-	return zstd.NewWriter(w, zstd.WithEncoderLevel(level), zstd.WithWindowSize(window),
-		zstd.WithEncoderConcurrency(concurrency), zstd.WithLowerEncoderMem(true))
+// compress writes what r holds to w, compressed, and returns how much that was.
+func compress(w io.Writer, r io.Reader) (int64, error) {
+	z := writers.Get().(*gzip.Writer) //nolint:errcheck,forcetypeassert // it holds nothing else
+	defer writers.Put(z)
+	z.Reset(w)
+	n, err := io.Copy(z, r)
+	return n, errors.Join(err, z.Close())
 }
 
 // packed is a former content that is compressed and has no name yet: in memory, or
@@ -62,7 +63,7 @@ func pack(dir string, r io.Reader, size int64) (*packed, error) {
 	var n int64
 	var err error
 	if size <= maxHeld {
-		n, err = p.inMemory(source, size)
+		n, err = p.inMemory(source)
 	} else {
 		n, err = p.inFile(dir, source)
 	}
@@ -79,18 +80,11 @@ func pack(dir string, r io.Reader, size int64) (*packed, error) {
 
 func sumHex(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
 
-func (p *packed) inMemory(r io.Reader, size int64) (int64, error) {
-	plain := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
-	n, err := plain.ReadFrom(r)
-	if err != nil {
-		return n, err
-	}
-	e, err := encoder()
-	if err != nil {
-		return n, err
-	}
-	p.held = e.EncodeAll(plain.Bytes(), nil)
-	return n, nil
+func (p *packed) inMemory(r io.Reader) (int64, error) {
+	var held bytes.Buffer
+	n, err := compress(&held, r)
+	p.held = held.Bytes()
+	return n, err
 }
 
 func (p *packed) inFile(dir string, r io.Reader) (int64, error) {
@@ -99,12 +93,7 @@ func (p *packed) inFile(dir string, r io.Reader) (int64, error) {
 		return 0, err
 	}
 	p.file = f.Name()
-	e, err := newEncoder(f, 1)
-	if err != nil {
-		return 0, errors.Join(err, f.Close())
-	}
-	n, err := io.Copy(e, r)
-	err = errors.Join(err, e.Close())
+	n, err := compress(f, r)
 	if err == nil {
 		err = f.Sync()
 	}
@@ -158,26 +147,26 @@ func blobPath(dir, hash string) string { return filepath.Join(dir, hash+blobEnd)
 // where all of it was as it had been.
 type reader struct {
 	from  io.ReadCloser
-	plain *zstd.Decoder
+	plain *gzip.Reader // nil until it is read
 	want  *Content
 	sum   hash.Hash
 	n     int64
 }
 
 // unpack begins to read a content that is compressed.
-func unpack(from io.ReadCloser, want *Content) (*reader, error) {
-	plain, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
-	if err != nil {
-		return nil, errors.Join(err, from.Close())
-	}
-	return &reader{from: from, plain: plain, want: want, sum: sha256.New()}, nil
+func unpack(from io.ReadCloser, want *Content) *reader {
+	return &reader{from: from, want: want, sum: sha256.New()}
 }
 
-// maxWindow bounds the memory that reading takes, whatever a file says.
-const maxWindow = 8 << 20
-
-func (r *reader) Read(p []byte) (int, error) {
-	n, err := r.plain.Read(p)
+func (r *reader) Read(p []byte) (n int, err error) {
+	if r.plain == nil {
+		r.plain, err = gzip.NewReader(r.from)
+	}
+	if err == nil {
+		n, err = r.plain.Read(p)
+	} else if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
 	r.sum.Write(p[:n])
 	r.n += int64(n)
 	switch {
@@ -190,7 +179,4 @@ func (r *reader) Read(p []byte) (int, error) {
 }
 
 // Close ends the reading.
-func (r *reader) Close() error {
-	r.plain.Close()
-	return r.from.Close()
-}
+func (r *reader) Close() error { return r.from.Close() }

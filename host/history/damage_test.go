@@ -15,7 +15,7 @@ import (
 // blob is the one file of the history with a content.
 func (r *room) blob() string {
 	r.tb.Helper()
-	blobs, err := filepath.Glob(filepath.Join(r.kept, "*.zst"))
+	blobs, err := filepath.Glob(filepath.Join(r.kept, "*.gz"))
 	if err != nil || len(blobs) != 1 {
 		r.tb.Fatalf("%q, %v", blobs, err)
 	}
@@ -108,7 +108,7 @@ func TestWholeContentIsLeft(t *testing.T) {
 	for _, size := range []int{8 << 10, 40 << 10, 3 << 20} {
 		r := newRoom(t, history.Options{})
 		lay := func() (string, os.FileInfo) {
-			entries, err := filepath.Glob(filepath.Join(r.kept, "*.zst"))
+			entries, err := filepath.Glob(filepath.Join(r.kept, "*.gz"))
 			if err != nil || len(entries) == 0 {
 				return "", nil
 			}

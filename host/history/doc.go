@@ -11,7 +11,7 @@
 // A history is a directory of the session's folder, with
 //
 //	log.jsonl    one record a line, each with a checksum of its own
-//	HASH.zst     a former content, named after its SHA-256, compressed
+//	HASH.gz      a former content, named after its SHA-256, compressed
 //	lock         locked while something is written
 //
 // A content that is small once compressed ([maxInline]) stands in its record

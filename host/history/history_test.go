@@ -230,7 +230,7 @@ func TestContents(t *testing.T) {
 			t.Errorf("%d bytes came back as %d, %v", len(want), len(text), err)
 		}
 	}
-	blobs, err := filepath.Glob(filepath.Join(r.kept, "*.zst"))
+	blobs, err := filepath.Glob(filepath.Join(r.kept, "*.gz"))
 	if err != nil || len(blobs) != 4 {
 		t.Errorf("it made %q, %v", blobs, err)
 	}
@@ -354,7 +354,7 @@ func TestDamagedContentIsNotGivenBack(t *testing.T) {
 	}
 	r.put("a", long.String())
 	r.do("c", "a", "x")
-	blobs, err := filepath.Glob(filepath.Join(r.kept, "*.zst"))
+	blobs, err := filepath.Glob(filepath.Join(r.kept, "*.gz"))
 	if err != nil || len(blobs) != 1 {
 		t.Fatalf("%q, %v", blobs, err)
 	}

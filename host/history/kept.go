@@ -85,13 +85,13 @@ func (s *Store) Content(c *Content) (io.ReadCloser, error) {
 		if err != nil {
 			return nil, err
 		}
-		return unpack(io.NopCloser(bytes.NewReader(held)), c)
+		return unpack(io.NopCloser(bytes.NewReader(held)), c), nil
 	}
 	f, err := os.Open(blobPath(s.dir, c.Hash))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotKept, err)
 	}
-	return unpack(f, c)
+	return unpack(f, c), nil
 }
 
 // find looks up where a content is now: another process may have let it go.
