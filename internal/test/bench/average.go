@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"time"
@@ -31,9 +30,9 @@ func (a *averages) add(r row, ours, theirs time.Duration) {
 	a.list[i].logs += math.Log(float64(ours) / float64(theirs))
 }
 
-func (a *averages) write(w io.Writer) {
+func (a *averages) write(t *table) {
 	for _, one := range a.list {
-		fmt.Fprintf(w, "%s, the geometric mean of %d\t\t%s\t\t%.2fx\tat most 1.0x\n",
-			one.name, one.count, one.baseline, math.Exp(one.logs/float64(one.count)))
+		t.line(fmt.Sprintf("%s, the geometric mean of %d", one.name, one.count), "", one.baseline, "",
+			fmt.Sprintf("%.2fx", math.Exp(one.logs/float64(one.count))), "at most 1.0x")
 	}
 }

@@ -3,12 +3,13 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"slices"
 	"testing"
-	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/host/process"
 	"github.com/toolquay/toolquay/plugins/worker"
@@ -43,23 +44,44 @@ func run(chosen *regexp.Regexp, count int) error {
 		return err
 	}
 	defer lab.close()
+	list := slices.DeleteFunc(rows(), func(r row) bool { return !chosen.MatchString(r.name) })
+	newTable(os.Stdout, list).measure(lab, list, count)
+	return nil
+}
+
+// measure measures the rows and prints each as soon as it is: all of them take a quarter
+// of an hour.
+func (t *table) measure(lab *lab, list []row, count int) {
 	var all averages
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "what\ttime\tbaseline\ttime\tratio\tlimit")
-	for _, r := range rows() {
-		if !chosen.MatchString(r.name) {
-			continue
-		}
+	for _, r := range list {
 		if why := r.missing(); why != "" {
-			fmt.Fprintf(w, "%s\t-\t%s\t-\t-\t%s\n", r.name, r.baseline, why)
+			t.line(r.name, "-", r.baseline, "-", "-", why)
 			continue
 		}
 		a, b := r.measure(lab, count)
 		all.add(r, a, b)
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.name, r.write(a), r.baseline, r.write(b), r.compare(a, b), r.limit)
+		t.line(r.name, r.write(a), r.baseline, r.write(b), r.compare(a, b), r.limit)
 	}
-	all.write(w)
-	return w.Flush()
+	all.write(t)
+}
+
+// table is what is printed.
+type table struct {
+	w               io.Writer
+	names, baseline int // the widths of these columns
+}
+
+func newTable(w io.Writer, list []row) *table {
+	t := &table{w: w}
+	for _, r := range list {
+		t.names, t.baseline = max(t.names, utf8.RuneCountInString(r.name)), max(t.baseline, utf8.RuneCountInString(r.baseline))
+	}
+	t.line("what", "time", "baseline", "time", "ratio", "limit")
+	return t
+}
+
+func (t *table) line(name, ours, baseline, theirs, ratio, limit string) {
+	fmt.Fprintf(t.w, "%-*s  %-10s  %-*s  %-10s  %-14s  %s\n", t.names, name, ours, t.baseline, baseline, theirs, ratio, limit)
 }
 
 // fineTurns is how often each side of a fine row is measured, and fineTime for
