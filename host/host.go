@@ -19,8 +19,6 @@ import (
 	"github.com/toolquay/toolquay/host/capability/search"
 	"github.com/toolquay/toolquay/host/capability/task"
 	"github.com/toolquay/toolquay/host/capability/tools"
-	"github.com/toolquay/toolquay/host/sandbox"
-	"github.com/toolquay/toolquay/internal/tempdir"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/direct"
 	"github.com/toolquay/toolquay/plugins/regexp"
@@ -94,9 +92,6 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, err
 	}
 	h.sweepSessions()
-	if o.Shell != nil {
-		h.followers.Go(func() { tempdir.Sweep(h.live, h.options.Logger, sandbox.Owes) })
-	}
 	return h, nil
 }
 

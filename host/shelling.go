@@ -233,8 +233,10 @@ func (w *works) make(all *Options, old *works) (err error) {
 			options.State = sandbox.StateIn(w.state.Path)
 		}
 		w.box, report = sandbox.Find(context.Background(), options)
-		tempdir.Sweep(context.Background(), all.Logger, sandbox.Owes) // what owes nothing since then
 	}
+	// What killed processes left: what owes something does so no more where a sandbox was
+	// found. Hosts that run no command are spared the look through all temporary files.
+	tempdir.Sweep(context.Background(), all.Logger, sandbox.Owes)
 	_, warning, err := sandbox.Choose(mode, report) // a sandbox that there is, is used
 	if err != nil {
 		return abi.Errorf(abi.CodeDenied, "%w", errors.Join(err, w.letGo()))

@@ -1,3 +1,3 @@
 // Package tempdir makes directories for temporary files that do not outlive their
-// process. Where that was killed, the next start removes them: see [Sweep].
+// process. Where that was killed, the next one to run a command removes them: see [Sweep].
 package tempdir
