@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins/worker"
 )
 
@@ -60,16 +62,22 @@ func runScripts(t *testing.T, folder string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cache := t.TempDir()
 	testscript.Run(t, testscript.Params{
 		Dir:                 folder,
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
+		// [!thorough] leaves to CI what takes long and finds little that other tests do not.
+		Condition: func(cond string) (bool, error) {
+			if cond != "thorough" {
+				return false, fmt.Errorf("unknown condition %q", cond)
+			}
+			return testenv.Thorough(), nil
+		},
 		Setup: func(e *testscript.Env) error {
 			home := filepath.Join(e.WorkDir, "home")
 			for _, v := range []string{
 				"HOME=" + home, "XDG_CONFIG_HOME=" + home + "/config", "XDG_STATE_HOME=" + home + "/state",
-				"XDG_CACHE_HOME=" + cache, "FIXTURES=" + fixtures, "GUESTS=" + guests, "ROOT=" + root, "NO_COLOR=", "TERM=xterm",
+				"XDG_CACHE_HOME=" + testenv.CacheHome(), "FIXTURES=" + fixtures, "GUESTS=" + guests, "ROOT=" + root, "NO_COLOR=", "TERM=xterm",
 				// Under the race detector every process would sleep a second before it ends.
 				"GORACE=atexit_sleep_ms=0",
 			} {
@@ -80,7 +88,7 @@ func runScripts(t *testing.T, folder string) {
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "person": person, "fixture": fixture, "nested": nested, "fill": fill, "matches": matches,
+			"exits": exits, "id": id, "person": person, "fixture": fixture, "nested": nested, "fill": fill, "matches": matches,
 			"collector": startCollector, "collected": collected,
 			"told": told, "dialog": dialog, "bulk": bulk, "wrote": wrote,
 		},
@@ -105,6 +113,19 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("%s ended with %d, want %d", args[1], got, want)
 	}
+}
+
+// id NAME PROGRAM [ARG...] runs a program and sets the variable to the last id in its output.
+func id(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: id name program [arg...]")
+	}
+	ts.Check(ts.Exec(args[1], args[2:]...))
+	found := regexp.MustCompile(`(?s).*"id":"([A-Z0-9]+)"`).FindStringSubmatch(ts.ReadFile("stdout"))
+	if found == nil {
+		ts.Fatalf("no id in the output")
+	}
+	ts.Setenv(args[0], found[1])
 }
 
 const fixtureSchema = `{"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": false}`

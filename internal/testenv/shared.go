@@ -18,7 +18,10 @@ import (
 // the binary of a test does not know the version of the engine that is in it, the
 // versions that this module asks for are in the directory's name. Tests of the cache
 // itself take a directory of their own.
-func CompileCache() string { return shared("compiled-" + versions) }
+func CompileCache() string { return filepath.Join(CacheHome(), "toolquay", "compiled") }
+
+// CacheHome is the XDG_CACHE_HOME with which the command keeps what it compiles there.
+func CacheHome() string { return shared("cache-" + versions) }
 
 // versions is a hash over the go.mod and go.sum of this module; tests start in the
 // directory of their package.
