@@ -12,15 +12,22 @@ import (
 // onStop takes what is drawn live off the terminal while the program is stopped
 // by Ctrl-Z, so that the shell finds its place. The returned function ends that.
 func onStop(p *Printer) (end func()) {
-	stops := make(chan os.Signal, 1)
+	stops, goes := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	quit := make(chan struct{})
 	signal.Notify(stops, unix.SIGTSTP)
+	signal.Notify(goes, unix.SIGCONT)
 	go func() {
 		for {
 			select {
 			case <-stops:
 				release := p.Hold()
-				_ = unix.Kill(os.Getpid(), unix.SIGSTOP) // returns when it goes on
+				select {
+				case <-goes: // of a stop that had no part in this
+				default:
+				}
+				// It returns before the other threads are stopped, and often before its own.
+				_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
+				<-goes
 				release()
 			case <-quit:
 				return
@@ -29,6 +36,7 @@ func onStop(p *Printer) (end func()) {
 	}()
 	return func() {
 		signal.Stop(stops)
+		signal.Stop(goes)
 		close(quit)
 	}
 }
