@@ -18,9 +18,9 @@ func usual(dir string) []string {
 	return under(dir, ".bashrc", ".profile", ".zshrc", ".npmrc", ".mcp.json", ".gitmodules", ".gitconfig", ".husky/", ".vscode/", ".toolquay/")
 }
 
-// identity has git commit, whatever this user's settings are.
+// identity has git commit, whatever this user's settings are: nothing can be in its home.
 var identity = []string{
-	"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1",
+	"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 	"GIT_AUTHOR_NAME=n", "GIT_AUTHOR_EMAIL=n@test", "GIT_COMMITTER_NAME=n", "GIT_COMMITTER_EMAIL=n@test",
 }
 
