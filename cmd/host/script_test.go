@@ -35,6 +35,23 @@ func TestScripts(t *testing.T) {
 	runScripts(t, "testdata/script")
 }
 
+// TestShellScripts runs the scripts that need a shell and what goes with it.
+func TestShellScripts(t *testing.T) {
+	t.Parallel()
+	testenv.NeedTool(t, "sh")
+	testenv.NeedTool(t, "sleep")
+	runScripts(t, "testdata/shell")
+}
+
+// TestThoroughScripts runs those that take long and find little that others do not.
+func TestThoroughScripts(t *testing.T) {
+	t.Parallel()
+	testenv.SkipUnlessThorough(t)
+	testenv.NeedTool(t, "bash")
+	testenv.NeedTool(t, "bwrap")
+	runScripts(t, "testdata/thorough")
+}
+
 // heedSignals has the programs of scripts begin with the signals that they are sent,
 // also where this process ignores some, as under nohup: those go on being ignored in
 // what it starts, and no shell can change that. A signal that is handled does not.
@@ -66,7 +83,7 @@ func runScripts(t *testing.T, folder string) {
 		Dir:                 folder,
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
-		// [!thorough] leaves to CI what takes long and finds little that other tests do not.
+		// [!thorough] stop leaves the rest of a script to CI, which is like much before it.
 		Condition: func(cond string) (bool, error) {
 			if cond != "thorough" {
 				return false, fmt.Errorf("unknown condition %q", cond)
