@@ -97,7 +97,7 @@ type stubborn struct {
 	behind bool
 }
 
-func stubbornCalls(t *testing.T) map[string]func() stubborn {
+func stubbornCalls(t *testing.T) map[string]func(*testing.T) stubborn {
 	t.Helper()
 	fixture := func(o host.Options, name, more string) host.Options {
 		o.Plugins = []plugins.Source{plugin(t, name, fixtureTool+more+"\n[limits]\ntime = \"2m\"\n")}
@@ -105,31 +105,31 @@ func stubbornCalls(t *testing.T) map[string]func() stubborn {
 		o.Ceilings = plugins.Limits{Time: 2 * time.Minute}
 		return o
 	}
-	return map[string]func() stubborn{
-		"a guest in an endless loop": func() stubborn {
+	return map[string]func(*testing.T) stubborn{
+		"a guest in an endless loop": func(*testing.T) stubborn {
 			return stubborn{options: fixture(host.Options{}, "spin", ""), tool: "Fixture", release: func() {}}
 		},
-		"a guest in a capability": func() stubborn {
+		"a guest in a capability": func(*testing.T) stubborn {
 			c := &deafCapability{barrier: newBarrier()}
 			o := fixture(host.Options{Capabilities: []capability.Capability{c}}, "pass_through", fixtureCapability)
 			return stubborn{options: o, tool: "Fixture", began: c.reached, release: c.lift, behind: true}
 		},
-		"a child process of a capability": func() stubborn {
+		"a child process of a capability": func(t *testing.T) stubborn {
 			c := &childCapability{child: newChild(t)}
 			o := fixture(host.Options{Capabilities: []capability.Capability{c}}, "pass_through", fixtureCapability)
 			return stubborn{options: o, tool: "Fixture", began: c.reached, release: c.lift, behind: true}
 		},
-		"a child process of a native tool": func() stubborn {
+		"a child process of a native tool": func(t *testing.T) stubborn {
 			c := newChild(t)
 			sleep := does("Sleep", func(context.Context, *host.Call) (string, error) { return c.run() }, alone)
 			return stubborn{options: host.Options{Tools: []host.NativeTool{sleep}}, tool: "Sleep", began: c.reached, release: c.lift, behind: true}
 		},
-		"a native tool": func() stubborn {
+		"a native tool": func(*testing.T) stubborn {
 			b := newBarrier()
 			deaf := does("Deaf", func(context.Context, *host.Call) (string, error) { return "", b.wait(context.Background()) }, alone)
 			return stubborn{options: host.Options{Tools: []host.NativeTool{deaf}}, tool: "Deaf", began: b.reached, release: b.lift, behind: true}
 		},
-		"a native tool in a capability": func() stubborn {
+		"a native tool in a capability": func(*testing.T) stubborn {
 			c := &deafCapability{barrier: newBarrier()}
 			deaf := does("Deaf", func(ctx context.Context, call *host.Call) (string, error) {
 				_, err := call.Do(ctx, abi.Request{Name: "test.echo"})
@@ -167,7 +167,7 @@ func TestEndsAtOnce(t *testing.T) {
 				if raceEnabled {
 					limit = testenv.Patience
 				}
-				testenv.InTime(t, limit, func() time.Duration { return endsAtOnce(t, call(), closes, end.code, end.end) })
+				testenv.InTime(t, limit, func() time.Duration { return endsAtOnce(t, call(t), closes, end.code, end.end) })
 			})
 		}
 	}
@@ -486,7 +486,7 @@ func TestResultsEndAtOnce(t *testing.T) {
 				limit = testenv.Patience
 			}
 			testenv.InTime(t, limit, func() time.Duration {
-				call := call()
+				call := call(t)
 				defer call.release()
 				s := session(t, open(t, call.options), host.SessionOptions{})
 				ctx, cancel := context.WithCancel(t.Context())

@@ -247,7 +247,7 @@ func TestNativeSearches(t *testing.T) {
 // script has bash make files in a directory.
 func script(tb testing.TB, dir, text string) {
 	tb.Helper()
-	cmd := exec.CommandContext(tb.Context(), "bash", "-c", text)
+	cmd := exec.CommandContext(tb.Context(), testenv.NeedTool(tb, "bash"), "-c", text)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(),
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
 	if out, err := cmd.CombinedOutput(); err != nil {

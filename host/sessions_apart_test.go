@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -17,6 +18,7 @@ import (
 // of them lies in its working directory.
 func TestSessionsAreApart(t *testing.T) {
 	t.Parallel()
+	testenv.NeedTool(t, "sh")
 	const secret = "a line that one session keeps\n"
 	root := t.TempDir()
 	var r ran

@@ -17,6 +17,7 @@ import (
 func TestGitBesideOthers(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "git")
+	testenv.NeedTool(t, "bash")
 	for _, confined := range []sandbox.Mode{sandbox.WhenAvailable, sandbox.Off} {
 		for _, command := range []string{"git status", "touch new && git status", "make --version; git status", "unset git; git status"} {
 			dir := t.TempDir()

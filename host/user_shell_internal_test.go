@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/settings"
 )
@@ -56,7 +57,7 @@ func TestShellThatCannotBe(t *testing.T) {
 		}
 	}
 	l.Shell = settings.Shell{}
-	l.Shell.Bash.Value = "sh"
+	l.Shell.Bash.Value = filepath.Base(testenv.NeedTool(t, "go")) // any program
 	if o, err := shellOf(Dirs{}, &l, nil); err != nil || !filepath.IsAbs(o.Bash) {
 		t.Errorf("got %+v, %v", o, err)
 	}

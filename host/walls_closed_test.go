@@ -69,6 +69,7 @@ func TestHeldInClosedDirectories(t *testing.T) {
 // asNobody runs the test once more as an ordinary user.
 func asNobody(t *testing.T) {
 	t.Helper()
+	testenv.NeedTool(t, "bwrap")
 	const nobody = 65534
 	dir := t.TempDir()
 	program := filepath.Join(dir, "host.test")

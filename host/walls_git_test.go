@@ -103,6 +103,7 @@ func TestWallsAfterLinks(t *testing.T) {
 // changes in a submodule, and commit in it.
 func TestWallsOfSubmodules(t *testing.T) {
 	t.Parallel()
+	testenv.NeedTool(t, "basename") // of git submodule
 	lib := t.TempDir()
 	configured(t, lib)
 	gitIn(t, lib, "commit", "-q", "--allow-empty", "-m", "lib")

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 func TestParseStat(t *testing.T) {
@@ -50,7 +52,7 @@ func TestReadChildren(t *testing.T) {
 
 // TestHold gets hold of a child, and of nothing that is not one.
 func TestHold(t *testing.T) {
-	cmd := exec.Command("sleep", "1000")
+	cmd := exec.Command(testenv.NeedTool(t, "sleep"), "1000")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +82,7 @@ func TestHold(t *testing.T) {
 // TestBrand kills what has a brand, and leaves alone what has another or none.
 func TestBrand(t *testing.T) {
 	begin := func() *exec.Cmd {
-		cmd := exec.Command("sleep", "1000")
+		cmd := exec.Command(testenv.NeedTool(t, "sleep"), "1000")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}

@@ -48,6 +48,7 @@ func TestClosedByCommands(t *testing.T) {
 // while it runs.
 func TestGit(t *testing.T) {
 	git := testenv.NeedTool(t, "git")
+	testenv.NeedTool(t, "basename") // of git submodule
 	root := tree(t, "w/f", "lib/f")
 	env := []string{
 		"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=" + root, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b",

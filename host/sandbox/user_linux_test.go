@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolquay/toolquay/host/sandbox"
 	"github.com/toolquay/toolquay/host/sandbox/escapes"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // nobody is an ordinary user.
@@ -23,6 +24,8 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return // they are that already
 	}
+	testenv.NeedTool(t, "bwrap")
+	testenv.NeedTool(t, "sleep")
 	dir := t.TempDir()
 	if err := os.Chmod(filepath.Dir(dir), 0o711); err != nil {
 		t.Fatal(err)

@@ -138,6 +138,7 @@ func TestBridgeCarriesSOCKS(t *testing.T) {
 }
 
 func TestBridgeEnvironment(t *testing.T) {
+	testenv.NeedTool(t, "env")
 	cmd := bridge(t, "/nowhere", "env")
 	text, _ := output(t, cmd)
 	var got []string
@@ -175,6 +176,7 @@ func TestBridgeLeavesNoDescriptors(t *testing.T) {
 }
 
 func TestBridgeStatus(t *testing.T) {
+	testenv.NeedTool(t, "bash")
 	for _, c := range []struct {
 		argv []string
 		want int
