@@ -118,15 +118,16 @@ func TestEscapesWithoutUserNamespace(t *testing.T) {
 
 func tryEscapes(t *testing.T, change func(*sandbox.Sandbox)) {
 	t.Helper()
-	for _, c := range escapes.Cases() {
+	for _, c := range escapes.Batches() {
 		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
 			w := escapes.New(t)
 			s := find(t, sandbox.Options{State: w.State, Home: w.Home})
 			change(s)
 			out, err := run(t, s, specOf(w), w.Env, c.Shell)
 			t.Logf("%v; it printed:\n%s", err, out)
-			if strings.HasPrefix(out, "bwrap:") {
-				t.Error("the sandbox did not start")
+			if !strings.Contains(out, escapes.Ended) {
+				t.Error("the sandbox did not start, or not all was tried")
 			}
 			for _, did := range w.Verify(t, out) {
 				t.Error(did)
@@ -139,11 +140,12 @@ func tryEscapes(t *testing.T, change func(*sandbox.Sandbox)) {
 // The world must notice: what changes nothing but the world is run without a sandbox
 // too.
 func TestEscapesAreNoticed(t *testing.T) {
-	for _, c := range escapes.Cases() {
-		if !c.Loose {
+	for i, c := range escapes.Cases() {
+		if !c.Loose || !testenv.Thorough() && i%10 != 0 {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
 			w := escapes.New(t)
 			out, _ := output(t, &sandbox.Wrapped{Path: testenv.NeedTool(t, "bash"), Args: []string{"bash", "-c", c.Shell}}, w.Env)
 			if len(w.Verify(t, out)) == 0 {

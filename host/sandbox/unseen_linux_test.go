@@ -93,7 +93,7 @@ func TestNoRepository(t *testing.T) {
 	spec := sandbox.Spec{
 		Writable: under(root, "w"), Cwd: root + "/w", Protected: append(usual(root+"/w"), root+"/w/.git"),
 	}
-	const text = "export HOME=$PWD/home GOCACHE=$PWD/cache GOPATH=$PWD/go GOFLAGS=-buildvcs=auto GOTOOLCHAIN=local; go build -o built . && git status; git init"
+	const text = "export HOME=$PWD/home GOCACHE=$PWD/cache GOPATH=$PWD/go GOFLAGS=-buildvcs=auto GOTOOLCHAIN=local; go build -n . > commands && git status; git init"
 	for name, got := range map[string]string{
 		"inside": func() string { out, _ := run(t, s, spec, identity, text); return out }(),
 		"outside": func() string {

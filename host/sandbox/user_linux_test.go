@@ -19,11 +19,12 @@ import (
 // nobody is an ordinary user.
 const nobody = 65534
 
-// As root the tests are run once more by an ordinary user.
+// As root the tests are run once more by an ordinary user, with samples.
 func TestAsOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return // they are that already
 	}
+	testenv.SkipUnlessThorough(t)
 	testenv.NeedTool(t, "bwrap")
 	testenv.NeedTool(t, "sleep")
 	dir := t.TempDir()
@@ -42,7 +43,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), program, "-test.v", "-test.run", "^(TestEscapes|TestLayouts|TestConcurrentSandboxes|TestPlaceholders.*|TestHosts|TestNetworkAll|TestClosedFolders|TestPathsThatChange|TestHeldUntilReleased|TestOdd.*|TestClosed.*|TestGit|TestWatch.*|TestReplaced.*)$")
-	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir)
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir, "CI=")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
 	if err != nil {

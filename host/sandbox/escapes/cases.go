@@ -2,6 +2,8 @@
 
 package escapes
 
+import "github.com/toolquay/toolquay/internal/testenv"
+
 // Case is one thing that a command tries.
 type Case struct {
 	Name string
@@ -19,6 +21,29 @@ func Cases() []Case {
 		all = append(all, list...)
 	}
 	return all
+}
+
+// Ended is what every batch prints in the end.
+const Ended = "all were tried"
+
+// Batches are all of them, several in one where tests are not to be thorough: each in a
+// shell of its own, but all in one sandbox. Neighbours of the list, which try the same
+// names, get into different ones.
+func Batches() []Case {
+	all := Cases()
+	list := make([]Case, 6)
+	if testenv.Thorough() {
+		list = make([]Case, len(all))
+	}
+	for i, c := range all {
+		b := &list[i%len(list)]
+		b.Name = c.Name // of several, the last one's
+		b.Shell += "(\n" + c.Shell + "\n) < /dev/null\n"
+	}
+	for i := range list {
+		list[i].Shell += "echo " + Ended
+	}
+	return list
 }
 
 // writes change files outside.

@@ -24,23 +24,6 @@ const (
 	address = "https://github.com/toolquay/toolquay"
 )
 
-// command is toolquay, built once for the whole test binary.
-var command string
-
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "toolquay-readmes-")
-	if err != nil {
-		panic(err)
-	}
-	command = filepath.Join(dir, "toolquay")
-	if out, err := exec.Command("go", "build", "-trimpath", "-o", command, root+"/cmd/host").CombinedOutput(); err != nil {
-		panic(string(out))
-	}
-	code := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
-}
-
 // readmes are the pages whose commands are typed, the folder of a clone that a reader is in
 // when they begin ("" is an empty folder, ".." the one that the clone lies in), and the
 // programs beside Go, git and bash that a page needs.
@@ -59,8 +42,13 @@ var readmes = map[string]struct {
 // TestReadmes types what the READMEs say to type, in a fresh clone at a terminal, and holds
 // what is printed against what they show.
 func TestReadmes(t *testing.T) {
+	testenv.SkipUnlessThorough(t)
 	for _, tool := range []string{"git", "bash", "go"} {
 		testenv.NeedTool(t, tool)
+	}
+	command := filepath.Join(t.TempDir(), "toolquay")
+	if out, err := exec.Command("go", "build", "-trimpath", "-o", command, root+"/cmd/host").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 	origin, target := newOrigin(t), t.TempDir()
 	for page, r := range readmes {
@@ -77,7 +65,7 @@ func TestReadmes(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", page, err)
 			}
-			reader := newReader(t, origin, r.start)
+			reader := newReader(t, origin, command, r.start)
 			// Dependencies are built once, and nothing is made small or fast.
 			reader.env = append(reader.env, "CARGO_TARGET_DIR="+target, "CARGO_PROFILE_DEV_DEBUG=0",
 				"CARGO_PROFILE_RELEASE_OPT_LEVEL=0", "CARGO_PROFILE_RELEASE_LTO=off", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16")
@@ -243,7 +231,7 @@ type reader struct {
 	env       []string
 }
 
-func newReader(t *testing.T, origin, start string) *reader {
+func newReader(t *testing.T, origin, command, start string) *reader {
 	t.Helper()
 	home, work := t.TempDir(), t.TempDir()
 	r := &reader{home: home, dir: work}

@@ -69,7 +69,7 @@ func crash(state string) {
 	}()
 	root := os.Getenv(rootName)
 	c := crasher{mark: mark(os.Getenv(markName))}
-	s := setup{host: options(root, root+"/cache"), session: host.SessionOptions{ID: "mine", Cwd: root + "/work"}}
+	s := setup{host: options(root), session: host.SessionOptions{ID: "mine", Cwd: root + "/work"}}
 	s.host.Sessions = root + "/sessions"
 	s.host.Shell.Keeper = []string{"/proc/self/exe", string(c.mark)}
 	if change := crashing[state].change; change != nil {
@@ -133,7 +133,11 @@ func TestHostKilled(t *testing.T) {
 	for state, c := range crashing {
 		t.Run(state, func(t *testing.T) {
 			t.Parallel()
-			for round := range c.rounds {
+			rounds := c.rounds
+			if !testenv.Thorough() {
+				rounds = 1
+			}
+			for round := range rounds {
 				killHost(t, state, time.Duration(round)*7*time.Millisecond)
 			}
 		})
@@ -149,7 +153,7 @@ func killHost(t *testing.T, state string, after time.Duration) {
 	}
 	_, m := marked("")
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), "TMPDIR="+root, stateName+"="+state, rootName+"="+root, markName+"="+string(m))
+	cmd.Env = append(os.Environ(), "TMPDIR="+root, stateName+"="+state, rootName+"="+root, markName+"="+string(m), cacheName+"="+testenv.CompileCache())
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -183,7 +187,7 @@ func killHost(t *testing.T, state string, after time.Duration) {
 func afterwards(t *testing.T, root string, background bool) {
 	t.Helper()
 	d := newDesk(t, func(s *setup) {
-		s.host = options(root, cache)
+		s.host = options(root)
 		s.host.Sessions = root + "/sessions"
 		s.session = host.SessionOptions{ID: "mine", Cwd: root + "/work"}
 	})
@@ -216,12 +220,11 @@ func TestHostKilledEarly(t *testing.T) {
 	for _, state := range []string{"", "/state"} {
 		t.Run("state in "+state, func(t *testing.T) {
 			t.Parallel()
-			const rounds = 30
 			root := folder(t)
 			if err := os.Mkdir(root+"/work", 0o755); err != nil {
 				t.Fatal(err)
 			}
-			for range rounds {
+			for range testenv.Sample(30) {
 				cmd := startOnce(root, state)
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
@@ -254,7 +257,7 @@ func TestHostKilledEarly(t *testing.T) {
 // startOnce is a host that is to run one command.
 func startOnce(root, state string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), "TMPDIR="+root, stateName+"="+once, rootName+"="+root, cacheName+"="+cache)
+	cmd.Env = append(os.Environ(), "TMPDIR="+root, stateName+"="+once, rootName+"="+root, cacheName+"="+testenv.CompileCache())
 	if state != "" {
 		cmd.Env = append(cmd.Env, placeName+"="+root+state)
 	}
@@ -265,7 +268,7 @@ func startOnce(root, state string) *exec.Cmd {
 // their sandboxes hide it, and their keepers are given it.
 func runOnce() {
 	root := os.Getenv(rootName)
-	s := setup{host: options(root, os.Getenv(cacheName)), session: host.SessionOptions{Cwd: root + "/work"}}
+	s := setup{host: options(root), session: host.SessionOptions{Cwd: root + "/work"}}
 	s.host.Shell.Keeper = []string{"/proc/self/exe", root}
 	s.host.Shell.State = os.Getenv(placeName)
 	s.host.Shell.Network = sandbox.NetworkHosts

@@ -3,6 +3,7 @@
 package shell_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,7 +49,7 @@ func newDesk(tb testing.TB, changes ...func(*setup)) *desk {
 	if err := os.Mkdir(d.dir, 0o755); err != nil {
 		tb.Fatal(err)
 	}
-	s := setup{host: options(root, cache)}
+	s := setup{host: options(root)}
 	s.session.Cwd = d.dir
 	for _, change := range changes {
 		change(&s)
@@ -58,10 +59,14 @@ func newDesk(tb testing.TB, changes ...func(*setup)) *desk {
 	return d
 }
 
+// cache keeps the compiled guests of all hosts; one that is to be killed, whose
+// temporary directory is its own, is told where it is.
+func cache() string { return cmp.Or(os.Getenv(cacheName), testenv.CompileCache()) }
+
 // options are the usual ones of a host.
-func options(root, cache string) host.Options {
+func options(root string) host.Options {
 	return host.Options{
-		Builtins: true, CacheDir: cache, Home: root, Logger: slog.New(slog.DiscardHandler),
+		Builtins: true, CacheDir: cache(), Home: root, Logger: slog.New(slog.DiscardHandler),
 		Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Allow: permissions.RuleTexts("Bash")}},
 		Shell: &host.Shell{State: root + "/state", Environ: append(os.Environ(), "HOME="+root), Sandbox: sandbox.Required},
 	}

@@ -4,9 +4,6 @@
 //
 // There are three suites. The escapes are what commands try to get out of a sandbox, the
 // survivors what they try to outlive their call, and the bombs what they try to take the
-// machine with. Each runs as the user that there is and, where that is root, once more
-// as an ordinary one.
-//
-// With TOOLQUAY_ESCAPES=FILE.md what each escape came to is written as a table, to
-// FILE-USER.md.
+// machine with. Each runs as the user that there is and, where that is root and CI is set,
+// once more as an ordinary one, with samples.
 package shell

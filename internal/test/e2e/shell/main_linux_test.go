@@ -18,9 +18,6 @@ const (
 // stateName is the variable that makes the test binary a host that is to be killed.
 const stateName = "TOOLQUAY_E2E_HOST"
 
-// cache keeps the compiled guests: they are compiled once for all hosts.
-var cache string
-
 func TestMain(m *testing.M) {
 	process.Main() // returns, unless this process was started as a keeper
 	switch state := os.Getenv(stateName); state {
@@ -33,13 +30,5 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv(secretName, secretValue); err != nil {
 		panic(err)
 	}
-	var err error
-	if cache, err = os.MkdirTemp("", "toolquay-e2e-"); err != nil {
-		panic(err)
-	}
-	code := m.Run()
-	if err := os.RemoveAll(cache); err != nil {
-		panic(err)
-	}
-	os.Exit(code)
+	m.Run()
 }
