@@ -101,10 +101,10 @@ func (r *repository) holds(command, want string) {
 	r.t.Helper()
 	got := r.watched(command)
 	for _, rev := range [][2]string{
-		{"ORIG_HEAD", "ORIG_HEAD"}, {"HEAD~1", "HEAD~1"}, {"HEAD", "HEAD"}, {"TREE", "tree"}, {"MAIN", "main"}, {"THIRD", "third"}, {"CLONE", "HEAD"},
+		{"ORIG_HEAD", "ORIG_HEAD"}, {"HEAD~1", "HEAD~1"}, {"HEAD", "HEAD"}, {"TREE", "tree"}, {"MAIN", "main"}, {"THIRD", "third"}, {"CLONE", "HEAD"}, {"COPY", "HEAD"},
 	} {
 		if strings.Contains(want, rev[0]) {
-			dir := map[string]string{"CLONE": "../clone"}[rev[0]]
+			dir := map[string]string{"CLONE": "../clone", "COPY": "../copy"}[rev[0]]
 			want = strings.ReplaceAll(want, rev[0], r.truth("cd ./"+dir+" && git rev-parse --short "+rev[1]))
 		}
 	}
@@ -169,8 +169,30 @@ func TestRealGit(t *testing.T) {
 		{"git pull -q origin main; git clone -q . ../clone && cd ../clone && git commit --allow-empty -qm c; git push -q origin HEAD:refs/heads/new", "commit CLONE c; push origin new CLONE"},
 		{"git -C ../clone push -q origin --delete new; tar c -C ../clone . | (mkdir ../copy && cd ../copy && tar x && git log)", ""},
 		{"git log -1 && echo commit", ""},
+		{"git branch made; git -C ../tree commit --allow-empty -qm there", "branch made; commit tree TREE there"},
+		{"git checkout -qb late main~1 && echo l > l && git add l && git commit -qm late && git rebase -q main", "branch late; commit late ORIG_HEAD late; rebase late HEAD"},
+		{"git commit --allow-empty -qm said\nfi", "commit late HEAD said"},
 	} {
 		r.holds(step.command, step.want)
+	}
+	tree := &repository{t, filepath.Join(filepath.Dir(r.dir), "tree")}
+	tree.holds("git branch below", "branch below")
+}
+
+// What came from elsewhere is not the command's: from a remote, with a copy of a
+// repository, or by another command meanwhile.
+func TestRealOthers(t *testing.T) {
+	r := newRepository(t)
+	r.run("git commit --allow-empty -qm first && git push -qu origin main")
+	r.run("git clone -q -b main ../bare.git ../other && cd ../other && git commit --allow-empty -qm theirs && git push -q")
+	r.holds("git fetch -q; git push -n -q", "")
+	r.run("GIT_COMMITTER_DATE=2001-01-01T00:00:00Z git clone -q -b main ../bare.git ../old")
+	r.run("cd ../old && GIT_COMMITTER_DATE=2001-01-01T00:00:00Z git commit --allow-empty -qm ancient")
+	r.holds("cp -R ../old ../copy && cd ../copy && git commit --allow-empty -qm new", "commit main COPY new")
+	w := begin("git push -q", r.dir)
+	r.run("git commit --allow-empty -qm meanwhile && git branch meanwhile")
+	if got := brief(w.Deeds(0, nil)); got != "" {
+		t.Errorf("of another command's: %s", got)
 	}
 }
 

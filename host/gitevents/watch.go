@@ -49,7 +49,7 @@ type Watch struct {
 // Begin looks at what a command is to be compared with, which begins in a directory.
 func Begin(command permissions.Command, dir string) *Watch {
 	w := &Watch{command: command, began: time.Now(), logs: make(map[string]int64)}
-	if command.Fault == "" && !command.ReadOnly {
+	if !command.ReadOnly {
 		w.dirs = directories(command, dir)
 	}
 	for _, dir := range w.dirs {
