@@ -164,8 +164,6 @@ func (r *reader) Read(p []byte) (n int, err error) {
 	}
 	if err == nil {
 		n, err = r.plain.Read(p)
-	} else if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
 	}
 	r.sum.Write(p[:n])
 	r.n += int64(n)
