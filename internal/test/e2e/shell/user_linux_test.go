@@ -24,6 +24,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 		return // all of it runs so
 	}
 	testenv.SkipUnlessThorough(t)
+	testenv.NeedTool(t, "bwrap")
 	dir := folder(t)
 	program := filepath.Join(dir, "shell.test")
 	content, err := os.ReadFile("/proc/self/exe")
