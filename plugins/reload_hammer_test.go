@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/direct"
 )
@@ -108,7 +109,8 @@ func TestReloadsLeaveNothing(t *testing.T) {
 			t.Fatalf("reload %d: got %q, %v", i, r.Text(), err)
 		}
 	}
-	const warmUp, rounds = 100, 1000
+	const warmUp = 100
+	rounds := testenv.Sample(1000)
 	for i := range warmUp {
 		round(i)
 	}

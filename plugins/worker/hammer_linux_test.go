@@ -44,7 +44,7 @@ func TestHammer(t *testing.T) {
 	seen := func() bool { return sound.Load() > 0 && killed.Load() > 0 }
 	for i := range 6 {
 		calls.Go(func() {
-			for n := 0; n < 60 || !seen() && time.Since(began) < testenv.Patience; n++ {
+			for n := 0; n < testenv.Sample(60) || !seen() && time.Since(began) < testenv.Patience; n++ {
 				inv := probing([]string{"nothing", "ask", "wait", "sleep", "drain"}[rand.IntN(5)])
 				inv.Capability = func(context.Context, abi.Request) (abi.Answer, error) {
 					return abi.Answer{OK: struct{}{}, Body: io.NopCloser(io.LimitReader(zeros{}, 200_000)), Size: -1}, nil

@@ -84,6 +84,7 @@ func once(t *testing.T) {
 
 // TestRows runs every kind of case once, so that none stops working unseen.
 func TestRows(t *testing.T) {
+	testenv.SkipUnlessThorough(t)
 	once(t)
 	l, err := newLab()
 	if err != nil {

@@ -203,7 +203,7 @@ func TestPoolHammer(t *testing.T) {
 func hammer(t *testing.T, p *Pool[guest], seed, want, stride uint64) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 0))
-	for range 40 {
+	for range max(testenv.Sample(40), 10) {
 		in, err := p.Take(context.Background())
 		if err != nil {
 			t.Error(err)
