@@ -51,11 +51,11 @@ func TestBadGuests(t *testing.T) {
 			if test.code != abi.CodeTimeout {
 				limit = "1m" // for a machine that stalls
 			}
-			if raceEnabled {
+			if testenv.Race {
 				most = testenv.Patience
 			}
 			h, err := host.Open(t.Context(), host.Options{
-				CacheDir:     sharedCache,
+				CacheDir:     testenv.CompileCache(),
 				Tools:        []host.NativeTool{echo("Sound")},
 				Plugins:      []plugins.Source{plugin(t, name, "limits = { time = \""+limit+"\", output = \"1MiB\" }\n"+fixtureTool+fixtureCapability)},
 				Capabilities: []capability.Capability{&testCapability{}},

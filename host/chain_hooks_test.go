@@ -339,7 +339,7 @@ func TestChainHookOutlivesCancel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			limit := soonEnough
-			if raceEnabled {
+			if testenv.Race {
 				limit = testenv.Patience
 			}
 			testenv.InTime(t, limit, func() time.Duration { return cancelWhileHookSleeps(t, hook) })

@@ -34,12 +34,7 @@ var docsHosts = struct {
 func docsHost(tb testing.TB, passes bool) *Host {
 	tb.Helper()
 	docsHosts.once.Do(func() {
-		var dir string
-		if dir, docsHosts.err = os.MkdirTemp("", "toolquay-docs-"); docsHosts.err != nil { //nolint:usetesting // it outlives the first test
-			return
-		}
-		defer func() { _ = os.RemoveAll(dir) }() // both hosts have what they need
-		cache := filepath.Join(dir, "cache")
+		cache := testenv.CompileCache()
 		if docsHosts.text, docsHosts.err = warmDocsHost(tb, Options{CacheDir: cache}); docsHosts.err == nil {
 			docsHosts.passing, docsHosts.err = warmDocsHost(tb, Options{CacheDir: cache, Documents: true})
 		}

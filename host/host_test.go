@@ -20,28 +20,19 @@ import (
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/process"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )
 
-// sharedCache holds compiled plugins for the whole test binary.
-var sharedCache string
-
 func TestMain(m *testing.M) {
 	process.Main() // returns, unless this process was started as a keeper
-	dir, err := os.MkdirTemp("", "toolquay-host-")
-	if err != nil {
-		panic(err)
-	}
-	sharedCache = filepath.Join(dir, "cache")
-	code := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
+	m.Run()
 }
 
 func open(tb testing.TB, o host.Options) *host.Host {
 	tb.Helper()
-	o.CacheDir = sharedCache
+	o.CacheDir = testenv.CompileCache()
 	h, err := host.Open(tb.Context(), o)
 	if err != nil {
 		tb.Fatal(err)

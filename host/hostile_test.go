@@ -17,6 +17,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/settings"
 	"github.com/toolquay/toolquay/plugins"
@@ -106,8 +107,8 @@ func TestHostsOwnPlacesAsk(t *testing.T) {
 		"a user's settings":          {user, dirs.Settings(), true},
 		"a user's plugin":            {user, dirs.Plugins() + "/one/plugin.toml", true},
 		"a user's notes":             {user, home + "/notes", false},
-		"an embedder's cache":        {embedded, sharedCache + "/wazero/abc", true},
-		"an embedder's cache itself": {embedded, sharedCache, true},
+		"an embedder's cache":        {embedded, testenv.CompileCache() + "/wazero/abc", true},
+		"an embedder's cache itself": {embedded, testenv.CompileCache(), true},
 		"an embedder's consents":     {embedded, home + "/elsewhere/consents.json", true},
 		"their lock":                 {embedded, home + "/elsewhere/consents.json.lock", true},
 	}

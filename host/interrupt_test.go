@@ -164,7 +164,7 @@ func TestEndsAtOnce(t *testing.T) {
 			closes := how == "session"
 			t.Run(what+"/"+how, func(t *testing.T) {
 				limit := soonEnough
-				if raceEnabled {
+				if testenv.Race {
 					limit = testenv.Patience
 				}
 				testenv.InTime(t, limit, func() time.Duration { return endsAtOnce(t, call(t), closes, end.code, end.end) })
@@ -314,7 +314,7 @@ func TestInterruptWhileAHookRuns(t *testing.T) {
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
 			limit := soonEnough
-			if raceEnabled {
+			if testenv.Race {
 				limit = testenv.Patience
 			}
 			testenv.InTime(t, limit, func() time.Duration {
@@ -482,7 +482,7 @@ func TestResultsEndAtOnce(t *testing.T) {
 	for what, call := range stubbornCalls(t) {
 		t.Run(what, func(t *testing.T) {
 			limit := soonEnough
-			if raceEnabled {
+			if testenv.Race {
 				limit = testenv.Patience
 			}
 			testenv.InTime(t, limit, func() time.Duration {

@@ -297,6 +297,9 @@ func TestKitRegexes(t *testing.T) {
 		Patterns []found  `json:"patterns"`
 	}
 	load(t, "kits_regexes.json", &table)
+	if !*updateGolden {
+		table.Patterns = table.Patterns[:testenv.Sample(len(table.Patterns))]
+	}
 	var cases struct{ Manifest string }
 	load(t, "kits.json", &cases)
 	var call kitCall

@@ -184,7 +184,7 @@ func TestLocksAreAsGoodAsOneByOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			together := int32(0)
-			for seed := range uint64(30) {
+			for seed := range uint64(testenv.Sample(30)) {
 				uses := randomFileCalls(rand.New(rand.NewPCG(seed, 11)))
 				answers, final, most := playFiles(t, uses, variant.options, variant.way)
 				wantAnswers, wantFinal, one := playFiles(t, uses, host.Options{PlainBatches: true, MaxConcurrent: 1}, resultsWay)

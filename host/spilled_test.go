@@ -20,6 +20,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -30,7 +31,7 @@ const mostHeap = 32_000_000
 // longSize is how long the output is, in bytes; with the race detector, which looks at
 // each of them, it is less.
 func longSize() int64 {
-	if raceEnabled {
+	if testenv.Race {
 		return 40_000_000
 	}
 	return 200_000_000

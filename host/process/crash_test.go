@@ -100,6 +100,7 @@ func asUsers(t *testing.T, do func(*testing.T, *syscall.SysProcAttr)) {
 	t.Run("as is", func(t *testing.T) { do(t, &syscall.SysProcAttr{}) })
 	if os.Getuid() == 0 {
 		t.Run("as nobody", func(t *testing.T) {
+			testenv.SkipUnlessThorough(t)
 			do(t, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}})
 		})
 	}
@@ -113,6 +114,9 @@ func TestHostKilled(t *testing.T) {
 		t.Helper()
 		for name, rounds := range map[string]int{"idle": 1, "ready": 3, "running": 2, "held": 2, "stopping": 2, "killing": 5, "starting": 10} {
 			t.Run(name, func(t *testing.T) {
+				if !testenv.Thorough() {
+					rounds = 1
+				}
 				for i := range rounds {
 					killHost(t, user, name, time.Duration(i)*7*time.Millisecond)
 				}
@@ -218,6 +222,9 @@ func TestBomb(t *testing.T) {
 	program := publicCopy(t)
 	for name := range bombs {
 		t.Run(name, func(t *testing.T) {
+			if name != "setsid" { // which is the fastest
+				testenv.SkipUnlessThorough(t)
+			}
 			ctx, cancel := context.WithTimeout(context.Background(), 45*time.Second)
 			defer cancel()
 			// In a user namespace of its own the limit of processes counts only those in it,

@@ -21,6 +21,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/folder"
 	"github.com/toolquay/toolquay/host/results"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 const childEnv, childDir, childFrom = "TOOLQUAY_TEST_RESULTS_CHILD", "TOOLQUAY_TEST_RESULTS_DIR", "TOOLQUAY_TEST_RESULTS_FROM"
@@ -114,7 +115,10 @@ func TestKilled(t *testing.T) {
 	t.Parallel()
 	dir := sessions(t)
 	var all []told
-	const rounds = 25
+	rounds := 25
+	if !testenv.Thorough() {
+		rounds = 5
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range rounds {
 		from := 0

@@ -90,7 +90,7 @@ func TestDiffApplies(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(6, 4))
 	dir := realDir(t)
-	for round := range 60 {
+	for round := range testenv.Sample(60) {
 		file := random(r, 40, "a\n", "b\n", "c\r\n", "x y\n", "\n", "z")
 		text := random(r, 40, "a\n", "b\n", "c\r\n", "x y\n", "\n", "z")
 		op, parts := abi.CapFSWrite, []string{text}

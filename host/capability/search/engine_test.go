@@ -2,10 +2,9 @@ package search
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"testing"
 
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins/regexp"
 )
 
@@ -13,14 +12,7 @@ import (
 var engine *regexp.Engine
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "regexp-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	engine = regexp.New(regexp.Options{CacheDir: dir})
-	code := m.Run()
+	engine = regexp.New(regexp.Options{CacheDir: testenv.CompileCache()})
+	m.Run()
 	_ = engine.Close(context.Background())
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // TestMany holds that memory does not grow with the number of files, but with the limit.
@@ -17,7 +18,7 @@ import (
 //
 //nolint:paralleltest // the heap is every test's
 func TestMany(t *testing.T) {
-	entries := 4_000
+	entries := testenv.Sample(4_000)
 	if text := os.Getenv("TOOLQUAY_ENTRIES"); text != "" {
 		var err error
 		if entries, err = strconv.Atoi(text); err != nil {

@@ -19,7 +19,7 @@ func patternRounds(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("TOOLQUAY_PATTERNS")
 	if text == "" {
-		return 120
+		return testenv.Sample(120)
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {

@@ -106,7 +106,7 @@ func TestContentsAgainstRipgrep(t *testing.T) {
 		`^\s*if`, `a.b`, "(?i)FOO", `f\w+ b`, `.`, `a*`, `foo\s+bar`, `\.`, "[[:upper:]]oo",
 	}
 	globs := [][]string{nil, nil, {"*.go"}, {"!*.go"}, {"*.{go,rs}"}, {"src/**"}, {"*.go", "!b.go"}, {"!lib"}, {"**/deep/**"}, {"/src/*.go"}, {"e.log"}, {"lib-?/*"}}
-	for round := range 15 {
+	for round := range testenv.Sample(15) {
 		root := forest(t, rnd)
 		for range 12 {
 			a := abi.ContentsArgs{
@@ -150,7 +150,7 @@ func TestNamesAgainstRipgrep(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "rg")
 	rnd := rand.New(rand.NewPCG(5, 6))
-	for range 10 {
+	for range testenv.Sample(10) {
 		root := forest(t, rnd)
 		for _, c := range []struct {
 			pattern string

@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability/shell"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 func TestOutputComesAsItWasWritten(t *testing.T) {
@@ -141,6 +142,9 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	t.Parallel()
 	size := "1000000000"
+	if !testenv.Thorough() {
+		size = "400000000"
+	}
 	if os.Getenv(hugeOutput) != "" {
 		size = "10000000000"
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -27,7 +28,7 @@ type desk struct {
 // desks is the host of all of them: each module is compiled once.
 var desks = sync.OnceValues(func() (*host.Host, error) {
 	return host.Open(context.Background(), host.Options{
-		Builtins: true, CacheDir: filepath.Join(filepath.Dir(command), "cache"),
+		Builtins: true, CacheDir: testenv.CompileCache(),
 		Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("Edit(./secret.txt)")}},
 	})
 })

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/toolquay/toolquay/internal/testenv"
@@ -78,11 +79,18 @@ func (u user) toolquay(t *testing.T, args ...string) (stdout, stderr string, cod
 	return out.String(), errs.String(), c.ProcessState.ExitCode()
 }
 
+// builds build the examples, each once.
+var builds sync.Map
+
 // install builds an example and copies it into the user's plugin directory.
 func (u user) install(t *testing.T, name string) {
 	t.Helper()
 	source := filepath.Join(examples, name)
-	if out, err := exec.Command("sh", filepath.Join(source, "build.sh")).CombinedOutput(); err != nil {
+	if _, err := os.Stat(filepath.Join(source, "Cargo.toml")); err == nil {
+		testenv.SkipUnlessThorough(t) // cargo builds for minutes what it has not built here
+	}
+	build, _ := builds.LoadOrStore(name, sync.OnceValues(exec.Command("sh", filepath.Join(source, "build.sh")).CombinedOutput))
+	if out, err := build.(func() ([]byte, error))(); err != nil { //nolint:forcetypeassert // all are
 		testenv.Missing(t, "what building "+name+" needs: "+string(out))
 	}
 	folder := filepath.Join(u.plugins, name)
