@@ -2,7 +2,6 @@ package gitevents
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,7 +94,7 @@ var (
 	// nothing is printed where there was nothing to do, or it is left for later.
 	nothing = lazyregexp.New(`already exists:\s+\S+|(?m)^\S+ (?:Pull request \S+ .*(?:already|will be) |The merge strategy for ).*`)
 	title   = lazyregexp.New(`"title"\s*:\s*"([^"\\]*)"|(?m)^title=(.*)$`)
-	number  = regexp.MustCompile(`^[#!]?([0-9]{1,9})$`)
+	number  = lazyregexp.New(`^[#!]?([0-9]{1,9})$`)
 )
 
 // pulls tells what the command did to pull requests.

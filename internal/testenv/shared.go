@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/toolquay/toolquay/internal/filelock"
@@ -21,12 +22,14 @@ import (
 func CompileCache() string { return filepath.Join(CacheHome(), "toolquay", "compiled") }
 
 // CacheHome is the XDG_CACHE_HOME with which the command keeps what it compiles there.
-func CacheHome() string { return shared("cache-" + versions) }
+func CacheHome() string { return shared("cache-" + versions()) }
 
-// versions is a hash over the go.mod and go.sum of this module; tests start in the
-// directory of their package.
-var versions = func() string {
-	for dir, err := filepath.Abs("."); err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+// startDir is where tests start: the directory of their package. They may go elsewhere.
+var startDir, _ = os.Getwd()
+
+// versions is a hash over the go.mod and go.sum of this module.
+var versions = sync.OnceValue(func() string {
+	for dir := startDir; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		asked, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 		if err != nil {
 			continue
@@ -35,7 +38,7 @@ var versions = func() string {
 		return fmt.Sprintf("%.8x", sha256.Sum256(append(asked, sums...)))
 	}
 	return fmt.Sprint("of-", os.Getpid()) // not known: shared with nobody
-}()
+})
 
 // shared names a directory of this user's that all tests have in common.
 func shared(name string) string {
