@@ -296,3 +296,20 @@ func BenchmarkDecideCommand(b *testing.B) {
 		})
 	}
 }
+
+// TestCallBesideItsCommand judges what a call lists behind its command unless it is what the
+// parts of the command do.
+func TestCallBesideItsCommand(t *testing.T) {
+	t.Parallel()
+	p := compile(t, setupFor(t, "deny Read(.env)"))
+	for target, want := range map[string]permissions.Verdict{"/ws/proj/a": permissions.Allow, "/ws/proj/.env": permissions.Deny, "/etc/hosts": permissions.Ask} {
+		r := bash("cat a")
+		if len(r.Accesses) != 2 {
+			t.Fatalf("the accesses are %v", r.Accesses)
+		}
+		r.Accesses[1].Target, r.Accesses[1].Real = target, target
+		if got := verdict(p, r); got != want {
+			t.Errorf("cat a beside %s: %s, want %s", target, got, want)
+		}
+	}
+}

@@ -169,3 +169,22 @@ func TestFurtherDirectoriesAreWalked(t *testing.T) {
 		t.Errorf("with no rule of any depth it walks %v", got)
 	}
 }
+
+// TestRepositoryFollowsAlternates finds the repositories that lend their objects, and those
+// that lend to them.
+func TestRepositoryFollowsAlternates(t *testing.T) {
+	t.Parallel()
+	files := tree{
+		"/ws/proj/.git/HEAD": "ref: refs/heads/main\n", "/ws/proj/.git/objects/info/alternates": "# near\n../../../lib/.git/objects\n",
+		"/ws/lib/.git/objects/info/alternates": "/srv/r/objects\n", "/srv/r/HEAD": "",
+	}
+	noLinks := func(string) ([]string, error) { return nil, nil }
+	found, known := compile(t, setupFor(t, "")).Repository("/ws/proj/src", files.read, files.list, noLinks)
+	if want := []string{"/srv/r", "/ws/lib", "/ws/proj"}; !known || found.Work != "" || !slices.Equal(found.Trees, want) {
+		t.Errorf("known %t, its own %q, trees %v, want %v", known, found.Work, found.Trees, want)
+	}
+	files["/ws/lib/.git/objects/info/alternates"] = "\"quoted\"\n"
+	if _, known := compile(t, setupFor(t, "")).Repository("/ws/proj", files.read, files.list, noLinks); known {
+		t.Error("a quoted alternate is taken for known")
+	}
+}

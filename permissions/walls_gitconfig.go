@@ -122,7 +122,7 @@ func isGitKey(c byte) bool {
 var gitEscapes = map[byte]string{'"': `"`, '\\': `\`, 'n': "\n", 't': "\t", 'b': "\b", '\n': ""}
 
 // value reads to the end of the line, or of the last of several that a backslash joins.
-// Blanks at the end count in quotes only.
+// Blanks at the end count in quotes only.. Git does nothing at all with a file in which a quote stays open.
 func (p *gitParser) value() (value string, ok bool) {
 	var b strings.Builder
 	inQuotes, kept, i := false, 0, 0
@@ -154,5 +154,5 @@ scan:
 		}
 	}
 	p.rest = p.rest[min(i, len(p.rest)):]
-	return b.String()[:kept], !inQuotes
+	return b.String()[:kept], true
 }

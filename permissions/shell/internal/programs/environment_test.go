@@ -338,3 +338,17 @@ func TestGitStaysInItsWorkTree(t *testing.T) {
 		}
 	}
 }
+
+// TestEnvironmentLeavesOut holds that variables are left out that run code in programs of
+// which there need not be any on this machine.
+func TestEnvironmentLeavesOut(t *testing.T) {
+	t.Parallel()
+	list := Environment()
+	for name := range strings.FieldsSeq(`BASH_ENV ENV PS4 PROMPT_COMMAND LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT GIT_DIR GIT_EXEC_PATH
+		LESSOPEN LESSCLOSE RIPGREP_CONFIG_PATH NODE_OPTIONS PYTHONSTARTUP PYTHONPATH LUA_INIT MAKEFLAGS MAKEFILES PERL5OPT PERL5LIB
+		RUBYOPT TAR_OPTIONS OPENSSL_CONF`) {
+		if !slices.Contains(list, name) {
+			t.Errorf("%s is kept", name)
+		}
+	}
+}
