@@ -38,10 +38,11 @@ func testEcho(t *testing.T, s *Suite) {
 // answering.
 func testBadCalls(t *testing.T, s *Suite) {
 	t.Helper()
+	const soon = 100 * time.Millisecond
 	tests := map[string]BadCall{
-		"spin":            {abi.CodeTimeout, []string{"300ms", "limit time"}},
-		"start_spin":      {abi.CodeTimeout, []string{"300ms", "limit time"}},
-		"initialize_spin": {abi.CodeTimeout, []string{"300ms", "limit time"}},
+		"spin":            {abi.CodeTimeout, []string{"100ms", "limit time"}},
+		"start_spin":      {abi.CodeTimeout, []string{"100ms", "limit time"}},
+		"initialize_spin": {abi.CodeTimeout, []string{"100ms", "limit time"}},
 		"trap":            {abi.CodeTrap, []string{"unreachable"}},
 		"trap_start":      {abi.CodeTrap, []string{"while starting", "unreachable"}},
 		"exit_zero":       {abi.CodeTrap, []string{"exited", "before it answered", "with code 0"}},
@@ -59,10 +60,10 @@ func testBadCalls(t *testing.T, s *Suite) {
 		t.Run(name, func(t *testing.T) {
 			change := patient
 			if test.Code == abi.CodeTimeout {
-				change = func(*plugins.Module) {} // the limit is to end it
+				change = func(m *plugins.Module) { m.Limits.Time = soon } // which is to end it
 			}
 			g := s.loadInto(t, r, name, change)
-			testenv.InTime(t, Limits.Time+slack, func() time.Duration {
+			testenv.InTime(t, soon+slack, func() time.Duration {
 				began := time.Now()
 				ended := background(t.Context(), g, g.asking(Echoing("hello")))
 				answers(t, "beside it")
