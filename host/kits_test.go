@@ -4,15 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -89,23 +86,6 @@ func (c *kitCall) input(tb testing.TB) string {
 	return string(data)
 }
 
-// probe is the guest of sdk/go/testdata/probe.
-var probe = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "toolquay-probe-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	out := filepath.Join(dir, "probe.wasm")
-	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", out, "./testdata/probe")
-	build.Dir = filepath.Join("..", "sdk", "go")
-	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOWORK=off")
-	if said, err := build.CombinedOutput(); err != nil {
-		return nil, errors.New(string(said))
-	}
-	return os.ReadFile(out)
-})
-
 // TestClockAndRandom has a guest ask for time and random numbers, which nobody has
 // granted, from sources of the embedder's.
 func TestClockAndRandom(t *testing.T) {
@@ -163,14 +143,9 @@ func probing(tb testing.TB, manifest, dir, deny string) *host.Session {
 
 func probingWith(tb testing.TB, manifest, dir string, o host.Options) *host.Session {
 	tb.Helper()
-	testenv.NeedTool(tb, "go")
-	wasm, err := probe()
-	if err != nil {
-		tb.Fatal(err)
-	}
 	o.Plugins = []plugins.Source{{Origin: plugins.OriginFlag, Path: "/test", FS: fstest.MapFS{
 		"probe/plugin.toml": {Data: []byte(manifest)},
-		"probe/probe.wasm":  {Data: wasm},
+		"probe/probe.wasm":  {Data: testenv.GoGuest(tb, filepath.Join("..", "sdk", "go"), "testdata/probe")},
 	}}}
 	return session(tb, open(tb, o), host.SessionOptions{Cwd: dir, Mode: permissions.ModeAcceptEdits})
 }
