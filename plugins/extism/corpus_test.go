@@ -72,6 +72,9 @@ func TestCorpus(t *testing.T) {
 	for name, cases := range corpus {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name == "alloc" {
+				testenv.SkipUnlessThorough(t) // it takes go-sdk seconds; TestSteps allocates too
+			}
 			wasm, err := os.ReadFile(filepath.Join(dir, name+".wasm"))
 			if err != nil {
 				t.Fatal(err)
