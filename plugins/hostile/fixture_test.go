@@ -53,7 +53,7 @@ const (
 	// are not judged. The others get ampleTime: they must come to their own end, also
 	// on a machine that stalls.
 	standardTime   = 200 * time.Millisecond
-	hurriedTime    = 50 * time.Millisecond
+	hurriedTime    = 25 * time.Millisecond
 	ampleTime      = 10 * time.Second
 	standardMemory = 64 << 20
 	// late is how much longer than its limit a call may take. 100 ms are promised;
