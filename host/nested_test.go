@@ -163,6 +163,8 @@ func TestNestedCallsKeepToTheirParents(t *testing.T) {
 		"read-only, reading":  {func(*abi.Tool) {}, `"tool":"Get","input":{"path":"b"}`, ""},
 		"safe":                {func(c *abi.Tool) { c.ReadOnly = "" }, `"tool":"Put","input":{"path":"b"}`, "Put must run alone"},
 		"locks the same":      {locksA, `"tool":"Put","input":{"path":"a"}`, ""},
+		"locks to read":       {locksToRead, `"tool":"Put","input":{"path":"a"}`, "which touches more than Call said"},
+		"locks to read, read": {locksToRead, `"tool":"Get","input":{"path":"a"}`, ""},
 		"locks another":       {locksA, `"tool":"Put","input":{"path":"b"}`, "which touches more than Call said"},
 		"locks, child is not": {locksA, `"tool":"Free","input":{}`, "which touches more than Call said"},
 	}
@@ -187,6 +189,11 @@ func TestNestedCallsKeepToTheirParents(t *testing.T) {
 func locksA(c *abi.Tool) {
 	c.ReadOnly, c.ConcurrencySafe, c.Locks = "", "", abi.LocksFields
 	c.Fields = []abi.Field{{Name: "path", Kind: abi.FieldPath, Effect: abi.EffectWrite}}
+}
+
+func locksToRead(c *abi.Tool) {
+	locksA(c)
+	c.Fields[0].Effect = abi.EffectRead
 }
 
 // TestNestedAccessesKeepToParents has a plugin's tool, called by a call that locked a
