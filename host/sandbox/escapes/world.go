@@ -231,7 +231,8 @@ func (w *World) receive(tb testing.TB, network, address string) net.Addr {
 // process starts somebody to be looked into and signalled.
 func (w *World) process(tb testing.TB) {
 	tb.Helper()
-	w.victim = exec.Command(testenv.NeedTool(tb, "sleep"), "3600")
+	testenv.NeedTool(tb, "sleep")
+	w.victim = exec.Command("sleep", "3600") // what it is called is looked for
 	w.victim.Env = []string{"TOKEN=" + w.secret}
 	if err := w.victim.Start(); err != nil {
 		tb.Fatal(err)
