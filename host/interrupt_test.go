@@ -115,11 +115,13 @@ func stubbornCalls(t *testing.T) map[string]func(*testing.T) stubborn {
 			return stubborn{options: o, tool: "Fixture", began: c.reached, release: c.lift, behind: true}
 		},
 		"a child process of a capability": func(t *testing.T) stubborn {
+			t.Helper()
 			c := &childCapability{child: newChild(t)}
 			o := fixture(host.Options{Capabilities: []capability.Capability{c}}, "pass_through", fixtureCapability)
 			return stubborn{options: o, tool: "Fixture", began: c.reached, release: c.lift, behind: true}
 		},
 		"a child process of a native tool": func(t *testing.T) stubborn {
+			t.Helper()
 			c := newChild(t)
 			sleep := does("Sleep", func(context.Context, *host.Call) (string, error) { return c.run() }, alone)
 			return stubborn{options: host.Options{Tools: []host.NativeTool{sleep}}, tool: "Sleep", began: c.reached, release: c.lift, behind: true}

@@ -254,7 +254,7 @@ func lock(ctx context.Context, path string) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := filelock.Wait(ctx, f, lockPatience); err != nil {
+		if err := filelock.WaitContext(ctx, f, lockPatience); err != nil {
 			return nil, closing(f, fmt.Errorf("waiting for other sandboxes of this user: %w", err))
 		}
 		opened, err := f.Stat()

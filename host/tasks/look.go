@@ -3,7 +3,6 @@ package tasks
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -132,7 +131,7 @@ func (j *journal) sizeUnused(dir string) (size int64, used bool, err error) {
 // moment it is also held by who looks as we do, and by every child that the process has
 // which used the session last, until that has become another program.
 func inUse(marker *os.File) (bool, error) {
-	err := filelock.Wait(context.Background(), marker, 4*time.Millisecond)
+	err := filelock.Wait(marker, 4*time.Millisecond)
 	if errors.Is(err, filelock.ErrLocked) {
 		return true, nil
 	}

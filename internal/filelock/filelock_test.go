@@ -53,20 +53,20 @@ func TestTry(t *testing.T) {
 func TestWait(t *testing.T) {
 	t.Parallel()
 	first, second := two(t)
-	if err := filelock.Wait(t.Context(), first, time.Hour); err != nil {
+	if err := filelock.WaitContext(t.Context(), first, time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if err := filelock.Wait(t.Context(), second, time.Millisecond); err == nil || !strings.Contains(err.Error(), first.Name()) {
+	if err := filelock.WaitContext(t.Context(), second, time.Millisecond); err == nil || !strings.Contains(err.Error(), first.Name()) {
 		t.Errorf("a lock that is held: %v", err)
 	}
 	over, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
 	cancel(enough)
-	if err := filelock.Wait(over, second, time.Hour); !errors.Is(err, enough) {
+	if err := filelock.WaitContext(over, second, time.Hour); !errors.Is(err, enough) {
 		t.Errorf("a lock that nobody waits for any more: %v", err)
 	}
 	got := make(chan error)
-	go func() { got <- filelock.Wait(t.Context(), second, time.Hour) }()
+	go func() { got <- filelock.WaitContext(t.Context(), second, time.Hour) }()
 	filelock.Unlock(first)
 	if err := <-got; err != nil {
 		t.Errorf("a lock that was let go of: %v", err)

@@ -10,8 +10,21 @@ import (
 
 // Wait takes the lock, for which it waits so long at most; the error is [ErrLocked] then.
 // Where the system orders no processes it takes nothing.
-func Wait(ctx context.Context, f *os.File, most time.Duration) error {
-	wait := 20 * time.Microsecond
+func Wait(f *os.File, most time.Duration) error { return wait(nil, f, most) }
+
+// WaitContext is [Wait] until the context ends, whose cause is the error then.
+func WaitContext(ctx context.Context, f *os.File, most time.Duration) error {
+	err := wait(ctx.Done(), f, most)
+	if errors.Is(err, errDone) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+var errDone = errors.New("nobody waits any more")
+
+func wait(done <-chan struct{}, f *os.File, most time.Duration) error {
+	pause := 20 * time.Microsecond
 	for deadline := time.Now().Add(most); ; {
 		err := Try(f)
 		switch {
@@ -23,10 +36,10 @@ func Wait(ctx context.Context, f *os.File, most time.Duration) error {
 			return fmt.Errorf("%s is %w: another process has held it for %v; end it, or try again", f.Name(), ErrLocked, most)
 		}
 		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(wait):
-			wait = min(2*wait, 20*time.Millisecond)
+		case <-done:
+			return errDone
+		case <-time.After(pause):
+			pause = min(2*pause, 20*time.Millisecond)
 		}
 	}
 }

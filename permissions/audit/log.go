@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -118,7 +117,7 @@ func (l *Log) open() (err error) {
 	if l.lock, _, err = privatedir.OpenOwn(l.path(lockName), os.O_RDWR|os.O_CREATE); err != nil {
 		return err
 	}
-	if err := filelock.Wait(context.Background(), l.lock, lockWait); err != nil {
+	if err := filelock.Wait(l.lock, lockWait); err != nil {
 		return err
 	}
 	defer filelock.Unlock(l.lock)
@@ -158,7 +157,7 @@ func (l *Log) append(e *Entry, now time.Time) error {
 		l.syncErr = nil
 		return fmt.Errorf("lines written earlier may not be on the disk: %w", err)
 	}
-	if err := filelock.Wait(context.Background(), l.lock, lockWait); err != nil {
+	if err := filelock.Wait(l.lock, lockWait); err != nil {
 		return err
 	}
 	defer filelock.Unlock(l.lock)

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -154,7 +153,7 @@ func (v *verifier) snapshot() ([]int, error) {
 	lock, _, err := privatedir.OpenRegular(filepath.Join(v.dir, lockName), 0)
 	if err == nil {
 		defer lock.Close()
-		if filelock.Wait(context.Background(), lock, lockWait) == nil {
+		if filelock.Wait(lock, lockWait) == nil {
 			defer filelock.Unlock(lock)
 		}
 	}

@@ -67,7 +67,7 @@ func Locked(ctx context.Context, path string, do func() error) error {
 		return err
 	}
 	defer f.Close() // which unlocks it
-	if err := filelock.Wait(ctx, f, lockWait); err != nil {
+	if err := filelock.WaitContext(ctx, f, lockWait); err != nil {
 		return err
 	}
 	return do()
