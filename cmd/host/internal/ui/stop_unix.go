@@ -5,9 +5,13 @@ package ui
 import (
 	"os"
 	"os/signal"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+// stopTime is by when a process that can be stopped is.
+const stopTime = 100 * time.Millisecond
 
 // onStop takes what is drawn live off the terminal while the program is stopped
 // by Ctrl-Z, so that the shell finds its place. The returned function ends that.
@@ -26,8 +30,12 @@ func onStop(p *Printer) (end func()) {
 				default:
 				}
 				// It returns before the other threads are stopped, and often before its own.
+				// The first process of a container cannot be stopped, and need not wait.
 				_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
-				<-goes
+				select {
+				case <-goes:
+				case <-time.After(stopTime):
+				}
 				release()
 			case <-quit:
 				return
