@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/toolquay/toolquay/internal/filelock"
 	"github.com/toolquay/toolquay/internal/privatedir"
@@ -48,6 +49,10 @@ func shared(name string) string {
 // tempDir is that of the start: tests may set another.
 var tempDir = os.TempDir()
 
+// buildTime is how long a test waits for another that builds the same guest: the first
+// one of a machine compiles the standard library.
+const buildTime = 10 * time.Minute
+
 // GoGuest is the guest that a package of a Go module of this repository becomes
 // with the Go of this machine; dir is the module's directory, pkg the package's in it. It is built once for
 // all packages, and again after a change: go build finds that out.
@@ -63,7 +68,7 @@ func GoGuest(tb testing.TB, dir, pkg string) []byte {
 	if err := privatedir.Make(filepath.Dir(out)); err != nil {
 		tb.Fatal(err)
 	}
-	unlock, err := filelock.Path(out+".lock", Patience)
+	unlock, err := filelock.Path(out+".lock", buildTime)
 	if err != nil {
 		tb.Fatal(err)
 	}
