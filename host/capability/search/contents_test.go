@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 func TestContents(t *testing.T) {
@@ -171,7 +172,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	}
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go flip(t, filepath.Join(root, "in"), stop, stopped)
-	for end := time.Now().Add(time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(time.Duration(testenv.Sample(1000)) * time.Millisecond); time.Now().Before(end); {
 		_, body, err := call(t, root, abi.CapSearchContents, abi.ContentsArgs{Pattern: "side", Path: "in", Mode: abi.ModeContent}, all)
 		if err != nil {
 			t.Fatal(err)

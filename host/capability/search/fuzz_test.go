@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/pattern"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // FuzzFind searches a text as a file is searched: for plain text, by literals, by a table
@@ -26,7 +27,7 @@ func FuzzFind(f *testing.F) {
 		f.Add(with, "\na b\r\nK\u212aſ", true, true)
 	}
 	g := &generator{Rand: rand.New(rand.NewPCG(9, 10))}
-	for i := range 60 {
+	for i := range testenv.Sample(60) {
 		f.Add(g.pattern(), g.text()+g.text(), i%3 == 0, i%4 == 0)
 	}
 	if _, err := lines(f.Context(), "", "a+", pattern.Options{}); err != nil {

@@ -22,9 +22,6 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// swaps is how often a link takes the place of what is searched.
-const swaps = 10_000
-
 // exchange swaps what two names lead to, in one step.
 func exchange(t *testing.T, a, b string) {
 	t.Helper()
@@ -54,7 +51,7 @@ func TestLinkSwaps(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for i := range swaps {
+		for i := range testenv.Sample(10_000) {
 			pair := pairs[i%len(pairs)]
 			exchange(t, pair[0], pair[1])
 		}
@@ -117,7 +114,7 @@ func TestChangesInMidWalk(t *testing.T) {
 			}
 		})
 	}
-	for range 50 {
+	for range testenv.Sample(50) {
 		list, head, err := names(t, root, abi.NamesArgs{Pattern: "**/file"}, all)
 		if err != nil || strings.Count(list, "stays/") != 40 || head.Unreadable != 0 {
 			t.Errorf("%v, %d of 40, %+v", err, strings.Count(list, "stays/"), head)
@@ -238,7 +235,7 @@ func TestLongPaths(t *testing.T) {
 }
 
 // manyEntries is how many files the one directory has.
-const manyEntries = 20_000
+const manyEntries = 5_000
 
 // TestHugeDirectory: all entries of a directory are seen, and a walk of it ends in
 // time once it is cancelled.
