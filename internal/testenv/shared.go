@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -49,7 +51,7 @@ func shared(name string) string {
 // tempDir is that of the start: tests may set another.
 var tempDir = os.TempDir()
 
-// buildTime is how long a test waits for another that builds the same guest: the first
+// buildTime is how long a test waits for another that builds the same: the first
 // one of a machine compiles the standard library.
 const buildTime = 10 * time.Minute
 
@@ -58,33 +60,54 @@ const buildTime = 10 * time.Minute
 // all packages, and again after a change: go build finds that out.
 func GoGuest(tb testing.TB, dir, pkg string) []byte {
 	tb.Helper()
+	path, unlock := goBuild(tb, dir, pkg, ".wasm", []string{"-buildmode=c-shared"}, "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOWORK=off")
+	defer unlock()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return b
+}
+
+// GoProgram is the path of the program that a package of this module becomes; pkg is
+// its directory from here. It is built as rarely as a guest.
+func GoProgram(tb testing.TB, pkg string) string {
+	tb.Helper()
+	suffix := ""
+	if runtime.GOOS == "windows" {
+		suffix = ".exe"
+	}
+	path, unlock := goBuild(tb, pkg, "", suffix, nil)
+	unlock()
+	return path
+}
+
+// goBuild builds a package, where that is not built as it is now, and holds it against
+// others who do until it is unlocked.
+func goBuild(tb testing.TB, dir, pkg, suffix string, flags []string, env ...string) (path string, unlock func()) {
+	tb.Helper()
 	NeedTool(tb, "go")
 	module, err := filepath.Abs(dir)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	source := filepath.Join(module, pkg)
-	out := filepath.Join(shared("guests"), fmt.Sprintf("%s-%x.wasm", filepath.Base(source), sha256.Sum256([]byte(source))))
-	if err := privatedir.Make(filepath.Dir(out)); err != nil {
+	path = filepath.Join(shared("built"), fmt.Sprintf("%s-%x%s", filepath.Base(source), sha256.Sum256([]byte(source)), suffix))
+	if err := privatedir.Make(filepath.Dir(path)); err != nil {
 		tb.Fatal(err)
 	}
-	unlock, err := filelock.Path(out+".lock", buildTime)
+	unlock, err = filelock.Path(path+".lock", buildTime)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer unlock()
-	build := exec.CommandContext(tb.Context(), "go", "build", "-buildmode=c-shared", "-o", out, "./"+filepath.ToSlash(pkg))
-	build.Dir = module
-	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOWORK=off")
+	build := exec.CommandContext(tb.Context(), "go", slices.Concat([]string{"build"}, flags, []string{"-o", path, "./" + filepath.ToSlash(pkg)})...)
+	build.Dir, build.Env = module, append(os.Environ(), env...)
 	if said, err := build.CombinedOutput(); err != nil {
+		unlock()
 		if bytes.Contains(said, []byte("dial tcp")) || bytes.Contains(said, []byte("module lookup disabled")) {
 			Missing(tb, "a module that "+module+" needs cannot be fetched")
 		}
 		tb.Fatalf("building %s in %s: %v\n%s", pkg, module, err, said)
 	}
-	b, err := os.ReadFile(out)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return b
+	return path, unlock
 }

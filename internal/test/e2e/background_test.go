@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,13 +17,9 @@ import (
 func TestBackgroundExample(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "bwrap")
-	program := filepath.Join(t.TempDir(), "background")
-	if out, err := exec.Command("go", "build", "-o", program, "../../../examples/background").CombinedOutput(); err != nil {
-		t.Fatal(string(out))
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
-	c := exec.CommandContext(ctx, program)
+	c := exec.CommandContext(ctx, testenv.GoProgram(t, "../../../examples/background"))
 	c.Dir = t.TempDir()
 	c.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
 	out, err := c.CombinedOutput()

@@ -16,34 +16,22 @@ import (
 
 const examples = "../../../plugin-examples"
 
-// command builds toolquay once for the whole test binary.
-var command string
-
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "toolquay-e2e-")
-	if err != nil {
-		panic(err)
-	}
-	command = filepath.Join(dir, "toolquay")
-	if out, err := exec.Command("go", "build", "-o", command, "../../../cmd/host").CombinedOutput(); err != nil {
-		panic(string(out))
-	}
 	code := m.Run()
 	if h, err := desks(); err != nil || h.Close(context.Background()) != nil {
 		panic("the host of the desks does not close")
 	}
-	_ = os.RemoveAll(dir)
 	os.Exit(code)
 }
 
 // user is somebody with a home directory, a folder of plugins and some files.
 type user struct {
-	home, plugins, work string
+	command, home, plugins, work string
 }
 
 func newUser(t *testing.T) user {
 	t.Helper()
-	u := user{home: t.TempDir(), plugins: t.TempDir(), work: t.TempDir()}
+	u := user{command: testenv.GoProgram(t, "../../../cmd/host"), home: t.TempDir(), plugins: t.TempDir(), work: t.TempDir()}
 	for name, content := range map[string]string{
 		"people.csv": "name,age,city\nAda,36,London\nGrace,85,Arlington\nAlan,41,Wilmslow\n",
 		"notes.md":   "# Notes\n\ntext\n\n## Second part\n\n```\n# no heading\n```\n",
@@ -66,9 +54,9 @@ func (u user) write(t *testing.T, name, content string) {
 // exit code.
 func (u user) toolquay(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	c := exec.CommandContext(t.Context(), command, append([]string{"--plugins", u.plugins}, args...)...)
+	c := exec.CommandContext(t.Context(), u.command, append([]string{"--plugins", u.plugins}, args...)...)
 	c.Dir = u.work
-	c.Env = append(os.Environ(), "HOME="+u.home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_CACHE_HOME=")
+	c.Env = append(os.Environ(), "HOME="+u.home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_CACHE_HOME="+testenv.CacheHome())
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	err := c.Run()
