@@ -97,6 +97,7 @@ type watching struct {
 	files    []string
 	onChange func()
 	poll     time.Duration
+	gather   time.Duration
 	last     stamps
 	// later is after which time the system is asked to tell of changes, 0 where it was
 	// asked at once.
@@ -121,7 +122,7 @@ func newWatching(files func() []string, onChange func(), poll time.Duration) *wa
 }
 
 func notListening(files func() []string, onChange func(), poll time.Duration) *watching {
-	return &watching{list: files, onChange: onChange, poll: poll, dirs: make(map[string]fs.FileInfo)}
+	return &watching{list: files, onChange: onChange, poll: poll, gather: gather, dirs: make(map[string]fs.FileInfo)}
 }
 
 // listen asks the system to tell of changes.
@@ -174,10 +175,10 @@ func (w *watching) run(ctx context.Context) {
 			return
 		case e := <-events:
 			w.note(e)
-			soon = orAfter(soon, gather)
+			soon = orAfter(soon, w.gather)
 		case err := <-lost:
 			w.touched = w.touched || err != nil
-			soon = orAfter(soon, gather)
+			soon = orAfter(soon, w.gather)
 		case <-later:
 			later = nil
 			w.listen()

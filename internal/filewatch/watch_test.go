@@ -32,7 +32,7 @@ func (b bell) wait(t *testing.T, what string) {
 	for {
 		select {
 		case <-b:
-		case <-time.After(300 * time.Millisecond):
+		case <-time.After(5 * filewatch.Gather):
 			return
 		}
 	}
@@ -285,12 +285,12 @@ func TestNothingIsToldAfterClose(t *testing.T) {
 	for i := range 20 {
 		ctx, cancel := context.WithCancel(context.Background())
 		closed := false
-		w := filewatch.Watch(ctx, filewatch.Fixed(file), func() {
+		w := filewatch.WatchBy(ctx, filewatch.Fixed(file), func() {
 			if closed {
 				t.Error("told after it was closed")
 			}
-		})
-		time.Sleep(time.Duration(i) * 15 * time.Millisecond)
+		}, true, time.Hour)
+		time.Sleep(time.Duration(i) * filewatch.Gather / 8)
 		if i%2 == 0 {
 			cancel()
 		}
