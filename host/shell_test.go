@@ -129,7 +129,7 @@ func TestCommandEnvironment(t *testing.T) {
 			t.Errorf("%s is not in %s", want, got)
 		}
 	}
-	if strings.Contains(got, "4711") || strings.Contains(got, "less") || strings.Contains(got, "xterm") {
+	if strings.Contains(got, "4711-marker") || strings.Contains(got, "less") || strings.Contains(got, "xterm") {
 		t.Errorf("a command got %s", got)
 	}
 }
