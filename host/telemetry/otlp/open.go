@@ -89,11 +89,12 @@ func To(endpoint string, headers map[string]string) Config {
 // Telemetry observes a host and sends what it tells.
 type Telemetry struct {
 	observer *telemetry.Observer
-	traces   *sdktrace.TracerProvider
-	metrics  *sdkmetric.MeterProvider
-	senders  []*sender
-	once     sync.Once
-	err      error
+	// traces and metrics end sending, nil what is not sent. The SDK's own types here would
+	// be compiled once more with each package that has a Telemetry.
+	traces, metrics func(context.Context) error
+	senders         []*sender
+	once            sync.Once
+	err             error
 }
 
 // Open starts sending. It connects to nobody yet: a receiver that is not there is no
@@ -109,27 +110,30 @@ func Open(c Config) (*Telemetry, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	t := &Telemetry{}
-	t.start(&c)
+	tracers, meters := t.start(&c)
 	var err error
-	if t.observer, err = telemetry.New(t.tracers(), t.meters(), c.Options); err != nil {
+	if t.observer, err = telemetry.New(tracers, meters, c.Options); err != nil {
 		return nil, errors.Join(err, t.Shutdown(context.Background()))
 	}
 	return t, nil
 }
 
-// start makes the providers of what is sent.
-func (t *Telemetry) start(c *Config) {
+// start makes the providers of what is sent, nil of what is not.
+func (t *Telemetry) start(c *Config) (tracers trace.TracerProvider, meters metric.MeterProvider) {
 	about := c.resource()
 	if c.Traces.URL != "" {
 		s := newSender("traces", &c.Traces, c)
-		t.traces = sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(spanExporter{s}))
+		provider := sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(spanExporter{s}))
+		tracers, t.traces = provider, provider.Shutdown
 		t.senders = append(t.senders, s)
 	}
 	if c.Metrics.URL != "" {
 		s := newSender("metrics", &c.Metrics, c)
-		t.metrics = sdkmetric.NewMeterProvider(sdkmetric.WithResource(about), sdkmetric.WithReader(sdkmetric.NewPeriodicReader(newMetricExporter(s))))
+		provider := sdkmetric.NewMeterProvider(sdkmetric.WithResource(about), sdkmetric.WithReader(sdkmetric.NewPeriodicReader(newMetricExporter(s))))
+		meters, t.metrics = provider, provider.Shutdown
 		t.senders = append(t.senders, s)
 	}
+	return tracers, meters
 }
 
 // resource is what is told of: this program, by the configuration and then by the
@@ -153,21 +157,6 @@ func (c *Config) attributes() []attribute.KeyValue {
 	return attrs
 }
 
-// tracers and meters are the providers as interfaces, which are nil where those are.
-func (t *Telemetry) tracers() trace.TracerProvider {
-	if t.traces == nil {
-		return nil
-	}
-	return t.traces
-}
-
-func (t *Telemetry) meters() metric.MeterProvider {
-	if t.metrics == nil {
-		return nil
-	}
-	return t.metrics
-}
-
 // Observe takes one event, for [host.Options].Observe.
 func (t *Telemetry) Observe(e host.Event) { t.observer.Observe(e) }
 
@@ -187,10 +176,10 @@ func (t *Telemetry) shutdown(ctx context.Context) error {
 	var wait sync.WaitGroup
 	var errs [2]error
 	if t.traces != nil {
-		wait.Go(func() { errs[0] = t.traces.Shutdown(ctx) })
+		wait.Go(func() { errs[0] = t.traces(ctx) })
 	}
 	if t.metrics != nil {
-		wait.Go(func() { errs[1] = t.metrics.Shutdown(ctx) })
+		wait.Go(func() { errs[1] = t.metrics(ctx) })
 	}
 	wait.Wait()
 	for _, s := range t.senders {
