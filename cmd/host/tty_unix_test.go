@@ -67,16 +67,23 @@ func person(ts *testscript.TestScript, neg bool, args []string) {
 	for key := range strings.FieldsSeq(args[0]) {
 		if strings.HasPrefix(key, "^C") {
 			s.wait(ts, "Ctrl-C", func() bool { return strings.Contains(s.term.Text(), "Ctrl-C") })
-			for range strings.Count(key, "^C") {
-				_, err := keyboard.WriteString("\x03")
-				ts.Check(err)
-				time.Sleep(2 * time.Millisecond) // at once they would be one signal
+			_, err := keyboard.WriteString("\x03")
+			ts.Check(err)
+			// A terminal throws away what it has not shown yet when the key comes: the next
+			// ones would take what the first one was answered with.
+			for range strings.Count(key, "^C") - 1 {
+				time.Sleep(2 * time.Millisecond)     // at once they would be one signal
+				_ = cmd.Process.Signal(os.Interrupt) // fails once it has ended
 			}
 			continue
 		}
 		s.press(ts, strings.ReplaceAll(key, "_", " "))
 	}
+	late := time.AfterFunc(testenv.Patience, func() {
+		_ = cmd.Process.Signal(syscall.SIGQUIT) // what hangs tells where, on the screen
+	})
 	err = cmd.Wait()
+	late.Stop()
 	<-s.ended
 	ts.Check(os.WriteFile(ts.MkAbs("out"), out.Bytes(), 0o600))
 	ts.Check(os.WriteFile(ts.MkAbs("screen"), []byte(s.text()), 0o600))
@@ -223,7 +230,8 @@ func (s *sitting) wait(ts *testscript.TestScript, what string, until func() bool
 func (s *sitting) press(ts *testscript.TestScript, key string) {
 	asked := func() bool {
 		text := strings.TrimRight(s.fresh(), " \n")
-		return strings.HasSuffix(text, "the model why") || strings.HasSuffix(text, "[y/N]") ||
+		// Without its key it is the answer, and what comes next is to be a line.
+		return strings.HasSuffix(text, "[t] no, and tell the model why") || strings.HasSuffix(text, "[y/N]") ||
 			strings.HasSuffix(text, "model:") || strings.HasSuffix(text, "no yes before")
 	}
 	if !s.wait(ts, "a question", asked) {
