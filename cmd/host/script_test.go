@@ -25,7 +25,15 @@ var update = flag.Bool("update", false, "rewrite the golden parts of the scripts
 
 func TestMain(m *testing.M) {
 	worker.Main(extismRunner) // the command starts this binary for its workers
-	testscript.Main(m, map[string]func(){"toolquay": main})
+	testscript.Main(waiting{m}, map[string]func(){"toolquay": main})
+}
+
+// waiting is the tests of this package, not the command that this binary is as well.
+type waiting struct{ *testing.M }
+
+func (w waiting) Run() int {
+	testenv.Waiting()
+	return w.M.Run()
 }
 
 // TestScripts runs the command as people do. Every script has a home of its own;

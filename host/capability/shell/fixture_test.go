@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv(name, value); err != nil {
 		panic(err)
 	}
+	testenv.Waiting()
 	os.Exit(m.Run())
 }
 

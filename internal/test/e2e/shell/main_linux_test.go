@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/toolquay/toolquay/host/process"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // secret is in the environment of the host and must be in no command's.
@@ -30,5 +31,6 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv(secretName, secretValue); err != nil {
 		panic(err)
 	}
+	testenv.Waiting()
 	m.Run()
 }
