@@ -108,6 +108,7 @@ func asUsers(t *testing.T, do func(*testing.T, *syscall.SysProcAttr)) {
 
 // TestHostKilled kills hosts, with the signal that nobody can answer, in each state.
 func TestHostKilled(t *testing.T) {
+	t.Parallel()
 	testenv.NeedTool(t, "bash")
 	testenv.NeedTool(t, "bwrap")
 	asUsers(t, func(t *testing.T, user *syscall.SysProcAttr) {
@@ -168,6 +169,7 @@ func populated(t *testing.T, text string, many int) {
 
 // TestHeldSandbox kills single processes around a sandbox that is held back.
 func TestHeldSandbox(t *testing.T) {
+	t.Parallel()
 	testenv.NeedTool(t, "bwrap")
 	for name, victim := range map[string]func(*process.Process) int{
 		"its first process": (*process.Process).Pid,

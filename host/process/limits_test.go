@@ -25,6 +25,7 @@ func boxed(tb testing.TB, script, mark string, more ...string) process.Command {
 }
 
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	const mega = 1 << 20
 	for _, test := range []struct {
 		name, script string
@@ -41,6 +42,7 @@ func TestLimits(t *testing.T) {
 		{"sleep", `sleep 0.3`, process.Limits{CPU: 200 * time.Millisecond, Memory: 60 * mega, Processes: 10}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			k := keepers(t)
 			m := mark(t)
 			c := boxed(t, test.script, m)
@@ -82,6 +84,7 @@ func TestLimitsOfTheSystem(t *testing.T) {
 
 // TestSandboxesAreNotLeft runs sandboxes whose own processes end a moment after them.
 func TestSandboxesAreNotLeft(t *testing.T) {
+	t.Parallel()
 	k := keepers(t)
 	for range 20 {
 		if s := finish(t, start(t, k, boxed(t, "true", mark(t)))); status(s) != (process.Status{}) {

@@ -37,6 +37,7 @@ func TestStatus(t *testing.T) {
 }
 
 func TestTimesAreOfAllProcesses(t *testing.T) {
+	t.Parallel()
 	k := keepers(t)
 	// The one that counts is nobody's child but the keeper's.
 	s := finish(t, start(t, k, bash(t, "(for ((i=0;i<200000;i++)); do :; done; : > /dev/null) & wait", mark(t))))
@@ -145,6 +146,7 @@ func TestKeepersAreUsedAgain(t *testing.T) {
 }
 
 func TestIdleKeepersEnd(t *testing.T) {
+	t.Parallel()
 	k := process.New(process.Options{Idle: 50 * time.Millisecond})
 	defer k.Close()
 	got, _ := output(t, k, bash(t, "echo $PPID", mark(t)))
@@ -206,6 +208,7 @@ func TestContextBoundsTheStartAlone(t *testing.T) {
 
 // TestGivenUpStarts gives starts up at all moments.
 func TestGivenUpStarts(t *testing.T) {
+	t.Parallel()
 	k := keepers(t)
 	m := mark(t)
 	for i := range 60 {
@@ -223,6 +226,7 @@ func TestGivenUpStarts(t *testing.T) {
 
 // TestStartsInVain gives up starts by a keeper that is late.
 func TestStartsInVain(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -285,6 +289,7 @@ func TestStartsNothingWhereItIsAKeeper(t *testing.T) {
 
 // TestProgramsThatAreNoKeepers are an error and no hang.
 func TestProgramsThatAreNoKeepers(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"true", "false", "yes"} {
 		k := process.New(process.Options{Command: []string{testenv.NeedTool(t, name)}})
 		ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)

@@ -29,6 +29,7 @@ var stubborn = map[string]string{
 
 // TestStopped ends commands that do not want to.
 func TestStopped(t *testing.T) {
+	t.Parallel()
 	k := keepers(t)
 	for name, script := range stubborn {
 		for _, grace := range []time.Duration{0, 200 * time.Millisecond} {
@@ -53,6 +54,7 @@ func TestStopped(t *testing.T) {
 
 // TestLeft has commands end and leave something.
 func TestLeft(t *testing.T) {
+	t.Parallel()
 	k := keepers(t)
 	for script, want := range map[string]int{
 		`sleep 1000 & exit 3`: 1,
@@ -72,6 +74,7 @@ func TestLeft(t *testing.T) {
 
 // TestHeldPipe reads to the end of a pipe that a daemon holds open.
 func TestHeldPipe(t *testing.T) {
+	t.Parallel()
 	got, s := output(t, keepers(t), bash(t, `setsid bash -c 'while :; do sleep 1000; done' & echo said`, mark(t)))
 	if got != "said\n" || s.Left == 0 {
 		t.Errorf("%q, %+v", got, s)
@@ -81,6 +84,7 @@ func TestHeldPipe(t *testing.T) {
 // TestGraceIsGiven lets those end by themselves that do so in time, also when they are
 // not the first process.
 func TestGraceIsGiven(t *testing.T) {
+	t.Parallel()
 	k := keepers(t)
 	dir := t.TempDir()
 	p := saying(t, k, bash(t, `(trap 'sleep 0.2; : > '`+dir+`'/tidied; exit' TERM; echo; while :; do sleep 0.01; done) & wait`, mark(t)))
@@ -95,6 +99,7 @@ func TestGraceIsGiven(t *testing.T) {
 // TestStoppedAsOne has shells that go on with another command when the first one ends:
 // they must not get to it.
 func TestStoppedAsOne(t *testing.T) {
+	t.Parallel()
 	k := keepers(t)
 	dir := t.TempDir()
 	for range 20 {
@@ -108,6 +113,7 @@ func TestStoppedAsOne(t *testing.T) {
 }
 
 func TestStopSaidAgain(t *testing.T) {
+	t.Parallel()
 	k := keepers(t)
 	m := mark(t)
 	p := saying(t, k, bash(t, `trap '' TERM; echo; while :; do sleep 1000; done`, m))
@@ -129,6 +135,7 @@ func TestStopSaidAgain(t *testing.T) {
 // TestKeeperKilled has commands attack their keeper, which they can as long as they run
 // as the same user: nothing is left all the same.
 func TestKeeperKilled(t *testing.T) {
+	t.Parallel()
 	k := keepers(t)
 	for _, script := range []string{
 		`kill -9 $PPID; sleep 1000`,
@@ -154,6 +161,7 @@ func TestKeeperKilled(t *testing.T) {
 
 // TestKeeperStopped has a command stop its keeper.
 func TestKeeperStopped(t *testing.T) {
+	t.Parallel()
 	k := keepers(t)
 	m := mark(t)
 	p := saying(t, k, bash(t, `kill -STOP $PPID; echo; sleep 1000`, m))
@@ -166,6 +174,7 @@ func TestKeeperStopped(t *testing.T) {
 
 // TestKeeperSignalled sends keepers what ends others.
 func TestKeeperSignalled(t *testing.T) {
+	t.Parallel()
 	script := `for s in HUP INT QUIT TERM USR1 USR2 ALRM PIPE CHLD CONT; do kill -$s $PPID; done; exit 3`
 	k := keepers(t)
 	for range 3 {
