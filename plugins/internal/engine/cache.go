@@ -131,11 +131,12 @@ var (
 
 // read reads the module in dir and checks all that belongs to it.
 func (c *cache) read(dir string) (*rewritten, error) {
+	// The directory first: it may come whole at any moment.
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, errAbsent
+	}
 	text, err := os.ReadFile(filepath.Join(dir, storedJSON))
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err = os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-			return nil, errAbsent
-		}
 		return nil, errDamaged
 	}
 	var s stored
@@ -200,8 +201,18 @@ func readWhole(name string) (b buffer, err error) {
 	return b, err
 }
 
-// purge deletes a module.
-func (c *cache) purge(key [32]byte) { c.discard(c.dir(key)) }
+// purge deletes a module. Its directory gets another name first: nobody finds half of
+// it, and another process can put the module there meanwhile.
+func (c *cache) purge(key [32]byte) {
+	dir, err := c.temporary()
+	if err == nil {
+		defer c.discard(dir)
+		err = os.Rename(c.dir(key), filepath.Join(dir, "purged"))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		c.undeleted(err)
+	}
+}
 
 var errNoCode = errors.New("the compiled module is not in the cache; its compiler may be for another processor or engine version, or the cache was emptied meanwhile")
 
@@ -262,8 +273,12 @@ func (c *cache) temporary() (string, error) { return os.MkdirTemp(c.root, tempor
 // discard deletes a directory.
 func (c *cache) discard(dir string) {
 	if err := os.RemoveAll(dir); err != nil {
-		c.log.Warn("a directory of the compile cache could not be deleted", "reason", err)
+		c.undeleted(err)
 	}
+}
+
+func (c *cache) undeleted(err error) {
+	c.log.Warn("a directory of the compile cache could not be deleted", "reason", err)
 }
 
 // sweep removes what was left behind by processes that died.

@@ -89,7 +89,6 @@ func (c *cache) adopt(key [32]byte, re *rewritten, from *os.Root) error {
 	for name := range s.Code {
 		re.code = append(re.code, name)
 	}
-	c.purge(key)
 	err = os.Rename(dir, c.dir(key))
 	if _, there := os.Lstat(c.dir(key)); there == nil {
 		return nil // also where another process was quicker

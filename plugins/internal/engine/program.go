@@ -177,6 +177,7 @@ func (e *Engine) compileAgain(ctx context.Context, key [32]byte, s Source, re *r
 		return err
 	}
 	defer leave()
+	e.cache.purge(key)
 	return e.prepare(ctx, key, s, re)
 }
 

@@ -156,6 +156,28 @@ func TestStrangersAreCompiledElsewhere(t *testing.T) {
 	}
 }
 
+// TestOneModuleInManyProcesses compiles a module in several engines at once, as
+// processes do that are started together: none deletes what another put there.
+func TestOneModuleInManyProcesses(t *testing.T) {
+	t.Parallel()
+	for range 10 {
+		var log bytes.Buffer
+		o := Options{CacheDir: filepath.Join(t.TempDir(), "cache"), Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				if err := compileOnce(t, o, victimSource()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if log.String() != "" {
+			t.Fatalf("logged %s", log.String())
+		}
+	}
+}
+
 // TestCompilingElsewhereWithoutCache uses a directory of the process's own.
 func TestCompilingElsewhereWithoutCache(t *testing.T) {
 	dir := t.TempDir()
