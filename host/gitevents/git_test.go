@@ -186,6 +186,7 @@ func TestRealOthers(t *testing.T) {
 	r.run("git commit --allow-empty -qm first && git push -qu origin main")
 	r.run("git clone -q -b main ../bare.git ../other && cd ../other && git commit --allow-empty -qm theirs && git push -q")
 	r.holds("git fetch -q; git push -n -q", "")
+	r.holds("git -c url.../bare.git.insteadOf=https://u:secret@h.test/r pull -q https://u:secret@h.test/r main", "merge https://h.test/r main HEAD")
 	r.run("GIT_COMMITTER_DATE=2001-01-01T00:00:00Z git clone -q -b main ../bare.git ../old")
 	r.run("cd ../old && GIT_COMMITTER_DATE=2001-01-01T00:00:00Z git commit --allow-empty -qm ancient")
 	r.holds("cp -R ../old ../copy && cd ../copy && git commit --allow-empty -qm new", "commit main COPY new")

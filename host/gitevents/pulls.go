@@ -1,12 +1,11 @@
 package gitevents
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/internal/lazyregexp"
@@ -140,153 +139,123 @@ type call struct {
 
 // callOf finds the row of a part of the command.
 func callOf(words []permissions.Word) (call, bool) {
-	var text []string
-	for i := 0; i < len(words); i++ {
-		switch word := words[i].Text; {
-		case i == 0 && !words[i].Literal:
-			return call{}, false
-		case word == "-R" || word == "--repo":
-			i++
-		case !strings.HasPrefix(word, "--repo="):
-			text = append(text, word)
-		}
+	if len(words) == 0 || !words[0].Literal {
+		return call{}, false
 	}
-	if len(text) < 3 {
-		text = append(text, "", "", "")
+	c := call{program: path.Base(words[0].Text), strict: true}
+	texts := []string{"", c.program}
+	for _, word := range words[1:] {
+		texts = append(texts, word.Text)
 	}
-	c := call{program: path.Base(text[0]), strict: true}
-	if c.program == "curl" || (c.program == "gh" || c.program == "glab") && text[1] == "api" {
-		return c, c.request(text[1:])
+	line := repo.ReplaceAllString(strings.Join(append(texts, ""), "\x00"), "")
+	if c.program == "curl" || strings.HasPrefix(line, "\x00gh\x00api\x00") || strings.HasPrefix(line, "\x00glab\x00api\x00") {
+		return c, c.request(line)
 	}
-	args := text[3:]
 	given := func(names []string) bool {
-		return slices.ContainsFunc(args, func(arg string) bool { name, _, _ := strings.Cut(arg, "="); return slices.Contains(names, name) })
+		return slices.ContainsFunc(names, func(n string) bool {
+			return strings.Contains(line, "\x00"+n+"\x00") || strings.Contains(line, "\x00"+n+"=")
+		})
 	}
-	command := strings.Join([]string{c.program, text[1], text[2]}, " ")
 	for i := range rows {
 		c.row = &rows[i]
-		if slices.Contains(c.row.words, command) && (c.row.with == nil || given(c.row.with)) {
-			c.arguments(args)
-			return c, !given(c.row.not) && !given([]string{"--help", "-h"})
+		for _, command := range c.row.words {
+			args, ok := strings.CutPrefix(line, "\x00"+strings.ReplaceAll(command, " ", "\x00")+"\x00")
+			if ok && (c.row.with == nil || given(c.row.with)) {
+				c.arguments(args)
+				return c, !given(c.row.not) && !given([]string{"--help", "-h"})
+			}
 		}
 	}
 	return c, false
 }
 
-// arguments looks for the pull request that is named, behind options that have no
-// values, and for a title.
-func (c *call) arguments(args []string) {
-	flags := "-s --squash -m --merge -r --rebase -d --delete-branch --admin -y --yes --fill --ready"
-	named := true
-	for i, arg := range args {
-		name, value, has := strings.Cut(arg, "=")
-		if !has && i+1 < len(args) {
-			value = args[i+1]
-		}
-		switch m := address.FindStringSubmatch(arg); {
-		case name == "--title" || name == "-t" && c.row.kind != capability.DeedPullRequestMerged:
-			c.title = value
-		case named && m != nil:
-			c.url, arg = m[1], m[2]
-			fallthrough
-		case named && number.MatchString(arg):
-			c.number, _ = strconv.Atoi(number.FindStringSubmatch(arg)[1])
-		}
-		named = named && strings.Contains(flags, arg)
+// What is looked for in the words of a run, each with a NUL before it and behind it.
+var (
+	repo = lazyregexp.New(`\x00(?:-R|--repo)(?:\x00|=)[^\x00]*`)
+	// named is the pull request, behind options that have no values.
+	named     = lazyregexp.New(`^(?:(?:-[smrdy]|--squash|--merge|--rebase|--delete-branch|--admin|--yes|--fill|--ready)\x00)*([^\x00]*)`)
+	titled    = lazyregexp.New(`(?:^|\x00)(?:-t|--title)[\x00=]([^\x00]*)`)
+	requested = lazyregexp.New(`\x00(?:-[^-XdFHou\x00]*X|--request|--method)[\x00=]?(\w+)`)
+	reads     = lazyregexp.New(`\x00(?:-G|--get|-I|--head)\x00`)
+	failing   = lazyregexp.New(`\x00(?:-[^-XdFHou\x00]*f[^\x00]*|--fail|--fail-with-body)\x00`)
+	curlData  = lazyregexp.New(`\x00(?:-[^-XdFHou\x00]*[dF]|--data(?:-raw|-binary|-urlencode|-ascii)?|--json|--form(?:-string)?)[\x00=]?([^\x00]*)`)
+	apiData   = lazyregexp.New(`\x00(?:-[fF]|--raw-field|--field|--input)[\x00=]([^\x00]*)`)
+)
+
+// arguments looks for the pull request that is named, and for a title.
+func (c *call) arguments(args string) {
+	name := named.FindStringSubmatch(args)[1]
+	if m := address.FindStringSubmatch(name); m != nil {
+		c.url, name = m[1], m[2]
+	}
+	if m := number.FindStringSubmatch(name); m != nil {
+		c.number, _ = strconv.Atoi(m[1])
+	}
+	if m := titled.FindStringSubmatch(args); m != nil && c.row.kind != capability.DeedPullRequestMerged {
+		c.title = m[1]
 	}
 }
 
 // request finds the row of a request.
-func (c *call) request(args []string) bool {
-	var method, url, body string
-	data := "-d --data --data-raw --data-binary --data-urlencode --data-ascii --json -F --form --form-string"
-	if c.program != "curl" {
-		args, data = args[1:], "-f --raw-field -F --field --input"
+func (c *call) request(line string) bool {
+	var method, body string
+	data := apiData
+	if c.program == "curl" {
+		data, c.strict = curlData, failing.MatchString(line)
 	}
-	c.strict = c.program != "curl"
-	for i := 0; i < len(args); i++ {
-		name, value, has := strings.Cut(args[i], "=")
-		short := strings.HasPrefix(name, "-") && !strings.HasPrefix(name, "--") && len(name) > 1
-		if short && c.program == "curl" { // -sSfX POST, -XPOST, -d@file
-			flags, at := args[i], strings.IndexAny(args[i], "XdFHou")
-			if at > 0 {
-				flags, name, value, has = args[i][:at], "-"+args[i][at:at+1], args[i][at+1:], at+1 < len(args[i])
-			}
-			c.strict = c.strict || strings.Contains(flags, "f")
-		}
-		takes := func(names string) bool { return slices.Contains(strings.Fields(names), name) }
-		switch {
-		case takes("-X --request --method"), takes(data), takes("-H --header -o --output -u --user -q --jq -t --template"):
-			if !has && i+1 < len(args) {
-				i++
-				value = args[i]
-			}
-			if takes(data) {
-				body += value + "\n"
-			} else if takes("-X --request --method") {
-				method = strings.ToUpper(value)
-			}
-		case takes("--fail --fail-with-body"):
-			c.strict = true
-		case takes("-G --get -I --head"):
-			method = "GET"
-		case !strings.HasPrefix(name, "-") && url == "":
-			url = strings.Trim(args[i], `"'`)
-		}
+	for _, m := range data.FindAllStringSubmatch(line, -1) {
+		method, body = "POST", body+m[1]+"\n"
 	}
-	if method == "" && body != "" {
-		method = "POST"
+	if m := requested.FindStringSubmatch(line); m != nil {
+		method = strings.ToUpper(m[1])
 	}
-	url, _, _ = strings.Cut(url, "?")
 	if m := title.FindStringSubmatch(body); m != nil {
 		c.title = m[1] + m[2]
 	}
 	for i := range rows {
-		if c.row = &rows[i]; c.row.method != method || method == "" || c.row.body != nil && !c.row.body.MatchString(body) {
+		c.row = &rows[i]
+		if c.row.path == nil || c.row.method != method || reads.MatchString(line) || c.row.body != nil && !c.row.body.MatchString(body) {
 			continue
 		}
-		if m := c.row.path.FindStringSubmatch("/" + url); m != nil {
-			if len(m) > 1 {
-				c.number, _ = strconv.Atoi(m[1])
+		for word := range strings.SplitSeq(line, "\x00") {
+			url, _, _ := strings.Cut(strings.Trim(word, `"'`), "?")
+			if m := c.row.path.FindStringSubmatch("/" + url); m != nil {
+				c.number, _ = strconv.Atoi(append(m, "")[1])
+				return true
 			}
-			return true
 		}
 	}
 	return false
 }
 
-// evidence looks in an output for what is printed once it is done, and takes it out:
-// it is of one call.
+// evidence looks in an output for what is printed once it is done.
 func evidence(output *string, r *row, d *capability.Deed) bool {
-	found := false
-	take := func(re *lazyregexp.Regexp, read func(m []string)) {
-		for _, m := range re.FindAllStringSubmatch(*output, -1) {
-			n := ""
-			if re == address {
-				n = m[2]
-			} else if len(m) > 1 {
-				n = m[1]
-			}
-			if of, _ := strconv.Atoi(n); d.Number == 0 || of == 0 || of == d.Number {
-				d.Number = max(d.Number, of)
-				read(m)
-				*output, found = strings.Replace(*output, m[0], "", 1), true
-				return
-			}
-		}
+	if r.done == nil {
+		return take(output, address, d)
 	}
-	if r.done != nil {
-		take(r.done, func(m []string) {
-			if len(m) > 2 && m[2] != "" {
-				d.Subject = m[2]
-			}
-		})
-		if !found {
-			return false
-		}
+	found := take(output, r.done, d)
+	if found {
+		take(output, address, d)
 	}
-	take(address, func(m []string) { d.URL = m[1] })
 	return found
+}
+
+// take reads what is printed of a pull request, if it is that of the call, and takes it
+// out: it is of one call.
+func take(output *string, re *lazyregexp.Regexp, d *capability.Deed) bool {
+	for _, m := range re.FindAllStringSubmatch(*output, -1) {
+		text := append(m, "", "")[1:]
+		n, url, subject := text[0], "", text[1]
+		if re == address {
+			n, url, subject = text[1], text[0], ""
+		}
+		if of, _ := strconv.Atoi(n); d.Number == 0 || of == 0 || of == d.Number {
+			d.Number, d.URL, d.Subject = max(d.Number, of), cmp.Or(url, d.URL), cmp.Or(subject, d.Subject)
+			*output = strings.Replace(*output, m[0], "", 1)
+			return true
+		}
+	}
+	return false
 }
 
 // unruly are builtins by which a script's status may be another's than the last
@@ -296,6 +265,17 @@ var unruly = []string{
 	"return", "set", "shopt", "source", "suspend", "trap",
 }
 
+// step is a simple command that starts no other.
+const (
+	variable = `\$(?:\w|\{\w+\})`
+	quoted   = `|\\.|'[^']*'|"(?:[^"\\$\x60]|\\.|` + variable + `)*"`
+	step     = `(?:[^;&|!(){}#$\x60\n'"\\]|>&|` + variable + quoted + `)+`
+)
+
+// plain is a text that ends in steps joined by &&: its groups are the statements before
+// them, and all steps but the first.
+var plain = lazyregexp.New(`(?s)^((?:#[^\n]*|[^'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")*[;\n])?` + step + `((?:&&\s*` + step + `)*)[;\s]*(?:\s#[^\n]*)?$`)
+
 // status tells what the exit status of a command says of the runs of a program: that
 // all succeeded, as they stand in a list of && at its end, or that the only one failed.
 func status(command *permissions.Command, program string, exit int) (proven, failed bool) {
@@ -304,36 +284,9 @@ func status(command *permissions.Command, program string, exit int) (proven, fai
 			return false, false
 		}
 	}
-	// The text has passed the guard of package shell: it is short, and nested no
-	// deeper than the parser bears.
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command.Text), "")
-	if err != nil || len(file.Stmts) == 0 {
+	m := plain.FindStringSubmatch(strings.TrimSpace(command.Text))
+	if m == nil || strings.Contains(m[1], program) {
 		return false, false
 	}
-	last := file.Stmts[len(file.Stmts)-1]
-	if strings.Contains(command.Text[:last.Pos().Offset()], program) {
-		return false, false
-	}
-	_, alone := last.Cmd.(*syntax.CallExpr)
-	return exit == 0 && chained(last), exit > 0 && exit < 128 && alone && chained(last)
-}
-
-// chained reports whether all that a statement runs must have succeeded if it did.
-func chained(s *syntax.Stmt) bool {
-	if s.Negated || s.Background || s.Coprocess || s.Disown {
-		return false
-	}
-	switch c := s.Cmd.(type) {
-	case *syntax.CallExpr:
-		inner := false
-		syntax.Walk(c, func(n syntax.Node) bool {
-			_, stmt := n.(*syntax.Stmt)
-			inner = inner || stmt
-			return !inner
-		})
-		return !inner
-	case *syntax.BinaryCmd:
-		return c.Op == syntax.AndStmt && chained(c.X) && chained(c.Y)
-	}
-	return false
+	return exit == 0, exit > 0 && exit < 128 && m[2] == ""
 }

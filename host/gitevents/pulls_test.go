@@ -64,6 +64,8 @@ func TestPullRequests(t *testing.T) {
 		{"for n in 1 2; do gh pr close $n; done", 0, "✓ Closed pull request o/r#1 (A)\n✓ Closed pull request o/r#2 (B)\n", "pull_request_closed A; pull_request_closed B", 1},
 		{"cd x; gh pr merge -s 12", 0, "", "pull_request_merged", 12},
 		{"timeout 60 gh pr merge 12 -s && git pull -q", 0, "", "pull_request_merged", 12},
+		{"# it's time\ngh pr merge 12 \\\n  -s -b 'a; b' > /dev/null 2>&1 # now", 0, "", "pull_request_merged", 12},
+		{"gh pr merge \"$N\" -s -t \"it's; ${A}\"", 0, "", "pull_request_merged", 0},
 		{"gh pr merge 12 -s; true", 0, "", "", 0},
 		{"gh pr merge 12 -s || true", 0, "", "", 0},
 		{"gh pr merge 12 -s | cat", 0, "", "", 0},

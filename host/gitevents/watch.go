@@ -196,7 +196,7 @@ func (w *Watch) move(l line, branch string) {
 			d.Kind, d.Branch = capability.DeedMerge, ""
 			words = slices.DeleteFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") })
 			if from := words[1:]; words[0] == "pull" && len(from) > 0 {
-				d.Remote, words = withoutUser(from[0]), from
+				d.Remote, words = credentials.ReplaceAllString(from[0], "$1"), from
 			}
 			if len(words) == 2 {
 				d.Branch = words[1]
@@ -233,7 +233,9 @@ type line struct{ was, now, text string }
 var (
 	logLine   = lazyregexp.New(`^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .*> ([0-9]+) [-+][0-9]{4}\t(.*)$`)
 	wholeHash = lazyregexp.New(`^[0-9a-f]{40,64}$`)
-	colours   = lazyregexp.New("\x1b\\[[0-9;]*[A-Za-z]")
+	// credentials are a name and a password in a URL, behind its scheme.
+	credentials = lazyregexp.New(`^(\w[^:/]*://)[^/]*@`)
+	colours     = lazyregexp.New("\x1b\\[[0-9;]*[A-Za-z]")
 )
 
 // appended are the lines of a log that are new. In a repository that was not known
@@ -334,20 +336,6 @@ func readFrom(path string, offset int64) (string, bool) {
 	defer f.Close()
 	text, err := io.ReadAll(io.NewSectionReader(f, offset, maxRead))
 	return string(text), err == nil
-}
-
-// withoutUser takes a name and a password out of a URL.
-func withoutUser(url string) string {
-	scheme, rest, ok := strings.Cut(url, "://")
-	if !ok {
-		return url
-	}
-	host, path, slash := strings.Cut(rest, "/")
-	host = host[strings.LastIndexByte(host, '@')+1:]
-	if slash {
-		path = "/" + path
-	}
-	return scheme + "://" + host + path
 }
 
 // clean takes out what would not be shown as it is, and bounds the rest.
