@@ -20,6 +20,12 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
+// TestMain runs more tests at once: those of the index wait until files have rested.
+func TestMain(m *testing.M) {
+	testenv.Waiting()
+	m.Run()
+}
+
 // fixture is one of the direct runner's modules.
 func fixture(tb testing.TB, name string) []byte {
 	tb.Helper()

@@ -7,7 +7,7 @@ const waiting = "6"
 
 // Waiting has more parallel tests run at once than the machine has processors, unless
 // the command line says how many. It is for a TestMain, and for packages whose tests
-// wait for other processes more than they work; where tests work, it gains nothing.
+// wait more than they work, as for other processes; where tests work, it gains nothing.
 func Waiting() {
 	if !flag.Parsed() {
 		flag.Parse()
