@@ -19,6 +19,7 @@ import (
 // TestFakesAreRefused tries programs that take bubblewrap's place: none of them counts as
 // a sandbox, whether it does nothing, runs the command, or says what bubblewrap would.
 func TestFakesAreRefused(t *testing.T) {
+	t.Parallel()
 	for _, name := range escapes.Fakes(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -37,6 +38,7 @@ func TestFakesAreRefused(t *testing.T) {
 // TestSlyFakes: a command fails that was given to a program which works only as long as
 // it is tried.
 func TestSlyFakes(t *testing.T) {
+	t.Parallel()
 	for _, name := range escapes.Fakes(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

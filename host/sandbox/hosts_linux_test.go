@@ -134,6 +134,7 @@ func (h *otherHost) end(t *testing.T) {
 // Hosts that work in the same project at the same time leave each other's commands what
 // these need, also when one of them is killed, and together they leave nothing behind.
 func TestPlaceholdersOfHosts(t *testing.T) {
+	t.Parallel()
 	for name, states := range map[string][3]string{
 		"one state":    {"state", "state", "state"},
 		"three states": {"state", "state-2", "state-3"},

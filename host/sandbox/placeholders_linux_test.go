@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolquay/toolquay/host/process"
 	"github.com/toolquay/toolquay/host/sandbox"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // holderVariable makes the test program hold placeholders until its input ends: as
@@ -41,6 +42,7 @@ func TestMain(m *testing.M) {
 		fmt.Println(sandbox.Exec(os.Args[1:], os.Environ()))
 		os.Exit(1)
 	}
+	testenv.Waiting()
 	os.Exit(m.Run())
 }
 

@@ -123,6 +123,7 @@ func (c *counting) Compile(ctx context.Context, dir string, wasm []byte) error {
 }
 
 func TestCompilerRefuses(t *testing.T) {
+	t.Parallel()
 	program := func(path string) func(*worker.Options) {
 		return func(o *worker.Options) { o.Command = []string{path} }
 	}

@@ -17,6 +17,7 @@ import (
 // TestMain makes the test binary fit to be its own worker, as any program does.
 func TestMain(m *testing.M) {
 	worker.Main(newProbe)
+	testenv.Waiting()
 	os.Exit(m.Run())
 }
 

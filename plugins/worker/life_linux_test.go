@@ -132,6 +132,7 @@ func TestWorkerThatDiesAgainAndAgainHasToRest(t *testing.T) {
 
 // TestBackstop has a runner in the worker that does not keep its word.
 func TestBackstop(t *testing.T) {
+	t.Parallel()
 	t.Run("a call that is over its time", func(t *testing.T) {
 		t.Parallel()
 		in := load(t, options(t), abiProbe, moduleOf(nil, func(m *plugins.Module) { m.Limits.Time = 100 * time.Millisecond }))

@@ -32,6 +32,7 @@ func (s fileSpill) Discard() {
 // TestUnfinishedTexts has workers that end, or a call's limit that ends them, in the
 // middle of a text: the call fails, and no file is left.
 func TestUnfinishedTexts(t *testing.T) {
+	t.Parallel()
 	slow := func(m *plugins.Module) { m.Limits.Time = 100 * time.Millisecond }
 	for name, test := range map[string]struct {
 		change func(*plugins.Module)

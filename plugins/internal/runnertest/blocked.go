@@ -19,6 +19,7 @@ func waits(m *plugins.Module) { m.Limits.Time = waiting }
 // testSlowCapability: the guest's own clock stands still meanwhile.
 func testSlowCapability(t *testing.T, s *Suite) {
 	t.Helper()
+	t.Parallel()
 	g := s.load(t, "pass_through", waits)
 	result, err := g.Call(t.Context(), g.asking(func(ctx context.Context, r abi.Request) (abi.Answer, error) {
 		time.Sleep(waiting + waiting/2)
@@ -33,6 +34,7 @@ func testSlowCapability(t *testing.T, s *Suite) {
 // the call's context to end it.
 func testBlockedCapability(t *testing.T, s *Suite) {
 	t.Helper()
+	t.Parallel()
 	g := s.load(t, "read_answer", waits)
 	const deadline = waiting + waiting/2
 	testenv.InTime(t, deadline+slack, func() time.Duration {
