@@ -36,7 +36,8 @@ func (r *run) closed() string {
 }
 
 // onlyHidden reports whether a program complains of nothing but files that are hidden from
-// it. Ripgrep 13 does not say who complains, but gives the system's number of the error.
+// it. Ripgrep 13 does not say who complains, but gives the system's number of the error. A
+// complaint that other output was written into is not recognised, and so is a failure.
 func (r *run) onlyHidden(program string) bool {
 	complains := false
 	for line := range strings.Lines(string(r.said())) {
