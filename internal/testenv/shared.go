@@ -55,10 +55,32 @@ var tempDir = os.TempDir()
 // one of a machine compiles the standard library.
 const buildTime = 10 * time.Minute
 
+// guests are those that this process asked for, by module and package: go build takes
+// long to find out that nothing changed.
+var guests = struct {
+	sync.Mutex
+	built map[[2]string][]byte
+}{built: map[[2]string][]byte{}}
+
 // GoGuest is the guest that a package of a Go module of this repository becomes
 // with the Go of this machine; dir is the module's directory, pkg the package's in it. It is built once for
-// all packages, and again after a change: go build finds that out.
+// all packages, and again after a change: go build finds that out, once in a process.
 func GoGuest(tb testing.TB, dir, pkg string) []byte {
+	tb.Helper()
+	module, err := filepath.Abs(dir)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	guests.Lock()
+	defer guests.Unlock()
+	key := [2]string{module, pkg}
+	if guests.built[key] == nil {
+		guests.built[key] = buildGuest(tb, module, pkg)
+	}
+	return slices.Clone(guests.built[key])
+}
+
+func buildGuest(tb testing.TB, dir, pkg string) []byte {
 	tb.Helper()
 	path, unlock := goBuild(tb, dir, pkg, ".wasm", []string{"-buildmode=c-shared"}, "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOWORK=off")
 	defer unlock()

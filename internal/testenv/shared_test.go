@@ -7,14 +7,17 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// TestGoGuest: a guest is a WebAssembly module, and the second who asks gets the same.
+// TestGoGuest: a guest is a WebAssembly module, and the second who asks gets the same,
+// whatever the first made of it.
 func TestGoGuest(t *testing.T) {
 	const dir, pkg = "../../sdk/go", "testdata/probe"
 	first := testenv.GoGuest(t, dir, pkg)
 	if !bytes.HasPrefix(first, []byte("\x00asm")) {
 		t.Fatalf("it begins with %q", first[:4])
 	}
-	if !bytes.Equal(testenv.GoGuest(t, dir, pkg), first) {
+	whole := bytes.Clone(first)
+	clear(first)
+	if !bytes.Equal(testenv.GoGuest(t, dir, pkg), whole) {
 		t.Error("the second one differs")
 	}
 }
