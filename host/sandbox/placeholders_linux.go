@@ -201,6 +201,11 @@ func (p *placeholders) write() error {
 	if err != nil {
 		return err
 	}
+	// The way to the journal is there before it: nobody finds one whose process is killed
+	// in between, and its folder would never be removed.
+	if err := p.meeting.join(p.dir); err != nil {
+		return err
+	}
 	if p.journal == nil {
 		if p.journal, err = os.CreateTemp(filepath.Join(p.dir, journalsName), "*.json"); err != nil {
 			return err
@@ -208,9 +213,6 @@ func (p *placeholders) write() error {
 		if err := filelock.Try(p.journal); err != nil {
 			return err
 		}
-	}
-	if err := p.meeting.join(p.dir); err != nil {
-		return err
 	}
 	if _, err := p.journal.WriteAt(content, 0); err != nil {
 		return err
