@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // TestGatheredAround: whatever lies where, all paths are held by something in a directory
@@ -15,7 +17,7 @@ import (
 func TestGatheredAround(t *testing.T) {
 	t.Parallel()
 	tops := []string{"/w", "/w/in", "/v"}
-	for range 500 {
+	for range testenv.Sample(500) {
 		var paths []string
 		for range rand.IntN(400) {
 			parts := []string{tops[rand.IntN(len(tops))]}
