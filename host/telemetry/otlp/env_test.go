@@ -25,7 +25,7 @@ func TestFromEnv(t *testing.T) {
 		"none":       {map[string]string{p + "ENDPOINT": "http://h", "OTEL_METRICS_EXPORTER": "none"}, "http://h/v1/traces  "},
 		"all none":   {map[string]string{p + "ENDPOINT": "http://h", "OTEL_METRICS_EXPORTER": "none", "OTEL_TRACES_EXPORTER": "none"}, "off"},
 		"disabled":   {map[string]string{p + "ENDPOINT": "nonsense", "OTEL_SDK_DISABLED": "TRUE"}, "off"},
-		"all":        {map[string]string{p + "ENDPOINT": "http://h", p + "HEADERS": " a=b%20c , d=e,", p + "TRACES_HEADERS": "d=f", p + "TIMEOUT": "1500", p + "METRICS_TIMEOUT": "2000", p + "COMPRESSION": "none", p + "TRACES_COMPRESSION": "gzip", p + "PROTOCOL": "http/protobuf", "OTEL_SERVICE_NAME": "me"}, "http://h/v1/traces map[d:f] 1.5s gzip http://h/v1/metrics map[a:b c d:e] 2s me"},
+		"all":        {map[string]string{p + "ENDPOINT": "http://h", p + "HEADERS": " a=b%20c ,, d=e,", p + "TRACES_HEADERS": "d=f", p + "TIMEOUT": "1500", p + "METRICS_TIMEOUT": "2000", p + "COMPRESSION": "none", p + "TRACES_COMPRESSION": "gzip", p + "PROTOCOL": "http/protobuf", "OTEL_SERVICE_NAME": "me"}, "http://h/v1/traces map[d:f] 1.5s gzip http://h/v1/metrics map[a:b c d:e] 2s me"},
 		"gRPC":       {map[string]string{p + "ENDPOINT": "http://h", p + "PROTOCOL": "grpc"}, p + `PROTOCOL is "grpc"; only http/protobuf is spoken here`},
 		"other":      {map[string]string{p + "ENDPOINT": "http://h", "OTEL_TRACES_EXPORTER": "zipkin"}, `OTEL_TRACES_EXPORTER is "zipkin"; there are otlp and none`},
 		"no URL":     {map[string]string{p + "ENDPOINT": "h:4318"}, "for traces, the endpoint of telemetry is no URL such as http://localhost:4318\nfor metrics, the endpoint"},
