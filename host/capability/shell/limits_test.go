@@ -22,11 +22,14 @@ func TestLimitsAreNamed(t *testing.T) {
 		{process.Limits{Processes: 8}, "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 50 & done; wait", process.LimitProcesses, "8 processes"},
 		{process.Limits{CPU: time.Second}, "while :; do :; done", process.LimitCPU, "1s"},
 	} {
-		s := newSession(t)
-		r := s.bash(newShell(t, func(o *shell.Options) { o.Limits = test.limits }), test.command)
-		if r.Limit != test.name || !strings.Contains(r.LimitText, test.says) || r.Exit == 0 {
-			t.Errorf("%s: got %+v", test.name, r.ShellOK)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSession(t)
+			r := s.bash(newShell(t, func(o *shell.Options) { o.Limits = test.limits }), test.command)
+			if r.Limit != test.name || !strings.Contains(r.LimitText, test.says) || r.Exit == 0 {
+				t.Errorf("got %+v", r.ShellOK)
+			}
+		})
 	}
 }
 

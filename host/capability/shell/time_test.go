@@ -19,20 +19,23 @@ func kills(o *shell.Options) { o.AtLimit = shell.LimitKill }
 
 func TestTimeIsLimited(t *testing.T) {
 	t.Parallel()
-	s, c := newSession(t), newShell(t, kills)
-	for _, command := range []string{
-		"echo begun; read </dev/zero; sleep 100",
-		"echo begun; echo x | sed ':a;ba'", // which only reads
-		"trap '' TERM; echo begun; sleep 100; sleep 100",
-		"echo begun; (trap '' TERM INT HUP; setsid sleep 100 & sleep 100 & wait)",
+	for name, command := range map[string]string{
+		"busy":     "echo begun; read </dev/zero; sleep 100",
+		"reading":  "echo begun; echo x | sed ':a;ba'",
+		"stubborn": "trap '' TERM; echo begun; sleep 100; sleep 100",
+		"session":  "echo begun; (trap '' TERM INT HUP; setsid sleep 100 & sleep 100 & wait)",
 	} {
-		testenv.InTime(t, 2300*time.Millisecond, func() time.Duration {
-			var r result
-			took := testenv.Took(func() { r = s.run(c, abi.ShellArgs{Command: command, Timeout: 300}) })
-			if !r.TimedOut || r.Timeout != 300 || r.Exit < 128 || r.out != "begun\n" || r.Task != "" {
-				t.Errorf("%q: got %+v", command, r)
-			}
-			return took
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, c := newSession(t), newShell(t, kills)
+			testenv.InTime(t, 2300*time.Millisecond, func() time.Duration {
+				var r result
+				took := testenv.Took(func() { r = s.run(c, abi.ShellArgs{Command: command, Timeout: 300}) })
+				if !r.TimedOut || r.Timeout != 300 || r.Exit < 128 || r.out != "begun\n" || r.Task != "" {
+					t.Errorf("got %+v", r)
+				}
+				return took
+			})
 		})
 	}
 }
@@ -84,7 +87,7 @@ func TestCancelledCallsLeaveNothing(t *testing.T) {
 func TestProgressIsToldFromTwoSecondsOn(t *testing.T) {
 	t.Parallel()
 	s, c := newSession(t), newShell(t)
-	r := s.bash(c, `echo early; while [ $SECONDS -lt 4 ]; do echo line; sleep 0.05; done; printf 'half\xff'; read -t 1 <> <(:)`)
+	r := s.bash(c, `echo early; while [ $SECONDS -lt 3 ]; do echo line; sleep 0.05; done; printf 'half\xff'; read -t 1 <> <(:)`)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var told strings.Builder

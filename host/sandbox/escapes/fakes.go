@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolquay/toolquay/internal/testenv"
 )
@@ -29,6 +30,9 @@ func Fakes(tb testing.TB) []string {
 	}
 	return names
 }
+
+// FakesHang is for how long a test waits for a fake: some neither work nor end.
+const FakesHang = time.Second
 
 // Fake writes a fake to a directory and returns its path. It tells a version. A sly one
 // does bubblewrap's work when it is only tried. Other is a file with what bubblewrap said
