@@ -12,6 +12,12 @@ import (
 	"github.com/toolquay/toolquay/permissions/settings"
 )
 
+// TestMain has tests run side by side that wait for files and for time to pass.
+func TestMain(m *testing.M) {
+	testenv.Waiting()
+	m.Run()
+}
+
 // followed are live settings and what they told.
 type followed struct {
 	*settings.Live
@@ -147,7 +153,7 @@ func TestFollowedRulesExpire(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.options.Now = time.Now
-	rule := settings.Rule{Text: "A", Expires: time.Now().Add(3 * time.Second)}
+	rule := settings.Rule{Text: "A", Expires: time.Now().Add(2 * time.Second)}
 	if _, err := settings.AddRule(p.user(), allow, rule); err != nil {
 		t.Fatal(err)
 	}

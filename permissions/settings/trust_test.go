@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions/settings"
 )
 
@@ -193,7 +194,7 @@ func (p *place) whole(tb testing.TB) *settings.Loaded {
 // start nothing loosens that was not shown, and all that tightens counts.
 func TestTrustPinsWhatWasShown(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(300) {
+	for seed := range uint64(testenv.Sample(300)) {
 		r := rand.New(rand.NewPCG(seed, 16))
 		p := newPlace(t)
 		var items []item
