@@ -15,6 +15,12 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
+// TestMain has tests run side by side that wait for files to change.
+func TestMain(m *testing.M) {
+	testenv.Waiting()
+	m.Run()
+}
+
 // bell counts what rings it.
 type bell chan struct{}
 
