@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 		helper()
 		os.Exit(0)
 	}
+	testenv.Waiting()
 	os.Exit(m.Run())
 }
 

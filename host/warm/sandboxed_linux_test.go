@@ -18,6 +18,7 @@ import (
 // TestMain makes the test binary fit to be a keeper.
 func TestMain(m *testing.M) {
 	process.Main()
+	testenv.Waiting()
 	status := m.Run()
 	if err := keepers.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

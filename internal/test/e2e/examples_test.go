@@ -17,6 +17,7 @@ import (
 const examples = "../../../plugin-examples"
 
 func TestMain(m *testing.M) {
+	testenv.Waiting()
 	code := m.Run()
 	if h, err := desks(); err != nil || h.Close(context.Background()) != nil {
 		panic("the host of the desks does not close")
