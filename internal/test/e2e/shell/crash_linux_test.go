@@ -128,6 +128,7 @@ func (c *crasher) busy(command string) {
 // TestHostKilled kills hosts, with the signal that nobody can answer, in each state: what
 // they ran is gone soon, and what they left lying about at the next start.
 func TestHostKilled(t *testing.T) {
+	t.Parallel()
 	testenv.NeedTool(t, "bash")
 	testenv.NeedTool(t, "bwrap")
 	for state, c := range crashing {
@@ -215,6 +216,7 @@ const once = "once"
 // directories are made. No process is left soon after, and no directory once two other hosts
 // were there.
 func TestHostKilledEarly(t *testing.T) {
+	t.Parallel()
 	testenv.NeedTool(t, "bash")
 	testenv.NeedTool(t, "bwrap")
 	for _, state := range []string{"", "/state"} {

@@ -19,6 +19,7 @@ import (
 // there to be asked. It is tried in a script as well, which no judgement sees through:
 // then there is the sandbox alone.
 func TestEscapes(t *testing.T) {
+	t.Parallel()
 	for i, c := range escapes.Cases() {
 		if !testenv.Thorough() && i%10 != 0 {
 			continue // the scripts have it

@@ -20,6 +20,7 @@ import (
 // bothWays runs a test with a sandbox and without.
 func bothWays(t *testing.T, do func(t *testing.T, changes ...func(*setup))) {
 	t.Helper()
+	t.Parallel()
 	t.Run("confined", func(t *testing.T) {
 		t.Parallel()
 		do(t)
