@@ -47,6 +47,7 @@ func TestClosedByCommands(t *testing.T) {
 // Git works in a sandbox that keeps a repository from running programs, and beside it,
 // while it runs.
 func TestGit(t *testing.T) {
+	t.Parallel()
 	git := testenv.NeedTool(t, "git")
 	testenv.NeedTool(t, "basename") // of git submodule
 	root := tree(t, "w/f", "lib/f")

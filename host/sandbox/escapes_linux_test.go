@@ -105,11 +105,13 @@ func command(w *sandbox.Wrapped, env []string) *exec.Cmd {
 }
 
 func TestEscapes(t *testing.T) {
+	t.Parallel()
 	tryEscapes(t, func(*sandbox.Sandbox) {})
 }
 
 // Root can do without a user namespace, and has to where a container allows none.
 func TestEscapesWithoutUserNamespace(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		return // nobody else has a sandbox then
 	}

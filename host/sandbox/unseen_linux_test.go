@@ -39,6 +39,7 @@ func outside(t *testing.T, dir, text string) string {
 // What holds the place of names that are not there is in nobody's commit and in nobody's
 // archive, inside and outside.
 func TestPlaceholdersAreNoContent(t *testing.T) {
+	t.Parallel()
 	testenv.NeedTool(t, "git")
 	testenv.NeedTool(t, "tar")
 	for name, where := range map[string]func(t *testing.T, s *sandbox.Sandbox, spec sandbox.Spec, text string) string{
@@ -76,6 +77,7 @@ func TestPlaceholdersAreNoContent(t *testing.T) {
 
 // A folder that is no repository is none to anybody because its .git may not be made.
 func TestNoRepository(t *testing.T) {
+	t.Parallel()
 	testenv.NeedTool(t, "git")
 	testenv.NeedTool(t, "go")
 	root := tree(t, "w/f")

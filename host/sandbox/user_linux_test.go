@@ -80,6 +80,7 @@ func TestClosedFolders(t *testing.T) {
 // With the whole network the machine's loopback is in reach, as documented, and Unix
 // sockets are not, by path or without.
 func TestNetworkAll(t *testing.T) {
+	t.Parallel()
 	for _, c := range escapes.Cases() {
 		t.Run(c.Name, func(t *testing.T) {
 			if !strings.Contains(c.Shell, "AF_UNIX") && !strings.Contains(c.Shell, "/dev/tcp/127") {

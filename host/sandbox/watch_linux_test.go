@@ -88,6 +88,7 @@ func move(from, to string) change {
 // A file that is replaced outside loses its mask, or its protection, in the sandbox: that
 // is told at once, whichever way it happened.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		change change
 		lost   string
