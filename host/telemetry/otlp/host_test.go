@@ -382,8 +382,9 @@ func TestABusyReceiverIsTriedAgain(t *testing.T) {
 	config := otlp.To(c.URL, nil)
 	config.Metrics.URL = ""
 	l := newLab(t, config)
-	l.run(t, read("1", "a.txt"))
-	// The SDK sends by itself after five seconds, and the client half a second later.
+	for range 200 { // more than the 512 spans that the SDK does not keep for five seconds
+		l.run(t, read("1", "a.txt"))
+	}
 	c.when(t, "spans", func() bool { return len(c.spans) > 0 })
 	if err := l.shutdown(t, testenv.Patience); err != nil || l.log.String() != "" {
 		t.Errorf("%v, %s", err, l.log)
