@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // writerFile is set in the environment of the process that a test kills: the file to
@@ -68,7 +70,7 @@ func writeForEver(path string, named bool) {
 // which is called so that people see what it is.
 func TestDraftKilled(t *testing.T) {
 	t.Parallel()
-	const kills = 30
+	kills := testenv.Sample(30)
 	for _, named := range []string{"", "yes"} {
 		root := tree(t)
 		path := filepath.Join(root, "f")
