@@ -404,6 +404,7 @@ func TestEarlyBytes(t *testing.T) {
 }
 
 func TestIdle(t *testing.T) {
+	t.Parallel()
 	w := &world{names: map[string][]netip.Addr{"site.test": {public}}, origin: server(t, func(c net.Conn) {
 		for range 20 { // one way only, for longer than the limit
 			if _, err := c.Write([]byte(".")); err != nil {
@@ -445,6 +446,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 }
 
 func TestHeadersAreBounded(t *testing.T) {
+	t.Parallel()
 	socket, _ := serve(t, proxy.Options{})
 	conn := connect(t, socket)
 	go func() {
