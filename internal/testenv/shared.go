@@ -55,32 +55,14 @@ var tempDir = os.TempDir()
 // one of a machine compiles the standard library.
 const buildTime = 10 * time.Minute
 
-// guests are those that this process asked for, by module and package: go build takes
-// long to find out that nothing changed.
-var guests = struct {
-	sync.Mutex
-	built map[[2]string][]byte
-}{built: map[[2]string][]byte{}}
+// built has the paths of what this process had built: go build takes long to find out
+// that nothing changed.
+var built sync.Map
 
 // GoGuest is the guest that a package of a Go module of this repository becomes
 // with the Go of this machine; dir is the module's directory, pkg the package's in it. It is built once for
 // all packages, and again after a change: go build finds that out, once in a process.
 func GoGuest(tb testing.TB, dir, pkg string) []byte {
-	tb.Helper()
-	module, err := filepath.Abs(dir)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	guests.Lock()
-	defer guests.Unlock()
-	key := [2]string{module, pkg}
-	if guests.built[key] == nil {
-		guests.built[key] = buildGuest(tb, module, pkg)
-	}
-	return slices.Clone(guests.built[key])
-}
-
-func buildGuest(tb testing.TB, dir, pkg string) []byte {
 	tb.Helper()
 	path, unlock := goBuild(tb, dir, pkg, ".wasm", []string{"-buildmode=c-shared"}, "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOWORK=off")
 	defer unlock()
@@ -104,8 +86,8 @@ func GoProgram(tb testing.TB, pkg string) string {
 	return path
 }
 
-// goBuild builds a package, where that is not built as it is now, and holds it against
-// others who do until it is unlocked.
+// goBuild builds a package, where that is not built as it was when this process first
+// asked, and holds it against others who do until it is unlocked.
 func goBuild(tb testing.TB, dir, pkg, suffix string, flags []string, env ...string) (path string, unlock func()) {
 	tb.Helper()
 	NeedTool(tb, "go")
@@ -122,6 +104,9 @@ func goBuild(tb testing.TB, dir, pkg, suffix string, flags []string, env ...stri
 	if err != nil {
 		tb.Fatal(err)
 	}
+	if _, done := built.Load(path); done {
+		return path, unlock
+	}
 	build := exec.CommandContext(tb.Context(), "go", slices.Concat([]string{"build"}, flags, []string{"-o", path, "./" + filepath.ToSlash(pkg)})...)
 	build.Dir, build.Env = module, append(os.Environ(), env...)
 	if said, err := build.CombinedOutput(); err != nil {
@@ -131,5 +116,6 @@ func goBuild(tb testing.TB, dir, pkg, suffix string, flags []string, env ...stri
 		}
 		tb.Fatalf("building %s in %s: %v\n%s", pkg, module, err, said)
 	}
+	built.Store(path, true)
 	return path, unlock
 }
