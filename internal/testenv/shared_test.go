@@ -2,6 +2,7 @@ package testenv_test
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/toolquay/toolquay/internal/testenv"
@@ -19,6 +20,24 @@ func TestGoGuest(t *testing.T) {
 	clear(first)
 	if !bytes.Equal(testenv.GoGuest(t, dir, pkg), whole) {
 		t.Error("the second one differs")
+	}
+}
+
+func TestSome(t *testing.T) {
+	cases := make([]int, 25)
+	for i := range cases {
+		cases[i] = i
+	}
+	t.Setenv("CI", "")
+	if some := slices.Compact(testenv.Some(cases)); len(some) != 2 || !slices.IsSorted(some) || some[1] >= len(cases) {
+		t.Errorf("without CI: %v", some)
+	}
+	t.Setenv("CI", "true")
+	if all := testenv.Some(cases); !slices.Equal(all, cases) && !testenv.Race {
+		t.Errorf("under CI: %v", all)
+	}
+	if none := testenv.Some[int](nil); len(none) != 0 {
+		t.Errorf("of none: %v", none)
 	}
 }
 

@@ -1,6 +1,10 @@
 package testenv
 
-import "testing"
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
 
 // Thorough reports whether tests are to look everywhere: where CI is set. Elsewhere
 // they try enough to find what a change broke within minutes, and leave the rest of
@@ -16,6 +20,21 @@ func Sample(n int) int {
 		return n
 	}
 	return max(n/10, 1)
+}
+
+// Some returns the listed cases that a test tries, in their order: all where it is to be
+// [Thorough], elsewhere some by chance, as many as [Sample] says.
+func Some[T any](cases []T) []T {
+	if Thorough() || len(cases) == 0 {
+		return cases
+	}
+	tried := rand.Perm(len(cases))[:Sample(len(cases))]
+	slices.Sort(tried)
+	some := make([]T, len(tried))
+	for i, at := range tried {
+		some[i] = cases[at]
+	}
+	return some
 }
 
 // SkipUnlessThorough leaves a test to CI that takes long and finds little which the
