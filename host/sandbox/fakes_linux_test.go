@@ -24,7 +24,7 @@ func TestFakesAreRefused(t *testing.T) {
 			t.Parallel()
 			o := sandbox.Options{State: filepath.Join(t.TempDir(), "state")}
 			o.Program = escapes.Fake(t, t.TempDir(), name, false, another(t))
-			ctx, cancel := context.WithTimeout(t.Context(), escapes.FakesHang)
+			ctx, cancel := context.WithTimeout(t.Context(), escapes.FakesHang())
 			defer cancel()
 			s, report := sandbox.Find(ctx, o)
 			if s != nil || report.Available || len(report.Reasons) == 0 {
@@ -47,7 +47,7 @@ func TestSlyFakes(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = w.Close() }() // it has no placeholders
-			if out, err := outputIn(t, w, nil, escapes.FakesHang); err == nil {
+			if out, err := outputIn(t, w, nil, escapes.FakesHang()); err == nil {
 				t.Errorf("its result counts: %q", out)
 			}
 		})

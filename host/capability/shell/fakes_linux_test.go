@@ -38,7 +38,7 @@ func TestFakesFailCalls(t *testing.T) {
 			defer func() { _ = box.Close() }() // it is only this test's
 			c := newShell(t, func(o *shell.Options) { o.Mode, o.Sandbox, o.Network = sandbox.Required, box, sandbox.NetworkOff })
 			for _, command := range []string{"ls", "touch made"} {
-				ctx, cancel := context.WithTimeout(t.Context(), escapes.FakesHang)
+				ctx, cancel := context.WithTimeout(t.Context(), escapes.FakesHang())
 				if r, err := s.try(ctx, c, abi.ShellArgs{Command: command}); err == nil {
 					t.Errorf("%s: got %+v", command, r)
 				}

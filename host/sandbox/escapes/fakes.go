@@ -31,8 +31,14 @@ func Fakes(tb testing.TB) []string {
 	return names
 }
 
-// FakesHang is for how long a test waits for a fake: some neither work nor end.
-const FakesHang = time.Second
+// FakesHang is for how long a test waits for a fake: some neither work nor end. Where CI is
+// set it is so long that a busy machine, too, refuses the others before.
+func FakesHang() time.Duration {
+	if testenv.Thorough() {
+		return 3 * time.Second
+	}
+	return time.Second
+}
 
 // Fake writes a fake to a directory and returns its path. It tells a version. A sly one
 // does bubblewrap's work when it is only tried. Other is a file with what bubblewrap said
