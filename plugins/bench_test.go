@@ -28,7 +28,7 @@ func installed(tb testing.TB, n int) string {
 // in it: without an index, and with one.
 func BenchmarkOpen1000(b *testing.B) {
 	dir := installed(b, 1000)
-	rest() // before that no index trusts the files
+	time.Sleep(rest)
 	for name, cache := range map[string]string{"cold": "", "warm": filepath.Join(b.TempDir(), "cache")} {
 		b.Run(name, func(b *testing.B) {
 			find := func() {
@@ -52,5 +52,5 @@ func BenchmarkOpen1000(b *testing.B) {
 	}
 }
 
-// rest waits until files that were just written count as left alone.
-func rest() { time.Sleep(2100 * time.Millisecond) }
+// rest is how long files must have been left alone for an index to trust them.
+const rest = 2100 * time.Millisecond

@@ -20,10 +20,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestMain runs more tests at once: those of the index wait until files have rested.
+// TestMain runs more tests at once: some wait for files that are to be read.
 func TestMain(m *testing.M) {
 	testenv.Waiting()
 	m.Run()
+	rested.remove()
 }
 
 // fixture is one of the direct runner's modules.

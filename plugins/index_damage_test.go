@@ -12,6 +12,7 @@ import (
 )
 
 func TestIndexThatCannotBeUsed(t *testing.T) {
+	rested.make(t) // so that they rest while tests run that are not parallel
 	t.Parallel()
 	tests := map[string]struct {
 		spoil func(t *testing.T, index string)

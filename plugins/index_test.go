@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -41,12 +42,54 @@ func watched(dir string) (plugins.Source, reads) {
 	return source, r
 }
 
-// indexed makes a directory with one plugin of each form, and an index of it.
-func indexed(t *testing.T) (dir string, o plugins.Options) {
+// rested are plugin directories whose files an index trusts. Each test takes one, and
+// all wait for that at the same time.
+var rested restedDirs
+
+type restedDirs struct {
+	mu     sync.Mutex
+	roots  []string // of all that were made
+	unused []string
+	since  time.Time // the last one was written
+}
+
+// take gives a directory that a moment later has rested.
+func (r *restedDirs) take(t *testing.T) (dir string, since time.Time) {
 	t.Helper()
-	testenv.Permitted(t, testenv.Unix) // elsewhere no file is trusted unread
-	dir = t.TempDir()
-	folder(t, dir, "in-folder", manifest("in-folder", "", "Folder")+"aliases = [\"OldFolder\"]\n", fixture(t, "ok"))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.unused) == 0 {
+		r.make(t)
+	}
+	dir, r.unused = r.unused[0], r.unused[1:]
+	return dir, r.since
+}
+
+func (r *restedDirs) make(t *testing.T) {
+	t.Helper()
+	root, err := os.MkdirTemp("", "toolquay-plugins-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.roots = append(r.roots, root)
+	for i := range 25 {
+		r.unused = append(r.unused, filepath.Join(root, strconv.Itoa(i)))
+		threeForms(t, r.unused[i])
+	}
+	r.since = time.Now()
+}
+
+func (r *restedDirs) remove() {
+	for _, root := range r.roots {
+		_ = os.RemoveAll(root)
+	}
+}
+
+// threeForms writes one plugin of each form.
+func threeForms(t *testing.T, dir string) {
+	t.Helper()
+	config := "[[config]]\nname = \"rows\"\ntype = \"integer\"\n"
+	folder(t, dir, "in-folder", manifest("in-folder", config, "Folder")+"aliases = [\"OldFolder\"]\n", fixture(t, "ok"))
 	single(t, dir, "in-file.wasm", manifest("in-file", "", "File"), fixture(t, "counter"))
 	pieces, err := plugins.AppendCustomSection(fixture(t, "ok"), abi.SectionTools, []byte(`{"name":"Pieces","input_schema":{"type":"object"}}`))
 	if err != nil {
@@ -54,7 +97,14 @@ func indexed(t *testing.T) (dir string, o plugins.Options) {
 	}
 	toml := "manifest = 1\nname = \"in-pieces\"\nversion = \"1.0.0\"\n[[tools]]\nname = \"Pieces\"\n"
 	folder(t, dir, "in-pieces", toml, pieces)
-	rest()
+}
+
+// indexed gives a directory with one plugin of each form, and an index of it.
+func indexed(t *testing.T) (dir string, o plugins.Options) {
+	t.Helper()
+	testenv.Permitted(t, testenv.Unix) // elsewhere no file is trusted unread
+	dir, since := rested.take(t)
+	time.Sleep(rest - time.Since(since))
 	o = plugins.Options{CacheDir: filepath.Join(t.TempDir(), "cache")}
 	open(t, o, user(dir))
 	return dir, o
@@ -198,20 +248,15 @@ func rewriteInSecret(t *testing.T, path, before, after string) {
 // TestConfigurationOfPluginsThatAreNotReadAgain is checked, and taken up, as that of others.
 func TestConfigurationOfPluginsThatAreNotReadAgain(t *testing.T) {
 	t.Parallel()
-	testenv.Permitted(t, testenv.Unix) // elsewhere no file is trusted unread
-	dir := t.TempDir()
-	folder(t, dir, "one", manifest("one", "[[config]]\nname = \"rows\"\ntype = \"integer\"\n", "Show"), fixture(t, "ok"))
-	rest()
-	o := plugins.Options{CacheDir: filepath.Join(t.TempDir(), "cache")}
-	open(t, o, user(dir))
+	dir, o := indexed(t)
 	rows := func(value string) map[string]map[string]json.RawMessage {
-		return map[string]map[string]json.RawMessage{"one": {"rows": json.RawMessage(value)}}
+		return map[string]map[string]json.RawMessage{"in-folder": {"rows": json.RawMessage(value)}}
 	}
 	o.Config = rows(`"5"`)
 	source, r := watched(dir)
 	set := open(t, o, source)
-	wantProblem(t, plugin(t, set, "one").Problem(), "", "is not an integer")
-	if n := r.opened["one/plugin.toml"]; n > 0 {
+	wantProblem(t, plugin(t, set, "in-folder").Problem(), "", "is not an integer")
+	if n := r.opened["in-folder/plugin.toml"]; n > 0 {
 		t.Errorf("its manifest was read %d times", n)
 	}
 	set.Configure(rows(`5`))
@@ -220,7 +265,7 @@ func TestConfigurationOfPluginsThatAreNotReadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	set.Release()
-	if err := plugin(t, newer, "one").Problem(); err != nil {
+	if err := plugin(t, newer, "in-folder").Problem(); err != nil {
 		t.Error(err)
 	}
 }
