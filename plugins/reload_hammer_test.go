@@ -65,7 +65,8 @@ func TestReloadHammer(t *testing.T) {
 			}
 		})
 	}
-	for i := range 60 {
+	each := func() bool { return answered[0].Load() > 0 && answered[1].Load() > 0 }
+	for i, began := 0, time.Now(); i < testenv.Sample(60) || !each() && time.Since(began) < testenv.Patience; i++ {
 		put(i)
 		older := current.Load()
 		newer, _, err := older.Reload(t.Context())
@@ -80,10 +81,8 @@ func TestReloadHammer(t *testing.T) {
 	}
 	close(stop)
 	all.Wait()
-	for i := range answered {
-		if answered[i].Load() == 0 {
-			t.Errorf("version %d never answered", i)
-		}
+	if !each() {
+		t.Errorf("the versions answered %d and %d times", answered[0].Load(), answered[1].Load())
 	}
 }
 
