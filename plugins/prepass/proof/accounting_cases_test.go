@@ -18,7 +18,7 @@ func TestAccountingOfCases(t *testing.T) {
 			worst := newRatios(free)
 			b := &caseBuilder{}
 			build(b)
-			runAccount(t, b.m.Bytes(), name, []uint64{0, 1, 2, 7, 500}, worst)
+			runAccount(t, engines()[0], b.m.Bytes(), name, []uint64{0, 1, 2, 7, 500}, worst)
 			t.Log(worst)
 		})
 	}

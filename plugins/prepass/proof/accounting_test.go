@@ -12,6 +12,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/toolquay/toolquay/internal/test/wasmgen"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // The law of fuel: what a run of a module takes, it has paid for.
@@ -291,13 +292,17 @@ func TestAccountingOfShapes(t *testing.T) {
 
 func accountShape(t *testing.T, seed uint64, worst *ratios) {
 	t.Helper()
-	runAccount(t, shapeModule(seed), fmt.Sprintf("seed %d", seed), []uint64{0, seed, seed >> 7, 1, 0xffff}, worst)
+	e := engines()[0]
+	if !testenv.Thorough() {
+		e = interpreter // compiling takes longer than running does
+	}
+	runAccount(t, e, shapeModule(seed), fmt.Sprintf("seed %d", seed), []uint64{0, seed, seed >> 7, 1, 0xffff}, worst)
 }
 
 // runAccount calls run, of type [i32] -> [], of a module.
-func runAccount(t *testing.T, wasm []byte, name string, args []uint64, worst *ratios) {
+func runAccount(t *testing.T, e engine, wasm []byte, name string, args []uint64, worst *ratios) {
 	t.Helper()
-	a := newAccount(t, engines()[0], 64, worst)
+	a := newAccount(t, e, 64, worst)
 	defer a.close(t.Context(), t)
 	if done, err := a.open(wasm); done || err != nil {
 		t.Fatalf("%s: not started: %v", name, err)
