@@ -20,6 +20,7 @@ import (
 // task is what a child process is told to do.
 type task struct {
 	Runner, Fixture string
+	Hurried         bool
 	// Dir holds the plugins.
 	Dir string
 }
@@ -70,6 +71,9 @@ func child(text string) error {
 	r := runners[slices.IndexFunc(runners, func(r runner) bool { return r.name == t.Runner })]
 	all := fixtures()
 	f := all[slices.IndexFunc(all, func(f fixture) bool { return f.name == t.Fixture })]
+	if t.Hurried {
+		f = f.hurried()
+	}
 	ctx := context.Background()
 	options, err := r.options(t.Dir, f.compile)
 	if err != nil {

@@ -49,11 +49,9 @@ type fixture struct {
 }
 
 const (
-	// standardTime is the limit of calls that it is to end, hurriedTime where times
-	// are not judged. The others get ampleTime: they must come to their own end, also
-	// on a machine that stalls.
+	// standardTime is the limit of calls that it is to end. The others get ampleTime:
+	// they must come to their own end, also on a machine that stalls.
 	standardTime   = 200 * time.Millisecond
-	hurriedTime    = 25 * time.Millisecond
 	ampleTime      = 10 * time.Second
 	standardMemory = 64 << 20
 	// late is how much longer than its limit a call may take. 100 ms are promised;
@@ -128,10 +126,11 @@ func outOfTime(f fixture) fixture {
 	return f
 }
 
-// hurried is the same with less time to spend.
+// hurried is the same with an eighth of the time to spend.
 func (f fixture) hurried() fixture {
-	if f.code == abi.CodeTimeout && f.limit == 0 {
-		f.limit = hurriedTime
+	f.deadline /= 8
+	if f.code == abi.CodeTimeout && f.deadline == 0 {
+		f.limit = f.time() / 8
 		return outOfTime(f)
 	}
 	return f

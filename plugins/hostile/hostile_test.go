@@ -111,7 +111,7 @@ func (f *fixture) inChild(t *testing.T, r runner) report {
 	t.Helper()
 	dir := t.TempDir()
 	f.install(t, r, dir)
-	text, err := json.Marshal(task{Runner: r.name, Fixture: f.name, Dir: dir})
+	text, err := json.Marshal(task{Runner: r.name, Fixture: f.name, Hurried: !testenv.Thorough(), Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
