@@ -77,7 +77,7 @@ func watchBelow() (stop func() int64) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		for tick := time.Tick(10 * time.Millisecond); ; {
+		for tick := time.Tick(50 * time.Millisecond); ; {
 			most.Store(max(most.Load(), below("self")))
 			select {
 			case <-tick:
