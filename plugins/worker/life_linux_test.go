@@ -156,15 +156,19 @@ func TestBackstop(t *testing.T) {
 	})
 	t.Run("waiting for the host does not count", func(t *testing.T) {
 		t.Parallel()
-		in := load(t, options(t), abiProbe, moduleOf(nil, func(m *plugins.Module) { m.Limits.Time = time.Second }))
-		inv := probing("ask")
-		inv.Capability = func(context.Context, abi.Request) (abi.Answer, error) {
-			time.Sleep(4 * time.Second) // a worker is killed after twice its limit and a second
-			return abi.Answer{OK: struct{}{}}, nil
-		}
-		if result, err := in.Call(t.Context(), inv); err != nil || result.Text() != "{}" {
-			t.Errorf("got %q, %v", result.Text(), err)
-		}
+		runnertest.Waits(t, func(limit time.Duration) error {
+			in := load(t, options(t), abiProbe, moduleOf(nil, func(m *plugins.Module) { m.Limits.Time = limit }))
+			inv := probing("ask")
+			inv.Capability = func(context.Context, abi.Request) (abi.Answer, error) {
+				time.Sleep(3*limit + time.Second) // a worker is killed after twice its limit and a second
+				return abi.Answer{OK: struct{}{}}, nil
+			}
+			result, err := in.Call(t.Context(), inv)
+			if err == nil && result.Text() != "{}" {
+				t.Errorf("got %q", result.Text())
+			}
+			return err
+		})
 	})
 }
 
