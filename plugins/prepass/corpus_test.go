@@ -11,13 +11,16 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins/prepass"
 )
 
 // corpus calls f with every module that lies about: the built-in plugins', the
-// fixtures' and those of wazero's own tests.
+// fixtures' and those of wazero's own tests, of these thousands with a tenth where CI is
+// not set.
 func corpus(tb testing.TB, f func(name string, wasm []byte)) {
 	tb.Helper()
+	n := 0
 	roots := []string{"../..", filepath.Join(wazeroDir(tb), "internal/integration_test/spectest")}
 	for _, root := range roots {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -25,6 +28,9 @@ func corpus(tb testing.TB, f func(name string, wasm []byte)) {
 				return fs.SkipDir
 			}
 			if strings.HasSuffix(path, ".wasm") {
+				if n++; root != roots[0] && n%10 > 0 && !testenv.Thorough() {
+					return nil
+				}
 				wasm, err := os.ReadFile(path)
 				if err != nil {
 					return err
