@@ -7,6 +7,7 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/toolquay/toolquay/internal/test/wasmgen"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // TestRandomIsValid has wazero validate random modules.
@@ -15,7 +16,7 @@ func TestRandomIsValid(t *testing.T) {
 	ctx := t.Context()
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
 	defer closeRuntime(t, r)
-	const modules = 5000
+	modules := testenv.Sample(5000)
 	total := 0
 	for seed := range modules {
 		wasm := wasmgen.Seeded(uint64(seed))
