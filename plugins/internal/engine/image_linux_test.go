@@ -74,12 +74,16 @@ var snapshots = map[string][]byte{
 // TestPutBackIsExact does to memories what guests and the system do to them, over
 // and over.
 func TestPutBackIsExact(t *testing.T) {
+	rounds := 60
+	if !testenv.Thorough() {
+		rounds = 20 // a tenth would not disturb it in every way
+	}
 	for way, change := range ways {
 		for shape, snapshot := range snapshots {
 			t.Run(way+", "+shape, func(t *testing.T) {
 				l, c := newMemory(t, snapshot, change)
 				random := rand.New(rand.NewPCG(1, uint64(len(snapshot))))
-				for round := range 60 {
+				for round := range rounds {
 					what := disturb(l.buf, random)
 					if !c.restore(l, false) {
 						t.Fatalf("round %d, %s: it is not put back", round, what)

@@ -160,7 +160,7 @@ func TestStrangersAreCompiledElsewhere(t *testing.T) {
 // processes do that are started together: none deletes what another put there.
 func TestOneModuleInManyProcesses(t *testing.T) {
 	t.Parallel()
-	for range 10 {
+	for range testenv.Sample(10) {
 		var log bytes.Buffer
 		o := Options{CacheDir: filepath.Join(t.TempDir(), "cache"), Logger: slog.New(slog.NewTextHandler(&log, nil))}
 		var wg sync.WaitGroup
