@@ -81,14 +81,20 @@ func openCache(dir string, log *slog.Logger) *cache {
 	}
 	var err error
 	if c.shown, err = c.temporary(); err == nil {
-		defer c.discard(c.shown)
 		c.wazero, err = wazero.NewCompilationCacheWithDir(c.shown)
 	}
 	if err != nil {
+		c.discard(c.shown)
 		log.Warn("compiling without a cache", "dir", c.root, "reason", err)
 		return nil
 	}
 	return c
+}
+
+// close frees the code that was loaded.
+func (c *cache) close(ctx context.Context) error {
+	c.discard(c.shown) // which is there as long as nothing was loaded
+	return c.wazero.Close(ctx)
 }
 
 // engineVersion is the version of wazero this program was built with.

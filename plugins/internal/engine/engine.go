@@ -227,7 +227,7 @@ func (e *Engine) free() error {
 	}
 	err := e.runtime.Close(e.life)
 	if e.cache != nil {
-		err = errors.Join(err, e.cache.wazero.Close(e.life))
+		err = errors.Join(err, e.cache.close(e.life))
 	}
 	if e.temporary != nil {
 		err = errors.Join(err, e.temporary.Close())
