@@ -31,10 +31,15 @@ fn join(parent: &str, name: &str) -> String {
 }
 
 fn best<'a>(name: &str, entries: &'a [Entry]) -> Vec<&'a str> {
-    let mut ranked: Vec<(usize, &str)> =
-        entries.iter().filter_map(|entry| Some((distance(name, &entry.name)?, entry.name.as_str()))).collect();
-    ranked.sort_unstable();
-    ranked.into_iter().take(MOST).map(|(_, near)| near).collect()
+    let mut ranked: Vec<(usize, &str)> = Vec::new();
+    for entry in entries {
+        if let Some(distance) = distance(name, &entry.name) {
+            let found = (distance, entry.name.as_str());
+            ranked.insert(ranked.partition_point(|better| *better < found), found);
+            ranked.truncate(MOST);
+        }
+    }
+    ranked.into_iter().map(|(_, near)| near).collect()
 }
 
 /// How far a name is from the one asked for, or `None` where it is another.

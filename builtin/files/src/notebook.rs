@@ -7,7 +7,7 @@ use serde_json::Value;
 /// that they name themselves and have a list of cells.
 pub fn fault(text: &str) -> Option<String> {
     let json = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let notebook: Value = match serde_json::from_str(json) {
+    let notebook: Value = match serde_json::from_slice(json.as_bytes()) {
         Ok(notebook) => notebook,
         Err(err) => return Some(format!("it is not JSON: {err}")),
     };

@@ -43,6 +43,7 @@ mod context;
 mod error;
 pub mod frame;
 mod host;
+mod json;
 mod output;
 mod pending;
 pub mod schema;

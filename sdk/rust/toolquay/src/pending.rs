@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use crate::error::{ErrorCode, ToolError};
 use crate::frame::{self, HEADER_SIZE, PART_HEADER_SIZE};
 use crate::host;
+use crate::json::Object;
 use crate::wire::AnswerHead;
 
 /// A capability call's handle, given up when dropped.
@@ -73,11 +74,11 @@ impl<T: DeserializeOwned> Pending<T> {
 /// Reads the head of an answer: what it says, or the failure it tells of.
 pub fn decode_head<T: DeserializeOwned>(head: &[u8]) -> Result<T, ToolError> {
     let broken = |what: String| ToolError::new(ErrorCode::Protocol, format!("the host's answer {what}"));
-    let head: AnswerHead<T> =
+    let Object(head): Object<AnswerHead<T>> =
         serde_json::from_slice(head).map_err(|err| broken(format!("has a broken head: {err}")))?;
     match (head.ok, head.error) {
-        (Some(ok), None) => Ok(ok),
-        (None, Some(error)) => Err(error),
+        (Some(Object(ok)), None) => Ok(ok),
+        (None, Some(Object(error))) => Err(error),
         (Some(_), Some(_)) => Err(broken("is both an answer and an error".to_owned())),
         (None, None) => Err(broken("is neither an answer nor an error".to_owned())),
     }

@@ -6,6 +6,7 @@ use crate::assess::{AssessContext, Assessment};
 use crate::context::Context;
 use crate::error::{ErrorCode, ToolError};
 use crate::frame::{Frame, PartType};
+use crate::json::Object;
 use crate::output::{self, Output};
 use crate::schema::{Node, Piece, Schema};
 use crate::wire::{AssessHead, CallHead};
@@ -100,7 +101,9 @@ fn ask<T: Tool>(input: &[u8], cx: &AssessContext) -> Assessment {
 }
 
 fn parse<T: DeserializeOwned>(input: &[u8]) -> Result<T, ToolError> {
-    serde_json::from_slice(input).map_err(|err| ToolError::invalid_input(format!("the input: {err}")))
+    let Object(input) =
+        serde_json::from_slice(input).map_err(|err| ToolError::invalid_input(format!("the input: {err}")))?;
+    Ok(input)
 }
 
 /// Runs one call, from its message to the message it is answered with.
@@ -134,7 +137,7 @@ fn try_assess(tools: &[ToolEntry], message: &[u8]) -> Result<Assessment, ToolErr
 /// Reads a message's head and finds its input, where it lies.
 pub(crate) fn decode<H: DeserializeOwned>(message: &[u8]) -> Result<(H, &[u8]), ToolError> {
     let frame = Frame::decode(message)?;
-    let head = serde_json::from_slice(frame.head)
+    let Object(head) = serde_json::from_slice(frame.head)
         .map_err(|err| ToolError::new(ErrorCode::Protocol, format!("the head of the host's message: {err}")))?;
     match frame.parts.first() {
         Some(part) if part.kind == PartType::Json => Ok((head, part.data)),

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::assess::Fact;
 use crate::error::ToolError;
+use crate::json::Object;
 use crate::output::{Change, Message};
 
 /// Configuration as the operator set it.
@@ -112,8 +113,8 @@ pub struct RequestHead<'a, A> {
 /// The head of the message that `read` yields.
 #[derive(Deserialize)]
 pub struct AnswerHead<T> {
-    pub ok: Option<T>,
-    pub error: Option<ToolError>,
+    pub ok: Option<Object<T>>,
+    pub error: Option<Object<ToolError>>,
 }
 
 /// The head of the message that `progress` takes.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Capability, is_zero};
 use crate::context::Context;
 use crate::error::{ErrorCode, ToolError};
+use crate::json::Object;
 use crate::pending::Answer;
 
 pub use write::{Content, Expect, ReplaceArgs, WriteArgs, WriteOk};
@@ -304,8 +305,8 @@ impl<'a> Fs<'a> {
     /// [`ErrorCode::Denied`], or whatever else the host answers.
     pub fn list(self, path: &str, limit: u32) -> Result<Listing, ToolError> {
         let answer = self.0.call(&ListArgs { path, limit })?;
-        let entries = serde_json::from_slice(&answer.body.into_bytes()?)
+        let entries: Vec<Object<Entry>> = serde_json::from_slice(&answer.body.into_bytes()?)
             .map_err(|err| ToolError::new(ErrorCode::Protocol, format!("the host's list of entries: {err}")))?;
-        Ok(Listing { ok: answer.ok, entries })
+        Ok(Listing { ok: answer.ok, entries: entries.into_iter().map(|Object(entry)| entry).collect() })
     }
 }
