@@ -36,7 +36,8 @@ func TestMain(m *testing.M) {
 		do(os.Getenv(childDir))
 		return
 	}
-	os.Exit(m.Run())
+	testenv.Waiting()
+	m.Run()
 }
 
 func child(tb testing.TB, what, dir string) *exec.Cmd {

@@ -3,7 +3,15 @@ package hooks
 import (
 	"strings"
 	"testing"
+
+	"github.com/toolquay/toolquay/internal/testenv"
 )
+
+// TestMain has tests of hooks run side by side, as they wait.
+func TestMain(m *testing.M) {
+	testenv.Waiting()
+	m.Run()
+}
 
 func TestMatcher(t *testing.T) {
 	t.Parallel()

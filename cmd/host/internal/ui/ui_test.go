@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/internal/visible"
 )
 
@@ -22,7 +23,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv(playsVariable) != "" {
 		playForever()
 	}
-	os.Exit(m.Run())
+	testenv.Waiting()
+	m.Run()
 }
 
 // playsVariable has the test binary play a turn that does not end, on standard
