@@ -17,6 +17,7 @@ import (
 // TestRehearsalIsLimited asks about a call without its preview where the guest does not
 // come to its end in the time that a person may be kept waiting.
 func TestRehearsalIsLimited(t *testing.T) {
+	testenv.SkipUnlessThorough(t) // it keeps a processor busy for the two seconds of a rehearsal
 	t.Parallel()
 	o := host.Options{Plugins: []plugins.Source{plugin(t, "spin", fixtureTool+`
 [[tools.fields]]

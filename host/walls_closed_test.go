@@ -46,21 +46,23 @@ func TestHeldInClosedDirectories(t *testing.T) {
 		asNobody(t)
 		return
 	}
-	for _, closed := range []string{"n/.git", "n", "n/.git/modules", "n/.git/modules/m"} {
-		for _, mode := range []string{"000", "311", "644"} {
-			dir := files(t, map[string]string{"n/.git/HEAD": "", "n/.git/config": "old", "n/.git/modules/m/HEAD": "", "n/.git/modules/m/config": "old"})
-			open := func() { _ = exec.CommandContext(t.Context(), "chmod", "-R", "u=rwX", dir).Run() }
-			s := session(t, newShelled(t).Host, host.SessionOptions{Cwd: dir})
-			got := told(t, s, inScript(t, dir, "mkdir -p n/new/.vscode; chmod "+mode+" "+closed+" && echo closed"))
-			if !strings.Contains(got, "closed") || closed == "n" && mode != "644" && !strings.Contains(got, "There may be new protected files in n,") {
-				t.Errorf("%s %s: got %q", mode, closed, got)
-			}
-			told(t, s, inScript(t, dir, "chmod 755 "+closed+"; echo new > n/.git/config; echo new > n/.git/modules/m/config"))
-			open()
-			for _, name := range []string{"n/.git/config", "n/.git/modules/m/config"} {
-				if text, err := os.ReadFile(filepath.Join(dir, name)); string(text) != "old" {
-					t.Errorf("%s %s: %s is %q, %v", mode, closed, name, text, err)
-				}
+	for _, test := range testenv.Some([]struct{ closed, mode string }{
+		{"n/.git", "000"}, {"n/.git", "311"}, {"n/.git", "644"}, {"n", "000"}, {"n", "311"}, {"n", "644"},
+		{"n/.git/modules", "000"}, {"n/.git/modules", "311"}, {"n/.git/modules", "644"},
+		{"n/.git/modules/m", "000"}, {"n/.git/modules/m", "311"}, {"n/.git/modules/m", "644"},
+	}) {
+		dir := files(t, map[string]string{"n/.git/HEAD": "", "n/.git/config": "old", "n/.git/modules/m/HEAD": "", "n/.git/modules/m/config": "old"})
+		open := func() { _ = exec.CommandContext(t.Context(), "chmod", "-R", "u=rwX", dir).Run() }
+		s := session(t, newShelled(t).Host, host.SessionOptions{Cwd: dir})
+		got := told(t, s, inScript(t, dir, "mkdir -p n/new/.vscode; chmod "+test.mode+" "+test.closed+" && echo closed"))
+		if !strings.Contains(got, "closed") || test.closed == "n" && test.mode != "644" && !strings.Contains(got, "There may be new protected files in n,") {
+			t.Errorf("%+v: got %q", test, got)
+		}
+		told(t, s, inScript(t, dir, "chmod 755 "+test.closed+"; echo new > n/.git/config; echo new > n/.git/modules/m/config"))
+		open()
+		for _, name := range []string{"n/.git/config", "n/.git/modules/m/config"} {
+			if text, err := os.ReadFile(filepath.Join(dir, name)); string(text) != "old" {
+				t.Errorf("%+v: %s is %q, %v", test, name, text, err)
 			}
 		}
 	}
