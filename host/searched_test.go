@@ -217,8 +217,9 @@ func TestSearchesHide(t *testing.T) {
 			must(t, os.Mkdir(out, 0o755))
 			must(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
 			s := searching(t, dir, test.mode, permissions.SourceUser, "Read(.env) | Read(**/by/key)", "", "Bash")
-			script(t, dir, "OUT="+out+"; "+test.made) // the session is there already
 			t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, "shut"), 0o755) }) // most have none
+			// The session is there already.
+			script(t, dir, "OUT="+out+"; "+test.made)
 			result, _ := one(t, s, "Bash", `{"command":"`+strings.ReplaceAll(test.command, "OUT", out)+`"}`)
 			if refused(result) != test.refused || strings.Contains(result.Text(), "CANARY") {
 				t.Errorf("refused %v: %s", refused(result), result.Text())

@@ -23,8 +23,12 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // TestMain runs more tests at once: some wait for files that are to be read.
 func TestMain(m *testing.M) {
 	testenv.Waiting()
+	var err error
+	if rested.root, err = os.MkdirTemp("", "toolquay-plugins-"); err != nil {
+		panic(err)
+	}
 	m.Run()
-	rested.remove()
+	_ = os.RemoveAll(rested.root)
 }
 
 // fixture is one of the direct runner's modules.

@@ -48,7 +48,8 @@ var rested restedDirs
 
 type restedDirs struct {
 	mu     sync.Mutex
-	roots  []string // of all that were made
+	root   string // TestMain removes it
+	made   int
 	unused []string
 	since  time.Time // the last one was written
 }
@@ -67,22 +68,13 @@ func (r *restedDirs) take(t *testing.T) (dir string, since time.Time) {
 
 func (r *restedDirs) make(t *testing.T) {
 	t.Helper()
-	root, err := os.MkdirTemp("", "toolquay-plugins-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.roots = append(r.roots, root)
-	for i := range 25 {
-		r.unused = append(r.unused, filepath.Join(root, strconv.Itoa(i)))
-		threeForms(t, r.unused[i])
+	for range 25 {
+		dir := filepath.Join(r.root, strconv.Itoa(r.made))
+		threeForms(t, dir)
+		r.made++
+		r.unused = append(r.unused, dir)
 	}
 	r.since = time.Now()
-}
-
-func (r *restedDirs) remove() {
-	for _, root := range r.roots {
-		_ = os.RemoveAll(root)
-	}
 }
 
 // threeForms writes one plugin of each form.
