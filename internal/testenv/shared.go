@@ -55,7 +55,7 @@ var tempDir = os.TempDir()
 // one of a machine compiles the standard library.
 const buildTime = 10 * time.Minute
 
-// built has the paths of what this process had built: go build takes long to find out
+// built holds the paths of what this process has built: go build takes long to find out
 // that nothing changed.
 var built sync.Map
 
