@@ -206,6 +206,23 @@ func TestMemoryCap(t *testing.T) {
 	}
 }
 
+// TestTableCap holds that what the bound leaves of entries is shared out among the tables.
+func TestTableCap(t *testing.T) {
+	t.Parallel()
+	var m wasmgen.Module
+	m.Table(wasmgen.FuncRef, wasmgen.AtLeast(2))
+	m.Table(wasmgen.FuncRef, wasmgen.Between(1, 100))
+	m.Table(wasmgen.FuncRef, wasmgen.Between(0, 1))
+	got, err := prepass.Rewrite(m.Bytes(), prepass.Options{Bounds: prepass.Bounds{TableEntries: 12}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Id and size of the section, then the number of tables, and of each its type and limits.
+	if want := []byte{4, 13, 3, 0x70, 1, 2, 5, 0x70, 1, 1, 4, 0x70, 1, 0, 1}; !bytes.Contains(got.Wasm, want) {
+		t.Errorf("got % x, want tables as in % x", got.Wasm, want)
+	}
+}
+
 // TestDensity holds that a module of nothing but places to charge for is refused
 // with little memory, long before it is read to its end.
 func TestDensity(t *testing.T) {
