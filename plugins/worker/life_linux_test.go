@@ -31,6 +31,19 @@ func pidOf(t *testing.T, in plugins.Instance) int {
 	return pid
 }
 
+// TestWorkerIsLimited asks the system what a worker may have.
+func TestWorkerIsLimited(t *testing.T) {
+	t.Parallel()
+	pid := pidOf(t, load(t, options(t), abiProbe, moduleOf(nil)))
+	limits := map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_NOFILE: 64}
+	for resource, want := range limits {
+		var got unix.Rlimit
+		if err := unix.Prlimit(pid, resource, nil, &got); err != nil || got != (unix.Rlimit{Cur: want, Max: want}) {
+			t.Errorf("resource %d: %+v, %v; want %d", resource, got, err, want)
+		}
+	}
+}
+
 // alive reports whether there is such a process; one that ended and was not
 // reaped counts as one.
 func alive(pid int) bool { return unix.Kill(pid, 0) == nil }
