@@ -55,8 +55,8 @@ var tempDir = os.TempDir()
 // one of a machine compiles the standard library.
 const buildTime = 10 * time.Minute
 
-// built holds the paths of what this process has built: go build takes long to find out
-// that nothing changed.
+// built holds the paths that this process has built: go build is slow to see that nothing
+// changed.
 var built sync.Map
 
 // GoGuest is the guest that a package of a Go module of this repository becomes
@@ -86,8 +86,8 @@ func GoProgram(tb testing.TB, pkg string) string {
 	return path
 }
 
-// goBuild builds a package, where that is not built as it was when this process first
-// asked, and holds it against others who do until it is unlocked.
+// goBuild builds a package, once in a process, and keeps other processes from building it
+// until it is unlocked.
 func goBuild(tb testing.TB, dir, pkg, suffix string, flags []string, env ...string) (path string, unlock func()) {
 	tb.Helper()
 	NeedTool(tb, "go")

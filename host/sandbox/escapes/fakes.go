@@ -31,10 +31,10 @@ func Fakes(tb testing.TB) []string {
 	return names
 }
 
-// FakesHang is for how long a test waits for a fake: some neither work nor end. Where CI is
-// set it is so long that a busy machine, too, refuses the others before.
+// FakesHang is how long a test waits for a fake: some neither work nor end. Where CI is set
+// it is long enough for a busy machine to refuse the others first.
 func FakesHang() time.Duration {
-	if testenv.Thorough() {
+	if testenv.InCI() {
 		return 3 * time.Second
 	}
 	return time.Second
