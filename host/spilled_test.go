@@ -9,8 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
-	"runtime/metrics"
 	"strconv"
 	"strings"
 	"testing"
@@ -99,7 +97,7 @@ func TestLongOutputInLittleMemory(t *testing.T) {
 	s := longSession(t, longSize())
 	var r abi.ToolResult
 	var events []host.Event
-	grown := growth(func() { r, events = one(t, s, "Fixture", `{}`) })
+	grown := testenv.HeapGrowth(func() { r, events = one(t, s, "Fixture", `{}`) })
 	t.Logf("the heap grew by %.1f MB for %d MB", float64(grown)/1e6, longSize()/1_000_000)
 	if grown > mostHeap {
 		t.Errorf("the heap grew by %d bytes", grown)
@@ -144,7 +142,7 @@ func TestLongGuestInLittleMemory(t *testing.T) {
 	o.Granted = []string{"fixture"}
 	s := session(t, open(t, o), host.SessionOptions{})
 	var events []host.Event
-	grown := growth(func() { _, events = one(t, s, "Fixture", `{}`) })
+	grown := testenv.HeapGrowth(func() { _, events = one(t, s, "Fixture", `{}`) })
 	t.Logf("the heap grew by %.1f MB", float64(grown)/1e6)
 	if grown > mostHeap {
 		t.Errorf("the heap grew by %d bytes", grown)
@@ -197,15 +195,11 @@ func leb(n int64) []byte {
 func BenchmarkLongOutput(b *testing.B) {
 	s := longSession(b, longSize())
 	b.SetBytes(longSize())
-	var most uint64
 	for i := 0; b.Loop(); i++ {
-		most = max(most, growth(func() {
-			if r := s.Results(b.Context(), []abi.ToolUse{use(strconv.Itoa(i), "Fixture", `{}`)})[0]; r.IsError {
-				b.Fatal(r.Text())
-			}
-		}))
+		if r := s.Results(b.Context(), []abi.ToolUse{use(strconv.Itoa(i), "Fixture", `{}`)})[0]; r.IsError {
+			b.Fatal(r.Text())
+		}
 	}
-	b.ReportMetric(float64(most)/1e6, "MB-heap")
 }
 
 const aloneVariable = "TOOLQUAY_TEST_HOST_ALONE"
@@ -221,46 +215,11 @@ func ownProcess(t *testing.T) bool {
 		t.Fatal(err)
 	}
 	child := exec.CommandContext(t.Context(), self, "-test.v", "-test.run", "^"+t.Name()+"$")
-	// Garbage is collected at a fifth more than what is in use: what a busy machine
-	// collects late counts for little.
-	child.Env = append(os.Environ(), aloneVariable+"=1", "GOGC=20")
+	child.Env = append(os.Environ(), aloneVariable+"=1")
 	out, err := child.CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
 		t.Errorf("in a process of its own: %v", err)
 	}
 	return false
-}
-
-// growth is by how many bytes the heap was larger while something was done than
-// before: what was in use, and what was free in it.
-func growth(do func()) uint64 {
-	runtime.GC()
-	before := heap()
-	peak := make(chan uint64)
-	quit := make(chan struct{})
-	go func() {
-		most := uint64(0)
-		tick := time.NewTicker(time.Millisecond)
-		defer tick.Stop()
-		for {
-			most = max(most, heap())
-			select {
-			case <-quit:
-				peak <- most
-				return
-			case <-tick.C:
-			}
-		}
-	}()
-	do()
-	close(quit)
-	most := max(<-peak, heap())
-	return most - min(before, most)
-}
-
-func heap() uint64 {
-	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}}
-	metrics.Read(samples)
-	return samples[0].Value.Uint64() + samples[1].Value.Uint64()
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"testing"
 	"time"
@@ -43,38 +42,20 @@ func TestMany(t *testing.T) {
 		}
 	}
 	for _, pattern := range []string{"**/*.go", "**/*.nothing"} {
-		runtime.GC()
-		most, stop := heapPeak()
-		start := time.Now()
-		_, ok, err := names(t, root, abi.NamesArgs{Pattern: pattern, Limit: 100}, all)
-		took := time.Since(start)
-		stop()
+		var ok abi.NamesOK
+		var err error
+		var took time.Duration
+		grown := testenv.HeapGrowth(func() {
+			start := time.Now()
+			_, ok, err = names(t, root, abi.NamesArgs{Pattern: pattern, Limit: 100}, all)
+			took = time.Since(start)
+		})
 		if err != nil || pattern == "**/*.go" && (ok.Total != entries || ok.Count != 100) {
 			t.Errorf("%s: %+v %v, want %d", pattern, ok, err, entries)
 		}
-		t.Logf("%s among %d files: %v, a heap of %d MB at most", pattern, entries, took.Round(time.Millisecond), *most>>20)
-		if *most > 64<<20 {
-			t.Errorf("%s: a heap of %d MB", pattern, *most>>20)
+		t.Logf("%s among %d files: %v, %d MB more on the heap", pattern, entries, took.Round(time.Millisecond), grown>>20)
+		if grown > 64<<20 {
+			t.Errorf("%s: %d MB more on the heap", pattern, grown>>20)
 		}
 	}
-}
-
-// heapPeak watches how much memory is in use, until it is stopped.
-func heapPeak() (most *uint64, stop func()) {
-	most = new(uint64)
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			var stats runtime.MemStats
-			runtime.ReadMemStats(&stats)
-			*most = max(*most, stats.HeapAlloc)
-			select {
-			case <-quit:
-				return
-			case <-time.After(5 * time.Millisecond):
-			}
-		}
-	}()
-	return most, func() { close(quit); <-done }
 }
