@@ -107,7 +107,7 @@ func (c *call) resolvePath(cwd string, field abi.Field, path string) (permission
 
 // allowedFacts keeps the facts about paths that the rules allow the call to
 // read: a tool learns nothing of the others, not even whether they exist.
-func (g *gate) allowedFacts(accesses []permissions.Access, facts []abi.Fact) []abi.Fact {
+func (g *callGate) allowedFacts(accesses []permissions.Access, facts []abi.Fact) []abi.Fact {
 	if len(facts) == 0 {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (g *gate) allowedFacts(accesses []permissions.Access, facts []abi.Fact) []a
 	for i, fact := range facts {
 		read := paths[i]
 		read.Kind = permissions.AccessRead
-		if g.decide(&matter{operation: "facts", accesses: g.aliased([]permissions.Access{read})}).Verdict == permissions.Allow {
+		if g.mayTouch(read) {
 			kept = append(kept, fact)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability/shell"
 	"github.com/toolquay/toolquay/host/hooks"
+	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -22,7 +23,7 @@ const maxRewrites = 8
 func (c *call) admit(ctx context.Context) error {
 	for range maxRewrites {
 		err := c.judge(ctx)
-		again, ok := errors.AsType[*rewritten](err)
+		again, ok := errors.AsType[*gate.Rewritten](err)
 		if !ok {
 			return err
 		}
@@ -36,53 +37,54 @@ func (c *call) admit(ctx context.Context) error {
 // judge finds out whether the call may start with the input it has.
 func (c *call) judge(ctx context.Context) error {
 	g := newGate(c)
-	m, known, err := g.matter()
+	s, known, err := g.whole()
 	if err != nil {
 		return err
 	}
-	c.settleTraits(m, known.accesses)
+	c.settleTraits(s, known.accesses)
+	g.about.Effects = c.effects() // the traits say more now
 	if err := c.fits(); err != nil {
 		return err
 	}
-	early := g.decide(m)
-	if early.Verdict == permissions.Deny && !early.Headless {
-		return g.permit(ctx, m) // a tool, and a hook, learns nothing of a call that a rule denies
+	early := g.Decide(s)
+	if gate.DeniedByRule(early) {
+		return g.Permit(ctx, s) // neither the tool nor a hook learns of a call that a rule denies
 	}
-	if early.Need&permissions.NeedJudge != 0 && c.session().judge != nil {
-		g.speculate(ctx, m)
-	}
-	if err := g.waits(m); err != nil {
+	g.Speculate(ctx, s, early)
+	if err := g.waits(s); err != nil {
 		return err
 	}
 	if c.validatesItself() {
-		if m.check, err = c.ownValidation(ctx, g.view, g.allowedFacts(known.accesses, known.facts)); err != nil {
+		if s.Check, err = c.ownValidation(ctx, g.view, g.allowedFacts(known.accesses, known.facts)); err != nil {
 			return err
 		}
 	}
 	if err := c.preHooks(ctx, g); err != nil {
 		return err
 	}
-	m.hook = c.hook
+	if s.Hook = c.hook; c.hooked {
+		s.Recheck() // hooks may have changed files
+	}
 	if c.rewrittenByPerson {
 		c.rewrittenByPerson = false // it is allowed as it now is, not as it may be later
-		c.approved.add(m.accesses)
+		c.approvals.Allow(s.Accesses)
 	}
 	g.renew() // the tool and the hooks took their time
-	err = g.permit(ctx, m)
-	c.admitted = admission{by: g.now.Load(), to: m}
+	err = g.Permit(ctx, s)
+	c.admitted = admission{by: g.now.Load(), to: s}
 	return err
 }
 
 // admission is what a call was let in by, and to do.
 type admission struct {
 	by *view
-	to *matter
+	to *gate.Subject
 }
 
 // stands finds out whether a call that was admitted may still run. It may have waited
 // for its slot, the rules have been tightened, and another turn that the same call
 // makes have moved the session, where the paths of its input are others.
-func (g *gate) stands() error {
+func (g *callGate) stands() error {
 	was := g.call.admitted
 	if was.by == g.view {
 		return nil
@@ -90,26 +92,14 @@ func (g *gate) stands() error {
 	if was.by.cwd != g.view.cwd {
 		return abi.Errorf(abi.CodeCancelled, "it was not begun: the working directory became %s while it waited; call it again", g.view.cwd)
 	}
-	d := g.decide(was.to)
-	if d.Verdict == permissions.Allow {
-		return nil
-	}
-	if err := g.record(was.to, &d, ""); err != nil {
-		return err
-	}
-	err := refusal(d)
-	if d.Verdict == permissions.Ask {
-		was.to.decided = false // the question that this one would be is not put
-		g.unanswered(was.to, err)
-	}
-	return err
+	return g.Stands(was.to)
 }
 
 // rewrite begins the call anew with another input: its schema, its traits, and
 // all that follows. Hooks have judged what one of them wrote, not what a person
 // did.
-func (c *call) rewrite(ctx context.Context, r *rewritten) error {
-	input, err := abi.Canonical(r.input)
+func (c *call) rewrite(ctx context.Context, r *gate.Rewritten) error {
+	input, err := abi.Canonical(r.Input)
 	if err != nil {
 		return fmt.Errorf("the input that was written for the model's: %w", err)
 	}
@@ -117,9 +107,9 @@ func (c *call) rewrite(ctx context.Context, r *rewritten) error {
 		return c.describe(fmt.Errorf("the input that was written for the model's: %w", err))
 	}
 	c.input, c.title = input, titleOf(c.tool.contract(), input)
-	c.approved.drop()
-	c.rewrittenByPerson = r.byPerson
-	if r.byPerson {
+	c.approvals.Reset()
+	c.rewrittenByPerson = r.ByPerson
+	if r.ByPerson {
 		c.hooked, c.hook = false, nil
 	}
 	c.event(Event{Kind: EventRewritten, Input: input})
@@ -129,13 +119,13 @@ func (c *call) rewrite(ctx context.Context, r *rewritten) error {
 
 // waits refuses a command of a built-in shell's that would be refused once it was
 // allowed, for it only waits: nobody is to be asked about that.
-func (g *gate) waits(m *matter) error {
+func (g *callGate) waits(s *gate.Subject) error {
 	c := g.call
 	if _, runs := c.tool.declares(abi.CapShellRun); !runs || !builtIn(c.tool) || c.inBackground() {
 		return nil
 	}
-	for i := range m.commands {
-		if err := shell.OnlyWaits(&m.commands[i], c.session().backgrounds()); err != nil && newCommander(g).Offers(shell.SleepTool) {
+	for i := range s.Commands {
+		if err := shell.OnlyWaits(&s.Commands[i], c.session().backgrounds()); err != nil && newCommander(g).Offers(shell.SleepTool) {
 			return err
 		}
 	}
@@ -172,29 +162,29 @@ func (c *call) ownValidation(ctx context.Context, v *view, facts []abi.Fact) (*a
 }
 
 // hookInput is what hooks are told of the call.
-func (c *call) hookInput(v *view) hooks.Input {
-	contract := c.tool.contract()
+func (g *callGate) hookInput() hooks.Input {
+	c, v, contract := g.call, g.view, g.call.tool.contract()
 	return hooks.Input{
-		SessionID: c.session().id, Cwd: v.cwd, Mode: v.policy.Mode(),
+		SessionID: c.session().id, Cwd: v.cwd, Mode: v.Policy.Mode(),
 		Tool: contract.Name, Aliases: contract.Aliases, ToolInput: c.input, ToolUseID: c.use.ID,
-		Plugin: c.tool.source().plugin, Binding: c.binding(),
+		Plugin: c.tool.source().plugin, Binding: g.about.Binding(),
 	}
 }
 
 // preHooks runs the hooks before the call, once.
-func (c *call) preHooks(ctx context.Context, g *gate) error {
+func (c *call) preHooks(ctx context.Context, g *callGate) error {
 	contract, set := c.tool.contract(), g.view.hooks
 	if c.hooked || !set.For(hooks.PreToolUse, contract.Name, contract.Aliases) {
 		return nil
 	}
-	o := set.PreToolUse(ctx, c.hookInput(g.view))
+	o := set.PreToolUse(ctx, g.hookInput())
 	if ctx.Err() != nil {
-		return cancelled(ctx)
+		return gate.Cancelled(ctx)
 	}
 	c.hooked, c.hook = true, o.Answer()
 	c.heed(&o)
 	if o.UpdatedInput != nil && o.Verdict != permissions.Deny {
-		return &rewritten{input: o.UpdatedInput}
+		return &gate.Rewritten{Input: o.UpdatedInput}
 	}
 	return nil
 }
@@ -216,15 +206,15 @@ func (c *call) heed(o *hooks.Outcome) {
 
 // postHooks runs the hooks after the call, which ended with a result or an error,
 // and returns the result as they want it shown.
-func (c *call) postHooks(ctx context.Context, v *view, result abi.ToolResult, failure error) abi.ToolResult {
-	contract, event := c.tool.contract(), hooks.PostToolUse
+func (c *call) postHooks(ctx context.Context, g *callGate, result abi.ToolResult, failure error) abi.ToolResult {
+	v, contract, event := g.view, c.tool.contract(), hooks.PostToolUse
 	if failure != nil {
 		event = hooks.PostToolUseFailure
 	}
 	if !v.hooks.For(event, contract.Name, contract.Aliases) {
 		return result
 	}
-	in, tell := c.hookInput(v), v.hooks.PostToolUse
+	in, tell := g.hookInput(), v.hooks.PostToolUse
 	if failure == nil {
 		in.Result = &result
 	} else {

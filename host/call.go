@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/results"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/scheduler"
@@ -49,8 +50,8 @@ type call struct {
 	admitted admission
 	deeds    deeds
 
-	// approved are the accesses a person allowed this call, once.
-	approved lease
+	// approvals are what a person said of the call.
+	approvals gate.Approvals
 	// rewrittenByPerson says that the person wrote the input, which allows it.
 	rewrittenByPerson bool
 	// hook is what the hooks said of the call, once they were run, and notes are
@@ -62,8 +63,8 @@ type call struct {
 	refused []refusedChange
 	// remarks are what the host has to say of it.
 	remarks remarks
-	// consulted is what the judge was asked about it.
-	consulted consulted
+	// consultation is what the judge was asked about it; nil where there is none.
+	consultation *gate.Consultation
 
 	// ended says that the call has its result, and finished that this was told.
 	ended, finished bool
@@ -86,7 +87,7 @@ var _ scheduler.Job = (*call)(nil)
 // submit does what can be done before a call's turn comes: look-up, schema,
 // traits. A call that fails here has its result.
 func (t *turn) submit(ctx context.Context, index int, use abi.ToolUse) *call {
-	c := &call{turn: t, index: index, use: use}
+	c := &call{turn: t, index: index, use: use, consultation: t.session.consult()}
 	if t.told() {
 		c.queued = time.Now()
 		c.watch = &watch{at: c.queued}
@@ -208,7 +209,7 @@ func (c *call) notBegun(ctx context.Context, err error) {
 	case ctx.Err() != nil:
 		c.refuse(c.ending(context.Cause(ctx), false))
 	case ok:
-		c.end(c.postHooks(ctx, c.session().view(), failure.result, nil))
+		c.end(c.postHooks(ctx, newGate(c), failure.result, nil))
 	default:
 		c.refuse(err)
 	}
@@ -233,6 +234,7 @@ func (c *call) Run(ctx context.Context, slot *scheduler.Slot) scheduler.Outcome 
 	c.event(Event{Kind: EventStarted, Elapsed: waited})
 	c.started.Store(int64(waited))
 	c.slot, c.running = slot, ctx
+	c.consultation.Runs(ctx)
 	limited, cancel := c.limitTime(ctx)
 	defer cancel()
 	c.watch.tool(true)
@@ -243,7 +245,7 @@ func (c *call) Run(ctx context.Context, slot *scheduler.Slot) scheduler.Outcome 
 		err = c.reason(ctx, err)
 		result = failed(err)
 	}
-	c.end(c.postHooks(limited, g.view, result, err))
+	c.end(c.postHooks(limited, g, result, err))
 	return c.outcome(ctx)
 }
 
@@ -348,7 +350,7 @@ func (c *call) end(r abi.ToolResult) {
 	}
 	c.ended = true
 	r.ToolUseID = c.use.ID
-	c.unthink()
+	c.consultation.Cancel()
 	if c.tool != nil {
 		c.withhold(&r)
 		c.references(&r)

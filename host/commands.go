@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/powershell"
 	"github.com/toolquay/toolquay/permissions/shell"
@@ -21,16 +22,15 @@ type named struct {
 	facts    []abi.Fact
 }
 
-// matter is the call itself, as it is to be judged.
-func (g *gate) matter() (*matter, named, error) {
+// whole is the call itself, as it is to be judged.
+func (g *callGate) whole() (*gate.Subject, named, error) {
 	accesses, facts, err := g.call.accesses(g.view)
 	if err != nil {
 		return nil, named{}, err
 	}
-	m := &matter{}
-	m.accesses, m.commands = withCommands(accesses, g.analyseHere)
-	m.accesses = g.aliased(m.accesses)
-	return m, named{accesses, facts}, nil
+	s := g.subject("", accesses, g.analyseHere)
+	s.Rehearse = g.rehearse
+	return s, named{accesses, facts}, nil
 }
 
 // analysis finds out what a command does.
@@ -65,11 +65,11 @@ func withCommands(accesses []permissions.Access, analyse analysis) ([]permission
 const powerShell = "PowerShell"
 
 // analyseHere finds out what a command does where the session now is.
-func (g *gate) analyseHere(text string) permissions.Command { return g.analyse(text, g.place()) }
+func (g *callGate) analyseHere(text string) permissions.Command { return g.analyse(text, g.place()) }
 
 // analyse finds out what a command does at a place, with its paths as they now really
 // lie.
-func (g *gate) analyse(text string, at shell.Place) permissions.Command {
+func (g *callGate) analyse(text string, at shell.Place) permissions.Command {
 	var command permissions.Command
 	if g.call.tool.contract().Name == powerShell {
 		command = powershell.Analyse(text, powershell.Place{Cwd: at.Cwd, Home: at.Home, Working: at.Working})
@@ -85,7 +85,7 @@ func (g *gate) analyse(text string, at shell.Place) permissions.Command {
 // shellFits refuses to run a command otherwise than it is judged: by another shell than
 // its tool's, outside the sandbox though the call does not say so, or another one than
 // the call's input names, which is what was judged and what a person was shown.
-func (g *gate) shellFits(plan capability.Plan, accesses []permissions.Access) error {
+func (g *callGate) shellFits(plan capability.Plan, accesses []permissions.Access) error {
 	runner, ok := plan.(capability.Runner)
 	if !ok {
 		return nil
@@ -103,7 +103,7 @@ func (g *gate) shellFits(plan capability.Plan, accesses []permissions.Access) er
 // commandsFit refuses commands that are not, byte for byte, among those that the call's
 // input names. A tool whose input names none says what it runs when it does, and is
 // judged then.
-func (g *gate) commandsFit(accesses []permissions.Access) error {
+func (g *callGate) commandsFit(accesses []permissions.Access) error {
 	named, names, err := g.call.commandsNamed()
 	if err != nil || !names {
 		return err
@@ -156,7 +156,7 @@ func (c *call) leavesSandbox() bool {
 
 // place is where a command runs: directories as they really lie, since a shell
 // steps out of one by where that is.
-func (g *gate) place() shell.Place {
+func (g *callGate) place() shell.Place {
 	policy := g.policy()
 	return shell.Place{
 		Cwd:     really(policy.Cwd()),
@@ -173,7 +173,7 @@ func really(d permissions.Dir) string { return filepath.ToSlash(cmp.Or(d.Real, d
 
 // settleTraits computes the traits that the contract leaves to the host, from
 // what the call was found to touch, and what its input names of that.
-func (c *call) settleTraits(m *matter, named []permissions.Access) {
+func (c *call) settleTraits(s *gate.Subject, named []permissions.Access) {
 	contract := c.tool.contract()
 	c.traits.locked, c.traits.locks, c.traits.links = false, nil, nil
 	if c.session().demoted(contract.Name) {
@@ -182,43 +182,12 @@ func (c *call) settleTraits(m *matter, named []permissions.Access) {
 	}
 	c.settleLocks(named)
 	if contract.ReadOnly == abi.TraitDerived {
-		c.traits.readOnly = m.readOnly()
+		c.traits.readOnly = s.ReadOnly()
 	}
 	if contract.ConcurrencySafe == abi.TraitDerived {
-		c.traits.concurrencySafe = m.readOnly() && m.stays(really(c.session().view().policy.Cwd()))
+		c.traits.concurrencySafe = s.ReadOnly() && s.StaysIn(really(c.session().view().Policy.Cwd()))
 	}
 	if contract.Destructive == abi.TraitDerived {
-		c.traits.destructive = !m.readOnly()
+		c.traits.destructive = !s.ReadOnly()
 	}
-}
-
-// readOnly reports whether all that is known to be touched is only read, and
-// that is all there is.
-func (m *matter) readOnly() bool {
-	if len(m.accesses) == 0 {
-		return false
-	}
-	for i := range m.commands {
-		if !m.commands[i].ReadOnly {
-			return false
-		}
-	}
-	for _, a := range m.accesses {
-		switch a.Kind {
-		case permissions.AccessRead, permissions.AccessSession, permissions.AccessExec:
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-// stays reports whether no command leaves the session in another directory.
-func (m *matter) stays(cwd string) bool {
-	for i := range m.commands {
-		if m.commands[i].Cwd != cwd {
-			return false
-		}
-	}
-	return true
 }

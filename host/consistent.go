@@ -10,7 +10,7 @@ import (
 // consistent holds a call to the traits it was scheduled by, and what it makes to
 // those of the calls above it. A tool that breaks them is not believed again in this
 // session.
-func (g *gate) consistent(a permissions.Access, analyse analysis) error {
+func (g *callGate) consistent(a permissions.Access, analyse analysis) error {
 	for c := g.call; c != nil; c = c.turn.within {
 		if a.Kind == permissions.AccessSession {
 			return nil
@@ -40,7 +40,7 @@ func (c *call) notReadOnly(a permissions.Access) error {
 
 // onlyLooks reports whether a command of a tool whose commands are judged one by one
 // changes nothing.
-func (g *gate) onlyLooks(a permissions.Access, analyse analysis) bool {
+func (g *callGate) onlyLooks(a permissions.Access, analyse analysis) bool {
 	return a.Kind == permissions.AccessExec && g.call.tool.contract().ReadOnly == abi.TraitDerived && analyse(a.Target).ReadOnly
 }
 

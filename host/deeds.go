@@ -29,7 +29,7 @@ func (d *deeds) add(accesses []permissions.Access) {
 // what its input names, too: nobody sees what it does by itself.
 func (c *call) effected() []permissions.Access {
 	if _, native := c.tool.(*nativeTool); native && c.slot != nil {
-		c.deeds.add(c.admitted.to.accesses)
+		c.deeds.add(c.admitted.to.Accesses)
 	}
 	c.deeds.mu.Lock()
 	defer c.deeds.mu.Unlock()

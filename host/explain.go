@@ -21,12 +21,10 @@ func (s *Session) Explain(ctx context.Context, use abi.ToolUse) (permissions.Exp
 	if err := c.prepare(ctx); err != nil {
 		return permissions.Explanation{}, err
 	}
-	g := &gate{call: c, view: v}
-	g.now.Store(v)
-	m, _, err := g.matter()
+	g := gateAt(c, v)
+	about, _, err := g.whole()
 	if err != nil {
 		return permissions.Explanation{}, err
 	}
-	request, evidence := g.facts(m)
-	return permissions.Explain(v.policy, request, evidence), nil
+	return g.Explain(about), nil
 }

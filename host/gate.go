@@ -1,37 +1,36 @@
 package host
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/permissions/audit"
 )
 
-// gate is where everything a call wants to do is judged, twice: the call itself
-// before it starts, and each of its capability calls on the very value that is
-// then acted on. A capability call must be
+// callGate is one call at the gate. Everything a call wants to do is judged there twice:
+// the call itself before it starts, and each of its capability calls on the very value
+// that is then acted on. A capability call must be
 //
 //  1. declared in the manifest, for this tool, and within the scope declared;
 //  2. granted by a person (held by package plugins before the guest runs);
 //  3. consistent with the traits the tool was scheduled by;
 //  4. allowed by the rules, or by a person, for exactly these accesses.
 //
-// Then the plan that was judged is done.
-type gate struct {
-	call *call
+// Then the plan that was judged is done. The fourth is for [gate.Gate]; a callGate is
+// what that sees of the call and its session.
+type callGate struct {
+	gate.Gate
+	call  *call
+	about gate.Call
+	// view is the session as it was when the gate was made, and now the one whose rules
+	// count.
 	view *view
-
-	// now is the view that counts, taken anew with every question; view is the one
-	// that the gate began with.
-	now atomic.Pointer[view]
+	now  atomic.Pointer[view]
 
 	mu     sync.Mutex
 	scopes map[string]permissions.Scope // by capability, compiled once a call
@@ -41,85 +40,65 @@ type gate struct {
 	held     heldFiles
 }
 
-func newGate(c *call) *gate {
-	g := &gate{call: c}
-	g.view = g.renew()
+var (
+	_ gate.Policies = (*callGate)(nil)
+	_ gate.Files    = (*callGate)(nil)
+	_ gate.Log      = (*callGate)(nil)
+	_ gate.Asker    = (*callGate)(nil)
+)
+
+// newGate brings a call to the gate, on the session as it now is.
+func newGate(c *call) *callGate { return gateAt(c, c.session().fresh()) }
+
+// gateAt brings a call to the gate, on a session as it is in a view.
+func gateAt(c *call, v *view) *callGate {
+	contract, source := c.tool.contract(), c.tool.source()
+	g := &callGate{call: c, view: v, about: gate.Call{
+		Tool: contract.Name, Aliases: contract.Aliases,
+		Origin: permissions.Origin{Plugin: source.plugin, Builtin: source.trusted},
+		Title:  c.title, Input: c.input, Definition: c.tool.definition, Effects: c.effects(),
+	}}
+	g.now.Store(v)
+	g.Gate = gate.Gate{Policies: g, Files: g, Approvals: &c.approvals, Log: g, Judge: c.consultation}
+	if c.session().asker != nil {
+		g.Asker = g
+	}
 	return g
 }
 
-// renew takes up the session's policy as it now is. Rules that tighten hold a
-// call that runs already.
-func (g *gate) renew() *view {
+// subject is a capability call, or with an empty operation the call itself, as it is to
+// be judged: with what its commands do, and the other names of its files.
+func (g *callGate) subject(operation string, accesses []permissions.Access, analyse analysis) *gate.Subject {
+	s := &gate.Subject{Call: &g.about, Operation: operation}
+	s.Accesses, s.Commands = withCommands(accesses, analyse)
+	s.Accesses = g.aliased(s.Accesses)
+	if operation != "" {
+		s.Hook = g.call.hookGrant()
+	}
+	return s
+}
+
+// Now is as [gate.Policies] has it.
+func (g *callGate) Now() *gate.View { return &g.now.Load().View }
+
+// Renew is as [gate.Policies] has it. Rules that tighten hold a call that runs already.
+func (g *callGate) Renew() *gate.View { return &g.renew().View }
+
+func (g *callGate) renew() *view {
 	v := g.call.session().fresh()
 	g.now.Store(v)
 	return v
 }
 
+// Changed is as [gate.Policies] has it.
+func (g *callGate) Changed() <-chan struct{} { return g.call.session().changes() }
+
 // policy is the one that counts.
-func (g *gate) policy() *permissions.Policy { return g.now.Load().policy }
+func (g *callGate) policy() *permissions.Policy { return g.Now().Policy }
 
-// matter is what one decision is about: the call itself, or one of its
-// capability calls.
-type matter struct {
-	// operation is the capability that is asked for; empty for the call itself.
-	operation string
-	accesses  []permissions.Access
-	commands  []permissions.Command
-	// check is the tool's own verdict.
-	check *abi.Check
-	// hook is what the hooks said of the call.
-	hook *permissions.HookAnswer
-	// judge is what a judge said of this very matter.
-	judge *permissions.JudgeAnswer
-	// decided says that a decision on it is logged that leaves nothing to ask.
-	decided bool
-	// preview is what the call would change, as far as its rehearsal showed.
-	preview string
-}
-
-func (m *matter) stage() permissions.Stage {
-	if m.operation == "" {
-		return permissions.StageCall
-	}
-	return permissions.StageCapability
-}
-
-// decide judges a matter by the rules and by what a person allowed this call.
-// Nothing is asked and nothing happens.
-func (g *gate) decide(m *matter) permissions.Decision {
-	request, evidence := g.facts(m)
-	return permissions.Decide(g.policy(), request, evidence)
-}
-
-// facts are what a matter is judged by.
-func (g *gate) facts(m *matter) (permissions.Request, permissions.Evidence) {
-	contract, source := g.call.tool.contract(), g.call.tool.source()
-	request := permissions.Request{
-		Stage:     m.stage(),
-		Tool:      contract.Name,
-		Aliases:   contract.Aliases,
-		Origin:    permissions.Origin{Plugin: source.plugin, Builtin: source.trusted},
-		Input:     g.call.input,
-		Accesses:  m.accesses,
-		Protected: g.protected(m.accesses),
-		Clear:     g.clearTrees(m),
-		Commands:  m.commands,
-		Effects:   g.call.effects(),
-		Headless:  g.call.session().asker == nil,
-	}
-	if m.check != nil {
-		request.ToolCheck = permissions.ParseCheck(m.check.Verdict)
-	}
-	evidence := permissions.Evidence{Hook: m.hook, Judge: m.judge, Approval: g.call.approved.evidence(g.call.binding)}
-	if evidence.Approval != nil || evidence.Judge != nil {
-		request.InputHash = g.call.binding()
-	}
-	return request, evidence
-}
-
-// protected are the paths by which git comes to run programs in the repositories around
-// what is to be written, as far as their names do not tell.
-func (g *gate) protected(accesses []permissions.Access) []string {
+// Protected is as [gate.Files] has it: the paths by which git comes to run programs in
+// the repositories around what is to be written, as far as their names do not tell.
+func (g *callGate) Protected(policy *permissions.Policy, accesses []permissions.Access) []string {
 	var names []string
 	for _, a := range accesses {
 		if a.Kind != permissions.AccessWrite {
@@ -134,8 +113,55 @@ func (g *gate) protected(accesses []permissions.Access) []string {
 	if len(names) == 0 {
 		return nil
 	}
-	return g.policy().GitAround(names, once(namesIn), onceRead())
+	return policy.GitAround(names, once(namesIn), onceRead())
 }
+
+// Clear is as [gate.Files] has it.
+func (g *callGate) Clear(policy *permissions.Policy, s *gate.Subject) []permissions.Access {
+	return g.clearTrees(policy, s)
+}
+
+// Unheard is as [gate.Log] has it.
+func (g *callGate) Unheard() bool {
+	return !g.call.turn.told() && g.call.session().host.options.Log == nil
+}
+
+// Record is as [gate.Log] has it: it logs a decision, and tells of it.
+func (g *callGate) Record(s *gate.Subject, d *permissions.Decision, by string) error {
+	if err := g.append(s, d, by); err != nil {
+		return err
+	}
+	if g.call.turn.told() {
+		told := *d // only here, so that it is made for those who are told
+		g.call.event(Event{Kind: EventDecided, Capability: s.Operation, Decision: &told})
+	}
+	return nil
+}
+
+// append puts a decision in the operator's log.
+func (g *callGate) append(s *gate.Subject, d *permissions.Decision, by string) error {
+	o := &g.call.session().host.options
+	if o.Log == nil {
+		return nil
+	}
+	e := audit.Of(d)
+	e.Judged(s.Accesses)
+	e.Session, e.Call = g.call.session().id, g.call.use.ID
+	e.Plugin, e.Capability = s.Call.Origin.Plugin, s.Operation
+	e.Mode, e.Binding, e.By = g.policy().Mode(), s.Call.Binding(), by
+	err := o.Log.Append(e)
+	if err == nil {
+		return nil
+	}
+	o.Logger.Error("a decision is missing in the log", "error", err)
+	if o.LogRequired && d.Verdict != permissions.Deny {
+		return abi.Errorf(abi.CodeIO, "the decision could not be logged, and may not take effect unlogged: %w", err)
+	}
+	return nil
+}
+
+// Warn is as [gate.Log] has it.
+func (g *callGate) Warn(text string) { g.call.warn("%s", text) }
 
 // effects says how much of what the call does is known before it starts. A
 // plugin can do nothing but ask for capabilities; an embedder's own tool does
@@ -149,207 +175,4 @@ func (c *call) effects() permissions.Effects {
 		return permissions.EffectsListed
 	}
 	return permissions.EffectsUnknown
-}
-
-// permit lets a matter pass that the rules allow, that a person allowed this call
-// already, or that a judge or a person allows now. No clock of the guest's runs
-// meanwhile.
-func (g *gate) permit(ctx context.Context, m *matter) error {
-	d := g.decide(m)
-	if d.Verdict == permissions.Allow && m.operation != "" && g.unheard() {
-		return nil
-	}
-	d, by, err := g.consult(ctx, m, d)
-	if err != nil {
-		return err
-	}
-	if err := g.record(m, &d, by); err != nil {
-		return err
-	}
-	switch d.Verdict {
-	case permissions.Allow:
-		return nil
-	case permissions.Ask:
-		err := g.ask(ctx, m)
-		g.unanswered(m, err)
-		return err
-	}
-	return refusal(d)
-}
-
-func refusal(d permissions.Decision) error {
-	return abi.Errorf(d.Code(), "%s", d.Message())
-}
-
-// binding identifies what is judged and approved: this input to this very tool.
-func (c *call) binding() string {
-	definition := c.tool.definition()
-	sum := sha256.Sum256(append(definition[:], c.input...))
-	return hex.EncodeToString(sum[:])
-}
-
-// do is the second gate: the function that a running call's capability calls
-// go through.
-func (g *gate) do(ctx context.Context, req abi.Request) (abi.Answer, error) {
-	growStack() // the runner's goroutine for this request is new
-	if !g.call.work.enter() {
-		return abi.Answer{}, errCallOver
-	}
-	defer g.call.work.leave()
-	g.call.watch.capability(1)
-	defer g.call.watch.capability(-1)
-	answer, err := g.perform(ctx, req)
-	g.call.event(Event{Kind: EventCapability, Capability: req.Name, Err: err, Elapsed: g.call.elapsed()})
-	return answer, err
-}
-
-func (g *gate) perform(ctx context.Context, req abi.Request) (abi.Answer, error) {
-	claim, ok := g.call.tool.declares(req.Name)
-	if !ok {
-		return abi.Answer{}, g.call.undeclared(req.Name)
-	}
-	native, ok := g.call.session().host.capabilities[req.Name]
-	if !ok {
-		return abi.Answer{}, abi.Errorf(abi.CodeUnsupported, "this host has no capability %s", req.Name)
-	}
-	g.renew()
-	commands := newCommander(g)
-	plan, err := native.Plan(ctx, g.placed(commands), req)
-	if err != nil {
-		return abi.Answer{}, err
-	}
-	defer plan.Close()
-	return g.carryOut(ctx, req, claim, plan, commands)
-}
-
-// undeclared refuses a capability that the manifest does not give the tool.
-func (c *call) undeclared(name string) error {
-	var manifest *abi.Manifest
-	if t, ok := c.tool.(pluginTool); ok {
-		manifest = t.Plugin.Manifest()
-	}
-	return plugins.Undeclared(manifest, c.tool.contract().Name, name)
-}
-
-// placed is what a capability is told of the session and the call.
-func (g *gate) placed(commands *commander) capability.Scope {
-	c := g.call
-	scope := capability.Scope{
-		Cwd: g.view.cwd, Report: unheard, Tools: (*catalog)(c),
-		Call:  capability.Call{ID: c.use.ID, Tool: c.tool.contract().Name},
-		Files: (*onlooker)(c), History: c.session().history(), Stage: c.session().stage(),
-	}
-	if from := c.tool.source(); !from.trusted {
-		scope.Call.Plugin = from.plugin
-		if c.mayWrite() {
-			scope.Own = &c.own
-		}
-	}
-	if scope.Stage != nil {
-		scope.History = nil // nothing is written before it is applied
-	}
-	if c.session().host.options.Shell != nil {
-		scope.Shell, scope.Tasks = commands, c.session().tasks()
-	}
-	if g.call.turn.told() {
-		scope.Report = func(p abi.Progress) { g.call.report(abi.ProgressHead{Progress: &p}) }
-	}
-	return scope
-}
-
-// mayWrite reports whether the tool may ask to write files.
-func (c *call) mayWrite() bool {
-	_, writes := c.tool.declares(abi.CapFSWrite)
-	_, replaces := c.tool.declares(abi.CapFSReplace)
-	return writes || replaces
-}
-
-func unheard(abi.Progress) {}
-
-// carryOut judges a plan and does it.
-func (g *gate) carryOut(ctx context.Context, req abi.Request, claim abi.CapabilityClaim, plan capability.Plan, commands *commander) (abi.Answer, error) {
-	accesses := plan.Accesses()
-	scope, err := g.scope(claim)
-	if err != nil {
-		return abi.Answer{}, err
-	}
-	for _, a := range accesses {
-		held := a
-		held.Tree = a.Tree && req.Name != abi.CapFSList // which goes into no directory
-		if err := g.consistent(held, commands.Analyse); err != nil {
-			return abi.Answer{}, err
-		}
-		if err := g.stageable(req.Name, a); err != nil {
-			return abi.Answer{}, err
-		}
-		if !scope.Covers(a) {
-			return abi.Answer{}, g.outOfScope(a, accesses, claim)
-		}
-	}
-	if err := g.shellFits(plan, accesses); err != nil {
-		return abi.Answer{}, err
-	}
-	m := matter{operation: req.Name, hook: g.call.hookGrant()}
-	m.accesses, m.commands = withCommands(accesses, commands.Analyse)
-	m.accesses = g.aliased(m.accesses)
-	if err := g.permit(ctx, &m); err != nil {
-		return abi.Answer{}, err
-	}
-	if ctx.Err() != nil {
-		return abi.Answer{}, cancelled(ctx)
-	}
-	if walker, ok := plan.(capability.Walker); ok {
-		walker.Through(func(dir permissions.Access) (bool, func(string) bool) {
-			return g.permittedDir(claim, &scope, dir)
-		})
-	}
-	answer, err := plan.Do(ctx, func(a permissions.Access) bool {
-		// A list holds the names of a directory, and nothing of what they name.
-		consistent := req.Name == abi.CapFSList || g.consistent(a, commands.Analyse) == nil
-		return consistent && g.stageable(req.Name, a) == nil && scope.Covers(a) && g.permitted(req.Name, a)
-	})
-	if err == nil || ctx.Err() != nil { // what was ended may have done a part
-		g.call.deeds.add(accesses)
-	}
-	if read, ok := answer.OK.(abi.ReadOK); ok {
-		g.call.session().sights.note(read.Path, &read)
-	}
-	return answer, err
-}
-
-// scope is what the manifest limits a capability to.
-func (g *gate) scope(claim abi.CapabilityClaim) (permissions.Scope, error) {
-	if len(claim.Scope) == 0 {
-		return g.policy().Scope(nil)
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if scope, ok := g.scopes[claim.Name]; ok {
-		return scope, nil
-	}
-	scope, err := g.policy().Scope(claim.Scope)
-	if err != nil {
-		return scope, abi.Errorf(abi.CodeLoad, "the scope that the manifest gives %s: %w", claim.Name, err)
-	}
-	if g.scopes == nil {
-		g.scopes = make(map[string]permissions.Scope)
-	}
-	g.scopes[claim.Name] = scope
-	return scope, nil
-}
-
-// outOfScope refuses an access for the scope it leaves, unless a rule denies it
-// anyway: a directory is in every scope until it is searched, so the two
-// refusals together would tell what lies behind a denied path.
-func (g *gate) outOfScope(a permissions.Access, all []permissions.Access, claim abi.CapabilityClaim) error {
-	m := matter{operation: claim.Name, accesses: all}
-	d := g.decide(&m)
-	if d.Verdict == permissions.Deny && !d.Headless {
-		if err := g.record(&m, &d, ""); err != nil {
-			return err
-		}
-		return refusal(d)
-	}
-	return abi.Errorf(abi.CodeUndeclared, "%s is outside the scope %q that the manifest of %s gives %s",
-		a.Target, claim.Scope, g.call.tool.contract().Name, claim.Name)
 }

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/permissions"
@@ -19,7 +20,7 @@ type heldFiles struct {
 
 // aliased adds to accesses the names of the same file that are held back. A hard link to
 // what a rule denies by its name is that file. Only files with several names are looked up.
-func (g *gate) aliased(accesses []permissions.Access) []permissions.Access {
+func (g *callGate) aliased(accesses []permissions.Access) []permissions.Access {
 	out := accesses
 	for _, a := range accesses {
 		if a.Kind != permissions.AccessRead && a.Kind != permissions.AccessWrite || a.Real == "" || a.Tree {
@@ -45,7 +46,7 @@ func (g *gate) aliased(accesses []permissions.Access) []permissions.Access {
 }
 
 // heldFiles finds them, once a call.
-func (g *gate) heldFiles() *heldFiles {
+func (g *callGate) heldFiles() *heldFiles {
 	g.heldOnce.Do(func() {
 		policy := g.policy()
 		paths := make(realPaths)
@@ -104,4 +105,10 @@ func (h *heldFiles) otherNames(dirs []string) ([]string, error) {
 		return nil, abi.Errorf(abi.CodeTooLarge, "a file that a rule holds back has several names, and there are over %d files to look through for them; remove the other hard links, or work in a smaller directory", maxWalled)
 	}
 	return out, nil
+}
+
+// below reports whether a clean path is a directory or lies in it.
+func below(path, dir string) bool {
+	rest, ok := strings.CutPrefix(path, dir)
+	return ok && (rest == "" || rest[0] == '/' || strings.HasSuffix(dir, "/"))
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/scheduler"
 )
@@ -21,7 +22,7 @@ var errCallOver = abi.Errorf(abi.CodeCancelled, "the call that made it has ended
 var errToolExited = abi.Errorf(abi.CodeInternal, "the tool ended its goroutine instead of returning")
 
 // invoke calls the tool.
-func (c *call) invoke(ctx context.Context, g *gate) (abi.ToolResult, error) {
+func (c *call) invoke(ctx context.Context, g *callGate) (abi.ToolResult, error) {
 	ctx = context.WithValue(ctx, callKey{}, c)
 	inv := plugins.Invocation{
 		ID:         c.use.ID,
@@ -77,7 +78,7 @@ func (c *call) invokeAside(ctx context.Context, inv plugins.Invocation) (abi.Too
 	case r := <-came:
 		return r.result, r.err
 	case <-patience.C:
-		return abi.ToolResult{}, cancelled(ctx)
+		return abi.ToolResult{}, gate.Cancelled(ctx)
 	}
 }
 

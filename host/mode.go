@@ -14,10 +14,10 @@ import (
 func (s *Session) ID() string { return s.id }
 
 // Policy is what the session's calls are judged by now.
-func (s *Session) Policy() *permissions.Policy { return s.fresh().policy }
+func (s *Session) Policy() *permissions.Policy { return s.fresh().Policy }
 
 // Mode is the session's permission mode now.
-func (s *Session) Mode() permissions.Mode { return s.view().policy.Mode() }
+func (s *Session) Mode() permissions.Mode { return s.view().Policy.Mode() }
 
 // SetMode changes the mode, for all that is not decided yet. It fails where the
 // mode is unknown or forbidden. Entering plan remembers the mode before it.
@@ -28,8 +28,8 @@ func (s *Session) SetMode(m permissions.Mode) error {
 }
 
 func (s *Session) setMode(m permissions.Mode) error {
-	was := s.current.policy.Mode()
-	policy, err := s.current.policy.WithMode(m)
+	was := s.current.Policy.Mode()
+	policy, err := s.current.Policy.WithMode(m)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (s *Session) setMode(m permissions.Mode) error {
 func (s *Session) LeavePlan() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if mode := s.current.policy.Mode(); mode != permissions.ModePlan {
+	if mode := s.current.Policy.Mode(); mode != permissions.ModePlan {
 		return fmt.Errorf("the mode is %s, not %s", mode, permissions.ModePlan)
 	}
 	if s.before != "" && s.setMode(s.before) == nil {
@@ -66,7 +66,7 @@ func (s *Session) set(v *view) {
 // change puts another policy in place. The caller holds the mutex.
 func (s *Session) change(p *permissions.Policy) {
 	newer := *s.current
-	newer.policy = p
+	newer.Policy = p
 	s.set(&newer)
 }
 
@@ -104,11 +104,11 @@ func (s *Session) complete(v *view, st *Settings) error {
 			policy = more
 		}
 	}
-	policy, err := s.asNow(policy, v.policy)
+	policy, err := s.asNow(policy, v.Policy)
 	if err != nil {
 		return err
 	}
-	v.policy, v.granted = policy, granted
+	v.Policy, v.Grants = policy, granted
 	return nil
 }
 
@@ -155,7 +155,7 @@ func (s *Session) fresh() *view {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	if list := s.host.options.Grants; list != nil && list.Stale(s.current.granted, now) {
+	if list := s.host.options.Grants; list != nil && list.Stale(s.current.Grants, now) {
 		newer := *s.current
 		if err := s.complete(&newer, s.host.settings.Load()); err != nil {
 			// The mode was offered when the settings came into force.
@@ -164,7 +164,7 @@ func (s *Session) fresh() *view {
 			s.set(&newer)
 		}
 	}
-	if p := s.current.policy.At(now); p != s.current.policy {
+	if p := s.current.Policy.At(now); p != s.current.Policy {
 		s.change(p)
 	}
 	return s.current

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -134,7 +135,7 @@ func (t *nativeTool) assess(ctx context.Context, q plugins.Question) (abi.Assess
 	case <-came:
 		return answer, failed
 	case <-ctx.Done(): // it has no effects, so nobody waits for it
-		return abi.Assessment{}, cancelled(ctx)
+		return abi.Assessment{}, gate.Cancelled(ctx)
 	}
 }
 
@@ -147,21 +148,12 @@ func (t *nativeTool) call(ctx context.Context, inv plugins.Invocation) (r abi.To
 		r.ToolUseID = inv.ID
 		return r, nil
 	case ctx.Err() != nil:
-		return r, cancelled(ctx)
+		return r, gate.Cancelled(ctx)
 	case !errors.As(err, &known):
 		known = &abi.Error{Code: abi.CodeInternal, Message: err.Error(), Err: err}
 	}
 	// The tool's own word, as a plugin's would be.
 	return abi.ErrorResult(inv.ID, known), nil
-}
-
-// cancelled is the error for what the end of ctx ended.
-func cancelled(ctx context.Context) error {
-	cause := context.Cause(ctx)
-	if known, ok := errors.AsType[*abi.Error](cause); ok {
-		return known
-	}
-	return abi.Errorf(abi.CodeCancelled, "the call was cancelled: %w", cause)
 }
 
 func recoverInto(err *error, name string) {

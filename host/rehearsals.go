@@ -55,16 +55,3 @@ func (r *rehearsals) hide(bytes int) {
 	defer r.mu.Unlock()
 	r.shown -= bytes
 }
-
-// show has a matter show what it would change, while it is asked about.
-func (m *matter) show(r *rehearsals, text string) {
-	if r.show(len(text)) {
-		m.preview = text
-	}
-}
-
-// hide lets go of that.
-func (m *matter) hide(r *rehearsals) {
-	r.hide(len(m.preview))
-	m.preview = ""
-}

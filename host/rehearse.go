@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -47,8 +48,8 @@ func (*rehearsed) Error() string { return "the call failed in its rehearsal" }
 // It may do what the rules allow, and may seem to do what the person is asked about.
 // Nobody is told of it, and nothing of it is kept.
 type rehearsal struct {
-	gate  *gate
-	asked *matter
+	gate  *callGate
+	asked *gate.Subject
 
 	mu sync.Mutex
 	// diffs are those of the writes, as far as a preview shows them.
@@ -58,20 +59,22 @@ type rehearsal struct {
 	barred bool
 }
 
-// rehearse has a call that writes files made without effect. The matter then shows
-// what it would change. The error is the result of a call that would fail.
-func (g *gate) rehearse(ctx context.Context, m *matter) error {
+// rehearse makes a call that writes files without effect, and returns what is to be done
+// when its question has ended. The subject then shows what the call would change. The
+// error is the result of a call that would fail.
+func (g *callGate) rehearse(ctx context.Context, s *gate.Subject) (done func(), err error) {
+	all := g.call.session().host.rehearsals
+	done = func() { all.hide(len(s.Preview)) }
 	if !g.call.rehearses() {
-		return nil
+		return done, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, maxRehearsal)
 	defer cancel()
-	all := g.call.session().host.rehearsals
 	if !all.enter(limited) {
-		return nil // it is asked without a preview
+		return done, nil // it is asked without a preview
 	}
 	defer all.leave()
-	r := &rehearsal{gate: g, asked: m}
+	r := &rehearsal{gate: g, asked: s}
 	result, err := g.call.tool.call(limited, plugins.Invocation{
 		ID: g.call.use.ID, Input: g.call.input, Cwd: g.view.cwd, Capability: r.do,
 	})
@@ -79,13 +82,15 @@ func (g *gate) rehearse(ctx context.Context, m *matter) error {
 	defer r.mu.Unlock()
 	switch {
 	case err != nil || r.barred || limited.Err() != nil:
-		return nil // it will turn out when the call is made
+		return done, nil // it will turn out when the call is made
 	case !result.IsError:
-		m.show(all, preview(string(r.diffs)))
-	case result.Error != nil && slices.Contains(decisive, result.Error.Code) && g.mayTell(m):
-		return &rehearsed{result}
+		if text := preview(string(r.diffs)); all.show(len(text)) {
+			s.Preview = text
+		}
+	case result.Error != nil && slices.Contains(decisive, result.Error.Code) && g.mayTell(s):
+		return done, &rehearsed{result}
 	}
-	return nil
+	return done, nil
 }
 
 // rehearses reports whether the call is one of a built-in tool that writes files and
@@ -115,17 +120,17 @@ func (c *call) rehearses() bool {
 
 // mayTell reports whether the rules let the call read what it would write. Else how it
 // fails would tell what lies there, which is for the person to say.
-func (g *gate) mayTell(m *matter) bool {
-	for _, a := range m.accesses {
+func (g *callGate) mayTell(s *gate.Subject) bool {
+	for _, a := range s.Accesses {
 		a.Kind = permissions.AccessRead
-		if g.decide(&matter{operation: "facts", accesses: []permissions.Access{a}}).Verdict != permissions.Allow {
+		if !g.mayTouch(a) {
 			return false
 		}
 	}
 	return true
 }
 
-// do takes the place of [gate.do].
+// do takes the place of [callGate.do].
 func (r *rehearsal) do(ctx context.Context, req abi.Request) (abi.Answer, error) {
 	growStack()
 	c := r.gate.call
@@ -177,11 +182,11 @@ func (r *rehearsal) lets(operation string, a permissions.Access) bool {
 	if g.call.traits.locked && !g.call.covers(a) {
 		return false
 	}
-	d := g.decide(&matter{operation: operation, accesses: []permissions.Access{a}, hook: g.call.hookGrant()})
+	d := g.Decide(&gate.Subject{Call: &g.about, Operation: operation, Accesses: []permissions.Access{a}, Hook: g.call.hookGrant()})
 	if d.Verdict != permissions.Ask {
 		return d.Verdict == permissions.Allow
 	}
-	return a.Kind == permissions.AccessWrite && slices.ContainsFunc(r.asked.accesses, func(asked permissions.Access) bool {
+	return a.Kind == permissions.AccessWrite && slices.ContainsFunc(r.asked.Accesses, func(asked permissions.Access) bool {
 		a.Tree = asked.Tree // of a directory, which is not written
 		return a == asked
 	})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -18,17 +19,16 @@ const (
 
 // clearTrees are those that commands read without meeting anything that rules withhold: a
 // sandbox hides it, or nothing of the kind is there. See [permissions.Policy.Searched].
-func (g *gate) clearTrees(m *matter) []permissions.Access {
-	policy := g.policy()
+func (g *callGate) clearTrees(policy *permissions.Policy, about *gate.Subject) []permissions.Access {
 	var found, others []permissions.Access
-	for i := range m.commands {
-		command := m.commands[i : i+1]
+	for i := range about.Commands {
+		command := about.Commands[i : i+1]
 		searched := policy.Searched(command)
 		if len(searched) == 0 {
 			continue
 		}
-		s := treeSearch{gate: g, policy: policy, confined: g.confined(m)}
-		s.rules = policy.Walls(g.call.approved.all()).Around(g.writable())
+		s := treeSearch{gate: g, policy: policy, confined: g.confined(about)}
+		s.rules = policy.Walls(g.Approvals.Allowed()).Around(g.writable())
 		for _, a := range searched {
 			if s.clear(&command[0], a) {
 				found = append(found, a)
@@ -41,7 +41,7 @@ func (g *gate) clearTrees(m *matter) []permissions.Access {
 }
 
 // writable are the directories that a sandbox of the session leaves writable.
-func (g *gate) writable() []string {
+func (g *callGate) writable() []string {
 	dirs := g.policy().WorkingDirs()
 	if o := g.call.session().host.options.Shell; o != nil {
 		dirs = append(dirs, o.Writable...)
@@ -52,13 +52,13 @@ func (g *gate) writable() []string {
 // confined reports whether the commands of a matter run in a sandbox that hides what rules
 // withhold: those that the capability of this host runs, which is judged by its name when it
 // is asked for.
-func (g *gate) confined(m *matter) bool {
+func (g *callGate) confined(about *gate.Subject) bool {
 	h := g.call.session().host
 	_, runs := g.call.tool.declares(abi.CapShellRun)
 	if _, native := g.call.tool.(*nativeTool); native {
-		runs = m.operation != "" // the tool itself may run commands as it likes
+		runs = about.Operation != "" // the tool itself may run commands as it likes
 	}
-	if h.options.Shell == nil || !runs || m.operation != "" && m.operation != abi.CapShellRun || g.call.leavesSandbox() {
+	if h.options.Shell == nil || !runs || about.Operation != "" && about.Operation != abi.CapShellRun || g.call.leavesSandbox() {
 		return false
 	}
 	w, err := h.commands.open(g.call.session().ctx)
@@ -67,7 +67,7 @@ func (g *gate) confined(m *matter) bool {
 
 // treeSearch finds out what the commands of one matter meet in trees that they read.
 type treeSearch struct {
-	gate     *gate
+	gate     *callGate
 	policy   *permissions.Policy
 	rules    *permissions.Walls
 	confined bool

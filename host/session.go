@@ -17,9 +17,9 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability/workspace"
 	"github.com/toolquay/toolquay/host/hooks"
+	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/judge"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/permissions/grants"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -100,13 +100,11 @@ type Session struct {
 // view is the session's state at one moment. It is immutable: one decision uses
 // one view.
 type view struct {
-	cwd    string
-	policy *permissions.Policy
+	gate.View
+	cwd string
 	// bare is the policy of the settings alone.
-	bare *permissions.Policy
-	// granted are the grants that the policy was compiled with.
-	granted grants.View
-	hooks   *hooks.Set
+	bare  *permissions.Policy
+	hooks *hooks.Set
 	// plugins are those whose names the policy's rules are understood by: while a
 	// turn runs, those it began with.
 	plugins *plugins.Set
@@ -228,7 +226,7 @@ func (s *Session) moveTo(path string) error {
 	}
 	newer := *s.current
 	newer.cwd = to.Path
-	newer.policy = newer.policy.WithCwd(to)
+	newer.Policy = newer.Policy.WithCwd(to)
 	s.set(&newer)
 	return nil
 }
@@ -254,7 +252,7 @@ func (s *Session) destination(path string) (permissions.Dir, error) {
 	if node.Info.Kind != abi.KindDirectory {
 		return permissions.Dir{}, abi.Errorf(abi.CodeNotDirectory, "%s is not a directory", node.Target)
 	}
-	if !s.current.policy.Inside(node.Real) {
+	if !s.current.Policy.Inside(node.Real) {
 		return permissions.Dir{}, abi.Errorf(abi.CodeDenied, "%s is outside the working directories", node.Target)
 	}
 	return permissions.Dir{Path: node.Target, Real: node.Real}, nil
@@ -348,4 +346,12 @@ func (s *Session) endRest(ctx context.Context) {
 }
 
 // offers reports whether the model is to be told of a tool.
-func (v *view) offers(t *abi.Tool) bool { return v.policy.Offered(t.Name, t.Aliases...) }
+func (v *view) offers(t *abi.Tool) bool { return v.Policy.Offered(t.Name, t.Aliases...) }
+
+// consult begins what a judge is asked about one call; nil where there is no judge.
+func (s *Session) consult() *gate.Consultation {
+	if s.judge == nil {
+		return nil // not a nil pointer in an interface
+	}
+	return gate.NewConsultation(s.judge)
+}

@@ -99,7 +99,7 @@ func (e *environments) of(o *Shell, looks bool) []string {
 // commander is what capabilities know of a session's commands, for one capability call.
 // A command is looked at once in it, from one place: what is planned is what is judged.
 type commander struct {
-	gate *gate
+	gate *callGate
 	at   func() shell.Place
 
 	mu       sync.Mutex
@@ -108,7 +108,7 @@ type commander struct {
 
 var _ capability.Shell = (*commander)(nil)
 
-func newCommander(g *gate) *commander {
+func newCommander(g *callGate) *commander {
 	return &commander{gate: g, at: sync.OnceValue(g.place), analysed: make(map[string]permissions.Command)}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/capability/shell"
+	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/process"
 	"github.com/toolquay/toolquay/host/sandbox"
 	"github.com/toolquay/toolquay/internal/tempdir"
@@ -159,7 +160,7 @@ func (c *commands) open(ctx context.Context) (*works, error) {
 	case <-w.ready:
 		return w, w.err
 	case <-ctx.Done():
-		return nil, cancelled(ctx)
+		return nil, gate.Cancelled(ctx)
 	}
 }
 

@@ -86,7 +86,7 @@ var overlaid = []string{
 
 // stageable refuses, in a session whose writes are staged, an access that could change
 // something past the stage, or see files as they were before.
-func (g *gate) stageable(operation string, a permissions.Access) error {
+func (g *callGate) stageable(operation string, a permissions.Access) error {
 	if g.call.session().stage() == nil || slices.Contains(overlaid, operation) {
 		return nil
 	}

@@ -64,12 +64,12 @@ func asks(t *abi.Tool) bool {
 // settle finds out the traits that depend on what the call touches, as paths now lead.
 func (c *call) settle() {
 	c.settled = c.turn.altered.Load()
-	m, known, err := newGate(c).matter()
+	s, known, err := newGate(c).whole()
 	if err != nil { // it fails when its turn comes
 		c.traits.locked, c.traits.locks, c.traits.links = false, nil, nil
 		return
 	}
-	c.settleTraits(m, known.accesses)
+	c.settleTraits(s, known.accesses)
 }
 
 // settles reports whether anything of the traits is found out with what the call

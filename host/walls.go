@@ -33,7 +33,7 @@ func (s *Session) openTemp() {
 }
 
 // openWalls are those of a command that nothing confines.
-func (g *gate) openWalls() (capability.Walls, error) {
+func (g *callGate) openWalls() (capability.Walls, error) {
 	s := g.call.session()
 	temp, err := s.scratch.dir(tempDir)
 	if err != nil {
@@ -44,11 +44,11 @@ func (g *gate) openWalls() (capability.Walls, error) {
 
 // walls finds out what the sandbox of a command is to be made of, as rules and files
 // are now. Writes says that it may write, so that what is protected counts.
-func (g *gate) walls(ctx context.Context, w capability.Walls, writes bool) (capability.Walls, error) {
+func (g *callGate) walls(ctx context.Context, w capability.Walls, writes bool) (capability.Walls, error) {
 	policy := g.policy()
 	paths := make(realPaths)
 	tops := paths.all(w.Working)
-	rules := policy.Walls(g.call.approved.all()).Following(paths.follow).Reading(onceRead()).Around(tops)
+	rules := policy.Walls(g.Approvals.Allowed()).Following(paths.follow).Reading(onceRead()).Around(tops)
 	places := rules.Find(once(namesIn))
 	search, err := g.walk(ctx, policy, rules, &places)
 	if err != nil {
@@ -83,14 +83,14 @@ func (g *gate) walls(ctx context.Context, w capability.Walls, writes bool) (capa
 
 // mayRead reports whether a file with a name that a rule holds may be read by another one
 // all the same: the rule holds back changing it alone.
-func (g *gate) mayRead(name string) bool {
+func (g *callGate) mayRead(name string) bool {
 	a := permissions.Access{Kind: permissions.AccessRead, Target: name, Real: name}
-	return g.decide(&matter{operation: "facts", accesses: g.aliased([]permissions.Access{a})}).Verdict == permissions.Allow
+	return g.mayTouch(a)
 }
 
 // walk adds what rules of any depth hide or protect. Where there is too much to look at,
 // the rest is hidden, and the model is told so.
-func (g *gate) walk(ctx context.Context, policy *permissions.Policy, rules *permissions.Walls, found *permissions.Places) (*wallSearch, error) {
+func (g *callGate) walk(ctx context.Context, policy *permissions.Policy, rules *permissions.Walls, found *permissions.Places) (*wallSearch, error) {
 	s := g.call.session()
 	search := newWallSearch(ctx, policy, rules, s.walked.Load(), found)
 	dirs := rules.Walks()
@@ -118,7 +118,7 @@ func (g *gate) walk(ctx context.Context, policy *permissions.Policy, rules *perm
 // keep adds what is there and guarded by its name, at any depth, and what a trusted project
 // has for settings, there or not. It returns what tells, when the command has ended, of
 // protected names that are new.
-func (g *gate) keep(ctx context.Context, search *wallSearch, tops []string, paths realPaths, found *permissions.Places) (func() string, error) {
+func (g *callGate) keep(ctx context.Context, search *wallSearch, tops []string, paths realPaths, found *permissions.Places) (func() string, error) {
 	rules, s := search.rules, g.call.session()
 	if err := search.guarded(); err != nil {
 		return nil, err

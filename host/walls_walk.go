@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -122,7 +123,7 @@ func (s *wallSearch) in(dirs []string) error {
 	}
 	for queue := slices.Clone(dirs); len(queue) > 0; queue = queue[1:] {
 		if s.ctx.Err() != nil {
-			return cancelled(s.ctx)
+			return gate.Cancelled(s.ctx)
 		}
 		if !s.until.IsZero() && time.Now().After(s.until) {
 			return errTooManyNames

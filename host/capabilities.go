@@ -1,0 +1,170 @@
+package host
+
+import (
+	"context"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/gate"
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/plugins"
+)
+
+// do is the second gate: the function that a running call's capability calls
+// go through.
+func (g *callGate) do(ctx context.Context, req abi.Request) (abi.Answer, error) {
+	growStack() // the runner's goroutine for this request is new
+	if !g.call.work.enter() {
+		return abi.Answer{}, errCallOver
+	}
+	defer g.call.work.leave()
+	g.call.watch.capability(1)
+	defer g.call.watch.capability(-1)
+	answer, err := g.perform(ctx, req)
+	g.call.event(Event{Kind: EventCapability, Capability: req.Name, Err: err, Elapsed: g.call.elapsed()})
+	return answer, err
+}
+
+func (g *callGate) perform(ctx context.Context, req abi.Request) (abi.Answer, error) {
+	claim, ok := g.call.tool.declares(req.Name)
+	if !ok {
+		return abi.Answer{}, g.call.undeclared(req.Name)
+	}
+	native, ok := g.call.session().host.capabilities[req.Name]
+	if !ok {
+		return abi.Answer{}, abi.Errorf(abi.CodeUnsupported, "this host has no capability %s", req.Name)
+	}
+	g.renew()
+	commands := newCommander(g)
+	plan, err := native.Plan(ctx, g.placed(commands), req)
+	if err != nil {
+		return abi.Answer{}, err
+	}
+	defer plan.Close()
+	return g.carryOut(ctx, req, claim, plan, commands)
+}
+
+// undeclared refuses a capability that the manifest does not give the tool.
+func (c *call) undeclared(name string) error {
+	var manifest *abi.Manifest
+	if t, ok := c.tool.(pluginTool); ok {
+		manifest = t.Plugin.Manifest()
+	}
+	return plugins.Undeclared(manifest, c.tool.contract().Name, name)
+}
+
+// placed is what a capability is told of the session and the call.
+func (g *callGate) placed(commands *commander) capability.Scope {
+	c := g.call
+	scope := capability.Scope{
+		Cwd: g.view.cwd, Report: unheard, Tools: (*catalog)(c),
+		Call:  capability.Call{ID: c.use.ID, Tool: c.tool.contract().Name},
+		Files: (*onlooker)(c), History: c.session().history(), Stage: c.session().stage(),
+	}
+	if from := c.tool.source(); !from.trusted {
+		scope.Call.Plugin = from.plugin
+		if c.mayWrite() {
+			scope.Own = &c.own
+		}
+	}
+	if scope.Stage != nil {
+		scope.History = nil // nothing is written before it is applied
+	}
+	if c.session().host.options.Shell != nil {
+		scope.Shell, scope.Tasks = commands, c.session().tasks()
+	}
+	if g.call.turn.told() {
+		scope.Report = func(p abi.Progress) { g.call.report(abi.ProgressHead{Progress: &p}) }
+	}
+	return scope
+}
+
+// mayWrite reports whether the tool may ask to write files.
+func (c *call) mayWrite() bool {
+	_, writes := c.tool.declares(abi.CapFSWrite)
+	_, replaces := c.tool.declares(abi.CapFSReplace)
+	return writes || replaces
+}
+
+func unheard(abi.Progress) {}
+
+// carryOut judges a plan and does it.
+func (g *callGate) carryOut(ctx context.Context, req abi.Request, claim abi.CapabilityClaim, plan capability.Plan, commands *commander) (abi.Answer, error) {
+	accesses := plan.Accesses()
+	scope, err := g.scope(claim)
+	if err != nil {
+		return abi.Answer{}, err
+	}
+	for _, a := range accesses {
+		held := a
+		held.Tree = a.Tree && req.Name != abi.CapFSList // which goes into no directory
+		if err := g.consistent(held, commands.Analyse); err != nil {
+			return abi.Answer{}, err
+		}
+		if err := g.stageable(req.Name, a); err != nil {
+			return abi.Answer{}, err
+		}
+		if !scope.Covers(a) {
+			return abi.Answer{}, g.outOfScope(a, accesses, claim)
+		}
+	}
+	if err := g.shellFits(plan, accesses); err != nil {
+		return abi.Answer{}, err
+	}
+	s := g.subject(req.Name, accesses, commands.Analyse)
+	if err := g.Permit(ctx, s); err != nil {
+		return abi.Answer{}, err
+	}
+	if ctx.Err() != nil {
+		return abi.Answer{}, gate.Cancelled(ctx)
+	}
+	if walker, ok := plan.(capability.Walker); ok {
+		walker.Through(func(dir permissions.Access) (bool, func(string) bool) {
+			return g.permittedDir(claim, &scope, dir)
+		})
+	}
+	answer, err := plan.Do(ctx, func(a permissions.Access) bool {
+		// A list holds the names of a directory, and nothing of what they name.
+		consistent := req.Name == abi.CapFSList || g.consistent(a, commands.Analyse) == nil
+		return consistent && g.stageable(req.Name, a) == nil && scope.Covers(a) && g.permitted(req.Name, a)
+	})
+	if err == nil || ctx.Err() != nil { // what was ended may have done a part
+		g.call.deeds.add(accesses)
+	}
+	if read, ok := answer.OK.(abi.ReadOK); ok {
+		g.call.session().sights.note(read.Path, &read)
+	}
+	return answer, err
+}
+
+// scope is what the manifest limits a capability to.
+func (g *callGate) scope(claim abi.CapabilityClaim) (permissions.Scope, error) {
+	if len(claim.Scope) == 0 {
+		return g.policy().Scope(nil)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if scope, ok := g.scopes[claim.Name]; ok {
+		return scope, nil
+	}
+	scope, err := g.policy().Scope(claim.Scope)
+	if err != nil {
+		return scope, abi.Errorf(abi.CodeLoad, "the scope that the manifest gives %s: %w", claim.Name, err)
+	}
+	if g.scopes == nil {
+		g.scopes = make(map[string]permissions.Scope)
+	}
+	g.scopes[claim.Name] = scope
+	return scope, nil
+}
+
+// outOfScope refuses an access for the scope it leaves, unless a rule denies it
+// anyway: a directory is in every scope until it is searched, so the two
+// refusals together would tell what lies behind a denied path.
+func (g *callGate) outOfScope(a permissions.Access, all []permissions.Access, claim abi.CapabilityClaim) error {
+	if err := g.Denied(&gate.Subject{Call: &g.about, Operation: claim.Name, Accesses: all}); err != nil {
+		return err
+	}
+	return abi.Errorf(abi.CodeUndeclared, "%s is outside the scope %q that the manifest of %s gives %s",
+		a.Target, claim.Scope, g.call.tool.contract().Name, claim.Name)
+}

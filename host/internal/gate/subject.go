@@ -1,0 +1,113 @@
+package gate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// Call says which call a [Subject] belongs to. It is immutable: a call whose input is
+// rewritten gets another one.
+type Call struct {
+	// Tool and Aliases are the names that rules may use for the tool.
+	Tool    string
+	Aliases []string
+	Origin  permissions.Origin
+	// Title is one line for people: what the call is about.
+	Title string
+	// Input is canonical JSON.
+	Input json.RawMessage
+	// Definition hashes the tool's contract.
+	Definition func() [sha256.Size]byte
+	Effects    permissions.Effects
+}
+
+// Binding identifies what is judged and approved: this input to this very tool. It is
+// the SHA-256 of both, in hexadecimal.
+func (c *Call) Binding() string {
+	definition := c.Definition()
+	sum := sha256.Sum256(append(definition[:], c.Input...))
+	return hex.EncodeToString(sum[:])
+}
+
+// Subject is what one decision is about: a call before it starts, or one of its
+// capability calls.
+type Subject struct {
+	Call *Call
+	// Operation is the capability that a running call asks for; empty for the call
+	// itself.
+	Operation string
+	Accesses  []permissions.Access
+	Commands  []permissions.Command
+	// Check is the tool's own verdict, and Hook what hooks said; nil is none.
+	Check *abi.Check
+	Hook  *permissions.HookAnswer
+	// Preview is what the call would change, as a unified diff; empty where unknown.
+	Preview string
+	// Rehearse, if not nil, is called before a person is asked, and may set Preview. An
+	// error ends the question unasked. Done is called when the question has ended.
+	Rehearse func(ctx context.Context, s *Subject) (done func(), err error)
+
+	// judged is what a judge said about exactly this subject.
+	judged *permissions.JudgeAnswer
+	// closed says that a decision was logged that leaves nothing to ask.
+	closed bool
+	// last is the latest decision; see [Gate.Decide].
+	last decided
+}
+
+// decided is a decision and what it was made by.
+type decided struct {
+	permissions.Decision
+	policy    *permissions.Policy
+	judged    *permissions.JudgeAnswer
+	check     *abi.Check
+	hook      *permissions.HookAnswer
+	approvals int
+}
+
+// Stage says whether the subject is the call itself or one of its capability calls.
+func (s *Subject) Stage() permissions.Stage {
+	if s.Operation == "" {
+		return permissions.StageCall
+	}
+	return permissions.StageCapability
+}
+
+// Recheck has the next decision made anew, because the file system may have changed.
+func (s *Subject) Recheck() { s.last = decided{} }
+
+// ReadOnly reports whether everything that the subject touches is known and is only
+// read.
+func (s *Subject) ReadOnly() bool {
+	if len(s.Accesses) == 0 {
+		return false
+	}
+	for i := range s.Commands {
+		if !s.Commands[i].ReadOnly {
+			return false
+		}
+	}
+	for _, a := range s.Accesses {
+		switch a.Kind {
+		case permissions.AccessRead, permissions.AccessSession, permissions.AccessExec:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// StaysIn reports whether every command leaves the session in the directory cwd.
+func (s *Subject) StaysIn(cwd string) bool {
+	for i := range s.Commands {
+		if s.Commands[i].Cwd != cwd {
+			return false
+		}
+	}
+	return true
+}
