@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -98,10 +99,11 @@ func (c *call) resolvePath(cwd string, field abi.Field, path string) (permission
 		kind = permissions.AccessWrite
 	}
 	fact := abi.Fact{Path: path, Exists: node.Exists()}
+	var now *capability.Stamp
 	if fact.Exists {
-		fact.Kind, fact.Size = node.Info.Kind, node.Info.Size
+		fact.Kind, fact.Size, now = node.Info.Kind, node.Info.Size, new(node.Info.Stamp())
 	}
-	c.know(&fact, node)
+	fact.Read, fact.Changed = c.files.Read(node.Real, now)
 	return node.Access(kind, fact.Kind == abi.KindDirectory), fact, nil
 }
 

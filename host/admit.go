@@ -228,7 +228,7 @@ func (c *call) postHooks(ctx context.Context, g *callGate, result abi.ToolResult
 	o := tell(ctx, in)
 	c.heed(&o)
 	rewritten := o.Rewrite(result)
-	c.incomplete = c.incomplete || !holds(rewritten.Content, result.Content)
+	c.files.Answered(rewritten.Content, result.Content)
 	c.letGo(slices.DeleteFunc(slices.Clone(result.Content), func(b abi.Block) bool {
 		return b.Spilled == nil || slices.ContainsFunc(rewritten.Content, func(kept abi.Block) bool { return kept.Spilled == b.Spilled })
 	}))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/results"
 	"github.com/toolquay/toolquay/permissions"
@@ -72,14 +73,8 @@ type call struct {
 	result abi.ToolResult
 	// fitted is what was done to the result's size; nil where it is short.
 	fitted *results.Fitted
-	// incomplete says that the result has not all that the tool answered.
-	incomplete bool
-	// glances are what the result shows of files, and learned are what the results of
-	// calls that this one makes showed it.
-	glances, learned glances
-	// own is what the call has read itself, where its tool may write on the strength of
-	// that: see [capability.Scope].
-	own seenFiles
+	// files is the read state of files as the call sees it.
+	files filestate.Call
 }
 
 var _ scheduler.Job = (*call)(nil)
@@ -88,6 +83,7 @@ var _ scheduler.Job = (*call)(nil)
 // traits. A call that fails here has its result.
 func (t *turn) submit(ctx context.Context, index int, use abi.ToolUse) *call {
 	c := &call{turn: t, index: index, use: use, consultation: t.session.consult()}
+	c.files.Begin(t.files, index)
 	if t.told() {
 		c.queued = time.Now()
 		c.watch = &watch{at: c.queued}
@@ -299,7 +295,7 @@ func (c *call) Settle() {
 		defer c.turn.altered.Add(1)
 	}
 	if !c.result.IsError {
-		c.settleGlances()
+		c.files.Settle()
 	}
 	c.applyChanges()
 }
@@ -358,7 +354,7 @@ func (c *call) end(r abi.ToolResult) {
 	c.fit(&r)
 	answered := len(r.Content)
 	c.refuseChanges(&r)
-	c.addStale(&r)
+	c.addOutdated(&r)
 	c.addNotes(&r) // behind a result that was cut, too
 	c.remarks.add(&r)
 	c.noted(len(r.Content) - answered)
@@ -379,13 +375,13 @@ func (c *call) ran() time.Duration {
 	return c.elapsed()
 }
 
-// addStale tells the model behind the result of a call that ran what it has read and
-// is out of date by now.
-func (c *call) addStale(r *abi.ToolResult) {
-	if c.slot == nil {
+// addOutdated tells the model, after the result of a call that may have changed files,
+// which of the files that it has read are out of date now.
+func (c *call) addOutdated(r *abi.ToolResult) {
+	if c.slot == nil || c.traits.readOnly { // what changed during a read is not its doing
 		return
 	}
-	if hint := c.staleHint(); hint != "" {
+	if hint := c.files.OutdatedHint(); hint != "" {
 		r.Content = append(slices.Clip(r.Content), abi.TextBlock(hint))
 	}
 }

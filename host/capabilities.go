@@ -59,12 +59,12 @@ func (g *callGate) placed(commands *commander) capability.Scope {
 	scope := capability.Scope{
 		Cwd: g.view.cwd, Report: unheard, Tools: (*catalog)(c),
 		Call:  capability.Call{ID: c.use.ID, Tool: c.tool.contract().Name},
-		Files: (*onlooker)(c), History: c.session().history(), Stage: c.session().stage(),
+		Files: &c.files, History: c.session().history(), Stage: c.session().stage(),
 	}
 	if from := c.tool.source(); !from.trusted {
 		scope.Call.Plugin = from.plugin
 		if c.mayWrite() {
-			scope.Own = &c.own
+			scope.Own = c.files.Own()
 		}
 	}
 	if scope.Stage != nil {
@@ -132,7 +132,7 @@ func (g *callGate) carryOut(ctx context.Context, req abi.Request, claim abi.Capa
 		g.call.deeds.add(accesses)
 	}
 	if read, ok := answer.OK.(abi.ReadOK); ok {
-		g.call.session().sights.note(read.Path, &read)
+		g.call.session().files.Note(read.Path, &read)
 	}
 	return answer, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -18,6 +19,7 @@ func (s *Session) Explain(ctx context.Context, use abi.ToolUse) (permissions.Exp
 	v := s.with(s.current, set)
 	s.mu.Unlock()
 	c := &call{turn: &turn{session: s, plugins: set}, use: use}
+	c.files.Begin(filestate.NewTurn(&s.files), 0)
 	if err := c.prepare(ctx); err != nil {
 		return permissions.Explanation{}, err
 	}

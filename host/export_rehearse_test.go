@@ -1,5 +1,7 @@
 package host
 
+import "strings"
+
 // The bounds of rehearsals.
 const (
 	MaxRehearsal  = maxRehearsal
@@ -41,3 +43,6 @@ func KeptOf(diff string, n int) int {
 	}
 	return len(r.diffs)
 }
+
+// PreviewOf is what a question shows of diffs.
+func PreviewOf(diffs ...string) string { return preview(strings.Join(diffs, "")) }

@@ -183,7 +183,7 @@ func (h *Host) hold() *plugins.Set {
 func (t *turn) begin() {
 	t.plugins = t.session.host.hold()
 	t.session.renew(t.plugins)
-	t.session.sights.nextTurn()
+	t.session.files.NextTurn()
 }
 
 // end lets go of them.

@@ -23,8 +23,8 @@ func (c *call) fit(r *abi.ToolResult) {
 	}
 	answered := r.Content
 	c.fitted = c.session().stored.results.Fit(of, r)
-	if c.fitted != nil && !holds(r.Content, answered) {
-		c.incomplete = true
+	if c.fitted != nil {
+		c.files.Answered(r.Content, answered)
 	}
 	if c.fitted != nil && c.fitted.Stored != nil {
 		c.event(Event{Kind: EventPersisted, Stored: c.fitted.Stored, Elapsed: c.elapsed()})

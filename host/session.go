@@ -17,6 +17,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability/workspace"
 	"github.com/toolquay/toolquay/host/hooks"
+	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/judge"
 	"github.com/toolquay/toolquay/permissions"
@@ -63,9 +64,9 @@ type Session struct {
 	judge *judge.Judge
 	kept  plugins.Session
 	rest  sync.WaitGroup
-	// stored is what is kept beyond a turn, and sights what the model has seen of files.
+	// stored is what is kept beyond a turn, and files the read state of files.
 	stored stored
-	sights seenFiles
+	files  filestate.Files
 	// scratch is what does not outlive the session.
 	scratch scratch
 	// walked is what was found for the walls of commands; nil before the first walk.
@@ -139,7 +140,7 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 	}
 	s.openTemp()
 	s.relearn()
-	s.recallSights()
+	s.loadReadState()
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.over, s.endOver = context.WithCancel(context.Background())
 	if err := h.admitSession(s); err != nil {
@@ -306,7 +307,7 @@ func (s *Session) Close(ctx context.Context) error {
 		err = fmt.Errorf("closing a session whose turn goes on: %w", context.Cause(ctx))
 	}
 	s.endRest(ctx)
-	s.rememberSights()
+	s.saveReadState()
 	err = errors.Join(err, s.closeTasks(ctx), s.kept.Close(ctx)) // what runs goes before what it writes in
 	if s.news != nil {
 		s.news.flush()

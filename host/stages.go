@@ -51,7 +51,7 @@ func (s *Session) openStage() error {
 	}
 	s.stored.stage = stage.Open(filepath.Join(f.Path(), stage.Dir), options)
 	if s.options.Stage {
-		s.sights.place = s.placeOf
+		s.files.Place = s.placeOf
 		return nil
 	}
 	staged, err := s.stored.stage.List(stage.Selection{})

@@ -10,6 +10,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/folder"
 	"github.com/toolquay/toolquay/host/history"
+	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/results"
 	"github.com/toolquay/toolquay/host/stage"
 	"github.com/toolquay/toolquay/host/tasks"
@@ -85,6 +86,33 @@ func (s *Session) recall(kind string) []json.RawMessage {
 		return nil
 	}
 	return s.stored.folder.Recall(kind)
+}
+
+// saveReadState writes what the model has seen of files to the journal, for the next
+// process that resumes the session. A session whose name was made up has none.
+func (s *Session) saveReadState() {
+	if s.options.ID == "" || s.stored.folder == nil {
+		return
+	}
+	files := s.files.Save()
+	if files == nil {
+		return
+	}
+	if err := s.remember(filestate.RecordKind, files); err != nil {
+		s.host.options.Logger.Warn("what was read cannot be remembered: files must be read again before they are written", "session", s.id, "error", err)
+	}
+}
+
+// loadReadState takes over what the last process saved. After a record that cannot be
+// read files must be read again.
+func (s *Session) loadReadState() {
+	records := s.recall(filestate.RecordKind)
+	if len(records) == 0 {
+		return
+	}
+	if err := s.files.Load(records[len(records)-1]); err != nil {
+		s.host.options.Logger.Warn("what an earlier process of the session had read is not known: its record is not understood", "session", s.id, "error", err)
+	}
 }
 
 // spill makes a place for a text that is too long to hold, in the session's folder.

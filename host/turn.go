@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"iter"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/results"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/scheduler"
@@ -38,8 +40,8 @@ type turn struct {
 	results []abi.ToolResult
 	left    []*call
 	fitted  []*results.Fitted
-	// shown are what the results show of files, until the turn ends.
-	shown glances
+	// files is what the results show of files, until the turn ends.
+	files *filestate.Turn
 	// ids are those that were claimed; nil where there is one call only.
 	ids map[string]bool
 	// stopped is why nothing more of the turn begins; nil while it does.
@@ -57,6 +59,11 @@ type turn struct {
 func (s *Session) newTurn(ctx context.Context, calls int, f *feed) *turn {
 	t := &turn{session: s, feed: f}
 	t.nesting = nestingOf(ctx, s)
+	if t.within == nil {
+		t.files = filestate.NewTurn(&s.files)
+	} else {
+		t.files = t.within.files.Inner()
+	}
 	t.ctx, t.cancel, t.unlink = s.during(ctx)
 	if calls != 1 {
 		t.ids = make(map[string]bool, calls)
@@ -204,7 +211,10 @@ func (t *turn) began() { t.event(Event{Kind: EventTurn}) }
 func (t *turn) finish(has bool) {
 	defer t.conclude(has) // deferred, as an observer may end the goroutine that it is called on
 	t.jobs.Wait()
-	t.learnFiles(t.fit())
+	replaced := t.fit()
+	t.files.End(func(call int) bool {
+		return !slices.Contains(replaced, call) && (t.feed == nil || t.feed.arrived(call))
+	})
 	t.event(Event{Kind: EventTurnEnded})
 }
 

@@ -1,4 +1,4 @@
-package host
+package filestate
 
 import (
 	"strconv"
@@ -10,48 +10,49 @@ import (
 	"github.com/toolquay/toolquay/host/capability"
 )
 
-// TestGlancesAreBounded keeps few of what many results show: the first of a turn, whose
+// TestObservationsAreBounded keeps few of what many results show: the first of a turn, whose
 // rest is then not known to have been seen, and the last of what a call was shown.
-func TestGlancesAreBounded(t *testing.T) {
+func TestObservationsAreBounded(t *testing.T) {
 	t.Parallel()
-	var first, last glances
-	for i := range maxFiles + 10 {
-		one := glance{path: "/" + strconv.Itoa(i)}
-		first.add(one)
-		last.addNewest(one)
+	var first, last observations
+	for i := range maxObservations + 10 {
+		one := observation{path: "/" + strconv.Itoa(i)}
+		first.addFirst(one)
+		last.addLast(one)
 	}
-	if n := len(first.of("/0", nil)); n != 1 || len(first.list) != maxFiles {
+	if n := len(first.of("/0", nil)); n != 1 || len(first.list) != maxObservations {
 		t.Errorf("of the first, %d of %d", n, len(first.list))
 	}
-	if n := len(last.of("/"+strconv.Itoa(maxFiles+9), nil)); n != 1 || len(last.list) != maxFiles || len(last.of("/9", nil)) > 0 {
+	if n := len(last.of("/"+strconv.Itoa(maxObservations+9), nil)); n != 1 || len(last.list) != maxObservations || len(last.of("/9", nil)) > 0 {
 		t.Errorf("of the last, %d of %d", n, len(last.list))
 	}
 }
 
-// TestOnlookerHammer has the calls of a turn use what they know at once; the race
+// TestCallsHammer has the calls of a turn use what they know at once; the race
 // detector looks on.
-func TestOnlookerHammer(t *testing.T) {
+func TestCallsHammer(t *testing.T) {
 	t.Parallel()
-	turn := &turn{session: &Session{}}
+	turn := NewTurn(&Files{})
 	stamp := stampOf(100, time.Hour)
 	var wg sync.WaitGroup
 	for worker := range 8 {
 		wg.Go(func() {
 			for i := range 100 {
-				c := &call{turn: turn, index: i}
+				var c Call
+				c.Begin(turn, i)
 				path := "/" + strconv.Itoa((worker*i)%9)
-				var files capability.Knowledge = (*onlooker)(c)
+				var files capability.Knowledge = &c
 				files.Shown(path, "v", sight(stamp, 0, 50))
 				if i%3 == 0 {
 					files.Wrote(path, sight(stamp, 0, 100))
 				}
-				c.settleGlances()
+				c.Settle()
 				files.Again(path, "v", stamp)
 				if got, ok := files.Seen(path); ok && len(got.Ranges) > maxRanges {
 					t.Errorf("%d ranges", len(got.Ranges))
 				}
 				if i%20 == 0 {
-					turn.learnFiles([]int{i})
+					turn.End(func(call int) bool { return call != i })
 				}
 			}
 		})
@@ -59,7 +60,7 @@ func TestOnlookerHammer(t *testing.T) {
 	wg.Wait()
 }
 
-func TestHolds(t *testing.T) {
+func TestContains(t *testing.T) {
 	t.Parallel()
 	text, image := abi.TextBlock("a"), abi.Block{Type: abi.BlockImage, MediaType: "image/png", Data: []byte("x")}
 	other := image
@@ -77,7 +78,7 @@ func TestHolds(t *testing.T) {
 		"what was spilled":    {[]abi.Block{abi.TextBlock("")}, []abi.Block{{Type: abi.BlockText, Spilled: &abi.Spilled{}}}, false},
 		"nothing for nothing": {nil, nil, true},
 	} {
-		if got := holds(c.content, c.all); got != c.want {
+		if got := contains(c.content, c.all); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

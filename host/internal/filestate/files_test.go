@@ -1,4 +1,4 @@
-package host
+package filestate
 
 import (
 	"crypto/sha256"
@@ -40,7 +40,7 @@ func ends(s capability.Sight) (out []int64) {
 	return out
 }
 
-func TestSightsAdd(t *testing.T) {
+func TestFilesAdd(t *testing.T) {
 	t.Parallel()
 	settled := stampOf(100, time.Hour)
 	other := settled
@@ -62,7 +62,7 @@ func TestSightsAdd(t *testing.T) {
 		"all of an empty file":  {[]capability.Sight{sight(stampOf(0, time.Hour))}, nil, true},
 		"a range without bytes": {[]capability.Sight{sight(settled, 3, 3)}, nil, false},
 	} {
-		s := &seenFiles{}
+		s := &Files{}
 		for _, shown := range c.shown {
 			s.Shown("/f", "", shown)
 		}
@@ -71,14 +71,14 @@ func TestSightsAdd(t *testing.T) {
 			t.Errorf("%s: %v, whole %v", name, ends(got), got.Whole())
 		}
 	}
-	if _, ok := (&seenFiles{}).Seen("/f"); ok {
+	if _, ok := (&Files{}).Seen("/f"); ok {
 		t.Error("a file that nobody saw was seen")
 	}
 }
 
-// TestSightsStamp takes the older of two stamps, unless all was seen anew: what was
+// TestFilesStamp takes the older of two stamps, unless all was seen anew: what was
 // seen before the file was settled may be of another content.
-func TestSightsStamp(t *testing.T) {
+func TestFilesStamp(t *testing.T) {
 	t.Parallel()
 	fresh, settled := stampOf(100, time.Millisecond), stampOf(100, time.Hour)
 	for name, c := range map[string]struct {
@@ -89,7 +89,7 @@ func TestSightsStamp(t *testing.T) {
 		"all of it anew": {sight(fresh, 0, 50), sight(settled, 0, 100), true},
 		"settled twice":  {sight(settled, 0, 50), sight(settled, 50, 100), true},
 	} {
-		s := &seenFiles{}
+		s := &Files{}
 		s.Shown("/f", "", c.first)
 		s.Shown("/f", "", c.then)
 		if got, _ := s.Seen("/f"); got.Stamp.Settled() != c.settled {
@@ -98,9 +98,9 @@ func TestSightsStamp(t *testing.T) {
 	}
 }
 
-func TestSightsRangesAreBounded(t *testing.T) {
+func TestFilesRangesAreBounded(t *testing.T) {
 	t.Parallel()
-	s := &seenFiles{}
+	s := &Files{}
 	for i := range int64(maxRanges + 3) {
 		at := (i*37)%100*10 + 1
 		s.Shown("/f", "", sight(stampOf(5000, time.Hour), at, at+5))
@@ -116,7 +116,7 @@ func TestSightsRangesAreBounded(t *testing.T) {
 	}
 }
 
-func TestSightsAgain(t *testing.T) {
+func TestFilesAgain(t *testing.T) {
 	t.Parallel()
 	settled, fresh := stampOf(10, time.Hour), stampOf(10, time.Millisecond)
 	changed := settled
@@ -131,39 +131,39 @@ func TestSightsAgain(t *testing.T) {
 		"another file":     {settled, changed, "v", false},
 		"not settled then": {fresh, settled, "v", false},
 	} {
-		s := &seenFiles{}
-		s.nextTurn()
+		s := &Files{}
+		s.NextTurn()
 		s.Shown("/f", "v", sight(c.shown, 0, 10))
-		s.nextTurn()
+		s.NextTurn()
 		if got := s.Again("/f", c.view, c.now); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
-		s.nextTurn()
+		s.NextTurn()
 		if s.Again("/f", c.view, c.now) {
 			t.Errorf("%s: twice", name)
 		}
 	}
-	s := &seenFiles{}
-	s.nextTurn()
+	s := &Files{}
+	s.NextTurn()
 	for i := range maxViews + 1 {
 		s.Shown("/f", strconv.Itoa(i), sight(settled, 0, 10))
 	}
 	s.Shown("/g", "v", sight(settled, 0, 10))
 	s.Wrote("/g", sight(settled, 0, 10))
-	s.nextTurn()
+	s.NextTurn()
 	if s.Again("/f", "0", settled) || !s.Again("/f", "1", settled) || s.Again("/g", "v", settled) || s.Again("/h", "v", settled) {
 		t.Error("the oldest view, or one before a write, or of another file, is known")
 	}
 }
 
-// TestSightsAgainInATurn gives the calls of one turn the same answer, whichever is
+// TestFilesAgainInATurn gives the calls of one turn the same answer, whichever is
 // first.
-func TestSightsAgainInATurn(t *testing.T) {
+func TestFilesAgainInATurn(t *testing.T) {
 	t.Parallel()
 	settled := stampOf(10, time.Hour)
-	s := &seenFiles{}
+	s := &Files{}
 	for turn, want := range []bool{false, true, false, true, false} {
-		s.nextTurn()
+		s.NextTurn()
 		for call := range 3 {
 			if got := s.Again("/f", "v", settled); got != want {
 				t.Errorf("call %d of turn %d: %v", call, turn, got)
@@ -175,9 +175,9 @@ func TestSightsAgainInATurn(t *testing.T) {
 	}
 }
 
-// TestSightsWrote takes what was written for known, and gives no hint of it; of what
+// TestFilesWrote takes what was written for known, and gives no hint of it; of what
 // somebody writes then there is one.
-func TestSightsWrote(t *testing.T) {
+func TestFilesWrote(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")
 	put := func(text string) capability.Stamp {
@@ -191,20 +191,20 @@ func TestSightsWrote(t *testing.T) {
 		}
 		return capability.Stamp{Size: info.Size(), ModTime: info.ModTime(), Taken: time.Now()}
 	}
-	s := &seenFiles{}
+	s := &Files{}
 	s.Shown(path, "", sight(put("first"), 0, 5))
 	s.Wrote(path, sight(put("second"), 0, 6))
-	if got := s.stale(); len(got) > 0 {
+	if got := s.outdated(); len(got) > 0 {
 		t.Errorf("a hint about what it wrote itself: %v", got)
 	}
 	if got, _ := s.Seen(path); !got.Whole() || got.Stamp.Size != 6 {
 		t.Errorf("%+v", got)
 	}
 	put("somebody else's")
-	if got := s.stale(); !slices.Equal(got, []string{path}) {
+	if got := s.outdated(); !slices.Equal(got, []string{path}) {
 		t.Errorf("no hint: %v", got)
 	}
-	if got := s.stale(); len(got) > 0 {
+	if got := s.outdated(); len(got) > 0 {
 		t.Errorf("the hint twice: %v", got)
 	}
 	if got, _ := s.Seen(path); got.Stamp.Size != 6 {
@@ -212,22 +212,22 @@ func TestSightsWrote(t *testing.T) {
 	}
 }
 
-func TestSightsStored(t *testing.T) {
+func TestSaved(t *testing.T) {
 	t.Parallel()
-	s := &seenFiles{}
-	for i := range maxStoredFiles + 10 {
+	s := &Files{}
+	for i := range maxSavedFiles + 10 {
 		s.Shown(fmt.Sprintf("/f%03d", i), "v", sight(stampOf(100, time.Hour), 0, 10, 20, 100))
 	}
 	s.Shown("/f000", "v", sight(stampOf(100, time.Hour), 10, 20))
-	text, err := json.Marshal(s.latest())
-	if err != nil || len(text) > maxStoredBytes+maxStoredFiles+2 {
+	text, err := json.Marshal(s.Save())
+	if err != nil || len(text) > maxSavedBytes+maxSavedFiles+2 {
 		t.Fatalf("%d bytes, %v", len(text), err)
 	}
-	next := &seenFiles{}
-	if err := next.recall(text); err != nil {
+	next := &Files{}
+	if err := next.Load(text); err != nil {
 		t.Fatal(err)
 	}
-	if len(next.files) != maxStoredFiles {
+	if len(next.files) != maxSavedFiles {
 		t.Errorf("%d files are recalled", len(next.files))
 	}
 	for _, path := range []string{"/f000", "/f265"} {
@@ -237,28 +237,28 @@ func TestSightsStored(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", path, got, want)
 		}
 	}
-	next.nextTurn()
-	if next.Again("/f000", "v", stampOf(100, time.Hour)) || next.latest() != nil {
+	next.NextTurn()
+	if next.Again("/f000", "v", stampOf(100, time.Hour)) || next.Save() != nil {
 		t.Error("views are recalled, or what is recalled is new")
 	}
 }
 
-func TestSightsStoredAreBounded(t *testing.T) {
+func TestSavedAreBounded(t *testing.T) {
 	t.Parallel()
-	s := &seenFiles{}
+	s := &Files{}
 	for i := range 200 {
 		s.Shown(fmt.Sprintf("/%s%d", strings.Repeat("long/", 600), i), "", sight(stampOf(100, time.Hour), 0, 10))
 	}
 	n := 0
-	for _, text := range s.latest() {
+	for _, text := range s.Save() {
 		n += len(text)
 	}
-	if n == 0 || n > maxStoredBytes {
+	if n == 0 || n > maxSavedBytes {
 		t.Errorf("%d bytes", n)
 	}
 }
 
-func TestSightsDamagedRecord(t *testing.T) {
+func TestDamagedRecord(t *testing.T) {
 	t.Parallel()
 	const hash = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 	for name, text := range map[string]string{
@@ -272,19 +272,19 @@ func TestSightsDamagedRecord(t *testing.T) {
 		"before it all": `[{"path":"/f","size":9,"ranges":[{"from":-1,"to":3,"hash":"` + hash + `"}]}]`,
 		"the second":    `[{"path":"/f","size":9},{"path":"","size":9}]`,
 	} {
-		s := &seenFiles{}
-		if err := s.recall(json.RawMessage(text)); err == nil || len(s.files) > 0 {
+		s := &Files{}
+		if err := s.Load(json.RawMessage(text)); err == nil || len(s.files) > 0 {
 			t.Errorf("%s: %v, %d files", name, err, len(s.files))
 		}
 	}
-	s := &seenFiles{}
-	if err := s.recall(json.RawMessage(`[{"path":"/f","size":9,"ranges":[{"from":0,"to":9,"hash":"` + hash + `"}]}]`)); err != nil || len(s.files) != 1 {
+	s := &Files{}
+	if err := s.Load(json.RawMessage(`[{"path":"/f","size":9,"ranges":[{"from":0,"to":9,"hash":"` + hash + `"}]}]`)); err != nil || len(s.files) != 1 {
 		t.Errorf("a good one: %v", err)
 	}
 }
 
-// TestSightsHammer uses all of it at once; the race detector looks on.
-func TestSightsHammer(t *testing.T) {
+// TestFilesHammer uses all of it at once; the race detector looks on.
+func TestFilesHammer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for i := range 8 {
@@ -292,7 +292,7 @@ func TestSightsHammer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := &seenFiles{}
+	s := &Files{}
 	var wg sync.WaitGroup
 	for worker := range 8 {
 		wg.Go(func() {
@@ -309,10 +309,10 @@ func TestSightsHammer(t *testing.T) {
 				case 2:
 					s.Wrote(path, sight(stamp, 0, 100))
 				case 3:
-					s.stale()
-					s.latest()
+					s.outdated()
+					s.Save()
 				case 4:
-					s.nextTurn()
+					s.NextTurn()
 				}
 				got, ok := s.Seen(path)
 				if ok && len(got.Ranges) > maxRanges {
@@ -332,7 +332,7 @@ func TestSightsHammer(t *testing.T) {
 // TestFoundIsForgottenFirst keeps what was read, however much searches show after it.
 func TestFoundIsForgottenFirst(t *testing.T) {
 	t.Parallel()
-	var s seenFiles
+	var s Files
 	line := func(at int64) capability.Sight {
 		return capability.Sight{Stamp: capability.Stamp{Size: 1 << 20}, Ranges: []capability.Range{{From: at, To: at + 1}}}
 	}
