@@ -11,6 +11,7 @@ import (
 	"github.com/toolquay/toolquay/host/capability/shell"
 	"github.com/toolquay/toolquay/host/hooks"
 	"github.com/toolquay/toolquay/host/internal/gate"
+	"github.com/toolquay/toolquay/host/internal/toolset"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -135,7 +136,7 @@ func (g *callGate) waits(s *gate.Subject) error {
 // inBackground reports whether the input asks to run a command in the background.
 func (c *call) inBackground() bool {
 	var input map[string]json.RawMessage
-	return json.Unmarshal(c.input, &input) == nil && string(input[backgroundField]) == "true"
+	return json.Unmarshal(c.input, &input) == nil && string(input[toolset.BackgroundField]) == "true"
 }
 
 // validatesItself reports whether the tool has a say in whether it is called.

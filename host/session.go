@@ -19,6 +19,7 @@ import (
 	"github.com/toolquay/toolquay/host/hooks"
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/gate"
+	"github.com/toolquay/toolquay/host/internal/toolset"
 	"github.com/toolquay/toolquay/host/judge"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
@@ -73,8 +74,8 @@ type Session struct {
 	walked atomic.Pointer[walked]
 	// news tells the embedder what is of no turn; nil where nobody observes.
 	news *observer
-	// knows is what the model was told of its tools.
-	knows knowledge
+	// known is what the model was told of its tools.
+	known toolset.Known
 	// over is done when nothing of the session may go on.
 	over    context.Context //nolint:containedctx // as ctx
 	endOver context.CancelFunc
@@ -139,7 +140,7 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 		return nil, err
 	}
 	s.openTemp()
-	s.relearn()
+	s.loadKnown()
 	s.loadReadState()
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.over, s.endOver = context.WithCancel(context.Background())
@@ -345,9 +346,6 @@ func (s *Session) endRest(ctx context.Context) {
 	s.endOver()
 	<-done
 }
-
-// offers reports whether the model is to be told of a tool.
-func (v *view) offers(t *abi.Tool) bool { return v.Policy.Offered(t.Name, t.Aliases...) }
 
 // consult begins what a judge is asked about one call; nil where there is no judge.
 func (s *Session) consult() *gate.Consultation {

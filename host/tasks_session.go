@@ -48,7 +48,7 @@ func (s *Session) backgrounds() bool {
 func (s *Session) offersTo(capability string) bool {
 	return slices.ContainsFunc(s.host.Plugins().Tools(), func(t *plugins.Tool) bool {
 		_, may := t.Plugin.Declares(t.Tool, capability)
-		return may && s.host.options.Offer.has(t.Tool)
+		return may && s.host.options.Offer.Has(t.Tool)
 	})
 }
 

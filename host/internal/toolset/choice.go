@@ -1,4 +1,4 @@
-package host
+package toolset
 
 import (
 	"encoding/json"
@@ -9,49 +9,49 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// ToolChoice says whether a model is to call tools, and which; the zero value leaves it
-// to the API, which is [ChooseAuto].
-type ToolChoice struct {
+// Choice sets whether a model is to call tools, and which. The zero value leaves it to
+// the API, whose default is [ChooseAuto].
+type Choice struct {
 	Type ChoiceType
-	// Name is the tool's, with [ChooseTool].
+	// Name is the name of the tool for [ChooseTool].
 	Name string
 }
 
-// ChoiceType is what a model may choose from.
+// ChoiceType is the kind of a choice.
 type ChoiceType string
 
 // The choices.
 const (
 	// ChooseAuto lets the model answer or call tools.
 	ChooseAuto ChoiceType = "auto"
-	// ChooseAny has it call at least one tool.
+	// ChooseAny makes it call at least one tool.
 	ChooseAny ChoiceType = "any"
-	// ChooseNone has it call none.
+	// ChooseNone makes it call none.
 	ChooseNone ChoiceType = "none"
-	// ChooseTool has it call the one that is named.
+	// ChooseTool makes it call the named one.
 	ChooseTool ChoiceType = "tool"
 )
 
-// ParseToolChoice reads a choice: auto, any, none, or tool:NAME. Empty is the zero value.
-func ParseToolChoice(text string) (ToolChoice, error) {
+// ParseChoice parses a choice: auto, any, none, or tool:NAME. Empty is the zero value.
+func ParseChoice(text string) (Choice, error) {
 	if name, ok := strings.CutPrefix(text, string(ChooseTool)+":"); ok && name != "" {
-		return ToolChoice{Type: ChooseTool, Name: name}, nil
+		return Choice{Type: ChooseTool, Name: name}, nil
 	}
-	c := ToolChoice{Type: ChoiceType(text)}
+	c := Choice{Type: ChoiceType(text)}
 	if slices.Contains([]ChoiceType{"", ChooseAuto, ChooseAny, ChooseNone}, c.Type) {
 		return c, nil
 	}
-	return ToolChoice{}, fmt.Errorf("no tool choice %q; there are auto, any, none and tool:NAME", text)
+	return Choice{}, fmt.Errorf("no tool choice %q; there are auto, any, none and tool:NAME", text)
 }
 
-// toolRequest is the part of a request that is about tools.
-type toolRequest struct {
+// request is the part of a request that is about tools.
+type request struct {
 	Tools  json.RawMessage `json:"tools"`
 	Choice any             `json:"tool_choice,omitempty"`
 	Config any             `json:"toolConfig,omitempty"`
 }
 
-// namedChoice is a choice in the APIs that write it as an object.
+// namedChoice is a choice for the APIs that write it as an object.
 type namedChoice struct {
 	Type     string     `json:"type"`
 	Name     string     `json:"name,omitempty"`
@@ -71,49 +71,45 @@ type geminiCalling struct {
 	Allowed []string `json:"allowedFunctionNames,omitempty"`
 }
 
-// Request writes the part of a request to a model API that is about tools: an object
-// with tools, as [Session.Definitions] has them, and tool_choice or, for [FormatGemini],
-// toolConfig. A choice that nothing offered fits is refused; [FormatMCP] has none. Where
-// no tool is offered the object is empty: APIs refuse an empty list, and a choice without
-// tools.
-func (s *Session) Request(format Format, choice ToolChoice) (json.RawMessage, error) {
-	p, err := s.pool(s.next(), format)
-	if err != nil {
+// Request returns the part of a request to a model API that is about tools, and records
+// that the model has the definitions in it. A choice that no offered tool fits is an
+// error, as is any for [FormatMCP]. If no tool is offered the object is empty: APIs refuse
+// an empty list, and a choice without tools.
+func (s *Set) Request(choice Choice, k *Known) (json.RawMessage, error) {
+	if err := s.canChoose(choice, k); err != nil {
 		return nil, err
 	}
-	if err := s.canChoose(p, choice); err != nil {
-		return nil, err
-	}
-	if ready, _ := p.names(); len(ready) == 0 && format != FormatMCP {
+	if len(s.Ready()) == 0 && s.format != FormatMCP {
 		return json.RawMessage("{}"), nil
 	}
-	var r toolRequest
-	switch format {
+	var r request
+	switch s.format {
 	case FormatAnthropic, FormatOpenAI, FormatResponses:
-		r.Choice = choice.written(format)
+		r.Choice = choice.written(s.format)
 	case FormatGemini:
-		r.Config = choice.gemini(s.host.options.Offer.Strict)
+		r.Config = choice.gemini(s.offering.Strict)
 	default:
 		if choice.Type != "" {
-			return nil, fmt.Errorf("the format %s has no tool choice", format)
+			return nil, fmt.Errorf("the format %s has no tool choice", s.format)
 		}
 	}
-	if r.Tools, err = s.knows.tell(p); err != nil {
+	var err error
+	if r.Tools, err = s.Tell(k); err != nil {
 		return nil, err
 	}
-	return encodeJSON(r)
+	return encode(r)
 }
 
 // canChoose refuses a choice of what the model cannot call.
-func (s *Session) canChoose(p *pool, choice ToolChoice) error {
-	ready, _ := p.names()
+func (s *Set) canChoose(choice Choice, k *Known) error {
+	ready := s.Ready()
 	switch choice.Type {
 	case ChooseAny:
 		if len(ready) == 0 {
 			return abi.Errorf(abi.CodeUnknownTool, "the tool choice is any, and no tool is offered")
 		}
 	case ChooseTool:
-		if !slices.ContainsFunc(p.tools, func(t pooled) bool { return t.Name == choice.Name && (!t.deferred || s.knows.has(t.Name)) }) {
+		if !slices.ContainsFunc(s.tools, func(t entry) bool { return t.Name == choice.Name && (!t.deferred || k.Loaded(t.Name)) }) {
 			return abi.Errorf(abi.CodeUnknownTool, "the tool choice is %q, which is not offered; there are %s", choice.Name, strings.Join(ready, ", "))
 		}
 	case "", ChooseAuto, ChooseNone:
@@ -123,8 +119,8 @@ func (s *Session) canChoose(p *pool, choice ToolChoice) error {
 	return nil
 }
 
-// written is the choice for all but Gemini; nil leaves it out.
-func (c ToolChoice) written(format Format) any {
+// written is the choice for all APIs but Gemini; nil omits it.
+func (c Choice) written(format Format) any {
 	anthropic := format == FormatAnthropic
 	switch {
 	case c.Type == "":
@@ -143,9 +139,9 @@ func (c ToolChoice) written(format Format) any {
 	return string(c.Type)
 }
 
-// gemini is the choice for Gemini, which holds the model to the schemas of all tools in
-// a mode of its own.
-func (c ToolChoice) gemini(strict bool) any {
+// gemini is the choice for Gemini, which has a separate mode to enforce the schemas of
+// all tools.
+func (c Choice) gemini(strict bool) any {
 	switch {
 	case c.Type == ChooseTool:
 		return geminiConfig{geminiCalling{Mode: "ANY", Allowed: []string{c.Name}}}

@@ -1,4 +1,4 @@
-package host
+package toolset
 
 import (
 	"encoding/json"
@@ -9,34 +9,29 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// backgroundField is the input field that has a command run in the background.
-const backgroundField = "run_in_background"
+// BackgroundField is the input field that makes a command run in the background.
+const BackgroundField = "run_in_background"
 
-// taskOutput is the tool that waits for background tasks, which others point at.
+// taskOutput is the tool that waits for background tasks. Descriptions of others name it.
 const taskOutput = "TaskOutput"
 
-// shown is the contract of a tool as the session's model is told it. Where nothing runs
-// in the background they hear nothing of that.
-func (s *Session) shown(t tool) (*abi.Tool, error) {
-	contract := t.contract()
-	if !builtIn(t) || s.backgrounds() {
-		return contract, nil
-	}
+// withoutBackground returns a contract that does not mention background commands.
+func withoutBackground(contract *abi.Tool) (*abi.Tool, error) {
 	without := *contract
-	schema, err := withoutProperty(contract.InputSchema, backgroundField)
+	schema, err := withoutProperty(contract.InputSchema, BackgroundField)
 	if err != nil {
 		return nil, fmt.Errorf("the input schema of %s: %w", contract.Name, err)
 	}
 	without.InputSchema = schema
-	without.Description = withoutItems(withoutItems(contract.Description, backgroundField), taskOutput)
+	without.Description = withoutItems(withoutItems(contract.Description, BackgroundField), taskOutput)
 	without.InputExamples = slices.DeleteFunc(slices.Clone(contract.InputExamples), func(example string) bool {
-		return strings.Contains(example, backgroundField)
+		return strings.Contains(example, BackgroundField)
 	})
 	return &without, nil
 }
 
-// withoutProperty takes one of the properties out of a JSON Schema, and leaves the
-// others in the order in which their author has them.
+// withoutProperty removes a property from a JSON Schema, and keeps the order of the
+// others.
 func withoutProperty(schema, name string) (string, error) {
 	d := json.NewDecoder(strings.NewReader(schema))
 	from, to := 0, 0
@@ -61,8 +56,8 @@ func withoutProperty(schema, name string) (string, error) {
 	return schema[:from] + schema[to:], err
 }
 
-// members reads an object. Each is told the key of a member and where the one before it
-// ended, and reads the value.
+// members reads an object. It calls each with the key of a member and the offset at which
+// the previous one ended; each reads the value.
 func members(d *json.Decoder, each func(key string, before int) error) error {
 	if _, err := d.Token(); err != nil {
 		return err
@@ -88,8 +83,8 @@ func skip(d *json.Decoder) error {
 	return d.Decode(&value)
 }
 
-// withoutItems takes those items of the lists in a text out that have a word in them. An
-// item begins with a dash, and ends with the next one or an empty line.
+// withoutItems removes list items that contain a word from a text. An item begins with a
+// dash and ends at the next one or at an empty line.
 func withoutItems(text, word string) string {
 	var kept, item strings.Builder
 	end := func() {

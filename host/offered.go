@@ -1,0 +1,88 @@
+package host
+
+import (
+	"cmp"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/toolset"
+	"github.com/toolquay/toolquay/plugins"
+)
+
+// toolset is what the session offers its model, with definitions in a format.
+func (s *Session) toolset(v *view, format Format) (*toolset.Set, error) {
+	return toolset.New(s.tools(v), &toolset.Options{
+		Offering: s.host.options.Offer, Format: format, Known: &s.known, Background: s.backgrounds(),
+	})
+}
+
+// toolsetOf is what the session offers of a set of plugins, with definitions in the
+// format that its model was told them in.
+func (s *Session) toolsetOf(set *plugins.Set) (*toolset.Set, error) {
+	v := *s.view()
+	v.plugins = set
+	return s.toolset(&v, s.known.Format())
+}
+
+// tools lists all tools in their order, with the reasons why some are not offered.
+func (s *Session) tools(v *view) []toolset.Tool {
+	var all []toolset.Tool
+	add := func(t tool, origin toolset.Origin) {
+		_, commands := t.declares(abi.CapShellRun)
+		all = append(all, toolset.Tool{
+			Tool: t.contract(), Plugin: t.source().plugin, Origin: origin, Commands: commands, NotOffered: s.notOffered(v, t),
+		})
+	}
+	for _, t := range v.plugins.Tools() {
+		origin := toolset.OriginPlugin
+		if builtIn(pluginTool{t}) {
+			origin = toolset.OriginBuiltin
+		}
+		add(pluginTool{t}, origin)
+	}
+	for _, t := range s.host.native {
+		add(t, toolset.OriginNative)
+	}
+	toolset.Sort(all)
+	return all
+}
+
+// notOffered returns why the session's model is not told of a tool, or nil. Besides tools
+// that it may not have, these are tools that can do nothing in the session: a call of
+// them has an answer of its own.
+func (s *Session) notOffered(v *view, t tool) error {
+	contract := t.contract()
+	if err := t.available(); err != nil {
+		return err
+	}
+	if contract.Enabled == abi.TraitFalse {
+		return abi.Errorf(abi.CodeDisabled, "its manifest switches it off")
+	}
+	if !v.Policy.Offered(contract.Name, contract.Aliases...) {
+		return abi.Errorf(abi.CodeDenied, "a deny rule binds all of its calls")
+	}
+	if s.options.Stage {
+		if err := barredByStage(t, contract.ReadOnly != "" && contract.ReadOnly != abi.TraitFalse); err != nil {
+			return err
+		}
+	}
+	return s.refuses(t)
+}
+
+// refuses returns why a session's model may not have a tool that it may ask for, or nil.
+// Tools that rules deny are for the rules to refuse.
+func (s *Session) refuses(t tool) error {
+	contract := t.contract()
+	if !s.host.options.Offer.Has(contract) {
+		return abi.Errorf(abi.CodeDisabled, "%s is not among the tools that are offered here", contract.Name)
+	}
+	if err := cmp.Or(s.host.commands.refuses(t), s.refusesTasks(t)); err != nil {
+		return err
+	}
+	return s.options.Audience.Refuses(contract, builtIn(t))
+}
+
+// builtIn reports whether a tool comes with the host.
+func builtIn(t tool) bool {
+	p, ok := t.(pluginTool)
+	return ok && p.Plugin.Origin == plugins.OriginBuiltin
+}
