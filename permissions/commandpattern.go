@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/toolquay/toolquay/permissions/internal/paths"
 )
 
 // maxCommandRule is the longest rule on a command, in bytes: as long as the
@@ -180,7 +182,7 @@ func (l *line) joined() string {
 	if l.text == "" {
 		l.text = plainWords(l.words)
 		if l.fold {
-			l.text = foldKey(l.text)
+			l.text = paths.Fold(l.text)
 		}
 	}
 	return l.text
@@ -247,7 +249,7 @@ func (p *commandPattern) globHoldsBack(l *line) (match, may bool) {
 func foldAll(texts []string) []string {
 	out := make([]string, len(texts))
 	for i, text := range texts {
-		out[i] = foldKey(text)
+		out[i] = paths.Fold(text)
 	}
 	return out
 }
@@ -261,7 +263,7 @@ func (p *commandPattern) isText(text string) bool {
 // whole command, however it is spaced and whatever stands before and behind.
 func (p *commandPattern) holdsBackText(text string, fold bool) bool {
 	if text = spaced(text); fold {
-		text = foldKey(text)
+		text = paths.Fold(text)
 		p = &commandPattern{text: foldAll(p.text), prefix: p.prefix}
 	}
 	for {

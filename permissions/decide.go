@@ -1,9 +1,7 @@
 package permissions
 
 import (
-	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // Decide judges a request by one policy. It is pure, needs no clock and no
@@ -241,31 +239,5 @@ func (c *call) answer(to matter, why string) Finding {
 func (c *call) must(l *ladder, to matter, layer Layer, why string) {
 	if v := c.policy.mode.answers(to); v != Allow {
 		l.add(Finding{Verdict: v, Layer: layer, Why: why})
-	}
-}
-
-// isClean reports whether a path is absolute and lexically clean, as rules
-// need it. On Windows a drive may come before the slash.
-func isClean(path string) bool {
-	path = path[len(filepath.VolumeName(path)):]
-	if path == "/" {
-		return true
-	}
-	if path == "" || path[0] != '/' || strings.IndexByte(path, 0) >= 0 {
-		return false
-	}
-	for rest := path[1:]; ; {
-		i := strings.IndexByte(rest, '/')
-		name := rest
-		if i >= 0 {
-			name = rest[:i]
-		}
-		if name == "" || name == "." || name == ".." {
-			return false
-		}
-		if i < 0 {
-			return true
-		}
-		rest = rest[i+1:]
 	}
 }

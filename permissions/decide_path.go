@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/toolquay/toolquay/permissions/internal/paths"
 )
 
 // path judges an access to a path; grant is what allows it besides rules on
@@ -13,7 +15,7 @@ import (
 func (c *call) path(a *Access, grant Finding, moves bool) (first, second Finding) {
 	l := c.ladder(a)
 	target, actual := filepath.ToSlash(a.Target), filepath.ToSlash(a.Real)
-	if !isClean(target) || actual != "" && !isClean(actual) {
+	if !paths.IsClean(target) || actual != "" && !paths.IsClean(actual) {
 		l.add(Finding{Verdict: Deny, Layer: LayerPath, Why: "the path is not absolute and clean"})
 		return l.found()
 	}
@@ -78,7 +80,7 @@ func (c *call) guard(l *ladder, q *query, a *Access, moves bool) {
 	switch place := c.policy.guarded(q); {
 	case place != nil:
 		c.must(l, to, place.layer, place.why)
-	case q.write && (insideAny(c.request.Protected, q.target) || insideAny(c.request.Protected, q.real)):
+	case q.write && (paths.InsideAny(c.request.Protected, q.target) || paths.InsideAny(c.request.Protected, q.real)):
 		c.must(l, to, gitPlace.layer, gitPlace.why)
 	case q.write && a.Glob != "" && !a.Removal && c.policy.mayProtect(a):
 		c.must(l, to, LayerProtected, "the names that a pattern stands for may be protected where they are put")
@@ -91,7 +93,7 @@ func (c *call) guard(l *ladder, q *query, a *Access, moves bool) {
 // Names without a leading dot count directly in a working directory alone: * would match
 // them everywhere else.
 func (p *Policy) mayProtect(a *Access) bool {
-	top := slices.Contains(p.working, dirPrefix(filepath.ToSlash(a.Target)))
+	top := slices.Contains(p.working, paths.Prefix(filepath.ToSlash(a.Target)))
 	for name, list := range p.guards {
 		for i := range list {
 			if g := &list[i]; g.place.layer == LayerProtected && (top || strings.HasPrefix(name, ".")) && g.meets(a) {
@@ -116,7 +118,7 @@ func (p *Policy) guarded(q *query) *guarded {
 
 // guardedName finds it under one name. A session's own folder is no secret to it.
 func (p *Policy) guardedName(name string, write bool) *guarded {
-	if !write && insideAny(p.session, name) {
+	if !write && paths.InsideAny(p.session, name) {
 		return nil
 	}
 	return p.guards.find(name, write)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/toolquay/toolquay/permissions/internal/paths"
 )
 
 // guarded is a place that asks even where a rule allows, but in
@@ -201,7 +201,7 @@ func (g guards) add(place *guarded, segs []segment) {
 	key := ""
 	for _, s := range segs {
 		if s.literal() {
-			key = foldKey(s.text)
+			key = paths.Fold(s.text)
 		}
 	}
 	g[key] = append(g[key], guardPattern{newPattern("", coverAll(segs), true), place})
@@ -214,8 +214,8 @@ func (g guards) find(path string, write bool) *guarded {
 	rest := strings.TrimPrefix(path, "/")
 	for rest != "" {
 		var name string
-		name, rest = cutComponent(rest)
-		candidates := g[foldKey(name)]
+		name, rest = paths.Cut(rest)
+		candidates := g[paths.Fold(name)]
 		for i := range candidates {
 			c := &candidates[i]
 			if !write && c.place.layer == LayerProtected || !c.match(path) {
@@ -231,28 +231,10 @@ func (g guards) find(path string, write bool) *guarded {
 
 // deep reports whether a place that is guarded at any depth is found by a name.
 func (g guards) deep(name string) bool {
-	for _, c := range g[foldKey(name)] {
+	for _, c := range g[paths.Fold(name)] {
 		if c.base == "" && len(c.segs) > 0 && c.segs[0].deep {
 			return true
 		}
 	}
 	return false
-}
-
-// foldKey maps names that differ in case only to one key.
-func foldKey(name string) string {
-	for i := range len(name) {
-		if c := name[i]; c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' {
-			return strings.Map(foldRune, name)
-		}
-	}
-	return name
-}
-
-func foldRune(r rune) rune {
-	least := r
-	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
-		least = min(least, f)
-	}
-	return unicode.ToLower(least)
 }

@@ -1,6 +1,10 @@
 package permissions
 
-import "path/filepath"
+import (
+	"path/filepath"
+
+	"github.com/toolquay/toolquay/permissions/internal/paths"
+)
 
 // JudgeCall is the built-in judge, which knows the shell and files. It allows a
 // request that touches only the working directories, starts only known programs
@@ -40,9 +44,9 @@ func (c *call) harmlessAccess(a *Access) bool {
 	case AccessSession:
 		return true
 	case AccessRead:
-		return isClean(target) && isClean(actual) && p.readable(target) && p.readableReal(actual)
+		return paths.IsClean(target) && paths.IsClean(actual) && p.readable(target) && p.readableReal(actual)
 	case AccessWrite:
-		return isClean(target) && isClean(actual) && p.inside(target) && p.insideReal(actual)
+		return paths.IsClean(target) && paths.IsClean(actual) && p.inside(target) && p.insideReal(actual)
 	case AccessExec:
 		return c.harmlessCommand(c.command(a.Target))
 	}

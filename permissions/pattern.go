@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/toolquay/toolquay/permissions/internal/paths"
 )
 
 const (
@@ -212,19 +214,19 @@ func literals(path string) []segment {
 // match reports whether the pattern matches an absolute, clean path.
 func (p *pattern) match(path string) bool {
 	if p.name != "" {
-		return hasComponent(path, p.name)
+		return paths.HasComponent(path, p.name)
 	}
-	rest, ok := below(p.base, path)
+	rest, ok := paths.Below(p.base, path)
 	return ok && matchSegments(p.segs, rest, p.fold)
 }
 
 // reaches reports whether the pattern matches the path or may match something
 // below it.
 func (p *pattern) reaches(path string) bool {
-	if _, above := below(path, p.base); above || path == "/" {
+	if _, above := paths.Below(path, p.base); above || path == "/" {
 		return true
 	}
-	rest, ok := below(p.base, path)
+	rest, ok := paths.Below(p.base, path)
 	if !ok {
 		return false
 	}
@@ -233,51 +235,12 @@ func (p *pattern) reaches(path string) bool {
 			return true
 		}
 		var name string
-		name, rest = cutComponent(rest)
+		name, rest = paths.Cut(rest)
 		if !p.segs[i].match(name, p.fold) {
 			return false
 		}
 	}
 	return rest == ""
-}
-
-// below returns what of a path lies below a directory, and whether it lies
-// there: empty where it is the directory.
-func below(dir, path string) (rest string, ok bool) {
-	if dir == "" {
-		return strings.TrimPrefix(path, "/"), true
-	}
-	if len(path) < len(dir) || path[:len(dir)] != dir {
-		return "", false
-	}
-	if len(path) == len(dir) {
-		return "", true
-	}
-	if path[len(dir)] != '/' {
-		return "", false
-	}
-	return path[len(dir)+1:], true
-}
-
-// cutComponent splits the first component off a path without a leading slash.
-func cutComponent(path string) (name, rest string) {
-	name, rest, _ = strings.Cut(path, "/")
-	return name, rest
-}
-
-// hasComponent reports whether a path has a component; name has a slash before
-// it.
-func hasComponent(path, name string) bool {
-	for {
-		i := strings.Index(path, name)
-		if i < 0 {
-			return false
-		}
-		path = path[i+len(name):]
-		if path == "" || path[0] == '/' {
-			return true
-		}
-	}
 }
 
 // matchSegments matches components against segments. Going back to the latest
@@ -295,7 +258,7 @@ func matchSegments(segs []segment, rest string, fold bool) bool {
 				i++
 				continue
 			}
-			name, tail := cutComponent(rest)
+			name, tail := paths.Cut(rest)
 			if segs[i].match(name, fold) {
 				i, rest = i+1, tail
 				continue
@@ -304,7 +267,7 @@ func matchSegments(segs []segment, rest string, fold bool) bool {
 		if star < 0 {
 			return false
 		}
-		_, after = cutComponent(after)
+		_, after = paths.Cut(after)
 		rest, i = after, star+1
 	}
 	for i < len(segs) && segs[i].deep {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/internal/testenv"
+	"github.com/toolquay/toolquay/permissions/internal/paths"
 )
 
 func TestGuardedPlacesParse(t *testing.T) {
@@ -84,7 +85,7 @@ func FuzzPattern(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, name string, fold bool) {
 		spec, err := parsePattern(text)
-		if err != nil || !isClean(name) {
+		if err != nil || !paths.IsClean(name) {
 			return
 		}
 		pl := places{home: Dir{Path: "/home/u"}, start: Dir{Path: "/ws/proj"}, fold: fold}

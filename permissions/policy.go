@@ -8,8 +8,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/toolquay/toolquay/permissions/internal/paths"
 )
 
 // Setup is what a policy is compiled from.
@@ -220,7 +221,7 @@ func checkDirs(s *Setup) error {
 	check := func(what string, needed bool, dirs ...Dir) {
 		for _, d := range dirs {
 			for _, form := range []string{d.Path, d.Real} {
-				if form != "" && !isClean(filepath.ToSlash(form)) || needed && d.Path == "" {
+				if form != "" && !paths.IsClean(filepath.ToSlash(form)) || needed && d.Path == "" {
 					errs = append(errs, fmt.Errorf("the %s %q is not an absolute, clean path", what, form))
 				}
 			}
@@ -248,44 +249,32 @@ func (p *Policy) work(dirs ...Dir) {
 	}
 }
 
-// dirPrefix is a directory as [below] takes it.
-func dirPrefix(dir string) string { return strings.TrimSuffix(filepath.ToSlash(dir), "/") }
-
 // slashed is the names of a directory as [below] takes them.
 func slashed(d Dir) []string {
 	var out []string
 	for _, form := range d.forms() {
-		out = append(out, dirPrefix(form))
+		out = append(out, paths.Prefix(form))
 	}
 	return out
 }
 
 // inside and insideReal report whether a path is in the working directories, by
 // its name and as it really is.
-func (p *Policy) inside(path string) bool     { return insideAny(p.working, path) }
-func (p *Policy) insideReal(path string) bool { return insideAny(p.workingReal, path) }
+func (p *Policy) inside(path string) bool     { return paths.InsideAny(p.working, path) }
+func (p *Policy) insideReal(path string) bool { return paths.InsideAny(p.workingReal, path) }
 
 // readable and readableReal report whether it is there or in the session's
 // folders.
 func (p *Policy) readable(path string) bool {
-	return p.inside(path) || insideAny(p.session, path) || insideAny(p.temp, path)
+	return p.inside(path) || paths.InsideAny(p.session, path) || paths.InsideAny(p.temp, path)
 }
 
 func (p *Policy) readableReal(path string) bool {
-	return p.insideReal(path) || insideAny(last(p.session), path) || insideAny(last(p.temp), path)
+	return p.insideReal(path) || paths.InsideAny(last(p.session), path) || paths.InsideAny(last(p.temp), path)
 }
 
 // last is the last name of a directory, by which it really lies; none has none.
 func last(forms []string) []string { return forms[max(0, len(forms)-1):] }
-
-func insideAny(dirs []string, path string) bool {
-	for _, dir := range dirs {
-		if _, ok := below(dir, path); ok {
-			return true
-		}
-	}
-	return false
-}
 
 // take adds rule sets to a policy that is being built, and binds all rules.
 func (p *Policy) take(sets []RuleSet) ([]Warning, error) {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/toolquay/toolquay/permissions/internal/paths"
 )
 
 // Repository is what git reads where it runs in a directory. Paths are absolute and clean;
@@ -30,8 +32,8 @@ const maxAlternates = 20
 func (p *Policy) Repository(dir string, read Read, list, links List) (found Repository, known bool) {
 	f := repositoryFinder{finder: finder{walls: &Walls{policy: p, read: read}, list: list}, links: links, known: true}
 	for at := path.Clean(filepath.ToSlash(dir)); path.IsAbs(at); at = path.Dir(at) {
-		dirs := f.gitDirs(dirPrefix(at))
-		if len(dirs) == 0 && f.isBare(dirPrefix(at)) {
+		dirs := f.gitDirs(paths.Prefix(at))
+		if len(dirs) == 0 && f.isBare(paths.Prefix(at)) {
 			dirs = []string{at}
 		}
 		if len(dirs) > 0 {
@@ -43,10 +45,10 @@ func (p *Policy) Repository(dir string, read Read, list, links List) (found Repo
 			break
 		}
 	}
-	if trees := sorted(slices.Clone(f.Trees)); len(trees) == 1 {
+	if trees := paths.Sorted(slices.Clone(f.Trees)); len(trees) == 1 {
 		f.Work = trees[0]
 	}
-	f.Own, f.Trees = sorted(f.Own), outermost(f.Trees)
+	f.Own, f.Trees = paths.Sorted(f.Own), paths.Outermost(f.Trees)
 	return f.Repository, f.known
 }
 
@@ -135,7 +137,7 @@ func (f *repositoryFinder) alternates(objects string) {
 				f.known = false
 				continue
 			}
-			if lender := from(lenders[i], line); !slices.Contains(lenders, lender) {
+			if lender := paths.From(lenders[i], line); !slices.Contains(lenders, lender) {
 				lenders = append(lenders, lender)
 				f.owner(path.Dir(lender))
 			}

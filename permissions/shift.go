@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/toolquay/toolquay/permissions/internal/paths"
 )
 
 // shifts tells which paths of a command may lead elsewhere by the time they are
@@ -83,7 +85,7 @@ func movesNoLink(p *Part) bool {
 
 func (s *shifts) key(name string) string {
 	if name = filepath.ToSlash(name); s.fold {
-		return foldKey(name)
+		return paths.Fold(name)
 	}
 	return name
 }
@@ -91,7 +93,7 @@ func (s *shifts) key(name string) string {
 // aboveCwd reports whether a path is the session's directory or above it.
 func (s *shifts) aboveCwd(name string) bool {
 	return slices.ContainsFunc(slashed(s.policy.places.cwd), func(cwd string) bool {
-		_, ok := below(strings.TrimSuffix(name, "/"), s.key(cwd))
+		_, ok := paths.Below(strings.TrimSuffix(name, "/"), s.key(cwd))
 		return ok
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/toolquay/toolquay/permissions/internal/paths"
 )
 
 // searched adds what holds back that a shell command reads a whole tree. What is
@@ -102,7 +104,7 @@ func (b *book) reads(v Verdict, a *Access) *Rule {
 // secretsBelow returns a credential store or device in a tree that is read, which
 // is not the session's own.
 func (p *Policy) secretsBelow(a *Access) *guarded {
-	if insideAny(p.session, filepath.ToSlash(a.Target)) && insideAny(p.session, filepath.ToSlash(a.Real)) {
+	if paths.InsideAny(p.session, filepath.ToSlash(a.Target)) && paths.InsideAny(p.session, filepath.ToSlash(a.Real)) {
 		return nil
 	}
 	for _, list := range p.guards {
@@ -187,7 +189,7 @@ func (s *segment) overlaps(part string, fold bool) bool {
 	}
 	name := s.text
 	if fold {
-		name, part = foldKey(name), foldKey(part)
+		name, part = paths.Fold(name), paths.Fold(part)
 	}
 	hit, err := path.Match(part, name)
 	return hit || err != nil || strings.Contains(part, "[")

@@ -2,10 +2,11 @@ package permissions
 
 import (
 	"cmp"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/toolquay/toolquay/permissions/internal/paths"
 )
 
 // Walls are what a sandbox is to enforce of a policy while a command runs in it,
@@ -66,7 +67,7 @@ func (w *Walls) Around(further []string) *Walls {
 	around := *w
 	around.roots = slices.Clip(w.roots)
 	for _, dir := range further {
-		if dir = dirPrefix(dir); !slices.Contains(around.roots, dir) {
+		if dir = paths.Prefix(dir); !slices.Contains(around.roots, dir) {
 			around.roots = append(around.roots, dir)
 		}
 	}
@@ -121,7 +122,7 @@ func (w *Walls) HidesIn(a Access) bool {
 func (w *Walls) hidesAll(p *pattern, tree string) bool {
 	segs := shallow(p.segs)
 	if deepInside(segs) {
-		return p.base != "" && !w.crowded(p.base) || insideAny(w.roots, filepath.ToSlash(tree))
+		return p.base != "" && !w.crowded(p.base) || paths.InsideAny(w.roots, filepath.ToSlash(tree))
 	}
 	// A list of names that a wildcard makes is cut where another component follows.
 	return len(segs) == 0 || !slices.ContainsFunc(segs[:len(segs)-1], func(s segment) bool { return !s.literal() })
@@ -180,7 +181,7 @@ func covers(a *Access, dir, name string) bool {
 	if dir == "" || dir == name {
 		return dir != ""
 	}
-	_, inside := below(dirPrefix(dir), name)
+	_, inside := paths.Below(paths.Prefix(dir), name)
 	return a.Tree && a.Glob == "" && inside
 }
 
@@ -203,7 +204,7 @@ func (w *Walls) Walks() []string {
 			}
 		}
 	}
-	return outermost(dirs)
+	return paths.Outermost(dirs)
 }
 
 // Guarded returns the writable directories, in which names may be guarded at any depth;
@@ -216,13 +217,13 @@ func (w *Walls) Guarded() []string {
 	for i := range dirs {
 		dirs[i] = cmp.Or(dirs[i], "/")
 	}
-	return outermost(dirs)
+	return paths.Outermost(dirs)
 }
 
 // Inside reports whether a path lies in a writable directory, and is none itself.
 func (w *Walls) Inside(name string) bool {
 	name = filepath.ToSlash(name)
-	return insideAny(w.roots, name) && !slices.Contains(w.roots, dirPrefix(name))
+	return paths.InsideAny(w.roots, name) && !slices.Contains(w.roots, paths.Prefix(name))
 }
 
 // Settings are the paths of what the host reads in a project, where they really lie, as far
@@ -230,7 +231,7 @@ func (w *Walls) Inside(name string) bool {
 func (w *Walls) Settings(project string) []string {
 	var out []string
 	for _, name := range hostSettings {
-		if name = w.lies(from(filepath.ToSlash(project), name)); w.kept(name) && w.Inside(name) && !w.opened(name) {
+		if name = w.lies(paths.From(filepath.ToSlash(project), name)); w.kept(name) && w.Inside(name) && !w.opened(name) {
 			out = append(out, name)
 		}
 	}
@@ -241,30 +242,18 @@ func (w *Walls) Settings(project string) []string {
 // above one, so that there is too much in it to look through all of it.
 func (w *Walls) crowded(dir string) bool {
 	holds := func(inner string) bool {
-		_, inside := below(dir, inner)
+		_, inside := paths.Below(dir, inner)
 		return inside
 	}
 	return slices.ContainsFunc(slashed(w.policy.places.home), holds) || slices.ContainsFunc(w.policy.working, holds)
-}
-
-// outermost sorts directories and leaves out those that lie in another.
-func outermost(dirs []string) []string {
-	slices.Sort(dirs)
-	var out []string
-	for _, dir := range dirs {
-		if !insideAny(out, dir) && !slices.Contains(out, "/") {
-			out = append(out, dir)
-		}
-	}
-	return out
 }
 
 // Directory prepares looking at what lies in a directory of the walk: a name that is
 // plain there is neither hidden nor protected by a rule, nor guarded by its name.
 func (w *Walls) Directory(dir string) Directory {
 	var d Directory
-	dir = dirPrefix(dir)
-	d.apart = dir != "" && !isClean(dir)
+	dir = paths.Prefix(dir)
+	d.apart = dir != "" && !paths.IsClean(dir)
 	for p := range w.ruled() {
 		d.add(p, dir)
 	}
@@ -338,8 +327,8 @@ var gitContent = []string{"objects", "refs", "logs", "lfs", "hooks", "info"}
 func insideGit(name string) (rest string, ok bool) {
 	for tail := strings.TrimPrefix(name, "/"); tail != ""; {
 		var part string
-		part, tail = cutComponent(tail)
-		if foldKey(part) == ".git" {
+		part, tail = paths.Cut(tail)
+		if paths.Fold(part) == ".git" {
 			rest, ok = tail, true
 		}
 	}
@@ -351,8 +340,8 @@ func insideGit(name string) (rest string, ok bool) {
 func runsPrograms(rest string) bool {
 	for first := true; rest != ""; first = false {
 		var part string
-		part, rest = cutComponent(rest)
-		part = foldKey(part)
+		part, rest = paths.Cut(rest)
+		part = paths.Fold(part)
 		if slices.Contains(gitPrograms, part) {
 			return true
 		}
@@ -414,16 +403,4 @@ func (p *Policy) HoldsBackHost(tool, host string) bool {
 func (p *Policy) NamesHost(host string) bool {
 	h := HostOf(host)
 	return h.Odd == "" && p.book.names(&h)
-}
-
-// parents returns the directories between a working directory and a path in it,
-// neither included.
-func parents(dir, name string) []string {
-	var out []string
-	for up := path.Dir(name); ; up = path.Dir(up) {
-		if rest, inside := below(dir, up); !inside || rest == "" || up == "/" {
-			return out
-		}
-		out = append(out, up)
-	}
 }

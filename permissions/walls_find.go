@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+
+	"github.com/toolquay/toolquay/permissions/internal/paths"
 )
 
 // Places are paths that a sandbox shuts, absolute and clean, sorted. Most may lead
@@ -159,12 +161,12 @@ func (f *finder) children(dir string, s *segment) []string {
 		return []string{dir + "/" + s.text}
 	}
 	names, err := f.list(cmp.Or(dir, "/"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && insideAny(f.walls.roots, dir) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && paths.InsideAny(f.walls.roots, dir) {
 		f.closed = append(f.closed, dir)
 	}
 	var out []string
 	for _, name := range names {
-		if isName(name) && s.match(name, f.walls.policy.places.fold) {
+		if paths.IsName(name) && s.match(name, f.walls.policy.places.fold) {
 			out = append(out, dir+"/"+name)
 		}
 	}
@@ -186,10 +188,10 @@ func (f *finder) places() Places {
 	keep(f.secret, hide, w.secret, w.Hides)
 	keep(f.protected, protect, w.shutsWriting)
 	keep(f.kept, protect, w.kept, w.ruledWriting)
-	found.Hidden = sorted(append(found.Hidden, f.closed...))
-	found.Shown = sorted(w.shown(found.Hidden))
-	found.Protected = outermost(found.Protected)
-	found.Pinned = sorted(found.Pinned)
+	found.Hidden = paths.Sorted(append(found.Hidden, f.closed...))
+	found.Shown = paths.Sorted(w.shown(found.Hidden))
+	found.Protected = paths.Outermost(found.Protected)
+	found.Pinned = paths.Sorted(found.Pinned)
 	return found
 }
 
@@ -205,15 +207,10 @@ func keep(names []string, take func(name string), is ...func(name string) bool) 
 // secret and kept are [Walls.Hides] and [Walls.Protects] of a path that is known to be
 // guarded, as far as rules have no say: there are hundreds.
 func (w *Walls) secret(name string) bool {
-	return w.secrets && !insideAny(w.policy.session, name) && !w.approves(AccessRead, name)
+	return w.secrets && !paths.InsideAny(w.policy.session, name) && !w.approves(AccessRead, name)
 }
 
 func (w *Walls) kept(name string) bool { return w.edits && !w.approves(AccessWrite, name) }
-
-func sorted(names []string) []string {
-	slices.Sort(names)
-	return slices.Compact(names)
-}
 
 // names is a path with where it really lies, if that can be told.
 func (f *finder) names(name string) []string {
@@ -239,10 +236,10 @@ func (w *Walls) lies(name string) string {
 // in it.
 func (p *Places) protect(roots []string, name string) {
 	for _, dir := range roots {
-		if _, inside := below(dir, name); inside {
+		if _, inside := paths.Below(dir, name); inside {
 			p.Protected = append(p.Protected, name)
-			p.Pinned = append(p.Pinned, parents(dir, name)...)
-		} else if _, above := below(dirPrefix(name), dir); above {
+			p.Pinned = append(p.Pinned, paths.Parents(dir, name)...)
+		} else if _, above := paths.Below(paths.Prefix(name), dir); above {
 			p.Protected = append(p.Protected, cmp.Or(dir, "/"))
 		}
 	}
@@ -261,8 +258,8 @@ func (w *Walls) Pins(name string) []string {
 // denies it.
 func (w *Walls) opened(name string) bool {
 	approved := slices.ContainsFunc(w.approved, func(a Access) bool {
-		_, named := below(name, filepath.ToSlash(a.Target))
-		_, really := below(name, filepath.ToSlash(a.Real))
+		_, named := paths.Below(name, filepath.ToSlash(a.Target))
+		_, really := paths.Below(name, filepath.ToSlash(a.Real))
 		return a.Kind == AccessWrite && (named || really)
 	})
 	return approved && w.policy.book.denies(&query{target: name, real: name, write: true}) == nil
@@ -277,6 +274,6 @@ func (w *Walls) shown(hidden []string) []string {
 		}
 	}
 	return slices.DeleteFunc(candidates, func(name string) bool {
-		return name == "" || !insideAny(hidden, name) || w.Hides(name)
+		return name == "" || !paths.InsideAny(hidden, name) || w.Hides(name)
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/toolquay/toolquay/permissions/internal/paths"
 )
 
 // Read returns the beginning of a file, as much of it as a configuration may have.
@@ -52,7 +54,7 @@ func (f *finder) gitOf(dir string) {
 // what that leads to counts as far as it does not shut a whole writable directory.
 func (w *Walls) Repository(top string, bare bool, list List) []string {
 	f := finder{walls: w, list: list}
-	top = dirPrefix(filepath.ToSlash(top))
+	top = paths.Prefix(filepath.ToSlash(top))
 	dirs := []string{top}
 	if !bare {
 		dirs = f.gitDirs(top)
@@ -67,12 +69,12 @@ func (w *Walls) Repository(top string, bare bool, list List) []string {
 	var out []string
 	keep(f.kept, func(name string) {
 		name = w.lies(name)
-		shuts := slices.ContainsFunc(w.roots, func(root string) bool { return insideAny([]string{name}, root) })
-		if insideAny(w.roots, name) && !shuts && !w.opened(name) {
+		shuts := slices.ContainsFunc(w.roots, func(root string) bool { return paths.InsideAny([]string{name}, root) })
+		if paths.InsideAny(w.roots, name) && !shuts && !w.opened(name) {
 			out = append(out, name)
 		}
 	}, w.kept, w.ruledWriting)
-	return sorted(out)
+	return paths.Sorted(out)
 }
 
 // GitAround returns the paths, with all below, by which git comes to run programs in the
@@ -86,8 +88,8 @@ func (p *Policy) GitAround(names []string, list List, read Read) []string {
 	around := func(name string) {
 		for name != "/" && name != "" {
 			dir, next := path.Split(name)
-			dir = dirPrefix(path.Clean(dir))
-			if f.laidOut(dir, foldKey(next)) {
+			dir = paths.Prefix(path.Clean(dir))
+			if f.laidOut(dir, paths.Fold(next)) {
 				f.kept = append(f.kept, cmp.Or(dir, "/"))
 			}
 			if name = cmp.Or(dir, "/"); seen[name] {
@@ -110,7 +112,7 @@ func (p *Policy) GitAround(names []string, list List, read Read) []string {
 	for _, name := range f.kept {
 		out = append(out, f.names(name)...)
 	}
-	return sorted(out)
+	return paths.Sorted(out)
 }
 
 // laidOut reports whether a directory is laid out as git's own, where one more name is in
@@ -157,7 +159,7 @@ func (f *finder) pointer(file, prefix string) string {
 	if !ok || name == "" || strings.ContainsAny(name, "\x00\n") {
 		return ""
 	}
-	return from(path.Dir(file), name)
+	return paths.From(path.Dir(file), name)
 }
 
 // content is what stands in a file, nothing where that cannot be told.
@@ -273,7 +275,7 @@ func (f *finder) pointers(git string) {
 		if s.section != "core" || s.key != "worktree" || s.value == "" {
 			continue
 		}
-		tree := from(git, s.value)
+		tree := paths.From(git, s.value)
 		if file := tree + "/.git"; f.walls.lies(file) == file {
 			if names, err := f.list(tree); err == nil && slices.Contains(names, ".git") {
 				f.kept = append(f.kept, file)
@@ -350,16 +352,7 @@ func (c *gitConfig) load(file string) {
 func (c *gitConfig) path(dir, name string) string {
 	name = strings.TrimPrefix(name, ":(optional)")
 	if rest, ok := strings.CutPrefix(name, "~/"); ok {
-		return from(dirPrefix(c.walls.policy.places.home.Path), rest)
+		return paths.From(paths.Prefix(c.walls.policy.places.home.Path), rest)
 	}
-	return from(dir, name)
-}
-
-// from is a path seen from a directory.
-func from(dir, name string) string {
-	name = filepath.ToSlash(name)
-	if !path.IsAbs(name) {
-		name = dir + "/" + name
-	}
-	return path.Clean(name)
+	return paths.From(dir, name)
 }

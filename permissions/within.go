@@ -1,8 +1,9 @@
 package permissions
 
 import (
-	"path/filepath"
 	"strings"
+
+	"github.com/toolquay/toolquay/permissions/internal/paths"
 )
 
 // Directory is what a policy says of reading what lies directly in one directory,
@@ -27,9 +28,9 @@ type nameTest struct {
 // it is.
 func (p *Policy) Directory(target, actual string) Directory {
 	d := Directory{guards: p.guards}
-	d.prepare(p, dirPrefix(target))
+	d.prepare(p, paths.Prefix(target))
 	if actual != target {
-		d.prepare(p, dirPrefix(actual))
+		d.prepare(p, paths.Prefix(actual))
 	}
 	return d
 }
@@ -39,7 +40,7 @@ func (p *Policy) Directory(target, actual string) Directory {
 // [LayerApproval], reading dir/name is then allowed, too. A name that is not plain is to be
 // put to [Decide].
 func (d *Directory) Plain(name string) bool {
-	if d.apart || !isName(name) {
+	if d.apart || !paths.IsName(name) {
 		return false
 	}
 	for i := range d.tests {
@@ -50,14 +51,9 @@ func (d *Directory) Plain(name string) bool {
 	return !d.guards.read(name) && !d.kept.deep(name)
 }
 
-// isName reports whether a name is one component of a clean path.
-func isName(name string) bool {
-	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\x00"+string(filepath.Separator))
-}
-
 // prepare adds what there is to know of the directory under one of its names.
 func (d *Directory) prepare(p *Policy, dir string) {
-	d.apart = d.apart || dir != "" && !isClean(dir) || p.guards.reach(dir)
+	d.apart = d.apart || dir != "" && !paths.IsClean(dir) || p.guards.reach(dir)
 	for _, v := range []Verdict{Deny, Ask} {
 		rules := p.book.paths[v]
 		for i := range rules {
@@ -71,10 +67,10 @@ func (d *Directory) prepare(p *Policy, dir string) {
 // add takes the components of a pattern that a name in the directory would have to
 // match, for the pattern to match all of its path.
 func (d *Directory) add(p *pattern, dir string) {
-	rest, ok := below(p.base, dir)
+	rest, ok := paths.Below(p.base, dir)
 	switch {
 	case !ok:
-		if name, inside := below(dir, p.base); inside && isName(name) && allDeep(p.segs) {
+		if name, inside := paths.Below(dir, p.base); inside && paths.IsName(name) && allDeep(p.segs) {
 			d.tests = append(d.tests, nameTest{&segment{text: name}, p.fold})
 		}
 		return
@@ -101,7 +97,7 @@ func reach(p *pattern, rest string) []bool {
 	spread(now, p.segs)
 	for some := true; some && rest != ""; {
 		var name string
-		name, rest = cutComponent(rest)
+		name, rest = paths.Cut(rest)
 		some = false
 		// Backwards, so that each is looked at before it is overwritten.
 		for i := len(p.segs); i >= 0; i-- {
@@ -125,7 +121,7 @@ func allDeep(segs []segment) bool {
 
 // read reports whether a credential store or device is found by a name.
 func (g guards) read(name string) bool {
-	for _, c := range g[foldKey(name)] {
+	for _, c := range g[paths.Fold(name)] {
 		if c.place.layer == LayerCredentials {
 			return true
 		}
@@ -138,8 +134,8 @@ func (g guards) read(name string) bool {
 func (g guards) reach(dir string) bool {
 	for rest := strings.TrimPrefix(dir, "/"); rest != ""; {
 		var name string
-		name, rest = cutComponent(rest)
-		candidates := g[foldKey(name)]
+		name, rest = paths.Cut(rest)
+		candidates := g[paths.Fold(name)]
 		for i := range candidates {
 			if candidates[i].place.layer == LayerCredentials && candidates[i].reaches(dir) {
 				return true
