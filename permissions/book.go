@@ -1,5 +1,7 @@
 package permissions
 
+import "github.com/toolquay/toolquay/permissions/internal/hosts"
+
 // book is the rules of a policy, bound to its directories.
 type book struct {
 	// tools, paths and the others are by verdict.
@@ -50,9 +52,9 @@ func (b *book) tool(v Verdict, q *Request) *Rule {
 // host returns the first deny or ask rule on a host, or the first allow rule.
 func (b *book) host(v Verdict, q *Request, h *Host) *Rule {
 	for _, rule := range b.hosts[v] {
-		hit := rule.host.holdsBack
+		hit := rule.host.HoldsBack
 		if v == Allow {
-			hit = rule.host.allows
+			hit = rule.host.Allows
 		}
 		if hit(h) && (rule.everyTool || rule.names(q)) {
 			return rule
@@ -62,12 +64,12 @@ func (b *book) host(v Verdict, q *Request, h *Host) *Rule {
 }
 
 // anyHost returns the first deny or ask rule that speaks of any host, or nil.
-func (b *book) anyHost(v Verdict, q *Request) *Rule { return b.host(v, q, &Host{any: true}) }
+func (b *book) anyHost(v Verdict, q *Request) *Rule { return b.host(v, q, hosts.AnyHost) }
 
 // names reports whether an allow rule speaks of a host by its name.
 func (b *book) names(h *Host) bool {
 	for _, rule := range b.hosts[Allow] {
-		if rule.host.names(h) {
+		if rule.host.Names(h) {
 			return true
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/toolquay/toolquay/permissions/internal/hosts"
 )
 
 // command finds what is known of a command.
@@ -180,7 +182,7 @@ func (c *call) heldHosts(l *ladder, a *Access, p *Part) {
 	b := &c.policy.book
 	var ask *Rule
 	for _, name := range p.Hosts {
-		h := HostOf(name)
+		h := hosts.Of(name)
 		if rule := b.host(Deny, &c.request, &h); rule != nil {
 			l.add(ruleFinding(rule, nil))
 		}
@@ -316,7 +318,7 @@ func (c *call) shifted(d *Decision, s *shifts, i int) {
 // net judges reaching a host; shell says that a command does.
 func (c *call) net(a *Access, grant Finding, shell bool) (first, second Finding) {
 	l := c.ladder(a)
-	b, h := &c.policy.book, HostOf(a.Target)
+	b, h := &c.policy.book, hosts.Of(a.Target)
 	if rule := b.host(Deny, &c.request, &h); rule != nil {
 		l.add(ruleFinding(rule, nil))
 	}

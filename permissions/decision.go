@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/permissions/internal/hosts"
 )
 
 // Layer says which part of the chain a finding comes from.
@@ -227,7 +228,7 @@ func (d *Decision) remedy() string {
 	case d.Rule != nil:
 		return "No allow rule is stronger than an ask rule."
 	case d.held && d.Access.Kind == AccessNet && d.Layer == LayerNetwork:
-		if h := HostOf(d.Access.Target); h.Odd == "" {
+		if h := hosts.Of(d.Access.Target); h.Odd == "" {
 			return fmt.Sprintf("Only an allow rule that names the host reaches it: WebFetch(domain:%s).", h.Name)
 		}
 		return "No allow rule reaches it."

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/toolquay/toolquay/permissions/internal/hosts"
 )
 
 // checkExamples holds a rule to the examples that its writer gave.
@@ -86,11 +88,11 @@ func (p *Policy) matchesPath(r *Rule, tool, subject string) bool {
 }
 
 func (r *Rule) matchesHost(subject string) bool {
-	h := HostOf(subject)
+	h := hosts.Of(subject)
 	if r.Verdict == Allow {
-		return r.host.allows(&h)
+		return r.host.Allows(&h)
 	}
-	return r.host.holdsBack(&h)
+	return r.host.HoldsBack(&h)
 }
 
 // matchesText compares a field and its value, written name:value.

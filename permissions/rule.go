@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/permissions/internal/hosts"
 )
 
 // SourceKind says who wrote a rule. Rules of all sources count together; the
@@ -80,7 +81,7 @@ type Rule struct {
 	// command, host and param are set where it binds commands, hosts and calls
 	// with a field of the input; of every tool where everyTool is set.
 	command   *commandPattern
-	host      *hostPattern
+	host      *hosts.Pattern
 	param     *paramPattern
 	everyTool bool
 }
@@ -199,7 +200,7 @@ func (r *Rule) bindWhole() {
 	case toolBash:
 		r.command, r.everyTool = &commandPattern{glob: []string{"", ""}}, true
 	case toolWebFetch:
-		r.host, r.everyTool = &hostPattern{sub: true}, true
+		r.host, r.everyTool = hosts.Every, true
 	}
 }
 
@@ -252,7 +253,7 @@ func (r *Rule) bindSpec(known *Tool) (warning string, err error) {
 	domain, isDomain := strings.CutPrefix(r.Spec, "domain:")
 	switch {
 	case isDomain && (r.Tool == toolWebFetch || known.takes(abi.FieldHost)):
-		if r.host, err = parseDomain(domain); err != nil {
+		if r.host, err = hosts.ParsePattern(domain); err != nil {
 			return "", err
 		}
 		r.everyTool = strict && r.Tool == toolWebFetch
@@ -261,7 +262,7 @@ func (r *Rule) bindSpec(known *Tool) (warning string, err error) {
 			return "", err
 		}
 	case anything && isDomain:
-		r.host, _ = parseDomain(domain) // the rule is as good without it
+		r.host, _ = hosts.ParsePattern(domain) // the rule is as good without it
 	case anything:
 		r.command, _ = parseCommand(r.Spec)
 	}

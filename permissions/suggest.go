@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/permissions/internal/hosts"
 )
 
 // Suggestions are the smallest allow rules that would let pass what the decision
@@ -83,7 +84,7 @@ func suggestPath(tool, path string) string {
 // hostRule is a rule on the host, or on the tool where that is not known to take
 // any.
 func (d *Decision) hostRule() []string {
-	h := HostOf(d.Access.Target)
+	h := hosts.Of(d.Access.Target)
 	if h.Odd != "" || d.policy == nil {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolquay/toolquay/permissions/internal/hosts"
 	"github.com/toolquay/toolquay/permissions/internal/paths"
 )
 
@@ -358,7 +359,7 @@ func runsPrograms(rest string) bool {
 // place where rules that allow WebFetch a host by name speak of commands; so do those
 // of the tool itself. It says why not.
 func (p *Policy) ReachableHost(tool, host string) (ok bool, why string) {
-	h := HostOf(host)
+	h := hosts.Of(host)
 	calls := []*Request{{Tool: tool}, {Tool: toolWebFetch}}
 	held := func(v Verdict) *Rule {
 		for _, r := range calls {
@@ -387,7 +388,7 @@ func (p *Policy) ReachableHost(tool, host string) (ok bool, why string) {
 // HoldsBackHost reports whether a deny or ask rule speaks of a command's reaching a
 // host, in one of the ways of [Policy.ReachableHost].
 func (p *Policy) HoldsBackHost(tool, host string) bool {
-	h := HostOf(host)
+	h := hosts.Of(host)
 	for _, v := range []Verdict{Deny, Ask} {
 		for _, r := range []*Request{{Tool: tool}, {Tool: toolWebFetch}} {
 			if p.book.host(v, r, &h) != nil {
@@ -401,6 +402,6 @@ func (p *Policy) HoldsBackHost(tool, host string) bool {
 // NamesHost reports whether an allow rule names a host, other than by a wildcard, so
 // that it may be one of this machine or of a private network.
 func (p *Policy) NamesHost(host string) bool {
-	h := HostOf(host)
+	h := hosts.Of(host)
 	return h.Odd == "" && p.book.names(&h)
 }

@@ -158,3 +158,6 @@ func isBlank(r rune) bool {
 	return r <= ' ' || r >= 0x7f && r <= 0xa0 || r >= 0x2000 && r <= 0x200a ||
 		r == 0x2028 || r == 0x2029 || r == 0x202f || r == 0x205f || r == 0x3000
 }
+
+// nameLetters are the characters of a variable's name.
+const nameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
