@@ -1,5 +1,11 @@
 package permissions
 
+import (
+	"path/filepath"
+
+	"github.com/toolquay/toolquay/permissions/internal/pathrule"
+)
+
 // AccessKind says what sort of effect an [Access] is.
 type AccessKind string
 
@@ -41,6 +47,11 @@ type Access struct {
 	// Removal says that what lies at the path is taken away: deleted, or moved
 	// elsewhere. It goes with AccessWrite.
 	Removal bool
+}
+
+// tree is the tree of an access to a path.
+func (a *Access) tree() pathrule.Tree {
+	return pathrule.Tree{Target: filepath.ToSlash(a.Target), Real: filepath.ToSlash(a.Real), Glob: a.Glob}
 }
 
 // FormerUnknown is the [Access.Former] of a read of which no look at a tree, or at the history

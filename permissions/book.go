@@ -1,12 +1,15 @@
 package permissions
 
-import "github.com/toolquay/toolquay/permissions/internal/hosts"
+import (
+	"github.com/toolquay/toolquay/permissions/internal/hosts"
+	"github.com/toolquay/toolquay/permissions/internal/pathrule"
+)
 
 // book is the rules of a policy, bound to its directories.
 type book struct {
 	// tools, paths and the others are by verdict.
 	tools [Deny + 1][]*Rule
-	paths [Deny + 1][]pathRule
+	paths [Deny + 1]pathRules
 	// commands, hosts and params are the rules that have one.
 	commands, hosts, params [Deny + 1][]*Rule
 }
@@ -18,7 +21,7 @@ func newBook(rules []*Rule, pl *places) book {
 			b.tools[r.Verdict] = append(b.tools[r.Verdict], r)
 		}
 		if r.path != nil {
-			b.paths[r.Verdict] = append(b.paths[r.Verdict], pl.bind(r))
+			b.paths[r.Verdict].add(r, pl)
 		}
 		if r.command != nil {
 			b.commands[r.Verdict] = append(b.commands[r.Verdict], r)
@@ -124,61 +127,42 @@ func (b *book) heldText(v Verdict, q *Request, text string, fold bool) *Rule {
 	return nil
 }
 
-// query is an access to a path as the rules are asked about it.
-type query struct {
-	// target and real are absolute, clean and with slashes; real may be empty.
-	target, real string
-	write, tree  bool
+// pathRules are rules on paths, each with its bound patterns at the same place.
+type pathRules struct {
+	rules []*Rule
+	bound pathrule.List
 }
 
-func (b *book) denies(q *query) *Rule { return b.either(Deny, q) }
-func (b *book) asks(q *query) *Rule   { return b.either(Ask, q) }
-
-// either returns the first rule that matches the path as named or as it really
-// is.
-func (b *book) either(v Verdict, q *query) *Rule {
-	rules := b.paths[v]
-	for i := range rules {
-		for j := range rules[i].of(q.write) {
-			p := &rules[i].of(q.write)[j]
-			if q.hits(p, q.target) || q.real != q.target && q.real != "" && q.hits(p, q.real) {
-				return rules[i].rule
-			}
-		}
-	}
-	return nil
+func (l *pathRules) add(r *Rule, pl *places) {
+	l.rules, l.bound = append(l.rules, r), append(l.bound, pl.bind(r))
 }
 
-// hits matches one path against a pattern that holds back. Changing a whole
-// directory is changing what the pattern names below it; searching one is not
-// reading it, as each file found is judged by itself.
-func (q *query) hits(p *pattern, path string) bool {
-	if q.write && q.tree {
-		return p.reaches(path)
+// at returns the rule at a place of the list, or nil.
+func (l *pathRules) at(i int) *Rule {
+	if i == pathrule.None {
+		return nil
 	}
-	return p.match(path)
+	return l.rules[i]
 }
 
-// allow returns the first allow rule for one name of the path. A rule for one
-// name and nothing below it does not allow a tree.
-func (b *book) allow(q *query, path string) *Rule {
-	rules := b.paths[Allow]
-	for i := range rules {
-		for j := range rules[i].of(q.write) {
-			p := &rules[i].of(q.write)[j]
-			if p.match(path) && (!q.tree || p.segs[len(p.segs)-1].deep) {
-				return rules[i].rule
-			}
-		}
-	}
-	return nil
+// holdsBack returns the first deny or ask rule that covers a path, by either of its names.
+func (b *book) holdsBack(v Verdict, q *pathrule.Query) *Rule {
+	return b.paths[v].at(b.paths[v].bound.HoldsBack(q))
 }
 
-func (r *pathRule) of(write bool) []pattern {
-	if write {
-		return r.writes
-	}
-	return r.reads
+// allow returns the first allow rule that covers one name of a path.
+func (b *book) allow(q *pathrule.Query, path string) *Rule {
+	return b.paths[Allow].at(b.paths[Allow].bound.Allows(q, path))
+}
+
+// reads returns the first deny or ask rule on something in a tree that is read.
+func (b *book) reads(v Verdict, t pathrule.Tree) *Rule {
+	return b.paths[v].at(b.paths[v].bound.Meets(t))
+}
+
+// first returns the first rule of a list on reading paths, or on changing them.
+func (b *book) first(v Verdict, write bool) *Rule {
+	return b.paths[v].at(b.paths[v].bound.First(write))
 }
 
 // The names of a path that nothing allows.
@@ -186,27 +170,3 @@ const (
 	missingTarget uint8 = 1 << iota
 	missingReal
 )
-
-// allows finds the rules that allow a path under both its names; where the
-// session may read a name unasked, that name needs none. It returns what to
-// say of it and which names are not allowed.
-func (p *Policy) allows(q *query) (f Finding, missing uint8) {
-	byTarget := p.book.allow(q, q.target)
-	byReal := byTarget
-	if q.real != q.target {
-		byReal = p.book.allow(q, q.real)
-	}
-	if byTarget == nil && (q.write || !p.readable(q.target)) {
-		missing |= missingTarget
-	}
-	if byReal == nil && (q.write || !p.readableReal(q.real)) {
-		missing |= missingReal
-	}
-	switch {
-	case byReal != nil:
-		f = ruleFinding(byReal, nil)
-	case byTarget != nil:
-		f = ruleFinding(byTarget, nil)
-	}
-	return f, missing
-}

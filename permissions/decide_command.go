@@ -100,8 +100,8 @@ func (c *call) unjudged(d *Decision, a *Access, cmd *Command) {
 	}
 	b := &c.policy.book
 	if cmd != nil && strings.ContainsAny(cmd.Text, "$`*?[~<>{") {
-		d.add(c.unknownTarget(a, "which file it reads", b.readsPaths))
-		d.add(c.unknownTarget(a, "which file it writes", b.writesPaths))
+		d.add(c.unknownTarget(a, "which file it reads", false))
+		d.add(c.unknownTarget(a, "which file it writes", true))
 	}
 	if len(b.commands[Deny])+len(b.commands[Ask]) > 0 {
 		c.seen(d, a)

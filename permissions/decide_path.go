@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolquay/toolquay/permissions/internal/pathrule"
 	"github.com/toolquay/toolquay/permissions/internal/paths"
+	"github.com/toolquay/toolquay/permissions/internal/protected"
 )
 
 // path judges an access to a path; grant is what allows it besides rules on
@@ -19,9 +21,9 @@ func (c *call) path(a *Access, grant Finding, moves bool) (first, second Finding
 		l.add(Finding{Verdict: Deny, Layer: LayerPath, Why: "the path is not absolute and clean"})
 		return l.found()
 	}
-	q := query{target: target, real: actual, write: a.Kind == AccessWrite, tree: a.Tree}
+	q := pathrule.Query{Target: target, Real: actual, Write: a.Kind == AccessWrite, Tree: a.Tree}
 	below := c.denied(&l, &q, moves)
-	plan := c.policy.mode == ModePlan && q.write
+	plan := c.policy.mode == ModePlan && q.Write
 	planned := plan && c.policy.isPlanFile(&q, a)
 	if plan && !planned {
 		l.add(Finding{Verdict: Deny, Layer: LayerMode, Why: "in plan mode nothing is changed"})
@@ -32,7 +34,7 @@ func (c *call) path(a *Access, grant Finding, moves bool) (first, second Finding
 		return l.found()
 	}
 	c.approval(&l, a)
-	if rule := c.policy.book.asks(&q); rule != nil {
+	if rule := c.policy.book.holdsBack(Ask, &q); rule != nil {
 		l.add(ruleFinding(rule, nil))
 	}
 	l.add(below)
@@ -50,14 +52,14 @@ func (c *call) path(a *Access, grant Finding, moves bool) (first, second Finding
 
 // denied adds a deny rule. One that may only speak of something below a tree
 // that is moved is returned as an ask: most often there is nothing of the kind.
-func (c *call) denied(l *ladder, q *query, moves bool) (below Finding) {
-	rule := c.policy.book.denies(q)
+func (c *call) denied(l *ladder, q *pathrule.Query, moves bool) (below Finding) {
+	rule := c.policy.book.holdsBack(Deny, q)
 	if rule == nil {
 		return Finding{}
 	}
 	itself := *q
-	itself.tree = false
-	if !moves || c.policy.book.denies(&itself) != nil {
+	itself.Tree = false
+	if !moves || c.policy.book.holdsBack(Deny, &itself) != nil {
 		l.add(ruleFinding(rule, nil))
 		return Finding{}
 	}
@@ -65,26 +67,26 @@ func (c *call) denied(l *ladder, q *query, moves bool) (below Finding) {
 }
 
 // guard adds what holds back even where a rule allows.
-func (c *call) guard(l *ladder, q *query, a *Access, moves bool) {
-	if a.Removal && q.write && (c.policy.isCritical(q.target) || c.policy.isCritical(q.real)) {
+func (c *call) guard(l *ladder, q *pathrule.Query, a *Access, moves bool) {
+	if a.Removal && q.Write && (c.policy.isCritical(q.Target) || c.policy.isCritical(q.Real)) {
 		c.must(l, critical, LayerCritical, "removing it would take the system, the home or the working directory away")
 	}
 	if c.policy.mode == ModeBypass {
 		return
 	}
 	to := guardedRead
-	if q.write {
+	if q.Write {
 		to = guardedEdit
 	}
-	whole := moves && c.policy.inside(q.target) && c.policy.insideReal(q.real)
+	whole := moves && c.policy.inside(q.Target) && c.policy.insideReal(q.Real)
 	switch place := c.policy.guarded(q); {
 	case place != nil:
-		c.must(l, to, place.layer, place.why)
-	case q.write && (paths.InsideAny(c.request.Protected, q.target) || paths.InsideAny(c.request.Protected, q.real)):
-		c.must(l, to, gitPlace.layer, gitPlace.why)
-	case q.write && a.Glob != "" && !a.Removal && c.policy.mayProtect(a):
+		c.must(l, to, layerOf(place), place.Why)
+	case q.Write && (paths.InsideAny(c.request.Protected, q.Target) || paths.InsideAny(c.request.Protected, q.Real)):
+		c.must(l, to, LayerProtected, protected.Git.Why)
+	case q.Write && a.Glob != "" && !a.Removal && c.policy.mayProtect(a):
 		c.must(l, to, LayerProtected, "the names that a pattern stands for may be protected where they are put")
-	case q.write && q.tree && !whole:
+	case q.Write && q.Tree && !whole:
 		c.must(l, to, LayerProtected, "a whole directory may hold protected files")
 	}
 }
@@ -94,9 +96,9 @@ func (c *call) guard(l *ladder, q *query, a *Access, moves bool) {
 // them everywhere else.
 func (p *Policy) mayProtect(a *Access) bool {
 	top := slices.Contains(p.working, paths.Prefix(filepath.ToSlash(a.Target)))
-	for name, list := range p.guards {
+	for name, list := range p.guards.Index {
 		for i := range list {
-			if g := &list[i]; g.place.layer == LayerProtected && (top || strings.HasPrefix(name, ".")) && g.meets(a) {
+			if g := &list[i]; !g.Place.Secret && (top || strings.HasPrefix(name, ".")) && g.Meets(a.tree()) {
 				return true
 			}
 		}
@@ -104,44 +106,44 @@ func (p *Policy) mayProtect(a *Access) bool {
 	return false
 }
 
+// layerOf is the layer that a place belongs to.
+func layerOf(place *protected.Place) Layer {
+	if place.Secret {
+		return LayerCredentials
+	}
+	return LayerProtected
+}
+
 // guarded finds the guarded place that is touched, under either name.
-func (p *Policy) guarded(q *query) *guarded {
-	place := p.guardedName(q.target, q.write)
-	if q.real == q.target {
+func (p *Policy) guarded(q *pathrule.Query) *protected.Place {
+	place := p.guards.Of(q.Target, q.Write)
+	if q.Real == q.Target {
 		return place
 	}
-	if actual := p.guardedName(q.real, q.write); place == nil || actual != nil && actual.layer == LayerCredentials {
+	if actual := p.guards.Of(q.Real, q.Write); place == nil || actual != nil && actual.Secret {
 		return actual
 	}
 	return place
 }
 
-// guardedName finds it under one name. A session's own folder is no secret to it.
-func (p *Policy) guardedName(name string, write bool) *guarded {
-	if !write && paths.InsideAny(p.session, name) {
-		return nil
-	}
-	return p.guards.find(name, write)
-}
-
 // pathAnswer is the mode's own on a path.
-func (c *call) pathAnswer(q *query, planned bool, missing uint8) Finding {
+func (c *call) pathAnswer(q *pathrule.Query, planned bool, missing uint8) Finding {
 	p := c.policy
-	inside := p.inside(q.target) && p.insideReal(q.real)
+	inside := p.inside(q.Target) && p.insideReal(q.Real)
 	to, why := readOutside, "it is outside the working directories"
 	switch {
 	case planned:
 		to, why = planFile, "it is the plan file"
-	case q.write && inside:
+	case q.Write && inside:
 		to, why = editInside, "this mode asks before edits"
 		if p.mode.answers(to) == Allow {
 			why = "it is inside the working directories"
 		}
-	case q.write:
+	case q.Write:
 		to, why = editOutside, "it is an edit outside the working directories"
-	case inside || p.readable(q.target) && p.readableReal(q.real):
+	case inside || p.readable(q.Target) && p.readableReal(q.Real):
 		return Finding{Verdict: Allow, Layer: LayerMode, Why: "it is inside the working directories"}
-	case p.readable(q.target):
+	case p.readable(q.Target):
 		why = "it leads outside the working directories"
 	}
 	f := c.answer(to, why)
@@ -151,8 +153,8 @@ func (c *call) pathAnswer(q *query, planned bool, missing uint8) Finding {
 
 // isPlanFile reports whether the access is to the plan file and no more, under
 // both its names.
-func (p *Policy) isPlanFile(q *query, a *Access) bool {
-	return !a.Tree && !a.Removal && slices.Contains(p.planFile, q.target) && slices.Contains(p.planFile, q.real)
+func (p *Policy) isPlanFile(q *pathrule.Query, a *Access) bool {
+	return !a.Tree && !a.Removal && slices.Contains(p.planFile, q.Target) && slices.Contains(p.planFile, q.Real)
 }
 
 // criticalPaths are the home, the working directory and all above them.
@@ -177,4 +179,28 @@ func (p *Policy) isCritical(name string) bool {
 	return slices.ContainsFunc(p.critical, func(dir string) bool {
 		return dir == name || p.places.fold && strings.EqualFold(dir, name)
 	})
+}
+
+// allows finds the rules that allow a path under both its names; where the
+// session may read a name unasked, that name needs none. It returns what to
+// say of it and which names are not allowed.
+func (p *Policy) allows(q *pathrule.Query) (f Finding, missing uint8) {
+	byTarget := p.book.allow(q, q.Target)
+	byReal := byTarget
+	if q.Real != q.Target {
+		byReal = p.book.allow(q, q.Real)
+	}
+	if byTarget == nil && (q.Write || !p.readable(q.Target)) {
+		missing |= missingTarget
+	}
+	if byReal == nil && (q.Write || !p.readableReal(q.Real)) {
+		missing |= missingReal
+	}
+	switch {
+	case byReal != nil:
+		f = ruleFinding(byReal, nil)
+	case byTarget != nil:
+		f = ruleFinding(byTarget, nil)
+	}
+	return f, missing
 }

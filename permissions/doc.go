@@ -40,7 +40,7 @@
 // would ask, for exactly the accesses that were listed, and never against a deny.
 //
 // Two kinds of place ask even where a rule allows: those whose change would
-// change what runs later, and those that hold secrets; guarded.go lists them. So
+// change what runs later, and those that hold secrets; internal/protected lists them. So
 // does, in every mode, removing the root, what is in it, the home, the working
 // directory or what is above them, and leaving the sandbox.
 //

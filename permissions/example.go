@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolquay/toolquay/permissions/internal/hosts"
+	"github.com/toolquay/toolquay/permissions/internal/pathrule"
 )
 
 // checkExamples holds a rule to the examples that its writer gave.
@@ -79,12 +80,12 @@ func (p *Policy) matchesPath(r *Rule, tool, subject string) bool {
 		subject = path.Join(p.places.start.Path, subject)
 	}
 	subject = path.Clean(subject)
-	q := query{target: subject, real: subject, write: fileTools[tool] == toolEdit}
+	q := pathrule.Query{Target: subject, Real: subject, Write: fileTools[tool] == toolEdit}
 	b := newBook([]*Rule{r}, &p.places)
 	if r.Verdict == Allow {
 		return b.allow(&q, subject) != nil
 	}
-	return b.either(r.Verdict, &q) != nil
+	return b.holdsBack(r.Verdict, &q) != nil
 }
 
 func (r *Rule) matchesHost(subject string) bool {

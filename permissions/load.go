@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/toolquay/toolquay/permissions/internal/pathrule"
 )
 
 // loader reads rule sets into a policy and collects what is wrong with them.
@@ -96,11 +98,11 @@ func (l *loader) warn(src Source, rule, message string) {
 // usable refuses rules that cannot bind here.
 func (l *loader) usable(r *Rule) error {
 	switch {
-	case r.path == nil || r.path == everything:
+	case r.path == nil || r.path == pathrule.Everything:
 		return nil
 	case runtime.GOOS == "windows":
 		return errors.New("rules on paths are not available on Windows, whose drives, streams and short names they do not cover")
-	case r.path.anchor == anchorHome && l.policy.places.home.Path == "":
+	case r.path.Anchor == pathrule.Home && l.policy.places.home.Path == "":
 		return errors.New("~ is not known here")
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/toolquay/toolquay/permissions/internal/glob"
 )
 
 // maxToolName is the longest tool name a rule may have, in bytes.
@@ -19,7 +21,7 @@ type nameMatch struct {
 	// set, what follows must not read as a part of a longer server name.
 	server string
 	strict bool
-	glob   *segment
+	glob   *glob.Segment
 	// mcp is what stands behind "mcp__"; mcpServer and mcpTool are its parts,
 	// for tools whose server is on record.
 	mcp, mcpServer, mcpTool string
@@ -58,14 +60,14 @@ func readName(name string, v Verdict, server, tool string, isMCP bool) (nameMatc
 	if ambiguous(tool) {
 		return nameMatch{}, errors.New("it cannot be told where the server's name ends; name the tools one by one")
 	}
-	glob, err := parseSegment(tool)
+	glob, err := glob.Parse(tool)
 	return nameMatch{server: mcpPrefix + server + "__", strict: true, glob: oneName(glob)}, err
 }
 
 // strictName makes the match of a deny or ask rule, which takes every reading.
 func strictName(name string, isMCP bool) (nameMatch, error) {
 	if strings.Contains(name, "*") {
-		glob, err := parseSegment(name)
+		glob, err := glob.Parse(name)
 		return nameMatch{glob: oneName(glob)}, err
 	}
 	m := nameMatch{exact: name}
@@ -76,9 +78,9 @@ func strictName(name string, isMCP bool) (nameMatch, error) {
 }
 
 // oneName turns "**", which parses as many path components, into "*".
-func oneName(s segment) *segment {
-	if s.deep {
-		s = anySegment
+func oneName(s glob.Segment) *glob.Segment {
+	if s.Deep {
+		s = glob.Star
 	}
 	return &s
 }
@@ -119,13 +121,13 @@ func (m *nameMatch) match(name string) bool {
 		return true
 	}
 	if m.server == "" {
-		return m.glob != nil && m.glob.match(name, false)
+		return m.glob != nil && m.glob.Match(name, false)
 	}
 	tool, ok := strings.CutPrefix(name, m.server)
 	if !ok || tool == "" || m.strict && ambiguous(tool) {
 		return false
 	}
-	return m.glob == nil || m.glob.match(tool, false)
+	return m.glob == nil || m.glob.Match(tool, false)
 }
 
 // names reports whether the rule's name is that of the request's tool.
@@ -148,7 +150,7 @@ func (m *nameMatch) grants(server, tool string) bool {
 		return false
 	}
 	if m.glob != nil {
-		return m.glob.match(tool, false)
+		return m.glob.Match(tool, false)
 	}
 	return m.mcpTool == "" || m.mcpTool == tool
 }
@@ -165,5 +167,5 @@ func (m *nameMatch) holdsBack(q *Request) bool {
 			return true
 		}
 	}
-	return m.glob != nil && (m.glob.match(q.Tool, false) || m.glob.match(mcpPrefix+server+"__"+tool, false))
+	return m.glob != nil && (m.glob.Match(q.Tool, false) || m.glob.Match(mcpPrefix+server+"__"+tool, false))
 }

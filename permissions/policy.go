@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/permissions/internal/paths"
+	"github.com/toolquay/toolquay/permissions/internal/protected"
 )
 
 // Setup is what a policy is compiled from.
@@ -167,7 +168,7 @@ type Policy struct {
 	// critical are the directories whose removal asks in every mode, besides /
 	// and its children.
 	critical []string
-	guards   guards
+	guards   protected.Paths
 	book     book
 }
 
@@ -182,8 +183,8 @@ func Compile(s Setup) (*Policy, []Warning, error) {
 		mode: s.Mode, forbidden: slices.Clone(s.Forbidden), only: s.OnlyPolicyRules, now: s.Now,
 		planFile: slashed(s.PlanFile), session: slashed(s.SessionFolder), temp: slashed(s.TempFolder),
 		tools: newTools(s.Tools), analyse: s.Analyse, aliases: aliases(&s), project: s.ProjectRoot,
-		places: places{home: s.Home, start: s.Cwd, cwd: s.Cwd, fold: s.FoldCase, resolve: s.Resolve},
-		guards: newGuards(s.Home, s.Sessions, s.HostFolders), resolveDirectory: s.ResolveDirectory,
+		places:           places{home: s.Home, start: s.Cwd, cwd: s.Cwd, fold: s.FoldCase, resolve: s.Resolve},
+		resolveDirectory: s.ResolveDirectory,
 	}
 	if p.resolveDirectory == nil {
 		p.resolveDirectory = s.Resolve
@@ -194,6 +195,11 @@ func Compile(s Setup) (*Policy, []Warning, error) {
 	if s.ForbidBypass {
 		p.forbidden = append(p.forbidden, ModeBypass)
 	}
+	hostFolders := make([][]string, len(s.HostFolders))
+	for i, dir := range s.HostFolders {
+		hostFolders[i] = dir.forms()
+	}
+	p.guards = protected.Paths{Index: protected.New(s.Home.forms(), s.Sessions.forms(), hostFolders), Session: p.session}
 	p.work(s.Cwd)
 	p.work(s.Additional...)
 	p.critical = criticalPaths(&p.places)

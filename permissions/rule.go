@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/permissions/internal/hosts"
+	"github.com/toolquay/toolquay/permissions/internal/pathrule"
 )
 
 // SourceKind says who wrote a rule. Rules of all sources count together; the
@@ -76,7 +77,7 @@ type Rule struct {
 	whole bool
 	// path is set where it binds accesses to paths: reads where reads is set,
 	// and writes where writes is.
-	path          *pathSpec
+	path          *pathrule.Spec
 	reads, writes bool
 	// command, host and param are set where it binds commands, hosts and calls
 	// with a field of the input; of every tool where everyTool is set.
@@ -183,9 +184,6 @@ var fileTools = map[string]string{
 	toolEdit: toolEdit, "Write": toolEdit, "MultiEdit": toolEdit, "NotebookEdit": toolEdit,
 }
 
-// everything is the pattern of a bare Read or Edit in a deny or ask.
-var everything = &pathSpec{anchor: anchorRoot}
-
 // bindWhole binds calls of the tool. Denied or asked for as a whole, Read, Edit,
 // Bash and WebFetch also bind every access of their kind, as Read(*) reads.
 func (r *Rule) bindWhole() {
@@ -195,7 +193,7 @@ func (r *Rule) bindWhole() {
 	}
 	switch r.Tool {
 	case toolRead, toolEdit:
-		r.path = everything
+		r.path = pathrule.Everything
 		r.effects(r.Tool)
 	case toolBash:
 		r.command, r.everyTool = &commandPattern{glob: []string{"", ""}}, true
@@ -213,7 +211,7 @@ func (r *Rule) effects(tool string) {
 
 // bindPath binds a path rule, written with any file tool; to is Read or Edit.
 func (r *Rule) bindPath(to string, known *Tool) (warning string, err error) {
-	spec, err := parsePattern(r.Spec)
+	spec, err := pathrule.Parse(r.Spec)
 	if err != nil {
 		return "", err
 	}

@@ -3,6 +3,8 @@ package permissions
 import (
 	"fmt"
 	"path/filepath"
+
+	"github.com/toolquay/toolquay/permissions/internal/pathrule"
 )
 
 // Scope is the set of paths that a plugin's manifest says it keeps to. It can
@@ -17,12 +19,12 @@ type Scope struct {
 func (p *Policy) Scope(patterns []string) (Scope, error) {
 	s := Scope{everywhere: len(patterns) == 0}
 	for _, text := range patterns {
-		spec, err := parsePattern(text)
+		spec, err := pathrule.Parse(text)
 		if err != nil {
 			return Scope{}, fmt.Errorf("the pattern %q: %w", text, err)
 		}
 		r := &Rule{Verdict: Allow, text: text, path: spec, folder: p.project, reads: true, writes: true}
-		s.book.paths[Allow] = append(s.book.paths[Allow], p.places.bind(r))
+		s.book.paths[Allow].add(r, &p.places)
 	}
 	return s, nil
 }
@@ -37,14 +39,14 @@ func (s *Scope) Covers(a Access) bool {
 	if a.Kind != AccessRead && a.Kind != AccessWrite {
 		return false
 	}
-	q := query{target: filepath.ToSlash(a.Target), real: filepath.ToSlash(a.Real), write: a.Kind == AccessWrite}
-	if q.real == "" {
+	q := pathrule.Query{Target: filepath.ToSlash(a.Target), Real: filepath.ToSlash(a.Real), Write: a.Kind == AccessWrite}
+	if q.Real == "" {
 		return false
 	}
 	if a.Tree && a.Kind == AccessRead {
 		return true
 	}
-	return s.book.allow(&q, q.target) != nil && s.book.allow(&q, q.real) != nil
+	return s.book.allow(&q, q.Target) != nil && s.book.allow(&q, q.Real) != nil
 }
 
 // Inside reports whether a real path lies in the working directories or in the

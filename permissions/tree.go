@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolquay/toolquay/permissions/internal/paths"
+	"github.com/toolquay/toolquay/permissions/internal/protected"
 )
 
 // searched adds what holds back that a shell command reads a whole tree. What is
@@ -24,7 +25,7 @@ func (c *call) searched(d *Decision, a *Access) {
 	}
 	b := &c.policy.book
 	for _, v := range []Verdict{Deny, Ask} {
-		if rule := b.reads(v, a); rule != nil && !slices.Contains(c.request.Clear, *a) {
+		if rule := b.reads(v, a.tree()); rule != nil && !slices.Contains(c.request.Clear, *a) {
 			what := "it may also read what the %s rule %s (%s) names"
 			if a.Former != "" && a.Former != FormerUnknown {
 				what = "it may also print what the repository holds, or once held, of what the %s rule %s (%s) names"
@@ -33,7 +34,7 @@ func (c *call) searched(d *Decision, a *Access) {
 		}
 	}
 	if place := c.policy.secretsBelow(a); place != nil {
-		c.must(&l, guardedRead, place.layer, "what is below it: "+place.why)
+		c.must(&l, guardedRead, layerOf(place), "what is below it: "+place.Why)
 	}
 	d.add(l.found())
 }
@@ -86,130 +87,21 @@ func (c *Command) Foreseen(a Access, confined bool) bool {
 
 // mayWithhold reports whether a deny or ask rule may name something in a tree.
 func (p *Policy) mayWithhold(a *Access) bool {
-	return p.book.reads(Deny, a) != nil || p.book.reads(Ask, a) != nil
-}
-
-// reads returns the first deny or ask rule on something in a tree that is read.
-func (b *book) reads(v Verdict, a *Access) *Rule {
-	for i := range b.paths[v] {
-		for j := range b.paths[v][i].reads {
-			if b.paths[v][i].reads[j].meets(a) {
-				return b.paths[v][i].rule
-			}
-		}
-	}
-	return nil
+	return p.book.reads(Deny, a.tree()) != nil || p.book.reads(Ask, a.tree()) != nil
 }
 
 // secretsBelow returns a credential store or device in a tree that is read, which
 // is not the session's own.
-func (p *Policy) secretsBelow(a *Access) *guarded {
+func (p *Policy) secretsBelow(a *Access) *protected.Place {
 	if paths.InsideAny(p.session, filepath.ToSlash(a.Target)) && paths.InsideAny(p.session, filepath.ToSlash(a.Real)) {
 		return nil
 	}
-	for _, list := range p.guards {
+	for _, list := range p.guards.Index {
 		for i := range list {
-			if g := &list[i]; g.place.layer == LayerCredentials && g.meets(a) {
-				return g.place
+			if g := &list[i]; g.Place.Secret && g.Meets(a.tree()) {
+				return g.Place
 			}
 		}
 	}
 	return nil
-}
-
-// meets reports whether a pattern that holds back may match something in a tree,
-// under either name of it.
-func (p *pattern) meets(a *Access) bool {
-	target, actual := filepath.ToSlash(a.Target), filepath.ToSlash(a.Real)
-	return p.within(target, a.Glob) || actual != target && actual != "" && p.within(actual, moved(a.Glob, target, actual))
-}
-
-// moved is a pattern of names in one directory, for another one.
-func moved(glob, from, to string) string {
-	rest, ok := strings.CutPrefix(glob, strings.TrimSuffix(from, "/")+"/")
-	if !ok {
-		return ""
-	}
-	return strings.TrimSuffix(to, "/") + "/" + rest
-}
-
-func (p *pattern) within(dir, glob string) bool {
-	if glob == "" {
-		return p.reaches(dir)
-	}
-	segs := p.segs
-	if p.base != "" {
-		segs = append(literals(p.base), p.segs...)
-	}
-	return overlap(segs, strings.Split(strings.Trim(glob, "/"), "/"), p.fold)
-}
-
-// overlap reports whether there may be a path that segments match and a shell's
-// pattern too, given component by component.
-func overlap(segs []segment, glob []string, fold bool) bool {
-	// reach[i] is whether the first i segments may match the components so far.
-	reach := make([]bool, len(segs)+1)
-	reach[0] = true
-	spread(reach, segs)
-	for _, part := range glob {
-		if part == "**" { // all that lies below the matches
-			return slices.Contains(reach, true)
-		}
-		next := make([]bool, len(segs)+1)
-		for i := range segs {
-			if segs[i].deep {
-				next[i] = next[i] || reach[i]
-			} else if reach[i] && segs[i].overlaps(part, fold) {
-				next[i+1] = true
-			}
-		}
-		reach = next
-		spread(reach, segs)
-	}
-	return reach[len(segs)]
-}
-
-// spread lets deep segments match nothing.
-func spread(reach []bool, segs []segment) {
-	for i := range segs {
-		if segs[i].deep && reach[i] {
-			reach[i+1] = true
-		}
-	}
-}
-
-// overlaps reports whether there may be a name that the segment matches and a
-// component of a shell's pattern too.
-func (s *segment) overlaps(part string, fold bool) bool {
-	if dot, known := s.dotted(); known && dot != strings.HasPrefix(part, ".") {
-		return false // no wildcard of a shell matches a leading dot, nor does a class
-	}
-	if !s.literal() {
-		return s.suffix == "" || fold || mayEndSo(part, s.suffix)
-	}
-	name := s.text
-	if fold {
-		name, part = paths.Fold(name), paths.Fold(part)
-	}
-	hit, err := path.Match(part, name)
-	return hit || err != nil || strings.Contains(part, "[")
-}
-
-// dotted reports whether all names that the segment matches begin with a dot, or none does.
-// Known is false where some may.
-func (s *segment) dotted() (dot, known bool) {
-	switch {
-	case s.literal():
-		return strings.HasPrefix(s.text, "."), true
-	case !s.deep && s.ops[0].kind == opRune:
-		return s.ops[0].r == '.', true
-	}
-	return false, false
-}
-
-// mayEndSo reports whether a name that a shell's pattern matches may have a
-// suffix: not where the pattern's own end is another.
-func mayEndSo(part, suffix string) bool {
-	end := part[strings.LastIndexAny(part, "*?[]")+1:]
-	return strings.HasSuffix(end, suffix) || strings.HasSuffix(suffix, end)
 }

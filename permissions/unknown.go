@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/toolquay/toolquay/internal/lazyregexp"
+	"github.com/toolquay/toolquay/permissions/internal/protected"
 )
 
 // Unknown says which accesses a [Part] makes whose target is only known when it runs,
@@ -45,9 +46,8 @@ func UnknownOf(kind AccessKind) Unknown {
 // unknown judges the accesses of a part whose targets nobody knows: each of them may be
 // what a rule names. Grant is what allows the part besides the mode.
 func (c *call) unknown(d *Decision, a *Access, p *Part, grant Finding) {
-	b := &c.policy.book
 	if p.Unknown&UnknownRead != 0 {
-		d.add(c.unknownTarget(a, "which file it reads", b.readsPaths))
+		d.add(c.unknownTarget(a, "which file it reads", false))
 	}
 	if p.Unknown&UnknownWrite != 0 {
 		d.add(c.unknownWrite(a, p, grant))
@@ -56,11 +56,11 @@ func (c *call) unknown(d *Decision, a *Access, p *Part, grant Finding) {
 
 // unknownTarget asks where a deny or ask rule on that kind of access exists, in every
 // mode: the target may be what the rule names.
-func (c *call) unknownTarget(a *Access, what string, rules func(Verdict) *Rule) (first, second Finding) {
+func (c *call) unknownTarget(a *Access, what string, write bool) (first, second Finding) {
 	l := c.ladder(a)
 	c.approval(&l, a)
 	for _, v := range []Verdict{Deny, Ask} {
-		if rule := rules(v); rule != nil {
+		if rule := c.policy.book.first(v, write); rule != nil {
 			l.add(Finding{Verdict: Ask, Layer: LayerPath, Why: fmt.Sprintf(
 				"%s is only known when it runs, and it may be what the %s rule %s (%s) names", what, v, rule, rule.Source)})
 		}
@@ -78,14 +78,14 @@ func (c *call) unknownWrite(a *Access, p *Part, grant Finding) (first, second Fi
 		l.add(Finding{Verdict: Deny, Layer: LayerMode, Why: "in plan mode nothing is changed, and " + why})
 	}
 	c.approval(&l, a)
-	if f, _ := c.unknownTarget(a, what, c.policy.book.writesPaths); f.Verdict == Ask {
+	if f, _ := c.unknownTarget(a, what, true); f.Verdict == Ask {
 		l.add(f)
 	}
 	if p.Unknown&UnknownMustAsk != 0 {
 		c.must(&l, unjudged, LayerPath, why)
 	}
 	if place := c.policy.mentioned(a.Target); place != nil {
-		c.must(&l, guardedEdit, place.layer, why+", and the command names a place that is guarded: "+place.why)
+		c.must(&l, guardedEdit, layerOf(place), why+", and the command names a place that is guarded: "+place.Why)
 	}
 	l.add(grant)
 	l.add(c.answer(editOutside, why))
@@ -95,7 +95,7 @@ func (c *call) unknownWrite(a *Access, p *Part, grant Finding) (first, second Fi
 // mentioned returns a guarded place whose name stands in the text of a command, quotes
 // and expansions left out. It is a guess at what an unknown path may be, and only ever
 // makes a verdict stricter.
-func (p *Policy) mentioned(text string) *guarded {
+func (p *Policy) mentioned(text string) *protected.Place {
 	names := strings.FieldsFunc(unexpanded.ReplaceAllString(text, ""), func(r rune) bool {
 		return r <= ' ' || strings.ContainsRune(";|&()<>{}=:,`$", r)
 	})
@@ -103,7 +103,7 @@ func (p *Policy) mentioned(text string) *guarded {
 		if strings.HasPrefix(name, "/dev/") {
 			continue // most often where output is thrown away
 		}
-		if place := p.guards.find(path.Join("/", name), true); place != nil {
+		if place := p.guards.Find(path.Join("/", name), true); place != nil {
 			return place
 		}
 	}
@@ -113,23 +113,3 @@ func (p *Policy) mentioned(text string) *guarded {
 // unexpanded are quotes, backslashes, plain expansions and the beginnings of others: what
 // may stand inside a name, or before it, without being in it.
 var unexpanded = lazyregexp.New(`['"\\]|\$\w+|\$\{\w+(?:\}|:?[-+=?])`)
-
-// readsPaths returns the first rule of a list on reading paths.
-func (b *book) readsPaths(v Verdict) *Rule {
-	for i := range b.paths[v] {
-		if len(b.paths[v][i].reads) > 0 {
-			return b.paths[v][i].rule
-		}
-	}
-	return nil
-}
-
-// writesPaths returns the first rule of a list on changing paths.
-func (b *book) writesPaths(v Verdict) *Rule {
-	for i := range b.paths[v] {
-		if len(b.paths[v][i].writes) > 0 {
-			return b.paths[v][i].rule
-		}
-	}
-	return nil
-}

@@ -6,8 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolquay/toolquay/permissions/internal/glob"
 	"github.com/toolquay/toolquay/permissions/internal/hosts"
+	"github.com/toolquay/toolquay/permissions/internal/pathrule"
 	"github.com/toolquay/toolquay/permissions/internal/paths"
+	"github.com/toolquay/toolquay/permissions/internal/protected"
+	"github.com/toolquay/toolquay/permissions/internal/walk"
 )
 
 // Walls are what a sandbox is to enforce of a policy while a command runs in it,
@@ -90,16 +94,16 @@ func (w *Walls) Hides(name string) bool {
 		return true
 	}
 	name = filepath.ToSlash(name)
-	return w.secrets && w.policy.guardedName(name, false) != nil && !w.approves(AccessRead, name)
+	return w.secrets && w.policy.guards.Of(name, false) != nil && !w.approves(AccessRead, name)
 }
 
 // Withholds is [Walls.Hides] as far as rules say so.
 func (w *Walls) Withholds(name string) bool {
-	q := query{target: filepath.ToSlash(name), real: filepath.ToSlash(name)}
-	if w.policy.book.denies(&q) != nil {
+	q := pathrule.Query{Target: filepath.ToSlash(name), Real: filepath.ToSlash(name)}
+	if w.policy.book.holdsBack(Deny, &q) != nil {
 		return true
 	}
-	return w.policy.book.asks(&q) != nil && !w.approves(AccessRead, q.target)
+	return w.policy.book.holdsBack(Ask, &q) != nil && !w.approves(AccessRead, q.Target)
 }
 
 // HidesIn reports whether a sandbox made of the walls surely hides all that rules withhold
@@ -107,10 +111,10 @@ func (w *Walls) Withholds(name string) bool {
 // not hide. Former content of a tree, which git keeps, is not looked at.
 func (w *Walls) HidesIn(a Access) bool {
 	for _, v := range []Verdict{Deny, Ask} {
-		for i := range w.policy.book.paths[v] {
-			reads := w.policy.book.paths[v][i].reads
+		for i := range w.policy.book.paths[v].bound {
+			reads := w.policy.book.paths[v].bound[i].Reads
 			for j := range reads {
-				if p := &reads[j]; p.meets(&a) && !w.hidesAll(p, a.Real) {
+				if p := &reads[j]; p.Meets(a.tree()) && !w.hidesAll(p, a.Real) {
 					return false
 				}
 			}
@@ -120,13 +124,13 @@ func (w *Walls) HidesIn(a Access) bool {
 }
 
 // hidesAll reports whether what a pattern names in a tree is found by [Walls.Find] or a walk.
-func (w *Walls) hidesAll(p *pattern, tree string) bool {
-	segs := shallow(p.segs)
-	if deepInside(segs) {
-		return p.base != "" && !w.crowded(p.base) || paths.InsideAny(w.roots, filepath.ToSlash(tree))
+func (w *Walls) hidesAll(p *pathrule.Pattern, tree string) bool {
+	segs := glob.Shallow(p.Segs)
+	if glob.DeepInside(segs) {
+		return p.Base != "" && !w.crowded(p.Base) || paths.InsideAny(w.roots, filepath.ToSlash(tree))
 	}
 	// A list of names that a wildcard makes is cut where another component follows.
-	return len(segs) == 0 || !slices.ContainsFunc(segs[:len(segs)-1], func(s segment) bool { return !s.literal() })
+	return len(segs) == 0 || !slices.ContainsFunc(segs[:len(segs)-1], func(s glob.Segment) bool { return !s.Literal() })
 }
 
 // Protects reports whether a path may not be changed, although it lies in a working
@@ -134,14 +138,14 @@ func (w *Walls) hidesAll(p *pattern, tree string) bool {
 // git itself writes the rest: see [gitPrograms].
 func (w *Walls) Protects(name string) bool {
 	name = filepath.ToSlash(name)
-	return w.ruledWriting(name) || w.guardsWriting(name) && !w.opened(name) && !gitsOwn(name, w.policy.guardedName(name, true))
+	return w.ruledWriting(name) || w.guardsWriting(name) && !w.opened(name) && !gitsOwn(name, w.policy.guards.Of(name, true))
 }
 
 // Placed reports whether [Walls.Find] tells of a guarded path directly in a writable
 // directory whether or not it exists. Of others a walk tells where they exist.
 func (w *Walls) Placed(name string) bool {
-	place := w.policy.guardedName(filepath.ToSlash(name), true)
-	return place == nil || !place.existing
+	place := w.policy.guards.Of(filepath.ToSlash(name), true)
+	return place == nil || !place.Existing
 }
 
 // Forbids reports whether a rule holds back changing a path, wherever it lies.
@@ -152,22 +156,22 @@ func (w *Walls) shutsWriting(name string) bool { return w.ruledWriting(name) || 
 
 // ruledWriting reports whether a rule holds back changing a path.
 func (w *Walls) ruledWriting(name string) bool {
-	q := query{target: name, real: name, write: true}
-	if w.policy.book.denies(&q) != nil {
+	q := pathrule.Query{Target: name, Real: name, Write: true}
+	if w.policy.book.holdsBack(Deny, &q) != nil {
 		return true
 	}
-	return w.policy.book.asks(&q) != nil && !w.approves(AccessWrite, name)
+	return w.policy.book.holdsBack(Ask, &q) != nil && !w.approves(AccessWrite, name)
 }
 
 // guardsWriting reports whether changing a path is held back by where it lies.
 func (w *Walls) guardsWriting(name string) bool {
-	return w.edits && w.policy.guardedName(name, true) != nil && !w.approves(AccessWrite, name)
+	return w.edits && w.policy.guards.Of(name, true) != nil && !w.approves(AccessWrite, name)
 }
 
 // gitsOwn reports whether a guarded path is git's to write.
-func gitsOwn(name string, place *guarded) bool {
+func gitsOwn(name string, place *protected.Place) bool {
 	rest, inGit := insideGit(name)
-	return place == gitPlace && inGit && !runsPrograms(rest)
+	return place == protected.Git && inGit && !runsPrograms(rest)
 }
 
 // approves reports whether a person said yes to this path, or to a tree it lies in.
@@ -192,15 +196,15 @@ func covers(a *Access, dir, name string) bool {
 func (w *Walls) Walks() []string {
 	var dirs []string
 	for p := range w.ruled() {
-		if !deepInside(p.segs) {
+		if !glob.DeepInside(p.Segs) {
 			continue
 		}
-		if p.base != "" && !w.crowded(p.base) {
-			dirs = append(dirs, p.base)
+		if p.Base != "" && !w.crowded(p.Base) {
+			dirs = append(dirs, p.Base)
 			continue
 		}
 		for _, root := range w.roots {
-			if root = cmp.Or(root, "/"); p.reaches(root) {
+			if root = cmp.Or(root, "/"); p.Reaches(root) {
 				dirs = append(dirs, root)
 			}
 		}
@@ -231,7 +235,7 @@ func (w *Walls) Inside(name string) bool {
 // as that is in a writable directory and nobody approved changing it.
 func (w *Walls) Settings(project string) []string {
 	var out []string
-	for _, name := range hostSettings {
+	for _, name := range protected.HostSettings {
 		if name = w.lies(paths.From(filepath.ToSlash(project), name)); w.kept(name) && w.Inside(name) && !w.opened(name) {
 			out = append(out, name)
 		}
@@ -252,31 +256,26 @@ func (w *Walls) crowded(dir string) bool {
 // Directory prepares looking at what lies in a directory of the walk: a name that is
 // plain there is neither hidden nor protected by a rule, nor guarded by its name.
 func (w *Walls) Directory(dir string) Directory {
-	var d Directory
-	dir = paths.Prefix(dir)
-	d.apart = dir != "" && !paths.IsClean(dir)
-	for p := range w.ruled() {
-		d.add(p, dir)
-	}
+	var kept protected.Index
 	if w.edits {
-		d.kept = w.policy.guards
+		kept = w.policy.guards.Index
 	}
-	return d
+	return walk.Changing(paths.Prefix(dir), kept, w.policy.book.paths[Deny].bound, w.policy.book.paths[Ask].bound)
 }
 
 // ruled yields the patterns of the rules that hold back reading or changing.
-func (w *Walls) ruled() func(yield func(p *pattern) bool) {
-	return func(yield func(p *pattern) bool) {
+func (w *Walls) ruled() func(yield func(p *pathrule.Pattern) bool) {
+	return func(yield func(p *pathrule.Pattern) bool) {
 		for _, v := range []Verdict{Deny, Ask} {
-			for i := range w.policy.book.paths[v] {
-				rule := &w.policy.book.paths[v][i]
-				for j := range rule.reads {
-					if !yield(&rule.reads[j]) {
+			for i := range w.policy.book.paths[v].bound {
+				rule := &w.policy.book.paths[v].bound[i]
+				for j := range rule.Reads {
+					if !yield(&rule.Reads[j]) {
 						return
 					}
 				}
-				for j := range rule.writes {
-					if !yield(&rule.writes[j]) {
+				for j := range rule.Writes {
+					if !yield(&rule.Writes[j]) {
 						return
 					}
 				}
@@ -284,24 +283,6 @@ func (w *Walls) ruled() func(yield func(p *pattern) bool) {
 		}
 	}
 }
-
-// deepInside reports whether a pattern matches at any depth, other than all that lies
-// below what it names.
-func deepInside(segs []segment) bool {
-	segs = shallow(segs)
-	return slices.ContainsFunc(segs, func(s segment) bool { return s.deep })
-}
-
-// shallow leaves out that a pattern covers what lies below its matches.
-func shallow(segs []segment) []segment {
-	for n := len(segs); n > 0 && segs[n-1].deep; n-- {
-		segs = segs[:n-1]
-	}
-	return segs
-}
-
-// gitPlace is the guarded place of what git keeps.
-var gitPlace = &guardedPlaces[0]
 
 // gitPrograms are the names in git's own directory that make git run programs, or
 // read its configuration elsewhere, so that no command in a sandbox may write them.

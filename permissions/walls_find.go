@@ -7,7 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/toolquay/toolquay/permissions/internal/glob"
+	"github.com/toolquay/toolquay/permissions/internal/pathrule"
 	"github.com/toolquay/toolquay/permissions/internal/paths"
+	"github.com/toolquay/toolquay/permissions/internal/protected"
 )
 
 // Places are paths that a sandbox shuts, absolute and clean, sorted. Most may lead
@@ -77,13 +80,13 @@ type finder struct {
 func (f *finder) rules() {
 	book := &f.walls.policy.book
 	for _, v := range []Verdict{Deny, Ask} {
-		for i := range book.paths[v] {
-			rule := &book.paths[v][i]
-			for j := range rule.reads {
-				f.hidden = append(f.hidden, f.named(&rule.reads[j])...)
+		for i := range book.paths[v].bound {
+			rule := &book.paths[v].bound[i]
+			for j := range rule.Reads {
+				f.hidden = append(f.hidden, f.named(&rule.Reads[j])...)
 			}
-			for j := range rule.writes {
-				f.protected = append(f.protected, f.named(&rule.writes[j])...)
+			for j := range rule.Writes {
+				f.protected = append(f.protected, f.named(&rule.Writes[j])...)
 			}
 		}
 	}
@@ -91,14 +94,14 @@ func (f *finder) rules() {
 
 // guarded adds the places that are guarded by where they lie.
 func (f *finder) guarded() {
-	for _, candidates := range f.walls.policy.guards {
+	for _, candidates := range f.walls.policy.guards.Index {
 		for i := range candidates {
 			g := &candidates[i]
-			if owned(&g.pattern) || g.place.existing || g.place == gitPlace && isGit(&g.pattern) {
+			if owned(&g.Pattern) || g.Place.Existing || g.Place == protected.Git && isGit(&g.Pattern) {
 				continue
 			}
-			names := f.named(&g.pattern)
-			if g.place.layer == LayerCredentials {
+			names := f.named(&g.Pattern)
+			if g.Place.Secret {
 				f.secret = append(f.secret, names...)
 			}
 			f.kept = append(f.kept, names...)
@@ -107,26 +110,26 @@ func (f *finder) guarded() {
 }
 
 // owned reports whether a pattern is of what a sandbox has its own of.
-func owned(p *pattern) bool {
-	return p.base == "" && len(p.segs) > 0 && (p.segs[0].text == "proc" || p.segs[0].text == "dev")
+func owned(p *pathrule.Pattern) bool {
+	return p.Base == "" && len(p.Segs) > 0 && (p.Segs[0].Text == "proc" || p.Segs[0].Text == "dev")
 }
 
 // isGit reports whether a pattern names git's own directory, of which [finder.gitOf]
 // finds what to protect.
-func isGit(p *pattern) bool {
-	segs := shallow(p.segs)
-	return len(segs) > 0 && segs[len(segs)-1].text == ".git"
+func isGit(p *pathrule.Pattern) bool {
+	segs := glob.Shallow(p.Segs)
+	return len(segs) > 0 && segs[len(segs)-1].Text == ".git"
 }
 
 // named are the paths that a pattern names, all that lies below them left out.
-func (f *finder) named(p *pattern) []string {
-	segs := shallow(p.segs)
-	if len(segs) == 0 || !segs[0].deep {
-		return f.expand(p.base, segs)
+func (f *finder) named(p *pathrule.Pattern) []string {
+	segs := glob.Shallow(p.Segs)
+	if len(segs) == 0 || !segs[0].Deep {
+		return f.expand(p.Base, segs)
 	}
 	dirs := f.walls.roots
-	if p.base != "" {
-		dirs = []string{p.base}
+	if p.Base != "" {
+		dirs = []string{p.Base}
 	}
 	var out []string
 	for _, dir := range dirs {
@@ -137,10 +140,10 @@ func (f *finder) named(p *pattern) []string {
 
 // expand follows components from a directory, listing where one has a wildcard. Of
 // what comes behind a wildcard of any depth it knows nothing.
-func (f *finder) expand(base string, segs []segment) []string {
+func (f *finder) expand(base string, segs []glob.Segment) []string {
 	found := []string{base}
 	for i := range segs {
-		if segs[i].deep || len(found) > maxFound {
+		if segs[i].Deep || len(found) > maxFound {
 			return nil
 		}
 		var next []string
@@ -156,9 +159,9 @@ func (f *finder) expand(base string, segs []segment) []string {
 }
 
 // children are the paths in a directory that a component matches.
-func (f *finder) children(dir string, s *segment) []string {
-	if s.literal() {
-		return []string{dir + "/" + s.text}
+func (f *finder) children(dir string, s *glob.Segment) []string {
+	if s.Literal() {
+		return []string{dir + "/" + s.Text}
 	}
 	names, err := f.list(cmp.Or(dir, "/"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && paths.InsideAny(f.walls.roots, dir) {
@@ -166,7 +169,7 @@ func (f *finder) children(dir string, s *segment) []string {
 	}
 	var out []string
 	for _, name := range names {
-		if paths.IsName(name) && s.match(name, f.walls.policy.places.fold) {
+		if paths.IsName(name) && s.Match(name, f.walls.policy.places.fold) {
 			out = append(out, dir+"/"+name)
 		}
 	}
@@ -262,7 +265,7 @@ func (w *Walls) opened(name string) bool {
 		_, really := paths.Below(name, filepath.ToSlash(a.Real))
 		return a.Kind == AccessWrite && (named || really)
 	})
-	return approved && w.policy.book.denies(&query{target: name, real: name, write: true}) == nil
+	return approved && w.policy.book.holdsBack(Deny, &pathrule.Query{Target: name, Real: name, Write: true}) == nil
 }
 
 // shown are the paths in what is hidden that may be read all the same.

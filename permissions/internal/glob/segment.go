@@ -1,4 +1,5 @@
-package permissions
+// Package glob matches the components of paths against the segments of gitignore patterns.
+package glob
 
 import (
 	"errors"
@@ -7,22 +8,24 @@ import (
 	"unicode/utf8"
 )
 
-// segment is one component of a path pattern: a literal name, a glob, or deep,
-// which stands for any number of components, none included.
-type segment struct {
-	deep bool
-	text string // the literal name, if there are no ops
-	ops  []globOp
+// Segment is one component of a path pattern: a literal name, a glob, or deep.
+type Segment struct {
+	// Deep makes it match any number of components, none included.
+	Deep bool
+	Text string // the literal name, if there are no ops
+	ops  []element
 	// suffix is x where the glob is *x, the commonest kind.
 	suffix string
 }
 
-var deepSegment = segment{deep: true}
+// AnyDepth is "**": any number of components.
+var AnyDepth = Segment{Deep: true}
 
-// anySegment is "*": any one component.
-var anySegment = segment{ops: []globOp{{kind: opStar}}}
+// Star is "*": any one component.
+var Star = Segment{ops: []element{{kind: opStar}}}
 
-func (s *segment) literal() bool { return !s.deep && s.ops == nil }
+// Literal reports whether the segment is a name.
+func (s *Segment) Literal() bool { return !s.Deep && s.ops == nil }
 
 type opKind uint8
 
@@ -33,7 +36,7 @@ const (
 	opClass        // [...]
 )
 
-type globOp struct {
+type element struct {
 	kind    opKind
 	r       rune
 	negated bool
@@ -46,21 +49,21 @@ type runeRange struct{ lo, hi rune }
 // match it.
 const invalidByte rune = -1
 
-// parseSegment reads one component of a pattern, without slashes.
-func parseSegment(text string) (segment, error) {
+// Parse reads one component of a pattern, without slashes.
+func Parse(text string) (Segment, error) {
 	if text == "**" {
-		return deepSegment, nil
+		return AnyDepth, nil
 	}
 	if !strings.ContainsAny(text, `*?[\`) && utf8.ValidString(text) {
-		return segment{text: text}, nil // most are names
+		return Segment{Text: text}, nil // most are names
 	}
-	var ops []globOp
+	var ops []element
 	var literal strings.Builder
 	wild := 0
 	for text != "" {
 		op, rest, err := parseOp(text)
 		if err != nil {
-			return segment{}, err
+			return Segment{}, err
 		}
 		text = rest
 		if op.kind == opStar && len(ops) > 0 && ops[len(ops)-1].kind == opStar {
@@ -75,21 +78,21 @@ func parseSegment(text string) (segment, error) {
 	}
 	switch {
 	case wild == 0:
-		return segment{text: literal.String()}, nil
+		return Segment{Text: literal.String()}, nil
 	case wild == 1 && ops[0].kind == opStar:
-		return segment{ops: ops, suffix: literal.String()}, nil
+		return Segment{ops: ops, suffix: literal.String()}, nil
 	}
-	return segment{ops: ops}, nil
+	return Segment{ops: ops}, nil
 }
 
-func parseOp(text string) (op globOp, rest string, err error) {
+func parseOp(text string) (op element, rest string, err error) {
 	r, n := utf8.DecodeRuneInString(text)
 	rest = text[n:]
 	switch r {
 	case '*':
-		return globOp{kind: opStar}, rest, nil
+		return element{kind: opStar}, rest, nil
 	case '?':
-		return globOp{kind: opAny}, rest, nil
+		return element{kind: opAny}, rest, nil
 	case '[':
 		return parseClass(rest)
 	case '\\':
@@ -99,14 +102,14 @@ func parseOp(text string) (op globOp, rest string, err error) {
 		r, n = utf8.DecodeRuneInString(rest)
 		rest = rest[n:]
 	}
-	return globOp{kind: opRune, r: r}, rest, nil
+	return element{kind: opRune, r: r}, rest, nil
 }
 
 var errClass = errors.New("a [ without its ]; write \\[ for the character")
 
 // parseClass reads what follows the opening bracket. A ] that comes first is a
 // member, as in gitignore.
-func parseClass(text string) (op globOp, rest string, err error) {
+func parseClass(text string) (op element, rest string, err error) {
 	op.kind = opClass
 	if text != "" && (text[0] == '!' || text[0] == '^') {
 		op.negated, text = true, text[1:]
@@ -146,11 +149,11 @@ func classRune(text string) (r rune, rest string, err error) {
 	return r, text[n:], nil
 }
 
-// match reports whether the segment, which is not deep, matches a whole
+// Match reports whether the segment, which is not deep, matches a whole
 // component. It takes at most the product of their lengths in steps.
-func (s *segment) match(name string, fold bool) bool {
+func (s *Segment) Match(name string, fold bool) bool {
 	if s.ops == nil {
-		return name == s.text || fold && strings.EqualFold(name, s.text)
+		return name == s.Text || fold && strings.EqualFold(name, s.Text)
 	}
 	if s.suffix != "" && !fold {
 		return strings.HasSuffix(name, s.suffix)
@@ -189,7 +192,7 @@ func decodeRune(s string) (rune, int) {
 	return r, n
 }
 
-func (op *globOp) match(r rune, fold bool) bool {
+func (op *element) match(r rune, fold bool) bool {
 	switch op.kind {
 	case opAny:
 		return true
@@ -199,7 +202,7 @@ func (op *globOp) match(r rune, fold bool) bool {
 	return op.contains(r, fold) != op.negated
 }
 
-func (op *globOp) contains(r rune, fold bool) bool {
+func (op *element) contains(r rune, fold bool) bool {
 	if op.inRange(r) {
 		return true
 	}
@@ -214,7 +217,7 @@ func (op *globOp) contains(r rune, fold bool) bool {
 	return false
 }
 
-func (op *globOp) inRange(r rune) bool {
+func (op *element) inRange(r rune) bool {
 	for _, rg := range op.ranges {
 		if rg.lo <= r && r <= rg.hi {
 			return true
