@@ -1,6 +1,7 @@
 package permissions
 
 import (
+	"github.com/toolquay/toolquay/permissions/internal/commandrule"
 	"github.com/toolquay/toolquay/permissions/internal/hosts"
 	"github.com/toolquay/toolquay/permissions/internal/pathrule"
 )
@@ -45,7 +46,7 @@ func (b *book) tool(v Verdict, q *Request) *Rule {
 		}
 	}
 	for _, rule := range b.params[v] {
-		if rule.names(q) && rule.param.match(q.Input) {
+		if rule.names(q) && rule.param.Match(q.Input) {
 			return rule
 		}
 	}
@@ -83,7 +84,7 @@ func (b *book) names(h *Host) bool {
 // over-broad ones aside.
 func (b *book) allowPart(q *Request, part *Part, narrow bool) *Rule {
 	for _, rule := range b.commands[Allow] {
-		if rule.command.allows(part) && rule.names(q) && (!narrow || !rule.overBroad()) {
+		if rule.speaksOf(part) && rule.names(q) && (!narrow || !rule.overBroad()) {
 			return rule
 		}
 	}
@@ -93,7 +94,7 @@ func (b *book) allowPart(q *Request, part *Part, narrow bool) *Rule {
 // allowText returns the first rule that is the whole text of a command.
 func (b *book) allowText(q *Request, text string) *Rule {
 	for _, rule := range b.commands[Allow] {
-		if rule.command.isText(text) && rule.names(q) {
+		if rule.command.IsText(text) && rule.names(q) {
 			return rule
 		}
 	}
@@ -103,9 +104,9 @@ func (b *book) allowText(q *Request, text string) *Rule {
 // heldWords returns the first deny or ask rule that matches words, and the first
 // that may match them.
 func (b *book) heldWords(v Verdict, q *Request, words []Word, fold bool) (rule, maybe *Rule) {
-	l := line{words: words, fold: fold}
+	l := commandrule.Line{Words: words, Fold: fold}
 	for _, r := range b.commands[v] {
-		match, may := r.command.holdsBack(&l)
+		match, may := r.command.HoldsBack(&l)
 		if (match || may && maybe == nil) && (r.everyTool || r.names(q)) {
 			if match {
 				return r, maybe
@@ -119,7 +120,7 @@ func (b *book) heldWords(v Verdict, q *Request, words []Word, fold bool) (rule, 
 // heldText returns the first deny or ask rule that is about a whole text.
 func (b *book) heldText(v Verdict, q *Request, text string, fold bool) *Rule {
 	for _, r := range b.commands[v] {
-		if (r.command.isText(text) || r.command.compound && r.command.holdsBackText(text, fold)) &&
+		if (r.command.IsText(text) || r.command.Compound && r.command.HoldsBackText(text, fold)) &&
 			(r.everyTool || r.names(q)) {
 			return r
 		}

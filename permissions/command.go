@@ -1,5 +1,7 @@
 package permissions
 
+import "github.com/toolquay/toolquay/permissions/internal/shellword"
+
 // Command is what is known of a shell command before it runs. Package
 // permissions/shell finds it out; [Decide] judges by it and never by the text.
 type Command struct {
@@ -86,14 +88,18 @@ func (p *Part) Bounded() bool {
 	return len(p.Env) == 0 && (p.ReadOnly || p.Complete && (p.Prints || len(p.Words) > 0 && fileProgram(p.Words[0])))
 }
 
-// Word is one word of a simple command.
-type Word struct {
-	// Text is what the program is given, where Literal is set; else the word as
-	// it was written.
-	Text string
-	// Literal says that nothing in the word is expanded.
-	Literal bool
+// fileProgram reports whether a program does what file tools do.
+func fileProgram(program Word) bool {
+	switch program.Text {
+	case "mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed":
+		return program.Literal
+	}
+	return false
 }
+
+// Word is one word of a simple command: the text that the program is given, where Literal is
+// set, else the word as it was written, with what the shell expands in it.
+type Word = shellword.Word
 
 // Resolve sets the Real of every path that the parts touch to what follow
 // returns for it, in place.

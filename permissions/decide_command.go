@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/toolquay/toolquay/permissions/internal/hosts"
+	"github.com/toolquay/toolquay/permissions/internal/runners"
+	"github.com/toolquay/toolquay/permissions/internal/shellword"
 )
 
 // command finds what is known of a command.
@@ -115,7 +117,7 @@ func (c *call) unjudged(d *Decision, a *Access, cmd *Command) {
 
 // seen tries deny and ask rules on the text of a command that cannot be judged.
 func (c *call) seen(d *Decision, a *Access) {
-	if len(a.Target) > maxRough {
+	if len(a.Target) > shellword.MaxRough {
 		l := c.ladder(a)
 		c.approval(&l, a)
 		l.add(Finding{Verdict: Ask, Layer: LayerCommand, Why: "the command is too long to look for what rules deny"})
@@ -123,11 +125,11 @@ func (c *call) seen(d *Decision, a *Access) {
 		return
 	}
 	c.wholeText(d, a)
-	for _, words := range rough(a.Target) {
+	for _, words := range shellword.Rough(a.Target) {
 		// Each word may be the program: what stands before it may be a wrapper.
 		for i := range words {
 			l := c.ladder(a)
-			c.held(&l, a, words[i:min(i+roughWindow, len(words))])
+			c.held(&l, a, words[i:min(i+shellword.RoughWindow, len(words))])
 			d.add(l.found())
 		}
 	}
@@ -161,7 +163,7 @@ func (c *call) held(l *ladder, a *Access, words []Word) {
 // holdsBack adds what holds a part back whatever allows it.
 func (c *call) holdsBack(l *ladder, a *Access, p *Part) {
 	c.held(l, a, p.Words)
-	for _, words := range behindFlags(p.Words) {
+	for _, words := range runners.BehindFlags(p.Words) {
 		c.held(l, a, words)
 	}
 	if p.Ask == "" {
@@ -247,15 +249,6 @@ func (c *call) partAnswer(p *Part) Finding {
 		return Finding{Verdict: Allow, Layer: LayerMode, Why: "it does no more than what it does to files"}
 	}
 	return c.answer(other, reason(p.Reason))
-}
-
-// fileProgram reports whether a program does what file tools do.
-func fileProgram(program Word) bool {
-	switch program.Text {
-	case "mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed":
-		return program.Literal
-	}
-	return false
 }
 
 // movesTrees reports whether a part removes or moves what it is given, and writes

@@ -1,14 +1,15 @@
 package permissions
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
 	"strings"
 
+	"github.com/toolquay/toolquay/permissions/internal/commandrule"
 	"github.com/toolquay/toolquay/permissions/internal/hosts"
 	"github.com/toolquay/toolquay/permissions/internal/pathrule"
+	"github.com/toolquay/toolquay/permissions/internal/shellword"
 )
 
 // checkExamples holds a rule to the examples that its writer gave.
@@ -57,7 +58,7 @@ func (p *Policy) matches(r *Rule, example string) (bool, error) {
 		return true, nil
 	case r.host != nil && (r.everyTool || named) && r.matchesHost(subject):
 		return true, nil
-	case r.param != nil && named && r.param.matchesText(subject):
+	case r.param != nil && named && r.param.MatchText(subject):
 		return true, nil
 	case r.command != nil && (r.everyTool || named):
 		return p.matchesCommand(r, subject)
@@ -96,28 +97,21 @@ func (r *Rule) matchesHost(subject string) bool {
 	return r.host.HoldsBack(&h)
 }
 
-// matchesText compares a field and its value, written name:value.
-func (p *paramPattern) matchesText(subject string) bool {
-	name, value, _ := strings.Cut(subject, ":")
-	input, err := json.Marshal(map[string]string{name: value})
-	return err == nil && name == p.name && p.match(input)
-}
-
 func (p *Policy) matchesCommand(r *Rule, subject string) (bool, error) {
 	cmd, err := p.exampleCommand(subject)
 	if err != nil {
 		return false, err
 	}
-	if r.command.isText(subject) || r.Verdict != Allow && r.command.compound && r.command.holdsBackText(subject, false) {
+	if r.command.IsText(subject) || r.Verdict != Allow && r.command.Compound && r.command.HoldsBackText(subject, false) {
 		return true, nil
 	}
 	allowed := len(cmd.Parts) > 0
 	for i := range cmd.Parts {
 		part := &cmd.Parts[i]
-		if match, _ := r.command.holdsBack(&line{words: part.Words}); match && r.Verdict != Allow {
+		if match, _ := r.command.HoldsBack(&commandrule.Line{Words: part.Words}); match && r.Verdict != Allow {
 			return true, nil
 		}
-		allowed = allowed && (part.Inner || r.command.allows(part))
+		allowed = allowed && (part.Inner || r.speaksOf(part))
 	}
 	return allowed && r.Verdict == Allow, nil
 }
@@ -128,22 +122,22 @@ func (p *Policy) exampleCommand(text string) (Command, error) {
 	if p.analyse != nil {
 		return p.analyse(text), nil
 	}
-	var s splitter
-	if err := s.split(text); err != nil {
+	words, compound, err := shellword.Split(text)
+	if err != nil {
 		return Command{}, err
 	}
-	if s.compound {
+	if compound {
 		return Command{}, errors.New("it is more than one simple command")
 	}
 	part := Part{}
-	for _, w := range s.words {
-		if isAssignment(w.raw) && len(part.Words) == 0 {
-			part.Env = append(part.Env, w.raw)
+	for _, w := range words {
+		if shellword.IsAssignment(w.Raw) && len(part.Words) == 0 {
+			part.Env = append(part.Env, w.Raw)
 			continue
 		}
-		word := Word{Text: w.text, Literal: !w.expands && (w.raw != w.text || !strings.ContainsAny(w.raw, "*?[{~"))}
+		word := Word{Text: w.Text, Literal: !w.Expands && (w.Raw != w.Text || !strings.ContainsAny(w.Raw, "*?[{~"))}
 		if !word.Literal {
-			word.Text = w.raw
+			word.Text = w.Raw
 		}
 		part.Words = append(part.Words, word)
 	}

@@ -3,13 +3,16 @@ package permissions
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/permissions/internal/commandrule"
 	"github.com/toolquay/toolquay/permissions/internal/hosts"
 	"github.com/toolquay/toolquay/permissions/internal/pathrule"
+	"github.com/toolquay/toolquay/permissions/internal/toolrule"
 )
 
 // SourceKind says who wrote a rule. Rules of all sources count together; the
@@ -70,7 +73,7 @@ type Rule struct {
 	text string
 	// folder is what a pattern that starts with one slash is relative to.
 	folder Dir
-	name   nameMatch
+	name   toolrule.Name
 	// expires is when it ceases to count; zero is never.
 	expires time.Time
 	// whole says that the rule binds calls of the tool as such.
@@ -81,9 +84,9 @@ type Rule struct {
 	reads, writes bool
 	// command, host and param are set where it binds commands, hosts and calls
 	// with a field of the input; of every tool where everyTool is set.
-	command   *commandPattern
+	command   *commandrule.Pattern
 	host      *hosts.Pattern
-	param     *paramPattern
+	param     *toolrule.Field
 	everyTool bool
 }
 
@@ -93,6 +96,24 @@ func (r *Rule) String() string { return r.text }
 // binds reports whether the rule says anything that counts.
 func (r *Rule) binds() bool {
 	return r.whole || r.path != nil || r.command != nil || r.host != nil || r.param != nil
+}
+
+// names reports whether the rule's name is that of the request's tool.
+func (r *Rule) names(q *Request) bool {
+	switch {
+	case q.Origin.Server != "" && r.Verdict == Allow:
+		return r.name.Grants(q.Origin.Server, q.Origin.Tool)
+	case q.Origin.Server != "":
+		return r.name.HoldsBack(q.Tool, q.Origin.Server, q.Origin.Tool)
+	case r.Verdict == Allow && q.Origin.Plugin != "" && r.name.IsMCP():
+		return false // a plugin's tool that calls itself a server's
+	}
+	return r.name.Match(q.Tool) || slices.ContainsFunc(q.Aliases, r.name.Match)
+}
+
+// speaksOf reports whether an allow rule on commands covers a part.
+func (r *Rule) speaksOf(p *Part) bool {
+	return !p.Inner && (len(p.Env) == 0 || p.EnvTunes) && r.command.Allows(p.Words)
 }
 
 // expired reports whether the rule has ceased to count.
@@ -107,7 +128,7 @@ func (r *Rule) overBroad() bool {
 		return false
 	}
 	if r.command != nil {
-		return r.command.overBroad()
+		return r.command.OverBroad()
 	}
 	return r.whole && (r.Tool == toolBash || r.Tool == toolPowerShell)
 }
@@ -132,7 +153,7 @@ func parseRule(v Verdict, text string, src Source, aliases map[string]string, kn
 	if to, ok := aliases[tool]; ok {
 		r.Tool = to
 	}
-	if r.name, err = parseName(r.Tool, v); err != nil {
+	if r.name, err = toolrule.ParseName(r.Tool, v == Allow); err != nil {
 		return r, "", err
 	}
 	if spec == "" {
@@ -196,7 +217,7 @@ func (r *Rule) bindWhole() {
 		r.path = pathrule.Everything
 		r.effects(r.Tool)
 	case toolBash:
-		r.command, r.everyTool = &commandPattern{glob: []string{"", ""}}, true
+		r.command, r.everyTool = commandrule.Everything, true
 	case toolWebFetch:
 		r.host, r.everyTool = hosts.Every, true
 	}
@@ -231,14 +252,14 @@ func (r *Rule) bindPath(to string, known *Tool) (warning string, err error) {
 
 // bindParam binds calls with a field of the input, where the rule can mean that.
 func (r *Rule) bindParam(known *Tool) bool {
-	if r.Verdict == Allow || !looksLikeParam(r.Spec) {
+	if r.Verdict == Allow || !toolrule.IsField(r.Spec) {
 		return false
 	}
-	p := parseParam(r.Spec)
-	if !known.hasParam(p.name) {
+	p := toolrule.ParseField(r.Spec)
+	if !known.hasParam(p.Name) {
 		return false
 	}
-	p.blind = known == nil && r.Tool != toolBash && r.Tool != toolPowerShell && (r.Tool != toolWebFetch || r.host == nil)
+	p.Blind = known == nil && r.Tool != toolBash && r.Tool != toolPowerShell && (r.Tool != toolWebFetch || r.host == nil)
 	r.param = p
 	return true
 }
@@ -262,7 +283,7 @@ func (r *Rule) bindSpec(known *Tool) (warning string, err error) {
 	case anything && isDomain:
 		r.host, _ = hosts.ParsePattern(domain) // the rule is as good without it
 	case anything:
-		r.command, _ = parseCommand(r.Spec)
+		r.command, _ = commandrule.Parse(r.Spec)
 	}
 	if r.bindParam(known) || r.understood(known) {
 		return warning, nil
@@ -271,7 +292,7 @@ func (r *Rule) bindSpec(known *Tool) (warning string, err error) {
 		warning = fmt.Sprintf("names are case-sensitive; the tool is called %s. ", hint)
 	}
 	switch {
-	case !strict && looksLikeParam(r.Spec) && !isDomain:
+	case !strict && toolrule.IsField(r.Spec) && !isDomain:
 		return warning + "it grants nothing: a rule on a parameter can only deny or ask", nil
 	case !strict:
 		return warning + "it grants nothing: what is in the parentheses is not understood for this tool", nil
@@ -290,23 +311,23 @@ func (r *Rule) understood(known *Tool) bool {
 
 // bindCommand binds a rule on commands.
 func (r *Rule) bindCommand() (warning string, err error) {
-	p, err := parseCommand(r.Spec)
+	p, err := commandrule.Parse(r.Spec)
 	if err != nil {
 		return "", err
 	}
 	r.command = p
 	if r.Verdict != Allow {
 		r.everyTool = r.Tool == toolBash
-		if p.compound {
+		if p.Compound {
 			return "it binds commands that are written just so; a rule on one of the simple commands in it binds that wherever it stands", nil
 		}
 		return "", nil
 	}
 	switch {
-	case p.compound && p.open():
+	case p.Compound && p.Open():
 		return "it grants nothing: a wildcard cannot speak of several commands, redirections or variables; write a rule for each command", nil
-	case p.open() && p.onlyRunners():
-		return fmt.Sprintf("it grants nothing: what runs other commands, as %s does, is allowed by no rule with a wildcard", p.words[0].raw), nil
+	case p.Open() && p.OnlyRunners():
+		return fmt.Sprintf("it grants nothing: what runs other commands, as %s does, is allowed by no rule with a wildcard", p.Program()), nil
 	}
 	return "", nil
 }

@@ -1,8 +1,10 @@
-package permissions
+package runners
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/toolquay/toolquay/permissions/internal/shellword"
 )
 
 // gitRunners are the forms of git that run what their arguments say.
@@ -22,7 +24,7 @@ var gitValued = []string{"-C", "--git-dir", "--work-tree", "--namespace"}
 // gitRuns reports whether a command of git names a program that git is to run: in a
 // setting for this one call, as the place of git's own programs, or behind rebase
 // --exec. Words that the shell expands may come to that.
-func gitRuns(texts []string, words []Word) bool {
+func gitRuns(texts []string, words []shellword.Word) bool {
 	for i := 1; i < len(texts); i++ {
 		switch t := texts[i]; {
 		case !words[i].Literal, strings.HasPrefix(t, "--exec-path="), strings.HasPrefix(t, "--config-env"):

@@ -1,26 +1,29 @@
-package permissions
+package toolrule
 
 import (
 	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/toolquay/toolquay/permissions/internal/shellword"
 )
 
-// paramPattern is a rule on a field of the input, Tool(param:value).
-type paramPattern struct {
-	name string
+// Field is the part of a rule Tool(param:value) that covers a field of the input.
+type Field struct {
+	Name string
 	// pieces are the value, split at its wildcards.
 	pieces []string
-	// blind says that the rule has no other meaning and that the tool's fields
+	// Blind says that the rule has no other meaning and that the tool's fields
 	// are not known: then it also matches where the field is absent, as the
 	// rule may mean something else.
-	blind bool
+	Blind bool
 }
 
-func parseParam(spec string) *paramPattern {
+// ParseField reads param:value.
+func ParseField(spec string) *Field {
 	name, value, _ := strings.Cut(spec, ":")
-	return &paramPattern{name: name, pieces: strings.Split(markValue(value), string(wild))}
+	return &Field{Name: name, pieces: strings.Split(markValue(value), string(shellword.Wild))}
 }
 
 // markValue puts wild for every star but \*.
@@ -32,7 +35,7 @@ func markValue(text string) string {
 			b.WriteByte('*')
 			i++
 		case text[i] == '*':
-			b.WriteByte(wild)
+			b.WriteByte(shellword.Wild)
 		default:
 			b.WriteByte(text[i])
 		}
@@ -40,16 +43,16 @@ func markValue(text string) string {
 	return b.String()
 }
 
-// looksLikeParam reports whether a spec could be param:value.
-func looksLikeParam(spec string) bool {
+// IsField reports whether a spec could be param:value.
+func IsField(spec string) bool {
 	param, _, ok := strings.Cut(spec, ":")
-	return ok && param != "" && strings.Trim(param, nameLetters) == ""
+	return ok && param != "" && strings.Trim(param, shellword.NameLetters) == ""
 }
 
-// match reports whether the rule holds back a call with this input.
-func (p *paramPattern) match(input json.RawMessage) bool {
+// Match reports whether the rule holds back a call with this input.
+func (p *Field) Match(input json.RawMessage) bool {
 	if len(input) == 0 {
-		return p.blind
+		return p.Blind
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(input, &fields) != nil {
@@ -58,19 +61,19 @@ func (p *paramPattern) match(input json.RawMessage) bool {
 	found := false
 	for name, value := range fields {
 		// Some decoders fold the case of names.
-		if strings.EqualFold(name, p.name) {
+		if strings.EqualFold(name, p.Name) {
 			found = true
 			if p.matchValue(value) {
 				return true
 			}
 		}
 	}
-	return !found && p.blind
+	return !found && p.Blind
 }
 
 // matchValue compares a scalar, or each one in a list. What else there is, is
 // compared as it is written.
-func (p *paramPattern) matchValue(value json.RawMessage) bool {
+func (p *Field) matchValue(value json.RawMessage) bool {
 	var list []json.RawMessage
 	if json.Unmarshal(value, &list) == nil && slices.ContainsFunc(list, p.matchScalar) {
 		return true
@@ -78,12 +81,12 @@ func (p *paramPattern) matchValue(value json.RawMessage) bool {
 	return p.matchScalar(value)
 }
 
-func (p *paramPattern) matchScalar(value json.RawMessage) bool {
+func (p *Field) matchScalar(value json.RawMessage) bool {
 	var text string
 	if value[0] == '"' && json.Unmarshal(value, &text) == nil {
-		return matchPieces(p.pieces, text, false)
+		return shellword.MatchPieces(p.pieces, text, false)
 	}
-	return matchPieces(p.pieces, string(value), false) || len(p.pieces) == 1 && sameNumber(p.pieces[0], string(value))
+	return shellword.MatchPieces(p.pieces, string(value), false) || len(p.pieces) == 1 && sameNumber(p.pieces[0], string(value))
 }
 
 // sameNumber reports whether two texts are one number, however written.
@@ -91,4 +94,11 @@ func sameNumber(a, b string) bool {
 	x, errX := strconv.ParseFloat(a, 64)
 	y, errY := strconv.ParseFloat(b, 64)
 	return errX == nil && errY == nil && x == y
+}
+
+// MatchText reports whether the rule holds back a field and its value, written name:value.
+func (p *Field) MatchText(subject string) bool {
+	name, value, _ := strings.Cut(subject, ":")
+	input, err := json.Marshal(map[string]string{name: value})
+	return err == nil && name == p.Name && p.Match(input)
 }

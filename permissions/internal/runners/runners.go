@@ -1,9 +1,13 @@
-package permissions
+// Package runners knows programs by name: which of them run other programs, so that no rule
+// with a wildcard may allow them, and which words of a command say what it does.
+package runners
 
 import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/toolquay/toolquay/permissions/internal/shellword"
 )
 
 // runners are programs whose whole work is to run what their arguments say, as
@@ -56,17 +60,17 @@ var findRuns = []string{"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fls",
 // transparent are wrappers that change nothing of what runs.
 var transparent = []string{"timeout", "time", "nice", "nohup", "stdbuf"}
 
-// neverByPrefix reports whether only a rule without wildcards may allow a
-// command. Words in which the shell expands something count as any word.
-func neverByPrefix(words []Word) bool {
+// NeverByPrefix reports whether only a rule without wildcards may allow a command. A word
+// in which the shell expands something counts as any word.
+func NeverByPrefix(words []shellword.Word) bool {
 	texts := make([]string, 0, len(words))
 	for _, w := range words {
 		texts = append(texts, w.Text)
 	}
-	texts[0] = programName(texts[0])
+	texts[0] = Name(texts[0])
 	switch texts[0] {
 	case "find":
-		return hasExpansion(words) || slices.ContainsFunc(texts, func(w string) bool { return slices.Contains(findRuns, w) })
+		return shellword.HasExpansion(words) || slices.ContainsFunc(texts, func(w string) bool { return slices.Contains(findRuns, w) })
 	case "xargs":
 		return len(texts) > 1 && strings.HasPrefix(texts[1], "-")
 	}
@@ -79,7 +83,7 @@ func neverByPrefix(words []Word) bool {
 
 // runsWith reports whether a command starts with a runner's words, flags between
 // them left out.
-func runsWith(texts []string, words []Word, runner []string) bool {
+func runsWith(texts []string, words []shellword.Word, runner []string) bool {
 	if texts[0] != runner[0] {
 		return false
 	}
@@ -95,8 +99,8 @@ func runsWith(texts []string, words []Word, runner []string) bool {
 	return len(need) == 0
 }
 
-// programName is the name of a program without its directory and version.
-func programName(word string) string {
+// Name is the name of a program without its directory and version.
+func Name(word string) string {
 	name := path.Base(word)
 	if short := strings.TrimRight(name, "0123456789."); short != "" && slices.Contains(interpreters, short) {
 		return short
@@ -104,98 +108,36 @@ func programName(word string) string {
 	return name
 }
 
-// overBroad reports whether an allow rule comes to allowing anything: any
-// command at all, or an interpreter or package runner with whatever arguments.
-func (p *commandPattern) overBroad() bool {
-	if !p.open() || p.compound {
-		return false
-	}
-	words, ok := p.head()
-	if !ok {
-		return true
-	}
-	for len(words) > 0 && (slices.Contains(transparent, words[0]) || isRunner(words)) {
-		words = slices.DeleteFunc(words[1:], func(w string) bool {
-			return strings.HasPrefix(w, "-") || isAssignment(w) || w == "" || w[0] >= '0' && w[0] <= '9'
-		})
-	}
-	if len(words) == 0 {
-		return true
-	}
-	words[0] = programName(words[0])
-	if slices.Contains(interpreters, words[0]) {
-		return !slices.ContainsFunc(words[1:], func(w string) bool { return !strings.HasPrefix(w, "-") })
-	}
-	return slices.ContainsFunc(scriptRunners, func(r []string) bool { return slices.Equal(r, words) })
-}
-
-// isRunner reports whether words start with a runner's.
-func isRunner(words []string) bool {
-	name := programName(words[0])
+// Runs reports whether words start with a runner's.
+func Runs(words []string) bool {
+	name := Name(words[0])
 	return slices.ContainsFunc(runners, func(r []string) bool {
 		return r[0] == name && len(words) >= len(r) && slices.Equal(words[1:len(r)], r[1:])
 	})
 }
 
-// onlyRunners reports whether every command that the pattern matches is one that
-// no rule with a wildcard allows.
-func (p *commandPattern) onlyRunners() bool {
-	words, ok := p.head()
-	return ok && len(words) > 0 && isRunner(words) && (p.prefix || len(words) > 1)
-}
-
-// startsRunner reports whether the name of a program that runs others, or of an
+// MayStart reports whether the name of a program that runs others, or of an
 // interpreter, starts so.
-func startsRunner(text string) bool {
+func MayStart(text string) bool {
 	return slices.ContainsFunc(interpreters, func(name string) bool { return strings.HasPrefix(name, text) }) ||
 		slices.ContainsFunc(runners, func(r []string) bool { return strings.HasPrefix(r[0], text) })
 }
 
-// subcommanded are programs whose first word that is no flag says what they do.
-var subcommanded = []string{
-	"git", "gh", "glab", "docker", "docker-compose", "podman", "podman-compose", "nerdctl", "kubectl", "oc", "helm",
-	"npm", "pnpm", "yarn", "bun", "deno", "cargo", "go", "pip", "pip3", "pipx", "uv", "poetry", "conda", "gem", "bundle",
-	"composer", "dotnet", "nix", "vagrant", "snap", "flatpak", "hg", "svn",
-	"systemctl", "apt", "apt-get", "brew", "aws", "gcloud", "az", "terraform",
-}
-
-// The bounds on readings: how many words behind the flags each has, and, more or less,
-// how many there are.
-const (
-	longReading  = 64
-	mostReadings = 4096
-)
-
-// behindFlags returns what a command of sub-commands may be without the flags that
-// stand before one and their values, so that git -C x push is git push, and docker
-// compose -f x down is docker compose down: every reading, for rules that hold back.
-func behindFlags(words []Word) [][]Word {
-	if len(words) < 3 || !slices.Contains(subcommanded, words[0].Text) {
-		return nil
+// AnyCommand reports whether a rule that starts with these words, and lets anything follow,
+// comes to allowing any command: it names no program, a runner, or an interpreter or package
+// runner with whatever arguments. It may change the words.
+func AnyCommand(words []string) bool {
+	for len(words) > 0 && (slices.Contains(transparent, words[0]) || Runs(words)) {
+		words = slices.DeleteFunc(words[1:], func(w string) bool {
+			return strings.HasPrefix(w, "-") || shellword.IsAssignment(w) || w == "" || w[0] >= '0' && w[0] <= '9'
+		})
 	}
-	out := withoutFlags(words, 1)
-	for _, reading := range append(slices.Clip(out), words) {
-		if !strings.HasPrefix(reading[1].Text, "-") {
-			out = append(out, withoutFlags(reading, 2)...)
-		}
-		if len(out) > mostReadings {
-			return append(out, []Word{{Text: words[0].Text}}) // it may be anything
-		}
+	if len(words) == 0 {
+		return true
 	}
-	return out
-}
-
-// withoutFlags returns what words may be without the flags that begin at one of them.
-func withoutFlags(words []Word, at int) (out [][]Word) {
-	if len(words) <= at || words[at].Literal && !strings.HasPrefix(words[at].Text, "-") {
-		return nil
+	words[0] = Name(words[0])
+	if slices.Contains(interpreters, words[0]) {
+		return !slices.ContainsFunc(words[1:], func(w string) bool { return !strings.HasPrefix(w, "-") })
 	}
-	for i := at + 1; i < len(words); i++ {
-		behind := words[i:min(len(words), i+longReading)]
-		out = append(out, slices.Concat(words[:at], behind))
-		if !strings.HasPrefix(words[i].Text, "-") && !strings.HasPrefix(words[i-1].Text, "-") && words[i-1].Literal {
-			break
-		}
-	}
-	return out
+	return slices.ContainsFunc(scriptRunners, func(r []string) bool { return slices.Equal(r, words) })
 }

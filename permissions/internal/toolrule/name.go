@@ -1,9 +1,10 @@
-package permissions
+// Package toolrule compares the tool of a rule with the names of tools, and rules on fields
+// with the input of calls.
+package toolrule
 
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/toolquay/toolquay/permissions/internal/glob"
@@ -14,63 +15,63 @@ const maxToolName = 256
 
 const mcpPrefix = "mcp__"
 
-// nameMatch matches a tool's name, whole and case-sensitive.
-type nameMatch struct {
+// Name is the tool of a rule. It matches whole names, and the case of letters counts.
+type Name struct {
 	exact string
 	// server is "mcp__s__" for a rule on a whole MCP server. Where strict is
 	// set, what follows must not read as a part of a longer server name.
 	server string
 	strict bool
 	glob   *glob.Segment
-	// mcp is what stands behind "mcp__"; mcpServer and mcpTool are its parts,
-	// for tools whose server is on record.
+	// mcp is the text after "mcp__", mcpServer and mcpTool are its parts. They are
+	// compared with the server and tool on record.
 	mcp, mcpServer, mcpTool string
 }
 
-// parseName reads the tool of a rule. In an allow a star may stand only after
+// ParseName reads the tool of a rule. In an allow a star may stand only after
 // a literal MCP server.
-func parseName(name string, v Verdict) (nameMatch, error) {
+func ParseName(name string, allow bool) (Name, error) {
 	if err := checkName(name); err != nil {
-		return nameMatch{}, err
+		return Name{}, err
 	}
 	server, tool, isMCP := cutMCP(name)
 	if isMCP && (server == "" || strings.HasSuffix(name, "__")) {
-		return nameMatch{}, errors.New("a name is missing after mcp__ or the server; write mcp__server or mcp__server__tool")
+		return Name{}, errors.New("a name is missing after mcp__ or the server; write mcp__server or mcp__server__tool")
 	}
-	m, err := readName(name, v, server, tool, isMCP)
+	m, err := readName(name, allow, server, tool, isMCP)
 	if isMCP && server != "*" {
 		m.mcp, m.mcpServer, m.mcpTool = name[len(mcpPrefix):], server, tool
 	}
 	return m, err
 }
 
-func readName(name string, v Verdict, server, tool string, isMCP bool) (nameMatch, error) {
-	if v != Allow {
+func readName(name string, allow bool, server, tool string, isMCP bool) (Name, error) {
+	if !allow {
 		return strictName(name, isMCP)
 	}
 	if !strings.Contains(name, "*") {
 		if isMCP && tool == "" {
-			return nameMatch{server: name + "__", strict: true}, nil
+			return Name{server: name + "__", strict: true}, nil
 		}
-		return nameMatch{exact: name}, nil
+		return Name{exact: name}, nil
 	}
 	if !isMCP || tool == "" || strings.Contains(server, "*") {
-		return nameMatch{}, errors.New("an allow rule may have a * only after a literal MCP server, as in mcp__server__*")
+		return Name{}, errors.New("an allow rule may have a * only after a literal MCP server, as in mcp__server__*")
 	}
 	if ambiguous(tool) {
-		return nameMatch{}, errors.New("it cannot be told where the server's name ends; name the tools one by one")
+		return Name{}, errors.New("it cannot be told where the server's name ends; name the tools one by one")
 	}
 	glob, err := glob.Parse(tool)
-	return nameMatch{server: mcpPrefix + server + "__", strict: true, glob: oneName(glob)}, err
+	return Name{server: mcpPrefix + server + "__", strict: true, glob: oneName(glob)}, err
 }
 
 // strictName makes the match of a deny or ask rule, which takes every reading.
-func strictName(name string, isMCP bool) (nameMatch, error) {
+func strictName(name string, isMCP bool) (Name, error) {
 	if strings.Contains(name, "*") {
 		glob, err := glob.Parse(name)
-		return nameMatch{glob: oneName(glob)}, err
+		return Name{glob: oneName(glob)}, err
 	}
-	m := nameMatch{exact: name}
+	m := Name{exact: name}
 	if isMCP {
 		m.server = name + "__"
 	}
@@ -116,7 +117,11 @@ func cutMCP(name string) (server, tool string, ok bool) {
 // as the rest of a longer server name.
 func ambiguous(tool string) bool { return strings.HasPrefix(tool, "_") || strings.Contains(tool, "__") }
 
-func (m *nameMatch) match(name string) bool {
+// IsMCP reports whether the rule names a tool of an MCP server.
+func (m *Name) IsMCP() bool { return m.mcp != "" }
+
+// Match reports whether the rule names a tool.
+func (m *Name) Match(name string) bool {
 	if m.exact != "" && name == m.exact {
 		return true
 	}
@@ -130,22 +135,9 @@ func (m *nameMatch) match(name string) bool {
 	return m.glob == nil || m.glob.Match(tool, false)
 }
 
-// names reports whether the rule's name is that of the request's tool.
-func (r *Rule) names(q *Request) bool {
-	switch {
-	case q.Origin.Server != "" && r.Verdict == Allow:
-		return r.name.grants(q.Origin.Server, q.Origin.Tool)
-	case q.Origin.Server != "":
-		return r.name.holdsBack(q)
-	case r.Verdict == Allow && q.Origin.Plugin != "" && r.name.mcp != "":
-		return false // a plugin's tool that calls itself a server's
-	}
-	return r.name.match(q.Tool) || slices.ContainsFunc(q.Aliases, r.name.match)
-}
-
-// grants compares an allow with the server and tool on record. The rule's server
+// Grants compares an allow with the server and tool on record. The rule's server
 // ends at the first "__", so that no other reading of it grants anything.
-func (m *nameMatch) grants(server, tool string) bool {
+func (m *Name) Grants(server, tool string) bool {
 	if m.mcp == "" || m.mcpServer != server {
 		return false
 	}
@@ -155,11 +147,10 @@ func (m *nameMatch) grants(server, tool string) bool {
 	return m.mcpTool == "" || m.mcpTool == tool
 }
 
-// holdsBack compares a deny or ask with the server and tool on record, and with
-// the whole name by which the model calls it.
-func (m *nameMatch) holdsBack(q *Request) bool {
-	server, tool := q.Origin.Server, q.Origin.Tool
-	if m.exact == q.Tool || m.mcp != "" && m.mcp == server {
+// HoldsBack compares a deny or ask rule with the server and tool on record, and with the
+// whole name by which the model calls the tool.
+func (m *Name) HoldsBack(name, server, tool string) bool {
+	if m.exact == name || m.mcp != "" && m.mcp == server {
 		return true
 	}
 	if rest, ok := strings.CutPrefix(m.mcp, server); ok && m.glob == nil {
@@ -167,5 +158,5 @@ func (m *nameMatch) holdsBack(q *Request) bool {
 			return true
 		}
 	}
-	return m.glob != nil && (m.glob.Match(q.Tool, false) || m.glob.Match(mcpPrefix+server+"__"+tool, false))
+	return m.glob != nil && (m.glob.Match(name, false) || m.glob.Match(mcpPrefix+server+"__"+tool, false))
 }
