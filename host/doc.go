@@ -16,8 +16,8 @@
 // [Session] is one conversation's state: its working directory, its rules and
 // mode, what plugins keep for it. Both are safe for concurrent use. Nothing is
 // read from the environment, the home directory or any well-known place unless
-// the options name it; [UserDirs] finds the usual places for those who want
-// them.
+// the options name it; package host/config makes options of a user's own settings,
+// plugins and projects.
 //
 // # One call
 //

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/capability"
@@ -60,16 +59,5 @@ func TestNoHistory(t *testing.T) {
 		if s.History() != nil {
 			t.Errorf("%s: there is one", name)
 		}
-	}
-}
-
-func TestHistorySettings(t *testing.T) {
-	t.Parallel()
-	if o, _ := forUser(t, ""); o.NoHistory || o.History.MaxBytes != 0 || o.History.MaxAge != 0 {
-		t.Errorf("without a word: %t, %+v", o.NoHistory, o.History)
-	}
-	o, _ := forUser(t, "[sessions]\nhistory = false\nhistory_keep = '2d'\nhistory_max = '3MiB'\n")
-	if !o.NoHistory || o.History.MaxBytes != 3<<20 || o.History.MaxAge != 48*time.Hour {
-		t.Errorf("%t, %+v", o.NoHistory, o.History)
 	}
 }

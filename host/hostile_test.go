@@ -19,7 +19,6 @@ import (
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/permissions/settings"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -90,10 +89,9 @@ func writing(t *testing.T, o host.Options, target string) (r abi.ToolResult, don
 // reaches it.
 func TestHostsOwnPlacesAsk(t *testing.T) {
 	home := t.TempDir()
-	dirs := host.Dirs{Home: home, Config: home + "/config/toolquay", State: home + "/state/toolquay", Cache: home + "/cache/toolquay"}
-	user, err := host.ForUser(dirs, host.Project{Root: home}, &settings.Loaded{})
-	if err != nil {
-		t.Fatal(err)
+	user := host.Options{
+		Home: home, ProjectRoot: home, CacheDir: home + "/cache/compiled",
+		HostFolders: []string{home + "/config", home + "/state", home + "/cache"},
 	}
 	embedded := host.Options{ConsentFile: home + "/elsewhere/consents.json"}
 	tests := map[string]struct {
@@ -101,11 +99,10 @@ func TestHostsOwnPlacesAsk(t *testing.T) {
 		target  string
 		asks    bool
 	}{
-		"a user's compiled plugin":   {user, dirs.Compiled() + "/wazero/abc", true},
-		"a user's consents":          {user, dirs.Consents(), true},
-		"a user's trusted projects":  {user, dirs.Trust(), true},
-		"a user's settings":          {user, dirs.Settings(), true},
-		"a user's plugin":            {user, dirs.Plugins() + "/one/plugin.toml", true},
+		"a user's compiled plugin":   {user, home + "/cache/compiled/wazero/abc", true},
+		"a user's state":             {user, home + "/state/trust.json", true},
+		"a user's settings":          {user, home + "/config/settings.toml", true},
+		"a user's plugin":            {user, home + "/config/plugins/one/plugin.toml", true},
 		"a user's notes":             {user, home + "/notes", false},
 		"an embedder's cache":        {embedded, testenv.CompileCache() + "/wazero/abc", true},
 		"an embedder's cache itself": {embedded, testenv.CompileCache(), true},
@@ -491,58 +488,5 @@ func TestEffectsEndBeforeTheNextCall(t *testing.T) {
 	// over it now and then.
 	if overlaps > 2 {
 		t.Errorf("in %d turns of 5 the effects of two calls overlapped", overlaps)
-	}
-}
-
-// TestRevokedTrustStaysRevoked has two processes, so to say, change one file:
-// one takes back its trust in a project while another grants some other.
-func TestRevokedTrustStaysRevoked(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "trust.json")
-	trust := func() *host.Trust {
-		tr, err := host.OpenTrust(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return tr
-	}
-	a := trust()
-	for range 20 {
-		b := trust()
-		if err := b.Grant("/evil", nil, time.Now()); err != nil {
-			t.Fatal(err)
-		}
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			if err := b.Grant("/other", nil, time.Now()); err != nil {
-				t.Error(err)
-			}
-		})
-		wg.Go(func() {
-			if found, err := a.Revoke("/evil"); err != nil || !found {
-				t.Errorf("revoking: %v, %v", found, err)
-			}
-		})
-		wg.Wait()
-		if got := trust().Roots(); !slices.Equal(got, []string{"/other"}) {
-			t.Fatalf("the file trusts %q", got)
-		}
-		if a.Trusts("/evil") {
-			t.Fatal("who revoked it trusts it")
-		}
-	}
-}
-
-// TestTrustThatIsNotWrittenDoesNotCount loses the trust's folder.
-func TestTrustThatIsNotWrittenDoesNotCount(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "state")
-	tr, err := host.OpenTrust(filepath.Join(dir, "trust.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(dir, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := tr.Grant("/project", nil, time.Now()); err == nil || tr.Trusts("/project") {
-		t.Errorf("the grant failed with %v; trusted: %v", err, tr.Trusts("/project"))
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/toolquay/toolquay/host/capability"
@@ -165,77 +163,4 @@ type DecisionLog interface {
 	// Append keeps a decision. When it returns nil the decision is not lost with
 	// the process.
 	Append(e audit.Entry) error
-}
-
-// Dirs are the usual places of one user, after the XDG base directory
-// specification.
-type Dirs struct {
-	Home string
-	// Config holds settings.toml and plugins.
-	Config string
-	// State holds what must outlive a process, such as consents.
-	State string
-	// StateError says why State cannot be written, once [Dirs.Probe] has tried. Then State
-	// is only read, for trust and grants. The log, sessions, approvals and the state of
-	// sandboxes are kept in Spare, or nowhere if that is empty.
-	StateError error
-	// Spare takes the place of a State that cannot be written. It may not outlive a restart
-	// of the machine.
-	Spare string
-	// Cache holds what can be made again.
-	Cache string
-}
-
-// UserDirs reads the environment for the user's own places. Those that cannot
-// be told are empty. Relative values of XDG variables are ignored, as the
-// specification asks.
-func UserDirs() Dirs {
-	home, _ := os.UserHomeDir()
-	place := func(variable string, usual ...string) string {
-		base := os.Getenv(variable)
-		if !filepath.IsAbs(base) {
-			if home == "" {
-				return ""
-			}
-			base = filepath.Join(append([]string{home}, usual...)...)
-		}
-		return filepath.Join(base, "toolquay")
-	}
-	return Dirs{
-		Home:   home,
-		Config: place("XDG_CONFIG_HOME", ".config"),
-		State:  place("XDG_STATE_HOME", ".local", "state"),
-		Cache:  place("XDG_CACHE_HOME", ".cache"),
-	}
-}
-
-// Plugins is the user's plugin directory.
-func (d Dirs) Plugins() string { return within(d.Config, "plugins") }
-
-// Settings is the user's settings file.
-func (d Dirs) Settings() string { return within(d.Config, "settings.toml") }
-
-// Consents is the file that records the user's consents to plugins.
-func (d Dirs) Consents() string { return within(d.State, "consents.json") }
-
-// Trust is the file that records which projects the user trusts.
-func (d Dirs) Trust() string { return within(d.State, "trust.json") }
-
-// Grants is the file of what the user allowed beyond single calls.
-func (d Dirs) Grants() string { return within(d.State, "grants.json") }
-
-// Decisions is the directory of the decision log.
-func (d Dirs) Decisions() string { return within(d.kept(), "decisions") }
-
-// Approvals is the directory of questions that wait for an answer.
-func (d Dirs) Approvals() string { return within(d.kept(), "approvals") }
-
-// Compiled is the directory of compiled plugins.
-func (d Dirs) Compiled() string { return within(d.Cache, "compiled") }
-
-func within(dir, name string) string {
-	if dir == "" {
-		return ""
-	}
-	return filepath.Join(dir, name)
 }

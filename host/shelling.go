@@ -367,6 +367,3 @@ func (o *Shell) Confinement(ctx context.Context, home string) sandbox.Report {
 	_, report := sandbox.Find(ctx, options)
 	return report
 }
-
-// placeholders is where the sandboxes of a user keep what they must tidy up.
-func (d Dirs) placeholders() string { return within(d.kept(), "sandbox") }

@@ -18,6 +18,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/config"
 	"github.com/toolquay/toolquay/internal/tempdir"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/settings"
@@ -48,7 +49,7 @@ func (a *app) examine(ctx context.Context, d *diagnosis) error {
 	return nil
 }
 
-func examineDirs(d *diagnosis, dirs host.Dirs) {
+func examineDirs(d *diagnosis, dirs config.Dirs) {
 	const settings = "settings and plugins"
 	info, err := os.Stat(dirs.Config)
 	switch {
@@ -68,7 +69,7 @@ func examineDirs(d *diagnosis, dirs host.Dirs) {
 }
 
 // examineState tells where grants, trust, the log and sessions are kept.
-func examineState(d *diagnosis, dirs host.Dirs) {
+func examineState(d *diagnosis, dirs config.Dirs) {
 	switch {
 	case dirs.StateError == nil:
 		d.add("place", fine, "grants and trust: "+dirs.State)
@@ -87,7 +88,7 @@ func examineWritten(d *diagnosis, area, text, dir string) {
 		d.add(area, note, text+"there is no place for them: neither HOME nor its XDG variable is set")
 		return
 	}
-	if err := host.CheckWritable(dir); err != nil {
+	if err := config.CheckWritable(dir); err != nil {
 		d.add(area, wrong, fmt.Sprintf("%s, which cannot be written: %v", text, err))
 		return
 	}
@@ -209,7 +210,7 @@ func examinePlugin(d *diagnosis, p *plugins.Plugin, faults []plugins.Diagnostic)
 
 // examineEngine runs a built-in tool, twice where there is a cache, and reports
 // what the engine says of it.
-func examineEngine(ctx context.Context, d *diagnosis, dirs host.Dirs) {
+func examineEngine(ctx context.Context, d *diagnosis, dirs config.Dirs) {
 	dir, err := tempdir.Make()
 	if err == nil {
 		defer func() { _ = dir.Close() }() // the next start removes it then

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/config"
 	"github.com/toolquay/toolquay/permissions/audit"
 	"github.com/toolquay/toolquay/permissions/settings"
 )
@@ -57,13 +57,13 @@ func (f *following) end() {
 // follow puts changed settings into force while calls run.
 func (o *opened) follow(ctx context.Context) {
 	withheld := o.loaded.Withheld // as told last
-	config := o.loaded.PluginConfig
+	configured := o.loaded.PluginConfig
 	take := func(loaded *settings.Loaded) error {
 		if !slices.Equal(loaded.Withheld, withheld) {
 			withheld = loaded.Withheld
 			o.warnWithheld(withheld)
 		}
-		in, err := host.SettingsOf(loaded, o.options.ProjectRoot)
+		in, err := config.SettingsOf(loaded, o.options.ProjectRoot)
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (o *opened) follow(ctx context.Context) {
 		if err := o.host.Apply(in); err != nil {
 			return err
 		}
-		return o.configure(ctx, loaded, &config)
+		return o.configure(ctx, loaded, &configured)
 	}
 	failed := func(err error) {
 		o.options.Logger.Warn("the settings have changed and cannot be used; the older ones stay in force", "error", err)
@@ -85,7 +85,7 @@ func (o *opened) configure(ctx context.Context, loaded *settings.Loaded, last *s
 		return nil
 	}
 	*last = loaded.PluginConfig
-	_, err := o.host.Configure(ctx, host.PluginConfigOf(loaded))
+	_, err := o.host.Configure(ctx, config.PluginConfigOf(loaded))
 	return err
 }
 

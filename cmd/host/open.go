@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/config"
 	"github.com/toolquay/toolquay/host/telemetry/otlp"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/audit"
@@ -21,9 +22,9 @@ import (
 
 // setup is what the flags, the user's files and the project's come to.
 type setup struct {
-	dirs    host.Dirs
-	project host.Project
-	trust   *host.Trust
+	dirs    config.Dirs
+	project config.Project
+	trust   *config.Trust
 	options host.Options
 	session host.SessionOptions
 	// sources are where the settings were loaded from, and loaded is what they
@@ -51,11 +52,11 @@ func (a *app) setup() (setup, error) {
 	if s.session, err = a.sessionOptions(); err != nil {
 		return s, err
 	}
-	trust, trustErr := host.OpenTrust(s.dirs.Trust())
+	trust, trustErr := config.OpenTrust(s.dirs.Trust())
 	if trustErr == nil {
 		s.trust = trust
 	}
-	if s.project, err = host.FindProject(s.session.Cwd, s.trust); err != nil {
+	if s.project, err = config.FindProject(s.session.Cwd, s.trust); err != nil {
 		return s, hostError(err)
 	}
 	err = a.userOptions(&s, logger, scheduling)
@@ -99,9 +100,9 @@ func (a *app) userOptions(s *setup, logger *slog.Logger, scheduling settings.Sch
 		dirs.Config = ""
 	}
 	if a.flags.noProject {
-		project = host.Project{}
+		project = config.Project{}
 	}
-	s.sources = host.UserSettings(dirs, project)
+	s.sources = config.UserSettings(dirs, project)
 	if a.flags.claude && s.dirs.Home != "" {
 		s.sources.UserClaude = filepath.Join(s.dirs.Home, ".claude", "settings.json")
 	}
@@ -110,7 +111,7 @@ func (a *app) userOptions(s *setup, logger *slog.Logger, scheduling settings.Sch
 		Scheduler: scheduling,
 	}
 	loaded, loadErr := settings.Load(s.sources)
-	o, err := host.ForUser(dirs, project, loaded)
+	o, err := config.ForUser(dirs, project, loaded)
 	err = errors.Join(loadErr, err)
 	if a.flags.noUser && s.dirs.Config != "" {
 		o.HostFolders = append(o.HostFolders, s.dirs.Config) // guarded whether or not it is read

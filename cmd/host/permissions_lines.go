@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/config"
 	"github.com/toolquay/toolquay/permissions/lines"
 	"github.com/toolquay/toolquay/permissions/shell"
 )
@@ -93,7 +94,7 @@ func (a *app) lines(ctx context.Context, args []string, answer func(io.Reader, s
 	// Reading cannot be interrupted; closing what is read ends it.
 	stop := context.AfterFunc(ctx, func() { _ = in.Close() })
 	defer stop()
-	home := filepath.ToSlash(filepath.Clean(host.UserDirs().Home))
+	home := filepath.ToSlash(filepath.Clean(config.UserDirs().Home))
 	err = answer(in, shell.Place{Cwd: filepath.ToSlash(session.Cwd), Home: home})
 	switch {
 	case err == nil:

@@ -13,6 +13,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/approvals"
+	"github.com/toolquay/toolquay/host/config"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/lines"
@@ -119,7 +120,7 @@ func TestLinesJudgeAsTheHost(t *testing.T) {
 	}
 	off := &settings.Loaded{}
 	off.Sandbox.Mode = settings.Key[string]{Value: settings.SandboxOff, Set: true}
-	o, err := host.ForUser(host.Dirs{Home: filepath.Join(dir, "home")}, host.Project{}, off)
+	o, err := config.ForUser(config.Dirs{Home: filepath.Join(dir, "home")}, config.Project{}, off)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func (a *app) trustPlugin(ctx context.Context, name string, yes bool) error {
 	if err := a.confirm(ctx, yes, "Grant "+p.Name+" all of this?"); err != nil {
 		return err
 	}
-	consents, err := plugins.OpenConsents(o.dirs.Consents())
+	consents, err := plugins.OpenConsents(o.dirs.PluginGrants())
 	if err == nil {
 		err = consents.Grant(p, time.Now())
 	}
@@ -75,7 +75,7 @@ func pluginRevokeCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			consents, err := plugins.OpenConsents(s.dirs.Consents())
+			consents, err := plugins.OpenConsents(s.dirs.PluginGrants())
 			if err != nil {
 				return hostError(err)
 			}

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/config"
 	"github.com/toolquay/toolquay/host/sandbox"
 )
 
 // userDirs are the user's directories, with a spare one where state cannot be written.
-func userDirs() host.Dirs {
-	dirs := host.UserDirs()
+func userDirs() config.Dirs {
+	dirs := config.UserDirs()
 	dirs.Probe()
 	return dirs
 }
@@ -22,7 +22,7 @@ func (s *setup) checkState() error {
 		return nil
 	}
 	if required := s.options.Shell != nil && s.options.Shell.Sandbox == sandbox.Required; required && s.dirs.Spare == "" {
-		if err := host.CheckWritable(os.TempDir()); err != nil {
+		if err := config.CheckWritable(os.TempDir()); err != nil {
 			return fmt.Errorf("the settings require a sandbox for commands, and no directory for its state can be written: %w", s.dirs.StateError)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/config"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions/settings"
 )
@@ -100,15 +101,15 @@ func (u user) run(t *testing.T, in string, args ...string) string {
 // embedded are the tools of a session that a program opens with the user's settings.
 func (u user) embedded(t *testing.T, change func(*host.SessionOptions)) []string {
 	t.Helper()
-	dirs := host.Dirs{
+	dirs := config.Dirs{
 		Home: u.home, Config: filepath.Join(u.home, "config/toolquay"), State: filepath.Join(u.home, "state/toolquay"),
 		Cache: filepath.Dir(testenv.CompileCache()),
 	}
-	loaded, err := settings.Load(host.UserSettings(dirs, host.Project{}))
+	loaded, err := settings.Load(config.UserSettings(dirs, config.Project{}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := host.ForUser(dirs, host.Project{}, loaded)
+	o, err := config.ForUser(dirs, config.Project{}, loaded)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
-	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/config"
 	"github.com/toolquay/toolquay/permissions/settings"
 )
 
@@ -40,12 +40,12 @@ func (a *app) trustProject(ctx context.Context, yes, revoke bool) error {
 	if err != nil {
 		return err
 	}
-	dirs := host.UserDirs()
-	trust, err := host.OpenTrust(dirs.Trust())
+	dirs := config.UserDirs()
+	trust, err := config.OpenTrust(dirs.Trust())
 	if err != nil {
 		return hostError(err)
 	}
-	project, err := host.FindProject(session.Cwd, trust)
+	project, err := config.FindProject(session.Cwd, trust)
 	if err != nil {
 		return hostError(err)
 	}
@@ -57,7 +57,7 @@ func (a *app) trustProject(ctx context.Context, yes, revoke bool) error {
 
 // trustShown shows what the project brings that the user was not shown yet, and
 // records that very list.
-func (a *app) trustShown(ctx context.Context, dirs host.Dirs, trust *host.Trust, project host.Project, yes bool) error {
+func (a *app) trustShown(ctx context.Context, dirs config.Dirs, trust *config.Trust, project config.Project, yes bool) error {
 	_, unseen, err := project.Brings(dirs)
 	if err != nil {
 		return &exitError{exitUsage, err}
@@ -78,14 +78,14 @@ func (a *app) trustShown(ctx context.Context, dirs host.Dirs, trust *host.Trust,
 	if err := a.confirm(ctx, yes, question); err != nil {
 		return err
 	}
-	if err := trust.Grant(project.Root, unseen, time.Now()); err != nil {
+	if err := trust.TrustProject(project.Root, unseen, time.Now()); err != nil {
 		return hostError(err)
 	}
 	a.out.Printf("Trusted; toolquay trust --revoke %s takes it back.\n", project.Root)
 	return nil
 }
 
-func (a *app) distrust(trust *host.Trust, project host.Project) error {
+func (a *app) distrust(trust *config.Trust, project config.Project) error {
 	found, err := trust.Revoke(project.Root)
 	if err != nil {
 		return hostError(err)
@@ -98,7 +98,7 @@ func (a *app) distrust(trust *host.Trust, project host.Project) error {
 }
 
 // showBrought prints what would take effect, all of it.
-func showBrought(out *ui.Printer, project host.Project, unseen []settings.Brought) {
+func showBrought(out *ui.Printer, project config.Project, unseen []settings.Brought) {
 	switch {
 	case len(unseen) == 0 && project.Trusted:
 		out.Printf("%s brings nothing new.\n", project.Root)

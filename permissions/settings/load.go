@@ -14,7 +14,7 @@ import (
 // Options say which settings to load. What is empty is left out; nothing is read
 // from other places.
 type Options struct {
-	// SystemDir is the directory of the policy, most often [SystemDir].
+	// SystemDir is the directory of the policy; empty means that there is no policy.
 	SystemDir string
 	// CheckOwner says what is wrong with the owner or mode of a file or directory
 	// of the policy; nil wants all of them to belong to root and nobody else to be

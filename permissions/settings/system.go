@@ -6,27 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/toolquay/toolquay/permissions"
 )
-
-// SystemDir is the directory of the policy on this system; empty where the system
-// does not say.
-func SystemDir() string {
-	switch runtime.GOOS {
-	case "windows":
-		if data := os.Getenv("ProgramData"); filepath.IsAbs(data) {
-			return filepath.Join(data, "Toolquay")
-		}
-		return ""
-	case "darwin":
-		return "/Library/Application Support/Toolquay"
-	}
-	return "/etc/toolquay"
-}
 
 // policy reads the files of the system's directory, the weightiest first: drop-ins
 // outweigh settings.toml, and later names earlier ones.

@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/approvals"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/config"
 	"github.com/toolquay/toolquay/host/folder"
 	"github.com/toolquay/toolquay/host/history"
 	"github.com/toolquay/toolquay/host/stage"
@@ -51,9 +51,9 @@ var locks = map[string]locked{
 		return err
 	},
 	"trust": func(dir string) error {
-		trust, err := host.OpenTrust(filepath.Join(dir, "trust.json"))
+		trust, err := config.OpenTrust(filepath.Join(dir, "trust.json"))
 		if err == nil {
-			err = trust.Grant(dir, nil, time.Now())
+			err = trust.TrustProject(dir, nil, time.Now())
 		}
 		return err
 	},

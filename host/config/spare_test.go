@@ -1,4 +1,4 @@
-package host_test
+package config_test
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/config"
 )
 
 // TestProbe has directories for state that can and cannot be written.
@@ -67,7 +67,7 @@ func TestProbe(t *testing.T) {
 			for _, variable := range []string{"TMPDIR", "TMP", "TEMP"} {
 				t.Setenv(variable, test.temporary)
 			}
-			d := host.Dirs{State: test.state}
+			d := config.Dirs{State: test.state}
 			d.Probe()
 			if d.Spare != test.spare || (d.StateError == nil) != (test.says == "") ||
 				d.StateError != nil && !strings.Contains(d.StateError.Error(), test.says) {

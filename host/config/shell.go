@@ -1,4 +1,4 @@
-package host
+package config
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/capability/shell"
 	"github.com/toolquay/toolquay/host/process"
 	"github.com/toolquay/toolquay/host/sandbox"
@@ -17,18 +18,18 @@ import (
 	"github.com/toolquay/toolquay/permissions/settings"
 )
 
-// The variables that set the time limits of commands, in milliseconds. They count before
-// settings, but for what a policy has as the most.
+// The variables that set the time limits of commands, in milliseconds. They override
+// settings, but not the maximum of a policy.
 const (
 	defaultTimeoutVariable = "BASH_DEFAULT_TIMEOUT_MS"
 	maxTimeoutVariable     = "BASH_MAX_TIMEOUT_MS"
 )
 
-// shellOf is how the user's commands run, by settings and an environment.
-func shellOf(dirs Dirs, l *settings.Loaded, environ []string) (*Shell, error) {
+// shellOf is how the user's commands run, from settings and an environment.
+func shellOf(dirs Dirs, l *settings.Loaded, environ []string) (*host.Shell, error) {
 	s, b := &l.Shell, &l.Sandbox
-	o := &Shell{
-		State:       dirs.placeholders(),
+	o := &host.Shell{
+		State:       dirs.sandboxes(),
 		Environ:     environ,
 		Environment: s.Environment.Value,
 		Sandbox:     sandbox.Mode(b.Mode.Value),
@@ -48,11 +49,12 @@ func shellOf(dirs Dirs, l *settings.Loaded, environ []string) (*Shell, error) {
 	var errs [3]error
 	o.Bash, errs[0] = programOf("shell.bash", s.Bash.Value)
 	o.PowerShell, errs[1] = programOf("shell.powershell", s.PowerShell.Value)
-	errs[2] = o.limitTime(s, environ)
+	errs[2] = limitTime(o, s, environ)
 	return o, errors.Join(errs[:]...)
 }
 
-// backgroundOf is how many tasks run in the background by a setting, in which 0 is none.
+// backgroundOf is the maximum of background tasks. The setting 0 means none, which the
+// option says with a negative number.
 func backgroundOf(most settings.Key[int]) int {
 	if most.Set && most.Value == 0 {
 		return -1
@@ -60,9 +62,9 @@ func backgroundOf(most settings.Key[int]) int {
 	return most.Value
 }
 
-// limitTime sets the time limits. The most that settings allow bounds the usual, and
-// what a variable has as the usual is allowed by that.
-func (o *Shell) limitTime(s *settings.Shell, environ []string) error {
+// limitTime sets the default and the maximum time limit. The maximum of the settings
+// bounds their default; a variable with a higher default raises the maximum to it.
+func limitTime(o *host.Shell, s *settings.Shell, environ []string) error {
 	o.MaxTimeout = cmp.Or(s.MaxTimeout.Value, settings.DefaultMaxShellTimeout)
 	o.Timeout = min(cmp.Or(s.DefaultTimeout.Value, settings.DefaultShellTimeout), o.MaxTimeout)
 	usual, err := milliseconds(environ, defaultTimeoutVariable)
@@ -82,7 +84,7 @@ func (o *Shell) limitTime(s *settings.Shell, environ []string) error {
 	return nil
 }
 
-// milliseconds is what a variable says; 0 where it is not set.
+// milliseconds is the value of a variable, 0 if it is not set.
 func milliseconds(environ []string, variable string) (time.Duration, error) {
 	for _, setting := range environ {
 		text, ok := strings.CutPrefix(setting, variable+"=")
@@ -98,8 +100,7 @@ func milliseconds(environ []string, variable string) (time.Duration, error) {
 	return 0, nil
 }
 
-// programOf is the path of a program that a setting names or has the path of; empty is
-// for the usual one.
+// programOf is the path of the program that a setting names. It is empty for the usual one.
 func programOf(setting, program string) (string, error) {
 	if program == "" || filepath.IsAbs(program) {
 		return program, nil

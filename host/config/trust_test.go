@@ -1,11 +1,13 @@
-package host_test
+package config_test
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,13 +16,15 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/config"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/settings"
 )
 
 // trusting is a user with a project.
 type trusting struct {
-	dirs host.Dirs
+	dirs config.Dirs
 	root string
 }
 
@@ -31,18 +35,34 @@ func newTrusting(t *testing.T) *trusting {
 		t.Fatal(err)
 	}
 	u := &trusting{
-		host.Dirs{Home: dir + "/home", Config: dir + "/config", State: dir + "/state", Cache: dir + "/cache"},
+		config.Dirs{Home: dir + "/home", Config: dir + "/config", State: dir + "/state", Cache: dir + "/cache"},
 		filepath.Join(dir, "project"),
 	}
 	u.write(t, ".git/HEAD", "")
 	u.write(t, ".toolquay/settings.toml", "permissions.allow = ['Bash(make)']\n")
 	u.write(t, ".toolquay/plugins/helper/plugin.toml", fixtureManifest)
-	module, err := os.ReadFile("../plugins/direct/testdata/ok.wasm")
+	module, err := os.ReadFile("../../plugins/direct/testdata/ok.wasm")
 	if err != nil {
 		t.Fatal(err)
 	}
 	u.write(t, ".toolquay/plugins/helper/fixture.wasm", string(module))
 	return u
+}
+
+// open starts a host, which is closed when the test ends.
+func open(t *testing.T, o host.Options) *host.Host {
+	t.Helper()
+	o.CacheDir = testenv.CompileCache()
+	h, err := host.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
 }
 
 const fixtureManifest = `manifest = 1
@@ -66,9 +86,9 @@ func (u *trusting) write(t *testing.T, name, text string) {
 	}
 }
 
-func (u *trusting) trust(t *testing.T) *host.Trust {
+func (u *trusting) trust(t *testing.T) *config.Trust {
 	t.Helper()
-	trust, err := host.OpenTrust(u.dirs.Trust())
+	trust, err := config.OpenTrust(u.dirs.Trust())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,9 +96,9 @@ func (u *trusting) trust(t *testing.T) *host.Trust {
 }
 
 // at is the project that a start in a directory finds.
-func (u *trusting) at(t *testing.T, dir string) host.Project {
+func (u *trusting) at(t *testing.T, dir string) config.Project {
 	t.Helper()
-	project, err := host.FindProject(dir, u.trust(t))
+	project, err := config.FindProject(dir, u.trust(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +108,7 @@ func (u *trusting) at(t *testing.T, dir string) host.Project {
 // grant has the user trust what was shown.
 func (u *trusting) grant(t *testing.T, root string, shown []settings.Brought) {
 	t.Helper()
-	if err := u.trust(t).Grant(root, shown, time.Now()); err != nil {
+	if err := u.trust(t).TrustProject(root, shown, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -108,7 +128,7 @@ func (u *trusting) unseen(t *testing.T) []settings.Brought {
 func (u *trusting) counts(t *testing.T, dir string) (allow string, tool bool) {
 	t.Helper()
 	project := u.at(t, dir)
-	sources := host.UserSettings(u.dirs, project)
+	sources := config.UserSettings(u.dirs, project)
 	sources.SystemDir = ""
 	loaded, err := settings.Load(sources)
 	if err != nil {
@@ -120,7 +140,7 @@ func (u *trusting) counts(t *testing.T, dir string) (allow string, tool bool) {
 			rules = append(rules, r.Text)
 		}
 	}
-	o, err := host.ForUser(u.dirs, project, loaded)
+	o, err := config.ForUser(u.dirs, project, loaded)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,13 +241,13 @@ func TestTrustIsRecordedTogether(t *testing.T) {
 		all = append(all, b)
 		trust := u.trust(t)
 		wg.Go(func() {
-			if err := trust.Grant(u.root, []settings.Brought{b}, time.Now()); err != nil {
+			if err := trust.TrustProject(u.root, []settings.Brought{b}, time.Now()); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	shown, err := host.UserSettings(u.dirs, u.at(t, u.root)).Shown()
+	shown, err := config.UserSettings(u.dirs, u.at(t, u.root)).Shown()
 	if err != nil || len(shown) != len(all) {
 		t.Errorf("%d of %d are recorded, %v", len(shown), len(all), err)
 	}
@@ -288,7 +308,7 @@ func TestRecordStaysReadable(t *testing.T) {
 	for i := range many {
 		many[i] = settings.BroughtRule(settings.Rule{Text: strconv.Itoa(i)})
 	}
-	if err := u.trust(t).Grant(u.root, many, time.Now()); err == nil || !strings.Contains(err.Error(), "over its limit") {
+	if err := u.trust(t).TrustProject(u.root, many, time.Now()); err == nil || !strings.Contains(err.Error(), "over its limit") {
 		t.Errorf("%v", err)
 	}
 	if u.trust(t).Trusts(u.root) {
@@ -306,7 +326,7 @@ func TestTrustPinsPluginsWhileRunning(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.grant(t, u.root, u.unseen(t))
-	o, err := host.ForUser(u.dirs, u.at(t, u.root), &settings.Loaded{})
+	o, err := config.ForUser(u.dirs, u.at(t, u.root), &settings.Loaded{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,13 +382,13 @@ func TestLinkedDirectoryStaysWhereItWas(t *testing.T) {
 	u.write(t, ".toolquay/settings.toml", "permissions.additional_directories = ['shared']\n")
 	u.grant(t, u.root, u.unseen(t))
 	project := u.at(t, u.root)
-	sources := host.UserSettings(u.dirs, project)
+	sources := config.UserSettings(u.dirs, project)
 	sources.SystemDir = ""
 	loaded, err := settings.Load(sources)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := host.ForUser(u.dirs, project, loaded)
+	o, err := config.ForUser(u.dirs, project, loaded)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -388,7 +408,7 @@ func TestLinkedDirectoryStaysWhereItWas(t *testing.T) {
 	reads("one", permissions.Allow)
 	reads("two", permissions.Deny) // nobody can be asked
 	link("two")
-	in, err := host.SettingsOf(loaded, u.root)
+	in, err := config.SettingsOf(loaded, u.root)
 	if err == nil {
 		err = h.Apply(in)
 	}
@@ -397,4 +417,57 @@ func TestLinkedDirectoryStaysWhereItWas(t *testing.T) {
 	}
 	reads("one", permissions.Allow)
 	reads("two", permissions.Deny)
+}
+
+// TestRevokedTrustStaysRevoked has two processes, so to say, change one file:
+// one takes back its trust in a project while another grants some other.
+func TestRevokedTrustStaysRevoked(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "trust.json")
+	trust := func() *config.Trust {
+		tr, err := config.OpenTrust(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tr
+	}
+	a := trust()
+	for range 20 {
+		b := trust()
+		if err := b.TrustProject("/evil", nil, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if err := b.TrustProject("/other", nil, time.Now()); err != nil {
+				t.Error(err)
+			}
+		})
+		wg.Go(func() {
+			if found, err := a.Revoke("/evil"); err != nil || !found {
+				t.Errorf("revoking: %v, %v", found, err)
+			}
+		})
+		wg.Wait()
+		if got := trust().Roots(); !slices.Equal(got, []string{"/other"}) {
+			t.Fatalf("the file trusts %q", got)
+		}
+		if a.Trusts("/evil") {
+			t.Fatal("who revoked it trusts it")
+		}
+	}
+}
+
+// TestTrustThatIsNotWrittenDoesNotCount loses the trust's folder.
+func TestTrustThatIsNotWrittenDoesNotCount(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	tr, err := config.OpenTrust(filepath.Join(dir, "trust.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.TrustProject("/project", nil, time.Now()); err == nil || tr.Trusts("/project") {
+		t.Errorf("the grant failed with %v; trusted: %v", err, tr.Trusts("/project"))
+	}
 }

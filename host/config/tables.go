@@ -1,19 +1,17 @@
-package host
+package config
 
 import (
 	"cmp"
 
+	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/history"
 	"github.com/toolquay/toolquay/host/results"
 	"github.com/toolquay/toolquay/permissions/settings"
 	"github.com/toolquay/toolquay/scheduler"
 )
 
-// Sessions is the directory of sessions' own folders.
-func (d Dirs) Sessions() string { return within(d.kept(), "sessions") }
-
-// tables fills in what the settings say of how calls run and what models are told.
-func (o *Options) tables(dirs Dirs, l *settings.Loaded) error {
+// setTables sets the options of the settings tables scheduler, results, sessions and tools.
+func setTables(o *host.Options, dirs Dirs, l *settings.Loaded) error {
 	s := &l.Scheduler
 	o.MaxConcurrent, o.MaxCalls, o.MaxPerPlugin = s.MaxConcurrent.Value, s.MaxCalls.Value, s.MaxPerPlugin.Value
 	o.PlainBatches = s.Mode.Value == settings.ByBatch
@@ -23,7 +21,7 @@ func (o *Options) tables(dirs Dirs, l *settings.Loaded) error {
 	o.KeepSessions = l.Sessions.Keep.Value
 	o.NoHistory = l.Sessions.History.Set && !l.Sessions.History.Value
 	o.History = history.Options{MaxBytes: int64(l.Sessions.HistoryMax.Value), MaxAge: l.Sessions.HistoryKeep.Value}
-	if l.Sessions.Directory.Set { // else it lies in one that is guarded already
+	if l.Sessions.Directory.Set { // the usual one lies in a protected directory already
 		o.HostFolders = append(o.HostFolders, o.Sessions)
 	}
 	var err error
@@ -31,7 +29,7 @@ func (o *Options) tables(dirs Dirs, l *settings.Loaded) error {
 	return err
 }
 
-// cascades are the reaches by their names in settings.
+// cascades are the reaches of a failure by their names in settings.
 var cascades = map[string]scheduler.Cascade{
 	settings.CascadeBatch: scheduler.CascadeBatch,
 	settings.CascadeTurn:  scheduler.CascadeTurn,
@@ -52,16 +50,16 @@ func resultsOf(s *settings.Results) results.Options {
 	return o
 }
 
-func offeringOf(s *settings.Tools) (Offering, error) {
-	o := Offering{
+func offeringOf(s *settings.Tools) (host.Offering, error) {
+	o := host.Offering{
 		Only:           s.Only.Value,
-		Defer:          Deferral(s.Defer.Value),
+		Defer:          host.Deferral(s.Defer.Value),
 		DeferOverTools: s.DeferOverTools.Value,
 		DeferOverChars: s.DeferOverChars.Value,
 	}
 	var err error
 	if s.Preset.Set {
-		o.Only, err = Preset(s.Preset.Value)
+		o.Only, err = host.Preset(s.Preset.Value)
 	}
 	return o, err
 }

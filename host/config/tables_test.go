@@ -1,37 +1,39 @@
-package host_test
+package config_test
 
 import (
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/config"
 	"github.com/toolquay/toolquay/host/results"
 	"github.com/toolquay/toolquay/permissions/settings"
 	"github.com/toolquay/toolquay/scheduler"
 )
 
 // forUser are the options that a user's settings come to.
-func forUser(t *testing.T, text string) (host.Options, host.Dirs) {
+func forUser(t *testing.T, text string) (host.Options, config.Dirs) {
 	t.Helper()
 	dir := t.TempDir()
-	dirs := host.Dirs{Home: dir, Config: filepath.Join(dir, "config"), State: filepath.Join(dir, "state"), Cache: filepath.Join(dir, "cache")}
+	dirs := config.Dirs{Home: dir, Config: filepath.Join(dir, "config"), State: filepath.Join(dir, "state"), Cache: filepath.Join(dir, "cache")}
 	if err := os.Mkdir(dirs.Config, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(dirs.Settings(), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sources := host.UserSettings(dirs, host.Project{})
+	sources := config.UserSettings(dirs, config.Project{})
 	sources.SystemDir = ""
 	loaded, err := settings.Load(sources)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := host.ForUser(dirs, host.Project{}, loaded)
+	o, err := config.ForUser(dirs, config.Project{}, loaded)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +95,33 @@ func TestNoTables(t *testing.T) {
 	if o.Sessions != filepath.Join(dirs.State, "sessions") || o.Sessions != dirs.Sessions() {
 		t.Errorf("sessions in %q", o.Sessions)
 	}
-	if (host.Dirs{}).Sessions() != "" {
+	if (config.Dirs{}).Sessions() != "" {
 		t.Error("a place where there is none")
+	}
+}
+
+// TestUserFilesAreProtected wants everything that decides what runs later to lie in a
+// directory that the host protects.
+func TestUserFilesAreProtected(t *testing.T) {
+	t.Parallel()
+	o, dirs := forUser(t, "")
+	for _, file := range []string{dirs.Compiled(), dirs.PluginGrants(), dirs.Trust(), dirs.Grants(), dirs.Settings(), dirs.Plugins()} {
+		if !slices.ContainsFunc(o.HostFolders, func(dir string) bool { return strings.HasPrefix(file, dir+string(filepath.Separator)) }) {
+			t.Errorf("%s lies in none of %q", file, o.HostFolders)
+		}
+	}
+	if o.ConsentFile != dirs.PluginGrants() || o.CacheDir != dirs.Compiled() {
+		t.Errorf("grants are in %q, compiled plugins in %q", o.ConsentFile, o.CacheDir)
+	}
+}
+
+func TestHistorySettings(t *testing.T) {
+	t.Parallel()
+	if o, _ := forUser(t, ""); o.NoHistory || o.History.MaxBytes != 0 || o.History.MaxAge != 0 {
+		t.Errorf("without a word: %t, %+v", o.NoHistory, o.History)
+	}
+	o, _ := forUser(t, "[sessions]\nhistory = false\nhistory_keep = '2d'\nhistory_max = '3MiB'\n")
+	if !o.NoHistory || o.History.MaxBytes != 3<<20 || o.History.MaxAge != 48*time.Hour {
+		t.Errorf("%t, %+v", o.NoHistory, o.History)
 	}
 }

@@ -1,4 +1,4 @@
-package host
+package config
 
 import (
 	"errors"
@@ -11,12 +11,12 @@ import (
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
-// Probe finds out, by writing, whether State can be written. If not, it sets StateError
-// and looks for a directory to be Spare: toolquay in XDG_RUNTIME_DIR, or a directory of
-// this user's among the temporary files. A spare directory must be the user's own and
-// closed to others. Where none can be had, Spare stays empty.
+// Probe writes a file to State to find out whether it can be written. If not, it sets
+// StateError and looks for a Spare: toolquay in XDG_RUNTIME_DIR, or a directory of this
+// user's in the temporary directory. A spare directory must belong to the user and be
+// closed to others. If there is none, Spare stays empty and StateError says why.
 func (d *Dirs) Probe() {
-	if d.StateError = writable(d.State, os.MkdirAll); d.StateError == nil {
+	if d.StateError = makeWritable(d.State, os.MkdirAll); d.StateError == nil {
 		return
 	}
 	spares := []string{filepath.Join(os.TempDir(), "toolquay-state-"+strconv.Itoa(os.Getuid()))}
@@ -24,7 +24,7 @@ func (d *Dirs) Probe() {
 		spares = append([]string{filepath.Join(runtime, "toolquay")}, spares...)
 	}
 	for _, dir := range spares {
-		err := writable(dir, func(dir string, _ os.FileMode) error { return privatedir.Make(dir) })
+		err := makeWritable(dir, func(dir string, _ os.FileMode) error { return privatedir.Make(dir) })
 		if err == nil {
 			d.Spare = dir
 			return
@@ -33,8 +33,8 @@ func (d *Dirs) Probe() {
 	}
 }
 
-// CheckWritable finds out, by writing, whether files can be made in a directory or, where
-// it is not there yet, in the directory that it would be made in.
+// CheckWritable writes a file to a directory to find out whether it can be written. If the
+// directory is missing, it tries the nearest parent that exists.
 func CheckWritable(dir string) error {
 	for dir != filepath.Dir(dir) {
 		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -45,8 +45,8 @@ func CheckWritable(dir string) error {
 	return write(dir)
 }
 
-// writable makes a directory, and writes to it.
-func writable(dir string, mkdir func(string, os.FileMode) error) error {
+// makeWritable makes a directory and writes a file to it.
+func makeWritable(dir string, mkdir func(string, os.FileMode) error) error {
 	if dir == "" {
 		return errors.New("neither HOME nor its XDG variable is set")
 	}
@@ -56,19 +56,11 @@ func writable(dir string, mkdir func(string, os.FileMode) error) error {
 	return write(dir)
 }
 
-// write makes a file in a directory, and removes it.
+// write makes a file in a directory and removes it.
 func write(dir string) error {
 	f, err := os.CreateTemp(dir, ".probe-*")
 	if err != nil {
 		return err
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
-}
-
-// kept is the directory for what a run writes. It is empty where there is none.
-func (d Dirs) kept() string {
-	if d.StateError != nil {
-		return d.Spare
-	}
-	return d.State
 }

@@ -1,4 +1,4 @@
-package host
+package config
 
 import (
 	"path/filepath"

@@ -1,0 +1,94 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/settings"
+	"github.com/toolquay/toolquay/plugins"
+)
+
+// ForUser returns the options for a host on a user's own machine: the built-in tools, the
+// loaded settings, the user's plugins and those of a trusted project. It reads files only
+// below the given directories. With an error the options hold what could be understood.
+func ForUser(dirs Dirs, project Project, loaded *settings.Loaded) (host.Options, error) {
+	o := host.Options{
+		Builtins:    true,
+		ConsentFile: dirs.PluginGrants(),
+		CacheDir:    dirs.Compiled(),
+		Home:        dirs.Home,
+		ProjectRoot: project.Root,
+		// Isolation only tightens, so an untrusted project may demand it too.
+		Isolate:      loaded.Isolation.Value == abi.IsolationProcess,
+		LogRequired:  loaded.Log.Required.Value || loaded.Policy.RequireLog.Value,
+		PluginConfig: PluginConfigOf(loaded),
+		DenyEndsTurn: !loaded.Approvals.DenyEndsTurn.Set || loaded.Approvals.DenyEndsTurn.Value,
+		OnceOnly:     loaded.Approvals.AlwaysTo.Value == settings.AlwaysToNone,
+		Remember:     rememberIn(project),
+		Places:       ruleTargets(dirs, project, loaded.Approvals.AlwaysTo.Value),
+	}
+	in, err := SettingsOf(loaded, project.Root)
+	o.Rules, o.OnlyPolicyRules, o.ForbiddenModes, o.Hooks = in.Rules, in.OnlyPolicyRules, in.ForbiddenModes, in.Hooks
+	for _, dir := range []string{dirs.Config, dirs.State, dirs.Spare, dirs.Cache} {
+		if dir != "" {
+			o.HostFolders = append(o.HostFolders, dir)
+		}
+	}
+	if dirs.Plugins() != "" {
+		o.Plugins = append(o.Plugins, plugins.Dir(plugins.OriginUser, dirs.Plugins()))
+	}
+	if project.Trusted && project.trust != nil {
+		o.Plugins = append(o.Plugins, project.source())
+	}
+	var judgeErr, shellErr error
+	o.Judge, judgeErr = judgeOf(loaded.Judge)
+	o.Shell, shellErr = shellOf(dirs, loaded, os.Environ())
+	return o, errors.Join(err, judgeErr, shellErr, setTables(&o, dirs, loaded))
+}
+
+// ruleTargets are the files that the answer "always" may be written to as a rule.
+func ruleTargets(dirs Dirs, project Project, to settings.AlwaysTo) map[host.Scope]string {
+	if to == settings.AlwaysToSession {
+		return nil
+	}
+	out := map[host.Scope]string{host.ScopeUser: dirs.Settings()}
+	if project.Trusted { // otherwise the rule would not count there
+		out[host.ScopeProjectLocal] = settings.ProjectLocalFile(project.Root)
+		out[host.ScopeProject] = settings.ProjectFile(project.Root)
+	}
+	return out
+}
+
+// rememberIn returns a function that writes the rules of an answer to its target.
+func rememberIn(project Project) func(host.Offer) error {
+	kinds := map[host.Scope]permissions.SourceKind{
+		host.ScopeProjectLocal: permissions.SourceProjectLocal,
+		host.ScopeProject:      permissions.SourceProject,
+		host.ScopeUser:         permissions.SourceUser,
+	}
+	return func(o host.Offer) error {
+		kind, ok := kinds[o.Scope]
+		if !ok {
+			return fmt.Errorf("%q is not written to a file", o.Scope)
+		}
+		target := settings.Target{Kind: kind, Path: o.File}
+		if kind != permissions.SourceUser {
+			target.Root = project.Root
+		}
+		for _, rule := range o.Rules {
+			if kind != permissions.SourceUser { // the person was shown it, as a rule of this project
+				if err := project.trust.Add(project.Root, settings.BroughtRule(settings.Rule{Text: rule})); err != nil {
+					return err
+				}
+			}
+			if _, err := settings.AddRule(target, permissions.Allow, settings.Rule{Text: rule}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
