@@ -82,6 +82,8 @@ func TestImportTableItself(t *testing.T) {
 		"nor its tests":                    {"host", wazero, true, false},
 		"the host knows its capabilities":  {"host", capability + "/fs", false, true},
 		"the host never calls up":          {"host", module + "/cmd/host", false, false},
+		"it knows no environment":          {"host", module + "/host/config", true, false},
+		"which knows the host":             {"host/config", module + "/host", false, true},
 		"capabilities share the contract":  {"host/capability/fs", capability, false, true},
 		"and the workspace":                {"host/capability/fs", capability + "/workspace", false, true},
 		"capabilities know no other":       {"host/capability/search", capability + "/fs", false, false},

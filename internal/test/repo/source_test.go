@@ -67,15 +67,15 @@ func TestSkipsArePermitted(t *testing.T) {
 	}
 }
 
-type skip struct {
+type use struct {
 	call string
 	at   token.Pos
 }
 
 // skips finds calls of Skip, Skipf and SkipNow on parameters of the testing
 // package's types, and calls of testing.Short.
-func skips(file *ast.File) []skip {
-	var found []skip
+func skips(file *ast.File) []use {
+	var found []use
 	tests := testParams(file)
 	ast.Inspect(file, func(node ast.Node) bool {
 		call, ok := node.(*ast.CallExpr)
@@ -92,7 +92,7 @@ func skips(file *ast.File) []skip {
 		}
 		isSkip := slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, sel.Sel.Name) && tests[x.Name]
 		if isSkip || x.Name == "testing" && sel.Sel.Name == "Short" {
-			found = append(found, skip{x.Name + "." + sel.Sel.Name, call.Pos()})
+			found = append(found, use{x.Name + "." + sel.Sel.Name, call.Pos()})
 		}
 		return true
 	})
