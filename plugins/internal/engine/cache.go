@@ -71,6 +71,7 @@ func openCache(dir string, log *slog.Logger) *cache {
 	if dir == "" {
 		return nil
 	}
+	settleVersion()
 	c := &cache{log: log}
 	c.root = filepath.Join(dir, "wazero-"+engineVersion()+"-"+runtime.GOOS+"-"+runtime.GOARCH)
 	for _, d := range []string{dir, c.root} {

@@ -110,11 +110,17 @@ const maxMemoryPages = 1 << 15
 // through the cache. It has no check for cancellation of wazero's own, which
 // sees loops only and slows them 7 to 25 times; fuel is what stops a guest.
 func configuration() wazero.RuntimeConfig {
+	settleVersion()
 	return wazero.NewRuntimeConfig().
 		WithCloseOnContextDone(false).
 		WithMemoryLimitPages(maxMemoryPages).
 		WithDebugInfoEnabled(false)
 }
+
+// settleVersion has wazero look up its own version, which it keeps in a variable that
+// nothing guards: engines of two hosts may open at once. A directory that cannot be made
+// is the way to that which does nothing else.
+var settleVersion = sync.OnceFunc(func() { _, _ = wazero.NewCompilationCacheWithDir("\x00") })
 
 // open brings up the shared runtime.
 func (e *Engine) open(ctx context.Context) error {

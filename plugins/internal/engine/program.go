@@ -216,6 +216,7 @@ func collect(size int) {
 // for processes that compile on behalf of another; see [plugins.Compiler].
 // Errors are *abi.Error of [abi.CodeLoad].
 func CompileInto(ctx context.Context, dir string, wasm []byte) (err error) {
+	settleVersion()
 	files, err := wazero.NewCompilationCacheWithDir(dir)
 	if err != nil {
 		return abi.Errorf(abi.CodeLoad, "the module cannot be compiled: %w", err)
