@@ -1,0 +1,78 @@
+package hosttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/toolquay/toolquay/host"
+)
+
+// Asker is a scripted person, for [host.SessionOptions.Asker]. It records every question.
+// It is safe for concurrent use.
+type Asker struct {
+	answer func(context.Context, host.Approval) (host.Reply, error)
+
+	mu        sync.Mutex
+	replies   []host.Reply
+	questions []host.Approval
+	errs      []error
+}
+
+// NewAsker returns a person who gives these answers, one after the other, in the order in
+// which questions come. A question without an answer is an error, and so denied.
+func NewAsker(replies ...host.Reply) *Asker { return &Asker{replies: replies} }
+
+// NewAskerFunc returns a person who answers by a function, which may be called from several
+// goroutines at once.
+func NewAskerFunc(answer func(context.Context, host.Approval) (host.Reply, error)) *Asker {
+	return &Asker{answer: answer}
+}
+
+// Allow is an answer that allows what is asked about, once.
+func Allow() host.Reply { return host.Reply{Answer: host.AnswerAllow} }
+
+// Deny is an answer that denies it, with a message for the model.
+func Deny(message string) host.Reply { return host.Reply{Answer: host.AnswerDeny, Message: message} }
+
+var _ host.Asker = (*Asker)(nil)
+
+// Ask records the question and answers it.
+func (a *Asker) Ask(ctx context.Context, q host.Approval) (host.Reply, error) {
+	a.mu.Lock()
+	a.questions = append(a.questions, q)
+	if a.answer != nil {
+		a.mu.Unlock()
+		return a.answer(ctx, q)
+	}
+	defer a.mu.Unlock()
+	if len(a.replies) == 0 {
+		err := fmt.Errorf("hosttest: question %d has no answer: %s %s", len(a.questions), q.Tool, q.Title)
+		a.errs = append(a.errs, err)
+		return host.Reply{}, err
+	}
+	reply := a.replies[0]
+	a.replies = a.replies[1:]
+	return reply, nil
+}
+
+// Questions returns the questions so far, in the order in which they came.
+func (a *Asker) Questions() []host.Approval {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.questions)
+}
+
+// Err returns an error for each question that had no answer, and for answers that were
+// not needed.
+func (a *Asker) Err() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	err := errors.Join(a.errs...)
+	if len(a.replies) > 0 {
+		err = errors.Join(err, fmt.Errorf("hosttest: %d answers were not needed", len(a.replies)))
+	}
+	return err
+}
