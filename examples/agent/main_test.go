@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/hosttest"
+	"github.com/toolquay/toolquay/host/process"
+	"github.com/toolquay/toolquay/internal/testenv"
+)
+
+func TestMain(m *testing.M) {
+	process.Main()
+	os.Exit(m.Run())
+}
+
+// TestAgent plays the scripts, and wants what a user sees of each session in this order.
+func TestAgent(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		scripts []*script
+		shell   bool
+		want    map[string]string
+	}{
+		"plain": {plain(), false, map[string]string{
+			"notes":   "may Write run? notes.md\nWrite notes.md: done\nGrep milk: done\nRead notes.md: done\nIt is written down.\n",
+			"letters": "may Write run? notes.md\nWrite notes.md: cancelled\ncancelled\nYou have changed your mind.\n",
+		}},
+		"shell": {withShell(), true, map[string]string{
+			"notes":   "may Bash run? echo Buy milk. > notes.md\nBash echo Buy milk. > notes.md: done\nBash grep milk notes.md: done\nBash wc -l notes.md: done\nIt is written down.\n",
+			"letters": "may Bash run? touch begun && sleep 600\nBash touch begun && sleep 600: cancelled\ncancelled\nYou have changed your mind.\n",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, o := t.TempDir(), host.Options{Builtins: true, CacheDir: testenv.CompileCache()}
+			if test.shell {
+				testenv.NeedTool(t, "bwrap")
+				o.Shell = &host.Shell{Environ: os.Environ(), State: filepath.Join(dir, "state")}
+			}
+			var out strings.Builder
+			if err := run(t.Context(), o, dir, test.scripts, &out); err != nil {
+				t.Fatalf("%v in %s", err, out.String())
+			}
+			for session, want := range test.want {
+				var got strings.Builder
+				for line := range strings.Lines(out.String()) {
+					if line, ok := strings.CutPrefix(line, session+": "); ok {
+						got.WriteString(line)
+					}
+				}
+				if got.String() != want {
+					t.Errorf("%s: got\n%swant\n%s", session, got.String(), want)
+				}
+			}
+		})
+	}
+}
+
+// TestCallsStartEarly has a model write its second call when it has seen the first one's
+// result.
+func TestCallsStartEarly(t *testing.T) {
+	t.Parallel()
+	seen := make(chan struct{})
+	second := hosttest.Use("Glob", input{"pattern": "*"}).Succeeds()
+	second.After = seen
+	model := hosttest.NewModel(
+		hosttest.Say("", hosttest.Use("Read", input{"file_path": "none"}).Fails(abi.CodeNotFound), second),
+		hosttest.Say("That is all."),
+	)
+	h, err := host.Open(t.Context(), host.Options{Builtins: true, CacheDir: testenv.CompileCache()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close(t.Context())
+	s, err := h.NewSession(host.SessionOptions{Cwd: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Conversation{Session: s, Model: model, Show: func(e host.Event) {
+		if e.Kind == host.EventResult && e.Index == 0 {
+			close(seen)
+		}
+	}}
+	text, err := c.Run(t.Context())
+	if err := errors.Join(err, model.Err()); err != nil || text != "That is all." {
+		t.Errorf("%q, %v", text, err)
+	}
+}
