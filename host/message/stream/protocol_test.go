@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"reflect"
 	"testing"
 	"time"
@@ -47,6 +48,65 @@ func TestProtocol(t *testing.T) {
 	if !bytes.Equal(got.Bytes(), want) {
 		t.Errorf("got\n%s\nwant\n%s", got.Bytes(), want)
 	}
+}
+
+// TestProtocolKeeps holds the lines to those of earlier versions: every type and key that
+// there was, with a value of its kind.
+func TestProtocolKeeps(t *testing.T) {
+	t.Parallel()
+	golden, err := os.ReadFile("testdata/protocol.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := protocolOf(t, golden)
+	earlier, err := filepath.Glob("../../../internal/test/e2e/compat/testdata/*/protocol.jsonl")
+	if err != nil || len(earlier) == 0 {
+		t.Fatal(earlier, err)
+	}
+	for _, name := range earlier {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for kind, line := range protocolOf(t, content) {
+			if missing := lacks(line, now[kind]); len(missing) > 0 {
+				t.Errorf("the line %s of %s had %v", kind, name, missing)
+			}
+		}
+	}
+}
+
+// protocolOf are lines by their type.
+func protocolOf(t *testing.T, content []byte) map[any]any {
+	t.Helper()
+	found := make(map[any]any)
+	for line := range bytes.Lines(content) {
+		var fields map[string]any
+		if err := json.Unmarshal(line, &fields); err != nil {
+			t.Fatal(err)
+		}
+		found[fields["type"]] = fields
+	}
+	return found
+}
+
+// lacks lists the keys of a value that another one lacks, or has with a value of another kind.
+func lacks(then, now any) (missing []string) {
+	if list, ok := then.([]any); ok && len(list) > 0 {
+		if other, ok := now.([]any); ok && len(other) > 0 {
+			return lacks(list[0], other[0])
+		}
+	}
+	if reflect.TypeOf(then) != reflect.TypeOf(now) {
+		return []string{""}
+	}
+	fields, _ := then.(map[string]any)
+	for key, value := range fields {
+		for _, below := range lacks(value, now.(map[string]any)[key]) { //nolint:forcetypeassert // their types are the same
+			missing = append(missing, "."+key+below)
+		}
+	}
+	return missing
 }
 
 // complete gives every field a value, lists one entry, and what holds itself no
