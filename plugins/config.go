@@ -83,8 +83,8 @@ func (c candidate) configure(plugin string, keys []abi.ConfigKey, values map[str
 	if len(wrong.Faults) == 0 {
 		return config, nil
 	}
-	if n := len(wrong.Faults) - maxProblems; n > 0 {
-		wrong.Faults = append(wrong.Faults[:maxProblems], fmt.Sprintf("and %d more", n))
+	if n := len(wrong.Faults) - maxConfigFaults; n > 0 {
+		wrong.Faults = append(wrong.Faults[:maxConfigFaults], fmt.Sprintf("and %d more", n))
 	}
 	return config, wrong
 }
@@ -92,6 +92,9 @@ func (c candidate) configure(plugin string, keys []abi.ConfigKey, values map[str
 func (e *ConfigError) add(format string, args ...any) {
 	e.Faults = append(e.Faults, fmt.Sprintf(format, args...))
 }
+
+// maxConfigFaults bounds how many faults of a configuration are told.
+const maxConfigFaults = 10
 
 // maxShownName bounds a name that a command is told with, in bytes.
 const maxShownName = 80

@@ -71,6 +71,9 @@ func ParseManifest(file string, src []byte, module func(*abi.Manifest) ([]byte, 
 	return nil, &ManifestError{File: file, Faults: faults}
 }
 
+// clip bounds what a message says of a manifest or a module.
+func clip(text string) string { return visible.Short(text, 500) }
+
 // maxFaults bounds how many faults of one manifest are told.
 const maxFaults = 100
 

@@ -346,3 +346,14 @@ func TestSessionKeepsAndCloses(t *testing.T) {
 		t.Errorf("keeping after Close: %v", err)
 	}
 }
+
+func TestToolWithAnUnusableSchema(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	toml := "manifest = 1\nname = \"one\"\nversion = \"1.0.0\"\n[[tools]]\nname = \"Bad\"\ninput_schema = '{\"type\":\"object\",\"$ref\":\"http://127.0.0.1:1/x\"}'\n" +
+		"[[tools]]\nname = \"Good\"\ninput_schema = '{\"type\":\"object\",\"required\":[\"file_path\"]}'\n"
+	folder(t, dir, "one", toml, fixture(t, "ok"))
+	set := open(t, plugins.Options{}, user(dir))
+	wantProblem(t, tool(t, set, "Bad").Validate(json.RawMessage(`{}`)), abi.CodeLoad, "the input schema of Bad is unusable", "points outside the schema")
+	wantProblem(t, tool(t, set, "Good").Validate(json.RawMessage(`{}`)), abi.CodeInvalidInput, "file_path: required")
+}

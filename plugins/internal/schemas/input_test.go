@@ -1,4 +1,4 @@
-package plugins_test
+package schemas_test
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package plugins
+package schemas
 
 import (
 	"encoding/json"
@@ -102,8 +102,8 @@ type schemaShape struct {
 	names   int // the patterns for names of properties, together
 }
 
-// measureSchema refuses schemas that take too long to compile.
-func measureSchema(doc any) (schemaShape, error) {
+// measure refuses schemas that take too long to compile.
+func measure(doc any) (schemaShape, error) {
 	var shape schemaShape
 	refs, patterns := 0, 0
 	c := census{member: func(key string, value any) {

@@ -1,4 +1,4 @@
-package plugins_test
+package schemas_test
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/testenv"
-	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/internal/schemas"
 )
 
 const plainSchema = `{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"T","type":"object","properties":{
@@ -112,7 +112,7 @@ func TestSchemasThatAreNotPlain(t *testing.T) {
 	}
 }
 
-func checkPlain(t *testing.T, s *plugins.Schema, input string, accepted, valid bool) {
+func checkPlain(t *testing.T, s *schemas.Schema, input string, accepted, valid bool) {
 	t.Helper()
 	canonical, err := abi.Canonical([]byte(input))
 	if err != nil || string(canonical) != input {
@@ -150,7 +150,7 @@ func TestPlainSchemaReadsNoFurther(t *testing.T) {
 // agree fails where the plain form accepts what the library does not.
 func agree(t *testing.T, schema, input string) (accepted, valid bool) {
 	t.Helper()
-	s, err := plugins.CompileSchema("T", schema)
+	s, err := schemas.Compile("T", schema)
 	if err != nil {
 		return false, false
 	}

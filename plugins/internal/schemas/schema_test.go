@@ -1,4 +1,4 @@
-package plugins_test
+package schemas_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/testenv"
-	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/internal/schemas"
 )
 
 const editSchema = `{
@@ -37,9 +37,9 @@ const editSchema = `{
 	"additionalProperties": false
 }`
 
-func compile(tb testing.TB, schema string) *plugins.Schema {
+func compile(tb testing.TB, schema string) *schemas.Schema {
 	tb.Helper()
-	s, err := plugins.CompileSchema("Edit", schema)
+	s, err := schemas.Compile("Edit", schema)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestCompileSchemaRefuses(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := plugins.CompileSchema("T", tt.schema)
+			_, err := schemas.Compile("T", tt.schema)
 			wantProblem(t, err, "", tt.want)
 		})
 	}

@@ -1,17 +1,15 @@
-package plugins_test
+package schemas_test
 
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/testenv"
-	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/internal/schemas"
 )
 
 // doubling asks for 2^n visits of its last node.
@@ -99,8 +97,8 @@ func TestHostileSchemas(t *testing.T) {
 			t.Parallel()
 			var err error
 			work := testenv.Work(func() {
-				var s *plugins.Schema
-				if s, err = plugins.CompileSchema("T", tt.schema); err != nil {
+				var s *schemas.Schema
+				if s, err = schemas.Compile("T", tt.schema); err != nil {
 					return
 				}
 				if tt.want != multiplies {
@@ -125,7 +123,7 @@ func TestHostileSchemas(t *testing.T) {
 }
 
 // hurried gives a validation a tenth of its time where tests are not to be thorough.
-func hurried(s *plugins.Schema) *plugins.Schema {
+func hurried(s *schemas.Schema) *schemas.Schema {
 	if testenv.Thorough() {
 		return s
 	}
@@ -167,18 +165,7 @@ func TestValidationEndsInTime(t *testing.T) {
 	wantProblem(t, s.Within(0).Validate(json.RawMessage(numbers(1000))), abi.CodeLimit, "checking takes more than", "or 0s")
 }
 
-func TestToolWithAnUnusableSchema(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	toml := "manifest = 1\nname = \"one\"\nversion = \"1.0.0\"\n[[tools]]\nname = \"Bad\"\ninput_schema = '{\"type\":\"object\",\"$ref\":\"http://127.0.0.1:1/x\"}'\n" +
-		"[[tools]]\nname = \"Good\"\ninput_schema = '{\"type\":\"object\",\"required\":[\"file_path\"]}'\n"
-	folder(t, dir, "one", toml, fixture(t, "ok"))
-	set := open(t, plugins.Options{}, user(dir))
-	wantProblem(t, tool(t, set, "Bad").Validate(json.RawMessage(`{}`)), abi.CodeLoad, "the input schema of Bad is unusable", "points outside the schema")
-	wantProblem(t, tool(t, set, "Good").Validate(json.RawMessage(`{}`)), abi.CodeInvalidInput, "file_path: required")
-}
-
-func FuzzCompileSchema(f *testing.F) {
+func FuzzCompile(f *testing.F) {
 	for _, schema := range []string{editSchema, bashSchema, doublingDown, doubling("oneOf", "false", 5), aliases("http://json-schema.org/draft-07/schema#", 3), `{"$id":"#","$anchor":"a"}`} {
 		f.Add(schema, `{"file_path":"a"}`)
 		f.Add(schema, `{"a":{"a":[1e5,null,"x"]}}`)
@@ -187,8 +174,8 @@ func FuzzCompileSchema(f *testing.F) {
 	f.Fuzz(func(t *testing.T, schema, input string) {
 		var err error
 		work := testenv.Work(func() {
-			var s *plugins.Schema
-			if s, err = plugins.CompileSchema("T", schema); err == nil {
+			var s *schemas.Schema
+			if s, err = schemas.Compile("T", schema); err == nil {
 				err = s.Validate(json.RawMessage(input))
 			}
 		})
@@ -197,44 +184,6 @@ func FuzzCompileSchema(f *testing.F) {
 		}
 		if err != nil && strings.Contains(err.Error(), "library failed") {
 			t.Error(err)
-		}
-	})
-}
-
-func FuzzCustomSection(f *testing.F) {
-	files, err := filepath.Glob(filepath.Join("direct", "testdata", "*.wasm"))
-	if err != nil || len(files) == 0 {
-		f.Fatalf("no modules: %v", err)
-	}
-	for _, file := range files {
-		module, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(module, abi.SectionTools, []byte(piece))
-	}
-	f.Fuzz(func(t *testing.T, module []byte, name string, data []byte) {
-		_, readErr := plugins.CustomSection(module, name)
-		packed, err := plugins.AppendCustomSection(module, name, data)
-		if (readErr == nil) != (err == nil) {
-			t.Fatalf("reading says %v, packing %v", readErr, err)
-		}
-		if err != nil {
-			return
-		}
-		got, err := plugins.CustomSection(packed, name)
-		if strings.ToValidUTF8(name, "") != name {
-			if err == nil {
-				t.Fatal("a name that is not UTF-8 is taken")
-			}
-			return
-		}
-		if err != nil || string(got) != string(data) {
-			t.Fatalf("packed %q, found %q, %v", data, got, err)
-		}
-		again, err := plugins.AppendCustomSection(packed, name, data)
-		if err != nil || string(again) != string(packed) {
-			t.Fatalf("packing twice gives other bytes: %v", err)
 		}
 	})
 }

@@ -1,0 +1,124 @@
+// Package schemas compiles the JSON Schemas of tools and holds inputs to them. Schemas come
+// from strangers: what compiling one and checking an input by it may cost is bounded.
+package schemas
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/visible"
+)
+
+// maxSchema is the largest JSON Schema in bytes.
+const maxSchema = 256 << 10
+
+// Schema is a compiled JSON Schema of one tool. It is safe for concurrent use.
+type Schema struct {
+	root     map[string]any
+	compiled *jsonschema.Schema
+	shape    schemaShape
+	budget   *budget
+	plain    *plainSchema // nil where the schema is not plain
+}
+
+// Compile compiles a tool's input or output schema, which must be a JSON
+// object. References may only point into the schema itself: nothing is ever
+// loaded. Compiling and every validation are bounded in the work they may take,
+// whatever the schema says.
+func Compile(tool, text string) (s *Schema, err error) {
+	if len(text) > maxSchema {
+		return nil, fmt.Errorf("the schema has %d bytes, over the limit of %d", len(text), maxSchema)
+	}
+	var doc any
+	if err := abi.Unmarshal([]byte(text), &doc); err != nil {
+		return nil, fmt.Errorf("the schema is not strict JSON: %s", clip(err.Error()))
+	}
+	root, ok := doc.(map[string]any)
+	if !ok {
+		return nil, errors.New("the schema is not a JSON object")
+	}
+	shape, err := measure(root)
+	if err != nil {
+		return nil, err
+	}
+	// A schema is a stranger's input to a library that panics on some.
+	defer func() {
+		if r := recover(); r != nil {
+			s, err = nil, fmt.Errorf("the schema cannot be compiled: %s", clip(fmt.Sprint(r)))
+		}
+	}()
+	b := &budget{time: maxCheck}
+	c := jsonschema.NewCompiler()
+	c.Draft = jsonschema.Draft2020
+	c.LoadURL = refuseURL
+	c.RegisterExtension("toolquay-budget", nil, b)
+	location := "tool:///" + url.PathEscape(tool)
+	if err := c.AddResource(location, strings.NewReader(text)); err != nil {
+		return nil, schemaFault(err)
+	}
+	compiled, err := c.Compile(location)
+	if err != nil {
+		return nil, schemaFault(err)
+	}
+	s = &Schema{root: root, compiled: compiled, shape: shape, budget: b}
+	if shape == (schemaShape{}) { // else long inputs have limits of their own
+		s.plain = plainOf(root)
+	}
+	return s, nil
+}
+
+// refuseURL is the schema loader: there is none.
+func refuseURL(url string) (io.ReadCloser, error) {
+	return nil, fmt.Errorf("the reference %s points outside the schema; only references into it (\"#/...\") are followed", visible.Name(url))
+}
+
+func schemaFault(err error) error {
+	if leaf, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
+		for len(leaf.Causes) > 0 {
+			leaf = leaf.Causes[0]
+		}
+		return fmt.Errorf("the schema is not valid JSON Schema at %s: %s", clip(pathOf(leaf.InstanceLocation, "its root")), clip(leaf.Message))
+	}
+	var s *jsonschema.SchemaError
+	if errors.As(err, &s) && s.Err != nil {
+		err = s.Err
+	}
+	return fmt.Errorf("the schema cannot be compiled: %s", clip(err.Error()))
+}
+
+// Validate checks a value, which must be canonical JSON. What is wrong with it is
+// an *abi.Error of [abi.CodeInvalidInput] that says, field by field, what to
+// change; a schema that takes too much work on it, one of [abi.CodeLimit].
+func (s *Schema) Validate(value json.RawMessage) error {
+	if s.plain.accepts(value) {
+		return nil
+	}
+	return s.examine(value)
+}
+
+// examine asks the library.
+func (s *Schema) examine(value json.RawMessage) error {
+	v, err := abi.Value(value)
+	if err != nil {
+		return abi.Errorf(abi.CodeInvalidInput, "the input is not JSON: %w", err)
+	}
+	if err := s.shape.admits(v); err != nil {
+		return err
+	}
+	err = s.budget.within(func() error { return s.compiled.Validate(v) })
+	var invalid *jsonschema.ValidationError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &invalid):
+		return abi.Errorf(abi.CodeInvalidInput, "%s", strings.Join(s.problems(invalid), "; "))
+	}
+	return abi.Errorf(abi.CodeLimit, "the input cannot be checked against the tool's schema: %w", err)
+}

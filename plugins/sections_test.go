@@ -1,0 +1,49 @@
+package plugins_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/plugins"
+)
+
+func FuzzCustomSection(f *testing.F) {
+	files, err := filepath.Glob(filepath.Join("direct", "testdata", "*.wasm"))
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no modules: %v", err)
+	}
+	for _, file := range files {
+		module, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(module, abi.SectionTools, []byte(piece))
+	}
+	f.Fuzz(func(t *testing.T, module []byte, name string, data []byte) {
+		_, readErr := plugins.CustomSection(module, name)
+		packed, err := plugins.AppendCustomSection(module, name, data)
+		if (readErr == nil) != (err == nil) {
+			t.Fatalf("reading says %v, packing %v", readErr, err)
+		}
+		if err != nil {
+			return
+		}
+		got, err := plugins.CustomSection(packed, name)
+		if strings.ToValidUTF8(name, "") != name {
+			if err == nil {
+				t.Fatal("a name that is not UTF-8 is taken")
+			}
+			return
+		}
+		if err != nil || string(got) != string(data) {
+			t.Fatalf("packed %q, found %q, %v", data, got, err)
+		}
+		again, err := plugins.AppendCustomSection(packed, name, data)
+		if err != nil || string(again) != string(packed) {
+			t.Fatalf("packing twice gives other bytes: %v", err)
+		}
+	})
+}
