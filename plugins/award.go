@@ -88,13 +88,13 @@ func rivalOf(index int, p *Plugin) *rival {
 	p.generation.forget() // its module may have been read for its fingerprint
 	p.generation.mu.Lock()
 	defer p.generation.mu.Unlock()
-	r.since = cmp.Or(p.generation.manifestAt.changed, p.generation.manifestAt.modified)
+	r.since = p.generation.manifestAt.Since()
 	return r
 }
 
 // compareRivals orders plugins by who takes a name first.
 func compareRivals(a, b *rival) int {
-	order := cmp.Or(a.plugin.Origin.rank()-b.plugin.Origin.rank(), a.standing-b.standing)
+	order := cmp.Or(rank(a.plugin.Origin)-rank(b.plugin.Origin), a.standing-b.standing)
 	if order == 0 && a.sameSource(b) {
 		order = cmp.Compare(a.since, b.since)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/stricttoml"
+	"github.com/toolquay/toolquay/plugins/internal/manifest"
 )
 
 // Severity says how bad a [Diagnostic] is.
@@ -122,10 +123,10 @@ type checking struct {
 
 // add adds what is wrong at a key of the manifest.
 func (c *checking) add(s Severity, key, format string, args ...any) {
-	d := Diagnostic{Severity: s, File: c.plugin.generation.found.manifestPath(), Where: key, Message: fmt.Sprintf(format, args...)}
+	d := Diagnostic{Severity: s, File: c.plugin.generation.found.ManifestPath(), Where: key, Message: fmt.Sprintf(format, args...)}
 	if c.doc == nil {
 		c.doc = new(stricttoml.Document)
-		if raw, err := c.plugin.generation.found.rawManifest(); err == nil {
+		if raw, err := c.plugin.generation.found.RawManifest(); err == nil {
 			c.doc, _ = stricttoml.Decode(raw, new(abi.Manifest))
 		}
 	}
@@ -218,21 +219,21 @@ func (c *checking) example(key string, schema *Schema, example string) {
 // module has the runner of the plugin's ABI look at its module.
 func (c *checking) module(m *abi.Manifest) {
 	g := c.plugin.generation
-	file := filepath.Join(filepath.Dir(g.found.manifestPath()), g.finding.summary.module)
-	wasm, _, err := g.found.readModule(g.finding.summary.module)
+	file := filepath.Join(filepath.Dir(g.found.ManifestPath()), g.finding.Summary.Module)
+	wasm, _, err := g.found.ReadModule(g.finding.Summary.Module)
 	if err == nil {
-		err = checkModule(wasm)
+		err = manifest.CheckModule(wasm)
 	}
 	if err != nil {
 		c.found = append(c.found, Diagnostic{Severity: SeverityError, File: file, Message: err.Error()})
 		return
 	}
-	checker := g.lineage.options.checker(g.finding.summary.abi)
+	checker := g.lineage.options.checker(g.finding.Summary.ABI)
 	if checker == nil {
 		return
 	}
 	found := checker.Check(Module{
-		Manifest: m, Hash: sha256.Sum256(wasm), Wasm: wasm, Trusted: g.found.origin == OriginBuiltin,
+		Manifest: m, Hash: sha256.Sum256(wasm), Wasm: wasm, Trusted: g.found.Origin == OriginBuiltin,
 		Limits: c.plugin.Limits, Logger: g.lineage.options.Logger,
 	})
 	for _, d := range found {
@@ -251,17 +252,4 @@ func (o *Options) checker(name string) Checker {
 		}
 	}
 	return nil
-}
-
-// rawManifest reads the manifest's bytes.
-func (c candidate) rawManifest() ([]byte, error) {
-	if c.file == "" {
-		raw, _, err := readFile(c.fs, c.manifestFile(), maxManifest)
-		return raw, err
-	}
-	module, _, err := readFile(c.fs, c.file, maxModule)
-	if err != nil {
-		return nil, err
-	}
-	return CustomSection(module, abi.SectionManifest)
 }

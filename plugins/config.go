@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/stricttoml"
 	"github.com/toolquay/toolquay/internal/visible"
+	"github.com/toolquay/toolquay/plugins/internal/discovery"
 )
 
 // ConfigError says what is wrong with what the operator set of a plugin's
@@ -50,13 +52,13 @@ func sameConfig(a, b map[string]json.RawMessage) bool {
 }
 
 // configure joins the manifest's defaults and the operator's values.
-func (c candidate) configure(plugin string, keys []abi.ConfigKey, values map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+func configure(c discovery.Candidate, plugin string, keys []abi.ConfigKey, values map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	if len(keys) == 0 && len(values) == 0 {
 		return nil, nil
 	}
 	config := make(map[string]json.RawMessage, len(keys))
 	wrong := &ConfigError{Plugin: plugin}
-	names, set := make([]string, len(keys)), c.command("plugins config "+plugin)
+	names, set := make([]string, len(keys)), c.Command("plugins config "+plugin)
 	for i, key := range keys {
 		names[i] = key.Name
 		value, ok := values[key.Name]
@@ -77,7 +79,7 @@ func (c candidate) configure(plugin string, keys []abi.ConfigKey, values map[str
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !slices.Contains(names, name) {
 			wrong.add("it has no configuration value %q%s; it has %s; take it out of the settings with: toolquay plugins config %s --unset %s",
-				name, stricttoml.DidYouMean(name, names), or(strings.Join(names, ", "), "none"), plugin, visible.Short(name, maxShownName))
+				name, stricttoml.DidYouMean(name, names), cmp.Or(strings.Join(names, ", "), "none"), plugin, visible.Short(name, maxShownName))
 		}
 	}
 	if len(wrong.Faults) == 0 {

@@ -72,7 +72,7 @@ func (c *Consents) Grant(p *Plugin, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	names := append([]string{}, p.generation.finding.summary.capabilities...)
+	names := append([]string{}, p.generation.finding.Summary.Capabilities...)
 	return c.update(func(list map[string]Consent) {
 		list[p.Name] = Consent{Fingerprint: fingerprint, Capabilities: names, Granted: now.UTC().Truncate(time.Second)}
 	})

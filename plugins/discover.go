@@ -9,15 +9,16 @@ import (
 	"sync/atomic"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/plugins/internal/discovery"
 )
 
 // discover looks through the sources. Plugins of an older set whose files are as
 // they were are taken over from it.
 func (l *lineage) discover(older *Set) (*Set, error) {
-	known := make(map[place]*Plugin)
+	known := make(map[spot]*Plugin)
 	if older != nil {
 		for _, p := range older.plugins {
-			known[placeOf(p)] = p
+			known[spotOf(p)] = p
 		}
 	}
 	var found []*Plugin
@@ -62,33 +63,34 @@ func (g *generation) forget() {
 	g.module = nil
 }
 
-// place tells plugins apart by where they lie.
-type place struct {
+// spot tells plugins apart by where they lie.
+type spot struct {
 	origin Origin
 	path   string
 }
 
-func placeOf(p *Plugin) place { return place{p.Origin, p.Path} }
+func spotOf(p *Plugin) spot { return spot{p.Origin, p.Path} }
 
 // search finds the plugins of one source, in the order of their names.
-func (l *lineage) search(source Source, known map[place]*Plugin) ([]*Plugin, error) {
-	if c, ok := source.alone(); ok {
-		return []*Plugin{l.take(source, c, known[place{c.origin, c.path}])}, nil
+func (l *lineage) search(source Source, known map[spot]*Plugin) ([]*Plugin, error) {
+	place := source.place()
+	if c, ok := place.Alone(); ok {
+		return []*Plugin{l.take(source, c, known[spot{c.Origin, c.Path}])}, nil
 	}
-	entries, err := source.entries()
+	entries, err := place.Entries()
 	if err != nil {
 		return nil, err
 	}
-	var records map[string]*finding
-	shelf := source.lasting()
+	var records map[string]*discovery.Finding
+	shelf := place.Lasting()
 	if shelf != "" && len(known) == 0 {
-		records = l.indexes.read(shelf)
+		records = l.indexes.Read(shelf)
 	}
 	found := make([]*Plugin, len(entries))
 	var recalled atomic.Int64
 	inParallel(len(entries), func(i int) {
 		path := filepath.Join(source.Path, entries[i])
-		older := known[place{source.Origin, path}]
+		older := known[spot{source.Origin, path}]
 		if older != nil && older.generation.untouched() && older.generation.configured() {
 			found[i] = older
 			return
@@ -99,20 +101,20 @@ func (l *lineage) search(source Source, known map[place]*Plugin) ([]*Plugin, err
 				return
 			}
 		}
-		if c, ok := source.candidate(entries[i]); ok {
+		if c, ok := place.Candidate(entries[i]); ok {
 			found[i] = l.take(source, c, older)
 		}
 	})
 	found = slices.DeleteFunc(found, func(p *Plugin) bool { return p == nil })
 	if all := int(recalled.Load()); shelf != "" && (all != len(records) || all != len(found)) {
-		l.indexes.write(shelf, lasting(found))
+		l.indexes.Write(shelf, lasting(found))
 	}
 	return found, nil
 }
 
 // lasting are the records that the next process can rely on.
-func lasting(found []*Plugin) []*finding {
-	records := make([]*finding, 0, len(found))
+func lasting(found []*Plugin) []*discovery.Finding {
+	records := make([]*discovery.Finding, 0, len(found))
 	for _, p := range found {
 		if r := p.generation.remember(); r != nil {
 			records = append(records, r)
@@ -123,22 +125,22 @@ func lasting(found []*Plugin) []*finding {
 
 // remember is the record of a generation with its newest stamps, or nil where
 // those say too little.
-func (g *generation) remember() *finding {
+func (g *generation) remember() *discovery.Finding {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.finding == nil || !g.settled || g.fault.Load() != nil {
 		return nil
 	}
 	r := *g.finding
-	r.manifestAt = g.manifestAt
-	if r.completed {
-		r.moduleAt = g.moduleAt
+	r.ManifestAt = g.manifestAt
+	if r.Completed {
+		r.ModuleAt = g.moduleAt
 	}
 	return &r
 }
 
 // take reads a candidate, and keeps to the older plugin where that is the same.
-func (l *lineage) take(source Source, c candidate, older *Plugin) *Plugin {
+func (l *lineage) take(source Source, c discovery.Candidate, older *Plugin) *Plugin {
 	g := l.read(source, c)
 	if older != nil && older.generation.is(g) {
 		return older
@@ -147,31 +149,26 @@ func (l *lineage) take(source Source, c candidate, older *Plugin) *Plugin {
 }
 
 // read reads a candidate.
-func (l *lineage) read(source Source, c candidate) *generation {
+func (l *lineage) read(source Source, c discovery.Candidate) *generation {
 	g := &generation{lineage: l, source: source, found: c}
-	b, err := c.read()
+	b, err := c.Read()
 	if err != nil {
 		g.problem = err
 		return g
 	}
 	// Modules are read again at the first call: a directory full of them is not
 	// kept in memory.
-	g.parsed.Store(b.parsed)
-	g.manifestAt, g.moduleAt, g.settled = b.manifestAt, b.moduleAt, b.settled()
-	g.finding = &b.finding
+	g.parsed.Store(b.Parsed)
+	g.manifestAt, g.moduleAt, g.settled = b.ManifestAt, b.ModuleAt, b.Settled()
+	g.finding = &b.Finding
 	l.weigh(g)
 	return g
 }
 
 // recall takes a plugin from its record, if its files have the stamps that they
 // had then.
-func (l *lineage) recall(source Source, path string, r *finding) *Plugin {
-	c := candidate{origin: source.Origin, path: path, fs: source.FS}
-	if r.single {
-		c.file = r.entry
-	} else {
-		c.folder = r.entry
-	}
+func (l *lineage) recall(source Source, path string, r *discovery.Finding) *Plugin {
+	c := source.place().Recall(r, path)
 	// As one allocation: there may be thousands.
 	both := &struct {
 		generation generation
@@ -180,7 +177,7 @@ func (l *lineage) recall(source Source, path string, r *finding) *Plugin {
 	}{generation: generation{lineage: l, source: source, found: c, finding: r, settled: true}}
 	g := &both.generation
 	var ok bool
-	if g.manifestAt, g.moduleAt, ok = g.stamps(); !ok || g.manifestAt != r.manifestAt || r.completed && g.moduleAt != r.moduleAt {
+	if g.manifestAt, g.moduleAt, ok = g.stamps(); !ok || g.manifestAt != r.ManifestAt || r.Completed && g.moduleAt != r.ModuleAt {
 		return nil
 	}
 	l.weigh(g)
@@ -191,39 +188,24 @@ func (l *lineage) recall(source Source, path string, r *finding) *Plugin {
 
 // weigh holds what a plugin asks for against what this host has.
 func (l *lineage) weigh(g *generation) {
-	o, s := &l.options, &g.finding.summary
+	o, s := &l.options, &g.finding.Summary
 	// A name given for this run does not speak for what a project brings.
-	g.granted = g.found.origin != OriginProject && slices.Contains(o.Granted, s.name)
-	g.limits, g.notes = effective(s.limits, o.Ceilings)
+	g.granted = g.found.Origin != OriginProject && slices.Contains(o.Granted, s.Name)
+	g.limits, g.notes = effective(s.Limits, o.Ceilings)
 	var errs [3]error
-	g.runner, errs[0] = o.runnerFor(g.found.origin, s)
-	errs[1] = o.knows(s.capabilities)
-	g.given = l.configOf(s.name)
-	g.config, errs[2] = g.found.configure(s.name, s.config, g.given)
+	g.runner, errs[0] = o.runnerFor(g.found.Origin, s)
+	errs[1] = o.knows(s.Capabilities)
+	g.given = l.configOf(s.Name)
+	g.config, errs[2] = configure(g.found, s.Name, s.Config, g.given)
 	g.problem = errors.Join(errs[:]...)
 }
 
 // stamps asks the file system for the stamps of a plugin's files now.
-func (g *generation) stamps() (manifest, module stamp, ok bool) {
+func (g *generation) stamps() (manifest, module discovery.Stamp, ok bool) {
 	if g.finding == nil {
 		return manifest, module, false
 	}
-	if p := g.source.program; p != nil {
-		return p.stamp, p.stamp, true
-	}
-	if g.source.dir == "" {
-		return manifest, module, false
-	}
-	const separator = string(filepath.Separator)
-	if g.found.file != "" {
-		manifest, ok = stampAt(g.source.dir + separator + g.found.file)
-		return manifest, manifest, ok && manifest.size <= maxModule
-	}
-	if manifest, ok = stampAt(g.source.dir + separator + g.found.folder + separator + abi.ManifestFile); !ok {
-		return manifest, module, false
-	}
-	module, ok = stampAt(g.source.dir + separator + g.found.folder + separator + g.finding.summary.module)
-	return manifest, module, ok && module.size <= maxModule
+	return g.source.place().Stamps(g.found, g.finding.Summary.Module)
 }
 
 // untouched reports whether the stamps of the files alone say that they are as
@@ -240,7 +222,7 @@ func (g *generation) is(now *generation) bool {
 	if g.finding == nil || now.finding == nil {
 		return g.finding == nil && now.finding == nil && text(g.problem) == text(now.problem)
 	}
-	if g.fault.Load() != nil || !g.finding.says(now.finding) || !sameConfig(g.given, now.given) {
+	if g.fault.Load() != nil || !g.finding.Says(now.finding) || !sameConfig(g.given, now.given) {
 		return false
 	}
 	g.mu.Lock()

@@ -13,6 +13,8 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/visible"
+	"github.com/toolquay/toolquay/plugins/internal/discovery"
+	"github.com/toolquay/toolquay/plugins/internal/manifest"
 )
 
 // generation is one state of a plugin on disk, and what was made of it. Sets
@@ -21,10 +23,10 @@ import (
 // under way frees it.
 type generation struct {
 	lineage *lineage
-	found   candidate
+	found   discovery.Candidate
 	source  Source
-	finding *finding // what was read; nil where the plugin is broken
-	problem error    // why it offers nothing, whatever other plugins there are
+	finding *discovery.Finding // what was read; nil where the plugin is broken
+	problem error              // why it offers nothing, whatever other plugins there are
 
 	runner  Runner
 	limits  Limits
@@ -42,7 +44,7 @@ type generation struct {
 	mu sync.Mutex
 	// manifestAt and moduleAt are the newest stamps that are known to be of this
 	// state; settled says whether they can be told from a changed file's.
-	manifestAt, moduleAt stamp
+	manifestAt, moduleAt discovery.Stamp
 	settled              bool
 	module               []byte
 	hash                 [sha256.Size]byte
@@ -63,9 +65,9 @@ type loading struct {
 
 func (g *generation) name() string {
 	if g.finding == nil {
-		return baseName(g.found.path)
+		return baseName(g.found.Path)
 	}
-	return g.finding.summary.name
+	return g.finding.Summary.Name
 }
 
 // manifest returns the plugin's manifest, checked. Where the plugin was found by
@@ -96,11 +98,11 @@ func (g *generation) manifest() (*abi.Manifest, error) {
 
 // readAgain reads what the index told of, which is the truth of it.
 func (g *generation) readAgain() (*abi.Manifest, error) {
-	b, err := g.found.read()
-	if err == nil && g.finding.says(&b.finding) {
-		return b.parsed, nil
+	b, err := g.found.Read()
+	if err == nil && g.finding.Says(&b.Finding) {
+		return b.Parsed, nil
 	}
-	g.lineage.indexes.purge(g.source.lasting())
+	g.lineage.indexes.Purge(g.source.place().Lasting())
 	if err != nil {
 		return nil, abi.Errorf(abi.CodeChanged, "plugin %s cannot be read as it was found: %w", g.name(), err)
 	}
@@ -130,16 +132,16 @@ func (g *generation) read() error {
 		return nil
 	}
 	now := time.Now()
-	module, at, err := g.found.readModule(g.finding.summary.module)
+	module, at, err := g.found.ReadModule(g.finding.Summary.Module)
 	if err != nil {
 		return abi.Errorf(abi.CodeLoad, "reading the module of plugin %s: %w", g.name(), err)
 	}
-	if at != g.moduleAt || g.finding.completed && g.finding.carried != carried(module) || g.pin != "" && g.hash != sha256.Sum256(module) {
+	if at != g.moduleAt || g.finding.Completed && g.finding.Carried != discovery.Carried(module) || g.pin != "" && g.hash != sha256.Sum256(module) {
 		return abi.Errorf(abi.CodeChanged, "the module of plugin %s changed while the host was running; %s", g.name(), reloadAdvice)
 	}
-	g.settled = g.settled && at.settled(now)
+	g.settled = g.settled && at.Settled(now)
 	g.module, g.hash = module, sha256.Sum256(module)
-	sum := sha256.Sum256(append(g.hash[:], g.finding.manifest[:]...))
+	sum := sha256.Sum256(append(g.hash[:], g.finding.Manifest[:]...))
 	g.pin = hex.EncodeToString(sum[:])
 	return nil
 }
@@ -190,7 +192,7 @@ func (g *generation) load(ctx context.Context) (*loading, error) {
 	module := g.module
 	g.module = nil // it is the runner's to let go of; another try reads it again
 	go g.compile(ctx, l, Module{
-		Manifest: manifest, Hash: g.hash, Wasm: module, Trusted: g.found.origin == OriginBuiltin,
+		Manifest: manifest, Hash: g.hash, Wasm: module, Trusted: g.found.Origin == OriginBuiltin,
 		Limits: g.limits, Logger: g.lineage.options.Logger,
 	})
 	return l, nil
@@ -212,12 +214,12 @@ func (g *generation) compile(ctx context.Context, l *loading, m Module) {
 		if l.err == nil {
 			return
 		}
-		l.err = &abi.Error{Code: abi.CodeLoad, Message: fmt.Sprintf("plugin %s (%s) cannot be loaded: %s", g.name(), visible.Line(g.found.path), visible.Short(l.err.Error(), maxLoadError)), Err: l.err}
+		l.err = &abi.Error{Code: abi.CodeLoad, Message: fmt.Sprintf("plugin %s (%s) cannot be loaded: %s", g.name(), visible.Line(g.found.Path), visible.Short(l.err.Error(), maxLoadError)), Err: l.err}
 		if g.loading == l {
 			g.loading = nil
 		}
 	}()
-	if l.err = checkModule(m.Wasm); l.err == nil {
+	if l.err = manifest.CheckModule(m.Wasm); l.err == nil {
 		l.instance, l.err = g.runner.Load(ctx, m)
 	}
 }

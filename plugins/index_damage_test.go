@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/toolquay/toolquay/plugins"
 )
 
 func TestIndexThatCannotBeUsed(t *testing.T) {
@@ -73,28 +71,4 @@ func truncate(t *testing.T, path string, size int64) {
 	if err := os.Truncate(path, size); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func FuzzIndex(f *testing.F) {
-	good, err := plugins.EncodeIndex("/plugins", "one", []byte(manifest("one", wantsRead+"[[config]]\nname = \"k\"\n", "Show", "List")))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(good)
-	f.Add([]byte{})
-	again, err := plugins.DecodeIndex(good, "/plugins")
-	if err != nil || !bytes.Equal(again, good) {
-		f.Fatalf("read and written again it is\n%q, %v, not\n%q", again, err, good)
-	}
-	if _, err := plugins.DecodeIndex(good, "/elsewhere"); err == nil {
-		f.Fatal("the index of another directory is taken")
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if again, err := plugins.DecodeIndex(b, "/plugins"); err == nil {
-			if _, err := plugins.DecodeIndex(again, "/plugins"); err != nil {
-				t.Errorf("%q is taken, but not as it is written again: %v", b, err)
-			}
-		}
-		plugins.DecodeIndexBody(string(b)) // the checksum keeps the fuzzer out otherwise
-	})
 }

@@ -35,13 +35,13 @@ func newPlugin(g *generation) *Plugin {
 
 // init fills in a new plugin, which may have room for its tools.
 func (p *Plugin) init(g *generation) {
-	p.Name, p.Origin, p.Path = g.name(), g.found.origin, g.found.path
+	p.Name, p.Origin, p.Path = g.name(), g.found.Origin, g.found.Path
 	p.Limits, p.Notes = g.limits, g.notes
 	p.problem, p.generation = g.problem, g
 	if g.finding == nil {
 		return
 	}
-	n := len(g.finding.summary.tools)
+	n := len(g.finding.Summary.Tools)
 	p.tools = slices.Grow(p.tools, n)[:n]
 	for i := range p.tools {
 		p.tools[i].Plugin, p.tools[i].index = p, i
@@ -91,7 +91,7 @@ func (p *Plugin) ToolNames() []string {
 	if p.generation.finding == nil {
 		return nil
 	}
-	return slices.Clone(p.generation.finding.summary.toolNames())
+	return slices.Clone(p.generation.finding.Summary.ToolNames())
 }
 
 // Standing is where a plugin stands with the person it works for.
@@ -130,7 +130,7 @@ func (p *Plugin) Standing() Standing {
 
 // Command is a toolquay command about the plugin, with these arguments. A plugin that was
 // named for this run is named again in it: it would not be found otherwise.
-func (p *Plugin) Command(args string) string { return p.generation.found.command(args) }
+func (p *Plugin) Command(args string) string { return p.generation.found.Command(args) }
 
 // refusal is the error for a call to a plugin that cannot be read or has no
 // grant.
@@ -153,7 +153,7 @@ func (p *Plugin) refusal() error {
 }
 
 func (p *Plugin) claims() string {
-	return strings.Join(p.generation.finding.summary.capabilities, ", ")
+	return strings.Join(p.generation.finding.Summary.Capabilities, ", ")
 }
 
 // Fingerprint is what consent is pinned to: the SHA-256, in hexadecimal, of the

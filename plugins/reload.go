@@ -47,13 +47,13 @@ func (s *Set) Reload(ctx context.Context) (*Set, Changes, error) {
 }
 
 func compare(older, newer *Set) Changes {
-	before := make(map[place]*Plugin, len(older.plugins))
+	before := make(map[spot]*Plugin, len(older.plugins))
 	for _, p := range older.plugins {
-		before[placeOf(p)] = p
+		before[spotOf(p)] = p
 	}
 	var c Changes
 	for _, p := range newer.plugins {
-		at := placeOf(p)
+		at := spotOf(p)
 		was, there := before[at]
 		delete(before, at)
 		switch {

@@ -36,7 +36,7 @@ func (s *settlement) refuseReserved(more []string) {
 		if s.problems[i] != nil || p.Origin == OriginBuiltin {
 			continue
 		}
-		for _, name := range p.generation.finding.summary.toolNames() {
+		for _, name := range p.generation.finding.Summary.ToolNames() {
 			if isReserved(name) {
 				s.problems[i] = abi.Errorf(abi.CodeLoad, "the tool name %q is reserved; give the tool another name in the manifest", name)
 			}

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/plugins/internal/discovery"
 )
 
 // Options say where plugins are and what runs them.
@@ -65,7 +66,7 @@ type Set struct {
 // lineage is what a set and those made from it share.
 type lineage struct {
 	options Options
-	indexes *indexes
+	indexes *discovery.Indexes
 
 	mu     sync.Mutex
 	config map[string]map[string]json.RawMessage
@@ -82,7 +83,7 @@ func Open(o Options) (*Set, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	o.Ceilings = o.Ceilings.or(DefaultCeilings)
-	l := &lineage{options: o, indexes: openIndexes(o.CacheDir, o.Logger), config: o.Config, live: make(map[*generation]struct{})}
+	l := &lineage{options: o, indexes: discovery.OpenIndexes(o.CacheDir, o.Logger), config: o.Config, live: make(map[*generation]struct{})}
 	return l.discover(nil)
 }
 
@@ -93,7 +94,7 @@ func (l *lineage) add(plugins []*Plugin) (*Set, error) {
 		if p.problem != nil {
 			continue
 		}
-		for i, names := range p.generation.finding.summary.tools {
+		for i, names := range p.generation.finding.Summary.Tools {
 			for _, name := range names {
 				s.byName[name] = &p.tools[i]
 			}
@@ -147,7 +148,7 @@ func (s *Set) Tools() []*Tool {
 }
 
 func builtinFirst(a, b *Plugin) int {
-	return min(a.Origin.rank(), 1) - min(b.Origin.rank(), 1)
+	return min(rank(a.Origin), 1) - min(rank(b.Origin), 1)
 }
 
 // Tool returns the tool of that name or alias.
@@ -168,7 +169,7 @@ func (s *Set) Aliases() map[string]string {
 			if p.problem != nil {
 				continue
 			}
-			for _, names := range p.generation.finding.summary.tools {
+			for _, names := range p.generation.finding.Summary.Tools {
 				for _, alias := range names[1:] {
 					s.aliases[alias] = names[0]
 				}
@@ -251,27 +252,27 @@ func (s *Set) Close(ctx context.Context) error {
 
 // runnerFor picks what runs a plugin, behind the walls that it or the operator
 // asks for. What is built in always runs in the host's own process.
-func (o *Options) runnerFor(origin Origin, s *summary) (Runner, error) {
+func (o *Options) runnerFor(origin Origin, s *discovery.Summary) (Runner, error) {
 	runners, where := o.Runners, ""
-	if origin != OriginBuiltin && (o.Isolate || s.isolation == abi.IsolationProcess) {
+	if origin != OriginBuiltin && (o.Isolate || s.Isolation == abi.IsolationProcess) {
 		runners, where = o.Isolated, " in a process of its own"
 	}
 	var have []string
 	for _, r := range runners {
-		if r.ABI() == s.abi {
+		if r.ABI() == s.ABI {
 			return r, nil
 		}
 		have = append(have, r.ABI())
 	}
 	switch {
 	case where == "":
-		return nil, abi.Errorf(abi.CodeUnsupported, "it needs the ABI %q; this host runs %s", s.abi, or(strings.Join(have, ", "), "none"))
+		return nil, abi.Errorf(abi.CodeUnsupported, "it needs the ABI %q; this host runs %s", s.ABI, cmp.Or(strings.Join(have, ", "), "none"))
 	case o.Isolate:
 		where += ", which settings demand of every plugin"
 	default:
 		where += `, which its manifest asks for (isolation = "process")`
 	}
-	return nil, abi.Errorf(abi.CodeUnsupported, "it needs the ABI %q%s; this host runs %s so", s.abi, where, or(strings.Join(have, ", "), "none"))
+	return nil, abi.Errorf(abi.CodeUnsupported, "it needs the ABI %q%s; this host runs %s so", s.ABI, where, cmp.Or(strings.Join(have, ", "), "none"))
 }
 
 func (o *Options) knows(capabilities []string) error {
@@ -285,5 +286,5 @@ func (o *Options) knows(capabilities []string) error {
 		return nil
 	}
 	return abi.Errorf(abi.CodeUnsupported, "it declares capabilities this host does not have (%s); it has %s",
-		strings.Join(unknown, ", "), or(strings.Join(o.Capabilities, ", "), "none"))
+		strings.Join(unknown, ", "), cmp.Or(strings.Join(o.Capabilities, ", "), "none"))
 }

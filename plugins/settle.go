@@ -23,7 +23,7 @@ type settlement struct {
 // before are replaced by copies: they may be part of another set. Those that are
 // refused offer nothing, and stand in nobody's way.
 func settle(found []*Plugin, refused map[*Plugin]error, reserved []string) []*Plugin {
-	slices.SortStableFunc(found, func(a, b *Plugin) int { return a.Origin.rank() - b.Origin.rank() })
+	slices.SortStableFunc(found, func(a, b *Plugin) int { return rank(a.Origin) - rank(b.Origin) })
 	s := &settlement{plugins: withoutCopies(found, refused)}
 	for _, p := range s.plugins {
 		s.problems = append(s.problems, cmp.Or(refused[p], p.generation.problem))
@@ -41,7 +41,7 @@ func settle(found []*Plugin, refused map[*Plugin]error, reserved []string) []*Pl
 
 func pluginName(p *Plugin) []string { return []string{p.Name} }
 
-func toolNames(p *Plugin) []string { return p.generation.finding.summary.toolNames() }
+func toolNames(p *Plugin) []string { return p.generation.finding.Summary.ToolNames() }
 
 // withoutCopies leaves out plugins that are, byte for byte, one found before:
 // the same plugin in the user's directory and on the command line is no

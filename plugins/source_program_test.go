@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/internal/testenv"
+	"github.com/toolquay/toolquay/plugins/internal/discovery"
 )
 
 // opened counts what is opened of a file system.
@@ -30,7 +30,7 @@ func embeddedPlugin(tool string) opened {
 	toml := fmt.Sprintf("manifest = 1\nname = \"boxed\"\nversion = \"1.0.0\"\n[[tools]]\nname = %q\ndescription = \"Does it.\"\ninput_schema = '{\"type\": \"object\"}'\n", tool)
 	return opened{fstest.MapFS{
 		"boxed/" + abi.ManifestFile: {Data: []byte(toml)},
-		"boxed/boxed.wasm":          {Data: wasmMagic},
+		"boxed/boxed.wasm":          {Data: []byte("\x00asm\x01\x00\x00\x00")},
 	}, make(map[string]int)}
 }
 
@@ -54,7 +54,7 @@ func toolsOf(t *testing.T, cache string, s Source) string {
 		if p.Problem() != nil {
 			t.Error(p.Problem())
 		}
-		names = append(names, p.generation.finding.summary.toolNames()...)
+		names = append(names, p.generation.finding.Summary.ToolNames()...)
 	}
 	return strings.Join(names, " ")
 }
@@ -64,7 +64,7 @@ func toolsOf(t *testing.T, cache string, s Source) string {
 func TestProgramsAreReadOnce(t *testing.T) {
 	cache := filepath.Join(t.TempDir(), "cache")
 	old := time.Now().Add(-time.Hour).UnixNano()
-	program := &programFile{path: "/program", stamp: stamp{size: 1 << 30, modified: old, changed: old, inode: 1}}
+	program := &discovery.Program{Path: "/program", Stamp: discovery.Stamp{Size: 1 << 30, Modified: old, Changed: old, Inode: 1}}
 	manifest := "boxed/" + abi.ManifestFile
 	for i, reads := range []int{1, 0, 0} {
 		files := embeddedPlugin("First")
@@ -73,28 +73,11 @@ func TestProgramsAreReadOnce(t *testing.T) {
 		}
 	}
 	newer := *program
-	newer.stamp.modified++
+	newer.Stamp.Modified++
 	if got := toolsOf(t, cache, within(&newer, OriginBuiltin, "box", embeddedPlugin("Second"))); got != "Second" {
 		t.Errorf("a newer program found %q", got)
 	}
 	if got := toolsOf(t, cache, within(program, OriginBuiltin, "other box", embeddedPlugin("Third"))); got != "Third" {
 		t.Errorf("another part of the program found %q", got)
-	}
-}
-
-// TestProgramsFileIsKnown: this test is a program, and its files are described by its
-// own file.
-func TestProgramsFileIsKnown(t *testing.T) {
-	testenv.Permitted(t, testenv.Unix)
-	s := Program(OriginBuiltin, "box", embeddedPlugin("Tool"))
-	info, err := fs.Stat(s.FS, "boxed/boxed.wasm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if own, ok := executable(); !ok || stampOf(info) != own.stamp || own.stamp.changed == 0 || info.Size() != int64(len(wasmMagic)) {
-		t.Errorf("the program is %+v, a file in it %+v of %d bytes", own, stampOf(info), info.Size())
-	}
-	if names, err := s.entries(); err != nil || strings.Join(names, " ") != "boxed" {
-		t.Errorf("it holds %q, %v", names, err)
 	}
 }

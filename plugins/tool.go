@@ -37,7 +37,7 @@ func (t *Tool) fill() {
 			t.Tool = &m.Tools[t.index]
 			return
 		}
-		names := t.Plugin.generation.finding.summary.tools[t.index]
+		names := t.Plugin.generation.finding.Summary.Tools[t.index]
 		t.Tool = &abi.Tool{Name: names[0], Aliases: names[1:]}
 	})
 }

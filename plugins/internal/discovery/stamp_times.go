@@ -1,6 +1,6 @@
 //go:build dragonfly || linux || openbsd
 
-package plugins
+package discovery
 
 import "syscall"
 

@@ -1,4 +1,4 @@
-package plugins
+package discovery
 
 import (
 	"bytes"
@@ -8,24 +8,24 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// finding is what was read of one plugin when it was found: enough to tell
+// Finding is what was read of one plugin when it was found: enough to tell
 // whether it is the same still, and what it offers, without reading it again. It
 // is what the discovery index is made of.
-type finding struct {
-	// entry is the name of its folder or file in the plugin directory.
-	entry  string
-	single bool
-	// manifestAt is the stamp of the file that the manifest was read from: for a
+type Finding struct {
+	// Entry is the name of its folder or file in the plugin directory.
+	Entry  string
+	Single bool
+	// ManifestAt is the stamp of the file that the manifest was read from: for a
 	// single-file plugin, the module.
-	manifestAt stamp
-	// completed says that the manifest was read or completed from the module,
-	// whose stamp was then moduleAt, and the hash of whose own sections carried.
-	completed bool
-	moduleAt  stamp
-	carried   [sha256.Size]byte
-	// manifest is the SHA-256 of the manifest's bytes.
-	manifest [sha256.Size]byte
-	summary  summary
+	ManifestAt Stamp
+	// Completed says that the manifest was read or completed from the module,
+	// whose stamp was then ModuleAt, and the hash of whose own sections Carried.
+	Completed bool
+	ModuleAt  Stamp
+	Carried   [sha256.Size]byte
+	// Manifest is the SHA-256 of the manifest's bytes.
+	Manifest [sha256.Size]byte
+	Summary  Summary
 }
 
 // The encoding of findings: integers as varints, strings with their length before
@@ -58,44 +58,44 @@ func (w *indexWriter) flag(b bool) {
 
 func (w *indexWriter) hash(h [sha256.Size]byte) { *w = append(*w, h[:]...) }
 
-func (w *indexWriter) stamp(s stamp) {
-	for _, n := range []uint64{uint64(s.size), uint64(s.modified), uint64(s.changed), s.inode, s.device} {
+func (w *indexWriter) stamp(s Stamp) {
+	for _, n := range []uint64{uint64(s.Size), uint64(s.Modified), uint64(s.Changed), s.Inode, s.Device} {
 		w.number(n)
 	}
 }
 
-func (w *indexWriter) finding(r *finding) {
-	w.text(r.entry)
-	w.flag(r.single)
-	w.stamp(r.manifestAt)
-	w.flag(r.completed)
-	if r.completed {
-		w.stamp(r.moduleAt)
-		w.hash(r.carried)
+func (w *indexWriter) finding(r *Finding) {
+	w.text(r.Entry)
+	w.flag(r.Single)
+	w.stamp(r.ManifestAt)
+	w.flag(r.Completed)
+	if r.Completed {
+		w.stamp(r.ModuleAt)
+		w.hash(r.Carried)
 	}
-	w.hash(r.manifest)
-	w.summary(&r.summary)
+	w.hash(r.Manifest)
+	w.summary(&r.Summary)
 }
 
-func (w *indexWriter) summary(s *summary) {
-	w.text(s.name)
-	w.text(s.abi)
-	w.text(string(s.isolation))
-	w.text(s.module)
-	for _, n := range []int64{int64(s.limits.Memory), int64(s.limits.Time), int64(s.limits.Output), int64(s.limits.LogLines), int64(s.limits.CapabilityCalls)} {
+func (w *indexWriter) summary(s *Summary) {
+	w.text(s.Name)
+	w.text(s.ABI)
+	w.text(string(s.Isolation))
+	w.text(s.Module)
+	for _, n := range []int64{int64(s.Limits.Memory), int64(s.Limits.Time), int64(s.Limits.Output), int64(s.Limits.LogLines), int64(s.Limits.CapabilityCalls)} {
 		w.number(uint64(n))
 	}
-	w.texts(s.capabilities)
-	w.number(uint64(len(s.config)))
-	for _, key := range s.config {
+	w.texts(s.Capabilities)
+	w.number(uint64(len(s.Config)))
+	for _, key := range s.Config {
 		w.text(key.Name)
 		w.text(key.Description)
 		w.text(string(key.Type))
 		w.text(key.Default)
 		w.flag(key.Required)
 	}
-	w.number(uint64(len(s.tools)))
-	for _, names := range s.tools {
+	w.number(uint64(len(s.Tools)))
+	for _, names := range s.Tools {
 		w.texts(names)
 	}
 }
@@ -179,51 +179,51 @@ func (r *indexReader) hash() (h [sha256.Size]byte) {
 	return h
 }
 
-func (r *indexReader) stamp() stamp {
-	return stamp{
-		size: int64(r.number()), modified: int64(r.number()), changed: int64(r.number()),
-		inode: r.number(), device: r.number(),
+func (r *indexReader) stamp() Stamp {
+	return Stamp{
+		Size: int64(r.number()), Modified: int64(r.number()), Changed: int64(r.number()),
+		Inode: r.number(), Device: r.number(),
 	}
 }
 
-func (r *indexReader) finding(f *finding) {
-	f.entry, f.single, f.manifestAt, f.completed = r.text(), r.flag(), r.stamp(), r.flag()
-	if f.completed {
-		f.moduleAt, f.carried = r.stamp(), r.hash()
+func (r *indexReader) finding(f *Finding) {
+	f.Entry, f.Single, f.ManifestAt, f.Completed = r.text(), r.flag(), r.stamp(), r.flag()
+	if f.Completed {
+		f.ModuleAt, f.Carried = r.stamp(), r.hash()
 	}
-	f.manifest = r.hash()
-	r.summary(&f.summary)
+	f.Manifest = r.hash()
+	r.summary(&f.Summary)
 }
 
-func (r *indexReader) summary(s *summary) {
-	s.name, s.abi, s.isolation, s.module = r.text(), r.text(), abi.Isolation(r.text()), r.text()
-	s.limits = abi.Limits{
+func (r *indexReader) summary(s *Summary) {
+	s.Name, s.ABI, s.Isolation, s.Module = r.text(), r.text(), abi.Isolation(r.text()), r.text()
+	s.Limits = abi.Limits{
 		Memory: abi.Size(r.number()), Time: abi.Duration(r.number()), Output: abi.Size(r.number()),
 		LogLines: int(r.number()), CapabilityCalls: int(r.number()),
 	}
-	s.capabilities = r.texts()
+	s.Capabilities = r.texts()
 	if n := r.count(); n > 0 {
-		s.config = make([]abi.ConfigKey, n)
-		for i := range s.config {
-			s.config[i] = abi.ConfigKey{Name: r.text(), Description: r.text(), Type: abi.ConfigType(r.text()), Default: r.text(), Required: r.flag()}
+		s.Config = make([]abi.ConfigKey, n)
+		for i := range s.Config {
+			s.Config[i] = abi.ConfigKey{Name: r.text(), Description: r.text(), Type: abi.ConfigType(r.text()), Default: r.text(), Required: r.flag()}
 		}
 	}
 	if n := r.count(); n > 0 {
-		s.tools = cutOff(&r.lists, n)
-		for i := range s.tools {
-			s.tools[i] = r.texts()
-			if len(s.tools[i]) == 0 {
+		s.Tools = cutOff(&r.lists, n)
+		for i := range s.Tools {
+			s.Tools[i] = r.texts()
+			if len(s.Tools[i]) == 0 {
 				r.fail() // a tool has a name
 			}
 		}
 	}
 }
 
-// says reports whether another record says the same of the plugin, wherever it
+// Says reports whether another record says the same of the plugin, wherever it
 // lies and whenever it was read.
-func (r *finding) says(other *finding) bool {
+func (r *Finding) Says(other *Finding) bool {
 	var a, b indexWriter
-	a.summary(&r.summary)
-	b.summary(&other.summary)
-	return r.manifest == other.manifest && r.completed == other.completed && r.carried == other.carried && bytes.Equal(a, b)
+	a.summary(&r.Summary)
+	b.summary(&other.Summary)
+	return r.Manifest == other.Manifest && r.Completed == other.Completed && r.Carried == other.Carried && bytes.Equal(a, b)
 }

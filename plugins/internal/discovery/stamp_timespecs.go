@@ -1,6 +1,6 @@
 //go:build darwin || freebsd || netbsd
 
-package plugins
+package discovery
 
 import "syscall"
 

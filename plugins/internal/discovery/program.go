@@ -1,4 +1,4 @@
-package plugins
+package discovery
 
 import (
 	"io/fs"
@@ -7,28 +7,14 @@ import (
 	"sync"
 )
 
-// Program is a source within the running program, which package embed made. What was
-// read of it once holds for as long as the program's file stays as it is: later
-// processes need not read its manifests. Path is its name for people.
-func Program(origin Origin, path string, files fs.FS) Source {
-	if file, ok := executable(); ok {
-		return within(file, origin, path, files)
-	}
-	return Source{Origin: origin, Path: path, FS: files}
+// Program is the file of the running program.
+type Program struct {
+	Path  string
+	Stamp Stamp
 }
 
-func within(program *programFile, origin Origin, path string, files fs.FS) Source {
-	return Source{Origin: origin, Path: path, FS: programFS{files, program}, program: program}
-}
-
-// programFile is the file of the running program.
-type programFile struct {
-	path  string
-	stamp stamp
-}
-
-// executable is the file of this program, if the system tells enough about it.
-var executable = sync.OnceValues(func() (*programFile, bool) {
+// Executable is the file of this program, if the system tells enough about it.
+var Executable = sync.OnceValues(func() (*Program, bool) {
 	path, err := os.Executable()
 	if err != nil {
 		return nil, false
@@ -43,14 +29,17 @@ var executable = sync.OnceValues(func() (*programFile, bool) {
 		return nil, false
 	}
 	at, ok := systemStamp(info.Sys())
-	return &programFile{path, at}, ok
+	return &Program{path, at}, ok
 })
+
+// Files are files within the program, as a file system.
+func (p *Program) Files(files fs.FS) fs.FS { return programFS{files, p} }
 
 // programFS is a file system of files that change with the program: what the system
 // says of its file is what it says of theirs.
 type programFS struct {
 	fs.FS
-	program *programFile
+	program *Program
 }
 
 // Open opens a file of the program's.
@@ -67,7 +56,7 @@ func (p programFS) Open(name string) (fs.File, error) {
 
 type embedded struct {
 	fs.File
-	program *programFile
+	program *Program
 }
 
 // Stat tells of the file, and of the program.
@@ -78,7 +67,7 @@ func (e embedded) Stat() (fs.FileInfo, error) {
 
 type embeddedInfo struct {
 	fs.FileInfo
-	program *programFile
+	program *Program
 }
 
 // Sys is the program's file; see stampOf.

@@ -1,4 +1,4 @@
-package plugins
+package discovery
 
 import (
 	"bytes"
@@ -22,16 +22,16 @@ import (
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
-// indexes keeps, for each plugin directory, what was read of its plugins last
+// Indexes keeps, for each plugin directory, what was read of its plugins last
 // time, in a file in the cache directory. A start that finds a plugin's files
 // with the stamps on record need not read them.
 //
 // An index decides nothing by itself. Before a plugin is called, shown or
-// consented to, its manifest is read and parsed, and where that is not what the
+// granted, its manifest is read and parsed, and where that is not what the
 // index says, the plugin counts as changed and the index is deleted. One that is
 // damaged, or that others could have written to, is deleted; where none can be
 // kept, plugins are read at every start.
-type indexes struct {
+type Indexes struct {
 	dir string
 	log *slog.Logger
 	// on disk is the content of each index as it was last read or written.
@@ -39,8 +39,8 @@ type indexes struct {
 	onDisk map[string][]byte
 }
 
-// openIndexes returns nil where there is no directory for indexes to be had.
-func openIndexes(cache string, log *slog.Logger) *indexes {
+// OpenIndexes returns nil where there is no directory for indexes to be had.
+func OpenIndexes(cache string, log *slog.Logger) *Indexes {
 	if cache == "" {
 		return nil
 	}
@@ -51,52 +51,52 @@ func openIndexes(cache string, log *slog.Logger) *indexes {
 			return nil
 		}
 	}
-	return &indexes{dir: dir, log: log, onDisk: make(map[string][]byte)}
+	return &Indexes{dir: dir, log: log, onDisk: make(map[string][]byte)}
 }
 
 // file is where the index of a plugin directory is kept.
-func (x *indexes) file(dir string) string {
+func (x *Indexes) file(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return filepath.Join(x.dir, hex.EncodeToString(sum[:16]))
 }
 
-// read returns the records of a plugin directory by entry.
-func (x *indexes) read(dir string) map[string]*finding {
+// Read returns the records of a plugin directory by entry.
+func (x *Indexes) Read(dir string) map[string]*Finding {
 	if x == nil {
 		return nil
 	}
 	file := x.file(dir)
 	content, err := readIndex(file)
-	var records []finding
+	var records []Finding
 	if err == nil {
-		records, err = decodeIndex(content, dir)
+		records, err = DecodeIndex(content, dir)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		x.log.Warn("the index of a plugin directory is unusable and was deleted", "file", file, "reason", err)
-		x.purge(dir)
+		x.Purge(dir)
 		return nil
 	}
 	x.mu.Lock()
 	x.onDisk[dir] = content
 	x.mu.Unlock()
-	byEntry := make(map[string]*finding, len(records))
+	byEntry := make(map[string]*Finding, len(records))
 	for i := range records {
-		byEntry[records[i].entry] = &records[i]
+		byEntry[records[i].Entry] = &records[i]
 	}
 	return byEntry
 }
 
-// write keeps records, in the order of their entries, unless they are on disk.
-func (x *indexes) write(dir string, records []*finding) {
+// Write keeps records, in the order of their entries, unless they are on disk.
+func (x *Indexes) Write(dir string, records []*Finding) {
 	if x == nil {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	content := encodeIndex(records, dir)
+	content := EncodeIndex(records, dir)
 	if before, ok := x.onDisk[dir]; bytes.Equal(before, content) || !ok && len(records) == 0 {
 		return
 	}
@@ -111,8 +111,8 @@ func (x *indexes) write(dir string, records []*finding) {
 	x.onDisk[dir] = content
 }
 
-// purge deletes an index that told something untrue.
-func (x *indexes) purge(dir string) {
+// Purge deletes an index that told something untrue.
+func (x *Indexes) Purge(dir string) {
 	if x == nil {
 		return
 	}
@@ -157,9 +157,9 @@ const indexFormat = "toolquay plugins 2\n"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// encodeIndex writes the format, the program that read the manifests, the
+// EncodeIndex writes the format, the program that read the manifests, the
 // directory they lie in, the records, and a checksum of all that.
-func encodeIndex(records []*finding, dir string) []byte {
+func EncodeIndex(records []*Finding, dir string) []byte {
 	w := indexWriter(indexFormat)
 	w.text(program())
 	w.text(dir)
@@ -170,7 +170,8 @@ func encodeIndex(records []*finding, dir string) []byte {
 	return binary.LittleEndian.AppendUint32(w, crc32.Checksum(w, castagnoli))
 }
 
-func decodeIndex(content []byte, dir string) ([]finding, error) {
+// DecodeIndex reads what EncodeIndex wrote, by the same program and for the same directory.
+func DecodeIndex(content []byte, dir string) ([]Finding, error) {
 	body, ok := bytes.CutPrefix(content, []byte(indexFormat))
 	if !ok || len(body) < crc32.Size {
 		return nil, errors.New("it is of another format")
@@ -183,7 +184,7 @@ func decodeIndex(content []byte, dir string) ([]finding, error) {
 	if by, of := r.text(), r.text(); by != program() || of != dir {
 		return nil, errors.New("another version of the program wrote it")
 	}
-	records := make([]finding, min(r.count(), maxEntries))
+	records := make([]Finding, min(r.count(), maxEntries))
 	for i := range records {
 		r.finding(&records[i])
 	}

@@ -1,29 +1,29 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package plugins
+package discovery
 
 import "syscall"
 
 // systemStamp reads what package os leaves of a stat.
-func systemStamp(sys any) (stamp, bool) {
+func systemStamp(sys any) (Stamp, bool) {
 	st, ok := sys.(*syscall.Stat_t)
 	if !ok {
-		return stamp{}, false
+		return Stamp{}, false
 	}
 	modified, changed := times(st)
-	return stamp{
-		size: st.Size, modified: modified.Nano(), changed: changed.Nano(),
-		inode: uint64(st.Ino), device: uint64(st.Dev), //nolint:unconvert // other systems have other widths
+	return Stamp{
+		Size: st.Size, Modified: modified.Nano(), Changed: changed.Nano(),
+		Inode: uint64(st.Ino), Device: uint64(st.Dev), //nolint:unconvert // other systems have other widths
 	}, true
 }
 
 // stampAt is the stamp of the regular file at a path. It follows links, and
 // allocates next to nothing: it is asked of every installed plugin at every
 // start.
-func stampAt(path string) (stamp, bool) {
+func stampAt(path string) (Stamp, bool) {
 	var st syscall.Stat_t
 	if syscall.Stat(path, &st) != nil || st.Mode&syscall.S_IFMT != syscall.S_IFREG {
-		return stamp{}, false
+		return Stamp{}, false
 	}
 	return systemStamp(&st)
 }

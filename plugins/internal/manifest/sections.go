@@ -1,8 +1,7 @@
-package plugins
+package manifest
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -15,10 +14,10 @@ import (
 // component, which this host does not run, differs in the version.
 var wasmMagic = []byte{0, 'a', 's', 'm', 1, 0, 0, 0}
 
-// CustomSection returns the joined contents of every custom section of that
+// Section returns the joined contents of every custom section of that
 // name, in the module's order, without running or compiling anything. It is nil
 // where there is none. The contents alias module.
-func CustomSection(module []byte, name string) ([]byte, error) {
+func Section(module []byte, name string) ([]byte, error) {
 	var found [][]byte
 	err := eachSection(module, func(id byte, body []byte) error {
 		if id != 0 {
@@ -42,21 +41,10 @@ func CustomSection(module []byte, name string) ([]byte, error) {
 	return bytes.Join(found, nil), nil
 }
 
-// carried is the SHA-256 of what a module says of itself in our own sections.
-func carried(module []byte) [sha256.Size]byte {
-	h := sha256.New()
-	for _, name := range []string{abi.SectionManifest, abi.SectionTools} {
-		section, _ := CustomSection(module, name) // a broken module carries nothing
-		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(section))))
-		h.Write(section)
-	}
-	return [sha256.Size]byte(h.Sum(nil))
-}
-
-// AppendCustomSection returns a copy of module with one more custom section at
+// AppendSection returns a copy of module with one more custom section at
 // its end. A section of that name that is there already is replaced, so that
 // packing twice gives the same bytes.
-func AppendCustomSection(module []byte, name string, data []byte) ([]byte, error) {
+func AppendSection(module []byte, name string, data []byte) ([]byte, error) {
 	out := append([]byte(nil), wasmMagic...)
 	err := eachSection(module, func(id byte, body []byte) error {
 		if id == 0 {
@@ -108,9 +96,9 @@ func eachSection(module []byte, visit func(id byte, body []byte) error) error {
 	return nil
 }
 
-// checkModule makes sure that a file is a module and whole, which a compiler
+// CheckModule makes sure that a file is a module and whole, which a compiler
 // tells its user less well.
-func checkModule(module []byte) error {
+func CheckModule(module []byte) error {
 	return eachSection(module, func(byte, []byte) error { return nil })
 }
 

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package plugins
+package discovery
 
 import "io/fs"
 
