@@ -126,7 +126,7 @@ func (g *callGate) waits(s *gate.Subject) error {
 		return nil
 	}
 	for i := range s.Commands {
-		if err := shell.OnlyWaits(&s.Commands[i], c.session().backgrounds()); err != nil && newCommander(g).Offers(shell.SleepTool) {
+		if err := shell.OnlyWaits(&s.Commands[i], c.session().backgrounds()); err != nil && newShell(g).Offers(shell.SleepTool) {
 			return err
 		}
 	}

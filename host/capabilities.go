@@ -5,6 +5,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/commands"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
@@ -35,7 +36,7 @@ func (g *callGate) perform(ctx context.Context, req abi.Request) (abi.Answer, er
 		return abi.Answer{}, abi.Errorf(abi.CodeUnsupported, "this host has no capability %s", req.Name)
 	}
 	g.renew()
-	commands := newCommander(g)
+	commands := newShell(g)
 	plan, err := native.Plan(ctx, g.placed(commands), req)
 	if err != nil {
 		return abi.Answer{}, err
@@ -54,7 +55,7 @@ func (c *call) undeclared(name string) error {
 }
 
 // placed is what a capability is told of the session and the call.
-func (g *callGate) placed(commands *commander) capability.Scope {
+func (g *callGate) placed(commands *commands.Shell) capability.Scope {
 	c := g.call
 	scope := capability.Scope{
 		Cwd: g.view.cwd, Report: unheard, Tools: (*catalog)(c),
@@ -89,7 +90,7 @@ func (c *call) mayWrite() bool {
 func unheard(abi.Progress) {}
 
 // carryOut judges a plan and does it.
-func (g *callGate) carryOut(ctx context.Context, req abi.Request, claim abi.CapabilityClaim, plan capability.Plan, commands *commander) (abi.Answer, error) {
+func (g *callGate) carryOut(ctx context.Context, req abi.Request, claim abi.CapabilityClaim, plan capability.Plan, commands *commands.Shell) (abi.Answer, error) {
 	accesses := plan.Accesses()
 	scope, err := g.scope(claim)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/gate"
+	"github.com/toolquay/toolquay/host/internal/paths"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/powershell"
 	"github.com/toolquay/toolquay/permissions/shell"
@@ -76,8 +77,8 @@ func (g *callGate) analyse(text string, at shell.Place) permissions.Command {
 	} else {
 		command = shell.Analyse(text, at)
 	}
-	command.Resolve(commandPath)
-	addMatches(&command, g.policy().Walls(nil).Withholds)
+	command.Resolve(paths.OfCommand)
+	paths.AddMatches(&command, g.policy().Walls(nil).Withholds)
 	command.Unsandboxed = g.call.leavesSandbox()
 	return command
 }
@@ -163,7 +164,7 @@ func (g *callGate) place() shell.Place {
 		Home:    really(g.call.session().base.Home),
 		Working: policy.WorkingDirs(),
 		Repository: func(dir string) (permissions.Repository, bool) {
-			return policy.Repository(dir, beginningOf, namesIn, linksIn)
+			return policy.Repository(dir, paths.Beginning, paths.Names, paths.Links)
 		},
 	}
 }

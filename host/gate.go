@@ -8,6 +8,9 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/gate"
+	"github.com/toolquay/toolquay/host/internal/paths"
+	"github.com/toolquay/toolquay/host/internal/protected"
+	"github.com/toolquay/toolquay/host/internal/searches"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/audit"
 )
@@ -34,10 +37,9 @@ type callGate struct {
 
 	mu     sync.Mutex
 	scopes map[string]permissions.Scope // by capability, compiled once a call
-	looked map[permissions.Access]looked
 
-	heldOnce sync.Once
-	held     heldFiles
+	links *protected.HardLinks
+	trees *searches.Trees
 }
 
 var (
@@ -59,8 +61,11 @@ func gateAt(c *call, v *view) *callGate {
 		Title:  c.title, Input: c.input, Definition: c.tool.definition, Effects: c.effects(),
 	}}
 	g.now.Store(v)
+	s := c.session()
+	g.links = protected.NewHardLinks(s.ctx, g.policy, &s.walked)
+	g.trees = searches.NewTrees(&s.host.past, &s.walked, g.links, s.host.maxSearched)
 	g.Gate = gate.Gate{Policies: g, Files: g, Approvals: &c.approvals, Log: g, Judge: c.consultation}
-	if c.session().asker != nil {
+	if s.asker != nil {
 		g.Asker = g
 	}
 	return g
@@ -109,16 +114,11 @@ func (g *callGate) Protected(policy *permissions.Policy, accesses []permissions.
 			names = append(names, a.Real)
 		}
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !filepath.IsAbs(name) || inKernelDir(name) })
+	names = slices.DeleteFunc(names, func(name string) bool { return !filepath.IsAbs(name) || paths.InKernelDir(name) })
 	if len(names) == 0 {
 		return nil
 	}
-	return policy.GitAround(names, once(namesIn), onceRead())
-}
-
-// Clear is as [gate.Files] has it.
-func (g *callGate) Clear(policy *permissions.Policy, s *gate.Subject) []permissions.Access {
-	return g.clearTrees(policy, s)
+	return policy.GitAround(names, paths.CachedNames(), paths.CachedBeginning())
 }
 
 // Unheard is as [gate.Log] has it.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/gate"
+	"github.com/toolquay/toolquay/host/internal/paths"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -47,10 +48,10 @@ func (g *callGate) permittedDir(claim abi.CapabilityClaim, scope *permissions.Sc
 		if g.call.session().newest.Load() != before || !prepared.Plain(name) {
 			return false
 		}
-		if held := g.heldFiles(); len(held.names) == 0 && held.left >= 0 {
+		if g.links.None() {
 			return true
 		}
-		_, several := linkedFile(filepath.Join(dir.Real, name))
+		_, several := paths.HardLinked(filepath.Join(dir.Real, name))
 		return !several
 	}
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/toolquay/toolquay/host/capability/search"
 	"github.com/toolquay/toolquay/host/capability/task"
 	"github.com/toolquay/toolquay/host/capability/tools"
+	"github.com/toolquay/toolquay/host/internal/commands"
+	"github.com/toolquay/toolquay/host/internal/searches"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/direct"
 	"github.com/toolquay/toolquay/plugins/regexp"
@@ -32,9 +34,9 @@ type Host struct {
 	capabilities map[string]capability.Capability
 
 	documents   documents
-	commands    commands
+	commands    *commands.Runner
 	expressions *regexp.Engine // what search.contents matches with
-	former      formerPaths
+	past        searches.Past
 	maxSearched int // of the names in trees that commands search
 
 	settings atomic.Pointer[Settings]
@@ -75,10 +77,11 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		capabilities: make(map[string]capability.Capability),
 		reloads:      make(chan struct{}, 1),
 		rehearsals:   newRehearsals(),
-		maxSearched:  maxSearched,
+		maxSearched:  searches.MaxNames,
+		commands:     commands.NewRunner(o.commands()),
 		sessions:     make(map[*Session]struct{}),
 	}
-	h.documents.options, h.commands.options = &h.options, &h.options
+	h.documents.options = &h.options
 	h.expressions = regexp.New(regexp.Options{CacheDir: o.CacheDir, Logger: o.Logger})
 	h.live, h.end = context.WithCancel(context.Background()) // it outlives the one it is opened under
 	h.settings.Store(o.settings())
@@ -103,7 +106,7 @@ func (h *Host) offerCapabilities() error {
 		ambient.New(ambient.Options{Clock: h.options.Clock, Random: h.options.Random}),
 	}
 	if h.options.Shell != nil {
-		own = append(own, &h.commands, task.New())
+		own = append(own, h.commands, task.New())
 	}
 	for _, c := range append(own, h.options.Capabilities...) {
 		for _, name := range c.Names() {
@@ -240,7 +243,7 @@ func (h *Host) Close(ctx context.Context) error {
 	h.mu.Unlock()
 	h.end()
 	h.followers.Wait()
-	return errors.Join(closeAll(ctx, sessions), set.Close(ctx), h.documents.close(ctx), h.commands.close(), h.expressions.Close(ctx)) //nolint:contextcheck // commands end in a time of their own
+	return errors.Join(closeAll(ctx, sessions), set.Close(ctx), h.documents.close(ctx), h.commands.Close(ErrClosed), h.expressions.Close(ctx)) //nolint:contextcheck // commands end in a time of their own
 }
 
 // closeAll closes sessions side by side: each may have calls that take their time to

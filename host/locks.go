@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/paths"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/scheduler"
 )
@@ -78,7 +79,7 @@ func locksOf(named []permissions.Access) ([]scheduler.Lock, bool) {
 		}
 		write := a.Kind == permissions.AccessWrite
 		locks = append(locks, scheduler.Lock{Name: lockName(a), Write: write})
-		if inode, ok := linkedFile(a.Real); ok {
+		if inode, ok := paths.HardLinked(a.Real); ok {
 			locks = append(locks, scheduler.Lock{Name: inode, Write: write})
 		}
 	}
@@ -107,7 +108,7 @@ func (c *call) covers(a permissions.Access) bool {
 	}
 	name := lockName(a)
 	for _, lock := range c.traits.locks {
-		if below(name, lock.Name) && (lock.Write || a.Kind == permissions.AccessRead) {
+		if paths.Below(name, lock.Name) && (lock.Write || a.Kind == permissions.AccessRead) {
 			return true
 		}
 		if c.traits.readOnly && !a.Tree && parentOf(lock.Name) == name {
@@ -141,7 +142,7 @@ func (c *call) coversLocks(made *call) bool {
 
 func (c *call) coversLock(lock scheduler.Lock) bool {
 	for _, own := range c.traits.locks {
-		if below(lock.Name, own.Name) && (own.Write || !lock.Write) {
+		if paths.Below(lock.Name, own.Name) && (own.Write || !lock.Write) {
 			return true
 		}
 	}

@@ -75,7 +75,7 @@ func (s *Session) refuses(t tool) error {
 	if !s.host.options.Offer.Has(contract) {
 		return abi.Errorf(abi.CodeDisabled, "%s is not among the tools that are offered here", contract.Name)
 	}
-	if err := cmp.Or(s.host.commands.refuses(t), s.refusesTasks(t)); err != nil {
+	if err := cmp.Or(s.host.refusesPowerShell(t), s.refusesTasks(t)); err != nil {
 		return err
 	}
 	return s.options.Audience.Refuses(contract, builtIn(t))

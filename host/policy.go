@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/capability/workspace"
+	"github.com/toolquay/toolquay/host/internal/paths"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/shell"
 	"github.com/toolquay/toolquay/plugins"
@@ -26,9 +26,9 @@ func (h *Host) places(cwd string, o *SessionOptions) (permissions.Setup, error) 
 		PlanFile:    realDir(o.PlanFile),
 		Sessions:    realDir(h.options.Sessions),
 		FoldCase:    permissions.FoldsCase(),
-		Resolve:     realPath,
+		Resolve:     paths.Real,
 		// What settings name is found out once too, when it is first named.
-		ResolveDirectory: settledPaths(realPath),
+		ResolveDirectory: settledPaths(paths.Real),
 	}
 	setup.Analyse = func(text string) permissions.Command {
 		return shell.Analyse(text, shell.Place{Cwd: setup.Cwd.Path, Home: setup.Home.Path})
@@ -100,7 +100,7 @@ func realDir(path string) permissions.Dir {
 	if path == "" {
 		return permissions.Dir{}
 	}
-	return permissions.Dir{Path: filepath.Clean(path), Real: realPath(path)}
+	return permissions.Dir{Path: filepath.Clean(path), Real: paths.Real(path)}
 }
 
 // settledPaths remembers where each path lay when it was first asked for.
@@ -117,15 +117,4 @@ func settledPaths(resolve func(string) string) func(string) string {
 		}
 		return lies
 	}
-}
-
-// realPath is where a path really lies, as far as it exists; empty where that
-// cannot be told.
-func realPath(path string) string {
-	node, err := workspace.Resolve("/", path)
-	if err != nil {
-		return ""
-	}
-	defer node.Close()
-	return node.Real
 }

@@ -143,7 +143,7 @@ func (r *rehearsal) do(ctx context.Context, req abi.Request) (abi.Answer, error)
 	if !ok || !known || !slices.Contains(rehearsable, req.Name) {
 		return abi.Answer{}, r.bar(req.Name)
 	}
-	place := r.gate.placed(newCommander(r.gate))
+	place := r.gate.placed(newShell(r.gate))
 	place.Report, place.Rehearse, place.History = unheard, true, nil
 	plan, err := native.Plan(ctx, place, req)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/toolquay/toolquay/host/hooks"
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/gate"
+	"github.com/toolquay/toolquay/host/internal/protected"
 	"github.com/toolquay/toolquay/host/internal/toolset"
 	"github.com/toolquay/toolquay/host/judge"
 	"github.com/toolquay/toolquay/permissions"
@@ -70,8 +71,8 @@ type Session struct {
 	files  filestate.Files
 	// scratch is what does not outlive the session.
 	scratch scratch
-	// walked is what was found for the walls of commands; nil before the first walk.
-	walked atomic.Pointer[walked]
+	// walked keeps what walks of its directories for hidden and protected paths found.
+	walked protected.Memory
 	// news tells the embedder what is of no turn; nil where nobody observes.
 	news *observer
 	// known is what the model was told of its tools.

@@ -99,7 +99,7 @@ func (s *Session) StopTask(ctx context.Context, id string) (capability.TaskInfo,
 // false where there is no such command, or there are no background tasks. Where the
 // session may have no more of them the call waits on.
 func (s *Session) MoveToBackground(callID string) bool {
-	return s.backgrounds() && s.host.commands.background(s.tasks(), callID)
+	return s.backgrounds() && s.host.commands.MoveToBackground(s.tasks(), callID)
 }
 
 // tasks is what capabilities know of the session's tasks; nil where there are none.

@@ -3,9 +3,9 @@ package gate
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 
+	"github.com/toolquay/toolquay/host/internal/paths"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -114,12 +114,6 @@ func (a *Approvals) Covers(access permissions.Access) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.ContainsFunc(a.allowed, func(tree permissions.Access) bool {
-		return tree.Tree && tree.Kind == access.Kind && below(access.Target, tree.Target) && below(access.Real, tree.Real)
+		return tree.Tree && tree.Kind == access.Kind && paths.Below(access.Target, tree.Target) && paths.Below(access.Real, tree.Real)
 	})
-}
-
-// below reports whether a clean path is a directory or lies in it.
-func below(path, dir string) bool {
-	rest, ok := strings.CutPrefix(path, dir)
-	return ok && (rest == "" || rest[0] == '/' || strings.HasSuffix(dir, "/"))
 }

@@ -1,4 +1,4 @@
-package host
+package paths
 
 import (
 	"fmt"
@@ -53,14 +53,14 @@ func TestMatchesName(t *testing.T) {
 				continue
 			}
 			for name := range strings.SplitSeq(matches[i], "\x00") {
-				if name != "" && !matchesName(pattern, name) {
+				if name != "" && !MatchesName(pattern, name) {
 					t.Errorf("%s: %q matches %q", locale, pattern, name)
 				}
 			}
 		}
 	}
 	for pattern, name := range map[string]string{"*.go": "a.txt", "*": ".env", "[!s]*": "s", "[.]env": ".env", `\[!*`: "[^"} {
-		if matchesName(pattern, name) {
+		if MatchesName(pattern, name) {
 			t.Errorf("%q does not match %q", pattern, name)
 		}
 	}

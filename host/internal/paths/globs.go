@@ -1,7 +1,6 @@
-package host
+package paths
 
 import (
-	"errors"
 	"os"
 	"path"
 	"path/filepath"
@@ -12,24 +11,25 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// maxGlobbed bounds the names that are looked at to see what the patterns of a
-// command match. A command with more is one whose paths are not known.
+// maxGlobbed bounds how many names are looked at to find the matches of a command's
+// patterns. The paths of a command with more count as unknown.
 const maxGlobbed = 10_000
 
-// allBelow is at the end of a pattern that stands for all below its matches.
-const allBelow = "/**"
+// AllBelow ends a pattern that stands for everything below its matches.
+const AllBelow = "/**"
 
-// addMatches adds to each part of a command what its patterns for file names match, as far
-// as that is a link, which may lead out of the directory that a pattern is judged by, or is
-// read though rules withhold it; and the links that it follows below a directory.
-func addMatches(c *permissions.Command, withheld func(name string) bool) {
+// AddMatches adds accesses to the parts of a command: for each link below a directory that
+// the command goes through and follows links in, and for each match of its file name
+// patterns that is a link, which may lead out of the directory that the pattern is judged
+// by, or that rules withhold from reading.
+func AddMatches(c *permissions.Command, withheld func(name string) bool) {
 	m := matcher{budget: maxGlobbed, links: map[string][]string{}, withheld: withheld}
 	for i := range c.Parts {
 		part := &c.Parts[i]
 		for j := range len(part.Accesses) {
 			a := part.Accesses[j]
-			if (a.Tree || a.Glob != "") && liesIn(procDir, a.Target) {
-				part.Accesses[j].Real = "" // what links in there lead to has no name
+			if (a.Tree || a.Glob != "") && Below(a.Target, procDir) {
+				part.Accesses[j].Real = "" // links in there lead to places without a name
 				continue
 			}
 			met, err := m.met(a)
@@ -38,20 +38,20 @@ func addMatches(c *permissions.Command, withheld func(name string) bool) {
 				continue
 			}
 			for _, name := range met {
-				part.Accesses = append(part.Accesses, matchAccess(a.Kind, name))
+				part.Accesses = append(part.Accesses, accessTo(a.Kind, name))
 			}
 		}
 	}
 }
 
-// matcher finds what the accesses of one command meet besides their targets. Links has those
-// below directories that were looked through.
+// matcher finds the further names that the accesses of one command touch.
 type matcher struct {
 	budget   int
-	links    map[string][]string
+	links    map[string][]string // by directory, those found below it
 	withheld func(name string) bool
 }
 
+// met lists the further names that an access touches.
 func (m *matcher) met(a permissions.Access) ([]string, error) {
 	var out []string
 	if a.Links {
@@ -68,7 +68,7 @@ func (m *matcher) met(a permissions.Access) ([]string, error) {
 	if a.Glob == "" {
 		return out, nil
 	}
-	matches, err := matchesOf(strings.TrimSuffix(a.Glob, allBelow), &m.budget)
+	matches, err := matchesOf(strings.TrimSuffix(a.Glob, AllBelow), &m.budget)
 	for _, match := range matches {
 		if match.link || a.Kind == permissions.AccessRead && m.withheld(match.name) && isThere(match.name) {
 			out = append(out, match.name)
@@ -77,30 +77,19 @@ func (m *matcher) met(a permissions.Access) ([]string, error) {
 	return out, err
 }
 
-// matchAccess is what naming a file or following a link touches. What it leads to may be a
-// directory, and the command one that goes into it.
-func matchAccess(kind permissions.AccessKind, name string) permissions.Access {
-	a := permissions.Access{Kind: kind, Target: name, Real: commandPath(name)}
-	info, err := os.Stat(filepath.FromSlash(name))
-	a.Tree = err != nil || info.IsDir()
-	return a
-}
-
-var errTooMany = errors.New("there are more names than are looked at")
-
 func isThere(name string) bool {
 	_, err := os.Lstat(filepath.FromSlash(name))
 	return err == nil
 }
 
-// match is a path that a pattern matches. Link says that it is one, or is reached through one.
+// match is a path that a pattern matches.
 type match struct {
 	name string
-	link bool
+	link bool // it is a link, or is reached through one
 }
 
-// matchesOf lists what a pattern matches, whether or not it is there where the pattern ends
-// without a wildcard.
+// matchesOf lists the matches of a pattern. Where the pattern ends without a wildcard they
+// need not exist.
 func matchesOf(glob string, budget *int) ([]match, error) {
 	level := []match{{name: "/"}}
 	for part := range strings.SplitSeq(strings.Trim(glob, "/"), "/") {
@@ -123,8 +112,8 @@ func matchesOf(glob string, budget *int) ([]match, error) {
 	return level, nil
 }
 
-// matching lists the entries of a directory that one component of a pattern
-// matches. A directory that cannot be read has none.
+// matching lists the entries of a directory that one component of a pattern matches. A
+// directory that cannot be read has none.
 func matching(dir, part string, budget *int) ([]os.DirEntry, error) {
 	entries, err := entriesOf(dir, budget)
 	if err != nil {
@@ -132,16 +121,17 @@ func matching(dir, part string, budget *int) ([]os.DirEntry, error) {
 	}
 	var out []os.DirEntry
 	for _, e := range entries {
-		if matchesName(part, e.Name()) {
+		if MatchesName(part, e.Name()) {
 			out = append(out, e)
 		}
 	}
 	return out, nil
 }
 
-// matchesName reports whether bash, with the options that it starts with, may take a name to
-// match one component of a pattern. Whether it counts bytes or characters is up to its locale.
-func matchesName(part, name string) bool {
+// MatchesName reports whether bash, with its default options, may take a name to match one
+// component of a pattern. In doubt it reports true: bash counts bytes or characters,
+// depending on its locale.
+func MatchesName(part, name string) bool {
 	if strings.HasPrefix(name, ".") && !strings.HasPrefix(strings.TrimPrefix(part, `\`), ".") {
 		return false // only a dot in the pattern matches a leading one
 	}
@@ -150,8 +140,8 @@ func matchesName(part, name string) bool {
 		strings.ContainsAny(part, "?[") && strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// inGo writes a pattern of a shell as [path.Match] has it.
+// inGo translates a shell pattern to the syntax of [path.Match].
 var inGo = strings.NewReplacer(`\\`, `\\`, `\[`, `\[`, "[!", "[^")
 
-// nestedClass is a bracket within brackets, which is read in other ways than by [path.Match].
+// nestedClass is a bracket within brackets, which bash reads otherwise than [path.Match].
 var nestedClass = lazyregexp.New(`\[(?:\\.|[^\]])*\[`)

@@ -1,4 +1,4 @@
-package host
+package paths
 
 import (
 	"os"
@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestRealPaths lie where the system has them, as far as they exist.
-func TestRealPaths(t *testing.T) {
+// TestResolver resolves paths to where the system has them, as far as they exist.
+func TestResolver(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -23,21 +23,21 @@ func TestRealPaths(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := make(realPaths)
+	r := make(Resolver)
 	for name, want := range map[string]string{
 		"dir/file": "dir/file", "link/sub": "dir/sub", "link/none/more": "dir/none/more", "broken": "nothing/there",
 		"dir/file/x": "dir/file/x",
 	} {
 		for range 2 {
-			if got := r.follow(at(name)); got != at(want) {
+			if got := r.Follow(at(name)); got != at(want) {
 				t.Errorf("%s lies at %s, not %s", name, got, at(want))
 			}
 		}
-		if full := realPath(at(name)); full != at(want) && name != "dir/file/x" {
+		if full := Real(at(name)); full != at(want) && name != "dir/file/x" {
 			t.Errorf("the long way it is %s", full)
 		}
 	}
-	got := r.existing([]string{at("link/file"), at("dir/file"), at("none"), at("broken"), at("loop")})
+	got := r.Existing([]string{at("link/file"), at("dir/file"), at("none"), at("broken"), at("loop")})
 	if want := []string{at("dir/file"), at("loop")}; !slices.Equal(got, want) {
 		t.Errorf("there are %v, want %v", got, want)
 	}

@@ -1,4 +1,4 @@
-package host
+package searches
 
 import (
 	"context"
@@ -10,13 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolquay/toolquay/host/internal/paths"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// TestFormerIsKept has git list a history once for each state of its references, and not at
+// TestPastIsKept has git list a history once for each state of its references, and not at
 // all for a while where that did not end in time.
-func TestFormerIsKept(t *testing.T) {
+func TestPastIsKept(t *testing.T) {
 	t.Parallel()
 	testenv.Permitted(t, testenv.Linux) // nothing is kept elsewhere
 	testenv.NeedTool(t, "git")
@@ -27,7 +28,7 @@ func TestFormerIsKept(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		time.Sleep(2 * settlingTime) // so that the next change shows
+		time.Sleep(50 * time.Millisecond) // so that the next change shows
 	}
 	policy, _, err := permissions.Compile(permissions.Setup{
 		Cwd:   permissions.Dir{Path: top},
@@ -38,12 +39,12 @@ func TestFormerIsKept(t *testing.T) {
 	}
 	git("init", "-q")
 	git("commit", "-q", "--allow-empty", "-m", "first")
-	if _, lasts := restingState(filepath.Join(top, ".git")); !lasts {
+	if _, lasts := paths.RestingText(filepath.Join(top, ".git")); !lasts {
 		testenv.Missing(t, "a directory for temporary files on a disk of this machine's")
 	}
-	var f formerPaths
+	var f Past
 	isClear := func(ctx context.Context) bool {
-		return f.clear(ctx, policy, permissions.Access{Kind: permissions.AccessRead, Target: top, Real: top, Tree: true, Former: top})
+		return f.Clear(ctx, policy, permissions.Access{Kind: permissions.AccessRead, Target: top, Real: top, Tree: true, Former: top})
 	}
 	listed := func() bool { // and not known from before
 		known := f.tree(top).commits["mark"]

@@ -1,4 +1,4 @@
-package host
+package protected
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolquay/toolquay/host/internal/paths"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 )
@@ -18,32 +19,30 @@ type walker struct {
 	tb     testing.TB
 	dir    string
 	policy *permissions.Policy
-	before *walked
+	memory Memory
 	most   int
 }
 
 func newWalker(tb testing.TB, dir string) *walker {
 	tb.Helper()
 	policy, _, err := permissions.Compile(permissions.Setup{
-		Cwd:   realDir(dir),
+		Cwd:   permissions.Dir{Path: dir, Real: paths.Real(dir)},
 		Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("Read(*.key)")}},
 	})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return &walker{tb: tb, dir: dir, policy: policy, most: maxWalled}
+	return &walker{tb: tb, dir: dir, policy: policy, most: MaxNames}
 }
 
 // walk is what is found to be hidden, as paths in the directory.
 func (w *walker) walk() (hidden, unwalked []string) {
 	w.tb.Helper()
-	var found permissions.Places
-	s := newWallSearch(w.tb.Context(), w.policy, w.policy.Walls(nil), w.before, &found)
-	s.left = w.most
-	if err := s.in([]string{w.dir}); err != nil {
+	walk := w.memory.NewWalk(w.tb.Context(), w.policy, w.policy.Walls(nil), Bounds{Names: w.most})
+	if err := walk.Ruled([]string{w.dir}); err != nil {
 		w.tb.Fatal(err)
 	}
-	w.before = s.now
+	walk.Remember()
 	relative := func(paths []string) (out []string) {
 		for _, path := range paths {
 			rel, err := filepath.Rel(w.dir, path)
@@ -55,7 +54,7 @@ func (w *walker) walk() (hidden, unwalked []string) {
 		slices.Sort(out)
 		return out
 	}
-	return relative(found.Hidden), relative(s.unwalked)
+	return relative(walk.Hidden), relative(walk.Unwalked)
 }
 
 func (w *walker) make(names ...string) {
@@ -140,8 +139,9 @@ func TestWalkForgets(t *testing.T) {
 	time.Sleep(2 * settlingTime)
 	w.walk()
 	other := newWalker(t, dir)
-	other.before = w.before
-	for _, known := range w.before.dirs {
+	last := w.memory.last.Load()
+	other.memory.last.Store(last)
+	for _, known := range last.dirs {
 		known.odd = nil // which nobody would notice by the directory
 	}
 	if hidden, _ := other.walk(); !slices.Equal(hidden, []string{"a/x.key"}) {
@@ -164,24 +164,6 @@ func TestWalkGivesUp(t *testing.T) {
 	}
 }
 
-func TestGathered(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		most     int
-		in, want string
-	}{
-		{3, "/w/a /w/b /w/c", "/w/a /w/b /w/c"},
-		{2, "/w/a /w/b/c /w/b/d /w/b/e", "/w/a /w/b"},
-		{2, "/w/n/a/x /w/n/b/x /w/n/c/x /w/s", "/w/n /w/s"},
-		{1, "/a /b", "/"},
-		{9, "/w/a /w/a/b", "/w/a"},
-	} {
-		if got := strings.Join(gathered(strings.Fields(test.in), test.most), " "); got != test.want {
-			t.Errorf("%d of %s: %s, want %s", test.most, test.in, got, test.want)
-		}
-	}
-}
-
 func BenchmarkWalk(b *testing.B) {
 	w := newWalker(b, b.TempDir())
 	for i := range 10_000 {
@@ -190,7 +172,7 @@ func BenchmarkWalk(b *testing.B) {
 	time.Sleep(2 * settlingTime)
 	b.Run("cold", func(b *testing.B) {
 		for b.Loop() {
-			w.before = nil
+			w.memory.last.Store(nil)
 			w.walk()
 		}
 	})

@@ -1,4 +1,4 @@
-package host
+package paths
 
 import (
 	"io/fs"
@@ -9,35 +9,31 @@ import (
 )
 
 // kernelDirs hold devices and the kernel's own view of itself. The host opens nothing in
-// them, and so does not walk to there: see [workspace.Resolve].
+// them, so [Real] cannot resolve paths there.
 var kernelDirs = []string{"/dev", procDir, "/sys"}
 
 const procDir = "/proc"
 
-// commandPath is where a path of a command really lies: as [realPath] has it, or in one of
-// the directories of the kernel's as far as that can be told by name. It is empty where it
-// cannot, and then a person is asked whatever rules there are.
-func commandPath(name string) string {
-	if !inKernelDir(name) {
-		return realPath(name)
+// OfCommand resolves a path that a command names. In the kernel's directories it goes by
+// names alone. It returns "" where the path cannot be resolved: then a person is asked,
+// whatever rules there are.
+func OfCommand(name string) string {
+	if !InKernelDir(name) {
+		return Real(name)
 	}
 	const links = 40
 	return kernelPath(name, links)
 }
 
-func inKernelDir(name string) bool {
-	return slices.ContainsFunc(kernelDirs, func(dir string) bool { return liesIn(dir, name) })
+// InKernelDir reports whether a clean path lies in a directory of devices or of the
+// kernel's view of itself.
+func InKernelDir(name string) bool {
+	return slices.ContainsFunc(kernelDirs, func(dir string) bool { return Below(name, dir) })
 }
 
-// liesIn reports whether a clean path is a directory or below it.
-func liesIn(dir, name string) bool {
-	rest, ok := strings.CutPrefix(name, dir)
-	return ok && (rest == "" || rest[0] == '/')
-}
-
-// kernelPath follows the links of /dev and /sys. In /proc none is followed: a link there
-// leads to something else for the command than for the host, and those to what a process
-// has open lead to where no name does.
+// kernelPath follows the links of /dev and /sys. It follows none in /proc: a link there
+// leads elsewhere for the command than for the host, and the links to files that a process
+// has open lead to places without a name.
 func kernelPath(name string, links int) string {
 	if links == 0 {
 		return ""
@@ -63,16 +59,16 @@ func kernelPath(name string, links int) string {
 		if !path.IsAbs(to) {
 			to = path.Join(path.Dir(at), to)
 		}
-		if to = path.Join(to, rest); !inKernelDir(to) {
-			return realPath(to)
+		if to = path.Join(to, rest); !InKernelDir(to) {
+			return Real(to)
 		}
 		return kernelPath(to, links-1)
 	}
 	return name
 }
 
-// climbsBack reports whether a link goes up again behind a name, which may be another
-// link: then only the system knows where it leads.
+// climbsBack reports whether a link has ".." after a name. That name may be another link:
+// then only the kernel can tell where the link leads.
 func climbsBack(to string) bool {
 	named := false
 	for part := range strings.SplitSeq(to, "/") {
@@ -84,10 +80,10 @@ func climbsBack(to string) bool {
 	return false
 }
 
-// magic are the names in /proc of links to what a process has open.
+// magic are the names in /proc of links to files and directories of a process.
 var magic = []string{"root", "cwd", "exe", "fd", "map_files", "ns"}
 
-// procPath is a path in /proc, which is what it is called, or empty where it may lead out.
+// procPath resolves a path in /proc: to itself, or to "" where it may lead out of /proc.
 func procPath(name string) string {
 	for part := range strings.SplitSeq(name, "/") {
 		if slices.Contains(magic, part) {

@@ -1,4 +1,4 @@
-package host
+package paths
 
 import (
 	"errors"
@@ -10,21 +10,33 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// linksBelow lists the links below a directory, and below what those lead to: what a
-// program meets that goes through the tree and follows links. It fails where there are more
-// names than the budget.
+// errTooMany means that a search came to the end of its budget of names.
+var errTooMany = errors.New("there are more names than are looked at")
+
+// accessTo is the access of naming a file or following a link. A link may lead to a
+// directory, and the command may go into it.
+func accessTo(kind permissions.AccessKind, name string) permissions.Access {
+	a := permissions.Access{Kind: kind, Target: name, Real: OfCommand(name)}
+	info, err := os.Stat(filepath.FromSlash(name))
+	a.Tree = err != nil || info.IsDir()
+	return a
+}
+
+// linksBelow lists the links below a directory and below the directories that they lead
+// to: those that a program meets that walks the tree and follows links. It fails where
+// there are more names than the budget.
 func linksBelow(dir string, budget *int) ([]string, error) {
 	var links []string
 	seen := map[string]bool{}
 	for dirs := []string{dir}; len(dirs) > 0; {
 		at := dirs[0]
 		dirs = dirs[1:]
-		actual := commandPath(at)
+		actual := OfCommand(at)
 		if seen[actual] {
 			continue
 		}
-		if seen[actual] = true; liesIn(procDir, actual) {
-			return nil, errTooMany // what links in there lead to has no name
+		if seen[actual] = true; Below(actual, procDir) {
+			return nil, errTooMany // links in there lead to places without a name
 		}
 		entries, err := entriesOf(at, budget)
 		if err != nil {
@@ -37,7 +49,7 @@ func linksBelow(dir string, budget *int) ([]string, error) {
 				dirs = append(dirs, name)
 			case e.Type()&os.ModeSymlink != 0:
 				links = append(links, name)
-				if matchAccess(permissions.AccessRead, name).Tree {
+				if accessTo(permissions.AccessRead, name).Tree {
 					dirs = append(dirs, name)
 				}
 			}
@@ -46,8 +58,8 @@ func linksBelow(dir string, budget *int) ([]string, error) {
 	return links, nil
 }
 
-// entriesOf lists a directory, and takes its entries off the budget. One that cannot be
-// read has none.
+// entriesOf lists a directory and takes its entries off the budget. A directory that cannot
+// be read has none.
 func entriesOf(dir string, budget *int) ([]os.DirEntry, error) {
 	info, err := os.Stat(filepath.FromSlash(dir)) // opening a pipe waits
 	if err != nil || !info.IsDir() {

@@ -1,6 +1,6 @@
 //go:build unix
 
-package host
+package paths
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// linkedFile is the name under which a file that has several names is locked, besides
-// the one it was called by.
-func linkedFile(path string) (string, bool) {
+// HardLinked reports whether a regular file has several names, and returns a name for the
+// file itself, which all of them have in common. The name is no path of a file.
+func HardLinked(path string) (file string, several bool) {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return "", false

@@ -1,0 +1,60 @@
+package commands
+
+import (
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/protected"
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/shell"
+)
+
+// Call is what the commands of one call of a tool go by.
+type Call struct {
+	// Tool is the tool's name, which rules on hosts may be about.
+	Tool     string
+	Session  Session
+	Gate     Gate
+	Analyser Analyser
+	Audience Audience
+	// Memory keeps what walks of the session's directories found.
+	Memory *protected.Memory
+	// Links are the files with several names that rules are about.
+	Links *protected.HardLinks
+}
+
+// Session is the session that the call belongs to.
+type Session interface {
+	// Temp returns the directory that commands have as /tmp.
+	Temp() (string, error)
+	// Outputs returns the directory for the output of commands.
+	Outputs() (string, error)
+	// Backgrounds reports whether commands may move to the background.
+	Backgrounds() bool
+}
+
+// Gate is what permitted the call.
+type Gate interface {
+	// Policy returns the session's policy as it now is.
+	Policy() *permissions.Policy
+	// Approved lists the accesses that a person allowed the call.
+	Approved() []permissions.Access
+	// MayRead reports whether the call may read a file, without asking anybody.
+	MayRead(name string) bool
+}
+
+// Analyser finds out what commands would do, as the gate judges them.
+type Analyser interface {
+	// Place returns where commands of the session begin.
+	Place() shell.Place
+	// Analyse finds out what a command would do at a place.
+	Analyse(text string, at shell.Place) permissions.Command
+}
+
+// Audience is told about the commands of the call.
+type Audience interface {
+	// Offers reports whether the model may call a tool.
+	Offers(tool string) bool
+	// Remark tells the model something beside the call's result.
+	Remark(text string)
+	// Tell tells the session's followers about an effect of a command.
+	Tell(d capability.Deed)
+}

@@ -1,0 +1,51 @@
+package commands
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/toolquay/toolquay/host/capability/shell"
+	"github.com/toolquay/toolquay/host/sandbox"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// Options say how commands run.
+type Options struct {
+	// Supervisor starts a program that calls [process.Main] first thing; empty is this
+	// program.
+	Supervisor []string
+	// Mode says when commands are confined, and Sandbox how a sandbox is set up; its
+	// Keepers are the runner's own, and so is an empty State.
+	Mode    sandbox.Mode
+	Sandbox sandbox.Options
+	// Shell says how shells run. Its Keepers, Mode, Sandbox, Missing and Logger are the
+	// runner's own.
+	Shell shell.Options
+	// Environ is an environment of which commands get the usual variables, and those that
+	// the globs in Environment name.
+	Environ, Environment []string
+	// Hosts are those that confined commands may reach beyond what rules allow: names, or
+	// *.NAME for all below one.
+	Hosts []string
+	// Writable are directories that commands may write in beyond the session's own.
+	Writable []string
+	// TrustedProjects lists the projects whose settings files commands may neither change
+	// nor create; nil is none.
+	TrustedProjects func() []string
+	// Logger takes what an operator should know. It is required.
+	Logger *slog.Logger
+}
+
+// reaches reports whether the options let commands of a tool reach a host that no rule
+// allows. A rule that holds the host back comes first.
+func (o *Options) reaches(policy *permissions.Policy, tool, host string) bool {
+	h := permissions.HostOf(host)
+	if h.Odd != "" || h.Local || policy.HoldsBackHost(tool, host) {
+		return false
+	}
+	return slices.ContainsFunc(o.Hosts, func(pattern string) bool {
+		parent, below := strings.CutPrefix(strings.ToLower(pattern), "*")
+		return below && strings.HasSuffix(h.Name, parent) || strings.EqualFold(pattern, h.Name)
+	})
+}

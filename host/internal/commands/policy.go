@@ -1,0 +1,171 @@
+package commands
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/paths"
+	"github.com/toolquay/toolquay/host/internal/protected"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+const (
+	// maxHeld bounds how many protected paths below the working directories are held one by
+	// one: each costs a sandbox a mount, and another one for every directory on the way.
+	// Where there are more, the directories with most of them are protected as a whole.
+	maxHeld = 512
+	// maxUnwalked bounds how many directories are hidden or protected as a whole because a
+	// walk did not come to them: each costs every sandbox a mount.
+	maxUnwalked = 128
+	// longestRecheck bounds the search for what a command created.
+	longestRecheck = 5 * time.Second
+)
+
+// policyMaker finds out what the sandbox of one command hides and protects, by the rules
+// and files as they are now.
+type policyMaker struct {
+	options  *Options
+	call     *Call
+	policy   *permissions.Policy
+	rules    *permissions.Walls
+	resolver paths.Resolver
+	tops     []string // the writable directories, as they really lie
+	walk     *protected.Walk
+	places   permissions.Places
+}
+
+// sandboxPolicy completes the policy of a command's sandbox. Writes says that the command
+// may write: otherwise protected paths are not looked for.
+func sandboxPolicy(ctx context.Context, o *Options, c *Call, policy *permissions.Policy, w capability.Walls, writes bool) (capability.Walls, error) {
+	m := &policyMaker{options: o, call: c, policy: policy, resolver: make(paths.Resolver)}
+	m.tops = m.resolver.All(w.Working)
+	m.rules = policy.Walls(c.Gate.Approved()).Following(m.resolver.Follow).Reading(paths.CachedBeginning()).Around(m.tops)
+	m.places = m.rules.Find(paths.CachedNames())
+	m.walk = c.Memory.NewWalk(ctx, policy, m.rules, protected.Bounds{})
+	if err := m.hide(ctx); err != nil {
+		return w, err
+	}
+	if writes {
+		var err error
+		if w.Made, err = m.protect(ctx); err != nil {
+			return w, err
+		}
+	}
+	m.walk.Remember()
+	others, err := c.Links.OtherNames(m.tops)
+	if err != nil {
+		return w, err
+	}
+	// A rule may hold back only changing a file: then its other names can be read, too.
+	hidden := slices.Concat(m.places.Hidden, m.walk.Hidden, slices.DeleteFunc(others, c.Gate.MayRead))
+	w.Hidden, w.Shown, w.Protected = m.resolver.Existing(hidden), m.resolver.Existing(m.places.Shown), markDirectories(m.places.Protected)
+	for _, dir := range w.Working {
+		if slices.ContainsFunc(w.Hidden, func(hidden string) bool { return paths.Below(dir, hidden) }) {
+			return w, abi.Errorf(abi.CodeDenied, "a rule hides the working directory %s, so that no command can be run in it", dir)
+		}
+	}
+	w.Host = func(_ context.Context, host string) bool {
+		policy := c.Gate.Policy() // a rule may have come while the command runs
+		ok, _ := policy.ReachableHost(c.Tool, host)
+		return ok || o.reaches(policy, c.Tool, host)
+	}
+	w.Local = func(host string) bool { return c.Gate.Policy().NamesHost(host) }
+	return w, nil
+}
+
+// hide adds the paths that rules of any depth hide or protect. Where there are too many
+// names to look at, the rest is hidden, and the model is told so.
+func (m *policyMaker) hide(ctx context.Context) error {
+	dirs := m.rules.Walks()
+	if len(dirs) == 0 {
+		return nil
+	}
+	if err := m.walk.Ruled(dirs); err != nil {
+		return failed(ctx, err)
+	}
+	m.places.Protected = append(m.places.Protected, m.walk.Protected...)
+	if len(m.walk.Unwalked) == 0 {
+		return nil
+	}
+	rest := protected.Gather(m.walk.Unwalked, maxUnwalked)
+	for _, dir := range m.policy.WorkingDirs() {
+		if slices.ContainsFunc(rest, func(hidden string) bool { return paths.Below(dir, hidden) }) {
+			return abi.Errorf(abi.CodeTooLarge, "there are over %d files in %s to look through for those that rules such as Read(.env) hide from commands; name their paths, as in Read(./.env), or work in a smaller directory", protected.MaxNames, dir)
+		}
+	}
+	m.places.Hidden = append(m.places.Hidden, rest...)
+	m.call.Audience.Remark("Commands do not see what lies in " + listed(rest, 5) + ": there are too many files to look through for those that rules hide. Where the rules name paths, as in Read(./.env), nothing has to be looked through.")
+	return nil
+}
+
+// protect adds the existing paths that are guarded by their names, at any depth, and the
+// settings of trusted projects, whether or not they exist. The function that it returns
+// tells, when the command has ended, about protected paths that are new.
+func (m *policyMaker) protect(ctx context.Context) (made func() string, err error) {
+	known := len(m.walk.Protected)
+	if err := m.walk.Guarded(); err != nil {
+		return nil, failed(ctx, err)
+	}
+	before := m.walk.Existing(m.rules, m.tops)
+	held, shut := protected.GatherAround(before.Paths(m.rules, m.resolver), m.tops, maxHeld)
+	rest, _ := protected.GatherAround(m.walk.Unguarded, m.tops, maxUnwalked)
+	m.places.Protected = slices.Concat(m.places.Protected, m.walk.Protected[known:], held, rest)
+	if all := slices.Concat(shut, rest); len(all) > 0 {
+		m.call.Audience.Remark("Commands cannot write in " + listed(all, 5) + ": more files lie there that are protected, such as .git or .vscode, or have to be looked through for such, than can be kept one by one. Work on these with other tools, in a smaller directory, or ask the user.")
+	}
+	if m.options.TrustedProjects != nil {
+		for _, project := range m.options.TrustedProjects() {
+			m.places.Protected = append(m.places.Protected, m.rules.Settings(project)...)
+		}
+	}
+	if len(m.rules.Guarded()) == 0 {
+		return nil, nil
+	}
+	return m.recheck(before, m.walk.Unguarded), nil //nolint:contextcheck // the call may be over by then
+}
+
+// recheck returns a function that tells which protected paths exist that did not before, and
+// which directories can no longer be looked through.
+func (m *policyMaker) recheck(before protected.Existing, unguarded []string) func() string {
+	policy, rules, memory, tops := m.policy, m.rules, m.call.Memory, m.tops
+	cwd := filepath.ToSlash(cmp.Or(policy.Cwd().Real, policy.Cwd().Path))
+	return func() string {
+		ctx, cancel := context.WithTimeout(context.Background(), longestRecheck)
+		defer cancel()
+		walk := memory.NewWalk(ctx, policy, rules, protected.Bounds{})
+		if walk.Guarded() != nil {
+			return "Whether the command made protected files was not found out: looking for them takes too long here."
+		}
+		closed := slices.DeleteFunc(walk.Unguarded, func(dir string) bool { return slices.Contains(unguarded, dir) })
+		now := walk.Existing(rules.Following(paths.Real).Reading(paths.CachedBeginning()), tops)
+		return madeNote(now.Since(before), closed, cwd)
+	}
+}
+
+// failed is the error of a walk: if the call is over, that.
+func failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return cancelled(ctx)
+	}
+	return err
+}
+
+// directories are names that are directories wherever they exist. A placeholder for one has
+// to be a directory, too: programs that look for files in it would fail otherwise.
+var directories = []string{"hooks", ".husky", ".vscode", ".idea", ".toolquay"}
+
+// markDirectories adds a slash to those, which tells the sandbox so.
+func markDirectories(names []string) []string {
+	marked := slices.Clone(names)
+	for i, path := range marked {
+		if slices.Contains(directories, filepath.Base(path)) {
+			marked[i] = path + "/"
+		}
+	}
+	return marked
+}

@@ -1,0 +1,84 @@
+package protected
+
+import (
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/toolquay/toolquay/host/internal/paths"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+const (
+	// maxRemembered bounds of how many directories a memory keeps the content.
+	maxRemembered = 100_000
+	// checkedAtOnce is how many directories are worth a goroutine.
+	checkedAtOnce = 256
+	// gitName is git's own directory in a work tree.
+	gitName = ".git"
+)
+
+// Memory keeps what the last walk of a session found, for the next one. The zero value is
+// ready for use, and it is safe for concurrent use.
+type Memory struct{ last atomic.Pointer[snapshot] }
+
+// before returns what the last walk by the same policy found.
+func (m *Memory) before(policy *permissions.Policy) *snapshot {
+	if last := m.last.Load(); last != nil && last.policy == policy {
+		return last
+	}
+	return &snapshot{}
+}
+
+// snapshot is what a walk found. Once remembered it does not change.
+type snapshot struct {
+	policy *permissions.Policy // tells which names are plain
+	dirs   map[string]*directory
+}
+
+// directory is the content of a directory. Whether an odd name is hidden is for each walk
+// to decide, as it depends on what a person approved for the call.
+type directory struct {
+	state paths.State
+	names int         // how many there are
+	odd   []entryName // those that are not plain
+	dirs  []string    // paths of the plain sub-directories
+	// worktree says that it has a .git, and bare that it looks like git's own directory.
+	worktree, bare bool
+}
+
+// entryName is a name that is not plain, as a path.
+type entryName struct {
+	path      string
+	dir, link bool
+}
+
+// unchanged checks the directories of a snapshot, only those below some if that is not
+// nil. It checks several at once: where little has changed, a walk spends its time here.
+func (s *snapshot) unchanged(only []string) map[string]bool {
+	dirs := slices.Collect(maps.Keys(s.dirs))
+	if only != nil {
+		dirs = slices.DeleteFunc(dirs, func(path string) bool {
+			return !slices.ContainsFunc(only, func(dir string) bool { return paths.Below(path, dir) })
+		})
+	}
+	same := make([]bool, len(dirs))
+	var work sync.WaitGroup
+	share := max(checkedAtOnce, (len(dirs)+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
+	for from := 0; from < len(dirs); from += share {
+		work.Go(func() {
+			for i := from; i < min(from+share, len(dirs)); i++ {
+				state, ok := paths.StateOf(dirs[i])
+				same[i] = ok && state == s.dirs[dirs[i]].state
+			}
+		})
+	}
+	work.Wait()
+	fresh := make(map[string]bool, len(dirs))
+	for i, path := range dirs {
+		fresh[path] = same[i]
+	}
+	return fresh
+}

@@ -1,0 +1,180 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/commands"
+	"github.com/toolquay/toolquay/host/internal/gate"
+	"github.com/toolquay/toolquay/host/internal/paths"
+	"github.com/toolquay/toolquay/host/internal/searches"
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/shell"
+)
+
+// newShell is what the capabilities that a call asks for know of commands.
+func newShell(g *callGate) *commands.Shell {
+	s := g.call.session()
+	return commands.NewShell(s.host.commands, commands.Call{
+		Tool: g.call.name(), Session: (*commandSession)(s), Memory: &s.walked, Links: g.links,
+		Gate: commandCall{g}, Analyser: commandCall{g}, Audience: commandCall{g},
+	})
+}
+
+// commandCall is what package commands asks of a call.
+type commandCall struct{ gate *callGate }
+
+var (
+	_ commands.Gate     = commandCall{}
+	_ commands.Analyser = commandCall{}
+	_ commands.Audience = commandCall{}
+)
+
+// Policy is the session's policy as it now is.
+func (c commandCall) Policy() *permissions.Policy { return c.gate.renew().Policy }
+
+// Approved are the accesses that a person allowed the call.
+func (c commandCall) Approved() []permissions.Access { return c.gate.Approvals.Allowed() }
+
+// MayRead reports whether the call may read a file, without asking anybody.
+func (c commandCall) MayRead(name string) bool {
+	return c.gate.mayTouch(permissions.Access{Kind: permissions.AccessRead, Target: name, Real: name})
+}
+
+// Place is where commands of the session begin.
+func (c commandCall) Place() shell.Place { return c.gate.place() }
+
+// Analyse finds out what a command would do at a place.
+func (c commandCall) Analyse(text string, at shell.Place) permissions.Command {
+	return c.gate.analyse(text, at)
+}
+
+// Offers reports whether the model may call a tool.
+func (c commandCall) Offers(tool string) bool {
+	_, ready, err := (*catalog)(c.gate.call).List()
+	return err == nil && slices.Contains(ready, tool)
+}
+
+// Remark tells the model something beside the call's result.
+func (c commandCall) Remark(text string) { c.gate.call.remark(text) }
+
+// Tell tells the session's followers about an effect of a command: as a part of the call,
+// or, where that has ended and the command went on in the background, outside of all turns.
+func (c commandCall) Tell(d capability.Deed) {
+	made := c.gate.call
+	if !made.turn.told() {
+		return
+	}
+	inCall := made.progress.unlessOver(func() {
+		made.event(Event{Kind: EventDeed, Deed: &d, Elapsed: made.elapsed()})
+	})
+	if !inCall {
+		made.session().tell(Event{Kind: EventDeed, CallID: d.Call.ID, Tool: d.Call.Tool, Title: made.title, Deed: &d})
+	}
+}
+
+// commandSession is what package commands asks of a session.
+type commandSession Session
+
+// The directories of a session's commands: for their temporary files, in its scratch, and
+// for their output, in its folder.
+const (
+	tempDir    = "tmp"
+	outputsDir = "output"
+)
+
+// Temp is the directory that commands have as /tmp.
+func (s *commandSession) Temp() (string, error) { return s.scratch.dir(tempDir) }
+
+// Outputs is where commands' output goes: in the session's folder, or where it has none, in
+// its scratch.
+func (s *commandSession) Outputs() (string, error) {
+	f := s.stored.folder
+	if f == nil {
+		return s.scratch.dir(outputsDir)
+	}
+	dir := filepath.Join(f.Path(), outputsDir)
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil // it was made before
+	}
+	return dir, makeIn(f, outputsDir)
+}
+
+// Backgrounds reports whether commands may move to the background.
+func (s *commandSession) Backgrounds() bool { return (*Session)(s).backgrounds() }
+
+// openTemp lets tools read the files that commands write to their /tmp, by its own path.
+// Where it cannot be made, the first command says so.
+func (s *Session) openTemp() {
+	if s.host.options.Shell == nil {
+		return
+	}
+	if dir, err := s.scratch.dir(tempDir); err == nil {
+		s.base.TempFolder = realDir(dir)
+	}
+}
+
+// aliased adds to accesses the other names of the same file that a rule names.
+func (g *callGate) aliased(accesses []permissions.Access) []permissions.Access {
+	return g.links.Aliased(accesses)
+}
+
+// Clear is as [gate.Files] has it: the trees in which the commands of a subject meet
+// nothing that rules withhold.
+func (g *callGate) Clear(policy *permissions.Policy, about *gate.Subject) []permissions.Access {
+	if len(policy.Searched(about.Commands)) == 0 {
+		return nil
+	}
+	s := g.call.session()
+	writable := policy.WorkingDirs()
+	if o := s.host.options.Shell; o != nil {
+		writable = append(writable, o.Writable...)
+	}
+	return g.trees.Clear(s.ctx, about.Commands, searches.Sandbox{
+		Policy: policy, Confined: g.confined(about.Operation),
+		Rules: policy.Walls(g.Approvals.Allowed()).Around(make(paths.Resolver).All(writable)),
+	})
+}
+
+// confined reports whether the commands of a subject run in a sandbox that hides the paths
+// that rules withhold. Only this host's capability for commands uses one, and what it runs
+// is judged under its name when it is asked for.
+func (g *callGate) confined(operation string) bool {
+	h := g.call.session().host
+	_, runs := g.call.tool.declares(abi.CapShellRun)
+	if _, native := g.call.tool.(*nativeTool); native {
+		runs = operation != "" // the tool itself may run commands as it likes
+	}
+	if h.options.Shell == nil || !runs || operation != "" && operation != abi.CapShellRun || g.call.leavesSandbox() {
+		return false
+	}
+	return h.commands.Confines(g.call.session().ctx)
+}
+
+// refusesPowerShell says why the built-in tool PowerShell is not offered, or returns nil.
+func (h *Host) refusesPowerShell(t tool) error {
+	if !builtIn(t) || t.contract().Name != powerShell {
+		return nil
+	}
+	if missing := h.commands.MissingPowerShell(); missing != nil {
+		return abi.Errorf(abi.CodeDisabled, "there is no PowerShell here: %w", missing)
+	}
+	return nil
+}
+
+// refusesTasks says why a built-in tool for background tasks is not offered where no more
+// of them begin, or returns nil: the tasks that the session had can be read.
+func (s *Session) refusesTasks(t tool) error {
+	_, reads := t.declares(abi.CapTaskOutput)
+	_, stops := t.declares(abi.CapTaskStop)
+	if !builtIn(t) || !reads && !stops || s.backgrounds() {
+		return nil
+	}
+	if reads && len(s.Tasks()) > 0 {
+		return nil
+	}
+	return abi.Errorf(abi.CodeDisabled, "nothing runs in the background here, so there is nothing for %s", t.contract().Name)
+}
