@@ -15,7 +15,6 @@ import (
 
 	"github.com/BurntSushi/toml"
 	"github.com/tetratelabs/wazero"
-
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/builtin"
 )

@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/capability/shell"
-	"github.com/toolquay/toolquay/host/hooks"
+	"github.com/toolquay/toolquay/host/internal/capability/shell"
 	"github.com/toolquay/toolquay/host/internal/gate"
+	"github.com/toolquay/toolquay/host/internal/hooks"
 	"github.com/toolquay/toolquay/host/internal/toolset"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"

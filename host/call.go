@@ -13,7 +13,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/gate"
-	"github.com/toolquay/toolquay/host/results"
+	"github.com/toolquay/toolquay/host/internal/results"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/scheduler"
 )

@@ -17,8 +17,8 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/host/hooks"
-	"github.com/toolquay/toolquay/host/judge"
+	"github.com/toolquay/toolquay/host/internal/hooks"
+	"github.com/toolquay/toolquay/host/internal/judge"
 	"github.com/toolquay/toolquay/permissions"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/host/hooks"
+	"github.com/toolquay/toolquay/host/internal/hooks"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/grants"
 	"github.com/toolquay/toolquay/plugins"

@@ -8,7 +8,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/builtin"
-	"github.com/toolquay/toolquay/host/capability/docs"
+	"github.com/toolquay/toolquay/host/internal/capability/docs"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/direct"
 )

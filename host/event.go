@@ -6,8 +6,6 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/host/hooks"
-	"github.com/toolquay/toolquay/host/results"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -138,11 +136,11 @@ type Event struct {
 	Log        *abi.Log
 	Result     *abi.ToolResult
 	Change     *abi.Change
-	Hook       *hooks.Record
+	Hook       *HookRecord
 	// Reason is for people, with EventMessage and EventStop.
 	Reason string
 	// Stored is where the whole result lies, with EventPersisted and EventReplaced.
-	Stored *results.Stored
+	Stored *StoredResult
 	// Interruptible is the news, with EventInterruptible.
 	Interruptible bool
 	// Effects are what was done, reads left out, with EventDiscarded.

@@ -6,15 +6,15 @@ import (
 	"path/filepath"
 
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/host/folder"
-	"github.com/toolquay/toolquay/host/history"
+	"github.com/toolquay/toolquay/host/internal/history"
+	"github.com/toolquay/toolquay/host/internal/sessiondir"
 )
 
 // History is what files were before the tools of this session, and of those before
 // it under the same id, wrote them: to list, to show as a patch, and to give back.
 // It is nil where nothing is kept: the session has no folder, or
 // [Options.NoHistory] is set. It is closed with the session.
-func (s *Session) History() *history.Store { return s.stored.history }
+func (s *Session) History() *History { return s.stored.history }
 
 // history is [Session.History] for capabilities; nil where there is none.
 func (s *Session) history() capability.History {
@@ -26,7 +26,7 @@ func (s *Session) history() capability.History {
 
 // openHistory returns the history in the session's folder, which makes itself when
 // the first file is written.
-func (s *Session) openHistory() *history.Store {
+func (s *Session) openHistory() *History {
 	f, o := s.stored.folder, &s.host.options
 	if f == nil || o.NoHistory {
 		return nil
@@ -37,7 +37,7 @@ func (s *Session) openHistory() *history.Store {
 }
 
 // makeIn makes a directory in a session's folder.
-func makeIn(f *folder.Folder, dir string) error {
+func makeIn(f *sessiondir.Folder, dir string) error {
 	first, err := f.Temp(dir) // which makes the directory
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/host/history"
+	"github.com/toolquay/toolquay/host/internal/history"
 )
 
 // TestHistoryOfASession: it makes itself in the session's folder with the first

@@ -12,7 +12,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/hooks"
+	"github.com/toolquay/toolquay/host/internal/hooks"
 )
 
 // spills is a tool whose result lies in a file, which is the result's alone. It answers

@@ -7,10 +7,6 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/host/history"
-	"github.com/toolquay/toolquay/host/hooks"
-	"github.com/toolquay/toolquay/host/judge"
-	"github.com/toolquay/toolquay/host/results"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/audit"
 	"github.com/toolquay/toolquay/permissions/grants"
@@ -78,7 +74,7 @@ type Options struct {
 	Rules           []permissions.RuleSet
 	OnlyPolicyRules bool
 	ForbiddenModes  []permissions.Mode
-	Hooks           *hooks.Set
+	Hooks           *Hooks
 	// Grants are what people allowed beyond single calls; nil is none. They end
 	// where they expire or are revoked, by whichever process.
 	Grants *grants.List
@@ -98,7 +94,7 @@ type Options struct {
 	LogRequired bool
 	// Judge is asked in the mode auto about what the rules leave open, by each
 	// session for itself; its zero value is no judge but the built-in one.
-	Judge judge.Options
+	Judge JudgeOptions
 	// DenyEndsTurn says that a person's plain no is to end the turn. Askers that ask a
 	// person go by it, as [Approval.DenyEndsTurn]; [Reply.EndTurn] is what counts.
 	DenyEndsTurn bool
@@ -125,7 +121,7 @@ type Options struct {
 	// side by side, every other one alone.
 	PlainBatches bool
 	// Results bound what results may take of a model's context.
-	Results results.Options
+	Results ResultOptions
 	// Sessions is the directory of sessions' own folders (see
 	// [Session.Folder]); empty is none. KeepSessions is for how long the
 	// folder of a session nobody uses is kept; 0 is 30 days.
@@ -134,7 +130,7 @@ type Options struct {
 	// History bounds what is kept, in the folders of sessions, of files that tools
 	// write over (see [Session.History]); its Make and Logger are the host's.
 	// NoHistory keeps nothing.
-	History   history.Options
+	History   HistoryOptions
 	NoHistory bool
 	// Offer says which tools models are told of.
 	Offer Offering

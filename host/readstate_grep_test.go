@@ -9,7 +9,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/results"
+	"github.com/toolquay/toolquay/host/internal/results"
 )
 
 // TestEditWhatWasShown has Edit change what Grep or a Read of a part has shown, and

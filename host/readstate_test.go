@@ -11,8 +11,8 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/hooks"
-	"github.com/toolquay/toolquay/host/results"
+	"github.com/toolquay/toolquay/host/internal/hooks"
+	"github.com/toolquay/toolquay/host/internal/results"
 )
 
 // after is a hook behind the calls of a tool that shows.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/results"
+	"github.com/toolquay/toolquay/host/internal/results"
 )
 
 // fit holds the call's result to its tool's limit. What is added to the result

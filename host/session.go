@@ -15,13 +15,13 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/capability/workspace"
-	"github.com/toolquay/toolquay/host/hooks"
+	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/gate"
+	"github.com/toolquay/toolquay/host/internal/hooks"
+	"github.com/toolquay/toolquay/host/internal/judge"
 	"github.com/toolquay/toolquay/host/internal/protected"
 	"github.com/toolquay/toolquay/host/internal/toolset"
-	"github.com/toolquay/toolquay/host/judge"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )

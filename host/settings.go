@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/toolquay/toolquay/host/hooks"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -20,7 +19,7 @@ type Settings struct {
 	// forbidden goes on in [permissions.ModeDefault].
 	ForbiddenModes []permissions.Mode
 	// Hooks run around calls; nil is none.
-	Hooks *hooks.Set
+	Hooks *Hooks
 }
 
 // Apply puts other settings into force, for every session and at once: what

@@ -5,20 +5,18 @@ import (
 	"context"
 	"time"
 
-	"github.com/toolquay/toolquay/host/capability/shell"
+	"github.com/toolquay/toolquay/host/internal/capability/shell"
 	"github.com/toolquay/toolquay/host/internal/commands"
-	"github.com/toolquay/toolquay/host/process"
-	"github.com/toolquay/toolquay/host/sandbox"
+	"github.com/toolquay/toolquay/host/internal/sandbox"
 )
 
 // Shell says how commands run: those of the tools Bash and PowerShell, and of plugins that
 // declare shell.run. The zero value confines them to a sandbox where there is one, without
-// network and with an empty environment. It requires that the program calls [process.Main].
+// network and with an empty environment. It requires that the program calls [Main].
 type Shell struct {
-	// Keeper starts a program that calls [process.Main] first thing; empty is this
-	// program, which must have called it. Bridge and Confine are as in
-	// [sandbox.Options].
-	Keeper, Bridge, Confine []string
+	// Supervisor starts a program that calls [Main] first thing; empty is this program,
+	// which must have called it.
+	Supervisor []string
 	// State is a directory for what must be tidied up after a crash, the same for all
 	// hosts of a user. Empty is a directory that is removed with the host: then files that
 	// a crash leaves, such as an empty .git/hooks, stay.
@@ -30,34 +28,38 @@ type Shell struct {
 	Environ, Environment []string
 
 	// Sandbox says when commands are confined; empty is wherever that is possible.
-	Sandbox sandbox.Mode
+	Sandbox SandboxMode
 	// Network is what confined commands reach of the network; empty is nothing. With
-	// [sandbox.NetworkHosts], Hosts are those beyond the ones that rules on WebFetch allow:
+	// [NetworkHosts], Hosts are those beyond the ones that rules on WebFetch allow:
 	// names, or *.NAME for all below one.
-	Network sandbox.Network
+	Network SandboxNetwork
 	Hosts   []string
 	// Writable are directories that confined commands may write in, beyond the
 	// session's own. UnixSockets lets them make Unix sockets.
 	Writable    []string
 	UnixSockets bool
 	// Limits bound what one command uses.
-	Limits process.Limits
+	Limits CommandLimits
 
 	// Bash and PowerShell are the absolute paths of the programs. Empty ones are looked for
 	// where a system keeps its programs.
 	Bash, PowerShell string
-	// Timeout, MaxTimeout, Budget, AtLimit and MaxOutput are as in [shell.Options].
+	// Timeout is how long a command may run that asks for no other time, and MaxTimeout the
+	// longest that it may ask for; 0 is 2 and 10 minutes. Budget is how long a command may
+	// hold the conversation up before it moves to the background; 0 is never. AtLimit is what
+	// happens at the time limit; empty is [AtLimitBackground]. MaxOutput bounds the output
+	// that is kept of one command, in bytes; 0 is 16 GiB.
 	Timeout, MaxTimeout, Budget time.Duration
-	AtLimit                     shell.AtLimit
+	AtLimit                     CommandAtLimit
 	MaxOutput                   int64
-	// MaxBackground is how many tasks of a session may run in the background at once; 0 is
-	// [tasks.DefaultMaxRunning]. If it is negative none may: commands end at their time
+	// MaxBackground is how many tasks of a session may run in the background at once; 0 is 32.
+	// If it is negative none may: commands end at their time
 	// limit, and models are not offered the tools for tasks.
 	MaxBackground int
 }
 
 // Confinement reports what this machine offers to confine commands with, for people.
-func (o *Shell) Confinement(ctx context.Context, home string) sandbox.Report {
+func (o *Shell) Confinement(ctx context.Context, home string) SandboxReport {
 	return commands.Examine(ctx, (&Options{Shell: o, Home: home}).commands())
 }
 
@@ -67,10 +69,11 @@ func (o *Options) commands() commands.Options {
 	if s == nil {
 		s = &Shell{}
 	}
+	bridge, confine := insideCommands()
 	return commands.Options{
-		Supervisor: s.Keeper,
+		Supervisor: s.Supervisor,
 		Mode:       cmp.Or(s.Sandbox, sandbox.WhenAvailable),
-		Sandbox:    sandbox.Options{State: s.State, Home: o.Home, Bridge: s.Bridge, Confine: s.Confine, Limits: s.Limits},
+		Sandbox:    sandbox.Options{State: s.State, Home: o.Home, Bridge: bridge, Confine: confine, Limits: s.Limits},
 		Shell: shell.Options{
 			Network: s.Network, UnixSockets: s.UnixSockets, Bash: s.Bash, PowerShell: s.PowerShell,
 			Timeout: s.Timeout, MaxTimeout: s.MaxTimeout, Budget: s.Budget, AtLimit: s.AtLimit, MaxOutput: s.MaxOutput, Limits: s.Limits,

@@ -10,7 +10,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/host/hooks"
+	"github.com/toolquay/toolquay/host/internal/hooks"
 	"github.com/toolquay/toolquay/plugins"
 )
 

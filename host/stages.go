@@ -8,8 +8,8 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/host/capability/workspace"
-	"github.com/toolquay/toolquay/host/stage"
+	"github.com/toolquay/toolquay/host/internal/capability/workspace"
+	"github.com/toolquay/toolquay/host/internal/stage"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -20,7 +20,7 @@ var ErrStaged = errors.New("the session has staged files")
 // Stage is what the session's tools wrote, where its writes are staged: to list, to
 // show as a patch, to apply to the disk and to discard. It is nil in other sessions.
 // The session's next call sees what was applied or discarded.
-func (s *Session) Stage() *stage.Store {
+func (s *Session) Stage() *Stage {
 	if !s.options.Stage {
 		return nil
 	}

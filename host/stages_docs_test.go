@@ -12,7 +12,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/stage"
+	"github.com/toolquay/toolquay/host/internal/stage"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/stage"
+	"github.com/toolquay/toolquay/host/internal/stage"
 	"github.com/toolquay/toolquay/permissions"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/stage"
+	"github.com/toolquay/toolquay/host/internal/stage"
 	"github.com/toolquay/toolquay/permissions"
 )
 

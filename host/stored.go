@@ -8,18 +8,18 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/folder"
-	"github.com/toolquay/toolquay/host/history"
 	"github.com/toolquay/toolquay/host/internal/filestate"
-	"github.com/toolquay/toolquay/host/results"
-	"github.com/toolquay/toolquay/host/stage"
-	"github.com/toolquay/toolquay/host/tasks"
+	"github.com/toolquay/toolquay/host/internal/history"
+	"github.com/toolquay/toolquay/host/internal/results"
+	"github.com/toolquay/toolquay/host/internal/sessiondir"
+	"github.com/toolquay/toolquay/host/internal/stage"
+	"github.com/toolquay/toolquay/host/internal/tasks"
 )
 
 // stored is what of a session is kept beyond a turn, and beyond the process where
 // the session has a folder.
 type stored struct {
-	folder  *folder.Folder // nil is none
+	folder  *sessiondir.Folder // nil is none
 	results *results.Keeper
 	history *history.Store // nil is none
 	stage   *stage.Store   // nil is none
@@ -32,7 +32,7 @@ type stored struct {
 func (s *Session) openStored() error {
 	o := &s.host.options
 	if o.Sessions != "" && !s.options.Ephemeral {
-		f, err := folder.Open(o.Sessions, s.id, o.Logger)
+		f, err := sessiondir.Open(o.Sessions, s.id, o.Logger)
 		if err != nil {
 			return fmt.Errorf("starting the session: %w", err)
 		}
@@ -72,8 +72,8 @@ func (s *Session) remember(kind string, data any) error {
 	if s.stored.folder == nil {
 		return nil
 	}
-	err := s.stored.folder.Append(folder.Record{Kind: kind, Data: data})
-	if errors.Is(err, folder.ErrClosed) {
+	err := s.stored.folder.Append(sessiondir.Record{Kind: kind, Data: data})
+	if errors.Is(err, sessiondir.ErrClosed) {
 		return nil // the session is over
 	}
 	return err
@@ -138,7 +138,7 @@ func (h *Host) sweepSessions() {
 		return
 	}
 	h.followers.Go(func() {
-		removed, err := folder.Sweep(h.live, o.Sessions, cmp.Or(o.KeepSessions, DefaultKeepSessions), o.Logger)
+		removed, err := sessiondir.Sweep(h.live, o.Sessions, cmp.Or(o.KeepSessions, DefaultKeepSessions), o.Logger)
 		if err != nil && h.live.Err() == nil {
 			o.Logger.Warn("the folders of old sessions could not be looked through", "directory", o.Sessions, "error", err)
 		}

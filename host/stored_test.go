@@ -19,8 +19,8 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/host/folder"
-	"github.com/toolquay/toolquay/host/results"
+	"github.com/toolquay/toolquay/host/internal/results"
+	"github.com/toolquay/toolquay/host/internal/sessiondir"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -264,7 +264,7 @@ func TestSessionInUse(t *testing.T) {
 	h := open(t, o)
 	first := session(t, h, host.SessionOptions{ID: "s"})
 	turnOf(t, first, say("c1", "a", 60_000))
-	if _, err := h.NewSession(host.SessionOptions{Cwd: t.TempDir(), ID: "s"}); !errors.Is(err, folder.ErrInUse) || !strings.Contains(err.Error(), `"s"`) {
+	if _, err := h.NewSession(host.SessionOptions{Cwd: t.TempDir(), ID: "s"}); !errors.Is(err, sessiondir.ErrInUse) || !strings.Contains(err.Error(), `"s"`) {
 		t.Errorf("got %v", err)
 	}
 	if got := session(t, h, host.SessionOptions{ID: "s", Ephemeral: true}).Folder(); got != "" {

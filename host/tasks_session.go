@@ -10,7 +10,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/host/tasks"
+	"github.com/toolquay/toolquay/host/internal/tasks"
 	"github.com/toolquay/toolquay/plugins"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/filestate"
-	"github.com/toolquay/toolquay/host/results"
+	"github.com/toolquay/toolquay/host/internal/results"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/scheduler"
 )

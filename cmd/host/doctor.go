@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
-
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
 )
 

@@ -9,8 +9,6 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/capability/shell"
-	"github.com/toolquay/toolquay/host/sandbox"
 )
 
 // examineShell tells which shells there are, and what their commands are confined with.
@@ -19,12 +17,12 @@ func examineShell(ctx context.Context, d *diagnosis, s *setup) {
 	if o == nil {
 		return // the settings could not be read
 	}
-	if path, err := shell.Look(abi.ShellBash, o.Bash); err != nil {
+	if path, err := host.FindShell(abi.ShellBash, o.Bash); err != nil {
 		d.add("shell", wrong, err.Error()+"; the tool Bash runs nothing")
 	} else {
 		d.add("shell", fine, "bash: "+path)
 	}
-	path, err := shell.Look(abi.ShellPowerShell, o.PowerShell)
+	path, err := host.FindShell(abi.ShellPowerShell, o.PowerShell)
 	switch {
 	case err == nil:
 		d.add("shell", fine, "PowerShell: "+path)
@@ -38,13 +36,13 @@ func examineShell(ctx context.Context, d *diagnosis, s *setup) {
 
 // examineSandbox tells what this machine offers, and what the settings make of it.
 func examineSandbox(ctx context.Context, d *diagnosis, o *host.Shell, home string) {
-	mode := cmp.Or(o.Sandbox, sandbox.WhenAvailable)
-	if mode == sandbox.Off {
+	mode := cmp.Or(o.Sandbox, host.SandboxWhenAvailable)
+	if mode == host.SandboxOff {
 		d.add("sandbox", note, "off: commands may do all that this user may")
 		return
 	}
 	report := o.Confinement(ctx, home)
-	_, warning, err := sandbox.Choose(mode, report)
+	_, warning, err := host.ChooseSandbox(mode, report)
 	switch {
 	case err != nil:
 		d.add("sandbox", wrong, err.Error()+"; no command is run")
@@ -70,9 +68,9 @@ func examineSandbox(ctx context.Context, d *diagnosis, o *host.Shell, home strin
 
 func networkText(o *host.Shell) string {
 	switch o.Network {
-	case sandbox.NetworkAll:
+	case host.NetworkAll:
 		return "all, this machine's own services included"
-	case sandbox.NetworkHosts:
+	case host.NetworkHosts:
 		return strings.Join(append([]string{"hosts that rules on WebFetch allow"}, o.Hosts...), ", ")
 	}
 	return "off"

@@ -9,8 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/toolquay/toolquay/host/history"
+	"github.com/toolquay/toolquay/host"
 )
 
 // latest stands for the session whose history changed last.
@@ -44,7 +43,7 @@ How much is kept, and for how long, is in the settings below [sessions].`,
 
 // past is the history of the session that is asked about.
 type past struct {
-	*history.Store
+	*host.History
 	session string
 	// cwd is where names of files begin, with links resolved.
 	cwd string
@@ -56,7 +55,7 @@ func (a *app) past() (*past, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := history.Sessions(s.options.Sessions)
+	found, err := host.Histories(s.options.Sessions)
 	if err != nil {
 		return nil, hostError(err)
 	}
@@ -69,7 +68,7 @@ func (a *app) past() (*past, error) {
 	wanted := cmp.Or(a.flags.session, latest)
 	for _, one := range found {
 		if one.ID == wanted || wanted == latest {
-			return &past{history.Open(one.Dir, options), one.ID, cwd}, nil
+			return &past{host.OpenHistory(one.Dir, options), one.ID, cwd}, nil
 		}
 	}
 	if wanted == latest {
@@ -125,8 +124,8 @@ func (c *choice) String() string { return string(*c) }
 func (*choice) Type() string { return "string" }
 
 // selection is what the arguments and flags choose.
-func (f *selectFlags) selection(p *past, args []string) history.Selection {
-	sel := history.Selection{Call: f.call}
+func (f *selectFlags) selection(p *past, args []string) host.HistorySelection {
+	sel := host.HistorySelection{Call: f.call}
 	if len(args) > 0 {
 		sel.ID = args[0]
 	}
@@ -167,7 +166,7 @@ func (a *app) historySessions(asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	found, err := history.Sessions(s.options.Sessions)
+	found, err := host.Histories(s.options.Sessions)
 	if err != nil {
 		return hostError(err)
 	}

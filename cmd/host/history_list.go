@@ -9,9 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
-	"github.com/toolquay/toolquay/host/history"
+	"github.com/toolquay/toolquay/host"
 )
 
 func historyListCommand(a *app) *cobra.Command {
@@ -38,7 +37,7 @@ so that what it left is nowhere.`,
 	return cmd
 }
 
-func (a *app) listHistory(ctx context.Context, p *past, sel history.Selection, asJSON bool) error {
+func (a *app) listHistory(ctx context.Context, p *past, sel host.HistorySelection, asJSON bool) error {
 	changes, err := p.List(ctx, sel)
 	if err == nil {
 		err = a.warnDamaged(p)
@@ -70,15 +69,15 @@ func (a *app) listHistory(ctx context.Context, p *past, sel history.Selection, a
 	return nil
 }
 
-func writtenBy(c *history.Change) string {
-	if c.Kind == history.KindRestore {
+func writtenBy(c *host.HistoryChange) string {
+	if c.Kind == host.HistoryRestore {
 		return "restore of " + c.Of
 	}
 	return c.Tool
 }
 
-func sizes(c *history.Change) string {
-	size := func(c *history.Content) string {
+func sizes(c *host.HistoryChange) string {
+	size := func(c *host.HistoryContent) string {
 		if c == nil {
 			return "none"
 		}
@@ -87,7 +86,7 @@ func sizes(c *history.Change) string {
 	return size(c.Before) + " -> " + size(c.After)
 }
 
-func fateOf(c *history.Change) string {
+func fateOf(c *host.HistoryChange) string {
 	if !c.Kept {
 		return string(c.State) + ", content no longer kept"
 	}
@@ -110,7 +109,7 @@ func historyShowCommand(a *app) *cobra.Command {
 }
 
 func (a *app) showWrite(ctx context.Context, p *past, id string) error {
-	sel := history.Selection{ID: id}
+	sel := host.HistorySelection{ID: id}
 	changes, err := p.List(ctx, sel)
 	if err != nil {
 		return hostError(err)
@@ -127,14 +126,14 @@ func (a *app) showWrite(ctx context.Context, p *past, id string) error {
 			a.out.Whole(ui.Span{Style: ui.Bold, Text: pad(row[0], 6)}, ui.Span{Text: row[1]})
 		}
 	}
-	if c.State == history.StateNotDone {
+	if c.State == host.HistoryNotDone {
 		return nil
 	}
 	return a.showDiff(ctx, p, sel)
 }
 
 // noSuchWrite is that nothing is selected.
-func noSuchWrite(p *past, sel history.Selection) error {
+func noSuchWrite(p *past, sel host.HistorySelection) error {
 	return usageError("the session %s wrote nothing of this: %s; toolquay history list --session %s shows what it wrote", p.session, sel, p.session)
 }
 
@@ -159,9 +158,9 @@ toolquay history patch.`,
 	return cmd
 }
 
-func (a *app) showDiff(ctx context.Context, p *past, sel history.Selection) error {
+func (a *app) showDiff(ctx context.Context, p *past, sel host.HistorySelection) error {
 	var text bytes.Buffer
-	left, err := p.Patch(ctx, &text, sel, history.PatchOptions{Dir: p.cwd, Outside: true})
+	left, err := p.Patch(ctx, &text, sel, host.PatchOptions{Dir: p.cwd, Outside: true})
 	if err != nil {
 		return historyError(p, sel, err)
 	}
@@ -186,7 +185,7 @@ func diffStyle(line string) ui.Style {
 }
 
 // leftOut tells of files that are not shown, and has the command say so.
-func (a *app) leftOut(left []history.Left) error {
+func (a *app) leftOut(left []host.PatchOmission) error {
 	for _, l := range left {
 		a.err.Printf("toolquay: left out: %s: %s\n", l.Path, l.Why)
 	}
@@ -197,8 +196,8 @@ func (a *app) leftOut(left []history.Left) error {
 }
 
 // historyError gives an error its exit code.
-func historyError(p *past, sel history.Selection, err error) error {
-	if errors.Is(err, history.ErrNothing) {
+func historyError(p *past, sel host.HistorySelection, err error) error {
+	if errors.Is(err, host.ErrNoChange) {
 		return noSuchWrite(p, sel)
 	}
 	return hostError(err)
@@ -236,13 +235,13 @@ changed after the last write, so that what it left is kept nowhere.`,
 	return cmd
 }
 
-func (a *app) printPatch(ctx context.Context, p *past, sel history.Selection, relativeTo string) error {
+func (a *app) printPatch(ctx context.Context, p *past, sel host.HistorySelection, relativeTo string) error {
 	dir, err := here(p.cwd, relativeTo)
 	if err != nil {
 		return err
 	}
 	var text bytes.Buffer
-	left, err := p.Patch(ctx, &text, sel, history.PatchOptions{Dir: dir})
+	left, err := p.Patch(ctx, &text, sel, host.PatchOptions{Dir: dir})
 	if err != nil {
 		return historyError(p, sel, err)
 	}

@@ -6,13 +6,12 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
-
-	"github.com/toolquay/toolquay/host/history"
+	"github.com/toolquay/toolquay/host"
 )
 
 func historyRestoreCommand(a *app) *cobra.Command {
 	var f selectFlags
-	var o history.RestoreOptions
+	var o host.RestoreOptions
 	cmd := &cobra.Command{
 		Use:   "restore ID | --call ID | --file PATH | --all",
 		Short: "Give files back what they were",
@@ -55,14 +54,14 @@ func (f *selectFlags) check(args []string) error {
 	return nil
 }
 
-func (a *app) restore(ctx context.Context, p *past, sel history.Selection, o history.RestoreOptions) error {
+func (a *app) restore(ctx context.Context, p *past, sel host.HistorySelection, o host.RestoreOptions) error {
 	done, err := p.Restore(ctx, sel, o)
 	var undo string
 	for _, d := range done {
 		a.out.Printf("%s\n", whatWasDone(p, &d, o.DryRun))
 		undo = cmp.Or(d.Call, undo)
 	}
-	if conflicts, ok := errors.AsType[*history.ConflictError](err); ok {
+	if conflicts, ok := errors.AsType[*host.RestoreConflictError](err); ok {
 		return a.conflicts(p, conflicts.Conflicts)
 	}
 	if err != nil {
@@ -77,7 +76,7 @@ func (a *app) restore(ctx context.Context, p *past, sel history.Selection, o his
 	return nil
 }
 
-func whatWasDone(p *past, d *history.Restored, dry bool) string {
+func whatWasDone(p *past, d *host.Restored, dry bool) string {
 	name := p.name(d.Path)
 	switch {
 	case d.Same && d.To == nil:
@@ -95,7 +94,7 @@ func whatWasDone(p *past, d *history.Restored, dry bool) string {
 }
 
 // conflicts tells of all that stands in the way.
-func (a *app) conflicts(p *past, list []history.Conflict) error {
+func (a *app) conflicts(p *past, list []host.RestoreConflict) error {
 	force := false
 	for _, c := range list {
 		a.err.Printf("toolquay: %s: %s\n", p.name(c.Path), c.Why)

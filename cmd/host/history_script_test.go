@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/capability"
 )

@@ -12,7 +12,7 @@ import (
 	"runtime/debug"
 
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
-	"github.com/toolquay/toolquay/host/process"
+	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/plugins/worker"
 )
 
@@ -21,9 +21,8 @@ import (
 const gcPercent = 400
 
 func main() {
-	// None of these returns where this is a child of another toolquay.
-	inside()
-	process.Main()
+	// Neither returns where this is a child of another toolquay.
+	host.Main()
 	worker.Main(extismRunner)
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)

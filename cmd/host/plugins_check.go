@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
-
 	"github.com/toolquay/toolquay/internal/stricttoml"
 	"github.com/toolquay/toolquay/internal/visible"
 	"github.com/toolquay/toolquay/plugins"

@@ -20,11 +20,6 @@ func equip(o *host.Options) {
 	o.Compiler = worker.NewCompiler(w)
 	o.Runners = []plugins.Runner{extism.New(extism.Options{CacheDir: o.CacheDir, Compiler: o.Compiler, Logger: o.Logger})}
 	o.Isolated = []plugins.Runner{worker.New(abi.ABIDirect, w), worker.New(abi.ABIExtism, w)}
-	if o.Shell != nil && len(command) > 0 {
-		self := command[0]
-		o.Shell.Keeper = []string{self}
-		o.Shell.Bridge, o.Shell.Confine = []string{self, bridgeArgument}, []string{self, confineArgument}
-	}
 }
 
 // extismRunner runs Extism plugins within a worker.

@@ -16,7 +16,6 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins/worker"
 )

@@ -11,10 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/history"
-	"github.com/toolquay/toolquay/host/stage"
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
@@ -58,9 +55,9 @@ It works while the session goes on, whose next call sees it.`,
 
 // stages is the stage of the session that is asked about.
 type stages struct {
-	*stage.Store
+	*host.Stage
 	session string
-	history *history.Store
+	history *host.History
 	// cwd is where names of files begin, with links resolved.
 	cwd string
 }
@@ -72,7 +69,7 @@ func (a *app) stages() (*stages, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := stage.Sessions(s.options.Sessions)
+	found, err := host.Stages(s.options.Sessions)
 	if err != nil {
 		return nil, hostError(err)
 	}
@@ -85,18 +82,18 @@ func (a *app) stages() (*stages, error) {
 		return nil, err
 	}
 	p := &stages{session: one.ID, cwd: cwd}
-	options := stage.Options{Logger: s.options.Logger}
+	options := host.StageOptions{Logger: s.options.Logger}
 	if !s.options.NoHistory {
 		p.history = historyBeside(&s, one.Dir)
 		options.History = p.history
 	}
-	p.Store = stage.Open(one.Dir, options)
+	p.Stage = host.OpenStage(one.Dir, options)
 	return p, nil
 }
 
 // stageOf chooses the session that is asked about: the one that is named, or the one
 // that staged last and has applied or discarded not all of it.
-func (a *app) stageOf(found []history.Session) (history.Session, error) {
+func (a *app) stageOf(found []host.HistorySession) (host.HistorySession, error) {
 	wanted := cmp.Or(a.flags.session, latest)
 	for _, one := range found {
 		if one.ID == wanted {
@@ -105,24 +102,24 @@ func (a *app) stageOf(found []history.Session) (history.Session, error) {
 		if wanted != latest {
 			continue
 		}
-		list, err := stage.Open(one.Dir, stage.Options{}).List(stage.Selection{})
+		list, err := host.OpenStage(one.Dir, host.StageOptions{}).List(host.StageSelection{})
 		if err != nil || len(list) > 0 { // one that is damaged is told of
 			return one, nil //nolint:nilerr // what is done with it says so
 		}
 	}
 	if wanted == latest {
-		return history.Session{}, usageError("no session has anything staged; run and call stage what is written with --stage")
+		return host.HistorySession{}, usageError("no session has anything staged; run and call stage what is written with --stage")
 	}
-	return history.Session{}, usageError("the session %q has staged nothing", wanted)
+	return host.HistorySession{}, usageError("the session %q has staged nothing", wanted)
 }
 
 // historyBeside is the history in the folder that a stage lies in.
-func historyBeside(s *setup, stageDir string) *history.Store {
-	dir := filepath.Join(filepath.Dir(stageDir), history.Dir)
+func historyBeside(s *setup, stageDir string) *host.History {
+	dir := filepath.Join(filepath.Dir(stageDir), host.HistoryDir)
 	options := s.options.History
 	options.Logger = s.options.Logger
 	options.Make = func() error { return privatedir.Make(dir) }
-	return history.Open(dir, options)
+	return host.OpenHistory(dir, options)
 }
 
 // named refuses names that are no file's: an empty one would stand for a directory.
@@ -149,12 +146,12 @@ func (p *stages) name(path string) string { return (&past{cwd: p.cwd}).name(path
 
 // selection is what the arguments choose; none is everything. Each must choose
 // something: a name that was misspelt is not passed over.
-func (p *stages) selection(args []string) (stage.Selection, error) {
-	var sel stage.Selection
+func (p *stages) selection(args []string) (host.StageSelection, error) {
+	var sel host.StageSelection
 	var missing []string
 	for _, arg := range args {
 		path := realPath(p.cwd, arg)
-		list, err := p.List(stage.Selection{Paths: []string{path}})
+		list, err := p.List(host.StageSelection{Paths: []string{path}})
 		if err != nil {
 			return sel, p.failed(args, err)
 		}
@@ -164,7 +161,7 @@ func (p *stages) selection(args []string) (stage.Selection, error) {
 		sel.Paths = append(sel.Paths, path)
 	}
 	if len(missing) > 0 {
-		return sel, p.failed(missing, stage.ErrNothing)
+		return sel, p.failed(missing, host.ErrNotStaged)
 	}
 	return sel, nil
 }
@@ -172,9 +169,9 @@ func (p *stages) selection(args []string) (stage.Selection, error) {
 // failed gives an error its exit code.
 func (p *stages) failed(args []string, err error) error {
 	switch {
-	case errors.Is(err, stage.ErrNothing) && len(args) == 0:
+	case errors.Is(err, host.ErrNotStaged) && len(args) == 0:
 		return usageError("the session %s has nothing staged", p.session)
-	case errors.Is(err, stage.ErrNothing):
+	case errors.Is(err, host.ErrNotStaged):
 		return usageError("the session %s has nothing staged of %s; toolquay stage list --session %s shows what it has", p.session, strings.Join(args, ", "), p.session)
 	}
 	return hostError(err)

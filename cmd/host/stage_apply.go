@@ -6,8 +6,7 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
-
-	"github.com/toolquay/toolquay/host/stage"
+	"github.com/toolquay/toolquay/host"
 )
 
 func stageApplyCommand(a *app) *cobra.Command {
@@ -55,7 +54,7 @@ func (a *app) applyStaged(ctx context.Context, p *stages, args []string) error {
 	if undo != "" {
 		a.out.Printf("To undo this: toolquay history restore --call %s --session %s\n", undo, p.session)
 	}
-	if conflicts, ok := errors.AsType[*stage.ConflictError](err); ok {
+	if conflicts, ok := errors.AsType[*host.ApplyConflictError](err); ok {
 		for _, c := range conflicts.Conflicts {
 			a.err.Printf("toolquay: %s: %s\n", p.name(c.Path), c.Why)
 		}

@@ -6,10 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
-	"github.com/toolquay/toolquay/host/history"
-	"github.com/toolquay/toolquay/host/stage"
+	"github.com/toolquay/toolquay/host"
 )
 
 func stageDiffCommand(a *app) *cobra.Command {
@@ -51,7 +49,7 @@ func (a *app) diffStaged(ctx context.Context, p *stages, args []string, relative
 		return err
 	}
 	var text bytes.Buffer
-	notes, err := p.Patch(ctx, &text, sel, history.PatchOptions{Dir: dir, Outside: a.out.Terminal})
+	notes, err := p.Patch(ctx, &text, sel, host.PatchOptions{Dir: dir, Outside: a.out.Terminal})
 	if err != nil {
 		return p.failed(args, err)
 	}
@@ -68,7 +66,7 @@ func (a *app) diffStaged(ctx context.Context, p *stages, args []string, relative
 }
 
 // notes tells what a patch does not, and has the command say so.
-func (a *app) notes(p *stages, notes []stage.Note) error {
+func (a *app) notes(p *stages, notes []host.StageNote) error {
 	failed := false
 	for _, n := range notes {
 		lead := "apply refuses it"

@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"github.com/toolquay/toolquay/host/config"
-	"github.com/toolquay/toolquay/host/sandbox"
+	"github.com/toolquay/toolquay/host"
 )
 
 // userDirs are the user's directories, with a spare one where state cannot be written.
@@ -21,7 +21,7 @@ func (s *setup) checkState() error {
 	if s.dirs.StateError == nil || !s.calls {
 		return nil
 	}
-	if required := s.options.Shell != nil && s.options.Shell.Sandbox == sandbox.Required; required && s.dirs.Spare == "" {
+	if required := s.options.Shell != nil && s.options.Shell.Sandbox == host.SandboxRequired; required && s.dirs.Spare == "" {
 		if err := config.CheckWritable(os.TempDir()); err != nil {
 			return fmt.Errorf("the settings require a sandbox for commands, and no directory for its state can be written: %w", s.dirs.StateError)
 		}

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 

@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/folder"
-	"github.com/toolquay/toolquay/host/tasks"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/capability"
 )
 
 func tasksCommand(a *app) *cobra.Command {
@@ -67,33 +66,33 @@ func (a *app) tasks(asJSON bool) error {
 // taskRecord is a task as programs get it.
 type taskRecord struct {
 	Session string `json:"session"`
-	*tasks.Info
+	*capability.TaskInfo
 }
 
 // tasksOf are the tasks of the session that the flags name, or of the one that had one
 // last, and which that is.
-func (a *app) tasksOf(sessions string) (string, []tasks.Info, error) {
+func (a *app) tasksOf(sessions string) (string, []capability.TaskInfo, error) {
 	id := a.flags.session
 	if id == "" {
 		session, list := a.lastTasks(sessions)
 		return session, list, nil
 	}
-	dir := folder.Locate(sessions, id)
+	dir := host.SessionDir(sessions, id)
 	if _, err := os.Stat(dir); err != nil {
 		return "", nil, usageError("there is no session %q in %s", id, sessions)
 	}
-	list, err := tasks.Read(dir)
+	list, err := host.ReadTasks(dir)
 	return id, list, hostError(err)
 }
 
 // lastTasks looks through sessions for the last task, those first that were written to
 // last: nothing began in a session after that.
-func (a *app) lastTasks(sessions string) (session string, newest []tasks.Info) {
+func (a *app) lastTasks(sessions string) (session string, newest []capability.TaskInfo) {
 	for _, s := range byLastRecord(sessions) {
 		if len(newest) > 0 && s.last.Before(latestOf(newest)) {
 			break
 		}
-		list, err := tasks.Read(filepath.Join(sessions, s.name))
+		list, err := host.ReadTasks(filepath.Join(sessions, s.name))
 		if err != nil {
 			a.err.Printf("toolquay: %v\n", err)
 			continue
@@ -125,9 +124,9 @@ func byLastRecord(sessions string) []recorded {
 }
 
 // latestOf is when the last of a session's tasks began, of which there is one.
-func latestOf(list []tasks.Info) time.Time { return list[len(list)-1].Began }
+func latestOf(list []capability.TaskInfo) time.Time { return list[len(list)-1].Began }
 
-func taskRow(t *tasks.Info) []string {
+func taskRow(t *capability.TaskInfo) []string {
 	state := t.State
 	if t.Exit != nil && *t.Exit != 0 {
 		state += " (" + strconv.Itoa(*t.Exit) + ")"

@@ -6,7 +6,6 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
-
 	"github.com/toolquay/toolquay/abi"
 )
 

@@ -20,11 +20,10 @@ import (
 
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/hosttest"
-	"github.com/toolquay/toolquay/host/process"
 )
 
 func main() {
-	process.Main() // commands are supervised by this program, started again
+	host.Main() // commands are supervised by this program, started again
 	shell := flag.Bool("shell", false, "give the models a shell")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -10,12 +10,11 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/hosttest"
-	"github.com/toolquay/toolquay/host/process"
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
-	process.Main()
+	host.Main()
 	os.Exit(m.Run())
 }
 

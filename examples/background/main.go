@@ -18,7 +18,6 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/process"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -40,7 +39,7 @@ func main() { log.Fatal(http.ListenAndServe("localhost:8080", http.NotFoundHandl
 }
 
 func main() {
-	process.Main() // commands are looked after by children of this program
+	host.Main() // commands are looked after by children of this program
 	if err := run(context.Background()); err != nil {
 		log.Fatal(err)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/approvals"
-	"github.com/toolquay/toolquay/host/process"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -28,7 +27,7 @@ var message = []abi.ToolUse{
 }
 
 func main() {
-	process.Main() // commands are supervised by this program, started again
+	host.Main() // commands are supervised by this program, started again
 	dir, err := os.MkdirTemp("", "embed-")
 	if err != nil {
 		log.Fatal(err)

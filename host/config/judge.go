@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/toolquay/toolquay/host/judge"
-	"github.com/toolquay/toolquay/host/judge/remote"
+	"github.com/toolquay/toolquay/host/internal/judge"
+	"github.com/toolquay/toolquay/host/internal/judge/remote"
 	"github.com/toolquay/toolquay/permissions/settings"
 )
 

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/capability/workspace"
-	"github.com/toolquay/toolquay/host/hooks"
+	"github.com/toolquay/toolquay/host/internal/capability/workspace"
+	"github.com/toolquay/toolquay/host/internal/hooks"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/settings"
 )

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/capability/shell"
-	"github.com/toolquay/toolquay/host/process"
-	"github.com/toolquay/toolquay/host/sandbox"
+	"github.com/toolquay/toolquay/host/internal/capability/shell"
+	"github.com/toolquay/toolquay/host/internal/process"
+	"github.com/toolquay/toolquay/host/internal/sandbox"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/settings"
 )

@@ -4,8 +4,8 @@ import (
 	"cmp"
 
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/history"
-	"github.com/toolquay/toolquay/host/results"
+	"github.com/toolquay/toolquay/host/internal/history"
+	"github.com/toolquay/toolquay/host/internal/results"
 	"github.com/toolquay/toolquay/permissions/settings"
 	"github.com/toolquay/toolquay/scheduler"
 )

@@ -11,7 +11,7 @@ import (
 
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/config"
-	"github.com/toolquay/toolquay/host/results"
+	"github.com/toolquay/toolquay/host/internal/results"
 	"github.com/toolquay/toolquay/permissions/settings"
 	"github.com/toolquay/toolquay/scheduler"
 )

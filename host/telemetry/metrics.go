@@ -6,11 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
-
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 )
 
 // The bounds of histograms.

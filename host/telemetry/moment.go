@@ -4,10 +4,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolquay/toolquay/host"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
-
-	"github.com/toolquay/toolquay/host"
 )
 
 // moment puts an event into a span.

@@ -1,9 +1,8 @@
 package telemetry
 
 import (
-	"go.opentelemetry.io/otel/attribute"
-
 	"github.com/toolquay/toolquay/abi"
+	"go.opentelemetry.io/otel/attribute"
 )
 
 // scope names this package to OpenTelemetry, as it asks.

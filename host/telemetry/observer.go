@@ -4,12 +4,11 @@ import (
 	"context"
 	"sync"
 
+	"github.com/toolquay/toolquay/host"
 	"go.opentelemetry.io/otel/metric"
 	metricnoop "go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/trace"
 	tracenoop "go.opentelemetry.io/otel/trace/noop"
-
-	"github.com/toolquay/toolquay/host"
 )
 
 // Options configure an [Observer].

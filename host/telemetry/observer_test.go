@@ -11,6 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/telemetry"
+	"github.com/toolquay/toolquay/permissions"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -18,13 +23,6 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
-
-	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/host/results"
-	"github.com/toolquay/toolquay/host/telemetry"
-	"github.com/toolquay/toolquay/permissions"
 )
 
 // bench is an observer whose spans and metrics are kept.
@@ -144,7 +142,7 @@ func walk(id, tool string, result *abi.ToolResult) []host.Event {
 		of(host.Event{Kind: host.EventDecided, Capability: "fs.read", Decision: decision(allow)}),
 		of(host.Event{Kind: host.EventCapability, Capability: "fs.read"}),
 		of(host.Event{Kind: host.EventCapability, Capability: "made.up", Err: abi.Errorf(abi.CodeUndeclared, "hush")}),
-		of(host.Event{Kind: host.EventPersisted, Stored: &results.Stored{Path: "/hush", Chars: 7, Bytes: 9}}),
+		of(host.Event{Kind: host.EventPersisted, Stored: &host.StoredResult{Path: "/hush", Chars: 7, Bytes: 9}}),
 		of(host.Event{Kind: host.EventFinished, Result: result, Clocks: &host.Clocks{
 			Queued: time.Second, Person: time.Second, Running: 2 * time.Second, Guest: time.Second, Capability: time.Second,
 		}}),

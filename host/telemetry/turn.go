@@ -6,9 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/toolquay/toolquay/host"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // turn is a turn under way.

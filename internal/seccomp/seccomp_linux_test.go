@@ -6,9 +6,8 @@ import (
 	"runtime"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/toolquay/toolquay/internal/seccomp"
+	"golang.org/x/sys/unix"
 )
 
 // run is what the kernel does with a program, for a call with its arguments.

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
-
 	"github.com/toolquay/toolquay/internal/stricttoml"
 )
 

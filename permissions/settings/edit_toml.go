@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/BurntSushi/toml"
-
 	"github.com/toolquay/toolquay/internal/stricttoml"
 	"github.com/toolquay/toolquay/permissions"
 )

@@ -3,9 +3,8 @@ package shell
 import (
 	"slices"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"github.com/toolquay/toolquay/permissions"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // follow goes through the command as bash would, both ways at every turn.

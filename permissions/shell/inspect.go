@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"github.com/toolquay/toolquay/permissions"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // analysis is one command under judgement.

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"github.com/toolquay/toolquay/permissions"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // files are the redirections of a command.

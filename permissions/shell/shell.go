@@ -22,9 +22,8 @@ package shell
 import (
 	"slices"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"github.com/toolquay/toolquay/permissions"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // Place is where a command would run. Paths are absolute and clean, with

@@ -4,9 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"github.com/toolquay/toolquay/internal/lazyregexp"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // ruling is what a piece of syntax does to the judgement of what holds it.

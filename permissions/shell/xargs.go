@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"github.com/toolquay/toolquay/permissions/shell/internal/programs"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // feed is what is known of the names that a pipe brings.

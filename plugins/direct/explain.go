@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero/sys"
-
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins/internal/engine"
 )

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/tetratelabs/wazero/api"
-
 	"github.com/toolquay/toolquay/abi"
 )
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
-
 	"github.com/toolquay/toolquay/abi"
 )
 

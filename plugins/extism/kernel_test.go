@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/tetratelabs/wazero"
-
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
-
 	"github.com/toolquay/toolquay/plugins/internal/engine"
 )
 

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/tetratelabs/wazero"
-
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins/prepass"
 )

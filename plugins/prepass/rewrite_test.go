@@ -12,7 +12,6 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
-
 	"github.com/toolquay/toolquay/internal/test/wasmgen"
 	"github.com/toolquay/toolquay/plugins/prepass"
 )
@@ -238,7 +237,7 @@ func FuzzRewrite(f *testing.F) {
 
 // BenchmarkRewrite reads and writes real modules.
 func BenchmarkRewrite(b *testing.B) {
-	for _, path := range []string{"../../builtin/search/search.wasm", "../../internal/test/bench/guests/regex/regex.wasm"} {
+	for _, path := range []string{"../../builtin/search/search.wasm", "../../host/internal/test/bench/guests/regex/regex.wasm"} {
 		b.Run(filepath.Base(path), func(b *testing.B) {
 			wasm, err := os.ReadFile(path)
 			if err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
-
 	"github.com/toolquay/toolquay/internal/test/wasmgen"
 	"github.com/toolquay/toolquay/plugins/prepass"
 )

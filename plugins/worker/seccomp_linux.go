@@ -7,9 +7,8 @@ import (
 	"os"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/toolquay/toolquay/internal/seccomp"
+	"golang.org/x/sys/unix"
 )
 
 // filterKnown says that there is a filter for this system: what fails to put it

@@ -7,9 +7,9 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/host/capability/shell"
-	"github.com/toolquay/toolquay/host/process"
-	"github.com/toolquay/toolquay/host/sandbox"
+	"github.com/toolquay/toolquay/host/internal/capability/shell"
+	"github.com/toolquay/toolquay/host/internal/process"
+	"github.com/toolquay/toolquay/host/internal/sandbox"
 	"github.com/toolquay/toolquay/internal/tempdir"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolquay/toolquay/host/capability/shell"
-	"github.com/toolquay/toolquay/host/sandbox"
+	"github.com/toolquay/toolquay/host/internal/capability/shell"
+	"github.com/toolquay/toolquay/host/internal/sandbox"
 	"github.com/toolquay/toolquay/permissions"
 )
 

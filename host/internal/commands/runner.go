@@ -9,7 +9,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/host/capability/shell"
+	"github.com/toolquay/toolquay/host/internal/capability/shell"
 )
 
 // Runner runs the commands of all sessions, as the capability shell.run. What it needs for

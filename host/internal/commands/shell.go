@@ -8,7 +8,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/host/folder"
+	"github.com/toolquay/toolquay/host/internal/sessiondir"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/shell"
 )
@@ -65,7 +65,7 @@ func (s *Shell) Spool(call capability.Call) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return os.CreateTemp(dir, folder.Safe(call.ID, 40)+"-*.out") // a new file, with mode 0600
+	return os.CreateTemp(dir, sessiondir.Safe(call.ID, 40)+"-*.out") // a new file, with mode 0600
 }
 
 // Walls returns what a command is held to; see [capability.Shell].

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/toolquay/toolquay/host/judge"
+	"github.com/toolquay/toolquay/host/internal/judge"
 	"github.com/toolquay/toolquay/permissions"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/gate"
-	"github.com/toolquay/toolquay/host/judge"
+	"github.com/toolquay/toolquay/host/internal/judge"
 	"github.com/toolquay/toolquay/permissions"
 )
 

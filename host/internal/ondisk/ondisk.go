@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/capability/workspace"
+	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 	"github.com/toolquay/toolquay/internal/filelock"
 	"github.com/toolquay/toolquay/internal/privatedir"
 )

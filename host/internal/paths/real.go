@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolquay/toolquay/host/capability/workspace"
+	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 )
 
 // Real resolves the links in a path, as far as the path exists. It returns "" where the

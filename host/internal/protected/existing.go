@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/toolquay/toolquay/host/internal/paths"
-	"github.com/toolquay/toolquay/host/sandbox"
+	"github.com/toolquay/toolquay/host/internal/sandbox"
 	"github.com/toolquay/toolquay/permissions"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolquay/toolquay/host/capability/shell"
+	"github.com/toolquay/toolquay/host/internal/capability/shell"
 	commands "github.com/toolquay/toolquay/permissions/shell"
 )
 

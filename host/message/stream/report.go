@@ -8,7 +8,6 @@ import (
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/message"
-	"github.com/toolquay/toolquay/host/results"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -231,7 +230,7 @@ type Result struct {
 	// interrupted.
 	Cause string `json:"cause,omitempty"`
 	// Stored is where the whole of it lies, if it was replaced.
-	Stored *results.Stored `json:"stored,omitempty"`
+	Stored *host.StoredResult `json:"stored,omitempty"`
 }
 
 // Persisted says that a result was too long, and where the whole of it lies.
@@ -239,7 +238,7 @@ type Persisted struct {
 	Head
 	About
 
-	Stored *results.Stored `json:"stored"`
+	Stored *host.StoredResult `json:"stored"`
 }
 
 // Discarded says that a call has no result, its message being void, and what it

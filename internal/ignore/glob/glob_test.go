@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 

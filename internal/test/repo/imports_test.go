@@ -53,7 +53,10 @@ func TestImportTableItself(t *testing.T) {
 		shell    = "mvdan.cc/sh/v3"
 		wazero   = "github.com/tetratelabs/wazero"
 	)
-	const capability = module + "/host/capability"
+	const (
+		contract   = module + "/host/capability"
+		capability = module + "/host/internal/capability"
+	)
 	tests := map[string]struct {
 		dir, importPath string
 		test            bool
@@ -84,17 +87,17 @@ func TestImportTableItself(t *testing.T) {
 		"the host never calls up":          {"host", module + "/cmd/host", false, false},
 		"it knows no environment":          {"host", module + "/host/config", true, false},
 		"which knows the host":             {"host/config", module + "/host", false, true},
-		"capabilities share the contract":  {"host/capability/fs", capability, false, true},
-		"and the workspace":                {"host/capability/fs", capability + "/workspace", false, true},
-		"capabilities know no other":       {"host/capability/search", capability + "/fs", false, false},
-		"nor do their tests":               {"host/capability/search", capability + "/fs", true, false},
-		"capabilities know no host":        {"host/capability/fs", module + "/host", false, false},
-		"capabilities have sub-packages":   {"host/capability/search/x", capability + "/search", false, true},
+		"capabilities share the contract":  {"host/internal/capability/fs", contract, false, true},
+		"and the workspace":                {"host/internal/capability/fs", capability + "/workspace", false, true},
+		"capabilities know no other":       {"host/internal/capability/search", capability + "/fs", false, false},
+		"nor do their tests":               {"host/internal/capability/search", capability + "/fs", true, false},
+		"capabilities know no host":        {"host/internal/capability/fs", module + "/host", false, false},
+		"capabilities have sub-packages":   {"host/internal/capability/search/x", capability + "/search", false, true},
 		"the contract knows no capability": {"host/capability", capability + "/fs", false, false},
-		"folders know no contract":         {"host/folder", module + "/abi", false, false},
-		"results know folders":             {"host/results", module + "/host/folder", false, true},
-		"results know no host":             {"host/results", module + "/host", false, false},
-		"the host knows results":           {"host", module + "/host/results", false, true},
+		"folders know no contract":         {"host/internal/sessiondir", module + "/abi", false, false},
+		"results know folders":             {"host/internal/results", module + "/host/internal/sessiondir", false, true},
+		"results know no host":             {"host/internal/results", module + "/host", false, false},
+		"the host knows results":           {"host", module + "/host/internal/results", false, true},
 		"the host knows no telemetry":      {"host", module + "/host/telemetry", false, false},
 		"nor messages":                     {"host", module + "/host/message/stream", true, false},
 		"the stream knows messages":        {"host/message/stream", module + "/host/message", false, true},
@@ -104,12 +107,12 @@ func TestImportTableItself(t *testing.T) {
 		"telemetry knows no exporter":      {"host/telemetry/otlp", otel + "/exporters/otlp/otlptrace", false, false},
 		"but the SDK where it sends":       {"host/telemetry/otlp", otel + "/sdk/trace", false, true},
 		"that knows no plugins":            {"host/telemetry/otlp", module + "/plugins", false, false},
-		"tools are asked for, no path":     {"host/capability/tools", capability + "/workspace", false, false},
+		"tools are asked for, no path":     {"host/internal/capability/tools", capability + "/workspace", false, false},
 		"a lock needs no watcher":          {"internal/filelock", fsnotify, false, false},
 		"a watcher does":                   {"internal/filewatch", fsnotify, false, true},
 		"internal lies below the rooms":    {"internal/x", module + "/host", false, false},
-		"benchmarks are above them":        {"internal/test/bench", module + "/host", false, true},
-		"and nothing is above those":       {"host", module + "/internal/test/bench", false, false},
+		"benchmarks are above them":        {"host/internal/test/bench", module + "/host", false, true},
+		"and nothing is above those":       {"host", module + "/host/internal/test/bench", false, false},
 		"test helpers stay in tests":       {"plugins", module + "/internal/testenv", false, false},
 		"but for packages of tests":        {"plugins/internal/runnertest", module + "/internal/testenv", false, true},
 		"which only tests use":             {"plugins/extism", module + "/plugins/internal/runnertest", false, false},

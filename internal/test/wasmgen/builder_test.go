@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/tetratelabs/wazero"
-
 	"github.com/toolquay/toolquay/internal/test/wasmgen"
 )
 

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/tetratelabs/wazero"
-
 	"github.com/toolquay/toolquay/internal/test/wasmgen"
 	"github.com/toolquay/toolquay/internal/testenv"
 )

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
-
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 

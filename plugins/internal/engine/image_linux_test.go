@@ -7,9 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/toolquay/toolquay/internal/testenv"
+	"golang.org/x/sys/unix"
 )
 
 // ways are those in which a memory is put back: each makes of a snapshot that is

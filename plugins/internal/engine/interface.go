@@ -9,7 +9,6 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
-
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/prepass"
 )

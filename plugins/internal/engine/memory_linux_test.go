@@ -12,9 +12,8 @@ import (
 	"time"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/toolquay/toolquay/internal/testenv"
+	"golang.org/x/sys/unix"
 )
 
 // mappings counts the process's mappings and open files.

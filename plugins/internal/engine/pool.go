@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
-
 	"github.com/toolquay/toolquay/abi"
 )
 

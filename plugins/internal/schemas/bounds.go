@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
-
 	"github.com/toolquay/toolquay/abi"
 )
 

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/tetratelabs/wazero/api"
-
 	"github.com/toolquay/toolquay/internal/test/wasmgen"
 	"github.com/toolquay/toolquay/internal/testenv"
 )

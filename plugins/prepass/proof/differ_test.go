@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/tetratelabs/wazero/api"
-
 	"github.com/toolquay/toolquay/plugins/prepass"
 )
 

@@ -12,7 +12,6 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
-
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 

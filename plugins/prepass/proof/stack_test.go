@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/tetratelabs/wazero"
-
 	"github.com/toolquay/toolquay/internal/test/wasmgen"
 	"github.com/toolquay/toolquay/plugins/prepass"
 )

@@ -13,7 +13,6 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/results"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -92,7 +91,7 @@ var scenes = map[string]func(s *stage){
 	},
 	"kept": func(s *stage) {
 		stored := func(e *host.Event) {
-			e.Stored = &results.Stored{Path: "/state/sessions/s1/tool-results/c0-1f.txt", Bytes: 3 << 20}
+			e.Stored = &host.StoredResult{Path: "/state/sessions/s1/tool-results/c0-1f.txt", Bytes: 3 << 20}
 		}
 		s.queue("Bash", "a").starts().with(host.EventPersisted, stored).answers(time.Second, 2000)
 		s.queue("Bash", "b").starts().answers(time.Second, 60_000).with(host.EventReplaced, stored)

@@ -14,8 +14,6 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/cmd/host/internal/ui/vt"
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/hooks"
-	"github.com/toolquay/toolquay/host/results"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -82,13 +80,13 @@ func (s *source) event() host.Event {
 		}
 	}
 	if parts&8 != 0 {
-		e.Stored = &results.Stored{Path: s.text(), Bytes: int64(s.number())}
+		e.Stored = &host.StoredResult{Path: s.text(), Bytes: int64(s.number())}
 	}
 	if parts&16 != 0 {
 		e.Change = &abi.Change{Kind: abi.ChangeKind(s.text()), Value: json.RawMessage(s.text())}
 	}
 	if parts&32 != 0 {
-		e.Hook, e.Err = &hooks.Record{Hook: s.text()}, errors.New(s.text())
+		e.Hook, e.Err = &host.HookRecord{Hook: s.text()}, errors.New(s.text())
 	}
 	e.Effects = make([]permissions.Access, parts>>6)
 	return e

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/creack/pty"
-
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 

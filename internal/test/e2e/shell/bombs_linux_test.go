@@ -12,8 +12,6 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/capability/shell"
-	"github.com/toolquay/toolquay/host/process"
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
@@ -69,9 +67,9 @@ func TestBombs(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) { // one after the other: they leave nothing for each other
 			d := newDesk(t, func(s *setup) {
-				s.host.Shell.AtLimit = shell.LimitKill
+				s.host.Shell.AtLimit = host.AtLimitKill
 				s.host.Shell.MaxOutput = 64 << 20
-				s.host.Shell.Limits = process.Limits{Processes: 200, Memory: 256 << 20, OpenFiles: 1024, CPU: cpu(name)}
+				s.host.Shell.Limits = host.CommandLimits{Processes: 200, Memory: 256 << 20, OpenFiles: 1024, CPU: cpu(name)}
 			})
 			d.put("main.txt", "is served\n")
 			testenv.InTime(t, time.Second, func() time.Duration { return d.setOff(bomb.command, bomb.limit, bomb.says) })

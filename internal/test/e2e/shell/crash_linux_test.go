@@ -19,7 +19,6 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/sandbox"
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
@@ -71,7 +70,7 @@ func crash(state string) {
 	c := crasher{mark: mark(os.Getenv(markName))}
 	s := setup{host: options(root), session: host.SessionOptions{ID: "mine", Cwd: root + "/work"}}
 	s.host.Sessions = root + "/sessions"
-	s.host.Shell.Keeper = []string{"/proc/self/exe", string(c.mark)}
+	s.host.Shell.Supervisor = []string{"/proc/self/exe", string(c.mark)}
 	if change := crashing[state].change; change != nil {
 		change(&s)
 	}
@@ -271,9 +270,9 @@ func startOnce(root, state string) *exec.Cmd {
 func runOnce() {
 	root := os.Getenv(rootName)
 	s := setup{host: options(root), session: host.SessionOptions{Cwd: root + "/work"}}
-	s.host.Shell.Keeper = []string{"/proc/self/exe", root}
+	s.host.Shell.Supervisor = []string{"/proc/self/exe", root}
 	s.host.Shell.State = os.Getenv(placeName)
-	s.host.Shell.Network = sandbox.NetworkHosts
+	s.host.Shell.Network = host.NetworkHosts
 	ctx := context.Background()
 	h, err := host.Open(ctx, s.host)
 	if err != nil {

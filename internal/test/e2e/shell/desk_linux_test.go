@@ -18,7 +18,6 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/sandbox"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 )
@@ -68,12 +67,12 @@ func options(root string) host.Options {
 	return host.Options{
 		Builtins: true, CacheDir: cache(), Home: root, Logger: slog.New(slog.DiscardHandler),
 		Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Allow: permissions.RuleTexts("Bash")}},
-		Shell: &host.Shell{State: root + "/state", Environ: append(os.Environ(), "HOME="+root), Sandbox: sandbox.Required},
+		Shell: &host.Shell{State: root + "/state", Environ: append(os.Environ(), "HOME="+root), Sandbox: host.SandboxRequired},
 	}
 }
 
 // unconfined has commands run without a sandbox.
-func unconfined(s *setup) { s.host.Shell.Sandbox = sandbox.Off }
+func unconfined(s *setup) { s.host.Shell.Sandbox = host.SandboxOff }
 
 // ruled adds rules.
 func ruled(set permissions.RuleSet) func(*setup) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolquay/toolquay/host/sandbox/escapes"
+	"github.com/toolquay/toolquay/internal/test/escapes"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 )

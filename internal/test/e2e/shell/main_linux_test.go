@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/toolquay/toolquay/host/process"
+	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
@@ -20,7 +20,7 @@ const (
 const stateName = "TOOLQUAY_E2E_HOST"
 
 func TestMain(m *testing.M) {
-	process.Main() // returns, unless this process was started as a keeper
+	host.Main() // returns, unless this process was started as a keeper
 	switch state := os.Getenv(stateName); state {
 	case "":
 	case once:

@@ -17,7 +17,6 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/capability/shell"
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
@@ -275,7 +274,7 @@ func (p *pending) closes(what func(context.Context) error) {
 func TestSurvivors(t *testing.T) {
 	bothWays(t, func(t *testing.T, changes ...func(*setup)) {
 		t.Helper()
-		changes = append(changes, func(s *setup) { s.host.Shell.AtLimit = shell.LimitKill })
+		changes = append(changes, func(s *setup) { s.host.Shell.AtLimit = host.AtLimitKill })
 		for how, end := range ends {
 			for name, c := range stubborn {
 				if !testenv.Thorough() && name != "all in one" && how != "time limit" {

@@ -1,0 +1,209 @@
+package search
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/capability/workspace"
+)
+
+// staged are the files below a search's root that the session has staged. The walk
+// passes over them, and then they are gone through by themselves, as if they lay in
+// the tree: judged, filtered and ignored alike. What a staged ignore file says counts
+// once it is applied.
+type staged struct {
+	stage capability.Stage
+	// list is by path, and paths holds the real ones.
+	list  []capability.Staged
+	paths map[string]bool
+}
+
+// findStaged asks what is staged; nil is nothing.
+func findStaged(r root) (*staged, error) {
+	if r.stage == nil {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	list, err := r.stage.Below(r.node.Real)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	s := &staged{stage: r.stage, list: list, paths: make(map[string]bool, len(list))}
+	for _, one := range list {
+		s.paths[one.Path] = true
+	}
+	return s, nil
+}
+
+// hides reports whether a file of a directory is staged: then what lies on the disk is
+// not what the session sees.
+func (s *staged) hides(dir paths, name string) bool {
+	return s != nil && s.paths[join(dir.resolved, name)]
+}
+
+// level is a directory on the way to staged files.
+type level struct {
+	paths
+	dir     *workspace.Dir // nil for one that is not on the disk
+	ignores *ignores
+	depth   int
+}
+
+// close lets go of the directory.
+func (l *level) close() {
+	if l.dir != nil {
+		_ = l.dir.Close() // it was only read
+	}
+}
+
+// runStaged visits the staged files. It is for one goroutine, after or before the walk.
+func (w *walk) runStaged(ctx context.Context) error {
+	if w.staged == nil {
+		return nil
+	}
+	top := &level{paths: paths{target: w.root.node.Target, resolved: w.root.node.Real}}
+	var err error
+	if top.dir, err = w.root.node.OpenDir(); err != nil {
+		return err
+	}
+	defer top.close()
+	if w.ignore {
+		top.ignores = parents(top.resolved, w.root.cwd)
+	}
+	w.ignoresOf(top)
+	return w.stagedIn(ctx, top, w.staged.list)
+}
+
+// ignoresOf adds the ignore files of a directory to those above it.
+func (w *walk) ignoresOf(l *level) {
+	if w.ignore && l.dir != nil {
+		l.ignores = load(l.ignores, l.dir, l.resolved, anyName)
+	}
+}
+
+// stagedIn goes through what is staged below one directory.
+func (w *walk) stagedIn(ctx context.Context, l *level, list []capability.Staged) error {
+	wanted := w.in(l.paths, l.ignores)
+	for len(list) > 0 {
+		if err := interrupted(ctx); err != nil {
+			return err
+		}
+		name, dir, n := first(list, l.resolved)
+		var err error
+		switch {
+		case isVCS(name) || !wanted.want(name, dir):
+		case dir:
+			err = w.stagedBelow(ctx, l, name, list[:n])
+		default:
+			err = w.visitStaged(ctx, l, name)
+		}
+		if err != nil {
+			return err
+		}
+		list = list[n:]
+	}
+	return nil
+}
+
+// first returns the name that the first of the files below a directory lies at or
+// below, whether that is a directory, and how many of them lie there.
+func first(list []capability.Staged, dir string) (name string, isDir bool, n int) {
+	rest := func(i int) string { return list[i].Path[len(join(dir, "")):] }
+	const separator = string(filepath.Separator)
+	name, _, isDir = strings.Cut(rest(0), separator)
+	for n = 1; isDir && n < len(list) && strings.HasPrefix(rest(n), name+separator); n++ {
+	}
+	return name, isDir, n
+}
+
+// stagedBelow goes into a directory.
+func (w *walk) stagedBelow(ctx context.Context, in *level, name string, list []capability.Staged) error {
+	l := &level{paths: in.child(name), ignores: in.ignores, depth: in.depth + 1}
+	if in.dir != nil {
+		if dir, err := in.dir.OpenDir(name); err == nil {
+			l.dir = dir
+		}
+	}
+	defer l.close()
+	switch {
+	case !w.mayEnter(l):
+		if l.dir == nil { // else the walk has counted it
+			w.denied.Add(1)
+		}
+		return nil
+	case l.depth > maxDepth:
+		w.unreadable.Add(1)
+		return nil
+	}
+	w.ignoresOf(l)
+	return w.stagedIn(ctx, l, list)
+}
+
+func (w *walk) mayEnter(l *level) bool {
+	if w.judgeDir == nil {
+		return w.judge(l.access(true))
+	}
+	ok, _ := w.judgeDir(l.access(true))
+	return ok
+}
+
+// visitStaged visits one file.
+func (w *walk) visitStaged(ctx context.Context, l *level, name string) error {
+	if !w.judge(l.child(name).access(false)) {
+		w.denied.Add(1)
+		return nil
+	}
+	err := w.visit(ctx, file{in: l.target, name: name, real: l.resolved, stage: w.staged.stage})
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return interrupted(ctx)
+	default:
+		w.miss(err)
+	}
+	return nil
+}
+
+// look finds a staged file once more: it may have been staged anew, applied or
+// discarded meanwhile, and is then what it is now.
+func (f file) look() (*workspace.Overlaid, error) {
+	actual := f.resolved()
+	o, err := workspace.Overlay(f.in, actual, f.stage)
+	if err != nil {
+		return nil, err
+	}
+	if o.Real != actual { // a link was put there, and leads to what was not judged
+		_ = o.Close() // nothing was done with it
+		return nil, abi.Errorf(abi.CodeNotFound, "%s is gone", actual)
+	}
+	return o, nil
+}
+
+// open opens the file.
+func (f file) open() (io.ReadCloser, workspace.Info, error) {
+	if f.stage == nil {
+		return f.dir.OpenFile(f.name)
+	}
+	o, err := f.look()
+	if err != nil {
+		return nil, workspace.Info{}, err
+	}
+	defer func() { _ = o.Close() }() // what is opened stays open
+	return o.Open()
+}
+
+// stat tells what the file is.
+func (f file) stat() (workspace.Info, error) {
+	if f.stage == nil {
+		return f.dir.Stat(f.name)
+	}
+	o, err := f.look()
+	if err != nil {
+		return workspace.Info{}, err
+	}
+	defer func() { _ = o.Close() }() // it was only looked at
+	return o.Info, o.Err()
+}

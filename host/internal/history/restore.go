@@ -1,0 +1,216 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/toolquay/toolquay/host/internal/capability/workspace"
+	"github.com/toolquay/toolquay/host/internal/ondisk"
+)
+
+// RestoreOptions say how to restore.
+type RestoreOptions struct {
+	// Force restores files that were changed since too; what they are is kept first.
+	Force bool
+	// DryRun finds out what would be done, and does nothing.
+	DryRun bool
+}
+
+// Restored is a file that got back what it was.
+type Restored struct {
+	Path string `json:"path"`
+	// To is what it is now; nil is that it was removed.
+	To *Content `json:"to,omitempty"`
+	// ID is the record of the restoring, and Call what all of one restoring have in
+	// common: it is undone by either.
+	ID   string `json:"id,omitempty"`
+	Call string `json:"call,omitempty"`
+	// Same says that there was nothing to do.
+	Same bool `json:"same,omitempty"`
+}
+
+// Conflict is why a file cannot be restored.
+type Conflict struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
+	// Forceable says that [RestoreOptions.Force] would do it all the same.
+	Forceable bool `json:"forceable,omitempty"`
+}
+
+// ConflictError is that files cannot be restored. None was.
+type ConflictError struct{ Conflicts []Conflict }
+
+// Error names the first; the others are for who asks.
+func (e *ConflictError) Error() string {
+	first := e.Conflicts[0]
+	if n := len(e.Conflicts) - 1; n > 0 {
+		return fmt.Sprintf("nothing was restored: %s: %s; and %d more", first.Path, first.Why, n)
+	}
+	return fmt.Sprintf("nothing was restored: %s: %s", first.Path, first.Why)
+}
+
+// ErrNothing is that a selection is of no write.
+var ErrNothing = errors.New("the history holds no such write")
+
+// Restore gives files back what they were before the writes of a selection. All of
+// them are looked at before the first is written: where one was changed since, the
+// error is a *[ConflictError]. Each restoring is recorded, and so can be undone. It
+// returns what was done also with an error, which then came in the middle.
+//
+// Links are not followed, files are replaced at once, and get their former
+// permission bits back, but for set-uid and the like. A file that was not there
+// before is removed; directories that were made for it stay. A file that holds what
+// it held is left as it is, its permission bits too: they were changed by no write.
+func (s *Store) Restore(ctx context.Context, sel Selection, o RestoreOptions) ([]Restored, error) {
+	spans, err := s.restorable(ctx, sel, o.Force)
+	if err != nil {
+		return nil, err
+	}
+	defer s.pin(spans)()
+	out := make([]Restored, 0, len(spans))
+	call := ""
+	for _, span := range spans {
+		r := Restored{Path: span.path, To: span.before, Same: span.now.Same(span.before)}
+		if !r.Same && !o.DryRun {
+			r.ID, err = s.restore(ctx, span, sel, call)
+		}
+		if r.ID != "" {
+			call = cmp.Or(call, callOf(r.ID))
+			r.Call = call
+		}
+		if err == nil || r.ID != "" {
+			out = append(out, r)
+		}
+		if err != nil {
+			return out, fmt.Errorf("restoring %s: %w", span.path, err)
+		}
+	}
+	return out, nil
+}
+
+// restorable looks at all files of a selection, and finds nothing that stands in the way.
+func (s *Store) restorable(ctx context.Context, sel Selection, force bool) ([]*span, error) {
+	chains, err := s.chains(ctx, sel)
+	if err != nil {
+		return nil, err
+	}
+	if len(chains) == 0 {
+		return nil, ErrNothing
+	}
+	var spans []*span
+	var conflicts []Conflict
+	for _, c := range chains {
+		span := c.spanOf(sel)
+		if span == nil {
+			continue // none of it was done
+		}
+		spans = append(spans, span)
+		if c := s.conflict(ctx, span); c != nil && (!force || !c.Forceable) {
+			conflicts = append(conflicts, *c)
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+	if len(conflicts) > 0 {
+		return nil, &ConflictError{conflicts}
+	}
+	return spans, nil
+}
+
+// conflict is why a file should not get back what it was, or nil.
+func (s *Store) conflict(ctx context.Context, p *span) *Conflict {
+	c := &Conflict{Path: p.path}
+	switch {
+	case p.fault != nil:
+		c.Why = p.fault.Error()
+	case p.now.Same(p.before):
+		return nil
+	case p.before != nil && !s.kept(p.before):
+		c.Why = "what it was is no longer kept"
+	case p.before != nil && !s.whole(ctx, p.before):
+		c.Why = "what it was is damaged in the history"
+	case p.broken != "":
+		c.Why, c.Forceable = p.broken, true
+	case p.later != nil && !p.now.Same(p.after):
+		c.Why, c.Forceable = p.later.ID+ofCall(p.later)+" wrote it since", true
+	case !p.now.Same(p.after):
+		c.Why, c.Forceable = "something else changed it since", true
+	default:
+		return nil
+	}
+	return c
+}
+
+// restore gives one file back what it was. It returns the record also with an error,
+// where the file may be what it was all the same.
+func (s *Store) restore(ctx context.Context, p *span, sel Selection, call string) (id string, err error) {
+	d, err := ondisk.Look(ctx, p.path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	if !d.Content.Same(p.now) {
+		return "", errChanged
+	}
+	put := func() error { return remove(ctx, d, p.path, s.sync) }
+	if p.before != nil {
+		draft, err := s.draft(ctx, d.Node, p.before)
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = draft.Discard() }() // it was committed, or did no harm
+		put = func() error {
+			_, err := draft.Commit(d.Info)
+			return err
+		}
+	}
+	if id, err = s.keepNow(ctx, d, p, line{Record: Record{Kind: KindRestore, Call: call, Of: sel.String(), Path: p.path}}); err != nil {
+		return "", err
+	}
+	err = s.swap(put)
+	if err != nil && !errors.Is(err, workspace.ErrUncertain) {
+		return "", errors.Join(err, s.Void(id)) //nolint:contextcheck // also where ctx has ended
+	}
+	return id, err
+}
+
+// callOf is the call of a restoring that begins with a record.
+func callOf(id string) string { return "restore-" + id }
+
+var errChanged = errors.New("it was changed while it was restored; try again")
+
+// keepNow records a restoring, with what the file is now.
+func (s *Store) keepNow(ctx context.Context, d *ondisk.File, p *span, l line) (string, error) {
+	if p.before != nil {
+		l.After = &Content{Hash: p.before.Hash, Size: p.before.Size}
+	}
+	if d.Content == nil {
+		return s.keep(ctx, l, nil)
+	}
+	now := ondisk.Cancellable(ctx, d.Reader())
+	return s.keep(ctx, l, &former{now, d.Content.Size, d.Content.Mode, d.Content.Hash})
+}
+
+// draft writes what a file was beside it.
+func (s *Store) draft(ctx context.Context, n *workspace.Node, c *Content) (*workspace.Draft, error) {
+	from, err := s.Content(c)
+	if err != nil {
+		return nil, err
+	}
+	draft, err := n.Draft()
+	if err != nil {
+		return nil, errors.Join(err, from.Close())
+	}
+	_, err = io.Copy(draft, ondisk.Cancellable(ctx, from))
+	if err == nil && c.Mode != 0 {
+		err = draft.SetMode(c.Mode)
+	}
+	if err = errors.Join(err, from.Close()); err != nil {
+		return nil, errors.Join(err, draft.Discard())
+	}
+	return draft, nil
+}

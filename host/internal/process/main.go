@@ -1,0 +1,32 @@
+package process
+
+import (
+	"os"
+	"sync/atomic"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+// The one variable in a keeper's environment says that it is one. The value is a
+// protocol version and a random number: nobody sets it by accident.
+const (
+	markerName  = "TOOLQUAY_KEEPER"
+	markerValue = "1-c2b7e0941d5f48a3"
+)
+
+// mainCalled is set by Main.
+var mainCalled atomic.Bool
+
+// isKeeper reports whether this process was started as a keeper.
+func isKeeper() bool { return os.Getenv(markerName) == markerValue }
+
+// startable reports why no keeper can be started, or nil.
+func (o *Options) startable() error {
+	switch {
+	case isKeeper():
+		return abi.Errorf(abi.CodeUnsupported, "this process was started as a keeper and starts none itself; its program must call host.Main first")
+	case len(o.Command) == 0 && !mainCalled.Load():
+		return abi.Errorf(abi.CodeUnsupported, "host.Main was not called: started as a keeper, this program would run as itself")
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package results
+
+import (
+	"bufio"
+	"errors"
+	"log/slog"
+	"os"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/sessiondir"
+)
+
+// Dir is the directory of the session's folder that results lie in.
+const Dir = "tool-results"
+
+var (
+	// errNoFolder is that of a session without a place to keep anything.
+	errNoFolder = errors.New("the session has no folder")
+	// errLost is that of a text whose file could not be written.
+	errLost = errors.New("its file could not be written")
+	// errDiscarded is that of a text nobody wants any more.
+	errDiscarded = errors.New("the text was discarded")
+)
+
+// Spill makes a place for one text that is too long to hold, in the session's
+// folder. Its file becomes the result's when [Keeper.Fit] is given what Done
+// returns; a file that Fit is never given goes with the session's end.
+//
+// Where the file cannot be written, as on a full disk, the text is not lost as a
+// whole: its beginning and its end are, and Fit cuts it.
+func (k *Keeper) Spill() (abi.Spill, error) {
+	if k.folder == nil {
+		return nil, errNoFolder
+	}
+	file, err := k.folder.Temp(Dir)
+	if errors.Is(err, sessiondir.ErrClosed) {
+		return nil, err
+	}
+	s := &spill{log: k.log, file: file}
+	if err != nil {
+		s.fail(err)
+	} else {
+		s.buffered = bufio.NewWriterSize(file, spillBuffer)
+	}
+	s.SpillWriter = abi.NewSpillWriter(toFile{s})
+	return s, nil
+}
+
+// spillBuffer is how much is written at a time, in bytes.
+const spillBuffer = 64 << 10
+
+// spill is a text on its way into a file.
+type spill struct {
+	*abi.SpillWriter
+	log      *slog.Logger
+	file     *os.File // nil where it could not be made
+	buffered *bufio.Writer
+	// failed is why there is no file to be had, discarded that nobody wants one.
+	failed    error
+	discarded bool
+}
+
+// toFile is where a spill's text goes.
+type toFile struct{ *spill }
+
+// Write writes as long as that goes well. What it cannot write is let go of, for
+// what is noted of it on the way is worth more than nothing.
+func (s toFile) Write(p []byte) (int, error) {
+	if s.failed == nil {
+		if _, err := s.buffered.Write(p); err != nil {
+			s.fail(err)
+		}
+	}
+	return len(p), nil
+}
+
+// fail gives up the file, and the room it takes.
+func (s *spill) fail(err error) {
+	s.failed = err
+	s.log.Warn("a long result could not be written to a file, and will be cut", "error", err)
+	s.remove()
+}
+
+func (s *spill) remove() {
+	if s.file != nil {
+		_ = s.file.Close() // it may be closed, and removed, already
+		_ = os.Remove(s.file.Name())
+	}
+}
+
+// Done implements [abi.Spill]. The file is forced to the disk when it gets its name.
+func (s *spill) Done() (*abi.Spilled, error) {
+	if s.discarded {
+		return nil, errDiscarded
+	}
+	if s.failed == nil {
+		if err := errors.Join(s.buffered.Flush(), s.file.Close()); err != nil {
+			s.fail(err)
+		}
+	}
+	return s.Spilled(s.path()), nil
+}
+
+// path is the file, or empty where there is none.
+func (s *spill) path() string {
+	if s.failed != nil {
+		return ""
+	}
+	return s.file.Name()
+}
+
+// Discard implements [abi.Spill].
+func (s *spill) Discard() {
+	s.discarded = true
+	s.remove()
+}

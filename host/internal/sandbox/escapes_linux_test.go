@@ -1,0 +1,175 @@
+//go:build amd64 || arm64
+
+package sandbox_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/toolquay/toolquay/host/internal/sandbox"
+	"github.com/toolquay/toolquay/internal/test/escapes"
+	"github.com/toolquay/toolquay/internal/testenv"
+)
+
+// find is the sandbox of this machine.
+func find(tb testing.TB, o sandbox.Options) *sandbox.Sandbox {
+	tb.Helper()
+	testenv.NeedTool(tb, "bwrap")
+	s, report := sandbox.Find(tb.Context(), o)
+	if s == nil {
+		testenv.Missing(tb, "no sandbox: "+report.String())
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+// specOf is a world's own specification.
+func specOf(w *escapes.World) sandbox.Spec {
+	return sandbox.Spec{
+		Writable: []string{w.Work}, Hidden: w.Hidden, Protected: w.Protected, Temp: w.Temp, Cwd: w.Work,
+		// The world lies in /tmp, where nothing else is in sight.
+		Bind: []sandbox.Bind{{Source: w.Outside, Target: w.Outside}},
+	}
+}
+
+// run runs shell text in a sandbox and tells what it printed and how it ended.
+func run(tb testing.TB, s *sandbox.Sandbox, spec sandbox.Spec, env []string, text string) (string, error) {
+	tb.Helper()
+	wrapped, err := s.Wrap(tb.Context(), spec, []string{"bash", "-c", text})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() {
+		if err := wrapped.Close(); err != nil {
+			tb.Error(err)
+		}
+	}()
+	return output(tb, wrapped, env)
+}
+
+// output runs what was wrapped, or nothing was done about, and tells what it printed.
+func output(tb testing.TB, w *sandbox.Wrapped, env []string) (string, error) {
+	tb.Helper()
+	return outputIn(tb, w, env, time.Minute)
+}
+
+// outputIn is output that is given so much time.
+func outputIn(tb testing.TB, w *sandbox.Wrapped, env []string, within time.Duration) (string, error) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), within)
+	defer cancel()
+	var out bytes.Buffer
+	cmd := command(w, env)
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &out, time.Second
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	held := w.Release(ctx, cmd.Process.Pid)
+	if held == nil {
+		defer context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })()
+	} else {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // Wait tells
+	}
+	err := cmd.Wait()
+	return out.String(), errors.Join(held, err)
+}
+
+// start starts what was wrapped, which is held back.
+func start(tb testing.TB, w *sandbox.Wrapped, env []string) *exec.Cmd {
+	tb.Helper()
+	cmd := command(w, env)
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	return cmd
+}
+
+func command(w *sandbox.Wrapped, env []string) *exec.Cmd {
+	cmd := exec.Command(w.Path)
+	cmd.Args, cmd.Env, cmd.ExtraFiles, cmd.Dir = w.Args, env, w.Files, "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return cmd
+}
+
+func TestEscapes(t *testing.T) {
+	t.Parallel()
+	tryEscapes(t, func(*sandbox.Sandbox) {})
+}
+
+// Root can do without a user namespace, and has to where a container allows none.
+func TestEscapesWithoutUserNamespace(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		return // nobody else has a sandbox then
+	}
+	tryEscapes(t, (*sandbox.Sandbox).WithoutUsers)
+}
+
+func tryEscapes(t *testing.T, change func(*sandbox.Sandbox)) {
+	t.Helper()
+	for _, c := range escapes.Batches() {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			w := escapes.New(t)
+			s := find(t, sandbox.Options{State: w.State, Home: w.Home})
+			change(s)
+			out, err := run(t, s, specOf(w), w.Env, c.Shell)
+			t.Logf("%v; it printed:\n%s", err, out)
+			if !strings.Contains(out, escapes.Ended) {
+				t.Error("the sandbox did not start, or not all was tried")
+			}
+			for _, did := range w.Verify(t, out) {
+				t.Error(did)
+			}
+			noLeftovers(t, w.Work)
+		})
+	}
+}
+
+// The world must notice: what changes nothing but the world is run without a sandbox
+// too.
+func TestEscapesAreNoticed(t *testing.T) {
+	for i, c := range escapes.Cases() {
+		if !c.Loose || !testenv.Thorough() && i%10 != 0 {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			w := escapes.New(t)
+			out, _ := output(t, &sandbox.Wrapped{Path: testenv.NeedTool(t, "bash"), Args: []string{"bash", "-c", c.Shell}}, w.Env)
+			if len(w.Verify(t, out)) == 0 {
+				t.Errorf("it went unnoticed; it printed:\n%s", out)
+			}
+		})
+	}
+}
+
+// noLeftovers fails if a placeholder is there.
+func noLeftovers(tb testing.TB, dir string) {
+	tb.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // what cannot be looked into is looked at from above
+		}
+		if info, err := d.Info(); err == nil && (d.Type() == fs.ModeSocket || d.IsDir() && info.Mode().Perm()&0o222 == 0) {
+			tb.Errorf("%s is left", path)
+		}
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+}

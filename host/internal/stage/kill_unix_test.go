@@ -1,0 +1,121 @@
+//go:build unix
+
+package stage_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/toolquay/toolquay/host/internal/history"
+	"github.com/toolquay/toolquay/host/internal/stage"
+)
+
+// victim is the variable that makes the test binary the process that is killed: it
+// holds the directories of the stage and its history.
+const victim = "STAGE_TEST_VICTIM"
+
+// TestMain is the victim, where it is to be: it applies file after file, and says so.
+func TestMain(m *testing.M) {
+	place := os.Getenv(victim)
+	if place == "" {
+		os.Exit(m.Run())
+	}
+	dir, past, _ := strings.Cut(place, "\n")
+	s := stage.Open(dir, stage.Options{History: loud{history.Open(past, history.Options{})}})
+	if _, err := s.Apply(context.Background(), stage.Selection{}); err != nil {
+		fmt.Println("failed", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// TestKilled kills a process while it applies: every file is as it was or as it was
+// staged, what is not applied is staged still, applying again completes it, also where it
+// was staged anew meanwhile, and all of it can be undone.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	const files = 12
+	for after := 1; after < files; after += 2 {
+		r := newRoom(t)
+		big := strings.Repeat("new ", 50_000)
+		for i := range files {
+			name := fmt.Sprintf("d/f%02d", i)
+			if i%3 != 0 {
+				r.put(name, "old")
+			}
+			r.stage(name, big)
+		}
+		before := tree(t, r.work)
+		r.killed(after)
+		r.Store = r.open(r.history)
+		left := " " + stagedNames(t, r) + " "
+		for i := range files {
+			path := r.path(fmt.Sprintf("d/f%02d", i))
+			text, err := os.ReadFile(path)
+			isOld := i%3 == 0 && err != nil || string(text) == "old"
+			switch isNew := string(text) == big; {
+			case !isOld && !isNew:
+				t.Errorf("after %d: %s is a mix of %d bytes, %v", after, path, len(text), err)
+			case isOld && !strings.Contains(left, " "+path+" "):
+				t.Errorf("after %d: %s is neither applied nor staged", after, path)
+			}
+		}
+		if after%4 == 1 {
+			big = strings.Repeat("newer ", 50_000)
+			for i := range files {
+				r.stage(fmt.Sprintf("d/f%02d", i), big)
+			}
+		}
+		if _, err := r.Apply(t.Context(), everything); err != nil {
+			t.Fatalf("after %d: %v", after, err)
+		}
+		if n := strings.Count(tree(t, r.work), big); n != files {
+			t.Errorf("after %d: %d files are applied", after, n)
+		}
+		if _, err := r.history.Restore(t.Context(), history.Selection{}, history.RestoreOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		r.clean()
+		if got := tree(t, r.work); got != before {
+			t.Errorf("after %d: undone it is\n%s", after, got)
+		}
+	}
+}
+
+// killed has a process apply, and kills it once it has begun with so many files.
+func (r *room) killed(after int) {
+	r.tb.Helper()
+	cmd := exec.CommandContext(r.tb.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), victim+"="+r.dir+"\n"+filepath.Join(filepath.Dir(r.dir), "history"))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		r.tb.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for n := 0; lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "failed") {
+			r.tb.Errorf("the victim: %s", lines.Text())
+		}
+		if n++; n == after {
+			_ = cmd.Process.Kill()
+		}
+	}
+	_ = cmd.Wait() // it was killed
+}
+
+// clean removes what a killed host may leave beside files.
+func (r *room) clean() {
+	left, _ := filepath.Glob(r.path("d/.toolquay-*"))
+	for _, path := range left {
+		_ = os.Remove(path)
+	}
+}

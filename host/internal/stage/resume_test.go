@@ -1,0 +1,141 @@
+package stage_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/toolquay/toolquay/host/internal/history"
+	"github.com/toolquay/toolquay/host/internal/stage"
+)
+
+// interrupted applies everything, and ends between the write of the first file and its
+// note in the log, as a host does that is killed there.
+func (r *room) interrupted() ([]stage.Applied, error) {
+	r.tb.Helper()
+	log, aside := filepath.Join(r.dir, "log.jsonl"), filepath.Join(r.dir, "aside")
+	m := &meddler{History: r.history}
+	m.do = func() {
+		if err := errors.Join(os.Rename(log, aside), os.Mkdir(log, 0o700)); err != nil {
+			r.tb.Error(err)
+		}
+	}
+	done, failed := r.open(m).Apply(r.tb.Context(), everything)
+	if err := errors.Join(os.Remove(log), os.Rename(aside, log)); err != nil {
+		r.tb.Fatal(err)
+	}
+	return done, failed
+}
+
+// TestWrittenAndNotNoted names the file too whose note failed: it was written.
+func TestWrittenAndNotNoted(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.put("a", "old")
+	r.stage("a", "new")
+	r.stage("b", "made")
+	done, err := r.interrupted()
+	if err == nil || r.said(done) != "wrote a" || done[0].History != "h1" || done[0].Call == "" {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if text, _ := os.ReadFile(r.path("a")); string(text) != "new" || r.staged() != "a=new b=made" {
+		t.Errorf("it is %q; staged still: %s", text, r.staged())
+	}
+	done, err = r.Apply(t.Context(), everything)
+	if err != nil || r.said(done) != "same a, made b" || r.staged() != "" {
+		t.Errorf("again: %s, %v", r.said(done), err)
+	}
+}
+
+// TestResumed stages a file anew after an applying of it that was interrupted: it
+// knows what that wrote, and no other content.
+func TestResumed(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]string{"written": "old", "made": ""} {
+		for _, rounds := range []int{1, 3} {
+			r := newRoom(t)
+			if first != "" {
+				r.put("a", first)
+			}
+			before := tree(t, r.work)
+			for range rounds {
+				r.stage("a", r.staged()+"+")
+				if _, err := r.interrupted(); err == nil {
+					t.Fatal("it came to its end")
+				}
+			}
+			r.Store = r.open(r.history)
+			r.stage("a", "last")
+			done, err := r.Apply(t.Context(), everything)
+			if err != nil || r.said(done) != "wrote a" || r.staged() != "" {
+				t.Fatalf("%s: %s, %v", name, r.said(done), err)
+			}
+			if text, _ := os.ReadFile(r.path("a")); string(text) != "last" {
+				t.Errorf("%s: it is %q", name, text)
+			}
+			if _, err := r.history.Restore(t.Context(), history.Selection{}, history.RestoreOptions{}); err != nil || tree(t, r.work) != before {
+				t.Errorf("%s: undone it is %s, %v", name, tree(t, r.work), err)
+			}
+		}
+	}
+}
+
+// TestResumedOverSomethingElse is refused as ever: what something else wrote is not what
+// was staged, nor is it once that was discarded.
+func TestResumedOverSomethingElse(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(r *room){
+		"changed":   func(r *room) { r.put("a", "somebody's") },
+		"removed":   func(r *room) { _ = os.Remove(r.path("a")) },
+		"discarded": func(r *room) { r.discardAll(); r.put("a", "old"); r.stage("a", "other"); r.put("a", "new") },
+	} {
+		r := newRoom(t)
+		r.put("a", "old")
+		r.stage("a", "new")
+		if _, err := r.interrupted(); err == nil {
+			t.Fatal("it came to its end")
+		}
+		change(r)
+		if name != "discarded" {
+			r.stage("a", "last")
+		}
+		before := tree(t, r.work)
+		_, err := r.Apply(t.Context(), everything)
+		if _, ok := errors.AsType[*stage.ConflictError](err); !ok || tree(t, r.work) != before {
+			t.Errorf("%s: %v\n%s", name, err, tree(t, r.work))
+		}
+	}
+}
+
+func (r *room) discardAll() {
+	r.tb.Helper()
+	if _, err := r.Discard(r.tb.Context(), everything); err != nil {
+		r.tb.Fatal(err)
+	}
+}
+
+// TestDamagedIsStagedAnew: what is staged again counts, however what was staged before
+// is damaged.
+func TestDamagedIsStagedAnew(t *testing.T) {
+	t.Parallel()
+	for _, damage := range []string{"", "nea", "a longer one"} {
+		r := newRoom(t)
+		r.put("a", "old")
+		r.stage("a", "new")
+		at, _, err := r.Lookup(r.path("a"))
+		if err == nil {
+			err = os.WriteFile(at.Place, []byte(damage), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Apply(t.Context(), everything); err == nil {
+			t.Errorf("%q: it was applied", damage)
+		}
+		r.stage("a", "new")
+		if done, err := r.Apply(t.Context(), everything); err != nil || r.said(done) != "wrote a" {
+			t.Errorf("%q: %v, %v", damage, done, err)
+		}
+	}
+}

@@ -1,7 +1,0 @@
-package stage
-
-import "github.com/toolquay/toolquay/host/history"
-
-// Sessions finds the sessions with a stage, in use or not, in the directory of all
-// sessions' folders: those that changed last first.
-func Sessions(parent string) ([]history.Session, error) { return history.SessionsWith(parent, Dir) }
