@@ -60,19 +60,19 @@ func warmDocsHost(tb testing.TB, o Options) (*Host, error) {
 	return h, err
 }
 
-// sights is what a session's model has seen, as far as docs.read asks.
-type sights struct {
+// observed is what a session's model has seen, as far as docs.read asks.
+type observed struct {
 	capability.Knowledge
 	view  string
-	sight capability.Sight
+	state capability.ReadState
 }
 
 // Shown notes.
-func (s *sights) Shown(_, view string, sight capability.Sight) { s.view, s.sight = view, sight }
+func (s *observed) Shown(_, view string, state capability.ReadState) { s.view, s.state = view, state }
 
 // Again reports whether just this was shown.
-func (s *sights) Again(_, view string, stamp capability.Stamp) bool {
-	return s.view == view && s.sight.Stamp.Same(stamp)
+func (s *observed) Again(_, view string, stamp capability.Stamp) bool {
+	return s.view == view && s.state.Stamp.Same(stamp)
 }
 
 func readDoc(ctx context.Context, h *Host, scope capability.Scope, path, pages string) (abi.DocsOK, string, error) {
@@ -168,14 +168,14 @@ func TestDocsReadPassesPDF(t *testing.T) {
 func TestDocsReadIsSeen(t *testing.T) {
 	t.Parallel()
 	h, scope := docsHost(t, false), docsTestdata(t)
-	seen := &sights{}
+	seen := &observed{}
 	scope.Files, scope.Rehearse = seen, true
 	if _, _, err := readDoc(t.Context(), h, scope, "harbour.ipynb", ""); err != nil || seen.view != "" {
 		t.Fatalf("a rehearsal told of %q, %v", seen.view, err)
 	}
 	scope.Rehearse = false
-	if ok, _, err := readDoc(t.Context(), h, scope, "harbour.ipynb", ""); err != nil || ok.Unchanged || !seen.sight.Whole() {
-		t.Fatalf("got %+v, %v; seen whole: %v", ok, err, seen.sight.Whole())
+	if ok, _, err := readDoc(t.Context(), h, scope, "harbour.ipynb", ""); err != nil || ok.Unchanged || !seen.state.Whole() {
+		t.Fatalf("got %+v, %v; seen whole: %v", ok, err, seen.state.Whole())
 	}
 	if ok, body, err := readDoc(t.Context(), h, scope, "harbour.ipynb", ""); err != nil || !ok.Unchanged || body != "" {
 		t.Errorf("again: got %+v, %v", ok, err)

@@ -6,35 +6,34 @@ import (
 	"time"
 )
 
-// Knowledge is what the model of a session has seen of files, under their real
-// paths, as it is for one call. It is safe for concurrent use.
+// Knowledge is what the model of a session has read of files, as one call may know it.
+// Paths are real ones. It is safe for concurrent use.
 type Knowledge interface {
-	// Seen returns what was seen of a file.
-	Seen(path string) (Sight, bool)
-	// Shown says what the call's result is to show of a file. It adds to what was seen
-	// of it once that result has left, as a success and with all that it said: not
-	// before, and not where the call fails, or its result is replaced or cut. What was
-	// seen of the file when it had another stamp is forgotten then. View says what was
-	// asked for; it is empty where asking again is no repetition.
-	Shown(path, view string, s Sight)
-	// Again reports whether just this view was shown in an earlier turn when the file
-	// had this stamp, so that it need not be shown again. It reports so in one turn:
-	// the model that asks a third time has lost what it was shown.
+	// Seen returns the read state of a file.
+	Seen(path string) (ReadState, bool)
+	// Shown says what the call's result is to show of a file. It is added to the read
+	// state when that result has left, as a success and complete: not before, and not if
+	// the call fails, or its result is replaced or cut. What was seen of the file under
+	// another stamp is dropped then. View names what was asked for; it is empty if asking
+	// again is no repetition.
+	Shown(path, view string, s ReadState)
+	// Again reports whether exactly this view was shown in an earlier turn, when the file
+	// had this stamp, so that it need not be shown again. It does so in one turn only: a
+	// model that asks a third time has lost what it was shown.
 	Again(path, view string, stamp Stamp) bool
-	// Wrote replaces what was seen of a file by what is known after a write, whatever
-	// becomes of the call. Views are forgotten, and no hint is given that what was read
-	// is out of date.
-	Wrote(path string, s Sight)
-	// Rewrote says that the call replaced content that the model has not seen, as its
-	// plugin had read it itself. The model knows no more of the file than before, and is
-	// told of the change where it has seen an earlier content.
+	// Wrote replaces the read state by what is known after a write, whatever becomes of
+	// the call. Views are dropped, and the change is not reported as one by others.
+	Wrote(path string, s ReadState)
+	// Rewrote says that the call replaced content that the model has not seen, since its
+	// plugin had read it itself. The read state stays, and the change is reported to a
+	// model that has seen earlier content.
 	Rewrote(path string, stamp Stamp)
 }
 
-// Sight is what was seen of one file.
-type Sight struct {
+// ReadState is what was seen of one file.
+type ReadState struct {
 	Stamp Stamp
-	// Ranges are the bytes that were seen, by where they begin; they may overlap.
+	// Ranges are the bytes that were seen, sorted by start; they may overlap.
 	Ranges []Range
 }
 
@@ -75,10 +74,10 @@ func (s Stamp) Settled() bool {
 }
 
 // Whole reports whether all of the file was seen.
-func (s Sight) Whole() bool { return s.Covers(0, s.Stamp.Size) }
+func (s ReadState) Whole() bool { return s.Covers(0, s.Stamp.Size) }
 
 // Covers reports whether the bytes from from up to to were seen.
-func (s Sight) Covers(from, to int64) bool {
+func (s ReadState) Covers(from, to int64) bool {
 	for _, r := range s.Ranges {
 		if r.From <= from && from <= r.To {
 			from = r.To

@@ -49,7 +49,7 @@ func (c *Call) Inner() *Turn { return &c.inner }
 func (c *Call) Own() capability.Knowledge { return &c.own }
 
 // Seen implements [capability.Knowledge].
-func (c *Call) Seen(path string) (capability.Sight, bool) {
+func (c *Call) Seen(path string) (capability.ReadState, bool) {
 	return c.turn.files.seen(path, c.turn.of(path))
 }
 
@@ -61,8 +61,8 @@ func (c *Call) Read(path string, now *capability.Stamp) (read, changed bool) {
 }
 
 // Shown implements [capability.Knowledge].
-func (c *Call) Shown(path, view string, seen capability.Sight) {
-	c.shown.addFirst(observation{path: path, view: view, sight: seen, call: c.index})
+func (c *Call) Shown(path, view string, seen capability.ReadState) {
+	c.shown.addFirst(observation{path: path, view: view, state: seen, call: c.index})
 	if c.turn.outer == nil {
 		c.turn.files.watch(path, &seen.Stamp)
 	}
@@ -76,10 +76,10 @@ func (c *Call) Again(path, view string, stamp capability.Stamp) bool {
 
 // Wrote implements [capability.Knowledge]. If the write relies on results of this turn,
 // which may never arrive, the model knows until then only that it wrote the file.
-func (c *Call) Wrote(path string, seen capability.Sight) {
+func (c *Call) Wrote(path string, seen capability.ReadState) {
 	c.shown.drop(path) // the file is no longer what was shown of it
 	t := c.turn
-	wrote := observation{path: path, sight: seen, wrote: true, call: c.index}
+	wrote := observation{path: path, state: seen, wrote: true, call: c.index}
 	switch {
 	case t.outer != nil:
 		t.settle(wrote)
@@ -89,7 +89,7 @@ func (c *Call) Wrote(path string, seen capability.Sight) {
 	case len(t.of(path)) == 0:
 		t.files.Wrote(path, seen)
 	default:
-		t.files.Wrote(path, capability.Sight{Stamp: seen.Stamp})
+		t.files.Wrote(path, capability.ReadState{Stamp: seen.Stamp})
 		t.settle(wrote)
 	}
 }

@@ -79,8 +79,8 @@ func compareAge(read bool, used uint64, otherRead bool, otherUsed uint64) int {
 	return 1
 }
 
-func (f *file) sight() capability.Sight {
-	out := capability.Sight{Stamp: f.stamp, Ranges: make([]capability.Range, len(f.ranges))}
+func (f *file) state() capability.ReadState {
+	out := capability.ReadState{Stamp: f.stamp, Ranges: make([]capability.Range, len(f.ranges))}
 	for i, r := range f.ranges {
 		out.Ranges[i] = r.Range
 	}
@@ -88,7 +88,7 @@ func (f *file) sight() capability.Sight {
 }
 
 // see adds what was seen.
-func (f *file) see(seen *capability.Sight, used uint64, read bool) {
+func (f *file) see(seen *capability.ReadState, used uint64, read bool) {
 	f.read = f.read || read
 	if !f.shown || !f.stamp.Same(seen.Stamp) {
 		f.reset(seen.Stamp)

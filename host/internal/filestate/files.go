@@ -40,10 +40,10 @@ func (s *Files) NextTurn() {
 }
 
 // Seen implements [capability.Knowledge]. Ranges that were seen overlapping overlap.
-func (s *Files) Seen(path string) (capability.Sight, bool) { return s.seen(path, nil) }
+func (s *Files) Seen(path string) (capability.ReadState, bool) { return s.seen(path, nil) }
 
 // Shown implements [capability.Knowledge].
-func (s *Files) Shown(path, viewed string, seen capability.Sight) {
+func (s *Files) Shown(path, viewed string, seen capability.ReadState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.use(path)
@@ -63,7 +63,7 @@ func (s *Files) Again(path, viewed string, stamp capability.Stamp) bool {
 }
 
 // Wrote implements [capability.Knowledge].
-func (s *Files) Wrote(path string, seen capability.Sight) {
+func (s *Files) Wrote(path string, seen capability.ReadState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.use(path)
@@ -122,14 +122,14 @@ func dropOldest(files map[string]*file, last uint64) {
 }
 
 // seen returns what was seen of a file, later observations included.
-func (s *Files) seen(path string, later []observation) (capability.Sight, bool) {
+func (s *Files) seen(path string, later []observation) (capability.ReadState, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := with(s.files[path], later, s.uses)
 	if !f.shown {
-		return capability.Sight{}, false
+		return capability.ReadState{}, false
 	}
-	return f.sight(), true
+	return f.state(), true
 }
 
 // stamp returns the stamp of what was seen of a file, later observations included.
@@ -153,11 +153,11 @@ func with(known *file, later []observation, uses uint64) file {
 	for i := range later {
 		uses++
 		if later[i].wrote {
-			f.reset(later[i].sight.Stamp)
-			f.add(later[i].sight.Ranges, uses, true)
+			f.reset(later[i].state.Stamp)
+			f.add(later[i].state.Ranges, uses, true)
 			continue
 		}
-		f.see(&later[i].sight, uses, later[i].view != "")
+		f.see(&later[i].state, uses, later[i].view != "")
 	}
 	return f
 }

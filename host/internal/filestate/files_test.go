@@ -22,9 +22,9 @@ func stampOf(size int64, before time.Duration) capability.Stamp {
 	return capability.Stamp{Size: size, ModTime: written, ChangeTime: written, Inode: 7, Taken: written.Add(before)}
 }
 
-// sight is one of ranges given by their ends.
-func sight(stamp capability.Stamp, ends ...int64) capability.Sight {
-	s := capability.Sight{Stamp: stamp}
+// state is one of ranges given by their ends.
+func state(stamp capability.Stamp, ends ...int64) capability.ReadState {
+	s := capability.ReadState{Stamp: stamp}
 	for i := 0; i < len(ends); i += 2 {
 		r := capability.Range{From: ends[i], To: ends[i+1]}
 		r.Hash = sha256.Sum256(fmt.Append(nil, r.From, r.To))
@@ -33,7 +33,7 @@ func sight(stamp capability.Stamp, ends ...int64) capability.Sight {
 	return s
 }
 
-func ends(s capability.Sight) (out []int64) {
+func ends(s capability.ReadState) (out []int64) {
 	for _, r := range s.Ranges {
 		out = append(out, r.From, r.To)
 	}
@@ -46,21 +46,21 @@ func TestFilesAdd(t *testing.T) {
 	other := settled
 	other.Inode++
 	for name, c := range map[string]struct {
-		shown []capability.Sight
+		shown []capability.ReadState
 		want  []int64
 		whole bool
 	}{
-		"one after another":     {[]capability.Sight{sight(settled, 0, 50), sight(settled, 50, 100)}, []int64{0, 50, 50, 100}, true},
-		"the end first":         {[]capability.Sight{sight(settled, 50, 100), sight(settled, 0, 50)}, []int64{0, 50, 50, 100}, true},
-		"within":                {[]capability.Sight{sight(settled, 0, 50), sight(settled, 10, 20)}, []int64{0, 50}, false},
-		"around":                {[]capability.Sight{sight(settled, 10, 20, 30, 40), sight(settled, 0, 50)}, []int64{0, 50}, false},
-		"overlapping":           {[]capability.Sight{sight(settled, 0, 60), sight(settled, 40, 100)}, []int64{0, 60, 40, 100}, true},
-		"the same":              {[]capability.Sight{sight(settled, 0, 60), sight(settled, 0, 60)}, []int64{0, 60}, false},
-		"a gap":                 {[]capability.Sight{sight(settled, 0, 60), sight(settled, 61, 100)}, []int64{0, 60, 61, 100}, false},
-		"another file":          {[]capability.Sight{sight(settled, 0, 50), sight(other, 50, 100)}, []int64{50, 100}, false},
-		"nothing of a file":     {[]capability.Sight{sight(settled, 0, 50), sight(settled)}, []int64{0, 50}, false},
-		"all of an empty file":  {[]capability.Sight{sight(stampOf(0, time.Hour))}, nil, true},
-		"a range without bytes": {[]capability.Sight{sight(settled, 3, 3)}, nil, false},
+		"one after another":     {[]capability.ReadState{state(settled, 0, 50), state(settled, 50, 100)}, []int64{0, 50, 50, 100}, true},
+		"the end first":         {[]capability.ReadState{state(settled, 50, 100), state(settled, 0, 50)}, []int64{0, 50, 50, 100}, true},
+		"within":                {[]capability.ReadState{state(settled, 0, 50), state(settled, 10, 20)}, []int64{0, 50}, false},
+		"around":                {[]capability.ReadState{state(settled, 10, 20, 30, 40), state(settled, 0, 50)}, []int64{0, 50}, false},
+		"overlapping":           {[]capability.ReadState{state(settled, 0, 60), state(settled, 40, 100)}, []int64{0, 60, 40, 100}, true},
+		"the same":              {[]capability.ReadState{state(settled, 0, 60), state(settled, 0, 60)}, []int64{0, 60}, false},
+		"a gap":                 {[]capability.ReadState{state(settled, 0, 60), state(settled, 61, 100)}, []int64{0, 60, 61, 100}, false},
+		"another file":          {[]capability.ReadState{state(settled, 0, 50), state(other, 50, 100)}, []int64{50, 100}, false},
+		"nothing of a file":     {[]capability.ReadState{state(settled, 0, 50), state(settled)}, []int64{0, 50}, false},
+		"all of an empty file":  {[]capability.ReadState{state(stampOf(0, time.Hour))}, nil, true},
+		"a range without bytes": {[]capability.ReadState{state(settled, 3, 3)}, nil, false},
 	} {
 		s := &Files{}
 		for _, shown := range c.shown {
@@ -82,12 +82,12 @@ func TestFilesStamp(t *testing.T) {
 	t.Parallel()
 	fresh, settled := stampOf(100, time.Millisecond), stampOf(100, time.Hour)
 	for name, c := range map[string]struct {
-		first, then capability.Sight
+		first, then capability.ReadState
 		settled     bool
 	}{
-		"a part":         {sight(fresh, 0, 50), sight(settled, 50, 100), false},
-		"all of it anew": {sight(fresh, 0, 50), sight(settled, 0, 100), true},
-		"settled twice":  {sight(settled, 0, 50), sight(settled, 50, 100), true},
+		"a part":         {state(fresh, 0, 50), state(settled, 50, 100), false},
+		"all of it anew": {state(fresh, 0, 50), state(settled, 0, 100), true},
+		"settled twice":  {state(settled, 0, 50), state(settled, 50, 100), true},
 	} {
 		s := &Files{}
 		s.Shown("/f", "", c.first)
@@ -103,7 +103,7 @@ func TestFilesRangesAreBounded(t *testing.T) {
 	s := &Files{}
 	for i := range int64(maxRanges + 3) {
 		at := (i*37)%100*10 + 1
-		s.Shown("/f", "", sight(stampOf(5000, time.Hour), at, at+5))
+		s.Shown("/f", "", state(stampOf(5000, time.Hour), at, at+5))
 	}
 	got, _ := s.Seen("/f")
 	if len(got.Ranges) != maxRanges || !slices.IsSortedFunc(got.Ranges, func(a, b capability.Range) int { return int(a.From - b.From) }) {
@@ -133,7 +133,7 @@ func TestFilesAgain(t *testing.T) {
 	} {
 		s := &Files{}
 		s.NextTurn()
-		s.Shown("/f", "v", sight(c.shown, 0, 10))
+		s.Shown("/f", "v", state(c.shown, 0, 10))
 		s.NextTurn()
 		if got := s.Again("/f", c.view, c.now); got != c.want {
 			t.Errorf("%s: %v", name, got)
@@ -146,10 +146,10 @@ func TestFilesAgain(t *testing.T) {
 	s := &Files{}
 	s.NextTurn()
 	for i := range maxViews + 1 {
-		s.Shown("/f", strconv.Itoa(i), sight(settled, 0, 10))
+		s.Shown("/f", strconv.Itoa(i), state(settled, 0, 10))
 	}
-	s.Shown("/g", "v", sight(settled, 0, 10))
-	s.Wrote("/g", sight(settled, 0, 10))
+	s.Shown("/g", "v", state(settled, 0, 10))
+	s.Wrote("/g", state(settled, 0, 10))
 	s.NextTurn()
 	if s.Again("/f", "0", settled) || !s.Again("/f", "1", settled) || s.Again("/g", "v", settled) || s.Again("/h", "v", settled) {
 		t.Error("the oldest view, or one before a write, or of another file, is known")
@@ -169,7 +169,7 @@ func TestFilesAgainInATurn(t *testing.T) {
 				t.Errorf("call %d of turn %d: %v", call, turn, got)
 			}
 			if !want {
-				s.Shown("/f", "v", sight(settled, 0, 10))
+				s.Shown("/f", "v", state(settled, 0, 10))
 			}
 		}
 	}
@@ -192,8 +192,8 @@ func TestFilesWrote(t *testing.T) {
 		return capability.Stamp{Size: info.Size(), ModTime: info.ModTime(), Taken: time.Now()}
 	}
 	s := &Files{}
-	s.Shown(path, "", sight(put("first"), 0, 5))
-	s.Wrote(path, sight(put("second"), 0, 6))
+	s.Shown(path, "", state(put("first"), 0, 5))
+	s.Wrote(path, state(put("second"), 0, 6))
 	if got := s.outdated(); len(got) > 0 {
 		t.Errorf("a hint about what it wrote itself: %v", got)
 	}
@@ -216,9 +216,9 @@ func TestSaved(t *testing.T) {
 	t.Parallel()
 	s := &Files{}
 	for i := range maxSavedFiles + 10 {
-		s.Shown(fmt.Sprintf("/f%03d", i), "v", sight(stampOf(100, time.Hour), 0, 10, 20, 100))
+		s.Shown(fmt.Sprintf("/f%03d", i), "v", state(stampOf(100, time.Hour), 0, 10, 20, 100))
 	}
-	s.Shown("/f000", "v", sight(stampOf(100, time.Hour), 10, 20))
+	s.Shown("/f000", "v", state(stampOf(100, time.Hour), 10, 20))
 	text, err := json.Marshal(s.Save())
 	if err != nil || len(text) > maxSavedBytes+maxSavedFiles+2 {
 		t.Fatalf("%d bytes, %v", len(text), err)
@@ -247,7 +247,7 @@ func TestSavedAreBounded(t *testing.T) {
 	t.Parallel()
 	s := &Files{}
 	for i := range 200 {
-		s.Shown(fmt.Sprintf("/%s%d", strings.Repeat("long/", 600), i), "", sight(stampOf(100, time.Hour), 0, 10))
+		s.Shown(fmt.Sprintf("/%s%d", strings.Repeat("long/", 600), i), "", state(stampOf(100, time.Hour), 0, 10))
 	}
 	n := 0
 	for _, text := range s.Save() {
@@ -303,11 +303,11 @@ func TestFilesHammer(t *testing.T) {
 				stamp.Inode = uint64(i % 3)
 				switch (worker + i) % 5 {
 				case 0:
-					s.Shown(path, strconv.Itoa(i%70), sight(stamp, at, at+10))
+					s.Shown(path, strconv.Itoa(i%70), state(stamp, at, at+10))
 				case 1:
 					s.Again(path, strconv.Itoa(i%70), stamp)
 				case 2:
-					s.Wrote(path, sight(stamp, 0, 100))
+					s.Wrote(path, state(stamp, 0, 100))
 				case 3:
 					s.outdated()
 					s.Save()
@@ -333,8 +333,8 @@ func TestFilesHammer(t *testing.T) {
 func TestFoundIsForgottenFirst(t *testing.T) {
 	t.Parallel()
 	var s Files
-	line := func(at int64) capability.Sight {
-		return capability.Sight{Stamp: capability.Stamp{Size: 1 << 20}, Ranges: []capability.Range{{From: at, To: at + 1}}}
+	line := func(at int64) capability.ReadState {
+		return capability.ReadState{Stamp: capability.Stamp{Size: 1 << 20}, Ranges: []capability.Range{{From: at, To: at + 1}}}
 	}
 	s.Shown("/read", "lines", line(0))
 	s.Wrote("/written", line(0))

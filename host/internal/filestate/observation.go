@@ -14,7 +14,7 @@ const maxObservations = 1024
 // wrote.
 type observation struct {
 	path, view string
-	sight      capability.Sight
+	state      capability.ReadState
 	// wrote is true for what is known after a write.
 	wrote bool
 	// call is the index of the call in its turn.

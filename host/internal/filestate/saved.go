@@ -88,10 +88,10 @@ func (s *Files) Load(record json.RawMessage) error {
 	if err := json.Unmarshal(record, &files); err != nil {
 		return err
 	}
-	seen := make([]capability.Sight, len(files))
+	seen := make([]capability.ReadState, len(files))
 	for i := range files {
 		var err error
-		if seen[i], err = files[i].sight(); err != nil {
+		if seen[i], err = files[i].state(); err != nil {
 			return err
 		}
 	}
@@ -103,8 +103,8 @@ func (s *Files) Load(record json.RawMessage) error {
 	return nil
 }
 
-func (f *savedFile) sight() (capability.Sight, error) {
-	out := capability.Sight{Stamp: capability.Stamp{
+func (f *savedFile) state() (capability.ReadState, error) {
+	out := capability.ReadState{Stamp: capability.Stamp{
 		Size: f.Size, ModTime: f.ModTime, ChangeTime: f.ChangeTime,
 		Device: f.Device, Inode: f.Inode, Taken: f.Taken,
 	}}

@@ -30,12 +30,12 @@ func (t *Turn) End(arrived func(call int) bool) {
 		switch {
 		case o.wrote:
 			if !lost[o.path] {
-				t.files.Wrote(o.path, o.sight)
+				t.files.Wrote(o.path, o.state)
 			}
 		case !arrived(o.call):
 			lost[o.path] = true
 		default:
-			t.files.Shown(o.path, o.view, o.sight)
+			t.files.Shown(o.path, o.view, o.state)
 		}
 	}
 }

@@ -42,9 +42,9 @@ func TestCallsHammer(t *testing.T) {
 				c.Begin(turn, i)
 				path := "/" + strconv.Itoa((worker*i)%9)
 				var files capability.Knowledge = &c
-				files.Shown(path, "v", sight(stamp, 0, 50))
+				files.Shown(path, "v", state(stamp, 0, 50))
 				if i%3 == 0 {
-					files.Wrote(path, sight(stamp, 0, 100))
+					files.Wrote(path, state(stamp, 0, 100))
 				}
 				c.Settle()
 				files.Again(path, "v", stamp)

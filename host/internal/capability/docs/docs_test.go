@@ -32,17 +32,17 @@ func shows(structured string, blocks ...abi.Block) *shower {
 	return &shower{result: abi.ToolResult{Structured: json.RawMessage(structured), Content: blocks}}
 }
 
-// sights is what a session was told of files.
-type sights struct {
+// observed is what a session was told of files.
+type observed struct {
 	capability.Knowledge
 	view  string
-	sight capability.Sight
+	state capability.ReadState
 }
 
-func (s *sights) Shown(_, view string, sight capability.Sight) { s.view, s.sight = view, sight }
+func (s *observed) Shown(_, view string, state capability.ReadState) { s.view, s.state = view, state }
 
-func (s *sights) Again(_, view string, stamp capability.Stamp) bool {
-	return s.view == view && s.sight.Stamp.Same(stamp)
+func (s *observed) Again(_, view string, stamp capability.Stamp) bool {
+	return s.view == view && s.state.Stamp.Same(stamp)
 }
 
 func written(t *testing.T, name, content string) capability.Scope {
@@ -176,19 +176,19 @@ func TestSessionsKnowWhatWasShown(t *testing.T) {
 		{"a.ipynb", `{"kind": "notebook", "whole": false}`, false},
 		{"a.pdf", `{"kind": "pdf", "whole": false}`, true},
 	} {
-		s, seen, scope := shows(c.head, abi.TextBlock("x")), &sights{}, written(t, c.name, "content")
+		s, seen, scope := shows(c.head, abi.TextBlock("x")), &observed{}, written(t, c.name, "content")
 		scope.Files, scope.Rehearse = seen, true
 		opts, args := docs.Options{Run: s.run}, abi.DocsArgs{Path: c.name, Shown: true}
-		if _, _, err := read(t, opts, scope, args); err != nil || len(seen.sight.Ranges) != 0 {
-			t.Errorf("a rehearsal told of %+v, %v", seen.sight, err)
+		if _, _, err := read(t, opts, scope, args); err != nil || len(seen.state.Ranges) != 0 {
+			t.Errorf("a rehearsal told of %+v, %v", seen.state, err)
 		}
 		scope.Rehearse = false
-		if _, _, err := read(t, opts, scope, abi.DocsArgs{Path: c.name}); err != nil || len(seen.sight.Ranges) != 0 {
-			t.Errorf("a plugin that reads for itself told of %+v, %v", seen.sight, err)
+		if _, _, err := read(t, opts, scope, abi.DocsArgs{Path: c.name}); err != nil || len(seen.state.Ranges) != 0 {
+			t.Errorf("a plugin that reads for itself told of %+v, %v", seen.state, err)
 		}
 		_, _, err := read(t, opts, scope, args)
-		if err != nil || seen.sight.Whole() != c.whole || !seen.sight.Covers(0, int64(len("content")-1)) {
-			t.Errorf("%s: told of %+v, %v; want whole: %v", c.head, seen.sight, err, c.whole)
+		if err != nil || seen.state.Whole() != c.whole || !seen.state.Covers(0, int64(len("content")-1)) {
+			t.Errorf("%s: told of %+v, %v; want whole: %v", c.head, seen.state, err, c.whole)
 		}
 		if ok, _, err := read(t, opts, scope, args); err != nil || !ok.Unchanged || len(s.got) != 3 {
 			t.Errorf("again: got %+v, %v", ok, err)

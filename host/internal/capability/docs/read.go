@@ -127,8 +127,8 @@ func (p *plan) note(stamp capability.Stamp, content []byte, whole bool) {
 		content = content[:max(len(content)-1, 0)]
 	}
 	seen := capability.Range{To: int64(len(content)), Hash: sha256.Sum256(content)}
-	sight := capability.Sight{Stamp: stamp, Ranges: []capability.Range{seen}}
-	p.scope.Files.Shown(p.node.Real, p.view(), sight)
+	state := capability.ReadState{Stamp: stamp, Ranges: []capability.Range{seen}}
+	p.scope.Files.Shown(p.node.Real, p.view(), state)
 }
 
 // answer puts the blocks' bytes behind the head, one after the other.

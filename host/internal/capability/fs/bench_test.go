@@ -32,5 +32,5 @@ func BenchmarkRead4KiB(b *testing.B) {
 // silent knows nothing and is told all.
 type silent struct{ notes }
 
-func (*silent) Shown(string, string, capability.Sight)      {}
+func (*silent) Shown(string, string, capability.ReadState)  {}
 func (*silent) Again(string, string, capability.Stamp) bool { return false }

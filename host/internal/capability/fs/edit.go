@@ -71,10 +71,10 @@ type original struct {
 	// first is the hash of the content where the stamp is not settled and the content
 	// not in memory: see [original.mark].
 	first [32]byte
-	// sight is what the session has seen of it, where that matters. With own it is what
+	// readState is what the session has seen of it, where that matters. With own it is what
 	// the call has read of it, which the write stands on instead.
-	sight capability.Sight
-	own   bool
+	readState capability.ReadState
+	own       bool
 }
 
 // open opens the file and checks that the session has read some of it.
@@ -93,8 +93,8 @@ func (p *editPlan) open() (*original, error) {
 func (o *original) admit() error {
 	p := o.plan
 	if p.scope.Files != nil && !o.readByCall() {
-		sight, known := p.scope.Files.Seen(p.node.Real)
-		if o.sight = sight; !known {
+		readState, known := p.scope.Files.Seen(p.node.Real)
+		if o.readState = readState; !known {
 			return abi.Errorf(abi.CodeNotRead, "%s was not read in this session; read it before writing to it", p.node.Target)
 		}
 	}
@@ -126,7 +126,7 @@ func (o *original) readByCall() bool {
 	if !known || !read.Whole() {
 		return false
 	}
-	o.sight, o.own = read, true
+	o.readState, o.own = read, true
 	return true
 }
 

@@ -16,16 +16,16 @@ import (
 )
 
 // knowledge is what a session has seen, for one goroutine.
-type knowledge map[string]capability.Sight
+type knowledge map[string]capability.ReadState
 
-func (k knowledge) Seen(path string) (capability.Sight, bool)   { s, ok := k[path]; return s, ok }
-func (k knowledge) Shown(path, _ string, s capability.Sight)    { k[path] = s }
-func (k knowledge) Again(string, string, capability.Stamp) bool { return false }
-func (k knowledge) Wrote(path string, s capability.Sight)       { k[path] = s }
-func (k knowledge) Rewrote(string, capability.Stamp)            {}
+func (k knowledge) Seen(path string) (capability.ReadState, bool) { s, ok := k[path]; return s, ok }
+func (k knowledge) Shown(path, _ string, s capability.ReadState)  { k[path] = s }
+func (k knowledge) Again(string, string, capability.Stamp) bool   { return false }
+func (k knowledge) Wrote(path string, s capability.ReadState)     { k[path] = s }
+func (k knowledge) Rewrote(string, capability.Stamp)              {}
 func (k knowledge) see(tb testing.TB, path string, ranges ...[2]int64) {
 	tb.Helper()
-	k[path] = sightOf(tb, path, ranges)
+	k[path] = readStateOf(tb, path, ranges)
 }
 func (k knowledge) seen(tb testing.TB, path string) (out []string) {
 	tb.Helper()
@@ -39,15 +39,15 @@ func (k knowledge) seen(tb testing.TB, path string) (out []string) {
 	return out
 }
 
-// sightOf is what a reader of some ranges of a file has seen; without any, of all.
-func sightOf(tb testing.TB, path string, ranges [][2]int64) capability.Sight {
+// readStateOf is what a reader of some ranges of a file has seen; without any, of all.
+func readStateOf(tb testing.TB, path string, ranges [][2]int64) capability.ReadState {
 	tb.Helper()
 	n, err := workspace.Resolve("/", path)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	defer n.Close()
-	s := capability.Sight{Stamp: n.Info.Stamp()}
+	s := capability.ReadState{Stamp: n.Info.Stamp()}
 	text := slurp(tb, path)
 	if ranges == nil {
 		ranges = [][2]int64{{0, int64(len(text))}}

@@ -29,17 +29,17 @@ func (o *original) verify(ctx context.Context) error {
 			return p.changed()
 		}
 	}
-	if o.sight.Stamp.Settled() && o.sight.Stamp.Same(o.was.Stamp()) {
+	if o.readState.Stamp.Settled() && o.readState.Stamp.Same(o.was.Stamp()) {
 		return nil
 	}
-	if p.scope.Files != nil && o.sight.Whole() && o.sight.Stamp.Size != o.size {
+	if p.scope.Files != nil && o.readState.Whole() && o.readState.Stamp.Size != o.size {
 		return p.changed()
 	}
 	return o.verifyRanges(ctx)
 }
 
 func (o *original) verifyRanges(ctx context.Context) error {
-	for _, r := range o.sight.Ranges {
+	for _, r := range o.readState.Ranges {
 		if r.To > o.size {
 			return o.plan.changed()
 		}
@@ -70,14 +70,14 @@ func (o *original) sum(ctx context.Context, from, to int64) (sum [32]byte, err e
 
 // saw reports whether the session has seen a range.
 func (o *original) saw(from, to int64) bool {
-	return o.plan.scope.Files == nil || o.sight.Whole() || o.sight.Covers(from, to)
+	return o.plan.scope.Files == nil || o.readState.Whole() || o.readState.Covers(from, to)
 }
 
 // sawAll fails where the session has not seen the whole file. A request that names
 // the content it is for has read it itself, so that it is enough if the session has
 // seen some.
 func (o *original) sawAll(enc encoding) error {
-	if o.plan.scope.Files == nil || o.sight.Whole() || o.plan.expectsHash() {
+	if o.plan.scope.Files == nil || o.readState.Whole() || o.plan.expectsHash() {
 		return nil
 	}
 	lines, err := o.linesSeen(enc)
@@ -91,13 +91,13 @@ func (o *original) sawAll(enc encoding) error {
 // linesSeen says which lines were seen, for a message.
 func (o *original) linesSeen(enc encoding) (string, error) {
 	const most = 3
-	if len(o.sight.Ranges) == 0 {
+	if len(o.readState.Ranges) == 0 {
 		return "no line of it", nil
 	}
 	var out []string
-	for i, r := range o.sight.Ranges {
+	for i, r := range o.readState.Ranges {
 		if i == most {
-			out = append(out, fmt.Sprintf("%d more places", len(o.sight.Ranges)-most))
+			out = append(out, fmt.Sprintf("%d more places", len(o.readState.Ranges)-most))
 			break
 		}
 		first, err := o.lineAt(enc, r.From)
@@ -133,7 +133,7 @@ type mapping struct {
 	open      bool
 }
 
-func newMapping(s capability.Sight) *mapping { return &mapping{old: s.Ranges, hash: sha256.New()} }
+func newMapping(s capability.ReadState) *mapping { return &mapping{old: s.Ranges, hash: sha256.New()} }
 
 // same passes over bytes that stay, which are at old and come to lie at now.
 func (m *mapping) same(old, now int64, raw []byte) {

@@ -120,10 +120,10 @@ func (out *output) tell(o *original, stamp capability.Stamp, ranges []capability
 	case own:
 		scope.Files.Rewrote(path, stamp)
 	default:
-		scope.Files.Wrote(path, capability.Sight{Stamp: stamp, Ranges: ranges})
+		scope.Files.Wrote(path, capability.ReadState{Stamp: stamp, Ranges: ranges})
 	}
 	if own || o == nil && scope.Own != nil {
-		scope.Own.Wrote(path, capability.Sight{Stamp: stamp, Ranges: out.whole()})
+		scope.Own.Wrote(path, capability.ReadState{Stamp: stamp, Ranges: out.whole()})
 	}
 }
 

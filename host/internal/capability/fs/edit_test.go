@@ -106,7 +106,7 @@ func TestEditCodes(t *testing.T) {
 			if now, err := os.ReadFile(path); len(h.kept) > 0 || (err == nil) == c.missing || err == nil && string(now) != want {
 				t.Errorf("the rehearsal left %q, %v, and %d in the history", now, err, len(h.kept))
 			}
-			if !maps.EqualFunc(before, know, func(a, b capability.Sight) bool { return slices.Equal(a.Ranges, b.Ranges) }) {
+			if !maps.EqualFunc(before, know, func(a, b capability.ReadState) bool { return slices.Equal(a.Ranges, b.Ranges) }) {
 				t.Error("the rehearsal changed what was seen")
 			}
 			scope.Rehearse = false

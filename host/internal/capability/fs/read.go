@@ -66,18 +66,18 @@ func (p *readPlan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, erro
 		return abi.Answer{}, err
 	}
 	ok := abi.ReadOK{Path: p.node.Real, Size: info.Size, ModTime: info.ModTime.UnixMilli()}
-	sight := p.sight(&info)
-	if sight.known() {
+	observation := p.observation(&info)
+	if observation.known() {
 		ok.Unchanged = true
 		return abi.Answer{OK: ok}, f.Close()
 	}
 	if p.args.Lines == nil {
-		return p.bytes(f, ok, sight), nil
+		return p.bytes(f, ok, observation), nil
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	limited, cancel := context.WithTimeout(ctx, p.time)
 	defer cancel()
-	r, err := readLines(limited, io.NewSectionReader(f, 0, info.Size), info.Size, p.lineArgs(), sight.watch())
+	r, err := readLines(limited, io.NewSectionReader(f, 0, info.Size), info.Size, p.lineArgs(), observation.watch())
 	if ended := interrupted(ctx); ended != nil {
 		return abi.Answer{}, ended
 	}
@@ -86,9 +86,9 @@ func (p *readPlan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, erro
 	}
 	if r.ok.TimedOut {
 		r.ok.Timeout = p.time.Milliseconds()
-		sight.another()
+		observation.another()
 	}
-	sight.tell()
+	observation.tell()
 	ok.Lines, ok.Encoding = &r.ok, r.enc.String()
 	return abi.Answer{
 		OK:       ok,
@@ -99,12 +99,12 @@ func (p *readPlan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, erro
 }
 
 // bytes answers with a range of the file, which goes with the answer.
-func (p *readPlan) bytes(f *os.File, ok abi.ReadOK, sight *sight) abi.Answer {
+func (p *readPlan) bytes(f *os.File, ok abi.ReadOK, observation *observation) abi.Answer {
 	n := max(0, ok.Size-p.args.Offset)
 	if p.args.Length > 0 {
 		n = min(n, p.args.Length)
 	}
-	body := &rangeBody{file: f, plan: p, pos: p.args.Offset, end: p.args.Offset + n, sight: sight, seen: sight.watch()}
+	body := &rangeBody{file: f, plan: p, pos: p.args.Offset, end: p.args.Offset + n, observation: observation, seen: observation.watch()}
 	if body.seen != nil {
 		body.seen.at = p.args.Offset
 	}

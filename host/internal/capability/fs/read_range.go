@@ -12,9 +12,9 @@ type rangeBody struct {
 	file     *os.File
 	plan     *readPlan
 	pos, end int64
-	// sight is told with Close of what was read by then, which is in seen.
-	sight *sight
-	seen  *seen
+	// observation is told with Close of what was read by then, which is in seen.
+	observation *observation
+	seen        *seen
 }
 
 func (b *rangeBody) Read(buf []byte) (int, error) {
@@ -40,7 +40,7 @@ func (b *rangeBody) Read(buf []byte) (int, error) {
 func (b *rangeBody) Close() error {
 	if b.seen != nil {
 		b.seen.close()
-		b.sight.tell()
+		b.observation.tell()
 		b.seen = nil
 	}
 	return b.file.Close()

@@ -8,61 +8,61 @@ import (
 	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 )
 
-// sight is what a read adds to what the model has seen of a file, and to what the call
-// itself has read. A nil one is of a read that nobody follows.
-type sight struct {
+// observation is what a read adds to the read state of the model, and to that of the call
+// itself. It is nil if nobody follows the read.
+type observation struct {
 	files capability.Knowledge // nil for a read that is not shown
-	own   capability.Knowledge // nil where what the call reads does not matter
+	own   capability.Knowledge // nil if what the call reads does not matter
 	path  string
 	view  string
 	stamp capability.Stamp
 	seen  seen
-	// mute is for rehearsals, which the session does not learn from.
+	// mute is true in rehearsals, which change no read state.
 	mute bool
 }
 
-// sight begins a read that somebody follows, of a file as it is before any of it is read:
-// what changes meanwhile then has another stamp.
-func (p *readPlan) sight(info *workspace.Info) *sight {
+// observation begins a read that somebody follows. Its stamp is taken before any byte is
+// read, so that a file that changes meanwhile has another one.
+func (p *readPlan) observation(info *workspace.Info) *observation {
 	if p.files == nil && p.own == nil {
 		return nil
 	}
-	return &sight{files: p.files, own: p.own, path: p.node.Real, view: viewOf(&p.args), stamp: info.Stamp(), mute: p.rehearse}
+	return &observation{files: p.files, own: p.own, path: p.node.Real, view: viewOf(&p.args), stamp: info.Stamp(), mute: p.rehearse}
 }
 
-// known reports whether the model was shown just this. Stamps that do not prove it
-// count as another file: reading again is cheaper than being wrong.
-func (s *sight) known() bool {
-	return s != nil && s.files != nil && !s.mute && s.files.Again(s.path, s.view, s.stamp)
+// known reports whether the model was shown exactly this. A stamp that does not prove it
+// counts as another file: reading again is cheaper than being wrong.
+func (o *observation) known() bool {
+	return o != nil && o.files != nil && !o.mute && o.files.Again(o.path, o.view, o.stamp)
 }
 
-// watch is what follows the bytes that are shown, or nil.
-func (s *sight) watch() *seen {
-	if s == nil || s.mute {
+// watch returns what follows the bytes that are shown, or nil.
+func (o *observation) watch() *seen {
+	if o == nil || o.mute {
 		return nil
 	}
-	return &s.seen
+	return &o.seen
 }
 
-// another says that the same request may be answered in another way next time.
-func (s *sight) another() {
-	if s != nil {
-		s.view = ""
+// another notes that the same request may have another answer next time.
+func (o *observation) another() {
+	if o != nil {
+		o.view = ""
 	}
 }
 
-// tell has the session and the call know what was seen. A read of nothing, in a file
-// that is not empty, tells nothing.
-func (s *sight) tell() {
-	if s == nil || s.mute || len(s.seen.ranges) == 0 && s.stamp.Size > 0 {
+// tell adds what was seen to the read states. A read of no bytes counts only if the file
+// is empty.
+func (o *observation) tell() {
+	if o == nil || o.mute || len(o.seen.ranges) == 0 && o.stamp.Size > 0 {
 		return
 	}
-	seen := capability.Sight{Stamp: s.stamp, Ranges: s.seen.ranges}
-	if s.files != nil {
-		s.files.Shown(s.path, s.view, seen)
+	seen := capability.ReadState{Stamp: o.stamp, Ranges: o.seen.ranges}
+	if o.files != nil {
+		o.files.Shown(o.path, o.view, seen)
 	}
-	if s.own != nil {
-		s.own.Shown(s.path, "", seen)
+	if o.own != nil {
+		o.own.Shown(o.path, "", seen)
 	}
 }
 

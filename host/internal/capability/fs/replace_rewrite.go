@@ -26,8 +26,8 @@ func (r *replacement) rewrite(ctx context.Context) (_ abi.Answer, err error) {
 	}
 	defer func() { err = errors.Join(err, out.discard()) }()
 	w := &rewriting{replacement: r, out: out, fitter: newFitter(r), diff: newDiffer(r.plan.name(), false)}
-	if r.plan.scope.Files != nil && !r.sight.Whole() {
-		w.seen = newMapping(r.sight)
+	if r.plan.scope.Files != nil && !r.readState.Whole() {
+		w.seen = newMapping(r.readState)
 	}
 	if err := r.scan(ctx, w.between, w.found); err != nil {
 		return abi.Answer{}, err

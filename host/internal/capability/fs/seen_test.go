@@ -22,21 +22,21 @@ import (
 
 // notes keeps what it is told, as a session would.
 type notes struct {
-	told  []capability.Sight
+	told  []capability.ReadState
 	views []string
 	again bool
 	asked int
 }
 
-func (n *notes) Seen(string) (capability.Sight, bool) { return capability.Sight{}, false }
+func (n *notes) Seen(string) (capability.ReadState, bool) { return capability.ReadState{}, false }
 
-func (n *notes) Shown(_, view string, s capability.Sight) {
+func (n *notes) Shown(_, view string, s capability.ReadState) {
 	n.told, n.views = append(n.told, s), append(n.views, view)
 }
 
 func (n *notes) Again(_, _ string, _ capability.Stamp) bool { n.asked++; return n.again }
 
-func (n *notes) Wrote(string, capability.Sight) {}
+func (n *notes) Wrote(string, capability.ReadState) {}
 
 func (n *notes) Rewrote(string, capability.Stamp) {}
 

@@ -184,7 +184,7 @@ func (p *editPlan) putBytes(ctx context.Context, o *original, w written) (_ abi.
 // unless the write stood on a hash and not on the model's having seen the former content,
 // of which the new one may hold the most.
 func (p *editPlan) knownAfter(o *original, out *output) []capability.Range {
-	if o != nil && p.scope.Files != nil && !o.sight.Whole() {
+	if o != nil && p.scope.Files != nil && !o.readState.Whole() {
 		return nil
 	}
 	return out.whole()

@@ -41,7 +41,7 @@ func TestWriteOfTheSame(t *testing.T) {
 			if !os.SameFile(before, now) || !before.ModTime().Equal(now.ModTime()) || slurp(t, path) != c.was || len(h.kept) > 0 {
 				t.Errorf("%s: the file was written, and %d in the history", name, len(h.kept))
 			}
-			if !maps.EqualFunc(seen, know, func(a, b capability.Sight) bool { return a.Stamp == b.Stamp && slices.Equal(a.Ranges, b.Ranges) }) {
+			if !maps.EqualFunc(seen, know, func(a, b capability.ReadState) bool { return a.Stamp == b.Stamp && slices.Equal(a.Ranges, b.Ranges) }) {
 				t.Errorf("%s: it changed what was seen", name)
 			}
 		}

@@ -18,7 +18,7 @@ func (p *contentsPlan) teller() func(f *found, entries []int) {
 	}
 	return func(f *found, entries []int) {
 		if ranges := f.ranges(entries); len(ranges) > 0 {
-			p.files.Shown(f.file.resolved(), "", capability.Sight{Stamp: f.stamp, Ranges: ranges})
+			p.files.Shown(f.file.resolved(), "", capability.ReadState{Stamp: f.stamp, Ranges: ranges})
 		}
 	}
 }

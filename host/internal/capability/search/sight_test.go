@@ -18,21 +18,21 @@ import (
 // told keeps what a search tells of files, by their paths.
 type told struct {
 	capability.Knowledge
-	sights map[string]capability.Sight
+	shown map[string]capability.ReadState
 }
 
-func (n *told) Shown(path, view string, s capability.Sight) {
+func (n *told) Shown(path, view string, s capability.ReadState) {
 	if view != "" {
 		panic("a search is no view: " + view)
 	}
-	n.sights[path] = s
+	n.shown[path] = s
 }
 
 // shownBy searches for a model, and returns what it is told to have seen, file by file:
 // the text of the ranges, which must have the hashes that go with them.
 func shownBy(t *testing.T, root string, args abi.ContentsArgs, rehearse bool) map[string][]string {
 	t.Helper()
-	notes := &told{sights: make(map[string]capability.Sight)}
+	notes := &told{shown: make(map[string]capability.ReadState)}
 	raw, err := json.Marshal(args)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func shownBy(t *testing.T, root string, args abi.ContentsArgs, rehearse bool) ma
 		t.Fatal(err)
 	}
 	out := make(map[string][]string)
-	for path, s := range notes.sights {
+	for path, s := range notes.shown {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
