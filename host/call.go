@@ -101,7 +101,7 @@ func (c *call) prepare(ctx context.Context) error {
 	if err := c.turn.claim(c.use.ID); err != nil {
 		return err
 	}
-	found, err := c.turn.find(c.use.Name)
+	found, err := c.turn.catalog().find(c.use.Name, c.turn.within == nil)
 	if err != nil {
 		c.unknown = true
 		return err
@@ -122,7 +122,7 @@ func (c *call) prepare(ctx context.Context) error {
 		return c.describe(err)
 	}
 	if c.input, err = c.tool.validate(c.input); err != nil {
-		return c.describe(c.unloaded(err))
+		return c.describe(c.turn.catalog().unloaded(c.tool.contract(), err))
 	}
 	c.title = titleOf(c.tool.contract(), c.input)
 	if c.traits, err = c.findTraits(ctx); err != nil || !settles(c.tool.contract()) {
@@ -305,7 +305,9 @@ func (c *call) Settle() {
 func (c *call) Yield() {
 	t := c.turn
 	c.addTasks()
-	t.learn(&c.result)
+	if t.within == nil { // the results of calls that a call makes do not reach the model
+		t.session.learn(c.result.Content)
+	}
 	t.keep(c)
 	if t.feed != nil {
 		t.feed.room(t.ctx, t.session.host.options.maxHeld()/2)
@@ -349,7 +351,7 @@ func (c *call) end(r abi.ToolResult) {
 	c.consultation.Cancel()
 	if c.tool != nil {
 		c.withhold(&r)
-		c.references(&r)
+		r.Content = c.turn.catalog().refer(r.Content)
 	}
 	c.fit(&r)
 	answered := len(r.Content)

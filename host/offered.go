@@ -15,14 +15,6 @@ func (s *Session) toolset(v *view, format Format) (*toolset.Set, error) {
 	})
 }
 
-// toolsetOf is what the session offers of a set of plugins, with definitions in the
-// format that its model was told them in.
-func (s *Session) toolsetOf(set *plugins.Set) (*toolset.Set, error) {
-	v := *s.view()
-	v.plugins = set
-	return s.toolset(&v, s.known.Format())
-}
-
 // tools lists all tools in their order, with the reasons why some are not offered.
 func (s *Session) tools(v *view) []toolset.Tool {
 	var all []toolset.Tool

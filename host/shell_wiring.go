@@ -54,7 +54,7 @@ func (c commandCall) Analyse(text string, at shell.Place) permissions.Command {
 
 // Offers reports whether the model may call a tool.
 func (c commandCall) Offers(tool string) bool {
-	_, ready, err := (*catalog)(c.gate.call).List()
+	_, ready, err := c.gate.call.turn.catalog().List()
 	return err == nil && slices.Contains(ready, tool)
 }
 
