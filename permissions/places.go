@@ -1,6 +1,10 @@
 package permissions
 
-import "github.com/toolquay/toolquay/permissions/internal/pathrule"
+import (
+	"cmp"
+
+	"github.com/toolquay/toolquay/permissions/internal/pathrule"
+)
 
 // Dir is a directory under two names.
 type Dir struct {
@@ -36,4 +40,12 @@ func (pl *places) bind(r *Rule) pathrule.Bound {
 		Home: pl.home.forms(), Start: pl.start.forms(), Cwd: pl.cwd.forms(), Fold: pl.fold, Resolve: pl.resolve,
 	}
 	return bases.Bind(&pathrule.Rule{Spec: r.path, Folder: r.folder.forms(), Allow: r.Verdict == Allow, Reads: r.reads, Writes: r.writes})
+}
+
+// lies is where a path really lies, as far as that is known.
+func (pl *places) lies(name string) string {
+	if pl.resolve != nil {
+		return cmp.Or(pl.resolve(name), name)
+	}
+	return name
 }

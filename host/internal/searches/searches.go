@@ -77,7 +77,7 @@ func (t *Trees) clear(ctx context.Context, c *permissions.Command, a permissions
 	case a.Real == "" || paths.InKernelDir(a.Target) || paths.InKernelDir(a.Real) || !c.Foreseen(a, s.Confined):
 		return false
 	case a.Glob != "" && !strings.HasSuffix(a.Glob, paths.AllBelow): // its matches are accesses of their own
-	case s.Confined && s.Rules.HidesIn(a):
+	case s.Confined && s.Rules.HidesIn(a.Target, a.Real, a.Glob):
 	case !t.holdsNothing(ctx, a, s):
 		return false
 	}

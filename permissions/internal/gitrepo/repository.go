@@ -1,8 +1,7 @@
-package permissions
+package gitrepo
 
 import (
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -26,13 +25,13 @@ type Repository struct {
 // maxAlternates bounds how many repositories may lend their objects.
 const maxAlternates = 20
 
-// Repository finds the repository that git uses in a directory; links lists the names in a
-// directory that are links. It reports false where not all of it can be told. Where there is
-// none, it is empty.
-func (p *Policy) Repository(dir string, read Read, list, links List) (found Repository, known bool) {
-	f := repositoryFinder{finder: finder{walls: &Walls{policy: p, read: read}, list: list}, links: links, known: true}
-	for at := path.Clean(filepath.ToSlash(dir)); path.IsAbs(at); at = path.Dir(at) {
-		dirs := f.gitDirs(paths.Prefix(at))
+// Find finds the repository that git uses in a directory; links lists the names in a
+// directory that are links. It reports false where not all of it is known. Where there is no
+// repository, it is empty.
+func Find(disk Disk, dir string, links func(dir string) ([]string, error)) (found Repository, known bool) {
+	f := finder{Disk: disk, links: links, known: true}
+	for at := path.Clean(dir); path.IsAbs(at); at = path.Dir(at) {
+		dirs := f.dirs(paths.Prefix(at))
 		if len(dirs) == 0 && f.isBare(paths.Prefix(at)) {
 			dirs = []string{at}
 		}
@@ -52,17 +51,17 @@ func (p *Policy) Repository(dir string, read Read, list, links List) (found Repo
 	return f.Repository, f.known
 }
 
-// repositoryFinder collects a repository.
-type repositoryFinder struct {
-	finder
+// finder collects a repository.
+type finder struct {
+	Disk
 	Repository
-	links List
+	links func(dir string) ([]string, error)
 	known bool
 }
 
 // add takes git's own directories, and what they lead to.
-func (f *repositoryFinder) add(dirs []string) {
-	config := gitConfig{finder: &f.finder}
+func (f *finder) add(dirs []string) {
+	config := configuration{Disk: &f.Disk}
 	for _, dir := range dirs {
 		f.owner(dir)
 		if common := f.pointer(dir+"/commondir", ""); common != "" && !slices.Contains(dirs, common) {
@@ -77,15 +76,15 @@ func (f *repositoryFinder) add(dirs []string) {
 		f.inside(dir)
 	}
 	f.Own = slices.Concat(f.Own, config.includes, config.files)
-	f.known = f.known && len(config.seen) < maxGitIncludes
+	f.known = f.known && len(config.seen) < maxIncludes
 }
 
 // inside takes what links in one of git's own directories lead to: git prints lines of what
 // it does not understand there. HEAD is to be a branch or a sum, as git show prints a file
 // that it leads to.
-func (f *repositoryFinder) inside(dir string) {
+func (f *finder) inside(dir string) {
 	dirs := []string{dir, dir + "/info", dir + "/objects", dir + "/objects/info", dir + "/objects/pack", dir + "/rebase-merge", dir + "/rebase-apply"}
-	worktrees, _ := f.list(dir + "/worktrees")
+	worktrees, _ := f.List(dir + "/worktrees")
 	for _, name := range worktrees {
 		dirs = append(dirs, dir+"/worktrees/"+name)
 	}
@@ -103,7 +102,7 @@ func (f *repositoryFinder) inside(dir string) {
 
 // owner takes one of git's own directories, and the tree whose content it keeps: a command
 // may have put a link in its place.
-func (f *repositoryFinder) owner(dir string) {
+func (f *finder) owner(dir string) {
 	f.own(dir)
 	for _, name := range f.names(dir) {
 		switch {
@@ -116,15 +115,15 @@ func (f *repositoryFinder) owner(dir string) {
 }
 
 // own takes one of git's own directories, unless it is in its place in a tree that is taken.
-func (f *repositoryFinder) own(dir string) {
+func (f *finder) own(dir string) {
 	tree, _, inGit := strings.Cut(dir, "/.git")
-	if !inGit || !slices.Contains(f.Trees, tree) || f.walls.lies(dir) != f.walls.lies(tree)+strings.TrimPrefix(dir, tree) {
+	if !inGit || !slices.Contains(f.Trees, tree) || f.Lies(dir) != f.Lies(tree)+strings.TrimPrefix(dir, tree) {
 		f.Own = append(f.Own, dir)
 	}
 }
 
 // alternates takes the repositories that lend their objects, and those that lend to them.
-func (f *repositoryFinder) alternates(objects string) {
+func (f *finder) alternates(objects string) {
 	lenders := []string{objects}
 	for i := 0; i < len(lenders); i++ {
 		f.own(lenders[i])

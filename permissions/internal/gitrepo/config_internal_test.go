@@ -1,4 +1,4 @@
-package permissions
+package gitrepo
 
 import (
 	"math/rand/v2"
@@ -11,8 +11,8 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// gitConfigs are files in git's format, with and without mistakes.
-var gitConfigs = []string{
+// configurations are files in git's format, with and without mistakes.
+var configurations = []string{
 	"",
 	"[core]\n\thooksPath = .githooks\n",
 	"\ufeff[core]hooksPath=x",
@@ -26,11 +26,11 @@ var gitConfigs = []string{
 	"[core]\nx = a\"b \"c  \"\"  \n", "[core] ; said\nx\n=1\n", "[core]]\n", "[]\nx=1\n", "[a]\nx=#y\nz=\n", "[a\t\"b\"]\nx=\ty\t\n",
 }
 
-// TestParseGitConfig reads what git does, as far as it goes in a file with a mistake.
-func TestParseGitConfig(t *testing.T) {
+// TestParseConfig reads what git does, as far as it goes in a file with a mistake.
+func TestParseConfig(t *testing.T) {
 	t.Parallel()
 	git := testenv.NeedTool(t, "git")
-	texts := gitConfigs
+	texts := configurations
 	r := rand.New(rand.NewPCG(1, 2))
 	pieces := []string{"[core]", "[a \"", "\"]", "x", "=", " ", "\t", "\n", "\\", "\"", "#", ";", "y = z\n", "[b.c]\n", "\\\n", "\\t", "\r\n", "é"}
 	for range testenv.Sample(300) {
@@ -48,7 +48,7 @@ func TestParseGitConfig(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got strings.Builder
-		for _, s := range parseGitConfig([]byte(text)) {
+		for _, s := range parseConfig([]byte(text)) {
 			got.WriteString(s.section + "." + s.subsection + "." + s.key + "=" + s.value + "\n")
 		}
 		out, err := exec.CommandContext(t.Context(), git, "config", "--list", "-z", "--file", file).Output()
@@ -82,12 +82,12 @@ func plainly(out string) string {
 	return b.String()
 }
 
-func FuzzParseGitConfig(f *testing.F) {
-	for _, text := range gitConfigs {
+func FuzzParseConfig(f *testing.F) {
+	for _, text := range configurations {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, s := range parseGitConfig([]byte(text)) {
+		for _, s := range parseConfig([]byte(text)) {
 			if s.key == "" || s.key != strings.ToLower(s.key) || len(s.value) > len(text) {
 				t.Errorf("%q: %+v", text, s)
 			}

@@ -1,28 +1,28 @@
-package permissions
+package gitrepo
 
 import (
 	"bytes"
 	"strings"
 )
 
-// gitSetting is one line of a file in git's format: a value under section.key, or
+// setting is one line of a file in git's format: a value under section.key, or
 // under section.subsection.key. Section and key are in lower case.
-type gitSetting struct {
+type setting struct {
 	section, subsection, key, value string
 }
 
-// parseGitConfig reads a configuration of git, as git-config(1) describes it. Git does
+// parseConfig reads a configuration of git, as git-config(1) describes it. Git does
 // not work at all with a file that has a mistake in it, so what stands behind one does
 // not count.
-func parseGitConfig(content []byte) []gitSetting {
+func parseConfig(content []byte) []setting {
 	content = bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
-	p := gitParser{rest: bytes.TrimPrefix(bytes.Map(gitBlank, content), []byte("\ufeff"))}
+	p := parser{rest: bytes.TrimPrefix(bytes.Map(blank, content), []byte("\ufeff"))}
 	for p.skip(); len(p.rest) > 0; p.skip() {
 		var ok bool
 		if p.rest[0] == '[' {
 			ok = p.header()
 		} else {
-			ok = p.setting()
+			ok = p.line()
 		}
 		if !ok {
 			break
@@ -31,8 +31,8 @@ func parseGitConfig(content []byte) []gitSetting {
 	return p.out
 }
 
-// gitBlank makes one blank of all that git takes for one.
-func gitBlank(r rune) rune {
+// blank makes one blank of all that git takes for one.
+func blank(r rune) rune {
 	switch r {
 	case '\r', '\v', '\f':
 		return ' '
@@ -40,23 +40,23 @@ func gitBlank(r rune) rune {
 	return r
 }
 
-type gitParser struct {
+type parser struct {
 	rest                []byte
 	section, subsection string
-	out                 []gitSetting
+	out                 []setting
 }
 
 // skip leaves out blanks, empty lines and comments.
-func (p *gitParser) skip() {
-	for p.rest = bytes.TrimLeft(p.rest, " \t\n"); len(p.rest) > 0 && isGitComment(p.rest[0]); p.rest = bytes.TrimLeft(p.rest, " \t\n") {
+func (p *parser) skip() {
+	for p.rest = bytes.TrimLeft(p.rest, " \t\n"); len(p.rest) > 0 && isComment(p.rest[0]); p.rest = bytes.TrimLeft(p.rest, " \t\n") {
 		_, p.rest, _ = bytes.Cut(p.rest, []byte("\n"))
 	}
 }
 
-func isGitComment(c byte) bool { return c == '#' || c == ';' }
+func isComment(c byte) bool { return c == '#' || c == ';' }
 
 // header reads [section], [section "subsection"] or, of old, [section.subsection].
-func (p *gitParser) header() bool {
+func (p *parser) header() bool {
 	end := bytes.IndexAny(p.rest, " \t\"]\n")
 	if end < 0 {
 		return false
@@ -72,7 +72,7 @@ func (p *gitParser) header() bool {
 }
 
 // quoted reads a subsection.
-func (p *gitParser) quoted() bool {
+func (p *parser) quoted() bool {
 	var name strings.Builder
 	for i := 1; i < len(p.rest); i++ {
 		switch c := p.rest[i]; {
@@ -91,13 +91,13 @@ func (p *gitParser) quoted() bool {
 	return false
 }
 
-// setting reads key = value, or a key alone.
-func (p *gitParser) setting() bool {
+// line reads key = value, or a key alone.
+func (p *parser) line() bool {
 	end := 0
-	for end < len(p.rest) && isGitKey(p.rest[end]) {
+	for end < len(p.rest) && isKey(p.rest[end]) {
 		end++
 	}
-	s := gitSetting{section: p.section, subsection: p.subsection, key: strings.ToLower(string(p.rest[:end]))}
+	s := setting{section: p.section, subsection: p.subsection, key: strings.ToLower(string(p.rest[:end]))}
 	p.rest = bytes.TrimLeft(p.rest[end:], " \t")
 	ok := end > 0
 	if len(p.rest) > 0 && p.rest[0] == '=' {
@@ -105,7 +105,7 @@ func (p *gitParser) setting() bool {
 		var read bool
 		s.value, read = p.value()
 		ok = ok && read
-	} else if len(p.rest) > 0 && p.rest[0] != '\n' && !isGitComment(p.rest[0]) {
+	} else if len(p.rest) > 0 && p.rest[0] != '\n' && !isComment(p.rest[0]) {
 		ok = false
 	}
 	if ok {
@@ -114,23 +114,23 @@ func (p *gitParser) setting() bool {
 	return ok
 }
 
-func isGitKey(c byte) bool {
+func isKey(c byte) bool {
 	return c == '-' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
-// gitEscapes are what a character behind a backslash means in a value.
-var gitEscapes = map[byte]string{'"': `"`, '\\': `\`, 'n': "\n", 't': "\t", 'b': "\b", '\n': ""}
+// escapes are what a character behind a backslash means in a value.
+var escapes = map[byte]string{'"': `"`, '\\': `\`, 'n': "\n", 't': "\t", 'b': "\b", '\n': ""}
 
 // value reads to the end of the line, or of the last of several that a backslash joins.
-// Blanks at the end count in quotes only.. Git does nothing at all with a file in which a quote stays open.
-func (p *gitParser) value() (value string, ok bool) {
+// Blanks at the end count in quotes only. Git does nothing at all with a file in which a quote stays open.
+func (p *parser) value() (value string, ok bool) {
 	var b strings.Builder
 	inQuotes, kept, i := false, 0, 0
 scan:
 	for ; i < len(p.rest); i++ {
 		c := p.rest[i]
 		switch {
-		case c == '\n' || isGitComment(c) && !inQuotes:
+		case c == '\n' || isComment(c) && !inQuotes:
 			break scan
 		case c == '"':
 			inQuotes = !inQuotes
@@ -141,7 +141,7 @@ scan:
 			if i == len(p.rest) {
 				break scan // as git has it, a line that goes on with nothing
 			}
-			escaped, known := gitEscapes[p.rest[i]]
+			escaped, known := escapes[p.rest[i]]
 			if !known {
 				return "", false
 			}

@@ -1,0 +1,55 @@
+package permissions
+
+import "github.com/toolquay/toolquay/permissions/internal/hosts"
+
+// ReachableHost reports whether a command of a tool may be let through to a host, a
+// name or address with or without a port, where nobody can be asked. This is the one
+// place where rules that allow WebFetch a host by name speak of commands; so do those
+// of the tool itself. It says why not.
+func (p *Policy) ReachableHost(tool, host string) (ok bool, why string) {
+	h := hosts.Of(host)
+	calls := []*Request{{Tool: tool}, {Tool: toolWebFetch}}
+	held := func(v Verdict) *Rule {
+		for _, r := range calls {
+			if rule := p.book.host(v, r, &h); rule != nil {
+				return rule
+			}
+		}
+		return nil
+	}
+	if rule := held(Deny); rule != nil {
+		return false, "the deny rule " + rule.String() + " (" + rule.Source.String() + ") names it"
+	}
+	switch rule := held(Ask); {
+	case h.Odd != "":
+		return false, "it cannot be told for sure which host it names: " + h.Odd
+	case rule != nil:
+		return false, "the ask rule " + rule.String() + " (" + rule.Source.String() + ") names it, and nobody can be asked"
+	case h.Local && !p.book.names(&h):
+		return false, localWhy + "; only a rule that names it allows it"
+	case held(Allow) != nil || p.mode == ModeBypass:
+		return true, ""
+	}
+	return false, "no rule allows it; " + toolWebFetch + "(domain:" + h.Name + ") would"
+}
+
+// HoldsBackHost reports whether a deny or ask rule speaks of a command's reaching a
+// host, in one of the ways of [Policy.ReachableHost].
+func (p *Policy) HoldsBackHost(tool, host string) bool {
+	h := hosts.Of(host)
+	for _, v := range []Verdict{Deny, Ask} {
+		for _, r := range []*Request{{Tool: tool}, {Tool: toolWebFetch}} {
+			if p.book.host(v, r, &h) != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// NamesHost reports whether an allow rule names a host, other than by a wildcard, so
+// that it may be one of this machine or of a private network.
+func (p *Policy) NamesHost(host string) bool {
+	h := hosts.Of(host)
+	return h.Odd == "" && p.book.names(&h)
+}
