@@ -2,6 +2,9 @@ package permissions
 
 import (
 	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
 
 	"github.com/toolquay/toolquay/permissions/internal/pathrule"
 )
@@ -58,3 +61,37 @@ func (a *Access) tree() pathrule.Tree {
 // of one work tree, tells what it meets: an object of git by its sum, say, or what a pattern
 // with escapes in it matches.
 const FormerUnknown = "?"
+
+// String names the access for people, such as "reading everything in /etc".
+func (a Access) String() string {
+	out := a.named()
+	if a.Tree {
+		out = a.verb() + " everything in " + printable(a.Target)
+	}
+	if a.Real != "" && a.Real != a.Target {
+		out += ", which is " + printable(a.Real)
+	}
+	return out
+}
+
+// named names the access by what was asked for alone, such as "reading /etc".
+func (a Access) named() string { return a.verb() + " " + printable(a.Target) }
+
+func (a Access) verb() string {
+	verb, ok := map[AccessKind]string{
+		AccessRead: "reading", AccessWrite: "changing", AccessExec: "running",
+		AccessNet: "connecting to", AccessSession: "using the session's",
+	}[a.Kind]
+	if !ok {
+		return string(a.Kind)
+	}
+	return verb
+}
+
+// printable quotes a name that would not print as it is.
+func printable(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(name)
+	}
+	return name
+}

@@ -122,3 +122,37 @@ func (c *Command) Accesses() []Access {
 	}
 	return out
 }
+
+// Unknown says which accesses a [Part] makes whose target is only known when it runs,
+// because a variable, a substitution, a pattern or another user's home stands in it. The
+// values are bits.
+type Unknown uint8
+
+// The accesses whose target is not known.
+const (
+	// UnknownRead is a path that is read.
+	UnknownRead Unknown = 1 << iota
+	// UnknownWrite is a path that is written, made or removed.
+	UnknownWrite
+	// UnknownMustAsk goes with UnknownWrite where no rule on the program allows the write:
+	// the shell itself does it, or it is to a whole directory.
+	UnknownMustAsk
+	// UnknownHost is a host that is reached.
+	UnknownHost
+
+	// UnknownAll is what a program may do that is not known itself.
+	UnknownAll = UnknownRead | UnknownWrite | UnknownHost
+)
+
+// UnknownOf is the bit of a kind of access; none for what is no path and no host.
+func UnknownOf(kind AccessKind) Unknown {
+	switch kind {
+	case AccessRead:
+		return UnknownRead
+	case AccessWrite:
+		return UnknownWrite
+	case AccessNet:
+		return UnknownHost
+	}
+	return 0
+}

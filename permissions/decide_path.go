@@ -2,7 +2,6 @@ package permissions
 
 import (
 	"fmt"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,9 +11,12 @@ import (
 	"github.com/toolquay/toolquay/permissions/internal/protected"
 )
 
-// path judges an access to a path; grant is what allows it besides rules on
-// paths. Where moves is set, a tree is only moved or removed as it is.
-func (c *call) path(a *Access, grant Finding, moves bool) (first, second Finding) {
+// pathJudge judges accesses to paths.
+type pathJudge struct{ *call }
+
+// judge judges an access to a path; grant is what allows it besides rules on paths. Where moves
+// is set, a tree is only moved or removed as it is.
+func (c *pathJudge) judge(a *Access, grant Finding, moves bool) (first, second Finding) {
 	l := c.ladder(a)
 	target, actual := filepath.ToSlash(a.Target), filepath.ToSlash(a.Real)
 	if !paths.IsClean(target) || actual != "" && !paths.IsClean(actual) {
@@ -41,18 +43,18 @@ func (c *call) path(a *Access, grant Finding, moves bool) (first, second Finding
 	if !planned {
 		c.guard(&l, &q, a, moves)
 	}
-	named, missing := c.policy.allows(&q)
+	named, missing := c.allows(&q)
 	if missing == 0 {
 		l.add(named)
 	}
 	l.add(grant)
-	l.add(c.pathAnswer(&q, planned, missing))
+	l.add(c.modeAnswer(&q, planned, missing))
 	return l.found()
 }
 
 // denied adds a deny rule. One that may only speak of something below a tree
 // that is moved is returned as an ask: most often there is nothing of the kind.
-func (c *call) denied(l *ladder, q *pathrule.Query, moves bool) (below Finding) {
+func (c *pathJudge) denied(l *ladder, q *pathrule.Query, moves bool) (below Finding) {
 	rule := c.policy.book.holdsBack(Deny, q)
 	if rule == nil {
 		return Finding{}
@@ -67,7 +69,7 @@ func (c *call) denied(l *ladder, q *pathrule.Query, moves bool) (below Finding) 
 }
 
 // guard adds what holds back even where a rule allows.
-func (c *call) guard(l *ladder, q *pathrule.Query, a *Access, moves bool) {
+func (c *pathJudge) guard(l *ladder, q *pathrule.Query, a *Access, moves bool) {
 	if a.Removal && q.Write && (c.policy.isCritical(q.Target) || c.policy.isCritical(q.Real)) {
 		c.must(l, critical, LayerCritical, "removing it would take the system, the home or the working directory away")
 	}
@@ -79,31 +81,16 @@ func (c *call) guard(l *ladder, q *pathrule.Query, a *Access, moves bool) {
 		to = guardedEdit
 	}
 	whole := moves && c.policy.inside(q.Target) && c.policy.insideReal(q.Real)
-	switch place := c.policy.guarded(q); {
+	switch place := c.place(q); {
 	case place != nil:
 		c.must(l, to, layerOf(place), place.Why)
 	case q.Write && (paths.InsideAny(c.request.Protected, q.Target) || paths.InsideAny(c.request.Protected, q.Real)):
 		c.must(l, to, LayerProtected, protected.Git.Why)
-	case q.Write && a.Glob != "" && !a.Removal && c.policy.mayProtect(a):
+	case q.Write && a.Glob != "" && !a.Removal && c.mayProtect(a):
 		c.must(l, to, LayerProtected, "the names that a pattern stands for may be protected where they are put")
 	case q.Write && q.Tree && !whole:
 		c.must(l, to, LayerProtected, "a whole directory may hold protected files")
 	}
-}
-
-// mayProtect reports whether a pattern of names that are written may match a protected one.
-// Names without a leading dot count directly in a working directory alone: * would match
-// them everywhere else.
-func (p *Policy) mayProtect(a *Access) bool {
-	top := slices.Contains(p.working, paths.Prefix(filepath.ToSlash(a.Target)))
-	for name, list := range p.guards.Index {
-		for i := range list {
-			if g := &list[i]; !g.Place.Secret && (top || strings.HasPrefix(name, ".")) && g.Meets(a.tree()) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // layerOf is the layer that a place belongs to.
@@ -114,20 +101,8 @@ func layerOf(place *protected.Place) Layer {
 	return LayerProtected
 }
 
-// guarded finds the guarded place that is touched, under either name.
-func (p *Policy) guarded(q *pathrule.Query) *protected.Place {
-	place := p.guards.Of(q.Target, q.Write)
-	if q.Real == q.Target {
-		return place
-	}
-	if actual := p.guards.Of(q.Real, q.Write); place == nil || actual != nil && actual.Secret {
-		return actual
-	}
-	return place
-}
-
-// pathAnswer is the mode's own on a path.
-func (c *call) pathAnswer(q *pathrule.Query, planned bool, missing uint8) Finding {
+// modeAnswer is the mode's own on a path.
+func (c *pathJudge) modeAnswer(q *pathrule.Query, planned bool, missing uint8) Finding {
 	p := c.policy
 	inside := p.inside(q.Target) && p.insideReal(q.Real)
 	to, why := readOutside, "it is outside the working directories"
@@ -151,49 +126,46 @@ func (c *call) pathAnswer(q *pathrule.Query, planned bool, missing uint8) Findin
 	return f
 }
 
-// isPlanFile reports whether the access is to the plan file and no more, under
-// both its names.
-func (p *Policy) isPlanFile(q *pathrule.Query, a *Access) bool {
-	return !a.Tree && !a.Removal && slices.Contains(p.planFile, q.Target) && slices.Contains(p.planFile, q.Real)
-}
-
-// criticalPaths are the home, the working directory and all above them.
-func criticalPaths(pl *places) []string {
-	var out []string
-	for _, dir := range []Dir{pl.home, pl.start, pl.cwd} {
-		for _, form := range slashed(dir) {
-			for ; !slices.Contains(out, form) && form != "." && form != "/" && form != ""; form = path.Dir(form) {
-				out = append(out, form)
+// mayProtect reports whether a pattern of names that are written may match a protected one.
+// Names without a leading dot count directly in a working directory alone: * would match
+// them everywhere else.
+func (c *pathJudge) mayProtect(a *Access) bool {
+	top := slices.Contains(c.policy.working, paths.Prefix(filepath.ToSlash(a.Target)))
+	for name, list := range c.policy.guards.Index {
+		for i := range list {
+			if g := &list[i]; !g.Place.Secret && (top || strings.HasPrefix(name, ".")) && g.Meets(a.tree()) {
+				return true
 			}
 		}
 	}
-	return out
+	return false
 }
 
-// isCritical reports whether taking a path away is asked about in every mode:
-// the root, what is in it, and [criticalPaths].
-func (p *Policy) isCritical(name string) bool {
-	if strings.IndexByte(name[1:], '/') < 0 {
-		return true
+// place finds the protected place that is touched, under either name.
+func (c *pathJudge) place(q *pathrule.Query) *protected.Place {
+	place := c.policy.guards.Of(q.Target, q.Write)
+	if q.Real == q.Target {
+		return place
 	}
-	return slices.ContainsFunc(p.critical, func(dir string) bool {
-		return dir == name || p.places.fold && strings.EqualFold(dir, name)
-	})
+	if actual := c.policy.guards.Of(q.Real, q.Write); place == nil || actual != nil && actual.Secret {
+		return actual
+	}
+	return place
 }
 
 // allows finds the rules that allow a path under both its names; where the
 // session may read a name unasked, that name needs none. It returns what to
 // say of it and which names are not allowed.
-func (p *Policy) allows(q *pathrule.Query) (f Finding, missing uint8) {
-	byTarget := p.book.allow(q, q.Target)
+func (c *pathJudge) allows(q *pathrule.Query) (f Finding, missing uint8) {
+	byTarget := c.policy.book.allow(q, q.Target)
 	byReal := byTarget
 	if q.Real != q.Target {
-		byReal = p.book.allow(q, q.Real)
+		byReal = c.policy.book.allow(q, q.Real)
 	}
-	if byTarget == nil && (q.Write || !p.readable(q.Target)) {
+	if byTarget == nil && (q.Write || !c.policy.readable(q.Target)) {
 		missing |= missingTarget
 	}
-	if byReal == nil && (q.Write || !p.readableReal(q.Real)) {
+	if byReal == nil && (q.Write || !c.policy.readableReal(q.Real)) {
 		missing |= missingReal
 	}
 	switch {

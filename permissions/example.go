@@ -12,8 +12,14 @@ import (
 	"github.com/toolquay/toolquay/permissions/internal/shellword"
 )
 
-// checkExamples holds a rule to the examples that its writer gave.
-func (p *Policy) checkExamples(r *Rule, text RuleText) error {
+// examples tries rules on the examples that their writers gave.
+type examples struct {
+	*reading
+	places *places
+}
+
+// check holds a rule to its examples.
+func (p *examples) check(r *Rule, text RuleText) error {
 	for _, list := range []struct {
 		examples []string
 		want     bool
@@ -37,7 +43,7 @@ func (p *Policy) checkExamples(r *Rule, text RuleText) error {
 
 // matches reports whether a rule by itself speaks of a call, written as the rule
 // is, or as what stands in the parentheses.
-func (p *Policy) matches(r *Rule, example string) (bool, error) {
+func (p *examples) matches(r *Rule, example string) (bool, error) {
 	tool, subject := r.Tool, example
 	if name, rest, ok := strings.Cut(example, "("); ok && strings.HasSuffix(rest, ")") && p.isTool(r, name) {
 		tool, subject = name, strings.TrimSuffix(rest, ")")
@@ -56,7 +62,7 @@ func (p *Policy) matches(r *Rule, example string) (bool, error) {
 		return false, errors.New("there is nothing in it")
 	case r.path != nil && p.matchesPath(r, tool, subject):
 		return true, nil
-	case r.host != nil && (r.everyTool || named) && r.matchesHost(subject):
+	case r.host != nil && (r.everyTool || named) && matchesHost(r, subject):
 		return true, nil
 	case r.param != nil && named && r.param.MatchText(subject):
 		return true, nil
@@ -66,14 +72,14 @@ func (p *Policy) matches(r *Rule, example string) (bool, error) {
 	return false, nil
 }
 
-func (p *Policy) isTool(r *Rule, name string) bool {
+func (p *examples) isTool(r *Rule, name string) bool {
 	_, file := fileTools[name]
 	_, alias := p.aliases[name]
 	_, known := p.tools[name]
 	return file || alias || known || name == toolBash || name == toolWebFetch || r.names(&Request{Tool: name})
 }
 
-func (p *Policy) matchesPath(r *Rule, tool, subject string) bool {
+func (p *examples) matchesPath(r *Rule, tool, subject string) bool {
 	switch rest, home := strings.CutPrefix(subject, "~/"); {
 	case home:
 		subject = path.Join(p.places.home.Path, rest)
@@ -82,14 +88,14 @@ func (p *Policy) matchesPath(r *Rule, tool, subject string) bool {
 	}
 	subject = path.Clean(subject)
 	q := pathrule.Query{Target: subject, Real: subject, Write: fileTools[tool] == toolEdit}
-	b := newBook([]*Rule{r}, &p.places)
+	b := newBook([]*Rule{r}, p.places)
 	if r.Verdict == Allow {
 		return b.allow(&q, subject) != nil
 	}
 	return b.holdsBack(r.Verdict, &q) != nil
 }
 
-func (r *Rule) matchesHost(subject string) bool {
+func matchesHost(r *Rule, subject string) bool {
 	h := hosts.Of(subject)
 	if r.Verdict == Allow {
 		return r.host.Allows(&h)
@@ -97,8 +103,8 @@ func (r *Rule) matchesHost(subject string) bool {
 	return r.host.HoldsBack(&h)
 }
 
-func (p *Policy) matchesCommand(r *Rule, subject string) (bool, error) {
-	cmd, err := p.exampleCommand(subject)
+func (p *examples) matchesCommand(r *Rule, subject string) (bool, error) {
+	cmd, err := p.command(subject)
 	if err != nil {
 		return false, err
 	}
@@ -116,9 +122,9 @@ func (p *Policy) matchesCommand(r *Rule, subject string) (bool, error) {
 	return allowed && r.Verdict == Allow, nil
 }
 
-// exampleCommand reads a command, or one simple command where nothing that reads
+// command reads a command, or one simple command where nothing that reads
 // others is at hand.
-func (p *Policy) exampleCommand(text string) (Command, error) {
+func (p *examples) command(text string) (Command, error) {
 	if p.analyse != nil {
 		return p.analyse(text), nil
 	}

@@ -27,26 +27,6 @@ type Step struct {
 	Findings []Finding
 }
 
-// The steps in order of precedence.
-var stepNames = [...]string{"deny", "must ask", "allow", "mode", "judge", "person"}
-
-// step is where in the chain a finding belongs.
-func (f *Finding) step() int {
-	switch {
-	case f.Layer == LayerApproval:
-		return 5
-	case f.Layer == LayerJudge:
-		return 4
-	case f.Verdict == Deny:
-		return 0
-	case f.must():
-		return 1
-	case f.Layer == LayerMode:
-		return 3
-	}
-	return 2
-}
-
 // Explain judges as [Decide] does and lists all that was found on the way, with
 // what did not count because something stronger did.
 func Explain(p *Policy, r Request, e Evidence) Explanation {
@@ -69,11 +49,6 @@ func Explain(p *Policy, r Request, e Evidence) Explanation {
 	slices.SortStableFunc(x.Asks, func(f, g Finding) int { return cmp.Compare(f.step(), g.step()) })
 	x.Remedy = remedy(p, r, e, &x.Decision)
 	return x
-}
-
-// same reports whether two findings say the same.
-func (f *Finding) same(g Finding) bool {
-	return f.Verdict == g.Verdict && f.Layer == g.Layer && f.Rule == g.Rule && f.Access == g.Access && f.Why == g.Why
 }
 
 // maxRemedy bounds the rules of a remedy; nobody reads more.

@@ -14,8 +14,7 @@ import (
 // Like every judge it is over-ruled by deny and ask rules and by what a person
 // must see.
 func JudgeCall(p *Policy, r Request) JudgeAnswer {
-	c := call{policy: p, request: r}
-	if p == nil || !c.harmless() {
+	if p == nil || !harmless(p, &r) {
 		return JudgeAnswer{InputHash: r.InputHash}
 	}
 	return JudgeAnswer{InputHash: r.InputHash, Verdict: Allow, Reason: harmlessWhy}
@@ -24,22 +23,20 @@ func JudgeCall(p *Policy, r Request) JudgeAnswer {
 const harmlessWhy = "it touches only the working directories, starts only known programs and needs no network"
 
 // harmless reports whether the built-in judge allows the request.
-func (c *call) harmless() bool {
-	r := &c.request
+func harmless(p *Policy, r *Request) bool {
 	if len(r.Accesses) == 0 || r.Stage == StageCall && r.Effects == EffectsUnknown {
 		return false
 	}
 	for i := range r.Accesses {
-		if !c.harmlessAccess(&r.Accesses[i]) {
+		if !harmlessAccess(p, r, &r.Accesses[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-func (c *call) harmlessAccess(a *Access) bool {
+func harmlessAccess(p *Policy, r *Request, a *Access) bool {
 	target, actual := filepath.ToSlash(a.Target), filepath.ToSlash(a.Real)
-	p := c.policy
 	switch a.Kind {
 	case AccessSession:
 		return true
@@ -48,41 +45,40 @@ func (c *call) harmlessAccess(a *Access) bool {
 	case AccessWrite:
 		return paths.IsClean(target) && paths.IsClean(actual) && p.inside(target) && p.insideReal(actual)
 	case AccessExec:
-		return c.harmlessCommand(c.command(a.Target))
+		return harmlessCommand(p, r, r.command(a.Target))
 	}
 	return false
 }
 
 // harmlessCommand reports whether all parts of a command are known to do no more
 // than to touch files, of the working directories.
-func (c *call) harmlessCommand(cmd *Command) bool {
+func harmlessCommand(p *Policy, r *Request, cmd *Command) bool {
 	if cmd == nil || cmd.Fault != "" || cmd.Unsandboxed {
 		return false
 	}
 	complete := cmd.ReadOnly
 	for i := range cmd.Parts {
-		p := &cmd.Parts[i]
-		if p.Ask != "" || len(p.Env) > 0 || !p.Inner && !p.ReadOnly && !p.Complete {
+		part := &cmd.Parts[i]
+		if part.Ask != "" || len(part.Env) > 0 || !part.Inner && !part.ReadOnly && !part.Complete {
 			return false
 		}
-		for j := range p.Accesses {
-			if !c.harmlessAccess(&p.Accesses[j]) {
+		for j := range part.Accesses {
+			if !harmlessAccess(p, r, &part.Accesses[j]) {
 				return false
 			}
 		}
-		complete = complete || !p.Inner && !p.ReadOnly
+		complete = complete || !part.Inner && !part.ReadOnly
 	}
 	return complete
 }
 
 // judged is the finding on what a judge may answer. The built-in judge comes
 // first, as it costs nothing.
-func (c *call) judged(why string) Finding {
-	if c.harmless() {
+func judged(p *Policy, r *Request, j *JudgeAnswer, why string) Finding {
+	if harmless(p, r) {
 		return Finding{Verdict: Allow, Layer: LayerJudge, Why: harmlessWhy}
 	}
-	j := c.evidence.Judge
-	if !j.covers(&c.request) {
+	if !j.covers(r) {
 		return Finding{Verdict: Ask, Layer: LayerMode, Why: why, need: NeedJudge}
 	}
 	f := Finding{Verdict: j.Verdict, Layer: LayerJudge, Why: j.Reason}

@@ -11,9 +11,11 @@ import (
 	"github.com/toolquay/toolquay/permissions/internal/pathrule"
 )
 
-// loader reads rule sets into a policy and collects what is wrong with them.
+// loader reads rule sets and collects what is wrong with them.
 type loader struct {
-	policy   *Policy
+	*reading
+	folders  *folders
+	rules    []*Rule
 	warnings []Warning
 	errs     []error
 }
@@ -43,30 +45,30 @@ func (l *loader) folder(set *RuleSet) Dir {
 	case set.Folder.Path != "":
 		return set.Folder
 	case set.Source == SourceProject || set.Source == SourceProjectLocal:
-		return l.policy.project
+		return l.project
 	case filepath.IsAbs(set.File):
 		return l.dir(filepath.Dir(set.File))
 	}
-	return l.policy.places.start
+	return l.folders.places.start
 }
 
 // dir resolves a directory, as far as the policy can.
 func (l *loader) dir(path string) Dir {
 	d := Dir{Path: path}
-	if l.policy.places.resolve != nil {
-		d.Real = l.policy.places.resolve(path)
+	if l.folders.places.resolve != nil {
+		d.Real = l.folders.places.resolve(path)
 	}
 	return d
 }
 
 func (l *loader) rule(v Verdict, text RuleText, src Source, folder Dir) {
-	r, warning, err := parseRule(v, text.Text, src, l.policy.aliases, l.policy.tools)
+	r, warning, err := parseRule(v, text.Text, src, l.aliases, l.tools)
 	r.folder, r.expires = folder, text.Expires
 	if err == nil {
 		err = l.usable(&r)
 	}
 	if err == nil {
-		err = l.policy.checkExamples(&r, text)
+		err = (&examples{l.reading, &l.folders.places}).check(&r, text)
 	}
 	switch {
 	case err != nil && v != Allow:
@@ -75,19 +77,19 @@ func (l *loader) rule(v Verdict, text RuleText, src Source, folder Dir) {
 	case err != nil:
 		l.warn(src, text.Text, fmt.Sprintf("it grants nothing: %v", err))
 		return
-	case v == Allow && l.policy.only && src.Kind != SourcePolicy:
+	case v == Allow && l.only && src.Kind != SourcePolicy:
 		l.warn(src, text.Text, "it grants nothing: policy lets only its own rules allow")
 		return
-	case v == Allow && !text.Expires.IsZero() && l.policy.now.IsZero():
+	case v == Allow && !text.Expires.IsZero() && l.now.IsZero():
 		l.warn(src, text.Text, "it grants nothing: it expires, and what time it is is not known here")
 		return
-	case r.expired(l.policy.now):
+	case r.expired(l.now):
 		return
 	case warning != "":
 		l.warn(src, text.Text, warning)
 	}
 	if r.binds() {
-		l.policy.rules = append(l.policy.rules, &r)
+		l.rules = append(l.rules, &r)
 	}
 }
 
@@ -102,7 +104,7 @@ func (l *loader) usable(r *Rule) error {
 		return nil
 	case runtime.GOOS == "windows":
 		return errors.New("rules on paths are not available on Windows, whose drives, streams and short names they do not cover")
-	case r.path.Anchor == pathrule.Home && l.policy.places.home.Path == "":
+	case r.path.Anchor == pathrule.Home && l.folders.places.home.Path == "":
 		return errors.New("~ is not known here")
 	}
 	return nil
@@ -112,10 +114,10 @@ func (l *loader) usable(r *Rule) error {
 func (l *loader) directory(text string, folder Dir) error {
 	path := text
 	if rest, ok := strings.CutPrefix(text, "~"); ok && (rest == "" || rest[0] == '/') {
-		if l.policy.places.home.Path == "" {
+		if l.folders.places.home.Path == "" {
 			return errors.New("~ is not known here")
 		}
-		path = l.policy.places.home.Path + rest
+		path = l.folders.places.home.Path + rest
 	}
 	if path == "" || strings.ContainsRune(path, 0) {
 		return errors.New("not a path")
@@ -124,10 +126,10 @@ func (l *loader) directory(text string, folder Dir) error {
 		path = filepath.Join(folder.Path, path)
 	}
 	dir := Dir{Path: filepath.Clean(path)}
-	if resolve := l.policy.resolveDirectory; resolve != nil {
+	if resolve := l.resolveDirectory; resolve != nil {
 		dir.Real = resolve(dir.Path)
 	}
-	l.policy.work(dir)
+	l.folders.work(dir)
 	return nil
 }
 

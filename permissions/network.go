@@ -32,24 +32,3 @@ func (p *Policy) ReachableHost(tool, host string) (ok bool, why string) {
 	}
 	return false, "no rule allows it; " + toolWebFetch + "(domain:" + h.Name + ") would"
 }
-
-// HoldsBackHost reports whether a deny or ask rule speaks of a command's reaching a
-// host, in one of the ways of [Policy.ReachableHost].
-func (p *Policy) HoldsBackHost(tool, host string) bool {
-	h := hosts.Of(host)
-	for _, v := range []Verdict{Deny, Ask} {
-		for _, r := range []*Request{{Tool: tool}, {Tool: toolWebFetch}} {
-			if p.book.host(v, r, &h) != nil {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// NamesHost reports whether an allow rule names a host, other than by a wildcard, so
-// that it may be one of this machine or of a private network.
-func (p *Policy) NamesHost(host string) bool {
-	h := hosts.Of(host)
-	return h.Odd == "" && p.book.names(&h)
-}

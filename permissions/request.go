@@ -163,3 +163,13 @@ const (
 	// NeedJudge means that a judge's answer would decide.
 	NeedJudge
 )
+
+// command finds what is known of a command.
+func (r *Request) command(text string) *Command {
+	for i := range r.Commands {
+		if cmd := &r.Commands[i]; cmd.Text == text {
+			return cmd
+		}
+	}
+	return nil
+}

@@ -11,7 +11,7 @@ import (
 // only narrow what rules allow.
 type Scope struct {
 	everywhere bool
-	book       book
+	book       pathRules
 }
 
 // Scope reads patterns as an allow rule would, relative to the policy's
@@ -23,7 +23,7 @@ func (p *Policy) Scope(patterns []string) (Scope, error) {
 		if err != nil {
 			return Scope{}, fmt.Errorf("the pattern %q: %w", text, err)
 		}
-		r := &Rule{Verdict: Allow, text: text, path: spec, folder: p.project, reads: true, writes: true}
+		r := &Rule{Verdict: Allow, text: text, folder: p.project, coverage: coverage{path: spec, reads: true, writes: true}}
 		s.book.paths[Allow].add(r, &p.places)
 	}
 	return s, nil
@@ -48,7 +48,3 @@ func (s *Scope) Covers(a Access) bool {
 	}
 	return s.book.allow(&q, q.Target) != nil && s.book.allow(&q, q.Real) != nil
 }
-
-// Inside reports whether a real path lies in the working directories or in the
-// session's folder.
-func (p *Policy) Inside(path string) bool { return p.readableReal(filepath.ToSlash(path)) }

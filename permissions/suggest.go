@@ -46,7 +46,7 @@ func (d *Decision) AlwaysAllowable() bool { return len(d.Suggestions()) > 0 }
 func (d *Decision) grants(text string) bool {
 	var known tools
 	if d.policy != nil {
-		known = d.policy.tools
+		known = d.policy.reading.tools
 	}
 	r, warning, err := parseRule(Allow, text, Source{}, nil, known)
 	if err != nil || warning != "" || strings.ContainsRune(text, utf8.RuneError) {
@@ -88,31 +88,8 @@ func (d *Decision) hostRule() []string {
 	if h.Odd != "" || d.policy == nil {
 		return nil
 	}
-	if d.Tool != toolWebFetch && !d.policy.tools[d.Tool].takes(abi.FieldHost) {
+	if d.Tool != toolWebFetch && !d.policy.reading.tools[d.Tool].takes(abi.FieldHost) {
 		return []string{d.Tool}
 	}
 	return []string{d.Tool + "(domain:" + h.Name + ")"}
-}
-
-// Refusal is why something was not allowed, for programs.
-type Refusal struct {
-	Code  abi.Code `json:"code"`
-	Layer Layer    `json:"layer"`
-	// Rule and Source are those that decided, or empty.
-	Rule   string `json:"rule,omitempty"`
-	Source string `json:"source,omitempty"`
-	// Matched is what was judged, and Reason why it was not allowed.
-	Matched string `json:"matched"`
-	Reason  string `json:"reason"`
-	// Allow are the rules that would allow it; none where none would.
-	Allow []string `json:"allow,omitempty"`
-}
-
-// Refusal returns what a program needs to know of a decision that is no Allow.
-func (d *Decision) Refusal() Refusal {
-	r := Refusal{Code: d.Code(), Layer: d.Layer, Matched: d.Matched(), Reason: d.Reason(), Allow: d.Suggestions()}
-	if d.Rule != nil {
-		r.Rule, r.Source = d.Rule.String(), d.Rule.Source.String()
-	}
-	return r
 }

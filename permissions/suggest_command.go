@@ -10,15 +10,15 @@ import (
 // commandRules are rules on the parts of a command that nothing allows, or the
 // one on its whole text where a part cannot be named.
 func (d *Decision) commandRules() []string {
-	c := call{policy: d.policy, request: d.request}
-	cmd := c.command(d.Access.Target)
+	cmd := d.request.command(d.Access.Target)
 	if d.policy == nil || cmd == nil || cmd.Fault != "" {
 		return nil
 	}
+	c := call{policy: d.policy, request: d.request}
 	var rules []string
 	for i := range cmd.Parts {
 		p := &cmd.Parts[i]
-		if p.Inner || p.Bounded() || c.partGrant(p).Verdict == Allow {
+		if p.Inner || p.Bounded() || partGrant(&c, p).Verdict == Allow {
 			continue
 		}
 		text, ok := suggestPart(p)

@@ -14,7 +14,7 @@ type Walls = sandbox.Policy
 // Places are paths that a sandbox hides or protects.
 type Places = sandbox.Places
 
-// List returns the names in a directory. The error is [fs.ErrNotExist] where there is no
+// List returns the names in a directory. The error is fs.ErrNotExist where there is no
 // directory, and another one where it cannot be listed now: whoever made it so may undo that.
 type List func(dir string) (names []string, err error)
 
@@ -43,7 +43,7 @@ func (p *Policy) Walls(approved []Access) *Walls {
 }
 
 // space is where a sandbox for commands works.
-func (p *Policy) space() sandbox.Space {
+func (p *folders) space() sandbox.Space {
 	return sandbox.Space{
 		Roots: p.workingReal, Working: p.working, Home: slashed(p.places.home),
 		Fold: p.places.fold, Resolve: p.places.resolve,
@@ -51,7 +51,7 @@ func (p *Policy) space() sandbox.Space {
 }
 
 // disk is how git's own directories are looked for.
-func (p *Policy) disk(list List, read Read) gitrepo.Disk {
+func (p *folders) disk(list List, read Read) gitrepo.Disk {
 	return gitrepo.Disk{List: list, Read: read, Lies: p.places.lies, Home: slashed(p.places.home)}
 }
 
@@ -60,7 +60,7 @@ func (p *Policy) disk(list List, read Read) gitrepo.Disk {
 // names: directories that are git's own by their layout or because a .git file leads there,
 // directories of hooks, and further files of configuration. A path that would complete such a
 // layout counts as if it was there.
-func (p *Policy) GitAround(names []string, list List, read Read) []string {
+func (p *folders) GitAround(names []string, list List, read Read) []string {
 	space := p.space()
 	git := gitrepo.Programs{Disk: p.disk(list, read), Writable: space.Inside}
 	files := make([]string, 0, len(names)+len(p.workingReal))
@@ -76,6 +76,6 @@ func (p *Policy) GitAround(names []string, list List, read Read) []string {
 // Repository finds the repository that git uses in a directory; links lists the names in a
 // directory that are links. It reports false where not all of it is known. Where there is none,
 // it is empty.
-func (p *Policy) Repository(dir string, read Read, list, links List) (found Repository, known bool) {
+func (p *folders) Repository(dir string, read Read, list, links List) (found Repository, known bool) {
 	return gitrepo.Find(p.disk(list, read), filepath.ToSlash(dir), links)
 }

@@ -8,6 +8,10 @@ import (
 	"github.com/toolquay/toolquay/permissions/internal/paths"
 )
 
+// maxIncludes is how many files one configuration is read from, at most as deep as git itself
+// goes.
+const maxIncludes = 100
+
 // configuration is what the files of a configuration say.
 type configuration struct {
 	*Disk

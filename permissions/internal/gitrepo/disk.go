@@ -13,7 +13,7 @@ import (
 
 // Disk is how the package looks at files. Paths are absolute and clean, with forward slashes.
 type Disk struct {
-	// List returns the names in a directory. The error is [fs.ErrNotExist] where there is no
+	// List returns the names in a directory. The error is fs.ErrNotExist where there is no
 	// directory.
 	List func(dir string) (names []string, err error)
 	// Read returns the beginning of a file, as much of it as a configuration may have. It

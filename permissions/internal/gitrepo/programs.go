@@ -9,15 +9,8 @@ import (
 	"github.com/toolquay/toolquay/permissions/internal/paths"
 )
 
-// The bounds of looking for git's directories and configuration.
-const (
-	// maxDepth is how deep below git's own directory the directories of submodules
-	// are looked for.
-	maxDepth = 8
-	// maxIncludes is how many files one configuration is read from, at most as deep
-	// as git itself goes.
-	maxIncludes = 100
-)
+// maxDepth is how deep below git's own directory the directories of submodules are looked for.
+const maxDepth = 8
 
 // Programs collects the paths that make git run programs.
 type Programs struct {

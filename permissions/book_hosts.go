@@ -1,0 +1,54 @@
+package permissions
+
+import "github.com/toolquay/toolquay/permissions/internal/hosts"
+
+// hostRules are the rules on hosts.
+type hostRules struct{ hosts byVerdict }
+
+// host returns the first deny or ask rule on a host, or the first allow rule.
+func (b *hostRules) host(v Verdict, q *Request, h *Host) *Rule {
+	for _, rule := range b.hosts[v] {
+		hit := rule.host.HoldsBack
+		if v == Allow {
+			hit = rule.host.Allows
+		}
+		if hit(h) && (rule.everyTool || rule.names(q)) {
+			return rule
+		}
+	}
+	return nil
+}
+
+// anyHost returns the first deny or ask rule that speaks of any host, or nil.
+func (b *hostRules) anyHost(v Verdict, q *Request) *Rule { return b.host(v, q, hosts.AnyHost) }
+
+// names reports whether an allow rule speaks of a host by its name.
+func (b *hostRules) names(h *Host) bool {
+	for _, rule := range b.hosts[Allow] {
+		if rule.host.Names(h) {
+			return true
+		}
+	}
+	return false
+}
+
+// HoldsBackHost reports whether a deny or ask rule speaks of a command's reaching a
+// host, in one of the ways of [Policy.ReachableHost].
+func (b *hostRules) HoldsBackHost(tool, host string) bool {
+	h := hosts.Of(host)
+	for _, v := range []Verdict{Deny, Ask} {
+		for _, r := range []*Request{{Tool: tool}, {Tool: toolWebFetch}} {
+			if b.host(v, r, &h) != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// NamesHost reports whether an allow rule names a host, other than by a wildcard, so
+// that it may be one of this machine or of a private network.
+func (b *hostRules) NamesHost(host string) bool {
+	h := hosts.Of(host)
+	return h.Odd == "" && b.names(&h)
+}

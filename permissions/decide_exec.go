@@ -1,0 +1,67 @@
+package permissions
+
+import "fmt"
+
+// execJudge compares the words and the text of a command with the rules. The access is passed to
+// its methods: beside the pointers here it would have the call allocated.
+type execJudge struct {
+	*call
+	decision *Decision
+}
+
+// folds reports whether programs are found whatever the case of their letters.
+func (c *execJudge) folds() bool { return c.policy.places.fold || c.request.Tool == toolPowerShell }
+
+// wholeText tries the deny and ask rules that are about a command's whole text.
+func (c *execJudge) wholeText(a *Access) {
+	b, fold := &c.policy.book, c.folds()
+	l := c.ladder(a)
+	if rule := b.heldText(Deny, &c.request, a.Target, fold); rule != nil {
+		l.add(ruleFinding(rule, nil))
+	}
+	rule := b.heldText(Ask, &c.request, a.Target, fold)
+	if rule != nil {
+		c.approval(&l, a)
+		l.add(ruleFinding(rule, nil))
+	}
+	c.decision.add(l.found())
+}
+
+// held adds the deny and ask rules that hold words back. A person's yes stands
+// between the two.
+func (c *execJudge) held(l *ladder, a *Access, words []Word) {
+	b, fold := &c.policy.book, c.folds()
+	deny, maybe := b.heldWords(Deny, &c.request, words, fold)
+	if deny != nil {
+		l.add(ruleFinding(deny, nil))
+	}
+	ask, maybeAsk := b.heldWords(Ask, &c.request, words, fold)
+	if ask == nil && maybe == nil && maybeAsk == nil {
+		return
+	}
+	c.approval(l, a)
+	if ask != nil {
+		l.add(ruleFinding(ask, nil))
+	}
+	if maybe == nil {
+		maybe = maybeAsk
+	}
+	if maybe != nil {
+		l.add(Finding{Verdict: Ask, Layer: LayerCommand, Why: fmt.Sprintf(
+			"once the shell has expanded it, it may be what the %s rule %s (%s) names", maybe.Verdict, maybe, maybe.Source)})
+	}
+}
+
+// unknownTarget asks where a deny or ask rule on that kind of access exists, in every
+// mode: the target may be what the rule names.
+func (c *execJudge) unknownTarget(a *Access, what string, write bool) (first, second Finding) {
+	l := c.ladder(a)
+	c.approval(&l, a)
+	for _, v := range []Verdict{Deny, Ask} {
+		if rule := c.policy.book.first(v, write); rule != nil {
+			l.add(Finding{Verdict: Ask, Layer: LayerPath, Why: fmt.Sprintf(
+				"%s is only known when it runs, and it may be what the %s rule %s (%s) names", what, v, rule, rule.Source)})
+		}
+	}
+	return l.found()
+}

@@ -1,0 +1,195 @@
+package permissions
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/toolquay/toolquay/permissions/internal/hosts"
+	"github.com/toolquay/toolquay/permissions/internal/runners"
+)
+
+// partJudge judges one part of a command.
+type partJudge struct {
+	execJudge
+	part *Part
+}
+
+// holdsBack adds what holds a part back whatever allows it.
+func (c *partJudge) holdsBack(l *ladder, a *Access) {
+	c.held(l, a, c.part.Words)
+	for _, words := range runners.BehindFlags(c.part.Words) {
+		c.held(l, a, words)
+	}
+	if c.part.Ask == "" {
+		return
+	}
+	to := unjudged
+	if c.part.Critical {
+		to = critical
+	}
+	c.approval(l, a)
+	c.must(l, to, LayerCommand, c.part.Ask)
+}
+
+// heldHosts adds the deny and ask rules that hold back the hosts which a part may
+// reach. Where others are only known when it runs, a person is asked if there is any
+// such rule.
+func (c *partJudge) heldHosts(l *ladder, a *Access) {
+	b := &c.policy.book
+	var ask *Rule
+	for _, name := range c.part.Hosts {
+		h := hosts.Of(name)
+		if rule := b.host(Deny, &c.request, &h); rule != nil {
+			l.add(ruleFinding(rule, nil))
+		}
+		if ask == nil {
+			ask = b.host(Ask, &c.request, &h)
+		}
+	}
+	var maybe *Rule
+	if c.part.Unknown&UnknownHost != 0 {
+		if maybe = b.anyHost(Deny, &c.request); maybe == nil {
+			maybe = b.anyHost(Ask, &c.request)
+		}
+	}
+	if ask == nil && maybe == nil {
+		return
+	}
+	c.approval(l, a)
+	if ask != nil {
+		l.add(ruleFinding(ask, nil))
+	}
+	if maybe != nil {
+		l.add(Finding{Verdict: Ask, Layer: LayerCommand, Why: fmt.Sprintf(
+			"which hosts it reaches is only known when it runs, and the %s rule %s (%s) speaks of hosts", maybe.Verdict, maybe, maybe.Source)})
+	}
+}
+
+// judge judges the part, and returns what allows it besides the mode.
+func (c *partJudge) judge(a *Access, text Finding) (grant Finding) {
+	l := c.ladder(a)
+	c.holdsBack(&l, a)
+	c.heldHosts(&l, a)
+	grant, whole := text, text
+	if text.Verdict == None {
+		grant, whole = partGrant(c.call, c.part), c.grant
+	}
+	if !c.part.Inner {
+		c.approval(&l, a)
+		l.add(grant)
+		l.add(c.modeAnswer())
+	}
+	c.decision.add(l.found())
+	c.touched(grant, whole)
+	c.unknown(a, grant)
+	return grant
+}
+
+// modeAnswer is the mode's own.
+func (c *partJudge) modeAnswer() Finding {
+	switch {
+	case c.part.Bounded() && c.part.ReadOnly:
+		return Finding{Verdict: Allow, Layer: LayerMode, Why: "it is read-only"}
+	case c.part.Bounded():
+		return Finding{Verdict: Allow, Layer: LayerMode, Why: "it does no more than what it does to files"}
+	}
+	return c.answer(other, reason(c.part.Reason))
+}
+
+func reason(text string) string {
+	if text == "" {
+		return "it is not read-only"
+	}
+	return text
+}
+
+// partGrant is what allows a part: a rule on commands, or what allows the call.
+func partGrant(c *call, p *Part) Finding {
+	rule := c.policy.book.allowPart(&c.request, p, c.policy.mode == ModeAuto)
+	if rule == nil {
+		return c.grant
+	}
+	return ruleFinding(rule, nil)
+}
+
+// touched judges the paths and hosts of a part. What allows a program does not
+// let the shell redirect to anywhere: whole is what allows that.
+func (c *partJudge) touched(grant, whole Finding) {
+	p, paths := c.part, pathJudge{c.call}
+	moves, own := movesTrees(p), len(p.Accesses)-p.Redirected
+	for i := range p.Accesses {
+		a, by := &p.Accesses[i], grant
+		if i >= own && c.leaves(a) {
+			by = whole
+		}
+		switch a.Kind {
+		case AccessRead, AccessWrite:
+			c.decision.add(paths.judge(a, by, moves))
+			if a.Tree {
+				c.decision.add(paths.searched(a))
+			}
+		case AccessNet:
+			c.decision.add(c.host(a, by, true))
+		default:
+			c.decision.add(c.open(a, by, "it is not read-only"))
+		}
+	}
+}
+
+// leaves reports whether what a redirection does reaches out of the working
+// directories, other than by reading.
+func (c *partJudge) leaves(a *Access) bool {
+	if a.Kind == AccessWrite {
+		return !c.policy.inside(filepath.ToSlash(a.Target)) || !c.policy.insideReal(filepath.ToSlash(a.Real))
+	}
+	return a.Kind != AccessRead
+}
+
+// movesTrees reports whether a part removes or moves what it is given, and writes
+// nothing into it. Inside the working directories that plants no protected file:
+// one that is named is guarded by its name.
+func movesTrees(p *Part) bool {
+	if !p.Bounded() || p.ReadOnly || p.Prints {
+		return false
+	}
+	switch p.Words[0].Text {
+	case "rm", "rmdir", "mv":
+		return true
+	}
+	return false
+}
+
+// unknown judges the accesses of a part whose targets nobody knows: each of them may be
+// what a rule names. Grant is what allows the part besides the mode.
+func (c *partJudge) unknown(a *Access, grant Finding) {
+	if c.part.Unknown&UnknownRead != 0 {
+		c.decision.add(c.unknownTarget(a, "which file it reads", false))
+	}
+	if c.part.Unknown&UnknownWrite != 0 {
+		c.decision.add(c.unknownWrite(a, grant))
+	}
+}
+
+// unknownWrite denies in plan mode. A redirection asks whatever allows the command, as
+// nobody allowed the shell to write; so does what the text suggests to be a protected path.
+func (c *partJudge) unknownWrite(a *Access, grant Finding) (first, second Finding) {
+	const what = "which file it writes"
+	why := what + " is only known when it runs"
+	l := c.ladder(a)
+	if c.policy.mode == ModePlan {
+		l.add(Finding{Verdict: Deny, Layer: LayerMode, Why: "in plan mode nothing is changed, and " + why})
+	}
+	c.approval(&l, a)
+	if f, _ := c.unknownTarget(a, what, true); f.Verdict == Ask {
+		l.add(f)
+	}
+	if c.part.Unknown&UnknownMustAsk != 0 {
+		c.must(&l, unjudged, LayerPath, why)
+	}
+	if place := c.policy.guards.Mentioned(a.Target); place != nil {
+		c.must(&l, guardedEdit, layerOf(place), why+", and the command names a place that is guarded: "+place.Why)
+	}
+	l.add(grant)
+	l.add(c.answer(editOutside, why))
+	return l.found()
+}

@@ -1,0 +1,52 @@
+package permissions
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/toolquay/toolquay/permissions/internal/paths"
+	"github.com/toolquay/toolquay/permissions/internal/protected"
+)
+
+// searched adds what holds back that a shell command reads a whole tree. What is
+// denied below it, a tool leaves out where it meets it, and a sandbox hides it from a
+// command. Where neither is so, and the host did not find that nothing of the kind is
+// there, a person is asked, in every mode.
+func (c *pathJudge) searched(a *Access) (first, second Finding) {
+	if a.Kind != AccessRead || !a.Tree {
+		return first, second
+	}
+	l := c.ladder(a)
+	c.approval(&l, a)
+	b := &c.policy.book
+	for _, v := range []Verdict{Deny, Ask} {
+		if rule := b.reads(v, a.tree()); rule != nil && !slices.Contains(c.request.Clear, *a) {
+			what := "it may also read what the %s rule %s (%s) names"
+			if a.Former != "" && a.Former != FormerUnknown {
+				what = "it may also print what the repository holds, or once held, of what the %s rule %s (%s) names"
+			}
+			l.add(Finding{Verdict: Ask, Layer: LayerPath, Why: fmt.Sprintf(what, v, rule, rule.Source)})
+		}
+	}
+	if place := c.secretsBelow(a); place != nil {
+		c.must(&l, guardedRead, layerOf(place), "what is below it: "+place.Why)
+	}
+	return l.found()
+}
+
+// secretsBelow returns a credential store or device in a tree that is read, which
+// is not the session's own.
+func (c *pathJudge) secretsBelow(a *Access) *protected.Place {
+	if paths.InsideAny(c.policy.session, filepath.ToSlash(a.Target)) && paths.InsideAny(c.policy.session, filepath.ToSlash(a.Real)) {
+		return nil
+	}
+	for _, list := range c.policy.guards.Index {
+		for i := range list {
+			if g := &list[i]; g.Place.Secret && g.Meets(a.tree()) {
+				return g.Place
+			}
+		}
+	}
+	return nil
+}
