@@ -150,10 +150,10 @@ func (h *Host) openPlugins(ctx context.Context) error {
 			sources = append(sources, plugins.Program(plugins.OriginBuiltin, "commands", builtin.Commands()))
 		}
 	}
-	var consents *plugins.Consents
+	var grants *plugins.Grants
 	if h.options.ConsentFile != "" {
 		var err error
-		if consents, err = plugins.OpenConsents(h.options.ConsentFile); err != nil {
+		if grants, err = plugins.OpenGrants(h.options.ConsentFile); err != nil {
 			return err
 		}
 	}
@@ -170,7 +170,7 @@ func (h *Host) openPlugins(ctx context.Context) error {
 		Runners:      runners,
 		Isolated:     h.options.Isolated,
 		Isolate:      h.options.Isolate,
-		Consents:     consents,
+		Grants:       grants,
 		Granted:      h.options.Granted,
 		Ceilings:     h.options.Ceilings,
 		Capabilities: names,

@@ -169,9 +169,9 @@ func TestPluginReplacedInMidCall(t *testing.T) {
 	putPlugin(t, dir, "Show", "pass_through", strings.Replace(asks, "%", "older", 1))
 	consent := func(h *host.Host) {
 		t.Helper()
-		list, err := plugins.OpenConsents(consents) // as another process would
+		list, err := plugins.OpenGrants(consents) // as another process would
 		if err == nil {
-			err = list.Grant(h.Plugins().Plugins()[0], time.Now())
+			err = list.Add(h.Plugins().Plugins()[0], time.Now())
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -73,18 +73,18 @@ func (s *settlement) claim(r *rival, holders map[string]*rival) {
 
 // rival is a plugin that claims a name together with others.
 type rival struct {
-	index    int // in the order of origins, of their sources, and of names there
-	plugin   *Plugin
-	standing int
-	since    int64 // nanoseconds since 1970, or 0 where the system does not tell
+	index  int // in the order of origins, of their sources, and of names there
+	plugin *Plugin
+	grant  int
+	since  int64 // nanoseconds since 1970, or 0 where the system does not tell
 }
 
-// standings are in the order in which they take names. A plugin that asks for nothing
-// comes behind one that a person granted something.
-var standings = []Standing{StandingGranted, StandingUnneeded, StandingChanged, StandingMissing}
+// grantOrder is the order in which plugins take names. One that asks for nothing comes
+// behind one that a person granted something.
+var grantOrder = []GrantState{GrantGiven, GrantUnneeded, GrantChanged, GrantMissing}
 
 func rivalOf(index int, p *Plugin) *rival {
-	r := &rival{index: index, plugin: p, standing: slices.Index(standings, p.Standing())}
+	r := &rival{index: index, plugin: p, grant: slices.Index(grantOrder, p.GrantState())}
 	p.generation.forget() // its module may have been read for its fingerprint
 	p.generation.mu.Lock()
 	defer p.generation.mu.Unlock()
@@ -94,7 +94,7 @@ func rivalOf(index int, p *Plugin) *rival {
 
 // compareRivals orders plugins by who takes a name first.
 func compareRivals(a, b *rival) int {
-	order := cmp.Or(rank(a.plugin.Origin)-rank(b.plugin.Origin), a.standing-b.standing)
+	order := cmp.Or(rank(a.plugin.Origin)-rank(b.plugin.Origin), a.grant-b.grant)
 	if order == 0 && a.sameSource(b) {
 		order = cmp.Compare(a.since, b.since)
 	}
@@ -111,9 +111,9 @@ func (r *rival) behind(by *rival) string {
 	switch {
 	case by.plugin.Origin != r.plugin.Origin:
 		return origins[by.plugin.Origin] + " come first"
-	case by.standing < r.standing && standings[by.standing] == StandingGranted:
+	case by.grant < r.grant && grantOrder[by.grant] == GrantGiven:
 		return "that one is granted, and this one is not"
-	case by.standing < r.standing:
+	case by.grant < r.grant:
 		return "that one needs no grant that it does not have"
 	case r.sameSource(by):
 		return "that one was there first"

@@ -70,10 +70,10 @@ type Checker interface {
 // running or compiling it: faults of its manifest, schemas that cannot be used,
 // examples that do not fit them, imports and exports, bounds on modules, limits, names
 // that others have. Errors come first. It reads the plugin's module.
-func (p *Plugin) Check() []Diagnostic { return p.check(time.Now().Add(longestExamples)) }
+func (p *Plugin) Check() []Diagnostic { return check(p, time.Now().Add(longestExamples)) }
 
-// check is Check, whose examples have until then.
-func (p *Plugin) check(until time.Time) []Diagnostic {
+// check is [Plugin.Check], whose examples have until then.
+func check(p *Plugin, until time.Time) []Diagnostic {
 	c := &checking{plugin: p}
 	m := p.Manifest() // whose reading may find a problem
 	for _, err := range leaves(p.Problem()) {

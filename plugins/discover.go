@@ -3,18 +3,16 @@ package plugins
 import (
 	"errors"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins/internal/discovery"
 )
 
-// discover looks through the sources. Plugins of an older set whose files are as
-// they were are taken over from it.
-func (l *lineage) discover(older *Set) (*Set, error) {
+// discover looks through the sources, and settles which plugin offers what. Plugins of an
+// older set whose files are as they were are taken over from it.
+func (l *lineage) discover(older *Set) ([]*Plugin, error) {
 	known := make(map[spot]*Plugin)
 	if older != nil {
 		for _, p := range older.plugins {
@@ -35,7 +33,7 @@ func (l *lineage) discover(older *Set) (*Set, error) {
 		found = append(found, plugins...)
 		source.refuse(plugins, refused)
 	}
-	return l.add(settle(found, refused, l.options.Reserved))
+	return settle(found, refused, l.options.Reserved), nil
 }
 
 // refuse puts down the plugins that the source does not admit.
@@ -53,14 +51,6 @@ func (s Source) refuse(found []*Plugin, refused map[*Plugin]error) {
 		}
 		p.generation.forget()
 	}
-}
-
-// forget frees a module that was read for its fingerprint alone. The runner gets
-// the same bytes: reading it again compares them.
-func (g *generation) forget() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.module = nil
 }
 
 // spot tells plugins apart by where they lie.
@@ -174,8 +164,9 @@ func (l *lineage) recall(source Source, path string, r *discovery.Finding) *Plug
 		generation generation
 		plugin     Plugin
 		tool       [1]Tool
-	}{generation: generation{lineage: l, source: source, found: c, finding: r, settled: true}}
+	}{generation: generation{lineage: l, source: source, found: c, finding: r}}
 	g := &both.generation
+	g.settled = true
 	var ok bool
 	if g.manifestAt, g.moduleAt, ok = g.stamps(); !ok || g.manifestAt != r.ManifestAt || r.Completed && g.moduleAt != r.ModuleAt {
 		return nil
@@ -243,28 +234,4 @@ func (g *generation) is(now *generation) bool {
 	defer g.mu.Unlock()
 	g.manifestAt, g.moduleAt, g.settled = manifestAt, moduleAt, settled
 	return true
-}
-
-// inParallel calls do for every number below n, on as many goroutines as there
-// are processors. Small numbers are not worth another goroutine.
-func inParallel(n int, do func(i int)) {
-	const chunk = 32
-	var next atomic.Int64
-	work := func() {
-		for {
-			end := int(next.Add(chunk))
-			if end-chunk >= n {
-				return
-			}
-			for i := end - chunk; i < min(end, n); i++ {
-				do(i)
-			}
-		}
-	}
-	var all sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), (n+chunk-1)/chunk) - 1 {
-		all.Go(work)
-	}
-	work()
-	all.Wait()
 }

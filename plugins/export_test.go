@@ -29,7 +29,7 @@ func ForgeIndex(content []byte, dir, entry, lie string) ([]byte, error) {
 }
 
 // CheckUntil is Check where the examples have until then.
-func (p *Plugin) CheckUntil(then time.Time) []Diagnostic { return p.check(then) }
+func (p *Plugin) CheckUntil(then time.Time) []Diagnostic { return check(p, then) }
 
 // Parts counts the plugins that a session keeps something of.
 func (s *Session) Parts() int {

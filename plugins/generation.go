@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,24 +25,38 @@ import (
 // under way frees it.
 type generation struct {
 	lineage *lineage
-	found   discovery.Candidate
 	source  Source
+	found   discovery.Candidate
 	finding *discovery.Finding // what was read; nil where the plugin is broken
 	problem error              // why it offers nothing, whatever other plugins there are
+	terms
+	reading
+	content
 
+	calls calls
+	free  sync.Once
+	refs  int   // sets that have it; guarded by the lineage
+	parts parts // of sessions
+}
+
+// terms are what this host gives a plugin of what it asks for.
+type terms struct {
 	runner  Runner
 	limits  Limits
 	notes   []string
 	config  map[string]json.RawMessage
 	given   map[string]json.RawMessage // what of config the operator set
 	granted bool                       // for this run, by the operator
+}
 
+// reading is a plugin's manifest, or what its second reading found wrong.
+type reading struct {
 	parsed atomic.Pointer[abi.Manifest]
-	fault  atomic.Pointer[error] // what the manifest's second reading found
-	calls  calls
-	free   sync.Once
-	refs   int // sets that have it; guarded by the lineage
+	fault  atomic.Pointer[error]
+}
 
+// content is what is known of a plugin's files, and what is loaded of its module.
+type content struct {
 	mu sync.Mutex
 	// manifestAt and moduleAt are the newest stamps that are known to be of this
 	// state; settled says whether they can be told from a changed file's.
@@ -51,7 +67,14 @@ type generation struct {
 	pin                  string // the fingerprint, once the module was read
 	loading              *loading
 	closed               bool
-	kept                 map[*Session]*Session // parts of sessions, by session
+}
+
+// forget frees a module that was read for its fingerprint alone. The runner gets
+// the same bytes: reading it again compares them.
+func (c *content) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.module = nil
 }
 
 // loading is a module's way from bytes to an instance. Calls wait for it; none
@@ -238,36 +261,19 @@ func (g *generation) close(ctx context.Context) error {
 
 func (g *generation) release(ctx context.Context) error {
 	g.mu.Lock()
-	l, kept := g.loading, g.kept
-	g.loading, g.kept, g.module, g.closed = nil, nil, nil, true
+	l := g.loading
+	g.loading, g.module, g.closed = nil, nil, true
 	g.mu.Unlock()
-	var errs []error
-	for session, part := range kept {
-		session.forget(g)
-		errs = append(errs, part.Close(ctx))
-	}
+	ended := g.parts.close(ctx)
 	if l == nil {
-		return errors.Join(errs...)
+		return ended
 	}
 	l.cancel(errUnloaded)
 	<-l.done
-	if l.err == nil { // else the calls that asked for it were told
-		errs = append(errs, l.instance.Close(ctx))
+	if l.err != nil { // the calls that asked for it were told
+		return ended
 	}
-	return errors.Join(errs...)
+	return errors.Join(ended, l.instance.Close(ctx))
 }
 
-// keep remembers that a session keeps something of this generation, or forgets
-// it where part is nil.
-func (g *generation) keep(session, part *Session) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	switch {
-	case part == nil:
-		delete(g.kept, session)
-	case g.kept == nil:
-		g.kept = map[*Session]*Session{session: part}
-	default:
-		g.kept[session] = part
-	}
-}
+func baseName(path string) string { return strings.TrimSuffix(filepath.Base(path), ".wasm") }

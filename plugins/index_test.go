@@ -307,7 +307,7 @@ func TestIndexThatLies(t *testing.T) {
 			if p.Manifest() != nil {
 				t.Error("it has a manifest all the same")
 			}
-			if err := openConsents(t, filepath.Join(t.TempDir(), "c.json")).Grant(p, noon); abi.CodeOf(err) != abi.CodeChanged {
+			if err := openGrants(t, filepath.Join(t.TempDir(), "c.json")).Add(p, noon); abi.CodeOf(err) != abi.CodeChanged {
 				t.Errorf("consenting to it: %v", err)
 			}
 			if _, err := os.Stat(index); err == nil {

@@ -2,7 +2,6 @@ package plugins
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -65,8 +64,6 @@ func text(err error) string {
 	return err.Error()
 }
 
-func baseName(path string) string { return strings.TrimSuffix(filepath.Base(path), ".wasm") }
-
 // Problem says why the plugin offers nothing; nil where it does.
 func (p *Plugin) Problem() error {
 	if p.problem != nil {
@@ -94,69 +91,11 @@ func (p *Plugin) ToolNames() []string {
 	return slices.Clone(p.generation.finding.Summary.ToolNames())
 }
 
-// Standing is where a plugin stands with the person it works for.
-type Standing string
-
-// The standings.
-const (
-	// StandingUnneeded: the plugin is built in, or declares no capability that a person
-	// must grant (see [abi.NeedsGrant]).
-	StandingUnneeded Standing = "not needed"
-	StandingGranted  Standing = "granted"
-	// StandingMissing: nobody consented yet.
-	StandingMissing Standing = "missing"
-	// StandingChanged: somebody consented, and the plugin changed since.
-	StandingChanged Standing = "changed"
-)
-
-// Standing tells whether the capabilities that the plugin declares are granted.
-func (p *Plugin) Standing() Standing {
-	m := p.Manifest()
-	if p.Origin == OriginBuiltin || m == nil || !slices.ContainsFunc(m.Capabilities, func(c abi.CapabilityClaim) bool { return abi.NeedsGrant(c.Name) }) {
-		return StandingUnneeded
-	}
-	if p.generation.granted {
-		return StandingGranted
-	}
-	consent, ok := p.generation.lineage.options.Consents.Of(p.Name)
-	if !ok {
-		return StandingMissing
-	}
-	if fingerprint, err := p.Fingerprint(); err != nil || consent.Fingerprint != fingerprint {
-		return StandingChanged
-	}
-	return StandingGranted
-}
-
 // Command is a toolquay command about the plugin, with these arguments. A plugin that was
 // named for this run is named again in it: it would not be found otherwise.
 func (p *Plugin) Command(args string) string { return p.generation.found.Command(args) }
 
-// refusal is the error for a call to a plugin that cannot be read or has no
-// grant.
-func (p *Plugin) refusal() error {
-	if _, err := p.generation.manifest(); err != nil {
-		return err
-	}
-	switch p.Standing() {
-	case StandingMissing:
-		return abi.Errorf(abi.CodeNotGranted, "plugin %s asks for capabilities (%s) that nobody has granted; to see them and grant them run: %s",
-			p.Name, p.claims(), p.Command("plugins trust "+p.Name))
-	case StandingChanged:
-		if _, err := p.Fingerprint(); err != nil {
-			return err
-		}
-		return abi.Errorf(abi.CodeNotGranted, "plugin %s changed since its capabilities (%s) were granted; to see and grant them again run: %s",
-			p.Name, p.claims(), p.Command("plugins trust "+p.Name))
-	}
-	return nil
-}
-
-func (p *Plugin) claims() string {
-	return strings.Join(p.generation.finding.Summary.Capabilities, ", ")
-}
-
-// Fingerprint is what consent is pinned to: the SHA-256, in hexadecimal, of the
+// Fingerprint is what a grant is pinned to: the SHA-256, in hexadecimal, of the
 // SHA-256 of the module followed by that of the manifest.
 func (p *Plugin) Fingerprint() (string, error) { return p.generation.fingerprint() }
 

@@ -21,24 +21,28 @@ type Changes struct {
 // None reports whether everything is as it was.
 func (c Changes) None() bool { return len(c.Added)+len(c.Changed)+len(c.Removed) == 0 }
 
-// Reload looks through the sources again, and reads again what people consented
-// to. It returns a newer set, which is what a fresh start would find, and what
+// Reload looks through the sources again, and reads the grants
+// again. It returns a newer set, which is what a fresh start would find, and what
 // is different in it. Plugins that are the same, byte for byte, are shared with
 // the older set, with all that is loaded of them.
 //
 // A plugin whose new files are broken is broken in the newer set: what was
-// consented to, and what its manifest said, is there no more.
+// granted, and what its manifest said, is there no more.
 //
 // The older set stays as it is for those who hold it, until they let go of it
 // (see [Set.Release]); with an error there is no newer one.
 func (s *Set) Reload(ctx context.Context) (*Set, Changes, error) {
 	err := context.Cause(ctx)
 	if err == nil {
-		err = s.lineage.options.Consents.refresh()
+		err = s.lineage.options.Grants.refresh()
+	}
+	var found []*Plugin
+	if err == nil {
+		found, err = s.lineage.discover(s)
 	}
 	var newer *Set
 	if err == nil {
-		newer, err = s.lineage.discover(s)
+		newer, err = s.lineage.add(found)
 	}
 	if err != nil {
 		return nil, Changes{}, fmt.Errorf("reloading plugins: %w", err)

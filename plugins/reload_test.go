@@ -198,9 +198,9 @@ func TestReloadAsksForConsentAgain(t *testing.T) {
 	t.Parallel()
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "consents.json")
 	folder(t, dir, "one", manifest("one", wantsRead, "Show"), fixture(t, "ok"))
-	consents := openConsents(t, file)
-	set := open(t, plugins.Options{Consents: consents}, user(dir))
-	if err := consents.Grant(plugin(t, set, "one"), noon); err != nil {
+	consents := openGrants(t, file)
+	set := open(t, plugins.Options{Grants: consents}, user(dir))
+	if err := consents.Add(plugin(t, set, "one"), noon); err != nil {
 		t.Fatal(err)
 	}
 	wantCall(t, tool(t, set, "Show"), "ok")
@@ -209,7 +209,7 @@ func TestReloadAsksForConsentAgain(t *testing.T) {
 	_, err := call(t, tool(t, set, "Show"), "{}")
 	wantProblem(t, err, abi.CodeNotGranted, "plugin one changed since its capabilities (fs.read) were granted")
 	// Another process grants it.
-	if err := openConsents(t, file).Grant(plugin(t, set, "one"), noon); err != nil {
+	if err := openGrants(t, file).Add(plugin(t, set, "one"), noon); err != nil {
 		t.Fatal(err)
 	}
 	set, changes := reload(t, set)
@@ -223,7 +223,7 @@ func TestReloadThatFailsChangesNothing(t *testing.T) {
 	t.Parallel()
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "consents.json")
 	path := folder(t, dir, "one", manifest("one", "", "Show"), fixture(t, "ok"))
-	set := open(t, plugins.Options{Consents: openConsents(t, file)}, plugins.Dir(plugins.OriginFlag, path))
+	set := open(t, plugins.Options{Grants: openGrants(t, file)}, plugins.Dir(plugins.OriginFlag, path))
 	wantCall(t, tool(t, set, "Show"), "ok")
 	fail := func(want string) {
 		t.Helper()

@@ -13,18 +13,52 @@ type Session struct {
 	closed bool
 	kept   map[any]Keeper
 	// parts are what single plugins keep, which ends with them if not before.
-	parts map[*generation]*Session
+	parts map[*parts]*Session
 }
 
-// part is the session as one generation of a plugin sees it. A nil session has
-// no parts.
-func (s *Session) part(g *generation) *Session {
+// parts are what sessions keep of one plugin. The zero value is ready for use.
+type parts struct {
+	mu   sync.Mutex
+	kept map[*Session]*Session // by session
+}
+
+// keep remembers that a session keeps something of the plugin, or forgets it where
+// part is nil.
+func (p *parts) keep(session, part *Session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case part == nil:
+		delete(p.kept, session)
+	case p.kept == nil:
+		p.kept = map[*Session]*Session{session: part}
+	default:
+		p.kept[session] = part
+	}
+}
+
+// close ends all that sessions keep of the plugin.
+func (p *parts) close(ctx context.Context) error {
+	p.mu.Lock()
+	kept := p.kept
+	p.kept = nil
+	p.mu.Unlock()
+	var errs []error
+	for session, part := range kept {
+		session.forget(p)
+		errs = append(errs, part.Close(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// part is the session as one plugin sees it. A nil session has no parts.
+func (s *Session) part(of *parts) *Session {
 	if s == nil {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p, ok := s.parts[g]; ok {
+	if p, ok := s.parts[of]; ok {
 		return p
 	}
 	p := &Session{closed: s.closed}
@@ -32,18 +66,18 @@ func (s *Session) part(g *generation) *Session {
 		return p
 	}
 	if s.parts == nil {
-		s.parts = make(map[*generation]*Session)
+		s.parts = make(map[*parts]*Session)
 	}
-	s.parts[g] = p
-	g.keep(s, p)
+	s.parts[of] = p
+	of.keep(s, p)
 	return p
 }
 
-// forget lets go of the part of a generation that is no more.
-func (s *Session) forget(g *generation) {
+// forget lets go of the part of a plugin that is no more.
+func (s *Session) forget(of *parts) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.parts, g)
+	delete(s.parts, of)
 }
 
 // Keeper is something a runner keeps for a session.
@@ -80,8 +114,8 @@ func (s *Session) Close(ctx context.Context) error {
 	s.kept, s.parts, s.closed = nil, nil, true
 	s.mu.Unlock()
 	var errs []error
-	for g, p := range parts {
-		g.keep(s, nil)
+	for of, p := range parts {
+		of.keep(s, nil)
 		errs = append(errs, p.Close(ctx))
 	}
 	for _, k := range kept {

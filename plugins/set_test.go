@@ -103,12 +103,12 @@ func TestNamesAreAwarded(t *testing.T) {
 			winner := single(t, a, "z.wasm", tt.winner, fixture(t, "ok"))
 			o := plugins.Options{}
 			if tt.granted {
-				o.Consents = openConsents(t, filepath.Join(t.TempDir(), "consents.json"))
+				o.Grants = openGrants(t, filepath.Join(t.TempDir(), "consents.json"))
 				alone := open(t, o, plugins.Dir(plugins.OriginUser, winner))
 				if tt.winnerOrigin == plugins.OriginFlag { // it is the loser that has the grant
 					alone = open(t, o, plugins.Dir(plugins.OriginUser, single(t, t.TempDir(), "z.wasm", tt.loser, fixture(t, "ok"))))
 				}
-				if err := o.Consents.Grant(plugin(t, alone, "one"), time.Now()); err != nil {
+				if err := o.Grants.Add(plugin(t, alone, "one"), time.Now()); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -207,8 +207,8 @@ func TestCopiesAreNoConflict(t *testing.T) {
 	}
 
 	set = open(t, plugins.Options{}, user(a), builtin(b))
-	if p := tool(t, set, "Show").Plugin; p.Origin != plugins.OriginBuiltin || p.Standing() != plugins.StandingUnneeded {
-		t.Errorf("the copy of a built-in plugin took its place: %s, %s", p.Origin, p.Standing())
+	if p := tool(t, set, "Show").Plugin; p.Origin != plugins.OriginBuiltin || p.GrantState() != plugins.GrantUnneeded {
+		t.Errorf("the copy of a built-in plugin took its place: %s, %s", p.Origin, p.GrantState())
 	}
 }
 

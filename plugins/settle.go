@@ -9,15 +9,6 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// settlement decides who offers which name, and refuses whole plugins rather
-// than offer half of one.
-type settlement struct {
-	plugins []*Plugin
-	// problems are the plugins' own, and then those that they have with each
-	// other.
-	problems []error
-}
-
 // settle orders plugins by the precedence of their origins, leaves out copies, and
 // refuses plugins whose names others have. Plugins that have another problem than
 // before are replaced by copies: they may be part of another set. Those that are
@@ -38,10 +29,6 @@ func settle(found []*Plugin, refused map[*Plugin]error, reserved []string) []*Pl
 	}
 	return s.plugins
 }
-
-func pluginName(p *Plugin) []string { return []string{p.Name} }
-
-func toolNames(p *Plugin) []string { return p.generation.finding.Summary.ToolNames() }
 
 // withoutCopies leaves out plugins that are, byte for byte, one found before:
 // the same plugin in the user's directory and on the command line is no
@@ -66,31 +53,6 @@ func withoutCopies(found []*Plugin, refused map[*Plugin]error) []*Plugin {
 		more[p.Name] = append(more[p.Name], p)
 		return false
 	})
-}
-
-// rivals groups the plugins, by index, that claim the same thing. Those that are
-// refused already claim nothing. There are next to none, as a rule, so that only
-// one who is there before is put down at first.
-func (s *settlement) rivals(claims func(*Plugin) []string) map[string][]int {
-	first := make(map[string]int, len(s.plugins))
-	groups := make(map[string][]int)
-	for i, p := range s.plugins {
-		if s.problems[i] != nil {
-			continue
-		}
-		for _, claim := range claims(p) {
-			one, taken := first[claim]
-			switch {
-			case !taken:
-				first[claim] = i
-			case groups[claim] == nil:
-				groups[claim] = []int{one, i}
-			default:
-				groups[claim] = append(groups[claim], i)
-			}
-		}
-	}
-	return groups
 }
 
 // refuse refuses plugins that claim what is a built-in plugin's: its names are its

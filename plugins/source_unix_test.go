@@ -63,12 +63,12 @@ func TestOpenRefusesADeviceAsModule(t *testing.T) {
 	wantProblem(t, plugin(t, set, "zero").Problem(), "", "zero.wasm is not a regular file")
 }
 
-func TestOpenConsentsDoesNotWaitForAFIFO(t *testing.T) {
+func TestOpenGrantsDoesNotWaitForAFIFO(t *testing.T) {
 	t.Parallel()
 	fifo := filepath.Join(t.TempDir(), "consents.json")
 	mkfifo(t, fifo)
 	within(t, func() {
-		_, err := plugins.OpenConsents(fifo)
+		_, err := plugins.OpenGrants(fifo)
 		wantProblem(t, err, "", fifo, "not a regular file")
 	})
 }

@@ -73,7 +73,7 @@ func (t *Tool) Accept(input json.RawMessage) (json.RawMessage, error) {
 	return t.input.Accept(input, t.Strict)
 }
 
-// Call runs the tool, behind the plugin's consent. See [Instance.Call].
+// Call runs the tool, behind the plugin's grant. See [Instance.Call].
 func (t *Tool) Call(ctx context.Context, c Invocation) (abi.ToolResult, error) {
 	g := t.Plugin.generation
 	if err := g.calls.enter(t.Plugin.Name); err != nil {
@@ -89,7 +89,7 @@ func (t *Tool) Call(ctx context.Context, c Invocation) (abi.ToolResult, error) {
 	}
 	c.Tool, c.Config = t.Tool, g.config
 	if m := g.parsed.Load(); m.Instance == abi.InstanceKept {
-		c.Session = c.Session.part(g)
+		c.Session = c.Session.part(&g.parts)
 	} else {
 		c.Session = nil
 	}

@@ -198,7 +198,7 @@ func examinePlugin(d *diagnosis, p *plugins.Plugin, faults []plugins.Diagnostic)
 		d.add("plugin", wrong, place+": "+p.Problem().Error())
 	case plugins.Failed(faults):
 		d.add("plugin", wrong, place+": it cannot be used as it is:\n"+found(faults))
-	case p.Standing() == plugins.StandingMissing || p.Standing() == plugins.StandingChanged:
+	case p.GrantState() == plugins.GrantMissing || p.GrantState() == plugins.GrantChanged:
 		d.add("plugin", note, place+": "+stateOf(p, faults)+"; run "+p.Command("plugins trust "+p.Name))
 	default:
 		d.add("plugin", fine, place)

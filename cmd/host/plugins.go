@@ -84,10 +84,10 @@ func stateOf(p *plugins.Plugin, faults []plugins.Diagnostic) string {
 	case p.Problem() != nil || plugins.Failed(faults):
 		return "broken"
 	}
-	switch p.Standing() {
-	case plugins.StandingMissing:
+	switch p.GrantState() {
+	case plugins.GrantMissing:
 		return "needs trust"
-	case plugins.StandingChanged:
+	case plugins.GrantChanged:
 		return "changed, needs trust"
 	}
 	return "ready"
@@ -184,12 +184,12 @@ func (a *app) describeGrants(p *plugins.Plugin) {
 }
 
 func standing(p *plugins.Plugin) string {
-	switch p.Standing() {
-	case plugins.StandingUnneeded:
+	switch p.GrantState() {
+	case plugins.GrantUnneeded:
 		return "no grant needed"
-	case plugins.StandingMissing:
+	case plugins.GrantMissing:
 		return "not granted"
-	case plugins.StandingChanged:
+	case plugins.GrantChanged:
 		return "not granted: it changed since it was"
 	}
 	return "granted"

@@ -39,20 +39,20 @@ func (a *app) trustPlugin(ctx context.Context, name string, yes bool) error {
 	if plugins.Failed(faults) {
 		return &exitError{exitUsage, fmt.Errorf("plugin %s can never be used as it is, so there is nothing to trust: %s says why", name, p.Command("plugins check "+name))}
 	}
-	switch p.Standing() {
-	case plugins.StandingUnneeded:
+	switch p.GrantState() {
+	case plugins.GrantUnneeded:
 		a.out.Printf("\nIt needs no grant.\n")
 		return nil
-	case plugins.StandingGranted:
+	case plugins.GrantGiven:
 		a.out.Printf("\nIt is granted already.\n")
 		return nil
 	}
 	if err := a.confirm(ctx, yes, "Grant "+p.Name+" all of this?"); err != nil {
 		return err
 	}
-	consents, err := plugins.OpenConsents(o.dirs.PluginGrants())
+	grants, err := plugins.OpenGrants(o.dirs.PluginGrants())
 	if err == nil {
-		err = consents.Grant(p, time.Now())
+		err = grants.Add(p, time.Now())
 	}
 	if err != nil {
 		return hostError(err)
@@ -74,11 +74,11 @@ func pluginRevokeCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			consents, err := plugins.OpenConsents(s.dirs.PluginGrants())
+			grants, err := plugins.OpenGrants(s.dirs.PluginGrants())
 			if err != nil {
 				return hostError(err)
 			}
-			found, err := consents.Revoke(args[0])
+			found, err := grants.Revoke(args[0])
 			if err != nil {
 				return hostError(err)
 			}

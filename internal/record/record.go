@@ -1,5 +1,5 @@
 // Package record keeps small lists in JSON files that several processes change:
-// what a person consented to, what they trust.
+// what a person granted, what they trust.
 package record
 
 import (

@@ -44,7 +44,7 @@ var locks = map[string]locked{
 		return err
 	},
 	"plugins' grants": func(dir string) error {
-		list, err := plugins.OpenConsents(filepath.Join(dir, "plugins.json"))
+		list, err := plugins.OpenGrants(filepath.Join(dir, "plugins.json"))
 		if err == nil {
 			_, err = list.Revoke("a")
 		}

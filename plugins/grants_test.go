@@ -17,9 +17,9 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 999, time.UTC)
 
-func openConsents(tb testing.TB, path string) *plugins.Consents {
+func openGrants(tb testing.TB, path string) *plugins.Grants {
 	tb.Helper()
-	c, err := plugins.OpenConsents(path)
+	c, err := plugins.OpenGrants(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -27,22 +27,22 @@ func openConsents(tb testing.TB, path string) *plugins.Consents {
 }
 
 // standing opens the plugins of a folder anew, as the next process would.
-func standing(t *testing.T, dir, file, name string) plugins.Standing {
+func standing(t *testing.T, dir, file, name string) plugins.GrantState {
 	t.Helper()
-	set := open(t, plugins.Options{Consents: openConsents(t, file)}, user(dir))
-	return plugin(t, set, name).Standing()
+	set := open(t, plugins.Options{Grants: openGrants(t, file)}, user(dir))
+	return plugin(t, set, name).GrantState()
 }
 
 func TestConsentIsAskedGrantedAndRevoked(t *testing.T) {
 	t.Parallel()
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "state", "consents.json")
 	folder(t, dir, "one", manifest("one", wantsRead, "Show"), fixture(t, "ok"))
-	consents := openConsents(t, file)
-	set := open(t, plugins.Options{Consents: consents}, user(dir))
+	consents := openGrants(t, file)
+	set := open(t, plugins.Options{Grants: consents}, user(dir))
 	p, show := plugin(t, set, "one"), tool(t, set, "Show")
 
-	if p.Standing() != plugins.StandingMissing {
-		t.Errorf("got %s before any consent", p.Standing())
+	if p.GrantState() != plugins.GrantMissing {
+		t.Errorf("got %s before any consent", p.GrantState())
 	}
 	_, err := call(t, show, "{}")
 	wantProblem(t, err, abi.CodeNotGranted, "plugin one asks for capabilities (fs.read)", "toolquay plugins trust one")
@@ -50,15 +50,15 @@ func TestConsentIsAskedGrantedAndRevoked(t *testing.T) {
 	wantProblem(t, err, abi.CodeNotGranted, "toolquay plugins trust one")
 	wantProblem(t, show.Available(), abi.CodeNotGranted, "toolquay plugins trust one")
 
-	if err := consents.Grant(p, noon); err != nil {
+	if err := consents.Add(p, noon); err != nil {
 		t.Fatal(err)
 	}
-	if err := show.Available(); err != nil || p.Standing() != plugins.StandingGranted {
-		t.Errorf("after consent: %s, %v", p.Standing(), err)
+	if err := show.Available(); err != nil || p.GrantState() != plugins.GrantGiven {
+		t.Errorf("after consent: %s, %v", p.GrantState(), err)
 	}
 	wantCall(t, show, "ok")
 	fingerprint, _ := p.Fingerprint()
-	got, ok := openConsents(t, file).Of("one")
+	got, ok := openGrants(t, file).Of("one")
 	if !ok || got.Fingerprint != fingerprint || !slices.Equal(got.Capabilities, []string{"fs.read"}) || !got.Granted.Equal(noon.Truncate(time.Second)) {
 		t.Errorf("on record is %+v, %t", got, ok)
 	}
@@ -71,7 +71,7 @@ func TestConsentIsAskedGrantedAndRevoked(t *testing.T) {
 	if _, err := call(t, show, "{}"); abi.CodeOf(err) != abi.CodeNotGranted {
 		t.Errorf("after revoking: %v", err)
 	}
-	if got := standing(t, dir, file, "one"); got != plugins.StandingMissing {
+	if got := standing(t, dir, file, "one"); got != plugins.GrantMissing {
 		t.Errorf("after revoking: %s", got)
 	}
 }
@@ -85,16 +85,16 @@ func TestConsentIsPinnedToModuleAndManifest(t *testing.T) {
 	tests := map[string]struct {
 		toml   string
 		module []byte
-		want   plugins.Standing
+		want   plugins.GrantState
 	}{
-		"nothing":           {toml, module, plugins.StandingGranted},
-		"one bit of module": {toml, flipped, plugins.StandingChanged},
-		"more capabilities": {manifest("one", wantsRead+"[[capabilities]]\nname = \"fs.list\"\n", "Show"), module, plugins.StandingChanged},
-		"a comment":         {toml + "# new\n", module, plugins.StandingChanged},
-		"another name":      {manifest("two", wantsRead, "Show"), module, plugins.StandingMissing},
-		"no capabilities":   {manifest("one", "", "Show"), module, plugins.StandingUnneeded},
-		"time and chance":   {manifest("one", ambient, "Show"), module, plugins.StandingUnneeded},
-		"with another":      {manifest("one", ambient+wantsRead, "Show"), module, plugins.StandingChanged},
+		"nothing":           {toml, module, plugins.GrantGiven},
+		"one bit of module": {toml, flipped, plugins.GrantChanged},
+		"more capabilities": {manifest("one", wantsRead+"[[capabilities]]\nname = \"fs.list\"\n", "Show"), module, plugins.GrantChanged},
+		"a comment":         {toml + "# new\n", module, plugins.GrantChanged},
+		"another name":      {manifest("two", wantsRead, "Show"), module, plugins.GrantMissing},
+		"no capabilities":   {manifest("one", "", "Show"), module, plugins.GrantUnneeded},
+		"time and chance":   {manifest("one", ambient, "Show"), module, plugins.GrantUnneeded},
+		"with another":      {manifest("one", ambient+wantsRead, "Show"), module, plugins.GrantChanged},
 	}
 	for name, tt := range tests {
 		for _, form := range []string{"folder", "file"} {
@@ -111,17 +111,17 @@ func TestConsentIsPinnedToModuleAndManifest(t *testing.T) {
 					}
 				}
 				put(toml, module)
-				consents := openConsents(t, file)
-				o := plugins.Options{Consents: consents, Capabilities: []string{abi.CapFSRead, abi.CapFSList, abi.CapClockNow, abi.CapRandomBytes}}
-				if err := consents.Grant(open(t, o, user(dir)).Plugins()[0], noon); err != nil {
+				consents := openGrants(t, file)
+				o := plugins.Options{Grants: consents, Capabilities: []string{abi.CapFSRead, abi.CapFSList, abi.CapClockNow, abi.CapRandomBytes}}
+				if err := consents.Add(open(t, o, user(dir)).Plugins()[0], noon); err != nil {
 					t.Fatal(err)
 				}
 				put(tt.toml, tt.module)
 				p := open(t, o, user(dir)).Plugins()[0]
-				if got := p.Standing(); got != tt.want {
+				if got := p.GrantState(); got != tt.want {
 					t.Errorf("got %s, want %s", got, tt.want)
 				}
-				if tt.want == plugins.StandingChanged {
+				if tt.want == plugins.GrantChanged {
 					_, err := call(t, &plugins.Tool{Tool: &p.Manifest().Tools[0], Plugin: p}, "{}")
 					wantProblem(t, err, abi.CodeNotGranted, "plugin one changed since its capabilities (", "fs.read", "toolquay plugins trust one")
 				}
@@ -144,11 +144,11 @@ func TestConsentIsNotNeeded(t *testing.T) {
 	}
 	_, err := call(t, tool(t, set, "Never"), "{}")
 	wantProblem(t, err, abi.CodeNotGranted, "toolquay plugins trust never")
-	if got := plugin(t, set, "this-run").Standing(); got != plugins.StandingGranted {
+	if got := plugin(t, set, "this-run").GrantState(); got != plugins.GrantGiven {
 		t.Errorf("granted for this run: %s", got)
 	}
-	var none *plugins.Consents
-	wantProblem(t, none.Grant(plugin(t, set, "never"), noon), "", "keeps no record of consents")
+	var none *plugins.Grants
+	wantProblem(t, none.Add(plugin(t, set, "never"), noon), "", "keeps no record of grants")
 }
 
 // A module that is gone did not change.
@@ -156,11 +156,11 @@ func TestConsentToAMissingModule(t *testing.T) {
 	t.Parallel()
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "consents.json")
 	path := folder(t, dir, "one", manifest("one", wantsRead, "Show"), fixture(t, "ok"))
-	consents := openConsents(t, file)
-	if err := consents.Grant(plugin(t, open(t, plugins.Options{}, user(dir)), "one"), noon); err != nil {
+	consents := openGrants(t, file)
+	if err := consents.Add(plugin(t, open(t, plugins.Options{}, user(dir)), "one"), noon); err != nil {
 		t.Fatal(err)
 	}
-	set := open(t, plugins.Options{Consents: consents}, user(dir))
+	set := open(t, plugins.Options{Grants: consents}, user(dir))
 	if err := os.Remove(filepath.Join(path, "one.wasm")); err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestConsentToAMissingModule(t *testing.T) {
 	wantProblem(t, err, abi.CodeLoad, "its module one.wasm is not there")
 }
 
-func TestOpenConsentsRefusesWhatItCannotRead(t *testing.T) {
+func TestOpenGrantsRefusesWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
 		"not JSON":         `{`,
@@ -186,14 +186,14 @@ func TestOpenConsentsRefusesWhatItCannotRead(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "consents.json")
 			write(t, file, []byte(content))
-			c, err := plugins.OpenConsents(file)
+			c, err := plugins.OpenGrants(file)
 			wantProblem(t, err, "", file, "correct or delete the file")
 			if _, ok := c.Of("one"); ok {
 				t.Error("it grants something all the same")
 			}
 		})
 	}
-	_, err := plugins.OpenConsents(t.TempDir())
+	_, err := plugins.OpenGrants(t.TempDir())
 	wantProblem(t, err, "", "not a regular file")
 }
 
@@ -203,17 +203,17 @@ func TestGrantKeepsABrokenFile(t *testing.T) {
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "consents.json")
 	folder(t, dir, "one", manifest("one", wantsRead, "Show"), fixture(t, "ok"))
 	folder(t, dir, "two", manifest("two", wantsRead, "List"), fixture(t, "ok"))
-	consents := openConsents(t, file)
-	set := open(t, plugins.Options{Consents: consents}, user(dir))
-	if err := consents.Grant(plugin(t, set, "one"), noon); err != nil {
+	consents := openGrants(t, file)
+	set := open(t, plugins.Options{Grants: consents}, user(dir))
+	if err := consents.Add(plugin(t, set, "one"), noon); err != nil {
 		t.Fatal(err)
 	}
 	write(t, file, []byte("{"))
-	wantProblem(t, consents.Grant(plugin(t, set, "two"), noon), "", file)
-	if got := plugin(t, set, "two").Standing(); got != plugins.StandingMissing {
+	wantProblem(t, consents.Add(plugin(t, set, "two"), noon), "", file)
+	if got := plugin(t, set, "two").GrantState(); got != plugins.GrantMissing {
 		t.Errorf("a consent that could not be recorded counts: %s", got)
 	}
-	if got := plugin(t, set, "one").Standing(); got != plugins.StandingGranted {
+	if got := plugin(t, set, "one").GrantState(); got != plugins.GrantGiven {
 		t.Errorf("the consent read before is lost: %s", got)
 	}
 	if content, _ := os.ReadFile(file); string(content) != "{" {
@@ -226,7 +226,7 @@ func TestConsentsFileIsPrivate(t *testing.T) {
 	testenv.Permitted(t, testenv.Unix)
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "new", "consents.json")
 	folder(t, dir, "one", manifest("one", wantsRead, "Show"), fixture(t, "ok"))
-	if err := openConsents(t, file).Grant(plugin(t, open(t, plugins.Options{}, user(dir)), "one"), noon); err != nil {
+	if err := openGrants(t, file).Add(plugin(t, open(t, plugins.Options{}, user(dir)), "one"), noon); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]os.FileMode{file: 0o600, filepath.Dir(file): 0o700} {
@@ -251,12 +251,12 @@ func TestConsentsHammer(t *testing.T) {
 		folder(t, dir, name, manifest(name, wantsRead, "T"+name), fixture(t, "ok"))
 	}
 	set := open(t, plugins.Options{}, user(dir))
-	two := []*plugins.Consents{openConsents(t, file), openConsents(t, file)}
+	two := []*plugins.Grants{openGrants(t, file), openGrants(t, file)}
 	var all sync.WaitGroup
 	errs := make([]error, n)
 	for i, p := range set.Plugins() {
 		all.Go(func() {
-			errs[i] = two[i%2].Grant(p, noon)
+			errs[i] = two[i%2].Add(p, noon)
 			two[i%2].Of(p.Name)
 		})
 	}
@@ -264,7 +264,7 @@ func TestConsentsHammer(t *testing.T) {
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	last := openConsents(t, file)
+	last := openGrants(t, file)
 	for _, p := range set.Plugins() {
 		if _, ok := last.Of(p.Name); !ok {
 			t.Errorf("the consent to %s is lost", p.Name)
@@ -281,7 +281,7 @@ func TestConsentsLockLeftBehind(t *testing.T) {
 	if err := os.Chtimes(file+".lock", old, old); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openConsents(t, file).Revoke("one"); err != nil {
+	if _, err := openGrants(t, file).Revoke("one"); err != nil {
 		t.Error(err)
 	}
 }
