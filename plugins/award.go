@@ -27,9 +27,9 @@ func (e *ShadowedError) Error() string {
 		e.Claim, e.ByName, e.ByOrigin, e.ByPath, e.Reason)
 }
 
-// award decides which of several plugins has a name that all of them claim, and
-// refuses the others. Origins come first, then grants, then age, so that a plugin
-// that is dropped in cannot take the place of one that is in use.
+// award gives each name to one of the plugins that claim it, and refuses the others. The
+// order is by origin, then by grant, then by age: a plugin that is dropped in cannot take
+// the place of one that is in use.
 func (s *settlement) award() {
 	rivals := make(map[int]*rival)
 	for _, groups := range []map[string][]int{s.rivals(pluginName), s.rivals(toolNames)} {
@@ -52,7 +52,7 @@ func (s *settlement) award() {
 	}
 }
 
-// claim gives a plugin what it claims, if nobody has any of it.
+// claim gives a plugin its names, if no other plugin has one of them.
 func (s *settlement) claim(r *rival, holders map[string]*rival) {
 	var claims []string
 	claims = append(claims, fmt.Sprintf("the name %q", r.plugin.Name))

@@ -21,8 +21,8 @@ import (
 
 // generation is one state of a plugin on disk, and what was made of it. Sets
 // that are made from one another share it for as long as the files stay as they
-// are; when no set has it any more it takes no more calls, and the last call
-// under way frees it.
+// are. Once the last set releases it, it takes no more calls, and the last call under
+// way frees it.
 type generation struct {
 	lineage *lineage
 	source  Source
@@ -59,7 +59,7 @@ type reading struct {
 type content struct {
 	mu sync.Mutex
 	// manifestAt and moduleAt are the newest stamps that are known to be of this
-	// state; settled says whether they can be told from a changed file's.
+	// state; settled says whether a changed file would have other ones.
 	manifestAt, moduleAt discovery.Stamp
 	settled              bool
 	module               []byte
@@ -134,7 +134,7 @@ func (g *generation) readAgain() (*abi.Manifest, error) {
 
 const reloadAdvice = "reload the plugins, or start again, to use it as it is now"
 
-// fingerprint reads the module, if nobody did yet.
+// fingerprint reads the module, unless it was read before.
 func (g *generation) fingerprint() (string, error) {
 	if _, err := g.manifest(); err != nil {
 		return "", fmt.Errorf("plugin %s has no readable manifest: %w", g.name(), err)
@@ -213,7 +213,7 @@ func (g *generation) load(ctx context.Context) (*loading, error) {
 	ctx, l.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	g.loading = l
 	module := g.module
-	g.module = nil // it is the runner's to let go of; another try reads it again
+	g.module = nil // the runner frees it; another try reads it again
 	go g.compile(ctx, l, Module{
 		Manifest: manifest, Hash: g.hash, Wasm: module, Trusted: g.found.Origin == OriginBuiltin,
 		Limits: g.limits, Logger: g.lineage.options.Logger,

@@ -26,11 +26,11 @@ func (c Changes) None() bool { return len(c.Added)+len(c.Changed)+len(c.Removed)
 // is different in it. Plugins that are the same, byte for byte, are shared with
 // the older set, with all that is loaded of them.
 //
-// A plugin whose new files are broken is broken in the newer set: what was
-// granted, and what its manifest said, is there no more.
+// A plugin whose new files are broken is broken in the newer set. Its former manifest and
+// grant do not count for it.
 //
-// The older set stays as it is for those who hold it, until they let go of it
-// (see [Set.Release]); with an error there is no newer one.
+// The older set stays as it is for its holders, until they release it (see
+// [Set.Release]). With an error there is no newer set.
 func (s *Set) Reload(ctx context.Context) (*Set, Changes, error) {
 	err := context.Cause(ctx)
 	if err == nil {

@@ -73,7 +73,7 @@ func (s *Session) part(of *parts) *Session {
 	return p
 }
 
-// forget lets go of the part of a plugin that is no more.
+// forget removes the part of a plugin that is closed.
 func (s *Session) forget(of *parts) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

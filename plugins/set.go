@@ -15,7 +15,7 @@ import (
 
 // Set is the plugins that were found, and the tools that can be called. It is
 // immutable and safe for concurrent use. A set that is replaced by a newer one
-// (see [Set.Reload]) serves those who hold it until they let go of it.
+// (see [Set.Reload]) serves its holders until they release it.
 type Set struct {
 	lineage *lineage
 	plugins []*Plugin
@@ -149,7 +149,7 @@ func (s *Set) Aliases() map[string]string {
 }
 
 // Hold makes sure that the plugins of the set stay usable until [Set.Release].
-// It reports false where the last holder let go of it already.
+// It reports false where the last holder has released it.
 func (s *Set) Hold() bool {
 	s.lineage.mu.Lock()
 	defer s.lineage.mu.Unlock()
@@ -160,9 +160,9 @@ func (s *Set) Hold() bool {
 	return true
 }
 
-// Release lets go of a set. Whoever opened it holds it once. Plugins that no set
-// has any more take no more calls, and are freed when those under way have
-// ended.
+// Release gives up one hold of a set. [Open] and [Set.Reload] return it held once.
+// Plugins that are in no set any more take no more calls, and are freed when those under
+// way have ended.
 func (s *Set) Release() {
 	s.lineage.mu.Lock()
 	defer s.lineage.mu.Unlock()

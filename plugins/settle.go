@@ -11,8 +11,8 @@ import (
 
 // settle orders plugins by the precedence of their origins, leaves out copies, and
 // refuses plugins whose names others have. Plugins that have another problem than
-// before are replaced by copies: they may be part of another set. Those that are
-// refused offer nothing, and stand in nobody's way.
+// before are replaced by copies: they may be part of another set. Refused plugins offer
+// nothing and claim no names.
 func settle(found []*Plugin, refused map[*Plugin]error, reserved []string) []*Plugin {
 	slices.SortStableFunc(found, func(a, b *Plugin) int { return rank(a.Origin) - rank(b.Origin) })
 	s := &settlement{plugins: withoutCopies(found, refused)}
@@ -21,7 +21,7 @@ func settle(found []*Plugin, refused map[*Plugin]error, reserved []string) []*Pl
 	}
 	names := s.rivals(pluginName)
 	s.refuse(names, "name")
-	s.refuse(s.rivals(toolNames), "tool") // those that were refused stop nobody
+	s.refuse(s.rivals(toolNames), "tool") // refused plugins claim nothing
 	s.refuseReserved(reserved)
 	s.award()
 	for i, p := range s.plugins {

@@ -1,7 +1,7 @@
 package plugins
 
-// settlement decides who offers which name, and refuses whole plugins rather
-// than offer half of one.
+// settlement decides which plugin offers which name. It refuses whole plugins: none is
+// offered in part.
 type settlement struct {
 	plugins []*Plugin
 	// problems are the plugins' own, and then those that they have with each
@@ -13,9 +13,8 @@ func pluginName(p *Plugin) []string { return []string{p.Name} }
 
 func toolNames(p *Plugin) []string { return p.generation.finding.Summary.ToolNames() }
 
-// rivals groups the plugins, by index, that claim the same thing. Those that are
-// refused already claim nothing. There are next to none, as a rule, so that only
-// one who is there before is put down at first.
+// rivals groups the plugins, by index, that claim the same thing. Refused plugins claim
+// nothing. Rivals are rare, so a group is made only for the second claim.
 func (s *settlement) rivals(claims func(*Plugin) []string) map[string][]int {
 	first := make(map[string]int, len(s.plugins))
 	groups := make(map[string][]int)

@@ -18,7 +18,7 @@ import (
 // read.
 const MaxModule = 32 << 20
 
-// Candidate is something that claims to be a plugin.
+// Candidate is a folder or file that looks like a plugin.
 type Candidate struct {
 	Origin Origin
 	// Path is where it lies, for people.
@@ -121,8 +121,7 @@ func (c Candidate) readSingle() (*Bundle, error) {
 	return b, nil
 }
 
-// Settled reports whether the files will be told from changed ones by their
-// stamps.
+// Settled reports whether changed files would have other stamps.
 func (b *Bundle) Settled() bool {
 	return b.ManifestAt.Settled(b.ReadAt) && (!b.Completed || b.ModuleAt.Settled(b.ReadAt))
 }

@@ -87,8 +87,8 @@ func overLimit(name string, limit int64) error {
 	return fmt.Errorf("%s is over the limit of %s", name, abi.Size(limit))
 }
 
-// readFile reads a regular file of at most limit bytes that nobody changes
-// meanwhile, and its stamp.
+// readFile reads a regular file of at most limit bytes, and its stamp. A file that changes
+// meanwhile is an error.
 func readFile(fsys fs.FS, name string, limit int64) ([]byte, Stamp, error) {
 	if _, err := checkFile(fsys, name, limit); err != nil {
 		return nil, Stamp{}, err

@@ -39,7 +39,7 @@ type Indexes struct {
 	onDisk map[string][]byte
 }
 
-// OpenIndexes returns nil where there is no directory for indexes to be had.
+// OpenIndexes returns nil where no directory for indexes can be used.
 func OpenIndexes(cache string, log *slog.Logger) *Indexes {
 	if cache == "" {
 		return nil
@@ -103,7 +103,7 @@ func (x *Indexes) Write(dir string, records []*Finding) {
 	if err := atomicfile.Write(x.file(dir), content, 0o600); err != nil {
 		tell := x.log.Warn
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-			tell = x.log.Debug // nobody forgot anything: the cache is there to be read
+			tell = x.log.Debug // a cache that is meant to be read only
 		}
 		tell("the index of found plugins could not be written", "of", dir, "reason", err)
 		return

@@ -60,7 +60,8 @@ func (p Place) Alone() (Candidate, bool) {
 }
 
 // named is the candidate of a place that is one file. A manifest in the module wins
-// over one beside it. Without either it is told as a module without a manifest.
+// over one beside it. Without either, reading the candidate says that the module has no
+// manifest.
 func (p Place) named() (Candidate, bool) {
 	c := Candidate{Origin: p.Origin, Path: p.Path, fs: p.FS, File: p.File}
 	module, _, err := readFile(p.FS, p.File, MaxModule)
@@ -100,9 +101,8 @@ func (p Place) Entries() ([]string, error) {
 	return slices.DeleteFunc(entries, func(name string) bool { return strings.HasPrefix(name, ".") }), nil
 }
 
-// Candidate reports whether an entry is to be taken for a plugin. What looks
-// like one and cannot be one is a candidate too: to pass over a FIFO or a folder
-// without permission in silence would leave its owner guessing.
+// Candidate reports whether an entry looks like a plugin. One that cannot be read, such as
+// a FIFO, is a candidate too, so that its owner hears of it.
 func (p Place) Candidate(entry string) (Candidate, bool) {
 	c := Candidate{Origin: p.Origin, Path: filepath.Join(p.Path, entry), fs: p.FS}
 	folder := isFolder(p.FS, entry)

@@ -45,9 +45,8 @@ func (s *Schema) problems(err *jsonschema.ValidationError) []string {
 	return list
 }
 
-// problem says what a leaf says. Its kind is told by the library's message: the
-// keyword's place in the schema ends in the name of a property where the
-// property's schema is just false.
+// problem words a leaf for the model. The library's message tells its kind; the keyword's
+// place in the schema does not, where a property's schema is just false.
 func (s *Schema) problem(e *jsonschema.ValidationError) []string {
 	at := pathOf(e.InstanceLocation, "")
 	if names, ok := strings.CutPrefix(e.Message, "missing properties: "); ok {
