@@ -13,11 +13,11 @@ type Shell interface {
 	// Analyse finds out what a command would do where the session now is, as the gate
 	// does that judges it.
 	Analyse(command string) permissions.Command
-	// Walls are what commands of the session are held to, now; they are found out anew
-	// with each command, as rules and files change. Confined says that a sandbox is to
-	// be made of them: otherwise what is hidden or protected is not looked for. Writes says
-	// that the command may write in it: otherwise what is protected is not.
-	Walls(ctx context.Context, confined, writes bool) (Walls, error)
+	// SandboxPolicy returns what commands of the session are held to. It is made anew for
+	// each command, as rules and files change. Confined says that a sandbox is to be made of
+	// it: otherwise hidden and protected paths are not looked for. Writes says that the
+	// command may write in the sandbox: otherwise protected paths are not looked for.
+	SandboxPolicy(ctx context.Context, confined, writes bool) (SandboxPolicy, error)
 	// Environment is the environment that commands run with, as NAME=value: from the
 	// host's own by a list of names that are allowed. Looks says that the command was
 	// judged read-only, and adds what makes it so, such as that git runs no hooks.
@@ -40,23 +40,23 @@ type Runner interface {
 	LeavesSandbox() bool
 }
 
-// Walls are what the sandbox of a session's commands is made of. Paths are absolute,
-// as they really lie.
-type Walls struct {
+// SandboxPolicy is what the sandbox of a session's command is made of. Paths are absolute,
+// and links in them are resolved.
+type SandboxPolicy struct {
 	// Working are the directories that commands may write in, and Temp is a private one
 	// for temporary files.
 	Working []string
 	Temp    string
-	// Hidden may not be read: credential stores, and what rules deny. Shown lie in what
-	// is hidden and may be read; what is hidden in them stays so.
+	// Hidden paths may not be read: credential stores, and what rules deny. Shown paths lie
+	// in hidden ones and may be read; hidden paths in them stay hidden.
 	Hidden, Shown []string
-	// Protected may not be changed though it lies in Working, whether or not it exists,
-	// and what is above it may not be renamed.
+	// Protected paths lie in Working and may not be changed, whether or not they exist, and
+	// the directories above them may not be renamed.
 	Protected []string
-	// Made tells, when the command has ended, of protected names below Working that are new;
-	// empty is none. It may be nil.
+	// Made tells, when the command has ended, which protected names below Working are new;
+	// empty means none. It may be nil.
 	Made func() string
-	// Host reports whether rules let commands reach a host; nil where none may be
+	// Host reports whether rules let commands reach a host; nil means that none may be
 	// reached by name. It asks nobody.
 	Host func(ctx context.Context, host string) bool
 	// Local reports whether a host, which Host lets through, may be one of this machine

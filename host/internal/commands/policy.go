@@ -39,43 +39,50 @@ type policyMaker struct {
 	places   permissions.Places
 }
 
-// sandboxPolicy completes the policy of a command's sandbox. Writes says that the command
-// may write: otherwise protected paths are not looked for.
-func sandboxPolicy(ctx context.Context, o *Options, c *Call, policy *permissions.Policy, w capability.Walls, writes bool) (capability.Walls, error) {
+// sandboxPolicy completes the policy of a command's sandbox, of which the writable
+// directories are known. Writes says that the command may write: otherwise protected paths
+// are not looked for.
+func sandboxPolicy(ctx context.Context, o *Options, c *Call, policy *permissions.Policy, p *capability.SandboxPolicy, writes bool) error {
 	m := &policyMaker{options: o, call: c, policy: policy, resolver: make(paths.Resolver)}
-	m.tops = m.resolver.All(w.Working)
+	m.tops = m.resolver.All(p.Working)
 	m.rules = policy.Walls(c.Gate.Approved()).Following(m.resolver.Follow).Reading(paths.CachedBeginning()).Around(m.tops)
 	m.places = m.rules.Find(paths.CachedNames())
 	m.walk = c.Memory.NewWalk(ctx, policy, m.rules, protected.Bounds{})
 	if err := m.hide(ctx); err != nil {
-		return w, err
+		return err
 	}
 	if writes {
 		var err error
-		if w.Made, err = m.protect(ctx); err != nil {
-			return w, err
+		if p.Made, err = m.protect(ctx); err != nil {
+			return err
 		}
 	}
 	m.walk.Remember()
-	others, err := c.Links.OtherNames(m.tops)
-	if err != nil {
-		return w, err
-	}
-	// A rule may hold back only changing a file: then its other names can be read, too.
-	hidden := slices.Concat(m.places.Hidden, m.walk.Hidden, slices.DeleteFunc(others, c.Gate.MayRead))
-	w.Hidden, w.Shown, w.Protected = m.resolver.Existing(hidden), m.resolver.Existing(m.places.Shown), markDirectories(m.places.Protected)
-	for _, dir := range w.Working {
-		if slices.ContainsFunc(w.Hidden, func(hidden string) bool { return paths.Below(dir, hidden) }) {
-			return w, abi.Errorf(abi.CodeDenied, "a rule hides the working directory %s, so that no command can be run in it", dir)
-		}
-	}
-	w.Host = func(_ context.Context, host string) bool {
-		policy := c.Gate.Policy() // a rule may have come while the command runs
+	// These hold on to nothing else, and go by rules that come while the command runs.
+	p.Host = func(_ context.Context, host string) bool {
+		policy := c.Gate.Policy()
 		ok, _ := policy.ReachableHost(c.Tool, host)
 		return ok || o.reaches(policy, c.Tool, host)
 	}
-	w.Local = func(host string) bool { return c.Gate.Policy().NamesHost(host) }
-	return w, nil
+	p.Local = func(host string) bool { return c.Gate.Policy().NamesHost(host) }
+	return m.resolve(p)
+}
+
+// resolve writes down the paths that were found, as they really lie.
+func (m *policyMaker) resolve(p *capability.SandboxPolicy) error {
+	others, err := m.call.Links.OtherNames(m.tops)
+	if err != nil {
+		return err
+	}
+	// A rule may hold back only changing a file: then its other names can be read, too.
+	hidden := slices.Concat(m.places.Hidden, m.walk.Hidden, slices.DeleteFunc(others, m.call.Gate.MayRead))
+	p.Hidden, p.Shown, p.Protected = m.resolver.Existing(hidden), m.resolver.Existing(m.places.Shown), markDirectories(m.places.Protected)
+	for _, dir := range p.Working {
+		if slices.ContainsFunc(p.Hidden, func(hidden string) bool { return paths.Below(dir, hidden) }) {
+			return abi.Errorf(abi.CodeDenied, "a rule hides the working directory %s, so that no command can be run in it", dir)
+		}
+	}
+	return nil
 }
 
 // hide adds the paths that rules of any depth hide or protect. Where there are too many

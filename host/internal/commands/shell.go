@@ -68,16 +68,16 @@ func (s *Shell) Spool(call capability.Call) (*os.File, error) {
 	return os.CreateTemp(dir, sessiondir.Safe(call.ID, 40)+"-*.out") // a new file, with mode 0600
 }
 
-// Walls returns what a command is held to; see [capability.Shell].
-func (s *Shell) Walls(ctx context.Context, confined, writes bool) (capability.Walls, error) {
+// SandboxPolicy returns what a command is held to; see [capability.Shell].
+func (s *Shell) SandboxPolicy(ctx context.Context, confined, writes bool) (capability.SandboxPolicy, error) {
 	temp, err := s.call.Session.Temp()
 	if err != nil {
-		return capability.Walls{}, abi.Errorf(abi.CodeIO, "a directory for the temporary files of commands: %w", err)
+		return capability.SandboxPolicy{}, abi.Errorf(abi.CodeIO, "a directory for the temporary files of commands: %w", err)
 	}
 	policy := s.call.Gate.Policy()
-	w := capability.Walls{Working: slices.Concat(policy.WorkingDirs(), s.runner.options.Writable), Temp: temp}
-	if !confined {
-		return w, nil
+	made := capability.SandboxPolicy{Working: slices.Concat(policy.WorkingDirs(), s.runner.options.Writable), Temp: temp}
+	if confined {
+		err = sandboxPolicy(ctx, &s.runner.options, &s.call, policy, &made, writes)
 	}
-	return sandboxPolicy(ctx, &s.runner.options, &s.call, policy, w, writes)
+	return made, err
 }

@@ -51,7 +51,7 @@ func (r *run) answer(why ended) (abi.Answer, error) {
 	if ok.Exit != 0 && !r.p.isPowerShell() {
 		ok.Program = r.blamed()
 	}
-	ok.Cwd, ok.Refused = r.launch.report.where(r.cwd, r.launch.walls.Working)
+	ok.Cwd, ok.Refused = r.launch.report.where(r.cwd, r.launch.policy.Working)
 	ok.Note = joined(why.note, r.launch.interrupted(), r.made, r.blame(), r.missed())
 	r.tellDeeds()
 	if shown := r.picture(); shown != nil {

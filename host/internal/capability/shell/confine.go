@@ -53,9 +53,9 @@ func (l *launch) prepare(ctx context.Context) error {
 // specify says what the sandbox of the command is made of.
 func (l *launch) specify() sandbox.Spec {
 	spec := sandbox.Spec{
-		Writable: directories(l.walls.Working), Hidden: l.walls.Hidden, Temp: l.walls.Temp, Cwd: l.p.scope.Cwd, UnixSockets: l.p.c.opts.UnixSockets,
+		Writable: directories(l.policy.Working), Hidden: l.policy.Hidden, Temp: l.policy.Temp, Cwd: l.p.scope.Cwd, UnixSockets: l.p.c.opts.UnixSockets,
 	}
-	for _, path := range l.walls.Shown {
+	for _, path := range l.policy.Shown {
 		spec.Bind = append(spec.Bind, sandbox.Bind{Source: path, Target: path})
 	}
 	if l.p.readOnly() {
@@ -78,9 +78,9 @@ func directories(paths []string) []string {
 // and was allowed, may make a repository where there is none.
 func (l *launch) protected() []string {
 	if !makesRepository(&l.p.command) {
-		return l.walls.Protected
+		return l.policy.Protected
 	}
-	return slices.DeleteFunc(slices.Clone(l.walls.Protected), func(path string) bool {
+	return slices.DeleteFunc(slices.Clone(l.policy.Protected), func(path string) bool {
 		_, err := os.Lstat(path)
 		return filepath.Base(path) == ".git" && (err != nil || sandbox.IsPlaceholder(path))
 	})
@@ -209,7 +209,7 @@ func (l *launch) serve(ctx context.Context, spec *sandbox.Spec) error {
 	served := make(chan error, 1)
 	go func() {
 		served <- proxy.Serve(serving, listener, proxy.Options{
-			Allow: l.allow, LocalAllowed: l.walls.Local, Denied: l.denied.add, Logger: l.p.c.opts.Logger,
+			Allow: l.allow, LocalAllowed: l.policy.Local, Denied: l.denied.add, Logger: l.p.c.opts.Logger,
 		})
 	}()
 	l.after = append(l.after, func() error {
@@ -221,7 +221,7 @@ func (l *launch) serve(ctx context.Context, spec *sandbox.Spec) error {
 
 // allow answers whether rules let the command reach a host.
 func (l *launch) allow(ctx context.Context, host string, _ int) error {
-	if l.walls.Host == nil || !l.walls.Host(ctx, host) {
+	if l.policy.Host == nil || !l.policy.Host(ctx, host) {
 		return abi.Errorf(abi.CodeDenied, "no rule lets commands reach %s", host)
 	}
 	return nil

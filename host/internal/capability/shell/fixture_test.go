@@ -95,8 +95,8 @@ func (s *session) Analyse(command string) permissions.Command {
 	return analysis.Analyse(command, analysis.Place{Cwd: s.dir, Working: []string{s.dir}})
 }
 
-func (s *session) Walls(context.Context, bool, bool) (capability.Walls, error) {
-	return capability.Walls{Working: []string{s.dir}, Temp: s.temp, Hidden: s.hidden, Protected: s.protected}, nil
+func (s *session) SandboxPolicy(context.Context, bool, bool) (capability.SandboxPolicy, error) {
+	return capability.SandboxPolicy{Working: []string{s.dir}, Temp: s.temp, Hidden: s.hidden, Protected: s.protected}, nil
 }
 
 func (s *session) Environment(looks bool) []string {

@@ -31,7 +31,7 @@ type child interface {
 // launch is a command on its way to run, and what must be let go of after it.
 type launch struct {
 	p      *plan
-	walls  capability.Walls
+	policy capability.SandboxPolicy
 	report *report
 	out    *output
 	// command is what is to run, as spec says where it is confined.
@@ -153,7 +153,7 @@ func (l *launch) withTemp(env []string) []string {
 	if slices.ContainsFunc(env, isIt) && !l.p.confined() {
 		return env
 	}
-	return append(slices.DeleteFunc(env, isIt), name+l.walls.Temp)
+	return append(slices.DeleteFunc(env, isIt), name+l.policy.Temp)
 }
 
 // explain says what a failure to start means.

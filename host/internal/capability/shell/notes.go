@@ -136,7 +136,7 @@ func (r *run) writable() string {
 	if r.p.readOnly() {
 		return "in which nothing can be written, as it was judged to read only"
 	}
-	w := &r.launch.walls
+	w := &r.launch.policy
 	temp := w.Temp
 	if ownTemp {
 		temp = "/tmp, which is " + temp + ","

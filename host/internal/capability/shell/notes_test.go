@@ -36,7 +36,7 @@ func TestSandboxIsBlamed(t *testing.T) {
 }
 
 // What failed for a wall is told by the wall, and not by another one.
-func TestWallsAreNamed(t *testing.T) {
+func TestSandboxPolicyIsNamed(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
 	c := newShell(t, s.sandboxed())

@@ -56,10 +56,10 @@ func (r *run) onlyHidden(program string) bool {
 
 // above is a protected path that lies in a directory of the command's; empty is none.
 func (l *launch) above(path string) string {
-	if slices.Contains(l.walls.Working, path) || !inside(path, l.walls.Working) {
+	if slices.Contains(l.policy.Working, path) || !inside(path, l.policy.Working) {
 		return ""
 	}
-	for _, protected := range l.walls.Protected {
+	for _, protected := range l.policy.Protected {
 		if inside(protected, []string{path}) {
 			return strings.TrimSuffix(protected, "/")
 		}
@@ -71,7 +71,7 @@ func (l *launch) above(path string) string {
 // /etc/shadow where root runs it, there is no list here: it is what others may not read,
 // and this process could.
 func (r *run) hidden(path string) bool {
-	w := &r.launch.walls
+	w := &r.launch.policy
 	if inside(path, w.Hidden) {
 		return !inside(path, w.Shown)
 	}
@@ -155,7 +155,7 @@ var temporary = regexp.MustCompile(`/(?:var/)?tmp/[\w.+/-]*\w`)
 // elsewhere says where the file is which a command did not find in its /tmp, or which it
 // has made there: no other tool finds that by the same name.
 func (r *run) elsewhere() string {
-	w := &r.launch.walls
+	w := &r.launch.policy
 	if !ownTemp {
 		return ""
 	}

@@ -51,15 +51,15 @@ func (p *plan) start(ctx context.Context) (*run, error) {
 	if ctx.Err() != nil {
 		return nil, givenUp(ctx)
 	}
-	walls, err := p.scope.Shell.Walls(ctx, p.confined(), !p.readOnly())
+	policy, err := p.scope.Shell.SandboxPolicy(ctx, p.confined(), !p.readOnly())
 	if err != nil {
 		return nil, err
 	}
-	if err := p.stays(walls.Working); err != nil {
+	if err := p.stays(policy.Working); err != nil {
 		return nil, err
 	}
 	out := newOutput(p.args.Separate && !p.args.Background, p.c.opts.MaxOutput, p.spool)
-	l := &launch{p: p, walls: walls, out: out, report: newReport(walls.Temp, p.scope.Cwd)}
+	l := &launch{p: p, policy: policy, out: out, report: newReport(policy.Temp, p.scope.Cwd)}
 	r := &run{
 		p: p, scope: p.scope, launch: l, out: out, began: time.Now(), git: gitevents.Begin(p.command, p.scope.Cwd),
 		moved: make(chan struct{}, 1), over: make(chan struct{}),
@@ -97,8 +97,8 @@ func (r *run) attend() {
 	r.status = r.child.Status()
 	r.cwd = cmp.Or(r.launch.dir, r.launch.report.read())
 	r.launch.close()
-	if r.launch.walls.Made != nil {
-		r.made = r.launch.walls.Made()
+	if r.launch.policy.Made != nil {
+		r.made = r.launch.policy.Made()
 	}
 }
 

@@ -35,5 +35,5 @@ func searching(env, unsafe []string) []string {
 // unsafe are the directories that commands may write in. Those for temporary files have
 // other names in a sandbox.
 func (l *launch) unsafe() []string {
-	return slices.Concat(l.walls.Working, []string{l.walls.Temp, l.p.scope.Cwd, "/tmp", "/var/tmp"})
+	return slices.Concat(l.policy.Working, []string{l.policy.Temp, l.p.scope.Cwd, "/tmp", "/var/tmp"})
 }

@@ -166,9 +166,9 @@ func (s *shells) Analyse(command string) permissions.Command {
 	return analysis.Analyse(command, analysis.Place{Cwd: s.work, Working: []string{s.work}})
 }
 
-// Walls hide and protect nothing.
-func (s *shells) Walls(context.Context, bool, bool) (capability.Walls, error) {
-	return capability.Walls{Working: []string{s.work}, Temp: s.temp}, nil
+// SandboxPolicy hides and protects nothing.
+func (s *shells) SandboxPolicy(context.Context, bool, bool) (capability.SandboxPolicy, error) {
+	return capability.SandboxPolicy{Working: []string{s.work}, Temp: s.temp}, nil
 }
 
 // Environment is this process's, and what makes a command read-only.

@@ -31,9 +31,9 @@ func gitIn(t *testing.T, dir string, args ...string) {
 	}
 }
 
-// TestWallsOfHooks has a command in a sandbox change nothing that git is configured to
+// TestSandboxOfHooks has a command in a sandbox change nothing that git is configured to
 // run, also where it is not there yet, and git work as before.
-func TestWallsOfHooks(t *testing.T) {
+func TestSandboxOfHooks(t *testing.T) {
 	t.Parallel()
 	const evil = `f=$(printf %s pre-commit); printf '#!/bin/sh\ntouch %s/ran\n' "$PWD" > "$d/$f"; chmod +x "$d/$f"; touch a && git add a && git commit -qm one; git log --format=%s`
 	for name, test := range map[string]struct {
@@ -74,9 +74,9 @@ func TestWallsOfHooks(t *testing.T) {
 	}
 }
 
-// TestWallsAfterLinks runs commands after one that has put links where git keeps
+// TestSandboxAfterLinks runs commands after one that has put links where git keeps
 // repositories of its own.
-func TestWallsAfterLinks(t *testing.T) {
+func TestSandboxAfterLinks(t *testing.T) {
 	t.Parallel()
 	dir := files(t, map[string]string{
 		"links.sh": `m=.git/modules; mkdir -p $m/a && touch $m/a/HEAD && ln -s a $m/b && ln -s /etc .git/worktrees && echo made`,
@@ -99,9 +99,9 @@ func TestWallsAfterLinks(t *testing.T) {
 	}
 }
 
-// TestWallsOfSubmodules has a command put no repository of its own where git looks for
+// TestSandboxOfSubmodules has a command put no repository of its own where git looks for
 // changes in a submodule, and commit in it.
-func TestWallsOfSubmodules(t *testing.T) {
+func TestSandboxOfSubmodules(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "basename") // of git submodule
 	lib := t.TempDir()
@@ -129,9 +129,9 @@ func TestWallsOfSubmodules(t *testing.T) {
 	}
 }
 
-// TestWallsOfWritableDirectories closes in directories that settings make writable what
+// TestSandboxOfWritableDirectories closes in directories that settings make writable what
 // is closed in the working directory, and no more.
-func TestWallsOfWritableDirectories(t *testing.T) {
+func TestSandboxOfWritableDirectories(t *testing.T) {
 	t.Parallel()
 	shared := files(t, map[string]string{".env": "SECRET", "deep/.env": "SECRET", "keep.txt": "kept", "deep/x.lock": "locked", "plain.txt": "plain"})
 	configured(t, shared)

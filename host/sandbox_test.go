@@ -17,9 +17,9 @@ import (
 // they cannot have allowed: the sandbox holds it all the same.
 func agreeing() *asker { return &asker{reply: host.Reply{Answer: host.AnswerAllow}} }
 
-// TestWalls has commands find what rules say in their sandbox, also where the rules
+// TestSandboxPolicy has commands find what rules say in their sandbox, also where the rules
 // cannot see in their words what they do.
-func TestWalls(t *testing.T) {
+func TestSandboxPolicy(t *testing.T) {
 	t.Parallel()
 	content := map[string]string{
 		".env": "SECRET", "deep/er/.env": "SECRET", "deep/er/a.txt": "plain", "keys/k.txt": "SECRET",
@@ -76,8 +76,8 @@ func TestWalls(t *testing.T) {
 	}
 }
 
-// TestWallsAreNew has each command find what rules say of files as they then are.
-func TestWallsAreNew(t *testing.T) {
+// TestSandboxPolicyIsNew has each command find what rules say of files as they then are.
+func TestSandboxPolicyIsNew(t *testing.T) {
 	t.Parallel()
 	dir := files(t, map[string]string{"sub/a.txt": "a"})
 	h := newShelled(t, func(o *host.Options) { o.Rules = rules("Read(*.key)", "", "Bash") })
@@ -161,9 +161,9 @@ func TestFoldersOfTheHost(t *testing.T) {
 	}
 }
 
-// BenchmarkWalls is what it takes to find out what a command is held to, with a pattern
+// BenchmarkSandboxPolicy is what it takes to find out what a command is held to, with a pattern
 // that only a walk of all files tells.
-func BenchmarkWalls(b *testing.B) {
+func BenchmarkSandboxPolicy(b *testing.B) {
 	for name, deny := range map[string]string{"places": "Read(./.env)", "walk": "Read(.env)"} {
 		b.Run(name, func(b *testing.B) {
 			content := make(map[string]string)

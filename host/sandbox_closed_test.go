@@ -15,10 +15,10 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// TestWallsOfClosedDirectories has a command close a directory, so that what it holds
+// TestSandboxOfClosedDirectories has a command close a directory, so that what it holds
 // cannot be found, and the next one open it again. No directory is closed to root, so
 // there an ordinary user runs it.
-func TestWallsOfClosedDirectories(t *testing.T) {
+func TestSandboxOfClosedDirectories(t *testing.T) {
 	if os.Geteuid() == 0 {
 		asNobody(t)
 		return
