@@ -15,6 +15,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 	"github.com/tetratelabs/wazero"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/builtin"
 )

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/permissions"
 )

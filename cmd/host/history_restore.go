@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
+
 	"github.com/toolquay/toolquay/host"
 )
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/capability"
 )

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/config"
 	"github.com/toolquay/toolquay/permissions/lines"

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+
 	"github.com/toolquay/toolquay/internal/stricttoml"
 	"github.com/toolquay/toolquay/internal/visible"
 	"github.com/toolquay/toolquay/plugins"

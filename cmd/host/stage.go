@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/internal/privatedir"
 )

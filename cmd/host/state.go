@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/toolquay/toolquay/host/config"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/config"
 )
 
 // userDirs are the user's directories, with a spare one where state cannot be written.

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/propagation"
+
 	"github.com/toolquay/toolquay/host/telemetry/otlp"
 	"github.com/toolquay/toolquay/permissions"
-	"go.opentelemetry.io/otel/propagation"
 )
 
 // flushTime is how long the command waits, when it is done, for telemetry to leave.

@@ -15,9 +15,10 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
+
 	"github.com/toolquay/toolquay/cmd/host/internal/ui/vt"
 	"github.com/toolquay/toolquay/internal/testenv"
-	"golang.org/x/sys/unix"
 )
 
 // person [-sizes=WxH,...] [-shared] KEYS PROGRAM [ARG...] runs a program at a terminal where

@@ -5,9 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolquay/toolquay/host/telemetry"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/toolquay/toolquay/host/telemetry"
 )
 
 // nothing is an exporter that throws away what it is given.

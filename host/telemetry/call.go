@@ -4,11 +4,12 @@ import (
 	"math/bits"
 	"time"
 
-	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/permissions"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // call takes an event of a call. The caller holds the turn's mutex.

@@ -6,10 +6,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
 )
 
 // The bounds of histograms.

@@ -1,8 +1,9 @@
 package telemetry
 
 import (
-	"github.com/toolquay/toolquay/abi"
 	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/toolquay/toolquay/abi"
 )
 
 // scope names this package to OpenTelemetry, as it asks.

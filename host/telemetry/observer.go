@@ -4,11 +4,12 @@ import (
 	"context"
 	"sync"
 
-	"github.com/toolquay/toolquay/host"
 	"go.opentelemetry.io/otel/metric"
 	metricnoop "go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/trace"
 	tracenoop "go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/toolquay/toolquay/host"
 )
 
 // Options configure an [Observer].

@@ -11,11 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/host/telemetry"
-	"github.com/toolquay/toolquay/permissions"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -23,6 +18,12 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/telemetry"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // bench is an observer whose spans and metrics are kept.

@@ -6,8 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolquay/toolquay/host"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/toolquay/toolquay/host"
 )
 
 // turn is a turn under way.

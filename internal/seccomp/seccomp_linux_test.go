@@ -6,8 +6,9 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/toolquay/toolquay/internal/seccomp"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/internal/seccomp"
 )
 
 // run is what the kernel does with a program, for a call with its arguments.

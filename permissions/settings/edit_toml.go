@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/BurntSushi/toml"
+
 	"github.com/toolquay/toolquay/internal/stricttoml"
 	"github.com/toolquay/toolquay/permissions"
 )

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"github.com/toolquay/toolquay/internal/lazyregexp"
 	"github.com/toolquay/toolquay/permissions/shell/internal/programs"
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // variable is a variable of the shell whose value is known.

@@ -6,9 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/shell/internal/programs"
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // streams are names for descriptors that a command has from the start.

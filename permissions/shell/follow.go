@@ -3,8 +3,9 @@ package shell
 import (
 	"slices"
 
-	"github.com/toolquay/toolquay/permissions"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // follow goes through the command as bash would, both ways at every turn.

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/toolquay/toolquay/permissions"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // analysis is one command under judgement.

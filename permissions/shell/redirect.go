@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolquay/toolquay/permissions"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // files are the redirections of a command.

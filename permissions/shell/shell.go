@@ -22,8 +22,9 @@ package shell
 import (
 	"slices"
 
-	"github.com/toolquay/toolquay/permissions"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // Place is where a command would run. Paths are absolute and clean, with

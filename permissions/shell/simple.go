@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/shell/internal/programs"
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // site is where a simple command stands.

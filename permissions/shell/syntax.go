@@ -4,8 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolquay/toolquay/internal/lazyregexp"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/toolquay/toolquay/internal/lazyregexp"
 )
 
 // ruling is what a piece of syntax does to the judgement of what holds it.

@@ -4,9 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/shell/internal/programs"
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // word is one word that a program is given.

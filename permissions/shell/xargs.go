@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolquay/toolquay/permissions/shell/internal/programs"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/toolquay/toolquay/permissions/shell/internal/programs"
 )
 
 // feed is what is known of the names that a pipe brings.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero/sys"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins/internal/engine"
 )

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tetratelabs/wazero/api"
+
 	"github.com/toolquay/toolquay/abi"
 )
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tetratelabs/wazero/api"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins/internal/engine"
 	"github.com/toolquay/toolquay/plugins/prepass"

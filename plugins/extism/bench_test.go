@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	sdk "github.com/extism/go-sdk"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"

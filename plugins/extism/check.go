@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins/internal/engine"
 	"github.com/toolquay/toolquay/plugins/prepass"

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/sys"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins/internal/engine"
 )

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/tetratelabs/wazero"
+
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/pattern"
 	"github.com/toolquay/toolquay/plugins/internal/engine"

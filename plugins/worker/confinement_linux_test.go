@@ -9,12 +9,13 @@ import (
 	"testing"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/internal/runnertest"
 	"github.com/toolquay/toolquay/plugins/worker"
-	"golang.org/x/sys/unix"
 )
 
 // A system without seccomp or Landlock is one whose kernel does not know the

@@ -10,12 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/internal/runnertest"
 	"github.com/toolquay/toolquay/plugins/worker"
-	"golang.org/x/sys/unix"
 )
 
 // beyond are ways to files that are none of a worker's business while it loads, dir

@@ -13,12 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/internal/runnertest"
 	"github.com/toolquay/toolquay/plugins/worker"
-	"golang.org/x/sys/unix"
 )
 
 func pidOf(t *testing.T, in plugins.Instance) int {

@@ -7,8 +7,9 @@ import (
 	"os"
 	"unsafe"
 
-	"github.com/toolquay/toolquay/internal/seccomp"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/internal/seccomp"
 )
 
 // filterKnown says that there is a filter for this system: what fails to put it

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
+
 	"github.com/toolquay/toolquay/host/internal/ondisk"
 )
 

@@ -17,9 +17,10 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/procfs"
-	"golang.org/x/sys/unix"
 )
 
 const (

@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolquay/toolquay/internal/testenv"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 func TestParseStat(t *testing.T) {

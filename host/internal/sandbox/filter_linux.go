@@ -9,8 +9,9 @@ import (
 	"os"
 	"os/exec"
 
-	"github.com/toolquay/toolquay/internal/seccomp"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/internal/seccomp"
 )
 
 // foreign is what a kernel without a family of sockets says.

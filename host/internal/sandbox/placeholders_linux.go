@@ -13,9 +13,10 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/toolquay/toolquay/internal/filelock"
 	"github.com/toolquay/toolquay/internal/privatedir"
-	"golang.org/x/sys/unix"
 )
 
 // placeholders are what a mount over a name that is not there lies on; see

@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolquay/toolquay/host/internal/sandbox"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/host/internal/sandbox"
 )
 
 // exchange makes a name that of a link, and the other way round, as a command in another

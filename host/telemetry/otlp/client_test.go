@@ -13,9 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolquay/toolquay/internal/testenv"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 func senderTo(t *testing.T, target *Target, serve http.HandlerFunc) *sender {

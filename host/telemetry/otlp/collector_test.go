@@ -9,11 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolquay/toolquay/internal/testenv"
 	common "go.opentelemetry.io/proto/otlp/common/v1"
 	metrics "go.opentelemetry.io/proto/otlp/metrics/v1"
 	trace "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // collector is a receiver of OTLP over HTTP, in this process and over a real

@@ -16,12 +16,13 @@ import (
 	"testing"
 	"time"
 
+	traces "go.opentelemetry.io/proto/otlp/trace/v1"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/telemetry/otlp"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
-	traces "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
 // lab is a real host whose calls are told of.

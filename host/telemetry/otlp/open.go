@@ -13,14 +13,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/telemetry"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/telemetry"
 )
 
 // DefaultTimeout is how long one request may take, with its repetitions.

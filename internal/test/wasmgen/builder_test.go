@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/tetratelabs/wazero"
+
 	"github.com/toolquay/toolquay/internal/test/wasmgen"
 )
 

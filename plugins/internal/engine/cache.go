@@ -19,6 +19,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
+
 	"github.com/toolquay/toolquay/internal/privatedir"
 	"github.com/toolquay/toolquay/plugins/prepass"
 )

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/tetratelabs/wazero"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/tempdir"
 	"github.com/toolquay/toolquay/plugins"

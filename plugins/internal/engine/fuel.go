@@ -8,6 +8,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins/prepass"
 )

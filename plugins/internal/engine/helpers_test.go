@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
+
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/toolquay/toolquay/internal/testenv"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // ways are those in which a memory is put back: each makes of a snapshot that is

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/prepass"
 )

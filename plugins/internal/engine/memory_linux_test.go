@@ -12,8 +12,9 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/toolquay/toolquay/internal/testenv"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // mappings counts the process's mappings and open files.

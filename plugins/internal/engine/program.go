@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 
 	"github.com/tetratelabs/wazero"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins/prepass"
 )

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins/prepass"

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
+
 	"github.com/toolquay/toolquay/abi"
 )
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
+
 	"github.com/toolquay/toolquay/internal/lazyregexp"
 	"github.com/toolquay/toolquay/internal/visible"
 )

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/tetratelabs/wazero/api"
+
 	"github.com/toolquay/toolquay/plugins/prepass"
 )
 

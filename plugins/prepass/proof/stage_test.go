@@ -7,6 +7,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+
 	"github.com/toolquay/toolquay/internal/test/wasmgen"
 )
 

@@ -12,10 +12,11 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+
 	"github.com/toolquay/toolquay/cmd/host/internal/ui/vt"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/internal/testenv"
-	"golang.org/x/sys/unix"
 )
 
 // desk is a pseudo-terminal with somebody at it.

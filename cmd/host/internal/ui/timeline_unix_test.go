@@ -12,9 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/internal/testenv"
-	"golang.org/x/sys/unix"
 )
 
 // sees waits until a text is on the terminal, or is not any more.

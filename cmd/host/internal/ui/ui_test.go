@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/internal/testenv"

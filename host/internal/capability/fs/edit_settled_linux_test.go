@@ -6,9 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
-	"golang.org/x/sys/unix"
 )
 
 // mapped is a file's content in memory. What is written to it, once it was written to

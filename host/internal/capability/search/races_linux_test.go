@@ -15,10 +15,11 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
-	"golang.org/x/sys/unix"
 )
 
 // exchange swaps what two names lead to, in one step.

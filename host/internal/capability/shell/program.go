@@ -6,9 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"github.com/toolquay/toolquay/internal/lazyregexp"
 	"github.com/toolquay/toolquay/permissions"
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // bending are the built-ins by which a shell may end with another status than that of

@@ -6,8 +6,9 @@ import (
 	"errors"
 	"path/filepath"
 
-	"github.com/toolquay/toolquay/abi"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/abi"
 )
 
 // maxExchanges is how often a name is given back to somebody who writes it at the

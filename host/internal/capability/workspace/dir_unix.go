@@ -8,8 +8,9 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/toolquay/toolquay/abi"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/abi"
 )
 
 // asFile makes a file of a descriptor that must hold what the node holds.

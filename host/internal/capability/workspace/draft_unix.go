@@ -9,8 +9,9 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/toolquay/toolquay/abi"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/abi"
 )
 
 // maxWrite is the most that one system call writes: macOS refuses 2 GiB.

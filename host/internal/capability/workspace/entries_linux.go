@@ -6,8 +6,9 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/toolquay/toolquay/abi"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/abi"
 )
 
 // entriesBuffer is how much of a directory is read at once, in bytes: all of most.

@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolquay/toolquay/abi"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/abi"
 )
 
 // nameless makes the files of a draft have a temporary name from the start.

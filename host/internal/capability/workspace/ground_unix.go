@@ -9,8 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolquay/toolquay/abi"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/abi"
 )
 
 // ground is the directory that a draft is for, held.

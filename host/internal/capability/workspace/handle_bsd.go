@@ -5,8 +5,9 @@ package workspace
 import (
 	"os"
 
-	"github.com/toolquay/toolquay/abi"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/abi"
 )
 
 // openDirect is for systems that can resolve a path without links in one call.

@@ -6,8 +6,9 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"github.com/toolquay/toolquay/abi"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/abi"
 )
 
 // noOpenat2 is set once a system without openat2 (Linux before 5.6, or a

@@ -6,8 +6,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/toolquay/toolquay/abi"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/abi"
 )
 
 // fileID tells files apart for as long as one is held open.

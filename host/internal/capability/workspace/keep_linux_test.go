@@ -10,9 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/testenv"
-	"golang.org/x/sys/unix"
 )
 
 // rewrite writes a file of root through a draft.

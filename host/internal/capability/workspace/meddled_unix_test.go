@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolquay/toolquay/abi"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/abi"
 )
 
 // meddler writes a name at the moments when a draft is about to exchange it.

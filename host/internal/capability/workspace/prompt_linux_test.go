@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolquay/toolquay/abi"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/abi"
 )
 
 // TestPrompt opens all kinds of entries with and without waiting: there is one answer.

@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/testenv"
-	"golang.org/x/sys/unix"
 )
 
 // within fails the test where f does not end.

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolquay/toolquay/abi"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/abi"
 )
 
 // Resolve walks to where a path leads; one that is not absolute starts at cwd.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	sdk "github.com/extism/go-sdk"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/extism"

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero"
+
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/prepass"
 	"github.com/toolquay/toolquay/plugins/worker"

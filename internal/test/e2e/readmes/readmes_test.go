@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/creack/pty"
+
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
