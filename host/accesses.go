@@ -18,9 +18,9 @@ func (c *call) accesses(v *view) ([]permissions.Access, []abi.Fact, error) {
 	if len(contract.Fields) == 0 {
 		return nil, nil, nil
 	}
-	var input map[string]json.RawMessage
-	if err := json.Unmarshal(c.input, &input); err != nil {
-		return nil, nil, abi.Errorf(abi.CodeInvalidInput, "%s: the input is no JSON object", contract.Name)
+	input, err := c.fields()
+	if err != nil {
+		return nil, nil, err
 	}
 	var accesses []permissions.Access
 	var facts []abi.Fact

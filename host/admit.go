@@ -11,7 +11,6 @@ import (
 	"github.com/toolquay/toolquay/host/internal/capability/shell"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/hooks"
-	"github.com/toolquay/toolquay/host/internal/toolset"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -104,16 +103,16 @@ func (c *call) rewrite(ctx context.Context, r *gate.Rewritten) error {
 	if err != nil {
 		return fmt.Errorf("the input that was written for the model's: %w", err)
 	}
-	if input, err = c.tool.validate(input); err != nil {
+	if err := c.accept(input); err != nil {
 		return c.describe(fmt.Errorf("the input that was written for the model's: %w", err))
 	}
-	c.input, c.title = input, titleOf(c.tool.contract(), input)
+	c.tell.about(c.name(), c.title)
 	c.approvals.Reset()
 	c.rewrittenByPerson = r.ByPerson
 	if r.ByPerson {
 		c.hooked, c.hook = false, nil
 	}
-	c.event(Event{Kind: EventRewritten, Input: input})
+	c.tell.event(Event{Kind: EventRewritten, Input: c.input.json})
 	c.traits, err = c.findTraits(ctx)
 	return err
 }
@@ -133,23 +132,11 @@ func (g *callGate) waits(s *gate.Subject) error {
 	return nil
 }
 
-// inBackground reports whether the input asks to run a command in the background.
-func (c *call) inBackground() bool {
-	var input map[string]json.RawMessage
-	return json.Unmarshal(c.input, &input) == nil && string(input[toolset.BackgroundField]) == "true"
-}
-
-// validatesItself reports whether the tool has a say in whether it is called.
-func (c *call) validatesItself() bool {
-	contract := c.tool.contract()
-	return contract.Validates || contract.Checks
-}
-
 // ownValidation asks the tool whether it finds the input valid, and for its own
 // verdict.
 func (c *call) ownValidation(ctx context.Context, v *view, facts []abi.Fact) (*abi.Check, error) {
 	contract := c.tool.contract()
-	a, err := c.tool.assess(ctx, plugins.Question{Input: c.input, Cwd: v.cwd, Facts: facts})
+	a, err := c.tool.assess(ctx, plugins.Question{Input: c.input.json, Cwd: v.cwd, Facts: facts})
 	if err != nil {
 		return nil, c.describe(err)
 	}
@@ -167,7 +154,7 @@ func (g *callGate) hookInput() hooks.Input {
 	c, v, contract := g.call, g.view, g.call.tool.contract()
 	return hooks.Input{
 		SessionID: c.session().id, Cwd: v.cwd, Mode: v.Policy.Mode(),
-		Tool: contract.Name, Aliases: contract.Aliases, ToolInput: c.input, ToolUseID: c.use.ID,
+		Tool: contract.Name, Aliases: contract.Aliases, ToolInput: c.input.json, ToolUseID: c.use.ID,
 		Plugin: c.tool.source().plugin, Binding: g.about.Binding(),
 	}
 }
@@ -193,15 +180,15 @@ func (c *call) preHooks(ctx context.Context, g *callGate) error {
 // heed tells of the hooks that ran, and keeps what they want the model told.
 func (c *call) heed(o *hooks.Outcome) {
 	for i := range o.Records {
-		c.event(Event{Kind: EventHook, Hook: &o.Records[i], Err: o.Records[i].Err, Elapsed: c.elapsed()})
+		c.tell.event(Event{Kind: EventHook, Hook: &o.Records[i], Err: o.Records[i].Err, Elapsed: c.tell.elapsed()})
 	}
 	for _, text := range o.Messages {
-		c.event(Event{Kind: EventMessage, Reason: text})
+		c.tell.event(Event{Kind: EventMessage, Reason: text})
 	}
 	c.notes = append(c.notes, o.Contexts...)
 	c.notes = append(c.notes, o.Feedback...)
 	if o.Stop {
-		c.event(Event{Kind: EventStop, Reason: o.StopReason})
+		c.tell.event(Event{Kind: EventStop, Reason: o.StopReason})
 	}
 }
 

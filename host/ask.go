@@ -15,8 +15,8 @@ import (
 
 // Waiting is as [gate.Asker] has it: a call that runs lends its slot meanwhile.
 func (g *callGate) Waiting(s *gate.Subject, do func()) {
-	g.call.watch.asks(1)
-	defer g.call.watch.asks(-1)
+	g.call.tell.clocks().Asks(1)
+	defer g.call.tell.clocks().Asks(-1)
 	if s.Operation == "" {
 		do()
 		return
@@ -31,7 +31,7 @@ func (g *callGate) Closed() error { return g.call.begins() }
 func (g *callGate) Ask(ctx context.Context, q *gate.Question) <-chan gate.Answer {
 	offers := g.offers(q)
 	approval := g.approval(q, offers)
-	g.call.event(Event{Kind: EventNeedsApproval, Approval: &approval, Capability: q.Subject.Operation})
+	g.call.tell.event(Event{Kind: EventNeedsApproval, Approval: &approval, Capability: q.Subject.Operation})
 	answered := make(chan gate.Answer, 1)
 	go g.call.session().question(ctx, approval, func(said reply) { answered <- g.answer(said, offers) })
 	return answered
@@ -140,7 +140,7 @@ func (g *callGate) remember(offers []Offer, taken *Offer) {
 		err = g.call.session().allow(&offers[at])
 	}
 	if err != nil {
-		g.call.warn("it is allowed this once only: the rule could not be kept: %v", err)
+		g.call.tell.warn("it is allowed this once only: the rule could not be kept: %v", err)
 	}
 }
 

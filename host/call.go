@@ -7,90 +7,97 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
-	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/results"
+	"github.com/toolquay/toolquay/host/internal/turn"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/scheduler"
 )
 
-// call is one tool call on its way through the stages. It implements
-// [scheduler.Job].
+// call is one tool call on its way through the stages, each of which adds what it found
+// out. It implements [scheduler.Job].
 type call struct {
-	turn  *turn
-	index int
-	use   abi.ToolUse
+	turn *openTurn
+	tell *telling // nil where nobody listens
+	// request is known once the call is submitted.
+	request
+	// files is the read state of files as the call sees it.
+	files filestate.Call
+	// judgement is made when the call's turn comes.
+	judgement
+	// execution begins when it has its slot.
+	execution
+	// outcome is what comes of it.
+	outcome
+}
 
-	tool   tool
-	input  json.RawMessage // canonical
-	traits traits
-	// settled is what turn.altered was when the traits were found out last.
-	settled int64
-	title   string
-	// unknown says that there is no such tool.
-	unknown bool
+// judgement is what was found out on the way to letting a call in.
+type judgement struct {
+	// approvals are what a person said of the call.
+	approvals gate.Approvals
+	// consultation is what the judge was asked about it; nil where there is none.
+	consultation *gate.Consultation
+	// rewrittenByPerson says that the person wrote the input, which allows it.
+	rewrittenByPerson bool
+	// hook is what the hooks said of the call, once they were run, and hooked that they
+	// were.
+	hook   *permissions.HookAnswer
+	hooked bool
+	// admitted is what the call may run by.
+	admitted admission
+}
 
-	// queued and started, which is after so many nanoseconds, are for events, as are
-	// watch and progress, which are nil where nobody is told of them.
-	queued   time.Time
-	started  atomic.Int64
-	watch    *watch
-	progress *progress
-
+// execution is a call that runs, and what goes on for it.
+type execution struct {
 	// slot is the call's right to run, and running the context it has it under; nil
 	// until then.
 	slot    *scheduler.Slot
 	running context.Context //nolint:containedctx // for the slot's return, whoever lends it
 	// work is what is under way for the call.
-	work work
-	// admitted is what the call may run by, and deeds what it did, reads left out.
-	admitted admission
-	deeds    deeds
+	work turn.Work
+	// deeds are what it did, reads left out.
+	deeds deeds
+}
 
-	// approvals are what a person said of the call.
-	approvals gate.Approvals
-	// rewrittenByPerson says that the person wrote the input, which allows it.
-	rewrittenByPerson bool
-	// hook is what the hooks said of the call, once they were run, and notes are
-	// what they want the model told.
-	hook   *permissions.HookAnswer
-	hooked bool
-	notes  []string
-	// refused are the changes of the session that its tool asked for and did not get.
-	refused []refusedChange
-	// remarks are what the host has to say of it.
-	remarks remarks
-	// consultation is what the judge was asked about it; nil where there is none.
-	consultation *gate.Consultation
+// ran reports whether the call has had its slot.
+func (e *execution) ran() bool { return e.slot != nil }
 
-	// ended says that the call has its result, and finished that this was told.
-	ended, finished bool
+// lend gives the call's slot to others while do runs, as long as the call has one.
+func (e *execution) lend(do func()) {
+	if e.slot == nil {
+		do()
+		return
+	}
+	e.slot.Lend(e.running, do)
+}
 
+// outcome is what came of a call, and what the model is told besides.
+type outcome struct {
+	// ended says that the call has its result.
+	ended  bool
 	result abi.ToolResult
 	// fitted is what was done to the result's size; nil where it is short.
 	fitted *results.Fitted
-	// files is the read state of files as the call sees it.
-	files filestate.Call
+	// refused are the changes of the session that its tool asked for and did not get.
+	refused []refusedChange
+	// notes are what hooks want the model told, and remarks what the host has to say.
+	notes   []string
+	remarks remarks
 }
 
 var _ scheduler.Job = (*call)(nil)
 
 // submit does what can be done before a call's turn comes: look-up, schema,
 // traits. A call that fails here has its result.
-func (t *turn) submit(ctx context.Context, index int, use abi.ToolUse) *call {
-	c := &call{turn: t, index: index, use: use, consultation: t.session.consult()}
+func (t *openTurn) submit(ctx context.Context, index int, use abi.ToolUse) *call {
+	c := &call{turn: t, tell: t.telling(index, &use), request: request{use: use}}
+	c.consultation = t.session.consult()
 	c.files.Begin(t.files, index)
-	if t.told() {
-		c.queued = time.Now()
-		c.watch = &watch{at: c.queued}
-		c.progress = &progress{tell: c.tellProgress}
-	}
 	err := c.prepare(ctx)
-	c.event(Event{Kind: EventQueued, Input: c.input})
+	c.tell.event(Event{Kind: EventQueued, Input: c.input.raw()})
 	if err != nil {
 		c.refuse(err)
 	}
@@ -107,34 +114,29 @@ func (c *call) prepare(ctx context.Context) error {
 		return err
 	}
 	c.tool = found
+	c.tell.about(c.name(), "")
 	if err := c.tool.available(); err != nil {
 		return err
 	}
-	input := c.use.Input
-	if len(input) == 0 {
-		input = json.RawMessage("{}")
+	written := c.use.Input
+	if len(written) == 0 {
+		written = json.RawMessage("{}")
 	}
-	if c.input, err = abi.Canonical(input); err != nil {
-		c.input = nil
+	if written, err = abi.Canonical(written); err != nil {
 		return err
 	}
-	if c.input, err = c.tool.contract().Renamed(c.use.Name, c.input); err != nil {
+	if written, err = c.tool.contract().Renamed(c.use.Name, written); err != nil {
 		return c.describe(err)
 	}
-	if c.input, err = c.tool.validate(c.input); err != nil {
+	if err := c.accept(written); err != nil {
 		return c.describe(c.turn.catalog().unloaded(c.tool.contract(), err))
 	}
-	c.title = titleOf(c.tool.contract(), c.input)
+	c.tell.about(c.name(), c.title)
 	if c.traits, err = c.findTraits(ctx); err != nil || !settles(c.tool.contract()) {
 		return err
 	}
 	c.settle()
 	return nil
-}
-
-// describe puts the tool's name before what is wrong with its input.
-func (c *call) describe(err error) error {
-	return abi.Errorf(abi.CodeOf(err), "%s: %w", c.tool.contract().Name, err)
 }
 
 func (c *call) session() *Session { return c.turn.session }
@@ -166,7 +168,7 @@ func (c *call) Admit(ctx context.Context) bool {
 		return false
 	}
 	growStack() // the scheduler's goroutine for this call is new
-	c.watch.queued(c.queued)
+	c.tell.admitting()
 	err := c.begins()
 	if err == nil {
 		c.comeBack()
@@ -221,28 +223,26 @@ func (c *call) begins() error {
 
 // Run calls the tool, in a slot.
 func (c *call) Run(ctx context.Context, slot *scheduler.Slot) scheduler.Outcome {
-	waited := c.elapsed()
 	g := newGate(c)
 	if err := g.stands(); err != nil {
 		c.refuse(err)
 		return scheduler.Outcome{}
 	}
-	c.event(Event{Kind: EventStarted, Elapsed: waited})
-	c.started.Store(int64(waited))
+	c.tell.start()
 	c.slot, c.running = slot, ctx
 	c.consultation.Runs(ctx)
 	limited, cancel := c.limitTime(ctx)
 	defer cancel()
-	c.watch.tool(true)
+	c.tell.clocks().Tool(true)
 	result, err := c.invoke(limited, g)
-	c.watch.tool(false)
+	c.tell.clocks().Tool(false)
 	if err != nil {
 		c.letGo(result.Content)
 		err = c.reason(ctx, err)
 		result = failed(err)
 	}
 	c.end(c.postHooks(limited, g, result, err))
-	return c.outcome(ctx)
+	return c.scheduled(ctx)
 }
 
 // reason says why a tool could not run to its end: what ended it from outside, or
@@ -257,10 +257,10 @@ func (c *call) reason(ctx context.Context, err error) error {
 	return err
 }
 
-// outcome is what the scheduler is told. What was ended from outside has not failed
+// scheduled is what the scheduler is told. What was ended from outside has not failed
 // by itself, and cancels none of its siblings.
-func (c *call) outcome(ctx context.Context) scheduler.Outcome {
-	o := scheduler.Outcome{Failed: c.result.IsError && ctx.Err() == nil, Behind: c.work.end()}
+func (c *call) scheduled(ctx context.Context) scheduler.Outcome {
+	o := scheduler.Outcome{Failed: c.result.IsError && ctx.Err() == nil, Behind: c.work.End()}
 	if o.Behind != nil {
 		c.turn.behind.Store(true)
 	}
@@ -310,17 +310,17 @@ func (c *call) Yield() {
 	}
 	t.keep(c)
 	if t.feed != nil {
-		t.feed.room(t.ctx, t.session.host.options.maxHeld()/2)
+		t.feed.Wait(t.ctx, t.session.host.options.maxHeld()/2)
 	}
-	if t.told() {
+	if c.tell != nil {
 		result := c.result
-		c.event(Event{Kind: EventResult, Result: &result, Elapsed: c.elapsed()})
+		c.tell.event(Event{Kind: EventResult, Result: &result, Elapsed: c.tell.elapsed()})
 	}
 }
 
 // Drop lets go of the result, which does not leave, and tells what was done.
 func (c *call) Drop() {
-	c.event(Event{Kind: EventDiscarded, Effects: c.effected(), Elapsed: c.elapsed()})
+	c.tell.event(Event{Kind: EventDiscarded, Effects: c.effected(), Elapsed: c.tell.elapsed()})
 }
 
 // refuse ends the call with an error of the pipeline's, for the model.
@@ -361,26 +361,13 @@ func (c *call) end(r abi.ToolResult) {
 	c.remarks.add(&r)
 	c.noted(len(r.Content) - answered)
 	c.result = r
-	if c.turn.told() && !c.finished {
-		c.finished = true
-		c.progress.end()
-		told := r // Fail may have the last word
-		c.event(Event{Kind: EventFinished, Elapsed: c.elapsed(), Result: &told, Clocks: c.watch.read(c.ran())})
-	}
-}
-
-// ran is how long the call has had its slot.
-func (c *call) ran() time.Duration {
-	if c.slot == nil {
-		return 0
-	}
-	return c.elapsed()
+	c.tell.finish(r, c.ran()) // Fail may have the last word
 }
 
 // addOutdated tells the model, after the result of a call that may have changed files,
 // which of the files that it has read are out of date now.
 func (c *call) addOutdated(r *abi.ToolResult) {
-	if c.slot == nil || c.traits.readOnly { // what changed during a read is not its doing
+	if !c.ran() || c.traits.readOnly { // what changed during a read is not its doing
 		return
 	}
 	if hint := c.files.OutdatedHint(); hint != "" {
@@ -415,39 +402,5 @@ func (c *call) withhold(r *abi.ToolResult) {
 		return
 	}
 	r.Messages = nil
-	c.warn("messages for the conversation were left out of the result: only built-in tools may add them")
-}
-
-// elapsed is the time since the call started, or before that since it was queued;
-// zero where there are no events to tell it.
-func (c *call) elapsed() time.Duration {
-	if !c.turn.told() {
-		return 0
-	}
-	return time.Since(c.queued) - time.Duration(c.started.Load())
-}
-
-// report passes on what the tool tells of its progress, until it has its result.
-func (c *call) report(p abi.ProgressHead) {
-	if !c.turn.told() || c.progress.ended() {
-		return
-	}
-	if p.Progress != nil {
-		c.progress.report(p.Progress)
-	}
-	if p.Log != nil {
-		c.event(Event{Kind: EventLog, Log: p.Log, Elapsed: c.elapsed()})
-	}
-}
-
-func (c *call) tellProgress(p *Progress) {
-	c.event(Event{Kind: EventProgress, Progress: p, Elapsed: c.elapsed()})
-}
-
-func (c *call) event(e Event) {
-	if !c.turn.told() {
-		return
-	}
-	e.Index, e.CallID, e.Tool, e.Title = c.index, c.use.ID, c.name(), c.title
-	c.turn.event(e)
+	c.tell.warn("messages for the conversation were left out of the result: only built-in tools may add them")
 }

@@ -15,14 +15,14 @@ import (
 // go through.
 func (g *callGate) do(ctx context.Context, req abi.Request) (abi.Answer, error) {
 	growStack() // the runner's goroutine for this request is new
-	if !g.call.work.enter() {
+	if !g.call.work.Enter() {
 		return abi.Answer{}, errCallOver
 	}
-	defer g.call.work.leave()
-	g.call.watch.capability(1)
-	defer g.call.watch.capability(-1)
+	defer g.call.work.Leave()
+	g.call.tell.clocks().Capability(1)
+	defer g.call.tell.clocks().Capability(-1)
 	answer, err := g.perform(ctx, req)
-	g.call.event(Event{Kind: EventCapability, Capability: req.Name, Err: err, Elapsed: g.call.elapsed()})
+	g.call.tell.event(Event{Kind: EventCapability, Capability: req.Name, Err: err, Elapsed: g.call.tell.elapsed()})
 	return answer, err
 }
 
@@ -74,17 +74,10 @@ func (g *callGate) placed(commands *commands.Shell) capability.Scope {
 	if c.session().host.options.Shell != nil {
 		scope.Shell, scope.Tasks = commands, c.session().tasks()
 	}
-	if g.call.turn.told() {
-		scope.Report = func(p abi.Progress) { g.call.report(abi.ProgressHead{Progress: &p}) }
+	if g.call.tell != nil {
+		scope.Report = func(p abi.Progress) { g.call.tell.report(abi.ProgressHead{Progress: &p}) }
 	}
 	return scope
-}
-
-// mayWrite reports whether the tool may ask to write files.
-func (c *call) mayWrite() bool {
-	_, writes := c.tool.declares(abi.CapFSWrite)
-	_, replaces := c.tool.declares(abi.CapFSReplace)
-	return writes || replaces
 }
 
 func unheard(abi.Progress) {}

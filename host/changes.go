@@ -79,7 +79,7 @@ func (c *call) applyChanges() {
 			continue
 		}
 		kept = append(kept, change)
-		c.event(Event{Kind: EventChanged, Change: &change})
+		c.tell.event(Event{Kind: EventChanged, Change: &change})
 	}
 	alone := !c.traits.concurrencySafe && !c.traits.locked
 	if alone && len(kept) < len(c.result.Changes) { // of the others the result may have left
@@ -87,6 +87,6 @@ func (c *call) applyChanges() {
 	}
 	for _, r := range c.refused {
 		c.session().host.options.Logger.Info("a change of the session was refused", "tool", c.name(), "call", c.use.ID, "error", r.err)
-		c.event(Event{Kind: EventChanged, Change: &r.change, Err: r.err})
+		c.tell.event(Event{Kind: EventChanged, Change: &r.change, Err: r.err})
 	}
 }

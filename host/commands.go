@@ -2,10 +2,8 @@ package host
 
 import (
 	"cmp"
-	"encoding/json"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
@@ -115,44 +113,6 @@ func (g *callGate) commandsFit(accesses []permissions.Access) error {
 		}
 	}
 	return nil
-}
-
-// commandsNamed are the commands that the call's input names; false is that the tool has
-// no field for any.
-func (c *call) commandsNamed() (named []string, names bool, err error) {
-	var input map[string]json.RawMessage
-	if err := json.Unmarshal(c.input, &input); err != nil {
-		return nil, false, abi.Errorf(abi.CodeInvalidInput, "%s: the input is no JSON object", c.name())
-	}
-	for _, field := range c.tool.contract().Fields {
-		if field.Kind != abi.FieldCommand {
-			continue
-		}
-		values, err := valuesOf(field, input[field.Name])
-		if err != nil {
-			return nil, true, abi.Errorf(abi.CodeInvalidInput, "%s: %w", c.name(), err)
-		}
-		named, names = append(named, values...), true
-	}
-	return named, names, nil
-}
-
-// leave is the input field that asks to run a command outside the sandbox.
-const leave = "dangerouslyDisableSandbox"
-
-// leavesSandbox reports whether the model asks to run a command outside the
-// sandbox. Anything but a plain no is a yes, however a decoder may read the key.
-func (c *call) leavesSandbox() bool {
-	var input map[string]json.RawMessage
-	if json.Unmarshal(c.input, &input) != nil {
-		return true
-	}
-	for key, said := range input {
-		if strings.EqualFold(key, leave) && string(said) != "false" && string(said) != "null" {
-			return true
-		}
-	}
-	return false
 }
 
 // place is where a command runs: directories as they really lie, since a shell

@@ -1,8 +1,6 @@
 package host
 
 import (
-	"fmt"
-
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/permissions"
 )
@@ -51,7 +49,7 @@ func (c *call) unlocked(a permissions.Access) error {
 	first := c.session().distrustLocks(c.name())
 	if c.traits.readOnly && a.Kind == permissions.AccessRead {
 		if first {
-			c.warn("%s reads %s too, which its input does not name; it is not taken to have locked all that it reads from now on", c.name(), a.Target)
+			c.tell.warn("%s reads %s too, which its input does not name; it is not taken to have locked all that it reads from now on", c.name(), a.Target)
 		}
 		return nil
 	}
@@ -61,11 +59,6 @@ func (c *call) unlocked(a permissions.Access) error {
 // untrue refuses an access that breaks a trait.
 func (c *call) untrue(a permissions.Access, says, treated, trait string) error {
 	name := c.name()
-	c.warn("%s %s and asked for %s on %s; it is treated as %s from now on", name, says, a.Kind, a.Target, treated)
+	c.tell.warn("%s %s and asked for %s on %s; it is treated as %s from now on", name, says, a.Kind, a.Target, treated)
 	return abi.Errorf(abi.CodeDenied, "%s %s and asked for %s on %s; its author must correct %s in the manifest", name, says, a.Kind, a.Target, trait)
-}
-
-// warn tells the operator.
-func (c *call) warn(format string, args ...any) {
-	c.report(abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: fmt.Sprintf(format, args...)}})
 }

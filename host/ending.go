@@ -22,22 +22,6 @@ func (c *call) ending(cause error, begun bool) error {
 	return abi.Errorf(abi.CodeCancelled, "%s was cancelled before it ended: %w", c.name(), cause)
 }
 
-// name is the tool's, or what the model wrote for it.
-func (c *call) name() string {
-	if c.tool == nil {
-		return c.use.Name
-	}
-	return c.tool.contract().Name
-}
-
-// short is the call in a few words: its tool, and what it is about.
-func (c *call) short() string {
-	if c.title == "" {
-		return c.name()
-	}
-	return c.name() + "(" + c.title + ")"
-}
-
 func nameOf(j scheduler.Job) string {
 	if c, ok := j.(*call); ok {
 		return c.short()

@@ -2,10 +2,12 @@ package host
 
 import (
 	"encoding/json"
+	"runtime/debug"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/turn"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -187,4 +189,48 @@ type Clocks struct {
 // ToolsChange is how the offered tools changed, each list by name.
 type ToolsChange struct {
 	Added, Changed, Removed []string
+}
+
+// classify tells what an event means to a turn's feed.
+func classify(e *Event) (turn.Kind, int64) {
+	switch e.Kind {
+	case EventProgress, EventLog:
+		return turn.Report, 0
+	case EventResult:
+		return turn.Result, heldBy(e.Result)
+	}
+	return turn.Plain, 0
+}
+
+// heldBy is about the memory that a result takes, in bytes.
+func heldBy(r *abi.ToolResult) int64 {
+	n := len(r.Structured) + len(r.Meta)
+	for i := range r.Content {
+		b := &r.Content[i]
+		n += len(b.Text) + len(b.Data)
+		if b.Spilled != nil {
+			n += len(b.Spilled.Head) + len(b.Spilled.Tail)
+		}
+	}
+	for _, m := range r.Messages {
+		n += len(m.Text)
+	}
+	return int64(n)
+}
+
+// observe passes one event on to the embedder. A panic of theirs does not fail the call
+// that it is about.
+func (h *Host) observe(e Event) {
+	if h.options.Observe == nil {
+		return
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			h.options.Logger.Error("the observer of events panicked", "panic", v, "stack", string(debug.Stack()))
+		}
+	}()
+	if e.Time.IsZero() {
+		e.Time = time.Now()
+	}
+	h.options.Observe(e)
 }

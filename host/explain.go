@@ -18,7 +18,7 @@ func (s *Session) Explain(ctx context.Context, use abi.ToolUse) (permissions.Exp
 	s.mu.Lock()
 	v := s.with(s.current, set)
 	s.mu.Unlock()
-	c := &call{turn: &turn{session: s, plugins: set}, use: use}
+	c := &call{turn: &openTurn{session: s, plugins: set}, request: request{use: use}}
 	c.files.Begin(filestate.NewTurn(&s.files), 0)
 	if err := c.prepare(ctx); err != nil {
 		return permissions.Explanation{}, err

@@ -58,7 +58,7 @@ func gateAt(c *call, v *view) *callGate {
 	g := &callGate{call: c, view: v, about: gate.Call{
 		Tool: contract.Name, Aliases: contract.Aliases,
 		Origin: permissions.Origin{Plugin: source.plugin, Builtin: source.trusted},
-		Title:  c.title, Input: c.input, Definition: c.tool.definition, Effects: c.effects(),
+		Title:  c.title, Input: c.input.json, Definition: c.tool.definition, Effects: c.effects(),
 	}}
 	g.now.Store(v)
 	s := c.session()
@@ -123,7 +123,7 @@ func (g *callGate) Protected(policy *permissions.Policy, accesses []permissions.
 
 // Unheard is as [gate.Log] has it.
 func (g *callGate) Unheard() bool {
-	return !g.call.turn.told() && g.call.session().host.options.Log == nil
+	return g.call.tell == nil && g.call.session().host.options.Log == nil
 }
 
 // Record is as [gate.Log] has it: it logs a decision, and tells of it.
@@ -131,9 +131,9 @@ func (g *callGate) Record(s *gate.Subject, d *permissions.Decision, by string) e
 	if err := g.append(s, d, by); err != nil {
 		return err
 	}
-	if g.call.turn.told() {
+	if g.call.tell != nil {
 		told := *d // only here, so that it is made for those who are told
-		g.call.event(Event{Kind: EventDecided, Capability: s.Operation, Decision: &told})
+		g.call.tell.event(Event{Kind: EventDecided, Capability: s.Operation, Decision: &told})
 	}
 	return nil
 }
@@ -161,18 +161,4 @@ func (g *callGate) append(s *gate.Subject, d *permissions.Decision, by string) e
 }
 
 // Warn is as [gate.Log] has it.
-func (g *callGate) Warn(text string) { g.call.warn("%s", text) }
-
-// effects says how much of what the call does is known before it starts. A
-// plugin can do nothing but ask for capabilities; an embedder's own tool does
-// what it likes, unless it says that it is read-only or names its fields.
-func (c *call) effects() permissions.Effects {
-	t, native := c.tool.(*nativeTool)
-	switch {
-	case !native:
-		return permissions.EffectsGated
-	case len(t.Contract.Fields) > 0 || c.traits.readOnly:
-		return permissions.EffectsListed
-	}
-	return permissions.EffectsUnknown
-}
+func (g *callGate) Warn(text string) { g.call.tell.warn("%s", text) }

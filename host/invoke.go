@@ -26,11 +26,11 @@ func (c *call) invoke(ctx context.Context, g *callGate) (abi.ToolResult, error) 
 	ctx = context.WithValue(ctx, callKey{}, c)
 	inv := plugins.Invocation{
 		ID:         c.use.ID,
-		Input:      c.input,
+		Input:      c.input.json,
 		Cwd:        g.view.cwd,
 		Session:    &c.session().kept,
 		Capability: g.do,
-		Report:     c.report,
+		Report:     c.tell.report,
 		Spill:      c.session().spills(),
 	}
 	if c.returnsSoon() {
@@ -45,7 +45,7 @@ func (c *call) invoke(ctx context.Context, g *callGate) (abi.ToolResult, error) 
 // of events the call's own time is no matter, and nothing is taken on trust.
 func (c *call) returnsSoon() bool {
 	_, plugin := c.tool.(pluginTool)
-	return plugin && !c.turn.told()
+	return plugin && c.tell == nil
 }
 
 // invoked is what a tool that was called aside came to.
@@ -59,11 +59,11 @@ type invoked struct {
 func (c *call) invokeAside(ctx context.Context, inv plugins.Invocation) (abi.ToolResult, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(errCallOver)
-	c.work.enter()
+	c.work.Enter()
 	came, gone := make(chan invoked), make(chan struct{})
 	defer close(gone)
 	go func() {
-		defer c.work.leave()
+		defer c.work.Leave()
 		growStack()
 		c.invokeHere(ctx, inv, came, gone)
 	}()
@@ -113,13 +113,4 @@ func (c *call) limitTime(ctx context.Context) (context.Context, context.CancelFu
 	cause := &abi.Error{Code: abi.CodeTimeout, Err: errCallTime,
 		Message: "the call ran longer than the " + limit.String() + " that the operator allows a call"}
 	return context.WithTimeoutCause(ctx, limit, cause)
-}
-
-// lend gives the call's slot to others while do runs, as long as the call has one.
-func (c *call) lend(do func()) {
-	if c.slot == nil {
-		do()
-		return
-	}
-	c.slot.Lend(c.running, do)
 }

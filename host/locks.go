@@ -40,17 +40,6 @@ func waysTo(named []permissions.Access) []scheduler.Lock {
 	return links
 }
 
-// mayMove reports whether the call may leave the session in another working
-// directory, which is more than any lock. A native tool that has locks is held to
-// not doing so (see [Session.apply]).
-func (c *call) mayMove() bool {
-	if _, native := c.tool.(*nativeTool); native {
-		return false
-	}
-	_, moves := c.tool.declares(abi.CapSessionCwd)
-	return moves
-}
-
 // touched resolves what the guest says that the call touches.
 func (c *call) touched() ([]permissions.Access, bool) {
 	cwd := c.session().view().cwd

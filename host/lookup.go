@@ -14,7 +14,7 @@ type catalog struct {
 	plugins *plugins.Set
 }
 
-func (t *turn) catalog() catalog { return catalog{t.session, t.plugins} }
+func (t *openTurn) catalog() catalog { return catalog{t.session, t.plugins} }
 
 // offered is what the model is offered, with definitions in the format that it was told
 // them in.

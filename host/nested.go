@@ -29,7 +29,7 @@ type nesting struct {
 // nestingOf finds the running call that a turn of s is made by, if it is.
 func nestingOf(ctx context.Context, s *Session) nesting {
 	above, _ := ctx.Value(callKey{}).(*call)
-	if above == nil || !above.work.enter() {
+	if above == nil || !above.work.Enter() {
 		return nesting{}
 	}
 	n := nesting{above: above, depth: above.turn.depth + 1}
@@ -44,7 +44,7 @@ func nestingOf(ctx context.Context, s *Session) nesting {
 // leaveCall says to the call above that the turn is over.
 func (n *nesting) leaveCall() {
 	if n.above != nil {
-		n.above.work.leave()
+		n.above.work.Leave()
 	}
 }
 
@@ -59,7 +59,7 @@ func (n *nesting) lending(do func()) {
 }
 
 // outermost is the turn that this one is part of in the end.
-func (t *turn) outermost() *turn {
+func (t *openTurn) outermost() *openTurn {
 	for t.within != nil {
 		t = t.within.turn
 	}

@@ -76,7 +76,7 @@ func (g *callGate) rehearse(ctx context.Context, s *gate.Subject) (done func(), 
 	defer all.leave()
 	r := &rehearsal{gate: g, asked: s}
 	result, err := g.call.tool.call(limited, plugins.Invocation{
-		ID: g.call.use.ID, Input: g.call.input, Cwd: g.view.cwd, Capability: r.do,
+		ID: g.call.use.ID, Input: g.call.input.json, Cwd: g.view.cwd, Capability: r.do,
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,31 +91,6 @@ func (g *callGate) rehearse(ctx context.Context, s *gate.Subject) (done func(), 
 		return done, &rehearsed{result}
 	}
 	return done, nil
-}
-
-// rehearses reports whether the call is one of a built-in tool that writes files and
-// can be made without effect. Another plugin may find out that it is a rehearsal, write
-// something else later, and have its words reach the model before anybody was asked.
-func (c *call) rehearses() bool {
-	t, ok := c.tool.(pluginTool)
-	if !ok || c.traits.readOnly || !t.source().trusted {
-		return false
-	}
-	manifest := t.Plugin.Manifest()
-	if manifest == nil || manifest.Instance == abi.InstanceKept || manifest.ABI == abi.ABIExtism {
-		return false
-	}
-	writes := false
-	for _, claim := range manifest.Capabilities {
-		if _, ok := c.tool.declares(claim.Name); !ok {
-			continue
-		}
-		if !slices.Contains(rehearsable, claim.Name) {
-			return false
-		}
-		writes = writes || claim.Name == abi.CapFSWrite || claim.Name == abi.CapFSReplace
-	}
-	return writes
 }
 
 // mayTell reports whether the rules let the call read what it would write. Else how it
@@ -134,10 +109,10 @@ func (g *callGate) mayTell(s *gate.Subject) bool {
 func (r *rehearsal) do(ctx context.Context, req abi.Request) (abi.Answer, error) {
 	growStack()
 	c := r.gate.call
-	if !c.work.enter() {
+	if !c.work.Enter() {
 		return abi.Answer{}, errCallOver
 	}
-	defer c.work.leave()
+	defer c.work.Leave()
 	claim, ok := c.tool.declares(req.Name)
 	native, known := c.session().host.capabilities[req.Name]
 	if !ok || !known || !slices.Contains(rehearsable, req.Name) {

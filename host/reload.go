@@ -180,14 +180,14 @@ func (h *Host) hold() *plugins.Set {
 }
 
 // begin takes up the plugins as they now are, for one turn.
-func (t *turn) begin() {
+func (t *openTurn) begin() {
 	t.plugins = t.session.host.hold()
 	t.session.renew(t.plugins)
 	t.session.files.NextTurn()
 }
 
 // end lets go of them.
-func (t *turn) end() {
+func (t *openTurn) end() {
 	t.plugins.Release()
 	<-t.session.turns
 }

@@ -27,7 +27,7 @@ func (c *call) fit(r *abi.ToolResult) {
 		c.files.Answered(r.Content, answered)
 	}
 	if c.fitted != nil && c.fitted.Stored != nil {
-		c.event(Event{Kind: EventPersisted, Stored: c.fitted.Stored, Elapsed: c.elapsed()})
+		c.tell.event(Event{Kind: EventPersisted, Stored: c.fitted.Stored, Elapsed: c.tell.elapsed()})
 	}
 }
 
@@ -39,8 +39,8 @@ func (c *call) noted(n int) {
 	}
 }
 
-// keep takes a result that leaves, for [turn.fit].
-func (t *turn) keep(c *call) {
+// keep takes a result that leaves, for [openTurn.fit].
+func (t *openTurn) keep(c *call) {
 	if c.fitted != nil {
 		for len(t.fitted) < len(t.results) {
 			t.fitted = append(t.fitted, nil)
@@ -57,7 +57,7 @@ func (t *turn) keep(c *call) {
 // left. Those of a turn that a call of the session makes are for that call, and no
 // model's affair. It returns the places of the results that do not show what they
 // showed.
-func (t *turn) fit() (gone []int) {
+func (t *openTurn) fit() (gone []int) {
 	if len(t.fitted) == 0 || t.within != nil {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (t *turn) fit() (gone []int) {
 			continue
 		}
 		c, result := t.left[replaced.Index], t.results[replaced.Index]
-		c.event(Event{Kind: EventReplaced, Result: &result, Stored: replaced.Stored, Elapsed: c.elapsed()})
+		c.tell.event(Event{Kind: EventReplaced, Result: &result, Stored: replaced.Stored, Elapsed: c.tell.elapsed()})
 	}
 	return gone
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/judge"
 	"github.com/toolquay/toolquay/host/internal/protected"
 	"github.com/toolquay/toolquay/host/internal/toolset"
+	"github.com/toolquay/toolquay/host/internal/turn"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -74,7 +75,7 @@ type Session struct {
 	// walked keeps what walks of its directories for hidden and protected paths found.
 	walked protected.Memory
 	// news tells the embedder what is of no turn; nil where nobody observes.
-	news *observer
+	news *turn.Observer[Event]
 	// known is what the model was told of its tools.
 	known toolset.Known
 	// over is done when nothing of the session may go on.
@@ -84,7 +85,7 @@ type Session struct {
 	ctx    context.Context //nolint:containedctx // ends with the session, whoever's context a turn runs under
 	cancel context.CancelCauseFunc
 	turns  chan struct{} // holds the one token of the turn that runs
-	lining line          // of the streams that wait for it
+	queue  turn.Queue    // of the streams that wait for it
 
 	mu      sync.Mutex
 	current *view
@@ -135,7 +136,7 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 		}
 	}
 	if h.options.Observe != nil {
-		s.news = newObserver(h)
+		s.news = turn.NewObserver(h.observe)
 	}
 	if err := s.openStored(); err != nil {
 		return nil, err
@@ -312,7 +313,7 @@ func (s *Session) Close(ctx context.Context) error {
 	s.saveReadState()
 	err = errors.Join(err, s.closeTasks(ctx), s.kept.Close(ctx)) // what runs goes before what it writes in
 	if s.news != nil {
-		s.news.flush()
+		s.news.Flush()
 	}
 	return errors.Join(err, s.stored.close(), s.scratch.close())
 }

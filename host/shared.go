@@ -33,7 +33,7 @@ func (h *Host) slots() *scheduler.Pool {
 
 // slots is the pool of the turn's calls: that of the turn it is part of, else one
 // of its own.
-func (t *turn) slots() *scheduler.Pool {
+func (t *openTurn) slots() *scheduler.Pool {
 	if t.within != nil {
 		return t.within.turn.pool
 	}

@@ -65,11 +65,11 @@ func (c commandCall) Remark(text string) { c.gate.call.remark(text) }
 // or, where that has ended and the command went on in the background, outside of all turns.
 func (c commandCall) Tell(d capability.Deed) {
 	made := c.gate.call
-	if !made.turn.told() {
+	if made.tell == nil {
 		return
 	}
-	inCall := made.progress.unlessOver(func() {
-		made.event(Event{Kind: EventDeed, Deed: &d, Elapsed: made.elapsed()})
+	inCall := made.tell.progress.UnlessOver(func() {
+		made.tell.event(Event{Kind: EventDeed, Deed: &d, Elapsed: made.tell.elapsed()})
 	})
 	if !inCall {
 		made.session().tell(Event{Kind: EventDeed, CallID: d.Call.ID, Tool: d.Call.Tool, Title: made.title, Deed: &d})

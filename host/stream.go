@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/turn"
 )
 
 // ErrStreamClosed is what Add answers after Close, Discard, or the end of the
@@ -16,19 +17,20 @@ var ErrStreamClosed = errors.New("the stream takes no more calls")
 // The causes of an end that the stream's methods set off.
 var (
 	errInterrupted = abi.Errorf(abi.CodeInterrupted, "the user interrupted")
+	errLeft        = abi.Errorf(abi.CodeCancelled, "the reader of the turn's events left")
 	errDiscarded   = abi.Errorf(abi.CodeCancelled, "the model's message was discarded")
 )
 
 // Stream is a turn whose calls come one by one, while the model is still
 // writing. Its methods are safe for concurrent use.
 type Stream struct {
-	turn *turn
+	turn *openTurn
 	// submitting is the turn's context until an interrupt: what comes before a
 	// call's turn, such as asking a guest for traits, ends with that too.
 	submitting context.Context //nolint:containedctx // as the turn's
 	hasten     context.CancelCauseFunc
 	// place is where it waits for its turn; nil where it need not.
-	place *place
+	place *turn.Place
 
 	// adding is held while a call is submitted, one at a time, and guards the rest.
 	adding sync.Mutex
@@ -56,10 +58,10 @@ func (s *Session) Stream(ctx context.Context) *Stream {
 }
 
 func (s *Session) stream(ctx context.Context) *Stream {
-	t := s.newTurn(ctx, 0, newFeed())
+	t := s.newTurn(ctx, 0, turn.NewFeed(classify))
 	st := &Stream{turn: t, closing: make(chan struct{}), ended: make(chan struct{})}
 	st.submitting, st.hasten = context.WithCancelCause(t.ctx)
-	st.place = s.lining.join(t)
+	st.place = s.queue.Join(t.within != nil, t.tryLock)
 	begun := st.place == nil
 	if begun {
 		st.begin()
@@ -77,10 +79,20 @@ func (st *Stream) conduct(begun bool) {
 	defer func() { st.turn.finish(has) }()
 	if !begun {
 		growStack() // the calls that came early are checked here
-		has = st.place.wait(st.submitting, st.turn)
+		has = st.waitInPlace()
 		st.begin()
 	}
 	<-st.closing
+}
+
+// waitInPlace waits for the streams in front, and reports whether the turn has taken the
+// session's.
+func (st *Stream) waitInPlace() bool {
+	has := st.place.Wait(st.submitting, st.turn.lock)
+	if st.turn.plugins == nil {
+		st.turn.plugins = st.turn.session.view().plugins // it ended in the queue
+	}
+	return has
 }
 
 // begin submits the calls that came before the turn did.
@@ -134,21 +146,21 @@ func (st *Stream) Events() iter.Seq[Event] {
 }
 
 // reader hands events to yield.
-func (st *Stream) reader(yield func(Event) bool) *reader {
-	return &reader{feed: st.turn.feed, yield: yield, leave: st.leave}
+func (st *Stream) reader(yield func(Event) bool) *turn.Reader[Event] {
+	return &turn.Reader[Event]{Feed: st.turn.feed, Yield: yield, Leave: st.leave}
 }
 
 // drain reads to the end.
-func (st *Stream) drain(r *reader) {
-	for events := st.turn.feed.take(); len(events) > 0; events = st.turn.feed.take() {
-		r.read(events)
+func (st *Stream) drain(r *turn.Reader[Event]) {
+	for events := st.turn.feed.Take(); len(events) > 0; events = st.turn.feed.Take() {
+		r.Read(events)
 	}
 }
 
 // leave is what the reader's leaving means.
 func (st *Stream) leave() {
 	st.turn.cancel(errLeft)
-	st.turn.feed.hurry()
+	st.turn.feed.Release()
 }
 
 // abandon ends the stream where its reader is gone. At the end there is nothing to
@@ -173,7 +185,7 @@ func (st *Stream) Interruptible() bool { return st.turn.jobs.Interruptible() }
 func (st *Stream) Discard() {
 	st.turn.jobs.Discard(errDiscarded)
 	st.hasten(errDiscarded)
-	st.turn.feed.discard()
+	st.turn.feed.Discard()
 	st.Close()
 }
 

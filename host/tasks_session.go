@@ -73,7 +73,7 @@ func (s *Session) tell(e Event) {
 		return
 	}
 	e.Session, e.Time = s.id, time.Now()
-	s.news.putLater(e)
+	s.news.PutLater(e)
 }
 
 // Tasks lists what runs in the session's background, and what has, in the order in

@@ -2,9 +2,7 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins"
@@ -34,9 +32,9 @@ func (c *call) findTraits(ctx context.Context) (traits, error) {
 	var a abi.Assessment
 	if asks(contract) {
 		var err error
-		a, err = c.tool.assess(ctx, plugins.Question{Input: c.input, Cwd: c.session().view().cwd})
+		a, err = c.tool.assess(ctx, plugins.Question{Input: c.input.json, Cwd: c.session().view().cwd})
 		if err != nil {
-			c.warn("the tool's traits could not be found out and count as unsafe: %v", err)
+			c.tell.warn("the tool's traits could not be found out and count as unsafe: %v", err)
 			a = abi.Assessment{}
 		}
 	}
@@ -94,28 +92,3 @@ func resolve(declared abi.Trait, answer *bool) bool {
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }
-
-// maxTitle cuts longer titles, in code points.
-const maxTitle = 80
-
-// titleOf is one line for people: the input field that the manifest names, or
-// the first one that is a path, a command or a host.
-func titleOf(t *abi.Tool, input json.RawMessage) string {
-	name := t.Title
-	if name == "" && len(t.Fields) > 0 {
-		name = t.Fields[0].Name
-	}
-	if name == "" {
-		return ""
-	}
-	var fields map[string]json.RawMessage
-	var text string
-	if json.Unmarshal(input, &fields) != nil || json.Unmarshal(fields[name], &text) != nil {
-		return ""
-	}
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > maxTitle {
-		text = string(runes[:maxTitle-1]) + "…"
-	}
-	return text
-}

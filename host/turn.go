@@ -11,12 +11,13 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/results"
+	"github.com/toolquay/toolquay/host/internal/turn"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/scheduler"
 )
 
-// turn is the calls of one model message, or those that a running call makes.
-type turn struct {
+// openTurn is the calls of one model message, or those that a running call makes.
+type openTurn struct {
 	session *Session
 	// ctx ends with the session, too, until unlink.
 	ctx    context.Context //nolint:containedctx // the turn's own, for all of its calls
@@ -31,8 +32,8 @@ type turn struct {
 	// id names the turn where somebody is told of events: feed takes them for who
 	// ranges over them, observer for the embedder. Both may be nil.
 	id       string
-	feed     *feed
-	observer *observer
+	feed     *turn.Feed[Event]
+	observer *turn.Observer[Event]
 
 	// results are those that have left, and left their calls where somebody is told of
 	// events. Fitted is what was done to the size of those that are not short; the list
@@ -56,8 +57,8 @@ type turn struct {
 }
 
 // newTurn makes a turn of at most so many calls; 0 is any number.
-func (s *Session) newTurn(ctx context.Context, calls int, f *feed) *turn {
-	t := &turn{session: s, feed: f}
+func (s *Session) newTurn(ctx context.Context, calls int, f *turn.Feed[Event]) *openTurn {
+	t := &openTurn{session: s, feed: f}
 	t.nesting = nestingOf(ctx, s)
 	if t.within == nil {
 		t.files = filestate.NewTurn(&s.files)
@@ -69,7 +70,7 @@ func (s *Session) newTurn(ctx context.Context, calls int, f *feed) *turn {
 		t.ids = make(map[string]bool, calls)
 	}
 	if s.host.options.Observe != nil {
-		t.observer = newObserver(s.host)
+		t.observer = turn.NewObserver(s.host.observe)
 	}
 	if t.told() {
 		t.id = rand.Text()
@@ -103,7 +104,7 @@ func (st *Stream) run(uses []abi.ToolUse, yield func(Event) bool) {
 	r := st.reader(yield)
 	for _, use := range uses {
 		_ = st.add(use) // nobody else closes this stream
-		r.read(st.turn.feed.poll())
+		r.Read(st.turn.feed.Poll())
 	}
 	st.Close()
 	st.drain(r)
@@ -139,7 +140,7 @@ func (s *Session) Results(ctx context.Context, uses []abi.ToolUse) []abi.ToolRes
 }
 
 // scheduling is how the scheduler orders the turn's calls.
-func (t *turn) scheduling() scheduler.Options {
+func (t *openTurn) scheduling() scheduler.Options {
 	options := &t.session.host.options
 	o := scheduler.Options{
 		Pool:      t.pool,
@@ -174,7 +175,7 @@ func lends(j scheduler.Job) bool {
 // session's turn, which finish gives back. It has not where ctx ended first, when no
 // call is run and the scheduler gives each its failure, nor where the turn is part
 // of one that runs.
-func (t *turn) lock(ctx context.Context) bool {
+func (t *openTurn) lock(ctx context.Context) bool {
 	if t.tryLock() {
 		return t.within == nil
 	}
@@ -189,7 +190,7 @@ func (t *turn) lock(ctx context.Context) bool {
 }
 
 // tryLock begins a turn that need not wait.
-func (t *turn) tryLock() bool {
+func (t *openTurn) tryLock() bool {
 	if t.within != nil {
 		t.plugins = t.within.turn.plugins
 		return true
@@ -204,27 +205,27 @@ func (t *turn) tryLock() bool {
 }
 
 // began tells that the turn began.
-func (t *turn) began() { t.event(Event{Kind: EventTurn}) }
+func (t *openTurn) began() { t.event(Event{Kind: EventTurn}) }
 
 // finish waits for the last result and ends the turn. What goes on behind it keeps
 // the next turn waiting, and nobody else.
-func (t *turn) finish(has bool) {
+func (t *openTurn) finish(has bool) {
 	defer t.conclude(has) // deferred, as an observer may end the goroutine that it is called on
 	t.jobs.Wait()
 	replaced := t.fit()
 	t.files.End(func(call int) bool {
-		return !slices.Contains(replaced, call) && (t.feed == nil || t.feed.arrived(call))
+		return !slices.Contains(replaced, call) && (t.feed == nil || t.feed.Arrived(call))
 	})
 	t.event(Event{Kind: EventTurnEnded})
 }
 
 // conclude ends the turn for those who follow it, and for those who wait.
-func (t *turn) conclude(has bool) {
+func (t *openTurn) conclude(has bool) {
 	if t.feed != nil {
-		t.feed.close()
+		t.feed.Close()
 	}
 	if t.observer != nil {
-		t.observer.flush()
+		t.observer.Flush()
 	}
 	if t.behind.Load() {
 		go t.letGo(has)
@@ -234,7 +235,7 @@ func (t *turn) conclude(has bool) {
 }
 
 // letGo gives back what the turn has, when nothing of it goes on.
-func (t *turn) letGo(has bool) {
+func (t *openTurn) letGo(has bool) {
 	t.jobs.Drain()
 	t.unlink()
 	t.cancel(nil)
@@ -245,7 +246,7 @@ func (t *turn) letGo(has bool) {
 }
 
 // claim refuses ids that results could not be matched to.
-func (t *turn) claim(id string) error {
+func (t *openTurn) claim(id string) error {
 	if id == "" {
 		return abi.Errorf(abi.CodeInvalidInput, "the call has no id; give every call of a message an id of its own")
 	}
@@ -262,30 +263,30 @@ func (t *turn) claim(id string) error {
 // person is asked about that has not begun is not asked any more.
 func (c *call) stop(reason string) {
 	if c.turn.outermost().stopped.CompareAndSwap(nil, &reason) {
-		c.event(Event{Kind: EventStop, Reason: reason})
+		c.tell.event(Event{Kind: EventStop, Reason: reason})
 		c.session().stir()
 	}
 }
 
 // told reports whether anybody is told of events.
-func (t *turn) told() bool { return t.feed != nil || t.observer != nil }
+func (t *openTurn) told() bool { return t.feed != nil || t.observer != nil }
 
 // event tells of something that happened.
-func (t *turn) event(e Event) {
+func (t *openTurn) event(e Event) {
 	if !t.told() {
 		return
 	}
 	t.complete(&e)
 	if t.feed != nil {
-		t.feed.put(e)
+		t.feed.Put(e)
 	}
 	if t.observer != nil {
-		t.observer.put(e)
+		t.observer.Put(e)
 	}
 }
 
 // complete fills in what all events have.
-func (t *turn) complete(e *Event) {
+func (t *openTurn) complete(e *Event) {
 	e.Time, e.Session, e.Turn, e.Depth = time.Now(), t.session.id, t.id, t.depth
 	if t.above != nil {
 		e.Parent = t.above.use.ID
@@ -293,14 +294,14 @@ func (t *turn) complete(e *Event) {
 }
 
 // interruptible is called by the scheduler with its mutex held.
-func (t *turn) interruptible(yes bool) {
+func (t *openTurn) interruptible(yes bool) {
 	e := Event{Kind: EventInterruptible, Interruptible: yes}
 	t.complete(&e)
 	if t.feed != nil {
-		t.feed.put(e)
+		t.feed.Put(e)
 	}
 	if t.observer != nil {
-		t.observer.putLater(e)
+		t.observer.PutLater(e)
 	}
 }
 
@@ -313,7 +314,7 @@ func abandoned(j scheduler.Job) {
 	h := c.session().host
 	h.shared.abandoned.Add(1)
 	h.options.Logger.Warn("something a tool call left behind does not end", "tool", c.name(), "call", c.use.ID, "session", c.session().id)
-	c.event(Event{Kind: EventAbandoned, Elapsed: c.elapsed()})
+	c.tell.event(Event{Kind: EventAbandoned, Elapsed: c.tell.elapsed()})
 }
 
 // panicked is told of a panic that is not the failure of its call.

@@ -1,4 +1,4 @@
-package host
+package turn
 
 import (
 	"fmt"
@@ -15,13 +15,13 @@ import (
 
 // told is what a progress passed on, and when.
 type told struct {
-	*Progress
+	*Told
 	at time.Duration
 }
 
-func tellInto(all *[]told) *progress {
+func tellInto(all *[]told) *Progress {
 	began := time.Now()
-	return &progress{tell: func(p *Progress) { *all = append(*all, told{p, time.Since(began)}) }}
+	return NewProgress(func(p *Told) { *all = append(*all, told{p, time.Since(began)}) })
 }
 
 // TestProgressIsThinned reports every millisecond for a second, and something every
@@ -31,10 +31,10 @@ func TestProgressIsThinned(t *testing.T) {
 		var all []told
 		p := tellInto(&all)
 		for i := range 1000 {
-			p.report(&abi.Progress{Done: float64(i), Output: fmt.Sprintf("line %d\n", i)})
+			p.Report(&abi.Progress{Done: float64(i), Output: fmt.Sprintf("line %d\n", i)})
 			time.Sleep(time.Millisecond)
 		}
-		p.end()
+		p.End()
 		if len(all) < 9 || len(all) > 11 {
 			t.Errorf("%d reports in a second", len(all))
 		}
@@ -63,10 +63,10 @@ func TestProgressComesAtOnce(t *testing.T) {
 		p := tellInto(&all)
 		for _, pause := range []int{0, 30, 40, 300} {
 			time.Sleep(time.Duration(pause) * time.Millisecond)
-			p.report(&abi.Progress{Done: float64(pause)})
+			p.Report(&abi.Progress{Done: float64(pause)})
 		}
 		time.Sleep(time.Second)
-		p.end()
+		p.End()
 		var got []string
 		for _, now := range all {
 			got = append(got, fmt.Sprintf("%v at %v", now.Done, now.at))
@@ -82,13 +82,13 @@ func TestProgressEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all []told
 		p := tellInto(&all)
-		p.report(&abi.Progress{Done: 1})
-		p.report(&abi.Progress{Done: 2})
-		p.end()
-		p.report(&abi.Progress{Done: 3})
-		p.end()
+		p.Report(&abi.Progress{Done: 1})
+		p.Report(&abi.Progress{Done: 2})
+		p.End()
+		p.Report(&abi.Progress{Done: 3})
+		p.End()
 		time.Sleep(time.Second)
-		if len(all) != 2 || all[1].Done != 2 || all[1].at != 0 || !p.ended() {
+		if len(all) != 2 || all[1].Done != 2 || all[1].at != 0 || !p.Ended() {
 			t.Errorf("got %v", all)
 		}
 	})
@@ -102,9 +102,9 @@ func TestProgressIsBounded(t *testing.T) {
 		line := strings.Repeat("é", 511) + "\n" // no bound falls between two code points
 		const lines = 2000
 		for range lines {
-			p.report(&abi.Progress{Output: line})
+			p.Report(&abi.Progress{Output: line})
 		}
-		p.end()
+		p.End()
 		last := all[len(all)-1]
 		if last.Bytes != int64(lines*len(line)) || last.Lines != lines {
 			t.Errorf("counted %d bytes, %d lines", last.Bytes, last.Lines)
@@ -121,16 +121,16 @@ func TestProgressIsBounded(t *testing.T) {
 // TestProgressFloodIsCheap reports a line at a time, far more of them than are kept: what
 // is kept must not be copied for each.
 func TestProgressFloodIsCheap(t *testing.T) { //nolint:paralleltest // it counts what is allocated
-	p := &progress{tell: func(*Progress) {}, next: time.Now().Add(time.Hour)}
+	p := &Progress{tell: func(*Told) {}, next: time.Now().Add(time.Hour)}
 	line := strings.Repeat("x", 1023) + "\n"
 	const lines = 20_000
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range lines {
-		p.report(&abi.Progress{Output: line})
+		p.Report(&abi.Progress{Output: line})
 	}
 	runtime.ReadMemStats(&after)
-	p.end()
+	p.End()
 	if spent := after.TotalAlloc - before.TotalAlloc; spent > 32<<20 {
 		t.Errorf("%d lines took %d MB", lines, spent>>20)
 	}
@@ -162,38 +162,38 @@ func TestProgressKeepsTheEnd(t *testing.T) {
 // TestClocks books time to what goes on.
 func TestClocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &watch{at: time.Now()}
+		w := NewStopwatch(time.Now())
 		queued := time.Now()
 		pass := func(ms int) { time.Sleep(time.Duration(ms) * time.Millisecond) }
 		pass(10)
-		w.queued(queued)
-		w.asks(1)
+		w.Queued(queued)
+		w.Asks(1)
 		pass(1000)
-		w.asks(-1)
-		w.queued(queued) // a second turn of the same call
-		w.tool(true)
+		w.Asks(-1)
+		w.Queued(queued) // a second turn of the same call
+		w.Tool(true)
 		pass(20)
-		w.capability(1)
+		w.Capability(1)
 		pass(30)
-		w.capability(1) // beside the first
+		w.Capability(1) // beside the first
 		pass(40)
-		w.asks(1) // inside one of them
+		w.Asks(1) // inside one of them
 		pass(2000)
-		w.asks(-1)
-		w.capability(-1)
-		w.capability(-1)
+		w.Asks(-1)
+		w.Capability(-1)
+		w.Capability(-1)
 		pass(5)
-		w.tool(false)
+		w.Tool(false)
 		pass(7)
-		got := *w.read(9 * time.Second)
+		got := *w.Read(9 * time.Second)
 		want := Clocks{Queued: 10 * time.Millisecond, Person: 3 * time.Second, Running: 9 * time.Second,
 			Guest: 25 * time.Millisecond, Capability: 70 * time.Millisecond}
 		if got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
-		var none *watch
-		none.asks(1)
-		if none.read(0) != nil {
+		var none *Stopwatch
+		none.Asks(1)
+		if none.Read(0) != nil {
 			t.Error("what nobody measured was told")
 		}
 	})

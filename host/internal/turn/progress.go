@@ -1,4 +1,4 @@
-package host
+package turn
 
 import (
 	"strings"
@@ -10,18 +10,28 @@ import (
 )
 
 const (
-	// reportEvery is how far apart a call's progress events are at least.
+	// reportEvery is how far apart a call's reports are passed on at least.
 	reportEvery = 100 * time.Millisecond
-	// maxTail bounds Progress.Tail, and maxOutput the output that one event brings,
+	// maxTail bounds Told.Tail, and maxOutput the output that one event brings,
 	// in bytes. Of more the end is kept.
 	maxTail   = 16 << 10
 	maxOutput = 256 << 10
 )
 
-// progress thins out what a call tells: at most one event every reportEvery, with
-// the newest that there is, and the last one before the call's result.
-type progress struct {
-	tell func(*Progress)
+// Told is how far a call has come: its newest report, and its output so far.
+type Told struct {
+	abi.Progress
+	// Tail is the end of the whole output so far, at most 16 KiB of it; Lines and Bytes
+	// count all of it.
+	Tail  string
+	Lines int64
+	Bytes int64
+}
+
+// Progress thins out what a call reports: at most one every 100 ms, with the newest that
+// there is, and the last one before the call's result. It is safe for concurrent use.
+type Progress struct {
+	tell func(*Told)
 
 	mu sync.Mutex
 	// next is when the next event may be told of, and held the one that waits for
@@ -37,8 +47,11 @@ type progress struct {
 	bytes  int64
 }
 
-// report takes what a call tells.
-func (p *progress) report(now *abi.Progress) {
+// NewProgress makes one that calls tell, never twice at a time.
+func NewProgress(tell func(*Told)) *Progress { return &Progress{tell: tell} }
+
+// Report takes what a call reports.
+func (p *Progress) Report(now *abi.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.over {
@@ -57,7 +70,7 @@ func (p *progress) report(now *abi.Progress) {
 }
 
 // keep adds to the output so far.
-func (p *progress) keep(output string) {
+func (p *Progress) keep(output string) {
 	if output == "" {
 		return
 	}
@@ -102,7 +115,7 @@ func last(text string, n int) string {
 }
 
 // due tells what was held back.
-func (p *progress) due() {
+func (p *Progress) due() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.timer = nil
@@ -111,19 +124,19 @@ func (p *progress) due() {
 
 // flush tells the newest, if it was not told. The caller holds the mutex, so that
 // what is told is told in order.
-func (p *progress) flush() {
+func (p *Progress) flush() {
 	if p.held == nil {
 		return
 	}
-	told := &Progress{Progress: *p.held, Tail: p.tail.last(maxTail), Lines: p.lines, Bytes: p.bytes}
+	told := &Told{Progress: *p.held, Tail: p.tail.last(maxTail), Lines: p.lines, Bytes: p.bytes}
 	told.Output = p.output.last(maxOutput)
 	p.held, p.output = nil, p.output[:0]
 	p.next = time.Now().Add(reportEvery)
 	p.tell(told)
 }
 
-// end tells what was held back, and takes no more.
-func (p *progress) end() {
+// End passes on what was held back, and takes no more.
+func (p *Progress) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.timer != nil {
@@ -136,9 +149,9 @@ func (p *progress) end() {
 	p.over = true
 }
 
-// unlessOver does something, unless the call has ended, and reports whether it did. The
-// end of the call waits for it.
-func (p *progress) unlessOver(do func()) bool {
+// UnlessOver does something, unless the call has ended, and reports whether it did. The
+// End of the call waits for it.
+func (p *Progress) UnlessOver(do func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.over {
@@ -148,7 +161,8 @@ func (p *progress) unlessOver(do func()) bool {
 	return true
 }
 
-func (p *progress) ended() bool {
+// Ended reports whether End was called.
+func (p *Progress) Ended() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.over

@@ -1,0 +1,223 @@
+package host
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/toolset"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// request is what a call asks for, as far as it is known before its turn comes: which
+// tool, with which input, and how that may be scheduled.
+type request struct {
+	use   abi.ToolUse
+	tool  tool // nil where there is none
+	input *input
+	title string
+	// traits are what orders the call, and settled what openTurn.altered was when they
+	// were found out last.
+	traits  traits
+	settled int64
+	// unknown says that there is no such tool.
+	unknown bool
+}
+
+// input is a call's input: the canonical JSON, which is decoded at most once.
+type input struct {
+	json   json.RawMessage
+	fields func() (map[string]json.RawMessage, error)
+}
+
+func newInput(canonical json.RawMessage) *input {
+	return &input{canonical, sync.OnceValues(func() (map[string]json.RawMessage, error) {
+		var fields map[string]json.RawMessage
+		err := json.Unmarshal(canonical, &fields)
+		return fields, err
+	})}
+}
+
+// raw is the input's JSON; nil before there is any.
+func (i *input) raw() json.RawMessage {
+	if i == nil {
+		return nil
+	}
+	return i.json
+}
+
+// accept takes an input for the tool, which is held against the tool's schema.
+func (r *request) accept(canonical json.RawMessage) error {
+	canonical, err := r.tool.validate(canonical)
+	if err != nil {
+		return err
+	}
+	r.input = newInput(canonical)
+	r.title = r.titled()
+	return nil
+}
+
+// name is the tool's, or what the model wrote for it.
+func (r *request) name() string {
+	if r.tool == nil {
+		return r.use.Name
+	}
+	return r.tool.contract().Name
+}
+
+// short is the call in a few words: its tool, and what it is about.
+func (r *request) short() string {
+	if r.title == "" {
+		return r.name()
+	}
+	return r.name() + "(" + r.title + ")"
+}
+
+// describe puts the tool's name before what is wrong with its input.
+func (r *request) describe(err error) error {
+	return abi.Errorf(abi.CodeOf(err), "%s: %w", r.tool.contract().Name, err)
+}
+
+// fields are the input's, decoded.
+func (r *request) fields() (map[string]json.RawMessage, error) {
+	fields, err := r.input.fields()
+	if err != nil {
+		return nil, abi.Errorf(abi.CodeInvalidInput, "%s: the input is no JSON object", r.name())
+	}
+	return fields, nil
+}
+
+// maxTitle cuts longer titles, in code points.
+const maxTitle = 80
+
+// titled is one line for people: the input field that the manifest names, or the first
+// one that is a path, a command or a host.
+func (r *request) titled() string {
+	contract := r.tool.contract()
+	name := contract.Title
+	if name == "" && len(contract.Fields) > 0 {
+		name = contract.Fields[0].Name
+	}
+	if name == "" {
+		return ""
+	}
+	fields, err := r.input.fields()
+	var text string
+	if err != nil || json.Unmarshal(fields[name], &text) != nil {
+		return ""
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > maxTitle {
+		text = string(runes[:maxTitle-1]) + "…"
+	}
+	return text
+}
+
+// inBackground reports whether the input asks to run a command in the background.
+func (r *request) inBackground() bool {
+	fields, err := r.input.fields()
+	return err == nil && string(fields[toolset.BackgroundField]) == "true"
+}
+
+// leave is the input field that asks to run a command outside the sandbox.
+const leave = "dangerouslyDisableSandbox"
+
+// leavesSandbox reports whether the model asks to run a command outside the sandbox.
+// Anything but a plain no is a yes, however a decoder may read the key.
+func (r *request) leavesSandbox() bool {
+	fields, err := r.input.fields()
+	if err != nil {
+		return true
+	}
+	for key, said := range fields {
+		if strings.EqualFold(key, leave) && string(said) != "false" && string(said) != "null" {
+			return true
+		}
+	}
+	return false
+}
+
+// commandsNamed are the commands that the input names; false is that the tool has no
+// field for any.
+func (r *request) commandsNamed() (named []string, names bool, err error) {
+	fields, err := r.fields()
+	if err != nil {
+		return nil, false, err
+	}
+	for _, field := range r.tool.contract().Fields {
+		if field.Kind != abi.FieldCommand {
+			continue
+		}
+		values, err := valuesOf(field, fields[field.Name])
+		if err != nil {
+			return nil, true, abi.Errorf(abi.CodeInvalidInput, "%s: %w", r.name(), err)
+		}
+		named, names = append(named, values...), true
+	}
+	return named, names, nil
+}
+
+// validatesItself reports whether the tool has a say in whether it is called.
+func (r *request) validatesItself() bool {
+	contract := r.tool.contract()
+	return contract.Validates || contract.Checks
+}
+
+// effects says how much of what the call does is known before it starts. A
+// plugin can do nothing but ask for capabilities; an embedder's own tool does
+// what it likes, unless it says that it is read-only or names its fields.
+func (r *request) effects() permissions.Effects {
+	t, native := r.tool.(*nativeTool)
+	switch {
+	case !native:
+		return permissions.EffectsGated
+	case len(t.Contract.Fields) > 0 || r.traits.readOnly:
+		return permissions.EffectsListed
+	}
+	return permissions.EffectsUnknown
+}
+
+// mayWrite reports whether the tool may ask to write files.
+func (r *request) mayWrite() bool {
+	_, writes := r.tool.declares(abi.CapFSWrite)
+	_, replaces := r.tool.declares(abi.CapFSReplace)
+	return writes || replaces
+}
+
+// mayMove reports whether the call may leave the session in another working
+// directory, which is more than any lock. A native tool that has locks is held to
+// not doing so (see [call.mayChange]).
+func (r *request) mayMove() bool {
+	if _, native := r.tool.(*nativeTool); native {
+		return false
+	}
+	_, moves := r.tool.declares(abi.CapSessionCwd)
+	return moves
+}
+
+// rehearses reports whether the call is one of a built-in tool that writes files and
+// can be made without effect. Another plugin may find out that it is a rehearsal, write
+// something else later, and have its words reach the model before anybody was asked.
+func (r *request) rehearses() bool {
+	t, ok := r.tool.(pluginTool)
+	if !ok || r.traits.readOnly || !t.source().trusted {
+		return false
+	}
+	manifest := t.Plugin.Manifest()
+	if manifest == nil || manifest.Instance == abi.InstanceKept || manifest.ABI == abi.ABIExtism {
+		return false
+	}
+	writes := false
+	for _, claim := range manifest.Capabilities {
+		if _, ok := r.tool.declares(claim.Name); !ok {
+			continue
+		}
+		if !slices.Contains(rehearsable, claim.Name) {
+			return false
+		}
+		writes = writes || claim.Name == abi.CapFSWrite || claim.Name == abi.CapFSReplace
+	}
+	return writes
+}
