@@ -101,27 +101,6 @@ func New(o Options) *Engine {
 	}
 }
 
-// maxMemoryPages is the largest memory, in pages of 64 KiB, that modules are
-// compiled for: 2 GiB, so that no pointer plus length overflows. Each module's
-// own limit is lower and held by its allocator.
-const maxMemoryPages = 1 << 15
-
-// configuration is that of every runtime: compiled code is shared between them
-// through the cache. It has no check for cancellation of wazero's own, which
-// sees loops only and slows them 7 to 25 times; fuel is what stops a guest.
-func configuration() wazero.RuntimeConfig {
-	settleVersion()
-	return wazero.NewRuntimeConfig().
-		WithCloseOnContextDone(false).
-		WithMemoryLimitPages(maxMemoryPages).
-		WithDebugInfoEnabled(false)
-}
-
-// settleVersion has wazero look up its own version, which it keeps in a variable that
-// nothing guards: engines of two hosts may open at once. A directory that cannot be made
-// is the way to that which does nothing else.
-var settleVersion = sync.OnceFunc(func() { _, _ = wazero.NewCompilationCacheWithDir("\x00") })
-
 // open brings up the shared runtime.
 func (e *Engine) open(ctx context.Context) error {
 	e.start.Do(func() {

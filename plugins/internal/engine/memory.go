@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"runtime"
 	"sync"
 
 	"github.com/tetratelabs/wazero/api"
@@ -9,30 +8,6 @@ import (
 )
 
 const pageSize = 64 << 10
-
-// stretch is how much memory is cleared or copied at once, in bytes: some 30 us
-// of work, 100 us where the memory is used for the first time. It cannot be
-// interrupted, and a garbage collection waits for it, which everything else may
-// be waiting for.
-const stretch = 256 << 10
-
-// wipe clears memory, and lets others run now and then.
-func wipe(b []byte) {
-	for ; len(b) > stretch; b = b[stretch:] {
-		clear(b[:stretch])
-		runtime.Gosched()
-	}
-	clear(b)
-}
-
-// transfer copies memory, and lets others run now and then.
-func transfer(to, from []byte) {
-	for ; len(from) > stretch; to, from = to[stretch:], from[stretch:] {
-		copy(to, from[:stretch])
-		runtime.Gosched()
-	}
-	copy(to, from)
-}
 
 // headroom is what a memory can first grow by without being moved, in bytes,
 // where no address space is reserved for it: allocators in guests ask for their

@@ -3,8 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 
 	"github.com/tetratelabs/wazero"
 
@@ -101,18 +99,6 @@ func (e *Engine) load(ctx context.Context, key [32]byte, re *rewritten) (wazero.
 	return e.cache.load(ctx, e.runtime, key, re)
 }
 
-// compileModule has a runtime compile a module. The pre-pass refuses the modules
-// that its validation is known to panic on; were there another, it must not end the
-// host.
-func compileModule(ctx context.Context, r wazero.Runtime, wasm []byte) (compiled wazero.CompiledModule, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the compiler panicked: %v", p)
-		}
-	}()
-	return r.CompileModule(ctx, wasm)
-}
-
 // elsewhere reports whether a module is compiled by another process.
 func (e *Engine) elsewhere(s *Source) bool { return e.opts.Compiler != nil && !s.Trusted }
 
@@ -196,48 +182,6 @@ func (e *Engine) prepare(ctx context.Context, key [32]byte, s Source, re *rewrit
 		}
 		return CompileInto(context.WithoutCancel(ctx), dir, re.wasm.b)
 	})
-}
-
-// muchGarbage is from how much garbage on it is worth a collection of its own, in
-// bytes.
-const muchGarbage = 4 << 20
-
-// collect gives back to the system what was left over from a piece of work on
-// size bytes, before the next one takes as much again. It takes some milliseconds
-// where loading so large a module takes a hundred or more.
-func collect(size int) {
-	if size > muchGarbage {
-		debug.FreeOSMemory()
-	}
-}
-
-// CompileInto compiles a module, as the pre-pass wrote it, into dir, which must
-// be empty and the caller's own, with the configuration of every [Engine]. It is
-// for processes that compile on behalf of another; see [plugins.Compiler].
-// Errors are *abi.Error of [abi.CodeLoad].
-func CompileInto(ctx context.Context, dir string, wasm []byte) (err error) {
-	settleVersion()
-	files, err := wazero.NewCompilationCacheWithDir(dir)
-	if err != nil {
-		return abi.Errorf(abi.CodeLoad, "the module cannot be compiled: %w", err)
-	}
-	r := wazero.NewRuntimeWithConfig(ctx, configuration().WithCompilationCache(files))
-	defer func() {
-		if closing := errors.Join(r.Close(ctx), files.Close(ctx)); err == nil && closing != nil {
-			err = abi.Errorf(abi.CodeLoad, "the module cannot be compiled: %w", closing)
-		}
-	}()
-	if _, err := compileModule(ctx, r, wasm); err != nil {
-		return notCompiling(err)
-	}
-	return nil
-}
-
-func notCompiling(err error) error {
-	if known, ok := errors.AsType[*abi.Error](err); ok {
-		return known
-	}
-	return abi.Errorf(abi.CodeLoad, "the module does not compile: %s", FirstLine(err))
 }
 
 // interrupted is the error of what was given up because ctx is over.

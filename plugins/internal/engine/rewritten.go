@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"encoding/binary"
 	"errors"
-	"math"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins/prepass"
@@ -27,44 +26,6 @@ type rewritten struct {
 
 // close gives the module's bytes back.
 func (re *rewritten) close() { re.wasm.close() }
-
-// buffer holds bytes, many of them outside of Go's heap, from where they can be
-// given back when they are not needed any more.
-type buffer struct {
-	b    []byte
-	back func() // gives b back where it is borrowed, else nil
-}
-
-func (b *buffer) close() {
-	if b.back != nil {
-		b.back()
-	}
-	*b = buffer{}
-}
-
-// newBuffer returns an empty buffer with room for size bytes.
-func newBuffer(size int) buffer {
-	if size > muchGarbage && size <= math.MaxInt32 {
-		if room, back := borrow(size); back != nil {
-			return buffer{room[:0], back}
-		}
-	}
-	return buffer{b: make([]byte, 0, size)}
-}
-
-// outside moves a large buffer out of Go's heap, and gives back to the system what
-// was left over from making it.
-func (b *buffer) outside() {
-	if len(b.b) <= muchGarbage {
-		return
-	}
-	collect(len(b.b))
-	if room, back := borrow(len(b.b)); back != nil {
-		transfer(room, b.b)
-		*b = buffer{room, back}
-		collect(len(room))
-	}
-}
 
 // rewrite runs the pre-pass and lets go of the module as it came.
 func (e *Engine) rewrite(s *Source) (*rewritten, error) {

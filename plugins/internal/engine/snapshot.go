@@ -128,17 +128,6 @@ func (p *partImage) note(m *linear) (size int64, ok bool) {
 	return image.weight(), true
 }
 
-var zeros [comparePage]byte
-
-func isZero(b []byte) bool {
-	for ; len(b) > comparePage; b = b[comparePage:] {
-		if !bytes.Equal(b[:comparePage], zeros[:]) {
-			return false
-		}
-	}
-	return bytes.Equal(b, zeros[:len(b)])
-}
-
 func runsOf(b []byte) []run {
 	var runs []run
 	for at := 0; at < len(b); at += comparePage {
