@@ -173,6 +173,20 @@ func (c *call) awaitAny(ctx context.Context, waiting []*handle) int {
 	return index
 }
 
+// settle waits for the answer of a call that the guest has left to run.
+func (h *handle) settle(ctx context.Context) error {
+	h.call.launch()
+	if h.done == nil {
+		return nil
+	}
+	select {
+	case <-h.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // first is the index of the handle that is answered first, or -1 where the call is
 // over before.
 func (c *call) first(ctx context.Context, waiting []*handle) int {

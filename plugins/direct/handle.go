@@ -211,17 +211,3 @@ func (h *handle) free() {
 		giveUp(reader)
 	}
 }
-
-// settle waits for the answer of a call that the guest has left to run.
-func (h *handle) settle(ctx context.Context) error {
-	h.call.launch()
-	if h.done == nil {
-		return nil
-	}
-	select {
-	case <-h.done:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}

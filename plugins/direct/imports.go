@@ -37,21 +37,6 @@ func defineHost(b wazero.HostModuleBuilder) {
 	}
 }
 
-// violate ends the call: the guest broke the protocol. wazero turns the panic
-// into the error of the guest function's call.
-func violate(format string, args ...any) {
-	panic(abi.Errorf(abi.CodeProtocol, "the plugin "+format, args...))
-}
-
-// view returns the guest's memory at ptr, which stays the guest's.
-func view(mod api.Module, what string, ptr, size uint32) []byte {
-	b, ok := mod.Memory().Read(ptr, size)
-	if !ok {
-		violate("passed %s a pointer outside its memory: %d bytes at %#x of %d", what, size, ptr, mod.Memory().Size())
-	}
-	return b
-}
-
 func submit(ctx context.Context, mod api.Module, stack []uint64) {
 	c := serving(ctx)
 	if c == nil || c.do == nil {

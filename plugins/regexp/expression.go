@@ -2,7 +2,6 @@ package regexp
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -29,14 +28,6 @@ type expression struct {
 
 // Facts tells what is known. See [pattern.Expression].
 func (x *expression) Facts() pattern.Facts { return x.facts }
-
-// Search returns a search that goes by the expression's table, if it has one.
-func (x *expression) Search(ctx context.Context, size int) (pattern.Search, error) {
-	if x.table != nil {
-		return x.native(ctx), nil
-	}
-	return x.inGuest(ctx, size)
-}
 
 // inGuest takes an instance that is free, or makes one. Who has much text waits for
 // that first, so that nobody waits for anything but ends of searches.
@@ -188,11 +179,6 @@ func (x *expression) tabulate(ctx context.Context, in *instance) error {
 	return nil
 }
 
-// outside is the error of an answer that is not in the guest's memory.
-func outside(size uint32) error {
-	return abi.Errorf(abi.CodeInternal, "the engine for regular expressions answers with %d bytes outside its memory", size)
-}
-
 // facts reads what the guest's compile writes.
 func facts(b []byte) pattern.Facts {
 	f := pattern.Facts{Across: b[0] != 0}
@@ -220,19 +206,4 @@ func (x *expression) Close() {
 		x.pool.Put(in, true)
 	}
 	x.free, x.big = nil, nil
-}
-
-// explain says why a guest stopped.
-func (in *instance) explain(run *engine.Run, err error) error {
-	switch over := run.Over(); {
-	case errors.Is(over, engine.ErrOutOfTime):
-		return abi.Errorf(abi.CodeInvalidInput, "the pattern takes too long to compile; repeat less, or name fewer characters")
-	case over != nil:
-		return interrupted(over)
-	case errors.Is(err, engine.ErrOutOfStack):
-		return abi.Errorf(abi.CodeInvalidInput, "the pattern nests too deep")
-	case errors.Is(err, errWindow), in.memory.Size() > MaxMemory/2: // what grows doubles
-		return abi.Errorf(abi.CodeInvalidInput, "the pattern needs too much memory, over %s; repeat less: %w", abi.Size(MaxMemory), err)
-	}
-	return abi.Errorf(abi.CodeInternal, "the engine for regular expressions failed: %w", err)
 }

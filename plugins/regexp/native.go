@@ -2,10 +2,8 @@ package regexp
 
 import (
 	"context"
-	"errors"
 	"sync"
 
-	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/pattern"
 )
 
@@ -43,6 +41,14 @@ type native struct {
 	found   []pattern.Span
 	lane    int // see table.find
 	stretch int // how much the guest gets beyond a line
+}
+
+// Search returns a search that goes by the expression's table, if it has one.
+func (x *expression) Search(ctx context.Context, size int) (pattern.Search, error) {
+	if x.table != nil {
+		return x.native(ctx), nil
+	}
+	return x.inGuest(ctx, size)
 }
 
 func (x *expression) native(ctx context.Context) *native {
@@ -131,12 +137,4 @@ func (s *native) Close() {
 	if len(*s.window) <= maxKept {
 		windows.Put(s.window)
 	}
-}
-
-// interrupted is the error of a search whose context has ended.
-func interrupted(err error) error {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return abi.Errorf(abi.CodeTimeout, "the time was up before the search was done: %w", err)
-	}
-	return abi.Errorf(abi.CodeCancelled, "the search was cancelled: %w", err)
 }

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tetratelabs/wazero/api"
-
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/pattern"
 	"github.com/toolquay/toolquay/plugins/internal/engine"
@@ -129,33 +127,4 @@ func (e *Engine) Close(ctx context.Context) error {
 	}
 	e.pool.Close()
 	return errors.Join(e.program.Close(ctx), e.engine.Close(ctx))
-}
-
-// instance is one guest. Its functions are looked up once.
-type instance struct {
-	memory                      api.Memory
-	window, compile, find, list api.Function
-	tabulate                    api.Function
-	at, size, spans             uint32 // of the window; where find leaves what it found
-	facts                       pattern.Facts
-	stack                       [4]uint64
-	found                       []pattern.Span
-}
-
-func bind(modules []api.Module) (*instance, error) {
-	m := modules[0]
-	return &instance{
-		memory: m.Memory(),
-		window: m.ExportedFunction("window"), compile: m.ExportedFunction("compile"), find: m.ExportedFunction("find"), list: m.ExportedFunction("spans"),
-		tabulate: m.ExportedFunction("table"),
-	}, nil
-}
-
-// call calls a function of the guest's.
-func (in *instance) call(ctx context.Context, f api.Function, args ...uint32) (uint64, error) {
-	for i, a := range args {
-		in.stack[i] = uint64(a)
-	}
-	err := f.CallWithStack(ctx, in.stack[:])
-	return in.stack[0], err
 }
