@@ -171,15 +171,6 @@ func (c *call) drop(id uint32) error {
 	return nil
 }
 
-func (c *call) done(r *request) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.requests[r.id] == r {
-		delete(c.requests, r.id)
-		c.requested -= r.size
-	}
-}
-
 // progress passes on a report. The worker's runner cuts them to the limit, and
 // says how many it dropped.
 func (c *call) progress(payload []byte) error {

@@ -108,11 +108,6 @@ func ready(unfiltered error) []byte {
 	return message
 }
 
-// failed is the message of an error.
-func failed(call uint32, err error) []byte {
-	return appendError(newMessage(kindFailed, call, 0, 128), err)
-}
-
 // runPlugin loads a plugin and serves calls to it until the host is gone.
 func runPlugin(s *setup, wasm []byte, runners []RunnerFunc, unfiltered error, in *reader, out *writer) error {
 	log := slog.New(&logHandler{out: out})

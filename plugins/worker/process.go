@@ -305,3 +305,16 @@ func (p *process) end(err error) {
 		close(ended)
 	}
 }
+
+// sessionEnded notes that the worker ended what it kept for a session.
+func (p *process) sessionEnded(number uint32) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ended, ok := p.endings[number]
+	if !ok {
+		return violate("ended a session that nobody asked it to end")
+	}
+	delete(p.endings, number)
+	close(ended)
+	return nil
+}

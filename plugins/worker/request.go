@@ -296,3 +296,13 @@ func giveUp(c io.Closer) {
 	defer func() { _ = recover() }()
 	_ = c.Close()
 }
+
+// done notes that a request was answered.
+func (c *call) done(r *request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.requests[r.id] == r {
+		delete(c.requests, r.id)
+		c.requested -= r.size
+	}
+}

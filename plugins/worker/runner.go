@@ -2,9 +2,7 @@ package worker
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
-	"path/filepath"
 
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/internal/engine"
@@ -46,26 +44,3 @@ func (r *Runner) Load(ctx context.Context, m plugins.Module) (plugins.Instance, 
 
 // Close does nothing: every worker belongs to a module.
 func (r *Runner) Close(context.Context) error { return nil }
-
-// setup is what a worker for a module is told.
-func (r *Runner) setup(m *plugins.Module) *setup {
-	s := &setup{
-		Limits: limits{
-			Memory:   max(m.Limits.Memory*int64(r.opts.Parallel)+overhead, r.opts.CompileMemory),
-			FileSize: engine.MaxCode(len(m.Wasm)),
-		},
-		Load: &loadSetup{
-			ABI:      r.abi,
-			Ahead:    r.opts.Parallel,
-			Manifest: loadManifest{*m.Manifest, m.Limits},
-			Hash:     m.Hash,
-		},
-	}
-	if r.opts.CacheDir != "" {
-		// Apart from the code that the host's own process runs, and from that of
-		// other modules: one that takes its worker over while that loads it can spoil
-		// nothing but its own.
-		s.Load.CacheDir = filepath.Join(r.opts.CacheDir, "isolated-"+hex.EncodeToString(m.Hash[:]))
-	}
-	return s
-}

@@ -2,21 +2,11 @@ package worker
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins"
 )
-
-// keeper is what the host holds of an instance that a worker keeps for a session.
-// Calls take turns.
-type keeper struct {
-	module *module
-	id     uint64
-	turn   chan struct{} // holds one token while no call is under way
-	in     *process      // where the state is, nil where there is none
-}
 
 // exchangeKept has a worker serve a call in the instance of a session.
 func (m *module) exchangeKept(ctx context.Context, c *call, s *plugins.Session) reply {
@@ -71,105 +61,4 @@ func (c *call) lost() {
 		c.report(abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: fmt.Sprintf(
 			"plugin %s lost the state it kept for this session: its worker process ended", c.module.name)}})
 	}
-}
-
-// gone reports whether the worker has ended.
-func (p *process) gone() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.over
-}
-
-// moved notes where the state is after a call.
-func (k *keeper) moved(to *process) {
-	if to != nil && to.gone() {
-		to = nil
-	}
-	if k.in == to {
-		return
-	}
-	count := func(p *process, n int) {
-		if p != nil {
-			p.mu.Lock()
-			p.sessions += n
-			p.mu.Unlock()
-		}
-	}
-	count(k.in, -1)
-	count(to, +1)
-	k.in = to
-}
-
-// Close ends the instance once the call in it has ended.
-func (k *keeper) Close(ctx context.Context) error {
-	select {
-	case <-k.turn:
-	case <-ctx.Done():
-		return k.late(ctx)
-	}
-	p := k.in
-	if p == nil {
-		return nil
-	}
-	k.moved(nil)
-	ended := p.endSession(k.id)
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		return k.late(ctx)
-	}
-}
-
-func (k *keeper) late(ctx context.Context) error {
-	return abi.Errorf(abi.CodeTimeout, "plugin %s: a kept instance is still in a call: %w", k.module.name, context.Cause(ctx))
-}
-
-// endSession tells the worker to end what it keeps. The channel is closed when
-// that is done, or the worker gone.
-func (p *process) endSession(id uint64) <-chan struct{} {
-	ended := make(chan struct{})
-	p.mu.Lock()
-	if p.over {
-		p.mu.Unlock()
-		close(ended)
-		return ended
-	}
-	p.lastCall++
-	number := p.lastCall
-	p.endings[number] = ended
-	p.mu.Unlock()
-	message := binary.LittleEndian.AppendUint64(newMessage(kindEndSession, number, 0, 8), id)
-	go func() {
-		// Whoever closes a session waits no longer than their context, and a worker
-		// may have ceased to read. It fails with the worker.
-		_ = p.out.send(message)
-		select {
-		case <-ended:
-			return
-		case <-p.turn:
-		}
-		defer func() { p.turn <- struct{}{} }()
-		p.receiveAll(func() bool {
-			select {
-			case <-ended:
-				return true
-			default:
-				return false
-			}
-		})
-	}()
-	return ended
-}
-
-func (p *process) sessionEnded(number uint32) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	ended, ok := p.endings[number]
-	if !ok {
-		return violate("ended a session that nobody asked it to end")
-	}
-	delete(p.endings, number)
-	close(ended)
-	return nil
 }

@@ -2,12 +2,15 @@ package worker
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/internal/engine"
 )
 
 // setup is the first message to a child: what it is for and how it is bound.
@@ -93,4 +96,27 @@ func decodeSetup(b []byte) (*setup, []byte, error) {
 		return nil, nil, violate("sent a setup that is not one: %v", err)
 	}
 	return &s, b[4+n:], nil
+}
+
+// setup is what a worker for a module is told.
+func (r *Runner) setup(m *plugins.Module) *setup {
+	s := &setup{
+		Limits: limits{
+			Memory:   max(m.Limits.Memory*int64(r.opts.Parallel)+overhead, r.opts.CompileMemory),
+			FileSize: engine.MaxCode(len(m.Wasm)),
+		},
+		Load: &loadSetup{
+			ABI:      r.abi,
+			Ahead:    r.opts.Parallel,
+			Manifest: loadManifest{*m.Manifest, m.Limits},
+			Hash:     m.Hash,
+		},
+	}
+	if r.opts.CacheDir != "" {
+		// Apart from the code that the host's own process runs, and from that of
+		// other modules: one that takes its worker over while that loads it can spoil
+		// nothing but its own.
+		s.Load.CacheDir = filepath.Join(r.opts.CacheDir, "isolated-"+hex.EncodeToString(m.Hash[:]))
+	}
+	return s
 }

@@ -219,3 +219,8 @@ func putAnswerHead(b []byte, body bool, t abi.PartType, size int64) []byte {
 // tick is how often the host looks after a worker: its memory, and the calls
 // that should be over.
 const tick = 50 * time.Millisecond
+
+// failed is the message of an error.
+func failed(call uint32, err error) []byte {
+	return appendError(newMessage(kindFailed, call, 0, 128), err)
+}

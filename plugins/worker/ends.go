@@ -1,0 +1,51 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+// explain says why a call ended whose context is over.
+func (m *module) explain(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if known, ok := errors.AsType[*abi.Error](cause); ok {
+		return known
+	}
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return abi.Errorf(abi.CodeTimeout, "the call ran into its time limit in plugin %s: %w", m.name, cause)
+	}
+	return abi.Errorf(abi.CodeCancelled, "the call was cancelled in plugin %s: %w", m.name, cause)
+}
+
+// patience is how many workers may die in a row before the next one has to wait,
+// and maxRest the longest it does.
+const (
+	patience = 3
+	maxRest  = 30 * time.Second
+)
+
+// died notes that a worker died before it had answered a call. m.mu is held.
+func (m *module) died() {
+	m.deaths++
+	if over := m.deaths - patience; over >= 0 {
+		m.rest = time.Now().Add(min(100*time.Millisecond<<min(over, 10), maxRest))
+	}
+}
+
+// gone notes that a worker has ended.
+func (m *module) gone(p *process, answered, wanted bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.process == p {
+		m.process = nil
+	}
+	if answered {
+		m.deaths = 0
+	}
+	if !wanted && !answered {
+		m.died()
+	}
+}
