@@ -244,16 +244,6 @@ func (e *encoder) bulk(x edit, f *function) {
 	w.byte(opEnd)
 }
 
-// unless does something where a comparison of the two values on the stack does
-// not hold. It goes into the second arm of an if, behind an empty first one:
-// compilers that go through blocks in order then take the usual way for the
-// usual one, and keep in registers what is in registers there.
-func (e *encoder) unless(compare byte, do func()) {
-	e.w.byte(compare, opIf, opCallVoid, opElse)
-	do()
-	e.w.byte(opEnd)
-}
-
 // refresh computes the values anew that go round a loop, without changing them.
 // It makes them other values to a compiler, made where they are made: one that
 // keeps a value on the stack because of the call that follows would otherwise

@@ -252,12 +252,3 @@ func (m *module) finish() *Error {
 	m.frozen.importedMemory = m.importedMemories > 0
 	return nil
 }
-
-// function checks a function index.
-func (m *module) function(r *reader, at int, index uint32) uint32 {
-	if uint64(index) >= uint64(len(m.funcs)) {
-		r.fail(at, "no such function")
-		return 0
-	}
-	return index
-}

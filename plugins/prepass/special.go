@@ -66,8 +66,6 @@ func (s *scanner) special(imm, op byte, at, next int) (int, *Error) {
 	return 0, s.fault(at, refusal(op))
 }
 
-func (s *scanner) edit(e edit) { s.c.edits = append(s.c.edits, e) }
-
 // helper puts a call to a helper in, in place of skip bytes.
 func (s *scanner) helper(at int, h uint32, skip int) {
 	s.c.uses[h] = true
