@@ -12,6 +12,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/results"
+	"github.com/toolquay/toolquay/host/internal/traits"
 	"github.com/toolquay/toolquay/host/internal/turn"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/scheduler"
@@ -132,7 +133,7 @@ func (c *call) prepare(ctx context.Context) error {
 		return c.describe(c.turn.catalog().unloaded(c.tool.contract(), err))
 	}
 	c.tell.about(c.name(), c.title)
-	if c.traits, err = c.findTraits(ctx); err != nil || !settles(c.tool.contract()) {
+	if c.traits, err = c.findTraits(ctx); err != nil || !traits.Settles(c.tool.contract()) {
 		return err
 	}
 	c.settle()
@@ -147,19 +148,13 @@ func (c *call) Traits() scheduler.Traits {
 	if c.unknown {
 		return scheduler.Traits{Safe: true, Locked: true}
 	}
-	if c.traits.locked && c.settled != c.turn.altered.Load() {
+	if c.traits.Locked && c.settled != c.turn.altered.Load() {
 		c.settle()
 	}
-	t := scheduler.Traits{Safe: c.traits.concurrencySafe, Locked: c.traits.locked, Locks: c.traits.locks}
-	if len(c.traits.links) > 0 {
-		t.Locks = slices.Concat(t.Locks, c.traits.links)
+	if c.tool == nil {
+		return scheduler.Traits{}
 	}
-	if c.tool != nil {
-		contract := c.tool.contract()
-		t.Cascade, t.Block = contract.Cascade, contract.Interrupt == abi.InterruptBlock
-		t.Group = c.tool.source().plugin
-	}
-	return t
+	return c.traits.Scheduled(c.tool.contract(), c.tool.source().plugin)
 }
 
 // Admit judges the call when its turn has come.
@@ -291,7 +286,7 @@ func (c *call) panicked(p *scheduler.PanicError) error {
 // too where it is its tool's own: a shell has moved whether or not its last command
 // failed. One that the host made for a call that could not run to its end has none.
 func (c *call) Settle() {
-	if !c.traits.concurrencySafe && !c.traits.locked || len(c.result.Changes) > 0 {
+	if c.traits.Alone() || len(c.result.Changes) > 0 {
 		defer c.turn.altered.Add(1)
 	}
 	if !c.result.IsError {
@@ -367,7 +362,7 @@ func (c *call) end(r abi.ToolResult) {
 // addOutdated tells the model, after the result of a call that may have changed files,
 // which of the files that it has read are out of date now.
 func (c *call) addOutdated(r *abi.ToolResult) {
-	if !c.ran() || c.traits.readOnly { // what changed during a read is not its doing
+	if !c.ran() || c.traits.ReadOnly { // what changed during a read is not its doing
 		return
 	}
 	if hint := c.files.OutdatedHint(); hint != "" {

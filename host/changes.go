@@ -23,7 +23,7 @@ func (c *call) refuseChanges(r *abi.ToolResult) {
 	kept := r.Changes[:0:0]
 	for _, change := range r.Changes {
 		path, err := c.mayChange(change)
-		if err == nil && c.traits.concurrencySafe {
+		if err == nil && c.traits.ConcurrencySafe {
 			err = c.session().tryMove(path)
 		}
 		if err == nil {
@@ -53,7 +53,7 @@ func (c *call) mayChange(change abi.Change) (path string, err error) {
 	if c.tool == nil {
 		return "", errors.New("no tool asked for it")
 	}
-	if c.traits.locked {
+	if c.traits.Locked {
 		return "", abi.Errorf(abi.CodeDenied, "%s may not change the working directory: it declares that it touches nothing but what its input names", c.tool.contract().Name)
 	}
 	if _, ok := c.tool.declares(abi.CapSessionCwd); !ok {
@@ -81,7 +81,7 @@ func (c *call) applyChanges() {
 		kept = append(kept, change)
 		c.tell.event(Event{Kind: EventChanged, Change: &change})
 	}
-	alone := !c.traits.concurrencySafe && !c.traits.locked
+	alone := c.traits.Alone()
 	if alone && len(kept) < len(c.result.Changes) { // of the others the result may have left
 		c.result.Changes = kept
 	}

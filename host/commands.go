@@ -131,24 +131,3 @@ func (g *callGate) place() shell.Place {
 
 // really is where a directory was found to lie.
 func really(d permissions.Dir) string { return filepath.ToSlash(cmp.Or(d.Real, d.Path)) }
-
-// settleTraits computes the traits that the contract leaves to the host, from
-// what the call was found to touch, and what its input names of that.
-func (c *call) settleTraits(s *gate.Subject, named []permissions.Access) {
-	contract := c.tool.contract()
-	c.traits.locked, c.traits.locks, c.traits.links = false, nil, nil
-	if c.session().demoted(contract.Name) {
-		c.traits.readOnly, c.traits.concurrencySafe = false, false
-		return
-	}
-	c.settleLocks(named)
-	if contract.ReadOnly == abi.TraitDerived {
-		c.traits.readOnly = s.ReadOnly()
-	}
-	if contract.ConcurrencySafe == abi.TraitDerived {
-		c.traits.concurrencySafe = s.ReadOnly() && s.StaysIn(really(c.session().view().Policy.Cwd()))
-	}
-	if contract.Destructive == abi.TraitDerived {
-		c.traits.destructive = !s.ReadOnly()
-	}
-}

@@ -2,8 +2,6 @@ package host
 
 import (
 	"context"
-
-	"github.com/toolquay/toolquay/abi"
 )
 
 // maxDepth is how many calls may be above one that a call makes.
@@ -64,33 +62,4 @@ func (t *openTurn) outermost() *openTurn {
 		t = t.within.turn
 	}
 	return t
-}
-
-// fits refuses a call that the call above may not make, by the traits that one was
-// scheduled by.
-func (c *call) fits() error {
-	if c.turn.depth > maxDepth {
-		return abi.Errorf(abi.CodeLimit, "%s was not run: it is made by a call that was made by a call, %d deep; at most %d are", c.use.Name, c.turn.depth, maxDepth)
-	}
-	for above := c.turn.within; above != nil; above = above.turn.within {
-		if err := above.allows(c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// allows holds what a call makes to what the call itself said of itself. A call that
-// runs alone may make any.
-func (c *call) allows(made *call) error {
-	name, madeName := c.tool.contract().Name, made.tool.contract().Name
-	switch {
-	case c.traits.readOnly && !made.traits.readOnly:
-		return abi.Errorf(abi.CodeDenied, "%s may not call %s: it declares itself read-only, and %s is not", name, madeName, madeName)
-	case c.traits.locked && !made.traits.readOnly && !c.coversLocks(made):
-		return abi.Errorf(abi.CodeDenied, "%s may not call %s, which touches more than %s said it would", name, madeName, name)
-	case c.traits.concurrencySafe && !c.traits.locked && !made.traits.concurrencySafe:
-		return abi.Errorf(abi.CodeDenied, "%s may not call %s: it runs beside other calls, and %s must run alone", name, madeName, madeName)
-	}
-	return nil
 }

@@ -154,7 +154,7 @@ func (r *rehearsal) bar(operation string) error {
 // lets passes what the rules allow, and those writes that the person is asked about.
 func (r *rehearsal) lets(operation string, a permissions.Access) bool {
 	g := r.gate
-	if g.call.traits.locked && !g.call.covers(a) {
+	if g.call.traits.Locked && !g.call.traits.Covers(a) {
 		return false
 	}
 	d := g.Decide(&gate.Subject{Call: &g.about, Operation: operation, Accesses: []permissions.Access{a}, Hook: g.call.hookGrant()})

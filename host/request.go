@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/toolset"
+	"github.com/toolquay/toolquay/host/internal/traits"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -20,7 +21,7 @@ type request struct {
 	title string
 	// traits are what orders the call, and settled what openTurn.altered was when they
 	// were found out last.
-	traits  traits
+	traits  traits.Traits
 	settled int64
 	// unknown says that there is no such tool.
 	unknown bool
@@ -173,7 +174,7 @@ func (r *request) effects() permissions.Effects {
 	switch {
 	case !native:
 		return permissions.EffectsGated
-	case len(t.Contract.Fields) > 0 || r.traits.readOnly:
+	case len(t.Contract.Fields) > 0 || r.traits.ReadOnly:
 		return permissions.EffectsListed
 	}
 	return permissions.EffectsUnknown
@@ -202,7 +203,7 @@ func (r *request) mayMove() bool {
 // something else later, and have its words reach the model before anybody was asked.
 func (r *request) rehearses() bool {
 	t, ok := r.tool.(pluginTool)
-	if !ok || r.traits.readOnly || !t.source().trusted {
+	if !ok || r.traits.ReadOnly || !t.source().trusted {
 		return false
 	}
 	manifest := t.Plugin.Manifest()

@@ -22,6 +22,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/judge"
 	"github.com/toolquay/toolquay/host/internal/protected"
 	"github.com/toolquay/toolquay/host/internal/toolset"
+	"github.com/toolquay/toolquay/host/internal/traits"
 	"github.com/toolquay/toolquay/host/internal/turn"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
@@ -87,6 +88,9 @@ type Session struct {
 	turns  chan struct{} // holds the one token of the turn that runs
 	queue  turn.Queue    // of the streams that wait for it
 
+	// distrust are tools whose claims about themselves were found false.
+	distrust traits.Distrust
+
 	mu      sync.Mutex
 	current *view
 	// newest is current, for those who only want to know whether theirs still is it.
@@ -96,9 +100,6 @@ type Session struct {
 	// before is the mode that plan was entered from.
 	before permissions.Mode
 	given  []given
-	// untrue are tools whose claim to be read-only was found false, and unlocked those
-	// that touch more than they lock.
-	untrue, unlocked map[string]bool
 }
 
 // view is the session's state at one moment. It is immutable: one decision uses
@@ -122,10 +123,8 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 	}
 	s := &Session{
 		host: h, options: o, start: cwd, id: cmp.Or(o.ID, rand.Text()), asker: o.Asker,
-		turns:    make(chan struct{}, 1),
-		changed:  make(chan struct{}),
-		untrue:   make(map[string]bool),
-		unlocked: make(map[string]bool),
+		turns:   make(chan struct{}, 1),
+		changed: make(chan struct{}),
 	}
 	if s.base, err = h.places(cwd, &s.options); err != nil {
 		return nil, err
@@ -260,35 +259,6 @@ func (s *Session) destination(path string) (permissions.Dir, error) {
 		return permissions.Dir{}, abi.Errorf(abi.CodeDenied, "%s is outside the working directories", node.Target)
 	}
 	return permissions.Dir{Path: node.Target, Real: node.Real}, nil
-}
-
-// demote records that a tool is not as read-only as it says.
-func (s *Session) demote(tool string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.untrue[tool] = true
-}
-
-func (s *Session) demoted(tool string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.untrue[tool]
-}
-
-// distrustLocks records that a tool touches more than it locks, and reports whether
-// that is news.
-func (s *Session) distrustLocks(tool string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	known := s.unlocked[tool]
-	s.unlocked[tool] = true
-	return !known
-}
-
-func (s *Session) distrustsLocks(tool string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.unlocked[tool]
 }
 
 // Close cancels the turn that runs, waits for it to end, or for ctx, ends what runs in

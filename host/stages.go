@@ -102,11 +102,11 @@ func (g *callGate) stageable(operation string, a permissions.Access) error {
 // past the stage, before anybody is asked about it: one of the embedder's own tool, or
 // one whose input is a command. That is so of commands that only read, too: they would
 // see files as they were before.
-func (c *call) stages(known traits) error {
+func (c *call) stages(readOnly bool) error {
 	if c.session().stage() == nil {
 		return nil
 	}
-	return barredByStage(c.tool, known.readOnly)
+	return barredByStage(c.tool, readOnly)
 }
 
 // barredByStage says why a tool can do nothing in a session whose writes are staged, or
