@@ -76,7 +76,7 @@ func (g *callGate) analyse(text string, at shell.Place) permissions.Command {
 		command = shell.Analyse(text, at)
 	}
 	command.Resolve(paths.OfCommand)
-	paths.AddMatches(&command, g.policy().Walls(nil).Withholds)
+	paths.AddMatches(&command, g.policy().SandboxPolicy(nil).Withholds)
 	command.Unsandboxed = g.call.leavesSandbox()
 	return command
 }

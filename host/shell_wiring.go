@@ -135,7 +135,7 @@ func (g *callGate) Clear(policy *permissions.Policy, about *gate.Subject) []perm
 	}
 	return g.trees.Clear(s.ctx, about.Commands, searches.Sandbox{
 		Policy: policy, Confined: g.confined(about.Operation),
-		Rules: policy.Walls(g.Approvals.Allowed()).Around(make(paths.Resolver).All(writable)),
+		Rules: policy.SandboxPolicy(g.Approvals.Allowed()).Around(make(paths.Resolver).All(writable)),
 	})
 }
 

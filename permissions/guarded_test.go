@@ -28,7 +28,7 @@ func TestSettingsAreGuarded(t *testing.T) {
 		Mode:  permissions.ModeAcceptEdits,
 		Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Allow: permissions.RuleTexts("Edit", "Write", "Read")}},
 	})
-	found := p.Walls(nil).Find(func(string) ([]string, error) { return nil, fs.ErrNotExist })
+	found := p.SandboxPolicy(nil).Find(func(string) ([]string, error) { return nil, fs.ErrNotExist })
 	files := make(map[permissions.SourceKind]int)
 	for _, file := range loaded.Files {
 		files[file.Kind]++
@@ -62,7 +62,7 @@ func TestFindPlacesStartedFromHome(t *testing.T) {
 	}{{"/home/u", true}, {"/home/u/proj", false}, {"/ws/proj", false}} {
 		found := compile(t, permissions.Setup{
 			Cwd: permissions.Dir{Path: test.cwd}, Home: permissions.Dir{Path: "/home/u"},
-		}).Walls(nil).Find(list)
+		}).SandboxPolicy(nil).Find(list)
 		for _, name := range started {
 			if path := test.cwd + "/" + name; slices.Contains(found.Protected, path) != test.protected {
 				t.Errorf("%s: protected is %t", path, !test.protected)

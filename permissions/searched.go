@@ -10,8 +10,8 @@ import (
 // may name something: each is asked about, unless it is in [Request.Clear]. It belongs there
 // where all of this is so:
 //
-//   - nothing that [Walls.Withholds] names is in the tree, under either name of it, or
-//     nothing runs but what only reads, in a sandbox that hides it ([Walls.HidesIn]);
+//   - nothing that [SandboxPolicy.Withholds] names is in the tree, under either name of it, or
+//     nothing runs but what only reads, in a sandbox that hides it ([SandboxPolicy.HidesIn]);
 //   - with a Glob, each path that the pattern matches is an access of its own, as far as it
 //     may be withheld;
 //   - with a Former, nothing of the kind is in the index or the history of that work tree,

@@ -127,7 +127,7 @@ func (t *tester) answer(line []byte) (Judgement, error) {
 func hidden(policy *permissions.Policy, commands []permissions.Command) []permissions.Access {
 	return slices.DeleteFunc(policy.Searched(commands), func(a permissions.Access) bool {
 		matches := a.Glob != "" && !strings.HasSuffix(a.Glob, "/**") // which are named
-		return matches || a.Former != "" || !policy.Walls(nil).HidesIn(a.Target, a.Real, a.Glob) ||
+		return matches || a.Former != "" || !policy.SandboxPolicy(nil).HidesIn(a.Target, a.Real, a.Glob) ||
 			slices.ContainsFunc(commands, func(c permissions.Command) bool { return !c.Foreseen(a, true) })
 	})
 }

@@ -32,7 +32,7 @@ type policyMaker struct {
 	options  *Options
 	call     *Call
 	policy   *permissions.Policy
-	rules    *permissions.Walls
+	rules    *permissions.SandboxPolicy
 	resolver paths.Resolver
 	tops     []string // the writable directories, as they really lie
 	walk     *protected.Walk
@@ -45,7 +45,7 @@ type policyMaker struct {
 func sandboxPolicy(ctx context.Context, o *Options, c *Call, policy *permissions.Policy, p *capability.SandboxPolicy, writes bool) error {
 	m := &policyMaker{options: o, call: c, policy: policy, resolver: make(paths.Resolver)}
 	m.tops = m.resolver.All(p.Working)
-	m.rules = policy.Walls(c.Gate.Approved()).Following(m.resolver.Follow).Reading(paths.CachedBeginning()).Around(m.tops)
+	m.rules = policy.SandboxPolicy(c.Gate.Approved()).Following(m.resolver.Follow).Reading(paths.CachedBeginning()).Around(m.tops)
 	m.places = m.rules.Find(paths.CachedNames())
 	m.walk = c.Memory.NewWalk(ctx, policy, m.rules, protected.Bounds{})
 	if err := m.hide(ctx); err != nil {

@@ -69,7 +69,7 @@ func locate(path string) Location {
 	return Location{path, err}
 }
 
-// Follow is [Resolver.Locate] for [permissions.Walls.Following].
+// Follow is [Resolver.Locate] for [permissions.SandboxPolicy.Following].
 func (r Resolver) Follow(path string) string { return r.Locate(path).Path }
 
 // All resolves paths, whether or not they exist.

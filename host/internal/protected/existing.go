@@ -22,7 +22,7 @@ const onlyReported = "only reported"
 
 // Existing examines what the walk found to be protected by name. It leaves out names
 // directly in one of tops that the sandbox holds whether or not they exist.
-func (f *Found) Existing(rules *permissions.Walls, tops []string) Existing {
+func (f *Found) Existing(rules *permissions.SandboxPolicy, tops []string) Existing {
 	all := make(Existing)
 	list := paths.CachedNames()
 	for _, path := range slices.Concat(f.names, f.links) {
@@ -75,7 +75,7 @@ func (e Existing) add(path string) {
 }
 
 // Paths returns the paths that mounts can hold, for links their targets.
-func (e Existing) Paths(rules *permissions.Walls, resolver paths.Resolver) []string {
+func (e Existing) Paths(rules *permissions.SandboxPolicy, resolver paths.Resolver) []string {
 	var out []string
 	for path, link := range e {
 		at := resolver.Locate(path)

@@ -29,7 +29,7 @@ func NewHardLinks(ctx context.Context, policy func() *permissions.Policy, memory
 
 func find(ctx context.Context, policy *permissions.Policy, memory *Memory) linked {
 	resolver := make(paths.Resolver)
-	rules := policy.Walls(nil).Following(resolver.Follow)
+	rules := policy.SandboxPolicy(nil).Following(resolver.Follow)
 	places := rules.FindRuled(paths.CachedNames())
 	walk := memory.NewWalk(ctx, policy, rules, Bounds{})
 	l := linked{names: make(map[string][]string), left: MaxNames}

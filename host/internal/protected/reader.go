@@ -26,7 +26,7 @@ var (
 
 // reader reads directories for one walk, those that changed since an earlier one.
 type reader struct {
-	rules *permissions.Walls
+	rules *permissions.SandboxPolicy
 	left  int // how many names may still be looked at
 	// only are the directories below which the earlier walk is of use; nil is everywhere.
 	only        []string

@@ -33,7 +33,7 @@ type Walk struct {
 	Found
 
 	ctx    context.Context //nolint:containedctx // it lives as long as the walk
-	rules  *permissions.Walls
+	rules  *permissions.SandboxPolicy
 	memory *Memory
 	dirs   reader
 	until  time.Time
@@ -65,7 +65,7 @@ type repository struct {
 }
 
 // NewWalk begins a walk by a policy and the rules that a sandbox is to enforce of it.
-func (m *Memory) NewWalk(ctx context.Context, policy *permissions.Policy, rules *permissions.Walls, b Bounds) *Walk {
+func (m *Memory) NewWalk(ctx context.Context, policy *permissions.Policy, rules *permissions.SandboxPolicy, b Bounds) *Walk {
 	if b.Names == 0 {
 		b.Names = MaxNames
 	}

@@ -38,7 +38,7 @@ func newWalker(tb testing.TB, dir string) *walker {
 // walk is what is found to be hidden, as paths in the directory.
 func (w *walker) walk() (hidden, unwalked []string) {
 	w.tb.Helper()
-	walk := w.memory.NewWalk(w.tb.Context(), w.policy, w.policy.Walls(nil), Bounds{Names: w.most})
+	walk := w.memory.NewWalk(w.tb.Context(), w.policy, w.policy.SandboxPolicy(nil), Bounds{Names: w.most})
 	if err := walk.Ruled([]string{w.dir}); err != nil {
 		w.tb.Fatal(err)
 	}

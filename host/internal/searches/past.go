@@ -115,7 +115,7 @@ func (t *workTree) list(ctx context.Context, policy *permissions.Policy, top str
 		t.index, changed = listing{index, fields(out)}, true
 	}
 	if changed {
-		rules := policy.Walls(nil)
+		rules := policy.SandboxPolicy(nil)
 		t.policy, t.withheld = policy, nil
 		for _, name := range slices.Concat(t.history.paths, t.index.paths) {
 			if name = filepath.Join(top, filepath.FromSlash(name)); rules.Withholds(name) {

@@ -50,7 +50,7 @@ func NewTrees(past *Past, memory *protected.Memory, links *protected.HardLinks, 
 type Sandbox struct {
 	Policy *permissions.Policy
 	// Rules are what a sandbox enforces of the policy.
-	Rules *permissions.Walls
+	Rules *permissions.SandboxPolicy
 	// Confined says that the commands run in one.
 	Confined bool
 }

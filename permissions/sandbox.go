@@ -7,9 +7,11 @@ import (
 	"github.com/toolquay/toolquay/permissions/internal/sandbox"
 )
 
-// Walls are what a sandbox enforces of a policy while a command runs in it: hidden and protected
-// paths. See the type for how to use them.
-type Walls = sandbox.Policy
+// SandboxPolicy is what a sandbox enforces of a policy while a command runs in it. Find returns
+// the paths to hide and to protect; Walks and Guarded name directories to walk, as more may be
+// found there: Hides and Protects tell of one path. Around, Reading and Following return it for
+// more writable directories, and with other ways to look at files.
+type SandboxPolicy = sandbox.Policy
 
 // Places are paths that a sandbox hides or protects.
 type Places = sandbox.Places
@@ -24,9 +26,9 @@ type Read func(file string) (content []byte, err error)
 // Repository is what git reads where it runs in a directory.
 type Repository = gitrepo.Repository
 
-// Walls returns what a sandbox enforces while a call runs for which a person approved these
-// accesses. An approval stands for what would ask, never against a deny.
-func (p *Policy) Walls(approved []Access) *Walls {
+// SandboxPolicy returns what a sandbox enforces while a call runs for which a person approved
+// these accesses. An approval stands for what would ask, never against a deny.
+func (p *Policy) SandboxPolicy(approved []Access) *SandboxPolicy {
 	rules := sandbox.Rules{
 		Deny: p.book.paths[Deny].bound, Ask: p.book.paths[Ask].bound, Protected: p.guards,
 		Secrets: p.mode.answers(guardedRead) != Allow, Edits: p.mode.answers(guardedEdit) != Allow,

@@ -48,7 +48,7 @@ func approval(text string) permissions.Access {
 
 // walled is the walls that a line of the table speaks of: rules as in the other
 // tables, and "approved read|write PATH".
-func walled(t *testing.T, rules string) *permissions.Walls {
+func walled(t *testing.T, rules string) *permissions.SandboxPolicy {
 	t.Helper()
 	var approved []permissions.Access
 	var others []string
@@ -61,12 +61,12 @@ func walled(t *testing.T, rules string) *permissions.Walls {
 	}
 	s := setupFor(t, strings.Join(others, " ; "))
 	s.Sessions = permissions.Dir{Path: "/var/sessions"}
-	return compile(t, s).Walls(approved)
+	return compile(t, s).SandboxPolicy(approved)
 }
 
-// TestWalls holds testdata/walls/places.txt: what walls say of one path. Open is
+// TestSandboxPolicy holds testdata/walls/places.txt: what the policy says of one path. Open is
 // neither hidden nor protected.
-func TestWalls(t *testing.T) {
+func TestSandboxPolicy(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/walls/places.txt")
 	if err != nil {
@@ -87,7 +87,7 @@ func TestWalls(t *testing.T) {
 	}
 }
 
-func shut(w *permissions.Walls, path string) string {
+func shut(w *permissions.SandboxPolicy, path string) string {
 	switch hides, protects := w.Hides(path), w.Protects(path); {
 	case hides && protects:
 		return "shut"
@@ -244,7 +244,7 @@ func TestFindPlacesInHome(t *testing.T) {
 	s.Cwd = permissions.Dir{Path: "/home/u"}
 	s.HostFolders = []permissions.Dir{{Path: "/home/u/host"}}
 	s.Resolve = func(path string) string { return strings.Replace(path, "/home/u/.ssh", "/mnt/keys", 1) }
-	found := compile(t, s).Walls(nil).Find(list)
+	found := compile(t, s).SandboxPolicy(nil).Find(list)
 	holds(t, "hidden", found.Hidden, []string{"/home/u/.ssh", "/mnt/keys", "/home/u/.aws"}, nil)
 	holds(t, "protected", found.Protected, []string{
 		"/home/u/host", "/home/u/.config/fish", "/home/u/.config/toolquay", "/home/u/.ssh", "/home/u/.git",
@@ -257,14 +257,14 @@ func TestFindPlacesShowsTheSession(t *testing.T) {
 	t.Parallel()
 	s := testSetup()
 	s.Sessions, s.SessionFolder = permissions.Dir{Path: "/var"}, permissions.Dir{Path: "/var/s1"}
-	found := compile(t, s).Walls(nil).Find(list)
+	found := compile(t, s).SandboxPolicy(nil).Find(list)
 	holds(t, "hidden", found.Hidden, []string{"/var"}, nil)
 	holds(t, "shown", found.Shown, []string{"/var/s1"}, nil)
 }
 
 // What rules or credential stores make Decide refuse to read where nobody can be
 // asked is hidden, and nothing else; what they make it refuse to change is protected.
-func TestWallsAreWhatDecideRefuses(t *testing.T) {
+func TestSandboxRefusesWhatDecideRefuses(t *testing.T) {
 	law(t, func(g gen) bool {
 		p, ok := g.wallPolicy()
 		if !ok {
@@ -279,13 +279,13 @@ func TestWallsAreWhatDecideRefuses(t *testing.T) {
 			if e.Approval != nil && e.Approval.InputHash == "h" {
 				approved = e.Approval.Accesses
 			}
-			if w := p.Walls(approved); w.Hides(a.Target) != refused(p, a, e) {
+			if w := p.SandboxPolicy(approved); w.Hides(a.Target) != refused(p, a, e) {
 				t.Logf("reading %s is hidden: %t", a.Target, w.Hides(a.Target))
 				return false
 			}
 			a.Kind = permissions.AccessWrite
 			inGit := strings.Contains(a.Target, "/.git/") || strings.HasSuffix(a.Target, "/.git")
-			if w := p.Walls(approved); w.Protects(a.Target) != refused(p, a, e) && p.Mode() != permissions.ModePlan && !inGit {
+			if w := p.SandboxPolicy(approved); w.Protects(a.Target) != refused(p, a, e) && p.Mode() != permissions.ModePlan && !inGit {
 				t.Logf("changing %s is protected: %t", a.Target, w.Protects(a.Target))
 				return false
 			}
@@ -316,13 +316,13 @@ func refused(p *permissions.Policy, a permissions.Access, e permissions.Evidence
 
 // A sandbox that does what the package says shuts all in the working directories that
 // walls hide, or that rules protect, and nothing else.
-func TestFindAndWalkShutWhatWallsSay(t *testing.T) {
+func TestFindAndWalkShutWhatThePolicySays(t *testing.T) {
 	law(t, func(g gen) bool {
 		p, ok := g.wallPolicy()
 		if !ok {
 			return true
 		}
-		w := p.Walls(nil)
+		w := p.SandboxPolicy(nil)
 		found := w.Find(list)
 		var seen permissions.Places
 		for _, dir := range w.Walks() {
@@ -347,7 +347,7 @@ func TestFindAndWalkShutWhatWallsSay(t *testing.T) {
 }
 
 // walk looks through a directory as a sandbox is told to.
-func walk(w *permissions.Walls, dir string, seen *permissions.Places) {
+func walk(w *permissions.SandboxPolicy, dir string, seen *permissions.Places) {
 	names, _ := list(dir)
 	look := w.Directory(dir)
 	for _, name := range names {
@@ -423,17 +423,17 @@ func TestReachableHostsAreThoseOfWebFetch(t *testing.T) {
 	})
 }
 
-func BenchmarkWalls(b *testing.B) {
+func BenchmarkSandboxPolicy(b *testing.B) {
 	p := compile(b, setupFor(b, "deny Read(.env) ; deny Read(*.pem) ; deny Read(//etc/app) ; deny Edit(./gen/*.go)"))
 	b.Run("find", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			p.Walls(nil).Find(list)
+			p.SandboxPolicy(nil).Find(list)
 		}
 	})
 	b.Run("plain", func(b *testing.B) {
 		b.ReportAllocs()
-		d := p.Walls(nil).Directory("/ws/proj/internal/server")
+		d := p.SandboxPolicy(nil).Directory("/ws/proj/internal/server")
 		for b.Loop() {
 			d.Plain("handler_test.go")
 		}
@@ -456,7 +456,7 @@ func TestClosedDirectories(t *testing.T) {
 		"called git's own":   {planted: "/ws/proj/.git/modules", protected: "/ws/proj/.git/modules/libs/x/hooks"},
 		"called a submodule": {planted: "/ws/proj/.git/modules/libs", protected: "/ws/proj/.git/modules/libs/x/hooks"},
 	} {
-		found := compile(t, s).Walls(nil).Find(func(dir string) ([]string, error) {
+		found := compile(t, s).SandboxPolicy(nil).Find(func(dir string) ([]string, error) {
 			names, err := list(dir)
 			switch dir {
 			case test.closed:
@@ -473,7 +473,7 @@ func TestClosedDirectories(t *testing.T) {
 			t.Errorf("%s: protected is %q", name, found.Protected)
 		}
 	}
-	if found := compile(t, s).Walls(nil).Find(list); slices.Contains(found.Protected, "/ws/proj/.git/modules") || slices.Contains(found.Hidden, "/ws/proj/src") {
+	if found := compile(t, s).SandboxPolicy(nil).Find(list); slices.Contains(found.Protected, "/ws/proj/.git/modules") || slices.Contains(found.Hidden, "/ws/proj/src") {
 		t.Errorf("with nothing closed: %q, %q", found.Protected, found.Hidden)
 	}
 }
