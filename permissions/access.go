@@ -32,23 +32,23 @@ type Access struct {
 	// every link resolved. It equals Target where no link is on the way. For a
 	// file that does not exist it is the real parent with the name.
 	Real string
-	// Tree says that everything below the path is meant too, as by a search or a
-	// directory that a search goes into. It is judged on its own path: what is
-	// denied below it is left out when it is met, and does not deny the tree.
+	// Tree includes everything below the path, as for a search or a directory that a search
+	// enters. Only the path itself is judged: denied files below it are left out when the
+	// search meets them, and do not deny the tree.
 	Tree bool
-	// Glob says, with Tree, that only what matches this pattern of a shell is
-	// meant. It is absolute, with Target before the first wildcard. Where it ends in
-	// /**, all below the matches is meant, too.
+	// Glob, with Tree, restricts it to paths that match this pattern of a shell. It is
+	// absolute, with Target before the first wildcard. If it ends in /**, it includes all
+	// below the matches.
 	Glob string
-	// Links says, with Tree, that links found below the path are followed, wherever they
-	// lead. Where they lead is for the host to add.
+	// Links, with Tree, says that links below the path are followed. The host adds the
+	// places that they lead to.
 	Links bool
-	// Former says, with Tree, that git prints what the path holds and has held: it is
+	// Former, with Tree, says that git prints present and former content of the path: it is
 	// the work tree of the repository that git uses, or [FormerUnknown]. Objects are the
 	// words, with NULs between them, that may name any object of the repository.
 	Former, Objects string
-	// Removal says that what lies at the path is taken away: deleted, or moved
-	// elsewhere. It goes with AccessWrite.
+	// Removal, with AccessWrite, says that the file or directory is deleted or moved
+	// elsewhere.
 	Removal bool
 }
 
@@ -57,12 +57,11 @@ func (a *Access) tree() pathrule.Tree {
 	return pathrule.Tree{Target: filepath.ToSlash(a.Target), Real: filepath.ToSlash(a.Real), Glob: a.Glob}
 }
 
-// FormerUnknown is the [Access.Former] of a read of which no look at a tree, or at the history
-// of one work tree, tells what it meets: an object of git by its sum, say, or what a pattern
-// with escapes in it matches.
+// FormerUnknown is the [Access.Former] of a read whose content neither a tree nor the history of
+// one work tree tells, such as an object of git by its hash, or a pattern with escapes.
 const FormerUnknown = "?"
 
-// String names the access for people, such as "reading everything in /etc".
+// String describes the access for people, such as "reading everything in /etc".
 func (a Access) String() string {
 	out := a.named()
 	if a.Tree {
@@ -74,7 +73,7 @@ func (a Access) String() string {
 	return out
 }
 
-// named names the access by what was asked for alone, such as "reading /etc".
+// named describes the access as it was asked for, such as "reading /etc".
 func (a Access) named() string { return a.verb() + " " + printable(a.Target) }
 
 func (a Access) verb() string {

@@ -51,13 +51,12 @@ func (b *toolRules) tool(v Verdict, q *Request) *Rule {
 	return nil
 }
 
-// Offered reports whether the model is to be told of a tool: not where a deny rule binds all of
-// its calls.
+// Offered reports whether to offer the model a tool: not if a deny rule binds all of its calls.
 func (b *toolRules) Offered(tool string, aliases ...string) bool {
 	return b.OfferedFrom(Origin{}, tool, aliases...)
 }
 
-// OfferedFrom is Offered for a tool of which more is on record than its name.
+// OfferedFrom is Offered for a tool whose origin is known.
 func (b *toolRules) OfferedFrom(origin Origin, tool string, aliases ...string) bool {
 	q := Request{Tool: tool, Aliases: aliases, Origin: origin}
 	return !slices.ContainsFunc(b.tools[Deny], func(r *Rule) bool { return r.names(&q) })

@@ -5,8 +5,8 @@ import "github.com/toolquay/toolquay/permissions/internal/commandrule"
 // commandRules are the rules on commands.
 type commandRules struct{ commands byVerdict }
 
-// allowPart returns the first rule that allows a part of a command; narrow leaves
-// over-broad ones aside.
+// allowPart returns the first rule that allows a part of a command; narrow ignores over-broad
+// ones.
 func (b *commandRules) allowPart(q *Request, part *Part, narrow bool) *Rule {
 	for _, rule := range b.commands[Allow] {
 		if rule.speaksOf(part) && rule.names(q) && (!narrow || !rule.overBroad()) {
@@ -42,7 +42,7 @@ func (b *commandRules) heldWords(v Verdict, q *Request, words []Word, fold bool)
 	return nil, maybe
 }
 
-// heldText returns the first deny or ask rule that is about a whole text.
+// heldText returns the first deny or ask rule that covers the whole text of a command.
 func (b *commandRules) heldText(v Verdict, q *Request, text string, fold bool) *Rule {
 	for _, r := range b.commands[v] {
 		if (r.command.IsText(text) || r.command.Compound && r.command.HoldsBackText(text, fold)) &&

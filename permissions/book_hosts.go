@@ -19,10 +19,10 @@ func (b *hostRules) host(v Verdict, q *Request, h *Host) *Rule {
 	return nil
 }
 
-// anyHost returns the first deny or ask rule that speaks of any host, or nil.
+// anyHost returns the first deny or ask rule on hosts that binds the tool, or nil.
 func (b *hostRules) anyHost(v Verdict, q *Request) *Rule { return b.host(v, q, hosts.AnyHost) }
 
-// names reports whether an allow rule speaks of a host by its name.
+// names reports whether an allow rule names a host.
 func (b *hostRules) names(h *Host) bool {
 	for _, rule := range b.hosts[Allow] {
 		if rule.host.Names(h) {
@@ -32,8 +32,8 @@ func (b *hostRules) names(h *Host) bool {
 	return false
 }
 
-// HoldsBackHost reports whether a deny or ask rule speaks of a command's reaching a
-// host, in one of the ways of [Policy.ReachableHost].
+// HoldsBackHost reports whether a deny or ask rule covers a command's access to a host, as
+// [Policy.ReachableHost] reads rules.
 func (b *hostRules) HoldsBackHost(tool, host string) bool {
 	h := hosts.Of(host)
 	for _, v := range []Verdict{Deny, Ask} {
@@ -46,8 +46,8 @@ func (b *hostRules) HoldsBackHost(tool, host string) bool {
 	return false
 }
 
-// NamesHost reports whether an allow rule names a host, other than by a wildcard, so
-// that it may be one of this machine or of a private network.
+// NamesHost reports whether an allow rule names a host, and not by a wildcard. Hosts of this
+// machine and of private networks must be named.
 func (b *hostRules) NamesHost(host string) bool {
 	h := hosts.Of(host)
 	return h.Odd == "" && b.names(&h)

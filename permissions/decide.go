@@ -14,7 +14,7 @@ import (
 // verdicts.
 func Decide(p *Policy, r Request, e Evidence) Decision { return decide(p, r, e, nil) }
 
-// decide is Decide, with every finding written down where trace is not nil.
+// decide is Decide. It appends every finding to trace, unless that is nil.
 func decide(p *Policy, r Request, e Evidence, trace *[]Finding) Decision {
 	d := Decision{Tool: r.Tool, Stage: r.Stage, policy: p, request: r, traced: trace != nil}
 	if p == nil {
@@ -39,8 +39,8 @@ func decide(p *Policy, r Request, e Evidence, trace *[]Finding) Decision {
 	return d
 }
 
-// accesses judges the accesses in order. Those of a command's parts are judged
-// with the command.
+// accesses judges the accesses in order. Those of a command's parts are judged with the
+// command.
 func accesses(c *call, d *Decision) {
 	list := c.request.Accesses
 	for len(list) > 0 {
@@ -65,9 +65,8 @@ func accesses(c *call, d *Decision) {
 	}
 }
 
-// behind skips the accesses of a command's parts where all of them are listed
-// again, in order, behind the command. Else each is judged once more as one of
-// the call's own, as it cannot be told which are.
+// behind skips the accesses of a command's parts if all of them follow the command in the list, in
+// order. Otherwise all are judged again as the call's own, as some of them may be.
 func behind(cmd *Command, list []Access) []Access {
 	if cmd == nil {
 		return list

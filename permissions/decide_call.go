@@ -6,7 +6,8 @@ type callJudge struct {
 	decision *Decision
 }
 
-// gather judges the call as such, apart from its accesses.
+// gather collects deny, ask and allow rules on the tool, and the answers of hooks and of the tool's
+// check.
 func (c *callJudge) gather() {
 	b := &c.policy.book
 	if rule := b.tool(Deny, &c.request); rule != nil {
@@ -25,8 +26,8 @@ func (c *callJudge) gather() {
 	}
 }
 
-// setAside reports whether a rule on the tool counts for nothing in ModeAuto,
-// where no rule may let every command pass.
+// setAside reports whether a rule on the tool is ignored: in ModeAuto no rule may allow every
+// command.
 func (c *callJudge) setAside(rule *Rule) bool {
 	return c.policy.mode == ModeAuto && (rule.overBroad() || c.runsCommands())
 }
@@ -46,7 +47,7 @@ func (c *callJudge) add(f Finding) {
 	c.decision.add(l.found())
 }
 
-// ask adds an ask, unless a person has said yes to it.
+// ask adds an ask, after the person's approval if there is one.
 func (c *callJudge) ask(f Finding) {
 	l := c.ladder(nil)
 	c.approval(&l, nil)
@@ -103,7 +104,7 @@ func (c *callJudge) offer(f Finding) {
 	}
 }
 
-// start is the finding on a request without effects of its own.
+// start allows a request without effects of its own.
 func (c *callJudge) start() {
 	why := "it has no effect outside the session"
 	if c.request.Stage == StageCall && c.request.Effects == EffectsGated {

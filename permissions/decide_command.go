@@ -25,8 +25,8 @@ func (c *commandJudge) judge(a *Access, cmd *Command) {
 		text = ruleFinding(rule, nil)
 	}
 	c.wholeText(a)
-	// Read-only parts do not make a read-only command of what never ends, say;
-	// nor is one of which no part is seen.
+	// A command of read-only parts may not be read-only itself, as one that never ends; nor
+	// is one without parts.
 	unexplained, granted := !cmd.ReadOnly, len(cmd.Parts) > 0
 	s := newShifts(c.policy, cmd, c.folds())
 	for i := range cmd.Parts {
@@ -84,7 +84,7 @@ func (c *commandJudge) seen(a *Access) {
 	}
 	c.wholeText(a)
 	for _, words := range shellword.Rough(a.Target) {
-		// Each word may be the program: what stands before it may be a wrapper.
+		// Each word may be the program, as the words before it may be a wrapper.
 		for i := range words {
 			l := c.ladder(a)
 			c.held(&l, a, words[i:min(i+shellword.RoughWindow, len(words))])
@@ -93,7 +93,7 @@ func (c *commandJudge) seen(a *Access) {
 	}
 }
 
-// shifted judges that paths of part i may not lead where they were found to lead.
+// shifted asks about paths of part i that another part may redirect by a link.
 func (c *commandJudge) shifted(s *shifts, i int) {
 	p := &s.parts[i]
 	for j := range p.Accesses {

@@ -2,17 +2,17 @@ package permissions
 
 import "fmt"
 
-// execJudge compares the words and the text of a command with the rules. The access is passed to
-// its methods: beside the pointers here it would have the call allocated.
+// execJudge compares the words and the text of a command with the rules. Its methods take the
+// access: as a field beside the call it would make the compiler allocate that.
 type execJudge struct {
 	*call
 	decision *Decision
 }
 
-// folds reports whether programs are found whatever the case of their letters.
+// folds reports whether the case of letters does not matter in the names of programs.
 func (c *execJudge) folds() bool { return c.policy.places.fold || c.request.Tool == toolPowerShell }
 
-// wholeText tries the deny and ask rules that are about a command's whole text.
+// wholeText adds the deny and ask rules that cover the whole text of a command.
 func (c *execJudge) wholeText(a *Access) {
 	b, fold := &c.policy.book, c.folds()
 	l := c.ladder(a)
@@ -27,8 +27,7 @@ func (c *execJudge) wholeText(a *Access) {
 	c.decision.add(l.found())
 }
 
-// held adds the deny and ask rules that hold words back. A person's yes stands
-// between the two.
+// held adds the deny and ask rules that cover words, with a person's approval between them.
 func (c *execJudge) held(l *ladder, a *Access, words []Word) {
 	b, fold := &c.policy.book, c.folds()
 	deny, maybe := b.heldWords(Deny, &c.request, words, fold)
@@ -52,8 +51,8 @@ func (c *execJudge) held(l *ladder, a *Access, words []Word) {
 	}
 }
 
-// unknownTarget asks where a deny or ask rule on that kind of access exists, in every
-// mode: the target may be what the rule names.
+// unknownTarget asks, in every mode, if there is a deny or ask rule on that kind of access: the
+// target may be what the rule names.
 func (c *execJudge) unknownTarget(a *Access, what string, write bool) (first, second Finding) {
 	l := c.ladder(a)
 	c.approval(&l, a)

@@ -14,7 +14,7 @@ type partJudge struct {
 	part *Part
 }
 
-// holdsBack adds what holds a part back whatever allows it.
+// holdsBack adds the deny and ask findings on the words of the part, which no grant lifts.
 func (c *partJudge) holdsBack(l *ladder, a *Access) {
 	c.held(l, a, c.part.Words)
 	for _, words := range runners.BehindFlags(c.part.Words) {
@@ -31,9 +31,8 @@ func (c *partJudge) holdsBack(l *ladder, a *Access) {
 	c.must(l, to, LayerCommand, c.part.Ask)
 }
 
-// heldHosts adds the deny and ask rules that hold back the hosts which a part may
-// reach. Where others are only known when it runs, a person is asked if there is any
-// such rule.
+// heldHosts adds the deny and ask rules on hosts that the part may reach. If other hosts are only
+// known when it runs, any such rule makes it ask.
 func (c *partJudge) heldHosts(l *ladder, a *Access) {
 	b := &c.policy.book
 	var ask *Rule
@@ -85,7 +84,7 @@ func (c *partJudge) judge(a *Access, text Finding) (grant Finding) {
 	return grant
 }
 
-// modeAnswer is the mode's own.
+// modeAnswer is the mode's answer.
 func (c *partJudge) modeAnswer() Finding {
 	switch {
 	case c.part.Bounded() && c.part.ReadOnly:
@@ -103,7 +102,7 @@ func reason(text string) string {
 	return text
 }
 
-// partGrant is what allows a part: a rule on commands, or what allows the call.
+// partGrant is the finding that allows a part: a rule on commands, or the grant of the call.
 func partGrant(c *call, p *Part) Finding {
 	rule := c.policy.book.allowPart(&c.request, p, c.policy.mode == ModeAuto)
 	if rule == nil {
@@ -112,8 +111,8 @@ func partGrant(c *call, p *Part) Finding {
 	return ruleFinding(rule, nil)
 }
 
-// touched judges the paths and hosts of a part. What allows a program does not
-// let the shell redirect to anywhere: whole is what allows that.
+// touched judges the paths and hosts of a part. A grant for the program does not let the shell
+// redirect anywhere: whole, the grant for the whole command, does.
 func (c *partJudge) touched(grant, whole Finding) {
 	p, paths := c.part, pathJudge{c.call}
 	moves, own := movesTrees(p), len(p.Accesses)-p.Redirected
@@ -136,8 +135,8 @@ func (c *partJudge) touched(grant, whole Finding) {
 	}
 }
 
-// leaves reports whether what a redirection does reaches out of the working
-// directories, other than by reading.
+// leaves reports whether a redirection writes outside the working directories, or reaches a
+// host.
 func (c *partJudge) leaves(a *Access) bool {
 	if a.Kind == AccessWrite {
 		return !c.policy.inside(filepath.ToSlash(a.Target)) || !c.policy.insideReal(filepath.ToSlash(a.Real))
@@ -145,9 +144,9 @@ func (c *partJudge) leaves(a *Access) bool {
 	return a.Kind != AccessRead
 }
 
-// movesTrees reports whether a part removes or moves what it is given, and writes
-// nothing into it. Inside the working directories that plants no protected file:
-// one that is named is guarded by its name.
+// movesTrees reports whether a part removes or moves its arguments, and writes nothing into them.
+// Inside the working directories that creates no protected file, except one that is named, which
+// is protected by its name.
 func movesTrees(p *Part) bool {
 	if !p.Bounded() || p.ReadOnly || p.Prints {
 		return false
@@ -159,8 +158,8 @@ func movesTrees(p *Part) bool {
 	return false
 }
 
-// unknown judges the accesses of a part whose targets nobody knows: each of them may be
-// what a rule names. Grant is what allows the part besides the mode.
+// unknown judges the accesses of a part whose targets are only known when it runs: each may be what
+// a rule names. Grant is what allows the part besides the mode.
 func (c *partJudge) unknown(a *Access, grant Finding) {
 	if c.part.Unknown&UnknownRead != 0 {
 		c.decision.add(c.unknownTarget(a, "which file it reads", false))
@@ -170,8 +169,9 @@ func (c *partJudge) unknown(a *Access, grant Finding) {
 	}
 }
 
-// unknownWrite denies in plan mode. A redirection asks whatever allows the command, as
-// nobody allowed the shell to write; so does what the text suggests to be a protected path.
+// unknownWrite judges writing to a path that is only known when the command runs. Plan mode denies
+// it. A redirection asks, whatever allows the command, as nobody allowed the shell to write; so
+// does a command whose text names a protected place.
 func (c *partJudge) unknownWrite(a *Access, grant Finding) (first, second Finding) {
 	const what = "which file it writes"
 	why := what + " is only known when it runs"

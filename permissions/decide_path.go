@@ -52,8 +52,8 @@ func (c *pathJudge) judge(a *Access, grant Finding, moves bool) (first, second F
 	return l.found()
 }
 
-// denied adds a deny rule. One that may only speak of something below a tree
-// that is moved is returned as an ask: most often there is nothing of the kind.
+// denied adds a deny rule. If the rule may only cover something below a tree that is moved, it
+// returns an ask instead: most often nothing of the kind is there.
 func (c *pathJudge) denied(l *ladder, q *pathrule.Query, moves bool) (below Finding) {
 	rule := c.policy.book.holdsBack(Deny, q)
 	if rule == nil {
@@ -68,7 +68,7 @@ func (c *pathJudge) denied(l *ladder, q *pathrule.Query, moves bool) (below Find
 	return Finding{Verdict: Ask, Layer: LayerPath, Why: fmt.Sprintf("it may hold what the deny rule %s (%s) names", rule, rule.Source)}
 }
 
-// guard adds what holds back even where a rule allows.
+// guard adds the findings that ask even where a rule allows.
 func (c *pathJudge) guard(l *ladder, q *pathrule.Query, a *Access, moves bool) {
 	if a.Removal && q.Write && (c.policy.isCritical(q.Target) || c.policy.isCritical(q.Real)) {
 		c.must(l, critical, LayerCritical, "removing it would take the system, the home or the working directory away")
@@ -101,7 +101,7 @@ func layerOf(place *protected.Place) Layer {
 	return LayerProtected
 }
 
-// modeAnswer is the mode's own on a path.
+// modeAnswer is the mode's answer on a path.
 func (c *pathJudge) modeAnswer(q *pathrule.Query, planned bool, missing uint8) Finding {
 	p := c.policy
 	inside := p.inside(q.Target) && p.insideReal(q.Real)
@@ -126,9 +126,9 @@ func (c *pathJudge) modeAnswer(q *pathrule.Query, planned bool, missing uint8) F
 	return f
 }
 
-// mayProtect reports whether a pattern of names that are written may match a protected one.
-// Names without a leading dot count directly in a working directory alone: * would match
-// them everywhere else.
+// mayProtect reports whether a shell's pattern of names that are written may match a protected
+// name. Names without a leading dot count only directly in a working directory, as * would match
+// them everywhere.
 func (c *pathJudge) mayProtect(a *Access) bool {
 	top := slices.Contains(c.policy.working, paths.Prefix(filepath.ToSlash(a.Target)))
 	for name, list := range c.policy.guards.Index {
@@ -141,7 +141,7 @@ func (c *pathJudge) mayProtect(a *Access) bool {
 	return false
 }
 
-// place finds the protected place that is touched, under either name.
+// place finds the protected place that either name of a path lies in.
 func (c *pathJudge) place(q *pathrule.Query) *protected.Place {
 	place := c.policy.guards.Of(q.Target, q.Write)
 	if q.Real == q.Target {
@@ -153,9 +153,8 @@ func (c *pathJudge) place(q *pathrule.Query) *protected.Place {
 	return place
 }
 
-// allows finds the rules that allow a path under both its names; where the
-// session may read a name unasked, that name needs none. It returns what to
-// say of it and which names are not allowed.
+// allows finds the rules that allow a path under both its names; a name that the session may read
+// unasked needs none. It returns the finding, and which names are not allowed.
 func (c *pathJudge) allows(q *pathrule.Query) (f Finding, missing uint8) {
 	byTarget := c.policy.book.allow(q, q.Target)
 	byReal := byTarget

@@ -9,10 +9,9 @@ import (
 	"github.com/toolquay/toolquay/permissions/internal/protected"
 )
 
-// searched adds what holds back that a shell command reads a whole tree. What is
-// denied below it, a tool leaves out where it meets it, and a sandbox hides it from a
-// command. Where neither is so, and the host did not find that nothing of the kind is
-// there, a person is asked, in every mode.
+// searched judges that a shell command reads a whole tree. Tools leave denied files out, and a
+// sandbox hides them from commands. If neither is so, and the host did not find that there are
+// none, it asks in every mode.
 func (c *pathJudge) searched(a *Access) (first, second Finding) {
 	if a.Kind != AccessRead || !a.Tree {
 		return first, second
@@ -35,8 +34,8 @@ func (c *pathJudge) searched(a *Access) (first, second Finding) {
 	return l.found()
 }
 
-// secretsBelow returns a credential store or device in a tree that is read, which
-// is not the session's own.
+// secretsBelow returns a credential store or device that a tree may hold, unless the tree is the
+// session's own.
 func (c *pathJudge) secretsBelow(a *Access) *protected.Place {
 	if paths.InsideAny(c.policy.session, filepath.ToSlash(a.Target)) && paths.InsideAny(c.policy.session, filepath.ToSlash(a.Real)) {
 		return nil

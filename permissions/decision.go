@@ -8,8 +8,8 @@ import (
 // decided.
 type Decision struct {
 	Finding
-	// RunnerUp is what would have stood without it: the next finding on the
-	// same access, or else the next strictest.
+	// RunnerUp would have decided without it: the next finding on the same access, or else
+	// the next strictest.
 	RunnerUp Finding
 	// Tool and Stage are the request's.
 	Tool  string
@@ -21,9 +21,9 @@ type Decision struct {
 	// beside it is never Allow.
 	Need Need
 
-	// held says that something asks that no rule can lift.
+	// held says that a finding asks that no rule can lift.
 	held bool
-	// asks are all findings that ask, where they are written down.
+	// asks are all findings that ask, if traced.
 	asks    []Finding
 	traced  bool
 	policy  *Policy

@@ -23,7 +23,7 @@ func (d Dir) forms() []string {
 	return []string{d.Path, d.Real}
 }
 
-// slashed is the names of a directory as [below] takes them.
+// slashed lists the names of a directory as [paths.Below] takes them.
 func slashed(d Dir) []string {
 	var out []string
 	for _, form := range d.forms() {

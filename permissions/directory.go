@@ -5,10 +5,9 @@ import (
 	"github.com/toolquay/toolquay/permissions/internal/walk"
 )
 
-// Directory tells of most names directly in a directory by the name alone whether reading
-// them needs a closer look: Plain reports whether no deny or ask rule and no protected place
-// tells a name from the directory. It is safe for concurrent use, and valid as long as the
-// policy is.
+// Directory tells by the name alone whether reading a file of a directory needs a closer look:
+// Plain reports whether no deny or ask rule and no protected place tells the name from the
+// directory. It is safe for concurrent use, and valid as long as the policy is.
 type Directory = walk.Directory
 
 // Directory prepares reading what lies in a directory, given as it was named and as it

@@ -41,8 +41,8 @@ func (p *examples) check(r *Rule, text RuleText) error {
 	return nil
 }
 
-// matches reports whether a rule by itself speaks of a call, written as the rule
-// is, or as what stands in the parentheses.
+// matches reports whether a rule by itself covers a call, which is written like the rule, or as
+// the text between the parentheses.
 func (p *examples) matches(r *Rule, example string) (bool, error) {
 	tool, subject := r.Tool, example
 	if name, rest, ok := strings.Cut(example, "("); ok && strings.HasSuffix(rest, ")") && p.isTool(r, name) {
@@ -122,8 +122,7 @@ func (p *examples) matchesCommand(r *Rule, subject string) (bool, error) {
 	return allowed && r.Verdict == Allow, nil
 }
 
-// command reads a command, or one simple command where nothing that reads
-// others is at hand.
+// command reads a command, or only simple commands if the setup has no Analyse.
 func (p *examples) command(text string) (Command, error) {
 	if p.analyse != nil {
 		return p.analyse(text), nil

@@ -9,11 +9,10 @@ import (
 // Explanation is how a decision came about.
 type Explanation struct {
 	Decision Decision
-	// Chain is every step, the strongest first; one without findings had
-	// nothing to say.
+	// Chain is every step, the strongest first. A step may have no findings.
 	Chain []Step
-	// Asks are the findings for which a person is asked, one for each access or part of
-	// a command that does, the strongest first.
+	// Asks are the findings that ask a person, one for each access or part of a command that
+	// does, the strongest first.
 	Asks []Finding
 	// Remedy is the smallest set of allow rules that would let the request
 	// pass; none where it passes, or no rules would.
@@ -27,8 +26,8 @@ type Step struct {
 	Findings []Finding
 }
 
-// Explain judges as [Decide] does and lists all that was found on the way, with
-// what did not count because something stronger did.
+// Explain judges as [Decide] does and lists all findings, also those that a stronger one
+// overrides.
 func Explain(p *Policy, r Request, e Evidence) Explanation {
 	var found []Finding
 	x := Explanation{Decision: decide(p, r, e, &found), Chain: make([]Step, len(stepNames))}

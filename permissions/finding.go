@@ -22,10 +22,9 @@ const (
 	// LayerCommand is a command that cannot be judged, or that a person is to
 	// see whatever rules allow.
 	LayerCommand Layer = "command"
-	// LayerNetwork is a host that cannot be told for sure, or that is local.
+	// LayerNetwork is a host that is uncertain or local.
 	LayerNetwork Layer = "network"
-	// LayerCritical is what asks in every mode: removing critical paths, and
-	// leaving the sandbox.
+	// LayerCritical asks in every mode: removing critical paths, and leaving the sandbox.
 	LayerCritical Layer = "critical"
 	// LayerJudge is a judge's answer.
 	LayerJudge Layer = "judge"
@@ -61,12 +60,12 @@ func ruleFinding(r *Rule, a *Access) Finding {
 	return f
 }
 
-// must reports whether a finding asks whatever rules allow.
+// must reports whether a finding asks even where rules allow.
 func (f *Finding) must() bool {
 	return f.Verdict == Ask && f.Layer != LayerMode && f.Layer != LayerJudge
 }
 
-// outranks reports whether a finding is to be named rather than another.
+// outranks reports whether a finding decides rather than another.
 func (f *Finding) outranks(g *Finding) bool {
 	return f.Verdict.Worse(g.Verdict) || f.Verdict == g.Verdict && f.must() && !g.must()
 }

@@ -72,7 +72,7 @@ func (p *folders) readableReal(path string) bool {
 	return p.insideReal(path) || paths.InsideAny(last(p.session), path) || paths.InsideAny(last(p.temp), path)
 }
 
-// last is the last name of a directory, by which it really lies; none has none.
+// last returns the last name of a directory, where it really lies; none if there is none.
 func last(forms []string) []string { return forms[max(0, len(forms)-1):] }
 
 // isPlanFile reports whether the access is to the plan file and no more, under

@@ -50,8 +50,8 @@ func harmlessAccess(p *Policy, r *Request, a *Access) bool {
 	return false
 }
 
-// harmlessCommand reports whether all parts of a command are known to do no more
-// than to touch files, of the working directories.
+// harmlessCommand reports whether all parts of a command are known to do no more than to access
+// files in the working directories.
 func harmlessCommand(p *Policy, r *Request, cmd *Command) bool {
 	if cmd == nil || cmd.Fault != "" || cmd.Unsandboxed {
 		return false
@@ -72,8 +72,8 @@ func harmlessCommand(p *Policy, r *Request, cmd *Command) bool {
 	return complete
 }
 
-// judged is the finding on what a judge may answer. The built-in judge comes
-// first, as it costs nothing.
+// judged is the finding on what a judge may answer. The built-in judge comes first, as it is
+// free.
 func judged(p *Policy, r *Request, j *JudgeAnswer, why string) Finding {
 	if harmless(p, r) {
 		return Finding{Verdict: Allow, Layer: LayerJudge, Why: harmlessWhy}

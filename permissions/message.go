@@ -8,9 +8,8 @@ import (
 	"github.com/toolquay/toolquay/permissions/internal/hosts"
 )
 
-// Message tells the model what was decided and what would change it. Of a path
-// it says no more than the model did: not what lies there, nor where it leads,
-// which the decision was about.
+// Message tells the model the decision and what would change it. It names a path only as the model
+// did: it does not tell what lies there, nor where it leads.
 func (d *Decision) Message() string {
 	what, why := "calling "+d.Tool, d.Reason()
 	if d.Access != (Access{}) {

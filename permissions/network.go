@@ -2,10 +2,9 @@ package permissions
 
 import "github.com/toolquay/toolquay/permissions/internal/hosts"
 
-// ReachableHost reports whether a command of a tool may be let through to a host, a
-// name or address with or without a port, where nobody can be asked. This is the one
-// place where rules that allow WebFetch a host by name speak of commands; so do those
-// of the tool itself. It says why not.
+// ReachableHost reports whether a command of a tool may connect to a host, a name or address with
+// or without a port, where nobody can be asked, and why not. Here rules of the tool count, and,
+// as nowhere else for commands, rules that allow WebFetch a host.
 func (p *Policy) ReachableHost(tool, host string) (ok bool, why string) {
 	h := hosts.Of(host)
 	calls := []*Request{{Tool: tool}, {Tool: toolWebFetch}}

@@ -12,12 +12,9 @@ import (
 	"github.com/toolquay/toolquay/permissions/internal/toolrule"
 )
 
-// ParseRule reads a rule. Its warning, if there is one, says what of it is not
-// taken as its writer may have meant; the rule is then stricter than written.
-//
-// A deny or ask rule that reports no error always binds at least what it says.
-// Nothing is known of the fields of tools: [Compile] knows them from
-// [Setup.Tools].
+// ParseRule reads a rule. A warning says which part is not understood as its writer may have meant;
+// the rule is then stricter than written. A deny or ask rule without an error binds at least what
+// it says. The fields of tools are not known here: [Compile] knows them from [Setup.Tools].
 func ParseRule(v Verdict, text string, src Source, aliases map[string]string) (r Rule, warning string, err error) {
 	return parseRule(v, text, src, aliases, nil)
 }
@@ -102,8 +99,8 @@ func (r *Rule) bindWhole() {
 	}
 }
 
-// effects sets which accesses the path binds. What may not be read may not be
-// edited either.
+// effects sets which accesses the path binds. A path that may not be read may not be edited
+// either.
 func (r *Rule) effects(tool string) {
 	r.reads = tool == toolRead
 	r.writes = tool == toolEdit || r.Verdict != Allow
@@ -143,8 +140,8 @@ func (r *Rule) bindParam(known *Tool) bool {
 	return true
 }
 
-// bindSpec binds what stands in the parentheses behind a tool that takes no
-// paths. Of a tool that is not known, a deny or ask takes every reading.
+// bindSpec binds the text between the parentheses of a tool that takes no paths. If the tool is not
+// known, a deny or ask is read in every way.
 func (r *Rule) bindSpec(known *Tool) (warning string, err error) {
 	strict := r.Verdict != Allow
 	anything := known == nil && strict

@@ -151,9 +151,8 @@ func (p *Policy) WithRules(set RuleSet) (*Policy, []Warning, error) {
 	return &q, warnings, nil
 }
 
-// SetAside says which allow rules grant nothing because of the mode: in ModeAuto
-// those that come to allowing any command, so that a judge sees what they would
-// let pass.
+// SetAside returns the allow rules that grant nothing in ModeAuto: those that come to allowing any
+// command, so that a judge sees the commands that they would allow.
 func (p *Policy) SetAside() []Warning {
 	if p.mode != ModeAuto {
 		return nil

@@ -29,9 +29,9 @@ func (p *Policy) Scope(patterns []string) (Scope, error) {
 	return s, nil
 }
 
-// Covers reports whether an access keeps to the scope, under both names of its
-// path. A tree does where it may be searched at all: what is found in it is
-// judged one by one. What is no path is outside of every scope of paths.
+// Covers reports whether an access keeps to the scope, under both names of its path. A tree that is
+// read always does, as the files found in it are judged one by one. Accesses to other things than
+// paths are outside every scope of paths.
 func (s *Scope) Covers(a Access) bool {
 	if s.everywhere || a.Kind == AccessSession {
 		return true

@@ -30,12 +30,11 @@ func (p *Policy) Searched(commands []Command) []Access {
 	return out
 }
 
-// Foreseen reports whether a command meets in a tree nothing but what is there before it
-// starts; or, if confined, what a sandbox hides from its searches. Only programs that are
-// known to read do; the links that they follow are accesses of their own. Others in the
-// same command may write before they search, unless they do plain things to files: that
-// matters where no sandbox hides what is withheld, and where git may bring back what is
-// not there yet.
+// Foreseen reports whether a command finds in a tree only what is there before it starts or, if
+// confined, what a sandbox lets it see. That holds for programs that are known to read; links that
+// they follow are accesses of their own. Other programs of the command may write before they
+// search, unless they only do plain things to files: that matters without a sandbox, and where git
+// may bring back files that do not exist yet.
 func (c *Command) Foreseen(a Access, confined bool) bool {
 	if c.Fault != "" || c.Unsandboxed && confined || a.Former == FormerUnknown {
 		return false

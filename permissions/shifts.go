@@ -9,14 +9,12 @@ import (
 	"github.com/toolquay/toolquay/permissions/internal/paths"
 )
 
-// shifts tells which paths of a command may lead elsewhere by the time they are
-// reached than where they led when they were resolved, which is before any of it
-// has run: what one part puts in its place may be a link that another one follows.
+// shifts tells which paths of a command may lead elsewhere when they are reached than when they were
+// resolved, before any part has run: one part may put a link in a place, which another part follows.
 //
-// The parts that do so are those that put links in known places: mv, ln, cp -r. No
-// rule on paths speaks of what may be there. A part of which not all is known (make,
-// git checkout) runs because a rule allows it to do what it likes; what a later part
-// reads, it could have read itself.
+// It knows the parts that put links in known places: mv, ln, cp -r. No rule on paths covers the
+// targets of such links. A part that is not known in full (make, git checkout) runs because a rule
+// allows it to do anything; it could have read itself what a later part reads.
 type shifts struct {
 	policy *Policy
 	parts  []Part
@@ -28,8 +26,7 @@ type shifts struct {
 // planted is a place that a part writes, or several.
 type planted struct {
 	by int
-	// below says that there is no link in the place itself, but maybe below it:
-	// what was put there is none.
+	// below says that the place itself is no link, but that there may be links below it.
 	below bool
 }
 
@@ -54,8 +51,8 @@ func newShifts(p *Policy, cmd *Command, fold bool) shifts {
 	return s
 }
 
-// plant notes a place where a part may put a link. The working directory is none,
-// nor what is above it: the shell is in there already.
+// plant notes a place where a part may put a link. The working directory and those above it do not
+// count: the shell is in there already.
 func (s *shifts) plant(name string, at planted) {
 	name = s.key(name)
 	if name == "" || s.aboveCwd(name) {
@@ -98,9 +95,9 @@ func (s *shifts) aboveCwd(name string) bool {
 	})
 }
 
-// maybeLink reports whether another part may have put a link on the way to a path
-// of the part at index i before it is reached. Where there were links on the way
-// before, any new one may be among those they lead through.
+// maybeLink reports whether another part may have put a link on the way to a path of the part at
+// index i before it is reached. If there were links on the way before, they may lead through any
+// new one.
 func (s *shifts) maybeLink(i int, a *Access) bool {
 	if len(s.planted) == 0 {
 		return false
@@ -137,8 +134,8 @@ func (s *shifts) before(by, i int) bool {
 	return by < i || p.Beside
 }
 
-// plantsLinks reports whether a part may put links where it writes. Without flags
-// cp copies what a link leads to; what opens a file to write it makes none.
+// plantsLinks reports whether a part may put links where it writes. Without flags cp copies the
+// target of a link, and opening a file to write makes no link.
 func plantsLinks(p *Part) bool {
 	if len(p.Words) == 0 {
 		return false

@@ -8,9 +8,8 @@ import (
 	"github.com/toolquay/toolquay/permissions/internal/hosts"
 )
 
-// Suggestions are the smallest allow rules that would let pass what the decision
-// is about, all of them needed. There are none where no rule can allow it, be it
-// for something else that asks.
+// Suggestions are the smallest allow rules that would allow what the decision is about; all of them
+// are needed. There are none if no rule can allow it, or if something else asks.
 func (d *Decision) Suggestions() []string {
 	if d.held || d.Layer != LayerMode && d.Layer != LayerJudge || d.Verdict != Ask && !d.Headless {
 		return nil
@@ -36,13 +35,12 @@ func (d *Decision) Suggestions() []string {
 	return rules
 }
 
-// AlwaysAllowable reports whether allowing the like of it for good can be
-// offered: whether there is a rule for it, and nothing that would ask in spite of
-// the rule.
+// AlwaysAllowable reports whether "always allow" can be offered: whether there is a rule for it,
+// and nothing asks in spite of the rule.
 func (d *Decision) AlwaysAllowable() bool { return len(d.Suggestions()) > 0 }
 
-// grants reports whether a rule is understood as it is meant. A name with
-// control characters, for one, has no rule.
+// grants reports whether a suggested rule is read back as it is meant. There is no rule for a name
+// with control characters, for example.
 func (d *Decision) grants(text string) bool {
 	var known tools
 	if d.policy != nil {
@@ -81,8 +79,7 @@ func suggestPath(tool, path string) string {
 	return b.String()
 }
 
-// hostRule is a rule on the host, or on the tool where that is not known to take
-// any.
+// hostRule is a rule on the host, or on the tool if it is not known to take hosts.
 func (d *Decision) hostRule() []string {
 	h := hosts.Of(d.Access.Target)
 	if h.Odd != "" || d.policy == nil {

@@ -34,7 +34,7 @@ func describe(t *abi.Tool) Tool {
 	var schema struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
-	_ = json.Unmarshal([]byte(t.InputSchema), &schema) // a tool without properties is one of which nothing is known
+	_ = json.Unmarshal([]byte(t.InputSchema), &schema) // without properties nothing is known of the tool
 	return Tool{
 		Name: t.Name, Aliases: t.Aliases, Fields: t.Fields,
 		Properties: slices.Sorted(maps.Keys(schema.Properties)),

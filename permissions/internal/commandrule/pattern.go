@@ -26,7 +26,7 @@ var Everything = &Pattern{glob: []string{"", ""}}
 // Pattern is the command pattern of a rule, the text between its parentheses. It is compared
 // with words, so that quoting, spacing and operators inside a word make no difference.
 type Pattern struct {
-	// whole is the text of one whole command, where there is no wildcard.
+	// whole is the text of one whole command, set if there is no wildcard.
 	whole string
 	// words are those of the rule; prefix lets more follow.
 	words  []shellword.RuleWord
@@ -34,8 +34,8 @@ type Pattern struct {
 	// glob is set where a wildcard stands elsewhere than after the last word: the words
 	// in one string, with a gap between them, split at the wildcards.
 	glob []string
-	// text is the rule with one gap between words and operators, split at the
-	// wildcards, where Compound is set.
+	// text is set with Compound: the rule with one gap between words and operators, split
+	// at the wildcards.
 	text []string
 	// Compound says that the rule covers more than the words of one simple command:
 	// several commands, a redirection, a variable that is set. Only whole texts are
@@ -84,8 +84,8 @@ func Parse(spec string) (*Pattern, error) {
 	return p, nil
 }
 
-// markStars puts wild where a star is a wildcard: not behind a backslash, and not
-// behind a colon.
+// markStars puts [shellword.Wild] for each star that is a wildcard: not after a backslash or a
+// colon.
 func markStars(text string) (marked string, stars bool) {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -115,8 +115,8 @@ func (p *Pattern) pieces() []string {
 	return strings.Split(b.String(), string(shellword.Wild))
 }
 
-// head is the words before the first wildcard, and what stands before it in its
-// word. It reports false where the program could be one that runs others.
+// head returns the words before the first wildcard, and the part of the wildcard's word before
+// it. It reports false if the program could be one that runs others.
 func (p *Pattern) head() (words []string, ok bool) {
 	for i, w := range p.words {
 		text, _, cut := strings.Cut(w.Text, string(shellword.Wild))
@@ -211,7 +211,7 @@ func (p *Pattern) HoldsBack(l *Line) (match, may bool) {
 	return false, shellword.HasExpansion(words)
 }
 
-// is reports whether a word is the rule's, in any reading.
+// is reports whether a word equals the rule's, with or without its quotes.
 func is(w *shellword.RuleWord, text string, fold bool) bool {
 	return w.Text == text || w.Raw == text || fold && strings.EqualFold(w.Text, text)
 }
@@ -234,7 +234,7 @@ func (p *Pattern) globHoldsBack(l *Line) (match, may bool) {
 	if i < 0 {
 		return false, false
 	}
-	// Before what the shell expands it must not contradict the rule.
+	// The words before the first expansion must not contradict the rule.
 	known := Line{Words: l.Words[:i], Fold: l.Fold}
 	n := min(len(known.joined()), len(pieces[0]))
 	return false, known.joined()[:n] == pieces[0][:n]
@@ -266,7 +266,7 @@ func (p *Pattern) HoldsBackText(text string, fold bool) bool {
 		}
 		next := strings.IndexByte(text, shellword.Gap)
 		if next < 0 || p.text[0] == "" {
-			return false // what starts with a wildcard was looked for everywhere
+			return false // a pattern that starts with a wildcard was tried everywhere at once
 		}
 		text = text[next+1:]
 	}

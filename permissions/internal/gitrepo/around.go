@@ -42,8 +42,8 @@ func (f *Programs) around(name string, seen map[string]bool) {
 	}
 }
 
-// laidOut reports whether a directory is laid out as git's own, where one more name is in
-// it: it has a HEAD, and objects and refs or a file that leads to those.
+// laidOut reports whether a directory with one more name in it is laid out as git's own: with a
+// HEAD, and with objects and refs or a file that leads to them.
 func (f *Programs) laidOut(dir, next string) bool {
 	has := func(name string) bool {
 		if next == name {
@@ -52,7 +52,7 @@ func (f *Programs) laidOut(dir, next string) bool {
 		_, err := f.List(dir + "/" + name)
 		return err == nil
 	}
-	if next != "head" && len(f.content(dir+"/HEAD")) == 0 && !f.isLink(dir+"/HEAD") { // one to nothing will do for git
+	if next != "head" && len(f.content(dir+"/HEAD")) == 0 && !f.isLink(dir+"/HEAD") { // git accepts a dangling link
 		return false
 	}
 	return has("objects") && has("refs") || next == "commondir" || len(f.content(dir+"/commondir")) > 0

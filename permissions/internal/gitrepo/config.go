@@ -11,9 +11,8 @@ type setting struct {
 	section, subsection, key, value string
 }
 
-// parseConfig reads a configuration of git, as git-config(1) describes it. Git does
-// not work at all with a file that has a mistake in it, so what stands behind one does
-// not count.
+// parseConfig reads a configuration of git, as git-config(1) describes it. It ends at the first
+// mistake, as git refuses such a file.
 func parseConfig(content []byte) []setting {
 	content = bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
 	p := parser{rest: bytes.TrimPrefix(bytes.Map(blank, content), []byte("\ufeff"))}
@@ -31,7 +30,7 @@ func parseConfig(content []byte) []setting {
 	return p.out
 }
 
-// blank makes one blank of all that git takes for one.
+// blank turns every character that git takes for a blank into one.
 func blank(r rune) rune {
 	switch r {
 	case '\r', '\v', '\f':
@@ -118,11 +117,11 @@ func isKey(c byte) bool {
 	return c == '-' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
-// escapes are what a character behind a backslash means in a value.
+// escapes are the meanings of characters after a backslash in a value.
 var escapes = map[byte]string{'"': `"`, '\\': `\`, 'n': "\n", 't': "\t", 'b': "\b", '\n': ""}
 
-// value reads to the end of the line, or of the last of several that a backslash joins.
-// Blanks at the end count in quotes only. Git does nothing at all with a file in which a quote stays open.
+// value reads to the end of the line, or of several lines that a backslash joins. Blanks at its
+// end count only in quotes. Git refuses a file with an open quote.
 func (p *parser) value() (value string, ok bool) {
 	var b strings.Builder
 	inQuotes, kept, i := false, 0, 0

@@ -72,7 +72,7 @@ func (d *Disk) pointer(file, prefix string) string {
 	return paths.From(path.Dir(file), name)
 }
 
-// content is what stands in a file, nothing where that cannot be told.
+// content is the content of a file, nothing if it cannot be read.
 func (d *Disk) content(file string) []byte {
 	if d.Read == nil {
 		return nil
@@ -84,6 +84,7 @@ func (d *Disk) content(file string) []byte {
 	return content
 }
 
+// isLink reports whether the last component of a path is a link.
 func (d *Disk) isLink(name string) bool {
 	dir, base := path.Split(name)
 	return d.Lies(name) != path.Join(d.Lies(path.Clean(dir)), base)

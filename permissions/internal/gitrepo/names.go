@@ -7,12 +7,11 @@ import (
 	"github.com/toolquay/toolquay/permissions/internal/paths"
 )
 
-// programs are the names in git's own directory that make git run programs, or
-// read its configuration elsewhere, so that no command in a sandbox may write them.
-// All else there is git's to write when a command commits, fetches or rebases:
-// objects, refs, logs, index, HEAD, and what tells of a merge or rebase under way.
-// info/attributes is too: it can only choose among the filters that configuration
-// names, as any .gitattributes can.
+// programs are the names in git's own directory that make git run programs, or read its
+// configuration elsewhere. No command in a sandbox may write them. Git writes the rest when a
+// command commits, fetches or rebases: objects, refs, logs, index, HEAD, the state of a merge or
+// rebase. So it may write info/attributes, which can only choose among configured filters, as any
+// .gitattributes can.
 var programs = []string{
 	"hooks",           // programs that git runs
 	"config",          // names hooks, filters, pagers, the file system monitor, aliases ...
@@ -28,7 +27,7 @@ var folders = []string{"modules", "worktrees"}
 // are laid out as git's own.
 var large = []string{"objects", "refs", "logs", "lfs", "hooks", "info"}
 
-// Inside returns what of a path lies below its last component .git.
+// Inside returns the part of a path below its last component .git.
 func Inside(name string) (rest string, ok bool) {
 	for tail := strings.TrimPrefix(name, "/"); tail != ""; {
 		var part string

@@ -22,9 +22,8 @@ type Programs struct {
 	Found []string
 }
 
-// WorkTree adds what makes git run programs in a writable directory. Where there is no
-// repository yet, or .git is a file that leads to one, that name is protected as a
-// whole.
+// WorkTree adds what makes git run programs in a writable directory. If there is no repository yet,
+// or .git is a file that leads to one, it adds the name .git itself.
 func (f *Programs) WorkTree(dir string) {
 	git := dir + "/.git"
 	if _, err := f.List(git); err != nil {
@@ -35,9 +34,9 @@ func (f *Programs) WorkTree(dir string) {
 		f.configured(git, dir)
 	}
 	if f.isBare(dir) {
-		f.directory(dir) // its configuration may be a command's
+		f.directory(dir) // a command may have written its configuration
 	}
-	// A repository that lies above is out of a command's reach, but not what it leads to.
+	// Commands cannot write a repository above, but perhaps the files that it leads to.
 	for up := path.Dir(dir); dir != "" && up != "/"; up = path.Dir(up) {
 		for _, git := range f.dirs(up) {
 			f.configured(git, up)
@@ -61,7 +60,7 @@ func (f *Programs) Repository(top string, bare bool) {
 	}
 }
 
-// directory adds what there is in a directory of git's own.
+// directory adds one of git's own directories, with those of submodules and work trees in it.
 func (f *Programs) directory(git string) {
 	f.own(git)
 	for _, folder := range folders {
@@ -76,7 +75,7 @@ func (f *Programs) own(git string) {
 	f.linked(git + "/hooks")
 }
 
-// linked adds where the links in a directory of hooks lead, other than to a whole writable
+// linked adds the targets of links in a directory of hooks, unless the target is a whole writable
 // directory.
 func (f *Programs) linked(hooks string) {
 	names, _ := f.List(hooks)
@@ -88,10 +87,10 @@ func (f *Programs) linked(hooks string) {
 	}
 }
 
-// folder looks for directories that are laid out as git's own. A submodule's lies
-// as deep as its name has components. A directory that cannot be looked into is
-// protected as a whole: a command may have closed it, to open it again later. A link
-// git has no use for; who put one there wants something else shut.
+// folder looks for directories that are laid out as git's own. That of a submodule lies as deep
+// as its name has components. A directory that cannot be listed is added as a whole: a command may
+// have closed it, to open it again later. Links are ignored: git makes none there, and they could
+// make the sandbox protect something else.
 func (f *Programs) folder(dir string, depth int) {
 	if f.isLink(dir) {
 		return
@@ -110,8 +109,8 @@ func (f *Programs) folder(dir string, depth int) {
 		f.pointers(dir)
 	}
 	for _, name := range names {
-		// A command may have made the directory above a submodule with such a name look like
-		// git's own.
+		// A command may have made the directory above a submodule of such a name look like
+		// one of git's own.
 		if own && depth < maxDepth && slices.Contains(large, name) {
 			if sub, err := f.List(dir + "/" + name); err == nil && !slices.Contains(sub, "config") {
 				continue
@@ -121,9 +120,9 @@ func (f *Programs) folder(dir string, depth int) {
 	}
 }
 
-// isOwn reports whether a directory with these names is one of git's own. Any name that git
-// has a use for makes it one: a command may have taken the others away, to bring them back
-// later. A submodule may have such a name, too; it is no file.
+// isOwn reports whether a directory with these names is one of git's own. One name that git uses
+// is enough: a command may have moved the others away, to bring them back later. A submodule may
+// have such a name, too, but is a directory.
 func (f *Programs) isOwn(dir string, names []string) bool {
 	isFile := func(name string) bool {
 		_, err := f.List(dir + "/" + name)
@@ -147,11 +146,11 @@ func (f *Programs) isOwn(dir string, names []string) bool {
 	return false
 }
 
-// pointers adds the file in the work tree of a submodule that leads to its directory in
-// the repository: in its place there could be a repository of a command's own, in which
-// git looks for changes. What tells of it may be written by commands; so nothing is shut
-// for it but what is there, is called .git, and needs no link to get to. Those of further
-// work trees git looks into only where it is started, and they come and go.
+// pointers adds the .git file in the work tree of a submodule that leads to its directory in the
+// repository. A command could put a repository of its own in its place, and git would look for
+// changes there. Commands may write the configuration that names the work tree, so only existing
+// files called .git count, without links on the way. Files of further work trees are left out: git
+// reads those only where it is started, and they come and go.
 func (f *Programs) pointers(git string) {
 	for _, s := range parseConfig(f.content(git + "/config")) {
 		if s.section != "core" || s.key != "worktree" || s.value == "" {
@@ -166,9 +165,8 @@ func (f *Programs) pointers(git string) {
 	}
 }
 
-// configured adds what the configuration of a repository leads to: further files of
-// configuration, on whatever condition, and directories of hooks. It is the user's
-// own: no command can have written it.
+// configured adds what the configuration of a repository leads to: further files of configuration,
+// whatever their condition, and directories of hooks. No command can have written it.
 func (f *Programs) configured(git, top string) {
 	c := configuration{Disk: &f.Disk}
 	c.load("/etc/gitconfig")

@@ -11,8 +11,8 @@ import (
 // Repository is what git reads where it runs in a directory. Paths are absolute and clean;
 // they may lead through links.
 type Repository struct {
-	// Own are git's own directories that do not simply lie in the work tree, as .git, the
-	// files that their configuration includes or names, and links in them.
+	// Own are git's own directories that are not just .git in the work tree, the files that
+	// their configuration includes or names, and links in them.
 	Own []string
 	// Trees are the directories whose files, present and former, git may print: the work
 	// tree, that of the repository whose branches it shares, and those of repositories
@@ -79,9 +79,8 @@ func (f *finder) add(dirs []string) {
 	f.known = f.known && len(config.seen) < maxIncludes
 }
 
-// inside takes what links in one of git's own directories lead to: git prints lines of what
-// it does not understand there. HEAD is to be a branch or a sum, as git show prints a file
-// that it leads to.
+// inside takes the links in one of git's own directories: git prints lines of files there that it
+// does not understand. HEAD must be a branch or a hash, as git show prints a file that it names.
 func (f *finder) inside(dir string) {
 	dirs := []string{dir, dir + "/info", dir + "/objects", dir + "/objects/info", dir + "/objects/pack", dir + "/rebase-merge", dir + "/rebase-apply"}
 	worktrees, _ := f.List(dir + "/worktrees")
@@ -114,7 +113,7 @@ func (f *finder) owner(dir string) {
 	}
 }
 
-// own takes one of git's own directories, unless it is in its place in a tree that is taken.
+// own takes one of git's own directories, unless it is the .git of a tree that is taken.
 func (f *finder) own(dir string) {
 	tree, _, inGit := strings.Cut(dir, "/.git")
 	if !inGit || !slices.Contains(f.Trees, tree) || f.Lies(dir) != f.Lies(tree)+strings.TrimPrefix(dir, tree) {

@@ -15,15 +15,15 @@ type Host struct {
 	// Name is the host in lower case, without a dot at its end; of an address
 	// its usual form. It is empty where Odd is set.
 	Name string
-	// Odd says why it cannot be told for sure what would be dialled: readers of
-	// URLs disagree about it, or a person would. No rule allows it.
+	// Odd says why the host is uncertain: programs, or people, would read the URL in
+	// different ways. No rule allows it.
 	Odd string
 	// Local says that it is this machine, a private or link-local network, or a
 	// service that hands out the machine's credentials.
 	Local bool
 
-	// readings are the hosts that some reader may dial; any says that there may
-	// be others.
+	// readings are all hosts that some program may dial; any says that there may be
+	// others.
 	readings []string
 	any      bool
 }
@@ -54,7 +54,7 @@ func (h *Host) odd(why string) {
 	}
 }
 
-// cutScheme returns what stands between the scheme and the path.
+// cutScheme returns the part between the scheme and the path.
 func (h *Host) cutScheme(target string) string {
 	rest := target
 	if strings.ContainsFunc(target, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
@@ -89,8 +89,8 @@ func (h *Host) cutScheme(target string) string {
 	return rest
 }
 
-// hasScheme reports whether what stands before the first colon is a scheme, and
-// not a host with a port behind it.
+// hasScheme reports whether the text before the first colon is a scheme, and not a host with
+// a port after it.
 func hasScheme(text string) bool {
 	name, rest, ok := strings.Cut(text, ":")
 	if !ok || name == "" || strings.Trim(strings.ToLower(name), labelLetters+"+-.") != "" {

@@ -13,7 +13,7 @@ var localNames = []string{
 	"metadata", "instance-data", "kubernetes.default.svc", "host.docker.internal",
 }
 
-// localRanges are the networks besides those netip tells.
+// localRanges are the local networks that netip does not know.
 var localRanges = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"),    // carriers' own; metadata at 100.100.100.200

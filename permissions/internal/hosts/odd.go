@@ -17,8 +17,8 @@ func isNumber(label string) bool {
 	return label != "" && strings.Trim(label, "0123456789") == ""
 }
 
-// oddAddresses are the addresses that an address in an odd form may be: numbers
-// may be octal to one reader and decimal to another.
+// oddAddresses are all addresses that an address in an odd form may stand for: some programs
+// read its numbers as octal, others as decimal.
 func oddAddresses(text string) []netip.Addr {
 	var out []netip.Addr
 	for _, octal := range []bool{true, false} {
@@ -29,7 +29,7 @@ func oddAddresses(text string) []netip.Addr {
 	return out
 }
 
-// oddAddress reads one to four numbers, the last of which fills what is left.
+// oddAddress reads one to four numbers, the last of which fills the remaining bytes.
 func oddAddress(parts []string, octal bool) (netip.Addr, bool) {
 	if len(parts) > 4 {
 		return netip.Addr{}, false

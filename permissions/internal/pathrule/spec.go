@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// maxPattern is the longest path pattern, in bytes, and maxSegments the
-	// most components it has: more than any path a system takes needs, and few
-	// enough that matching one against a path stays in microseconds.
+	// maxPattern is the longest path pattern, in bytes, and maxSegments the most
+	// components it has. Both are more than any real path needs, and small enough to
+	// match in microseconds.
 	maxPattern  = 1024
 	maxSegments = 64
 )
@@ -92,8 +92,8 @@ func checkPattern(text string) error {
 	return nil
 }
 
-// hasBraces reports whether the pattern looks as if it meant brace expansion,
-// which gitignore patterns lack: read literally, such a deny would be void.
+// hasBraces reports whether the pattern seems to mean brace expansion, which gitignore patterns
+// lack. Read literally, such a deny rule would match nothing.
 func hasBraces(text string) bool {
 	open := false
 	for i := 0; i < len(text); i++ {

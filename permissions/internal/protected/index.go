@@ -11,8 +11,8 @@ import (
 	"github.com/toolquay/toolquay/permissions/internal/paths"
 )
 
-// homes are where users' homes lie on the systems known, for credential stores
-// of others than the one at the keyboard.
+// homes are the directories of users' homes on known systems, for the credential stores of other
+// users.
 var homes = [][]glob.Segment{
 	glob.Names("root"),
 	{{Text: "home"}, glob.Star},
@@ -54,7 +54,7 @@ var common = sync.OnceValue(func() Index {
 		}
 	}
 	for key, list := range g {
-		g[key] = slices.Clip(list) // it is shared: a longer one is a new one
+		g[key] = slices.Clip(list) // the list is shared: appending must copy it
 	}
 	return g
 })

@@ -25,6 +25,6 @@ func (p *Paths) Mentioned(text string) *Place {
 	return nil
 }
 
-// unexpanded are quotes, backslashes, plain expansions and the beginnings of others: what
-// may stand inside a name, or before it, without being in it.
+// unexpanded are quotes, backslashes, plain expansions and the beginnings of others: text inside
+// a name, or before it, that is not part of it.
 var unexpanded = lazyregexp.New(`['"\\]|\$\w+|\$\{\w+(?:\}|:?[-+=?])`)

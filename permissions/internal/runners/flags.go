@@ -7,7 +7,7 @@ import (
 	"github.com/toolquay/toolquay/permissions/internal/shellword"
 )
 
-// subcommanded are programs whose first word that is no flag says what they do.
+// subcommanded are programs with sub-commands: the first word that is not a flag.
 var subcommanded = []string{
 	"git", "gh", "glab", "docker", "docker-compose", "podman", "podman-compose", "nerdctl", "kubectl", "oc", "helm",
 	"npm", "pnpm", "yarn", "bun", "deno", "cargo", "go", "pip", "pip3", "pipx", "uv", "poetry", "conda", "gem", "bundle",
@@ -15,16 +15,16 @@ var subcommanded = []string{
 	"systemctl", "apt", "apt-get", "brew", "aws", "gcloud", "az", "terraform",
 }
 
-// The bounds on readings: how many words behind the flags each has, and, more or less,
-// how many there are.
+// The bounds on readings: how many words each keeps after the flags, and about how many readings
+// there are at most.
 const (
 	longReading  = 64
 	mostReadings = 4096
 )
 
-// BehindFlags returns what a command of sub-commands may be without the flags that
-// stand before one and their values, so that git -C x push is git push, and docker
-// compose -f x down is docker compose down: every reading, for rules that hold back.
+// BehindFlags returns every way to read a command without the flags before its sub-command, and
+// their values, for deny and ask rules: git -C x push is also git push, and docker compose -f x
+// down is also docker compose down.
 func BehindFlags(words []shellword.Word) [][]shellword.Word {
 	if len(words) < 3 || !slices.Contains(subcommanded, words[0].Text) {
 		return nil
@@ -41,7 +41,7 @@ func BehindFlags(words []shellword.Word) [][]shellword.Word {
 	return out
 }
 
-// withoutFlags returns what words may be without the flags that begin at one of them.
+// withoutFlags returns every way to read words without the flags that begin at one of them.
 func withoutFlags(words []shellword.Word, at int) (out [][]shellword.Word) {
 	if len(words) <= at || words[at].Literal && !strings.HasPrefix(words[at].Text, "-") {
 		return nil

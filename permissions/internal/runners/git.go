@@ -7,11 +7,11 @@ import (
 	"github.com/toolquay/toolquay/permissions/internal/shellword"
 )
 
-// gitRunners are the forms of git that run what their arguments say.
+// gitRunners are the sub-commands of git that run the programs in their arguments.
 var gitRunners = [][]string{{"git", "bisect", "run"}, {"git", "submodule", "foreach"}, {"git", "filter-branch"}}
 
-// gitQuiet are settings, or all of a section where they end with a dot, that name no
-// program. Most sections have some that do: aliases, pagers, drivers, transports.
+// gitQuiet are settings that name no program; one that ends with a dot stands for a whole
+// section. Most sections have settings that do: aliases, pagers, drivers, transports.
 var gitQuiet = []string{
 	"user.name", "user.email", "author.", "committer.", "advice.", "color.", "init.defaultbranch", "commit.gpgsign", "tag.gpgsign",
 	"core.quotepath", "core.autocrlf", "core.abbrev", "core.filemode", "core.longpaths", "diff.renames", "diff.algorithm",
@@ -21,9 +21,9 @@ var gitQuiet = []string{
 // gitValued are git's own flags whose value is the next word and names no program.
 var gitValued = []string{"-C", "--git-dir", "--work-tree", "--namespace"}
 
-// gitRuns reports whether a command of git names a program that git is to run: in a
-// setting for this one call, as the place of git's own programs, or behind rebase
-// --exec. Words that the shell expands may come to that.
+// gitRuns reports whether a command of git names a program for git to run: in a setting for this
+// one call, as the directory of git's own programs, or after rebase --exec. Words that the shell
+// expands may do so.
 func gitRuns(texts []string, words []shellword.Word) bool {
 	for i := 1; i < len(texts); i++ {
 		switch t := texts[i]; {
@@ -50,8 +50,8 @@ func namesNoProgram(setting string) bool {
 	})
 }
 
-// isRebaseExec reports whether a flag may be -x, among others or not, or --exec, which
-// may be cut short.
+// isRebaseExec reports whether a flag may be -x, alone or among others, or --exec, also
+// shortened.
 func isRebaseExec(flag string) bool {
 	if long, ok := strings.CutPrefix(flag, "--"); ok {
 		return strings.HasPrefix(long, "ex")

@@ -10,9 +10,9 @@ import (
 	"github.com/toolquay/toolquay/permissions/internal/shellword"
 )
 
-// runners are programs whose whole work is to run what their arguments say, as
-// a person or place of their own choosing. No rule with a wildcard allows a
-// command that starts with one; the words are matched from the first.
+// runners are programs whose purpose is to run other programs that their arguments name, perhaps
+// as another user or elsewhere. No rule with a wildcard allows a command that starts with these
+// words.
 var runners = [][]string{
 	{"watch"}, {"setsid"}, {"ionice"}, {"chrt"}, {"taskset"}, {"flock"}, {"env"}, {"sudo"}, {"doas"}, {"su"},
 	{"run0"}, {"pkexec"}, {"runuser"}, {"setpriv"}, {"chroot"}, {"unshare"}, {"nsenter"}, {"bwrap"}, {"firejail"},
@@ -36,8 +36,8 @@ var runners = [][]string{
 	{"direnv", "exec"}, {"rustup", "run"},
 }
 
-// interpreters run code that their arguments hold or name. Behind one, flags do
-// not narrow a rule.
+// interpreters run code that their arguments hold or name. Flags after one do not narrow a
+// rule.
 var interpreters = []string{
 	"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "rbash", "pwsh", "powershell",
 	"python", "pypy", "ipython", "node", "nodejs", "deno", "bun", "tsx", "ts-node", "ruby", "irb", "perl", "php",
@@ -45,8 +45,8 @@ var interpreters = []string{
 	"groovy", "jshell", "java", "awk", "gawk", "mawk", "nawk", "xargs",
 }
 
-// scriptRunners run a script or a target that the words behind them name: a rule
-// is too broad where it names none.
+// scriptRunners run a script or target that the next words name. A rule that names none is too
+// broad.
 var scriptRunners = [][]string{
 	{"npm"}, {"npm", "run"}, {"npm", "run-script"}, {"pnpm"}, {"pnpm", "run"}, {"yarn"}, {"yarn", "run"},
 	{"bun", "run"}, {"deno", "run"}, {"deno", "task"}, {"uv"}, {"uv", "run"}, {"poetry", "run"}, {"pipenv", "run"},
@@ -57,7 +57,7 @@ var scriptRunners = [][]string{
 // findRuns are the expressions of find that start programs or change files.
 var findRuns = []string{"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fls", "-fprint", "-fprint0", "-fprintf"}
 
-// transparent are wrappers that change nothing of what runs.
+// transparent are wrappers that do not change what the wrapped program does.
 var transparent = []string{"timeout", "time", "nice", "nohup", "stdbuf"}
 
 // NeverByPrefix reports whether only a rule without wildcards may allow a command. A word
@@ -81,8 +81,7 @@ func NeverByPrefix(words []shellword.Word) bool {
 	return slices.ContainsFunc(runners, runs)
 }
 
-// runsWith reports whether a command starts with a runner's words, flags between
-// them left out.
+// runsWith reports whether a command starts with a runner's words, ignoring flags between them.
 func runsWith(texts []string, words []shellword.Word, runner []string) bool {
 	if texts[0] != runner[0] {
 		return false
@@ -108,7 +107,7 @@ func Name(word string) string {
 	return name
 }
 
-// Runs reports whether words start with a runner's.
+// Runs reports whether words start with those of a program that runs others.
 func Runs(words []string) bool {
 	name := Name(words[0])
 	return slices.ContainsFunc(runners, func(r []string) bool {
@@ -116,8 +115,8 @@ func Runs(words []string) bool {
 	})
 }
 
-// MayStart reports whether the name of a program that runs others, or of an
-// interpreter, starts so.
+// MayStart reports whether a text starts the name of an interpreter or of a program that runs
+// others.
 func MayStart(text string) bool {
 	return slices.ContainsFunc(interpreters, func(name string) bool { return strings.HasPrefix(name, text) }) ||
 		slices.ContainsFunc(runners, func(r []string) bool { return strings.HasPrefix(r[0], text) })

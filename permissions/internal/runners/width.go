@@ -8,13 +8,12 @@ import (
 	"github.com/toolquay/toolquay/permissions/internal/shellword"
 )
 
-// binFolders are where a program is what its name says.
+// binFolders are the directories whose programs can be trusted to be what they are called.
 var binFolders = []string{"/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/usr/local/sbin/", "/opt/homebrew/bin/"}
 
-// Width is how many words say what a command does, so that a rule on them lets any
-// arguments follow, or 0 where only all of them do. A program that is not known here gets
-// a rule on all of its words: it may be one that runs what they say. A script is known by
-// its path.
+// Width is how many words of a command say what it does, so that a rule on them may let any
+// arguments follow. It is 0 if a rule must have all words, as for programs that are not known
+// here: their arguments may name programs to run. A script is known by its path.
 func Width(words []shellword.Word) int {
 	if !words[0].Literal || NeverByPrefix(words) {
 		return 0
@@ -42,22 +41,22 @@ func Width(words []shellword.Word) int {
 	return 0
 }
 
-// scriptInterpreters run the script that their first argument names; what follows is the
+// scriptInterpreters run the script that their first argument names; the other arguments are the
 // script's.
 var scriptInterpreters = []string{
 	"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "python", "pypy", "node", "nodejs", "tsx", "ts-node",
 	"ruby", "perl", "php", "lua", "luajit", "tclsh", "Rscript", "julia", "java",
 }
 
-// pythonModules are modules of Python that do what their name says, and run nothing else
-// that their arguments name.
+// pythonModules are modules of Python that do what they are called, and run nothing that their
+// arguments name.
 var pythonModules = []string{
 	"pytest", "unittest", "mypy", "black", "ruff", "flake8", "isort", "pylint", "pyright", "build", "venv", "compileall",
 	"tox", "nox", "http.server", "json.tool", "sphinx", "mkdocs",
 }
 
-// scriptWidth is how many words name the script, or the module or archive, that an
-// interpreter runs. Where a flag comes first, it may run code that stands in a word.
+// scriptWidth is how many words name the script, module or archive that an interpreter runs. It
+// is 0 if a flag comes first, as other words may then be code.
 func scriptWidth(program string, words []shellword.Word) int {
 	if len(words) < 2 || !words[1].Literal {
 		return 0
@@ -86,8 +85,8 @@ func scriptWidth(program string, words []shellword.Word) int {
 	return 0
 }
 
-// isScript reports whether a word names a file by its path or with its ending: no flag, no
-// sub-command, and none of the names under which a program reads what it is handed.
+// isScript reports whether a word names a file by its path or extension. Flags, sub-commands and
+// the names of standard input do not.
 func isScript(w shellword.Word) bool {
 	if !w.Literal || strings.HasPrefix(w.Text, "-") || strings.HasPrefix(w.Text, "+") ||
 		strings.HasPrefix(w.Text, "/dev/") || strings.HasPrefix(w.Text, "/proc/") {
@@ -96,13 +95,13 @@ func isScript(w shellword.Word) bool {
 	return strings.ContainsAny(w.Text, "./") || w.Text == "artisan"
 }
 
-// through are the words behind which another command stands, which says what is done.
+// through are the words that are followed by another command, which says what is done.
 var through = [][]string{
 	{"uv", "run"}, {"poetry", "run"}, {"pipenv", "run"}, {"hatch", "run"}, {"pdm", "run"}, {"rye", "run"}, {"bundle", "exec"},
 }
 
-// throughWidth is how many words stand before the command that is run. Yarn and pnpm run a
-// program where they have no such sub-command of their own.
+// throughWidth is how many words come before the command that is run. Yarn and pnpm run a program
+// if they have no sub-command of that name.
 func throughWidth(name string, words []shellword.Word) int {
 	for _, t := range through {
 		if name == t[0] && len(words) > 2 && words[1].Literal && words[1].Text == t[1] {
@@ -117,8 +116,8 @@ func throughWidth(name string, words []shellword.Word) int {
 	return 0
 }
 
-// subcommands are programs whose first word says what they do, and those of
-// which the second one does. Behind those words any argument may follow.
+// subcommands are programs, or the first two words of commands, with how many words say what they
+// do. Any arguments may follow these words.
 var subcommands = map[string]int{
 	"git": 2, "go": 2, "cargo": 2, "npm": 2, "pnpm": 2, "yarn": 2, "make": 2, "pip": 2, "brew": 2, "apt": 2,
 	"rustup": 2, "dotnet": 2, "gh": 3, "mvn": 2, "bazel": 2, "terraform": 2, "helm": 2, "systemctl": 2,
@@ -130,8 +129,8 @@ var subcommands = map[string]int{
 	"go run": 3, "go mod": 3, "go tool": 3, "cmake": 2, "pre-commit": 2, "glab": 3,
 }
 
-// anyCode are sub-commands that run any code or program that their arguments hold, set which
-// program runs later, or ask any service anything. A rule is on all of their words.
+// anyCode are sub-commands that run code or programs in their arguments, configure what runs
+// later, or send any request to a service. A rule must have all of their words.
 var anyCode = []string{
 	"git config", "npm config", "npm set", "npm explore", "npm pkg", "pnpm config", "yarn config", "yarn node", "pip config", "go env",
 	"cargo config", "poetry config", "bundle config", "bundle console", "composer config", "composer exec", "composer run-script",
@@ -142,7 +141,7 @@ var anyCode = []string{
 	"pre-commit try-repo", "docker plugin", "kubectl plugin", "kubectl config", "helm plugin", "nx exec", "ng config",
 }
 
-// flagged are programs of which a flag is the sub-command.
+// flagged are commands whose sub-command is a flag.
 var flagged = []string{"cmake --build", "cmake --install", "cmake --preset"}
 
 // subcommandWidth is how many words name a sub-command, or 0 where they do not.

@@ -16,13 +16,11 @@ import (
 // maxFound bounds what wildcards find, against a pattern such as //*/*/*/*.
 const maxFound = 10_000
 
-// Find returns the places of patterns that need no walk: literal paths whether or not
-// they exist, and what single wildcards find by listing a few directories. A pattern
-// that is one name of any depth is taken to mean what lies directly in the working
-// directories, where it may not come into being.
+// Find returns the paths that are found without a walk: literal paths whether or not they exist,
+// and those that single wildcards find by listing a few directories. Of a pattern of any depth it
+// returns the path directly in the working directories, so that the file cannot be made there.
 //
-// A rule that hides a working directory or the root leaves nothing to run a command
-// in: the host is to refuse.
+// If a rule hides a working directory or the root, no command can run: the host must refuse it.
 func (w *Policy) Find(list func(dir string) (names []string, err error)) Places {
 	f := finder{Policy: w, list: list}
 	f.rules()
@@ -35,7 +33,7 @@ func (w *Policy) Find(list func(dir string) (names []string, err error)) Places 
 	return f.places()
 }
 
-// FindRuled is [Policy.Find] for what deny and ask rules name, without the guarded places.
+// FindRuled is [Policy.Find] for rules alone, without the protected places.
 func (w *Policy) FindRuled(list func(dir string) (names []string, err error)) Places {
 	f := finder{Policy: w, list: list}
 	f.rules()
@@ -78,7 +76,7 @@ type finder struct {
 	closed []string
 }
 
-// rules adds what deny and ask rules name.
+// rules adds the paths that deny and ask rules name.
 func (f *finder) rules() {
 	for _, rules := range []pathrule.List{f.Deny, f.Ask} {
 		for i := range rules {
@@ -92,7 +90,7 @@ func (f *finder) rules() {
 	}
 }
 
-// guarded adds the places that are guarded by where they lie.
+// guarded adds the protected places.
 func (f *finder) guarded() {
 	for _, candidates := range f.Protected.Index {
 		for i := range candidates {
@@ -109,7 +107,7 @@ func (f *finder) guarded() {
 	}
 }
 
-// owned reports whether a pattern is of what a sandbox has its own of.
+// owned reports whether a pattern lies in /proc or /dev: a sandbox has its own.
 func owned(p *pathrule.Pattern) bool {
 	return p.Base == "" && len(p.Segs) > 0 && (p.Segs[0].Text == "proc" || p.Segs[0].Text == "dev")
 }
@@ -121,7 +119,7 @@ func isGit(p *pathrule.Pattern) bool {
 	return len(segs) > 0 && segs[len(segs)-1].Text == ".git"
 }
 
-// named are the paths that a pattern names, all that lies below them left out.
+// named returns the paths that a pattern names, without those below them.
 func (f *finder) named(p *pathrule.Pattern) []string {
 	segs := glob.Shallow(p.Segs)
 	if len(segs) == 0 || !segs[0].Deep {
@@ -138,8 +136,8 @@ func (f *finder) named(p *pathrule.Pattern) []string {
 	return out
 }
 
-// expand follows components from a directory, listing where one has a wildcard. Of
-// what comes behind a wildcard of any depth it knows nothing.
+// expand follows components from a directory, and lists directories for wildcards. It finds nothing
+// for a wildcard of any depth.
 func (f *finder) expand(base string, segs []glob.Segment) []string {
 	found := []string{base}
 	for i := range segs {
@@ -176,7 +174,7 @@ func (f *finder) children(dir string, s *glob.Segment) []string {
 	return out
 }
 
-// places keeps of what was found what the walls shut.
+// places keeps those of the found paths that are hidden or protected.
 func (f *finder) places() Places {
 	w, found := f.Policy, Places{}
 	hide := func(name string) { found.Hidden = append(found.Hidden, f.names(name)...) }
@@ -198,7 +196,7 @@ func (f *finder) places() Places {
 	return found
 }
 
-// keep takes the names of which one of some things is true.
+// keep takes the names for which one of the conditions holds.
 func keep(names []string, take func(name string), is ...func(name string) bool) {
 	for _, name := range names {
 		if slices.ContainsFunc(is, func(is func(string) bool) bool { return is(name) }) {

@@ -22,8 +22,8 @@ func Spaced(text string) string {
 	return strings.TrimSuffix(b.String(), string(rune(Gap)))
 }
 
-// Join puts words in one string for an allow: for what expands it has Wild,
-// which only a wildcard can match.
+// Join joins words to one string for an allow rule. Words in which the shell expands something
+// become Wild, which only a wildcard can match.
 func Join(words []Word) string {
 	return join(words, func(w Word) string {
 		if w.Literal {
@@ -33,7 +33,7 @@ func Join(words []Word) string {
 	})
 }
 
-// Plain puts words in one string as they stand.
+// Plain joins words to one string as they are.
 func Plain(words []Word) string { return join(words, func(w Word) string { return w.Text }) }
 
 func join(words []Word, text func(Word) string) string {
@@ -52,9 +52,8 @@ func join(words []Word, text func(Word) string) string {
 	return b.String()
 }
 
-// MatchPieces matches a text against literal pieces with anything between them.
-// Taking each piece where it first fits is enough. Where prefix is set, the text
-// may go on behind a Gap.
+// MatchPieces matches a text against literal pieces with anything between them. With prefix the
+// text may go on after a Gap. To take each piece where it first fits is enough.
 func MatchPieces(pieces []string, text string, prefix bool) bool {
 	first, last := pieces[0], pieces[len(pieces)-1]
 	rest, ok := strings.CutPrefix(text, first)

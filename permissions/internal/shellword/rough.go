@@ -32,7 +32,7 @@ func Rough(text string) [][]Word {
 
 var roughQuotes = strings.NewReplacer(`"`, "", `'`, "", `\`, "", "$", "")
 
-// dropHidden takes out what a shell or a reader does not see.
+// dropHidden drops characters that a shell or a person does not see.
 func dropHidden(r rune) rune {
 	switch {
 	case r == 0, r == 0xad, r >= 0x200b && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2060 && r <= 0x206f, r == 0xfeff:

@@ -7,8 +7,7 @@ import (
 
 // Word is one word of a simple command.
 type Word struct {
-	// Text is what the program is given, where Literal is set; else the word as
-	// it was written.
+	// Text is what the program gets, if Literal is set; else the word as it was written.
 	Text string
 	// Literal says that nothing in the word is expanded.
 	Literal bool

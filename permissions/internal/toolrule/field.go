@@ -14,9 +14,8 @@ type Field struct {
 	Name string
 	// pieces are the value, split at its wildcards.
 	pieces []string
-	// Blind says that the rule has no other meaning and that the tool's fields
-	// are not known: then it also matches where the field is absent, as the
-	// rule may mean something else.
+	// Blind makes the rule match calls without the field, too. It is for rules that have
+	// no other meaning, on tools whose fields are not known.
 	Blind bool
 }
 
@@ -56,7 +55,7 @@ func (p *Field) Match(input json.RawMessage) bool {
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(input, &fields) != nil {
-		return true // what is no object has no fields to tell by
+		return true // without an object there are no fields to compare
 	}
 	found := false
 	for name, value := range fields {
@@ -71,8 +70,8 @@ func (p *Field) Match(input json.RawMessage) bool {
 	return !found && p.Blind
 }
 
-// matchValue compares a scalar, or each one in a list. What else there is, is
-// compared as it is written.
+// matchValue compares a scalar, or each scalar in a list. Other values are compared as they are
+// written.
 func (p *Field) matchValue(value json.RawMessage) bool {
 	var list []json.RawMessage
 	if json.Unmarshal(value, &list) == nil && slices.ContainsFunc(list, p.matchScalar) {

@@ -18,8 +18,8 @@ const mcpPrefix = "mcp__"
 // Name is the tool of a rule. It matches whole names, and the case of letters counts.
 type Name struct {
 	exact string
-	// server is "mcp__s__" for a rule on a whole MCP server. Where strict is
-	// set, what follows must not read as a part of a longer server name.
+	// server is "mcp__s__" for a rule on a whole MCP server. With strict the rest of the
+	// name must not look like a part of a longer server name.
 	server string
 	strict bool
 	glob   *glob.Segment
@@ -65,7 +65,7 @@ func readName(name string, allow bool, server, tool string, isMCP bool) (Name, e
 	return Name{server: mcpPrefix + server + "__", strict: true, glob: oneName(glob)}, err
 }
 
-// strictName makes the match of a deny or ask rule, which takes every reading.
+// strictName reads the tool of a deny or ask rule, which matches in every reading.
 func strictName(name string, isMCP bool) (Name, error) {
 	if strings.Contains(name, "*") {
 		glob, err := glob.Parse(name)
