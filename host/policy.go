@@ -20,13 +20,15 @@ import (
 // where a working directory was, must not move them.
 func (h *Host) places(cwd string, o *SessionOptions) (permissions.Setup, error) {
 	setup := permissions.Setup{
-		Cwd:         realDir(cwd),
-		Home:        realDir(h.options.Home),
-		ProjectRoot: realDir(h.options.ProjectRoot),
-		PlanFile:    realDir(o.PlanFile),
-		Sessions:    realDir(h.options.Sessions),
-		FoldCase:    permissions.FoldsCase(),
-		Resolve:     paths.Real,
+		Layout: permissions.Layout{
+			Cwd:         realDir(cwd),
+			Home:        realDir(h.options.Home),
+			ProjectRoot: realDir(h.options.ProjectRoot),
+			PlanFile:    realDir(o.PlanFile),
+			Sessions:    realDir(h.options.Sessions),
+		},
+		FoldCase: permissions.FoldsCase(),
+		Resolve:  paths.Real,
 		// What settings name is found out once too, when it is first named.
 		ResolveDirectory: settledPaths(paths.Real),
 	}

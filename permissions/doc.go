@@ -9,8 +9,8 @@
 // it by a [Policy] and by [Evidence] gathered elsewhere:
 //
 //	policy, warnings, err := permissions.Compile(permissions.Setup{
-//		Cwd:   permissions.Dir{Path: "/home/u/project"},
-//		Rules: []permissions.RuleSet{{
+//		Layout: permissions.Layout{Cwd: permissions.Dir{Path: "/home/u/project"}},
+//		Rules:  []permissions.RuleSet{{
 //			Source: permissions.SourceUser,
 //			Deny:   permissions.RuleTexts("Read(.env)", "Bash(git push:*)"),
 //			Allow:  permissions.RuleTexts("Read(//usr/share/doc)", "Bash(npm run test:*)"),

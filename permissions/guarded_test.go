@@ -24,7 +24,9 @@ func TestSettingsAreGuarded(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := compile(t, permissions.Setup{
-		Cwd: permissions.Dir{Path: root}, Additional: []permissions.Dir{{Path: home}}, Home: permissions.Dir{Path: home},
+		Layout: permissions.Layout{
+			Cwd: permissions.Dir{Path: root}, Additional: []permissions.Dir{{Path: home}}, Home: permissions.Dir{Path: home},
+		},
 		Mode:  permissions.ModeAcceptEdits,
 		Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Allow: permissions.RuleTexts("Edit", "Write", "Read")}},
 	})
@@ -61,7 +63,7 @@ func TestFindPlacesStartedFromHome(t *testing.T) {
 		protected bool
 	}{{"/home/u", true}, {"/home/u/proj", false}, {"/ws/proj", false}} {
 		found := compile(t, permissions.Setup{
-			Cwd: permissions.Dir{Path: test.cwd}, Home: permissions.Dir{Path: "/home/u"},
+			Layout: permissions.Layout{Cwd: permissions.Dir{Path: test.cwd}, Home: permissions.Dir{Path: "/home/u"}},
 		}).SandboxPolicy(nil).Find(list)
 		for _, name := range started {
 			if path := test.cwd + "/" + name; slices.Contains(found.Protected, path) != test.protected {

@@ -15,7 +15,7 @@ const (
 	// commands, and asks for everything else.
 	ModeDefault Mode = "default"
 	// ModePlan is ModeDefault, but that edits are denied, whatever rules allow;
-	// only [Setup.PlanFile] may be written.
+	// only [Layout.PlanFile] may be written.
 	ModePlan Mode = "plan"
 	// ModeAcceptEdits is ModeDefault, but that edits inside the working
 	// directories are allowed.

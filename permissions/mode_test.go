@@ -118,8 +118,7 @@ func checkMode(t *testing.T, p *permissions.Policy, r permissions.Request, want,
 func TestForbiddenModes(t *testing.T) {
 	t.Parallel()
 	s := testSetup()
-	s.Forbidden = []permissions.Mode{permissions.ModeAuto, permissions.ModePlan}
-	s.ForbidBypass = true
+	s.Forbidden = []permissions.Mode{permissions.ModeAuto, permissions.ModePlan, permissions.ModeBypass}
 	p := compile(t, s)
 	for _, m := range modes {
 		forbidden := m == permissions.ModeAuto || m == permissions.ModePlan || m == permissions.ModeBypass

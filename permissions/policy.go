@@ -40,9 +40,6 @@ func Compile(s Setup) (*Policy, []Warning, error) {
 		modes:   modes{mode: s.Mode, forbidden: slices.Clone(s.Forbidden)},
 		folders: newFolders(&s), reading: newReading(&s), guards: newGuards(&s),
 	}
-	if s.ForbidBypass {
-		p.forbidden = append(p.forbidden, ModeBypass)
-	}
 	warnings, err := p.take(s.Rules)
 	if err != nil {
 		return nil, warnings, err

@@ -10,13 +10,15 @@ import (
 func TestCompileRefusesBadDirectories(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(*permissions.Setup){
-		"no cwd":          func(s *permissions.Setup) { s.Cwd = permissions.Dir{} },
-		"relative cwd":    func(s *permissions.Setup) { s.Cwd.Path = "a" },
-		"unclean real":    func(s *permissions.Setup) { s.Cwd.Real = "/a/../b" },
-		"relative home":   func(s *permissions.Setup) { s.Home.Path = "home" },
-		"empty addition":  func(s *permissions.Setup) { s.Additional = []permissions.Dir{{}} },
-		"session folder":  func(s *permissions.Setup) { s.SessionFolder.Path = "x" },
-		"forbidden mode":  func(s *permissions.Setup) { s.Mode, s.ForbidBypass = permissions.ModeBypass, true },
+		"no cwd":         func(s *permissions.Setup) { s.Cwd = permissions.Dir{} },
+		"relative cwd":   func(s *permissions.Setup) { s.Cwd.Path = "a" },
+		"unclean real":   func(s *permissions.Setup) { s.Cwd.Real = "/a/../b" },
+		"relative home":  func(s *permissions.Setup) { s.Home.Path = "home" },
+		"empty addition": func(s *permissions.Setup) { s.Additional = []permissions.Dir{{}} },
+		"session folder": func(s *permissions.Setup) { s.SessionFolder.Path = "x" },
+		"forbidden mode": func(s *permissions.Setup) {
+			s.Mode, s.Forbidden = permissions.ModeBypass, []permissions.Mode{permissions.ModeBypass}
+		},
 		"unknown mode":    func(s *permissions.Setup) { s.Mode = "yolo" },
 		"deny without ~":  func(s *permissions.Setup) { s.Home = permissions.Dir{}; _ = addRule(s, "deny Read(~/x)") },
 		"addition with ~": func(s *permissions.Setup) { s.Home = permissions.Dir{}; s.Rules = dirs("~/x") },
@@ -54,7 +56,7 @@ func TestModes(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	s = testSetup()
-	s.ForbidBypass = true
+	s.Forbidden = []permissions.Mode{permissions.ModeBypass}
 	if _, err := compile(t, s).WithMode(permissions.ModeBypass); err == nil {
 		t.Error("a forbidden mode is entered")
 	}

@@ -13,36 +13,12 @@ import (
 
 // Setup is what a policy is compiled from.
 type Setup struct {
-	// Cwd is where the session begins: the first working directory, and what
-	// relative patterns are relative to.
-	Cwd Dir
-	// Additional are further working directories.
-	Additional []Dir
-	// Home is what ~ stands for; empty is not known.
-	Home Dir
-	// ProjectRoot is what a pattern with one leading slash is relative to in
-	// rules of the project; default Cwd.
-	ProjectRoot Dir
-	// SessionFolder is the session's own folder, readable unasked.
-	SessionFolder Dir
-	// TempFolder is what the session's commands have for temporary files, readable
-	// unasked: what they write there, other tools are to find.
-	TempFolder Dir
-	// Sessions holds the folders of all sessions: reading what others keep asks, as
-	// it does in credential stores.
-	Sessions Dir
-	// HostFolders hold the host's own settings and plugins; changing anything
-	// there asks.
-	HostFolders []Dir
-	// PlanFile is the one file that may be written in ModePlan.
-	PlanFile Dir
+	Layout
 
 	// Mode is used where no rule set names one; empty is ModeDefault.
 	Mode Mode
 	// Forbidden are modes that are not offered: a policy in one is an error.
 	Forbidden []Mode
-	// ForbidBypass forbids ModeBypass.
-	ForbidBypass bool
 	// OnlyPolicyRules makes allow rules of other sources than policy grant
 	// nothing. Their deny and ask rules stand.
 	OnlyPolicyRules bool
@@ -75,6 +51,33 @@ type Setup struct {
 	// Analyse reads a command, for the examples of rules on commands. Nil takes
 	// them for one simple command each.
 	Analyse func(text string) Command
+}
+
+// Layout is the directories of a session.
+type Layout struct {
+	// Cwd is where the session begins: the first working directory, and what
+	// relative patterns are relative to.
+	Cwd Dir
+	// Additional are further working directories.
+	Additional []Dir
+	// Home is the directory that ~ stands for; empty if it is not known.
+	Home Dir
+	// ProjectRoot is what a pattern with one leading slash is relative to in
+	// rules of the project; default Cwd.
+	ProjectRoot Dir
+	// SessionFolder is the session's own folder, readable unasked.
+	SessionFolder Dir
+	// TempFolder is where the session's commands put temporary files, readable unasked, so
+	// that other tools find what they write.
+	TempFolder Dir
+	// Sessions holds the folders of all sessions. Reading those of others asks, as it does
+	// in credential stores.
+	Sessions Dir
+	// HostFolders hold the host's own settings and plugins; changing anything
+	// there asks.
+	HostFolders []Dir
+	// PlanFile is the one file that may be written in ModePlan.
+	PlanFile Dir
 }
 
 // FoldsCase reports whether file systems of this platform commonly take names

@@ -14,13 +14,15 @@ import (
 // testSetup is the world the tables speak of.
 func testSetup() permissions.Setup {
 	return permissions.Setup{
-		Cwd:           permissions.Dir{Path: "/ws/proj"},
-		Additional:    []permissions.Dir{{Path: "/ws/lib"}},
-		Home:          permissions.Dir{Path: "/home/u"},
-		SessionFolder: permissions.Dir{Path: "/var/s1"},
-		PlanFile:      permissions.Dir{Path: "/var/s1/plan.md"},
-		HostFolders:   []permissions.Dir{{Path: "/opt/host/plugins"}},
-		Aliases:       map[string]string{"View": "Read"},
+		Layout: permissions.Layout{
+			Cwd:           permissions.Dir{Path: "/ws/proj"},
+			Additional:    []permissions.Dir{{Path: "/ws/lib"}},
+			Home:          permissions.Dir{Path: "/home/u"},
+			SessionFolder: permissions.Dir{Path: "/var/s1"},
+			PlanFile:      permissions.Dir{Path: "/var/s1/plan.md"},
+			HostFolders:   []permissions.Dir{{Path: "/opt/host/plugins"}},
+		},
+		Aliases: map[string]string{"View": "Read"},
 	}
 }
 

@@ -113,7 +113,7 @@ func TestEntryIsKept(t *testing.T) {
 	t.Parallel()
 	dir := logDir(t)
 	policy, _, err := permissions.Compile(permissions.Setup{
-		Cwd: permissions.Dir{Path: "/ws"},
+		Layout: permissions.Layout{Cwd: permissions.Dir{Path: "/ws"}},
 		Rules: []permissions.RuleSet{
 			{Source: permissions.SourceProject, File: "/ws/s.toml", Deny: []permissions.RuleText{{Text: "Read(.env)", Line: 3}}},
 			{Source: permissions.SourceUser, File: "/h/s.toml", Ask: []permissions.RuleText{{Text: "Read(*.env)", Line: 4}}},

@@ -138,7 +138,7 @@ func TestGrantDecides(t *testing.T) {
 	testenv.Permitted(t, testenv.Unix) // on Windows rules on paths are refused
 	l := open(t, file(t))
 	g := add(t, l, grants.Grant{Rule: "Read(/docs)", Scope: grants.ScopeProject, Project: "/p", By: "terminal"})
-	base, _, err := permissions.Compile(permissions.Setup{Cwd: permissions.Dir{Path: "/elsewhere", Real: "/elsewhere"}})
+	base, _, err := permissions.Compile(permissions.Setup{Layout: permissions.Layout{Cwd: permissions.Dir{Path: "/elsewhere", Real: "/elsewhere"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -158,8 +158,8 @@ func (t *tester) policy(c *Call) (*permissions.Policy, error) {
 		return p, nil
 	}
 	p, _, err := permissions.Compile(permissions.Setup{
-		Cwd:   permissions.Dir{Path: c.Cwd},
-		Home:  permissions.Dir{Path: c.Home},
+		Layout: permissions.Layout{Cwd: permissions.Dir{Path: c.Cwd}, Home: permissions.Dir{Path: c.Home}},
+
 		Mode:  c.Mode,
 		Rules: sets,
 

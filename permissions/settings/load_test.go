@@ -187,7 +187,7 @@ func TestSourcesAreMerged(t *testing.T) {
 		l.Log.Directory.Value != p.path("home/log") || l.Approvals.AlwaysTo.Value != settings.AlwaysToNone {
 		t.Errorf("%+v", l)
 	}
-	setup := permissions.Setup{Cwd: p.options.Project, Home: permissions.Dir{Path: p.options.Home}}
+	setup := permissions.Setup{Layout: permissions.Layout{Cwd: p.options.Project, Home: permissions.Dir{Path: p.options.Home}}}
 	l.Fill(&setup)
 	compiled, _, err := permissions.Compile(setup)
 	if err != nil || compiled.Mode() != "dontAsk" {
@@ -369,7 +369,7 @@ func TestMalformedAllowDoesNotStop(t *testing.T) {
 	p := newPlace(t)
 	p.write(t, userFile, "[permissions]\nallow = ['Bash(']\n")
 	compile := func() ([]permissions.Warning, error) {
-		_, warnings, err := permissions.Compile(permissions.Setup{Cwd: p.options.Project, Rules: p.load(t).Rules})
+		_, warnings, err := permissions.Compile(permissions.Setup{Layout: permissions.Layout{Cwd: p.options.Project}, Rules: p.load(t).Rules})
 		return warnings, err
 	}
 	if warnings, err := compile(); err != nil || len(warnings) != 1 || warnings[0].Source.Line != 2 {

@@ -118,7 +118,8 @@ func printsNothing(t *testing.T, base, cwd, deny, text string, guess bool) int {
 	}
 	dir := filepath.Join(base, cwd)
 	p, _, err := permissions.Compile(permissions.Setup{
-		Cwd: permissions.Dir{Path: dir}, Home: permissions.Dir{Path: filepath.Join(base, "home")}, Rules: []permissions.RuleSet{set}, Resolve: really,
+		Layout: permissions.Layout{Cwd: permissions.Dir{Path: dir}, Home: permissions.Dir{Path: filepath.Join(base, "home")}},
+		Rules:  []permissions.RuleSet{set}, Resolve: really,
 	})
 	if err != nil {
 		t.Fatal(err)

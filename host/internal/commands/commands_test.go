@@ -50,7 +50,7 @@ func newFake(t *testing.T, o Options) (*fakeCall, *Shell) {
 	t.Helper()
 	dir := paths.Real(t.TempDir())
 	policy, _, err := permissions.Compile(permissions.Setup{
-		Cwd: permissions.Dir{Path: dir, Real: dir}, Resolve: paths.Real, ResolveDirectory: paths.Real,
+		Layout: permissions.Layout{Cwd: permissions.Dir{Path: dir, Real: dir}}, Resolve: paths.Real, ResolveDirectory: paths.Real,
 		Rules: []permissions.RuleSet{{
 			Source: permissions.SourceUser,
 			Deny:   permissions.RuleTexts("Read(.env)", "WebFetch(domain:evil.example.org)"), Allow: permissions.RuleTexts("WebFetch(domain:example.com)"),

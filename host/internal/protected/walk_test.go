@@ -26,8 +26,8 @@ type walker struct {
 func newWalker(tb testing.TB, dir string) *walker {
 	tb.Helper()
 	policy, _, err := permissions.Compile(permissions.Setup{
-		Cwd:   permissions.Dir{Path: dir, Real: paths.Real(dir)},
-		Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("Read(*.key)")}},
+		Layout: permissions.Layout{Cwd: permissions.Dir{Path: dir, Real: paths.Real(dir)}},
+		Rules:  []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("Read(*.key)")}},
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -31,8 +31,8 @@ func TestPastIsKept(t *testing.T) {
 		time.Sleep(50 * time.Millisecond) // so that the next change shows
 	}
 	policy, _, err := permissions.Compile(permissions.Setup{
-		Cwd:   permissions.Dir{Path: top},
-		Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("Read(.env)")}},
+		Layout: permissions.Layout{Cwd: permissions.Dir{Path: top}},
+		Rules:  []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("Read(.env)")}},
 	})
 	if err != nil {
 		t.Fatal(err)
