@@ -8,12 +8,13 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/permissions"
 )
 
 // accesses finds out what a call's own input says it will touch, with each path
 // resolved as the file system now has it, and what is known of those paths.
-func (c *call) accesses(v *view) ([]permissions.Access, []abi.Fact, error) {
+func (c *call) accesses(v *rules.View) ([]permissions.Access, []abi.Fact, error) {
 	contract := c.tool.contract()
 	if len(contract.Fields) == 0 {
 		return nil, nil, nil
@@ -35,7 +36,7 @@ func (c *call) accesses(v *view) ([]permissions.Access, []abi.Fact, error) {
 		for _, value := range values {
 			switch field.Kind {
 			case abi.FieldPath:
-				access, fact, err := c.resolvePath(v.cwd, field, value)
+				access, fact, err := c.resolvePath(v.Cwd, field, value)
 				if err != nil {
 					return nil, nil, abi.Errorf(abi.CodeOf(err), "%s: %s: %w", contract.Name, field.Name, err)
 				}

@@ -11,6 +11,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/capability/shell"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/hooks"
+	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -77,7 +78,7 @@ func (c *call) judge(ctx context.Context) error {
 
 // admission is what a call was let in by, and to do.
 type admission struct {
-	by *view
+	by *rules.View
 	to *gate.Subject
 }
 
@@ -89,8 +90,8 @@ func (g *callGate) stands() error {
 	if was.by == g.view {
 		return nil
 	}
-	if was.by.cwd != g.view.cwd {
-		return abi.Errorf(abi.CodeCancelled, "it was not begun: the working directory became %s while it waited; call it again", g.view.cwd)
+	if was.by.Cwd != g.view.Cwd {
+		return abi.Errorf(abi.CodeCancelled, "it was not begun: the working directory became %s while it waited; call it again", g.view.Cwd)
 	}
 	return g.Stands(was.to)
 }
@@ -134,9 +135,9 @@ func (g *callGate) waits(s *gate.Subject) error {
 
 // ownValidation asks the tool whether it finds the input valid, and for its own
 // verdict.
-func (c *call) ownValidation(ctx context.Context, v *view, facts []abi.Fact) (*abi.Check, error) {
+func (c *call) ownValidation(ctx context.Context, v *rules.View, facts []abi.Fact) (*abi.Check, error) {
 	contract := c.tool.contract()
-	a, err := c.tool.assess(ctx, plugins.Question{Input: c.input.json, Cwd: v.cwd, Facts: facts})
+	a, err := c.tool.assess(ctx, plugins.Question{Input: c.input.json, Cwd: v.Cwd, Facts: facts})
 	if err != nil {
 		return nil, c.describe(err)
 	}
@@ -153,7 +154,7 @@ func (c *call) ownValidation(ctx context.Context, v *view, facts []abi.Fact) (*a
 func (g *callGate) hookInput() hooks.Input {
 	c, v, contract := g.call, g.view, g.call.tool.contract()
 	return hooks.Input{
-		SessionID: c.session().id, Cwd: v.cwd, Mode: v.Policy.Mode(),
+		SessionID: c.session().id, Cwd: v.Cwd, Mode: v.Policy.Mode(),
 		Tool: contract.Name, Aliases: contract.Aliases, ToolInput: c.input.json, ToolUseID: c.use.ID,
 		Plugin: c.tool.source().plugin, Binding: g.about.Binding(),
 	}
@@ -161,7 +162,7 @@ func (g *callGate) hookInput() hooks.Input {
 
 // preHooks runs the hooks before the call, once.
 func (c *call) preHooks(ctx context.Context, g *callGate) error {
-	contract, set := c.tool.contract(), g.view.hooks
+	contract, set := c.tool.contract(), g.view.Settings.Hooks
 	if c.hooked || !set.For(hooks.PreToolUse, contract.Name, contract.Aliases) {
 		return nil
 	}
@@ -199,14 +200,14 @@ func (c *call) postHooks(ctx context.Context, g *callGate, result abi.ToolResult
 	if failure != nil {
 		event = hooks.PostToolUseFailure
 	}
-	if !v.hooks.For(event, contract.Name, contract.Aliases) {
+	if !v.Settings.Hooks.For(event, contract.Name, contract.Aliases) {
 		return result
 	}
-	in, tell := g.hookInput(), v.hooks.PostToolUse
+	in, tell := g.hookInput(), v.Settings.Hooks.PostToolUse
 	if failure == nil {
 		in.Result = &result
 	} else {
-		in.Err, tell = failure, v.hooks.PostToolUseFailure
+		in.Err, tell = failure, v.Settings.Hooks.PostToolUseFailure
 	}
 	if ctx.Err() != nil {
 		// Nobody waits for a call that is over; the hooks are told all the same.

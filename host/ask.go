@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/host/internal/gate"
-	"github.com/toolquay/toolquay/permissions"
 )
 
 // Waiting is as [gate.Asker] has it: a call that runs lends its slot meanwhile.
@@ -132,6 +131,8 @@ func (g *callGate) offers(q *gate.Question) []Offer {
 	return out
 }
 
+var errNoOffer = errors.New("the rule was not offered")
+
 // remember keeps an offer that the person took. Where that fails this call is
 // allowed all the same: it is what they said.
 func (g *callGate) remember(offers []Offer, taken *Offer) {
@@ -156,40 +157,5 @@ func (s *Session) allow(o *Offer) error {
 			return err
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	given := given{rules: permissions.RuleSet{Source: permissions.SourceSession, Allow: permissions.RuleTexts(o.Rules...)}}
-	if o.File != "" {
-		given.beside = s.host.settings.Load()
-	}
-	policy, err := s.adding(s.current.Policy, given.rules)
-	if err != nil {
-		return err
-	}
-	s.given = append(s.given, given)
-	s.change(policy)
-	return nil
-}
-
-// given are allow rules that the person gave.
-type given struct {
-	rules permissions.RuleSet
-	// beside is set where they were written to a file, which these settings do not
-	// know yet. Later ones do, and who takes them out of the file means it.
-	beside *Settings
-}
-
-// changes is closed with the next change of the session's view, or when a turn is
-// stopped.
-func (s *Session) changes() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.changed
-}
-
-// stir has open questions looked at again.
-func (s *Session) stir() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.set(s.current)
+	return s.rules.Allow(o.Rules, o.File != "")
 }

@@ -190,7 +190,7 @@ func (c *call) comeBack() {
 	if _, native := c.tool.(*nativeTool); native {
 		return // it declares everything
 	}
-	if from, to, moved := c.session().comeBack(); moved {
+	if from, to, moved := c.session().rules.LeaveRemoved(); moved {
 		c.remark(fmt.Sprintf("The session's directory %s is gone. The session is in %s now, and so was this call.", from, to))
 	}
 }

@@ -18,7 +18,7 @@ func (c *call) findTraits(ctx context.Context) (traits.Traits, error) {
 	var a abi.Assessment
 	if traits.Asks(contract) {
 		var err error
-		a, err = c.tool.assess(ctx, plugins.Question{Input: c.input.json, Cwd: c.session().view().cwd})
+		a, err = c.tool.assess(ctx, plugins.Question{Input: c.input.json, Cwd: c.session().rules.View().Cwd})
 		if err != nil {
 			c.tell.warn("the tool's traits could not be found out and count as unsafe: %v", err)
 			a = abi.Assessment{}
@@ -45,7 +45,7 @@ func (c *call) settle() {
 // settleTraits computes the traits that the contract leaves to the host, from
 // what the call was found to touch, and what its input names of that.
 func (c *call) settleTraits(s *gate.Subject, named []permissions.Access) {
-	v := c.session().view()
+	v := c.session().rules.View()
 	c.traits.Settle(c.tool.contract(), traits.Settling{
 		Distrust: &c.session().distrust, Subject: s, Named: named, Cwd: really(v.Policy.Cwd()),
 		NoLocks: c.session().host.options.PlainBatches || c.mayMove(),
@@ -54,7 +54,7 @@ func (c *call) settleTraits(s *gate.Subject, named []permissions.Access) {
 			if touch.Write {
 				field.Effect = abi.EffectWrite
 			}
-			access, _, err := c.resolvePath(v.cwd, field, touch.Path)
+			access, _, err := c.resolvePath(v.Cwd, field, touch.Path)
 			return access, err
 		},
 	})

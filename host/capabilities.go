@@ -58,7 +58,7 @@ func (c *call) undeclared(name string) error {
 func (g *callGate) placed(commands *commands.Shell) capability.Scope {
 	c := g.call
 	scope := capability.Scope{
-		Cwd: g.view.cwd, Report: unheard, Tools: c.turn.catalog(),
+		Cwd: g.view.Cwd, Report: unheard, Tools: c.turn.catalog(),
 		Call:  capability.Call{ID: c.use.ID, Tool: c.tool.contract().Name},
 		Files: &c.files, History: c.session().history(), Stage: c.session().stage(),
 	}

@@ -24,7 +24,7 @@ func (c *call) refuseChanges(r *abi.ToolResult) {
 	for _, change := range r.Changes {
 		path, err := c.mayChange(change)
 		if err == nil && c.traits.ConcurrencySafe {
-			err = c.session().tryMove(path)
+			_, err = c.session().rules.View().Destination(path)
 		}
 		if err == nil {
 			kept = append(kept, change)
@@ -72,7 +72,7 @@ func (c *call) applyChanges() {
 	for _, change := range c.result.Changes {
 		path, err := c.mayChange(change)
 		if err == nil {
-			err = c.session().chdir(path)
+			err = c.session().rules.Chdir(path)
 		}
 		if err != nil {
 			c.refused = append(c.refused, refusedChange{change, err})

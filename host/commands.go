@@ -121,7 +121,7 @@ func (g *callGate) place() shell.Place {
 	policy := g.policy()
 	return shell.Place{
 		Cwd:     really(policy.Cwd()),
-		Home:    really(g.call.session().base.Home),
+		Home:    really(g.call.session().rules.Home()),
 		Working: policy.WorkingDirs(),
 		Repository: func(dir string) (permissions.Repository, bool) {
 			return policy.Repository(dir, paths.Beginning, paths.Names, paths.Links)

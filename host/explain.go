@@ -14,10 +14,8 @@ import (
 func (s *Session) Explain(ctx context.Context, use abi.ToolUse) (permissions.Explanation, error) {
 	set := s.host.hold()
 	defer set.Release()
-	s.fresh()
-	s.mu.Lock()
-	v := s.with(s.current, set)
-	s.mu.Unlock()
+	s.rules.Fresh()
+	v := s.rules.WithPlugins(set)
 	c := &call{turn: &openTurn{session: s, plugins: set}, request: request{use: use}}
 	c.files.Begin(filestate.NewTurn(&s.files), 0)
 	if err := c.prepare(ctx); err != nil {

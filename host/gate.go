@@ -10,6 +10,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/paths"
 	"github.com/toolquay/toolquay/host/internal/protected"
+	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/searches"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/audit"
@@ -32,8 +33,8 @@ type callGate struct {
 	about gate.Call
 	// view is the session as it was when the gate was made, and now the one whose rules
 	// count.
-	view *view
-	now  atomic.Pointer[view]
+	view *rules.View
+	now  atomic.Pointer[rules.View]
 
 	mu     sync.Mutex
 	scopes map[string]permissions.Scope // by capability, compiled once a call
@@ -50,10 +51,10 @@ var (
 )
 
 // newGate brings a call to the gate, on the session as it now is.
-func newGate(c *call) *callGate { return gateAt(c, c.session().fresh()) }
+func newGate(c *call) *callGate { return gateAt(c, c.session().rules.Fresh()) }
 
 // gateAt brings a call to the gate, on a session as it is in a view.
-func gateAt(c *call, v *view) *callGate {
+func gateAt(c *call, v *rules.View) *callGate {
 	contract, source := c.tool.contract(), c.tool.source()
 	g := &callGate{call: c, view: v, about: gate.Call{
 		Tool: contract.Name, Aliases: contract.Aliases,
@@ -89,14 +90,14 @@ func (g *callGate) Now() *gate.View { return &g.now.Load().View }
 // Renew is as [gate.Policies] has it. Rules that tighten hold a call that runs already.
 func (g *callGate) Renew() *gate.View { return &g.renew().View }
 
-func (g *callGate) renew() *view {
-	v := g.call.session().fresh()
+func (g *callGate) renew() *rules.View {
+	v := g.call.session().rules.Fresh()
 	g.now.Store(v)
 	return v
 }
 
 // Changed is as [gate.Policies] has it.
-func (g *callGate) Changed() <-chan struct{} { return g.call.session().changes() }
+func (g *callGate) Changed() <-chan struct{} { return g.call.session().rules.Changed() }
 
 // policy is the one that counts.
 func (g *callGate) policy() *permissions.Policy { return g.Now().Policy }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/builtin"
@@ -20,6 +19,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/capability/task"
 	"github.com/toolquay/toolquay/host/internal/capability/tools"
 	"github.com/toolquay/toolquay/host/internal/commands"
+	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/searches"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/direct"
@@ -39,8 +39,6 @@ type Host struct {
 	past        searches.Past
 	maxSearched int // of the names in trees that commands search
 
-	settings atomic.Pointer[Settings]
-
 	shared     shared      // what the turns of all sessions have in common
 	rehearsals *rehearsals // and what the rehearsals of their calls have
 
@@ -53,6 +51,7 @@ type Host struct {
 
 	mu       sync.Mutex
 	closed   bool
+	settings *rules.Settings
 	plugins  *plugins.Set // the newest
 	sessions map[*Session]struct{}
 }
@@ -80,11 +79,11 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		maxSearched:  searches.MaxNames,
 		commands:     commands.NewRunner(o.commands()),
 		sessions:     make(map[*Session]struct{}),
+		settings:     o.settings(),
 	}
 	h.documents.options = &h.options
 	h.expressions = regexp.New(regexp.Options{CacheDir: o.CacheDir, Logger: o.Logger})
 	h.live, h.end = context.WithCancel(context.Background()) // it outlives the one it is opened under
-	h.settings.Store(o.settings())
 	if err := h.offerCapabilities(); err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func (c *call) invoke(ctx context.Context, g *callGate) (abi.ToolResult, error) 
 	inv := plugins.Invocation{
 		ID:         c.use.ID,
 		Input:      c.input.json,
-		Cwd:        g.view.cwd,
+		Cwd:        g.view.Cwd,
 		Session:    &c.session().kept,
 		Capability: g.do,
 		Report:     c.tell.report,

@@ -19,8 +19,8 @@ func (t *openTurn) catalog() catalog { return catalog{t.session, t.plugins} }
 // offered is what the model is offered, with definitions in the format that it was told
 // them in.
 func (c catalog) offered() (*toolset.Set, error) {
-	v := *c.session.view()
-	v.plugins = c.plugins
+	v := *c.session.rules.View()
+	v.Plugins = c.plugins
 	return c.session.toolset(&v, c.session.known.Format())
 }
 

@@ -4,19 +4,20 @@ import (
 	"cmp"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/toolset"
 	"github.com/toolquay/toolquay/plugins"
 )
 
 // toolset is what the session offers its model, with definitions in a format.
-func (s *Session) toolset(v *view, format Format) (*toolset.Set, error) {
+func (s *Session) toolset(v *rules.View, format Format) (*toolset.Set, error) {
 	return toolset.New(s.tools(v), &toolset.Options{
 		Offering: s.host.options.Offer, Format: format, Known: &s.known, Background: s.backgrounds(),
 	})
 }
 
 // tools lists all tools in their order, with the reasons why some are not offered.
-func (s *Session) tools(v *view) []toolset.Tool {
+func (s *Session) tools(v *rules.View) []toolset.Tool {
 	var all []toolset.Tool
 	add := func(t tool, origin toolset.Origin) {
 		_, commands := t.declares(abi.CapShellRun)
@@ -24,7 +25,7 @@ func (s *Session) tools(v *view) []toolset.Tool {
 			Tool: t.contract(), Plugin: t.source().plugin, Origin: origin, Commands: commands, NotOffered: s.notOffered(v, t),
 		})
 	}
-	for _, t := range v.plugins.Tools() {
+	for _, t := range v.Plugins.Tools() {
 		origin := toolset.OriginPlugin
 		if builtIn(pluginTool{t}) {
 			origin = toolset.OriginBuiltin
@@ -41,7 +42,7 @@ func (s *Session) tools(v *view) []toolset.Tool {
 // notOffered returns why the session's model is not told of a tool, or nil. Besides tools
 // that it may not have, these are tools that can do nothing in the session: a call of
 // them has an answer of its own.
-func (s *Session) notOffered(v *view, t tool) error {
+func (s *Session) notOffered(v *rules.View, t tool) error {
 	contract := t.contract()
 	if err := t.available(); err != nil {
 		return err

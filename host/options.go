@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/audit"
 	"github.com/toolquay/toolquay/permissions/grants"
@@ -149,8 +150,8 @@ type Options struct {
 }
 
 // settings are those that the host begins with.
-func (o *Options) settings() *Settings {
-	return &Settings{Rules: o.Rules, OnlyPolicyRules: o.OnlyPolicyRules, ForbiddenModes: o.ForbiddenModes, Hooks: o.Hooks}
+func (o *Options) settings() *rules.Settings {
+	return &rules.Settings{Rules: o.Rules, OnlyPolicyRules: o.OnlyPolicyRules, ForbiddenModes: o.ForbiddenModes, Hooks: o.Hooks}
 }
 
 // DecisionLog takes decisions, such as an [audit.Log]. It is safe for concurrent

@@ -76,7 +76,7 @@ func (g *callGate) rehearse(ctx context.Context, s *gate.Subject) (done func(), 
 	defer all.leave()
 	r := &rehearsal{gate: g, asked: s}
 	result, err := g.call.tool.call(limited, plugins.Invocation{
-		ID: g.call.use.ID, Input: g.call.input.json, Cwd: g.view.cwd, Capability: r.do,
+		ID: g.call.use.ID, Input: g.call.input.json, Cwd: g.view.Cwd, Capability: r.do,
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()

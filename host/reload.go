@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -182,7 +183,7 @@ func (h *Host) hold() *plugins.Set {
 // begin takes up the plugins as they now are, for one turn.
 func (t *openTurn) begin() {
 	t.plugins = t.session.host.hold()
-	t.session.renew(t.plugins)
+	t.session.rules.SetPlugins(t.plugins)
 	t.session.files.NextTurn()
 }
 
@@ -195,41 +196,13 @@ func (t *openTurn) end() {
 // next is the session as a turn would find it that began now. The session takes
 // that up, but not while a turn runs: rules that are written with another name of
 // a tool must go on binding the tools that the turn has.
-func (s *Session) next() *view {
+func (s *Session) next() *rules.View {
 	set := s.host.Plugins()
 	select {
 	case s.turns <- struct{}{}:
 		defer func() { <-s.turns }()
-		return s.renew(set)
+		return s.rules.SetPlugins(set)
 	default:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.with(s.current, set)
+		return s.rules.WithPlugins(set)
 	}
-}
-
-// renew takes up other plugins. Its caller has the turn, so nothing but settings
-// and modes changes meanwhile.
-func (s *Session) renew(set *plugins.Set) *view {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if newer := s.with(s.current, set); newer != s.current {
-		s.set(newer)
-	}
-	return s.current
-}
-
-// with is the session with other plugins. Rules that are written with another
-// name of a tool follow it. The caller holds the mutex.
-func (s *Session) with(v *view, set *plugins.Set) *view {
-	if v.plugins == set {
-		return v
-	}
-	newer := *v
-	newer.plugins = set
-	if err := s.compile(&newer, s.host.settings.Load()); err != nil {
-		// The same rules were understood when the session started.
-		s.host.options.Logger.Error("a session goes by the rules for older plugins", "error", err)
-	}
-	return &newer
 }

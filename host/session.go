@@ -6,21 +6,16 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
+	"slices"
 	"sync"
-	"sync/atomic"
-	"syscall"
 	"time"
 
-	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/gate"
-	"github.com/toolquay/toolquay/host/internal/hooks"
 	"github.com/toolquay/toolquay/host/internal/judge"
 	"github.com/toolquay/toolquay/host/internal/protected"
+	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/toolset"
 	"github.com/toolquay/toolquay/host/internal/traits"
 	"github.com/toolquay/toolquay/host/internal/turn"
@@ -60,9 +55,8 @@ type SessionOptions struct {
 type Session struct {
 	host    *Host
 	options SessionOptions
-	start   string // the working directory it began in
-	// base are the places that its policies are about.
-	base  permissions.Setup
+	// rules are what its calls are judged by.
+	rules *rules.State
 	id    string
 	asker Asker
 	judge *judge.Judge
@@ -90,44 +84,17 @@ type Session struct {
 
 	// distrust are tools whose claims about themselves were found false.
 	distrust traits.Distrust
-
-	mu      sync.Mutex
-	current *view
-	// newest is current, for those who only want to know whether theirs still is it.
-	newest atomic.Pointer[view]
-	// changed is closed when the policy changes, and another takes its place.
-	changed chan struct{}
-	// before is the mode that plan was entered from.
-	before permissions.Mode
-	given  []given
-}
-
-// view is the session's state at one moment. It is immutable: one decision uses
-// one view.
-type view struct {
-	gate.View
-	cwd string
-	// bare is the policy of the settings alone.
-	bare  *permissions.Policy
-	hooks *hooks.Set
-	// plugins are those whose names the policy's rules are understood by: while a
-	// turn runs, those it began with.
-	plugins *plugins.Set
 }
 
 // NewSession starts a session.
 func (h *Host) NewSession(o SessionOptions) (*Session, error) {
-	cwd, err := directory(o.Cwd)
+	setup, err := h.places(&o).Setup()
 	if err != nil {
-		return nil, fmt.Errorf("the working directory: %w", err)
+		return nil, err
 	}
 	s := &Session{
-		host: h, options: o, start: cwd, id: cmp.Or(o.ID, rand.Text()), asker: o.Asker,
-		turns:   make(chan struct{}, 1),
-		changed: make(chan struct{}),
-	}
-	if s.base, err = h.places(cwd, &s.options); err != nil {
-		return nil, err
+		host: h, options: o, id: cmp.Or(o.ID, rand.Text()), asker: o.Asker,
+		turns: make(chan struct{}, 1),
 	}
 	if h.options.Judge.Model != nil {
 		if s.judge, err = judge.New(h.options.Judge); err != nil {
@@ -140,126 +107,84 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 	if err := s.openStored(); err != nil {
 		return nil, err
 	}
-	s.openTemp()
+	setup.SessionFolder, setup.TempFolder = rules.Dir(s.Folder()), rules.Dir(s.openTemp())
 	s.loadKnown()
 	s.loadReadState()
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.over, s.endOver = context.WithCancel(context.Background())
-	if err := h.admitSession(s); err != nil {
+	if err := h.admitSession(s, setup); err != nil {
 		s.cancel(err)
 		return nil, errors.Join(err, s.stored.close(), s.scratch.close())
 	}
 	return s, nil
 }
 
+// places are the ones that the policies of a session are about.
+func (h *Host) places(o *SessionOptions) *rules.Places {
+	return &rules.Places{
+		Cwd: o.Cwd, Additional: o.AdditionalDirs, PlanFile: o.PlanFile,
+		Home: h.options.Home, ProjectRoot: h.options.ProjectRoot, Sessions: h.options.Sessions, HostFolders: h.folders(),
+	}
+}
+
+// folders are the host's own places. What is written there decides what runs
+// later, compiled plugins above all.
+func (h *Host) folders() []string {
+	folders := slices.Clip(h.options.HostFolders)
+	if h.options.CacheDir != "" {
+		folders = append(folders, h.options.CacheDir)
+	}
+	if h.options.ConsentFile != "" {
+		folders = append(folders, filepath.Dir(h.options.ConsentFile))
+	}
+	if h.options.Sessions != "" {
+		folders = append(folders, h.options.Sessions)
+	}
+	return folders
+}
+
 // admitSession compiles a new session's policy, by the settings as they are when
 // it becomes one of the host's.
-func (h *Host) admitSession(s *Session) error {
+func (h *Host) admitSession(s *Session, setup permissions.Setup) error {
+	c := &rules.Compiler{
+		Setup: setup, Session: s.id, Mode: s.options.Mode, Grants: h.options.Grants, Logger: h.options.Logger,
+	}
+	for _, t := range h.native {
+		c.Native = append(c.Native, &t.Contract)
+	}
 	set := h.Plugins()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
 		return fmt.Errorf("starting a session of a host: %w", ErrClosed)
 	}
-	st := h.settings.Load()
-	s.current = &view{cwd: s.start, plugins: set, hooks: st.Hooks}
-	s.newest.Store(s.current)
-	if err := s.compile(s.current, st); err != nil {
+	var err error
+	if s.rules, err = rules.New(c, h.settings, set); err != nil {
 		return err
 	}
 	h.sessions[s] = struct{}{}
 	return nil
 }
 
-// directory checks that a path is an absolute one of a directory.
-func directory(path string) (string, error) {
-	if !filepath.IsAbs(path) {
-		return "", fmt.Errorf("%q is not an absolute path", path)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	if !info.IsDir() {
-		return "", fmt.Errorf("%s is not a directory", path)
-	}
-	return filepath.Clean(path), nil
-}
+// ID names the session.
+func (s *Session) ID() string { return s.id }
 
 // Cwd is the session's working directory now.
-func (s *Session) Cwd() string { return s.view().cwd }
+func (s *Session) Cwd() string { return s.rules.View().Cwd }
 
-func (s *Session) view() *view {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.current
-}
+// Policy is what the session's calls are judged by now.
+func (s *Session) Policy() *permissions.Policy { return s.rules.Fresh().Policy }
 
-// chdir moves the session to a directory inside its working directories.
-func (s *Session) chdir(path string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.moveTo(path)
-}
+// Mode is the session's permission mode now.
+func (s *Session) Mode() permissions.Mode { return s.rules.View().Policy.Mode() }
 
-// comeBack moves a session whose directory is gone to the nearest one above that is
-// there and one to work in, or else to where it began. It reports where it was and is
-// now, or that nothing has changed.
-func (s *Session) comeBack() (from, to string, moved bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	from = s.current.cwd
-	if _, err := os.Stat(from); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
-		return from, from, false
-	}
-	for dir := filepath.Dir(from); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if s.moveTo(dir) == nil {
-			return from, s.current.cwd, true
-		}
-	}
-	err := s.moveTo(s.start)
-	return from, s.current.cwd, err == nil
-}
+// SetMode changes the mode, for all that is not decided yet. It fails if the mode is
+// unknown or forbidden. Entering plan remembers the mode before it.
+func (s *Session) SetMode(m permissions.Mode) error { return s.rules.SetMode(m) }
 
-// moveTo is chdir for who holds the mutex.
-func (s *Session) moveTo(path string) error {
-	to, err := s.destination(path)
-	if err != nil {
-		return err
-	}
-	newer := *s.current
-	newer.cwd = to.Path
-	newer.Policy = newer.Policy.WithCwd(to)
-	s.set(&newer)
-	return nil
-}
-
-// tryMove says why chdir would fail now.
-func (s *Session) tryMove(path string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, err := s.destination(path)
-	return err
-}
-
-// destination is the directory that the session would move to. The mutex is held.
-func (s *Session) destination(path string) (permissions.Dir, error) {
-	node, err := workspace.Resolve(s.current.cwd, path)
-	if err != nil {
-		return permissions.Dir{}, err
-	}
-	defer node.Close()
-	if err := node.Err(); err != nil {
-		return permissions.Dir{}, err
-	}
-	if node.Info.Kind != abi.KindDirectory {
-		return permissions.Dir{}, abi.Errorf(abi.CodeNotDirectory, "%s is not a directory", node.Target)
-	}
-	if !s.current.Policy.Inside(node.Real) {
-		return permissions.Dir{}, abi.Errorf(abi.CodeDenied, "%s is outside the working directories", node.Target)
-	}
-	return permissions.Dir{Path: node.Target, Real: node.Real}, nil
-}
+// LeavePlan returns to the mode that plan was entered from, or if that is forbidden by now
+// or the session began in plan, to the default one. It fails if the mode is not plan.
+func (s *Session) LeavePlan() error { return s.rules.LeavePlan() }
 
 // Close cancels the turn that runs, waits for it to end, or for ctx, ends what runs in
 // the background, and lets go of what plugins kept. When it returns, observers were told

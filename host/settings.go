@@ -1,9 +1,9 @@
 package host
 
 import (
-	"errors"
 	"fmt"
 
+	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -31,36 +31,14 @@ func (h *Host) Apply(s Settings) error {
 	if h.closed {
 		return ErrClosed
 	}
-	defer h.holdSessions()()
-	changed := make(map[*Session]*view, len(h.sessions))
-	var errs []error
+	st := rules.Settings(s)
+	states := make([]*rules.State, 0, len(h.sessions))
 	for session := range h.sessions {
-		newer := *session.current
-		if err := session.compile(&newer, &s); err != nil {
-			errs = append(errs, err)
-		}
-		changed[session] = &newer
+		states = append(states, session.rules)
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err := rules.Apply(&st, states); err != nil {
 		return fmt.Errorf("the settings cannot be put into force: %w", err)
 	}
-	h.settings.Store(&s)
-	for session, newer := range changed {
-		session.set(newer)
-	}
+	h.settings = &st
 	return nil
-}
-
-// holdSessions keeps every session as it is until the function it returns is
-// called, so that none is compiled by settings that are being replaced. The caller
-// holds the host's mutex, and keeps it.
-func (h *Host) holdSessions() (release func()) {
-	for session := range h.sessions {
-		session.mu.Lock()
-	}
-	return func() {
-		for session := range h.sessions {
-			session.mu.Unlock()
-		}
-	}
 }

@@ -106,15 +106,18 @@ func (s *commandSession) Outputs() (string, error) {
 // Backgrounds reports whether commands may move to the background.
 func (s *commandSession) Backgrounds() bool { return (*Session)(s).backgrounds() }
 
-// openTemp lets tools read the files that commands write to their /tmp, by its own path.
-// Where it cannot be made, the first command says so.
-func (s *Session) openTemp() {
+// openTemp returns the directory that commands have as their /tmp: tools may read what
+// they write there by its own path. It is empty if no commands run or it cannot be made;
+// then the first command fails with the reason.
+func (s *Session) openTemp() string {
 	if s.host.options.Shell == nil {
-		return
+		return ""
 	}
-	if dir, err := s.scratch.dir(tempDir); err == nil {
-		s.base.TempFolder = realDir(dir)
+	dir, err := s.scratch.dir(tempDir)
+	if err != nil {
+		return ""
 	}
+	return dir
 }
 
 // aliased adds to accesses the other names of the same file that a rule names.

@@ -37,7 +37,6 @@ func (s *Session) openStored() error {
 			return fmt.Errorf("starting the session: %w", err)
 		}
 		s.stored.folder = f
-		s.base.SessionFolder = realDir(f.Path())
 	}
 	s.stored.history = s.openHistory()
 	if err := s.openStage(); err != nil {

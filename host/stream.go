@@ -90,7 +90,7 @@ func (st *Stream) conduct(begun bool) {
 func (st *Stream) waitInPlace() bool {
 	has := st.place.Wait(st.submitting, st.turn.lock)
 	if st.turn.plugins == nil {
-		st.turn.plugins = st.turn.session.view().plugins // it ended in the queue
+		st.turn.plugins = st.turn.session.rules.View().Plugins // it ended in the queue
 	}
 	return has
 }

@@ -184,7 +184,7 @@ func (t *openTurn) lock(ctx context.Context) bool {
 		t.begin()
 		return true
 	case <-ctx.Done():
-		t.plugins = t.session.view().plugins
+		t.plugins = t.session.rules.View().Plugins
 		return false
 	}
 }
@@ -264,7 +264,7 @@ func (t *openTurn) claim(id string) error {
 func (c *call) stop(reason string) {
 	if c.turn.outermost().stopped.CompareAndSwap(nil, &reason) {
 		c.tell.event(Event{Kind: EventStop, Reason: reason})
-		c.session().stir()
+		c.session().rules.Recheck()
 	}
 }
 

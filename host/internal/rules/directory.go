@@ -1,0 +1,76 @@
+package rules
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/capability/workspace"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// Chdir changes the working directory, to one inside the working directories.
+func (s *State) Chdir(path string) error {
+	return s.change(func(v *View) (*View, error) { return v.in(path) })
+}
+
+// LeaveRemoved changes a working directory that does not exist any more to the nearest one
+// above that exists and is inside the working directories, or else to the one that the
+// session began in. It returns where the session was and is now, and whether it moved.
+func (s *State) LeaveRemoved() (from, to string, moved bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.now.Load()
+	if _, err := os.Stat(v.Cwd); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return v.Cwd, v.Cwd, false
+	}
+	newer, err := v.nearest(s.compiler.Setup.Cwd.Path)
+	if err != nil {
+		return v.Cwd, v.Cwd, false
+	}
+	return v.Cwd, s.put(newer).Cwd, true
+}
+
+// nearest returns the view in the nearest directory above its own that can be moved to, or
+// else in another one.
+func (v *View) nearest(other string) (*View, error) {
+	for dir := filepath.Dir(v.Cwd); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if newer, err := v.in(dir); err == nil {
+			return newer, nil
+		}
+	}
+	return v.in(other)
+}
+
+// in returns the view in another working directory.
+func (v *View) in(path string) (*View, error) {
+	to, err := v.Destination(path)
+	if err != nil {
+		return nil, err
+	}
+	newer := v.with(v.Policy.WithCwd(to))
+	newer.Cwd = to.Path
+	return newer, nil
+}
+
+// Destination returns the directory that [State.Chdir] moves to for a path, or its error.
+func (v *View) Destination(path string) (permissions.Dir, error) {
+	node, err := workspace.Resolve(v.Cwd, path)
+	if err != nil {
+		return permissions.Dir{}, err
+	}
+	defer node.Close()
+	if err := node.Err(); err != nil {
+		return permissions.Dir{}, err
+	}
+	if node.Info.Kind != abi.KindDirectory {
+		return permissions.Dir{}, abi.Errorf(abi.CodeNotDirectory, "%s is not a directory", node.Target)
+	}
+	if !v.Policy.Inside(node.Real) {
+		return permissions.Dir{}, abi.Errorf(abi.CodeDenied, "%s is outside the working directories", node.Target)
+	}
+	return permissions.Dir{Path: node.Target, Real: node.Real}, nil
+}

@@ -1,0 +1,91 @@
+package rules
+
+import (
+	"fmt"
+
+	"github.com/toolquay/toolquay/host/internal/gate"
+	"github.com/toolquay/toolquay/host/internal/hooks"
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/plugins"
+)
+
+// Settings are what an operator may change while sessions go on. They must not be
+// changed once a session has them.
+type Settings struct {
+	// Rules are the permission rules by source, in any order.
+	Rules []permissions.RuleSet
+	// OnlyPolicyRules makes allow rules of other sources than policy grant nothing.
+	OnlyPolicyRules bool
+	// ForbiddenModes are not offered. A session in one of them goes on in
+	// [permissions.ModeDefault].
+	ForbiddenModes []permissions.Mode
+	// Hooks run around calls; nil is none.
+	Hooks *hooks.Set
+}
+
+// View is what a session's calls are judged by at one moment. It is immutable: changes
+// make another view.
+type View struct {
+	gate.View
+	// Cwd is the working directory.
+	Cwd string
+	// Settings are those that the policy was compiled from.
+	Settings *Settings
+	// Plugins are those whose names the policy's rules use: while a turn runs, those that
+	// it began with.
+	Plugins *plugins.Set
+
+	// bare is the policy of the settings alone.
+	bare *permissions.Policy
+	// given are allow rules of a person.
+	given []given
+	// beforePlan is the mode that plan was entered from; empty where the session began in
+	// plan or was never in it.
+	beforePlan permissions.Mode
+}
+
+// given are allow rules that a person gave during the session.
+type given struct {
+	rules permissions.RuleSet
+	// until is nil where they count for the session. Else they were also written to a
+	// file that these settings were read before. Later settings include them, or leave
+	// them out because someone has removed them from the file.
+	until *Settings
+}
+
+// counts reports whether the rules are in force beside some settings.
+func (g *given) counts(beside *Settings) bool { return g.until == nil || g.until == beside }
+
+// with returns the view with another policy.
+func (v *View) with(p *permissions.Policy) *View {
+	newer := *v
+	newer.Policy = p
+	return &newer
+}
+
+// inMode returns the view in another mode. It fails if the mode is unknown or forbidden.
+func (v *View) inMode(m permissions.Mode) (*View, error) {
+	policy, err := v.Policy.WithMode(m)
+	if err != nil {
+		return nil, err
+	}
+	newer := v.with(policy)
+	if was := v.Policy.Mode(); m == permissions.ModePlan && was != m {
+		newer.beforePlan = was
+	}
+	return newer, nil
+}
+
+// afterPlan returns the view in the mode before plan, or if there is none or it is
+// forbidden by now, in the default mode. It fails if the mode is not plan.
+func (v *View) afterPlan() (*View, error) {
+	if mode := v.Policy.Mode(); mode != permissions.ModePlan {
+		return nil, fmt.Errorf("the mode is %s, not %s", mode, permissions.ModePlan)
+	}
+	if v.beforePlan != "" {
+		if newer, err := v.inMode(v.beforePlan); err == nil {
+			return newer, nil
+		}
+	}
+	return v.inMode(permissions.ModeDefault)
+}
