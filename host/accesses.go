@@ -90,7 +90,7 @@ func valuesOf(field abi.Field, raw json.RawMessage) ([]string, error) {
 }
 
 func (c *call) resolvePath(cwd string, field abi.Field, path string) (permissions.Access, abi.Fact, error) {
-	node, err := c.session().overlay(cwd, path)
+	node, err := c.session().storage.Overlay(cwd, path)
 	if err != nil {
 		return permissions.Access{}, abi.Fact{}, err
 	}

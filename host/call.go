@@ -380,7 +380,7 @@ func (c *call) addTasks() {
 	if c.turn.within != nil {
 		return
 	}
-	notice := c.session().endedTasks()
+	notice := c.session().storage.Notice()
 	if notice == "" {
 		return
 	}

@@ -60,19 +60,17 @@ func (g *callGate) placed(commands *commands.Shell) capability.Scope {
 	scope := capability.Scope{
 		Cwd: g.view.Cwd, Report: unheard, Tools: c.turn.catalog(),
 		Call:  capability.Call{ID: c.use.ID, Tool: c.tool.contract().Name},
-		Files: &c.files, History: c.session().history(), Stage: c.session().stage(),
+		Files: &c.files,
 	}
+	c.session().storage.Provide(&scope)
 	if from := c.tool.source(); !from.trusted {
 		scope.Call.Plugin = from.plugin
 		if c.mayWrite() {
 			scope.Own = c.files.Own()
 		}
 	}
-	if scope.Stage != nil {
-		scope.History = nil // nothing is written before it is applied
-	}
 	if c.session().host.options.Shell != nil {
-		scope.Shell, scope.Tasks = commands, c.session().tasks()
+		scope.Shell = commands
 	}
 	if g.call.tell != nil {
 		scope.Report = func(p abi.Progress) { g.call.tell.report(abi.ProgressHead{Progress: &p}) }

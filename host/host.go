@@ -21,6 +21,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/commands"
 	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/searches"
+	"github.com/toolquay/toolquay/host/internal/storage"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/direct"
 	"github.com/toolquay/toolquay/plugins/regexp"
@@ -93,7 +94,9 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	if err := h.openPlugins(ctx); err != nil {
 		return nil, err
 	}
-	h.sweepSessions()
+	if o.Sessions != "" {
+		h.followers.Go(func() { storage.Sweep(h.live, o.Sessions, o.KeepSessions, o.Logger) })
+	}
 	return h, nil
 }
 

@@ -31,7 +31,7 @@ func (c *call) invoke(ctx context.Context, g *callGate) (abi.ToolResult, error) 
 		Session:    &c.session().kept,
 		Capability: g.do,
 		Report:     c.tell.report,
-		Spill:      c.session().spills(),
+		Spill:      c.session().storage.Results().Spiller(),
 	}
 	if c.returnsSoon() {
 		return c.tool.call(ctx, inv)
@@ -100,7 +100,7 @@ func (c *call) invokeHere(ctx context.Context, inv plugins.Invocation, came chan
 }
 
 // letGo removes what was spilled of a result that nobody gets.
-func (c *call) letGo(content []abi.Block) { c.session().stored.results.Drop(content) }
+func (c *call) letGo(content []abi.Block) { c.session().storage.Results().Drop(content) }
 
 // errCallTime is the cause of a call that ran into the operator's time limit.
 var errCallTime = errors.New("the operator's limit on a call's time")

@@ -101,14 +101,14 @@ func (s *Session) learn(content []abi.Block) {
 	if len(news) == 0 {
 		return
 	}
-	if err := s.remember(toolset.RecordKind, news); err != nil {
+	if err := s.storage.Remember(toolset.RecordKind, news); err != nil {
 		s.host.options.Logger.Warn("the next process that goes on with the session will have these tools loaded anew", "tools", news, "error", err)
 	}
 }
 
 // loadKnown takes over what the model had learnt when an earlier process ended.
 func (s *Session) loadKnown() {
-	for _, record := range s.recall(toolset.RecordKind) {
+	for _, record := range s.storage.Recall(toolset.RecordKind) {
 		if err := s.known.Restore(record); err != nil {
 			s.host.options.Logger.Warn("a record of the session is left out", "kind", toolset.RecordKind, "error", err)
 		}

@@ -22,7 +22,7 @@ func (c *call) fit(r *abi.ToolResult) {
 		of.Unlimited = contract.Unlimited && c.tool.source().trusted
 	}
 	answered := r.Content
-	c.fitted = c.session().stored.results.Fit(of, r)
+	c.fitted = c.session().storage.Results().Fit(of, r)
 	if c.fitted != nil {
 		c.files.Answered(r.Content, answered)
 	}
@@ -61,7 +61,7 @@ func (t *openTurn) fit() (gone []int) {
 	if len(t.fitted) == 0 || t.within != nil {
 		return nil
 	}
-	for _, replaced := range t.session.stored.results.Turn(t.results, t.fitted) {
+	for _, replaced := range t.session.storage.Results().Turn(t.results, t.fitted) {
 		if !t.session.refers(&replaced) {
 			gone = append(gone, replaced.Index)
 		}
@@ -77,7 +77,7 @@ func (t *openTurn) fit() (gone []int) {
 // refers reports whether a result was replaced by a word about an earlier one that is
 // the same, which the model has. Where nothing can be kept it may have been cut.
 func (s *Session) refers(r *results.Replacement) bool {
-	return r.Stored == nil && s.host.options.Results.Duplicates && s.stored.folder != nil
+	return r.Stored == nil && s.host.options.Results.Duplicates && s.storage.Dir() != ""
 }
 
 // Fit holds the results of one turn, in call order, to what a model is to be sent of
@@ -87,7 +87,7 @@ func (s *Session) refers(r *results.Replacement) bool {
 // they send; what [Session.Results] returns has gone through it.
 func (s *Session) Fit(rs []abi.ToolResult) []abi.ToolResult {
 	rs = slices.Clone(rs)
-	s.stored.results.Turn(rs, nil)
+	s.storage.Results().Turn(rs, nil)
 	return rs
 }
 

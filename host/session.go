@@ -16,6 +16,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/judge"
 	"github.com/toolquay/toolquay/host/internal/protected"
 	"github.com/toolquay/toolquay/host/internal/rules"
+	"github.com/toolquay/toolquay/host/internal/storage"
 	"github.com/toolquay/toolquay/host/internal/toolset"
 	"github.com/toolquay/toolquay/host/internal/traits"
 	"github.com/toolquay/toolquay/host/internal/turn"
@@ -62,11 +63,9 @@ type Session struct {
 	judge *judge.Judge
 	kept  plugins.Session
 	rest  sync.WaitGroup
-	// stored is what is kept beyond a turn, and files the read state of files.
-	stored stored
-	files  filestate.Files
-	// scratch is what does not outlive the session.
-	scratch scratch
+	// storage is what is kept beyond a turn, and files the read state of files.
+	storage *storage.Session
+	files   filestate.Files
 	// walked keeps what walks of its directories for hidden and protected paths found.
 	walked protected.Memory
 	// news tells the embedder what is of no turn; nil where nobody observes.
@@ -104,17 +103,16 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 	if h.options.Observe != nil {
 		s.news = turn.NewObserver(h.observe)
 	}
-	if err := s.openStored(); err != nil {
+	if err := s.openStorage(&setup); err != nil {
 		return nil, err
 	}
-	setup.SessionFolder, setup.TempFolder = rules.Dir(s.Folder()), rules.Dir(s.openTemp())
 	s.loadKnown()
 	s.loadReadState()
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.over, s.endOver = context.WithCancel(context.Background())
 	if err := h.admitSession(s, setup); err != nil {
 		s.cancel(err)
-		return nil, errors.Join(err, s.stored.close(), s.scratch.close())
+		return nil, errors.Join(err, s.storage.Close())
 	}
 	return s, nil
 }
@@ -206,11 +204,11 @@ func (s *Session) Close(ctx context.Context) error {
 	}
 	s.endRest(ctx)
 	s.saveReadState()
-	err = errors.Join(err, s.closeTasks(ctx), s.kept.Close(ctx)) // what runs goes before what it writes in
+	err = errors.Join(err, s.storage.EndTasks(ctx), s.kept.Close(ctx)) // what runs goes before what it writes in
 	if s.news != nil {
 		s.news.Flush()
 	}
-	return errors.Join(err, s.stored.close(), s.scratch.close())
+	return errors.Join(err, s.storage.Close())
 }
 
 // behind runs what a call leaves behind, whose own context is over. The session's

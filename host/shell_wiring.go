@@ -1,8 +1,6 @@
 package host
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/toolquay/toolquay/abi"
@@ -79,46 +77,14 @@ func (c commandCall) Tell(d capability.Deed) {
 // commandSession is what package commands asks of a session.
 type commandSession Session
 
-// The directories of a session's commands: for their temporary files, in its scratch, and
-// for their output, in its folder.
-const (
-	tempDir    = "tmp"
-	outputsDir = "output"
-)
-
 // Temp is the directory that commands have as /tmp.
-func (s *commandSession) Temp() (string, error) { return s.scratch.dir(tempDir) }
+func (s *commandSession) Temp() (string, error) { return s.storage.Temp() }
 
-// Outputs is where commands' output goes: in the session's folder, or where it has none, in
-// its scratch.
-func (s *commandSession) Outputs() (string, error) {
-	f := s.stored.folder
-	if f == nil {
-		return s.scratch.dir(outputsDir)
-	}
-	dir := filepath.Join(f.Path(), outputsDir)
-	if _, err := os.Stat(dir); err == nil {
-		return dir, nil // it was made before
-	}
-	return dir, makeIn(f, outputsDir)
-}
+// Outputs is the directory for the output of commands.
+func (s *commandSession) Outputs() (string, error) { return s.storage.Outputs() }
 
 // Backgrounds reports whether commands may move to the background.
 func (s *commandSession) Backgrounds() bool { return (*Session)(s).backgrounds() }
-
-// openTemp returns the directory that commands have as their /tmp: tools may read what
-// they write there by its own path. It is empty if no commands run or it cannot be made;
-// then the first command fails with the reason.
-func (s *Session) openTemp() string {
-	if s.host.options.Shell == nil {
-		return ""
-	}
-	dir, err := s.scratch.dir(tempDir)
-	if err != nil {
-		return ""
-	}
-	return dir
-}
 
 // aliased adds to accesses the other names of the same file that a rule names.
 func (g *callGate) aliased(accesses []permissions.Access) []permissions.Access {

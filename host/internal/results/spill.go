@@ -22,6 +22,15 @@ var (
 	errDiscarded = errors.New("the text was discarded")
 )
 
+// Spiller returns [Keeper.Spill], or nil where there is no directory: a long text then
+// counts against the limit of its tool's output.
+func (k *Keeper) Spiller() func() (abi.Spill, error) {
+	if k.folder == nil {
+		return nil
+	}
+	return k.Spill
+}
+
 // Spill makes a place for one text that is too long to hold, in the session's
 // folder. Its file becomes the result's when [Keeper.Fit] is given what Done
 // returns; a file that Fit is never given goes with the session's end.

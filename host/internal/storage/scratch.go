@@ -1,8 +1,7 @@
-package host
+package storage
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -10,21 +9,20 @@ import (
 	"github.com/toolquay/toolquay/internal/tempdir"
 )
 
-// scratch is a directory of a session's or of the host's own for what does not outlive
-// it, such as the /tmp of a session's commands. It is made when it is first used, closed
-// to other users. The zero value is ready for use.
+// scratch is a directory that does not outlive its session. It is made when it is first
+// used, closed to other users. The zero value is ready for use.
 type scratch struct {
 	mu     sync.Mutex
 	made   *tempdir.Dir
 	closed bool
 }
 
-// dir is a directory in it, by its real path.
+// dir returns a directory in it by its real path, and makes it where it is missing.
 func (s *scratch) dir(name string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return "", fmt.Errorf("the session: %w", ErrClosed)
+		return "", ErrClosed
 	}
 	if s.made == nil {
 		var err error
@@ -39,7 +37,7 @@ func (s *scratch) dir(name string) (string, error) {
 	return path, nil
 }
 
-// close removes it with all that is in it. It is made no more.
+// close removes it with all that is in it. It is not made again.
 func (s *scratch) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,64 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/toolquay/toolquay/host/internal/sessiondir"
+)
+
+// The directories of a session's commands: for their temporary files, in the scratch
+// directory, and for their output, in the session's directory.
+const (
+	tempDir    = "tmp"
+	outputsDir = "output"
+)
+
+// Temp is the directory that commands have as /tmp. It does not outlive the session.
+func (s *Session) Temp() (string, error) { return s.scratch.dir(tempDir) }
+
+// Outputs is the directory for the output of commands: in the session's directory, or
+// where it has none, in the scratch directory.
+func (s *Session) Outputs() (string, error) {
+	if s.dir == nil {
+		return s.scratch.dir(outputsDir)
+	}
+	dir := outputsIn(s.dir)
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	return dir, makeIn(s.dir, outputsDir)
+}
+
+func outputsIn(dir *sessiondir.Folder) string { return filepath.Join(dir.Path(), outputsDir) }
+
+// makeIn makes a directory in a session's directory.
+func makeIn(dir *sessiondir.Folder, name string) error {
+	first, err := dir.Temp(name) // which makes the directory
+	if err != nil {
+		return err
+	}
+	return errors.Join(first.Close(), os.Remove(first.Name()))
+}
+
+// DefaultKeep is how long the directory of an unused session is kept.
+const DefaultKeep = 30 * 24 * time.Hour
+
+// Sweep removes the directories of sessions that were not used for so long; 0 is
+// [DefaultKeep]. It logs what it removed and what it could not, until ctx ends.
+func Sweep(ctx context.Context, parent string, keep time.Duration, log *slog.Logger) {
+	if keep == 0 {
+		keep = DefaultKeep
+	}
+	removed, err := sessiondir.Sweep(ctx, parent, keep, log)
+	if err != nil && ctx.Err() == nil {
+		log.Warn("the directories of old sessions could not be searched", "directory", parent, "error", err)
+	}
+	if removed > 0 {
+		log.Info("the directories of old sessions were removed", "directory", parent, "count", removed)
+	}
+}

@@ -1,0 +1,61 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/toolquay/toolquay/host/internal/capability/workspace"
+	"github.com/toolquay/toolquay/host/internal/history"
+	"github.com/toolquay/toolquay/host/internal/sessiondir"
+	"github.com/toolquay/toolquay/host/internal/stage"
+)
+
+// ErrStaged is returned for a session with staged files that was opened without
+// Options.Stage: its tools would see files as they were before.
+var ErrStaged = errors.New("the session has staged files")
+
+// openStage returns the stage in a session's directory, which is made when the first file
+// is staged, or nil where writes are not staged. A session must not go on without a stage
+// that is in use.
+func openStage(dir *sessiondir.Folder, former *history.Store, o *Options) (*stage.Store, error) {
+	if dir == nil {
+		if o.Stage {
+			return nil, errors.New("its writes cannot be staged, since it has no directory; set Options.Sessions, and not Ephemeral")
+		}
+		return nil, nil
+	}
+	options := stage.Options{Logger: o.Logger, Make: func() error { return makeIn(dir, stage.Dir) }}
+	if former != nil {
+		options.History = former
+	}
+	store := stage.Open(filepath.Join(dir.Path(), stage.Dir), options)
+	if o.Stage {
+		return store, nil
+	}
+	staged, err := store.List(stage.Selection{})
+	if err == nil && len(staged) > 0 {
+		err = fmt.Errorf("%w: %d, such as %s; go on with them (--stage), or apply or discard them first (toolquay stage)", ErrStaged, len(staged), staged[0].Path)
+	}
+	return nil, err
+}
+
+// Overlay resolves a path as the session's tools see it, staged files included.
+func (s *Session) Overlay(cwd, path string) (*workspace.Overlaid, error) {
+	if s.stage == nil {
+		return workspace.Overlay(cwd, path, nil)
+	}
+	return workspace.Overlay(cwd, path, s.stage)
+}
+
+// Place is where the content of a file lies: in the stage, or at its path.
+func (s *Session) Place(path string) string {
+	if s.stage == nil {
+		return path
+	}
+	staged, ok, err := s.stage.Lookup(path)
+	if err != nil || !ok {
+		return path
+	}
+	return staged.Place
+}

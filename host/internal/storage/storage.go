@@ -1,0 +1,154 @@
+package storage
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/history"
+	"github.com/toolquay/toolquay/host/internal/results"
+	"github.com/toolquay/toolquay/host/internal/sessiondir"
+	"github.com/toolquay/toolquay/host/internal/stage"
+	"github.com/toolquay/toolquay/host/internal/tasks"
+)
+
+// ErrClosed is returned for the directories of a session that was closed.
+var ErrClosed = errors.New("the session is closed")
+
+// Options say what is kept of a session. The zero value keeps nothing on the disk.
+type Options struct {
+	// Parent is the directory that holds the directories of all sessions, absolute. With
+	// an empty one the session has no directory.
+	Parent string
+	// ID names the session.
+	ID string
+	// Results bound the results of the session's tools.
+	Results results.Options
+	// History bounds the history of files; Open sets its Make and Logger. NoHistory keeps
+	// none.
+	History   history.Options
+	NoHistory bool
+	// Stage has writes staged. It needs a directory.
+	Stage bool
+	// Tasks bound the background tasks; nil is a session that runs no commands.
+	Tasks *TaskOptions
+	// Logger takes what could not be kept. It is required.
+	Logger *slog.Logger
+}
+
+// Session is what is kept of one session. It is safe for concurrent use.
+type Session struct {
+	dir     *sessiondir.Folder // nil where the session has none
+	results *results.Keeper
+	history *history.Store  // nil where none is kept
+	stage   *stage.Store    // nil where writes are not staged
+	tasks   *tasks.Registry // nil where there are none
+	scratch scratch
+}
+
+// Open opens what is kept of a session and reads what an earlier process left of it. It
+// fails with [sessiondir.ErrInUse] while another session uses the directory, and with
+// [ErrStaged] where files are staged and Options.Stage is not set.
+func Open(o Options) (*Session, error) {
+	s := &Session{}
+	if o.Parent != "" {
+		var err error
+		if s.dir, err = sessiondir.Open(o.Parent, o.ID, o.Logger); err != nil {
+			return nil, err
+		}
+	}
+	s.history = openHistory(s.dir, &o)
+	s.results = results.NewKeeper(o.Results, s.dir, o.Logger)
+	var err error
+	if s.stage, err = openStage(s.dir, s.history, &o); err == nil {
+		s.tasks, err = openTasks(s.dir, &o)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// openHistory returns the history in a session's directory, which is made when the first
+// file is written; nil where none is kept.
+func openHistory(dir *sessiondir.Folder, o *Options) *history.Store {
+	if dir == nil || o.NoHistory {
+		return nil
+	}
+	options := o.History
+	options.Logger, options.Make = o.Logger, func() error { return makeIn(dir, history.Dir) }
+	return history.Open(filepath.Join(dir.Path(), history.Dir), options)
+}
+
+// Close closes the history, releases the session's directory and removes its scratch
+// directory. [Session.EndTasks] comes before it.
+func (s *Session) Close() error {
+	var faults []error
+	if s.history != nil {
+		faults = append(faults, s.history.Close())
+	}
+	if s.dir != nil {
+		faults = append(faults, s.dir.Close())
+	}
+	return errors.Join(append(faults, s.scratch.close())...)
+}
+
+// Dir is the session's directory, which is made when the first thing is kept in it. It is
+// empty where the session has none.
+func (s *Session) Dir() string {
+	if s.dir == nil {
+		return ""
+	}
+	return s.dir.Path()
+}
+
+// Remember writes a record to the session's journal, for [Session.Recall] in the next
+// process. Without a directory, and after Close, it does nothing.
+func (s *Session) Remember(kind string, data any) error {
+	if s.dir == nil {
+		return nil
+	}
+	err := s.dir.Append(sessiondir.Record{Kind: kind, Data: data})
+	if errors.Is(err, sessiondir.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// Recall returns the records of a kind that earlier processes wrote, in order. A second
+// call returns nothing.
+func (s *Session) Recall(kind string) []json.RawMessage {
+	if s.dir == nil {
+		return nil
+	}
+	return s.dir.Recall(kind)
+}
+
+// Results is the store of the session's results.
+func (s *Session) Results() *results.Keeper { return s.results }
+
+// History holds the former contents of files that the session's tools wrote; nil where
+// none are kept.
+func (s *Session) History() *history.Store { return s.history }
+
+// Stage holds what the session's tools wrote; nil where writes are not staged.
+func (s *Session) Stage() *stage.Store { return s.stage }
+
+// Tasks are the session's background tasks; nil where there can be none.
+func (s *Session) Tasks() *tasks.Registry { return s.tasks }
+
+// Provide sets the history, the stage and the tasks that a capability sees. With a stage
+// there is no history: nothing is written before it is applied.
+func (s *Session) Provide(scope *capability.Scope) {
+	switch { // a nil pointer in an interface is not nil
+	case s.stage != nil:
+		scope.Stage = s.stage
+	case s.history != nil:
+		scope.History = s.history
+	}
+	if s.tasks != nil {
+		scope.Tasks = s.tasks
+	}
+}
