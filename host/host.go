@@ -19,6 +19,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/capability/task"
 	"github.com/toolquay/toolquay/host/internal/capability/tools"
 	"github.com/toolquay/toolquay/host/internal/commands"
+	"github.com/toolquay/toolquay/host/internal/documents"
 	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/searches"
 	"github.com/toolquay/toolquay/host/internal/storage"
@@ -34,7 +35,7 @@ type Host struct {
 	tools        map[string]*nativeTool // by name and alias
 	capabilities map[string]capability.Capability
 
-	documents   documents
+	documents   *documents.Viewer
 	commands    *commands.Runner
 	expressions *regexp.Engine // what search.contents matches with
 	past        searches.Past
@@ -82,7 +83,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		sessions:     make(map[*Session]struct{}),
 		settings:     o.settings(),
 	}
-	h.documents.options = &h.options
+	h.documents = documents.New(documents.Options{PassPDF: o.Documents, CacheDir: o.CacheDir, Compiler: o.Compiler, Logger: o.Logger})
 	h.expressions = regexp.New(regexp.Options{CacheDir: o.CacheDir, Logger: o.Logger})
 	h.live, h.end = context.WithCancel(context.Background()) // it outlives the one it is opened under
 	if err := h.offerCapabilities(); err != nil {
@@ -104,7 +105,7 @@ func (h *Host) offerCapabilities() error {
 	limit := h.options.ScanTimeout
 	own := []capability.Capability{
 		fs.New(fs.Options{MaxChars: maxLines, Time: limit}), search.New(search.Options{Engine: h.expressions, Time: limit}),
-		tools.New(), h.documents.capability(),
+		tools.New(), h.documents.Capability(),
 		ambient.New(ambient.Options{Clock: h.options.Clock, Random: h.options.Random}),
 	}
 	if h.options.Shell != nil {
@@ -245,7 +246,7 @@ func (h *Host) Close(ctx context.Context) error {
 	h.mu.Unlock()
 	h.end()
 	h.followers.Wait()
-	return errors.Join(closeAll(ctx, sessions), set.Close(ctx), h.documents.close(ctx), h.commands.Close(ErrClosed), h.expressions.Close(ctx)) //nolint:contextcheck // commands end in a time of their own
+	return errors.Join(closeAll(ctx, sessions), set.Close(ctx), h.documents.Close(ctx), h.commands.Close(ErrClosed), h.expressions.Close(ctx)) //nolint:contextcheck // commands end in a time of their own
 }
 
 // closeAll closes sessions side by side: each may have calls that take their time to

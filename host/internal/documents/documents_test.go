@@ -1,4 +1,4 @@
-package host
+package documents_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,45 +20,54 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/capability/docs"
+	"github.com/toolquay/toolquay/host/internal/documents"
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// docsHosts are one host that shows text of PDF and one that passes PDF on. What
-// shows documents is large, so that it is compiled once: the second takes it from the
-// cache of the first.
-var docsHosts = struct {
+// viewers are one that shows text of PDF and one that passes PDF on. What shows documents
+// is large, so that it is compiled once: the second takes it from the cache of the first.
+var viewers = struct {
 	once          sync.Once
-	text, passing *Host
+	text, passing *docs.Capability
 	err           error
 }{}
 
-func docsHost(tb testing.TB, passes bool) *Host {
+func viewer(tb testing.TB, passes bool) *docs.Capability {
 	tb.Helper()
-	docsHosts.once.Do(func() {
-		cache := testenv.CompileCache()
-		if docsHosts.text, docsHosts.err = warmDocsHost(tb, Options{CacheDir: cache}); docsHosts.err == nil {
-			docsHosts.passing, docsHosts.err = warmDocsHost(tb, Options{CacheDir: cache, Documents: true})
+	viewers.once.Do(func() {
+		if viewers.text, viewers.err = warmViewer(tb, false); viewers.err == nil {
+			viewers.passing, viewers.err = warmViewer(tb, true)
 		}
 	})
-	if docsHosts.err != nil {
-		tb.Fatal(docsHosts.err)
+	if viewers.err != nil {
+		tb.Fatal(viewers.err)
 	}
 	if passes {
-		return docsHosts.passing
+		return viewers.passing
 	}
-	return docsHosts.text
+	return viewers.text
 }
 
-// warmDocsHost opens a host that has shown a document.
-func warmDocsHost(tb testing.TB, o Options) (*Host, error) {
+// warmViewer returns the capability of a viewer that has shown a document.
+func warmViewer(tb testing.TB, passes bool) (*docs.Capability, error) {
 	tb.Helper()
-	ctx := context.Background()
-	h, err := Open(ctx, o)
-	if err != nil {
-		return nil, err
+	c := documents.New(documents.Options{
+		PassPDF: passes, CacheDir: testenv.CompileCache(), Logger: slog.New(slog.DiscardHandler),
+	}).Capability()
+	_, _, err := readDoc(context.Background(), c, docsTestdata(tb), "still.gif", "")
+	return c, err
+}
+
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	v := documents.New(documents.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err := v.Close(t.Context()); err != nil {
+		t.Fatal(err)
 	}
-	_, _, err = readDoc(ctx, h, docsTestdata(tb), "still.gif", "")
-	return h, err
+	if _, _, err := readDoc(t.Context(), v.Capability(), docsTestdata(t), "still.gif", ""); !errors.Is(err, documents.ErrClosed) {
+		t.Errorf("a closed viewer shows a document: %v", err)
+	}
 }
 
 // observed is what a session's model has seen, as far as docs.read asks.
@@ -75,12 +85,12 @@ func (s *observed) Again(_, view string, stamp capability.Stamp) bool {
 	return s.view == view && s.state.Stamp.Same(stamp)
 }
 
-func readDoc(ctx context.Context, h *Host, scope capability.Scope, path, pages string) (abi.DocsOK, string, error) {
+func readDoc(ctx context.Context, c *docs.Capability, scope capability.Scope, path, pages string) (abi.DocsOK, string, error) {
 	args, err := json.Marshal(abi.DocsArgs{Path: path, Pages: pages, Shown: true})
 	if err != nil {
 		return abi.DocsOK{}, "", err
 	}
-	plan, err := h.capabilities[abi.CapDocsRead].Plan(ctx, scope, abi.Request{Name: abi.CapDocsRead, Args: args})
+	plan, err := c.Plan(ctx, scope, abi.Request{Name: abi.CapDocsRead, Args: args})
 	if err != nil {
 		return abi.DocsOK{}, "", err
 	}
@@ -99,7 +109,7 @@ func readDoc(ctx context.Context, h *Host, scope capability.Scope, path, pages s
 
 func docsTestdata(tb testing.TB) capability.Scope {
 	tb.Helper()
-	dir, err := filepath.Abs("../builtin/docs/testdata")
+	dir, err := filepath.Abs("../../../builtin/docs/testdata")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -108,7 +118,7 @@ func docsTestdata(tb testing.TB) capability.Scope {
 
 func TestDocsRead(t *testing.T) {
 	t.Parallel()
-	h, scope := docsHost(t, false), docsTestdata(t)
+	viewed, scope := viewer(t, false), docsTestdata(t)
 	for _, c := range []struct {
 		path, pages, kind, says string
 		blocks                  []abi.BlockType
@@ -125,7 +135,7 @@ func TestDocsRead(t *testing.T) {
 		{path: "missing.pdf", says: "missing.pdf", code: abi.CodeNotFound},
 		{path: ".", says: "directory", code: abi.CodeIsDirectory},
 	} {
-		ok, body, err := readDoc(t.Context(), h, scope, c.path, c.pages)
+		ok, body, err := readDoc(t.Context(), viewed, scope, c.path, c.pages)
 		if c.code != "" {
 			if abi.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%s: got %v; want %s, saying %q", c.path, err, c.code, c.says)
@@ -151,33 +161,33 @@ func TestDocsRead(t *testing.T) {
 
 func TestDocsReadPassesPDF(t *testing.T) {
 	t.Parallel()
-	h, scope := docsHost(t, true), docsTestdata(t)
+	viewed, scope := viewer(t, true), docsTestdata(t)
 	want, err := os.ReadFile(filepath.Join(scope.Cwd, "libreoffice.pdf"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ok, body, err := readDoc(t.Context(), h, scope, "libreoffice.pdf", "")
+	ok, body, err := readDoc(t.Context(), viewed, scope, "libreoffice.pdf", "")
 	if err != nil || len(ok.Blocks) != 1 || ok.Blocks[0].Type != abi.BlockDocument || body != string(want) {
 		t.Errorf("got %+v, %v", ok, err)
 	}
-	if ok, _, err := readDoc(t.Context(), h, scope, "libreoffice.pdf", "1"); err != nil || ok.Blocks[0].Type != abi.BlockText {
+	if ok, _, err := readDoc(t.Context(), viewed, scope, "libreoffice.pdf", "1"); err != nil || ok.Blocks[0].Type != abi.BlockText {
 		t.Errorf("with pages: got %+v, %v", ok, err)
 	}
 }
 
 func TestDocsReadIsSeen(t *testing.T) {
 	t.Parallel()
-	h, scope := docsHost(t, false), docsTestdata(t)
+	viewed, scope := viewer(t, false), docsTestdata(t)
 	seen := &observed{}
 	scope.Files, scope.Rehearse = seen, true
-	if _, _, err := readDoc(t.Context(), h, scope, "harbour.ipynb", ""); err != nil || seen.view != "" {
+	if _, _, err := readDoc(t.Context(), viewed, scope, "harbour.ipynb", ""); err != nil || seen.view != "" {
 		t.Fatalf("a rehearsal told of %q, %v", seen.view, err)
 	}
 	scope.Rehearse = false
-	if ok, _, err := readDoc(t.Context(), h, scope, "harbour.ipynb", ""); err != nil || ok.Unchanged || !seen.state.Whole() {
+	if ok, _, err := readDoc(t.Context(), viewed, scope, "harbour.ipynb", ""); err != nil || ok.Unchanged || !seen.state.Whole() {
 		t.Fatalf("got %+v, %v; seen whole: %v", ok, err, seen.state.Whole())
 	}
-	if ok, body, err := readDoc(t.Context(), h, scope, "harbour.ipynb", ""); err != nil || !ok.Unchanged || body != "" {
+	if ok, body, err := readDoc(t.Context(), viewed, scope, "harbour.ipynb", ""); err != nil || !ok.Unchanged || body != "" {
 		t.Errorf("again: got %+v, %v", ok, err)
 	}
 }
@@ -186,7 +196,7 @@ func TestDocsReadHeedsTheContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, _, err := readDoc(ctx, docsHost(t, false), docsTestdata(t), "turned.jpg", "")
+	_, _, err := readDoc(ctx, viewer(t, false), docsTestdata(t), "turned.jpg", "")
 	if abi.CodeOf(err) != abi.CodeCancelled {
 		t.Errorf("got %v", err)
 	}
@@ -237,15 +247,15 @@ func TestDocsReadOutlivesABomb(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "bomb.pdf"), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := docsHost(t, false)
+	viewed := viewer(t, false)
 	var err error
 	testenv.InTime(t, docsLimit, func() time.Duration { // a read that ends at the limit says so instead
-		return testenv.Took(func() { _, _, err = readDoc(t.Context(), h, capability.Scope{Cwd: dir}, "bomb.pdf", "") })
+		return testenv.Took(func() { _, _, err = readDoc(t.Context(), viewed, capability.Scope{Cwd: dir}, "bomb.pdf", "") })
 	})
 	if abi.CodeOf(err) != abi.CodeTrap || !strings.Contains(err.Error(), "bomb.pdf could not be shown: it is broken, or takes more memory") {
 		t.Errorf("got %v", err)
 	}
-	if _, _, err := readDoc(t.Context(), h, docsTestdata(t), "small.jpg", ""); err != nil {
+	if _, _, err := readDoc(t.Context(), viewed, docsTestdata(t), "small.jpg", ""); err != nil {
 		t.Errorf("after it: %v", err)
 	}
 }

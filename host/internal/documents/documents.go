@@ -1,9 +1,12 @@
-package host
+// Package documents runs the built-in plugin behind the capability docs.read. Models are
+// not told of its tool, and it is no plugin of a host's set.
+package documents
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"sync"
 
 	"github.com/toolquay/toolquay/abi"
@@ -13,57 +16,75 @@ import (
 	"github.com/toolquay/toolquay/plugins/direct"
 )
 
-// documentTool is the tool of the built-in plugin that shows documents.
-const documentTool = "document"
+// toolName is the tool of the built-in plugin that shows documents.
+const toolName = "document"
 
-// documents runs the plugin behind docs.read. It is no plugin of the host's set:
-// models are not told of its tool, and it is opened when the first document is read.
-type documents struct {
-	options *Options
+// ErrClosed is returned for documents that are read after [Viewer.Close].
+var ErrClosed = errors.New("the plugin that shows documents is closed")
+
+// Options configure a [Viewer].
+type Options struct {
+	// PassPDF says that models take PDF as it is; see [docs.Options].
+	PassPDF bool
+	// CacheDir keeps the compiled plugin between processes; empty keeps nothing.
+	CacheDir string
+	// Compiler compiles the plugin; nil compiles it in this process.
+	Compiler plugins.Compiler
+	// Logger takes what is worth an operator's notice. It is required.
+	Logger *slog.Logger
+}
+
+// Viewer shows documents. It opens the plugin when the first document is read, and is safe
+// for concurrent use.
+type Viewer struct {
+	options Options
 
 	mu     sync.Mutex
 	closed bool
 	set    *plugins.Set // nil until it is needed
 }
 
-// capability answers docs.read.
-func (d *documents) capability() *docs.Capability {
-	return docs.New(docs.Options{Run: d.run, Documents: d.options.Documents})
+// New returns a viewer, which is to be closed.
+func New(o Options) *Viewer { return &Viewer{options: o} }
+
+// Capability answers docs.read.
+func (v *Viewer) Capability() *docs.Capability {
+	return docs.New(docs.Options{Run: v.run, Documents: v.options.PassPDF})
 }
 
 // open opens the plugin, the first time.
-func (d *documents) open(ctx context.Context) (*plugins.Set, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (v *Viewer) open(ctx context.Context) (*plugins.Set, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	switch {
-	case d.closed:
+	case v.closed:
 		return nil, ErrClosed
-	case d.set != nil:
-		return d.set, nil
+	case v.set != nil:
+		return v.set, nil
 	}
 	runner := direct.New(direct.Options{
-		CacheDir: d.options.CacheDir, Compiler: d.options.Compiler, Logger: d.options.Logger,
+		CacheDir: v.options.CacheDir, Compiler: v.options.Compiler, Logger: v.options.Logger,
 	})
 	set, err := plugins.Open(plugins.Options{
 		Sources:      []plugins.Source{{Origin: plugins.OriginBuiltin, Path: "builtin", FS: builtin.Documents()}},
 		Runners:      []plugins.Runner{runner},
 		Capabilities: []string{abi.CapFSRead},
-		Logger:       d.options.Logger,
+		Logger:       v.options.Logger,
 	})
 	if err != nil {
 		return nil, errors.Join(err, runner.Close(ctx))
 	}
-	d.set = set
+	v.set = set
 	return set, nil
 }
 
 // run shows one document, in an instance of its own.
-func (d *documents) run(ctx context.Context, doc docs.Document) (abi.ToolResult, error) {
-	set, err := d.open(ctx)
+func (v *Viewer) run(ctx context.Context, doc docs.Document) (abi.ToolResult, error) {
+	set, err := v.open(ctx)
 	if err != nil {
 		return abi.ToolResult{}, err
 	}
-	shower, ok := set.Tool(documentTool)
+	shower, ok := set.Tool(toolName)
 	if !ok {
 		return abi.ToolResult{}, abi.Errorf(abi.CodeInternal, "the plugin that shows documents is not there")
 	}
@@ -75,7 +96,7 @@ func (d *documents) run(ctx context.Context, doc docs.Document) (abi.ToolResult,
 		return abi.ToolResult{}, err
 	}
 	return shower.Call(ctx, plugins.Invocation{
-		ID:         documentTool,
+		ID:         toolName,
 		Input:      input,
 		Cwd:        "/",
 		Capability: onlyFile(doc),
@@ -106,12 +127,12 @@ func onlyFile(doc docs.Document) func(context.Context, abi.Request) (abi.Answer,
 	}
 }
 
-// close frees the plugin, if it was ever opened.
-func (d *documents) close(ctx context.Context) error {
-	d.mu.Lock()
-	set := d.set
-	d.closed = true
-	d.mu.Unlock()
+// Close frees the plugin, if it was opened. No document can be read after it.
+func (v *Viewer) Close(ctx context.Context) error {
+	v.mu.Lock()
+	set := v.set
+	v.closed = true
+	v.mu.Unlock()
 	if set == nil {
 		return nil
 	}

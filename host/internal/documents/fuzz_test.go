@@ -1,4 +1,4 @@
-package host
+package documents_test
 
 import (
 	"bytes"
@@ -38,7 +38,7 @@ func fuzzDoc(f *testing.F, name string, seeds ...string) {
 		}
 		f.Add(data)
 	}
-	h := docsHost(f, false)
+	viewed := viewer(f, false)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
@@ -50,7 +50,7 @@ func fuzzDoc(f *testing.F, name string, seeds ...string) {
 			err  error
 		)
 		testenv.InTime(t, docsLimit+docsSlack, func() time.Duration {
-			return testenv.Took(func() { ok, body, err = readDoc(t.Context(), h, capability.Scope{Cwd: dir}, name, "") })
+			return testenv.Took(func() { ok, body, err = readDoc(t.Context(), viewed, capability.Scope{Cwd: dir}, name, "") })
 		})
 		if err != nil && !clearCodes[abi.CodeOf(err)] {
 			t.Fatalf("%v has the code %s", err, abi.CodeOf(err))
@@ -109,13 +109,13 @@ func screenshot(b *testing.B, dir string) {
 
 // BenchmarkDocs shows documents in the warm guest.
 func BenchmarkDocs(b *testing.B) {
-	h, scope := docsHost(b, false), docsTestdata(b)
+	viewed, scope := viewer(b, false), docsTestdata(b)
 	for name, write := range map[string]func(*testing.B, string){"camera.jpg": camera, "screen.png": screenshot} {
 		b.Run(name, func(b *testing.B) {
 			dir := b.TempDir()
 			write(b, dir)
 			for b.Loop() {
-				if _, _, err := readDoc(b.Context(), h, capability.Scope{Cwd: dir}, name, ""); err != nil {
+				if _, _, err := readDoc(b.Context(), viewed, capability.Scope{Cwd: dir}, name, ""); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -124,7 +124,7 @@ func BenchmarkDocs(b *testing.B) {
 	for _, name := range []string{"libreoffice.pdf", "turned.jpg", "harbour.ipynb"} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, _, err := readDoc(b.Context(), h, scope, name, ""); err != nil {
+				if _, _, err := readDoc(b.Context(), viewed, scope, name, ""); err != nil {
 					b.Fatal(err)
 				}
 			}
