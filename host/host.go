@@ -72,6 +72,9 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Workers {
+		o.addWorkers()
+	}
 	h := &Host{
 		options:      o,
 		tools:        make(map[string]*nativeTool),

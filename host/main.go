@@ -9,6 +9,8 @@ import (
 	"github.com/toolquay/toolquay/host/internal/process"
 	"github.com/toolquay/toolquay/host/internal/sandbox"
 	"github.com/toolquay/toolquay/host/internal/sandbox/proxy"
+	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/worker"
 )
 
 // The arguments with which the program starts itself inside the sandbox of a command.
@@ -22,19 +24,24 @@ const (
 // exitNotStarted is the status of a command that could not be started, as shells report it.
 const exitNotStarted = 126
 
-// mainCalled is set by [Main].
-var mainCalled atomic.Bool
+// ownRunners are those that [Main] was given; nil where it was not called.
+var ownRunners atomic.Pointer[[]plugins.RunnerFunc]
 
 // Main runs this process in the role for which the host started the program again: as
-// the supervisor of commands, or inside the sandbox of one. In such a process it does not
-// return. Otherwise it does nothing. Call it first in main, before flags are read and
-// before anything is started.
-func Main() {
-	mainCalled.Store(true)
+// the supervisor of commands, inside the sandbox of one, or as a worker that compiles a
+// module or runs a plugin (see [Options.Workers]). In such a process it does not return.
+// Otherwise it does nothing but remember the runners. Call it first in main, before flags
+// are read and before anything is started.
+//
+// The runners are for ABIs beyond the direct one, such as extism.New of package
+// plugins/extism. Workers run plugins with them, and so does each host with workers.
+func Main(runners ...plugins.RunnerFunc) {
+	ownRunners.Store(&runners)
 	if len(os.Args) > 1 {
 		inside(os.Args[1], os.Args[2:])
 	}
 	process.Main()
+	worker.Main(runners...)
 }
 
 // inside does what the program is started for inside a sandbox, and does not return then.
@@ -60,7 +67,7 @@ func complain(err error) {
 // Both are nil in a program that did not call [Main], or whose file is not known.
 func insideCommands() (bridge, confine []string) {
 	self, err := os.Executable()
-	if err != nil || !mainCalled.Load() {
+	if err != nil || ownRunners.Load() == nil {
 		return nil, nil
 	}
 	return []string{self, bridgeArgument}, []string{self, confineArgument}

@@ -25,6 +25,12 @@ type Options struct {
 	// package plugins/extism; one of the direct ABI takes the place of the host's own.
 	// The host closes them.
 	Runners []plugins.Runner
+	// Workers runs in child processes of this program what should not run in its own: the
+	// compiling of modules that are not built in, where a hostile one can then be stopped,
+	// and plugins that ask for a process of their own (isolation = "process"). The program
+	// must call [Main], whose runners then run the plugins of their ABIs. Runners, Compiler
+	// and Isolated take precedence over those of Workers.
+	Workers bool
 	// Compiler compiles the modules of plugins that are not built in, such as the
 	// one of package plugins/worker does in child processes; nil compiles them in
 	// this process, where a hostile one cannot be stopped.

@@ -21,6 +21,27 @@ type Runner interface {
 	Close(ctx context.Context) error
 }
 
+// RunnerOptions are what a runner of any ABI is made with. The zero value is useful.
+type RunnerOptions struct {
+	// CacheDir holds compiled code between processes. It is made with mode 0700 if it is
+	// missing. Empty, or a directory that others can write to, means no cache. In a worker
+	// process it can only be used while a module is loaded.
+	CacheDir string
+	// Compiler compiles modules that the host does not trust; nil compiles them in this
+	// process.
+	Compiler Compiler
+	// Ahead bounds the instances that a plugin keeps ready; 0 is the runner's own choice,
+	// -1 none.
+	Ahead int
+	// Logger takes what an operator should know; nil discards it.
+	Logger *slog.Logger
+}
+
+// RunnerFunc makes a runner of one ABI, such as [extism.New].
+//
+// [extism.New]: https://pkg.go.dev/github.com/toolquay/toolquay/plugins/extism#New
+type RunnerFunc func(RunnerOptions) Runner
+
 // Module is a verified plugin module, ready to be loaded.
 type Module struct {
 	// Manifest is the plugin's, checked.

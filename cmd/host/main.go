@@ -13,7 +13,7 @@ import (
 
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/plugins/worker"
+	"github.com/toolquay/toolquay/plugins/extism"
 )
 
 // gcPercent lets the heap grow to 16 MiB before the first collection: most runs
@@ -21,9 +21,7 @@ import (
 const gcPercent = 400
 
 func main() {
-	// Neither returns where this is a child of another toolquay.
-	host.Main()
-	worker.Main(extismRunner)
+	host.Main(extism.New) // it does not return where this is a child of another toolquay
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}

@@ -136,7 +136,7 @@ func (a *app) userOptions(s *setup, logger *slog.Logger, scheduling settings.Sch
 	if a.flags.isolation != "" && !policy {
 		o.Isolate = a.flags.isolation == string(abi.IsolationProcess)
 	}
-	equip(&o)
+	o.Workers = true
 	s.options, s.loaded = o, loaded
 	return err
 }

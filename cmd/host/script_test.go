@@ -17,14 +17,15 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/internal/testenv"
-	"github.com/toolquay/toolquay/plugins/worker"
+	"github.com/toolquay/toolquay/plugins/extism"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden parts of the scripts")
 
 func TestMain(m *testing.M) {
-	worker.Main(extismRunner) // the command starts this binary for its workers
+	host.Main(extism.New) // the command starts this binary for its workers
 	testscript.Main(waiting{m}, map[string]func(){"toolquay": main})
 }
 

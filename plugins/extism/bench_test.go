@@ -49,7 +49,7 @@ func BenchmarkCall(b *testing.B) {
 func benchOurs(b *testing.B, export, input, answer string) {
 	b.Helper()
 	wasm := fixture(b, "bench.wasm")
-	runner := extism.New(extism.Options{CacheDir: testenv.CompileCache()})
+	runner := extism.New(plugins.RunnerOptions{CacheDir: testenv.CompileCache()})
 	roomy := limits
 	roomy.Output = 4 << 20
 	guest, err := runner.Load(b.Context(), plugins.Module{

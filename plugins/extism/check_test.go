@@ -53,13 +53,13 @@ func TestCheck(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := extism.New(extism.Options{})
+			r := extism.New(plugins.RunnerOptions{})
 			t.Cleanup(func() { _ = r.Close(t.Context()) })
 			if tt.manifest.Tools == nil {
 				tt.manifest.Tools = []abi.Tool{{Name: "Greet", Export: "greet"}}
 			}
 			m := plugins.Module{Manifest: &tt.manifest, Hash: sha256.Sum256(tt.wasm), Wasm: tt.wasm, Trusted: true, Limits: plugins.DefaultLimits}
-			got := r.Check(m)
+			got := r.(plugins.Checker).Check(m)
 			if len(got) != len(tt.want) {
 				t.Errorf("got %v", got)
 			}

@@ -36,7 +36,9 @@ var without = map[string]string{
 func TestConformance(t *testing.T) {
 	t.Run("in process", func(t *testing.T) {
 		runnertest.Run(t, runnertest.Suite{
-			New:   func(testing.TB) plugins.Runner { return extism.New(extism.Options{CacheDir: testenv.CompileCache()}) },
+			New: func(testing.TB) plugins.Runner {
+				return extism.New(plugins.RunnerOptions{CacheDir: testenv.CompileCache()})
+			},
 			Guest: suiteGuest, Told: told, Without: without,
 		})
 	})
@@ -55,12 +57,6 @@ func inWorker(tb testing.TB) plugins.Runner {
 		tb.Fatal(err)
 	}
 	return worker.New(abi.ABIExtism, worker.Options{Command: command, CacheDir: testenv.CompileCache()})
-}
-
-// runInWorker is what this test binary runs Extism modules with where it was
-// started as a worker.
-func runInWorker(o worker.RunnerOptions) plugins.Runner {
-	return extism.New(extism.Options{CacheDir: o.CacheDir, Ahead: o.Ahead, Logger: o.Logger})
 }
 
 // suiteGuest returns the module of a behaviour: one that does it in its start is a

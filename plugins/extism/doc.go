@@ -1,7 +1,13 @@
 // Package extism runs Extism modules as plugins: those whose manifest says
-// abi = "extism". It is opt-in, so that the core stays small:
+// abi = "extism". It is opt-in, so that the core stays small. A program whose worker
+// processes run Extism plugins too gives New to host.Main:
 //
-//	runner := extism.New(extism.Options{CacheDir: dir})
+//	host.Main(extism.New)
+//
+// and sets the option Workers of package host. Without workers, the runner is an option of
+// the host:
+//
+//	runner := extism.New(plugins.RunnerOptions{CacheDir: dir})
 //
 // A tool is an export without parameters, named by the tool's export key or its
 // name. Its input is the call's JSON object, or with input = "NAME" the value of that

@@ -21,7 +21,7 @@ import (
 
 // TestMain makes the test binary fit to be its own worker, as any program does.
 func TestMain(m *testing.M) {
-	worker.Main(runInWorker)
+	worker.Main(extism.New)
 	os.Exit(m.Run())
 }
 
@@ -53,7 +53,7 @@ func fixture(tb testing.TB, name string) []byte {
 
 func load(tb testing.TB, wasm []byte, l plugins.Limits, exports ...string) (plugins.Instance, error) {
 	tb.Helper()
-	runner := extism.New(extism.Options{CacheDir: testenv.CompileCache()})
+	runner := extism.New(plugins.RunnerOptions{CacheDir: testenv.CompileCache()})
 	m := plugins.Module{Manifest: manifest(exports...), Hash: sha256.Sum256(wasm), Wasm: wasm, Limits: l}
 	instance, err := runner.Load(tb.Context(), m)
 	if err != nil {
@@ -223,7 +223,7 @@ func TestKeptIsRefused(t *testing.T) {
 	t.Parallel()
 	m := plugins.Module{Manifest: manifest("echo"), Wasm: fixture(t, "guest.wasm"), Limits: limits}
 	m.Manifest.Instance = abi.InstanceKept
-	_, err := extism.New(extism.Options{}).Load(t.Context(), m)
+	_, err := extism.New(plugins.RunnerOptions{}).Load(t.Context(), m)
 	wantError(t, err, abi.CodeLoad, "kept")
 }
 

@@ -27,7 +27,7 @@ type module struct {
 
 var _ plugins.Instance = (*module)(nil)
 
-func newModule(r *Runner, m plugins.Module, kernel, program *engine.Program) *module {
+func newModule(r *runner, m plugins.Module, kernel, program *engine.Program) *module {
 	mod := &module{name: m.Manifest.Name, limits: m.Limits, program: program, start: startOf(program.Compiled.ExportedFunctions())}
 	plan := engine.Plan[*guest]{
 		Name: mod.name,

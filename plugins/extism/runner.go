@@ -3,7 +3,6 @@ package extism
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
@@ -23,24 +22,8 @@ const (
 	maxRequest = 16 << 20
 )
 
-// Options configure a [Runner]. The zero value is useful.
-type Options struct {
-	// CacheDir holds compiled code between processes. It is made with mode
-	// 0700 where it is missing. Empty, or a directory that others could write
-	// to, means no cache.
-	CacheDir string
-	// Compiler compiles modules that the host does not trust; nil compiles them
-	// in this process.
-	Compiler plugins.Compiler
-	// Ahead bounds the instances a plugin keeps ready; 0 is twice the number of
-	// processors, -1 none.
-	Ahead int
-	// Logger takes what is worth an operator's notice; nil discards it.
-	Logger *slog.Logger
-}
-
-// Runner runs Extism modules. It implements [plugins.Runner].
-type Runner struct {
+// runner runs Extism modules.
+type runner struct {
 	engine *engine.Engine
 
 	start  sync.Once
@@ -49,21 +32,21 @@ type Runner struct {
 }
 
 var (
-	_ plugins.Runner  = (*Runner)(nil)
-	_ plugins.Checker = (*Runner)(nil)
+	_ plugins.Runner  = (*runner)(nil)
+	_ plugins.Checker = (*runner)(nil)
 )
 
-// New returns a runner. It starts nothing: the runtime and the kernel come up
-// with the first module.
-func New(o Options) *Runner {
-	return &Runner{engine: engine.New(engine.Options{CacheDir: o.CacheDir, Compiler: o.Compiler, Ahead: o.Ahead, Logger: o.Logger})}
+// New returns a runner. It starts nothing: the runtime and the kernel start with the first
+// module. It is a [plugins.RunnerFunc], for host.Main.
+func New(o plugins.RunnerOptions) plugins.Runner {
+	return &runner{engine: engine.New(engine.Options{CacheDir: o.CacheDir, Compiler: o.Compiler, Ahead: o.Ahead, Logger: o.Logger})}
 }
 
 // ABI is abi.ABIExtism.
-func (r *Runner) ABI() string { return abi.ABIExtism }
+func (r *runner) ABI() string { return abi.ABIExtism }
 
 // open brings up what all modules share.
-func (r *Runner) open(ctx context.Context) error {
+func (r *runner) open(ctx context.Context) error {
 	r.start.Do(func() {
 		if r.fail = r.engine.Link(ctx, hostModule, defineHost); r.fail != nil {
 			return
@@ -76,7 +59,7 @@ func (r *Runner) open(ctx context.Context) error {
 
 // Load compiles m, or takes it from the cache, and checks that it has the
 // exports its tools need. It runs none of it.
-func (r *Runner) Load(ctx context.Context, m plugins.Module) (plugins.Instance, error) {
+func (r *runner) Load(ctx context.Context, m plugins.Module) (plugins.Instance, error) {
 	if err := checkManifest(m.Manifest); err != nil {
 		return nil, err
 	}
@@ -123,7 +106,7 @@ var kernelInterface = sync.OnceValues(func() (*prepass.Interface, error) {
 
 // Check finds everything for which the module could never be loaded, short of
 // compiling it. See [plugins.Checker].
-func (r *Runner) Check(m plugins.Module) []plugins.Diagnostic {
+func (r *runner) Check(m plugins.Module) []plugins.Diagnostic {
 	var found []plugins.Diagnostic
 	if err := checkManifest(m.Manifest); err != nil {
 		found = engine.Diagnose(err)
@@ -151,7 +134,7 @@ func (r *Runner) Check(m plugins.Module) []plugins.Diagnostic {
 }
 
 // Close frees what the modules share. They must be closed before.
-func (r *Runner) Close(ctx context.Context) error {
+func (r *runner) Close(ctx context.Context) error {
 	r.start.Do(func() { r.fail = abi.Errorf(abi.CodeInternal, "the runner is closed") })
 	var err error
 	if r.kernel != nil {

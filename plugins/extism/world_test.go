@@ -85,7 +85,7 @@ func TestGoGuestIsPutBack(t *testing.T) {
 	wasm := testenv.GoGuest(t, "testdata/world", ".")
 	m := plugins.Module{Manifest: manifest("random", "crash"), Hash: sha256.Sum256(wasm), Wasm: wasm, Limits: limits}
 	m.Manifest.Instance = abi.InstanceReset
-	guest, err := extism.New(extism.Options{CacheDir: testenv.CompileCache()}).Load(t.Context(), m)
+	guest, err := extism.New(plugins.RunnerOptions{CacheDir: testenv.CompileCache()}).Load(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestDamagedCacheIsRebuilt(t *testing.T) {
 	wasm := fixture(t, "guest.wasm")
 	use := func() {
 		t.Helper()
-		runner := extism.New(extism.Options{CacheDir: dir})
+		runner := extism.New(plugins.RunnerOptions{CacheDir: dir})
 		m := plugins.Module{Manifest: manifest("echo"), Wasm: wasm, Limits: limits}
 		guest, err := runner.Load(t.Context(), m)
 		if err != nil {
@@ -205,7 +205,7 @@ func TestUnusableCacheIsDoneWithout(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := plugins.Module{Manifest: manifest("echo"), Wasm: fixture(t, "guest.wasm"), Limits: limits}
-	guest, err := extism.New(extism.Options{CacheDir: file}).Load(t.Context(), m)
+	guest, err := extism.New(plugins.RunnerOptions{CacheDir: file}).Load(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/testenv"
+	"github.com/toolquay/toolquay/plugins/extism"
 	"github.com/toolquay/toolquay/plugins/worker"
 )
 
@@ -28,7 +29,7 @@ const childEnv = "TOOLQUAY_HOSTILE_TASK"
 const killAfter = time.Minute
 
 func TestMain(m *testing.M) {
-	worker.Main(extismInWorker) // returns, unless this process was started as one
+	worker.Main(extism.New) // returns, unless this process was started as one
 	if text := os.Getenv(childEnv); text != "" {
 		if err := child(text); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -365,7 +365,7 @@ func (s *nameShop) said(ctx context.Context, dir string) ([]string, error) {
 	case s.runner.top != "":
 		s.runner.open(&o, shop{workers: worker.Options{Command: self, CacheDir: testenv.CompileCache(), Logger: o.Logger}})
 	case s.runner.abi == abi.ABIExtism:
-		o.Runners = []plugins.Runner{extism.New(extism.Options{CacheDir: testenv.CompileCache(), Logger: o.Logger})}
+		o.Runners = []plugins.Runner{extism.New(plugins.RunnerOptions{CacheDir: testenv.CompileCache(), Logger: o.Logger})}
 	default:
 		o.Runners = []plugins.Runner{direct.New(direct.Options{CacheDir: testenv.CompileCache(), Logger: o.Logger})}
 	}

@@ -37,16 +37,11 @@ var runners = []runner{
 		o.Isolated = append(o.Isolated, worker.New(abi.ABIDirect, s.workers))
 	}},
 	{name: "extism", abi: abi.ABIExtism, open: func(o *plugins.Options, s shop) {
-		o.Runners = append(o.Runners, extism.New(extism.Options{CacheDir: s.cache, Compiler: worker.NewCompiler(s.workers)}))
+		o.Runners = append(o.Runners, extism.New(plugins.RunnerOptions{CacheDir: s.cache, Compiler: worker.NewCompiler(s.workers)}))
 	}},
 	{name: "extism in a worker", abi: abi.ABIExtism, top: `isolation = "process"`, open: func(o *plugins.Options, s shop) {
 		o.Isolated = append(o.Isolated, worker.New(abi.ABIExtism, s.workers))
 	}},
-}
-
-// extismInWorker is what workers run Extism modules with.
-func extismInWorker(o worker.RunnerOptions) plugins.Runner {
-	return extism.New(extism.Options{CacheDir: o.CacheDir, Ahead: o.Ahead, Logger: o.Logger})
 }
 
 // options are those of a set over the plugins in dir, where a compiler gets so

@@ -33,6 +33,9 @@
 //
 // # Opting in
 //
+// In a program that embeds package host, host.Main calls [Main], and the option Workers does
+// the rest.
+//
 // A child is a program that calls [Main] first thing. Nothing is started unless
 // somebody says which program that is, in [Options.Command]: the command
 // toolquay, which is always fit for it, or the embedding program itself:

@@ -13,42 +13,28 @@ import (
 	"github.com/toolquay/toolquay/plugins/internal/engine"
 )
 
-// RunnerFunc makes the runner that a worker runs a plugin with.
-type RunnerFunc func(RunnerOptions) plugins.Runner
-
-// RunnerOptions are what a worker knows for its runner.
-type RunnerOptions struct {
-	// CacheDir is the directory of compiled code, or empty. It can be used while
-	// a module is loaded, and no later.
-	CacheDir string
-	// Ahead bounds the instances kept ready; 0 is the runner's own choice.
-	Ahead int
-	// Logger passes on to the host's.
-	Logger *slog.Logger
-}
-
 // Main makes a worker of the process where it was started as one; then it does
 // not return. Otherwise it does nothing. Call it first thing in main, before
 // flags are read or anything is started. In a worker, plugins of the direct ABI
 // can be run, and those of the runners given here.
-func Main(runners ...RunnerFunc) {
+func Main(runners ...plugins.RunnerFunc) {
 	mainCalled.Store(true)
 	if !isWorker() {
 		return
 	}
-	if err := serve(append([]RunnerFunc{directRunner}, runners...)); err != nil {
+	if err := serve(append([]plugins.RunnerFunc{directRunner}, runners...)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-func directRunner(o RunnerOptions) plugins.Runner {
+func directRunner(o plugins.RunnerOptions) plugins.Runner {
 	return direct.New(direct.Options{CacheDir: o.CacheDir, Ahead: o.Ahead, Logger: o.Logger})
 }
 
 // serve is the whole life of a child.
-func serve(runners []RunnerFunc) error {
+func serve(runners []plugins.RunnerFunc) error {
 	closeInherited()
 	in, out, err := pipes()
 	if err != nil {
@@ -109,9 +95,9 @@ func ready(unfiltered error) []byte {
 }
 
 // runPlugin loads a plugin and serves calls to it until the host is gone.
-func runPlugin(s *setup, wasm []byte, runners []RunnerFunc, unfiltered error, in *reader, out *writer) error {
+func runPlugin(s *setup, wasm []byte, runners []plugins.RunnerFunc, unfiltered error, in *reader, out *writer) error {
 	log := slog.New(&logHandler{out: out})
-	o := RunnerOptions{CacheDir: s.Load.CacheDir, Ahead: s.Load.Ahead, Logger: log}
+	o := plugins.RunnerOptions{CacheDir: s.Load.CacheDir, Ahead: s.Load.Ahead, Logger: log}
 	instance, err := loadPlugin(s.Load, wasm, runners, o)
 	if err != nil {
 		return out.send(failed(0, err))
@@ -128,7 +114,7 @@ func runPlugin(s *setup, wasm []byte, runners []RunnerFunc, unfiltered error, in
 	return server.run(in)
 }
 
-func loadPlugin(s *loadSetup, wasm []byte, runners []RunnerFunc, o RunnerOptions) (plugins.Instance, error) {
+func loadPlugin(s *loadSetup, wasm []byte, runners []plugins.RunnerFunc, o plugins.RunnerOptions) (plugins.Instance, error) {
 	for _, make := range runners {
 		runner := make(o)
 		if runner.ABI() != s.ABI {

@@ -20,7 +20,7 @@ const abiProbe = "probe"
 
 type probe struct{ cacheDir string }
 
-func newProbe(o worker.RunnerOptions) plugins.Runner { return probe{o.CacheDir} }
+func newProbe(o plugins.RunnerOptions) plugins.Runner { return probe{o.CacheDir} }
 
 func (probe) ABI() string { return abiProbe }
 

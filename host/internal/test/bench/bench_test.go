@@ -8,12 +8,10 @@ import (
 
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/internal/testenv"
-	"github.com/toolquay/toolquay/plugins/worker"
 )
 
 func TestMain(m *testing.M) {
-	worker.Main() // returns, unless this process was started to compile
-	host.Main()   // returns, unless it was started to keep commands
+	host.Main() // returns, unless it was started to compile or to supervise commands
 	os.Exit(m.Run())
 }
 

@@ -51,7 +51,7 @@ func extismOurs(export string, input, answer int) func(*testing.B, *lab) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		runner := extism.New(extism.Options{CacheDir: filepath.Join(l.dir, "cache")})
+		runner := extism.New(plugins.RunnerOptions{CacheDir: filepath.Join(l.dir, "cache")})
 		defer runner.Close(ctx)
 		limits := plugins.DefaultLimits
 		tool := abi.Tool{Name: "Bench", Export: export}

@@ -12,12 +12,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/plugins/worker"
 )
 
 func main() {
-	worker.Main() // returns, unless this process was started to compile
-	host.Main()   // returns, unless it was started to keep commands
+	host.Main() // returns, unless it was started to compile or to supervise commands
 	testing.Init()
 	benchtime := flag.String("benchtime", "1s", "how long each case runs, or how often (100x)")
 	count := flag.Int("count", 3, "how often each case is measured; the median counts")
