@@ -65,10 +65,15 @@ const maxLines = 4 << 20
 // ErrClosed is returned by calls to a host or session that was closed.
 var ErrClosed = errors.New("it is closed")
 
-// Open makes a host, which then owns the runners of its options. It reads
-// manifests, and neither compiles nor runs any plugin. What is wrong with one plugin is that plugin's problem (see
-// [Host.Plugins]); an error means that the options themselves cannot be met.
+// Open makes a host, which then owns the runners of its options. It reads manifests, and
+// neither compiles nor runs any plugin or command. What is wrong with one plugin is that
+// plugin's problem (see [Host.Plugins]); an error means that the options cannot be met. It
+// lists all their faults, including those that would only show at the first command or
+// plugin. Whether an installed sandbox works, only the first command finds out.
 func Open(ctx context.Context, o Options) (*Host, error) {
+	if err := o.check(&thisMachine); err != nil {
+		return nil, err
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

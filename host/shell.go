@@ -17,6 +17,9 @@ type Shell struct {
 	// Supervisor starts a program that calls [Main] first thing; empty is this program,
 	// which must have called it.
 	Supervisor []string
+	// Optional opens the host on a machine without a shell too, or without a sandbox where
+	// one is required. Then each command is refused with the reason.
+	Optional bool
 	// State is a directory for what must be tidied up after a crash, the same for all
 	// hosts of a user. Empty is a directory that is removed with the host: then files that
 	// a crash leaves, such as an empty .git/hooks, stay.

@@ -29,6 +29,7 @@ const (
 func shellOf(dirs Dirs, l *settings.Loaded, environ []string) (*host.Shell, error) {
 	s, b := &l.Shell, &l.Sandbox
 	o := &host.Shell{
+		Optional:    true, // calls that run no command still work
 		State:       dirs.sandboxes(),
 		Environ:     environ,
 		Environment: s.Environment.Value,

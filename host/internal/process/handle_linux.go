@@ -66,7 +66,7 @@ type run struct {
 
 // spawn starts a keeper.
 func (k *Keepers) spawn() (*handle, error) {
-	if err := k.options.startable(); err != nil {
+	if err := Startable(k.options.Command); err != nil {
 		return nil, err
 	}
 	h, err := k.newHandle()

@@ -20,12 +20,12 @@ var mainCalled atomic.Bool
 // isKeeper reports whether this process was started as a keeper.
 func isKeeper() bool { return os.Getenv(markerName) == markerValue }
 
-// startable reports why no keeper can be started, or nil.
-func (o *Options) startable() error {
+// Startable reports why no supervisor can be started by a command, or nil.
+func Startable(command []string) error {
 	switch {
 	case isKeeper():
 		return abi.Errorf(abi.CodeUnsupported, "this process was started as a keeper and starts none itself; its program must call host.Main first")
-	case len(o.Command) == 0 && !mainCalled.Load():
+	case len(command) == 0 && !mainCalled.Load():
 		return abi.Errorf(abi.CodeUnsupported, "host.Main was not called: started as a keeper, this program would run as itself")
 	}
 	return nil

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
@@ -16,6 +17,12 @@ const probePatience = 10 * time.Second
 
 // Sandbox wraps commands into sandbox-exec.
 type Sandbox struct{ options Options }
+
+// Installed reports why this machine has no program for a sandbox, or nil. It starts nothing.
+func Installed(Options) error {
+	_, err := os.Stat(program)
+	return err
+}
 
 // Find looks for a sandbox and tries it once. The sandbox is nil where the report
 // says that there is none.

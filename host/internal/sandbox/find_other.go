@@ -17,11 +17,16 @@ const ProxySocket = ""
 // PrivateDir is empty: files are reached at their own paths.
 const PrivateDir = ""
 
+// Installed reports why this machine has no program for a sandbox.
+func Installed(Options) error { return errNone() }
+
+func errNone() error {
+	return fmt.Errorf("there is none for %s on %s: use Linux or macOS", runtime.GOOS, runtime.GOARCH)
+}
+
 // Find reports that there is no sandbox.
 func Find(context.Context, Options) (*Sandbox, Report) {
-	return nil, Report{Kind: "none", Reasons: []string{
-		fmt.Sprintf("there is none for %s on %s: use Linux or macOS", runtime.GOOS, runtime.GOARCH),
-	}}
+	return nil, Report{Kind: "none", Reasons: []string{errNone().Error()}}
 }
 
 // Wrap fails with [ErrNone].

@@ -31,7 +31,7 @@ func Find(ctx context.Context, o Options) (*Sandbox, Report) {
 	r := Report{Kind: "none"}
 	path, err := findProgram(o.Program)
 	if err != nil {
-		r.Reasons = []string{"bubblewrap (bwrap) is not installed: install the package bubblewrap"}
+		r.Reasons = []string{errNotInstalled.Error()}
 		return nil, r
 	}
 	r.Kind, r.Path = "bubblewrap", path
@@ -169,6 +169,16 @@ func (s *Sandbox) run(ctx context.Context, args []string, files []*os.File, rele
 
 // maxSaid bounds what is heard of bubblewrap.
 const maxSaid = 64 << 10
+
+var errNotInstalled = errors.New("bubblewrap (bwrap) is not installed: install the package bubblewrap")
+
+// Installed reports why this machine has no program for a sandbox, or nil. It starts nothing.
+func Installed(o Options) error {
+	if _, err := findProgram(o.Program); err != nil {
+		return errNotInstalled
+	}
+	return nil
+}
 
 // findProgram is where bubblewrap lies: in the usual places before the search path,
 // which others have more often written to.

@@ -117,6 +117,16 @@ func Look(shell, given string) (string, error) {
 	return path, nil
 }
 
+// Installed reports why the program of a shell is not there, or nil. Unlike [Look] it does
+// not start the program that was given to see whether it is the shell that it should be.
+func Installed(shell, given string) error {
+	if shell == abi.ShellPowerShell {
+		return LookForPowerShell(given)
+	}
+	_, err := find(given, shell)
+	return err
+}
+
 // LookForPowerShell says why there is no PowerShell, or nil.
 func LookForPowerShell(given string) error {
 	_, err := Look(abi.ShellPowerShell, given)
