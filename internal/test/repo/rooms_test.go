@@ -31,19 +31,8 @@ const everything = "everything"
 // rooms reads the import table.
 func rooms(t *testing.T) []room {
 	t.Helper()
-	_, table, ok := strings.Cut(string(read(t, "ARCHITECTURE.md")), "| folder | what it is | may import | its tests too |\n| --- | --- | --- | --- |\n")
-	if !ok {
-		t.Fatal("ARCHITECTURE.md has no table of rooms")
-	}
 	var out []room
-	for text := range strings.Lines(table) {
-		cells := strings.Split(strings.Trim(text, "|\n"), " | ")
-		if !strings.HasPrefix(text, "|") {
-			break
-		}
-		if len(cells) != 4 {
-			t.Fatalf("ARCHITECTURE.md: a row of the table of rooms has %d cells: %s", len(cells), text)
-		}
+	for _, cells := range tableRows(t, "ARCHITECTURE.md", "| folder | what it is | may import | its tests too |") {
 		common := &row{may: make(map[string]bool), tests: make(map[string]bool)}
 		for _, dir := range items(cells[0]) {
 			out = append(out, room{strings.Trim(dir, "/"), items(cells[2]), items(cells[3]), strings.HasPrefix(strings.TrimSpace(cells[1]), "For tests:"), common})
