@@ -2,9 +2,12 @@ package repo
 
 import (
 	"bytes"
+	"go/ast"
+	"go/parser"
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -68,6 +71,58 @@ func TestGlossary(t *testing.T) {
 			t.Errorf("%s: %s: the text of the link to %s is not that path", glossary, term, file)
 		}
 	}
+}
+
+// TestWhereTable wants every function that ARCHITECTURE.md names as the answer to a
+// question in the file that it names.
+func TestWhereTable(t *testing.T) {
+	t.Parallel()
+	declaredIn := map[string][]string{} // the files, by functions
+	for _, file := range goFiles(t, parser.SkipObjectResolution) {
+		if file.isTest() {
+			continue
+		}
+		for _, name := range functions(file.ast) {
+			declaredIn[name] = append(declaredIn[name], file.name)
+		}
+	}
+	for _, cells := range tableRows(t, "ARCHITECTURE.md", "| where | file | function |") {
+		file, function := linked(t, "ARCHITECTURE.md", cells[1]), strings.Trim(cells[2], "`")
+		if !slices.Contains(declaredIn[function], file) {
+			t.Errorf("ARCHITECTURE.md: where %s: %s does not declare %s (declared in: %s)",
+				cells[0], file, function, strings.Join(declaredIn[function], ", "))
+		}
+	}
+}
+
+// functions names the functions that a file declares, and the methods as Type.Method.
+func functions(file *ast.File) []string {
+	var names []string
+	for _, decl := range file.Decls {
+		function, ok := decl.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		name := function.Name.Name
+		if function.Recv != nil {
+			name = receiver(function.Recv.List[0].Type) + "." + name
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// receiver is the name of the type of a method.
+func receiver(expr ast.Expr) string {
+	switch e := expr.(type) {
+	case *ast.StarExpr:
+		return receiver(e.X)
+	case *ast.IndexExpr:
+		return receiver(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
 }
 
 // TestGlossaryIsLinked wants the glossary where people look for it.
