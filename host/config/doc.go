@@ -14,6 +14,9 @@
 //	...
 //	h, err := host.Open(ctx, options)
 //
+// These options run commands, so the program must call [host.Main] first thing in main. Call
+// [Dirs.Probe] before the rest if State may not be writable, as in a container.
+//
 // [Dirs] are plain data: a program, or a test, that names them itself keeps the rest away
 // from the user's own. Of the environment ForUser then reads the variables that commands
 // and hooks get and those that settings name.

@@ -14,8 +14,18 @@
 //	...
 //	s, err := h.NewSession(host.SessionOptions{Cwd: dir, Asker: asker})
 //	...
-//	// The program's own loop runs here, with model in the place of its client.
-//	...
+//	// The program's own loop runs here, with model in the place of its client, such as:
+//	for results := []abi.ToolResult(nil); ; {
+//		var calls []abi.ToolUse
+//		_, err := model.Reply(ctx, results, func(u abi.ToolUse) error {
+//			calls = append(calls, u)
+//			return nil
+//		})
+//		if err != nil || len(calls) == 0 {
+//			break
+//		}
+//		results = s.Results(ctx, calls)
+//	}
 //	if err := errors.Join(model.Err(), asker.Err()); err != nil {
 //		t.Error(err)
 //	}
