@@ -48,6 +48,9 @@
 //
 // The directory examples has whole programs: embed, agent and background.
 //
+// Some types, such as [ResultOptions], are aliases of types in internal packages, and have their
+// fields there: go doc github.com/toolquay/toolquay/host/internal/results.Options.
+//
 // # One call
 //
 // On submission a call's tool is looked up, its input is made canonical and checked against
