@@ -1,11 +1,10 @@
-// Package capability is the seam between the host's gate and the native side of
-// what tools do to the world. Each capability lives in a package of its own
-// below this one and knows no other.
+// Package capability is the interface between the host's gate and capabilities, which do
+// natively what tools want done to the world. Each of the host's own is a package below
+// host/internal/capability and knows no other; an embedder may add more.
 //
-// A capability answers a request with a plan: the accesses it would make and
-// the action that makes exactly those. The gate judges the accesses and then
-// does that same plan, so nothing is looked up twice between the judgement and
-// the deed.
+// A capability answers a request with a plan: the accesses that it would make, and the
+// action that makes exactly those. The gate judges the accesses and then does that same
+// plan, so nothing is looked up twice between judging and doing.
 package capability
 
 import (

@@ -50,7 +50,7 @@ func SessionsWith(parent, name string) ([]Session, error) {
 	return out, nil
 }
 
-// sessionIn reads whose a folder is, from the marker that package folder makes.
+// sessionIn reads whose a folder is, from the marker that package sessiondir makes.
 func sessionIn(folder, name string) (Session, bool) {
 	s := Session{Dir: filepath.Join(folder, name)}
 	info, err := os.Lstat(filepath.Join(s.Dir, logName))

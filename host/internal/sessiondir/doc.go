@@ -1,9 +1,9 @@
 // Package sessiondir keeps a session's own directory: the files that belong to it and
 // a journal of what it must remember when another process goes on with it.
 //
-//	f, err := folder.Open("/home/u/.local/state/toolquay/sessions", "my-session", logger)
+//	f, err := sessiondir.Open("/home/u/.local/state/toolquay/sessions", "my-session", logger)
 //	path, err := f.Write("tool-results", "call-1.txt", content)
-//	err = f.Append(folder.Record{Kind: "loaded", Data: []string{"Grep"}})
+//	err = f.Append(sessiondir.Record{Kind: "loaded", Data: []string{"Grep"}})
 //	for _, data := range f.Recall("loaded") { ... } // in the next process
 //
 // # On disk

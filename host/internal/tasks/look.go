@@ -17,7 +17,7 @@ import (
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
-// The files of a session's folder; see package folder.
+// The files of a session's folder; see package sessiondir.
 const (
 	journalName = "journal.jsonl"
 	markerName  = "session"
