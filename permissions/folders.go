@@ -137,11 +137,3 @@ func (pl *places) bind(r *Rule) pathrule.Bound {
 	}
 	return bases.Bind(&pathrule.Rule{Spec: r.path, Folder: r.folder.forms(), Allow: r.Verdict == Allow, Reads: r.reads, Writes: r.writes})
 }
-
-// lies is where a path really lies, as far as that is known.
-func (pl *places) lies(name string) string {
-	if pl.resolve != nil {
-		return cmp.Or(pl.resolve(name), name)
-	}
-	return name
-}

@@ -53,8 +53,8 @@ func (p *folders) space() sandbox.Space {
 }
 
 // disk is how git's own directories are looked for.
-func (p *folders) disk(list List, read Read) gitrepo.Disk {
-	return gitrepo.Disk{List: list, Read: read, Lies: p.places.lies, Home: slashed(p.places.home)}
+func disk(space *sandbox.Space, list List, read Read) gitrepo.Disk {
+	return gitrepo.Disk{List: list, Read: read, Lies: space.Lies, Home: space.Home}
 }
 
 // GitAround returns the paths, with all below, by which git comes to run programs in the
@@ -64,12 +64,12 @@ func (p *folders) disk(list List, read Read) gitrepo.Disk {
 // layout counts as if it was there.
 func (p *folders) GitAround(names []string, list List, read Read) []string {
 	space := p.space()
-	git := gitrepo.Programs{Disk: p.disk(list, read), Writable: space.Inside}
-	files := make([]string, 0, len(names)+len(p.workingReal))
+	git := gitrepo.Programs{Disk: disk(&space, list, read), Writable: space.Inside}
+	files := make([]string, 0, len(names)+len(space.Roots))
 	for _, name := range names {
 		files = append(files, filepath.ToSlash(name))
 	}
-	for _, root := range p.workingReal {
+	for _, root := range space.Roots {
 		files = append(files, root+"/.git")
 	}
 	return git.Around(files)
@@ -79,5 +79,6 @@ func (p *folders) GitAround(names []string, list List, read Read) []string {
 // directory that are links. It reports false where not all of it is known. Where there is none,
 // it is empty.
 func (p *folders) Repository(dir string, read Read, list, links List) (found Repository, known bool) {
-	return gitrepo.Find(p.disk(list, read), filepath.ToSlash(dir), links)
+	space := p.space()
+	return gitrepo.Find(disk(&space, list, read), filepath.ToSlash(dir), links)
 }

@@ -42,7 +42,7 @@ func (w *Policy) FindRuled(list func(dir string) (names []string, err error)) Pl
 
 // git looks for the paths that make git run programs.
 func (w *Policy) git(list func(dir string) (names []string, err error)) gitrepo.Programs {
-	return gitrepo.Programs{Disk: gitrepo.Disk{List: list, Read: w.read, Lies: w.lies, Home: w.Home}, Writable: w.Inside}
+	return gitrepo.Programs{Disk: gitrepo.Disk{List: list, Read: w.read, Lies: w.Lies, Home: w.Home}, Writable: w.Inside}
 }
 
 // Repository returns the paths that make git run programs in a repository somewhere in the
@@ -55,7 +55,7 @@ func (w *Policy) Repository(top string, bare bool, list func(dir string) (names 
 	git.Repository(paths.Prefix(top), bare)
 	var out []string
 	keep(git.Found, func(name string) {
-		name = w.lies(name)
+		name = w.Lies(name)
 		shuts := slices.ContainsFunc(w.Roots, func(root string) bool { return paths.InsideAny([]string{name}, root) })
 		if paths.InsideAny(w.Roots, name) && !shuts && !w.opened(name) {
 			out = append(out, name)

@@ -132,7 +132,7 @@ func (w *Policy) Directory(dir string) walk.Directory {
 func (w *Policy) Settings(project string) []string {
 	var out []string
 	for _, name := range protected.HostSettings {
-		if name = w.lies(paths.From(filepath.ToSlash(project), name)); w.kept(name) && w.Inside(name) && !w.opened(name) {
+		if name = w.Lies(paths.From(filepath.ToSlash(project), name)); w.kept(name) && w.Inside(name) && !w.opened(name) {
 			out = append(out, name)
 		}
 	}

@@ -44,8 +44,8 @@ func (w *Space) crowded(dir string) bool {
 	return slices.ContainsFunc(w.Home, holds) || slices.ContainsFunc(w.Working, holds)
 }
 
-// lies is where a path really lies, as far as that is known.
-func (w *Space) lies(name string) string {
+// Lies is where a path really lies, as far as that is known.
+func (w *Space) Lies(name string) string {
 	if w.Resolve != nil {
 		return cmp.Or(w.Resolve(name), name)
 	}
@@ -54,7 +54,7 @@ func (w *Space) lies(name string) string {
 
 // names are the names of a path: that it was called by, and where it really lies.
 func (w *Space) names(name string) []string {
-	if target := w.lies(name); target != name {
+	if target := w.Lies(name); target != name {
 		return []string{name, target}
 	}
 	return []string{name}
