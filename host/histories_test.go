@@ -25,14 +25,14 @@ func TestHistoryOfASession(t *testing.T) {
 	for _, want := range []string{"h1", "h2"} {
 		s := session(t, h, host.SessionOptions{ID: "mine"})
 		if want == "h1" {
-			if _, err := os.Lstat(s.Folder()); !errors.Is(err, os.ErrNotExist) {
+			if _, err := os.Lstat(s.Dir()); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("the folder was made with nothing to keep: %v", err)
 			}
 		}
 		if id, err := keep(s); err != nil || id != want {
 			t.Errorf("kept as %s, %v; want %s", id, err, want)
 		}
-		entries, err := os.ReadDir(filepath.Join(s.Folder(), history.Dir))
+		entries, err := os.ReadDir(filepath.Join(s.Dir(), history.Dir))
 		if err != nil || len(entries) != 2 {
 			t.Errorf("it holds %v, %v", entries, err)
 		}

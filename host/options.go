@@ -129,12 +129,12 @@ type Options struct {
 	PlainBatches bool
 	// Results bound what results may take of a model's context.
 	Results ResultOptions
-	// Sessions is the directory of sessions' own folders (see
-	// [Session.Folder]); empty is none. KeepSessions is for how long the
-	// folder of a session nobody uses is kept; 0 is 30 days.
+	// Sessions is the directory that holds the directories of sessions (see
+	// [Session.Dir]); empty is none. KeepSessions is how long the directory of an
+	// unused session is kept; 0 is 30 days.
 	Sessions     string
 	KeepSessions time.Duration
-	// History bounds what is kept, in the folders of sessions, of files that tools
+	// History bounds what is kept, in the directories of sessions, of files that tools
 	// write over (see [Session.History]); its Make and Logger are the host's.
 	// NoHistory keeps nothing.
 	History   HistoryOptions

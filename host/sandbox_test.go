@@ -140,17 +140,17 @@ func TestFoldersOfTheHost(t *testing.T) {
 	h := newShelled(t)
 	keeping := func(id string) *host.Session {
 		s := session(t, h.Host, host.SessionOptions{ID: id, Asker: agreeing()})
-		must(t, os.MkdirAll(filepath.Join(s.Folder(), "tool-results"), 0o700))
-		must(t, os.WriteFile(filepath.Join(s.Folder(), "tool-results", "r.txt"), []byte("kept by "+id), 0o600))
+		must(t, os.MkdirAll(filepath.Join(s.Dir(), "tool-results"), 0o700))
+		must(t, os.WriteFile(filepath.Join(s.Dir(), "tool-results", "r.txt"), []byte("kept by "+id), 0o600))
 		return s
 	}
 	mine, other := keeping("mine"), keeping("other")
 	state := filepath.Join(h.home, "state")
 	must(t, os.WriteFile(filepath.Join(state, "grants.json"), []byte("GRANTS"), 0o600))
 	for command, want := range map[string]string{
-		"f=$(printf %s " + mine.Folder() + "); cat $f/tool-results/r.txt":              "kept by mine",
-		"f=$(printf %s " + mine.Folder() + "); echo x > $f/tool-results/r.txt":         "Read-only file system",
-		"f=$(printf %s " + other.Folder() + "); cat $f/tool-results/r.txt || ls $f/..": "No such file",
+		"f=$(printf %s " + mine.Dir() + "); cat $f/tool-results/r.txt":              "kept by mine",
+		"f=$(printf %s " + mine.Dir() + "); echo x > $f/tool-results/r.txt":         "Read-only file system",
+		"f=$(printf %s " + other.Dir() + "); cat $f/tool-results/r.txt || ls $f/..": "No such file",
 		"f=$(printf %s " + state + "); ls $f/sandbox":                                  "No such file",
 		"f=$(printf %s " + state + "); cat $f/grants.json":                             "No such file",
 		"f=$(printf %s " + state + "); echo x > $f/grants.json; echo x > $f/made":      "Read-only file system",

@@ -40,13 +40,13 @@ type SessionOptions struct {
 	Asker Asker
 	// Audience is whom the tools are for; some are not for every one.
 	Audience Audience
-	// Stage has what tools write staged, in the session's folder: they see it, and
+	// Stage has what tools write staged, in the session's directory: they see it, and
 	// nothing on the disk changes until it is applied (see [Session.Stage]). Tools of
 	// the embedder's own that are not read-only are refused, and so is what plugins
 	// would change or run by capabilities that know nothing of a stage. A session that
 	// has staged files does not start without it ([ErrStaged]).
 	Stage bool
-	// Ephemeral gives the session no folder, though the host has a directory for
+	// Ephemeral gives the session no directory, though the host has one for
 	// them: what is too large for a model is cut.
 	Ephemeral bool
 }

@@ -34,7 +34,7 @@ func TestSessionsAreApart(t *testing.T) {
 	}
 	get := func(path string) string { return fmt.Sprintf(`{"path":%q}`, path) }
 	s := sessions["one"]
-	for folder, readable := range map[string]bool{s.Folder(): true, sessions["other"].Folder(): false} {
+	for folder, readable := range map[string]bool{s.Dir(): true, sessions["other"].Dir(): false} {
 		kept, err := filepath.Glob(filepath.Join(folder, "tool-results", "*"))
 		if err != nil || len(kept) != 1 {
 			t.Fatalf("%v, %v", kept, err)
@@ -55,14 +55,14 @@ func TestSessionsAreApart(t *testing.T) {
 			}
 		}
 	}
-	for where, want := range map[string]string{root: "No matches", s.Folder(): ".txt"} {
+	for where, want := range map[string]string{root: "No matches", s.Dir(): ".txt"} {
 		found, _ := one(t, s, "Grep", fmt.Sprintf(`{"pattern":"one session keeps","path":%q}`, where))
 		if found.IsError || !strings.Contains(found.Text(), want) {
 			t.Errorf("a search of %s found %s", where, found.Text())
 		}
 	}
 	bypass := session(t, h, host.SessionOptions{Cwd: root, Mode: permissions.ModeBypass})
-	kept, _ := filepath.Glob(filepath.Join(s.Folder(), "tool-results", "*"))
+	kept, _ := filepath.Glob(filepath.Join(s.Dir(), "tool-results", "*"))
 	if result, _ := one(t, bypass, "Get", get(kept[0])); result.IsError {
 		t.Errorf("where nothing asks: %s", result.Text())
 	}

@@ -45,7 +45,7 @@ func TestHooksSeeLongOutput(t *testing.T) {
 			if taken := strings.Contains(r.Text(), "taken out"); r.IsError || seen != size || taken != (test.files == 0) {
 				t.Errorf("the hook saw %d bytes, and the model %.200q", seen, r.Text())
 			}
-			left, err := os.ReadDir(filepath.Join(s.Folder(), "tool-results"))
+			left, err := os.ReadDir(filepath.Join(s.Dir(), "tool-results"))
 			if err != nil || len(left) != test.files {
 				t.Errorf("%d files are left: %v, %v", len(left), left, err)
 			}

@@ -54,9 +54,9 @@ func (s *Session) openStorage(setup *permissions.Setup) error {
 	return nil
 }
 
-// Folder is the session's own directory, which tools may read unasked; empty where it has
+// Dir is the session's own directory, which tools may read unasked; empty where it has
 // none. It is made when the first thing is kept in it.
-func (s *Session) Folder() string { return s.storage.Dir() }
+func (s *Session) Dir() string { return s.storage.Dir() }
 
 // History holds what files were before the tools of this session, and of earlier ones under
 // the same id, wrote them: to list, to show as a patch, and to restore. It is nil where

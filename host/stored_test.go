@@ -72,13 +72,13 @@ func TestPersistedResult(t *testing.T) {
 	t.Parallel()
 	o := kept(t, sayer(func(c *abi.Tool) { c.MaxResultChars = 1_000 }))
 	s := session(t, open(t, o), host.SessionOptions{ID: "mine"})
-	if s.Folder() != filepath.Join(o.Sessions, "mine") {
-		t.Errorf("its folder is %s", s.Folder())
+	if s.Dir() != filepath.Join(o.Sessions, "mine") {
+		t.Errorf("its folder is %s", s.Dir())
 	}
 	if rs, events := turnOf(t, s, say("c1", "a", 1_000)); len(of(events, host.EventPersisted)) > 0 || len(rs[0].Text()) != 1_000 {
 		t.Errorf("%.200s", rs[0].Text())
 	}
-	if _, err := os.Lstat(s.Folder()); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Lstat(s.Dir()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder was made with nothing to keep: %v", err)
 	}
 	rs, events := turnOf(t, s, say("c1", "a", 1_001))
@@ -86,7 +86,7 @@ func TestPersistedResult(t *testing.T) {
 	if len(persisted) != 1 || persisted[0].CallID != "c1" || persisted[0].Stored.Chars != 1_001 || !strings.Contains(rs[0].Text(), persisted[0].Stored.Path) {
 		t.Fatalf("%+v, %.300s", persisted, rs[0].Text())
 	}
-	if filepath.Dir(persisted[0].Stored.Path) != filepath.Join(s.Folder(), "tool-results") {
+	if filepath.Dir(persisted[0].Stored.Path) != filepath.Join(s.Dir(), "tool-results") {
 		t.Errorf("it lies in %s", persisted[0].Stored.Path)
 	}
 	text, err := os.ReadFile(persisted[0].Stored.Path)
@@ -172,7 +172,7 @@ func TestTenOfForty(t *testing.T) {
 	}
 	plain := session(t, h, host.SessionOptions{ID: "results"}).Results(t.Context(), uses)
 	for i := range plain {
-		if want := strings.ReplaceAll(sent[i].Text(), s.Folder(), filepath.Join(o.Sessions, "results")); plain[i].Text() != want {
+		if want := strings.ReplaceAll(sent[i].Text(), s.Dir(), filepath.Join(o.Sessions, "results")); plain[i].Text() != want {
 			t.Errorf("without events, result %d is %.200s", i, plain[i].Text())
 		}
 	}
@@ -267,7 +267,7 @@ func TestSessionInUse(t *testing.T) {
 	if _, err := h.NewSession(host.SessionOptions{Cwd: t.TempDir(), ID: "s"}); !errors.Is(err, sessiondir.ErrInUse) || !strings.Contains(err.Error(), `"s"`) {
 		t.Errorf("got %v", err)
 	}
-	if got := session(t, h, host.SessionOptions{ID: "s", Ephemeral: true}).Folder(); got != "" {
+	if got := session(t, h, host.SessionOptions{ID: "s", Ephemeral: true}).Dir(); got != "" {
 		t.Errorf("an ephemeral session has the folder %s", got)
 	}
 	closed(t, first)
@@ -299,7 +299,7 @@ func TestOldSessionsAreSwept(t *testing.T) {
 		s := session(t, h, host.SessionOptions{ID: id})
 		turnOf(t, s, say("c1", "a", 60_000))
 		closed(t, s)
-		paths[id] = s.Folder()
+		paths[id] = s.Dir()
 	}
 	then := time.Now().Add(-2 * time.Hour)
 	for _, name := range []string{"session", "journal.jsonl"} {
@@ -331,7 +331,7 @@ func TestDamagedJournal(t *testing.T) {
 	s := session(t, h, host.SessionOptions{ID: "s"})
 	turnOf(t, s, say("c1", "a", 60_000))
 	closed(t, s)
-	journal := filepath.Join(s.Folder(), "journal.jsonl")
+	journal := filepath.Join(s.Dir(), "journal.jsonl")
 	text, err := os.ReadFile(journal)
 	if err != nil {
 		t.Fatal(err)

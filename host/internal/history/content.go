@@ -24,7 +24,7 @@ const (
 	// ones pass through a file.
 	maxHeld = 256 << 10
 	// temporary begins the names of files that are not whole yet. The session's
-	// folder takes them away when it is opened.
+	// directory takes them away when it is opened.
 	temporary = ".tmp-"
 	blobEnd   = ".gz"
 )
@@ -134,7 +134,7 @@ func (p *packed) write(dir string) error {
 }
 
 // discard takes away what was not saved. Without it the next opening of the
-// session's folder does.
+// session's directory does.
 func (p *packed) discard() {
 	if p.file != "" {
 		_ = os.Remove(p.file)

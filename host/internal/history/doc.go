@@ -1,14 +1,14 @@
 // Package history keeps what files were before a session's tools wrote them, and
 // gives it back.
 //
-//	h := history.Open(filepath.Join(folder, history.Dir), history.Options{Make: make})
+//	h := history.Open(filepath.Join(dir, history.Dir), history.Options{Make: make})
 //	id, err := h.Keep(ctx, write)  // before the write
 //	err = h.Void(id)               // where it was not done after all
 //	report, err := h.Restore(ctx, history.Selection{Call: "call-1"}, history.RestoreOptions{})
 //
 // # On disk
 //
-// A history is a directory of the session's folder, with
+// A history is a directory of the session's directory, with
 //
 //	log.jsonl    one record a line, each with a checksum of its own
 //	HASH.gz      a former content, named after its SHA-256, compressed

@@ -24,11 +24,11 @@ type Session struct {
 }
 
 // Sessions finds the sessions with a history in the directory of all sessions'
-// folders, those that changed last first. Folders that are not understood are left
+// directories, those that changed last first. Directories that are not understood are left
 // out.
 func Sessions(parent string) ([]Session, error) { return SessionsWith(parent, Dir) }
 
-// SessionsWith finds those that have a directory of another name in their folder, with
+// SessionsWith finds those that have a directory of another name in their directory, with
 // a log as histories have it: Dir is that directory, and Time when its log changed.
 func SessionsWith(parent, name string) ([]Session, error) {
 	entries, err := os.ReadDir(parent)
@@ -50,7 +50,7 @@ func SessionsWith(parent, name string) ([]Session, error) {
 	return out, nil
 }
 
-// sessionIn reads whose a folder is, from the marker that package sessiondir makes.
+// sessionIn reads whose a directory is, from the marker that package sessiondir makes.
 func sessionIn(folder, name string) (Session, bool) {
 	s := Session{Dir: filepath.Join(folder, name)}
 	info, err := os.Lstat(filepath.Join(s.Dir, logName))

@@ -19,7 +19,7 @@ import (
 	"github.com/toolquay/toolquay/internal/atomicfile"
 )
 
-// Dir is the name of a history's directory in the folder of its session.
+// Dir is the name of a history's directory in the directory of its session.
 const Dir = "history"
 
 // The usual bounds.

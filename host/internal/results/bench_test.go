@@ -39,7 +39,7 @@ func BenchmarkFit(b *testing.B) {
 		long := lines("x", 60_000)
 		for i := 0; b.Loop(); i++ {
 			rs := []abi.ToolResult{text(strconv.Itoa(i), long)}
-			turn(k.Keeper, call, rs)
+			turn(k.Store, call, rs)
 		}
 	})
 	b.Run("ten of 40,000", func(b *testing.B) {
@@ -50,7 +50,7 @@ func BenchmarkFit(b *testing.B) {
 			for j := range 10 {
 				rs = append(rs, text(fmt.Sprint(i, "-", j), long))
 			}
-			turn(k.Keeper, call, rs)
+			turn(k.Store, call, rs)
 		}
 	})
 }

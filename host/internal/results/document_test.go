@@ -37,7 +37,7 @@ func TestTextDocuments(t *testing.T) {
 			r = abi.ToolResult{ToolUseID: "1", Content: content(long)}
 			without(results.Options{}).Fit(results.Call{Tool: "T"}, &r)
 			if n := chars(r); n > results.DefaultMaxChars || !strings.Contains(r.Text(), "the result was cut") {
-				t.Errorf("without a folder %d characters are left", n)
+				t.Errorf("without a directory %d characters are left", n)
 			}
 		})
 	}
@@ -53,7 +53,7 @@ func TestTextDocumentsOfATurn(t *testing.T) {
 		id := string(rune('1' + i))
 		rs[i] = abi.ToolResult{ToolUseID: id, Content: []abi.Block{document("text/plain", lines(id, 40_000))}}
 	}
-	turn(k.Keeper, results.Call{Tool: "T"}, rs)
+	turn(k.Store, results.Call{Tool: "T"}, rs)
 	whole := 0
 	for _, r := range rs {
 		if r.Content[0].Type == abi.BlockDocument {

@@ -22,7 +22,7 @@ func TestForEver(t *testing.T) {
 	}
 	sent := slices.Clone(left)
 	k.Turn(sent, of)
-	check := func(k *results.Keeper, when string) {
+	check := func(k *results.Store, when string) {
 		t.Helper()
 		for name, group := range map[string][]abi.ToolResult{
 			"the same":           left,
@@ -41,10 +41,10 @@ func TestForEver(t *testing.T) {
 			}
 		}
 	}
-	check(k.Keeper, "at once")
+	check(k.Store, "at once")
 	k.close()
 	k = keep(t, dir, results.Options{MaxTurnChars: 1_000, MaxChars: 5_000, Strategy: results.StrategyEnd})
-	check(k.Keeper, "after a restart with other options")
+	check(k.Store, "after a restart with other options")
 	if k.log.Len() > 0 {
 		t.Errorf("it was told: %s", k.log)
 	}
@@ -55,8 +55,8 @@ func TestSameID(t *testing.T) {
 	t.Parallel()
 	k := keep(t, sessions(t), results.Options{})
 	first, second := text("call_0", lines("first", 60_000)), text("call_0", lines("second", 20_000))
-	turn(k.Keeper, results.Call{Tool: "T"}, []abi.ToolResult{first})
-	if got := turn(k.Keeper, results.Call{Tool: "T"}, []abi.ToolResult{second}); got != nil || second.Text() != lines("second", 20_000) {
+	turn(k.Store, results.Call{Tool: "T"}, []abi.ToolResult{first})
+	if got := turn(k.Store, results.Call{Tool: "T"}, []abi.ToolResult{second}); got != nil || second.Text() != lines("second", 20_000) {
 		t.Errorf("it was replaced: %s", second.Text())
 	}
 	third := text("call_0", lines("third", 60_000))
@@ -74,11 +74,11 @@ func TestDuplicates(t *testing.T) {
 	read := results.Call{Tool: "Read", Title: "src/main.go"}
 	short, long, huge := strings.Repeat("s", 999), lines("long", 1_000), lines("huge", 60_000)
 	one := []abi.ToolResult{text("1", short), text("2", short), text("3", long), text("4", long), text("5", huge), text("6", huge)}
-	if got := indexes(turn(k.Keeper, read, one)); !slices.Equal(got, []int{3, 5}) {
+	if got := indexes(turn(k.Store, read, one)); !slices.Equal(got, []int{3, 5}) {
 		t.Errorf("%v were replaced", got)
 	}
-	golden(t, "duplicate", one[3].Text(), k.folder)
-	golden(t, "duplicate_persisted", one[5].Text(), k.folder)
+	golden(t, "duplicate", one[3].Text(), k.dir)
+	golden(t, "duplicate_persisted", one[5].Text(), k.dir)
 
 	// Later, of a failed call, with an image, and after a restart.
 	image := abi.Block{Type: abi.BlockImage, MediaType: "image/png", Data: []byte("x")}
@@ -86,7 +86,7 @@ func TestDuplicates(t *testing.T) {
 	failed.IsError = true
 	pictured.Content = append(pictured.Content, image)
 	two := []abi.ToolResult{text("7", long), failed, pictured}
-	if got := indexes(turn(k.Keeper, read, two)); !slices.Equal(got, []int{0}) {
+	if got := indexes(turn(k.Store, read, two)); !slices.Equal(got, []int{0}) {
 		t.Errorf("%v were replaced", got)
 	}
 	k.close()
@@ -97,7 +97,7 @@ func TestDuplicates(t *testing.T) {
 		t.Errorf("after a restart: %+v", three)
 	}
 	off := []abi.ToolResult{text("1", long), text("2", long)}
-	if got := turn(keep(t, sessions(t), results.Options{}).Keeper, read, off); got != nil {
+	if got := turn(keep(t, sessions(t), results.Options{}).Store, read, off); got != nil {
 		t.Errorf("unasked, %v were replaced", got)
 	}
 }

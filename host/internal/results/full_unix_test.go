@@ -26,7 +26,7 @@ func childFillsDisk(dir string) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	f, err := sessiondir.Open(filepath.Join(dir, "sessions"), "s", log)
 	must(err)
-	k := results.NewKeeper(results.Options{}, f, log)
+	k := results.New(results.Options{}, f, log)
 	var old syscall.Rlimit
 	must(syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old))
 	must(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 100_000, Max: old.Max}))
@@ -77,7 +77,7 @@ func TestReadOnlyFolder(t *testing.T) {
 		r := text(fmt.Sprint(n, " held"), long)
 		f := k.Fit(results.Call{Tool: "T"}, &r)
 		checkLost(t, k, f, r, long)
-		r = abi.ToolResult{ToolUseID: fmt.Sprint(n, " spilled"), Content: []abi.Block{spilled(spill(t, k.Keeper, long))}}
+		r = abi.ToolResult{ToolUseID: fmt.Sprint(n, " spilled"), Content: []abi.Block{spilled(spill(t, k.Store, long))}}
 		f = k.Fit(results.Call{Tool: "T"}, &r)
 		checkLost(t, k, f, r, long)
 		if err := os.Chmod(locked, 0o700); err != nil {

@@ -24,7 +24,7 @@ func TestSpilledToldApart(t *testing.T) {
 		var rs []abi.ToolResult
 		var of []*results.Fitted
 		for i, whole := range texts {
-			r := abi.ToolResult{ToolUseID: ids[i], Content: []abi.Block{spilled(spill(t, k.Keeper, whole))}}
+			r := abi.ToolResult{ToolUseID: ids[i], Content: []abi.Block{spilled(spill(t, k.Store, whole))}}
 			rs, of = append(rs, r), append(of, k.Fit(results.Call{Tool: "T"}, &r))
 			rs[i] = r
 		}
@@ -48,7 +48,7 @@ func TestFileIsGone(t *testing.T) {
 	long := lines("x", 2<<20)
 	for name, block := range map[string]func(k *bench) abi.Block{
 		"held":    func(*bench) abi.Block { return abi.TextBlock(long) },
-		"spilled": func(k *bench) abi.Block { return spilled(spill(t, k.Keeper, long)) },
+		"spilled": func(k *bench) abi.Block { return spilled(spill(t, k.Store, long)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -101,7 +101,7 @@ func TestOddIDs(t *testing.T) {
 		k := keep(t, dir, results.Options{MaxTurnChars: 30_000})
 		rs := []abi.ToolResult{text(id, lines("fitted", 60_000)), text(id, lines("turn", 40_000)), text(id, lines("kept", 20_000))}
 		whole := slices.Clone(rs)
-		if got := indexes(turn(k.Keeper, results.Call{Tool: "T"}, rs)); !slices.Equal(got, []int{1}) {
+		if got := indexes(turn(k.Store, results.Call{Tool: "T"}, rs)); !slices.Equal(got, []int{1}) {
 			t.Fatalf("%.20q: %v were replaced", id, got)
 		}
 		names := inResults(t, k)
@@ -169,15 +169,15 @@ func TestLeftWholeInLargerTurns(t *testing.T) {
 	k := keep(t, dir, results.Options{})
 	small := many("c", 40_000, 38_000)
 	small[1].Content = append(small[1].Content, abi.Block{Type: abi.BlockImage, MediaType: "image/png", Data: []byte("x")})
-	if got := turn(k.Keeper, results.Call{Tool: "T"}, small); got != nil {
+	if got := turn(k.Store, results.Call{Tool: "T"}, small); got != nil {
 		t.Fatalf("%v were replaced", indexes(got))
 	}
-	if got := turn(k.Keeper, results.Call{Tool: "T"}, small); got != nil {
+	if got := turn(k.Store, results.Call{Tool: "T"}, small); got != nil {
 		t.Fatalf("again, %v were replaced", indexes(got))
 	}
 	others := many("d", 30_000, 30_000, 30_000, 30_000)
 	larger := append(slices.Clone(small), others...)
-	if got := indexes(turn(k.Keeper, results.Call{Tool: "T"}, larger)); !slices.Equal(got, []int{2}) {
+	if got := indexes(turn(k.Store, results.Call{Tool: "T"}, larger)); !slices.Equal(got, []int{2}) {
 		t.Errorf("in a larger turn %v were replaced", got)
 	}
 	k.close()
@@ -203,15 +203,15 @@ func TestLeftWholeIsTheVerySame(t *testing.T) {
 		"data":            func(r *abi.ToolResult) { r.Content[0].Data = []byte("data") },
 	} {
 		k := keep(t, sessions(t), results.Options{})
-		turn(k.Keeper, results.Call{Tool: "T"}, []abi.ToolResult{whole})
+		turn(k.Store, results.Call{Tool: "T"}, []abi.ToolResult{whole})
 		other := whole
 		other.Content = slices.Clone(whole.Content)
 		change(&other)
 		huge := many("huge", 39_000, 39_000, 39_000, 39_000, 39_000)
-		if got := indexes(turn(k.Keeper, results.Call{Tool: "T"}, append(huge, whole))); slices.Contains(got, 5) || got == nil {
+		if got := indexes(turn(k.Store, results.Call{Tool: "T"}, append(huge, whole))); slices.Contains(got, 5) || got == nil {
 			t.Errorf("%s: of the same %v were replaced", name, got)
 		}
-		if got := indexes(turn(k.Keeper, results.Call{Tool: "T"}, append(many("again", 39_000, 39_000, 39_000, 39_000, 39_000), other))); !slices.Contains(got, 5) {
+		if got := indexes(turn(k.Store, results.Call{Tool: "T"}, append(many("again", 39_000, 39_000, 39_000, 39_000, 39_000), other))); !slices.Contains(got, 5) {
 			t.Errorf("%s: of another %v were replaced", name, got)
 		}
 	}
@@ -223,7 +223,7 @@ func TestLimitHoldsForWhatWasWhole(t *testing.T) {
 	t.Parallel()
 	dir := sessions(t)
 	k := keep(t, dir, results.Options{MaxTurnChars: 50_000})
-	turn(k.Keeper, results.Call{Tool: "T"}, many("c", 45_000, 40_000))
+	turn(k.Store, results.Call{Tool: "T"}, many("c", 45_000, 40_000))
 	k.close()
 	k = keep(t, dir, results.Options{MaxChars: 1_000})
 	rs := many("c", 45_000, 40_000)
@@ -268,7 +268,7 @@ func TestFitTwice(t *testing.T) {
 		case !over && whole != "" && fitted.Text() != whole:
 			t.Fatalf("limit %d: it was changed to %q", limit, fitted.Text())
 		}
-		if again := again(k.Keeper, call, fitted); !reflect.DeepEqual(again, fitted) {
+		if again := again(k.Store, call, fitted); !reflect.DeepEqual(again, fitted) {
 			t.Fatalf("limit %d: fitted twice it is %q, not %q", limit, again.Text(), fitted.Text())
 		}
 		k.close()
@@ -289,7 +289,7 @@ func TestFitTwice(t *testing.T) {
 }
 
 // again fits a result once more.
-func again(k *results.Keeper, call results.Call, r abi.ToolResult) abi.ToolResult {
+func again(k *results.Store, call results.Call, r abi.ToolResult) abi.ToolResult {
 	r.Content = slices.Clone(r.Content)
 	k.Fit(call, &r)
 	return r
@@ -330,7 +330,7 @@ func TestSpillWithoutFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := lines("x", 2<<20)
-	r := abi.ToolResult{ToolUseID: "1", Content: []abi.Block{spilled(spill(t, k.Keeper, long))}}
+	r := abi.ToolResult{ToolUseID: "1", Content: []abi.Block{spilled(spill(t, k.Store, long))}}
 	f := k.Fit(results.Call{Tool: "T"}, &r)
 	checkLost(t, k, f, r, long)
 }

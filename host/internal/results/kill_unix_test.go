@@ -84,7 +84,7 @@ func childPersists(dir string) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	f, err := sessiondir.Open(dir, "s", log)
 	must(err)
-	k := results.NewKeeper(killOptions, f, log)
+	k := results.New(killOptions, f, log)
 	from, err := strconv.Atoi(os.Getenv(childFrom))
 	must(err)
 	out := json.NewEncoder(os.Stdout)
@@ -188,7 +188,7 @@ func checkKilled(t *testing.T, dir string, all []told) {
 		}
 	}
 	recalled := make(map[int]bool)
-	for _, data := range k.folder.Recall("turn") {
+	for _, data := range k.dir.Recall("turn") {
 		var n int
 		if err := json.Unmarshal(data, &n); err != nil {
 			t.Fatal(err)
@@ -211,7 +211,7 @@ func checkFiles(t *testing.T, k *bench) {
 		if _, err := fmt.Sscanf(name, "t%d-%d-", &n, &i); err != nil {
 			t.Fatalf("there is %s", name)
 		}
-		if got := slurp(t, filepath.Join(k.folder.Path(), results.Dir, name)); got != answers(n)[i].Text() {
+		if got := slurp(t, filepath.Join(k.dir.Path(), results.Dir, name)); got != answers(n)[i].Text() {
 			t.Fatalf("%s has %d bytes and is not the text", name, len(got))
 		}
 	}
@@ -225,7 +225,7 @@ func childFitsLargeText(dir string) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	f, err := sessiondir.Open(dir, "s", log)
 	must(err)
-	k := results.NewKeeper(results.Options{}, f, log)
+	k := results.New(results.Options{}, f, log)
 	piece := []byte(lines("x", 64<<10))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

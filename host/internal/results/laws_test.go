@@ -99,10 +99,10 @@ func TestDeterministic(t *testing.T) {
 	for range 2 {
 		k := keep(t, sessions(t), results.Options{Duplicates: true})
 		rs := append(many("c", slices.Repeat([]int{45_000, 60_000, 3_000}, 4)...), text("d", lines("c0", 45_000)))
-		turn(k.Keeper, results.Call{Tool: "T"}, rs)
+		turn(k.Store, results.Call{Tool: "T"}, rs)
 		var texts []string
 		for _, r := range rs {
-			texts = append(texts, strings.ReplaceAll(r.Text(), k.folder.Path(), ""))
+			texts = append(texts, strings.ReplaceAll(r.Text(), k.dir.Path(), ""))
 		}
 		if before != nil && !slices.Equal(before, texts) {
 			t.Error("they differ")

@@ -38,17 +38,17 @@ func Measure(b abi.Block) int {
 }
 
 // measure is what a block counts here.
-func (k *Keeper) measure(b abi.Block) int {
-	if k.options.Measure == nil || b.Spilled != nil {
+func (s *Store) measure(b abi.Block) int {
+	if s.options.Measure == nil || b.Spilled != nil {
 		return Measure(b)
 	}
-	return k.options.Measure(b)
+	return s.options.Measure(b)
 }
 
 // size is what a result counts, and what of that its text does.
-func (k *Keeper) size(content []abi.Block) (all, text int) {
+func (s *Store) size(content []abi.Block) (all, text int) {
 	for _, b := range content {
-		n := k.measure(b)
+		n := s.measure(b)
 		all += n
 		if isText(b) {
 			text += n
@@ -58,13 +58,13 @@ func (k *Keeper) size(content []abi.Block) (all, text int) {
 }
 
 // within reports whether results are at most so large together.
-func (k *Keeper) within(limit int, rs ...abi.ToolResult) bool {
-	return limit == Unlimited || k.surely(limit, rs) || k.counted(rs) <= limit
+func (s *Store) within(limit int, rs ...abi.ToolResult) bool {
+	return limit == Unlimited || s.surely(limit, rs) || s.counted(rs) <= limit
 }
 
 // surely is within where that can be told without counting: no text has more code
 // points than bytes.
-func (k *Keeper) surely(limit int, rs []abi.ToolResult) bool {
+func (s *Store) surely(limit int, rs []abi.ToolResult) bool {
 	most := 0
 	for i := range rs {
 		for j := range rs[i].Content {
@@ -75,14 +75,14 @@ func (k *Keeper) surely(limit int, rs []abi.ToolResult) bool {
 			}
 		}
 	}
-	return k.options.Measure == nil && most <= limit
+	return s.options.Measure == nil && most <= limit
 }
 
 // counted is what results count together.
-func (k *Keeper) counted(rs []abi.ToolResult) int {
+func (s *Store) counted(rs []abi.ToolResult) int {
 	all := 0
 	for i := range rs {
-		n, _ := k.size(rs[i].Content)
+		n, _ := s.size(rs[i].Content)
 		all += n
 	}
 	return all

@@ -104,27 +104,27 @@ type first struct {
 
 // restore reads what an earlier process decided. Records that cannot be read were
 // written by a newer program: what they say is not known to this one.
-func (k *Keeper) restore() {
-	if k.folder == nil {
+func (s *Store) restore() {
+	if s.dir == nil {
 		return
 	}
-	each(k, kindReplaced, func(r replaced) {
+	each(s, kindReplaced, func(r replaced) {
 		r.Notes = max(0, r.Notes) // a checksum does not say that what was written made sense
-		k.note(r.key, r.outcome)
+		s.note(r.key, r.outcome)
 	})
-	each(k, kindKept, func(kept []key) {
+	each(s, kindKept, func(kept []key) {
 		for _, id := range kept {
-			k.note(id, outcome{})
+			s.note(id, outcome{})
 		}
 	})
-	each(k, kindFirst, func(f first) { k.firsts[f.Content] = f })
+	each(s, kindFirst, func(f first) { s.firsts[f.Content] = f })
 }
 
-func each[T any](k *Keeper, kind string, do func(T)) {
-	for _, data := range k.folder.Recall(kind) {
+func each[T any](s *Store, kind string, do func(T)) {
+	for _, data := range s.dir.Recall(kind) {
 		var v T
 		if err := json.Unmarshal(data, &v); err != nil {
-			k.log.Warn("a record of the session's journal is not understood", "kind", kind, "error", err)
+			s.log.Warn("a record of the session's journal is not understood", "kind", kind, "error", err)
 			continue
 		}
 		do(v)
@@ -133,11 +133,11 @@ func each[T any](k *Keeper, kind string, do func(T)) {
 
 // write remembers records beyond this process. Where that fails nothing is lost to
 // the model.
-func (k *Keeper) write(records ...sessiondir.Record) {
-	if len(records) == 0 || k.folder == nil {
+func (s *Store) write(records ...sessiondir.Record) {
+	if len(records) == 0 || s.dir == nil {
 		return
 	}
-	if err := k.folder.Append(records...); err != nil {
-		k.log.Warn("what was done to results will be forgotten with this process", "error", err)
+	if err := s.dir.Append(records...); err != nil {
+		s.log.Warn("what was done to results will be forgotten with this process", "error", err)
 	}
 }

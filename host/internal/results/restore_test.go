@@ -15,7 +15,7 @@ import (
 )
 
 // Records that make no sense, behind a checksum that is right, take nothing down and
-// have nothing written outside of the session's folder.
+// have nothing written outside of the session's directory.
 func TestSenselessRecords(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]map[string]any{

@@ -10,49 +10,49 @@ import (
 	"github.com/toolquay/toolquay/host/internal/sessiondir"
 )
 
-// Dir is the directory of the session's folder that results lie in.
+// Dir is the directory of the session's directory that results lie in.
 const Dir = "tool-results"
 
 var (
-	// errNoFolder is that of a session without a place to keep anything.
-	errNoFolder = errors.New("the session has no folder")
+	// errNoDir is that of a session without a place to keep anything.
+	errNoDir = errors.New("the session has no directory")
 	// errLost is that of a text whose file could not be written.
 	errLost = errors.New("its file could not be written")
 	// errDiscarded is that of a text nobody wants any more.
 	errDiscarded = errors.New("the text was discarded")
 )
 
-// Spiller returns [Keeper.Spill], or nil where there is no directory: a long text then
+// Spiller returns [Store.Spill], or nil where there is no directory: a long text then
 // counts against the limit of its tool's output.
-func (k *Keeper) Spiller() func() (abi.Spill, error) {
-	if k.folder == nil {
+func (s *Store) Spiller() func() (abi.Spill, error) {
+	if s.dir == nil {
 		return nil
 	}
-	return k.Spill
+	return s.Spill
 }
 
 // Spill makes a place for one text that is too long to hold, in the session's
-// folder. Its file becomes the result's when [Keeper.Fit] is given what Done
+// directory. Its file becomes the result's when [Store.Fit] is given what Done
 // returns; a file that Fit is never given goes with the session's end.
 //
 // Where the file cannot be written, as on a full disk, the text is not lost as a
 // whole: its beginning and its end are, and Fit cuts it.
-func (k *Keeper) Spill() (abi.Spill, error) {
-	if k.folder == nil {
-		return nil, errNoFolder
+func (s *Store) Spill() (abi.Spill, error) {
+	if s.dir == nil {
+		return nil, errNoDir
 	}
-	file, err := k.folder.Temp(Dir)
+	file, err := s.dir.Temp(Dir)
 	if errors.Is(err, sessiondir.ErrClosed) {
 		return nil, err
 	}
-	s := &spill{log: k.log, file: file}
+	made := &spill{log: s.log, file: file}
 	if err != nil {
-		s.fail(err)
+		made.fail(err)
 	} else {
-		s.buffered = bufio.NewWriterSize(file, spillBuffer)
+		made.buffered = bufio.NewWriterSize(file, spillBuffer)
 	}
-	s.SpillWriter = abi.NewSpillWriter(toFile{s})
-	return s, nil
+	made.SpillWriter = abi.NewSpillWriter(toFile{made})
+	return made, nil
 }
 
 // spillBuffer is how much is written at a time, in bytes.

@@ -14,8 +14,8 @@ import (
 	"github.com/toolquay/toolquay/host/internal/results"
 )
 
-// spill writes a text to a spill of the keeper's.
-func spill(tb testing.TB, k *results.Keeper, pieces ...string) *abi.Spilled {
+// spill writes a text to a spill of the store's.
+func spill(tb testing.TB, k *results.Store, pieces ...string) *abi.Spilled {
 	tb.Helper()
 	s, err := k.Spill()
 	if err != nil {
@@ -38,7 +38,7 @@ func spilled(s *abi.Spilled) abi.Block { return abi.Block{Type: abi.BlockText, S
 // inResults lists the files that results lie in.
 func inResults(tb testing.TB, k *bench) []string {
 	tb.Helper()
-	entries, err := os.ReadDir(filepath.Join(k.folder.Path(), results.Dir))
+	entries, err := os.ReadDir(filepath.Join(k.dir.Path(), results.Dir))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		tb.Fatal(err)
 	}
@@ -55,30 +55,30 @@ func TestSpilled(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "spilled")
 	tests := map[string]struct {
 		call   results.Call
-		blocks func(tb testing.TB, k *results.Keeper) []abi.Block
+		blocks func(tb testing.TB, k *results.Store) []abi.Block
 		want   string // in the file
 	}{
-		"alone": {results.Call{}, func(tb testing.TB, k *results.Keeper) []abi.Block {
+		"alone": {results.Call{}, func(tb testing.TB, k *results.Store) []abi.Block {
 			tb.Helper()
 			return []abi.Block{spilled(spill(tb, k, long))}
 		}, long},
-		"unlimited": {results.Call{Unlimited: true}, func(tb testing.TB, k *results.Keeper) []abi.Block {
+		"unlimited": {results.Call{Unlimited: true}, func(tb testing.TB, k *results.Store) []abi.Block {
 			tb.Helper()
 			return []abi.Block{spilled(spill(tb, k, long))}
 		}, long},
-		"short": {results.Call{}, func(tb testing.TB, k *results.Keeper) []abi.Block {
+		"short": {results.Call{}, func(tb testing.TB, k *results.Store) []abi.Block {
 			tb.Helper()
 			return []abi.Block{spilled(spill(tb, k, "short"))}
 		}, "short"},
-		"between others": {results.Call{}, func(tb testing.TB, k *results.Keeper) []abi.Block {
+		"between others": {results.Call{}, func(tb testing.TB, k *results.Store) []abi.Block {
 			tb.Helper()
 			return []abi.Block{abi.TextBlock("before"), spilled(spill(tb, k, long)), abi.TextBlock("after"), spilled(spill(tb, k, "end"))}
 		}, "before\n" + long + "after\nend"},
-		"not UTF-8": {results.Call{}, func(tb testing.TB, k *results.Keeper) []abi.Block {
+		"not UTF-8": {results.Call{}, func(tb testing.TB, k *results.Store) []abi.Block {
 			tb.Helper()
 			return []abi.Block{spilled(spill(tb, k, "a\xffb", long, "\xfe"))}
 		}, "a\xffb" + long + "\xfe"},
-		"elsewhere": {results.Call{}, func(tb testing.TB, _ *results.Keeper) []abi.Block {
+		"elsewhere": {results.Call{}, func(tb testing.TB, _ *results.Store) []abi.Block {
 			tb.Helper()
 			if err := os.WriteFile(elsewhere, []byte(long), 0o600); err != nil {
 				tb.Fatal(err)
@@ -90,7 +90,7 @@ func TestSpilled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := keep(t, sessions(t), results.Options{Strategy: results.StrategyBoth})
-			r := abi.ToolResult{ToolUseID: "1", Content: test.blocks(t, k.Keeper)}
+			r := abi.ToolResult{ToolUseID: "1", Content: test.blocks(t, k.Store)}
 			f := k.Fit(test.call, &r)
 			if f == nil || f.Stored == nil {
 				t.Fatal("it was not persisted")
@@ -101,7 +101,7 @@ func TestSpilled(t *testing.T) {
 			if len(r.Content) != 1 || r.Content[0].Spilled != nil || !strings.HasPrefix(r.Text(), "<persisted-output>") {
 				t.Errorf("got %+v", r.Content)
 			}
-			if names := inResults(t, k); len(names) != 1 || filepath.Join(k.folder.Path(), results.Dir, names[0]) != f.Stored.Path {
+			if names := inResults(t, k); len(names) != 1 || filepath.Join(k.dir.Path(), results.Dir, names[0]) != f.Stored.Path {
 				t.Errorf("there are %q", names)
 			}
 			if _, err := os.Lstat(elsewhere); name == "elsewhere" && !errors.Is(err, os.ErrNotExist) {
@@ -114,9 +114,9 @@ func TestSpilled(t *testing.T) {
 func TestSpilledHead(t *testing.T) {
 	t.Parallel()
 	k := keep(t, sessions(t), results.Options{Strategy: results.StrategyBoth})
-	r := abi.ToolResult{ToolUseID: "1", Content: []abi.Block{spilled(spill(t, k.Keeper, lines("first", 1<<20), lines("last", 1<<20)))}}
+	r := abi.ToolResult{ToolUseID: "1", Content: []abi.Block{spilled(spill(t, k.Store, lines("first", 1<<20), lines("last", 1<<20)))}}
 	k.Fit(results.Call{Tool: "Bash"}, &r)
-	golden(t, "spilled", r.Text(), k.folder)
+	golden(t, "spilled", r.Text(), k.dir)
 }
 
 // TestDiscardedSpills leaves nothing behind.
@@ -149,7 +149,7 @@ func TestDiscardedSpills(t *testing.T) {
 	if _, err := s.Done(); err == nil {
 		t.Error("what was discarded can be done")
 	}
-	spill(t, k.Keeper, "nobody's")
+	spill(t, k.Store, "nobody's")
 	k.close()
 	if names := inResults(t, k); len(names) > 0 {
 		t.Errorf("the session's end leaves %q", names)
@@ -158,11 +158,11 @@ func TestDiscardedSpills(t *testing.T) {
 		t.Error("a session that is over takes texts")
 	}
 	if _, err := without(results.Options{}).Spill(); err == nil {
-		t.Error("without a folder there is a place")
+		t.Error("without a directory there is a place")
 	}
 }
 
-// TestSpilledIsCut has no folder to keep a text in that somebody spilled.
+// TestSpilledIsCut has no directory to keep a text in that somebody spilled.
 func TestSpilledIsCut(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "spilled")

@@ -31,13 +31,13 @@ type Replacement struct {
 // Results are the same where their ids and contents are. What was left whole is
 // remembered over restarts only with a turn of which something was replaced or that
 // is over the budget; of others the same budget decides the same again.
-func (k *Keeper) Turn(rs []abi.ToolResult, of []*Fitted) []Replacement {
-	k.turns.Lock()
-	defer k.turns.Unlock()
-	if k.leaveAll(rs, of) {
+func (s *Store) Turn(rs []abi.ToolResult, of []*Fitted) []Replacement {
+	s.turns.Lock()
+	defer s.turns.Unlock()
+	if s.leaveAll(rs, of) {
 		return nil
 	}
-	t := deciding{keeper: k, rs: rs, results: make([]deliberated, len(rs))}
+	t := deciding{store: s, rs: rs, results: make([]deliberated, len(rs))}
 	for i := range rs {
 		r := &t.results[i]
 		r.ToolResult = &rs[i]
@@ -45,10 +45,10 @@ func (k *Keeper) Turn(rs []abi.ToolResult, of []*Fitted) []Replacement {
 		if f != nil {
 			r.Fitted = *f
 		}
-		r.worth = k.worth(&rs[i], f)
+		r.worth = s.worth(&rs[i], f)
 	}
 	t.again()
-	if k.options.Duplicates {
+	if s.options.Duplicates {
 		t.refer()
 	}
 	t.shorten()
@@ -58,7 +58,7 @@ func (k *Keeper) Turn(rs []abi.ToolResult, of []*Fitted) []Replacement {
 
 // deciding is one turn that is decided.
 type deciding struct {
-	keeper  *Keeper
+	store   *Store
 	rs      []abi.ToolResult
 	results []deliberated // what is thought of each
 	records []sessiondir.Record
@@ -88,13 +88,13 @@ func (t *deciding) again() {
 		if !r.worth {
 			continue
 		}
-		if o, changed := t.keeper.again(r.ToolResult); changed {
+		if o, changed := t.store.again(r.ToolResult); changed {
 			r.Stored, r.replaced, r.decided = o.Stored, true, true
 		}
 		t.lasting = t.lasting || r.Stored != nil || len(spilled(r.Content)) > 0
 		r.key = keyOf(r.ToolResult)
-		_, known := t.keeper.outcome(r.key)
-		r.whole = !known && !r.replaced && t.keeper.left(r.ToolResult)
+		_, known := t.store.outcome(r.key)
+		r.whole = !known && !r.replaced && t.store.left(r.ToolResult)
 		r.decided = r.decided || known || r.whole
 	}
 }
@@ -110,7 +110,7 @@ func (t *deciding) refer() {
 		if origin == (sum{}) {
 			origin = sumOf(r.answer(), r.IsError)
 		}
-		f, found := t.keeper.firsts[origin]
+		f, found := t.store.firsts[origin]
 		if !found {
 			t.isFirst(r, origin)
 		} else if f.ID != r.key.ID {
@@ -135,7 +135,7 @@ func (t *deciding) isFirst(r *deliberated, origin sum) {
 		whole := textOf(r.answer())
 		f.Chars = whole.chars
 	}
-	t.keeper.firsts[origin] = f
+	t.store.firsts[origin] = f
 	t.records = append(t.records, sessiondir.Record{Kind: kindFirst, Data: f})
 }
 
@@ -154,8 +154,8 @@ func (f *first) reference() string {
 
 // shorten persists the longest results until all fit.
 func (t *deciding) shorten() {
-	limit := t.keeper.turnLimit()
-	if t.keeper.within(limit, t.rs...) {
+	limit := t.store.turnLimit()
+	if t.store.within(limit, t.rs...) {
 		return
 	}
 	t.lasting = true
@@ -164,9 +164,9 @@ func (t *deciding) shorten() {
 		if all <= limit {
 			return
 		}
-		before, _ := t.keeper.size(c.Content)
+		before, _ := t.store.size(c.Content)
 		t.persist(c.deliberated, limit)
-		after, _ := t.keeper.size(c.Content)
+		after, _ := t.store.size(c.Content)
 		all += after - before
 	}
 }
@@ -182,10 +182,10 @@ type candidate struct {
 func (t *deciding) longest() (all int, found []candidate) {
 	for i := range t.results {
 		r := &t.results[i]
-		n, _ := t.keeper.size(r.Content)
+		n, _ := t.store.size(r.Content)
 		all += n
-		_, text := t.keeper.size(r.answer())
-		if text > worthwhile && r.worth && !r.decided && r.Stored == nil && !t.keeper.exempt(r.call) {
+		_, text := t.store.size(r.answer())
+		if text > worthwhile && r.worth && !r.decided && r.Stored == nil && !t.store.exempt(r.call) {
 			found = append(found, candidate{r, text})
 		}
 	}
@@ -195,12 +195,11 @@ func (t *deciding) longest() (all int, found []candidate) {
 
 // persist replaces a result by a preview.
 func (t *deciding) persist(r *deliberated, limit int) {
-	k := t.keeper
-	o, err := k.store(r.call, r.answer(), r.key, PreviewBytes)
+	o, err := t.store.store(r.call, r.answer(), r.key, PreviewBytes)
 	if err != nil {
-		k.lost(r.ToolResult, err)
+		t.store.lost(r.ToolResult, err)
 		whole := textOf(r.answer())
-		text := excerpt(&whole, k.strategy(r.call), PreviewBytes) + fmt.Sprintf(
+		text := excerpt(&whole, t.store.strategy(r.call), PreviewBytes) + fmt.Sprintf(
 			"\n(the result was cut: it has %d characters, and the results of this turn together are over their limit of %d; ask for less at a time)", whole.chars, limit)
 		o = outcome{Text: &text}
 	}
@@ -209,7 +208,7 @@ func (t *deciding) persist(r *deliberated, limit int) {
 
 func (t *deciding) replace(r *deliberated, o outcome) {
 	o.Notes = r.Notes
-	t.keeper.note(r.key, o)
+	t.store.note(r.key, o)
 	t.records = append(t.records, sessiondir.Record{Kind: kindReplaced, Data: replaced{r.key, o}})
 	o.apply(r.ToolResult)
 	r.key, r.Stored, r.replaced = keyOf(r.ToolResult), o.Stored, true
@@ -227,16 +226,16 @@ func (t *deciding) settle() {
 		switch r := &t.results[i]; {
 		case !r.worth || r.decided && !r.whole:
 		case lasting:
-			t.keeper.note(r.key, outcome{})
+			t.store.note(r.key, outcome{})
 			kept = append(kept, r.key)
 		default:
-			t.keeper.leave(r.ToolResult)
+			t.store.leave(r.ToolResult)
 		}
 	}
 	for some := range slices.Chunk(kept, keptPerRecord) {
 		t.records = append(t.records, sessiondir.Record{Kind: kindKept, Data: some})
 	}
-	t.keeper.write(t.records...)
+	t.store.write(t.records...)
 }
 
 func (t *deciding) replacements() []Replacement {
@@ -250,6 +249,6 @@ func (t *deciding) replacements() []Replacement {
 }
 
 // exempt reports whether a tool's results are never persisted.
-func (k *Keeper) exempt(c Call) bool {
-	return k.limit(c) == Unlimited && (c.Unlimited || k.options.Tools[c.Tool].MaxChars < 0)
+func (s *Store) exempt(c Call) bool {
+	return s.limit(c) == Unlimited && (c.Unlimited || s.options.Tools[c.Tool].MaxChars < 0)
 }

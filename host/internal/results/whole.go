@@ -14,7 +14,7 @@ type whole struct {
 }
 
 // wholeOf fingerprints what a model sees of a result. The content has nothing spilled.
-func (k *Keeper) wholeOf(r *abi.ToolResult) whole {
+func (s *Store) wholeOf(r *abi.ToolResult) whole {
 	w := whole{id: idOf(r)}
 	if r.IsError {
 		w.add(1)
@@ -22,9 +22,9 @@ func (k *Keeper) wholeOf(r *abi.ToolResult) whole {
 	for i := range r.Content {
 		b := &r.Content[i]
 		for _, text := range [...]string{string(b.Type), b.Text, b.MediaType, b.Title, b.ToolName} {
-			w.add(maphash.String(k.seed, text))
+			w.add(maphash.String(s.seed, text))
 		}
-		w.add(maphash.Bytes(k.seed, b.Data))
+		w.add(maphash.Bytes(s.seed, b.Data))
 	}
 	return w
 }
@@ -38,46 +38,46 @@ func (w *whole) add(hash uint64) {
 
 // leave has a result, of which nothing is spilled, stay whole in all later turns of
 // this process.
-func (k *Keeper) leave(r *abi.ToolResult) {
-	w := k.wholeOf(r)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.wholes[w] = true
+func (s *Store) leave(r *abi.ToolResult) {
+	w := s.wholeOf(r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wholes[w] = true
 }
 
 // left reports whether a turn left a result whole.
-func (k *Keeper) left(r *abi.ToolResult) bool {
+func (s *Store) left(r *abi.ToolResult) bool {
 	if len(spilled(r.Content)) > 0 {
 		return false
 	}
-	w := k.wholeOf(r)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.wholes[w]
+	w := s.wholeOf(r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.wholes[w]
 }
 
 // leaveAll leaves the results of a turn whole, and reports whether it could: there is
 // nothing to be done about them, now or because of what was done before.
-func (k *Keeper) leaveAll(rs []abi.ToolResult, of []*Fitted) bool {
-	if k.options.Duplicates || !k.within(k.turnLimit(), rs...) {
+func (s *Store) leaveAll(rs []abi.ToolResult, of []*Fitted) bool {
+	if s.options.Duplicates || !s.within(s.turnLimit(), rs...) {
 		return false
 	}
 	for i := range rs {
-		if f := fittedOf(of, i); f != nil && f.Stored != nil || k.known(&rs[i]) || len(spilled(rs[i].Content)) > 0 {
+		if f := fittedOf(of, i); f != nil && f.Stored != nil || s.known(&rs[i]) || len(spilled(rs[i].Content)) > 0 {
 			return false
 		}
 	}
 	for i := range rs {
-		if k.worth(&rs[i], fittedOf(of, i)) {
-			k.leave(&rs[i])
+		if s.worth(&rs[i], fittedOf(of, i)) {
+			s.leave(&rs[i])
 		}
 	}
 	return true
 }
 
 // worth reports whether a result is worth a thought: others are too short for it.
-func (k *Keeper) worth(r *abi.ToolResult, f *Fitted) bool {
-	return f != nil || k.known(r) || !k.small(r.Content, Unlimited)
+func (s *Store) worth(r *abi.ToolResult, f *Fitted) bool {
+	return f != nil || s.known(r) || !s.small(r.Content, Unlimited)
 }
 
 // fittedOf is what Fit did with a result of a turn, or nil.
@@ -89,6 +89,6 @@ func fittedOf(of []*Fitted, i int) *Fitted {
 }
 
 // turnLimit is what the results of one turn may count together.
-func (k *Keeper) turnLimit() int {
-	return orDefault(k.options.MaxTurnChars, DefaultMaxTurnChars)
+func (s *Store) turnLimit() int {
+	return orDefault(s.options.MaxTurnChars, DefaultMaxTurnChars)
 }

@@ -15,20 +15,19 @@ import (
 // temporary begins the names of files that are not whole yet.
 const temporary = ".tmp-"
 
-// Temp makes a file of a directory of the folder's that is not whole yet, for
-// [Folder.Keep]. One that is left is removed when the folder is closed, or opened
-// again.
-func (f *Folder) Temp(dir string) (*os.File, error) {
-	path, err := f.dir(dir)
+// Temp makes an unfinished file in a subdirectory, which it makes too, for [Dir.Keep]. One
+// that is left over is removed when the session directory is closed or opened again.
+func (d *Dir) Temp(dir string) (*os.File, error) {
+	path, err := d.dir(dir)
 	if err != nil {
 		return nil, err
 	}
 	return os.CreateTemp(path, temporary+"*") // 0600, and nothing that was there
 }
 
-// Keep gives a file that [Folder.Temp] made its name, and returns its path. It is
+// Keep gives a file of [Dir.Temp] its final name, and returns its path. It is
 // closed, and forced to the disk, also where that fails: then it is removed.
-func (f *Folder) Keep(file *os.File, name string) (string, error) {
+func (d *Dir) Keep(file *os.File, name string) (string, error) {
 	path := filepath.Join(filepath.Dir(file.Name()), name)
 	err := file.Sync()
 	err = errors.Join(err, file.Close())
@@ -45,36 +44,36 @@ func (f *Folder) Keep(file *os.File, name string) (string, error) {
 	return path, nil
 }
 
-// Write keeps a file in a directory of the folder's, and returns its path. Who reads
-// it sees all of it; one of that name that was there is replaced.
-func (f *Folder) Write(dir, name string, write func(io.Writer) error) (string, error) {
-	file, err := f.Temp(dir)
+// Write keeps a file in a subdirectory and returns its path. Readers see all of it or
+// nothing; an earlier file of that name is replaced.
+func (d *Dir) Write(dir, name string, write func(io.Writer) error) (string, error) {
+	file, err := d.Temp(dir)
 	if err != nil {
 		return "", err
 	}
 	if err := write(file); err != nil {
 		return "", errors.Join(fmt.Errorf("writing %s: %w", filepath.Join(dir, name), err), file.Close(), os.Remove(file.Name()))
 	}
-	return f.Keep(file, name)
+	return d.Keep(file, name)
 }
 
-// dir makes sure that a directory of the folder's is there.
-func (f *Folder) dir(name string) (string, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.make(); err != nil {
+// dir makes a subdirectory where it is missing, and returns its path.
+func (d *Dir) dir(name string) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.make(); err != nil {
 		return "", err
 	}
-	path := filepath.Join(f.path, name)
+	path := filepath.Join(d.path, name)
 	if err := privatedir.Make(path); err != nil {
 		return "", fmt.Errorf("%s: %w", path, err)
 	}
 	return path, nil
 }
 
-// removeTemporary takes away what was not written to its end. The folder is ours.
-func (f *Folder) removeTemporary() {
-	dirs, err := os.ReadDir(f.path)
+// removeTemporary removes unfinished files. The session directory is ours.
+func (d *Dir) removeTemporary() {
+	dirs, err := os.ReadDir(d.path)
 	if err != nil {
 		return // it is tried again
 	}
@@ -82,7 +81,7 @@ func (f *Folder) removeTemporary() {
 		if !dir.IsDir() {
 			continue
 		}
-		path := filepath.Join(f.path, dir.Name())
+		path := filepath.Join(d.path, dir.Name())
 		files, err := os.ReadDir(path)
 		if err != nil {
 			continue

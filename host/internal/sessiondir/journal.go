@@ -241,14 +241,14 @@ func (j *journal) close() error {
 
 // Append remembers records, all or none of them. When it returns nil they are on
 // the disk.
-func (f *Folder) Append(records ...Record) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.make(); err != nil {
+func (d *Dir) Append(records ...Record) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.make(); err != nil {
 		return err
 	}
-	if err := f.journal.append(records, time.Now()); err != nil {
-		return fmt.Errorf("the journal of the session %q: %w", f.id, err)
+	if err := d.journal.append(records, time.Now()); err != nil {
+		return fmt.Errorf("the journal of the session %q: %w", d.id, err)
 	}
 	return nil
 }

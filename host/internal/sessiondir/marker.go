@@ -18,7 +18,7 @@ import (
 // directory is used, made before and removed after everything else.
 const markerName = "session"
 
-// markerVersion is the only layout of a folder there is.
+// markerVersion is the version of the layout, of which there is one.
 const markerVersion = 1
 
 // maxMarker bounds what is read of a marker, in bytes.
@@ -33,8 +33,8 @@ type mark struct {
 	Since time.Time `json:"since"`
 }
 
-// claimWait is how long a folder that is in use is waited for: who ends lets go of
-// it soon, and so does who sweeps it.
+// claimWait is how long to wait for a directory in use: a session that ends, or a sweep,
+// releases it soon.
 const claimWait = 500 * time.Millisecond
 
 // claim makes a directory and its marker, or takes over those there are, and
@@ -65,7 +65,7 @@ func tryClaim(dir, id string) (*os.File, error) {
 	return f, nil
 }
 
-// removedMeanwhile makes what is not there that of a folder in use: somebody sweeps.
+// removedMeanwhile makes a missing file an [ErrInUse]: a sweep is removing the directory.
 func removedMeanwhile(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", ErrInUse, err)

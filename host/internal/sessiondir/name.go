@@ -34,8 +34,8 @@ func device(id string) bool {
 	return false
 }
 
-// Locate is where the folder of a session lies in the directory of all of them,
-// whether or not there is one.
+// Locate is the path of a session's directory below the parent of all, whether or not it
+// exists.
 func Locate(parent, id string) string { return filepath.Join(parent, nameOf(id)) }
 
 // nameOf is the name of a session's directory: its id where that can be, else what

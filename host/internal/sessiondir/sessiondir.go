@@ -15,14 +15,14 @@ import (
 )
 
 var (
-	// ErrInUse is that another session, of this process or another, uses the folder.
+	// ErrInUse means that another session, of this process or another, uses the directory.
 	ErrInUse = errors.New("the session is in use")
-	// ErrClosed is that of a folder that was closed.
-	ErrClosed = errors.New("the session's folder is closed")
+	// ErrClosed is returned by a directory that was closed.
+	ErrClosed = errors.New("the session's directory is closed")
 )
 
-// Folder is one session's directory. It is safe for concurrent use.
-type Folder struct {
+// Dir is one session's directory. It is safe for concurrent use.
+type Dir struct {
 	parent, path, id string
 	log              *slog.Logger
 
@@ -35,18 +35,18 @@ type Folder struct {
 	recorded map[string][]json.RawMessage
 }
 
-// Open returns the folder of a session in the directory of all of them. Where there
-// is none yet, it is made when something is kept in it. [ErrInUse] says that
-// somebody else uses it.
+// Open returns the directory of a session below the parent of all. Where it is missing, it
+// is made when the first thing is kept in it. It fails with [ErrInUse] while another session
+// uses it.
 //
 // What it makes and finds must be the user's own and closed to others. The logger
 // is told of what is lost.
-func Open(parent, id string, log *slog.Logger) (*Folder, error) {
+func Open(parent, id string, log *slog.Logger) (*Dir, error) {
 	if !filepath.IsAbs(parent) {
 		return nil, fmt.Errorf("the directory of sessions %q is not an absolute path", parent)
 	}
 	parent = filepath.Clean(parent)
-	f := &Folder{parent: parent, path: filepath.Join(parent, nameOf(id)), id: id, log: log}
+	f := &Dir{parent: parent, path: filepath.Join(parent, nameOf(id)), id: id, log: log}
 	if _, err := os.Lstat(f.path); errors.Is(err, fs.ErrNotExist) {
 		return f, nil
 	}
@@ -59,77 +59,77 @@ func Open(parent, id string, log *slog.Logger) (*Folder, error) {
 }
 
 // Path is the directory, whether it is made or not.
-func (f *Folder) Path() string { return f.path }
+func (d *Dir) Path() string { return d.path }
 
-// Recall returns the data of the records of a kind that were there when the folder
+// Recall returns the data of the records of a kind that were there when the directory
 // was opened, in order, and forgets them.
-func (f *Folder) Recall(kind string) []json.RawMessage {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	found := f.recorded[kind]
-	delete(f.recorded, kind)
+func (d *Dir) Recall(kind string) []json.RawMessage {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	found := d.recorded[kind]
+	delete(d.recorded, kind)
 	return found
 }
 
 // make makes sure that the directory is there and ours, and is not used by others.
-func (f *Folder) make() error {
+func (d *Dir) make() error {
 	switch {
-	case f.closed:
+	case d.closed:
 		return ErrClosed
-	case f.marker != nil:
+	case d.marker != nil:
 		return nil
 	}
-	if err := f.take(); err != nil {
-		return fmt.Errorf("the folder of the session %q: %w", f.id, err)
+	if err := d.take(); err != nil {
+		return fmt.Errorf("the directory of the session %q: %w", d.id, err)
 	}
 	return nil
 }
 
-func (f *Folder) take() error {
-	if err := privatedir.Make(f.parent); err != nil {
-		return fmt.Errorf("%s: %w", f.parent, err)
+func (d *Dir) take() error {
+	if err := privatedir.Make(d.parent); err != nil {
+		return fmt.Errorf("%s: %w", d.parent, err)
 	}
-	marker, err := claim(f.path, f.id)
+	marker, err := claim(d.path, d.id)
 	if err != nil {
 		return err
 	}
-	if err := f.openJournal(); err != nil {
+	if err := d.openJournal(); err != nil {
 		return errors.Join(err, marker.Close())
 	}
-	f.marker = marker
-	f.removeTemporary()
+	d.marker = marker
+	d.removeTemporary()
 	return nil
 }
 
-func (f *Folder) openJournal() error {
-	file, _, err := privatedir.OpenOwn(filepath.Join(f.path, journalName), os.O_RDWR|os.O_CREATE)
+func (d *Dir) openJournal() error {
+	file, _, err := privatedir.OpenOwn(filepath.Join(d.path, journalName), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return err
 	}
-	found, left, err := f.journal.open(file, f.id)
+	found, left, err := d.journal.open(file, d.id)
 	if err != nil {
 		return errors.Join(err, file.Close())
 	}
-	f.recorded = found
+	d.recorded = found
 	if left.bytes > 0 {
-		f.log.Warn("the end of a session's journal was cut off", "session", f.id, "file", file.Name(), "bytes", left.bytes, "why", left.reason(), "kept", left.aside)
+		d.log.Warn("the end of a session's journal was cut off", "session", d.id, "file", file.Name(), "bytes", left.bytes, "why", left.reason(), "kept", left.aside)
 	}
 	return nil
 }
 
-// Close lets go of the folder.
-func (f *Folder) Close() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
+// Close releases the directory.
+func (d *Dir) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
 		return nil
 	}
-	f.closed = true
-	if f.marker == nil {
+	d.closed = true
+	if d.marker == nil {
 		return nil
 	}
-	f.removeTemporary()
+	d.removeTemporary()
 	now := time.Now()
-	err := os.Chtimes(f.marker.Name(), now, now) // when it was last used, for Sweep
-	return errors.Join(err, f.journal.close(), f.marker.Close())
+	err := os.Chtimes(d.marker.Name(), now, now) // when it was last used, for Sweep
+	return errors.Join(err, d.journal.close(), d.marker.Close())
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
-// Sweep removes the folders in the directory of all sessions that nobody has used
-// for so long. It leaves alone what is in use, what is younger, and everything that
-// is not a session's folder by its own word: a private directory of the user's with
+// Sweep removes the session directories below their parent that were not used for so
+// long. It leaves alone what is in use, what is younger, and everything that
+// does not identify itself as a session directory: a private directory of the user's with
 // a marker that fits its name. Links are neither followed nor removed. What cannot
 // be removed is told to the logger and left.
 func Sweep(ctx context.Context, parent string, age time.Duration, log *slog.Logger) (removed int, err error) {
@@ -40,7 +40,7 @@ func Sweep(ctx context.Context, parent string, age time.Duration, log *slog.Logg
 		}
 		done, err := remove(root, entry.Name(), before)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // that is somebody else's doing
-			log.Warn("the folder of an old session could not be removed", "folder", filepath.Join(parent, entry.Name()), "error", err)
+			log.Warn("the directory of an old session could not be removed", "directory", filepath.Join(parent, entry.Name()), "error", err)
 		}
 		if done {
 			removed++
@@ -49,8 +49,8 @@ func Sweep(ctx context.Context, parent string, age time.Duration, log *slog.Logg
 	return removed, nil
 }
 
-// unused reports whether nothing was written to a folder since a time. It opens
-// nothing, so that those who are young cost little.
+// unused reports whether nothing was written to a directory since a time. It opens
+// nothing, so that young ones cost little.
 func unused(root *os.Root, name string, since time.Time) bool {
 	marker, err := root.Lstat(filepath.Join(name, markerName))
 	if err != nil || !marker.Mode().IsRegular() || marker.ModTime().After(since) {
@@ -60,7 +60,7 @@ func unused(root *os.Root, name string, since time.Time) bool {
 	return err != nil || !journal.ModTime().After(since)
 }
 
-// remove removes a folder that is ours and not in use. Its marker goes last: what a
+// remove removes a directory that is ours and not in use. Its marker goes last: what a
 // crash leaves of it is still known for what it is, and without a journal nobody
 // believes in files that are gone.
 func remove(root *os.Root, name string, before time.Time) (bool, error) {
@@ -110,7 +110,7 @@ func isOwn(root, dir *os.Root, name string) bool {
 	return err == nil && os.SameFile(at, opened)
 }
 
-// empty removes what is in a folder: the journal first, the marker last.
+// empty removes what is in a directory: the journal first, the marker last.
 func empty(dir *os.Root) error {
 	if err := dir.RemoveAll(journalName); err != nil {
 		return err

@@ -1,6 +1,6 @@
 // Package stage holds what a session writes until a person applies it.
 //
-//	s := stage.Open(filepath.Join(folder, stage.Dir), stage.Options{Make: make, History: history})
+//	s := stage.Open(filepath.Join(dir, stage.Dir), stage.Options{Make: make, History: history})
 //	place, err := s.Place()                  // a file for new content
 //	err = s.Put(ctx, write)                  // now it is staged
 //	left, err := s.Patch(ctx, w, stage.Selection{}, o)
@@ -8,7 +8,7 @@
 //
 // # On disk
 //
-// A stage is a directory of the session's folder, with
+// A stage is a directory of the session's directory, with
 //
 //	log.jsonl    one record a line, each with a checksum of its own
 //	NAME.staged  the staged content of one file, as it is to be

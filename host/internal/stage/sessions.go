@@ -3,5 +3,5 @@ package stage
 import "github.com/toolquay/toolquay/host/internal/history"
 
 // Sessions finds the sessions with a stage, in use or not, in the directory of all
-// sessions' folders: those that changed last first.
+// sessions' directories: those that changed last first.
 func Sessions(parent string) ([]history.Session, error) { return history.SessionsWith(parent, Dir) }

@@ -19,7 +19,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/ondisk"
 )
 
-// Dir is the name of a stage's directory in the folder of its session.
+// Dir is the name of a stage's directory in the directory of its session.
 const Dir = "stage"
 
 // ErrNothing is that a selection is of no file that is staged.

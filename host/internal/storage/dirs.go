@@ -34,10 +34,10 @@ func (s *Session) Outputs() (string, error) {
 	return dir, makeIn(s.dir, outputsDir)
 }
 
-func outputsIn(dir *sessiondir.Folder) string { return filepath.Join(dir.Path(), outputsDir) }
+func outputsIn(dir *sessiondir.Dir) string { return filepath.Join(dir.Path(), outputsDir) }
 
 // makeIn makes a directory in a session's directory.
-func makeIn(dir *sessiondir.Folder, name string) error {
+func makeIn(dir *sessiondir.Dir, name string) error {
 	first, err := dir.Temp(name) // which makes the directory
 	if err != nil {
 		return err

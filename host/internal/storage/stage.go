@@ -18,7 +18,7 @@ var ErrStaged = errors.New("the session has staged files")
 // openStage returns the stage in a session's directory, which is made when the first file
 // is staged, or nil where writes are not staged. A session must not go on without a stage
 // that is in use.
-func openStage(dir *sessiondir.Folder, former *history.Store, o *Options) (*stage.Store, error) {
+func openStage(dir *sessiondir.Dir, former *history.Store, o *Options) (*stage.Store, error) {
 	if dir == nil {
 		if o.Stage {
 			return nil, errors.New("its writes cannot be staged, since it has no directory; set Options.Sessions, and not Ephemeral")

@@ -40,8 +40,8 @@ type Options struct {
 
 // Session is what is kept of one session. It is safe for concurrent use.
 type Session struct {
-	dir     *sessiondir.Folder // nil where the session has none
-	results *results.Keeper
+	dir     *sessiondir.Dir // nil where the session has none
+	results *results.Store
 	history *history.Store  // nil where none is kept
 	stage   *stage.Store    // nil where writes are not staged
 	tasks   *tasks.Registry // nil where there are none
@@ -60,7 +60,7 @@ func Open(o Options) (*Session, error) {
 		}
 	}
 	s.history = openHistory(s.dir, &o)
-	s.results = results.NewKeeper(o.Results, s.dir, o.Logger)
+	s.results = results.New(o.Results, s.dir, o.Logger)
 	var err error
 	if s.stage, err = openStage(s.dir, s.history, &o); err == nil {
 		s.tasks, err = openTasks(s.dir, &o)
@@ -73,7 +73,7 @@ func Open(o Options) (*Session, error) {
 
 // openHistory returns the history in a session's directory, which is made when the first
 // file is written; nil where none is kept.
-func openHistory(dir *sessiondir.Folder, o *Options) *history.Store {
+func openHistory(dir *sessiondir.Dir, o *Options) *history.Store {
 	if dir == nil || o.NoHistory {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (s *Session) Recall(kind string) []json.RawMessage {
 }
 
 // Results is the store of the session's results.
-func (s *Session) Results() *results.Keeper { return s.results }
+func (s *Session) Results() *results.Store { return s.results }
 
 // History holds the former contents of files that the session's tools wrote; nil where
 // none are kept.

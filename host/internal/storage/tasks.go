@@ -22,11 +22,11 @@ type TaskOptions struct {
 
 // openTasks opens the background tasks, with those that an earlier process left; nil where
 // there can be none.
-func openTasks(dir *sessiondir.Folder, o *Options) (*tasks.Registry, error) {
+func openTasks(dir *sessiondir.Dir, o *Options) (*tasks.Registry, error) {
 	if o.Tasks == nil || dir == nil && !o.Tasks.Begin {
 		return nil, nil
 	}
-	options := tasks.Options{Folder: dir, MaxRunning: o.Tasks.MaxRunning, Notify: o.Tasks.Notify, Logger: o.Logger}
+	options := tasks.Options{Dir: dir, MaxRunning: o.Tasks.MaxRunning, Notify: o.Tasks.Notify, Logger: o.Logger}
 	if dir != nil {
 		options.Outputs = outputsIn(dir)
 	}

@@ -43,7 +43,7 @@ func beVictim(parent string) error {
 	if err != nil {
 		return err
 	}
-	r, err := tasks.Open(tasks.Options{Folder: f})
+	r, err := tasks.Open(tasks.Options{Dir: f})
 	if err != nil {
 		return err
 	}

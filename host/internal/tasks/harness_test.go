@@ -12,11 +12,11 @@ import (
 	"github.com/toolquay/toolquay/host/internal/tasks"
 )
 
-// room is a session's folder and the registry that is open on it.
+// room is a session's directory and the registry that is open on it.
 type room struct {
 	testing.TB
 	parent string
-	folder *sessiondir.Folder
+	folder *sessiondir.Dir
 	*tasks.Registry
 	options tasks.Options
 	log     *bytes.Buffer
@@ -46,7 +46,7 @@ func (r *room) open() {
 		r.Fatal(err)
 	}
 	r.folder = f
-	r.options.Folder, r.options.Logger = f, logger
+	r.options.Dir, r.options.Logger = f, logger
 	if r.Registry, err = tasks.Open(r.options); err != nil {
 		r.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func (r *room) again() {
 	r.open()
 }
 
-// memory is a registry without a folder.
+// memory is a registry without a directory.
 func memory(tb testing.TB, o tasks.Options) *tasks.Registry {
 	tb.Helper()
 	r, err := tasks.Open(o)

@@ -148,7 +148,7 @@ func TestRead(t *testing.T) {
 			t.Fatalf("got %q, want %q", got, want)
 		}
 	}
-	check() // there is no folder yet
+	check() // there is no directory yet
 	if err := r.folder.Append(sessiondir.Record{Kind: "other", Data: `"task.`}); err != nil {
 		t.Fatal(err)
 	}

@@ -17,15 +17,15 @@ import (
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
-// The files of a session's folder; see package sessiondir.
+// The files of a session's directory; see package sessiondir.
 const (
 	journalName = "journal.jsonl"
 	markerName  = "session"
 )
 
-// Read returns the tasks of a session from its folder, whether or not the session is in
+// Read returns the tasks of a session from its directory, whether or not the session is in
 // use, in the order in which they began. One without an end runs where it is in use, and
-// is lost where it is not. A session without a folder has no tasks.
+// is lost where it is not. A session without a directory has no tasks.
 //
 // It changes nothing, and does not keep the session from being opened: to find out
 // whether it is in use the lock is tried, and let go of at once.
@@ -156,7 +156,7 @@ func (j *journal) read() error {
 
 // take keeps the data of a line, if it is about tasks. A journal is mostly about other
 // things, and what a line is begins it, so that those need not be decoded; see package
-// folder.
+// directory.
 func (j *journal) take(text []byte) {
 	rest, ok := bytes.CutPrefix(text, []byte(`{"kind":"`))
 	if !ok {

@@ -36,7 +36,7 @@ type began struct {
 	Plugin  string `json:"plugin,omitempty"`
 	Title   string `json:"title,omitempty"`
 	Command string `json:"command,omitempty"`
-	// Output is relative to the session's folder where it lies there.
+	// Output is relative to the session's directory where it lies there.
 	Output string `json:"output,omitempty"`
 	// Shown is how much of it was shown before the task began.
 	Shown int64     `json:"shown,omitempty"`
@@ -180,7 +180,7 @@ func decoded[R any](records []json.RawMessage) func(yield func(R) bool) {
 	}
 }
 
-// relative is what a record says of an output: the folder may lie elsewhere, or under
+// relative is what a record says of an output: the directory may lie elsewhere, or under
 // a name that is no UTF-8.
 func relative(dir, output string) string {
 	if dir == "" || output == "" {

@@ -23,9 +23,9 @@ type Info = capability.TaskInfo
 
 // Options say how a session's tasks are kept. The zero value keeps them in memory.
 type Options struct {
-	// Folder is the session's; nil is none, and then nothing outlasts the process. It is
+	// Dir is the session's; nil is none, and then nothing outlasts the process. It is
 	// closed after the registry.
-	Folder *sessiondir.Folder
+	Dir *sessiondir.Dir
 	// Outputs is a directory whose files are removed with the task whose output they
 	// are, when it is forgotten; empty is none. Other outputs are left alone.
 	Outputs string
@@ -42,7 +42,7 @@ type Options struct {
 // Registry has the background tasks of a session. It is safe for concurrent use.
 type Registry struct {
 	options Options
-	dir     string // of the session's folder, or empty
+	dir     string // of the session's directory, or empty
 
 	mu     sync.Mutex
 	closed bool
@@ -58,7 +58,7 @@ type Registry struct {
 
 var _ capability.Tasks = (*Registry)(nil)
 
-// Open returns the registry of a session, with the tasks that its folder knows. Those
+// Open returns the registry of a session, with the tasks that its directory knows. Those
 // that ran when the process that had it ended are lost.
 func Open(o Options) (*Registry, error) {
 	if o.MaxRunning <= 0 {
@@ -72,19 +72,19 @@ func Open(o Options) (*Registry, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	r := &Registry{options: o, tasks: make(map[string]*task), next: newEnding()}
-	if o.Folder == nil {
+	if o.Dir == nil {
 		return r, nil
 	}
-	r.dir = o.Folder.Path()
+	r.dir = o.Dir.Path()
 	return r, r.recall()
 }
 
-// recall takes over what the folder knows, and writes down what was lost, so that who
-// looks at the folder from outside does not take it for running.
+// recall takes over what the directory knows, and writes down what was lost, so that who
+// looks at the directory from outside does not take it for running.
 func (r *Registry) recall() error {
 	records := make(map[string][]json.RawMessage)
 	for _, kind := range []string{recordBegan, recordEnded, recordShown, recordTold} {
-		records[kind] = r.options.Folder.Recall(kind)
+		records[kind] = r.options.Dir.Recall(kind)
 	}
 	b := replay(r.dir, records)
 	var ends []sessiondir.Record
@@ -104,7 +104,7 @@ func (r *Registry) recall() error {
 	if len(ends) == 0 {
 		return nil
 	}
-	return r.options.Folder.Append(ends...)
+	return r.options.Dir.Append(ends...)
 }
 
 // Begin enters a task; see [capability.Tasks].
@@ -208,10 +208,10 @@ func (r *Registry) Get(id string) (Info, bool) {
 // keep writes records to the session's journal, if there is one. No lock is held: it
 // waits for the disk.
 func (r *Registry) keep(records ...sessiondir.Record) error {
-	if r.options.Folder == nil {
+	if r.options.Dir == nil {
 		return nil
 	}
-	return r.options.Folder.Append(records...)
+	return r.options.Dir.Append(records...)
 }
 
 // keepIfItCan is keep for what goes on in memory where it fails.

@@ -29,7 +29,7 @@ func entered(b *testing.B, n int) (r *tasks.Registry, dir string) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = f.Close() }) // nobody reads it again
-	if r, err = tasks.Open(tasks.Options{Folder: f, MaxKept: n}); err != nil {
+	if r, err = tasks.Open(tasks.Options{Dir: f, MaxKept: n}); err != nil {
 		b.Fatal(err)
 	}
 	outputs := b.TempDir()

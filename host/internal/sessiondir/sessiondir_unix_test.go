@@ -68,7 +68,7 @@ func childHolds(dir string) {
 	time.Sleep(time.Hour)
 }
 
-// TestOtherProcess meets a folder that another process uses, and then one whose
+// TestOtherProcess meets a directory that another process uses, and then one whose
 // user was killed.
 func TestOtherProcess(t *testing.T) {
 	t.Parallel()
@@ -89,7 +89,7 @@ func TestOtherProcess(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if n, err := sessiondir.Sweep(t.Context(), dir, -time.Hour, log); n != 0 || err != nil {
-		t.Errorf("a folder in use is swept: %d, %v", n, err)
+		t.Errorf("a directory in use is swept: %d, %v", n, err)
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestRefusals puts what is not the user's own where a folder's parts should be.
+// TestRefusals puts what is not the user's own where a directory's parts should be.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	elsewhere := t.TempDir()
@@ -196,7 +196,7 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// aged makes the folder of a session that was last used so long ago.
+// aged makes the directory of a session that was last used so long ago.
 func aged(tb testing.TB, dir, id string, age time.Duration) string {
 	tb.Helper()
 	f := open(tb, dir, id)
@@ -424,7 +424,7 @@ func TestSweepRaces(t *testing.T) {
 	}
 }
 
-// TestSweepFails cannot remove a folder, which stays one of ours.
+// TestSweepFails cannot remove a directory, which stays one of ours.
 func TestSweepFails(t *testing.T) {
 	dir := parent(t)
 	path := aged(t, dir, "s", time.Hour)

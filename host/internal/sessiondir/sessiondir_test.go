@@ -31,8 +31,8 @@ func logged() (*slog.Logger, *bytes.Buffer) {
 	return slog.New(slog.NewTextHandler(&b, nil)), &b
 }
 
-// open opens a folder of which nothing is lost.
-func open(tb testing.TB, dir, id string) *sessiondir.Folder {
+// open opens a directory of which nothing is lost.
+func open(tb testing.TB, dir, id string) *sessiondir.Dir {
 	tb.Helper()
 	log, told := logged()
 	f, err := sessiondir.Open(dir, id, log)
@@ -46,7 +46,7 @@ func open(tb testing.TB, dir, id string) *sessiondir.Folder {
 	return f
 }
 
-func add(tb testing.TB, f *sessiondir.Folder, kind string, data ...string) {
+func add(tb testing.TB, f *sessiondir.Dir, kind string, data ...string) {
 	tb.Helper()
 	for _, d := range data {
 		if err := f.Append(sessiondir.Record{Kind: kind, Data: d}); err != nil {
@@ -55,7 +55,7 @@ func add(tb testing.TB, f *sessiondir.Folder, kind string, data ...string) {
 	}
 }
 
-func recall(tb testing.TB, f *sessiondir.Folder, kind string) []string {
+func recall(tb testing.TB, f *sessiondir.Dir, kind string) []string {
 	tb.Helper()
 	var out []string
 	for _, data := range f.Recall(kind) {
@@ -68,7 +68,7 @@ func recall(tb testing.TB, f *sessiondir.Folder, kind string) []string {
 	return out
 }
 
-func shut(tb testing.TB, f *sessiondir.Folder) {
+func shut(tb testing.TB, f *sessiondir.Dir) {
 	tb.Helper()
 	if err := f.Close(); err != nil {
 		tb.Fatal(err)
@@ -198,7 +198,7 @@ func TestOneUser(t *testing.T) {
 	}
 	log, _ := logged()
 	if _, err := sessiondir.Open(dir, "s", log); !errors.Is(err, sessiondir.ErrInUse) || !strings.Contains(err.Error(), "another session of this process") {
-		t.Errorf("a folder in use: %v", err)
+		t.Errorf("a directory in use: %v", err)
 	}
 	shut(t, f)
 	add(t, late, "a", "2")
@@ -352,7 +352,7 @@ func TestDamaged(t *testing.T) {
 }
 
 // checkAside wants what was cut off a journal in a file of its own, and removes that.
-func checkAside(t *testing.T, f *sessiondir.Folder, want []byte) {
+func checkAside(t *testing.T, f *sessiondir.Dir, want []byte) {
 	t.Helper()
 	aside, err := filepath.Glob(filepath.Join(f.Path(), "journal-damaged-*.jsonl"))
 	if err != nil || len(aside) != 1 || !bytes.Equal(slurp(t, aside[0]), want) {

@@ -22,32 +22,32 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// bench is a session's keeper with its folder.
+// bench is a session's store with its directory.
 type bench struct {
-	*results.Keeper
-	folder *sessiondir.Folder
-	log    *bytes.Buffer
+	*results.Store
+	dir *sessiondir.Dir
+	log *bytes.Buffer
 }
 
-// keep opens the keeper of the session "s" in a directory.
+// keep opens the store of the session "s" in a directory.
 func keep(tb testing.TB, dir string, o results.Options) *bench {
 	tb.Helper()
 	b := &bench{log: new(bytes.Buffer)}
 	log := slog.New(slog.NewTextHandler(b.log, nil))
 	var err error
-	if b.folder, err = sessiondir.Open(dir, "s", log); err != nil {
+	if b.dir, err = sessiondir.Open(dir, "s", log); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(b.close)
-	b.Keeper = results.NewKeeper(o, b.folder, log)
+	b.Store = results.New(o, b.dir, log)
 	return b
 }
 
-func (b *bench) close() { _ = b.folder.Close() }
+func (b *bench) close() { _ = b.dir.Close() }
 
-// without is a keeper without a folder.
-func without(o results.Options) *results.Keeper {
-	return results.NewKeeper(o, nil, slog.New(slog.DiscardHandler))
+// without is a store without a directory.
+func without(o results.Options) *results.Store {
+	return results.New(o, nil, slog.New(slog.DiscardHandler))
 }
 
 func sessions(tb testing.TB) string {
@@ -87,9 +87,9 @@ func slurp(tb testing.TB, path string) string {
 	return string(b)
 }
 
-// golden compares a text with a file of testdata. Paths of the session's folder are
+// golden compares a text with a file of testdata. Paths of the session's directory are
 // made to look the same everywhere.
-func golden(tb testing.TB, name, got string, f *sessiondir.Folder) {
+func golden(tb testing.TB, name, got string, f *sessiondir.Dir) {
 	tb.Helper()
 	if f != nil {
 		got = strings.ReplaceAll(got, f.Path(), "/SESSION")
@@ -251,7 +251,7 @@ func TestTexts(t *testing.T) {
 			t.Parallel()
 			k := keep(t, sessions(t), test.options)
 			k.Fit(test.call, &test.result)
-			golden(t, strings.ReplaceAll(name, " ", "_"), test.result.Text(), k.folder)
+			golden(t, strings.ReplaceAll(name, " ", "_"), test.result.Text(), k.dir)
 		})
 	}
 	t.Run("cut", func(t *testing.T) {
@@ -320,7 +320,7 @@ func TestCounter(t *testing.T) {
 }
 
 // turn fits the results of a turn as a session does.
-func turn(k *results.Keeper, call results.Call, rs []abi.ToolResult) []results.Replacement {
+func turn(k *results.Store, call results.Call, rs []abi.ToolResult) []results.Replacement {
 	of := make([]*results.Fitted, len(rs))
 	for i := range rs {
 		of[i] = k.Fit(call, &rs[i])
@@ -368,7 +368,7 @@ func TestTurn(t *testing.T) {
 			test.call.Tool = "T"
 			rs := many("c", test.sizes...)
 			whole := slices.Clone(rs)
-			replaced := turn(k.Keeper, test.call, rs)
+			replaced := turn(k.Store, test.call, rs)
 			if got := indexes(replaced); !slices.Equal(got, test.want) {
 				t.Errorf("%v were replaced", got)
 			}
@@ -387,7 +387,7 @@ func TestTenOfForty(t *testing.T) {
 	k := keep(t, sessions(t), results.Options{})
 	rs := many("c", slices.Repeat([]int{40_000}, 10)...)
 	whole := slices.Clone(rs)
-	if got := indexes(turn(k.Keeper, results.Call{Tool: "T"}, rs)); !slices.Equal(got, []int{0, 1, 2, 3, 4, 5}) {
+	if got := indexes(turn(k.Store, results.Call{Tool: "T"}, rs)); !slices.Equal(got, []int{0, 1, 2, 3, 4, 5}) {
 		t.Errorf("%v were replaced", got)
 	}
 	if n := chars(rs...); n > results.DefaultMaxTurnChars {
@@ -436,7 +436,7 @@ func TestHammer(t *testing.T) {
 			for j := range 5 {
 				rs := many(fmt.Sprintf("%d-%d-", i, j), 60_000, 20_000, 2_000, 20_000)
 				sent := slices.Clone(rs)
-				turn(k.Keeper, results.Call{Tool: "T"}, sent)
+				turn(k.Store, results.Call{Tool: "T"}, sent)
 				k.Turn(rs[1:], nil)
 				if !reflect.DeepEqual(rs[1:], sent[1:]) {
 					t.Error("evaluated again, they are others")
@@ -456,7 +456,7 @@ func TestCannotPersist(t *testing.T) {
 		t.Fatal(err)
 	}
 	rs := many("c", 51_000, 40_000)
-	if got := indexes(turn(k.Keeper, results.Call{Tool: "T"}, rs)); !slices.Equal(got, []int{0}) {
+	if got := indexes(turn(k.Store, results.Call{Tool: "T"}, rs)); !slices.Equal(got, []int{0}) {
 		t.Errorf("%v were replaced", got)
 	}
 	if !strings.Contains(k.log.String(), "could not be persisted") || !strings.Contains(rs[0].Text(), "the results of this turn together are over their limit of 60000") {
