@@ -18,7 +18,7 @@ type Places struct {
 	// absolute, and they must exist.
 	Cwd        string
 	Additional []string
-	// The others are as in [permissions.Setup].
+	// The others are as in [permissions.Layout].
 	Home, ProjectRoot, PlanFile, Sessions string
 	HostFolders                           []string
 }
