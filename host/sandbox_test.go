@@ -151,9 +151,9 @@ func TestFoldersOfTheHost(t *testing.T) {
 		"f=$(printf %s " + mine.Dir() + "); cat $f/tool-results/r.txt":              "kept by mine",
 		"f=$(printf %s " + mine.Dir() + "); echo x > $f/tool-results/r.txt":         "Read-only file system",
 		"f=$(printf %s " + other.Dir() + "); cat $f/tool-results/r.txt || ls $f/..": "No such file",
-		"f=$(printf %s " + state + "); ls $f/sandbox":                                  "No such file",
-		"f=$(printf %s " + state + "); cat $f/grants.json":                             "No such file",
-		"f=$(printf %s " + state + "); echo x > $f/grants.json; echo x > $f/made":      "Read-only file system",
+		"f=$(printf %s " + state + "); ls $f/sandbox":                               "No such file",
+		"f=$(printf %s " + state + "); cat $f/grants.json":                          "No such file",
+		"f=$(printf %s " + state + "); echo x > $f/grants.json; echo x > $f/made":   "Read-only file system",
 	} {
 		if got := told(t, mine, command); !strings.Contains(got, want) || strings.Contains(got, "kept by other") || strings.Contains(got, "GRANTS") {
 			t.Errorf("%s: got %q, want %q", command, got, want)

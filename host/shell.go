@@ -56,14 +56,14 @@ type Shell struct {
 	AtLimit                     CommandAtLimit
 	MaxOutput                   int64
 	// MaxBackground is how many tasks of a session may run in the background at once; 0 is 32.
-	// If it is negative none may: commands end at their time
-	// limit, and models are not offered the tools for tasks.
+	// If it is negative none may: commands end at their time limit, and models are not
+	// offered the tools for tasks.
 	MaxBackground int
 }
 
 // Confinement reports what this machine offers to confine commands with, for people.
-func (o *Shell) Confinement(ctx context.Context, home string) SandboxReport {
-	return commands.Examine(ctx, (&Options{Shell: o, Home: home}).commands())
+func (s *Shell) Confinement(ctx context.Context, home string) SandboxReport {
+	return commands.Examine(ctx, (&Options{Shell: s, Home: home}).commands())
 }
 
 // commands are the options as the runner of commands takes them.

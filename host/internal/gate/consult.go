@@ -64,7 +64,7 @@ func (c *Consultation) cancel() {
 
 // begin asks a question, unless the judge is or was asked it already. What it was asked
 // about another input or other effects of the call is withdrawn.
-func (c *Consultation) begin(ctx context.Context, s *Subject, q judge.Question) *judge.Pending {
+func (c *Consultation) begin(ctx context.Context, s *Subject, q judge.Question) *judge.Pending { //nolint:contextcheck // the call's own outlasts it
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	answers := (*judge.Pending).Covers
