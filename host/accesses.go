@@ -15,7 +15,7 @@ import (
 // accesses finds out what a call's own input says it will touch, with each path
 // resolved as the file system now has it, and what is known of those paths.
 func (c *call) accesses(v *rules.View) ([]permissions.Access, []abi.Fact, error) {
-	contract := c.tool.contract()
+	contract := c.tool.Contract()
 	if len(contract.Fields) == 0 {
 		return nil, nil, nil
 	}

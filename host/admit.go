@@ -12,6 +12,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/hooks"
 	"github.com/toolquay/toolquay/host/internal/rules"
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -122,7 +123,7 @@ func (c *call) rewrite(ctx context.Context, r *gate.Rewritten) error {
 // allowed, for it only waits: nobody is to be asked about that.
 func (g *callGate) waits(s *gate.Subject) error {
 	c := g.call
-	if _, runs := c.tool.declares(abi.CapShellRun); !runs || !builtIn(c.tool) || c.inBackground() {
+	if _, runs := c.tool.Declares(abi.CapShellRun); !runs || !tool.BuiltIn(c.tool) || c.inBackground() {
 		return nil
 	}
 	for i := range s.Commands {
@@ -136,8 +137,8 @@ func (g *callGate) waits(s *gate.Subject) error {
 // ownValidation asks the tool whether it finds the input valid, and for its own
 // verdict.
 func (c *call) ownValidation(ctx context.Context, v *rules.View, facts []abi.Fact) (*abi.Check, error) {
-	contract := c.tool.contract()
-	a, err := c.tool.assess(ctx, plugins.Question{Input: c.input.json, Cwd: v.Cwd, Facts: facts})
+	contract := c.tool.Contract()
+	a, err := c.tool.Assess(ctx, plugins.Question{Input: c.input.json, Cwd: v.Cwd, Facts: facts})
 	if err != nil {
 		return nil, c.describe(err)
 	}
@@ -152,17 +153,17 @@ func (c *call) ownValidation(ctx context.Context, v *rules.View, facts []abi.Fac
 
 // hookInput is what hooks are told of the call.
 func (g *callGate) hookInput() hooks.Input {
-	c, v, contract := g.call, g.view, g.call.tool.contract()
+	c, v, contract := g.call, g.view, g.call.tool.Contract()
 	return hooks.Input{
 		SessionID: c.session().id, Cwd: v.Cwd, Mode: v.Policy.Mode(),
 		Tool: contract.Name, Aliases: contract.Aliases, ToolInput: c.input.json, ToolUseID: c.use.ID,
-		Plugin: c.tool.source().plugin, Binding: g.about.Binding(),
+		Plugin: c.tool.Source().Plugin, Binding: g.about.Binding(),
 	}
 }
 
 // preHooks runs the hooks before the call, once.
 func (c *call) preHooks(ctx context.Context, g *callGate) error {
-	contract, set := c.tool.contract(), g.view.Settings.Hooks
+	contract, set := c.tool.Contract(), g.view.Settings.Hooks
 	if c.hooked || !set.For(hooks.PreToolUse, contract.Name, contract.Aliases) {
 		return nil
 	}
@@ -196,7 +197,7 @@ func (c *call) heed(o *hooks.Outcome) {
 // postHooks runs the hooks after the call, which ended with a result or an error,
 // and returns the result as they want it shown.
 func (c *call) postHooks(ctx context.Context, g *callGate, result abi.ToolResult, failure error) abi.ToolResult {
-	v, contract, event := g.view, c.tool.contract(), hooks.PostToolUse
+	v, contract, event := g.view, c.tool.Contract(), hooks.PostToolUse
 	if failure != nil {
 		event = hooks.PostToolUseFailure
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/results"
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/host/internal/traits"
 	"github.com/toolquay/toolquay/host/internal/turn"
 	"github.com/toolquay/toolquay/permissions"
@@ -116,7 +117,7 @@ func (c *call) prepare(ctx context.Context) error {
 	}
 	c.tool = found
 	c.tell.about(c.name(), "")
-	if err := c.tool.available(); err != nil {
+	if err := c.tool.Available(); err != nil {
 		return err
 	}
 	written := c.use.Input
@@ -126,14 +127,14 @@ func (c *call) prepare(ctx context.Context) error {
 	if written, err = abi.Canonical(written); err != nil {
 		return err
 	}
-	if written, err = c.tool.contract().Renamed(c.use.Name, written); err != nil {
+	if written, err = c.tool.Contract().Renamed(c.use.Name, written); err != nil {
 		return c.describe(err)
 	}
 	if err := c.accept(written); err != nil {
-		return c.describe(c.turn.catalog().unloaded(c.tool.contract(), err))
+		return c.describe(c.turn.catalog().unloaded(c.tool.Contract(), err))
 	}
 	c.tell.about(c.name(), c.title)
-	if c.traits, err = c.findTraits(ctx); err != nil || !traits.Settles(c.tool.contract()) {
+	if c.traits, err = c.findTraits(ctx); err != nil || !traits.Settles(c.tool.Contract()) {
 		return err
 	}
 	c.settle()
@@ -154,7 +155,7 @@ func (c *call) Traits() scheduler.Traits {
 	if c.tool == nil {
 		return scheduler.Traits{}
 	}
-	return c.traits.Scheduled(c.tool.contract(), c.tool.source().plugin)
+	return c.traits.Scheduled(c.tool.Contract(), c.tool.Source().Plugin)
 }
 
 // Admit judges the call when its turn has come.
@@ -184,10 +185,10 @@ func (c *call) comeBack() {
 	if c.tool == nil {
 		return
 	}
-	if _, moves := c.tool.declares(abi.CapSessionCwd); !moves {
+	if _, moves := c.tool.Declares(abi.CapSessionCwd); !moves {
 		return
 	}
-	if _, native := c.tool.(*nativeTool); native {
+	if _, native := c.tool.(*tool.Native); native {
 		return // it declares everything
 	}
 	if from, to, moved := c.session().rules.LeaveRemoved(); moved {
@@ -393,7 +394,7 @@ func (c *call) addTasks() {
 // withhold takes out of a result what its tool has no right to: words in the
 // conversation that are not a tool's.
 func (c *call) withhold(r *abi.ToolResult) {
-	if len(r.Messages) == 0 || c.tool.source().trusted {
+	if len(r.Messages) == 0 || c.tool.Source().Trusted {
 		return
 	}
 	r.Messages = nil

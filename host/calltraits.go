@@ -14,11 +14,11 @@ import (
 // the way counts as the unsafe answer, except a tool that says it is not
 // enabled.
 func (c *call) findTraits(ctx context.Context) (traits.Traits, error) {
-	contract := c.tool.contract()
+	contract := c.tool.Contract()
 	var a abi.Assessment
 	if traits.Asks(contract) {
 		var err error
-		a, err = c.tool.assess(ctx, plugins.Question{Input: c.input.json, Cwd: c.session().rules.View().Cwd})
+		a, err = c.tool.Assess(ctx, plugins.Question{Input: c.input.json, Cwd: c.session().rules.View().Cwd})
 		if err != nil {
 			c.tell.warn("the tool's traits could not be found out and count as unsafe: %v", err)
 			a = abi.Assessment{}
@@ -46,7 +46,7 @@ func (c *call) settle() {
 // what the call was found to touch, and what its input names of that.
 func (c *call) settleTraits(s *gate.Subject, named []permissions.Access) {
 	v := c.session().rules.View()
-	c.traits.Settle(c.tool.contract(), traits.Settling{
+	c.traits.Settle(c.tool.Contract(), traits.Settling{
 		Distrust: &c.session().distrust, Subject: s, Named: named, Cwd: really(v.Policy.Cwd()),
 		NoLocks: c.session().host.options.PlainBatches || c.mayMove(),
 		Resolve: func(touch abi.Touch) (permissions.Access, error) {
@@ -62,13 +62,13 @@ func (c *call) settleTraits(s *gate.Subject, named []permissions.Access) {
 
 // held is the call as it is held to its traits.
 func (c *call) held() traits.Held {
-	return traits.Held{Tool: c.tool.contract(), Traits: &c.traits, Distrust: &c.session().distrust, Warn: c.tell.warn}
+	return traits.Held{Tool: c.tool.Contract(), Traits: &c.traits, Distrust: &c.session().distrust, Warn: c.tell.warn}
 }
 
 // consistent holds a call to the traits it was scheduled by, and what it makes to those
 // of the calls above it.
 func (g *callGate) consistent(a permissions.Access, analyse analysis) error {
-	derived := g.call.tool.contract().ReadOnly == abi.TraitDerived
+	derived := g.call.tool.Contract().ReadOnly == abi.TraitDerived
 	readsOnly := func(a permissions.Access) bool { return derived && analyse(a.Target).ReadOnly }
 	for c := g.call; c != nil; c = c.turn.within {
 		if err := c.held().Access(a, readsOnly); err != nil {
@@ -85,7 +85,7 @@ func (c *call) fits() error {
 		return abi.Errorf(abi.CodeLimit, "%s was not run: it is made by a call that was made by a call, %d deep; at most %d are", c.use.Name, c.turn.depth, maxDepth)
 	}
 	for above := c.turn.within; above != nil; above = above.turn.within {
-		if err := above.held().Call(c.tool.contract(), &c.traits); err != nil {
+		if err := above.held().Call(c.tool.Contract(), &c.traits); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/commands"
 	"github.com/toolquay/toolquay/host/internal/gate"
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -27,7 +28,7 @@ func (g *callGate) do(ctx context.Context, req abi.Request) (abi.Answer, error) 
 }
 
 func (g *callGate) perform(ctx context.Context, req abi.Request) (abi.Answer, error) {
-	claim, ok := g.call.tool.declares(req.Name)
+	claim, ok := g.call.tool.Declares(req.Name)
 	if !ok {
 		return abi.Answer{}, g.call.undeclared(req.Name)
 	}
@@ -48,10 +49,10 @@ func (g *callGate) perform(ctx context.Context, req abi.Request) (abi.Answer, er
 // undeclared refuses a capability that the manifest does not give the tool.
 func (c *call) undeclared(name string) error {
 	var manifest *abi.Manifest
-	if t, ok := c.tool.(pluginTool); ok {
+	if t, ok := c.tool.(tool.Plugin); ok {
 		manifest = t.Plugin.Manifest()
 	}
-	return plugins.Undeclared(manifest, c.tool.contract().Name, name)
+	return plugins.Undeclared(manifest, c.tool.Contract().Name, name)
 }
 
 // placed is what a capability is told of the session and the call.
@@ -59,12 +60,12 @@ func (g *callGate) placed(commands *commands.Shell) capability.Scope {
 	c := g.call
 	scope := capability.Scope{
 		Cwd: g.view.Cwd, Report: unheard, Tools: c.turn.catalog(),
-		Call:  capability.Call{ID: c.use.ID, Tool: c.tool.contract().Name},
+		Call:  capability.Call{ID: c.use.ID, Tool: c.tool.Contract().Name},
 		Files: &c.files,
 	}
 	c.session().storage.Provide(&scope)
-	if from := c.tool.source(); !from.trusted {
-		scope.Call.Plugin = from.plugin
+	if from := c.tool.Source(); !from.Trusted {
+		scope.Call.Plugin = from.Plugin
 		if c.mayWrite() {
 			scope.Own = c.files.Own()
 		}
@@ -158,5 +159,5 @@ func (g *callGate) outOfScope(a permissions.Access, all []permissions.Access, cl
 		return err
 	}
 	return abi.Errorf(abi.CodeUndeclared, "%s is outside the scope %q that the manifest of %s gives %s",
-		a.Target, claim.Scope, g.call.tool.contract().Name, claim.Name)
+		a.Target, claim.Scope, g.call.tool.Contract().Name, claim.Name)
 }

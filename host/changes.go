@@ -54,10 +54,10 @@ func (c *call) mayChange(change abi.Change) (path string, err error) {
 		return "", errors.New("no tool asked for it")
 	}
 	if c.traits.Locked {
-		return "", abi.Errorf(abi.CodeDenied, "%s may not change the working directory: it declares that it touches nothing but what its input names", c.tool.contract().Name)
+		return "", abi.Errorf(abi.CodeDenied, "%s may not change the working directory: it declares that it touches nothing but what its input names", c.tool.Contract().Name)
 	}
-	if _, ok := c.tool.declares(abi.CapSessionCwd); !ok {
-		return "", abi.Errorf(abi.CodeUndeclared, "%s may not change the working directory: its manifest does not declare %s", c.tool.contract().Name, abi.CapSessionCwd)
+	if _, ok := c.tool.Declares(abi.CapSessionCwd); !ok {
+		return "", abi.Errorf(abi.CodeUndeclared, "%s may not change the working directory: its manifest does not declare %s", c.tool.Contract().Name, abi.CapSessionCwd)
 	}
 	if err := json.Unmarshal(change.Value, &path); err != nil {
 		return "", abi.Errorf(abi.CodeProtocol, "the new working directory is not a JSON string")

@@ -70,7 +70,7 @@ func (g *callGate) analyseHere(text string) permissions.Command { return g.analy
 // lie.
 func (g *callGate) analyse(text string, at shell.Place) permissions.Command {
 	var command permissions.Command
-	if g.call.tool.contract().Name == powerShell {
+	if g.call.tool.Contract().Name == powerShell {
 		command = powershell.Analyse(text, powershell.Place{Cwd: at.Cwd, Home: at.Home, Working: at.Working})
 	} else {
 		command = shell.Analyse(text, at)

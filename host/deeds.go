@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -28,7 +29,7 @@ func (d *deeds) add(accesses []permissions.Access) {
 // effected are what the call did, reads left out. Of a native tool that ran it is
 // what its input names, too: nobody sees what it does by itself.
 func (c *call) effected() []permissions.Access {
-	if _, native := c.tool.(*nativeTool); native && c.ran() {
+	if _, native := c.tool.(*tool.Native); native && c.ran() {
 		c.deeds.add(c.admitted.to.Accesses)
 	}
 	c.deeds.mu.Lock()

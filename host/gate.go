@@ -55,11 +55,11 @@ func newGate(c *call) *callGate { return gateAt(c, c.session().rules.Fresh()) }
 
 // gateAt brings a call to the gate, on a session as it is in a view.
 func gateAt(c *call, v *rules.View) *callGate {
-	contract, source := c.tool.contract(), c.tool.source()
+	contract, source := c.tool.Contract(), c.tool.Source()
 	g := &callGate{call: c, view: v, about: gate.Call{
 		Tool: contract.Name, Aliases: contract.Aliases,
-		Origin: permissions.Origin{Plugin: source.plugin, Builtin: source.trusted},
-		Title:  c.title, Input: c.input.json, Definition: c.tool.definition, Effects: c.effects(),
+		Origin: permissions.Origin{Plugin: source.Plugin, Builtin: source.Trusted},
+		Title:  c.title, Input: c.input.json, Definition: c.tool.Definition, Effects: c.effects(),
 	}}
 	g.now.Store(v)
 	s := c.session()

@@ -23,6 +23,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/searches"
 	"github.com/toolquay/toolquay/host/internal/storage"
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/direct"
 	"github.com/toolquay/toolquay/plugins/regexp"
@@ -31,8 +32,8 @@ import (
 // Host holds what sessions share. It is safe for concurrent use.
 type Host struct {
 	options      Options
-	native       []*nativeTool
-	tools        map[string]*nativeTool // by name and alias
+	native       []*tool.Native
+	tools        map[string]*tool.Native // by name and alias
 	capabilities map[string]capability.Capability
 
 	documents   *documents.Viewer
@@ -82,7 +83,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	}
 	h := &Host{
 		options:      o,
-		tools:        make(map[string]*nativeTool),
+		tools:        make(map[string]*tool.Native),
 		capabilities: make(map[string]capability.Capability),
 		reloads:      make(chan struct{}, 1),
 		rehearsals:   newRehearsals(),
@@ -205,7 +206,7 @@ func (h *Host) openPlugins(ctx context.Context) error {
 
 func (h *Host) offerNative() error {
 	for _, n := range h.options.Tools {
-		t, err := newNativeTool(n)
+		t, err := n.compile()
 		if err != nil {
 			return err
 		}
@@ -217,7 +218,7 @@ func (h *Host) offerNative() error {
 		}
 		h.native = append(h.native, t)
 	}
-	slices.SortFunc(h.native, func(a, b *nativeTool) int { return strings.Compare(a.Contract.Name, b.Contract.Name) })
+	slices.SortFunc(h.native, func(a, b *tool.Native) int { return strings.Compare(a.Contract().Name, b.Contract().Name) })
 	return nil
 }
 
@@ -230,12 +231,12 @@ func (h *Host) Plugins() *plugins.Set {
 }
 
 // lookup finds a tool by name or alias.
-func (h *Host) lookup(set *plugins.Set, name string) (tool, bool) {
+func (h *Host) lookup(set *plugins.Set, name string) (tool.Tool, bool) {
 	if t, ok := h.tools[name]; ok {
 		return t, true
 	}
 	if t, ok := set.Tool(name); ok {
-		return pluginTool{t}, true
+		return tool.Plugin{Tool: t}, true
 	}
 	return nil, false
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/gate"
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/scheduler"
 )
@@ -18,8 +19,6 @@ const grace = 25 * time.Millisecond
 
 // errCallOver is the cause of the end of what a call set off and did not wait for.
 var errCallOver = abi.Errorf(abi.CodeCancelled, "the call that made it has ended")
-
-var errToolExited = abi.Errorf(abi.CodeInternal, "the tool ended its goroutine instead of returning")
 
 // invoke calls the tool.
 func (c *call) invoke(ctx context.Context, g *callGate) (abi.ToolResult, error) {
@@ -34,7 +33,7 @@ func (c *call) invoke(ctx context.Context, g *callGate) (abi.ToolResult, error) 
 		Spill:      c.session().storage.Results().Spiller(),
 	}
 	if c.returnsSoon() {
-		return c.tool.call(ctx, inv)
+		return c.tool.Call(ctx, inv)
 	}
 	return c.invokeAside(ctx, inv)
 }
@@ -44,7 +43,7 @@ func (c *call) invoke(ctx context.Context, g *callGate) (abi.ToolResult, error) 
 // leave capability calls that do not heed it to themselves. Where somebody is told
 // of events the call's own time is no matter, and nothing is taken on trust.
 func (c *call) returnsSoon() bool {
-	_, plugin := c.tool.(pluginTool)
+	_, plugin := c.tool.(tool.Plugin)
 	return plugin && c.tell == nil
 }
 
@@ -85,7 +84,7 @@ func (c *call) invokeAside(ctx context.Context, inv plugins.Invocation) (abi.Too
 // invokeHere calls the tool and hands over what came of it, in any case, or lets go
 // of it where nobody waits any more.
 func (c *call) invokeHere(ctx context.Context, inv plugins.Invocation, came chan<- invoked, gone <-chan struct{}) {
-	r := invoked{err: errToolExited}
+	r := invoked{err: tool.ErrExited}
 	defer func() {
 		if v := recover(); v != nil {
 			r = invoked{err: &scheduler.PanicError{Method: "Run", Value: v, Stack: debug.Stack()}}
@@ -96,7 +95,7 @@ func (c *call) invokeHere(ctx context.Context, inv plugins.Invocation, came chan
 			c.letGo(r.result.Content)
 		}
 	}()
-	r.result, r.err = c.tool.call(ctx, inv)
+	r.result, r.err = c.tool.Call(ctx, inv)
 }
 
 // letGo removes what was spilled of a result that nobody gets.

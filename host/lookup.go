@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/host/internal/toolset"
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -26,7 +27,7 @@ func (c catalog) offered() (*toolset.Set, error) {
 
 // find returns the tool with a name or alias, if the model may have it. A call of the
 // model's must also know how to call it; the author of a tool that makes calls does.
-func (c catalog) find(name string, byModel bool) (tool, error) {
+func (c catalog) find(name string, byModel bool) (tool.Tool, error) {
 	found, ok := c.session.host.lookup(c.plugins, name)
 	if !ok {
 		return nil, c.unknown(name)
@@ -34,7 +35,7 @@ func (c catalog) find(name string, byModel bool) (tool, error) {
 	if err := c.session.refuses(found); err != nil {
 		return nil, err
 	}
-	if name := found.contract().Name; byModel && c.session.known.Lacks(name) && c.defers(name) {
+	if name := found.Contract().Name; byModel && c.session.known.Lacks(name) && c.defers(name) {
 		return nil, abi.Errorf(abi.CodeUnknownTool, "the tool %[1]s is deferred, and its definition was not loaded yet: call %[2]s with the query \"select:%[1]s\" first, then call it as its definition says",
 			name, toolset.Search)
 	}

@@ -2,13 +2,10 @@ package host
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
-	"errors"
-	"fmt"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/internal/gate"
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -80,89 +77,13 @@ func resultOf(out any) (abi.ToolResult, error) {
 	return abi.ToolResult{Content: []abi.Block{abi.TextBlock(string(b))}, Structured: b}, nil
 }
 
-// nativeTool is a checked NativeTool.
-type nativeTool struct {
-	NativeTool
-	schema *plugins.Schema
-	hash   func() [sha256.Size]byte
-}
-
-func newNativeTool(n NativeTool) (*nativeTool, error) {
-	if n.Run == nil {
-		return nil, fmt.Errorf("the native tool %q has no Run function", n.Contract.Name)
+// compile checks the tool and returns it as the pipeline calls it.
+func (n *NativeTool) compile() (*tool.Native, error) {
+	functions := tool.Functions{Assess: n.Assess}
+	if run := n.Run; run != nil {
+		functions.Run = func(ctx context.Context, inv plugins.Invocation) (abi.ToolResult, error) {
+			return run(ctx, &Call{ID: inv.ID, Input: inv.Input, Cwd: inv.Cwd, Do: inv.Capability, Report: inv.Report})
+		}
 	}
-	m := abi.Manifest{Manifest: abi.ManifestVersion, Name: "native", Version: "0.0.0", Tools: []abi.Tool{n.Contract}}
-	var faults []error
-	for _, f := range m.Validate() {
-		faults = append(faults, fmt.Errorf("%s: %s", f.Path, f.Message))
-	}
-	if len(faults) > 0 {
-		return nil, fmt.Errorf("the native tool %q: %w", n.Contract.Name, errors.Join(faults...))
-	}
-	schema, err := plugins.CompileSchema(n.Contract.Name, n.Contract.InputSchema)
-	if err != nil {
-		return nil, fmt.Errorf("the native tool %q: %w", n.Contract.Name, err)
-	}
-	t := &nativeTool{NativeTool: n, schema: schema}
-	t.hash = definitionOf(&t.Contract)
-	return t, nil
-}
-
-func (t *nativeTool) contract() *abi.Tool { return &t.Contract }
-
-func (t *nativeTool) definition() [sha256.Size]byte { return t.hash() }
-
-func (t *nativeTool) source() source { return source{trusted: true} }
-
-func (t *nativeTool) available() error { return nil }
-
-func (t *nativeTool) validate(input json.RawMessage) (json.RawMessage, error) {
-	return t.schema.Accept(input, t.Contract.Strict)
-}
-
-func (t *nativeTool) assess(ctx context.Context, q plugins.Question) (abi.Assessment, error) {
-	if t.Assess == nil {
-		return abi.Assessment{}, nil
-	}
-	came := make(chan struct{})
-	answer, failed := abi.Assessment{}, error(errToolExited)
-	go func() {
-		defer close(came)
-		defer recoverInto(&failed, t.Contract.Name)
-		answer, failed = t.Assess(ctx, q.Input, q.Facts)
-	}()
-	select {
-	case <-came:
-		return answer, failed
-	case <-ctx.Done(): // it has no effects, so nobody waits for it
-		return abi.Assessment{}, gate.Cancelled(ctx)
-	}
-}
-
-func (t *nativeTool) call(ctx context.Context, inv plugins.Invocation) (r abi.ToolResult, err error) {
-	defer recoverInto(&err, t.Contract.Name)
-	r, err = t.Run(ctx, &Call{ID: inv.ID, Input: inv.Input, Cwd: inv.Cwd, Do: inv.Capability, Report: inv.Report})
-	var known *abi.Error
-	switch {
-	case err == nil:
-		r.ToolUseID = inv.ID
-		return r, nil
-	case ctx.Err() != nil:
-		return r, gate.Cancelled(ctx)
-	case !errors.As(err, &known):
-		known = &abi.Error{Code: abi.CodeInternal, Message: err.Error(), Err: err}
-	}
-	// The tool's own word, as a plugin's would be.
-	return abi.ErrorResult(inv.ID, known), nil
-}
-
-func recoverInto(err *error, name string) {
-	if r := recover(); r != nil {
-		*err = abi.Errorf(abi.CodeInternal, "the native tool %s panicked: %v", name, r)
-	}
-}
-
-// declares says yes: what an embedder's own tool may ask for is for the rules.
-func (t *nativeTool) declares(capability string) (abi.CapabilityClaim, bool) {
-	return abi.CapabilityClaim{Name: capability}, true
+	return tool.NewNative(n.Contract, functions)
 }

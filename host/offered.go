@@ -5,8 +5,8 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/rules"
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/host/internal/toolset"
-	"github.com/toolquay/toolquay/plugins"
 )
 
 // toolset is what the session offers its model, with definitions in a format.
@@ -19,18 +19,18 @@ func (s *Session) toolset(v *rules.View, format Format) (*toolset.Set, error) {
 // tools lists all tools in their order, with the reasons why some are not offered.
 func (s *Session) tools(v *rules.View) []toolset.Tool {
 	var all []toolset.Tool
-	add := func(t tool, origin toolset.Origin) {
-		_, commands := t.declares(abi.CapShellRun)
+	add := func(t tool.Tool, origin toolset.Origin) {
+		_, commands := t.Declares(abi.CapShellRun)
 		all = append(all, toolset.Tool{
-			Tool: t.contract(), Plugin: t.source().plugin, Origin: origin, Commands: commands, NotOffered: s.notOffered(v, t),
+			Tool: t.Contract(), Plugin: t.Source().Plugin, Origin: origin, Commands: commands, NotOffered: s.notOffered(v, t),
 		})
 	}
 	for _, t := range v.Plugins.Tools() {
 		origin := toolset.OriginPlugin
-		if builtIn(pluginTool{t}) {
+		if tool.BuiltIn(tool.Plugin{Tool: t}) {
 			origin = toolset.OriginBuiltin
 		}
-		add(pluginTool{t}, origin)
+		add(tool.Plugin{Tool: t}, origin)
 	}
 	for _, t := range s.host.native {
 		add(t, toolset.OriginNative)
@@ -42,9 +42,9 @@ func (s *Session) tools(v *rules.View) []toolset.Tool {
 // notOffered returns why the session's model is not told of a tool, or nil. Besides tools
 // that it may not have, these are tools that can do nothing in the session: a call of
 // them has an answer of its own.
-func (s *Session) notOffered(v *rules.View, t tool) error {
-	contract := t.contract()
-	if err := t.available(); err != nil {
+func (s *Session) notOffered(v *rules.View, t tool.Tool) error {
+	contract := t.Contract()
+	if err := t.Available(); err != nil {
 		return err
 	}
 	if contract.Enabled == abi.TraitFalse {
@@ -63,19 +63,13 @@ func (s *Session) notOffered(v *rules.View, t tool) error {
 
 // refuses returns why a session's model may not have a tool that it may ask for, or nil.
 // Tools that rules deny are for the rules to refuse.
-func (s *Session) refuses(t tool) error {
-	contract := t.contract()
+func (s *Session) refuses(t tool.Tool) error {
+	contract := t.Contract()
 	if !s.host.options.Offer.Has(contract) {
 		return abi.Errorf(abi.CodeDisabled, "%s is not among the tools that are offered here", contract.Name)
 	}
 	if err := cmp.Or(s.host.refusesPowerShell(t), s.refusesTasks(t)); err != nil {
 		return err
 	}
-	return s.options.Audience.Refuses(contract, builtIn(t))
-}
-
-// builtIn reports whether a tool comes with the host.
-func builtIn(t tool) bool {
-	p, ok := t.(pluginTool)
-	return ok && p.Plugin.Origin == plugins.OriginBuiltin
+	return s.options.Audience.Refuses(contract, tool.BuiltIn(t))
 }

@@ -75,7 +75,7 @@ func (g *callGate) rehearse(ctx context.Context, s *gate.Subject) (done func(), 
 	}
 	defer all.leave()
 	r := &rehearsal{gate: g, asked: s}
-	result, err := g.call.tool.call(limited, plugins.Invocation{
+	result, err := g.call.tool.Call(limited, plugins.Invocation{
 		ID: g.call.use.ID, Input: g.call.input.json, Cwd: g.view.Cwd, Capability: r.do,
 	})
 	r.mu.Lock()
@@ -113,7 +113,7 @@ func (r *rehearsal) do(ctx context.Context, req abi.Request) (abi.Answer, error)
 		return abi.Answer{}, errCallOver
 	}
 	defer c.work.Leave()
-	claim, ok := c.tool.declares(req.Name)
+	claim, ok := c.tool.Declares(req.Name)
 	native, known := c.session().host.capabilities[req.Name]
 	if !ok || !known || !slices.Contains(rehearsable, req.Name) {
 		return abi.Answer{}, r.bar(req.Name)

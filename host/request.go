@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/host/internal/toolset"
 	"github.com/toolquay/toolquay/host/internal/traits"
 	"github.com/toolquay/toolquay/permissions"
@@ -16,7 +17,7 @@ import (
 // tool, with which input, and how that may be scheduled.
 type request struct {
 	use   abi.ToolUse
-	tool  tool // nil where there is none
+	tool  tool.Tool // nil where there is none
 	input *input
 	title string
 	// traits are what orders the call, and settled what openTurn.altered was when they
@@ -51,7 +52,7 @@ func (i *input) raw() json.RawMessage {
 
 // accept takes an input for the tool, which is held against the tool's schema.
 func (r *request) accept(canonical json.RawMessage) error {
-	canonical, err := r.tool.validate(canonical)
+	canonical, err := r.tool.Validate(canonical)
 	if err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ func (r *request) name() string {
 	if r.tool == nil {
 		return r.use.Name
 	}
-	return r.tool.contract().Name
+	return r.tool.Contract().Name
 }
 
 // short is the call in a few words: its tool, and what it is about.
@@ -78,7 +79,7 @@ func (r *request) short() string {
 
 // describe puts the tool's name before what is wrong with its input.
 func (r *request) describe(err error) error {
-	return abi.Errorf(abi.CodeOf(err), "%s: %w", r.tool.contract().Name, err)
+	return abi.Errorf(abi.CodeOf(err), "%s: %w", r.tool.Contract().Name, err)
 }
 
 // fields are the input's, decoded.
@@ -96,7 +97,7 @@ const maxTitle = 80
 // titled is one line for people: the input field that the manifest names, or the first
 // one that is a path, a command or a host.
 func (r *request) titled() string {
-	contract := r.tool.contract()
+	contract := r.tool.Contract()
 	name := contract.Title
 	if name == "" && len(contract.Fields) > 0 {
 		name = contract.Fields[0].Name
@@ -147,7 +148,7 @@ func (r *request) commandsNamed() (named []string, names bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	for _, field := range r.tool.contract().Fields {
+	for _, field := range r.tool.Contract().Fields {
 		if field.Kind != abi.FieldCommand {
 			continue
 		}
@@ -162,7 +163,7 @@ func (r *request) commandsNamed() (named []string, names bool, err error) {
 
 // validatesItself reports whether the tool has a say in whether it is called.
 func (r *request) validatesItself() bool {
-	contract := r.tool.contract()
+	contract := r.tool.Contract()
 	return contract.Validates || contract.Checks
 }
 
@@ -170,11 +171,11 @@ func (r *request) validatesItself() bool {
 // plugin can do nothing but ask for capabilities; an embedder's own tool does
 // what it likes, unless it says that it is read-only or names its fields.
 func (r *request) effects() permissions.Effects {
-	t, native := r.tool.(*nativeTool)
+	t, native := r.tool.(*tool.Native)
 	switch {
 	case !native:
 		return permissions.EffectsGated
-	case len(t.Contract.Fields) > 0 || r.traits.ReadOnly:
+	case len(t.Contract().Fields) > 0 || r.traits.ReadOnly:
 		return permissions.EffectsListed
 	}
 	return permissions.EffectsUnknown
@@ -182,8 +183,8 @@ func (r *request) effects() permissions.Effects {
 
 // mayWrite reports whether the tool may ask to write files.
 func (r *request) mayWrite() bool {
-	_, writes := r.tool.declares(abi.CapFSWrite)
-	_, replaces := r.tool.declares(abi.CapFSReplace)
+	_, writes := r.tool.Declares(abi.CapFSWrite)
+	_, replaces := r.tool.Declares(abi.CapFSReplace)
 	return writes || replaces
 }
 
@@ -191,10 +192,10 @@ func (r *request) mayWrite() bool {
 // directory, which is more than any lock. A native tool that has locks is held to
 // not doing so (see [call.mayChange]).
 func (r *request) mayMove() bool {
-	if _, native := r.tool.(*nativeTool); native {
+	if _, native := r.tool.(*tool.Native); native {
 		return false
 	}
-	_, moves := r.tool.declares(abi.CapSessionCwd)
+	_, moves := r.tool.Declares(abi.CapSessionCwd)
 	return moves
 }
 
@@ -202,8 +203,8 @@ func (r *request) mayMove() bool {
 // can be made without effect. Another plugin may find out that it is a rehearsal, write
 // something else later, and have its words reach the model before anybody was asked.
 func (r *request) rehearses() bool {
-	t, ok := r.tool.(pluginTool)
-	if !ok || r.traits.ReadOnly || !t.source().trusted {
+	t, ok := r.tool.(tool.Plugin)
+	if !ok || r.traits.ReadOnly || !t.Source().Trusted {
 		return false
 	}
 	manifest := t.Plugin.Manifest()
@@ -212,7 +213,7 @@ func (r *request) rehearses() bool {
 	}
 	writes := false
 	for _, claim := range manifest.Capabilities {
-		if _, ok := r.tool.declares(claim.Name); !ok {
+		if _, ok := r.tool.Declares(claim.Name); !ok {
 			continue
 		}
 		if !slices.Contains(rehearsable, claim.Name) {

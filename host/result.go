@@ -14,12 +14,12 @@ import (
 func (c *call) fit(r *abi.ToolResult) {
 	of := results.Call{Tool: c.name(), Title: c.title}
 	if c.tool != nil {
-		contract := c.tool.contract()
+		contract := c.tool.Contract()
 		if n := contract.MaxResultChars; n != abi.DefaultMaxResultChars { // that is what manifests have that say nothing
 			of.MaxChars = n
 		}
 		// A plugin's word is not enough to be unlimited: what is built in bounds itself.
-		of.Unlimited = contract.Unlimited && c.tool.source().trusted
+		of.Unlimited = contract.Unlimited && c.tool.Source().Trusted
 	}
 	answered := r.Content
 	c.fitted = c.session().storage.Results().Fit(of, r)

@@ -148,7 +148,7 @@ func (h *Host) admitSession(s *Session, setup permissions.Setup) error {
 		Setup: setup, Session: s.id, Mode: s.options.Mode, Grants: h.options.Grants, Logger: h.options.Logger,
 	}
 	for _, t := range h.native {
-		c.Native = append(c.Native, &t.Contract)
+		c.Native = append(c.Native, t.Contract())
 	}
 	set := h.Plugins()
 	h.mu.Lock()

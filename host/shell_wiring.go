@@ -9,6 +9,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/paths"
 	"github.com/toolquay/toolquay/host/internal/searches"
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/shell"
 )
@@ -113,8 +114,8 @@ func (g *callGate) Clear(policy *permissions.Policy, about *gate.Subject) []perm
 // is judged under its name when it is asked for.
 func (g *callGate) confined(operation string) bool {
 	h := g.call.session().host
-	_, runs := g.call.tool.declares(abi.CapShellRun)
-	if _, native := g.call.tool.(*nativeTool); native {
+	_, runs := g.call.tool.Declares(abi.CapShellRun)
+	if _, native := g.call.tool.(*tool.Native); native {
 		runs = operation != "" // the tool itself may run commands as it likes
 	}
 	if h.options.Shell == nil || !runs || operation != "" && operation != abi.CapShellRun || g.call.leavesSandbox() {
@@ -124,8 +125,8 @@ func (g *callGate) confined(operation string) bool {
 }
 
 // refusesPowerShell says why the built-in tool PowerShell is not offered, or returns nil.
-func (h *Host) refusesPowerShell(t tool) error {
-	if !builtIn(t) || t.contract().Name != powerShell {
+func (h *Host) refusesPowerShell(t tool.Tool) error {
+	if !tool.BuiltIn(t) || t.Contract().Name != powerShell {
 		return nil
 	}
 	if missing := h.commands.MissingPowerShell(); missing != nil {
@@ -136,14 +137,14 @@ func (h *Host) refusesPowerShell(t tool) error {
 
 // refusesTasks says why a built-in tool for background tasks is not offered where no more
 // of them begin, or returns nil: the tasks that the session had can be read.
-func (s *Session) refusesTasks(t tool) error {
-	_, reads := t.declares(abi.CapTaskOutput)
-	_, stops := t.declares(abi.CapTaskStop)
-	if !builtIn(t) || !reads && !stops || s.backgrounds() {
+func (s *Session) refusesTasks(t tool.Tool) error {
+	_, reads := t.Declares(abi.CapTaskOutput)
+	_, stops := t.Declares(abi.CapTaskStop)
+	if !tool.BuiltIn(t) || !reads && !stops || s.backgrounds() {
 		return nil
 	}
 	if reads && len(s.Tasks()) > 0 {
 		return nil
 	}
-	return abi.Errorf(abi.CodeDisabled, "nothing runs in the background here, so there is nothing for %s", t.contract().Name)
+	return abi.Errorf(abi.CodeDisabled, "nothing runs in the background here, so there is nothing for %s", t.Contract().Name)
 }

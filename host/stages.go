@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -24,7 +25,7 @@ func (g *callGate) stageable(operation string, a permissions.Access) error {
 		return nil
 	}
 	return abi.Errorf(abi.CodeDenied, "%s asked for %s on %s with %s, which knows nothing of what this session has staged; apply or discard that (toolquay stage), and go on without --stage",
-		g.call.tool.contract().Name, a.Kind, a.Target, operation)
+		g.call.tool.Contract().Name, a.Kind, a.Target, operation)
 }
 
 // stages refuses, in a session whose writes are staged, a call that may change the disk
@@ -40,9 +41,9 @@ func (c *call) stages(readOnly bool) error {
 
 // barredByStage says why a tool can do nothing in a session whose writes are staged, or
 // nil. ReadOnly says that it may be called without changing anything.
-func barredByStage(t tool, readOnly bool) error {
-	contract := t.contract()
-	if _, native := t.(*nativeTool); native && !readOnly {
+func barredByStage(t tool.Tool, readOnly bool) error {
+	contract := t.Contract()
+	if _, native := t.(*tool.Native); native && !readOnly {
 		return abi.Errorf(abi.CodeDenied, "%s may change files by itself, and this session stages what is written; apply or discard that (toolquay stage), and go on without --stage", contract.Name)
 	}
 	if slices.ContainsFunc(contract.Fields, func(f abi.Field) bool { return f.Kind == abi.FieldCommand }) {

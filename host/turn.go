@@ -11,6 +11,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/results"
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/host/internal/turn"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/scheduler"
@@ -167,7 +168,7 @@ func lends(j scheduler.Job) bool {
 	if !ok {
 		return false
 	}
-	_, plugin := c.tool.(pluginTool)
+	_, plugin := c.tool.(tool.Plugin)
 	return plugin
 }
 

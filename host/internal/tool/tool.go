@@ -1,0 +1,70 @@
+// Package tool has the one shape in which a host calls tools: those of plugins and those of
+// the embedder. It knows no host, session or call.
+package tool
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/plugins"
+)
+
+// Tool is what the pipeline calls: a [Plugin] or a [*Native].
+type Tool interface {
+	// Contract describes the tool. It must not be changed.
+	Contract() *abi.Tool
+	// Definition is the hash of the contract, which approvals are bound to.
+	Definition() [sha256.Size]byte
+	// Source says who made the tool.
+	Source() Source
+	// Available returns why the tool cannot be called now, or nil.
+	Available() error
+	// Declares reports whether the tool may ask for a capability, and with which claim.
+	Declares(capability string) (abi.CapabilityClaim, bool)
+	// Validate checks an input and returns it as the tool gets it.
+	Validate(input json.RawMessage) (json.RawMessage, error)
+	// Assess answers a question about an input, without effects.
+	Assess(ctx context.Context, q plugins.Question) (abi.Assessment, error)
+	// Call runs the tool.
+	Call(ctx context.Context, c plugins.Invocation) (abi.ToolResult, error)
+}
+
+var (
+	_ Tool = Plugin{}
+	_ Tool = (*Native)(nil)
+)
+
+// Source says who made a tool.
+type Source struct {
+	// Plugin is the plugin's name; empty for the embedder's own tools.
+	Plugin string
+	// Trusted says that the tool is built in, or the embedder's own.
+	Trusted bool
+}
+
+// Plugin is a tool of a plugin.
+type Plugin struct{ *plugins.Tool }
+
+// Contract is the tool's entry in the manifest.
+func (t Plugin) Contract() *abi.Tool { return t.Tool.Tool }
+
+// Source names the plugin. Those that are built in are trusted.
+func (t Plugin) Source() Source {
+	return Source{Plugin: t.Plugin.Name, Trusted: t.Plugin.Origin == plugins.OriginBuiltin}
+}
+
+// Validate checks an input against the tool's schema.
+func (t Plugin) Validate(input json.RawMessage) (json.RawMessage, error) { return t.Accept(input) }
+
+// Declares looks a capability up in the manifest.
+func (t Plugin) Declares(capability string) (abi.CapabilityClaim, bool) {
+	return t.Plugin.Declares(t.Contract(), capability)
+}
+
+// BuiltIn reports whether a tool comes with the host.
+func BuiltIn(t Tool) bool {
+	p, ok := t.(Plugin)
+	return ok && p.Source().Trusted
+}
