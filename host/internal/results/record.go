@@ -4,12 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/internal/sessiondir"
 )
 
 // The kinds of record in the session's journal.
@@ -87,6 +86,29 @@ func idOf(r *abi.ToolResult) string {
 	return hex.EncodeToString(h[:])
 }
 
+// outcome is what became of a result.
+type outcome struct {
+	// Text replaces the result's own text, but for that of the last Notes blocks; nil
+	// leaves the result as it is. Alone, it replaces everything else too.
+	Text  *string `json:"text,omitempty"`
+	Alone bool    `json:"alone,omitempty"`
+	Notes int     `json:"notes,omitempty"`
+	// Stored is where the whole text lies, if it does.
+	Stored *Stored `json:"stored,omitempty"`
+}
+
+// apply replaces a result's content.
+func (o *outcome) apply(r *abi.ToolResult) {
+	at := max(0, len(r.Content)-o.Notes)
+	content, notes := r.Content[:at], r.Content[at:]
+	if o.Alone {
+		content = []abi.Block{abi.TextBlock(*o.Text)}
+	} else {
+		content = withText(content, *o.Text)
+	}
+	r.Content = slices.Concat(content, notes)
+}
+
 // replaced is the record of a replacement.
 type replaced struct {
 	key
@@ -100,44 +122,4 @@ type first struct {
 	Title string `json:"title,omitempty"`
 	Chars int64  `json:"chars"`
 	Path  string `json:"path,omitempty"`
-}
-
-// restore reads what an earlier process decided. Records that cannot be read were
-// written by a newer program: what they say is not known to this one.
-func (s *Store) restore() {
-	if s.dir == nil {
-		return
-	}
-	each(s, kindReplaced, func(r replaced) {
-		r.Notes = max(0, r.Notes) // a checksum does not say that what was written made sense
-		s.note(r.key, r.outcome)
-	})
-	each(s, kindKept, func(kept []key) {
-		for _, id := range kept {
-			s.note(id, outcome{})
-		}
-	})
-	each(s, kindFirst, func(f first) { s.firsts[f.Content] = f })
-}
-
-func each[T any](s *Store, kind string, do func(T)) {
-	for _, data := range s.dir.Recall(kind) {
-		var v T
-		if err := json.Unmarshal(data, &v); err != nil {
-			s.log.Warn("a record of the session's journal is not understood", "kind", kind, "error", err)
-			continue
-		}
-		do(v)
-	}
-}
-
-// write remembers records beyond this process. Where that fails nothing is lost to
-// the model.
-func (s *Store) write(records ...sessiondir.Record) {
-	if len(records) == 0 || s.dir == nil {
-		return
-	}
-	if err := s.dir.Append(records...); err != nil {
-		s.log.Warn("what was done to results will be forgotten with this process", "error", err)
-	}
 }

@@ -7,53 +7,10 @@ import (
 	"os"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/internal/sessiondir"
 )
 
-// Dir is the directory of the session's directory that results lie in.
-const Dir = "tool-results"
-
-var (
-	// errNoDir is that of a session without a place to keep anything.
-	errNoDir = errors.New("the session has no directory")
-	// errLost is that of a text whose file could not be written.
-	errLost = errors.New("its file could not be written")
-	// errDiscarded is that of a text nobody wants any more.
-	errDiscarded = errors.New("the text was discarded")
-)
-
-// Spiller returns [Store.Spill], or nil where there is no directory: a long text then
-// counts against the limit of its tool's output.
-func (s *Store) Spiller() func() (abi.Spill, error) {
-	if s.dir == nil {
-		return nil
-	}
-	return s.Spill
-}
-
-// Spill makes a place for one text that is too long to hold, in the session's
-// directory. Its file becomes the result's when [Store.Fit] is given what Done
-// returns; a file that Fit is never given goes with the session's end.
-//
-// Where the file cannot be written, as on a full disk, the text is not lost as a
-// whole: its beginning and its end are, and Fit cuts it.
-func (s *Store) Spill() (abi.Spill, error) {
-	if s.dir == nil {
-		return nil, errNoDir
-	}
-	file, err := s.dir.Temp(Dir)
-	if errors.Is(err, sessiondir.ErrClosed) {
-		return nil, err
-	}
-	made := &spill{log: s.log, file: file}
-	if err != nil {
-		made.fail(err)
-	} else {
-		made.buffered = bufio.NewWriterSize(file, spillBuffer)
-	}
-	made.SpillWriter = abi.NewSpillWriter(toFile{made})
-	return made, nil
-}
+// errDiscarded is that of a text nobody wants any more.
+var errDiscarded = errors.New("the text was discarded")
 
 // spillBuffer is how much is written at a time, in bytes.
 const spillBuffer = 64 << 10

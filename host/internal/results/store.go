@@ -1,46 +1,25 @@
 package results
 
 import (
+	"encoding/json"
 	"fmt"
-	"hash/maphash"
 	"log/slog"
-	"slices"
 	"sync"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/sessiondir"
 )
 
-// Store fits the results of one session and keeps those that do not fit. It is safe for concurrent use.
+// Store fits the results of one session and keeps those that do not fit. It is safe for
+// concurrent use.
 type Store struct {
-	options Options
-	dir     *sessiondir.Dir // nil is none
-	log     *slog.Logger
+	limits  limits
+	files   files
+	decided *decisions
 
 	turns sync.Mutex // held while a turn is decided
 	// firsts are the first results with a content. They are for turns.
 	firsts map[sum]first
-
-	mu sync.Mutex
-	// decided is what became of results, and ids are those they have.
-	decided map[key]outcome
-	ids     map[string]bool
-	// previews are what Fit put in the place of results.
-	previews map[key]bool
-	// wholes are the results that turns left as they are, by fingerprints with seed.
-	// Those that another process is to know are decided, too.
-	wholes map[whole]bool
-	seed   maphash.Seed
-}
-
-// Call says whose result it is.
-type Call struct {
-	// Tool is the tool's name, and Title one line about the call, which may be empty.
-	Tool, Title string
-	// MaxChars is the tool's own limit, in code points; 0 is none of its own.
-	MaxChars int
-	// Unlimited says that it bounds itself, where that is to be believed.
-	Unlimited bool
 }
 
 // Fitted is what [Store.Fit] did with a result, for [Store.Turn].
@@ -55,27 +34,11 @@ type Fitted struct {
 	origin sum // what the tool answered, where that was persisted
 }
 
-// outcome is what became of a result.
-type outcome struct {
-	// Text replaces the result's own text, but for that of the last Notes blocks; nil
-	// leaves the result as it is. Alone, it replaces everything else too.
-	Text  *string `json:"text,omitempty"`
-	Alone bool    `json:"alone,omitempty"`
-	Notes int     `json:"notes,omitempty"`
-	// Stored is where the whole text lies, if it does.
-	Stored *Stored `json:"stored,omitempty"`
-}
-
 // New returns the store of a session. With a directory it goes on where an
 // earlier one of that session ended; without one, results that are too long are cut.
 // The logger is told what could not be kept.
 func New(o Options, d *sessiondir.Dir, log *slog.Logger) *Store {
-	s := &Store{
-		options: o, dir: d, log: log,
-		decided: make(map[key]outcome), ids: make(map[string]bool),
-		firsts: make(map[sum]first), previews: make(map[key]bool),
-		wholes: make(map[whole]bool), seed: maphash.MakeSeed(),
-	}
+	s := &Store{limits: limits(o), files: files{dir: d, log: log}, decided: newDecisions(), firsts: make(map[sum]first)}
 	s.restore()
 	return s
 }
@@ -85,12 +48,12 @@ func New(o Options, d *sessiondir.Dir, log *slog.Logger) *Store {
 // result is so short that no turn will change it.
 func (s *Store) Fit(c Call, r *abi.ToolResult) *Fitted {
 	complete(c, r)
-	limit := s.limit(c)
-	if s.small(r.Content, limit) {
+	limit := s.limits.of(c)
+	if s.limits.small(r.Content, limit) {
 		return nil
 	}
 	f := &Fitted{call: c}
-	if s.over(limit, r) {
+	if s.limits.over(limit, r) {
 		s.persist(f, r, limit)
 	}
 	return f
@@ -108,152 +71,94 @@ func complete(c Call, r *abi.ToolResult) {
 	}
 }
 
-// limit is what a tool's result may count: the operator's word on the tool, else
-// the lesser of the tool's own and what holds for all.
-func (s *Store) limit(c Call) int {
-	if n := s.options.Tools[c.Tool].MaxChars; n != 0 {
-		return max(n, Unlimited)
-	}
-	all := orDefault(s.options.MaxChars, DefaultMaxChars)
-	switch {
-	case c.Unlimited:
-		return Unlimited
-	case c.MaxChars > 0 && (all == Unlimited || c.MaxChars < all):
-		return c.MaxChars
-	}
-	return all
-}
-
-func orDefault(n, usual int) int {
-	if n == 0 {
-		return usual
-	}
-	return max(n, Unlimited)
-}
-
-// worthwhile is how long a text is, in what it counts, that a preview would surely
-// shorten.
-const worthwhile = 3_000
-
-// small reports whether a result is within its limit and too short to be of any
-// other concern, without counting.
-func (s *Store) small(content []abi.Block, limit int) bool {
-	least := worthwhile
-	if s.options.Duplicates {
-		least = minDuplicate
-	}
-	if limit == Unlimited || limit > least {
-		limit = least
-	}
-	return len(content) == 1 && s.options.Measure == nil && content[0].Type == abi.BlockText &&
-		content[0].Spilled == nil && len(content[0].Text) < limit
-}
-
-// over reports whether a result's text is to go: it is over the limit, or what
-// stands beside it is and the text has a share in that. What is spilled always goes,
-// as it is not to be held.
-func (s *Store) over(limit int, r *abi.ToolResult) bool {
-	if len(spilled(r.Content)) > 0 {
-		return true
-	}
-	if s.within(limit, *r) {
-		return false
-	}
-	all, text := s.size(r.Content)
-	return text > limit || all > limit && text > worthwhile
-}
-
 // persist puts a result's text into a file, or cuts it where it cannot. The same
 // result of the same call is replaced as it was before.
 func (s *Store) persist(f *Fitted, r *abi.ToolResult, limit int) {
 	id := keyOf(r)
-	o, known := s.outcome(id)
+	o, known := s.decided.outcome(id)
 	known = known && o.Text != nil // a limit holds for what a turn left whole, too
 	switch {
-	case !known && s.shown(id):
+	case !known && s.decided.shown(id):
 		return // however little the limit allows, there is nothing to gain
 	case !known:
 		var err error
-		if o, err = s.store(f.call, r.Content, id, previewLimit(limit)); err != nil {
-			s.lost(r, err)
+		if o, err = s.files.put(r.Content, id, s.limits.strategy(f.call), previewLimit(limit)); err != nil {
+			s.files.lost(r, err)
 			r.Content = cut(r.Content, cutTo(limit), why(limit, err))
 			return
 		}
 	default:
-		s.renew(o, r.Content)
+		s.files.renew(o, r.Content)
 	}
 	o.apply(r)
 	f.Stored, f.origin = o.Stored, id.Content
-	s.shows(keyOf(r))
+	s.decided.shows(keyOf(r))
 	if !known {
-		s.note(id, o)
+		s.decided.note(id, o)
 		s.write(sessiondir.Record{Kind: kindReplaced, Data: replaced{id, o}})
 	}
 }
 
-// maxChain is how often a result is replaced at most: by its tool's limit, and by
-// its turn's.
-const maxChain = 2
+// Drop removes the files of what is spilled of a result that is replaced, or that nobody
+// gets. They were the result's alone.
+func (s *Store) Drop(content []abi.Block) { s.files.drop(content) }
 
-// again does to a result what was done before to the same one. What it is then is
-// decided for ever.
-func (s *Store) again(r *abi.ToolResult) (o outcome, changed bool) {
-	for range maxChain {
-		next, known := s.outcome(keyOf(r))
-		if !known || next.Text == nil {
-			break
+// Spiller returns [Store.Spill], or nil where there is no directory: a long text then
+// counts against the limit of its tool's output.
+func (s *Store) Spiller() func() (abi.Spill, error) {
+	if s.files.dir == nil {
+		return nil
+	}
+	return s.Spill
+}
+
+// Spill makes a place for one text that is too long to hold, in the session's
+// directory. Its file becomes the result's when [Store.Fit] is given what Done
+// returns; a file that Fit is never given goes with the session's end.
+//
+// Where the file cannot be written, as on a full disk, the text is not lost as a
+// whole: its beginning and its end are, and Fit cuts it.
+func (s *Store) Spill() (abi.Spill, error) { return s.files.spill() }
+
+// restore reads what an earlier process decided. Records that cannot be read were
+// written by a newer program: what they say is not known to this one.
+func (s *Store) restore() {
+	if s.files.dir == nil {
+		return
+	}
+	each(s, kindReplaced, func(r replaced) {
+		r.Notes = max(0, r.Notes) // a checksum does not say that what was written made sense
+		s.decided.note(r.key, r.outcome)
+	})
+	each(s, kindKept, func(kept []key) {
+		for _, id := range kept {
+			s.decided.note(id, outcome{})
 		}
-		o, changed = next, true
-		o.apply(r)
+	})
+	each(s, kindFirst, func(f first) { s.firsts[f.Content] = f })
+}
+
+// each recalls the records of a kind.
+func each[T any](s *Store, kind string, do func(T)) {
+	for _, data := range s.files.dir.Recall(kind) {
+		var v T
+		if err := json.Unmarshal(data, &v); err != nil {
+			s.files.log.Warn("a record of the session's journal is not understood", "kind", kind, "error", err)
+			continue
+		}
+		do(v)
 	}
-	return o, changed
 }
 
-// apply replaces a result's content.
-func (o *outcome) apply(r *abi.ToolResult) {
-	at := max(0, len(r.Content)-o.Notes)
-	content, notes := r.Content[:at], r.Content[at:]
-	if o.Alone {
-		content = []abi.Block{abi.TextBlock(*o.Text)}
-	} else {
-		content = withText(content, *o.Text)
+// write remembers records beyond this process. Where that fails nothing is lost to
+// the model.
+func (s *Store) write(records ...sessiondir.Record) {
+	if len(records) == 0 || s.files.dir == nil {
+		return
 	}
-	r.Content = slices.Concat(content, notes)
-}
-
-// note writes down what became of a result.
-func (s *Store) note(id key, o outcome) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.decided[id] = o
-	s.ids[id.ID] = true
-}
-
-// shows writes down that a result is a preview, and shown reports that.
-func (s *Store) shows(id key) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.previews[id] = true
-}
-
-func (s *Store) shown(id key) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.previews[id]
-}
-
-// known reports whether anything was decided about results with the id of this one.
-func (s *Store) known(r *abi.ToolResult) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.ids) > 0 && s.ids[idOf(r)]
-}
-
-func (s *Store) outcome(id key) (outcome, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	o, ok := s.decided[id]
-	return o, ok
+	if err := s.files.dir.Append(records...); err != nil {
+		s.files.log.Warn("what was done to results will be forgotten with this process", "error", err)
+	}
 }
 
 // withoutEmpty leaves out text blocks without text, which model APIs refuse. It

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"errors"
 	"io"
 	"os"
 	"slices"
@@ -183,3 +184,6 @@ func lastBytes(text string, n int) string {
 	}
 	return text[at:]
 }
+
+// errLost is that of a text whose file could not be written.
+var errLost = errors.New("its file could not be written")

@@ -9,10 +9,6 @@ import (
 	"github.com/toolquay/toolquay/host/internal/sessiondir"
 )
 
-// minDuplicate is how long a text is, in bytes, that is referred to rather than said
-// again.
-const minDuplicate = 1_000
-
 // Replacement tells that a result was replaced.
 type Replacement struct {
 	// Index is the result's, and Stored where its whole text lies; nil where it does
@@ -48,12 +44,44 @@ func (s *Store) Turn(rs []abi.ToolResult, of []*Fitted) []Replacement {
 		r.worth = s.worth(&rs[i], f)
 	}
 	t.again()
-	if s.options.Duplicates {
+	if s.limits.Duplicates {
 		t.refer()
 	}
 	t.shorten()
 	t.settle()
 	return t.replacements()
+}
+
+// leaveAll leaves the results of a turn whole, and reports whether it could: there is
+// nothing to be done about them, now or because of what was done before.
+func (s *Store) leaveAll(rs []abi.ToolResult, of []*Fitted) bool {
+	if s.limits.Duplicates || !s.limits.within(s.limits.turn(), rs...) {
+		return false
+	}
+	for i := range rs {
+		if f := fittedOf(of, i); f != nil && f.Stored != nil || s.decided.known(&rs[i]) || len(spilled(rs[i].Content)) > 0 {
+			return false
+		}
+	}
+	for i := range rs {
+		if s.worth(&rs[i], fittedOf(of, i)) {
+			s.decided.leave(&rs[i])
+		}
+	}
+	return true
+}
+
+// worth reports whether a result is worth a thought: others are too short for it.
+func (s *Store) worth(r *abi.ToolResult, f *Fitted) bool {
+	return f != nil || s.decided.known(r) || !s.limits.small(r.Content, Unlimited)
+}
+
+// fittedOf is what Fit did with a result of a turn, or nil.
+func fittedOf(of []*Fitted, i int) *Fitted {
+	if i >= len(of) {
+		return nil
+	}
+	return of[i]
 }
 
 // deciding is one turn that is decided.
@@ -88,13 +116,13 @@ func (t *deciding) again() {
 		if !r.worth {
 			continue
 		}
-		if o, changed := t.store.again(r.ToolResult); changed {
+		if o, changed := t.store.decided.again(r.ToolResult); changed {
 			r.Stored, r.replaced, r.decided = o.Stored, true, true
 		}
 		t.lasting = t.lasting || r.Stored != nil || len(spilled(r.Content)) > 0
 		r.key = keyOf(r.ToolResult)
-		_, known := t.store.outcome(r.key)
-		r.whole = !known && !r.replaced && t.store.left(r.ToolResult)
+		_, known := t.store.decided.outcome(r.key)
+		r.whole = !known && !r.replaced && t.store.decided.left(r.ToolResult)
 		r.decided = r.decided || known || r.whole
 	}
 }
@@ -154,8 +182,8 @@ func (f *first) reference() string {
 
 // shorten persists the longest results until all fit.
 func (t *deciding) shorten() {
-	limit := t.store.turnLimit()
-	if t.store.within(limit, t.rs...) {
+	limit := t.store.limits.turn()
+	if t.store.limits.within(limit, t.rs...) {
 		return
 	}
 	t.lasting = true
@@ -164,9 +192,9 @@ func (t *deciding) shorten() {
 		if all <= limit {
 			return
 		}
-		before, _ := t.store.size(c.Content)
+		before, _ := t.store.limits.size(c.Content)
 		t.persist(c.deliberated, limit)
-		after, _ := t.store.size(c.Content)
+		after, _ := t.store.limits.size(c.Content)
 		all += after - before
 	}
 }
@@ -182,10 +210,10 @@ type candidate struct {
 func (t *deciding) longest() (all int, found []candidate) {
 	for i := range t.results {
 		r := &t.results[i]
-		n, _ := t.store.size(r.Content)
+		n, _ := t.store.limits.size(r.Content)
 		all += n
-		_, text := t.store.size(r.answer())
-		if text > worthwhile && r.worth && !r.decided && r.Stored == nil && !t.store.exempt(r.call) {
+		_, text := t.store.limits.size(r.answer())
+		if text > worthwhile && r.worth && !r.decided && r.Stored == nil && !t.store.limits.exempt(r.call) {
 			found = append(found, candidate{r, text})
 		}
 	}
@@ -195,11 +223,11 @@ func (t *deciding) longest() (all int, found []candidate) {
 
 // persist replaces a result by a preview.
 func (t *deciding) persist(r *deliberated, limit int) {
-	o, err := t.store.store(r.call, r.answer(), r.key, PreviewBytes)
+	o, err := t.store.files.put(r.answer(), r.key, t.store.limits.strategy(r.call), PreviewBytes)
 	if err != nil {
-		t.store.lost(r.ToolResult, err)
+		t.store.files.lost(r.ToolResult, err)
 		whole := textOf(r.answer())
-		text := excerpt(&whole, t.store.strategy(r.call), PreviewBytes) + fmt.Sprintf(
+		text := excerpt(&whole, t.store.limits.strategy(r.call), PreviewBytes) + fmt.Sprintf(
 			"\n(the result was cut: it has %d characters, and the results of this turn together are over their limit of %d; ask for less at a time)", whole.chars, limit)
 		o = outcome{Text: &text}
 	}
@@ -208,7 +236,7 @@ func (t *deciding) persist(r *deliberated, limit int) {
 
 func (t *deciding) replace(r *deliberated, o outcome) {
 	o.Notes = r.Notes
-	t.store.note(r.key, o)
+	t.store.decided.note(r.key, o)
 	t.records = append(t.records, sessiondir.Record{Kind: kindReplaced, Data: replaced{r.key, o}})
 	o.apply(r.ToolResult)
 	r.key, r.Stored, r.replaced = keyOf(r.ToolResult), o.Stored, true
@@ -226,10 +254,10 @@ func (t *deciding) settle() {
 		switch r := &t.results[i]; {
 		case !r.worth || r.decided && !r.whole:
 		case lasting:
-			t.store.note(r.key, outcome{})
+			t.store.decided.note(r.key, outcome{})
 			kept = append(kept, r.key)
 		default:
-			t.store.leave(r.ToolResult)
+			t.store.decided.leave(r.ToolResult)
 		}
 	}
 	for some := range slices.Chunk(kept, keptPerRecord) {
@@ -246,9 +274,4 @@ func (t *deciding) replacements() []Replacement {
 		}
 	}
 	return out
-}
-
-// exempt reports whether a tool's results are never persisted.
-func (s *Store) exempt(c Call) bool {
-	return s.limit(c) == Unlimited && (c.Unlimited || s.options.Tools[c.Tool].MaxChars < 0)
 }
