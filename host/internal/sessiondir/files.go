@@ -6,14 +6,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/toolquay/toolquay/internal/atomicfile"
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
-
-// temporary begins the names of files that are not whole yet.
-const temporary = ".tmp-"
 
 // Temp makes an unfinished file in a subdirectory, which it makes too, for [Dir.Keep]. One
 // that is left over is removed when the session directory is closed or opened again.
@@ -69,27 +65,4 @@ func (d *Dir) dir(name string) (string, error) {
 		return "", fmt.Errorf("%s: %w", path, err)
 	}
 	return path, nil
-}
-
-// removeTemporary removes unfinished files. The session directory is ours.
-func (d *Dir) removeTemporary() {
-	dirs, err := os.ReadDir(d.path)
-	if err != nil {
-		return // it is tried again
-	}
-	for _, dir := range dirs {
-		if !dir.IsDir() {
-			continue
-		}
-		path := filepath.Join(d.path, dir.Name())
-		files, err := os.ReadDir(path)
-		if err != nil {
-			continue
-		}
-		for _, file := range files {
-			if file.Type().IsRegular() && strings.HasPrefix(file.Name(), temporary) {
-				_ = os.Remove(filepath.Join(path, file.Name()))
-			}
-		}
-	}
 }

@@ -238,17 +238,3 @@ func (j *journal) close() error {
 	}
 	return j.file.Close()
 }
-
-// Append remembers records, all or none of them. When it returns nil they are on
-// the disk.
-func (d *Dir) Append(records ...Record) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.make(); err != nil {
-		return err
-	}
-	if err := d.journal.append(records, time.Now()); err != nil {
-		return fmt.Errorf("the journal of the session %q: %w", d.id, err)
-	}
-	return nil
-}

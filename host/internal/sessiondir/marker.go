@@ -33,6 +33,9 @@ type mark struct {
 	Since time.Time `json:"since"`
 }
 
+// ErrInUse means that another session, of this process or another, uses the directory.
+var ErrInUse = errors.New("the session is in use")
+
 // claimWait is how long to wait for a directory in use: a session that ends, or a sweep,
 // releases it soon.
 const claimWait = 500 * time.Millisecond

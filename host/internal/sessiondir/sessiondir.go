@@ -8,18 +8,18 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
-var (
-	// ErrInUse means that another session, of this process or another, uses the directory.
-	ErrInUse = errors.New("the session is in use")
-	// ErrClosed is returned by a directory that was closed.
-	ErrClosed = errors.New("the session's directory is closed")
-)
+// ErrClosed is returned by a directory that was closed.
+var ErrClosed = errors.New("the session's directory is closed")
+
+// temporary begins the names of files that are not whole yet.
+const temporary = ".tmp-"
 
 // Dir is one session's directory. It is safe for concurrent use.
 type Dir struct {
@@ -113,6 +113,43 @@ func (d *Dir) openJournal() error {
 	d.recorded = found
 	if left.bytes > 0 {
 		d.log.Warn("the end of a session's journal was cut off", "session", d.id, "file", file.Name(), "bytes", left.bytes, "why", left.reason(), "kept", left.aside)
+	}
+	return nil
+}
+
+// removeTemporary removes unfinished files. The session directory is ours.
+func (d *Dir) removeTemporary() {
+	dirs, err := os.ReadDir(d.path)
+	if err != nil {
+		return // it is tried again
+	}
+	for _, dir := range dirs {
+		if !dir.IsDir() {
+			continue
+		}
+		path := filepath.Join(d.path, dir.Name())
+		files, err := os.ReadDir(path)
+		if err != nil {
+			continue
+		}
+		for _, file := range files {
+			if file.Type().IsRegular() && strings.HasPrefix(file.Name(), temporary) {
+				_ = os.Remove(filepath.Join(path, file.Name()))
+			}
+		}
+	}
+}
+
+// Append remembers records, all or none of them. When it returns nil they are on
+// the disk.
+func (d *Dir) Append(records ...Record) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.make(); err != nil {
+		return err
+	}
+	if err := d.journal.append(records, time.Now()); err != nil {
+		return fmt.Errorf("the journal of the session %q: %w", d.id, err)
 	}
 	return nil
 }

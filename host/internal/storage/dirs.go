@@ -18,22 +18,6 @@ const (
 	outputsDir = "output"
 )
 
-// Temp is the directory that commands have as /tmp. It does not outlive the session.
-func (s *Session) Temp() (string, error) { return s.scratch.dir(tempDir) }
-
-// Outputs is the directory for the output of commands: in the session's directory, or
-// where it has none, in the scratch directory.
-func (s *Session) Outputs() (string, error) {
-	if s.dir == nil {
-		return s.scratch.dir(outputsDir)
-	}
-	dir := outputsIn(s.dir)
-	if _, err := os.Stat(dir); err == nil {
-		return dir, nil
-	}
-	return dir, makeIn(s.dir, outputsDir)
-}
-
 func outputsIn(dir *sessiondir.Dir) string { return filepath.Join(dir.Path(), outputsDir) }
 
 // makeIn makes a directory in a session's directory.

@@ -9,6 +9,9 @@ import (
 	"github.com/toolquay/toolquay/internal/tempdir"
 )
 
+// ErrClosed is returned for the directories of a session that was closed.
+var ErrClosed = errors.New("the session is closed")
+
 // scratch is a directory that does not outlive its session. It is made when it is first
 // used, closed to other users. The zero value is ready for use.
 type scratch struct {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 	"github.com/toolquay/toolquay/host/internal/history"
 	"github.com/toolquay/toolquay/host/internal/sessiondir"
 	"github.com/toolquay/toolquay/host/internal/stage"
@@ -38,24 +37,4 @@ func openStage(dir *sessiondir.Dir, former *history.Store, o *Options) (*stage.S
 		err = fmt.Errorf("%w: %d, such as %s; go on with them (--stage), or apply or discard them first (toolquay stage)", ErrStaged, len(staged), staged[0].Path)
 	}
 	return nil, err
-}
-
-// Overlay resolves a path as the session's tools see it, staged files included.
-func (s *Session) Overlay(cwd, path string) (*workspace.Overlaid, error) {
-	if s.stage == nil {
-		return workspace.Overlay(cwd, path, nil)
-	}
-	return workspace.Overlay(cwd, path, s.stage)
-}
-
-// Place is where the content of a file lies: in the stage, or at its path.
-func (s *Session) Place(path string) string {
-	if s.stage == nil {
-		return path
-	}
-	staged, ok, err := s.stage.Lookup(path)
-	if err != nil || !ok {
-		return path
-	}
-	return staged.Place
 }

@@ -1,42 +1,20 @@
 package storage
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
+	"os"
 	"path/filepath"
 
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 	"github.com/toolquay/toolquay/host/internal/history"
 	"github.com/toolquay/toolquay/host/internal/results"
 	"github.com/toolquay/toolquay/host/internal/sessiondir"
 	"github.com/toolquay/toolquay/host/internal/stage"
 	"github.com/toolquay/toolquay/host/internal/tasks"
 )
-
-// ErrClosed is returned for the directories of a session that was closed.
-var ErrClosed = errors.New("the session is closed")
-
-// Options say what is kept of a session. The zero value keeps nothing on the disk.
-type Options struct {
-	// Parent is the directory that holds the directories of all sessions, absolute. With
-	// an empty one the session has no directory.
-	Parent string
-	// ID names the session.
-	ID string
-	// Results bound the results of the session's tools.
-	Results results.Options
-	// History bounds the history of files; Open sets its Make and Logger. NoHistory keeps
-	// none.
-	History   history.Options
-	NoHistory bool
-	// Stage has writes staged. It needs a directory.
-	Stage bool
-	// Tasks bound the background tasks; nil is a session that runs no commands.
-	Tasks *TaskOptions
-	// Logger takes what could not be kept. It is required.
-	Logger *slog.Logger
-}
 
 // Session is what is kept of one session. It is safe for concurrent use.
 type Session struct {
@@ -151,4 +129,56 @@ func (s *Session) Provide(scope *capability.Scope) {
 	if s.tasks != nil {
 		scope.Tasks = s.tasks
 	}
+}
+
+// EndTasks ends all background tasks. It fails where some have not ended in time.
+func (s *Session) EndTasks(ctx context.Context) error {
+	if s.tasks == nil {
+		return nil
+	}
+	return s.tasks.Close(ctx)
+}
+
+// Notice tells a model, once, which background tasks have ended; empty where none has.
+func (s *Session) Notice() string {
+	if s.tasks == nil {
+		return ""
+	}
+	return noticeOf(s.tasks.Notices())
+}
+
+// Overlay resolves a path as the session's tools see it, staged files included.
+func (s *Session) Overlay(cwd, path string) (*workspace.Overlaid, error) {
+	if s.stage == nil {
+		return workspace.Overlay(cwd, path, nil)
+	}
+	return workspace.Overlay(cwd, path, s.stage)
+}
+
+// Place is where the content of a file lies: in the stage, or at its path.
+func (s *Session) Place(path string) string {
+	if s.stage == nil {
+		return path
+	}
+	staged, ok, err := s.stage.Lookup(path)
+	if err != nil || !ok {
+		return path
+	}
+	return staged.Place
+}
+
+// Temp is the directory that commands have as /tmp. It does not outlive the session.
+func (s *Session) Temp() (string, error) { return s.scratch.dir(tempDir) }
+
+// Outputs is the directory for the output of commands: in the session's directory, or
+// where it has none, in the scratch directory.
+func (s *Session) Outputs() (string, error) {
+	if s.dir == nil {
+		return s.scratch.dir(outputsDir)
+	}
+	dir := outputsIn(s.dir)
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	return dir, makeIn(s.dir, outputsDir)
 }

@@ -32,6 +32,8 @@ type Native struct {
 	definition func() [sha256.Size]byte
 }
 
+var _ Tool = (*Native)(nil)
+
 // NewNative makes a tool. It fails where there is nothing to run, or the contract is one
 // that no manifest may have.
 func NewNative(contract abi.Tool, f Functions) (*Native, error) {

@@ -31,10 +31,7 @@ type Tool interface {
 	Call(ctx context.Context, c plugins.Invocation) (abi.ToolResult, error)
 }
 
-var (
-	_ Tool = Plugin{}
-	_ Tool = (*Native)(nil)
-)
+var _ Tool = Plugin{}
 
 // Source says who made a tool.
 type Source struct {
