@@ -9,9 +9,9 @@ import (
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/paths"
+	"github.com/toolquay/toolquay/internal/powershell"
+	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/permissions/powershell"
-	"github.com/toolquay/toolquay/permissions/shell"
 )
 
 // named is what the fields of a call's input name, with what is known of the paths

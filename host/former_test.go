@@ -145,7 +145,7 @@ var lost = []struct {
 func TestGitPrintsNothingWithheld(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "git")
-	data, err := os.ReadFile("../permissions/shell/testdata/repository.txt")
+	data, err := os.ReadFile("../internal/shell/testdata/repository.txt")
 	must(t, err)
 	for i, test := range lost {
 		t.Run(test.name, func(t *testing.T) {

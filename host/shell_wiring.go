@@ -10,8 +10,8 @@ import (
 	"github.com/toolquay/toolquay/host/internal/paths"
 	"github.com/toolquay/toolquay/host/internal/searches"
 	"github.com/toolquay/toolquay/host/internal/tool"
+	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/permissions/shell"
 )
 
 // newShell is what the capabilities that a call asks for know of commands.

@@ -3,7 +3,7 @@ package permissions
 import "github.com/toolquay/toolquay/permissions/internal/shellword"
 
 // Command is what is known of a shell command before it runs. Package
-// permissions/shell finds it out; [Decide] judges by it and never by the text.
+// internal/shell finds it out; [Decide] judges by it and never by the text.
 type Command struct {
 	// Text is the command as it was given: the Target of its exec access.
 	Text string
@@ -16,7 +16,7 @@ type Command struct {
 	// whatever is in the files it names. Reason says why it is so, or not.
 	ReadOnly bool
 	Reason   string
-	// Restrained says that it is to run in the environment of package permissions/shell,
+	// Restrained says that it is to run in the environment of package internal/shell,
 	// which keeps programs from what a repository names: all its parts are [Part.Bounded],
 	// and some may only be read-only there.
 	Restrained bool

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/permissions/shell"
 )
 
 // facts says of a command what tables need: a small shell with a few programs,

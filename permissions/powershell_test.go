@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolquay/toolquay/internal/powershell"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/permissions/powershell"
 )
 
 // TestPowerShellTable holds testdata/powershell/decided.txt, whose cells are parted by

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolquay/toolquay/cmd/host/internal/lines"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/config"
-	"github.com/toolquay/toolquay/permissions/lines"
-	"github.com/toolquay/toolquay/permissions/shell"
+	"github.com/toolquay/toolquay/internal/shell"
 )
 
 func permissionsTestCommand(a *app) *cobra.Command {

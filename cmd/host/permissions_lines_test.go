@@ -11,14 +11,14 @@ import (
 	"testing"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/cmd/host/internal/lines"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/approvals"
 	"github.com/toolquay/toolquay/host/config"
+	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/permissions/lines"
 	"github.com/toolquay/toolquay/permissions/settings"
-	"github.com/toolquay/toolquay/permissions/shell"
 )
 
 // rulesOn are rules written with one name of a tool.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolquay/toolquay/permissions/shell"
+	"github.com/toolquay/toolquay/internal/shell"
 )
 
 // usualVariables are the names, as globs, of the variables that commands get of the

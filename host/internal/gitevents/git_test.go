@@ -10,8 +10,8 @@ import (
 
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/gitevents"
+	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/internal/testenv"
-	"github.com/toolquay/toolquay/permissions/shell"
 )
 
 // begin watches a command as it stands.

@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/toolquay/toolquay/host/internal/paths"
+	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/permissions/shell"
 )
 
 // Places are the directories and files that the policies of a session are about, whatever

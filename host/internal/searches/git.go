@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/host/internal/capability/shell"
-	commands "github.com/toolquay/toolquay/permissions/shell"
+	commands "github.com/toolquay/toolquay/internal/shell"
 )
 
 // maxListed bounds how many bytes git may print.

@@ -15,8 +15,8 @@ import (
 
 	"github.com/toolquay/toolquay/host/internal/process"
 	"github.com/toolquay/toolquay/host/internal/warm"
+	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/internal/testenv"
-	"github.com/toolquay/toolquay/permissions/shell"
 )
 
 // bash is what shells are run as, here and there.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/toolquay/toolquay/host/internal/warm"
+	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/internal/testenv"
-	"github.com/toolquay/toolquay/permissions/shell"
 )
 
 // commands are the lines of testdata/commands.txt, with \n for a new line, that were

@@ -70,7 +70,7 @@ type Request struct {
 	// stands for the Spec, which is handed on to Start.
 	Key  string
 	Spec sandbox.Spec
-	// Env is the whole environment. It must hold what permissions/shell.Environment
+	// Env is the whole environment. It must hold what internal/shell.Environment
 	// asks for.
 	Env []string
 	// Dir is absolute.

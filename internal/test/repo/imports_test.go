@@ -64,9 +64,9 @@ func TestImportTableItself(t *testing.T) {
 	}{
 		"standard library":                 {"abi", "encoding/json", false, true},
 		"abi knows nothing of ours":        {"abi", module + "/internal/x", false, false},
-		"a tagged sub-package of a room":   {"permissions/shell", module + "/permissions", false, true},
+		"a tagged sub-package of a room":   {"internal/shell", module + "/permissions", false, true},
 		"prefixes end at a slash":          {"host", module + "/hostile", false, false},
-		"permissions parses shell":         {"permissions/shell", shell + "/syntax", false, true},
+		"permissions parses shell":         {"internal/shell", shell + "/syntax", false, true},
 		"permissions knows no plugins":     {"permissions", module + "/plugins", false, false},
 		"permissions knows no wazero":      {"permissions", wazero, false, false},
 		"scheduler knows no contract":      {"scheduler", module + "/abi", false, false},

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/toolquay/toolquay/abi"
-	analysis "github.com/toolquay/toolquay/permissions/shell"
+	analysis "github.com/toolquay/toolquay/internal/shell"
 )
 
 // report is how a shell tells where it was at its end. Its prologue comes through a

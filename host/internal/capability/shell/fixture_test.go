@@ -16,9 +16,9 @@ import (
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/capability/shell"
 	"github.com/toolquay/toolquay/host/internal/process"
+	analysis "github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
-	analysis "github.com/toolquay/toolquay/permissions/shell"
 )
 
 // marker is in the environment of the tests and must be in no child's.

@@ -15,7 +15,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/process"
 	"github.com/toolquay/toolquay/host/internal/sandbox"
 	"github.com/toolquay/toolquay/host/internal/warm"
-	analysis "github.com/toolquay/toolquay/permissions/shell"
+	analysis "github.com/toolquay/toolquay/internal/shell"
 )
 
 // child is a command that runs, below a keeper or in a shell that was kept ready.

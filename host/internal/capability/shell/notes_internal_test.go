@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/internal/testenv"
-	"github.com/toolquay/toolquay/permissions/shell"
 )
 
 func TestLeavesJobs(t *testing.T) {

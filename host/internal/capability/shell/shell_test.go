@@ -14,10 +14,10 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/capability/shell"
+	"github.com/toolquay/toolquay/internal/powershell"
+	analysis "github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/permissions/powershell"
-	analysis "github.com/toolquay/toolquay/permissions/shell"
 )
 
 func TestCommandsRunByteForByte(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	"github.com/toolquay/toolquay/host/internal/process"
 	"github.com/toolquay/toolquay/host/internal/results"
 	"github.com/toolquay/toolquay/host/internal/sandbox"
+	analysis "github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/permissions"
-	analysis "github.com/toolquay/toolquay/permissions/shell"
 )
 
 // shells are what the rows on commands share: making it takes longer than what they

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/internal/testenv"
-	"github.com/toolquay/toolquay/permissions/shell"
 )
 
 // callers are commands, and whether they may call git.

@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/toolquay/toolquay/internal/lazyregexp"
-	"github.com/toolquay/toolquay/permissions/shell/internal/programs"
+	"github.com/toolquay/toolquay/internal/shell/internal/programs"
 )
 
 // variable is a variable of the shell whose value is known.

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/permissions/shell"
 )
 
 // Call is a line for [Test]: a tool call and what it is judged by.

@@ -6,8 +6,8 @@ import (
 	"unicode"
 
 	"github.com/toolquay/toolquay/internal/lazyregexp"
+	"github.com/toolquay/toolquay/internal/shell/internal/lang"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/permissions/shell/internal/lang"
 )
 
 // script judges the script of a line and adds what it says to a finding. The

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/powershell"
+	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/permissions/powershell"
-	"github.com/toolquay/toolquay/permissions/shell"
 )
 
 // request makes of a call what is judged, by what is known of the tools that

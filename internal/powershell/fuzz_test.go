@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/permissions/shell"
 )
 
 // FuzzAnalyse holds what is true of the judgement on every text.

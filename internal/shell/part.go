@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolquay/toolquay/internal/shell/internal/programs"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/permissions/shell/internal/programs"
 )
 
 // part is a program with what is known of it, but for its redirections.

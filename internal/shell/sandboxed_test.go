@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolquay/toolquay/internal/shell/internal/programs"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/permissions/shell/internal/programs"
 )
 
 // secret is what no read-only command prints that is not known to read the file

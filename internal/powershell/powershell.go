@@ -23,8 +23,8 @@
 package powershell
 
 import (
+	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/permissions/shell"
 )
 
 // Place is where a command would run. Paths are absolute and clean, with slashes.

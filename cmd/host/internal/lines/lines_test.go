@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolquay/toolquay/cmd/host/internal/lines"
+	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/internal/testenv"
-	"github.com/toolquay/toolquay/permissions/lines"
-	"github.com/toolquay/toolquay/permissions/shell"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -7,8 +7,8 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/toolquay/toolquay/internal/shell/internal/programs"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/permissions/shell/internal/programs"
 )
 
 // site is where a simple command stands.

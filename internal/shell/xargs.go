@@ -7,7 +7,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/toolquay/toolquay/permissions/shell/internal/programs"
+	"github.com/toolquay/toolquay/internal/shell/internal/programs"
 )
 
 // feed is what is known of the names that a pipe brings.

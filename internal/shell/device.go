@@ -8,8 +8,8 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/toolquay/toolquay/internal/shell/internal/programs"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/permissions/shell/internal/programs"
 )
 
 // streams are names for descriptors that a command has from the start.

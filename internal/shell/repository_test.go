@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/permissions/shell"
 )
 
 // repositories are ways in which a directory p of a session gets to content that it is

@@ -4,8 +4,8 @@ import (
 	"io"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/permissions/shell"
 )
 
 // Command is a line for [Classify].
