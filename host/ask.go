@@ -10,34 +10,24 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/host/internal/gate"
+	"github.com/toolquay/toolquay/host/internal/pipeline"
 )
 
-// Waiting is as [gate.Asker] has it: a call that runs lends its slot meanwhile.
-func (g *callGate) Waiting(s *gate.Subject, do func()) {
-	g.call.tell.clocks().Asks(1)
-	defer g.call.tell.clocks().Asks(-1)
-	if s.Operation == "" {
-		do()
-		return
-	}
-	g.call.lend(do)
-}
+// person is whoever a session works for, as [pipeline.Asker].
+type person struct{ *Session }
 
-// Closed is as [gate.Asker] has it.
-func (g *callGate) Closed() error { return g.call.begins() }
-
-// Ask is as [gate.Asker] has it.
-func (g *callGate) Ask(ctx context.Context, q *gate.Question) <-chan gate.Answer {
-	offers := g.offers(q)
-	approval := g.approval(q, offers)
-	g.call.tell.event(Event{Kind: EventNeedsApproval, Approval: &approval, Capability: q.Subject.Operation})
+// Ask puts a question about a call to the session's asker.
+func (p person) Ask(ctx context.Context, c *pipeline.Call, q *gate.Question) <-chan gate.Answer {
+	offers := p.offers(q)
+	approval := p.approval(c, q, offers)
+	tellingOf(c).event(Event{Kind: EventNeedsApproval, Approval: &approval, Capability: q.Subject.Operation})
 	answered := make(chan gate.Answer, 1)
-	go g.call.session().question(ctx, approval, func(said reply) { answered <- g.answer(said, offers) })
+	go p.question(ctx, approval, func(said reply) { answered <- p.answer(c, said, offers) })
 	return answered
 }
 
 // answer is a reply as the gate takes it.
-func (g *callGate) answer(said reply, offers []Offer) gate.Answer {
+func (p person) answer(c *pipeline.Call, said reply, offers []Offer) gate.Answer {
 	if said.err != nil {
 		return gate.Answer{Err: said.err}
 	}
@@ -45,7 +35,7 @@ func (g *callGate) answer(said reply, offers []Offer) gate.Answer {
 	case AnswerAllow:
 		a := gate.Answer{Allow: true, Input: said.Input}
 		if said.Remember != nil {
-			a.Effect = func() { g.remember(offers, said.Remember) }
+			a.Effect = func() { p.remember(c, offers, said.Remember) }
 		}
 		return a
 	case AnswerLater:
@@ -53,7 +43,7 @@ func (g *callGate) answer(said reply, offers []Offer) gate.Answer {
 	}
 	a := gate.Answer{Message: said.Message}
 	if said.EndTurn {
-		a.Effect = func() { g.call.stop("a person denied a call") }
+		a.Effect = func() { stop(c, "a person denied a call") }
 	}
 	return a
 }
@@ -77,19 +67,19 @@ func (s *Session) question(ctx context.Context, a Approval, take func(reply)) {
 		}
 		take(said)
 	}()
-	said.Reply, said.err = s.asker.Ask(ctx, a)
+	said.Reply, said.err = s.options.Asker.Ask(ctx, a)
 }
 
 // approval is the question, in copies: whoever answers it changes nothing of what
 // is judged.
-func (g *callGate) approval(q *gate.Question, offers []Offer) Approval {
-	c, s, d := g.call, q.Subject, q.Decision
+func (p person) approval(c *pipeline.Call, q *gate.Question, offers []Offer) Approval {
+	s, d := q.Subject, q.Decision
 	a := Approval{
 		ID:         q.ID,
-		Session:    c.session().id,
+		Session:    p.id,
 		Cwd:        q.Policy.Cwd().Path,
 		Mode:       q.Policy.Mode(),
-		CallID:     c.use.ID,
+		CallID:     c.ID(),
 		Tool:       s.Call.Tool,
 		Plugin:     s.Call.Origin.Plugin,
 		Title:      s.Call.Title,
@@ -103,7 +93,7 @@ func (g *callGate) approval(q *gate.Question, offers []Offer) Approval {
 		Preview:    s.Preview,
 		Offers:     slices.Clone(offers),
 
-		DenyEndsTurn: c.session().host.options.DenyEndsTurn,
+		DenyEndsTurn: p.host.options.DenyEndsTurn,
 	}
 	for i := range a.Offers {
 		a.Offers[i].Rules = slices.Clone(a.Offers[i].Rules)
@@ -113,8 +103,8 @@ func (g *callGate) approval(q *gate.Question, offers []Offer) Approval {
 
 // offers are the ways to allow a subject for longer than once: none where rules
 // could not do that.
-func (g *callGate) offers(q *gate.Question) []Offer {
-	o := &g.call.session().host.options
+func (p person) offers(q *gate.Question) []Offer {
+	o := &p.host.options
 	if o.OnceOnly || len(q.Explanation.Remedy) == 0 {
 		return nil
 	}
@@ -135,13 +125,13 @@ var errNoOffer = errors.New("the rule was not offered")
 
 // remember keeps an offer that the person took. Where that fails this call is
 // allowed all the same: it is what they said.
-func (g *callGate) remember(offers []Offer, taken *Offer) {
+func (p person) remember(c *pipeline.Call, offers []Offer, taken *Offer) {
 	err := errNoOffer
 	if at := slices.IndexFunc(offers, taken.same); at >= 0 {
-		err = g.call.session().allow(&offers[at])
+		err = p.allow(&offers[at])
 	}
 	if err != nil {
-		g.call.tell.warn("it is allowed this once only: the rule could not be kept: %v", err)
+		tellingOf(c).warn("it is allowed this once only: the rule could not be kept: %v", err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/turn"
 	"github.com/toolquay/toolquay/permissions"
 )
@@ -197,25 +198,9 @@ func classify(e *Event) (turn.Kind, int64) {
 	case EventProgress, EventLog:
 		return turn.Report, 0
 	case EventResult:
-		return turn.Result, heldBy(e.Result)
+		return turn.Result, pipeline.HeldBy(e.Result)
 	}
 	return turn.Plain, 0
-}
-
-// heldBy is about the memory that a result takes, in bytes.
-func heldBy(r *abi.ToolResult) int64 {
-	n := len(r.Structured) + len(r.Meta)
-	for i := range r.Content {
-		b := &r.Content[i]
-		n += len(b.Text) + len(b.Data)
-		if b.Spilled != nil {
-			n += len(b.Spilled.Head) + len(b.Spilled.Tail)
-		}
-	}
-	for _, m := range r.Messages {
-		n += len(m.Text)
-	}
-	return int64(n)
 }
 
 // observe passes one event on to the embedder. A panic of theirs does not fail the call

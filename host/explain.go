@@ -5,6 +5,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/filestate"
+	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -16,15 +17,5 @@ func (s *Session) Explain(ctx context.Context, use abi.ToolUse) (permissions.Exp
 	defer set.Release()
 	s.rules.Fresh()
 	v := s.rules.WithPlugins(set)
-	c := &call{turn: &openTurn{session: s, plugins: set}, request: request{use: use}}
-	c.files.Begin(filestate.NewTurn(&s.files), 0)
-	if err := c.prepare(ctx); err != nil {
-		return permissions.Explanation{}, err
-	}
-	g := gateAt(c, v)
-	about, _, err := g.whole()
-	if err != nil {
-		return permissions.Explanation{}, err
-	}
-	return g.Explain(about), nil
+	return pipeline.Explain(ctx, &openTurn{session: s, plugins: set, files: filestate.NewTurn(&s.files)}, use, v)
 }

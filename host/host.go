@@ -20,6 +20,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/capability/tools"
 	"github.com/toolquay/toolquay/host/internal/commands"
 	"github.com/toolquay/toolquay/host/internal/documents"
+	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/searches"
 	"github.com/toolquay/toolquay/host/internal/storage"
@@ -39,11 +40,9 @@ type Host struct {
 	documents   *documents.Viewer
 	commands    *commands.Runner
 	expressions *regexp.Engine // what search.contents matches with
-	past        searches.Past
-	maxSearched int // of the names in trees that commands search
 
-	shared     shared      // what the turns of all sessions have in common
-	rehearsals *rehearsals // and what the rehearsals of their calls have
+	shared shared         // what the turns of all sessions have in common
+	calls  *pipeline.Host // and what their calls have
 
 	reloads chan struct{} // holds the one token of the reload that runs
 
@@ -86,8 +85,6 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		tools:        make(map[string]*tool.Native),
 		capabilities: make(map[string]capability.Capability),
 		reloads:      make(chan struct{}, 1),
-		rehearsals:   newRehearsals(),
-		maxSearched:  searches.MaxNames,
 		commands:     commands.NewRunner(o.commands()),
 		sessions:     make(map[*Session]struct{}),
 		settings:     o.settings(),
@@ -98,6 +95,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	if err := h.offerCapabilities(); err != nil {
 		return nil, err
 	}
+	h.calls = h.sharedByCalls()
 	if err := h.offerNative(); err != nil {
 		return nil, err
 	}
@@ -108,6 +106,23 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		h.followers.Go(func() { storage.Sweep(h.live, o.Sessions, o.KeepSessions, o.Logger) })
 	}
 	return h, nil
+}
+
+// sharedByCalls is what the calls of all sessions share.
+func (h *Host) sharedByCalls() *pipeline.Host {
+	o := &h.options
+	shared := &pipeline.Host{
+		Capabilities: h.capabilities, Commands: h.commands, Shell: o.Shell != nil,
+		Past: &searches.Past{}, MaxSearched: searches.MaxNames, Rehearsals: pipeline.NewRehearsals(),
+		LogRequired: o.LogRequired, Logger: o.Logger, CallTimeout: o.CallTimeout, NoLocks: o.PlainBatches,
+	}
+	if o.Shell != nil {
+		shared.Writable = o.Shell.Writable
+	}
+	if o.Log != nil {
+		shared.Log = o.Log
+	}
+	return shared
 }
 
 func (h *Host) offerCapabilities() error {

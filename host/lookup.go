@@ -15,8 +15,6 @@ type catalog struct {
 	plugins *plugins.Set
 }
 
-func (t *openTurn) catalog() catalog { return catalog{t.session, t.plugins} }
-
 // offered is what the model is offered, with definitions in the format that it was told
 // them in.
 func (c catalog) offered() (*toolset.Set, error) {
@@ -25,9 +23,9 @@ func (c catalog) offered() (*toolset.Set, error) {
 	return c.session.toolset(&v, c.session.known.Format())
 }
 
-// find returns the tool with a name or alias, if the model may have it. A call of the
+// Find returns the tool with a name or alias, if the model may have it. A call of the
 // model's must also know how to call it; the author of a tool that makes calls does.
-func (c catalog) find(name string, byModel bool) (tool.Tool, error) {
+func (c catalog) Find(name string, byModel bool) (tool.Tool, error) {
 	found, ok := c.session.host.lookup(c.plugins, name)
 	if !ok {
 		return nil, c.unknown(name)
@@ -62,18 +60,18 @@ func (c catalog) defers(name string) bool {
 	return err == nil && offered.Defers(name)
 }
 
-// unloaded adds to an error in a tool's input how to load the tool's definition, if the
+// Unloaded adds to an error in a tool's input how to load the tool's definition, if the
 // model may know the tool by name alone. In a session that was asked for definitions such
 // a call is refused before; in one that was not, such as where each message has a process
 // of its own, what the model was told is not known.
-func (c catalog) unloaded(contract *abi.Tool, err error) error {
+func (c catalog) Unloaded(contract *abi.Tool, err error) error {
 	if !toolset.Deferrable(contract) || c.session.known.Loaded(contract.Name) || !c.defers(contract.Name) {
 		return err
 	}
 	return abi.Errorf(abi.CodeOf(err), "%w; the tool is deferred: if its definition was not loaded, call %s with the query \"select:%s\"", err, toolset.Search, contract.Name)
 }
 
-// List implements [capability.Catalog].
+// List implements [pipeline.Catalog].
 func (c catalog) List() ([]abi.DeferredTool, []string, error) {
 	offered, err := c.offered()
 	if err != nil {
@@ -82,9 +80,9 @@ func (c catalog) List() ([]abi.DeferredTool, []string, error) {
 	return offered.Deferred(), offered.Ready(), nil
 }
 
-// refer puts definitions into the tool references of a result's content, and removes
+// Refer puts definitions into the tool references of a result's content, and removes
 // those that are not to deferred tools.
-func (c catalog) refer(content []abi.Block) []abi.Block {
+func (c catalog) Refer(content []abi.Block) []abi.Block {
 	if !toolset.HasReferences(content) {
 		return content
 	}

@@ -2,37 +2,31 @@ package host
 
 import (
 	"context"
+
+	"github.com/toolquay/toolquay/host/internal/pipeline"
 )
-
-// maxDepth is how many calls may be above one that a call makes.
-const maxDepth = 8
-
-// callKey is the context key under which what runs in a call finds it. It carries
-// no authority: what is found takes part in the call's turn, and is judged like any
-// other call.
-type callKey struct{}
 
 // nesting is a turn's place under the call that made it.
 type nesting struct {
 	// above is the call whose context the turn was made with; nil for a model's.
-	above *call
+	above *pipeline.Call
 	// within is the nearest call of the same session among that one and those above
 	// it, of which the turn is a part. That call waits for the turn, so the turn
 	// cannot wait for the session's.
-	within *call
+	within *pipeline.Call
 	// depth is how many calls are above.
 	depth int
 }
 
 // nestingOf finds the running call that a turn of s is made by, if it is.
 func nestingOf(ctx context.Context, s *Session) nesting {
-	above, _ := ctx.Value(callKey{}).(*call)
-	if above == nil || !above.work.Enter() {
+	above := pipeline.Running(ctx)
+	if above == nil || !above.Work().Enter() {
 		return nesting{}
 	}
-	n := nesting{above: above, depth: above.turn.depth + 1}
-	for c := above; c != nil && n.within == nil; c = c.turn.above {
-		if c.turn.session == s {
+	n := nesting{above: above, depth: above.Turn().Depth() + 1}
+	for c := above; c != nil && n.within == nil; c = turnOf(c).above {
+		if turnOf(c).session == s {
 			n.within = c
 		}
 	}
@@ -42,7 +36,7 @@ func nestingOf(ctx context.Context, s *Session) nesting {
 // leaveCall says to the call above that the turn is over.
 func (n *nesting) leaveCall() {
 	if n.above != nil {
-		n.above.work.Leave()
+		n.above.Work().Leave()
 	}
 }
 
@@ -53,13 +47,19 @@ func (n *nesting) lending(do func()) {
 		do()
 		return
 	}
-	n.above.lend(do)
+	n.above.Lend(do)
 }
 
 // outermost is the turn that this one is part of in the end.
 func (t *openTurn) outermost() *openTurn {
 	for t.within != nil {
-		t = t.within.turn
+		t = turnOf(t.within)
 	}
+	return t
+}
+
+// turnOf is the turn of a call.
+func turnOf(c *pipeline.Call) *openTurn {
+	t, _ := c.Turn().(*openTurn) // there are no others
 	return t
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/host/internal/toolset"
@@ -54,7 +55,7 @@ func (s *Session) notOffered(v *rules.View, t tool.Tool) error {
 		return abi.Errorf(abi.CodeDenied, "a deny rule binds all of its calls")
 	}
 	if s.options.Stage {
-		if err := barredByStage(t, contract.ReadOnly != "" && contract.ReadOnly != abi.TraitFalse); err != nil {
+		if err := pipeline.BarredByStage(t, contract.ReadOnly != "" && contract.ReadOnly != abi.TraitFalse); err != nil {
 			return err
 		}
 	}

@@ -6,51 +6,22 @@ import (
 	"slices"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/results"
 )
 
-// fit holds the call's result to its tool's limit. What is added to the result
-// afterwards is for [call.noted].
-func (c *call) fit(r *abi.ToolResult) {
-	of := results.Call{Tool: c.name(), Title: c.title}
-	if c.tool != nil {
-		contract := c.tool.Contract()
-		if n := contract.MaxResultChars; n != abi.DefaultMaxResultChars { // that is what manifests have that say nothing
-			of.MaxChars = n
-		}
-		// A plugin's word is not enough to be unlimited: what is built in bounds itself.
-		of.Unlimited = contract.Unlimited && c.tool.Source().Trusted
-	}
-	answered := r.Content
-	c.fitted = c.session().storage.Results().Fit(of, r)
-	if c.fitted != nil {
-		c.files.Answered(r.Content, answered)
-	}
-	if c.fitted != nil && c.fitted.Stored != nil {
-		c.tell.event(Event{Kind: EventPersisted, Stored: c.fitted.Stored, Elapsed: c.tell.elapsed()})
-	}
-}
-
-// noted says how many blocks of the result were added behind what the tool answered:
-// they are for the model, whatever becomes of the rest.
-func (c *call) noted(n int) {
-	if c.fitted != nil {
-		c.fitted.Notes = n
-	}
-}
-
 // keep takes a result that leaves, for [openTurn.fit].
-func (t *openTurn) keep(c *call) {
-	if c.fitted != nil {
+func (t *openTurn) keep(c *pipeline.Call) {
+	if fitted := c.Fitted(); fitted != nil {
 		for len(t.fitted) < len(t.results) {
 			t.fitted = append(t.fitted, nil)
 		}
-		t.fitted = append(t.fitted, c.fitted)
+		t.fitted = append(t.fitted, fitted)
 	}
 	if t.told() {
 		t.left = append(t.left, c)
 	}
-	t.results = append(t.results, c.result)
+	t.results = append(t.results, *c.Result())
 }
 
 // fit holds the results of the turn to their budget together, when all of them have
@@ -68,8 +39,8 @@ func (t *openTurn) fit() (gone []int) {
 		if !t.told() {
 			continue
 		}
-		c, result := t.left[replaced.Index], t.results[replaced.Index]
-		c.tell.event(Event{Kind: EventReplaced, Result: &result, Stored: replaced.Stored, Elapsed: c.tell.elapsed()})
+		l, result := tellingOf(t.left[replaced.Index]), t.results[replaced.Index]
+		l.event(Event{Kind: EventReplaced, Result: &result, Stored: replaced.Stored, Elapsed: l.elapsed()})
 	}
 	return gone
 }

@@ -12,13 +12,11 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/host/internal/filestate"
-	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/judge"
-	"github.com/toolquay/toolquay/host/internal/protected"
+	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/storage"
 	"github.com/toolquay/toolquay/host/internal/toolset"
-	"github.com/toolquay/toolquay/host/internal/traits"
 	"github.com/toolquay/toolquay/host/internal/turn"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
@@ -59,15 +57,13 @@ type Session struct {
 	// rules are what its calls are judged by.
 	rules *rules.State
 	id    string
-	asker Asker
-	judge *judge.Judge
 	kept  plugins.Session
 	rest  sync.WaitGroup
 	// storage is what is kept beyond a turn, and files the read state of files.
 	storage *storage.Session
 	files   filestate.Files
-	// walked keeps what walks of its directories for hidden and protected paths found.
-	walked protected.Memory
+	// calls is what its calls see of it.
+	calls pipeline.Session
 	// news tells the embedder what is of no turn; nil where nobody observes.
 	news *turn.Observer[Event]
 	// known is what the model was told of its tools.
@@ -80,9 +76,6 @@ type Session struct {
 	cancel context.CancelCauseFunc
 	turns  chan struct{} // holds the one token of the turn that runs
 	queue  turn.Queue    // of the streams that wait for it
-
-	// distrust are tools whose claims about themselves were found false.
-	distrust traits.Distrust
 }
 
 // NewSession starts a session.
@@ -92,13 +85,18 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{
-		host: h, options: o, id: cmp.Or(o.ID, rand.Text()), asker: o.Asker,
+		host: h, options: o, id: cmp.Or(o.ID, rand.Text()),
 		turns: make(chan struct{}, 1),
 	}
 	if h.options.Judge.Model != nil {
-		if s.judge, err = judge.New(h.options.Judge); err != nil {
+		j, err := judge.New(h.options.Judge)
+		if err != nil {
 			return nil, fmt.Errorf("the judge: %w", err)
 		}
+		s.calls.Judge = j
+	}
+	if o.Asker != nil {
+		s.calls.Asker = person{s}
 	}
 	if h.options.Observe != nil {
 		s.news = turn.NewObserver(h.observe)
@@ -160,9 +158,21 @@ func (h *Host) admitSession(s *Session, setup permissions.Setup) error {
 	if s.rules, err = rules.New(c, h.settings, set); err != nil {
 		return err
 	}
+	calls := &s.calls
+	calls.ID, calls.Host, calls.Rules, calls.Storage, calls.Files = s.id, h.calls, s.rules, s.storage, &s.files
+	calls.Kept, calls.Stage, calls.Life = &s.kept, s.options.Stage, life{s}
 	h.sessions[s] = struct{}{}
 	return nil
 }
+
+// life is a session as its calls live in it.
+type life struct{ *Session }
+
+// Context ends with the session.
+func (l life) Context() context.Context { return l.ctx }
+
+// Backgrounds reports whether background tasks may begin.
+func (l life) Backgrounds() bool { return l.backgrounds() }
 
 // ID names the session.
 func (s *Session) ID() string { return s.id }
@@ -211,9 +221,9 @@ func (s *Session) Close(ctx context.Context) error {
 	return errors.Join(err, s.storage.Close())
 }
 
-// behind runs what a call leaves behind, whose own context is over. The session's
+// After runs what a call leaves behind, whose own context is over. The session's
 // end ends it, after a while.
-func (s *Session) behind(ctx context.Context, do func(ctx context.Context)) {
+func (s life) After(ctx context.Context, do func(ctx context.Context)) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	unlink := context.AfterFunc(s.over, cancel) //nolint:contextcheck // it is the end of another one that counts
 	s.rest.Go(func() {
@@ -240,12 +250,4 @@ func (s *Session) endRest(ctx context.Context) {
 	}
 	s.endOver()
 	<-done
-}
-
-// consult begins what a judge is asked about one call; nil where there is no judge.
-func (s *Session) consult() *gate.Consultation {
-	if s.judge == nil {
-		return nil // not a nil pointer in an interface
-	}
-	return gate.NewConsultation(s.judge)
 }

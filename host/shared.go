@@ -35,7 +35,7 @@ func (h *Host) slots() *scheduler.Pool {
 // of its own.
 func (t *openTurn) slots() *scheduler.Pool {
 	if t.within != nil {
-		return t.within.turn.pool
+		return turnOf(t.within).pool
 	}
 	return scheduler.NewPool(scheduler.PoolOptions{
 		Max:   t.session.host.options.maxConcurrent(),

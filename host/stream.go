@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/turn"
 )
 
@@ -16,9 +17,8 @@ var ErrStreamClosed = errors.New("the stream takes no more calls")
 
 // The causes of an end that the stream's methods set off.
 var (
-	errInterrupted = abi.Errorf(abi.CodeInterrupted, "the user interrupted")
-	errLeft        = abi.Errorf(abi.CodeCancelled, "the reader of the turn's events left")
-	errDiscarded   = abi.Errorf(abi.CodeCancelled, "the model's message was discarded")
+	errLeft      = abi.Errorf(abi.CodeCancelled, "the reader of the turn's events left")
+	errDiscarded = abi.Errorf(abi.CodeCancelled, "the model's message was discarded")
 )
 
 // Stream is a turn whose calls come one by one, while the model is still
@@ -78,7 +78,7 @@ func (st *Stream) conduct(begun bool) {
 	has := begun && st.turn.within == nil
 	defer func() { st.turn.finish(has) }()
 	if !begun {
-		growStack() // the calls that came early are checked here
+		pipeline.GrowStack() // the calls that came early are checked here
 		has = st.waitInPlace()
 		st.begin()
 	}
@@ -131,7 +131,7 @@ func (st *Stream) add(use abi.ToolUse) error {
 
 func (st *Stream) submit(use abi.ToolUse) {
 	// Only Close refuses a job, and that comes after the stream's.
-	_ = st.turn.jobs.Add(st.turn.submit(st.submitting, st.added, use))
+	_ = st.turn.jobs.Add(pipeline.Submit(st.submitting, st.turn, st.added, use))
 	st.added++
 }
 
@@ -173,8 +173,8 @@ func (st *Stream) abandon() {
 // Interrupt ends what may be interrupted, and lets what blocks it run to its end;
 // what has not begun does not begin. The user wrote something new.
 func (st *Stream) Interrupt() {
-	st.turn.jobs.Interrupt(errInterrupted)
-	st.hasten(errInterrupted)
+	st.turn.jobs.Interrupt(pipeline.ErrInterrupted)
+	st.hasten(pipeline.ErrInterrupted)
 }
 
 // Interruptible reports whether an interrupt would end all that runs.

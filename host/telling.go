@@ -1,12 +1,18 @@
 package host
 
 import (
+	"encoding/json"
 	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/hooks"
+	"github.com/toolquay/toolquay/host/internal/pipeline"
+	"github.com/toolquay/toolquay/host/internal/results"
 	"github.com/toolquay/toolquay/host/internal/turn"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // telling is how a call tells about itself. A nil one is of a call that nobody listens
@@ -25,10 +31,10 @@ type telling struct {
 	finished bool // that it finished was told
 }
 
-// telling begins what a call tells; nil where nobody listens.
-func (t *openTurn) telling(index int, use *abi.ToolUse) *telling {
+// Telling is as [pipeline.Turn] has it.
+func (t *openTurn) Telling(index int, use *abi.ToolUse) pipeline.Teller {
 	if !t.told() {
-		return nil
+		return (*telling)(nil)
 	}
 	l := &telling{turn: t, index: index, id: use.ID, name: use.Name, queued: time.Now()}
 	l.watch = turn.NewStopwatch(l.queued)
@@ -38,12 +44,7 @@ func (t *openTurn) telling(index int, use *abi.ToolUse) *telling {
 	return l
 }
 
-// about sets what the call is called from here on.
-func (l *telling) about(name, title string) {
-	if l != nil {
-		l.name, l.title = name, title
-	}
-}
+var _ pipeline.Teller = (*telling)(nil)
 
 func (l *telling) event(e Event) {
 	if l == nil {
@@ -61,8 +62,56 @@ func (l *telling) elapsed() time.Duration {
 	return time.Since(l.queued) - time.Duration(l.started.Load())
 }
 
-// start says that the call has its slot.
-func (l *telling) start() {
+// Listens implements [pipeline.Teller], as the methods below do.
+func (l *telling) Listens() bool { return l != nil }
+
+// About sets what the call is called.
+func (l *telling) About(name, title string) {
+	if l != nil {
+		l.name, l.title = name, title
+	}
+}
+
+// Clocks measures where the call's time goes.
+func (l *telling) Clocks() *turn.Stopwatch {
+	if l == nil {
+		return nil
+	}
+	return l.watch
+}
+
+// Queued tells [EventQueued].
+func (l *telling) Queued(input json.RawMessage) { l.event(Event{Kind: EventQueued, Input: input}) }
+
+// Decided tells [EventDecided].
+func (l *telling) Decided(operation string, d permissions.Decision) {
+	if l == nil {
+		return // before d is put on the heap
+	}
+	told := d
+	l.event(Event{Kind: EventDecided, Capability: operation, Decision: &told})
+}
+
+// Hooks tells [EventHook], [EventMessage] and [EventStop].
+func (l *telling) Hooks(o *hooks.Outcome) {
+	for i := range o.Records {
+		l.event(Event{Kind: EventHook, Hook: &o.Records[i], Err: o.Records[i].Err, Elapsed: l.elapsed()})
+	}
+	for _, text := range o.Messages {
+		l.event(Event{Kind: EventMessage, Reason: text})
+	}
+	if o.Stop {
+		l.event(Event{Kind: EventStop, Reason: o.StopReason})
+	}
+}
+
+// Rewritten tells [EventRewritten].
+func (l *telling) Rewritten(input json.RawMessage) {
+	l.event(Event{Kind: EventRewritten, Input: input})
+}
+
+// Started tells [EventStarted].
+func (l *telling) Started() {
 	if l == nil {
 		return
 	}
@@ -71,23 +120,8 @@ func (l *telling) start() {
 	l.started.Store(int64(waited))
 }
 
-// clocks measures where the call's time goes; nil measures nothing.
-func (l *telling) clocks() *turn.Stopwatch {
-	if l == nil {
-		return nil
-	}
-	return l.watch
-}
-
-// admitting ends the time that the call was queued.
-func (l *telling) admitting() {
-	if l != nil {
-		l.watch.Queued(l.queued)
-	}
-}
-
-// report passes on what the tool reports, until the call has its result.
-func (l *telling) report(p abi.ProgressHead) {
+// Report tells [EventProgress] and [EventLog], until the call has its result.
+func (l *telling) Report(p abi.ProgressHead) {
 	if l == nil || l.progress.Ended() {
 		return
 	}
@@ -99,13 +133,36 @@ func (l *telling) report(p abi.ProgressHead) {
 	}
 }
 
-// warn tells the operator.
-func (l *telling) warn(format string, args ...any) {
-	l.report(abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: fmt.Sprintf(format, args...)}})
+// Capability tells [EventCapability].
+func (l *telling) Capability(name string, err error) {
+	l.event(Event{Kind: EventCapability, Capability: name, Err: err, Elapsed: l.elapsed()})
 }
 
-// finish tells once that the call has ended. Ran says that it had a slot.
-func (l *telling) finish(r abi.ToolResult, ran bool) {
+// Deed tells [EventDeed], outside of all turns where the call has ended.
+func (l *telling) Deed(d capability.Deed) {
+	if l == nil {
+		return
+	}
+	inCall := l.progress.UnlessOver(func() {
+		l.event(Event{Kind: EventDeed, Deed: &d, Elapsed: l.elapsed()})
+	})
+	if !inCall {
+		l.turn.session.tell(Event{Kind: EventDeed, CallID: d.Call.ID, Tool: d.Call.Tool, Title: l.title, Deed: &d})
+	}
+}
+
+// Persisted tells [EventPersisted].
+func (l *telling) Persisted(stored *results.Stored) {
+	l.event(Event{Kind: EventPersisted, Stored: stored, Elapsed: l.elapsed()})
+}
+
+// Changed tells [EventChanged].
+func (l *telling) Changed(change *abi.Change, err error) {
+	l.event(Event{Kind: EventChanged, Change: change, Err: err})
+}
+
+// Finished tells [EventFinished], once.
+func (l *telling) Finished(r abi.ToolResult, ran bool) {
 	if l == nil || l.finished {
 		return
 	}
@@ -116,4 +173,20 @@ func (l *telling) finish(r abi.ToolResult, ran bool) {
 		running = elapsed
 	}
 	l.event(Event{Kind: EventFinished, Elapsed: elapsed, Result: &r, Clocks: (*Clocks)(l.watch.Read(running))})
+}
+
+// Discarded tells [EventDiscarded].
+func (l *telling) Discarded(effects []permissions.Access) {
+	l.event(Event{Kind: EventDiscarded, Effects: effects, Elapsed: l.elapsed()})
+}
+
+// warn tells the operator.
+func (l *telling) warn(format string, args ...any) {
+	l.Report(abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: fmt.Sprintf(format, args...)}})
+}
+
+// tellingOf is what a call tells; nil where nobody listens.
+func tellingOf(c *pipeline.Call) *telling {
+	l, _ := c.Teller().(*telling) // there are no others
+	return l
 }

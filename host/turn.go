@@ -10,8 +10,8 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/filestate"
+	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/results"
-	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/host/internal/turn"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/scheduler"
@@ -40,7 +40,7 @@ type openTurn struct {
 	// events. Fitted is what was done to the size of those that are not short; the list
 	// ends with the last such.
 	results []abi.ToolResult
-	left    []*call
+	left    []*pipeline.Call
 	fitted  []*results.Fitted
 	// files is what the results show of files, until the turn ends.
 	files *filestate.Turn
@@ -64,7 +64,7 @@ func (s *Session) newTurn(ctx context.Context, calls int, f *turn.Feed[Event]) *
 	if t.within == nil {
 		t.files = filestate.NewTurn(&s.files)
 	} else {
-		t.files = t.within.files.Inner()
+		t.files = t.within.Inner()
 	}
 	t.ctx, t.cancel, t.unlink = s.during(ctx)
 	if calls != 1 {
@@ -134,7 +134,7 @@ func (s *Session) Results(ctx context.Context, uses []abi.ToolUse) []abi.ToolRes
 		defer t.finish(has)
 		t.began()
 		for i, use := range uses {
-			_ = t.jobs.Add(t.submit(t.ctx, i, use)) // only Close refuses a job
+			_ = t.jobs.Add(pipeline.Submit(t.ctx, t, i, use)) // only Close refuses a job
 		}
 	})
 	return t.results
@@ -164,12 +164,11 @@ func (t *openTurn) scheduling() scheduler.Options {
 // lends reports whether a call may run on a goroutine that is not its own. An
 // embedder's tool may end the one it is on.
 func lends(j scheduler.Job) bool {
-	c, ok := j.(*call)
+	c, ok := j.(*pipeline.Call)
 	if !ok {
 		return false
 	}
-	_, plugin := c.tool.(tool.Plugin)
-	return plugin
+	return c.IsPlugins()
 }
 
 // lock waits for the turn before this one, and reports whether it has taken the
@@ -193,7 +192,7 @@ func (t *openTurn) lock(ctx context.Context) bool {
 // tryLock begins a turn that need not wait.
 func (t *openTurn) tryLock() bool {
 	if t.within != nil {
-		t.plugins = t.within.turn.plugins
+		t.plugins = turnOf(t.within).plugins
 		return true
 	}
 	select {
@@ -246,8 +245,8 @@ func (t *openTurn) letGo(has bool) {
 	}
 }
 
-// claim refuses ids that results could not be matched to.
-func (t *openTurn) claim(id string) error {
+// Claim refuses ids that results could not be matched to.
+func (t *openTurn) Claim(id string) error {
 	if id == "" {
 		return abi.Errorf(abi.CodeInvalidInput, "the call has no id; give every call of a message an id of its own")
 	}
@@ -260,12 +259,13 @@ func (t *openTurn) claim(id string) error {
 	return nil
 }
 
-// stop has nothing more of the turn begin, nor of those that it is part of. What a
-// person is asked about that has not begun is not asked any more.
-func (c *call) stop(reason string) {
-	if c.turn.outermost().stopped.CompareAndSwap(nil, &reason) {
-		c.tell.event(Event{Kind: EventStop, Reason: reason})
-		c.session().rules.Recheck()
+// stop has nothing more of the turn of a call begin, nor of those that it is part of.
+// What a person is asked about that has not begun is not asked any more.
+func stop(c *pipeline.Call, reason string) {
+	t := turnOf(c)
+	if t.outermost().stopped.CompareAndSwap(nil, &reason) {
+		tellingOf(c).event(Event{Kind: EventStop, Reason: reason})
+		t.session.rules.Recheck()
 	}
 }
 
@@ -290,7 +290,7 @@ func (t *openTurn) event(e Event) {
 func (t *openTurn) complete(e *Event) {
 	e.Time, e.Session, e.Turn, e.Depth = time.Now(), t.session.id, t.id, t.depth
 	if t.above != nil {
-		e.Parent = t.above.use.ID
+		e.Parent = t.above.ID()
 	}
 }
 
@@ -308,19 +308,21 @@ func (t *openTurn) interruptible(yes bool) {
 
 // abandoned is told of a call that left something behind which did not end.
 func abandoned(j scheduler.Job) {
-	c, ok := j.(*call)
+	c, ok := j.(*pipeline.Call)
 	if !ok {
 		return
 	}
-	h := c.session().host
+	s := turnOf(c).session
+	h := s.host
 	h.shared.abandoned.Add(1)
-	h.options.Logger.Warn("something a tool call left behind does not end", "tool", c.name(), "call", c.use.ID, "session", c.session().id)
-	c.tell.event(Event{Kind: EventAbandoned, Elapsed: c.tell.elapsed()})
+	h.options.Logger.Warn("something a tool call left behind does not end", "tool", c.Name(), "call", c.ID(), "session", s.id)
+	l := tellingOf(c)
+	l.event(Event{Kind: EventAbandoned, Elapsed: l.elapsed()})
 }
 
 // panicked is told of a panic that is not the failure of its call.
 func panicked(j scheduler.Job, p *scheduler.PanicError) {
-	if c, ok := j.(*call); ok {
-		c.session().host.options.Logger.Error("a tool call panicked while it ended", "tool", c.name(), "panic", p.Value, "stack", string(p.Stack))
+	if c, ok := j.(*pipeline.Call); ok {
+		turnOf(c).session.host.options.Logger.Error("a tool call panicked while it ended", "tool", c.Name(), "panic", p.Value, "stack", string(p.Stack))
 	}
 }

@@ -163,14 +163,13 @@ func TestProgressKeepsTheEnd(t *testing.T) {
 func TestClocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewStopwatch(time.Now())
-		queued := time.Now()
 		pass := func(ms int) { time.Sleep(time.Duration(ms) * time.Millisecond) }
 		pass(10)
-		w.Queued(queued)
+		w.Queued()
 		w.Asks(1)
 		pass(1000)
 		w.Asks(-1)
-		w.Queued(queued) // a second turn of the same call
+		w.Queued() // a second turn of the same call
 		w.Tool(true)
 		pass(20)
 		w.Capability(1)

@@ -19,6 +19,8 @@ type Clocks struct {
 // Stopwatch measures where a call's time goes. Time while a person is asked is theirs,
 // whatever else goes on. A nil one measures nothing. It is safe for concurrent use.
 type Stopwatch struct {
+	began time.Time
+
 	mu   sync.Mutex
 	at   time.Time // of the last change
 	told Clocks
@@ -29,7 +31,7 @@ type Stopwatch struct {
 }
 
 // NewStopwatch starts one.
-func NewStopwatch(now time.Time) *Stopwatch { return &Stopwatch{at: now} }
+func NewStopwatch(now time.Time) *Stopwatch { return &Stopwatch{began: now, at: now} }
 
 // count books the time that has gone by, and then a change of what goes on. A nil
 // one measures nothing.
@@ -62,11 +64,11 @@ func (w *Stopwatch) Capability(n int) { w.count(func() { w.capabilities += n }) 
 // Tool says whether the tool runs.
 func (w *Stopwatch) Tool(inTool bool) { w.count(func() { w.inTool = inTool }) }
 
-// Queued ends the wait for the call's turn, which began at since.
-func (w *Stopwatch) Queued(since time.Time) {
+// Queued ends the wait for the call's turn.
+func (w *Stopwatch) Queued() {
 	w.count(func() {
 		if w.told.Queued == 0 {
-			w.told.Queued = time.Since(since)
+			w.told.Queued = time.Since(w.began)
 		}
 	})
 }

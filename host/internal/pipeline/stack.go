@@ -1,13 +1,13 @@
-package host
+package pipeline
 
 // deep is about the stack that judging a call and running a guest take, in
 // bytes.
 const deep = 12 << 10
 
-// growStack grows the stack of a new goroutine at once, while there is next to
+// GrowStack grows the stack of a new goroutine at once, while there is next to
 // nothing on it. Left to itself it grows in three or four steps, each of which
 // copies what is there and adjusts every frame: a tenth of a small call's time.
-func growStack() { reserve(-1) }
+func GrowStack() { reserve(-1) }
 
 // reserve has a large frame, which its prologue makes room for. The frame is not
 // cleared unless it is used, which no caller asks for.

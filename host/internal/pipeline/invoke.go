@@ -1,4 +1,4 @@
-package host
+package pipeline
 
 import (
 	"context"
@@ -20,17 +20,31 @@ const grace = 25 * time.Millisecond
 // errCallOver is the cause of the end of what a call set off and did not wait for.
 var errCallOver = abi.Errorf(abi.CodeCancelled, "the call that made it has ended")
 
+// maxDepth is how many calls may be above one that a call makes.
+const maxDepth = 8
+
+// callKey is the context key under which what runs in a call finds it. It carries
+// no authority: what is found takes part in the call's turn, and is judged like any
+// other call.
+type callKey struct{}
+
+// Running returns the call that runs under a context; nil where there is none.
+func Running(ctx context.Context) *Call {
+	c, _ := ctx.Value(callKey{}).(*Call)
+	return c
+}
+
 // invoke calls the tool.
-func (c *call) invoke(ctx context.Context, g *callGate) (abi.ToolResult, error) {
+func (c *Call) invoke(ctx context.Context, g *callGate) (abi.ToolResult, error) {
 	ctx = context.WithValue(ctx, callKey{}, c)
 	inv := plugins.Invocation{
 		ID:         c.use.ID,
 		Input:      c.input.json,
 		Cwd:        g.view.Cwd,
-		Session:    &c.session().kept,
+		Session:    c.session().Kept,
 		Capability: g.do,
-		Report:     c.tell.report,
-		Spill:      c.session().storage.Results().Spiller(),
+		Report:     c.tell.Report,
+		Spill:      c.session().Storage.Results().Spiller(),
 	}
 	if c.returnsSoon() {
 		return c.tool.Call(ctx, inv)
@@ -42,9 +56,9 @@ func (c *call) invoke(ctx context.Context, g *callGate) (abi.ToolResult, error) 
 // result waits on. Plugins can: their runners stop them when the context ends, and
 // leave capability calls that do not heed it to themselves. Where somebody is told
 // of events the call's own time is no matter, and nothing is taken on trust.
-func (c *call) returnsSoon() bool {
+func (c *Call) returnsSoon() bool {
 	_, plugin := c.tool.(tool.Plugin)
-	return plugin && c.tell == nil
+	return plugin && !c.tell.Listens()
 }
 
 // invoked is what a tool that was called aside came to.
@@ -55,7 +69,7 @@ type invoked struct {
 
 // invokeAside calls the tool on a goroutine of its own, which is left to itself
 // where it does not heed the end of ctx.
-func (c *call) invokeAside(ctx context.Context, inv plugins.Invocation) (abi.ToolResult, error) {
+func (c *Call) invokeAside(ctx context.Context, inv plugins.Invocation) (abi.ToolResult, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(errCallOver)
 	c.work.Enter()
@@ -63,7 +77,7 @@ func (c *call) invokeAside(ctx context.Context, inv plugins.Invocation) (abi.Too
 	defer close(gone)
 	go func() {
 		defer c.work.Leave()
-		growStack()
+		GrowStack()
 		c.invokeHere(ctx, inv, came, gone)
 	}()
 	select {
@@ -83,7 +97,7 @@ func (c *call) invokeAside(ctx context.Context, inv plugins.Invocation) (abi.Too
 
 // invokeHere calls the tool and hands over what came of it, in any case, or lets go
 // of it where nobody waits any more.
-func (c *call) invokeHere(ctx context.Context, inv plugins.Invocation, came chan<- invoked, gone <-chan struct{}) {
+func (c *Call) invokeHere(ctx context.Context, inv plugins.Invocation, came chan<- invoked, gone <-chan struct{}) {
 	r := invoked{err: tool.ErrExited}
 	defer func() {
 		if v := recover(); v != nil {
@@ -99,13 +113,13 @@ func (c *call) invokeHere(ctx context.Context, inv plugins.Invocation, came chan
 }
 
 // letGo removes what was spilled of a result that nobody gets.
-func (c *call) letGo(content []abi.Block) { c.session().storage.Results().Drop(content) }
+func (c *Call) letGo(content []abi.Block) { c.session().Storage.Results().Drop(content) }
 
 // errCallTime is the cause of a call that ran into the operator's time limit.
 var errCallTime = errors.New("the operator's limit on a call's time")
 
-func (c *call) limitTime(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := c.session().host.options.CallTimeout
+func (c *Call) limitTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := c.session().Host.CallTimeout
 	if limit <= 0 {
 		return ctx, func() {}
 	}

@@ -1,4 +1,4 @@
-package host
+package pipeline
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 
 // accesses finds out what a call's own input says it will touch, with each path
 // resolved as the file system now has it, and what is known of those paths.
-func (c *call) accesses(v *rules.View) ([]permissions.Access, []abi.Fact, error) {
+func (c *Call) accesses(v *rules.View) ([]permissions.Access, []abi.Fact, error) {
 	contract := c.tool.Contract()
 	if len(contract.Fields) == 0 {
 		return nil, nil, nil
@@ -89,8 +89,8 @@ func valuesOf(field abi.Field, raw json.RawMessage) ([]string, error) {
 	return nil, nil
 }
 
-func (c *call) resolvePath(cwd string, field abi.Field, path string) (permissions.Access, abi.Fact, error) {
-	node, err := c.session().storage.Overlay(cwd, path)
+func (c *Call) resolvePath(cwd string, field abi.Field, path string) (permissions.Access, abi.Fact, error) {
+	node, err := c.session().Storage.Overlay(cwd, path)
 	if err != nil {
 		return permissions.Access{}, abi.Fact{}, err
 	}

@@ -1,4 +1,4 @@
-package host
+package pipeline
 
 import (
 	"encoding/json"
@@ -59,6 +59,18 @@ func (r *request) accept(canonical json.RawMessage) error {
 	r.input = newInput(canonical)
 	r.title = r.titled()
 	return nil
+}
+
+// ID is the call's id.
+func (r *request) ID() string { return r.use.ID }
+
+// Name is the tool's name, or what the model wrote for it.
+func (r *request) Name() string { return r.name() }
+
+// IsPlugins reports whether the tool is a plugin's.
+func (r *request) IsPlugins() bool {
+	_, plugin := r.tool.(tool.Plugin)
+	return plugin
 }
 
 // name is the tool's, or what the model wrote for it.
@@ -190,7 +202,7 @@ func (r *request) mayWrite() bool {
 
 // mayMove reports whether the call may leave the session in another working
 // directory, which is more than any lock. A native tool that has locks is held to
-// not doing so (see [call.mayChange]).
+// not doing so (see [Call.mayChange]).
 func (r *request) mayMove() bool {
 	if _, native := r.tool.(*tool.Native); native {
 		return false

@@ -1,4 +1,4 @@
-package host
+package pipeline
 
 import (
 	"slices"
@@ -28,7 +28,7 @@ func (d *deeds) add(accesses []permissions.Access) {
 
 // effected are what the call did, reads left out. Of a native tool that ran it is
 // what its input names, too: nobody sees what it does by itself.
-func (c *call) effected() []permissions.Access {
+func (c *Call) effected() []permissions.Access {
 	if _, native := c.tool.(*tool.Native); native && c.ran() {
 		c.deeds.add(c.admitted.to.Accesses)
 	}

@@ -1,4 +1,4 @@
-package host
+package pipeline
 
 import (
 	"slices"
@@ -17,7 +17,7 @@ var overlaid = []string{
 // stageable refuses, in a session whose writes are staged, an access that could change
 // something past the stage, or see files as they were before.
 func (g *callGate) stageable(operation string, a permissions.Access) error {
-	if !g.call.session().options.Stage || slices.Contains(overlaid, operation) {
+	if !g.call.session().Stage || slices.Contains(overlaid, operation) {
 		return nil
 	}
 	switch a.Kind {
@@ -32,16 +32,16 @@ func (g *callGate) stageable(operation string, a permissions.Access) error {
 // past the stage, before anybody is asked about it: one of the embedder's own tool, or
 // one whose input is a command. That is so of commands that only read, too: they would
 // see files as they were before.
-func (c *call) stages(readOnly bool) error {
-	if !c.session().options.Stage {
+func (c *Call) stages(readOnly bool) error {
+	if !c.session().Stage {
 		return nil
 	}
-	return barredByStage(c.tool, readOnly)
+	return BarredByStage(c.tool, readOnly)
 }
 
-// barredByStage says why a tool can do nothing in a session whose writes are staged, or
+// BarredByStage says why a tool can do nothing in a session whose writes are staged, or
 // nil. ReadOnly says that it may be called without changing anything.
-func barredByStage(t tool.Tool, readOnly bool) error {
+func BarredByStage(t tool.Tool, readOnly bool) error {
 	contract := t.Contract()
 	if _, native := t.(*tool.Native); native && !readOnly {
 		return abi.Errorf(abi.CodeDenied, "%s may change files by itself, and this session stages what is written; apply or discard that (toolquay stage), and go on without --stage", contract.Name)

@@ -1,4 +1,4 @@
-package host
+package pipeline
 
 import (
 	"context"
@@ -15,15 +15,15 @@ import (
 // do is the second gate: the function that a running call's capability calls
 // go through.
 func (g *callGate) do(ctx context.Context, req abi.Request) (abi.Answer, error) {
-	growStack() // the runner's goroutine for this request is new
+	GrowStack() // the runner's goroutine for this request is new
 	if !g.call.work.Enter() {
 		return abi.Answer{}, errCallOver
 	}
 	defer g.call.work.Leave()
-	g.call.tell.clocks().Capability(1)
-	defer g.call.tell.clocks().Capability(-1)
+	g.call.tell.Clocks().Capability(1)
+	defer g.call.tell.Clocks().Capability(-1)
 	answer, err := g.perform(ctx, req)
-	g.call.tell.event(Event{Kind: EventCapability, Capability: req.Name, Err: err, Elapsed: g.call.tell.elapsed()})
+	g.call.tell.Capability(req.Name, err)
 	return answer, err
 }
 
@@ -32,7 +32,7 @@ func (g *callGate) perform(ctx context.Context, req abi.Request) (abi.Answer, er
 	if !ok {
 		return abi.Answer{}, g.call.undeclared(req.Name)
 	}
-	native, ok := g.call.session().host.capabilities[req.Name]
+	native, ok := g.call.session().Host.Capabilities[req.Name]
 	if !ok {
 		return abi.Answer{}, abi.Errorf(abi.CodeUnsupported, "this host has no capability %s", req.Name)
 	}
@@ -47,7 +47,7 @@ func (g *callGate) perform(ctx context.Context, req abi.Request) (abi.Answer, er
 }
 
 // undeclared refuses a capability that the manifest does not give the tool.
-func (c *call) undeclared(name string) error {
+func (c *Call) undeclared(name string) error {
 	var manifest *abi.Manifest
 	if t, ok := c.tool.(tool.Plugin); ok {
 		manifest = t.Plugin.Manifest()
@@ -59,22 +59,22 @@ func (c *call) undeclared(name string) error {
 func (g *callGate) placed(commands *commands.Shell) capability.Scope {
 	c := g.call
 	scope := capability.Scope{
-		Cwd: g.view.Cwd, Report: unheard, Tools: c.turn.catalog(),
+		Cwd: g.view.Cwd, Report: unheard, Tools: c.turn.Catalog(),
 		Call:  capability.Call{ID: c.use.ID, Tool: c.tool.Contract().Name},
 		Files: &c.files,
 	}
-	c.session().storage.Provide(&scope)
+	c.session().Storage.Provide(&scope)
 	if from := c.tool.Source(); !from.Trusted {
 		scope.Call.Plugin = from.Plugin
 		if c.mayWrite() {
 			scope.Own = c.files.Own()
 		}
 	}
-	if c.session().host.options.Shell != nil {
+	if c.session().Host.Shell {
 		scope.Shell = commands
 	}
-	if g.call.tell != nil {
-		scope.Report = func(p abi.Progress) { g.call.tell.report(abi.ProgressHead{Progress: &p}) }
+	if g.call.tell.Listens() {
+		scope.Report = func(p abi.Progress) { g.call.tell.Report(abi.ProgressHead{Progress: &p}) }
 	}
 	return scope
 }
@@ -125,7 +125,7 @@ func (g *callGate) carryOut(ctx context.Context, req abi.Request, claim abi.Capa
 		g.call.deeds.add(accesses)
 	}
 	if read, ok := answer.OK.(abi.ReadOK); ok {
-		g.call.session().files.Note(read.Path, &read)
+		g.call.session().Files.Note(read.Path, &read)
 	}
 	return answer, err
 }

@@ -1,6 +1,7 @@
-package host
+package pipeline
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -29,7 +30,7 @@ import (
 // what that sees of the call and its session.
 type callGate struct {
 	gate.Gate
-	call  *call
+	call  *Call
 	about gate.Call
 	// view is the session as it was when the gate was made, and now the one whose rules
 	// count.
@@ -51,10 +52,10 @@ var (
 )
 
 // newGate brings a call to the gate, on the session as it now is.
-func newGate(c *call) *callGate { return gateAt(c, c.session().rules.Fresh()) }
+func newGate(c *Call) *callGate { return gateAt(c, c.session().Rules.Fresh()) }
 
 // gateAt brings a call to the gate, on a session as it is in a view.
-func gateAt(c *call, v *rules.View) *callGate {
+func gateAt(c *Call, v *rules.View) *callGate {
 	contract, source := c.tool.Contract(), c.tool.Source()
 	g := &callGate{call: c, view: v, about: gate.Call{
 		Tool: contract.Name, Aliases: contract.Aliases,
@@ -63,10 +64,10 @@ func gateAt(c *call, v *rules.View) *callGate {
 	}}
 	g.now.Store(v)
 	s := c.session()
-	g.links = protected.NewHardLinks(s.ctx, g.policy, &s.walked)
-	g.trees = searches.NewTrees(&s.host.past, &s.walked, g.links, s.host.maxSearched)
+	g.links = protected.NewHardLinks(s.Life.Context(), g.policy, &s.Walked)
+	g.trees = searches.NewTrees(s.Host.Past, &s.Walked, g.links, s.Host.MaxSearched)
 	g.Gate = gate.Gate{Policies: g, Files: g, Approvals: &c.approvals, Log: g, Judge: c.consultation}
-	if s.asker != nil {
+	if s.Asker != nil {
 		g.Asker = g
 	}
 	return g
@@ -91,13 +92,13 @@ func (g *callGate) Now() *gate.View { return &g.now.Load().View }
 func (g *callGate) Renew() *gate.View { return &g.renew().View }
 
 func (g *callGate) renew() *rules.View {
-	v := g.call.session().rules.Fresh()
+	v := g.call.session().Rules.Fresh()
 	g.now.Store(v)
 	return v
 }
 
 // Changed is as [gate.Policies] has it.
-func (g *callGate) Changed() <-chan struct{} { return g.call.session().rules.Changed() }
+func (g *callGate) Changed() <-chan struct{} { return g.call.session().Rules.Changed() }
 
 // policy is the one that counts.
 func (g *callGate) policy() *permissions.Policy { return g.Now().Policy }
@@ -124,7 +125,7 @@ func (g *callGate) Protected(policy *permissions.Policy, accesses []permissions.
 
 // Unheard is as [gate.Log] has it.
 func (g *callGate) Unheard() bool {
-	return g.call.tell == nil && g.call.session().host.options.Log == nil
+	return !g.call.tell.Listens() && g.call.session().Host.Log == nil
 }
 
 // Record is as [gate.Log] has it: it logs a decision, and tells of it.
@@ -132,22 +133,19 @@ func (g *callGate) Record(s *gate.Subject, d *permissions.Decision, by string) e
 	if err := g.append(s, d, by); err != nil {
 		return err
 	}
-	if g.call.tell != nil {
-		told := *d // only here, so that it is made for those who are told
-		g.call.tell.event(Event{Kind: EventDecided, Capability: s.Operation, Decision: &told})
-	}
+	g.call.tell.Decided(s.Operation, *d)
 	return nil
 }
 
 // append puts a decision in the operator's log.
 func (g *callGate) append(s *gate.Subject, d *permissions.Decision, by string) error {
-	o := &g.call.session().host.options
+	o := g.call.session().Host
 	if o.Log == nil {
 		return nil
 	}
 	e := audit.Of(d)
 	e.Judged(s.Accesses)
-	e.Session, e.Call = g.call.session().id, g.call.use.ID
+	e.Session, e.Call = g.call.session().ID, g.call.use.ID
 	e.Plugin, e.Capability = s.Call.Origin.Plugin, s.Operation
 	e.Mode, e.Binding, e.By = g.policy().Mode(), s.Call.Binding(), by
 	err := o.Log.Append(e)
@@ -162,4 +160,23 @@ func (g *callGate) append(s *gate.Subject, d *permissions.Decision, by string) e
 }
 
 // Warn is as [gate.Log] has it.
-func (g *callGate) Warn(text string) { g.call.tell.warn("%s", text) }
+func (g *callGate) Warn(text string) { g.call.warn("%s", text) }
+
+// Waiting is as [gate.Asker] has it: a call that runs lends its slot meanwhile.
+func (g *callGate) Waiting(s *gate.Subject, do func()) {
+	g.call.tell.Clocks().Asks(1)
+	defer g.call.tell.Clocks().Asks(-1)
+	if s.Operation == "" {
+		do()
+		return
+	}
+	g.call.lend(do)
+}
+
+// Closed is as [gate.Asker] has it.
+func (g *callGate) Closed() error { return g.call.begins() }
+
+// Ask is as [gate.Asker] has it.
+func (g *callGate) Ask(ctx context.Context, q *gate.Question) <-chan gate.Answer {
+	return g.call.session().Asker.Ask(ctx, g.call, q)
+}

@@ -1,4 +1,4 @@
-package host
+package pipeline
 
 import (
 	"encoding/json"
@@ -19,12 +19,12 @@ type refusedChange struct {
 // refuseChanges takes out of a result the changes that its tool may not make, and says so
 // behind what the tool answered. Whether a change that it may make succeeds is found out
 // when it is made; a safe call's result may have left by then, so it is tried here.
-func (c *call) refuseChanges(r *abi.ToolResult) {
+func (c *Call) refuseChanges(r *abi.ToolResult) {
 	kept := r.Changes[:0:0]
 	for _, change := range r.Changes {
 		path, err := c.mayChange(change)
 		if err == nil && c.traits.ConcurrencySafe {
-			_, err = c.session().rules.View().Destination(path)
+			_, err = c.session().Rules.View().Destination(path)
 		}
 		if err == nil {
 			kept = append(kept, change)
@@ -46,7 +46,7 @@ const maxRefusal = 500
 
 // mayChange returns the directory that a change moves the session to, or why the call may
 // not make that change.
-func (c *call) mayChange(change abi.Change) (path string, err error) {
+func (c *Call) mayChange(change abi.Change) (path string, err error) {
 	if change.Kind != abi.ChangeCwd {
 		return "", abi.Errorf(abi.CodeUnsupported, "no change of a session is called %s", visible.Name(string(change.Kind)))
 	}
@@ -67,26 +67,26 @@ func (c *call) mayChange(change abi.Change) (path string, err error) {
 
 // applyChanges makes the changes that the call asked for. Those that fail are taken out of
 // its result, and told by an event and the log, as those that were refused before are.
-func (c *call) applyChanges() {
+func (c *Call) applyChanges() {
 	kept := c.result.Changes[:0:0]
 	for _, change := range c.result.Changes {
 		path, err := c.mayChange(change)
 		if err == nil {
-			err = c.session().rules.Chdir(path)
+			err = c.session().Rules.Chdir(path)
 		}
 		if err != nil {
 			c.refused = append(c.refused, refusedChange{change, err})
 			continue
 		}
 		kept = append(kept, change)
-		c.tell.event(Event{Kind: EventChanged, Change: &change})
+		c.tell.Changed(&change, nil)
 	}
 	alone := c.traits.Alone()
 	if alone && len(kept) < len(c.result.Changes) { // of the others the result may have left
 		c.result.Changes = kept
 	}
 	for _, r := range c.refused {
-		c.session().host.options.Logger.Info("a change of the session was refused", "tool", c.name(), "call", c.use.ID, "error", r.err)
-		c.tell.event(Event{Kind: EventChanged, Change: &r.change, Err: r.err})
+		c.session().Host.Logger.Info("a change of the session was refused", "tool", c.name(), "call", c.use.ID, "error", r.err)
+		c.tell.Changed(&r.change, r.err)
 	}
 }

@@ -1,4 +1,4 @@
-package host
+package pipeline
 
 import (
 	"path/filepath"
@@ -18,7 +18,7 @@ func (g *callGate) permitted(operation string, a permissions.Access) bool {
 }
 
 func (g *callGate) judged(operation string, a permissions.Access) (d permissions.Decision, ok bool) {
-	if !g.call.session().rules.IsCurrent(g.now.Load()) {
+	if !g.call.session().Rules.IsCurrent(g.now.Load()) {
 		g.renew() // rules that tighten hold a search that is under way
 	}
 	d = g.Decide(&gate.Subject{Call: &g.about, Operation: operation, Accesses: g.aliased([]permissions.Access{a}), Hook: g.call.hookGrant()})
@@ -45,7 +45,7 @@ func (g *callGate) permittedDir(claim abi.CapabilityClaim, scope *permissions.Sc
 	}
 	prepared := before.Policy.Directory(dir.Target, dir.Real)
 	return true, func(name string) bool {
-		if !g.call.session().rules.IsCurrent(before) || !prepared.Plain(name) {
+		if !g.call.session().Rules.IsCurrent(before) || !prepared.Plain(name) {
 			return false
 		}
 		if g.links.None() {

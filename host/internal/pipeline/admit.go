@@ -1,4 +1,4 @@
-package host
+package pipeline
 
 import (
 	"context"
@@ -22,7 +22,7 @@ const maxRewrites = 8
 
 // admit runs the stages between a call's turn and its slot, on the session as
 // it now is. Input that a hook or the person wrote goes through them again.
-func (c *call) admit(ctx context.Context) error {
+func (c *Call) admit(ctx context.Context) error {
 	for range maxRewrites {
 		err := c.judge(ctx)
 		again, ok := errors.AsType[*gate.Rewritten](err)
@@ -37,7 +37,7 @@ func (c *call) admit(ctx context.Context) error {
 }
 
 // judge finds out whether the call may start with the input it has.
-func (c *call) judge(ctx context.Context) error {
+func (c *Call) judge(ctx context.Context) error {
 	g := newGate(c)
 	s, known, err := g.whole()
 	if err != nil {
@@ -100,7 +100,7 @@ func (g *callGate) stands() error {
 // rewrite begins the call anew with another input: its schema, its traits, and
 // all that follows. Hooks have judged what one of them wrote, not what a person
 // did.
-func (c *call) rewrite(ctx context.Context, r *gate.Rewritten) error {
+func (c *Call) rewrite(ctx context.Context, r *gate.Rewritten) error {
 	input, err := abi.Canonical(r.Input)
 	if err != nil {
 		return fmt.Errorf("the input that was written for the model's: %w", err)
@@ -108,13 +108,13 @@ func (c *call) rewrite(ctx context.Context, r *gate.Rewritten) error {
 	if err := c.accept(input); err != nil {
 		return c.describe(fmt.Errorf("the input that was written for the model's: %w", err))
 	}
-	c.tell.about(c.name(), c.title)
+	c.tell.About(c.name(), c.title)
 	c.approvals.Reset()
 	c.rewrittenByPerson = r.ByPerson
 	if r.ByPerson {
 		c.hooked, c.hook = false, nil
 	}
-	c.tell.event(Event{Kind: EventRewritten, Input: c.input.json})
+	c.tell.Rewritten(c.input.json)
 	c.traits, err = c.findTraits(ctx)
 	return err
 }
@@ -127,7 +127,7 @@ func (g *callGate) waits(s *gate.Subject) error {
 		return nil
 	}
 	for i := range s.Commands {
-		if err := shell.OnlyWaits(&s.Commands[i], c.session().backgrounds()); err != nil && newShell(g).Offers(shell.SleepTool) {
+		if err := shell.OnlyWaits(&s.Commands[i], c.session().Life.Backgrounds()); err != nil && newShell(g).Offers(shell.SleepTool) {
 			return err
 		}
 	}
@@ -136,7 +136,7 @@ func (g *callGate) waits(s *gate.Subject) error {
 
 // ownValidation asks the tool whether it finds the input valid, and for its own
 // verdict.
-func (c *call) ownValidation(ctx context.Context, v *rules.View, facts []abi.Fact) (*abi.Check, error) {
+func (c *Call) ownValidation(ctx context.Context, v *rules.View, facts []abi.Fact) (*abi.Check, error) {
 	contract := c.tool.Contract()
 	a, err := c.tool.Assess(ctx, plugins.Question{Input: c.input.json, Cwd: v.Cwd, Facts: facts})
 	if err != nil {
@@ -155,14 +155,14 @@ func (c *call) ownValidation(ctx context.Context, v *rules.View, facts []abi.Fac
 func (g *callGate) hookInput() hooks.Input {
 	c, v, contract := g.call, g.view, g.call.tool.Contract()
 	return hooks.Input{
-		SessionID: c.session().id, Cwd: v.Cwd, Mode: v.Policy.Mode(),
+		SessionID: c.session().ID, Cwd: v.Cwd, Mode: v.Policy.Mode(),
 		Tool: contract.Name, Aliases: contract.Aliases, ToolInput: c.input.json, ToolUseID: c.use.ID,
 		Plugin: c.tool.Source().Plugin, Binding: g.about.Binding(),
 	}
 }
 
 // preHooks runs the hooks before the call, once.
-func (c *call) preHooks(ctx context.Context, g *callGate) error {
+func (c *Call) preHooks(ctx context.Context, g *callGate) error {
 	contract, set := c.tool.Contract(), g.view.Settings.Hooks
 	if c.hooked || !set.For(hooks.PreToolUse, contract.Name, contract.Aliases) {
 		return nil
@@ -180,23 +180,15 @@ func (c *call) preHooks(ctx context.Context, g *callGate) error {
 }
 
 // heed tells of the hooks that ran, and keeps what they want the model told.
-func (c *call) heed(o *hooks.Outcome) {
-	for i := range o.Records {
-		c.tell.event(Event{Kind: EventHook, Hook: &o.Records[i], Err: o.Records[i].Err, Elapsed: c.tell.elapsed()})
-	}
-	for _, text := range o.Messages {
-		c.tell.event(Event{Kind: EventMessage, Reason: text})
-	}
+func (c *Call) heed(o *hooks.Outcome) {
+	c.tell.Hooks(o)
 	c.notes = append(c.notes, o.Contexts...)
 	c.notes = append(c.notes, o.Feedback...)
-	if o.Stop {
-		c.tell.event(Event{Kind: EventStop, Reason: o.StopReason})
-	}
 }
 
 // postHooks runs the hooks after the call, which ended with a result or an error,
 // and returns the result as they want it shown.
-func (c *call) postHooks(ctx context.Context, g *callGate, result abi.ToolResult, failure error) abi.ToolResult {
+func (c *Call) postHooks(ctx context.Context, g *callGate, result abi.ToolResult, failure error) abi.ToolResult {
 	v, contract, event := g.view, c.tool.Contract(), hooks.PostToolUse
 	if failure != nil {
 		event = hooks.PostToolUseFailure
@@ -212,7 +204,7 @@ func (c *call) postHooks(ctx context.Context, g *callGate, result abi.ToolResult
 	}
 	if ctx.Err() != nil {
 		// Nobody waits for a call that is over; the hooks are told all the same.
-		c.session().behind(ctx, func(ctx context.Context) { tell(ctx, in) })
+		c.session().Life.After(ctx, func(ctx context.Context) { tell(ctx, in) })
 		return result
 	}
 	o := tell(ctx, in)
@@ -226,7 +218,7 @@ func (c *call) postHooks(ctx context.Context, g *callGate, result abi.ToolResult
 }
 
 // addNotes puts what hooks want the model told behind what the tool said.
-func (c *call) addNotes(r *abi.ToolResult) {
+func (c *Call) addNotes(r *abi.ToolResult) {
 	for _, text := range c.notes {
 		doc, err := json.Marshal(text)
 		if err != nil {
@@ -239,7 +231,7 @@ func (c *call) addNotes(r *abi.ToolResult) {
 
 // hookGrant is what hooks said of the call as it counts for its capability calls:
 // what they allowed. What they asked about was answered before it started.
-func (c *call) hookGrant() *permissions.HookAnswer {
+func (c *Call) hookGrant() *permissions.HookAnswer {
 	if c.hook == nil || c.hook.Verdict != permissions.Allow {
 		return nil
 	}

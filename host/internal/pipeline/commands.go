@@ -1,4 +1,4 @@
-package host
+package pipeline
 
 import (
 	"cmp"
@@ -60,8 +60,8 @@ func withCommands(accesses []permissions.Access, analyse analysis) ([]permission
 	return all, commands
 }
 
-// powerShell is the tool whose commands are not for bash.
-const powerShell = "PowerShell"
+// PowerShell is the tool whose commands are not for bash.
+const PowerShell = "PowerShell"
 
 // analyseHere finds out what a command does where the session now is.
 func (g *callGate) analyseHere(text string) permissions.Command { return g.analyse(text, g.place()) }
@@ -70,7 +70,7 @@ func (g *callGate) analyseHere(text string) permissions.Command { return g.analy
 // lie.
 func (g *callGate) analyse(text string, at shell.Place) permissions.Command {
 	var command permissions.Command
-	if g.call.tool.Contract().Name == powerShell {
+	if g.call.tool.Contract().Name == PowerShell {
 		command = powershell.Analyse(text, powershell.Place{Cwd: at.Cwd, Home: at.Home, Working: at.Working})
 	} else {
 		command = shell.Analyse(text, at)
@@ -91,8 +91,8 @@ func (g *callGate) shellFits(plan capability.Plan, accesses []permissions.Access
 	}
 	name := g.call.name()
 	switch {
-	case (runner.Shell() == abi.ShellPowerShell) != (name == powerShell):
-		return abi.Errorf(abi.CodeDenied, "%s asked for a command in %s, which its commands are not judged for; only %s runs those of PowerShell", name, runner.Shell(), powerShell)
+	case (runner.Shell() == abi.ShellPowerShell) != (name == PowerShell):
+		return abi.Errorf(abi.CodeDenied, "%s asked for a command in %s, which its commands are not judged for; only %s runs those of PowerShell", name, runner.Shell(), PowerShell)
 	case runner.LeavesSandbox() && !g.call.leavesSandbox():
 		return abi.Errorf(abi.CodeDenied, "%s asked to run a command outside the sandbox, and its input does not say so: it takes %s = true", name, leave)
 	}
@@ -121,7 +121,7 @@ func (g *callGate) place() shell.Place {
 	policy := g.policy()
 	return shell.Place{
 		Cwd:     really(policy.Cwd()),
-		Home:    really(g.call.session().rules.Home()),
+		Home:    really(g.call.session().Rules.Home()),
 		Working: policy.WorkingDirs(),
 		Repository: func(dir string) (permissions.Repository, bool) {
 			return policy.Repository(dir, paths.Beginning, paths.Names, paths.Links)

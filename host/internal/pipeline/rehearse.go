@@ -1,4 +1,4 @@
-package host
+package pipeline
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// maxRehearsal is how long a person is kept waiting for a question because of its
+	// MaxRehearsal is how long a person is kept waiting for a question because of its
 	// rehearsal, the wait for its slot included.
-	maxRehearsal = 2 * time.Second
+	MaxRehearsal = 2 * time.Second
 	// maxPreview bounds what a question shows of a change, in code points.
 	maxPreview = 20_000
 )
@@ -63,17 +63,17 @@ type rehearsal struct {
 // when its question has ended. The subject then shows what the call would change. The
 // error is the result of a call that would fail.
 func (g *callGate) rehearse(ctx context.Context, s *gate.Subject) (done func(), err error) {
-	all := g.call.session().host.rehearsals
-	done = func() { all.hide(len(s.Preview)) }
+	all := g.call.session().Host.Rehearsals
+	done = func() { all.Hide(len(s.Preview)) }
 	if !g.call.rehearses() {
 		return done, nil
 	}
-	limited, cancel := context.WithTimeout(ctx, maxRehearsal)
+	limited, cancel := context.WithTimeout(ctx, MaxRehearsal)
 	defer cancel()
-	if !all.enter(limited) {
+	if !all.Enter(limited) {
 		return done, nil // it is asked without a preview
 	}
-	defer all.leave()
+	defer all.Leave()
 	r := &rehearsal{gate: g, asked: s}
 	result, err := g.call.tool.Call(limited, plugins.Invocation{
 		ID: g.call.use.ID, Input: g.call.input.json, Cwd: g.view.Cwd, Capability: r.do,
@@ -84,7 +84,7 @@ func (g *callGate) rehearse(ctx context.Context, s *gate.Subject) (done func(), 
 	case err != nil || r.barred || limited.Err() != nil:
 		return done, nil // it will turn out when the call is made
 	case !result.IsError:
-		if text := preview(string(r.diffs)); all.show(len(text)) {
+		if text := preview(string(r.diffs)); all.Show(len(text)) {
 			s.Preview = text
 		}
 	case result.Error != nil && slices.Contains(decisive, result.Error.Code) && g.mayTell(s):
@@ -107,14 +107,14 @@ func (g *callGate) mayTell(s *gate.Subject) bool {
 
 // do takes the place of [callGate.do].
 func (r *rehearsal) do(ctx context.Context, req abi.Request) (abi.Answer, error) {
-	growStack()
+	GrowStack()
 	c := r.gate.call
 	if !c.work.Enter() {
 		return abi.Answer{}, errCallOver
 	}
 	defer c.work.Leave()
 	claim, ok := c.tool.Declares(req.Name)
-	native, known := c.session().host.capabilities[req.Name]
+	native, known := c.session().Host.Capabilities[req.Name]
 	if !ok || !known || !slices.Contains(rehearsable, req.Name) {
 		return abi.Answer{}, r.bar(req.Name)
 	}

@@ -1,4 +1,4 @@
-package host
+package pipeline
 
 import (
 	"context"
@@ -13,27 +13,27 @@ import (
 // findTraits resolves the contract's traits for this input. Whatever fails on
 // the way counts as the unsafe answer, except a tool that says it is not
 // enabled.
-func (c *call) findTraits(ctx context.Context) (traits.Traits, error) {
+func (c *Call) findTraits(ctx context.Context) (traits.Traits, error) {
 	contract := c.tool.Contract()
 	var a abi.Assessment
 	if traits.Asks(contract) {
 		var err error
-		a, err = c.tool.Assess(ctx, plugins.Question{Input: c.input.json, Cwd: c.session().rules.View().Cwd})
+		a, err = c.tool.Assess(ctx, plugins.Question{Input: c.input.json, Cwd: c.session().Rules.View().Cwd})
 		if err != nil {
-			c.tell.warn("the tool's traits could not be found out and count as unsafe: %v", err)
+			c.warn("the tool's traits could not be found out and count as unsafe: %v", err)
 			a = abi.Assessment{}
 		}
 	}
 	if !traits.Enabled(contract, &a) {
 		return traits.Traits{}, abi.Errorf(abi.CodeDisabled, "the tool %s is switched off here", contract.Name)
 	}
-	known := traits.Declared(contract, &a, &c.session().distrust)
+	known := traits.Declared(contract, &a, &c.session().Distrust)
 	return known, c.stages(known.ReadOnly)
 }
 
 // settle finds out the traits that depend on what the call touches, as paths now lead.
-func (c *call) settle() {
-	c.settled = c.turn.altered.Load()
+func (c *Call) settle() {
+	c.settled = c.turn.Altered().Load()
 	s, known, err := newGate(c).whole()
 	if err != nil { // it fails when its turn comes
 		c.traits.Unlock()
@@ -44,11 +44,11 @@ func (c *call) settle() {
 
 // settleTraits computes the traits that the contract leaves to the host, from
 // what the call was found to touch, and what its input names of that.
-func (c *call) settleTraits(s *gate.Subject, named []permissions.Access) {
-	v := c.session().rules.View()
+func (c *Call) settleTraits(s *gate.Subject, named []permissions.Access) {
+	v := c.session().Rules.View()
 	c.traits.Settle(c.tool.Contract(), traits.Settling{
-		Distrust: &c.session().distrust, Subject: s, Named: named, Cwd: really(v.Policy.Cwd()),
-		NoLocks: c.session().host.options.PlainBatches || c.mayMove(),
+		Distrust: &c.session().Distrust, Subject: s, Named: named, Cwd: really(v.Policy.Cwd()),
+		NoLocks: c.session().Host.NoLocks || c.mayMove(),
 		Resolve: func(touch abi.Touch) (permissions.Access, error) {
 			field := abi.Field{Kind: abi.FieldPath, Effect: abi.EffectRead}
 			if touch.Write {
@@ -61,8 +61,8 @@ func (c *call) settleTraits(s *gate.Subject, named []permissions.Access) {
 }
 
 // held is the call as it is held to its traits.
-func (c *call) held() traits.Held {
-	return traits.Held{Tool: c.tool.Contract(), Traits: &c.traits, Distrust: &c.session().distrust, Warn: c.tell.warn}
+func (c *Call) held() traits.Held {
+	return traits.Held{Tool: c.tool.Contract(), Traits: &c.traits, Distrust: &c.session().Distrust, Warn: c.warn}
 }
 
 // consistent holds a call to the traits it was scheduled by, and what it makes to those
@@ -70,7 +70,7 @@ func (c *call) held() traits.Held {
 func (g *callGate) consistent(a permissions.Access, analyse analysis) error {
 	derived := g.call.tool.Contract().ReadOnly == abi.TraitDerived
 	readsOnly := func(a permissions.Access) bool { return derived && analyse(a.Target).ReadOnly }
-	for c := g.call; c != nil; c = c.turn.within {
+	for c := g.call; c != nil; c = c.turn.Within() {
 		if err := c.held().Access(a, readsOnly); err != nil {
 			return err
 		}
@@ -80,11 +80,11 @@ func (g *callGate) consistent(a permissions.Access, analyse analysis) error {
 
 // fits refuses a call that the calls above may not make, by the traits that they were
 // scheduled by.
-func (c *call) fits() error {
-	if c.turn.depth > maxDepth {
-		return abi.Errorf(abi.CodeLimit, "%s was not run: it is made by a call that was made by a call, %d deep; at most %d are", c.use.Name, c.turn.depth, maxDepth)
+func (c *Call) fits() error {
+	if c.turn.Depth() > maxDepth {
+		return abi.Errorf(abi.CodeLimit, "%s was not run: it is made by a call that was made by a call, %d deep; at most %d are", c.use.Name, c.turn.Depth(), maxDepth)
 	}
-	for above := c.turn.within; above != nil; above = above.turn.within {
+	for above := c.turn.Within(); above != nil; above = above.turn.Within() {
 		if err := above.held().Call(c.tool.Contract(), &c.traits); err != nil {
 			return err
 		}

@@ -1,0 +1,164 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/results"
+)
+
+// outcome is what came of a call, and what the model is told besides.
+type outcome struct {
+	// ended says that the call has its result.
+	ended  bool
+	result abi.ToolResult
+	// fitted is what was done to the result's size; nil where it is short.
+	fitted *results.Fitted
+	// refused are the changes of the session that its tool asked for and did not get.
+	refused []refusedChange
+	// notes are what hooks want the model told, and remarks what the host has to say.
+	notes   []string
+	remarks remarks
+}
+
+// Result is the call's one result, once it has ended.
+func (o *outcome) Result() *abi.ToolResult { return &o.result }
+
+// Fitted is what was done to the size of the result; nil where it is short.
+func (o *outcome) Fitted() *results.Fitted { return o.fitted }
+
+// refuse ends the call with an error of the pipeline's, for the model.
+func (c *Call) refuse(err error) { c.end(failed(err)) }
+
+// failed is the result of a call that could not run to its end.
+func failed(err error) abi.ToolResult {
+	var known *abi.Error
+	if !errors.As(err, &known) {
+		known = &abi.Error{Code: abi.CodeInternal, Message: err.Error(), Err: err}
+	}
+	// The message is the whole chain's; the code is the nearest one's.
+	text := strings.ReplaceAll(err.Error(), "</tool_use_error", `<\/tool_use_error`)
+	return abi.ToolResult{
+		Content: []abi.Block{abi.TextBlock("<tool_use_error>" + text + "</tool_use_error>")},
+		IsError: true,
+		Error:   &abi.Error{Code: known.Code, Message: err.Error(), Err: err},
+	}
+}
+
+// end gives the call its one result. The first one stands.
+func (c *Call) end(r abi.ToolResult) {
+	if c.ended {
+		return
+	}
+	c.ended = true
+	r.ToolUseID = c.use.ID
+	c.consultation.Cancel()
+	if c.tool != nil {
+		c.withhold(&r)
+		r.Content = c.turn.Catalog().Refer(r.Content)
+	}
+	c.fit(&r)
+	answered := len(r.Content)
+	c.refuseChanges(&r)
+	c.addOutdated(&r)
+	c.addNotes(&r) // behind a result that was cut, too
+	c.remarks.add(&r)
+	c.noted(len(r.Content) - answered)
+	c.result = r
+	c.tell.Finished(r, c.ran()) // Fail may have the last word
+}
+
+// addOutdated tells the model, after the result of a call that may have changed files,
+// which of the files that it has read are out of date now.
+func (c *Call) addOutdated(r *abi.ToolResult) {
+	if !c.ran() || c.traits.ReadOnly { // what changed during a read is not its doing
+		return
+	}
+	if hint := c.files.OutdatedHint(); hint != "" {
+		r.Content = append(slices.Clip(r.Content), abi.TextBlock(hint))
+	}
+}
+
+// remark has the model told something behind the call's result, once.
+func (c *Call) remark(text string) { c.remarks.put(text) }
+
+// addTasks tells the model, once, of background tasks that have ended, behind a result
+// that leaves now: with one that was made and is not sent they would be lost. Results of
+// calls that a call makes are no model's.
+func (c *Call) addTasks() {
+	if c.turn.Within() != nil {
+		return
+	}
+	notice := c.session().Storage.Notice()
+	if notice == "" {
+		return
+	}
+	c.result.Content = append(slices.Clip(c.result.Content), abi.TextBlock(notice))
+	if c.fitted != nil {
+		c.fitted.Notes++
+	}
+}
+
+// withhold takes out of a result what its tool has no right to: words in the
+// conversation that are not a tool's.
+func (c *Call) withhold(r *abi.ToolResult) {
+	if len(r.Messages) == 0 || c.tool.Source().Trusted {
+		return
+	}
+	r.Messages = nil
+	c.warn("messages for the conversation were left out of the result: only built-in tools may add them")
+}
+
+// fit holds the call's result to its tool's limit. What is added to the result
+// afterwards is for [Call.noted].
+func (c *Call) fit(r *abi.ToolResult) {
+	of := results.Call{Tool: c.name(), Title: c.title}
+	if c.tool != nil {
+		contract := c.tool.Contract()
+		if n := contract.MaxResultChars; n != abi.DefaultMaxResultChars { // that is what manifests have that say nothing
+			of.MaxChars = n
+		}
+		// A plugin's word is not enough to be unlimited: what is built in bounds itself.
+		of.Unlimited = contract.Unlimited && c.tool.Source().Trusted
+	}
+	answered := r.Content
+	c.fitted = c.session().Storage.Results().Fit(of, r)
+	if c.fitted != nil {
+		c.files.Answered(r.Content, answered)
+	}
+	if c.fitted != nil && c.fitted.Stored != nil {
+		c.tell.Persisted(c.fitted.Stored)
+	}
+}
+
+// noted says how many blocks of the result were added behind what the tool answered:
+// they are for the model, whatever becomes of the rest.
+func (c *Call) noted(n int) {
+	if c.fitted != nil {
+		c.fitted.Notes = n
+	}
+}
+
+// HeldBy is about the memory that a result takes, in bytes.
+func HeldBy(r *abi.ToolResult) int64 {
+	n := len(r.Structured) + len(r.Meta)
+	for i := range r.Content {
+		b := &r.Content[i]
+		n += len(b.Text) + len(b.Data)
+		if b.Spilled != nil {
+			n += len(b.Spilled.Head) + len(b.Spilled.Tail)
+		}
+	}
+	for _, m := range r.Messages {
+		n += len(m.Text)
+	}
+	return int64(n)
+}
+
+// warn tells the operator.
+func (c *Call) warn(format string, args ...any) {
+	c.tell.Report(abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: fmt.Sprintf(format, args...)}})
+}

@@ -1,0 +1,156 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/commands"
+	"github.com/toolquay/toolquay/host/internal/filestate"
+	"github.com/toolquay/toolquay/host/internal/gate"
+	"github.com/toolquay/toolquay/host/internal/hooks"
+	"github.com/toolquay/toolquay/host/internal/protected"
+	"github.com/toolquay/toolquay/host/internal/results"
+	"github.com/toolquay/toolquay/host/internal/rules"
+	"github.com/toolquay/toolquay/host/internal/searches"
+	"github.com/toolquay/toolquay/host/internal/storage"
+	"github.com/toolquay/toolquay/host/internal/tool"
+	"github.com/toolquay/toolquay/host/internal/traits"
+	"github.com/toolquay/toolquay/host/internal/turn"
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/audit"
+	"github.com/toolquay/toolquay/plugins"
+)
+
+// Host is what the calls of all sessions share.
+type Host struct {
+	Capabilities map[string]capability.Capability
+	// Commands runs commands where Shell is set; Writable are the directories that its
+	// sandbox leaves writable beyond a session's own.
+	Commands *commands.Runner
+	Shell    bool
+	Writable []string
+	// Past knows what git's history holds, and MaxSearched bounds how many names searches
+	// are looked through for.
+	Past        *searches.Past
+	MaxSearched int
+	Rehearsals  *Rehearsals
+	// Log takes decisions; nil takes none. With LogRequired, what cannot be logged is
+	// refused.
+	Log         DecisionLog
+	LogRequired bool
+	Logger      *slog.Logger
+	// CallTimeout bounds one call; 0 is no bound. With NoLocks calls have none.
+	CallTimeout time.Duration
+	NoLocks     bool
+}
+
+// DecisionLog takes decisions. It is safe for concurrent use.
+type DecisionLog interface{ Append(e audit.Entry) error }
+
+// Session is what calls need of their session.
+type Session struct {
+	ID      string
+	Host    *Host
+	Rules   *rules.State
+	Storage *storage.Session
+	Files   *filestate.Files
+	// Kept are the instances that plugins keep for the session.
+	Kept *plugins.Session
+	// Walked remembers the hidden and protected paths that were found.
+	Walked protected.Memory
+	// Distrust are tools whose claims about themselves were found false.
+	Distrust traits.Distrust
+	// Judge is asked what rules leave open, and Asker asks the person; nil are none.
+	Judge gate.Judge
+	Asker Asker
+	// Stage says that writes are staged.
+	Stage bool
+	Life  Life
+}
+
+// Life is how long a session goes on.
+type Life interface {
+	// Context ends with the session.
+	Context() context.Context
+	// After runs something that goes on after its call. The session's end ends it.
+	After(ctx context.Context, do func(ctx context.Context))
+	// Backgrounds reports whether background tasks may begin.
+	Backgrounds() bool
+}
+
+// Asker asks the person that a session works for.
+type Asker interface {
+	// Ask puts a question about a call. The channel brings one answer, unless ctx ends
+	// first.
+	Ask(ctx context.Context, c *Call, q *gate.Question) <-chan gate.Answer
+}
+
+// Catalog is the tools that a turn finds. It implements [capability.Catalog].
+type Catalog interface {
+	capability.Catalog
+	// Find returns the tool with a name or alias. A call that the model makes must also
+	// know how to call it.
+	Find(name string, byModel bool) (tool.Tool, error)
+	// Unloaded adds to an error in an input how to load the tool's definition, where the
+	// model may lack it.
+	Unloaded(contract *abi.Tool, err error) error
+	// Refer resolves the tool references in a result.
+	Refer(content []abi.Block) []abi.Block
+}
+
+// Turn is the turn that a call belongs to.
+type Turn interface {
+	Session() *Session
+	Catalog() Catalog
+	Files() *filestate.Turn
+	// Telling begins what a call tells.
+	Telling(index int, use *abi.ToolUse) Teller
+	// Within is the running call of the same session that makes this turn; nil where the
+	// model does. Depth counts the calls above.
+	Within() *Call
+	Depth() int
+	// Claim refuses the id of a call that results could not be matched to.
+	Claim(id string) error
+	// Altered counts the calls that ended and may have changed anything, such as where
+	// paths lead.
+	Altered() *atomic.Int64
+	// Stopped returns why nothing more of the turn begins; nil while it does.
+	Stopped() *string
+	// Holds reports whether results wait for a reader, and take memory meanwhile.
+	Holds() bool
+	// LeftBehind says that something of a call goes on after its result.
+	LeftBehind()
+	// Leave takes the result of a call that leaves. It may wait for the reader.
+	Leave(c *Call)
+}
+
+// Teller takes what a call tells about itself. It is safe for concurrent use.
+type Teller interface {
+	// Listens reports whether anybody listens.
+	Listens() bool
+	// About sets what the call is called from here on.
+	About(name, title string)
+	// Clocks measure where the call's time goes; nil measures nothing.
+	Clocks() *turn.Stopwatch
+	Queued(input json.RawMessage)
+	// Decided is about the call, or with an operation about a capability call.
+	Decided(operation string, d permissions.Decision)
+	Hooks(o *hooks.Outcome)
+	Rewritten(input json.RawMessage)
+	Started()
+	Report(p abi.ProgressHead)
+	Capability(name string, err error)
+	// Deed is an effect of a command, perhaps after the call has ended.
+	Deed(d capability.Deed)
+	Persisted(stored *results.Stored)
+	// Changed is a change of the session; err says why it was refused.
+	Changed(change *abi.Change, err error)
+	// Finished is told once. Ran says that the call had its slot.
+	Finished(r abi.ToolResult, ran bool)
+	Discarded(effects []permissions.Access)
+}
