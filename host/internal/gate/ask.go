@@ -1,81 +1,24 @@
 package gate
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// Asker asks a person.
-type Asker interface {
-	// Ask puts a question. The channel brings one answer, unless ctx ends first.
-	Ask(ctx context.Context, q *Question) <-chan Answer
-	// Waiting runs do, during which a person may be waited for.
-	Waiting(s *Subject, do func())
-	// Closed returns why no more questions are put, or nil.
-	Closed() error
+// asking is a subject that a person is asked about.
+type asking struct {
+	*Gate
+	s *Subject
 }
 
-// Question asks a person about a subject. Nothing in it may be changed.
-type Question struct {
-	// ID names the question, so that it can be answered later.
-	ID       string
-	Subject  *Subject
-	Policy   *permissions.Policy
-	Decision permissions.Decision
-	// Explanation is everything that asks, and EveryEdit the rules that would allow all
-	// edits like it; none where it is not about edits.
-	Explanation permissions.Explanation
-	EveryEdit   []string
-}
-
-// Answer is what a person said.
-type Answer struct {
-	// Err says why the person could not be asked.
-	Err error
-	// Allow allows the subject; Later leaves it open. Else it is denied.
-	Allow, Later bool
-	// Message, with a denial, is for the model.
-	Message string
-	// Input, with Allow, takes the place of the call's.
-	Input json.RawMessage
-	// Effect, if not nil, does what the person wants besides, such as to remember the
-	// answer as a rule. It is called once the answer counts, before the rules are
-	// looked at again.
-	Effect func()
-}
-
-// Rewritten is not a failure: the call is to begin anew with another input, which a hook
-// or the person wrote.
-type Rewritten struct {
-	Input    json.RawMessage
-	ByPerson bool
-}
-
-func (*Rewritten) Error() string { return "the input was rewritten" }
-
-func isRewritten(err error) bool {
-	_, ok := errors.AsType[*Rewritten](err)
-	return ok
-}
-
-// Cancelled is the end of ctx as an error for the model.
-func Cancelled(ctx context.Context) error {
-	cause := context.Cause(ctx)
-	if known, ok := errors.AsType[*abi.Error](cause); ok {
-		return known
-	}
-	return abi.Errorf(abi.CodeCancelled, "the call was cancelled: %w", cause)
-}
-
-// ask puts a subject to the person, one question of a call at a time. What they allow,
+// ask puts the subject to the person, one question of a call at a time. What they allow,
 // this call may do; what they deny, it is not asked about again.
-func (g *Gate) ask(ctx context.Context, s *Subject) (err error) {
+func (g asking) ask(ctx context.Context) (err error) {
+	s := g.s
 	if s.Rehearse != nil {
 		done, err := s.Rehearse(ctx, s)
 		if err != nil {
@@ -83,26 +26,27 @@ func (g *Gate) ask(ctx context.Context, s *Subject) (err error) {
 		}
 		defer done()
 	}
-	g.Asker.Waiting(s, func() { err = g.askNow(ctx, s) })
+	g.Asker.Waiting(s, func() { err = g.askNow(ctx) })
 	if err == nil && s.Operation != "" && ctx.Err() != nil {
 		return Cancelled(ctx)
 	}
 	return err
 }
 
-func (g *Gate) askNow(ctx context.Context, s *Subject) error {
+func (g asking) askNow(ctx context.Context) error {
+	s := g.s
 	if err := g.Approvals.enter(ctx); err != nil {
 		return err
 	}
 	defer g.Approvals.leave()
 	if err := g.Approvals.denial(s.Accesses); err != nil {
-		return g.refused(s, err)
+		return g.refused(err)
 	}
-	d, changed := g.again(s)
+	d, changed := g.again()
 	if d.Verdict != permissions.Ask {
-		return g.settled(s, d) // by an earlier answer, or by rules that came since
+		return g.settled(d) // by an earlier answer, or by rules that came since
 	}
-	err := g.put(ctx, s, d, changed)
+	err := g.put(ctx, d, changed)
 	if err != nil && ctx.Err() == nil && !isRewritten(err) {
 		g.Approvals.deny(s.Accesses, err)
 	}
@@ -111,52 +55,52 @@ func (g *Gate) askNow(ctx context.Context, s *Subject) error {
 
 // again decides by the rules and files as they are by now. The channel is closed when the
 // rules change.
-func (g *Gate) again(s *Subject) (permissions.Decision, <-chan struct{}) {
+func (g asking) again() (permissions.Decision, <-chan struct{}) {
 	changed := g.Policies.Changed()
 	g.Policies.Renew()
-	s.Recheck()
-	return g.Decide(s), changed
+	g.s.Recheck()
+	return g.Decide(g.s), changed
 }
 
 // put asks one question, and withdraws it where the rules come to decide it or the call
 // is over. One goroutine waits for all of that, so one of them counts.
-func (g *Gate) put(ctx context.Context, s *Subject, d permissions.Decision, changed <-chan struct{}) error {
-	q := g.newQuestion(s, d)
+func (g asking) put(ctx context.Context, d permissions.Decision, changed <-chan struct{}) error {
+	q := g.newQuestion(d)
 	open, withdraw := context.WithCancel(ctx)
 	defer withdraw()
 	answered := g.Asker.Ask(open, q)
 	for d.Verdict == permissions.Ask {
-		if err := g.Asker.Closed(); err != nil && s.Operation == "" {
+		if err := g.Asker.Closed(); err != nil && g.s.Operation == "" {
 			return err
 		}
 		select {
 		case <-changed:
-			d, changed = g.again(s)
+			d, changed = g.again()
 		case <-ctx.Done():
 		case a := <-answered:
 			if ctx.Err() == nil {
-				return g.answer(s, q, a)
+				return g.answer(q, a)
 			}
 		}
 		if ctx.Err() != nil {
 			return abi.Errorf(abi.CodeCancelled, "the call was cancelled while a person was asked: %w", context.Cause(ctx))
 		}
 	}
-	return g.settled(s, d)
+	return g.settled(d)
 }
 
-func (g *Gate) newQuestion(s *Subject, d permissions.Decision) *Question {
-	request, evidence := g.facts(s)
+func (g asking) newQuestion(d permissions.Decision) *Question {
+	request, evidence := g.facts(g.s)
 	policy := g.Policies.Now().Policy
-	q := &Question{ID: rand.Text(), Subject: s, Policy: policy, Decision: d}
+	q := &Question{ID: rand.Text(), Subject: g.s, Policy: policy, Decision: d}
 	q.Explanation = permissions.Explain(policy, request, evidence)
 	q.EveryEdit = permissions.EveryEdit(policy, request, evidence)
 	return q
 }
 
 // settled is a subject that need not be asked about any more.
-func (g *Gate) settled(s *Subject, d permissions.Decision) error {
-	if err := g.record(s, &d, ""); err != nil {
+func (g asking) settled(d permissions.Decision) error {
+	if err := g.record(g.s, &d, ""); err != nil {
 		return err
 	}
 	if d.Verdict == permissions.Allow {
@@ -166,38 +110,38 @@ func (g *Gate) settled(s *Subject, d permissions.Decision) error {
 }
 
 // answer does what the person said.
-func (g *Gate) answer(s *Subject, q *Question, a Answer) error {
+func (g asking) answer(q *Question, a Answer) error {
 	if a.Effect != nil {
 		a.Effect()
 	}
 	switch {
 	case a.Err != nil:
-		return g.unasked(s, a.Err)
+		return g.unasked(a.Err)
 	case a.Allow:
-		return g.allowed(s, a.Input)
+		return g.allowed(a.Input)
 	case a.Later:
 		return abi.Errorf(abi.CodeNeedsApproval, "a person must approve this first (approval %s); nothing was done", q.ID)
 	case a.Message != "":
-		return g.refused(s, abi.Errorf(abi.CodeDenied, "the person denied this and says: %s", a.Message))
+		return g.refused(abi.Errorf(abi.CodeDenied, "the person denied this and says: %s", a.Message))
 	}
-	return g.refused(s, abi.Errorf(abi.CodeDenied, "the person denied this; do not try it again another way"))
+	return g.refused(abi.Errorf(abi.CodeDenied, "the person denied this; do not try it again another way"))
 }
 
 // refused records that the person did not allow a subject, and returns why.
-func (g *Gate) refused(s *Subject, why error) error {
-	d := g.Decide(s)
+func (g asking) refused(why error) error {
+	d := g.Decide(g.s)
 	d.Finding = permissions.Finding{Verdict: permissions.Deny, Layer: permissions.LayerApproval, Access: d.Access, Why: why.Error()}
-	if err := g.record(s, &d, byPerson); err != nil {
+	if err := g.record(g.s, &d, byPerson); err != nil {
 		return err
 	}
 	return why
 }
 
 // unasked records that nobody could be asked.
-func (g *Gate) unasked(s *Subject, why error) error {
-	d := g.Decide(s)
+func (g asking) unasked(why error) error {
+	d := g.Decide(g.s)
 	d.Verdict, d.Headless = permissions.Deny, true
-	if err := g.record(s, &d, ""); err != nil {
+	if err := g.record(g.s, &d, ""); err != nil {
 		return err
 	}
 	return abi.Errorf(abi.CodeDenied, "the person could not be asked, so it is denied: %w", why)
@@ -205,19 +149,19 @@ func (g *Gate) unasked(s *Subject, why error) error {
 
 // allowed takes what the person allowed, and looks once more whether a rule that came
 // meanwhile denies it.
-func (g *Gate) allowed(s *Subject, input json.RawMessage) error {
-	if s.Operation == "" && s.Call.differs(input) {
+func (g asking) allowed(input json.RawMessage) error {
+	if g.s.Operation == "" && g.s.Call.differs(input) {
 		return &Rewritten{Input: input, ByPerson: true}
 	}
-	g.Approvals.Allow(s.Accesses)
+	g.Approvals.Allow(g.s.Accesses)
 	g.Policies.Renew()
-	s.Recheck()
-	d := g.Decide(s)
+	g.s.Recheck()
+	d := g.Decide(g.s)
 	by := ""
 	if d.Verdict == permissions.Allow {
 		by = byPerson
 	}
-	if err := g.record(s, &d, by); err != nil {
+	if err := g.record(g.s, &d, by); err != nil {
 		return err
 	}
 	switch d.Verdict {
@@ -227,13 +171,4 @@ func (g *Gate) allowed(s *Subject, input json.RawMessage) error {
 		return abi.Errorf(abi.CodeNeedsApproval, "more was to be approved than was shown; nothing was done")
 	}
 	return Refusal(d)
-}
-
-// differs reports whether an input is given that is another than the call's.
-func (c *Call) differs(input []byte) bool {
-	if len(input) == 0 {
-		return false
-	}
-	canonical, err := abi.Canonical(input)
-	return err != nil || !bytes.Equal(canonical, c.Input)
 }

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -110,4 +111,13 @@ func (s *Subject) StaysIn(cwd string) bool {
 		}
 	}
 	return true
+}
+
+// differs reports whether an input is given that is another than the call's.
+func (c *Call) differs(input []byte) bool {
+	if len(input) == 0 {
+		return false
+	}
+	canonical, err := abi.Canonical(input)
+	return err != nil || !bytes.Equal(canonical, c.Input)
 }
