@@ -13,21 +13,25 @@ import (
 	"github.com/toolquay/toolquay/host/internal/pipeline"
 )
 
-// person is whoever a session works for, as [pipeline.Asker].
-type person struct{ *Session }
+// person is whoever a session works for, asked about one call.
+type person struct {
+	turn *openTurn
+	call string
+	tell pipeline.Teller
+}
 
-// Ask puts a question about a call to the session's asker.
-func (p person) Ask(ctx context.Context, c *pipeline.Call, q *gate.Question) <-chan gate.Answer {
+// ask puts a question to the session's asker.
+func (p person) ask(ctx context.Context, q *gate.Question) <-chan gate.Answer {
 	offers := p.offers(q)
-	approval := p.approval(c, q, offers)
-	tellingOf(c).event(Event{Kind: EventNeedsApproval, Approval: &approval, Capability: q.Subject.Operation})
+	approval := p.approval(q, offers)
+	tellingOf(p.tell).event(Event{Kind: EventNeedsApproval, Approval: &approval, Capability: q.Subject.Operation})
 	answered := make(chan gate.Answer, 1)
-	go p.question(ctx, approval, func(said reply) { answered <- p.answer(c, said, offers) })
+	go p.turn.session.question(ctx, approval, func(said reply) { answered <- p.answer(said, offers) })
 	return answered
 }
 
 // answer is a reply as the gate takes it.
-func (p person) answer(c *pipeline.Call, said reply, offers []Offer) gate.Answer {
+func (p person) answer(said reply, offers []Offer) gate.Answer {
 	if said.err != nil {
 		return gate.Answer{Err: said.err}
 	}
@@ -35,7 +39,7 @@ func (p person) answer(c *pipeline.Call, said reply, offers []Offer) gate.Answer
 	case AnswerAllow:
 		a := gate.Answer{Allow: true, Input: said.Input}
 		if said.Remember != nil {
-			a.Effect = func() { p.remember(c, offers, said.Remember) }
+			a.Effect = func() { p.remember(offers, said.Remember) }
 		}
 		return a
 	case AnswerLater:
@@ -43,7 +47,7 @@ func (p person) answer(c *pipeline.Call, said reply, offers []Offer) gate.Answer
 	}
 	a := gate.Answer{Message: said.Message}
 	if said.EndTurn {
-		a.Effect = func() { stop(c, "a person denied a call") }
+		a.Effect = func() { p.turn.stop(p.tell, "a person denied a call") }
 	}
 	return a
 }
@@ -72,14 +76,14 @@ func (s *Session) question(ctx context.Context, a Approval, take func(reply)) {
 
 // approval is the question, in copies: whoever answers it changes nothing of what
 // is judged.
-func (p person) approval(c *pipeline.Call, q *gate.Question, offers []Offer) Approval {
+func (p person) approval(q *gate.Question, offers []Offer) Approval {
 	s, d := q.Subject, q.Decision
 	a := Approval{
 		ID:         q.ID,
-		Session:    p.id,
+		Session:    p.turn.session.id,
 		Cwd:        q.Policy.Cwd().Path,
 		Mode:       q.Policy.Mode(),
-		CallID:     c.ID(),
+		CallID:     p.call,
 		Tool:       s.Call.Tool,
 		Plugin:     s.Call.Origin.Plugin,
 		Title:      s.Call.Title,
@@ -93,7 +97,7 @@ func (p person) approval(c *pipeline.Call, q *gate.Question, offers []Offer) App
 		Preview:    s.Preview,
 		Offers:     slices.Clone(offers),
 
-		DenyEndsTurn: p.host.options.DenyEndsTurn,
+		DenyEndsTurn: p.turn.session.host.options.DenyEndsTurn,
 	}
 	for i := range a.Offers {
 		a.Offers[i].Rules = slices.Clone(a.Offers[i].Rules)
@@ -104,7 +108,7 @@ func (p person) approval(c *pipeline.Call, q *gate.Question, offers []Offer) App
 // offers are the ways to allow a subject for longer than once: none where rules
 // could not do that.
 func (p person) offers(q *gate.Question) []Offer {
-	o := &p.host.options
+	o := &p.turn.session.host.options
 	if o.OnceOnly || len(q.Explanation.Remedy) == 0 {
 		return nil
 	}
@@ -125,13 +129,13 @@ var errNoOffer = errors.New("the rule was not offered")
 
 // remember keeps an offer that the person took. Where that fails this call is
 // allowed all the same: it is what they said.
-func (p person) remember(c *pipeline.Call, offers []Offer, taken *Offer) {
+func (p person) remember(offers []Offer, taken *Offer) {
 	err := errNoOffer
 	if at := slices.IndexFunc(offers, taken.same); at >= 0 {
-		err = p.allow(&offers[at])
+		err = p.turn.session.allow(&offers[at])
 	}
 	if err != nil {
-		tellingOf(c).warn("it is allowed this once only: the rule could not be kept: %v", err)
+		tellingOf(p.tell).warn("it is allowed this once only: the rule could not be kept: %v", err)
 	}
 }
 

@@ -11,17 +11,17 @@ import (
 )
 
 // keep takes a result that leaves, for [openTurn.fit].
-func (t *openTurn) keep(c *pipeline.Call) {
-	if fitted := c.Fitted(); fitted != nil {
+func (t *openTurn) keep(l pipeline.Leaving) {
+	if l.Fitted != nil {
 		for len(t.fitted) < len(t.results) {
 			t.fitted = append(t.fitted, nil)
 		}
-		t.fitted = append(t.fitted, fitted)
+		t.fitted = append(t.fitted, l.Fitted)
 	}
 	if t.told() {
-		t.left = append(t.left, c)
+		t.left = append(t.left, tellingOf(l.Tell))
 	}
-	t.results = append(t.results, *c.Result())
+	t.results = append(t.results, *l.Result)
 }
 
 // fit holds the results of the turn to their budget together, when all of them have
@@ -39,7 +39,7 @@ func (t *openTurn) fit() (gone []int) {
 		if !t.told() {
 			continue
 		}
-		l, result := tellingOf(t.left[replaced.Index]), t.results[replaced.Index]
+		l, result := t.left[replaced.Index], t.results[replaced.Index]
 		l.event(Event{Kind: EventReplaced, Result: &result, Stored: replaced.Stored, Elapsed: l.elapsed()})
 	}
 	return gone

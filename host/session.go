@@ -95,9 +95,7 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 		}
 		s.calls.Judge = j
 	}
-	if o.Asker != nil {
-		s.calls.Asker = person{s}
-	}
+	s.calls.Headless = o.Asker == nil
 	if h.options.Observe != nil {
 		s.news = turn.NewObserver(h.observe)
 	}
@@ -160,19 +158,10 @@ func (h *Host) admitSession(s *Session, setup permissions.Setup) error {
 	}
 	calls := &s.calls
 	calls.ID, calls.Host, calls.Rules, calls.Storage, calls.Files = s.id, h.calls, s.rules, s.storage, &s.files
-	calls.Kept, calls.Stage, calls.Life = &s.kept, s.options.Stage, life{s}
+	calls.Kept, calls.Stage, calls.Life = &s.kept, s.options.Stage, pipeline.Life{Context: s.ctx, After: s.after, Backgrounds: s.backgrounds}
 	h.sessions[s] = struct{}{}
 	return nil
 }
-
-// life is a session as its calls live in it.
-type life struct{ *Session }
-
-// Context ends with the session.
-func (l life) Context() context.Context { return l.ctx }
-
-// Backgrounds reports whether background tasks may begin.
-func (l life) Backgrounds() bool { return l.backgrounds() }
 
 // ID names the session.
 func (s *Session) ID() string { return s.id }
@@ -221,9 +210,9 @@ func (s *Session) Close(ctx context.Context) error {
 	return errors.Join(err, s.storage.Close())
 }
 
-// After runs what a call leaves behind, whose own context is over. The session's
+// after runs what a call leaves behind, whose own context is over. The session's
 // end ends it, after a while.
-func (s life) After(ctx context.Context, do func(ctx context.Context)) {
+func (s *Session) after(ctx context.Context, do func(ctx context.Context)) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	unlink := context.AfterFunc(s.over, cancel) //nolint:contextcheck // it is the end of another one that counts
 	s.rest.Go(func() {

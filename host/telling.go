@@ -186,7 +186,7 @@ func (l *telling) warn(format string, args ...any) {
 }
 
 // tellingOf is what a call tells; nil where nobody listens.
-func tellingOf(c *pipeline.Call) *telling {
-	l, _ := c.Teller().(*telling) // there are no others
+func tellingOf(t pipeline.Teller) *telling {
+	l, _ := t.(*telling) // there are no others
 	return l
 }

@@ -40,7 +40,7 @@ type openTurn struct {
 	// events. Fitted is what was done to the size of those that are not short; the list
 	// ends with the last such.
 	results []abi.ToolResult
-	left    []*pipeline.Call
+	left    []*telling
 	fitted  []*results.Fitted
 	// files is what the results show of files, until the turn ends.
 	files *filestate.Turn
@@ -259,12 +259,11 @@ func (t *openTurn) Claim(id string) error {
 	return nil
 }
 
-// stop has nothing more of the turn of a call begin, nor of those that it is part of.
-// What a person is asked about that has not begun is not asked any more.
-func stop(c *pipeline.Call, reason string) {
-	t := turnOf(c)
+// stop has nothing more of the turn begin, nor of those that it is part of, as a call of
+// it says. What a person is asked about that has not begun is not asked any more.
+func (t *openTurn) stop(tell pipeline.Teller, reason string) {
 	if t.outermost().stopped.CompareAndSwap(nil, &reason) {
-		tellingOf(c).event(Event{Kind: EventStop, Reason: reason})
+		tellingOf(tell).event(Event{Kind: EventStop, Reason: reason})
 		t.session.rules.Recheck()
 	}
 }
@@ -316,7 +315,7 @@ func abandoned(j scheduler.Job) {
 	h := s.host
 	h.shared.abandoned.Add(1)
 	h.options.Logger.Warn("something a tool call left behind does not end", "tool", c.Name(), "call", c.ID(), "session", s.id)
-	l := tellingOf(c)
+	l := tellingOf(c.Teller())
 	l.event(Event{Kind: EventAbandoned, Elapsed: l.elapsed()})
 }
 

@@ -1,10 +1,13 @@
 package host
 
 import (
+	"context"
 	"sync/atomic"
 
 	"github.com/toolquay/toolquay/host/internal/filestate"
+	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
+	"github.com/toolquay/toolquay/host/internal/traits"
 )
 
 var _ pipeline.Turn = (*openTurn)(nil)
@@ -18,8 +21,22 @@ func (t *openTurn) Catalog() pipeline.Catalog { return catalog{t.session, t.plug
 // Files is the read state of files as the turn's calls see it.
 func (t *openTurn) Files() *filestate.Turn { return t.files }
 
-// Within is the running call of the session that makes the turn.
-func (t *openTurn) Within() *pipeline.Call { return t.within }
+// Ask puts a question about a call of the turn to the person.
+func (t *openTurn) Ask(ctx context.Context, callID string, tell pipeline.Teller, q *gate.Question) <-chan gate.Answer {
+	return person{t, callID, tell}.ask(ctx, q)
+}
+
+// ByModel reports whether the turn's calls are the model's own.
+func (t *openTurn) ByModel() bool { return t.within == nil }
+
+// Above are the calls of the session that the turn is made by.
+func (t *openTurn) Above() []traits.Held {
+	var above []traits.Held
+	for c := t.within; c != nil; c = turnOf(c).within {
+		above = append(above, c.Held())
+	}
+	return above
+}
 
 // Depth is how many calls are above the turn's.
 func (t *openTurn) Depth() int { return t.depth }
@@ -38,16 +55,16 @@ func (t *openTurn) LeftBehind() { t.behind.Store(true) }
 
 // Leave lets a result leave. A reader who is slow holds it back where results take much
 // memory, and with it the calls that would bring more.
-func (t *openTurn) Leave(c *pipeline.Call) {
-	if t.within == nil { // the results of calls that a call makes do not reach the model
-		t.session.learn(c.Result().Content)
+func (t *openTurn) Leave(l pipeline.Leaving) {
+	if t.ByModel() { // the results of calls that a call makes do not reach the model
+		t.session.learn(l.Result.Content)
 	}
-	t.keep(c)
+	t.keep(l)
 	if t.feed != nil {
 		t.feed.Wait(t.ctx, t.session.host.options.maxHeld()/2)
 	}
-	if l := tellingOf(c); l.Listens() {
-		result := *c.Result()
-		l.event(Event{Kind: EventResult, Result: &result, Elapsed: l.elapsed()})
+	if tell := tellingOf(l.Tell); tell != nil {
+		result := *l.Result
+		tell.event(Event{Kind: EventResult, Result: &result, Elapsed: tell.elapsed()})
 	}
 }

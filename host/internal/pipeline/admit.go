@@ -2,27 +2,26 @@ package pipeline
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/capability/shell"
 	"github.com/toolquay/toolquay/host/internal/gate"
-	"github.com/toolquay/toolquay/host/internal/hooks"
 	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/tool"
-	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )
+
+// admitting is the way of a call from its turn to its slot.
+type admitting struct{ *core }
 
 // maxRewrites bounds how often a call's input may be written anew.
 const maxRewrites = 8
 
 // admit runs the stages between a call's turn and its slot, on the session as
 // it now is. Input that a hook or the person wrote goes through them again.
-func (c *Call) admit(ctx context.Context) error {
+func (c admitting) admit(ctx context.Context) error {
 	for range maxRewrites {
 		err := c.judge(ctx)
 		again, ok := errors.AsType[*gate.Rewritten](err)
@@ -37,13 +36,14 @@ func (c *Call) admit(ctx context.Context) error {
 }
 
 // judge finds out whether the call may start with the input it has.
-func (c *Call) judge(ctx context.Context) error {
-	g := newGate(c)
+func (c admitting) judge(ctx context.Context) error {
+	g := newJudging(c.core)
 	s, known, err := g.whole()
 	if err != nil {
 		return err
 	}
-	c.settleTraits(s, known.accesses)
+	s.Rehearse = (&world{judging: g}).rehearse
+	preparing(c).settleTraits(s, known.accesses)
 	g.about.Effects = c.effects() // the traits say more now
 	if err := c.fits(); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (c *Call) judge(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := c.preHooks(ctx, g); err != nil {
+	if err := g.preHooks(ctx); err != nil {
 		return err
 	}
 	if s.Hook = c.hook; c.hooked {
@@ -77,17 +77,11 @@ func (c *Call) judge(ctx context.Context) error {
 	return err
 }
 
-// admission is what a call was let in by, and to do.
-type admission struct {
-	by *rules.View
-	to *gate.Subject
-}
-
 // stands finds out whether a call that was admitted may still run. It may have waited
 // for its slot, the rules have been tightened, and another turn that the same call
 // makes have moved the session, where the paths of its input are others.
-func (g *callGate) stands() error {
-	was := g.call.admitted
+func (g *judging) stands() error {
+	was := g.admitted
 	if was.by == g.view {
 		return nil
 	}
@@ -100,7 +94,7 @@ func (g *callGate) stands() error {
 // rewrite begins the call anew with another input: its schema, its traits, and
 // all that follows. Hooks have judged what one of them wrote, not what a person
 // did.
-func (c *Call) rewrite(ctx context.Context, r *gate.Rewritten) error {
+func (c admitting) rewrite(ctx context.Context, r *gate.Rewritten) error {
 	input, err := abi.Canonical(r.Input)
 	if err != nil {
 		return fmt.Errorf("the input that was written for the model's: %w", err)
@@ -115,14 +109,14 @@ func (c *Call) rewrite(ctx context.Context, r *gate.Rewritten) error {
 		c.hooked, c.hook = false, nil
 	}
 	c.tell.Rewritten(c.input.json)
-	c.traits, err = c.findTraits(ctx)
+	c.traits, err = preparing(c).findTraits(ctx)
 	return err
 }
 
 // waits refuses a command of a built-in shell's that would be refused once it was
 // allowed, for it only waits: nobody is to be asked about that.
-func (g *callGate) waits(s *gate.Subject) error {
-	c := g.call
+func (g *judging) waits(s *gate.Subject) error {
+	c := g.core
 	if _, runs := c.tool.Declares(abi.CapShellRun); !runs || !tool.BuiltIn(c.tool) || c.inBackground() {
 		return nil
 	}
@@ -136,7 +130,7 @@ func (g *callGate) waits(s *gate.Subject) error {
 
 // ownValidation asks the tool whether it finds the input valid, and for its own
 // verdict.
-func (c *Call) ownValidation(ctx context.Context, v *rules.View, facts []abi.Fact) (*abi.Check, error) {
+func (c admitting) ownValidation(ctx context.Context, v *rules.View, facts []abi.Fact) (*abi.Check, error) {
 	contract := c.tool.Contract()
 	a, err := c.tool.Assess(ctx, plugins.Question{Input: c.input.json, Cwd: v.Cwd, Facts: facts})
 	if err != nil {
@@ -151,89 +145,36 @@ func (c *Call) ownValidation(ctx context.Context, v *rules.View, facts []abi.Fac
 	return a.Check, nil
 }
 
-// hookInput is what hooks are told of the call.
-func (g *callGate) hookInput() hooks.Input {
-	c, v, contract := g.call, g.view, g.call.tool.Contract()
-	return hooks.Input{
-		SessionID: c.session().ID, Cwd: v.Cwd, Mode: v.Policy.Mode(),
-		Tool: contract.Name, Aliases: contract.Aliases, ToolInput: c.input.json, ToolUseID: c.use.ID,
-		Plugin: c.tool.Source().Plugin, Binding: g.about.Binding(),
+// comeBack has a tool that works in the session's directory find one: a command may have
+// removed it.
+func (c admitting) comeBack() {
+	if c.tool == nil {
+		return
+	}
+	if _, moves := c.tool.Declares(abi.CapSessionCwd); !moves {
+		return
+	}
+	if _, native := c.tool.(*tool.Native); native {
+		return // it declares everything
+	}
+	if from, to, moved := c.session().Rules.LeaveRemoved(); moved {
+		c.remark(fmt.Sprintf("The session's directory %s is gone. The session is in %s now, and so was this call.", from, to))
 	}
 }
 
-// preHooks runs the hooks before the call, once.
-func (c *Call) preHooks(ctx context.Context, g *callGate) error {
-	contract, set := c.tool.Contract(), g.view.Settings.Hooks
-	if c.hooked || !set.For(hooks.PreToolUse, contract.Name, contract.Aliases) {
-		return nil
+// maxDepth is how many calls may be above one that a call makes.
+const maxDepth = 8
+
+// fits refuses a call that the calls above may not make, by the traits that they were
+// scheduled by.
+func (c admitting) fits() error {
+	if c.turn.Depth() > maxDepth {
+		return abi.Errorf(abi.CodeLimit, "%s was not run: it is made by a call that was made by a call, %d deep; at most %d are", c.use.Name, c.turn.Depth(), maxDepth)
 	}
-	o := set.PreToolUse(ctx, g.hookInput())
-	if ctx.Err() != nil {
-		return gate.Cancelled(ctx)
-	}
-	c.hooked, c.hook = true, o.Answer()
-	c.heed(&o)
-	if o.UpdatedInput != nil && o.Verdict != permissions.Deny {
-		return &gate.Rewritten{Input: o.UpdatedInput}
+	for _, above := range c.turn.Above() {
+		if err := above.Call(c.tool.Contract(), &c.traits); err != nil {
+			return err
+		}
 	}
 	return nil
-}
-
-// heed tells of the hooks that ran, and keeps what they want the model told.
-func (c *Call) heed(o *hooks.Outcome) {
-	c.tell.Hooks(o)
-	c.notes = append(c.notes, o.Contexts...)
-	c.notes = append(c.notes, o.Feedback...)
-}
-
-// postHooks runs the hooks after the call, which ended with a result or an error,
-// and returns the result as they want it shown.
-func (c *Call) postHooks(ctx context.Context, g *callGate, result abi.ToolResult, failure error) abi.ToolResult {
-	v, contract, event := g.view, c.tool.Contract(), hooks.PostToolUse
-	if failure != nil {
-		event = hooks.PostToolUseFailure
-	}
-	if !v.Settings.Hooks.For(event, contract.Name, contract.Aliases) {
-		return result
-	}
-	in, tell := g.hookInput(), v.Settings.Hooks.PostToolUse
-	if failure == nil {
-		in.Result = &result
-	} else {
-		in.Err, tell = failure, v.Settings.Hooks.PostToolUseFailure
-	}
-	if ctx.Err() != nil {
-		// Nobody waits for a call that is over; the hooks are told all the same.
-		c.session().Life.After(ctx, func(ctx context.Context) { tell(ctx, in) })
-		return result
-	}
-	o := tell(ctx, in)
-	c.heed(&o)
-	rewritten := o.Rewrite(result)
-	c.files.Answered(rewritten.Content, result.Content)
-	c.letGo(slices.DeleteFunc(slices.Clone(result.Content), func(b abi.Block) bool {
-		return b.Spilled == nil || slices.ContainsFunc(rewritten.Content, func(kept abi.Block) bool { return kept.Spilled == b.Spilled })
-	}))
-	return rewritten
-}
-
-// addNotes puts what hooks want the model told behind what the tool said.
-func (c *Call) addNotes(r *abi.ToolResult) {
-	for _, text := range c.notes {
-		doc, err := json.Marshal(text)
-		if err != nil {
-			continue
-		}
-		r.Content = append(slices.Clip(r.Content), abi.TextBlock("A hook says: "+string(doc)))
-	}
-	c.notes = nil
-}
-
-// hookGrant is what hooks said of the call as it counts for its capability calls:
-// what they allowed. What they asked about was answered before it started.
-func (c *Call) hookGrant() *permissions.HookAnswer {
-	if c.hook == nil || c.hook.Verdict != permissions.Allow {
-		return nil
-	}
-	return c.hook
 }

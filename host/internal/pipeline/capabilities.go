@@ -2,62 +2,79 @@ package pipeline
 
 import (
 	"context"
+	"sync"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/commands"
-	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )
 
+// world is how a running call reaches beyond its sandbox: each of its capability calls is
+// judged, and then exactly that is done.
+type world struct {
+	*judging
+
+	mu     sync.Mutex
+	scopes map[string]permissions.Scope // by capability, compiled once a call
+}
+
+// errCallOver is the cause of the end of what a call set off and did not wait for.
+var errCallOver = abi.Errorf(abi.CodeCancelled, "the call that made it has ended")
+
 // do is the second gate: the function that a running call's capability calls
 // go through.
-func (g *callGate) do(ctx context.Context, req abi.Request) (abi.Answer, error) {
+func (g *world) do(ctx context.Context, req abi.Request) (abi.Answer, error) {
 	GrowStack() // the runner's goroutine for this request is new
-	if !g.call.work.Enter() {
+	if !g.work.Enter() {
 		return abi.Answer{}, errCallOver
 	}
-	defer g.call.work.Leave()
-	g.call.tell.Clocks().Capability(1)
-	defer g.call.tell.Clocks().Capability(-1)
+	defer g.work.Leave()
+	g.tell.Clocks().Capability(1)
+	defer g.tell.Clocks().Capability(-1)
 	answer, err := g.perform(ctx, req)
-	g.call.tell.Capability(req.Name, err)
+	g.tell.Capability(req.Name, err)
 	return answer, err
 }
 
-func (g *callGate) perform(ctx context.Context, req abi.Request) (abi.Answer, error) {
-	claim, ok := g.call.tool.Declares(req.Name)
+func (g *world) perform(ctx context.Context, req abi.Request) (abi.Answer, error) {
+	claim, ok := g.tool.Declares(req.Name)
 	if !ok {
-		return abi.Answer{}, g.call.undeclared(req.Name)
+		return abi.Answer{}, g.undeclared(req.Name)
 	}
-	native, ok := g.call.session().Host.Capabilities[req.Name]
+	native, ok := g.session().Host.Capabilities[req.Name]
 	if !ok {
 		return abi.Answer{}, abi.Errorf(abi.CodeUnsupported, "this host has no capability %s", req.Name)
 	}
 	g.renew()
-	commands := newShell(g)
+	commands := newShell(g.judging)
 	plan, err := native.Plan(ctx, g.placed(commands), req)
 	if err != nil {
 		return abi.Answer{}, err
 	}
 	defer plan.Close()
-	return g.carryOut(ctx, req, claim, plan, commands)
+	scope, err := g.scope(claim)
+	if err != nil {
+		return abi.Answer{}, err
+	}
+	p := &performing{g.judging, req.Name, claim, scope, commands.Analyse}
+	return p.carryOut(ctx, plan)
 }
 
 // undeclared refuses a capability that the manifest does not give the tool.
-func (c *Call) undeclared(name string) error {
+func (g *world) undeclared(name string) error {
 	var manifest *abi.Manifest
-	if t, ok := c.tool.(tool.Plugin); ok {
+	if t, ok := g.tool.(tool.Plugin); ok {
 		manifest = t.Plugin.Manifest()
 	}
-	return plugins.Undeclared(manifest, c.tool.Contract().Name, name)
+	return plugins.Undeclared(manifest, g.tool.Contract().Name, name)
 }
 
 // placed is what a capability is told of the session and the call.
-func (g *callGate) placed(commands *commands.Shell) capability.Scope {
-	c := g.call
+func (g *world) placed(commands *commands.Shell) capability.Scope {
+	c := g.core
 	scope := capability.Scope{
 		Cwd: g.view.Cwd, Report: unheard, Tools: c.turn.Catalog(),
 		Call:  capability.Call{ID: c.use.ID, Tool: c.tool.Contract().Name},
@@ -66,72 +83,23 @@ func (g *callGate) placed(commands *commands.Shell) capability.Scope {
 	c.session().Storage.Provide(&scope)
 	if from := c.tool.Source(); !from.Trusted {
 		scope.Call.Plugin = from.Plugin
-		if c.mayWrite() {
+		if mayWrite(c.tool) {
 			scope.Own = c.files.Own()
 		}
 	}
 	if c.session().Host.Shell {
 		scope.Shell = commands
 	}
-	if g.call.tell.Listens() {
-		scope.Report = func(p abi.Progress) { g.call.tell.Report(abi.ProgressHead{Progress: &p}) }
+	if g.tell.Listens() {
+		scope.Report = func(p abi.Progress) { g.tell.Report(abi.ProgressHead{Progress: &p}) }
 	}
 	return scope
 }
 
 func unheard(abi.Progress) {}
 
-// carryOut judges a plan and does it.
-func (g *callGate) carryOut(ctx context.Context, req abi.Request, claim abi.CapabilityClaim, plan capability.Plan, commands *commands.Shell) (abi.Answer, error) {
-	accesses := plan.Accesses()
-	scope, err := g.scope(claim)
-	if err != nil {
-		return abi.Answer{}, err
-	}
-	for _, a := range accesses {
-		held := a
-		held.Tree = a.Tree && req.Name != abi.CapFSList // which goes into no directory
-		if err := g.consistent(held, commands.Analyse); err != nil {
-			return abi.Answer{}, err
-		}
-		if err := g.stageable(req.Name, a); err != nil {
-			return abi.Answer{}, err
-		}
-		if !scope.Covers(a) {
-			return abi.Answer{}, g.outOfScope(a, accesses, claim)
-		}
-	}
-	if err := g.shellFits(plan, accesses); err != nil {
-		return abi.Answer{}, err
-	}
-	s := g.subject(req.Name, accesses, commands.Analyse)
-	if err := g.Permit(ctx, s); err != nil {
-		return abi.Answer{}, err
-	}
-	if ctx.Err() != nil {
-		return abi.Answer{}, gate.Cancelled(ctx)
-	}
-	if walker, ok := plan.(capability.Walker); ok {
-		walker.Through(func(dir permissions.Access) (bool, func(string) bool) {
-			return g.permittedDir(claim, &scope, dir)
-		})
-	}
-	answer, err := plan.Do(ctx, func(a permissions.Access) bool {
-		// A list holds the names of a directory, and nothing of what they name.
-		consistent := req.Name == abi.CapFSList || g.consistent(a, commands.Analyse) == nil
-		return consistent && g.stageable(req.Name, a) == nil && scope.Covers(a) && g.permitted(req.Name, a)
-	})
-	if err == nil || ctx.Err() != nil { // what was ended may have done a part
-		g.call.deeds.add(accesses)
-	}
-	if read, ok := answer.OK.(abi.ReadOK); ok {
-		g.call.session().Files.Note(read.Path, &read)
-	}
-	return answer, err
-}
-
 // scope is what the manifest limits a capability to.
-func (g *callGate) scope(claim abi.CapabilityClaim) (permissions.Scope, error) {
+func (g *world) scope(claim abi.CapabilityClaim) (permissions.Scope, error) {
 	if len(claim.Scope) == 0 {
 		return g.policy().Scope(nil)
 	}
@@ -151,13 +119,9 @@ func (g *callGate) scope(claim abi.CapabilityClaim) (permissions.Scope, error) {
 	return scope, nil
 }
 
-// outOfScope refuses an access for the scope it leaves, unless a rule denies it
-// anyway: a directory is in every scope until it is searched, so the two
-// refusals together would tell what lies behind a denied path.
-func (g *callGate) outOfScope(a permissions.Access, all []permissions.Access, claim abi.CapabilityClaim) error {
-	if err := g.Denied(&gate.Subject{Call: &g.about, Operation: claim.Name, Accesses: all}); err != nil {
-		return err
-	}
-	return abi.Errorf(abi.CodeUndeclared, "%s is outside the scope %q that the manifest of %s gives %s",
-		a.Target, claim.Scope, g.call.tool.Contract().Name, claim.Name)
+// mayWrite reports whether a tool may ask to write files.
+func mayWrite(t tool.Tool) bool {
+	_, writes := t.Declares(abi.CapFSWrite)
+	_, replaces := t.Declares(abi.CapFSReplace)
+	return writes || replaces
 }

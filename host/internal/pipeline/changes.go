@@ -16,10 +16,13 @@ type refusedChange struct {
 	err    error
 }
 
+// maxRefusal bounds what the model is told of a change that was refused, in bytes.
+const maxRefusal = 500
+
 // refuseChanges takes out of a result the changes that its tool may not make, and says so
 // behind what the tool answered. Whether a change that it may make succeeds is found out
 // when it is made; a safe call's result may have left by then, so it is tried here.
-func (c *Call) refuseChanges(r *abi.ToolResult) {
+func (c finishing) refuseChanges(r *abi.ToolResult) {
 	kept := r.Changes[:0:0]
 	for _, change := range r.Changes {
 		path, err := c.mayChange(change)
@@ -41,12 +44,9 @@ func (c *Call) refuseChanges(r *abi.ToolResult) {
 	r.Content = append(slices.Clip(r.Content), abi.TextBlock(text))
 }
 
-// maxRefusal bounds what the model is told of a change that was refused, in bytes.
-const maxRefusal = 500
-
 // mayChange returns the directory that a change moves the session to, or why the call may
 // not make that change.
-func (c *Call) mayChange(change abi.Change) (path string, err error) {
+func (c finishing) mayChange(change abi.Change) (path string, err error) {
 	if change.Kind != abi.ChangeCwd {
 		return "", abi.Errorf(abi.CodeUnsupported, "no change of a session is called %s", visible.Name(string(change.Kind)))
 	}
@@ -67,7 +67,7 @@ func (c *Call) mayChange(change abi.Change) (path string, err error) {
 
 // applyChanges makes the changes that the call asked for. Those that fail are taken out of
 // its result, and told by an event and the log, as those that were refused before are.
-func (c *Call) applyChanges() {
+func (c finishing) applyChanges() {
 	kept := c.result.Changes[:0:0]
 	for _, change := range c.result.Changes {
 		path, err := c.mayChange(change)

@@ -1,15 +1,18 @@
 // Package pipeline takes one tool call from what a model wrote to its one result.
 //
-// A [Call] goes through the stages in this order, each of which adds what it found out:
+// A [Call] goes through stages. Each is a type that holds what is known by then, and adds
+// to the core that all of them see:
 //
-//   - request.go, prepare.go: which tool, with which input, scheduled by which traits;
-//   - effects.go, commands.go: what the input says it touches, as the file system now is;
-//   - admit.go, gate.go: whether it may start, by the rules, its tool, hooks and people;
-//   - invoke.go, capabilities.go: the tool runs, and each capability call that it makes is
-//     judged on the value that is then acted on;
-//   - outcome.go, changes.go: its result, fitted, and its changes of the session.
+//   - preparing (prepare.go, scheduling.go): which tool, with which input ([Call]'s
+//     request), scheduled by which traits;
+//   - admitting (admit.go, hooks.go, rehearse.go): whether it may start. A judging
+//     (judging.go) says what the call touches, as the file system now is, and its desk is
+//     what the gate sees of the session;
+//   - invocation (invoke.go): the tool runs. Its world (capabilities.go) takes its
+//     capability calls, each of which is performing (performing.go) a plan that was judged;
+//   - finishing (outcome.go, changes.go): its result, and its changes of the session.
 //
 // It knows neither the host nor its events: what a call needs of its session is a
-// [Session] of values and rooms, and what it needs of its turn, of those who listen and of
-// the person are the interfaces [Turn], [Teller] and [Asker].
+// [Session] of values and rooms, and what it needs of its turn and of those who listen are
+// the interfaces [Turn] and [Teller].
 package pipeline

@@ -11,12 +11,11 @@ import (
 // Explain judges a call by the rules of a view, without running it, its tool's own check
 // or hooks, and without asking anybody.
 func Explain(ctx context.Context, t Turn, use abi.ToolUse, v *rules.View) (permissions.Explanation, error) {
-	c := &Call{turn: t, tell: t.Telling(0, &use), request: request{use: use}}
-	c.files.Begin(t.Files(), 0)
-	if err := c.prepare(ctx); err != nil {
+	c := newCall(t, 0, use)
+	if err := (preparing{&c.core}).prepare(ctx); err != nil {
 		return permissions.Explanation{}, err
 	}
-	g := gateAt(c, v)
+	g := judgingAt(&c.core, v)
 	about, _, err := g.whole()
 	if err != nil {
 		return permissions.Explanation{}, err

@@ -1,37 +1,22 @@
 package pipeline
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/results"
+	"github.com/toolquay/toolquay/scheduler"
 )
 
-// outcome is what came of a call, and what the model is told besides.
-type outcome struct {
-	// ended says that the call has its result.
-	ended  bool
-	result abi.ToolResult
-	// fitted is what was done to the result's size; nil where it is short.
-	fitted *results.Fitted
-	// refused are the changes of the session that its tool asked for and did not get.
-	refused []refusedChange
-	// notes are what hooks want the model told, and remarks what the host has to say.
-	notes   []string
-	remarks remarks
-}
-
-// Result is the call's one result, once it has ended.
-func (o *outcome) Result() *abi.ToolResult { return &o.result }
-
-// Fitted is what was done to the size of the result; nil where it is short.
-func (o *outcome) Fitted() *results.Fitted { return o.fitted }
+// finishing makes the one result of a call out of what came of it.
+type finishing struct{ *core }
 
 // refuse ends the call with an error of the pipeline's, for the model.
-func (c *Call) refuse(err error) { c.end(failed(err)) }
+func (c finishing) refuse(err error) { c.end(failed(err)) }
 
 // failed is the result of a call that could not run to its end.
 func failed(err error) abi.ToolResult {
@@ -49,7 +34,7 @@ func failed(err error) abi.ToolResult {
 }
 
 // end gives the call its one result. The first one stands.
-func (c *Call) end(r abi.ToolResult) {
+func (c finishing) end(r abi.ToolResult) {
 	if c.ended {
 		return
 	}
@@ -73,7 +58,7 @@ func (c *Call) end(r abi.ToolResult) {
 
 // addOutdated tells the model, after the result of a call that may have changed files,
 // which of the files that it has read are out of date now.
-func (c *Call) addOutdated(r *abi.ToolResult) {
+func (c finishing) addOutdated(r *abi.ToolResult) {
 	if !c.ran() || c.traits.ReadOnly { // what changed during a read is not its doing
 		return
 	}
@@ -82,14 +67,11 @@ func (c *Call) addOutdated(r *abi.ToolResult) {
 	}
 }
 
-// remark has the model told something behind the call's result, once.
-func (c *Call) remark(text string) { c.remarks.put(text) }
-
 // addTasks tells the model, once, of background tasks that have ended, behind a result
 // that leaves now: with one that was made and is not sent they would be lost. Results of
 // calls that a call makes are no model's.
-func (c *Call) addTasks() {
-	if c.turn.Within() != nil {
+func (c finishing) addTasks() {
+	if !c.turn.ByModel() {
 		return
 	}
 	notice := c.session().Storage.Notice()
@@ -104,7 +86,7 @@ func (c *Call) addTasks() {
 
 // withhold takes out of a result what its tool has no right to: words in the
 // conversation that are not a tool's.
-func (c *Call) withhold(r *abi.ToolResult) {
+func (c finishing) withhold(r *abi.ToolResult) {
 	if len(r.Messages) == 0 || c.tool.Source().Trusted {
 		return
 	}
@@ -113,8 +95,8 @@ func (c *Call) withhold(r *abi.ToolResult) {
 }
 
 // fit holds the call's result to its tool's limit. What is added to the result
-// afterwards is for [Call.noted].
-func (c *Call) fit(r *abi.ToolResult) {
+// afterwards is for [finishing.noted].
+func (c finishing) fit(r *abi.ToolResult) {
 	of := results.Call{Tool: c.name(), Title: c.title}
 	if c.tool != nil {
 		contract := c.tool.Contract()
@@ -136,10 +118,22 @@ func (c *Call) fit(r *abi.ToolResult) {
 
 // noted says how many blocks of the result were added behind what the tool answered:
 // they are for the model, whatever becomes of the rest.
-func (c *Call) noted(n int) {
+func (c finishing) noted(n int) {
 	if c.fitted != nil {
 		c.fitted.Notes = n
 	}
+}
+
+// addNotes puts what hooks want the model told behind what the tool said.
+func (c finishing) addNotes(r *abi.ToolResult) {
+	for _, text := range c.notes {
+		doc, err := json.Marshal(text)
+		if err != nil {
+			continue
+		}
+		r.Content = append(slices.Clip(r.Content), abi.TextBlock("A hook says: "+string(doc)))
+	}
+	c.notes = nil
 }
 
 // HeldBy is about the memory that a result takes, in bytes.
@@ -158,7 +152,33 @@ func HeldBy(r *abi.ToolResult) int64 {
 	return int64(n)
 }
 
-// warn tells the operator.
-func (c *Call) warn(format string, args ...any) {
-	c.tell.Report(abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: fmt.Sprintf(format, args...)}})
+// reason says why a tool could not run to its end: what ended it from outside, or
+// else what it says itself.
+func (c finishing) reason(ctx context.Context, err error) error {
+	if panicked, ok := errors.AsType[*scheduler.PanicError](err); ok {
+		return c.panicked(panicked)
+	}
+	if ctx.Err() != nil {
+		return c.ending(context.Cause(ctx), true)
+	}
+	return err
+}
+
+// scheduled is what the scheduler is told. What was ended from outside has not failed
+// by itself, and cancels none of its siblings.
+func (c finishing) scheduled(ctx context.Context) scheduler.Outcome {
+	o := scheduler.Outcome{Failed: c.result.IsError && ctx.Err() == nil, Behind: c.work.End()}
+	if o.Behind != nil {
+		c.turn.LeftBehind()
+	}
+	if c.turn.Holds() {
+		o.Held = HeldBy(&c.result)
+	}
+	return o
+}
+
+// panicked logs a panic, which is a defect of the host's, and says so.
+func (c finishing) panicked(p *scheduler.PanicError) error {
+	c.session().Host.Logger.Error("a tool call panicked", "tool", c.use.Name, "panic", p.Value, "stack", string(p.Stack))
+	return abi.Errorf(abi.CodeInternal, "%s failed inside the host: %v", c.use.Name, p.Value)
 }

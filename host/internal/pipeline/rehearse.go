@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/gate"
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -48,7 +49,7 @@ func (*rehearsed) Error() string { return "the call failed in its rehearsal" }
 // It may do what the rules allow, and may seem to do what the person is asked about.
 // Nobody is told of it, and nothing of it is kept.
 type rehearsal struct {
-	gate  *callGate
+	world *world
 	asked *gate.Subject
 
 	mu sync.Mutex
@@ -62,10 +63,10 @@ type rehearsal struct {
 // rehearse makes a call that writes files without effect, and returns what is to be done
 // when its question has ended. The subject then shows what the call would change. The
 // error is the result of a call that would fail.
-func (g *callGate) rehearse(ctx context.Context, s *gate.Subject) (done func(), err error) {
-	all := g.call.session().Host.Rehearsals
+func (g *world) rehearse(ctx context.Context, s *gate.Subject) (done func(), err error) {
+	all := g.session().Host.Rehearsals
 	done = func() { all.Hide(len(s.Preview)) }
-	if !g.call.rehearses() {
+	if !rehearses(&g.request) {
 		return done, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, MaxRehearsal)
@@ -74,9 +75,9 @@ func (g *callGate) rehearse(ctx context.Context, s *gate.Subject) (done func(), 
 		return done, nil // it is asked without a preview
 	}
 	defer all.Leave()
-	r := &rehearsal{gate: g, asked: s}
-	result, err := g.call.tool.Call(limited, plugins.Invocation{
-		ID: g.call.use.ID, Input: g.call.input.json, Cwd: g.view.Cwd, Capability: r.do,
+	r := &rehearsal{world: g, asked: s}
+	result, err := g.tool.Call(limited, plugins.Invocation{
+		ID: g.use.ID, Input: g.input.json, Cwd: g.view.Cwd, Capability: r.do,
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +96,7 @@ func (g *callGate) rehearse(ctx context.Context, s *gate.Subject) (done func(), 
 
 // mayTell reports whether the rules let the call read what it would write. Else how it
 // fails would tell what lies there, which is for the person to say.
-func (g *callGate) mayTell(s *gate.Subject) bool {
+func (g *judging) mayTell(s *gate.Subject) bool {
 	for _, a := range s.Accesses {
 		a.Kind = permissions.AccessRead
 		if !g.mayTouch(a) {
@@ -105,10 +106,10 @@ func (g *callGate) mayTell(s *gate.Subject) bool {
 	return true
 }
 
-// do takes the place of [callGate.do].
+// do takes the place of [world.do].
 func (r *rehearsal) do(ctx context.Context, req abi.Request) (abi.Answer, error) {
 	GrowStack()
-	c := r.gate.call
+	c := r.world.core
 	if !c.work.Enter() {
 		return abi.Answer{}, errCallOver
 	}
@@ -118,24 +119,26 @@ func (r *rehearsal) do(ctx context.Context, req abi.Request) (abi.Answer, error)
 	if !ok || !known || !slices.Contains(rehearsable, req.Name) {
 		return abi.Answer{}, r.bar(req.Name)
 	}
-	place := r.gate.placed(newShell(r.gate))
+	commands := newShell(r.world.judging)
+	place := r.world.placed(commands)
 	place.Report, place.Rehearse, place.History = unheard, true, nil
 	plan, err := native.Plan(ctx, place, req)
 	if err != nil {
 		return abi.Answer{}, err
 	}
 	defer plan.Close()
-	scope, err := r.gate.scope(claim)
+	scope, err := r.world.scope(claim)
 	if err != nil {
 		return abi.Answer{}, err
 	}
+	p := &performing{r.world.judging, req.Name, claim, scope, commands.Analyse}
 	for _, a := range plan.Accesses() {
 		if !scope.Covers(a) || !r.lets(req.Name, a) {
 			return abi.Answer{}, r.bar(req.Name)
 		}
 	}
 	answer, err := plan.Do(ctx, func(a permissions.Access) bool {
-		return scope.Covers(a) && r.gate.permitted(req.Name, a)
+		return scope.Covers(a) && p.permitted(a)
 	})
 	if err != nil {
 		return answer, err
@@ -153,11 +156,11 @@ func (r *rehearsal) bar(operation string) error {
 
 // lets passes what the rules allow, and those writes that the person is asked about.
 func (r *rehearsal) lets(operation string, a permissions.Access) bool {
-	g := r.gate
-	if g.call.traits.Locked && !g.call.traits.Covers(a) {
+	g := r.world
+	if g.traits.Locked && !g.traits.Covers(a) {
 		return false
 	}
-	d := g.Decide(&gate.Subject{Call: &g.about, Operation: operation, Accesses: []permissions.Access{a}, Hook: g.call.hookGrant()})
+	d := g.Decide(&gate.Subject{Call: &g.about, Operation: operation, Accesses: []permissions.Access{a}, Hook: g.hookGrant()})
 	if d.Verdict != permissions.Ask {
 		return d.Verdict == permissions.Allow
 	}
@@ -204,4 +207,29 @@ func preview(text string) string {
 		end += len(line)
 	}
 	return text[:end] + "... and more, which is not shown here\n"
+}
+
+// rehearses reports whether a call is one of a built-in tool that writes files and
+// can be made without effect. Another plugin may find out that it is a rehearsal, write
+// something else later, and have its words reach the model before anybody was asked.
+func rehearses(r *request) bool {
+	t, ok := r.tool.(tool.Plugin)
+	if !ok || r.traits.ReadOnly || !t.Source().Trusted {
+		return false
+	}
+	manifest := t.Plugin.Manifest()
+	if manifest == nil || manifest.Instance == abi.InstanceKept || manifest.ABI == abi.ABIExtism {
+		return false
+	}
+	writes := false
+	for _, claim := range manifest.Capabilities {
+		if _, ok := r.tool.Declares(claim.Name); !ok {
+			continue
+		}
+		if !slices.Contains(rehearsable, claim.Name) {
+			return false
+		}
+		writes = writes || claim.Name == abi.CapFSWrite || claim.Name == abi.CapFSReplace
+	}
+	return writes
 }

@@ -2,9 +2,7 @@ package pipeline
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
-	"sync"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/tool"
@@ -26,28 +24,6 @@ type request struct {
 	settled int64
 	// unknown says that there is no such tool.
 	unknown bool
-}
-
-// input is a call's input: the canonical JSON, which is decoded at most once.
-type input struct {
-	json   json.RawMessage
-	fields func() (map[string]json.RawMessage, error)
-}
-
-func newInput(canonical json.RawMessage) *input {
-	return &input{canonical, sync.OnceValues(func() (map[string]json.RawMessage, error) {
-		var fields map[string]json.RawMessage
-		err := json.Unmarshal(canonical, &fields)
-		return fields, err
-	})}
-}
-
-// raw is the input's JSON; nil before there is any.
-func (i *input) raw() json.RawMessage {
-	if i == nil {
-		return nil
-	}
-	return i.json
 }
 
 // accept takes an input for the tool, which is held against the tool's schema.
@@ -193,13 +169,6 @@ func (r *request) effects() permissions.Effects {
 	return permissions.EffectsUnknown
 }
 
-// mayWrite reports whether the tool may ask to write files.
-func (r *request) mayWrite() bool {
-	_, writes := r.tool.Declares(abi.CapFSWrite)
-	_, replaces := r.tool.Declares(abi.CapFSReplace)
-	return writes || replaces
-}
-
 // mayMove reports whether the call may leave the session in another working
 // directory, which is more than any lock. A native tool that has locks is held to
 // not doing so (see [Call.mayChange]).
@@ -209,29 +178,4 @@ func (r *request) mayMove() bool {
 	}
 	_, moves := r.tool.Declares(abi.CapSessionCwd)
 	return moves
-}
-
-// rehearses reports whether the call is one of a built-in tool that writes files and
-// can be made without effect. Another plugin may find out that it is a rehearsal, write
-// something else later, and have its words reach the model before anybody was asked.
-func (r *request) rehearses() bool {
-	t, ok := r.tool.(tool.Plugin)
-	if !ok || r.traits.ReadOnly || !t.Source().Trusted {
-		return false
-	}
-	manifest := t.Plugin.Manifest()
-	if manifest == nil || manifest.Instance == abi.InstanceKept || manifest.ABI == abi.ABIExtism {
-		return false
-	}
-	writes := false
-	for _, claim := range manifest.Capabilities {
-		if _, ok := r.tool.Declares(claim.Name); !ok {
-			continue
-		}
-		if !slices.Contains(rehearsable, claim.Name) {
-			return false
-		}
-		writes = writes || claim.Name == abi.CapFSWrite || claim.Name == abi.CapFSReplace
-	}
-	return writes
 }

@@ -65,29 +65,23 @@ type Session struct {
 	Walked protected.Memory
 	// Distrust are tools whose claims about themselves were found false.
 	Distrust traits.Distrust
-	// Judge is asked what rules leave open, and Asker asks the person; nil are none.
+	// Judge is asked what rules leave open; nil is none.
 	Judge gate.Judge
-	Asker Asker
+	// Headless says that there is nobody to ask.
+	Headless bool
 	// Stage says that writes are staged.
 	Stage bool
 	Life  Life
 }
 
 // Life is how long a session goes on.
-type Life interface {
+type Life struct {
 	// Context ends with the session.
-	Context() context.Context
+	Context context.Context //nolint:containedctx // it outlasts the calls
 	// After runs something that goes on after its call. The session's end ends it.
-	After(ctx context.Context, do func(ctx context.Context))
+	After func(ctx context.Context, do func(ctx context.Context))
 	// Backgrounds reports whether background tasks may begin.
-	Backgrounds() bool
-}
-
-// Asker asks the person that a session works for.
-type Asker interface {
-	// Ask puts a question about a call. The channel brings one answer, unless ctx ends
-	// first.
-	Ask(ctx context.Context, c *Call, q *gate.Question) <-chan gate.Answer
+	Backgrounds func() bool
 }
 
 // Catalog is the tools that a turn finds. It implements [capability.Catalog].
@@ -110,9 +104,13 @@ type Turn interface {
 	Files() *filestate.Turn
 	// Telling begins what a call tells.
 	Telling(index int, use *abi.ToolUse) Teller
-	// Within is the running call of the same session that makes this turn; nil where the
-	// model does. Depth counts the calls above.
-	Within() *Call
+	// Ask puts a question about a call to the person. The channel brings one answer,
+	// unless ctx ends first.
+	Ask(ctx context.Context, callID string, tell Teller, q *gate.Question) <-chan gate.Answer
+	// ByModel reports whether the model makes the calls, and not a running call of the
+	// session. Above are those, the nearest first; Depth counts the calls of all sessions.
+	ByModel() bool
+	Above() []traits.Held
 	Depth() int
 	// Claim refuses the id of a call that results could not be matched to.
 	Claim(id string) error
@@ -126,7 +124,15 @@ type Turn interface {
 	// LeftBehind says that something of a call goes on after its result.
 	LeftBehind()
 	// Leave takes the result of a call that leaves. It may wait for the reader.
-	Leave(c *Call)
+	Leave(l Leaving)
+}
+
+// Leaving is the result of a call as it leaves. Fitted is what was done to its size; nil
+// where it is short.
+type Leaving struct {
+	Tell   Teller
+	Result *abi.ToolResult
+	Fitted *results.Fitted
 }
 
 // Teller takes what a call tells about itself. It is safe for concurrent use.

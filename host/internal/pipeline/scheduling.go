@@ -13,7 +13,7 @@ import (
 // findTraits resolves the contract's traits for this input. Whatever fails on
 // the way counts as the unsafe answer, except a tool that says it is not
 // enabled.
-func (c *Call) findTraits(ctx context.Context) (traits.Traits, error) {
+func (c preparing) findTraits(ctx context.Context) (traits.Traits, error) {
 	contract := c.tool.Contract()
 	var a abi.Assessment
 	if traits.Asks(contract) {
@@ -32,9 +32,9 @@ func (c *Call) findTraits(ctx context.Context) (traits.Traits, error) {
 }
 
 // settle finds out the traits that depend on what the call touches, as paths now lead.
-func (c *Call) settle() {
+func (c preparing) settle() {
 	c.settled = c.turn.Altered().Load()
-	s, known, err := newGate(c).whole()
+	s, known, err := newJudging(c.core).whole()
 	if err != nil { // it fails when its turn comes
 		c.traits.Unlock()
 		return
@@ -44,7 +44,7 @@ func (c *Call) settle() {
 
 // settleTraits computes the traits that the contract leaves to the host, from
 // what the call was found to touch, and what its input names of that.
-func (c *Call) settleTraits(s *gate.Subject, named []permissions.Access) {
+func (c preparing) settleTraits(s *gate.Subject, named []permissions.Access) {
 	v := c.session().Rules.View()
 	c.traits.Settle(c.tool.Contract(), traits.Settling{
 		Distrust: &c.session().Distrust, Subject: s, Named: named, Cwd: really(v.Policy.Cwd()),
@@ -60,34 +60,13 @@ func (c *Call) settleTraits(s *gate.Subject, named []permissions.Access) {
 	})
 }
 
-// held is the call as it is held to its traits.
-func (c *Call) held() traits.Held {
-	return traits.Held{Tool: c.tool.Contract(), Traits: &c.traits, Distrust: &c.session().Distrust, Warn: c.warn}
-}
-
-// consistent holds a call to the traits it was scheduled by, and what it makes to those
-// of the calls above it.
-func (g *callGate) consistent(a permissions.Access, analyse analysis) error {
-	derived := g.call.tool.Contract().ReadOnly == abi.TraitDerived
-	readsOnly := func(a permissions.Access) bool { return derived && analyse(a.Target).ReadOnly }
-	for c := g.call; c != nil; c = c.turn.Within() {
-		if err := c.held().Access(a, readsOnly); err != nil {
-			return err
-		}
+// stages refuses, in a session whose writes are staged, a call that may change the disk
+// past the stage, before anybody is asked about it: one of the embedder's own tool, or
+// one whose input is a command. That is so of commands that only read, too: they would
+// see files as they were before.
+func (c preparing) stages(readOnly bool) error {
+	if !c.session().Stage {
+		return nil
 	}
-	return nil
-}
-
-// fits refuses a call that the calls above may not make, by the traits that they were
-// scheduled by.
-func (c *Call) fits() error {
-	if c.turn.Depth() > maxDepth {
-		return abi.Errorf(abi.CodeLimit, "%s was not run: it is made by a call that was made by a call, %d deep; at most %d are", c.use.Name, c.turn.Depth(), maxDepth)
-	}
-	for above := c.turn.Within(); above != nil; above = above.turn.Within() {
-		if err := above.held().Call(c.tool.Contract(), &c.traits); err != nil {
-			return err
-		}
-	}
-	return nil
+	return BarredByStage(c.tool, readOnly)
 }

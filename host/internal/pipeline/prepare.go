@@ -1,0 +1,48 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/traits"
+)
+
+// preparing finds out what can be known of a call before its turn comes.
+type preparing struct{ *core }
+
+// prepare does what can be done before a call's turn comes: its tool, its input, its traits.
+func (c preparing) prepare(ctx context.Context) error {
+	if err := c.turn.Claim(c.use.ID); err != nil {
+		return err
+	}
+	found, err := c.turn.Catalog().Find(c.use.Name, c.turn.ByModel())
+	if err != nil {
+		c.unknown = true
+		return err
+	}
+	c.tool = found
+	c.tell.About(c.name(), "")
+	if err := c.tool.Available(); err != nil {
+		return err
+	}
+	written := c.use.Input
+	if len(written) == 0 {
+		written = json.RawMessage("{}")
+	}
+	if written, err = abi.Canonical(written); err != nil {
+		return err
+	}
+	if written, err = c.tool.Contract().Renamed(c.use.Name, written); err != nil {
+		return c.describe(err)
+	}
+	if err := c.accept(written); err != nil {
+		return c.describe(c.turn.Catalog().Unloaded(c.tool.Contract(), err))
+	}
+	c.tell.About(c.name(), c.title)
+	if c.traits, err = c.findTraits(ctx); err != nil || !traits.Settles(c.tool.Contract()) {
+		return err
+	}
+	c.settle()
+	return nil
+}
