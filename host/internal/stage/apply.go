@@ -61,19 +61,19 @@ func (s *Store) Apply(ctx context.Context, sel Selection) ([]Applied, error) {
 	}
 	var done []Applied
 	err := s.locked(ctx, func() error {
-		if err := s.index.refresh(s.dir); err != nil {
+		if err := s.index.refresh(s.contents.dir); err != nil {
 			return err
 		}
 		list := s.index.list(sel)
 		if len(list) == 0 {
 			return ErrNothing
 		}
-		if err := s.check(ctx, list); err != nil {
+		if err := check(ctx, &s.contents, list); err != nil {
 			return err
 		}
-		call := "apply-" + rand.Text()[:8]
+		a := applying{store: s, call: "apply-" + rand.Text()[:8]}
 		for i := range list {
-			one, written, err := s.apply(ctx, &list[i], call)
+			one, written, err := a.apply(ctx, &list[i])
 			if written {
 				done = append(done, one)
 			}
@@ -87,11 +87,11 @@ func (s *Store) Apply(ctx context.Context, sel Selection) ([]Applied, error) {
 }
 
 // check looks at all files.
-func (s *Store) check(ctx context.Context, list []Entry) error {
+func check(ctx context.Context, staged *contents, list []Entry) error {
 	var conflicts []Conflict
 	for i := range list {
 		e := &list[i]
-		err := s.copyTo(ctx, io.Discard, e)
+		err := staged.copyTo(ctx, io.Discard, e)
 		if err == nil {
 			err = e.fits(ctx)
 		}
@@ -137,9 +137,15 @@ func (e *Entry) unchanged(now *Content) error {
 	return errors.New("it was changed by something else since it was staged")
 }
 
+// applying is one use of [Store.Apply]. The store is locked.
+type applying struct {
+	store *Store
+	call  string // what the history has all its writes under
+}
+
 // apply writes one file. It reports whether the file has its content now, which may be so
 // with an error too.
-func (s *Store) apply(ctx context.Context, e *Entry, call string) (done Applied, written bool, err error) {
+func (a *applying) apply(ctx context.Context, e *Entry) (done Applied, written bool, err error) {
 	done.Path = e.Path
 	d, err := ondisk.Look(ctx, e.Path)
 	if err != nil {
@@ -151,41 +157,41 @@ func (s *Store) apply(ctx context.Context, e *Entry, call string) (done Applied,
 	}
 	done.Created, done.Same = d.Content == nil, d.Content.Same(&e.Content)
 	if !done.Same {
-		done.Call = call
-		done.History, err = s.write(ctx, d, e, call)
+		done.Call = a.call
+		done.History, err = a.write(ctx, d, e)
 		if err != nil {
 			return done, errors.Is(err, workspace.ErrUncertain), err
 		}
 	}
-	if err := s.index.append(s.dir, &line{Kind: kindApply, Time: time.Now().UTC(), Path: e.Path, Call: call}); err != nil {
+	if err := a.store.index.append(a.store.contents.dir, &line{Kind: kindApply, Time: time.Now().UTC(), Path: e.Path, Call: a.call}); err != nil {
 		return done, true, fmt.Errorf("it was written, and that cannot be noted, so that it is staged still; apply it again: %w", err)
 	}
-	s.remove(e.name)
+	a.store.contents.remove(e.name)
 	return done, true, nil
 }
 
 // write puts the staged content in place of the file, whose former content the history
 // keeps. It returns the history's record also with an error after which the content may
 // be in place.
-func (s *Store) write(ctx context.Context, d *ondisk.File, e *Entry, call string) (id string, err error) {
+func (a *applying) write(ctx context.Context, d *ondisk.File, e *Entry) (id string, err error) {
 	draft, err := d.Node.Draft()
 	if err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, draft.Discard()) }()
-	if err := s.copyTo(ctx, draft, e); err != nil {
+	if err := a.store.contents.copyTo(ctx, draft, e); err != nil {
 		return "", err
 	}
-	if s.options.History == nil {
+	if a.store.options.History == nil {
 		_, err = draft.Commit(d.Info)
 		return "", err
 	}
-	if id, err = s.options.History.Keep(ctx, kept(d, e, call)); err != nil {
+	if id, err = a.store.options.History.Keep(ctx, kept(d, e, a.call)); err != nil {
 		return "", err
 	}
 	_, err = draft.Commit(d.Info)
 	if err != nil && !errors.Is(err, workspace.ErrUncertain) {
-		return "", errors.Join(err, s.options.History.Void(id))
+		return "", errors.Join(err, a.store.options.History.Void(id))
 	}
 	return id, err
 }

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -141,4 +142,15 @@ func (x *index) append(dir string, l *line) error {
 		return errors.Join(err, f.Truncate(x.end), f.Close())
 	}
 	return errors.Join(x.read(f), f.Close())
+}
+
+func (x *index) list(sel Selection) []Entry {
+	var out []Entry
+	for path, e := range x.entries {
+		if sel.has(path) {
+			out = append(out, *e)
+		}
+	}
+	slices.SortFunc(out, func(a, b Entry) int { return cmp.Compare(a.Path, b.Path) })
+	return out
 }

@@ -37,7 +37,7 @@ func (s *Store) Patch(ctx context.Context, w io.Writer, sel Selection, o history
 	var notes []Note
 	for i := range list {
 		e := &list[i]
-		patch, changed, err := s.patch(ctx, e, o)
+		text, changed, err := patch(ctx, &s.contents, e, o)
 		if ctx.Err() != nil {
 			return notes, context.Cause(ctx)
 		}
@@ -45,13 +45,13 @@ func (s *Store) Patch(ctx context.Context, w io.Writer, sel Selection, o history
 			notes = append(notes, Note{Path: e.Path, Why: err.Error(), Left: true})
 			continue
 		}
-		if patch == nil {
+		if text == nil {
 			notes = append(notes, Note{Path: e.Path, Why: "it holds what is staged already", Same: true})
 		}
 		if changed != nil {
 			notes = append(notes, Note{Path: e.Path, Why: changed.Error()})
 		}
-		if _, err := w.Write(patch); err != nil {
+		if _, err := w.Write(text); err != nil {
 			return notes, err
 		}
 	}
@@ -60,7 +60,7 @@ func (s *Store) Patch(ctx context.Context, w io.Writer, sel Selection, o history
 
 // patch is the change of one file, nil where there is none, and how the file is not what
 // it was.
-func (s *Store) patch(ctx context.Context, e *Entry, o history.PatchOptions) (patch []byte, changed, err error) {
+func patch(ctx context.Context, staged *contents, e *Entry, o history.PatchOptions) (text []byte, changed, err error) {
 	d, err := ondisk.Look(ctx, e.Path)
 	if err != nil {
 		return nil, nil, err
@@ -80,10 +80,10 @@ func (s *Store) patch(ctx context.Context, e *Entry, o history.PatchOptions) (pa
 		}
 	}
 	var after bytes.Buffer
-	if err := s.copyTo(ctx, &after, e); err != nil {
+	if err := staged.copyTo(ctx, &after, e); err != nil {
 		return nil, nil, err
 	}
 	c.After = after.Bytes()
-	patch, err = c.Patch(o)
-	return patch, e.unchanged(d.Content), err
+	text, err = c.Patch(o)
+	return text, e.unchanged(d.Content), err
 }

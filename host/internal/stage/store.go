@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -36,43 +35,11 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Entry is one file that is staged.
-type Entry struct {
-	Path string `json:"path"`
-	// Content is what is staged, and Base what the file on the disk was when it was
-	// first staged; nil is no file.
-	Content Content  `json:"content"`
-	Base    *Content `json:"base,omitempty"`
-	// Calls are the ids of the calls that wrote it, in order, and Tool and Time are of
-	// the last.
-	Calls []string  `json:"calls,omitempty"`
-	Tool  string    `json:"tool,omitempty"`
-	Time  time.Time `json:"time"`
-
-	name string
-	// past are the hashes of what was staged before this. The file has one of them
-	// where an applying was killed before it could note that it had written the file.
-	past []string
-}
-
-// Selection names files of a stage: each path is one of a file, or of a directory above
-// some, absolute and clean. Without any it is all of them.
-type Selection struct{ Paths []string }
-
-func (s Selection) has(path string) bool {
-	return len(s.Paths) == 0 || slices.ContainsFunc(s.Paths, func(p string) bool { return path == p || below(path, p) })
-}
-
-func below(path, dir string) bool {
-	rest, ok := strings.CutPrefix(path, dir)
-	return ok && rest != "" && (strings.HasSuffix(dir, string(filepath.Separator)) || rest[0] == filepath.Separator)
-}
-
 // Store is the stage of one session. It is safe for concurrent use, and so is its
 // directory by several processes.
 type Store struct {
-	dir     string
-	options Options
+	options  Options
+	contents contents
 
 	mu    sync.Mutex
 	made  bool
@@ -87,7 +54,7 @@ func Open(dir string, o Options) *Store {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Store{dir: dir, options: o}
+	return &Store{options: o, contents: contents{dir, o.Logger}}
 }
 
 // make makes the directory once. The mutex is held.
@@ -108,40 +75,34 @@ func (s *Store) locked(ctx context.Context, do func() error) error {
 	if err := s.make(); err != nil {
 		return err
 	}
-	return ondisk.Locked(ctx, filepath.Join(s.dir, lockName), do)
+	return ondisk.Locked(ctx, filepath.Join(s.contents.dir, lockName), do)
 }
 
 // Lookup is as [capability.Stage] has it.
 func (s *Store) Lookup(path string) (capability.Staged, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.index.refresh(s.dir); err != nil {
+	if err := s.index.refresh(s.contents.dir); err != nil {
 		return capability.Staged{}, false, abi.Errorf(abi.CodeIO, "%w", err)
 	}
 	e := s.index.entries[path]
 	if e == nil {
 		return capability.Staged{}, false, nil
 	}
-	return s.staged(e), true, nil
+	return s.contents.staged(e), true, nil
 }
-
-func (s *Store) staged(e *Entry) capability.Staged {
-	return capability.Staged{Path: e.Path, Place: s.path(e.name), Time: e.Time}
-}
-
-func (s *Store) path(name string) string { return filepath.Join(s.dir, name) }
 
 // Below is as [capability.Stage] has it.
 func (s *Store) Below(dir string) ([]capability.Staged, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.index.refresh(s.dir); err != nil {
+	if err := s.index.refresh(s.contents.dir); err != nil {
 		return nil, abi.Errorf(abi.CodeIO, "%w", err)
 	}
 	var out []capability.Staged
 	for path, e := range s.index.entries {
 		if below(path, dir) {
-			out = append(out, s.staged(e))
+			out = append(out, s.contents.staged(e))
 		}
 	}
 	slices.SortFunc(out, func(a, b capability.Staged) int { return cmp.Compare(a.Path, b.Path) })
@@ -152,21 +113,10 @@ func (s *Store) Below(dir string) ([]capability.Staged, error) {
 func (s *Store) List(sel Selection) ([]Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.index.refresh(s.dir); err != nil {
+	if err := s.index.refresh(s.contents.dir); err != nil {
 		return nil, err
 	}
 	return s.index.list(sel), nil
-}
-
-func (x *index) list(sel Selection) []Entry {
-	var out []Entry
-	for path, e := range x.entries {
-		if sel.has(path) {
-			out = append(out, *e)
-		}
-	}
-	slices.SortFunc(out, func(a, b Entry) int { return cmp.Compare(a.Path, b.Path) })
-	return out
 }
 
 // Place is as [capability.Stage] has it.
@@ -176,13 +126,13 @@ func (s *Store) Place() (string, error) {
 	if err := s.make(); err != nil {
 		return "", abi.Errorf(abi.CodeIO, "nothing was staged, since the stage cannot be made: %w", err)
 	}
-	return s.path(newName()), nil
+	return s.contents.path(newName()), nil
 }
 
 // Put is as [capability.Stage] has it.
 func (s *Store) Put(ctx context.Context, w capability.StagedWrite) error {
 	if !utf8.ValidString(w.Path) {
-		s.remove(filepath.Base(w.Place))
+		s.contents.remove(filepath.Base(w.Place))
 		return abi.Errorf(abi.CodeInvalidInput, "the path %q is no UTF-8, and the stage has no words for it; rename the file or its directory", w.Path)
 	}
 	var former string
@@ -193,10 +143,10 @@ func (s *Store) Put(ctx context.Context, w capability.StagedWrite) error {
 	})
 	s.mu.Unlock()
 	if err == nil {
-		s.remove(former)
+		s.contents.remove(former)
 		return nil
 	}
-	s.remove(filepath.Base(w.Place))
+	s.contents.remove(filepath.Base(w.Place))
 	if code := abi.CodeOf(err); code == abi.CodeChanged {
 		return err
 	}
@@ -205,7 +155,7 @@ func (s *Store) Put(ctx context.Context, w capability.StagedWrite) error {
 
 // put records a write, and returns the name of the content that it takes the place of.
 func (s *Store) put(w *capability.StagedWrite) (former string, err error) {
-	if err := s.index.refresh(s.dir); err != nil {
+	if err := s.index.refresh(s.contents.dir); err != nil {
 		return "", err
 	}
 	if info, err := os.Lstat(w.Place); err != nil || info.Size() != w.Size {
@@ -218,39 +168,15 @@ func (s *Store) put(w *capability.StagedWrite) (former string, err error) {
 	if e := s.index.entries[w.Path]; e != nil {
 		former, l.Base = e.name, e.Base
 	}
-	if was := s.path(former); former == "" && w.Was != "" || former != "" && w.Was != was {
+	if was := s.contents.path(former); former == "" && w.Was != "" || former != "" && w.Was != was {
 		return "", abi.Errorf(abi.CodeChanged, "what was staged for %s was applied, discarded or staged anew just now; read it again", w.Path)
 	}
-	return former, s.index.append(s.dir, &l)
-}
-
-// remove takes away content that does not count any more.
-func (s *Store) remove(name string) {
-	if name == "" {
-		return
-	}
-	if err := os.Remove(s.path(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		s.options.Logger.Warn("content that is no longer staged could not be removed", "file", s.path(name), "error", err)
-	}
+	return former, s.index.append(s.contents.dir, &l)
 }
 
 // empty reports whether nothing was ever staged: then nothing is made to find out
 // more. The mutex is held.
-func (s *Store) empty() bool { return s.index.refresh(s.dir) == nil && s.index.file == nil }
-
-// sweep takes away all content, also what a killed host left that never counted. The
-// lock is held, and nothing is staged.
-func (s *Store) sweep() {
-	entries, err := os.ReadDir(s.dir)
-	if err != nil {
-		s.options.Logger.Warn("the stage could not be looked through", "directory", s.dir, "error", err)
-	}
-	for _, e := range entries {
-		if isName(e.Name()) {
-			s.remove(e.Name())
-		}
-	}
-}
+func (s *Store) empty() bool { return s.index.refresh(s.contents.dir) == nil && s.index.file == nil }
 
 // Discard forgets what is staged of a selection, and returns what that was. All of a
 // stage is forgotten also where it is damaged.
@@ -262,7 +188,7 @@ func (s *Store) Discard(ctx context.Context, sel Selection) ([]Entry, error) {
 	}
 	var gone []Entry
 	err := s.locked(ctx, func() error {
-		err := s.index.refresh(s.dir)
+		err := s.index.refresh(s.contents.dir)
 		all := len(sel.Paths) == 0
 		if err != nil && (!all || !errors.Is(err, ErrDamaged)) {
 			return err
@@ -272,15 +198,15 @@ func (s *Store) Discard(ctx context.Context, sel Selection) ([]Entry, error) {
 		case len(list) == 0 && err == nil:
 			return ErrNothing
 		case all:
-			if err := s.index.append(s.dir, &line{Kind: kindReset, Time: time.Now().UTC()}); err != nil {
+			if err := s.index.append(s.contents.dir, &line{Kind: kindReset, Time: time.Now().UTC()}); err != nil {
 				return err
 			}
 			gone = list
-			s.sweep()
+			s.contents.sweep()
 			return nil
 		}
 		for i := range list {
-			if err := s.index.append(s.dir, &line{Kind: kindDiscard, Time: time.Now().UTC(), Path: list[i].Path}); err != nil {
+			if err := s.index.append(s.contents.dir, &line{Kind: kindDiscard, Time: time.Now().UTC(), Path: list[i].Path}); err != nil {
 				return err
 			}
 			gone = append(gone, list[i])
@@ -288,7 +214,7 @@ func (s *Store) Discard(ctx context.Context, sel Selection) ([]Entry, error) {
 		return nil
 	})
 	for i := range gone {
-		s.remove(gone[i].name)
+		s.contents.remove(gone[i].name)
 	}
 	return gone, err
 }
