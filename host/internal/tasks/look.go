@@ -156,7 +156,7 @@ func (j *journal) read() error {
 
 // take keeps the data of a line, if it is about tasks. A journal is mostly about other
 // things, and what a line is begins it, so that those need not be decoded; see package
-// directory.
+// sessiondir.
 func (j *journal) take(text []byte) {
 	rest, ok := bytes.CutPrefix(text, []byte(`{"kind":"`))
 	if !ok {

@@ -5,39 +5,7 @@ import (
 	"strings"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/internal/sessiondir"
 )
-
-// Notices returns the tasks that have ended, and that the session's model was not told
-// of: neither by this before, nor by reading or stopping them. It does so once.
-func (r *Registry) Notices() []Info {
-	r.mu.Lock()
-	var list []Info
-	var ids []string
-	for _, t := range r.ended {
-		if !t.told {
-			t.told = true
-			list = append(list, t.info)
-			ids = append(ids, t.info.ID)
-		}
-	}
-	r.mu.Unlock()
-	if len(ids) > 0 {
-		r.keepIfItCan(sessiondir.Record{Kind: recordTold, Data: told{ids}})
-	}
-	return list
-}
-
-// tell notes that the model knows that a task has ended.
-func (r *Registry) tell(t *task) {
-	r.mu.Lock()
-	known := t.told
-	t.told = true
-	r.mu.Unlock()
-	if !known {
-		r.keepIfItCan(sessiondir.Record{Kind: recordTold, Data: told{[]string{t.info.ID}}})
-	}
-}
 
 // Notice is the end of a task in a few words, for a model.
 func Notice(t Info) string {

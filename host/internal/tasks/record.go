@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
@@ -19,13 +17,6 @@ const (
 	recordEnded = "task.ended"
 	recordShown = "task.shown"
 	recordTold  = "task.told"
-)
-
-const (
-	// maxTitle and maxText bound what is kept of a title, and of a command or a reason,
-	// in bytes: a command may be longer than a record.
-	maxTitle = 200
-	maxText  = 4 << 10
 )
 
 // began is the record that a task began.
@@ -199,23 +190,4 @@ func within(dir, output string) string {
 		return output
 	}
 	return filepath.Join(dir, filepath.FromSlash(output))
-}
-
-// fit cuts a text to so many bytes, and to valid UTF-8.
-func fit(text string, most int) string {
-	const cut = "…"
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= most {
-		return text
-	}
-	n := most - len(cut)
-	for !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n] + cut
-}
-
-// line makes a title of a text: one line.
-func line(text string) string {
-	return fit(strings.Join(strings.Fields(text), " "), maxTitle)
 }

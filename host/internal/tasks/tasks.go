@@ -1,10 +1,12 @@
 package tasks
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
-	"slices"
-	"sync"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
@@ -17,9 +19,6 @@ const (
 	// DefaultMaxKept is how many it knows, those that have ended included.
 	DefaultMaxKept = 1000
 )
-
-// Info is what is known of a task.
-type Info = capability.TaskInfo
 
 // Options say how a session's tasks are kept. The zero value keeps them in memory.
 type Options struct {
@@ -41,19 +40,9 @@ type Options struct {
 
 // Registry has the background tasks of a session. It is safe for concurrent use.
 type Registry struct {
-	options Options
-	dir     string // of the session's directory, or empty
-
-	mu     sync.Mutex
-	closed bool
-	tasks  map[string]*task
-	// order is that in which the tasks began, ended those that have, in the order in
-	// which they did, and running how many have not.
-	order, ended []*task
-	running      int
-	// next is the end that comes next, for which so many wait.
-	next    *ending
-	waiting int
+	table  *table
+	kept   recorder
+	notify func(Info)
 }
 
 var _ capability.Tasks = (*Registry)(nil)
@@ -71,11 +60,13 @@ func Open(o Options) (*Registry, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	r := &Registry{options: o, tasks: make(map[string]*task), next: newEnding()}
+	if o.Notify == nil {
+		o.Notify = func(Info) {}
+	}
+	r := &Registry{table: newTable(o.MaxRunning, o.MaxKept), kept: recorder{o.Dir, o.Outputs, o.Logger}, notify: o.Notify}
 	if o.Dir == nil {
 		return r, nil
 	}
-	r.dir = o.Dir.Path()
 	return r, r.recall()
 }
 
@@ -84,27 +75,18 @@ func Open(o Options) (*Registry, error) {
 func (r *Registry) recall() error {
 	records := make(map[string][]json.RawMessage)
 	for _, kind := range []string{recordBegan, recordEnded, recordShown, recordTold} {
-		records[kind] = r.options.Dir.Recall(kind)
+		records[kind] = r.kept.dir.Recall(kind)
 	}
-	b := replay(r.dir, records)
+	b := replay(r.kept.dir.Path(), records)
 	var ends []sessiondir.Record
 	for _, end := range b.lose() {
 		ends = append(ends, sessiondir.Record{Kind: recordEnded, Data: end})
 	}
-	for _, k := range b.order {
-		t := r.newTask(k.info, func() {})
-		t.told, t.ending, t.woke = k.told, true, true // that is nothing to be woken for
-		close(t.over)
-		r.tasks[t.info.ID] = t
-		r.order = append(r.order, t)
-	}
-	for _, k := range b.ends {
-		r.ended = append(r.ended, r.tasks[k.info.ID])
-	}
+	r.table.restore(b)
 	if len(ends) == 0 {
 		return nil
 	}
-	return r.options.Dir.Append(ends...)
+	return r.kept.keep(ends...)
 }
 
 // Begin enters a task; see [capability.Tasks].
@@ -112,84 +94,28 @@ func (r *Registry) Begin(n capability.NewTask) (capability.Task, error) {
 	if kinds[n.Kind] == "" || n.Stop == nil {
 		return nil, abi.Errorf(abi.CodeInternal, "a task of the kind %q without what there has to be", n.Kind)
 	}
-	t, forgotten, err := r.enter(&n)
+	t, forgotten, err := r.table.enter(&n)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.keep(sessiondir.Record{Kind: recordBegan, Data: t.record(r.dir, forgotten)}); err != nil {
-		r.withdraw(t)
+	if err := r.kept.keep(sessiondir.Record{Kind: recordBegan, Data: t.record(r.kept.path(), forgotten)}); err != nil {
+		r.table.withdraw(t)
 		return nil, abi.Errorf(abi.CodeIO, "the task cannot be kept: %w", err)
 	}
-	info := r.runs(t)
-	r.removeOutputs(forgotten)
+	info := r.table.runs(t)
+	r.kept.removeOutputs(forgotten)
 	r.notify(info)
-	return t, nil
-}
-
-// enter gives a task its id and its place, for which others may have to go.
-func (r *Registry) enter(n *capability.NewTask) (t *task, forgotten []*task, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case r.closed:
-		return nil, nil, abi.Errorf(abi.CodeCancelled, "the session is over; nothing more begins in the background")
-	case r.running >= r.options.MaxRunning:
-		return nil, nil, abi.Errorf(abi.CodeLimit, "as many tasks run in the background as may, %d; wait for one with TaskOutput, or end one with TaskStop: %s",
-			r.running, namesOf(r.unended()))
-	}
-	id := newID(n.Kind)
-	for r.tasks[id] != nil {
-		id = newID(n.Kind)
-	}
-	t = r.newTask(infoOf(id, n), n.Stop)
-	forgotten = r.forget(len(r.order) + 1 - r.options.MaxKept)
-	r.tasks[id] = t
-	r.order = append(r.order, t)
-	r.running++
-	return t, forgotten, nil
-}
-
-// forget takes so many of those away that ended first.
-func (r *Registry) forget(n int) []*task {
-	n = min(max(n, 0), len(r.ended))
-	gone := slices.Clone(r.ended[:n])
-	r.ended = slices.Delete(r.ended, 0, n)
-	for _, t := range gone {
-		delete(r.tasks, t.info.ID)
-	}
-	if n > 0 {
-		r.order = slices.DeleteFunc(r.order, func(t *task) bool { return r.tasks[t.info.ID] != t })
-	}
-	return gone
-}
-
-// withdraw takes a task away that did not begin. What was forgotten for it stays so in
-// this process; the next one knows it again.
-func (r *Registry) withdraw(t *task) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.tasks, t.info.ID)
-	r.order = slices.DeleteFunc(r.order, func(other *task) bool { return other == t })
-	r.running--
-	close(t.over)
-}
-
-// runs has a task running that is kept now.
-func (r *Registry) runs(t *task) Info {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	t.info.State = abi.TaskRunning
-	return t.info
+	return &handle{r, t}, nil
 }
 
 // List returns all tasks, in the order in which they began.
 func (r *Registry) List() []Info {
-	r.mu.Lock()
-	list := make([]Info, len(r.order))
-	for i, t := range r.order {
+	r.table.mu.Lock()
+	list := make([]Info, len(r.table.order))
+	for i, t := range r.table.order {
 		list[i] = t.info
 	}
-	r.mu.Unlock()
+	r.table.mu.Unlock()
 	for i := range list {
 		measure(&list[i])
 	}
@@ -198,31 +124,184 @@ func (r *Registry) List() []Info {
 
 // Get returns a task; false is that there is none of that id.
 func (r *Registry) Get(id string) (Info, bool) {
-	t, err := r.find(id)
+	t, err := r.table.find(id)
 	if err != nil {
 		return Info{}, false
 	}
-	return r.look(t), true
+	return r.table.look(t), true
 }
 
-// keep writes records to the session's journal, if there is one. No lock is held: it
-// waits for the disk.
-func (r *Registry) keep(records ...sessiondir.Record) error {
-	if r.options.Dir == nil {
-		return nil
-	}
-	return r.options.Dir.Append(records...)
+// handle is a task as who began it has it.
+type handle struct {
+	registry *Registry
+	task     *task
 }
 
-// keepIfItCan is keep for what goes on in memory where it fails.
-func (r *Registry) keepIfItCan(records ...sessiondir.Record) {
-	if err := r.keep(records...); err != nil {
-		r.options.Logger.Warn("what a background task came to could not be kept; the next process will not know it", "error", err)
+// ID names the task.
+func (h *handle) ID() string { return h.task.info.ID }
+
+// End says how it ended; see [capability.Task]. When it returns that is on the disk, and
+// then everybody is told.
+func (h *handle) End(o capability.TaskOutcome) {
+	r, t := h.registry, h.task
+	r.table.mu.Lock()
+	was, why, first := t.info, t.why, !t.ending
+	t.ending = true
+	r.table.mu.Unlock()
+	if !first {
+		return
+	}
+	end := outcome(&was, why, &o)
+	r.kept.keepIfItCan(sessiondir.Record{Kind: recordEnded, Data: end})
+	r.notify(r.table.ends(t, &end))
+	close(t.over)
+}
+
+// Read reads on in a task's output; see [capability.Tasks]. A piece ends with a whole
+// code point, and with a filter with a whole line, as long as there may be more to come:
+// what a running task has written half is left for the next read.
+func (r *Registry) Read(ctx context.Context, id string, want capability.TaskRead) (capability.TaskText, error) {
+	t, err := r.table.find(id)
+	if err != nil {
+		return capability.TaskText{}, err
+	}
+	select {
+	case t.reading <- struct{}{}:
+		defer func() { <-t.reading }()
+	case <-ctx.Done():
+		return capability.TaskText{}, givenUp(ctx)
+	}
+	// The task first and then its output: of one that has ended all of it is there.
+	out := capability.TaskText{Task: r.table.look(t)}
+	out.From, out.To = out.Task.Shown, out.Task.Shown
+	err = readOutput(ctx, &out, want.Filter)
+	if !want.Peek && (err == nil || errors.Is(err, errCut)) {
+		r.show(t, &out)
+	}
+	return out, err
+}
+
+// show notes what the model was shown.
+func (r *Registry) show(t *task, out *capability.TaskText) {
+	r.table.mu.Lock()
+	further := t.info.Shown != out.To
+	t.info.Shown = out.To
+	ends := out.Task.Over() && !t.told
+	t.told = t.told || ends
+	r.table.mu.Unlock()
+	var records []sessiondir.Record
+	if further {
+		records = append(records, sessiondir.Record{Kind: recordShown, Data: shown{t.info.ID, out.To}})
+	}
+	if ends {
+		records = append(records, sessiondir.Record{Kind: recordTold, Data: told{[]string{t.info.ID}}})
+	}
+	if len(records) > 0 {
+		r.kept.keepIfItCan(records...)
 	}
 }
 
-func (r *Registry) notify(info Info) {
-	if r.options.Notify != nil {
-		r.options.Notify(info)
+// Wait waits for the end of a task; see [capability.Tasks].
+func (r *Registry) Wait(ctx context.Context, id string, most time.Duration) (Info, error) {
+	t, err := r.table.find(id)
+	if err != nil {
+		return Info{}, err
 	}
+	if err := waitFor(ctx, t.over, most); err != nil {
+		return Info{}, err
+	}
+	return r.table.look(t), nil
+}
+
+// Stop ends a task; see [capability.Tasks].
+func (r *Registry) Stop(ctx context.Context, id string) (Info, error) {
+	t, err := r.table.find(id)
+	if err != nil {
+		return Info{}, err
+	}
+	info := r.table.look(t)
+	if info.Over() {
+		r.tell(t)
+		info.Reason = already(info.Reason)
+		return info, nil
+	}
+	r.table.halt("it was stopped with TaskStop", t)
+	if err := waitFor(ctx, t.over, stopWait); err != nil {
+		return Info{}, err
+	}
+	if info = r.table.look(t); !info.Over() {
+		return Info{}, abi.Errorf(abi.CodeTimeout, "task %s (%s) was told to end and has not within %v; look again with TaskOutput", id, info.Title, stopWait)
+	}
+	r.tell(t)
+	return info, nil
+}
+
+// tell notes that the model knows that a task has ended.
+func (r *Registry) tell(t *task) {
+	r.table.mu.Lock()
+	known := t.told
+	t.told = true
+	r.table.mu.Unlock()
+	if !known {
+		r.kept.keepIfItCan(sessiondir.Record{Kind: recordTold, Data: told{[]string{t.info.ID}}})
+	}
+}
+
+// NextEnd waits for the end of any task; see [capability.Tasks]. An end that came while
+// nobody waited is returned at once, so that none is missed by who looked a moment too
+// early, and only once, so that nobody is kept from waiting.
+func (r *Registry) NextEnd(ctx context.Context, most time.Duration) (string, error) {
+	r.table.mu.Lock()
+	if id := r.table.unheard(); id != "" {
+		r.table.mu.Unlock()
+		return id, nil
+	}
+	next := r.table.next
+	r.table.waiting++
+	r.table.mu.Unlock()
+	err := waitFor(ctx, next.done, most)
+	r.table.mu.Lock()
+	defer r.table.mu.Unlock()
+	r.table.waiting--
+	return next.id, err
+}
+
+// Notices returns the tasks that have ended, and that the session's model was not told
+// of: neither by this before, nor by reading or stopping them. It does so once.
+func (r *Registry) Notices() []Info {
+	r.table.mu.Lock()
+	var list []Info
+	var ids []string
+	for _, t := range r.table.ended {
+		if !t.told {
+			t.told = true
+			list = append(list, t.info)
+			ids = append(ids, t.info.ID)
+		}
+	}
+	r.table.mu.Unlock()
+	if len(ids) > 0 {
+		r.kept.keepIfItCan(sessiondir.Record{Kind: recordTold, Data: told{ids}})
+	}
+	return list
+}
+
+// Close ends all tasks and waits until they have, for 5 s at most. Nothing begins any
+// more. It fails where some have not ended; they are lost then, if their host ends first.
+func (r *Registry) Close(ctx context.Context) error {
+	r.table.mu.Lock()
+	r.table.closed = true
+	running := r.table.unended()
+	r.table.mu.Unlock()
+	r.table.halt("the session ended", running...)
+	ctx, cancel := context.WithTimeout(ctx, stopWait)
+	defer cancel()
+	for i, t := range running {
+		select {
+		case <-t.over:
+		case <-ctx.Done():
+			return fmt.Errorf("background tasks have not ended with the session: %s", namesOf(running[i:]))
+		}
+	}
+	return nil
 }
