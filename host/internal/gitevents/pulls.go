@@ -96,15 +96,15 @@ var (
 	number  = lazyregexp.New(`^[#!]?([0-9]{1,9})$`)
 )
 
-// pulls tells what the command did to pull requests.
-func (w *Watch) pulls(exit int, output string) {
-	if w.command.Fault != "" {
-		return
+// pulls returns what a command did to pull requests, up to so many events.
+func pulls(command *permissions.Command, exit int, output string, most int) (deeds []capability.Deed) {
+	if command.Fault != "" {
+		return nil
 	}
 	var last []permissions.Word
 	idle := nothing.MatchString(output)
 	output = nothing.ReplaceAllString(output, "")
-	for _, part := range w.command.Parts {
+	for _, part := range command.Parts {
 		if slices.Contains(part.Env, "PATH") || part.Inner && len(last) > 0 && len(part.Words) > 0 && slices.Equal(last[1:], part.Words[1:]) {
 			continue // another reading of the same
 		}
@@ -113,18 +113,19 @@ func (w *Watch) pulls(exit int, output string) {
 		if !ok {
 			continue
 		}
-		for len(w.deeds) < maxDeeds {
+		for len(deeds) < most {
 			d := capability.Deed{Kind: c.row.kind, Program: c.program, Number: c.number, URL: c.url, Subject: c.title}
-			proven, failed := status(&w.command, c.program, exit)
+			proven, failed := status(command, c.program, exit)
 			if failed || !evidence(&output, c.row, &d) && (!c.row.silent || !c.strict || !proven || idle) {
 				break
 			}
-			w.tell(d)
+			deeds = append(deeds, d)
 			if idle = true; !part.Again {
 				break
 			}
 		}
 	}
+	return deeds
 }
 
 // call is a run of a program that does what a row says, and what its words tell.

@@ -108,7 +108,9 @@ func (w *Watch) Deeds(exit int, output []byte) []capability.Deed {
 			own, common = append(own, r.own), append(common, r.common)
 		}
 	}
-	w.pulls(exit, text)
+	for _, d := range pulls(&w.command, exit, text, maxDeeds-len(w.deeds)) {
+		w.tell(d)
+	}
 	return w.deeds
 }
 
