@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -69,12 +70,18 @@ func below(path, dir string) bool {
 
 // chain is all that happened to one file, in order, with what it is now.
 type chain struct {
-	path    string
-	changes []Change
+	contents contentReader
+	path     string
+	changes  []Change
 	// now is the file's content, nil where there is none, or else fault says why
 	// it is not known.
 	now   *Content
 	fault error
+}
+
+// contentReader reads what files were; see [Store.Content].
+type contentReader interface {
+	Content(c *Content) (io.ReadCloser, error)
 }
 
 // chains reads the history of the files that a selection is about, those written
@@ -88,7 +95,7 @@ func (s *Store) chains(ctx context.Context, sel Selection) ([]*chain, error) {
 	var list []*chain
 	for i := range records {
 		if sel.has(&records[i]) && byPath[records[i].Path] == nil {
-			byPath[records[i].Path] = &chain{path: records[i].Path}
+			byPath[records[i].Path] = &chain{contents: s, path: records[i].Path}
 		}
 	}
 	for i := range slices.Backward(records) { // the newest decides the order
@@ -104,7 +111,7 @@ func (s *Store) chains(ctx context.Context, sel Selection) ([]*chain, error) {
 		if c.see(ctx); ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		s.judge(c)
+		c.judge()
 	}
 	return list, nil
 }
@@ -121,15 +128,21 @@ func (c *chain) see(ctx context.Context) {
 }
 
 // judge finds out what became of each write.
-func (s *Store) judge(c *chain) {
+func (c *chain) judge() {
 	for i, state := range c.fates() {
 		r := &c.changes[i]
-		r.Kept = r.Before == nil || s.kept(r.Before)
+		r.Kept = r.Before == nil || c.kept(r.Before)
 		r.State = state
 		if r.Before.Same(r.After) && c.found(i).Same(r.After) {
 			r.State = StateDone // it changed nothing, so that both are true
 		}
 	}
+}
+
+// kept reports whether a content can be read.
+func (c *chain) kept(want *Content) bool {
+	r, err := c.contents.Content(want)
+	return err == nil && r.Close() == nil
 }
 
 // found is what a file was after a write, as far as that was seen.

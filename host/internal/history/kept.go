@@ -2,44 +2,51 @@ package history
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-
-	"github.com/toolquay/toolquay/host/internal/ondisk"
 )
+
+// contents are the former contents that a history keeps: the small ones in its log, the
+// others in files beside it. The mutex of the history's [Store] guards them.
+type contents struct {
+	dir     string
+	log     *index
+	options Options
+	// pinned counts, by hash, the restorings under way that need a content.
+	pinned map[string]int
+}
 
 // put sees to it that a content is kept, with its record or before it. What is kept of it
 // already is not trusted, as it may have been damaged since: it must be what would be
 // written now. That takes no more than reading what is compressed, where unpacking and
 // hashing takes ten times as long. What is not equal is written anew, at once, also where
 // only another version of the compressor wrote it.
-func (s *Store) put(l *line, p *packed) error {
-	at, known := s.index.places[p.content.Hash]
+func (c *contents) put(l *line, p *packed) error {
+	at, known := c.log.places[p.content.Hash]
 	isFile := known && at.length == 0
 	switch {
-	case known && s.holds(at, p):
+	case known && c.holds(at, p):
 		return nil
 	case !isFile && p.file == "" && len(p.held) <= maxInline:
 		l.Inline = p.held
 		return nil
 	}
-	size, err := p.save(s.dir)
+	size, err := p.save(c.dir)
 	if err == nil {
-		s.index.saved(p.content.Hash, size)
+		c.log.saved(p.content.Hash, size)
 	}
 	return err
 }
 
-// holds reports whether what is kept at a place is what p would be kept as.
-func (s *Store) holds(at place, p *packed) bool {
+// holds reports whether the bytes at a place are those that p would be kept as.
+func (c *contents) holds(at place, p *packed) bool {
 	if at.length > 0 {
-		held, err := inline(s.dir, p.content.Hash, at)
+		held, err := inline(c.dir, p.content.Hash, at)
 		return err == nil && bytes.Equal(held, p.held)
 	}
-	kept, err := os.Open(blobPath(s.dir, p.content.Hash))
+	kept, err := os.Open(blobPath(c.dir, p.content.Hash))
 	if err != nil {
 		return false
 	}
@@ -73,56 +80,19 @@ func equal(a, b io.Reader) bool {
 
 func isEnd(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
-// Content reads what a file was. It is held to its hash: reading ends with an error
-// that is [ErrNotKept] where it is damaged, as Content does where it is not there.
-func (s *Store) Content(c *Content) (io.ReadCloser, error) {
-	at, err := s.find(c.Hash)
-	if err != nil {
-		return nil, err
-	}
+// open begins to read the content that is kept at a place. The caller need not hold
+// the mutex.
+func (c *contents) open(want *Content, at place) (io.ReadCloser, error) {
 	if at.length > 0 {
-		held, err := inline(s.dir, c.Hash, at)
+		held, err := inline(c.dir, want.Hash, at)
 		if err != nil {
 			return nil, err
 		}
-		return unpack(io.NopCloser(bytes.NewReader(held)), c), nil
+		return unpack(io.NopCloser(bytes.NewReader(held)), want), nil
 	}
-	f, err := os.Open(blobPath(s.dir, c.Hash))
+	f, err := os.Open(blobPath(c.dir, want.Hash))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotKept, err)
 	}
-	return unpack(f, c), nil
-}
-
-// find looks up where a content is now: another process may have let it go.
-func (s *Store) find(hash string) (place, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.refresh(); err != nil {
-		return place{}, fmt.Errorf("reading the history: %w", err)
-	}
-	at, ok := s.index.places[hash]
-	if !ok {
-		return place{}, ErrNotKept
-	}
-	return at, nil
-}
-
-// kept reports whether a content can be read.
-func (s *Store) kept(c *Content) bool {
-	r, err := s.Content(c)
-	if err != nil {
-		return false
-	}
-	return r.Close() == nil
-}
-
-// whole reports whether a content can be read to its end, as what it was.
-func (s *Store) whole(ctx context.Context, c *Content) bool {
-	r, err := s.Content(c)
-	if err != nil {
-		return false
-	}
-	_, err = io.Copy(io.Discard, ondisk.Cancellable(ctx, r))
-	return errors.Join(err, r.Close()) == nil
+	return unpack(f, want), nil
 }

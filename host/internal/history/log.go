@@ -32,6 +32,7 @@ type place struct {
 
 // index is what is known of a log that was read up to end.
 type index struct {
+	dir     string // of the history
 	records []Record
 	voided  map[string]bool
 	places  map[string]place
@@ -47,14 +48,14 @@ type index struct {
 	file os.FileInfo
 }
 
-// read reads what came to the log since, or all of it where it is another file.
-func (x *index) read(dir string, f *os.File) error {
+// read reads what was appended since, or all of it where it is another file.
+func (x *index) read(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
 	if x.file == nil || !os.SameFile(x.file, info) || info.Size() < x.end {
-		*x = index{voided: make(map[string]bool), places: make(map[string]place)}
+		*x = index{dir: x.dir, voided: make(map[string]bool), places: make(map[string]place)}
 	}
 	x.file = info
 	size := info.Size() - x.end
@@ -79,13 +80,13 @@ func (x *index) read(dir string, f *os.File) error {
 			return err
 		}
 		x.torn = false
-		x.take(dir, text[:len(text)-1])
+		x.take(text[:len(text)-1])
 		x.end += int64(len(text))
 	}
 }
 
 // take adds a line that begins at end.
-func (x *index) take(dir string, text []byte) {
+func (x *index) take(text []byte) {
 	l, ok := decode(text)
 	if !ok {
 		x.damaged++
@@ -99,7 +100,7 @@ func (x *index) take(dir string, text []byte) {
 	x.last = max(x.last, number(l.ID))
 	x.records = append(x.records, l.Record)
 	if l.Before != nil {
-		x.place(dir, &l, len(text))
+		x.place(&l, len(text))
 	}
 }
 
@@ -111,7 +112,7 @@ func (x *index) next() int {
 	return x.last + 1
 }
 
-func (x *index) place(dir string, l *line, length int) {
+func (x *index) place(l *line, length int) {
 	was, known := x.places[l.Before.Hash]
 	at := was
 	at.used = l.Time
@@ -120,7 +121,7 @@ func (x *index) place(dir string, l *line, length int) {
 		at = place{offset: x.end, length: length, bytes: was.bytes + int64(len(l.Inline)), used: l.Time}
 	case known:
 	default:
-		info, err := os.Stat(blobPath(dir, l.Before.Hash))
+		info, err := os.Stat(blobPath(x.dir, l.Before.Hash))
 		if err != nil {
 			return // it is kept no longer
 		}
@@ -146,18 +147,28 @@ func openLog(dir string) (*os.File, error) {
 	return f, err
 }
 
-// change has what changes the log do so: it is open, and read to its end. The lock
-// is held.
-func (x *index) change(dir string, do func(log *os.File) error) error {
-	f, _, err := privatedir.OpenOwn(filepath.Join(dir, logName), os.O_RDWR|os.O_CREATE)
+// refresh reads what was appended to the log since.
+func (x *index) refresh() error {
+	f, err := openLog(x.dir)
+	if err != nil || f == nil {
+		return err
+	}
+	err = x.read(f)
+	return errors.Join(err, f.Close())
+}
+
+// change opens the log, reads it to its end and calls do, which changes it. The lock is
+// held.
+func (x *index) change(do func(log *os.File) error) error {
+	f, _, err := privatedir.OpenOwn(filepath.Join(x.dir, logName), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return err
 	}
 	if x.file == nil {
-		err = atomicfile.SyncDir(dir) // it may have been made just now
+		err = atomicfile.SyncDir(x.dir) // it may have been made just now
 	}
 	if err == nil {
-		err = x.read(dir, f)
+		err = x.read(f)
 	}
 	if err == nil {
 		err = do(f)
@@ -167,7 +178,7 @@ func (x *index) change(dir string, do func(log *os.File) error) error {
 
 // append adds a line to the log for good. What cannot be written to its end is taken
 // back.
-func (x *index) append(dir string, f *os.File, l *line) error {
+func (x *index) append(f *os.File, l *line) error {
 	text, err := l.encode()
 	if err != nil {
 		return err
@@ -183,7 +194,7 @@ func (x *index) append(dir string, f *os.File, l *line) error {
 	if err != nil {
 		return errors.Join(err, f.Truncate(size))
 	}
-	return x.read(dir, f)
+	return x.read(f)
 }
 
 // inline reads a content that stands in the log.

@@ -72,7 +72,7 @@ func (s *Store) Patch(ctx context.Context, w io.Writer, sel Selection, o PatchOp
 		if span == nil || span.before.Same(span.after) {
 			continue
 		}
-		p, why := s.change(ctx, span, o)
+		p, why := span.change(ctx, o)
 		if why != nil {
 			left = append(left, Left{c.path, why.Error()})
 			continue
@@ -85,16 +85,16 @@ func (s *Store) Patch(ctx context.Context, w io.Writer, sel Selection, o PatchOp
 }
 
 // change reads both sides of what happened to a file.
-func (s *Store) change(ctx context.Context, p *span, o PatchOptions) (*changed, error) {
+func (p *span) change(ctx context.Context, o PatchOptions) (*changed, error) {
 	name, err := o.name(p.path)
 	if err != nil {
 		return nil, err
 	}
 	c := &changed{name: name, before: p.before != nil, after: p.after != nil}
-	if c.old, err = s.side(ctx, p.chain, p.before); err != nil {
+	if c.old, err = p.side(ctx, p.before); err != nil {
 		return nil, fmt.Errorf("what it was: %w", err)
 	}
-	if c.new, err = s.side(ctx, p.chain, p.after); err != nil {
+	if c.new, err = p.side(ctx, p.after); err != nil {
 		return nil, fmt.Errorf("what %s made of it: %w", p.last.ID, err)
 	}
 	c.mode = modeOf(p)
@@ -123,14 +123,14 @@ func gitMode(mode uint32) uint32 {
 }
 
 // side reads a content, from the history or from the file where it still is.
-func (s *Store) side(ctx context.Context, c *chain, want *Content) ([]byte, error) {
+func (c *chain) side(ctx context.Context, want *Content) ([]byte, error) {
 	if want == nil {
 		return nil, nil
 	}
 	if want.Size > maxPatch {
 		return nil, fmt.Errorf("it is over %d MiB", maxPatch>>20)
 	}
-	r, err := s.Content(want)
+	r, err := c.contents.Content(want)
 	if errors.Is(err, ErrNotKept) && c.fault == nil && c.now.Same(want) {
 		return fromDisk(ctx, c.path, want)
 	}

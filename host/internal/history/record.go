@@ -54,6 +54,9 @@ func number(id string) int {
 
 func idOf(n int) string { return "h" + strconv.Itoa(n) }
 
+// callOf is the call of a restoring that begins with a record.
+func callOf(id string) string { return "restore-" + id }
+
 // line is a record as it stands in the log.
 type line struct {
 	Record

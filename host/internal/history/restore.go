@@ -65,21 +65,26 @@ var ErrNothing = errors.New("the history holds no such write")
 // before is removed; directories that were made for it stay. A file that holds what
 // it held is left as it is, its permission bits too: they were changed by no write.
 func (s *Store) Restore(ctx context.Context, sel Selection, o RestoreOptions) ([]Restored, error) {
-	spans, err := s.restorable(ctx, sel, o.Force)
+	chains, err := s.chains(ctx, sel)
 	if err != nil {
 		return nil, err
 	}
-	defer s.pin(spans)()
+	spans, err := restorable(ctx, chains, sel, o.Force)
+	if err != nil {
+		return nil, err
+	}
+	s.pin(spans, 1)
+	defer s.pin(spans, -1)
 	out := make([]Restored, 0, len(spans))
-	call := ""
+	run := restoring{history: s, of: sel.String()}
 	for _, span := range spans {
 		r := Restored{Path: span.path, To: span.before, Same: span.now.Same(span.before)}
 		if !r.Same && !o.DryRun {
-			r.ID, err = s.restore(ctx, span, sel, call)
+			r.ID, err = run.restore(ctx, span)
 		}
 		if r.ID != "" {
-			call = cmp.Or(call, callOf(r.ID))
-			r.Call = call
+			run.call = cmp.Or(run.call, callOf(r.ID))
+			r.Call = run.call
 		}
 		if err == nil || r.ID != "" {
 			out = append(out, r)
@@ -91,12 +96,25 @@ func (s *Store) Restore(ctx context.Context, sel Selection, o RestoreOptions) ([
 	return out, nil
 }
 
-// restorable looks at all files of a selection, and finds nothing that stands in the way.
-func (s *Store) restorable(ctx context.Context, sel Selection, force bool) ([]*span, error) {
-	chains, err := s.chains(ctx, sel)
-	if err != nil {
-		return nil, err
+// pin changes by how many restorings the contents of spans are needed. Those are not
+// removed: keeping what the first files of a restoring are could otherwise remove what
+// the others were.
+func (s *Store) pin(spans []*span, by int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pinned := s.contents.pinned
+	for _, p := range spans {
+		if p.before == nil {
+			continue
+		}
+		if pinned[p.before.Hash] += by; pinned[p.before.Hash] == 0 {
+			delete(pinned, p.before.Hash)
+		}
 	}
+}
+
+// restorable looks at all files of a selection. Conflicts are an error.
+func restorable(ctx context.Context, chains []*chain, sel Selection, force bool) ([]*span, error) {
 	if len(chains) == 0 {
 		return nil, ErrNothing
 	}
@@ -108,7 +126,7 @@ func (s *Store) restorable(ctx context.Context, sel Selection, force bool) ([]*s
 			continue // none of it was done
 		}
 		spans = append(spans, span)
-		if c := s.conflict(ctx, span); c != nil && (!force || !c.Forceable) {
+		if c := span.conflict(ctx); c != nil && (!force || !c.Forceable) {
 			conflicts = append(conflicts, *c)
 		}
 		if ctx.Err() != nil {
@@ -122,16 +140,16 @@ func (s *Store) restorable(ctx context.Context, sel Selection, force bool) ([]*s
 }
 
 // conflict is why a file should not get back what it was, or nil.
-func (s *Store) conflict(ctx context.Context, p *span) *Conflict {
+func (p *span) conflict(ctx context.Context) *Conflict {
 	c := &Conflict{Path: p.path}
 	switch {
 	case p.fault != nil:
 		c.Why = p.fault.Error()
 	case p.now.Same(p.before):
 		return nil
-	case p.before != nil && !s.kept(p.before):
+	case p.before != nil && !p.kept(p.before):
 		c.Why = "what it was is no longer kept"
-	case p.before != nil && !s.whole(ctx, p.before):
+	case p.before != nil && !p.whole(ctx):
 		c.Why = "what it was is damaged in the history"
 	case p.broken != "":
 		c.Why, c.Forceable = p.broken, true
@@ -145,9 +163,26 @@ func (s *Store) conflict(ctx context.Context, p *span) *Conflict {
 	return c
 }
 
+// whole reports whether what the file was can be read to its end, undamaged.
+func (p *span) whole(ctx context.Context) bool {
+	r, err := p.contents.Content(p.before)
+	if err != nil {
+		return false
+	}
+	_, err = io.Copy(io.Discard, ondisk.Cancellable(ctx, r))
+	return errors.Join(err, r.Close()) == nil
+}
+
+// restoring writes the files of one call of [Store.Restore].
+type restoring struct {
+	history *Store
+	of      string // the selection
+	call    string // of all records, empty before the first
+}
+
 // restore gives one file back what it was. It returns the record also with an error,
 // where the file may be what it was all the same.
-func (s *Store) restore(ctx context.Context, p *span, sel Selection, call string) (id string, err error) {
+func (r *restoring) restore(ctx context.Context, p *span) (id string, err error) {
 	d, err := ondisk.Look(ctx, p.path)
 	if err != nil {
 		return "", err
@@ -156,9 +191,9 @@ func (s *Store) restore(ctx context.Context, p *span, sel Selection, call string
 	if !d.Content.Same(p.now) {
 		return "", errChanged
 	}
-	put := func() error { return remove(ctx, d, p.path, s.sync) }
+	put := func() error { return remove(ctx, d, p.path, r.history.sync) }
 	if p.before != nil {
-		draft, err := s.draft(ctx, d.Node, p.before)
+		draft, err := p.draft(ctx, d.Node)
 		if err != nil {
 			return "", err
 		}
@@ -168,36 +203,34 @@ func (s *Store) restore(ctx context.Context, p *span, sel Selection, call string
 			return err
 		}
 	}
-	if id, err = s.keepNow(ctx, d, p, line{Record: Record{Kind: KindRestore, Call: call, Of: sel.String(), Path: p.path}}); err != nil {
+	if id, err = r.keepNow(ctx, d, p); err != nil {
 		return "", err
 	}
-	err = s.swap(put)
+	err = r.history.swap(put)
 	if err != nil && !errors.Is(err, workspace.ErrUncertain) {
-		return "", errors.Join(err, s.Void(id)) //nolint:contextcheck // also where ctx has ended
+		return "", errors.Join(err, r.history.Void(id)) //nolint:contextcheck // also where ctx has ended
 	}
 	return id, err
 }
 
-// callOf is the call of a restoring that begins with a record.
-func callOf(id string) string { return "restore-" + id }
-
 var errChanged = errors.New("it was changed while it was restored; try again")
 
 // keepNow records a restoring, with what the file is now.
-func (s *Store) keepNow(ctx context.Context, d *ondisk.File, p *span, l line) (string, error) {
+func (r *restoring) keepNow(ctx context.Context, d *ondisk.File, p *span) (string, error) {
+	l := line{Record: Record{Kind: KindRestore, Call: r.call, Of: r.of, Path: p.path}}
 	if p.before != nil {
 		l.After = &Content{Hash: p.before.Hash, Size: p.before.Size}
 	}
 	if d.Content == nil {
-		return s.keep(ctx, l, nil)
+		return r.history.keep(ctx, l, nil)
 	}
 	now := ondisk.Cancellable(ctx, d.Reader())
-	return s.keep(ctx, l, &former{now, d.Content.Size, d.Content.Mode, d.Content.Hash})
+	return r.history.keep(ctx, l, &former{now, d.Content.Size, d.Content.Mode, d.Content.Hash})
 }
 
 // draft writes what a file was beside it.
-func (s *Store) draft(ctx context.Context, n *workspace.Node, c *Content) (*workspace.Draft, error) {
-	from, err := s.Content(c)
+func (p *span) draft(ctx context.Context, n *workspace.Node) (*workspace.Draft, error) {
+	from, err := p.contents.Content(p.before)
 	if err != nil {
 		return nil, err
 	}
@@ -206,8 +239,8 @@ func (s *Store) draft(ctx context.Context, n *workspace.Node, c *Content) (*work
 		return nil, errors.Join(err, from.Close())
 	}
 	_, err = io.Copy(draft, ondisk.Cancellable(ctx, from))
-	if err == nil && c.Mode != 0 {
-		err = draft.SetMode(c.Mode)
+	if err == nil && p.before.Mode != 0 {
+		err = draft.SetMode(p.before.Mode)
 	}
 	if err = errors.Join(err, from.Close()); err != nil {
 		return nil, errors.Join(err, draft.Discard())

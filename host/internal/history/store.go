@@ -54,19 +54,45 @@ type Options struct {
 // Store is the history of one session. It is safe for concurrent use, and so is its
 // directory by several processes.
 type Store struct {
-	dir     string
-	options Options
-
-	mu     sync.Mutex
-	made   bool
-	closed bool
-	index  index
-	// pinned counts, by hash, the restorings under way that need a content.
-	pinned map[string]int
-	// sync forces the names in a directory to the disk, and swap does the last step of a
-	// restoring. Tests have them fail, or the host end there.
+	mu       sync.Mutex // guards dir, log and contents
+	dir      directory
+	log      *index
+	contents contents
+	// sync flushes a directory to the disk, and swap does the last step of a restoring.
+	// Tests replace them, to fail or to end the process there.
 	sync func(dir string) error
 	swap func(put func() error) error
+}
+
+// directory is that of a history. It is made before the first thing is kept in it.
+type directory struct {
+	path         string
+	create       func() error // nil where it is there
+	made, closed bool
+}
+
+// make makes the directory once.
+func (d *directory) make() error {
+	if d.closed {
+		return ErrClosed
+	}
+	if d.made || d.create == nil {
+		return nil
+	}
+	if err := d.create(); err != nil {
+		return err
+	}
+	d.made = true
+	return nil
+}
+
+// locked calls do while nobody else writes to the history, in this process or another.
+// The caller holds the mutex of the history.
+func (d *directory) locked(ctx context.Context, do func() error) error {
+	if err := d.make(); err != nil {
+		return err
+	}
+	return ondisk.Locked(ctx, filepath.Join(d.path, lockName), do)
 }
 
 var _ capability.History = (*Store)(nil)
@@ -83,25 +109,11 @@ func Open(dir string, o Options) *Store {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	log := &index{dir: dir}
 	return &Store{
-		dir: dir, options: o, pinned: make(map[string]int),
+		dir: directory{path: dir, create: o.Make}, log: log, contents: contents{dir, log, o, make(map[string]int)},
 		sync: atomicfile.SyncDir, swap: func(put func() error) error { return put() },
 	}
-}
-
-// make makes the directory once. The mutex is held.
-func (s *Store) make() error {
-	if s.closed {
-		return ErrClosed
-	}
-	if s.made || s.options.Make == nil {
-		return nil
-	}
-	if err := s.options.Make(); err != nil {
-		return err
-	}
-	s.made = true
-	return nil
 }
 
 // Keep records a write that is about to be done, with the former content. When it
@@ -134,7 +146,7 @@ func (s *Store) keep(ctx context.Context, l line, before *former) (string, error
 	err := s.begin(ctx)
 	var p *packed
 	if err == nil && before != nil {
-		if p, err = pack(s.dir, before.content, before.size); err == nil {
+		if p, err = pack(s.dir.path, before.content, before.size); err == nil {
 			defer p.discard()
 			p.content.Mode = before.mode
 			l.Before = &p.content
@@ -154,7 +166,7 @@ func (s *Store) keep(ctx context.Context, l line, before *former) (string, error
 	case ctx.Err() != nil:
 		return "", abi.Errorf(abi.CodeCancelled, "keeping what %s was: %w", l.Path, err)
 	}
-	return "", abi.Errorf(abi.CodeIO, "%s was not written, since what it was cannot be kept: %w; make room in %s, or write without a history (history = false below [sessions] in the settings)", l.Path, err, s.dir)
+	return "", abi.Errorf(abi.CodeIO, "%s was not written, since what it was cannot be kept: %w; make room in %s, or write without a history (history = false below [sessions] in the settings)", l.Path, err, s.dir.path)
 }
 
 // begin makes the directory.
@@ -164,7 +176,7 @@ func (s *Store) begin(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.make()
+	return s.dir.make()
 }
 
 // add gives a record its number and writes it, with the content that p holds, if
@@ -172,35 +184,25 @@ func (s *Store) begin(ctx context.Context) error {
 func (s *Store) add(ctx context.Context, l *line, p *packed) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	change := func(log *os.File) error {
+	change := func(f *os.File) error {
 		if p != nil {
-			if err := s.put(l, p); err != nil {
+			if err := s.contents.put(l, p); err != nil {
 				return err
 			}
 		}
-		l.ID, l.Time = idOf(s.index.next()), time.Now().UTC()
+		l.ID, l.Time = idOf(s.log.next()), time.Now().UTC()
 		if l.Kind == KindRestore && l.Call == "" {
 			l.Call = callOf(l.ID)
 		}
-		return s.index.append(s.dir, log, l)
+		return s.log.append(f, l)
 	}
-	return s.locked(ctx, func() error {
-		if err := s.index.change(s.dir, change); err != nil {
+	return s.dir.locked(ctx, func() error {
+		if err := s.log.change(change); err != nil {
 			return err
 		}
-		s.bound(l.Time)
+		s.contents.bound(l.Time)
 		return nil
 	})
-}
-
-// refresh reads what the log holds beyond what is known of it. The mutex is held.
-func (s *Store) refresh() error {
-	f, err := openLog(s.dir)
-	if err != nil || f == nil {
-		return err
-	}
-	err = s.index.read(s.dir, f)
-	return errors.Join(err, f.Close())
 }
 
 // Void takes back the record of a write that was not done.
@@ -208,10 +210,10 @@ func (s *Store) Void(id string) error {
 	l := line{Record: Record{ID: id, Kind: kindVoid, Time: time.Now().UTC()}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	change := func(log *os.File) error { return s.index.append(s.dir, log, &l) }
-	err := s.locked(context.Background(), func() error { return s.index.change(s.dir, change) })
+	change := func(f *os.File) error { return s.log.append(f, &l) }
+	err := s.dir.locked(context.Background(), func() error { return s.log.change(change) })
 	if err != nil {
-		return abi.Errorf(abi.CodeIO, "taking back the record %s of the history %s: %w", id, s.dir, err)
+		return abi.Errorf(abi.CodeIO, "taking back the record %s of the history %s: %w", id, s.dir.path, err)
 	}
 	return nil
 }
@@ -221,30 +223,45 @@ func (s *Store) Void(id string) error {
 func (s *Store) Records() (records []Record, damaged int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.refresh(); err != nil {
+	if err := s.log.refresh(); err != nil {
 		return nil, 0, fmt.Errorf("reading the history: %w", err)
 	}
-	for i := range s.index.records {
-		if !s.index.voided[s.index.records[i].ID] {
-			records = append(records, s.index.records[i])
+	for i := range s.log.records {
+		if !s.log.voided[s.log.records[i].ID] {
+			records = append(records, s.log.records[i])
 		}
 	}
-	return records, s.index.damaged, nil
+	return records, s.log.damaged, nil
 }
 
-// Close lets go of the history.
+// Content reads what a file was. It is held to its hash: reading ends with an error
+// that is [ErrNotKept] where it is damaged, as Content does where it is not there.
+func (s *Store) Content(c *Content) (io.ReadCloser, error) {
+	at, err := s.find(c.Hash)
+	if err != nil {
+		return nil, err
+	}
+	return s.contents.open(c, at)
+}
+
+// find looks up where a content is now: another process may have removed it.
+func (s *Store) find(hash string) (place, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.log.refresh(); err != nil {
+		return place{}, fmt.Errorf("reading the history: %w", err)
+	}
+	at, ok := s.log.places[hash]
+	if !ok {
+		return place{}, ErrNotKept
+	}
+	return at, nil
+}
+
+// Close closes the history. Nothing is kept in it any more.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
+	s.dir.closed = true
 	return nil
-}
-
-// locked does something while nobody else writes to the history, of this process or
-// another. The mutex of s is held by the caller.
-func (s *Store) locked(ctx context.Context, do func() error) error {
-	if err := s.make(); err != nil {
-		return err
-	}
-	return ondisk.Locked(ctx, filepath.Join(s.dir, lockName), do)
 }
