@@ -92,7 +92,7 @@ func (p person) approval(q *gate.Question, offers []Offer) Approval {
 		Capability: s.Operation,
 		Accesses:   slices.Clone(s.Accesses),
 		Decision:   &d,
-		Reasons:    reasons(&q.Explanation),
+		Reasons:    q.Reasons(),
 		Asked:      time.Now(),
 		Preview:    s.Preview,
 		Offers:     slices.Clone(offers),

@@ -59,22 +59,8 @@ func NewTool[In, Out any](contract abi.Tool, run func(ctx context.Context, in In
 		if err != nil {
 			return abi.ToolResult{}, err
 		}
-		return resultOf(out)
+		return tool.ResultOf(out)
 	}}
-}
-
-func resultOf(out any) (abi.ToolResult, error) {
-	switch out := out.(type) {
-	case abi.ToolResult:
-		return out, nil
-	case string:
-		return abi.ToolResult{Content: []abi.Block{abi.TextBlock(out)}}, nil
-	}
-	b, err := encodeJSON(out)
-	if err != nil {
-		return abi.ToolResult{}, abi.Errorf(abi.CodeInternal, "encoding the result: %w", err)
-	}
-	return abi.ToolResult{Content: []abi.Block{abi.TextBlock(string(b))}, Structured: b}, nil
 }
 
 // compile checks the tool and returns it as the pipeline calls it.

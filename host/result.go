@@ -1,8 +1,6 @@
 package host
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 
 	"github.com/toolquay/toolquay/abi"
@@ -60,15 +58,4 @@ func (s *Session) Fit(rs []abi.ToolResult) []abi.ToolResult {
 	rs = slices.Clone(rs)
 	s.storage.Results().Turn(rs, nil)
 	return rs
-}
-
-// encodeJSON encodes without escaping for HTML, which models read badly.
-func encodeJSON(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

@@ -1,4 +1,4 @@
-package host
+package gate
 
 import (
 	"slices"
@@ -13,12 +13,14 @@ import (
 // about.
 const commandReason = "This mode asks before commands that are not known to only read."
 
-// reasons are why a person is asked, as sentences: all that asks, the strongest first.
-func reasons(x *permissions.Explanation) []string {
+// Reasons says why the person is asked, in sentences: everything that asks, the strongest
+// first.
+func (q *Question) Reasons() []string {
+	asks := q.Explanation.Asks
 	var out []string
 	commands := false
-	for i := range x.Asks {
-		f := &x.Asks[i]
+	for i := range asks {
+		f := &asks[i]
 		text := f.Reason()
 		switch ofCommand := f.Access.Kind == permissions.AccessExec; {
 		case f.Rule != nil:
@@ -28,7 +30,7 @@ func reasons(x *permissions.Explanation) []string {
 				out = append(out, commandReason)
 			}
 			commands, text = true, namedOnce(withoutPlace(text))
-		case !ofCommand && len(x.Asks) > 1 && f.Access != (permissions.Access{}):
+		case !ofCommand && len(asks) > 1 && f.Access != (permissions.Access{}):
 			text = f.Access.String() + ": " + text
 		}
 		if text = sentence(text); !slices.Contains(out, text) {
