@@ -47,7 +47,7 @@ func (p person) answer(said reply, offers []Offer) gate.Answer {
 	}
 	a := gate.Answer{Message: said.Message}
 	if said.EndTurn {
-		a.Effect = func() { p.turn.stop(p.tell, "a person denied a call") }
+		a.Effect = func() { stop(p.turn, p.tell, "a person denied a call") }
 	}
 	return a
 }

@@ -13,7 +13,7 @@ import (
 // tool's own check or hooks, and without asking anybody. Faults of the call are
 // those that running it would have as its result.
 func (s *Session) Explain(ctx context.Context, use abi.ToolUse) (permissions.Explanation, error) {
-	set := s.host.hold()
+	set := s.host.plugins.Hold()
 	defer set.Release()
 	s.rules.Fresh()
 	v := s.rules.WithPlugins(set)

@@ -1,4 +1,4 @@
 package host
 
 // LookAgain makes the next command look for a sandbox again, if one is missing.
-func LookAgain(h *Host) { h.commands.LookAgain() }
+func LookAgain(h *Host) { h.engines.commands.LookAgain() }

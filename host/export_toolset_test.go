@@ -18,7 +18,8 @@ func OfferMCP(h *Host, contracts ...abi.Tool) {
 			panic(err)
 		}
 		*t.Contract() = c
-		h.tools[c.Name] = t
-		h.native = append(h.native, t)
+		if err := h.natives.Add(t); err != nil {
+			panic(err)
+		}
 	}
 }

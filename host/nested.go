@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/toolquay/toolquay/host/internal/pipeline"
+	"github.com/toolquay/toolquay/host/internal/traits"
 )
 
 // nesting is a turn's place under the call that made it.
@@ -33,6 +34,21 @@ func nestingOf(ctx context.Context, s *Session) nesting {
 	return n
 }
 
+// ByModel reports whether the turn's calls are the model's own.
+func (n *nesting) ByModel() bool { return n.within == nil }
+
+// Above are the calls of the session that the turn is made by, the nearest first.
+func (n *nesting) Above() []traits.Held {
+	var above []traits.Held
+	for c := n.within; c != nil; c = turnOf(c).within {
+		above = append(above, c.Held())
+	}
+	return above
+}
+
+// Depth is how many calls are above the turn's.
+func (n *nesting) Depth() int { return n.depth }
+
 // leaveCall says to the call above that the turn is over.
 func (n *nesting) leaveCall() {
 	if n.above != nil {
@@ -50,8 +66,8 @@ func (n *nesting) lending(do func()) {
 	n.above.Lend(do)
 }
 
-// outermost is the turn that this one is part of in the end.
-func (t *openTurn) outermost() *openTurn {
+// outermost is the turn that t is part of in the end.
+func outermost(t *openTurn) *openTurn {
 	for t.within != nil {
 		t = turnOf(t.within)
 	}

@@ -8,15 +8,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/judge"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/storage"
-	"github.com/toolquay/toolquay/host/internal/toolset"
 	"github.com/toolquay/toolquay/host/internal/turn"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
@@ -57,25 +54,17 @@ type Session struct {
 	// rules are what its calls are judged by.
 	rules *rules.State
 	id    string
-	kept  plugins.Session
-	rest  sync.WaitGroup
 	// storage is what is kept beyond a turn, and files the read state of files.
 	storage *storage.Session
 	files   filestate.Files
 	// calls is what its calls see of it.
 	calls pipeline.Session
-	// news tells the embedder what is of no turn; nil where nobody observes.
-	news *turn.Observer[Event]
-	// known is what the model was told of its tools.
-	known toolset.Known
-	// over is done when nothing of the session may go on.
-	over    context.Context //nolint:containedctx // as ctx
-	endOver context.CancelFunc
+	news  *news
+	tools sessionTools
 
-	ctx    context.Context //nolint:containedctx // ends with the session, whoever's context a turn runs under
-	cancel context.CancelCauseFunc
-	turns  chan struct{} // holds the one token of the turn that runs
-	queue  turn.Queue    // of the streams that wait for it
+	life    *turn.Life
+	running turn.Token // of the turn that runs
+	queue   turn.Queue // of the streams that wait for it
 }
 
 // NewSession starts a session.
@@ -84,10 +73,9 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{
-		host: h, options: o, id: cmp.Or(o.ID, rand.Text()),
-		turns: make(chan struct{}, 1),
-	}
+	s := &Session{host: h, options: o, id: cmp.Or(o.ID, rand.Text()), running: turn.NewToken()}
+	s.news = newNews(h, s.id)
+	s.tools = sessionTools{host: h, audience: o.Audience, stage: o.Stage}
 	if h.options.Judge.Model != nil {
 		j, err := judge.New(h.options.Judge)
 		if err != nil {
@@ -96,18 +84,14 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 		s.calls.Judge = j
 	}
 	s.calls.Headless = o.Asker == nil
-	if h.options.Observe != nil {
-		s.news = turn.NewObserver(h.observe)
-	}
 	if err := s.openStorage(&setup); err != nil {
 		return nil, err
 	}
-	s.loadKnown()
+	s.tools.restore()
 	s.loadReadState()
-	s.ctx, s.cancel = context.WithCancelCause(context.Background())
-	s.over, s.endOver = context.WithCancel(context.Background())
+	s.life = turn.NewLife()
 	if err := h.admitSession(s, setup); err != nil {
-		s.cancel(err)
+		s.life.End(err)
 		return nil, errors.Join(err, s.storage.Close())
 	}
 	return s, nil
@@ -143,10 +127,10 @@ func (h *Host) admitSession(s *Session, setup permissions.Setup) error {
 	c := &rules.Compiler{
 		Setup: setup, Session: s.id, Mode: s.options.Mode, Grants: h.options.Grants, Logger: h.options.Logger,
 	}
-	for _, t := range h.native {
+	for _, t := range h.natives.All() {
 		c.Native = append(c.Native, t.Contract())
 	}
-	set := h.Plugins()
+	set := h.plugins.Newest()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -158,7 +142,7 @@ func (h *Host) admitSession(s *Session, setup permissions.Setup) error {
 	}
 	calls := &s.calls
 	calls.ID, calls.Host, calls.Rules, calls.Storage, calls.Files = s.id, h.calls, s.rules, s.storage, &s.files
-	calls.Kept, calls.Stage, calls.Life = &s.kept, s.options.Stage, pipeline.Life{Context: s.ctx, After: s.after, Backgrounds: s.backgrounds}
+	calls.Kept, calls.Stage, calls.Life = new(plugins.Session), s.options.Stage, pipeline.Life{Context: s.life.Context(), After: s.life.After, Backgrounds: s.tools.backgrounds}
 	h.sessions[s] = struct{}{}
 	return nil
 }
@@ -187,7 +171,7 @@ func (s *Session) LeavePlan() error { return s.rules.LeavePlan() }
 // the background, and lets go of what plugins kept. When it returns, observers were told
 // of all that.
 func (s *Session) Close(ctx context.Context) error {
-	s.cancel(fmt.Errorf("the session: %w", ErrClosed))
+	s.life.End(fmt.Errorf("the session: %w", ErrClosed))
 	s.host.mu.Lock()
 	delete(s.host.sessions, s)
 	s.host.mu.Unlock()
@@ -195,48 +179,14 @@ func (s *Session) Close(ctx context.Context) error {
 		s.host.options.Grants.EndSession(s.id)
 	}
 	var err error
-	select {
-	case s.turns <- struct{}{}:
-		<-s.turns
-	case <-ctx.Done():
+	if s.running.Take(ctx) {
+		s.running.Give()
+	} else {
 		err = fmt.Errorf("closing a session whose turn goes on: %w", context.Cause(ctx))
 	}
-	s.endRest(ctx)
+	s.life.EndRest(ctx)
 	s.saveReadState()
-	err = errors.Join(err, s.storage.EndTasks(ctx), s.kept.Close(ctx)) // what runs goes before what it writes in
-	if s.news != nil {
-		s.news.Flush()
-	}
+	err = errors.Join(err, s.storage.EndTasks(ctx), s.calls.Kept.Close(ctx)) // what runs goes before what it writes in
+	s.news.flush()
 	return errors.Join(err, s.storage.Close())
-}
-
-// after runs what a call leaves behind, whose own context is over. The session's
-// end ends it, after a while.
-func (s *Session) after(ctx context.Context, do func(ctx context.Context)) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	unlink := context.AfterFunc(s.over, cancel) //nolint:contextcheck // it is the end of another one that counts
-	s.rest.Go(func() {
-		defer cancel()
-		defer unlink()
-		do(ctx)
-	})
-}
-
-// maxRest is how long what calls leave behind may go on after the session's end.
-const maxRest = 5 * time.Second
-
-// endRest waits for what calls left behind, but no longer than maxRest or for ctx.
-func (s *Session) endRest(ctx context.Context) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.rest.Wait()
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
-	case <-time.After(maxRest):
-	}
-	s.endOver()
-	<-done
 }

@@ -3,17 +3,13 @@ package host
 import (
 	"context"
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/storage"
-	"github.com/toolquay/toolquay/host/internal/tasks"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/plugins"
 )
 
 // ErrStaged means that a session with staged files was started without
@@ -35,12 +31,13 @@ func (s *Session) openStorage(setup *permissions.Setup) error {
 		options.Parent = o.Sessions
 	}
 	if o.Shell != nil {
-		options.Tasks = &storage.TaskOptions{Begin: s.backgrounds(), MaxRunning: o.Shell.MaxBackground, Notify: s.tellTask}
+		options.Tasks = &storage.TaskOptions{Begin: s.tools.backgrounds(), MaxRunning: o.Shell.MaxBackground, Notify: s.news.task}
 	}
 	var err error
 	if s.storage, err = storage.Open(options); err != nil {
 		return fmt.Errorf("starting the session: %w", err)
 	}
+	s.tools.storage = s.storage
 	setup.SessionFolder = rules.Dir(s.storage.Dir())
 	if o.Shell != nil {
 		// Where it cannot be made, the first command reports that.
@@ -96,40 +93,6 @@ func (s *Session) loadReadState() {
 	}
 }
 
-// backgrounds reports whether background tasks may begin in the session. None do where its
-// writes are staged, since no command runs there, nor where its model has no tools to read
-// and to stop them.
-func (s *Session) backgrounds() bool {
-	o := &s.host.options
-	if o.Shell == nil || o.Shell.MaxBackground < 0 || s.options.Stage {
-		return false
-	}
-	return len(o.Offer.Only) == 0 || s.offersTo(abi.CapTaskOutput) && s.offersTo(abi.CapTaskStop)
-}
-
-// offersTo reports whether an offered tool of a plugin may ask for a capability.
-func (s *Session) offersTo(capability string) bool {
-	return slices.ContainsFunc(s.host.Plugins().Tools(), func(t *plugins.Tool) bool {
-		_, may := t.Plugin.Declares(t.Tool, capability)
-		return may && s.host.options.Offer.Has(t.Tool)
-	})
-}
-
-// tellTask tells the embedder about a background task that began or ended.
-func (s *Session) tellTask(t tasks.Info) {
-	s.tell(Event{Kind: EventTask, CallID: t.Call, Tool: t.Tool, Title: t.Title, Task: &t})
-}
-
-// tell tells the embedder about something outside all turns, in order. It does not wait for
-// the observer: its caller may have to reap a process.
-func (s *Session) tell(e Event) {
-	if s.news == nil {
-		return
-	}
-	e.Session, e.Time = s.id, time.Now()
-	s.news.PutLater(e)
-}
-
 // Tasks lists the session's background tasks, ended ones included, in the order in which
 // they began.
 func (s *Session) Tasks() []capability.TaskInfo {
@@ -154,5 +117,5 @@ func (s *Session) StopTask(ctx context.Context, id string) (capability.TaskInfo,
 // more of them the call waits on.
 func (s *Session) MoveToBackground(callID string) bool {
 	t := s.storage.Tasks()
-	return t != nil && s.backgrounds() && s.host.commands.MoveToBackground(t, callID)
+	return t != nil && s.tools.backgrounds() && s.host.engines.commands.MoveToBackground(t, callID)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"sync"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
@@ -24,23 +23,11 @@ var (
 // Stream is a turn whose calls come one by one, while the model is still
 // writing. Its methods are safe for concurrent use.
 type Stream struct {
-	turn *openTurn
-	// submitting is the turn's context until an interrupt: what comes before a
-	// call's turn, such as asking a guest for traits, ends with that too.
-	submitting context.Context //nolint:containedctx // as the turn's
-	hasten     context.CancelCauseFunc
+	turn  *openTurn
+	calls *intake
 	// place is where it waits for its turn; nil where it need not.
 	place *turn.Place
-
-	// adding is held while a call is submitted, one at a time, and guards the rest.
-	adding sync.Mutex
-	begun  bool
-	early  []abi.ToolUse // came before the turn began
-	added  int
-	closed bool
-
-	closing chan struct{} // closed with the stream
-	ended   chan struct{} // closed when the last result has left
+	ended chan struct{} // closed when the last result has left
 }
 
 // Stream begins a turn. It must be closed, and its events be read to their end.
@@ -49,7 +36,7 @@ type Stream struct {
 // [Session.Run]. The end of the session ends it, whether or not anybody reads.
 func (s *Session) Stream(ctx context.Context) *Stream {
 	st := s.stream(ctx)
-	unlink := context.AfterFunc(st.turn.ctx, st.Close) //nolint:contextcheck // it is ctx's own, or the session's
+	unlink := context.AfterFunc(st.turn.span.Ctx, st.Close) //nolint:contextcheck // it is ctx's own, or the session's
 	go func() {
 		defer unlink()
 		st.turn.lending(func() { <-st.ended })
@@ -58,13 +45,12 @@ func (s *Session) Stream(ctx context.Context) *Stream {
 }
 
 func (s *Session) stream(ctx context.Context) *Stream {
-	t := s.newTurn(ctx, 0, turn.NewFeed(classify))
-	st := &Stream{turn: t, closing: make(chan struct{}), ended: make(chan struct{})}
-	st.submitting, st.hasten = context.WithCancelCause(t.ctx)
+	t := newTurn(ctx, s, 0, turn.NewFeed(classify))
+	st := &Stream{turn: t, calls: newIntake(t), ended: make(chan struct{})}
 	st.place = s.queue.Join(t.within != nil, t.tryLock)
 	begun := st.place == nil
 	if begun {
-		st.begin()
+		st.calls.begin()
 	}
 	go st.conduct(begun) //nolint:contextcheck // as above
 	return st
@@ -74,65 +60,33 @@ func (s *Session) stream(ctx context.Context) *Stream {
 func (st *Stream) conduct(begun bool) {
 	// Deferred, as an observer may end this goroutine.
 	defer close(st.ended)
-	defer st.hasten(nil)
+	defer st.calls.cancel(nil)
 	has := begun && st.turn.within == nil
 	defer func() { st.turn.finish(has) }()
 	if !begun {
 		pipeline.GrowStack() // the calls that came early are checked here
 		has = st.waitInPlace()
-		st.begin()
+		st.calls.begin()
 	}
-	<-st.closing
+	<-st.calls.closing
 }
 
 // waitInPlace waits for the streams in front, and reports whether the turn has taken the
 // session's.
 func (st *Stream) waitInPlace() bool {
-	has := st.place.Wait(st.submitting, st.turn.lock)
+	has := st.place.Wait(st.calls.submitting, st.turn.lock)
 	if st.turn.plugins == nil {
 		st.turn.plugins = st.turn.session.rules.View().Plugins // it ended in the queue
 	}
 	return has
 }
 
-// begin submits the calls that came before the turn did.
-func (st *Stream) begin() {
-	st.adding.Lock()
-	defer st.adding.Unlock()
-	st.begun = true
-	st.turn.began()
-	for _, use := range st.early {
-		st.submit(use)
-	}
-	st.early = nil
-}
-
 // Add submits a call. Its turn may come at once.
 func (st *Stream) Add(use abi.ToolUse) error {
-	if st.turn.ctx.Err() != nil {
+	if st.turn.span.Ctx.Err() != nil {
 		return ErrStreamClosed
 	}
-	return st.add(use)
-}
-
-func (st *Stream) add(use abi.ToolUse) error {
-	st.adding.Lock()
-	defer st.adding.Unlock()
-	switch {
-	case st.closed:
-		return ErrStreamClosed
-	case !st.begun:
-		st.early = append(st.early, use)
-	default:
-		st.submit(use)
-	}
-	return nil
-}
-
-func (st *Stream) submit(use abi.ToolUse) {
-	// Only Close refuses a job, and that comes after the stream's.
-	_ = st.turn.jobs.Add(pipeline.Submit(st.submitting, st.turn, st.added, use))
-	st.added++
+	return st.calls.add(use)
 }
 
 // Events yields what happens as it happens, as [Session.Run] does, and ends when
@@ -141,26 +95,26 @@ func (st *Stream) submit(use abi.ToolUse) {
 func (st *Stream) Events() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		defer st.abandon()
-		st.drain(st.reader(yield))
+		drain(st.reader(yield))
 	}
 }
 
 // reader hands events to yield.
 func (st *Stream) reader(yield func(Event) bool) *turn.Reader[Event] {
-	return &turn.Reader[Event]{Feed: st.turn.feed, Yield: yield, Leave: st.leave}
+	return &turn.Reader[Event]{Feed: st.turn.listeners.feed, Yield: yield, Leave: st.leave}
 }
 
 // drain reads to the end.
-func (st *Stream) drain(r *turn.Reader[Event]) {
-	for events := st.turn.feed.Take(); len(events) > 0; events = st.turn.feed.Take() {
+func drain(r *turn.Reader[Event]) {
+	for events := r.Feed.Take(); len(events) > 0; events = r.Feed.Take() {
 		r.Read(events)
 	}
 }
 
 // leave is what the reader's leaving means.
 func (st *Stream) leave() {
-	st.turn.cancel(errLeft)
-	st.turn.feed.Release()
+	st.turn.span.Cancel(errLeft)
+	st.turn.listeners.feed.Release()
 }
 
 // abandon ends the stream where its reader is gone. At the end there is nothing to
@@ -174,7 +128,7 @@ func (st *Stream) abandon() {
 // what has not begun does not begin. The user wrote something new.
 func (st *Stream) Interrupt() {
 	st.turn.jobs.Interrupt(pipeline.ErrInterrupted)
-	st.hasten(pipeline.ErrInterrupted)
+	st.calls.cancel(pipeline.ErrInterrupted)
 }
 
 // Interruptible reports whether an interrupt would end all that runs.
@@ -184,17 +138,10 @@ func (st *Stream) Interruptible() bool { return st.turn.jobs.Interruptible() }
 // void. What was done already is told with [EventDiscarded].
 func (st *Stream) Discard() {
 	st.turn.jobs.Discard(errDiscarded)
-	st.hasten(errDiscarded)
-	st.turn.feed.Discard()
+	st.calls.cancel(errDiscarded)
+	st.turn.listeners.feed.Discard()
 	st.Close()
 }
 
 // Close says that the model's message is complete.
-func (st *Stream) Close() {
-	st.adding.Lock()
-	defer st.adding.Unlock()
-	if !st.closed {
-		st.closed = true
-		close(st.closing)
-	}
-}
+func (st *Stream) Close() { st.calls.close() }

@@ -3,6 +3,7 @@ package host
 import (
 	"encoding/json"
 
+	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/toolset"
 )
 
@@ -110,11 +111,11 @@ func ParseToolChoice(text string) (ToolChoice, error) { return toolset.ParseChoi
 //
 // [Session.Request] returns the list with a tool choice.
 func (s *Session) Definitions(format Format) (json.RawMessage, error) {
-	set, err := s.toolset(s.next(), format)
+	set, err := s.tools.offer(s.next(), format)
 	if err != nil {
 		return nil, err
 	}
-	return set.Tell(&s.known)
+	return set.Tell(&s.tools.known)
 }
 
 // Request returns the part of a request to a model API that is about tools: an object
@@ -123,11 +124,11 @@ func (s *Session) Definitions(format Format) (json.RawMessage, error) {
 // for [FormatMCP]. If no tool is offered the object is empty: APIs refuse an empty list,
 // and a choice without tools.
 func (s *Session) Request(format Format, choice ToolChoice) (json.RawMessage, error) {
-	set, err := s.toolset(s.next(), format)
+	set, err := s.tools.offer(s.next(), format)
 	if err != nil {
 		return nil, err
 	}
-	return set.Request(choice, &s.known)
+	return set.Request(choice, &s.tools.known)
 }
 
 // Tools lists all tools, offered or not, in the order in which models are told of them,
@@ -135,9 +136,21 @@ func (s *Session) Request(format Format, choice ToolChoice) (json.RawMessage, er
 // (see [Session.Definitions]).
 func (s *Session) Tools(format Format) ([]ToolState, error) {
 	v := s.next()
-	set, err := s.toolset(v, format)
+	set, err := s.tools.offer(v, format)
 	if err != nil {
 		return nil, err
 	}
-	return set.States(s.tools(v), &s.known), nil
+	return set.States(s.tools.list(v), &s.tools.known), nil
+}
+
+// next is the session as a turn would find it that began now. The session takes
+// that up, but not while a turn runs: rules that are written with another name of
+// a tool must go on binding the tools that the turn has.
+func (s *Session) next() *rules.View {
+	set := s.host.plugins.Newest()
+	if !s.running.TryTake() {
+		return s.rules.WithPlugins(set)
+	}
+	defer s.running.Give()
+	return s.rules.SetPlugins(set)
 }

@@ -7,5 +7,7 @@
 //     time goes.
 //   - [Work] counts what is under way for a call, so that what goes on after its result is
 //     known.
-//   - [Queue] lets the streams of a session run in the order in which they were made.
+//   - [Token] is held by the turn that runs. [Queue] lets the streams of a session run in
+//     the order in which they were made.
+//   - [Life] is how long a session goes on, and [Span] a turn.
 package turn

@@ -20,20 +20,20 @@ type catalog struct {
 func (c catalog) offered() (*toolset.Set, error) {
 	v := *c.session.rules.View()
 	v.Plugins = c.plugins
-	return c.session.toolset(&v, c.session.known.Format())
+	return c.session.tools.offer(&v, c.session.tools.known.Format())
 }
 
 // Find returns the tool with a name or alias, if the model may have it. A call of the
 // model's must also know how to call it; the author of a tool that makes calls does.
 func (c catalog) Find(name string, byModel bool) (tool.Tool, error) {
-	found, ok := c.session.host.lookup(c.plugins, name)
+	found, ok := c.session.host.natives.Find(c.plugins, name)
 	if !ok {
 		return nil, c.unknown(name)
 	}
-	if err := c.session.refuses(found); err != nil {
+	if err := c.session.tools.refuses(found); err != nil {
 		return nil, err
 	}
-	if name := found.Contract().Name; byModel && c.session.known.Lacks(name) && c.defers(name) {
+	if name := found.Contract().Name; byModel && c.session.tools.known.Lacks(name) && c.defers(name) {
 		return nil, abi.Errorf(abi.CodeUnknownTool, "the tool %[1]s is deferred, and its definition was not loaded yet: call %[2]s with the query \"select:%[1]s\" first, then call it as its definition says",
 			name, toolset.Search)
 	}
@@ -65,7 +65,7 @@ func (c catalog) defers(name string) bool {
 // a call is refused before; in one that was not, such as where each message has a process
 // of its own, what the model was told is not known.
 func (c catalog) Unloaded(contract *abi.Tool, err error) error {
-	if !toolset.Deferrable(contract) || c.session.known.Loaded(contract.Name) || !c.defers(contract.Name) {
+	if !toolset.Deferrable(contract) || c.session.tools.known.Loaded(contract.Name) || !c.defers(contract.Name) {
 		return err
 	}
 	return abi.Errorf(abi.CodeOf(err), "%w; the tool is deferred: if its definition was not loaded, call %s with the query \"select:%s\"", err, toolset.Search, contract.Name)
@@ -91,25 +91,4 @@ func (c catalog) Refer(content []abi.Block) []abi.Block {
 		offered = &toolset.Set{} // without definitions there is nothing to refer to
 	}
 	return offered.Refer(content)
-}
-
-// learn records what the model learns of tools from the content of a result, here and in
-// the journal.
-func (s *Session) learn(content []abi.Block) {
-	news := s.known.Learn(content)
-	if len(news) == 0 {
-		return
-	}
-	if err := s.storage.Remember(toolset.RecordKind, news); err != nil {
-		s.host.options.Logger.Warn("the next process that goes on with the session will have these tools loaded anew", "tools", news, "error", err)
-	}
-}
-
-// loadKnown takes over what the model had learnt when an earlier process ended.
-func (s *Session) loadKnown() {
-	for _, record := range s.storage.Recall(toolset.RecordKind) {
-		if err := s.known.Restore(record); err != nil {
-			s.host.options.Logger.Warn("a record of the session is left out", "kind", toolset.RecordKind, "error", err)
-		}
-	}
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
-	"github.com/toolquay/toolquay/host/internal/traits"
 )
 
 var _ pipeline.Turn = (*openTurn)(nil)
@@ -21,50 +21,43 @@ func (t *openTurn) Catalog() pipeline.Catalog { return catalog{t.session, t.plug
 // Files is the read state of files as the turn's calls see it.
 func (t *openTurn) Files() *filestate.Turn { return t.files }
 
-// Ask puts a question about a call of the turn to the person.
-func (t *openTurn) Ask(ctx context.Context, callID string, tell pipeline.Teller, q *gate.Question) <-chan gate.Answer {
-	return person{t, callID, tell}.ask(ctx, q)
-}
-
-// ByModel reports whether the turn's calls are the model's own.
-func (t *openTurn) ByModel() bool { return t.within == nil }
-
-// Above are the calls of the session that the turn is made by.
-func (t *openTurn) Above() []traits.Held {
-	var above []traits.Held
-	for c := t.within; c != nil; c = turnOf(c).within {
-		above = append(above, c.Held())
+// Telling begins what a call tells.
+func (t *openTurn) Telling(index int, use *abi.ToolUse) pipeline.Teller {
+	if !t.listeners.any() {
+		return telling{}
 	}
-	return above
+	return telling{newSender(&t.listeners, t.session.news, index, use)}
 }
-
-// Depth is how many calls are above the turn's.
-func (t *openTurn) Depth() int { return t.depth }
 
 // Altered counts the calls that may have changed anything.
 func (t *openTurn) Altered() *atomic.Int64 { return &t.altered }
 
 // Stopped is why nothing more of the turn begins.
-func (t *openTurn) Stopped() *string { return t.outermost().stopped.Load() }
+func (t *openTurn) Stopped() *string { return outermost(t).stopped.Load() }
 
 // Holds reports whether results wait for a reader.
-func (t *openTurn) Holds() bool { return t.feed != nil }
+func (t *openTurn) Holds() bool { return t.listeners.feed != nil }
 
 // LeftBehind says that something goes on after a result.
 func (t *openTurn) LeftBehind() { t.behind.Store(true) }
+
+// Ask puts a question about a call of the turn to the person.
+func (t *openTurn) Ask(ctx context.Context, callID string, tell pipeline.Teller, q *gate.Question) <-chan gate.Answer {
+	return person{t, callID, tell}.ask(ctx, q)
+}
 
 // Leave lets a result leave. A reader who is slow holds it back where results take much
 // memory, and with it the calls that would bring more.
 func (t *openTurn) Leave(l pipeline.Leaving) {
 	if t.ByModel() { // the results of calls that a call makes do not reach the model
-		t.session.learn(l.Result.Content)
+		t.session.tools.learn(l.Result.Content)
 	}
-	t.keep(l)
-	if t.feed != nil {
-		t.feed.Wait(t.ctx, t.session.host.options.maxHeld()/2)
+	t.keep(l, t.listeners.any())
+	if feed := t.listeners.feed; feed != nil {
+		feed.Wait(t.span.Ctx, t.session.host.options.maxHeld()/2)
 	}
-	if tell := tellingOf(l.Tell); tell != nil {
-		result := *l.Result
+	if l.Tell.Listens() {
+		tell, result := tellingOf(l.Tell), *l.Result
 		tell.event(Event{Kind: EventResult, Result: &result, Elapsed: tell.elapsed()})
 	}
 }

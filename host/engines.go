@@ -1,0 +1,81 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/capability/ambient"
+	"github.com/toolquay/toolquay/host/internal/capability/fs"
+	"github.com/toolquay/toolquay/host/internal/capability/search"
+	"github.com/toolquay/toolquay/host/internal/capability/task"
+	"github.com/toolquay/toolquay/host/internal/capability/tools"
+	"github.com/toolquay/toolquay/host/internal/commands"
+	"github.com/toolquay/toolquay/host/internal/documents"
+	"github.com/toolquay/toolquay/host/internal/pipeline"
+	"github.com/toolquay/toolquay/host/internal/searches"
+	"github.com/toolquay/toolquay/plugins/regexp"
+)
+
+// maxLines bounds the text of one fs.read by lines, in code points. A guest may
+// have 32 answers unread, and reads longer files in pieces.
+const maxLines = 4 << 20
+
+// engines do what capabilities cannot do by themselves.
+type engines struct {
+	documents   *documents.Viewer
+	commands    *commands.Runner
+	expressions *regexp.Engine // what search.contents matches with
+}
+
+func newEngines(o *Options) engines {
+	return engines{
+		documents:   documents.New(documents.Options{PassPDF: o.Documents, CacheDir: o.CacheDir, Compiler: o.Compiler, Logger: o.Logger}),
+		commands:    commands.NewRunner(o.commands()),
+		expressions: regexp.New(regexp.Options{CacheDir: o.CacheDir, Logger: o.Logger}),
+	}
+}
+
+// close ends what they run. Commands end in a time of their own.
+func (e *engines) close(ctx context.Context) error {
+	return errors.Join(e.documents.Close(ctx), e.commands.Close(ErrClosed), e.expressions.Close(ctx)) //nolint:contextcheck // see above
+}
+
+// capabilities are those of the host and of the embedder, by name.
+func (e *engines) capabilities(o *Options) (map[string]capability.Capability, error) {
+	own := []capability.Capability{
+		fs.New(fs.Options{MaxChars: maxLines, Time: o.ScanTimeout}), search.New(search.Options{Engine: e.expressions, Time: o.ScanTimeout}),
+		tools.New(), e.documents.Capability(),
+		ambient.New(ambient.Options{Clock: o.Clock, Random: o.Random}),
+	}
+	if o.Shell != nil {
+		own = append(own, e.commands, task.New())
+	}
+	all := make(map[string]capability.Capability)
+	for _, c := range append(own, o.Capabilities...) {
+		for _, name := range c.Names() {
+			if _, taken := all[name]; taken {
+				return nil, fmt.Errorf("two capabilities answer to %q", name)
+			}
+			all[name] = c
+		}
+	}
+	return all, nil
+}
+
+// sharedByCalls is what the calls of all sessions share.
+func sharedByCalls(o *Options, e *engines, capabilities map[string]capability.Capability) *pipeline.Host {
+	shared := &pipeline.Host{
+		Capabilities: capabilities, Commands: e.commands, Shell: o.Shell != nil,
+		Past: &searches.Past{}, MaxSearched: searches.MaxNames, Rehearsals: pipeline.NewRehearsals(),
+		LogRequired: o.LogRequired, Logger: o.Logger, CallTimeout: o.CallTimeout, NoLocks: o.PlainBatches,
+	}
+	if o.Shell != nil {
+		shared.Writable = o.Shell.Writable
+	}
+	if o.Log != nil {
+		shared.Log = o.Log
+	}
+	return shared
+}

@@ -1,0 +1,78 @@
+package host
+
+import (
+	"context"
+	"sync"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/pipeline"
+)
+
+// intake takes the calls of a stream, in the order in which they come, and submits them to
+// its turn. It keeps those that come before the turn begins.
+type intake struct {
+	turn *openTurn
+	// submitting is the turn's context until an interrupt: what comes before a
+	// call's turn, such as asking a guest for traits, ends with that too.
+	submitting context.Context //nolint:containedctx // as the turn's
+	cancel     context.CancelCauseFunc
+
+	// mu is held while a call is submitted, one at a time, and guards the rest.
+	mu     sync.Mutex
+	begun  bool
+	early  []abi.ToolUse // came before the turn began
+	added  int
+	closed bool
+
+	closing chan struct{} // closed with the intake
+}
+
+// newIntake makes the intake of a turn.
+func newIntake(t *openTurn) *intake {
+	in := &intake{turn: t, closing: make(chan struct{})}
+	in.submitting, in.cancel = context.WithCancelCause(t.span.Ctx)
+	return in
+}
+
+// begin submits the calls that came before the turn did.
+func (in *intake) begin() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.begun = true
+	in.turn.listeners.tell(Event{Kind: EventTurn})
+	for _, use := range in.early {
+		in.submit(use)
+	}
+	in.early = nil
+}
+
+// add takes a call.
+func (in *intake) add(use abi.ToolUse) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	switch {
+	case in.closed:
+		return ErrStreamClosed
+	case !in.begun:
+		in.early = append(in.early, use)
+	default:
+		in.submit(use)
+	}
+	return nil
+}
+
+func (in *intake) submit(use abi.ToolUse) {
+	// Only Close refuses a job, and that comes after the stream's.
+	_ = in.turn.jobs.Add(pipeline.Submit(in.submitting, in.turn, in.added, use))
+	in.added++
+}
+
+// close takes no more calls.
+func (in *intake) close() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !in.closed {
+		in.closed = true
+		close(in.closing)
+	}
+}

@@ -1,0 +1,86 @@
+package pluginset
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/toolquay/toolquay/plugins"
+)
+
+// Reloaded is what a reload found.
+type Reloaded struct {
+	Changes plugins.Changes
+	// Problems are plugins that cannot be used, those whose problem is news.
+	Problems []*plugins.Plugin
+	Tools    Tools
+}
+
+// Tools are those whose calls differ after a reload, by name. A tool has changed also
+// where it says the same of itself and its plugin's files are not what they were.
+type Tools struct{ Added, Changed, Removed []string }
+
+// None reports whether no call differs.
+func (t *Tools) None() bool { return len(t.Added)+len(t.Changed)+len(t.Removed) == 0 }
+
+// compare fills in what differs between the usable tools.
+func (t *Tools) compare(before, after map[string]*plugins.Tool) {
+	for name, tool := range after {
+		was, there := before[name]
+		switch {
+		case !there:
+			t.Added = append(t.Added, name)
+		case was.Plugin != tool.Plugin:
+			t.Changed = append(t.Changed, name)
+		}
+	}
+	for name := range before {
+		if after[name] == nil {
+			t.Removed = append(t.Removed, name)
+		}
+	}
+	for _, list := range [][]string{t.Added, t.Changed, t.Removed} {
+		slices.Sort(list)
+	}
+}
+
+// usable are the tools that can be called, by name.
+func usable(set *plugins.Set) map[string]*plugins.Tool {
+	tools := make(map[string]*plugins.Tool)
+	for _, t := range set.Tools() {
+		if t.Available() == nil {
+			tools[t.Name] = t
+		}
+	}
+	return tools
+}
+
+// newProblems are those of plugins whose kind is not the known one: while a plugin is being
+// copied, it is truncated at one place after the other.
+func newProblems(list []*plugins.Plugin, known map[string]string) []*plugins.Plugin {
+	return slices.DeleteFunc(slices.Clone(list), func(p *plugins.Plugin) bool {
+		return kind(p.Problem()) == known[p.Path]
+	})
+}
+
+// problems are the kinds of those of plugins, by path.
+func problems(set *plugins.Set) map[string]string {
+	kinds := make(map[string]string)
+	for _, p := range set.Plugins() {
+		kinds[p.Path] = kind(p.Problem())
+	}
+	return kinds
+}
+
+// kind is what a problem says, without figures.
+func kind(problem error) string {
+	if problem == nil {
+		return ""
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, problem.Error())
+}

@@ -1,0 +1,45 @@
+package host
+
+import (
+	"time"
+
+	"github.com/toolquay/toolquay/host/internal/tasks"
+	"github.com/toolquay/toolquay/host/internal/turn"
+)
+
+// news tells the embedder about what happens in a session outside all turns, in order.
+type news struct {
+	session  string
+	observer *turn.Observer[Event] // nil where nobody observes
+}
+
+// newNews makes those of a session of h.
+func newNews(h *Host, session string) *news {
+	n := &news{session: session}
+	if h.options.Observe != nil {
+		n.observer = turn.NewObserver(h.observe)
+	}
+	return n
+}
+
+// tell tells of an event. It does not wait for the observer: its caller may have to reap a
+// process.
+func (n *news) tell(e Event) {
+	if n.observer == nil {
+		return
+	}
+	e.Session, e.Time = n.session, time.Now()
+	n.observer.PutLater(e)
+}
+
+// task tells of a background task that began or ended.
+func (n *news) task(t tasks.Info) {
+	n.tell(Event{Kind: EventTask, CallID: t.Call, Tool: t.Tool, Title: t.Title, Task: &t})
+}
+
+// flush waits until the embedder was told of everything.
+func (n *news) flush() {
+	if n.observer != nil {
+		n.observer.Flush()
+	}
+}

@@ -1,0 +1,88 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/builtin"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/tool"
+	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/plugins/direct"
+)
+
+// BuiltinTools returns the contracts of the tools that come with this package, those
+// that run commands included.
+func BuiltinTools() ([]*abi.Tool, error) {
+	set, err := plugins.Open(plugins.Options{Sources: []plugins.Source{
+		plugins.Program(plugins.OriginBuiltin, "builtin", builtin.FS()),
+		plugins.Program(plugins.OriginBuiltin, "commands", builtin.Commands()),
+	}})
+	if err != nil {
+		return nil, err
+	}
+	var out []*abi.Tool
+	for _, p := range set.Plugins() {
+		m := p.Manifest()
+		if m == nil {
+			return nil, fmt.Errorf("the built-in plugin %s: %w", p.Name, p.Problem())
+		}
+		for i := range m.Tools {
+			out = append(out, &m.Tools[i])
+		}
+	}
+	return out, nil
+}
+
+// openPlugins finds the plugins of a host.
+func openPlugins(ctx context.Context, o *Options, capabilities map[string]capability.Capability, natives *tool.Natives) (*plugins.Set, error) {
+	var sources []plugins.Source
+	if o.Builtins {
+		sources = append(sources, plugins.Program(plugins.OriginBuiltin, "builtin", builtin.FS()))
+		if o.Shell != nil {
+			sources = append(sources, plugins.Program(plugins.OriginBuiltin, "commands", builtin.Commands()))
+		}
+	}
+	var grants *plugins.Grants
+	if o.ConsentFile != "" {
+		var err error
+		if grants, err = plugins.OpenGrants(o.ConsentFile); err != nil {
+			return nil, err
+		}
+	}
+	names := []string{abi.CapSessionCwd}
+	for name := range capabilities {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	runners := append(slices.Clone(o.Runners), direct.New(direct.Options{
+		CacheDir: o.CacheDir, Compiler: o.Compiler, Logger: o.Logger,
+	}))
+	set, err := plugins.Open(plugins.Options{
+		Sources:      append(sources, o.Plugins...),
+		Runners:      runners,
+		Isolated:     o.Isolated,
+		Isolate:      o.Isolate,
+		Grants:       grants,
+		Granted:      o.Granted,
+		Ceilings:     o.Ceilings,
+		Capabilities: names,
+		Reserved:     natives.Names(),
+		CacheDir:     o.CacheDir,
+		Config:       o.PluginConfig,
+		Logger:       o.Logger,
+	})
+	if err != nil {
+		for _, r := range slices.Concat(runners, o.Isolated) {
+			err = errors.Join(err, r.Close(ctx))
+		}
+		return nil, err
+	}
+	if err := natives.Clash(set); err != nil {
+		return nil, errors.Join(err, set.Close(ctx))
+	}
+	return set, nil
+}

@@ -1,0 +1,98 @@
+package host
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/turn"
+)
+
+// sender sends the events of one call, with the call's name and times. A nil one is of a
+// call that nobody listens to, and sends nothing.
+type sender struct {
+	listeners *listeners
+	news      *news // for what happens after the turn
+	index     int
+	id        string
+	// name and title are what is known of the call by now.
+	name, title string
+
+	queued   time.Time
+	started  atomic.Int64 // nanoseconds after queued
+	watch    *turn.Stopwatch
+	progress *turn.Progress
+	finished bool // EventFinished was sent
+}
+
+// newSender makes that of a call which is queued now.
+func newSender(l *listeners, n *news, index int, use *abi.ToolUse) *sender {
+	s := &sender{listeners: l, news: n, index: index, id: use.ID, name: use.Name, queued: time.Now()}
+	s.watch = turn.NewStopwatch(s.queued)
+	s.progress = turn.NewProgress(func(p *turn.Told) {
+		s.event(Event{Kind: EventProgress, Progress: (*Progress)(p), Elapsed: s.elapsed()})
+	})
+	return s
+}
+
+// event sends one event.
+func (s *sender) event(e Event) {
+	if s == nil {
+		return
+	}
+	e.Index, e.CallID, e.Tool, e.Title = s.index, s.id, s.name, s.title
+	s.listeners.tell(e)
+}
+
+// elapsed is the time since the call started, or before that since it was queued.
+func (s *sender) elapsed() time.Duration {
+	if s == nil {
+		return 0
+	}
+	return time.Since(s.queued) - time.Duration(s.started.Load())
+}
+
+// Listens implements [pipeline.Teller], as the methods below do.
+func (s *sender) Listens() bool { return s != nil }
+
+// About sets what the call is called.
+func (s *sender) About(name, title string) {
+	if s != nil {
+		s.name, s.title = name, title
+	}
+}
+
+// Clocks measures where the call's time goes.
+func (s *sender) Clocks() *turn.Stopwatch {
+	if s == nil {
+		return nil
+	}
+	return s.watch
+}
+
+// Report sends [EventProgress] and [EventLog], until the call has its result.
+func (s *sender) Report(p abi.ProgressHead) {
+	if s == nil || s.progress.Ended() {
+		return
+	}
+	if p.Progress != nil {
+		s.progress.Report(p.Progress)
+	}
+	if p.Log != nil {
+		s.event(Event{Kind: EventLog, Log: p.Log, Elapsed: s.elapsed()})
+	}
+}
+
+// Deed sends [EventDeed], outside all turns where the call has ended.
+func (s *sender) Deed(d capability.Deed) {
+	if s == nil {
+		return
+	}
+	inCall := s.progress.UnlessOver(func() {
+		s.event(Event{Kind: EventDeed, Deed: &d, Elapsed: s.elapsed()})
+	})
+	if !inCall {
+		s.news.tell(Event{Kind: EventDeed, CallID: d.Call.ID, Tool: d.Call.Tool, Title: s.title, Deed: &d})
+	}
+}
