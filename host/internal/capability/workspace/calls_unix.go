@@ -73,12 +73,6 @@ func syncDirectory(dir int) error {
 	return err
 }
 
-// again repeats a system call that a signal interrupted.
-func again(call func() error) error {
-	_, err := retry(func() (int, error) { return 0, call() })
-	return err
-}
-
 // incapable reports whether an error says that a system or file system has no such
 // call.
 func incapable(err error) bool {

@@ -44,8 +44,7 @@ func (s *staging) commit(was Info) (Info, error) {
 // release lets go of everything and takes nothing away. The content was written out
 // to the disk, so that closing it has nothing to tell.
 func (s *staging) release() {
-	_ = unix.Close(s.fd)
-	s.fd = -1
+	s.close()
 	s.ground.close()
 }
 
@@ -75,7 +74,7 @@ func (s *staging) create(mine Info) error {
 	var err error
 	if s.temp == "" {
 		err = s.calls.link(s.fd, s.ground.fd, s.base)
-	} else if err = s.move(s.temp, s.base); err == nil {
+	} else if err = s.ground.move(s.temp, s.base); err == nil {
 		s.temp = ""
 	}
 	if errors.Is(err, unix.EEXIST) {
@@ -93,7 +92,7 @@ func (s *staging) create(mine Info) error {
 // withdraw takes a new file away again, which nobody may have written to.
 func (s *staging) withdraw(mine Info, cause error) error {
 	name := tempName(s.base)
-	if err := s.move(s.base, name); err != nil {
+	if err := s.ground.move(s.base, name); err != nil {
 		return s.uncertain(joinLeft(cause, err))
 	}
 	now, err := fstatat(s.ground.fd, name)
@@ -101,7 +100,7 @@ func (s *staging) withdraw(mine Info, cause error) error {
 		s.temp = name // to be discarded
 		return cause
 	}
-	if err := s.move(name, s.base); err != nil {
+	if err := s.ground.move(name, s.base); err != nil {
 		return s.kept(name, cause, err)
 	}
 	return s.uncertain(cause)
@@ -111,27 +110,6 @@ func (s *staging) withdraw(mine Info, cause error) error {
 // may not have written out to the disk.
 func (s *staging) uncertain(err error) error {
 	return abi.Errorf(abi.CodeIO, "%s has its new content, but that may be lost if the machine stops: %w", filepath.Join(s.ground.path, s.base), &uncertainError{err})
-}
-
-// move renames to a name that nothing has. Where the system cannot do that in one
-// step a hard link does it, and where there are none the name is looked at before.
-func (s *staging) move(from, to string) error {
-	dir := s.ground.fd
-	err := s.calls.move(dir, from, to)
-	if !incapable(err) {
-		return err
-	}
-	err = unix.Linkat(dir, from, dir, to, 0)
-	if err == nil {
-		return s.calls.unlink(dir, from)
-	}
-	if errors.Is(err, unix.EEXIST) {
-		return err
-	}
-	if _, err := fstatat(dir, to); !errors.Is(err, unix.ENOENT) {
-		return errors.Join(unix.EEXIST, err)
-	}
-	return s.calls.rename(dir, from, to)
 }
 
 // replace swaps the content with what is there, looks at what came out, and removes
@@ -209,7 +187,7 @@ func (s *staging) putBack(mine, out Info, cause error) error {
 	for range maxExchanges {
 		err := s.calls.exchange(s.ground.fd, s.temp, s.base)
 		if errors.Is(err, unix.ENOENT) { // the name was taken away meanwhile
-			if err = s.move(s.temp, s.base); err == nil {
+			if err = s.ground.move(s.temp, s.base); err == nil {
 				s.temp = ""
 				return cause
 			}

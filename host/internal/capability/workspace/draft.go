@@ -1,9 +1,6 @@
 package workspace
 
 import (
-	"crypto/rand"
-	"unicode/utf8"
-
 	"github.com/toolquay/toolquay/abi"
 )
 
@@ -126,30 +123,4 @@ func (d *Draft) Discard() error {
 
 func (d *Draft) ended() error {
 	return abi.Errorf(abi.CodeInternal, "the draft of %s is over", d.target)
-}
-
-// still reports whether a file is as it was, as far as that shows when it has been
-// given another name since, which sets its change time.
-func (i Info) still(was Info) bool {
-	return i.Same(was) && i.Kind == was.Kind && i.Size == was.Size && i.ModTime.Equal(was.ModTime) &&
-		i.Mode == was.Mode && i.UID == was.UID && i.GID == was.GID
-}
-
-// The names of files that a killed host leaves behind begin with tempPrefix and end
-// with the name of the file they were for, of which tempBase bytes are enough.
-const (
-	tempPrefix = ".toolquay-"
-	tempBase   = 128
-)
-
-// tempName makes a name that nothing has.
-func tempName(base string) string {
-	if len(base) > tempBase {
-		cut := tempBase
-		for cut > tempBase-utf8.UTFMax && !utf8.RuneStart(base[cut]) {
-			cut--
-		}
-		base = base[:cut]
-	}
-	return tempPrefix + rand.Text() + "-" + base
 }

@@ -5,7 +5,6 @@ package workspace
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 
@@ -14,22 +13,18 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// maxWrite is the most that one system call writes: macOS refuses 2 GiB.
-const maxWrite = 1 << 30
-
 // staging is the content of a draft until it is in place.
 type staging struct {
-	calls  calls
+	stagedFile
 	ground *ground
 	base   string // the name that the content is for
-	fd     int
 	temp   string // the name that it has meanwhile; empty for none
 }
 
 func stage(n *Node) (*staging, error) { return stageWith(n, system) }
 
 func stageWith(n *Node, c calls) (*staging, error) {
-	s := &staging{calls: c, base: filepath.Base(n.Real), fd: -1}
+	s := &staging{stagedFile: stagedFile{calls: c, fd: -1}, base: filepath.Base(n.Real)}
 	var err error
 	if s.ground, err = hold(n, &s.calls); err != nil {
 		return nil, err
@@ -89,52 +84,9 @@ func (s *staging) refuseReadOnly(n *Node) error {
 	return nil // what else there may be is for Commit to see
 }
 
-func (s *staging) write(p []byte) (int, error) {
-	done := 0
-	for done < len(p) {
-		part := p[done:min(len(p), done+maxWrite)]
-		n, err := retry(func() (int, error) { return s.calls.write(s.fd, part) })
-		if n > 0 {
-			done += n
-		}
-		if err != nil {
-			return done, err
-		}
-		if n <= 0 {
-			return done, io.ErrShortWrite
-		}
-	}
-	return done, nil
-}
-
-func (s *staging) sync() error { return s.calls.sync(s.fd) }
-
-func (s *staging) setMode(mode uint32) error {
-	return again(func() error { return unix.Fchmod(s.fd, mode) })
-}
-
-func (s *staging) readAt(p []byte, off int64) (int, error) {
-	done := 0
-	for done < len(p) {
-		part := p[done:min(len(p), done+maxWrite)]
-		n, err := retry(func() (int, error) { return unix.Pread(s.fd, part, off+int64(done)) })
-		switch {
-		case err != nil:
-			return done, err
-		case n == 0:
-			return done, io.EOF
-		}
-		done += n
-	}
-	return done, nil
-}
-
 // discard takes away what there is of the draft, and lets go of the rest.
 func (s *staging) discard() error {
-	if s.fd >= 0 {
-		_ = unix.Close(s.fd) // nobody wants what was written
-		s.fd = -1
-	}
+	s.close()
 	var left error
 	if s.temp != "" {
 		if err := s.calls.unlink(s.ground.fd, s.temp); err != nil {

@@ -195,3 +195,23 @@ func (g *ground) close() {
 	}
 	g.made, g.fd = nil, -1
 }
+
+// move renames to a name that nothing has. Where the system cannot do that in one
+// step a hard link does it, and where there are none the name is looked at before.
+func (g *ground) move(from, to string) error {
+	err := g.calls.move(g.fd, from, to)
+	if !incapable(err) {
+		return err
+	}
+	err = unix.Linkat(g.fd, from, g.fd, to, 0)
+	if err == nil {
+		return g.calls.unlink(g.fd, from)
+	}
+	if errors.Is(err, unix.EEXIST) {
+		return err
+	}
+	if _, err := fstatat(g.fd, to); !errors.Is(err, unix.ENOENT) {
+		return errors.Join(unix.EEXIST, err)
+	}
+	return g.calls.rename(g.fd, from, to)
+}

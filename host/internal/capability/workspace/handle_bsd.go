@@ -87,7 +87,3 @@ func (h *handle) openDir(n *Node) (*Dir, error) {
 	}
 	return newDir(fd, n.Real, n.Info), nil
 }
-
-// kernelOwned has nothing to tell here: these systems keep no such file systems
-// outside /dev and /proc, which are refused by name.
-func kernelOwned(int, Info) bool { return false }

@@ -70,6 +70,12 @@ func retry(call func() (int, error)) (int, error) {
 	}
 }
 
+// again is retry for a call that returns nothing else.
+func again(call func() error) error {
+	_, err := retry(func() (int, error) { return 0, call() })
+	return err
+}
+
 func openat(dir int, name string, flags int) (int, error) {
 	return retry(func() (int, error) { return unix.Openat(dir, name, flags|unix.O_CLOEXEC, 0) })
 }

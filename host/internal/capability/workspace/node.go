@@ -2,32 +2,10 @@ package workspace
 
 import (
 	"os"
-	"time"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/permissions"
 )
-
-// Info is what is known of a file.
-type Info struct {
-	// Kind is one of the kinds of package abi, such as [abi.KindFile].
-	Kind string
-	// Size is in bytes; 0 for all but regular files.
-	Size    int64
-	ModTime time.Time
-	// ChangeTime is when the inode changed; zero where the system does not tell.
-	ChangeTime time.Time
-	// Mode are the permission bits, with set-uid, set-gid and sticky as Unix has
-	// them; UID and GID the owner; Links the number of names. All are 0 where the
-	// system has none.
-	Mode     uint32
-	UID, GID uint32
-	Links    uint64
-
-	what string // what a file of kind other is, for messages
-	id   fileID
-}
 
 // Node is a place in the file system that was resolved, and is held until
 // Close. It is not safe for concurrent use.
@@ -132,16 +110,3 @@ func (n *Node) OpenDir() (*Dir, error) {
 
 // Close lets go of what is held.
 func (n *Node) Close() error { return n.held.close() }
-
-// Stamp is what tells without reading that the file probably is as it was, as taken
-// now.
-func (i Info) Stamp() capability.Stamp {
-	device, inode := i.id.numbers()
-	return capability.Stamp{
-		Size: i.Size, ModTime: i.ModTime, ChangeTime: i.ChangeTime,
-		Device: device, Inode: inode, Taken: time.Now(),
-	}
-}
-
-// Same reports whether both are of one file.
-func (i Info) Same(j Info) bool { return i.id.same(j.id) }

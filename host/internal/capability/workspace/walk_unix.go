@@ -61,15 +61,6 @@ func (n *Node) check(mustBeDir bool) error {
 	return nil
 }
 
-// place is one step of a walk: what was found under a name.
-type place struct {
-	name string
-	fd   int // -1 where it cannot be held
-	info Info
-	link string // where a symbolic link points
-	err  error  // why a file that exists could not be opened
-}
-
 // walker resolves a path with links in it.
 type walker struct {
 	target string
@@ -210,11 +201,5 @@ func (w *walker) detach() place {
 func (w *walker) close() {
 	for len(w.stack) > 0 {
 		w.pop()
-	}
-}
-
-func (p *place) close() {
-	if p.fd >= 0 {
-		_ = unix.Close(p.fd)
 	}
 }

@@ -1,0 +1,67 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package workspace
+
+import (
+	"io"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxWrite is the most that one system call writes: macOS refuses 2 GiB.
+const maxWrite = 1 << 30
+
+// stagedFile is the open file that holds the content of a draft.
+type stagedFile struct {
+	calls calls
+	fd    int // -1 once it is closed
+}
+
+func (f *stagedFile) write(p []byte) (int, error) {
+	done := 0
+	for done < len(p) {
+		part := p[done:min(len(p), done+maxWrite)]
+		n, err := retry(func() (int, error) { return f.calls.write(f.fd, part) })
+		if n > 0 {
+			done += n
+		}
+		if err != nil {
+			return done, err
+		}
+		if n <= 0 {
+			return done, io.ErrShortWrite
+		}
+	}
+	return done, nil
+}
+
+func (f *stagedFile) sync() error { return f.calls.sync(f.fd) }
+
+func (f *stagedFile) setMode(mode uint32) error {
+	return again(func() error { return unix.Fchmod(f.fd, mode) })
+}
+
+func (f *stagedFile) readAt(p []byte, off int64) (int, error) {
+	done := 0
+	for done < len(p) {
+		part := p[done:min(len(p), done+maxWrite)]
+		n, err := retry(func() (int, error) { return unix.Pread(f.fd, part, off+int64(done)) })
+		switch {
+		case err != nil:
+			return done, err
+		case n == 0:
+			return done, io.EOF
+		}
+		done += n
+	}
+	return done, nil
+}
+
+// close lets go of the file. Its content was written out to the disk by now, or nobody
+// wants it.
+func (f *stagedFile) close() {
+	if f.fd >= 0 {
+		_ = unix.Close(f.fd)
+		f.fd = -1
+	}
+}
