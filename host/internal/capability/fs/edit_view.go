@@ -98,3 +98,9 @@ func (w *walker) to(seen int) int {
 	}
 	return w.at
 }
+
+// straight returns a text with its curly quotes straight.
+func straight(text []byte) []byte {
+	out, _ := view{quotes: true}.look(nil, text, true)
+	return out
+}

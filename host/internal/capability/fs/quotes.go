@@ -30,12 +30,6 @@ func straighten(text []byte) (byte, bool) {
 	return 0, false
 }
 
-// straight returns a text with its curly quotes straight.
-func straight(text []byte) []byte {
-	out, _ := view{quotes: true}.look(nil, text, true)
-	return out
-}
-
 // hasQuotes reports whether a text has a quote of either kind.
 func hasQuotes(text []byte) bool { return bytes.ContainsAny(text, "'\"\u2018\u2019\u201c\u201d") }
 
