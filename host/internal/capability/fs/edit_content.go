@@ -2,6 +2,7 @@ package fs
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"io"
 )
@@ -83,6 +84,35 @@ func (c *content) each(from, to int64, do func(piece []byte) error) error {
 		from += n
 	}
 	return nil
+}
+
+// sumNow hashes what the file now holds, without asking whether the call is given up.
+func (c *content) sumNow() (sum [32]byte, err error) {
+	h := sha256.New()
+	now := content{file: c.file, size: c.size}
+	err = now.each(0, c.size, func(piece []byte) error {
+		h.Write(piece)
+		return nil
+	})
+	h.Sum(sum[:0])
+	return sum, err
+}
+
+// sameNow reports whether the file still holds what is in memory, or where nothing is,
+// what has that hash.
+func (c *content) sameNow(hash [32]byte) (bool, error) {
+	if c.mem == nil {
+		sum, err := c.sumNow()
+		return sum == hash, err
+	}
+	same, at := true, 0
+	now := content{file: c.file, size: c.size}
+	err := now.each(0, c.size, func(piece []byte) error {
+		same = same && bytes.Equal(piece, c.mem[at:at+len(piece)])
+		at += len(piece)
+		return nil
+	})
+	return same, err
 }
 
 func shorter(err error) error {

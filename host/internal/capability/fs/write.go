@@ -174,20 +174,10 @@ func (p *editPlan) putBytes(ctx context.Context, o *original, w written) (_ abi.
 			return abi.Answer{}, err
 		}
 	}
-	if err := out.put(ctx, o, &ok, p.knownAfter(o, out)); err != nil {
+	if err := out.put(ctx, o, &ok, out.known(o)); err != nil {
 		return abi.Answer{}, err
 	}
 	return answer(ok, diff), nil
-}
-
-// knownAfter is what the session knows of a file after it was written whole: all of it,
-// unless the write stood on a hash and not on the model's having seen the former content,
-// of which the new one may hold the most.
-func (p *editPlan) knownAfter(o *original, out *output) []capability.Range {
-	if o != nil && p.scope.Files != nil && !o.readState.Whole() {
-		return nil
-	}
-	return out.whole()
 }
 
 // holds reports whether the file has this content.
