@@ -35,12 +35,7 @@ func (p *editPlan) name() string {
 // differ makes a unified diff out of what is told of a file in order: what stays and
 // what changes. Its memory depends on neither the file's size nor the lines' length.
 type differ struct {
-	name string
-	made bool // there was no file
-
-	out            bytes.Buffer
-	points         int // code points in out
-	cut            bool
+	diffText
 	added, removed int
 
 	line, newLine int    // so many whole lines came before, in the old text and the new
@@ -78,7 +73,9 @@ func (s *side) lines() int {
 	return s.ends
 }
 
-func newDiffer(name string, made bool) *differ { return &differ{name: name, made: made} }
+func newDiffer(name string, made bool) *differ {
+	return &differ{diffText: diffText{name: name, made: made}}
+}
 
 // same goes on with text that stays.
 func (d *differ) same(text []byte) {

@@ -8,6 +8,38 @@ import (
 	"unicode/utf8"
 )
 
+// diffText is the diff as far as it is told.
+type diffText struct {
+	name   string
+	made   bool // there was no file
+	out    bytes.Buffer
+	points int // code points in out
+	cut    bool
+}
+
+// header is what a diff begins with, empty where it has begun.
+func (t *diffText) header() string {
+	if t.out.Len() > 0 {
+		return ""
+	}
+	from := quoted(t.name)
+	if t.made {
+		from = "/dev/null"
+	}
+	return "--- " + from + "\n+++ " + quoted(t.name) + "\n"
+}
+
+// put tells a hunk.
+func (t *diffText) put(h *hunk) {
+	if t.cut = t.cut || h.full; h.olds+h.news == 0 {
+		return
+	}
+	head := t.header() + fmt.Sprintf("@@ -%s +%s @@\n", span(h.from, h.olds), span(h.to, h.news))
+	t.points += h.points
+	t.out.WriteString(head)
+	t.out.Write(h.body.Bytes())
+}
+
 // hunk is one hunk that is not told yet.
 type hunk struct {
 	from, to   int // the lines before it
@@ -70,26 +102,7 @@ func (d *differ) endHunk() {
 	d.context(h.after[:n])
 	d.before = append([]side(nil), h.after[max(n, len(h.after)-diffContext):]...)
 	d.hunk = nil
-	d.cut = d.cut || h.full
-	if h.olds+h.news == 0 {
-		return
-	}
-	head := d.header() + fmt.Sprintf("@@ -%s +%s @@\n", span(h.from, h.olds), span(h.to, h.news))
-	d.points += h.points
-	d.out.WriteString(head)
-	d.out.Write(h.body.Bytes())
-}
-
-// header is what a diff begins with, empty where it has begun.
-func (d *differ) header() string {
-	if d.out.Len() > 0 {
-		return ""
-	}
-	from := quoted(d.name)
-	if d.made {
-		from = "/dev/null"
-	}
-	return "--- " + from + "\n+++ " + quoted(d.name) + "\n"
+	d.put(h)
 }
 
 // span is a hunk's range of n lines behind the first lines.
