@@ -59,11 +59,14 @@ func (l *level) close() {
 	}
 }
 
-// runStaged visits the staged files. It is for one goroutine, after or before the walk.
-func (w *walk) runStaged(ctx context.Context) error {
-	if w.staged == nil {
-		return nil
-	}
+// stagedWalk goes through what is staged in a tree.
+type stagedWalk struct {
+	*walk
+	staged *staged
+}
+
+// run visits the staged files. It is for one goroutine, after or before the walk.
+func (w *stagedWalk) run(ctx context.Context) error {
 	top := &level{paths: paths{target: w.root.node.Target, resolved: w.root.node.Real}}
 	var err error
 	if top.dir, err = w.root.node.OpenDir(); err != nil {
@@ -74,18 +77,18 @@ func (w *walk) runStaged(ctx context.Context) error {
 		top.ignores = parents(top.resolved, w.root.cwd)
 	}
 	w.ignoresOf(top)
-	return w.stagedIn(ctx, top, w.staged.list)
+	return w.within(ctx, top, w.staged.list)
 }
 
 // ignoresOf adds the ignore files of a directory to those above it.
-func (w *walk) ignoresOf(l *level) {
+func (w *stagedWalk) ignoresOf(l *level) {
 	if w.ignore && l.dir != nil {
 		l.ignores = load(l.ignores, l.dir, l.resolved, anyName)
 	}
 }
 
-// stagedIn goes through what is staged below one directory.
-func (w *walk) stagedIn(ctx context.Context, l *level, list []capability.Staged) error {
+// within goes through what is staged below one directory.
+func (w *stagedWalk) within(ctx context.Context, l *level, list []capability.Staged) error {
 	wanted := w.in(l.paths, l.ignores)
 	for len(list) > 0 {
 		if err := interrupted(ctx); err != nil {
@@ -96,9 +99,9 @@ func (w *walk) stagedIn(ctx context.Context, l *level, list []capability.Staged)
 		switch {
 		case isVCS(name) || !wanted.want(name, dir):
 		case dir:
-			err = w.stagedBelow(ctx, l, name, list[:n])
+			err = w.below(ctx, l, name, list[:n])
 		default:
-			err = w.visitStaged(ctx, l, name)
+			err = w.file(ctx, l.paths, file{in: l.target, name: name, real: l.resolved, stage: w.staged.stage}, nil)
 		}
 		if err != nil {
 			return err
@@ -119,8 +122,8 @@ func first(list []capability.Staged, dir string) (name string, isDir bool, n int
 	return name, isDir, n
 }
 
-// stagedBelow goes into a directory.
-func (w *walk) stagedBelow(ctx context.Context, in *level, name string, list []capability.Staged) error {
+// below goes into a directory.
+func (w *stagedWalk) below(ctx context.Context, in *level, name string, list []capability.Staged) error {
 	l := &level{paths: in.child(name), ignores: in.ignores, depth: in.depth + 1}
 	if in.dir != nil {
 		if dir, err := in.dir.OpenDir(name); err == nil {
@@ -128,8 +131,9 @@ func (w *walk) stagedBelow(ctx context.Context, in *level, name string, list []c
 		}
 	}
 	defer l.close()
+	ok, _ := w.mayEnter(l.paths)
 	switch {
-	case !w.mayEnter(l):
+	case !ok:
 		if l.dir == nil { // else the walk has counted it
 			w.denied.Add(1)
 		}
@@ -139,32 +143,7 @@ func (w *walk) stagedBelow(ctx context.Context, in *level, name string, list []c
 		return nil
 	}
 	w.ignoresOf(l)
-	return w.stagedIn(ctx, l, list)
-}
-
-func (w *walk) mayEnter(l *level) bool {
-	if w.judgeDir == nil {
-		return w.judge(l.access(true))
-	}
-	ok, _ := w.judgeDir(l.access(true))
-	return ok
-}
-
-// visitStaged visits one file.
-func (w *walk) visitStaged(ctx context.Context, l *level, name string) error {
-	if !w.judge(l.child(name).access(false)) {
-		w.denied.Add(1)
-		return nil
-	}
-	err := w.visit(ctx, file{in: l.target, name: name, real: l.resolved, stage: w.staged.stage})
-	switch {
-	case err == nil:
-	case ctx.Err() != nil:
-		return interrupted(ctx)
-	default:
-		w.miss(err)
-	}
-	return nil
+	return w.within(ctx, l, list)
 }
 
 // look finds a staged file once more: it may have been staged anew, applied or

@@ -7,10 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 )
 
@@ -26,26 +24,21 @@ const (
 	contentsShare = 64
 )
 
-// walk goes through a tree with several workers. The fields up to visit are set
-// by its user.
-type walk struct {
-	root  root
-	judge capability.Judge
-	// judgeDir judges directories and prepares the judgement of the files in them;
-	// nil where judge is to be asked about each.
-	judgeDir capability.JudgeDir
-	workers  int
-	// ignore says that ignore files are honoured.
-	ignore bool
-	// share is how many files one worker takes at a time.
-	share int
-	// in returns what is wanted of a directory, before anything in it is judged.
-	in func(dir paths, g *ignores) chooser
-	// visit is called for each file, by several goroutines at once.
-	visit func(ctx context.Context, f file) error
+// run goes through the tree with several workers, and through what is staged in it.
+func (w *walk) run(ctx context.Context) error {
+	staged, err := findStaged(w.root)
+	if err == nil && w.root.node.Node.Exists() {
+		err = (&treeWalk{walk: w, staged: staged}).run(ctx)
+	}
+	if err != nil || staged == nil {
+		return err
+	}
+	return (&stagedWalk{walk: w, staged: staged}).run(ctx)
+}
 
-	denied, unreadable atomic.Int64
-
+// treeWalk is one walk under way.
+type treeWalk struct {
+	*walk
 	staged *staged // nil is nothing
 
 	mu     sync.Mutex
@@ -55,22 +48,8 @@ type walk struct {
 	err    error  // the first failure; ends the walk
 }
 
-// run goes through the tree, and through what is staged in it.
-func (w *walk) run(ctx context.Context) (err error) {
-	if w.staged, err = findStaged(w.root); err != nil {
-		return err
-	}
-	if w.root.node.Node.Exists() {
-		err = w.runTree(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	return w.runStaged(ctx)
-}
-
-// runTree walks the tree to its end and returns the first failure.
-func (w *walk) runTree(ctx context.Context) error {
+// run walks the tree to its end and returns the first failure.
+func (w *treeWalk) run(ctx context.Context) error {
 	w.wake = sync.NewCond(&w.mu)
 	stop := context.AfterFunc(ctx, func() { w.fail(interrupted(ctx)) })
 	defer stop()
@@ -88,7 +67,7 @@ func (w *walk) runTree(ctx context.Context) error {
 	return w.err
 }
 
-func (w *walk) fail(err error) {
+func (w *treeWalk) fail(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err == nil {
@@ -98,7 +77,7 @@ func (w *walk) fail(err error) {
 }
 
 // work takes tasks until none is left and nobody can add one.
-func (w *walk) work(ctx context.Context) {
+func (w *treeWalk) work(ctx context.Context) {
 	entries := new(workspace.Entries)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,7 +103,7 @@ func (w *walk) work(ctx context.Context) {
 }
 
 // add queues tasks in a directory, and does at once those that too many wait for.
-func (w *walk) add(ctx context.Context, in *shared, tasks []task, entries *workspace.Entries) error {
+func (w *treeWalk) add(ctx context.Context, in *shared, tasks []task, entries *workspace.Entries) error {
 	if len(tasks) == 0 {
 		return nil
 	}
@@ -146,7 +125,7 @@ func (w *walk) add(ctx context.Context, in *shared, tasks []task, entries *works
 }
 
 // do does a task. What entries held before is of no use afterwards.
-func (w *walk) do(ctx context.Context, t task, entries *workspace.Entries) error {
+func (w *treeWalk) do(ctx context.Context, t task, entries *workspace.Entries) error {
 	defer t.drop()
 	if err := interrupted(ctx); err != nil {
 		return err
@@ -163,11 +142,13 @@ func (w *walk) do(ctx context.Context, t task, entries *workspace.Entries) error
 }
 
 // open opens a task's directory; nil where it is left out.
-func (w *walk) open(t task) (*shared, error) {
+func (w *treeWalk) open(t task) (*shared, error) {
 	s := &shared{}
 	s.refs.Store(1)
 	if t.in == nil {
-		_, s.plain = w.allowed(t) // that the root may be searched is settled
+		if w.judgeDir != nil {
+			_, s.plain = w.mayEnter(t.paths) // that the root may be searched is settled
+		}
 		dir, err := w.root.node.OpenDir()
 		if err != nil {
 			return nil, err
@@ -178,7 +159,7 @@ func (w *walk) open(t task) (*shared, error) {
 		}
 		return s, nil
 	}
-	ok, plain := w.allowed(t)
+	ok, plain := w.mayEnter(t.paths)
 	if s.plain = plain; !ok {
 		w.denied.Add(1)
 		return nil, nil
@@ -196,16 +177,8 @@ func (w *walk) open(t task) (*shared, error) {
 	return s, nil
 }
 
-// allowed judges a directory.
-func (w *walk) allowed(t task) (ok bool, plain func(name string) bool) {
-	if w.judgeDir != nil {
-		return w.judgeDir(t.access(true))
-	}
-	return t.in == nil || w.judge(t.access(true)), nil
-}
-
 // entries goes through one directory.
-func (w *walk) entries(ctx context.Context, dir *shared, t task, entries *workspace.Entries) error {
+func (w *treeWalk) entries(ctx context.Context, dir *shared, t task, entries *workspace.Entries) error {
 	batch, all, err := dir.First(entries)
 	if w.ignore {
 		dir.ignores = load(dir.ignores, dir.Dir, t.resolved, func(name string) bool {
@@ -232,7 +205,7 @@ func (w *walk) entries(ctx context.Context, dir *shared, t task, entries *worksp
 
 // batch hands on what is wanted of some entries. The last of the files this worker
 // visits itself.
-func (w *walk) batch(ctx context.Context, dir *shared, t task, wanted chooser, batch []workspace.Entry, entries *workspace.Entries) error {
+func (w *treeWalk) batch(ctx context.Context, dir *shared, t task, wanted chooser, batch []workspace.Entry, entries *workspace.Entries) error {
 	var files []string
 	var tasks []task
 	for _, e := range batch {
@@ -256,34 +229,12 @@ func (w *walk) batch(ctx context.Context, dir *shared, t task, wanted chooser, b
 }
 
 // files visits files of one directory.
-func (w *walk) files(ctx context.Context, t task) error {
+func (w *treeWalk) files(ctx context.Context, t task) error {
 	for _, name := range t.files {
-		if plain := t.in.plain; (plain == nil || !plain(name)) && !w.judge(t.child(name).access(false)) {
-			w.denied.Add(1)
-			continue
-		}
-		err := w.visit(ctx, file{dir: t.in.Dir, in: t.target, real: t.resolved, name: name})
-		switch {
-		case err == nil:
-		case ctx.Err() != nil:
-			return interrupted(ctx)
-		default:
-			w.miss(err)
+		f := file{dir: t.in.Dir, in: t.target, real: t.resolved, name: name}
+		if err := w.file(ctx, t.paths, f, t.in.plain); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// miss counts what could not be read, unless it is gone or was swapped meanwhile.
-func (w *walk) miss(err error) {
-	if !isGone(err) {
-		w.unreadable.Add(1)
-	}
-}
-
-// isGone reports whether an entry is no longer what its directory said, which is no
-// failure of a walk.
-func isGone(err error) bool {
-	code := abi.CodeOf(err)
-	return code == abi.CodeNotRegular || code == abi.CodeNotFound || code == abi.CodeNotDirectory
 }
