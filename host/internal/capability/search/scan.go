@@ -1,7 +1,6 @@
 package search
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/internal/pattern"
 )
 
 const (
@@ -43,31 +41,14 @@ var errBinary = errors.New("binary")
 // scans are used again: there is one for each file.
 var scans = sync.Pool{New: func() any { return new(scan) }}
 
-// scan searches one file. It holds a window of the file, which always starts
-// with a line.
+// scan searches one file.
 type scan struct {
-	ctx  context.Context // lives for one file
-	plan *contentsPlan
-	out  *found
-	find pattern.Search
-
-	buf  []byte // the window of find
-	pos  int    // what lies before was searched
-	end  int    // what lies before is whole lines, or the end of the file
-	size int    // what lies before was read
-	old  int    // what lies before has no newline behind end
-
-	base    int64 // where the window begins in the file, negative where that is not known
-	line    int64 // the number of the line at counted
-	counted int
-	printed int // the end of what was output, negative if it left the window
-	any     bool
-	after   int // lines of context that still follow the last match
+	printer
+	pos     int // what lies before was searched
 	matches int
-	last    int  // where the last match ends, of those across lines
-	block   int  // and where the lines do that it is in
-	batch   int  // how many matches to look for at once
-	done    bool // nothing more of this file is wanted
+	last    int // where the last match ends, of those across lines
+	block   int // and where the lines do that it is in
+	batch   int // how many matches to look for at once
 }
 
 // scanFile searches a file of size bytes for what the plan asks. Nothing is read behind
@@ -76,7 +57,7 @@ func scanFile(ctx context.Context, plan *contentsPlan, src io.Reader, size int64
 	if plan.across && size > maxMultiline {
 		return abi.Errorf(abi.CodeTooLarge, "a file of %d bytes is too large to match across lines", size)
 	}
-	find, err := plan.matcher.search(ctx, needed(plan, decoded(size)))
+	find, err := plan.matcher.search(ctx, needed(plan.across, decoded(size)))
 	if err != nil {
 		if e := interrupted(ctx); e != nil {
 			return e
@@ -86,7 +67,8 @@ func scanFile(ctx context.Context, plan *contentsPlan, src io.Reader, size int64
 	defer find.Close()
 	s, _ := scans.Get().(*scan)
 	defer scans.Put(s)
-	*s = scan{ctx: ctx, plan: plan, out: out, find: find, line: 1, batch: firstBatch}
+	*s = scan{printer: printer{plan: plan, out: out, line: 1}, batch: firstBatch}
+	s.window = window{ctx: ctx, find: find, across: plan.across}
 	defer func() { *s = scan{} }()
 	if err := s.grow(windowSize); err != nil {
 		return err
@@ -110,7 +92,7 @@ func (s *scan) run(src io.Reader, size int64) error {
 	if err != nil {
 		return err
 	}
-	if err := s.grow(needed(s.plan, size)); err != nil {
+	if err := s.grow(needed(s.across, size)); err != nil {
 		return err
 	}
 	for {
@@ -125,7 +107,7 @@ func (s *scan) run(src io.Reader, size int64) error {
 			s.finish()
 			return nil
 		}
-		s.move()
+		s.pos -= s.drop()
 	}
 }
 
@@ -179,7 +161,7 @@ func (s *scan) most() int {
 
 // match handles one match.
 func (s *scan) match(start, end int) {
-	if s.pos = end; !s.plan.across {
+	if s.pos = end; !s.across {
 		s.hit(start, end)
 		return
 	}
@@ -224,83 +206,7 @@ func (s *scan) hit(first, last int) {
 		s.matches++
 		return
 	}
-	s.follow(first)
-	if first > s.printed {
-		from := s.back(first, s.plan.args.Before, s.printed)
-		if s.plan.context() && s.any && from > s.printed {
-			s.out.text = append(s.out.text, gap...)
-			s.out.end(0)
-		}
-		s.print(from, first, false)
-	}
-	s.print(max(first, s.printed), last, true)
-	s.after = s.plan.args.After
-}
-
-// follow prints the context behind the last match, up to a line.
-func (s *scan) follow(limit int) {
-	for s.after > 0 && s.printed < limit && !s.done {
-		s.print(s.printed, min(lineEnd(s.buf[:s.end], s.printed), limit), false)
-		s.after--
-	}
-}
-
-// back returns where the n-th line before a line starts, but not before limit.
-func (s *scan) back(pos, n, limit int) int {
-	limit = max(limit, 0)
-	for ; n > 0 && pos > limit; n-- {
-		pos = max(lineStart(s.buf, pos-1), limit)
-	}
-	return pos
-}
-
-// print outputs the lines between two offsets.
-func (s *scan) print(from, to int, match bool) {
-	for from < to && !s.done {
-		next := lineEnd(s.buf[:s.end], from)
-		s.count(from)
-		at := s.base
-		if at >= 0 {
-			at += int64(from)
-		}
-		s.out.line(s.plan.style, s.line, at, s.buf[from:next], match)
-		from = next
-		s.printed, s.any = next, true
-		if len(s.out.entries) > s.plan.need || len(s.out.text) > maxText {
-			s.done, s.out.more = true, true
-		}
-	}
-}
-
-// count brings the line number forward to the line at pos.
-func (s *scan) count(pos int) {
-	if s.plan.style.numbers && pos > s.counted {
-		s.line += int64(bytes.Count(s.buf[s.counted:pos], []byte{'\n'}))
-		s.counted = pos
-	}
-}
-
-// move drops what was searched from the window, but for the lines that may
-// become context.
-func (s *scan) move() {
-	keep := s.end
-	if s.plan.mode == abi.ModeContent && s.plan.args.Before > 0 {
-		keep = s.back(s.end, s.plan.args.Before, max(s.printed, s.end-maxContext))
-		if keep > 0 && s.buf[keep-1] != '\n' {
-			keep = min(lineEnd(s.buf[:s.end], keep), s.end) // not from within a line
-		}
-	}
-	s.count(keep)
-	copy(s.buf, s.buf[keep:s.size])
-	if s.base >= 0 {
-		s.base += int64(keep)
-	}
-	s.size -= keep
-	s.end -= keep
-	s.pos -= keep
-	s.old = s.size
-	s.counted = max(0, s.counted-keep)
-	s.printed -= keep
+	s.show(first, last)
 }
 
 // finish writes the entry of the modes that have one a file.
