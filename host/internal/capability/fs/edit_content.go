@@ -86,34 +86,30 @@ func (c *content) each(from, to int64, do func(piece []byte) error) error {
 	return nil
 }
 
-// sumNow hashes what the file now holds, without asking whether the call is given up.
-func (c *content) sumNow() (sum [32]byte, err error) {
+// hash is that of the bytes from from up to to; going is asked after each piece of them.
+func (c *content) hash(from, to int64, going func() error) (sum [32]byte, err error) {
 	h := sha256.New()
-	now := content{file: c.file, size: c.size}
-	err = now.each(0, c.size, func(piece []byte) error {
+	err = c.each(from, to, func(piece []byte) error {
 		h.Write(piece)
-		return nil
+		return going()
 	})
 	h.Sum(sum[:0])
 	return sum, err
 }
 
-// sameNow reports whether the file still holds what is in memory, or where nothing is,
-// what has that hash.
-func (c *content) sameNow(hash [32]byte) (bool, error) {
-	if c.mem == nil {
-		sum, err := c.sumNow()
-		return sum == hash, err
-	}
+// equals compares it with as many bytes.
+func (c *content) equals(raw []byte, going func() error) (bool, error) {
 	same, at := true, 0
-	now := content{file: c.file, size: c.size}
-	err := now.each(0, c.size, func(piece []byte) error {
-		same = same && bytes.Equal(piece, c.mem[at:at+len(piece)])
+	err := c.each(0, c.size, func(piece []byte) error {
+		same = same && bytes.Equal(piece, raw[at:at+len(piece)])
 		at += len(piece)
-		return nil
+		return going()
 	})
 	return same, err
 }
+
+// now is what the file holds now, and not what was loaded.
+func (c *content) now() *content { return &content{file: c.file, size: c.size} }
 
 func shorter(err error) error {
 	if err == nil || errors.Is(err, io.EOF) {

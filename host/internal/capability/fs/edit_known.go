@@ -55,13 +55,8 @@ func (o *original) verifyRanges(ctx context.Context) error {
 }
 
 // sum hashes a range of the file.
-func (o *original) sum(ctx context.Context, from, to int64) (sum [32]byte, err error) {
-	h := sha256.New()
-	err = o.each(from, to, func(piece []byte) error {
-		h.Write(piece)
-		return o.plan.given(ctx)
-	})
-	h.Sum(sum[:0])
+func (o *original) sum(ctx context.Context, from, to int64) ([32]byte, error) {
+	sum, err := o.hash(from, to, func() error { return o.plan.given(ctx) })
 	if err != nil {
 		err = o.plan.failed(err)
 	}

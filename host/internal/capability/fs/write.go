@@ -185,12 +185,7 @@ func (o *original) holds(ctx context.Context, raw []byte) (bool, error) {
 	if o == nil || o.size != int64(len(raw)) {
 		return false, nil
 	}
-	same, at := true, 0
-	err := o.each(0, o.size, func(piece []byte) error {
-		same = same && bytes.Equal(piece, raw[at:at+len(piece)])
-		at += len(piece)
-		return o.plan.given(ctx)
-	})
+	same, err := o.equals(raw, func() error { return o.plan.given(ctx) })
 	if err != nil {
 		return false, o.plan.failed(err)
 	}
