@@ -8,22 +8,6 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// parseItems reads a list: the items of a response's output, if one is a function_call,
-// or else a plain list of calls.
-func parseItems(doc []byte) (*Message, error) {
-	top := object{keys: map[string][]byte{"": doc}}
-	items := false
-	err := top.each("", func(item object) error {
-		items = items || string(item.keys["type"]) == `"function_call"`
-		return nil
-	})
-	if err != nil || !items {
-		return parseList(doc)
-	}
-	calls, err := responsesCalls(top, "")
-	return &Message{Format: Responses, Calls: calls}, err
-}
-
 // parseList reads a plain list of calls.
 func parseList(doc []byte) (*Message, error) {
 	m := &Message{Format: List}

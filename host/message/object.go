@@ -151,3 +151,17 @@ func kindOf(raw []byte) string {
 	}
 	return "a number"
 }
+
+// arguments is the JSON document inside the string that the OpenAI APIs wrap it in. Some
+// compatible servers leave out the wrapping.
+func (o object) arguments() ([]byte, error) {
+	if raw := o.keys["arguments"]; o.has("arguments") && raw[0] == '{' {
+		return raw, nil
+	}
+	text, err := o.text("arguments")
+	return []byte(text), err
+}
+
+func invalid(format string, args ...any) error {
+	return abi.Errorf(abi.CodeInvalidInput, format, args...)
+}

@@ -9,6 +9,37 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
+// openAICalls reads the function calls of tool_calls.
+func openAICalls(message object) ([]abi.ToolUse, error) {
+	var calls []abi.ToolUse
+	err := message.each("tool_calls", func(item object) error {
+		kind, err := item.text("type")
+		if err != nil {
+			return err
+		}
+		if kind != "" && kind != "function" {
+			return invalid("%s is of the type %q; only function calls can be run", item.place, kind)
+		}
+		id, err := item.text("id")
+		if err != nil {
+			return err
+		}
+		function, err := asObject(item.place+".function", item.keys["function"])
+		if err != nil {
+			return err
+		}
+		call, err := function.call("", "name")
+		if err != nil {
+			return err
+		}
+		call.ID = id
+		call.Input, err = function.arguments()
+		calls = append(calls, call)
+		return err
+	})
+	return calls, err
+}
+
 type openAIMessage struct {
 	Role       string `json:"role"`
 	ToolCallID string `json:"tool_call_id,omitempty"`

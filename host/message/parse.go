@@ -94,10 +94,6 @@ func Parse(src []byte) (*Message, error) {
 	return m, nil
 }
 
-func invalid(format string, args ...any) error {
-	return abi.Errorf(abi.CodeInvalidInput, format, args...)
-}
-
 // placed adds the line and column to a fault that knows its byte.
 func placed(src []byte, err error) error {
 	fault, ok := errors.AsType[*abi.JSONFault](err)
@@ -111,6 +107,22 @@ func placed(src []byte, err error) error {
 }
 
 var errResponse = invalid("this is an error response of a model API, not a message")
+
+// parseItems reads a list: the items of a response's output, if one is a function_call,
+// or else a plain list of calls.
+func parseItems(doc []byte) (*Message, error) {
+	top := object{keys: map[string][]byte{"": doc}}
+	items := false
+	err := top.each("", func(item object) error {
+		items = items || string(item.keys["type"]) == `"function_call"`
+		return nil
+	})
+	if err != nil || !items {
+		return parseList(doc)
+	}
+	calls, err := responsesCalls(top, "")
+	return &Message{Format: Responses, Calls: calls}, err
+}
 
 func parseObject(doc []byte) (*Message, error) {
 	o, err := asObject("the message", doc)
@@ -176,63 +188,4 @@ func (o object) firstChoice() (object, error) {
 		return asObject(list+"[0]."+inner, choice.keys[inner])
 	}
 	return o, nil
-}
-
-// anthropicCalls reads the tool_use blocks. Text, thinking and tools that the
-// API runs itself are none.
-func anthropicCalls(message object) ([]abi.ToolUse, error) {
-	if message.keys["content"][0] == '"' {
-		return nil, nil // nothing but text
-	}
-	var calls []abi.ToolUse
-	err := message.each("content", func(block object) error {
-		if kind, err := block.text("type"); err != nil || kind != "tool_use" {
-			return err
-		}
-		call, err := block.call("id", "name")
-		call.Input = block.keys["input"]
-		calls = append(calls, call)
-		return err
-	})
-	return calls, err
-}
-
-func openAICalls(message object) ([]abi.ToolUse, error) {
-	var calls []abi.ToolUse
-	err := message.each("tool_calls", func(item object) error {
-		kind, err := item.text("type")
-		if err != nil {
-			return err
-		}
-		if kind != "" && kind != "function" {
-			return invalid("%s is of the type %q; only function calls can be run", item.place, kind)
-		}
-		id, err := item.text("id")
-		if err != nil {
-			return err
-		}
-		function, err := asObject(item.place+".function", item.keys["function"])
-		if err != nil {
-			return err
-		}
-		call, err := function.call("", "name")
-		if err != nil {
-			return err
-		}
-		call.ID = id
-		call.Input, err = function.arguments()
-		calls = append(calls, call)
-		return err
-	})
-	return calls, err
-}
-
-// arguments is the document inside the string that the API wraps it in. Some
-// servers that copy the API leave the wrapping out.
-func (o object) arguments() ([]byte, error) {
-	if raw := o.keys["arguments"]; o.has("arguments") && raw[0] == '{' {
-		return raw, nil
-	}
-	text, err := o.text("arguments")
-	return []byte(text), err
 }

@@ -2,10 +2,8 @@ package message
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/toolquay/toolquay/abi"
 )
@@ -47,78 +45,4 @@ func encode(v any) (json.RawMessage, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
-// Block is a content block as the Anthropic Messages API writes it.
-type Block struct {
-	Type      string  `json:"type"`
-	ToolUseID string  `json:"tool_use_id,omitempty"`
-	Text      string  `json:"text,omitempty"`
-	Title     string  `json:"title,omitempty"`
-	ToolName  string  `json:"tool_name,omitempty"`
-	Source    *Source `json:"source,omitempty"`
-	Content   []Block `json:"content,omitempty"`
-	IsError   bool    `json:"is_error,omitempty"`
-}
-
-// Source is the data of an image or document block.
-type Source struct {
-	Type      string `json:"type"`
-	MediaType string `json:"media_type"`
-	Data      string `json:"data"`
-}
-
-type anthropicMessage struct {
-	Role    string  `json:"role"`
-	Content []Block `json:"content"`
-}
-
-// anthropicReply puts what tools add to the conversation after the results, as
-// text: the API takes results in front only, and takes no second role beside
-// them.
-func anthropicReply(results []abi.ToolResult) anthropicMessage {
-	reply := anthropicMessage{Role: "user", Content: make([]Block, 0, len(results))}
-	for _, r := range results {
-		reply.Content = append(reply.Content, Block{
-			Type: "tool_result", ToolUseID: r.ToolUseID, Content: Blocks(r.Content), IsError: r.IsError,
-		})
-	}
-	for _, r := range results {
-		for _, m := range r.Messages {
-			reply.Content = append(reply.Content, Block{Type: "text", Text: m.Text})
-		}
-	}
-	return reply
-}
-
-// plainText is the media type of documents that the APIs take as text.
-const plainText = "text/plain"
-
-// Blocks writes content as the Anthropic Messages API does. Empty texts, which
-// the API refuses, are left out.
-func Blocks(content []abi.Block) []Block {
-	out := make([]Block, 0, len(content))
-	for _, b := range content {
-		switch b.Type {
-		case abi.BlockText:
-			if b.Text != "" {
-				out = append(out, Block{Type: "text", Text: b.Text})
-			}
-		case abi.BlockImage:
-			out = append(out, Block{Type: "image", Source: base64Source(b)})
-		case abi.BlockDocument:
-			source := base64Source(b)
-			if b.MediaType == plainText {
-				source = &Source{Type: "text", MediaType: b.MediaType, Data: strings.ToValidUTF8(string(b.Data), "\uFFFD")}
-			}
-			out = append(out, Block{Type: "document", Title: b.Title, Source: source})
-		case abi.BlockToolReference:
-			out = append(out, Block{Type: "tool_reference", ToolName: b.ToolName})
-		}
-	}
-	return out
-}
-
-func base64Source(b abi.Block) *Source {
-	return &Source{Type: "base64", MediaType: b.MediaType, Data: base64.StdEncoding.EncodeToString(b.Data)}
 }
