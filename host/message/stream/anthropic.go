@@ -31,16 +31,6 @@ type anthropicEvent struct {
 	Error apiError `json:"error"`
 }
 
-// apiError is what APIs say of a failure.
-type apiError struct {
-	Type    string `json:"type"`
-	Message string `json:"message"`
-}
-
-func (e apiError) err() error {
-	return broken("the API reports an error: %s", shown(cmp.Or(e.Message, e.Type, "it does not say which")))
-}
-
 func (a *anthropic) event(name string, data []byte) (bool, error) {
 	kind := kindOf(name, data)
 	if !oneOf(kind, "message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop", "error") {

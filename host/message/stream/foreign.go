@@ -41,6 +41,16 @@ func notEvents(head []byte) error {
 	return told.err()
 }
 
+// apiError is how an API describes a failure.
+type apiError struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
+
+func (e apiError) err() error {
+	return broken("the API reports an error: %s", shown(cmp.Or(e.Message, e.Type, "it does not say which")))
+}
+
 // textOf is the text of a JSON string, or nothing.
 func textOf(raw json.RawMessage) string {
 	var text string

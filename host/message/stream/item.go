@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"slices"
-	"strings"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
@@ -90,38 +88,3 @@ func Decode(r io.Reader, f Format) (iter.Seq[Item], error) {
 	}
 	return func(yield func(Item) bool) { decode(r, &sink{yield: yield}) }, nil
 }
-
-// sink hands items to whoever ranges over them, until they leave.
-type sink struct {
-	yield func(Item) bool
-	line  int
-	gone  bool
-}
-
-func (s *sink) put(i Item) {
-	if s.gone {
-		return
-	}
-	i.Line = s.line
-	s.gone = !s.yield(i)
-}
-
-// fault tells of what could not be read, and of the call that it cost.
-func (s *sink) fault(lost abi.ToolUse, err error) {
-	s.put(Item{Kind: KindFault, Call: abi.ToolUse{ID: shown(lost.ID), Name: shown(lost.Name)}, Err: err})
-}
-
-// maxShown is how much of a foreign text stands in an error, in bytes. A word may be
-// as long as a line.
-const maxShown = 200
-
-// shown is as much of a text as an error has room for.
-func shown(text string) string {
-	if len(text) <= maxShown {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxShown], "") + "..."
-}
-
-// oneOf reports whether a word is among those given.
-func oneOf(word string, words ...string) bool { return slices.Contains(words, word) }

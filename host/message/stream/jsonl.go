@@ -169,10 +169,3 @@ func (o *object) fail(format string, args ...any) {
 		o.err = invalid(format, args...)
 	}
 }
-
-func invalid(format string, args ...any) error {
-	return abi.Errorf(abi.CodeInvalidInput, format, args...)
-}
-
-// broken is the error of a stream that broke off.
-func broken(format string, args ...any) error { return abi.Errorf(abi.CodeIO, format, args...) }

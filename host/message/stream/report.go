@@ -304,3 +304,6 @@ func NewFault(i Item) Fault {
 		ToolUseID: i.Call.ID, Tool: i.Call.Name,
 	}
 }
+
+// now is a time as lines have it: in UTC, to the microsecond.
+func now(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

@@ -147,7 +147,4 @@ func (r *Reporter) Done(stopReason string, discarded bool) Done {
 	return d
 }
 
-// now is a time as lines have it: in UTC, to the microsecond.
-func now(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
-
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
