@@ -162,6 +162,23 @@ func (c *Client) Complete(ctx context.Context, p judge.Prompt) (string, error) {
 	return text, nil
 }
 
+// tries makes a request until it succeeds, fails for good, or there is no time for
+// another.
+func (c *Client) tries(ctx context.Context, body []byte, key string) ([]byte, error) {
+	wait := c.wait
+	for n := 1; ; n++ {
+		raw, failed := c.try(ctx, body, key)
+		if failed == nil {
+			return raw, nil
+		}
+		failed.Tries = n
+		if !failed.temporary || n == maxTries || !pause(ctx, max(failed.after, jitter(wait))) {
+			return nil, failed
+		}
+		wait *= 2
+	}
+}
+
 // checkKey refuses what cannot stand in a header. Net/http would name the value in
 // its error.
 func checkKey(key string) error {

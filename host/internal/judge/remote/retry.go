@@ -16,23 +16,6 @@ const (
 	firstWait = 500 * time.Millisecond
 )
 
-// tries makes a request until it succeeds, fails for good, or there is no time for
-// another.
-func (c *Client) tries(ctx context.Context, body []byte, key string) ([]byte, error) {
-	wait := c.wait
-	for n := 1; ; n++ {
-		raw, failed := c.try(ctx, body, key)
-		if failed == nil {
-			return raw, nil
-		}
-		failed.Tries = n
-		if !failed.temporary || n == maxTries || !pause(ctx, max(failed.after, jitter(wait))) {
-			return nil, failed
-		}
-		wait *= 2
-	}
-}
-
 // jitter spreads a time over its second half, so that calls that failed together
 // do not come again together.
 func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2) }
