@@ -3,7 +3,6 @@ package modelschema
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -31,62 +30,6 @@ var bounds = map[string][2]string{
 	"pattern":          {"must match the regular expression ", ""},
 	"format":           {"format ", ""},
 	"default":          {"default ", ""},
-}
-
-// keyword takes one keyword of a schema in.
-func (w *writer) keyword(n *node, m member, level int) (err error) {
-	ok := true
-	switch m.key {
-	case "type":
-		ok = n.takeTypes(m.value)
-	case "title":
-		n.title, ok = m.value.(string)
-	case "description":
-		n.description, ok = m.value.(string)
-	case "enum":
-		n.enum, ok = w.takeEnum(m.value)
-	case "const":
-		n.constant, ok = &m.value, w.takeValue(m.value)
-	case "anyOf", "oneOf":
-		if n.anyOf != nil {
-			return unfit("there are both anyOf and oneOf")
-		}
-		n.anyOf, err = w.takeList(m.value, level)
-	case "properties":
-		n.properties, err = w.takeProperties(m.value, level)
-	case "required":
-		n.required, ok = takeNames(m.value)
-	case "additionalProperties", "unevaluatedProperties":
-		if m.value != false {
-			return unfit("an object takes further properties")
-		}
-	case "items":
-		n.items, err = w.read(m.value, level+1)
-	case "uniqueItems":
-		if m.value == true {
-			n.notes = append(n.notes, "no item twice")
-		}
-	case "examples":
-		list, _ := m.value.([]any)
-		n.note("such as ", list)
-	default:
-		ok = slices.Contains(passed, m.key) || w.takeBound(n, m)
-	}
-	if err == nil && !ok {
-		err = unfit("the keyword %s, or its value, cannot be written", m.key)
-	}
-	return err
-}
-
-func (n *node) note(before string, values []any) {
-	if len(values) == 0 {
-		return
-	}
-	said := make([]string, len(values))
-	for i, v := range values {
-		said[i] = text(v)
-	}
-	n.notes = append(n.notes, before+strings.Join(said, ", "))
 }
 
 func (n *node) takeTypes(v any) bool {
@@ -150,39 +93,6 @@ func (w *writer) takeEnum(v any) ([]any, bool) {
 		ok = w.takeValue(v) && ok
 	}
 	return list, ok && len(list) > 0 && (len(list) <= longEnum || w.names-before <= maxLongEnum)
-}
-
-func (w *writer) takeList(v any, level int) ([]*node, error) {
-	list, _ := v.([]any)
-	if len(list) == 0 {
-		return nil, unfit("there are no alternatives")
-	}
-	nodes := make([]*node, len(list))
-	for i, v := range list {
-		var err error
-		if nodes[i], err = w.read(v, level+1); err != nil {
-			return nil, err
-		}
-	}
-	return nodes, nil
-}
-
-func (w *writer) takeProperties(v any, level int) ([]property, error) {
-	table, ok := v.(object)
-	if !ok {
-		return nil, unfit("properties are not an object")
-	}
-	list := make([]property, len(table))
-	for i, m := range table {
-		w.properties++
-		w.names += utf8.RuneCountInString(m.key)
-		n, err := w.read(m.value, level+1)
-		if err != nil {
-			return nil, err
-		}
-		list[i] = property{m.key, n}
-	}
-	return list, nil
 }
 
 func takeNames(v any) (names []string, ok bool) {

@@ -2,10 +2,8 @@ package modelschema
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 )
 
 // Schema is a schema as a strict tool may have it.
@@ -81,10 +79,6 @@ func Strict(schema string, api API) (Schema, error) {
 	return Schema{JSON: json.RawMessage(text(out)), optional: w.optional, unions: w.unions}, nil
 }
 
-func unfit(format string, args ...any) error {
-	return fmt.Errorf("the schema has no strict form: "+format, args...)
-}
-
 type writer struct {
 	api  API
 	root object
@@ -93,195 +87,6 @@ type writer struct {
 
 	nodes, properties, values, names, text int
 	optional, unions                       int
-}
-
-// node is what was read of one schema.
-type node struct {
-	types              []string
-	title, description string
-	notes              []string // what the API is told in words
-	enum               []any    // nil is none
-	constant, standard *any     // const and default
-	format             string
-	anyOf              []*node
-	properties         []property // nil is that they are not named
-	required           []string
-	items              *node
-	minItems           json.Number
-}
-
-type property struct {
-	name string
-	*node
-}
-
-// read reads one schema, in so deep a place.
-func (w *writer) read(v any, level int) (*node, error) {
-	in, ok := v.(object)
-	w.nodes++
-	switch {
-	case !ok:
-		return nil, unfit("it allows anything somewhere")
-	case w.nodes > maxNodes || level > maxLevels || w.text > maxText:
-		return nil, unfit("it is too large or too deep")
-	}
-	followed := len(w.following)
-	in, err := w.follow(in)
-	if err != nil {
-		return nil, err
-	}
-	n := &node{}
-	for _, m := range in {
-		if err := w.keyword(n, m, level); err != nil {
-			return nil, err
-		}
-	}
-	w.following = w.following[:followed]
-	w.text += len(n.describe(false))
-	return n, w.settle(n)
-}
-
-// follow puts what a reference, or an allOf of one schema, stands for in its place.
-func (w *writer) follow(in object) (object, error) {
-	for {
-		var target any
-		ref, isRef := in.get("$ref")
-		all, isAll := in.get("allOf")
-		list, _ := all.([]any)
-		switch {
-		case isRef:
-			name, _ := ref.(string)
-			if slices.Contains(w.following, name) {
-				return nil, unfit("it refers to itself")
-			}
-			w.following = append(w.following, name)
-			var ok bool
-			if target, ok = w.at(name); !ok {
-				return nil, unfit("the reference %s leads nowhere", name)
-			}
-		case isAll && len(list) == 1:
-			target = list[0]
-		default:
-			return in, nil
-		}
-		under, ok := target.(object)
-		if !ok {
-			return nil, unfit("it allows anything somewhere")
-		}
-		beside := slices.DeleteFunc(slices.Clone(in), func(m member) bool { return m.key == "$ref" || m.key == "allOf" })
-		if _, both := in.get("allOf"); isRef && both {
-			return nil, unfit("a reference stands beside an allOf")
-		}
-		for _, m := range beside {
-			if !slices.Contains(passed, m.key) && m.key != "description" && m.key != "title" && m.key != "default" {
-				return nil, unfit("%s stands beside a reference", m.key)
-			}
-			under = slices.DeleteFunc(slices.Clone(under), func(u member) bool { return u.key == m.key })
-		}
-		in = append(slices.Clip(under), beside...)
-	}
-}
-
-// at finds the schema that a reference within the document names.
-func (w *writer) at(ref string) (any, bool) {
-	path, local := strings.CutPrefix(ref, "#")
-	if !local || strings.Contains(path, "%") || path != "" && path[0] != '/' {
-		return nil, false
-	}
-	var found any = w.root
-	for token := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
-		if path == "" {
-			break
-		}
-		o, ok := found.(object) // those into lists are rare
-		if !ok {
-			return nil, false
-		}
-		if found, ok = o.get(strings.NewReplacer("~1", "/", "~0", "~").Replace(token)); !ok {
-			return nil, false
-		}
-	}
-	return found, true
-}
-
-// settle finds out what a schema leaves unsaid, and refuses what cannot be strict.
-func (w *writer) settle(n *node) error {
-	if len(n.types) == 0 {
-		n.types = typesOf(n)
-	}
-	isObject := slices.Contains(n.types, "object")
-	switch {
-	case len(n.types) == 0 && n.anyOf == nil:
-		return unfit("it does not say the type of something")
-	case n.anyOf != nil && (len(n.types) > 0 || n.properties != nil || n.items != nil):
-		return unfit("alternatives stand beside a type")
-	case w.api == OpenAI && ambiguous(n.anyOf):
-		return unfit("what is null cannot be told apart in alternatives of one type")
-	case isObject && n.properties == nil:
-		return unfit("an object takes any properties")
-	case !isObject && n.properties != nil:
-		return unfit("something that is not an object has properties")
-	case slices.Contains(n.types, "array") != (n.items != nil):
-		return unfit("it does not say what a list holds")
-	}
-	for _, name := range n.required {
-		if !slices.ContainsFunc(n.properties, func(p property) bool { return p.name == name }) {
-			return unfit("a required property is not described")
-		}
-	}
-	return nil
-}
-
-// ambiguous reports whether a null that stands for a property left out may be that of one
-// alternative or of another.
-func ambiguous(alternatives []*node) bool {
-	for _, kind := range []string{"object", "array"} {
-		admit := slices.DeleteFunc(slices.Clone(alternatives), func(n *node) bool { return !n.admits(kind) })
-		if len(admit) > 1 && slices.ContainsFunc(admit, (*node).leavesOut) {
-			return true
-		}
-	}
-	return false
-}
-
-// leavesOut reports whether there is an optional property anywhere below.
-func (n *node) leavesOut() bool {
-	return slices.ContainsFunc(n.anyOf, (*node).leavesOut) || n.items != nil && n.items.leavesOut() ||
-		slices.ContainsFunc(n.properties, func(p property) bool { return !slices.Contains(n.required, p.name) || p.leavesOut() })
-}
-
-// typesOf are the types of the values that a schema lists.
-func typesOf(n *node) (types []string) {
-	values := n.enum
-	if n.constant != nil {
-		values = []any{*n.constant}
-	}
-	for _, v := range values {
-		if t := typeOf(v); !slices.Contains(types, t) {
-			types = append(types, t)
-		}
-	}
-	return types
-}
-
-func typeOf(v any) string {
-	switch v := v.(type) {
-	case string:
-		return "string"
-	case bool:
-		return "boolean"
-	case json.Number:
-		if strings.ContainsAny(string(v), ".eE") {
-			return "number"
-		}
-		return "integer"
-	}
-	return "null"
-}
-
-// admits reports whether values of a type are allowed by the schema itself.
-func (n *node) admits(kind string) bool {
-	return slices.Contains(n.types, kind) || slices.ContainsFunc(n.anyOf, func(a *node) bool { return a.admits(kind) })
 }
 
 // write writes a schema, null says that of an optional property that has to be there.
@@ -365,27 +170,4 @@ func (w *writer) members(n *node, put func(string, any)) {
 	put("properties", properties)
 	put("required", required)
 	put("additionalProperties", false)
-}
-
-// describe is the description with what the API is told in words behind it.
-func (n *node) describe(null bool) string {
-	d, notes := n.description, n.notes
-	if d == "" {
-		d = n.title
-	}
-	if null {
-		notes = append(slices.Clip(notes), "null to leave it out")
-	}
-	if len(notes) == 0 {
-		return d
-	}
-	said := strings.Join(notes, "; ") + "."
-	said = strings.ToUpper(said[:1]) + said[1:]
-	if d = strings.TrimRight(d, " \n"); d == "" {
-		return said
-	}
-	if !strings.HasSuffix(d, ".") {
-		d += "."
-	}
-	return d + " " + said
 }
