@@ -9,19 +9,24 @@ import (
 
 // document is what a command gets on its standard input.
 type document struct {
-	SessionID     string          `json:"session_id"`
-	Cwd           string          `json:"cwd"`
-	Mode          string          `json:"permission_mode"`
-	Event         Event           `json:"hook_event_name"`
-	Tool          string          `json:"tool_name"`
-	ToolInput     json.RawMessage `json:"tool_input"`
-	ToolUseID     string          `json:"tool_use_id"`
-	Plugin        string          `json:"plugin,omitempty"`
-	Binding       string          `json:"binding,omitempty"`
-	Response      *response       `json:"tool_response,omitempty"`
-	Error         string          `json:"error,omitempty"`
-	ErrorCode     abi.Code        `json:"error_code,omitempty"`
-	IsInterrupted *bool           `json:"is_interrupt,omitempty"` // set with PostToolUseFailure
+	SessionID  string          `json:"session_id"`
+	Cwd        string          `json:"cwd"`
+	Mode       string          `json:"permission_mode"`
+	Event      Event           `json:"hook_event_name"`
+	Tool       string          `json:"tool_name"`
+	ToolInput  json.RawMessage `json:"tool_input"`
+	ToolUseID  string          `json:"tool_use_id"`
+	Plugin     string          `json:"plugin,omitempty"`
+	Binding    string          `json:"binding,omitempty"`
+	Response   *response       `json:"tool_response,omitempty"`
+	*callError                 // with PostToolUseFailure
+}
+
+// callError is why a call could not run to its end.
+type callError struct {
+	Error         string   `json:"error,omitempty"`
+	ErrorCode     abi.Code `json:"error_code,omitempty"`
+	IsInterrupted bool     `json:"is_interrupt"`
 }
 
 func (in *Input) document() ([]byte, error) {
@@ -40,11 +45,11 @@ func (in *Input) document() ([]byte, error) {
 	case PostToolUse:
 		d.Response = newResponse(in.Result)
 	case PostToolUseFailure:
+		d.callError = &callError{}
 		if in.Err != nil {
 			d.Error, d.ErrorCode = in.Err.Error(), abi.CodeOf(in.Err)
 		}
-		interrupted := d.ErrorCode == abi.CodeInterrupted
-		d.IsInterrupted = &interrupted
+		d.IsInterrupted = d.ErrorCode == abi.CodeInterrupted
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
