@@ -102,12 +102,12 @@ func (m *message) value(v attribute.Value) {
 	}
 }
 
-func (m *message) resource(r *resource.Resource) {
+func putResource(m *message, r *resource.Resource) {
 	m.inner(1, func(m *message) { m.attributes(1, r.Attributes()) })
 	m.text(3, r.SchemaURL())
 }
 
-func (m *message) scope(s instrumentation.Scope) {
+func putScope(m *message, s instrumentation.Scope) {
 	m.inner(1, func(m *message) {
 		m.text(1, s.Name)
 		m.text(2, s.Version)
@@ -121,11 +121,11 @@ func (m *message) scope(s instrumentation.Scope) {
 func encodeSpans(spans []sdktrace.ReadOnlySpan) message {
 	var m message
 	m.inner(1, func(m *message) {
-		m.resource(spans[0].Resource())
+		putResource(m, spans[0].Resource())
 		m.inner(2, func(m *message) {
-			m.scope(spans[0].InstrumentationScope())
+			putScope(m, spans[0].InstrumentationScope())
 			for _, s := range spans {
-				m.inner(2, func(m *message) { m.span(s) })
+				m.inner(2, func(m *message) { putSpan(m, s) })
 			}
 		})
 	})
@@ -138,7 +138,7 @@ const (
 	flagRemote      = 0x200
 )
 
-func (m *message) span(s sdktrace.ReadOnlySpan) {
+func putSpan(m *message, s sdktrace.ReadOnlySpan) {
 	own, parent := s.SpanContext(), s.Parent()
 	trace, id := own.TraceID(), own.SpanID()
 	m.bytes(1, trace[:])
@@ -182,12 +182,12 @@ var statusCodes = map[codes.Code]uint64{codes.Unset: 0, codes.Ok: 1, codes.Error
 func encodeMetrics(rm *metricdata.ResourceMetrics) message {
 	var m message
 	m.inner(1, func(m *message) {
-		m.resource(rm.Resource)
+		putResource(m, rm.Resource)
 		for _, s := range rm.ScopeMetrics {
 			m.inner(2, func(m *message) {
-				m.scope(s.Scope)
+				putScope(m, s.Scope)
 				for i := range s.Metrics {
-					m.inner(2, func(m *message) { m.metric(&s.Metrics[i]) })
+					m.inner(2, func(m *message) { putMetric(m, &s.Metrics[i]) })
 				}
 			})
 		}
@@ -195,26 +195,26 @@ func encodeMetrics(rm *metricdata.ResourceMetrics) message {
 	return m
 }
 
-// metric adds one of the kinds of instruments that package telemetry has. They measure
+// putMetric adds one of the kinds of instruments that package telemetry has. They measure
 // outside spans, and so have no exemplars.
-func (m *message) metric(from *metricdata.Metrics) {
+func putMetric(m *message, from *metricdata.Metrics) {
 	m.text(1, from.Name)
 	m.text(2, from.Description)
 	m.text(3, from.Unit)
 	switch data := from.Data.(type) {
 	case metricdata.Sum[int64]:
-		m.inner(7, func(m *message) { m.sum(data) })
+		m.inner(7, func(m *message) { putSum(m, data) })
 	case metricdata.Histogram[int64]:
-		m.inner(9, func(m *message) { histogram(m, data) })
+		m.inner(9, func(m *message) { putHistogram(m, data) })
 	case metricdata.Histogram[float64]:
-		m.inner(9, func(m *message) { histogram(m, data) })
+		m.inner(9, func(m *message) { putHistogram(m, data) })
 	}
 }
 
 // temporalities are the protocol's numbers.
 var temporalities = map[metricdata.Temporality]uint64{metricdata.DeltaTemporality: 1, metricdata.CumulativeTemporality: 2}
 
-func (m *message) sum(s metricdata.Sum[int64]) {
+func putSum(m *message, s metricdata.Sum[int64]) {
 	for _, p := range s.DataPoints {
 		m.inner(1, func(m *message) {
 			m.time(2, p.StartTime)
@@ -227,7 +227,7 @@ func (m *message) sum(s metricdata.Sum[int64]) {
 	m.flag(3, s.IsMonotonic)
 }
 
-func histogram[N int64 | float64](m *message, h metricdata.Histogram[N]) {
+func putHistogram[N int64 | float64](m *message, h metricdata.Histogram[N]) {
 	for _, p := range h.DataPoints {
 		m.inner(1, func(m *message) {
 			m.time(2, p.StartTime)
