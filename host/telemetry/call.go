@@ -20,7 +20,7 @@ func (o *Observer) call(t *turn, e *host.Event) {
 			o.queued(t, e)
 			return
 		}
-		o.count(e)
+		o.meters.count(e)
 		if !t.over && e.Kind != host.EventProgress {
 			o.moment(t.span, e)
 		}
@@ -75,7 +75,7 @@ func (o *Observer) queued(t *turn, e *host.Event) {
 		attrs = append(attrs, keyTitle.String(clip(e.Title)), keyArguments.String(clip(string(e.Input))))
 	}
 	c.ctx, c.span = o.tracer.Start(t.ctx, "execute_tool "+c.tool, trace.WithTimestamp(e.Time), trace.WithAttributes(attrs...))
-	o.add(t, e.Index, c)
+	o.underway.add(t, e.Index, c)
 }
 
 // toolOf is the name of an event's tool, unless a model may have made it up: a call
@@ -132,7 +132,7 @@ func (o *Observer) capability(c *call, e *host.Event) {
 	o.meters.called(name, code, took)
 	_, span := o.tracer.Start(c.ctx, "capability "+name,
 		trace.WithTimestamp(e.Time.Add(-took)), trace.WithAttributes(keyCapability.String(name)))
-	o.fail(span, code, e.Err)
+	fail(span, code, e.Err, o.options.Content)
 	span.End(trace.WithTimestamp(e.Time))
 }
 
@@ -153,18 +153,18 @@ func (o *Observer) finished(t *turn, c *call, e *host.Event) {
 	if e.Result != nil && e.Result.Error != nil {
 		err = e.Result.Error
 	}
-	o.fail(c.span, code, err)
+	fail(c.span, code, err, o.options.Content)
 	o.endCall(t, e.Index, c, trace.WithTimestamp(e.Time))
 }
 
 // fail marks a span as that of a failure, where there is a code. What an error says
 // may quote what the call was given.
-func (o *Observer) fail(span trace.Span, code string, err error) {
+func fail(span trace.Span, code string, err error, content bool) {
 	if code == "" {
 		return
 	}
 	text := code
-	if o.options.Content && err != nil {
+	if content && err != nil {
 		text = clip(err.Error())
 	}
 	span.SetAttributes(keyErrorType.String(code))
@@ -180,5 +180,5 @@ func (o *Observer) endCall(t *turn, place int, c *call, at ...trace.SpanEndOptio
 		c.asking.End(at...)
 	}
 	c.span.End(at...)
-	o.forget(t, place, c)
+	o.underway.forget(t, place, c)
 }

@@ -2,10 +2,10 @@ package telemetry
 
 // Remembered counts what the observer remembers.
 func (o *Observer) Remembered() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	n := len(o.live)
-	for _, t := range o.turns {
+	o.underway.mu.Lock()
+	defer o.underway.mu.Unlock()
+	n := len(o.underway.calls)
+	for _, t := range o.underway.turns {
 		n += 1 + len(t.calls)
 	}
 	return n

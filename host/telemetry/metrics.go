@@ -15,16 +15,17 @@ import (
 
 // The bounds of histograms.
 var (
-	seconds = []float64{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600, 3600}
-	sizes   = []float64{100, 1_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 10_000_000, 100_000_000}
+	durations = []float64{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600, 3600}
+	sizes     = []float64{100, 1_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 10_000_000, 100_000_000}
 )
 
 // instruments are what is measured. Package comment: their names and attributes.
 type instruments struct {
 	calls, persisted, abandoned, capabilities, decisions metric.Int64Counter
 	running                                              metric.Int64UpDownCounter
-	duration, queue, person, guest, within, capability   metric.Float64Histogram
+	capability                                           metric.Float64Histogram
 	size                                                 metric.Int64Histogram
+	times                                                times
 
 	// sets are the attributes that were used, so that they are made once. There are
 	// as many as tools and capabilities times codes.
@@ -32,6 +33,11 @@ type instruments struct {
 	sets map[labels]metric.MeasurementOption
 	// tools are those that ran at least once.
 	tools map[string]bool
+}
+
+// times measure where the time of calls goes.
+type times struct {
+	duration, queue, person, guest, within metric.Float64Histogram
 }
 
 // labels are the attributes of one measurement; what is empty is left out.
@@ -47,8 +53,8 @@ func newInstruments(m metric.Meter) (*instruments, error) {
 		failed = append(failed, err)
 		return c
 	}
-	times := func(name, about string) metric.Float64Histogram {
-		h, err := m.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(about), metric.WithExplicitBucketBoundaries(seconds...))
+	seconds := func(name, about string) metric.Float64Histogram {
+		h, err := m.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(about), metric.WithExplicitBucketBoundaries(durations...))
 		failed = append(failed, err)
 		return h
 	}
@@ -57,12 +63,12 @@ func newInstruments(m metric.Meter) (*instruments, error) {
 	in.abandoned = counter("toolquay.tool.abandoned", "{call}", "Calls that left something behind which did not end")
 	in.capabilities = counter("toolquay.capability.calls", "{call}", "What plugins asked the host to do")
 	in.decisions = counter("toolquay.decisions", "{decision}", "Permission decisions")
-	in.duration = times("gen_ai.execute_tool.duration", "How long calls ran")
-	in.queue = times("toolquay.tool.queue_time", "How long calls waited for their turn")
-	in.person = times("toolquay.tool.person_time", "How long calls waited for a person")
-	in.guest = times("toolquay.tool.guest_time", "How long calls were in the tool itself")
-	in.within = times("toolquay.tool.capability_time", "How long calls were in capability calls")
-	in.capability = times("toolquay.capability.duration", "How long capability calls took")
+	in.times.duration = seconds("gen_ai.execute_tool.duration", "How long calls ran")
+	in.times.queue = seconds("toolquay.tool.queue_time", "How long calls waited for their turn")
+	in.times.person = seconds("toolquay.tool.person_time", "How long calls waited for a person")
+	in.times.guest = seconds("toolquay.tool.guest_time", "How long calls were in the tool itself")
+	in.times.within = seconds("toolquay.tool.capability_time", "How long calls were in capability calls")
+	in.capability = seconds("toolquay.capability.duration", "How long capability calls took")
 	var err error
 	in.running, err = m.Int64UpDownCounter("toolquay.tool.running", metric.WithUnit("{call}"), metric.WithDescription("Calls that run now"))
 	failed = append(failed, err)
@@ -134,20 +140,20 @@ func (in *instruments) finished(tool, code string, e *host.Event) {
 		in.size.Record(background, size(e.Result), byTool)
 	}
 	if c := e.Clocks; c != nil {
-		in.clocks(c, byTool, in.with(labels{tool: tool, outcome: outcomeOf(code), code: code}))
+		in.times.record(c, byTool, in.with(labels{tool: tool, outcome: outcomeOf(code), code: code}))
 	}
 }
 
-// clocks measures where a call's time went. What a call has not met is left out.
-func (in *instruments) clocks(c *host.Clocks, byTool, byOutcome metric.MeasurementOption) {
-	in.queue.Record(background, c.Queued.Seconds(), byTool)
+// record measures where a call's time went. What a call has not met is left out.
+func (t *times) record(c *host.Clocks, byTool, byOutcome metric.MeasurementOption) {
+	t.queue.Record(background, c.Queued.Seconds(), byTool)
 	if c.Person > 0 {
-		in.person.Record(background, c.Person.Seconds(), byTool)
+		t.person.Record(background, c.Person.Seconds(), byTool)
 	}
 	if c.Running > 0 {
-		in.duration.Record(background, c.Running.Seconds(), byOutcome)
-		in.guest.Record(background, c.Guest.Seconds(), byTool)
-		in.within.Record(background, c.Capability.Seconds(), byTool)
+		t.duration.Record(background, c.Running.Seconds(), byOutcome)
+		t.guest.Record(background, c.Guest.Seconds(), byTool)
+		t.within.Record(background, c.Capability.Seconds(), byTool)
 	}
 }
 
@@ -190,4 +196,22 @@ func size(r *abi.ToolResult) int64 {
 		}
 	}
 	return n
+}
+
+// count measures an event of a call that has no span: its turn is over, or was lost,
+// or has too many.
+func (in *instruments) count(e *host.Event) {
+	switch e.Kind {
+	case host.EventFinished:
+		in.finished(in.known(e.Tool), codeOf(e.Result), e)
+	case host.EventCapability:
+		code := errorCode(e.Err)
+		in.called(capabilityName(e.Capability, code), code, 0)
+	case host.EventDecided:
+		in.decided(e)
+	case host.EventPersisted, host.EventReplaced:
+		in.stored(in.known(e.Tool), e)
+	case host.EventAbandoned:
+		in.gone(in.known(e.Tool))
+	}
 }

@@ -81,21 +81,3 @@ func clip(text string) string {
 	}
 	return strings.ToValidUTF8(text[:cut], "\uFFFD") + "..."
 }
-
-// count measures an event of a call that has no span: its turn is over, or was lost,
-// or has too many.
-func (o *Observer) count(e *host.Event) {
-	switch e.Kind {
-	case host.EventFinished:
-		o.meters.finished(o.meters.known(e.Tool), codeOf(e.Result), e)
-	case host.EventCapability:
-		code := errorCode(e.Err)
-		o.meters.called(capabilityName(e.Capability, code), code, 0)
-	case host.EventDecided:
-		o.meters.decided(e)
-	case host.EventPersisted, host.EventReplaced:
-		o.meters.stored(o.meters.known(e.Tool), e)
-	case host.EventAbandoned:
-		o.meters.gone(o.meters.known(e.Tool))
-	}
-}

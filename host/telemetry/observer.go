@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"context"
-	"sync"
 
 	"go.opentelemetry.io/otel/metric"
 	metricnoop "go.opentelemetry.io/otel/metric/noop"
@@ -30,11 +29,8 @@ type Observer struct {
 	options Options
 	tracer  trace.Tracer
 	meters  *instruments
-
-	mu    sync.Mutex
-	turns map[string]*turn   // those under way, by id
-	live  map[string][]*call // their calls, by id, which need not be one call's only
-	began uint64             // how many turns have begun
+	// underway is what has not ended.
+	underway underway
 }
 
 // The most that is remembered where events that end things are lost, or things do
@@ -65,7 +61,7 @@ func New(tracers trace.TracerProvider, meters metric.MeterProvider, o Options) (
 	}
 	return &Observer{
 		options: o, tracer: tracers.Tracer(scope), meters: in,
-		turns: make(map[string]*turn), live: make(map[string][]*call),
+		underway: underway{turns: make(map[string]*turn), calls: make(map[string][]*call)},
 	}, nil
 }
 
@@ -86,7 +82,7 @@ func (o *Observer) Observe(e host.Event) {
 	}
 	t := o.turn(&e)
 	if t == nil { // it is over
-		o.count(&e)
+		o.meters.count(&e)
 		return
 	}
 	t.mu.Lock()
@@ -96,11 +92,7 @@ func (o *Observer) Observe(e host.Event) {
 
 // Close ends the spans of what has not ended. The observer may be used on.
 func (o *Observer) Close() {
-	o.mu.Lock()
-	turns := o.turns
-	o.turns = make(map[string]*turn)
-	o.mu.Unlock()
-	for _, t := range turns {
+	for _, t := range o.underway.takeAll() {
 		o.lose(t)
 	}
 }

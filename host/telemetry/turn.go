@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -47,68 +46,13 @@ type call struct {
 	allowed map[string][]time.Time
 }
 
-// turn returns the turn of an event, which begins where it can be the turn's first;
-// nil where it is over.
+// turn returns the turn of an event, or nil if it is over. It begins with the first event.
 func (o *Observer) turn(e *host.Event) *turn {
-	o.mu.Lock()
-	t := o.turns[e.Turn]
-	if t != nil || e.Turn == "" || e.Kind != host.EventTurn && e.Kind != host.EventQueued {
-		o.mu.Unlock()
-		return t
-	}
-	lost := o.makeRoom()
-	o.began++
-	t = &turn{place: o.began, calls: make(map[int]*call)}
-	t.mu.Lock() // before others find it
-	o.turns[e.Turn] = t
-	above := o.caller(e)
-	o.mu.Unlock()
-	o.begin(t, e, above)
-	t.mu.Unlock()
+	t, lost := o.underway.turn(e, func(t *turn, above *call) { o.begin(t, e, above) })
 	if lost != nil {
 		o.lose(lost)
 	}
 	return t
-}
-
-// makeRoom takes out the oldest turn where there are too many, and returns it. The
-// caller holds the mutex.
-func (o *Observer) makeRoom() *turn {
-	if len(o.turns) < maxTurns {
-		return nil
-	}
-	var id string
-	var oldest *turn
-	for i, t := range o.turns {
-		if oldest == nil || t.place < oldest.place {
-			id, oldest = i, t
-		}
-	}
-	delete(o.turns, id)
-	return oldest
-}
-
-// caller finds the call that made the calls of an event's turn. Ids are a model's,
-// and unique in a turn only: the session and the depth tell which is meant. The
-// caller holds the mutex.
-func (o *Observer) caller(e *host.Event) *call {
-	if e.Parent == "" {
-		return nil
-	}
-	var found []*call
-	for _, c := range o.live[e.Parent] {
-		switch {
-		case c.depth != e.Depth-1:
-		case c.session == e.Session:
-			return c
-		default:
-			found = append(found, c)
-		}
-	}
-	if len(found) == 1 { // an agent's session, of which the call is in another
-		return found[0]
-	}
-	return nil
 }
 
 // begin makes the turn's span, or takes that of the call which made it.
@@ -129,11 +73,7 @@ func (o *Observer) begin(t *turn, e *host.Event, above *call) {
 
 // endTurn ends a turn, with what of it has not ended.
 func (o *Observer) endTurn(e *host.Event) {
-	o.mu.Lock()
-	t := o.turns[e.Turn]
-	delete(o.turns, e.Turn)
-	o.mu.Unlock()
-	if t != nil {
+	if t := o.underway.take(e.Turn); t != nil {
 		o.end(t, trace.WithTimestamp(e.Time))
 	}
 }
@@ -156,24 +96,5 @@ func (o *Observer) end(t *turn, at ...trace.SpanEndOption) {
 	}
 	if t.own {
 		t.span.End(at...)
-	}
-}
-
-// add remembers a call.
-func (o *Observer) add(t *turn, place int, c *call) {
-	t.calls[place] = c
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.live[c.id] = append(o.live[c.id], c)
-}
-
-// forget is the opposite of add.
-func (o *Observer) forget(t *turn, place int, c *call) {
-	delete(t.calls, place)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	left := slices.DeleteFunc(o.live[c.id], func(other *call) bool { return other == c })
-	if o.live[c.id] = left; len(left) == 0 {
-		delete(o.live, c.id)
 	}
 }
