@@ -84,7 +84,7 @@ func (d *Durable) keep(ctx context.Context, a *host.Approval, p *progress, r *Re
 		return reply, false, err
 	}
 	if reply, found, err = d.recorded(ctx, a, p, &r.Part); found {
-		err = d.store.remove(nameOf(r))
+		err = d.store.dir.remove(nameOf(r))
 	}
 	return reply, found, err
 }
@@ -167,7 +167,7 @@ func (d *Durable) answer(a *host.Approval, p *progress, part *Part) (reply host.
 		if at < 0 || item.State != StateAllowed && item.State != StateDenied {
 			continue
 		}
-		won, err := d.store.use(nameOf(&item.Record))
+		won, err := d.store.dir.use(nameOf(&item.Record))
 		if err != nil {
 			return reply, false, fmt.Errorf("using the answer to approval %s: %w", item.ID, err)
 		}
@@ -179,7 +179,7 @@ func (d *Durable) answer(a *host.Approval, p *progress, part *Part) (reply host.
 			p.give(*part)
 		}
 		// What is left behind says that it was used, and is swept later.
-		_ = d.store.remove(nameOf(&item.Record))
+		_ = d.store.dir.remove(nameOf(&item.Record))
 		return host.Reply{
 			Answer: item.Answer.Answer, Message: item.Answer.Message, EndTurn: item.Answer.EndTurn,
 			Remember: item.offer(item.Answer.Remember),
@@ -205,10 +205,10 @@ func (d *Durable) replace(r *Record) (late bool, err error) {
 		n := nameOf(&item.Record)
 		switch {
 		case item.State == StateReplaced: // before the one that is replaced now
-			err = d.store.remove(n)
+			err = d.store.dir.remove(n)
 		case item.State == StatePending && (item.covers(&r.Part) || r.covers(&item.Part)):
 			var won bool
-			won, err = d.store.putAnswer(n, Answer{Answer: answerReplaced, By: r.ID, At: time.Now().UTC()})
+			won, err = d.store.dir.putAnswer(n, Answer{Answer: answerReplaced, By: r.ID, At: time.Now().UTC()})
 			late = late || !won
 		}
 		if err != nil {
@@ -220,23 +220,4 @@ func (d *Durable) replace(r *Record) (late bool, err error) {
 
 func nameOf(r *Record) name {
 	return name{key: key(r.Session, r.Binding), id: r.ID, kind: kindQuestion}
-}
-
-// of are the questions about the same call in the same session, the oldest
-// first. What cannot be read answers nothing.
-func (s *Store) of(session, binding string) ([]Item, error) {
-	k := key(session, binding)
-	names, err := s.names(func(n name) bool { return n.kind == kindQuestion && n.key == k })
-	if err != nil {
-		return nil, err
-	}
-	var items []Item
-	for _, n := range names {
-		item, err := s.load(n)
-		if err == nil && item.Session == session && item.Binding == binding {
-			items = append(items, item)
-		}
-	}
-	slices.SortFunc(items, compareItems)
-	return items, nil
 }

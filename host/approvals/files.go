@@ -3,15 +3,11 @@ package approvals
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
@@ -78,40 +74,6 @@ func validID(id string) bool {
 
 func isQuestion(n name) bool { return n.kind == kindQuestion }
 
-// names lists the files of a store that a function picks, or all.
-func (s *Store) names(pick func(name) bool) ([]name, error) {
-	entries, err := os.ReadDir(s.dir)
-	if err != nil {
-		return nil, fmt.Errorf("the approvals: %w", err)
-	}
-	var names []name
-	for _, entry := range entries {
-		if n, ok := parseName(entry.Name()); ok && (pick == nil || pick(n)) {
-			names = append(names, n)
-		}
-	}
-	return names, nil
-}
-
-// find is the question of an id.
-func (s *Store) find(id string) (name, error) {
-	if !validID(id) {
-		return name{}, fmt.Errorf("%.80q is not the id of an approval", id)
-	}
-	found, err := s.names(func(n name) bool { return n.kind == kindQuestion && n.id == id })
-	switch {
-	case err != nil:
-		return name{}, err
-	case len(found) == 0:
-		return name{}, fmt.Errorf("%s: %w", id, ErrUnknown)
-	case len(found) > 1:
-		return name{}, fmt.Errorf("%s has several questions %s", s.dir, id)
-	}
-	return found[0], nil
-}
-
-func (s *Store) path(n name) string { return filepath.Join(s.dir, n.file()) }
-
 // readRegular reads a regular file of reasonable size that nobody else can write
 // to.
 func readRegular(path string) ([]byte, error) {
@@ -128,19 +90,4 @@ func readRegular(path string) ([]byte, error) {
 		err = fmt.Errorf("%s is larger than %d bytes", path, maxFile)
 	}
 	return content, err
-}
-
-// syncDir makes what was made and taken away in a directory outlast a loss of
-// power. Not every system can sync one.
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	err = f.Sync()
-	if runtime.GOOS == "windows" || errors.Is(err, syscall.EINVAL) || errors.Is(err, fs.ErrInvalid) {
-		return nil
-	}
-	return err
 }

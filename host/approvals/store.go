@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"time"
 
-	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/internal/atomicfile"
 	"github.com/toolquay/toolquay/internal/privatedir"
@@ -48,7 +46,7 @@ var (
 // Store keeps questions and their answers in a directory. It is safe for
 // concurrent use, by several processes too.
 type Store struct {
-	dir     string
+	dir     directory
 	options Options
 }
 
@@ -58,7 +56,7 @@ func OpenStore(dir string, o Options) (*Store, error) {
 	if err := privatedir.Make(dir); err != nil {
 		return nil, fmt.Errorf("the approvals: %w", err)
 	}
-	return &Store{dir: dir, options: Options{
+	return &Store{dir: directory(dir), options: Options{
 		Lifetime: min(cmp.Or(o.Lifetime, 7*24*time.Hour), maxLifetime), Max: cmp.Or(o.Max, 1000),
 	}}, nil
 }
@@ -114,14 +112,14 @@ const answerReplaced host.Answer = "replaced"
 // and not yet swept, the oldest first. Files that cannot be read or understood
 // are left out, and the error tells of them.
 func (s *Store) List() ([]Item, error) {
-	questions, err := s.names(isQuestion)
+	questions, err := s.dir.names(isQuestion)
 	if err != nil {
 		return nil, err
 	}
 	var items []Item
 	var errs []error
 	for _, n := range questions {
-		item, err := s.load(n)
+		item, err := s.dir.load(n)
 		switch {
 		case errors.Is(err, ErrUnknown): // taken away meanwhile
 		case err != nil:
@@ -141,21 +139,21 @@ func compareItems(a, b Item) int { return compare(&a.Record, &b.Record) }
 
 // Get returns one question.
 func (s *Store) Get(id string) (Item, error) {
-	n, err := s.find(id)
+	n, err := s.dir.find(id)
 	if err != nil {
 		return Item{}, err
 	}
-	return s.load(n)
+	return s.dir.load(n)
 }
 
 // Answer answers an open question. Of several that answer it, one does; the
 // others get ErrAnswered.
 func (s *Store) Answer(id string, a Answer) error {
-	n, err := s.find(id)
+	n, err := s.dir.find(id)
 	if err != nil {
 		return err
 	}
-	item, err := s.load(n)
+	item, err := s.dir.load(n)
 	if err != nil {
 		return err
 	}
@@ -172,12 +170,12 @@ func (s *Store) Answer(id string, a Answer) error {
 		return fmt.Errorf("approval %s offers nothing to remember for the scope %q", id, a.Remember)
 	}
 	a.At = time.Now().UTC()
-	won, err := s.putAnswer(n, a)
+	won, err := s.dir.putAnswer(n, a)
 	if err != nil {
 		return err
 	}
 	// The question may have been answered, used or forgotten meanwhile.
-	if item, err = s.load(n); err == nil && !won {
+	if item, err = s.dir.load(n); err == nil && !won {
 		err = answered(&item)
 	}
 	return err
@@ -201,33 +199,33 @@ func (r *Record) offer(scope host.Scope) *host.Offer {
 // Forget takes a question away, answered or not. If the call comes again, it is
 // asked anew.
 func (s *Store) Forget(id string) error {
-	n, err := s.find(id)
+	n, err := s.dir.find(id)
 	if err != nil {
 		return err
 	}
-	return s.remove(n)
+	return s.dir.remove(n)
 }
 
 // Sweep takes away what has expired, and what crashes left.
 func (s *Store) Sweep() error {
-	all, err := s.names(nil)
+	all, err := s.dir.names(nil)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, n := range all {
 		if n.kind == kindQuestion {
-			item, err := s.load(n)
+			item, err := s.dir.load(n)
 			if err == nil && (item.State == StateExpired || item.State == StateUsed) {
-				errs = append(errs, s.remove(n))
+				errs = append(errs, s.dir.remove(n))
 			}
 			continue
 		}
 		// What is left of a question that is gone, or was never made.
 		orphan := n.kind == kindTemporary || !slices.ContainsFunc(all, func(q name) bool { return q == n.of(kindQuestion) })
-		info, err := os.Lstat(s.path(n))
+		info, err := os.Lstat(s.dir.path(n))
 		if err == nil && orphan && time.Since(info.ModTime()) > time.Hour {
-			errs = append(errs, os.Remove(s.path(n)))
+			errs = append(errs, os.Remove(s.dir.path(n)))
 		}
 	}
 	return errors.Join(errs...)
@@ -246,19 +244,19 @@ func (s *Store) save(r *Record) error {
 		return err
 	}
 	n := name{key: key(r.Session, r.Binding), id: r.ID, kind: kindQuestion}
-	if _, err := os.Lstat(s.path(n)); err == nil {
+	if _, err := os.Lstat(s.dir.path(n)); err == nil {
 		return fmt.Errorf("there is a question %s already", r.ID)
 	}
-	if err := atomicfile.Write(s.path(n), content, fileMode); err != nil {
+	if err := atomicfile.Write(s.dir.path(n), content, fileMode); err != nil {
 		return err
 	}
-	return syncDir(s.dir)
+	return s.dir.sync()
 }
 
 // room makes sure that there is room for one more question.
 func (s *Store) room() error {
 	for try := 0; ; try++ {
-		questions, err := s.names(isQuestion)
+		questions, err := s.dir.names(isQuestion)
 		switch {
 		case err != nil:
 			return err
@@ -273,116 +271,21 @@ func (s *Store) room() error {
 	}
 }
 
-// putAnswer puts an answer there, unless there is one.
-func (s *Store) putAnswer(n name, a Answer) (won bool, err error) {
-	content, err := json.Marshal(a)
+// of are the questions about the same call in the same session, the oldest
+// first. What cannot be read answers nothing.
+func (s *Store) of(session, binding string) ([]Item, error) {
+	k := key(session, binding)
+	names, err := s.dir.names(func(n name) bool { return n.kind == kindQuestion && n.key == k })
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	temporary := s.path(temporaryName())
-	if err := atomicfile.Write(temporary, content, fileMode); err != nil {
-		return false, err
-	}
-	err = os.Link(temporary, s.path(n.of(kindAnswer)))
-	if errors.Is(err, fs.ErrExist) {
-		return false, os.Remove(temporary)
-	}
-	if err := errors.Join(err, os.Remove(temporary)); err != nil {
-		return false, fmt.Errorf("keeping the answer: %w", err)
-	}
-	return true, syncDir(s.dir)
-}
-
-// use uses an answer up, unless somebody else did, or the question is gone.
-func (s *Store) use(n name) (won bool, err error) {
-	used := s.path(n.of(kindUsed))
-	f, err := os.OpenFile(used, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
-	if errors.Is(err, fs.ErrExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	if err := errors.Join(f.Close(), syncDir(s.dir)); err != nil {
-		return false, err
-	}
-	// Another process may have used it, and taken all of it away, since this one
-	// read the question.
-	if _, err := os.Lstat(s.path(n)); err != nil {
-		return false, os.Remove(used)
-	}
-	return true, nil
-}
-
-// remove takes a question away with all that belongs to it. The order, and that
-// it reaches the disk, is what keeps an answer from coming back.
-func (s *Store) remove(n name) error {
-	if err := os.Remove(s.path(n.of(kindQuestion))); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := syncDir(s.dir); err != nil {
-		return err
-	}
-	for _, kind := range []kind{kindAnswer, kindUsed} {
-		if err := os.Remove(s.path(n.of(kind))); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+	var items []Item
+	for _, n := range names {
+		item, err := s.dir.load(n)
+		if err == nil && item.Session == session && item.Binding == binding {
+			items = append(items, item)
 		}
 	}
-	return nil
-}
-
-// load reads a question and finds out what became of it.
-func (s *Store) load(n name) (Item, error) {
-	item := Item{State: StatePending}
-	if err := s.readJSON(n, &item.Record); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return Item{}, fmt.Errorf("%s: %w", n.id, ErrUnknown)
-		}
-		return Item{}, err
-	}
-	if err := item.check(n); err != nil {
-		return Item{}, fmt.Errorf("%s: %w", s.path(n), err)
-	}
-	err := s.readJSON(n.of(kindAnswer), &item.Answer)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return Item{}, err
-	}
-	_, usedErr := os.Lstat(s.path(n.of(kindUsed)))
-	item.State, err = stateOf(&item, usedErr == nil, time.Now())
-	if err != nil {
-		return Item{}, fmt.Errorf("%s: %w", s.path(n.of(kindAnswer)), err)
-	}
-	return item, nil
-}
-
-func stateOf(i *Item, used bool, now time.Time) (State, error) {
-	switch {
-	case used:
-		return StateUsed, nil
-	case !now.Before(i.Expires):
-		return StateExpired, nil
-	}
-	switch i.Answer.Answer {
-	case "":
-		return StatePending, nil
-	case host.AnswerAllow:
-		return StateAllowed, nil
-	case host.AnswerDeny:
-		return StateDenied, nil
-	case answerReplaced:
-		return StateReplaced, nil
-	case host.AnswerLater:
-	}
-	return "", fmt.Errorf("%q is no answer", i.Answer.Answer)
-}
-
-func (s *Store) readJSON(n name, v any) error {
-	content, err := readRegular(s.path(n))
-	if err != nil {
-		return err
-	}
-	if err := abi.Unmarshal(content, v); err != nil {
-		return fmt.Errorf("%s: %w", s.path(n), err)
-	}
-	return nil
+	slices.SortFunc(items, compareItems)
+	return items, nil
 }

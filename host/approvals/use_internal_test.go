@@ -25,14 +25,14 @@ func TestUseIsExclusive(t *testing.T) {
 	}
 	n := nameOf(r)
 	for i, want := range []bool{true, false} {
-		if won, err := s.use(n); err != nil || won != want {
+		if won, err := s.dir.use(n); err != nil || won != want {
 			t.Errorf("use %d: %v, %v", i, won, err)
 		}
 	}
-	if err := s.remove(n); err != nil {
+	if err := s.dir.remove(n); err != nil {
 		t.Fatal(err)
 	}
-	if won, err := s.use(n); err != nil || won {
+	if won, err := s.dir.use(n); err != nil || won {
 		t.Errorf("use of what is gone: %v, %v", won, err)
 	}
 }
