@@ -93,10 +93,12 @@ func TestApprovalsAreEscaped(t *testing.T) {
 func shownApprovals(t *testing.T, q host.Approval, reason string) map[string]string {
 	t.Helper()
 	item := approvals.Item{State: approvals.StatePending, Record: approvals.Record{
-		ID: q.ID, Use: abi.ToolUse{ID: q.CallID, Name: q.Tool, Input: q.Input}, Plugin: q.Plugin, Title: q.Title,
-		Why: approvals.Why{Reason: reason, Rule: reason, Source: reason, Matched: reason}, Preview: q.Preview, Offers: q.Offers,
-		Session: q.Session, Cwd: q.Cwd, Mode: q.Mode, Asked: q.Asked,
+		ID: q.ID, Asked: q.Asked,
+		Call:   approvals.Call{Use: abi.ToolUse{ID: q.CallID, Name: q.Tool, Input: q.Input}, Plugin: q.Plugin, Title: q.Title},
+		Origin: approvals.Origin{Session: q.Session, Cwd: q.Cwd, Mode: q.Mode},
 	}}
+	item.Why = approvals.Why{Reason: reason, Rule: reason, Source: reason, Matched: reason}
+	item.Preview, item.Offers = q.Preview, q.Offers
 	item.Capability = q.Capability
 	for _, a := range q.Accesses {
 		item.Accesses = append(item.Accesses, approvals.Access{Access: a})
@@ -159,12 +161,14 @@ func TestKeptQuestionsAreShownWhole(t *testing.T) {
 	target := permissions.Access{Kind: permissions.AccessWrite, Target: "/work/a.txt", Real: "/work/a.txt"}
 	for want, item := range map[string]approvals.Item{
 		edit: {State: approvals.StatePending, Record: approvals.Record{
-			Use: abi.ToolUse{Name: "Edit"}, Plugin: "files", Worker: "w1", Title: "line 1", Cwd: "/work",
+			Call:    approvals.Call{Use: abi.ToolUse{Name: "Edit"}, Plugin: "files", Worker: "w1", Title: "line 1"},
 			Part:    approvals.Part{Capability: "fs.write", Accesses: []approvals.Access{{Access: target}}},
-			Reasons: []string{"first", "second"}, Preview: "-a\n+b",
+			Grounds: approvals.Grounds{Reasons: []string{"first", "second"}, Preview: "-a\n+b"},
+			Origin:  approvals.Origin{Cwd: "/work"},
 		}},
 		"? Use Count?\n  | 1\n  older\n  tool     Count\n  it is    allowed\n": {State: approvals.StateAllowed, Record: approvals.Record{
-			Use: abi.ToolUse{Name: "Count", Input: json.RawMessage("1")}, Why: approvals.Why{Reason: "older"},
+			Call:    approvals.Call{Use: abi.ToolUse{Name: "Count", Input: json.RawMessage("1")}},
+			Grounds: approvals.Grounds{Why: approvals.Why{Reason: "older"}},
 		}},
 	} {
 		if got := printed(t, func(a *app) { a.showItem(&item) }); got != want {

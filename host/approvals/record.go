@@ -34,6 +34,23 @@ type Record struct {
 	Version int `json:"version"`
 	// ID is the approval's.
 	ID string `json:"id"`
+	Call
+	Part
+	// Earlier is what the person had allowed in the run that asked this: the call
+	// will begin anew, so a yes repeats it.
+	Earlier []Part `json:"earlier,omitempty"`
+	Grounds
+
+	Offers []host.Offer `json:"offers,omitempty"` // as in [host.Approval]
+	Origin
+
+	Asked time.Time `json:"asked"`
+	// Expires is when the question, and its answer, are no good any more.
+	Expires time.Time `json:"expires"`
+}
+
+// Call is the call that asked.
+type Call struct {
 	// Use is the call to run again, with its canonical input.
 	Use    abi.ToolUse `json:"use"`
 	Plugin string      `json:"plugin,omitempty"`
@@ -42,24 +59,21 @@ type Record struct {
 	// Binding is of the exact input and the tool's definition: the answer holds
 	// for nothing else.
 	Binding string `json:"binding"`
-	Part
-	// Earlier is what the person had allowed in the run that asked this: the call
-	// will begin anew, so a yes repeats it.
-	Earlier []Part       `json:"earlier,omitempty"`
-	Why     Why          `json:"why"`
-	Reasons []string     `json:"reasons,omitempty"`
-	Preview string       `json:"preview,omitempty"`
-	Offers  []host.Offer `json:"offers,omitempty"`
+}
 
-	// Session is the session's id, Cwd and Mode are how it then was.
+// Grounds are why it was asked. Reasons and Preview are as in [host.Approval].
+type Grounds struct {
+	Why     Why      `json:"why"`
+	Reasons []string `json:"reasons,omitempty"`
+	Preview string   `json:"preview,omitempty"`
+}
+
+// Origin is the session that asked: its id, and the working directory and mode that it had.
+type Origin struct {
 	Session string           `json:"session"`
 	Cwd     string           `json:"cwd"`
 	Mode    permissions.Mode `json:"mode,omitempty"`
 	Resume
-
-	Asked time.Time `json:"asked"`
-	// Expires is when the question, and its answer, are no good any more.
-	Expires time.Time `json:"expires"`
 }
 
 // Part is what one question was about.
@@ -91,10 +105,11 @@ type Why struct {
 // newRecord is the record of a question.
 func newRecord(a *host.Approval, earlier []Part, resume Resume, expires time.Time) *Record {
 	return &Record{
-		Version: version, ID: a.ID, Use: abi.ToolUse{ID: a.CallID, Name: a.Tool, Input: a.Input},
-		Plugin: a.Plugin, Worker: a.Worker, Title: a.Title, Binding: a.Binding, Part: partOf(a), Earlier: earlier, Why: whyOf(a.Decision), Reasons: a.Reasons,
-		Preview: a.Preview, Offers: a.Offers, Session: a.Session, Cwd: a.Cwd, Mode: a.Mode, Resume: resume,
-		Asked: a.Asked.UTC(), Expires: expires.UTC(),
+		Version: version, ID: a.ID, Part: partOf(a), Earlier: earlier,
+		Call:    Call{abi.ToolUse{ID: a.CallID, Name: a.Tool, Input: a.Input}, a.Plugin, a.Worker, a.Title, a.Binding},
+		Grounds: Grounds{whyOf(a.Decision), a.Reasons, a.Preview}, Offers: a.Offers,
+		Origin: Origin{a.Session, a.Cwd, a.Mode, resume},
+		Asked:  a.Asked.UTC(), Expires: expires.UTC(),
 	}
 }
 
