@@ -199,15 +199,20 @@ type Permission struct {
 	Capability string          `json:"capability,omitempty"`
 	Input      json.RawMessage `json:"input"`
 	Accesses   []Access        `json:"accesses"`
-	// Reason is the strongest one why it is asked. Reasons, Preview and Offers are as in
-	// [host.Approval].
-	Reason  string       `json:"reason,omitempty"`
-	Reasons []string     `json:"reasons,omitempty"`
-	Preview string       `json:"preview,omitempty"`
-	Offers  []host.Offer `json:"offers,omitempty"`
+	Grounds
+
+	Offers []host.Offer `json:"offers,omitempty"` // as in [host.Approval]
 	// DenyEndsTurn says that the user wants a person's plain no to end the turn: where
 	// a person answers, the [Answer] says so with EndTurn.
 	DenyEndsTurn bool `json:"deny_ends_turn,omitempty"`
+}
+
+// Grounds are why it is asked. Reason is the strongest one; Reasons and Preview are as in
+// [host.Approval].
+type Grounds struct {
+	Reason  string   `json:"reason,omitempty"`
+	Reasons []string `json:"reasons,omitempty"`
+	Preview string   `json:"preview,omitempty"`
 }
 
 // Access is one effect of a call. Real is where a path really lies, if elsewhere.
