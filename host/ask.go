@@ -26,7 +26,7 @@ func (p person) ask(ctx context.Context, q *gate.Question) <-chan gate.Answer {
 	approval := p.approval(q, offers)
 	tellingOf(p.tell).event(Event{Kind: EventNeedsApproval, Approval: &approval, Capability: q.Subject.Operation})
 	answered := make(chan gate.Answer, 1)
-	go p.turn.session.question(ctx, approval, func(said reply) { answered <- p.answer(said, offers) })
+	go p.question(ctx, approval, func(said reply) { answered <- p.answer(said, offers) })
 	return answered
 }
 
@@ -62,16 +62,16 @@ var errAskerExited = errors.New("the asker ended its goroutine instead of return
 
 // question asks the person, on the caller's goroutine, and hands over the reply in any
 // case. An asker that ignores the end of ctx is left behind, and not heard any more.
-func (s *Session) question(ctx context.Context, a Approval, take func(reply)) {
+func (p person) question(ctx context.Context, a Approval, take func(reply)) {
 	said := reply{err: errAskerExited}
 	defer func() {
 		if v := recover(); v != nil {
-			s.host.options.Logger.Error("the asker panicked", "panic", v, "stack", string(debug.Stack()))
+			p.turn.session.host.options.Logger.Error("the asker panicked", "panic", v, "stack", string(debug.Stack()))
 			said = reply{err: fmt.Errorf("the asker panicked: %v", v)}
 		}
 		take(said)
 	}()
-	said.Reply, said.err = s.options.Asker.Ask(ctx, a)
+	said.Reply, said.err = p.turn.session.options.Asker.Ask(ctx, a)
 }
 
 // approval is the question, in copies: whoever answers it changes nothing of what
@@ -132,7 +132,7 @@ var errNoOffer = errors.New("the rule was not offered")
 func (p person) remember(offers []Offer, taken *Offer) {
 	err := errNoOffer
 	if at := slices.IndexFunc(offers, taken.same); at >= 0 {
-		err = p.turn.session.allow(&offers[at])
+		err = p.allow(&offers[at])
 	}
 	if err != nil {
 		tellingOf(p.tell).warn("it is allowed this once only: the rule could not be kept: %v", err)
@@ -145,11 +145,11 @@ func (o *Offer) same(p Offer) bool {
 
 // allow puts the rules of an offer into force, at once for this session and,
 // where the offer has a file, in that.
-func (s *Session) allow(o *Offer) error {
+func (p person) allow(o *Offer) error {
 	if o.File != "" {
-		if err := s.host.options.Remember(*o); err != nil {
+		if err := p.turn.session.host.options.Remember(*o); err != nil {
 			return err
 		}
 	}
-	return s.rules.Allow(o.Rules, o.File != "")
+	return p.turn.session.rules.Allow(o.Rules, o.File != "")
 }

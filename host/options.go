@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/toolquay/toolquay/host/capability"
@@ -158,6 +160,22 @@ type Options struct {
 // settings are those that the host begins with.
 func (o *Options) settings() *rules.Settings {
 	return &rules.Settings{Rules: o.Rules, OnlyPolicyRules: o.OnlyPolicyRules, ForbiddenModes: o.ForbiddenModes, Hooks: o.Hooks}
+}
+
+// folders are the host's own places. What is written there decides what runs
+// later, compiled plugins above all.
+func (o *Options) folders() []string {
+	folders := slices.Clip(o.HostFolders)
+	if o.CacheDir != "" {
+		folders = append(folders, o.CacheDir)
+	}
+	if o.ConsentFile != "" {
+		folders = append(folders, filepath.Dir(o.ConsentFile))
+	}
+	if o.Sessions != "" {
+		folders = append(folders, o.Sessions)
+	}
+	return folders
 }
 
 // DecisionLog takes decisions, such as an [audit.Log]. It is safe for concurrent

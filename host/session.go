@@ -6,8 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
 
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/judge"
@@ -69,7 +67,7 @@ type Session struct {
 
 // NewSession starts a session.
 func (h *Host) NewSession(o SessionOptions) (*Session, error) {
-	setup, err := h.places(&o).Setup()
+	setup, err := o.places(&h.options).Setup()
 	if err != nil {
 		return nil, err
 	}
@@ -98,27 +96,11 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 }
 
 // places are the ones that the policies of a session are about.
-func (h *Host) places(o *SessionOptions) *rules.Places {
+func (o *SessionOptions) places(h *Options) *rules.Places {
 	return &rules.Places{
 		Cwd: o.Cwd, Additional: o.AdditionalDirs, PlanFile: o.PlanFile,
-		Home: h.options.Home, ProjectRoot: h.options.ProjectRoot, Sessions: h.options.Sessions, HostFolders: h.folders(),
+		Home: h.Home, ProjectRoot: h.ProjectRoot, Sessions: h.Sessions, HostFolders: h.folders(),
 	}
-}
-
-// folders are the host's own places. What is written there decides what runs
-// later, compiled plugins above all.
-func (h *Host) folders() []string {
-	folders := slices.Clip(h.options.HostFolders)
-	if h.options.CacheDir != "" {
-		folders = append(folders, h.options.CacheDir)
-	}
-	if h.options.ConsentFile != "" {
-		folders = append(folders, filepath.Dir(h.options.ConsentFile))
-	}
-	if h.options.Sessions != "" {
-		folders = append(folders, h.options.Sessions)
-	}
-	return folders
 }
 
 // admitSession compiles a new session's policy, by the settings as they are when
