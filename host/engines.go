@@ -22,7 +22,7 @@ import (
 // have 32 answers unread, and reads longer files in pieces.
 const maxLines = 4 << 20
 
-// engines do what capabilities cannot do by themselves.
+// engines are what capabilities need to run: viewers of documents, commands, expressions.
 type engines struct {
 	documents   *documents.Viewer
 	commands    *commands.Runner
@@ -37,7 +37,7 @@ func newEngines(o *Options) engines {
 	}
 }
 
-// close ends what they run. Commands end in a time of their own.
+// close ends all of them. Commands end in a time of their own.
 func (e *engines) close(ctx context.Context) error {
 	return errors.Join(e.documents.Close(ctx), e.commands.Close(ErrClosed), e.expressions.Close(ctx)) //nolint:contextcheck // see above
 }

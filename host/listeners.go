@@ -7,8 +7,8 @@ import (
 	"github.com/toolquay/toolquay/host/internal/turn"
 )
 
-// listeners are told the events of one turn: feed brings them to the one who ranges over
-// them, observer to the embedder. Both may be nil.
+// listeners get the events of one turn: the reader of the turn through feed, the embedder
+// through observer. Either may be nil.
 type listeners struct {
 	feed     *turn.Feed[Event]
 	observer *turn.Observer[Event]
@@ -18,7 +18,7 @@ type listeners struct {
 	depth                 int
 }
 
-// newListeners makes those of a turn; f is nil where nobody ranges over its events.
+// newListeners makes the listeners of a turn of s. Without a reader, f is nil.
 func newListeners(s *Session, f *turn.Feed[Event], n *nesting) listeners {
 	l := listeners{feed: f, session: s.id, depth: n.depth}
 	if s.host.options.Observe != nil {
@@ -36,7 +36,7 @@ func newListeners(s *Session, f *turn.Feed[Event], n *nesting) listeners {
 // any reports whether anybody listens.
 func (l *listeners) any() bool { return l.feed != nil || l.observer != nil }
 
-// tell tells of something that happened.
+// tell passes an event on.
 func (l *listeners) tell(e Event) {
 	if !l.any() {
 		return
@@ -55,7 +55,8 @@ func (l *listeners) complete(e *Event) {
 	e.Time, e.Session, e.Turn, e.Parent, e.Depth = time.Now(), l.session, l.turn, l.parent, l.depth
 }
 
-// interruptible is called by the scheduler with its mutex held.
+// interruptible tells whether the turn can be interrupted. The scheduler calls it with its
+// mutex held.
 func (l *listeners) interruptible(yes bool) {
 	e := Event{Kind: EventInterruptible, Interruptible: yes}
 	l.complete(&e)
@@ -67,7 +68,7 @@ func (l *listeners) interruptible(yes bool) {
 	}
 }
 
-// close ends the events of the turn, and waits until the embedder was told of all of them.
+// close ends the feed, and waits until the embedder has all events.
 func (l *listeners) close() {
 	if l.feed != nil {
 		l.feed.Close()

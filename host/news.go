@@ -13,7 +13,7 @@ type news struct {
 	observer *turn.Observer[Event] // nil where nobody observes
 }
 
-// newNews makes those of a session of h.
+// newNews makes the news of a session of h.
 func newNews(h *Host, session string) *news {
 	n := &news{session: session}
 	if h.options.Observe != nil {
@@ -22,7 +22,7 @@ func newNews(h *Host, session string) *news {
 	return n
 }
 
-// tell tells of an event. It does not wait for the observer: its caller may have to reap a
+// tell passes an event on. It does not wait for the observer: its caller may have to reap a
 // process.
 func (n *news) tell(e Event) {
 	if n.observer == nil {
@@ -32,12 +32,12 @@ func (n *news) tell(e Event) {
 	n.observer.PutLater(e)
 }
 
-// task tells of a background task that began or ended.
+// task tells about a background task that began or ended.
 func (n *news) task(t tasks.Info) {
 	n.tell(Event{Kind: EventTask, CallID: t.Call, Tool: t.Tool, Title: t.Title, Task: &t})
 }
 
-// flush waits until the embedder was told of everything.
+// flush waits until the embedder has all events.
 func (n *news) flush() {
 	if n.observer != nil {
 		n.observer.Flush()

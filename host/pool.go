@@ -32,8 +32,8 @@ func (h *Host) slots() *scheduler.Pool {
 	return h.shared.pool
 }
 
-// slotsOf is the pool of a turn's calls: that of the turn it is part of, else one of its
-// own.
+// slotsOf is the pool of a turn's calls: the pool of the turn that it is part of, else one
+// of its own.
 func slotsOf(t *openTurn) *scheduler.Pool {
 	if t.within != nil {
 		return turnOf(t.within).pool

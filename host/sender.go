@@ -9,8 +9,8 @@ import (
 	"github.com/toolquay/toolquay/host/internal/turn"
 )
 
-// sender sends the events of one call, with the call's name and times. A nil one is of a
-// call that nobody listens to, and sends nothing.
+// sender sends the events of one call, with the call's name and times. A nil one
+// belongs to a call without listeners, and sends nothing.
 type sender struct {
 	listeners *listeners
 	news      *news // for what happens after the turn
@@ -26,7 +26,7 @@ type sender struct {
 	finished bool // EventFinished was sent
 }
 
-// newSender makes that of a call which is queued now.
+// newSender makes the sender of a call that is queued now.
 func newSender(l *listeners, n *news, index int, use *abi.ToolUse) *sender {
 	s := &sender{listeners: l, news: n, index: index, id: use.ID, name: use.Name, queued: time.Now()}
 	s.watch = turn.NewStopwatch(s.queued)

@@ -14,7 +14,7 @@ import (
 )
 
 // sessionTools are the tools of a session: which its model is offered, and what the model
-// was told of them.
+// was told about them.
 type sessionTools struct {
 	host     *Host
 	audience Audience

@@ -12,8 +12,8 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// telling is what a call tells about itself, as [pipeline.Teller] has it. The zero value is
-// of a call that nobody listens to.
+// telling is what a call tells about itself, as [pipeline.Teller] has it. The zero value
+// belongs to a call without listeners.
 type telling struct{ *sender }
 
 var _ pipeline.Teller = telling{}

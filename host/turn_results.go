@@ -21,7 +21,7 @@ type turnResults struct {
 	fitted []*results.Fitted
 }
 
-// newTurnResults makes those of at most so many calls; 0 is any number.
+// newTurnResults makes the results of at most so many calls; 0 is any number.
 func newTurnResults(calls int) turnResults {
 	r := turnResults{list: make([]abi.ToolResult, 0, calls)}
 	if calls != 1 {
@@ -59,7 +59,7 @@ func (r *turnResults) keep(l pipeline.Leaving, told bool) {
 }
 
 // fit holds the results of a turn of s to their budget together, when all of them have
-// left. It returns the places of the results that do not show what they showed.
+// left. It returns the indices of the results that no longer show what they showed.
 func (r *turnResults) fit(s *Session) (gone []int) {
 	if len(r.fitted) == 0 {
 		return nil

@@ -16,11 +16,11 @@ type Reloaded struct {
 	Tools    Tools
 }
 
-// Tools are those whose calls differ after a reload, by name. A tool has changed also
-// where it says the same of itself and its plugin's files are not what they were.
+// Tools are the names of the usable tools that differ after a reload. A tool also counts
+// as changed if its contract is the same but the files of its plugin are not.
 type Tools struct{ Added, Changed, Removed []string }
 
-// None reports whether no call differs.
+// None reports whether no tool differs.
 func (t *Tools) None() bool { return len(t.Added)+len(t.Changed)+len(t.Removed) == 0 }
 
 // compare fills in what differs between the usable tools.

@@ -8,7 +8,7 @@ import (
 	"github.com/toolquay/toolquay/plugins"
 )
 
-// Options are what a [Current] asks about newer sets, and whom it tells of them.
+// Options are the functions that a [Current] calls when it finds a newer set.
 type Options struct {
 	// Accept refuses a set that cannot take the place of the one before.
 	Accept func(*plugins.Set) error

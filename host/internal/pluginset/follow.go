@@ -58,7 +58,7 @@ func (f *Follower) Run(ctx context.Context, reload func(context.Context) error) 
 	}
 }
 
-// warn warns of an error other than the one that was told last, and returns what was told.
+// warn logs an error unless it is the one that was logged last, and returns its text.
 func (f *Follower) warn(told, what string, err error) string {
 	if err == nil || err.Error() == told {
 		return told
