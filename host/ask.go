@@ -66,7 +66,7 @@ func (p person) question(ctx context.Context, a Approval, take func(reply)) {
 	said := reply{err: errAskerExited}
 	defer func() {
 		if v := recover(); v != nil {
-			p.turn.session.host.options.Logger.Error("the asker panicked", "panic", v, "stack", string(debug.Stack()))
+			p.turn.session.host.options.Observe.Logger.Error("the asker panicked", "panic", v, "stack", string(debug.Stack()))
 			said = reply{err: fmt.Errorf("the asker panicked: %v", v)}
 		}
 		take(said)
@@ -97,7 +97,7 @@ func (p person) approval(q *gate.Question, offers []Offer) Approval {
 		Preview:    s.Preview,
 		Offers:     slices.Clone(offers),
 
-		DenyEndsTurn: p.turn.session.host.options.DenyEndsTurn,
+		DenyEndsTurn: p.turn.session.host.options.Permissions.DenyEndsTurn,
 	}
 	for i := range a.Offers {
 		a.Offers[i].Rules = slices.Clone(a.Offers[i].Rules)
@@ -109,13 +109,13 @@ func (p person) approval(q *gate.Question, offers []Offer) Approval {
 // could not do that.
 func (p person) offers(q *gate.Question) []Offer {
 	o := &p.turn.session.host.options
-	if o.OnceOnly || len(q.Explanation.Remedy) == 0 {
+	if o.Permissions.OnceOnly || len(q.Explanation.Remedy) == 0 {
 		return nil
 	}
 	rules := q.Explanation.Remedy
 	out := []Offer{{Scope: ScopeSession, Rules: rules}}
 	for _, scope := range []Scope{ScopeProjectLocal, ScopeProject, ScopeUser} {
-		if file := o.Places[scope]; file != "" && o.Remember != nil {
+		if file := o.Permissions.RuleTargets[scope]; file != "" && o.Permissions.Remember != nil {
 			out = append(out, Offer{Scope: scope, Rules: rules, File: file})
 		}
 	}
@@ -147,7 +147,7 @@ func (o *Offer) same(p Offer) bool {
 // where the offer has a file, in that.
 func (p person) allow(o *Offer) error {
 	if o.File != "" {
-		if err := p.turn.session.host.options.Remember(*o); err != nil {
+		if err := p.turn.session.host.options.Permissions.Remember(*o); err != nil {
 			return err
 		}
 	}

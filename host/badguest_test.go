@@ -55,11 +55,13 @@ func TestBadGuests(t *testing.T) {
 				most = testenv.Patience
 			}
 			h, err := host.Open(t.Context(), host.Options{
-				CacheDir:     testenv.CompileCache(),
-				Tools:        []host.NativeTool{echo("Sound")},
-				Plugins:      []plugins.Source{plugin(t, name, "limits = { time = \""+limit+"\", output = \"1MiB\" }\n"+fixtureTool+fixtureCapability)},
+				Storage: host.StorageOptions{CacheDir: testenv.CompileCache()},
+				Tools:   []host.NativeTool{echo("Sound")},
+				Plugins: host.PluginOptions{
+					Sources: []plugins.Source{plugin(t, name, "limits = { time = \""+limit+"\", output = \"1MiB\" }\n"+fixtureTool+fixtureCapability)},
+					Granted: []string{"fixture"},
+				},
 				Capabilities: []capability.Capability{&testCapability{}},
-				Granted:      []string{"fixture"},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -87,10 +89,12 @@ func TestBadGuests(t *testing.T) {
 // limit ends.
 func TestGuestBlockedInCapability(t *testing.T) {
 	h := open(t, host.Options{
-		CallTimeout:  100 * time.Millisecond,
-		Plugins:      []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability)},
+		Limits: host.LimitOptions{CallTimeout: 100 * time.Millisecond},
+		Plugins: host.PluginOptions{
+			Sources: []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability)},
+			Granted: []string{"fixture"},
+		},
 		Capabilities: []capability.Capability{&stuck{}},
-		Granted:      []string{"fixture"},
 	})
 	testenv.InTime(t, 1100*time.Millisecond, func() time.Duration {
 		return testenv.Took(func() {
@@ -118,7 +122,7 @@ func (stuckPlan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, error)
 
 // TestManyLogLines floods the log: the call goes on, the flood does not.
 func TestManyLogLines(t *testing.T) {
-	h := open(t, host.Options{Plugins: []plugins.Source{plugin(t, "log_flood", fixtureTool)}})
+	h := open(t, host.Options{Plugins: host.PluginOptions{Sources: []plugins.Source{plugin(t, "log_flood", fixtureTool)}}})
 	r, events := one(t, session(t, h, host.SessionOptions{}), "Fixture", `{}`)
 	if r.Text() != "ok" {
 		t.Fatalf("got %q", r.Text())
@@ -137,7 +141,7 @@ func TestManyLogLines(t *testing.T) {
 // TestEscapesStayInTheResult: escaping is for whoever shows a result; the model
 // gets what the tool said.
 func TestEscapesStayInTheResult(t *testing.T) {
-	h := open(t, host.Options{Plugins: []plugins.Source{plugin(t, "escapes", fixtureTool)}})
+	h := open(t, host.Options{Plugins: host.PluginOptions{Sources: []plugins.Source{plugin(t, "escapes", fixtureTool)}}})
 	r, _ := one(t, session(t, h, host.SessionOptions{}), "Fixture", `{}`)
 	if !strings.Contains(r.Text(), "\x1b[2J") {
 		t.Errorf("got %q", r.Text())

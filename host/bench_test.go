@@ -95,15 +95,17 @@ input_schema = '''{"type":"object","properties":{"path":{"type":"string"},"limit
 		rules.Allow = append(rules.Allow, permissions.RuleText{Text: fmt.Sprintf("Read(//srv/data%d/**)", i)})
 	}
 	h, err := host.Open(b.Context(), host.Options{
-		CacheDir: b.TempDir(),
-		Plugins: []plugins.Source{{Origin: plugins.OriginFlag, Path: "bench", FS: fstest.MapFS{
-			"plugin.toml": {Data: fmt.Appendf(nil, manifest, guestABI, tool)},
-			"bench.wasm":  {Data: guest},
-		}}},
-		Runners:      []plugins.Runner{noGuest{}},
-		Granted:      []string{"bench"},
+		Storage: host.StorageOptions{CacheDir: b.TempDir()},
+		Plugins: host.PluginOptions{
+			Sources: []plugins.Source{{Origin: plugins.OriginFlag, Path: "bench", FS: fstest.MapFS{
+				"plugin.toml": {Data: fmt.Appendf(nil, manifest, guestABI, tool)},
+				"bench.wasm":  {Data: guest},
+			}}},
+			Runners: []plugins.Runner{noGuest{}},
+			Granted: []string{"bench"},
+		},
 		Capabilities: []capability.Capability{benchRead{}},
-		Rules:        []permissions.RuleSet{rules},
+		Permissions:  host.PermissionOptions{Rules: []permissions.RuleSet{rules}},
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -54,7 +54,7 @@ func TestChainCommands(t *testing.T) {
 			dir := files(t, map[string]string{".env": "SECRET", "a.txt": "alpha", "sub/b": ""})
 			must(t, os.Symlink(".env", filepath.Join(dir, "link")))
 			must(t, os.Symlink(".", filepath.Join(dir, "here")))
-			h := open(t, host.Options{Tools: []host.NativeTool{r.shell(runLine)}, Rules: test.list})
+			h := open(t, host.Options{Tools: []host.NativeTool{r.shell(runLine)}, Permissions: host.PermissionOptions{Rules: test.list}})
 			s := session(t, h, host.SessionOptions{Cwd: dir, Mode: test.mode})
 			result, _ := one(t, s, "Bash", test.input)
 			if test.want != "" {
@@ -176,7 +176,7 @@ func TestChainWorkingDirs(t *testing.T) {
 	list := rules("", "", "Bash(echo:*)")
 	list[0].Directories = []string{other}
 	var r ran
-	h := open(t, host.Options{Tools: []host.NativeTool{r.shell(runLine)}, Rules: list})
+	h := open(t, host.Options{Tools: []host.NativeTool{r.shell(runLine)}, Permissions: host.PermissionOptions{Rules: list}})
 	s := session(t, h, host.SessionOptions{Mode: permissions.ModeAcceptEdits})
 	line := `{"command":"cd ` + other + ` && echo x > y"}`
 	if result, _ := one(t, s, "Bash", line); result.IsError {

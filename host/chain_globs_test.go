@@ -73,7 +73,7 @@ func TestChainGlobs(t *testing.T) {
 				denied = nil
 			}
 			var r ran
-			h := open(t, host.Options{Tools: []host.NativeTool{r.shell(runLine)}, Rules: denied})
+			h := open(t, host.Options{Tools: []host.NativeTool{r.shell(runLine)}, Permissions: host.PermissionOptions{Rules: denied}})
 			result, _ := one(t, session(t, h, host.SessionOptions{Cwd: dir}), "Bash", fmt.Sprintf(`{"command":%q}`, test.command))
 			if test.want != "" {
 				wantError(t, result, test.want)

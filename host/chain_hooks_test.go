@@ -34,13 +34,15 @@ func TestChainDeniedFirst(t *testing.T) {
 	}
 	model := &chainModel{say: judgeAllows}
 	o := host.Options{
-		Tools: []host.NativeTool{tool}, Rules: rules("Edit(./no)", "", ""),
-		Hooks: hookSet(t, hooks.Hook{Event: hooks.PreToolUse, Func: func(context.Context, hooks.Input) (hooks.Output, error) {
-			reached.Add(1)
-			return hooks.Output{Verdict: permissions.Allow}, nil
-		}}),
+		Tools: []host.NativeTool{tool}, Permissions: host.PermissionOptions{
+			Rules: rules("Edit(./no)", "", ""),
+			Hooks: hookSet(t, hooks.Hook{Event: hooks.PreToolUse, Func: func(context.Context, hooks.Input) (hooks.Output, error) {
+				reached.Add(1)
+				return hooks.Output{Verdict: permissions.Allow}, nil
+			}}),
+		},
 	}
-	o.Judge.Model = model
+	o.Permissions.Judge.Model = model
 	for _, mode := range []permissions.Mode{permissions.ModeDefault, permissions.ModeAuto, permissions.ModeBypass, permissions.ModePlan} {
 		person := yes()
 		s := session(t, open(t, o), host.SessionOptions{Mode: mode, Asker: person})
@@ -77,8 +79,10 @@ func TestChainHookVerdicts(t *testing.T) {
 			var r ran
 			person := no()
 			h := open(t, host.Options{
-				Tools: r.chainTools(), Rules: rules(test.deny, test.ask, test.list),
-				Hooks: hookSet(t, says(hooks.Output{Verdict: test.hook, Reason: "as said"})),
+				Tools: r.chainTools(), Permissions: host.PermissionOptions{
+					Rules: rules(test.deny, test.ask, test.list),
+					Hooks: hookSet(t, says(hooks.Output{Verdict: test.hook, Reason: "as said"})),
+				},
 			})
 			s := session(t, h, host.SessionOptions{Mode: test.mode, Asker: person})
 			result, _ := one(t, s, "Put", `{"path":"a","text":"x"}`)
@@ -117,11 +121,13 @@ func TestChainHookRewrites(t *testing.T) {
 			var r ran
 			var told atomic.Int32
 			h := open(t, host.Options{
-				Tools: r.chainTools(), Rules: rules(test.deny, "", ""),
-				Hooks: hookSet(t, hooks.Hook{Event: hooks.PreToolUse, Func: func(context.Context, hooks.Input) (hooks.Output, error) {
-					told.Add(1)
-					return hooks.Output{Verdict: permissions.Allow, UpdatedInput: json.RawMessage(test.input)}, nil
-				}}),
+				Tools: r.chainTools(), Permissions: host.PermissionOptions{
+					Rules: rules(test.deny, "", ""),
+					Hooks: hookSet(t, hooks.Hook{Event: hooks.PreToolUse, Func: func(context.Context, hooks.Input) (hooks.Output, error) {
+						told.Add(1)
+						return hooks.Output{Verdict: permissions.Allow, UpdatedInput: json.RawMessage(test.input)}, nil
+					}}),
+				},
 			})
 			dir := files(t, map[string]string{"no": "kept"})
 			must(t, os.Symlink("no", filepath.Join(dir, "link")))
@@ -168,7 +174,7 @@ func TestChainHookMakesUnsafe(t *testing.T) {
 		}
 		return line, nil
 	})
-	h := open(t, host.Options{Tools: []host.NativeTool{tool}, Hooks: hookSet(t, hooks.Hook{
+	h := open(t, host.Options{Tools: []host.NativeTool{tool}, Permissions: host.PermissionOptions{Hooks: hookSet(t, hooks.Hook{
 		Event: hooks.PreToolUse, Func: func(_ context.Context, in hooks.Input) (hooks.Output, error) {
 			told.Add(1)
 			if in.ToolUseID != "c2" {
@@ -176,7 +182,7 @@ func TestChainHookMakesUnsafe(t *testing.T) {
 			}
 			return hooks.Output{UpdatedInput: json.RawMessage(`{"command":"touch b"}`), Context: "rewritten"}, nil
 		},
-	})})
+	})}})
 	s := session(t, h, host.SessionOptions{Mode: permissions.ModeAcceptEdits})
 	// Those that read come first: what leaves its batch holds back what follows it.
 	results, _ := turnOf(t, s, use("c1", "Bash", `{"command":"cat a"}`), use("c3", "Bash", `{"command":"cat c"}`),
@@ -216,7 +222,7 @@ func TestChainHookTexts(t *testing.T) {
 				})
 			broken := host.NewTool(abi.Tool{Name: "Broken", Summary: "Breaks", InputSchema: anything, ReadOnly: abi.TraitTrue},
 				func(context.Context, map[string]any) (string, error) { panic("broken") })
-			h := open(t, host.Options{Tools: []host.NativeTool{echo("Echo"), long, broken}, Hooks: hookSet(t, test.hook)})
+			h := open(t, host.Options{Tools: []host.NativeTool{echo("Echo"), long, broken}, Permissions: host.PermissionOptions{Hooks: hookSet(t, test.hook)}})
 			result, events := one(t, session(t, h, host.SessionOptions{}), test.tool, `{"s":"hello"}`)
 			for _, want := range test.want {
 				if !strings.Contains(result.Text(), want) {
@@ -239,7 +245,7 @@ func TestChainHookTexts(t *testing.T) {
 // TestChainHookStops stops the loop, and not the turn.
 func TestChainHookStops(t *testing.T) {
 	t.Parallel()
-	h := open(t, host.Options{Tools: []host.NativeTool{echo("Echo")}, Hooks: hookSet(t, says(hooks.Output{Stop: true, StopReason: "enough", Message: "for the user"}))})
+	h := open(t, host.Options{Tools: []host.NativeTool{echo("Echo")}, Permissions: host.PermissionOptions{Hooks: hookSet(t, says(hooks.Output{Stop: true, StopReason: "enough", Message: "for the user"}))}})
 	results, events := turnOf(t, session(t, h, host.SessionOptions{}), use("c1", "Echo", `{"s":1}`), use("c2", "Echo", `{"s":2}`))
 	stops := of(events, host.EventStop)
 	if len(stops) != 2 || stops[0].Reason != "enough" || results[0].IsError || results[1].IsError {
@@ -259,7 +265,7 @@ func TestChainHookFailure(t *testing.T) {
 		told <- in.Err
 		return hooks.Output{Context: "told"}, nil
 	}})
-	h := open(t, host.Options{Plugins: []plugins.Source{plugin(t, "trap", fixtureTool)}, Hooks: set})
+	h := open(t, host.Options{Plugins: host.PluginOptions{Sources: []plugins.Source{plugin(t, "trap", fixtureTool)}}, Permissions: host.PermissionOptions{Hooks: set}})
 	result, _ := one(t, session(t, h, host.SessionOptions{}), "Fixture", `{}`)
 	if err := <-told; err == nil || !strings.Contains(result.Text(), "told") {
 		t.Errorf("told of %v; the result is %q", err, result.Text())
@@ -300,7 +306,7 @@ func TestChainHookOfInterrupt(t *testing.T) {
 			set, err := hooks.Compile([]hooks.Hook{{Event: hooks.PostToolUseFailure, Matcher: "Wait", Shell: "cat >part && mv part told"}},
 				hooks.Options{Project: dir, Environ: os.Environ()})
 			must(t, err)
-			h := open(t, host.Options{CallTimeout: test.limit, Cascade: scheduler.CascadeTurn, Hooks: set, Tools: []host.NativeTool{
+			h := open(t, host.Options{Limits: host.LimitOptions{CallTimeout: test.limit, Cascade: scheduler.CascadeTurn}, Permissions: host.PermissionOptions{Hooks: set}, Tools: []host.NativeTool{
 				host.NewTool(contract, test.run),
 				host.NewTool(fails, func(context.Context, map[string]any) (string, error) { return "", errors.New("failed") }),
 			}})
@@ -360,7 +366,7 @@ func cancelWhileHookSleeps(t *testing.T, hook hooks.Hook) time.Duration {
 			}
 			return "", ctx.Err()
 		})
-	h := open(t, host.Options{Tools: []host.NativeTool{waits}, Hooks: hookSet(t, hook)})
+	h := open(t, host.Options{Tools: []host.NativeTool{waits}, Permissions: host.PermissionOptions{Hooks: hookSet(t, hook)}})
 	s := session(t, h, host.SessionOptions{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -401,11 +407,11 @@ func TestChainHookAfterCancel(t *testing.T) {
 	defer cancel()
 	deaf := host.NewTool(abi.Tool{Name: "Deaf", Summary: "Deaf", InputSchema: anything, ReadOnly: abi.TraitTrue},
 		func(context.Context, map[string]any) (string, error) { cancel(); return "done", nil })
-	h := open(t, host.Options{Tools: []host.NativeTool{deaf}, Hooks: hookSet(t, hooks.Hook{
+	h := open(t, host.Options{Tools: []host.NativeTool{deaf}, Permissions: host.PermissionOptions{Hooks: hookSet(t, hooks.Hook{
 		Event: hooks.PostToolUse, Func: func(_ context.Context, in hooks.Input) (hooks.Output, error) {
 			told <- in.Result.Text()
 			return hooks.Output{}, nil
-		}})})
+		}})}})
 	session(t, h, host.SessionOptions{}).Results(ctx, []abi.ToolUse{use("c1", "Deaf", `{}`)})
 	select {
 	case got := <-told:
@@ -440,7 +446,7 @@ func TestChainHookCommands(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var r ran
 			h := open(t, host.Options{
-				Tools: r.chainTools(), Hooks: hookSet(t, hooks.Hook{Event: hooks.PreToolUse, Matcher: "Put|Edit", Shell: test.shell}),
+				Tools: r.chainTools(), Permissions: host.PermissionOptions{Hooks: hookSet(t, hooks.Hook{Event: hooks.PreToolUse, Matcher: "Put|Edit", Shell: test.shell})},
 			})
 			// A hook that fails asks even where the mode would allow.
 			mode := permissions.ModeAcceptEdits
@@ -466,11 +472,11 @@ func TestChainHooksTakeTime(t *testing.T) {
 	t.Parallel()
 	var r ran
 	var h *host.Host
-	h = open(t, host.Options{Tools: r.chainTools(), Hooks: hookSet(t, hooks.Hook{
+	h = open(t, host.Options{Tools: r.chainTools(), Permissions: host.PermissionOptions{Hooks: hookSet(t, hooks.Hook{
 		Event: hooks.PreToolUse, Func: func(context.Context, hooks.Input) (hooks.Output, error) {
 			return hooks.Output{Verdict: permissions.Allow}, h.Apply(host.Settings{Rules: rules("Put", "", "")})
 		},
-	})})
+	})}})
 	result, _ := one(t, session(t, h, host.SessionOptions{}), "Put", `{"path":"a"}`)
 	wantError(t, result, abi.CodeDenied, "deny rule Put")
 	if r.count() != 0 {

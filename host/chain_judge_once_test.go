@@ -33,7 +33,7 @@ func TestChainJudgeOncePerCommand(t *testing.T) {
 	t.Cleanup(server.Close)
 	model, err := remote.OpenAI(remote.Config{BaseURL: server.URL, Model: "m"})
 	must(t, err)
-	h := newShelled(t, func(o *host.Options) { o.Rules, o.Judge.Model = rules("", "", ""), model })
+	h := newShelled(t, func(o *host.Options) { o.Permissions.Rules, o.Permissions.Judge.Model = rules("", "", ""), model })
 	s := session(t, h.Host, host.SessionOptions{Cwd: t.TempDir(), Mode: permissions.ModeAuto})
 	for i, command := range []string{"sh -c 'echo done'", "cat /etc/hostname >/dev/null; sh -c 'echo done'", "sh -c 'echo done'"} {
 		if got := told(t, s, command); got != "done" || asked.Load() != int32(i+1) {
@@ -153,7 +153,7 @@ func TestChainJudgeOtherRules(t *testing.T) {
 	var last atomic.Value
 	m := &chainModel{say: judgeAllows, wait: func(_ context.Context, p judge.Prompt) { last.Store(p.User) }}
 	o := host.Options{Tools: []host.NativeTool{tool}, Capabilities: []capability.Capability{native}}
-	o.Judge.Model = m
+	o.Permissions.Judge.Model = m
 	h = open(t, o)
 	s := session(t, h, host.SessionOptions{Mode: permissions.ModeAuto})
 	result, _ := one(t, s, "Bash", `{"command":"cat /opt/shown"}`)

@@ -49,7 +49,7 @@ func (m *chainModel) Complete(ctx context.Context, p judge.Prompt) (string, erro
 // judged opens a session in the mode auto, with a judge.
 func judged(t *testing.T, m *chainModel, o host.Options, so host.SessionOptions) *host.Session {
 	t.Helper()
-	o.Judge.Model = m
+	o.Permissions.Judge.Model = m
 	so.Mode = permissions.ModeAuto
 	return session(t, open(t, o), so)
 }
@@ -81,7 +81,7 @@ func TestChainJudge(t *testing.T) {
 			if !test.headless {
 				so.Asker = person
 			}
-			s := judged(t, m, host.Options{Tools: r.chainTools(), Rules: rules(test.deny, test.ask, ""), Log: events}, so)
+			s := judged(t, m, host.Options{Tools: r.chainTools(), Permissions: host.PermissionOptions{Rules: rules(test.deny, test.ask, "")}, Observe: host.ObserveOptions{Decisions: events}}, so)
 			if test.input == "" {
 				test.input = `{"host":"example.com"}`
 			}
@@ -105,7 +105,7 @@ func TestChainJudgeSpeculates(t *testing.T) {
 	var r ran
 	began := make(chan struct{})
 	m := &chainModel{say: judgeAllows, wait: func(context.Context, judge.Prompt) { close(began) }}
-	s := judged(t, m, host.Options{Tools: r.chainTools(), Hooks: hookSet(t, hooks.Hook{
+	s := judged(t, m, host.Options{Tools: r.chainTools(), Permissions: host.PermissionOptions{Hooks: hookSet(t, hooks.Hook{
 		Event: hooks.PreToolUse, Func: func(ctx context.Context, _ hooks.Input) (hooks.Output, error) {
 			select {
 			case <-began:
@@ -114,7 +114,7 @@ func TestChainJudgeSpeculates(t *testing.T) {
 				return hooks.Output{}, ctx.Err()
 			}
 		}, Timeout: 10 * time.Second,
-	})}, host.SessionOptions{})
+	})}}, host.SessionOptions{})
 	result, _ := one(t, s, "WebFetch", `{"host":"example.com"}`)
 	if result.IsError || m.asked.Load() != 1 {
 		t.Errorf("asked %d times: %s", m.asked.Load(), result.Text())
@@ -140,9 +140,9 @@ func TestChainJudgeForOneInput(t *testing.T) {
 		},
 	}
 	for from, to := range map[string]string{"good.example": "bad.example", "slow.example": "good.example"} {
-		s := judged(t, m, host.Options{Tools: r.chainTools(), Hooks: hookSet(t, says(hooks.Output{
+		s := judged(t, m, host.Options{Tools: r.chainTools(), Permissions: host.PermissionOptions{Hooks: hookSet(t, says(hooks.Output{
 			UpdatedInput: json.RawMessage(`{"host":"` + to + `"}`),
-		}))}, host.SessionOptions{})
+		}))}}, host.SessionOptions{})
 		result, _ := one(t, s, "WebFetch", `{"host":"`+from+`"}`)
 		if result.IsError == (to == "good.example") {
 			t.Errorf("%s to %s: %s", from, to, result.Text())
@@ -179,7 +179,7 @@ func TestChainJudgeNotNeeded(t *testing.T) {
 				soon(t, "the judge begins", func() bool { return m.asked.Load() > 0 })
 				return o, nil
 			}}
-			s := judged(t, m, host.Options{Tools: []host.NativeTool{tool}, Hooks: hookSet(t, hook)}, host.SessionOptions{Asker: person})
+			s := judged(t, m, host.Options{Tools: []host.NativeTool{tool}, Permissions: host.PermissionOptions{Hooks: hookSet(t, hook)}}, host.SessionOptions{Asker: person})
 			one(t, s, "WebFetch", `{"host":"example.com"}`)
 			if hung.Load() || !ends(m) {
 				t.Error("the judge thinks on")
@@ -207,7 +207,7 @@ func TestChainJudgeCapability(t *testing.T) {
 		var prompts atomic.Pointer[string]
 		m := &chainModel{answer: func(p judge.Prompt) string { prompts.Store(&p.User); return say }}
 		s := judged(t, m, host.Options{
-			Plugins: []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability)}, Granted: []string{"fixture"},
+			Plugins:      host.PluginOptions{Sources: []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability)}, Granted: []string{"fixture"}},
 			Capabilities: []capability.Capability{native},
 		}, host.SessionOptions{})
 		result, _ := one(t, s, "Fixture", `{}`)
@@ -228,7 +228,7 @@ func TestChainJudgeTakesTime(t *testing.T) {
 		}
 	}}
 	o := host.Options{Tools: r.chainTools()}
-	o.Judge.Model = m
+	o.Permissions.Judge.Model = m
 	h = open(t, o)
 	s := session(t, h, host.SessionOptions{Mode: permissions.ModeAuto})
 	result, _ := one(t, s, "WebFetch", `{"host":"example.com"}`)

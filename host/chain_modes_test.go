@@ -99,7 +99,7 @@ func TestChainExplain(t *testing.T) {
 		"rules":    rules("Read(./a.txt) | Bash(sh *)", "Put | WebFetch(domain:example.com)", "Read(out/**) | Bash(make *) | Wild"),
 		"broad":    rules("", "", "Bash | Put | WebFetch"),
 	} {
-		h := open(t, host.Options{Tools: tools, Rules: list})
+		h := open(t, host.Options{Tools: tools, Permissions: host.PermissionOptions{Rules: list}})
 		for _, mode := range chainModes {
 			dir, elsewhere := chainTree(t)
 			rows := append(chainRows(dir, elsewhere), chainRow{name: "read-only tool", tool: "Echo", input: `{}`},

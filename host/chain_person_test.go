@@ -108,8 +108,10 @@ func TestChainRemember(t *testing.T) {
 				return host.Reply{Answer: host.AnswerAllow, Remember: &q.Offers[i]}, nil
 			})
 			h := open(t, host.Options{
-				Tools: r.chainTools(), Places: places,
-				Remember: func(o host.Offer) error { kept = append(kept, o); return nil },
+				Tools: r.chainTools(), Permissions: host.PermissionOptions{
+					RuleTargets: places,
+					Remember:    func(o host.Offer) error { kept = append(kept, o); return nil },
+				},
 			})
 			s := session(t, h, host.SessionOptions{Asker: person})
 			// The rule counts for the calls of the same turn, which wait for this one.
@@ -158,8 +160,10 @@ func TestChainRememberFails(t *testing.T) {
 				return host.Reply{Answer: host.AnswerAllow, Remember: &o}, nil
 			})
 			h := open(t, host.Options{
-				Tools: r.chainTools(), Places: map[host.Scope]string{host.ScopeProject: "/p/settings.toml"},
-				Remember: func(host.Offer) error { return errDisk },
+				Tools: r.chainTools(), Permissions: host.PermissionOptions{
+					RuleTargets: map[host.Scope]string{host.ScopeProject: "/p/settings.toml"},
+					Remember:    func(host.Offer) error { return errDisk },
+				},
 			})
 			s := session(t, h, host.SessionOptions{Asker: person})
 			result, events := one(t, s, "Put", `{"path":"a"}`)
@@ -222,7 +226,7 @@ func TestChainOffers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var r ran
 			person := no()
-			h := open(t, host.Options{Tools: []host.NativeTool{r.put(), r.shell(notRun)}, Rules: rules("", test.ask, ""), OnlyPolicyRules: test.only})
+			h := open(t, host.Options{Tools: []host.NativeTool{r.put(), r.shell(notRun)}, Permissions: host.PermissionOptions{Rules: rules("", test.ask, ""), OnlyPolicyRules: test.only}})
 			s := session(t, h, host.SessionOptions{Asker: person})
 			one(t, s, test.tool, test.input)
 			var got []string
@@ -313,7 +317,7 @@ func TestChainDenyEndsTurn(t *testing.T) {
 			})
 			elsewhere := files(t, map[string]string{"b.txt": "beta"})
 			input := fmt.Sprintf(`{"path":%q}`, filepath.Join(elsewhere, "b.txt"))
-			h := open(t, host.Options{Tools: r.chainTools(), DenyEndsTurn: true})
+			h := open(t, host.Options{Tools: r.chainTools(), Permissions: host.PermissionOptions{DenyEndsTurn: true}})
 			s := session(t, h, host.SessionOptions{Mode: permissions.ModeAcceptEdits, Asker: person})
 			results, events := turnOf(t, s, use("c0", "Put", `{"path":"x"}`), use("c1", "Get", input), use("c2", "Get", input), use("c3", "Put", `{"path":"y"}`))
 			wantError(t, results[1], abi.CodeDenied, test.message)
@@ -364,14 +368,17 @@ func TestChainReplyInput(t *testing.T) {
 				return host.Reply{Answer: host.AnswerAllow, Input: json.RawMessage(test.input)}, nil
 			})
 			list := &logged{}
-			h := open(t, host.Options{Tools: r.chainTools(), Rules: rules("Edit(no)", "", ""), Log: list, Hooks: hookSet(t, hooks.Hook{
-				Event: hooks.PreToolUse, Func: func(_ context.Context, in hooks.Input) (hooks.Output, error) {
-					if test.hook != nil && strings.Contains(string(in.ToolInput), `"b"`) {
-						return *test.hook, nil
-					}
-					return hooks.Output{}, nil
-				},
-			})})
+			h := open(t, host.Options{Tools: r.chainTools(), Permissions: host.PermissionOptions{
+				Rules: rules("Edit(no)", "", ""),
+				Hooks: hookSet(t, hooks.Hook{
+					Event: hooks.PreToolUse, Func: func(_ context.Context, in hooks.Input) (hooks.Output, error) {
+						if test.hook != nil && strings.Contains(string(in.ToolInput), `"b"`) {
+							return *test.hook, nil
+						}
+						return hooks.Output{}, nil
+					},
+				}),
+			}, Observe: host.ObserveOptions{Decisions: list}})
 			dir := files(t, map[string]string{"no": "kept"})
 			must(t, os.Symlink("no", filepath.Join(dir, "link")))
 			s := session(t, h, host.SessionOptions{Cwd: dir, Asker: person})

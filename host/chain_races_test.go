@@ -65,7 +65,7 @@ func TestChainSettingsWhileAsked(t *testing.T) {
 				return host.Reply{Answer: host.AnswerAllow}, nil
 			})
 			list := &logged{}
-			h = open(t, host.Options{Tools: r.chainTools(), Log: list})
+			h = open(t, host.Options{Tools: r.chainTools(), Observe: host.ObserveOptions{Decisions: list}})
 			s = session(t, h, host.SessionOptions{Asker: person})
 			result, _ := one(t, s, "Put", `{"path":"a"}`)
 			if test.want != "" {
@@ -112,7 +112,7 @@ func TestChainAskedRaces(t *testing.T) {
 		return reply, nil
 	})
 	list := &logged{}
-	h := open(t, host.Options{Tools: []host.NativeTool{tool}, Log: list, LogRequired: true})
+	h := open(t, host.Options{Tools: []host.NativeTool{tool}, Observe: host.ObserveOptions{Decisions: list, DecisionsRequired: true}})
 	for i := range 150 {
 		s := session(t, h, host.SessionOptions{Asker: person})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -171,7 +171,7 @@ func TestChainCapabilityWhileRunning(t *testing.T) {
 		return text("both"), err
 	}
 	h = open(t, host.Options{
-		Tools: []host.NativeTool{tool}, Capabilities: []capability.Capability{native}, Rules: rules("", "", "Read(//opt/**) | WebFetch"),
+		Tools: []host.NativeTool{tool}, Capabilities: []capability.Capability{native}, Permissions: host.PermissionOptions{Rules: rules("", "", "Read(//opt/**) | WebFetch")},
 	})
 	result, _ := one(t, session(t, h, host.SessionOptions{}), "WebFetch", `{"host":"example.com"}`)
 	wantError(t, result, abi.CodeDenied, "Read(//opt/**)")
@@ -231,12 +231,12 @@ func TestChainReplyReadmitted(t *testing.T) {
 			}
 			h := open(t, host.Options{
 				Tools: []host.NativeTool{bash, beside}, Capabilities: []capability.Capability{native},
-				Hooks: hookSet(t, hooks.Hook{
+				Permissions: host.PermissionOptions{Hooks: hookSet(t, hooks.Hook{
 					Event: hooks.PreToolUse, Matcher: "Bash", Func: func(context.Context, hooks.Input) (hooks.Output, error) {
 						told.Add(1)
 						return hooks.Output{}, nil
 					},
-				}),
+				})},
 			})
 			s := session(t, h, host.SessionOptions{Cwd: filepath.Join(dir, "in"), Asker: person})
 			results, _ := turnOf(t, s, use("c1", "Beside", `{}`), use("c2", "Bash", `{"command":"cat `+dir+`/old/x"}`))
@@ -269,16 +269,18 @@ func TestChainDenyEndsAdmission(t *testing.T) {
 	}
 	h := open(t, host.Options{
 		Tools: []host.NativeTool{asks, echo("Echo")}, Capabilities: []capability.Capability{native},
-		Rules: rules("", "", "Asks(domain:example.com)"),
-		Hooks: hookSet(t,
-			hooks.Hook{Event: hooks.PreToolUse, Matcher: "Asks", Func: func(context.Context, hooks.Input) (hooks.Output, error) {
-				return hooks.Output{Context: "for the model"}, nil
-			}},
-			hooks.Hook{Event: hooks.PreToolUse, Matcher: "Echo", Func: func(context.Context, hooks.Input) (hooks.Output, error) {
-				close(hooked)
-				<-stopped
-				return hooks.Output{Verdict: permissions.Allow}, nil
-			}}),
+		Permissions: host.PermissionOptions{
+			Rules: rules("", "", "Asks(domain:example.com)"),
+			Hooks: hookSet(t,
+				hooks.Hook{Event: hooks.PreToolUse, Matcher: "Asks", Func: func(context.Context, hooks.Input) (hooks.Output, error) {
+					return hooks.Output{Context: "for the model"}, nil
+				}},
+				hooks.Hook{Event: hooks.PreToolUse, Matcher: "Echo", Func: func(context.Context, hooks.Input) (hooks.Output, error) {
+					close(hooked)
+					<-stopped
+					return hooks.Output{Verdict: permissions.Allow}, nil
+				}}),
+		},
 	})
 	person := asking(func(_ context.Context, q host.Approval) (host.Reply, error) {
 		if q.Capability == "" { // the call itself
@@ -310,10 +312,10 @@ func TestChainGoroutines(t *testing.T) {
 		<-ctx.Done()
 		return host.Reply{}, ctx.Err()
 	})
-	o := host.Options{Tools: r.chainTools(), Hooks: hookSet(t,
+	o := host.Options{Tools: r.chainTools(), Permissions: host.PermissionOptions{Hooks: hookSet(t,
 		hooks.Hook{Event: hooks.PreToolUse, Matcher: "Bash", Func: sleeps},
-		hooks.Hook{Event: hooks.PostToolUseFailure, Func: sleeps})}
-	o.Judge.Model = m
+		hooks.Hook{Event: hooks.PostToolUseFailure, Func: sleeps})}}
+	o.Permissions.Judge.Model = m
 	h, err := host.Open(t.Context(), o)
 	must(t, err)
 	for _, mode := range []permissions.Mode{permissions.ModeDefault, permissions.ModeAuto} {
@@ -337,8 +339,10 @@ func TestChainAnswerAfterCancel(t *testing.T) {
 	var r ran
 	var kept atomic.Int32
 	h := open(t, host.Options{
-		Tools: r.chainTools(), Places: map[host.Scope]string{host.ScopeUser: "/home/u/settings.toml"},
-		Remember: func(host.Offer) error { kept.Add(1); return nil },
+		Tools: r.chainTools(), Permissions: host.PermissionOptions{
+			RuleTargets: map[host.Scope]string{host.ScopeUser: "/home/u/settings.toml"},
+			Remember:    func(host.Offer) error { kept.Add(1); return nil },
+		},
 	})
 	for range 300 {
 		ctx, cancel := context.WithCancel(t.Context())

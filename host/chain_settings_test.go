@@ -25,7 +25,7 @@ import (
 func TestChainApply(t *testing.T) {
 	t.Parallel()
 	var r ran
-	h := open(t, host.Options{Tools: r.chainTools(), Rules: rules("Edit(a)", "", ""), Hooks: hookSet(t, says(hooks.Output{Context: "first hooks"}))})
+	h := open(t, host.Options{Tools: r.chainTools(), Permissions: host.PermissionOptions{Rules: rules("Edit(a)", "", ""), Hooks: hookSet(t, says(hooks.Output{Context: "first hooks"}))}})
 	sessions := []*host.Session{session(t, h, host.SessionOptions{}), session(t, h, host.SessionOptions{Mode: permissions.ModeAcceptEdits})}
 	broken := host.Settings{Rules: append(rules("", "", "Edit(a)"), rules("Edit(", "", "")...), ForbiddenModes: []permissions.Mode{permissions.ModeAcceptEdits}}
 	if err := h.Apply(broken); err == nil || !strings.Contains(err.Error(), "Edit(") {
@@ -64,7 +64,7 @@ func TestChainSessionRules(t *testing.T) {
 	})
 	source := plugin(t, "ok", fixtureTool)
 	tree, _ := source.FS.(fstest.MapFS)
-	h := open(t, host.Options{Tools: r.chainTools(), Plugins: []plugins.Source{source}})
+	h := open(t, host.Options{Tools: r.chainTools(), Plugins: host.PluginOptions{Sources: []plugins.Source{source}}})
 	dir := t.TempDir()
 	s, other := session(t, h, host.SessionOptions{Cwd: dir, Asker: person}), session(t, h, host.SessionOptions{Cwd: dir})
 	one(t, s, "Put", `{"path":"a"}`)
@@ -120,7 +120,7 @@ func TestChainGrants(t *testing.T) {
 	}
 	entries := &logged{}
 	h := open(t, host.Options{
-		Tools: []host.NativeTool{tool}, Capabilities: []capability.Capability{native}, Grants: list, Rules: rules("", "", "WebFetch(domain:example.com)"), Log: entries,
+		Tools: []host.NativeTool{tool}, Capabilities: []capability.Capability{native}, Permissions: host.PermissionOptions{Grants: list, Rules: rules("", "", "WebFetch(domain:example.com)")}, Observe: host.ObserveOptions{Decisions: entries},
 	})
 	s := session(t, h, host.SessionOptions{})
 	result, _ := one(t, s, "WebFetch", `{"host":"example.com"}`)
@@ -143,7 +143,7 @@ func TestChainGrantExpires(t *testing.T) {
 	now := time.Now()
 	_, err = list.Add(grants.Grant{Rule: "Read(/" + dir + "/**)", Scope: grants.ScopeUser, Granted: now, Expires: now.Add(1500 * time.Millisecond)}, now)
 	must(t, err)
-	h := open(t, host.Options{Tools: r.chainTools(), Grants: list})
+	h := open(t, host.Options{Tools: r.chainTools(), Permissions: host.PermissionOptions{Grants: list}})
 	s := session(t, h, host.SessionOptions{})
 	input := fmt.Sprintf(`{"path":%q}`, filepath.Join(dir, "b.txt"))
 	if result, _ := one(t, s, "Get", input); result.IsError && time.Since(now) < time.Second {
@@ -185,8 +185,10 @@ func TestChainLog(t *testing.T) {
 			}
 			list := &logged{}
 			h := open(t, host.Options{
-				Tools: []host.NativeTool{tool}, Capabilities: []capability.Capability{native}, Rules: test.rules, Log: list,
-				Hooks: hookSet(t, says(hooks.Output{Verdict: test.hook})),
+				Tools: []host.NativeTool{tool}, Capabilities: []capability.Capability{native}, Permissions: host.PermissionOptions{
+					Rules: test.rules,
+					Hooks: hookSet(t, says(hooks.Output{Verdict: test.hook})),
+				}, Observe: host.ObserveOptions{Decisions: list},
 			})
 			o := host.SessionOptions{}
 			if test.reply != nil {
@@ -241,8 +243,8 @@ func TestChainLogFails(t *testing.T) {
 				o.Asker = test.person
 			}
 			h := open(t, host.Options{
-				Tools: []host.NativeTool{tool}, Capabilities: []capability.Capability{native}, Rules: list2,
-				Log: list, LogRequired: test.required, Logger: textLogger(&said),
+				Tools: []host.NativeTool{tool}, Capabilities: []capability.Capability{native}, Permissions: host.PermissionOptions{Rules: list2},
+				Observe: host.ObserveOptions{Decisions: list, DecisionsRequired: test.required, Logger: textLogger(&said)},
 			})
 			s := session(t, h, o)
 			result, _ := one(t, s, "Put", `{"path":"a"}`)

@@ -54,7 +54,7 @@ func TestRefusedChangesAreNotInResults(t *testing.T) {
 				tool.Contract.Fields = []abi.Field{{Name: "path", Kind: abi.FieldPath, Effect: abi.EffectWrite}}
 			}
 			var log bytes.Buffer
-			h := open(t, host.Options{Tools: []host.NativeTool{tool}, Rules: rules("", "", "Move"), Logger: textLogger(&log)})
+			h := open(t, host.Options{Tools: []host.NativeTool{tool}, Permissions: host.PermissionOptions{Rules: rules("", "", "Move")}, Observe: host.ObserveOptions{Logger: textLogger(&log)}})
 			s := session(t, h, host.SessionOptions{Cwd: root})
 			result, events := one(t, s, "Move", `{"path":"x"}`)
 			made, refused := 0, 0

@@ -93,35 +93,35 @@ func (o *Options) check(m *machine) error {
 }
 
 func (o *Options) checkPlugins(f *faults, m *machine) {
-	if o.Workers {
+	if o.Plugins.Workers {
 		if err := m.works(); err != nil {
-			f.add("Options.Workers", "%w; call host.Main first in main", err)
+			f.add("Options.Plugins.Workers", "%w; call host.Main first in main", err)
 		}
 	}
-	if o.Isolate && !o.Workers && len(o.Isolated) == 0 {
-		f.add("Options.Isolate", "nothing can isolate plugins; set Options.Workers, or Options.Isolated to runners that do")
+	if o.Plugins.Isolate && !o.Plugins.Workers && len(o.Plugins.Isolated) == 0 {
+		f.add("Options.Plugins.Isolate", "nothing can isolate plugins; set Options.Plugins.Workers, or Options.Plugins.Isolated to runners that do")
 	}
 }
 
 func (o *Options) checkLimits(f *faults) {
 	f.limits(
-		limit{"Options.MaxConcurrent", int64(o.MaxConcurrent)},
-		limit{"Options.MaxCalls", int64(o.MaxCalls)},
-		limit{"Options.MaxPerPlugin", int64(o.MaxPerPlugin)},
-		limit{"Options.MaxHeldResults", o.MaxHeldResults},
-		limit{"Options.History", o.History.MaxBytes},
+		limit{"Options.Limits.MaxConcurrent", int64(o.Limits.MaxConcurrent)},
+		limit{"Options.Limits.MaxCalls", int64(o.Limits.MaxCalls)},
+		limit{"Options.Limits.MaxPerPlugin", int64(o.Limits.MaxPerPlugin)},
+		limit{"Options.Limits.MaxHeldResults", o.Limits.MaxHeldResults},
+		limit{"Options.Storage.History", o.Storage.History.MaxBytes},
 	)
-	f.time("Options.CallTimeout", o.CallTimeout)
-	f.time("Options.ScanTimeout", o.ScanTimeout)
-	f.time("Options.KeepSessions", o.KeepSessions)
-	f.time("Options.History", o.History.MaxAge)
-	if j := &o.Judge; j.Timeout < 0 || j.MaxConcurrent < 0 || j.MaxQuestions < 0 || j.MaxTokens < 0 {
-		f.add("Options.Judge", "a limit is negative; 0 is the default")
+	f.time("Options.Limits.CallTimeout", o.Limits.CallTimeout)
+	f.time("Options.Limits.ScanTimeout", o.Limits.ScanTimeout)
+	f.time("Options.Storage.KeepSessions", o.Storage.KeepSessions)
+	f.time("Options.Storage.History", o.Storage.History.MaxAge)
+	if j := &o.Permissions.Judge; j.Timeout < 0 || j.MaxConcurrent < 0 || j.MaxQuestions < 0 || j.MaxTokens < 0 {
+		f.add("Options.Permissions.Judge", "a limit is negative; 0 is the default")
 	}
-	if o.Cascade < scheduler.CascadeBatch || o.Cascade > scheduler.CascadeOff {
-		f.add("Options.Cascade", "%d is unknown; write one of scheduler.CascadeBatch, CascadeTurn and CascadeOff", o.Cascade)
+	if o.Limits.Cascade < scheduler.CascadeBatch || o.Limits.Cascade > scheduler.CascadeOff {
+		f.add("Options.Limits.Cascade", "%d is unknown; write one of scheduler.CascadeBatch, CascadeTurn and CascadeOff", o.Limits.Cascade)
 	}
-	f.absolute("Options.Sessions", o.Sessions)
+	f.absolute("Options.Storage.Sessions", o.Storage.Sessions)
 }
 
 func (s *Shell) check(f *faults, m *machine) {
@@ -133,14 +133,14 @@ func (s *Shell) check(f *faults, m *machine) {
 			f.add("Shell.Supervisor", "%w; name a program that calls host.Main", err)
 		}
 	}
-	oneOf(f, "Shell.Sandbox", s.Sandbox, SandboxOff, SandboxWhenAvailable, SandboxRequired)
-	oneOf(f, "Shell.Network", s.Network, NetworkOff, NetworkAll, NetworkHosts)
-	oneOf(f, "Shell.AtLimit", s.AtLimit, AtLimitBackground, AtLimitKill)
-	f.absolute("Shell.State", s.State)
+	oneOf(f, "Shell.Sandbox.Mode", s.Sandbox.Mode, SandboxOff, SandboxWhenAvailable, SandboxRequired)
+	oneOf(f, "Shell.Sandbox.Network", s.Sandbox.Network, NetworkOff, NetworkAll, NetworkHosts)
+	oneOf(f, "Shell.Time.AtLimit", s.Time.AtLimit, AtLimitBackground, AtLimitKill)
+	f.absolute("Shell.Sandbox.State", s.Sandbox.State)
 	f.limits(limit{"Shell.MaxOutput", s.MaxOutput})
-	f.time("Shell.Timeout", s.Timeout)
-	f.time("Shell.MaxTimeout", s.MaxTimeout)
-	f.time("Shell.Budget", s.Budget)
+	f.time("Shell.Time.Default", s.Time.Default)
+	f.time("Shell.Time.Max", s.Time.Max)
+	f.time("Shell.Time.Budget", s.Time.Budget)
 	if !s.Optional {
 		s.checkMachine(f, m)
 	}
@@ -156,10 +156,10 @@ func (s *Shell) checkMachine(f *faults, m *machine) {
 	if power != nil && s.PowerShell != "" {
 		f.add("Shell.PowerShell", "%w"+remedy, power)
 	}
-	if s.Sandbox != SandboxRequired {
+	if s.Sandbox.Mode != SandboxRequired {
 		return
 	}
 	if err := m.sandbox(); err != nil {
-		f.add("Shell.Sandbox", "a sandbox is required: %w"+remedy, err)
+		f.add("Shell.Sandbox.Mode", "a sandbox is required: %w"+remedy, err)
 	}
 }

@@ -42,31 +42,33 @@ func TestCheck(t *testing.T) {
 		want    []string // one line each
 	}{
 		"nothing":             {Options{}, bare, nil},
-		"a shell":             {Options{Shell: &Shell{}, Workers: true, Isolate: true}, fine, nil},
-		"another runner":      {Options{Isolate: true, Isolated: []plugins.Runner{isolated}}, bare, nil},
+		"a shell":             {Options{Shell: &Shell{}, Plugins: PluginOptions{Workers: true, Isolate: true}}, fine, nil},
+		"another runner":      {Options{Plugins: PluginOptions{Isolate: true, Isolated: []plugins.Runner{isolated}}}, bare, nil},
 		"no main":             {Options{Shell: &Shell{Optional: true}}, bare, []string{"Options.Shell: main is missing; call host.Main first"}},
-		"no workers":          {Options{Workers: true}, bare, []string{"Options.Workers: worker.Main was not called", "call host.Main first"}},
-		"nothing isolates":    {Options{Isolate: true}, fine, []string{"Options.Isolate: nothing can isolate plugins; set Options.Workers"}},
+		"no workers":          {Options{Plugins: PluginOptions{Workers: true}}, bare, []string{"Options.Plugins.Workers: worker.Main was not called", "call host.Main first"}},
+		"nothing isolates":    {Options{Plugins: PluginOptions{Isolate: true}}, fine, []string{"Options.Plugins.Isolate: nothing can isolate plugins; set Options.Plugins.Workers"}},
 		"PowerShell will do":  {Options{Shell: &Shell{}}, powerShell, nil},
 		"no named bash":       {Options{Shell: &Shell{Bash: "/x"}}, powerShell, []string{"Shell.Bash: bash is missing; install it"}},
 		"no shell":            {Options{Shell: &Shell{}}, noShell, []string{"Shell.Bash: bash is missing; install it, or set Shell.Optional"}},
 		"no named PowerShell": {Options{Shell: &Shell{PowerShell: "/x"}}, noShell, []string{"Shell.Bash: ", "Shell.PowerShell: powershell is missing"}},
-		"no sandbox":          {Options{Shell: &Shell{Sandbox: SandboxRequired}}, noShell, []string{"Shell.Bash: ", "Shell.Sandbox: a sandbox is required: bubblewrap is missing; install it"}},
-		"optional":            {Options{Shell: &Shell{Sandbox: SandboxRequired, Bash: "/x", Optional: true}}, noShell, nil},
-		"unknown values": {Options{Cascade: 7, Shell: &Shell{Sandbox: "on", Network: "some", AtLimit: "wait"}}, fine, []string{
-			"Options.Cascade: 7 is unknown", `Shell.Sandbox: "on" is unknown; write one of `, `Shell.Network: "some"`, `Shell.AtLimit: "wait"`,
+		"no sandbox":          {Options{Shell: &Shell{Sandbox: SandboxOptions{Mode: SandboxRequired}}}, noShell, []string{"Shell.Bash: ", "Shell.Sandbox.Mode: a sandbox is required: bubblewrap is missing; install it"}},
+		"optional":            {Options{Shell: &Shell{Sandbox: SandboxOptions{Mode: SandboxRequired}, Bash: "/x", Optional: true}}, noShell, nil},
+		"unknown values": {Options{Limits: LimitOptions{Cascade: 7}, Shell: &Shell{Sandbox: SandboxOptions{Mode: "on", Network: "some"}, Time: CommandTime{AtLimit: "wait"}}}, fine, []string{
+			"Options.Limits.Cascade: 7 is unknown", `Shell.Sandbox.Mode: "on" is unknown; write one of `, `Shell.Sandbox.Network: "some"`, `Shell.Time.AtLimit: "wait"`,
 		}},
-		"relative paths": {Options{Sessions: "sessions", Shell: &Shell{State: "state", Supervisor: []string{"/no/such"}}}, fine, []string{
-			`Options.Sessions: "sessions" is not an absolute path`, "Shell.Supervisor: stat /no/such: no such file", `Shell.State: "state" is not`,
+		"relative paths": {Options{Storage: StorageOptions{Sessions: "sessions"}, Shell: &Shell{Sandbox: SandboxOptions{State: "state"}, Supervisor: []string{"/no/such"}}}, fine, []string{
+			`Options.Storage.Sessions: "sessions" is not an absolute path`, "Shell.Supervisor: stat /no/such: no such file", `Shell.Sandbox.State: "state" is not`,
 		}},
 		"negative limits": {Options{
-			MaxConcurrent: -1, MaxCalls: -1, MaxPerPlugin: -1, MaxHeldResults: -1, CallTimeout: -1, ScanTimeout: -1, KeepSessions: -1,
-			History: HistoryOptions{MaxBytes: -1, MaxAge: -1}, Judge: JudgeOptions{MaxTokens: -1},
-			Shell: &Shell{MaxOutput: -1, Timeout: -1, MaxTimeout: -1, Budget: -1, MaxBackground: -1},
+			Limits: LimitOptions{MaxConcurrent: -1, MaxCalls: -1, MaxPerPlugin: -1, MaxHeldResults: -1, CallTimeout: -1, ScanTimeout: -1}, Storage: StorageOptions{
+				KeepSessions: -1,
+				History:      HistoryOptions{MaxBytes: -1, MaxAge: -1},
+			}, Permissions: PermissionOptions{Judge: JudgeOptions{MaxTokens: -1}},
+			Shell: &Shell{MaxOutput: -1, Time: CommandTime{Default: -1, Max: -1, Budget: -1}, MaxBackground: -1},
 		}, fine, []string{
-			"Options.MaxConcurrent: -1 is negative; 0 is the default", "Options.MaxCalls: ", "Options.MaxPerPlugin: ", "Options.MaxHeldResults: ",
-			"Options.History: -1 is", "Options.CallTimeout: -1ns is", "Options.ScanTimeout: ", "Options.KeepSessions: ", "Options.History: -1ns is",
-			"Options.Judge: a limit is negative", "Shell.MaxOutput: ", "Shell.Timeout: ", "Shell.MaxTimeout: ", "Shell.Budget: ",
+			"Options.Limits.MaxConcurrent: -1 is negative; 0 is the default", "Options.Limits.MaxCalls: ", "Options.Limits.MaxPerPlugin: ", "Options.Limits.MaxHeldResults: ",
+			"Options.Storage.History: -1 is", "Options.Limits.CallTimeout: -1ns is", "Options.Limits.ScanTimeout: ", "Options.Storage.KeepSessions: ", "Options.Storage.History: -1ns is",
+			"Options.Permissions.Judge: a limit is negative", "Shell.MaxOutput: ", "Shell.Time.Default: ", "Shell.Time.Max: ", "Shell.Time.Budget: ",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,7 +107,7 @@ func TestThisMachine(t *testing.T) {
 	if err := thisMachine.shell("bash", "/no/such/bash"); err == nil || !strings.Contains(err.Error(), "/no/such/bash") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Open(t.Context(), Options{Workers: true, Sessions: "here"}); err == nil || !strings.Contains(err.Error(), "Options.Workers") || !strings.Contains(err.Error(), "Options.Sessions") {
+	if _, err := Open(t.Context(), Options{Plugins: PluginOptions{Workers: true}, Storage: StorageOptions{Sessions: "here"}}); err == nil || !strings.Contains(err.Error(), "Options.Plugins.Workers") || !strings.Contains(err.Error(), "Options.Storage.Sessions") {
 		t.Errorf("got %v", err)
 	}
 	if err := process.Startable(nil); err != nil {

@@ -31,9 +31,9 @@ type engines struct {
 
 func newEngines(o *Options) engines {
 	return engines{
-		documents:   documents.New(documents.Options{PassPDF: o.Documents, CacheDir: o.CacheDir, Compiler: o.Compiler, Logger: o.Logger}),
+		documents:   documents.New(documents.Options{PassPDF: o.Model.Documents, CacheDir: o.Storage.CacheDir, Compiler: o.Plugins.Compiler, Logger: o.Observe.Logger}),
 		commands:    commands.NewRunner(o.commands()),
-		expressions: regexp.New(regexp.Options{CacheDir: o.CacheDir, Logger: o.Logger}),
+		expressions: regexp.New(regexp.Options{CacheDir: o.Storage.CacheDir, Logger: o.Observe.Logger}),
 	}
 }
 
@@ -45,9 +45,9 @@ func (e *engines) close(ctx context.Context) error {
 // capabilities are those of the host and of the embedder, by name.
 func (e *engines) capabilities(o *Options) (map[string]capability.Capability, error) {
 	own := []capability.Capability{
-		fs.New(fs.Options{MaxChars: maxLines, Time: o.ScanTimeout}), search.New(search.Options{Engine: e.expressions, Time: o.ScanTimeout}),
+		fs.New(fs.Options{MaxChars: maxLines, Time: o.Limits.ScanTimeout}), search.New(search.Options{Engine: e.expressions, Time: o.Limits.ScanTimeout}),
 		tools.New(), e.documents.Capability(),
-		ambient.New(ambient.Options{Clock: o.Clock, Random: o.Random}),
+		ambient.New(ambient.Options{Clock: o.Plugins.Clock, Random: o.Plugins.Random}),
 	}
 	if o.Shell != nil {
 		own = append(own, e.commands, task.New())
@@ -69,13 +69,13 @@ func sharedByCalls(o *Options, e *engines, capabilities map[string]capability.Ca
 	shared := &pipeline.Host{
 		Capabilities: capabilities, Commands: e.commands, Shell: o.Shell != nil,
 		Past: &searches.Past{}, MaxSearched: searches.MaxNames, Rehearsals: pipeline.NewRehearsals(),
-		LogRequired: o.LogRequired, Logger: o.Logger, CallTimeout: o.CallTimeout, NoLocks: o.PlainBatches,
+		LogRequired: o.Observe.DecisionsRequired, Logger: o.Observe.Logger, CallTimeout: o.Limits.CallTimeout, NoLocks: o.Limits.PlainBatches,
 	}
 	if o.Shell != nil {
-		shared.Writable = o.Shell.Writable
+		shared.Writable = o.Shell.Sandbox.Writable
 	}
-	if o.Log != nil {
-		shared.Log = o.Log
+	if o.Observe.Decisions != nil {
+		shared.Log = o.Observe.Decisions
 	}
 	return shared
 }

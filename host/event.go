@@ -75,7 +75,7 @@ const (
 // Event is one thing that happened in a turn, or beside all turns. Fields that do not apply to its
 // kind are zero.
 //
-// Who ranges over a turn and who observes the host ([Options.Observe]) are told the
+// Who ranges over a turn and who observes the host ([Options.Observe.Events]) are told the
 // same of it, and may rely on this:
 //
 //   - The first event of a turn is EventTurn. The last is EventTurnEnded, which is
@@ -206,16 +206,16 @@ func classify(e *Event) (turn.Kind, int64) {
 // observe passes one event on to the embedder. A panic of theirs does not fail the call
 // that it is about.
 func (h *Host) observe(e Event) {
-	if h.options.Observe == nil {
+	if h.options.Observe.Events == nil {
 		return
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			h.options.Logger.Error("the observer of events panicked", "panic", v, "stack", string(debug.Stack()))
+			h.options.Observe.Logger.Error("the observer of events panicked", "panic", v, "stack", string(debug.Stack()))
 		}
 	}()
 	if e.Time.IsZero() {
 		e.Time = time.Now()
 	}
-	h.options.Observe(e)
+	h.options.Observe.Events(e)
 }

@@ -19,14 +19,14 @@ func ExampleOptions_observe() {
 	greet := host.NewTool(abi.Tool{Name: "Greet", Summary: "Greets somebody", InputSchema: `{"type":"object"}`},
 		func(context.Context, struct{}) (string, error) { return "Hello", nil })
 	h, err := host.Open(ctx, host.Options{
-		Tools: []host.NativeTool{greet},
-		Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Allow: permissions.RuleTexts("Greet")}},
-		Observe: func(e host.Event) {
+		Tools:       []host.NativeTool{greet},
+		Permissions: host.PermissionOptions{Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Allow: permissions.RuleTexts("Greet")}}},
+		Observe: host.ObserveOptions{Events: func(e host.Event) {
 			select {
 			case events <- e:
 			default: // rather lose one than have calls wait
 			}
-		},
+		}},
 	})
 	if err != nil {
 		log.Panic(err)

@@ -29,8 +29,8 @@ func Example() {
 	}
 
 	h, err := host.Open(ctx, host.Options{
-		Builtins: true,
-		Rules:    []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("Read(*.pem)")}},
+		Builtins:    true,
+		Permissions: host.PermissionOptions{Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("Read(*.pem)")}}},
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -30,8 +30,8 @@ func BenchmarkFirstCall(b *testing.B) {
 			}
 			time.Sleep(2100 * time.Millisecond) // younger files are not trusted unread
 			o := host.Options{
-				CacheDir: filepath.Join(b.TempDir(), "cache"),
-				Plugins:  []plugins.Source{plugins.Dir(plugins.OriginUser, dir)},
+				Storage: host.StorageOptions{CacheDir: filepath.Join(b.TempDir(), "cache")},
+				Plugins: host.PluginOptions{Sources: []plugins.Source{plugins.Dir(plugins.OriginUser, dir)}},
 			}
 			callFirst(b, o, dir)
 			b.ReportAllocs()

@@ -124,12 +124,12 @@ func TestSecondGate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			native := &testCapability{accesses: []permissions.Access{test.access}}
 			o := host.Options{
-				Plugins:      []plugins.Source{plugin(t, "pass_through", test.manifest)},
+				Plugins:      host.PluginOptions{Sources: []plugins.Source{plugin(t, "pass_through", test.manifest)}},
 				Capabilities: []capability.Capability{native},
-				Rules:        []permissions.RuleSet{test.rules},
+				Permissions:  host.PermissionOptions{Rules: []permissions.RuleSet{test.rules}},
 			}
 			if test.granted {
-				o.Granted = []string{"fixture"}
+				o.Plugins.Granted = []string{"fixture"}
 			}
 			so := host.SessionOptions{Cwd: dir}
 			if test.asker != nil {
@@ -167,9 +167,11 @@ func TestApprovalCoversWhatWasShown(t *testing.T) {
 			manifest = strings.Replace(manifest, `{"type":"object"}`, `{"type":"object","properties":{"p":{"type":"string"}}}`, 1)
 			yes := &asker{reply: host.Reply{Answer: host.AnswerAllow}}
 			s := session(t, open(t, host.Options{
-				Plugins:      []plugins.Source{plugin(t, "pass_through", manifest)},
+				Plugins: host.PluginOptions{
+					Sources: []plugins.Source{plugin(t, "pass_through", manifest)},
+					Granted: []string{"fixture"},
+				},
 				Capabilities: []capability.Capability{native},
-				Granted:      []string{"fixture"},
 			}), host.SessionOptions{Asker: yes})
 			r, _ := one(t, s, "Fixture", `{"p":"/opt/shown"}`)
 			if r.Text() != "done" {
@@ -201,11 +203,13 @@ func TestApprovedTree(t *testing.T) {
 		{Kind: permissions.AccessRead, Target: "/opt/t/link", Real: "/opt/secret"},
 	}}
 	s := session(t, open(t, host.Options{
-		Plugins:      []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability)},
+		Plugins: host.PluginOptions{
+			Sources: []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability)},
+			Granted: []string{"fixture"},
+		},
 		Capabilities: []capability.Capability{native},
-		Granted:      []string{"fixture"},
-		Home:         "/opt/t",
-		Rules:        []permissions.RuleSet{{Deny: permissions.RuleTexts("Read(.env)")}},
+		Paths:        host.PathOptions{Home: "/opt/t"},
+		Permissions:  host.PermissionOptions{Rules: []permissions.RuleSet{{Deny: permissions.RuleTexts("Read(.env)")}}},
 	}), host.SessionOptions{Asker: &asker{reply: host.Reply{Answer: host.AnswerAllow}}})
 	r, _ := one(t, s, "Fixture", `{}`)
 	if r.Text() != "done" {
@@ -222,9 +226,11 @@ func TestUntrueToolIsDemoted(t *testing.T) {
 	dir := t.TempDir()
 	native := &testCapability{accesses: []permissions.Access{path(permissions.AccessWrite, filepath.Join(dir, "x"))}}
 	s := session(t, open(t, host.Options{
-		Plugins:      []plugins.Source{plugin(t, "pass_through", fixtureTool+"read_only = true\nconcurrency_safe = true\n"+fixtureCapability)},
+		Plugins: host.PluginOptions{
+			Sources: []plugins.Source{plugin(t, "pass_through", fixtureTool+"read_only = true\nconcurrency_safe = true\n"+fixtureCapability)},
+			Granted: []string{"fixture"},
+		},
 		Capabilities: []capability.Capability{native},
-		Granted:      []string{"fixture"},
 	}), host.SessionOptions{Cwd: dir, Asker: &asker{reply: host.Reply{Answer: host.AnswerAllow}}})
 	r, events := one(t, s, "Fixture", `{}`)
 	wantError(t, r, abi.CodeDenied, "read-only")
@@ -272,8 +278,8 @@ func TestNativeToolUsesTheGate(t *testing.T) {
 		},
 	}
 	s := session(t, open(t, host.Options{
-		Tools: []host.NativeTool{reader},
-		Rules: []permissions.RuleSet{{Deny: permissions.RuleTexts("Read(./b)")}},
+		Tools:       []host.NativeTool{reader},
+		Permissions: host.PermissionOptions{Rules: []permissions.RuleSet{{Deny: permissions.RuleTexts("Read(./b)")}}},
 	}), host.SessionOptions{Cwd: root})
 	if r, _ := one(t, s, "Cat", `{"path":"a"}`); r.Text() != "hello" {
 		t.Errorf("got %q", r.Text())
@@ -311,7 +317,7 @@ func TestAssessments(t *testing.T) {
 		}
 		return a, nil
 	}
-	h := open(t, host.Options{Tools: []host.NativeTool{tool}, Rules: []permissions.RuleSet{{Deny: permissions.RuleTexts("Read(./secret)")}}})
+	h := open(t, host.Options{Tools: []host.NativeTool{tool}, Permissions: host.PermissionOptions{Rules: []permissions.RuleSet{{Deny: permissions.RuleTexts("Read(./secret)")}}}})
 	s := session(t, h, host.SessionOptions{Cwd: root})
 	t.Run("facts", func(t *testing.T) {
 		one(t, s, "Judge", `{"p":"there"}`)

@@ -104,10 +104,12 @@ func TestFilesAllowedWithTheirDirectory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			native := &walkingCapability{dirs: tt.dirs, names: []string{"a.go", "key.pem"}}
 			s := session(t, open(t, host.Options{
-				Plugins:      []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability+tt.scope)},
+				Plugins: host.PluginOptions{
+					Sources: []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability+tt.scope)},
+					Granted: []string{"fixture"},
+				},
 				Capabilities: []capability.Capability{native},
-				Granted:      []string{"fixture"},
-				Rules:        []permissions.RuleSet{tt.rules},
+				Permissions:  host.PermissionOptions{Rules: []permissions.RuleSet{tt.rules}},
 			}), host.SessionOptions{Cwd: cwd, Asker: &asker{reply: host.Reply{Answer: host.AnswerAllow}}})
 			r, _ := one(t, s, "Fixture", `{}`)
 			if r.Text() != "done" || len(native.wrong) > 0 {
@@ -158,9 +160,11 @@ func TestRuleInMidWalk(t *testing.T) {
 	t.Parallel()
 	native := &tightening{dir: t.TempDir()}
 	h := open(t, host.Options{
-		Plugins:      []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability)},
+		Plugins: host.PluginOptions{
+			Sources: []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability)},
+			Granted: []string{"fixture"},
+		},
 		Capabilities: []capability.Capability{native},
-		Granted:      []string{"fixture"},
 	})
 	native.tighten = func() {
 		if err := h.Apply(host.Settings{Rules: rules("Read(*.pem)", "", "")}); err != nil {

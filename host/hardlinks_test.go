@@ -40,8 +40,8 @@ func TestHardLinksToDenied(t *testing.T) {
 			must(t, os.Link(filepath.Join(dir, test.held), filepath.Join(dir, "notes.txt")))
 			must(t, os.Link(filepath.Join(dir, "free"), filepath.Join(dir, "also-free")))
 			h := newShelled(t, func(o *host.Options) {
-				o.Rules = rules(test.deny, "", "Bash")
-				o.Rules[0].Mode, o.Shell.Sandbox = permissions.ModeAcceptEdits, test.confined
+				o.Permissions.Rules = rules(test.deny, "", "Bash")
+				o.Permissions.Rules[0].Mode, o.Shell.Sandbox.Mode = permissions.ModeAcceptEdits, test.confined
 			})
 			s := session(t, h.Host, host.SessionOptions{Cwd: dir})
 			for _, c := range []struct{ tool, input string }{

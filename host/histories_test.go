@@ -41,7 +41,7 @@ func TestHistoryOfASession(t *testing.T) {
 			t.Errorf("after the session's end: %v", err)
 		}
 	}
-	found, err := history.Sessions(o.Sessions)
+	found, err := history.Sessions(o.Storage.Sessions)
 	if err != nil || len(found) != 1 || found[0].ID != "mine" {
 		t.Errorf("found %v, %v", found, err)
 	}
@@ -50,7 +50,7 @@ func TestHistoryOfASession(t *testing.T) {
 func TestNoHistory(t *testing.T) {
 	t.Parallel()
 	off := kept(t)
-	off.NoHistory = true
+	off.Storage.NoHistory = true
 	for name, s := range map[string]*host.Session{
 		"switched off": session(t, open(t, off), host.SessionOptions{}),
 		"no folders":   session(t, open(t, host.Options{}), host.SessionOptions{}),

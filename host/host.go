@@ -56,10 +56,10 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	if err := o.check(&thisMachine); err != nil {
 		return nil, err
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+	if o.Observe.Logger == nil {
+		o.Observe.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Workers {
+	if o.Plugins.Workers {
 		o.addWorkers()
 	}
 	h := &Host{
@@ -88,8 +88,8 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, err
 	}
 	h.plugins = pluginset.New(set, pluginset.Options{Accept: h.natives.Clash, Tell: h.reloaded})
-	if o.Sessions != "" {
-		h.background.running.Go(func() { storage.Sweep(h.background.ctx, o.Sessions, o.KeepSessions, o.Logger) })
+	if o.Storage.Sessions != "" {
+		h.background.running.Go(func() { storage.Sweep(h.background.ctx, o.Storage.Sessions, o.Storage.KeepSessions, o.Observe.Logger) })
 	}
 	return h, nil
 }

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 
 func open(tb testing.TB, o host.Options) *host.Host {
 	tb.Helper()
-	o.CacheDir = testenv.CompileCache()
+	o.Storage.CacheDir = testenv.CompileCache()
 	h, err := host.Open(tb.Context(), o)
 	if err != nil {
 		tb.Fatal(err)
@@ -192,9 +192,9 @@ func TestBuiltins(t *testing.T) {
 		".ignore":   "ignored\n",
 		"ignored/c": "beta\n",
 	})
-	h := open(t, host.Options{Builtins: true, Rules: []permissions.RuleSet{{
+	h := open(t, host.Options{Builtins: true, Permissions: host.PermissionOptions{Rules: []permissions.RuleSet{{
 		Source: permissions.SourceCommandLine, Deny: permissions.RuleTexts("Read(.env)"),
-	}}})
+	}}}})
 	s := session(t, h, host.SessionOptions{Cwd: root})
 	results := s.Results(t.Context(), []abi.ToolUse{
 		use("1", "Read", `{"file_path":"a.txt"}`),
@@ -382,7 +382,7 @@ func TestLeavingTheLoopCancels(t *testing.T) {
 
 func TestCallTimeout(t *testing.T) {
 	contract := abi.Tool{Name: "Wait", Summary: "Waits", InputSchema: anything, ReadOnly: abi.TraitTrue}
-	h := open(t, host.Options{CallTimeout: 20 * time.Millisecond, Tools: []host.NativeTool{
+	h := open(t, host.Options{Limits: host.LimitOptions{CallTimeout: 20 * time.Millisecond}, Tools: []host.NativeTool{
 		host.NewTool(contract, func(ctx context.Context, _ any) (string, error) {
 			<-ctx.Done()
 			return "", ctx.Err()
@@ -451,9 +451,9 @@ func TestResultIsCutToItsLimit(t *testing.T) {
 
 func TestDefinitions(t *testing.T) {
 	h := open(t, host.Options{
-		Tools:   []host.NativeTool{echo("Denied"), echo("Echo"), echo("Off", func(c *abi.Tool) { c.Enabled = abi.TraitFalse })},
-		Plugins: []plugins.Source{plugin(t, "ok", fixtureTool+fixtureCapability)},
-		Rules:   []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("Denied")}},
+		Tools:       []host.NativeTool{echo("Denied"), echo("Echo"), echo("Off", func(c *abi.Tool) { c.Enabled = abi.TraitFalse })},
+		Plugins:     host.PluginOptions{Sources: []plugins.Source{plugin(t, "ok", fixtureTool+fixtureCapability)}},
+		Permissions: host.PermissionOptions{Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("Denied")}}},
 
 		Capabilities: []capability.Capability{&testCapability{}},
 	})

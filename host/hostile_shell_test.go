@@ -64,8 +64,8 @@ func TestGuestRunsWhatWasJudged(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			h := newShelled(t, func(o *host.Options) {
-				o.Plugins = []plugins.Source{guestAsking(abi.CapShellRun, `{"command":"touch made"}`, test.fields)}
-				o.Granted, o.Rules = []string{"fixture"}, rules("", "", "Fixture | Bash")
+				o.Plugins.Sources = []plugins.Source{guestAsking(abi.CapShellRun, `{"command":"touch made"}`, test.fields)}
+				o.Plugins.Granted, o.Permissions.Rules = []string{"fixture"}, rules("", "", "Fixture | Bash")
 			})
 			r, _ := one(t, session(t, h.Host, host.SessionOptions{Cwd: dir}), "Fixture", test.input)
 			_, err := os.Stat(filepath.Join(dir, "made"))
@@ -90,9 +90,9 @@ func TestGuestReadsNoTaskOfOthers(t *testing.T) {
 	must(t, s.Close(t.Context()))
 	for _, capability := range []string{abi.CapTaskOutput, abi.CapTaskStop} {
 		h := newShelled(t, func(o *host.Options) {
-			o.Sessions = h.sessions
-			o.Plugins = []plugins.Source{guestAsking(capability, fmt.Sprintf(`{"id":%q}`, id), "")}
-			o.Granted, o.Rules = []string{"fixture"}, rules("", "", "Fixture | Bash")
+			o.Storage.Sessions = h.sessions
+			o.Plugins.Sources = []plugins.Source{guestAsking(capability, fmt.Sprintf(`{"id":%q}`, id), "")}
+			o.Plugins.Granted, o.Permissions.Rules = []string{"fixture"}, rules("", "", "Fixture | Bash")
 		})
 		s := session(t, h.Host, host.SessionOptions{ID: "mine"})
 		r, _ := one(t, s, "Fixture", `{}`)

@@ -78,9 +78,9 @@ func writing(t *testing.T, o host.Options, target string) (r abi.ToolResult, don
 	t.Helper()
 	native := &testCapability{accesses: []permissions.Access{path(permissions.AccessWrite, target)}}
 	o.Builtins = false
-	o.Plugins = []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability)}
-	o.Capabilities, o.Granted = []capability.Capability{native}, []string{"fixture"}
-	o.Rules = []permissions.RuleSet{{Allow: permissions.RuleTexts("Edit(//**)")}}
+	o.Plugins.Sources = []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability)}
+	o.Capabilities, o.Plugins.Granted = []capability.Capability{native}, []string{"fixture"}
+	o.Permissions.Rules = []permissions.RuleSet{{Allow: permissions.RuleTexts("Edit(//**)")}}
 	r, _ = one(t, session(t, open(t, o), host.SessionOptions{}), "Fixture", `{}`)
 	return r, native.done
 }
@@ -90,10 +90,12 @@ func writing(t *testing.T, o host.Options, target string) (r abi.ToolResult, don
 func TestHostsOwnPlacesAsk(t *testing.T) {
 	home := t.TempDir()
 	user := host.Options{
-		Home: home, ProjectRoot: home, CacheDir: home + "/cache/compiled",
-		HostFolders: []string{home + "/config", home + "/state", home + "/cache"},
+		Paths: host.PathOptions{
+			Home: home, Project: home,
+			Host: []string{home + "/config", home + "/state", home + "/cache"},
+		}, Storage: host.StorageOptions{CacheDir: home + "/cache/compiled"},
 	}
-	embedded := host.Options{ConsentFile: home + "/elsewhere/consents.json"}
+	embedded := host.Options{Plugins: host.PluginOptions{GrantsFile: home + "/elsewhere/consents.json"}}
 	tests := map[string]struct {
 		options host.Options
 		target  string
@@ -132,10 +134,12 @@ func TestScopeOfPathsCoversNothingElse(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			native := &testCapability{accesses: []permissions.Access{{Kind: kind, Target: "docs"}}}
 			s := session(t, open(t, host.Options{
-				Plugins:      []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability+"scope = [\"docs\", \"./**\"]\n")},
+				Plugins: host.PluginOptions{
+					Sources: []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability+"scope = [\"docs\", \"./**\"]\n")},
+					Granted: []string{"fixture"},
+				},
 				Capabilities: []capability.Capability{native},
-				Granted:      []string{"fixture"},
-				Rules:        []permissions.RuleSet{{Allow: permissions.RuleTexts("Fixture")}},
+				Permissions:  host.PermissionOptions{Rules: []permissions.RuleSet{{Allow: permissions.RuleTexts("Fixture")}}},
 			}), host.SessionOptions{})
 			r, _ := one(t, s, "Fixture", `{}`)
 			wantError(t, r, abi.CodeUndeclared, "outside the scope")
@@ -171,7 +175,7 @@ func TestGrantByNameLeavesProjectsOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			native := &testCapability{}
 			s := session(t, open(t, host.Options{
-				Plugins: test.sources, Capabilities: []capability.Capability{native}, Granted: []string{"fixture"},
+				Plugins: host.PluginOptions{Sources: test.sources, Granted: []string{"fixture"}}, Capabilities: []capability.Capability{native},
 			}), host.SessionOptions{})
 			r, _ := one(t, s, "Fixture", `{}`)
 			if test.code == "" {
@@ -200,7 +204,7 @@ func TestPluginCannotTakeAnEmbeddersName(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := open(t, host.Options{
-				Plugins: []plugins.Source{plugin(t, "ok", manifest)},
+				Plugins: host.PluginOptions{Sources: []plugins.Source{plugin(t, "ok", manifest)}},
 				Tools:   []host.NativeTool{echo("Echo", func(c *abi.Tool) { c.Aliases = []string{"Old"} })},
 			})
 			s := session(t, h, host.SessionOptions{})
@@ -220,7 +224,7 @@ func TestPluginCannotTakeAnEmbeddersName(t *testing.T) {
 // TestMessagesOfAPluginAreDropped: words in the conversation that are not a
 // tool's would be taken for the user's.
 func TestMessagesOfAPluginAreDropped(t *testing.T) {
-	h := open(t, host.Options{Plugins: []plugins.Source{plugin(t, "messages", fixtureTool)}})
+	h := open(t, host.Options{Plugins: host.PluginOptions{Sources: []plugins.Source{plugin(t, "messages", fixtureTool)}}})
 	r, events := one(t, session(t, h, host.SessionOptions{}), "Fixture", `{}`)
 	if r.Text() != "ok" || r.IsError || len(r.Messages) != 0 {
 		t.Errorf("got %q with messages %+v", r.Text(), r.Messages)
@@ -383,8 +387,8 @@ func TestFloodingGuestAsksOnce(t *testing.T) {
 	native := &testCapability{accesses: []permissions.Access{path(permissions.AccessWrite, "/opt/x")}}
 	no := &asker{reply: host.Reply{Answer: host.AnswerDeny}}
 	s := session(t, open(t, host.Options{
-		Plugins:      []plugins.Source{plugin(t, "submit_flood", fixtureTool+fixtureCapability)},
-		Capabilities: []capability.Capability{native}, Granted: []string{"fixture"},
+		Plugins:      host.PluginOptions{Sources: []plugins.Source{plugin(t, "submit_flood", fixtureTool+fixtureCapability)}, Granted: []string{"fixture"}},
+		Capabilities: []capability.Capability{native},
 	}), host.SessionOptions{Asker: no})
 	r, _ := one(t, s, "Fixture", `{}`)
 	wantError(t, r, abi.CodeLimit, "capability_calls")
@@ -420,8 +424,8 @@ func TestApprovedListShowsItsEntries(t *testing.T) {
 	}
 	yes := &asker{reply: host.Reply{Answer: host.AnswerAllow}}
 	s := session(t, open(t, host.Options{
-		Tools: []host.NativeTool{lister},
-		Rules: []permissions.RuleSet{{Deny: permissions.RuleTexts("Read(.env)")}},
+		Tools:       []host.NativeTool{lister},
+		Permissions: host.PermissionOptions{Rules: []permissions.RuleSet{{Deny: permissions.RuleTexts("Read(.env)")}}},
 	}), host.SessionOptions{Asker: yes})
 	r, _ := one(t, s, "Act", string(input))
 	if r.Text() != "a sub" || yes.asked.Load() != 1 {
@@ -472,8 +476,8 @@ func TestEffectsEndBeforeTheNextCall(t *testing.T) {
 	for range 5 {
 		c := &lingering{began: make(chan struct{}, 1)}
 		s := session(t, open(t, host.Options{
-			Plugins:      []plugins.Source{plugin(t, "leave_call", fixtureTool+fixtureCapability)},
-			Capabilities: []capability.Capability{c}, Granted: []string{"fixture"},
+			Plugins:      host.PluginOptions{Sources: []plugins.Source{plugin(t, "leave_call", fixtureTool+fixtureCapability)}, Granted: []string{"fixture"}},
+			Capabilities: []capability.Capability{c},
 		}), host.SessionOptions{})
 		for _, r := range s.Results(t.Context(), []abi.ToolUse{use("1", "Fixture", `{}`), use("2", "Fixture", `{}`)}) {
 			if r.Text() != "ok" {

@@ -39,8 +39,8 @@ func TestIntegersReachTools(t *testing.T) {
 		return abi.ToolResult{}, nil
 	}}
 	h := open(t, host.Options{
-		Tools: []host.NativeTool{tool},
-		Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Ask: permissions.RuleTexts("Wait")}},
+		Tools:       []host.NativeTool{tool},
+		Permissions: host.PermissionOptions{Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Ask: permissions.RuleTexts("Wait")}}},
 	})
 	person := &writes{input: `{"n": 2e1, "m": null}`}
 	r, events := one(t, session(t, h, host.SessionOptions{Asker: person}), "Wait", `{"m": null, "n": 10.0}`)

@@ -100,9 +100,9 @@ type stubborn struct {
 func stubbornCalls(t *testing.T) map[string]func(*testing.T) stubborn {
 	t.Helper()
 	fixture := func(o host.Options, name, more string) host.Options {
-		o.Plugins = []plugins.Source{plugin(t, name, fixtureTool+more+"\n[limits]\ntime = \"2m\"\n")}
-		o.Granted = []string{"fixture"}
-		o.Ceilings = plugins.Limits{Time: 2 * time.Minute}
+		o.Plugins.Sources = []plugins.Source{plugin(t, name, fixtureTool+more+"\n[limits]\ntime = \"2m\"\n")}
+		o.Plugins.Granted = []string{"fixture"}
+		o.Plugins.Ceilings = plugins.Limits{Time: 2 * time.Minute}
 		return o
 	}
 	return map[string]func(*testing.T) stubborn{
@@ -302,7 +302,7 @@ func TestInterruptWhileAPersonIsAsked(t *testing.T) {
 func TestInterruptWhileAHookRuns(t *testing.T) {
 	tests := map[string]func(b *barrier, o *host.Options){
 		"a hook": func(b *barrier, o *host.Options) {
-			o.Hooks = hookSet(t, hooks.Hook{Event: hooks.PreToolUse, Func: func(context.Context, hooks.Input) (hooks.Output, error) {
+			o.Permissions.Hooks = hookSet(t, hooks.Hook{Event: hooks.PreToolUse, Func: func(context.Context, hooks.Input) (hooks.Output, error) {
 				return hooks.Output{}, b.wait(context.Background())
 			}})
 		},
@@ -380,7 +380,7 @@ func TestCascade(t *testing.T) {
 					return "ran", nil
 				}
 			}
-			s := session(t, open(t, host.Options{Cascade: test.cascade, Tools: []host.NativeTool{
+			s := session(t, open(t, host.Options{Limits: host.LimitOptions{Cascade: test.cascade}, Tools: []host.NativeTool{
 				does("Bash", run, cascades), does("Read", run), does("Write", run, alone),
 			}}), host.SessionOptions{})
 			results, _ := turnOf(t, s,
@@ -437,11 +437,11 @@ func TestAbandoned(t *testing.T) {
 				does("Deaf", func(context.Context, *host.Call) (string, error) { return "", b.wait(context.Background()) }),
 				echo("Echo"),
 			},
-			Observe: func(e host.Event) {
+			Observe: host.ObserveOptions{Events: func(e host.Event) {
 				if e.Kind == host.EventAbandoned && e.CallID == "1" && e.Tool == "Deaf" {
 					seen.Add(1)
 				}
-			},
+			}},
 		})
 		must(t, err)
 		s := session(t, h, host.SessionOptions{Cwd: "/"})
@@ -471,7 +471,7 @@ func TestAbandoned(t *testing.T) {
 func TestCallTimeLimit(t *testing.T) {
 	b := newBarrier()
 	defer b.lift()
-	s := session(t, open(t, host.Options{CallTimeout: 50 * time.Millisecond, Tools: []host.NativeTool{
+	s := session(t, open(t, host.Options{Limits: host.LimitOptions{CallTimeout: 50 * time.Millisecond}, Tools: []host.NativeTool{
 		does("Deaf", func(context.Context, *host.Call) (string, error) { return "", b.wait(context.Background()) }),
 	}}), host.SessionOptions{})
 	r := s.Results(t.Context(), []abi.ToolUse{use("1", "Deaf", `{}`)})
@@ -528,7 +528,7 @@ func TestWhatGoesOnKeepsItsLocks(t *testing.T) {
 		}
 		return run(ctx, c)
 	}
-	s := session(t, open(t, host.Options{CallTimeout: 60 * time.Millisecond, Tools: []host.NativeTool{put}, Rules: rules("", "", "Put")}),
+	s := session(t, open(t, host.Options{Limits: host.LimitOptions{CallTimeout: 60 * time.Millisecond}, Tools: []host.NativeTool{put}, Permissions: host.PermissionOptions{Rules: rules("", "", "Put")}}),
 		host.SessionOptions{Cwd: root})
 	st := s.Stream(t.Context())
 	h := listen(t, st.Events())

@@ -21,7 +21,7 @@ func TestCommandsOnKernelFiles(t *testing.T) {
 	must(t, os.Symlink("/proc/self/root", filepath.Join(links, "root")))
 	const allow = "Bash(cat *) | Bash(ls *) | Bash(echo *) | Bash(head *)"
 	judge := func(mode permissions.Mode, rules []permissions.RuleSet) func(command string) permissions.Decision {
-		h := open(t, host.Options{Builtins: true, Home: t.TempDir(), Shell: &host.Shell{}, Rules: rules})
+		h := open(t, host.Options{Builtins: true, Paths: host.PathOptions{Home: t.TempDir()}, Shell: &host.Shell{}, Permissions: host.PermissionOptions{Rules: rules}})
 		s := session(t, h, host.SessionOptions{Mode: mode, Asker: yes()})
 		return func(command string) permissions.Decision {
 			x, err := s.Explain(t.Context(), bash("1", command))
@@ -84,7 +84,7 @@ func TestCommandsOnKernelFiles(t *testing.T) {
 // TestKernelFilesApproved has a person's yes be enough, and what is harmless run unasked.
 func TestKernelFilesApproved(t *testing.T) {
 	t.Parallel()
-	h := newShelled(t, func(o *host.Options) { o.Rules = nil })
+	h := newShelled(t, func(o *host.Options) { o.Permissions.Rules = nil })
 	for _, test := range []struct {
 		command, want string
 		asked         int32
@@ -114,7 +114,7 @@ func TestKernelFilesApproved(t *testing.T) {
 // TestToolsOnKernelFiles has the host itself open none of them, whoever allows it.
 func TestToolsOnKernelFiles(t *testing.T) {
 	t.Parallel()
-	h := open(t, host.Options{Builtins: true, Home: t.TempDir(), Rules: rules("", "", "Read, Write")})
+	h := open(t, host.Options{Builtins: true, Paths: host.PathOptions{Home: t.TempDir()}, Permissions: host.PermissionOptions{Rules: rules("", "", "Read, Write")}})
 	s := session(t, h, host.SessionOptions{Mode: permissions.ModeBypass, Asker: yes()})
 	for _, path := range []string{"/proc/cpuinfo", "/dev/urandom", "/dev/stdin", "/sys/kernel/mm"} {
 		for tool, input := range map[string]string{"Read": `{"file_path":%q}`, "Write": `{"file_path":%q,"content":"x"}`} {

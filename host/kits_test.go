@@ -105,7 +105,7 @@ func TestClockAndRandom(t *testing.T) {
 		wants []kitTold
 	}{
 		"theirs": {
-			o: host.Options{Clock: func() time.Time { ticks++; return start.Add(time.Duration(ticks)) }, Random: strings.NewReader("abcdefgh")},
+			o: host.Options{Plugins: host.PluginOptions{Clock: func() time.Time { ticks++; return start.Add(time.Duration(ticks)) }, Random: strings.NewReader("abcdefgh")}},
 			wants: []kitTold{
 				{OK: map[string]any{"unix_ns": 1.70000000012345679e18, "monotonic_ns": 1.0}},
 				{OK: map[string]any{"length": 5.0}, Body: "abcde"},
@@ -115,7 +115,7 @@ func TestClockAndRandom(t *testing.T) {
 		"a rule denies the tool": {deny: "Ask"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			test.o.Rules = rules(test.deny, "", "")
+			test.o.Permissions.Rules = rules(test.deny, "", "")
 			r, _ := one(t, probingWith(t, manifest, t.TempDir(), test.o), "Ask", call.input(t))
 			if test.deny != "" {
 				wantError(t, r, abi.CodeDenied)
@@ -138,12 +138,12 @@ func TestClockAndRandom(t *testing.T) {
 // probing is a session with the probe, in which files may be read and written.
 func probing(tb testing.TB, manifest, dir, deny string) *host.Session {
 	tb.Helper()
-	return probingWith(tb, manifest, dir, host.Options{Granted: []string{"probe"}, Rules: rules(deny, "", "")})
+	return probingWith(tb, manifest, dir, host.Options{Plugins: host.PluginOptions{Granted: []string{"probe"}}, Permissions: host.PermissionOptions{Rules: rules(deny, "", "")}})
 }
 
 func probingWith(tb testing.TB, manifest, dir string, o host.Options) *host.Session {
 	tb.Helper()
-	o.Plugins = []plugins.Source{{Origin: plugins.OriginFlag, Path: "/test", FS: fstest.MapFS{
+	o.Plugins.Sources = []plugins.Source{{Origin: plugins.OriginFlag, Path: "/test", FS: fstest.MapFS{
 		"probe/plugin.toml": {Data: []byte(manifest)},
 		"probe/probe.wasm":  {Data: testenv.GoGuest(tb, filepath.Join("..", "sdk", "go"), "testdata/probe")},
 	}}}

@@ -48,8 +48,8 @@ func TestMoveToBackgroundIsOfASession(t *testing.T) {
 func TestSandboxIsLookedForAgain(t *testing.T) {
 	t.Parallel()
 	h := newShelled(t, func(o *host.Options) {
-		o.Shell.Sandbox = sandbox.WhenAvailable
-		o.Shell.State = filepath.Join(o.Home, "state/file/below") // where nothing can be made, yet
+		o.Shell.Sandbox.Mode = sandbox.WhenAvailable
+		o.Shell.Sandbox.State = filepath.Join(o.Paths.Home, "state/file/below") // where nothing can be made, yet
 	})
 	file := filepath.Join(h.home, "state/file")
 	must(t, os.MkdirAll(filepath.Dir(file), 0o700))
@@ -109,7 +109,7 @@ func TestRemovedDirectory(t *testing.T) {
 
 // TestScratchIsClosedTwice closes a session again, as a host does that closes with it.
 func TestScratchIsClosedTwice(t *testing.T) {
-	h := open(t, host.Options{Builtins: true, Rules: rules("", "", "Bash"), Shell: &host.Shell{Sandbox: sandbox.Off}})
+	h := open(t, host.Options{Builtins: true, Permissions: host.PermissionOptions{Rules: rules("", "", "Bash")}, Shell: &host.Shell{Sandbox: host.SandboxOptions{Mode: sandbox.Off}}})
 	s := session(t, h, host.SessionOptions{Cwd: t.TempDir()})
 	told(t, s, "true")
 	for range 2 {
@@ -125,7 +125,7 @@ const sweptVariable = "TOOLQUAY_TEST_SWEPT"
 func TestScratchIsSwept(t *testing.T) {
 	testenv.NeedTool(t, "bwrap")
 	if os.Getenv(sweptVariable) != "" {
-		h := open(t, host.Options{Builtins: true, Rules: rules("", "", "Bash"), Shell: &host.Shell{Sandbox: sandbox.Off}})
+		h := open(t, host.Options{Builtins: true, Permissions: host.PermissionOptions{Rules: rules("", "", "Bash")}, Shell: &host.Shell{Sandbox: host.SandboxOptions{Mode: sandbox.Off}}})
 		s := session(t, h, host.SessionOptions{Cwd: t.TempDir()})
 		told(t, s, "touch $TMPDIR/a; echo > begun; sleep 1000")
 		return
@@ -151,7 +151,7 @@ func TestScratchIsSwept(t *testing.T) {
 	foreign := filepath.Join(temp, "toolquay-of-somebody")
 	must(t, os.Mkdir(foreign, 0o700))
 	run := func() *host.Host {
-		h := open(t, host.Options{Builtins: true, Rules: rules("", "", "Bash"), Shell: &host.Shell{Sandbox: sandbox.Off}})
+		h := open(t, host.Options{Builtins: true, Permissions: host.PermissionOptions{Rules: rules("", "", "Bash")}, Shell: &host.Shell{Sandbox: host.SandboxOptions{Mode: sandbox.Off}}})
 		told(t, session(t, h, host.SessionOptions{}), "true")
 		return h
 	}

@@ -59,7 +59,7 @@ func TestLateSpillGoes(t *testing.T) {
 func TestSpillOfAFailureGoes(t *testing.T) {
 	t.Parallel()
 	tool, path := spills(t, func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
-	s := session(t, open(t, host.Options{Tools: []host.NativeTool{tool}, CallTimeout: time.Millisecond}), host.SessionOptions{})
+	s := session(t, open(t, host.Options{Tools: []host.NativeTool{tool}, Limits: host.LimitOptions{CallTimeout: time.Millisecond}}), host.SessionOptions{})
 	r, _ := one(t, s, "Spiller", `{}`)
 	wantError(t, r, abi.CodeTimeout)
 	must(t, s.Close(context.Background())) // on a busy machine the tool may answer behind the result
@@ -82,7 +82,7 @@ func TestReplacedSpillGoes(t *testing.T) {
 			t.Parallel()
 			tool, path := spills(t, atOnce)
 			o := kept(t, tool)
-			o.Hooks = hookSet(t, hooks.Hook{Event: hooks.PostToolUse, Func: func(_ context.Context, in hooks.Input) (hooks.Output, error) {
+			o.Permissions.Hooks = hookSet(t, hooks.Hook{Event: hooks.PostToolUse, Func: func(_ context.Context, in hooks.Input) (hooks.Output, error) {
 				return hooks.Output{UpdatedOutput: test.output(in.Result)}, nil
 			}})
 			r, events := one(t, session(t, open(t, o), host.SessionOptions{}), "Spiller", `{}`)

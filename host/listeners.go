@@ -21,7 +21,7 @@ type listeners struct {
 // newListeners makes the listeners of a turn of s. Without a reader, f is nil.
 func newListeners(s *Session, f *turn.Feed[Event], n *nesting) listeners {
 	l := listeners{feed: f, session: s.id, depth: n.depth}
-	if s.host.options.Observe != nil {
+	if s.host.options.Observe.Events != nil {
 		l.observer = turn.NewObserver(s.host.observe)
 	}
 	if l.any() {

@@ -49,8 +49,8 @@ func TestLocksOfTheFilesAsTheyThenAre(t *testing.T) {
 				alter = safely(alter)
 			}
 			s := session(t, open(t, host.Options{
-				Tools: []host.NativeTool{alter, appends(&overlaps{})},
-				Rules: rules("", "", "Append | Alter"),
+				Tools:       []host.NativeTool{alter, appends(&overlaps{})},
+				Permissions: host.PermissionOptions{Rules: rules("", "", "Append | Alter")},
 			}), host.SessionOptions{Cwd: root})
 			results := s.Results(t.Context(), []abi.ToolUse{
 				use("0", "Alter", `{}`), appending("1", root, test.first), appending("2", root, test.second),

@@ -153,7 +153,7 @@ func playFiles(tb testing.TB, uses []abi.ToolUse, o host.Options, way callWay) (
 	must(tb, os.Symlink("1", filepath.Join(root, "a", "link")))
 	must(tb, os.Link(filepath.Join(root, "a", "2"), filepath.Join(root, "b", "hard")))
 	under := &overlaps{}
-	o.Builtins, o.Tools, o.Rules = true, append(inOrder(root), appends(under), reads(under)), rules("", "", "Append")
+	o.Builtins, o.Tools, o.Permissions.Rules = true, append(inOrder(root), appends(under), reads(under)), rules("", "", "Append")
 	s := session(tb, open(tb, o), host.SessionOptions{Cwd: root})
 	placed := slices.Clone(uses)
 	for i := range placed {
@@ -178,7 +178,7 @@ func TestLocksAreAsGoodAsOneByOne(t *testing.T) {
 	}{
 		"locks":    {host.Options{}, resultsWay},
 		"streamed": {host.Options{}, streamWay},
-		"batch":    {host.Options{PlainBatches: true}, resultsWay},
+		"batch":    {host.Options{Limits: host.LimitOptions{PlainBatches: true}}, resultsWay},
 	}
 	for name, variant := range variants {
 		t.Run(name, func(t *testing.T) {
@@ -190,7 +190,7 @@ func TestLocksAreAsGoodAsOneByOne(t *testing.T) {
 				}
 				uses := randomFileCalls(rand.New(rand.NewPCG(seed, 11)))
 				answers, final, most := playFiles(t, uses, variant.options, variant.way)
-				wantAnswers, wantFinal, one := playFiles(t, uses, host.Options{PlainBatches: true, MaxConcurrent: 1}, resultsWay)
+				wantAnswers, wantFinal, one := playFiles(t, uses, host.Options{Limits: host.LimitOptions{PlainBatches: true, MaxConcurrent: 1}}, resultsWay)
 				if final != wantFinal {
 					t.Errorf("seed %d: the files are\n%s\nand one by one\n%s", seed, final, wantFinal)
 				}
@@ -244,7 +244,7 @@ func TestLockedCallsMeet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := &meeting{second: make(chan struct{}), meet: test.meet}
-			s := session(t, open(t, host.Options{PlainBatches: test.plain, Rules: rules("", "", "Write | Unlocked"), Tools: []host.NativeTool{
+			s := session(t, open(t, host.Options{Limits: host.LimitOptions{PlainBatches: test.plain}, Permissions: host.PermissionOptions{Rules: rules("", "", "Write | Unlocked")}, Tools: []host.NativeTool{
 				m.tool("Write", abi.EffectWrite, locked),
 				m.tool("Unlocked", abi.EffectWrite),
 				m.tool("Read", abi.EffectRead, locked, func(c *abi.Tool) { c.ReadOnly, c.ConcurrencySafe = abi.TraitTrue, abi.TraitTrue }),
@@ -329,9 +329,11 @@ effect = "%s"
 			t.Parallel()
 			native := &testCapability{accesses: []permissions.Access{test.access}}
 			s := session(t, open(t, host.Options{
-				Plugins:      []plugins.Source{plugin(t, "pass_through", fmt.Sprintf(schema, test.effect)+fixtureCapability)},
+				Plugins: host.PluginOptions{
+					Sources: []plugins.Source{plugin(t, "pass_through", fmt.Sprintf(schema, test.effect)+fixtureCapability)},
+					Granted: []string{"fixture"},
+				},
 				Capabilities: []capability.Capability{native},
-				Granted:      []string{"fixture"},
 			}), host.SessionOptions{Cwd: root, Asker: yes()})
 			r, events := one(t, s, "Fixture", `{"path":"named"}`)
 			if test.ok {
@@ -389,9 +391,11 @@ effect = "read"
 			}}
 			native.accesses = []permissions.Access{path(permissions.AccessRead, filepath.Join(root, test.reads))}
 			s := session(t, open(t, host.Options{
-				Plugins:      []plugins.Source{plugin(t, "pass_through", manifest+fixtureCapability)},
-				Capabilities: []capability.Capability{native},
-				Granted:      []string{"fixture"}, Rules: rules("", "", "Write"),
+				Plugins: host.PluginOptions{
+					Sources: []plugins.Source{plugin(t, "pass_through", manifest+fixtureCapability)},
+					Granted: []string{"fixture"},
+				},
+				Capabilities: []capability.Capability{native}, Permissions: host.PermissionOptions{Rules: rules("", "", "Write")},
 				Tools: []host.NativeTool{m.tool("Write", abi.EffectWrite, locked)},
 			}), host.SessionOptions{Cwd: root})
 			warnings := 0
@@ -445,7 +449,7 @@ func TestLockedCallsDoNotMoveTheSession(t *testing.T) {
 			return abi.ToolResult{Changes: []abi.Change{{Kind: abi.ChangeCwd, Value: json.RawMessage(`"sub"`)}}}, nil
 		},
 	}
-	s := session(t, open(t, host.Options{Tools: []host.NativeTool{mover}, Rules: rules("", "", "Move")}), host.SessionOptions{Cwd: root})
+	s := session(t, open(t, host.Options{Tools: []host.NativeTool{mover}, Permissions: host.PermissionOptions{Rules: rules("", "", "Move")}}), host.SessionOptions{Cwd: root})
 	_, events := one(t, s, "Move", `{"path":"x"}`)
 	if changed := of(events, host.EventChanged); len(changed) != 1 || changed[0].Err == nil || s.Cwd() != root {
 		t.Errorf("the session is in %s after %+v", s.Cwd(), changed)
@@ -490,10 +494,12 @@ func TestMaxPerPlugin(t *testing.T) {
 	slow := &slowCapability{}
 	both := make(chan struct{})
 	h := open(t, host.Options{
-		MaxPerPlugin: 2,
-		Plugins:      []plugins.Source{plugin(t, "pass_through", fixtureTool+"read_only = true\nconcurrency_safe = true\n"+fixtureCapability)},
+		Limits: host.LimitOptions{MaxPerPlugin: 2},
+		Plugins: host.PluginOptions{
+			Sources: []plugins.Source{plugin(t, "pass_through", fixtureTool+"read_only = true\nconcurrency_safe = true\n"+fixtureCapability)},
+			Granted: []string{"fixture"},
+		},
 		Capabilities: []capability.Capability{slow},
-		Granted:      []string{"fixture"},
 		Tools: []host.NativeTool{does("Free", func(context.Context, *host.Call) (string, error) {
 			return "free", nil
 		})},
@@ -524,7 +530,7 @@ func TestMaxPerPlugin(t *testing.T) {
 func TestMaxCalls(t *testing.T) {
 	t.Parallel()
 	under := &overlaps{}
-	h := open(t, host.Options{MaxCalls: 3, Tools: []host.NativeTool{does("Slow", func(context.Context, *host.Call) (string, error) {
+	h := open(t, host.Options{Limits: host.LimitOptions{MaxCalls: 3}, Tools: []host.NativeTool{does("Slow", func(context.Context, *host.Call) (string, error) {
 		defer under.enter()()
 		time.Sleep(5 * time.Millisecond)
 		return "", nil

@@ -76,7 +76,7 @@ func TestNestedCalls(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			f := family{}
-			h := open(t, host.Options{MaxConcurrent: 1, MaxCalls: 1, MaxPerPlugin: 1, Tools: []host.NativeTool{f.call("Call", way), echo("Echo")}})
+			h := open(t, host.Options{Limits: host.LimitOptions{MaxConcurrent: 1, MaxCalls: 1, MaxPerPlugin: 1}, Tools: []host.NativeTool{f.call("Call", way), echo("Echo")}})
 			f["main"], f["other"] = session(t, h, host.SessionOptions{}), session(t, h, host.SessionOptions{})
 			const leaf = `"tool":"Echo","input":{"s":"x"}`
 			for what, input := range map[string]string{
@@ -109,13 +109,13 @@ func TestNestedEvents(t *testing.T) {
 	var turns []string
 	h := open(t, host.Options{
 		Tools: []host.NativeTool{f.call("Call", resultsWay), echo("Echo")},
-		Observe: func(e host.Event) {
+		Observe: host.ObserveOptions{Events: func(e host.Event) {
 			if e.Kind == host.EventResult { // one at a time, as each waits for those below
 				places = append(places, place{e.CallID, e.Parent, e.Depth})
 				turns = append(turns, e.Turn)
 			}
-		},
-		MaxConcurrent: 1,
+		}},
+		Limits: host.LimitOptions{MaxConcurrent: 1},
 	})
 	f["main"] = session(t, h, host.SessionOptions{})
 	f["main"].Results(t.Context(), []abi.ToolUse{use("a", "Call", `{"tool":"Echo","input":{"s":"x"}}`)})
@@ -139,7 +139,7 @@ func TestNestedTooDeep(t *testing.T) {
 				deepest++
 				return way(ctx, f["main"], []abi.ToolUse{use(c.ID+"x", "Self", `{}`)})[0].Text(), nil
 			})
-			f["main"] = session(t, open(t, host.Options{MaxConcurrent: 1, MaxCalls: 1, Tools: []host.NativeTool{tool}}), host.SessionOptions{})
+			f["main"] = session(t, open(t, host.Options{Limits: host.LimitOptions{MaxConcurrent: 1, MaxCalls: 1}, Tools: []host.NativeTool{tool}}), host.SessionOptions{})
 			r, _ := one(t, f["main"], "Self", `{}`)
 			if want := "Self was not run: it is made by a call that was made by a call, 9 deep; at most 8 are"; deepest != 9 || r.Text() != "<tool_use_error>"+want+"</tool_use_error>" {
 				t.Errorf("after %d calls it answers %q", deepest, r.Text())
@@ -170,7 +170,7 @@ func TestNestedCallsKeepToTheirParents(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := open(t, host.Options{Rules: rules("", "", "Put | Free | Call"), Tools: []host.NativeTool{
+			h := open(t, host.Options{Permissions: host.PermissionOptions{Rules: rules("", "", "Put | Free | Call")}, Tools: []host.NativeTool{
 				f.call("Call", resultsWay, test.parent), putLocked(&ran{}, "Put"), (&ran{}).get(),
 				echo("Free", func(c *abi.Tool) { c.ReadOnly, c.ConcurrencySafe = "", "" }),
 			}})
@@ -203,9 +203,9 @@ func TestNestedAccessesKeepToParents(t *testing.T) {
 	native := &testCapability{accesses: []permissions.Access{path(permissions.AccessRead, filepath.Join(root, "b"))}}
 	f := family{}
 	h := open(t, host.Options{
-		Plugins:      []plugins.Source{plugin(t, "pass_through", fixtureTool+"read_only = true\nconcurrency_safe = true\n"+fixtureCapability)},
-		Capabilities: []capability.Capability{native}, Granted: []string{"fixture"},
-		Tools: []host.NativeTool{f.call("Call", resultsWay, locksA)}, Rules: rules("", "", "Call"),
+		Plugins:      host.PluginOptions{Sources: []plugins.Source{plugin(t, "pass_through", fixtureTool+"read_only = true\nconcurrency_safe = true\n"+fixtureCapability)}, Granted: []string{"fixture"}},
+		Capabilities: []capability.Capability{native},
+		Tools:        []host.NativeTool{f.call("Call", resultsWay, locksA)}, Permissions: host.PermissionOptions{Rules: rules("", "", "Call")},
 	})
 	f["main"] = session(t, h, host.SessionOptions{Cwd: root})
 	r, _ := one(t, f["main"], "Call", `{"path":"a","tool":"Fixture","input":{}}`)
@@ -252,7 +252,7 @@ func TestNestedStreamIsLeftOpen(t *testing.T) {
 	b := newBarrier()
 	f := family{}
 	ended := make(chan struct{})
-	h := open(t, host.Options{MaxConcurrent: 1, Tools: []host.NativeTool{
+	h := open(t, host.Options{Limits: host.LimitOptions{MaxConcurrent: 1}, Tools: []host.NativeTool{
 		does("Leave", func(ctx context.Context, _ *host.Call) (string, error) {
 			st := f["main"].Stream(ctx)
 			go func() {
@@ -308,11 +308,13 @@ func TestSlotIsLentWhileAPersonIsAsked(t *testing.T) {
 			asked := newBarrier()
 			native := &testCapability{accesses: []permissions.Access{path(permissions.AccessRead, "/opt/elsewhere")}}
 			s := session(t, open(t, host.Options{
-				MaxConcurrent: 1, MaxCalls: 1,
-				Plugins:      []plugins.Source{plugin(t, "pass_through", fixtureTool+"read_only = true\nconcurrency_safe = true\n"+fixtureCapability)},
+				Limits: host.LimitOptions{MaxConcurrent: 1, MaxCalls: 1},
+				Plugins: host.PluginOptions{
+					Sources: []plugins.Source{plugin(t, "pass_through", fixtureTool+"read_only = true\nconcurrency_safe = true\n"+fixtureCapability)},
+					Granted: []string{"fixture"},
+				},
 				Capabilities: []capability.Capability{native},
-				Granted:      []string{"fixture"},
-				Rules:        rules("", "Ask", ""),
+				Permissions:  host.PermissionOptions{Rules: rules("", "Ask", "")},
 				Tools: []host.NativeTool{echo("Echo"), does("Ask", func(context.Context, *host.Call) (string, error) {
 					return "done", nil
 				})},
@@ -361,10 +363,10 @@ func (p nestingPlan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, er
 func TestNestedInACapability(t *testing.T) {
 	c := &nestingCapability{}
 	h := open(t, host.Options{
-		MaxConcurrent: 1,
-		Plugins:       []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability)},
-		Capabilities:  []capability.Capability{c}, Granted: []string{"fixture"},
-		Tools: []host.NativeTool{echo("Echo")},
+		Limits:       host.LimitOptions{MaxConcurrent: 1},
+		Plugins:      host.PluginOptions{Sources: []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability)}, Granted: []string{"fixture"}},
+		Capabilities: []capability.Capability{c},
+		Tools:        []host.NativeTool{echo("Echo")},
 	})
 	c.session = session(t, h, host.SessionOptions{})
 	if r, _ := one(t, c.session, "Fixture", `{}`); r.Text() != "x" {

@@ -16,7 +16,7 @@ type news struct {
 // newNews makes the news of a session of h.
 func newNews(h *Host, session string) *news {
 	n := &news{session: session}
-	if h.options.Observe != nil {
+	if h.options.Observe.Events != nil {
 		n.observer = turn.NewObserver(h.observe)
 	}
 	return n

@@ -43,10 +43,12 @@ func inShort(events []host.Event) string {
 func TestObserve(t *testing.T) {
 	o := &observed{}
 	h := open(t, host.Options{
-		Observe:      o.see,
-		Plugins:      []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability)},
+		Observe: host.ObserveOptions{Events: o.see},
+		Plugins: host.PluginOptions{
+			Sources: []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability)},
+			Granted: []string{"fixture"},
+		},
 		Capabilities: []capability.Capability{&testCapability{}},
-		Granted:      []string{"fixture"},
 		Tools:        []host.NativeTool{echo("Echo", alone)},
 	})
 	uses := []abi.ToolUse{use("1", "Fixture", `{}`), use("2", "Echo", `{}`), use("3", "Nope", `{}`)}
@@ -99,7 +101,7 @@ func TestObserverMayUseTheTurn(t *testing.T) {
 	b := newBarrier()
 	var st *host.Stream
 	s := session(t, open(t, host.Options{
-		Observe: func(e host.Event) {
+		Observe: host.ObserveOptions{Events: func(e host.Event) {
 			if e.Kind == host.EventStarted && e.CallID == "1" {
 				st.Interrupt()
 				_ = st.Interruptible()
@@ -107,7 +109,7 @@ func TestObserverMayUseTheTurn(t *testing.T) {
 			if e.Kind == host.EventFinished {
 				panic("the observer's")
 			}
-		},
+		}},
 		Tools: []host.NativeTool{does("Wait", func(ctx context.Context, _ *host.Call) (string, error) { return "", b.wait(ctx) })},
 	}), host.SessionOptions{})
 	st = s.Stream(t.Context())
@@ -135,12 +137,12 @@ func TestObserverMayEndItsGoroutine(t *testing.T) {
 				return abi.ToolResult{Changes: []abi.Change{{Kind: abi.ChangeCwd, Value: []byte(`"."`)}}}, err
 			}
 			s := session(t, open(t, host.Options{
-				Observe: func(e host.Event) {
+				Observe: host.ObserveOptions{Events: func(e host.Event) {
 					o.see(e)
 					if e.Kind == kind {
 						runtime.Goexit()
 					}
-				},
+				}},
 				Tools:        []host.NativeTool{moves, echo("Echo")},
 				Capabilities: []capability.Capability{&testCapability{}},
 			}), host.SessionOptions{})

@@ -60,9 +60,9 @@ func TestRefusalsTellNothing(t *testing.T) {
 		}
 	}
 	s := session(t, open(t, host.Options{
-		Builtins: true,
-		Tools:    operations(),
-		Rules:    []permissions.RuleSet{{Deny: permissions.RuleTexts("Read(./secret/**)")}},
+		Builtins:    true,
+		Tools:       operations(),
+		Permissions: host.PermissionOptions{Rules: []permissions.RuleSet{{Deny: permissions.RuleTexts("Read(./secret/**)")}}},
 	}), host.SessionOptions{Cwd: root})
 	for place, test := range places {
 		for _, tool := range []string{"Read", "Grep", "Glob", "fs_read", "fs_stat", "fs_list", "search_names", "search_contents"} {
@@ -128,10 +128,12 @@ func TestScopeTellsNothingOfDeniedPaths(t *testing.T) {
 			access := path(permissions.AccessRead, target)
 			access.Tree = tree
 			s := session(t, open(t, host.Options{
-				Plugins:      []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability+"scope = [\"./docs/**\"]\n")},
+				Plugins: host.PluginOptions{
+					Sources: []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability+"scope = [\"./docs/**\"]\n")},
+					Granted: []string{"fixture"},
+				},
 				Capabilities: []capability.Capability{&testCapability{accesses: []permissions.Access{access}}},
-				Granted:      []string{"fixture"},
-				Rules:        []permissions.RuleSet{{Deny: permissions.RuleTexts("Read(./secret/**)")}},
+				Permissions:  host.PermissionOptions{Rules: []permissions.RuleSet{{Deny: permissions.RuleTexts("Read(./secret/**)")}}},
 			}), host.SessionOptions{Cwd: root})
 			r, _ := one(t, s, "Fixture", `{}`)
 			wantError(t, r, abi.CodeDenied, "reading "+target+" (", "Read(./secret/**)")

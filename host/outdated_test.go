@@ -48,7 +48,7 @@ const stale = "Files that were read earlier have changed since"
 func reading(tb testing.TB, content map[string]string) (*host.Session, string) {
 	tb.Helper()
 	dir := files(tb, content)
-	h := open(tb, host.Options{Builtins: true, Rules: rules("", "", "Put | Echo"), Tools: []host.NativeTool{writer(), echo("Echo")}})
+	h := open(tb, host.Options{Builtins: true, Permissions: host.PermissionOptions{Rules: rules("", "", "Put | Echo")}, Tools: []host.NativeTool{writer(), echo("Echo")}})
 	return session(tb, h, host.SessionOptions{Cwd: dir}), dir
 }
 

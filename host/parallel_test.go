@@ -18,7 +18,7 @@ import (
 // its quickest: the machine may do other things too. On two cores the project asks
 // for 1.7.
 func BenchmarkParallel(b *testing.B) {
-	serial, parallel := guestTurn(b, host.Options{MaxConcurrent: 1}), guestTurn(b, host.Options{})
+	serial, parallel := guestTurn(b, host.Options{Limits: host.LimitOptions{MaxConcurrent: 1}}), guestTurn(b, host.Options{})
 	best := [2]time.Duration{math.MaxInt64, math.MaxInt64}
 	for b.Loop() {
 		for i, run := range []func(){serial, parallel} {
@@ -33,7 +33,7 @@ func BenchmarkParallel(b *testing.B) {
 // guestTurn is a turn of 100 calls, which has run once.
 func guestTurn(b *testing.B, o host.Options) func() {
 	b.Helper()
-	o.Plugins = []plugins.Source{plugin(b, "count", fixtureTool+"read_only = true\nconcurrency_safe = true\n")}
+	o.Plugins.Sources = []plugins.Source{plugin(b, "count", fixtureTool+"read_only = true\nconcurrency_safe = true\n")}
 	s := session(b, open(b, o), host.SessionOptions{})
 	uses := make([]abi.ToolUse, 100)
 	for i := range uses {

@@ -47,9 +47,9 @@ func openPlugins(ctx context.Context, o *Options, capabilities map[string]capabi
 		}
 	}
 	var grants *plugins.Grants
-	if o.ConsentFile != "" {
+	if o.Plugins.GrantsFile != "" {
 		var err error
-		if grants, err = plugins.OpenGrants(o.ConsentFile); err != nil {
+		if grants, err = plugins.OpenGrants(o.Plugins.GrantsFile); err != nil {
 			return nil, err
 		}
 	}
@@ -58,25 +58,25 @@ func openPlugins(ctx context.Context, o *Options, capabilities map[string]capabi
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	runners := append(slices.Clone(o.Runners), direct.New(direct.Options{
-		CacheDir: o.CacheDir, Compiler: o.Compiler, Logger: o.Logger,
+	runners := append(slices.Clone(o.Plugins.Runners), direct.New(direct.Options{
+		CacheDir: o.Storage.CacheDir, Compiler: o.Plugins.Compiler, Logger: o.Observe.Logger,
 	}))
 	set, err := plugins.Open(plugins.Options{
-		Sources:      append(sources, o.Plugins...),
+		Sources:      append(sources, o.Plugins.Sources...),
 		Runners:      runners,
-		Isolated:     o.Isolated,
-		Isolate:      o.Isolate,
+		Isolated:     o.Plugins.Isolated,
+		Isolate:      o.Plugins.Isolate,
 		Grants:       grants,
-		Granted:      o.Granted,
-		Ceilings:     o.Ceilings,
+		Granted:      o.Plugins.Granted,
+		Ceilings:     o.Plugins.Ceilings,
 		Capabilities: names,
 		Reserved:     natives.Names(),
-		CacheDir:     o.CacheDir,
-		Config:       o.PluginConfig,
-		Logger:       o.Logger,
+		CacheDir:     o.Storage.CacheDir,
+		Config:       o.Plugins.Config,
+		Logger:       o.Observe.Logger,
 	})
 	if err != nil {
-		for _, r := range slices.Concat(runners, o.Isolated) {
+		for _, r := range slices.Concat(runners, o.Plugins.Isolated) {
 			err = errors.Join(err, r.Close(ctx))
 		}
 		return nil, err

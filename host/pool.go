@@ -25,8 +25,8 @@ func (h *Host) Abandoned() int64 { return h.shared.abandoned.Load() }
 // them together.
 func (h *Host) slots() *scheduler.Pool {
 	h.shared.once.Do(func() {
-		if o := &h.options; o.MaxCalls > 0 || o.MaxPerPlugin > 0 {
-			h.shared.pool = scheduler.NewPool(scheduler.PoolOptions{Max: o.MaxCalls, MaxPerGroup: o.MaxPerPlugin})
+		if o := &h.options; o.Limits.MaxCalls > 0 || o.Limits.MaxPerPlugin > 0 {
+			h.shared.pool = scheduler.NewPool(scheduler.PoolOptions{Max: o.Limits.MaxCalls, MaxPerGroup: o.Limits.MaxPerPlugin})
 		}
 	})
 	return h.shared.pool
@@ -49,8 +49,8 @@ func schedulingOf(t *openTurn) scheduler.Options {
 	options := &t.session.host.options
 	o := scheduler.Options{
 		Pool:      t.pool,
-		Cascade:   options.Cascade,
-		Plain:     options.PlainBatches,
+		Cascade:   options.Limits.Cascade,
+		Plain:     options.Limits.PlainBatches,
 		Abandoned: abandoned,
 		Panicked:  panicked,
 	}
@@ -84,7 +84,7 @@ func abandoned(j scheduler.Job) {
 	s := turnOf(c).session
 	h := s.host
 	h.shared.abandoned.Add(1)
-	h.options.Logger.Warn("something a tool call left behind does not end", "tool", c.Name(), "call", c.ID(), "session", s.id)
+	h.options.Observe.Logger.Warn("something a tool call left behind does not end", "tool", c.Name(), "call", c.ID(), "session", s.id)
 	l := tellingOf(c.Teller())
 	l.event(Event{Kind: EventAbandoned, Elapsed: l.elapsed()})
 }
@@ -92,23 +92,23 @@ func abandoned(j scheduler.Job) {
 // panicked is told of a panic that is not the failure of its call.
 func panicked(j scheduler.Job, p *scheduler.PanicError) {
 	if c, ok := j.(*pipeline.Call); ok {
-		turnOf(c).session.host.options.Logger.Error("a tool call panicked while it ended", "tool", c.Name(), "panic", p.Value, "stack", string(p.Stack))
+		turnOf(c).session.host.options.Observe.Logger.Error("a tool call panicked while it ended", "tool", c.Name(), "panic", p.Value, "stack", string(p.Stack))
 	}
 }
 
 func (o *Options) maxConcurrent() int {
-	if o.MaxConcurrent < 1 {
+	if o.Limits.MaxConcurrent < 1 {
 		return scheduler.DefaultMaxConcurrent
 	}
-	return o.MaxConcurrent
+	return o.Limits.MaxConcurrent
 }
 
-// defaultMaxHeld is that of [Options].MaxHeldResults.
+// defaultMaxHeld is that of [Options].Limits.MaxHeldResults.
 const defaultMaxHeld = 64 << 20
 
 func (o *Options) maxHeld() int64 {
-	if o.MaxHeldResults < 1 {
+	if o.Limits.MaxHeldResults < 1 {
 		return defaultMaxHeld
 	}
-	return o.MaxHeldResults
+	return o.Limits.MaxHeldResults
 }

@@ -59,7 +59,7 @@ func TestEditWhatWasShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := files(t, map[string]string{"a.txt": text})
-			h := open(t, host.Options{Builtins: true, Rules: rules("", "", "Edit | Write"), Results: c.results})
+			h := open(t, host.Options{Builtins: true, Permissions: host.PermissionOptions{Rules: rules("", "", "Edit | Write")}, Results: c.results})
 			s := session(t, h, host.SessionOptions{Cwd: dir})
 			for _, u := range c.before {
 				if r, _ := one(t, s, u.Name, string(u.Input)); r.IsError {
@@ -86,7 +86,7 @@ func TestEditWhatWasShown(t *testing.T) {
 func TestEditOfLongLines(t *testing.T) {
 	t.Parallel()
 	dir := files(t, map[string]string{"min.js": "var begin=1;" + strings.Repeat("x();", 200_000) + "var end=2;\n"})
-	s := session(t, open(t, host.Options{Builtins: true, Rules: rules("", "", "Edit")}), host.SessionOptions{Cwd: dir})
+	s := session(t, open(t, host.Options{Builtins: true, Permissions: host.PermissionOptions{Rules: rules("", "", "Edit")}}), host.SessionOptions{Cwd: dir})
 	if r, _ := one(t, s, "Read", `{"file_path":"min.js"}`); r.IsError {
 		t.Fatal(r.Text())
 	}

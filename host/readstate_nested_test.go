@@ -26,7 +26,7 @@ func nestedIn(t *testing.T, dir string) *host.Session {
 		}
 		return strings.Join(out, "|"), nil
 	}, func(c *abi.Tool) { c.ReadOnly, c.ConcurrencySafe = abi.TraitFalse, abi.TraitFalse })
-	h := editing(t, host.Options{Tools: []host.NativeTool{makes}, Rules: rules("", "", "Make")})
+	h := editing(t, host.Options{Tools: []host.NativeTool{makes}, Permissions: host.PermissionOptions{Rules: rules("", "", "Make")}})
 	s = session(t, h, host.SessionOptions{Cwd: dir, Mode: permissions.ModeAcceptEdits, Asker: &questions{}})
 	return s
 }

@@ -50,7 +50,7 @@ func TestShownOnceItHasLeft(t *testing.T) {
 	replaces := func(by func([]abi.Block) []abi.Block) func(testing.TB) host.Options {
 		return func(tb testing.TB) host.Options {
 			tb.Helper()
-			return host.Options{Hooks: after(tb, func(b []abi.Block) hooks.Output { return hooks.Output{UpdatedOutput: by(b)} })}
+			return host.Options{Permissions: host.PermissionOptions{Hooks: after(tb, func(b []abi.Block) hooks.Output { return hooks.Output{UpdatedOutput: by(b)} })}}
 		}
 	}
 	limited := func(o results.Options) func(testing.TB) host.Options {
@@ -71,10 +71,12 @@ func TestShownOnceItHasLeft(t *testing.T) {
 		options func(testing.TB) host.Options
 		shown   bool
 	}{
-		"it leaves":                 {shown: true},
-		"the tool fails":            {then: "fail"},
-		"the tool breaks":           {then: "break"},
-		"its time is up":            {then: "wait", options: func(testing.TB) host.Options { return host.Options{CallTimeout: 50 * time.Millisecond} }},
+		"it leaves":       {shown: true},
+		"the tool fails":  {then: "fail"},
+		"the tool breaks": {then: "break"},
+		"its time is up": {then: "wait", options: func(testing.TB) host.Options {
+			return host.Options{Limits: host.LimitOptions{CallTimeout: 50 * time.Millisecond}}
+		}},
 		"a hook replaces it":        {options: replaces(func([]abi.Block) []abi.Block { return []abi.Block{abi.TextBlock("taken out")} })},
 		"a hook takes a part out":   {options: replaces(func(b []abi.Block) []abi.Block { return []abi.Block{abi.TextBlock(b[0].Text[10:])} })},
 		"a hook adds to it":         {options: replaces(func(b []abi.Block) []abi.Block { return append(b, abi.TextBlock("more")) }), shown: true},
@@ -84,7 +86,7 @@ func TestShownOnceItHasLeft(t *testing.T) {
 		"the turn's goes to a file": {options: storing(turn)},
 		"a hook says something": {options: func(tb testing.TB) host.Options {
 			tb.Helper()
-			return host.Options{Hooks: after(tb, func([]abi.Block) hooks.Output { return hooks.Output{Context: "fine"} })}
+			return host.Options{Permissions: host.PermissionOptions{Hooks: after(tb, func([]abi.Block) hooks.Output { return hooks.Output{Context: "fine"} })}}
 		}, shown: true},
 	} {
 		t.Run(name, func(t *testing.T) {

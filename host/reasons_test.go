@@ -37,7 +37,7 @@ func TestReasons(t *testing.T) {
 			t.Parallel()
 			var r ran
 			person := no()
-			h := open(t, host.Options{Tools: []host.NativeTool{r.put(), r.get(), r.shell(notRun)}, Rules: rules("", test.ask, "")})
+			h := open(t, host.Options{Tools: []host.NativeTool{r.put(), r.get(), r.shell(notRun)}, Permissions: host.PermissionOptions{Rules: rules("", test.ask, "")}})
 			one(t, session(t, h, host.SessionOptions{Asker: person, Mode: test.mode}), test.tool, test.input)
 			if q := person.last.Load(); q == nil || !slices.Equal(q.Reasons, test.want) {
 				t.Errorf("got %q, want %q", q.Reasons, test.want)

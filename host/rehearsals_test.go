@@ -19,7 +19,7 @@ import (
 func TestRehearsalIsLimited(t *testing.T) {
 	testenv.SkipUnlessThorough(t) // it keeps a processor busy for the two seconds of a rehearsal
 	t.Parallel()
-	o := host.Options{Plugins: []plugins.Source{plugin(t, "spin", fixtureTool+`
+	o := host.Options{Plugins: host.PluginOptions{Sources: []plugins.Source{plugin(t, "spin", fixtureTool+`
 [[tools.fields]]
 name = "path"
 kind = "path"
@@ -27,8 +27,8 @@ effect = "write"
 [[capabilities]]
 name = "fs.write"
 reason = "to be tested"
-`)}}
-	o.Plugins[0].Origin = plugins.OriginBuiltin // others are not rehearsed
+`)}}}
+	o.Plugins.Sources[0].Origin = plugins.OriginBuiltin // others are not rehearsed
 	person := &questions{reply: host.AnswerDeny}
 	h := open(t, o)
 	s := session(t, h, host.SessionOptions{Cwd: t.TempDir(), Asker: person})
@@ -172,7 +172,7 @@ func TestQuestionsHaveAnEnd(t *testing.T) {
 				}
 				return c.ask(ctx, s, cancel)
 			})
-			s = session(t, editing(t, host.Options{Log: list}), host.SessionOptions{Cwd: t.TempDir(), Asker: asker})
+			s = session(t, editing(t, host.Options{Observe: host.ObserveOptions{Decisions: list}}), host.SessionOptions{Cwd: t.TempDir(), Asker: asker})
 			if c.in.Path == "" {
 				c.in = edit{Path: "new", New: "text\n", Whole: true}
 			}

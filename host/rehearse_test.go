@@ -151,11 +151,11 @@ func editingFrom(tb testing.TB, origin plugins.Origin, o host.Options, change ..
 	for _, c := range change {
 		manifest = c(manifest)
 	}
-	o.Plugins = []plugins.Source{{Origin: origin, Path: "editor", FS: fstest.MapFS{
+	o.Plugins.Sources = []plugins.Source{{Origin: origin, Path: "editor", FS: fstest.MapFS{
 		"plugin.toml": {Data: []byte(manifest)},
 		"editor.wasm": {Data: []byte("\x00asm\x01\x00\x00\x00")},
 	}}}
-	o.Runners, o.Isolated, o.Granted = []plugins.Runner{editor{}}, []plugins.Runner{editor{}}, []string{"editor"}
+	o.Plugins.Runners, o.Plugins.Isolated, o.Plugins.Granted = []plugins.Runner{editor{}}, []plugins.Runner{editor{}}, []string{"editor"}
 	return open(tb, o)
 }
 
@@ -365,7 +365,7 @@ func TestReadInOneProcessWrittenInTheNext(t *testing.T) {
 	dir := settledFiles(t, map[string]string{"a.txt": "one\ntwo\n", "b.txt": "b\n"})
 	sessions := filepath.Join(t.TempDir(), "sessions")
 	next := func() *host.Session {
-		return session(t, editing(t, host.Options{Sessions: sessions}), host.SessionOptions{ID: "mine", Cwd: dir, Asker: &questions{}})
+		return session(t, editing(t, host.Options{Storage: host.StorageOptions{Sessions: sessions}}), host.SessionOptions{ID: "mine", Cwd: dir, Asker: &questions{}})
 	}
 	s := next()
 	one(t, s, "Show", `{"path":"a.txt"}`)

@@ -37,7 +37,7 @@ func (h *Host) Configure(ctx context.Context, config map[string]map[string]json.
 
 // Follow keeps the plugins up to date with their directories, which need not exist
 // yet, and with what people consent to: after a change it calls [Host.Reload], which
-// tells [Options.Observe] of tools that came or went. It returns at once; following
+// tells [Options.Observe.Events] of tools that came or went. It returns at once; following
 // ends with ctx, with the host, or with the function returned, which waits for a
 // reload under way.
 //
@@ -52,8 +52,8 @@ func (h *Host) Follow(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	unlink := context.AfterFunc(h.background.ctx, cancel) //nolint:contextcheck // it is the end of another one that counts
 	follower := pluginset.NewFollower(ctx, func() []string {
-		return pluginset.Files(h.options.ConsentFile, h.options.Plugins)
-	}, h.options.Logger)
+		return pluginset.Files(h.options.Plugins.GrantsFile, h.options.Plugins.Sources)
+	}, h.options.Observe.Logger)
 	done := make(chan struct{})
 	h.background.running.Go(func() {
 		defer close(done)
@@ -75,11 +75,11 @@ func (h *Host) Follow(ctx context.Context) (stop func()) {
 // reloaded tells what a reload found.
 func (h *Host) reloaded(r *pluginset.Reloaded) {
 	if c := &r.Changes; !c.None() {
-		h.options.Logger.Info("plugins were reloaded", "added", names(c.Added), "changed", names(c.Changed), "removed", names(c.Removed))
+		h.options.Observe.Logger.Info("plugins were reloaded", "added", names(c.Added), "changed", names(c.Changed), "removed", names(c.Removed))
 	}
 	for _, p := range r.Problems {
 		problem := p.Problem()
-		h.options.Logger.Warn("a plugin cannot be used", "plugin", p.Name, "path", p.Path, "problem", problem)
+		h.options.Observe.Logger.Warn("a plugin cannot be used", "plugin", p.Name, "path", p.Path, "problem", problem)
 		h.observe(Event{Kind: EventPlugin, Plugin: &PluginProblem{p.Name, p.Path, problem}})
 	}
 	if !r.Tools.None() {

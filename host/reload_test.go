@@ -40,7 +40,7 @@ func putPlugin(tb testing.TB, dir, tool, fixture, more string) {
 // reloadable opens a host over a plugin directory, and a session of it.
 func reloadable(t *testing.T, dir string, change func(*host.Options)) (*host.Host, *host.Session) {
 	t.Helper()
-	o := host.Options{Plugins: []plugins.Source{plugins.Dir(plugins.OriginUser, dir)}}
+	o := host.Options{Plugins: host.PluginOptions{Sources: []plugins.Source{plugins.Dir(plugins.OriginUser, dir)}}}
 	if change != nil {
 		change(&o)
 	}
@@ -129,7 +129,7 @@ func TestReloadKeepsRulesBinding(t *testing.T) {
 	dir := t.TempDir()
 	putPlugin(t, dir, "Show", "ok", "aliases = [\"Old\"]\n")
 	h, s := reloadable(t, dir, func(o *host.Options) {
-		o.Rules = []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("Old")}}
+		o.Permissions.Rules = []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("Old")}}
 	})
 	for _, tool := range []string{"Show", "Old"} {
 		if r := callOnce(t.Context(), t, s, tool); r.Error == nil || r.Error.Code != abi.CodeDenied {
@@ -164,7 +164,7 @@ func TestReloadLeavesTheRulesOfATurn(t *testing.T) {
 	native := host.NewTool(abi.Tool{Name: "Reload", InputSchema: `{"type":"object"}`, ReadOnly: abi.TraitTrue}, reload)
 	h, s = reloadable(t, dir, func(o *host.Options) {
 		o.Tools = []host.NativeTool{native}
-		o.Rules = []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("Old")}}
+		o.Permissions.Rules = []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("Old")}}
 	})
 	use := func(id, name string) abi.ToolUse {
 		return abi.ToolUse{ID: id, Name: name, Input: json.RawMessage("{}")}

@@ -24,7 +24,7 @@ func TestSandboxOfClosedDirectories(t *testing.T) {
 		return
 	}
 	dir := files(t, map[string]string{"deep/er/.env": "SECRET", "deep/a.txt": "plain"})
-	h := newShelled(t, func(o *host.Options) { o.Rules = rules("Read(.env)", "", "Bash") })
+	h := newShelled(t, func(o *host.Options) { o.Permissions.Rules = rules("Read(.env)", "", "Bash") })
 	s := session(t, h.Host, host.SessionOptions{Cwd: dir, Asker: agreeing()})
 	if got := told(t, s, "chmod 300 deep && echo closed"); !strings.HasSuffix(got, "\nclosed") {
 		t.Fatalf("got %q", got)

@@ -192,7 +192,7 @@ func TestHeldBehindLinks(t *testing.T) {
 			}
 			must(t, os.Symlink(target, filepath.Join(dir, link)))
 			s := session(t, newShelled(t, func(o *host.Options) {
-				o.TrustedProjects = func() []string { return []string{dir + "/p"} }
+				o.Paths.TrustedProjects = func() []string { return []string{dir + "/p"} }
 			}).Host, host.SessionOptions{Cwd: dir})
 			got := told(t, s, inScript(t, dir, "echo new > cfg/settings.json; rm -f cfg/settings.json; mv cfg c; echo x > made; echo done"))
 			if text, _ := os.ReadFile(dir + "/cfg/settings.json"); string(text) != "old" || !strings.Contains(got, "done") {
@@ -238,7 +238,7 @@ func TestTrustedSettings(t *testing.T) {
 	t.Parallel()
 	dir := files(t, map[string]string{"a/p/x": "", "a/q/x": ""})
 	h := newShelled(t, func(o *host.Options) {
-		o.TrustedProjects = func() []string { return []string{realDir(t, dir) + "/a/p", "/nowhere"} }
+		o.Paths.TrustedProjects = func() []string { return []string{realDir(t, dir) + "/a/p", "/nowhere"} }
 	})
 	s := session(t, h.Host, host.SessionOptions{Cwd: dir})
 	got := told(t, s, inScript(t, dir, `for p in a/p a/q; do mkdir -p $p/.toolquay; echo x > $p/.toolquay/settings.toml; mkdir -p $p/.claude; echo x > $p/.claude/settings.json; done; mv a/p a/r`))

@@ -136,8 +136,8 @@ func TestSandboxOfWritableDirectories(t *testing.T) {
 	shared := files(t, map[string]string{".env": "SECRET", "deep/.env": "SECRET", "keep.txt": "kept", "deep/x.lock": "locked", "plain.txt": "plain"})
 	configured(t, shared)
 	h := newShelled(t, func(o *host.Options) {
-		o.Rules = rules("Read(.env) | Edit(*.lock) | Edit(/"+shared+"/keep.txt)", "", "Bash")
-		o.Shell.Writable = []string{shared}
+		o.Permissions.Rules = rules("Read(.env) | Edit(*.lock) | Edit(/"+shared+"/keep.txt)", "", "Bash")
+		o.Shell.Sandbox.Writable = []string{shared}
 	})
 	s := session(t, h.Host, host.SessionOptions{Asker: agreeing()})
 	for name, open := range map[string]bool{

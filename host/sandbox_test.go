@@ -51,7 +51,7 @@ func TestSandboxPolicy(t *testing.T) {
 			t.Parallel()
 			dir := files(t, content)
 			h := newShelled(t, func(o *host.Options) {
-				o.Rules = rules("Read(.env) | Read(keys/**) | Edit(fixed.txt)", "Read(asked.txt)", "Bash")
+				o.Permissions.Rules = rules("Read(.env) | Read(keys/**) | Edit(fixed.txt)", "Read(asked.txt)", "Bash")
 			})
 			shared := filepath.Join(h.home, "shared")
 			must(t, os.Mkdir(shared, 0o700))
@@ -80,7 +80,7 @@ func TestSandboxPolicy(t *testing.T) {
 func TestSandboxPolicyIsNew(t *testing.T) {
 	t.Parallel()
 	dir := files(t, map[string]string{"sub/a.txt": "a"})
-	h := newShelled(t, func(o *host.Options) { o.Rules = rules("Read(*.key)", "", "Bash") })
+	h := newShelled(t, func(o *host.Options) { o.Permissions.Rules = rules("Read(*.key)", "", "Bash") })
 	s := session(t, h.Host, host.SessionOptions{Cwd: dir, Asker: agreeing()})
 	const look = `for f in $(ls sub); do cat "sub/$f"; done`
 	if got := told(t, s, look); got != "a" {
@@ -101,7 +101,7 @@ func TestSandboxPolicyIsNew(t *testing.T) {
 func TestApprovedInTheSandbox(t *testing.T) {
 	t.Parallel()
 	dir := files(t, map[string]string{"asked.txt": "shown\n"})
-	h := newShelled(t, func(o *host.Options) { o.Rules = rules("", "Read(asked.txt)", "Bash") })
+	h := newShelled(t, func(o *host.Options) { o.Permissions.Rules = rules("", "Read(asked.txt)", "Bash") })
 	yes := asker{reply: host.Reply{Answer: host.AnswerAllow}}
 	s := session(t, h.Host, host.SessionOptions{Cwd: dir, Asker: &yes})
 	if got := told(t, s, "cat asked.txt"); got != "shown" || yes.asked.Load() != 1 {
@@ -116,7 +116,7 @@ func TestApprovedInTheSandbox(t *testing.T) {
 func TestHiddenWorkingDirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	h := newShelled(t, func(o *host.Options) { o.Rules = rules(fmt.Sprintf("Read(/%s/**)", dir), "", "Bash") })
+	h := newShelled(t, func(o *host.Options) { o.Permissions.Rules = rules(fmt.Sprintf("Read(/%s/**)", dir), "", "Bash") })
 	result, _ := one(t, session(t, h.Host, host.SessionOptions{Cwd: dir}), "Bash", `{"command":"date"}`)
 	wantError(t, result, abi.CodeDenied)
 }
@@ -171,7 +171,7 @@ func BenchmarkSandboxPolicy(b *testing.B) {
 				content[fmt.Sprintf("d%d/f%d", i%100, i)] = ""
 			}
 			dir := files(b, content)
-			h := newShelled(b, func(o *host.Options) { o.Rules, o.Observe = rules(deny, "", "Bash"), nil })
+			h := newShelled(b, func(o *host.Options) { o.Permissions.Rules, o.Observe.Events = rules(deny, "", "Bash"), nil })
 			s := session(b, h.Host, host.SessionOptions{Cwd: dir})
 			for b.Loop() {
 				if r := s.Results(context.Background(), []abi.ToolUse{bash("1", "cat d0/f0")}); r[0].IsError {

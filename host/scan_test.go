@@ -21,7 +21,7 @@ func TestScansEnd(t *testing.T) {
 		testenv.Missing(t, "a file system with sparse files: "+err.Error())
 	}
 	limited := func(limit time.Duration) *host.Session {
-		return session(t, open(t, host.Options{Builtins: true, ScanTimeout: limit}), host.SessionOptions{Cwd: dir})
+		return session(t, open(t, host.Options{Builtins: true, Limits: host.LimitOptions{ScanTimeout: limit}}), host.SessionOptions{Cwd: dir})
 	}
 	limit := 300 * time.Millisecond
 	s := limited(limit)

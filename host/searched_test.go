@@ -130,8 +130,8 @@ func searching(tb testing.TB, dir string, mode sandbox.Mode, source permissions.
 
 func searchesIn(mode sandbox.Mode, source permissions.SourceKind, deny, ask, allow string) func(o *host.Options) {
 	return func(o *host.Options) {
-		o.Shell.Sandbox, o.Rules = mode, rules(deny, ask, allow)
-		o.Rules[0].Source = source
+		o.Shell.Sandbox.Mode, o.Permissions.Rules = mode, rules(deny, ask, allow)
+		o.Permissions.Rules[0].Source = source
 	}
 }
 
@@ -236,7 +236,7 @@ func TestNativeSearches(t *testing.T) {
 	for name, want := range map[string]abi.Code{".env": abi.CodeNeedsApproval, "env": ""} {
 		var r ran
 		dir := files(t, map[string]string{"sub/" + name: "x"})
-		h := open(t, host.Options{Tools: []host.NativeTool{r.shell(runLine)}, Rules: rules("Read(.env)", "", "")})
+		h := open(t, host.Options{Tools: []host.NativeTool{r.shell(runLine)}, Permissions: host.PermissionOptions{Rules: rules("Read(.env)", "", "")}})
 		result, _ := one(t, session(t, h, host.SessionOptions{Cwd: dir}), "Bash", `{"command":"grep -rc x ."}`)
 		if want != "" {
 			wantError(t, result, want)

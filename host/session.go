@@ -74,8 +74,8 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 	s := &Session{host: h, options: o, id: cmp.Or(o.ID, rand.Text()), running: turn.NewToken()}
 	s.news = newNews(h, s.id)
 	s.tools = sessionTools{host: h, audience: o.Audience, stage: o.Stage}
-	if h.options.Judge.Model != nil {
-		j, err := judge.New(h.options.Judge)
+	if h.options.Permissions.Judge.Model != nil {
+		j, err := judge.New(h.options.Permissions.Judge)
 		if err != nil {
 			return nil, fmt.Errorf("the judge: %w", err)
 		}
@@ -99,7 +99,7 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 func (o *SessionOptions) places(h *Options) *rules.Places {
 	return &rules.Places{
 		Cwd: o.Cwd, Additional: o.AdditionalDirs, PlanFile: o.PlanFile,
-		Home: h.Home, ProjectRoot: h.ProjectRoot, Sessions: h.Sessions, HostFolders: h.folders(),
+		Home: h.Paths.Home, ProjectRoot: h.Paths.Project, Sessions: h.Storage.Sessions, HostFolders: h.folders(),
 	}
 }
 
@@ -107,7 +107,7 @@ func (o *SessionOptions) places(h *Options) *rules.Places {
 // it becomes one of the host's.
 func (h *Host) admitSession(s *Session, setup permissions.Setup) error {
 	c := &rules.Compiler{
-		Setup: setup, Session: s.id, Mode: s.options.Mode, Grants: h.options.Grants, Logger: h.options.Logger,
+		Setup: setup, Session: s.id, Mode: s.options.Mode, Grants: h.options.Permissions.Grants, Logger: h.options.Observe.Logger,
 	}
 	for _, t := range h.natives.All() {
 		c.Native = append(c.Native, t.Contract())
@@ -157,8 +157,8 @@ func (s *Session) Close(ctx context.Context) error {
 	s.host.mu.Lock()
 	delete(s.host.sessions, s)
 	s.host.mu.Unlock()
-	if s.host.options.Grants != nil {
-		s.host.options.Grants.EndSession(s.id)
+	if s.host.options.Permissions.Grants != nil {
+		s.host.options.Permissions.Grants.EndSession(s.id)
 	}
 	var err error
 	if s.running.Take(ctx) {

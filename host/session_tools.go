@@ -26,7 +26,7 @@ type sessionTools struct {
 // offer is what the session offers its model, with definitions in a format.
 func (s *sessionTools) offer(v *rules.View, format Format) (*toolset.Set, error) {
 	return toolset.New(s.list(v), &toolset.Options{
-		Offering: s.host.options.Offer, Format: format, Known: &s.known, Background: s.backgrounds(),
+		Offering: s.host.options.Model.Offer, Format: format, Known: &s.known, Background: s.backgrounds(),
 	})
 }
 
@@ -79,7 +79,7 @@ func (s *sessionTools) notOffered(v *rules.View, t tool.Tool) error {
 // Tools that rules deny are for the rules to refuse.
 func (s *sessionTools) refuses(t tool.Tool) error {
 	contract := t.Contract()
-	if !s.host.options.Offer.Has(contract) {
+	if !s.host.options.Model.Offer.Has(contract) {
 		return abi.Errorf(abi.CodeDisabled, "%s is not among the tools that are offered here", contract.Name)
 	}
 	if err := cmp.Or(s.refusesPowerShell(t), s.refusesTasks(t)); err != nil {
@@ -121,14 +121,14 @@ func (s *sessionTools) backgrounds() bool {
 	if o.Shell == nil || o.Shell.MaxBackground < 0 || s.stage {
 		return false
 	}
-	return len(o.Offer.Only) == 0 || s.offersTo(abi.CapTaskOutput) && s.offersTo(abi.CapTaskStop)
+	return len(o.Model.Offer.Only) == 0 || s.offersTo(abi.CapTaskOutput) && s.offersTo(abi.CapTaskStop)
 }
 
 // offersTo reports whether an offered tool of a plugin may ask for a capability.
 func (s *sessionTools) offersTo(capability string) bool {
 	return slices.ContainsFunc(s.host.plugins.Newest().Tools(), func(t *plugins.Tool) bool {
 		_, may := t.Plugin.Declares(t.Tool, capability)
-		return may && s.host.options.Offer.Has(t.Tool)
+		return may && s.host.options.Model.Offer.Has(t.Tool)
 	})
 }
 
@@ -140,7 +140,7 @@ func (s *sessionTools) learn(content []abi.Block) {
 		return
 	}
 	if err := s.storage.Remember(toolset.RecordKind, news); err != nil {
-		s.host.options.Logger.Warn("the next process that goes on with the session will have these tools loaded anew", "tools", news, "error", err)
+		s.host.options.Observe.Logger.Warn("the next process that goes on with the session will have these tools loaded anew", "tools", news, "error", err)
 	}
 }
 
@@ -148,7 +148,7 @@ func (s *sessionTools) learn(content []abi.Block) {
 func (s *sessionTools) restore() {
 	for _, record := range s.storage.Recall(toolset.RecordKind) {
 		if err := s.known.Restore(record); err != nil {
-			s.host.options.Logger.Warn("a record of the session is left out", "kind", toolset.RecordKind, "error", err)
+			s.host.options.Observe.Logger.Warn("a record of the session is left out", "kind", toolset.RecordKind, "error", err)
 		}
 	}
 }

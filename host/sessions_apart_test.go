@@ -23,7 +23,7 @@ func TestSessionsAreApart(t *testing.T) {
 	root := t.TempDir()
 	var r ran
 	long := does("Long", func(context.Context, *host.Call) (string, error) { return strings.Repeat(secret, 10_000), nil })
-	h := open(t, host.Options{Builtins: true, Sessions: filepath.Join(root, "sessions"), Tools: append(r.chainTools(), long)})
+	h := open(t, host.Options{Builtins: true, Storage: host.StorageOptions{Sessions: filepath.Join(root, "sessions")}, Tools: append(r.chainTools(), long)})
 	sessions := make(map[string]*host.Session)
 	for _, id := range []string{"one", "other"} {
 		s := session(t, h, host.SessionOptions{ID: id, Cwd: root})

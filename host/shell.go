@@ -11,7 +11,7 @@ import (
 )
 
 // Shell says how commands run: those of the tools Bash and PowerShell, and of plugins that
-// declare shell.run. The zero value confines them to a sandbox where there is one, without
+// declare shell.run. The zero value confines them to a sandbox if there is one, without
 // network and with an empty environment. It requires that the program calls [Main].
 type Shell struct {
 	// Supervisor starts a program that calls [Main] first thing; empty is this program,
@@ -20,50 +20,61 @@ type Shell struct {
 	// Optional opens the host on a machine without a shell too, or without a sandbox where
 	// one is required. Then each command is refused with the reason.
 	Optional bool
-	// State is a directory for what must be tidied up after a crash, the same for all
-	// hosts of a user. Empty is a directory that is removed with the host: then files that
-	// a crash leaves, such as an empty .git/hooks, stay.
-	State string
-
+	// Bash and PowerShell are the absolute paths of the programs. Empty ones are looked for
+	// where a system keeps its programs.
+	Bash, PowerShell string
 	// Environ is an environment of which commands get the usual variables, such as PATH and
 	// HOME, and those that the globs in Environment name. Commands get nothing of this
 	// process's own environment.
 	Environ, Environment []string
-
-	// Sandbox says when commands are confined; empty is wherever that is possible.
-	Sandbox SandboxMode
-	// Network is what confined commands reach of the network; empty is nothing. With
-	// [NetworkHosts], Hosts are those beyond the ones that rules on WebFetch allow:
-	// names, or *.NAME for all below one.
-	Network SandboxNetwork
-	Hosts   []string
-	// Writable are directories that confined commands may write in, beyond the
-	// session's own. UnixSockets lets them make Unix sockets.
-	Writable    []string
-	UnixSockets bool
+	// Sandbox says how commands are confined.
+	Sandbox SandboxOptions
+	// Time says how long a command may run.
+	Time CommandTime
 	// Limits bound what one command uses.
 	Limits CommandLimits
-
-	// Bash and PowerShell are the absolute paths of the programs. Empty ones are looked for
-	// where a system keeps its programs.
-	Bash, PowerShell string
-	// Timeout is how long a command may run that asks for no other time, and MaxTimeout the
-	// longest that it may ask for; 0 is 2 and 10 minutes. Budget is how long a command may
-	// hold the conversation up before it moves to the background; 0 is never. AtLimit is what
-	// happens at the time limit; empty is [AtLimitBackground]. MaxOutput bounds the output
-	// that is kept of one command, in bytes; 0 is 16 GiB.
-	Timeout, MaxTimeout, Budget time.Duration
-	AtLimit                     CommandAtLimit
-	MaxOutput                   int64
+	// MaxOutput bounds the output that is kept of one command, in bytes; 0 is 16 GiB.
+	MaxOutput int64
 	// MaxBackground is how many tasks of a session may run in the background at once; 0 is 32.
-	// If it is negative none may: commands end at their time limit, and models are not
-	// offered the tools for tasks.
+	// If it is negative none may: commands end at their time limit, and models are not offered
+	// the tools for tasks.
 	MaxBackground int
+}
+
+// SandboxOptions say how commands are confined.
+type SandboxOptions struct {
+	// Mode says when commands are confined; empty is wherever that is possible.
+	Mode SandboxMode
+	// Network is what confined commands reach of the network; empty is nothing. With
+	// [NetworkHosts], Hosts are those beyond the ones that rules on WebFetch allow: names, or
+	// *.NAME for all below one.
+	Network SandboxNetwork
+	Hosts   []string
+	// Writable are directories that confined commands may write in, beyond the session's own.
+	Writable []string
+	// UnixSockets lets confined commands make Unix sockets.
+	UnixSockets bool
+	// State is a directory for what must be tidied up after a crash, the same for all hosts of
+	// a user. Empty is a directory that is removed with the host: then files that a crash
+	// leaves, such as an empty .git/hooks, stay.
+	State string
+}
+
+// CommandTime says how long a command may run.
+type CommandTime struct {
+	// Default is for a command that asks for no other time, and Max the longest that one may
+	// ask for; 0 is 2 and 10 minutes.
+	Default, Max time.Duration
+	// Budget is how long a command may hold the conversation up before it moves to the
+	// background; 0 is never.
+	Budget time.Duration
+	// AtLimit is what happens at the time limit; empty is [AtLimitBackground].
+	AtLimit CommandAtLimit
 }
 
 // Confinement reports what this machine offers to confine commands with, for people.
 func (s *Shell) Confinement(ctx context.Context, home string) SandboxReport {
-	return commands.Examine(ctx, (&Options{Shell: s, Home: home}).commands())
+	return commands.Examine(ctx, (&Options{Shell: s, Paths: PathOptions{Home: home}}).commands())
 }
 
 // commands are the options as the runner of commands takes them.
@@ -75,13 +86,13 @@ func (o *Options) commands() commands.Options {
 	bridge, confine := insideCommands()
 	return commands.Options{
 		Supervisor: s.Supervisor,
-		Mode:       cmp.Or(s.Sandbox, sandbox.WhenAvailable),
-		Sandbox:    sandbox.Options{State: s.State, Home: o.Home, Bridge: bridge, Confine: confine, Limits: s.Limits},
+		Mode:       cmp.Or(s.Sandbox.Mode, sandbox.WhenAvailable),
+		Sandbox:    sandbox.Options{State: s.Sandbox.State, Home: o.Paths.Home, Bridge: bridge, Confine: confine, Limits: s.Limits},
 		Shell: shell.Options{
-			Network: s.Network, UnixSockets: s.UnixSockets, Bash: s.Bash, PowerShell: s.PowerShell,
-			Timeout: s.Timeout, MaxTimeout: s.MaxTimeout, Budget: s.Budget, AtLimit: s.AtLimit, MaxOutput: s.MaxOutput, Limits: s.Limits,
+			Network: s.Sandbox.Network, UnixSockets: s.Sandbox.UnixSockets, Bash: s.Bash, PowerShell: s.PowerShell,
+			Timeout: s.Time.Default, MaxTimeout: s.Time.Max, Budget: s.Time.Budget, AtLimit: s.Time.AtLimit, MaxOutput: s.MaxOutput, Limits: s.Limits,
 		},
-		Environ: s.Environ, Environment: s.Environment, Hosts: s.Hosts, Writable: s.Writable,
-		TrustedProjects: o.TrustedProjects, Logger: o.Logger,
+		Environ: s.Environ, Environment: s.Environment, Hosts: s.Sandbox.Hosts, Writable: s.Sandbox.Writable,
+		TrustedProjects: o.Paths.TrustedProjects, Logger: o.Observe.Logger,
 	}
 }

@@ -29,8 +29,8 @@ func TestGitBesideOthers(t *testing.T) {
 			}
 			_ = os.Remove(filepath.Join(dir, "ran"))
 			h := newShelled(t, func(o *host.Options) {
-				o.Shell.Sandbox, o.Rules = confined, rules("", "", "Bash(make:*)")
-				o.Rules[0].Mode = permissions.ModeAcceptEdits
+				o.Shell.Sandbox.Mode, o.Permissions.Rules = confined, rules("", "", "Bash(make:*)")
+				o.Permissions.Rules[0].Mode = permissions.ModeAcceptEdits
 			})
 			r, _ := one(t, session(t, h.Host, host.SessionOptions{Cwd: dir}), "Bash", `{"command":"`+command+`"}`)
 			if r.IsError && command != "unset git; git status" && command != "make --version; git status" {

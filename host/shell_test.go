@@ -49,10 +49,10 @@ func newShelled(tb testing.TB, change ...func(o *host.Options)) *shelled {
 	h := &shelled{home: filepath.Join(root, "home"), sessions: filepath.Join(root, "home/state/sessions"), log: &syncBuffer{}}
 	must(tb, os.Mkdir(h.home, 0o700))
 	o := host.Options{
-		Builtins: true, Home: h.home, HostFolders: []string{filepath.Join(h.home, "state")}, Sessions: h.sessions,
-		Rules: rules("", "", "Bash"), Observe: h.see, Logger: slog.New(slog.NewTextHandler(h.log, nil)),
+		Builtins: true, Paths: host.PathOptions{Home: h.home, Host: []string{filepath.Join(h.home, "state")}}, Storage: host.StorageOptions{Sessions: h.sessions},
+		Permissions: host.PermissionOptions{Rules: rules("", "", "Bash")}, Observe: host.ObserveOptions{Events: h.see, Logger: slog.New(slog.NewTextHandler(h.log, nil))},
 		Shell: &host.Shell{
-			State:   filepath.Join(h.home, "state/sandbox"),
+			Sandbox: host.SandboxOptions{State: filepath.Join(h.home, "state/sandbox")},
 			Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.home, "LANG=C.UTF-8", secret},
 		},
 	}
@@ -170,7 +170,7 @@ func TestCwd(t *testing.T) {
 // told of another directory only where the next command begins there.
 func TestCwdOfFailure(t *testing.T) {
 	t.Parallel()
-	h := newShelled(t, func(o *host.Options) { o.Shell.AtLimit = shell.LimitKill })
+	h := newShelled(t, func(o *host.Options) { o.Shell.Time.AtLimit = shell.LimitKill })
 	for _, test := range []struct{ command, want, cwd string }{
 		{"cd sub && false", "exit status 1", "sub"},
 		{"cd sub; exit 3", "exit status 3", "sub"},
@@ -206,9 +206,9 @@ func TestWaitingIsNotAskedAbout(t *testing.T) {
 	t.Parallel()
 	var hooked atomic.Int32
 	h := newShelled(t, func(o *host.Options) {
-		o.Rules = nil
+		o.Permissions.Rules = nil
 		o.Shell.PowerShell = "/bin/sh" // which is never reached
-		o.Hooks = hookSet(t, hooks.Hook{Event: hooks.PreToolUse, Func: func(context.Context, hooks.Input) (hooks.Output, error) {
+		o.Permissions.Hooks = hookSet(t, hooks.Hook{Event: hooks.PreToolUse, Func: func(context.Context, hooks.Input) (hooks.Output, error) {
 			hooked.Add(1)
 			return hooks.Output{}, nil
 		}})
@@ -305,7 +305,7 @@ func TestCommandsCascade(t *testing.T) {
 // TestStagedCommands refuses every command where writes are staged, and asks nobody.
 func TestStagedCommands(t *testing.T) {
 	t.Parallel()
-	h := newShelled(t, func(o *host.Options) { o.Rules = nil })
+	h := newShelled(t, func(o *host.Options) { o.Permissions.Rules = nil })
 	s := session(t, h.Host, host.SessionOptions{Stage: true, Asker: nobody{t}})
 	for _, command := range []string{"cat a", "touch a"} {
 		result, _ := one(t, s, "Bash", string(bash("1", command).Input))
@@ -387,7 +387,7 @@ func appears(tb testing.TB, path string) {
 // TestDeed tells of a commit as a part of its call.
 func TestDeed(t *testing.T) {
 	t.Parallel()
-	h := newShelled(t, func(o *host.Options) { o.Shell.Sandbox = sandbox.Off })
+	h := newShelled(t, func(o *host.Options) { o.Shell.Sandbox.Mode = sandbox.Off })
 	dir := repository(t)
 	s := session(t, h.Host, host.SessionOptions{Cwd: dir})
 	events := slices.Collect(s.Run(t.Context(), []abi.ToolUse{bash("1", commit)}))
@@ -423,8 +423,8 @@ func TestNoSandbox(t *testing.T) {
 	t.Parallel()
 	none := func(mode sandbox.Mode) func(o *host.Options) {
 		return func(o *host.Options) {
-			o.Shell.Sandbox = mode
-			o.Shell.State = filepath.Join(o.Home, "state/file/below") // where nothing can be made
+			o.Shell.Sandbox.Mode = mode
+			o.Shell.Sandbox.State = filepath.Join(o.Paths.Home, "state/file/below") // where nothing can be made
 		}
 	}
 	for mode, warnings := range map[sandbox.Mode]int{sandbox.Off: 0, sandbox.WhenAvailable: 1, sandbox.Required: 0} {
@@ -454,7 +454,7 @@ func TestZeroShell(t *testing.T) {
 	testenv.NeedTool(t, "bwrap")
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	h := open(t, host.Options{Builtins: true, Rules: rules("", "", "Bash"), Shell: &host.Shell{}})
+	h := open(t, host.Options{Builtins: true, Permissions: host.PermissionOptions{Rules: rules("", "", "Bash")}, Shell: &host.Shell{}})
 	s := session(t, h, host.SessionOptions{})
 	result, _ := one(t, s, "Bash", `{"command":"touch /etc/made; touch /tmp/made && chmod 0 /tmp/made && mkdir /tmp/closed && touch /tmp/closed/a && chmod 0 /tmp/closed"}`)
 	if !strings.Contains(result.Text(), "Read-only file system") {

@@ -31,9 +31,9 @@ func TestHooksSeeLongOutput(t *testing.T) {
 			t.Parallel()
 			var seen int64
 			o := kept(t)
-			o.Plugins = []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability)}
-			o.Capabilities, o.Granted = []capability.Capability{&longOutput{size: size}}, []string{"fixture"}
-			o.Hooks = hookSet(t, hooks.Hook{Event: hooks.PostToolUse, Func: func(_ context.Context, in hooks.Input) (hooks.Output, error) {
+			o.Plugins.Sources = []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability)}
+			o.Capabilities, o.Plugins.Granted = []capability.Capability{&longOutput{size: size}}, []string{"fixture"}
+			o.Permissions.Hooks = hookSet(t, hooks.Hook{Event: hooks.PostToolUse, Func: func(_ context.Context, in hooks.Input) (hooks.Output, error) {
 				info, err := os.Stat(in.Result.Content[0].Spilled.Path)
 				if err == nil {
 					seen = info.Size()

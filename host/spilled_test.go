@@ -81,10 +81,10 @@ func (e *endlessLines) Read(p []byte) (int, error) {
 func longSession(tb testing.TB, size int64) *host.Session {
 	tb.Helper()
 	o := kept(tb)
-	o.Plugins = []plugins.Source{plugin(tb, "pass_through", fixtureTool+fixtureCapability+"[limits]\ntime = \"5m\"\n")}
+	o.Plugins.Sources = []plugins.Source{plugin(tb, "pass_through", fixtureTool+fixtureCapability+"[limits]\ntime = \"5m\"\n")}
 	o.Capabilities = []capability.Capability{&longOutput{size: size}}
-	o.Granted = []string{"fixture"}
-	o.Ceilings = plugins.Limits{Time: 5 * time.Minute}
+	o.Plugins.Granted = []string{"fixture"}
+	o.Plugins.Ceilings = plugins.Limits{Time: 5 * time.Minute}
 	return session(tb, open(tb, o), host.SessionOptions{})
 }
 
@@ -135,11 +135,11 @@ func TestLongGuestInLittleMemory(t *testing.T) {
 	}
 	const size = 10<<20 - 1000 // the limit on a guest's output is 10 MiB
 	o := kept(t)
-	o.Plugins = []plugins.Source{{Origin: plugins.OriginFlag, Path: "/test", FS: fstest.MapFS{
+	o.Plugins.Sources = []plugins.Source{{Origin: plugins.OriginFlag, Path: "/test", FS: fstest.MapFS{
 		"fixture/plugin.toml":  {Data: []byte("manifest = 1\nname = \"fixture\"\nversion = \"1.0.0\"\n" + fixtureTool)},
 		"fixture/fixture.wasm": {Data: longGuest(size)},
 	}}}
-	o.Granted = []string{"fixture"}
+	o.Plugins.Granted = []string{"fixture"}
 	s := session(t, open(t, o), host.SessionOptions{})
 	var events []host.Event
 	grown := testenv.HeapGrowth(func() { _, events = one(t, s, "Fixture", `{}`) })

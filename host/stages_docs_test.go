@@ -55,11 +55,13 @@ func TestStagedDocuments(t *testing.T) {
 	})
 	before := snapshot(t, dir)
 	h := open(t, host.Options{
-		Builtins: true, Sessions: filepath.Join(t.TempDir(), "sessions"),
-		Plugins: []plugins.Source{{Origin: plugins.OriginFlag, Path: "editor", FS: fstest.MapFS{
-			"plugin.toml": {Data: []byte(editorManifest)}, "editor.wasm": {Data: []byte("\x00asm\x01\x00\x00\x00")},
-		}}},
-		Isolated: []plugins.Runner{putter{}}, Granted: []string{"editor"}, Rules: rules("", "", "Alter"),
+		Builtins: true, Storage: host.StorageOptions{Sessions: filepath.Join(t.TempDir(), "sessions")},
+		Plugins: host.PluginOptions{
+			Sources: []plugins.Source{{Origin: plugins.OriginFlag, Path: "editor", FS: fstest.MapFS{
+				"plugin.toml": {Data: []byte(editorManifest)}, "editor.wasm": {Data: []byte("\x00asm\x01\x00\x00\x00")},
+			}}},
+			Isolated: []plugins.Runner{putter{}}, Granted: []string{"editor"},
+		}, Permissions: host.PermissionOptions{Rules: rules("", "", "Alter")},
 	})
 	s := session(t, h, host.SessionOptions{Cwd: dir, Mode: permissions.ModeAcceptEdits, Stage: true})
 	read := func(path string) *abi.ToolResult {

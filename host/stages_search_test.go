@@ -24,9 +24,9 @@ func TestStagedSearch(t *testing.T) {
 		".gitignore": "*.log\nbuild/\n", ".git/HEAD": "ref: x\n", "sub/.ignore": "skipped.txt\n", "sub/skipped.txt": "needle ignored\n",
 		"build/out.txt": "needle built\n", "secret/x.txt": "needle hidden by a rule\n",
 	})
-	h := open(t, host.Options{Builtins: true, Sessions: filepath.Join(t.TempDir(), "sessions"), Rules: []permissions.RuleSet{{
+	h := open(t, host.Options{Builtins: true, Storage: host.StorageOptions{Sessions: filepath.Join(t.TempDir(), "sessions")}, Permissions: host.PermissionOptions{Rules: []permissions.RuleSet{{
 		Source: permissions.SourceCommandLine, Folder: permissions.Dir{Path: dir, Real: dir}, Deny: permissions.RuleTexts("Read(secret/**)", "Read(sub/denied.txt)"),
-	}}})
+	}}}})
 	writer := session(t, h, host.SessionOptions{ID: "mine", Cwd: dir, Mode: permissions.ModeAcceptEdits, Stage: true})
 	before := snapshot(t, dir)
 	for path, content := range map[string]string{

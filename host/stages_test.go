@@ -44,7 +44,7 @@ func snapshot(tb testing.TB, dir string) string {
 // staging is a session of the tools in the box that stages what is written.
 func staging(tb testing.TB, sessions, dir string, tools ...host.NativeTool) *host.Session {
 	tb.Helper()
-	h := open(tb, host.Options{Builtins: true, Sessions: sessions, Tools: tools})
+	h := open(tb, host.Options{Builtins: true, Storage: host.StorageOptions{Sessions: sessions}, Tools: tools})
 	return session(tb, h, host.SessionOptions{ID: "mine", Cwd: dir, Mode: permissions.ModeAcceptEdits, Stage: true})
 }
 
@@ -134,7 +134,7 @@ func TestStageIsKept(t *testing.T) {
 	s := staging(t, sessions, dir)
 	answers(t, s, "Write", map[string]any{"file_path": "b.txt", "content": "b"})
 	closed(t, s)
-	h := open(t, host.Options{Builtins: true, Sessions: sessions})
+	h := open(t, host.Options{Builtins: true, Storage: host.StorageOptions{Sessions: sessions}})
 	_, err := h.NewSession(host.SessionOptions{ID: "mine", Cwd: dir})
 	if !errors.Is(err, host.ErrStaged) || !strings.Contains(err.Error(), "b.txt") {
 		t.Errorf("without its stage: %v", err)
@@ -156,7 +156,7 @@ func TestStageIsKept(t *testing.T) {
 func TestStagesAreApart(t *testing.T) {
 	t.Parallel()
 	dir := files(t, map[string]string{"a.txt": "one\n"})
-	h := open(t, host.Options{Builtins: true, Sessions: filepath.Join(t.TempDir(), "sessions")})
+	h := open(t, host.Options{Builtins: true, Storage: host.StorageOptions{Sessions: filepath.Join(t.TempDir(), "sessions")}})
 	var all []*host.Session
 	for _, id := range []string{"one", "other"} {
 		all = append(all, session(t, h, host.SessionOptions{ID: id, Cwd: dir, Mode: permissions.ModeAcceptEdits, Stage: true}))
@@ -221,9 +221,9 @@ func TestStagedList(t *testing.T) {
 			return abi.ToolResult{}, err
 		},
 	}
-	h := open(t, host.Options{Builtins: true, Sessions: filepath.Join(t.TempDir(), "sessions"), Tools: []host.NativeTool{look}, Rules: []permissions.RuleSet{{
+	h := open(t, host.Options{Builtins: true, Storage: host.StorageOptions{Sessions: filepath.Join(t.TempDir(), "sessions")}, Tools: []host.NativeTool{look}, Permissions: host.PermissionOptions{Rules: []permissions.RuleSet{{
 		Source: permissions.SourceCommandLine, Folder: permissions.Dir{Path: dir, Real: dir}, Deny: permissions.RuleTexts("Read(sub/hidden*)"),
-	}}})
+	}}}})
 	s := session(t, h, host.SessionOptions{Cwd: dir, Mode: permissions.ModeAcceptEdits, Stage: true})
 	for _, path := range []string{"a.txt", "sub/c.txt", "new/deep/d.txt"} {
 		answers(t, s, "Read", map[string]any{"file_path": path})

@@ -33,7 +33,7 @@ func TestChangesWhileACallWaitsForItsSlot(t *testing.T) {
 			t.Parallel()
 			var r ran
 			list, hold := &logged{}, newBarrier()
-			h := open(t, host.Options{MaxConcurrent: 1, Log: list, Tools: []host.NativeTool{
+			h := open(t, host.Options{Limits: host.LimitOptions{MaxConcurrent: 1}, Observe: host.ObserveOptions{Decisions: list}, Tools: []host.NativeTool{
 				safely(r.put()), does("Hold", func(ctx context.Context, _ *host.Call) (string, error) { return "", hold.wait(ctx) }),
 			}})
 			s := session(t, h, host.SessionOptions{Mode: permissions.ModeAcceptEdits})
@@ -101,7 +101,7 @@ func TestMoveWhileACallWaitsForItsSlot(t *testing.T) {
 		result = resultsOf(events.all())["3"]
 		return "", nil
 	}, func(c *abi.Tool) { c.ReadOnly, c.ConcurrencySafe = abi.TraitTrue, abi.TraitFalse })
-	h := open(t, host.Options{MaxConcurrent: 2, Rules: rules("Read(below/secret)", "", ""), Tools: []host.NativeTool{
+	h := open(t, host.Options{Limits: host.LimitOptions{MaxConcurrent: 2}, Permissions: host.PermissionOptions{Rules: rules("Read(below/secret)", "", "")}, Tools: []host.NativeTool{
 		r.get(), move, both, does("Hold", func(ctx context.Context, _ *host.Call) (string, error) { return "", hold.wait(ctx) }),
 	}})
 	s = session(t, h, host.SessionOptions{Cwd: root})

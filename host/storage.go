@@ -24,11 +24,11 @@ const DefaultKeepSessions = storage.DefaultKeep
 func (s *Session) openStorage(setup *permissions.Setup) error {
 	o := &s.host.options
 	options := storage.Options{
-		ID: s.id, Results: o.Results, History: o.History, NoHistory: o.NoHistory,
-		Stage: s.options.Stage, Logger: o.Logger,
+		ID: s.id, Results: o.Results, History: o.Storage.History, NoHistory: o.Storage.NoHistory,
+		Stage: s.options.Stage, Logger: o.Observe.Logger,
 	}
 	if !s.options.Ephemeral {
-		options.Parent = o.Sessions
+		options.Parent = o.Storage.Sessions
 	}
 	if o.Shell != nil {
 		options.Tasks = &storage.TaskOptions{Begin: s.tools.backgrounds(), MaxRunning: o.Shell.MaxBackground, Notify: s.news.task}
@@ -57,7 +57,7 @@ func (s *Session) Dir() string { return s.storage.Dir() }
 
 // History holds what files were before the tools of this session, and of earlier ones under
 // the same id, wrote them: to list, to show as a patch, and to restore. It is nil where
-// nothing is kept: the session has no directory, or [Options.NoHistory] is set. It is closed
+// nothing is kept: the session has no directory, or [Options.Storage.NoHistory] is set. It is closed
 // with the session.
 func (s *Session) History() *History { return s.storage.History() }
 
@@ -77,7 +77,7 @@ func (s *Session) saveReadState() {
 		return
 	}
 	if err := s.storage.Remember(filestate.RecordKind, files); err != nil {
-		s.host.options.Logger.Warn("the read state of files could not be saved: files must be read again before they are written", "session", s.id, "error", err)
+		s.host.options.Observe.Logger.Warn("the read state of files could not be saved: files must be read again before they are written", "session", s.id, "error", err)
 	}
 }
 
@@ -89,7 +89,7 @@ func (s *Session) loadReadState() {
 		return
 	}
 	if err := s.files.Load(records[len(records)-1]); err != nil {
-		s.host.options.Logger.Warn("the read state of files could not be restored: its record is invalid", "session", s.id, "error", err)
+		s.host.options.Observe.Logger.Warn("the read state of files could not be restored: its record is invalid", "session", s.id, "error", err)
 	}
 }
 

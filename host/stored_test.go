@@ -48,7 +48,7 @@ func say(id, seed string, n int) abi.ToolUse {
 // kept are options of a host whose sessions have folders.
 func kept(tb testing.TB, tools ...host.NativeTool) host.Options {
 	tb.Helper()
-	return host.Options{Tools: tools, Sessions: filepath.Join(tb.TempDir(), "sessions")}
+	return host.Options{Tools: tools, Storage: host.StorageOptions{Sessions: filepath.Join(tb.TempDir(), "sessions")}}
 }
 
 func closed(tb testing.TB, s *host.Session) {
@@ -72,7 +72,7 @@ func TestPersistedResult(t *testing.T) {
 	t.Parallel()
 	o := kept(t, sayer(func(c *abi.Tool) { c.MaxResultChars = 1_000 }))
 	s := session(t, open(t, o), host.SessionOptions{ID: "mine"})
-	if s.Dir() != filepath.Join(o.Sessions, "mine") {
+	if s.Dir() != filepath.Join(o.Storage.Sessions, "mine") {
 		t.Errorf("its folder is %s", s.Dir())
 	}
 	if rs, events := turnOf(t, s, say("c1", "a", 1_000)); len(of(events, host.EventPersisted)) > 0 || len(rs[0].Text()) != 1_000 {
@@ -102,9 +102,9 @@ func TestUnlimitedIsGranted(t *testing.T) {
 	const size = 60_000
 	guest := func(granted bool) host.Options {
 		o := kept(t)
-		o.Plugins = []plugins.Source{plugin(t, "pass_through", fixtureTool+"unlimited_result = true\n"+fixtureCapability)}
+		o.Plugins.Sources = []plugins.Source{plugin(t, "pass_through", fixtureTool+"unlimited_result = true\n"+fixtureCapability)}
 		o.Capabilities = []capability.Capability{&longOutput{size: size}}
-		o.Granted = []string{"fixture"}
+		o.Plugins.Granted = []string{"fixture"}
 		if granted {
 			o.Results.Tools = map[string]results.ToolOptions{"Fixture": {MaxChars: results.Unlimited}}
 		}
@@ -172,7 +172,7 @@ func TestTenOfForty(t *testing.T) {
 	}
 	plain := session(t, h, host.SessionOptions{ID: "results"}).Results(t.Context(), uses)
 	for i := range plain {
-		if want := strings.ReplaceAll(sent[i].Text(), s.Dir(), filepath.Join(o.Sessions, "results")); plain[i].Text() != want {
+		if want := strings.ReplaceAll(sent[i].Text(), s.Dir(), filepath.Join(o.Storage.Sessions, "results")); plain[i].Text() != want {
 			t.Errorf("without events, result %d is %.200s", i, plain[i].Text())
 		}
 	}
@@ -246,9 +246,9 @@ func TestSessionFolderIsReadable(t *testing.T) {
 func TestSessionFoldersAreTheHosts(t *testing.T) {
 	t.Parallel()
 	o := kept(t, writer())
-	o.Rules = rules("", "", "Put")
+	o.Permissions.Rules = rules("", "", "Put")
 	cwd := t.TempDir()
-	o.Sessions = filepath.Join(cwd, "sessions")
+	o.Storage.Sessions = filepath.Join(cwd, "sessions")
 	s := session(t, open(t, o), host.SessionOptions{Cwd: cwd, ID: "s"})
 	if r, _ := one(t, s, "Put", `{"file_path":"plain.txt","content":"x"}`); r.IsError {
 		t.Errorf("elsewhere: %s", r.Text())
@@ -292,7 +292,7 @@ func TestWithoutFolder(t *testing.T) {
 func TestOldSessionsAreSwept(t *testing.T) {
 	t.Parallel()
 	o := kept(t, sayer())
-	o.KeepSessions = time.Hour
+	o.Storage.KeepSessions = time.Hour
 	h := open(t, o)
 	paths := make(map[string]string)
 	for _, id := range []string{"old", "new"} {
@@ -326,7 +326,7 @@ func TestDamagedJournal(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	o := kept(t, sayer())
-	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	o.Observe.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	h := open(t, o)
 	s := session(t, h, host.SessionOptions{ID: "s"})
 	turnOf(t, s, say("c1", "a", 60_000))

@@ -30,7 +30,7 @@ func TestStreamHammer(t *testing.T) {
 
 func hammer(t *testing.T, r *rand.Rand) {
 	t.Helper()
-	h, err := host.Open(t.Context(), host.Options{MaxConcurrent: 1 + r.IntN(3), MaxCalls: 1 + r.IntN(3), MaxHeldResults: int64(r.IntN(3)), Tools: hammerTools()})
+	h, err := host.Open(t.Context(), host.Options{Limits: host.LimitOptions{MaxConcurrent: 1 + r.IntN(3), MaxCalls: 1 + r.IntN(3), MaxHeldResults: int64(r.IntN(3))}, Tools: hammerTools()})
 	must(t, err)
 	s := session(t, h, host.SessionOptions{Cwd: "/"})
 	played := []*play{newPlay(t, s, r), newPlay(t, s, r)} // the second waits for the first
@@ -161,7 +161,7 @@ func (p *play) check(t *testing.T) {
 func TestSessionClosesUnderAStream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h, err := host.Open(t.Context(), host.Options{Tools: hammerTools(), MaxHeldResults: 1})
+		h, err := host.Open(t.Context(), host.Options{Tools: hammerTools(), Limits: host.LimitOptions{MaxHeldResults: 1}})
 		must(t, err)
 		s := session(t, h, host.SessionOptions{Cwd: "/"})
 		open, waits := s.Stream(t.Context()), s.Stream(t.Context())

@@ -335,7 +335,7 @@ func TestDiscard(t *testing.T) {
 				return "", err
 			}, alone),
 		},
-		Rules: rules("", "", "Put"),
+		Permissions: host.PermissionOptions{Rules: rules("", "", "Put")},
 	})
 	s := session(t, h, host.SessionOptions{Cwd: root})
 	st := s.Stream(t.Context())
@@ -380,10 +380,12 @@ func TestDiscardTellsWhatWasDone(t *testing.T) {
 			does("Wait", func(ctx context.Context, _ *host.Call) (string, error) { return "", b.wait(ctx) }),
 			safely(putLocked(&ran{}, "Put")),
 		},
-		Plugins:      []plugins.Source{plugin(t, "pass_through", fixtureTool+"concurrency_safe = true\n"+fixtureCapability)},
+		Plugins: host.PluginOptions{
+			Sources: []plugins.Source{plugin(t, "pass_through", fixtureTool+"concurrency_safe = true\n"+fixtureCapability)},
+			Granted: []string{"fixture"},
+		},
 		Capabilities: []capability.Capability{native},
-		Granted:      []string{"fixture"},
-		Rules:        rules("", "", "Put | Fixture | Edit("+root+"/**)"),
+		Permissions:  host.PermissionOptions{Rules: rules("", "", "Put | Fixture | Edit("+root+"/**)")},
 	}), host.SessionOptions{Cwd: root, Mode: permissions.ModeAcceptEdits})
 	st := s.Stream(t.Context())
 	hd := listen(t, st.Events())
@@ -412,8 +414,8 @@ func TestResultsWaitForASlowReader(t *testing.T) {
 	const calls, size, most = 40, 1 << 20, 8 << 20
 	var began atomic.Int32
 	s := session(t, open(t, host.Options{
-		MaxHeldResults: most,
-		Results:        unbounded(),
+		Limits:  host.LimitOptions{MaxHeldResults: most},
+		Results: unbounded(),
 		Tools: []host.NativeTool{does("Big", func(context.Context, *host.Call) (string, error) {
 			began.Add(1)
 			return strings.Repeat("x", size), nil

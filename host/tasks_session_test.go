@@ -126,8 +126,8 @@ func TestTaskEvents(t *testing.T) {
 	t.Parallel()
 	var h *shelled
 	h = newShelled(t, func(o *host.Options) {
-		o.Shell.Sandbox = sandbox.Off
-		o.Observe = func(e host.Event) {
+		o.Shell.Sandbox.Mode = sandbox.Off
+		o.Observe.Events = func(e host.Event) {
 			h.see(e)
 			if e.Turn == "" {
 				runtime.Goexit()
@@ -225,8 +225,8 @@ func TestNoBackground(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(o *host.Options){
 		"no tasks":      func(o *host.Options) { o.Shell.MaxBackground = -1 },
-		"nothing reads": func(o *host.Options) { o.Offer.Only = []string{"Bash", "Sleep", "TaskStop"} },
-		"nothing ends":  func(o *host.Options) { o.Offer.Only = []string{"Bash", "Sleep", "TaskOutput"} },
+		"nothing reads": func(o *host.Options) { o.Model.Offer.Only = []string{"Bash", "Sleep", "TaskStop"} },
+		"nothing ends":  func(o *host.Options) { o.Model.Offer.Only = []string{"Bash", "Sleep", "TaskOutput"} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -264,7 +264,7 @@ func TestKeptTasksAreRead(t *testing.T) {
 	taskEnds(t, first, task)
 	must(t, first.Close(t.Context()))
 
-	later := newShelled(t, func(o *host.Options) { o.Shell.MaxBackground, o.Sessions = -1, h.sessions })
+	later := newShelled(t, func(o *host.Options) { o.Shell.MaxBackground, o.Storage.Sessions = -1, h.sessions })
 	s := session(t, later.Host, host.SessionOptions{ID: first.ID()})
 	if r, _ := one(t, s, "TaskOutput", `{"task_id":"`+task+`"}`); r.IsError || !strings.Contains(r.Text(), "done") {
 		t.Errorf("its output: %s", r.Text())

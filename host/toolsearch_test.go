@@ -29,7 +29,7 @@ func hinted(name, hint, description string) host.NativeTool {
 func searchable(tb testing.TB, change func(*host.Options)) *host.Host {
 	tb.Helper()
 	o := host.Options{
-		Builtins: true, Offer: host.Offering{Defer: host.DeferAlways},
+		Builtins: true, Model: host.ModelOptions{Offer: host.Offering{Defer: host.DeferAlways}},
 		Tools: []host.NativeTool{
 			hinted("CronCreate", "schedule recurring prompt", "Runs a prompt at times you say."),
 			hinted("CronDelete", "cancel recurring prompt", "Takes a job away."),
@@ -153,7 +153,7 @@ func TestToolSearchResult(t *testing.T) {
 func TestToolSearchFindsWhatIsOffered(t *testing.T) {
 	t.Parallel()
 	denied := func(o *host.Options) {
-		o.Rules = []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("CronCreate")}}
+		o.Permissions.Rules = []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("CronCreate")}}
 	}
 	for name, test := range map[string]struct {
 		change   func(*host.Options)
@@ -163,7 +163,7 @@ func TestToolSearchFindsWhatIsOffered(t *testing.T) {
 		"main":       {nil, host.AudienceMain, "CronCreate CronDelete"},
 		"denied":     {denied, host.AudienceMain, "CronDelete"},
 		"background": {nil, host.AudienceBackground, "No tools are deferred: all there are can be called as they are."},
-		"never":      {func(o *host.Options) { o.Offer.Defer = host.DeferNever }, host.AudienceMain, "No tools are deferred: all there are can be called as they are."},
+		"never":      {func(o *host.Options) { o.Model.Offer.Defer = host.DeferNever }, host.AudienceMain, "No tools are deferred: all there are can be called as they are."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -260,7 +260,7 @@ func TestLoadedToolsOutliveTheProcess(t *testing.T) {
 	t.Parallel()
 	sessions := filepath.Join(t.TempDir(), "sessions") // which must be private
 	begin := func(id string) (*host.Host, *host.Session) {
-		h := searchable(t, func(o *host.Options) { o.Sessions = sessions })
+		h := searchable(t, func(o *host.Options) { o.Storage.Sessions = sessions })
 		s := session(t, h, host.SessionOptions{ID: id})
 		definitions(t, s, host.FormatOpenAI)
 		return h, s
@@ -319,7 +319,7 @@ func TestReferencesOfOtherTools(t *testing.T) {
 func TestToolSearchHammer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	h := searchable(t, func(o *host.Options) { o.Plugins = []plugins.Source{plugins.Dir(plugins.OriginUser, dir)} })
+	h := searchable(t, func(o *host.Options) { o.Plugins.Sources = []plugins.Source{plugins.Dir(plugins.OriginUser, dir)} })
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var users sync.WaitGroup
@@ -365,8 +365,8 @@ func TestDeferralGoesOn(t *testing.T) {
 		return fmt.Sprintf("[[tools]]\nname = %q\ninput_schema = '{\"type\":\"object\"}'\ndefer = true\n", name)
 	}
 	h := open(t, host.Options{
-		Builtins: true, Tools: []host.NativeTool{echo("Native", deferred)}, Offer: host.Offering{DeferOverTools: 8},
-		Plugins: []plugins.Source{plugins.Dir(plugins.OriginUser, dir)},
+		Builtins: true, Tools: []host.NativeTool{echo("Native", deferred)}, Model: host.ModelOptions{Offer: host.Offering{DeferOverTools: 8}},
+		Plugins: host.PluginOptions{Sources: []plugins.Source{plugins.Dir(plugins.OriginUser, dir)}},
 	})
 	put := func(more ...string) {
 		t.Helper()
@@ -416,7 +416,7 @@ func TestDeferredToolsWithoutToolSearch(t *testing.T) {
 func TestLoadedToolComesAndGoes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	h := searchable(t, func(o *host.Options) { o.Plugins = []plugins.Source{plugins.Dir(plugins.OriginUser, dir)} })
+	h := searchable(t, func(o *host.Options) { o.Plugins.Sources = []plugins.Source{plugins.Dir(plugins.OriginUser, dir)} })
 	s := session(t, h, host.SessionOptions{})
 	reload := func() {
 		t.Helper()
@@ -462,7 +462,7 @@ func TestDeferredNameIsClaimedTwice(t *testing.T) {
 	t.Parallel()
 	first, second := t.TempDir(), t.TempDir()
 	h := searchable(t, func(o *host.Options) {
-		o.Plugins = []plugins.Source{plugins.Dir(plugins.OriginUser, first), plugins.Dir(plugins.OriginUser, second)}
+		o.Plugins.Sources = []plugins.Source{plugins.Dir(plugins.OriginUser, first), plugins.Dir(plugins.OriginUser, second)}
 	})
 	s := session(t, h, host.SessionOptions{})
 	for _, step := range []struct {
@@ -530,7 +530,7 @@ func TestDefinitionsCompileNothing(t *testing.T) {
 // manyTools is a session that defers so many tools of MCP servers.
 func manyTools(b *testing.B, n int) *host.Session {
 	b.Helper()
-	h := open(b, host.Options{Builtins: true, Offer: host.Offering{Defer: host.DeferAlways}})
+	h := open(b, host.Options{Builtins: true, Model: host.ModelOptions{Offer: host.Offering{Defer: host.DeferAlways}}})
 	for i := range n {
 		host.OfferMCP(h, mcp(fmt.Sprintf("server%d__do_thing_%d", i%20, i), func(c *abi.Tool) {
 			c.Description = strings.Repeat("Does one of many things. ", 20)

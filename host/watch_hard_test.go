@@ -77,7 +77,7 @@ func TestFollowASlowCopy(t *testing.T) {
 		t.Run(form, func(t *testing.T) {
 			t.Parallel()
 			dir, told, log := t.TempDir(), make(news, 1000), &warned{}
-			h, s := reloadable(t, dir, func(o *host.Options) { o.Observe, o.Logger = told.observe, textLogger(log) })
+			h, s := reloadable(t, dir, func(o *host.Options) { o.Observe.Events, o.Observe.Logger = told.observe, textLogger(log) })
 			defer h.Follow(t.Context())()
 			module, at := packed(t, "Show", "ok", 1<<20), filepath.Join(dir, "one.wasm")
 			if form == "a folder" {
@@ -112,7 +112,7 @@ func TestFollowASlowCopy(t *testing.T) {
 func TestReloadTellsOfProblemsOnce(t *testing.T) {
 	t.Parallel()
 	dir, log := t.TempDir(), &warned{}
-	h, _ := reloadable(t, dir, func(o *host.Options) { o.Logger = textLogger(log) })
+	h, _ := reloadable(t, dir, func(o *host.Options) { o.Observe.Logger = textLogger(log) })
 	for _, step := range []struct {
 		more string
 		want int
@@ -141,7 +141,7 @@ func TestFollowTellsThatItIsLate(t *testing.T) {
 	if err := os.Mkdir(dir, 0o300); err != nil {
 		t.Fatal(err)
 	}
-	h, _ := reloadable(t, filepath.Join(dir, "inner"), func(o *host.Options) { o.Logger = textLogger(log) })
+	h, _ := reloadable(t, filepath.Join(dir, "inner"), func(o *host.Options) { o.Observe.Logger = textLogger(log) })
 	testenv.BoundByPermissions(t)
 	defer h.Follow(t.Context())()
 	for deadline := time.Now().Add(testenv.Patience); len(log.warnings()) == 0 && time.Now().Before(deadline); {

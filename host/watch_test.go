@@ -57,7 +57,7 @@ func (n news) next(t *testing.T, want host.ToolsChange) {
 func TestReloadTellsOfTools(t *testing.T) {
 	t.Parallel()
 	dir, told := t.TempDir(), make(news, 100)
-	h, _ := reloadable(t, dir, func(o *host.Options) { o.Observe = told.observe })
+	h, _ := reloadable(t, dir, func(o *host.Options) { o.Observe.Events = told.observe })
 	reload := func() {
 		t.Helper()
 		if _, err := h.Reload(t.Context()); err != nil {
@@ -89,7 +89,7 @@ func TestReloadTellsOfTools(t *testing.T) {
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	dir, told := filepath.Join(t.TempDir(), "config", "plugins"), make(news, 1000)
-	h, s := reloadable(t, dir, func(o *host.Options) { o.Observe = told.observe })
+	h, s := reloadable(t, dir, func(o *host.Options) { o.Observe.Events = told.observe })
 	defer h.Follow(t.Context())()
 	answers := func(want string) func() bool {
 		return func() bool {
@@ -114,7 +114,7 @@ func TestFollow(t *testing.T) {
 func TestFollowEnds(t *testing.T) {
 	t.Parallel()
 	dir, told := t.TempDir(), make(news, 100)
-	h, _ := reloadable(t, dir, func(o *host.Options) { o.Observe = told.observe })
+	h, _ := reloadable(t, dir, func(o *host.Options) { o.Observe.Events = told.observe })
 	ctx, cancel := context.WithCancel(t.Context())
 	byContext, byHand, byHost := h.Follow(ctx), h.Follow(t.Context()), h.Follow(t.Context())
 	cancel()
@@ -178,7 +178,7 @@ func TestPluginReplacedInMidCall(t *testing.T) {
 		}
 	}
 	h, s := reloadable(t, dir, func(o *host.Options) {
-		o.Observe, o.Capabilities, o.ConsentFile = told.observe, []capability.Capability{w}, consents
+		o.Observe.Events, o.Capabilities, o.Plugins.GrantsFile = told.observe, []capability.Capability{w}, consents
 	})
 	defer h.Follow(t.Context())()
 	offers := func(what string) func() bool {

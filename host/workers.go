@@ -8,24 +8,24 @@ import (
 	"github.com/toolquay/toolquay/plugins/worker"
 )
 
-// addWorkers adds to options what [Options.Workers] asks for: a compiler, the runners that
+// addWorkers adds to options what [Options.Plugins.Workers] asks for: a compiler, the runners that
 // [Main] was given, and for each ABI a runner that runs plugins in workers. What the options
 // name themselves takes precedence.
 func (o *Options) addWorkers() {
 	command, err := worker.Self()
 	if err != nil {
 		// Without a program to start, workers refuse what they are asked to do.
-		o.Logger.Warn("no worker processes can be started", "reason", err)
+		o.Observe.Logger.Warn("no worker processes can be started", "reason", err)
 	}
-	w := worker.Options{Command: command, CacheDir: o.CacheDir, Logger: o.Logger}
-	if o.Compiler == nil {
-		o.Compiler = worker.NewCompiler(w)
+	w := worker.Options{Command: command, CacheDir: o.Storage.CacheDir, Logger: o.Observe.Logger}
+	if o.Plugins.Compiler == nil {
+		o.Plugins.Compiler = worker.NewCompiler(w)
 	}
-	o.Runners, o.Isolated = slices.Clone(o.Runners), append(slices.Clone(o.Isolated), worker.New(abi.ABIDirect, w))
+	o.Plugins.Runners, o.Plugins.Isolated = slices.Clone(o.Plugins.Runners), append(slices.Clone(o.Plugins.Isolated), worker.New(abi.ABIDirect, w))
 	if own := ownRunners.Load(); own != nil {
 		for _, open := range *own {
-			r := open(plugins.RunnerOptions{CacheDir: o.CacheDir, Compiler: o.Compiler, Logger: o.Logger})
-			o.Runners, o.Isolated = append(o.Runners, r), append(o.Isolated, worker.New(r.ABI(), w))
+			r := open(plugins.RunnerOptions{CacheDir: o.Storage.CacheDir, Compiler: o.Plugins.Compiler, Logger: o.Observe.Logger})
+			o.Plugins.Runners, o.Plugins.Isolated = append(o.Plugins.Runners, r), append(o.Plugins.Isolated, worker.New(r.ABI(), w))
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (a *app) asker(s *setup, free bool, resume approvals.Resume) host.Asker {
 		return a.later(s, resume)
 	case approvePipe:
 		if !free {
-			s.options.Logger.Warn("nobody is asked: standard input holds the message")
+			s.options.Observe.Logger.Warn("nobody is asked: standard input holds the message")
 			return nil
 		}
 		return a.limited(s, ui.NewAsker(a.err, a.in))
@@ -51,7 +51,7 @@ func (a *app) asker(s *setup, free bool, resume approvals.Resume) host.Asker {
 func (a *app) later(s *setup, resume approvals.Resume) host.Asker {
 	store, err := approvals.OpenStore(s.dirs.Approvals(), approvals.Options{})
 	if err != nil {
-		s.options.Logger.Warn("questions cannot be kept for later: what would ask is denied", "error", err)
+		s.options.Observe.Logger.Warn("questions cannot be kept for later: what would ask is denied", "error", err)
 		return nil
 	}
 	return approvals.NewDurable(store, resume)

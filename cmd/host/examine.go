@@ -41,7 +41,7 @@ func (a *app) examine(ctx context.Context, d *diagnosis) error {
 	examineRunning(d, &s)
 	examineShell(ctx, d, &s)
 	log := &collector{}
-	s.options.Logger = slog.New(log)
+	s.options.Observe.Logger = slog.New(log)
 	examineHost(ctx, d, &s, log)
 	examineEngine(ctx, d, s.dirs)
 	examineWorkers(d)
@@ -115,7 +115,7 @@ func examineRules(d *diagnosis, s *setup) {
 	for _, w := range s.loaded.Warnings {
 		d.add("rules", note, w.String())
 	}
-	for _, set := range s.options.Rules {
+	for _, set := range s.options.Permissions.Rules {
 		for _, list := range []struct {
 			verdict permissions.Verdict
 			rules   []permissions.RuleText
@@ -145,7 +145,7 @@ func examineChain(d *diagnosis, s *setup) {
 		d.add("judge", fine, fmt.Sprintf("%s (%s)", j, j.Source))
 	}
 	switch dir := s.logDir(); {
-	case dir == "" && s.options.LogRequired:
+	case dir == "" && s.options.Observe.DecisionsRequired:
 		d.add("log", wrong, "the settings require the log of decisions, and there is no place for it; no call is run")
 	case dir == "":
 		d.add("log", note, "decisions are not logged: there is no place for them")
@@ -222,7 +222,7 @@ func examineEngine(ctx context.Context, d *diagnosis, dirs config.Dirs) {
 	}
 	log := &collector{}
 	start := time.Now()
-	err = probe(ctx, dir.Path, host.Options{Builtins: true, CacheDir: dirs.Compiled(), Logger: slog.New(log)})
+	err = probe(ctx, dir.Path, host.Options{Builtins: true, Storage: host.StorageOptions{CacheDir: dirs.Compiled()}, Observe: host.ObserveOptions{Logger: slog.New(log)}})
 	warnings := log.take()
 	for _, w := range warnings {
 		d.add("cache", wrong, w)

@@ -16,14 +16,14 @@ import (
 func examineRunning(d *diagnosis, s *setup) {
 	o := &s.options
 	mode := settings.ByLocks
-	if o.PlainBatches {
+	if o.Limits.PlainBatches {
 		mode = settings.ByBatch
 	}
-	d.add("scheduler", fine, fmt.Sprintf("by %s, at most %d calls of a turn at once", mode, cmp.Or(o.MaxConcurrent, scheduler.DefaultMaxConcurrent)))
+	d.add("scheduler", fine, fmt.Sprintf("by %s, at most %d calls of a turn at once", mode, cmp.Or(o.Limits.MaxConcurrent, scheduler.DefaultMaxConcurrent)))
 	for _, m := range s.loaded.Made() {
 		d.add("setting", fine, m.String())
 	}
-	examineSessions(d, o.Sessions)
+	examineSessions(d, o.Storage.Sessions)
 	examineTelemetry(d, s)
 }
 

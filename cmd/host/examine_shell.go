@@ -31,12 +31,12 @@ func examineShell(ctx context.Context, d *diagnosis, s *setup) {
 	default:
 		d.add("shell", fine, "PowerShell: none, so that the tool is not offered")
 	}
-	examineSandbox(ctx, d, o, s.options.Home)
+	examineSandbox(ctx, d, o, s.options.Paths.Home)
 }
 
 // examineSandbox tells what this machine offers, and what the settings make of it.
 func examineSandbox(ctx context.Context, d *diagnosis, o *host.Shell, home string) {
-	mode := cmp.Or(o.Sandbox, host.SandboxWhenAvailable)
+	mode := cmp.Or(o.Sandbox.Mode, host.SandboxWhenAvailable)
 	if mode == host.SandboxOff {
 		d.add("sandbox", note, "off: commands may do all that this user may")
 		return
@@ -59,7 +59,7 @@ func examineSandbox(ctx context.Context, d *diagnosis, o *host.Shell, home strin
 	for _, weakness := range report.Reasons {
 		d.add("sandbox", note, weakness)
 	}
-	for _, dir := range o.Writable {
+	for _, dir := range o.Sandbox.Writable {
 		if _, err := os.Stat(dir); err != nil {
 			d.add("sandbox", note, fmt.Sprintf("the settings make %s writable, which is not there; no command can make it", dir))
 		}
@@ -67,11 +67,11 @@ func examineSandbox(ctx context.Context, d *diagnosis, o *host.Shell, home strin
 }
 
 func networkText(o *host.Shell) string {
-	switch o.Network {
+	switch o.Sandbox.Network {
 	case host.NetworkAll:
 		return "all, this machine's own services included"
 	case host.NetworkHosts:
-		return strings.Join(append([]string{"hosts that rules on WebFetch allow"}, o.Hosts...), ", ")
+		return strings.Join(append([]string{"hosts that rules on WebFetch allow"}, o.Sandbox.Hosts...), ", ")
 	}
 	return "off"
 }

@@ -63,7 +63,7 @@ func (o *opened) follow(ctx context.Context) {
 			withheld = loaded.Withheld
 			o.warnWithheld(withheld)
 		}
-		in, err := config.SettingsOf(loaded, o.options.ProjectRoot)
+		in, err := config.SettingsOf(loaded, o.options.Paths.Project)
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (o *opened) follow(ctx context.Context) {
 		return o.configure(ctx, loaded, &configured)
 	}
 	failed := func(err error) {
-		o.options.Logger.Warn("the settings have changed and cannot be used; the older ones stay in force", "error", err)
+		o.options.Observe.Logger.Warn("the settings have changed and cannot be used; the older ones stay in force", "error", err)
 	}
 	o.live.begin(func() *settings.Live { return settings.Follow(ctx, o.sources, o.loaded, take, failed) })
 }
@@ -93,7 +93,7 @@ func (o *opened) configure(ctx context.Context, loaded *settings.Loaded, last *s
 // calls run and nobody was shown it.
 func (o *opened) warnWithheld(list []settings.Brought) {
 	for _, b := range list {
-		o.options.Logger.Warn("the project's settings changed; this has no effect before toolquay trust has shown it to you", "brings", b.String())
+		o.options.Observe.Logger.Warn("the project's settings changed; this has no effect before toolquay trust has shown it to you", "brings", b.String())
 	}
 }
 
@@ -104,7 +104,7 @@ func (s *setup) logDir() string { return cmp.Or(s.loaded.Log.Directory.Value, s.
 // opened is done without.
 func (s *setup) openLog() (*audit.Log, error) {
 	dir := s.logDir()
-	if dir == "" && s.options.LogRequired {
+	if dir == "" && s.options.Observe.DecisionsRequired {
 		return nil, fmt.Errorf("the settings require the log of decisions, and there is no place for it: %w", s.dirs.StateError)
 	}
 	if dir == "" {
@@ -114,9 +114,9 @@ func (s *setup) openLog() (*audit.Log, error) {
 	if err == nil {
 		return log, nil
 	}
-	if s.options.LogRequired {
+	if s.options.Observe.DecisionsRequired {
 		return nil, fmt.Errorf("the settings require the log of decisions: %w", err)
 	}
-	s.options.Logger.Warn("decisions are not logged", "error", err)
+	s.options.Observe.Logger.Warn("decisions are not logged", "error", err)
 	return nil, nil
 }

@@ -56,7 +56,7 @@ func (a *app) past() (*past, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := host.Histories(s.options.Sessions)
+	found, err := host.Histories(s.options.Storage.Sessions)
 	if err != nil {
 		return nil, hostError(err)
 	}
@@ -64,8 +64,8 @@ func (a *app) past() (*past, error) {
 	if err != nil {
 		return nil, hostError(err)
 	}
-	options := s.options.History
-	options.Logger = s.options.Logger
+	options := s.options.Storage.History
+	options.Logger = s.options.Observe.Logger
 	wanted := cmp.Or(a.flags.session, latest)
 	for _, one := range found {
 		if one.ID == wanted || wanted == latest {
@@ -167,7 +167,7 @@ func (a *app) historySessions(asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	found, err := host.Histories(s.options.Sessions)
+	found, err := host.Histories(s.options.Storage.Sessions)
 	if err != nil {
 		return hostError(err)
 	}

@@ -23,7 +23,7 @@ func wrote(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: [!] wrote session call file content-file")
 	}
 	ctx := context.Background()
-	h, err := host.Open(ctx, host.Options{Sessions: filepath.Join(ts.Getenv("XDG_STATE_HOME"), "toolquay", "sessions")})
+	h, err := host.Open(ctx, host.Options{Storage: host.StorageOptions{Sessions: filepath.Join(ts.Getenv("XDG_STATE_HOME"), "toolquay", "sessions")}})
 	ts.Check(err)
 	defer h.Close(ctx)
 	s, err := h.NewSession(host.SessionOptions{ID: args[0], Cwd: ts.Getenv("WORK")})

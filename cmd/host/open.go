@@ -114,29 +114,29 @@ func (a *app) userOptions(s *setup, logger *slog.Logger, scheduling settings.Sch
 	o, err := config.ForUser(dirs, project, loaded)
 	err = errors.Join(loadErr, err)
 	if a.flags.noUser && s.dirs.Config != "" {
-		o.HostFolders = append(o.HostFolders, s.dirs.Config) // guarded whether or not it is read
+		o.Paths.Host = append(o.Paths.Host, s.dirs.Config) // guarded whether or not it is read
 	}
 	for _, dir := range a.flags.plugins {
-		o.Plugins = append(o.Plugins, plugins.Dir(plugins.OriginFlag, dir))
+		o.Plugins.Sources = append(o.Plugins.Sources, plugins.Dir(plugins.OriginFlag, dir))
 	}
 	if s.trust != nil {
-		o.TrustedProjects = s.trust.Roots
+		o.Paths.TrustedProjects = s.trust.Roots
 	}
 	if s.dirs.State != "" {
 		list, grantsErr := grants.Open(s.dirs.Grants())
 		if grantsErr != nil {
 			logger.Warn("what was granted beyond single calls does not count", "error", grantsErr)
 		}
-		o.Grants = list
+		o.Permissions.Grants = list
 	}
-	o.Granted = a.flags.grants
-	o.CallTimeout = a.flags.timeout
-	o.Logger = logger
-	policy := o.Isolate && loaded.Isolation.Source.Kind == permissions.SourcePolicy
+	o.Plugins.Granted = a.flags.grants
+	o.Limits.CallTimeout = a.flags.timeout
+	o.Observe.Logger = logger
+	policy := o.Plugins.Isolate && loaded.Isolation.Source.Kind == permissions.SourcePolicy
 	if a.flags.isolation != "" && !policy {
-		o.Isolate = a.flags.isolation == string(abi.IsolationProcess)
+		o.Plugins.Isolate = a.flags.isolation == string(abi.IsolationProcess)
 	}
-	o.Workers = true
+	o.Plugins.Workers = true
 	s.options, s.loaded = o, loaded
 	return err
 }
@@ -174,7 +174,7 @@ func (a *app) open(ctx context.Context, change func(*setup)) (*opened, error) {
 		}
 	}
 	for _, w := range s.loaded.Warnings {
-		s.options.Logger.Warn(w.String()) //nolint:sloglint // the warning is all there is to say
+		s.options.Observe.Logger.Warn(w.String()) //nolint:sloglint // the warning is all there is to say
 	}
 	if change != nil {
 		change(&s)
@@ -182,17 +182,17 @@ func (a *app) open(ctx context.Context, change func(*setup)) (*opened, error) {
 	if err := s.checkState(); err != nil {
 		return nil, hostError(err)
 	}
-	s.options.Rules = append(s.options.Rules, s.message...)
+	s.options.Permissions.Rules = append(s.options.Permissions.Rules, s.message...)
 	o := &opened{}
 	if s.calls {
 		if o.log, err = s.openLog(); err != nil {
 			return nil, hostError(err)
 		}
 		if o.log != nil {
-			s.options.Log = o.log
+			s.options.Observe.Decisions = o.log
 		}
 		if o.telemetry = s.openTelemetry(ctx); o.telemetry != nil {
-			s.options.Observe = both(s.options.Observe, o.telemetry.Observe)
+			s.options.Observe.Events = both(s.options.Observe.Events, o.telemetry.Observe)
 		}
 	}
 	o.setup = s
@@ -222,7 +222,7 @@ func both(first, second func(host.Event)) func(host.Event) {
 func (o *opened) warnBroken() {
 	for _, p := range o.host.Plugins().Plugins() {
 		if p.Problem() != nil {
-			o.options.Logger.Warn("a plugin cannot be used; toolquay plugins info says all of it",
+			o.options.Observe.Logger.Warn("a plugin cannot be used; toolquay plugins info says all of it",
 				"plugin", p.Name, "path", p.Path, "problem", firstLine(p.Problem().Error()))
 		}
 	}
@@ -247,6 +247,6 @@ func (o *opened) close() {
 		err = errors.Join(err, flush(ctx, o.telemetry))
 	}
 	if err != nil {
-		o.options.Logger.Warn("closing the host", "error", err)
+		o.options.Observe.Logger.Warn("closing the host", "error", err)
 	}
 }

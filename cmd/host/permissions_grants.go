@@ -36,10 +36,10 @@ func (a *app) grants() (*grants.List, setup, error) {
 	if err != nil {
 		return nil, s, err
 	}
-	if s.options.Grants == nil {
+	if s.options.Permissions.Grants == nil {
 		return nil, s, hostError(errors.New("there is no place for grants: neither HOME nor XDG_STATE_HOME is set"))
 	}
-	return s.options.Grants, s, nil
+	return s.options.Permissions.Grants, s, nil
 }
 
 func (a *app) listGrants(asJSON, expired bool) error {

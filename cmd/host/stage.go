@@ -70,7 +70,7 @@ func (a *app) stages() (*stages, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := host.Stages(s.options.Sessions)
+	found, err := host.Stages(s.options.Storage.Sessions)
 	if err != nil {
 		return nil, hostError(err)
 	}
@@ -83,8 +83,8 @@ func (a *app) stages() (*stages, error) {
 		return nil, err
 	}
 	p := &stages{session: one.ID, cwd: cwd}
-	options := host.StageOptions{Logger: s.options.Logger}
-	if !s.options.NoHistory {
+	options := host.StageOptions{Logger: s.options.Observe.Logger}
+	if !s.options.Storage.NoHistory {
 		p.history = historyBeside(&s, one.Dir)
 		options.History = p.history
 	}
@@ -117,8 +117,8 @@ func (a *app) stageOf(found []host.HistorySession) (host.HistorySession, error) 
 // historyBeside is the history in the folder that a stage lies in.
 func historyBeside(s *setup, stageDir string) *host.History {
 	dir := filepath.Join(filepath.Dir(stageDir), host.HistoryDir)
-	options := s.options.History
-	options.Logger = s.options.Logger
+	options := s.options.Storage.History
+	options.Logger = s.options.Observe.Logger
 	options.Make = func() error { return privatedir.Make(dir) }
 	return host.OpenHistory(dir, options)
 }

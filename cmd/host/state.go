@@ -21,16 +21,16 @@ func (s *setup) checkState() error {
 	if s.dirs.StateError == nil || !s.calls {
 		return nil
 	}
-	if required := s.options.Shell != nil && s.options.Shell.Sandbox == host.SandboxRequired; required && s.dirs.Spare == "" {
+	if required := s.options.Shell != nil && s.options.Shell.Sandbox.Mode == host.SandboxRequired; required && s.dirs.Spare == "" {
 		if err := config.CheckWritable(os.TempDir()); err != nil {
 			return fmt.Errorf("the settings require a sandbox for commands, and no directory for its state can be written: %w", s.dirs.StateError)
 		}
 	}
 	if s.dirs.Spare != "" {
-		s.options.Logger.Warn("state is kept in a spare directory, maybe only until the machine restarts",
+		s.options.Observe.Logger.Warn("state is kept in a spare directory, maybe only until the machine restarts",
 			"dir", s.dirs.State, "spare", s.dirs.Spare, "error", s.dirs.StateError)
 		return nil
 	}
-	s.options.Logger.Warn("no directory for state can be written: the log of decisions, the session and approvals are not kept, unless the settings name directories for them", "error", s.dirs.StateError)
+	s.options.Observe.Logger.Warn("no directory for state can be written: the log of decisions, the session and approvals are not kept, unless the settings name directories for them", "error", s.dirs.StateError)
 	return nil
 }

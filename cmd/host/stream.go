@@ -125,7 +125,7 @@ func (a *app) stream(ctx context.Context, file string, f runFlags) error {
 		s.calls = true
 		a.staged(&s.session, f.staged)
 		s.session.Asker = d.choose(s)
-		s.options.Observe = d.observe
+		s.options.Observe.Events = d.observe
 	})
 	if err != nil {
 		return err

@@ -39,7 +39,7 @@ func (a *app) tasks(asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	session, list, err := a.tasksOf(s.options.Sessions)
+	session, list, err := a.tasksOf(s.options.Storage.Sessions)
 	if err != nil {
 		return err
 	}

@@ -22,17 +22,17 @@ const flushTime = 2 * time.Second
 func (s *setup) openTelemetry(ctx context.Context) *otlp.Telemetry {
 	config, asked, err := s.telemetryConfig(os.Getenv)
 	if err != nil {
-		s.options.Logger.Warn("no telemetry is sent", "error", err)
+		s.options.Observe.Logger.Warn("no telemetry is sent", "error", err)
 		return nil
 	}
 	if !asked {
 		return nil
 	}
-	config.Version, config.Logger = readBuild().Version, s.options.Logger
+	config.Version, config.Logger = readBuild().Version, s.options.Observe.Logger
 	config.Parent, config.Proxy = parentSpan(ctx, os.Getenv), http.ProxyFromEnvironment
 	t, err := otlp.Open(config) //nolint:contextcheck // it sends in its own time
 	if err != nil {
-		s.options.Logger.Warn("no telemetry is sent", "error", err)
+		s.options.Observe.Logger.Warn("no telemetry is sent", "error", err)
 		return nil
 	}
 	return t

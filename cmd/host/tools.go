@@ -58,14 +58,14 @@ func (f *offer) apply() (func(*setup), error) {
 	}
 	return func(s *setup) {
 		if f.preset != "" || len(f.only) > 0 {
-			s.options.Offer.Only = only
+			s.options.Model.Offer.Only = only
 		}
 		if f.deferral != "" {
-			s.options.Offer.Defer = deferral
+			s.options.Model.Offer.Defer = deferral
 		}
 		s.session.Audience = audience
 		s.session.Stage = s.session.Stage || f.staged
-		s.options.Offer.Strict, s.options.Offer.Examples = f.strict, f.examples
+		s.options.Model.Offer.Strict, s.options.Model.Offer.Examples = f.strict, f.examples
 		if !f.streams {
 			s.alone() // as run and call do
 		}
@@ -171,7 +171,7 @@ func (a *app) printDefinitions(s *host.Session, format host.Format, choice host.
 func (o *opened) warnMissing(only []string) {
 	for _, name := range only {
 		if _, ok := o.host.Plugins().Tool(name); !ok {
-			o.options.Logger.Warn("no tool has this name", "only", name)
+			o.options.Observe.Logger.Warn("no tool has this name", "only", name)
 		}
 	}
 }

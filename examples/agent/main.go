@@ -31,7 +31,7 @@ func main() {
 	if err == nil {
 		options, scripts := host.Options{Builtins: true}, plain()
 		if *shell {
-			options.Shell = &host.Shell{Environ: os.Environ(), State: filepath.Join(dir, "state")}
+			options.Shell = &host.Shell{Environ: os.Environ(), Sandbox: host.SandboxOptions{State: filepath.Join(dir, "state")}}
 			scripts = withShell()
 		}
 		err = errors.Join(run(ctx, options, dir, scripts, os.Stdout), os.RemoveAll(dir))

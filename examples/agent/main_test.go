@@ -37,10 +37,10 @@ func TestAgent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir, o := t.TempDir(), host.Options{Builtins: true, CacheDir: testenv.CompileCache()}
+			dir, o := t.TempDir(), host.Options{Builtins: true, Storage: host.StorageOptions{CacheDir: testenv.CompileCache()}}
 			if test.shell {
 				testenv.NeedTool(t, "bwrap")
-				o.Shell = &host.Shell{Environ: os.Environ(), State: filepath.Join(dir, "state")}
+				o.Shell = &host.Shell{Environ: os.Environ(), Sandbox: host.SandboxOptions{State: filepath.Join(dir, "state")}}
 			}
 			var out strings.Builder
 			if err := run(t.Context(), o, dir, test.scripts, &out); err != nil {
@@ -72,7 +72,7 @@ func TestCallsStartEarly(t *testing.T) {
 		hosttest.Say("", hosttest.Use("Read", input{"file_path": "none"}).Fails(abi.CodeNotFound), second),
 		hosttest.Say("That is all."),
 	)
-	h, err := host.Open(t.Context(), host.Options{Builtins: true, CacheDir: testenv.CompileCache()})
+	h, err := host.Open(t.Context(), host.Options{Builtins: true, Storage: host.StorageOptions{CacheDir: testenv.CompileCache()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,13 +56,13 @@ func run(ctx context.Context) error {
 		return err
 	}
 	h, err := host.Open(ctx, host.Options{
-		Builtins: true,
-		Rules:    []permissions.RuleSet{{Source: permissions.SourcePolicy, Allow: permissions.RuleTexts("Bash(go build:*)")}},
+		Builtins:    true,
+		Permissions: host.PermissionOptions{Rules: []permissions.RuleSet{{Source: permissions.SourcePolicy, Allow: permissions.RuleTexts("Bash(go build:*)")}}},
 		Shell: &host.Shell{
-			State: state, Environment: []string{"GOCACHE", "GOTOOLCHAIN"},
+			Sandbox: host.SandboxOptions{State: state}, Environment: []string{"GOCACHE", "GOTOOLCHAIN"},
 			Environ: append(os.Environ(), "GOCACHE="+filepath.Join(cwd, ".cache"), "GOTOOLCHAIN=local"),
 		},
-		Observe: tell,
+		Observe: host.ObserveOptions{Events: tell},
 	})
 	if err != nil {
 		return err

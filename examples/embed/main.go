@@ -41,9 +41,9 @@ func main() {
 
 func run(ctx context.Context, dir string) error {
 	h, err := host.Open(ctx, host.Options{
-		Builtins: true,
-		Shell:    &host.Shell{Environ: os.Environ(), State: filepath.Join(dir, "state")},
-		Rules:    []permissions.RuleSet{{Source: permissions.SourcePolicy, Deny: permissions.RuleTexts("Read(.env)")}},
+		Builtins:    true,
+		Shell:       &host.Shell{Environ: os.Environ(), Sandbox: host.SandboxOptions{State: filepath.Join(dir, "state")}},
+		Permissions: host.PermissionOptions{Rules: []permissions.RuleSet{{Source: permissions.SourcePolicy, Deny: permissions.RuleTexts("Read(.env)")}}},
 	})
 	if err != nil {
 		return err

@@ -17,35 +17,41 @@ import (
 // below the given directories. With an error the options hold what could be understood.
 func ForUser(dirs Dirs, project Project, loaded *settings.Loaded) (host.Options, error) {
 	o := host.Options{
-		Builtins:    true,
-		ConsentFile: dirs.PluginGrants(),
-		CacheDir:    dirs.Compiled(),
-		Home:        dirs.Home,
-		ProjectRoot: project.Root,
-		// Isolation only tightens, so an untrusted project may demand it too.
-		Isolate:      loaded.Isolation.Value == abi.IsolationProcess,
-		LogRequired:  loaded.Log.Required.Value || loaded.Policy.RequireLog.Value,
-		PluginConfig: PluginConfigOf(loaded),
-		DenyEndsTurn: !loaded.Approvals.DenyEndsTurn.Set || loaded.Approvals.DenyEndsTurn.Value,
-		OnceOnly:     loaded.Approvals.AlwaysTo.Value == settings.AlwaysToNone,
-		Remember:     rememberIn(project),
-		Places:       ruleTargets(dirs, project, loaded.Approvals.AlwaysTo.Value),
+		Builtins: true,
+		Plugins: host.PluginOptions{
+			GrantsFile: dirs.PluginGrants(),
+			// Isolation only tightens, so an untrusted project may demand it too.
+			Isolate: loaded.Isolation.Value == abi.IsolationProcess,
+			Config:  PluginConfigOf(loaded),
+		},
+		Storage: host.StorageOptions{CacheDir: dirs.Compiled()},
+		Paths: host.PathOptions{
+			Home:    dirs.Home,
+			Project: project.Root,
+		},
+		Observe: host.ObserveOptions{DecisionsRequired: loaded.Log.Required.Value || loaded.Policy.RequireLog.Value},
+		Permissions: host.PermissionOptions{
+			DenyEndsTurn: !loaded.Approvals.DenyEndsTurn.Set || loaded.Approvals.DenyEndsTurn.Value,
+			OnceOnly:     loaded.Approvals.AlwaysTo.Value == settings.AlwaysToNone,
+			Remember:     rememberIn(project),
+			RuleTargets:  ruleTargets(dirs, project, loaded.Approvals.AlwaysTo.Value),
+		},
 	}
 	in, err := SettingsOf(loaded, project.Root)
-	o.Rules, o.OnlyPolicyRules, o.ForbiddenModes, o.Hooks = in.Rules, in.OnlyPolicyRules, in.ForbiddenModes, in.Hooks
+	o.Permissions.Rules, o.Permissions.OnlyPolicyRules, o.Permissions.ForbiddenModes, o.Permissions.Hooks = in.Rules, in.OnlyPolicyRules, in.ForbiddenModes, in.Hooks
 	for _, dir := range []string{dirs.Config, dirs.State, dirs.Spare, dirs.Cache} {
 		if dir != "" {
-			o.HostFolders = append(o.HostFolders, dir)
+			o.Paths.Host = append(o.Paths.Host, dir)
 		}
 	}
 	if dirs.Plugins() != "" {
-		o.Plugins = append(o.Plugins, plugins.Dir(plugins.OriginUser, dirs.Plugins()))
+		o.Plugins.Sources = append(o.Plugins.Sources, plugins.Dir(plugins.OriginUser, dirs.Plugins()))
 	}
 	if project.Trusted && project.trust != nil {
-		o.Plugins = append(o.Plugins, project.source())
+		o.Plugins.Sources = append(o.Plugins.Sources, project.source())
 	}
 	var judgeErr, shellErr error
-	o.Judge, judgeErr = judgeOf(loaded.Judge)
+	o.Permissions.Judge, judgeErr = judgeOf(loaded.Judge)
 	o.Shell, shellErr = shellOf(dirs, loaded, os.Environ())
 	return o, errors.Join(err, judgeErr, shellErr, setTables(&o, dirs, loaded))
 }

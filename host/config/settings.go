@@ -68,7 +68,7 @@ func SettingsOf(loaded *settings.Loaded, root string) (host.Settings, error) {
 }
 
 // PluginConfigOf returns the configuration of plugins in loaded settings, for
-// [host.Options.PluginConfig] and [host.Host.Configure].
+// [host.Options.Plugins.Config] and [host.Host.Configure].
 func PluginConfigOf(loaded *settings.Loaded) map[string]map[string]json.RawMessage {
 	out := make(map[string]map[string]json.RawMessage, len(loaded.PluginConfig))
 	for plugin, values := range loaded.PluginConfig {

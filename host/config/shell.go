@@ -29,21 +29,25 @@ const (
 func shellOf(dirs Dirs, l *settings.Loaded, environ []string) (*host.Shell, error) {
 	s, b := &l.Shell, &l.Sandbox
 	o := &host.Shell{
-		Optional:    true, // calls that run no command still work
-		State:       dirs.sandboxes(),
+		Optional: true, // calls that run no command still work
+		Sandbox: host.SandboxOptions{
+			State:    dirs.sandboxes(),
+			Mode:     sandbox.Mode(b.Mode.Value),
+			Network:  sandbox.Network(b.Network.Value),
+			Hosts:    b.Hosts.Value,
+			Writable: b.Writable.Value,
+		},
 		Environ:     environ,
 		Environment: s.Environment.Value,
-		Sandbox:     sandbox.Mode(b.Mode.Value),
-		Network:     sandbox.Network(b.Network.Value),
-		Hosts:       b.Hosts.Value,
-		Writable:    b.Writable.Value,
 		Limits: process.Limits{
 			Processes: cmp.Or(b.MaxProcesses.Value, settings.DefaultMaxProcesses),
 			Memory:    int64(cmp.Or(b.MaxMemory.Value, settings.DefaultMaxMemory)),
 			OpenFiles: uint64(cmp.Or(b.MaxOpenFiles.Value, settings.DefaultMaxOpenFiles)),
 		},
-		Budget:        s.Budget.Value,
-		AtLimit:       shell.AtLimit(s.AtLimit.Value),
+		Time: host.CommandTime{
+			Budget:  s.Budget.Value,
+			AtLimit: shell.AtLimit(s.AtLimit.Value),
+		},
 		MaxOutput:     int64(cmp.Or(s.MaxOutput.Value, settings.DefaultMaxOutput)),
 		MaxBackground: backgroundOf(s.MaxBackground),
 	}
@@ -66,8 +70,8 @@ func backgroundOf(most settings.Key[int]) int {
 // limitTime sets the default and the maximum time limit. The maximum of the settings
 // bounds their default; a variable with a higher default raises the maximum to it.
 func limitTime(o *host.Shell, s *settings.Shell, environ []string) error {
-	o.MaxTimeout = cmp.Or(s.MaxTimeout.Value, settings.DefaultMaxShellTimeout)
-	o.Timeout = min(cmp.Or(s.DefaultTimeout.Value, settings.DefaultShellTimeout), o.MaxTimeout)
+	o.Time.Max = cmp.Or(s.MaxTimeout.Value, settings.DefaultMaxShellTimeout)
+	o.Time.Default = min(cmp.Or(s.DefaultTimeout.Value, settings.DefaultShellTimeout), o.Time.Max)
 	usual, err := milliseconds(environ, defaultTimeoutVariable)
 	if err != nil {
 		return err
@@ -76,11 +80,11 @@ func limitTime(o *host.Shell, s *settings.Shell, environ []string) error {
 	if err != nil {
 		return err
 	}
-	o.Timeout = cmp.Or(usual, o.Timeout)
-	o.MaxTimeout = max(cmp.Or(most, o.MaxTimeout), o.Timeout)
+	o.Time.Default = cmp.Or(usual, o.Time.Default)
+	o.Time.Max = max(cmp.Or(most, o.Time.Max), o.Time.Default)
 	if s.MaxTimeout.Set && s.MaxTimeout.Source.Kind == permissions.SourcePolicy {
-		o.MaxTimeout = min(o.MaxTimeout, s.MaxTimeout.Value)
-		o.Timeout = min(o.Timeout, o.MaxTimeout)
+		o.Time.Max = min(o.Time.Max, s.MaxTimeout.Value)
+		o.Time.Default = min(o.Time.Default, o.Time.Max)
 	}
 	return nil
 }

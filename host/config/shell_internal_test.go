@@ -38,8 +38,8 @@ func TestTimeLimits(t *testing.T) {
 			var l settings.Loaded
 			l.Shell.DefaultTimeout, l.Shell.MaxTimeout = test.usual, test.most
 			o, err := shellOf(Dirs{}, &l, strings.Fields(test.environ))
-			if err != nil || o.Timeout != test.want[0] || o.MaxTimeout != test.want[1] {
-				t.Errorf("got %v of %v, %v; want %v", o.Timeout, o.MaxTimeout, err, test.want)
+			if err != nil || o.Time.Default != test.want[0] || o.Time.Max != test.want[1] {
+				t.Errorf("got %v of %v, %v; want %v", o.Time.Default, o.Time.Max, err, test.want)
 			}
 		})
 	}

@@ -13,19 +13,19 @@ import (
 // setTables sets the options of the settings tables scheduler, results, sessions and tools.
 func setTables(o *host.Options, dirs Dirs, l *settings.Loaded) error {
 	s := &l.Scheduler
-	o.MaxConcurrent, o.MaxCalls, o.MaxPerPlugin = s.MaxConcurrent.Value, s.MaxCalls.Value, s.MaxPerPlugin.Value
-	o.PlainBatches = s.Mode.Value == settings.ByBatch
-	o.Cascade = cascades[s.Cascade.Value]
+	o.Limits.MaxConcurrent, o.Limits.MaxCalls, o.Limits.MaxPerPlugin = s.MaxConcurrent.Value, s.MaxCalls.Value, s.MaxPerPlugin.Value
+	o.Limits.PlainBatches = s.Mode.Value == settings.ByBatch
+	o.Limits.Cascade = cascades[s.Cascade.Value]
 	o.Results = resultsOf(&l.Results)
-	o.Sessions = cmp.Or(l.Sessions.Directory.Value, dirs.Sessions())
-	o.KeepSessions = l.Sessions.Keep.Value
-	o.NoHistory = l.Sessions.History.Set && !l.Sessions.History.Value
-	o.History = history.Options{MaxBytes: int64(l.Sessions.HistoryMax.Value), MaxAge: l.Sessions.HistoryKeep.Value}
+	o.Storage.Sessions = cmp.Or(l.Sessions.Directory.Value, dirs.Sessions())
+	o.Storage.KeepSessions = l.Sessions.Keep.Value
+	o.Storage.NoHistory = l.Sessions.History.Set && !l.Sessions.History.Value
+	o.Storage.History = history.Options{MaxBytes: int64(l.Sessions.HistoryMax.Value), MaxAge: l.Sessions.HistoryKeep.Value}
 	if l.Sessions.Directory.Set { // the usual one lies in a protected directory already
-		o.HostFolders = append(o.HostFolders, o.Sessions)
+		o.Paths.Host = append(o.Paths.Host, o.Storage.Sessions)
 	}
 	var err error
-	o.Offer, err = offeringOf(&l.Tools)
+	o.Model.Offer, err = offeringOf(&l.Tools)
 	return err
 }
 

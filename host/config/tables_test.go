@@ -70,17 +70,17 @@ keep = "3d"
 	}); !reflect.DeepEqual(o.Results, want) {
 		t.Errorf("results %+v, want %+v", o.Results, want)
 	}
-	if !o.PlainBatches || o.MaxConcurrent != 2 || o.MaxCalls != 3 || o.MaxPerPlugin != 4 || o.Cascade != scheduler.CascadeOff {
-		t.Errorf("scheduler %t, %d, %d, %d, %v", o.PlainBatches, o.MaxConcurrent, o.MaxCalls, o.MaxPerPlugin, o.Cascade)
+	if !o.Limits.PlainBatches || o.Limits.MaxConcurrent != 2 || o.Limits.MaxCalls != 3 || o.Limits.MaxPerPlugin != 4 || o.Limits.Cascade != scheduler.CascadeOff {
+		t.Errorf("scheduler %t, %d, %d, %d, %v", o.Limits.PlainBatches, o.Limits.MaxConcurrent, o.Limits.MaxCalls, o.Limits.MaxPerPlugin, o.Limits.Cascade)
 	}
 	if want := (host.Offering{
 		Only: []string{"Bash", "Read", "Edit"}, Defer: host.DeferAlways, DeferOverTools: 5, DeferOverChars: 6,
-	}); !reflect.DeepEqual(o.Offer, want) {
-		t.Errorf("offer %+v, want %+v", o.Offer, want)
+	}); !reflect.DeepEqual(o.Model.Offer, want) {
+		t.Errorf("offer %+v, want %+v", o.Model.Offer, want)
 	}
 	kept := filepath.Join(dirs.Home, "kept")
-	if o.Sessions != kept || o.KeepSessions != 72*time.Hour || !slices.Contains(o.HostFolders, kept) {
-		t.Errorf("sessions %q for %v, guarded %q", o.Sessions, o.KeepSessions, o.HostFolders)
+	if o.Storage.Sessions != kept || o.Storage.KeepSessions != 72*time.Hour || !slices.Contains(o.Paths.Host, kept) {
+		t.Errorf("sessions %q for %v, guarded %q", o.Storage.Sessions, o.Storage.KeepSessions, o.Paths.Host)
 	}
 }
 
@@ -88,12 +88,12 @@ keep = "3d"
 func TestNoTables(t *testing.T) {
 	t.Parallel()
 	o, dirs := forUser(t, "")
-	if o.PlainBatches || o.MaxConcurrent != 0 || o.Cascade != scheduler.CascadeBatch || !reflect.DeepEqual(o.Offer, host.Offering{}) ||
-		o.Results.MaxChars != 0 || o.Results.Strategy != "" || o.KeepSessions != 0 {
+	if o.Limits.PlainBatches || o.Limits.MaxConcurrent != 0 || o.Limits.Cascade != scheduler.CascadeBatch || !reflect.DeepEqual(o.Model.Offer, host.Offering{}) ||
+		o.Results.MaxChars != 0 || o.Results.Strategy != "" || o.Storage.KeepSessions != 0 {
 		t.Errorf("%+v", o)
 	}
-	if o.Sessions != filepath.Join(dirs.State, "sessions") || o.Sessions != dirs.Sessions() {
-		t.Errorf("sessions in %q", o.Sessions)
+	if o.Storage.Sessions != filepath.Join(dirs.State, "sessions") || o.Storage.Sessions != dirs.Sessions() {
+		t.Errorf("sessions in %q", o.Storage.Sessions)
 	}
 	if (config.Dirs{}).Sessions() != "" {
 		t.Error("a place where there is none")
@@ -106,22 +106,22 @@ func TestUserFilesAreProtected(t *testing.T) {
 	t.Parallel()
 	o, dirs := forUser(t, "")
 	for _, file := range []string{dirs.Compiled(), dirs.PluginGrants(), dirs.Trust(), dirs.Grants(), dirs.Settings(), dirs.Plugins()} {
-		if !slices.ContainsFunc(o.HostFolders, func(dir string) bool { return strings.HasPrefix(file, dir+string(filepath.Separator)) }) {
-			t.Errorf("%s lies in none of %q", file, o.HostFolders)
+		if !slices.ContainsFunc(o.Paths.Host, func(dir string) bool { return strings.HasPrefix(file, dir+string(filepath.Separator)) }) {
+			t.Errorf("%s lies in none of %q", file, o.Paths.Host)
 		}
 	}
-	if o.ConsentFile != dirs.PluginGrants() || o.CacheDir != dirs.Compiled() {
-		t.Errorf("grants are in %q, compiled plugins in %q", o.ConsentFile, o.CacheDir)
+	if o.Plugins.GrantsFile != dirs.PluginGrants() || o.Storage.CacheDir != dirs.Compiled() {
+		t.Errorf("grants are in %q, compiled plugins in %q", o.Plugins.GrantsFile, o.Storage.CacheDir)
 	}
 }
 
 func TestHistorySettings(t *testing.T) {
 	t.Parallel()
-	if o, _ := forUser(t, ""); o.NoHistory || o.History.MaxBytes != 0 || o.History.MaxAge != 0 {
-		t.Errorf("without a word: %t, %+v", o.NoHistory, o.History)
+	if o, _ := forUser(t, ""); o.Storage.NoHistory || o.Storage.History.MaxBytes != 0 || o.Storage.History.MaxAge != 0 {
+		t.Errorf("without a word: %t, %+v", o.Storage.NoHistory, o.Storage.History)
 	}
 	o, _ := forUser(t, "[sessions]\nhistory = false\nhistory_keep = '2d'\nhistory_max = '3MiB'\n")
-	if !o.NoHistory || o.History.MaxBytes != 3<<20 || o.History.MaxAge != 48*time.Hour {
-		t.Errorf("%t, %+v", o.NoHistory, o.History)
+	if !o.Storage.NoHistory || o.Storage.History.MaxBytes != 3<<20 || o.Storage.History.MaxAge != 48*time.Hour {
+		t.Errorf("%t, %+v", o.Storage.NoHistory, o.Storage.History)
 	}
 }

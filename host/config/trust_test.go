@@ -52,7 +52,7 @@ func newTrusting(t *testing.T) *trusting {
 // open starts a host, which is closed when the test ends.
 func open(t *testing.T, o host.Options) *host.Host {
 	t.Helper()
-	o.CacheDir = testenv.CompileCache()
+	o.Storage.CacheDir = testenv.CompileCache()
 	h, err := host.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

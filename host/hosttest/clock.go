@@ -6,7 +6,7 @@ import (
 )
 
 // Clock is a clock that stands still until it is advanced. Its Now is for
-// [host.Options.Clock]: the time that plugins are told. It is safe for concurrent use.
+// [host.Options.Plugins.Clock]: the time that plugins are told. It is safe for concurrent use.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time

@@ -46,7 +46,7 @@ const (
 )
 
 // New makes an observer of the providers, whose Observe is for
-// [host.Options].Observe. Without one of them nothing of its kind is told. It fails
+// [host.Options].Observe.Events. Without one of them nothing of its kind is told. It fails
 // where the provider of meters refuses an instrument.
 func New(tracers trace.TracerProvider, meters metric.MeterProvider, o Options) (*Observer, error) {
 	if tracers == nil {

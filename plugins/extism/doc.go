@@ -4,8 +4,8 @@
 //
 //	host.Main(extism.New)
 //
-// and sets the option Workers of package host. Without workers, the runner is an option of
-// the host:
+// and sets the option Plugins.Workers of package host. Without workers, the runner is an
+// option of the host:
 //
 //	runner := extism.New(plugins.RunnerOptions{CacheDir: dir})
 //

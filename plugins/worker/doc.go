@@ -33,8 +33,8 @@
 //
 // # Opting in
 //
-// In a program that embeds package host, host.Main calls [Main], and the option Workers does
-// the rest.
+// In a program that embeds package host, host.Main calls [Main], and the option
+// Plugins.Workers does the rest.
 //
 // A child is a program that calls [Main] first thing. Nothing is started unless
 // somebody says which program that is, in [Options.Command]: the command

@@ -22,7 +22,7 @@ func Example() {
 	defer compiler.Close()
 	isolated := worker.New(abi.ABIDirect, o)
 	defer isolated.Close(context.Background())
-	// For package host these are Options.Compiler and Options.Isolated.
+	// For package host these are Options.Plugins.Compiler and Options.Plugins.Isolated.
 	fmt.Println(isolated.ABI())
 	// Output: toolquay:host/1
 }

@@ -32,7 +32,7 @@ func TestNestedLines(t *testing.T) {
 	lines := make(map[string][]string)             // by call
 	h, err := host.Open(t.Context(), host.Options{
 		Tools: []host.NativeTool{tool("Outer", "Middle"), tool("Middle", "Inner"), tool("Inner", "")},
-		Observe: func(e host.Event) {
+		Observe: host.ObserveOptions{Events: func(e host.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			if reporters[e.Turn] == nil {
@@ -47,7 +47,7 @@ func TestNestedLines(t *testing.T) {
 				t.Error(err)
 			}
 			lines[e.CallID] = append(lines[e.CallID], string(text))
-		},
+		}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -79,8 +79,8 @@ func newLab(t *testing.T, c otlp.Config) *lab {
 		t.Fatal(err)
 	}
 	l.host, err = host.Open(t.Context(), host.Options{
-		Builtins: true, Observe: l.Observe, Tools: []host.NativeTool{l.outer()},
-		Rules: []permissions.RuleSet{{Allow: permissions.RuleTexts("Outer")}},
+		Builtins: true, Observe: host.ObserveOptions{Events: l.Observe}, Tools: []host.NativeTool{l.outer()},
+		Permissions: host.PermissionOptions{Rules: []permissions.RuleSet{{Allow: permissions.RuleTexts("Outer")}}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -157,7 +157,7 @@ func (c *Config) attributes() []attribute.KeyValue {
 	return attrs
 }
 
-// Observe takes one event, for [host.Options].Observe.
+// Observe takes one event, for [host.Options].Observe.Events.
 func (t *Telemetry) Observe(e host.Event) { t.observer.Observe(e) }
 
 // Shutdown sends what is left, but no longer than until ctx is done, and ends sending.

@@ -28,8 +28,8 @@ type desk struct {
 // desks is the host of all of them: each module is compiled once.
 var desks = sync.OnceValues(func() (*host.Host, error) {
 	return host.Open(context.Background(), host.Options{
-		Builtins: true, CacheDir: testenv.CompileCache(),
-		Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("Edit(./secret.txt)")}},
+		Builtins: true, Storage: host.StorageOptions{CacheDir: testenv.CompileCache()},
+		Permissions: host.PermissionOptions{Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("Edit(./secret.txt)")}}},
 	})
 })
 

@@ -42,8 +42,8 @@ func edited(b *testing.B, l *lab) {
 	ctx := context.Background()
 	path := large(b)
 	h, err := host.Open(ctx, host.Options{
-		CacheDir: filepath.Join(l.dir, "cache"), Sessions: filepath.Join(b.TempDir(), "sessions"),
-		Builtins: true, Rules: []permissions.RuleSet{fiftyRules()},
+		Storage:  host.StorageOptions{CacheDir: filepath.Join(l.dir, "cache"), Sessions: filepath.Join(b.TempDir(), "sessions")},
+		Builtins: true, Permissions: host.PermissionOptions{Rules: []permissions.RuleSet{fiftyRules()}},
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -55,7 +55,7 @@ func firstCall(installed int) func(*testing.B, *lab) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		o := host.Options{CacheDir: filepath.Join(l.dir, "cache"), Plugins: []plugins.Source{plugins.Dir(plugins.OriginUser, dir)}}
+		o := host.Options{Storage: host.StorageOptions{CacheDir: filepath.Join(l.dir, "cache")}, Plugins: host.PluginOptions{Sources: []plugins.Source{plugins.Dir(plugins.OriginUser, dir)}}}
 		if err := openAndCall(o, l.dir); err != nil {
 			b.Fatal(err)
 		}

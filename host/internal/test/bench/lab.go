@@ -55,11 +55,13 @@ func newLab() (*lab, error) {
 	}
 	l := &lab{dir: dir, runner: direct.New(direct.Options{CacheDir: filepath.Join(dir, "cache")}), guests: newGuests(dir)}
 	l.host, err = host.Open(context.Background(), host.Options{
-		CacheDir:     filepath.Join(dir, "cache"),
-		Plugins:      []plugins.Source{guestPlugin(), rustPlugin()},
-		Granted:      []string{"bench", "tool"},
+		Storage: host.StorageOptions{CacheDir: filepath.Join(dir, "cache")},
+		Plugins: host.PluginOptions{
+			Sources: []plugins.Source{guestPlugin(), rustPlugin()},
+			Granted: []string{"bench", "tool"},
+		},
 		Capabilities: []capability.Capability{memory{size: kib4}},
-		Rules:        []permissions.RuleSet{fiftyRules()},
+		Permissions:  host.PermissionOptions{Rules: []permissions.RuleSet{fiftyRules()}},
 	})
 	return l, err
 }

@@ -96,11 +96,13 @@ func (e *endless) Read(p []byte) (int, error) {
 func heapOf(size int64) func(*testing.B, *lab) {
 	return func(b *testing.B, l *lab) {
 		s, end := l.session(b, host.Options{
-			Plugins: []plugins.Source{passPlugin()}, Granted: []string{"pass"},
+			Plugins: host.PluginOptions{
+				Sources: []plugins.Source{passPlugin()}, Granted: []string{"pass"},
+				Ceilings: plugins.Limits{Time: 5 * time.Minute},
+			},
 			Capabilities: []capability.Capability{output{size}},
-			Rules:        []permissions.RuleSet{fiftyRules()},
-			Ceilings:     plugins.Limits{Time: 5 * time.Minute},
-			Sessions:     filepath.Join(b.TempDir(), "kept"),
+			Permissions:  host.PermissionOptions{Rules: []permissions.RuleSet{fiftyRules()}},
+			Storage:      host.StorageOptions{Sessions: filepath.Join(b.TempDir(), "kept")},
 		})
 		defer end()
 		var most uint64
@@ -152,7 +154,7 @@ func mebibytesMore(ours, theirs time.Duration) string { return "+" + mebibytes(m
 // fitted holds a result that fits to its turn's budget, one turn after the other.
 func fitted(size int) func(*testing.B, *lab) {
 	return func(b *testing.B, l *lab) {
-		s, end := l.session(b, host.Options{Sessions: filepath.Join(b.TempDir(), "kept")})
+		s, end := l.session(b, host.Options{Storage: host.StorageOptions{Sessions: filepath.Join(b.TempDir(), "kept")}})
 		defer end()
 		text := string(content[:size])
 		for b.Loop() {
@@ -172,7 +174,7 @@ func fittedTurn(size int) func(*testing.B, *lab) {
 		tool.Run = func(context.Context, *host.Call) (abi.ToolResult, error) {
 			return abi.ToolResult{Content: []abi.Block{abi.TextBlock(text)}}, nil
 		}
-		s, end := l.session(b, host.Options{Tools: []host.NativeTool{tool}, Sessions: filepath.Join(b.TempDir(), "kept")})
+		s, end := l.session(b, host.Options{Tools: []host.NativeTool{tool}, Storage: host.StorageOptions{Sessions: filepath.Join(b.TempDir(), "kept")}})
 		defer end()
 		runTurns(b, s, uses(10, "Long"))
 	}

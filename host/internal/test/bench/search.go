@@ -120,7 +120,7 @@ func called(copies int, tool, input string) func(*testing.B, *lab) {
 	return func(b *testing.B, l *lab) {
 		ctx := context.Background()
 		h, err := host.Open(ctx, host.Options{
-			CacheDir: filepath.Join(l.dir, "cache"), Builtins: true, Rules: []permissions.RuleSet{fiftyRules()},
+			Storage: host.StorageOptions{CacheDir: filepath.Join(l.dir, "cache")}, Builtins: true, Permissions: host.PermissionOptions{Rules: []permissions.RuleSet{fiftyRules()}},
 		})
 		if err != nil {
 			b.Fatal(err)

@@ -79,8 +79,8 @@ func (s *shells) open(dir, cache string) error {
 func (s *shells) newSession(cache, state string, mode sandbox.Mode) (*host.Session, error) {
 	ctx := context.Background()
 	h, err := host.Open(ctx, host.Options{
-		CacheDir: cache, Sessions: s.kept, Builtins: true, Rules: []permissions.RuleSet{fiftyRules()},
-		Shell: &host.Shell{State: state, Environ: os.Environ(), Sandbox: mode, Limits: limits},
+		Storage: host.StorageOptions{CacheDir: cache, Sessions: s.kept}, Builtins: true, Permissions: host.PermissionOptions{Rules: []permissions.RuleSet{fiftyRules()}},
+		Shell: &host.Shell{Sandbox: host.SandboxOptions{State: state, Mode: mode}, Environ: os.Environ(), Limits: limits},
 	})
 	if err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ func turnRows() []row {
 		},
 		{
 			name: "100 guest calls of 1 ms each, side by side", ours: guestTurn(host.Options{}),
-			baseline: "one after the other", theirs: guestTurn(host.Options{MaxConcurrent: 1}),
+			baseline: "one after the other", theirs: guestTurn(host.Options{Limits: host.LimitOptions{MaxConcurrent: 1}}),
 			compare: times, limit: "at least 1.7 times as fast on 2 cores",
 		},
 		{
@@ -158,7 +158,7 @@ func wasmPlugin(name string, wasm []byte, manifest string) plugins.Source {
 func guestTurn(o host.Options) func(*testing.B, *lab) {
 	return func(b *testing.B, l *lab) {
 		o := o
-		o.Plugins, o.Granted = []plugins.Source{countPlugin()}, []string{"count"}
+		o.Plugins.Sources, o.Plugins.Granted = []plugins.Source{countPlugin()}, []string{"count"}
 		s, end := l.session(b, o)
 		defer end()
 		calls := uses(100, "Count")

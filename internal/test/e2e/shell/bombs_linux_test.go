@@ -67,7 +67,7 @@ func TestBombs(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) { // one after the other: they leave nothing for each other
 			d := newDesk(t, func(s *setup) {
-				s.host.Shell.AtLimit = host.AtLimitKill
+				s.host.Shell.Time.AtLimit = host.AtLimitKill
 				s.host.Shell.MaxOutput = 64 << 20
 				s.host.Shell.Limits = host.CommandLimits{Processes: 200, Memory: 256 << 20, OpenFiles: 1024, CPU: cpu(name)}
 			})

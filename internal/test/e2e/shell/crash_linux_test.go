@@ -69,7 +69,7 @@ func crash(state string) {
 	root := os.Getenv(rootName)
 	c := crasher{mark: mark(os.Getenv(markName))}
 	s := setup{host: options(root), session: host.SessionOptions{ID: "mine", Cwd: root + "/work"}}
-	s.host.Sessions = root + "/sessions"
+	s.host.Storage.Sessions = root + "/sessions"
 	s.host.Shell.Supervisor = []string{"/proc/self/exe", string(c.mark)}
 	if change := crashing[state].change; change != nil {
 		change(&s)
@@ -188,7 +188,7 @@ func afterwards(t *testing.T, root string, background bool) {
 	t.Helper()
 	d := newDesk(t, func(s *setup) {
 		s.host = options(root)
-		s.host.Sessions = root + "/sessions"
+		s.host.Storage.Sessions = root + "/sessions"
 		s.session = host.SessionOptions{ID: "mine", Cwd: root + "/work"}
 	})
 	if a := d.bash("echo again; :"); !strings.HasPrefix(a.output(), "again\n") {
@@ -271,8 +271,8 @@ func runOnce() {
 	root := os.Getenv(rootName)
 	s := setup{host: options(root), session: host.SessionOptions{Cwd: root + "/work"}}
 	s.host.Shell.Supervisor = []string{"/proc/self/exe", root}
-	s.host.Shell.State = os.Getenv(placeName)
-	s.host.Shell.Network = host.NetworkHosts
+	s.host.Shell.Sandbox.State = os.Getenv(placeName)
+	s.host.Shell.Sandbox.Network = host.NetworkHosts
 	ctx := context.Background()
 	h, err := host.Open(ctx, s.host)
 	if err != nil {

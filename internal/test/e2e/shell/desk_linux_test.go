@@ -65,20 +65,20 @@ func cache() string { return cmp.Or(os.Getenv(cacheName), testenv.CompileCache()
 // options are the usual ones of a host.
 func options(root string) host.Options {
 	return host.Options{
-		Builtins: true, CacheDir: cache(), Home: root, Logger: slog.New(slog.DiscardHandler),
-		Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Allow: permissions.RuleTexts("Bash")}},
-		Shell: &host.Shell{State: root + "/state", Environ: append(os.Environ(), "HOME="+root), Sandbox: host.SandboxRequired},
+		Builtins: true, Storage: host.StorageOptions{CacheDir: cache()}, Paths: host.PathOptions{Home: root}, Observe: host.ObserveOptions{Logger: slog.New(slog.DiscardHandler)},
+		Permissions: host.PermissionOptions{Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Allow: permissions.RuleTexts("Bash")}}},
+		Shell:       &host.Shell{Sandbox: host.SandboxOptions{State: root + "/state", Mode: host.SandboxRequired}, Environ: append(os.Environ(), "HOME="+root)},
 	}
 }
 
 // unconfined has commands run without a sandbox.
-func unconfined(s *setup) { s.host.Shell.Sandbox = host.SandboxOff }
+func unconfined(s *setup) { s.host.Shell.Sandbox.Mode = host.SandboxOff }
 
 // ruled adds rules.
 func ruled(set permissions.RuleSet) func(*setup) {
 	return func(s *setup) {
 		set.Source = permissions.SourceUser
-		s.host.Rules = append(s.host.Rules, set)
+		s.host.Permissions.Rules = append(s.host.Permissions.Rules, set)
 	}
 }
 

@@ -89,8 +89,8 @@ func deskIn(t *testing.T, w *escapes.World, changes ...func(*setup)) *desk {
 	}
 	world := func(s *setup) {
 		s.session.Cwd = w.Work
-		s.host.Home = filepath.Dir(w.Work)
-		s.host.Shell.State = w.State
+		s.host.Paths.Home = filepath.Dir(w.Work)
+		s.host.Shell.Sandbox.State = w.State
 		s.host.Shell.Environ = w.Env
 		s.host.Shell.Environment = []string{"*"}
 	}

@@ -274,7 +274,7 @@ func (p *pending) closes(what func(context.Context) error) {
 func TestSurvivors(t *testing.T) {
 	bothWays(t, func(t *testing.T, changes ...func(*setup)) {
 		t.Helper()
-		changes = append(changes, func(s *setup) { s.host.Shell.AtLimit = host.AtLimitKill })
+		changes = append(changes, func(s *setup) { s.host.Shell.Time.AtLimit = host.AtLimitKill })
 		for how, end := range ends {
 			for name, c := range stubborn {
 				if !testenv.Thorough() && name != "all in one" && how != "time limit" {

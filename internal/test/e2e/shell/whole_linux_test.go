@@ -329,7 +329,7 @@ func TestStagedSessionsRunNothing(t *testing.T) {
 	t.Parallel()
 	sessions := folder(t)
 	d := newDesk(t, func(s *setup) {
-		s.host.Sessions = sessions
+		s.host.Storage.Sessions = sessions
 		s.session.Stage = true
 	})
 	for _, command := range []string{"touch made", "cat main.txt"} {
