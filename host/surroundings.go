@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"sync/atomic"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/filestate"
@@ -29,17 +28,11 @@ func (t *openTurn) Telling(index int, use *abi.ToolUse) pipeline.Teller {
 	return telling{newSender(&t.listeners, t.session.news, index, use)}
 }
 
-// Altered counts the calls that may have changed anything.
-func (t *openTurn) Altered() *atomic.Int64 { return &t.altered }
-
 // Stopped is why nothing more of the turn begins.
 func (t *openTurn) Stopped() *string { return outermost(t).stopped.Load() }
 
 // Holds reports whether results wait for a reader.
 func (t *openTurn) Holds() bool { return t.listeners.feed != nil }
-
-// LeftBehind says that something goes on after a result.
-func (t *openTurn) LeftBehind() { t.behind.Store(true) }
 
 // Ask puts a question about a call of the turn to the person.
 func (t *openTurn) Ask(ctx context.Context, callID string, tell pipeline.Teller, q *gate.Question) <-chan gate.Answer {

@@ -23,9 +23,13 @@ type openTurn struct {
 	listeners listeners
 	turnResults
 	nesting
+	signals
 	// files is what the results show of files, until the turn ends.
 	files *filestate.Turn
+}
 
+// signals are what the calls of a turn let one another know.
+type signals struct {
 	// stopped is why nothing more of the turn begins; nil while it does.
 	stopped atomic.Pointer[string]
 	// altered counts the calls that ended and may have changed anything, such as what
@@ -34,6 +38,12 @@ type openTurn struct {
 	// behind says that something may go on when the last result has left.
 	behind atomic.Bool
 }
+
+// Altered counts the calls that may have changed anything.
+func (s *signals) Altered() *atomic.Int64 { return &s.altered }
+
+// LeftBehind says that something goes on after a result.
+func (s *signals) LeftBehind() { s.behind.Store(true) }
 
 // newTurn makes a turn of s of at most so many calls; 0 is any number.
 func newTurn(ctx context.Context, s *Session, calls int, f *turn.Feed[Event]) *openTurn {
