@@ -65,7 +65,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	h := &Host{
 		options:    o,
 		engines:    newEngines(&o),
-		background: newBackground(), //nolint:contextcheck // it outlives ctx
+		background: newBackground(),
 		sessions:   make(map[*Session]struct{}),
 		settings:   o.settings(),
 	}

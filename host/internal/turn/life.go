@@ -46,7 +46,7 @@ type Span struct {
 func (l *Life) During(ctx context.Context) Span {
 	ctx, cancel := context.WithCancelCause(ctx)
 	end := func() { cancel(context.Cause(l.ctx)) }
-	unlink := context.AfterFunc(l.ctx, end)
+	unlink := context.AfterFunc(l.ctx, end) //nolint:contextcheck // the end of the session counts too
 	if l.ctx.Err() != nil {
 		end() // now, rather than when the function above is run
 	}
