@@ -68,10 +68,10 @@ func benchResults(b *testing.B, tool, guestABI, module string) {
 }
 
 // benchSession is a session of a host with one tool, whose module is one of
-// host/internal/test/bench, a capability that answers from memory, and fifty rules.
+// internal/test/bench, a capability that answers from memory, and fifty rules.
 func benchSession(b *testing.B, tool, guestABI, module string) *host.Session {
 	b.Helper()
-	guest, err := os.ReadFile(filepath.Join("host/internal/test/bench", module))
+	guest, err := os.ReadFile(filepath.Join("internal/test/bench", module))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -17,7 +17,7 @@ type catalog struct {
 
 // offered is what the model is offered, with definitions in the format that it was told
 // them in.
-func (c catalog) offered() (*toolset.Set, error) {
+func (c *catalog) offered() (*toolset.Set, error) {
 	v := *c.session.rules.View()
 	v.Plugins = c.plugins
 	return c.session.tools.offer(&v, c.session.tools.known.Format())
@@ -25,7 +25,7 @@ func (c catalog) offered() (*toolset.Set, error) {
 
 // Find returns the tool with a name or alias, if the model may have it. A call of the
 // model's must also know how to call it; the author of a tool that makes calls does.
-func (c catalog) Find(name string, byModel bool) (tool.Tool, error) {
+func (c *catalog) Find(name string, byModel bool) (tool.Tool, error) {
 	found, ok := c.session.host.natives.Find(c.plugins, name)
 	if !ok {
 		return nil, c.unknown(name)
@@ -41,7 +41,7 @@ func (c catalog) Find(name string, byModel bool) (tool.Tool, error) {
 }
 
 // unknown is the error for a tool that does not exist, with a suggestion.
-func (c catalog) unknown(name string) error {
+func (c *catalog) unknown(name string) error {
 	for _, p := range c.plugins.Plugins() {
 		if problem := p.Problem(); problem != nil && slices.Contains(p.ToolNames(), name) {
 			return abi.Errorf(abi.CodeUnknownTool, "the tool %s is not available: its plugin %s could not be used: %w", name, p.Name, problem)
@@ -55,7 +55,7 @@ func (c catalog) unknown(name string) error {
 }
 
 // defers reports whether a tool is deferred.
-func (c catalog) defers(name string) bool {
+func (c *catalog) defers(name string) bool {
 	offered, err := c.offered()
 	return err == nil && offered.Defers(name)
 }
@@ -64,7 +64,7 @@ func (c catalog) defers(name string) bool {
 // model may know the tool by name alone. In a session that was asked for definitions such
 // a call is refused before; in one that was not, such as where each message has a process
 // of its own, what the model was told is not known.
-func (c catalog) Unloaded(contract *abi.Tool, err error) error {
+func (c *catalog) Unloaded(contract *abi.Tool, err error) error {
 	if !toolset.Deferrable(contract) || c.session.tools.known.Loaded(contract.Name) || !c.defers(contract.Name) {
 		return err
 	}
@@ -72,7 +72,7 @@ func (c catalog) Unloaded(contract *abi.Tool, err error) error {
 }
 
 // List implements [pipeline.Catalog].
-func (c catalog) List() ([]abi.DeferredTool, []string, error) {
+func (c *catalog) List() ([]abi.DeferredTool, []string, error) {
 	offered, err := c.offered()
 	if err != nil {
 		return nil, nil, err
@@ -82,7 +82,7 @@ func (c catalog) List() ([]abi.DeferredTool, []string, error) {
 
 // Refer puts definitions into the tool references of a result's content, and removes
 // those that are not to deferred tools.
-func (c catalog) Refer(content []abi.Block) []abi.Block {
+func (c *catalog) Refer(content []abi.Block) []abi.Block {
 	if !toolset.HasReferences(content) {
 		return content
 	}

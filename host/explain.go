@@ -17,5 +17,5 @@ func (s *Session) Explain(ctx context.Context, use abi.ToolUse) (permissions.Exp
 	defer set.Release()
 	s.rules.Fresh()
 	v := s.rules.WithPlugins(set)
-	return pipeline.Explain(ctx, &openTurn{session: s, plugins: set, files: filestate.NewTurn(&s.files)}, use, v)
+	return pipeline.Explain(ctx, &openTurn{session: s, tools: catalog{s, set}, files: filestate.NewTurn(&s.files)}, use, v)
 }

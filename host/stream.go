@@ -75,8 +75,8 @@ func (st *Stream) conduct(begun bool) {
 // session's.
 func (st *Stream) waitInPlace() bool {
 	has := st.place.Wait(st.calls.submitting, st.turn.lock)
-	if st.turn.plugins == nil {
-		st.turn.plugins = st.turn.session.rules.View().Plugins // it ended in the queue
+	if st.turn.tools.plugins == nil {
+		st.turn.tools.plugins = st.turn.session.rules.View().Plugins // it ended in the queue
 	}
 	return has
 }

@@ -15,7 +15,7 @@ var _ pipeline.Turn = (*openTurn)(nil)
 func (t *openTurn) Session() *pipeline.Session { return &t.session.calls }
 
 // Catalog is the tools of the session as the turn finds them.
-func (t *openTurn) Catalog() pipeline.Catalog { return catalog{t.session, t.plugins} }
+func (t *openTurn) Catalog() pipeline.Catalog { return &t.tools }
 
 // Files is the read state of files as the turn's calls see it.
 func (t *openTurn) Files() *filestate.Turn { return t.files }

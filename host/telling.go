@@ -84,7 +84,8 @@ func (l telling) Finished(r abi.ToolResult, ran bool) {
 	if ran {
 		running = elapsed
 	}
-	l.event(Event{Kind: EventFinished, Elapsed: elapsed, Result: &r, Clocks: (*Clocks)(l.watch.Read(running))})
+	told := r // only here, so that r need not be on the heap
+	l.event(Event{Kind: EventFinished, Elapsed: elapsed, Result: &told, Clocks: (*Clocks)(l.watch.Read(running))})
 }
 
 // Discarded tells [EventDiscarded].

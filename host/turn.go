@@ -7,7 +7,6 @@ import (
 
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/turn"
-	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/scheduler"
 )
 
@@ -15,10 +14,10 @@ import (
 type openTurn struct {
 	session *Session
 	span    turn.Span
-	// plugins are those that the turn began with.
-	plugins *plugins.Set
-	jobs    *scheduler.Scheduler
-	pool    *scheduler.Pool
+	// tools are those that the turn finds, with the plugins that it began with.
+	tools catalog
+	jobs  *scheduler.Scheduler
+	pool  *scheduler.Pool
 
 	listeners listeners
 	turnResults
@@ -47,7 +46,7 @@ func (s *signals) LeftBehind() { s.behind.Store(true) }
 
 // newTurn makes a turn of s of at most so many calls; 0 is any number.
 func newTurn(ctx context.Context, s *Session, calls int, f *turn.Feed[Event]) *openTurn {
-	t := &openTurn{session: s, turnResults: newTurnResults(calls), nesting: nestingOf(ctx, s)}
+	t := &openTurn{session: s, tools: catalog{session: s}, turnResults: newTurnResults(calls), nesting: nestingOf(ctx, s)}
 	if t.within == nil {
 		t.files = filestate.NewTurn(&s.files)
 	} else {
@@ -69,7 +68,7 @@ func (t *openTurn) lock(ctx context.Context) bool {
 		return t.within == nil
 	}
 	if !t.session.running.Take(ctx) {
-		t.plugins = t.session.rules.View().Plugins
+		t.tools.plugins = t.session.rules.View().Plugins
 		return false
 	}
 	t.begin()
@@ -79,7 +78,7 @@ func (t *openTurn) lock(ctx context.Context) bool {
 // tryLock begins a turn that need not wait.
 func (t *openTurn) tryLock() bool {
 	if t.within != nil {
-		t.plugins = turnOf(t.within).plugins
+		t.tools.plugins = turnOf(t.within).tools.plugins
 		return true
 	}
 	if !t.session.running.TryTake() {
@@ -91,8 +90,8 @@ func (t *openTurn) tryLock() bool {
 
 // begin takes up the plugins as they now are.
 func (t *openTurn) begin() {
-	t.plugins = t.session.host.plugins.Hold()
-	t.session.rules.SetPlugins(t.plugins)
+	t.tools.plugins = t.session.host.plugins.Hold()
+	t.session.rules.SetPlugins(t.tools.plugins)
 	t.session.files.NextTurn()
 }
 
@@ -128,7 +127,7 @@ func (t *openTurn) letGo(has bool) {
 	t.span.Release()
 	t.leaveCall()
 	if has {
-		t.plugins.Release()
+		t.tools.plugins.Release()
 		t.session.running.Give()
 	}
 }

@@ -62,8 +62,9 @@ func newFake(t *testing.T, o Options) (*fakeCall, *Shell) {
 	f := &fakeCall{dir: dir, policy: policy}
 	o.Logger = slog.New(slog.DiscardHandler)
 	var memory protected.Memory
-	links := protected.NewHardLinks(t.Context(), f.Policy, &memory)
-	return f, NewShell(NewRunner(o), Call{Tool: "Bash", Session: f, Gate: f, Analyser: f, Audience: f, Memory: &memory, Links: links})
+	var links protected.HardLinks
+	links.Begin(t.Context(), f, &memory)
+	return f, NewShell(NewRunner(o), Call{Tool: "Bash", Session: f, Gate: f, Analyser: f, Audience: f, Memory: &memory, Links: &links})
 }
 
 func (f *fakeCall) make(t *testing.T, names ...string) {

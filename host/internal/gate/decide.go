@@ -21,19 +21,19 @@ type Gate struct {
 }
 
 // Decide judges a subject by the rules and by what a person approved for this call.
-// Nobody is asked and nothing happens. The same subject is judged again only where the
-// rules or the evidence are others, or after [Subject.Recheck].
+// Nobody is asked and nothing happens. The same call is judged again only where the rules or
+// the evidence are others, or after [Subject.Recheck].
 func (g *Gate) Decide(s *Subject) permissions.Decision {
-	now := decided{
-		policy: g.Policies.Now().Policy, judged: s.judged, check: s.Check, hook: s.Hook, approvals: g.Approvals.version(),
+	policy := g.Policies.Now().Policy
+	if s.Operation != "" {
+		request, evidence := g.facts(s)
+		return permissions.Decide(policy, request, evidence)
 	}
-	if was := &s.last; was.policy == now.policy && was.judged == now.judged && was.check == now.check && was.hook == now.hook && was.approvals == now.approvals {
-		return was.Decision
+	if approvals := g.Approvals.version(); !s.last.stands(s, policy, approvals) {
+		request, evidence := g.facts(s)
+		s.last = &decided{permissions.Decide(policy, request, evidence), policy, s.judged, s.Check, s.Hook, approvals}
 	}
-	request, evidence := g.facts(s)
-	now.Decision = permissions.Decide(now.policy, request, evidence)
-	s.last = now
-	return now.Decision
+	return s.last.Decision
 }
 
 // Explain tells how a subject is decided, and why.
@@ -79,8 +79,11 @@ const (
 
 // record logs a decision before it takes effect. An error means that it must not.
 func (g *Gate) record(s *Subject, d *permissions.Decision, by string) error {
-	if err := g.Log.Record(s, d, cmp.Or(by, g.by(d))); err != nil {
-		return err
+	if !g.Log.Unheard() {
+		heard := *d // only here, so that d need not be on the heap
+		if err := g.Log.Record(s, &heard, cmp.Or(by, g.by(d))); err != nil {
+			return err
+		}
 	}
 	s.closed = s.closed || d.Verdict != permissions.Ask
 	return nil

@@ -118,11 +118,16 @@ func (d *desk) gate(person bool) *gate.Gate {
 	return g
 }
 
+// paint is the tool.
+type paint struct{}
+
+func (paint) Definition() [sha256.Size]byte { return sha256.Sum256([]byte("Paint")) }
+
 // painting is a call that writes a file, or a capability call of it.
 func painting(operation, path string) *gate.Subject {
 	call := &gate.Call{
 		Tool: "Paint", Origin: permissions.Origin{Builtin: true}, Input: json.RawMessage(`{"path":"x"}`),
-		Definition: func() [sha256.Size]byte { return sha256.Sum256([]byte("Paint")) },
+		Definition: paint{},
 		Effects:    permissions.EffectsGated,
 	}
 	return &gate.Subject{

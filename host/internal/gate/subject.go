@@ -23,14 +23,17 @@ type Call struct {
 	// Input is canonical JSON.
 	Input json.RawMessage
 	// Definition hashes the tool's contract.
-	Definition func() [sha256.Size]byte
+	Definition Definition
 	Effects    permissions.Effects
 }
+
+// Definition tells the hash of a tool's contract.
+type Definition interface{ Definition() [sha256.Size]byte }
 
 // Binding identifies what is judged and approved: this input to this very tool. It is
 // the SHA-256 of both, in hexadecimal.
 func (c *Call) Binding() string {
-	definition := c.Definition()
+	definition := c.Definition.Definition()
 	sum := sha256.Sum256(append(definition[:], c.Input...))
 	return hex.EncodeToString(sum[:])
 }
@@ -57,8 +60,9 @@ type Subject struct {
 	judged *permissions.JudgeAnswer
 	// closed says that a decision was logged that leaves nothing to ask.
 	closed bool
-	// last is the latest decision; see [Gate.Decide].
-	last decided
+	// last is the latest decision about a call itself, which is asked for more than once;
+	// see [Gate.Decide].
+	last *decided
 }
 
 // decided is a decision and what it was made by.
@@ -71,6 +75,11 @@ type decided struct {
 	approvals int
 }
 
+// stands reports whether a decision about a subject, if there is one, would be the same now.
+func (d *decided) stands(s *Subject, policy *permissions.Policy, approvals int) bool {
+	return d != nil && d.policy == policy && d.judged == s.judged && d.check == s.Check && d.hook == s.Hook && d.approvals == approvals
+}
+
 // Stage says whether the subject is the call itself or one of its capability calls.
 func (s *Subject) Stage() permissions.Stage {
 	if s.Operation == "" {
@@ -80,7 +89,7 @@ func (s *Subject) Stage() permissions.Stage {
 }
 
 // Recheck has the next decision made anew, because the file system may have changed.
-func (s *Subject) Recheck() { s.last = decided{} }
+func (s *Subject) Recheck() { s.last = nil }
 
 // ReadOnly reports whether everything that the subject touches is known and is only
 // read.

@@ -101,14 +101,14 @@ func unheard(abi.Progress) {}
 // scope is what the manifest limits a capability to.
 func (g *world) scope(claim abi.CapabilityClaim) (permissions.Scope, error) {
 	if len(claim.Scope) == 0 {
-		return g.policy().Scope(nil)
+		return g.Policy().Scope(nil)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if scope, ok := g.scopes[claim.Name]; ok {
 		return scope, nil
 	}
-	scope, err := g.policy().Scope(claim.Scope)
+	scope, err := g.Policy().Scope(claim.Scope)
 	if err != nil {
 		return scope, abi.Errorf(abi.CodeLoad, "the scope that the manifest gives %s: %w", claim.Name, err)
 	}

@@ -109,8 +109,8 @@ func (o *outcome) Fitted() *results.Fitted { return o.fitted }
 
 func (c *core) session() *Session { return c.turn.Session() }
 
-// warn tells the operator.
-func (c *core) warn(format string, args ...any) {
+// Warn tells the operator.
+func (c *core) Warn(format string, args ...any) {
 	c.tell.Report(abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: fmt.Sprintf(format, args...)}})
 }
 
@@ -182,5 +182,5 @@ func (c *core) heed(o *hooks.Outcome) {
 
 // held is the call as it is held to its traits.
 func (c *core) held() traits.Held {
-	return traits.Held{Tool: c.tool.Contract(), Traits: &c.traits, Distrust: &c.session().Distrust, Warn: c.warn}
+	return traits.Held{Tool: c.tool.Contract(), Traits: &c.traits, Distrust: &c.session().Distrust, Warner: c}
 }

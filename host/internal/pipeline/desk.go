@@ -36,14 +36,14 @@ type desk struct {
 	view *rules.View
 	now  atomic.Pointer[rules.View]
 
-	links *protected.HardLinks
-	trees *searches.Trees
+	links protected.HardLinks
+	trees searches.Trees
 }
 
 var (
 	_ gate.Policies = (*desk)(nil)
 	_ gate.Files    = (*desk)(nil)
-	_ gate.Log      = journal{}
+	_ gate.Log      = (*journal)(nil)
 	_ gate.Asker    = (*desk)(nil)
 )
 
@@ -62,8 +62,8 @@ func (g *desk) renew() *rules.View {
 // Changed is as [gate.Policies] has it.
 func (g *desk) Changed() <-chan struct{} { return g.session().Rules.Changed() }
 
-// policy is the one that counts.
-func (g *desk) policy() *permissions.Policy { return g.Now().Policy }
+// Policy is the one that counts.
+func (g *desk) Policy() *permissions.Policy { return g.Now().Policy }
 
 // Protected is as [gate.Files] has it: the paths by which git comes to run programs in
 // the repositories around what is to be written, as far as their names do not tell.

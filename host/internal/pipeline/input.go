@@ -11,16 +11,19 @@ import (
 
 // input is a call's input: the canonical JSON, which is decoded at most once.
 type input struct {
-	json   json.RawMessage
-	fields func() (map[string]json.RawMessage, error)
+	json json.RawMessage
+
+	once    sync.Once
+	decoded map[string]json.RawMessage
+	err     error
 }
 
-func newInput(canonical json.RawMessage) *input {
-	return &input{canonical, sync.OnceValues(func() (map[string]json.RawMessage, error) {
-		var fields map[string]json.RawMessage
-		err := json.Unmarshal(canonical, &fields)
-		return fields, err
-	})}
+func newInput(canonical json.RawMessage) *input { return &input{json: canonical} }
+
+// fields are the input's, decoded.
+func (i *input) fields() (map[string]json.RawMessage, error) {
+	i.once.Do(func() { i.err = json.Unmarshal(i.json, &i.decoded) })
+	return i.decoded, i.err
 }
 
 // raw is the input's JSON; nil before there is any.

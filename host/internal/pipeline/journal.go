@@ -7,21 +7,17 @@ import (
 	"github.com/toolquay/toolquay/permissions/audit"
 )
 
-// journal takes the decisions about a call, for the operator's log and for those who are
-// told. It implements [gate.Log].
-type journal struct {
-	*core
-	// mode is the session's now.
-	mode func() permissions.Mode
-}
+// journal is a desk as it takes the decisions about its call, for the operator's log and
+// for those who are told. It implements [gate.Log].
+type journal desk
 
 // Unheard is as [gate.Log] has it.
-func (j journal) Unheard() bool {
+func (j *journal) Unheard() bool {
 	return !j.tell.Listens() && j.session().Host.Log == nil
 }
 
 // Record is as [gate.Log] has it: it logs a decision, and tells of it.
-func (j journal) Record(s *gate.Subject, d *permissions.Decision, by string) error {
+func (j *journal) Record(s *gate.Subject, d *permissions.Decision, by string) error {
 	if err := j.append(s, d, by); err != nil {
 		return err
 	}
@@ -30,7 +26,7 @@ func (j journal) Record(s *gate.Subject, d *permissions.Decision, by string) err
 }
 
 // append puts a decision in the operator's log.
-func (j journal) append(s *gate.Subject, d *permissions.Decision, by string) error {
+func (j *journal) append(s *gate.Subject, d *permissions.Decision, by string) error {
 	o := j.session().Host
 	if o.Log == nil {
 		return nil
@@ -39,7 +35,7 @@ func (j journal) append(s *gate.Subject, d *permissions.Decision, by string) err
 	e.Judged(s.Accesses)
 	e.Session, e.Call = j.session().ID, j.use.ID
 	e.Plugin, e.Capability = s.Call.Origin.Plugin, s.Operation
-	e.Mode, e.Binding, e.By = j.mode(), s.Call.Binding(), by
+	e.Mode, e.Binding, e.By = (*desk)(j).Policy().Mode(), s.Call.Binding(), by
 	err := o.Log.Append(e)
 	if err == nil {
 		return nil
@@ -52,4 +48,4 @@ func (j journal) append(s *gate.Subject, d *permissions.Decision, by string) err
 }
 
 // Warn is as [gate.Log] has it.
-func (j journal) Warn(text string) { j.warn("%s", text) }
+func (j *journal) Warn(text string) { j.core.Warn("%s", text) }

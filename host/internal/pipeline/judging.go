@@ -8,9 +8,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/paths"
-	"github.com/toolquay/toolquay/host/internal/protected"
 	"github.com/toolquay/toolquay/host/internal/rules"
-	"github.com/toolquay/toolquay/host/internal/searches"
 	"github.com/toolquay/toolquay/internal/powershell"
 	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/permissions"
@@ -29,15 +27,15 @@ func judgingAt(c *core, v *rules.View) *judging {
 	g := &judging{desk{core: c, view: v, about: gate.Call{
 		Tool: contract.Name, Aliases: contract.Aliases,
 		Origin: permissions.Origin{Plugin: source.Plugin, Builtin: source.Trusted},
-		Title:  c.title, Input: c.input.json, Definition: c.tool.Definition, Effects: c.effects(),
+		Title:  c.title, Input: c.input.json, Definition: c.tool, Effects: c.effects(),
 	}}}
 	g.now.Store(v)
 	s := c.session()
-	g.links = protected.NewHardLinks(s.Life.Context, g.policy, &s.Walked)
-	g.trees = searches.NewTrees(s.Host.Past, &s.Walked, g.links, s.Host.MaxSearched)
+	g.links.Begin(s.Life.Context, &g.desk, &s.Walked)
+	g.trees.Begin(s.Host.Past, &s.Walked, &g.links, s.Host.MaxSearched)
 	g.Gate = gate.Gate{
 		Policies: &g.desk, Files: &g.desk, Approvals: &c.approvals, Judge: c.consultation,
-		Log: journal{c, func() permissions.Mode { return g.policy().Mode() }},
+		Log: (*journal)(&g.desk),
 	}
 	if !s.Headless {
 		g.Asker = &g.desk
@@ -118,7 +116,7 @@ func (g *judging) analyse(text string, at shell.Place) permissions.Command {
 		command = shell.Analyse(text, at)
 	}
 	command.Resolve(paths.OfCommand)
-	paths.AddMatches(&command, g.policy().SandboxPolicy(nil).Withholds)
+	paths.AddMatches(&command, g.Policy().SandboxPolicy(nil).Withholds)
 	command.Unsandboxed = g.leavesSandbox()
 	return command
 }
@@ -126,7 +124,7 @@ func (g *judging) analyse(text string, at shell.Place) permissions.Command {
 // place is where a command runs: directories as they really lie, since a shell
 // steps out of one by where that is.
 func (g *judging) place() shell.Place {
-	policy := g.policy()
+	policy := g.Policy()
 	return shell.Place{
 		Cwd:     really(policy.Cwd()),
 		Home:    really(g.session().Rules.Home()),

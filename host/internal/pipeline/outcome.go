@@ -91,7 +91,7 @@ func (c finishing) withhold(r *abi.ToolResult) {
 		return
 	}
 	r.Messages = nil
-	c.warn("messages for the conversation were left out of the result: only built-in tools may add them")
+	c.Warn("messages for the conversation were left out of the result: only built-in tools may add them")
 }
 
 // fit holds the call's result to its tool's limit. What is added to the result

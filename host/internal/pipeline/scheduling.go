@@ -20,7 +20,7 @@ func (c preparing) findTraits(ctx context.Context) (traits.Traits, error) {
 		var err error
 		a, err = c.tool.Assess(ctx, plugins.Question{Input: c.input.json, Cwd: c.session().Rules.View().Cwd})
 		if err != nil {
-			c.warn("the tool's traits could not be found out and count as unsafe: %v", err)
+			c.Warn("the tool's traits could not be found out and count as unsafe: %v", err)
 			a = abi.Assessment{}
 		}
 	}
@@ -45,19 +45,25 @@ func (c preparing) settle() {
 // settleTraits computes the traits that the contract leaves to the host, from
 // what the call was found to touch, and what its input names of that.
 func (c preparing) settleTraits(s *gate.Subject, named []permissions.Access) {
-	v := c.session().Rules.View()
-	c.traits.Settle(c.tool.Contract(), traits.Settling{
+	v, contract := c.session().Rules.View(), c.tool.Contract()
+	by := traits.Settling{
 		Distrust: &c.session().Distrust, Subject: s, Named: named, Cwd: really(v.Policy.Cwd()),
 		NoLocks: c.session().Host.NoLocks || c.mayMove(),
-		Resolve: func(touch abi.Touch) (permissions.Access, error) {
-			field := abi.Field{Kind: abi.FieldPath, Effect: abi.EffectRead}
-			if touch.Write {
-				field.Effect = abi.EffectWrite
-			}
-			access, _, err := c.resolvePath(v.Cwd, field, touch.Path)
-			return access, err
-		},
-	})
+	}
+	if contract.Locks == abi.LocksInput {
+		by.Resolve = func(touch abi.Touch) (permissions.Access, error) { return c.touched(v.Cwd, touch) }
+	}
+	c.traits.Settle(contract, by)
+}
+
+// touched resolves what the guest says that the call touches.
+func (c preparing) touched(cwd string, touch abi.Touch) (permissions.Access, error) {
+	field := abi.Field{Kind: abi.FieldPath, Effect: abi.EffectRead}
+	if touch.Write {
+		field.Effect = abi.EffectWrite
+	}
+	access, _, err := c.resolvePath(cwd, field, touch.Path)
+	return access, err
 }
 
 // stages refuses, in a session whose writes are staged, a call that may change the disk

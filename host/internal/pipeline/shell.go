@@ -13,7 +13,7 @@ import (
 func newShell(g *judging) *commands.Shell {
 	s := g.session()
 	return commands.NewShell(s.Host.Commands, commands.Call{
-		Tool: g.name(), Session: commandSession{s}, Memory: &s.Walked, Links: g.links,
+		Tool: g.name(), Session: commandSession{s}, Memory: &s.Walked, Links: &g.links,
 		Gate: commandCall{g}, Analyser: commandCall{g}, Audience: commandCall{g},
 	})
 }

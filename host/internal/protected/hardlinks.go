@@ -14,7 +14,17 @@ import (
 
 // HardLinks are the files with several names of which a deny or ask rule names some. They
 // are looked for when they are first needed, and then kept. It is safe for concurrent use.
-type HardLinks struct{ found func() linked }
+type HardLinks struct {
+	ctx      context.Context //nolint:containedctx // the session's: what was found lasts as long
+	policies Policies
+	memory   *Memory
+
+	once sync.Once
+	was  linked
+}
+
+// Policies says what the policy is.
+type Policies interface{ Policy() *permissions.Policy }
 
 // linked is what was found of such files.
 type linked struct {
@@ -22,9 +32,14 @@ type linked struct {
 	left  int                 // how many files may still be looked at; below 0 there were too many
 }
 
-// NewHardLinks prepares to look for them by the policy of that time.
-func NewHardLinks(ctx context.Context, policy func() *permissions.Policy, memory *Memory) *HardLinks {
-	return &HardLinks{sync.OnceValue(func() linked { return find(ctx, policy(), memory) })}
+// Begin prepares to look for them by the policy of that time. It comes before all else.
+func (h *HardLinks) Begin(ctx context.Context, policies Policies, memory *Memory) {
+	h.ctx, h.policies, h.memory = ctx, policies, memory
+}
+
+func (h *HardLinks) found() *linked {
+	h.once.Do(func() { h.was = find(h.ctx, h.policies.Policy(), h.memory) })
+	return &h.was
 }
 
 func find(ctx context.Context, policy *permissions.Policy, memory *Memory) linked {

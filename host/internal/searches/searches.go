@@ -41,9 +41,10 @@ type answer struct {
 	until  time.Time
 }
 
-// NewTrees judges trees by what earlier walks and git told, looking at so many names.
-func NewTrees(past *Past, memory *protected.Memory, links *protected.HardLinks, names int) *Trees {
-	return &Trees{past: past, memory: memory, links: links, names: names}
+// Begin has trees judged by what earlier walks and git told, looking at so many names. It
+// comes before all else.
+func (t *Trees) Begin(past *Past, memory *protected.Memory, links *protected.HardLinks, names int) {
+	t.past, t.memory, t.links, t.names = past, memory, links, names
 }
 
 // Sandbox is what commands run under.

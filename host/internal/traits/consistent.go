@@ -10,8 +10,12 @@ type Held struct {
 	Tool     *abi.Tool
 	Traits   *Traits
 	Distrust *Distrust
-	// Warn tells the operator.
-	Warn func(format string, args ...any)
+	Warner   Warner
+}
+
+// Warner tells the operator.
+type Warner interface {
+	Warn(format string, args ...any)
 }
 
 // Access refuses an access that breaks the traits by which the call was scheduled. The
@@ -48,7 +52,7 @@ func (h Held) unlocked(a permissions.Access) error {
 	first := h.Distrust.foundTouching(h.Tool.Name)
 	if h.Traits.ReadOnly && a.Kind == permissions.AccessRead {
 		if first {
-			h.Warn("%s reads %s too, which its input does not name; it is not taken to have locked all that it reads from now on", h.Tool.Name, a.Target)
+			h.Warner.Warn("%s reads %s too, which its input does not name; it is not taken to have locked all that it reads from now on", h.Tool.Name, a.Target)
 		}
 		return nil
 	}
@@ -58,7 +62,7 @@ func (h Held) unlocked(a permissions.Access) error {
 // untrue refuses an access that breaks a trait.
 func (h Held) untrue(a permissions.Access, says, treated, trait string) error {
 	name := h.Tool.Name
-	h.Warn("%s %s and asked for %s on %s; it is treated as %s from now on", name, says, a.Kind, a.Target, treated)
+	h.Warner.Warn("%s %s and asked for %s on %s; it is treated as %s from now on", name, says, a.Kind, a.Target, treated)
 	return abi.Errorf(abi.CodeDenied, "%s %s and asked for %s on %s; its author must correct %s in the manifest", name, says, a.Kind, a.Target, trait)
 }
 

@@ -9,6 +9,11 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
+// warnings counts them.
+type warnings int
+
+func (w *warnings) Warn(string, ...any) { *w++ }
+
 func access(kind permissions.AccessKind, path string) permissions.Access {
 	return permissions.Access{Kind: kind, Target: path, Real: path}
 }
@@ -64,8 +69,8 @@ func TestDistrust(t *testing.T) {
 	var distrust Distrust
 	reading := abi.Tool{Name: "Peek", ReadOnly: abi.TraitTrue, ConcurrencySafe: abi.TraitTrue}
 	known := Declared(&reading, &abi.Assessment{}, &distrust)
-	warned := 0
-	held := Held{Tool: &reading, Traits: &known, Distrust: &distrust, Warn: func(string, ...any) { warned++ }}
+	var warned warnings
+	held := Held{Tool: &reading, Traits: &known, Distrust: &distrust, Warner: &warned}
 	if err := held.Access(access(permissions.AccessRead, "/w/x"), never); err != nil {
 		t.Error(err)
 	}
@@ -76,7 +81,7 @@ func TestDistrust(t *testing.T) {
 		t.Errorf("it is believed again: %+v", again)
 	}
 	locked := settled(&locking, &distrust, access(permissions.AccessWrite, "/w/x"))
-	held = Held{Tool: &locking, Traits: &locked, Distrust: &distrust, Warn: func(string, ...any) {}}
+	held = Held{Tool: &locking, Traits: &locked, Distrust: &distrust, Warner: &warned}
 	if err := held.Access(access(permissions.AccessWrite, "/w/y"), never); abi.CodeOf(err) != abi.CodeDenied {
 		t.Error(err)
 	}
