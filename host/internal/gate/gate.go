@@ -46,7 +46,7 @@ func (g *Gate) Stands(s *Subject) error {
 	}
 	err := Refusal(d)
 	if d.Verdict == permissions.Ask {
-		s.closed = false // the question that this would be is not put
+		s.closed = false // nobody is asked, so the log gets an end for this ask
 		g.unanswered(s, err)
 	}
 	return err

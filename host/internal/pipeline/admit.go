@@ -77,9 +77,10 @@ func (c admitting) judge(ctx context.Context) error {
 	return err
 }
 
-// stands finds out whether a call that was admitted may still run. It may have waited
-// for its slot, the rules have been tightened, and another turn that the same call
-// makes have moved the session, where the paths of its input are others.
+// stands finds out whether a call that was admitted may still run. While it waited for
+// its slot, the rules may have become stricter. If a running call made it, another turn
+// of that call may also have changed the working directory: then the paths in the input
+// mean other files.
 func (g *judging) stands() error {
 	was := g.admitted
 	if was.by == g.view {
@@ -113,8 +114,9 @@ func (c admitting) rewrite(ctx context.Context, r *gate.Rewritten) error {
 	return err
 }
 
-// waits refuses a command of a built-in shell's that would be refused once it was
-// allowed, for it only waits: nobody is to be asked about that.
+// waits refuses a command of a built-in shell that begins by only waiting, such as with
+// a long sleep, if the tool Sleep is offered for that. The capability would refuse it as
+// well, but only after a person was asked.
 func (g *judging) waits(s *gate.Subject) error {
 	c := g.core
 	if _, runs := c.tool.Declares(abi.CapShellRun); !runs || !tool.BuiltIn(c.tool) || c.inBackground() {
