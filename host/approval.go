@@ -9,7 +9,8 @@ import (
 )
 
 // Asker asks the person a session works for. Without one a session is headless,
-// and what would be asked is denied.
+// and what would be asked is denied. Package host/approvals has some; approvals.Func
+// makes one of a function.
 type Asker interface {
 	// Ask puts one question and returns the person's answer. It may be called
 	// from several goroutines at once and must return soon after ctx is done.

@@ -6,6 +6,7 @@
 //	defer h.Close(ctx)
 //	s, err := h.NewSession(host.SessionOptions{Cwd: dir})
 //	...
+//	calls := []abi.ToolUse{{ID: "1", Name: "Bash", Input: []byte(`{"command": "uname -s"}`)}}
 //	for event := range s.Run(ctx, calls) {
 //		if event.Kind == host.EventResult {
 //			fmt.Println(event.Result.Text())
@@ -14,8 +15,8 @@
 //
 // A [Host] holds what is shared: plugins, native tools, capabilities, rules. A
 // [Session] is one conversation's state: its working directory, its rules and
-// mode, what plugins keep for it. Both are safe for concurrent use. Nothing is
-// read from the environment, the home directory or any well-known place unless
+// mode, what plugins keep for it. Both are safe for concurrent use. No configuration
+// is read from the environment, the home directory or any well-known place unless
 // the options name it; package host/config makes options of a user's own settings,
 // plugins and projects.
 //
@@ -32,15 +33,16 @@
 // # What a program may bring
 //
 //   - A person: an [Asker], for each session. A session without one is headless: what would
-//     be asked is denied. Package host/approvals makes askers of functions, gives them a time
-//     limit, keeps questions for later, and lets several agents ask one person.
+//     be asked is denied. Package host/approvals makes askers of functions (approvals.Func),
+//     gives them a time limit, keeps questions for later, and lets several agents ask one
+//     person.
 //   - A shell: [Shell] says how commands run. The program must call [Main] first thing in
 //     main, because it is started again to supervise commands.
 //   - Its own tools: [NewTool] makes one of a function. Its contract is what a plugin's
 //     manifest would say, so its schemas are JSON in strings. It should say which input
 //     fields are paths, or that the tool only reads: otherwise each call is asked about.
 //   - Rules: package permissions has their language, and permissions/settings the files.
-//   - Plugins of others: with the option Workers they are compiled, and isolated ones run, in
+//   - Plugins of others: with [PluginOptions.Workers] they are compiled, and isolated ones run, in
 //     child processes, for which the program must call [Main] too. Package plugins/extism runs
 //     those of Extism.
 //   - An observer of all sessions' events; package host/telemetry makes traces and metrics.
@@ -58,7 +60,9 @@
 // comes. Only then, on the session as it is at that moment, these decide: deny rules, the
 // tool's own validation, the hooks, the permission rules, in the mode auto a judge, and a
 // person if necessary. The decision is logged before it takes effect. Then the call takes a
-// slot and its tool runs. Everything that it does to the world is a capability call and
-// passes the second gate. Every call ends in exactly one result, and results leave in call
+// slot and its tool runs. Every tool is a plugin, except an embedder's own Go tools
+// ([NativeTool]). Everything that a plugin does to the world is a capability call and passes
+// the second gate. The calls of Go tools pass the first gate; what they do passes the second
+// only through [Call.Do]. Every call ends in exactly one result, and results leave in call
 // order.
 package host

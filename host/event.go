@@ -15,7 +15,7 @@ import (
 // EventKind says what an [Event] tells.
 type EventKind string
 
-// The kinds of event, in the order in which a call meets them.
+// The kinds of event; see [Event] for the order in which they come.
 const (
 	// EventQueued: the call was submitted.
 	EventQueued EventKind = "queued"
@@ -49,7 +49,7 @@ const (
 	EventMessage EventKind = "message"
 	// EventStop: the model is not to go on after this turn.
 	EventStop EventKind = "stop"
-	// EventPersisted: a result was over its limit and lies in the session's folder.
+	// EventPersisted: a result was over its limit and lies in the session's directory.
 	EventPersisted EventKind = "persisted"
 	// EventReplaced: the results of the turn are too much together, and this one's
 	// place is taken by a shorter one. These come when the last result has left.
@@ -75,16 +75,24 @@ const (
 // Event is one thing that happened in a turn, or beside all turns. Fields that do not apply to its
 // kind are zero.
 //
-// Who ranges over a turn and who observes the host ([Options.Observe.Events]) are told the
+// Who ranges over a turn and who observes the host ([ObserveOptions.Events]) are told the
 // same of it, and may rely on this:
 //
 //   - The first event of a turn is EventTurn. The last is EventTurnEnded, which is
 //     observed before Run, Results, or the loop over a stream's events returns. Only
-//     EventAbandoned can follow.
-//   - The events of one call come in the order of the kinds above, those that apply.
-//     Each call has one EventQueued, and at its end EventFinished and one EventResult;
-//     where the turn was discarded, an EventDiscarded takes the place of its
-//     EventResult.
+//     the events of what a call left behind can follow: EventAbandoned, and, for
+//     observers, the EventCapability of a capability call that did not stop.
+//   - Each call has one EventQueued, one EventStarted if its tool runs, and at its end
+//     EventFinished and one EventResult; where the turn was discarded, an EventDiscarded
+//     takes the place of its EventResult.
+//   - EventQueued comes first. Before EventStarted come EventDecided, EventNeedsApproval,
+//     EventHook and EventRewritten, as often as the input is rewritten. After it come
+//     EventProgress, EventDeed, and of each capability call its EventDecided,
+//     EventNeedsApproval and EventCapability, in any number; then EventHook for the hooks
+//     after the call, and EventPersisted. Then come EventFinished and EventResult, and
+//     last EventReplaced. EventChanged comes after EventFinished, before EventResult or
+//     after it. EventMessage and EventStop come with the hook or the answer that caused
+//     them. EventLog comes at any time before EventFinished, even before EventQueued.
 //   - Results come in call order. Other events of different calls come as they happen,
 //     in one order for the whole turn.
 //   - Nothing is left out, but for progress and logs: at most ten of them a second and

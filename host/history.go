@@ -44,7 +44,7 @@ const (
 // ErrNoChange means that a selection selects no write of the history.
 var ErrNoChange = history.ErrNothing
 
-// Histories lists the sessions with a history below [Options.Storage.Sessions], those that
+// Histories lists the sessions with a history below [StorageOptions.Sessions], those that
 // changed last first.
 func Histories(sessions string) ([]HistorySession, error) { return history.Sessions(sessions) }
 

@@ -4,7 +4,7 @@ import "github.com/toolquay/toolquay/host/internal/hooks"
 
 // These types are hooks: commands and Go functions that run before and after calls.
 type (
-	// Hooks are the hooks of a host, see [Options.Permissions.Hooks] and [CompileHooks].
+	// Hooks are the hooks of a host, see [PermissionOptions.Hooks] and [CompileHooks].
 	Hooks = hooks.Set
 	// Hook is one hook: a command, a shell line or a function.
 	Hook = hooks.Hook

@@ -29,7 +29,7 @@ var ownRunners atomic.Pointer[[]plugins.RunnerFunc]
 
 // Main runs this process in the role for which the host started the program again: as
 // the supervisor of commands, inside the sandbox of one, or as a worker that compiles a
-// module or runs a plugin (see [Options.Plugins.Workers]). In such a process it does not return.
+// module or runs a plugin (see [PluginOptions.Workers]). In such a process it does not return.
 // Otherwise it does nothing but remember the runners. Call it first in main, before flags
 // are read and before anything is started.
 //

@@ -9,10 +9,10 @@ import (
 	"github.com/toolquay/toolquay/plugins"
 )
 
-// NativeTool is a tool that the embedder brings, written in Go. It takes the
-// same way as a plugin's: schema, traits, scheduler, rules, events. What it
-// does it does with the embedder's own rights; only what it does through
-// [Call.Do] passes the second gate.
+// NativeTool is a tool that the embedder brings, written in Go. Its calls take the
+// same way as those of a plugin's tool: schema, traits, scheduler, rules, events. So
+// they pass the first gate. What it does it does with the embedder's own rights; only
+// what it does through [Call.Do] passes the second gate.
 type NativeTool struct {
 	// Contract is what a plugin's manifest would say of the tool. Name and
 	// InputSchema are required. Naming Fields says that their paths, commands

@@ -121,8 +121,11 @@ type PermissionOptions struct {
 
 // PathOptions are the directories that permissions mean.
 type PathOptions struct {
-	// Home is the home directory in rules such as Read(~/notes); empty means that no rule can
-	// name it.
+	// Home is the home directory in rules such as Read(~/notes), and where the protected paths
+	// of a home lie, such as ~/.ssh. Of all homes below /home, and of /root, it is also the one
+	// that commands in a sandbox on Linux see, as far as nothing in it is hidden. Empty means
+	// that no rule can name a home, that the protected paths of none are known, and that these
+	// commands see nothing below /home but the directories that they may write in.
 	Home string
 	// Project is the project that sessions work in: what grants for a project are about.
 	// Empty is none.

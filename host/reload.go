@@ -37,7 +37,7 @@ func (h *Host) Configure(ctx context.Context, config map[string]map[string]json.
 
 // Follow keeps the plugins up to date with their directories, which need not exist
 // yet, and with what people consent to: after a change it calls [Host.Reload], which
-// tells [Options.Observe.Events] of tools that came or went. It returns at once; following
+// tells [ObserveOptions.Events] of tools that came or went. It returns at once; following
 // ends with ctx, with the host, or with the function returned, which waits for a
 // reload under way.
 //

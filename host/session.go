@@ -25,11 +25,13 @@ type SessionOptions struct {
 	Cwd string
 	// AdditionalDirs are further directories to work in, absolute.
 	AdditionalDirs []string
-	// Mode is the permission mode; empty is the settings', else the default.
+	// Mode is the permission mode. Empty is the one of the rules ([permissions.RuleSet].Mode),
+	// and where they name none permissions.ModeDefault.
 	Mode permissions.Mode
 	// PlanFile is the one file that may be written in the mode plan, absolute.
 	PlanFile string
-	// Asker asks the person; nil makes the session headless.
+	// Asker asks the person, such as an approvals.Func of package host/approvals; nil makes
+	// the session headless.
 	Asker Asker
 	// Audience is whom the tools are for; some are not for every one.
 	Audience Audience

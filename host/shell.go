@@ -12,7 +12,9 @@ import (
 
 // Shell says how commands run: those of the tools Bash and PowerShell, and of plugins that
 // declare shell.run. The zero value confines them to a sandbox if there is one, without
-// network and with an empty environment. It requires that the program calls [Main].
+// network and with an empty environment. Where there is none, such as on Linux without
+// bubblewrap, commands run unconfined, with all that this user may do, unless Sandbox.Mode is
+// [SandboxRequired]. A Shell requires that the program calls [Main].
 type Shell struct {
 	// Supervisor starts a program that calls [Main] first thing; empty is this program,
 	// which must have called it.
@@ -43,7 +45,8 @@ type Shell struct {
 
 // SandboxOptions say how commands are confined.
 type SandboxOptions struct {
-	// Mode says when commands are confined; empty is wherever that is possible.
+	// Mode says when commands are confined; empty is [SandboxWhenAvailable]: wherever that
+	// is possible, and else they run unconfined.
 	Mode SandboxMode
 	// Network is what confined commands reach of the network; empty is nothing. With
 	// [NetworkHosts], Hosts are those beyond the ones that rules on WebFetch allow: names, or

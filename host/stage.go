@@ -26,7 +26,7 @@ type (
 // ErrNotStaged means that a selection selects no staged file.
 var ErrNotStaged = stage.ErrNothing
 
-// Stages lists the sessions with a stage below [Options.Storage.Sessions], those that changed
+// Stages lists the sessions with a stage below [StorageOptions.Sessions], those that changed
 // last first.
 func Stages(sessions string) ([]HistorySession, error) { return stage.Sessions(sessions) }
 

@@ -57,7 +57,7 @@ func (s *Session) Dir() string { return s.storage.Dir() }
 
 // History holds what files were before the tools of this session, and of earlier ones under
 // the same id, wrote them: to list, to show as a patch, and to restore. It is nil where
-// nothing is kept: the session has no directory, or [Options.Storage.NoHistory] is set. It is closed
+// nothing is kept: the session has no directory, or [StorageOptions.NoHistory] is set. It is closed
 // with the session.
 func (s *Session) History() *History { return s.storage.History() }
 

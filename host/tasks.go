@@ -10,7 +10,7 @@ import (
 // directory of a session.
 var ErrSessionInUse = sessiondir.ErrInUse
 
-// SessionDir is where the directory of a session lies below [Options.Storage.Sessions], whether
+// SessionDir is where the directory of a session lies below [StorageOptions.Sessions], whether
 // or not it exists.
 func SessionDir(sessions, id string) string { return sessiondir.Locate(sessions, id) }
 

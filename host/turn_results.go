@@ -81,7 +81,7 @@ func (r *turnResults) fit(s *Session) (gone []int) {
 }
 
 // Fit holds the results of one turn, in call order, to what a model is to be sent of
-// them (see [results.Options]), and returns them as they are to be sent: what was
+// them (see [ResultOptions]), and returns them as they are to be sent: what was
 // replaced before is replaced the same way, whoever asks and whenever. It is for
 // those who keep results as they left ([EventResult]) and put together anew what
 // they send; what [Session.Results] returns has gone through it.

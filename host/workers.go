@@ -8,7 +8,7 @@ import (
 	"github.com/toolquay/toolquay/plugins/worker"
 )
 
-// addWorkers adds to options what [Options.Plugins.Workers] asks for: a compiler, the runners that
+// addWorkers adds to options what [PluginOptions.Workers] asks for: a compiler, the runners that
 // [Main] was given, and for each ABI a runner that runs plugins in workers. What the options
 // name themselves takes precedence.
 func (o *Options) addWorkers() {

@@ -8,10 +8,11 @@ import (
 // files, and answers every request. A nil policy denies.
 //
 // The order is: deny (a rule, a hook, the tool's check, edits in plan mode), then
-// ask (a rule, a hook, the tool's check, guarded places, commands that cannot be
+// ask (a rule, a hook, the tool's check, protected paths, commands that cannot be
 // judged), then allow (a rule, a hook, a built-in tool's check), then the mode,
-// then a judge. A request with several accesses gets the strictest of their
-// verdicts.
+// then a judge. What a person approved ([Evidence].Approval) is allowed where any of
+// these would ask, for exactly the accesses that they were shown, and never against a
+// deny. A request with several accesses gets the strictest of their verdicts.
 func Decide(p *Policy, r Request, e Evidence) Decision { return decide(p, r, e, nil) }
 
 // decide is Decide. It appends every finding to trace, unless that is nil.

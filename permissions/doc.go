@@ -27,7 +27,7 @@
 // # Precedence
 //
 //	deny      a rule, a hook, the tool's check; changing files in plan mode
-//	must ask  an ask rule, a hook, the tool's check; guarded places; commands
+//	must ask  an ask rule, a hook, the tool's check; protected paths; commands
 //	          that cannot be judged, hosts that cannot be told
 //	allow     a rule, a hook, a built-in tool's check
 //	mode      the table of modes
@@ -39,7 +39,7 @@
 // gets the strictest verdict of them. What a person approved stands for what
 // would ask, for exactly the accesses that were listed, and never against a deny.
 //
-// Two kinds of place ask even where a rule allows: those whose change would
+// Two kinds of protected path ask even where a rule allows: those whose change would
 // change what runs later, and those that hold secrets; internal/protected lists them. So
 // does, in every mode, removing the root, what is in it, the home, the working
 // directory or what is above them, and leaving the sandbox.
@@ -58,11 +58,11 @@
 //	edits inside                      ask      deny  allow        allow  allow
 //	edits outside                     ask      deny  ask          judge  allow
 //	other commands, network, tools    ask      ask   ask          judge  allow
-//	guarded places                    ask      ask*  ask          ask    allow
+//	protected paths                   ask      ask*  ask          ask    allow
 //	commands that cannot be judged    ask      ask   ask          ask    allow
 //	critical removal, no sandbox      ask      ask*  ask          ask    ask
 //
-// Inside is in the working directories; for reads also in the session's folder.
+// Inside is in the working directories; for reads also in the session directory.
 // mkdir, touch, rm, rmdir, mv, cp and sed are edits, where it is known what they
 // touch. In plan mode edits are always denied (*), but of the plan file. In
 // dontAsk the answers are those of default, and what asks is denied. A judge that

@@ -7,12 +7,15 @@
 //
 //   - [Coordinator] lets many workers ask one person, one question at a time.
 //
-//   - [WithTimeout], [Deny] and [Func] are for putting these together:
+//   - [Func] makes an asker of a function, and [Deny] one that denies. [WithTimeout] turns
+//     to another asker when the first one takes too long.
 //
-//     store, err := approvals.OpenStore(dir, approvals.Options{})
-//     away := approvals.NewDurable(store, approvals.Resume{})
-//     person := approvals.NewCoordinator(approvals.WithTimeout(terminal, 2*time.Minute, away), 0)
-//     options := host.SessionOptions{Asker: person.Worker("reviewer")}
+// Put together:
+//
+//	store, err := approvals.OpenStore(dir, approvals.Options{})
+//	away := approvals.NewDurable(store, approvals.Resume{})
+//	person := approvals.NewCoordinator(approvals.WithTimeout(terminal, 2*time.Minute, away), 0)
+//	options := host.SessionOptions{Asker: person.Worker("reviewer")}
 //
 // # What an answer holds for
 //
@@ -37,5 +40,5 @@
 // question is none: so nothing is used twice, whenever a process ends.
 //
 // Whoever can write to the directory can answer. It belongs among the host's
-// folders ([host.Options]), which tools may not change unasked.
+// directories ([host.PathOptions].Host), which tools may not change unasked.
 package approvals
