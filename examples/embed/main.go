@@ -19,8 +19,8 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// message is what a model would have sent: the calls of one turn.
-var message = []abi.ToolUse{
+// calls are what a model would have asked for in one message.
+var calls = []abi.ToolUse{
 	{ID: "1", Name: "Bash", Input: []byte(`{"command": "uname -s"}`)},
 	{ID: "2", Name: "Bash", Input: []byte(`{"command": "cat .env"}`)},
 	{ID: "3", Name: "Write", Input: []byte(`{"file_path": "notes.md", "content": "# Notes\n"}`)},
@@ -57,7 +57,7 @@ func run(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	for event := range s.Run(ctx, message) { // results in call order, events as they happen
+	for event := range s.Run(ctx, calls) { // results in call order, events as they happen
 		if event.Kind == host.EventResult {
 			fmt.Printf("%s: %s\n", event.Result.ToolUseID, event.Result.Text())
 		}
