@@ -81,7 +81,7 @@ func (p person) approval(q *gate.Question, offers []Offer) Approval {
 	a := Approval{
 		ID:         q.ID,
 		Session:    p.turn.session.id,
-		Cwd:        q.Policy.Cwd().Path,
+		Cwd:        s.Call.Cwd,
 		Mode:       q.Policy.Mode(),
 		CallID:     p.call,
 		Tool:       s.Call.Tool,

@@ -45,7 +45,7 @@ func newBackground() *background {
 }
 
 // ErrClosed is returned by calls to a host or session that was closed.
-var ErrClosed = errors.New("it is closed")
+var ErrClosed = storage.ErrClosed
 
 // Open makes a host, which then owns the runners of its options. It reads manifests, and
 // neither compiles nor runs any plugin or command. What is wrong with one plugin is that

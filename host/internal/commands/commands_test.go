@@ -191,3 +191,17 @@ func TestRunnerClosed(t *testing.T) {
 		t.Errorf("a closed runner says %v", err)
 	}
 }
+
+// TestOddEnvironment takes the last of several values, and nothing from entries without one.
+func TestOddEnvironment(t *testing.T) {
+	t.Parallel()
+	got := environmentOf([]string{"PATH=/usr/bin", "PATH", "LANG=a", "LANG=b", "SECRET=x"}, nil, false)
+	for _, want := range []string{"PATH=/usr/bin", "LANG=b"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%s is missing in %v", want, got)
+		}
+	}
+	if slices.Contains(got, "SECRET=x") {
+		t.Errorf("a secret is in %v", got)
+	}
+}

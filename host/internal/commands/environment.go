@@ -40,6 +40,7 @@ func environmentOf(environ, further []string, looks bool) []string {
 		}
 	}
 	anything := func(string) bool { return true }
+	environ = slices.DeleteFunc(slices.Clone(environ), func(setting string) bool { return !strings.Contains(setting, "=") })
 	put(environ, func(name string) bool { return matchesAny(usualVariables, name) || matchesAny(further, name) })
 	put(fixedVariables, anything)
 	if looks {

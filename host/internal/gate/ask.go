@@ -90,8 +90,8 @@ func (g asking) put(ctx context.Context, d permissions.Decision, changed <-chan 
 }
 
 func (g asking) newQuestion(d permissions.Decision) *Question {
-	request, evidence := g.facts(g.s)
 	policy := g.Policies.Now().Policy
+	request, evidence := g.facts(policy, g.s)
 	q := &Question{ID: rand.Text(), Subject: g.s, Policy: policy, Decision: d}
 	q.Explanation = permissions.Explain(policy, request, evidence)
 	q.EveryEdit = permissions.EveryEdit(policy, request, evidence)

@@ -26,11 +26,11 @@ type Gate struct {
 func (g *Gate) Decide(s *Subject) permissions.Decision {
 	policy := g.Policies.Now().Policy
 	if s.Operation != "" {
-		request, evidence := g.facts(s)
+		request, evidence := g.facts(policy, s)
 		return permissions.Decide(policy, request, evidence)
 	}
 	if approvals := g.Approvals.version(); !s.last.stands(s, policy, approvals) {
-		request, evidence := g.facts(s)
+		request, evidence := g.facts(policy, s)
 		s.last = &decided{permissions.Decide(policy, request, evidence), policy, s.judged, s.Check, s.Hook, approvals}
 	}
 	return s.last.Decision
@@ -38,13 +38,13 @@ func (g *Gate) Decide(s *Subject) permissions.Decision {
 
 // Explain tells how a subject is decided, and why.
 func (g *Gate) Explain(s *Subject) permissions.Explanation {
-	request, evidence := g.facts(s)
-	return permissions.Explain(g.Policies.Now().Policy, request, evidence)
+	policy := g.Policies.Now().Policy
+	request, evidence := g.facts(policy, s)
+	return permissions.Explain(policy, request, evidence)
 }
 
-// facts are what a subject is judged by.
-func (g *Gate) facts(s *Subject) (permissions.Request, permissions.Evidence) {
-	policy := g.Policies.Now().Policy
+// facts are what a subject is judged by under a policy.
+func (g *Gate) facts(policy *permissions.Policy, s *Subject) (permissions.Request, permissions.Evidence) {
 	request := permissions.Request{
 		Stage:     s.Stage(),
 		Tool:      s.Call.Tool,

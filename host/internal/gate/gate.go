@@ -111,7 +111,7 @@ func (g *Gate) question(s *Subject) judge.Question {
 		Text:       string(s.Call.Input),
 		Accesses:   s.Accesses,
 		Unknown:    s.Call.Effects != permissions.EffectsListed && s.Operation == "",
-		Cwd:        policy.Cwd().Path,
+		Cwd:        s.Call.Cwd,
 		Dirs:       policy.WorkingDirs(),
 	}
 	for _, r := range policy.Rules() {

@@ -18,6 +18,8 @@ type Call struct {
 	Tool    string
 	Aliases []string
 	Origin  permissions.Origin
+	// Cwd is the working directory by which the accesses were resolved.
+	Cwd string
 	// Title is one line for people: what the call is about.
 	Title string
 	// Input is canonical JSON.

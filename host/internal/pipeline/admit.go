@@ -64,8 +64,8 @@ func (c admitting) judge(ctx context.Context) error {
 	if err := g.preHooks(ctx); err != nil {
 		return err
 	}
-	if s.Hook = c.hook; c.hooked {
-		s.Recheck() // hooks may have changed files
+	if s.Hook = c.hook; c.hooked || c.validatesItself() {
+		s.Recheck() // files may have changed in the time that it took
 	}
 	if c.rewrittenByPerson {
 		c.rewrittenByPerson = false // it is allowed as it now is, not as it may be later

@@ -36,6 +36,7 @@ func (c preparing) prepare(ctx context.Context) error {
 	if written, err = c.tool.Contract().Renamed(c.use.Name, written); err != nil {
 		return c.describe(err)
 	}
+	c.input = newInput(written) // also what is refused is told
 	if err := c.accept(written); err != nil {
 		return c.describe(c.turn.Catalog().Unloaded(c.tool.Contract(), err))
 	}

@@ -65,7 +65,10 @@ type rehearsal struct {
 // error is the result of a call that would fail.
 func (g *world) rehearse(ctx context.Context, s *gate.Subject) (done func(), err error) {
 	all := g.session().Host.Rehearsals
-	done = func() { all.Hide(len(s.Preview)) }
+	done = func() {
+		all.Hide(len(s.Preview))
+		s.Preview = "" // the subject lives on with its call
+	}
 	if !rehearses(&g.request) {
 		return done, nil
 	}

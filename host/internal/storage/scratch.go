@@ -2,6 +2,7 @@ package storage
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -10,7 +11,7 @@ import (
 )
 
 // ErrClosed is returned for the directories of a session that was closed.
-var ErrClosed = errors.New("the session is closed")
+var ErrClosed = errors.New("it is closed")
 
 // scratch is a directory that does not outlive its session. It is made when it is first
 // used, closed to other users. The zero value is ready for use.
@@ -25,7 +26,7 @@ func (s *scratch) dir(name string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return "", ErrClosed
+		return "", fmt.Errorf("the session: %w", ErrClosed)
 	}
 	if s.made == nil {
 		var err error
