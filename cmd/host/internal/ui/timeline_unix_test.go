@@ -28,6 +28,16 @@ func (s *desk) sees(text string, there bool) {
 	}
 }
 
+// left waits until the terminal is as a program has to leave it.
+func (s *desk) left() {
+	s.t.Helper()
+	for end := time.Now().Add(testenv.Patience); s.term.Err() != nil; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			s.t.Fatal(s.term.Err())
+		}
+	}
+}
+
 // TestTimelineAtATerminal plays a turn with all that can come in between, on a
 // real pseudo-terminal.
 func TestTimelineAtATerminal(t *testing.T) {
@@ -166,9 +176,7 @@ func TestCtrlZ(t *testing.T) {
 			t.Fatalf("it is not stopped: %v, %v", status, err)
 		}
 		s.sees("Ctrl-C", false)
-		if err := s.term.Err(); err != nil {
-			t.Error(err)
-		}
+		s.left() // what it wrote last may still be on its way
 		if err := p.Signal(unix.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
@@ -189,10 +197,7 @@ func TestKilled(t *testing.T) {
 	if _, err := p.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(50 * time.Millisecond) // what it wrote last is on its way
-	if err := s.term.Err(); err != nil {
-		t.Error(err)
-	}
+	s.left() // what it wrote last may still be on its way
 	if s.modes() != before {
 		t.Error("the terminal is not left as it was found")
 	}
