@@ -155,7 +155,7 @@ func no() *asker {
 // hookSet compiles hooks.
 func hookSet(tb testing.TB, list ...hooks.Hook) *hooks.Set {
 	tb.Helper()
-	set, err := hooks.Compile(list, hooks.Options{Environ: os.Environ()})
+	set, err := host.CompileHooks(list, host.HookOptions{Environ: os.Environ()})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -72,9 +72,6 @@ const (
 	ChooseTool = toolset.ChooseTool // it must call the named one
 )
 
-// Deferrals lists all deferrals.
-func Deferrals() []Deferral { return toolset.Deferrals() }
-
 // ParseDeferral parses the name of a deferral; empty is [DeferAuto].
 func ParseDeferral(name string) (Deferral, error) { return toolset.ParseDeferral(name) }
 

@@ -21,7 +21,7 @@ type Model interface {
 type Conversation struct {
 	Session *host.Session
 	Model   Model
-	// Show is told of everything that happens.
+	// Show takes every event.
 	Show func(host.Event)
 
 	// results are those that the model was not told yet.
@@ -47,7 +47,7 @@ func (c *Conversation) turn(ctx context.Context) (text string, goOn bool, err er
 	go func() {
 		var err error
 		if text, err = c.Model.Reply(ctx, c.results, stream.Add); err != nil {
-			stream.Discard() // there is no whole message that results could belong to
+			stream.Discard() // the message broke off, so its results are void
 		}
 		stream.Close()
 		written <- err

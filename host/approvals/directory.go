@@ -96,7 +96,7 @@ func stateOf(i *Item, used bool, now time.Time) (State, error) {
 		return StateReplaced, nil
 	case host.AnswerLater:
 	}
-	return "", fmt.Errorf("%q is no answer", i.Answer.Answer)
+	return "", fmt.Errorf("unknown answer %q", i.Answer.Answer)
 }
 
 func (d directory) readJSON(n name, v any) error {

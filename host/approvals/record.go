@@ -45,7 +45,7 @@ type Record struct {
 	Origin
 
 	Asked time.Time `json:"asked"`
-	// Expires is when the question, and its answer, are no good any more.
+	// Expires is when the question and its answer stop counting.
 	Expires time.Time `json:"expires"`
 }
 

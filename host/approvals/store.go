@@ -163,7 +163,7 @@ func (s *Store) Answer(id string, a Answer) error {
 	case item.State != StatePending:
 		return answered(&item)
 	case a.Answer != host.AnswerAllow && a.Answer != host.AnswerDeny:
-		return fmt.Errorf("%q is no answer; there are %s and %s", a.Answer, host.AnswerAllow, host.AnswerDeny)
+		return fmt.Errorf("unknown answer %q: it must be %s or %s", a.Answer, host.AnswerAllow, host.AnswerDeny)
 	case len(a.Message) > maxMessage:
 		return fmt.Errorf("a message of %d bytes is too long; at most %d", len(a.Message), maxMessage)
 	case a.Remember != "" && (a.Answer != host.AnswerAllow || item.offer(a.Remember) == nil):

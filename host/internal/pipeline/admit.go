@@ -42,8 +42,10 @@ func (c admitting) judge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.Rehearse = (&world{judging: g}).rehearse
 	preparing(c).settleTraits(s, known.accesses)
+	if rehearses(&c.request) {
+		s.Rehearse = (&world{judging: g}).rehearse
+	}
 	g.about.Effects = c.effects() // the traits say more now
 	if err := c.fits(); err != nil {
 		return err
@@ -147,8 +149,8 @@ func (c admitting) ownValidation(ctx context.Context, v *rules.View, facts []abi
 	return a.Check, nil
 }
 
-// comeBack has a tool that works in the session's directory find one: a command may have
-// removed it.
+// comeBack moves the session if its directory is gone, because a command may have removed
+// it. A tool that works in the session's directory needs one.
 func (c admitting) comeBack() {
 	if c.tool == nil {
 		return

@@ -69,17 +69,14 @@ type execution struct {
 	deeds deeds
 }
 
-// Lend gives the call's slot to others while do runs, as long as the call has one.
-func (e *execution) Lend(do func()) { e.lend(do) }
-
 // Work is what is under way for the call.
 func (e *execution) Work() *turn.Work { return &e.work }
 
 // ran reports whether the call has had its slot.
 func (e *execution) ran() bool { return e.slot != nil }
 
-// lend gives the call's slot to others while do runs, as long as the call has one.
-func (e *execution) lend(do func()) {
+// Lend gives the call's slot to others while do runs, as long as the call has one.
+func (e *execution) Lend(do func()) {
 	if e.slot == nil {
 		do()
 		return
@@ -100,12 +97,6 @@ type outcome struct {
 	notes   []string
 	remarks remarks
 }
-
-// Result is the call's one result, once it has ended.
-func (o *outcome) Result() *abi.ToolResult { return &o.result }
-
-// Fitted is what was done to the size of the result; nil where it is short.
-func (o *outcome) Fitted() *results.Fitted { return o.fitted }
 
 func (c *core) session() *Session { return c.turn.Session() }
 

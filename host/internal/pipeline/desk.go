@@ -128,7 +128,7 @@ func (g *desk) Waiting(s *gate.Subject, do func()) {
 		do()
 		return
 	}
-	g.lend(do)
+	g.Lend(do)
 }
 
 // Closed is as [gate.Asker] has it.
