@@ -110,7 +110,7 @@ func (d directory) readJSON(n name, v any) error {
 	return nil
 }
 
-// putAnswer puts an answer there, unless there is one.
+// putAnswer puts an answer there, unless there is one, or the question is gone.
 func (d directory) putAnswer(n name, a Answer) (won bool, err error) {
 	content, err := json.Marshal(a)
 	if err != nil {
@@ -126,6 +126,11 @@ func (d directory) putAnswer(n name, a Answer) (won bool, err error) {
 	}
 	if err := errors.Join(err, os.Remove(temporary)); err != nil {
 		return false, fmt.Errorf("keeping the answer: %w", err)
+	}
+	// Another process may have used the answer that was there, and taken all of it away,
+	// before this one looked: the question then seemed open.
+	if _, err := os.Lstat(d.path(n)); err != nil {
+		return false, unlink(d.path(n.of(kindAnswer)))
 	}
 	return true, d.sync()
 }
@@ -154,16 +159,16 @@ func (d directory) use(n name) (won bool, err error) {
 // remove takes a question away with all that belongs to it. The order, and that
 // it reaches the disk, is what keeps an answer from coming back.
 func (d directory) remove(n name) error {
-	if err := os.Remove(d.path(n.of(kindQuestion))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := errors.Join(unlink(d.path(n.of(kindQuestion))), d.sync()); err != nil {
 		return err
 	}
-	if err := d.sync(); err != nil {
+	return errors.Join(unlink(d.path(n.of(kindAnswer))), unlink(d.path(n.of(kindUsed))))
+}
+
+// unlink removes a file that another process may have removed already.
+func unlink(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
-	}
-	for _, kind := range []kind{kindAnswer, kindUsed} {
-		if err := os.Remove(d.path(n.of(kind))); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
 	}
 	return nil
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // TestUseIsExclusive has two askers that read the same answer: one while the
-// other uses it, one after the other took it away.
+// other uses it, one after the other took it away. The last thinks that the question
+// is still open, and replaces it.
 func TestUseIsExclusive(t *testing.T) {
 	t.Parallel()
 	s, err := OpenStore(t.TempDir()+"/approvals", Options{})
@@ -34,5 +35,11 @@ func TestUseIsExclusive(t *testing.T) {
 	}
 	if won, err := s.dir.use(n); err != nil || won {
 		t.Errorf("use of what is gone: %v, %v", won, err)
+	}
+	if won, err := s.dir.putAnswer(n, Answer{Answer: answerReplaced}); err != nil || won {
+		t.Errorf("an answer to what is gone: %v, %v", won, err)
+	}
+	if left, err := s.dir.names(nil); err != nil || len(left) != 0 {
+		t.Errorf("%v is left, %v", left, err)
 	}
 }
