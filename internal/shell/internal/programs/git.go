@@ -151,7 +151,10 @@ func (l *line) narrow(args []Arg) bool {
 	}
 	paths, before := args[i+1:], l.operands()
 	before = before[:max(0, len(before)-len(paths))]
-	if l.row.name == "git grep" && !l.first() && len(before) > 0 {
+	if l.row.name == "git grep" && !l.first() {
+		if len(before) == 0 {
+			return false // the pattern stands behind the "--"
+		}
 		before = before[1:] // the pattern
 	}
 	return len(paths) > 0 && !slices.ContainsFunc(paths, func(p Arg) bool {
