@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
@@ -93,4 +94,32 @@ func appending(id, root, path string) abi.ToolUse {
 		path = filepath.Join(root, rest)
 	}
 	return use(id, "Append", fmt.Sprintf(`{"path":%q,"text":"<%s>"}`, path, id))
+}
+
+// TestJudgedByTheFilesAsTheyThenAre has a call change what a path leads to, while a call
+// that names the path waits for it: the rules are held against where the path leads then.
+func TestJudgedByTheFilesAsTheyThenAre(t *testing.T) {
+	t.Parallel()
+	root := files(t, map[string]string{"plain": "", "secret": "it"})
+	link := filepath.Join(root, "link")
+	must(t, os.Symlink("plain", link))
+	swap := appends(&overlaps{}) // it runs beside others, and locks what the link leads to
+	swap.Contract.Name = "Swap"
+	swap.Run = func(context.Context, *host.Call) (abi.ToolResult, error) {
+		time.Sleep(10 * time.Millisecond)
+		must(t, os.Remove(link))
+		must(t, os.Symlink("secret", link))
+		return text("swapped"), nil
+	}
+	s := session(t, open(t, host.Options{
+		Tools:       []host.NativeTool{swap, reads(&overlaps{})},
+		Permissions: host.PermissionOptions{Rules: rules("Read(secret)", "", "Swap | Look")},
+	}), host.SessionOptions{Cwd: root})
+	results := s.Results(t.Context(), []abi.ToolUse{
+		use("0", "Swap", `{"path":"link","text":""}`), use("1", "Look", `{"path":"link"}`),
+	})
+	if results[0].IsError {
+		t.Fatal(results[0].Text())
+	}
+	wantError(t, results[1], abi.CodeDenied)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/capability/shell"
@@ -37,12 +38,11 @@ func (c admitting) admit(ctx context.Context) error {
 
 // judge finds out whether the call may start with the input it has.
 func (c admitting) judge(ctx context.Context) error {
-	g := newJudging(c.core)
-	s, known, err := g.whole()
+	found, err := c.resolve()
 	if err != nil {
 		return err
 	}
-	preparing(c).settleTraits(s, known.accesses)
+	g, s, known := found.judging, found.subject, found.named
 	if rehearses(&c.request) {
 		s.Rehearse = (&world{judging: g}).rehearse
 	}
@@ -77,6 +77,30 @@ func (c admitting) judge(ctx context.Context) error {
 	err = g.Permit(ctx, s)
 	c.admitted = admission{by: g.now.Load(), to: s}
 	return err
+}
+
+// resolution is what a call touches, as its paths led at a moment. The zero value is none.
+type resolution struct {
+	judging *judging
+	subject *gate.Subject
+	named   named
+	at      time.Time
+}
+
+// resolutionLasts is how old a resolution may be when the call is judged by it. A call
+// that waits for nothing is judged some microseconds after it is submitted. What is done
+// in the end is resolved and judged once more, however short the time is.
+const resolutionLasts = time.Millisecond
+
+// resolve finds out what the call touches now, and its traits by that. It does not look
+// again where the session is as it was when the scheduler asked, just before.
+func (c admitting) resolve() (resolution, error) {
+	r := c.resolved
+	c.resolved = resolution{}
+	if r.judging != nil && c.settled == c.turn.Altered().Load() && r.judging.view == c.session().Rules.Fresh() && time.Since(r.at) < resolutionLasts {
+		return r, nil
+	}
+	return preparing(c).resolve()
 }
 
 // stands finds out whether a call that was admitted may still run. While it waited for

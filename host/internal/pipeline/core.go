@@ -37,6 +37,8 @@ type core struct {
 
 // judgement is what was found out on the way to letting a call in.
 type judgement struct {
+	// resolved is what the call touches, as it was found out for the scheduler.
+	resolved resolution
 	// approvals are what a person said of the call.
 	approvals gate.Approvals
 	// consultation is what the judge was asked about it; nil where there is none.

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/gate"
@@ -34,12 +35,23 @@ func (c preparing) findTraits(ctx context.Context) (traits.Traits, error) {
 // settle finds out the traits that depend on what the call touches, as paths now lead.
 func (c preparing) settle() {
 	c.settled = c.turn.Altered().Load()
-	s, known, err := newJudging(c.core).whole()
-	if err != nil { // it fails when its turn comes
+	var err error
+	if c.resolved, err = c.resolve(); err != nil { // it fails when its turn comes
 		c.traits.Unlock()
-		return
+	}
+	c.resolved.at = time.Now()
+}
+
+// resolve finds out what the call touches, and the traits that the contract leaves to the
+// host.
+func (c preparing) resolve() (resolution, error) {
+	g := newJudging(c.core)
+	s, known, err := g.whole()
+	if err != nil {
+		return resolution{}, err
 	}
 	c.settleTraits(s, known.accesses)
+	return resolution{judging: g, subject: s, named: known}, nil
 }
 
 // settleTraits computes the traits that the contract leaves to the host, from
