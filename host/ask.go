@@ -11,11 +11,13 @@ import (
 
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
+	"github.com/toolquay/toolquay/host/internal/session"
 )
 
 // person is whoever a session works for, asked about one call.
 type person struct {
-	turn *openTurn
+	of   *Session
+	turn *session.Turn
 	call string
 	tell pipeline.Teller
 }
@@ -47,7 +49,7 @@ func (p person) answer(said reply, offers []Offer) gate.Answer {
 	}
 	a := gate.Answer{Message: said.Message}
 	if said.EndTurn {
-		a.Effect = func() { stop(p.turn, p.tell, "a person denied a call") }
+		a.Effect = func() { p.turn.Stop(p.tell, "a person denied a call") }
 	}
 	return a
 }
@@ -66,12 +68,12 @@ func (p person) question(ctx context.Context, a Approval, take func(reply)) {
 	said := reply{err: errAskerExited}
 	defer func() {
 		if v := recover(); v != nil {
-			p.turn.session.host.options.Observe.Logger.Error("the asker panicked", "panic", v, "stack", string(debug.Stack()))
+			p.of.host.options.Observe.Logger.Error("the asker panicked", "panic", v, "stack", string(debug.Stack()))
 			said = reply{err: fmt.Errorf("the asker panicked: %v", v)}
 		}
 		take(said)
 	}()
-	said.Reply, said.err = p.turn.session.options.Asker.Ask(ctx, a)
+	said.Reply, said.err = p.of.options.Asker.Ask(ctx, a)
 }
 
 // approval is the question, in copies: whoever answers it changes nothing of what
@@ -80,7 +82,7 @@ func (p person) approval(q *gate.Question, offers []Offer) Approval {
 	s, d := q.Subject, q.Decision
 	a := Approval{
 		ID:         q.ID,
-		Session:    p.turn.session.id,
+		Session:    p.of.id,
 		Cwd:        s.Call.Cwd,
 		Mode:       q.Policy.Mode(),
 		CallID:     p.call,
@@ -97,7 +99,7 @@ func (p person) approval(q *gate.Question, offers []Offer) Approval {
 		Preview:    s.Preview,
 		Offers:     slices.Clone(offers),
 
-		DenyEndsTurn: p.turn.session.host.options.Permissions.DenyEndsTurn,
+		DenyEndsTurn: p.of.host.options.Permissions.DenyEndsTurn,
 	}
 	for i := range a.Offers {
 		a.Offers[i].Rules = slices.Clone(a.Offers[i].Rules)
@@ -108,7 +110,7 @@ func (p person) approval(q *gate.Question, offers []Offer) Approval {
 // offers are the ways to allow a subject for longer than once: none where rules
 // could not do that.
 func (p person) offers(q *gate.Question) []Offer {
-	o := &p.turn.session.host.options
+	o := &p.of.host.options
 	if o.Permissions.OnceOnly || len(q.Explanation.Remedy) == 0 {
 		return nil
 	}
@@ -147,9 +149,9 @@ func (o *Offer) same(p Offer) bool {
 // where the offer has a file, in that.
 func (p person) allow(o *Offer) error {
 	if o.File != "" {
-		if err := p.turn.session.host.options.Permissions.Remember(*o); err != nil {
+		if err := p.of.host.options.Permissions.Remember(*o); err != nil {
 			return err
 		}
 	}
-	return p.turn.session.rules.Allow(o.Rules, o.File != "")
+	return p.of.core.Rules.Allow(o.Rules, o.File != "")
 }

@@ -1,4 +1,4 @@
 package host
 
 // SearchAtMost bounds the names that are looked at before a command searches unconfined.
-func (h *Host) SearchAtMost(names int) { h.calls.MaxSearched = names }
+func (h *Host) SearchAtMost(names int) { h.sessions.Calls.MaxSearched = names }

@@ -9,9 +9,11 @@ import (
 	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/pluginset"
 	"github.com/toolquay/toolquay/host/internal/rules"
+	"github.com/toolquay/toolquay/host/internal/session"
 	"github.com/toolquay/toolquay/host/internal/storage"
 	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/scheduler"
 )
 
 // Host holds what sessions share. It is safe for concurrent use.
@@ -21,14 +23,13 @@ type Host struct {
 	engines engines
 	plugins *pluginset.Current
 
-	shared     shared         // what the turns of all sessions have in common
-	calls      *pipeline.Host // and what their calls have
+	sessions   *session.Host // what all sessions share
 	background *background
 
 	mu       sync.Mutex
 	closed   bool
 	settings *rules.Settings
-	sessions map[*Session]struct{}
+	open     map[*Session]struct{} // the sessions that are not closed
 }
 
 // background is what goes on in the background of a host.
@@ -66,14 +67,13 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		options:    o,
 		engines:    newEngines(&o),
 		background: newBackground(),
-		sessions:   make(map[*Session]struct{}),
+		open:       make(map[*Session]struct{}),
 		settings:   o.settings(),
 	}
 	capabilities, err := h.engines.capabilities(&o)
 	if err != nil {
 		return nil, err
 	}
-	h.calls = sharedByCalls(&o, &h.engines, capabilities)
 	for i := range o.Tools {
 		t, err := o.Tools[i].compile()
 		if err != nil {
@@ -88,11 +88,34 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, err
 	}
 	h.plugins = pluginset.New(set, pluginset.Options{Accept: h.natives.Clash, Tell: h.reloaded})
+	h.sessions = h.sharedBySessions(sharedByCalls(&o, &h.engines, capabilities))
 	if o.Storage.Sessions != "" {
 		h.background.running.Go(func() { storage.Sweep(h.background.ctx, o.Storage.Sessions, o.Storage.KeepSessions, o.Observe.Logger) })
 	}
 	return h, nil
 }
+
+// sharedBySessions is what the sessions share, whose calls share calls.
+func (h *Host) sharedBySessions(calls *pipeline.Host) *session.Host {
+	o := &h.options
+	shared := &session.Host{
+		Calls: calls, Plugins: h.plugins, Natives: &h.natives, Offer: o.Model.Offer, Duplicates: o.Results.Duplicates,
+		Tasks: o.Shell != nil && o.Shell.MaxBackground >= 0, Logger: o.Observe.Logger,
+		Limits: session.Limits{
+			MaxConcurrent: o.Limits.MaxConcurrent, MaxHeld: o.Limits.MaxHeldResults,
+			Cascade: o.Limits.Cascade, PlainBatches: o.Limits.PlainBatches,
+		},
+	}
+	if o.Limits.MaxCalls > 0 || o.Limits.MaxPerPlugin > 0 {
+		shared.Limits.Slots = scheduler.NewPool(scheduler.PoolOptions{Max: o.Limits.MaxCalls, MaxPerGroup: o.Limits.MaxPerPlugin})
+	}
+	return shared
+}
+
+// Abandoned is how many calls, since the host was opened, left something behind
+// that did not end within five seconds, such as a system call that hangs. Each was
+// told with [EventAbandoned].
+func (h *Host) Abandoned() int64 { return h.sessions.Abandoned.Load() }
 
 // Plugins is what was found, with what is wrong with it. After a [Host.Reload]
 // that found changes it is another set, and the older one's plugins are freed.
@@ -107,8 +130,8 @@ func (h *Host) Close(ctx context.Context) error {
 		return nil
 	}
 	h.closed = true
-	sessions, set := h.sessions, h.plugins.Close(ErrClosed)
-	h.sessions = nil
+	sessions, set := h.open, h.plugins.Close(ErrClosed)
+	h.open = nil
 	h.mu.Unlock()
 	h.background.end()
 	h.background.running.Wait()

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"crypto/rand"
 	"time"
 
 	"github.com/toolquay/toolquay/host/internal/turn"
@@ -10,35 +9,32 @@ import (
 // listeners get the events of one turn: the reader of the turn through feed, the embedder
 // through observer. Either may be nil.
 type listeners struct {
+	of       *Session
 	feed     *turn.Feed[Event]
 	observer *turn.Observer[Event]
 
-	// session, turn, parent and depth are what all events of the turn have in common.
-	session, turn, parent string
-	depth                 int
+	// turn, parent and depth are what all events of the turn have in common.
+	turn, parent string
+	depth        int
 }
 
-// newListeners makes the listeners of a turn of s. Without a reader, f is nil.
-func newListeners(s *Session, f *turn.Feed[Event], n *nesting) listeners {
-	l := listeners{feed: f, session: s.id, depth: n.depth}
-	if s.host.options.Observe.Events != nil {
-		l.observer = turn.NewObserver(s.host.observe)
-	}
-	if l.any() {
-		l.turn = rand.Text()
-		if n.above != nil {
-			l.parent = n.above.ID()
+// listeners makes the listeners of a turn. Without a reader, f is nil.
+func (s *Session) listeners(f *turn.Feed[Event]) *listeners {
+	if s.host.options.Observe.Events == nil {
+		if f == nil {
+			return &s.quiet
 		}
+		return &listeners{of: s, feed: f}
 	}
-	return l
+	return &listeners{of: s, feed: f, observer: turn.NewObserver(s.host.observe)}
 }
 
-// any reports whether anybody listens.
-func (l *listeners) any() bool { return l.feed != nil || l.observer != nil }
+// Any reports whether anybody listens.
+func (l *listeners) Any() bool { return l.feed != nil || l.observer != nil }
 
 // tell passes an event on.
 func (l *listeners) tell(e Event) {
-	if !l.any() {
+	if !l.Any() {
 		return
 	}
 	l.complete(&e)
@@ -52,12 +48,12 @@ func (l *listeners) tell(e Event) {
 
 // complete fills in what all events have.
 func (l *listeners) complete(e *Event) {
-	e.Time, e.Session, e.Turn, e.Parent, e.Depth = time.Now(), l.session, l.turn, l.parent, l.depth
+	e.Time, e.Session, e.Turn, e.Parent, e.Depth = time.Now(), l.of.id, l.turn, l.parent, l.depth
 }
 
-// interruptible tells whether the turn can be interrupted. The scheduler calls it with its
+// Interruptible tells whether the turn can be interrupted. The scheduler calls it with its
 // mutex held.
-func (l *listeners) interruptible(yes bool) {
+func (l *listeners) Interruptible(yes bool) {
 	e := Event{Kind: EventInterruptible, Interruptible: yes}
 	l.complete(&e)
 	if l.feed != nil {
@@ -68,8 +64,8 @@ func (l *listeners) interruptible(yes bool) {
 	}
 }
 
-// close ends the feed, and waits until the embedder has all events.
-func (l *listeners) close() {
+// Close ends the feed, and waits until the embedder has all events.
+func (l *listeners) Close() {
 	if l.feed != nil {
 		l.feed.Close()
 	}

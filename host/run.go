@@ -3,9 +3,10 @@ package host
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/internal/pipeline"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // Run runs the calls of one model message and yields what happens as it
@@ -21,7 +22,7 @@ func (s *Session) Run(ctx context.Context, uses []abi.ToolUse) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		st := s.stream(ctx)
 		defer st.abandon() // what the reader does with an event may panic
-		st.turn.lending(func() { st.run(uses, yield) })
+		st.inner.Lending(func() { st.run(uses, yield) })
 	}
 }
 
@@ -31,7 +32,7 @@ func (s *Session) Run(ctx context.Context, uses []abi.ToolUse) iter.Seq[Event] {
 func (st *Stream) run(uses []abi.ToolUse, yield func(Event) bool) {
 	r := st.reader(yield)
 	for _, use := range uses {
-		_ = st.calls.add(use) // nobody else closes this stream
+		_ = st.inner.Add(use) // nobody else closes this stream
 		r.Read(r.Feed.Poll())
 	}
 	st.Close()
@@ -42,14 +43,23 @@ func (st *Stream) run(uses []abi.ToolUse, yield func(Event) bool) {
 // call order. It is quicker than Run for those who have no use for events: the
 // last call runs on the caller's own goroutine.
 func (s *Session) Results(ctx context.Context, uses []abi.ToolUse) []abi.ToolResult {
-	t := newTurn(ctx, s, len(uses), nil)
-	t.lending(func() { //nolint:contextcheck // the turn has its own
-		has := t.lock(t.span.Ctx)
-		defer t.finish(has)
-		t.listeners.tell(Event{Kind: EventTurn})
-		for i, use := range uses {
-			_ = t.jobs.Add(pipeline.Submit(t.span.Ctx, t, i, use)) // only Close refuses a job
-		}
-	})
-	return t.list
+	return s.core.Results(ctx, uses, s.listeners(nil))
+}
+
+// Fit holds the results of one turn, in call order, to what a model is to be sent of
+// them (see [ResultOptions]), and returns them as they are to be sent: what was
+// replaced before is replaced the same way, whoever asks and whenever. It is for
+// those who keep results as they left ([EventResult]) and put together anew what
+// they send; what [Session.Results] returns has gone through it.
+func (s *Session) Fit(rs []abi.ToolResult) []abi.ToolResult {
+	rs = slices.Clone(rs)
+	s.core.Storage.Results().Turn(rs, nil)
+	return rs
+}
+
+// Explain judges a call as it would be judged now, without running it, its
+// tool's own check or hooks, and without asking anybody. Faults of the call are
+// those that running it would have as its result.
+func (s *Session) Explain(ctx context.Context, use abi.ToolUse) (permissions.Explanation, error) {
+	return s.core.Explain(ctx, &s.quiet, use)
 }

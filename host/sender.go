@@ -13,7 +13,6 @@ import (
 // belongs to a call without listeners, and sends nothing.
 type sender struct {
 	listeners *listeners
-	news      *news // for what happens after the turn
 	index     int
 	id        string
 	// name and title are what is known of the call by now.
@@ -27,8 +26,8 @@ type sender struct {
 }
 
 // newSender makes the sender of a call that is queued now.
-func newSender(l *listeners, n *news, index int, use *abi.ToolUse) *sender {
-	s := &sender{listeners: l, news: n, index: index, id: use.ID, name: use.Name, queued: time.Now()}
+func newSender(l *listeners, index int, use *abi.ToolUse) *sender {
+	s := &sender{listeners: l, index: index, id: use.ID, name: use.Name, queued: time.Now()}
 	s.watch = turn.NewStopwatch(s.queued)
 	s.progress = turn.NewProgress(func(p *turn.Told) {
 		s.event(Event{Kind: EventProgress, Progress: (*Progress)(p), Elapsed: s.elapsed()})
@@ -93,6 +92,6 @@ func (s *sender) Deed(d capability.Deed) {
 		s.event(Event{Kind: EventDeed, Deed: &d, Elapsed: s.elapsed()})
 	})
 	if !inCall {
-		s.news.tell(Event{Kind: EventDeed, CallID: d.Call.ID, Tool: d.Call.Tool, Title: s.title, Deed: &d})
+		s.listeners.of.news.tell(Event{Kind: EventDeed, CallID: d.Call.ID, Tool: d.Call.Tool, Title: s.title, Deed: &d})
 	}
 }

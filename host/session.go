@@ -7,14 +7,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/judge"
-	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/rules"
-	"github.com/toolquay/toolquay/host/internal/storage"
-	"github.com/toolquay/toolquay/host/internal/turn"
+	"github.com/toolquay/toolquay/host/internal/session"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/plugins"
 )
 
 // SessionOptions configure a [Session].
@@ -51,20 +47,10 @@ type SessionOptions struct {
 type Session struct {
 	host    *Host
 	options SessionOptions
-	// rules are what its calls are judged by.
-	rules *rules.State
-	id    string
-	// storage is what is kept beyond a turn, and files the read state of files.
-	storage *storage.Session
-	files   filestate.Files
-	// calls is what its calls see of it.
-	calls pipeline.Session
-	news  *news
-	tools sessionTools
-
-	life    *turn.Life
-	running turn.Token // of the turn that runs
-	queue   turn.Queue // of the streams that wait for it
+	id      string
+	core    *session.Session
+	news    *news
+	quiet   listeners // those of turns that nobody listens to
 }
 
 // NewSession starts a session.
@@ -73,26 +59,20 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{host: h, options: o, id: cmp.Or(o.ID, rand.Text()), running: turn.NewToken()}
-	s.news = newNews(h, s.id)
-	s.tools = sessionTools{host: h, audience: o.Audience, stage: o.Stage}
+	s := &Session{host: h, options: o, id: cmp.Or(o.ID, rand.Text())}
+	s.news, s.quiet.of = newNews(h, s.id), s
+	inner := session.Options{Audience: o.Audience, Storage: s.storageOptions(), Resumes: o.ID != "", Headless: o.Asker == nil}
 	if h.options.Permissions.Judge.Model != nil {
-		j, err := judge.New(h.options.Permissions.Judge)
-		if err != nil {
+		if inner.Judge, err = judge.New(h.options.Permissions.Judge); err != nil {
 			return nil, fmt.Errorf("the judge: %w", err)
 		}
-		s.calls.Judge = j
 	}
-	s.calls.Headless = o.Asker == nil
-	if err := s.openStorage(&setup); err != nil {
+	if s.core, err = h.sessions.Open(inner, &setup); err != nil {
 		return nil, err
 	}
-	s.tools.restore()
-	s.loadReadState()
-	s.life = turn.NewLife()
 	if err := h.admitSession(s, setup); err != nil {
-		s.life.End(err)
-		return nil, errors.Join(err, s.storage.Close())
+		s.core.Life.End(err)
+		return nil, errors.Join(err, s.core.Storage.Close())
 	}
 	return s, nil
 }
@@ -120,14 +100,12 @@ func (h *Host) admitSession(s *Session, setup permissions.Setup) error {
 	if h.closed {
 		return fmt.Errorf("starting a session of a host: %w", ErrClosed)
 	}
-	var err error
-	if s.rules, err = rules.New(c, h.settings, set); err != nil {
+	by, err := rules.New(c, h.settings, set)
+	if err != nil {
 		return err
 	}
-	calls := &s.calls
-	calls.ID, calls.Host, calls.Rules, calls.Storage, calls.Files = s.id, h.calls, s.rules, s.storage, &s.files
-	calls.Kept, calls.Stage, calls.Life = new(plugins.Session), s.options.Stage, pipeline.Life{Context: s.life.Context(), After: s.life.After, Backgrounds: s.tools.backgrounds}
-	h.sessions[s] = struct{}{}
+	s.core.Begin(by)
+	h.open[s] = struct{}{}
 	return nil
 }
 
@@ -135,42 +113,34 @@ func (h *Host) admitSession(s *Session, setup permissions.Setup) error {
 func (s *Session) ID() string { return s.id }
 
 // Cwd is the session's working directory now.
-func (s *Session) Cwd() string { return s.rules.View().Cwd }
+func (s *Session) Cwd() string { return s.core.Rules.View().Cwd }
 
 // Policy is what the session's calls are judged by now.
-func (s *Session) Policy() *permissions.Policy { return s.rules.Fresh().Policy }
+func (s *Session) Policy() *permissions.Policy { return s.core.Rules.Fresh().Policy }
 
 // Mode is the session's permission mode now.
-func (s *Session) Mode() permissions.Mode { return s.rules.View().Policy.Mode() }
+func (s *Session) Mode() permissions.Mode { return s.core.Rules.View().Policy.Mode() }
 
 // SetMode changes the mode, for all that is not decided yet. It fails if the mode is
 // unknown or forbidden. Entering plan remembers the mode before it.
-func (s *Session) SetMode(m permissions.Mode) error { return s.rules.SetMode(m) }
+func (s *Session) SetMode(m permissions.Mode) error { return s.core.Rules.SetMode(m) }
 
 // LeavePlan returns to the mode that plan was entered from, or if that is forbidden by now
 // or the session began in plan, to the default one. It fails if the mode is not plan.
-func (s *Session) LeavePlan() error { return s.rules.LeavePlan() }
+func (s *Session) LeavePlan() error { return s.core.Rules.LeavePlan() }
 
 // Close cancels the turn that runs, waits for it to end, or for ctx, ends what runs in
 // the background, and lets go of what plugins kept. When it returns, observers were told
 // of all that.
 func (s *Session) Close(ctx context.Context) error {
-	s.life.End(fmt.Errorf("the session: %w", ErrClosed))
+	s.core.Life.End(fmt.Errorf("the session: %w", ErrClosed))
 	s.host.mu.Lock()
-	delete(s.host.sessions, s)
+	delete(s.host.open, s)
 	s.host.mu.Unlock()
 	if s.host.options.Permissions.Grants != nil {
 		s.host.options.Permissions.Grants.EndSession(s.id)
 	}
-	var err error
-	if s.running.Take(ctx) {
-		s.running.Give()
-	} else {
-		err = fmt.Errorf("closing a session whose turn goes on: %w", context.Cause(ctx))
-	}
-	s.life.EndRest(ctx)
-	s.saveReadState()
-	err = errors.Join(err, s.storage.EndTasks(ctx), s.calls.Kept.Close(ctx)) // what runs goes before what it writes in
+	err := s.core.End(ctx)
 	s.news.flush()
-	return errors.Join(err, s.storage.Close())
+	return errors.Join(err, s.core.Storage.Close())
 }

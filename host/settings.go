@@ -32,9 +32,9 @@ func (h *Host) Apply(s Settings) error {
 		return ErrClosed
 	}
 	st := rules.Settings(s)
-	states := make([]*rules.State, 0, len(h.sessions))
-	for session := range h.sessions {
-		states = append(states, session.rules)
+	states := make([]*rules.State, 0, len(h.open))
+	for session := range h.open {
+		states = append(states, session.core.Rules)
 	}
 	if err := rules.Apply(&st, states); err != nil {
 		return fmt.Errorf("the settings cannot be put into force: %w", err)

@@ -93,6 +93,22 @@ func (l telling) Discarded(effects []permissions.Access) {
 	l.event(Event{Kind: EventDiscarded, Effects: effects, Elapsed: l.elapsed()})
 }
 
+// Left tells [EventResult].
+func (l telling) Left(r abi.ToolResult) {
+	l.event(Event{Kind: EventResult, Result: &r, Elapsed: l.elapsed()})
+}
+
+// Replaced tells [EventReplaced].
+func (l telling) Replaced(r abi.ToolResult, stored *results.Stored) {
+	l.event(Event{Kind: EventReplaced, Result: &r, Stored: stored, Elapsed: l.elapsed()})
+}
+
+// Stopped tells [EventStop].
+func (l telling) Stopped(reason string) { l.event(Event{Kind: EventStop, Reason: reason}) }
+
+// Abandoned tells [EventAbandoned].
+func (l telling) Abandoned() { l.event(Event{Kind: EventAbandoned, Elapsed: l.elapsed()}) }
+
 // warn tells the operator.
 func (l telling) warn(format string, args ...any) {
 	l.Report(abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: fmt.Sprintf(format, args...)}})

@@ -3,7 +3,6 @@ package host
 import (
 	"encoding/json"
 
-	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/toolset"
 )
 
@@ -108,11 +107,11 @@ func ParseToolChoice(text string) (ToolChoice, error) { return toolset.ParseChoi
 //
 // [Session.Request] returns the list with a tool choice.
 func (s *Session) Definitions(format Format) (json.RawMessage, error) {
-	set, err := s.tools.offer(s.next(), format)
+	set, err := s.core.Tools.Offer(s.core.Next(), format)
 	if err != nil {
 		return nil, err
 	}
-	return set.Tell(&s.tools.known)
+	return set.Tell(&s.core.Tools.Known)
 }
 
 // Request returns the part of a request to a model API that is about tools: an object
@@ -121,33 +120,21 @@ func (s *Session) Definitions(format Format) (json.RawMessage, error) {
 // for [FormatMCP]. If no tool is offered the object is empty: APIs refuse an empty list,
 // and a choice without tools.
 func (s *Session) Request(format Format, choice ToolChoice) (json.RawMessage, error) {
-	set, err := s.tools.offer(s.next(), format)
+	set, err := s.core.Tools.Offer(s.core.Next(), format)
 	if err != nil {
 		return nil, err
 	}
-	return set.Request(choice, &s.tools.known)
+	return set.Request(choice, &s.core.Tools.Known)
 }
 
 // Tools lists all tools, offered or not, in the order in which models are told of them,
 // with the sizes of their definitions in a format. It does not count as telling the model
 // (see [Session.Definitions]).
 func (s *Session) Tools(format Format) ([]ToolState, error) {
-	v := s.next()
-	set, err := s.tools.offer(v, format)
+	v := s.core.Next()
+	set, err := s.core.Tools.Offer(v, format)
 	if err != nil {
 		return nil, err
 	}
-	return set.States(s.tools.list(v), &s.tools.known), nil
-}
-
-// next is the session as a turn would find it that began now. The session takes
-// that up, but not while a turn runs: rules that are written with another name of
-// a tool must go on binding the tools that the turn has.
-func (s *Session) next() *rules.View {
-	set := s.host.plugins.Newest()
-	if !s.running.TryTake() {
-		return s.rules.WithPlugins(set)
-	}
-	defer s.running.Give()
-	return s.rules.SetPlugins(set)
+	return set.States(s.core.Tools.List(v), &s.core.Tools.Known), nil
 }

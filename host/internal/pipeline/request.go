@@ -18,7 +18,7 @@ type request struct {
 	tool  tool.Tool // nil where there is none
 	input *input
 	title string
-	// traits are what orders the call, and settled what openTurn.altered was when they
+	// traits are what orders the call, and settled what [Turn].Altered was when they
 	// were found out last.
 	traits  traits.Traits
 	settled int64

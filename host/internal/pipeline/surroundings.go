@@ -159,4 +159,12 @@ type Teller interface {
 	// Finished is told once. Ran says that the call had its slot.
 	Finished(r abi.ToolResult, ran bool)
 	Discarded(effects []permissions.Access)
+	// Left is the result as it leaves, and Replaced what takes its place in the end, with the
+	// file that holds the whole.
+	Left(r abi.ToolResult)
+	Replaced(r abi.ToolResult, stored *results.Stored)
+	// Stopped says why nothing more of the turn begins.
+	Stopped(reason string)
+	// Abandoned says that what the call left behind did not end in its time.
+	Abandoned()
 }

@@ -1,4 +1,4 @@
-package host
+package session
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 // intake takes the calls of a stream, in the order in which they come, and submits them to
 // its turn. It keeps those that come before the turn begins.
 type intake struct {
-	turn *openTurn
+	turn *Turn
 	// submitting is the turn's context until an interrupt: what comes before a
 	// call's turn, such as asking a guest for traits, ends with that too.
 	submitting context.Context //nolint:containedctx // as the turn's
@@ -28,7 +28,7 @@ type intake struct {
 }
 
 // newIntake makes the intake of a turn.
-func newIntake(t *openTurn) *intake {
+func newIntake(t *Turn) *intake {
 	in := &intake{turn: t, closing: make(chan struct{})}
 	in.submitting, in.cancel = context.WithCancelCause(t.span.Ctx)
 	return in
@@ -39,26 +39,26 @@ func (in *intake) begin() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.begun = true
-	in.turn.listeners.tell(Event{Kind: EventTurn})
+	in.turn.listeners.Began()
 	for _, use := range in.early {
 		in.submit(use)
 	}
 	in.early = nil
 }
 
-// add takes a call.
-func (in *intake) add(use abi.ToolUse) error {
+// add takes a call, and reports false when the intake is closed.
+func (in *intake) add(use abi.ToolUse) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	switch {
 	case in.closed:
-		return ErrStreamClosed
+		return false
 	case !in.begun:
 		in.early = append(in.early, use)
 	default:
 		in.submit(use)
 	}
-	return nil
+	return true
 }
 
 func (in *intake) submit(use abi.ToolUse) {

@@ -1,4 +1,4 @@
-package host
+package session
 
 import (
 	"slices"
@@ -18,22 +18,22 @@ type catalog struct {
 // offered is what the model is offered, with definitions in the format that it was told
 // them in.
 func (c *catalog) offered() (*toolset.Set, error) {
-	v := *c.session.rules.View()
+	v := *c.session.Rules.View()
 	v.Plugins = c.plugins
-	return c.session.tools.offer(&v, c.session.tools.known.Format())
+	return c.session.Tools.Offer(&v, c.session.Tools.Known.Format())
 }
 
 // Find returns the tool with a name or alias, if the model may have it. A call of the
 // model's must also know how to call it; the author of a tool that makes calls does.
 func (c *catalog) Find(name string, byModel bool) (tool.Tool, error) {
-	found, ok := c.session.host.natives.Find(c.plugins, name)
+	found, ok := c.session.Host.Natives.Find(c.plugins, name)
 	if !ok {
 		return nil, c.unknown(name)
 	}
-	if err := c.session.tools.refuses(found); err != nil {
+	if err := c.session.Tools.refuses(found); err != nil {
 		return nil, err
 	}
-	if name := found.Contract().Name; byModel && c.session.tools.known.Lacks(name) && c.defers(name) {
+	if name := found.Contract().Name; byModel && c.session.Tools.Known.Lacks(name) && c.defers(name) {
 		return nil, abi.Errorf(abi.CodeUnknownTool, "the tool %[1]s is deferred, and its definition was not loaded yet: call %[2]s with the query \"select:%[1]s\" first, then call it as its definition says",
 			name, toolset.Search)
 	}
@@ -65,7 +65,7 @@ func (c *catalog) defers(name string) bool {
 // a call is refused before; in one that was not, such as where each message has a process
 // of its own, what the model was told is not known.
 func (c *catalog) Unloaded(contract *abi.Tool, err error) error {
-	if !toolset.Deferrable(contract) || c.session.tools.known.Loaded(contract.Name) || !c.defers(contract.Name) {
+	if !toolset.Deferrable(contract) || c.session.Tools.Known.Loaded(contract.Name) || !c.defers(contract.Name) {
 		return err
 	}
 	return abi.Errorf(abi.CodeOf(err), "%w; the tool is deferred: if its definition was not loaded, call %s with the query \"select:%s\"", err, toolset.Search, contract.Name)

@@ -1,4 +1,4 @@
-package host
+package session
 
 import (
 	"context"
@@ -67,7 +67,7 @@ func (n *nesting) lending(do func()) {
 }
 
 // outermost is the turn that t is part of in the end.
-func outermost(t *openTurn) *openTurn {
+func outermost(t *Turn) *Turn {
 	for t.within != nil {
 		t = turnOf(t.within)
 	}
@@ -75,7 +75,7 @@ func outermost(t *openTurn) *openTurn {
 }
 
 // turnOf is the turn of a call.
-func turnOf(c *pipeline.Call) *openTurn {
-	t, _ := c.Turn().(*openTurn) // there are no others
+func turnOf(c *pipeline.Call) *Turn {
+	t, _ := c.Turn().(*Turn) // there are no others
 	return t
 }

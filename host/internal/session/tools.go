@@ -1,4 +1,4 @@
-package host
+package session
 
 import (
 	"cmp"
@@ -13,25 +13,26 @@ import (
 	"github.com/toolquay/toolquay/plugins"
 )
 
-// sessionTools are the tools of a session: which its model is offered, and what the model
-// was told about them.
-type sessionTools struct {
+// Tools are the tools of a session: which its model is offered, and what the model was told
+// about them.
+type Tools struct {
 	host     *Host
-	audience Audience
+	audience toolset.Audience
 	stage    bool // writes are staged
 	storage  *storage.Session
-	known    toolset.Known
+	// Known is what the model knows of them.
+	Known toolset.Known
 }
 
-// offer is what the session offers its model, with definitions in a format.
-func (s *sessionTools) offer(v *rules.View, format Format) (*toolset.Set, error) {
-	return toolset.New(s.list(v), &toolset.Options{
-		Offering: s.host.options.Model.Offer, Format: format, Known: &s.known, Background: s.backgrounds(),
+// Offer is what the session offers its model, with definitions in a format.
+func (s *Tools) Offer(v *rules.View, format toolset.Format) (*toolset.Set, error) {
+	return toolset.New(s.List(v), &toolset.Options{
+		Offering: s.host.Offer, Format: format, Known: &s.Known, Background: s.Backgrounds(),
 	})
 }
 
-// list lists all tools in their order, with the reasons why some are not offered.
-func (s *sessionTools) list(v *rules.View) []toolset.Tool {
+// List lists all tools in their order, with the reasons why some are not offered.
+func (s *Tools) List(v *rules.View) []toolset.Tool {
 	var all []toolset.Tool
 	add := func(t tool.Tool, origin toolset.Origin) {
 		_, commands := t.Declares(abi.CapShellRun)
@@ -46,7 +47,7 @@ func (s *sessionTools) list(v *rules.View) []toolset.Tool {
 		}
 		add(tool.Plugin{Tool: t}, origin)
 	}
-	for _, t := range s.host.natives.All() {
+	for _, t := range s.host.Natives.All() {
 		add(t, toolset.OriginNative)
 	}
 	toolset.Sort(all)
@@ -56,7 +57,7 @@ func (s *sessionTools) list(v *rules.View) []toolset.Tool {
 // notOffered returns why the session's model is not told of a tool, or nil. Besides tools
 // that it may not have, these are tools that can do nothing in the session: a call of
 // them has an answer of its own.
-func (s *sessionTools) notOffered(v *rules.View, t tool.Tool) error {
+func (s *Tools) notOffered(v *rules.View, t tool.Tool) error {
 	contract := t.Contract()
 	if err := t.Available(); err != nil {
 		return err
@@ -77,9 +78,9 @@ func (s *sessionTools) notOffered(v *rules.View, t tool.Tool) error {
 
 // refuses returns why a session's model may not have a tool that it may ask for, or nil.
 // Tools that rules deny are for the rules to refuse.
-func (s *sessionTools) refuses(t tool.Tool) error {
+func (s *Tools) refuses(t tool.Tool) error {
 	contract := t.Contract()
-	if !s.host.options.Model.Offer.Has(contract) {
+	if !s.host.Offer.Has(contract) {
 		return abi.Errorf(abi.CodeDisabled, "%s is not among the tools that are offered here", contract.Name)
 	}
 	if err := cmp.Or(s.refusesPowerShell(t), s.refusesTasks(t)); err != nil {
@@ -89,11 +90,11 @@ func (s *sessionTools) refuses(t tool.Tool) error {
 }
 
 // refusesPowerShell says why the built-in tool PowerShell is not offered, or returns nil.
-func (s *sessionTools) refusesPowerShell(t tool.Tool) error {
+func (s *Tools) refusesPowerShell(t tool.Tool) error {
 	if !tool.BuiltIn(t) || t.Contract().Name != pipeline.PowerShell {
 		return nil
 	}
-	if missing := s.host.engines.commands.MissingPowerShell(); missing != nil {
+	if missing := s.host.Calls.Commands.MissingPowerShell(); missing != nil {
 		return abi.Errorf(abi.CodeDisabled, "there is no PowerShell here: %w", missing)
 	}
 	return nil
@@ -101,10 +102,10 @@ func (s *sessionTools) refusesPowerShell(t tool.Tool) error {
 
 // refusesTasks says why a built-in tool for background tasks is not offered where no more
 // of them begin, or returns nil: the tasks that the session had can be read.
-func (s *sessionTools) refusesTasks(t tool.Tool) error {
+func (s *Tools) refusesTasks(t tool.Tool) error {
 	_, reads := t.Declares(abi.CapTaskOutput)
 	_, stops := t.Declares(abi.CapTaskStop)
-	if !tool.BuiltIn(t) || !reads && !stops || s.backgrounds() {
+	if !tool.BuiltIn(t) || !reads && !stops || s.Backgrounds() {
 		return nil
 	}
 	if had := s.storage.Tasks(); reads && had != nil && len(had.List()) > 0 {
@@ -113,42 +114,41 @@ func (s *sessionTools) refusesTasks(t tool.Tool) error {
 	return abi.Errorf(abi.CodeDisabled, "nothing runs in the background here, so there is nothing for %s", t.Contract().Name)
 }
 
-// backgrounds reports whether background tasks may begin in the session. None do where its
+// Backgrounds reports whether background tasks may begin in the session. None do where its
 // writes are staged, since no command runs there, nor where its model has no tools to read
 // and to stop them.
-func (s *sessionTools) backgrounds() bool {
-	o := &s.host.options
-	if o.Shell == nil || o.Shell.MaxBackground < 0 || s.stage {
+func (s *Tools) Backgrounds() bool {
+	if !s.host.Tasks || s.stage {
 		return false
 	}
-	return len(o.Model.Offer.Only) == 0 || s.offersTo(abi.CapTaskOutput) && s.offersTo(abi.CapTaskStop)
+	return len(s.host.Offer.Only) == 0 || s.offersTo(abi.CapTaskOutput) && s.offersTo(abi.CapTaskStop)
 }
 
 // offersTo reports whether an offered tool of a plugin may ask for a capability.
-func (s *sessionTools) offersTo(capability string) bool {
-	return slices.ContainsFunc(s.host.plugins.Newest().Tools(), func(t *plugins.Tool) bool {
+func (s *Tools) offersTo(capability string) bool {
+	return slices.ContainsFunc(s.host.Plugins.Newest().Tools(), func(t *plugins.Tool) bool {
 		_, may := t.Plugin.Declares(t.Tool, capability)
-		return may && s.host.options.Model.Offer.Has(t.Tool)
+		return may && s.host.Offer.Has(t.Tool)
 	})
 }
 
 // learn records what the model learns of tools from the content of a result, here and in
 // the journal.
-func (s *sessionTools) learn(content []abi.Block) {
-	news := s.known.Learn(content)
+func (s *Tools) learn(content []abi.Block) {
+	news := s.Known.Learn(content)
 	if len(news) == 0 {
 		return
 	}
 	if err := s.storage.Remember(toolset.RecordKind, news); err != nil {
-		s.host.options.Observe.Logger.Warn("the next process that goes on with the session will have these tools loaded anew", "tools", news, "error", err)
+		s.host.Logger.Warn("the next process that goes on with the session will have these tools loaded anew", "tools", news, "error", err)
 	}
 }
 
 // restore takes over what the model had learnt when an earlier process ended.
-func (s *sessionTools) restore() {
+func (s *Tools) restore() {
 	for _, record := range s.storage.Recall(toolset.RecordKind) {
-		if err := s.known.Restore(record); err != nil {
-			s.host.options.Observe.Logger.Warn("a record of the session is left out", "kind", toolset.RecordKind, "error", err)
+		if err := s.Known.Restore(record); err != nil {
+			s.host.Logger.Warn("a record of the session is left out", "kind", toolset.RecordKind, "error", err)
 		}
 	}
 }

@@ -1,8 +1,6 @@
-package host
+package session
 
 import (
-	"slices"
-
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/results"
@@ -15,7 +13,7 @@ type turnResults struct {
 	// list is the results that have left, and left what their calls tell, where somebody
 	// listens.
 	list []abi.ToolResult
-	left []telling
+	left []pipeline.Teller
 	// fitted is what was done to the size of those that are not short; the slice ends with
 	// the last such.
 	fitted []*results.Fitted
@@ -44,16 +42,16 @@ func (r *turnResults) Claim(id string) error {
 	return nil
 }
 
-// keep takes a result that leaves, for [turnResults.fit]. Told says that somebody listens.
-func (r *turnResults) keep(l pipeline.Leaving, told bool) {
+// keep takes a result that leaves, for [turnResults.fit].
+func (r *turnResults) keep(l pipeline.Leaving) {
 	if l.Fitted != nil {
 		for len(r.fitted) < len(r.list) {
 			r.fitted = append(r.fitted, nil)
 		}
 		r.fitted = append(r.fitted, l.Fitted)
 	}
-	if told {
-		r.left = append(r.left, tellingOf(l.Tell))
+	if l.Tell.Listens() {
+		r.left = append(r.left, l.Tell)
 	}
 	r.list = append(r.list, *l.Result)
 }
@@ -64,29 +62,17 @@ func (r *turnResults) fit(s *Session) (gone []int) {
 	if len(r.fitted) == 0 {
 		return nil
 	}
-	for _, replaced := range s.storage.Results().Turn(r.list, r.fitted) {
+	for _, replaced := range s.Storage.Results().Turn(r.list, r.fitted) {
 		// A result may be replaced by a word about an earlier one that is the same, which
 		// the model has. Where nothing can be kept it may have been cut.
-		refers := replaced.Stored == nil && s.host.options.Results.Duplicates && s.storage.Dir() != ""
+		refers := replaced.Stored == nil && s.Host.Duplicates && s.Storage.Dir() != ""
 		if !refers {
 			gone = append(gone, replaced.Index)
 		}
 		if len(r.left) == 0 {
 			continue
 		}
-		l, result := r.left[replaced.Index], r.list[replaced.Index]
-		l.event(Event{Kind: EventReplaced, Result: &result, Stored: replaced.Stored, Elapsed: l.elapsed()})
+		r.left[replaced.Index].Replaced(r.list[replaced.Index], replaced.Stored)
 	}
 	return gone
-}
-
-// Fit holds the results of one turn, in call order, to what a model is to be sent of
-// them (see [ResultOptions]), and returns them as they are to be sent: what was
-// replaced before is replaced the same way, whoever asks and whenever. It is for
-// those who keep results as they left ([EventResult]) and put together anew what
-// they send; what [Session.Results] returns has gone through it.
-func (s *Session) Fit(rs []abi.ToolResult) []abi.ToolResult {
-	rs = slices.Clone(rs)
-	s.storage.Results().Turn(rs, nil)
-	return rs
 }

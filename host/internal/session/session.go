@@ -1,0 +1,130 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/filestate"
+	"github.com/toolquay/toolquay/host/internal/gate"
+	"github.com/toolquay/toolquay/host/internal/pipeline"
+	"github.com/toolquay/toolquay/host/internal/pluginset"
+	"github.com/toolquay/toolquay/host/internal/rules"
+	"github.com/toolquay/toolquay/host/internal/storage"
+	"github.com/toolquay/toolquay/host/internal/tool"
+	"github.com/toolquay/toolquay/host/internal/toolset"
+	"github.com/toolquay/toolquay/host/internal/turn"
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/plugins"
+)
+
+// Host is what the sessions of a host share.
+type Host struct {
+	Calls   *pipeline.Host
+	Plugins *pluginset.Current
+	Natives *tool.Natives
+	Offer   toolset.Offering
+	// Tasks says that commands may go on in the background.
+	Tasks bool
+	// Duplicates says that a result may be replaced by a reference to an earlier one that is
+	// the same.
+	Duplicates bool
+	Limits     Limits
+	Logger     *slog.Logger
+	// Abandoned counts the calls that left something behind which did not end.
+	Abandoned atomic.Int64
+}
+
+// Session is one conversation's state. It is safe for concurrent use; turns run one after
+// the other.
+type Session struct {
+	Host *Host
+	// Rules are what its calls are judged by.
+	Rules *rules.State
+	// Storage is what is kept beyond a turn, and Files the read state of files.
+	Storage *storage.Session
+	Files   filestate.Files
+	// Calls is what its calls see of it.
+	Calls pipeline.Session
+	Tools Tools
+	// resumes is as in [Options].
+	resumes bool
+
+	Life    *turn.Life
+	running turn.Token // of the turn that runs
+	queue   turn.Queue // of the streams that wait for it
+}
+
+// Options configure a [Session].
+type Options struct {
+	Audience toolset.Audience
+	Storage  storage.Options
+	// Resumes says that another process may go on with the session: its ID was not made up.
+	Resumes bool
+	// Judge is asked what rules leave open; nil is none.
+	Judge gate.Judge
+	// Headless says that there is nobody to ask.
+	Headless bool
+}
+
+// Open opens a session, whose directories are added to the setup of its rules. It has no
+// rules yet, see [Session.Begin].
+func (h *Host) Open(o Options, setup *permissions.Setup) (*Session, error) {
+	s := &Session{Host: h, resumes: o.Resumes, running: turn.NewToken()}
+	s.Tools = Tools{host: h, audience: o.Audience, stage: o.Storage.Stage}
+	s.Calls.ID, s.Calls.Judge, s.Calls.Headless = o.Storage.ID, o.Judge, o.Headless
+	if err := s.openStorage(o.Storage, setup); err != nil {
+		return nil, err
+	}
+	s.Tools.restore()
+	s.Life = turn.NewLife()
+	return s, nil
+}
+
+// Begin has calls be judged by rules from here on.
+func (s *Session) Begin(by *rules.State) {
+	s.Rules = by
+	c := &s.Calls
+	c.Host, c.Rules, c.Storage, c.Files = s.Host.Calls, by, s.Storage, &s.Files
+	c.Kept, c.Stage = new(plugins.Session), s.Tools.stage
+	c.Life = pipeline.Life{Context: s.Life.Context(), After: s.Life.After, Backgrounds: s.Tools.Backgrounds}
+}
+
+// End waits for the turn that runs, whose life was ended, or for ctx, and ends what runs in
+// the background.
+func (s *Session) End(ctx context.Context) error {
+	var err error
+	if s.running.Take(ctx) {
+		s.running.Give()
+	} else {
+		err = fmt.Errorf("closing a session whose turn goes on: %w", context.Cause(ctx))
+	}
+	s.Life.EndRest(ctx)
+	s.saveReadState()
+	return errors.Join(err, s.Storage.EndTasks(ctx), s.Calls.Kept.Close(ctx)) // what runs goes before what it writes in
+}
+
+// Next is the session as a turn would find it that began now. The session takes that up,
+// but not while a turn runs: rules that are written with another name of a tool must go on
+// binding the tools that the turn has.
+func (s *Session) Next() *rules.View {
+	set := s.Host.Plugins.Newest()
+	if !s.running.TryTake() {
+		return s.Rules.WithPlugins(set)
+	}
+	defer s.running.Give()
+	return s.Rules.SetPlugins(set)
+}
+
+// Explain judges a call as it would be judged now, see [pipeline.Explain].
+func (s *Session) Explain(ctx context.Context, l Listeners, use abi.ToolUse) (permissions.Explanation, error) {
+	set := s.Host.Plugins.Hold()
+	defer set.Release()
+	s.Rules.Fresh()
+	v := s.Rules.WithPlugins(set)
+	t := &Turn{session: s, listeners: l, tools: catalog{s, set}, files: filestate.NewTurn(&s.Files)}
+	return pipeline.Explain(ctx, t, use, v)
+}

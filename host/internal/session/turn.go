@@ -1,0 +1,187 @@
+package session
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/filestate"
+	"github.com/toolquay/toolquay/host/internal/gate"
+	"github.com/toolquay/toolquay/host/internal/pipeline"
+	"github.com/toolquay/toolquay/host/internal/turn"
+	"github.com/toolquay/toolquay/scheduler"
+)
+
+// Listeners are told what happens in one turn, and ask the person about its calls.
+type Listeners interface {
+	// Any reports whether anybody listens.
+	Any() bool
+	// Under says which call makes the turn, nil for the model, and how many are above it.
+	Under(above *pipeline.Call, depth int)
+	// Began and Ended are told once; Interruptible is with a mutex of the scheduler held.
+	Began()
+	Ended()
+	Interruptible(yes bool)
+	// Close ends the listening, after the last event of the turn.
+	Close()
+	// Telling begins what a call tells.
+	Telling(index int, use *abi.ToolUse) pipeline.Teller
+	// Ask puts a question about a call of the turn to the person.
+	Ask(ctx context.Context, t *Turn, callID string, tell pipeline.Teller, q *gate.Question) <-chan gate.Answer
+}
+
+// Feed is what carries a turn's events to its reader, see [turn.Feed].
+type Feed interface {
+	// Wait waits until the results that the reader has not seen take no more than limit bytes.
+	Wait(ctx context.Context, limit int64)
+	// Arrived reports whether the reader has a result, by its place in the turn.
+	Arrived(index int) bool
+}
+
+// Turn is the calls of one model message, or those that a running call makes.
+type Turn struct {
+	session *Session
+	span    turn.Span
+	// tools are those that the turn finds, with the plugins that it began with.
+	tools catalog
+	jobs  *scheduler.Scheduler
+	pool  *scheduler.Pool
+
+	listeners Listeners
+	feed      Feed // nil where nobody reads the turn
+	turnResults
+	nesting
+	signals
+	// files is what the results show of files, until the turn ends.
+	files *filestate.Turn
+}
+
+// signals are what the calls of a turn let one another know.
+type signals struct {
+	// stopped is why nothing more of the turn begins; nil while it does.
+	stopped atomic.Pointer[string]
+	// altered counts the calls that ended and may have changed anything, such as what
+	// paths lead to.
+	altered atomic.Int64
+	// behind says that something may go on when the last result has left.
+	behind atomic.Bool
+}
+
+// Altered counts the calls that may have changed anything.
+func (s *signals) Altered() *atomic.Int64 { return &s.altered }
+
+// LeftBehind says that something goes on after a result.
+func (s *signals) LeftBehind() { s.behind.Store(true) }
+
+// newTurn makes a turn of s of at most so many calls; 0 is any number. Without a reader, f is
+// nil.
+func newTurn(ctx context.Context, s *Session, calls int, f Feed, l Listeners) *Turn {
+	t := &Turn{session: s, feed: f, listeners: l, tools: catalog{session: s}, turnResults: newTurnResults(calls), nesting: nestingOf(ctx, s)}
+	if t.within == nil {
+		t.files = filestate.NewTurn(&s.Files)
+	} else {
+		t.files = t.within.Inner()
+	}
+	t.span = s.Life.During(ctx)
+	l.Under(t.above, t.depth)
+	t.pool = slotsOf(t)
+	t.jobs = scheduler.New(t.span.Ctx, schedulingOf(t)) //nolint:contextcheck // it is ctx's own
+	return t
+}
+
+// lock waits for the turn before this one, and reports whether it has taken the
+// session's turn, which finish gives back. It has not where ctx ended first, when no
+// call is run and the scheduler gives each its failure, nor where the turn is part
+// of one that runs.
+func (t *Turn) lock(ctx context.Context) bool {
+	if t.tryLock() {
+		return t.within == nil
+	}
+	if !t.session.running.Take(ctx) {
+		t.tools.plugins = t.session.Rules.View().Plugins
+		return false
+	}
+	t.begin()
+	return true
+}
+
+// tryLock begins a turn that need not wait.
+func (t *Turn) tryLock() bool {
+	if t.within != nil {
+		t.tools.plugins = turnOf(t.within).tools.plugins
+		return true
+	}
+	if !t.session.running.TryTake() {
+		return false
+	}
+	t.begin()
+	return true
+}
+
+// begin takes up the plugins as they now are.
+func (t *Turn) begin() {
+	t.tools.plugins = t.session.Host.Plugins.Hold()
+	t.session.Rules.SetPlugins(t.tools.plugins)
+	t.session.Files.NextTurn()
+}
+
+// finish waits for the last result and ends the turn. What goes on behind it keeps
+// the next turn waiting, and nobody else.
+func (t *Turn) finish(has bool) {
+	defer t.conclude(has) // deferred, as an observer may end the goroutine that it is called on
+	t.jobs.Wait()
+	var replaced []int
+	if t.within == nil { // the results of calls that a call makes are for that call
+		replaced = t.fit(t.session)
+	}
+	t.files.End(func(call int) bool {
+		return !slices.Contains(replaced, call) && (t.feed == nil || t.feed.Arrived(call))
+	})
+	t.listeners.Ended()
+}
+
+// conclude ends the turn for those who follow it, and for those who wait.
+func (t *Turn) conclude(has bool) {
+	t.listeners.Close()
+	if t.behind.Load() {
+		go t.letGo(has)
+		return
+	}
+	t.letGo(has)
+}
+
+// letGo gives back what the turn has, when nothing of it goes on.
+func (t *Turn) letGo(has bool) {
+	t.jobs.Drain()
+	t.span.Release()
+	t.leaveCall()
+	if has {
+		t.tools.plugins.Release()
+		t.session.running.Give()
+	}
+}
+
+// Results runs the calls of one model message that nobody reads the events of, the last one
+// on the caller's own goroutine, and returns their results in call order.
+func (s *Session) Results(ctx context.Context, uses []abi.ToolUse, l Listeners) []abi.ToolResult {
+	t := newTurn(ctx, s, len(uses), nil, l)
+	t.lending(func() { //nolint:contextcheck // the turn has its own
+		has := t.lock(t.span.Ctx)
+		defer t.finish(has)
+		t.listeners.Began()
+		for i, use := range uses {
+			_ = t.jobs.Add(pipeline.Submit(t.span.Ctx, t, i, use)) // only Close refuses a job
+		}
+	})
+	return t.list
+}
+
+// Stop has nothing more of the turn begin, nor of those that it is part of, as one of its
+// calls tells. What a person is asked about that has not begun is not asked any more.
+func (t *Turn) Stop(tell pipeline.Teller, reason string) {
+	if outermost(t).stopped.CompareAndSwap(nil, &reason) {
+		tell.Stopped(reason)
+		t.session.Rules.Recheck()
+	}
+}
