@@ -91,9 +91,9 @@ func (o *Options) commands() commands.Options {
 		Supervisor: s.Supervisor,
 		Mode:       cmp.Or(s.Sandbox.Mode, sandbox.WhenAvailable),
 		Sandbox:    sandbox.Options{State: s.Sandbox.State, Home: o.Paths.Home, Bridge: bridge, Confine: confine, Limits: s.Limits},
-		Shell: shell.Options{
+		Shell: shell.Settings{
 			Network: s.Sandbox.Network, UnixSockets: s.Sandbox.UnixSockets, Bash: s.Bash, PowerShell: s.PowerShell,
-			Timeout: s.Time.Default, MaxTimeout: s.Time.Max, Budget: s.Time.Budget, AtLimit: s.Time.AtLimit, MaxOutput: s.MaxOutput, Limits: s.Limits,
+			Time: shell.Time(s.Time), MaxOutput: s.MaxOutput, Limits: s.Limits,
 		},
 		Environ: s.Environ, Environment: s.Environment, Hosts: s.Sandbox.Hosts, Writable: s.Sandbox.Writable,
 		TrustedProjects: o.Paths.TrustedProjects, Logger: o.Observe.Logger,

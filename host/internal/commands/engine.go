@@ -91,9 +91,9 @@ func (e *engine) make(o *Options, old *engine) (err error) {
 	if e.sandbox != nil && old != nil {
 		o.Logger.Info("commands are confined from now on", "sandbox", report.String())
 	}
-	options := o.Shell
-	options.Keepers, options.Mode, options.Sandbox, options.Missing, options.Logger = supervisors, o.Mode, e.sandbox, warning, o.Logger
-	e.supervisors, e.shell = supervisors, shell.New(options)
+	e.supervisors, e.shell = supervisors, shell.New(shell.Options{
+		Settings: o.Shell, Keepers: supervisors, Mode: o.Mode, Sandbox: e.sandbox, Missing: warning, Logger: o.Logger,
+	})
 	return nil
 }
 

@@ -19,9 +19,8 @@ type Options struct {
 	// Keepers are the runner's own, and so is an empty State.
 	Mode    sandbox.Mode
 	Sandbox sandbox.Options
-	// Shell says how shells run. Its Keepers, Mode, Sandbox, Missing and Logger are the
-	// runner's own.
-	Shell shell.Options
+	// Shell says how shells run.
+	Shell shell.Settings
 	// Environ is an environment of which commands get the usual variables, and those that
 	// the globs in Environment name.
 	Environ, Environment []string

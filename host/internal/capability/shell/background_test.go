@@ -114,7 +114,7 @@ func TestCommandsMoveAtTheirLimit(t *testing.T) {
 
 func TestCommandsMoveOnABudget(t *testing.T) {
 	t.Parallel()
-	s, c := newSession(t), newShell(t, kills, func(o *shell.Options) { o.Budget = 100 * time.Millisecond })
+	s, c := newSession(t), newShell(t, kills, func(o *shell.Options) { o.Time.Budget = 100 * time.Millisecond })
 	r := s.bash(c, waits("go")+"echo over")
 	if r.Background != abi.BackgroundBudget || r.Task == "" {
 		t.Fatalf("got %+v", r)

@@ -110,7 +110,7 @@ func (r *run) missed() string {
 
 // advise says what would give a command more time that was ended at its limit.
 func (r *run) advise() string {
-	longer, background := r.p.timeout() < r.p.c.opts.MaxTimeout, r.scope.Tasks != nil
+	longer, background := r.p.timeout() < r.p.c.opts.Time.Max, r.scope.Tasks != nil
 	switch {
 	case longer && background:
 		return "Give it a longer timeout, or run_in_background."

@@ -153,7 +153,7 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 			most = time.Minute
 		}
 		s.noTasks = !test.background
-		c := newShell(t, kills, func(o *shell.Options) { o.Timeout, o.MaxTimeout = 100*time.Millisecond, most })
+		c := newShell(t, kills, func(o *shell.Options) { o.Time.Default, o.Time.Max = 100*time.Millisecond, most })
 		if r := s.bash(c, "exec tail -f /dev/null"); !r.TimedOut || r.Note != test.want {
 			t.Errorf("got the note %q, want %q", r.Note, test.want)
 		}

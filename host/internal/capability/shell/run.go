@@ -136,7 +136,7 @@ func (r *run) follow(ctx context.Context) (abi.Answer, error) {
 		case <-ctx.Done():
 			return r.giveUp(ctx)
 		case <-limit.C:
-			if r.p.c.opts.AtLimit == LimitBackground && r.movable() {
+			if r.p.c.opts.Time.AtLimit == LimitBackground && r.movable() {
 				answer, err := r.move(abi.BackgroundTimeout)
 				if err == nil {
 					return answer, nil
@@ -166,7 +166,7 @@ func (r *run) movable() bool { return r.scope.Tasks != nil && !r.p.onlySleeps() 
 
 // budget is the time after which the command moves to the background.
 func (r *run) budget() *time.Timer {
-	if d := r.p.c.opts.Budget; d > 0 && r.movable() {
+	if d := r.p.c.opts.Time.Budget; d > 0 && r.movable() {
 		return time.NewTimer(d)
 	}
 	never := time.NewTimer(time.Hour)

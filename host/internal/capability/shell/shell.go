@@ -14,64 +14,11 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/host/internal/process"
 	"github.com/toolquay/toolquay/host/internal/sandbox"
 	"github.com/toolquay/toolquay/host/internal/warm"
 	"github.com/toolquay/toolquay/internal/tempdir"
 	"github.com/toolquay/toolquay/permissions"
 )
-
-// The usual bounds.
-const (
-	DefaultTimeout   = 120 * time.Second
-	DefaultMax       = 600 * time.Second
-	DefaultMaxOutput = 16 << 30
-)
-
-// AtLimit says what becomes of a command at its time limit.
-type AtLimit string
-
-// What may become of it.
-const (
-	// LimitBackground moves it to the background where there are tasks, and ends it
-	// where there are none. A command that only sleeps is always ended.
-	LimitBackground AtLimit = "background"
-	// LimitKill ends it.
-	LimitKill AtLimit = "kill"
-)
-
-// Options say how commands run.
-type Options struct {
-	// Keepers start the commands. They are the caller's to close.
-	Keepers *process.Keepers
-	// Mode says when commands are confined, Sandbox is what confines them, nil where
-	// there is none, and Missing says why there is none.
-	Mode    sandbox.Mode
-	Sandbox *sandbox.Sandbox
-	Missing string
-	// Network is what of the network confined commands reach.
-	Network sandbox.Network
-	// UnixSockets lets confined commands make Unix sockets.
-	UnixSockets bool
-	// Bash and PowerShell are the shells' programs, absolute. Empty ones are looked for
-	// in the directories that a system keeps its programs in.
-	Bash, PowerShell string
-	// Timeout is the usual time limit and MaxTimeout the most that a call may ask for;
-	// 0 are DefaultTimeout and DefaultMax. MaxTimeout is at least Timeout.
-	Timeout, MaxTimeout time.Duration
-	// Budget is how long a command may hold the conversation up before it moves to the
-	// background, where there are tasks; 0 is as long as its limit.
-	Budget time.Duration
-	// AtLimit is what becomes of it then; empty is LimitBackground.
-	AtLimit AtLimit
-	// MaxOutput is how many bytes of one command are kept; one that writes more is
-	// ended. 0 is DefaultMaxOutput.
-	MaxOutput int64
-	// Limits bound what commands use.
-	Limits process.Limits
-	// Logger is told what goes wrong beside the calls; nil is nobody.
-	Logger *slog.Logger
-}
 
 // Capability answers shell.run. It is safe for concurrent use.
 type Capability struct {
@@ -92,10 +39,7 @@ var _ capability.Capability = (*Capability)(nil)
 
 // New returns the capability. It is to be closed.
 func New(o Options) *Capability {
-	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
-	o.MaxTimeout = max(cmp.Or(o.MaxTimeout, DefaultMax), o.Timeout)
-	o.AtLimit = cmp.Or(o.AtLimit, LimitBackground)
-	o.MaxOutput = cmp.Or(o.MaxOutput, DefaultMaxOutput)
+	o.complete()
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -220,10 +164,10 @@ func (*plan) Close() error { return nil }
 // timeout is how long the command may take.
 func (p *plan) timeout() time.Duration {
 	if p.args.Timeout == 0 {
-		return p.c.opts.Timeout
+		return p.c.opts.Time.Default
 	}
 	// Compared in milliseconds, as what a call asks for may be any number.
-	return time.Duration(min(p.args.Timeout, p.c.opts.MaxTimeout.Milliseconds())) * time.Millisecond
+	return time.Duration(min(p.args.Timeout, p.c.opts.Time.Max.Milliseconds())) * time.Millisecond
 }
 
 // Do runs the command. It returns when nothing of it is left, when it goes on in the

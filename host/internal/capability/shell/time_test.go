@@ -15,7 +15,7 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-func kills(o *shell.Options) { o.AtLimit = shell.LimitKill }
+func kills(o *shell.Options) { o.Time.AtLimit = shell.LimitKill }
 
 func TestTimeIsLimited(t *testing.T) {
 	t.Parallel()
@@ -43,7 +43,7 @@ func TestTimeIsLimited(t *testing.T) {
 func TestLimitsHaveALimit(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
-	c := newShell(t, kills, func(o *shell.Options) { o.Timeout, o.MaxTimeout = 200*time.Millisecond, 100*time.Millisecond })
+	c := newShell(t, kills, func(o *shell.Options) { o.Time.Default, o.Time.Max = 200*time.Millisecond, 100*time.Millisecond })
 	for _, asked := range []int64{0, 1 << 62} {
 		if r := s.run(c, abi.ShellArgs{Command: "exec tail -f /dev/null", Timeout: asked}); !r.TimedOut || r.Timeout != 200 {
 			t.Errorf("asked for %d: got %+v", asked, r.ShellOK)

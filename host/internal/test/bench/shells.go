@@ -64,13 +64,13 @@ func (s *shells) open(dir, cache string) error {
 	}
 	state := filepath.Join(dir, "state")
 	s.box, _ = sandbox.Find(context.Background(), sandbox.Options{State: state})
-	s.plain = shell.New(shell.Options{Keepers: s.keepers, Mode: sandbox.Off, Limits: limits})
+	s.plain = shell.New(shell.Options{Settings: shell.Settings{Limits: limits}, Keepers: s.keepers, Mode: sandbox.Off})
 	s.closers = append(s.closers, s.plain.Close)
 	var err error
 	if s.session, err = s.newSession(cache, state, sandbox.Off); err != nil || s.box == nil {
 		return err
 	}
-	s.boxed = shell.New(shell.Options{Keepers: s.keepers, Mode: sandbox.Required, Sandbox: s.box, Limits: limits})
+	s.boxed = shell.New(shell.Options{Settings: shell.Settings{Limits: limits}, Keepers: s.keepers, Mode: sandbox.Required, Sandbox: s.box})
 	s.closers = append(s.closers, s.boxed.Close, s.box.Close)
 	s.confine, err = s.newSession(cache, state, sandbox.Required)
 	return err
