@@ -56,24 +56,30 @@ func (s *store) show(most int64) (ps pieces, shown int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.failed != nil || s.kept > most:
+	case s.failed != nil || s.size > most:
 		ps, err = s.abridged()
 		return ps, notWhole, err
 	case s.file == nil:
-		return pieces{text(appendValid(make([]byte, 0, len(s.mem)), s.mem))}, s.kept - int64(len(s.meter.cut)), nil
+		return pieces{text(appendValid(make([]byte, 0, len(s.mem)), s.mem))}, s.size - int64(len(s.meter.cut)), nil
 	}
-	return pieces{s.section(0, s.kept, s.meter.invalidSoFar())}, s.kept - int64(len(s.meter.cut)), nil
+	invalid := s.meter.invalidSoFar()
+	r := io.Reader(io.NewSectionReader(s.file, 0, s.size))
+	if invalid > 0 {
+		r = &validReader{from: r}
+	}
+	size := s.size + invalid*int64(len("\uFFFD")-1)
+	return pieces{{Reader: r, size: size}}, s.size - int64(len(s.meter.cut)), nil
 }
 
 // abridged are the beginning and the end, with a line between that says what is left
 // out.
 func (s *store) abridged() (pieces, error) {
-	head := s.slice(0, min(s.kept, bodyEnds))
-	tail := s.tail[max(0, len(s.tail)-bodyEnds):]
+	head := s.slice(0, min(s.size, bodyEnds))
+	tail := last(s.tail, bodyEnds)
 	if s.failed == nil {
-		from := max(int64(len(head)), s.kept-bodyEnds)
-		tail = s.slice(from, s.kept)
-		if int64(len(head)+len(tail)) < min(s.kept, 2*bodyEnds) {
+		from := max(int64(len(head)), s.size-bodyEnds)
+		tail = s.slice(from, s.size)
+		if int64(len(head)+len(tail)) < min(s.size, 2*bodyEnds) {
 			return nil, io.ErrUnexpectedEOF // somebody cut the file
 		}
 	}
@@ -100,18 +106,6 @@ func beginOf(tail []byte) int {
 }
 
 func linesIn(text []byte) int64 { return int64(bytes.Count(text, []byte{'\n'})) }
-
-// section is a piece of what is kept, in which so many bytes are no UTF-8.
-func (s *store) section(from, to, invalid int64) piece {
-	if s.file == nil {
-		return text(appendValid(nil, s.mem[from:to]))
-	}
-	r := io.Reader(io.NewSectionReader(s.file, from, to-from))
-	if invalid > 0 {
-		r = &validReader{from: r}
-	}
-	return piece{Reader: r, size: to - from + invalid*int64(len("\uFFFD")-1)}
-}
 
 // leftOut says that something is missing.
 func leftOut(bytes, lines int64, failed error) string {
@@ -147,26 +141,25 @@ func (ps pieces) body(closed func() error) io.ReadCloser {
 	for i := range ps {
 		readers[i] = ps[i].Reader
 	}
-	return &streamedBody{Reader: io.MultiReader(readers...), closed: closed}
+	return streamedBody{io.MultiReader(readers...), closed}
 }
 
 // heldBody is a body that is in memory: see [abi.Bytes] on Len.
 type heldBody struct {
 	*bytes.Reader
-	closed func() error
+	closer
 }
-
-// Close implements [io.Closer].
-func (b heldBody) Close() error { return b.closed() }
 
 // streamedBody is read from files.
 type streamedBody struct {
 	io.Reader
-	closed func() error
+	closer
 }
 
+type closer func() error
+
 // Close implements [io.Closer].
-func (b *streamedBody) Close() error { return b.closed() }
+func (c closer) Close() error { return c() }
 
 // validReader reads what another reads, with U+FFFD for each byte that is no UTF-8.
 type validReader struct {
