@@ -38,7 +38,7 @@ func NewRunner(o Options) *Runner {
 	}
 	return &Runner{
 		options: o, usual: environment(false), looking: environment(true),
-		powerShell: sync.OnceValue(func() error { return shell.LookForPowerShell(o.Shell.PowerShell) }),
+		powerShell: sync.OnceValue(func() error { return shell.Installed(abi.ShellPowerShell, o.Shell.PowerShell) }),
 	}
 }
 

@@ -48,7 +48,7 @@ func New(o Options) *Capability {
 	}
 	c := &Capability{opts: o, running: make(map[waiting]*run)}
 	c.bash = sync.OnceValues(func() (string, error) { return Look(abi.ShellBash, o.Bash) })
-	c.powerShell = sync.OnceValues(func() (string, error) { return find(o.PowerShell, powerShellProgram) })
+	c.powerShell = sync.OnceValues(func() (string, error) { return Look(abi.ShellPowerShell, o.PowerShell) })
 	c.private = sync.OnceValues(tempdir.Make)
 	if o.Sandbox != nil && o.Network == sandbox.NetworkHosts {
 		_, _ = c.private() // who needs it is told why there is none
