@@ -16,7 +16,7 @@ const taskKind = 'b'
 func (r *run) begin() (abi.Answer, error) {
 	answer, err := r.move(abi.BackgroundAsked)
 	if err != nil {
-		r.child.Stop(0)
+		r.Stop(0)
 		<-r.over
 		r.forget()
 		return abi.Answer{}, err
@@ -31,17 +31,17 @@ func (r *run) move(why string) (abi.Answer, error) {
 	if err != nil {
 		return abi.Answer{}, abi.Errorf(abi.CodeIO, "making a file for the output of a background task: %w", err)
 	}
-	ok := r.head()
+	ok := abi.ShellOK{Sandboxed: r.held.sandboxed}
 	body, shown, err := r.out.tell(&ok, maxMoved)
 	if err != nil {
 		return abi.Answer{}, err
 	}
 	var killed atomic.Bool
 	task, err := r.scope.Tasks.Begin(capability.NewTask{
-		Kind: taskKind, Call: r.scope.Call, Title: r.p.title(), Command: r.p.args.Command, Output: file, Shown: shown, Began: r.began,
+		Kind: taskKind, Call: r.scope.Call, Title: r.title(), Command: r.args.Command, Output: file, Shown: shown, Began: r.began,
 		Stop: func() {
 			killed.Store(true)
-			r.child.Stop(grace)
+			r.Stop(grace)
 		},
 	})
 	if err != nil {
@@ -51,7 +51,7 @@ func (r *run) move(why string) (abi.Answer, error) {
 	ok.Task, ok.Background, ok.OutputFile = task.ID(), why, file
 	ok.Duration = time.Since(r.began).Milliseconds()
 	if why == abi.BackgroundTimeout {
-		ok.Timeout = r.p.timeout().Milliseconds()
+		ok.Timeout = r.timeout().Milliseconds()
 	}
 	return answerOf(ok, body), nil
 }
@@ -60,31 +60,11 @@ func (r *run) move(why string) (abi.Answer, error) {
 func (r *run) mind(task capability.Task, killed *atomic.Bool) {
 	select {
 	case <-r.out.full:
-		r.child.Stop(grace)
+		r.Stop(grace)
 		<-r.over
 	case <-r.over:
 	}
 	r.tellDeeds()
 	r.forget()
-	task.End(r.outcome(killed.Load()))
-}
-
-// outcome is how a task ended.
-func (r *run) outcome(killed bool) capability.TaskOutcome {
-	o := capability.TaskOutcome{Killed: killed, Left: r.status.Left}
-	limit, text := r.limit()
-	switch {
-	case r.status.Err != nil:
-		o.Reason = r.status.Err.Error()
-		return o
-	case limit != "":
-		o.Reason = text
-	case r.launch.interrupted() != "":
-		o.Reason = r.launch.interrupted()
-	case r.status.Signal != 0 && !killed:
-		o.Reason = "a signal ended it: " + signalName(r.status.Signal)
-	}
-	exit := r.status.Code
-	o.Exit, o.Note = &exit, r.made
-	return o
+	task.End(r.result.outcome(killed.Load()))
 }

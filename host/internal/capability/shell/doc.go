@@ -1,15 +1,22 @@
 // Package shell answers shell.run: it runs commands, and tells honestly what came of
 // them.
 //
-// A command is guarded and analysed (shell.go, guard.go). What was judged is what runs,
-// byte for byte: bash gets it as its -c argument, and learns where to report its last
-// directory from a prologue of ours (cwd.go) that comes through a pipe, so that nothing
-// that an earlier command could have changed is read. It runs below a keeper, which
-// ends all that it leaves behind (launch.go), in the sandbox that its judgement calls
-// for (confine.go).
+// A command goes through stages. Each is a type that holds what is known by then:
 //
-// Both of its streams go through one pipe (pipe_unix.go, output.go) into a store
-// (store.go) that counts everything and holds little. While it runs, run.go minds the
-// time, the budget, the person who may move it, and progress; what goes on in the
-// background becomes a task (background.go).
+//   - command (command.go, programs.go, sleep.go): it is understood and analysed. What was
+//     judged is what runs, byte for byte: bash gets it as its -c argument.
+//   - launch (launch.go): its confinement (confinement.go) is known, and its output has a
+//     place. It starts as a child: in a shell that is kept ready (warm.go), or in a process
+//     of its own (cold.go, prepare.go), below a keeper, which ends all that it leaves behind.
+//   - run (launch.go): it runs. Its call follows it (follow.go), and minds the time, the
+//     budget, the person who may move it, and progress. What goes on in the background
+//     becomes a task (background.go).
+//   - result (result.go): how it ended. An account (answer.go, notes.go, places.go) explains
+//     that, by what the command said at last (program.go, image.go).
+//
+// Bash learns where to report its last directory from a prologue of ours (report.go) that
+// comes through a pipe, so that nothing that an earlier command could have changed is read.
+//
+// Both streams go through one pipe (pipe_unix.go, output.go) into a store (store.go,
+// content.go) that counts everything and holds little. Answers show it (body.go).
 package shell

@@ -29,6 +29,23 @@ type picture struct {
 	behind    string
 }
 
+// picture is the output if it is an image; nil is that it is none.
+func (o *output) picture() *picture {
+	const most = maxImage*4/3 + 1<<10 // as a data: URI
+	if bytes, _, _ := o.all.count(); o.err != nil || bytes == 0 || bytes > most {
+		return nil
+	}
+	first, _ := o.all.ends(64)
+	if !bytes.Contains(first, []byte("data:image/")) && formatOf(first) == nil {
+		return nil // the rest need not be read
+	}
+	all, rest := o.all.ends(most)
+	if rest != nil {
+		return nil
+	}
+	return pictureIn(all)
+}
+
 // pictureIn returns the image that an output is, as a file has it or as a data: URI; nil
 // is none. Much is text that only begins as images do, so all of it is looked at: it has
 // to have the size and the end of one.

@@ -2,192 +2,156 @@ package shell
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
-	"sync/atomic"
+	"path/filepath"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/gitevents"
 	"github.com/toolquay/toolquay/host/internal/process"
-	"github.com/toolquay/toolquay/host/internal/sandbox"
 	"github.com/toolquay/toolquay/host/internal/warm"
-	analysis "github.com/toolquay/toolquay/internal/shell"
 )
 
-// child is a command that runs, below a keeper or in a shell that was kept ready.
-type child interface {
-	// Done is closed when its first process ended, and Gone when nothing is left.
-	Done() <-chan struct{}
-	Gone() <-chan struct{}
-	Status() process.Status
-	// Stop asks it to end, and ends it after the time of grace.
-	Stop(grace time.Duration)
-}
+// stuck is how long what a command left behind may take to go.
+const stuck = 10 * time.Second
 
-// launch is a command on its way to run, and what must be let go of after it.
+// launch is a command on its way to run: what it is held to, and what takes its output.
 type launch struct {
-	p      *plan
-	policy capability.SandboxPolicy
-	report *report
-	out    *output
-	// command is what is to run, as spec says where it is confined.
-	command process.Command
-	spec    sandbox.Spec
-	// box is the sandbox it runs in, and replaced says what was lost from that.
-	box      *sandbox.Wrapped
-	replaced atomic.Pointer[string]
-	// dir is where the shell was at its end, if that is known otherwise than by the
-	// report; it is set when the command is gone.
+	*command
+	held *confinement
+	// dir is the session's directory as it really lies.
 	dir string
-	// failed is why the command did not run after all; it is set as dir is.
-	failed error
-	after  []func() error
-	// denied are the hosts that it asked for and that no rule allows.
-	denied denials
-	// late is what was given up while it started, and may need what was made for it
-	// until it is gone.
-	late *process.Process
+	out *output
 }
 
-// start runs the command one way or the other.
+// newLaunch finds out what a command needs to run now.
+func newLaunch(ctx context.Context, c *command) (*launch, error) {
+	held, err := confine(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := beginning(c.scope.Cwd, held.Working)
+	if err != nil {
+		return nil, err
+	}
+	spool := func() (*os.File, error) { return c.scope.Shell.Spool(c.scope.Call) }
+	out := newOutput(c.args.Separate && !c.args.Background, c.setup.MaxOutput, spool)
+	return &launch{command: c, held: held, dir: dir, out: out}, nil
+}
+
+// beginning is where the session's directory really lies. It refuses one that has become a
+// link that leads out of the session's directories: an earlier command may have put one in
+// its place.
+func beginning(cwd string, working []string) (string, error) {
+	lies, err := filepath.EvalSymlinks(cwd)
+	if err != nil {
+		return cwd, nil //nolint:nilerr // whoever starts the command will say what is wrong with it
+	}
+	if !inside(lies, working) {
+		return "", abi.Errorf(abi.CodeDenied, "the session's directory %s leads to %s now, outside the session's directories, so no command is run there", cwd, lies)
+	}
+	return lies, nil
+}
+
+// start runs the command in a shell that is kept ready, if that will do, or in a process of
+// its own.
 func (l *launch) start(ctx context.Context) (child, error) {
-	if l.p.c.pool != nil && l.p.readOnly() && warm.Fit(l.p.args.Command) {
+	if l.setup.ready != nil && l.held.readOnly && warm.Fit(l.args.Command) {
 		return l.warmly(ctx), nil
 	}
 	return l.cold(ctx)
 }
 
-// cold runs the command in a process, and where it is to be in a sandbox, of its own.
-func (l *launch) cold(ctx context.Context) (child, error) {
-	if err := l.out.connect(); err != nil {
-		return nil, err
+// forget is one reader of the output less.
+func (l *launch) forget() {
+	if err := l.out.release(); err != nil {
+		l.setup.Logger.Warn("the output of a command was left behind", "call", l.scope.Call.ID, "error", err)
 	}
-	defer l.out.started()
-	stdout, stderr := l.out.writers()
-	l.command = process.Command{
-		Path: l.p.program, Args: l.argv(), Env: l.environment(), Dir: l.p.scope.Cwd,
-		Files: []*os.File{nil, stdout, stderr}, Limits: l.p.c.opts.Limits,
-	}
-	if err := l.prepare(ctx); err != nil {
-		return nil, err
-	}
-	p, err := l.confine(ctx)
-	if errors.Is(err, sandbox.ErrChanged) { // as it may by what nobody meant
-		p, err = l.confine(ctx)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
 }
 
-// confine starts the command, in a sandbox where it is to be in one.
-func (l *launch) confine(ctx context.Context) (*process.Process, error) {
-	command, release, err := l.wrap(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p, err := l.p.c.opts.Keepers.Start(ctx, command)
-	if err != nil {
-		l.late = p
-		return nil, l.explain(ctx, err)
-	}
-	if err := release(ctx, p.Pid()); err != nil {
-		p.Stop(0)
-		if ctx.Err() != nil {
-			l.late = p
-			return nil, givenUp(ctx)
-		}
-		<-p.Gone()
-		return nil, l.unconfined(err)
-	}
-	l.guard(p) //nolint:contextcheck // it lasts as long as the command
-	return p, nil
+// run is a command that runs.
+type run struct {
+	*launch
+	child
+	began time.Time
+	git   *gitevents.Watch
+	// moved gets a value when a person wants it in the background.
+	moved chan struct{}
+	// over is closed when it ended and all of its output is read; result is set then.
+	over   chan struct{}
+	result result
 }
 
-// unconfined is the error of a command whose sandbox did not come to be as it was asked
-// for, with what bubblewrap said where it made none.
-func (l *launch) unconfined(err error) error {
-	if !errors.Is(err, sandbox.ErrUnmade) {
-		return abi.Errorf(abi.CodeIO, "the command was not run: %w", err)
-	}
-	l.out.finish()
-	said, _ := l.out.all.ends(1 << 10)
-	if text := strings.TrimSpace(string(said)); text != "" {
-		err = fmt.Errorf("%w; it said %q", err, text)
-	}
-	return abi.Errorf(abi.CodeIO, "the command could not be confined, so its result does not count: %w", err)
-}
-
-// argv is the shell with the command, byte for byte.
-func (l *launch) argv() []string {
-	if l.p.isPowerShell() {
-		return powerShellArgs(l.p.program, l.p.args.Command)
-	}
-	return []string{l.p.program, "-c", l.p.args.Command}
-}
-
-// environment is the session's, and where the shell stands.
-func (l *launch) environment() []string {
-	restrained := l.p.command.Restrained
-	env := l.p.scope.Shell.Environment(restrained)
-	if restrained {
-		env = slices.DeleteFunc(env, func(setting string) bool { return !analysis.Needs(&l.p.command, setting) })
-		env = searching(env, l.unsafe())
-	} else {
-		env = append(env, analysis.Functions(&l.p.command)...)
-	}
-	return append(l.withTemp(env), "PWD="+l.p.scope.Cwd)
-}
-
-// withTemp names the session's folder for temporary files by its own path, by which other
-// tools find what is in it; /tmp is another place for them. Outside of a sandbox the user
-// may have named another one.
-func (l *launch) withTemp(env []string) []string {
-	const name = "TMPDIR="
-	isIt := func(setting string) bool { return strings.HasPrefix(setting, name) }
-	if slices.ContainsFunc(env, isIt) && !l.p.confined() {
-		return env
-	}
-	return append(slices.DeleteFunc(env, isIt), name+l.policy.Temp)
-}
-
-// explain says what a failure to start means.
-func (l *launch) explain(ctx context.Context, err error) error {
+// start starts a command that was allowed.
+func start(ctx context.Context, c *command) (*run, error) {
 	if ctx.Err() != nil {
-		return givenUp(ctx)
+		return nil, givenUp(ctx)
 	}
-	if info, failed := os.Stat(l.p.scope.Cwd); failed != nil || !info.IsDir() {
-		return abi.Errorf(abi.CodeNotFound, "the session's directory %s is gone, so no command can run there: %w", l.p.scope.Cwd, err)
+	l, err := newLaunch(ctx, c)
+	if err != nil {
+		return nil, err
 	}
-	if code := abi.CodeOf(err); code != abi.CodeInternal {
-		return abi.Errorf(code, "the command could not be started: %w", err)
+	r := &run{
+		launch: l, began: time.Now(), git: gitevents.Begin(c.known, c.scope.Cwd),
+		moved: make(chan struct{}, 1), over: make(chan struct{}),
 	}
-	return abi.Errorf(abi.CodeIO, "the command could not be started: %w", err)
+	if r.child, err = l.start(ctx); err != nil {
+		l.forget()
+		return nil, err
+	}
+	go r.attend()
+	return r, nil
 }
 
-// undo calls f when nothing of a command that did not start can be left: now, or behind
-// the call where that was given up.
-func (l *launch) undo(f func()) {
-	if l.late == nil {
-		f()
+// attend waits for the command's end, reads what is left of its output, and removes
+// everything but that.
+func (r *run) attend() {
+	defer close(r.over)
+	<-r.Done()
+	select {
+	case <-r.Gone():
+	case <-time.After(stuck): // whatever it waits for in the system
+	}
+	r.out.finish()
+	took := time.Since(r.began)
+	r.result = r.end()
+	r.result.began, r.result.took = r.began, took
+	r.result.limit, r.result.limitText = r.limit(r.result.status.Limit)
+	if r.held.Made != nil {
+		r.result.made = r.held.Made()
+	}
+}
+
+// limit names the limit that the command was ended for, and says what it is.
+func (r *run) limit(name string) (_, text string) {
+	limits := &r.setup.Limits
+	switch name {
+	case process.LimitMemory:
+		text = fmt.Sprintf("it took more than %s of memory", sized(limits.Memory))
+	case process.LimitProcesses:
+		text = fmt.Sprintf("it had more than %d processes", limits.Processes)
+	case process.LimitCPU:
+		text = fmt.Sprintf("it took more than %v of processor time", limits.CPU)
+	case "":
+		select {
+		case <-r.out.full:
+			return "output", fmt.Sprintf("it wrote more than %s", sized(r.setup.MaxOutput))
+		default:
+		}
+	}
+	return name, text
+}
+
+// tellDeeds tells the session what the command did that others want to know of.
+func (r *run) tellDeeds() {
+	if r.isPowerShell() {
 		return
 	}
-	go func() {
-		<-l.late.Gone()
-		f()
-	}()
-}
-
-// close lets go of what the command needed to run, the last first.
-func (l *launch) close() {
-	for _, f := range slices.Backward(l.after) {
-		if err := f(); err != nil {
-			l.p.c.opts.Logger.Warn("something of a command that ended was left behind", "call", l.p.scope.Call.ID, "error", err)
-		}
+	const shown = 64 << 10
+	head, tail := r.out.all.ends(shown)
+	for _, deed := range r.git.Deeds(r.result.status.Code, append(head, tail...)) {
+		deed.Call = r.scope.Call
+		r.scope.Shell.Tell(deed)
 	}
 }

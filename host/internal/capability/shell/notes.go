@@ -1,7 +1,8 @@
 package shell
 
 import (
-	"bytes"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/toolquay/toolquay/host/internal/sandbox"
@@ -26,34 +27,45 @@ var (
 	gitSetting = []string{"could not write config file", "could not lock config file", "unable to write upstream branch configuration"}
 )
 
+// notes are what is said about the end of a command beside its result.
+func (a *account) notes() string {
+	note := a.why.note
+	if a.status.Err != nil {
+		note = joined(note, "How it ended is not known for certain: "+a.status.Err.Error()+".")
+	}
+	if a.why.timedOut {
+		note = joined(note, a.advise())
+	}
+	return joined(note, a.interrupted, a.made, a.blame(), a.missed())
+}
+
 // blame says what of a sandbox may be why the command failed, or a part of it; empty is
 // nothing.
-func (r *run) blame() string {
-	if !r.p.confined() {
+func (a *account) blame() string {
+	if !a.held.sandboxed {
 		return ""
 	}
-	return joined(r.launch.denied.text(), r.suspect(), r.elsewhere())
+	return joined(deniedText(a.denied), a.suspect(), a.elsewhere())
 }
 
 // suspect tells by the output what failed for the sandbox. What is known for certain, such
 // as a host that was refused, is told otherwise.
-func (r *run) suspect() string {
-	said := string(bytes.ToLower(r.said()))
-	if containsAny(said, gitSetting) {
+func (a *account) suspect() string {
+	if a.said.has(gitSetting...) {
 		return "The settings of a repository cannot be changed in a sandbox, as they name programs that git runs outside of it, too; what else the command did stands. The user can change them, or allow the command with " + leave + "."
 	}
-	if r.status.Code == 0 {
+	if a.status.Code == 0 {
 		return ""
 	}
 	var missing, settings []string
-	closed := r.closed()
-	if closed == "" && r.mayNotWrite(said) {
-		missing, settings = append(missing, r.writable()), append(settings, "writable")
+	closed := a.closed()
+	if closed == "" && a.said.has(a.held.refusals()...) {
+		missing, settings = append(missing, a.held.writable()), append(settings, "writable")
 	}
-	if containsAny(said, offline) && r.network() != "" && r.launch.denied.none() {
-		missing, settings = append(missing, r.network()), append(settings, "network")
+	if a.said.has(offline...) && a.held.unreached() != "" && len(a.denied) == 0 {
+		missing, settings = append(missing, a.held.unreached()), append(settings, "network")
 	}
-	services := !r.p.c.opts.UnixSockets && containsAny(said, sockets)
+	services := !a.held.unixSockets && a.said.has(sockets...)
 	if services {
 		missing = append(missing, "where no Unix sockets work, by which Docker and many databases are reached")
 	}
@@ -64,53 +76,47 @@ func (r *run) suspect() string {
 	switch {
 	case services:
 		return text + " What needs them runs only outside of it, with " + leave + "."
-	case r.p.readOnly():
+	case a.held.readOnly:
 		return text
 	}
-	return text + " The user can open it with " + strings.Join(settings, " and ") + " under [sandbox] in the settings."
-}
-
-// mayNotWrite reports whether an output tells of what could not be written. What a command
-// that only reads is denied is something else.
-func (r *run) mayNotWrite(said string) bool {
-	if r.p.readOnly() {
-		return strings.Contains(said, readOnlySystem)
-	}
-	return containsAny(said, refusals)
+	return text + " The user can open it with " + strings.Join(settings, " and ") + " under [sandbox] in the setup."
 }
 
 // leave is what the tools call the wish to run outside the sandbox.
 const leave = "dangerouslyDisableSandbox"
 
-// said is the end of the output.
-func (r *run) said() []byte {
-	const shown = 8 << 10
-	head, tail := r.out.all.ends(shown)
-	if tail == nil {
-		return head
+// deniedText says which hosts were refused, and what would allow them.
+func deniedText(denied []denial) string {
+	if len(denied) == 0 {
+		return ""
 	}
-	return tail
+	var told []string
+	for _, d := range denied {
+		told = append(told, fmt.Sprintf("%s (%s)", d.host, d.why))
+	}
+	return "It ran in a sandbox from which only the hosts that rules allow can be reached, and was kept from " + strings.Join(told, ", ") +
+		". The user can allow a host with a rule such as WebFetch(domain:" + denied[0].host + ")."
 }
 
 // missed says that processes were ended which the command had started to go on without
 // it. In a sandbox they end with it uncounted.
-func (r *run) missed() string {
+func (a *account) missed() string {
 	text := ""
-	if r.status.Left == 0 {
-		if !r.p.confined() || !leavesJobs(&r.p.command) {
+	if a.status.Left == 0 {
+		if !a.held.sandboxed || !leavesJobs(&a.known) {
 			return ""
 		}
 		text = "What it had started with & was ended with it, if it still ran."
 	}
-	if r.scope.Tasks != nil {
+	if a.scope.Tasks != nil {
 		return joined(text, "Use run_in_background for what is to go on.")
 	}
 	return text
 }
 
 // advise says what would give a command more time that was ended at its limit.
-func (r *run) advise() string {
-	longer, background := r.p.timeout() < r.p.c.opts.Time.Max, r.scope.Tasks != nil
+func (a *account) advise() string {
+	longer, background := a.timeout() < a.setup.Time.Max, a.scope.Tasks != nil
 	switch {
 	case longer && background:
 		return "Give it a longer timeout, or run_in_background."
@@ -122,36 +128,35 @@ func (r *run) advise() string {
 	return "No timeout is longer here."
 }
 
-func containsAny(text string, words []string) bool {
-	for _, w := range words {
-		if strings.Contains(text, w) {
-			return true
-		}
+// refusals are what a command is told that could not write. What a command that only reads
+// is denied is something else.
+func (h *confinement) refusals() []string {
+	if h.readOnly {
+		return []string{readOnlySystem}
 	}
-	return false
+	return refusals
 }
 
 // writable says where the command could write.
-func (r *run) writable() string {
-	if r.p.readOnly() {
+func (h *confinement) writable() string {
+	if h.readOnly {
 		return "in which nothing can be written, as it was judged to read only"
 	}
-	w := &r.launch.policy
-	temp := w.Temp
+	temp := h.Temp
 	if ownTemp {
 		temp = "/tmp, which is " + temp + ","
 	}
-	return "in which only " + strings.Join(w.Working, ", ") + " and " + temp + " can be written to"
+	return "in which only " + strings.Join(h.Working, ", ") + " and " + temp + " can be written to"
 }
 
-// network says what of the network the command could not reach; empty is nothing.
-func (r *run) network() string {
+// unreached says what of the network the command could not reach; empty is nothing.
+func (h *confinement) unreached() string {
 	switch {
-	case r.p.readOnly():
+	case h.readOnly:
 		return "without a network, as it was judged to read only"
-	case r.p.c.opts.Network == sandbox.NetworkAll:
+	case h.network == sandbox.NetworkAll:
 		return ""
-	case r.p.c.opts.Network == sandbox.NetworkHosts:
+	case h.network == sandbox.NetworkHosts:
 		return "from which only the hosts that rules allow can be reached"
 	}
 	return "without a network"
@@ -159,11 +164,5 @@ func (r *run) network() string {
 
 // joined are sentences, of which some may be empty.
 func joined(sentences ...string) string {
-	var said []string
-	for _, s := range sentences {
-		if s != "" {
-			said = append(said, s)
-		}
-	}
-	return strings.Join(said, " ")
+	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " ")
 }

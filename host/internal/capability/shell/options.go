@@ -3,10 +3,14 @@ package shell
 import (
 	"cmp"
 	"log/slog"
+	"sync"
 	"time"
 
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/process"
 	"github.com/toolquay/toolquay/host/internal/sandbox"
+	"github.com/toolquay/toolquay/host/internal/warm"
+	"github.com/toolquay/toolquay/internal/tempdir"
 )
 
 // AtLimit says what becomes of a command at its time limit.
@@ -37,9 +41,9 @@ type Options struct {
 
 // Settings are what a user may choose about commands.
 type Settings struct {
-	// Network is what of the network confined commands reach.
-	Network sandbox.Network
-	// UnixSockets lets confined commands make Unix sockets.
+	// Network is what confined commands reach of the network, and UnixSockets lets them make
+	// Unix sockets.
+	Network     sandbox.Network
 	UnixSockets bool
 	// Bash and PowerShell are the absolute paths of the shells' programs. Empty ones are
 	// looked for in the directories that a system keeps its programs in.
@@ -65,10 +69,40 @@ type Time struct {
 	AtLimit AtLimit
 }
 
-// complete replaces zero values by the defaults.
-func (s *Settings) complete() {
-	s.Time.Default = cmp.Or(s.Time.Default, 2*time.Minute)
-	s.Time.Max = max(cmp.Or(s.Time.Max, 10*time.Minute), s.Time.Default)
-	s.Time.AtLimit = cmp.Or(s.Time.AtLimit, LimitBackground)
-	s.MaxOutput = cmp.Or(s.MaxOutput, 16<<30)
+// setup is what all commands run by.
+type setup struct {
+	Options // with the defaults; Sandbox is nil if nothing is confined
+	// programs look for the program of each shell, once.
+	programs map[string]func() (string, error)
+	// ready are shells that are kept ready; nil is none.
+	ready *warm.Pool
+	// private makes, once, a directory of the capability alone, by which commands reach the
+	// network by host. It is nil if none do.
+	private func() (*tempdir.Dir, error)
+}
+
+// newSetup completes the options, and makes what commands share.
+func newSetup(o Options) *setup {
+	o.Time.Default = cmp.Or(o.Time.Default, 2*time.Minute)
+	o.Time.Max = max(cmp.Or(o.Time.Max, 10*time.Minute), o.Time.Default)
+	o.Time.AtLimit = cmp.Or(o.Time.AtLimit, LimitBackground)
+	o.MaxOutput = cmp.Or(o.MaxOutput, 16<<30)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Mode == sandbox.Off {
+		o.Sandbox = nil
+	}
+	s := &setup{Options: o, programs: map[string]func() (string, error){
+		abi.ShellBash:       sync.OnceValues(func() (string, error) { return Look(abi.ShellBash, o.Bash) }),
+		abi.ShellPowerShell: sync.OnceValues(func() (string, error) { return Look(abi.ShellPowerShell, o.PowerShell) }),
+	}}
+	if o.Sandbox != nil && o.Network == sandbox.NetworkHosts {
+		s.private = sync.OnceValues(tempdir.Make)
+		_, _ = s.private() // who needs it is told why there is none
+	}
+	if bash, err := s.programs[abi.ShellBash](); err == nil && o.Sandbox != nil {
+		s.ready = warm.New(warm.Options{Start: warm.Sandboxed(o.Keepers, o.Sandbox, o.Limits), Bash: bash, Logger: o.Logger})
+	}
+	return s
 }

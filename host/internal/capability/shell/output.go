@@ -39,7 +39,13 @@ type sink struct {
 	stores []*store
 }
 
-func (o *output) sink(stores ...*store) sink { return sink{o, stores} }
+// sinks are those of standard output and error, or the one that both go to.
+func (o *output) sinks() []sink {
+	if o.err == nil {
+		return []sink{{o, []*store{o.out}}}
+	}
+	return []sink{{o, []*store{o.out, o.all}}, {o, []*store{o.err, o.all}}}
+}
 
 // Write implements [io.Writer]. It does not fail: what cannot be kept is told with the
 // rest.
@@ -54,10 +60,7 @@ func (s sink) Write(p []byte) (int, error) {
 
 // connect makes the pipes of the command, and reads them.
 func (o *output) connect() error {
-	sinks := []sink{o.sink(o.out)}
-	if o.err != nil {
-		sinks = []sink{o.sink(o.out, o.all), o.sink(o.err, o.all)}
-	}
+	sinks := o.sinks()
 	for range sinks {
 		p, err := newPipe()
 		if err != nil {
@@ -163,40 +166,35 @@ func (o *output) release() error {
 	return errors.Join(errs...)
 }
 
-// invalid counts the bytes that are no UTF-8 in the streams' bodies.
-func (o *output) invalid() int64 {
-	_, _, n := o.out.count()
-	if o.err != nil {
-		_, _, more := o.err.count()
-		n += more
-	}
-	return n
-}
-
 // tell fills the counts of an answer's head, and makes its body, of at most so many bytes
 // of each stream or else its ends. The file with everything stays where the body does not
 // hold it all. Shown is how much of the file's beginning the body is known to hold.
 func (o *output) tell(ok *abi.ShellOK, most int64) (body io.ReadCloser, shown int64, err error) {
-	parts, shown, err := o.out.show(most)
-	if err != nil {
-		return nil, 0, abi.Errorf(abi.CodeIO, "reading the output of the command again: %w", err)
-	}
-	ok.OutSize = parts.size()
-	whole := shown != notWhole
-	if o.err != nil {
-		more, all, err := o.err.show(most)
+	var parts pieces
+	whole := true
+	for _, stream := range []struct {
+		kept *store
+		size *int64
+	}{{o.out, &ok.OutSize}, {o.err, &ok.ErrSize}} {
+		if stream.kept == nil {
+			continue
+		}
+		more, all, err := stream.kept.show(most)
 		if err != nil {
 			return nil, 0, abi.Errorf(abi.CodeIO, "reading the output of the command again: %w", err)
 		}
-		ok.ErrSize, whole = more.size(), whole && all != notWhole
-		parts = append(parts, more...)
+		*stream.size = more.size()
+		parts, shown, whole = append(parts, more...), max(all, 0), whole && all != notWhole
+		_, _, invalid := stream.kept.count()
+		ok.Invalid += invalid
+	}
+	if o.err != nil {
 		shown = 0 // how the two lie in the file, nobody knows
 	}
 	ok.Bytes, ok.Lines, _ = o.all.count()
-	ok.Invalid = o.invalid()
 	if !whole {
 		ok.OutputFile, ok.Kept = o.all.want()
 	}
 	o.use()
-	return parts.body(sync.OnceValue(o.release)), max(shown, 0), nil
+	return parts.body(sync.OnceValue(o.release)), shown, nil
 }

@@ -115,6 +115,18 @@ func leavesJobs(command *permissions.Command) bool {
 	return starts && !waits
 }
 
+// makesRepository reports whether a command runs git init, or git clone, which may be
+// told to make its repository where the command stands.
+func makesRepository(command *permissions.Command) bool {
+	return slices.ContainsFunc(command.Parts, func(part permissions.Part) bool {
+		if len(part.Words) == 0 || filepath.Base(part.Words[0].Text) != gitProgram {
+			return false
+		}
+		sub := subcommand(literal(part.Words), "-C", "-c")
+		return sub == "init" || sub == "clone"
+	})
+}
+
 // lastCall is the simple command whose status a statement has where it fails; nil where
 // it depends. The redirections around it are added to redirs.
 func lastCall(s *syntax.Stmt, redirs *[]*syntax.Redirect) *syntax.CallExpr {
@@ -175,17 +187,21 @@ func named(words []string) string {
 	if name != gitProgram {
 		return name
 	}
+	return strings.TrimSuffix(name+" "+subcommand(words, gitValues...), " ")
+}
+
+// subcommand is what words tell git to do; empty where that cannot be told. Values are the
+// flags before it that take the next word.
+func subcommand(words []string, values ...string) string {
 	for i := 1; i < len(words); i++ {
 		switch word := words[i]; {
-		case slices.Contains(gitValues, word):
+		case slices.Contains(values, word):
 			i++
-		case word == "":
-			return name
 		case !strings.HasPrefix(word, "-"):
-			return name + " " + word
+			return word
 		}
 	}
-	return name
+	return ""
 }
 
 const gitProgram = "git"

@@ -1,78 +1,43 @@
 package shell
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
-	"io"
-	"log/slog"
 	"sync"
-	"time"
-	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/sandbox"
-	"github.com/toolquay/toolquay/host/internal/warm"
-	"github.com/toolquay/toolquay/internal/tempdir"
 	"github.com/toolquay/toolquay/permissions"
 )
 
 // Capability answers shell.run. It is safe for concurrent use.
 type Capability struct {
-	opts             Options
-	bash, powerShell func() (string, error)
-	pool             *warm.Pool // nil is none
-
-	// private is a directory of the capability alone, where commands reach the network by
-	// host.
-	private func() (*tempdir.Dir, error)
-
-	mu sync.Mutex
-	// running are the commands that calls wait for.
-	running map[waiting]*run
+	setup *setup
+	// running are the commands that calls wait for: each a *run, by its waiting.
+	running sync.Map
 }
 
 var _ capability.Capability = (*Capability)(nil)
 
 // New returns the capability. It is to be closed.
-func New(o Options) *Capability {
-	o.complete()
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Mode == sandbox.Off {
-		o.Sandbox = nil
-	}
-	c := &Capability{opts: o, running: make(map[waiting]*run)}
-	c.bash = sync.OnceValues(func() (string, error) { return Look(abi.ShellBash, o.Bash) })
-	c.powerShell = sync.OnceValues(func() (string, error) { return Look(abi.ShellPowerShell, o.PowerShell) })
-	c.private = sync.OnceValues(tempdir.Make)
-	if o.Sandbox != nil && o.Network == sandbox.NetworkHosts {
-		_, _ = c.private() // who needs it is told why there is none
-	}
-	c.pool = c.newPool()
-	return c
-}
+func New(o Options) *Capability { return &Capability{setup: newSetup(o)} }
 
 // Names lists the one operation.
 func (*Capability) Names() []string { return []string{abi.CapShellRun} }
 
-// Close lets go of the shells that are kept ready. What runs is the keepers' to end.
+// Close ends the shells that are kept ready. What runs is the keepers' to end.
 func (c *Capability) Close() error {
-	if c.pool != nil {
-		c.pool.Close()
+	if c.setup.ready != nil {
+		c.setup.ready.Close()
 	}
-	if o := &c.opts; o.Sandbox == nil || o.Network != sandbox.NetworkHosts {
+	if c.setup.private == nil {
 		return nil
 	}
-	dir, err := c.private()
-	if err != nil {
-		return nil //nolint:nilerr // there is nothing to remove
+	if dir, err := c.setup.private(); err == nil { // else there is nothing to remove
+		return dir.Close()
 	}
-	return dir.Close()
+	return nil
 }
 
 // waiting is a call that waits for its command. Ids tell calls apart within a session
@@ -86,14 +51,12 @@ type waiting struct {
 // a person asked. It reports whether there is such a command; where no task can be made
 // of it the call goes on waiting.
 func (c *Capability) Background(tasks capability.Tasks, callID string) bool {
-	c.mu.Lock()
-	r := c.running[waiting{tasks, callID}]
-	c.mu.Unlock()
-	if r == nil || tasks == nil {
+	r, ok := c.running.Load(waiting{tasks, callID})
+	if !ok || tasks == nil {
 		return false
 	}
 	select {
-	case r.moved <- struct{}{}:
+	case r.(*run).moved <- struct{}{}: //nolint:errcheck // it holds nothing else
 	default: // it was asked before
 	}
 	return true
@@ -104,48 +67,50 @@ func (c *Capability) Plan(_ context.Context, scope capability.Scope, req abi.Req
 	if scope.Shell == nil {
 		return nil, abi.Errorf(abi.CodeUnsupported, "there is no session that could run commands")
 	}
-	p := &plan{c: c, scope: scope}
+	p := &plan{c: c, command: command{setup: c.setup, scope: scope}}
 	if err := decode(req, &p.args); err != nil {
 		return nil, err
 	}
-	if err := p.guard(); err != nil {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if err := p.findShell(); err != nil {
+		return nil, err
+	}
+	if c.setup.Mode == sandbox.Required && c.setup.Sandbox == nil && !p.args.Unsandboxed {
+		return nil, abi.Errorf(abi.CodeUnsupported, "commands must run in a sandbox here, and there is none: %s", c.setup.Missing)
+	}
+	if err := p.analyse(); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-// decode reads arguments strictly: what is not understood would run as something else
-// than was meant.
-func decode(req abi.Request, args *abi.ShellArgs) error {
-	if !utf8.Valid(req.Args) {
-		return abi.Errorf(abi.CodeInvalidInput, "the arguments of %s are not UTF-8", req.Name)
-	}
-	d := json.NewDecoder(bytes.NewReader(req.Args))
-	d.DisallowUnknownFields()
-	err := d.Decode(args)
-	if err == nil {
-		if _, end := d.Token(); !errors.Is(end, io.EOF) {
-			err = errors.New("there is more behind them")
-		}
-	}
-	if err != nil {
-		return abi.Errorf(abi.CodeInvalidInput, "the arguments of %s: %w", req.Name, err)
-	}
-	return nil
-}
-
 // plan is a command that is understood and does not run yet.
 type plan struct {
-	c     *Capability
-	scope capability.Scope
-	args  abi.ShellArgs
-	// program is the shell that it is for, and command what is known of it; nothing is
-	// of one for PowerShell.
-	program string
-	command permissions.Command
+	c *Capability
+	command
 }
 
 var _ capability.Runner = (*plan)(nil)
+
+// findShell finds the program of the shell that is asked for.
+func (p *plan) findShell() (err error) {
+	find, known := p.setup.programs[p.Shell()]
+	if !known {
+		return abi.Errorf(abi.CodeInvalidInput, "%q is no shell; there are %s and %s", p.args.Shell, abi.ShellBash, abi.ShellPowerShell)
+	}
+	if p.program, err = find(); err != nil {
+		return err
+	}
+	if !p.isPowerShell() {
+		return nil
+	}
+	if n := len(encoded(p.args.Command)); n > maxCommand {
+		return abi.Errorf(abi.CodeInvalidInput, "the command has %d bytes as PowerShell takes it; at most %d are possible, so write it to a file and run that", n, maxCommand)
+	}
+	return nil
+}
 
 // Shell is the one that the command is for.
 func (p *plan) Shell() string { return cmp.Or(p.args.Shell, abi.ShellBash) }
@@ -161,46 +126,21 @@ func (p *plan) Accesses() []permissions.Access {
 // Close does nothing: nothing is held before the command runs.
 func (*plan) Close() error { return nil }
 
-// timeout is how long the command may take.
-func (p *plan) timeout() time.Duration {
-	if p.args.Timeout == 0 {
-		return p.c.opts.Time.Default
-	}
-	// Compared in milliseconds, as what a call asks for may be any number.
-	return time.Duration(min(p.args.Timeout, p.c.opts.Time.Max.Milliseconds())) * time.Millisecond
-}
-
 // Do runs the command. It returns when nothing of it is left, when it goes on in the
 // background, or, where its end does not come, soon after it was told to end.
 func (p *plan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, error) {
 	if p.scope.Rehearse {
 		return abi.Answer{}, abi.Errorf(abi.CodeUnsupported, "what a command would do cannot be shown without running it")
 	}
-	r, err := p.start(ctx)
+	r, err := start(ctx, &p.command)
 	if err != nil {
 		return abi.Answer{}, err
 	}
 	if p.args.Background {
 		return r.begin()
 	}
-	p.c.enter(r)
-	defer p.c.leave(r)
+	key := waiting{p.scope.Tasks, p.scope.Call.ID}
+	p.c.running.Store(key, r)
+	defer p.c.running.CompareAndDelete(key, r)
 	return r.follow(ctx)
-}
-
-// waiting is what the run is found by.
-func (r *run) waiting() waiting { return waiting{r.scope.Tasks, r.scope.Call.ID} }
-
-func (c *Capability) enter(r *run) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.running[r.waiting()] = r
-}
-
-func (c *Capability) leave(r *run) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.running[r.waiting()] == r {
-		delete(c.running, r.waiting())
-	}
 }

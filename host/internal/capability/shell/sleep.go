@@ -120,3 +120,11 @@ func seconds(word string) float64 {
 	}
 	return n * factor
 }
+
+// onlySleeps reports whether a command does nothing but wait.
+func onlySleeps(command *permissions.Command) bool {
+	other := func(part permissions.Part) bool {
+		return len(part.Words) == 0 || filepath.Base(part.Words[0].Text) != "sleep"
+	}
+	return command.Fault == "" && len(command.Parts) > 0 && !slices.ContainsFunc(command.Parts, other)
+}

@@ -14,28 +14,79 @@ import (
 	"github.com/toolquay/toolquay/host/internal/warm"
 )
 
-// newPool makes the pool of shells that are kept ready.
-func (c *Capability) newPool() *warm.Pool {
-	program, err := c.bash()
-	if err != nil || c.opts.Sandbox == nil {
-		return nil
+// warmChild is a command in a shell that is kept ready, or one that should have been.
+type warmChild struct {
+	*launch
+	cancel func()
+	gone   chan struct{}
+	result result // set when gone is closed
+
+	mu sync.Mutex
+	// next is how it runs since it was started cold, and stopped how long it was given when
+	// it was told to end before that.
+	next    child
+	stopped *time.Duration
+}
+
+// warmly starts the command in a shell that is kept ready.
+func (l *launch) warmly(ctx context.Context) *warmChild {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	c := &warmChild{launch: l, gone: make(chan struct{}), cancel: cancel}
+	go func() {
+		defer close(c.gone)
+		defer cancel()
+		c.result = c.run(ctx)
+	}()
+	return c
+}
+
+// run runs the command to its end. If a shell that is kept ready turns out not to do, it is
+// started cold.
+func (c *warmChild) run(ctx context.Context) result {
+	ran, err := c.setup.ready.Run(ctx, c.request())
+	switch {
+	case err == nil:
+		r := result{cwd: ran.Dir, status: process.Status{Code: ran.Exit}}
+		if ran.Left {
+			r.status.Left = 1 // or more: how many is not known
+		}
+		return r
+	case ctx.Err() != nil:
+		return result{status: process.Status{Code: exitKilled, Signal: syscall.SIGKILL}}
+	case errors.Is(err, warm.ErrUnfit), errors.Is(err, warm.ErrAgain):
+		c.out.forget()
+		return c.anew(ctx)
 	}
-	return warm.New(warm.Options{
-		Start: warm.Sandboxed(c.opts.Keepers, c.opts.Sandbox, c.opts.Limits), Bash: program, Logger: c.opts.Logger,
-	})
+	return result{status: process.Status{Code: exitKilled, Err: err}}
+}
+
+// anew starts the command cold, and waits for its end.
+func (c *warmChild) anew(ctx context.Context) result {
+	next, err := c.cold(ctx)
+	if err != nil {
+		return result{failed: err, status: process.Status{Code: exitKilled, Err: err}}
+	}
+	c.mu.Lock()
+	c.next = next
+	if c.stopped != nil {
+		next.Stop(*c.stopped)
+	}
+	c.mu.Unlock()
+	<-next.Gone()
+	return next.end()
 }
 
 // request is the command as a shell that is kept ready is given it.
-func (l *launch) request() *warm.Request {
-	spec := l.specify()
-	spec.Cwd = "/" // the shell's own: commands of all directories share it
+func (c *warmChild) request() *warm.Request {
+	spec := c.held.spec("/") // the shell's own directory: commands of all directories share it
+	sinks := c.out.sinks()
 	r := &warm.Request{
 		Key:  keyOf(&spec),
-		Spec: spec, Env: l.withTemp(searching(l.p.scope.Shell.Environment(true), l.unsafe())), Dir: l.p.scope.Cwd, Command: l.p.args.Command,
-		Stdout: l.out.sink(l.out.out),
+		Spec: spec, Env: c.withTemp(searching(c.scope.Shell.Environment(true), c.unsafe())), Dir: c.scope.Cwd, Command: c.args.Command,
+		Stdout: sinks[0],
 	}
-	if l.out.err != nil {
-		r.Stdout, r.Stderr = l.out.sink(l.out.out, l.out.all), l.out.sink(l.out.err, l.out.all)
+	if len(sinks) > 1 {
+		r.Stderr = sinks[1]
 	}
 	return r
 }
@@ -54,67 +105,11 @@ func keyOf(spec *sandbox.Spec) string {
 	return strings.Join(parts, "\x00")
 }
 
-// warmly starts the command in a shell that is kept ready. Where that turns out not to
-// do, it is started the other way.
-func (l *launch) warmly(ctx context.Context) *warmChild {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	c := &warmChild{gone: make(chan struct{}), cancel: cancel}
-	go func() {
-		defer close(c.gone)
-		defer cancel()
-		result, err := l.p.c.pool.Run(ctx, l.request())
-		switch {
-		case err == nil:
-			l.dir = result.Dir
-			c.end(process.Status{Code: result.Exit, Left: count(result.Left)})
-		case ctx.Err() != nil:
-			c.end(process.Status{Code: exitKilled, Signal: syscall.SIGKILL})
-		case errors.Is(err, warm.ErrUnfit), errors.Is(err, warm.ErrAgain):
-			l.out.forget()
-			c.anew(func() (next child, err error) {
-				next, l.failed = l.cold(ctx)
-				return next, l.failed
-			})
-		default:
-			c.end(process.Status{Code: exitKilled, Err: err})
-		}
-	}()
-	return c
-}
-
-// count is how many processes there were, where it is only known whether.
-func count(some bool) int {
-	if some {
-		return 1
-	}
-	return 0
-}
-
-// warmChild is a command in a shell that is kept ready, or one that should have been.
-type warmChild struct {
-	gone   chan struct{}
-	cancel func()
-
-	mu     sync.Mutex
-	status process.Status
-	// next is how it runs since it was started the other way, and stopped how long it
-	// was given when it was told to end before that.
-	next    child
-	stopped *time.Duration
-}
-
 // Done implements [child].
 func (c *warmChild) Done() <-chan struct{} { return c.gone }
 
 // Gone implements [child].
 func (c *warmChild) Gone() <-chan struct{} { return c.gone }
-
-// Status implements [child].
-func (c *warmChild) Status() process.Status {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.status
-}
 
 // Stop implements [child]. What only reads is ended at once.
 func (c *warmChild) Stop(grace time.Duration) {
@@ -128,25 +123,5 @@ func (c *warmChild) Stop(grace time.Duration) {
 	c.cancel()
 }
 
-func (c *warmChild) end(s process.Status) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.status = s
-}
-
-// anew starts the command the other way, and waits for its end.
-func (c *warmChild) anew(start func() (child, error)) {
-	next, err := start()
-	if err != nil {
-		c.end(process.Status{Code: exitKilled, Err: err})
-		return
-	}
-	c.mu.Lock()
-	c.next = next
-	if c.stopped != nil {
-		next.Stop(*c.stopped)
-	}
-	c.mu.Unlock()
-	<-next.Gone()
-	c.end(next.Status())
-}
+// end implements [child].
+func (c *warmChild) end() result { return c.result }

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	analysis "github.com/toolquay/toolquay/internal/shell"
 )
 
 // systemPath is where programs are looked for where nothing else is left.
@@ -32,8 +34,32 @@ func searching(env, unsafe []string) []string {
 	return env
 }
 
+// environment is the session's, and where the shell stands.
+func (l *launch) environment() []string {
+	env := l.scope.Shell.Environment(l.known.Restrained)
+	if l.known.Restrained {
+		env = slices.DeleteFunc(env, func(setting string) bool { return !analysis.Needs(&l.known, setting) })
+		env = searching(env, l.unsafe())
+	} else {
+		env = append(env, analysis.Functions(&l.known)...)
+	}
+	return append(l.withTemp(env), "PWD="+l.scope.Cwd)
+}
+
+// withTemp names the session's folder for temporary files by its own path, by which other
+// tools find what is in it; /tmp is another place for them. Outside of a sandbox the user
+// may have named another one.
+func (l *launch) withTemp(env []string) []string {
+	const name = "TMPDIR="
+	isIt := func(setting string) bool { return strings.HasPrefix(setting, name) }
+	if slices.ContainsFunc(env, isIt) && !l.held.sandboxed {
+		return env
+	}
+	return append(slices.DeleteFunc(env, isIt), name+l.held.Temp)
+}
+
 // unsafe are the directories that commands may write in. Those for temporary files have
 // other names in a sandbox.
 func (l *launch) unsafe() []string {
-	return slices.Concat(l.policy.Working, []string{l.policy.Temp, l.p.scope.Cwd, "/tmp", "/var/tmp"})
+	return slices.Concat(l.held.Working, []string{l.held.Temp, l.scope.Cwd, "/tmp", "/var/tmp"})
 }

@@ -2,17 +2,11 @@ package shell
 
 import (
 	"bytes"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
-
-	"github.com/toolquay/toolquay/abi"
-	analysis "github.com/toolquay/toolquay/internal/shell"
 )
 
 // report is how a shell tells where it was at its end. Its prologue comes through a
@@ -27,25 +21,6 @@ type report struct {
 	// fifo is our end of file where that is a FIFO: one can be written to where no file
 	// can. It is nil otherwise.
 	fifo *os.File
-}
-
-// movers are the built-ins that change a shell's directory.
-var movers = []string{"cd", "pushd", "popd"}
-
-// reports says whether the shell has to tell where it was at its end. One that only
-// reads, and has none of the built-ins that move it, is where it began; having it tell
-// would cost it a trap, and a fork for its last program, which it would become otherwise.
-func (p *plan) reports() bool {
-	return !p.isPowerShell() && (!p.command.ReadOnly || analysis.Calls(&p.command, movers...))
-}
-
-// newReport names a place for a report in a directory for temporary files.
-func newReport(temp, cwd string) *report {
-	start, err := filepath.EvalSymlinks(cwd)
-	if err != nil {
-		start = cwd // whoever starts the command will say what is wrong with it
-	}
-	return &report{file: filepath.Join(temp, "cwd-"+rand.Text()), start: start}
 }
 
 // prologue is what bash reads before the command: it has the report written at the end
@@ -115,40 +90,4 @@ func (r *report) read() string {
 		return ""
 	}
 	return string(path)
-}
-
-// where says what a reported directory is to the session: one of its own, or refused.
-// What is no directory is neither, and so is that where the shell began.
-func (r *report) where(reported string, working []string) (cwd, refused string) {
-	if !filepath.IsAbs(reported) {
-		return "", ""
-	}
-	lies, err := filepath.EvalSymlinks(reported)
-	if err != nil || lies == r.start {
-		return "", ""
-	}
-	if info, err := os.Stat(lies); err != nil || !info.IsDir() {
-		return "", ""
-	}
-	if inside(lies, working) {
-		return lies, ""
-	}
-	return "", lies
-}
-
-// stays refuses to begin where the session's directory has become a link that leads out
-// of its directories: an earlier command may have put one in its place.
-func (p *plan) stays(working []string) error {
-	lies, err := filepath.EvalSymlinks(p.scope.Cwd)
-	if err != nil || inside(lies, working) {
-		return nil //nolint:nilerr // whoever starts the command will say what is wrong with it
-	}
-	return abi.Errorf(abi.CodeDenied, "the session's directory %s leads to %s now, outside the session's directories, so no command is run there", p.scope.Cwd, lies)
-}
-
-// inside reports whether a real path is one of the directories or lies in one.
-func inside(path string, dirs []string) bool {
-	return slices.ContainsFunc(dirs, func(dir string) bool {
-		return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
-	})
 }

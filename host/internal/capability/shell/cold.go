@@ -1,0 +1,180 @@
+package shell
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/process"
+	"github.com/toolquay/toolquay/host/internal/sandbox"
+)
+
+// coldChild is a command in a process, and if it is confined in a sandbox, of its own.
+type coldChild struct {
+	*launch
+	*process.Process // nil until it runs
+	report           report
+	// exec is what is to run, as spec says where it is confined.
+	exec process.Command
+	spec sandbox.Spec
+	// box is the sandbox it runs in; nil is none.
+	box *sandbox.Wrapped
+	// late is what was given up while it started, and may need what was made for it until
+	// it is gone.
+	late *process.Process
+	// after removes what was made for it, the last first.
+	after []func() error
+
+	// replaced says what was lost from the sandbox.
+	replaced atomic.Pointer[string]
+	denied   denials
+}
+
+// cold starts the command in a process of its own.
+func (l *launch) cold(ctx context.Context) (child, error) {
+	c := &coldChild{launch: l, report: report{file: filepath.Join(l.held.Temp, "cwd-"+rand.Text()), start: l.dir}}
+	if err := c.spawn(ctx); err != nil {
+		c.out.finish()
+		c.discard()
+		return nil, err
+	}
+	return c, nil
+}
+
+// spawn prepares the command and starts it.
+func (c *coldChild) spawn(ctx context.Context) error {
+	if err := c.out.connect(); err != nil {
+		return err
+	}
+	defer c.out.started()
+	stdout, stderr := c.out.writers()
+	c.exec = process.Command{
+		Path: c.program, Args: c.argv(), Env: c.environment(), Dir: c.scope.Cwd,
+		Files: []*os.File{nil, stdout, stderr}, Limits: c.setup.Limits,
+	}
+	if err := c.prepare(ctx); err != nil {
+		return err
+	}
+	err := c.release(ctx)
+	if errors.Is(err, sandbox.ErrChanged) { // as it may by what nobody meant
+		err = c.release(ctx)
+	}
+	return err
+}
+
+// release starts the process, and lets the command run once its sandbox, if it is to be
+// in one, is what was asked for.
+func (c *coldChild) release(ctx context.Context) error {
+	command, release, err := c.wrap(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := c.setup.Keepers.Start(ctx, command)
+	if err != nil {
+		c.late = p
+		return c.explain(ctx, err)
+	}
+	if err := release(ctx, p.Pid()); err != nil {
+		p.Stop(0)
+		if ctx.Err() != nil {
+			c.late = p
+			return givenUp(ctx)
+		}
+		<-p.Gone()
+		return c.unconfined(err)
+	}
+	c.Process = p
+	c.watch() //nolint:contextcheck // it lasts as long as the command
+	return nil
+}
+
+// explain says what a failure to start means.
+func (c *coldChild) explain(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return givenUp(ctx)
+	}
+	if !isDir(c.scope.Cwd) {
+		return abi.Errorf(abi.CodeNotFound, "the session's directory %s is gone, so no command can run there: %w", c.scope.Cwd, err)
+	}
+	if code := abi.CodeOf(err); code != abi.CodeInternal {
+		return abi.Errorf(code, "the command could not be started: %w", err)
+	}
+	return abi.Errorf(abi.CodeIO, "the command could not be started: %w", err)
+}
+
+// unconfined is the error of a command whose sandbox did not come to be as it was asked
+// for, with what bubblewrap said where it made none.
+func (c *coldChild) unconfined(err error) error {
+	if !errors.Is(err, sandbox.ErrUnmade) {
+		return abi.Errorf(abi.CodeIO, "the command was not run: %w", err)
+	}
+	c.out.finish()
+	said, _ := c.out.all.ends(1 << 10)
+	if text := strings.TrimSpace(string(said)); text != "" {
+		err = fmt.Errorf("%w; it said %q", err, text)
+	}
+	return abi.Errorf(abi.CodeIO, "the command could not be confined, so its result does not count: %w", err)
+}
+
+// discard removes what was made for a command that did not start, when nothing of it can
+// be left: now, or behind the call if that was given up.
+func (c *coldChild) discard() {
+	if c.late == nil {
+		c.remove()
+		return
+	}
+	go func() {
+		<-c.late.Gone()
+		c.remove()
+	}()
+}
+
+// remove reads where the shell was at its end, and removes what the command needed to run,
+// the last first.
+func (c *coldChild) remove() (cwd string) {
+	cwd = c.report.read()
+	for _, f := range slices.Backward(c.after) {
+		if err := f(); err != nil {
+			c.setup.Logger.Warn("something of a command that ended was left behind", "call", c.scope.Call.ID, "error", err)
+		}
+	}
+	return cwd
+}
+
+// watch ends a confined command from whose sandbox a mask or a protection was lost. A
+// file that is saved by an editor is another file, which no mount lies on.
+func (c *coldChild) watch() {
+	if c.box == nil {
+		return
+	}
+	go func() {
+		lost, err := c.box.Watch(context.Background()) // until the box is closed
+		if err != nil {
+			c.setup.Logger.Warn("it cannot be told whether what is hidden from a command stays so", "call", c.scope.Call.ID, "error", err)
+		}
+		if lost != "" {
+			text := lost + ", which is closed to commands, was replaced, moved or removed by another program while the command ran, so that it would have been open to it: the command was ended. It can be run again."
+			c.replaced.Store(&text)
+			c.Stop(0)
+		}
+	}()
+}
+
+// end implements [child].
+func (c *coldChild) end() result {
+	r := result{status: c.Status(), cwd: c.remove()}
+	if text := c.replaced.Load(); text != nil {
+		r.interrupted = *text
+	}
+	c.denied.mu.Lock()
+	defer c.denied.mu.Unlock()
+	r.denied = c.denied.list
+	return r
+}

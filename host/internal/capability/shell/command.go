@@ -1,0 +1,124 @@
+package shell
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	analysis "github.com/toolquay/toolquay/internal/shell"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// command is a command that is understood, as every stage sees it.
+type command struct {
+	setup *setup
+	scope capability.Scope
+	args  abi.ShellArgs
+	// program is the path of the shell that runs it.
+	program string
+	// known is what is known of it without running it; nothing for PowerShell.
+	known permissions.Command
+}
+
+// maxCommand is the longest command, in bytes: systems give a program no longer
+// argument.
+const maxCommand = 128<<10 - 1
+
+// decode reads arguments strictly: what is not understood would run as something else
+// than was meant.
+func decode(req abi.Request, args *abi.ShellArgs) error {
+	if !utf8.Valid(req.Args) {
+		return abi.Errorf(abi.CodeInvalidInput, "the arguments of %s are not UTF-8", req.Name)
+	}
+	d := json.NewDecoder(bytes.NewReader(req.Args))
+	d.DisallowUnknownFields()
+	err := d.Decode(args)
+	if err == nil {
+		if _, end := d.Token(); !errors.Is(end, io.EOF) {
+			err = errors.New("there is more behind them")
+		}
+	}
+	if err != nil {
+		return abi.Errorf(abi.CodeInvalidInput, "the arguments of %s: %w", req.Name, err)
+	}
+	return nil
+}
+
+// check refuses what could not run as it stands.
+func (c *command) check() error {
+	text := c.args.Command
+	switch at := strings.IndexByte(text, 0); {
+	case at >= 0:
+		return abi.Errorf(abi.CodeInvalidInput, "the command holds a NUL at byte %d, which no shell can be given", at)
+	case len(text) > maxCommand:
+		return abi.Errorf(abi.CodeInvalidInput, "the command has %d bytes; a shell takes at most %d, so write it to a file and run that", len(text), maxCommand)
+	case c.args.Timeout < 0:
+		return abi.Errorf(abi.CodeInvalidInput, "timeout_ms is %d; it is a number of milliseconds", c.args.Timeout)
+	case c.args.Background && c.scope.Tasks == nil:
+		return abi.Errorf(abi.CodeUnsupported, "nothing can go on in the background here; run the command without run_in_background, and give it the timeout that it needs")
+	}
+	return nil
+}
+
+// analyse finds out what the command would do, and refuses one that begins by waiting if
+// there is something better.
+func (c *command) analyse() error {
+	known := c.scope.Shell.Analyse(c.args.Command)
+	c.known = known
+	if c.isPowerShell() {
+		c.known = permissions.Command{Text: c.args.Command} // what is known of it is for its judges
+	}
+	if c.args.Background || !c.scope.Shell.Offers(SleepTool) {
+		return nil
+	}
+	return OnlyWaits(&known, c.scope.Tasks != nil)
+}
+
+func (c *command) isPowerShell() bool { return c.args.Shell == abi.ShellPowerShell }
+
+// argv is the shell with the command, byte for byte.
+func (c *command) argv() []string {
+	if c.isPowerShell() {
+		return powerShellArgs(c.program, c.args.Command)
+	}
+	return []string{c.program, "-c", c.args.Command}
+}
+
+// timeout is how long the command may take.
+func (c *command) timeout() time.Duration {
+	if c.args.Timeout == 0 {
+		return c.setup.Time.Default
+	}
+	// Compared in milliseconds, as what a call asks for may be any number.
+	return time.Duration(min(c.args.Timeout, c.setup.Time.Max.Milliseconds())) * time.Millisecond
+}
+
+// reports says whether the shell has to tell where it was at its end. One that only
+// reads, and has none of the built-ins that move it, is where it began; having it tell
+// would cost it a trap, and a fork for its last program, which it would become otherwise.
+func (c *command) reports() bool {
+	return !c.isPowerShell() && (!c.known.ReadOnly || analysis.Calls(&c.known, "cd", "pushd", "popd"))
+}
+
+// movable reports whether the command may go on in the background unasked. Nobody needs
+// one there that does nothing but wait.
+func (c *command) movable() bool { return c.scope.Tasks != nil && !onlySleeps(&c.known) }
+
+// title is a line for people about a command.
+func (c *command) title() string {
+	if c.args.Description != "" {
+		return c.args.Description
+	}
+	line, _, more := strings.Cut(strings.TrimSpace(c.args.Command), "\n")
+	if more {
+		return fmt.Sprint(line, " ...")
+	}
+	return line
+}

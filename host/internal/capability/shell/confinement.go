@@ -1,0 +1,127 @@
+package shell
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/sandbox"
+)
+
+// confinement is what one command is held to.
+type confinement struct {
+	// SandboxPolicy holds in a sandbox. Outside of one only Working and Temp count.
+	capability.SandboxPolicy
+	// sandboxed says that the command runs in a sandbox, and readOnly that it needs nothing
+	// writable and no network there.
+	sandboxed, readOnly bool
+	network             sandbox.Network
+	unixSockets         bool
+	// repository says that the command may make a git repository where there is none: it
+	// says so in so many words, and was allowed.
+	repository bool
+}
+
+// confine finds out what a command is held to, as rules and files are now.
+func confine(ctx context.Context, c *command) (*confinement, error) {
+	h := &confinement{
+		sandboxed: c.setup.Sandbox != nil && !c.args.Unsandboxed, network: c.setup.Network, unixSockets: c.setup.UnixSockets,
+		repository: makesRepository(&c.known),
+	}
+	h.readOnly = h.sandboxed && c.known.ReadOnly
+	var err error
+	h.SandboxPolicy, err = c.scope.Shell.SandboxPolicy(ctx, h.sandboxed, !h.readOnly)
+	return h, err
+}
+
+// byHost reports whether the command reaches the network through a proxy.
+func (h *confinement) byHost() bool {
+	return h.sandboxed && !h.readOnly && h.network == sandbox.NetworkHosts
+}
+
+// spec says what the sandbox of a command is made of that begins in a directory.
+func (h *confinement) spec(cwd string) sandbox.Spec {
+	// What is not there, such as a cache that nothing has used yet, has nothing to write to.
+	missing := func(dir string) bool { return !isDir(dir) }
+	spec := sandbox.Spec{
+		Writable: slices.DeleteFunc(slices.Clone(h.Working), missing), Hidden: h.Hidden, Temp: h.Temp, Cwd: cwd, UnixSockets: h.unixSockets,
+	}
+	for _, path := range h.Shown {
+		spec.Bind = append(spec.Bind, sandbox.Bind{Source: path, Target: path})
+	}
+	if h.readOnly {
+		// Directories that can be written to are only to be seen then: they may lie in
+		// /tmp, which is another one there.
+		spec.ReadOnly = true
+		return spec
+	}
+	spec.Protected, spec.Network = h.protected(), h.network
+	return spec
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// protected are the paths that may not be changed or made.
+func (h *confinement) protected() []string {
+	if !h.repository {
+		return h.Protected
+	}
+	return slices.DeleteFunc(slices.Clone(h.Protected), func(path string) bool {
+		_, err := os.Lstat(path)
+		return filepath.Base(path) == ".git" && (err != nil || sandbox.IsPlaceholder(path))
+	})
+}
+
+// protects reports whether a path is protected, or lies in what is.
+func (h *confinement) protects(path string) bool {
+	return slices.ContainsFunc(h.protected(), func(p string) bool { return inside(path, []string{strings.TrimSuffix(p, "/")}) })
+}
+
+// holds is a protected path that lies in a directory of the command's; empty is none.
+func (h *confinement) holds(path string) string {
+	if slices.Contains(h.Working, path) || !inside(path, h.Working) {
+		return ""
+	}
+	for _, protected := range h.Protected {
+		if inside(protected, []string{path}) {
+			return strings.TrimSuffix(protected, "/")
+		}
+	}
+	return ""
+}
+
+// hides reports whether a sandbox hides a path. Of what it hides of the machine's, such as
+// /etc/shadow where root runs it, there is no list here: it is what others may not read,
+// and this process could.
+func (h *confinement) hides(path string) bool {
+	if inside(path, h.Hidden) {
+		return !inside(path, h.Shown)
+	}
+	if inside(path, h.Working) || inside(path, []string{h.Temp}) {
+		return false
+	}
+	const others = 0o004
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Mode()&others != 0 {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	_ = f.Close() // nothing was done with it
+	return true
+}
+
+// inside reports whether a real path is one of the directories or lies in one.
+func inside(path string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool {
+		return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+	})
+}

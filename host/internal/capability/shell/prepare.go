@@ -1,0 +1,147 @@
+package shell
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/process"
+	"github.com/toolquay/toolquay/host/internal/sandbox"
+	"github.com/toolquay/toolquay/host/internal/sandbox/proxy"
+)
+
+// prepare makes what the command runs in.
+func (c *coldChild) prepare(ctx context.Context) error {
+	if c.held.sandboxed {
+		c.spec = c.held.spec(c.scope.Cwd)
+	}
+	if c.held.byHost() {
+		if err := c.serve(ctx); err != nil {
+			return err
+		}
+	}
+	if !c.reports() {
+		return nil
+	}
+	if c.spec.ReadOnly { // then no file can be written for the report
+		var err error
+		if c.report.fifo, err = makeFIFO(c.report.file); err != nil {
+			return notPrepared(err)
+		}
+	}
+	if c.held.byHost() {
+		return c.bindPrologue()
+	}
+	return c.pipePrologue()
+}
+
+// wrap puts the command into a sandbox, where it is confined, which holds it back until
+// it is released. The descriptors of the sandbox, which no command sees, come last.
+func (c *coldChild) wrap(ctx context.Context) (process.Command, func(ctx context.Context, pid int) error, error) {
+	command := c.exec
+	if !c.held.sandboxed {
+		return command, func(context.Context, int) error { return nil }, nil
+	}
+	c.spec.FirstFile = len(command.Files)
+	w, err := c.setup.Sandbox.Wrap(ctx, c.spec, command.Args)
+	if err != nil {
+		return command, nil, abi.Errorf(abi.CodeIO, "the sandbox of the command could not be made: %w", err)
+	}
+	c.after, c.box = append(c.after, w.Close), w
+	command.Path, command.Args = w.Path, w.Args
+	command.Files = slices.Concat(command.Files, w.Files)
+	return command, w.Release, nil
+}
+
+// pipePrologue has bash read its prologue from one more descriptor.
+func (c *coldChild) pipePrologue() error {
+	descriptor := len(c.exec.Files)
+	r, err := pipeOf(c.report.prologue(c.program, descriptor))
+	if err != nil {
+		return notPrepared(err)
+	}
+	c.after = append(c.after, r.Close)
+	c.exec.Files = append(c.exec.Files, r)
+	c.exec.Env = append(c.exec.Env, "BASH_ENV=/dev/fd/"+strconv.Itoa(descriptor))
+	return nil
+}
+
+// bindPrologue has bash read its prologue from a file: a bridge stands between, which hands
+// no descriptors on.
+func (c *coldChild) bindPrologue() error {
+	dir, err := c.setup.private()
+	if err != nil {
+		return notPrepared(err)
+	}
+	name := "prologue-" + filepath.Base(c.report.file)
+	source := filepath.Join(dir.Path, name)
+	target := filepath.Join(cmp.Or(sandbox.PrivateDir, dir.Path), name)
+	c.after = append(c.after, func() error { return os.RemoveAll(source) })
+	if err := os.WriteFile(source, []byte(c.report.prologue(c.program, 0)), 0o600); err != nil {
+		return notPrepared(err)
+	}
+	c.spec.Bind = append(c.spec.Bind, sandbox.Bind{Source: source, Target: target})
+	c.exec.Env = append(c.exec.Env, "BASH_ENV="+inDoubleQuotes(target))
+	return nil
+}
+
+func notPrepared(err error) error {
+	return abi.Errorf(abi.CodeIO, "a command could not be prepared: %w", err)
+}
+
+// serve runs a proxy for the command as long as it runs.
+func (c *coldChild) serve(ctx context.Context) error {
+	dir, err := c.setup.private()
+	if err != nil {
+		return notPrepared(err)
+	}
+	c.spec.Proxy = filepath.Join(dir.Path, filepath.Base(c.report.file)+".sock")
+	listener, err := proxy.Listen(c.spec.Proxy)
+	if err != nil {
+		return notPrepared(err)
+	}
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	served := make(chan error, 1)
+	go func() {
+		served <- proxy.Serve(serving, listener, proxy.Options{
+			Allow: c.allow, LocalAllowed: c.held.Local, Denied: c.denied.add, Logger: c.setup.Logger,
+		})
+	}()
+	c.after = append(c.after, func() error {
+		stop()
+		return errors.Join(<-served, os.RemoveAll(c.spec.Proxy))
+	})
+	return nil
+}
+
+// allow answers whether rules let the command reach a host.
+func (c *coldChild) allow(ctx context.Context, host string, _ int) error {
+	if c.held.Host == nil || !c.held.Host(ctx, host) {
+		return abi.Errorf(abi.CodeDenied, "no rule lets commands reach %s", host)
+	}
+	return nil
+}
+
+// denials are the hosts that a command was not let through to, which the proxy knows
+// whatever programs make of it.
+type denials struct {
+	mu   sync.Mutex
+	list []denial
+}
+
+// add is told by the proxy.
+func (d *denials) add(host string, _ int, why string) {
+	const most = 5
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	known := func(old denial) bool { return old.host == host }
+	if len(d.list) < most && !slices.ContainsFunc(d.list, known) {
+		d.list = append(d.list, denial{host, why})
+	}
+}

@@ -1,0 +1,92 @@
+package shell
+
+import (
+	"context"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/process"
+)
+
+// exitKilled is the exit status of what SIGKILL ended.
+const exitKilled = 128 + int(syscall.SIGKILL)
+
+// child is a command that was started, in a process of its own or in a shell that was kept
+// ready.
+type child interface {
+	// Done is closed when its first process ended, and Gone when nothing is left.
+	Done() <-chan struct{}
+	Gone() <-chan struct{}
+	// Stop asks it to end, and ends it after the time of grace.
+	Stop(grace time.Duration)
+	// end tells how it ended, and removes what was made for it. It is called once, when it
+	// is gone or when nobody waits for that any longer.
+	end() result
+}
+
+// result is how a command ended.
+type result struct {
+	status process.Status
+	// failed is why the command did not run after all.
+	failed error
+	// cwd is where its shell was at its end; empty is where it began, or not known.
+	cwd string
+	// interrupted says why it was ended for what it could have come to see; empty is that
+	// it was not.
+	interrupted string
+	// denied are the hosts that it asked for and that no rule allows.
+	denied []denial
+	// limit is the limit that it was ended for, and limitText says what that is.
+	limit, limitText string
+	// made tells of protected names that are new.
+	made  string
+	began time.Time
+	took  time.Duration
+}
+
+// denial is a host that a command was not let through to, and why.
+type denial struct{ host, why string }
+
+// outcome is the result of a command as a task.
+func (r *result) outcome(killed bool) capability.TaskOutcome {
+	o := capability.TaskOutcome{Killed: killed, Left: r.status.Left}
+	switch {
+	case r.status.Err != nil:
+		o.Reason = r.status.Err.Error()
+		return o
+	case r.limit != "":
+		o.Reason = r.limitText
+	case r.interrupted != "":
+		o.Reason = r.interrupted
+	case r.status.Signal != 0 && !killed:
+		o.Reason = "a signal ended it: " + signalName(r.status.Signal)
+	}
+	exit := r.status.Code
+	o.Exit, o.Note = &exit, r.made
+	return o
+}
+
+// movedTo says where a command that began in one directory left its shell: in one of the
+// session's directories, or in another, which is refused. Both are empty if it did not move,
+// or to no directory.
+func (r *result) movedTo(from string, working []string) (cwd, refused string) {
+	if !filepath.IsAbs(r.cwd) {
+		return "", ""
+	}
+	lies, err := filepath.EvalSymlinks(r.cwd)
+	if err != nil || lies == from || !isDir(lies) {
+		return "", ""
+	}
+	if inside(lies, working) {
+		return lies, ""
+	}
+	return "", lies
+}
+
+// givenUp is the error of a call that is over.
+func givenUp(ctx context.Context) error {
+	return abi.Errorf(abi.CodeOfEnd(ctx), "the command was given up: %w", context.Cause(ctx))
+}
