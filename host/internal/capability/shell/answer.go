@@ -11,7 +11,7 @@ import (
 	"github.com/toolquay/toolquay/internal/lazyregexp"
 )
 
-// account is a command that has ended, for what is told of it.
+// account explains the end of a command.
 type account struct {
 	*launch
 	result
@@ -19,13 +19,13 @@ type account struct {
 	said said
 }
 
-// cause is what the call knows of why its command ended, beside the result.
+// cause is why the call ended its command, if it did.
 type cause struct {
 	timedOut bool
 	note     string
 }
 
-// newAccount reads the end of the output, if it may have something to say.
+// newAccount reads the end of the output if there may be something to explain.
 func newAccount(l *launch, r result, why cause) *account {
 	a := &account{launch: l, result: r, why: why}
 	if l.held.sandboxed || r.status.Code != 0 {
@@ -34,7 +34,7 @@ func newAccount(l *launch, r result, why cause) *account {
 	return a
 }
 
-// head is what an answer says beside the output.
+// head is the answer without the output.
 func (a *account) head() abi.ShellOK {
 	ok := abi.ShellOK{
 		Sandboxed: a.held.sandboxed, Duration: a.took.Milliseconds(),
@@ -54,11 +54,11 @@ func (a *account) head() abi.ShellOK {
 	return ok
 }
 
-// blamed is the program whose exit status is the command's; empty where it may be that of
-// the shell, which could not open a file for it. Those of some say two things: find's means
-// that places could not be searched only where it has said so, git's that files differ
-// only where it tells of no error, and grep's 2 is a failure unless all that it could not
-// read is hidden from it.
+// blamed is the program whose exit status is the command's. It is empty if the status may be
+// the shell's, which could not open a file. Some statuses mean two things: find's means that
+// places could not be searched only if it has said so, git diff's that files differ only if
+// it reported no error, and grep's 2 is a failure unless everything that it could not read
+// is hidden from it.
 func (a *account) blamed() string {
 	program, opens := programOf(&a.known)
 	if opens && shellComplains.MatchString(a.said.text) {
@@ -75,12 +75,12 @@ func (a *account) blamed() string {
 	return program
 }
 
-// shellComplains is how the shell itself tells of a failure.
+// shellComplains matches errors of the shell itself.
 var shellComplains = lazyregexp.New(`(?m)^(?:\S*/)?(?:ba|da|z)?sh: `)
 
-// onlyHidden reports whether a program complains of nothing but files that are hidden from
-// it. Ripgrep 13 does not say who complains, but gives the system's number of the error. A
-// complaint that other output was written into is not recognised, and so is a failure.
+// onlyHidden reports whether a program's errors are all about hidden files. Ripgrep 13 does
+// not print its name, but the system's number of the error. An error message that other
+// output was written into is not recognised, and so counts as a failure.
 func (a *account) onlyHidden(program string) bool {
 	complains := false
 	for line := range strings.Lines(a.said.text) {
@@ -89,7 +89,7 @@ func (a *account) onlyHidden(program string) bool {
 			continue
 		}
 		path, _, refused := strings.Cut(complaint, ": Permission denied")
-		if !refused || !slices.ContainsFunc(a.said.lies(path), a.held.hides) {
+		if !refused || !slices.ContainsFunc(a.said.resolve(path), a.held.hides) {
 			return false
 		}
 		complains = true
@@ -97,7 +97,7 @@ func (a *account) onlyHidden(program string) bool {
 	return complains
 }
 
-// answer tells of a command that has ended.
+// answer answers for a command that has ended.
 func (r *run) answer(why cause) (abi.Answer, error) {
 	defer r.forget()
 	if err := r.result.failed; err != nil {
@@ -120,7 +120,7 @@ func (r *run) answer(why cause) (abi.Answer, error) {
 	return answerOf(ok, body), nil
 }
 
-// answerOf is the answer of a head and its body.
+// answerOf is the answer with a head and a body.
 func answerOf(ok abi.ShellOK, body io.ReadCloser) abi.Answer {
 	return abi.Answer{OK: ok, Body: body, BodyType: abi.PartBytes, Size: ok.OutSize + ok.ErrSize}
 }

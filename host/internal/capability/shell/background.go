@@ -12,7 +12,7 @@ import (
 // taskKind is the letter that the ids of shells' tasks begin with.
 const taskKind = 'b'
 
-// begin has a command in the background from its start.
+// begin moves a command to the background that was started for it.
 func (r *run) begin() (abi.Answer, error) {
 	answer, err := r.move(abi.BackgroundAsked)
 	if err != nil {
@@ -24,8 +24,8 @@ func (r *run) begin() (abi.Answer, error) {
 	return answer, nil
 }
 
-// move makes a task of the command. It fails where the session takes no more of them;
-// nothing has changed then.
+// move makes a task of the command. It fails if the session takes no more tasks; nothing has
+// changed then.
 func (r *run) move(why string) (abi.Answer, error) {
 	file, err := r.out.all.watch()
 	if err != nil {
@@ -47,7 +47,7 @@ func (r *run) move(why string) (abi.Answer, error) {
 	if err != nil {
 		return abi.Answer{}, errors.Join(err, body.Close())
 	}
-	go r.mind(task, &killed)
+	go r.watchTask(task, &killed)
 	ok.Task, ok.Background, ok.OutputFile = task.ID(), why, file
 	ok.Duration = time.Since(r.began).Milliseconds()
 	if why == abi.BackgroundTimeout {
@@ -56,8 +56,8 @@ func (r *run) move(why string) (abi.Answer, error) {
 	return answerOf(ok, body), nil
 }
 
-// mind waits for the end of a task.
-func (r *run) mind(task capability.Task, killed *atomic.Bool) {
+// watchTask waits for the end of a task.
+func (r *run) watchTask(task capability.Task, killed *atomic.Bool) {
 	select {
 	case <-r.out.full:
 		r.Stop(grace)

@@ -16,23 +16,23 @@ import (
 	"github.com/toolquay/toolquay/host/internal/sandbox"
 )
 
-// coldChild is a command in a process, and if it is confined in a sandbox, of its own.
+// coldChild is a command in a process of its own, and perhaps in a sandbox.
 type coldChild struct {
 	*launch
 	*process.Process // nil until it runs
 	report           report
-	// exec is what is to run, as spec says where it is confined.
+	// exec is what to run, and spec the sandbox that it is to run in, if any.
 	exec process.Command
 	spec sandbox.Spec
-	// box is the sandbox it runs in; nil is none.
+	// box is that sandbox; nil is none.
 	box *sandbox.Wrapped
-	// late is what was given up while it started, and may need what was made for it until
-	// it is gone.
+	// late is a process that was given up while it started. It may need what was made for it
+	// until it is gone.
 	late *process.Process
 	// after removes what was made for it, the last first.
 	after []func() error
 
-	// replaced says what was lost from the sandbox.
+	// replaced says which hidden or protected path was replaced.
 	replaced atomic.Pointer[string]
 	denied   denials
 }
@@ -63,14 +63,14 @@ func (c *coldChild) spawn(ctx context.Context) error {
 		return err
 	}
 	err := c.release(ctx)
-	if errors.Is(err, sandbox.ErrChanged) { // as it may by what nobody meant
+	if errors.Is(err, sandbox.ErrChanged) { // perhaps by chance
 		err = c.release(ctx)
 	}
 	return err
 }
 
-// release starts the process, and lets the command run once its sandbox, if it is to be
-// in one, is what was asked for.
+// release starts the process, and lets the command run once its sandbox, if any, is as it
+// was asked for.
 func (c *coldChild) release(ctx context.Context) error {
 	command, release, err := c.wrap(ctx)
 	if err != nil {
@@ -109,8 +109,8 @@ func (c *coldChild) explain(ctx context.Context, err error) error {
 	return abi.Errorf(abi.CodeIO, "the command could not be started: %w", err)
 }
 
-// unconfined is the error of a command whose sandbox did not come to be as it was asked
-// for, with what bubblewrap said where it made none.
+// unconfined is the error of a command whose sandbox is not as it was asked for, with what
+// bubblewrap said if it made none.
 func (c *coldChild) unconfined(err error) error {
 	if !errors.Is(err, sandbox.ErrUnmade) {
 		return abi.Errorf(abi.CodeIO, "the command was not run: %w", err)
@@ -123,8 +123,8 @@ func (c *coldChild) unconfined(err error) error {
 	return abi.Errorf(abi.CodeIO, "the command could not be confined, so its result does not count: %w", err)
 }
 
-// discard removes what was made for a command that did not start, when nothing of it can
-// be left: now, or behind the call if that was given up.
+// discard removes what was made for a command that did not start: now, or after the call if
+// its process may still be starting.
 func (c *coldChild) discard() {
 	if c.late == nil {
 		c.remove()
@@ -136,8 +136,8 @@ func (c *coldChild) discard() {
 	}()
 }
 
-// remove reads where the shell was at its end, and removes what the command needed to run,
-// the last first.
+// remove returns the command's last directory, if it reported one, and removes what was made
+// for it, the last first.
 func (c *coldChild) remove() (cwd string) {
 	cwd = c.report.read()
 	for _, f := range slices.Backward(c.after) {
@@ -148,8 +148,8 @@ func (c *coldChild) remove() (cwd string) {
 	return cwd
 }
 
-// watch ends a confined command from whose sandbox a mask or a protection was lost. A
-// file that is saved by an editor is another file, which no mount lies on.
+// watch ends the command if a hidden or protected path is replaced. A file that an editor
+// saves is a new file, which no mount covers.
 func (c *coldChild) watch() {
 	if c.box == nil {
 		return

@@ -16,23 +16,22 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// command is a command that is understood, as every stage sees it.
+// command is a command that was understood. Every stage has it.
 type command struct {
 	setup *setup
 	scope capability.Scope
 	args  abi.ShellArgs
 	// program is the path of the shell that runs it.
 	program string
-	// known is what is known of it without running it; nothing for PowerShell.
+	// known is the analysis of the command; only its text for PowerShell.
 	known permissions.Command
 }
 
-// maxCommand is the longest command, in bytes: systems give a program no longer
-// argument.
+// maxCommand is the longest command, in bytes: systems pass no longer argument to programs.
 const maxCommand = 128<<10 - 1
 
-// decode reads arguments strictly: what is not understood would run as something else
-// than was meant.
+// decode reads arguments strictly: with unknown ones ignored, another command than the one
+// that was meant might run.
 func decode(req abi.Request, args *abi.ShellArgs) error {
 	if !utf8.Valid(req.Args) {
 		return abi.Errorf(abi.CodeInvalidInput, "the arguments of %s are not UTF-8", req.Name)
@@ -51,7 +50,7 @@ func decode(req abi.Request, args *abi.ShellArgs) error {
 	return nil
 }
 
-// check refuses what could not run as it stands.
+// check refuses a command that cannot run.
 func (c *command) check() error {
 	text := c.args.Command
 	switch at := strings.IndexByte(text, 0); {
@@ -67,13 +66,13 @@ func (c *command) check() error {
 	return nil
 }
 
-// analyse finds out what the command would do, and refuses one that begins by waiting if
+// analyse finds out what the command would do. It refuses one that begins by waiting, if
 // there is something better.
 func (c *command) analyse() error {
 	known := c.scope.Shell.Analyse(c.args.Command)
 	c.known = known
 	if c.isPowerShell() {
-		c.known = permissions.Command{Text: c.args.Command} // what is known of it is for its judges
+		c.known = permissions.Command{Text: c.args.Command} // its analysis is for its judges
 	}
 	if c.args.Background || !c.scope.Shell.Offers(SleepTool) {
 		return nil
@@ -100,15 +99,15 @@ func (c *command) timeout() time.Duration {
 	return time.Duration(min(c.args.Timeout, c.setup.Time.Max.Milliseconds())) * time.Millisecond
 }
 
-// reports says whether the shell has to tell where it was at its end. One that only
-// reads, and has none of the built-ins that move it, is where it began; having it tell
-// would cost it a trap, and a fork for its last program, which it would become otherwise.
+// reports says whether the shell has to report its last directory. A command that only reads
+// and does not change directories stays where it began. A report would cost it a trap, and a
+// fork for its last program, which would otherwise replace the shell.
 func (c *command) reports() bool {
 	return !c.isPowerShell() && (!c.known.ReadOnly || analysis.Calls(&c.known, "cd", "pushd", "popd"))
 }
 
-// movable reports whether the command may go on in the background unasked. Nobody needs
-// one there that does nothing but wait.
+// movable reports whether the command may move to the background unasked. One that only
+// sleeps may not: nobody needs it there.
 func (c *command) movable() bool { return c.scope.Tasks != nil && !onlySleeps(&c.known) }
 
 // title is a line for people about a command.

@@ -11,21 +11,21 @@ import (
 	"github.com/toolquay/toolquay/host/internal/sandbox"
 )
 
-// confinement is what one command is held to.
+// confinement is what one command may reach.
 type confinement struct {
-	// SandboxPolicy holds in a sandbox. Outside of one only Working and Temp count.
+	// SandboxPolicy is complete in a sandbox. Outside of one only Working and Temp count.
 	capability.SandboxPolicy
 	// sandboxed says that the command runs in a sandbox, and readOnly that it needs nothing
 	// writable and no network there.
 	sandboxed, readOnly bool
 	network             sandbox.Network
 	unixSockets         bool
-	// repository says that the command may make a git repository where there is none: it
-	// says so in so many words, and was allowed.
+	// repository says that the command may create a git repository: it asks for that
+	// explicitly, and was allowed.
 	repository bool
 }
 
-// confine finds out what a command is held to, as rules and files are now.
+// confine finds out what a command may reach, by the rules and files as they are now.
 func confine(ctx context.Context, c *command) (*confinement, error) {
 	h := &confinement{
 		sandboxed: c.setup.Sandbox != nil && !c.args.Unsandboxed, network: c.setup.Network, unixSockets: c.setup.UnixSockets,
@@ -42,9 +42,9 @@ func (h *confinement) byHost() bool {
 	return h.sandboxed && !h.readOnly && h.network == sandbox.NetworkHosts
 }
 
-// spec says what the sandbox of a command is made of that begins in a directory.
+// spec describes the sandbox of a command that begins in a directory.
 func (h *confinement) spec(cwd string) sandbox.Spec {
-	// What is not there, such as a cache that nothing has used yet, has nothing to write to.
+	// Directories may be missing, such as a cache that nothing has used yet.
 	missing := func(dir string) bool { return !isDir(dir) }
 	spec := sandbox.Spec{
 		Writable: slices.DeleteFunc(slices.Clone(h.Working), missing), Hidden: h.Hidden, Temp: h.Temp, Cwd: cwd, UnixSockets: h.unixSockets,
@@ -53,8 +53,8 @@ func (h *confinement) spec(cwd string) sandbox.Spec {
 		spec.Bind = append(spec.Bind, sandbox.Bind{Source: path, Target: path})
 	}
 	if h.readOnly {
-		// Directories that can be written to are only to be seen then: they may lie in
-		// /tmp, which is another one there.
+		// Writable only makes the directories visible then: they may lie in /tmp, which the
+		// sandbox has its own of.
 		spec.ReadOnly = true
 		return spec
 	}
@@ -67,7 +67,7 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// protected are the paths that may not be changed or made.
+// protected are the paths that may not be changed or created.
 func (h *confinement) protected() []string {
 	if !h.repository {
 		return h.Protected
@@ -78,13 +78,14 @@ func (h *confinement) protected() []string {
 	})
 }
 
-// protects reports whether a path is protected, or lies in what is.
+// protects reports whether a path is protected, or lies in a protected one.
 func (h *confinement) protects(path string) bool {
 	return slices.ContainsFunc(h.protected(), func(p string) bool { return inside(path, []string{strings.TrimSuffix(p, "/")}) })
 }
 
-// holds is a protected path that lies in a directory of the command's; empty is none.
-func (h *confinement) holds(path string) string {
+// protectedBelow returns a protected path in a directory that lies below a working directory;
+// empty is none.
+func (h *confinement) protectedBelow(path string) string {
 	if slices.Contains(h.Working, path) || !inside(path, h.Working) {
 		return ""
 	}
@@ -96,9 +97,9 @@ func (h *confinement) holds(path string) string {
 	return ""
 }
 
-// hides reports whether a sandbox hides a path. Of what it hides of the machine's, such as
-// /etc/shadow where root runs it, there is no list here: it is what others may not read,
-// and this process could.
+// hides reports whether a sandbox hides a path. System files that it hides, such as
+// /etc/shadow if root runs it, are on no list here: they are those that this process can
+// read and others may not.
 func (h *confinement) hides(path string) bool {
 	if inside(path, h.Hidden) {
 		return !inside(path, h.Shown)
@@ -115,7 +116,7 @@ func (h *confinement) hides(path string) bool {
 	if err != nil {
 		return false
 	}
-	_ = f.Close() // nothing was done with it
+	_ = f.Close() // nothing was read
 	return true
 }
 

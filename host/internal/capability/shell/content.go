@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// inMemory is how much of an output is held before it goes to a file, in bytes.
+// inMemory is how much of an output is held in memory before it goes to a file, in bytes.
 const inMemory = 256 << 10
 
 // content is what is kept of a stream: in memory, and all of it in a file once it is longer.
@@ -35,8 +35,7 @@ func (c *content) write(p []byte) (int, error) {
 	return n, err
 }
 
-// toFile moves what is in memory to a file, if there is none. What comes later is written
-// there at once.
+// toFile moves what is in memory to a file, unless there is one. Later bytes go there at once.
 func (c *content) toFile() error {
 	if c.file != nil {
 		return nil
@@ -52,8 +51,8 @@ func (c *content) toFile() error {
 	return nil
 }
 
-// makeRoom has the system find room for much at once where much comes: that is a third
-// of what it takes to write it. Where it cannot, writing finds its own.
+// makeRoom reserves room for many writes at once, which takes a third of the time of a large
+// output. If it fails, writing makes its own room.
 func (c *content) makeRoom(n int) {
 	const from, most = 1 << 20, 32 << 20
 	if c.size < from || c.size+int64(n) <= c.ahead {
@@ -65,7 +64,7 @@ func (c *content) makeRoom(n int) {
 	c.ahead += more
 }
 
-// slice reads what lies between two places; less where it cannot be read.
+// slice reads what lies between two places; nil if it cannot be read.
 func (c *content) slice(from, to int64) []byte {
 	p := make([]byte, to-from)
 	if c.file == nil {

@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// grace is how long a command may take to end by itself when it is told to, and
-	// hurry the same where a call was given up.
+	// grace is how long a command may take to end when it is told to, and hurry the same for
+	// a cancelled call.
 	grace = time.Second
 	hurry = 200 * time.Millisecond
-	// patience is how long a call waits for the end of a command at its limit, and
-	// lastly how long where it was given up.
+	// patience is how long a call waits for the end of a command at its limit, and lastly
+	// the same for a cancelled call.
 	patience = 1700 * time.Millisecond
 	lastly   = 4500 * time.Millisecond
 )
 
-// follow waits with the call for the command's end, or for its move to the background.
+// follow waits for the command's end, or for its move to the background.
 func (r *run) follow(ctx context.Context) (abi.Answer, error) {
 	limit := time.After(r.timeout())
 	var budget <-chan time.Time // never
@@ -59,7 +59,7 @@ func (r *run) follow(ctx context.Context) (abi.Answer, error) {
 	}
 }
 
-// endNow ends the command, and answers with what there is then.
+// endNow ends the command and answers.
 func (r *run) endNow(ctx context.Context, why cause) (abi.Answer, error) {
 	r.Stop(grace)
 	select {
@@ -72,8 +72,8 @@ func (r *run) endNow(ctx context.Context, why cause) (abi.Answer, error) {
 	return r.answer(why)
 }
 
-// leave answers though the command has not ended: it sits in the system, where nothing
-// can end it. What there is of its output is told; the rest goes with it.
+// leave answers for a command that does not end because it waits in the system. The answer
+// has the output so far.
 func (r *run) leave(why cause) (abi.Answer, error) {
 	ok := abi.ShellOK{
 		Sandboxed: r.held.sandboxed, Duration: time.Since(r.began).Milliseconds(),
@@ -91,8 +91,8 @@ func (r *run) leave(why cause) (abi.Answer, error) {
 	return answerOf(ok, body), nil
 }
 
-// giveUp ends the command of a call that is over. It returns when nothing of it is
-// left, or when waiting does not help.
+// giveUp ends the command of a cancelled call. It returns when nothing of it is left, or when
+// waiting does not help.
 func (r *run) giveUp(ctx context.Context) (abi.Answer, error) {
 	r.Stop(hurry)
 	select {

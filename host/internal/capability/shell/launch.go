@@ -13,19 +13,19 @@ import (
 	"github.com/toolquay/toolquay/host/internal/warm"
 )
 
-// stuck is how long what a command left behind may take to go.
+// stuck is how long the processes that a command left behind may take to end.
 const stuck = 10 * time.Second
 
-// launch is a command on its way to run: what it is held to, and what takes its output.
+// launch is a command that is ready to start: what it may reach, and where its output goes.
 type launch struct {
 	*command
 	held *confinement
-	// dir is the session's directory as it really lies.
+	// dir is the session's directory with links resolved.
 	dir string
 	out *output
 }
 
-// newLaunch finds out what a command needs to run now.
+// newLaunch prepares the start of a command.
 func newLaunch(ctx context.Context, c *command) (*launch, error) {
 	held, err := confine(ctx, c)
 	if err != nil {
@@ -40,13 +40,12 @@ func newLaunch(ctx context.Context, c *command) (*launch, error) {
 	return &launch{command: c, held: held, dir: dir, out: out}, nil
 }
 
-// beginning is where the session's directory really lies. It refuses one that has become a
-// link that leads out of the session's directories: an earlier command may have put one in
-// its place.
+// beginning resolves links in the session's directory. It refuses a link that leads out of
+// the session's directories: an earlier command may have put it there.
 func beginning(cwd string, working []string) (string, error) {
 	lies, err := filepath.EvalSymlinks(cwd)
 	if err != nil {
-		return cwd, nil //nolint:nilerr // whoever starts the command will say what is wrong with it
+		return cwd, nil //nolint:nilerr // starting the command will say what is wrong with it
 	}
 	if !inside(lies, working) {
 		return "", abi.Errorf(abi.CodeDenied, "the session's directory %s leads to %s now, outside the session's directories, so no command is run there", cwd, lies)
@@ -54,8 +53,8 @@ func beginning(cwd string, working []string) (string, error) {
 	return lies, nil
 }
 
-// start runs the command in a shell that is kept ready, if that will do, or in a process of
-// its own.
+// start starts the command in a shell that is kept ready, if one will do, or else in a
+// process of its own.
 func (l *launch) start(ctx context.Context) (child, error) {
 	if l.setup.ready != nil && l.held.readOnly && warm.Fit(l.args.Command) {
 		return l.warmly(ctx), nil
@@ -63,7 +62,7 @@ func (l *launch) start(ctx context.Context) (child, error) {
 	return l.cold(ctx)
 }
 
-// forget is one reader of the output less.
+// forget gives up the output.
 func (l *launch) forget() {
 	if err := l.out.release(); err != nil {
 		l.setup.Logger.Warn("the output of a command was left behind", "call", l.scope.Call.ID, "error", err)
@@ -78,7 +77,7 @@ type run struct {
 	git   *gitevents.Watch
 	// moved gets a value when a person wants it in the background.
 	moved chan struct{}
-	// over is closed when it ended and all of its output is read; result is set then.
+	// over is closed when it has ended and all output is read. The result is set then.
 	over   chan struct{}
 	result result
 }
@@ -104,8 +103,8 @@ func start(ctx context.Context, c *command) (*run, error) {
 	return r, nil
 }
 
-// attend waits for the command's end, reads what is left of its output, and removes
-// everything but that.
+// attend waits for the command's end, reads the rest of its output, and removes everything
+// else.
 func (r *run) attend() {
 	defer close(r.over)
 	<-r.Done()
@@ -123,7 +122,7 @@ func (r *run) attend() {
 	}
 }
 
-// limit names the limit that the command was ended for, and says what it is.
+// limit names the limit that ended the command, and describes it.
 func (r *run) limit(name string) (_, text string) {
 	limits := &r.setup.Limits
 	switch name {
@@ -143,7 +142,7 @@ func (r *run) limit(name string) (_, text string) {
 	return name, text
 }
 
-// tellDeeds tells the session what the command did that others want to know of.
+// tellDeeds tells the session about effects of the command, such as a commit.
 func (r *run) tellDeeds() {
 	if r.isPowerShell() {
 		return

@@ -8,9 +8,9 @@ import (
 	"github.com/toolquay/toolquay/host/internal/sandbox"
 )
 
-// Words by which programs tell what a sandbox may have kept from them: that the system
-// refused them something, that they reach no host, that a service of this machine did not
-// answer at its Unix socket, and that git's settings were not changed.
+// Words in the output of programs that a sandbox may have made fail: the system refused them
+// something, they reached no host, no local service answered at its Unix socket, or git's
+// settings were not changed.
 const (
 	readOnlySystem = "read-only file system"
 	busy           = "device or resource busy"
@@ -27,7 +27,7 @@ var (
 	gitSetting = []string{"could not write config file", "could not lock config file", "unable to write upstream branch configuration"}
 )
 
-// notes are what is said about the end of a command beside its result.
+// notes explain the end of the command.
 func (a *account) notes() string {
 	note := a.why.note
 	if a.status.Err != nil {
@@ -39,8 +39,8 @@ func (a *account) notes() string {
 	return joined(note, a.interrupted, a.made, a.blame(), a.missed())
 }
 
-// blame says what of a sandbox may be why the command failed, or a part of it; empty is
-// nothing.
+// blame says how the sandbox may have made the command, or a part of it, fail. It is empty
+// if nothing suggests that.
 func (a *account) blame() string {
 	if !a.held.sandboxed {
 		return ""
@@ -48,11 +48,11 @@ func (a *account) blame() string {
 	return joined(deniedText(a.denied), a.suspect(), a.elsewhere())
 }
 
-// suspect tells by the output what failed for the sandbox. What is known for certain, such
-// as a host that was refused, is told otherwise.
+// suspect guesses from the output what failed because of the sandbox. Hosts that were
+// refused are known for certain, and are not guessed.
 func (a *account) suspect() string {
 	if a.said.has(gitSetting...) {
-		return "The settings of a repository cannot be changed in a sandbox, as they name programs that git runs outside of it, too; what else the command did stands. The user can change them, or allow the command with " + leave + "."
+		return "The settings of a repository cannot be changed in a sandbox, as they name programs that git runs outside of it, too; what else the command did stands. The user can change them, or allow the command with " + leaveSandbox + "."
 	}
 	if a.status.Code == 0 {
 		return ""
@@ -60,10 +60,10 @@ func (a *account) suspect() string {
 	var missing, settings []string
 	closed := a.closed()
 	if closed == "" && a.said.has(a.held.refusals()...) {
-		missing, settings = append(missing, a.held.writable()), append(settings, "writable")
+		missing, settings = append(missing, a.held.writableText()), append(settings, "writable")
 	}
-	if a.said.has(offline...) && a.held.unreached() != "" && len(a.denied) == 0 {
-		missing, settings = append(missing, a.held.unreached()), append(settings, "network")
+	if a.said.has(offline...) && a.held.networkText() != "" && len(a.denied) == 0 {
+		missing, settings = append(missing, a.held.networkText()), append(settings, "network")
 	}
 	services := !a.held.unixSockets && a.said.has(sockets...)
 	if services {
@@ -75,17 +75,17 @@ func (a *account) suspect() string {
 	text := joined(closed, "It ran in a sandbox "+strings.Join(missing, ", and ")+"; that may be why it failed.")
 	switch {
 	case services:
-		return text + " What needs them runs only outside of it, with " + leave + "."
+		return text + " What needs them runs only outside of it, with " + leaveSandbox + "."
 	case a.held.readOnly:
 		return text
 	}
 	return text + " The user can open it with " + strings.Join(settings, " and ") + " under [sandbox] in the setup."
 }
 
-// leave is what the tools call the wish to run outside the sandbox.
-const leave = "dangerouslyDisableSandbox"
+// leaveSandbox is the tools' parameter for running outside the sandbox.
+const leaveSandbox = "dangerouslyDisableSandbox"
 
-// deniedText says which hosts were refused, and what would allow them.
+// deniedText says which hosts were refused, and how to allow them.
 func deniedText(denied []denial) string {
 	if len(denied) == 0 {
 		return ""
@@ -98,8 +98,8 @@ func deniedText(denied []denial) string {
 		". The user can allow a host with a rule such as WebFetch(domain:" + denied[0].host + ")."
 }
 
-// missed says that processes were ended which the command had started to go on without
-// it. In a sandbox they end with it uncounted.
+// missed says that processes were ended that the command had left behind. In a sandbox they
+// end with it, and are not counted.
 func (a *account) missed() string {
 	text := ""
 	if a.status.Left == 0 {
@@ -114,7 +114,7 @@ func (a *account) missed() string {
 	return text
 }
 
-// advise says what would give a command more time that was ended at its limit.
+// advise says how to give the command more time, once it was ended at its limit.
 func (a *account) advise() string {
 	longer, background := a.timeout() < a.setup.Time.Max, a.scope.Tasks != nil
 	switch {
@@ -128,8 +128,8 @@ func (a *account) advise() string {
 	return "No timeout is longer here."
 }
 
-// refusals are what a command is told that could not write. What a command that only reads
-// is denied is something else.
+// refusals are the words that tell of a failed write. A command that only reads may be
+// denied other things.
 func (h *confinement) refusals() []string {
 	if h.readOnly {
 		return []string{readOnlySystem}
@@ -137,8 +137,8 @@ func (h *confinement) refusals() []string {
 	return refusals
 }
 
-// writable says where the command could write.
-func (h *confinement) writable() string {
+// writableText says where the command could write.
+func (h *confinement) writableText() string {
 	if h.readOnly {
 		return "in which nothing can be written, as it was judged to read only"
 	}
@@ -149,8 +149,8 @@ func (h *confinement) writable() string {
 	return "in which only " + strings.Join(h.Working, ", ") + " and " + temp + " can be written to"
 }
 
-// unreached says what of the network the command could not reach; empty is nothing.
-func (h *confinement) unreached() string {
+// networkText says how the network was restricted; it is empty if it was not.
+func (h *confinement) networkText() string {
 	switch {
 	case h.readOnly:
 		return "without a network, as it was judged to read only"
@@ -162,7 +162,7 @@ func (h *confinement) unreached() string {
 	return "without a network"
 }
 
-// joined are sentences, of which some may be empty.
+// joined joins sentences, and skips empty ones.
 func joined(sentences ...string) string {
 	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " ")
 }

@@ -9,11 +9,10 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// output is what a command writes. Without separate streams all of it is one text, as
-// it came.
+// output is what a command writes: one text, as it came, or separate streams.
 type output struct {
-	// out and err are the streams; err is nil where they are one. All holds everything
-	// as it came, and is out where they are one.
+	// out and err are the streams, and all holds everything as it came. If there is one text,
+	// err is nil, and all is out.
 	out, err, all *store
 	// full is closed when more came than is kept.
 	full chan struct{}
@@ -23,7 +22,7 @@ type output struct {
 	read  sync.WaitGroup
 }
 
-// newOutput makes room for the output of a command. open makes files for what is long.
+// newOutput returns an empty output. Long ones go to files that open makes.
 func newOutput(separate bool, most int64, open func() (*os.File, error)) *output {
 	o := &output{full: make(chan struct{}), out: newStore(most, open)}
 	o.all = o.out
@@ -47,8 +46,7 @@ func (o *output) sinks() []sink {
 	return []sink{{o, []*store{o.out, o.all}}, {o, []*store{o.err, o.all}}}
 }
 
-// Write implements [io.Writer]. It does not fail: what cannot be kept is told with the
-// rest.
+// Write implements [io.Writer]. It does not fail: errors are told with what was kept.
 func (s sink) Write(p []byte) (int, error) {
 	for _, store := range s.stores {
 		if !store.add(p) {
@@ -95,7 +93,7 @@ func (o *output) forget() {
 	}
 }
 
-// drain reads a pipe to its end. The buffer grows where much comes at a time.
+// drain reads a pipe to its end. The buffer grows if much comes at a time.
 func drain(to sink, p *pipe) {
 	small := smallBuffers.Get().(*[smallBuffer]byte) //nolint:errcheck // it holds nothing else
 	defer smallBuffers.Put(small)
@@ -125,8 +123,8 @@ var (
 	largeBuffers = sync.Pool{New: func() any { return new([largeBuffer]byte) }}
 )
 
-// finish reads what is in the pipes, and no more: the command is gone, whoever else
-// may hold its ends.
+// finish reads what is in the pipes now, and no more: the command is gone, even if others
+// hold its ends.
 func (o *output) finish() {
 	for _, p := range o.pipes {
 		p.last()
@@ -142,7 +140,7 @@ func (o *output) closePipes() {
 	}
 }
 
-// stores are all that there are.
+// stores are all stores that there are.
 func (o *output) stores() []*store {
 	if o.err == nil {
 		return []*store{o.all}
@@ -150,14 +148,14 @@ func (o *output) stores() []*store {
 	return []*store{o.out, o.err, o.all}
 }
 
-// use is one more reader of what is kept.
+// use adds a reader.
 func (o *output) use() {
 	for _, s := range o.stores() {
 		s.use()
 	}
 }
 
-// release is one reader less.
+// release removes a reader.
 func (o *output) release() error {
 	var errs []error
 	for _, s := range o.stores() {
@@ -166,9 +164,9 @@ func (o *output) release() error {
 	return errors.Join(errs...)
 }
 
-// tell fills the counts of an answer's head, and makes its body, of at most so many bytes
-// of each stream or else its ends. The file with everything stays where the body does not
-// hold it all. Shown is how much of the file's beginning the body is known to hold.
+// tell fills the counts of an answer's head, and makes its body: each stream as a whole, if it
+// has at most so many bytes, or else its ends. If the body does not hold everything, the file
+// that does is kept. Shown is how much of the file's beginning the body is known to hold.
 func (o *output) tell(ok *abi.ShellOK, most int64) (body io.ReadCloser, shown int64, err error) {
 	var parts pieces
 	whole := true
@@ -189,7 +187,7 @@ func (o *output) tell(ok *abi.ShellOK, most int64) (body io.ReadCloser, shown in
 		ok.Invalid += invalid
 	}
 	if o.err != nil {
-		shown = 0 // how the two lie in the file, nobody knows
+		shown = 0 // how the two are mixed in the file is unknown
 	}
 	ok.Bytes, ok.Lines, _ = o.all.count()
 	if !whole {

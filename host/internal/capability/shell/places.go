@@ -11,16 +11,16 @@ import (
 	"github.com/toolquay/toolquay/host/internal/sandbox"
 )
 
-// said is the end of what a command wrote.
+// said is the end of a command's output.
 type said struct {
 	text  string
 	lower string // the text in lower case
-	// dirs are what relative paths in it may be relative to: where the command began, and
-	// where it moved.
+	// dirs are where the command began and where it ended. Relative paths in the text may
+	// mean either.
 	dirs []string
 }
 
-// lastWords are the end of an output.
+// lastWords reads the end of an output.
 func lastWords(out *store, dirs []string) said {
 	const shown = 8 << 10
 	end, tail := out.ends(shown)
@@ -31,18 +31,18 @@ func lastWords(out *store, dirs []string) said {
 	return said{text: text, lower: strings.ToLower(text), dirs: dirs}
 }
 
-// has reports whether one of some words, in lower case, is in the text.
+// has reports whether the text has one of some words, which are in lower case.
 func (s *said) has(words ...string) bool { return containsAny(s.lower, words) }
 
 func containsAny(text string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// quotes are what programs put around paths.
+// quotes are the characters that programs put around paths.
 const quotes = "'\"`\u2018\u2019\u201c\u201d"
 
-// paths are those that lines of the output name which have one of some words, as they really
-// lie: what stands in quotes, and what stands between blanks and colons.
+// paths returns the paths in lines that have one of some words, with links resolved. A path
+// is taken to be in quotes, or between blanks and colons.
 func (s *said) paths(words ...string) []string {
 	const most = 200 // pieces of lines
 	var paths []string
@@ -57,26 +57,26 @@ func (s *said) paths(words ...string) []string {
 			if pieces++; pieces > most {
 				return paths
 			}
-			paths = append(paths, s.lies(piece)...)
+			paths = append(paths, s.resolve(piece)...)
 		}
 	}
 	return paths
 }
 
-// lies are the places that a path may be which a command named.
-func (s *said) lies(path string) []string {
+// resolve returns the paths that one in the text may mean, with links resolved.
+func (s *said) resolve(path string) []string {
 	if filepath.IsAbs(path) {
-		return []string{really(path)}
+		return []string{resolved(path)}
 	}
 	var places []string
 	for _, dir := range s.dirs {
-		places = append(places, really(filepath.Join(dir, path)))
+		places = append(places, resolved(filepath.Join(dir, path)))
 	}
 	return places
 }
 
-// really is a path as it lies, as far as there is something.
-func really(path string) string {
+// resolved is a path with links resolved, as far as it exists.
+func resolved(path string) string {
 	path = filepath.Clean(path)
 	if lies, err := filepath.EvalSymlinks(path); err == nil {
 		return lies
@@ -87,8 +87,8 @@ func really(path string) string {
 	return path
 }
 
-// closed names what a command was refused, where that is a file or folder that is closed
-// to commands, and says what can be done; empty is that it names none.
+// closed names the hidden or protected path that the command was refused, and says what can
+// be done. It is empty if the output names none.
 func (a *account) closed() string {
 	for _, path := range a.said.paths(refusals...) {
 		switch {
@@ -103,22 +103,21 @@ func (a *account) closed() string {
 		}
 	}
 	for _, path := range a.said.paths(busy) {
-		if held := a.held.holds(path); held != "" {
-			return fmt.Sprintf("%s cannot be moved or removed by commands, as %q is protected from them. The user can do that, or allow it with %s.", path, held, leave)
+		if held := a.held.protectedBelow(path); held != "" {
+			return fmt.Sprintf("%s cannot be moved or removed by commands, as %q is protected from them. The user can do that, or allow it with %s.", path, held, leaveSandbox)
 		}
 	}
 	return ""
 }
 
-// ownTemp says that the /tmp of a sandbox is another one than the machine's, as it is where
-// a sandbox has places of its own.
+// ownTemp says that a sandbox has a /tmp of its own on this system.
 const ownTemp = sandbox.PrivateDir != ""
 
-// temporary is what a command says in its own words of its folder for temporary files.
+// temporary matches a path in the directory for temporary files, as commands write it.
 var temporary = regexp.MustCompile(`/(?:var/)?tmp/[\w.+/-]*\w`)
 
-// elsewhere says where the file is which a command did not find in its /tmp, or which it
-// has made there: no other tool finds that by the same name.
+// elsewhere says where a file is that the command did not find in its /tmp, or that it
+// created there. Other tools know that directory by another name.
 func (a *account) elsewhere() string {
 	if !ownTemp {
 		return ""
@@ -127,7 +126,7 @@ func (a *account) elsewhere() string {
 	if a.status.Code != 0 {
 		for _, path := range a.said.paths("no such file or directory") {
 			if !temporary.MatchString(path) || inside(path, slices.Concat(working, a.held.Hidden, []string{temp})) {
-				continue // what rules hide is not told of
+				continue // hidden paths are not mentioned
 			}
 			if _, err := os.Lstat(path); err != nil {
 				continue

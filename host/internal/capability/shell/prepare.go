@@ -29,7 +29,7 @@ func (c *coldChild) prepare(ctx context.Context) error {
 	if !c.reports() {
 		return nil
 	}
-	if c.spec.ReadOnly { // then no file can be written for the report
+	if c.spec.ReadOnly { // then the report cannot be a file
 		var err error
 		if c.report.fifo, err = makeFIFO(c.report.file); err != nil {
 			return notPrepared(err)
@@ -41,8 +41,8 @@ func (c *coldChild) prepare(ctx context.Context) error {
 	return c.pipePrologue()
 }
 
-// wrap puts the command into a sandbox, where it is confined, which holds it back until
-// it is released. The descriptors of the sandbox, which no command sees, come last.
+// wrap puts a confined command into a sandbox, which holds it back until it is released. The
+// sandbox's own descriptors come last, and no command sees them.
 func (c *coldChild) wrap(ctx context.Context) (process.Command, func(ctx context.Context, pid int) error, error) {
 	command := c.exec
 	if !c.held.sandboxed {
@@ -72,8 +72,8 @@ func (c *coldChild) pipePrologue() error {
 	return nil
 }
 
-// bindPrologue has bash read its prologue from a file: a bridge stands between, which hands
-// no descriptors on.
+// bindPrologue has bash read its prologue from a file: the bridge to the proxy passes no
+// descriptors on.
 func (c *coldChild) bindPrologue() error {
 	dir, err := c.setup.private()
 	if err != nil {
@@ -128,14 +128,13 @@ func (c *coldChild) allow(ctx context.Context, host string, _ int) error {
 	return nil
 }
 
-// denials are the hosts that a command was not let through to, which the proxy knows
-// whatever programs make of it.
+// denials are the hosts that the proxy refused, whatever the programs say.
 type denials struct {
 	mu   sync.Mutex
 	list []denial
 }
 
-// add is told by the proxy.
+// add is called by the proxy.
 func (d *denials) add(host string, _ int, why string) {
 	const most = 5
 	d.mu.Lock()

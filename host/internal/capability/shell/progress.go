@@ -8,27 +8,27 @@ import (
 )
 
 const (
-	// reportAfter is when a command is first told of, and reportEvery how often then.
+	// reportAfter is when a command is first reported, and reportEvery how often after that.
 	reportAfter = 2 * time.Second
 	reportEvery = 250 * time.Millisecond
-	// maxReport bounds what is told at a time, in bytes; of more the end is.
+	// maxReport bounds one report, in bytes. Of more output only the end is reported.
 	maxReport = 64 << 10
 )
 
-// progress tells of a command's output while it runs.
+// progress reports a command's output while it runs.
 type progress struct {
 	out  *store
 	tell func(abi.Progress)
 	// next brings a value when it is time to send.
 	next <-chan time.Time
-	// told is how much of the output was told, and waits says that a line that is not
-	// whole was left for the next time.
+	// told is how much of the output was reported, and waits says that an incomplete line was
+	// left for the next report.
 	told  int64
 	waits bool
 }
 
-// send tells what is new: whole lines, and a line that is not whole when it has not
-// become so since the last time.
+// send reports what is new: whole lines, and an incomplete line if it was incomplete at the
+// last report too.
 func (p *progress) send() {
 	p.next = time.After(reportEvery)
 	now, _, _ := p.out.count()

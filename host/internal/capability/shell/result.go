@@ -22,8 +22,8 @@ type child interface {
 	Gone() <-chan struct{}
 	// Stop asks it to end, and ends it after the time of grace.
 	Stop(grace time.Duration)
-	// end tells how it ended, and removes what was made for it. It is called once, when it
-	// is gone or when nobody waits for that any longer.
+	// end says how it ended, and removes what was made for it. It is called once, when it is
+	// gone or nobody waits any longer.
 	end() result
 }
 
@@ -32,16 +32,16 @@ type result struct {
 	status process.Status
 	// failed is why the command did not run after all.
 	failed error
-	// cwd is where its shell was at its end; empty is where it began, or not known.
+	// cwd is its last directory; empty is the one where it began, or unknown.
 	cwd string
-	// interrupted says why it was ended for what it could have come to see; empty is that
-	// it was not.
+	// interrupted says why it was ended because a hidden path would have become visible;
+	// empty is that it was not.
 	interrupted string
 	// denied are the hosts that it asked for and that no rule allows.
 	denied []denial
-	// limit is the limit that it was ended for, and limitText says what that is.
+	// limit is the limit that ended it, and limitText describes that.
 	limit, limitText string
-	// made tells of protected names that are new.
+	// made reports new protected files.
 	made  string
 	began time.Time
 	took  time.Duration
@@ -50,7 +50,7 @@ type result struct {
 // denial is a host that a command was not let through to, and why.
 type denial struct{ host, why string }
 
-// outcome is the result of a command as a task.
+// outcome is the result as that of a task.
 func (r *result) outcome(killed bool) capability.TaskOutcome {
 	o := capability.TaskOutcome{Killed: killed, Left: r.status.Left}
 	switch {
@@ -69,9 +69,8 @@ func (r *result) outcome(killed bool) capability.TaskOutcome {
 	return o
 }
 
-// movedTo says where a command that began in one directory left its shell: in one of the
-// session's directories, or in another, which is refused. Both are empty if it did not move,
-// or to no directory.
+// movedTo says where a command that began in a directory ended: in one of the working
+// directories, or in another one, which is refused. Both are empty if it did not move.
 func (r *result) movedTo(from string, working []string) (cwd, refused string) {
 	if !filepath.IsAbs(r.cwd) {
 		return "", ""
@@ -86,7 +85,7 @@ func (r *result) movedTo(from string, working []string) (cwd, refused string) {
 	return "", lies
 }
 
-// givenUp is the error of a call that is over.
+// givenUp is the error of a cancelled call.
 func givenUp(ctx context.Context) error {
 	return abi.Errorf(abi.CodeOfEnd(ctx), "the command was given up: %w", context.Cause(ctx))
 }

@@ -14,7 +14,7 @@ import (
 // Capability answers shell.run. It is safe for concurrent use.
 type Capability struct {
 	setup *setup
-	// running are the commands that calls wait for: each a *run, by its waiting.
+	// running has the commands that calls wait for, as *run by waiting.
 	running sync.Map
 }
 
@@ -26,7 +26,7 @@ func New(o Options) *Capability { return &Capability{setup: newSetup(o)} }
 // Names lists the one operation.
 func (*Capability) Names() []string { return []string{abi.CapShellRun} }
 
-// Close ends the shells that are kept ready. What runs is the keepers' to end.
+// Close ends the shells that are kept ready. The keepers end the commands that run.
 func (c *Capability) Close() error {
 	if c.setup.ready != nil {
 		c.setup.ready.Close()
@@ -40,16 +40,16 @@ func (c *Capability) Close() error {
 	return nil
 }
 
-// waiting is a call that waits for its command. Ids tell calls apart within a session
-// alone, which is known here by its tasks.
+// waiting is a call that waits for its command. IDs are unique within a session, which its
+// tasks identify.
 type waiting struct {
 	tasks capability.Tasks
 	call  string
 }
 
-// Background moves the command that a call of a session waits for to the background, as
-// a person asked. It reports whether there is such a command; where no task can be made
-// of it the call goes on waiting.
+// Background moves the command that a call of a session waits for to the background, because
+// a person asked. It reports whether there is such a command. If it cannot become a task, the
+// call goes on waiting.
 func (c *Capability) Background(tasks capability.Tasks, callID string) bool {
 	r, ok := c.running.Load(waiting{tasks, callID})
 	if !ok || tasks == nil {
@@ -86,7 +86,7 @@ func (c *Capability) Plan(_ context.Context, scope capability.Scope, req abi.Req
 	return p, nil
 }
 
-// plan is a command that is understood and does not run yet.
+// plan is a command that does not run yet.
 type plan struct {
 	c *Capability
 	command
@@ -127,7 +127,7 @@ func (p *plan) Accesses() []permissions.Access {
 func (*plan) Close() error { return nil }
 
 // Do runs the command. It returns when nothing of it is left, when it goes on in the
-// background, or, where its end does not come, soon after it was told to end.
+// background, or soon after it was told to end.
 func (p *plan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, error) {
 	if p.scope.Rehearse {
 		return abi.Answer{}, abi.Errorf(abi.CodeUnsupported, "what a command would do cannot be shown without running it")

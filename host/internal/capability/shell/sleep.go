@@ -121,7 +121,7 @@ func seconds(word string) float64 {
 	return n * factor
 }
 
-// onlySleeps reports whether a command does nothing but wait.
+// onlySleeps reports whether a command only sleeps.
 func onlySleeps(command *permissions.Command) bool {
 	other := func(part permissions.Part) bool {
 		return len(part.Words) == 0 || filepath.Base(part.Words[0].Text) != "sleep"

@@ -8,28 +8,28 @@ import (
 	"sync"
 )
 
-// keptTail is how much of the end is held where not all could be written, in bytes.
+// keptTail is how much of the end is held once no more can be kept, in bytes.
 const keptTail = 64 << 10
 
-// errTooMuch is that of an output that is longer than may be kept.
+// errTooMuch means that an output is longer than may be kept.
 var errTooMuch = errors.New("it is longer than may be kept")
 
 // store keeps what a stream brings, counts it, and closes its file after the last user. It
 // is safe for concurrent use.
 //
-// Where the file cannot be written, as on a full disk, what was written stands, the
-// last bytes are held, and everything is still counted.
+// If the file cannot be written, as on a full disk, it stays as it is, the last bytes are
+// held in memory, and everything is still counted.
 type store struct {
 	most int64 // how many bytes are kept
 
 	mu    sync.Mutex
 	meter meter
 	content
-	// failed is why no more is kept, and tail are then the last bytes that came.
+	// failed is why no more is kept, and tail are the last bytes that came since.
 	failed error
 	tail   []byte
-	// users are those who write or read, and wanted says that somebody wants the file: then
-	// it stays when the last of them is gone.
+	// users counts who writes or reads. The file is removed after the last of them, unless it
+	// is wanted.
 	users  int
 	wanted bool
 }
@@ -39,14 +39,14 @@ func newStore(most int64, open func() (*os.File, error)) *store {
 	return &store{most: most, content: content{open: open}, users: 1}
 }
 
-// use is one more user.
+// use adds a user.
 func (s *store) use() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.users++
 }
 
-// release is one user less.
+// release removes a user.
 func (s *store) release() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,8 +56,8 @@ func (s *store) release() error {
 	return s.close(s.wanted)
 }
 
-// want has the file stay. It returns its name, empty is none, and how much is in it where
-// that is not all.
+// want keeps the file, if there is one. It returns its name, and how much is in it if that
+// is not everything.
 func (s *store) want() (name string, kept int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,7 @@ func (s *store) want() (name string, kept int64) {
 	return s.file.Name(), kept
 }
 
-// watch has all of it in a file from now on, as it comes, which stays. It returns its
+// watch has everything in a file from now on, as it comes, and keeps that. It returns its
 // name.
 func (s *store) watch() (string, error) {
 	s.mu.Lock()
@@ -83,8 +83,8 @@ func (s *store) watch() (string, error) {
 	return s.file.Name(), nil
 }
 
-// add keeps the next bytes. It reports false, once, where that was too much; what else
-// goes wrong is told with what was kept.
+// add keeps the next bytes. It returns false, once, if they were too much. Other errors are
+// told with what was kept.
 func (s *store) add(p []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,25 +110,24 @@ func (s *store) hold(p []byte) {
 	}
 }
 
-// last are the last bytes of p, at most n.
+// last returns the last bytes of p, at most n.
 func last(p []byte, n int) []byte { return p[max(0, len(p)-n):] }
 
-// forget forgets what came so far.
+// forget drops what came so far.
 func (s *store) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.meter, s.tail, s.failed = meter{}, nil, s.reset()
 }
 
-// count tells how much came so far.
+// count returns how much came so far.
 func (s *store) count() (bytes, lines, invalid int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.meter.bytes, s.meter.lines, s.meter.invalidSoFar()
 }
 
-// ends are the beginning and the end of what came, of at most n bytes
-// together.
+// ends returns all that came, as head, or its beginning and its end of n bytes together.
 func (s *store) ends(n int) (head, tail []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,8 +142,8 @@ func (s *store) ends(n int) (head, tail []byte) {
 	return head, s.slice(s.size-int64(n/2), s.size)
 }
 
-// since returns what came after the first so many bytes, of at most n bytes the last,
-// and how many there are now.
+// since returns what came after the first so many bytes, at most its last n bytes, and how
+// many bytes there are now.
 func (s *store) since(from int64, n int) (news []byte, now int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

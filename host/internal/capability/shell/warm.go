@@ -14,7 +14,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/warm"
 )
 
-// warmChild is a command in a shell that is kept ready, or one that should have been.
+// warmChild is a command in a shell that is kept ready, or one that such a shell refused.
 type warmChild struct {
 	*launch
 	cancel func()
@@ -22,8 +22,8 @@ type warmChild struct {
 	result result // set when gone is closed
 
 	mu sync.Mutex
-	// next is how it runs since it was started cold, and stopped how long it was given when
-	// it was told to end before that.
+	// next is the command once it was started cold. Stopped is the time of grace if it was
+	// told to end before that.
 	next    child
 	stopped *time.Duration
 }
@@ -40,8 +40,7 @@ func (l *launch) warmly(ctx context.Context) *warmChild {
 	return c
 }
 
-// run runs the command to its end. If a shell that is kept ready turns out not to do, it is
-// started cold.
+// run runs the command to its end, cold if no shell that is kept ready can run it.
 func (c *warmChild) run(ctx context.Context) result {
 	ran, err := c.setup.ready.Run(ctx, c.request())
 	switch {
@@ -76,7 +75,7 @@ func (c *warmChild) anew(ctx context.Context) result {
 	return next.end()
 }
 
-// request is the command as a shell that is kept ready is given it.
+// request is the command as shells that are kept ready take it.
 func (c *warmChild) request() *warm.Request {
 	spec := c.held.spec("/") // the shell's own directory: commands of all directories share it
 	sinks := c.out.sinks()
@@ -91,9 +90,9 @@ func (c *warmChild) request() *warm.Request {
 	return r
 }
 
-// keyOf tells apart what commands have in sight. A mask lies on a file and not on a name:
-// it goes with the file, when that is removed or another takes its name, and a shell kept
-// ready would see the new one. So files count by what they are.
+// keyOf identifies what a sandbox can see. A mount covers a file and not its name: if another
+// file takes that name, a shell that was kept ready would see it. So files are identified by
+// their numbers too.
 func keyOf(spec *sandbox.Spec) string {
 	parts := []string{spec.Temp}
 	for _, path := range slices.Concat(spec.Writable, spec.Hidden) {
@@ -111,7 +110,7 @@ func (c *warmChild) Done() <-chan struct{} { return c.gone }
 // Gone implements [child].
 func (c *warmChild) Gone() <-chan struct{} { return c.gone }
 
-// Stop implements [child]. What only reads is ended at once.
+// Stop implements [child]. A command that only reads is ended at once.
 func (c *warmChild) Stop(grace time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
