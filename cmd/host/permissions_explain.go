@@ -11,8 +11,8 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/cmd/host/internal/lines"
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
+	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/approvals"
-	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -68,7 +68,7 @@ func (a *app) explain(ctx context.Context, tool, input string, asJSON bool) erro
 
 // explainUnknown judges a call of a tool that this host does not have.
 func (a *app) explainUnknown(o *opened, tool string, src json.RawMessage) (permissions.Explanation, error) {
-	at := shell.Place{Cwd: filepath.ToSlash(o.session.Cwd()), Home: filepath.ToSlash(o.dirs.Home)}
+	at := host.CommandPlace{Cwd: filepath.ToSlash(o.session.Cwd()), Home: filepath.ToSlash(o.dirs.Home)}
 	r, err := lines.NewToolset(nil).Request(tool, src, at)
 	if err != nil {
 		return permissions.Explanation{}, err

@@ -13,7 +13,6 @@ import (
 	"github.com/toolquay/toolquay/cmd/host/internal/lines"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/config"
-	"github.com/toolquay/toolquay/internal/shell"
 )
 
 func permissionsTestCommand(a *app) *cobra.Command {
@@ -47,7 +46,7 @@ read; such a line is answered {"error": "..."}.`,
 				return hostError(err)
 			}
 			tools := lines.NewToolset(contracts)
-			err = a.lines(cmd.Context(), args, func(in io.Reader, at shell.Place) (err error) {
+			err = a.lines(cmd.Context(), args, func(in io.Reader, at host.CommandPlace) (err error) {
 				failed, err = lines.Test(in, a.out, at, tools)
 				return err
 			})
@@ -71,7 +70,7 @@ func permissionsClassifyCommand(a *app) *cobra.Command {
 looked at.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.lines(cmd.Context(), args, func(in io.Reader, at shell.Place) error {
+			return a.lines(cmd.Context(), args, func(in io.Reader, at host.CommandPlace) error {
 				return lines.Classify(in, a.out, at)
 			})
 		},
@@ -79,7 +78,7 @@ looked at.`,
 }
 
 // lines opens what is to be read line by line and has it answered.
-func (a *app) lines(ctx context.Context, args []string, answer func(io.Reader, shell.Place) error) error {
+func (a *app) lines(ctx context.Context, args []string, answer func(io.Reader, host.CommandPlace) error) error {
 	session, err := a.sessionOptions()
 	if err != nil {
 		return err
@@ -95,7 +94,7 @@ func (a *app) lines(ctx context.Context, args []string, answer func(io.Reader, s
 	stop := context.AfterFunc(ctx, func() { _ = in.Close() })
 	defer stop()
 	home := filepath.ToSlash(filepath.Clean(config.UserDirs().Home))
-	err = answer(in, shell.Place{Cwd: filepath.ToSlash(session.Cwd), Home: home})
+	err = answer(in, host.CommandPlace{Cwd: filepath.ToSlash(session.Cwd), Home: home})
 	switch {
 	case err == nil:
 		return nil

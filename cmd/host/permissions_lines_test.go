@@ -15,7 +15,6 @@ import (
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/approvals"
 	"github.com/toolquay/toolquay/host/config"
-	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/settings"
@@ -166,7 +165,7 @@ func TestLinesJudgeAsTheHost(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	at := shell.Place{Cwd: filepath.ToSlash(dir), Home: filepath.ToSlash(filepath.Join(dir, "home"))}
+	at := host.CommandPlace{Cwd: filepath.ToSlash(dir), Home: filepath.ToSlash(filepath.Join(dir, "home"))}
 	if _, err := lines.Test(&questions, &out, at, lines.NewToolset(tools)); err != nil {
 		t.Fatal(err)
 	}

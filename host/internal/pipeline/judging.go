@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/commands"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/paths"
 	"github.com/toolquay/toolquay/host/internal/rules"
-	"github.com/toolquay/toolquay/internal/powershell"
 	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/permissions"
 )
@@ -109,12 +109,11 @@ func (g *judging) analyseHere(text string) permissions.Command { return g.analys
 // analyse finds out what a command does at a place, with its paths as they now really
 // lie.
 func (g *judging) analyse(text string, at shell.Place) permissions.Command {
-	var command permissions.Command
+	language := abi.ShellBash
 	if g.tool.Contract().Name == PowerShell {
-		command = powershell.Analyse(text, powershell.Place{Cwd: at.Cwd, Home: at.Home, Working: at.Working})
-	} else {
-		command = shell.Analyse(text, at)
+		language = abi.ShellPowerShell
 	}
+	command := commands.Analyse(language, text, at)
 	command.Resolve(paths.OfCommand)
 	paths.AddMatches(&command, g.Policy().SandboxPolicy(nil).Withholds)
 	command.Unsandboxed = g.leavesSandbox()

@@ -8,14 +8,13 @@ import (
 	"strings"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/internal/powershell"
-	"github.com/toolquay/toolquay/internal/shell"
+	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/permissions"
 )
 
 // request makes of a call what is judged, by what is known of the tools that
 // agents of this field have. The input is a JSON object.
-func request(name string, input json.RawMessage, at shell.Place) (permissions.Request, error) {
+func request(name string, input json.RawMessage, at host.CommandPlace) (permissions.Request, error) {
 	r := permissions.Request{Tool: name, Input: input, Effects: permissions.EffectsUnknown}
 	tool, ok := knownTools[name]
 	if !ok {
@@ -39,7 +38,7 @@ func request(name string, input json.RawMessage, at shell.Place) (permissions.Re
 }
 
 // touch adds what one field of the input names.
-func touch(r *permissions.Request, field abi.Field, input map[string]json.RawMessage, at shell.Place) error {
+func touch(r *permissions.Request, field abi.Field, input map[string]json.RawMessage, at host.CommandPlace) error {
 	value := field.Default
 	if raw, ok := input[field.Name]; ok {
 		if err := json.Unmarshal(raw, &value); err != nil {
@@ -55,7 +54,7 @@ func touch(r *permissions.Request, field abi.Field, input map[string]json.RawMes
 	case abi.FieldHost:
 		r.Accesses = append(r.Accesses, permissions.Access{Kind: permissions.AccessNet, Target: value})
 	case abi.FieldCommand:
-		command := analyse(r.Tool, value, at)
+		command := host.AnalyseCommand(shells[r.Tool], value, at)
 		if raw, ok := input[escapes]; ok {
 			command.Unsandboxed = string(raw) != "false" && string(raw) != "null"
 		}
@@ -64,17 +63,6 @@ func touch(r *permissions.Request, field abi.Field, input map[string]json.RawMes
 		r.Accesses = append(r.Accesses, command.Accesses()...)
 	}
 	return nil
-}
-
-// analyse reads a command in the language of the tool.
-func analyse(tool, text string, at shell.Place) permissions.Command {
-	switch tool {
-	case "Bash":
-		return shell.Analyse(text, at)
-	case "PowerShell":
-		return powershell.Analyse(text, powershell.Place{Cwd: at.Cwd, Home: at.Home, Working: at.Working})
-	}
-	return permissions.Command{Text: text, Fault: "only commands for bash and PowerShell are read"}
 }
 
 func pathAccess(field abi.Field, name, cwd string, tree bool) permissions.Access {

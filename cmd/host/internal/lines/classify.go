@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/internal/shell"
+	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -35,7 +35,7 @@ type Access struct {
 
 // Classify reads commands and writes what they would do; at is where lines that
 // do not say run. Only reading and writing fail.
-func Classify(in io.Reader, out io.Writer, at shell.Place) error {
+func Classify(in io.Reader, out io.Writer, at host.CommandPlace) error {
 	_, err := each(in, out, func(line []byte) (any, error) {
 		var c Command
 		if err := abi.Unmarshal(line, &c); err != nil {
@@ -46,14 +46,14 @@ func Classify(in io.Reader, out io.Writer, at shell.Place) error {
 		}
 		place := at
 		if c.Cwd != "" {
-			place = shell.Place{Cwd: c.Cwd, Home: c.Home}
+			place = host.CommandPlace{Cwd: c.Cwd, Home: c.Home}
 		} else if c.Home != "" {
 			place.Home = c.Home
 		}
 		if err := checkPlace(place.Cwd, place.Home); err != nil {
 			return nil, err
 		}
-		return effectsOf(shell.Analyse(*c.Command, place)), nil
+		return effectsOf(host.AnalyseCommand(abi.ShellBash, *c.Command, place)), nil
 	})
 	return err
 }

@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/cmd/host/internal/lines"
-	"github.com/toolquay/toolquay/internal/shell"
+	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-var here = shell.Place{Cwd: "/here", Home: "/home/me"}
+var here = host.CommandPlace{Cwd: "/here", Home: "/home/me"}
 
 // golden compares with a file beside the questions.
 func golden(t *testing.T, name string, got []byte) {

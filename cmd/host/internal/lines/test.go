@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/internal/shell"
+	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -68,7 +68,7 @@ var layers = map[string]permissions.SourceKind{
 // Test reads calls and writes how they are judged; at is where lines that do
 // not say are. Rules and calls may name the tools by their aliases. It returns how many lines had another verdict than they expected,
 // or could not be answered; only reading and writing fail.
-func Test(in io.Reader, out io.Writer, at shell.Place, tools *Toolset) (failed int, err error) {
+func Test(in io.Reader, out io.Writer, at host.CommandPlace, tools *Toolset) (failed int, err error) {
 	t := tester{at: at, tools: tools, policies: make(map[string]*permissions.Policy)}
 	wrong := 0
 	failed, err = each(in, out, func(line []byte) (any, error) {
@@ -83,7 +83,7 @@ func Test(in io.Reader, out io.Writer, at shell.Place, tools *Toolset) (failed i
 
 // tester keeps the policies of the lines before: most come with the same.
 type tester struct {
-	at       shell.Place
+	at       host.CommandPlace
 	tools    *Toolset
 	policies map[string]*permissions.Policy
 }
@@ -109,7 +109,7 @@ func (t *tester) answer(line []byte) (Judgement, error) {
 	if err != nil {
 		return Judgement{}, err
 	}
-	r, err := t.tools.Request(c.Tool, c.Input, shell.Place{Cwd: c.Cwd, Home: c.Home})
+	r, err := t.tools.Request(c.Tool, c.Input, host.CommandPlace{Cwd: c.Cwd, Home: c.Home})
 	if err != nil {
 		return Judgement{}, err
 	}

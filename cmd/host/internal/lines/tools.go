@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/internal/shell"
+	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -81,7 +81,7 @@ func (s *Toolset) lookup(name string) (*abi.Tool, bool) {
 }
 
 // Request makes of a call, by any of its tool's names, what is judged.
-func (s *Toolset) Request(name string, input json.RawMessage, at shell.Place) (permissions.Request, error) {
+func (s *Toolset) Request(name string, input json.RawMessage, at host.CommandPlace) (permissions.Request, error) {
 	input, err := abi.Canonical(input)
 	if t, ok := s.byName[name]; ok && err == nil {
 		input, err = t.Renamed(name, input)
@@ -111,6 +111,9 @@ func (s *Toolset) namesOf(tool string) []string {
 
 // trees are the tools that go into the directories they are given.
 var trees = map[string]bool{"LS": true, "Glob": true, "Grep": true}
+
+// shells are the shells that tools run commands with, by the tools' names.
+var shells = map[string]string{"Bash": abi.ShellBash, "PowerShell": abi.ShellPowerShell}
 
 // escapes is the input field by which a shell tool asks to leave the sandbox.
 const escapes = "dangerouslyDisableSandbox"

@@ -1,0 +1,37 @@
+package host_test
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// What a command would do, and what a policy says to it.
+func ExampleAnalyseCommand() {
+	command := host.AnalyseCommand(abi.ShellBash, "cat go.mod > copy", host.CommandPlace{Cwd: "/work", Home: "/home/me"})
+	command.Resolve(func(path string) string { return path }) // no links are followed
+	for _, a := range command.Accesses() {
+		fmt.Println(a.Kind, a.Target)
+	}
+
+	rules := permissions.RuleSet{Source: permissions.SourceUser, Allow: permissions.RuleTexts("Bash(cat *)"), Deny: permissions.RuleTexts("Edit(copy)")}
+	policy, _, err := permissions.Compile(permissions.Setup{
+		Layout: permissions.Layout{Cwd: permissions.Dir{Path: "/work"}, Home: permissions.Dir{Path: "/home/me"}},
+		Rules:  []permissions.RuleSet{rules},
+	})
+	if err != nil {
+		log.Panic(err)
+	}
+	decision := permissions.Decide(policy, permissions.Request{
+		Tool: "Bash", Commands: []permissions.Command{command}, Accesses: command.Accesses(),
+	}, permissions.Evidence{})
+	fmt.Println(decision.Verdict, decision.Reason())
+	// Output:
+	// exec cat go.mod > copy
+	// fs.read /work/go.mod
+	// fs.write /work/copy
+	// deny the deny rule Edit(copy) (user)
+}
