@@ -29,14 +29,14 @@ later and from another terminal; resume runs its call again, in the session,
 directory and mode that it was asked in, with the answer; of that mode and --mode
 the stricter counts. An answer holds for exactly the call that was shown, once.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.listApprovals(asJSON) },
+		RunE: func(*cobra.Command, []string) error { return listApprovals(a, asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	cmd.AddCommand(approvalShowCommand(a), approvalAllowCommand(a), approvalDenyCommand(a), approvalForgetCommand(a), approvalResumeCommand(a))
 	return cmd
 }
 
-func (a *app) approvals() (*approvals.Store, error) {
+func openApprovals() (*approvals.Store, error) {
 	dir := userDirs().Approvals()
 	if dir == "" {
 		return nil, hostError(errors.New("there is no place for approvals: neither HOME nor XDG_STATE_HOME is set"))
@@ -45,8 +45,8 @@ func (a *app) approvals() (*approvals.Store, error) {
 	return store, hostError(err)
 }
 
-func (a *app) listApprovals(asJSON bool) error {
-	store, err := a.approvals()
+func listApprovals(a *app, asJSON bool) error {
+	store, err := openApprovals()
 	if err != nil {
 		return err
 	}
@@ -55,22 +55,17 @@ func (a *app) listApprovals(asJSON bool) error {
 		a.err.Printf("toolquay: %v\n", err)
 	}
 	if asJSON {
-		for i := range items {
-			if err := a.printJSON(items[i]); err != nil {
-				return err
-			}
-		}
-		return nil
+		return printEach(a, items)
 	}
 	if len(items) == 0 {
 		a.out.Printf("Nothing waits for an answer.\n")
 		return nil
 	}
-	a.tableOfApprovals(items)
+	tableOfApprovals(a, items)
 	return nil
 }
 
-func (a *app) tableOfApprovals(items []approvals.Item) {
+func tableOfApprovals(a *app, items []approvals.Item) {
 	rows := [][]string{{"ID", "STATE", "ASKED", "TOOL", "ABOUT"}}
 	for i := range items {
 		it := &items[i]
@@ -85,7 +80,7 @@ func approvalShowCommand(a *app) *cobra.Command {
 		Short: "Show all of a question",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			store, err := a.approvals()
+			store, err := openApprovals()
 			if err != nil {
 				return err
 			}
@@ -93,13 +88,13 @@ func approvalShowCommand(a *app) *cobra.Command {
 			if err != nil {
 				return usageError("%w", err)
 			}
-			a.showItem(&item)
+			showItem(a, &item)
 			return nil
 		},
 	}
 }
 
-func (a *app) showItem(it *approvals.Item) {
+func showItem(a *app, it *approvals.Item) {
 	q := host.Approval{
 		ID: it.ID, Session: it.Session, Cwd: it.Cwd, Mode: it.Mode, Tool: it.Use.Name, Plugin: it.Plugin,
 		Worker: it.Worker, Title: it.Title, Input: it.Use.Input, Capability: it.Capability, Preview: it.Preview, Reasons: it.Reasons,
@@ -124,7 +119,7 @@ func approvalAllowCommand(a *app) *cobra.Command {
 		Short: "Allow what was asked, once",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.answerApproval(args[0], approvals.Answer{Answer: host.AnswerAllow, Remember: host.Scope(remember)})
+			return answerApproval(a, args[0], approvals.Answer{Answer: host.AnswerAllow, Remember: host.Scope(remember)})
 		},
 	}
 	cmd.Flags().StringVar(&remember, "always", "", "take the question's offer for session, edits, project-local, project or user too")
@@ -138,15 +133,15 @@ func approvalDenyCommand(a *app) *cobra.Command {
 		Short: "Deny what was asked",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.answerApproval(args[0], approvals.Answer{Answer: host.AnswerDeny, Message: words})
+			return answerApproval(a, args[0], approvals.Answer{Answer: host.AnswerDeny, Message: words})
 		},
 	}
 	cmd.Flags().StringVarP(&words, "message", "m", "", "what to tell the model")
 	return cmd
 }
 
-func (a *app) answerApproval(id string, answer approvals.Answer) error {
-	store, err := a.approvals()
+func answerApproval(a *app, id string, answer approvals.Answer) error {
+	store, err := openApprovals()
 	if err != nil {
 		return err
 	}
@@ -164,7 +159,7 @@ func approvalForgetCommand(a *app) *cobra.Command {
 		Short: "Take a question away unanswered",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			store, err := a.approvals()
+			store, err := openApprovals()
 			if err != nil {
 				return err
 			}
@@ -182,14 +177,14 @@ func approvalResumeCommand(a *app) *cobra.Command {
 		Use:   "resume ID",
 		Short: "Run a call again that waited for an answer",
 		Args:  cobra.ExactArgs(1),
-		RunE:  func(cmd *cobra.Command, args []string) error { return a.resume(cmd.Context(), args[0]) },
+		RunE:  func(cmd *cobra.Command, args []string) error { return resumeApproval(cmd.Context(), a, args[0]) },
 	}
 }
 
-// resume runs a kept call as it was asked about. What is not answered yet is
+// resumeApproval runs a kept call as it was asked about. What is not answered yet is
 // asked again, and kept again.
-func (a *app) resume(ctx context.Context, id string) error {
-	store, err := a.approvals()
+func resumeApproval(ctx context.Context, a *app, id string) error {
+	store, err := openApprovals()
 	if err != nil {
 		return err
 	}
@@ -203,7 +198,7 @@ func (a *app) resume(ctx context.Context, id string) error {
 	if err := a.flags.restore(item.Flags); err != nil {
 		return usageError("the question's flags: %w", err)
 	}
-	noAsk, err := a.stricterMode(item.Mode)
+	noAsk, err := stricterMode(a, item.Mode)
 	if err != nil {
 		return err
 	}
@@ -220,7 +215,7 @@ func (a *app) resume(ctx context.Context, id string) error {
 	defer o.close()
 	o.follow(ctx)
 	log := &callLog{out: a.err}
-	result := a.one(ctx, o, item.Use, log)
+	result := runOne(ctx, a, o, item.Use, log)
 	if item.Format != "" {
 		reply, err := message.Reply(item.Format, []abi.ToolUse{item.Use}, []abi.ToolResult{*result})
 		if err == nil {
@@ -237,7 +232,7 @@ func (a *app) resume(ctx context.Context, id string) error {
 
 // stricterMode makes --mode the stricter one of it and of the mode that a question was
 // asked in. noAsk says that what asks must be denied beside.
-func (a *app) stricterMode(kept permissions.Mode) (noAsk bool, err error) {
+func stricterMode(a *app, kept permissions.Mode) (noAsk bool, err error) {
 	given := kept
 	if a.flags.mode != "" {
 		if given, err = permissions.ParseMode(a.flags.mode); err != nil {

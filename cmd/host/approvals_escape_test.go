@@ -116,8 +116,8 @@ func shownApprovals(t *testing.T, q host.Approval, reason string) map[string]str
 			a.out.Terminal, a.out.Width = true, 80
 			ui.ShowApproval(a.out, q)
 		},
-		"approvals list": func(a *app) { a.tableOfApprovals([]approvals.Item{item}) },
-		"approvals show": func(a *app) { a.showItem(&item) },
+		"approvals list": func(a *app) { tableOfApprovals(a, []approvals.Item{item}) },
+		"approvals show": func(a *app) { showItem(a, &item) },
 	}
 	if json.Valid(q.Input) {
 		ways["json of approvals"] = func(a *app) { _ = a.printJSON(item) }
@@ -171,7 +171,7 @@ func TestKeptQuestionsAreShownWhole(t *testing.T) {
 			Grounds: approvals.Grounds{Why: approvals.Why{Reason: "older"}},
 		}},
 	} {
-		if got := printed(t, func(a *app) { a.showItem(&item) }); got != want {
+		if got := printed(t, func(a *app) { showItem(a, &item) }); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
 	}

@@ -1,29 +1,13 @@
 package main
 
 import (
-	"slices"
-	"strings"
+	"context"
+	"errors"
 
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/approvals"
 )
-
-// The values of --approval.
-const (
-	approveAuto  = "auto"
-	approvePipe  = "pipe"
-	approveLater = "later"
-	approveNever = "never"
-)
-
-func (a *app) checkApproval() error {
-	known := []string{approveAuto, approvePipe, approveLater, approveNever}
-	if slices.Contains(known, a.flags.approval) {
-		return nil
-	}
-	return usageError("--approval %q: there are %s", a.flags.approval, strings.Join(known, ", "))
-}
 
 // asker is who is asked what the rules leave open, or nil for nobody. Where
 // standard input is not free, nobody can answer on it.
@@ -72,4 +56,19 @@ func (a *app) person() *ui.Asker {
 		return nil
 	}
 	return ui.NewAsker(a.err, a.in)
+}
+
+// confirm asks the person, unless yes was given; without either it refuses.
+func (a *app) confirm(ctx context.Context, yes bool, question string) error {
+	if yes {
+		return nil
+	}
+	person := a.person()
+	if person == nil {
+		return usageError("nobody can be asked here; look at the above and say --yes")
+	}
+	if !person.Confirm(ctx, question) {
+		return &exitError{exitDenied, errors.New("nothing was changed")}
+	}
+	return nil
 }

@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +24,7 @@ the last lines that its plugin logged. -v shows all of what plugins log as it co
 log lines, standard output and error, panics, the stack of a trap.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.call(cmd.Context(), args[0], append(args, "{}")[1], f)
+			return callTool(cmd.Context(), a, args[0], append(args, "{}")[1], f)
 		},
 	}
 	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text, or json for the whole result")
@@ -42,7 +39,7 @@ type callFlags struct {
 	verbose, staged bool
 }
 
-func (a *app) call(ctx context.Context, tool, input string, f callFlags) error {
+func callTool(ctx context.Context, a *app, tool, input string, f callFlags) error {
 	output := f.output
 	if output != "text" && output != "json" {
 		return usageError("--output %q: there are text and json", output)
@@ -54,7 +51,7 @@ func (a *app) call(ctx context.Context, tool, input string, f callFlags) error {
 	o, err := a.open(ctx, func(s *setup) {
 		s.calls = true
 		s.alone()
-		a.staged(&s.session, f.staged)
+		stageWrites(a, &s.session, f.staged)
 		s.session.Asker = a.asker(s, input != "-", approvals.Resume{})
 	})
 	if err != nil {
@@ -64,7 +61,7 @@ func (a *app) call(ctx context.Context, tool, input string, f callFlags) error {
 	o.follow(ctx)
 	o.warnBroken()
 	log := &callLog{out: a.err, verbose: f.verbose}
-	r := a.one(ctx, o, abi.ToolUse{ID: "call_1", Name: tool, Input: canonical}, log)
+	r := runOne(ctx, a, o, abi.ToolUse{ID: "call_1", Name: tool, Input: canonical}, log)
 	if output == "json" {
 		err = a.printJSON(message.NewRecord(*r))
 	} else {
@@ -80,8 +77,8 @@ func (a *app) call(ctx context.Context, tool, input string, f callFlags) error {
 	return quiet(resultCode(r))
 }
 
-// one runs one call, and prints what hooks have to say to the person.
-func (a *app) one(ctx context.Context, o *opened, use abi.ToolUse, log *callLog) *abi.ToolResult {
+// runOne runs one call, and prints what hooks have to say to the person.
+func runOne(ctx context.Context, a *app, o *opened, use abi.ToolUse, log *callLog) *abi.ToolResult {
 	var result abi.ToolResult
 	for e := range o.session.Run(ctx, []abi.ToolUse{use}) {
 		log.take(&e)
@@ -93,52 +90,4 @@ func (a *app) one(ctx context.Context, o *opened, use abi.ToolUse, log *callLog)
 		}
 	}
 	return &result
-}
-
-// input is the input of a call: given, or read from @FILE or, for "-", standard
-// input.
-func (a *app) input(ctx context.Context, tool, input string) ([]byte, error) {
-	src := []byte(input)
-	if file, isFile := strings.CutPrefix(input, "@"); isFile || input == "-" {
-		var err error
-		if src, err = a.read(ctx, file, abi.MaxJSON); err != nil {
-			return nil, err
-		}
-	}
-	canonical, err := abi.Canonical(src)
-	if err != nil {
-		return nil, usageError("the input of %s: %w", tool, err)
-	}
-	return canonical, nil
-}
-
-// printText prints a result as text: as it is for other programs, escaped for
-// people.
-func (a *app) printText(r *abi.ToolResult) error {
-	if r.IsError {
-		a.err.Printf("%s\n", ui.Reason(r))
-		return nil
-	}
-	var parts []string
-	for _, b := range r.Content {
-		switch b.Type {
-		case abi.BlockText:
-			parts = append(parts, b.Text)
-		case abi.BlockToolReference:
-			parts = append(parts, "[tool "+b.ToolName+"]")
-		default:
-			parts = append(parts, fmt.Sprintf("[%s, %s, %d bytes; --output json has them]", b.Type, b.MediaType, len(b.Data)))
-		}
-	}
-	text := strings.Join(parts, "\n")
-	if !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	if a.out.Terminal {
-		text = ui.Text(text)
-	}
-	if _, err := io.WriteString(a.out, text); err != nil {
-		return hostError(fmt.Errorf("writing the output: %w", err))
-	}
-	return nil
 }

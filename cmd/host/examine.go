@@ -26,7 +26,7 @@ import (
 )
 
 // examine looks at everything a run depends on, as far as it gets.
-func (a *app) examine(ctx context.Context, d *diagnosis) error {
+func examine(ctx context.Context, a *app, d *diagnosis) error {
 	s, err := a.setup()
 	if s.session.Cwd == "" {
 		return err // the command line is wrong
@@ -45,7 +45,7 @@ func (a *app) examine(ctx context.Context, d *diagnosis) error {
 	examineHost(ctx, d, &s, log)
 	examineEngine(ctx, d, s.dirs)
 	examineWorkers(d)
-	a.examineTerminal(d)
+	examineTerminal(a, d)
 	return nil
 }
 
@@ -80,19 +80,6 @@ func examineState(d *diagnosis, dirs config.Dirs) {
 		d.add("place", wrong, fmt.Sprintf("grants and trust: %s cannot be written, so the log, sessions and approvals are not kept: %v",
 			cmp.Or(dirs.State, "no directory"), dirs.StateError))
 	}
-}
-
-// examineWritten tells whether files can be made in a directory, if there is one.
-func examineWritten(d *diagnosis, area, text, dir string) {
-	if dir == "" {
-		d.add(area, note, text+"there is no place for them: neither HOME nor its XDG variable is set")
-		return
-	}
-	if err := config.CheckWritable(dir); err != nil {
-		d.add(area, wrong, fmt.Sprintf("%s, which cannot be written: %v", text, err))
-		return
-	}
-	d.add(area, fine, text)
 }
 
 func examineProject(d *diagnosis, s *setup) {
@@ -257,7 +244,7 @@ func probe(ctx context.Context, dir string, options host.Options) error {
 	return nil
 }
 
-func (a *app) examineTerminal(d *diagnosis) {
+func examineTerminal(a *app, d *diagnosis) {
 	is := func(terminal bool) string {
 		if terminal {
 			return "a terminal"

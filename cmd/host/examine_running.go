@@ -6,8 +6,10 @@ import (
 	"os"
 	"strings"
 
+	"github.com/toolquay/toolquay/host/config"
 	"github.com/toolquay/toolquay/host/telemetry/otlp"
 	"github.com/toolquay/toolquay/permissions/settings"
+	"github.com/toolquay/toolquay/plugins/worker"
 	"github.com/toolquay/toolquay/scheduler"
 )
 
@@ -66,4 +68,31 @@ func telemetryText(c *otlp.Config) string {
 		text += ", with what calls are given and answer"
 	}
 	return text
+}
+
+// examineWorkers says what this machine offers to confine worker processes with.
+func examineWorkers(d *diagnosis) {
+	if _, err := worker.Self(); err != nil {
+		d.add("workers", wrong, "no worker processes can be started: "+err.Error())
+		return
+	}
+	text, filtered := worker.Confinement()
+	s := fine
+	if !filtered {
+		s = note
+	}
+	d.add("workers", s, text)
+}
+
+// examineWritten tells whether files can be made in a directory, if there is one.
+func examineWritten(d *diagnosis, area, text, dir string) {
+	if dir == "" {
+		d.add(area, note, text+"there is no place for them: neither HOME nor its XDG variable is set")
+		return
+	}
+	if err := config.CheckWritable(dir); err != nil {
+		d.add(area, wrong, fmt.Sprintf("%s, which cannot be written: %v", text, err))
+		return
+	}
+	d.add(area, fine, text)
 }

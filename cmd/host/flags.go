@@ -2,6 +2,9 @@ package main
 
 import (
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -67,4 +70,78 @@ func (f *globalFlags) restore(flags []string) error {
 	f.approval, f.logLevel, f.timeout = given.approval, given.logLevel, given.timeout
 	f.scheduler, f.session, f.mode = given.scheduler, given.session, given.mode
 	return nil
+}
+
+// globalFlags are the flags that every subcommand takes.
+type globalFlags struct {
+	ruleFlags
+	sourceFlags
+	pluginFlags
+
+	cwd       string
+	addDirs   []string
+	mode      string
+	timeout   time.Duration
+	approval  string
+	scheduler string
+	session   string
+	logLevel  string
+}
+
+// ruleFlags are rules on top of those of the settings.
+type ruleFlags struct{ allow, ask, deny []string }
+
+// sourceFlags say whose settings and plugins count.
+type sourceFlags struct{ noProject, noUser, claude bool }
+
+// pluginFlags say which plugins there are, and what they may.
+type pluginFlags struct {
+	plugins, grants []string
+	isolation       string
+}
+
+func (f *globalFlags) register(root *cobra.Command) {
+	p := root.PersistentFlags()
+	p.StringVar(&f.cwd, "cwd", "", "work in this directory instead of the current one")
+	p.StringArrayVar(&f.addDirs, "add-dir", nil, "a further directory to work in (repeatable)")
+	p.StringVar(&f.mode, "mode", "", "permission mode: default, plan, acceptEdits, auto, bypassPermissions or dontAsk")
+	p.StringArrayVar(&f.allow, "allow", nil, "an allow rule, such as 'Read(~/notes/**)' (repeatable)")
+	p.StringArrayVar(&f.ask, "ask", nil, "an ask rule (repeatable)")
+	p.StringArrayVar(&f.deny, "deny", nil, "a deny rule, such as 'Read(.env)' (repeatable)")
+	p.StringArrayVar(&f.plugins, "plugins", nil, "a plugin (a folder or a .wasm file), or a directory of plugins, for this run; they shadow others of the same name (repeatable)")
+	p.StringArrayVar(&f.grants, "grant", nil, "grant a plugin what it asks for, for this run (repeatable)")
+	p.DurationVar(&f.timeout, "timeout", 0, "the longest one call may take, such as 30s (default: what its plugin may)")
+	p.StringVar(&f.isolation, "isolation", "", "what walls plugins that are not built in run behind: sandbox (as each plugin asks) or process (every one in a process of its own) (default: as the settings say, or sandbox)")
+	p.BoolVar(&f.claude, "claude-settings", false, "read the permission lists of ~/.claude/settings.json too; those of a project are read in any case")
+	p.BoolVar(&f.noProject, "no-project", false, "ignore the project's settings and plugins")
+	p.BoolVar(&f.noUser, "no-user", false, "ignore the user's settings and plugins")
+	p.StringVar(&f.approval, "approval", approveAuto, "how to ask what the rules leave open: auto (at the terminal, if there is one), pipe (on standard error, answers from standard input), later (keep the question: toolquay approvals) or never (deny it)")
+	p.StringVar(&f.scheduler, "scheduler", "", "what lets calls run side by side: locks (they touch different things) or batch (they are next to each other, and safe) (default: as the settings say, or locks)")
+	p.StringVar(&f.session, "session", "", "go on in the session with this id, with what it keeps: long results, loaded tools (default: a new one)")
+	p.StringVar(&f.logLevel, "log-level", "warn", "what to log on standard error: debug, info, warn or error")
+}
+
+// The values of --approval.
+const (
+	approveAuto  = "auto"
+	approvePipe  = "pipe"
+	approveLater = "later"
+	approveNever = "never"
+)
+
+func (f *globalFlags) checkApproval() error {
+	known := []string{approveAuto, approvePipe, approveLater, approveNever}
+	if slices.Contains(known, f.approval) {
+		return nil
+	}
+	return usageError("--approval %q: there are %s", f.approval, strings.Join(known, ", "))
+}
+
+// checkIsolation checks the flag --isolation, which is empty where it was not given.
+func (f *globalFlags) checkIsolation() error {
+	switch abi.Isolation(f.isolation) {
+	case "", abi.IsolationSandbox, abi.IsolationProcess:
+		return nil
+	}
+	return usageError("--isolation %q: write %s or %s", f.isolation, abi.IsolationSandbox, abi.IsolationProcess)
 }

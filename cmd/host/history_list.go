@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -26,11 +25,7 @@ be done just now, and "changed since" one after which something else changed the
 so that what it left is nowhere.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := a.past()
-			if err != nil {
-				return err
-			}
-			return p.done(a.listHistory(cmd.Context(), p, f.selection(p, nil), asJSON))
+			return withPast(a, func(p *past) error { return listHistory(cmd.Context(), a, p, f.selection(p, nil), asJSON) })
 		},
 	}
 	f.register(cmd)
@@ -38,21 +33,16 @@ so that what it left is nowhere.`,
 	return cmd
 }
 
-func (a *app) listHistory(ctx context.Context, p *past, sel host.HistorySelection, asJSON bool) error {
+func listHistory(ctx context.Context, a *app, p *past, sel host.HistorySelection, asJSON bool) error {
 	changes, err := p.List(ctx, sel)
 	if err == nil {
-		err = a.warnDamaged(p)
+		err = warnDamaged(a, p)
 	}
 	if err != nil {
 		return hostError(err)
 	}
 	if asJSON {
-		for i := range changes {
-			if err := a.printJSON(changes[i]); err != nil {
-				return err
-			}
-		}
-		return nil
+		return printEach(a, changes)
 	}
 	if len(changes) == 0 {
 		a.out.Printf("The session %s wrote no such file.\n", p.session)
@@ -100,16 +90,12 @@ func historyShowCommand(a *app) *cobra.Command {
 		Short: "Show one write: what is known of it, and what it changed",
 		Args:  cobra.MatchAll(cobra.ExactArgs(1), named),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := a.past()
-			if err != nil {
-				return err
-			}
-			return p.done(a.showWrite(cmd.Context(), p, args[0]))
+			return withPast(a, func(p *past) error { return showWrite(cmd.Context(), a, p, args[0]) })
 		},
 	}
 }
 
-func (a *app) showWrite(ctx context.Context, p *past, id string) error {
+func showWrite(ctx context.Context, a *app, p *past, id string) error {
 	sel := host.HistorySelection{ID: id}
 	changes, err := p.List(ctx, sel)
 	if err != nil {
@@ -130,12 +116,7 @@ func (a *app) showWrite(ctx context.Context, p *past, id string) error {
 	if c.State == host.HistoryNotDone {
 		return nil
 	}
-	return a.showDiff(ctx, p, sel)
-}
-
-// noSuchWrite is that nothing is selected.
-func noSuchWrite(p *past, sel host.HistorySelection) error {
-	return usageError("the session %s wrote nothing of this: %s; toolquay history list --session %s shows what it wrote", p.session, sel, p.session)
+	return showDiff(ctx, a, p, sel)
 }
 
 func historyDiffCommand(a *app) *cobra.Command {
@@ -148,18 +129,14 @@ directory, and those of files elsewhere at the root. What git apply takes is pri
 toolquay history patch.`,
 		Args: cobra.MatchAll(cobra.MaximumNArgs(1), named),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := a.past()
-			if err != nil {
-				return err
-			}
-			return p.done(a.showDiff(cmd.Context(), p, f.selection(p, args)))
+			return withPast(a, func(p *past) error { return showDiff(cmd.Context(), a, p, f.selection(p, args)) })
 		},
 	}
 	f.register(cmd)
 	return cmd
 }
 
-func (a *app) showDiff(ctx context.Context, p *past, sel host.HistorySelection) error {
+func showDiff(ctx context.Context, a *app, p *past, sel host.HistorySelection) error {
 	var text bytes.Buffer
 	left, err := p.Patch(ctx, &text, sel, host.PatchOptions{Dir: p.cwd, Outside: true})
 	if err != nil {
@@ -168,7 +145,7 @@ func (a *app) showDiff(ctx context.Context, p *past, sel host.HistorySelection) 
 	for line := range strings.Lines(text.String()) {
 		a.out.Whole(ui.Span{Style: diffStyle(line), Text: strings.TrimSuffix(line, "\n")})
 	}
-	return a.leftOut(left)
+	return warnLeftOut(a, left)
 }
 
 func diffStyle(line string) ui.Style {
@@ -185,8 +162,8 @@ func diffStyle(line string) ui.Style {
 	return ui.Plain
 }
 
-// leftOut tells of files that are not shown, and has the command say so.
-func (a *app) leftOut(left []host.PatchOmission) error {
+// warnLeftOut tells of files that are not shown, and has the command say so.
+func warnLeftOut(a *app, left []host.PatchOmission) error {
 	for _, l := range left {
 		a.err.Printf("toolquay: left out: %s: %s\n", l.Path, l.Why)
 	}
@@ -194,14 +171,6 @@ func (a *app) leftOut(left []host.PatchOmission) error {
 		return quiet(exitFailed)
 	}
 	return nil
-}
-
-// historyError gives an error its exit code.
-func historyError(p *past, sel host.HistorySelection, err error) error {
-	if errors.Is(err, host.ErrNoChange) {
-		return noSuchWrite(p, sel)
-	}
-	return hostError(err)
 }
 
 func historyPatchCommand(a *app) *cobra.Command {
@@ -224,11 +193,7 @@ Files that it cannot tell of are named on standard error, and the command ends w
 changed after the last write, so that what it left is kept nowhere.`,
 		Args: cobra.MatchAll(cobra.MaximumNArgs(1), named),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := a.past()
-			if err != nil {
-				return err
-			}
-			return p.done(a.printPatch(cmd.Context(), p, f.selection(p, args), relativeTo))
+			return withPast(a, func(p *past) error { return printPatch(cmd.Context(), a, p, f.selection(p, args), relativeTo) })
 		},
 	}
 	f.register(cmd)
@@ -236,7 +201,7 @@ changed after the last write, so that what it left is kept nowhere.`,
 	return cmd
 }
 
-func (a *app) printPatch(ctx context.Context, p *past, sel host.HistorySelection, relativeTo string) error {
+func printPatch(ctx context.Context, a *app, p *past, sel host.HistorySelection, relativeTo string) error {
 	dir, err := here(p.cwd, relativeTo)
 	if err != nil {
 		return err
@@ -251,5 +216,14 @@ func (a *app) printPatch(ctx context.Context, p *past, sel host.HistorySelection
 	} else if _, err := a.out.Write(text.Bytes()); err != nil { // programs get the bytes as they are
 		return hostError(err)
 	}
-	return a.leftOut(left)
+	return warnLeftOut(a, left)
+}
+
+// warnDamaged tells of records that cannot be read.
+func warnDamaged(a *app, p *past) error {
+	_, damaged, err := p.Records()
+	if err == nil && damaged > 0 {
+		a.err.Printf("toolquay: %s of the history cannot be read; the others are as they were written\n", count(damaged, "line"))
+	}
+	return hostError(err)
 }

@@ -29,11 +29,7 @@ it undoes it.`,
 			if err := f.check(args); err != nil {
 				return err
 			}
-			p, err := a.past()
-			if err != nil {
-				return err
-			}
-			return p.done(a.restore(cmd.Context(), p, f.selection(p, args), o))
+			return withPast(a, func(p *past) error { return restoreHistory(cmd.Context(), a, p, f.selection(p, args), o) })
 		},
 	}
 	f.register(cmd)
@@ -55,7 +51,7 @@ func (f *selectFlags) check(args []string) error {
 	return nil
 }
 
-func (a *app) restore(ctx context.Context, p *past, sel host.HistorySelection, o host.RestoreOptions) error {
+func restoreHistory(ctx context.Context, a *app, p *past, sel host.HistorySelection, o host.RestoreOptions) error {
 	done, err := p.Restore(ctx, sel, o)
 	var undo string
 	for _, d := range done {
@@ -63,7 +59,7 @@ func (a *app) restore(ctx context.Context, p *past, sel host.HistorySelection, o
 		undo = cmp.Or(d.Call, undo)
 	}
 	if conflicts, ok := errors.AsType[*host.RestoreConflictError](err); ok {
-		return a.conflicts(p, conflicts.Conflicts)
+		return showConflicts(a, p, conflicts.Conflicts)
 	}
 	if err != nil {
 		return historyError(p, sel, err)
@@ -94,8 +90,8 @@ func whatWasDone(p *past, d *host.Restored, dry bool) string {
 	return d.ID + ": restored " + name
 }
 
-// conflicts tells of all that stands in the way.
-func (a *app) conflicts(p *past, list []host.RestoreConflict) error {
+// showConflicts tells of all that stands in the way.
+func showConflicts(a *app, p *past, list []host.RestoreConflict) error {
 	force := false
 	for _, c := range list {
 		a.err.Printf("toolquay: %s: %s\n", p.name(c.Path), c.Why)

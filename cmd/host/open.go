@@ -44,12 +44,12 @@ func (a *app) setup() (setup, error) {
 	if err != nil {
 		return setup{}, err
 	}
-	scheduling, err := a.scheduling()
-	if err := errors.Join(a.checkIsolation(), a.checkApproval(), err); err != nil {
+	scheduling, err := a.flags.scheduling()
+	if err := errors.Join(a.flags.checkIsolation(), a.flags.checkApproval(), err); err != nil {
 		return setup{}, err
 	}
 	s := setup{dirs: userDirs()}
-	if s.session, err = a.sessionOptions(); err != nil {
+	if s.session, err = a.flags.sessionOptions(); err != nil {
 		return s, err
 	}
 	trust, trustErr := config.OpenTrust(s.dirs.Trust())
@@ -59,31 +59,31 @@ func (a *app) setup() (setup, error) {
 	if s.project, err = config.FindProject(s.session.Cwd, s.trust); err != nil {
 		return s, hostError(err)
 	}
-	err = a.userOptions(&s, logger, scheduling)
+	err = a.flags.userOptions(&s, logger, scheduling)
 	return s, hostError(errors.Join(trustErr, err))
 }
 
 // sessionOptions are what the flags say of the session.
-func (a *app) sessionOptions() (host.SessionOptions, error) {
-	o := host.SessionOptions{ID: a.flags.session}
+func (f *globalFlags) sessionOptions() (host.SessionOptions, error) {
+	o := host.SessionOptions{ID: f.session}
 	if err := checkSession(o.ID); err != nil {
 		return o, err
 	}
-	if a.flags.mode != "" {
-		mode, err := permissions.ParseMode(a.flags.mode)
+	if f.mode != "" {
+		mode, err := permissions.ParseMode(f.mode)
 		if err != nil {
 			return o, usageError("--mode: %w", err)
 		}
 		o.Mode = mode
 	}
 	var err error
-	if o.Cwd, err = filepath.Abs(a.flags.cwd); err != nil {
+	if o.Cwd, err = filepath.Abs(f.cwd); err != nil {
 		return o, hostError(fmt.Errorf("finding the working directory: %w", err))
 	}
 	if info, err := os.Stat(o.Cwd); err != nil || !info.IsDir() {
 		return o, usageError("--cwd: %s is not a directory", o.Cwd)
 	}
-	for _, dir := range a.flags.addDirs {
+	for _, dir := range f.addDirs {
 		abs, err := filepath.Abs(dir)
 		if err != nil {
 			return o, usageError("--add-dir %s: %w", dir, err)
@@ -94,29 +94,29 @@ func (a *app) sessionOptions() (host.SessionOptions, error) {
 }
 
 // userOptions are the user's and the project's options with the flags' on top.
-func (a *app) userOptions(s *setup, logger *slog.Logger, scheduling settings.Scheduler) error {
+func (f *globalFlags) userOptions(s *setup, logger *slog.Logger, scheduling settings.Scheduler) error {
 	dirs, project := s.dirs, s.project
-	if a.flags.noUser {
+	if f.noUser {
 		dirs.Config = ""
 	}
-	if a.flags.noProject {
+	if f.noProject {
 		project = config.Project{}
 	}
 	s.sources = config.UserSettings(dirs, project)
-	if a.flags.claude && s.dirs.Home != "" {
+	if f.claude && s.dirs.Home != "" {
 		s.sources.UserClaude = filepath.Join(s.dirs.Home, ".claude", "settings.json")
 	}
 	s.sources.CommandLine = &settings.File{
-		Deny: settings.Rules(a.flags.deny...), Ask: settings.Rules(a.flags.ask...), Allow: settings.Rules(a.flags.allow...),
+		Deny: settings.Rules(f.deny...), Ask: settings.Rules(f.ask...), Allow: settings.Rules(f.allow...),
 		Scheduler: scheduling,
 	}
 	loaded, loadErr := settings.Load(s.sources)
 	o, err := config.ForUser(dirs, project, loaded)
 	err = errors.Join(loadErr, err)
-	if a.flags.noUser && s.dirs.Config != "" {
+	if f.noUser && s.dirs.Config != "" {
 		o.Paths.Host = append(o.Paths.Host, s.dirs.Config) // guarded whether or not it is read
 	}
-	for _, dir := range a.flags.plugins {
+	for _, dir := range f.plugins {
 		o.Plugins.Sources = append(o.Plugins.Sources, plugins.Dir(plugins.OriginFlag, dir))
 	}
 	if s.trust != nil {
@@ -129,12 +129,12 @@ func (a *app) userOptions(s *setup, logger *slog.Logger, scheduling settings.Sch
 		}
 		o.Permissions.Grants = list
 	}
-	o.Plugins.Granted = a.flags.grants
-	o.Limits.CallTimeout = a.flags.timeout
+	o.Plugins.Granted = f.grants
+	o.Limits.CallTimeout = f.timeout
 	o.Observe.Logger = logger
 	policy := o.Plugins.Isolate && loaded.Isolation.Source.Kind == permissions.SourcePolicy
-	if a.flags.isolation != "" && !policy {
-		o.Plugins.Isolate = a.flags.isolation == string(abi.IsolationProcess)
+	if f.isolation != "" && !policy {
+		o.Plugins.Isolate = f.isolation == string(abi.IsolationProcess)
 	}
 	o.Plugins.Workers = true
 	s.options, s.loaded = o, loaded
@@ -166,7 +166,7 @@ func (a *app) open(ctx context.Context, change func(*setup)) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	if more, err := a.offerNews(ctx, &s); err != nil {
+	if more, err := offerNews(ctx, a, &s); err != nil {
 		return nil, hostError(err)
 	} else if more {
 		if s, err = a.setup(); err != nil {
@@ -249,4 +249,12 @@ func (o *opened) close() {
 	if err != nil {
 		o.options.Observe.Logger.Warn("closing the host", "error", err)
 	}
+}
+
+// contract finds a tool's contract by its name, or returns nil.
+func (o *opened) contract(name string) *abi.Tool {
+	if tool, ok := o.host.Plugins().Tool(name); ok {
+		return tool.Tool
+	}
+	return nil
 }

@@ -31,14 +31,14 @@ Hooks are not run, and nobody is asked; what asks is shown to ask, unless
 judged by what is known of the usual tools of that name.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.explain(cmd.Context(), args[0], append(args[1:], "{}")[0], asJSON)
+			return explainCall(cmd.Context(), a, args[0], append(args[1:], "{}")[0], asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
 	return cmd
 }
 
-func (a *app) explain(ctx context.Context, tool, input string, asJSON bool) error {
+func explainCall(ctx context.Context, a *app, tool, input string, asJSON bool) error {
 	src, err := a.input(ctx, tool, input)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (a *app) explain(ctx context.Context, tool, input string, asJSON bool) erro
 	defer o.close()
 	x, err := o.session.Explain(ctx, abi.ToolUse{ID: "1", Name: tool, Input: src})
 	if abi.CodeOf(err) == abi.CodeUnknownTool {
-		x, err = a.explainUnknown(o, tool, src)
+		x, err = explainUnknown(a, o, tool, src)
 	}
 	if err != nil {
 		return usageError("%w", err)
@@ -62,12 +62,12 @@ func (a *app) explain(ctx context.Context, tool, input string, asJSON bool) erro
 	if asJSON {
 		return a.printJSON(explanationOf(&x))
 	}
-	a.showExplanation(&x)
+	showExplanation(a, &x)
 	return nil
 }
 
 // explainUnknown judges a call of a tool that this host does not have.
-func (a *app) explainUnknown(o *opened, tool string, src json.RawMessage) (permissions.Explanation, error) {
+func explainUnknown(a *app, o *opened, tool string, src json.RawMessage) (permissions.Explanation, error) {
 	at := host.CommandPlace{Cwd: filepath.ToSlash(o.session.Cwd()), Home: filepath.ToSlash(o.dirs.Home)}
 	r, err := lines.NewToolset(nil).Request(tool, src, at)
 	if err != nil {
@@ -127,12 +127,12 @@ func explanationOf(x *permissions.Explanation) explanation {
 	return out
 }
 
-func (a *app) showExplanation(x *permissions.Explanation) {
+func showExplanation(a *app, x *permissions.Explanation) {
 	d := &x.Decision
 	a.out.Line(ui.Span{Style: verdictStyle(d.Verdict), Text: d.Verdict.String()}, ui.Span{Text: "  " + d.Matched()})
-	a.showFinding("  decided by  ", &d.Finding)
+	showFinding(a, "  decided by  ", &d.Finding)
 	if d.RunnerUp.Verdict != permissions.None {
-		a.showFinding("  or else     ", &d.RunnerUp)
+		showFinding(a, "  or else     ", &d.RunnerUp)
 	}
 	a.out.Printf("\nThe chain, the strongest first:\n")
 	for _, s := range x.Chain {
@@ -141,7 +141,7 @@ func (a *app) showExplanation(x *permissions.Explanation) {
 			a.out.Line(ui.Span{Style: ui.Dim, Text: head + "-"})
 		}
 		for i := range s.Findings {
-			a.showFinding(head, &s.Findings[i])
+			showFinding(a, head, &s.Findings[i])
 			head = strings.Repeat(" ", len(head))
 		}
 	}
@@ -155,7 +155,7 @@ func (a *app) showExplanation(x *permissions.Explanation) {
 }
 
 // showFinding prints one opinion, and on what.
-func (a *app) showFinding(head string, f *permissions.Finding) {
+func showFinding(a *app, head string, f *permissions.Finding) {
 	text := f.Verdict.String() + ": " + f.Reason()
 	if f.Rule == nil {
 		text += " (" + string(f.Layer) + ")"
@@ -164,14 +164,4 @@ func (a *app) showFinding(head string, f *permissions.Finding) {
 		text += "\n" + f.Access.String()
 	}
 	a.out.Block(ui.Plain, head, text)
-}
-
-func verdictStyle(v permissions.Verdict) ui.Style {
-	switch v {
-	case permissions.Allow:
-		return ui.Green
-	case permissions.Ask:
-		return ui.Yellow
-	}
-	return ui.Red
 }

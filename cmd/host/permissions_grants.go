@@ -23,15 +23,15 @@ func grantsListCommand(a *app) *cobra.Command {
 		Use:   "list",
 		Short: "List what was granted beyond single calls, for a time or until revoked",
 		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return a.listGrants(asJSON, expired) },
+		RunE:  func(*cobra.Command, []string) error { return listGrants(a, asJSON, expired) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	cmd.Flags().BoolVar(&expired, "expired", false, "show those that have ended too")
 	return cmd
 }
 
-// grants opens the list of grants.
-func (a *app) grants() (*grants.List, setup, error) {
+// openGrants opens the list of grants.
+func openGrants(a *app) (*grants.List, setup, error) {
 	s, err := a.setup()
 	if err != nil {
 		return nil, s, err
@@ -42,8 +42,8 @@ func (a *app) grants() (*grants.List, setup, error) {
 	return s.options.Permissions.Grants, s, nil
 }
 
-func (a *app) listGrants(asJSON, expired bool) error {
-	list, _, err := a.grants()
+func listGrants(a *app, asJSON, expired bool) error {
+	list, _, err := openGrants(a)
 	if err != nil {
 		return err
 	}
@@ -52,12 +52,7 @@ func (a *app) listGrants(asJSON, expired bool) error {
 		return hostError(err)
 	}
 	if asJSON {
-		for _, g := range all {
-			if err := a.printJSON(g); err != nil {
-				return err
-			}
-		}
-		return nil
+		return printEach(a, all)
 	}
 	if len(all) == 0 {
 		a.out.Printf("Nothing is granted.\n")
@@ -87,7 +82,7 @@ func grantsAddCommand(a *app) *cobra.Command {
 		Short: "Grant an allow rule, in this project, for a time or until revoked",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			list, s, err := a.grants()
+			list, s, err := openGrants(a)
 			if err != nil {
 				return err
 			}
@@ -117,7 +112,7 @@ func grantsRevokeCommand(a *app) *cobra.Command {
 		Short: "Take grants back, before the next decision of any session",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			list, _, err := a.grants()
+			list, _, err := openGrants(a)
 			if err != nil {
 				return err
 			}

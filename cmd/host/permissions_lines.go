@@ -46,7 +46,7 @@ read; such a line is answered {"error": "..."}.`,
 				return hostError(err)
 			}
 			tools := lines.NewToolset(contracts)
-			err = a.lines(cmd.Context(), args, func(in io.Reader, at host.CommandPlace) (err error) {
+			err = answerLines(cmd.Context(), a, args, func(in io.Reader, at host.CommandPlace) (err error) {
 				failed, err = lines.Test(in, a.out, at, tools)
 				return err
 			})
@@ -70,16 +70,16 @@ func permissionsClassifyCommand(a *app) *cobra.Command {
 looked at.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.lines(cmd.Context(), args, func(in io.Reader, at host.CommandPlace) error {
+			return answerLines(cmd.Context(), a, args, func(in io.Reader, at host.CommandPlace) error {
 				return lines.Classify(in, a.out, at)
 			})
 		},
 	}
 }
 
-// lines opens what is to be read line by line and has it answered.
-func (a *app) lines(ctx context.Context, args []string, answer func(io.Reader, host.CommandPlace) error) error {
-	session, err := a.sessionOptions()
+// answerLines opens what is to be read line by line and has it answered.
+func answerLines(ctx context.Context, a *app, args []string, answer func(io.Reader, host.CommandPlace) error) error {
+	session, err := a.flags.sessionOptions()
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ chained to the one before by its hash, so that what is changed, taken out or put
 later is found by --verify. Keep the hash that it prints elsewhere, and give it to a
 later --verify with --known, and a log that was written anew is found too.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.permissionsLog(f) },
+		RunE: func(*cobra.Command, []string) error { return showLog(a, f) },
 	}
 	p := cmd.Flags()
 	p.StringVar(&f.filter.Tool, "tool", "", "only decisions on this tool")
@@ -44,14 +44,14 @@ later --verify with --known, and a log that was written anew is found too.`,
 	return cmd
 }
 
-func (a *app) permissionsLog(f logFlags) error {
+func showLog(a *app, f logFlags) error {
 	s, err := a.setup()
 	if err != nil {
 		return err
 	}
 	dir := s.logDir()
 	if f.verify {
-		return a.verifyLog(dir, f)
+		return verifyLog(a, dir, f)
 	}
 	if f.verdict != "" {
 		if err := f.filter.Verdict.UnmarshalText([]byte(f.verdict)); err != nil {
@@ -73,13 +73,13 @@ func (a *app) permissionsLog(f logFlags) error {
 				return err
 			}
 		default:
-			a.showRecord(&record)
+			showRecord(a, &record)
 		}
 	}
 	return nil
 }
 
-func (a *app) showRecord(r *audit.Record) {
+func showRecord(a *app, r *audit.Record) {
 	what := r.Tool
 	if r.Capability != "" {
 		what += " " + r.Capability
@@ -95,7 +95,7 @@ func (a *app) showRecord(r *audit.Record) {
 	a.out.Block(verdictStyle(r.Verdict), r.Time.Local().Format(time.DateTime)+"  "+pad(verdict, 6), what+"\n"+why)
 }
 
-func (a *app) verifyLog(dir string, f logFlags) error {
+func verifyLog(a *app, dir string, f logFlags) error {
 	report, err := audit.Verify(dir, f.expected)
 	if err != nil {
 		return hostError(err)

@@ -29,7 +29,7 @@ folder, a .wasm file, or a directory of plugins; a NAME is a plugin that plugins
 shows; a word that is both counts as a PATH. Without either all of those are checked
 that are not built in. It ends with 1 where a plugin can never be used as it is. list,
 info, doctor and pack make the same check, without compiling, except pack.`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.checkPlugins(cmd.Context(), args, asJSON) },
+		RunE: func(cmd *cobra.Command, args []string) error { return checkPlugins(cmd.Context(), a, args, asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
@@ -45,7 +45,7 @@ type checked struct {
 	Diagnostics []plugins.Diagnostic `json:"diagnostics"`
 }
 
-func (a *app) checkPlugins(ctx context.Context, args []string, asJSON bool) error {
+func checkPlugins(ctx context.Context, a *app, args []string, asJSON bool) error {
 	var paths, names []string
 	for _, arg := range args {
 		if _, err := os.Stat(arg); err == nil || strings.ContainsRune(arg, filepath.Separator) {
@@ -56,14 +56,14 @@ func (a *app) checkPlugins(ctx context.Context, args []string, asJSON bool) erro
 	}
 	list := []checked{}
 	for _, path := range paths {
-		more, err := a.checkPath(ctx, path)
+		more, err := checkPath(ctx, a, path)
 		if err != nil {
 			return err
 		}
 		list = append(list, more...)
 	}
 	if len(paths) == 0 || len(names) > 0 {
-		more, err := a.checkNames(ctx, names)
+		more, err := checkNames(ctx, a, names)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (a *app) checkPlugins(ctx context.Context, args []string, asJSON bool) erro
 		}
 	} else {
 		for i := range list {
-			a.printChecked(&list[i])
+			printChecked(a, &list[i])
 		}
 	}
 	if !ok {
@@ -91,7 +91,7 @@ func (a *app) checkPlugins(ctx context.Context, args []string, asJSON bool) erro
 
 // checkPath checks the plugins at a path, each path by itself: what lies elsewhere does
 // not shadow it.
-func (a *app) checkPath(ctx context.Context, path string) ([]checked, error) {
+func checkPath(ctx context.Context, a *app, path string) ([]checked, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, usageError("looking for plugins: %w", err)
@@ -126,7 +126,7 @@ func (a *app) checkPath(ctx context.Context, path string) ([]checked, error) {
 }
 
 // checkNames checks the plugins of those names; without any all that are not built in.
-func (a *app) checkNames(ctx context.Context, names []string) ([]checked, error) {
+func checkNames(ctx context.Context, a *app, names []string) ([]checked, error) {
 	o, err := a.open(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func check(ctx context.Context, p *plugins.Plugin) checked {
 	return c
 }
 
-func (a *app) printChecked(c *checked) {
+func printChecked(a *app, c *checked) {
 	outcome := "ok"
 	if !c.OK {
 		outcome = "cannot be used as it is"

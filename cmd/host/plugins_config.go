@@ -36,13 +36,13 @@ Hosts that run take changed values up with their next turn.`,
 			case unset != "" && len(args) > 1:
 				return usageError("--unset %s takes a value out; no other can be named beside it", unset)
 			case unset != "":
-				return a.unsetConfig(cmd.Context(), args[0], unset)
+				return unsetConfig(cmd.Context(), a, args[0], unset)
 			case len(args) == 3:
-				return a.setConfig(cmd.Context(), args[0], args[1], args[2])
+				return setConfig(cmd.Context(), a, args[0], args[1], args[2])
 			case len(args) == 2:
-				return a.printConfig(cmd.Context(), args[0], args[1], asJSON)
+				return printConfig(cmd.Context(), a, args[0], args[1], asJSON)
 			}
-			return a.listConfig(cmd.Context(), args[0], asJSON)
+			return listConfig(cmd.Context(), a, args[0], asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -61,9 +61,9 @@ type configured struct {
 	Source string `json:"source,omitempty"`
 }
 
-// config is the configuration of a plugin, in the order of its manifest.
-func (a *app) config(ctx context.Context, plugin string) (*opened, *plugins.Plugin, []configured, error) {
-	o, p, err := a.plugin(ctx, plugin)
+// openConfig is the configuration of a plugin, in the order of its manifest.
+func openConfig(ctx context.Context, a *app, plugin string) (*opened, *plugins.Plugin, []configured, error) {
+	o, p, err := openPlugin(ctx, a, plugin)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -86,8 +86,8 @@ func (a *app) config(ctx context.Context, plugin string) (*opened, *plugins.Plug
 	return o, p, out, nil
 }
 
-func (a *app) listConfig(ctx context.Context, plugin string, asJSON bool) error {
-	o, _, list, err := a.config(ctx, plugin)
+func listConfig(ctx context.Context, a *app, plugin string, asJSON bool) error {
+	o, _, list, err := openConfig(ctx, a, plugin)
 	if err != nil {
 		return err
 	}
@@ -126,8 +126,8 @@ func yesNo(b bool) string {
 }
 
 // printConfig prints one value: a string as it is.
-func (a *app) printConfig(ctx context.Context, plugin, key string, asJSON bool) error {
-	o, p, list, err := a.config(ctx, plugin)
+func printConfig(ctx context.Context, a *app, plugin, key string, asJSON bool) error {
+	o, p, list, err := openConfig(ctx, a, plugin)
 	if err != nil {
 		return err
 	}
@@ -169,8 +169,8 @@ func keyAmong(list []configured, plugin, key string) (*configured, error) {
 	return nil, usageError("%s has no configuration value %q%s; there are %s", plugin, key, stricttoml.DidYouMean(key, names), strings.Join(names, ", "))
 }
 
-func (a *app) setConfig(ctx context.Context, plugin, key, text string) error {
-	o, p, list, err := a.config(ctx, plugin)
+func setConfig(ctx context.Context, a *app, plugin, key, text string) error {
+	o, p, list, err := openConfig(ctx, a, plugin)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (a *app) setConfig(ctx context.Context, plugin, key, text string) error {
 	if set := o.loaded.PluginConfig[plugin][key]; set.Set && set.Source.Kind == permissions.SourcePolicy {
 		return usageError("%s of %s is set by a policy, which wins (%s); nothing was written", key, plugin, set.Source)
 	}
-	if err := o.writeConfig(plugin, key, value); err != nil {
+	if err := writeConfig(&o.setup, plugin, key, value); err != nil {
 		return err
 	}
 	a.out.Printf("%s of %s is %s now (%s).\n", key, plugin, visible.Short(string(value), maxShown), o.dirs.Settings())
@@ -200,7 +200,7 @@ func (a *app) setConfig(ctx context.Context, plugin, key, text string) error {
 }
 
 // writeConfig writes a value, or takes it out, to the user's settings.
-func (s *setup) writeConfig(plugin, key string, value json.RawMessage) error {
+func writeConfig(s *setup, plugin, key string, value json.RawMessage) error {
 	file := s.dirs.Settings()
 	if file == "" {
 		return hostError(errors.New("there is no place for settings: neither HOME nor XDG_CONFIG_HOME is set"))
@@ -217,13 +217,13 @@ func (s *setup) writeConfig(plugin, key string, value json.RawMessage) error {
 
 // unsetConfig takes a value out of the user's settings, also one of a plugin that is
 // gone.
-func (a *app) unsetConfig(ctx context.Context, plugin, key string) error {
+func unsetConfig(ctx context.Context, a *app, plugin, key string) error {
 	s, err := a.setup()
 	if err != nil {
 		return err
 	}
 	if !s.loaded.PluginConfig[plugin][key].Set { // else it can go, whatever the plugin declares
-		o, _, list, err := a.config(ctx, plugin)
+		o, _, list, err := openConfig(ctx, a, plugin)
 		if err != nil {
 			return err
 		}
@@ -232,7 +232,7 @@ func (a *app) unsetConfig(ctx context.Context, plugin, key string) error {
 			return err
 		}
 	}
-	if err := s.writeConfig(plugin, key, nil); err != nil {
+	if err := writeConfig(&s, plugin, key, nil); err != nil {
 		return err
 	}
 	a.out.Printf("%s of %s is taken out of %s.\n", key, plugin, s.dirs.Settings())

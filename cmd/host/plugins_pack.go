@@ -30,13 +30,13 @@ section toolquay.manifest, so that one file is the whole plugin. The same folder
 always gives the same bytes. A plugin that plugins check finds fault with is not
 packed.`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.pack(cmd.Context(), args[0], output) },
+		RunE: func(cmd *cobra.Command, args []string) error { return packPlugin(cmd.Context(), a, args[0], output) },
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "the file to write (default NAME.wasm)")
 	return cmd
 }
 
-func (a *app) pack(ctx context.Context, dir, output string) error {
+func packPlugin(ctx context.Context, a *app, dir, output string) error {
 	file := filepath.Join(dir, abi.ManifestFile)
 	manifest, err := a.read(ctx, file, maxManifest)
 	if err != nil {
@@ -70,7 +70,7 @@ func (a *app) pack(ctx context.Context, dir, output string) error {
 	if sameFile(output, source) {
 		return usageError("%s is the plugin's own module; name another file with -o", output)
 	}
-	if err := a.packable(ctx, dir); err != nil {
+	if err := checkPackable(ctx, a, dir); err != nil {
 		return err
 	}
 	if err := atomicfile.Write(output, packed, 0o644); err != nil {
@@ -80,11 +80,11 @@ func (a *app) pack(ctx context.Context, dir, output string) error {
 	return nil
 }
 
-// packable refuses a folder's plugin that could never be used. What else is installed
+// checkPackable refuses a folder's plugin that could never be used. What else is installed
 // has no say in it.
-func (a *app) packable(ctx context.Context, dir string) error {
+func checkPackable(ctx context.Context, a *app, dir string) error {
 	a.flags.noUser, a.flags.noProject, a.flags.plugins = true, true, nil
-	list, err := a.checkPath(ctx, dir)
+	list, err := checkPath(ctx, a, dir)
 	if err != nil {
 		return err
 	}

@@ -19,14 +19,14 @@ func pluginTrustCommand(a *app) *cobra.Command {
 to the bytes of the plugin's module and manifest: where either changes, the
 plugin has to be trusted anew. Permission rules hold it all the same.`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.trustPlugin(cmd.Context(), args[0], yes) },
+		RunE: func(cmd *cobra.Command, args []string) error { return trustPlugin(cmd.Context(), a, args[0], yes) },
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return cmd
 }
 
-func (a *app) trustPlugin(ctx context.Context, name string, yes bool) error {
-	o, p, err := a.plugin(ctx, name)
+func trustPlugin(ctx context.Context, a *app, name string, yes bool) error {
+	o, p, err := openPlugin(ctx, a, name)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (a *app) trustPlugin(ctx context.Context, name string, yes bool) error {
 	if p.Manifest() == nil || p.Problem() != nil && !unconfigured {
 		return &exitError{exitUsage, fmt.Errorf("plugin %s cannot be used, so there is nothing to trust: %w", name, p.Problem())}
 	}
-	a.describePlugin(p)
+	describePlugin(a, p)
 	if plugins.Failed(faults) {
 		return &exitError{exitUsage, fmt.Errorf("plugin %s can never be used as it is, so there is nothing to trust: %s says why", name, p.Command("plugins check "+name))}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
@@ -22,7 +23,7 @@ func (a *app) read(ctx context.Context, file string, limit int64) ([]byte, error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		src, err = a.readAll(file, limit)
+		src, err = readAll(a.in, file, limit)
 	}()
 	select {
 	case <-done:
@@ -32,8 +33,7 @@ func (a *app) read(ctx context.Context, file string, limit int64) ([]byte, error
 	}
 }
 
-func (a *app) readAll(file string, limit int64) ([]byte, error) {
-	in := a.in
+func readAll(in *os.File, file string, limit int64) ([]byte, error) {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
@@ -50,4 +50,21 @@ func (a *app) readAll(file string, limit int64) ([]byte, error) {
 		return nil, usageError("%s is over the limit of %s", file, abi.Size(limit))
 	}
 	return src, nil
+}
+
+// input is the input of a call: given, or read from @FILE or, for "-", standard
+// input.
+func (a *app) input(ctx context.Context, tool, input string) ([]byte, error) {
+	src := []byte(input)
+	if file, isFile := strings.CutPrefix(input, "@"); isFile || input == "-" {
+		var err error
+		if src, err = a.read(ctx, file, abi.MaxJSON); err != nil {
+			return nil, err
+		}
+	}
+	canonical, err := abi.Canonical(src)
+	if err != nil {
+		return nil, usageError("the input of %s: %w", tool, err)
+	}
+	return canonical, nil
 }

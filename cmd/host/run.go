@@ -1,21 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/cmd/host/internal/ui"
-	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/approvals"
 	"github.com/toolquay/toolquay/host/message"
 	"github.com/toolquay/toolquay/host/message/stream"
@@ -52,7 +48,7 @@ call has its result; with --fail it tells (see toolquay help exit-codes).
 ` + helpStream,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runAny(cmd.Context(), append(args, "-")[0], f)
+			return runAny(cmd.Context(), a, append(args, "-")[0], f)
 		},
 	}
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", formatsOf(message.Formats())+" (default: as the input)")
@@ -67,22 +63,22 @@ call has its result; with --fail it tells (see toolquay help exit-codes).
 }
 
 // runAny runs a message that is there, or one that comes.
-func (a *app) runAny(ctx context.Context, file string, f runFlags) error {
+func runAny(ctx context.Context, a *app, file string, f runFlags) error {
 	switch {
 	case f.output != "" && !slices.Contains(message.Formats(), message.Format(f.output)):
 		return usageError("--output %q: write %s", f.output, formatsOf(message.Formats()))
 	case f.stream:
 		f.input = cmp.Or(f.input, string(stream.JSONL))
-		return a.stream(ctx, file, f)
+		return runStream(ctx, a, file, f)
 	case f.input != "":
 		return usageError("--input goes with --stream; of a message that is complete the form is found out")
 	case f.logs:
 		return usageError("--logs goes with --stream; --verbose shows what tools log while a message runs")
 	}
-	return a.run(ctx, file, f)
+	return runMessage(ctx, a, file, f)
 }
 
-func (a *app) run(ctx context.Context, file string, f runFlags) error {
+func runMessage(ctx context.Context, a *app, file string, f runFlags) error {
 	output := message.Format(f.output)
 	src, err := a.read(ctx, file, message.MaxSize)
 	if err != nil {
@@ -101,7 +97,7 @@ func (a *app) run(ctx context.Context, file string, f runFlags) error {
 	o, err := a.open(ctx, func(s *setup) {
 		s.calls = true
 		s.alone()
-		a.staged(&s.session, f.staged)
+		stageWrites(a, &s.session, f.staged)
 		s.message = append(s.message, messageRules(file, s.session.Cwd, m.Settings))
 		s.session.Asker = a.asker(s, file != "-", approvals.Resume{Format: output})
 	})
@@ -111,7 +107,7 @@ func (a *app) run(ctx context.Context, file string, f runFlags) error {
 	defer o.close()
 	o.follow(ctx)
 	o.warnBroken()
-	results, err := a.turn(ctx, o, m.Calls, output, f)
+	results, err := runTurn(ctx, a, o, m.Calls, output, f)
 	if err != nil {
 		return err
 	}
@@ -136,8 +132,8 @@ func messageRules(file, cwd string, s message.Settings) permissions.RuleSet {
 	}
 }
 
-// turn runs the calls and prints what happens and the reply.
-func (a *app) turn(ctx context.Context, o *opened, calls []abi.ToolUse, output message.Format, f runFlags) ([]abi.ToolResult, error) {
+// runTurn runs the calls and prints what happens and the reply.
+func runTurn(ctx context.Context, a *app, o *opened, calls []abi.ToolUse, output message.Format, f runFlags) ([]abi.ToolResult, error) {
 	timeline := ui.NewTimeline(a.err, f.verbose)
 	timeline.Describe(o.contract)
 	var results turnResults
@@ -157,42 +153,7 @@ func (a *app) turn(ctx context.Context, o *opened, calls []abi.ToolUse, output m
 		}
 		return results.list, a.printJSON(reply)
 	}
-	for i := range results.records {
-		if err := a.printJSON(results.records[i]); err != nil {
-			return results.list, err
-		}
-	}
-	return results.list, nil
-}
-
-// contract finds a tool's contract by its name, or returns nil.
-func (o *opened) contract(name string) *abi.Tool {
-	if tool, ok := o.host.Plugins().Tool(name); ok {
-		return tool.Tool
-	}
-	return nil
-}
-
-// turnResults are a turn's results as the model is to get them: at its end some may
-// give way to shorter ones, so none is printed before.
-type turnResults struct {
-	recorder message.Recorder
-	records  []message.Record
-	list     []abi.ToolResult
-}
-
-func (r *turnResults) add(e host.Event) {
-	record, ok := r.recorder.Add(e)
-	if !ok {
-		return
-	}
-	if e.Kind == host.EventResult {
-		r.records, r.list = append(r.records, record), append(r.list, *e.Result)
-		return
-	}
-	if e.Index < len(r.list) {
-		r.records[e.Index], r.list[e.Index] = record, *e.Result
-	}
+	return results.list, printEach(a, results.records)
 }
 
 // runCode is the exit code of a turn that gave its results.
@@ -205,32 +166,4 @@ func runCode(ctx context.Context, results []abi.ToolResult, fail bool) int {
 		code = worseCode(code, resultCode(&results[i]))
 	}
 	return code
-}
-
-// printJSON prints a document to standard output, with every character that
-// does not show as itself escaped; indented where a person reads it.
-func (a *app) printJSON(v any) error {
-	indent := ""
-	if a.out.Terminal {
-		indent = strings.Repeat(" ", 2)
-	}
-	return a.printIndented(v, indent)
-}
-
-// printLine prints a document in one line, and one write.
-func (a *app) printLine(v any) error { return a.printIndented(v, "") }
-
-func (a *app) printIndented(v any, indent string) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", indent)
-	err := e.Encode(v)
-	if err == nil {
-		_, err = a.out.Write(ui.JSON(b.Bytes()))
-	}
-	if err != nil {
-		return hostError(fmt.Errorf("writing the output: %w", err))
-	}
-	return nil
 }

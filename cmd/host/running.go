@@ -13,8 +13,8 @@ import (
 const maxConcurrency = "TOOLQUAY_MAX_CONCURRENCY"
 
 // scheduling is what the command line and its environment say of the scheduler.
-func (a *app) scheduling() (s settings.Scheduler, err error) {
-	if mode := a.flags.scheduler; mode != "" {
+func (f *globalFlags) scheduling() (s settings.Scheduler, err error) {
+	if mode := f.scheduler; mode != "" {
 		if !slices.Contains([]string{settings.ByLocks, settings.ByBatch}, mode) {
 			return s, usageError("--scheduler %q: write %s or %s", mode, settings.ByLocks, settings.ByBatch)
 		}

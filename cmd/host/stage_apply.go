@@ -23,16 +23,12 @@ session's history: toolquay history restore undoes it. Where writing fails in th
 middle, or is interrupted, what was not written is staged still; apply it again.`,
 		Args: named,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := a.stages()
-			if err != nil {
-				return err
-			}
-			return p.done(a.applyStaged(cmd.Context(), p, args))
+			return withStages(a, func(p *stages) error { return applyStaged(cmd.Context(), a, p, args) })
 		},
 	}
 }
 
-func (a *app) applyStaged(ctx context.Context, p *stages, args []string) error {
+func applyStaged(ctx context.Context, a *app, p *stages, args []string) error {
 	sel, err := p.selection(args)
 	if err != nil {
 		return err
@@ -79,18 +75,14 @@ also does so where the stage is damaged.`,
 			if err := chosen(args, all); err != nil {
 				return err
 			}
-			p, err := a.stages()
-			if err != nil {
-				return err
-			}
-			return p.done(a.discardStaged(cmd.Context(), p, args))
+			return withStages(a, func(p *stages) error { return discardStaged(cmd.Context(), a, p, args) })
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "all that the session staged")
 	return cmd
 }
 
-func (a *app) discardStaged(ctx context.Context, p *stages, args []string) error {
+func discardStaged(ctx context.Context, a *app, p *stages, args []string) error {
 	sel, err := p.selection(args)
 	if err != nil {
 		return err
@@ -100,4 +92,15 @@ func (a *app) discardStaged(ctx context.Context, p *stages, args []string) error
 		a.out.Printf("discarded %s\n", p.name(gone[i].Path))
 	}
 	return p.failed(args, err)
+}
+
+// chosen demands that what is to be done away with is said, once.
+func chosen(args []string, all bool) error {
+	switch {
+	case len(args) == 0 && !all:
+		return usageError("say what to discard: files, directories, or --all; toolquay stage list shows what is staged")
+	case len(args) > 0 && all:
+		return usageError("--all is everything; leave out the files")
+	}
+	return nil
 }

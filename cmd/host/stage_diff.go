@@ -29,18 +29,14 @@ something else changed since they were staged, which apply refuses; the command 
 ends with 1. Files that hold what is staged already are named too.`,
 		Args: named,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := a.stages()
-			if err != nil {
-				return err
-			}
-			return p.done(a.diffStaged(cmd.Context(), p, args, relativeTo))
+			return withStages(a, func(p *stages) error { return diffStaged(cmd.Context(), a, p, args, relativeTo) })
 		},
 	}
 	cmd.Flags().StringVar(&relativeTo, "relative-to", ".", "the directory that names are relative to")
 	return cmd
 }
 
-func (a *app) diffStaged(ctx context.Context, p *stages, args []string, relativeTo string) error {
+func diffStaged(ctx context.Context, a *app, p *stages, args []string, relativeTo string) error {
 	dir, err := here(p.cwd, relativeTo)
 	if err != nil {
 		return err
@@ -58,16 +54,16 @@ func (a *app) diffStaged(ctx context.Context, p *stages, args []string, relative
 		if _, err := a.out.Write(text.Bytes()); err != nil { // programs get the bytes as they are
 			return hostError(err)
 		}
-		return a.notes(p, notes)
+		return showNotes(a, p, notes)
 	}
 	for line := range strings.Lines(text.String()) {
 		a.out.Whole(ui.Span{Style: diffStyle(line), Text: strings.TrimSuffix(line, "\n")})
 	}
-	return a.notes(p, notes)
+	return showNotes(a, p, notes)
 }
 
-// notes tells what a patch does not, and has the command say so.
-func (a *app) notes(p *stages, notes []host.StageNote) error {
+// showNotes tells what a patch does not, and has the command say so.
+func showNotes(a *app, p *stages, notes []host.StageNote) error {
 	failed := false
 	for _, n := range notes {
 		lead := "apply refuses it"

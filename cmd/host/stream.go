@@ -105,12 +105,12 @@ type streamTurn struct {
 // read.
 const maxAhead = 64
 
-func (a *app) stream(ctx context.Context, file string, f runFlags) error {
+func runStream(ctx context.Context, a *app, file string, f runFlags) error {
 	d := &streamDriver{app: a, file: file, flags: f, output: message.List, turns: make(chan *streamTurn, maxAhead)}
 	if f.output != "" {
 		d.output = message.Format(f.output)
 	}
-	in, err := a.openStream(file)
+	in, err := openStream(a, file)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (a *app) stream(ctx context.Context, file string, f runFlags) error {
 	defer d.cancel(nil)
 	o, err := a.open(ctx, func(s *setup) {
 		s.calls = true
-		a.staged(&s.session, f.staged)
+		stageWrites(a, &s.session, f.staged)
 		s.session.Asker = d.choose(s)
 		s.options.Observe.Events = d.observe
 	})
@@ -157,7 +157,7 @@ func (a *app) stream(ctx context.Context, file string, f runFlags) error {
 
 // openStream opens the input. Standard input is not closed: who reads it may wait
 // for it until the process ends.
-func (a *app) openStream(file string) (io.ReadCloser, error) {
+func openStream(a *app, file string) (io.ReadCloser, error) {
 	if file == "-" {
 		if ui.IsTerminal(a.in) {
 			a.err.Printf("Reading from the terminal; Ctrl-D ends the input.\n")

@@ -28,18 +28,18 @@ works while the session goes on. A task whose host ended before it did is lost.
     toolquay tasks --session ID --json
     tail -f "$(toolquay tasks --json | jq -r 'select(.state == "running").output_file')"`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.tasks(asJSON) },
+		RunE: func(*cobra.Command, []string) error { return listTasks(a, asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	return cmd
 }
 
-func (a *app) tasks(asJSON bool) error {
+func listTasks(a *app, asJSON bool) error {
 	s, err := a.setup()
 	if err != nil {
 		return err
 	}
-	session, list, err := a.tasksOf(s.options.Storage.Sessions)
+	session, list, err := tasksOf(a, s.options.Storage.Sessions)
 	if err != nil {
 		return err
 	}
@@ -72,10 +72,10 @@ type taskRecord struct {
 
 // tasksOf are the tasks of the session that the flags name, or of the one that had one
 // last, and which that is.
-func (a *app) tasksOf(sessions string) (string, []capability.TaskInfo, error) {
+func tasksOf(a *app, sessions string) (string, []capability.TaskInfo, error) {
 	id := a.flags.session
 	if id == "" {
-		session, list := a.lastTasks(sessions)
+		session, list := lastTasks(a, sessions)
 		return session, list, nil
 	}
 	dir := host.SessionDir(sessions, id)
@@ -88,7 +88,7 @@ func (a *app) tasksOf(sessions string) (string, []capability.TaskInfo, error) {
 
 // lastTasks looks through sessions for the last task, those first that were written to
 // last: nothing began in a session after that.
-func (a *app) lastTasks(sessions string) (session string, newest []capability.TaskInfo) {
+func lastTasks(a *app, sessions string) (session string, newest []capability.TaskInfo) {
 	for _, s := range byLastRecord(sessions) {
 		if len(newest) > 0 && s.last.Before(latestOf(newest)) {
 			break

@@ -80,21 +80,6 @@ func formatNames() string {
 	return strings.Join(toolFormats, ", ") + ", " + formatsOf(host.Formats())
 }
 
-// formatsOf are the names of formats, in words.
-func formatsOf[F ~string](formats []F) string {
-	var list strings.Builder
-	for i, f := range formats {
-		switch {
-		case i == len(formats)-1:
-			list.WriteString(" or ")
-		case i > 0:
-			list.WriteString(", ")
-		}
-		list.WriteString(string(f))
-	}
-	return list.String()
-}
-
 func toolsCommand(a *app) *cobra.Command {
 	var format string
 	var all bool
@@ -133,16 +118,16 @@ their names, and looks for them with ToolSearch before it calls them.`,
 			defer o.close()
 			o.warnMissing(flags.only)
 			if api {
-				return a.printDefinitions(o.session, host.Format(format), choice)
+				return printDefinitions(a, o.session, host.Format(format), choice)
 			}
 			tools, err := o.session.Tools(host.FormatAnthropic)
 			if err != nil {
 				return hostError(err)
 			}
 			if format == "json" {
-				return a.toolList(tools, all)
+				return printToolList(a, tools, all)
 			}
-			return a.toolTable(o, tools, all)
+			return printToolTable(a, o, tools, all)
 		},
 	}
 	cmd.Flags().StringVarP(&format, "format", "f", "table", formatNames())
@@ -152,7 +137,7 @@ their names, and looks for them with ToolSearch before it calls them.`,
 }
 
 // printDefinitions prints what an API is told of the tools.
-func (a *app) printDefinitions(s *host.Session, format host.Format, choice host.ToolChoice) error {
+func printDefinitions(a *app, s *host.Session, format host.Format, choice host.ToolChoice) error {
 	write := s.Definitions
 	if choice != (host.ToolChoice{}) {
 		write = func(format host.Format) (json.RawMessage, error) { return s.Request(format, choice) }
@@ -176,7 +161,7 @@ func (o *opened) warnMissing(only []string) {
 	}
 }
 
-func (a *app) toolTable(o *opened, tools []host.ToolState, all bool) error {
+func printToolTable(a *app, o *opened, tools []host.ToolState, all bool) error {
 	rows := [][]string{{"NAME", "PLUGIN", "TRAITS", "SUMMARY"}}
 	if all {
 		rows[0] = append(rows[0], "NOT OFFERED BECAUSE")
@@ -232,8 +217,8 @@ type listedTool struct {
 	NotOffered string `json:"not_offered,omitempty"`
 }
 
-// toolList prints the tools as one JSON array.
-func (a *app) toolList(tools []host.ToolState, all bool) error {
+// printToolList prints the tools as one JSON array.
+func printToolList(a *app, tools []host.ToolState, all bool) error {
 	list := []listedTool{}
 	for _, t := range tools {
 		item := listedTool{
@@ -288,12 +273,4 @@ func traits(t *abi.Tool) string {
 		return "-"
 	}
 	return strings.Join(names, ", ")
-}
-
-func firstLine(s string) string {
-	first, _, more := strings.Cut(s, "\n")
-	if more {
-		first += " …"
-	}
-	return first
 }

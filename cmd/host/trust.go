@@ -6,9 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolquay/toolquay/cmd/host/internal/ui"
 	"github.com/toolquay/toolquay/host/config"
-	"github.com/toolquay/toolquay/permissions/settings"
 )
 
 func trustCommand(a *app) *cobra.Command {
@@ -27,7 +25,7 @@ too; it shows that alone. Plugins still need a grant each.`,
 			if len(args) == 1 {
 				a.flags.cwd = args[0]
 			}
-			return a.trustProject(cmd.Context(), yes, revoke)
+			return trustProject(cmd.Context(), a, yes, revoke)
 		},
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
@@ -35,8 +33,8 @@ too; it shows that alone. Plugins still need a grant each.`,
 	return cmd
 }
 
-func (a *app) trustProject(ctx context.Context, yes, revoke bool) error {
-	session, err := a.sessionOptions()
+func trustProject(ctx context.Context, a *app, yes, revoke bool) error {
+	session, err := a.flags.sessionOptions()
 	if err != nil {
 		return err
 	}
@@ -50,14 +48,14 @@ func (a *app) trustProject(ctx context.Context, yes, revoke bool) error {
 		return hostError(err)
 	}
 	if revoke {
-		return a.distrust(trust, project)
+		return distrust(a, trust, project)
 	}
-	return a.trustShown(ctx, dirs, trust, project, yes)
+	return trustShown(ctx, a, dirs, trust, project, yes)
 }
 
 // trustShown shows what the project brings that the user was not shown yet, and
 // records that very list.
-func (a *app) trustShown(ctx context.Context, dirs config.Dirs, trust *config.Trust, project config.Project, yes bool) error {
+func trustShown(ctx context.Context, a *app, dirs config.Dirs, trust *config.Trust, project config.Project, yes bool) error {
 	_, unseen, err := project.Brings(dirs)
 	if err != nil {
 		return &exitError{exitUsage, err}
@@ -85,7 +83,7 @@ func (a *app) trustShown(ctx context.Context, dirs config.Dirs, trust *config.Tr
 	return nil
 }
 
-func (a *app) distrust(trust *config.Trust, project config.Project) error {
+func distrust(a *app, trust *config.Trust, project config.Project) error {
 	found, err := trust.Revoke(project.Root)
 	if err != nil {
 		return hostError(err)
@@ -95,40 +93,4 @@ func (a *app) distrust(trust *config.Trust, project config.Project) error {
 	}
 	a.out.Printf("%s is trusted no longer.\n", project.Root)
 	return nil
-}
-
-// showBrought prints what would take effect, all of it.
-func showBrought(out *ui.Printer, project config.Project, unseen []settings.Brought) {
-	switch {
-	case len(unseen) == 0 && project.Trusted:
-		out.Printf("%s brings nothing new.\n", project.Root)
-	case len(unseen) == 0:
-		out.Printf("%s brings:\n  nothing that needs trust\n", project.Root)
-	case project.Trusted:
-		out.Printf("%s brings, new since you trusted it:\n", project.Root)
-	default:
-		out.Printf("%s brings:\n", project.Root)
-	}
-	for _, b := range unseen {
-		out.Printf("  %s\n", b)
-	}
-}
-
-// offerNews asks the person at the terminal about what a project that they trust
-// brings and they were not shown. Without a yes it has no effect; without a person the
-// warnings say so. It reports whether anything was trusted.
-func (a *app) offerNews(ctx context.Context, s *setup) (bool, error) {
-	person := a.person()
-	if person == nil || a.flags.approval != approveAuto || a.flags.noProject || !s.project.Trusted {
-		return false, nil
-	}
-	_, unseen, err := s.project.Brings(s.dirs)
-	if err != nil || len(unseen) == 0 {
-		return false, err
-	}
-	showBrought(a.err, s.project, unseen)
-	if !person.Confirm(ctx, "Trust "+s.project.Root+" with this too?") {
-		return false, nil
-	}
-	return true, s.trust.Add(s.project.Root, unseen...)
 }
