@@ -1,101 +1,31 @@
 package ui
 
 import (
-	"slices"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 )
 
-// board is what is known of the calls of a turn, and what is to be printed of
-// them for good. It is told of events and of the time, and knows no terminal.
+// board is what is known of the calls of a turn. It is told of events and of the time, and
+// knows no terminal.
 type board struct {
-	// live says that what goes on is shown as it goes on: calls that read and
-	// search are gathered, and nested calls wait for the one they belong to.
-	live    bool
-	verbose bool
-	// mark says that states are shown as marks, not as words.
-	mark bool
-	find func(name string) *abi.Tool
+	printout
+	callTree
 
-	// calls are those that are not printed yet; makers are the same by what calls
-	// that they make know of them; roots are the ones on top, in the order they came.
-	calls  map[callKey]*entry
-	makers map[makerKey]*entry
-	roots  []*entry
-	// over counts the roots that ended and are still in the list.
-	over int
-	// gathered are the last of the calls that ended: if more of their kind follow,
-	// they make one line together.
-	gathered []*entry
+	find func(name string) *abi.Tool
 	// soft reports whether Ctrl-C interrupts, and blocked says that this would not end
 	// all that runs.
 	soft    func() bool
 	blocked bool
 	counts  [len(looks)]int
-
-	above outbox
-}
-
-// callKey tells calls apart. Ids alone do not: a call that is refused because of
-// its id has the same one as another.
-type callKey struct {
-	parent, id   string
-	depth, index int
-}
-
-// makerKey is what a call knows of the one that made it.
-type makerKey struct {
-	id    string
-	depth int
-}
-
-func (k callKey) maker() makerKey { return makerKey{k.id, k.depth} }
-
-func keyOf(e *host.Event) callKey { return callKey{e.Parent, e.CallID, e.Depth, e.Index} }
-
-// phase is where a call is on its way.
-type phase int
-
-const (
-	queued phase = iota
-	running
-	ended
-)
-
-// entry is one call. Its texts are safe and bounded.
-type entry struct {
-	callKey
-	tool     string // what people call it
-	title    string
-	activity string
-	blocks   bool // it is not interrupted
-	parent   *entry
-	inner    []*entry
-
-	phase phase
-	// since is when it was queued, or from then on when it started, and until when
-	// it ended.
-	since, until time.Time
-	// asking is since when a person is asked, or zero.
-	asking   time.Time
-	progress progress
-	kept     string // where the whole result lies
-
-	state   state
-	unbegun bool // it ended before it was started
-	elapsed time.Duration
-	bytes   int64
-	why     string // it did not end well
-	log     Tail
 }
 
 func newBoard(p *Printer, verbose bool) *board {
 	return &board{
-		live: p.Live, mark: p.Terminal, verbose: verbose,
-		calls: make(map[callKey]*entry), makers: make(map[makerKey]*entry),
-		find: func(string) *abi.Tool { return nil }, soft: func() bool { return false },
+		printout: printout{live: p.Live, mark: p.Terminal, verbose: verbose},
+		callTree: callTree{calls: make(map[callKey]*entry), makers: make(map[makerKey]*entry)},
+		find:     func(string) *abi.Tool { return nil }, soft: func() bool { return false },
 	}
 }
 
@@ -108,13 +38,18 @@ func (b *board) apply(e *host.Event, now time.Time) {
 	case host.EventNeedsApproval:
 		b.entry(e, now).asking = now
 	case host.EventDecided:
-		b.answered(e)
+		b.update(e, func(c *entry) { c.asking = time.Time{} }) // a person has decided, if one was asked
 	case host.EventStarted:
-		b.started(e, now)
+		c := b.entry(e, now)
+		c.phase, c.since, c.asking = running, now, time.Time{}
 	case host.EventProgress:
-		b.progressed(e)
+		if e.Progress != nil {
+			b.update(e, func(c *entry) { c.progress.update(e.Progress) })
+		}
 	case host.EventLog:
-		b.logged(e)
+		if e.Log != nil && !b.verbose {
+			b.update(e, func(c *entry) { c.log.Add(e.Log.Message) }) // it is shown if the call fails
+		}
 	case host.EventFinished:
 		b.finished(e, now)
 	case host.EventDiscarded:
@@ -142,32 +77,13 @@ func (b *board) entry(e *host.Event, now time.Time) *entry {
 	c := b.calls[key]
 	if c == nil || c.phase == ended && e.Kind == host.EventQueued { // another call by the same id
 		c = &entry{callKey: key, since: now}
-		b.place(c)
-		b.calls[key], b.makers[key.maker()] = c, c
+		b.add(c)
 	}
 	c.tool, c.title = b.name(e.Tool), safe(e.Title)
 	if t := b.find(e.Tool); t != nil {
 		c.activity, c.blocks = t.Activity, t.Interrupt == abi.InterruptBlock
 	}
 	return c
-}
-
-// place puts a call below the one that made it, if that is still there.
-func (b *board) place(c *entry) {
-	if c.parent = b.maker(c); c.parent == nil {
-		b.roots = append(b.roots, c)
-		return
-	}
-	c.parent.inner = append(c.parent.inner, c)
-}
-
-// maker is the call that made another one, or nil.
-func (b *board) maker(c *entry) *entry {
-	p := b.makers[makerKey{c.callKey.parent, c.depth - 1}]
-	if c.depth <= 0 || p == nil || p.phase == ended {
-		return nil
-	}
-	return p
 }
 
 // name is what people call a tool.
@@ -178,29 +94,10 @@ func (b *board) name(tool string) string {
 	return safe(tool)
 }
 
-// maxText bounds a text that is kept for a line, in bytes.
-const maxText = 2 << 10
-
-// safe makes a text fit to be kept: one line of bounded length without anything
-// hidden.
-func safe(text string) string { return Line(clip(text, maxText)) }
-
-func (b *board) started(e *host.Event, now time.Time) {
-	c := b.entry(e, now)
-	c.phase, c.since, c.asking = running, now, time.Time{}
-}
-
-// logged keeps what a call logs, which is shown if it fails.
-func (b *board) logged(e *host.Event) {
-	if c := b.calls[keyOf(e)]; c != nil && e.Log != nil && !b.verbose {
-		c.log.Add(e.Log.Message)
-	}
-}
-
-// answered takes note that a person has decided, if one was asked.
-func (b *board) answered(e *host.Event) {
+// update changes the call of an event, if it is known.
+func (b *board) update(e *host.Event, change func(*entry)) {
 	if c := b.calls[keyOf(e)]; c != nil {
-		c.asking = time.Time{}
+		change(c)
 	}
 }
 
@@ -252,36 +149,6 @@ func (b *board) end(c *entry, now time.Time) {
 	b.printTree(c)
 }
 
-// drop forgets a call and what it made. What of that still goes on stays.
-func (b *board) drop(c *entry) {
-	if b.calls[c.callKey] == c {
-		delete(b.calls, c.callKey)
-	}
-	if key := c.callKey.maker(); b.makers[key] == c {
-		delete(b.makers, key)
-	}
-	if c.parent == nil {
-		b.dropRoot()
-	}
-	for _, in := range c.inner {
-		if in.phase == ended {
-			b.drop(in)
-			continue
-		}
-		in.parent = nil
-		b.roots = append(b.roots, in)
-	}
-}
-
-// dropRoot lets go of the roots that ended once they are half of the list, so that
-// each costs the same however many there are.
-func (b *board) dropRoot() {
-	if b.over++; 2*b.over > len(b.roots) {
-		b.roots = slices.DeleteFunc(b.roots, func(r *entry) bool { return r.phase == ended })
-		b.over = 0
-	}
-}
-
 // stored takes note of where the whole of a result lies.
 func (b *board) stored(e *host.Event) {
 	if e.Stored == nil {
@@ -294,4 +161,10 @@ func (b *board) stored(e *host.Event) {
 	if b.live || b.verbose {
 		b.note(e, Dim, "its "+Bytes(e.Stored.Bytes)+" are kept in "+e.Stored.Path)
 	}
+}
+
+// note prints something of a call that was printed before.
+func (b *board) note(e *host.Event, style Style, text string) {
+	b.flush()
+	b.print(keeps(Dim, b.blank()+indent(e.Depth)+b.name(e.Tool)), gives(Dim, titled(e.Title)), gives(style, "  "+text))
 }

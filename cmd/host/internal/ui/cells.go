@@ -81,6 +81,13 @@ func clip(s string, size int) string {
 	return s[:size]
 }
 
+// maxText bounds a text that is kept for a line, in bytes.
+const maxText = 2 << 10
+
+// safe makes a text fit to be kept: one line of bounded length without anything
+// hidden.
+func safe(text string) string { return Line(clip(text, maxText)) }
+
 // piece is a part of a line that shares the line's width with others. Its text is
 // safe: keeps, gives and spares see to that.
 type piece struct {

@@ -25,7 +25,7 @@ func drive(t *Timeline) *driver {
 func (d *driver) run() {
 	defer close(d.gone)
 	if p := d.t.p; p.stops != nil {
-		defer p.stops(p)()
+		defer p.stops(p.Hold)()
 	}
 	tick := time.NewTicker(frameTime)
 	defer tick.Stop()

@@ -23,7 +23,8 @@ const (
 // frame is what the live region shows: at most height lines, or none where there
 // is nothing to show. start is when the turn began.
 func (b *board) frame(start, now time.Time, width, height int) [][]piece {
-	done, rows, waiting := b.doneRows(), b.rows(), b.waiting()
+	done := doneRows(b.gathered)
+	rows, waiting := underWay(b.roots)
 	busy := len(rows)+len(waiting) > 0
 	rows = append(rows, rowsOf(waiting[:min(len(waiting), maxQueued)])...)
 	room := max(height, 1)
@@ -53,36 +54,29 @@ func rowsOf(calls []*entry) []row {
 }
 
 // doneRows are the rows of calls that ended and whose line waits for others.
-func (b *board) doneRows() []row {
-	if len(b.gathered) >= gatherFrom {
-		return []row{{run: b.gathered}}
+func doneRows(gathered []*entry) []row {
+	if len(gathered) >= gatherFrom {
+		return []row{{run: gathered}}
 	}
-	return rowsOf(b.gathered)
+	return rowsOf(gathered)
 }
 
 // waits reports whether nothing has been done for a call yet.
 func (c *entry) waits() bool { return c.phase == queued && c.asking.IsZero() }
 
-// rows are the rows of the calls under way, each followed by those that it made.
-func (b *board) rows() []row {
-	var out []row
-	for _, c := range b.roots {
-		if c.phase != ended && !c.waits() {
-			out = c.rows(out)
+// underWay are the rows of the calls under way, each followed by those that it made, and
+// the calls whose turn has not come.
+func underWay(roots []*entry) (rows []row, waiting []*entry) {
+	for _, c := range roots {
+		switch {
+		case c.phase == ended:
+		case c.waits():
+			waiting = append(waiting, c)
+		default:
+			rows = c.rows(rows)
 		}
 	}
-	return out
-}
-
-// waiting are the calls whose turn has not come.
-func (b *board) waiting() []*entry {
-	var out []*entry
-	for _, c := range b.roots {
-		if c.phase != ended && c.waits() {
-			out = append(out, c)
-		}
-	}
-	return out
+	return rows, waiting
 }
 
 // rows adds the rows of a call and of those that it made. Of these, what went

@@ -14,9 +14,9 @@ var kinds = []struct{ activity, one string }{{"read", "read"}, {"search", "searc
 
 // gathers reports whether the line of a call that ended can wait for others of
 // its kind. What went wrong, and what there is more to say of, has its own.
-func (b *board) gathers(c *entry) bool {
+func (p *printout) gathers(c *entry) bool {
 	switch {
-	case !b.live || b.verbose || c.kept != "":
+	case !p.live || p.verbose || c.kept != "":
 		return false
 	case c.state == interrupted || c.state == cancelled:
 		return c.unbegun
@@ -38,30 +38,58 @@ func together(run []*entry, c *entry) bool {
 }
 
 // flush prints what was gathered.
-func (b *board) flush() {
-	b.printRun(b.gathered)
-	b.gathered = nil
+func (p *printout) flush() {
+	p.printRun(p.gathered)
+	p.gathered = nil
 }
 
 // printRun prints calls that follow one another: a few each, many as one line.
-func (b *board) printRun(run []*entry) {
+func (p *printout) printRun(run []*entry) {
 	if len(run) >= gatherFrom {
-		b.print(b.runLine(run)...)
+		p.print(p.runLine(run)...)
 		return
 	}
 	for _, c := range run {
-		b.print(b.endLine(c)...)
+		p.print(p.endLine(c)...)
 	}
 }
 
+// printTree prints the line of a call that ended, and below it those of the calls
+// that it made.
+func (p *printout) printTree(c *entry) {
+	p.print(p.endLine(c)...)
+	if c.state == failed {
+		lines, _ := c.log.Lines()
+		for _, line := range lines {
+			p.print(keeps(Dim, p.blank()+indent(c.depth)+line))
+		}
+	}
+	var run []*entry
+	for _, in := range c.inner {
+		switch {
+		case in.phase != ended || !p.live: // has a line of its own
+		case len(in.inner) == 0 && p.gathers(in):
+			if !together(run, in) {
+				p.printRun(run)
+				run = nil
+			}
+			run = append(run, in)
+		default:
+			p.printRun(run)
+			run = nil
+			p.printTree(in)
+		}
+	}
+	p.printRun(run)
+}
+
 // runLine is the one line of many calls.
-func (b *board) runLine(run []*entry) []piece {
+func (p *printout) runLine(run []*entry) []piece {
 	if run[0].state != ok {
-		return b.unbegunLine(run)
+		return p.unbegunLine(run)
 	}
 	since, until := run[0].since, run[0].until
 	var bytes int64
-	var titles strings.Builder
 	for _, c := range run {
 		if c.since.Before(since) {
 			since = c.since
@@ -70,29 +98,31 @@ func (b *board) runLine(run []*entry) []piece {
 			until = c.until
 		}
 		bytes += c.bytes
-		if c.title != "" && titles.Len() < maxText {
-			titles.WriteString(", " + c.title)
-		}
 	}
 	return []piece{
-		b.lead(ok, run[0].depth), keeps(Bold, counted(run)), gives(Dim, titled(clip(strings.TrimPrefix(titles.String(), ", "), maxText))),
+		p.lead(ok, run[0].depth), keeps(Bold, counted(run)), gives(Dim, titles(run, func(c *entry) string { return c.title })),
 		keeps(Dim, "  "+Elapsed(until.Sub(since))), spares(Dim, "  "+Bytes(bytes)),
 	}
 }
 
 // unbegunLine is the one line of many calls that never began, for one reason.
-func (b *board) unbegunLine(run []*entry) []piece {
-	var titles strings.Builder
-	for _, c := range run {
-		if titles.Len() < maxText {
-			titles.WriteString(", " + c.tool + titled(c.title))
-		}
-	}
+func (p *printout) unbegunLine(run []*entry) []piece {
 	first := run[0]
 	return []piece{
-		b.lead(first.state, first.depth), keeps(Bold, count(len(run), "call")),
-		gives(Dim, titled(clip(strings.TrimPrefix(titles.String(), ", "), maxText))), gives(looks[first.state].style, "  "+first.why),
+		p.lead(first.state, first.depth), keeps(Bold, count(len(run), "call")),
+		gives(Dim, titles(run, func(c *entry) string { return c.tool + titled(c.title) })), gives(looks[first.state].style, "  "+first.why),
 	}
+}
+
+// titles are what calls are about, behind a name.
+func titles(run []*entry, of func(*entry) string) string {
+	var list strings.Builder
+	for _, c := range run {
+		if text := of(c); text != "" && list.Len() < maxText {
+			list.WriteString(", " + text)
+		}
+	}
+	return titled(clip(strings.TrimPrefix(list.String(), ", "), maxText))
 }
 
 // counted says how many calls there are of each kind.

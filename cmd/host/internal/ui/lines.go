@@ -22,62 +22,47 @@ func titled(title string) string {
 	return " " + title
 }
 
+// printout is what is to be printed of the calls for good.
+type printout struct {
+	// live says that what goes on is shown as it goes on: calls that read and
+	// search are gathered, and nested calls wait for the one they belong to.
+	live    bool
+	verbose bool
+	// mark says that states are shown as marks, not as words.
+	mark bool
+	// gathered are the last of the calls that ended: if more of their kind follow,
+	// they make one line together.
+	gathered []*entry
+	above    outbox
+}
+
 // print prints a line of pieces for good.
-func (b *board) print(pieces ...piece) { b.above.add(paragraph{line: pieces}) }
+func (p *printout) print(pieces ...piece) { p.above.add(paragraph{line: pieces}) }
 
 // lead is what lines begin with: the state as a mark, or as a word in a column.
-func (b *board) lead(s state, depth int) piece {
-	if b.mark {
+func (p *printout) lead(s state, depth int) piece {
+	if p.mark {
 		return keeps(looks[s].style, indent(depth)+looks[s].mark+" ")
 	}
 	return keeps(looks[s].style, fmt.Sprintf("%-*s ", wordWidth, looks[s].word)+indent(depth))
 }
 
 // blank is as wide as lead.
-func (b *board) blank() string {
-	if b.mark {
+func (p *printout) blank() string {
+	if p.mark {
 		return "  "
 	}
 	return strings.Repeat(" ", wordWidth+1)
 }
 
-// printTree prints the line of a call that ended, and below it those of the calls
-// that it made.
-func (b *board) printTree(c *entry) {
-	b.print(b.endLine(c)...)
-	if c.state == failed {
-		lines, _ := c.log.Lines()
-		for _, line := range lines {
-			b.print(keeps(Dim, b.blank()+indent(c.depth)+line))
-		}
-	}
-	var run []*entry
-	for _, in := range c.inner {
-		switch {
-		case in.phase != ended || !b.live: // has a line of its own
-		case len(in.inner) == 0 && b.gathers(in):
-			if !together(run, in) {
-				b.printRun(run)
-				run = nil
-			}
-			run = append(run, in)
-		default:
-			b.printRun(run)
-			run = nil
-			b.printTree(in)
-		}
-	}
-	b.printRun(run)
-}
-
 // endLine is the line of a call that ended.
-func (b *board) endLine(c *entry) []piece {
+func (p *printout) endLine(c *entry) []piece {
 	line := []piece{
-		b.lead(c.state, c.depth), keeps(Bold, c.tool), gives(Plain, titled(c.title)),
+		p.lead(c.state, c.depth), keeps(Bold, c.tool), gives(Plain, titled(c.title)),
 		keeps(Dim, "  "+Elapsed(c.elapsed)), spares(Dim, "  "+Bytes(c.bytes)),
 	}
 	if c.kept != "" {
-		line = append(line, gives(Dim, "  kept in "+b.path(c.kept)))
+		line = append(line, gives(Dim, "  kept in "+p.path(c.kept)))
 	}
 	if c.why != "" {
 		line = append(line, gives(looks[c.state].style, "  "+c.why))
@@ -91,10 +76,10 @@ const cancelledFor = " was cancelled before it ended: "
 
 // reason is why a call failed: all of it in a file, in short where it is a line on
 // a screen. Who interrupted needs no words that are for the model.
-func (b *board) reason(c *entry, r *abi.ToolResult) string {
+func (p *printout) reason(c *entry, r *abi.ToolResult) string {
 	text := Reason(r)
 	switch {
-	case !b.live:
+	case !p.live:
 		return Line(text)
 	case c.state == interrupted && c.unbegun:
 		return "interrupted before it began"
@@ -108,35 +93,29 @@ func (b *board) reason(c *entry, r *abi.ToolResult) string {
 	return safe(strings.Join(strings.Fields(clip(text, maxText)), " "))
 }
 
-// note prints something of a call that was printed before.
-func (b *board) note(e *host.Event, style Style, text string) {
-	b.flush()
-	b.print(keeps(Dim, b.blank()+indent(e.Depth)+b.name(e.Tool)), gives(Dim, titled(e.Title)), gives(style, "  "+text))
-}
-
 // path is a path as far as it tells something: all sessions keep results alike.
-func (b *board) path(path string) string {
-	if b.verbose || !b.live {
+func (p *printout) path(path string) string {
+	if p.verbose || !p.live {
 		return path
 	}
 	return filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))
 }
 
 // detail prints what happens inside a call, for those who want it.
-func (b *board) detail(e *host.Event) {
-	what, text := b.inside(e)
-	if what == "" || !b.verbose {
+func (p *printout) detail(e *host.Event) {
+	what, text := inside(e)
+	if what == "" || !p.verbose {
 		return
 	}
 	line := fmt.Sprintf("    %s %s  %s  %s", e.Tool, e.CallID, Elapsed(e.Elapsed), what)
 	if text != "" {
 		line += ": " + text
 	}
-	b.above.add(paragraph{line: []piece{keeps(Dim, line)}, detail: true})
+	p.above.add(paragraph{line: []piece{keeps(Dim, line)}, detail: true})
 }
 
 // inside is what happened inside a call, if that is what an event tells.
-func (b *board) inside(e *host.Event) (what, text string) {
+func inside(e *host.Event) (what, text string) {
 	switch {
 	case e.Kind == host.EventCapability:
 		return e.Capability, errorText(e.Err)

@@ -48,7 +48,7 @@ type Printer struct {
 	size func() (width, height int)
 	// stops has Ctrl-Z take the live region away until the returned function is
 	// called; nil where there is no Ctrl-Z.
-	stops func(*Printer) (end func())
+	stops func(hold func() (release func())) (end func())
 }
 
 // NewPrinter looks at a stream and at the variables NO_COLOR, TERM and CI.

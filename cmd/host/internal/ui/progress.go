@@ -15,16 +15,13 @@ type progress struct {
 	bytes       int64
 }
 
-func (b *board) progressed(e *host.Event) {
-	c := b.calls[keyOf(e)]
-	if c == nil || e.Progress == nil {
-		return
+// update takes in what a call told last. Without a new text the last one stays.
+func (p *progress) update(told *host.Progress) {
+	text := p.text
+	if news := newest(told); news != "" {
+		text = safe(news)
 	}
-	p := e.Progress
-	c.progress = progress{text: c.progress.text, done: p.Done, total: p.Total, bytes: p.Bytes}
-	if text := newest(p); text != "" {
-		c.progress.text = safe(text)
-	}
+	*p = progress{text: text, done: told.Done, total: told.Total, bytes: told.Bytes}
 }
 
 // newest is what a call told, or else the last line that it put out.

@@ -3,4 +3,4 @@
 package ui
 
 // onStop does nothing: programs are not stopped and continued here.
-func onStop(*Printer) (end func()) { return func() {} }
+func onStop(func() (release func())) (end func()) { return func() {} }

@@ -15,7 +15,7 @@ const stopTime = 100 * time.Millisecond
 
 // onStop takes what is drawn live off the terminal while the program is stopped
 // by Ctrl-Z, so that the shell finds its place. The returned function ends that.
-func onStop(p *Printer) (end func()) {
+func onStop(hold func() (release func())) (end func()) {
 	stops, goes := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	quit := make(chan struct{})
 	signal.Notify(stops, unix.SIGTSTP)
@@ -24,7 +24,7 @@ func onStop(p *Printer) (end func()) {
 		for {
 			select {
 			case <-stops:
-				release := p.Hold()
+				release := hold()
 				select {
 				case <-goes: // of a stop that had no part in this
 				default:
