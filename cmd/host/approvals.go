@@ -213,7 +213,6 @@ func resumeApproval(ctx context.Context, a *app, id string) error {
 		return err
 	}
 	defer o.close()
-	o.follow(ctx)
 	log := &callLog{out: a.err}
 	result := runOne(ctx, a, o, item.Use, log)
 	if item.Format != "" {

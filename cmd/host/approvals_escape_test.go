@@ -123,7 +123,7 @@ func shownApprovals(t *testing.T, q host.Approval, reason string) map[string]str
 		ways["json of approvals"] = func(a *app) { _ = a.printJSON(item) }
 		ways["json of a stream"] = func(a *app) {
 			e := host.Event{Kind: host.EventNeedsApproval, Approval: &q, Tool: q.Tool, Title: q.Title}
-			_ = a.printLine(stream.NewReporter(1).Line(e))
+			_ = printIndented(a.out, stream.NewReporter(1).Line(e), "")
 		}
 	}
 	shown := make(map[string]string)

@@ -57,11 +57,7 @@ func withPast(a *app, do func(*past) error) error {
 	if err != nil {
 		return err
 	}
-	err = do(p)
-	if failed := p.Close(); err == nil {
-		return hostError(failed)
-	}
-	return err
+	return cmp.Or(do(p), hostError(p.Close()))
 }
 
 // name is how a file is shown: from the working directory, if it is below it.

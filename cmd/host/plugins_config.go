@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,17 +106,10 @@ func listConfig(ctx context.Context, a *app, plugin string, asJSON bool) error {
 	rows := [][]string{{"KEY", "TYPE", "REQUIRED", "VALUE", "SOURCE", "DESCRIPTION"}}
 	for i := range list {
 		c := &list[i]
-		rows = append(rows, []string{c.Name, orDash(string(c.Type)), yesNo(c.Required), orDash(visible.Short(string(c.Value), maxShown)), orDash(c.Source), c.Description})
+		rows = append(rows, []string{c.Name, cmp.Or(string(c.Type), "-"), yesNo(c.Required), cmp.Or(visible.Short(string(c.Value), maxShown), "-"), cmp.Or(c.Source, "-"), c.Description})
 	}
 	a.out.Table(rows)
 	return nil
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }
 
 func yesNo(b bool) string {

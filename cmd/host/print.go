@@ -32,9 +32,7 @@ func printEach[T any](a *app, list []T) error {
 	return nil
 }
 
-// printLine prints a document in one line, and one write.
-func (a *app) printLine(v any) error { return printIndented(a.out, v, "") }
-
+// printIndented prints a document in one write; without an indent in one line.
 func printIndented(out io.Writer, v any, indent string) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -15,15 +15,12 @@ import (
 // signal ends the wait for a pipe or a person; the reading itself cannot be
 // interrupted and ends with the process.
 func (a *app) read(ctx context.Context, file string, limit int64) ([]byte, error) {
-	if file == "-" && ui.IsTerminal(a.in) {
-		a.err.Printf("Reading from the terminal; Ctrl-D ends the input.\n")
-	}
 	var src []byte
 	var err error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		src, err = readAll(a.in, file, limit)
+		src, err = readAll(a, file, limit)
 	}()
 	select {
 	case <-done:
@@ -33,15 +30,28 @@ func (a *app) read(ctx context.Context, file string, limit int64) ([]byte, error
 	}
 }
 
-func readAll(in *os.File, file string, limit int64) ([]byte, error) {
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, usageError("%w", err)
+// openInput opens a file, or standard input for "-". That is not closed: who reads it may
+// wait for it until the process ends.
+func openInput(a *app, file string) (io.ReadCloser, error) {
+	if file == "-" {
+		if ui.IsTerminal(a.in) {
+			a.err.Printf("Reading from the terminal; Ctrl-D ends the input.\n")
 		}
-		defer f.Close()
-		in = f
+		return io.NopCloser(a.in), nil
 	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, usageError("%w", err)
+	}
+	return f, nil
+}
+
+func readAll(a *app, file string, limit int64) ([]byte, error) {
+	in, err := openInput(a, file)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
 	src, err := io.ReadAll(io.LimitReader(in, limit+1))
 	if err != nil {
 		return nil, &exitError{exitUsage, fmt.Errorf("reading %s: %w", file, err)}

@@ -105,7 +105,6 @@ func runMessage(ctx context.Context, a *app, file string, f runFlags) error {
 		return err
 	}
 	defer o.close()
-	o.follow(ctx)
 	o.warnBroken()
 	results, err := runTurn(ctx, a, o, m.Calls, output, f)
 	if err != nil {

@@ -87,12 +87,8 @@ func withStages(a *app, do func(*stages) error) error {
 	if err != nil {
 		return err
 	}
-	err = do(p)
-	if p.history == nil {
-		return err
-	}
-	if failed := p.history.Close(); err == nil {
-		return hostError(failed)
+	if err = do(p); p.history != nil {
+		err = cmp.Or(err, hostError(p.history.Close()))
 	}
 	return err
 }

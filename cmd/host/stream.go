@@ -1,16 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"os"
-	"sync"
-	"sync/atomic"
 	"syscall"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/cmd/host/internal/ui"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/approvals"
 	"github.com/toolquay/toolquay/host/message"
@@ -52,65 +49,22 @@ turn as {"type":"interrupt"} does, the next one ends it, a third the process.
 // streamDriver runs the turns of a stream: one goroutine reads what comes in,
 // another writes what comes out.
 type streamDriver struct {
-	*app
+	app *app
 
-	file    string
-	flags   runFlags
-	output  message.Format
-	session *host.Session
+	file   string
+	flags  runFlags
+	output message.Format
 	// contract finds a tool's contract by its name.
 	contract func(name string) *abi.Tool
-	cancel   context.CancelCauseFunc
 	// asker asks over the stream; nil where somebody else is asked, or nobody.
 	asker *streamAsker
-	turns chan *streamTurn
-
-	mu sync.Mutex
-	// open takes calls; nil between messages. unfinished are the turns whose last
-	// result has not left.
-	open        *streamTurn
-	unfinished  []*streamTurn
-	begun       int
-	calls       int
-	waiting     streamLoad
-	news        streamNews
-	faults      int
-	interrupted bool
-	failed      error
-	worst       int
-
-	// saying is held while news are written.
-	saying sync.Mutex
-	// lines counts what was written.
-	lines atomic.Int64
+	turns streamTurns
+	out   streamOut
 }
-
-// streamTurn is a turn, and what became of the message it is of.
-type streamTurn struct {
-	*host.Stream
-
-	number int
-	// uses are the ids and names of its calls.
-	uses []abi.ToolUse
-	// sizes are the bytes of its calls' inputs.
-	sizes []int
-	// refused are the faults that cost calls of the message, where a reply is made.
-	refused     []stream.Item
-	stopReason  string
-	discarded   bool
-	interrupted atomic.Bool
-}
-
-// maxAhead is how many turns may wait for those before them; then nothing more is
-// read.
-const maxAhead = 64
 
 func runStream(ctx context.Context, a *app, file string, f runFlags) error {
-	d := &streamDriver{app: a, file: file, flags: f, output: message.List, turns: make(chan *streamTurn, maxAhead)}
-	if f.output != "" {
-		d.output = message.Format(f.output)
-	}
-	in, err := openStream(a, file)
+	output := message.Format(cmp.Or(f.output, string(message.List)))
+	in, err := openInput(a, file)
 	if err != nil {
 		return err
 	}
@@ -119,8 +73,13 @@ func runStream(ctx context.Context, a *app, file string, f runFlags) error {
 	if err != nil {
 		return usageError("--input: %w", err)
 	}
-	ctx, d.cancel = context.WithCancelCause(ctx)
-	defer d.cancel(nil)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	d := &streamDriver{
+		app: a, file: file, flags: f, output: output,
+		turns: streamTurns{queue: make(chan *streamTurn, maxAhead)},
+		out:   streamOut{to: a.out, replies: output != message.List, cancel: cancel},
+	}
 	o, err := a.open(ctx, func(s *setup) {
 		s.calls = true
 		stageWrites(a, &s.session, f.staged)
@@ -130,45 +89,25 @@ func runStream(ctx context.Context, a *app, file string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	defer d.sayLast()
+	defer d.out.sayLast()
 	defer o.close()
-	o.follow(ctx)
 	o.warnBroken()
-	d.session, d.contract = o.session, o.contract
+	d.turns.session, d.contract = o.session, o.contract
 	defer takeBrokenPipes()()
-	watchReader(os.Stdout, func() { d.fail(hostError(errReaderGone)) })
-	a.signals.onInterrupt(d.signalled)
+	watchReader(os.Stdout, func() { d.out.fail(hostError(errReaderGone)) })
+	a.signals.onInterrupt(d.turns.signalled)
 	defer a.signals.onInterrupt(nil)
 	if d.output == message.List {
-		d.print(stream.NewOpening(o.session, readBuild().Version))
+		d.out.print(stream.NewOpening(o.session, readBuild().Version))
 		d.printBroken(o.host.Plugins())
 	}
 	defer o.host.Follow(ctx)()
 	go d.read(ctx, items)
-	written := make(chan struct{})
-	go func() {
-		defer close(written)
+	d.out.await(func() {
 		d.write(ctx)
-		d.sayNews()
-	}()
-	d.await(written, ctx.Done())
+		d.out.sayNews()
+	}, ctx.Done())
 	return d.end(ctx)
-}
-
-// openStream opens the input. Standard input is not closed: who reads it may wait
-// for it until the process ends.
-func openStream(a *app, file string) (io.ReadCloser, error) {
-	if file == "-" {
-		if ui.IsTerminal(a.in) {
-			a.err.Printf("Reading from the terminal; Ctrl-D ends the input.\n")
-		}
-		return io.NopCloser(a.in), nil
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, usageError("%w", err)
-	}
-	return f, nil
 }
 
 // choose is who is asked what the rules leave open.
@@ -178,27 +117,28 @@ func (d *streamDriver) choose(s *setup) host.Asker {
 	if !over || d.app.flags.approval != approveAuto {
 		return d.app.asker(s, d.file != "-", resume)
 	}
-	d.asker = newStreamAsker(func() host.Asker { return d.later(s, resume) })
-	return d.limited(s, d.asker)
+	d.asker = newStreamAsker(func() host.Asker { return d.app.later(s, resume) })
+	return d.app.limited(s, d.asker)
 }
 
 // end is what the command ends with.
 func (d *streamDriver) end(ctx context.Context) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	faults, failed := d.out.outcome()
+	d.turns.mu.Lock()
+	defer d.turns.mu.Unlock()
 	switch code := signalCode(ctx); {
-	case d.failed != nil:
-		return d.failed
+	case failed != nil:
+		return failed
 	case code != exitOK:
 		return quiet(code)
-	case d.interrupted:
+	case d.turns.interrupted:
 		return quiet(exitSignal + int(syscall.SIGINT))
-	case d.faults > 0:
+	case faults > 0:
 		return quiet(exitUsage)
-	case d.calls == 0:
+	case d.turns.calls == 0:
 		return &exitError{exitNoCalls, fmt.Errorf("%s: %w", d.file, message.ErrNoCalls)}
 	case d.flags.fail:
-		return quiet(d.worst)
+		return quiet(d.turns.worst)
 	}
 	return nil
 }

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -15,11 +13,7 @@ import (
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/message"
 	"github.com/toolquay/toolquay/host/message/stream"
-)
-
-var (
-	errReaderGone = errors.New("writing the output: nobody reads it any more")
-	errNotRead    = errors.New("writing the output: it is not being read, so what is left of it is lost")
+	"github.com/toolquay/toolquay/plugins"
 )
 
 // takeBrokenPipes has writing to a reader that went away fail, instead of ending
@@ -30,34 +24,23 @@ func takeBrokenPipes() (restore func()) {
 	return func() { signal.Stop(ignored) }
 }
 
-// write shows the turns, one after the other, as the session runs them.
+// write shows the turns, one after the other, as the session runs them. Where the command
+// ends it shows those that are there: what is read may never end.
 func (d *streamDriver) write(ctx context.Context) {
 	for {
+		var t *streamTurn
 		select {
-		case t, more := <-d.turns:
-			if !more {
-				return
-			}
-			d.show(t)
-		case <-ctx.Done():
-			d.writeRest()
-			return
-		}
-	}
-}
-
-// writeRest shows the turns that are there. What is read may never end.
-func (d *streamDriver) writeRest() {
-	for {
-		select {
-		case t, more := <-d.turns:
-			if !more {
-				return
-			}
-			d.show(t)
+		case t = <-d.turns.queue:
 		default:
+			select {
+			case t = <-d.turns.queue:
+			case <-ctx.Done():
+			}
+		}
+		if t == nil {
 			return
 		}
+		d.show(t)
 	}
 }
 
@@ -69,7 +52,7 @@ func (d *streamDriver) show(t *streamTurn) {
 	var asked []string
 	var timeline *ui.Timeline
 	if d.timed() {
-		timeline = ui.NewTimeline(d.err, d.flags.verbose)
+		timeline = ui.NewTimeline(d.app.err, d.flags.verbose)
 		timeline.Describe(d.contract)
 		timeline.Interruptible(func() bool { return !t.interrupted.Load() })
 	}
@@ -81,11 +64,11 @@ func (d *streamDriver) show(t *streamTurn) {
 			d.asker.expect(*e.Approval)
 			asked = append(asked, e.Approval.ID)
 		}
-		d.count(t, e)
+		d.turns.count(t, e)
 		if d.output != message.List {
 			results.add(e)
 		} else if line := reporter.Line(e); line != nil {
-			d.print(line)
+			d.out.print(line)
 		}
 	}
 	if timeline != nil {
@@ -97,19 +80,6 @@ func (d *streamDriver) show(t *streamTurn) {
 	d.finish(t, reporter, results.list)
 }
 
-// count notes that a call has ended, and how.
-func (d *streamDriver) count(t *streamTurn, e host.Event) {
-	if e.Kind != host.EventResult && e.Kind != host.EventDiscarded {
-		return
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.waiting.give(t, e.Index)
-	if e.Result != nil {
-		d.worst = worseCode(d.worst, resultCode(e.Result))
-	}
-}
-
 // timed reports whether a timeline is shown. A program that writes lines reads
 // them, too.
 func (d *streamDriver) timed() bool {
@@ -119,24 +89,21 @@ func (d *streamDriver) timed() bool {
 
 // finish writes what comes at a turn's end.
 func (d *streamDriver) finish(t *streamTurn, r *stream.Reporter, results []abi.ToolResult) {
-	d.mu.Lock()
-	d.unfinished = slices.DeleteFunc(d.unfinished, func(u *streamTurn) bool { return u == t })
-	stopReason, discarded, refused, uses := t.stopReason, t.discarded, t.refused, t.uses
-	d.mu.Unlock()
+	m := d.turns.finish(t)
 	if d.output == message.List {
-		d.sayNews() // they came first
-		d.print(r.Done(stopReason, discarded))
+		d.out.sayNews() // they came first
+		d.out.print(r.Done(m.stopReason, m.discarded))
 		return
 	}
-	if results = withRefused(results, refused); discarded || len(results) == 0 {
+	if results = withRefused(results, m.refused); m.discarded || len(results) == 0 {
 		return // there is nothing to reply
 	}
-	reply, err := message.Reply(d.output, uses, results)
+	reply, err := message.Reply(d.output, m.uses, results)
 	if err != nil {
-		d.fail(hostError(err))
+		d.out.fail(hostError(err))
 		return
 	}
-	d.print(reply)
+	d.out.print(reply)
 }
 
 // withRefused adds results for the calls that faults cost, unless another call of
@@ -157,42 +124,37 @@ func withRefused(results []abi.ToolResult, refused []stream.Item) []abi.ToolResu
 	return results
 }
 
-// print writes one line. Where that fails the turn has no reader any more, and
-// ends.
-func (d *streamDriver) print(v any) {
-	if err := d.printLine(v); err != nil {
-		d.fail(err)
-	}
-	d.lines.Add(1)
-}
-
-func (d *streamDriver) fail(err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.failed == nil {
-		d.failed = err
-		d.cancel(err)
-	}
-}
-
-// patience is how long a command that is to end waits for who reads its lines, from
-// one line to the next.
-const patience = 3 * time.Second
-
-// await waits until all is written, or nobody reads it though the command is to end.
-func (d *streamDriver) await(written, ended <-chan struct{}) {
-	select {
-	case <-written:
+// observe tells of what is of no turn: tools that came or went, and what goes on in the
+// background.
+func (d *streamDriver) observe(e host.Event) {
+	if e.Turn != "" {
 		return
-	case <-ended:
 	}
-	for before := int64(-1); before < d.lines.Load(); {
-		before = d.lines.Load()
-		select {
-		case <-written:
-			return
-		case <-time.After(patience):
+	if text := ui.Aside(&e); text != "" && d.timed() {
+		d.app.err.Printf("%s\n", text)
+	}
+	var line any
+	switch e.Kind {
+	case host.EventTools:
+		line = stream.NewTools(e)
+	case host.EventPlugin:
+		line = stream.NewPlugin(e)
+	case host.EventTask:
+		line = stream.NewTask(e)
+	case host.EventDeed:
+		line = stream.NewDeed(e)
+	default:
+		return
+	}
+	d.out.bring(line)
+}
+
+// printBroken tells of plugins that cannot be used from the start.
+func (d *streamDriver) printBroken(set *plugins.Set) {
+	for _, p := range set.Plugins() {
+		if problem := p.Problem(); problem != nil {
+			broken := &host.PluginProblem{Name: p.Name, Path: p.Path, Err: problem}
+			d.out.print(stream.NewPlugin(host.Event{Time: time.Now(), Plugin: broken}))
 		}
 	}
-	d.fail(hostError(errNotRead))
 }

@@ -13,12 +13,7 @@ func firstLine(s string) string {
 	return first
 }
 
-func pad(s string, width int) string {
-	for len(s) < width {
-		s += " "
-	}
-	return s
-}
+func pad(s string, width int) string { return s + strings.Repeat(" ", max(0, width-len(s))) }
 
 func indent(s string) string { return "  " + strings.ReplaceAll(s, "\n", "\n  ") }
 
@@ -32,15 +27,10 @@ func count(n int, what string) string {
 
 // formatsOf are the names of formats, in words.
 func formatsOf[F ~string](formats []F) string {
-	var list strings.Builder
+	names := make([]string, len(formats))
 	for i, f := range formats {
-		switch {
-		case i == len(formats)-1:
-			list.WriteString(" or ")
-		case i > 0:
-			list.WriteString(", ")
-		}
-		list.WriteString(string(f))
+		names[i] = string(f)
 	}
-	return list.String()
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

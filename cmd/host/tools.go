@@ -127,7 +127,8 @@ their names, and looks for them with ToolSearch before it calls them.`,
 			if format == "json" {
 				return printToolList(a, tools, all)
 			}
-			return printToolTable(a, o, tools, all)
+			printToolTable(a, o, tools, all)
+			return nil
 		},
 	}
 	cmd.Flags().StringVarP(&format, "format", "f", "table", formatNames())
@@ -161,7 +162,7 @@ func (o *opened) warnMissing(only []string) {
 	}
 }
 
-func printToolTable(a *app, o *opened, tools []host.ToolState, all bool) error {
+func printToolTable(a *app, o *opened, tools []host.ToolState, all bool) {
 	rows := [][]string{{"NAME", "PLUGIN", "TRAITS", "SUMMARY"}}
 	if all {
 		rows[0] = append(rows[0], "NOT OFFERED BECAUSE")
@@ -187,7 +188,6 @@ func printToolTable(a *app, o *opened, tools []host.ToolState, all bool) error {
 	if offered, deferred := countTools(tools); deferred > 0 {
 		a.out.Printf("%d of %d tools are deferred: the model knows their names, and looks for them with ToolSearch.\n", deferred, offered)
 	}
-	return nil
 }
 
 func countTools(tools []host.ToolState) (offered, deferred int) {
