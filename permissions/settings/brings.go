@@ -76,7 +76,7 @@ type sieve struct {
 
 // admit returns what counts of a project's file: what can only tighten, and what
 // the person was shown. It records what the file brings and what of it is withheld.
-func (l *loader) admit(f *File) *File {
+func admit(l *loader, f *File) *File {
 	left := &File{Kind: f.Kind, Path: f.Path, Deny: f.Deny, Ask: f.Ask, Shell: f.Shell, Sandbox: f.Sandbox}
 	if f.Isolation.Value == abi.IsolationProcess {
 		left.Isolation = f.Isolation
@@ -156,7 +156,7 @@ func bringMode(s *sieve, f, left *File) {
 
 func bringDirectories(s *sieve, f, left *File) {
 	for _, dir := range f.Directories {
-		if s.passes(BringsDirectory, s.loader.directoryText(dir.Value), dir.Source) {
+		if s.passes(BringsDirectory, directoryText(s.loader, dir.Value), dir.Source) {
 			left.Directories = append(left.Directories, dir)
 		}
 	}
@@ -164,7 +164,7 @@ func bringDirectories(s *sieve, f, left *File) {
 
 // directoryText is a directory as written, and where it leads if it is a link: a link
 // that leads elsewhere than it did is another directory.
-func (l *loader) directoryText(text string) string {
+func directoryText(l *loader, text string) string {
 	path := text
 	if rest, ok := strings.CutPrefix(text, "~"); ok && (rest == "" || rest[0] == '/') && l.o.Home != "" {
 		path = l.o.Home + rest
@@ -250,25 +250,4 @@ func (j *Judge) String() string {
 		text += fmt.Sprintf(", answering with at most %d tokens", j.MaxTokens)
 	}
 	return text
-}
-
-// shellQuote quotes an argument where a shell would not take it as it is.
-func shellQuote(arg string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@%+,", r)
-	}
-	if arg != "" && !strings.ContainsFunc(arg, func(r rune) bool { return !plain(r) }) {
-		return arg
-	}
-	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-}
-
-// printable shows text that a stranger wrote: what does not print, or changes how
-// the rest is printed, is escaped.
-func printable(text string) string {
-	quoted := fmt.Sprintf("%q", text)
-	if plain := quoted[1 : len(quoted)-1]; plain == text || strings.ReplaceAll(plain, `\"`, `"`) == text {
-		return text
-	}
-	return quoted
 }

@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-func (p *parser) hooks(event Event, entries []hookEntry) {
+func readHooks(p *parser, event Event, entries []hookEntry) {
 	for i := range entries {
 		e, key := &entries[i], fmt.Sprintf("hooks.%s[%d]", event, i)
 		h := Hook{
@@ -20,7 +20,7 @@ func (p *parser) hooks(event Event, entries []hookEntry) {
 		if strings.ContainsFunc(h.Matcher, unicode.IsControl) {
 			p.fault(key+".matcher", "it holds a control character")
 		}
-		p.command(key, h.Command)
+		checkCommand(p, key, h.Command)
 		for j, name := range h.Env {
 			if !variable(name) {
 				p.fault(fmt.Sprintf("%s.env[%d]", key, j), "%.40q is no name of an environment variable", name)
@@ -30,7 +30,7 @@ func (p *parser) hooks(event Event, entries []hookEntry) {
 	}
 }
 
-func (p *parser) command(hook string, argv []string) {
+func checkCommand(p *parser, hook string, argv []string) {
 	switch key := hook + ".command"; {
 	case !p.doc.Has(key):
 		p.fault(key, "the hook has no command; write a line for the shell, or an array of program and arguments")
@@ -41,42 +41,14 @@ func (p *parser) command(hook string, argv []string) {
 	}
 }
 
-// variable reports whether a text can be the name of an environment variable. Keys
-// of APIs have other characters, or are longer.
-func variable(name string) bool {
-	const longest = 64
-	digit := func(r rune) bool { return r >= '0' && r <= '9' }
-	other := func(r rune) bool {
-		return !digit(r) && r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	}
-	return name != "" && len(name) <= longest && !digit(rune(name[0])) && !strings.ContainsFunc(name, other)
-}
-
-// keyLike reports whether a name looks like a key all the same: long, with
-// digits, and not in the capitals and underscores that variables are named with.
-func keyLike(name string) bool {
-	const short = 20 // of every key in use
-	named := strings.Contains(name, "_") && strings.ToUpper(name) == name
-	return len(name) >= short && strings.ContainsAny(name, "0123456789") && !named
-}
-
-// secret checks the name of a variable that holds a secret. The name is not
-// repeated: it may be the secret.
-func (p *parser) secret(key, name, what string) {
-	if !variable(name) || keyLike(name) {
-		p.fault(key, "this is no name of an environment variable; "+
-			"name the variable that holds %s, and never write %s itself here", what, what)
-	}
-}
-
-func (p *parser) judge() *Judge {
+func judgeOf(p *parser) *Judge {
 	in := &p.in.Judge
 	if !p.doc.Has("judge") {
 		return nil
 	}
 	j := &Judge{
 		Provider: in.Provider, Model: in.Model, APIKeyEnv: in.APIKeyEnv, MaxTokens: DefaultJudgeMaxTokens,
-		BaseURL: p.baseURL(in.BaseURL),
+		BaseURL: baseURLOf(p, in.BaseURL),
 		Timeout: p.span("judge.timeout", in.Timeout, DefaultJudgeTimeout, MaxJudgeTimeout),
 		Source:  p.faults.file.source(p.doc.Line("judge")),
 	}
@@ -100,10 +72,10 @@ func (p *parser) judge() *Judge {
 	return j
 }
 
-// baseURL reads where a judge is. What it is sent, the key included, must not go
+// baseURLOf reads where a judge is. What it is sent, the key included, must not go
 // through a network in the clear. The URL is not repeated in faults, as it may
 // hold a password.
-func (p *parser) baseURL(text string) *url.URL {
+func baseURLOf(p *parser, text string) *url.URL {
 	const key = "judge.base_url"
 	if !p.doc.Has(key) {
 		return nil
@@ -125,13 +97,13 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func (p *parser) log() Log {
+func logOf(p *parser) Log {
 	in := &p.in.Log
 	p.directory("log.directory", in.Directory)
 	return Log{Directory: keyOf(p, "log.directory", in.Directory), Required: keyOf(p, "log.required", in.Required)}
 }
 
-func (p *parser) approvals() Approvals {
+func approvalsOf(p *parser) Approvals {
 	in := &p.in.Approvals
 	if in.Timeout < 0 {
 		p.fault("approvals.timeout", "%v is less than no time", time.Duration(in.Timeout))

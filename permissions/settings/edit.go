@@ -294,16 +294,3 @@ func (t Target) resolve() (string, error) {
 	}
 	return file, nil
 }
-
-// realName is where a path leads, as far as it exists.
-func realName(path string) (string, error) {
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		dir, err := realName(filepath.Dir(path))
-		return filepath.Join(dir, filepath.Base(path)), err
-	}
-	target, err := filepath.EvalSymlinks(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%s is a link to nothing; mend or delete it", path)
-	}
-	return target, err
-}

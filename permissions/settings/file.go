@@ -199,3 +199,8 @@ type Policy struct {
 	// RequireLog refuses calls whose decision cannot be written down.
 	RequireLog Key[bool]
 }
+
+// projects reports whether a source is what a repository brings.
+func projects(kind permissions.SourceKind) bool {
+	return kind == permissions.SourceProject || kind == permissions.SourceProjectLocal
+}

@@ -24,7 +24,7 @@ type format struct {
 		ForbidModes     []string `toml:"forbid_modes"`
 		RequireLog      bool     `toml:"require_log"`
 	} `toml:"permissions"`
-	Plugins map[string]any `toml:"plugins"` // see parser.plugins
+	Plugins map[string]any `toml:"plugins"` // see readPlugins
 	Hooks   struct {
 		PreToolUse         []hookEntry `toml:"PreToolUse"`
 		PostToolUse        []hookEntry `toml:"PostToolUse"`

@@ -128,3 +128,15 @@ func addTo[T any](list *[]Made, name string, k Key[T]) {
 		*list = append(*list, m)
 	}
 }
+
+// made are the values, for people to see.
+func (c PluginConfig) made() []Made {
+	var out []Made
+	for _, plugin := range slices.Sorted(maps.Keys(c)) {
+		for _, name := range slices.Sorted(maps.Keys(c[plugin])) {
+			k := c[plugin][name]
+			addTo(&out, "plugins."+keyText(plugin)+"."+keyText(name), Key[string]{string(k.Value), k.Set, k.Source})
+		}
+	}
+	return out
+}

@@ -1,16 +1,14 @@
 package settings
 
 import (
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/permissions"
 )
 
 // merge makes one of all files.
-func (l *loader) merge() {
+func merge(l *loader) {
 	out := l.out
 	for _, f := range l.files {
 		out.Warnings = append(out.Warnings, f.Notes...)
@@ -22,13 +20,13 @@ func (l *loader) merge() {
 	}
 	for _, f := range l.files {
 		if projects(f.Kind) {
-			f = l.admit(f)
+			f = admit(l, f)
 		}
-		l.take(f)
+		take(l, f)
 	}
 	for _, f := range l.files {
 		if projects(f.Kind) { // on top of the user's, which count less
-			l.tightenShell(f)
+			tightenShell(l, f)
 		}
 	}
 }
@@ -53,12 +51,12 @@ func demanded(a, b Key[bool]) Key[bool] {
 }
 
 // take adds a file to what is loaded. It comes after all that outweigh it.
-func (l *loader) take(f *File) {
+func take(l *loader, f *File) {
 	out := l.out
 	set := permissions.RuleSet{
 		Source: f.Kind, File: f.Path,
-		Deny: l.valid(f, f.Deny), Ask: l.valid(f, f.Ask), Allow: l.valid(f, f.Allow),
-		Mode: l.mode(f),
+		Deny: valid(l, f, f.Deny), Ask: valid(l, f, f.Ask), Allow: valid(l, f, f.Allow),
+		Mode: modeOf(l, f),
 	}
 	if projects(f.Kind) {
 		set.Folder = l.o.Project
@@ -67,7 +65,7 @@ func (l *loader) take(f *File) {
 		set.Directories = append(set.Directories, dir.Value)
 	}
 	out.Rules = append(out.Rules, set)
-	l.hooks(f)
+	takeHooks(l, f)
 	if out.Judge == nil {
 		out.Judge = f.Judge
 	}
@@ -102,7 +100,7 @@ func (l *loader) take(f *File) {
 }
 
 // valid leaves out the rules that have expired.
-func (l *loader) valid(f *File, rules []Rule) []permissions.RuleText {
+func valid(l *loader, f *File, rules []Rule) []permissions.RuleText {
 	out := make([]permissions.RuleText, 0, len(rules))
 	for _, r := range rules {
 		if r.expired(l.now) {
@@ -124,8 +122,8 @@ func (r *Rule) ruleText() permissions.RuleText {
 	return permissions.RuleText{Text: r.Text, Line: r.Line, Match: r.Match, NotMatch: r.NotMatch, Expires: r.Expires}
 }
 
-// mode is the mode that a file asks for and the policy does not forbid.
-func (l *loader) mode(f *File) permissions.Mode {
+// modeOf is the mode that a file asks for and the policy does not forbid.
+func modeOf(l *loader, f *File) permissions.Mode {
 	forbids := func(k Key[permissions.Mode]) bool { return f.Mode.Set && k.Value == f.Mode.Value }
 	if i := slices.IndexFunc(l.out.Policy.ForbidModes, forbids); i >= 0 {
 		l.warn(f.Mode.Source, "the mode %s left out: forbidden by %s", f.Mode.Value, l.out.Policy.ForbidModes[i].Source)
@@ -134,7 +132,7 @@ func (l *loader) mode(f *File) permissions.Mode {
 	return f.Mode.Value
 }
 
-func (l *loader) hooks(f *File) {
+func takeHooks(l *loader, f *File) {
 	if only := l.out.Policy.OnlyHooks; only.Value && f.Kind != permissions.SourcePolicy {
 		if len(f.Hooks) > 0 {
 			l.warn(f.source(0), "%d hooks left out: %s lets only the policy's own count", len(f.Hooks), only.Source)
@@ -144,19 +142,4 @@ func (l *loader) hooks(f *File) {
 	for _, h := range f.Hooks {
 		l.out.Hooks[h.Event] = append(l.out.Hooks[h.Event], h)
 	}
-}
-
-// directory resolves ~.
-func (l *loader) directory(key string, k Key[string]) Key[string] {
-	rest, home := strings.CutPrefix(k.Value, "~/")
-	switch {
-	case !k.Set:
-	case !home:
-		k.Value = filepath.Clean(k.Value)
-	case l.o.Home == "":
-		l.fail(k.Source.File, &Fault{k.Source, key, "~ is not known here"})
-	default:
-		k.Value = filepath.Join(l.o.Home, rest)
-	}
-	return k
 }

@@ -2,9 +2,7 @@ package settings
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/toolquay/toolquay/internal/stricttoml"
 	"github.com/toolquay/toolquay/permissions"
@@ -24,7 +22,7 @@ func Parse(kind permissions.SourceKind, path string, src []byte) (*File, error) 
 		for _, fault := range bad {
 			p.list = append(p.list, &Fault{f.source(fault.Line), fault.Path, fault.Message})
 		}
-		p.file()
+		fillFile(&p)
 	}
 	if err := p.err(); err != nil {
 		return nil, err
@@ -32,49 +30,36 @@ func Parse(kind permissions.SourceKind, path string, src []byte) (*File, error) 
 	return f, nil
 }
 
-// parser makes a [File] of what was decoded, and checks it.
-type parser struct {
-	faults
-	in  format
-	doc *stricttoml.Document
-}
-
-func (p *parser) fault(key, format string, args ...any) {
-	p.add(p.doc.Line(key), key, format, args...)
-}
-
-// keyOf returns a setting as made in the file, if it was.
-func keyOf[T any](p *parser, key string, value T) Key[T] {
-	if !p.doc.Has(key) {
-		return Key[T]{}
-	}
-	return Key[T]{value, true, p.faults.file.source(p.doc.Line(key))}
-}
-
-func (p *parser) file() {
+func fillFile(p *parser) {
 	in, f := &p.in, p.faults.file
-	p.allowed()
-	f.Deny = p.rules("permissions.deny", in.Permissions.Deny)
-	f.Ask = p.rules("permissions.ask", in.Permissions.Ask)
-	f.Allow = p.rules("permissions.allow", in.Permissions.Allow)
+	refuseForeign(p)
+	f.Deny = rulesOf(p, "permissions.deny", in.Permissions.Deny)
+	f.Ask = rulesOf(p, "permissions.ask", in.Permissions.Ask)
+	f.Allow = rulesOf(p, "permissions.allow", in.Permissions.Allow)
 	f.Mode = keyOf(p, "permissions.mode", p.mode("permissions.mode", in.Permissions.Mode))
 	for i, dir := range in.Permissions.Directories {
 		key := fmt.Sprintf("permissions.additional_directories[%d]", i)
 		f.Directories = append(f.Directories, keyOf(p, key, dir))
 	}
-	p.plugins()
-	p.hooks(PreToolUse, in.Hooks.PreToolUse)
-	p.hooks(PostToolUse, in.Hooks.PostToolUse)
-	p.hooks(PostToolUseFailure, in.Hooks.PostToolUseFailure)
-	f.Judge = p.judge()
-	f.Log = p.log()
-	f.Approvals = p.approvals()
-	f.Policy = p.policy()
-	p.tables()
+	readPlugins(p)
+	readHooks(p, PreToolUse, in.Hooks.PreToolUse)
+	readHooks(p, PostToolUse, in.Hooks.PostToolUse)
+	readHooks(p, PostToolUseFailure, in.Hooks.PostToolUseFailure)
+	f.Judge = judgeOf(p)
+	f.Log = logOf(p)
+	f.Approvals = approvalsOf(p)
+	f.Policy = policyOf(p)
+	f.Results = resultsOf(p)
+	f.Scheduler = schedulerOf(p)
+	f.Tools = toolsOf(p)
+	f.Sessions = sessionsOf(p)
+	f.Telemetry = telemetryOf(p)
+	f.Shell = shellOf(p)
+	f.Sandbox = sandboxOf(p)
 }
 
-// allowed refuses settings that this source may not make.
-func (p *parser) allowed() {
+// refuseForeign refuses settings that this source may not make.
+func refuseForeign(p *parser) {
 	kind := p.faults.file.Kind
 	if kind != permissions.SourcePolicy {
 		for _, key := range []string{"only_policy_rules", "only_policy_hooks", "forbid_modes", "require_log"} {
@@ -92,12 +77,7 @@ func (p *parser) allowed() {
 	}
 }
 
-// projects reports whether a source is what a repository brings.
-func projects(kind permissions.SourceKind) bool {
-	return kind == permissions.SourceProject || kind == permissions.SourceProjectLocal
-}
-
-func (p *parser) rules(list string, entries []ruleEntry) []Rule {
+func rulesOf(p *parser, list string, entries []ruleEntry) []Rule {
 	out := make([]Rule, len(entries))
 	for i := range entries {
 		e, key := &entries[i], fmt.Sprintf("%s[%d]", list, i)
@@ -113,36 +93,7 @@ func (p *parser) rules(list string, entries []ruleEntry) []Rule {
 	return out
 }
 
-// mode reads a mode where there is one.
-func (p *parser) mode(key, name string) permissions.Mode {
-	if !p.doc.Has(key) {
-		return ""
-	}
-	mode, err := permissions.ParseMode(name)
-	if err != nil {
-		p.fault(key, "%v", err)
-	}
-	return mode
-}
-
-func (p *parser) oneOf(key, value string, values ...string) {
-	if p.doc.Has(key) && !slices.Contains(values, value) {
-		p.fault(key, "%.40q is not known; write one of %s", value, strings.Join(values, ", "))
-	}
-}
-
-// span reads a duration that must be over zero and at most most.
-func (p *parser) span(key string, d duration, usual, most time.Duration) time.Duration {
-	if !p.doc.Has(key) {
-		return usual
-	}
-	if v := time.Duration(d); v <= 0 || v > most {
-		p.fault(key, "%v is not over 0 and up to %v", v, most)
-	}
-	return time.Duration(d)
-}
-
-func (p *parser) policy() Policy {
+func policyOf(p *parser) Policy {
 	in := &p.in.Permissions
 	out := Policy{
 		OnlyRules:  keyOf(p, "permissions.only_policy_rules", in.OnlyPolicyRules),

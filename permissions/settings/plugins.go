@@ -20,17 +20,17 @@ type PluginConfig map[string]map[string]Key[json.RawMessage]
 // isolationKey is the one key of [plugins] that is no plugin's.
 const isolationKey = "isolation"
 
-// plugins reads the table [plugins]: the isolation, and a table for each plugin.
-func (p *parser) plugins() {
+// readPlugins reads the table [plugins]: the isolation, and a table for each plugin.
+func readPlugins(p *parser) {
 	f := p.faults.file
 	for _, name := range slices.Sorted(maps.Keys(p.in.Plugins)) {
 		key := "plugins." + keyText(name)
 		switch value := p.in.Plugins[name].(type) {
 		case map[string]any:
-			p.pluginTable(key, name, value)
+			pluginTable(p, key, name, value)
 		case string:
 			if name != isolationKey {
-				p.unknownPluginKey(key, name)
+				unknownPluginKey(p, key, name)
 				continue
 			}
 			f.Isolation = keyOf(p, key, abi.Isolation(value))
@@ -40,17 +40,17 @@ func (p *parser) plugins() {
 				p.fault(key, "expected a string, such as %q", abi.IsolationProcess)
 				continue
 			}
-			p.unknownPluginKey(key, name)
+			unknownPluginKey(p, key, name)
 		}
 	}
 }
 
-func (p *parser) unknownPluginKey(key, name string) {
+func unknownPluginKey(p *parser, key, name string) {
 	p.fault(key, "unknown key%s; a plugin is configured in a table [plugins.NAME]", stricttoml.DidYouMean(name, []string{isolationKey}))
 }
 
 // pluginTable reads the values for one plugin.
-func (p *parser) pluginTable(table, name string, values map[string]any) {
+func pluginTable(p *parser, table, name string, values map[string]any) {
 	f := p.faults.file
 	if projects(f.Kind) {
 		f.note(p.doc.Line(table), fmt.Sprintf("%s has no effect: a project has no say in how plugins are configured; write it to the user's settings: toolquay plugins config %s", table, keyText(name)))
@@ -100,18 +100,6 @@ func (c *PluginConfig) fill(other PluginConfig) {
 			(*c)[plugin][name] = (*c)[plugin][name].Or(value)
 		}
 	}
-}
-
-// made are the values, for people to see.
-func (c PluginConfig) made() []Made {
-	var out []Made
-	for _, plugin := range slices.Sorted(maps.Keys(c)) {
-		for _, name := range slices.Sorted(maps.Keys(c[plugin])) {
-			k := c[plugin][name]
-			addTo(&out, "plugins."+keyText(plugin)+"."+keyText(name), Key[string]{string(k.Value), k.Set, k.Source})
-		}
-	}
-	return out
 }
 
 // keyText is a key as it stands in TOML, and in paths of faults.

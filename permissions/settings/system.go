@@ -12,29 +12,29 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// policy reads the files of the system's directory, the weightiest first: drop-ins
+// readPolicy reads the files of the system's directory, the weightiest first: drop-ins
 // outweigh settings.toml, and later names earlier ones.
-func (l *loader) policy() {
+func readPolicy(l *loader) {
 	dir := l.o.SystemDir
 	if dir == "" {
 		return
 	}
 	main, more := filepath.Join(dir, "settings.toml"), filepath.Join(dir, "settings.d")
 	l.out.Watched = append(l.out.Watched, main, more)
-	if there, err := l.ownedDir(dir, true); err != nil || !there {
+	if there, err := ownedDir(l, dir, true); err != nil || !there {
 		l.fail(dir, err)
 		l.saw(permissions.SourcePolicy, main, false)
 		return
 	}
-	for _, path := range slices.Backward(l.dropIns(more)) {
-		l.policyFile(path)
+	for _, path := range slices.Backward(dropIns(l, more)) {
+		readPolicyFile(l, path)
 	}
-	l.policyFile(main)
+	readPolicyFile(l, main)
 }
 
 // dropIns lists the files of settings.d that count, in lexical order.
-func (l *loader) dropIns(dir string) []string {
-	there, err := l.ownedDir(dir, false)
+func dropIns(l *loader, dir string) []string {
+	there, err := ownedDir(l, dir, false)
 	if err != nil || !there {
 		l.fail(dir, err)
 		return nil
@@ -61,9 +61,9 @@ func isDropIn(name string) bool {
 	return strings.HasSuffix(name, ".toml") && !strings.HasPrefix(name, ".")
 }
 
-// policyFile reads one file of the policy, on the very handle whose owner was
+// readPolicyFile reads one file of the policy, on the very handle whose owner was
 // checked.
-func (l *loader) policyFile(path string) {
+func readPolicyFile(l *loader, path string) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		l.saw(permissions.SourcePolicy, path, false)
@@ -80,7 +80,7 @@ func (l *loader) policyFile(path string) {
 	}
 	content, opened, err := readOpened(path, info)
 	if err == nil {
-		err = l.owned(path, opened)
+		err = checkOwner(l, path, opened)
 	}
 	if err != nil {
 		l.fail(path, err)
@@ -94,7 +94,7 @@ var errLink = errors.New("it is a link; a policy must lie where it is looked for
 // ownedDir checks a directory of the policy and, if above is set, all that it lies
 // in: who can write to one of them can put another policy there. It reports
 // whether the directory is there.
-func (l *loader) ownedDir(dir string, above bool) (bool, error) {
+func ownedDir(l *loader, dir string, above bool) (bool, error) {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -108,7 +108,7 @@ func (l *loader) ownedDir(dir string, above bool) (bool, error) {
 		case !info.IsDir():
 			return true, fmt.Errorf("%s is not a directory", at)
 		}
-		if err := l.owned(at, info); err != nil {
+		if err := checkOwner(l, at, info); err != nil {
 			return true, fmt.Errorf("%s: %w", at, err)
 		}
 		if !above || at == filepath.Dir(at) {
@@ -117,7 +117,7 @@ func (l *loader) ownedDir(dir string, above bool) (bool, error) {
 	}
 }
 
-func (l *loader) owned(path string, info fs.FileInfo) error {
+func checkOwner(l *loader, path string, info fs.FileInfo) error {
 	if l.o.CheckOwner != nil {
 		return l.o.CheckOwner(path, info)
 	}

@@ -8,28 +8,15 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 )
 
-// tables reads the settings of how calls run and what is told of them.
-func (p *parser) tables() {
-	f := p.faults.file
-	f.Results = p.results()
-	f.Scheduler = p.scheduler()
-	f.Tools = p.tools()
-	f.Sessions = p.sessions()
-	f.Telemetry = p.telemetry()
-	f.Shell = p.shell()
-	f.Sandbox = p.sandbox()
-}
-
-func (p *parser) results() Results {
+func resultsOf(p *parser) Results {
 	in := &p.in.Results
 	out := Results{
 		MaxChars:     p.chars("results.max_chars", in.MaxChars),
 		MaxTurnChars: p.chars("results.max_turn_chars", in.MaxTurnChars),
-		Strategy:     p.strategy("results.strategy", in.Strategy),
+		Strategy:     strategyOf(p, "results.strategy", in.Strategy),
 		Duplicates:   keyOf(p, "results.duplicates", in.Duplicates),
 	}
 	for _, name := range slices.Sorted(maps.Keys(in.Tools)) {
@@ -43,7 +30,7 @@ func (p *parser) results() Results {
 		}
 		out.Tools[name] = ToolResults{
 			MaxChars: p.chars(key+".max_chars", in.Tools[name].MaxChars),
-			Strategy: p.strategy(key+".strategy", in.Tools[name].Strategy),
+			Strategy: strategyOf(p, key+".strategy", in.Tools[name].Strategy),
 		}
 	}
 	return out
@@ -52,24 +39,12 @@ func (p *parser) results() Results {
 // toolName is the name of a tool, those of MCP servers included.
 var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+$`) })
 
-func (p *parser) chars(key string, n chars) Key[int] {
-	if n == Unlimited {
-		return keyOf(p, key, Unlimited)
-	}
-	return p.count(key, int(n), maxBound)
-}
-
-// count reads a number from 1 to most.
-func (p *parser) count(key string, n, most int) Key[int] {
-	return p.between(key, n, 1, most)
-}
-
-func (p *parser) strategy(key, value string) Key[string] {
+func strategyOf(p *parser, key, value string) Key[string] {
 	p.oneOf(key, value, PreviewStart, PreviewEnd, PreviewBoth)
 	return keyOf(p, key, value)
 }
 
-func (p *parser) scheduler() Scheduler {
+func schedulerOf(p *parser) Scheduler {
 	in := &p.in.Scheduler
 	p.oneOf("scheduler.mode", in.Mode, ByLocks, ByBatch)
 	p.oneOf("scheduler.cascade", in.Cascade, CascadeBatch, CascadeTurn, CascadeOff)
@@ -82,7 +57,7 @@ func (p *parser) scheduler() Scheduler {
 	}
 }
 
-func (p *parser) tools() Tools {
+func toolsOf(p *parser) Tools {
 	in := &p.in.Tools
 	p.oneOf("tools.preset", in.Preset, PresetFull, PresetMinimal)
 	p.oneOf("tools.defer", in.Defer, DeferAuto, DeferAlways, DeferNever)
@@ -106,7 +81,7 @@ func (p *parser) tools() Tools {
 	}
 }
 
-func (p *parser) sessions() Sessions {
+func sessionsOf(p *parser) Sessions {
 	in := &p.in.Sessions
 	p.directory("sessions.directory", in.Directory)
 	keep := p.span("sessions.keep", duration(in.Keep), 0, maxKeep)
@@ -120,20 +95,9 @@ func (p *parser) sessions() Sessions {
 	}
 }
 
-// directory checks a path that no working directory has a say in.
-func (p *parser) directory(key, dir string) {
-	switch {
-	case !p.doc.Has(key):
-	case strings.ContainsRune(dir, 0):
-		p.fault(key, "it holds a NUL, which no path can")
-	case !filepath.IsAbs(dir) && !strings.HasPrefix(dir, "~/"):
-		p.fault(key, "%.100q is not an absolute path, nor one that begins with ~/", dir)
-	}
-}
-
-func (p *parser) telemetry() Telemetry {
+func telemetryOf(p *parser) Telemetry {
 	in := &p.in.Telemetry
-	p.endpoint("telemetry.endpoint", in.Endpoint)
+	checkEndpoint(p, "telemetry.endpoint", in.Endpoint)
 	for _, name := range slices.Sorted(maps.Keys(in.Headers)) {
 		key := "telemetry.headers." + name
 		if !headerName().MatchString(name) {
@@ -155,9 +119,9 @@ func (p *parser) telemetry() Telemetry {
 // headerName is a name that stands for itself in TOML and in HTTP.
 var headerName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`) })
 
-// endpoint checks a URL that traces may be sent to. What people run beside them
+// checkEndpoint checks a URL that traces may be sent to. What people run beside them
 // is most often without https, so that it is taken wherever it is.
-func (p *parser) endpoint(key, text string) {
+func checkEndpoint(p *parser, key, text string) {
 	if !p.doc.Has(key) {
 		return
 	}
@@ -169,5 +133,56 @@ func (p *parser) endpoint(key, text string) {
 		p.fault(key, "it has a user, a query or a fragment; write scheme, host and path only")
 	case u.Scheme == "http" && len(p.in.Telemetry.Headers) > 0 && !loopback(u.Hostname()):
 		p.fault(key, "it sends the headers in the clear; only this machine itself is sent secrets without https")
+	}
+}
+
+func shellOf(p *parser) Shell {
+	in := &p.in.Shell
+	timeout := p.span("shell.default_timeout", in.DefaultTimeout, 0, maxShellTimeout)
+	most := p.span("shell.max_timeout", in.MaxTimeout, 0, maxShellTimeout)
+	if p.doc.Has("shell.default_timeout") && p.doc.Has("shell.max_timeout") && timeout > most {
+		p.fault("shell.max_timeout", "it is less than the default of %v", timeout)
+	}
+	p.oneOf("shell.at_limit", in.AtLimit, AtLimitBackground, AtLimitKill)
+	for i, name := range in.Environment {
+		p.variables(fmt.Sprintf("shell.environment[%d]", i), name)
+	}
+	p.program("shell.bash", in.Bash)
+	p.program("shell.powershell", in.PowerShell)
+	return Shell{
+		DefaultTimeout: keyOf(p, "shell.default_timeout", timeout),
+		MaxTimeout:     keyOf(p, "shell.max_timeout", most),
+		Budget:         keyOf(p, "shell.budget", p.span("shell.budget", in.Budget, 0, maxShellTimeout)),
+		AtLimit:        keyOf(p, "shell.at_limit", in.AtLimit),
+		Environment:    keyOf(p, "shell.environment", in.Environment),
+		MaxBackground:  p.between("shell.max_background", in.MaxBackground, 0, maxBackground),
+		MaxOutput:      p.size("shell.max_output", in.MaxOutput, minOutput, maxOutput),
+		Bash:           keyOf(p, "shell.bash", in.Bash),
+		PowerShell:     keyOf(p, "shell.powershell", in.PowerShell),
+	}
+}
+
+func sandboxOf(p *parser) Sandbox {
+	in := &p.in.Sandbox
+	p.oneOf("sandbox.mode", in.Mode, SandboxOff, SandboxWhenAvailable, SandboxRequired)
+	p.oneOf("sandbox.network", in.Network, NetworkOff, NetworkHosts, NetworkAll)
+	for i, host := range in.Hosts {
+		p.host(fmt.Sprintf("sandbox.hosts[%d]", i), host)
+	}
+	for i, dir := range in.Writable {
+		key := fmt.Sprintf("sandbox.writable[%d]", i)
+		p.directory(key, dir)
+		if filepath.Clean(dir) == "/" {
+			p.fault(key, "it is everything; write mode = \"off\" if there is to be no sandbox")
+		}
+	}
+	return Sandbox{
+		Mode:         keyOf(p, "sandbox.mode", in.Mode),
+		Network:      keyOf(p, "sandbox.network", in.Network),
+		Hosts:        keyOf(p, "sandbox.hosts", in.Hosts),
+		Writable:     keyOf(p, "sandbox.writable", in.Writable),
+		MaxProcesses: p.between("sandbox.max_processes", in.MaxProcesses, minProcesses, maxBound),
+		MaxMemory:    p.size("sandbox.max_memory", in.MaxMemory, minMemory, maxMemory),
+		MaxOpenFiles: p.between("sandbox.max_open_files", in.MaxOpenFiles, minOpenFiles, maxOpenMax),
 	}
 }

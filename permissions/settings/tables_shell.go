@@ -115,7 +115,7 @@ func (s *Sandbox) fill(f *Sandbox) {
 
 // tightenShell puts what a project says of commands on top of what counts without it,
 // where that is stricter. It needs no trust for that, and gets no further with it.
-func (l *loader) tightenShell(f *File) {
+func tightenShell(l *loader, f *File) {
 	shell, sandbox := &l.out.Shell, &l.out.Sandbox
 	tighten(l, "shell.default_timeout", &shell.DefaultTimeout, f.Shell.DefaultTimeout, DefaultShellTimeout, cmp.Compare)
 	tighten(l, "shell.max_timeout", &shell.MaxTimeout, f.Shell.MaxTimeout, DefaultMaxShellTimeout, cmp.Compare)
@@ -151,14 +151,4 @@ func tighten[T any](l *loader, key string, counts *Key[T], project Key[T], usual
 // byPlace compares words by their places among some, the strictest first.
 func byPlace(words ...string) func(a, b string) int {
 	return func(a, b string) int { return cmp.Compare(slices.Index(words, a), slices.Index(words, b)) }
-}
-
-// directories resolves ~ in each.
-func (l *loader) directories(key string, k Key[[]string]) Key[[]string] {
-	out := k
-	out.Value = nil
-	for _, dir := range k.Value {
-		out.Value = append(out.Value, l.directory(key, Key[string]{dir, k.Set, k.Source}).Value)
-	}
-	return out
 }

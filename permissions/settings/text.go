@@ -1,6 +1,10 @@
 package settings
 
-import "bytes"
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
 
 // byteOrderMark is what some editors put before UTF-8 text. It says nothing, so
 // that it is passed over, and kept when the file is changed.
@@ -26,4 +30,25 @@ func (f *faults) body(src []byte) ([]byte, bool) {
 		f.file.note(1, "it starts with a byte order mark, which is passed over")
 	}
 	return body, true
+}
+
+// printable shows text that a stranger wrote: what does not print, or changes how
+// the rest is printed, is escaped.
+func printable(text string) string {
+	quoted := fmt.Sprintf("%q", text)
+	if plain := quoted[1 : len(quoted)-1]; plain == text || strings.ReplaceAll(plain, `\"`, `"`) == text {
+		return text
+	}
+	return quoted
+}
+
+// shellQuote quotes an argument where a shell would not take it as it is.
+func shellQuote(arg string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@%+,", r)
+	}
+	if arg != "" && !strings.ContainsFunc(arg, func(r rune) bool { return !plain(r) }) {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
