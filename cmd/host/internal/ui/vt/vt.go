@@ -29,15 +29,19 @@ type Terminal struct {
 	width, height int
 	// rows are the scrollback and, at its end, the screen: at most height of them.
 	rows []*row
-	// x and y are the cursor, y in rows. late says that the next character begins a
-	// new row: the one before filled its row.
-	x, y int
-	late bool
+	position
 
 	wrap, cursor bool
 	rest         []byte // of a sequence or a character
 	faults       []string
 	writes       []string
+}
+
+// position is where the cursor is, y in rows. late says that the next character begins a
+// new row: the one before filled its row.
+type position struct {
+	x, y int
+	late bool
 }
 
 type row struct {
@@ -183,9 +187,9 @@ func (v *Terminal) sequence(b []byte) int {
 	case s == "[?7l", s == "[?7h":
 		v.wrap = s == "[?7h"
 	case s == "[K":
-		v.clear(v.rows[v.y])
+		v.rows[v.y].clear(v.x)
 	case s == "[J":
-		v.clear(v.rows[v.y])
+		v.rows[v.y].clear(v.x)
 		v.rows = v.rows[:v.y+1]
 	case strings.HasPrefix(s, "[") && s[len(s)-1] == 'A':
 		n, err := strconv.Atoi(s[1 : len(s)-1])
@@ -200,10 +204,10 @@ func (v *Terminal) sequence(b []byte) int {
 	return end + 1
 }
 
-// clear clears a row from the cursor on.
-func (v *Terminal) clear(row *row) {
-	row.cells = row.cells[:min(v.x, len(row.cells))]
-	row.more = false
+// clear clears a row from a column on.
+func (r *row) clear(x int) {
+	r.cells = r.cells[:min(x, len(r.cells))]
+	r.more = false
 }
 
 // Resize makes the terminal another size, as somebody does with a mouse.
