@@ -26,7 +26,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	process.Main() // returns, unless this process was started as a keeper
+	process.Main() // returns, unless this process was started as a supervisor
 	testenv.Waiting()
 	m.Run()
 }

@@ -26,7 +26,7 @@ const (
 	minOutput, maxOutput     = 1 << 10, 1 << 50
 	minMemory, maxMemory     = 16 << 20, 1 << 50
 	minProcesses             = 8
-	minOpenFiles, maxOpenMax = 64, 1 << 20 // with fewer the keeper of a command cannot start it
+	minOpenFiles, maxOpenMax = 64, 1 << 20 // with fewer the supervisor of a command cannot start it
 )
 
 // What becomes of a command at its time limit.

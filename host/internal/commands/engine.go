@@ -25,7 +25,7 @@ const (
 type engine struct {
 	ready       chan struct{}
 	err         error // why there is nothing else
-	supervisors *process.Keepers
+	supervisors *process.Supervisors
 	shell       *shell.Capability
 	sandbox     *sandbox.Sandbox // nil confines nothing
 	// state is the sandbox's directory, if it does not outlive the host.
@@ -92,18 +92,18 @@ func (e *engine) make(o *Options, old *engine) (err error) {
 		o.Logger.Info("commands are confined from now on", "sandbox", report.String())
 	}
 	e.supervisors, e.shell = supervisors, shell.New(shell.Options{
-		Settings: o.Shell, Keepers: supervisors, Mode: o.Mode, Sandbox: e.sandbox, Missing: warning, Logger: o.Logger,
+		Settings: o.Shell, Supervisors: supervisors, Mode: o.Mode, Sandbox: e.sandbox, Missing: warning, Logger: o.Logger,
 	})
 	return nil
 }
 
 // findSandbox looks for a sandbox, unless none is wanted.
-func (e *engine) findSandbox(o *Options, supervisors *process.Keepers, old *engine) (report sandbox.Report, err error) {
+func (e *engine) findSandbox(o *Options, supervisors *process.Supervisors, old *engine) (report sandbox.Report, err error) {
 	if o.Mode == sandbox.Off {
 		return report, nil
 	}
 	options := o.Sandbox
-	options.Keepers = supervisors
+	options.Supervisors = supervisors
 	if options.State == "" {
 		if old != nil {
 			e.state = old.state
@@ -148,8 +148,8 @@ func (e *engine) closeSandbox() error {
 // Examine reports what this machine offers to confine commands with, for people.
 func Examine(ctx context.Context, o Options) sandbox.Report {
 	options := o.Sandbox
-	options.Keepers = process.New(process.Options{Command: o.Supervisor})
-	defer func() { _ = options.Keepers.Close() }() // nothing of them runs any more
+	options.Supervisors = process.New(process.Options{Command: o.Supervisor})
+	defer func() { _ = options.Supervisors.Close() }() // nothing of them runs any more
 	_, report := sandbox.Find(ctx, options)
 	return report
 }

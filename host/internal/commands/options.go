@@ -16,7 +16,7 @@ type Options struct {
 	// program.
 	Supervisor []string
 	// Mode says when commands are confined, and Sandbox how a sandbox is set up; its
-	// Keepers are the runner's own, and so is an empty State.
+	// Supervisors are the runner's own, and so is an empty State.
 	Mode    sandbox.Mode
 	Sandbox sandbox.Options
 	// Shell says how shells run.

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// brand is by what the host knows a lost keeper's processes: a hard limit of the keeper's
+// brand is by what the host knows a lost supervisor's processes: a hard limit of the supervisor's
 // that all have inherited which ever came from it, whatever session, parent or
 // environment they gave themselves. It is that of file locks, which the system has not
-// held anyone to since 2.4. Nobody but root can raise it again, and no two keepers have
+// held anyone to since 2.4. Nobody but root can raise it again, and no two supervisors have
 // the same. The soft limit is the same for all: what programs look at tells no call from
 // another.
 type brand uint64
@@ -20,25 +20,25 @@ type brand uint64
 const (
 	// leastBrand is still beyond any limit that somebody set for its own sake.
 	leastBrand = 1 << 32
-	// orphanTime bounds how long a lost keeper's processes are hunted.
+	// orphanTime bounds how long a lost supervisor's processes are hunted.
 	orphanTime = 3 * time.Second
 )
 
-// burn gives a keeper its brand. A host that has one itself, for it runs below another's
-// keeper, can only give a lesser one.
+// burn gives a supervisor its brand. A host that has one itself, for it runs below another's
+// supervisor, can only give a lesser one.
 func burn(pid int) (brand, error) {
 	var now unix.Rlimit
 	if err := unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &now); err != nil {
-		return 0, fmt.Errorf("reading a keeper's limits: %w", err)
+		return 0, fmt.Errorf("reading a supervisor's limits: %w", err)
 	}
 	if now.Max <= 2*leastBrand {
-		return 0, fmt.Errorf("there is no room below the limit %d to tell a keeper's processes by", now.Max)
+		return 0, fmt.Errorf("there is no room below the limit %d to tell a supervisor's processes by", now.Max)
 	}
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // it never fails
 	b := leastBrand + binary.NativeEndian.Uint64(random[:])%(now.Max-leastBrand)
 	if err := unix.Prlimit(pid, unix.RLIMIT_LOCKS, &unix.Rlimit{Cur: leastBrand, Max: b}, nil); err != nil {
-		return 0, fmt.Errorf("setting a keeper's limits: %w", err)
+		return 0, fmt.Errorf("setting a supervisor's limits: %w", err)
 	}
 	return brand(b), nil
 }
@@ -50,7 +50,7 @@ func (b brand) on(pid int) bool {
 }
 
 // killAll kills all that have the brand, and reports whether none is left. All are
-// stopped before any is killed, as a keeper does it.
+// stopped before any is killed, as a supervisor does it.
 func (b brand) killAll() bool {
 	if b == 0 {
 		return false

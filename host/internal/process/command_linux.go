@@ -25,12 +25,12 @@ const (
 	emptyTime  = 200 * time.Millisecond
 	// freezeTime bounds how long processes are waited for to stop.
 	freezeTime = 500 * time.Millisecond
-	// hopeless is how long none of the processes that were killed dies before the keeper
+	// hopeless is how long none of the processes that were killed dies before the supervisor
 	// gives up: they are other users', or the system does not let go of them.
 	hopeless = 8 * time.Second
 )
 
-// command is what runs below a keeper.
+// command is what runs below a supervisor.
 type command struct {
 	number uint64
 	first  int // the first process; its number is no other's until it is reaped
@@ -59,7 +59,7 @@ func (f *startFrame) limits() Limits {
 	return Limits{Processes: int(f.processes), Memory: f.memory, CPU: f.cpu}
 }
 
-// looked reports whether there is a limit that nobody but the keeper holds.
+// looked reports whether there is a limit that nobody but the supervisor holds.
 func (c *command) looked() bool {
 	return c.limits.Processes > 0 || c.limits.Memory > 0 || c.limits.CPU > 0
 }
@@ -98,7 +98,7 @@ func threadTime() time.Duration {
 // Otherwise a shell whose child ends first would go on with its next command. Those that
 // changed parents meanwhile, because one could not be stopped, are looked for again; those
 // that came later are what the others tidy up with.
-func (k *keeper) stop(grace time.Duration) {
+func (k *supervisor) stop(grace time.Duration) {
 	c := k.command
 	kill := time.Now().Add(grace)
 	if c.stopping && c.kill.Before(kill) {
@@ -128,7 +128,7 @@ func (k *keeper) stop(grace time.Duration) {
 }
 
 // tend does what is to be done for the command; hosted says that the host is there.
-func (k *keeper) tend(hosted bool) error {
+func (k *supervisor) tend(hosted bool) error {
 	c := k.command
 	remain := k.reap()
 	now := time.Now()
@@ -165,8 +165,8 @@ func (k *keeper) tend(hosted bool) error {
 }
 
 // reap takes away the entries of dead children, and reports whether there are others.
-// Whatever is below the keeper is below one of its children: without any, nothing is.
-func (k *keeper) reap() (remain bool) {
+// Whatever is below the supervisor is below one of its children: without any, nothing is.
+func (k *supervisor) reap() (remain bool) {
 	for {
 		var status unix.WaitStatus
 		var used unix.Rusage
@@ -190,7 +190,7 @@ func (k *keeper) reap() (remain bool) {
 }
 
 // ended notes the end of the first process, which its number no longer means.
-func (k *keeper) ended(status unix.WaitStatus) {
+func (k *supervisor) ended(status unix.WaitStatus) {
 	c := k.command
 	c.ended = true
 	if c.fd >= 0 {
@@ -208,7 +208,7 @@ func (k *keeper) ended(status unix.WaitStatus) {
 // settle gives what ends together with the first process a moment to do so, such as
 // the first one of a PID namespace: nobody left that behind. Where nothing else remains,
 // it gets longer, for on a busy machine it may not get to run in a moment.
-func (k *keeper) settle() (remain bool) {
+func (k *supervisor) settle() (remain bool) {
 	began := time.Now()
 	for pause := 250 * time.Microsecond; ; pause += pause / 2 {
 		time.Sleep(pause)
@@ -223,7 +223,7 @@ func (k *keeper) settle() (remain bool) {
 
 // onlyEmpty reports whether nothing remains but PID namespaces with nothing in them but
 // their first processes.
-func (k *keeper) onlyEmpty() bool {
+func (k *supervisor) onlyEmpty() bool {
 	t := lookAround(k.listed)
 	for _, pid := range t.of(k.self.pid) {
 		if len(t.of(pid)) > 0 || !isInit(pid) {
@@ -233,12 +233,12 @@ func (k *keeper) onlyEmpty() bool {
 	return true
 }
 
-// killAll kills all there is below the keeper, and returns when there is nothing.
+// killAll kills all there is below the supervisor, and returns when there is nothing.
 //
 // All are stopped before any is killed: one that sees others die could make new ones
-// in their place, one that is stopped makes none. And the keeper goes first on the
+// in their place, one that is stopped makes none. And the supervisor goes first on the
 // processor where it may: there can be thousands that want to run.
-func (k *keeper) killAll() error {
+func (k *supervisor) killAll() error {
 	if err := k.flush(); err != nil {
 		return err
 	}
@@ -276,7 +276,7 @@ func (k *keeper) killAll() error {
 
 // killSandbox kills the first process of a PID namespace right below the command's own:
 // the system kills with it all there is in there, and lets it make no more.
-func (k *keeper) killSandbox() {
+func (k *supervisor) killSandbox() {
 	t := lookAround(k.listed)
 	first, ok := hold(k.command.first, k.self)
 	if !ok {
@@ -298,7 +298,7 @@ func (k *keeper) killSandbox() {
 //
 // All have to be found stopped twice: one that was stopped when it was looked at can have
 // made another since the look around.
-func (k *keeper) freeze(seen map[processID]bool) {
+func (k *supervisor) freeze(seen map[processID]bool) {
 	deadline := time.Now().Add(freezeTime)
 	for calm := 0; calm < 2 && time.Now().Before(deadline); calm++ {
 		running := false
@@ -323,7 +323,7 @@ func (k *keeper) freeze(seen map[processID]bool) {
 
 // uncount takes those from the processes left behind that are there for others' sake:
 // the first ones of PID namespaces which have something in them.
-func (k *keeper) uncount() {
+func (k *supervisor) uncount() {
 	if len(k.command.left) == 0 {
 		return
 	}
@@ -335,13 +335,13 @@ func (k *keeper) uncount() {
 	}
 }
 
-// each visits all processes below the keeper.
-func (k *keeper) each(before, after func(member)) {
+// each visits all processes below the supervisor.
+func (k *supervisor) each(before, after func(member)) {
 	lookAround(k.listed).each(k.self, before, after)
 }
 
 // over names the limit that the command is over, or nothing.
-func (k *keeper) over() string {
+func (k *supervisor) over() string {
 	c := k.command
 	var threads int
 	var resident int64

@@ -19,7 +19,7 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// helpers are what the test binary can be besides a keeper.
+// helpers are what the test binary can be besides a supervisor.
 var helpers = map[string]func(){
 	"idle":     func() { crashing(func(h host) { <-h.start(`exit 0`).Gone() }) },
 	"running":  func() { crashing(func(h host) { h.saying(everything) }) },
@@ -43,7 +43,7 @@ var helpers = map[string]func(){
 			}
 		})
 	},
-	"ready": func() { crashing(func(h host) { h.keepers.Ready() }) },
+	"ready": func() { crashing(func(h host) { h.supervisors.Ready() }) },
 	"bomb":  defuse,
 }
 
@@ -59,8 +59,8 @@ const nobody = 65534
 
 // host is what a helper works with. Its faults end it: then the test hears nothing.
 type host struct {
-	keepers *process.Keepers
-	mark    string
+	supervisors *process.Supervisors
+	mark        string
 }
 
 // crashing makes a helper that gets into a state, says so, and waits to be killed.
@@ -72,7 +72,7 @@ func crashing(do func(host)) {
 }
 
 func (h host) start(script string, files ...*os.File) *process.Process {
-	p, err := h.keepers.Start(context.Background(), process.Command{
+	p, err := h.supervisors.Start(context.Background(), process.Command{
 		Path: "/bin/bash", Args: []string{"bash", "-c", script}, Files: files,
 		Env: []string{"PATH=" + os.Getenv("PATH"), h.mark},
 	})
@@ -148,7 +148,7 @@ func killHost(t *testing.T, user *syscall.SysProcAttr, state string, after time.
 	case "running":
 		populated(t, m, 8)
 	case "held":
-		populated(t, m, 4) // host, keeper, and two of bubblewrap
+		populated(t, m, 4) // host, supervisor, and two of bubblewrap
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -173,16 +173,16 @@ func TestHeldSandbox(t *testing.T) {
 	testenv.NeedTool(t, "bwrap")
 	for name, victim := range map[string]func(*process.Process) int{
 		"its first process": (*process.Process).Pid,
-		"its keeper":        func(p *process.Process) int { return parent(t, p.Pid()) },
+		"its supervisor":    func(p *process.Process) int { return parent(t, p.Pid()) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := keepers(t)
+			k := supervisors(t)
 			m := mark(t)
 			p := saying(t, k, bash(t, held, m))
 			populated(t, m, 2)
 			pid := victim(p)
 			// Neither number can be another's: both have a parent here that did not reap it.
-			if keeper := parent(t, p.Pid()); parent(t, keeper) != os.Getpid() || pid != keeper && pid != p.Pid() {
+			if supervisor := parent(t, p.Pid()); parent(t, supervisor) != os.Getpid() || pid != supervisor && pid != p.Pid() {
 				t.Fatalf("%d is none of these processes", pid)
 			}
 			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
@@ -217,7 +217,7 @@ var bombs = map[string]string{
 	"waiting": `export B='trap "" TERM; for i in 1 2 3; do bash -c "$B" & done; wait'; echo; eval "$B"`,
 }
 
-// TestBomb has a host defuse a bomb. Host, keeper and bomb are together in a box that
+// TestBomb has a host defuse a bomb. Host, supervisor and bomb are together in a box that
 // bounds their number and their lives: its PID namespace ends with the test.
 func TestBomb(t *testing.T) {
 	bwrap := testenv.NeedTool(t, "bwrap")
@@ -283,8 +283,8 @@ func publicCopy(t *testing.T) string {
 // defuse is the host that defuses a bomb.
 func defuse() {
 	mark := markName + "=" + os.Getenv(markName)
-	h := host{process.New(process.Options{Command: []string{"/proc/self/exe", "keeper"}}), mark}
-	h.keepers.Ready()
+	h := host{process.New(process.Options{Command: []string{"/proc/self/exe", "supervisor"}}), mark}
+	h.supervisors.Ready()
 	// What is left up to the box's limit is the host's: its runtime needs threads.
 	p := h.saying("ulimit -u 350; " + bombs[os.Getenv("BOMB")])
 	time.Sleep(time.Second)

@@ -14,32 +14,32 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// Main does nothing here: there are no keepers.
+// Main does nothing here: there are no supervisors.
 func Main() {}
 
-// Keepers start commands. The zero value is of no use: see [New].
-type Keepers struct {
+// Supervisors start commands. The zero value is of no use: see [New].
+type Supervisors struct {
 	mu     sync.Mutex
 	closed bool
 	all    map[*Process]struct{}
 }
 
-// New makes Keepers. Nothing is started yet.
-func New(Options) *Keepers { return &Keepers{all: make(map[*Process]struct{})} }
+// New makes Supervisors. Nothing is started yet.
+func New(Options) *Supervisors { return &Supervisors{all: make(map[*Process]struct{})} }
 
 // Ready does nothing here: there is nothing to wait for.
-func (k *Keepers) Ready() {}
+func (s *Supervisors) Ready() {}
 
 // Start starts a command in a session of its own. Only its process group is killed with
 // it, and of its limits none is held.
-func (k *Keepers) Start(ctx context.Context, c Command) (*Process, error) {
+func (s *Supervisors) Start(ctx context.Context, c Command) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.closed {
-		return nil, abi.Errorf(abi.CodeCancelled, "the keepers are closed")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, abi.Errorf(abi.CodeCancelled, "the supervisors are closed")
 	}
 	files, err := c.files()
 	if err != nil {
@@ -54,12 +54,12 @@ func (k *Keepers) Start(ctx context.Context, c Command) (*Process, error) {
 	d := &direct{process: process}
 	p := newProcess(d.stop)
 	p.pid = process.Pid
-	k.all[p] = struct{}{}
+	s.all[p] = struct{}{}
 	go func() {
 		d.wait(p)
-		k.mu.Lock()
-		delete(k.all, p)
-		k.mu.Unlock()
+		s.mu.Lock()
+		delete(s.all, p)
+		s.mu.Unlock()
 	}()
 	return p, nil
 }
@@ -81,14 +81,14 @@ func (c *Command) files() ([]*os.File, error) {
 }
 
 // Close kills all that runs.
-func (k *Keepers) Close() error {
-	k.mu.Lock()
-	k.closed = true
+func (s *Supervisors) Close() error {
+	s.mu.Lock()
+	s.closed = true
 	var all []*Process
-	for p := range k.all {
+	for p := range s.all {
 		all = append(all, p)
 	}
-	k.mu.Unlock()
+	s.mu.Unlock()
 	deadline := time.After(5 * time.Second)
 	for _, p := range all {
 		p.Stop(0)

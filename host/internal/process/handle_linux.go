@@ -26,25 +26,25 @@ import (
 const (
 	// ownProgram is this program, also where its file was moved or replaced meanwhile.
 	ownProgram = "/proc/self/exe"
-	// wakeAfter is when a keeper that has been told to start or to kill is woken up: by
+	// wakeAfter is when a supervisor that has been told to start or to kill is woken up: by
 	// then it is done, has much to do, or was stopped by its own command.
 	wakeAfter = time.Second
-	// giveUpAfter is when a keeper is killed that does not get done.
+	// giveUpAfter is when a supervisor is killed that does not get done.
 	giveUpAfter = 20 * time.Second
 )
 
-// errUnsent means that a command was not given to its keeper.
-var errUnsent = errors.New("the keeper had ended")
+// errUnsent means that a command was not given to its supervisor.
+var errUnsent = errors.New("the supervisor had ended")
 
-// handle is the host's side of one keeper.
+// handle is the host's side of one supervisor.
 type handle struct {
-	keepers *Keepers
-	cmd     *exec.Cmd
-	conn    *net.UnixConn
-	brand   brand
-	said    words
+	supervisors *Supervisors
+	cmd         *exec.Cmd
+	conn        *net.UnixConn
+	brand       brand
+	said        words
 
-	// Under the lock of Keepers.
+	// Under the lock of Supervisors.
 	timer  *time.Timer // ends it when it is idle for long
 	bound  bool        // limits are set
 	limits rlimits
@@ -54,7 +54,7 @@ type handle struct {
 	run    *run
 }
 
-// run is one command in the hands of a keeper.
+// run is one command in the hands of a supervisor.
 type run struct {
 	number   uint64
 	process  *Process
@@ -64,32 +64,32 @@ type run struct {
 	overseer *time.Timer
 }
 
-// spawn starts a keeper.
-func (k *Keepers) spawn() (*handle, error) {
-	if err := Startable(k.options.Command); err != nil {
+// spawn starts a supervisor.
+func (s *Supervisors) spawn() (*handle, error) {
+	if err := Startable(s.options.Command); err != nil {
 		return nil, err
 	}
-	h, err := k.newHandle()
+	h, err := s.newHandle()
 	if err != nil {
-		return nil, abi.Errorf(abi.CodeIO, "starting a keeper: %w", cmp.Or(procfs.Check(), err))
+		return nil, abi.Errorf(abi.CodeIO, "starting a supervisor: %w", cmp.Or(procfs.Check(), err))
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.all[h] = struct{}{}
-	k.work.Go(h.serve)
-	if k.closed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all[h] = struct{}{}
+	s.work.Go(h.serve)
+	if s.closed {
 		h.dismiss()
-		return nil, abi.Errorf(abi.CodeCancelled, "the keepers are closed")
+		return nil, abi.Errorf(abi.CodeCancelled, "the supervisors are closed")
 	}
 	return h, nil
 }
 
-func (k *Keepers) newHandle() (*handle, error) {
+func (s *Supervisors) newHandle() (*handle, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
-	own, theirs := os.NewFile(uintptr(fds[0]), "keeper"), os.NewFile(uintptr(fds[1]), "host")
+	own, theirs := os.NewFile(uintptr(fds[0]), "supervisor"), os.NewFile(uintptr(fds[1]), "host")
 	defer own.Close()
 	defer theirs.Close()
 	conn, err := net.FileConn(own)
@@ -100,10 +100,10 @@ func (k *Keepers) newHandle() (*handle, error) {
 	if !ok {
 		return nil, errors.Join(errFrame, conn.Close())
 	}
-	h := &handle{keepers: k, conn: stream}
-	command := k.options.Command
+	h := &handle{supervisors: s, conn: stream}
+	command := s.options.Command
 	if len(command) == 0 {
-		command = []string{ownProgram, "keeper"}
+		command = []string{ownProgram, "supervisor"}
 	}
 	h.cmd = exec.Command(command[0], command[1:]...)
 	h.cmd.Env = []string{markerName + "=" + markerValue}
@@ -116,13 +116,13 @@ func (k *Keepers) newHandle() (*handle, error) {
 		return nil, errors.Join(err, conn.Close())
 	}
 	if h.brand, err = burn(h.cmd.Process.Pid); err != nil {
-		// Only what a keeper that is killed leaves is not found without.
-		k.logger().Warn("a keeper's processes cannot be told from others", "reason", err)
+		// Only what a supervisor that is killed leaves is not found without.
+		s.logger().Warn("a supervisor's processes cannot be told from others", "reason", err)
 	}
 	return h, nil
 }
 
-// start gives a command to the keeper, which has none, and waits until it runs.
+// start gives a command to the supervisor, which has none, and waits until it runs.
 func (h *handle) start(ctx context.Context, c *Command) (*Process, error) {
 	r, err := h.send(ctx, c)
 	if err != nil {
@@ -139,7 +139,7 @@ func (h *handle) start(ctx context.Context, c *Command) (*Process, error) {
 	select {
 	case err = <-r.started:
 	case <-ctx.Done():
-		go r.process.Stop(0) // the keeper may not hear yet
+		go r.process.Stop(0) // the supervisor may not hear yet
 		return r.process, ctx.Err()
 	}
 	if err != nil {
@@ -159,12 +159,12 @@ func codeOf(err error) abi.Code {
 }
 
 // send writes the frame that starts a command. A run that comes with an error is one
-// that the keeper may have heard of.
+// that the supervisor may have heard of.
 func (h *handle) send(ctx context.Context, c *Command) (*run, error) {
 	l := rlimitsOf(c.Limits)
-	h.keepers.mu.Lock()
+	h.supervisors.mu.Lock()
 	h.bound, h.limits = true, l
-	h.keepers.mu.Unlock()
+	h.supervisors.mu.Unlock()
 
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -222,7 +222,7 @@ func (h *handle) write(frame, rights []byte) error {
 	return err
 }
 
-// stop tells the keeper to stop a command, and oversees that it does.
+// stop tells the supervisor to stop a command, and oversees that it does.
 func (h *handle) stop(r *run, grace time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -230,14 +230,14 @@ func (h *handle) stop(r *run, grace time.Duration) {
 		return
 	}
 	r.ending = true
-	// A keeper that cannot be told has ended, and is noticed elsewhere.
+	// A supervisor that cannot be told has ended, and is noticed elsewhere.
 	_ = h.conn.SetWriteDeadline(time.Now().Add(wakeAfter))
 	_ = h.write(newFrame(kindStop, r.number).int(int64(grace)).frame(), nil)
 	_ = h.conn.SetWriteDeadline(time.Time{})
 	h.oversee(r, time.Now().Add(grace))
 }
 
-// oversee sees to it that the keeper does what it is to do from some time on: start a
+// oversee sees to it that the supervisor does what it is to do from some time on: start a
 // command, or kill it. The caller holds the lock.
 func (h *handle) oversee(r *run, kill time.Time) {
 	last := kill.Add(giveUpAfter)
@@ -261,16 +261,16 @@ func (h *handle) oversee(r *run, kill time.Time) {
 	r.overseer = time.AfterFunc(time.Until(kill)+wakeAfter, look)
 }
 
-// dismiss tells the keeper to kill what it has and to end. It takes no more commands then.
+// dismiss tells the supervisor to kill what it has and to end. It takes no more commands then.
 func (h *handle) dismiss() { _ = h.conn.CloseWrite() }
 
-// kill kills the keeper.
+// kill kills the supervisor.
 func (h *handle) kill() { _ = h.cmd.Process.Kill() }
 
-// serve hears what the keeper says, until it has ended.
+// serve hears what the supervisor says, until it has ended.
 func (h *handle) serve() {
 	err := h.hear()
-	// Who is not heard any more is to end. A keeper that hung up has ended.
+	// Who is not heard any more is to end. A supervisor that hung up has ended.
 	patience := giveUpAfter
 	if hungUp(err) {
 		patience = 0
@@ -280,7 +280,7 @@ func (h *handle) serve() {
 	status := h.cmd.Wait()
 	killing.Stop()
 	_ = h.conn.Close()
-	h.keepers.forget(h)
+	h.supervisors.forget(h)
 	h.lost(cmpErr(err, status))
 }
 
@@ -295,7 +295,7 @@ func cmpErr(heard, status error) error {
 // hungUp reports whether the other end of a socket is closed.
 func hungUp(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, unix.ECONNRESET) }
 
-// hear reads the keeper's frames.
+// hear reads the supervisor's frames.
 func (h *handle) hear() error {
 	var in []byte
 	buf := make([]byte, 4<<10)
@@ -361,16 +361,16 @@ func (h *handle) take(what kind, fields *decoder) error {
 	return fields.err()
 }
 
-// free notes that the keeper has no command. The caller holds the lock.
+// free notes that the supervisor has no command. The caller holds the lock.
 func (h *handle) free() {
 	if h.run.overseer != nil {
 		h.run.overseer.Stop()
 	}
 	h.run = nil
-	h.keepers.release(h)
+	h.supervisors.release(h)
 }
 
-// lost ends what the keeper had when it ended.
+// lost ends what the supervisor had when it ended.
 func (h *handle) lost(status error) {
 	h.mu.Lock()
 	r := h.run
@@ -386,7 +386,7 @@ func (h *handle) lost(status error) {
 	if said := h.said.line(); said != "" {
 		why += ": " + said
 	}
-	h.keepers.logger().Warn("a keeper ended before its command did", "pid", r.process.pid, "reason", why)
+	h.supervisors.logger().Warn("a supervisor ended before its command did", "pid", r.process.pid, "reason", why)
 	what := "what there was of the command was killed"
 	if !h.brand.killAll() {
 		what = "something of the command may be left"
@@ -399,14 +399,14 @@ func (h *handle) lost(status error) {
 }
 
 // logger is told of what nobody asked for.
-func (k *Keepers) logger() *slog.Logger {
-	if k.options.Logger == nil {
+func (s *Supervisors) logger() *slog.Logger {
+	if s.options.Logger == nil {
 		return slog.New(slog.DiscardHandler)
 	}
-	return k.options.Logger
+	return s.options.Logger
 }
 
-// words keeps the beginning of what a keeper writes to its standard error.
+// words keeps the beginning of what a supervisor writes to its standard error.
 type words struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -22,7 +22,7 @@ import (
 // gone is how long what is told to be gone may still be there.
 const gone = 5 * time.Second
 
-// TestMain makes the test binary fit to be its own keeper, and to be a host that is
+// TestMain makes the test binary fit to be its own supervisor, and to be a host that is
 // killed.
 func TestMain(m *testing.M) {
 	process.Main()
@@ -86,8 +86,8 @@ func noSurvivors(tb testing.TB, text string, within time.Duration) {
 	}
 }
 
-// keepers are some that are closed with the test.
-func keepers(tb testing.TB) *process.Keepers {
+// supervisors are some that are closed with the test.
+func supervisors(tb testing.TB) *process.Supervisors {
 	tb.Helper()
 	k := process.New(process.Options{Logger: slog.New(slog.DiscardHandler)})
 	tb.Cleanup(func() {
@@ -108,7 +108,7 @@ func bash(tb testing.TB, script, mark string, files ...*os.File) process.Command
 }
 
 // start starts a command that has to start.
-func start(tb testing.TB, k *process.Keepers, c process.Command) *process.Process {
+func start(tb testing.TB, k *process.Supervisors, c process.Command) *process.Process {
 	tb.Helper()
 	p, err := k.Start(context.Background(), c)
 	if err != nil {
@@ -137,7 +137,7 @@ func finish(tb testing.TB, p *process.Process) process.Status {
 
 // output starts a command with a pipe for its output, and returns what it wrote when
 // nothing of it is left.
-func output(tb testing.TB, k *process.Keepers, c process.Command) (string, process.Status) {
+func output(tb testing.TB, k *process.Supervisors, c process.Command) (string, process.Status) {
 	tb.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -158,7 +158,7 @@ func output(tb testing.TB, k *process.Keepers, c process.Command) (string, proce
 
 // saying starts a command and returns when it has written a line: what it is to do first
 // is done then.
-func saying(tb testing.TB, k *process.Keepers, c process.Command) *process.Process {
+func saying(tb testing.TB, k *process.Supervisors, c process.Command) *process.Process {
 	tb.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -188,7 +188,7 @@ func line(tb testing.TB, r io.Reader) string {
 	}
 }
 
-// status is what the keepers' tests compare: without times.
+// status is what the supervisors' tests compare: without times.
 func status(s process.Status) process.Status {
 	s.User, s.System = 0, 0
 	return s

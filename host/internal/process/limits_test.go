@@ -43,7 +43,7 @@ func TestLimits(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			k := keepers(t)
+			k := supervisors(t)
 			m := mark(t)
 			c := boxed(t, test.script, m)
 			c.Limits = test.limits
@@ -58,7 +58,7 @@ func TestLimits(t *testing.T) {
 }
 
 func TestLimitsOfTheSystem(t *testing.T) {
-	k := keepers(t)
+	k := supervisors(t)
 	c := bash(t, `for i in {10..200}; do eval "exec $i</dev/null" || exit 3; done`, mark(t))
 	c.Limits.OpenFiles = 1
 	if got, s := output(t, k, c); s.Code == 0 || !strings.Contains(got, "Too many open files") && !strings.Contains(got, "Bad file descriptor") {
@@ -85,7 +85,7 @@ func TestLimitsOfTheSystem(t *testing.T) {
 // TestSandboxesAreNotLeft runs sandboxes whose own processes end a moment after them.
 func TestSandboxesAreNotLeft(t *testing.T) {
 	t.Parallel()
-	k := keepers(t)
+	k := supervisors(t)
 	for range 20 {
 		if s := finish(t, start(t, k, boxed(t, "true", mark(t)))); status(s) != (process.Status{}) {
 			t.Errorf("%+v", s)

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// maxIdle bounds the keepers without a command. More are for a while after many
+	// maxIdle bounds the supervisors without a command. More are for a while after many
 	// commands ran at once only.
 	maxIdle = 8
-	// closeTime is when Close stops waiting for keepers to end by themselves.
+	// closeTime is when Close stops waiting for supervisors to end by themselves.
 	closeTime = 4 * time.Second
 )
 
-// Keepers start commands. The zero value is of no use: see [New].
-type Keepers struct {
+// Supervisors start commands. The zero value is of no use: see [New].
+type Supervisors struct {
 	options Options
 
 	mu      sync.Mutex
@@ -30,30 +30,30 @@ type Keepers struct {
 	work    sync.WaitGroup
 }
 
-// New makes Keepers. Nothing is started yet.
-func New(o Options) *Keepers {
+// New makes Supervisors. Nothing is started yet.
+func New(o Options) *Supervisors {
 	if o.Idle <= 0 {
 		o.Idle = time.Minute
 	}
-	return &Keepers{options: o, all: make(map[*handle]struct{})}
+	return &Supervisors{options: o, all: make(map[*handle]struct{})}
 }
 
-// Ready starts a keeper in the background where none is idle, so that the next command
+// Ready starts a supervisor in the background where none is idle, so that the next command
 // need not wait for it. A failure is told by Start.
-func (k *Keepers) Ready() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.closed || k.readied || len(k.idle) > 0 {
+func (s *Supervisors) Ready() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.readied || len(s.idle) > 0 {
 		return
 	}
-	k.readied = true
-	k.work.Go(func() {
-		h, err := k.spawn()
-		k.mu.Lock()
-		k.readied = false
-		k.mu.Unlock()
+	s.readied = true
+	s.work.Go(func() {
+		h, err := s.spawn()
+		s.mu.Lock()
+		s.readied = false
+		s.mu.Unlock()
 		if err == nil {
-			k.release(h)
+			s.release(h)
 		}
 	})
 }
@@ -62,7 +62,7 @@ func (k *Keepers) Ready() {
 // how to end it. When the context ends, Start returns at once. With the error comes, then
 // and only then, what may start yet, where there is something: it is ended as soon as it
 // does, and what the command was made ready with is needed until it is [Process.Gone].
-func (k *Keepers) Start(ctx context.Context, c Command) (*Process, error) {
+func (s *Supervisors) Start(ctx context.Context, c Command) (*Process, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -70,11 +70,11 @@ func (k *Keepers) Start(ctx context.Context, c Command) (*Process, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		h := k.take(rlimitsOf(c.Limits))
+		h := s.take(rlimitsOf(c.Limits))
 		used := h != nil
 		if !used {
 			var err error
-			if h, err = k.spawnFor(ctx); err != nil {
+			if h, err = s.spawnFor(ctx); err != nil {
 				return nil, err
 			}
 		}
@@ -86,20 +86,20 @@ func (k *Keepers) Start(ctx context.Context, c Command) (*Process, error) {
 	}
 }
 
-// spawnFor starts a keeper, for others should the context end meanwhile.
-func (k *Keepers) spawnFor(ctx context.Context) (*handle, error) {
+// spawnFor starts a supervisor, for others should the context end meanwhile.
+func (s *Supervisors) spawnFor(ctx context.Context) (*handle, error) {
 	type result struct {
 		h   *handle
 		err error
 	}
 	spawned := make(chan result)
 	go func() {
-		h, err := k.spawn()
+		h, err := s.spawn()
 		select {
 		case spawned <- result{h, err}:
 		case <-ctx.Done():
 			if err == nil {
-				k.release(h)
+				s.release(h)
 			}
 		}
 	}()
@@ -111,7 +111,7 @@ func (k *Keepers) spawnFor(ctx context.Context) (*handle, error) {
 	}
 }
 
-// check finds what no keeper could start.
+// check finds what no supervisor could start.
 func (c *Command) check() error {
 	switch {
 	case c.Path == "":
@@ -122,27 +122,27 @@ func (c *Command) check() error {
 	return nil
 }
 
-// rlimits are the limits that a keeper has for good.
+// rlimits are the limits that a supervisor has for good.
 type rlimits struct{ openFiles, fileSize uint64 }
 
 func rlimitsOf(l Limits) rlimits {
 	if l.OpenFiles > 0 {
-		l.OpenFiles = max(l.OpenFiles, 64) // a keeper has some open too
+		l.OpenFiles = max(l.OpenFiles, 64) // a supervisor has some open too
 	}
 	return rlimits{l.OpenFiles, l.FileSize}
 }
 
-// take takes an idle keeper that has these limits, or none yet.
-func (k *Keepers) take(l rlimits) *handle {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+// take takes an idle supervisor that has these limits, or none yet.
+func (s *Supervisors) take(l rlimits) *handle {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, fits := range []func(*handle) bool{
 		func(h *handle) bool { return h.bound && h.limits == l },
 		func(h *handle) bool { return !h.bound },
 	} {
-		for i, h := range slices.Backward(k.idle) {
+		for i, h := range slices.Backward(s.idle) {
 			if fits(h) {
-				k.idle = slices.Delete(k.idle, i, i+1)
+				s.idle = slices.Delete(s.idle, i, i+1)
 				h.timer.Stop()
 				return h
 			}
@@ -151,60 +151,60 @@ func (k *Keepers) take(l rlimits) *handle {
 	return nil
 }
 
-// release keeps a keeper without a command for the next one, for a while.
-func (k *Keepers) release(h *handle) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if _, alive := k.all[h]; !alive {
+// release keeps a supervisor without a command for the next one, for a while.
+func (s *Supervisors) release(h *handle) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, alive := s.all[h]; !alive {
 		return
 	}
-	if k.closed {
+	if s.closed {
 		h.dismiss()
 		return
 	}
-	if len(k.idle) >= maxIdle {
-		k.idle[0].dismiss()
-		k.idle = slices.Delete(k.idle, 0, 1)
+	if len(s.idle) >= maxIdle {
+		s.idle[0].dismiss()
+		s.idle = slices.Delete(s.idle, 0, 1)
 	}
-	k.idle = append(k.idle, h)
+	s.idle = append(s.idle, h)
 	if h.timer == nil {
-		h.timer = time.AfterFunc(k.options.Idle, func() { k.expire(h) })
+		h.timer = time.AfterFunc(s.options.Idle, func() { s.expire(h) })
 		return
 	}
-	h.timer.Reset(k.options.Idle)
+	h.timer.Reset(s.options.Idle)
 }
 
-// expire ends a keeper that is still without a command.
-func (k *Keepers) expire(h *handle) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if i := slices.Index(k.idle, h); i >= 0 {
-		k.idle = slices.Delete(k.idle, i, i+1)
+// expire ends a supervisor that is still without a command.
+func (s *Supervisors) expire(h *handle) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.Index(s.idle, h); i >= 0 {
+		s.idle = slices.Delete(s.idle, i, i+1)
 		h.dismiss()
 	}
 }
 
-// forget strikes off a keeper that ended.
-func (k *Keepers) forget(h *handle) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	delete(k.all, h)
-	if i := slices.Index(k.idle, h); i >= 0 {
-		k.idle = slices.Delete(k.idle, i, i+1)
+// forget strikes off a supervisor that ended.
+func (s *Supervisors) forget(h *handle) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, h)
+	if i := slices.Index(s.idle, h); i >= 0 {
+		s.idle = slices.Delete(s.idle, i, i+1)
 	}
 }
 
-// Close kills all that runs and ends the keepers. It takes no longer than 5 seconds.
-func (k *Keepers) Close() error {
-	k.mu.Lock()
-	k.closed, k.idle = true, nil
-	for h := range k.all {
+// Close kills all that runs and ends the supervisors. It takes no longer than 5 seconds.
+func (s *Supervisors) Close() error {
+	s.mu.Lock()
+	s.closed, s.idle = true, nil
+	for h := range s.all {
 		h.dismiss()
 	}
-	k.mu.Unlock()
+	s.mu.Unlock()
 	ended := make(chan struct{})
 	go func() {
-		k.work.Wait()
+		s.work.Wait()
 		close(ended)
 	}()
 	select {
@@ -212,12 +212,12 @@ func (k *Keepers) Close() error {
 		return nil
 	case <-time.After(closeTime):
 	}
-	k.mu.Lock()
-	late := len(k.all)
-	for h := range k.all {
+	s.mu.Lock()
+	late := len(s.all)
+	for h := range s.all {
 		h.kill()
 	}
-	k.mu.Unlock()
+	s.mu.Unlock()
 	select {
 	case <-ended:
 	case <-time.After(5*time.Second - closeTime):
@@ -225,5 +225,5 @@ func (k *Keepers) Close() error {
 	if late == 0 {
 		return nil
 	}
-	return abi.Errorf(abi.CodeIO, "%d keepers did not end by themselves and were killed; something of their commands may be left", late)
+	return abi.Errorf(abi.CodeIO, "%d supervisors did not end by themselves and were killed; something of their commands may be left", late)
 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Systems share the processor out by session: to a keeper whose command has a thousand
+// Systems share the processor out by session: to a supervisor whose command has a thousand
 // of them goes a thousandth of it, and it would see late what it is to end, and need
 // long to. So it goes first, where it may. Where it may not, its command is at least
 // kept from having that many.
@@ -18,7 +18,7 @@ var front = unix.SchedAttr{
 	Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1, Flags: unix.SCHED_FLAG_RESET_ON_FORK,
 }
 
-// goFirst puts all threads of the keeper in front, and returns where they came from.
+// goFirst puts all threads of the supervisor in front, and returns where they came from.
 // Only root and those whom the system lets may; the others stay there, and it is nil.
 func goFirst() (from *unix.SchedAttr) {
 	from, err := unix.SchedGetAttr(0, 0)
@@ -34,7 +34,7 @@ func goFirst() (from *unix.SchedAttr) {
 // stepAside makes this thread one that a command may be started by: as urgent as the
 // host, and not what the system makes of an urgent one's child; or else bounded. The
 // command, or 0 for none, is given to what takes that back.
-func (k *keeper) stepAside(processes int) (back func(first int)) {
+func (k *supervisor) stepAside(processes int) (back func(first int)) {
 	if k.from == nil {
 		return crowd(processes)
 	}
@@ -42,13 +42,13 @@ func (k *keeper) stepAside(processes int) (back func(first int)) {
 	return func(int) { _ = unix.SchedSetAttr(0, &front, 0) }
 }
 
-// crowd bounds how many processes this keeper's user has for what is started until that
+// crowd bounds how many processes this supervisor's user has for what is started until that
 // is undone: the system counts by user, all there are, and those in a user namespace
-// (since 5.14) on their own as well. It exempts root, whose keepers go first.
+// (since 5.14) on their own as well. It exempts root, whose supervisors go first.
 //
 // It is far from the command's limit: the user's other processes count too, also those
 // that come later, and they are not to make a command fail. It is the end of what
-// multiplies faster than its keeper gets to look.
+// multiplies faster than its supervisor gets to look.
 func crowd(limit int) (undo func(first int)) {
 	var now syscall.Rlimit
 	others := machineThreads()

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Options say how keepers are started and kept.
+// Options say how supervisors are started and kept.
 type Options struct {
 	// Command starts a program that calls [Main] first thing. Empty is this program,
 	// which must have called it.
 	Command []string
-	// Idle is how long a keeper without a command is kept; 0 is a minute.
+	// Idle is how long a supervisor without a command is kept; 0 is a minute.
 	Idle time.Duration
-	// Logger is told of keepers that ended unasked; nil is silence.
+	// Logger is told of supervisors that ended unasked; nil is silence.
 	Logger *slog.Logger
 }
 

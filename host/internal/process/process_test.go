@@ -22,7 +22,7 @@ import (
 )
 
 func TestStatus(t *testing.T) {
-	k := keepers(t)
+	k := supervisors(t)
 	for script, want := range map[string]process.Status{
 		"true":                             {},
 		"exit 7":                           {Code: 7},
@@ -38,8 +38,8 @@ func TestStatus(t *testing.T) {
 
 func TestTimesAreOfAllProcesses(t *testing.T) {
 	t.Parallel()
-	k := keepers(t)
-	// The one that counts is nobody's child but the keeper's.
+	k := supervisors(t)
+	// The one that counts is nobody's child but the supervisor's.
 	s := finish(t, start(t, k, bash(t, "(for ((i=0;i<200000;i++)); do :; done; : > /dev/null) & wait", mark(t))))
 	if s.User < 20*time.Millisecond {
 		t.Errorf("%v of processor time", s.User)
@@ -47,7 +47,7 @@ func TestTimesAreOfAllProcesses(t *testing.T) {
 }
 
 func TestNotStarted(t *testing.T) {
-	k := keepers(t)
+	k := supervisors(t)
 	for name, c := range map[string]process.Command{
 		"no program":   {},
 		"no such":      {Path: "/nowhere/to/be/found", Args: []string{"x"}},
@@ -63,14 +63,14 @@ func TestNotStarted(t *testing.T) {
 		}
 		t.Logf("%s: %s: %v", name, abi.CodeOf(err), err)
 	}
-	// The keeper is none the worse for it.
+	// The supervisor is none the worse for it.
 	if s := finish(t, start(t, k, bash(t, "exit 4", mark(t)))); s.Code != 4 {
 		t.Errorf("%+v", s)
 	}
 }
 
 func TestBytesArriveAsTheyAre(t *testing.T) {
-	k := keepers(t)
+	k := supervisors(t)
 	odd := "\xff\xfe\n é \x01" + strings.Repeat("x", 120<<10)
 	c := bash(t, `printf %s "$1$ODD"`, "ODD="+odd)
 	c.Args = append(c.Args, "bash", odd)
@@ -87,14 +87,14 @@ func TestNothingElseReachesTheCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer syscall.Close(leak)
-	k := keepers(t)
+	k := supervisors(t)
 	m := mark(t)
 	got, _ := output(t, k, bash(t, strings.Join([]string{
 		`echo fds: /proc/self/fd/*`,
 		`readlink /proc/self/fd/0`,
 		`grep -E '^Sig(Ign|Blk)' /proc/self/status`,
 		`cut -d' ' -f7 /proc/$$/stat; ps -o sid= -p $$ | tr -d ' '; echo $$`,
-		`tr '\0' '\n' < /proc/$PPID/environ | sed 's/^/keeper: /'`,
+		`tr '\0' '\n' < /proc/$PPID/environ | sed 's/^/supervisor: /'`,
 		`env | grep -c . ; pwd; ulimit -c; ulimit -Hc`,
 	}, "\n"), m))
 	lines := strings.Split(got, "\n")
@@ -113,14 +113,14 @@ func TestNothingElseReachesTheCommand(t *testing.T) {
 		t.Errorf("descriptors:\n%s", got)
 	}
 	for _, l := range lines {
-		if rest, ok := strings.CutPrefix(l, "keeper: "); ok && !strings.HasPrefix(rest, "TOOLQUAY_KEEPER=") {
-			t.Errorf("the keeper's environment has %q", rest)
+		if rest, ok := strings.CutPrefix(l, "supervisor: "); ok && !strings.HasPrefix(rest, "TOOLQUAY_KEEPER=") {
+			t.Errorf("the supervisor's environment has %q", rest)
 		}
 	}
 }
 
-func TestKeepersAreUsedAgain(t *testing.T) {
-	k := keepers(t)
+func TestSupervisorsAreUsedAgain(t *testing.T) {
+	k := supervisors(t)
 	var parents []string
 	for range 5 {
 		got, _ := output(t, k, bash(t, "echo $PPID", mark(t)))
@@ -128,10 +128,10 @@ func TestKeepersAreUsedAgain(t *testing.T) {
 	}
 	for _, parent := range parents {
 		if parent != parents[0] {
-			t.Errorf("keepers %q", parents)
+			t.Errorf("supervisors %q", parents)
 		}
 	}
-	// Limits of the system stay with a keeper: one of its own for each.
+	// Limits of the system stay with a supervisor: one of its own for each.
 	c := bash(t, "echo $PPID; ulimit -n; ulimit -Hn; ulimit -f", mark(t))
 	c.Limits = process.Limits{OpenFiles: 128, FileSize: 1 << 20}
 	got, _ := output(t, k, c)
@@ -145,7 +145,7 @@ func TestKeepersAreUsedAgain(t *testing.T) {
 	}
 }
 
-func TestIdleKeepersEnd(t *testing.T) {
+func TestIdleSupervisorsEnd(t *testing.T) {
 	t.Parallel()
 	k := process.New(process.Options{Idle: 50 * time.Millisecond})
 	defer k.Close()
@@ -191,7 +191,7 @@ func TestClose(t *testing.T) {
 }
 
 func TestContextBoundsTheStartAlone(t *testing.T) {
-	k := keepers(t)
+	k := supervisors(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	p, err := k.Start(ctx, bash(t, "sleep 0.2; exit 9", mark(t)))
 	if err != nil {
@@ -209,7 +209,7 @@ func TestContextBoundsTheStartAlone(t *testing.T) {
 // TestGivenUpStarts gives starts up at all moments.
 func TestGivenUpStarts(t *testing.T) {
 	t.Parallel()
-	k := keepers(t)
+	k := supervisors(t)
 	m := mark(t)
 	for i := range 60 {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(i)*50*time.Microsecond)
@@ -224,7 +224,7 @@ func TestGivenUpStarts(t *testing.T) {
 	noSurvivors(t, m, testenv.Patience)
 }
 
-// TestStartsInVain gives up starts by a keeper that is late.
+// TestStartsInVain gives up starts by a supervisor that is late.
 func TestStartsInVain(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -255,7 +255,7 @@ func TestStartsInVain(t *testing.T) {
 }
 
 func TestManyAtOnce(t *testing.T) {
-	k := keepers(t)
+	k := supervisors(t)
 	m := mark(t)
 	var wg sync.WaitGroup
 	for i := range 40 {
@@ -280,15 +280,15 @@ func TestManyAtOnce(t *testing.T) {
 	noSurvivors(t, m, 0)
 }
 
-func TestStartsNothingWhereItIsAKeeper(t *testing.T) {
+func TestStartsNothingWhereItIsASupervisor(t *testing.T) {
 	t.Setenv("TOOLQUAY_KEEPER", "1-c2b7e0941d5f48a3")
-	if _, err := keepers(t).Start(context.Background(), bash(t, "true", mark(t))); abi.CodeOf(err) != abi.CodeUnsupported {
+	if _, err := supervisors(t).Start(context.Background(), bash(t, "true", mark(t))); abi.CodeOf(err) != abi.CodeUnsupported {
 		t.Errorf("%v", err)
 	}
 }
 
-// TestProgramsThatAreNoKeepers are an error and no hang.
-func TestProgramsThatAreNoKeepers(t *testing.T) {
+// TestProgramsThatAreNoSupervisors are an error and no hang.
+func TestProgramsThatAreNoSupervisors(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"true", "false", "sleep 1000"} {
 		command := strings.Fields(line)
@@ -305,10 +305,10 @@ func TestProgramsThatAreNoKeepers(t *testing.T) {
 	}
 }
 
-// BenchmarkBashTrue compares a command below a keeper with one of the standard library.
+// BenchmarkBashTrue compares a command below a supervisor with one of the standard library.
 func BenchmarkBashTrue(b *testing.B) {
 	path := testenv.NeedTool(b, "bash")
-	k := keepers(b)
+	k := supervisors(b)
 	c := process.Command{Path: path, Args: []string{"bash", "-c", "true"}, Env: []string{"PATH=/usr/bin:/bin"}}
 	kept := func(c process.Command) func(*testing.B) {
 		return func(b *testing.B) {
@@ -335,13 +335,13 @@ func BenchmarkBashTrue(b *testing.B) {
 	limited := c
 	limited.Limits = process.Limits{Processes: 1000, Memory: 1 << 30, OpenFiles: 1024}
 	b.Run("exec", plain)
-	b.Run("keeper", kept(c))
-	b.Run("keeper with limits", kept(limited))
+	b.Run("supervisor", kept(c))
+	b.Run("supervisor with limits", kept(limited))
 	b.Run("exec again", plain)
 }
 
-// BenchmarkStartKeeper starts a keeper for each command.
-func BenchmarkStartKeeper(b *testing.B) {
+// BenchmarkStartSupervisor starts a supervisor for each command.
+func BenchmarkStartSupervisor(b *testing.B) {
 	c := process.Command{Path: testenv.NeedTool(b, "true"), Args: []string{"true"}}
 	for b.Loop() {
 		k := process.New(process.Options{})

@@ -30,7 +30,7 @@ var stubborn = map[string]string{
 // TestStopped ends commands that do not want to.
 func TestStopped(t *testing.T) {
 	t.Parallel()
-	k := keepers(t)
+	k := supervisors(t)
 	for name, script := range stubborn {
 		for _, grace := range []time.Duration{0, 200 * time.Millisecond} {
 			t.Run(fmt.Sprintf("%s/%v", name, grace), func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestStopped(t *testing.T) {
 // TestLeft has commands end and leave something.
 func TestLeft(t *testing.T) {
 	t.Parallel()
-	k := keepers(t)
+	k := supervisors(t)
 	for script, want := range map[string]int{
 		`sleep 1000 & exit 3`: 1,
 		`(setsid bash -c '(setsid sleep 1000 <&- >&- 2>&- &)' &); sleep 0.2; exit 3`: 1,
@@ -75,7 +75,7 @@ func TestLeft(t *testing.T) {
 // TestHeldPipe reads to the end of a pipe that a daemon holds open.
 func TestHeldPipe(t *testing.T) {
 	t.Parallel()
-	got, s := output(t, keepers(t), bash(t, `setsid bash -c 'while :; do sleep 1000; done' & echo said`, mark(t)))
+	got, s := output(t, supervisors(t), bash(t, `setsid bash -c 'while :; do sleep 1000; done' & echo said`, mark(t)))
 	if got != "said\n" || s.Left == 0 {
 		t.Errorf("%q, %+v", got, s)
 	}
@@ -85,7 +85,7 @@ func TestHeldPipe(t *testing.T) {
 // not the first process.
 func TestGraceIsGiven(t *testing.T) {
 	t.Parallel()
-	k := keepers(t)
+	k := supervisors(t)
 	dir := t.TempDir()
 	p := saying(t, k, bash(t, `(trap 'sleep 0.2; : > '`+dir+`'/tidied; exit' TERM; echo; while :; do sleep 0.01; done) & wait`, mark(t)))
 	p.Stop(2 * testenv.Patience)
@@ -100,7 +100,7 @@ func TestGraceIsGiven(t *testing.T) {
 // they must not get to it.
 func TestStoppedAsOne(t *testing.T) {
 	t.Parallel()
-	k := keepers(t)
+	k := supervisors(t)
 	dir := t.TempDir()
 	for range 20 {
 		p := saying(t, k, bash(t, `(sleep 1000 & sleep 0.05; echo; wait; : > '`+dir+`'/on; :); : > '`+dir+`'/further`, mark(t)))
@@ -114,7 +114,7 @@ func TestStoppedAsOne(t *testing.T) {
 
 func TestStopSaidAgain(t *testing.T) {
 	t.Parallel()
-	k := keepers(t)
+	k := supervisors(t)
 	m := mark(t)
 	p := saying(t, k, bash(t, `trap '' TERM; echo; while :; do sleep 1000; done`, m))
 	p.Stop(time.Hour)
@@ -126,17 +126,17 @@ func TestStopSaidAgain(t *testing.T) {
 	p.Stop(time.Millisecond)
 	p.Stop(time.Hour)
 	finish(t, p)
-	p.Stop(0) // it is gone, and the keeper may have another
+	p.Stop(0) // it is gone, and the supervisor may have another
 	if s := finish(t, start(t, k, bash(t, "sleep 0.1; exit 6", m))); s.Code != 6 {
 		t.Errorf("%+v", s)
 	}
 }
 
-// TestKeeperKilled has commands attack their keeper, which they can as long as they run
+// TestSupervisorKilled has commands attack their supervisor, which they can as long as they run
 // as the same user: nothing is left all the same.
-func TestKeeperKilled(t *testing.T) {
+func TestSupervisorKilled(t *testing.T) {
 	t.Parallel()
-	k := keepers(t)
+	k := supervisors(t)
 	for _, script := range []string{
 		`kill -9 $PPID; sleep 1000`,
 		`sleep 1000 & (trap '' TERM; sleep 1000; :) & sleep 0.3; kill -9 $PPID; sleep 1000`,
@@ -159,10 +159,10 @@ func TestKeeperKilled(t *testing.T) {
 	}
 }
 
-// TestKeeperStopped has a command stop its keeper.
-func TestKeeperStopped(t *testing.T) {
+// TestSupervisorStopped has a command stop its supervisor.
+func TestSupervisorStopped(t *testing.T) {
 	t.Parallel()
-	k := keepers(t)
+	k := supervisors(t)
 	m := mark(t)
 	p := saying(t, k, bash(t, `kill -STOP $PPID; echo; sleep 1000`, m))
 	p.Stop(0)
@@ -172,11 +172,11 @@ func TestKeeperStopped(t *testing.T) {
 	noSurvivors(t, m, 0)
 }
 
-// TestKeeperSignalled sends keepers what ends others.
-func TestKeeperSignalled(t *testing.T) {
+// TestSupervisorSignalled sends supervisors what ends others.
+func TestSupervisorSignalled(t *testing.T) {
 	t.Parallel()
 	script := `for s in HUP INT QUIT TERM USR1 USR2 ALRM PIPE CHLD CONT; do kill -$s $PPID; done; exit 3`
-	k := keepers(t)
+	k := supervisors(t)
 	for range 3 {
 		if s := finish(t, start(t, k, bash(t, `for s in HUP INT TERM; do kill -$s $PPID; done; exit 3`, mark(t)))); s.Code != 3 || s.Err != nil {
 			t.Errorf("%+v", s)

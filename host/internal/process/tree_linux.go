@@ -76,14 +76,14 @@ func (t *tree) stats(pid int, visit func(stat) bool) bool {
 	return true
 }
 
-// member is a process below the keeper. While it is held, its signals reach it or
+// member is a process below the supervisor. While it is held, its signals reach it or
 // nobody, even when it ends and its number passes to another.
 type member struct {
 	stat
 	fd int // a descriptor of the process, or -1
 }
 
-// each visits the processes below top, which is the keeper itself: with before parents
+// each visits the processes below top, which is the supervisor itself: with before parents
 // come first, with after their children do; either may be nil. Those that come or change
 // parents meanwhile may be missed. A process is held until all below it were visited.
 func (t *tree) each(top member, before, after func(member)) {
@@ -108,7 +108,7 @@ func (t *tree) each(top member, before, after func(member)) {
 // A number alone proves nothing: the process may have ended since it was seen. But what
 // has the number once the descriptor is open, has it for as long as the descriptor can
 // be signalled; so if that process's parent is ours, and ours is alive, it is the
-// child. Children of the keeper itself need no descriptor: only the keeper can take a
+// child. Children of the supervisor itself need no descriptor: only the supervisor can take a
 // dead one's entry, and with it the number, away.
 func hold(pid int, parent member) (member, bool) {
 	own := parent.pid == os.Getpid()

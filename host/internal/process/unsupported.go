@@ -8,22 +8,22 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// Main does nothing here: there are no keepers.
+// Main does nothing here: there are no supervisors.
 func Main() {}
 
-// Keepers start no commands here.
-type Keepers struct{}
+// Supervisors start no commands here.
+type Supervisors struct{}
 
-// New makes Keepers that start nothing.
-func New(Options) *Keepers { return &Keepers{} }
+// New makes Supervisors that start nothing.
+func New(Options) *Supervisors { return &Supervisors{} }
 
 // Ready does nothing here.
-func (*Keepers) Ready() {}
+func (*Supervisors) Ready() {}
 
 // Start fails with [abi.CodeUnsupported].
-func (*Keepers) Start(context.Context, Command) (*Process, error) {
+func (*Supervisors) Start(context.Context, Command) (*Process, error) {
 	return nil, abi.Errorf(abi.CodeUnsupported, "commands cannot be run on this system so that nothing of them survives")
 }
 
 // Close does nothing here.
-func (*Keepers) Close() error { return nil }
+func (*Supervisors) Close() error { return nil }

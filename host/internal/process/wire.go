@@ -15,10 +15,10 @@ type kind byte
 const (
 	kindStart   kind = 1 + iota // host: startFrame, with its descriptors
 	kindStop                    // host: number, grace
-	kindStarted                 // keeper: number, pid
-	kindFailed                  // keeper: number, errno, text; nothing was started
-	kindDone                    // keeper: number, code, signal, limit
-	kindGone                    // keeper: number, left, user, system
+	kindStarted                 // supervisor: number, pid
+	kindFailed                  // supervisor: number, errno, text; nothing was started
+	kindDone                    // supervisor: number, code, signal, limit
+	kindGone                    // supervisor: number, left, user, system
 )
 
 const (
@@ -29,9 +29,9 @@ const (
 	maxFiles = 32
 )
 
-var errFrame = errors.New("a broken message between host and keeper")
+var errFrame = errors.New("a broken message between host and supervisor")
 
-// startFrame is what a keeper is told of a command.
+// startFrame is what a supervisor is told of a command.
 type startFrame struct {
 	number              uint64
 	path, dir           string

@@ -1,6 +1,6 @@
 // Package sandbox says how a command is run so that it can change only what it may:
 // it turns a [Spec] into the arguments of bubblewrap (Linux) or a profile for
-// sandbox-exec (macOS). It runs nothing but a probe, below a keeper; running is the caller's.
+// sandbox-exec (macOS). It runs nothing but a probe, below a supervisor; running is the caller's.
 //
 // # What a sandboxed command has
 //

@@ -59,7 +59,7 @@ func TestSlyFakes(t *testing.T) {
 func TestReplacedProgram(t *testing.T) {
 	dir := t.TempDir()
 	program := escapes.Fake(t, dir, "runs.sh", true, "")
-	s := find(t, sandbox.Options{State: filepath.Join(t.TempDir(), "state"), Program: program, Keepers: keepers})
+	s := find(t, sandbox.Options{State: filepath.Join(t.TempDir(), "state"), Program: program, Supervisors: supervisors})
 	wrap := func() error {
 		w, err := s.Wrap(t.Context(), sandbox.Spec{Cwd: "/"}, []string{"true"})
 		if err == nil {

@@ -22,11 +22,11 @@ import (
 // another process, to be killed.
 const holderVariable = "TOOLQUAY_TEST_SANDBOX_HOLDER"
 
-// keepers have what tests run by way of the sandbox.
-var keepers = process.New(process.Options{})
+// supervisors have what tests run by way of the sandbox.
+var supervisors = process.New(process.Options{})
 
 func TestMain(m *testing.M) {
-	process.Main() // returns, unless this process was started as a keeper
+	process.Main() // returns, unless this process was started as a supervisor
 	if root := os.Getenv(holderVariable); root != "" {
 		hold(root)
 		return

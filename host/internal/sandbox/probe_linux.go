@@ -37,9 +37,9 @@ func Find(ctx context.Context, o Options) (*Sandbox, Report) {
 	r.Kind, r.Path = "bubblewrap", path
 	ctx, cancel := context.WithTimeout(ctx, probePatience)
 	defer cancel()
-	if o.Keepers == nil {
-		o.Keepers = process.New(process.Options{})
-		defer func() { _ = o.Keepers.Close() }() // they have nothing left
+	if o.Supervisors == nil {
+		o.Supervisors = process.New(process.Options{})
+		defer func() { _ = o.Supervisors.Close() }() // they have nothing left
 	}
 	s := &Sandbox{options: o, path: path}
 	s.tried, err = os.Stat(path)
@@ -128,7 +128,7 @@ func (s *Sandbox) try(ctx context.Context) error {
 	return err
 }
 
-// run runs bubblewrap below a keeper, to its end, and returns what it said. What may run
+// run runs bubblewrap below a supervisor, to its end, and returns what it said. What may run
 // only after something was looked at is released by that.
 func (s *Sandbox) run(ctx context.Context, args []string, files []*os.File, release func(ctx context.Context, pid int) error) ([]byte, error) {
 	r, w, err := os.Pipe()
@@ -141,7 +141,7 @@ func (s *Sandbox) run(ctx context.Context, args []string, files []*os.File, rele
 		_ = r.Close()                                     // who says more is told that nobody reads it
 		said <- text
 	}()
-	p, err := s.options.Keepers.Start(ctx, process.Command{
+	p, err := s.options.Supervisors.Start(ctx, process.Command{
 		Path: s.path, Args: args, Env: []string{"PATH=/usr/bin:/bin:/run/current-system/sw/bin", "LC_ALL=C"},
 		Files: append([]*os.File{nil, w, w}, files...), Limits: s.options.Limits,
 	})

@@ -88,11 +88,11 @@ type Options struct {
 	Home string
 	// Program is bubblewrap's path; empty looks for it.
 	Program string
-	// Keepers have what is run to try bubblewrap, so that nothing of it outlives a host
-	// that is killed. Nil is keepers of [Find]'s own; then the program must have called
+	// Supervisors have what is run to try bubblewrap, so that nothing of it outlives a host
+	// that is killed. Nil is supervisors of [Find]'s own; then the program must have called
 	// [process.Main]. Limits bound it.
-	Keepers *process.Keepers
-	Limits  process.Limits
+	Supervisors *process.Supervisors
+	Limits      process.Limits
 	// Bridge begins the command that runs inside NetworkHosts, before the path of
 	// the proxy's socket there and the command itself.
 	Bridge []string

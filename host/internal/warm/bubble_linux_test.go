@@ -28,11 +28,11 @@ var bubble = []string{
 	"--unshare-all", "--die-with-parent", "--new-session", "--",
 }
 
-// keepers have all that tests start. A bubblewrap alone is not enough: killed while it
+// supervisors have all that tests start. A bubblewrap alone is not enough: killed while it
 // makes its sandbox, it leaves a child that waits for ever.
-var keepers = process.New(process.Options{})
+var supervisors = process.New(process.Options{})
 
-// bubbled is a sandbox under a keeper.
+// bubbled is a sandbox under a supervisor.
 type bubbled struct{ *process.Process }
 
 func (b bubbled) Kill() { b.Stop(0) }
@@ -48,7 +48,7 @@ func launch(ctx context.Context, l *warm.Launch) (warm.Process, error) {
 
 // launchAs starts something else in a shell's place.
 func launchAs(ctx context.Context, l *warm.Launch, program string, args ...string) (warm.Process, error) {
-	p, err := keepers.Start(ctx, process.Command{Path: program, Args: args, Env: l.Env, Files: slices.Concat(l.Std, l.Extra)})
+	p, err := supervisors.Start(ctx, process.Command{Path: program, Args: args, Env: l.Env, Files: slices.Concat(l.Std, l.Extra)})
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func oneShot(tb testing.TB, dir, command string) outcome {
 	tb.Helper()
 	stdout, stderr := output(tb), output(tb)
 	program := testenv.NeedTool(tb, "bwrap")
-	p, err := keepers.Start(tb.Context(), process.Command{
+	p, err := supervisors.Start(tb.Context(), process.Command{
 		Path: program, Args: append(append([]string{program}, bubble...), bash, "-c", command),
 		Dir: dir, Env: environment(), Files: []*os.File{nil, stdout.in, stderr.in},
 	})

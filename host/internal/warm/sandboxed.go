@@ -8,10 +8,10 @@ import (
 	"github.com/toolquay/toolquay/host/internal/sandbox"
 )
 
-// Sandboxed returns what starts shells in sandboxes under keepers, for
+// Sandboxed returns what starts shells in sandboxes under supervisors, for
 // [Options].Start. Whatever a request's specification says, nothing can be written
 // and no network is reached.
-func Sandboxed(k *process.Keepers, box *sandbox.Sandbox, limits process.Limits) func(context.Context, *Launch) (Process, error) {
+func Sandboxed(k *process.Supervisors, box *sandbox.Sandbox, limits process.Limits) func(context.Context, *Launch) (Process, error) {
 	return func(ctx context.Context, l *Launch) (Process, error) {
 		spec := l.Spec
 		spec.ReadOnly = true
@@ -59,13 +59,13 @@ func letGo(p *process.Process, w *sandbox.Wrapped) {
 	}()
 }
 
-// kept is a shell under a keeper.
+// kept is a shell under a supervisor.
 type kept struct {
 	*process.Process
 	gone chan struct{}
 }
 
-// Kill has the keeper kill the sandbox.
+// Kill has the supervisor kill the sandbox.
 func (k kept) Kill() { k.Stop(0) }
 
 // Gone is closed when the sandbox is given up too.

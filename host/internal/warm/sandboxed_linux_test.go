@@ -15,12 +15,12 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// TestMain makes the test binary fit to be a keeper.
+// TestMain makes the test binary fit to be a supervisor.
 func TestMain(m *testing.M) {
 	process.Main()
 	testenv.Waiting()
 	status := m.Run()
-	if err := keepers.Close(); err != nil {
+	if err := supervisors.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		status = 1
 	}
@@ -36,7 +36,7 @@ func realStart(tb testing.TB) warm.Options {
 	if !report.Available {
 		tb.Fatal(report)
 	}
-	return warm.Options{Start: warm.Sandboxed(keepers, box, process.Limits{})}
+	return warm.Options{Start: warm.Sandboxed(supervisors, box, process.Limits{})}
 }
 
 // TestSandboxed runs commands as the host does: they read what they may, write

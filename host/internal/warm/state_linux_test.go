@@ -18,7 +18,7 @@ var probes = []string{
 	"declare -p OLDPWD PWD SHLVL BASH_ARGC BASH_ARGV BASH_SOURCE FUNCNAME", "declare -p BASH_REMATCH", "bash -c 'echo $SHLVL'; true",
 	"ls /proc/self/fd; true", "ls /proc/$BASHPID/fd; true", "readlink /proc/self/fd/0", "env -0; true", "cat; true", "read x; echo $?",
 	"grep -E '^(Umask|Uid|Gid|Groups|Sig|Shd|Cap|NoNew|Seccomp|Speculation|Cpus_allowed_list)' /proc/self/status; true",
-	// But for the hard limit of locks, by which the host tells one keeper's processes from another's.
+	// But for the hard limit of locks, by which the host tells one supervisor's processes from another's.
 	`sed 's/^\(Max file locks *[0-9]*\) .*/\1/' /proc/self/limits`, "cat /proc/self/oom_score_adj /proc/self/attr/current; true", "cut -d' ' -f7,18,19 /proc/self/stat; true",
 	`for n in 0 1 2; do grep flags /proc/self/fdinfo/$n | sed 's/\b01000*/0/'; done`, // but for O_LARGEFILE, which says nothing
 	"break", "continue; echo $?", "return 3", "exit 3", "exec false", "set -e; false; echo no", "set -u; echo ${nope-none}", "set -v\necho a",

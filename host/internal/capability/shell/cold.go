@@ -76,7 +76,7 @@ func (c *coldChild) release(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := c.setup.Keepers.Start(ctx, command)
+	p, err := c.setup.Supervisors.Start(ctx, command)
 	if err != nil {
 		c.late = p
 		return c.explain(ctx, err)

@@ -25,7 +25,7 @@ import (
 const marker = "TOOLQUAY_TEST_SECRET=4711-marker"
 
 func TestMain(m *testing.M) {
-	process.Main() // returns, unless this process was started as a keeper
+	process.Main() // returns, unless this process was started as a supervisor
 	bridge()
 	name, value, _ := strings.Cut(marker, "=")
 	if err := os.Setenv(name, value); err != nil {
@@ -158,14 +158,14 @@ func (s *session) scope() capability.Scope {
 	return scope
 }
 
-// keepers are shared by the tests, as they would be by sessions.
-var keepers = sync.OnceValue(func() *process.Keepers { return process.New(process.Options{}) })
+// supervisors are shared by the tests, as they would be by sessions.
+var supervisors = sync.OnceValue(func() *process.Supervisors { return process.New(process.Options{}) })
 
 // newShell returns a capability without a sandbox.
 func newShell(tb testing.TB, change ...func(*shell.Options)) *shell.Capability {
 	tb.Helper()
 	testenv.NeedTool(tb, "bash")
-	o := shell.Options{Keepers: keepers(), Mode: "off"}
+	o := shell.Options{Supervisors: supervisors(), Mode: "off"}
 	for _, f := range change {
 		f(&o)
 	}

@@ -28,8 +28,8 @@ const (
 // Options say how commands run: by the settings, on what this machine offers.
 type Options struct {
 	Settings
-	// Keepers start the commands. They are the caller's to close.
-	Keepers *process.Keepers
+	// Supervisors start the commands. They are the caller's to close.
+	Supervisors *process.Supervisors
 	// Mode says when commands are confined, and Sandbox confines them; it is nil if there
 	// is none, and Missing says why.
 	Mode    sandbox.Mode
@@ -102,7 +102,7 @@ func newSetup(o Options) *setup {
 		_, _ = s.private() // who needs it is told why there is none
 	}
 	if bash, err := s.programs[abi.ShellBash](); err == nil && o.Sandbox != nil {
-		s.ready = warm.New(warm.Options{Start: warm.Sandboxed(o.Keepers, o.Sandbox, o.Limits), Bash: bash, Logger: o.Logger})
+		s.ready = warm.New(warm.Options{Start: warm.Sandboxed(o.Supervisors, o.Sandbox, o.Limits), Bash: bash, Logger: o.Logger})
 	}
 	return s
 }

@@ -26,8 +26,8 @@ import (
 type shells struct {
 	work, temp, spool, kept string
 
-	keepers *process.Keepers
-	box     *sandbox.Sandbox // nil is none
+	supervisors *process.Supervisors
+	box         *sandbox.Sandbox // nil is none
 	// The capability and a session, without a sandbox and with one, nil where there is
 	// none.
 	plain, boxed     *shell.Capability
@@ -44,7 +44,7 @@ func (l *lab) shells(b *testing.B) *shells {
 	if l.commands != nil {
 		return l.commands
 	}
-	s := &shells{keepers: process.New(process.Options{})}
+	s := &shells{supervisors: process.New(process.Options{})}
 	if err := s.open(filepath.Join(l.dir, "shells"), filepath.Join(l.dir, "cache")); err != nil {
 		b.Fatal(errors.Join(err, s.close()))
 	}
@@ -64,13 +64,13 @@ func (s *shells) open(dir, cache string) error {
 	}
 	state := filepath.Join(dir, "state")
 	s.box, _ = sandbox.Find(context.Background(), sandbox.Options{State: state})
-	s.plain = shell.New(shell.Options{Settings: shell.Settings{Limits: limits}, Keepers: s.keepers, Mode: sandbox.Off})
+	s.plain = shell.New(shell.Options{Settings: shell.Settings{Limits: limits}, Supervisors: s.supervisors, Mode: sandbox.Off})
 	s.closers = append(s.closers, s.plain.Close)
 	var err error
 	if s.session, err = s.newSession(cache, state, sandbox.Off); err != nil || s.box == nil {
 		return err
 	}
-	s.boxed = shell.New(shell.Options{Settings: shell.Settings{Limits: limits}, Keepers: s.keepers, Mode: sandbox.Required, Sandbox: s.box})
+	s.boxed = shell.New(shell.Options{Settings: shell.Settings{Limits: limits}, Supervisors: s.supervisors, Mode: sandbox.Required, Sandbox: s.box})
 	s.closers = append(s.closers, s.boxed.Close, s.box.Close)
 	s.confine, err = s.newSession(cache, state, sandbox.Required)
 	return err
@@ -98,7 +98,7 @@ func (s *shells) close() error {
 	for _, f := range s.closers {
 		faults = append(faults, f())
 	}
-	return errors.Join(append(faults, s.keepers.Close())...)
+	return errors.Join(append(faults, s.supervisors.Close())...)
 }
 
 // run runs a command by the capability, and reads what it answers first.

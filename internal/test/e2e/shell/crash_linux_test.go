@@ -266,7 +266,7 @@ func startOnce(root, state string) *exec.Cmd {
 }
 
 // runOnce is what a host of the state once does. Its processes are known by the folder:
-// their sandboxes hide it, and their keepers are given it.
+// their sandboxes hide it, and their supervisors are given it.
 func runOnce() {
 	root := os.Getenv(rootName)
 	s := setup{host: options(root), session: host.SessionOptions{Cwd: root + "/work"}}

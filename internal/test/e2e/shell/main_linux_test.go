@@ -20,7 +20,7 @@ const (
 const stateName = "TOOLQUAY_E2E_HOST"
 
 func TestMain(m *testing.M) {
-	host.Main() // returns, unless this process was started as a keeper
+	host.Main() // returns, unless this process was started as a supervisor
 	switch state := os.Getenv(stateName); state {
 	case "":
 	case once:

@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostSocket is the keeper's descriptor for its end of the socket to the host.
+// hostSocket is the supervisor's descriptor for its end of the socket to the host.
 const hostSocket = 3
 
-// keeper is the one object of a process that keeps. It has a single thread: whoever
+// supervisor is the one object of a supervisor's process. It has a single thread: whoever
 // takes dead children's entries away must be the one who signals by number, so that
 // none of those numbers is another's.
-type keeper struct {
+type supervisor struct {
 	self    member
 	listed  bool // the kernel keeps lists of children
 	null    int
@@ -33,16 +33,16 @@ type keeper struct {
 	reaped  int // how many processes were
 }
 
-// Main makes a keeper of the process where it was started as one; then it does not
+// Main makes a supervisor of the process where it was started as one; then it does not
 // return. Otherwise it does nothing. Call it first thing in main, before flags are
 // read or anything is started.
 func Main() {
 	mainCalled.Store(true)
-	if !isKeeper() {
+	if !isSupervisor() {
 		return
 	}
 	code := 0
-	if err := keep(); err != nil {
+	if err := supervise(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}
@@ -50,12 +50,12 @@ func Main() {
 	syscall.Exit(code)
 }
 
-// keep is the whole life of a keeper.
-func keep() error {
+// supervise is the whole life of a supervisor.
+func supervise() error {
 	warm()
 	// What the first process has of its parent is had of this thread.
 	runtime.LockOSThread()
-	k := &keeper{self: member{stat: stat{pid: os.Getpid()}, fd: -1}, listed: kernelLists()}
+	k := &supervisor{self: member{stat: stat{pid: os.Getpid()}, fd: -1}, listed: kernelLists()}
 	if err := k.prepare(); err != nil {
 		return err
 	}
@@ -73,11 +73,11 @@ func keep() error {
 	}
 }
 
-// threads is more than the runtime of a keeper ever uses at once.
+// threads is more than the runtime of a supervisor ever uses at once.
 const threads = 6
 
-// warm starts all threads that the keeper will need. When a command has used up the
-// processes of its user, the Go runtime gets no more, and would end the keeper.
+// warm starts all threads that the supervisor will need. When a command has used up the
+// processes of its user, the Go runtime gets no more, and would end the supervisor.
 func warm() {
 	runtime.GOMAXPROCS(2)
 	var ready, done sync.WaitGroup
@@ -96,21 +96,21 @@ func warm() {
 }
 
 // prepare makes the process fit to adopt, and to be inherited from.
-func (k *keeper) prepare() error {
+func (k *supervisor) prepare() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("becoming a keeper: %w", err)
+		return fmt.Errorf("becoming a supervisor: %w", err)
 	}
 	// Commands' environments and arguments pass through here: let none of them read
 	// others' out of this process's memory.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return fmt.Errorf("becoming a keeper: %w", err)
+		return fmt.Errorf("becoming a supervisor: %w", err)
 	}
 	// A signal that is handled here is at its default there, while one that was ignored
-	// in the host would stay so. Nobody reads: a keeper ends with its host, or when it
+	// in the host would stay so. Nobody reads: a supervisor ends with its host, or when it
 	// is killed. The Go runtime handles the other signals in any case.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM)
 	if err := unix.PthreadSigmask(unix.SIG_SETMASK, new(unix.Sigset_t), nil); err != nil {
-		return fmt.Errorf("becoming a keeper: %w", err)
+		return fmt.Errorf("becoming a supervisor: %w", err)
 	}
 	closeOnExec()
 	null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
@@ -122,7 +122,7 @@ func (k *keeper) prepare() error {
 	return nil
 }
 
-// closeOnExec keeps to the keeper what the host's process leaked into it.
+// closeOnExec keeps to the supervisor what the host's process leaked into it.
 func closeOnExec() {
 	if unix.CloseRange(hostSocket, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return
@@ -136,7 +136,7 @@ func closeOnExec() {
 
 // wait waits until the host says something, the first process ends, or it is time to
 // look.
-func (k *keeper) wait() error {
+func (k *supervisor) wait() error {
 	watched := []unix.PollFd{{Fd: hostSocket, Events: unix.POLLIN}}
 	timeout := -1
 	if k.command != nil {
@@ -150,7 +150,7 @@ func (k *keeper) wait() error {
 }
 
 // receive does what the host says. open is false when the host is gone.
-func (k *keeper) receive() (open bool, err error) {
+func (k *supervisor) receive() (open bool, err error) {
 	buf := make([]byte, 64<<10)
 	rights := make([]byte, unix.CmsgSpace(4*maxFiles))
 	for {
@@ -179,7 +179,7 @@ func (k *keeper) receive() (open bool, err error) {
 }
 
 // accept takes the descriptors that came with a message.
-func (k *keeper) accept(rights []byte) error {
+func (k *supervisor) accept(rights []byte) error {
 	messages, err := unix.ParseSocketControlMessage(rights)
 	if err != nil {
 		return fmt.Errorf("descriptors of the host: %w", err)
@@ -195,7 +195,7 @@ func (k *keeper) accept(rights []byte) error {
 }
 
 // obey does what the frames say that are there.
-func (k *keeper) obey() error {
+func (k *supervisor) obey() error {
 	for {
 		what, fields, rest, err := cut(k.in)
 		if err != nil || what == 0 {
@@ -220,7 +220,7 @@ func (k *keeper) obey() error {
 }
 
 // start starts a command, or says why it could not.
-func (k *keeper) start(fields *decoder) error {
+func (k *supervisor) start(fields *decoder) error {
 	var f startFrame
 	if err := f.decode(fields); err != nil {
 		return err
@@ -235,7 +235,7 @@ func (k *keeper) start(fields *decoder) error {
 		back := k.stepAside(c.limits.Processes)
 		c.first, err = syscall.ForkExec(f.path, f.args, &syscall.ProcAttr{
 			Dir: f.dir, Env: f.env, Files: files,
-			// Should the keeper be killed, the first process at least is killed by the system.
+			// Should the supervisor be killed, the first process at least is killed by the system.
 			Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, PidFD: &c.fd},
 		})
 		back(c.first)
@@ -257,7 +257,7 @@ func (k *keeper) start(fields *decoder) error {
 }
 
 // take are the descriptors of a command: those that came, and /dev/null between them.
-func (k *keeper) take(count, given uint64) ([]uintptr, error) {
+func (k *supervisor) take(count, given uint64) ([]uintptr, error) {
 	files := make([]uintptr, max(count, 3))
 	for i := range files {
 		files[i] = uintptr(k.null)
@@ -272,10 +272,10 @@ func (k *keeper) take(count, given uint64) ([]uintptr, error) {
 	return files, nil
 }
 
-// setLimits sets the limits that the system holds, once, for the keeper and so for all
+// setLimits sets the limits that the system holds, once, for the supervisor and so for all
 // that it starts: between a fork and a program there is no place to set them, and after
-// that it may be too late. The host knows, and has a keeper for each set of limits.
-func (k *keeper) setLimits(f *startFrame) error {
+// that it may be too late. The host knows, and has a supervisor for each set of limits.
+func (k *supervisor) setLimits(f *startFrame) error {
 	if k.limits {
 		return nil
 	}
@@ -301,7 +301,7 @@ func (k *keeper) setLimits(f *startFrame) error {
 }
 
 // flush sends what is to be said. A host that is gone is noticed where it is listened to.
-func (k *keeper) flush() error {
+func (k *supervisor) flush() error {
 	for len(k.out) > 0 {
 		n, err := unix.SendmsgN(hostSocket, k.out, nil, nil, unix.MSG_NOSIGNAL)
 		if err == unix.EINTR {
