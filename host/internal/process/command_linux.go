@@ -2,7 +2,6 @@ package process
 
 import (
 	"fmt"
-	"maps"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,8 +22,6 @@ const (
 	// take to, at least and at most.
 	settleTime = 2 * time.Millisecond
 	emptyTime  = 200 * time.Millisecond
-	// freezeTime bounds how long processes are waited for to stop.
-	freezeTime = 500 * time.Millisecond
 	// hopeless is how long none of the processes that were killed dies before the supervisor
 	// gives up: they are other users', or the system does not let go of them.
 	hopeless = 8 * time.Second
@@ -32,28 +29,20 @@ const (
 
 // command is what runs below a supervisor.
 type command struct {
+	below  descendants
+	host   *link
 	number uint64
 	first  int // the first process; its number is no other's until it is reaped
 	fd     int // becomes readable when it ended; -1 afterwards, and where there is none
 	ended  bool
 	limits Limits
-	look   time.Time     // when to look next
-	every  time.Duration // how long after the last time that is
-
-	stopping bool
-	kill     time.Time // then: when grace is over
+	looks  looks
+	kill   time.Time // when grace is over; zero where it was not told to stop
 
 	status Status
+	reaped int                // how many of its processes were
 	left   map[processID]bool // what was left behind; nil where nobody counts
 }
-
-// processID is a process and no other: the same number never starts twice in one tick.
-type processID struct {
-	pid   int
-	start uint64
-}
-
-func (m member) id() processID { return processID{m.pid, m.start} }
 
 func (f *startFrame) limits() Limits {
 	return Limits{Processes: int(f.processes), Memory: f.memory, CPU: f.cpu}
@@ -64,13 +53,15 @@ func (c *command) looked() bool {
 	return c.limits.Processes > 0 || c.limits.Memory > 0 || c.limits.CPU > 0
 }
 
+func (c *command) stopping() bool { return !c.kill.IsZero() }
+
 // pause is how long to wait if nothing happens.
 func (c *command) pause(now time.Time) time.Duration {
 	pause := tidyEvery
 	if c.looked() {
-		pause = min(pause, c.look.Sub(now))
+		pause = min(pause, c.looks.next.Sub(now))
 	}
-	if c.stopping {
+	if c.stopping() {
 		pause = min(pause, c.kill.Sub(now))
 	}
 	if c.fd < 0 { // the end of what is left, or of anything, has to be asked for
@@ -79,10 +70,16 @@ func (c *command) pause(now time.Time) time.Duration {
 	return max(0, pause)
 }
 
-// lookAgain sets when to look next, now that a look took so much of the processor.
-func (c *command) lookAgain(now time.Time, took time.Duration) {
-	c.every = min(max(firstLook, 2*c.every), lookEvery)
-	c.look = now.Add(max(c.every, min(lookShare*took, lookAtLeast)))
+// looks says when a command with limits is looked at.
+type looks struct {
+	next  time.Time
+	every time.Duration // how long after the last time that is
+}
+
+// again sets when to look next, now that a look took so much of the processor.
+func (l *looks) again(now time.Time, took time.Duration) {
+	l.every = min(max(firstLook, 2*l.every), lookEvery)
+	l.next = now.Add(max(l.every, min(lookShare*took, lookAtLeast)))
 }
 
 // threadTime is how long this thread has had the processor.
@@ -92,81 +89,55 @@ func threadTime() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// stop asks all processes to end.
-//
-// They hear it as one: all are stopped, then told, and then woken up, children first.
-// Otherwise a shell whose child ends first would go on with its next command. Those that
-// changed parents meanwhile, because one could not be stopped, are looked for again; those
-// that came later are what the others tidy up with.
-func (k *supervisor) stop(grace time.Duration) {
-	c := k.command
-	kill := time.Now().Add(grace)
-	if c.stopping && c.kill.Before(kill) {
-		kill = c.kill
+// stop asks all processes to end, and has those killed that did not when grace is over.
+// Said again, it can shorten the time but not lengthen it.
+func (c *command) stop(grace time.Duration) {
+	if kill := time.Now().Add(grace); !c.stopping() || kill.Before(c.kill) {
+		c.kill = kill
 	}
-	c.stopping, c.kill = true, kill
-	if grace == 0 {
-		return
-	}
-	all := make(map[processID]bool)
-	k.freeze(all)
-	told, woken := maps.Clone(all), all
-	for again := true; again; {
-		again = false
-		tell := func(who map[processID]bool, s unix.Signal) func(member) {
-			return func(m member) {
-				if id := m.id(); who[id] {
-					delete(who, id)
-					m.signal(s)
-					again = true
-				}
-			}
-		}
-		k.each(tell(told, unix.SIGTERM), nil)
-		k.each(nil, tell(woken, unix.SIGCONT))
+	if grace > 0 {
+		c.below.terminate()
 	}
 }
 
 // tend does what is to be done for the command; hosted says that the host is there.
-func (k *supervisor) tend(hosted bool) error {
-	c := k.command
-	remain := k.reap()
+// gone says that nothing of the command is left.
+func (c *command) tend(hosted bool) (gone bool, err error) {
+	remain := c.reap()
 	now := time.Now()
-	var err error
 	switch {
 	case !remain:
 	case !hosted:
-		err = k.killAll()
-	case c.ended && !c.stopping:
-		if remain = k.settle(); remain {
+		err = c.killAll()
+	case c.ended && !c.stopping():
+		if c.settle() {
 			c.left = make(map[processID]bool)
-			err = k.killAll()
+			err = c.killAll()
 		}
-	case c.stopping && !now.Before(c.kill):
-		err = k.killAll()
-	case c.looked() && !now.Before(c.look):
+	case c.stopping() && !now.Before(c.kill):
+		err = c.killAll()
+	case c.looked() && !now.Before(c.looks.next):
 		before := threadTime()
-		if c.status.Limit = k.over(); c.status.Limit != "" {
-			err = k.killAll()
+		if c.status.Limit = c.below.over(c.limits, c.status.User+c.status.System); c.status.Limit != "" {
+			err = c.killAll()
 			break
 		}
-		c.lookAgain(time.Now(), threadTime()-before)
-		return k.flush()
+		c.looks.again(time.Now(), threadTime()-before)
+		return false, c.host.flush()
 	default:
-		return k.flush()
+		return false, c.host.flush()
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	c.status.Left = len(c.left)
-	k.out = append(k.out, goneFrame(c.number, c.status)...)
-	k.command = nil
-	return k.flush()
+	c.host.say(goneFrame(c.number, c.status))
+	return true, c.host.flush()
 }
 
 // reap takes away the entries of dead children, and reports whether there are others.
 // Whatever is below the supervisor is below one of its children: without any, nothing is.
-func (k *supervisor) reap() (remain bool) {
+func (c *command) reap() (remain bool) {
 	for {
 		var status unix.WaitStatus
 		var used unix.Rusage
@@ -179,19 +150,17 @@ func (k *supervisor) reap() (remain bool) {
 		case pid == 0:
 			return true
 		}
-		k.reaped++
-		c := k.command
+		c.reaped++
 		c.status.User += time.Duration(used.Utime.Nano())
 		c.status.System += time.Duration(used.Stime.Nano())
 		if pid == c.first && !c.ended {
-			k.ended(status)
+			c.end(status)
 		}
 	}
 }
 
-// ended notes the end of the first process, which its number no longer means.
-func (k *supervisor) ended(status unix.WaitStatus) {
-	c := k.command
+// end notes the end of the first process, which its number no longer means.
+func (c *command) end(status unix.WaitStatus) {
 	c.ended = true
 	if c.fd >= 0 {
 		_ = unix.Close(c.fd)
@@ -202,35 +171,23 @@ func (k *supervisor) ended(status unix.WaitStatus) {
 		c.status.Signal = status.Signal()
 		c.status.Code = 128 + int(c.status.Signal)
 	}
-	k.out = append(k.out, doneFrame(c.number, c.status)...)
+	c.host.say(doneFrame(c.number, c.status))
 }
 
 // settle gives what ends together with the first process a moment to do so, such as
 // the first one of a PID namespace: nobody left that behind. Where nothing else remains,
 // it gets longer, for on a busy machine it may not get to run in a moment.
-func (k *supervisor) settle() (remain bool) {
+func (c *command) settle() (remain bool) {
 	began := time.Now()
 	for pause := 250 * time.Microsecond; ; pause += pause / 2 {
 		time.Sleep(pause)
-		if !k.reap() {
+		if !c.reap() {
 			return false
 		}
-		if took := time.Since(began); took > settleTime && (took > emptyTime || !k.onlyEmpty()) {
+		if took := time.Since(began); took > settleTime && (took > emptyTime || !c.below.onlyEmpty()) {
 			return true
 		}
 	}
-}
-
-// onlyEmpty reports whether nothing remains but PID namespaces with nothing in them but
-// their first processes.
-func (k *supervisor) onlyEmpty() bool {
-	t := lookAround(k.listed)
-	for _, pid := range t.of(k.self.pid) {
-		if len(t.of(pid)) > 0 || !isInit(pid) {
-			return false
-		}
-	}
-	return true
 }
 
 // killAll kills all there is below the supervisor, and returns when there is nothing.
@@ -238,138 +195,32 @@ func (k *supervisor) onlyEmpty() bool {
 // All are stopped before any is killed: one that sees others die could make new ones
 // in their place, one that is stopped makes none. And the supervisor goes first on the
 // processor where it may: there can be thousands that want to run.
-func (k *supervisor) killAll() error {
-	if err := k.flush(); err != nil {
+func (c *command) killAll() error {
+	if err := c.host.flush(); err != nil {
 		return err
 	}
 	defer hurry()()
-	if c := k.command; !c.ended {
+	if !c.ended {
 		// A first process never leaves the group it leads, and until it is reaped the
 		// number is no other's. This takes most bombs as a whole.
 		_ = unix.Kill(-c.first, unix.SIGSTOP)
-		k.killSandbox()
+		c.below.killSandbox(c.first)
 	}
-	k.freeze(k.command.left)
-	k.uncount()
-	reaped, progress := k.reaped, time.Now()
+	c.below.freeze(c.left)
+	c.below.uncount(c.left)
+	reaped, progress := c.reaped, time.Now()
 	for pause := 250 * time.Microsecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		alive := 0
-		k.each(func(m member) {
-			m.signal(unix.SIGKILL)
-			if !m.dead() {
-				alive++
-			}
-		}, nil)
+		alive := c.below.kill()
 		time.Sleep(pause)
-		remain := k.reap()
-		if err := k.flush(); err != nil || !remain {
+		remain := c.reap()
+		if err := c.host.flush(); err != nil || !remain {
 			return err
 		}
-		if k.reaped != reaped {
-			reaped, progress = k.reaped, time.Now()
+		if c.reaped != reaped {
+			reaped, progress = c.reaped, time.Now()
 		} else if time.Since(progress) > hopeless {
 			return fmt.Errorf("%d processes cannot be killed", alive)
 		}
-		k.freeze(nil)
+		c.below.freeze(nil)
 	}
-}
-
-// killSandbox kills the first process of a PID namespace right below the command's own:
-// the system kills with it all there is in there, and lets it make no more.
-func (k *supervisor) killSandbox() {
-	t := lookAround(k.listed)
-	first, ok := hold(k.command.first, k.self)
-	if !ok {
-		return
-	}
-	defer first.release()
-	for _, pid := range t.of(first.pid) {
-		if m, ok := hold(pid, first); ok {
-			if isInit(pid) {
-				m.signal(unix.SIGKILL)
-			}
-			m.release()
-		}
-	}
-}
-
-// freeze stops all processes, those too that come meanwhile, and notes them in seen,
-// which may be nil. Where the system takes long to stop one it is not waited for.
-//
-// All have to be found stopped twice: one that was stopped when it was looked at can have
-// made another since the look around.
-func (k *supervisor) freeze(seen map[processID]bool) {
-	deadline := time.Now().Add(freezeTime)
-	for calm := 0; calm < 2 && time.Now().Before(deadline); calm++ {
-		running := false
-		k.each(func(m member) {
-			if m.dead() {
-				return
-			}
-			if seen != nil {
-				seen[m.id()] = true
-			}
-			if !m.stopped() {
-				m.signal(unix.SIGSTOP)
-				running = true
-			}
-		}, nil)
-		if running {
-			calm = -1
-			time.Sleep(250 * time.Microsecond) // they must run to stop
-		}
-	}
-}
-
-// uncount takes those from the processes left behind that are there for others' sake:
-// the first ones of PID namespaces which have something in them.
-func (k *supervisor) uncount() {
-	if len(k.command.left) == 0 {
-		return
-	}
-	t := lookAround(k.listed)
-	for id := range k.command.left {
-		if len(t.of(id.pid)) > 0 && isInit(id.pid) {
-			delete(k.command.left, id)
-		}
-	}
-}
-
-// each visits all processes below the supervisor.
-func (k *supervisor) each(before, after func(member)) {
-	lookAround(k.listed).each(k.self, before, after)
-}
-
-// over names the limit that the command is over, or nothing.
-func (k *supervisor) over() string {
-	c := k.command
-	var threads int
-	var resident int64
-	var all []stat
-	cpu := c.status.User + c.status.System
-	lookAround(k.listed).stats(k.self.pid, func(s stat) bool {
-		threads += max(1, s.threads)
-		resident += s.resident
-		cpu += s.cpu
-		all = append(all, s)
-		return c.limits.Processes == 0 || threads <= c.limits.Processes
-	})
-	switch l := c.limits; {
-	case l.Processes > 0 && threads > l.Processes:
-		return LimitProcesses
-	case l.Memory > 0 && resident > l.Memory && shares(all) > l.Memory:
-		return LimitMemory
-	case l.CPU > 0 && cpu > l.CPU:
-		return LimitCPU
-	}
-	return ""
-}
-
-// shares is the memory that processes occupy, what they share counted once.
-func shares(all []stat) int64 {
-	var sum int64
-	for _, s := range all {
-		sum += s.share()
-	}
-	return sum
 }

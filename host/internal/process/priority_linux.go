@@ -34,11 +34,11 @@ func goFirst() (from *unix.SchedAttr) {
 // stepAside makes this thread one that a command may be started by: as urgent as the
 // host, and not what the system makes of an urgent one's child; or else bounded. The
 // command, or 0 for none, is given to what takes that back.
-func (k *supervisor) stepAside(processes int) (back func(first int)) {
-	if k.from == nil {
+func stepAside(from *unix.SchedAttr, processes int) (back func(first int)) {
+	if from == nil {
 		return crowd(processes)
 	}
-	_ = unix.SchedSetAttr(0, k.from, 0)
+	_ = unix.SchedSetAttr(0, from, 0)
 	return func(int) { _ = unix.SchedSetAttr(0, &front, 0) }
 }
 

@@ -14,23 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostSocket is the supervisor's descriptor for its end of the socket to the host.
-const hostSocket = 3
-
 // supervisor is the one object of a supervisor's process. It has a single thread: whoever
 // takes dead children's entries away must be the one who signals by number, so that
 // none of those numbers is another's.
 type supervisor struct {
-	self    member
-	listed  bool // the kernel keeps lists of children
+	below   descendants
 	null    int
 	from    *unix.SchedAttr // where it stood before it went first; nil where it may not
 	limits  bool            // the limits of the system are set
-	in      []byte
-	files   []int // descriptors that came and belong to a frame not read yet
-	out     []byte
-	command *command
-	reaped  int // how many processes were
+	host    link
+	command *command // nil where there is none
 }
 
 // Main makes a supervisor of the process where it was started as one; then it does not
@@ -55,17 +48,25 @@ func supervise() error {
 	warm()
 	// What the first process has of its parent is had of this thread.
 	runtime.LockOSThread()
-	k := &supervisor{self: member{stat: stat{pid: os.Getpid()}, fd: -1}, listed: kernelLists()}
-	if err := k.prepare(); err != nil {
+	self := member{stat: stat{pid: os.Getpid()}, fd: -1}
+	s := &supervisor{below: descendants{self, kernelLists()}}
+	if err := s.prepare(); err != nil {
 		return err
 	}
 	for {
-		if err := k.wait(); err != nil {
+		if err := s.wait(); err != nil {
 			return err
 		}
-		open, err := k.receive()
-		if k.command != nil {
-			err = errors.Join(err, k.tend(open && err == nil))
+		open, err := s.host.receive()
+		if open && err == nil {
+			err = s.obey()
+		}
+		if c := s.command; c != nil {
+			gone, fault := c.tend(open && err == nil)
+			if gone {
+				s.command = nil
+			}
+			err = errors.Join(err, fault)
 		}
 		if !open || err != nil {
 			return err
@@ -96,7 +97,7 @@ func warm() {
 }
 
 // prepare makes the process fit to adopt, and to be inherited from.
-func (k *supervisor) prepare() error {
+func (s *supervisor) prepare() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("becoming a supervisor: %w", err)
 	}
@@ -117,31 +118,19 @@ func (k *supervisor) prepare() error {
 	if err != nil {
 		return fmt.Errorf("opening /dev/null: %w", err)
 	}
-	k.null = null
-	k.from = goFirst()
+	s.null = null
+	s.from = goFirst()
 	return nil
-}
-
-// closeOnExec keeps to the supervisor what the host's process leaked into it.
-func closeOnExec() {
-	if unix.CloseRange(hostSocket, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC) == nil {
-		return
-	}
-	numbers("/proc/self/fd", func(fd int) {
-		if fd >= hostSocket {
-			unix.CloseOnExec(fd)
-		}
-	})
 }
 
 // wait waits until the host says something, the first process ends, or it is time to
 // look.
-func (k *supervisor) wait() error {
+func (s *supervisor) wait() error {
 	watched := []unix.PollFd{{Fd: hostSocket, Events: unix.POLLIN}}
 	timeout := -1
-	if k.command != nil {
-		watched = append(watched, unix.PollFd{Fd: int32(k.command.fd), Events: unix.POLLIN})
-		timeout = int((k.command.pause(time.Now()) + time.Millisecond - 1) / time.Millisecond)
+	if s.command != nil {
+		watched = append(watched, unix.PollFd{Fd: int32(s.command.fd), Events: unix.POLLIN})
+		timeout = int((s.command.pause(time.Now()) + time.Millisecond - 1) / time.Millisecond)
 	}
 	if _, err := unix.Poll(watched, timeout); err != nil && err != unix.EINTR {
 		return fmt.Errorf("waiting for the host: %w", err)
@@ -149,66 +138,21 @@ func (k *supervisor) wait() error {
 	return nil
 }
 
-// receive does what the host says. open is false when the host is gone.
-func (k *supervisor) receive() (open bool, err error) {
-	buf := make([]byte, 64<<10)
-	rights := make([]byte, unix.CmsgSpace(4*maxFiles))
-	for {
-		n, r, flags, _, err := unix.Recvmsg(hostSocket, buf, rights, unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC)
-		switch {
-		case errors.Is(err, unix.EAGAIN):
-			return true, k.obey()
-		case errors.Is(err, unix.EINTR):
-			continue
-		case errors.Is(err, unix.ECONNRESET): // it was killed with something unread
-			n = 0
-		case err != nil:
-			return true, fmt.Errorf("hearing the host: %w", err)
-		}
-		switch {
-		case n == 0:
-			return false, nil
-		case flags&unix.MSG_CTRUNC != 0:
-			return true, errors.New("descriptors of the host were lost")
-		}
-		k.in = append(k.in, buf[:n]...)
-		if err := k.accept(rights[:r]); err != nil {
-			return true, err
-		}
-	}
-}
-
-// accept takes the descriptors that came with a message.
-func (k *supervisor) accept(rights []byte) error {
-	messages, err := unix.ParseSocketControlMessage(rights)
-	if err != nil {
-		return fmt.Errorf("descriptors of the host: %w", err)
-	}
-	for i := range messages {
-		files, err := unix.ParseUnixRights(&messages[i])
-		if err != nil {
-			return fmt.Errorf("descriptors of the host: %w", err)
-		}
-		k.files = append(k.files, files...)
-	}
-	return nil
-}
-
 // obey does what the frames say that are there.
-func (k *supervisor) obey() error {
+func (s *supervisor) obey() error {
 	for {
-		what, fields, rest, err := cut(k.in)
+		what, fields, rest, err := cut(s.host.in)
 		if err != nil || what == 0 {
 			return err
 		}
-		k.in = rest
+		s.host.in = rest
 		switch what {
 		case kindStart:
-			err = k.start(fields)
+			err = s.start(fields)
 		case kindStop:
 			number, grace := fields.uint(), time.Duration(fields.int())
-			if err = fields.err(); err == nil && k.command != nil && k.command.number == number {
-				k.stop(grace)
+			if err = fields.err(); err == nil && s.command != nil && s.command.number == number {
+				s.command.stop(grace)
 			}
 		default:
 			err = errFrame
@@ -220,19 +164,19 @@ func (k *supervisor) obey() error {
 }
 
 // start starts a command, or says why it could not.
-func (k *supervisor) start(fields *decoder) error {
+func (s *supervisor) start(fields *decoder) error {
 	var f startFrame
 	if err := f.decode(fields); err != nil {
 		return err
 	}
-	files, err := k.take(f.files, f.given)
-	if err != nil || k.command != nil {
+	files, err := s.host.take(f.files, f.given, s.null)
+	if err != nil || s.command != nil {
 		return errors.Join(errFrame, err)
 	}
-	c := &command{number: f.number, fd: -1, limits: f.limits()}
-	err = k.setLimits(&f)
+	c := &command{number: f.number, fd: -1, limits: f.limits(), below: s.below, host: &s.host}
+	err = s.setLimits(&f)
 	if err == nil {
-		back := k.stepAside(c.limits.Processes)
+		back := stepAside(s.from, c.limits.Processes)
 		c.first, err = syscall.ForkExec(f.path, f.args, &syscall.ProcAttr{
 			Dir: f.dir, Env: f.env, Files: files,
 			// Should the supervisor be killed, the first process at least is killed by the system.
@@ -241,42 +185,26 @@ func (k *supervisor) start(fields *decoder) error {
 		back(c.first)
 	}
 	for _, file := range files {
-		if int(file) != k.null {
+		if int(file) != s.null {
 			_ = unix.Close(int(file))
 		}
 	}
 	if err != nil {
 		number, _ := errors.AsType[syscall.Errno](err)
-		k.out = append(k.out, newFrame(kindFailed, f.number).uint(uint64(number)).text(err.Error()).frame()...)
-		return k.flush()
+		s.host.say(newFrame(kindFailed, f.number).uint(uint64(number)).text(err.Error()).frame())
+		return s.host.flush()
 	}
-	k.command = c
-	c.lookAgain(time.Now(), 0)
-	k.out = append(k.out, newFrame(kindStarted, f.number).uint(uint64(c.first)).frame()...)
-	return k.flush()
-}
-
-// take are the descriptors of a command: those that came, and /dev/null between them.
-func (k *supervisor) take(count, given uint64) ([]uintptr, error) {
-	files := make([]uintptr, max(count, 3))
-	for i := range files {
-		files[i] = uintptr(k.null)
-		if given>>i&1 == 0 {
-			continue
-		}
-		if len(k.files) == 0 {
-			return nil, errors.New("a descriptor is missing")
-		}
-		files[i], k.files = uintptr(k.files[0]), k.files[1:]
-	}
-	return files, nil
+	s.command = c
+	c.looks.again(time.Now(), 0)
+	s.host.say(newFrame(kindStarted, f.number).uint(uint64(c.first)).frame())
+	return s.host.flush()
 }
 
 // setLimits sets the limits that the system holds, once, for the supervisor and so for all
 // that it starts: between a fork and a program there is no place to set them, and after
 // that it may be too late. The host knows, and has a supervisor for each set of limits.
-func (k *supervisor) setLimits(f *startFrame) error {
-	if k.limits {
+func (s *supervisor) setLimits(f *startFrame) error {
+	if s.limits {
 		return nil
 	}
 	bounds := map[int]uint64{unix.RLIMIT_CORE: 0}
@@ -296,25 +224,6 @@ func (k *supervisor) setLimits(f *startFrame) error {
 			return fmt.Errorf("setting limit %s: %w", strconv.Itoa(resource), err)
 		}
 	}
-	k.limits = true
-	return nil
-}
-
-// flush sends what is to be said. A host that is gone is noticed where it is listened to.
-func (k *supervisor) flush() error {
-	for len(k.out) > 0 {
-		n, err := unix.SendmsgN(hostSocket, k.out, nil, nil, unix.MSG_NOSIGNAL)
-		if err == unix.EINTR {
-			continue
-		}
-		if err == unix.EPIPE || err == unix.ECONNRESET {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("answering the host: %w", err)
-		}
-		k.out = k.out[n:]
-	}
-	k.out = k.out[:0]
+	s.limits = true
 	return nil
 }
