@@ -44,10 +44,6 @@ type command struct {
 	left   map[processID]bool // what was left behind; nil where nobody counts
 }
 
-func (f *startFrame) limits() Limits {
-	return Limits{Processes: int(f.processes), Memory: f.memory, CPU: f.cpu}
-}
-
 // looked reports whether there is a limit that nobody but the supervisor holds.
 func (c *command) looked() bool {
 	return c.limits.Processes > 0 || c.limits.Memory > 0 || c.limits.CPU > 0

@@ -29,14 +29,10 @@ func (l *link) receive() (open bool, err error) {
 			return true, nil
 		case errors.Is(err, unix.EINTR):
 			continue
-		case errors.Is(err, unix.ECONNRESET): // it was killed with something unread
-			n = 0
+		case errors.Is(err, unix.ECONNRESET), err == nil && n == 0: // reset: killed with something unread
+			return false, nil
 		case err != nil:
 			return true, fmt.Errorf("hearing the host: %w", err)
-		}
-		switch {
-		case n == 0:
-			return false, nil
 		case flags&unix.MSG_CTRUNC != 0:
 			return true, errors.New("descriptors of the host were lost")
 		}

@@ -1,13 +1,16 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/procfs"
 )
 
 const (
@@ -34,6 +37,9 @@ type Supervisors struct {
 func New(o Options) *Supervisors {
 	if o.Idle <= 0 {
 		o.Idle = time.Minute
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Supervisors{options: o, all: make(map[*handle]struct{})}
 }
@@ -66,17 +72,24 @@ func (s *Supervisors) Start(ctx context.Context, c Command) (*Process, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
+	if c.Limits.OpenFiles > 0 {
+		c.Limits.OpenFiles = max(c.Limits.OpenFiles, 64) // a supervisor has some open too
+	}
+	limits := rlimits{c.Limits.OpenFiles, c.Limits.FileSize}
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		h := s.take(rlimitsOf(c.Limits))
+		h := s.take(limits)
 		used := h != nil
 		if !used {
 			var err error
 			if h, err = s.spawnFor(ctx); err != nil {
 				return nil, err
 			}
+			s.mu.Lock()
+			h.limits = &limits
+			s.mu.Unlock()
 		}
 		p, err := h.start(ctx, &c)
 		if used && errors.Is(err, errUnsent) && ctx.Err() == nil {
@@ -86,27 +99,47 @@ func (s *Supervisors) Start(ctx context.Context, c Command) (*Process, error) {
 	}
 }
 
+// spawn starts a supervisor.
+func (s *Supervisors) spawn() (*handle, error) {
+	if err := Startable(s.options.Command); err != nil {
+		return nil, err
+	}
+	c, err := spawn(s.options.Command, s.options.Logger)
+	if err != nil {
+		return nil, abi.Errorf(abi.CodeIO, "starting a supervisor: %w", cmp.Or(procfs.Check(), err))
+	}
+	h := &handle{child: c, logger: s.options.Logger, idle: s.release, ended: s.forget}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all[h] = struct{}{}
+	s.work.Go(h.serve)
+	if s.closed {
+		c.dismiss()
+		return nil, abi.Errorf(abi.CodeCancelled, "the supervisors are closed")
+	}
+	return h, nil
+}
+
 // spawnFor starts a supervisor, for others should the context end meanwhile.
 func (s *Supervisors) spawnFor(ctx context.Context) (*handle, error) {
 	type result struct {
 		h   *handle
 		err error
 	}
-	spawned := make(chan result)
+	spawned := make(chan result, 1)
 	go func() {
 		h, err := s.spawn()
-		select {
-		case spawned <- result{h, err}:
-		case <-ctx.Done():
-			if err == nil {
-				s.release(h)
-			}
-		}
+		spawned <- result{h, err}
 	}()
 	select {
 	case r := <-spawned:
 		return r.h, r.err
 	case <-ctx.Done():
+		go func() {
+			if r := <-spawned; r.err == nil {
+				s.release(r.h)
+			}
+		}()
 		return nil, ctx.Err()
 	}
 }
@@ -122,28 +155,19 @@ func (c *Command) check() error {
 	return nil
 }
 
-// rlimits are the limits that a supervisor has for good.
-type rlimits struct{ openFiles, fileSize uint64 }
-
-func rlimitsOf(l Limits) rlimits {
-	if l.OpenFiles > 0 {
-		l.OpenFiles = max(l.OpenFiles, 64) // a supervisor has some open too
-	}
-	return rlimits{l.OpenFiles, l.FileSize}
-}
-
 // take takes an idle supervisor that has these limits, or none yet.
 func (s *Supervisors) take(l rlimits) *handle {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, fits := range []func(*handle) bool{
-		func(h *handle) bool { return h.bound && h.limits == l },
-		func(h *handle) bool { return !h.bound },
+		func(h *handle) bool { return h.limits != nil && *h.limits == l },
+		func(h *handle) bool { return h.limits == nil },
 	} {
 		for i, h := range slices.Backward(s.idle) {
 			if fits(h) {
 				s.idle = slices.Delete(s.idle, i, i+1)
 				h.timer.Stop()
+				h.limits = &l
 				return h
 			}
 		}
@@ -159,11 +183,11 @@ func (s *Supervisors) release(h *handle) {
 		return
 	}
 	if s.closed {
-		h.dismiss()
+		h.child.dismiss()
 		return
 	}
 	if len(s.idle) >= maxIdle {
-		s.idle[0].dismiss()
+		s.idle[0].child.dismiss()
 		s.idle = slices.Delete(s.idle, 0, 1)
 	}
 	s.idle = append(s.idle, h)
@@ -178,9 +202,8 @@ func (s *Supervisors) release(h *handle) {
 func (s *Supervisors) expire(h *handle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := slices.Index(s.idle, h); i >= 0 {
-		s.idle = slices.Delete(s.idle, i, i+1)
-		h.dismiss()
+	if s.drop(h) {
+		h.child.dismiss()
 	}
 }
 
@@ -189,9 +212,17 @@ func (s *Supervisors) forget(h *handle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, h)
-	if i := slices.Index(s.idle, h); i >= 0 {
+	s.drop(h)
+}
+
+// drop takes a supervisor from the idle ones, and reports whether it was one. The caller
+// holds the lock.
+func (s *Supervisors) drop(h *handle) bool {
+	i := slices.Index(s.idle, h)
+	if i >= 0 {
 		s.idle = slices.Delete(s.idle, i, i+1)
 	}
+	return i >= 0
 }
 
 // Close kills all that runs and ends the supervisors. It takes no longer than 5 seconds.
@@ -199,7 +230,7 @@ func (s *Supervisors) Close() error {
 	s.mu.Lock()
 	s.closed, s.idle = true, nil
 	for h := range s.all {
-		h.dismiss()
+		h.child.dismiss()
 	}
 	s.mu.Unlock()
 	ended := make(chan struct{})
@@ -215,7 +246,7 @@ func (s *Supervisors) Close() error {
 	s.mu.Lock()
 	late := len(s.all)
 	for h := range s.all {
-		h.kill()
+		h.child.kill()
 	}
 	s.mu.Unlock()
 	select {

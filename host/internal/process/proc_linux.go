@@ -61,15 +61,9 @@ func parseStat(pid int, line []byte) (stat, bool) {
 // share is the memory that a process occupies, what it shares with others divided by
 // their number, in bytes. It costs far more than stat.resident.
 func (s stat) share() int64 {
-	var buf [4096]byte
-	n := readProc("/proc/"+strconv.Itoa(s.pid)+"/smaps_rollup", buf[:])
-	for line := range bytes.Lines(buf[:n]) {
-		if rest, ok := bytes.CutPrefix(line, []byte("Pss:")); ok {
-			if fields := bytes.Fields(rest); len(fields) > 0 {
-				kilobytes, _ := strconv.ParseInt(string(fields[0]), 10, 64)
-				return kilobytes << 10
-			}
-		}
+	if fields := fieldsOf("/proc/"+strconv.Itoa(s.pid)+"/smaps_rollup", "Pss:"); len(fields) > 0 {
+		kilobytes, _ := strconv.ParseInt(string(fields[0]), 10, 64)
+		return kilobytes << 10
 	}
 	// It is gone, and occupies nothing, or does not let itself be looked into.
 	now, _ := readStat(s.pid)
@@ -78,15 +72,20 @@ func (s stat) share() int64 {
 
 // isInit reports whether a process is the first one of a PID namespace.
 func isInit(pid int) bool {
+	numbers := fieldsOf("/proc/"+strconv.Itoa(pid)+"/status", "NSpid:")
+	return len(numbers) > 1 && string(numbers[len(numbers)-1]) == "1"
+}
+
+// fieldsOf are the fields of the line that begins with a name in a file of /proc.
+func fieldsOf(path, name string) [][]byte {
 	var buf [4096]byte
-	n := readProc("/proc/"+strconv.Itoa(pid)+"/status", buf[:])
+	n := readProc(path, buf[:])
 	for line := range bytes.Lines(buf[:n]) {
-		if rest, ok := bytes.CutPrefix(line, []byte("NSpid:")); ok {
-			numbers := bytes.Fields(rest)
-			return len(numbers) > 1 && string(numbers[len(numbers)-1]) == "1"
+		if rest, ok := bytes.CutPrefix(line, []byte(name)); ok {
+			return bytes.Fields(rest)
 		}
 	}
-	return false
+	return nil
 }
 
 // pids calls yield with all processes there are.

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -59,7 +58,7 @@ func supervise() error {
 		}
 		open, err := s.host.receive()
 		if open && err == nil {
-			err = s.obey()
+			s.host.in, err = cutAll(s.host.in, s.obey)
 		}
 		if c := s.command; c != nil {
 			gone, fault := c.tend(open && err == nil)
@@ -138,29 +137,19 @@ func (s *supervisor) wait() error {
 	return nil
 }
 
-// obey does what the frames say that are there.
-func (s *supervisor) obey() error {
-	for {
-		what, fields, rest, err := cut(s.host.in)
-		if err != nil || what == 0 {
-			return err
+// obey does what one frame says.
+func (s *supervisor) obey(what kind, fields *decoder) error {
+	switch what {
+	case kindStart:
+		return s.start(fields)
+	case kindStop:
+		number, grace := fields.uint(), time.Duration(fields.int())
+		if c := s.command; c != nil && c.number == number && fields.err() == nil {
+			c.stop(grace)
 		}
-		s.host.in = rest
-		switch what {
-		case kindStart:
-			err = s.start(fields)
-		case kindStop:
-			number, grace := fields.uint(), time.Duration(fields.int())
-			if err = fields.err(); err == nil && s.command != nil && s.command.number == number {
-				s.command.stop(grace)
-			}
-		default:
-			err = errFrame
-		}
-		if err != nil {
-			return err
-		}
+		return fields.err()
 	}
+	return errFrame
 }
 
 // start starts a command, or says why it could not.
@@ -173,8 +162,8 @@ func (s *supervisor) start(fields *decoder) error {
 	if err != nil || s.command != nil {
 		return errors.Join(errFrame, err)
 	}
-	c := &command{number: f.number, fd: -1, limits: f.limits(), below: s.below, host: &s.host}
-	err = s.setLimits(&f)
+	c := &command{number: f.number, fd: -1, limits: f.limits, below: s.below, host: &s.host}
+	err = s.setLimits(f.limits)
 	if err == nil {
 		back := stepAside(s.from, c.limits.Processes)
 		c.first, err = syscall.ForkExec(f.path, f.args, &syscall.ProcAttr{
@@ -202,26 +191,26 @@ func (s *supervisor) start(fields *decoder) error {
 
 // setLimits sets the limits that the system holds, once, for the supervisor and so for all
 // that it starts: between a fork and a program there is no place to set them, and after
-// that it may be too late. The host knows, and has a supervisor for each set of limits.
-func (s *supervisor) setLimits(f *startFrame) error {
+// that it may be too late. The host has a supervisor for each set of limits.
+func (s *supervisor) setLimits(l Limits) error {
 	if s.limits {
 		return nil
 	}
 	bounds := map[int]uint64{unix.RLIMIT_CORE: 0}
-	if f.openFiles > 0 {
-		bounds[unix.RLIMIT_NOFILE] = f.openFiles
+	if l.OpenFiles > 0 {
+		bounds[unix.RLIMIT_NOFILE] = l.OpenFiles
 	}
-	if f.fileSize > 0 {
-		bounds[unix.RLIMIT_FSIZE] = f.fileSize
+	if l.FileSize > 0 {
+		bounds[unix.RLIMIT_FSIZE] = l.FileSize
 	}
 	for resource, bound := range bounds {
 		var now syscall.Rlimit
 		if err := syscall.Getrlimit(resource, &now); err != nil {
-			return fmt.Errorf("reading limit %s: %w", strconv.Itoa(resource), err)
+			return fmt.Errorf("reading limit %d: %w", resource, err)
 		}
 		bound = min(bound, now.Max) // one that is tighter already stays
 		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: bound, Max: bound}); err != nil {
-			return fmt.Errorf("setting limit %s: %w", strconv.Itoa(resource), err)
+			return fmt.Errorf("setting limit %d: %w", resource, err)
 		}
 	}
 	s.limits = true

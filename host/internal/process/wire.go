@@ -33,15 +33,12 @@ var errFrame = errors.New("a broken message between host and supervisor")
 
 // startFrame is what a supervisor is told of a command.
 type startFrame struct {
-	number              uint64
-	path, dir           string
-	args, env           []string
-	files               uint64 // how many descriptors there are
-	given               uint64 // a bit for each that comes along; the others are /dev/null
-	processes           int64
-	memory              int64
-	cpu                 time.Duration
-	openFiles, fileSize uint64
+	number    uint64
+	path, dir string
+	args, env []string
+	files     uint64 // how many descriptors there are
+	given     uint64 // a bit for each that comes along; the others are /dev/null
+	limits    Limits
 }
 
 // encoder writes one frame.
@@ -131,10 +128,11 @@ func (d *decoder) err() error {
 }
 
 func (f *startFrame) encode() []byte {
+	l := f.limits
 	return newFrame(kindStart, f.number).
 		text(f.path).text(f.dir).texts(f.args).texts(f.env).
 		uint(f.files).uint(f.given).
-		int(f.processes).int(f.memory).int(int64(f.cpu)).uint(f.openFiles).uint(f.fileSize).
+		int(int64(l.Processes)).int(l.Memory).int(int64(l.CPU)).uint(l.OpenFiles).uint(l.FileSize).
 		frame()
 }
 
@@ -142,8 +140,7 @@ func (f *startFrame) decode(d *decoder) error {
 	f.number = d.uint()
 	f.path, f.dir, f.args, f.env = d.text(), d.text(), d.texts(), d.texts()
 	f.files, f.given = d.uint(), d.uint()
-	f.processes, f.memory, f.cpu = d.int(), d.int(), time.Duration(d.int())
-	f.openFiles, f.fileSize = d.uint(), d.uint()
+	f.limits = Limits{int(d.int()), d.int(), time.Duration(d.int()), d.uint(), d.uint()}
 	if f.files > maxFiles || f.given>>f.files != 0 {
 		return errFrame
 	}
@@ -166,6 +163,21 @@ func goneFrame(number uint64, s Status) []byte {
 
 func decodeGone(d *decoder) Status {
 	return Status{Left: int(d.uint()), User: time.Duration(d.int()), System: time.Duration(d.int())}
+}
+
+// cutAll gives the whole frames that were received to take, until it fails. What follows
+// them is returned.
+func cutAll(b []byte, take func(kind, *decoder) error) ([]byte, error) {
+	for {
+		what, fields, rest, err := cut(b)
+		if err == nil && what != 0 {
+			err = take(what, fields)
+		}
+		if err != nil || what == 0 {
+			return rest, err
+		}
+		b = rest
+	}
 }
 
 // cut takes the first whole frame off what was received; rest is what follows. A kind
