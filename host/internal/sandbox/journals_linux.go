@@ -21,18 +21,11 @@ type journals struct {
 	left, held map[string]fileID
 }
 
-func (p *placeholders) others() (*journals, error) {
-	files, err := journalsIn(p.dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, dir := range p.meeting.others(p.dir) {
-		more, _ := journalsIn(dir) // it may be gone with its host
-		files = append(files, more...)
-	}
+// readJournals reads the journals in files, but for the one of this process.
+func readJournals(files []string, own *os.File) (*journals, error) {
 	j := &journals{left: make(map[string]fileID), held: make(map[string]fileID)}
 	for _, file := range files {
-		if p.journal != nil && file == p.journal.Name() {
+		if own != nil && file == own.Name() {
 			continue
 		}
 		listed, alive, err := readJournal(file)

@@ -11,7 +11,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/internal/filelock"
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
@@ -103,4 +107,33 @@ func (m meeting) tidy() error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// lockName is none by which a folder of temporary files is taken for one that its host
+// left behind: it is not locked for long.
+const lockName = "placeholders.lock"
+
+// lockPatience is how long to wait for other processes, which hold the lock for
+// moments.
+const lockPatience = 10 * time.Second
+
+// lock locks a file that still lies at its path then: temporary files are tidied up.
+func lock(ctx context.Context, path string) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if err := filelock.WaitContext(ctx, f, lockPatience); err != nil {
+			return nil, closing(f, fmt.Errorf("waiting for other sandboxes of this user: %w", err))
+		}
+		opened, err := f.Stat()
+		if err != nil {
+			return nil, closing(f, err)
+		}
+		if there, err := os.Lstat(path); err == nil && os.SameFile(opened, there) {
+			return f, nil
+		}
+		_ = f.Close() // it holds nothing but the lock
+	}
 }

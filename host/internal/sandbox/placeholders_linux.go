@@ -11,9 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/toolquay/toolquay/internal/filelock"
 	"github.com/toolquay/toolquay/internal/privatedir"
@@ -45,10 +42,6 @@ type holding struct {
 	file   fileID
 	others bool
 }
-
-// lockPatience is how long to wait for other processes, which hold the lock for
-// moments.
-const lockPatience = 10 * time.Second
 
 func openPlaceholders(ctx context.Context, dir string) (*placeholders, error) {
 	if err := privatedir.Make(filepath.Join(dir, journalsName)); err != nil {
@@ -124,6 +117,19 @@ func (p *placeholders) adopt(path string, h *holding) error {
 		h.others = j.held[path] != file && j.left[path] != file
 	}
 	return nil
+}
+
+// others are the journals of other processes. The caller has the lock.
+func (p *placeholders) others() (*journals, error) {
+	files, err := journalsIn(p.dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range p.meeting.others(p.dir) {
+		more, _ := journalsIn(dir) // it may be gone with its host
+		files = append(files, more...)
+	}
+	return readJournals(files, p.journal)
 }
 
 // held are placeholders of one sandbox.
@@ -224,50 +230,17 @@ func (p *placeholders) write() error {
 func (p *placeholders) locked(ctx context.Context, do func() error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return locking(ctx, p.dir, func() error {
-		var leave func()
-		var err error
-		if p.meeting, leave, err = enter(ctx); err != nil {
-			return err
-		}
-		defer leave()
-		return do()
-	})
-}
-
-// lockName is none by which a folder of temporary files is taken for one that its host
-// left behind: it is not locked for long.
-const lockName = "placeholders.lock"
-
-// locking does something with the lock of a folder.
-func locking(ctx context.Context, dir string, do func() error) error {
-	f, err := lock(ctx, filepath.Join(dir, lockName))
+	f, err := lock(ctx, filepath.Join(p.dir, lockName))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }() // it holds nothing but the lock
-	return do()
-}
-
-// lock locks a file that still lies at its path then: temporary files are tidied up.
-func lock(ctx context.Context, path string) (*os.File, error) {
-	for {
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
-		if err != nil {
-			return nil, err
-		}
-		if err := filelock.WaitContext(ctx, f, lockPatience); err != nil {
-			return nil, closing(f, fmt.Errorf("waiting for other sandboxes of this user: %w", err))
-		}
-		opened, err := f.Stat()
-		if err != nil {
-			return nil, closing(f, err)
-		}
-		if there, err := os.Lstat(path); err == nil && os.SameFile(opened, there) {
-			return f, nil
-		}
-		_ = f.Close() // it holds nothing but the lock
+	var leave func()
+	if p.meeting, leave, err = enter(ctx); err != nil {
+		return err
 	}
+	defer leave()
+	return do()
 }
 
 // close forgets the journal, if nothing is held any more.
