@@ -3,7 +3,6 @@
 package sandbox
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,61 +11,6 @@ import (
 	"slices"
 	"strings"
 )
-
-// kind is what lies at a place of the sandbox's. Where several are wanted at one
-// place the later kind wins. From kindPin on they guard something.
-type kind int
-
-const (
-	kindScratch    kind = iota // a folder in memory
-	kindEmpty                  // an empty folder, closed to changes
-	kindReadOnly               // the source, to read
-	kindWritable               // the source, to read and write
-	kindPin                    // as kindWritable, so that the folder cannot be moved away
-	kindProtected              // the source, to read
-	kindAbsentFile             // a file that cannot be opened, on a placeholder
-	kindAbsentDir              // an empty folder on one
-	kindHiddenFile             // a file that cannot be opened
-	kindHiddenDir              // a folder that cannot be listed
-)
-
-// entry is one mount. A source other than the target shows a file or folder at
-// another place.
-type entry struct {
-	kind           kind
-	target, source string
-	// passage is a folder in memory with something mounted below it.
-	passage bool
-}
-
-func (e *entry) writable() bool { return e.kind == kindWritable || e.kind == kindPin }
-
-// guards says that it keeps what lies at its place from being read or changed, or helps
-// to.
-func (e *entry) guards() bool {
-	return e.kind >= kindPin
-}
-
-// own says that what is below is the machine's, under its own path.
-func (e *entry) own() bool { return e.source == e.target }
-
-// fresh says that below is nothing but what is mounted there.
-func (e *entry) fresh() bool {
-	switch e.kind {
-	case kindScratch, kindEmpty, kindHiddenDir:
-		return true
-	}
-	return false
-}
-
-// inMemory says that it is a folder of the sandbox's, which stays empty but for what is
-// mounted there.
-func (e *entry) inMemory() bool {
-	return e.kind == kindEmpty || e.kind == kindHiddenDir || e.kind == kindAbsentDir
-}
-
-// from is where a path below the entry comes from.
-func (e *entry) from(path string) string { return e.source + strings.TrimPrefix(path, e.target) }
 
 // layout is what lies where, outer places before those in them.
 type layout struct {
@@ -79,13 +23,16 @@ type layout struct {
 
 // newLayout looks at the machine's files and settles what is mounted for a
 // specification.
-func (s *Sandbox) newLayout(spec Spec) (*layout, error) {
+func newLayout(o Options, spec Spec) (*layout, error) {
 	l := &layout{wanted: make(map[string]*entry)}
-	if err := l.places(s.options, spec); err != nil {
+	if err := l.places(o, spec); err != nil {
 		return nil, err
 	}
 	if err := l.settle(); err != nil {
 		return nil, err
+	}
+	for _, e := range l.entries {
+		e.mask(o.State)
 	}
 	if spec.Cwd != "" && !l.inSight(spec.Cwd) {
 		return nil, fmt.Errorf("%w: the working directory %s is hidden", ErrSpec, spec.Cwd)
@@ -271,17 +218,6 @@ func (l *layout) bind(b Bind, open kind) error {
 	return nil
 }
 
-// realTarget resolves what there is of a path: the kernel's table of mounts, by which a
-// sandbox is verified, knows no links.
-func realTarget(path string) string {
-	for at := path; at != "/"; at = filepath.Dir(at) {
-		if resolved, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(resolved, strings.TrimPrefix(path, at))
-		}
-	}
-	return path
-}
-
 // protect walks from a writable root to a name, and asks for the first thing on the
 // way that can be held: what is there, or a placeholder where nothing is. Folders on
 // the way to what is there are held where they are by pins.
@@ -336,137 +272,6 @@ func (l *layout) protect(path string, roots []string) error {
 	return nil
 }
 
-// below is the rest of a path in a resolved root, with the links that lead to the root
-// followed.
-func below(path, root string) (rest string, ok bool) {
-	for at := path; ; at = filepath.Dir(at) {
-		if resolved, err := filepath.EvalSymlinks(at); err == nil && resolved == root {
-			return strings.TrimPrefix(strings.TrimPrefix(path, at), "/"), true
-		}
-		if at == "/" {
-			return "", false
-		}
-	}
-}
-
-// settle orders what is wanted, drops what changes nothing, and pins the folders
-// between a writable place and what is mounted in it: one that could be moved away
-// would leave its mount behind, and another could be made in its place.
-func (l *layout) settle() error {
-	list := make([]*entry, 0, len(l.wanted))
-	for _, e := range l.wanted {
-		list = append(list, e)
-	}
-	slices.SortFunc(list, func(a, b *entry) int { return cmp.Compare(order(a.target), order(b.target)) })
-	l.above = []*entry{{kind: kindReadOnly, target: "", source: ""}}
-	for _, e := range list {
-		for !within(e.target, l.around().target) {
-			l.above = l.above[:len(l.above)-1]
-		}
-		if l.pointless(e) {
-			continue
-		}
-		if err := l.place(e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// order makes a folder come right before what is in it.
-func order(path string) string { return strings.ReplaceAll(path, "/", "\x00") }
-
-// around is the innermost entry around the place being looked at.
-func (l *layout) around() *entry { return l.above[len(l.above)-1] }
-
-// pointless says that an entry would change nothing where it is.
-func (l *layout) pointless(e *entry) bool {
-	around := l.around()
-	switch e.kind {
-	case kindHiddenFile, kindHiddenDir:
-		// Elsewhere the hidden file is not to be seen at its path.
-		return around.fresh() || !around.own()
-	case kindProtected, kindAbsentFile, kindAbsentDir:
-		return !around.writable() || !around.own()
-	case kindReadOnly:
-		return e.own() && around.own() && (around.kind == kindReadOnly || around.kind == kindProtected)
-	case kindWritable:
-		return e.own() && around.own() && around.writable()
-	}
-	return false
-}
-
-// place adds an entry, after pins on the way to it.
-func (l *layout) place(e *entry) error {
-	around := l.around()
-	around.passage = around.inMemory()
-	if !around.own() && !around.fresh() {
-		if around.source == "" {
-			return fmt.Errorf("%w: %s cannot be put into %s", ErrSpec, e.target, around.target)
-		}
-		if err := mountpoint(around, e); err != nil {
-			return err
-		}
-	}
-	if around.writable() {
-		for _, dir := range between(around.target, e.target) {
-			pin := &entry{kind: kindPin, target: dir, source: around.from(dir)}
-			l.entries = append(l.entries, pin)
-			l.above = append(l.above, pin)
-		}
-	}
-	l.entries = append(l.entries, e)
-	l.above = append(l.above, e)
-	return nil
-}
-
-// between are the folders strictly between two places, from the outside in.
-func between(outer, inner string) []string {
-	var dirs []string
-	for at := filepath.Dir(inner); len(at) > len(outer); at = filepath.Dir(at) {
-		dirs = append(dirs, at)
-	}
-	slices.Reverse(dirs)
-	return dirs
-}
-
-// mountpoint makes what an entry is mounted on in a folder that shows another place's
-// content, such as the temporary folder at /tmp. The command may have put links
-// there: none is followed.
-func mountpoint(around, e *entry) error {
-	for _, dir := range between(around.target, e.target) {
-		if err := plainDir(around.from(dir)); err != nil {
-			return err
-		}
-	}
-	path := around.from(e.target)
-	if info, err := os.Stat(e.source); e.source == "" || err == nil && info.IsDir() {
-		return plainDir(path)
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	switch {
-	case err == nil:
-		return f.Close()
-	case !errors.Is(err, fs.ErrExist):
-		return err
-	}
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
-		return fmt.Errorf("%w: %s is in the way", ErrSpec, path)
-	}
-	return nil
-}
-
-func plainDir(path string) error {
-	err := os.Mkdir(path, 0o700)
-	if err == nil || !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
-		return fmt.Errorf("%w: %s is in the way", ErrSpec, path)
-	}
-	return nil
-}
-
 // inSight says whether a path is to be seen in the sandbox.
 func (l *layout) inSight(path string) bool {
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
@@ -492,23 +297,17 @@ func (l *layout) placeholders() []placeholder {
 	return list
 }
 
-// realDir resolves the path of a folder.
-func realDir(path string) (string, error) {
-	if path == "" {
-		return "", fmt.Errorf("%w: an empty path", ErrSpec)
-	}
-	resolved, err := filepath.EvalSymlinks(path)
+// changeable says whether a command can write to a file.
+func (l *layout) changeable(path string) bool {
+	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrSpec, err)
+		return false
 	}
-	if info, err := os.Stat(resolved); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("%w: %s is no folder", ErrSpec, path)
+	innermost := &entry{}
+	for _, e := range l.entries {
+		if within(path, e.target) {
+			innermost = e
+		}
 	}
-	return resolved, nil
-}
-
-// within says that a path is another or lies below it. Both are clean.
-func within(path, dir string) bool {
-	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(dir, "/"))
-	return ok && (rest == "" || rest[0] == '/')
+	return innermost.writable() && innermost.own()
 }

@@ -40,6 +40,11 @@ const (
 
 func isStandIn(path string) bool { return filepath.Base(path) == standInName }
 
+// absentIn is what lies, in sandboxes, where no file is to be made, and standInIn what does
+// for a stand-in. state is [Options].State.
+func absentIn(state string) string  { return filepath.Join(state, "absent") }
+func standInIn(state string) string { return filepath.Join(state, standInName) }
+
 // The permissions of placeholders.
 const (
 	emptyDir  = 0o555

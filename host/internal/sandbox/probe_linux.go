@@ -13,115 +13,33 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/toolquay/toolquay/host/internal/process"
 	"github.com/toolquay/toolquay/internal/procfs"
 )
 
-// probePatience is what a probe takes at most; it takes milliseconds.
-const probePatience = 10 * time.Second
-
-// oldest is the first bubblewrap with all that is needed.
-var oldest = version{0, 5, 0}
-
-// Find looks for a sandbox and tries it once. The sandbox is nil where the report
-// says that there is none. What dead processes left of theirs is removed.
-func Find(ctx context.Context, o Options) (*Sandbox, Report) {
-	r := Report{Kind: "none"}
-	path, err := findProgram(o.Program)
-	if err != nil {
-		r.Reasons = []string{errNotInstalled.Error()}
-		return nil, r
-	}
-	r.Kind, r.Path = "bubblewrap", path
-	ctx, cancel := context.WithTimeout(ctx, probePatience)
-	defer cancel()
-	if o.Supervisors == nil {
-		o.Supervisors = process.New(process.Options{})
-		defer func() { _ = o.Supervisors.Close() }() // they have nothing left
-	}
-	s := &Sandbox{options: o, path: path}
-	s.tried, err = os.Stat(path)
-	if err != nil {
-		r.Reasons = []string{err.Error()}
-		return nil, r
-	}
-	v, err := s.askVersion(ctx)
-	if err != nil {
-		r.Reasons = []string{fmt.Sprintf("%s does not tell its version: %v", path, err)}
-		return nil, r
-	}
-	r.Version = v.String()
-	if v.before(oldest) {
-		r.Reasons = []string{fmt.Sprintf("%s is version %v: at least %v is needed", path, v, oldest)}
-		return nil, r
-	}
-	if err := s.open(ctx); err != nil {
-		r.Reasons = []string{err.Error()}
-		return nil, r
-	}
-	if err := s.probe(ctx, v); err != nil {
-		r.Reasons = diagnose(err.Error(), readMachine())
-		return nil, r
-	}
-	r.Available = true
-	if !s.features.users {
-		r.Reasons = append(r.Reasons, "without a user namespace, which this machine does not let root make: root's files are its own inside too")
-	}
-	return s, r
-}
-
-// tryAgain tries the program once more where its file is another than the one that was
-// tried, for a package was updated or something else took its name. Until then no command
-// is given to it.
-func (s *Sandbox) tryAgain(ctx context.Context) error {
-	now, err := os.Stat(s.path)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrNone, err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if os.SameFile(now, s.tried) && now.Size() == s.tried.Size() && now.ModTime().Equal(s.tried.ModTime()) {
-		return nil
-	}
-	next := &Sandbox{options: s.options, path: s.path, placeholders: s.placeholders, absent: s.absent, standIn: s.standIn}
-	v, err := next.askVersion(ctx)
-	if err == nil {
-		err = next.probe(ctx, v)
-	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("%w: %s was replaced since the host started, and does not work: %w", ErrNone, s.path, err)
-	case next.features != s.features:
-		return fmt.Errorf("%w: %s was replaced by a program with other features; start the host again", ErrNone, s.path)
-	}
-	s.tried = now
-	return nil
-}
-
 // probe runs a command, first with a user namespace, then, as root, without.
-func (s *Sandbox) probe(ctx context.Context, v version) error {
-	s.features = features{users: true, noUsers: !v.before(version{0, 8, 0}), size: !v.before(version{0, 7, 0})}
-	err := s.try(ctx)
+func (b *bubblewrap) probe(ctx context.Context, v version) error {
+	b.features = features{users: true, noUsers: !v.before(version{0, 8, 0}), size: !v.before(version{0, 7, 0})}
+	err := b.try(ctx)
 	if err == nil || os.Geteuid() != 0 {
 		return err
 	}
-	s.features.users, s.features.noUsers = false, false
-	if s.try(ctx) == nil {
+	b.features.users, b.features.noUsers = false, false
+	if b.try(ctx) == nil {
 		return nil
 	}
 	return err
 }
 
 // try runs a sandboxed command that does nothing.
-func (s *Sandbox) try(ctx context.Context) error {
-	w, err := s.wrap(ctx, Spec{Cwd: "/"}, []string{"true"})
+func (b *bubblewrap) try(ctx context.Context) error {
+	w, err := b.wrap(ctx, Spec{Cwd: "/"}, []string{"true"})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = w.Close() }() // it holds no placeholders
-	said, err := s.run(ctx, w.Args, w.Files, w.Release)
+	said, err := b.run(ctx, w.Args, w.Files, w.Release)
 	if text := string(bytes.TrimSpace(said)); err != nil && text != "" {
 		return errors.Join(errors.New(text), err)
 	}
@@ -130,7 +48,7 @@ func (s *Sandbox) try(ctx context.Context) error {
 
 // run runs bubblewrap below a supervisor, to its end, and returns what it said. What may run
 // only after something was looked at is released by that.
-func (s *Sandbox) run(ctx context.Context, args []string, files []*os.File, release func(ctx context.Context, pid int) error) ([]byte, error) {
+func (b *bubblewrap) run(ctx context.Context, args []string, files []*os.File, release func(ctx context.Context, pid int) error) ([]byte, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -141,9 +59,9 @@ func (s *Sandbox) run(ctx context.Context, args []string, files []*os.File, rele
 		_ = r.Close()                                     // who says more is told that nobody reads it
 		said <- text
 	}()
-	p, err := s.options.Supervisors.Start(ctx, process.Command{
-		Path: s.path, Args: args, Env: []string{"PATH=/usr/bin:/bin:/run/current-system/sw/bin", "LC_ALL=C"},
-		Files: append([]*os.File{nil, w, w}, files...), Limits: s.options.Limits,
+	p, err := b.options.Supervisors.Start(ctx, process.Command{
+		Path: b.path, Args: args, Env: []string{"PATH=/usr/bin:/bin:/run/current-system/sw/bin", "LC_ALL=C"},
+		Files: append([]*os.File{nil, w, w}, files...), Limits: b.options.Limits,
 	})
 	_ = w.Close() // the process has its own
 	if p == nil {
@@ -156,7 +74,7 @@ func (s *Sandbox) run(ctx context.Context, args []string, files []*os.File, rele
 		select {
 		case <-p.Done():
 		case <-ctx.Done():
-			err = fmt.Errorf("%s does not end: %w", s.path, context.Cause(ctx))
+			err = fmt.Errorf("%s does not end: %w", b.path, context.Cause(ctx))
 		}
 	}
 	p.Stop(0)
@@ -264,8 +182,8 @@ func (v version) before(o version) bool {
 	return false
 }
 
-func (s *Sandbox) askVersion(ctx context.Context) (version, error) {
-	out, err := s.run(ctx, []string{s.path, "--version"}, nil, func(context.Context, int) error { return nil })
+func (b *bubblewrap) askVersion(ctx context.Context) (version, error) {
+	out, err := b.run(ctx, []string{b.path, "--version"}, nil, func(context.Context, int) error { return nil })
 	if err != nil {
 		return version{}, err
 	}

@@ -4,10 +4,12 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -93,4 +95,49 @@ func closedToReader(path string) bool {
 		return false // what is in it may be open
 	}
 	return unix.Access(path, unix.R_OK) != nil
+}
+
+// realTarget resolves what there is of a path: the kernel's table of mounts, by which a
+// sandbox is verified, knows no links.
+func realTarget(path string) string {
+	for at := path; at != "/"; at = filepath.Dir(at) {
+		if resolved, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(resolved, strings.TrimPrefix(path, at))
+		}
+	}
+	return path
+}
+
+// below is the rest of a path in a resolved root, with the links that lead to the root
+// followed.
+func below(path, root string) (rest string, ok bool) {
+	for at := path; ; at = filepath.Dir(at) {
+		if resolved, err := filepath.EvalSymlinks(at); err == nil && resolved == root {
+			return strings.TrimPrefix(strings.TrimPrefix(path, at), "/"), true
+		}
+		if at == "/" {
+			return "", false
+		}
+	}
+}
+
+// realDir resolves the path of a folder.
+func realDir(path string) (string, error) {
+	if path == "" {
+		return "", fmt.Errorf("%w: an empty path", ErrSpec)
+	}
+	resolved, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrSpec, err)
+	}
+	if info, err := os.Stat(resolved); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("%w: %s is no folder", ErrSpec, path)
+	}
+	return resolved, nil
+}
+
+// within says that a path is another or lies below it. Both are clean.
+func within(path, dir string) bool {
+	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(dir, "/"))
+	return ok && (rest == "" || rest[0] == '/')
 }

@@ -11,10 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -60,14 +57,14 @@ type mounted struct {
 	guard bool
 }
 
-func (s *Sandbox) newGate(spec Spec, l *layout) (*gate, error) {
+func newGate(spec Spec, l *layout, f features) (*gate, error) {
 	g := &gate{apart: []string{"mnt", "pid", "ipc", "uts"}}
 	if spec.network() != NetworkAll {
 		g.apart = append(g.apart, "net")
 	}
 	for _, e := range l.entries {
-		open := e.writable() || e.kind == kindScratch || s.leftOpen(e)
-		g.wanted = append(g.wanted, mounted{e.target, s.source(e), !open, e.guards()})
+		open := e.writable() || e.kind == kindScratch || f.leftOpen(e)
+		g.wanted = append(g.wanted, mounted{e.target, e.source, !open, e.guards()})
 	}
 	var err error
 	if g.hold, err = endlessPipe(); err != nil {
@@ -168,16 +165,6 @@ func (g *gate) fault(inside, host *mounts) string {
 	return ""
 }
 
-// hostMounts are those of this process.
-func hostMounts() (*mounts, error) {
-	table, err := openTable("self")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = table.Close() }() // it is only read
-	return mountsOf(table)
-}
-
 // first is the sandbox's first process, as the host counts processes.
 func (g *gate) first(ctx context.Context) (int, error) {
 	defer context.AfterFunc(ctx, func() { _ = g.told.SetReadDeadline(time.Now()) })()
@@ -258,7 +245,7 @@ func gone(err error) bool {
 }
 
 // complete says that bubblewrap has mounted all: it closes its own /dev to changes as
-// the last thing (see [Sandbox.arguments]), and makes the new root the only one.
+// the last thing (see [features.arguments]), and makes the new root the only one.
 func complete(pid string, host *mounts) (bool, error) {
 	table, err := openTable(pid)
 	if err != nil {
@@ -294,96 +281,3 @@ func (w mounted) fault(inside, host *mounts) string {
 	}
 	return ""
 }
-
-// mount is a line of the kernel's table of mounts.
-type mount struct {
-	id string
-	// device and root are what is mounted: a file system, and a path in that.
-	device, root, point, kind string
-	options                   []string
-}
-
-func (m mount) has(option string) bool { return slices.Contains(m.options, option) }
-
-// shows says that what is mounted is what lies at a path of the host's.
-func (m mount) shows(source string, host *mounts) bool {
-	from := host.at(source)
-	rest := strings.TrimPrefix(source, strings.TrimSuffix(from.point, "/"))
-	return m.device == from.device && m.root == filepath.Join(from.root, rest)
-}
-
-// mounts are those of a process: the root, and what lies on each.
-type mounts struct {
-	root mount
-	on   map[string][]mount
-}
-
-// at is the mount that a path without links lies in. The way there is the kernel's: from
-// the root on, at each point into what is mounted on what one is in. A mount that another
-// one was put over is not come by.
-func (m *mounts) at(path string) mount {
-	around := m.root
-	for {
-		var next *mount
-		for i, one := range m.on[around.id] {
-			if within(path, one.point) && (next == nil || len(one.point) < len(next.point)) {
-				next = &m.on[around.id][i]
-			}
-		}
-		if next == nil {
-			return around
-		}
-		around = *next
-	}
-}
-
-// openTable opens the mounts of a process's namespace, and holds that: whoever has the
-// table open sees the mounts of the namespace, also when the process is gone.
-func openTable(pid string) (*os.File, error) {
-	return os.OpenFile("/proc/"+pid+"/mountinfo", os.O_RDONLY|unix.O_NONBLOCK, 0) // to be waited on
-}
-
-// mountsOf reads the mounts that there are now.
-func mountsOf(table *os.File) (*mounts, error) {
-	if _, err := table.Seek(0, io.SeekStart); err != nil {
-		return nil, err
-	}
-	content, err := io.ReadAll(table)
-	if err != nil {
-		return nil, err
-	}
-	return parseMounts(content)
-}
-
-func parseMounts(content []byte) (*mounts, error) {
-	m := &mounts{on: make(map[string][]mount)}
-	seen := make(map[string]bool)
-	for line := range strings.Lines(string(content)) {
-		// 36 35 98:0 /root /point rw,noatime master:1 - ext3 /dev/root rw,errors=continue
-		place, what, _ := strings.Cut(line, " - ")
-		fields := strings.Fields(place)
-		if len(fields) < 6 {
-			return nil, fmt.Errorf("the kernel's table of mounts: a line that cannot be read: %q", line)
-		}
-		kind, _, _ := strings.Cut(what, " ")
-		one := mount{
-			id: fields[0], device: fields[2], root: unescaped.Replace(fields[3]), point: unescaped.Replace(fields[4]),
-			options: strings.Split(fields[5], ","), kind: kind,
-		}
-		seen[one.id] = true
-		if on := fields[1]; on == one.id {
-			m.root = one
-		} else {
-			m.on[on] = append(m.on[on], one)
-		}
-	}
-	for on, list := range m.on {
-		if !seen[on] { // the root, unless it lies on itself, lies on what is not to be seen
-			m.root = list[0]
-		}
-	}
-	return m, nil
-}
-
-// unescaped undoes how the kernel writes characters that would end a field.
-var unescaped = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\043`, "#", `\134`, `\`)

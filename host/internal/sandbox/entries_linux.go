@@ -1,0 +1,201 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// kind is what lies at a place of the sandbox's. Where several are wanted at one
+// place the later kind wins. From kindPin on they guard something.
+type kind int
+
+const (
+	kindScratch    kind = iota // a folder in memory
+	kindEmpty                  // an empty folder, closed to changes
+	kindReadOnly               // the source, to read
+	kindWritable               // the source, to read and write
+	kindPin                    // as kindWritable, so that the folder cannot be moved away
+	kindProtected              // the source, to read
+	kindAbsentFile             // a file that cannot be opened, on a placeholder
+	kindAbsentDir              // an empty folder on one
+	kindHiddenFile             // a file that cannot be opened
+	kindHiddenDir              // a folder that cannot be listed
+)
+
+// entry is one mount. A source other than the target shows a file or folder at
+// another place.
+type entry struct {
+	kind           kind
+	target, source string
+	// passage is a folder in memory with something mounted below it.
+	passage bool
+}
+
+func (e *entry) writable() bool { return e.kind == kindWritable || e.kind == kindPin }
+
+// guards says that it keeps what lies at its place from being read or changed, or helps
+// to.
+func (e *entry) guards() bool {
+	return e.kind >= kindPin
+}
+
+// own says that what is below is the machine's, under its own path.
+func (e *entry) own() bool { return e.source == e.target }
+
+// fresh says that below is nothing but what is mounted there.
+func (e *entry) fresh() bool {
+	switch e.kind {
+	case kindScratch, kindEmpty, kindHiddenDir:
+		return true
+	}
+	return false
+}
+
+// inMemory says that it is a folder of the sandbox's, which stays empty but for what is
+// mounted there.
+func (e *entry) inMemory() bool {
+	return e.kind == kindEmpty || e.kind == kindHiddenDir || e.kind == kindAbsentDir
+}
+
+// from is where a path below the entry comes from.
+func (e *entry) from(path string) string { return e.source + strings.TrimPrefix(path, e.target) }
+
+// mask settles what is shown of a file that is not to be opened. state is [Options].State.
+func (e *entry) mask(state string) {
+	switch {
+	case e.kind == kindAbsentFile && isStandIn(e.target):
+		e.source = standInIn(state)
+	case e.kind == kindAbsentFile:
+		e.source = absentIn(state)
+	case e.kind == kindHiddenFile:
+		// A device on a mount that allows none: opening it is refused, to its owner
+		// too.
+		e.source = os.DevNull
+	}
+}
+
+// settle orders what is wanted, drops what changes nothing, and pins the folders
+// between a writable place and what is mounted in it: one that could be moved away
+// would leave its mount behind, and another could be made in its place.
+func (l *layout) settle() error {
+	list := make([]*entry, 0, len(l.wanted))
+	for _, e := range l.wanted {
+		list = append(list, e)
+	}
+	slices.SortFunc(list, func(a, b *entry) int { return cmp.Compare(order(a.target), order(b.target)) })
+	l.above = []*entry{{kind: kindReadOnly, target: "", source: ""}}
+	for _, e := range list {
+		for !within(e.target, l.around().target) {
+			l.above = l.above[:len(l.above)-1]
+		}
+		if l.pointless(e) {
+			continue
+		}
+		if err := l.place(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// order makes a folder come right before what is in it.
+func order(path string) string { return strings.ReplaceAll(path, "/", "\x00") }
+
+// around is the innermost entry around the place being looked at.
+func (l *layout) around() *entry { return l.above[len(l.above)-1] }
+
+// pointless says that an entry would change nothing where it is.
+func (l *layout) pointless(e *entry) bool {
+	around := l.around()
+	switch e.kind {
+	case kindHiddenFile, kindHiddenDir:
+		// Elsewhere the hidden file is not to be seen at its path.
+		return around.fresh() || !around.own()
+	case kindProtected, kindAbsentFile, kindAbsentDir:
+		return !around.writable() || !around.own()
+	case kindReadOnly:
+		return e.own() && around.own() && (around.kind == kindReadOnly || around.kind == kindProtected)
+	case kindWritable:
+		return e.own() && around.own() && around.writable()
+	}
+	return false
+}
+
+// place adds an entry, after pins on the way to it.
+func (l *layout) place(e *entry) error {
+	around := l.around()
+	around.passage = around.inMemory()
+	if !around.own() && !around.fresh() {
+		if around.source == "" {
+			return fmt.Errorf("%w: %s cannot be put into %s", ErrSpec, e.target, around.target)
+		}
+		if err := mountpoint(around, e); err != nil {
+			return err
+		}
+	}
+	if around.writable() {
+		for _, dir := range between(around.target, e.target) {
+			pin := &entry{kind: kindPin, target: dir, source: around.from(dir)}
+			l.entries = append(l.entries, pin)
+			l.above = append(l.above, pin)
+		}
+	}
+	l.entries = append(l.entries, e)
+	l.above = append(l.above, e)
+	return nil
+}
+
+// between are the folders strictly between two places, from the outside in.
+func between(outer, inner string) []string {
+	var dirs []string
+	for at := filepath.Dir(inner); len(at) > len(outer); at = filepath.Dir(at) {
+		dirs = append(dirs, at)
+	}
+	slices.Reverse(dirs)
+	return dirs
+}
+
+// mountpoint makes what an entry is mounted on in a folder that shows another place's
+// content, such as the temporary folder at /tmp. The command may have put links
+// there: none is followed.
+func mountpoint(around, e *entry) error {
+	for _, dir := range between(around.target, e.target) {
+		if err := plainDir(around.from(dir)); err != nil {
+			return err
+		}
+	}
+	path := around.from(e.target)
+	if info, err := os.Stat(e.source); e.source == "" || err == nil && info.IsDir() {
+		return plainDir(path)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	switch {
+	case err == nil:
+		return f.Close()
+	case !errors.Is(err, fs.ErrExist):
+		return err
+	}
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		return fmt.Errorf("%w: %s is in the way", ErrSpec, path)
+	}
+	return nil
+}
+
+func plainDir(path string) error {
+	err := os.Mkdir(path, 0o700)
+	if err == nil || !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
+		return fmt.Errorf("%w: %s is in the way", ErrSpec, path)
+	}
+	return nil
+}
