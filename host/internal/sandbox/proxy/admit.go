@@ -33,15 +33,15 @@ func (r *refusal) Error() string {
 
 // reach opens a connection to a host that may be reached. The error is a *refusal
 // where it may not.
-func (s *server) reach(ctx context.Context, host string, port int) (net.Conn, string, error) {
-	name, addrs, err := s.admit(ctx, host, port)
+func (o *Options) reach(ctx context.Context, host string, port int) (net.Conn, string, error) {
+	name, addrs, err := o.admit(ctx, host, port)
 	if err != nil {
 		if no, ok := errors.AsType[*refusal](err); ok {
-			s.deny(no)
+			o.deny(no)
 		}
 		return nil, "", err
 	}
-	conn, err := s.dial(ctx, addrs, port)
+	conn, err := o.dial(ctx, addrs, port)
 	if err != nil {
 		return nil, "", fmt.Errorf("%s, port %d, could not be reached: %w", name, port, err)
 	}
@@ -49,7 +49,7 @@ func (s *server) reach(ctx context.Context, host string, port int) (net.Conn, st
 }
 
 // admit judges a host and finds the addresses that may be dialled for it.
-func (s *server) admit(ctx context.Context, host string, port int) (string, []netip.Addr, error) {
+func (o *Options) admit(ctx context.Context, host string, port int) (string, []netip.Addr, error) {
 	name, local, odd := read(host)
 	refuse := func(why, remedy string) (string, []netip.Addr, error) {
 		return "", nil, &refusal{host: name, port: port, why: why, remedy: remedy}
@@ -60,21 +60,21 @@ func (s *server) admit(ctx context.Context, host string, port int) (string, []ne
 		return refuse("it cannot be told for sure what it names: "+odd, "")
 	case port < 1 || port > 65535:
 		return refuse("there is no such port", "")
-	case len(s.Ports) > 0 && !slices.Contains(s.Ports, port):
-		return refuse("commands may reach only the ports "+numbers(s.Ports), "The setting of ports that commands may reach would have to list it.")
+	case len(o.Ports) > 0 && !slices.Contains(o.Ports, port):
+		return refuse("commands may reach only the ports "+numbers(o.Ports), "The setting of ports that commands may reach would have to list it.")
 	}
-	if err := s.Allow(ctx, name, port); err != nil {
+	if err := o.Allow(ctx, name, port); err != nil {
 		return refuse(err.Error(), "This rule would allow it: WebFetch(domain:"+name+")")
 	}
-	if local && !s.LocalAllowed(name) {
+	if local && !o.LocalAllowed(name) {
 		return refuse("it is this machine, a private network or a service for this machine alone",
 			"Only a rule that names it would allow it: WebFetch(domain:"+name+")")
 	}
-	found, err := s.resolve(ctx, name)
+	found, err := o.resolve(ctx, name)
 	if err != nil {
 		return "", nil, err
 	}
-	addrs := slices.DeleteFunc(found, func(a netip.Addr) bool { return !s.mayDial(name, a) })
+	addrs := slices.DeleteFunc(found, func(a netip.Addr) bool { return !o.mayDial(name, a) })
 	if len(addrs) == 0 {
 		return refuse("its address is on this machine or a private network",
 			"Only a rule that names it would allow it: WebFetch(domain:"+name+")")
@@ -93,13 +93,13 @@ func read(host string) (name string, local bool, odd string) {
 }
 
 // resolve finds the addresses of a name: the only look-up there is.
-func (s *server) resolve(ctx context.Context, name string) ([]netip.Addr, error) {
+func (o *Options) resolve(ctx context.Context, name string) ([]netip.Addr, error) {
 	if a, err := netip.ParseAddr(name); err == nil {
 		return []netip.Addr{a}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialling)
 	defer cancel()
-	found, err := s.Resolve(ctx, name)
+	found, err := o.Resolve(ctx, name)
 	if err == nil && len(found) == 0 {
 		err = errors.New("it has no address")
 	}
@@ -115,17 +115,17 @@ func (s *server) resolve(ctx context.Context, name string) ([]netip.Addr, error)
 
 // mayDial judges one address that a host has. A rule may have named the host, or
 // that very address.
-func (s *server) mayDial(name string, a netip.Addr) bool {
+func (o *Options) mayDial(name string, a netip.Addr) bool {
 	h := permissions.HostOf(a.String())
-	return h.Odd == "" && (!h.Local || s.LocalAllowed(name) || s.LocalAllowed(h.Name))
+	return h.Odd == "" && (!h.Local || o.LocalAllowed(name) || o.LocalAllowed(h.Name))
 }
 
 // dial tries the addresses in turn. There is no end of what a name may resolve to.
-func (s *server) dial(ctx context.Context, addrs []netip.Addr, port int) (net.Conn, error) {
+func (o *Options) dial(ctx context.Context, addrs []netip.Addr, port int) (net.Conn, error) {
 	const most = 8
 	var errs []error
 	for _, a := range addrs[:min(len(addrs), most)] {
-		conn, err := s.dialOne(ctx, netip.AddrPortFrom(a, uint16(port)))
+		conn, err := o.dialOne(ctx, netip.AddrPortFrom(a, uint16(port)))
 		if err == nil {
 			return conn, nil
 		}
@@ -134,15 +134,15 @@ func (s *server) dial(ctx context.Context, addrs []netip.Addr, port int) (net.Co
 	return nil, errors.Join(errs...)
 }
 
-func (s *server) dialOne(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+func (o *Options) dialOne(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialling)
 	defer cancel()
-	return s.Dial(ctx, to)
+	return o.Dial(ctx, to)
 }
 
 // front refuses TLS that asks for another host than name; the host is what it
 // asked for.
-func (s *server) front(name string, port int, asked string) error {
+func (o *Options) front(name string, port int, asked string) error {
 	other, _, odd := read(asked)
 	if odd != "" {
 		other = printable(asked)
@@ -150,14 +150,14 @@ func (s *server) front(name string, port int, asked string) error {
 		return nil
 	}
 	no := &refusal{host: other, port: port, why: "TLS asked for it on a connection to " + name}
-	s.deny(no)
+	o.deny(no)
 	return no
 }
 
 // deny tells of a refusal.
-func (s *server) deny(no *refusal) {
-	s.Denied(no.host, no.port, no.why)
-	s.Logger.Info("a connection was refused", "host", no.host, "port", no.port, "why", no.why)
+func (o *Options) deny(no *refusal) {
+	o.Denied(no.host, no.port, no.why)
+	o.Logger.Info("a connection was refused", "host", no.host, "port", no.port, "why", no.why)
 }
 
 // printable makes a host that is none fit to be shown: quoted, and not long.
