@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"path/filepath"
 	"runtime"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/internal/tempdir"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -47,23 +45,17 @@ const DefaultIdleMemory = 256 << 20
 // than what the memory's limit allows. Programs of standard Go have 3 to 20 MB.
 const DefaultMaxModule = 32 << 20
 
-// maxCompiling bounds the modules that are compiled at once: each takes a
-// processor, and memory that is a hundred times its size.
-const maxCompiling = 2
-
 // Engine is one shared wazero runtime. It is safe for concurrent use.
 type Engine struct {
 	opts  Options
 	start sync.Once
 	fail  error
 
-	life      context.Context // the runtime's, which outlives the call that made it
-	runtime   wazero.Runtime
-	cache     *cache
-	temporary *tempdir.Dir // with the cache of this process alone, nil for none
-	compiling chan struct{}
-	working   chan struct{} // see behind
-	idle      idle
+	life    context.Context // the runtime's, which outlives the call that made it
+	runtime wazero.Runtime
+	loader  loader
+	working chan struct{} // see behind
+	idle    idle
 
 	mu     sync.Mutex
 	links  map[string]*link
@@ -93,11 +85,11 @@ func New(o Options) *Engine {
 		o.MaxModule = DefaultMaxModule
 	}
 	return &Engine{
-		opts:      o,
-		compiling: make(chan struct{}, maxCompiling),
-		working:   make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
-		idle:      idle{limit: o.IdleMemory},
-		links:     make(map[string]*link),
+		opts:    o,
+		loader:  loader{opts: &o, compiling: make(chan struct{}, maxCompiling)},
+		working: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		idle:    idle{limit: o.IdleMemory},
+		links:   make(map[string]*link),
 	}
 }
 
@@ -105,31 +97,16 @@ func New(o Options) *Engine {
 func (e *Engine) open(ctx context.Context) error {
 	e.start.Do(func() {
 		e.life = context.WithoutCancel(ctx)
-		e.openCache()
+		e.loader.open()
 		config := configuration()
-		if e.cache != nil {
-			config = config.WithCompilationCache(e.cache.wazero)
+		if e.loader.cache != nil {
+			config = config.WithCompilationCache(e.loader.cache.wazero)
 		}
 		e.runtime = wazero.NewRuntimeWithConfig(ctx, config)
+		e.loader.runtime = e.runtime
 		e.fail = linkFuel(ctx, e.runtime)
 	})
 	return e.fail
-}
-
-// openCache opens the cache on disk. A compiler in another process can hand over
-// its work through one only, so without it there is one for this process.
-func (e *Engine) openCache() {
-	e.cache = openCache(e.opts.CacheDir, e.opts.Logger)
-	if e.cache != nil || e.opts.Compiler == nil {
-		return
-	}
-	dir, err := tempdir.Make()
-	if err != nil {
-		e.opts.Logger.Warn("no directory for compiled code; only modules of the host's own can be loaded", "reason", err)
-		return
-	}
-	e.temporary = dir
-	e.cache = openCache(filepath.Join(dir.Path, "compiled"), e.opts.Logger)
 }
 
 // Link defines a host module once, whoever asks first: define adds its
@@ -210,12 +187,5 @@ func (e *Engine) free() error {
 	if e.runtime == nil {
 		return nil
 	}
-	err := e.runtime.Close(e.life)
-	if e.cache != nil {
-		err = errors.Join(err, e.cache.close(e.life))
-	}
-	if e.temporary != nil {
-		err = errors.Join(err, e.temporary.Close())
-	}
-	return err
+	return errors.Join(e.runtime.Close(e.life), e.loader.close(e.life))
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 
 	"github.com/tetratelabs/wazero"
 
@@ -52,34 +51,7 @@ func (e *Engine) Compile(ctx context.Context, s Source) (*Program, error) {
 	if err := e.open(ctx); err != nil {
 		return nil, err
 	}
-	key := s.key()
-	re, err := e.ready(ctx, key, &s)
-	if err != nil {
-		return nil, err
-	}
-	defer re.close()
-	collect(len(re.wasm.b)) // the engine makes a copy of its own
-	// The result is shared, so that it is not bound to the call that happens to
-	// be the first.
-	shared := context.WithoutCancel(ctx)
-	compiled, err := e.load(shared, key, re)
-	if err != nil && e.cache != nil {
-		// Either the module or what the cache holds of it is broken. Compiled again
-		// only the module can be, or its compiler.
-		if !errors.Is(err, errNoCode) { // it may have been for another processor
-			e.opts.Logger.Warn("a damaged entry of the compile cache was deleted; the module is compiled again", "reason", FirstLine(err))
-		}
-		if err = e.compileAgain(ctx, key, s, re); err == nil {
-			compiled, err = e.load(shared, key, re)
-		}
-		if err != nil {
-			e.cache.purge(key)
-		}
-	}
-	if err != nil {
-		return nil, notCompiling(err)
-	}
-	return &Program{Compiled: compiled, Facts: re.facts}, nil
+	return e.loader.program(ctx, &s)
 }
 
 // CheckSize refuses a module of size bytes where that is over the limit.
@@ -89,110 +61,4 @@ func CheckSize(size, limit int) error {
 	}
 	return abi.Errorf(abi.CodeLoad, "the module is refused: it has %s, over the host's limit of %s; strip what it carries for debugging, or keep its data in files",
 		abi.Size(int64(size)), abi.Size(int64(limit)))
-}
-
-// load takes a module's code from the cache, or compiles it where there is no cache.
-func (e *Engine) load(ctx context.Context, key [32]byte, re *rewritten) (wazero.CompiledModule, error) {
-	if e.cache == nil {
-		return compileModule(ctx, e.runtime, re.wasm.b)
-	}
-	return e.cache.load(ctx, e.runtime, key, re)
-}
-
-// elsewhere reports whether a module is compiled by another process.
-func (e *Engine) elsewhere(s *Source) bool { return e.opts.Compiler != nil && !s.Trusted }
-
-// ready returns a module as the pre-pass writes it, once the cache holds its
-// code. It lets go of the module as it came.
-func (e *Engine) ready(ctx context.Context, key [32]byte, s *Source) (*rewritten, error) {
-	if re := e.known(key, s); re != nil {
-		return re, nil
-	}
-	leave, err := e.turn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	if re := e.known(key, s); re != nil {
-		return re, nil // compiled while we waited
-	}
-	re, err := e.rewrite(s)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.prepare(ctx, key, *s, re); err != nil {
-		re.close()
-		return nil, err
-	}
-	return re, nil
-}
-
-// known returns what the cache holds of a module: rewriting it costs a short process
-// more than reading it back does.
-func (e *Engine) known(key [32]byte, s *Source) *rewritten {
-	if e.cache == nil {
-		return nil
-	}
-	re := e.cache.known(key)
-	if re != nil {
-		s.Wasm = nil
-	}
-	return re
-}
-
-// turn waits until another module may be rewritten and compiled. Modules that
-// wait are held as they came only.
-func (e *Engine) turn(ctx context.Context) (leave func(), err error) {
-	select {
-	case e.compiling <- struct{}{}:
-	case <-ctx.Done():
-		return nil, interrupted(ctx)
-	}
-	leave = func() { <-e.compiling }
-	if ctx.Err() != nil {
-		leave()
-		return nil, interrupted(ctx)
-	}
-	return leave, nil
-}
-
-// compileAgain compiles a module whose code could not be loaded.
-func (e *Engine) compileAgain(ctx context.Context, key [32]byte, s Source, re *rewritten) error {
-	leave, err := e.turn(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	e.cache.purge(key)
-	return e.prepare(ctx, key, s, re)
-}
-
-// prepare has the module compiled into the cache.
-func (e *Engine) prepare(ctx context.Context, key [32]byte, s Source, re *rewritten) error {
-	elsewhere := e.elsewhere(&s)
-	if e.cache == nil {
-		if elsewhere {
-			return abi.Errorf(abi.CodeLoad, "the module cannot be compiled: it is not the host's own, and there is no directory to compile it into; give the host a cache directory")
-		}
-		return nil
-	}
-	return e.cache.fill(key, re, func(dir string) error {
-		if elsewhere {
-			return e.opts.Compiler.Compile(ctx, dir, re.wasm.b)
-		}
-		return CompileInto(context.WithoutCancel(ctx), dir, re.wasm.b)
-	})
-}
-
-// interrupted is the error of what was given up because ctx is over.
-func interrupted(ctx context.Context) error {
-	cause := context.Cause(ctx)
-	var known *abi.Error
-	switch {
-	case errors.As(cause, &known):
-		return known
-	case errors.Is(cause, context.DeadlineExceeded):
-		return abi.Errorf(abi.CodeTimeout, "compiling the module ran into the time limit: %w", cause)
-	}
-	return abi.Errorf(abi.CodeCancelled, "compiling the module was cancelled: %w", cause)
 }

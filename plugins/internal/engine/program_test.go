@@ -189,14 +189,14 @@ func TestCompilingElsewhereWithoutCache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.compiled.Load() != 1 || e.temporary == nil {
+	if c.compiled.Load() != 1 || e.loader.temporary == nil {
 		t.Error("it was compiled here")
 	}
 	if err := errors.Join(p.Close(t.Context()), e.Close(t.Context())); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(e.temporary.Path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%s is left: %v", e.temporary.Path, err)
+	if _, err := os.Stat(e.loader.temporary.Path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is left: %v", e.loader.temporary.Path, err)
 	}
 }
 
@@ -325,13 +325,13 @@ func TestNothingIsCompiledHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := s.key()
-	re, err := e.ready(t.Context(), key, &s)
+	re, err := e.loader.ready(t.Context(), key, &s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer re.close()
 	re.code = nil
-	if _, err := e.load(t.Context(), key, re); !errors.Is(err, errNoCode) {
+	if _, err := e.loader.load(t.Context(), key, re); !errors.Is(err, errNoCode) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -410,7 +410,7 @@ func BenchmarkWarmCompile(b *testing.B) {
 		key := s.key()
 		for b.Loop() {
 			known := s
-			re := e.known(key, &known)
+			re := e.loader.known(key, &known)
 			if re == nil {
 				b.Fatal("it is not there")
 			}

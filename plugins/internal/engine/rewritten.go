@@ -28,8 +28,8 @@ type rewritten struct {
 func (re *rewritten) close() { re.wasm.close() }
 
 // rewrite runs the pre-pass and lets go of the module as it came.
-func (e *Engine) rewrite(s *Source) (*rewritten, error) {
-	m, err := rewrite(s, e.opts.MaxModule)
+func (l *loader) rewrite(s *Source) (*rewritten, error) {
+	m, err := rewrite(s, l.opts.MaxModule)
 	s.Wasm = nil
 	if err != nil {
 		return nil, err
