@@ -134,7 +134,7 @@ func take(tb testing.TB, p *Pool[guest]) *Instance[guest] {
 func settle[T any](p *Pool[T]) {
 	for deadline := time.Now().Add(testenv.Patience); time.Now().Before(deadline); time.Sleep(100 * time.Microsecond) {
 		p.mu.Lock()
-		making := p.making
+		making := p.demand.making
 		p.mu.Unlock()
 		if making == 0 {
 			return

@@ -6,95 +6,60 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tetratelabs/wazero/api"
-
 	"github.com/toolquay/toolquay/abi"
 )
-
-// Policy says when a used instance may be put back to how it was after its
-// start, instead of being thrown away. Either way memory is clean for every
-// call. Instances are never put back after a call that failed, nor where the
-// module does what cannot be undone, such as changing tables.
-type Policy int
-
-const (
-	// PutBackPure puts instances back where their start took nothing from
-	// outside, so that it cannot be told from a fresh start.
-	PutBackPure Policy = iota
-	// PutBackAll puts them back even where it did: random numbers drawn during
-	// the start are then the same for every call.
-	PutBackAll
-	// PutBackNone makes a new instance for every call.
-	PutBackNone
-)
-
-// Plan says what the instances of a [Pool] are made of. T is what a runner keeps
-// beside each, such as the functions it looked up.
-type Plan[T any] struct {
-	// Name is the plugin's, for the log.
-	Name string
-	// Parts are the modules of one instance, in the order in which they are
-	// instantiated.
-	Parts []Part
-	// Policy says when instances are put back.
-	Policy Policy
-	// Time bounds the start of one instance.
-	Time time.Duration
-	// Bind makes what the runner keeps beside an instance. It runs nothing of
-	// the guest. The modules are those of Parts, in order.
-	Bind func(modules []api.Module) (T, error)
-	// Init, if not nil, brings a new instance to where calls begin: it calls what
-	// the ABI says is called first, with ctx, which is the start's [Run]. It is
-	// left out where an instance can be put to that point without.
-	Init func(ctx context.Context, host T) error
-	// Stack, if not nil, tells how much native stack the functions have that the
-	// runner keeps, by [StackOf]: instances that have much of it are thrown away.
-	Stack func(host T) int64
-	// Fail makes the error of a start that failed, as [Pool.Take] returns it.
-	Fail func(run *Run, err error) error
-}
-
-// Instance is one instance, used by one call at a time.
-type Instance[T any] struct {
-	// Host is what Plan.Bind made.
-	Host T
-
-	core *core
-	size int64 // what it was counted for while it was idle
-}
-
-// Close frees an instance that Make returned.
-func (in *Instance[T]) Close() { in.core.close() }
 
 // Pool makes instances ahead of the calls that will use them, and puts used ones
 // back. As many are kept ready as calls were lately under way at once, so that a
 // plugin called once costs one spare instance and a turn of ten parallel reads
 // finds ten. It is safe for concurrent use.
 type Pool[T any] struct {
-	engine *Engine
-	plan   Plan[T]
-	rooms  []*memories
-	most   int
-	last   atomic.Int64
-	life   context.Context // ends with Close
-	end    context.CancelFunc
+	maker[T]
+	most int
+	last atomic.Int64
+	life context.Context // ends with Close
+	end  context.CancelFunc
 
-	mu      sync.Mutex
+	// Under the lock of the maker.
 	ready   []*Instance[T]
-	snap    *snapshot
-	fixed   bool // instances cannot be put back
-	making  int  // instances being made or put back off the path
-	busy    int  // calls under way
-	peak    int  // the most of them lately
-	used    bool // since the timer last fired
+	demand  demand
 	closed  bool
 	timer   *time.Timer
 	workers sync.WaitGroup
 }
 
+// demand is how many instances calls have use for.
+type demand struct {
+	making int  // instances being made or put back off the path
+	busy   int  // calls under way
+	peak   int  // the most of them lately
+	used   bool // since the timer last fired
+}
+
+// begin counts a call in, and end out.
+func (d *demand) begin() {
+	d.busy++
+	d.peak = max(d.peak, d.busy)
+}
+
+func (d *demand) end() { d.busy-- }
+
+// successor counts an instance in that is to be made or put back, unless as many are ready
+// or coming as there is demand for, or room.
+func (d *demand) successor(ready, most int) bool {
+	d.used = true
+	// One more than calls were under way: the next may come before the
+	// successor is there.
+	if ready+d.making > min(d.peak, most-1) {
+		return false
+	}
+	d.making++
+	return true
+}
+
 // NewPool returns a pool. It makes nothing until the first Take.
 func NewPool[T any](e *Engine, p Plan[T]) *Pool[T] {
-	pool := &Pool[T]{engine: e, plan: p, most: max(e.opts.Ahead, 0), fixed: p.Policy == PutBackNone}
+	pool := &Pool[T]{maker: maker[T]{engine: e, plan: p, fixed: p.Policy == PutBackNone}, most: max(e.opts.Ahead, 0)}
 	pool.life, pool.end = context.WithCancel(context.Background())
 	for _, part := range p.Parts {
 		pool.rooms = append(pool.rooms, &memories{limit: uint64(part.MaxMemory), keep: pool.most})
@@ -112,8 +77,7 @@ func (p *Pool[T]) Take(ctx context.Context) (*Instance[T], error) {
 		p.mu.Unlock()
 		return nil, p.unloaded()
 	}
-	p.busy++
-	p.peak = max(p.peak, p.busy)
+	p.demand.begin()
 	if n := len(p.ready); n > 0 {
 		in := p.ready[n-1]
 		p.ready[n-1] = nil
@@ -126,7 +90,7 @@ func (p *Pool[T]) Take(ctx context.Context) (*Instance[T], error) {
 	in, err := p.create(ctx, false)
 	if err != nil {
 		p.mu.Lock()
-		p.busy--
+		p.demand.end()
 		p.mu.Unlock()
 	}
 	return in, err
@@ -166,14 +130,6 @@ func (p *Pool[T]) Put(in *Instance[T], sound bool) {
 	go p.succeed(in, back)
 }
 
-// stack is how much native stack an instance keeps, in bytes.
-func (p *Pool[T]) stack(in *Instance[T]) int64 {
-	if p.plan.Stack == nil {
-		return 0
-	}
-	return p.plan.Stack(in.Host)
-}
-
 // succeed sees to the successor that more counted in: the instance itself, put
 // back, or a new one.
 func (p *Pool[T]) succeed(in *Instance[T], back bool) {
@@ -208,20 +164,16 @@ func (p *Pool[T]) more() bool {
 	p.last.Store(p.engine.idle.clock.Add(1))
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.busy--
+	p.demand.end()
 	if p.closed {
 		return false
 	}
-	p.used = true
 	if p.timer == nil {
 		p.timer = time.AfterFunc(idleTime, p.expire)
 	}
-	// One more than calls were under way: the next may come before the
-	// successor is there.
-	if len(p.ready)+p.making > min(p.peak, p.most-1) {
+	if !p.demand.successor(len(p.ready), p.most) {
 		return false
 	}
-	p.making++
 	p.workers.Add(1)
 	return true
 }
@@ -235,7 +187,7 @@ func (p *Pool[T]) keep(in *Instance[T]) {
 		keep = p.engine.idle.keep(in.size)
 	}
 	p.mu.Lock()
-	p.making--
+	p.demand.making--
 	stale := keep && (p.closed || in.core.snap != p.snap)
 	if keep && !stale {
 		p.ready = append(p.ready, in)
@@ -252,8 +204,8 @@ func (p *Pool[T]) keep(in *Instance[T]) {
 // expire gives back what has not been used since it last ran.
 func (p *Pool[T]) expire() {
 	p.mu.Lock()
-	again := (p.used || p.making > 0) && !p.closed
-	p.used = false
+	again := (p.demand.used || p.demand.making > 0) && !p.closed
+	p.demand.used = false
 	if again {
 		p.timer.Reset(idleTime)
 	} else {
@@ -269,7 +221,7 @@ func (p *Pool[T]) expire() {
 func (p *Pool[T]) shrink() {
 	p.mu.Lock()
 	ready, snap := p.ready, p.snap
-	p.ready, p.snap, p.peak = nil, nil, p.busy
+	p.ready, p.snap, p.demand.peak = nil, nil, p.demand.busy
 	later := !p.closed
 	if later {
 		p.workers.Add(1)
