@@ -34,6 +34,13 @@ const (
 // does not wait for that: any call into the host is where it can stop the guest.
 const turnTime = time.Millisecond
 
+// fuel is what a guest was handed out.
+type fuel struct {
+	fuelled time.Time // when it last was
+	ration  int64     // how much, 0 before the first time
+	yielded time.Time // when others were last let go first
+}
+
 // next is what to hand out after a ration that lasted for a while.
 func next(ration int64, lasted time.Duration) int64 {
 	switch {
@@ -94,11 +101,11 @@ func refill(ctx context.Context, stack []uint64) {
 
 // yield lets others go first where the guest has had its turn, and returns when it
 // goes on.
-func (r *Run) yield(now time.Time) time.Time {
-	if now.Sub(r.yielded) < turnTime {
+func (f *fuel) yield(now time.Time) time.Time {
+	if now.Sub(f.yielded) < turnTime {
 		return now
 	}
 	runtime.Gosched()
-	r.yielded = time.Now()
-	return r.yielded
+	f.yielded = time.Now()
+	return f.yielded
 }

@@ -17,6 +17,21 @@ type logLines struct {
 	tell  func(line string)
 }
 
+// Tell sets what takes the lines that the guest writes to its standard output
+// and error, valid UTF-8 and cut to 4 KiB. The default drops them.
+func (l *logLines) Tell(tell func(line string)) { l.tell = tell }
+
+// Heard notes a line that the guest logged in another way than by its standard output
+// and error, for LastWords.
+func (l *logLines) Heard(line string) { l.words.hear(line) }
+
+// LastWords ends the line that the guest is writing and returns what says best why it
+// ended: its panic, or the last line that it logged; "" for none.
+func (l *logLines) LastWords() string {
+	l.flush()
+	return l.words.String()
+}
+
 func (l *logLines) write(p []byte) {
 	for len(p) > 0 {
 		line, rest, ended := bytes.Cut(p, []byte("\n"))

@@ -26,7 +26,7 @@ func TestLastWords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var r Run
-			r.log.write([]byte(tt.written))
+			r.logLines.write([]byte(tt.written))
 			if got := r.LastWords(); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}

@@ -19,18 +19,36 @@ type Run struct {
 	parent context.Context
 	done   <-chan struct{}
 
-	left    time.Duration // of the guest's own time, when the clock last started
-	since   time.Time
-	running bool
-
-	fuelled time.Time // when fuel was last handed out
-	ration  int64     // how much, 0 before the first time
-	yielded time.Time // when others were last let go first
-
+	clock
+	fuel
 	calls   uint32 // of host functions
 	closed  uint8  // bits of standard streams that the guest closed
 	outside bool
-	log     logLines
+	logLines
+}
+
+// clock counts a guest's own time.
+type clock struct {
+	left    time.Duration // when it last started
+	since   time.Time
+	running bool
+}
+
+// Pause stops the clock, for as long as the guest waits for the host. Pausing a
+// paused clock does nothing.
+func (c *clock) Pause() {
+	if c.running {
+		c.left -= time.Since(c.since)
+		c.running = false
+	}
+}
+
+// remaining is what is left of the guest's own time.
+func (c *clock) remaining(now time.Time) time.Duration {
+	if c.running {
+		return c.left - now.Sub(c.since)
+	}
+	return c.left
 }
 
 // Begin starts the run and its clock: the guest may run for limit, counted
@@ -49,34 +67,10 @@ func (r *Run) under(ctx context.Context, limit time.Duration) context.Context {
 	return r
 }
 
-// Tell sets what takes the lines that the guest writes to its standard output
-// and error, valid UTF-8 and cut to 4 KiB. The default drops them.
-func (r *Run) Tell(tell func(line string)) { r.log.tell = tell }
-
-// Heard notes a line that the guest logged in another way than by its standard output
-// and error, for LastWords.
-func (r *Run) Heard(line string) { r.log.words.hear(line) }
-
-// LastWords ends the line that the guest is writing and returns what says best why it
-// ended: its panic, or the last line that it logged; "" for none.
-func (r *Run) LastWords() string {
-	r.log.flush()
-	return r.log.words.String()
-}
-
 // End stops the clock and ends the line that the guest is writing.
 func (r *Run) End() {
 	r.Pause()
-	r.log.flush()
-}
-
-// Pause stops the clock, for as long as the guest waits for the host. Pausing a
-// paused clock does nothing.
-func (r *Run) Pause() {
-	if r.running {
-		r.left -= time.Since(r.since)
-		r.running = false
-	}
+	r.flush()
 }
 
 // Resume lets the clock go on.
@@ -104,14 +98,6 @@ func (r *Run) over(now time.Time) error {
 		return ErrOutOfTime
 	}
 	return nil
-}
-
-// remaining is what is left of the guest's own time.
-func (r *Run) remaining(now time.Time) time.Duration {
-	if r.running {
-		return r.left - now.Sub(r.since)
-	}
-	return r.left
 }
 
 // Check stops the guest, by a panic that wazero turns into the error of the

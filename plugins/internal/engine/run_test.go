@@ -131,7 +131,7 @@ func TestLinesOfTheLog(t *testing.T) {
 		long[i] = 'x'
 	}
 	for _, piece := range []string{"a", "b\n\nc\xff\n", string(long), "\nlast"} {
-		run.log.write([]byte(piece))
+		run.logLines.write([]byte(piece))
 	}
 	if last := run.LastWords(); last != "last" {
 		t.Errorf("the last line is %q", last)

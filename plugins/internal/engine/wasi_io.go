@@ -48,7 +48,7 @@ func (c *wasiCall) writeAll(iovecs []byte) {
 		p, _ := c.mem.Read(le32(iovecs), le32(iovecs[4:]))
 		for len(p) > 0 {
 			n := min(len(p), piece)
-			c.run.log.write(p[:n])
+			c.run.logLines.write(p[:n])
 			p = p[n:]
 			since += n
 			if since >= piece {
