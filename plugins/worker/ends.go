@@ -27,11 +27,17 @@ const (
 	maxRest  = 30 * time.Second
 )
 
-// died notes that a worker died before it had answered a call. m.mu is held.
-func (m *module) died() {
-	m.deaths++
-	if over := m.deaths - patience; over >= 0 {
-		m.rest = time.Now().Add(min(100*time.Millisecond<<min(over, 10), maxRest))
+// restarts says when the next worker may be started.
+type restarts struct {
+	deaths int       // of workers, since one of them answered a call
+	rest   time.Time // how long there is none
+}
+
+// died notes that a worker died before it had answered a call.
+func (r *restarts) died() {
+	r.deaths++
+	if over := r.deaths - patience; over >= 0 {
+		r.rest = time.Now().Add(min(100*time.Millisecond<<min(over, 10), maxRest))
 	}
 }
 
@@ -43,9 +49,9 @@ func (m *module) gone(p *process, answered, wanted bool) {
 		m.process = nil
 	}
 	if answered {
-		m.deaths = 0
+		m.restarts.deaths = 0
 	}
 	if !wanted && !answered {
-		m.died()
+		m.restarts.died()
 	}
 }

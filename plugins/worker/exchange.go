@@ -5,7 +5,7 @@ import "context"
 // exchange has a worker serve a call, once there is a slot for it. A call made
 // under one that holds a slot needs none of its own.
 func (m *module) exchange(ctx context.Context, c *call) reply {
-	if !c.chain.parent.has(m) {
+	if !c.parent.has(m) {
 		select {
 		case m.slots <- struct{}{}:
 			defer func() { <-m.slots }()

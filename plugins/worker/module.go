@@ -27,11 +27,7 @@ type module struct {
 	starting *starting // nil while none is started
 	ended    sync.WaitGroup
 	sessions uint64
-
-	// deaths counts the workers that died since one of them answered a call, and
-	// rest is when the next may be started.
-	deaths int
-	rest   time.Time
+	restarts restarts
 }
 
 // starting is a worker's way from nothing to ready. Calls wait for it; none of
@@ -90,10 +86,10 @@ func (m *module) running(ctx context.Context) (*process, error) {
 	}
 	s := m.starting
 	if s == nil {
-		if wait := time.Until(m.rest); wait > 0 {
+		if wait := time.Until(m.restarts.rest); wait > 0 {
 			defer m.mu.Unlock()
 			return nil, abi.Errorf(abi.CodeTrap, "the worker process of plugin %s ended %d times without having answered a call; it is started again in %s at the earliest",
-				m.name, m.deaths, max(wait, time.Millisecond).Round(time.Millisecond))
+				m.name, m.restarts.deaths, max(wait, time.Millisecond).Round(time.Millisecond))
 		}
 		s = &starting{done: make(chan struct{})}
 		m.starting = s
@@ -118,7 +114,7 @@ func (m *module) start(s *starting) {
 		m.ended.Add(1)
 		p.serve()
 	} else {
-		m.died()
+		m.restarts.died()
 	}
 	m.mu.Unlock()
 	s.process, s.err = p, err

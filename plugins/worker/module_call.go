@@ -16,13 +16,12 @@ func (m *module) Call(ctx context.Context, inv plugins.Invocation) (abi.ToolResu
 		return abi.ToolResult{}, err
 	}
 	c := &call{
-		module:    m,
-		chain:     &link{m, linkOf(ctx)},
-		do:        inv.Capability,
-		report:    inv.Report,
-		makeSpill: inv.Spill,
-		most:      2*m.source.Limits.Time + grace,
-		message:   message,
+		link:     link{m, linkOf(ctx)},
+		message:  message,
+		watch:    watch{most: 2*m.source.Limits.Time + grace},
+		reports:  reports{to: inv.Report},
+		requests: requests{do: inv.Capability},
+		texts:    texts{make: inv.Spill},
 	}
 	var r reply
 	if m.source.Manifest.Instance == abi.InstanceKept && inv.Session != nil {
@@ -30,11 +29,11 @@ func (m *module) Call(ctx context.Context, inv plugins.Invocation) (abi.ToolResu
 	} else {
 		r = m.exchange(ctx, c)
 	}
-	defer c.discardSpills()
+	defer c.texts.discard()
 	if r.err != nil {
 		return abi.ToolResult{}, r.err
 	}
-	result, err := c.result(r.payload, m.source.Limits.Output)
+	result, err := c.texts.result(r.payload, m.source.Limits.Output)
 	if err != nil {
 		return abi.ToolResult{}, &abi.Error{Code: abi.CodeOf(err), Message: "plugin " + m.name + ": " + engine.Told(err.Error()), Err: err}
 	}
@@ -65,7 +64,7 @@ func (m *module) Assess(ctx context.Context, q plugins.Question) (abi.Assessment
 	if err != nil {
 		return abi.Assessment{}, err
 	}
-	c := &call{module: m, chain: &link{m, linkOf(ctx)}, most: m.source.Limits.Time + assessTime + grace, message: message}
+	c := &call{link: link{m, linkOf(ctx)}, message: message, watch: watch{most: m.source.Limits.Time + assessTime + grace}}
 	r := m.exchange(ctx, c)
 	if r.err != nil {
 		return abi.Assessment{}, r.err

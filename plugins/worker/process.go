@@ -157,9 +157,9 @@ func (p *process) receive(h header, payload []byte) error {
 	case kindDrop:
 		return c.drop(h.request)
 	case kindProgress:
-		return c.progress(payload)
+		return c.reports.pass(payload, p.module.source.Limits.LogLines)
 	case kindSpill:
-		return c.spillPiece(p, h, payload)
+		return c.texts.piece(c, p, h, payload)
 	}
 	return violate("sent a message of kind %d after it was ready", h.kind)
 }

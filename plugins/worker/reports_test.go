@@ -24,12 +24,12 @@ func TestReportsOfAWorker(t *testing.T) {
 			limits := plugins.Limits{LogLines: 2}
 			m := newModule(New("test", Options{}), plugins.Module{Manifest: &abi.Manifest{Name: "fixture"}, Limits: limits})
 			told := 0
-			c := &call{module: m, report: func(abi.ProgressHead) { told++ }}
+			c := &call{link: link{module: m}, reports: reports{to: func(abi.ProgressHead) { told++ }}}
 			c.enter(t.Context())
 			time.Sleep(after)
 			var err error
 			for sent := 0; err == nil && sent < 100; sent++ {
-				err = c.progress(report)
+				err = c.reports.pass(report, limits.LogLines)
 			}
 			if err == nil || !strings.Contains(err.Error(), "limit log_lines") || told != want {
 				t.Errorf("after %s, %d reports were taken, want %d; then %v", after, told, want, err)

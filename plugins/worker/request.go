@@ -29,7 +29,7 @@ type request struct {
 // serve does the capability call and sends what came of it.
 func (r *request) serve(ctx context.Context, asked abi.Request) {
 	defer r.cancel()
-	defer r.call.done(r)
+	defer r.call.requests.done(r)
 	answer, err := r.ask(ctx, asked)
 	if r.call.ctx.Err() != nil {
 		// What ended the capability ended the call: the guest is told of that
@@ -62,16 +62,16 @@ func (r *request) serve(ctx context.Context, asked abi.Request) {
 // ask does the capability call. One that ends the goroutine is answered for here:
 // nothing more of serve is run.
 func (r *request) ask(ctx context.Context, asked abi.Request) (abi.Answer, error) {
-	r.call.serving.Add(1)
+	r.call.watch.serving.Add(1)
 	returned := false
 	defer func() {
-		r.call.serving.Add(-1)
+		r.call.watch.serving.Add(-1)
 		if !returned && r.call.ctx.Err() == nil {
 			message, _ := r.encode(abi.Answer{}, abi.Errorf(abi.CodeInternal, "the capability ended its goroutine"))
 			_ = r.process.out.send(message) // fails with the worker, and then the call ends
 		}
 	}()
-	answer, err := guarded(ctx, r.call.do, asked)
+	answer, err := guarded(ctx, r.call.requests.do, asked)
 	returned = true
 	return answer, err
 }
@@ -280,8 +280,8 @@ func (r *request) finish(b []byte, err error) {
 
 // read reads from a body. A panic in it is not the guest's fault.
 func (r *request) read(body io.Reader, p []byte) (n int, err error) {
-	r.call.serving.Add(1)
-	defer r.call.serving.Add(-1)
+	r.call.watch.serving.Add(1)
+	defer r.call.watch.serving.Add(-1)
 	defer func() {
 		if p := recover(); p != nil {
 			n, err = 0, abi.Errorf(abi.CodeInternal, "the capability's answer panicked: %v", p)
@@ -295,14 +295,4 @@ func (r *request) read(body io.Reader, p []byte) (n int, err error) {
 func giveUp(c io.Closer) {
 	defer func() { _ = recover() }()
 	_ = c.Close()
-}
-
-// done notes that a request was answered.
-func (c *call) done(r *request) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.requests[r.id] == r {
-		delete(c.requests, r.id)
-		c.requested -= r.size
-	}
 }

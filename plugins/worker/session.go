@@ -10,7 +10,7 @@ import (
 
 // exchangeKept has a worker serve a call in the instance of a session.
 func (m *module) exchangeKept(ctx context.Context, c *call, s *plugins.Session) reply {
-	if c.chain.parent.has(m) {
+	if c.parent.has(m) {
 		return reply{err: abi.Errorf(abi.CodeReentry, "plugin %s keeps one instance (instance = \"kept\") and cannot be called by itself", m.name)}
 	}
 	k, err := m.keeper(s)
@@ -57,8 +57,8 @@ func (m *module) keeper(s *plugins.Session) (*keeper, error) {
 
 // lost tells the call that state is gone.
 func (c *call) lost() {
-	if c.report != nil {
-		c.report(abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: fmt.Sprintf(
+	if c.reports.to != nil {
+		c.reports.to(abi.ProgressHead{Log: &abi.Log{Level: "warn", Message: fmt.Sprintf(
 			"plugin %s lost the state it kept for this session: its worker process ended", c.module.name)}})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -43,9 +44,18 @@ type spill struct {
 	text  *abi.Spilled // nil for such a text
 }
 
-// spillPiece takes a piece of a text from the worker.
-func (c *call) spillPiece(p *process, h header, payload []byte) error {
-	s, err := c.spillOf(p, h.request)
+// texts are those of one result.
+type texts struct {
+	make  func() (abi.Spill, error) // nil where the host takes none in pieces
+	bytes atomic.Int64              // that came
+
+	mu   sync.Mutex
+	list []*spill
+}
+
+// piece takes a piece of a text of a call from the worker.
+func (t *texts) piece(c *call, p *process, h header, payload []byte) error {
+	s, err := t.of(c, p, h.request)
 	if err != nil {
 		return err
 	}
@@ -58,7 +68,7 @@ func (c *call) spillPiece(p *process, h header, payload []byte) error {
 	if s.over {
 		return violate("went on with the text %d after its end", s.id)
 	}
-	if c.spilled.Add(int64(len(payload))) > abi.MaxSpilled {
+	if t.bytes.Add(int64(len(payload))) > abi.MaxSpilled {
 		return violate("sent texts of over %s", abi.Size(abi.MaxSpilled))
 	}
 	if len(payload) > 0 {
@@ -75,31 +85,27 @@ func (c *call) spillPiece(p *process, h header, payload []byte) error {
 	return nil
 }
 
-// spillOf returns the text of a number. They are numbered from 1 on, in the order
+// of returns the text of a number. They are numbered from 1 on, in the order
 // of the result's blocks, and come one after the other.
-func (c *call) spillOf(p *process, id uint32) (*spill, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n := uint32(len(c.spills))
+func (t *texts) of(c *call, p *process, id uint32) (*spill, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := uint32(len(t.list))
 	switch {
-	case c.makeSpill == nil:
+	case t.make == nil:
 		return nil, violate("sent a text in pieces where the host takes none")
 	case id == 0 || id > n+1:
 		return nil, violate("numbered a text %d after %d", id, n)
 	case id <= n:
-		return c.spills[id-1], nil
+		return t.list[id-1], nil
 	case id > maxTexts:
 		return nil, violate("sent more than %d texts", maxTexts)
-	case n > 0 && !c.spills[n-1].isOver():
+	case n > 0 && !t.list[n-1].isOver():
 		return nil, violate("began the text %d in the middle of the text before it", id)
 	}
 	s := &spill{call: c, process: p, id: id, pieces: make(chan []byte, maxPieces), ended: make(chan struct{})}
-	c.spills = append(c.spills, s)
-	c.working.Add(1)
-	c.work.Go(func() {
-		defer c.working.Add(-1)
-		s.run()
-	})
+	t.list = append(t.list, s)
+	c.work.do(s.run)
 	return s, nil
 }
 
@@ -133,8 +139,8 @@ func (s *spill) run() {
 
 // served does something that the worker waits for, and whose time is not its own.
 func (s *spill) served(do func() error) error {
-	s.call.serving.Add(1)
-	defer s.call.serving.Add(-1)
+	s.call.watch.serving.Add(1)
+	defer s.call.watch.serving.Add(-1)
 	return do()
 }
 
@@ -148,7 +154,7 @@ func (s *spill) write(piece []byte) error {
 
 func (s *spill) open() (err error) {
 	if s.to == nil {
-		s.to, err = s.call.makeSpill()
+		s.to, err = s.call.texts.make()
 	}
 	return err
 }
@@ -190,16 +196,23 @@ func (s *spill) giveUp() {
 	}
 }
 
-// spillTime is how much longer than its guest's time a call may take for the texts
-// that it has sent.
-func (c *call) spillTime() time.Duration {
-	return time.Duration(c.spilled.Load()) * time.Second / spillRate
+// all are those that have come.
+func (t *texts) all() []*spill {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.list
 }
 
-// discardSpills takes away the texts that are no part of a result. It does not wait
+// time is how much longer than its guest's time a call may take for the texts
+// that it has sent.
+func (t *texts) time() time.Duration {
+	return time.Duration(t.bytes.Load()) * time.Second / spillRate
+}
+
+// discard takes away the texts that are no part of a result. It does not wait
 // for one that is being written: no more of that will come.
-func (c *call) discardSpills() {
-	for _, s := range c.spills {
+func (t *texts) discard() {
+	for _, s := range t.list {
 		go func() {
 			if s.await() != nil {
 				s.discard()
@@ -233,9 +246,9 @@ func putSpillHead(b []byte, blocks []abi.Block) []byte {
 var errResult = errors.New("sent a result that names other texts than it has sent")
 
 // result reads the message of a result.
-func (c *call) result(payload []byte, limit int64) (abi.ToolResult, error) {
-	n := 4 * (1 + len(c.spills))
-	if len(payload) < n || binary.LittleEndian.Uint32(payload) != uint32(len(c.spills)) {
+func (t *texts) result(payload []byte, limit int64) (abi.ToolResult, error) {
+	n := 4 * (1 + len(t.list))
+	if len(payload) < n || binary.LittleEndian.Uint32(payload) != uint32(len(t.list)) {
 		return abi.ToolResult{}, abi.Errorf(abi.CodeProtocol, "the worker process %w", errResult)
 	}
 	result, err := abi.DecodeResult(payload[n:], limit, nil)
@@ -243,7 +256,7 @@ func (c *call) result(payload []byte, limit int64) (abi.ToolResult, error) {
 		return abi.ToolResult{}, err
 	}
 	last := -1
-	for i, s := range c.spills {
+	for i, s := range t.list {
 		at := int(binary.LittleEndian.Uint32(payload[4*(1+i):]))
 		text := s.await()
 		if text == nil || at <= last || at >= len(result.Content) || result.Content[at].Type != abi.BlockText {
@@ -252,6 +265,6 @@ func (c *call) result(payload []byte, limit int64) (abi.ToolResult, error) {
 		result.Content[at] = abi.Block{Type: abi.BlockText, Spilled: text}
 		last = at
 	}
-	c.spills = slices.Delete(c.spills, 0, len(c.spills)) // they are the caller's now
+	t.list = slices.Delete(t.list, 0, len(t.list)) // they are the caller's now
 	return result, nil
 }

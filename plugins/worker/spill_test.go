@@ -50,7 +50,7 @@ func TestSpillAhead(t *testing.T) {
 	c := &call{id: 1, message: newMessage(kindCall, 1, 0, 0)}
 	c.enter(t.Context())
 	writing := make(chan struct{})
-	c.makeSpill = func() (abi.Spill, error) {
+	c.texts.make = func() (abi.Spill, error) {
 		<-writing
 		return nil, abi.Errorf(abi.CodeIO, "it was all in vain")
 	}
@@ -59,14 +59,14 @@ func TestSpillAhead(t *testing.T) {
 	var err error
 	sent := 0
 	for ; err == nil && sent <= 2*maxPieces; sent++ {
-		err = c.spillPiece(p, h, []byte("x"))
+		err = c.texts.piece(c, p, h, []byte("x"))
 	}
 	if err == nil || !strings.Contains(err.Error(), "8 pieces of a text ahead") {
 		t.Errorf("after %d pieces: %v", sent, err)
 	}
 	close(writing)
 	c.end()
-	if text := c.spills[0].await(); text != nil {
+	if text := c.texts.list[0].await(); text != nil {
 		t.Errorf("got %+v", text)
 	}
 }
@@ -106,9 +106,9 @@ func TestResultContradictsSpills(t *testing.T) {
 			for range test.texts {
 				s := &spill{ended: make(chan struct{}), text: &abi.Spilled{Path: "/s"}}
 				close(s.ended)
-				c.spills = append(c.spills, s)
+				c.texts.list = append(c.texts.list, s)
 			}
-			result, err := c.result(test.payload, 1<<10)
+			result, err := c.texts.result(test.payload, 1<<10)
 			if test.fits != (err == nil) || err != nil && abi.CodeOf(err) != abi.CodeProtocol {
 				t.Fatalf("got %v", err)
 			}
@@ -118,8 +118,8 @@ func TestResultContradictsSpills(t *testing.T) {
 					spilled++
 				}
 			}
-			if test.fits && (spilled != test.texts || len(c.spills) != 0) {
-				t.Errorf("%d texts of %d are spilled, %d are left", spilled, test.texts, len(c.spills))
+			if test.fits && (spilled != test.texts || len(c.texts.list) != 0) {
+				t.Errorf("%d texts of %d are spilled, %d are left", spilled, test.texts, len(c.texts.list))
 			}
 		})
 	}

@@ -30,23 +30,23 @@ func heard(t *testing.T, sent []byte, offers bool) (calls int, err error) {
 	sink := devNull(t)
 	limits := plugins.Limits{Output: 1 << 10, LogLines: 2, CapabilityCalls: 3}
 	m := newModule(New("test", Options{}), plugins.Module{Manifest: &abi.Manifest{Name: "fixture"}, Limits: limits})
-	c := &call{module: m, id: 1, message: newMessage(kindCall, 1, 0, 0)}
+	c := &call{link: link{module: m}, id: 1, message: newMessage(kindCall, 1, 0, 0)}
 	c.enter(t.Context())
 	if offers {
 		var begun, settled atomic.Int32
 		defer func() {
-			for _, s := range c.spills {
+			for _, s := range c.texts.list {
 				<-s.ended
 			}
 			if begun.Load() != settled.Load() {
 				t.Errorf("%d texts were begun, %d are whole or discarded", begun.Load(), settled.Load())
 			}
 		}()
-		c.makeSpill = func() (abi.Spill, error) {
+		c.texts.make = func() (abi.Spill, error) {
 			begun.Add(1)
 			return heardText{abi.NewSpillWriter(io.Discard), &settled}, nil
 		}
-		c.do = func(context.Context, abi.Request) (abi.Answer, error) {
+		c.requests.do = func(context.Context, abi.Request) (abi.Answer, error) {
 			calls++
 			return abi.Answer{OK: struct{}{}, Body: io.NopCloser(strings.NewReader("body")), Size: -1}, nil
 		}
@@ -61,7 +61,7 @@ func heard(t *testing.T, sent []byte, offers bool) (calls int, err error) {
 		}
 	}
 	c.end()
-	c.work.Wait()
+	c.work.group.Wait()
 	return calls, err
 }
 
