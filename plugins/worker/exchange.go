@@ -22,6 +22,7 @@ func (m *module) exchange(ctx context.Context, c *call) reply {
 			return reply{err: err}
 		}
 		if p.begin(c) {
+			c.process = p
 			if c.keeper != nil {
 				c.keeper.moved(p) // before the worker can be idle again
 			}

@@ -16,13 +16,6 @@ type keeper struct {
 	in     *process      // where the state is, nil where there is none
 }
 
-// gone reports whether the worker has ended.
-func (p *process) gone() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.over
-}
-
 // moved notes where the state is after a call.
 func (k *keeper) moved(to *process) {
 	if to != nil && to.gone() {
@@ -31,15 +24,12 @@ func (k *keeper) moved(to *process) {
 	if k.in == to {
 		return
 	}
-	count := func(p *process, n int) {
-		if p != nil {
-			p.mu.Lock()
-			p.sessions += n
-			p.mu.Unlock()
-		}
+	if k.in != nil {
+		k.in.count(-1)
 	}
-	count(k.in, -1)
-	count(to, +1)
+	if to != nil {
+		to.count(+1)
+	}
 	k.in = to
 }
 
@@ -72,35 +62,16 @@ func (k *keeper) late(ctx context.Context) error {
 // that is done, or the worker gone.
 func (p *process) endSession(id uint64) <-chan struct{} {
 	ended := make(chan struct{})
-	p.mu.Lock()
-	if p.over {
-		p.mu.Unlock()
-		close(ended)
+	number, ok := p.ending(ended)
+	if !ok {
 		return ended
 	}
-	p.lastCall++
-	number := p.lastCall
-	p.endings[number] = ended
-	p.mu.Unlock()
 	message := binary.LittleEndian.AppendUint64(newMessage(kindEndSession, number, 0, 8), id)
 	go func() {
 		// Whoever closes a session waits no longer than their context, and a worker
 		// may have ceased to read. It fails with the worker.
 		_ = p.out.send(message)
-		select {
-		case <-ended:
-			return
-		case <-p.turn:
-		}
-		defer func() { p.turn <- struct{}{} }()
-		p.receiveAll(func() bool {
-			select {
-			case <-ended:
-				return true
-			default:
-				return false
-			}
-		})
+		_, _ = await(&p.feed, ended)
 	}()
 	return ended
 }

@@ -128,25 +128,24 @@ func (m *module) launch(ctx context.Context) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{
-		module:  m,
-		child:   c,
-		out:     writer{file: c.in},
-		calls:   make(map[uint32]*call),
-		endings: make(map[uint32]chan struct{}),
-		used:    time.Now(),
-		dead:    make(chan struct{}),
-	}
 	s := m.runner.setup(&m.source)
-	p.memory = s.Limits.Memory
-	p.in = newReader(c.out, p.limit)
+	p := &process{
+		module:   m,
+		child:    c,
+		out:      writer{file: c.in},
+		feed:     feed{in: newReader(c.out, handshakeLimit), turn: make(chan struct{}, 1)},
+		underway: underway{calls: make(map[uint32]*call), endings: make(map[uint32]chan struct{}), used: time.Now()},
+		memory:   s.Limits.Memory,
+		dead:     make(chan struct{}),
+	}
+	p.feed.take, p.feed.end = p.take, p.end
 	what := fmt.Sprintf("loading plugin %s in a worker process", m.name)
-	unconfined, err := o.handshake(ctx, c, p.in, what, s, m.source.Wasm)
+	unconfined, err := o.handshake(ctx, c, p.feed.in, what, s, m.source.Wasm)
 	if err != nil {
 		c.end()
 		return nil, err
 	}
-	p.ready = true
+	p.feed.in.limit = p.limit
 	if len(unconfined) > 0 {
 		o.Logger.Warn("a worker process runs without a system call filter", "plugin", m.name, "reason", engine.Told(string(unconfined)))
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,33 +15,17 @@ import (
 
 // process is one worker that runs a plugin, as the host sees it.
 type process struct {
+	underway
+	feed   feed
 	module *module
 	child  *child
 	out    writer
-	in     *reader
-	ready  bool // the setup is done
 	memory int64
-
-	// turn holds the one token of who receives. Whoever waits for an answer takes
-	// it and receives for all until its own has come: a call on its own waits in
-	// one place, not in two.
-	turn   chan struct{}
-	finish sync.Once
+	logged int           // lines for the operator
 	dead   chan struct{} // closed when the module knows that it is gone
 
 	// answered says that it has answered a call, wanted that its end is.
 	answered, wanted atomic.Bool
-
-	mu       sync.Mutex
-	over     bool // no call begins any more
-	calls    map[uint32]*call
-	lastCall uint32
-	endings  map[uint32]chan struct{} // sessions that are being ended
-	sessions int                      // that keep something here
-	used     time.Time                // the end of the last call
-	timer    *time.Timer
-	looking  bool // the timer is set to tick
-	logged   int
 }
 
 // grace is how long a worker may take for what it is told, and a guest beyond
@@ -50,11 +33,8 @@ type process struct {
 // runner holds guests to their limits.
 const grace = time.Second
 
-// limit bounds what a worker may send.
+// limit bounds what a worker may send that is ready.
 func (p *process) limit(k kind) int {
-	if !p.ready {
-		return handshakeLimit(k)
-	}
 	switch k {
 	case kindFailed:
 		return maxErrorText + 256
@@ -83,67 +63,26 @@ func resultLimit(output int64) int { return int(min(output, 1<<30)) + 2*abi.MaxH
 
 // serve begins to look after the worker.
 func (p *process) serve() {
-	p.turn = make(chan struct{}, 1)
-	p.turn <- struct{}{}
+	p.feed.turn <- struct{}{}
 	p.timer = time.AfterFunc(p.module.runner.opts.Idle, p.look)
 	go func() {
 		defer p.module.ended.Done()
 		<-p.child.exited
-		<-p.turn // and it stays taken: there is nothing more to receive
-		p.receiveAll(func() bool { return false })
+		<-p.feed.turn // and it stays taken: there is nothing more to receive
+		p.feed.receive(func() bool { return false })
 	}()
 }
 
-// receiveAll receives until it is told to stop, or the worker is gone. Its
-// caller has the turn.
-func (p *process) receiveAll(stop func() bool) {
-	for !stop() {
-		h, payload, err := p.in.next()
-		if err == nil {
-			err = p.receive(h, payload)
-		}
-		if err != nil {
-			p.finish.Do(func() { p.end(err) })
-			return
-		}
-	}
-}
-
-// await returns the reply that ends a call.
-func (p *process) await(c *call) (r reply) {
-	select {
-	case r = <-c.reply:
-		return r
-	case <-p.turn:
-	}
-	defer func() { p.turn <- struct{}{} }()
-	come := false
-	p.receiveAll(func() bool {
-		select {
-		case r = <-c.reply:
-			come = true
-		default:
-		}
-		return come
-	})
-	if !come {
-		r = <-c.reply // the worker is gone, and every call was told
-	}
-	return r
-}
-
-// receive takes one message. An error means that the worker must not be listened
+// take takes one message. An error means that the worker must not be listened
 // to any more.
-func (p *process) receive(h header, payload []byte) error {
+func (p *process) take(h header, payload []byte) error {
 	switch h.kind {
 	case kindLog:
 		return p.log(payload)
 	case kindSessionEnded:
 		return p.sessionEnded(h.call)
 	}
-	p.mu.Lock()
-	c := p.calls[h.call]
-	p.mu.Unlock()
+	c := p.find(h.call)
 	if c == nil {
 		return violate("named the call %d, which is not under way", h.call)
 	}
@@ -184,15 +123,6 @@ func (p *process) complete(c *call, h header, payload []byte) error {
 	return nil
 }
 
-func (p *process) forget(c *call) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.calls, c.id)
-	if len(p.calls) == 0 {
-		p.used = time.Now()
-	}
-}
-
 // maxLogged bounds the lines for the operator that one worker may write.
 const maxLogged = 100
 
@@ -212,24 +142,6 @@ func (p *process) log(payload []byte) error {
 	return nil
 }
 
-// begin enters a call, unless the worker is gone or about to go.
-func (p *process) begin(c *call) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.over {
-		return false
-	}
-	p.lastCall++
-	c.id, c.process = p.lastCall, p
-	putHeader(c.message, kind(c.message[4]), c.message[5], c.id, 0)
-	p.calls[c.id] = c
-	if !p.looking {
-		p.looking = true
-		p.timer.Reset(tick)
-	}
-	return true
-}
-
 // exchange sends a call and waits for its end, which always comes: where the
 // worker does not give it, look kills the worker.
 func (p *process) exchange(c *call) reply {
@@ -239,7 +151,10 @@ func (p *process) exchange(c *call) reply {
 	// A write fails when the worker is gone, and then end ends the call.
 	_ = p.out.send(c.message)
 	stop := context.AfterFunc(c.ctx, func() { _ = p.out.send(newMessage(kindCancel, c.id, 0, 0)) })
-	r := p.await(c)
+	r, come := await(&p.feed, c.reply)
+	if !come {
+		r = <-c.reply // the worker is gone, and every call was told
+	}
 	stop()
 	if r.err != nil && c.ctx.Err() != nil {
 		r.err = p.module.explain(c.ctx)
@@ -287,12 +202,7 @@ func (p *process) end(err error) {
 	if broke, ok := errors.AsType[violation](err); ok {
 		p.child.kill(abi.Errorf(abi.CodeProtocol, "the worker process of plugin %s was ended: it %s", p.module.name, broke.text))
 	}
-	p.mu.Lock()
-	p.over = true
-	p.timer.Stop()
-	calls, endings := p.calls, p.endings
-	p.calls, p.endings = nil, nil
-	p.mu.Unlock()
+	calls, endings := p.close()
 	p.child.end()
 	what := fmt.Sprintf("plugin %s", p.module.name)
 	reason := p.child.why(abi.CodeTrap, what, p.memory)
@@ -304,17 +214,4 @@ func (p *process) end(err error) {
 	for _, ended := range endings {
 		close(ended)
 	}
-}
-
-// sessionEnded notes that the worker ended what it kept for a session.
-func (p *process) sessionEnded(number uint32) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	ended, ok := p.endings[number]
-	if !ok {
-		return violate("ended a session that nobody asked it to end")
-	}
-	delete(p.endings, number)
-	close(ended)
-	return nil
 }

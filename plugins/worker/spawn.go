@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -145,28 +144,21 @@ func outOfMemory(said string) bool {
 		func(words string) bool { return strings.Contains(said, words) })
 }
 
-// first keeps the beginning of what is written to it.
-type first struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
+// first is the beginning of what is written to it. It is read when the child has ended.
+type first []byte
 
 // maxStderr bounds what is kept of a child's standard error, in bytes.
 const maxStderr = 4 << 10
 
 // Write keeps what there is room for and never fails.
 func (f *first) Write(p []byte) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.b.Write(p[:min(len(p), maxStderr-f.b.Len())])
+	*f = append(*f, p[:min(len(p), maxStderr-len(*f))]...)
 	return len(p), nil
 }
 
 // line is the first line that is not empty, fit for a message.
-func (f *first) line() string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for line := range strings.Lines(f.b.String()) {
+func (f first) line() string {
+	for line := range strings.Lines(string(f)) {
 		if line = strings.TrimSpace(line); line != "" {
 			return strings.Trim(fmt.Sprintf("%+q", line), `"`)
 		}

@@ -51,13 +51,13 @@ func heard(t *testing.T, sent []byte, offers bool) (calls int, err error) {
 			return abi.Answer{OK: struct{}{}, Body: io.NopCloser(strings.NewReader("body")), Size: -1}, nil
 		}
 	}
-	p := &process{module: m, ready: true, out: writer{file: sink}, calls: map[uint32]*call{1: c}}
-	p.in = newReader(r, p.limit)
+	p := &process{module: m, out: writer{file: sink}, underway: underway{calls: map[uint32]*call{1: c}}}
+	p.feed.in = newReader(r, p.limit)
 	for err == nil {
 		var h header
 		var payload []byte
-		if h, payload, err = p.in.next(); err == nil {
-			err = p.receive(h, payload)
+		if h, payload, err = p.feed.in.next(); err == nil {
+			err = p.take(h, payload)
 		}
 	}
 	c.end()
