@@ -26,12 +26,27 @@ type call struct {
 	work    background
 }
 
-// wants is the kind of message that answers this one.
-func (c *call) wants() kind {
-	if kind(c.message[4]) == kindAssess {
-		return kindAssessment
+// link is what a call leaves in the context of its capability calls: the chain
+// of isolated plugins that it was made through.
+type link struct {
+	module *module
+	parent *link
+}
+
+type linkKey struct{}
+
+func linkOf(ctx context.Context) *link {
+	l, _ := ctx.Value(linkKey{}).(*link)
+	return l
+}
+
+func (l *link) has(m *module) bool {
+	for ; l != nil; l = l.parent {
+		if l.module == m {
+			return true
+		}
 	}
-	return kindResult
+	return false
 }
 
 // overdue counts one tick, and says why the worker must be killed, if it must.

@@ -62,8 +62,8 @@ func (k *keeper) late(ctx context.Context) error {
 // that is done, or the worker gone.
 func (p *process) endSession(id uint64) <-chan struct{} {
 	ended := make(chan struct{})
-	number, ok := p.ending(ended)
-	if !ok {
+	number := p.ending(ended)
+	if number == 0 {
 		return ended
 	}
 	message := binary.LittleEndian.AppendUint64(newMessage(kindEndSession, number, 0, 8), id)

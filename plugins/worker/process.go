@@ -106,7 +106,11 @@ func (p *process) take(h header, payload []byte) error {
 // complete ends a call with what the worker says of it.
 func (p *process) complete(c *call, h header, payload []byte) error {
 	r := reply{kind: h.kind, payload: payload}
-	if want := c.wants(); h.kind == kindFailed {
+	want := kindResult
+	if kind(c.message[4]) == kindAssess {
+		want = kindAssessment
+	}
+	if h.kind == kindFailed {
 		e := workerError(payload)
 		if e == nil {
 			return violate("sent an error that is not one")

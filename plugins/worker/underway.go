@@ -67,17 +67,17 @@ func (u *underway) count(sessions int) {
 }
 
 // ending numbers the end of a session. ended is closed when that is done, or the worker
-// gone, which it is already where ok is false.
-func (u *underway) ending(ended chan struct{}) (number uint32, ok bool) {
+// gone, which it is already where the number is 0.
+func (u *underway) ending(ended chan struct{}) (number uint32) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.over {
 		close(ended)
-		return 0, false
+		return 0
 	}
 	u.last++
 	u.endings[u.last] = ended
-	return u.last, true
+	return u.last
 }
 
 // sessionEnded notes that the worker ended what it kept for a session.
