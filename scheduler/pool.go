@@ -1,9 +1,6 @@
 package scheduler
 
-import (
-	"slices"
-	"sync"
-)
+import "sync"
 
 // PoolOptions configure a [Pool].
 type PoolOptions struct {
@@ -38,8 +35,8 @@ type Pool struct {
 	// returning and lines are the lines that wait for a slot of this pool, or of
 	// one below it. No slot that heads one could be granted.
 	returning, lines []*line
-	// back is the line of those that lent a slot of this pool; nil before one did.
-	back *line
+	// back is the line of those that lent a slot of this pool: first come, first served.
+	back line
 }
 
 // NewPool makes a pool. It panics if a bound is negative.
@@ -48,7 +45,7 @@ func NewPool(o PoolOptions) *Pool {
 		panic("scheduler: a pool with a negative bound")
 	}
 	p := &Pool{options: o, above: o.Above}
-	p.mu = &p.own
+	p.mu, p.back.pool = &p.own, p
 	for p.above != nil && p.above.options.Max == 0 && p.above.options.MaxPerGroup == 0 {
 		p.above = p.above.above
 	}
@@ -82,24 +79,6 @@ func (p *Pool) take(group string) {
 	}
 }
 
-// give gives a slot back, and on to those that waited for it. The caller holds
-// the mutex.
-func (p *Pool) give(group string) {
-	// Only those that wait at a pool that was full can go on, and who waits at one
-	// of them waits at all above it too.
-	var top *Pool
-	for ; p != nil; p = p.above {
-		if p.full(group) {
-			top = p
-		}
-		p.count(group, -1)
-	}
-	if top != nil {
-		for !top.full("") && top.serve() {
-		}
-	}
-}
-
 func (p *Pool) count(group string, n int) {
 	p.held += n
 	if p.options.MaxPerGroup == 0 || group == "" {
@@ -113,78 +92,9 @@ func (p *Pool) count(group string, n int) {
 	}
 }
 
-// serve grants one slot to the first line that has a use for it, which then goes
-// behind the others, and reports whether there was one.
-func (p *Pool) serve() bool {
-	for _, lines := range []*[]*line{&p.returning, &p.lines} {
-		for i, l := range *lines {
-			if s := l.first(); s != nil {
-				*lines = append(slices.Delete(*lines, i, i+1), l)
-				l.remove(s)
-				l.pool.take(s.group)
-				s.held = true
-				s.wake()
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// line is where the jobs of one scheduler wait for slots of a pool. The pool's
-// mutex guards it.
-type line struct {
-	pool    *Pool
-	waiting []*Slot // by their order
-}
-
-// first is the first that there is a slot for.
-func (l *line) first() *Slot {
-	for i, s := range l.waiting {
-		same := i > 0 && s.group == l.waiting[i-1].group // as one there is none for
-		if !same && l.pool.free(s.group) {
-			return s
-		}
-	}
-	return nil
-}
-
-func (l *line) insert(s *Slot) {
-	if len(l.waiting) == 0 {
-		for p := l.pool; p != nil; p = p.above {
-			lines := p.linesOf(l)
-			*lines = append(*lines, l)
-		}
-	}
-	at, _ := slices.BinarySearchFunc(l.waiting, s.order, func(s *Slot, order int) int { return s.order - order })
-	l.waiting = slices.Insert(l.waiting, at, s)
-}
-
-func (l *line) remove(s *Slot) {
-	at := slices.Index(l.waiting, s)
-	l.waiting = slices.Delete(l.waiting, at, at+1)
-	if len(l.waiting) > 0 {
-		return
-	}
-	for p := l.pool; p != nil; p = p.above {
-		lines := p.linesOf(l)
-		at := slices.Index(*lines, l)
-		*lines = slices.Delete(*lines, at, at+1)
-	}
-}
-
-// comeBack is the line of those that lent a slot of this pool: first come, first
-// served.
-func (p *Pool) comeBack() *line {
-	if p.back == nil {
-		p.back = &line{pool: p}
-	}
-	return p.back
-}
-
 // linesOf is the list of lines that l belongs to.
 func (p *Pool) linesOf(l *line) *[]*line {
-	if l == l.pool.back {
+	if l == &l.pool.back {
 		return &p.returning
 	}
 	return &p.lines

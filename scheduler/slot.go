@@ -56,7 +56,7 @@ func (s *Slot) takeBack(ctx context.Context) bool {
 	for {
 		// Again after each wait: it may have ended because the context of another
 		// goroutine did.
-		wait := s.request(p.comeBack())
+		wait := s.request(&p.back)
 		if wait == nil {
 			return !s.ended && ctx.Err() == nil
 		}
@@ -96,10 +96,9 @@ func (s *Slot) request(in *line) chan struct{} {
 			s.held = true
 			return nil
 		}
-		if n := len(in.waiting); in == in.pool.back && n > 0 {
+		if n := len(in.waiting); in == &in.pool.back && n > 0 {
 			s.order = in.waiting[n-1].order + 1
 		}
-		s.waiting, s.inLine = make(chan struct{}), in
 		in.insert(s)
 	}
 	return s.waiting
@@ -130,12 +129,5 @@ func (s *Slot) letGo() {
 		s.line.pool.give(s.group)
 	case s.waiting != nil:
 		s.inLine.remove(s)
-		s.wake()
 	}
-}
-
-// wake ends the wait. The caller holds the mutex.
-func (s *Slot) wake() {
-	close(s.waiting)
-	s.waiting, s.inLine = nil, nil
 }
