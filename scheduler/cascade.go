@@ -2,55 +2,67 @@ package scheduler
 
 import "slices"
 
-// noBatch is the batch of a job that runs alone, which is one of its own.
-const noBatch = 0
-
-// failure is what the failure of a job cancels.
-type failure struct {
-	batch int // noBatch for the rest of the turn
-	err   *CascadeError
-}
-
-// reaches reports whether a job, which has not begun, is cancelled.
-func (f *failure) reaches(e *entry) bool {
-	return f.err != nil && e.traits.Cascade && (f.batch == noBatch || f.batch == e.batch)
-}
-
-// cascade cancels the siblings of a job that failed. The caller holds the mutex.
-func (s *Scheduler) cascade(e *entry) {
-	turn := s.options.Cascade == CascadeTurn
-	if s.options.Cascade == CascadeOff || e.batch == noBatch && !turn {
+// fail cancels the siblings of a job that failed.
+func (q *queue) fail(e *entry) {
+	if !q.contexts.fail(e) {
 		return
 	}
-	f := failure{batch: e.batch, err: &CascadeError{Failed: e.Job}}
-	if turn {
-		f.batch = noBatch
-	}
-	if s.failure.err != nil && s.failure.batch == f.batch {
-		return // the first one did it
-	}
-	s.failure = f
-	if e.batch != noBatch {
-		s.siblings.end(f.err)
-	}
-	s.demoted = slices.DeleteFunc(s.demoted, func(e *entry) bool { return s.doomIfReached(e) })
-	for _, e := range s.jobs[s.next:] {
+	q.demoted = slices.DeleteFunc(q.demoted, func(e *entry) bool { return q.cancelIfReached(e) })
+	batch := q.contexts.failure.batch
+	for _, e := range q.all[q.next:] {
 		if e == nil {
-			continue // it was doomed before, and has left
+			continue // it was cancelled before, and has left
 		}
-		if f.batch != noBatch && e.batch != f.batch {
+		if batch != noBatch && e.batch != batch {
 			break
 		}
-		s.doomIfReached(e)
+		q.cancelIfReached(e)
 	}
 }
 
-// doomIfReached ends a job that has not begun, if a failure cancels it, and
-// reports whether one does. The caller holds the mutex.
-func (s *Scheduler) doomIfReached(e *entry) bool {
-	if !s.failure.reaches(e) {
+// cancelIfReached ends a job that has not begun, if a failure cancels it, and
+// reports whether one does.
+func (q *queue) cancelIfReached(e *entry) bool {
+	f := &q.contexts.failure
+	if !f.reaches(e) {
 		return false
 	}
-	s.doom(e, s.failure.err)
+	q.cancel(e, f.err)
 	return true
+}
+
+// cancelAll cancels every job whose turn has not come.
+func (q *queue) cancelAll(cause error) {
+	for _, e := range q.demoted {
+		q.cancel(e, cause)
+	}
+	q.demoted = nil
+	for ; q.next < len(q.all); q.next++ {
+		if e := q.all[q.next]; e != nil {
+			q.cancel(e, cause)
+		}
+	}
+}
+
+// cancel ends a job that has not begun.
+func (q *queue) cancel(e *entry, why error) {
+	if e.cancelled != nil {
+		return
+	}
+	e.cancelled = why
+	q.active.locks.forget(e)
+	if e != q.rechecked { // then it is ended when it has answered
+		q.cancelled = append(q.cancelled, e)
+	}
+}
+
+// failCancelled gives a cancelled job its failure, and releases the mutex meanwhile.
+func (q *queue) failCancelled(e *entry) {
+	q.effects.mu.Unlock()
+	defer func() {
+		q.effects.mu.Lock()
+		q.effects.hold(e)
+		q.options.observe(e, Completed)
+	}()
+	q.options.fail(e, e.cancelled)
 }

@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// A job that is doomed while it waits for its locks does not keep their names.
-func TestDoomedForgetLocks(t *testing.T) {
+// A job that is cancelled while it waits for its locks does not keep their names.
+func TestCancelledForgetLocks(t *testing.T) {
 	t.Parallel()
 	e := locked(false, "w:a")
-	s := &Scheduler{asked: e} // who ends it then is another
-	s.room.locks.resolve(e)
-	s.doom(e, ErrClosed)
-	if n := users(s.room.locks.root); n != 0 {
+	q := &queue{rechecked: e}
+	q.active.locks.resolve(e)
+	q.cancel(e, ErrClosed)
+	if n := users(q.active.locks.root); n != 0 {
 		t.Errorf("%d users remain", n)
 	}
 }
@@ -61,29 +61,30 @@ func TestClaims(t *testing.T) {
 // A name that is always claimed by somebody does not keep the others who claimed it.
 func TestClaimsLetGo(t *testing.T) {
 	t.Parallel()
-	s := &Scheduler{}
+	var under active
+	held := effects{locks: &under.locks}
 	hold := func(locks ...string) {
 		e := locked(true, locks...)
-		s.room.enter(e)
-		s.hold(e)
-		s.room.leave(e)
+		under.enter(e)
+		held.hold(e)
+		under.leave(e)
 	}
 	hold("r:config")
 	for i := range 1000 {
 		own := fmt.Sprintf("file%d", i)
 		hold("r:config", "r:"+own)
-		if due := s.takeDue(locked(false, "w:"+own)); len(due) != 1 {
+		if due := held.takeDue(locked(false, "w:"+own)); len(due) != 1 {
 			t.Fatalf("%d are due, want 1", len(due))
 		}
 	}
-	node := s.room.locks.find("config")
+	node := under.locks.find("config")
 	if n := len(node.done[0]); n > 3*spareEffects {
 		t.Errorf("%d jobs that claimed a name remain", n)
 	}
-	if n := len(s.effects.locked); n > 3*spareEffects {
+	if n := len(held.locked); n > 3*spareEffects {
 		t.Errorf("%d jobs whose effects are applied remain", n)
 	}
-	if due := s.takeAll(); len(due) != 1 {
+	if due := held.takeAll(); len(due) != 1 {
 		t.Errorf("%d are due in the end, want 1", len(due))
 	}
 }

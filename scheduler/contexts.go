@@ -1,11 +1,32 @@
 package scheduler
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
+
+// contexts gives jobs their contexts, and knows why they end. The Scheduler's mutex
+// guards it.
+type contexts struct {
+	options  *Options
+	parent   context.Context
+	all      scope // of all jobs
+	siblings scope // of the cascade jobs of the batch under way
+	failure  failure
+	cause    error // why nothing begins any more, unless parent says it
+	blocking int   // jobs that run and block an interrupt
+}
+
+// failure is what the failure of a job cancels.
+type failure struct {
+	batch int // noBatch for the rest of the turn
+	err   *CascadeError
+}
 
 // scope is where jobs' contexts come from that end together: those of the whole
 // scheduler, or, below them, of the jobs that a failure of one of a batch cancels.
 // There is one for all jobs that an interrupt ends, and one for those that block
-// it, made when there is a first such job. A nil scope has none.
+// it, made when there is a first such job.
 type scope struct {
 	batch      int
 	soft, hard cancellable
@@ -17,113 +38,112 @@ type cancellable struct {
 	end context.CancelCauseFunc
 }
 
-// contextOf returns the context of a job, which outlives an interrupt if the job
-// blocks it. The caller holds the mutex.
-func (s *Scheduler) contextOf(e *entry, block bool) context.Context {
-	if s.failure.reaches(e) { // its trait is new
-		ctx, end := context.WithCancelCause(s.ctx)
-		end(s.failure.err)
+// of returns the context of a job, which outlives an interrupt if the job blocks it.
+func (c *contexts) of(e *entry, block bool) context.Context {
+	if c.failure.reaches(e) { // its trait is new
+		ctx, end := context.WithCancelCause(c.parent)
+		end(c.failure.err)
 		return ctx
 	}
-	if !e.traits.Cascade || e.batch == noBatch || s.options.Cascade == CascadeOff {
-		return s.context(block)
+	if !e.traits.Cascade || e.batch == noBatch || c.options.Cascade == CascadeOff {
+		return c.shared(block)
 	}
-	if s.siblings == nil || s.siblings.batch != e.batch {
-		s.siblings.end(nil) // that batch is over
-		s.siblings = &scope{batch: e.batch}
+	if c.siblings.batch != e.batch {
+		c.siblings.end(nil) // that batch is over
+		c.siblings = scope{batch: e.batch}
 	}
-	c := s.siblings.of(block)
-	if c.ctx == nil {
-		c.ctx, c.end = context.WithCancelCause(s.context(block))
-	}
-	return c.ctx
+	return c.siblings.of(c.shared(block), block)
 }
 
-// context returns the context of a job that no other's failure ends. The caller
-// holds the mutex.
-func (s *Scheduler) context(block bool) context.Context {
-	if s.options.NoInterrupt {
-		return s.ctx
+// shared returns the context of a job that no other's failure ends.
+func (c *contexts) shared(block bool) context.Context {
+	if c.options.NoInterrupt {
+		return c.parent
 	}
-	if s.scope == nil {
-		s.scope = new(scope)
-	}
-	c := s.scope.of(block)
-	if c.ctx == nil {
-		c.ctx, c.end = context.WithCancelCause(s.ctx)
-	}
-	return c.ctx
+	return c.all.of(c.parent, block)
 }
 
-func (c *scope) of(block bool) *cancellable {
+// fail ends the contexts of a failed job's siblings, and reports whether it reaches
+// jobs that no failure before it reached.
+func (c *contexts) fail(e *entry) bool {
+	turn := c.options.Cascade == CascadeTurn
+	if c.options.Cascade == CascadeOff || e.batch == noBatch && !turn {
+		return false
+	}
+	f := failure{batch: e.batch, err: &CascadeError{Failed: e.Job}}
+	if turn {
+		f.batch = noBatch
+	}
+	if c.failure.err != nil && c.failure.batch == f.batch {
+		return false // the first one did it
+	}
+	c.failure = f
+	if e.batch != noBatch {
+		c.siblings.end(f.err)
+	}
+	return true
+}
+
+// reaches reports whether a job, which has not begun, is cancelled.
+func (f *failure) reaches(e *entry) bool {
+	return f.err != nil && e.traits.Cascade && (f.batch == noBatch || f.batch == e.batch)
+}
+
+// over reports whether nothing begins any more, and reason why.
+func (c *contexts) over() bool    { return c.cause != nil || c.parent.Err() != nil }
+func (c *contexts) reason() error { return cmp.Or(c.cause, context.Cause(c.parent)) }
+
+// stop sets why nothing more begins; the first cause stands.
+func (c *contexts) stop(cause error) { c.cause = cmp.Or(c.cause, cause, context.Canceled) }
+
+// block counts the jobs that run and block an interrupt.
+func (c *contexts) block(by int) {
+	was := c.blocking == 0
+	c.blocking += by
+	if is := c.blocking == 0; is != was && c.options.Interruptible != nil {
+		c.options.Interruptible(is)
+	}
+}
+
+// of returns the context of jobs that block an interrupt, or of those that do not.
+func (s *scope) of(parent context.Context, block bool) context.Context {
+	c := &s.soft
 	if block {
-		return &c.hard
+		c = &s.hard
 	}
-	return &c.soft
+	if c.ctx == nil {
+		c.ctx, c.end = context.WithCancelCause(parent)
+	}
+	return c.ctx
 }
 
 // interrupt ends the contexts of jobs that do not block it.
-func (c *scope) interrupt(cause error) {
-	if c != nil && c.soft.end != nil {
-		c.soft.end(cause)
+func (s *scope) interrupt(cause error) {
+	if s.soft.end != nil {
+		s.soft.end(cause)
 	}
 }
 
 // end ends all contexts of the scope.
-func (c *scope) end(cause error) {
-	c.interrupt(cause)
-	if c != nil && c.hard.end != nil {
-		c.hard.end(cause)
+func (s *scope) end(cause error) {
+	s.interrupt(cause)
+	if s.hard.end != nil {
+		s.hard.end(cause)
 	}
 }
 
-// Interrupt ends what may be ended: jobs that run without [Traits].Block see their
-// context end with the cause, and jobs that do not run yet, those added later
-// included, fail with it.
-func (s *Scheduler) Interrupt(cause error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.over(cause)
-	s.scope.interrupt(s.cause)
-	s.advance()
-}
-
-// Discard ends everything: nothing more starts, and no result leaves. Jobs that
-// run see their context end with the cause; every job that has not yielded is
-// dropped.
-func (s *Scheduler) Discard(cause error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.over(cause)
-	s.discarded = true
-	s.scope.end(cause)
-	s.advance()
-}
-
-// over notes why nothing more begins; the first cause stands. The caller holds
-// the mutex.
-func (s *Scheduler) over(cause error) {
-	if cause == nil {
-		cause = context.Canceled
-	}
-	if s.cause == nil {
-		s.cause = cause
-	}
-}
-
-// Interruptible reports whether an interrupt would end all that runs.
-func (s *Scheduler) Interruptible() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.blocking == 0
-}
-
-// block counts the jobs that run and block an interrupt. The caller holds the
-// mutex.
-func (s *Scheduler) block(by int) {
-	was := s.blocking == 0
-	s.blocking += by
-	if is := s.blocking == 0; is != was && s.options.Interruptible != nil {
-		s.options.Interruptible(is)
+// watch calls a function when a context ends, until stop is called, which waits for the
+// function if it was called.
+func watch(ctx context.Context, ended func()) (stop func()) {
+	done := make(chan struct{})
+	unwatch := context.AfterFunc(ctx, func() {
+		defer close(done)
+		ended()
+	})
+	return func() {
+		if unwatch() {
+			close(done)
+		}
+		<-done
 	}
 }

@@ -1,9 +1,17 @@
 package scheduler
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
-// effects are the safe jobs that are complete and not settled.
+// effects are the safe jobs that are complete and not settled. It settles all jobs, in
+// order.
 type effects struct {
+	options  *Options
+	locks    *lockTable
+	mu       *sync.Mutex // the Scheduler's, which guards the table and all below
+	settling sync.Mutex  // held while effects are applied; it is taken before mu
 	// open are those that may have touched anything, and locked those that claim
 	// what they locked; of these some are settled, and claims counts those that
 	// are not.
@@ -20,15 +28,14 @@ const spareEffects = 16
 
 // hold keeps the effects of a complete job until they are due. The caller holds
 // the mutex.
-func (s *Scheduler) hold(e *entry) {
-	f := &s.effects
+func (f *effects) hold(e *entry) {
 	if e.nodes == nil {
 		f.open = append(f.open, e)
 		return
 	}
-	s.room.locks.claim(e)
+	f.locks.claim(e)
 	f.claims++
-	if len(f.locked) > 2*f.claims+spareEffects { // let the settled ones go
+	if len(f.locked) > 2*f.claims+spareEffects { // drop the settled ones
 		f.locked = slices.DeleteFunc(f.locked, func(e *entry) bool { return !e.claims })
 	}
 	f.locked = append(f.locked, e)
@@ -36,12 +43,11 @@ func (s *Scheduler) hold(e *entry) {
 
 // takeAll returns all whose effects are held, in call order. The caller holds the
 // mutex.
-func (s *Scheduler) takeAll() []*entry {
-	f := &s.effects
+func (f *effects) takeAll() []*entry {
 	due := f.open
 	for _, e := range f.locked {
 		if e.claims {
-			s.room.locks.release(e)
+			f.locks.release(e)
 			due = append(due, e)
 		}
 	}
@@ -52,12 +58,11 @@ func (s *Scheduler) takeAll() []*entry {
 
 // takeDue returns, in call order, those whose effects a job that runs beside
 // others must see. The caller holds the mutex.
-func (s *Scheduler) takeDue(e *entry) []*entry {
-	f := &s.effects
+func (f *effects) takeDue(e *entry) []*entry {
 	due := f.open
 	f.open = nil
 	if f.claims > 0 {
-		found := s.room.locks.claimed(e)
+		found := f.locks.claimed(e)
 		f.claims -= len(found)
 		due = append(due, found...)
 	}
@@ -65,76 +70,75 @@ func (s *Scheduler) takeDue(e *entry) []*entry {
 	return due
 }
 
-// makeDue notes which effects a job must see that begins its turn: here, since who
-// begins at the same moment must not make a difference to their order. Those of a
-// safe job are never among what another must see while it is still under way, so
-// that nothing depends on who is quicker. The caller holds the mutex.
-func (s *Scheduler) makeDue(e *entry) {
-	f := &s.effects
+// makeDue notes which effects a job must see that begins its turn. That is done here
+// so that their order does not depend on which other jobs begin at the same moment.
+// It does not depend on which job is quicker either: no job has to see those of a safe
+// job that is still under way. The caller holds the mutex.
+func (f *effects) makeDue(e *entry) {
 	switch {
 	case e.alone:
-		f.due = append(f.due, s.takeAll()...)
+		f.due = append(f.due, f.takeAll()...)
 	case !e.traits.Safe:
-		f.due = append(f.due, s.takeDue(e)...)
+		f.due = append(f.due, f.takeDue(e)...)
 	}
 	e.settles = f.applying || len(f.due) > 0
 }
 
-// settleBefore applies the effects that were due when a job began its turn, or waits
-// for who does.
-func (s *Scheduler) settleBefore(e *entry) {
+// settleBefore applies the effects that were due when a job began its turn. If
+// another goroutine is applying them, it waits for that.
+func (f *effects) settleBefore(e *entry) {
 	if !e.settles {
 		return
 	}
-	s.settling.Lock()
-	defer s.settling.Unlock()
-	s.mu.Lock()
-	due := s.effects.due
-	s.effects.due, s.effects.applying = nil, true
-	s.mu.Unlock()
+	f.settling.Lock()
+	defer f.settling.Unlock()
+	f.mu.Lock()
+	due := f.due
+	f.due, f.applying = nil, true
+	f.mu.Unlock()
 	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.effects.applying = false
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.applying = false
 	}()
-	s.settle(due)
+	f.settle(due)
 }
 
-// settleNow applies the effects of a job that is not safe, before it lets go of
-// what it locked.
-func (s *Scheduler) settleNow(e *entry) {
-	s.settling.Lock()
-	defer s.settling.Unlock()
+// settleNow applies the effects of a job that is not safe, before it releases what it
+// locked.
+func (f *effects) settleNow(e *entry) {
+	f.settling.Lock()
+	defer f.settling.Unlock()
 	p := guard("Settle", e.Settle)
 	if p != nil && !e.failed {
-		s.fail(e, p) // its result has not left
+		f.options.fail(e, p) // its result has not left
 		return
 	}
-	s.report(e, p)
+	f.options.report(e, p)
 }
 
 // settleRest applies what is left in the end.
-func (s *Scheduler) settleRest() {
-	s.settling.Lock()
-	defer s.settling.Unlock()
-	s.mu.Lock()
-	rest := s.takeAll()
-	s.mu.Unlock()
-	s.settle(rest)
+func (f *effects) settleRest() {
+	f.settling.Lock()
+	defer f.settling.Unlock()
+	f.mu.Lock()
+	due := f.takeAll()
+	f.mu.Unlock()
+	f.settle(due)
 }
 
 // settle applies the effects of jobs whose results may have left already. The
 // caller holds the settling mutex.
-func (s *Scheduler) settle(due []*entry) {
+func (f *effects) settle(due []*entry) {
 	// Deferred, because a job may end its goroutine.
 	defer func() {
 		if len(due) > 0 {
-			s.settle(due)
+			f.settle(due)
 		}
 	}()
 	for len(due) > 0 {
 		e := due[0]
 		due = due[1:]
-		s.report(e, guard("Settle", e.Settle))
+		f.options.report(e, guard("Settle", e.Settle))
 	}
 }

@@ -44,7 +44,7 @@ func (c *crowd) run(ctx context.Context, slot *scheduler.Slot, g generator, dept
 	}
 	if g.oneIn(5) {
 		ended := make(chan struct{})
-		o.Behind = ended
+		o.Leftovers = ended
 		if !g.oneIn(4) { // else it is abandoned
 			go close(ended)
 		}
@@ -63,9 +63,9 @@ func (c *crowd) turn(ctx context.Context, g generator, depth int) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s := scheduler.New(ctx, scheduler.Options{
-		Pool: c.pool, MaxAdmitting: 1 + g.IntN(5), MaxHeld: g.Int64N(8), MaxBehind: time.Millisecond,
+		Pool: c.pool, MaxAdmitting: 1 + g.IntN(5), MaxHeld: g.Int64N(8),
 		Cascade:       scheduler.Cascade(g.IntN(3)),
-		Abandoned:     func(scheduler.Job) { c.abandoned.Add(1) },
+		Leftovers:     scheduler.LeftoverOptions{Timeout: time.Millisecond, Abandoned: func(scheduler.Job) { c.abandoned.Add(1) }},
 		Interruptible: func(bool) {},
 	})
 	var left []int // Yield and Drop are never called for two jobs at once

@@ -27,7 +27,7 @@ type Job interface {
 	// approved for the same input should stand.
 	Admit(ctx context.Context) bool
 	// Run does the work, in a slot. It must return soon after ctx ends; what
-	// cannot end so soon goes on behind the outcome. The cause of ctx says why it
+	// cannot end so soon is left over in the outcome. The cause of ctx says why it
 	// ended: that of the scheduler's own context, a [*CascadeError], or what
 	// Interrupt or Discard were given.
 	Run(ctx context.Context, slot *Slot) Outcome
@@ -78,10 +78,10 @@ type Lock struct {
 type Outcome struct {
 	// Failed says that the result is an error, which is what cascades.
 	Failed bool
-	// Behind, if not nil, is closed when what goes on behind the result has
-	// ended: until then, but no longer than [Options].MaxBehind, the job keeps its
-	// locks, or everything to itself. It holds no slot.
-	Behind <-chan struct{}
+	// Leftovers, if not nil, is closed when all that goes on after the result has
+	// ended: until then, but no longer than [LeftoverOptions].Timeout, the job keeps
+	// its locks, or everything to itself. It holds no slot.
+	Leftovers <-chan struct{}
 	// Held is how many bytes of memory the result takes until it has left.
 	Held int64
 }

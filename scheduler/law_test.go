@@ -102,7 +102,7 @@ func (j *fileJob) Run(context.Context, *scheduler.Slot) scheduler.Outcome {
 		j.files.write(j.seen, late)
 		close(ended)
 	})
-	return scheduler.Outcome{Behind: ended}
+	return scheduler.Outcome{Leftovers: ended}
 }
 
 // fileJobs makes jobs of which the safe ones do not write.

@@ -65,16 +65,8 @@ func (t *tally) conflicts(write bool, among holder) bool {
 	return false
 }
 
-// nextPart splits a name. One slash before it and those behind it do not count,
-// so that "/" and "" are the name of all.
-func nextPart(name string) (part, rest string, ok bool) {
-	if name == "" {
-		return "", "", false
-	}
-	part, rest, _ = strings.Cut(name, "/")
-	return part, rest, true
-}
-
+// trim takes off one slash before a name and those after it, which do not count, so
+// that "/" and "" are the name of all.
 func trim(name string) string {
 	return strings.TrimRight(strings.TrimPrefix(name, "/"), "/")
 }
@@ -106,15 +98,11 @@ func (n *lockNode) conflicts(write bool, among holder) bool {
 // above it, does not have.
 func (n *lockNode) covers(write bool, h holder) bool {
 	for ; n != nil; n = n.parent {
-		if n.here.has(write, h) {
+		if n.here[h][1] > 0 || !write && n.here[h][0] > 0 {
 			return true
 		}
 	}
 	return false
-}
-
-func (t *tally) has(write bool, h holder) bool {
-	return t[h][1] > 0 || !write && t[h][0] > 0
 }
 
 // covered reports whether some locks ask for nothing that others do not have.
@@ -149,7 +137,8 @@ func (t *lockTable) find(name string) *lockNode {
 
 // below returns the node of a name that is relative to another node.
 func (t *lockTable) below(n *lockNode, name string) *lockNode {
-	for part, rest, ok := nextPart(name); ok; part, rest, ok = nextPart(rest) {
+	for name != "" {
+		part, rest, _ := strings.Cut(name, "/")
 		child := n.children[part]
 		if child == nil {
 			child = &lockNode{parent: n, part: part}
@@ -159,7 +148,7 @@ func (t *lockTable) below(n *lockNode, name string) *lockNode {
 			n.children[part] = child
 			t.nodes++
 		}
-		n = child
+		n, name = child, rest
 	}
 	return n
 }

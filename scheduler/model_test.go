@@ -132,7 +132,7 @@ func (tn *turn) options(o scheduler.Options) scheduler.Options {
 	o.Observe = func(j scheduler.Job, state scheduler.State) {
 		planned(j).note(func(tr *trace) { tr.states = append(tr.states, moment{state, tn.at()}) })
 	}
-	o.Abandoned = func(j scheduler.Job) {
+	o.Leftovers.Abandoned = func(j scheduler.Job) {
 		planned(j).note(func(tr *trace) { tr.abandoned = append(tr.abandoned, tn.at()) })
 	}
 	return o

@@ -113,9 +113,9 @@ func (j *job) Run(ctx context.Context, _ *scheduler.Slot) scheduler.Outcome {
 	o := scheduler.Outcome{Failed: j.fails, Held: j.holds}
 	if j.behind > 0 && j.panics != "Run" {
 		ended := make(chan struct{})
-		o.Behind = ended
+		o.Leftovers = ended
 		defer time.AfterFunc(j.behind, func() { close(ended) })
-		defer time.AfterFunc(min(j.behind, scheduler.DefaultMaxBehind)-1, func() { j.turn.end(j) })
+		defer time.AfterFunc(min(j.behind, scheduler.DefaultLeftoverTimeout)-1, func() { j.turn.end(j) })
 	} else {
 		defer j.turn.end(j)
 	}

@@ -2,177 +2,144 @@ package scheduler
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 )
 
-// watch has the end of the context end what is queued. Without it only what
-// happens to the jobs leads on, which is enough while all of them have their
-// turn. The caller holds the mutex.
-func (s *Scheduler) watch() {
-	if s.unwatch != nil {
-		return
-	}
-	watched := make(chan struct{})
-	stop := context.AfterFunc(s.ctx, func() {
-		defer close(watched)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.advance()
-	})
-	s.unwatch = sync.OnceFunc(func() {
-		if !stop() {
-			<-watched
-		}
-	})
+// queue is the jobs in call order, with what decides which of them begins next. The
+// Scheduler's mutex guards it. Its methods start no goroutines: the caller calls hire
+// before it releases the mutex.
+type queue struct {
+	jobs
+	options  *Options
+	contexts contexts
+	active   active
+	effects  effects
+	// demoted are jobs that came to need more than they have and wait to run alone, in
+	// call order, and cancelled those that are to fail without having begun.
+	demoted, cancelled []*entry
+	begun              lineup
+	rechecked          *entry // the job that is asked again for its traits, if there is one
+	// alones counts the jobs that ran alone and have ended; it is written with the
+	// mutex held.
+	alones atomic.Int64
+	closed bool
 }
 
-// advance begins the turns that may begin now, and sees to it that they are had. The
-// caller holds the mutex.
-func (s *Scheduler) advance() {
-	s.beginNext()
-	s.hire()
-}
-
-// beginNext begins the turn of every job that may have it now, or dooms them all
-// where nothing is to begin any more. The caller holds the mutex, and hires.
-func (s *Scheduler) beginNext() {
-	cause := s.cause
-	if cause == nil && s.ctx.Err() != nil {
-		cause = context.Cause(s.ctx)
-	}
-	if cause != nil {
-		s.doomAll(cause)
-		return
-	}
-	s.beginFitting()
-	if s.next < len(s.jobs) || len(s.demoted) > 0 {
-		s.watch()
+// beginNext begins the turn of every job that may have it now, or cancels them all
+// where nothing is to begin any more.
+func (q *queue) beginNext() {
+	switch {
+	case q.contexts.over():
+		q.cancelAll(q.contexts.reason())
+	case len(q.demoted) == 0:
+		q.beginFitting()
+	case q.active.count == 0:
+		q.begin(pop(&q.demoted), true)
 	}
 }
 
-// beginFitting begins the turns that what is under way has room for. The caller
-// holds the mutex.
-func (s *Scheduler) beginFitting() {
-	if len(s.demoted) > 0 {
-		if s.room.count == 0 {
-			s.begin(pop(&s.demoted), true)
-		}
-		return
-	}
-	for ; s.next < len(s.jobs); s.next++ {
-		e := s.jobs[s.next]
-		if e == nil || e.doomed != nil {
+// beginFitting begins the turns of the jobs that may run beside those under way.
+func (q *queue) beginFitting() {
+	for ; q.next < len(q.all); q.next++ {
+		e := q.all[q.next]
+		if e == nil || e.cancelled != nil {
 			continue
 		}
-		if s.outdated(e) {
-			s.askOn()
+		if e.traits.Locked && e.asked != q.alones.Load() {
+			// What its locks name may be something else by now. Only the first is asked:
+			// those after it need not be asked as often as one runs alone before them.
+			if q.rechecked == nil {
+				q.rechecked = e
+			}
 			return
 		}
-		alone := !e.traits.Safe && !e.traits.Locked
-		if !alone && s.admitting >= s.options.MaxAdmitting || !s.room.fits(e) {
+		alone := e.traits.runsAlone()
+		if !alone && q.active.admitting >= q.options.MaxAdmitting || !q.active.fits(e) {
 			return
 		}
-		s.begin(e, alone)
+		q.begin(e, alone)
 	}
 }
 
-// begin starts a job's turn. The caller holds the mutex.
-func (s *Scheduler) begin(e *entry, alone bool) {
+// begin starts a job's turn.
+func (q *queue) begin(e *entry, alone bool) {
 	e.alone = alone
-	s.makeDue(e)
-	s.room.enter(e)
-	s.admitting++
-	e.ctx = s.contextOf(e, false)
-	s.observe(e, Admitting)
-	if s.options.Lend != nil && !s.lent && s.options.Lend(e.Job) {
-		e, s.mine = s.mine, e
+	q.effects.makeDue(e)
+	q.active.enter(e)
+	q.active.admitting++
+	e.ctx = q.contexts.of(e, false)
+	q.options.observe(e, Admitting)
+	if q.options.Lend != nil && !q.begun.lent && q.options.Lend(e.Job) {
+		e, q.begun.mine = q.begun.mine, e
 	}
 	if e != nil {
-		s.begun.push(e)
+		q.begun.push(e)
 	}
 }
 
-// demote puts a job back that must run alone. The caller holds the mutex.
-func (s *Scheduler) demote(e *entry) {
-	e.traits.Safe, e.traits.Locked, e.traits.Locks, e.nodes = false, false, nil, nil
-	e.batch = noBatch
-	s.observe(e, Queued)
-	switch {
-	case e.ctx.Err() != nil: // it was cancelled meanwhile
-		s.doom(e, context.Cause(e.ctx))
-	case !s.doomIfReached(e):
-		s.demoted = insert(s.demoted, e)
-	}
-	s.unpark()
-}
-
-// doomAll dooms every job whose turn has not come. The caller holds the mutex.
-func (s *Scheduler) doomAll(cause error) {
-	for _, e := range s.demoted {
-		s.doom(e, cause)
-	}
-	s.demoted = nil
-	for ; s.next < len(s.jobs); s.next++ {
-		if e := s.jobs[s.next]; e != nil {
-			s.doom(e, cause)
-		}
-	}
-}
-
-// doom ends a job that has not begun. The caller holds the mutex.
-func (s *Scheduler) doom(e *entry, why error) {
-	if e.doomed != nil {
+// answered notes what the rechecked job said; before is how many jobs that run alone
+// had ended when it was asked.
+func (q *queue) answered(now *Traits, before int64) {
+	e := q.rechecked
+	q.rechecked = nil
+	if e.cancelled != nil { // meanwhile
+		q.cancelled = append(q.cancelled, e)
 		return
 	}
-	e.doomed = why
-	s.room.locks.forget(e)
-	if e != s.asked { // then it is ended when it has answered
-		s.doomed = append(s.doomed, e)
-		s.reapOn()
+	e.asked = before
+	q.active.locks.forget(e)
+	e.traits.Safe, e.traits.Locked, e.traits.Locks = now.Safe, now.Locked, now.Locks
+	if now.runsAlone() {
+		q.split(e)
 	}
 }
 
-// reapOn has a goroutine end the doomed. The caller holds the mutex.
-func (s *Scheduler) reapOn() {
-	if !s.reaping && len(s.doomed) > 0 {
-		s.reaping = true
-		s.live++
-		go s.reap()
+// execute counts a job that has a slot, and gives it the context to run with.
+func (q *queue) execute(e *entry) {
+	q.active.admitting--
+	if e.traits.Block {
+		e.ctx = q.contexts.of(e, true)
+		q.contexts.block(1)
 	}
+	q.options.observe(e, Executing)
 }
 
-// reap ends the doomed. Only then do results leave: a slow Yield must not keep a
-// job from its failure.
-func (s *Scheduler) reap() {
-	// Deferred, because a job may end its goroutine.
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.reaping = false
-		s.reapOn()
-		s.leave()
-	}()
-	for e := s.takeDoomed(); e != nil; e = s.takeDoomed() {
-		s.end(e)
+// end notes that a job's turn has ended, and reports whether the job has leftovers: then
+// it keeps what it locked.
+func (q *queue) end(e *entry, how ending) (leftovers bool) {
+	if e.alone {
+		q.alones.Add(1)
 	}
+	if e.state == Admitting {
+		q.active.admitting--
+	} else if e.traits.Block {
+		q.contexts.block(-1)
+	}
+	if how == demoted {
+		q.active.leave(e)
+		q.demote(e)
+		return false
+	}
+	if !e.changes() {
+		q.effects.hold(e)
+	}
+	q.options.observe(e, Completed)
+	if e.outcome.unfinished() {
+		return true
+	}
+	q.active.leave(e)
+	return false
 }
 
-func (s *Scheduler) takeDoomed() *entry {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.doomed) == 0 {
-		return nil
+// demote puts a job back that must run alone.
+func (q *queue) demote(e *entry) {
+	e.traits.Safe, e.traits.Locked, e.traits.Locks, e.nodes = false, false, nil, nil
+	e.batch = noBatch
+	q.options.observe(e, Queued)
+	switch {
+	case e.ctx.Err() != nil: // it was cancelled meanwhile
+		q.cancel(e, context.Cause(e.ctx))
+	case !q.cancelIfReached(e):
+		q.demoted = insert(q.demoted, e)
 	}
-	return pop(&s.doomed)
-}
-
-// end gives a doomed job its failure.
-func (s *Scheduler) end(e *entry) {
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.hold(e)
-		s.observe(e, Completed)
-	}()
-	s.fail(e, e.doomed)
 }

@@ -32,7 +32,7 @@ func (s *sim) complete(j *simJob) {
 	s.enter(j, scheduler.Completed)
 	j.under = false
 	if ran && j.behind > 0 && j.panics != "Run" {
-		j.under, j.until = true, s.now+min(j.behind, scheduler.DefaultMaxBehind)
+		j.under, j.until = true, s.now+min(j.behind, scheduler.DefaultLeftoverTimeout)
 	}
 }
 

@@ -159,7 +159,7 @@ func (s *sim) elapsed(j *simJob) {
 		s.ran(j, j.result != "ok")
 	default:
 		j.under = false
-		if j.behind > scheduler.DefaultMaxBehind {
+		if j.behind > scheduler.DefaultLeftoverTimeout {
 			j.abandoned = append(j.abandoned, s.now)
 		}
 	}

@@ -104,20 +104,12 @@ func (s *Slot) request(in *line) chan struct{} {
 	return s.waiting
 }
 
-// giveBack gives up the slot, or the wait for it.
-func (s *Slot) giveBack() {
+// release gives up the slot, or the wait for it; for good if the job has ended.
+func (s *Slot) release(ended bool) {
 	mu := s.line.pool.mu
 	mu.Lock()
 	defer mu.Unlock()
-	s.letGo()
-}
-
-// end is giveBack for good.
-func (s *Slot) end() {
-	mu := s.line.pool.mu
-	mu.Lock()
-	defer mu.Unlock()
-	s.ended = true
+	s.ended = ended
 	s.letGo()
 }
 

@@ -167,8 +167,8 @@ func (c finishing) reason(ctx context.Context, err error) error {
 // scheduled is what the scheduler is told. What was ended from outside has not failed
 // by itself, and cancels none of its siblings.
 func (c finishing) scheduled(ctx context.Context) scheduler.Outcome {
-	o := scheduler.Outcome{Failed: c.result.IsError && ctx.Err() == nil, Behind: c.work.End()}
-	if o.Behind != nil {
+	o := scheduler.Outcome{Failed: c.result.IsError && ctx.Err() == nil, Leftovers: c.work.End()}
+	if o.Leftovers != nil {
 		c.turn.LeftBehind()
 	}
 	if c.turn.Holds() {

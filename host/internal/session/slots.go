@@ -51,7 +51,7 @@ func schedulingOf(t *Turn) scheduler.Options {
 		Pool:      t.pool,
 		Cascade:   limits.Cascade,
 		Plain:     limits.PlainBatches,
-		Abandoned: abandoned,
+		Leftovers: scheduler.LeftoverOptions{Abandoned: abandoned},
 		Panicked:  panicked,
 	}
 	if t.feed != nil {

@@ -26,7 +26,7 @@ func (s *Session) NewStream(ctx context.Context, f Feed, l Listeners) *Stream {
 	if begun {
 		st.calls.begin()
 	}
-	go st.conduct(begun) //nolint:contextcheck // the turn has its own
+	go st.conduct(begun)
 	return st
 }
 

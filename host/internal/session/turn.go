@@ -166,7 +166,7 @@ func (t *Turn) letGo(has bool) {
 // on the caller's own goroutine, and returns their results in call order.
 func (s *Session) Results(ctx context.Context, uses []abi.ToolUse, l Listeners) []abi.ToolResult {
 	t := newTurn(ctx, s, len(uses), nil, l)
-	t.lending(func() { //nolint:contextcheck // the turn has its own
+	t.lending(func() {
 		has := t.lock(t.span.Ctx)
 		defer t.finish(has)
 		t.listeners.Began()
