@@ -4,5 +4,5 @@ package audit
 func (l *Log) Unsynced() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.unsynced
+	return l.syncer.unsynced
 }

@@ -2,11 +2,14 @@ package audit
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
 // The files of a log.
@@ -39,5 +42,32 @@ func segments(dir string) ([]int, error) {
 	return found, nil
 }
 
-// path is where a file of the log lies.
-func (l *Log) path(name string) string { return filepath.Join(l.dir, name) }
+// segment is the segment that is open for appending.
+type segment struct {
+	file   *os.File
+	info   fs.FileInfo // identifies the file
+	synced bool        // it is synced when another takes its place
+}
+
+// open opens a segment in place of the one that is open.
+func (s *segment) open(dir string, n, flags int) error {
+	f, info, err := privatedir.OpenOwn(filepath.Join(dir, segmentName(n)), flags|os.O_RDWR|os.O_APPEND)
+	if err != nil {
+		return err
+	}
+	if s.file != nil {
+		if s.synced {
+			err = s.file.Sync() // nobody else will
+		}
+		_ = s.file.Close()
+	}
+	s.file, s.info = f, info
+	return err
+}
+
+// current reports whether the segment is still at its path, and that long: whoever takes
+// it away leaves nothing there.
+func (s *segment) current(size int64) bool {
+	info, err := os.Lstat(s.file.Name())
+	return err == nil && info.Size() == size && os.SameFile(info, s.info)
+}

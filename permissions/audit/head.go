@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/toolquay/toolquay/internal/privatedir"
@@ -54,52 +55,57 @@ func readHead(f io.ReaderAt) (place, error) {
 	return parseHead(text[:n])
 }
 
-// putHead says in the head file where the log now ends. Without it the log is
+// head is the head file, open.
+type head struct {
+	file *os.File
+	info fs.FileInfo // identifies the file
+	// written is what this process last wrote to it; nil where the end of the log must be
+	// found out anew.
+	written []byte
+}
+
+// put says in the head file where the log now ends. Without it the log is
 // whole all the same: whoever comes next finds the end by reading on.
-func (l *Log) putHead() {
-	l.written = formatHead(l.at)
-	if _, err := l.head.WriteAt(l.written, 0); err != nil {
-		l.written = nil
+func (h *head) put(end place) {
+	h.written = formatHead(end)
+	if _, err := h.file.WriteAt(h.written, 0); err != nil {
+		h.written = nil
 	}
 }
 
-// current reports whether nothing happened to the log since this process wrote
-// to it: another writer moves the head on, and who takes the segment away leaves
-// nothing at its path. It is asked before every line, so it asks the system for
-// no more than that.
-func (l *Log) current() bool {
+// current reports whether the head is as this process wrote it: another writer moves it
+// on. It is asked before every line, so it asks the system for no more than that.
+func (h *head) current() bool {
 	var text [headSize]byte
-	if l.written == nil {
+	if h.written == nil {
 		return false
 	}
-	if _, err := l.head.ReadAt(text[:], 0); err != nil || string(text[:]) != string(l.written) {
-		return false
-	}
-	info, err := os.Lstat(l.segment.Name())
-	return err == nil && info.Size() == l.at.size && os.SameFile(info, l.opened)
+	_, err := h.file.ReadAt(text[:], 0)
+	return err == nil && string(text[:]) == string(h.written)
 }
 
-// sameHead reports whether the head is still the file that is open.
-func (l *Log) sameHead() bool {
-	info, err := os.Lstat(l.head.Name())
-	return err == nil && os.SameFile(info, l.headInfo)
+// same reports whether the head is still the file that is open.
+func (h *head) same() bool {
+	info, err := os.Lstat(h.file.Name())
+	return err == nil && os.SameFile(info, h.info)
 }
 
-// openHead opens the head file, or makes it, and reads it. A damaged one counts
+// open opens the head file, or makes it, and reads it. A damaged one counts
 // as missing: the end of the log is found by reading on.
-func (l *Log) openHead() (p place, found bool, err error) {
-	if l.head != nil {
-		_ = l.head.Close() // it may have been replaced
-		l.head = nil
+func (h *head) open(dir string) (p place, found bool, err error) {
+	if h.file != nil {
+		_ = h.file.Close() // it may have been replaced
+		h.file = nil
 	}
-	l.head, l.headInfo, err = privatedir.OpenOwn(l.path(headName), os.O_RDWR)
+	path := filepath.Join(dir, headName)
+	h.file, h.info, err = privatedir.OpenOwn(path, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
-		l.head, l.headInfo, err = privatedir.OpenOwn(l.path(headName), os.O_RDWR|os.O_CREATE)
+		h.file, h.info, err = privatedir.OpenOwn(path, os.O_RDWR|os.O_CREATE)
 		return place{}, false, err
 	}
 	if err != nil {
 		return place{}, false, err
 	}
-	p, damaged := readHead(l.head)
+	p, damaged := readHead(h.file)
 	return p, damaged == nil, nil
 }

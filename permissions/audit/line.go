@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"hash"
 	"strconv"
 	"time"
 )
@@ -109,13 +110,8 @@ func (l *link) follows(p position) bool { return l.prev == p.hash && l.seq == p.
 // torn sums up bytes that are no lines, up to the newline that ends them.
 type torn struct {
 	bytes   int64
-	hash    digestWriter
+	hash    hash.Hash
 	newline bool // one is held back: it may be the last
-}
-
-type digestWriter interface {
-	Write(p []byte) (int, error)
-	Sum(b []byte) []byte
 }
 
 func (t *torn) add(p []byte) {

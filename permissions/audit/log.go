@@ -3,31 +3,14 @@ package audit
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/toolquay/toolquay/internal/filelock"
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
-
-// Sync says when lines are forced to the disk.
-type Sync uint8
-
-const (
-	// SyncBatch forces them at most a second later, and beside whatever is done
-	// meanwhile: the first at once, those that follow it together.
-	SyncBatch Sync = iota
-	// SyncEach forces each before Append returns. It costs what the disk costs.
-	SyncEach
-	// SyncNever leaves it to the operating system.
-	SyncNever
-)
-
-// batchDelay is how long lines may wait with SyncBatch, and how far apart two times
-// are at which they are forced.
-const batchDelay = time.Second
 
 // DefaultSegmentBytes is the size that a segment has at most, unless
 // [Options.SegmentBytes] says otherwise.
@@ -52,40 +35,11 @@ type Log struct {
 
 	mu      sync.Mutex
 	lock    *os.File
-	head    *os.File
-	segment *os.File
-	// headInfo and opened identify the files of the head and the segment.
-	headInfo, opened fs.FileInfo
-	// at is the end of the log as this process knows it, and written the head
-	// file that says so; nil where it must be found out anew.
-	at      place
-	written []byte
-	// pending are marks to be written before the next entry.
-	pending []pendingMark
-	// unended says that the segment ends without a newline.
-	unended bool
-
-	lost  uint64
-	since time.Time
-
-	timer    *time.Timer // set while lines wait to be synced
-	unsynced bool        // lines came after the last sync began, or it failed
-	began    time.Time   // when it did
-	syncing  sync.WaitGroup
-	syncErr  error
-	closed   bool
-}
-
-// place is the end of a log.
-type place struct {
-	position
-	segment int
-	size    int64 // of the segment, in bytes
-}
-
-type pendingMark struct {
-	kind Kind
-	Mark
+	head    head
+	segment segment
+	end     end
+	syncer  syncer
+	closed  bool
 }
 
 // Open opens the log in a directory for appending, and begins it where there is
@@ -97,6 +51,8 @@ func Open(dir string, o Options) (*Log, error) {
 		o.SegmentBytes = DefaultSegmentBytes
 	}
 	l := &Log{dir: dir, options: o}
+	l.segment.synced = o.Sync == SyncBatch
+	l.syncer = syncer{when: o.Sync, mu: &l.mu, segment: &l.segment}
 	if err := l.open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the decision log: %w", err), l.closeFiles())
 	}
@@ -114,7 +70,7 @@ func (l *Log) open() (err error) {
 	if err := privatedir.Make(l.dir); err != nil {
 		return err
 	}
-	if l.lock, _, err = privatedir.OpenOwn(l.path(lockName), os.O_RDWR|os.O_CREATE); err != nil {
+	if l.lock, _, err = privatedir.OpenOwn(filepath.Join(l.dir, lockName), os.O_RDWR|os.O_CREATE); err != nil {
 		return err
 	}
 	if err := filelock.Wait(l.lock, lockWait); err != nil {
@@ -140,10 +96,10 @@ func (l *Log) Append(e Entry) error {
 	now := time.Now()
 	err := l.append(&e, now)
 	if err != nil {
-		if l.lost == 0 {
-			l.since = now
+		if l.end.lost == 0 {
+			l.end.since = now
 		}
-		l.lost++
+		l.end.lost++
 		return fmt.Errorf("the decision log: %w", err)
 	}
 	return nil
@@ -153,15 +109,15 @@ func (l *Log) append(e *Entry, now time.Time) error {
 	if l.closed {
 		return ErrClosed
 	}
-	if err := l.syncErr; err != nil {
-		l.syncErr = nil
+	if err := l.syncer.err; err != nil {
+		l.syncer.err = nil
 		return fmt.Errorf("lines written earlier may not be on the disk: %w", err)
 	}
 	if err := filelock.Wait(l.lock, lockWait); err != nil {
 		return err
 	}
 	defer filelock.Unlock(l.lock)
-	if !l.current() && !l.adopt() {
+	if (!l.head.current() || !l.segment.current(l.end.size)) && !l.adopt() {
 		if err := l.catchUp(); err != nil {
 			return err
 		}
@@ -174,7 +130,7 @@ func (l *Log) append(e *Entry, now time.Time) error {
 func (l *Log) Lost() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.lost
+	return l.end.lost
 }
 
 // Dir is the log's directory.
@@ -182,15 +138,15 @@ func (l *Log) Dir() string { return l.dir }
 
 // write appends what is pending, the record of a gap, and an entry, in one piece.
 func (l *Log) write(e *Entry, now time.Time) error {
-	next := l.at.position
-	lines, err := l.lines(&next, e, now)
+	next := l.end.position
+	lines, err := l.end.lines(&next, e, now)
 	if err != nil || len(lines) == 0 {
 		return err
 	}
-	if l.unended {
+	if l.end.unended {
 		lines = append([]byte{'\n'}, lines...)
 	}
-	if l.at.size > 0 && l.at.size+int64(len(lines)) > l.options.SegmentBytes && !l.unended && len(l.pending) == 0 {
+	if l.end.size > 0 && l.end.size+int64(len(lines)) > l.options.SegmentBytes && !l.end.unended && len(l.end.pending) == 0 {
 		return l.rotate(e, now)
 	}
 	return l.put(lines, next)
@@ -198,7 +154,7 @@ func (l *Log) write(e *Entry, now time.Time) error {
 
 // rotate begins a new segment with an entry.
 func (l *Log) rotate(e *Entry, now time.Time) error {
-	next, segment := l.at.position, l.at.segment+1
+	next, segment := l.end.position, l.end.segment+1
 	if segment > maxSegment {
 		return fmt.Errorf("%s has %d segments; move it away", l.dir, maxSegment)
 	}
@@ -206,7 +162,7 @@ func (l *Log) rotate(e *Entry, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	more, err := l.lines(&next, e, now)
+	more, err := l.end.lines(&next, e, now)
 	if err != nil {
 		return err
 	}
@@ -216,79 +172,25 @@ func (l *Log) rotate(e *Entry, now time.Time) error {
 	return l.put(append(lines, more...), next)
 }
 
-// lines are what is to be written now; p moves on.
-func (l *Log) lines(p *position, e *Entry, now time.Time) (lines []byte, err error) {
-	for i := range l.pending {
-		if lines, err = p.appendLine(lines, l.pending[i].kind, now, &l.pending[i].Mark); err != nil {
-			return nil, err
-		}
-	}
-	if e == nil {
-		return lines, nil
-	}
-	if l.lost > 0 {
-		if lines, err = p.appendLine(lines, KindGap, now, Mark{Lost: l.lost, Since: l.since.UTC()}); err != nil {
-			return nil, err
-		}
-	}
-	return p.appendLine(lines, KindDecision, now, e)
-}
-
 // put writes lines at the end of the segment, up to the position next, then the
 // head. What was written of them when it failed is taken back, as far as the
 // system lets us.
 func (l *Log) put(lines []byte, next position) error {
-	if _, err := l.segment.Write(lines); err != nil {
-		l.written = nil
+	l.head.written = nil // until all is well
+	if _, err := l.segment.file.Write(lines); err != nil {
 		// Where that fails too, it is torn, and the next writer says so.
-		_ = l.segment.Truncate(l.at.size)
+		_ = l.segment.file.Truncate(l.end.size)
 		return err
 	}
-	if err := l.sync(); err != nil {
-		l.written = nil
+	if err := l.syncer.wrote(); err != nil {
 		return err
 	}
-	l.at.position = next
-	l.at.size += int64(len(lines))
-	l.pending, l.unended = nil, false
-	l.lost, l.since = 0, time.Time{}
-	l.putHead()
+	l.end.position = next
+	l.end.size += int64(len(lines))
+	l.end.pending, l.end.unended = nil, false
+	l.end.lost, l.end.since = 0, time.Time{}
+	l.head.put(l.end.place)
 	return nil
-}
-
-// sync does what the options say about forcing lines to the disk.
-func (l *Log) sync() error {
-	switch l.options.Sync {
-	case SyncEach:
-		return l.segment.Sync()
-	case SyncBatch:
-		l.unsynced = true
-		if l.timer == nil {
-			l.timer = time.AfterFunc(batchDelay-time.Since(l.began), l.syncBatch)
-		}
-	case SyncNever:
-	}
-	return nil
-}
-
-func (l *Log) syncBatch() {
-	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
-		return
-	}
-	l.timer, l.unsynced, l.began = nil, false, time.Now()
-	l.syncing.Add(1)
-	defer l.syncing.Done()
-	// The lock is not held while the disk works, so the segment may be closed
-	// meanwhile, by a rotation: that syncs it.
-	segment := l.segment
-	l.mu.Unlock()
-	if err := segment.Sync(); err != nil && !errors.Is(err, os.ErrClosed) {
-		l.mu.Lock()
-		l.syncErr, l.unsynced = err, true
-		l.mu.Unlock()
-	}
 }
 
 // Close forces everything to the disk and closes the log. Entries that could not
@@ -300,18 +202,9 @@ func (l *Log) Close() error {
 		return nil
 	}
 	l.closed = true
-	if l.timer != nil {
-		l.timer.Stop()
-	}
-	l.mu.Unlock() // for a sync that is under way
-	l.syncing.Wait()
-	l.mu.Lock()
-	err := l.syncErr
-	if l.unsynced && l.segment != nil {
-		err = errors.Join(err, l.segment.Sync())
-	}
-	if l.lost > 0 {
-		err = errors.Join(err, fmt.Errorf("%d decisions are not in the log", l.lost))
+	err := l.syncer.close()
+	if l.end.lost > 0 {
+		err = errors.Join(err, fmt.Errorf("%d decisions are not in the log", l.end.lost))
 	}
 	if err = errors.Join(err, l.closeFiles()); err != nil {
 		return fmt.Errorf("closing the decision log: %w", err)
@@ -321,7 +214,7 @@ func (l *Log) Close() error {
 
 func (l *Log) closeFiles() error {
 	var errs []error
-	for _, f := range []*os.File{l.segment, l.head, l.lock} {
+	for _, f := range []*os.File{l.segment.file, l.head.file, l.lock} {
 		if f != nil {
 			errs = append(errs, f.Close())
 		}
