@@ -40,7 +40,7 @@ func open(tb testing.TB, dir string, o audit.Options) *audit.Log {
 func add(tb testing.TB, l *audit.Log, tools ...string) {
 	tb.Helper()
 	for _, tool := range tools {
-		if err := l.Append(audit.Entry{Tool: tool, Verdict: permissions.Allow}); err != nil {
+		if err := l.Append(audit.Entry{Subject: audit.Subject{Tool: tool}, Finding: audit.Finding{Verdict: permissions.Allow}}); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -179,7 +179,7 @@ func TestEntriesAreBounded(t *testing.T) {
 	if err := l.Append(e); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Append(audit.Entry{Tool: "\xff/\x00"}); err != nil {
+	if err := l.Append(audit.Entry{Subject: audit.Subject{Tool: "\xff/\x00"}}); err != nil {
 		t.Fatal(err)
 	}
 	if size := len(slurp(t, segment(dir, 1))); size > 400<<10 {
@@ -197,7 +197,7 @@ func TestReadFilters(t *testing.T) {
 	dir := logDir(t)
 	l := open(t, dir, audit.Options{SegmentBytes: 2000})
 	for i := range 40 {
-		e := audit.Entry{Tool: "T" + strconv.Itoa(i), Session: "s" + strconv.Itoa(i%2), Verdict: permissions.Allow}
+		e := audit.Entry{Subject: audit.Subject{Tool: "T" + strconv.Itoa(i), Session: "s" + strconv.Itoa(i%2)}, Finding: audit.Finding{Verdict: permissions.Allow}}
 		if i%10 == 0 {
 			e.Verdict = permissions.Deny
 		}
@@ -534,7 +534,7 @@ func TestManyWriters(t *testing.T) {
 		for range routines {
 			wg.Go(func() {
 				for range each {
-					if err := l.Append(audit.Entry{Tool: "T", Verdict: permissions.Ask}); err != nil {
+					if err := l.Append(audit.Entry{Subject: audit.Subject{Tool: "T"}, Finding: audit.Finding{Verdict: permissions.Ask}}); err != nil {
 						t.Error(err)
 					}
 				}
@@ -555,7 +555,7 @@ func TestVerifyTakesNoMemory(t *testing.T) { // not beside others, which allocat
 	dir := logDir(t)
 	l := open(t, dir, audit.Options{Sync: audit.SyncNever})
 	for range 8000 {
-		if err := l.Append(audit.Entry{Tool: "T", Reason: strings.Repeat("r", 900)}); err != nil {
+		if err := l.Append(audit.Entry{Subject: audit.Subject{Tool: "T"}, Finding: audit.Finding{Reason: strings.Repeat("r", 900)}}); err != nil {
 			t.Fatal(err)
 		}
 	}

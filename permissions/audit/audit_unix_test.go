@@ -58,7 +58,7 @@ func childAppends(dir string, n int) {
 	l, err := audit.Open(dir, audit.Options{SegmentBytes: 50_000})
 	must(err)
 	for range n {
-		must(l.Append(audit.Entry{Tool: "T", Verdict: permissions.Allow, Reason: strings.Repeat("r", 300)}))
+		must(l.Append(audit.Entry{Subject: audit.Subject{Tool: "T"}, Finding: audit.Finding{Verdict: permissions.Allow, Reason: strings.Repeat("r", 300)}}))
 	}
 	must(l.Close())
 }
@@ -121,7 +121,7 @@ func childFillsDisk(dir string) {
 	must(syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old))
 	// No multiple of a line's length, so that part of a line fits.
 	must(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 2999, Max: old.Max}))
-	e := audit.Entry{Tool: "T", Verdict: permissions.Allow}
+	e := audit.Entry{Subject: audit.Subject{Tool: "T"}, Finding: audit.Finding{Verdict: permissions.Allow}}
 	written := 0
 	for err = l.Append(e); err == nil; err = l.Append(e) {
 		written++
@@ -138,7 +138,7 @@ func childFillsDisk(dir string) {
 		must(fmt.Errorf("%d are lost", l.Lost()))
 	}
 	must(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old))
-	must(l.Append(audit.Entry{Tool: "after", Verdict: permissions.Allow}))
+	must(l.Append(audit.Entry{Subject: audit.Subject{Tool: "after"}, Finding: audit.Finding{Verdict: permissions.Allow}}))
 	if l.Lost() != 0 {
 		must(fmt.Errorf("%d are still lost", l.Lost()))
 	}
@@ -221,7 +221,7 @@ func TestUnwritable(t *testing.T) {
 	if err := os.Chmod(dir, 0o500); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Append(audit.Entry{Tool: "B"}); err == nil || l.Lost() != 1 {
+	if err := l.Append(audit.Entry{Subject: audit.Subject{Tool: "B"}}); err == nil || l.Lost() != 1 {
 		t.Errorf("%v, %d lost", err, l.Lost())
 	}
 	if err := os.Chmod(dir, 0o700); err != nil {

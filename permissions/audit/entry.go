@@ -24,25 +24,8 @@ const (
 // Texts over 1 KiB are cut and marked with an ellipsis; those that are not UTF-8
 // are kept quoted as in Go.
 type Entry struct {
-	Session string `json:"session,omitempty"`
-	Call    string `json:"call,omitempty"`
-	Tool    string `json:"tool"`
-	// Plugin offers the tool; empty for tools of the embedder.
-	Plugin string `json:"plugin,omitempty"`
-	// Capability is the operation a running call wants done; empty where the
-	// call itself is judged.
-	Capability string `json:"capability,omitempty"`
-
-	Verdict permissions.Verdict `json:"verdict"`
-	// Headless says that it is a denial because nobody could be asked.
-	Headless bool              `json:"headless,omitempty"`
-	Layer    permissions.Layer `json:"layer"`
-	// Rule is the rule that decided, if one did, and Source where it stands.
-	Rule   string `json:"rule,omitempty"`
-	Source string `json:"source,omitempty"`
-	Reason string `json:"reason,omitempty"`
-	// Matched is the access that decided; empty for the call as such.
-	Matched string `json:"matched,omitempty"`
+	Subject
+	Finding
 	// Accesses are those judged: the first 16, and More counts the rest.
 	Accesses []Access `json:"accesses,omitempty"`
 	More     int      `json:"more,omitempty"`
@@ -55,6 +38,32 @@ type Entry struct {
 	// "judge", "approval ID", "grant ID"; "nobody" where a question ended without an
 	// answer.
 	By string `json:"by,omitempty"`
+}
+
+// Subject is what was judged.
+type Subject struct {
+	Session string `json:"session,omitempty"`
+	Call    string `json:"call,omitempty"`
+	Tool    string `json:"tool"`
+	// Plugin offers the tool; empty for tools of the embedder.
+	Plugin string `json:"plugin,omitempty"`
+	// Capability is the operation a running call wants done; empty where the
+	// call itself is judged.
+	Capability string `json:"capability,omitempty"`
+}
+
+// Finding is what was decided, and why.
+type Finding struct {
+	Verdict permissions.Verdict `json:"verdict"`
+	// Headless says that it is a denial because nobody could be asked.
+	Headless bool              `json:"headless,omitempty"`
+	Layer    permissions.Layer `json:"layer"`
+	// Rule is the rule that decided, if one did, and Source where it stands.
+	Rule   string `json:"rule,omitempty"`
+	Source string `json:"source,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Matched is the access that decided; empty for the call as such.
+	Matched string `json:"matched,omitempty"`
 }
 
 // Access is one effect that was judged.
@@ -77,8 +86,8 @@ type Opinion struct {
 // Of is the entry for a decision, as far as the decision knows.
 func Of(d *permissions.Decision) Entry {
 	e := Entry{
-		Tool: d.Tool, Verdict: d.Verdict, Headless: d.Headless, Layer: d.Layer,
-		Reason: d.Reason(),
+		Subject: Subject{Tool: d.Tool},
+		Finding: Finding{Verdict: d.Verdict, Headless: d.Headless, Layer: d.Layer, Reason: d.Reason()},
 	}
 	e.Rule, e.Source = ruleOf(&d.Finding)
 	if d.Access != (permissions.Access{}) {

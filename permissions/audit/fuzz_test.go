@@ -41,7 +41,7 @@ func FuzzLog(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		if err := l.Append(audit.Entry{Tool: "T", Verdict: permissions.Deny}); err != nil {
+		if err := l.Append(audit.Entry{Subject: audit.Subject{Tool: "T"}, Finding: audit.Finding{Verdict: permissions.Deny}}); err != nil {
 			t.Fatal(err)
 		}
 		after := verify(t, dir, "")
@@ -77,8 +77,11 @@ func BenchmarkAppend(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			l := open(b, logDir(b), audit.Options{Sync: sync})
 			e := audit.Entry{
-				Session: "01234567", Call: "toolu_01", Tool: "Bash", Plugin: "shell", Verdict: permissions.Allow, Layer: permissions.LayerRule,
-				Rule: "Bash(git *)", Source: "project, /ws/proj/.toolquay/settings.toml:7", Reason: "the allow rule Bash(git *)",
+				Subject: audit.Subject{Session: "01234567", Call: "toolu_01", Tool: "Bash", Plugin: "shell"},
+				Finding: audit.Finding{
+					Verdict: permissions.Allow, Layer: permissions.LayerRule,
+					Rule: "Bash(git *)", Source: "project, /ws/proj/.toolquay/settings.toml:7", Reason: "the allow rule Bash(git *)",
+				},
 				Mode: permissions.ModeDefault, Binding: strings.Repeat("ab", 32),
 				Accesses: []audit.Access{{Kind: permissions.AccessExec, Target: "git status"}, {Kind: permissions.AccessRead, Target: "/ws/proj"}},
 			}

@@ -46,7 +46,7 @@ func TestSyncPolicies(t *testing.T) {
 			if err := l.Close(); err != nil {
 				t.Error("closing twice:", err)
 			}
-			if err := l.Append(audit.Entry{Tool: "B"}); err == nil {
+			if err := l.Append(audit.Entry{Subject: audit.Subject{Tool: "B"}}); err == nil {
 				t.Error("a closed log takes entries")
 			}
 			if r := sound(t, dir); r.Decisions != 5 {

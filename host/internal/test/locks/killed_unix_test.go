@@ -81,7 +81,7 @@ var locks = map[string]locked{
 		if err != nil {
 			return err
 		}
-		if err := log.Append(audit.Entry{Tool: "Grep"}); err != nil {
+		if err := log.Append(audit.Entry{Subject: audit.Subject{Tool: "Grep"}}); err != nil {
 			return err
 		}
 		return log.Close()
