@@ -7,84 +7,50 @@ import (
 	"sort"
 )
 
-func (p *jsonParser) object(depth int) *jsonFault {
-	start, first := p.offset(), len(p.members)
-	p.pos++
-	p.dst = append(p.dst, '{')
-	p.space()
-	if p.peek() == '}' {
-		p.pos++
-		p.dst = append(p.dst, '}')
-		return nil
-	}
-	sorted := true
-	for {
-		if f := p.member(depth); f != nil {
-			return f
-		}
-		if n := len(p.members); n-first > 1 && sorted {
-			sorted = bytes.Compare(p.key(n-2), p.key(n-1)) < 0
-		}
-		switch p.peek() {
-		case ',':
-			p.pos++
-			p.dst = append(p.dst, ',')
-			p.space()
-			continue
-		case '}':
-			p.pos++
-			p.dst = append(p.dst, '}')
-		default:
-			return p.unexpected("a comma or }")
-		}
-		break
-	}
-	if !sorted {
-		if f := p.sortObject(start, first); f != nil {
-			return f
-		}
-	}
-	p.members = p.members[:first]
-	return nil
+// jsonOrder is the document as it is written, with what puts its keys in order: objects
+// that need sorting are noted on the way and put in order at the end, all at once, so
+// that nesting does not multiply the work.
+type jsonOrder struct {
+	// dst[base:] is the document so far.
+	dst  []byte
+	base int
+
+	// members are those of the objects that are open, innermost last.
+	members []jsonMember
+	// keys holds the unescaped bytes of keys that are written with escapes.
+	keys []byte
+	// unsorted are the finished objects whose members were out of order, and
+	// spans those members in order.
+	unsorted []jsonObject
+	spans    []jsonSpan
+	order    []int  // for sortObject
+	before   []byte // for reorder, the document as it was
 }
 
-// member reads one key and value and the space after them.
-func (p *jsonParser) member(depth int) *jsonFault {
-	if p.peek() != '"' {
-		return p.unexpected("a key in double quotes")
-	}
-	m := jsonMember{at: uint32(p.pos)}
-	m.start = p.offset()
-	if f := p.text(); f != nil {
-		return f
-	}
-	m.key = jsonSpan{m.start + 1, p.offset() - 1}
-	if written := p.written(m.key); bytes.IndexByte(written, '\\') >= 0 {
-		from := uint32(len(p.keys))
-		p.keys = appendUnescaped(p.keys, written)
-		m.key, m.escaped = jsonSpan{from, uint32(len(p.keys))}, true
-	}
-	n := len(p.members)
-	p.members = append(p.members, m)
-	p.space()
-	if p.peek() != ':' {
-		return p.unexpected("a colon").member(p.key(n))
-	}
-	p.pos++
-	p.dst = append(p.dst, ':')
-	p.space()
-	if f := p.value(depth); f != nil {
-		return f.member(p.key(n))
-	}
-	p.members[n].end = p.offset()
-	p.space()
-	return nil
+// jsonSpan is a range of the document that is being written.
+type jsonSpan struct{ start, end uint32 }
+
+type jsonMember struct {
+	jsonSpan
+	// key is the unescaped key: in keys if escaped, else in the document.
+	key     jsonSpan
+	escaped bool
+	// at is where the key starts in src.
+	at uint32
 }
 
-func (p *jsonParser) written(s jsonSpan) []byte { return p.dst[p.base:][s.start:s.end] }
+type jsonObject struct {
+	jsonSpan
+	// first and last are its members' place in spans.
+	first, last int
+}
+
+func (p *jsonOrder) offset() uint32 { return uint32(len(p.dst) - p.base) }
+
+func (p *jsonOrder) written(s jsonSpan) []byte { return p.dst[p.base:][s.start:s.end] }
 
 // key returns the unescaped key of a member.
-func (p *jsonParser) key(i int) []byte {
+func (p *jsonOrder) key(i int) []byte {
 	m := &p.members[i]
 	if m.escaped {
 		return p.keys[m.key.start:m.key.end]
@@ -94,7 +60,7 @@ func (p *jsonParser) key(i int) []byte {
 
 // sortObject puts the members of the object that starts at start, which are
 // those from first on, in the order of their keys, and refuses duplicates.
-func (p *jsonParser) sortObject(start uint32, first int) *jsonFault {
+func (p *jsonOrder) sortObject(start uint32, first int) *jsonFault {
 	order := p.order[:0]
 	for i := first; i < len(p.members); i++ {
 		order = append(order, i)
@@ -123,14 +89,14 @@ func (p *jsonParser) sortObject(start uint32, first int) *jsonFault {
 
 // reorder writes the document again with the members of unsorted objects in
 // order. Every byte is copied once, however deep the objects nest.
-func (p *jsonParser) reorder() {
+func (p *jsonOrder) reorder() {
 	slices.SortFunc(p.unsorted, func(a, b jsonObject) int { return cmp.Compare(a.start, b.start) })
 	p.before = append(p.before[:0], p.dst[p.base:]...)
 	p.dst = p.dst[:p.base]
 	p.emit(p.before, jsonSpan{0, uint32(len(p.before))})
 }
 
-func (p *jsonParser) emit(text []byte, s jsonSpan) {
+func (p *jsonOrder) emit(text []byte, s jsonSpan) {
 	for {
 		i := sort.Search(len(p.unsorted), func(i int) bool { return p.unsorted[i].start >= s.start })
 		if i == len(p.unsorted) || p.unsorted[i].start >= s.end {
