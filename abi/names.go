@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 	"unicode"
-	"unicode/utf8"
 )
 
 // Identifiers of a semantic version: numbers have no leading zeros, those of a
@@ -40,26 +39,6 @@ func lazily(pattern string) func() *regexp.Regexp {
 func plainFileName(name string) bool {
 	return len(name) <= 255 && strings.HasSuffix(name, ".wasm") && name != ".wasm" &&
 		!strings.ContainsAny(name, `/\:*?"<>|`) && hiddenRune(name, false) < 0
-}
-
-// line checks a text of one line that people or models are shown.
-func line(v *validator, text string, most int) { shown(v, text, most, false) }
-
-// lines checks a text of several.
-func lines(v *validator, text string, most int) { shown(v, text, most, true) }
-
-func shown(v *validator, text string, most int, breaks bool) {
-	if n := utf8.RuneCountInString(text); n > most {
-		v.fault("%d characters are over the limit of %d", n, most)
-	}
-	if !utf8.ValidString(text) {
-		v.fault("bytes that are not UTF-8")
-		return
-	}
-	if at := hiddenRune(text, breaks); at >= 0 {
-		r, _ := utf8.DecodeRuneInString(text[at:])
-		v.fault("the character %U at byte %d cannot be seen, or changes how the rest is shown; leave it out", r, at)
-	}
 }
 
 // hiddenRune returns where the first character lies that has no form of its own
