@@ -29,10 +29,9 @@ const (
 	EventRewritten EventKind = "rewritten"
 	// EventStarted: the tool runs.
 	EventStarted EventKind = "started"
-	// EventDeed: a command did something that who follows the session may want to know
-	// of, such as a commit. Where it did that in the background, after its call had
-	// ended, this is of no turn, as an EventTask.
-	EventDeed EventKind = "deed"
+	// EventGit: a command did something worth knowing, such as a commit. If it did that in
+	// the background, after its call had ended, the event is of no turn, as an EventTask.
+	EventGit EventKind = "deed"
 	// EventCapability: a capability call ended.
 	EventCapability EventKind = "capability"
 	// EventProgress and EventLog: the tool reports.
@@ -87,7 +86,7 @@ const (
 //     takes the place of its EventResult.
 //   - EventQueued comes first. Before EventStarted come EventDecided, EventNeedsApproval,
 //     EventHook and EventRewritten, as often as the input is rewritten. After it come
-//     EventProgress, EventDeed, and of each capability call its EventDecided,
+//     EventProgress, EventGit, and of each capability call its EventDecided,
 //     EventNeedsApproval and EventCapability, in any number; then EventHook for the hooks
 //     after the call, and EventPersisted. Then come EventFinished and EventResult, and
 //     last EventReplaced. EventChanged comes after EventFinished, before EventResult or
@@ -101,7 +100,7 @@ const (
 //
 // What is of no turn has an empty Turn, and observers alone are told. EventTools and
 // EventPlugin are of the host. What goes on in a session's background comes at any time, in one order for
-// the session: a task's EventTask when it began, its deeds, and, when nothing of it is
+// the session: a task's EventTask when it began, its git events, and, when nothing of it is
 // left, the EventTask of its end. Of a task that had ended before the session was opened
 // there is none. All is told before [Session.Close] returns, which an observer
 // therefore must not call.
@@ -162,8 +161,8 @@ type Event struct {
 	Tools *ToolsChange
 	// Plugin is what cannot be used, with EventPlugin.
 	Plugin *PluginProblem
-	// Deed is what was done, with EventDeed.
-	Deed *capability.Deed
+	// Git is what a command did, with EventGit.
+	Git *capability.GitEvent
 	// Task is the task as it then is, with EventTask.
 	Task *capability.TaskInfo
 }

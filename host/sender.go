@@ -83,15 +83,15 @@ func (s *sender) Report(p abi.ProgressHead) {
 	}
 }
 
-// Deed sends [EventDeed], outside all turns where the call has ended.
-func (s *sender) Deed(d capability.Deed) {
+// GitEvent sends [EventGit], outside all turns where the call has ended.
+func (s *sender) GitEvent(d capability.GitEvent) {
 	if s == nil {
 		return
 	}
 	inCall := s.progress.UnlessOver(func() {
-		s.event(Event{Kind: EventDeed, Deed: &d, Elapsed: s.elapsed()})
+		s.event(Event{Kind: EventGit, Git: &d, Elapsed: s.elapsed()})
 	})
 	if !inCall {
-		s.listeners.of.news.tell(Event{Kind: EventDeed, CallID: d.Call.ID, Tool: d.Call.Tool, Title: s.title, Deed: &d})
+		s.listeners.of.news.tell(Event{Kind: EventGit, CallID: d.Call.ID, Tool: d.Call.Tool, Title: s.title, Git: &d})
 	}
 }

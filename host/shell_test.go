@@ -400,8 +400,8 @@ func TestDeed(t *testing.T) {
 	if want := "queued started deed capability finished result"; strings.Join(got, " ") != want {
 		t.Errorf("got %v, want %s: %s", got, want, resultsOf(events)["1"].Content[0].Text)
 	}
-	for _, e := range of(events, host.EventDeed) {
-		if d := e.Deed; d.Kind != capability.DeedCommit || d.Subject != "First of all" || d.Call.ID != "1" || e.Turn == "" {
+	for _, e := range of(events, host.EventGit) {
+		if d := e.Git; d.Kind != capability.GitCommit || d.Subject != "First of all" || d.Call.ID != "1" || e.Turn == "" {
 			t.Errorf("the deed is %+v", d)
 		}
 	}

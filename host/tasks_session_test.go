@@ -158,7 +158,7 @@ func TestTaskEvents(t *testing.T) {
 		t.Errorf("got %v, want %s", got, want)
 	}
 	for _, e := range h.events {
-		if e.Turn != "" && e.Kind == host.EventDeed {
+		if e.Turn != "" && e.Kind == host.EventGit {
 			t.Error("the deed is told as a part of the call")
 		}
 	}

@@ -141,8 +141,8 @@ func (d *streamDriver) observe(e host.Event) {
 		line = stream.NewPlugin(e)
 	case host.EventTask:
 		line = stream.NewTask(e)
-	case host.EventDeed:
-		line = stream.NewDeed(e)
+	case host.EventGit:
+		line = stream.NewGitEvent(e)
 	default:
 		return
 	}

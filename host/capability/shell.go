@@ -27,7 +27,7 @@ type Shell interface {
 	Spool(call Call) (*os.File, error)
 	// Tell tells whoever follows the session what a command did that they may want to
 	// know of, such as a commit.
-	Tell(d Deed)
+	Tell(d GitEvent)
 	// Offers reports whether the model may call a tool of that name.
 	Offers(tool string) bool
 }
@@ -64,13 +64,13 @@ type SandboxPolicy struct {
 	Local func(host string) bool
 }
 
-// Deed is something that a command did: git, by what it left in the repository, or
+// GitEvent is something that a command did: git, by what it left in the repository, or
 // another program, by its words, its exit status and its output.
-type Deed struct {
+type GitEvent struct {
 	Call Call
-	// Program is git, gh, glab or curl; Kind one of the kinds of deed.
+	// Program is git, gh, glab or curl; Kind one of the kinds of event.
 	Program string
-	Kind    DeedKind
+	Kind    GitEventKind
 	// Commit is a commit's abbreviated or whole hash, Branch and Remote what was
 	// committed to, pushed, merged or made; what is not known is empty.
 	Commit, Branch, Remote string
@@ -83,22 +83,22 @@ type Deed struct {
 	Forced bool
 }
 
-// DeedKind is a kind of [Deed].
-type DeedKind string
+// GitEventKind is a kind of [GitEvent].
+type GitEventKind string
 
-// The kinds of deed.
+// The kinds of git event.
 const (
-	DeedCommit               DeedKind = "commit"
-	DeedAmend                DeedKind = "amend"
-	DeedPush                 DeedKind = "push"
-	DeedMerge                DeedKind = "merge"
-	DeedRebase               DeedKind = "rebase"
-	DeedBranch               DeedKind = "branch"
-	DeedCherryPick           DeedKind = "cherry_pick"
-	DeedPullRequest          DeedKind = "pull_request"
-	DeedPullRequestCommented DeedKind = "pull_request_commented"
-	DeedPullRequestReady     DeedKind = "pull_request_ready"
-	DeedPullRequestMerged    DeedKind = "pull_request_merged"
-	DeedPullRequestClosed    DeedKind = "pull_request_closed"
-	DeedPullRequestEdited    DeedKind = "pull_request_edited"
+	GitCommit            GitEventKind = "commit"
+	GitAmend             GitEventKind = "amend"
+	GitPush              GitEventKind = "push"
+	GitMerge             GitEventKind = "merge"
+	GitRebase            GitEventKind = "rebase"
+	GitBranch            GitEventKind = "branch"
+	GitCherryPick        GitEventKind = "cherry_pick"
+	PullRequestCreated   GitEventKind = "pull_request"
+	PullRequestCommented GitEventKind = "pull_request_commented"
+	PullRequestReady     GitEventKind = "pull_request_ready"
+	PullRequestMerged    GitEventKind = "pull_request_merged"
+	PullRequestClosed    GitEventKind = "pull_request_closed"
+	PullRequestEdited    GitEventKind = "pull_request_edited"
 )

@@ -445,7 +445,7 @@ func TestWhatIsOfNoTurn(t *testing.T) {
 	b.tell("s", "",
 		host.Event{Kind: host.EventTools, Tools: &host.ToolsChange{Added: []string{"Read"}}},
 		host.Event{Kind: host.EventTask, CallID: "1", Task: &capability.TaskInfo{ID: "b12345678"}},
-		host.Event{Kind: host.EventDeed, CallID: "1", Deed: &capability.Deed{Kind: capability.DeedCommit}})
+		host.Event{Kind: host.EventGit, CallID: "1", Git: &capability.GitEvent{Kind: capability.GitCommit}})
 	b.Close()
 	if spans := b.spans(); len(spans) > 0 {
 		t.Errorf("there are the spans %v", spans)

@@ -56,5 +56,5 @@ type Audience interface {
 	// Remark tells the model something beside the call's result.
 	Remark(text string)
 	// Tell tells the session's followers about an effect of a command.
-	Tell(d capability.Deed)
+	Tell(d capability.GitEvent)
 }

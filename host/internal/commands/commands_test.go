@@ -37,7 +37,7 @@ func (f *fakeCall) MayRead(string) bool            { return false }
 func (f *fakeCall) Place() shell.Place             { return shell.Place{Cwd: f.dir} }
 func (f *fakeCall) Offers(string) bool             { return true }
 func (f *fakeCall) Remark(text string)             { f.remarks = append(f.remarks, text) }
-func (f *fakeCall) Tell(capability.Deed)           {}
+func (f *fakeCall) Tell(capability.GitEvent)       {}
 
 func (f *fakeCall) Analyse(text string, at shell.Place) permissions.Command {
 	f.analysed++

@@ -57,7 +57,7 @@ func (s *Shell) Environment(looks bool) []string { return s.runner.Environment(l
 func (s *Shell) Offers(tool string) bool { return s.call.Audience.Offers(tool) }
 
 // Tell tells the session's followers about an effect of a command.
-func (s *Shell) Tell(d capability.Deed) { s.call.Audience.Tell(d) }
+func (s *Shell) Tell(d capability.GitEvent) { s.call.Audience.Tell(d) }
 
 // Spool creates a file for a command's output.
 func (s *Shell) Spool(call capability.Call) (*os.File, error) {

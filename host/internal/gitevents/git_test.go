@@ -20,14 +20,14 @@ func begin(command, dir string) *gitevents.Watch {
 }
 
 // recognise is what is told of a command that nobody runs.
-func recognise(command string, exit int, output string) []capability.Deed {
-	return begin(command, "/nonexistent").Deeds(exit, []byte(output))
+func recognise(command string, exit int, output string) []capability.GitEvent {
+	return begin(command, "/nonexistent").Events(exit, []byte(output))
 }
 
-// brief writes deeds in a line, so that a table can be read.
-func brief(deeds []capability.Deed) string {
+// brief writes events in a line, so that a table can be read.
+func brief(events []capability.GitEvent) string {
 	var out []string
-	for _, d := range deeds {
+	for _, d := range events {
 		words := []string{string(d.Kind)}
 		for _, w := range []string{d.Remote, d.Branch, d.Commit, d.Subject, d.URL} {
 			if w != "" {
@@ -92,7 +92,7 @@ func (r *repository) watched(command string) string {
 	r.t.Helper()
 	w := begin(command, r.dir)
 	text, exit := r.run(command)
-	return brief(w.Deeds(exit, []byte(text)))
+	return brief(w.Events(exit, []byte(text)))
 }
 
 // holds runs a command and compares what is told of it. In want, HEAD and others stand for
@@ -192,7 +192,7 @@ func TestRealOthers(t *testing.T) {
 	r.holds("cp -R ../old ../copy && cd ../copy && git commit --allow-empty -qm new", "commit main COPY new")
 	w := begin("git push -q", r.dir)
 	r.run("git commit --allow-empty -qm meanwhile && git branch meanwhile")
-	if got := brief(w.Deeds(0, nil)); got != "" {
+	if got := brief(w.Events(0, nil)); got != "" {
 		t.Errorf("of another command's: %s", got)
 	}
 }

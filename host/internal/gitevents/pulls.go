@@ -14,7 +14,7 @@ import (
 
 // row is a way to do something with a pull request.
 type row struct {
-	kind capability.DeedKind
+	kind capability.GitEventKind
 	// words are programs with their sub-commands; with are options of which one makes
 	// it this, and not are those that make it something else, or nothing.
 	words     []string
@@ -33,56 +33,56 @@ type row struct {
 // rows are tried in order.
 var rows = []row{
 	{
-		kind: capability.DeedPullRequest, words: []string{"gh pr create", "gh pr new", "glab mr create", "glab mr new"},
+		kind: capability.PullRequestCreated, words: []string{"gh pr create", "gh pr new", "glab mr create", "glab mr new"},
 		not: []string{"--dry-run", "--web", "-w"},
 	},
-	{kind: capability.DeedPullRequestCommented, words: []string{"gh pr comment", "glab mr note", "glab mr comment"}, not: []string{"--web", "-w"}},
+	{kind: capability.PullRequestCommented, words: []string{"gh pr comment", "glab mr note", "glab mr comment"}, not: []string{"--web", "-w"}},
 	{
-		kind: capability.DeedPullRequestReady, words: []string{"gh pr ready"}, not: []string{"--undo"},
+		kind: capability.PullRequestReady, words: []string{"gh pr ready"}, not: []string{"--undo"},
 		done: lazyregexp.New(`(?m)^\S+ Pull request \S*?#([0-9]{1,9}) is marked as`),
 	},
-	{kind: capability.DeedPullRequestReady, words: []string{"glab mr update"}, with: []string{"--ready", "-r"}},
+	{kind: capability.PullRequestReady, words: []string{"glab mr update"}, with: []string{"--ready", "-r"}},
 	{
-		kind: capability.DeedPullRequestMerged, words: []string{"gh pr merge"}, not: []string{"--auto", "--disable-auto"}, silent: true,
+		kind: capability.PullRequestMerged, words: []string{"gh pr merge"}, not: []string{"--auto", "--disable-auto"}, silent: true,
 		done: lazyregexp.New(`(?m)^\S+ (?:Merged|Rebased and merged|Squashed and merged) pull request \S*?#([0-9]{1,9})(?: \((.*)\))?`),
 	},
 	{
-		kind: capability.DeedPullRequestMerged, words: []string{"glab mr merge", "glab mr accept"},
+		kind: capability.PullRequestMerged, words: []string{"glab mr merge", "glab mr accept"},
 		done: lazyregexp.New(`(?m)^\S+ Merged!?$`),
 	},
 	{
-		kind: capability.DeedPullRequestClosed, words: []string{"gh pr close", "glab mr close"},
+		kind: capability.PullRequestClosed, words: []string{"gh pr close", "glab mr close"},
 		done: lazyregexp.New(`(?m)^\S+ Closed (?:pull|merge) request \S*?[#!]([0-9]{1,9})\.?(?: \((.*)\))?`),
 	},
-	{kind: capability.DeedPullRequestEdited, words: []string{"gh pr edit", "glab mr update"}},
+	{kind: capability.PullRequestEdited, words: []string{"gh pr edit", "glab mr update"}},
 
-	{kind: capability.DeedPullRequest, method: "POST", path: lazyregexp.New(`/repos/[^/]+/[^/]+/pulls$|/projects/[^/]+/merge_requests$`)},
+	{kind: capability.PullRequestCreated, method: "POST", path: lazyregexp.New(`/repos/[^/]+/[^/]+/pulls$|/projects/[^/]+/merge_requests$`)},
 	{
 		// Of an issue, or of a pull request: only the address in the answer tells.
-		kind: capability.DeedPullRequestCommented, method: "POST", path: lazyregexp.New(`/repos/[^/]+/[^/]+/issues/([0-9]+)/comments$`),
+		kind: capability.PullRequestCommented, method: "POST", path: lazyregexp.New(`/repos/[^/]+/[^/]+/issues/([0-9]+)/comments$`),
 	},
 	{
-		kind: capability.DeedPullRequestCommented, method: "POST", path: lazyregexp.New(`/pulls/([0-9]+)/(?:comments|reviews)$`),
+		kind: capability.PullRequestCommented, method: "POST", path: lazyregexp.New(`/pulls/([0-9]+)/(?:comments|reviews)$`),
 		silent: true,
 	},
 	{
-		kind: capability.DeedPullRequestCommented, method: "POST", path: lazyregexp.New(`/merge_requests/([0-9]+)/(?:notes|discussions)$`),
+		kind: capability.PullRequestCommented, method: "POST", path: lazyregexp.New(`/merge_requests/([0-9]+)/(?:notes|discussions)$`),
 		silent: true, done: lazyregexp.New(`"note\w+_type":\s*"MergeRequest"`),
 	},
 	{
-		kind: capability.DeedPullRequestReady, method: "POST", path: lazyregexp.New(`/graphql$`),
+		kind: capability.PullRequestReady, method: "POST", path: lazyregexp.New(`/graphql$`),
 		body: lazyregexp.New(`\bmarkPullRequestReadyForReview\b`), silent: true, done: lazyregexp.New(`"isDraft":\s*false`),
 	},
 	{
-		kind: capability.DeedPullRequestMerged, method: "PUT", path: lazyregexp.New(`/(?:pulls|merge_requests)/([0-9]+)/merge$`),
+		kind: capability.PullRequestMerged, method: "PUT", path: lazyregexp.New(`/(?:pulls|merge_requests)/([0-9]+)/merge$`),
 		silent: true, done: lazyregexp.New(`"merged":\s*true|"state":\s*"merged"`),
 	},
 	{
-		kind: capability.DeedPullRequestClosed, method: "PATCH", path: lazyregexp.New(`/pulls/([0-9]+)$`),
+		kind: capability.PullRequestClosed, method: "PATCH", path: lazyregexp.New(`/pulls/([0-9]+)$`),
 		body: lazyregexp.New(`\bstate["']?\s*[:=]\s*["']?closed\b`), silent: true, done: lazyregexp.New(`"state":\s*"closed"`),
 	},
 	{
-		kind: capability.DeedPullRequestClosed, method: "PUT", path: lazyregexp.New(`/merge_requests/([0-9]+)$`),
+		kind: capability.PullRequestClosed, method: "PUT", path: lazyregexp.New(`/merge_requests/([0-9]+)$`),
 		body: lazyregexp.New(`\bstate_event["']?\s*[:=]\s*["']?close\b`), silent: true, done: lazyregexp.New(`"state":\s*"closed"`),
 	},
 }
@@ -97,7 +97,7 @@ var (
 )
 
 // pulls returns what a command did to pull requests, up to so many events.
-func pulls(command *permissions.Command, exit int, output string, most int) (deeds []capability.Deed) {
+func pulls(command *permissions.Command, exit int, output string, most int) (events []capability.GitEvent) {
 	if command.Fault != "" {
 		return nil
 	}
@@ -113,19 +113,19 @@ func pulls(command *permissions.Command, exit int, output string, most int) (dee
 		if !ok {
 			continue
 		}
-		for len(deeds) < most {
-			d := capability.Deed{Kind: c.row.kind, Program: c.program, Number: c.number, URL: c.url, Subject: c.title}
+		for len(events) < most {
+			d := capability.GitEvent{Kind: c.row.kind, Program: c.program, Number: c.number, URL: c.url, Subject: c.title}
 			proven, failed := status(command, c.program, exit)
 			if failed || !evidence(&output, c.row, &d) && (!c.row.silent || !c.strict || !proven || idle) {
 				break
 			}
-			deeds = append(deeds, d)
+			events = append(events, d)
 			if idle = true; !part.Again {
 				break
 			}
 		}
 	}
-	return deeds
+	return events
 }
 
 // call is a run of a program that does what a row says, and what its words tell.
@@ -192,7 +192,7 @@ func (c *call) arguments(args string) {
 	if m := number.FindStringSubmatch(name); m != nil {
 		c.number, _ = strconv.Atoi(m[1])
 	}
-	if m := titled.FindStringSubmatch(args); m != nil && c.row.kind != capability.DeedPullRequestMerged {
+	if m := titled.FindStringSubmatch(args); m != nil && c.row.kind != capability.PullRequestMerged {
 		c.title = m[1]
 	}
 }
@@ -230,7 +230,7 @@ func (c *call) request(line string) bool {
 }
 
 // evidence looks in an output for what is printed once it is done.
-func evidence(output *string, r *row, d *capability.Deed) bool {
+func evidence(output *string, r *row, d *capability.GitEvent) bool {
 	if r.done == nil {
 		return take(output, address, d)
 	}
@@ -243,7 +243,7 @@ func evidence(output *string, r *row, d *capability.Deed) bool {
 
 // take reads what is printed of a pull request, if it is that of the call, and takes it
 // out: it is of one call.
-func take(output *string, re *lazyregexp.Regexp, d *capability.Deed) bool {
+func take(output *string, re *lazyregexp.Regexp, d *capability.GitEvent) bool {
 	for _, m := range re.FindAllStringSubmatch(*output, -1) {
 		text := append(m, "", "")[1:]
 		n, url, subject := text[0], "", text[1]

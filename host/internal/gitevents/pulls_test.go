@@ -101,9 +101,9 @@ func TestPullRequests(t *testing.T) {
 		{"curl -d body=x https://gitlab.com/api/v4/projects/g%2Fr/merge_requests/4/notes", 0, "{\"note" + "able_type\":\"MergeRequest\"}", "pull_request_commented", 4},
 		{"curl -d source_branch=a https://gitlab.com/api/v4/projects/1/merge_requests", 0, "{\"id\":1,\"web_url\":\"" + merge + "\"}", "pull_request " + merge, 4},
 	} {
-		deeds := recognise(c.command, c.exit, c.output)
-		if got := brief(deeds); got != c.want || len(deeds) > 0 && deeds[0].Number != c.number {
-			t.Errorf("%s (%d): %q, want %q, %d: %+v", c.command, c.exit, got, c.want, c.number, deeds)
+		events := recognise(c.command, c.exit, c.output)
+		if got := brief(events); got != c.want || len(events) > 0 && events[0].Number != c.number {
+			t.Errorf("%s (%d): %q, want %q, %d: %+v", c.command, c.exit, got, c.want, c.number, events)
 		}
 	}
 }
@@ -114,14 +114,14 @@ func FuzzRecognise(f *testing.F) {
 	f.Add("for i in 1 2; do git cherry-pick a; done", 0, strings.Repeat("[a b 1234567] x\n", 100))
 	f.Add("git pull; git rebase x; git switch -c y", -1, "Updating 1234567..89abcde\nFast-forward\n")
 	f.Fuzz(func(t *testing.T, command string, exit int, output string) {
-		deeds := recognise(command, exit, output)
-		if len(deeds) > 0 && !strings.Contains(command, "g") {
-			t.Errorf("%q made %+v", command, deeds)
+		events := recognise(command, exit, output)
+		if len(events) > 0 && !strings.Contains(command, "g") {
+			t.Errorf("%q made %+v", command, events)
 		}
-		if len(deeds) > 64 {
-			t.Errorf("%d deeds", len(deeds))
+		if len(events) > 64 {
+			t.Errorf("%d events", len(events))
 		}
-		for _, d := range deeds {
+		for _, d := range events {
 			for _, text := range []string{d.Commit, d.Branch, d.Remote, d.Subject, d.URL} {
 				if len(text) > 512 || !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 					t.Errorf("%q is not fit to be shown", text)

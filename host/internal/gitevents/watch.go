@@ -23,8 +23,8 @@ import (
 const (
 	// maxDeeds bounds what one command can be said to have done, and maxText each
 	// name and title, in bytes.
-	maxDeeds = 64
-	maxText  = 512
+	maxEvents = 64
+	maxText   = 512
 	// maxDirs bounds the directories that are looked at, maxLogs the logs of one
 	// repository, and maxRead what is read of a file.
 	maxDirs = 8
@@ -42,8 +42,8 @@ type Watch struct {
 	dirs []string
 	logs map[string]int64
 	// known are the folders of logs that were there and not too many.
-	known []string
-	deeds []capability.Deed
+	known  []string
+	events []capability.GitEvent
 }
 
 // Begin looks at what a command is to be compared with, which begins in a directory.
@@ -95,11 +95,11 @@ func directories(command permissions.Command, dir string) []string {
 	return dirs[:min(len(dirs), maxDirs)]
 }
 
-// Deeds tells what the command did that ended with an exit status and printed an
+// Events tells what the command did that ended with an exit status and printed an
 // output, of which the beginning and the end suffice. An exit status that is not known
-// is negative. The deeds' Call is the caller's to set.
-func (w *Watch) Deeds(exit int, output []byte) []capability.Deed {
-	w.deeds = nil
+// is negative. The events' Call is the caller's to set.
+func (w *Watch) Events(exit int, output []byte) []capability.GitEvent {
+	w.events = nil
 	text := colours.ReplaceAllString(strings.ReplaceAll(string(output), "\r", "\n"), "")
 	var own, common []string
 	for _, dir := range w.dirs {
@@ -108,10 +108,10 @@ func (w *Watch) Deeds(exit int, output []byte) []capability.Deed {
 			own, common = append(own, r.own), append(common, r.common)
 		}
 	}
-	for _, d := range pulls(&w.command, exit, text, maxDeeds-len(w.deeds)) {
+	for _, d := range pulls(&w.command, exit, text, maxEvents-len(w.events)) {
 		w.tell(d)
 	}
-	return w.deeds
+	return w.events
 }
 
 // references tells of what was written to the logs of a repository: its branches, what
@@ -119,7 +119,7 @@ func (w *Watch) Deeds(exit int, output []byte) []capability.Deed {
 // references in common with the first.
 func (w *Watch) references(r repository, again bool, output string) {
 	logs, _ := r.logs()
-	var pushed []capability.Deed
+	var pushed []capability.GitEvent
 	for _, name := range slices.Sorted(maps.Keys(logs)) {
 		lines := w.appended(name, logs[name], r.common)
 		if again || len(lines) == 0 || name == r.own+headLog {
@@ -128,12 +128,12 @@ func (w *Watch) references(r repository, again bool, output string) {
 		last := lines[len(lines)-1]
 		if branch, ok := strings.CutPrefix(name, r.common+heads); ok {
 			if _, old := w.logs[name]; !old && strings.HasPrefix(lines[0].text, "branch: Created ") && !strings.HasPrefix(last.text, "Branch: renamed ") {
-				w.reflog(capability.Deed{Kind: capability.DeedBranch, Branch: branch}, "branch", "checkout", "switch", "worktree")
+				w.reflog(capability.GitEvent{Kind: capability.GitBranch, Branch: branch}, "branch", "checkout", "switch", "worktree")
 			}
 		} else if ref, ok := strings.CutPrefix(name, r.common+remotes); ok && last.text == "update by push" {
 			remote, branch, _ := strings.Cut(ref, "/")
-			pushed = append(pushed, capability.Deed{
-				Kind: capability.DeedPush, Remote: remote, Branch: branch, Commit: last.now[:shortHash],
+			pushed = append(pushed, capability.GitEvent{
+				Kind: capability.GitPush, Remote: remote, Branch: branch, Commit: last.now[:shortHash],
 				Forced: strings.Contains(output, last.was[:shortHash]) && strings.Contains(output, "..."+last.now[:shortHash]),
 			})
 		}
@@ -178,24 +178,24 @@ func (w *Watch) move(l line, branch string) {
 		return
 	}
 	step := strings.Trim(words[len(words)-1], "()")
-	d := capability.Deed{Branch: branch, Commit: l.now[:min(shortHash, len(l.now))], Subject: subject}
+	d := capability.GitEvent{Branch: branch, Commit: l.now[:min(shortHash, len(l.now))], Subject: subject}
 	switch words[0] {
 	case "commit":
-		d.Kind = map[string]capability.DeedKind{
-			"amend": capability.DeedAmend, "merge": capability.DeedMerge, "cherry-pick": capability.DeedCherryPick,
-			"initial": capability.DeedCommit, "commit": capability.DeedCommit,
+		d.Kind = map[string]capability.GitEventKind{
+			"amend": capability.GitAmend, "merge": capability.GitMerge, "cherry-pick": capability.GitCherryPick,
+			"initial": capability.GitCommit, "commit": capability.GitCommit,
 		}[step]
 	case "revert":
-		d.Kind = capability.DeedCommit
+		d.Kind = capability.GitCommit
 	case "cherry-pick":
-		d.Kind = capability.DeedCherryPick
+		d.Kind = capability.GitCherryPick
 	case "rebase", "merge", "pull":
 		d.Subject = ""
 		switch {
 		case step == "finish" || step == "finished":
-			d.Kind = capability.DeedRebase
+			d.Kind = capability.GitRebase
 		case subject == "Fast-forward" || strings.HasPrefix(subject, "Merge made by"):
-			d.Kind, d.Branch = capability.DeedMerge, ""
+			d.Kind, d.Branch = capability.GitMerge, ""
 			words = slices.DeleteFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") })
 			if from := words[1:]; words[0] == "pull" && len(from) > 0 {
 				d.Remote, words = credentials.ReplaceAllString(from[0], "$1"), from
@@ -212,21 +212,21 @@ func (w *Watch) move(l line, branch string) {
 
 // reflog tells of what git did, if the command has one of the words with which it does
 // that: what another command did meanwhile is that one's.
-func (w *Watch) reflog(d capability.Deed, words ...string) {
+func (w *Watch) reflog(d capability.GitEvent, words ...string) {
 	if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(w.command.Text, word) }) {
 		d.Program = "git"
 		w.tell(d)
 	}
 }
 
-func (w *Watch) tell(d capability.Deed) {
-	if len(w.deeds) == maxDeeds {
+func (w *Watch) tell(d capability.GitEvent) {
+	if len(w.events) == maxEvents {
 		return
 	}
 	for _, text := range []*string{&d.Commit, &d.Branch, &d.Remote, &d.Subject, &d.URL} {
 		*text = clean(*text)
 	}
-	w.deeds = append(w.deeds, d)
+	w.events = append(w.events, d)
 }
 
 // line is one of a reference log.

@@ -67,8 +67,8 @@ type execution struct {
 	running context.Context //nolint:containedctx // for the slot's return, whoever lends it
 	// work is what is under way for the call.
 	work turn.Work
-	// deeds are what it did, reads left out.
-	deeds deeds
+	// done is what it did, reads left out.
+	done effects
 }
 
 // Work is what is under way for the call.
@@ -134,11 +134,11 @@ func (c *core) remark(text string) { c.remarks.put(text) }
 // what its input names, too: nobody sees what it does by itself.
 func (c *core) effected() []permissions.Access {
 	if _, native := c.tool.(*tool.Native); native && c.ran() {
-		c.deeds.add(c.admitted.to.Accesses)
+		c.done.add(c.admitted.to.Accesses)
 	}
-	c.deeds.mu.Lock()
-	defer c.deeds.mu.Unlock()
-	return slices.Clone(c.deeds.done)
+	c.done.mu.Lock()
+	defer c.done.mu.Unlock()
+	return slices.Clone(c.done.list)
 }
 
 // ending says to the model why a call was ended from outside, by the cause of its

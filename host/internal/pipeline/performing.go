@@ -57,7 +57,7 @@ func (p *performing) carryOut(ctx context.Context, plan capability.Plan) (abi.An
 		return consistent && p.stageable(a) == nil && p.scope.Covers(a) && p.permitted(a)
 	})
 	if err == nil || ctx.Err() != nil { // what was ended may have done a part
-		p.deeds.add(accesses)
+		p.done.add(accesses)
 	}
 	if read, ok := answer.OK.(abi.ReadOK); ok {
 		p.session().Files.Note(read.Path, &read)

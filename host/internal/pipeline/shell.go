@@ -57,7 +57,7 @@ func (c commandCall) Remark(text string) { c.gate.remark(text) }
 
 // Tell tells the session's followers about an effect of a command: as a part of the call,
 // or, where that has ended and the command went on in the background, outside of all turns.
-func (c commandCall) Tell(d capability.Deed) { c.gate.tell.Deed(d) }
+func (c commandCall) Tell(d capability.GitEvent) { c.gate.tell.GitEvent(d) }
 
 // commandSession is what package commands asks of a session.
 type commandSession struct{ *Session }

@@ -151,8 +151,8 @@ type Teller interface {
 	Started()
 	Report(p abi.ProgressHead)
 	Capability(name string, err error)
-	// Deed is an effect of a command, perhaps after the call has ended.
-	Deed(d capability.Deed)
+	// GitEvent is what a command did, such as a commit, perhaps after the call has ended.
+	GitEvent(d capability.GitEvent)
 	Persisted(stored *results.Stored)
 	// Changed is a change of the session; err says why it was refused.
 	Changed(change *abi.Change, err error)

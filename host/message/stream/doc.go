@@ -77,7 +77,7 @@
 //	started        [Started]: a call's tool runs
 //	progress       [Progress]: at most ten a second for each call
 //	log            [Log]: what a tool logs, where that is asked for (run --stream --logs)
-//	deed           [Deed]: a command did something, such as a commit
+//	deed           [GitEvent]: a command did something, such as a commit
 //	permission     [Permission]: a question; where answerable is true, to be answered
 //	persisted      [Persisted]: a result was too long, and where the whole of it lies
 //	result         [Result]: the call's one result; these come in call order
@@ -93,7 +93,7 @@
 //	tools          [Tools]: other tools can be called from the next turn on
 //	plugin         [Plugin]: a plugin cannot be used, and why
 //	task           [Task]: a background task began or ended
-//	deed           [Deed], with turn 0: a task did something, such as a commit
+//	deed           [GitEvent], with turn 0: a task did something, such as a commit
 //
 // A line about a call that another call made has that one's id as parent, and as depth
 // how many calls are above it. Such calls are turns of their own, to be reported by a

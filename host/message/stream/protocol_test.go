@@ -20,7 +20,7 @@ func TestProtocol(t *testing.T) {
 		kind string
 		of   any
 	}{
-		{"session", &Opening{}}, {"tools", &Tools{}}, {"plugin", &Plugin{}}, {"log", &Log{}}, {"task", &Task{}}, {"deed", &Deed{}}, {"error", &Fault{}}, {"started", &Started{}},
+		{"session", &Opening{}}, {"tools", &Tools{}}, {"plugin", &Plugin{}}, {"log", &Log{}}, {"task", &Task{}}, {"deed", &GitEvent{}}, {"error", &Fault{}}, {"started", &Started{}},
 		{"progress", &Progress{}}, {"permission", &Permission{}}, {"persisted", &Persisted{}},
 		{"result", &Result{}}, {"replaced", &Result{}}, {"discarded", &Discarded{}},
 		{"interruptible", &Interruptible{}}, {"message", &Message{}}, {"done", &Done{}},

@@ -91,32 +91,32 @@ func NewTask(e host.Event) Task {
 	return Task{string(e.Kind), now(e.Time), aboutOf(e), e.Task}
 }
 
-// Deed says what a command did that is worth knowing of, such as a commit. Turn is 0
+// GitEvent says what a command did that is worth knowing of, such as a commit. Turn is 0
 // where the command did it in the background, after its call had ended.
-type Deed struct {
+type GitEvent struct {
 	Head
 	About
 
-	Program string              `json:"program"` // git, gh, glab or curl
-	Deed    capability.DeedKind `json:"deed"`
-	Commit  string              `json:"commit,omitempty"`
-	Branch  string              `json:"branch,omitempty"`
-	Remote  string              `json:"remote,omitempty"`
-	Subject string              `json:"subject,omitempty"`
-	Number  int                 `json:"number,omitempty"`
-	URL     string              `json:"url,omitempty"`
-	Forced  bool                `json:"forced,omitempty"`
+	Program string                  `json:"program"` // git, gh, glab or curl
+	Event   capability.GitEventKind `json:"deed"`
+	Commit  string                  `json:"commit,omitempty"`
+	Branch  string                  `json:"branch,omitempty"`
+	Remote  string                  `json:"remote,omitempty"`
+	Subject string                  `json:"subject,omitempty"`
+	Number  int                     `json:"number,omitempty"`
+	URL     string                  `json:"url,omitempty"`
+	Forced  bool                    `json:"forced,omitempty"`
 }
 
-// NewDeed is the line for a [host.EventDeed] that is of no turn.
-func NewDeed(e host.Event) Deed {
-	return deedOf(Head{Type: string(e.Kind), Time: now(e.Time)}, e)
+// NewGitEvent is the line for a [host.EventGit] that is of no turn.
+func NewGitEvent(e host.Event) GitEvent {
+	return gitEventOf(Head{Type: string(e.Kind), Time: now(e.Time)}, e)
 }
 
-func deedOf(head Head, e host.Event) Deed {
-	d := e.Deed
-	return Deed{
-		Head: head, About: aboutOf(e), Program: d.Program, Deed: d.Kind, Commit: d.Commit, Branch: d.Branch, Remote: d.Remote,
+func gitEventOf(head Head, e host.Event) GitEvent {
+	d := e.Git
+	return GitEvent{
+		Head: head, About: aboutOf(e), Program: d.Program, Event: d.Kind, Commit: d.Commit, Branch: d.Branch, Remote: d.Remote,
 		Subject: d.Subject, Number: d.Number, URL: d.URL, Forced: d.Forced,
 	}
 }

@@ -43,8 +43,8 @@ func (r *Reporter) Line(e host.Event) any {
 		if r.Logs {
 			return Log{head, about, e.Log.Level, cut(e.Log.Message)}
 		}
-	case host.EventDeed:
-		return deedOf(head, e)
+	case host.EventGit:
+		return gitEventOf(head, e)
 	case host.EventNeedsApproval:
 		return r.permission(head, about, e.Approval)
 	case host.EventPersisted:

@@ -13,8 +13,8 @@ import (
 // background task that ended. It is empty for all else.
 func Aside(e *host.Event) string {
 	switch {
-	case e.Kind == host.EventDeed && e.Deed != nil:
-		return safe(deedText(e.Deed))
+	case e.Kind == host.EventGit && e.Git != nil:
+		return safe(gitText(e.Git))
 	case e.Kind == host.EventTask && e.Task != nil && e.Task.Over():
 		return safe(taskText(e.Task))
 	}
@@ -22,7 +22,7 @@ func Aside(e *host.Event) string {
 }
 
 // deedText says what was done in the order in which people say it: what, which, where.
-func deedText(d *capability.Deed) string {
+func gitText(d *capability.GitEvent) string {
 	parts := []string{d.Program, strings.ReplaceAll(string(d.Kind), "_", " ")}
 	if d.Forced {
 		parts = append(parts, "(forced)")

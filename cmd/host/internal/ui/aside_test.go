@@ -13,14 +13,14 @@ func TestAside(t *testing.T) {
 	t.Parallel()
 	began, failed := time.Now().Add(-time.Minute), 3
 	for want, e := range map[string]host.Event{
-		`git commit 1a2b3c4 on main: Mend\x1b[2K the gate`: {Kind: host.EventDeed, Deed: &capability.Deed{
-			Program: "git", Kind: capability.DeedCommit, Commit: "1a2b3c4", Branch: "main", Subject: "Mend\x1b[2K the gate",
+		`git commit 1a2b3c4 on main: Mend\x1b[2K the gate`: {Kind: host.EventGit, Git: &capability.GitEvent{
+			Program: "git", Kind: capability.GitCommit, Commit: "1a2b3c4", Branch: "main", Subject: "Mend\x1b[2K the gate",
 		}},
-		"git push (forced) on origin/main": {Kind: host.EventDeed, Deed: &capability.Deed{
-			Program: "git", Kind: capability.DeedPush, Forced: true, Remote: "origin", Branch: "main",
+		"git push (forced) on origin/main": {Kind: host.EventGit, Git: &capability.GitEvent{
+			Program: "git", Kind: capability.GitPush, Forced: true, Remote: "origin", Branch: "main",
 		}},
-		"gh pull request #7: https://example.org/7": {Kind: host.EventDeed, Deed: &capability.Deed{
-			Program: "gh", Kind: capability.DeedPullRequest, Number: 7, URL: "https://example.org/7",
+		"gh pull request #7: https://example.org/7": {Kind: host.EventGit, Git: &capability.GitEvent{
+			Program: "gh", Kind: capability.PullRequestCreated, Number: 7, URL: "https://example.org/7",
 		}},
 		"background task b1 failed with exit status 3 after 2.0s: make all": {Kind: host.EventTask, Task: &capability.TaskInfo{
 			ID: "b1", State: abi.TaskFailed, Exit: &failed, Title: "make all", Began: began, Ended: began.Add(2 * time.Second),

@@ -58,7 +58,7 @@ func (b *board) apply(e *host.Event, now time.Time) {
 		b.stored(e)
 	case host.EventInterruptible:
 		b.blocked = !e.Interruptible
-	case host.EventDeed, host.EventTask:
+	case host.EventGit, host.EventTask:
 		if text := Aside(e); text != "" {
 			b.flush()
 			b.print(keeps(Dim, b.blank()+indent(e.Depth)), gives(Plain, text))

@@ -48,7 +48,7 @@ type session struct {
 	refuse    error // why no task may begin
 
 	mu       sync.Mutex
-	deeds    []capability.Deed
+	events   []capability.GitEvent
 	spools   []string
 	progress []abi.Progress
 	begun    chan *task
@@ -121,10 +121,10 @@ func (s *session) Spool(capability.Call) (*os.File, error) {
 	return f, err
 }
 
-func (s *session) Tell(d capability.Deed) {
+func (s *session) Tell(d capability.GitEvent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.deeds = append(s.deeds, d)
+	s.events = append(s.events, d)
 }
 
 func (s *session) Offers(tool string) bool { return s.tools[tool] }

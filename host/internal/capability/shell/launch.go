@@ -149,8 +149,8 @@ func (r *run) tellDeeds() {
 	}
 	const shown = 64 << 10
 	head, tail := r.out.all.ends(shown)
-	for _, deed := range r.git.Deeds(r.result.status.Code, append(head, tail...)) {
-		deed.Call = r.scope.Call
-		r.scope.Shell.Tell(deed)
+	for _, event := range r.git.Events(r.result.status.Code, append(head, tail...)) {
+		event.Call = r.scope.Call
+		r.scope.Shell.Tell(event)
 	}
 }

@@ -43,11 +43,11 @@ func TestDeedsAreTold(t *testing.T) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.deeds) == 0 {
+	if len(s.events) == 0 {
 		t.Fatal("nothing was told")
 	}
-	last := s.deeds[len(s.deeds)-1]
-	if last.Kind != capability.DeedCommit || last.Call.ID != "call" || last.Program != "git" {
-		t.Errorf("told %+v", s.deeds)
+	last := s.events[len(s.events)-1]
+	if last.Kind != capability.GitCommit || last.Call.ID != "call" || last.Program != "git" {
+		t.Errorf("told %+v", s.events)
 	}
 }

@@ -186,7 +186,7 @@ func (s *shells) Environment(looks bool) []string {
 func (s *shells) Spool(capability.Call) (*os.File, error) { return os.CreateTemp(s.spool, "*.out") }
 
 // Tell listens to nobody.
-func (s *shells) Tell(capability.Deed) {}
+func (s *shells) Tell(capability.GitEvent) {}
 
 // Offers says that there is no other tool.
 func (s *shells) Offers(string) bool { return false }
