@@ -53,31 +53,31 @@ type Approval struct {
 	// Preview is what the call would change, as a unified diff; empty where
 	// nobody can tell.
 	Preview string `json:"preview,omitempty"`
-	// Offers are the ways to allow it for longer than this once, the narrowest
-	// first, and [ScopeEdits] last. There are none where a rule could not do that.
-	Offers []Offer `json:"offers,omitempty"`
+	// Remember are the ways to allow it for longer than this once, the narrowest
+	// first, and [TargetEdits] last. There are none where a rule could not do that.
+	Remember []RememberOption `json:"offers,omitempty"`
 	// DenyEndsTurn says that a person's plain no, without words for the model, is to
 	// end the turn: an asker that asks a person replies to that with EndTurn set.
 	DenyEndsTurn bool `json:"deny_ends_turn,omitempty"`
 }
 
-// Scope says for how long and where something is allowed.
-type Scope string
+// RuleTarget says for how long and where something is allowed.
+type RuleTarget string
 
-// The scopes of an offer, the narrowest first.
+// The targets, the narrowest first.
 const (
-	ScopeSession      Scope = "session"
-	ScopeProjectLocal Scope = "project-local"
-	ScopeProject      Scope = "project"
-	ScopeUser         Scope = "user"
-	// ScopeEdits is every edit inside the working directories, in this session. It is
+	TargetSession      RuleTarget = "session"
+	TargetProjectLocal RuleTarget = "project-local"
+	TargetProject      RuleTarget = "project"
+	TargetUser         RuleTarget = "user"
+	// TargetEdits is every edit inside the working directories, in this session. It is
 	// offered where the question is about such edits alone; protected paths still ask.
-	ScopeEdits Scope = "edits"
+	TargetEdits RuleTarget = "edits"
 )
 
-// Offer is one way to allow what is asked about from now on.
-type Offer struct {
-	Scope Scope `json:"scope"`
+// RememberOption is one way to allow what is asked about from now on.
+type RememberOption struct {
+	Target RuleTarget `json:"scope"`
 	// Rules are the allow rules that would be added, all of them needed.
 	Rules []string `json:"rules"`
 	// File is the settings file they would be written to; empty for the
@@ -107,9 +107,9 @@ type Reply struct {
 	// EndTurn, with a denial, ends the turn as well: what has not begun is cancelled.
 	// Without it only this call is denied, as a program that judges by a policy wants.
 	EndTurn bool
-	// Remember, with AnswerAllow, is the offer that the person took: besides
+	// Remember, with AnswerAllow, is the option that the person took: besides
 	// this call, the rules allow others from now on.
-	Remember *Offer
+	Remember *RememberOption
 	// Input, with AnswerAllow, is what the call is to get in place of its
 	// input. It is validated and judged as if the model had written it, and what
 	// the person allowed counts for it.

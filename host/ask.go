@@ -24,16 +24,16 @@ type person struct {
 
 // ask puts a question to the session's asker.
 func (p person) ask(ctx context.Context, q *gate.Question) <-chan gate.Answer {
-	offers := p.offers(q)
-	approval := p.approval(q, offers)
+	options := p.options(q)
+	approval := p.approval(q, options)
 	tellingOf(p.tell).event(Event{Kind: EventNeedsApproval, Approval: &approval, Capability: q.Subject.Operation})
 	answered := make(chan gate.Answer, 1)
-	go p.question(ctx, approval, func(said reply) { answered <- p.answer(said, offers) })
+	go p.question(ctx, approval, func(said reply) { answered <- p.answer(said, options) })
 	return answered
 }
 
 // answer is a reply as the gate takes it.
-func (p person) answer(said reply, offers []Offer) gate.Answer {
+func (p person) answer(said reply, options []RememberOption) gate.Answer {
 	if said.err != nil {
 		return gate.Answer{Err: said.err}
 	}
@@ -41,7 +41,7 @@ func (p person) answer(said reply, offers []Offer) gate.Answer {
 	case AnswerAllow:
 		a := gate.Answer{Allow: true, Input: said.Input}
 		if said.Remember != nil {
-			a.Effect = func() { p.remember(offers, said.Remember) }
+			a.Effect = func() { p.remember(options, said.Remember) }
 		}
 		return a
 	case AnswerLater:
@@ -78,7 +78,7 @@ func (p person) question(ctx context.Context, a Approval, take func(reply)) {
 
 // approval is the question, in copies: whoever answers it changes nothing of what
 // is judged.
-func (p person) approval(q *gate.Question, offers []Offer) Approval {
+func (p person) approval(q *gate.Question, options []RememberOption) Approval {
 	s, d := q.Subject, q.Decision
 	a := Approval{
 		ID:         q.ID,
@@ -97,57 +97,57 @@ func (p person) approval(q *gate.Question, offers []Offer) Approval {
 		Reasons:    q.Reasons(),
 		Asked:      time.Now(),
 		Preview:    s.Preview,
-		Offers:     slices.Clone(offers),
+		Remember:   slices.Clone(options),
 
 		DenyEndsTurn: p.of.host.options.Permissions.DenyEndsTurn,
 	}
-	for i := range a.Offers {
-		a.Offers[i].Rules = slices.Clone(a.Offers[i].Rules)
+	for i := range a.Remember {
+		a.Remember[i].Rules = slices.Clone(a.Remember[i].Rules)
 	}
 	return a
 }
 
-// offers are the ways to allow a subject for longer than once: none where rules
+// options are the ways to allow a subject for longer than once: none where rules
 // could not do that.
-func (p person) offers(q *gate.Question) []Offer {
+func (p person) options(q *gate.Question) []RememberOption {
 	o := &p.of.host.options
 	if o.Permissions.OnceOnly || len(q.Explanation.Remedy) == 0 {
 		return nil
 	}
 	rules := q.Explanation.Remedy
-	out := []Offer{{Scope: ScopeSession, Rules: rules}}
-	for _, scope := range []Scope{ScopeProjectLocal, ScopeProject, ScopeUser} {
-		if file := o.Permissions.RuleTargets[scope]; file != "" && o.Permissions.Remember != nil {
-			out = append(out, Offer{Scope: scope, Rules: rules, File: file})
+	out := []RememberOption{{Target: TargetSession, Rules: rules}}
+	for _, target := range []RuleTarget{TargetProjectLocal, TargetProject, TargetUser} {
+		if file := o.Permissions.RuleTargets[target]; file != "" && o.Permissions.Remember != nil {
+			out = append(out, RememberOption{Target: target, Rules: rules, File: file})
 		}
 	}
 	if len(q.EveryEdit) > 0 {
-		out = append(out, Offer{Scope: ScopeEdits, Rules: q.EveryEdit})
+		out = append(out, RememberOption{Target: TargetEdits, Rules: q.EveryEdit})
 	}
 	return out
 }
 
 var errNoOffer = errors.New("the rule was not offered")
 
-// remember keeps an offer that the person took. Where that fails this call is
+// remember keeps an option that the person took. Where that fails this call is
 // allowed all the same: it is what they said.
-func (p person) remember(offers []Offer, taken *Offer) {
+func (p person) remember(options []RememberOption, taken *RememberOption) {
 	err := errNoOffer
-	if at := slices.IndexFunc(offers, taken.same); at >= 0 {
-		err = p.allow(&offers[at])
+	if at := slices.IndexFunc(options, taken.same); at >= 0 {
+		err = p.allow(&options[at])
 	}
 	if err != nil {
 		tellingOf(p.tell).warn("it is allowed this once only: the rule could not be kept: %v", err)
 	}
 }
 
-func (o *Offer) same(p Offer) bool {
-	return o.Scope == p.Scope && o.File == p.File && slices.Equal(o.Rules, p.Rules)
+func (o *RememberOption) same(p RememberOption) bool {
+	return o.Target == p.Target && o.File == p.File && slices.Equal(o.Rules, p.Rules)
 }
 
-// allow puts the rules of an offer into force, at once for this session and,
-// where the offer has a file, in that.
-func (p person) allow(o *Offer) error {
+// allow puts the rules of an option into force, at once for this session and,
+// where the option has a file, in that.
+func (p person) allow(o *RememberOption) error {
 	if o.File != "" {
 		if err := p.of.host.options.Permissions.Remember(*o); err != nil {
 			return err

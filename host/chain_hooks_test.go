@@ -94,8 +94,8 @@ func TestChainHookVerdicts(t *testing.T) {
 			if ran := exists(filepath.Join(s.Cwd(), "a")); ran != (test.want == "") || person.asked.Load() != test.asked {
 				t.Errorf("it ran: %v; %d were asked", ran, person.asked.Load())
 			}
-			if a := person.last.Load(); a != nil && len(a.Offers) != 0 {
-				t.Errorf("offered what an ask makes void: %v", a.Offers)
+			if a := person.last.Load(); a != nil && len(a.Remember) != 0 {
+				t.Errorf("offered what an ask makes void: %v", a.Remember)
 			}
 		})
 	}

@@ -61,15 +61,15 @@ func TestChainShown(t *testing.T) {
 	var first host.Approval
 	person := asking(func(_ context.Context, q host.Approval) (host.Reply, error) {
 		first = q
-		first.Accesses, first.Offers = slices.Clone(q.Accesses), slices.Clone(q.Offers)
+		first.Accesses, first.Remember = slices.Clone(q.Accesses), slices.Clone(q.Remember)
 		for i := range q.Accesses {
 			q.Accesses[i].Target, q.Accesses[i].Real = "/etc/passwd", "/etc/passwd"
 		}
 		copy(q.Input, `{"path":"z"`)
-		for i := range q.Offers {
-			q.Offers[i].Rules[0] = "Bash"
+		for i := range q.Remember {
+			q.Remember[i].Rules[0] = "Bash"
 		}
-		return host.Reply{Answer: host.AnswerAllow, Remember: &q.Offers[0]}, nil
+		return host.Reply{Answer: host.AnswerAllow, Remember: &q.Remember[0]}, nil
 	})
 	h := open(t, host.Options{Tools: r.chainTools()})
 	s := session(t, h, host.SessionOptions{Cwd: dir, Asker: person})
@@ -92,25 +92,25 @@ func TestChainShown(t *testing.T) {
 // TestChainRemember takes each offer.
 func TestChainRemember(t *testing.T) {
 	t.Parallel()
-	places := map[host.Scope]string{
-		host.ScopeProjectLocal: "/p/local.toml", host.ScopeProject: "/p/project.toml", host.ScopeUser: "/home/u/settings.toml",
+	places := map[host.RuleTarget]string{
+		host.TargetProjectLocal: "/p/local.toml", host.TargetProject: "/p/project.toml", host.TargetUser: "/home/u/settings.toml",
 	}
-	scopes := []host.Scope{host.ScopeSession, host.ScopeProjectLocal, host.ScopeProject, host.ScopeUser, host.ScopeEdits}
+	scopes := []host.RuleTarget{host.TargetSession, host.TargetProjectLocal, host.TargetProject, host.TargetUser, host.TargetEdits}
 	for i, scope := range scopes {
 		t.Run(string(scope), func(t *testing.T) {
 			var r ran
-			var kept []host.Offer
-			var offered []host.Scope
+			var kept []host.RememberOption
+			var offered []host.RuleTarget
 			person := asking(func(_ context.Context, q host.Approval) (host.Reply, error) {
-				for _, o := range q.Offers {
-					offered = append(offered, o.Scope)
+				for _, o := range q.Remember {
+					offered = append(offered, o.Target)
 				}
-				return host.Reply{Answer: host.AnswerAllow, Remember: &q.Offers[i]}, nil
+				return host.Reply{Answer: host.AnswerAllow, Remember: &q.Remember[i]}, nil
 			})
 			h := open(t, host.Options{
 				Tools: r.chainTools(), Permissions: host.PermissionOptions{
 					RuleTargets: places,
-					Remember:    func(o host.Offer) error { kept = append(kept, o); return nil },
+					Remember:    func(o host.RememberOption) error { kept = append(kept, o); return nil },
 				},
 			})
 			s := session(t, h, host.SessionOptions{Asker: person})
@@ -122,8 +122,8 @@ func TestChainRemember(t *testing.T) {
 			if !slices.Equal(offered, scopes) {
 				t.Errorf("offered %v", offered)
 			}
-			want := []host.Offer{{Scope: scope, Rules: []string{"Edit(/" + filepath.Join(s.Cwd(), "a") + ")"}, File: places[scope]}}
-			ofSession := scope == host.ScopeSession || scope == host.ScopeEdits
+			want := []host.RememberOption{{Target: scope, Rules: []string{"Edit(/" + filepath.Join(s.Cwd(), "a") + ")"}, File: places[scope]}}
+			ofSession := scope == host.TargetSession || scope == host.TargetEdits
 			if ofSession {
 				want = nil
 			}
@@ -144,25 +144,25 @@ func TestChainRemember(t *testing.T) {
 // offered, and allows the call that once.
 func TestChainRememberFails(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(o *host.Offer){
-		"the disk is full":   func(*host.Offer) {},
-		"another rule":       func(o *host.Offer) { o.Rules = []string{"Bash"} },
-		"one rule more":      func(o *host.Offer) { o.Rules = append(slices.Clone(o.Rules), "Bash") },
-		"another file":       func(o *host.Offer) { o.File = "/etc/toolquay/settings.toml" },
-		"another scope":      func(o *host.Offer) { o.Scope = host.ScopeUser },
-		"no file for a rule": func(o *host.Offer) { o.File = "" },
+	for name, change := range map[string]func(o *host.RememberOption){
+		"the disk is full":   func(*host.RememberOption) {},
+		"another rule":       func(o *host.RememberOption) { o.Rules = []string{"Bash"} },
+		"one rule more":      func(o *host.RememberOption) { o.Rules = append(slices.Clone(o.Rules), "Bash") },
+		"another file":       func(o *host.RememberOption) { o.File = "/etc/toolquay/settings.toml" },
+		"another scope":      func(o *host.RememberOption) { o.Target = host.TargetUser },
+		"no file for a rule": func(o *host.RememberOption) { o.File = "" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var r ran
 			person := asking(func(_ context.Context, q host.Approval) (host.Reply, error) {
-				o := q.Offers[1]
+				o := q.Remember[1]
 				change(&o)
 				return host.Reply{Answer: host.AnswerAllow, Remember: &o}, nil
 			})
 			h := open(t, host.Options{
 				Tools: r.chainTools(), Permissions: host.PermissionOptions{
-					RuleTargets: map[host.Scope]string{host.ScopeProject: "/p/settings.toml"},
-					Remember:    func(host.Offer) error { return errDisk },
+					RuleTargets: map[host.RuleTarget]string{host.TargetProject: "/p/settings.toml"},
+					Remember:    func(host.RememberOption) error { return errDisk },
 				},
 			})
 			s := session(t, h, host.SessionOptions{Asker: person})
@@ -191,7 +191,7 @@ func TestChainRememberQueued(t *testing.T) {
 			return host.Reply{Answer: host.AnswerDeny}, nil // too late
 		}
 		<-first
-		return host.Reply{Answer: host.AnswerAllow, Remember: &q.Offers[0]}, nil
+		return host.Reply{Answer: host.AnswerAllow, Remember: &q.Remember[0]}, nil
 	})
 	elsewhere := files(t, map[string]string{"b.txt": "beta"})
 	s := session(t, open(t, host.Options{Tools: r.chainTools()}), host.SessionOptions{Asker: person})
@@ -230,7 +230,7 @@ func TestChainOffers(t *testing.T) {
 			s := session(t, h, host.SessionOptions{Asker: person})
 			one(t, s, test.tool, test.input)
 			var got []string
-			for _, o := range person.last.Load().Offers {
+			for _, o := range person.last.Load().Remember {
 				got = append(got, o.Rules...)
 			}
 			want := strings.ReplaceAll(test.want, "CWD", strings.TrimPrefix(s.Cwd(), "/"))
@@ -249,11 +249,11 @@ func TestChainEveryEdit(t *testing.T) {
 	asked := 0
 	person := asking(func(_ context.Context, q host.Approval) (host.Reply, error) {
 		asked++
-		i := slices.IndexFunc(q.Offers, func(o host.Offer) bool { return o.Scope == host.ScopeEdits })
+		i := slices.IndexFunc(q.Remember, func(o host.RememberOption) bool { return o.Target == host.TargetEdits })
 		if i < 0 {
 			return host.Reply{Answer: host.AnswerDeny}, nil
 		}
-		return host.Reply{Answer: host.AnswerAllow, Remember: &q.Offers[i]}, nil
+		return host.Reply{Answer: host.AnswerAllow, Remember: &q.Remember[i]}, nil
 	})
 	dir := files(t, map[string]string{"sub/b": ""})
 	must(t, os.Symlink("/opt", filepath.Join(dir, "out")))

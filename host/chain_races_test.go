@@ -104,7 +104,7 @@ func TestChainAskedRaces(t *testing.T) {
 		case '1':
 			reply = host.Reply{Answer: host.AnswerDeny}
 		case '2':
-			reply.Remember = &q.Offers[0]
+			reply.Remember = &q.Remember[0]
 		case '3':
 			<-ctx.Done()
 			return host.Reply{}, ctx.Err()
@@ -340,15 +340,15 @@ func TestChainAnswerAfterCancel(t *testing.T) {
 	var kept atomic.Int32
 	h := open(t, host.Options{
 		Tools: r.chainTools(), Permissions: host.PermissionOptions{
-			RuleTargets: map[host.Scope]string{host.ScopeUser: "/home/u/settings.toml"},
-			Remember:    func(host.Offer) error { kept.Add(1); return nil },
+			RuleTargets: map[host.RuleTarget]string{host.TargetUser: "/home/u/settings.toml"},
+			Remember:    func(host.RememberOption) error { kept.Add(1); return nil },
 		},
 	})
 	for range 300 {
 		ctx, cancel := context.WithCancel(t.Context())
 		person := asking(func(_ context.Context, q host.Approval) (host.Reply, error) {
 			cancel()
-			return host.Reply{Answer: host.AnswerAllow, Remember: &q.Offers[1]}, nil
+			return host.Reply{Answer: host.AnswerAllow, Remember: &q.Remember[1]}, nil
 		})
 		s := session(t, h, host.SessionOptions{Asker: person})
 		wantError(t, s.Results(ctx, []abi.ToolUse{use("c1", "Put", `{"path":"a"}`)})[0], abi.CodeCancelled)

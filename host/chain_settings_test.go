@@ -60,7 +60,7 @@ func TestChainSessionRules(t *testing.T) {
 	t.Parallel()
 	var r ran
 	person := asking(func(_ context.Context, q host.Approval) (host.Reply, error) {
-		return host.Reply{Answer: host.AnswerAllow, Remember: &q.Offers[0]}, nil
+		return host.Reply{Answer: host.AnswerAllow, Remember: &q.Remember[0]}, nil
 	})
 	source := plugin(t, "ok", fixtureTool)
 	tree, _ := source.FS.(fstest.MapFS)

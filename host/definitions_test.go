@@ -126,9 +126,9 @@ func TestDefinitionsAreTaken(t *testing.T) {
 	g := schemas{rand.New(rand.NewPCG(1, 2))}
 	native := append(exampleTools(t), g.tools(150)...)
 	for _, asked := range []bool{false, true} {
-		offer := host.Offering{Defer: host.DeferNever, Strict: asked, Examples: asked}
-		boxed := session(t, open(t, host.Options{Builtins: true, Shell: &host.Shell{}, Model: host.ModelOptions{Offer: offer}}), host.SessionOptions{})
-		strange := session(t, open(t, host.Options{Tools: native, Model: host.ModelOptions{Offer: offer}}), host.SessionOptions{})
+		offer := host.ToolsetOptions{Defer: host.DeferNever, Strict: asked, Examples: asked}
+		boxed := session(t, open(t, host.Options{Builtins: true, Shell: &host.Shell{}, Model: host.ModelOptions{Toolset: offer}}), host.SessionOptions{})
+		strange := session(t, open(t, host.Options{Tools: native, Model: host.ModelOptions{Toolset: offer}}), host.SessionOptions{})
 		for _, format := range host.Formats() {
 			for name, s := range map[string]*host.Session{"built in": boxed, "made up": strange} {
 				list := definitions(t, s, format)
@@ -156,7 +156,7 @@ func TestExamplesFit(t *testing.T) {
 		c.InputExamples = []string{`{"a": "x", "b": 1}`, `{"a": "fits"}`, `{"a": 3}`}
 	})
 	for strict, want := range map[bool]string{true: `"input_examples":[{"a":"fits"}]`, false: `"input_examples":[{"a":"x","b":1},{"a":"fits"}]`} {
-		s := session(t, open(t, host.Options{Tools: []host.NativeTool{loose}, Model: host.ModelOptions{Offer: host.Offering{Strict: strict, Examples: true}}}), host.SessionOptions{})
+		s := session(t, open(t, host.Options{Tools: []host.NativeTool{loose}, Model: host.ModelOptions{Toolset: host.ToolsetOptions{Strict: strict, Examples: true}}}), host.SessionOptions{})
 		list := definitions(t, s, host.FormatAnthropic)
 		if faults, _ := faultsOf(host.FormatAnthropic, list); faults != nil || !strings.Contains(list, want) {
 			t.Errorf("strict %v: %q\n%s", strict, faults, list)
@@ -168,7 +168,7 @@ func TestExamplesFit(t *testing.T) {
 // schemas, with a null for what they leave out, and come back as they were.
 func TestStrictTakesWhatTheToolTakes(t *testing.T) {
 	t.Parallel()
-	h := open(t, host.Options{Builtins: true, Shell: &host.Shell{}, Model: host.ModelOptions{Offer: host.Offering{Strict: true}}})
+	h := open(t, host.Options{Builtins: true, Shell: &host.Shell{}, Model: host.ModelOptions{Toolset: host.ToolsetOptions{Strict: true}}})
 	s := session(t, h, host.SessionOptions{})
 	checked := 0
 	for _, format := range []host.Format{host.FormatAnthropic, host.FormatOpenAI} {
@@ -255,7 +255,7 @@ func TestNullsComeBack(t *testing.T) {
 	t.Parallel()
 	g := schemas{rand.New(rand.NewPCG(3, 4))}
 	tools := slices.DeleteFunc(g.tools(300), func(n host.NativeTool) bool { return strings.Contains(n.Contract.InputSchema, "oneOf") })
-	s := session(t, open(t, host.Options{Tools: tools, Model: host.ModelOptions{Offer: host.Offering{Strict: true}}}), host.SessionOptions{})
+	s := session(t, open(t, host.Options{Tools: tools, Model: host.ModelOptions{Toolset: host.ToolsetOptions{Strict: true}}}), host.SessionOptions{})
 	_, strict := faultsOf(host.FormatOpenAI, definitions(t, s, host.FormatOpenAI))
 	nulls := 0
 	for name, schema := range strict {
@@ -276,7 +276,7 @@ func TestStrictBudget(t *testing.T) {
 	t.Parallel()
 	optional := `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}}}`
 	names := func(tools ...host.NativeTool) string {
-		o := host.Options{Builtins: true, Shell: &host.Shell{}, Tools: tools, Model: host.ModelOptions{Offer: host.Offering{Strict: true, Defer: host.DeferNever}}}
+		o := host.Options{Builtins: true, Shell: &host.Shell{}, Tools: tools, Model: host.ModelOptions{Toolset: host.ToolsetOptions{Strict: true, Defer: host.DeferNever}}}
 		_, strict := faultsOf(host.FormatAnthropic, definitions(t, session(t, open(t, o), host.SessionOptions{}), host.FormatAnthropic))
 		return strings.Join(slices.Sorted(maps.Keys(strict)), " ")
 	}
@@ -325,7 +325,7 @@ func TestDefinitionsGolden(t *testing.T) {
 		many,
 		takes("Open", `{"type": "object", "properties": {"a": {}}, "anyOf": [{"required": ["a"]}]}`),
 		takes("Tree", `{"type": "object", "properties": {"under": {"$ref": "#"}}}`),
-	}, Model: host.ModelOptions{Offer: host.Offering{Strict: true, Examples: true}}}), host.SessionOptions{})
+	}, Model: host.ModelOptions{Toolset: host.ToolsetOptions{Strict: true, Examples: true}}}), host.SessionOptions{})
 	for _, format := range host.Formats() {
 		list := definitions(t, s, format)
 		var pretty bytes.Buffer
@@ -340,7 +340,7 @@ func TestDefinitionsGolden(t *testing.T) {
 func TestToolChoice(t *testing.T) {
 	t.Parallel()
 	tools := []host.NativeTool{echo("A"), echo("Late", deferred)}
-	s := session(t, open(t, host.Options{Builtins: true, Tools: tools, Model: host.ModelOptions{Offer: host.Offering{
+	s := session(t, open(t, host.Options{Builtins: true, Tools: tools, Model: host.ModelOptions{Toolset: host.ToolsetOptions{
 		Defer: host.DeferAlways, Only: []string{"A", "Late", "ToolSearch"},
 	}}}), host.SessionOptions{})
 	for text, want := range map[string]map[host.Format]string{
@@ -388,7 +388,7 @@ func TestToolChoice(t *testing.T) {
 	if _, err := s.Request(host.FormatOpenAI, host.ToolChoice{Type: "required"}); err == nil {
 		t.Error("a choice that there is not was taken")
 	}
-	held := session(t, open(t, host.Options{Tools: tools[:1], Model: host.ModelOptions{Offer: host.Offering{Strict: true}}}), host.SessionOptions{})
+	held := session(t, open(t, host.Options{Tools: tools[:1], Model: host.ModelOptions{Toolset: host.ToolsetOptions{Strict: true}}}), host.SessionOptions{})
 	if got, err := held.Request(host.FormatGemini, host.ToolChoice{}); err != nil || !strings.Contains(string(got), `{"mode":"VALIDATED"}`) {
 		t.Errorf("got %s, %v", got, err)
 	}

@@ -99,7 +99,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 func (h *Host) sharedBySessions(calls *pipeline.Host) *session.Host {
 	o := &h.options
 	shared := &session.Host{
-		Calls: calls, Plugins: h.plugins, Natives: &h.natives, Offer: o.Model.Offer, Duplicates: o.Results.Duplicates,
+		Calls: calls, Plugins: h.plugins, Natives: &h.natives, Toolset: o.Model.Toolset, Duplicates: o.Results.Duplicates,
 		Tasks: o.Shell != nil && o.Shell.MaxBackground >= 0, Logger: o.Observe.Logger,
 		Limits: session.Limits{
 			MaxConcurrent: o.Limits.MaxConcurrent, MaxHeld: o.Limits.MaxHeldResults,

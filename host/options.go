@@ -48,7 +48,7 @@ type Options struct {
 // ModelOptions say what models are offered and can take.
 type ModelOptions struct {
 	// Offer says which tools models are told of.
-	Offer Offering
+	Toolset ToolsetOptions
 	// Documents says that models take PDF as it is. A PDF of at most 32 MB is then shown as
 	// a document block, unless pages of it are named.
 	Documents bool
@@ -107,11 +107,11 @@ type PermissionOptions struct {
 	// Judge is asked in the mode auto about what the rules leave open, by each session for
 	// itself; its zero value is no judge but the built-in one.
 	Judge JudgeOptions
-	// Remember writes an allow rule that a person gave to the file of the offer they took.
+	// Remember writes an allow rule that a person gave to the file of the option they took.
 	// Without it, rules are only offered for the session.
-	Remember func(Offer) error
-	// RuleTargets are the settings files that Remember can write to, by scope.
-	RuleTargets map[Scope]string
+	Remember func(RememberOption) error
+	// RuleTargets are the settings files that Remember can write to.
+	RuleTargets map[RuleTarget]string
 	// OnceOnly offers people nothing but to allow or deny a call.
 	OnceOnly bool
 	// DenyEndsTurn says that a person's plain no is to end the turn. Askers that ask a person

@@ -225,8 +225,8 @@ func TestNoBackground(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(o *host.Options){
 		"no tasks":      func(o *host.Options) { o.Shell.MaxBackground = -1 },
-		"nothing reads": func(o *host.Options) { o.Model.Offer.Only = []string{"Bash", "Sleep", "TaskStop"} },
-		"nothing ends":  func(o *host.Options) { o.Model.Offer.Only = []string{"Bash", "Sleep", "TaskOutput"} },
+		"nothing reads": func(o *host.Options) { o.Model.Toolset.Only = []string{"Bash", "Sleep", "TaskStop"} },
+		"nothing ends":  func(o *host.Options) { o.Model.Toolset.Only = []string{"Bash", "Sleep", "TaskOutput"} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -29,7 +29,7 @@ func hinted(name, hint, description string) host.NativeTool {
 func searchable(tb testing.TB, change func(*host.Options)) *host.Host {
 	tb.Helper()
 	o := host.Options{
-		Builtins: true, Model: host.ModelOptions{Offer: host.Offering{Defer: host.DeferAlways}},
+		Builtins: true, Model: host.ModelOptions{Toolset: host.ToolsetOptions{Defer: host.DeferAlways}},
 		Tools: []host.NativeTool{
 			hinted("CronCreate", "schedule recurring prompt", "Runs a prompt at times you say."),
 			hinted("CronDelete", "cancel recurring prompt", "Takes a job away."),
@@ -163,7 +163,7 @@ func TestToolSearchFindsWhatIsOffered(t *testing.T) {
 		"main":       {nil, host.AudienceMain, "CronCreate CronDelete"},
 		"denied":     {denied, host.AudienceMain, "CronDelete"},
 		"background": {nil, host.AudienceBackground, "No tools are deferred: all there are can be called as they are."},
-		"never":      {func(o *host.Options) { o.Model.Offer.Defer = host.DeferNever }, host.AudienceMain, "No tools are deferred: all there are can be called as they are."},
+		"never":      {func(o *host.Options) { o.Model.Toolset.Defer = host.DeferNever }, host.AudienceMain, "No tools are deferred: all there are can be called as they are."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -365,7 +365,7 @@ func TestDeferralGoesOn(t *testing.T) {
 		return fmt.Sprintf("[[tools]]\nname = %q\ninput_schema = '{\"type\":\"object\"}'\ndefer = true\n", name)
 	}
 	h := open(t, host.Options{
-		Builtins: true, Tools: []host.NativeTool{echo("Native", deferred)}, Model: host.ModelOptions{Offer: host.Offering{DeferOverTools: 8}},
+		Builtins: true, Tools: []host.NativeTool{echo("Native", deferred)}, Model: host.ModelOptions{Toolset: host.ToolsetOptions{DeferOverTools: 8}},
 		Plugins: host.PluginOptions{Sources: []plugins.Source{plugins.Dir(plugins.OriginUser, dir)}},
 	})
 	put := func(more ...string) {
@@ -530,7 +530,7 @@ func TestDefinitionsCompileNothing(t *testing.T) {
 // manyTools is a session that defers so many tools of MCP servers.
 func manyTools(b *testing.B, n int) *host.Session {
 	b.Helper()
-	h := open(b, host.Options{Builtins: true, Model: host.ModelOptions{Offer: host.Offering{Defer: host.DeferAlways}}})
+	h := open(b, host.Options{Builtins: true, Model: host.ModelOptions{Toolset: host.ToolsetOptions{Defer: host.DeferAlways}}})
 	for i := range n {
 		host.OfferMCP(h, mcp(fmt.Sprintf("server%d__do_thing_%d", i%20, i), func(c *abi.Tool) {
 			c.Description = strings.Repeat("Does one of many things. ", 20)

@@ -7,9 +7,9 @@ import (
 )
 
 type (
-	// Offering sets which tools models are offered, and how: Only, Defer, DeferOverTools,
+	// ToolsetOptions set which tools models are offered, and how: Only, Defer, DeferOverTools,
 	// DeferOverChars, Strict, Examples.
-	Offering = toolset.Offering
+	ToolsetOptions = toolset.Selection
 	// Deferral sets when tools are deferred: listed by name alone, so that a model finds
 	// them with ToolSearch first. It applies to tools whose contract says defer, and to
 	// those of MCP servers, except for tools whose contract says always_load.
@@ -36,7 +36,7 @@ const (
 
 // The deferrals; the zero value is DeferAuto.
 const (
-	DeferAuto   = toolset.DeferAuto   // if the offered tools exceed a bound of [Offering]
+	DeferAuto   = toolset.DeferAuto   // if the offered tools exceed a bound of [ToolsetOptions]
 	DeferAlways = toolset.DeferAlways // regardless of the bounds
 	DeferNever  = toolset.DeferNever  // the model gets all definitions at once
 )
@@ -74,7 +74,7 @@ const (
 // ParseDeferral parses the name of a deferral; empty is [DeferAuto].
 func ParseDeferral(name string) (Deferral, error) { return toolset.ParseDeferral(name) }
 
-// Preset returns the list of tools with a name, for [Offering].Only: full is all tools,
+// Preset returns the list of tools with a name, for [ToolsetOptions].Only: full is all tools,
 // minimal is Bash, Read and Edit, without background tasks.
 func Preset(name string) ([]string, error) { return toolset.Preset(name) }
 
@@ -92,13 +92,13 @@ func ParseToolChoice(text string) (ToolChoice, error) { return toolset.ParseChoi
 // denied as a whole. Their order depends on nothing else: the same tools give the same
 // bytes. While a turn runs, the definitions are those of the next one.
 //
-// Deferred tools (see [Offering]) are marked as such for [FormatAnthropic], whose API
+// Deferred tools (see [ToolsetOptions]) are marked as such for [FormatAnthropic], whose API
 // hides them from the model until a result refers to them. For other formats they are
 // left out until they were loaded, so clients should ask for the definitions before each
 // message to the model. Once a session was asked, a call of a tool that its model cannot
 // know yet is refused, with a message on how to load it.
 //
-// With [Offering].Strict, tools whose contract says so are strict, as many as the API
+// With [ToolsetOptions].Strict, tools whose contract says so are strict, as many as the API
 // takes: for [FormatAnthropic] 20, with 24 optional properties and 16 unions in all.
 // Built-in tools come before others, and tools with fewer optional properties before
 // tools with more. Their schemas are rewritten to the API's rules, and bounds that it

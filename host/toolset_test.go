@@ -102,7 +102,7 @@ func TestOrderOfTools(t *testing.T) {
 		}
 		at := random.IntN(len(own) + 1)
 		h := open(t, host.Options{
-			Builtins: true, Tools: natives, Model: host.ModelOptions{Offer: host.Offering{Defer: host.DeferNever}},
+			Builtins: true, Tools: natives, Model: host.ModelOptions{Toolset: host.ToolsetOptions{Defer: host.DeferNever}},
 			Plugins: host.PluginOptions{Sources: []plugins.Source{toolPlugins(own[:at]...), toolPlugins(own[at:]...)}},
 		})
 		host.OfferMCP(h, servers...)
@@ -137,7 +137,7 @@ func TestDeferralByNumber(t *testing.T) {
 		{9 - count, 9, 9},
 		{10 - count, 9, count + 1},
 	} {
-		h := open(t, host.Options{Builtins: true, Tools: numbered(test.natives, deferred), Model: host.ModelOptions{Offer: host.Offering{DeferOverTools: test.bound}}})
+		h := open(t, host.Options{Builtins: true, Tools: numbered(test.natives, deferred), Model: host.ModelOptions{Toolset: host.ToolsetOptions{DeferOverTools: test.bound}}})
 		s := session(t, h, host.SessionOptions{})
 		if got := offered(t, s); len(got) != test.want || slices.Contains(got, "ToolSearch") != (test.want == count+1) {
 			t.Errorf("%d tools with the bound %d: offered %v", test.natives+count, test.bound, got)
@@ -151,14 +151,14 @@ func TestDeferralBySize(t *testing.T) {
 	t.Parallel()
 	tools := numbered(3, deferred, func(c *abi.Tool) { c.Description = "Größe — 大小 \"<&>\"\n🦓" })
 	for _, format := range host.Formats() {
-		never := session(t, open(t, host.Options{Builtins: true, Tools: tools, Model: host.ModelOptions{Offer: host.Offering{Defer: host.DeferNever}}}), host.SessionOptions{})
+		never := session(t, open(t, host.Options{Builtins: true, Tools: tools, Model: host.ModelOptions{Toolset: host.ToolsetOptions{Defer: host.DeferNever}}}), host.SessionOptions{})
 		all := definitions(t, never, format)
 		size := utf8.RuneCountInString(all)
 		if size == len(all) {
 			t.Fatal("the test has no characters of several bytes")
 		}
 		for bound, same := range map[int]bool{size: true, size - 1: false} {
-			h := open(t, host.Options{Builtins: true, Tools: tools, Model: host.ModelOptions{Offer: host.Offering{DeferOverChars: bound}}})
+			h := open(t, host.Options{Builtins: true, Tools: tools, Model: host.ModelOptions{Toolset: host.ToolsetOptions{DeferOverChars: bound}}})
 			if got := definitions(t, session(t, h, host.SessionOptions{}), format); (got == all) != same {
 				t.Errorf("%s: %d characters with a bound of %d: got %s", format, size, bound, got)
 			}
@@ -185,14 +185,14 @@ func TestWhatIsDeferred(t *testing.T) {
 		want    string
 	}{
 		"few":                   {host.Options{Builtins: true}, all},
-		"few, but asked for":    {host.Options{Builtins: true, Model: host.ModelOptions{Offer: host.Offering{Defer: host.DeferAlways}}}, some},
-		"many":                  {host.Options{Builtins: true, Model: host.ModelOptions{Offer: host.Offering{DeferOverTools: 1}}}, some},
-		"many, and not wanted":  {host.Options{Builtins: true, Model: host.ModelOptions{Offer: host.Offering{DeferOverTools: 1, Defer: host.DeferNever}}}, all},
-		"no ToolSearch":         {host.Options{Model: host.ModelOptions{Offer: host.Offering{Defer: host.DeferAlways}}}, strings.TrimPrefix(all, builtins+" ")},
-		"ToolSearch is denied":  {host.Options{Builtins: true, Model: host.ModelOptions{Offer: host.Offering{Defer: host.DeferAlways}}, Permissions: host.PermissionOptions{Rules: deny("ToolSearch")}}, all},
-		"ToolSearch not listed": {host.Options{Builtins: true, Model: host.ModelOptions{Offer: host.Offering{Defer: host.DeferAlways, Only: []string{"Plain", "Deferred"}}}}, "Deferred Plain"},
-		"ToolSearch is listed":  {host.Options{Builtins: true, Model: host.ModelOptions{Offer: host.Offering{Defer: host.DeferAlways, Only: []string{"ToolSearch", "Deferred"}}}}, "ToolSearch"},
-		"nothing to defer":      {host.Options{Builtins: true, Model: host.ModelOptions{Offer: host.Offering{Defer: host.DeferAlways, Only: []string{"ToolSearch", "Plain"}}}}, "Plain"},
+		"few, but asked for":    {host.Options{Builtins: true, Model: host.ModelOptions{Toolset: host.ToolsetOptions{Defer: host.DeferAlways}}}, some},
+		"many":                  {host.Options{Builtins: true, Model: host.ModelOptions{Toolset: host.ToolsetOptions{DeferOverTools: 1}}}, some},
+		"many, and not wanted":  {host.Options{Builtins: true, Model: host.ModelOptions{Toolset: host.ToolsetOptions{DeferOverTools: 1, Defer: host.DeferNever}}}, all},
+		"no ToolSearch":         {host.Options{Model: host.ModelOptions{Toolset: host.ToolsetOptions{Defer: host.DeferAlways}}}, strings.TrimPrefix(all, builtins+" ")},
+		"ToolSearch is denied":  {host.Options{Builtins: true, Model: host.ModelOptions{Toolset: host.ToolsetOptions{Defer: host.DeferAlways}}, Permissions: host.PermissionOptions{Rules: deny("ToolSearch")}}, all},
+		"ToolSearch not listed": {host.Options{Builtins: true, Model: host.ModelOptions{Toolset: host.ToolsetOptions{Defer: host.DeferAlways, Only: []string{"Plain", "Deferred"}}}}, "Deferred Plain"},
+		"ToolSearch is listed":  {host.Options{Builtins: true, Model: host.ModelOptions{Toolset: host.ToolsetOptions{Defer: host.DeferAlways, Only: []string{"ToolSearch", "Deferred"}}}}, "ToolSearch"},
+		"nothing to defer":      {host.Options{Builtins: true, Model: host.ModelOptions{Toolset: host.ToolsetOptions{Defer: host.DeferAlways, Only: []string{"ToolSearch", "Plain"}}}}, "Plain"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -220,7 +220,7 @@ func TestDeferredDefinitions(t *testing.T) {
 			t.Parallel()
 			h := open(t, host.Options{
 				Builtins: true, Tools: []host.NativeTool{echo("Early"), echo("Late", deferred), echo("Later", deferred)},
-				Model: host.ModelOptions{Offer: host.Offering{Defer: host.DeferAlways, Only: []string{"ToolSearch", "Early", "Late", "Later"}}},
+				Model: host.ModelOptions{Toolset: host.ToolsetOptions{Defer: host.DeferAlways, Only: []string{"ToolSearch", "Early", "Late", "Later"}}},
 			})
 			s := session(t, h, host.SessionOptions{})
 			before := definitions(t, s, format)
@@ -250,8 +250,8 @@ func TestDeferredDefinitions(t *testing.T) {
 // Turns leave the definitions as they are, byte for byte.
 func TestDefinitionsStayTheSame(t *testing.T) {
 	t.Parallel()
-	for _, o := range []host.Offering{{}, {Defer: host.DeferAlways}} {
-		h := open(t, host.Options{Builtins: true, Tools: numbered(4, deferred), Model: host.ModelOptions{Offer: o}})
+	for _, o := range []host.ToolsetOptions{{}, {Defer: host.DeferAlways}} {
+		h := open(t, host.Options{Builtins: true, Tools: numbered(4, deferred), Model: host.ModelOptions{Toolset: o}})
 		s := session(t, h, host.SessionOptions{})
 		before := make(map[host.Format]string)
 		for _, f := range host.Formats() {
@@ -306,7 +306,7 @@ func TestOnly(t *testing.T) {
 	t.Parallel()
 	list, _ := host.Preset(host.PresetMinimal)
 	tools := []host.NativeTool{echo("Other"), echo("New", func(c *abi.Tool) { c.Aliases = []string{"Bash"} })}
-	s := session(t, open(t, host.Options{Builtins: true, Tools: tools, Model: host.ModelOptions{Offer: host.Offering{Only: list}}}), host.SessionOptions{})
+	s := session(t, open(t, host.Options{Builtins: true, Tools: tools, Model: host.ModelOptions{Toolset: host.ToolsetOptions{Only: list}}}), host.SessionOptions{})
 	wantOffered(t, s, "Edit Read New")
 	r, _ := one(t, s, "Other", `{}`)
 	wantError(t, r, abi.CodeDisabled, "Other is not among the tools that are offered here")
@@ -373,7 +373,7 @@ func TestToolStates(t *testing.T) {
 	only := []string{"Read", "ToolSearch", "Plain", "Late", "Denied", "Off"}
 	for _, deferral := range []host.Deferral{host.DeferNever, host.DeferAlways} {
 		h := open(t, host.Options{
-			Builtins: true, Tools: tools, Model: host.ModelOptions{Offer: host.Offering{Defer: deferral, Only: only}},
+			Builtins: true, Tools: tools, Model: host.ModelOptions{Toolset: host.ToolsetOptions{Defer: deferral, Only: only}},
 			Permissions: host.PermissionOptions{Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("Denied")}}},
 		})
 		s := session(t, h, host.SessionOptions{})

@@ -108,7 +108,7 @@ func showItem(a *app, it *approvals.Item) {
 	ui.ShowApproval(a.out, q)
 	a.out.Wrapped(11, ui.Span{Text: "  it is    " + string(it.State)})
 	for _, o := range it.Offers {
-		a.out.Wrapped(4, ui.Span{Text: fmt.Sprintf("  --always %s would allow %s", o.Scope, strings.Join(o.Rules, ", "))})
+		a.out.Wrapped(4, ui.Span{Text: fmt.Sprintf("  --always %s would allow %s", o.Target, strings.Join(o.Rules, ", "))})
 	}
 }
 
@@ -119,7 +119,7 @@ func approvalAllowCommand(a *app) *cobra.Command {
 		Short: "Allow what was asked, once",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return answerApproval(a, args[0], approvals.Answer{Answer: host.AnswerAllow, Remember: host.Scope(remember)})
+			return answerApproval(a, args[0], approvals.Answer{Answer: host.AnswerAllow, Remember: host.RuleTarget(remember)})
 		},
 	}
 	cmd.Flags().StringVar(&remember, "always", "", "take the question's offer for session, edits, project-local, project or user too")

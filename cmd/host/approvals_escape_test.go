@@ -61,9 +61,9 @@ var approvalFields = map[string]func(a *host.Approval, text string){
 			permissions.Access{Kind: permissions.AccessExec, Target: text})
 	},
 	"preview":    func(a *host.Approval, text string) { a.Preview = text },
-	"rule":       func(a *host.Approval, text string) { a.Offers[0].Rules = []string{text, text} },
-	"rules file": func(a *host.Approval, text string) { a.Offers[0].File = text },
-	"scope":      func(a *host.Approval, text string) { a.Offers[0].Scope = host.Scope(text) },
+	"rule":       func(a *host.Approval, text string) { a.Remember[0].Rules = []string{text, text} },
+	"rules file": func(a *host.Approval, text string) { a.Remember[0].File = text },
+	"scope":      func(a *host.Approval, text string) { a.Remember[0].Target = host.RuleTarget(text) },
 }
 
 // TestApprovalsAreEscaped is the law that nothing of a question reaches a terminal as it
@@ -78,7 +78,7 @@ func TestApprovalsAreEscaped(t *testing.T) {
 					ID: "q1", Session: "s1", Cwd: "/work", Mode: permissions.ModeDefault, CallID: "c1", Tool: "Edit", Plugin: "files",
 					Title: "a.txt", Input: json.RawMessage(`{"path":"a.txt"}`), Asked: time.Unix(0, 0),
 					Accesses: []permissions.Access{{Kind: permissions.AccessRead, Target: "/work/a.txt", Real: "/work/a.txt"}},
-					Offers:   []host.Offer{{Scope: host.ScopeUser, Rules: []string{"Edit"}, File: "/home/settings.toml"}},
+					Remember: []host.RememberOption{{Target: host.TargetUser, Rules: []string{"Edit"}, File: "/home/settings.toml"}},
 				}
 				put(&q, text)
 				for way, shown := range shownApprovals(t, q, text) {
@@ -98,7 +98,7 @@ func shownApprovals(t *testing.T, q host.Approval, reason string) map[string]str
 		Origin: approvals.Origin{Session: q.Session, Cwd: q.Cwd, Mode: q.Mode},
 	}}
 	item.Why = approvals.Why{Reason: reason, Rule: reason, Source: reason, Matched: reason}
-	item.Preview, item.Offers = q.Preview, q.Offers
+	item.Preview, item.Offers = q.Preview, q.Remember
 	item.Capability = q.Capability
 	for _, a := range q.Accesses {
 		item.Accesses = append(item.Accesses, approvals.Access{Access: a})

@@ -25,9 +25,9 @@ type streamAsker struct {
 // streamQuestion stays known when it is over, so that a late answer is told apart
 // from one to no question.
 type streamQuestion struct {
-	offers []host.Offer
-	over   bool
-	reply  chan host.Reply
+	options []host.RememberOption
+	over    bool
+	reply   chan host.Reply
 }
 
 func newStreamAsker(later func() host.Asker) *streamAsker {
@@ -42,7 +42,7 @@ func (s *streamAsker) expect(a host.Approval) *streamQuestion {
 	defer s.mu.Unlock()
 	q := s.questions[a.ID]
 	if q == nil {
-		q = &streamQuestion{offers: a.Offers, reply: make(chan host.Reply, 1)}
+		q = &streamQuestion{options: a.Remember, reply: make(chan host.Reply, 1)}
 		s.questions[a.ID] = q
 	}
 	return q
@@ -77,7 +77,7 @@ func (s *streamAsker) end(approvals ...string) {
 	defer s.mu.Unlock()
 	for _, id := range approvals {
 		q := s.questions[id]
-		q.over, q.offers = true, nil
+		q.over, q.options = true, nil
 	}
 }
 
@@ -95,7 +95,7 @@ func (s *streamAsker) answer(a stream.Answer) error {
 	}
 	reply := host.Reply{Answer: a.Answer, Message: a.Message, EndTurn: a.EndTurn, Input: a.Input}
 	if a.Remember != "" {
-		if reply.Remember = q.offer(a.Remember); reply.Remember == nil {
+		if reply.Remember = q.option(a.Remember); reply.Remember == nil {
 			return abi.Errorf(abi.CodeInvalidInput, "the approval %.100q has no offer for the scope %.100q", a.Approval, a.Remember)
 		}
 	}
@@ -104,11 +104,11 @@ func (s *streamAsker) answer(a stream.Answer) error {
 	return nil
 }
 
-// offer is the one for a scope, or nil.
-func (q *streamQuestion) offer(scope host.Scope) *host.Offer {
-	for i := range q.offers {
-		if q.offers[i].Scope == scope {
-			return &q.offers[i]
+// option is the one for a target, or nil.
+func (q *streamQuestion) option(target host.RuleTarget) *host.RememberOption {
+	for i := range q.options {
+		if q.options[i].Target == target {
+			return &q.options[i]
 		}
 	}
 	return nil

@@ -58,14 +58,14 @@ func (f *offer) apply() (func(*setup), error) {
 	}
 	return func(s *setup) {
 		if f.preset != "" || len(f.only) > 0 {
-			s.options.Model.Offer.Only = only
+			s.options.Model.Toolset.Only = only
 		}
 		if f.deferral != "" {
-			s.options.Model.Offer.Defer = deferral
+			s.options.Model.Toolset.Defer = deferral
 		}
 		s.session.Audience = audience
 		s.session.Stage = s.session.Stage || f.staged
-		s.options.Model.Offer.Strict, s.options.Model.Offer.Examples = f.strict, f.examples
+		s.options.Model.Toolset.Strict, s.options.Model.Toolset.Examples = f.strict, f.examples
 		if !f.streams {
 			s.alone() // as run and call do
 		}

@@ -166,7 +166,7 @@ func TestSameQuestionIsPutOnce(t *testing.T) {
 		second := start(t.Context(), c.Worker("second"), question("Q2"))
 		more := start(t.Context(), c.Worker("more"), question("Q3", "/ws/b.txt"))
 		synctest.Wait()
-		offer := &host.Offer{Scope: host.ScopeSession}
+		offer := &host.RememberOption{Target: host.TargetSession}
 		p.answer <- host.Reply{Answer: host.AnswerAllow, Remember: offer}
 		<-first.done
 		<-second.done

@@ -182,7 +182,7 @@ func (d *Durable) answer(a *host.Approval, p *progress, part *Part) (reply host.
 		_ = d.store.dir.remove(nameOf(&item.Record))
 		return host.Reply{
 			Answer: item.Answer.Answer, Message: item.Answer.Message, EndTurn: item.Answer.EndTurn,
-			Remember: item.offer(item.Answer.Remember),
+			Remember: item.option(item.Answer.Remember),
 		}, true, nil
 	}
 	return reply, false, nil

@@ -41,7 +41,7 @@ type Record struct {
 	Earlier []Part `json:"earlier,omitempty"`
 	Grounds
 
-	Offers []host.Offer `json:"offers,omitempty"` // as in [host.Approval]
+	Offers []host.RememberOption `json:"offers,omitempty"` // as in [host.Approval]
 	Origin
 
 	Asked time.Time `json:"asked"`
@@ -107,7 +107,7 @@ func newRecord(a *host.Approval, earlier []Part, resume Resume, expires time.Tim
 	return &Record{
 		Version: version, ID: a.ID, Part: partOf(a), Earlier: earlier,
 		Call:    Call{abi.ToolUse{ID: a.CallID, Name: a.Tool, Input: a.Input}, a.Plugin, a.Worker, a.Title, a.Binding},
-		Grounds: Grounds{whyOf(a.Decision), a.Reasons, a.Preview}, Offers: a.Offers,
+		Grounds: Grounds{whyOf(a.Decision), a.Reasons, a.Preview}, Offers: a.Remember,
 		Origin: Origin{a.Session, a.Cwd, a.Mode, resume},
 		Asked:  a.Asked.UTC(), Expires: expires.UTC(),
 	}

@@ -96,9 +96,9 @@ type Answer struct {
 	Message string `json:"message,omitempty"`
 	// EndTurn is as in [host.Reply].
 	EndTurn bool `json:"end_turn,omitempty"`
-	// Remember, with an allow, takes the question's offer of that scope: the
+	// Remember, with an allow, takes the question's option with that target: the
 	// call that uses the answer adds its rules. Empty takes none.
-	Remember host.Scope `json:"remember,omitempty"`
+	Remember host.RuleTarget `json:"remember,omitempty"`
 	// By says who answered, for those who look later.
 	By string `json:"by,omitempty"`
 	// At is when; Answer fills it in.
@@ -166,8 +166,8 @@ func (s *Store) Answer(id string, a Answer) error {
 		return fmt.Errorf("unknown answer %q: it must be %s or %s", a.Answer, host.AnswerAllow, host.AnswerDeny)
 	case len(a.Message) > maxMessage:
 		return fmt.Errorf("a message of %d bytes is too long; at most %d", len(a.Message), maxMessage)
-	case a.Remember != "" && (a.Answer != host.AnswerAllow || item.offer(a.Remember) == nil):
-		return fmt.Errorf("approval %s offers nothing to remember for the scope %q", id, a.Remember)
+	case a.Remember != "" && (a.Answer != host.AnswerAllow || item.option(a.Remember) == nil):
+		return fmt.Errorf("approval %s offers nothing to remember for %q", id, a.Remember)
 	}
 	a.At = time.Now().UTC()
 	won, err := s.dir.putAnswer(n, a)
@@ -186,10 +186,10 @@ func answered(i *Item) error {
 	return fmt.Errorf("approval %s: %w: %s by %q at %s", i.ID, ErrAnswered, i.Answer.Answer, i.Answer.By, i.Answer.At.Format(time.RFC3339))
 }
 
-// offer is the offer of a scope, or nil.
-func (r *Record) offer(scope host.Scope) *host.Offer {
+// option is the one with a target, or nil.
+func (r *Record) option(target host.RuleTarget) *host.RememberOption {
 	for i := range r.Offers {
-		if r.Offers[i].Scope == scope {
+		if r.Offers[i].Target == target {
 			return &r.Offers[i]
 		}
 	}

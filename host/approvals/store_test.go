@@ -78,7 +78,7 @@ func question(id string, accesses ...string) host.Approval {
 			Tool:    "Write",
 			Finding: permissions.Finding{Verdict: permissions.Ask, Layer: permissions.LayerMode, Why: "nobody allowed it"},
 		},
-		Offers: []host.Offer{{Scope: host.ScopeSession, Rules: []string{"Edit(//ws/a.txt)"}}},
+		Remember: []host.RememberOption{{Target: host.TargetSession, Rules: []string{"Edit(//ws/a.txt)"}}},
 	}
 	for _, path := range accesses {
 		a.Accesses = append(a.Accesses, access(path))
@@ -181,10 +181,10 @@ func TestOfferIsTaken(t *testing.T) {
 	t.Parallel()
 	s, _ := store(t, approvals.Options{})
 	says(t, durable(s), question("Q1"), host.AnswerLater)
-	if err := s.Answer("Q1", approvals.Answer{Answer: host.AnswerAllow, Remember: host.ScopeUser}); err == nil {
+	if err := s.Answer("Q1", approvals.Answer{Answer: host.AnswerAllow, Remember: host.TargetUser}); err == nil {
 		t.Error("what was not offered is remembered")
 	}
-	answer(t, s, "Q1", approvals.Answer{Answer: host.AnswerAllow, Remember: host.ScopeSession})
+	answer(t, s, "Q1", approvals.Answer{Answer: host.AnswerAllow, Remember: host.TargetSession})
 	if reply := ask(t, durable(s), question("Q2")); reply.Remember == nil || reply.Remember.Rules[0] != "Edit(//ws/a.txt)" {
 		t.Errorf("%+v", reply)
 	}

@@ -57,29 +57,29 @@ func ForUser(dirs Dirs, project Project, loaded *settings.Loaded) (host.Options,
 }
 
 // ruleTargets are the files that the answer "always" may be written to as a rule.
-func ruleTargets(dirs Dirs, project Project, to settings.AlwaysTo) map[host.Scope]string {
+func ruleTargets(dirs Dirs, project Project, to settings.AlwaysTo) map[host.RuleTarget]string {
 	if to == settings.AlwaysToSession {
 		return nil
 	}
-	out := map[host.Scope]string{host.ScopeUser: dirs.Settings()}
+	out := map[host.RuleTarget]string{host.TargetUser: dirs.Settings()}
 	if project.Trusted { // otherwise the rule would not count there
-		out[host.ScopeProjectLocal] = settings.ProjectLocalFile(project.Root)
-		out[host.ScopeProject] = settings.ProjectFile(project.Root)
+		out[host.TargetProjectLocal] = settings.ProjectLocalFile(project.Root)
+		out[host.TargetProject] = settings.ProjectFile(project.Root)
 	}
 	return out
 }
 
 // rememberIn returns a function that writes the rules of an answer to its target.
-func rememberIn(project Project) func(host.Offer) error {
-	kinds := map[host.Scope]permissions.SourceKind{
-		host.ScopeProjectLocal: permissions.SourceProjectLocal,
-		host.ScopeProject:      permissions.SourceProject,
-		host.ScopeUser:         permissions.SourceUser,
+func rememberIn(project Project) func(host.RememberOption) error {
+	kinds := map[host.RuleTarget]permissions.SourceKind{
+		host.TargetProjectLocal: permissions.SourceProjectLocal,
+		host.TargetProject:      permissions.SourceProject,
+		host.TargetUser:         permissions.SourceUser,
 	}
-	return func(o host.Offer) error {
-		kind, ok := kinds[o.Scope]
+	return func(o host.RememberOption) error {
+		kind, ok := kinds[o.Target]
 		if !ok {
-			return fmt.Errorf("%q is not written to a file", o.Scope)
+			return fmt.Errorf("%q is not written to a file", o.Target)
 		}
 		target := settings.Target{Kind: kind, Path: o.File}
 		if kind != permissions.SourceUser {

@@ -25,7 +25,7 @@ func setTables(o *host.Options, dirs Dirs, l *settings.Loaded) error {
 		o.Paths.Host = append(o.Paths.Host, o.Storage.Sessions)
 	}
 	var err error
-	o.Model.Offer, err = offeringOf(&l.Tools)
+	o.Model.Toolset, err = offeringOf(&l.Tools)
 	return err
 }
 
@@ -50,8 +50,8 @@ func resultsOf(s *settings.Results) results.Options {
 	return o
 }
 
-func offeringOf(s *settings.Tools) (host.Offering, error) {
-	o := host.Offering{
+func offeringOf(s *settings.Tools) (host.ToolsetOptions, error) {
+	o := host.ToolsetOptions{
 		Only:           s.Only.Value,
 		Defer:          host.Deferral(s.Defer.Value),
 		DeferOverTools: s.DeferOverTools.Value,

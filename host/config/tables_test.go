@@ -73,10 +73,10 @@ keep = "3d"
 	if !o.Limits.PlainBatches || o.Limits.MaxConcurrent != 2 || o.Limits.MaxCalls != 3 || o.Limits.MaxPerPlugin != 4 || o.Limits.Cascade != scheduler.CascadeOff {
 		t.Errorf("scheduler %t, %d, %d, %d, %v", o.Limits.PlainBatches, o.Limits.MaxConcurrent, o.Limits.MaxCalls, o.Limits.MaxPerPlugin, o.Limits.Cascade)
 	}
-	if want := (host.Offering{
+	if want := (host.ToolsetOptions{
 		Only: []string{"Bash", "Read", "Edit"}, Defer: host.DeferAlways, DeferOverTools: 5, DeferOverChars: 6,
-	}); !reflect.DeepEqual(o.Model.Offer, want) {
-		t.Errorf("offer %+v, want %+v", o.Model.Offer, want)
+	}); !reflect.DeepEqual(o.Model.Toolset, want) {
+		t.Errorf("offer %+v, want %+v", o.Model.Toolset, want)
 	}
 	kept := filepath.Join(dirs.Home, "kept")
 	if o.Storage.Sessions != kept || o.Storage.KeepSessions != 72*time.Hour || !slices.Contains(o.Paths.Host, kept) {
@@ -88,7 +88,7 @@ keep = "3d"
 func TestNoTables(t *testing.T) {
 	t.Parallel()
 	o, dirs := forUser(t, "")
-	if o.Limits.PlainBatches || o.Limits.MaxConcurrent != 0 || o.Limits.Cascade != scheduler.CascadeBatch || !reflect.DeepEqual(o.Model.Offer, host.Offering{}) ||
+	if o.Limits.PlainBatches || o.Limits.MaxConcurrent != 0 || o.Limits.Cascade != scheduler.CascadeBatch || !reflect.DeepEqual(o.Model.Toolset, host.ToolsetOptions{}) ||
 		o.Results.MaxChars != 0 || o.Results.Strategy != "" || o.Storage.KeepSessions != 0 {
 		t.Errorf("%+v", o)
 	}

@@ -26,7 +26,7 @@ type Host struct {
 	Calls   *pipeline.Host
 	Plugins *pluginset.Current
 	Natives *tool.Natives
-	Offer   toolset.Offering
+	Toolset toolset.Selection
 	// Tasks says that commands may go on in the background.
 	Tasks bool
 	// Duplicates says that a result may be replaced by a reference to an earlier one that is

@@ -27,7 +27,7 @@ type Tools struct {
 // Offer is what the session offers its model, with definitions in a format.
 func (s *Tools) Offer(v *rules.View, format toolset.Format) (*toolset.Set, error) {
 	return toolset.New(s.List(v), &toolset.Options{
-		Offering: s.host.Offer, Format: format, Known: &s.Known, Background: s.Backgrounds(),
+		Selection: s.host.Toolset, Format: format, Known: &s.Known, Background: s.Backgrounds(),
 	})
 }
 
@@ -80,7 +80,7 @@ func (s *Tools) notOffered(v *rules.View, t tool.Tool) error {
 // Tools that rules deny are for the rules to refuse.
 func (s *Tools) refuses(t tool.Tool) error {
 	contract := t.Contract()
-	if !s.host.Offer.Has(contract) {
+	if !s.host.Toolset.Has(contract) {
 		return abi.Errorf(abi.CodeDisabled, "%s is not among the tools that are offered here", contract.Name)
 	}
 	if err := cmp.Or(s.refusesPowerShell(t), s.refusesTasks(t)); err != nil {
@@ -121,14 +121,14 @@ func (s *Tools) Backgrounds() bool {
 	if !s.host.Tasks || s.stage {
 		return false
 	}
-	return len(s.host.Offer.Only) == 0 || s.offersTo(abi.CapTaskOutput) && s.offersTo(abi.CapTaskStop)
+	return len(s.host.Toolset.Only) == 0 || s.offersTo(abi.CapTaskOutput) && s.offersTo(abi.CapTaskStop)
 }
 
 // offersTo reports whether an offered tool of a plugin may ask for a capability.
 func (s *Tools) offersTo(capability string) bool {
 	return slices.ContainsFunc(s.host.Plugins.Newest().Tools(), func(t *plugins.Tool) bool {
 		_, may := t.Plugin.Declares(t.Tool, capability)
-		return may && s.host.Offer.Has(t.Tool)
+		return may && s.host.Toolset.Has(t.Tool)
 	})
 }
 

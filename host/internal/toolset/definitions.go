@@ -26,7 +26,7 @@ type definer struct {
 }
 
 // newDefiner returns the definer of a sorted list of tools.
-func newDefiner(o *Offering, format Format, tools []Tool) *definer {
+func newDefiner(o *Selection, format Format, tools []Tool) *definer {
 	d := &definer{format: format, examples: o.Examples}
 	if !o.Strict || format == FormatMCP || format == FormatGemini {
 		return d

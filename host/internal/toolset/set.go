@@ -13,7 +13,7 @@ import (
 // Set is what a session offers its model at one moment, in order. The zero value offers
 // nothing. It is immutable.
 type Set struct {
-	offering Offering
+	offering Selection
 	format   Format
 	tools    []entry
 }
@@ -28,7 +28,7 @@ type entry struct {
 
 // Options are what a set depends on besides the tools.
 type Options struct {
-	Offering Offering
+	Selection Selection
 	// Format is that of the definitions.
 	Format Format
 	// Known is what the session's model was told before.
@@ -41,7 +41,7 @@ type Options struct {
 // New returns the set of those tools that are offered. The tools are sorted. The tool
 // [Search] is left out if it would find nothing.
 func New(tools []Tool, o *Options) (*Set, error) {
-	s := &Set{offering: o.Offering, format: o.Format}
+	s := &Set{offering: o.Selection, format: o.Format}
 	offered := slices.DeleteFunc(slices.Clone(tools), func(t Tool) bool { return t.NotOffered != nil })
 	for i := range offered {
 		t := &offered[i]

@@ -22,10 +22,10 @@ func deferred(t *Tool) { t.Defer = true }
 func search() Tool { return tool(Search, OriginBuiltin) }
 
 // build makes a set of tools in any order.
-func build(t *testing.T, k *Known, offering Offering, tools ...Tool) *Set {
+func build(t *testing.T, k *Known, offering Selection, tools ...Tool) *Set {
 	t.Helper()
 	Sort(tools)
-	s, err := New(tools, &Options{Offering: offering, Format: FormatMCP, Known: k})
+	s, err := New(tools, &Options{Selection: offering, Format: FormatMCP, Known: k})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func told(t *testing.T, s *Set, k *Known) string {
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	var k Known
-	s := build(t, &k, Offering{Defer: DeferAlways},
+	s := build(t, &k, Selection{Defer: DeferAlways},
 		tool("mcp__a__b", OriginNative, func(t *Tool) { t.AlwaysLoad = true }), tool("Cow", OriginPlugin), tool("Zebra", OriginNative),
 		tool("Write", OriginBuiltin), search(), tool("Late", OriginPlugin, deferred), tool("Read", OriginBuiltin),
 		tool("Off", OriginBuiltin, func(t *Tool) { t.NotOffered = errors.New("off") }))
@@ -70,17 +70,17 @@ func TestDeferral(t *testing.T) {
 	late := tool("Late", OriginNative, deferred)
 	early := tool("Early", OriginNative)
 	for name, test := range map[string]struct {
-		offering Offering
+		offering Selection
 		tools    []Tool
 		want     string
 	}{
-		"few tools":           {Offering{}, []Tool{search(), early, late}, "Early Late"},
-		"asked for":           {Offering{Defer: DeferAlways}, []Tool{search(), early, late}, "ToolSearch Early"},
-		"over a bound":        {Offering{DeferOverTools: 1}, []Tool{search(), early, late}, "ToolSearch Early"},
-		"never":               {Offering{DeferOverTools: 1, Defer: DeferNever}, []Tool{search(), early, late}, "Early Late"},
-		"no search":           {Offering{Defer: DeferAlways}, []Tool{early, late}, "Early Late"},
-		"a plugin's search":   {Offering{Defer: DeferAlways}, []Tool{tool(Search, OriginPlugin), late}, "Late ToolSearch"},
-		"nothing to be found": {Offering{Defer: DeferAlways}, []Tool{search(), early}, "Early"},
+		"few tools":           {Selection{}, []Tool{search(), early, late}, "Early Late"},
+		"asked for":           {Selection{Defer: DeferAlways}, []Tool{search(), early, late}, "ToolSearch Early"},
+		"over a bound":        {Selection{DeferOverTools: 1}, []Tool{search(), early, late}, "ToolSearch Early"},
+		"never":               {Selection{DeferOverTools: 1, Defer: DeferNever}, []Tool{search(), early, late}, "Early Late"},
+		"no search":           {Selection{Defer: DeferAlways}, []Tool{early, late}, "Early Late"},
+		"a plugin's search":   {Selection{Defer: DeferAlways}, []Tool{tool(Search, OriginPlugin), late}, "Late ToolSearch"},
+		"nothing to be found": {Selection{Defer: DeferAlways}, []Tool{search(), early}, "Early"},
 	} {
 		var k Known
 		if got := told(t, build(t, &k, test.offering, test.tools...), &k); got != test.want {
@@ -93,7 +93,7 @@ func TestDeferral(t *testing.T) {
 func TestKnown(t *testing.T) {
 	t.Parallel()
 	var k Known
-	always := Offering{Defer: DeferAlways}
+	always := Selection{Defer: DeferAlways}
 	first := build(t, &k, always, search(), tool("Late", OriginNative, deferred))
 	if k.Lacks("Late") {
 		t.Error("the model lacks what nobody told it of")
@@ -115,12 +115,12 @@ func TestKnown(t *testing.T) {
 		t.Errorf("after it was loaded: %s", got)
 	}
 	// The session continues to defer, and leaves alone what it told in full.
-	next := build(t, &k, Offering{}, search(), tool("Late", OriginNative, deferred), tool("Later", OriginNative, deferred))
+	next := build(t, &k, Selection{}, search(), tool("Late", OriginNative, deferred), tool("Later", OriginNative, deferred))
 	if got := told(t, next, &k); got != "ToolSearch Late" || !next.Defers("Later") {
 		t.Errorf("later: %s", got)
 	}
 	var full Known
-	told(t, build(t, &full, Offering{}, search(), tool("Late", OriginNative, deferred)), &full)
+	told(t, build(t, &full, Selection{}, search(), tool("Late", OriginNative, deferred)), &full)
 	if s := build(t, &full, always, search(), tool("Late", OriginNative, deferred)); s.Defers("Late") {
 		t.Error("the model forgets a definition")
 	}
@@ -136,7 +136,7 @@ func TestKnown(t *testing.T) {
 func TestSuggest(t *testing.T) {
 	t.Parallel()
 	var k Known
-	s := build(t, &k, Offering{Defer: DeferAlways}, search(), tool("Read", OriginBuiltin), tool("Late", OriginNative, deferred))
+	s := build(t, &k, Selection{Defer: DeferAlways}, search(), tool("Read", OriginBuiltin), tool("Late", OriginNative, deferred))
 	for name, want := range map[string]string{
 		"read":    "did you mean Read?",
 		"Nothing": "there are Read, ToolSearch, and 1 more that ToolSearch finds",
@@ -155,11 +155,11 @@ func TestStates(t *testing.T) {
 	var k Known
 	off := errors.New("off")
 	tools := []Tool{tool("Late", OriginBuiltin, deferred), search(), tool("Off", OriginNative, func(t *Tool) { t.NotOffered = off })}
-	states := build(t, &k, Offering{}, tools...).States(tools, &k)
+	states := build(t, &k, Selection{}, tools...).States(tools, &k)
 	if len(states) != 3 || states[0].Chars == 0 || states[0].Deferred || states[1].NotOffered == nil || !errors.Is(states[2].NotOffered, off) {
 		t.Errorf("%+v", states)
 	}
-	if states := build(t, &k, Offering{Defer: DeferAlways}, tools...).States(tools, &k); !states[0].Deferred || states[1].NotOffered != nil {
+	if states := build(t, &k, Selection{Defer: DeferAlways}, tools...).States(tools, &k); !states[0].Deferred || states[1].NotOffered != nil {
 		t.Errorf("%+v", states)
 	}
 }

@@ -27,7 +27,7 @@
 // other; with "end_turn": true it also ends the turn, so that what has not begun is
 // cancelled: that is what a person's plain no means where the question says
 // deny_ends_turn. With deny may come a message for the model. With allow may come an
-// input in place of the call's, and with remember the scope of the offer that is taken:
+// input in place of the call's, and with remember the scope of the option among offers that is taken:
 // session, project-local, project, user, or edits for all edits inside the working
 // directories in this session. An end
 // says that the model's message is complete; what follows is of the next one.

@@ -71,8 +71,8 @@ type Answer struct {
 	Message string
 	EndTurn bool
 	Input   json.RawMessage
-	// Remember is the scope of the offer that the person took; empty is none.
-	Remember host.Scope
+	// Remember is the target of the option that the person took; empty is none.
+	Remember host.RuleTarget
 }
 
 // Decode reads a stream to its end. The sequence can be ranged over once, and

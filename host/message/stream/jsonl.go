@@ -107,7 +107,7 @@ func (o *object) answer() Answer {
 		Answer:   host.Answer(o.text("answer", true)),
 		Message:  o.text("message", false),
 		EndTurn:  o.flag("end_turn"),
-		Remember: host.Scope(o.text("remember", false)),
+		Remember: host.RuleTarget(o.text("remember", false)),
 		Input:    o.keys["input"],
 	}
 	o.only("approval", "answer", "message", "end_turn", "remember", "input")

@@ -120,7 +120,7 @@ func (r *Reporter) permission(head Head, about About, a *host.Approval) Permissi
 	p := Permission{
 		Head: head, About: about, Approval: a.ID, Answerable: r.Answerable, Plugin: a.Plugin, Worker: a.Worker, Capability: a.Capability,
 		Input: a.Input, Accesses: accesses(a.Accesses), Grounds: Grounds{Reasons: a.Reasons, Preview: a.Preview},
-		Offers: a.Offers, DenyEndsTurn: a.DenyEndsTurn,
+		Offers: a.Remember, DenyEndsTurn: a.DenyEndsTurn,
 	}
 	if a.Decision != nil {
 		p.Reason = a.Decision.Reason()

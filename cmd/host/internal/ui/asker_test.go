@@ -43,9 +43,9 @@ func command(text string) host.Approval {
 			{Kind: permissions.AccessWrite, Target: "/ws/proj/out", Real: "/data/out"},
 		},
 		Decision: &permissions.Decision{Finding: permissions.Finding{Verdict: permissions.Ask, Layer: permissions.LayerMode, Why: "it is not read-only"}},
-		Offers: []host.Offer{
-			{Scope: host.ScopeSession, Rules: []string{"Bash(make *)"}},
-			{Scope: host.ScopeUser, Rules: []string{"Bash(make *)"}, File: "/home/u/.config/toolquay/settings.toml"},
+		Remember: []host.RememberOption{
+			{Target: host.TargetSession, Rules: []string{"Bash(make *)"}},
+			{Target: host.TargetUser, Rules: []string{"Bash(make *)"}, File: "/home/u/.config/toolquay/settings.toml"},
 		},
 	}
 }
@@ -55,7 +55,7 @@ func TestAskerOverAPipe(t *testing.T) {
 	q := command("make \x1b[2J\u202ex")
 	allow, deny := host.Reply{Answer: host.AnswerAllow}, host.Reply{Answer: host.AnswerDeny}
 	session, user := allow, allow
-	session.Remember, user.Remember = &q.Offers[0], &q.Offers[1]
+	session.Remember, user.Remember = &q.Remember[0], &q.Remember[1]
 	told := deny
 	told.Message = "not \x1bthis"
 	tests := map[string]struct {
@@ -225,11 +225,11 @@ func TestFactsOfAQuestion(t *testing.T) {
 	q := host.Approval{
 		Tool: "Fill", Plugin: "forms", Worker: "w1", Title: "the second form", Cwd: "/ws/proj", Reasons: []string{"One.", "Two."},
 		Accesses: []permissions.Access{{Kind: permissions.AccessWrite, Target: "/ws/proj/out", Real: "/data/out"}},
-		Offers:   []host.Offer{{Scope: host.ScopeEdits, Rules: []string{"Edit"}}},
+		Remember: []host.RememberOption{{Target: host.TargetEdits, Rules: []string{"Edit"}}},
 	}
 	p, out := printer(0, false)
 	reply, err := NewAsker(p, typed(t, "e\n")).Ask(t.Context(), q)
-	if err != nil || reply.Remember == nil || reply.Remember.Scope != host.ScopeEdits {
+	if err != nil || reply.Remember == nil || reply.Remember.Target != host.TargetEdits {
 		t.Errorf("%+v, %v", reply, err)
 	}
 	want := `? Edit out?

@@ -283,15 +283,15 @@ type choice struct {
 // scopeKeys are the keys for allowing more than this once, in the order in which they are
 // shown.
 var scopeKeys = []struct {
-	scope host.Scope
-	key   rune
-	what  string
+	target host.RuleTarget
+	key    rune
+	what   string
 }{
-	{host.ScopeSession, 's', "always for this session"},
-	{host.ScopeEdits, 'e', "all edits in this session"},
-	{host.ScopeProjectLocal, 'l', "always in this project, for you"},
-	{host.ScopeProject, 'p', "always in this project, for everybody"},
-	{host.ScopeUser, 'u', "always in all your projects"},
+	{host.TargetSession, 's', "always for this session"},
+	{host.TargetEdits, 'e', "all edits in this session"},
+	{host.TargetProjectLocal, 'l', "always in this project, for you"},
+	{host.TargetProject, 'p', "always in this project, for everybody"},
+	{host.TargetUser, 'u', "always in all your projects"},
 }
 
 func (v *question) choices() []choice {
@@ -308,11 +308,11 @@ func (v *question) choices() []choice {
 	}
 	out := []choice{{key: 'y', says: "yes, this once", reply: host.Reply{Answer: host.AnswerAllow}}}
 	for _, k := range scopeKeys {
-		i := slices.IndexFunc(v.Offers, func(o host.Offer) bool { return o.Scope == k.scope })
+		i := slices.IndexFunc(v.Remember, func(o host.RememberOption) bool { return o.Target == k.target })
 		if i < 0 {
 			continue
 		}
-		offer := &v.Offers[i]
+		offer := &v.Remember[i]
 		says := "yes, and " + k.what + ": allow " + strings.Join(offer.Rules, ", ")
 		if offer.File != "" {
 			says += " (written to " + offer.File + ")"

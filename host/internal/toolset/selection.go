@@ -7,8 +7,8 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// Offering sets which tools models are offered, and how.
-type Offering struct {
+// Selection says which tools models are offered, and how.
+type Selection struct {
 	// Only are the names or aliases of the tools that are offered; empty is all. Calls of
 	// other tools are refused. [Preset] has common lists. If TaskOutput or TaskStop is not
 	// in the list, no command runs in the background: nobody could read or end it.
@@ -38,7 +38,7 @@ type Deferral string
 
 // The deferrals; the zero value is DeferAuto.
 const (
-	// DeferAuto defers if the offered tools exceed a bound of [Offering].
+	// DeferAuto defers if the offered tools exceed a bound of [Selection].
 	DeferAuto Deferral = "auto"
 	// DeferAlways defers regardless of the bounds.
 	DeferAlways Deferral = "always"
@@ -66,7 +66,7 @@ const (
 	PresetMinimal = "minimal"
 )
 
-// Preset returns the list of tools with a name, for [Offering].Only: full is all tools,
+// Preset returns the list of tools with a name, for [Selection].Only: full is all tools,
 // minimal is Bash, Read and Edit, without background tasks.
 func Preset(name string) ([]string, error) {
 	switch name {
@@ -79,10 +79,10 @@ func Preset(name string) ([]string, error) {
 }
 
 // Has reports whether Only names a tool, or is empty.
-func (o *Offering) Has(t *abi.Tool) bool { return len(o.Only) == 0 || among(o.Only, t) }
+func (o *Selection) Has(t *abi.Tool) bool { return len(o.Only) == 0 || among(o.Only, t) }
 
 // bounds are the largest number of tools, and of code points, offered without deferral.
-func (o *Offering) bounds() (tools, chars int) {
+func (o *Selection) bounds() (tools, chars int) {
 	tools, chars = DefaultDeferOverTools, DefaultDeferOverChars
 	if o.DeferOverTools > 0 {
 		tools = o.DeferOverTools
