@@ -2,6 +2,8 @@ package host_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // TestLocksOfTheFilesAsTheyThenAre has a call that runs alone change which files the
@@ -96,30 +99,73 @@ func appending(id, root, path string) abi.ToolUse {
 	return use(id, "Append", fmt.Sprintf(`{"path":%q,"text":"<%s>"}`, path, id))
 }
 
+// relinks is a tool that has a link lead to the file secret.
+func relinks(t *testing.T, link string, contract abi.Tool, before time.Duration) host.NativeTool {
+	t.Helper()
+	return host.NativeTool{Contract: contract, Run: func(context.Context, *host.Call) (abi.ToolResult, error) {
+		time.Sleep(before)
+		return text("swapped"), errors.Join(os.Remove(link), os.Symlink("secret", link))
+	}}
+}
+
 // TestJudgedByTheFilesAsTheyThenAre has a call change what a path leads to, while a call
 // that names the path waits for it: the rules are held against where the path leads then.
 func TestJudgedByTheFilesAsTheyThenAre(t *testing.T) {
 	t.Parallel()
+	locked := appends(&overlaps{}).Contract // it locks what the link leads to
+	locked.Name = "Swap"
+	unlocked := locked
+	unlocked.Locks = ""
+	look := reads(&overlaps{})
+	derived := reads(&overlaps{})
+	derived.Contract.Locks, derived.Contract.ConcurrencySafe, derived.Contract.ReadOnly = "", abi.TraitDerived, abi.TraitDerived
+	for name, test := range map[string]struct {
+		swap   abi.Tool
+		before time.Duration
+		look   host.NativeTool
+		times  int
+	}{
+		"at once, with locks":    {locked, 0, look, 30},
+		"after a while":          {locked, 10 * time.Millisecond, look, 1},
+		"at once, without locks": {unlocked, 0, derived, 30},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for range test.times {
+				root := files(t, map[string]string{"plain": "", "secret": "it"})
+				link := filepath.Join(root, "link")
+				must(t, os.Symlink("plain", link))
+				s := session(t, open(t, host.Options{
+					Tools:       []host.NativeTool{relinks(t, link, test.swap, test.before), test.look},
+					Permissions: host.PermissionOptions{Rules: rules("Read(secret)", "", "Swap | Look")},
+				}), host.SessionOptions{Cwd: root})
+				results := s.Results(t.Context(), []abi.ToolUse{
+					use("0", "Swap", `{"path":"link","text":""}`), use("1", "Look", `{"path":"link"}`),
+				})
+				if results[0].IsError {
+					t.Fatal(results[0].Text())
+				}
+				wantError(t, results[1], abi.CodeDenied)
+			}
+		})
+	}
+}
+
+// TestRewrittenIsJudgedAnew has a hook name another file for a tool with locks: the rules are
+// held against that one.
+func TestRewrittenIsJudgedAnew(t *testing.T) {
+	t.Parallel()
 	root := files(t, map[string]string{"plain": "", "secret": "it"})
-	link := filepath.Join(root, "link")
-	must(t, os.Symlink("plain", link))
-	swap := appends(&overlaps{}) // it runs beside others, and locks what the link leads to
-	swap.Contract.Name = "Swap"
-	swap.Run = func(context.Context, *host.Call) (abi.ToolResult, error) {
-		time.Sleep(10 * time.Millisecond)
-		must(t, os.Remove(link))
-		must(t, os.Symlink("secret", link))
-		return text("swapped"), nil
-	}
 	s := session(t, open(t, host.Options{
-		Tools:       []host.NativeTool{swap, reads(&overlaps{})},
-		Permissions: host.PermissionOptions{Rules: rules("Read(secret)", "", "Swap | Look")},
+		Tools: []host.NativeTool{reads(&overlaps{})},
+		Permissions: host.PermissionOptions{
+			Rules: rules("Read(secret)", "", "Look"),
+			Hooks: hookSet(t, host.Hook{Event: host.PreToolUse, Func: func(context.Context, host.HookInput) (host.HookOutput, error) {
+				return host.HookOutput{Verdict: permissions.Allow, UpdatedInput: json.RawMessage(`{"path":"secret"}`)}, nil
+			}}),
+		},
 	}), host.SessionOptions{Cwd: root})
-	results := s.Results(t.Context(), []abi.ToolUse{
-		use("0", "Swap", `{"path":"link","text":""}`), use("1", "Look", `{"path":"link"}`),
-	})
-	if results[0].IsError {
-		t.Fatal(results[0].Text())
+	for range 30 {
+		wantError(t, s.Results(t.Context(), []abi.ToolUse{use("1", "Look", `{"path":"plain"}`)})[0], abi.CodeDenied)
 	}
-	wantError(t, results[1], abi.CodeDenied)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"weak"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/capability/shell"
@@ -79,26 +80,29 @@ func (c admitting) judge(ctx context.Context) error {
 	return err
 }
 
-// resolution is what a call touches, as its paths led at a moment. The zero value is none.
+// resolution is what a call touches, with its paths as they led at a time, when so many
+// calls of the turn had ended.
 type resolution struct {
 	judging *judging
 	subject *gate.Subject
 	named   named
 	at      time.Time
+	ended   int64
 }
 
-// resolutionLasts is how old a resolution may be when the call is judged by it. A call
-// that waits for nothing is judged some microseconds after it is submitted. What is done
-// in the end is resolved and judged once more, however short the time is.
+// resolutionLasts is how old a resolution may be when a call is judged by it. A call that
+// waits for nothing is judged some microseconds after it was submitted.
 const resolutionLasts = time.Millisecond
 
-// resolve finds out what the call touches now, and its traits by that. It does not look
-// again where the session is as it was when the scheduler asked, just before.
+// resolve finds out what the call touches now, and its traits by that. It uses what the
+// scheduler was told if the call did not wait: no other call has ended since, the session is
+// the same, and the time is short. The capability calls of a plugin are resolved and judged
+// again. A native tool's judgement is its only one, so it must be fresh.
 func (c admitting) resolve() (resolution, error) {
-	r := c.resolved
-	c.resolved = resolution{}
-	if r.judging != nil && c.settled == c.turn.Altered().Load() && r.judging.view == c.session().Rules.Fresh() && time.Since(r.at) < resolutionLasts {
-		return r, nil
+	r := c.resolved.Value()
+	c.resolved = weak.Pointer[resolution]{}
+	if r != nil && r.ended == c.turn.Ended().Load() && r.judging.view == c.session().Rules.Fresh() && time.Since(r.at) < resolutionLasts {
+		return *r, nil
 	}
 	return preparing(c).resolve()
 }

@@ -169,6 +169,7 @@ func (c *Call) Fail(err error) {
 // too where it is its tool's own: a shell has moved whether or not its last command
 // failed. One that the host made for a call that could not run to its end has none.
 func (c *Call) Settle() {
+	defer c.turn.Ended().Add(1)
 	if c.traits.Alone() || len(c.result.Changes) > 0 {
 		defer c.turn.Altered().Add(1)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"weak"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/filestate"
@@ -37,8 +38,9 @@ type core struct {
 
 // judgement is what was found out on the way to letting a call in.
 type judgement struct {
-	// resolved is what the call touches, as it was found out for the scheduler.
-	resolved resolution
+	// resolved is what the call touches, as it was found out for the scheduler. It is weak
+	// because thousands of calls may wait, and what they touch is resolved again then.
+	resolved weak.Pointer[resolution]
 	// approvals are what a person said of the call.
 	approvals gate.Approvals
 	// consultation is what the judge was asked about it; nil where there is none.

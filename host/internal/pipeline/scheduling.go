@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"time"
+	"weak"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/gate"
@@ -34,12 +35,15 @@ func (c preparing) findTraits(ctx context.Context) (traits.Traits, error) {
 
 // settle finds out the traits that depend on what the call touches, as paths now lead.
 func (c preparing) settle() {
-	c.settled = c.turn.Altered().Load()
-	var err error
-	if c.resolved, err = c.resolve(); err != nil { // it fails when its turn comes
+	c.settled, c.resolved = c.turn.Altered().Load(), weak.Pointer[resolution]{}
+	ended, now := c.turn.Ended().Load(), time.Now()
+	r, err := c.resolve()
+	if err != nil { // it fails when its turn comes
 		c.traits.Unlock()
+		return
 	}
-	c.resolved.at = time.Now()
+	r.ended, r.at = ended, now
+	c.resolved = weak.Make(&r)
 }
 
 // resolve finds out what the call touches, and the traits that the contract leaves to the

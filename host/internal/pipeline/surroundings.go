@@ -114,8 +114,9 @@ type Turn interface {
 	Depth() int
 	// Claim refuses the id of a call that results could not be matched to.
 	Claim(id string) error
-	// Altered counts the calls that ended and may have changed anything, such as where
-	// paths lead.
+	// Ended counts the calls whose effects are applied, and Altered those among them that
+	// may have changed anything, such as where paths lead, whatever they locked.
+	Ended() *atomic.Int64
 	Altered() *atomic.Int64
 	// Stopped returns why nothing more of the turn begins; nil while it does.
 	Stopped() *string

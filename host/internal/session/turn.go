@@ -19,7 +19,8 @@ type Listeners interface {
 	Any() bool
 	// Under says which call makes the turn, nil for the model, and how many are above it.
 	Under(above *pipeline.Call, depth int)
-	// Began and Ended are told once; Interruptible is with a mutex of the scheduler held.
+	// Began and Ended are called once each. Interruptible is called while the scheduler holds
+	// its mutex, so it must be quick.
 	Began()
 	Ended()
 	Interruptible(yes bool)
@@ -61,12 +62,14 @@ type Turn struct {
 type signals struct {
 	// stopped is why nothing more of the turn begins; nil while it does.
 	stopped atomic.Pointer[string]
-	// altered counts the calls that ended and may have changed anything, such as what
-	// paths lead to.
-	altered atomic.Int64
+	// ended and altered count calls, see [pipeline.Turn].
+	ended, altered atomic.Int64
 	// behind says that something may go on when the last result has left.
 	behind atomic.Bool
 }
+
+// Ended counts the calls whose effects are applied.
+func (s *signals) Ended() *atomic.Int64 { return &s.ended }
 
 // Altered counts the calls that may have changed anything.
 func (s *signals) Altered() *atomic.Int64 { return &s.altered }
@@ -177,8 +180,8 @@ func (s *Session) Results(ctx context.Context, uses []abi.ToolUse, l Listeners) 
 	return t.list
 }
 
-// Stop has nothing more of the turn begin, nor of those that it is part of, as one of its
-// calls tells. What a person is asked about that has not begun is not asked any more.
+// Stop prevents calls of the turn, and of the turns around it, from beginning. Open questions
+// about such calls are withdrawn. The call for which tell tells gave the reason.
 func (t *Turn) Stop(tell pipeline.Teller, reason string) {
 	if outermost(t).stopped.CompareAndSwap(nil, &reason) {
 		tell.Stopped(reason)
