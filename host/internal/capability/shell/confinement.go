@@ -97,9 +97,9 @@ func (h *confinement) protectedBelow(path string) string {
 	return ""
 }
 
-// hides reports whether a sandbox hides a path. System files that it hides, such as
-// /etc/shadow if root runs it, are on no list here: they are those that this process can
-// read and others may not.
+// hides reports whether a sandbox hides a path. There is no list of the system files that it
+// hides: they are the regular files that this process can read and other users may not, such
+// as /etc/shadow if it runs as root.
 func (h *confinement) hides(path string) bool {
 	if inside(path, h.Hidden) {
 		return !inside(path, h.Shown)

@@ -79,7 +79,7 @@ func (a *account) suspect() string {
 	case a.held.readOnly:
 		return text
 	}
-	return text + " The user can open it with " + strings.Join(settings, " and ") + " under [sandbox] in the setup."
+	return text + " The user can open it with " + strings.Join(settings, " and ") + " under [sandbox] in the settings."
 }
 
 // leaveSandbox is the tools' parameter for running outside the sandbox.

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,6 +37,37 @@ func TestMakesRepository(t *testing.T) {
 		if got := makesRepository(&command); got != makes {
 			t.Errorf("%q: %t", text, got)
 		}
+	}
+}
+
+// TestBeginning follows a link in a session's directory only to one of its directories.
+func TestBeginning(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	work, link := filepath.Join(root, "work"), filepath.Join(root, "work", "link")
+	for _, dir := range []string{"work/sub", "out"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for leads, code := range map[string]abi.Code{"sub": "", "../out": abi.CodeDenied, "..": abi.CodeDenied} {
+		if err := errors.Join(os.RemoveAll(link), os.Symlink(leads, link)); err != nil {
+			t.Fatal(err)
+		}
+		lies, err := beginning(link, []string{work})
+		if code != "" {
+			if err == nil || abi.CodeOf(err) != code {
+				t.Errorf("%s: got %q, %v", leads, lies, err)
+			}
+		} else if want := filepath.Join(work, leads); lies != want || err != nil {
+			t.Errorf("%s: got %q, %v; want %q", leads, lies, err, want)
+		}
+	}
+	if lies, err := beginning(filepath.Join(work, "gone"), []string{work}); err != nil || lies != filepath.Join(work, "gone") {
+		t.Errorf("a directory that is gone: got %q, %v", lies, err)
 	}
 }
 

@@ -99,7 +99,7 @@ func newSetup(o Options) *setup {
 	}}
 	if o.Sandbox != nil && o.Network == sandbox.NetworkHosts {
 		s.private = sync.OnceValues(tempdir.Make)
-		_, _ = s.private() // who needs it is told why there is none
+		_, _ = s.private() // a failure is reported by the commands that need the directory
 	}
 	if bash, err := s.programs[abi.ShellBash](); err == nil && o.Sandbox != nil {
 		s.ready = warm.New(warm.Options{Start: warm.Sandboxed(o.Supervisors, o.Sandbox, o.Limits), Bash: bash, Logger: o.Logger})

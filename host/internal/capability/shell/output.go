@@ -123,8 +123,8 @@ var (
 	largeBuffers = sync.Pool{New: func() any { return new([largeBuffer]byte) }}
 )
 
-// finish reads what is in the pipes now, and no more: the command is gone, even if others
-// hold its ends.
+// finish reads what is in the pipes now and closes them. It does not wait for processes that
+// still hold the other ends.
 func (o *output) finish() {
 	for _, p := range o.pipes {
 		p.last()
