@@ -98,6 +98,33 @@ func TestNestedCalls(t *testing.T) {
 	}
 }
 
+// TestNestedCallsShareSlots has two calls make four calls each: never more run at once than
+// the turn of the two may.
+func TestNestedCallsShareSlots(t *testing.T) {
+	t.Parallel()
+	var inner overlaps
+	var s *host.Session
+	beside := abi.Tool{Name: "Leaf", Summary: "Waits", InputSchema: `{"type":"object"}`, ReadOnly: abi.TraitTrue, ConcurrencySafe: abi.TraitTrue}
+	fan := beside
+	fan.Name = "Fan"
+	h := open(t, host.Options{Limits: host.LimitOptions{MaxConcurrent: 2}, Tools: []host.NativeTool{
+		{Contract: beside, Run: func(context.Context, *host.Call) (abi.ToolResult, error) {
+			defer inner.enter()()
+			time.Sleep(5 * time.Millisecond)
+			return text("x"), nil
+		}},
+		{Contract: fan, Run: func(ctx context.Context, _ *host.Call) (abi.ToolResult, error) {
+			s.Results(ctx, []abi.ToolUse{use("1", "Leaf", `{}`), use("2", "Leaf", `{}`), use("3", "Leaf", `{}`), use("4", "Leaf", `{}`)})
+			return text("x"), nil
+		}},
+	}})
+	s = session(t, h, host.SessionOptions{})
+	s.Results(t.Context(), []abi.ToolUse{use("a", "Fan", `{}`), use("b", "Fan", `{}`)})
+	if most := inner.most.Load(); most != 2 {
+		t.Errorf("%d calls ran at once, want 2", most)
+	}
+}
+
 // TestNestedEvents looks at what events say of the calls above.
 func TestNestedEvents(t *testing.T) {
 	f := family{}

@@ -55,8 +55,11 @@ func TestTaskNotice(t *testing.T) {
 		return "outer", nil
 	}, alone)
 	h := newShelled(t, func(o *host.Options) { o.Tools = []host.NativeTool{echo("Echo"), outer} })
-	s = session(t, h.Host, host.SessionOptions{})
-	id := background(t, s, "echo done; exit 3")
+	dir := files(t, nil)
+	s = session(t, h.Host, host.SessionOptions{Cwd: dir})
+	// A task that ends before the result that begins it has left is told with that one.
+	id := background(t, s, "until [ -e go ]; do sleep 0.01; done; exit 3")
+	must(t, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))
 	taskEnds(t, s, id)
 	st := s.Stream(t.Context())
 	void := listen(t, st.Events())

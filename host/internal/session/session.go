@@ -84,7 +84,7 @@ func (h *Host) Open(o Options, setup *permissions.Setup) (*Session, error) {
 	return s, nil
 }
 
-// Begin has calls be judged by rules from here on.
+// Begin sets the rules by which calls are judged. It is called once, before any turn.
 func (s *Session) Begin(by *rules.State) {
 	s.Rules = by
 	c := &s.Calls
@@ -93,8 +93,8 @@ func (s *Session) Begin(by *rules.State) {
 	c.Life = pipeline.Life{Context: s.Life.Context(), After: s.Life.After, Backgrounds: s.Tools.Backgrounds}
 }
 
-// End waits for the turn that runs, whose life was ended, or for ctx, and ends what runs in
-// the background.
+// End waits until the running turn, which was cancelled, has ended, or until ctx is done. Then
+// it ends background work.
 func (s *Session) End(ctx context.Context) error {
 	var err error
 	if s.running.Take(ctx) {

@@ -17,7 +17,7 @@ type Stream struct {
 	ended chan struct{} // closed when the last result has left
 }
 
-// NewStream begins a turn, which waits for those before it.
+// NewStream queues a turn. It begins when the turns before it have ended.
 func (s *Session) NewStream(ctx context.Context, f Feed, l Listeners) *Stream {
 	t := newTurn(ctx, s, 0, f, l)
 	st := &Stream{turn: t, calls: newIntake(t), ended: make(chan struct{})}
