@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // TestHeldWhileApart: what makes git run programs stays held after what else makes the
@@ -138,6 +139,9 @@ func TestManyProtectedNames(t *testing.T) {
 func TestManyProtectedNamesAtTheTop(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{300, 600} {
+		if most > 300 && !testenv.Thorough() {
+			continue // it takes bubblewrap seconds
+		}
 		content := make(map[string]string)
 		for i := range most {
 			content[fmt.Sprintf("p%d/.npmrc", i)] = "old"

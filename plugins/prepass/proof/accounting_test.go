@@ -282,7 +282,7 @@ func accountExports(t *testing.T, wasm []byte, seed uint64, allowed int64, worst
 // against the law.
 func TestAccountingOfShapes(t *testing.T) {
 	t.Parallel()
-	modules := 200 / min(sampleEvery(), 2) // a tenth finds too little
+	modules := 200 / min(sampleEvery(), 4) // a twentieth finds too little
 	worst := newRatios(perEntry(t))
 	for seed := range uint64(modules) {
 		accountShape(t, seed, worst)

@@ -21,11 +21,8 @@ import (
 // mutants, compared. They share nothing between goroutines but the engine's cache, for
 // which the race detector has few to look at.
 func sampleEvery() int {
-	switch {
-	case testenv.Race:
+	if !testenv.Thorough() {
 		return 20
-	case !testenv.Thorough():
-		return 10
 	}
 	return 1
 }
