@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
+
+	"github.com/toolquay/toolquay/internal/atomicfile"
 )
 
 // catchUp finds the end of the log, after other processes wrote to it, or when
@@ -78,7 +80,10 @@ func (l *Log) begin(segment int) error {
 		return fmt.Errorf("%s has %d bytes where there should be none", l.segment.file.Name(), size)
 	}
 	l.end.segment, l.end.size = segment, 0
-	return nil
+	if l.options.Sync == SyncNever {
+		return nil
+	}
+	return atomicfile.SyncDir(l.dir) // a synced file is lost with its name
 }
 
 // scanFrom reads from a place in one of the segments to the end of the last.
