@@ -115,6 +115,30 @@ func TestInterruptedWhileAsked(t *testing.T) {
 	})
 }
 
+// TestAskedTooEarly has a job that runs alone end while the one behind it answers: the answer
+// is from before, so it is asked again.
+func TestAskedTooEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := scheduler.New(t.Context(), scheduler.Options{})
+		second := func(context.Context) { time.Sleep(time.Second) }
+		add(t, s, &funcJob{unsafe: true, run: second}, &funcJob{unsafe: true, run: second})
+		asked := 0
+		j := &askedJob{ask: func() []scheduler.Lock {
+			if asked++; asked == 2 { // the first of the two has ended, and the other one runs
+				time.Sleep(2 * time.Second)
+			}
+			return nil
+		}}
+		if err := s.Add(j); err != nil {
+			t.Fatal(err)
+		}
+		s.Wait()
+		if asked != 4 { // by Add, too early, before its turn, and after Admit
+			t.Errorf("asked %d times, want 4", asked)
+		}
+	})
+}
+
 // TestExitsWhileAsked has a job end the goroutine that asks it again: it runs alone.
 func TestExitsWhileAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

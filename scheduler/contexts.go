@@ -40,7 +40,7 @@ type cancellable struct {
 
 // of returns the context of a job, which outlives an interrupt if the job blocks it.
 func (c *contexts) of(e *entry, block bool) context.Context {
-	if c.failure.reaches(e) { // its trait is new
+	if c.failure.reaches(e) { // it got the trait Cascade in Admit, after the failure
 		ctx, end := context.WithCancelCause(c.parent)
 		end(c.failure.err)
 		return ctx

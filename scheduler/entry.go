@@ -22,7 +22,8 @@ type entry struct {
 	// traits.
 	asked int64
 	after *entry // the next in a lineup
-	// nodes are those of its locks, once somebody asked for them, in node if it has one.
+	// nodes are the places of its locks in the table, nil until they are needed. A single one
+	// lies in node, which saves an allocation.
 	nodes  []*lockNode
 	node   [1]*lockNode
 	claims bool // its effects are held, for what it locked

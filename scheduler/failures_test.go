@@ -3,7 +3,9 @@ package scheduler_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,6 +77,35 @@ func TestCancelledBetweenSteps(t *testing.T) {
 		s.Wait()
 		if !errors.Is(got, context.Canceled) {
 			t.Errorf("%s: failed with %v", name, got)
+		}
+	}
+}
+
+// A job that ends its goroutine, and the one on which it is told of that too, is settled and
+// leaves.
+func TestExitsTwice(t *testing.T) {
+	t.Parallel()
+	for name, unsafe := range map[string]bool{"safe": false, "unsafe": true} {
+		for _, method := range []string{"Admit", "Run"} {
+			var settled, gone, other atomic.Int32
+			s := scheduler.New(t.Context(), scheduler.Options{})
+			exits := func(here string) {
+				if here == method {
+					runtime.Goexit()
+				}
+			}
+			add(t, s, &funcJob{
+				unsafe: unsafe,
+				admit:  func(context.Context) bool { exits("Admit"); return true },
+				run:    func(context.Context) { exits("Run") },
+				fail:   func(error) { runtime.Goexit() },
+				settle: func() { settled.Add(1) },
+				yield:  func() { gone.Add(1) },
+			}, &funcJob{run: func(context.Context) { other.Add(1) }})
+			s.Wait()
+			if settled.Load() != 1 || gone.Load() != 1 || other.Load() != 1 {
+				t.Errorf("%s, in %s: settled %d times, left %d times, the next ran %d times", name, method, settled.Load(), gone.Load(), other.Load())
+			}
 		}
 	}
 }

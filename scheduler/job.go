@@ -37,7 +37,8 @@ type Job interface {
 	// and Run are not called after it.
 	Fail(err error)
 	// Settle applies the job's effects on the session. It is called once for
-	// every job, also where there are none.
+	// every job, also where there are none. It must not end its goroutine, which may be
+	// the one that calls Wait.
 	Settle()
 	// Yield lets the result leave. It is called once for every job that is not
 	// dropped, strictly in call order and never for two jobs at once. A slow Yield

@@ -46,8 +46,8 @@ func (q *queue) beginFitting() {
 			continue
 		}
 		if e.traits.Locked && e.asked != q.alones.Load() {
-			// What its locks name may be something else by now. Only the first is asked:
-			// those after it need not be asked as often as one runs alone before them.
+			// What its locks name may be something else by now. Only the first job is asked: if
+			// all were, each would be asked again after every job that runs alone before it.
 			if q.rechecked == nil {
 				q.rechecked = e
 			}

@@ -74,7 +74,7 @@ func (s *Scheduler) Wait() {
 	for s.crew.live > 0 || s.queue.left < len(s.queue.all) {
 		s.crew.idle.Wait()
 	}
-	s.queue.contexts.siblings.end(nil) // they are below no scope where there is no interrupt
+	s.queue.contexts.siblings.end(nil) // with NoInterrupt they are not below all
 	s.queue.contexts.all.end(nil)
 	unwatch := s.unwatch
 	s.mu.Unlock()

@@ -49,10 +49,12 @@ func (t *turn) review() bool {
 // conclude applies the effects of a job that is not safe, while it has its locks
 // and its result has not left.
 func (t *turn) conclude() {
+	defer func() { // the job may end the goroutine in Fail too
+		if t.how != demoted && t.e.changes() {
+			t.s.queue.effects.settleNow(t.e)
+		}
+	}()
 	if t.how == exited {
 		t.s.options.fail(t.e, ErrExited)
-	}
-	if t.how != demoted && t.e.changes() {
-		t.s.queue.effects.settleNow(t.e)
 	}
 }
