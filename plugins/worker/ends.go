@@ -30,7 +30,7 @@ const (
 // restarts says when the next worker may be started.
 type restarts struct {
 	deaths int       // of workers, since one of them answered a call
-	rest   time.Time // how long there is none
+	rest   time.Time // until then no worker is started
 }
 
 // died notes that a worker died before it had answered a call.

@@ -173,7 +173,7 @@ func TestBackstop(t *testing.T) {
 			in := load(t, options(t), abiProbe, moduleOf(nil, func(m *plugins.Module) { m.Limits.Time = limit }))
 			inv := probing("ask")
 			inv.Capability = func(context.Context, abi.Request) (abi.Answer, error) {
-				time.Sleep(3*limit + time.Second) // a worker is killed after twice its limit and a second
+				time.Sleep(4*limit + 2*time.Second) // a worker is killed after twice its limit and a second
 				return abi.Answer{OK: struct{}{}}, nil
 			}
 			result, err := in.Call(t.Context(), inv)

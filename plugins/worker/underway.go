@@ -66,8 +66,8 @@ func (u *underway) count(sessions int) {
 	u.sessions += sessions
 }
 
-// ending numbers the end of a session. ended is closed when that is done, or the worker
-// gone, which it is already where the number is 0.
+// ending numbers the end of a session. ended is closed when the session has ended or the
+// worker is gone. If the number is 0 the worker is gone already, and ended is closed.
 func (u *underway) ending(ended chan struct{}) (number uint32) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -58,7 +58,7 @@ func spawn(command []string, logger *slog.Logger) (*child, error) {
 		return nil, errors.Join(err, conn.Close())
 	}
 	if c.brand, err = burn(c.cmd.Process.Pid); err != nil {
-		// Only what a supervisor that is killed leaves is not found without.
+		// Without a brand, only the processes that a killed supervisor leaves cannot be found.
 		logger.Warn("a supervisor's processes cannot be told from others", "reason", err)
 	}
 	return c, nil

@@ -45,7 +45,8 @@ func Main() {
 // supervise is the whole life of a supervisor.
 func supervise() error {
 	warm()
-	// What the first process has of its parent is had of this thread.
+	// The system kills the first process when the thread that started it ends, so this
+	// goroutine keeps its thread.
 	runtime.LockOSThread()
 	self := member{stat: stat{pid: os.Getpid()}, fd: -1}
 	s := &supervisor{below: descendants{self, kernelLists()}}

@@ -117,7 +117,7 @@ func (l *layout) pointless(e *entry) bool {
 	around := l.around()
 	switch e.kind {
 	case kindHiddenFile, kindHiddenDir:
-		// Elsewhere the hidden file is not to be seen at its path.
+		// A folder in memory, or one that shows another place, does not show it anyway.
 		return around.fresh() || !around.own()
 	case kindProtected, kindAbsentFile, kindAbsentDir:
 		return !around.writable() || !around.own()

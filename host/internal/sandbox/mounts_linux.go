@@ -106,7 +106,7 @@ func parseMounts(content []byte) (*mounts, error) {
 		}
 	}
 	for on, list := range m.on {
-		if !seen[on] { // the root, unless it lies on itself, lies on what is not to be seen
+		if !seen[on] { // the root's parent is not listed, unless it is its own parent
 			m.root = list[0]
 		}
 	}
