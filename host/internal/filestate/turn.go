@@ -10,8 +10,8 @@ type Turn struct {
 	shown observations
 }
 
-// NewTurn returns an empty turn of a model.
-func NewTurn(files *Files) *Turn { return &Turn{files: files} }
+// Begin begins a turn of a model. It is called once, on the zero value.
+func (t *Turn) Begin(files *Files) { t.files = files }
 
 // End has the session take over what the results of a model's turn show. Arrived
 // reports whether the result of the call with an index reached the model unchanged;

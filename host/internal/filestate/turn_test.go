@@ -32,14 +32,15 @@ func TestObservationsAreBounded(t *testing.T) {
 // detector looks on.
 func TestCallsHammer(t *testing.T) {
 	t.Parallel()
-	turn := NewTurn(&Files{})
+	var turn Turn
+	turn.Begin(&Files{})
 	stamp := stampOf(100, time.Hour)
 	var wg sync.WaitGroup
 	for worker := range 8 {
 		wg.Go(func() {
 			for i := range 100 {
 				var c Call
-				c.Begin(turn, i)
+				c.Begin(&turn, i)
 				path := "/" + strconv.Itoa((worker*i)%9)
 				var files capability.Knowledge = &c
 				files.Shown(path, "v", state(stamp, 0, 50))

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -32,7 +33,9 @@ func (r *request) accept(canonical json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	r.input = newInput(canonical)
+	if r.input == nil || !bytes.Equal(r.input.json, canonical) {
+		r.input = newInput(canonical)
+	}
 	r.title = r.titled()
 	return nil
 }

@@ -125,6 +125,8 @@ func (s *Session) Explain(ctx context.Context, l Listeners, use abi.ToolUse) (pe
 	defer set.Release()
 	s.Rules.Fresh()
 	v := s.Rules.WithPlugins(set)
-	t := &Turn{session: s, listeners: l, tools: catalog{s, set}, files: filestate.NewTurn(&s.Files)}
+	t := &Turn{session: s, listeners: l, tools: catalog{s, set}}
+	t.files = &t.own
+	t.own.Begin(&s.Files)
 	return pipeline.Explain(ctx, t, use, v)
 }

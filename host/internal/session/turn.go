@@ -54,8 +54,10 @@ type Turn struct {
 	turnResults
 	nesting
 	signals
-	// files is what the results show of files, until the turn ends.
+	// files is what the results show of files, until the turn ends: the turn's own, or those
+	// of the call that it is part of.
 	files *filestate.Turn
+	own   filestate.Turn
 }
 
 // signals are what the calls of a turn let one another know.
@@ -82,7 +84,8 @@ func (s *signals) LeftBehind() { s.behind.Store(true) }
 func newTurn(ctx context.Context, s *Session, calls int, f Feed, l Listeners) *Turn {
 	t := &Turn{session: s, feed: f, listeners: l, tools: catalog{session: s}, turnResults: newTurnResults(calls), nesting: nestingOf(ctx, s)}
 	if t.within == nil {
-		t.files = filestate.NewTurn(&s.Files)
+		t.files = &t.own
+		t.own.Begin(&s.Files)
 	} else {
 		t.files = t.within.Inner()
 	}
