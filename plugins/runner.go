@@ -90,8 +90,9 @@ type Limits struct {
 // limit. People are told of it at that pace anyway (spec, section 3).
 const ReportEvery = 100 * time.Millisecond
 
-// Instance is one loaded module that calls can be made to, in parallel. Memory
-// is clean for every call, except under [abi.InstanceKept].
+// Instance is a loaded module, not one of its guests: calls can be made to it in parallel, and
+// each takes a guest of its own. Memory is clean for every call, except under
+// [abi.InstanceKept].
 type Instance interface {
 	// Call runs a tool once. A result with IsError is the tool's own word; an
 	// error, always an *abi.Error, says that the tool could not run to its end.

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// effects are the safe jobs that are complete and not settled. It settles all jobs, in
-// order.
+// effects are the changes of the session that are not settled yet: those of safe jobs that are
+// complete. It settles all jobs, in order.
 type effects struct {
 	options  *Options
 	locks    *lockTable

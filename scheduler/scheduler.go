@@ -56,7 +56,8 @@ func (s *Scheduler) Close() {
 	s.queue.closed = true
 }
 
-// Wait closes the Scheduler and returns when every job has yielded, or was
+// Wait closes the Scheduler, runs the job that was kept for this goroutine
+// ([Options].Lend), and returns when every job has yielded, or was
 // dropped, and is settled, and every goroutine has ended but those that wait for
 // leftovers; see [Scheduler.Drain]. Contexts that jobs were given end then.
 func (s *Scheduler) Wait() {

@@ -11,7 +11,8 @@ const (
 	demoted               // it must wait until it can run alone
 )
 
-// turn is one turn of a job, in the hands of one goroutine.
+// turn is the time of one job, from its admission to its end, in the hands of one goroutine.
+// (Elsewhere a turn is all calls of a message.)
 type turn struct {
 	s   *Scheduler
 	e   *entry

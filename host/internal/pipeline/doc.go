@@ -12,6 +12,9 @@
 //     capability calls, each of which is performing (performing.go) a plan that was judged;
 //   - finishing (outcome.go, changes.go): its result, and its changes of the session.
 //
+// A performing and a world are judgings; a judging is a desk; a desk is a [gate.Gate] and the
+// call's core. So Permit, Decide and Stands are the gate's.
+//
 // It knows neither the host nor its events: what a call needs of its session is a
 // [Session] of values and rooms, and what it needs of its turn and of those who listen are
 // the interfaces [Turn] and [Teller].

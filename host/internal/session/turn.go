@@ -174,7 +174,7 @@ func (s *Session) Results(ctx context.Context, uses []abi.ToolUse, l Listeners) 
 	t := newTurn(ctx, s, len(uses), nil, l)
 	t.lending(func() {
 		has := t.lock(t.span.Ctx)
-		defer t.finish(has)
+		defer t.finish(has) // it runs the last call, and waits for the others
 		t.listeners.Began()
 		for i, use := range uses {
 			_ = t.jobs.Add(pipeline.Submit(t.span.Ctx, t, i, use)) // only Close refuses a job
