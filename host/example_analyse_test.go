@@ -11,7 +11,7 @@ import (
 
 // What a command would do, and what a policy says to it.
 func ExampleAnalyseCommand() {
-	command := host.AnalyseCommand(abi.ShellBash, "cat go.mod > copy", host.CommandPlace{Cwd: "/work", Home: "/home/me"})
+	command := host.AnalyseCommand(abi.ShellBash, "cat go.mod > copy", host.CommandPlace{Cwd: "/src/tool", Home: "/home/me"})
 	command.Resolve(func(path string) string { return path }) // no links are followed
 	for _, a := range command.Accesses() {
 		fmt.Println(a.Kind, a.Target)
@@ -19,7 +19,7 @@ func ExampleAnalyseCommand() {
 
 	rules := permissions.RuleSet{Source: permissions.SourceUser, Allow: permissions.RuleTexts("Bash(cat *)"), Deny: permissions.RuleTexts("Edit(copy)")}
 	policy, _, err := permissions.Compile(permissions.Setup{
-		Layout: permissions.Layout{Cwd: permissions.Dir{Path: "/work"}, Home: permissions.Dir{Path: "/home/me"}},
+		Layout: permissions.Layout{Cwd: permissions.Dir{Path: "/src/tool"}, Home: permissions.Dir{Path: "/home/me"}},
 		Rules:  []permissions.RuleSet{rules},
 	})
 	if err != nil {
@@ -31,7 +31,7 @@ func ExampleAnalyseCommand() {
 	fmt.Println(decision.Verdict, decision.Reason())
 	// Output:
 	// exec cat go.mod > copy
-	// fs.read /work/go.mod
-	// fs.write /work/copy
+	// fs.read /src/tool/go.mod
+	// fs.write /src/tool/copy
 	// deny the deny rule Edit(copy) (user)
 }

@@ -129,7 +129,7 @@ func (l *callLog) printLast(r *abi.ToolResult) {
 	}
 	title := "What it logged:"
 	if more {
-		title = "The last of what it logged (toolquay call -v shows all):"
+		title = "The last lines of its log (toolquay call -v shows all):"
 	}
 	l.out.Printf("\n%s\n", title)
 	for _, line := range lines {

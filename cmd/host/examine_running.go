@@ -87,7 +87,7 @@ func examineWorkers(d *diagnosis) {
 // examineWritten tells whether files can be made in a directory, if there is one.
 func examineWritten(d *diagnosis, area, text, dir string) {
 	if dir == "" {
-		d.add(area, note, text+"there is no place for them: neither HOME nor its XDG variable is set")
+		d.add(area, note, text+"there is no directory for them: neither HOME nor its XDG variable is set")
 		return
 	}
 	if err := config.CheckWritable(dir); err != nil {

@@ -133,7 +133,7 @@ func here(cwd, dir string) (string, error) {
 	return path, nil
 }
 
-// named refuses names that are no file's: an empty one would stand for a directory.
+// named refuses empty names, which would select a whole directory.
 func named(_ *cobra.Command, args []string) error {
 	if slices.Contains(args, "") {
 		return usageError("an empty name chooses nothing")

@@ -61,8 +61,8 @@ func stageOf(a *app, found []host.HistorySession) (host.HistorySession, error) {
 			continue
 		}
 		list, err := host.OpenStage(one.Dir, host.StageOptions{}).List(host.StageSelection{})
-		if err != nil || len(list) > 0 { // one that is damaged is told of
-			return one, nil //nolint:nilerr // what is done with it says so
+		if err != nil || len(list) > 0 { // a damaged stage counts: the command that uses it reports the damage
+			return one, nil //nolint:nilerr // see above
 		}
 	}
 	if wanted == latest {

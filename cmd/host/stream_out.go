@@ -17,9 +17,9 @@ var (
 	errNotRead    = errors.New("writing the output: it is not being read, so what is left of it is lost")
 )
 
-// streamOut writes what goes out of a stream. Lines that are of no turn are kept until they
-// are written: whoever brings one does not wait for who reads the lines, who may be waiting
-// for more to be read here.
+// streamOut writes the lines of a stream. Lines outside all turns are queued, so that their
+// writers never wait for the reader of the stream: that reader may be waiting until more of
+// its own lines are read.
 type streamOut struct {
 	to io.Writer
 	// replies says that replies are written in place of lines.
@@ -63,7 +63,7 @@ func (o *streamOut) outcome() (faults int, failed error) {
 	return o.faults, o.failed
 }
 
-// fault tells of what could not be read.
+// fault writes a line about input that could not be read.
 func (o *streamOut) fault(item stream.Item) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -60,8 +60,8 @@ func (d *streamDriver) refuse(ctx context.Context, item stream.Item) {
 	d.turns.refuse(ctx, item)
 }
 
-// fault tells of what could not be read: among the lines, and on standard error
-// where the lines are not all that is shown.
+// fault reports input that could not be read: as a line of the stream, and on standard error
+// if the lines are not all that is shown.
 func (d *streamDriver) fault(item stream.Item) {
 	if d.timed() {
 		d.app.err.Printf("toolquay: %s, line %d: %v\n", d.file, item.Line, item.Err)

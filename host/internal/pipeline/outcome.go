@@ -169,7 +169,7 @@ func (c finishing) reason(ctx context.Context, err error) error {
 func (c finishing) scheduled(ctx context.Context) scheduler.Outcome {
 	o := scheduler.Outcome{Failed: c.result.IsError && ctx.Err() == nil, Leftovers: c.work.End()}
 	if o.Leftovers != nil {
-		c.turn.LeftBehind()
+		c.turn.NoteLeftovers()
 	}
 	if c.turn.Holds() {
 		o.Held = HeldBy(&c.result)

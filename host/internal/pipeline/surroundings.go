@@ -122,8 +122,8 @@ type Turn interface {
 	Stopped() *string
 	// Holds reports whether results wait for a reader, and take memory meanwhile.
 	Holds() bool
-	// LeftBehind says that something of a call goes on after its result.
-	LeftBehind()
+	// NoteLeftovers says that something of a call goes on after its result.
+	NoteLeftovers()
 	// Leave takes the result of a call that leaves. It may wait for the reader.
 	Leave(l Leaving)
 }

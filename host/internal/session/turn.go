@@ -66,8 +66,8 @@ type signals struct {
 	stopped atomic.Pointer[string]
 	// ended and altered count calls, see [pipeline.Turn].
 	ended, altered atomic.Int64
-	// behind says that something may go on when the last result has left.
-	behind atomic.Bool
+	// leftovers says that something may go on when the last result has left.
+	leftovers atomic.Bool
 }
 
 // Ended counts the calls whose effects are applied.
@@ -76,8 +76,8 @@ func (s *signals) Ended() *atomic.Int64 { return &s.ended }
 // Altered counts the calls that may have changed anything.
 func (s *signals) Altered() *atomic.Int64 { return &s.altered }
 
-// LeftBehind says that something goes on after a result.
-func (s *signals) LeftBehind() { s.behind.Store(true) }
+// NoteLeftovers says that something goes on after a result.
+func (s *signals) NoteLeftovers() { s.leftovers.Store(true) }
 
 // newTurn makes a turn of s of at most so many calls; 0 is any number. Without a reader, f is
 // nil.
@@ -150,7 +150,7 @@ func (t *Turn) finish(has bool) {
 // conclude ends the turn for those who follow it, and for those who wait.
 func (t *Turn) conclude(has bool) {
 	t.listeners.Close()
-	if t.behind.Load() {
+	if t.leftovers.Load() {
 		go t.letGo(has)
 		return
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/toolquay/toolquay/host"
 )
 
-// board is what is known of the calls of a turn. It is told of events and of the time, and
+// board holds the calls of a turn as they are shown. Its input is events and the time; it
 // knows no terminal.
 type board struct {
 	printout

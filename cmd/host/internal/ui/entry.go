@@ -122,8 +122,8 @@ func (t *callTree) drop(c *entry) {
 	}
 }
 
-// dropRoot lets go of the roots that ended once they are half of the list, so that
-// each costs the same however many there are.
+// dropRoot counts a root that ended. When half of the list has ended it removes those, so
+// that the cost of each does not grow with their number.
 func (t *callTree) dropRoot() {
 	if t.over++; 2*t.over > len(t.roots) {
 		t.roots = slices.DeleteFunc(t.roots, func(r *entry) bool { return r.phase == ended })
