@@ -162,7 +162,8 @@ func diffStyle(line string) ui.Style {
 	return ui.Plain
 }
 
-// warnLeftOut tells of files that are not shown, and has the command say so.
+// warnLeftOut warns of files that are not shown, and returns the error of a command that left
+// some out.
 func warnLeftOut(a *app, left []host.PatchOmission) error {
 	for _, l := range left {
 		a.err.Printf("toolquay: left out: %s: %s\n", l.Path, l.Why)
@@ -219,7 +220,7 @@ func printPatch(ctx context.Context, a *app, p *past, sel host.HistorySelection,
 	return warnLeftOut(a, left)
 }
 
-// warnDamaged tells of records that cannot be read.
+// warnDamaged warns of records that cannot be read.
 func warnDamaged(a *app, p *past) error {
 	_, damaged, err := p.Records()
 	if err == nil && damaged > 0 {

@@ -90,7 +90,7 @@ func whatWasDone(p *past, d *host.Restored, dry bool) string {
 	return d.ID + ": restored " + name
 }
 
-// showConflicts tells of all that stands in the way.
+// showConflicts prints all conflicts.
 func showConflicts(a *app, p *past, list []host.RestoreConflict) error {
 	force := false
 	for _, c := range list {

@@ -97,8 +97,8 @@ func (o *streamOut) sayNews() {
 	}
 }
 
-// sayLast writes what the end of the session has brought, unless nobody reads it: then
-// whoever writes waits for ever.
+// sayLast writes the last lines, which the end of the session brought. It writes none after a
+// failed write: without a reader a write would block for ever.
 func (o *streamOut) sayLast() {
 	if _, failed := o.outcome(); failed != nil {
 		return

@@ -127,7 +127,7 @@ func (s *streamTurns) interrupt() bool {
 	return news
 }
 
-// signalled is interrupt for SIGINT, which the exit code tells of.
+// signalled is interrupt for SIGINT, which shows in the exit code.
 func (s *streamTurns) signalled() bool {
 	news := s.interrupt()
 	s.mu.Lock()

@@ -124,8 +124,8 @@ func withRefused(results []abi.ToolResult, refused []stream.Item) []abi.ToolResu
 	return results
 }
 
-// observe tells of what is of no turn: tools that came or went, and what goes on in the
-// background.
+// observe writes the events outside all turns: tools that came or went, and what goes on in
+// the background.
 func (d *streamDriver) observe(e host.Event) {
 	if e.Turn != "" {
 		return
@@ -149,7 +149,7 @@ func (d *streamDriver) observe(e host.Event) {
 	d.out.bring(line)
 }
 
-// printBroken tells of plugins that cannot be used from the start.
+// printBroken writes a line for each plugin that cannot be used from the start.
 func (d *streamDriver) printBroken(set *plugins.Set) {
 	for _, p := range set.Plugins() {
 		if problem := p.Problem(); problem != nil {

@@ -65,8 +65,8 @@ func (s *segment) open(dir string, n, flags int) error {
 	return err
 }
 
-// current reports whether the segment is still at its path, and that long: whoever takes
-// it away leaves nothing there.
+// current reports whether the segment is still the file at its path, and of that size. A
+// segment that was archived is gone from its path.
 func (s *segment) current(size int64) bool {
 	info, err := os.Lstat(s.file.Name())
 	return err == nil && info.Size() == size && os.SameFile(info, s.info)

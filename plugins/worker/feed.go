@@ -5,9 +5,8 @@ import "sync"
 // feed is what a worker sends.
 type feed struct {
 	in *reader
-	// turn holds the one token of who receives. Whoever waits for an answer takes
-	// it and receives for all until its own has come: a call on its own waits in
-	// one place, not in two.
+	// turn holds one token. The call that takes it receives for all calls until its own answer
+	// has come, so that a call on its own waits in one place, not in two.
 	turn   chan struct{}
 	take   func(header, []byte) error // takes one message
 	end    func(error)                // called once, when nothing more is received

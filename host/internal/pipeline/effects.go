@@ -12,7 +12,7 @@ type effects struct {
 	list []permissions.Access
 }
 
-// add keeps accesses that were made, but for reads.
+// add keeps accesses that were made, except reads.
 func (e *effects) add(accesses []permissions.Access) {
 	for _, a := range accesses {
 		if a.Kind == permissions.AccessRead {

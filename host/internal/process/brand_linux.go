@@ -9,12 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// brand is by what the host knows a lost supervisor's processes: a hard limit of the supervisor's
-// that all have inherited which ever came from it, whatever session, parent or
-// environment they gave themselves. It is that of file locks, which the system has not
-// held anyone to since 2.4. Nobody but root can raise it again, and no two supervisors have
-// the same. The soft limit is the same for all: what programs look at tells no call from
-// another.
+// brand identifies the processes of a lost supervisor. It is a hard limit of the supervisor,
+// which all its descendants inherit, whatever session, parent or environment they gave
+// themselves: the limit of file locks, which the system has not enforced since 2.4. Only root
+// can raise it again, and no two supervisors have the same. The soft limit is the same for
+// all, so that programs, which look at that one, cannot tell one call from another.
 type brand uint64
 
 const (

@@ -15,7 +15,7 @@ type Options struct {
 	Command []string
 	// Idle is how long a supervisor without a command is kept; 0 is a minute.
 	Idle time.Duration
-	// Logger is told of supervisors that ended unasked; nil is silence.
+	// Logger gets a warning for each supervisor that ended unasked; nil discards it.
 	Logger *slog.Logger
 }
 

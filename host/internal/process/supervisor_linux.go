@@ -13,9 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supervisor is the one object of a supervisor's process. It has a single thread: whoever
-// takes dead children's entries away must be the one who signals by number, so that
-// none of those numbers is another's.
+// supervisor is the one object of a supervisor's process. One thread both reaps children and
+// signals by number, so that no number can have become another process's.
 type supervisor struct {
 	below   descendants
 	null    int

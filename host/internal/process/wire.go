@@ -31,7 +31,7 @@ const (
 
 var errFrame = errors.New("a broken message between host and supervisor")
 
-// startFrame is what a supervisor is told of a command.
+// startFrame asks a supervisor to start a command.
 type startFrame struct {
 	number    uint64
 	path, dir string

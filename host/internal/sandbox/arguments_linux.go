@@ -18,9 +18,9 @@ const firstFile = 3
 // process's memory.
 const scratchSize = 256 << 20
 
-// emptySize is as little as can be, for folders in memory that nothing is to be put into.
-// Their permissions say so. Whoever opens them in spite of that has made room for nothing,
-// and closing them for good takes bubblewrap six times as long as mounting them.
+// emptySize is the smallest size, for folders in memory that stay empty. Their permissions
+// forbid writing, and a command that changes them still finds no room. Remounting each
+// read-only would take bubblewrap six times as long as mounting it.
 const emptySize = 1
 
 // features are what not every bubblewrap, or not every machine, has.

@@ -21,7 +21,7 @@ type journals struct {
 	left, held map[string]fileID
 }
 
-// readJournals reads the journals in files, but for the one of this process.
+// readJournals reads the journals in files, except the one of this process.
 func readJournals(files []string, own *os.File) (*journals, error) {
 	j := &journals{left: make(map[string]fileID), held: make(map[string]fileID)}
 	for _, file := range files {

@@ -55,8 +55,8 @@ func (m *mounts) at(path string) mount {
 	}
 }
 
-// openTable opens the mounts of a process's namespace, and holds that: whoever has the
-// table open sees the mounts of the namespace, also when the process is gone.
+// openTable opens the mounts of a process's namespace. The open file keeps the namespace: it
+// shows its mounts even when the process is gone.
 func openTable(pid string) (*os.File, error) {
 	return os.OpenFile("/proc/"+pid+"/mountinfo", os.O_RDONLY|unix.O_NONBLOCK, 0) // to be waited on
 }

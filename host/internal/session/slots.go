@@ -75,7 +75,7 @@ func lends(j scheduler.Job) bool {
 	return c.IsPlugins()
 }
 
-// abandoned is told of a call that left something behind which did not end.
+// abandoned counts and reports a call whose leftovers did not end in time.
 func abandoned(j scheduler.Job) {
 	c, ok := j.(*pipeline.Call)
 	if !ok {
@@ -87,7 +87,7 @@ func abandoned(j scheduler.Job) {
 	c.Teller().Abandoned()
 }
 
-// panicked is told of a panic that is not the failure of its call.
+// panicked logs a panic that is not the failure of its call.
 func panicked(j scheduler.Job, p *scheduler.PanicError) {
 	if c, ok := j.(*pipeline.Call); ok {
 		turnOf(c).session.Host.Logger.Error("a tool call panicked while it ended", "tool", c.Name(), "panic", p.Value, "stack", string(p.Stack))

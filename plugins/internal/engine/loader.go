@@ -51,8 +51,8 @@ func (l *loader) close(ctx context.Context) (err error) {
 	return err
 }
 
-// program compiles a module or takes it from the cache: see [Engine.Compile]. It lets go of
-// the module as it came.
+// program compiles a module or takes it from the cache: see [Engine.Compile]. It drops
+// the original module.
 func (l *loader) program(ctx context.Context, s *Source) (*Program, error) {
 	key := s.key()
 	re, err := l.ready(ctx, key, s)
@@ -96,7 +96,7 @@ func (l *loader) load(ctx context.Context, key [32]byte, re *rewritten) (wazero.
 func (l *loader) elsewhere(s *Source) bool { return l.opts.Compiler != nil && !s.Trusted }
 
 // ready returns a module as the pre-pass writes it, once the cache holds its
-// code. It lets go of the module as it came.
+// code. It drops the original module.
 func (l *loader) ready(ctx context.Context, key [32]byte, s *Source) (*rewritten, error) {
 	if re := l.known(key, s); re != nil {
 		return re, nil

@@ -138,7 +138,7 @@ func (m *maker[T]) revive(c *core, s *snapshot, ahead bool) (done bool) {
 	return done
 }
 
-// forget lets go of a snapshot that nothing can be put to.
+// forget drops a snapshot that no instance can be reset to.
 func (m *maker[T]) forget(s *snapshot) {
 	m.mu.Lock()
 	ours := m.snap == s

@@ -72,8 +72,8 @@ type outcome struct {
 
 // callTree is the calls that are not printed yet.
 type callTree struct {
-	// calls are all of them; makers are the same by what calls that they make know of
-	// them; roots are the ones on top, in the order they came.
+	// calls are all of them. makers are the same ones by what the events of the calls that they
+	// make say: the ID and the depth. roots are the outermost, in the order they came.
 	calls  map[callKey]*entry
 	makers map[makerKey]*entry
 	roots  []*entry

@@ -12,7 +12,7 @@
 //     budget, the person who may move it, and progress. What goes on in the background
 //     becomes a task (background.go).
 //   - result (result.go): how it ended. An account (answer.go, notes.go, places.go) explains
-//     that, by what the command said at last (program.go, image.go).
+//     that from the end of the output (program.go, image.go).
 //
 // Bash learns where to report its last directory from a prologue of ours (report.go) that
 // comes through a pipe, so that nothing that an earlier command could have changed is read.
