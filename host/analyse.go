@@ -6,16 +6,21 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// CommandPlace is where a command would run.
+// CommandPlace is where a command would run: Cwd and Home, absolute, clean and with slashes
+// (Home is empty if unknown), Working, further directories that cd may enter, and Repository,
+// which tells what git reads, for bash only. In a place that is not so the command asks or is
+// denied.
 type CommandPlace = shell.Place
 
 // AnalyseCommand finds out what a command for a shell, [abi.ShellBash] or
-// [abi.ShellPowerShell], would do, as the host does before it judges one. Nothing is run and
-// no file is looked at: paths are taken by name. A command that cannot be understood, or is
-// for another shell, has a Fault.
+// [abi.ShellPowerShell], would do, as the host does before it judges one. It goes by the text
+// alone: nothing is run, no file is read, and links are not followed. A bash command that
+// cannot be parsed has a Fault, as has a command for another shell. A PowerShell command that
+// is not understood has a part that is neither ReadOnly nor Complete.
 //
 // To judge the command, call its Resolve, and put it and its Accesses in a
-// [permissions.Request]. A session's Policy says how the session would judge it.
+// [permissions.Request] with [permissions.EffectsListed]. A session's Policy says how the
+// session would judge it.
 func AnalyseCommand(shellName, text string, at CommandPlace) permissions.Command {
 	return commands.Analyse(shellName, text, at)
 }

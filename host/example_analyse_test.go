@@ -9,14 +9,8 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// What a command would do, and what a policy says to it.
+// What two commands would do, and what a policy says to them.
 func ExampleAnalyseCommand() {
-	command := host.AnalyseCommand(abi.ShellBash, "cat go.mod > copy", host.CommandPlace{Cwd: "/src/tool", Home: "/home/me"})
-	command.Resolve(func(path string) string { return path }) // no links are followed
-	for _, a := range command.Accesses() {
-		fmt.Println(a.Kind, a.Target)
-	}
-
 	rules := permissions.RuleSet{Source: permissions.SourceUser, Allow: permissions.RuleTexts("Bash(cat *)"), Deny: permissions.RuleTexts("Edit(copy)")}
 	policy, _, err := permissions.Compile(permissions.Setup{
 		Layout: permissions.Layout{Cwd: permissions.Dir{Path: "/src/tool"}, Home: permissions.Dir{Path: "/home/me"}},
@@ -25,11 +19,22 @@ func ExampleAnalyseCommand() {
 	if err != nil {
 		log.Panic(err)
 	}
-	decision := permissions.Decide(policy, permissions.Request{
-		Tool: "Bash", Commands: []permissions.Command{command}, Accesses: command.Accesses(),
-	}, permissions.Evidence{})
-	fmt.Println(decision.Verdict, decision.Reason())
+	for _, text := range []string{"cat go.mod", "cat go.mod > copy"} {
+		command := host.AnalyseCommand(abi.ShellBash, text, host.CommandPlace{Cwd: "/src/tool", Home: "/home/me"})
+		command.Resolve(func(path string) string { return path }) // no links are followed
+		accesses := command.Accesses()
+		decision := permissions.Decide(policy, permissions.Request{
+			Tool: "Bash", Commands: []permissions.Command{command}, Accesses: accesses, Effects: permissions.EffectsListed,
+		}, permissions.Evidence{})
+		for _, a := range accesses {
+			fmt.Println(a.Kind, a.Target)
+		}
+		fmt.Println(decision.Verdict, decision.Reason())
+	}
 	// Output:
+	// exec cat go.mod
+	// fs.read /src/tool/go.mod
+	// allow the allow rule Bash(cat *) (user)
 	// exec cat go.mod > copy
 	// fs.read /src/tool/go.mod
 	// fs.write /src/tool/copy

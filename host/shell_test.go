@@ -384,8 +384,8 @@ func appears(tb testing.TB, path string) {
 	})
 }
 
-// TestDeed tells of a commit as a part of its call.
-func TestDeed(t *testing.T) {
+// TestGitEvent tells of a commit as a part of its call.
+func TestGitEvent(t *testing.T) {
 	t.Parallel()
 	h := newShelled(t, func(o *host.Options) { o.Shell.Sandbox.Mode = sandbox.Off })
 	dir := repository(t)

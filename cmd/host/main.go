@@ -3,7 +3,7 @@
 //
 // Each subcommand has a file of its own here. They take flags, put options
 // together and print; what an embedding program would want as well is in the
-// packages below host. What they share lies below them: the streams (app.go), the flags
+// packages below host. All subcommands share the streams (app.go), the flags
 // (flags.go), the opening of a host (open.go), printing (print.go) and exit codes (exit.go).
 package main
 

@@ -30,8 +30,8 @@ func (a *app) read(ctx context.Context, file string, limit int64) ([]byte, error
 	}
 }
 
-// openInput opens a file, or standard input for "-". That is not closed: who reads it may
-// wait for it until the process ends.
+// openInput opens a file, or standard input for "-". Opening a named pipe may block, as may a
+// read of standard input: closing that does nothing.
 func openInput(a *app, file string) (io.ReadCloser, error) {
 	if file == "-" {
 		if ui.IsTerminal(a.in) {

@@ -33,7 +33,7 @@ permission, deed (a command made a commit, say), result (in call order), persist
 replaced, discarded, interruptible, message and, once for each turn, done; of no turn
 are error (a part of the input that could not be read and was passed over), tools
 (others can be called from the next turn on), plugin (one cannot be used), task (one began or ended in the
-background) and the deeds of such a task.
+background) and the deed lines of such a task.
 Types and keys that you do not know are to be passed over: more may come. With
 --output anthropic, say, it is the reply to each message instead, in which a
 call that came broken has a result, too.

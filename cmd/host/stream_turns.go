@@ -119,21 +119,21 @@ func (s *streamTurns) close(stopReason string) {
 func (s *streamTurns) interrupt() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	news := false
+	first := false
 	for _, t := range s.unfinished {
-		news = !t.interrupted.Swap(true) || news
+		first = !t.interrupted.Swap(true) || first
 		t.Interrupt()
 	}
-	return news
+	return first
 }
 
 // signalled is interrupt for SIGINT, which shows in the exit code.
 func (s *streamTurns) signalled() bool {
-	news := s.interrupt()
+	first := s.interrupt()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.interrupted = s.interrupted || news
-	return news
+	s.interrupted = s.interrupted || first
+	return first
 }
 
 // discard makes void the message that is being written, or else the last one if

@@ -35,6 +35,10 @@ func (d *streamDriver) write(ctx context.Context) {
 			select {
 			case t = <-d.turns.queue:
 			case <-ctx.Done():
+				select { // one may have come meanwhile
+				case t = <-d.turns.queue:
+				default:
+				}
 			}
 		}
 		if t == nil {

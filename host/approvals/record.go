@@ -41,7 +41,7 @@ type Record struct {
 	Earlier []Part `json:"earlier,omitempty"`
 	Grounds
 
-	Offers []host.RememberOption `json:"offers,omitempty"` // as in [host.Approval]
+	Offers []host.RememberOption `json:"offers,omitempty"` // as Remember in [host.Approval]
 	Origin
 
 	Asked time.Time `json:"asked"`

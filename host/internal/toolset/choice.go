@@ -87,7 +87,7 @@ func (s *Set) Request(choice Choice, k *Known) (json.RawMessage, error) {
 	case FormatAnthropic, FormatOpenAI, FormatResponses:
 		r.Choice = choice.written(s.format)
 	case FormatGemini:
-		r.Config = choice.gemini(s.offering.Strict)
+		r.Config = choice.gemini(s.selection.Strict)
 	default:
 		if choice.Type != "" {
 			return nil, fmt.Errorf("the format %s has no tool choice", s.format)

@@ -13,9 +13,9 @@ import (
 // Set is what a session offers its model at one moment, in order. The zero value offers
 // nothing. It is immutable.
 type Set struct {
-	offering Selection
-	format   Format
-	tools    []entry
+	selection Selection
+	format    Format
+	tools     []entry
 }
 
 // entry is one tool of a set.
@@ -41,7 +41,7 @@ type Options struct {
 // New returns the set of those tools that are offered. The tools are sorted. The tool
 // [Search] is left out if it would find nothing.
 func New(tools []Tool, o *Options) (*Set, error) {
-	s := &Set{offering: o.Selection, format: o.Format}
+	s := &Set{selection: o.Selection, format: o.Format}
 	offered := slices.DeleteFunc(slices.Clone(tools), func(t Tool) bool { return t.NotOffered != nil })
 	for i := range offered {
 		t := &offered[i]
@@ -53,7 +53,7 @@ func New(tools []Tool, o *Options) (*Set, error) {
 			return nil, err
 		}
 	}
-	d := newDefiner(&s.offering, s.format, offered)
+	d := newDefiner(&s.selection, s.format, offered)
 	var search *Tool
 	for i := range offered {
 		t := &offered[i]
@@ -79,7 +79,7 @@ func New(tools []Tool, o *Options) (*Set, error) {
 // overflows reports whether tools are to be deferred: some can be, and all definitions
 // would be too many, or it is asked for, or was done before.
 func (s *Set) overflows(before bool) bool {
-	o := &s.offering
+	o := &s.selection
 	if o.Defer == DeferNever || !slices.ContainsFunc(s.tools, func(t entry) bool { return t.deferred }) {
 		return false
 	}

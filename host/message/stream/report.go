@@ -201,7 +201,7 @@ type Permission struct {
 	Accesses   []Access        `json:"accesses"`
 	Grounds
 
-	Offers []host.RememberOption `json:"offers,omitempty"` // as in [host.Approval]
+	Offers []host.RememberOption `json:"offers,omitempty"` // as Remember in [host.Approval]
 	// DenyEndsTurn says that the user wants a person's plain no to end the turn: where
 	// a person answers, the [Answer] says so with EndTurn.
 	DenyEndsTurn bool `json:"deny_ends_turn,omitempty"`

@@ -21,7 +21,7 @@ func Aside(e *host.Event) string {
 	return ""
 }
 
-// deedText says what was done in the order in which people say it: what, which, where.
+// gitText says what was done in the order in which people say it: what, which, where.
 func gitText(d *capability.GitEvent) string {
 	parts := []string{d.Program, strings.ReplaceAll(string(d.Kind), "_", " ")}
 	if d.Forced {

@@ -280,9 +280,9 @@ type choice struct {
 	shows bool
 }
 
-// scopeKeys are the keys for allowing more than this once, in the order in which they are
+// rememberKeys are the keys for allowing more than this once, in the order in which they are
 // shown.
-var scopeKeys = []struct {
+var rememberKeys = []struct {
 	target host.RuleTarget
 	key    rune
 	what   string
@@ -307,17 +307,17 @@ func (v *question) choices() []choice {
 		return append(deny, choice{key: 'v', says: "view all of it; there is no yes before", shows: true})
 	}
 	out := []choice{{key: 'y', says: "yes, this once", reply: host.Reply{Answer: host.AnswerAllow}}}
-	for _, k := range scopeKeys {
+	for _, k := range rememberKeys {
 		i := slices.IndexFunc(v.Remember, func(o host.RememberOption) bool { return o.Target == k.target })
 		if i < 0 {
 			continue
 		}
-		offer := &v.Remember[i]
-		says := "yes, and " + k.what + ": allow " + strings.Join(offer.Rules, ", ")
-		if offer.File != "" {
-			says += " (written to " + offer.File + ")"
+		option := &v.Remember[i]
+		says := "yes, and " + k.what + ": allow " + strings.Join(option.Rules, ", ")
+		if option.File != "" {
+			says += " (written to " + option.File + ")"
 		}
-		out = append(out, choice{key: k.key, says: says, reply: host.Reply{Answer: host.AnswerAllow, Remember: offer}})
+		out = append(out, choice{key: k.key, says: says, reply: host.Reply{Answer: host.AnswerAllow, Remember: option}})
 	}
 	return append(out, deny...)
 }

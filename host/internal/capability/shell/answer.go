@@ -104,7 +104,7 @@ func (r *run) answer(why cause) (abi.Answer, error) {
 		return abi.Answer{}, err
 	}
 	ok := newAccount(r.launch, r.result, why).head()
-	r.tellDeeds()
+	r.tellGitEvents()
 	if shown := r.out.picture(); shown != nil {
 		ok.MediaType, ok.OutSize = shown.mediaType, int64(len(shown.bytes))
 		ok.Bytes, ok.Lines, _ = r.out.all.count()

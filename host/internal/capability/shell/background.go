@@ -64,7 +64,7 @@ func (r *run) watchTask(task capability.Task, killed *atomic.Bool) {
 		<-r.over
 	case <-r.over:
 	}
-	r.tellDeeds()
+	r.tellGitEvents()
 	r.forget()
 	task.End(r.result.outcome(killed.Load()))
 }

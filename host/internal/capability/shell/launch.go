@@ -142,8 +142,8 @@ func (r *run) limit(name string) (_, text string) {
 	return name, text
 }
 
-// tellDeeds tells the session about effects of the command, such as a commit.
-func (r *run) tellDeeds() {
+// tellGitEvents tells the session about effects of the command, such as a commit.
+func (r *run) tellGitEvents() {
 	if r.isPowerShell() {
 		return
 	}
