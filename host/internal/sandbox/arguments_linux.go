@@ -49,14 +49,16 @@ func (f features) arguments(program string, spec Spec, l *layout) []string {
 		args = append(args, "--unshare-net")
 	}
 	args = append(args, "--die-with-parent", "--cap-drop", "ALL",
-		"--seccomp", strconv.Itoa(first), "--block-fd", strconv.Itoa(first+1), "--info-fd", strconv.Itoa(first+2),
-		"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+		"--seccomp", strconv.Itoa(first), "--block-fd", strconv.Itoa(first+1), "--info-fd", strconv.Itoa(first+2))
+	args = append(f.mount(args, l.root()), "--dev", "/dev", "--proc", "/proc")
 	if !spec.ReadOnly {
 		args = f.scratch(args, "/dev/shm")
 	}
 	var closed []string
 	for _, e := range l.entries {
-		args = f.mount(args, e)
+		if e.target != "/" {
+			args = f.mount(args, e)
+		}
 		if e.inMemory() && !f.leftOpen(e) {
 			closed = append(closed, e.target)
 		}
@@ -93,6 +95,8 @@ func (f features) memory(args []string, size int, perms, path string) []string {
 // mount adds the arguments for an entry.
 func (f features) mount(args []string, e *entry) []string {
 	switch e.kind {
+	case kindLink:
+		return append(args, "--symlink", e.source, e.target)
 	case kindScratch:
 		return f.scratch(args, e.target)
 	case kindEmpty, kindAbsentDir:

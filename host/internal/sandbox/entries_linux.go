@@ -18,7 +18,8 @@ import (
 type kind int
 
 const (
-	kindScratch    kind = iota // a folder in memory
+	kindLink       kind = iota // a link, whose text is the source
+	kindScratch                // a folder in memory
 	kindEmpty                  // an empty folder, closed to changes
 	kindReadOnly               // the source, to read
 	kindWritable               // the source, to read and write
@@ -116,6 +117,8 @@ func (l *layout) around() *entry { return l.above[len(l.above)-1] }
 func (l *layout) pointless(e *entry) bool {
 	around := l.around()
 	switch e.kind {
+	case kindLink:
+		return !around.fresh() // there it is anyway
 	case kindHiddenFile, kindHiddenDir:
 		// A folder in memory, or one that shows another place, does not show it anyway.
 		return around.fresh() || !around.own()

@@ -49,6 +49,9 @@ func (s *Sandbox) Close() error { return nil }
 // ProxySocket is empty: a proxy's socket is reached at its own path.
 const ProxySocket = ""
 
+// Bounds says that [Spec].Visible counts on this system.
+const Bounds = false
+
 // PrivateDir is empty: files are reached at their own paths.
 const PrivateDir = ""
 

@@ -14,6 +14,9 @@ type Sandbox struct{}
 // ProxySocket is empty: there is no place for a proxy's socket.
 const ProxySocket = ""
 
+// Bounds says that [Spec].Visible counts on this system.
+const Bounds = false
+
 // PrivateDir is empty: files are reached at their own paths.
 const PrivateDir = ""
 

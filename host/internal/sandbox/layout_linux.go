@@ -70,6 +70,7 @@ func (l *layout) places(o Options, spec Spec) error {
 		l.want(open, root, root)
 		roots = append(roots, root)
 	}
+	l.visible(o, spec, roots)
 	for _, b := range spec.Bind {
 		if err := l.bind(b, open); err != nil {
 			return err
@@ -144,7 +145,7 @@ func (l *layout) machine(o Options, spec Spec) {
 		}
 	}
 	l.hide("/home")
-	if home, err := realDir(o.Home); err == nil && home != "/" {
+	if home, err := realDir(o.Home); err == nil && home != "/" && len(spec.Visible) == 0 {
 		l.want(kindReadOnly, home, home)
 		if home != "/root" && !within(home, "/root") {
 			l.hide("/root")

@@ -44,6 +44,10 @@ const (
 type Spec struct {
 	// Writable are the folders, with all that is below, that can be written to.
 	Writable []string
+	// Visible are the only files and folders of the machine in sight, besides what the
+	// other fields name; links on the way to them stay links. What is not there is left
+	// out. Without any the whole machine is in sight.
+	Visible []string
 	// Hidden are files and folders that cannot be read. What is not there is left
 	// out.
 	Hidden []string
@@ -220,7 +224,7 @@ func Choose(mode Mode, r Report) (use bool, warning string, err error) {
 
 // valid tells faults that need no look at the machine.
 func (s Spec) valid() error {
-	lists := [][]string{s.Writable, s.Hidden, s.Protected, {s.Cwd}}
+	lists := [][]string{s.Writable, s.Visible, s.Hidden, s.Protected, {s.Cwd}}
 	if s.Temp != "" {
 		lists = append(lists, []string{s.Temp})
 	}

@@ -63,6 +63,9 @@ func newGate(spec Spec, l *layout, f features) (*gate, error) {
 		g.apart = append(g.apart, "net")
 	}
 	for _, e := range l.entries {
+		if e.kind == kindLink {
+			continue // it is in a folder that nobody else has
+		}
 		open := e.writable() || e.kind == kindScratch || f.leftOpen(e)
 		g.wanted = append(g.wanted, mounted{e.target, e.source, !open, e.guards()})
 	}
