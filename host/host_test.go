@@ -27,6 +27,7 @@ import (
 
 func TestMain(m *testing.M) {
 	process.Main() // returns, unless this process was started as a supervisor
+	host.MainInside()
 	testenv.Waiting()
 	m.Run()
 }

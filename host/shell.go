@@ -3,6 +3,8 @@ package host
 import (
 	"cmp"
 	"context"
+	"net"
+	"net/netip"
 	"time"
 
 	"github.com/toolquay/toolquay/host/internal/capability/shell"
@@ -41,6 +43,10 @@ type Shell struct {
 	// If it is negative none may: commands end at their time limit, and models are not offered
 	// the tools for tasks.
 	MaxBackground int
+
+	// resolve and dial are how commands reach hosts in tests; nil is the system's way.
+	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+	dial    func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
 }
 
 // SandboxOptions say how commands are confined.
@@ -93,7 +99,7 @@ func (o *Options) commands() commands.Options {
 		Sandbox:    sandbox.Options{State: s.Sandbox.State, Home: o.Paths.Home, Bridge: bridge, Confine: confine, Limits: s.Limits},
 		Shell: shell.Settings{
 			Network: s.Sandbox.Network, UnixSockets: s.Sandbox.UnixSockets, Bash: s.Bash, PowerShell: s.PowerShell,
-			Time: shell.Time(s.Time), MaxOutput: s.MaxOutput, Limits: s.Limits,
+			Time: shell.Time(s.Time), MaxOutput: s.MaxOutput, Limits: s.Limits, Resolve: s.resolve, Dial: s.dial,
 		},
 		Environ: s.Environ, Environment: s.Environment, Hosts: s.Sandbox.Hosts, Writable: s.Sandbox.Writable,
 		TrustedProjects: o.Paths.TrustedProjects, Logger: o.Observe.Logger,

@@ -35,15 +35,16 @@ func (b *hostRules) names(h *Host) bool {
 // HoldsBackHost reports whether a deny or ask rule covers a command's access to a host, as
 // [Policy.ReachableHost] reads rules.
 func (b *hostRules) HoldsBackHost(tool, host string) bool {
+	return b.DeniesHost(tool, host) || b.holds(Ask, tool, host)
+}
+
+// DeniesHost is HoldsBackHost for deny rules alone: they hold also where a person allowed a
+// call the host.
+func (b *hostRules) DeniesHost(tool, host string) bool { return b.holds(Deny, tool, host) }
+
+func (b *hostRules) holds(v Verdict, tool, host string) bool {
 	h := hosts.Of(host)
-	for _, v := range []Verdict{Deny, Ask} {
-		for _, r := range []*Request{{Tool: tool}, {Tool: toolWebFetch}} {
-			if b.host(v, r, &h) != nil {
-				return true
-			}
-		}
-	}
-	return false
+	return b.host(v, &Request{Tool: tool}, &h) != nil || b.host(v, &Request{Tool: toolWebFetch}, &h) != nil
 }
 
 // NamesHost reports whether an allow rule names a host, and not by a wildcard. Hosts of this

@@ -53,14 +53,20 @@ type SandboxPolicy struct {
 	// Protected paths lie in Working and may not be changed, whether or not they exist, and
 	// the directories above them may not be renamed.
 	Protected []string
+	// Opened are files, and directories with all in them, outside of Working that a person
+	// allowed this call to change.
+	Opened []string
 	// Made tells, when the command has ended, which protected names below Working are new;
 	// empty means none. It may be nil.
 	Made func() string
-	// Host reports whether rules let commands reach a host; nil means that none may be
-	// reached by name. It asks nobody.
+	// HostsOpened says that a person allowed this call a host, so that the command needs a
+	// way to hosts where commands usually have none.
+	HostsOpened bool
+	// Host reports whether rules, or what a person allowed this call, let commands reach a
+	// host; nil means that none may be reached by name. It asks nobody.
 	Host func(ctx context.Context, host string) bool
 	// Local reports whether a host, which Host lets through, may be one of this machine
-	// or of a private network: a rule names it.
+	// or of a private network: a rule names it, or a person was shown it.
 	Local func(host string) bool
 }
 

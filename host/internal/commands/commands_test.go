@@ -12,8 +12,10 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	shellrun "github.com/toolquay/toolquay/host/internal/capability/shell"
 	"github.com/toolquay/toolquay/host/internal/paths"
 	"github.com/toolquay/toolquay/host/internal/protected"
+	"github.com/toolquay/toolquay/host/internal/sandbox"
 	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/permissions"
 )
@@ -84,7 +86,9 @@ func (f *fakeCall) make(t *testing.T, names ...string) {
 func TestSandboxPolicy(t *testing.T) {
 	t.Parallel()
 	caches := paths.Real(t.TempDir())
-	f, s := newFake(t, Options{Writable: []string{caches}, Hosts: []string{"*.example.org"}})
+	f, s := newFake(t, Options{
+		Writable: []string{caches}, Hosts: []string{"*.example.org"}, Shell: shellrun.Settings{Network: sandbox.NetworkHosts},
+	})
 	f.make(t, "sub/deep/.env", "sub/.vscode/settings.json", "plain")
 	p, err := s.SandboxPolicy(t.Context(), true, true)
 	if err != nil {
@@ -110,6 +114,57 @@ func TestSandboxPolicy(t *testing.T) {
 	f.make(t, "sub/.idea/workspace.xml")
 	if note := p.Made(); !strings.Contains(note, "sub/.idea") {
 		t.Errorf("told is %q", note)
+	}
+}
+
+// TestApproved opens what a person allowed the call, and nothing that a rule denies.
+func TestApproved(t *testing.T) {
+	t.Parallel()
+	f, s := newFake(t, Options{})
+	outside := paths.Real(t.TempDir())
+	for _, name := range []string{"file", "tree/in/it"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(outside, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(outside, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := filepath.Join(outside, "link")
+	if err := os.Symlink("file", link); err != nil {
+		t.Fatal(err)
+	}
+	access := func(kind permissions.AccessKind, target string, tree bool) {
+		f.approved = append(f.approved, permissions.Access{Kind: kind, Target: target, Real: target, Tree: tree})
+	}
+	access(permissions.AccessWrite, outside+"/file", false)
+	access(permissions.AccessWrite, outside+"/tree", true)
+	access(permissions.AccessWrite, outside+"/tree/in", false) // a directory, but not what is in it
+	access(permissions.AccessWrite, outside+"/missing", false)
+	access(permissions.AccessWrite, link, false) // not where it leads
+	access(permissions.AccessWrite, f.dir+"/inside", false)
+	access(permissions.AccessRead, outside+"/tree/in/it", false)
+	access(permissions.AccessWrite, "/", true)
+	for _, host := range []string{"https://shown.example/path", "localhost:3000", "evil.example.org"} {
+		access(permissions.AccessNet, host, false)
+	}
+	p, err := s.SandboxPolicy(t.Context(), true, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{outside + "/file", outside + "/tree"}; !slices.Equal(p.Opened, want) || !p.HostsOpened {
+		t.Errorf("opened are %q and hosts %t, want %q", p.Opened, p.HostsOpened, want)
+	}
+	for host, want := range map[string]struct{ reached, local bool }{
+		"shown.example": {reached: true}, "localhost": {true, true}, "evil.example.org": {},
+		"example.com": {local: true}, // rules open nothing where commands reach no hosts
+	} {
+		if got := p.Host(t.Context(), host); got != want.reached {
+			t.Errorf("%s is reachable: %t, want %t", host, got, want.reached)
+		}
+		if got := p.Local(host); got != want.local {
+			t.Errorf("%s may be local: %t, want %t", host, got, want.local)
+		}
 	}
 }
 

@@ -44,7 +44,8 @@ type policyMaker struct {
 // are not looked for.
 func sandboxPolicy(ctx context.Context, o *Options, c *Call, policy *permissions.Policy, p *capability.SandboxPolicy, writes bool) error {
 	m := &policyMaker{options: o, call: c, policy: policy, resolver: make(paths.Resolver)}
-	m.tops = m.resolver.All(p.Working)
+	p.Opened = opened(c.Gate.Approved(), p)
+	m.tops = m.resolver.All(slices.Concat(p.Working, slices.DeleteFunc(slices.Clone(p.Opened), isFile)))
 	m.rules = policy.SandboxPolicy(c.Gate.Approved()).Following(m.resolver.Follow).Reading(paths.CachedBeginning()).Around(m.tops)
 	m.places = m.rules.Find(paths.CachedNames())
 	m.walk = c.Memory.NewWalk(ctx, policy, m.rules, protected.Bounds{})
@@ -58,13 +59,7 @@ func sandboxPolicy(ctx context.Context, o *Options, c *Call, policy *permissions
 		}
 	}
 	m.walk.Remember()
-	// These hold on to nothing else, and go by rules that come while the command runs.
-	p.Host = func(_ context.Context, host string) bool {
-		policy := c.Gate.Policy()
-		ok, _ := policy.ReachableHost(c.Tool, host)
-		return ok || o.reaches(policy, c.Tool, host)
-	}
-	p.Local = func(host string) bool { return c.Gate.Policy().NamesHost(host) }
+	m.openHosts(p)
 	return m.resolve(p)
 }
 

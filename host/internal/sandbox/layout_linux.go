@@ -75,6 +75,9 @@ func (l *layout) places(o Options, spec Spec) error {
 		if err := l.bind(b, open); err != nil {
 			return err
 		}
+		if b.Writable {
+			roots = append(roots, b.Source)
+		}
 	}
 	if !spec.ReadOnly {
 		for _, path := range spec.Protected {
@@ -212,8 +215,11 @@ func (l *layout) bind(b Bind, open kind) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrSpec, err)
 	}
-	if !b.Writable {
+	switch {
+	case !b.Writable:
 		open = kindReadOnly
+	case source != b.Source:
+		return fmt.Errorf("%w: %s leads to %s, which nobody asked to be writable", ErrSpec, b.Source, source)
 	}
 	l.want(open, realTarget(filepath.Clean(b.Target)), source)
 	return nil

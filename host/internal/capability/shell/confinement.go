@@ -34,6 +34,9 @@ func confine(ctx context.Context, c *command) (*confinement, error) {
 	h.readOnly = h.sandboxed && c.known.ReadOnly
 	var err error
 	h.SandboxPolicy, err = c.scope.Shell.SandboxPolicy(ctx, h.sandboxed, !h.readOnly)
+	if h.HostsOpened && h.network != sandbox.NetworkAll {
+		h.network = sandbox.NetworkHosts
+	}
 	return h, err
 }
 
@@ -57,6 +60,9 @@ func (h *confinement) spec(cwd string) sandbox.Spec {
 		// sandbox has its own of.
 		spec.ReadOnly = true
 		return spec
+	}
+	for _, path := range h.Opened {
+		spec.Bind = append(spec.Bind, sandbox.Bind{Source: path, Target: path, Writable: true})
 	}
 	spec.Protected, spec.Network = h.protected(), h.network
 	return spec

@@ -2,7 +2,10 @@ package shell
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
+	"net"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -52,6 +55,10 @@ type Settings struct {
 	Time Time
 	// Limits bound what a command uses.
 	Limits process.Limits
+	// Resolve and Dial are how hosts are reached that commands may reach; nil is the
+	// system's way.
+	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+	Dial    func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
 	// MaxOutput is how many bytes of one command's output are kept; a command that writes
 	// more is ended. 0 is 16 GiB.
 	MaxOutput int64
@@ -97,7 +104,7 @@ func newSetup(o Options) *setup {
 		abi.ShellBash:       sync.OnceValues(func() (string, error) { return Look(abi.ShellBash, o.Bash) }),
 		abi.ShellPowerShell: sync.OnceValues(func() (string, error) { return Look(abi.ShellPowerShell, o.PowerShell) }),
 	}}
-	if o.Sandbox != nil && o.Network == sandbox.NetworkHosts {
+	if o.Sandbox != nil && o.Network != sandbox.NetworkAll {
 		s.private = sync.OnceValues(tempdir.Make)
 		_, _ = s.private() // a failure is reported by the commands that need the directory
 	}

@@ -111,6 +111,7 @@ func (c *coldChild) serve(ctx context.Context) error {
 	go func() {
 		served <- proxy.Serve(serving, listener, proxy.Options{
 			Allow: c.allow, LocalAllowed: c.held.Local, Denied: c.denied.add, Logger: c.setup.Logger,
+			Resolve: c.setup.Resolve, Dial: c.setup.Dial,
 		})
 	}()
 	c.after = append(c.after, func() error {
