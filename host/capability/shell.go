@@ -56,9 +56,15 @@ type SandboxPolicy struct {
 	// Opened are files, and directories with all in them, outside of Working that a person
 	// allowed this call to change.
 	Opened []string
-	// Made tells, when the command has ended, which protected names below Working are new;
-	// empty means none. It may be nil.
+	// Copies are files of git's configuration in Working of which a command gets a copy of its
+	// own to write; what it may change there is taken over when it has ended.
+	Copies []FileCopy
+	// Made settles, when the command has ended, what it made: it takes over what it changed in
+	// Copies, and tells what was refused of that and which protected names below Working are
+	// new; empty means none. It may be nil.
 	Made func() string
+	// Discard removes what was made for a command that did not start. It may be nil.
+	Discard func()
 	// HostsOpened says that a person allowed this call a host, so that the command needs a
 	// way to hosts where commands usually have none.
 	HostsOpened bool
@@ -69,6 +75,9 @@ type SandboxPolicy struct {
 	// or of a private network: a rule names it, or a person was shown it.
 	Local func(host string) bool
 }
+
+// FileCopy is a file that commands see as the one at Private.
+type FileCopy struct{ Path, Private string }
 
 // GitEvent is something that a command did: git, by what it left in the repository, or
 // another program, by its words, its exit status and its output.

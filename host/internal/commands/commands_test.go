@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/protected"
 	"github.com/toolquay/toolquay/host/internal/sandbox"
 	"github.com/toolquay/toolquay/internal/shell"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -258,5 +260,55 @@ func TestOddEnvironment(t *testing.T) {
 	}
 	if slices.Contains(got, "SECRET=x") {
 		t.Errorf("a secret is in %v", got)
+	}
+}
+
+// TestConfigurationIsCopied gives a command copies of the configurations of repositories, and
+// takes over what it may change.
+func TestConfigurationIsCopied(t *testing.T) {
+	t.Parallel()
+	git := testenv.NeedTool(t, "git")
+	f, s := newFake(t, Options{})
+	f.make(t, "tmp/x", "config", "sub/plain/config")
+	run := func(dir string, args ...string) {
+		t.Helper()
+		cmd := exec.Command(git, args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v: %s", args, err, out)
+		}
+	}
+	run(f.dir, "init", "-q")
+	run(f.dir, "init", "-q", "sub/own")
+	for _, copying := range []bool{false, true} {
+		p := capability.SandboxPolicy{Working: []string{f.dir}, Temp: f.dir + "/tmp"}
+		if err := sandboxPolicy(t.Context(), &s.runner.options, &s.call, f.policy, &p, true, copying); err != nil {
+			t.Fatal(err)
+		}
+		var copied []string
+		for _, c := range p.Copies {
+			copied = append(copied, strings.TrimPrefix(c.Path, f.dir+"/"))
+			if slices.Contains(p.Protected, c.Path) {
+				t.Errorf("%s is protected", c.Path)
+			}
+		}
+		if want := []string{".git/config", "sub/own/.git/config"}; copying && !slices.Equal(copied, want) || !copying && len(copied) > 0 {
+			t.Errorf("copied are %q", copied)
+		}
+		if !copying {
+			continue
+		}
+		run(f.dir, "config", "--file", p.Copies[1].Private, "user.name", "B")
+		run(f.dir, "config", "--file", p.Copies[1].Private, "core.pager", "x")
+		note := p.Made()
+		if !strings.HasPrefix(note, "Not taken over into sub/own/.git/config: core.pager.") || !strings.HasSuffix(note, " Taken over: user.name.") {
+			t.Errorf("told is %q", note)
+		}
+		if text, err := os.ReadFile(f.dir + "/sub/own/.git/config"); err != nil || !strings.Contains(string(text), "name = B") || strings.Contains(string(text), "pager") {
+			t.Errorf("there is %s, %v", text, err)
+		}
+		if left, _ := filepath.Glob(f.dir + "/tmp/git-*"); len(left) > 0 {
+			t.Errorf("left are %q", left)
+		}
 	}
 }

@@ -41,8 +41,8 @@ type policyMaker struct {
 
 // sandboxPolicy completes the policy of a command's sandbox, of which the writable
 // directories are known. Writes says that the command may write: otherwise protected paths
-// are not looked for.
-func sandboxPolicy(ctx context.Context, o *Options, c *Call, policy *permissions.Policy, p *capability.SandboxPolicy, writes bool) error {
+// are not looked for. Copying says that the sandbox can show copies of files.
+func sandboxPolicy(ctx context.Context, o *Options, c *Call, policy *permissions.Policy, p *capability.SandboxPolicy, writes, copying bool) error {
 	m := &policyMaker{options: o, call: c, policy: policy, resolver: make(paths.Resolver)}
 	p.Opened = opened(c.Gate.Approved(), p)
 	m.tops = m.resolver.All(slices.Concat(p.Working, slices.DeleteFunc(slices.Clone(p.Opened), isFile)))
@@ -60,7 +60,11 @@ func sandboxPolicy(ctx context.Context, o *Options, c *Call, policy *permissions
 	}
 	m.walk.Remember()
 	m.openHosts(p)
-	return m.resolve(p)
+	if err := m.resolve(p); err != nil || !copying || !writes {
+		return err
+	}
+	m.give(p)
+	return nil
 }
 
 // resolve writes down the paths that were found, as they really lie.
@@ -131,11 +135,16 @@ func (m *policyMaker) protect(ctx context.Context) (made func() string, err erro
 	return m.recheck(before, m.walk.Unguarded), nil //nolint:contextcheck // the call may be over by then
 }
 
+// cwd is the session's directory, from which the model sees paths.
+func (m *policyMaker) cwd() string {
+	return filepath.ToSlash(cmp.Or(m.policy.Cwd().Real, m.policy.Cwd().Path))
+}
+
 // recheck returns a function that tells which protected paths exist that did not before, and
 // which directories can no longer be looked through.
 func (m *policyMaker) recheck(before protected.Existing, unguarded []string) func() string {
 	policy, rules, memory, tops := m.policy, m.rules, m.call.Memory, m.tops
-	cwd := filepath.ToSlash(cmp.Or(policy.Cwd().Real, policy.Cwd().Path))
+	cwd := m.cwd()
 	return func() string {
 		ctx, cancel := context.WithTimeout(context.Background(), longestRecheck)
 		defer cancel()

@@ -75,6 +75,14 @@ func (r *Runner) Confines(ctx context.Context) bool {
 	return err == nil && e.sandbox != nil
 }
 
+// copies reports whether the sandbox of commands, if there is one by now, can show copies of
+// files.
+func (r *Runner) copies() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.engine != nil && r.engine.isReady() && r.engine.sandbox != nil && r.engine.sandbox.Copies()
+}
+
 // MissingPowerShell says why there is no PowerShell, or returns nil.
 func (r *Runner) MissingPowerShell() error { return r.powerShell() }
 

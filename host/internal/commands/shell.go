@@ -77,7 +77,7 @@ func (s *Shell) SandboxPolicy(ctx context.Context, confined, writes bool) (capab
 	policy := s.call.Gate.Policy()
 	made := capability.SandboxPolicy{Working: slices.Concat(policy.WorkingDirs(), s.runner.options.Writable), Temp: temp}
 	if confined {
-		err = sandboxPolicy(ctx, &s.runner.options, &s.call, policy, &made, writes)
+		err = sandboxPolicy(ctx, &s.runner.options, &s.call, policy, &made, writes, s.runner.copies())
 	}
 	return made, err
 }

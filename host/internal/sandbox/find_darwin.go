@@ -43,6 +43,9 @@ func Find(ctx context.Context, o Options) (*Sandbox, Report) {
 	return s, r
 }
 
+// Copies reports whether files can be shown as copies; see [Spec].Copies.
+func (*Sandbox) Copies() bool { return false }
+
 // Close ends the use of a sandbox.
 func (s *Sandbox) Close() error { return nil }
 
@@ -73,7 +76,7 @@ func (s *Sandbox) Wrap(_ context.Context, spec Spec, argv []string) (*Wrapped, e
 	if spec.Temp != "" {
 		spec.Temp = resolved([]string{spec.Temp})[0]
 	}
-	spec.Protected = protected(spec.Protected)
+	spec.Protected, spec.Copies = protected(spec.protected()), nil
 	args := []string{filepath.Base(program), "-p", Profile(spec), "--"}
 	if spec.network() == NetworkHosts && len(s.options.Bridge) > 0 {
 		args = append(append(args, s.options.Bridge...), spec.Proxy)

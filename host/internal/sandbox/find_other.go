@@ -35,6 +35,9 @@ func Find(context.Context, Options) (*Sandbox, Report) {
 // Wrap fails with [ErrNone].
 func (*Sandbox) Wrap(context.Context, Spec, []string) (*Wrapped, error) { return nil, ErrNone }
 
+// Copies reports false; see [Spec].Copies.
+func (*Sandbox) Copies() bool { return false }
+
 // Close does nothing.
 func (*Sandbox) Close() error { return nil }
 

@@ -80,7 +80,7 @@ func (l *layout) places(o Options, spec Spec) error {
 		}
 	}
 	if !spec.ReadOnly {
-		for _, path := range spec.Protected {
+		for _, path := range spec.protected() {
 			if err := l.protect(path, roots); err != nil {
 				return err
 			}

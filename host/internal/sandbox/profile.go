@@ -94,7 +94,7 @@ func profileRules(spec Spec) []profileRule {
 		if spec.Temp != "" {
 			add(0, false, open, spec.Temp)
 		}
-		add(1, true, "deny file-write*", spec.Protected...)
+		add(1, true, "deny file-write*", spec.protected()...)
 	}
 	slices.SortStableFunc(rules, func(a, b profileRule) int {
 		return cmp.Or(cmp.Compare(profileOrder(a.path), profileOrder(b.path)), cmp.Compare(a.rank, b.rank), cmp.Compare(a.verb, b.verb))

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/toolquay/toolquay/host/internal/process"
@@ -54,6 +55,9 @@ type Spec struct {
 	// Protected are paths in Writable that cannot be written to or made. One that
 	// ends in a slash is a folder, where it is not there.
 	Protected []string
+	// Copies are files in Writable that are shown as links to private copies. A sandbox that
+	// cannot do that, as [Sandbox.Copies] reports, protects the files.
+	Copies []Copy
 	// Temp is a private folder that is /tmp and /var/tmp too. Without one they are
 	// in memory, and gone after the command.
 	Temp string
@@ -75,6 +79,10 @@ type Spec struct {
 	// stands for 3.
 	FirstFile int
 }
+
+// Copy shows the file at Path as a symbolic link to Private, a file in a folder that the
+// command can write in. The link cannot be moved or removed.
+type Copy struct{ Path, Private string }
 
 // Bind puts a file or folder of the machine at a place of the sandbox's.
 type Bind struct {
@@ -228,6 +236,9 @@ func (s Spec) valid() error {
 	if s.Temp != "" {
 		lists = append(lists, []string{s.Temp})
 	}
+	for _, c := range s.Copies {
+		lists = append(lists, []string{c.Path, c.Private})
+	}
 	for _, b := range s.Bind {
 		lists = append(lists, []string{b.Source, b.Target})
 	}
@@ -251,6 +262,15 @@ func (s Spec) valid() error {
 		return fmt.Errorf("%w: unknown network %q", ErrSpec, s.Network)
 	}
 	return nil
+}
+
+// protected are the paths that cannot be written to where no file is shown as a copy.
+func (s Spec) protected() []string {
+	paths := slices.Clone(s.Protected)
+	for _, c := range s.Copies {
+		paths = append(paths, c.Path)
+	}
+	return paths
 }
 
 // network is what the command reaches when all is said.

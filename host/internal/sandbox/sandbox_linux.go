@@ -76,6 +76,10 @@ func Find(ctx context.Context, o Options) (*Sandbox, Report) {
 	return s, r
 }
 
+// Copies reports whether files can be shown as copies; see [Spec].Copies. Bubblewrap cannot
+// mount a link.
+func (*Sandbox) Copies() bool { return false }
+
 // Close ends the use of a sandbox. Commands that run still keep what they need.
 func (s *Sandbox) Close() error { return s.placeholders.close() }
 

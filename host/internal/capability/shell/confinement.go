@@ -65,7 +65,17 @@ func (h *confinement) spec(cwd string) sandbox.Spec {
 		spec.Bind = append(spec.Bind, sandbox.Bind{Source: path, Target: path, Writable: true})
 	}
 	spec.Protected, spec.Network = h.protected(), h.network
+	for _, c := range h.Copies {
+		spec.Copies = append(spec.Copies, sandbox.Copy(c))
+	}
 	return spec
+}
+
+// discard removes what was made for a command that did not start.
+func (h *confinement) discard() {
+	if h.Discard != nil {
+		h.Discard()
+	}
 }
 
 func isDir(path string) bool {

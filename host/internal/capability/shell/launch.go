@@ -33,6 +33,7 @@ func newLaunch(ctx context.Context, c *command) (*launch, error) {
 	}
 	dir, err := beginning(c.scope.Cwd, held.Working)
 	if err != nil {
+		held.discard()
 		return nil, err
 	}
 	spool := func() (*os.File, error) { return c.scope.Shell.Spool(c.scope.Call) }
@@ -97,6 +98,7 @@ func start(ctx context.Context, c *command) (*run, error) {
 	}
 	if r.child, err = l.start(ctx); err != nil {
 		l.forget()
+		l.held.discard()
 		return nil, err
 	}
 	go r.attend()

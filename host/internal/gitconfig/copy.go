@@ -1,0 +1,306 @@
+package gitconfig
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/toolquay/toolquay/internal/tempdir"
+)
+
+const (
+	// maxSize is the largest configuration that is copied, in bytes.
+	maxSize = 256 << 10
+	// maxChanges is how many keys one command may change.
+	maxChanges = 200
+	// waiting is how long a lock of git's may be held by others.
+	waiting = time.Second
+)
+
+// errLocked means that something else holds the lock on a configuration.
+var errLocked = errors.New("another program holds its lock")
+
+// Copy is a copy of a repository's configuration, on which one command works.
+type Copy struct {
+	// Path is the real file, and Private the copy.
+	Path, Private string
+
+	base []byte
+	// real is the directory of the real file, and own that of the copy: by descriptors, for
+	// commands may put others in their places.
+	real, own *os.Root
+}
+
+// Take copies a configuration in a directory that commands write in, both by their real paths,
+// into a new directory in temp. It fails with [fs.ErrInvalid] where it is no plain file of
+// moderate size.
+func Take(path, writable, temp string) (*Copy, error) {
+	c := &Copy{Path: path}
+	if err := c.take(writable, temp); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Copy) take(writable, temp string) (err error) {
+	dir, name := filepath.Split(c.Path)
+	if c.real, err = openBelow(writable, dir); err != nil {
+		return err
+	}
+	var mode fs.FileMode
+	if c.base, mode, err = read(c.real, name); err != nil {
+		return err
+	}
+	around, err := os.OpenRoot(temp)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, around.Close()) }()
+	own := "git-" + rand.Text()
+	if err := around.Mkdir(own, 0o700); err != nil {
+		return err
+	}
+	c.Private = filepath.Join(temp, own, name)
+	if c.own, err = around.OpenRoot(own); err != nil {
+		return err
+	}
+	return write(c.own, name, c.base, mode)
+}
+
+// openBelow opens a directory in another one. Links that lead out of that are refused: a
+// command may have put them there.
+func openBelow(top, dir string) (*os.Root, error) {
+	rest, err := filepath.Rel(top, dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		return nil, err
+	}
+	below, err := root.OpenRoot(rest)
+	return below, errors.Join(err, root.Close())
+}
+
+// open opens a plain file of moderate size, which is no link.
+func open(dir *os.Root, name string, flags int) (*os.File, fs.FileInfo, error) {
+	info, err := dir.Lstat(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxSize {
+		return nil, nil, fmt.Errorf("%w: %s is no plain file of at most %d bytes", fs.ErrInvalid, name, maxSize)
+	}
+	f, err := dir.OpenFile(name, flags|unblocked, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	opened, err := f.Stat()
+	if err == nil && !os.SameFile(opened, info) {
+		err = fmt.Errorf("%w: %s was replaced", fs.ErrInvalid, name)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+// read returns what a file holds, and its permissions.
+func read(dir *os.Root, name string) ([]byte, fs.FileMode, error) {
+	f, info, err := open(dir, name, os.O_RDONLY)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	content, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	if err == nil && len(content) > maxSize {
+		err = fmt.Errorf("%w: %s is too large", fs.ErrInvalid, name)
+	}
+	return content, info.Mode().Perm(), err
+}
+
+// write makes a new file.
+func write(dir *os.Root, name string, content []byte, mode fs.FileMode) error {
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	return errors.Join(err, f.Chmod(mode), f.Close())
+}
+
+// Close removes the copy. It is safe to repeat.
+func (c *Copy) Close() {
+	if c.own != nil {
+		// What commands made beside it goes with the directory for temporary files.
+		_ = c.own.Remove(filepath.Base(c.Path))
+		_ = c.own.Close()
+		_ = os.Remove(filepath.Dir(c.Private))
+	}
+	if c.real != nil {
+		_ = c.real.Close()
+	}
+	c.own, c.real = nil, nil
+}
+
+// Options are what [Copy.Merge] goes by.
+type Options struct {
+	// Git is the path of the system's git.
+	Git string
+	// Writable are the directories that commands write in, as they really lie.
+	Writable []string
+}
+
+// Outcome lists the keys that a command changed.
+type Outcome struct {
+	// Taken were written. Refused are protected, or may not have the value that they got.
+	// Kept were changed by somebody else meanwhile.
+	Taken, Refused, Kept []string
+}
+
+// Merge writes what a command changed, and may change, into the real file. It fails if the
+// file cannot be written, or is locked for too long; nothing was taken then.
+func (c *Copy) Merge(ctx context.Context, o Options) (Outcome, error) {
+	name := filepath.Base(c.Path)
+	changed, _, err := read(c.own, name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(changed, c.base) {
+		return Outcome{}, nil
+	}
+	if err != nil {
+		return Outcome{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	dir, err := tempdir.Make()
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer func() { _ = dir.Close() }() // the next process sweeps what is left
+	m := merging{Copy: c, git: git{o.Git, dir.Path}, judge: judge{writable: o.Writable}}
+	before, err := m.git.list(ctx, c.base)
+	if err != nil {
+		return Outcome{}, err
+	}
+	after, err := m.git.list(ctx, changed)
+	if err != nil {
+		return Outcome{}, err
+	}
+	all := changes(before, after)
+	if len(all) > maxChanges {
+		return Outcome{}, fmt.Errorf("over %d keys were changed", maxChanges)
+	}
+	return m.merge(ctx, all)
+}
+
+// merging is one merge.
+type merging struct {
+	*Copy
+	git   git
+	judge judge
+}
+
+// merge judges changes and writes those that pass, while no other git does.
+func (m *merging) merge(ctx context.Context, all []change) (o Outcome, err error) {
+	if len(all) == 0 {
+		return o, nil
+	}
+	name := filepath.Base(m.Path)
+	unlock, err := m.lock(ctx, name+".lock")
+	if err != nil {
+		return o, err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	content, _, err := read(m.real, name)
+	if err != nil {
+		return o, err
+	}
+	if m.judge.now, err = m.git.list(ctx, content); err != nil {
+		return o, err
+	}
+	o.Refused, o.Kept = m.judge.judge(all)
+	if len(m.judge.taken) == 0 {
+		return o, nil
+	}
+	next, err := m.git.apply(ctx, content, m.judge.taken)
+	if err != nil {
+		return o, err
+	}
+	if err := m.verify(ctx, next); err != nil {
+		return o, err
+	}
+	if again, _, err := read(m.real, name); err != nil || !bytes.Equal(again, content) {
+		return o, errors.Join(errors.New("another program changed it meanwhile"), err)
+	}
+	if err := m.replace(name, next); err != nil {
+		return o, err
+	}
+	o.Taken = keysOf(m.judge.taken)
+	return o, nil
+}
+
+// verify reads what is to be written once more: it must say what was judged, and else what
+// it said before.
+func (m *merging) verify(ctx context.Context, content []byte) error {
+	next, err := m.git.list(ctx, content)
+	if err != nil {
+		return err
+	}
+	made := changes(m.judge.now, next)
+	same := func(a, b change) bool { return a.key == b.key && slices.Equal(a.after, b.after) }
+	for _, c := range made {
+		if !slices.ContainsFunc(m.judge.taken, func(t change) bool { return same(c, t) }) {
+			return fmt.Errorf("git wrote something else for %s", c.key)
+		}
+	}
+	if len(made) != len(m.judge.taken) {
+		return errors.New("git did not write all of it")
+	}
+	return nil
+}
+
+// lock takes git's lock on a configuration.
+func (m *merging) lock(ctx context.Context, name string) (unlock func() error, err error) {
+	for until := time.Now().Add(waiting); ; {
+		err = write(m.real, name, nil, 0o600)
+		if err == nil {
+			return func() error {
+				if err := m.real.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+					return err
+				}
+				return nil
+			}, nil
+		}
+		if !errors.Is(err, fs.ErrExist) || time.Now().After(until) || ctx.Err() != nil {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		err = errLocked
+	}
+	return nil, err
+}
+
+// replace writes new content into a configuration whose lock is held. It stays the same file,
+// unlike when git writes it: a rename would take the mount away that protects it from what runs
+// in the background, which could also open the new file before.
+func (m *merging) replace(name string, content []byte) error {
+	f, _, err := open(m.real, name, os.O_WRONLY)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(content, 0)
+	if err == nil {
+		err = f.Truncate(int64(len(content)))
+	}
+	return errors.Join(err, f.Sync(), f.Close())
+}
