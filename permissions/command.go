@@ -91,7 +91,7 @@ func (p *Part) Bounded() bool {
 // fileProgram reports whether a program does what file tools do.
 func fileProgram(program Word) bool {
 	switch program.Text {
-	case "mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed":
+	case "mkdir", "mktemp", "touch", "rm", "rmdir", "mv", "cp", "sed":
 		return program.Literal
 	}
 	return false

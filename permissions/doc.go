@@ -62,9 +62,9 @@
 //	commands that cannot be judged    ask      ask   ask          ask    allow
 //	critical removal, no sandbox      ask      ask*  ask          ask    ask
 //
-// Inside is in the working directories; for reads also in the session directory.
-// mkdir, touch, rm, rmdir, mv, cp and sed are edits, where it is known what they
-// touch. In plan mode edits are always denied (*), but of the plan file. In
+// Inside is in the working directories or the directory for temporary files; for reads also
+// in the session directory. mkdir, mktemp, touch, rm, rmdir, mv, cp and sed are edits, where
+// it is known what they touch. In plan mode edits are always denied (*), but of the plan file. In
 // dontAsk the answers are those of default, and what asks is denied. A judge that
 // cannot tell leaves it to the person; [JudgeCall] is the built-in one.
 //

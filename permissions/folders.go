@@ -57,19 +57,24 @@ func (p *folders) work(dirs ...Dir) {
 	}
 }
 
-// inside and insideReal report whether a path is in the working directories, by
-// its name and as it really is.
-func (p *folders) inside(path string) bool     { return paths.InsideAny(p.working, path) }
-func (p *folders) insideReal(path string) bool { return paths.InsideAny(p.workingReal, path) }
+// inside and insideReal report whether a path is in the working directories, or in the
+// folder for temporary files, which counts as one: by its name and as it really is.
+func (p *folders) inside(path string) bool {
+	return paths.InsideAny(p.working, path) || paths.InsideAny(p.temp, path)
+}
+
+func (p *folders) insideReal(path string) bool {
+	return paths.InsideAny(p.workingReal, path) || paths.InsideAny(last(p.temp), path)
+}
 
 // readable and readableReal report whether it is there or in the session's
 // folders.
 func (p *folders) readable(path string) bool {
-	return p.inside(path) || paths.InsideAny(p.session, path) || paths.InsideAny(p.temp, path)
+	return p.inside(path) || paths.InsideAny(p.session, path)
 }
 
 func (p *folders) readableReal(path string) bool {
-	return p.insideReal(path) || paths.InsideAny(last(p.session), path) || paths.InsideAny(last(p.temp), path)
+	return p.insideReal(path) || paths.InsideAny(last(p.session), path)
 }
 
 // last returns the last name of a directory, where it really lies; none if there is none.

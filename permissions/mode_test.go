@@ -20,6 +20,10 @@ func TestModeTable(t *testing.T) {
 	$ cat /etc/a                           | ask     ask   ask         judge allow             deny
 	write /ws/proj/a                       | ask     deny  allow       allow allow             deny
 	$ mkdir a && touch b && rm c && mv d e | ask     deny  allow       allow allow             deny
+	write /scratch/s1/a                    | ask     deny  allow       allow allow             deny
+	write /scratch/s1/.git/config          | ask     deny  ask         ask   allow             deny
+	write /scratch/s2/a                    | ask     deny  ask         judge allow             deny
+	$ ls > /scratch/s1/a                   | ask     deny  allow       allow allow             deny
 	write /etc/a                           | ask     deny  ask         judge allow             deny
 	$ cp /ws/proj/a /etc/a                 | ask     deny  ask         judge allow             deny
 	$ make                                 | ask     ask   ask         judge allow             deny

@@ -67,8 +67,8 @@ type Layout struct {
 	ProjectRoot Dir
 	// SessionFolder is the session's own folder, readable unasked.
 	SessionFolder Dir
-	// TempFolder is where the session's commands put temporary files, readable unasked, so
-	// that other tools find what they write.
+	// TempFolder is where the session's commands put temporary files. It counts as a working
+	// directory, for other tools too.
 	TempFolder Dir
 	// Sessions holds the folders of all sessions. Reading those of others asks, as it does
 	// in credential stores.

@@ -19,6 +19,7 @@ func testSetup() permissions.Setup {
 			Additional:    []permissions.Dir{{Path: "/ws/lib"}},
 			Home:          permissions.Dir{Path: "/home/u"},
 			SessionFolder: permissions.Dir{Path: "/var/s1"},
+			TempFolder:    permissions.Dir{Path: "/scratch/s1"},
 			PlanFile:      permissions.Dir{Path: "/var/s1/plan.md"},
 			HostFolders:   []permissions.Dir{{Path: "/opt/host/plugins"}},
 		},

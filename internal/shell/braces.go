@@ -171,7 +171,7 @@ func (l *letters) cut(from, to int) letters {
 	return letters{
 		text:   append([]byte(nil), l.text[from:to]...),
 		mark:   append([]byte(nil), l.mark[from:to]...),
-		quoted: l.quoted, home: l.home, several: l.several, wild: l.wild,
+		quoted: l.quoted, home: l.home, given: l.given, several: l.several, wild: l.wild,
 	}
 }
 

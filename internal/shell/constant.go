@@ -17,6 +17,8 @@ type variable struct {
 	// wild says that the value is the name of a file that the pattern in its place
 	// matches, or that pattern where it matches none.
 	wild bool
+	// given says that the shell starts with it, so that rules may name it as it is written.
+	given bool
 }
 
 // The bounds on loops that are followed value by value: how often a statement is followed
@@ -73,7 +75,7 @@ func (a *analysis) valueOf(p *syntax.ParamExp, s *state) (variable, bool) {
 		return c, len(c.value) <= maxKnown
 	}
 	value, ok := trimmed(c.value, p.Exp)
-	return variable{value: value}, ok && !c.wild
+	return variable{value: value, given: c.given}, ok && !c.wild
 }
 
 // trimPattern is a pattern that means the same with every option of the shell.

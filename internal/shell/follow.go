@@ -10,7 +10,7 @@ import (
 
 // follow goes through the command as bash would, both ways at every turn.
 func (a *analysis) follow(file *syntax.File) {
-	start := state{}
+	start := state{vars: a.given()}
 	if a.at.Cwd != "" {
 		start.dirs = []string{a.at.Cwd}
 	}

@@ -15,7 +15,7 @@ import (
 func (a *analysis) paths(name string, s *state) ([]string, bool) {
 	if strings.HasPrefix(name, "/") {
 		p, ok := a.lexical("/", name)
-		return withAstray([]string{p}, "/", name), ok
+		return a.withAstray([]string{a.lies(p)}, "/", name), ok
 	}
 	dirs, ok := s.dirs, len(s.dirs) > 0
 	if !ok && a.at.Cwd != "" {
@@ -24,17 +24,17 @@ func (a *analysis) paths(name string, s *state) ([]string, bool) {
 	var out []string
 	for _, dir := range dirs {
 		p, sure := a.lexical(dir, name)
-		out, ok = withAstray(including(out, p), dir, name), ok && sure
+		out, ok = a.withAstray(including(out, a.lies(p)), dir, name), ok && sure
 	}
 	return out, ok
 }
 
-func withAstray(paths []string, dir, name string) []string {
+func (a *analysis) withAstray(paths []string, dir, name string) []string {
 	if !strings.Contains(name, "..") {
 		return paths
 	}
 	if p, ok := astray(dir, name); ok {
-		return including(paths, p)
+		return including(paths, a.lies(p))
 	}
 	return paths
 }
@@ -60,7 +60,7 @@ func (a *analysis) lexical(dir, name string) (string, bool) {
 
 // solid reports whether no link is on the way to a directory.
 func (a *analysis) solid(dir string) bool {
-	return within(a.at.Cwd, dir) || within(a.at.Home, dir) ||
+	return within(a.at.Cwd, dir) || within(a.at.Home, dir) || within(a.at.scratch.Dir, dir) ||
 		slices.ContainsFunc(a.at.Working, func(w string) bool { return within(w, dir) })
 }
 

@@ -39,6 +39,20 @@ type Place struct {
 	// Working are the directories that cd may enter unasked. Cwd is one whether
 	// or not it is listed.
 	Working []string
+	// Scratch tells where temporary files lie, if they have a directory that is the
+	// session's own; it is only called for a command that may name it.
+	Scratch func() Scratch
+	scratch Scratch
+}
+
+// Scratch is a session's directory for temporary files. It may be entered unasked.
+type Scratch struct {
+	// Dir is its real path, if $TMPDIR names it; else empty.
+	Dir string
+	// Mounted says that a command has Dir as /tmp and /var/tmp, and lists what lies there at
+	// its own path all the same, such as a working directory. Nil says that these are the
+	// machine's.
+	Mounted []string
 }
 
 // Analyse reads a command for bash. It never fails: what cannot be judged is
@@ -48,6 +62,9 @@ type Place struct {
 // a compound command, or syntax that may run what the text does not show. The
 // last two are told apart by Complete.
 func Analyse(text string, at Place) permissions.Command {
+	if at.Scratch != nil && mayNameTemp(text) {
+		at.scratch = at.Scratch()
+	}
 	if why := guard(text); why != "" {
 		return faulty(text, at, why)
 	}

@@ -151,7 +151,8 @@ func dotted(name string) bool {
 
 // working reports whether a directory is one that may be entered unasked.
 func (a *analysis) working(dir string) bool {
-	if within(dir, a.at.Cwd) {
+	dir = a.lies(dir)
+	if within(dir, a.at.Cwd) || within(dir, a.at.scratch.Dir) {
 		return true
 	}
 	return slices.ContainsFunc(a.at.Working, func(w string) bool { return within(dir, w) })

@@ -78,7 +78,7 @@ func (a *analysis) field(w *syntax.Word, l *letters, s *state, split bool) word 
 		out.Text = source(w, a.text)
 		out.pipe = isPipe(w)
 	}
-	if (home || l.home) && !split {
+	if (home || l.home || l.given) && !split {
 		raw := a.spell(w, s, true)
 		out.also = string(raw.text)
 	}
@@ -130,8 +130,9 @@ type letters struct {
 	text, mark []byte
 	// quoted says that there were quotes, so that it is a word even if empty.
 	quoted bool
-	// home says that $HOME was put in.
-	home bool
+	// home says that $HOME was put in, and given that a variable was that the shell starts
+	// with.
+	home, given bool
 	// several says that an expansion in it may yield any number of words.
 	several bool
 	// translated says that a hole is text that may be translated.
@@ -189,8 +190,10 @@ func (a *analysis) spellPart(l *letters, part syntax.WordPart, s *state, raw, do
 		c, known := a.valueOf(part, s)
 		known = known && len(l.text)+len(c.value) <= maxKnown
 		switch {
-		case known && (double || plainPath(c.value) && !c.wild):
+		case known && (double || plainPath(c.value) && !c.wild) && !(raw && c.given):
 			l.variable(c)
+		case known && c.given && (double || plainPath(c.value)):
+			l.add(source(part, a.text), markQuoted)
 		case !isHome(part, a.text) || home == "" || !double && !isSimple(home):
 			l.add(source(part, a.text), markHole)
 			l.several = l.several || !double || part.Param == nil || part.Param.Value == "@" || part.Index != nil
@@ -219,7 +222,7 @@ func (a *analysis) spellPart(l *letters, part syntax.WordPart, s *state, raw, do
 
 // variable adds the value of a variable. The wildcards of a pattern keep their meaning.
 func (l *letters) variable(c variable) {
-	l.wild = l.wild || c.wild
+	l.wild, l.given = l.wild || c.wild, l.given || c.given
 	for i := range len(c.value) {
 		l.add(c.value[i:i+1], quoteMark(!c.wild || c.value[i] != '*' && c.value[i] != '?'))
 	}

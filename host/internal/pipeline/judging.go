@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/toolquay/toolquay/abi"
+	capshell "github.com/toolquay/toolquay/host/internal/capability/shell"
 	"github.com/toolquay/toolquay/host/internal/commands"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/paths"
@@ -104,7 +105,7 @@ func withCommands(accesses []permissions.Access, analyse analysis) ([]permission
 const PowerShell = "PowerShell"
 
 // analyseHere finds out what a command does where the session now is.
-func (g *judging) analyseHere(text string) permissions.Command { return g.analyse(text, g.place()) }
+func (g *judging) analyseHere(text string) permissions.Command { return g.analyse(text, g.place("")) }
 
 // analyse finds out what a command does at a place, with its paths as they now really
 // lie.
@@ -120,9 +121,9 @@ func (g *judging) analyse(text string, at shell.Place) permissions.Command {
 	return command
 }
 
-// place is where a command runs: directories as they really lie, since a shell
-// steps out of one by where that is.
-func (g *judging) place() shell.Place {
+// place is where a command runs that an operation, or with an empty one the call itself, is
+// about: directories as they really lie, since a shell steps out of one by where that is.
+func (g *judging) place(operation string) shell.Place {
 	policy := g.Policy()
 	return shell.Place{
 		Cwd:     really(policy.Cwd()),
@@ -131,7 +132,29 @@ func (g *judging) place() shell.Place {
 		Repository: func(dir string) (permissions.Repository, bool) {
 			return policy.Repository(dir, paths.Beginning, paths.Names, paths.Links)
 		},
+		Scratch: func() shell.Scratch { return g.scratch(operation) },
 	}
+}
+
+// scratch is where a command's temporary files lie. Without a sandbox the user may have
+// named another directory.
+func (g *judging) scratch(operation string) shell.Scratch {
+	h := g.session().Host
+	if !h.Shell {
+		return shell.Scratch{}
+	}
+	confined := g.confined(operation)
+	dir, err := g.session().Storage.Temp()
+	if err != nil || !confined && slices.ContainsFunc(h.Commands.Environment(false), capshell.NamesTemp) {
+		return shell.Scratch{}
+	}
+	s := shell.Scratch{Dir: filepath.ToSlash(dir)}
+	if confined && capshell.OwnTemp {
+		policy := g.Policy()
+		s.Mounted = append(policy.WorkingDirs(), really(policy.Cwd()), really(g.session().Rules.Home()))
+		s.Mounted = append(s.Mounted, make(paths.Resolver).All(h.Writable)...)
+	}
+	return s
 }
 
 // really is where a directory was found to lie.

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"slices"
 
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/commands"
 	"github.com/toolquay/toolquay/internal/shell"
@@ -39,7 +40,7 @@ func (c commandCall) MayRead(name string) bool {
 }
 
 // Place is where commands of the session begin.
-func (c commandCall) Place() shell.Place { return c.gate.place() }
+func (c commandCall) Place() shell.Place { return c.gate.place(abi.CapShellRun) }
 
 // Analyse finds out what a command would do at a place.
 func (c commandCall) Analyse(text string, at shell.Place) permissions.Command {

@@ -50,13 +50,17 @@ func (l *launch) environment() []string {
 // tools find what is in it; /tmp is another place for them. Outside of a sandbox the user
 // may have named another one.
 func (l *launch) withTemp(env []string) []string {
-	const name = "TMPDIR="
-	isIt := func(setting string) bool { return strings.HasPrefix(setting, name) }
-	if slices.ContainsFunc(env, isIt) && !l.held.sandboxed {
+	if slices.ContainsFunc(env, NamesTemp) && !l.held.sandboxed {
 		return env
 	}
-	return append(slices.DeleteFunc(env, isIt), name+l.held.Temp)
+	return append(slices.DeleteFunc(env, NamesTemp), tempName+l.held.Temp)
 }
+
+// tempName begins the setting of the variable that names the directory for temporary files.
+const tempName = "TMPDIR="
+
+// NamesTemp reports whether a setting of the environment names that directory.
+func NamesTemp(setting string) bool { return strings.HasPrefix(setting, tempName) }
 
 // unsafe are the directories that commands may write in. Those for temporary files have
 // other names in a sandbox.

@@ -143,7 +143,7 @@ func (h *confinement) writableText() string {
 		return "in which nothing can be written, as it was judged to read only"
 	}
 	temp := h.Temp
-	if ownTemp {
+	if OwnTemp {
 		temp = "/tmp, which is " + temp + ","
 	}
 	return "in which only " + strings.Join(h.Working, ", ") + " and " + temp + " can be written to"

@@ -110,8 +110,8 @@ func (a *account) closed() string {
 	return ""
 }
 
-// ownTemp says that a sandbox has a /tmp of its own on this system.
-const ownTemp = sandbox.PrivateDir != ""
+// OwnTemp says that a sandbox has a /tmp of its own on this system.
+const OwnTemp = sandbox.PrivateDir != ""
 
 // temporary matches a path in the directory for temporary files, as commands write it.
 var temporary = regexp.MustCompile(`/(?:var/)?tmp/[\w.+/-]*\w`)
@@ -119,7 +119,7 @@ var temporary = regexp.MustCompile(`/(?:var/)?tmp/[\w.+/-]*\w`)
 // elsewhere says where a file is that the command did not find in its /tmp, or that it
 // created there. Other tools know that directory by another name.
 func (a *account) elsewhere() string {
-	if !ownTemp {
+	if !OwnTemp {
 		return ""
 	}
 	working, temp := a.held.Working, a.held.Temp

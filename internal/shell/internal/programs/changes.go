@@ -111,6 +111,18 @@ func judgeRmdir(r *row, args []Arg) Finding {
 	return f
 }
 
+// judgeMktemp judges mktemp, which uses the directory for temporary files if it is given no
+// template. A suffix may name a kind of file that rules are about.
+func judgeMktemp(r *row, args []Arg) Finding {
+	l := r.read(args)
+	f := l.finding()
+	if l.operandCount() == 0 {
+		suffix, _ := l.value("--suffix")
+		f.effect(Arg{Text: "/tmp/tmp.XXXXXXXXXX" + suffix.Text, Literal: suffix.Literal || suffix.Text == ""}, kindWrite, false)
+	}
+	return f
+}
+
 // judgeChmod judges chmod, whose mode may look like flags: chmod -x FILE.
 func judgeChmod(r *row, args []Arg) Finding {
 	words := make([]Arg, len(args))

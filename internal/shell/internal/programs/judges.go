@@ -16,7 +16,7 @@ func judges(name string) judge {
 	return map[string]judge{
 		"awk": judgeAwk, "sed": judgeSed, "jq": judgeJq, "find": judgeFind,
 		"test": judgeTest, "printf": judgePrintf, "seq": judgeSeq, "ps": judgePs, "set": judgeSet,
-		"copy": judgeCopy, "rmdir": judgeRmdir, "dd": judgeDd, "chmod": judgeChmod,
+		"copy": judgeCopy, "rmdir": judgeRmdir, "mktemp": judgeMktemp, "dd": judgeDd, "chmod": judgeChmod,
 		"wrapper": judgeWrapper, "shell": judgeShell, "xargs": judgeXargs, "env": judgeEnv, "command": judgeCommand,
 		"git": judgeGit, "git config": judgeGitConfig, "tac": judgeTac, "tail": judgeTail, "tar": judgeTar, "go env": judgeGoEnv, "net": judgeNet,
 		"ssh": judgeSSH, "socat": judgeSocat, "git remote": judgeRemote, "git itself": judgeGitItself, "escapes": judgeEscapes, "make": judgeMake,
