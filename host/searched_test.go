@@ -192,7 +192,7 @@ func TestSearchesHide(t *testing.T) {
 		"a pattern that passes it by": {write + ".env", "cat * [.]env ?env *env || true", sandbox.Off, false},
 		"dotglob":                     {write + ".env", "shopt -s dotglob; cat *", sandbox.WhenAvailable, true},
 		"outside":                     {write + "$OUT/.env", "grep -r NEEDLE OUT", sandbox.Off, true},
-		"in the machine's /tmp":       {write + "$OUT/.env", "grep -r NEEDLE OUT", sandbox.WhenAvailable, false},
+		"of the machine alone":        {write + "$OUT/.env", "grep -r NEEDLE OUT", sandbox.WhenAvailable, false},
 		"a link to a tree outside":    {write + "$OUT/.env; ln -s $OUT l", "grep -r NEEDLE l", sandbox.WhenAvailable, true},
 		"links that are followed":     {write + "$OUT/.env; ln -s $OUT l", "grep -R NEEDLE .", sandbox.WhenAvailable, true},
 		"links that stay inside":      {write + "sub/.env; ln -s sub l", "grep -R NEEDLE .", sandbox.WhenAvailable, false},
