@@ -122,6 +122,28 @@ func (p *folders) WorkingDirs() []string {
 	return out
 }
 
+// Readable are the files and directories besides the working ones that may be read unasked,
+// with all below: those of the session and those that allow rules on reading name whole.
+// All says that rules, or the mode, let everything be read that is not protected.
+func (p *Policy) Readable() (names []string, all bool) {
+	if p.mode.answers(readOutside) == Allow {
+		return nil, true
+	}
+	names = slices.Concat(last(p.session), last(p.temp))
+	for i := range p.book.paths[Allow].bound {
+		for _, pattern := range p.book.paths[Allow].bound[i].Reads {
+			if len(pattern.Segs) != 1 || !pattern.Segs[0].Deep {
+				continue
+			}
+			if pattern.Base == "" {
+				return nil, true
+			}
+			names = append(names, pattern.Base)
+		}
+	}
+	return names, false
+}
+
 // Inside reports whether a real path lies in the working directories or in the
 // session's folder.
 func (p *folders) Inside(path string) bool { return p.readableReal(filepath.ToSlash(path)) }

@@ -47,6 +47,9 @@ type SandboxPolicy struct {
 	// for temporary files.
 	Working []string
 	Temp    string
+	// Visible are the only files and directories that commands see besides Working, Temp and
+	// what they were permitted to read; none shows them the whole machine.
+	Visible []string
 	// Hidden paths may not be read: credential stores, and what rules deny. Shown paths lie
 	// in hidden ones and may be read; hidden paths in them stay hidden.
 	Hidden, Shown []string

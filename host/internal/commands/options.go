@@ -34,6 +34,9 @@ type Options struct {
 	TrustedProjects func() []string
 	// Logger takes what an operator should know. It is required.
 	Logger *slog.Logger
+
+	// base is what every command sees of the machine.
+	base func() []string
 }
 
 // reaches reports whether the options let commands of a tool reach a host that no rule

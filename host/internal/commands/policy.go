@@ -37,6 +37,7 @@ type policyMaker struct {
 	tops     []string // the writable directories, as they really lie
 	walk     *protected.Walk
 	places   permissions.Places
+	readable []string // shown because rules allow reading them
 }
 
 // sandboxPolicy completes the policy of a command's sandbox, of which the writable
@@ -49,6 +50,7 @@ func sandboxPolicy(ctx context.Context, o *Options, c *Call, policy *permissions
 	m.rules = policy.SandboxPolicy(c.Gate.Approved()).Following(m.resolver.Follow).Reading(paths.CachedBeginning()).Around(m.tops)
 	m.places = m.rules.Find(paths.CachedNames())
 	m.walk = c.Memory.NewWalk(ctx, policy, m.rules, protected.Bounds{})
+	m.see(p)
 	if err := m.hide(ctx); err != nil {
 		return err
 	}
@@ -91,7 +93,7 @@ func (m *policyMaker) hide(ctx context.Context) error {
 	if len(dirs) == 0 {
 		return nil
 	}
-	if err := m.walk.Ruled(dirs); err != nil {
+	if err := m.walk.Ruled(append(dirs, m.readable...)); err != nil {
 		return failed(ctx, err)
 	}
 	m.places.Protected = append(m.places.Protected, m.walk.Protected...)

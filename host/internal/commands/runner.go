@@ -36,8 +36,10 @@ func NewRunner(o Options) *Runner {
 	environment := func(looks bool) func() []string {
 		return sync.OnceValue(func() []string { return environmentOf(o.Environ, o.Environment, looks) })
 	}
+	usual := environment(false)
+	o.base = sync.OnceValue(func() []string { return baseView(o.Sandbox.Home, usual()) })
 	return &Runner{
-		options: o, usual: environment(false), looking: environment(true),
+		options: o, usual: usual, looking: environment(true),
 		powerShell: sync.OnceValue(func() error { return shell.Installed(abi.ShellPowerShell, o.Shell.PowerShell) }),
 	}
 }

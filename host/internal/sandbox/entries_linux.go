@@ -120,8 +120,9 @@ func (l *layout) pointless(e *entry) bool {
 	case kindLink:
 		return !around.fresh() // there it is anyway
 	case kindHiddenFile, kindHiddenDir:
-		// A folder in memory, or one that shows another place, does not show it anyway.
-		return around.fresh() || !around.own()
+		// A folder in memory, or one that shows another place, does not show it anyway. The
+		// sandbox's own /proc lies in none.
+		return (around.fresh() || !around.own()) && !within(e.target, "/proc")
 	case kindProtected, kindAbsentFile, kindAbsentDir:
 		return !around.writable() || !around.own()
 	case kindReadOnly:

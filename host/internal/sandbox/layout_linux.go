@@ -70,7 +70,6 @@ func (l *layout) places(o Options, spec Spec) error {
 		l.want(open, root, root)
 		roots = append(roots, root)
 	}
-	l.visible(o, spec, roots)
 	for _, b := range spec.Bind {
 		if err := l.bind(b, open); err != nil {
 			return err
@@ -79,6 +78,7 @@ func (l *layout) places(o Options, spec Spec) error {
 			roots = append(roots, b.Source)
 		}
 	}
+	l.visible(o, spec, roots)
 	if !spec.ReadOnly {
 		for _, path := range spec.protected() {
 			if err := l.protect(path, roots); err != nil {
@@ -147,12 +147,8 @@ func (l *layout) machine(o Options, spec Spec) {
 			l.want(kindEmpty, resolved, "")
 		}
 	}
-	l.hide("/home")
-	if home, err := realDir(o.Home); err == nil && home != "/" && len(spec.Visible) == 0 {
-		l.want(kindReadOnly, home, home)
-		if home != "/root" && !within(home, "/root") {
-			l.hide("/root")
-		}
+	if len(spec.Visible) == 0 {
+		l.homes(o)
 	}
 	for _, pattern := range machineSecrets {
 		paths, _ := filepath.Glob(pattern) // the patterns are well-formed
@@ -173,6 +169,17 @@ func (l *layout) machine(o Options, spec Spec) {
 				target = resolved
 			}
 			l.want(kindReadOnly, target, resolved)
+		}
+	}
+}
+
+// homes hides the homes of others.
+func (l *layout) homes(o Options) {
+	l.hide("/home")
+	if home, err := realDir(o.Home); err == nil && home != "/" {
+		l.want(kindReadOnly, home, home)
+		if home != "/root" && !within(home, "/root") {
+			l.hide("/root")
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (l *layout) visible(o Options, spec Spec, roots []string) {
 		return
 	}
 	l.want(kindEmpty, "/", "")
-	if home, err := realDir(o.Home); err == nil && home != "/" && !inAny(home, roots) {
+	if home, err := realDir(o.Home); err == nil && home != "/" && !inAny(home, roots) && !inAny(home, spec.Visible) {
 		l.want(kindEmpty, home, "")
 	}
 	for _, path := range spec.Visible {
@@ -39,6 +39,9 @@ func (l *layout) visible(o Options, spec Spec, roots []string) {
 
 // maxLinks bounds how many links lead to what is in sight, as the kernel does.
 const maxLinks = 40
+
+// ownPlaces are those of which a sandbox has its own.
+var ownPlaces = []string{"/proc", "/dev", "/run"}
 
 // see puts a path in sight, with the links that lead to it. It does not look at what a
 // command can write to: that is in sight, and a link there could lead anywhere.
@@ -52,7 +55,7 @@ func (l *layout) see(path string, roots []string) {
 		}
 		next := filepath.Join(at, name) // at has no links, so .. is what is above it
 		info, err := os.Lstat(next)
-		if err != nil || inAny(next, roots) {
+		if err != nil || inAny(next, roots) || inAny(next, ownPlaces) {
 			return
 		}
 		if info.Mode()&fs.ModeSymlink == 0 {
@@ -69,7 +72,7 @@ func (l *layout) see(path string, roots []string) {
 		}
 		names = append(strings.Split(text, "/"), names...)
 	}
-	if at != "/" && !within(at, "/proc") && !within(at, "/dev") && !within(at, "/run") {
+	if at != "/" {
 		l.want(kindReadOnly, at, at)
 	}
 }

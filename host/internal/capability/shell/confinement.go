@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/sandbox"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // confinement is what one command may reach.
@@ -23,6 +24,8 @@ type confinement struct {
 	// repository says that the command may create a git repository: it asks for that
 	// explicitly, and was allowed.
 	repository bool
+	// seen are the files and directories in sight; none is all.
+	seen []string
 }
 
 // confine finds out what a command may reach, by the rules and files as they are now.
@@ -37,7 +40,26 @@ func confine(ctx context.Context, c *command) (*confinement, error) {
 	if h.HostsOpened && h.network != sandbox.NetworkAll {
 		h.network = sandbox.NetworkHosts
 	}
+	if len(h.Visible) > 0 && !c.isPowerShell() { // what that reads is not known here
+		h.seen = slices.Concat(h.Visible, []string{c.program}, h.named(&c.known))
+	}
 	return h, err
+}
+
+// named are the paths outside of the view that the command was permitted to read: the gate
+// judged each that it names. Of a directory only the list of its names may have been meant;
+// it is shown if the command does no more than what was judged.
+func (h *confinement) named(known *permissions.Command) []string {
+	whole := known.ReadOnly || known.Restrained
+	var out []string
+	for i := range known.Parts {
+		for _, a := range known.Parts[i].Accesses {
+			if a.Kind == permissions.AccessRead && a.Real != "" && !inside(a.Real, h.Visible) && !inside(a.Real, h.Working) && (whole || a.Tree || !isDir(a.Real)) {
+				out = append(out, a.Target, a.Real)
+			}
+		}
+	}
+	return out
 }
 
 // byHost reports whether the command reaches the network through a proxy.
@@ -50,7 +72,7 @@ func (h *confinement) spec(cwd string) sandbox.Spec {
 	// Directories may be missing, such as a cache that nothing has used yet.
 	missing := func(dir string) bool { return !isDir(dir) }
 	spec := sandbox.Spec{
-		Writable: slices.DeleteFunc(slices.Clone(h.Working), missing), Hidden: h.Hidden, Temp: h.Temp, Cwd: cwd, UnixSockets: h.unixSockets,
+		Writable: slices.DeleteFunc(slices.Clone(h.Working), missing), Visible: h.seen, Hidden: h.Hidden, Temp: h.Temp, Cwd: cwd, UnixSockets: h.unixSockets,
 	}
 	for _, path := range h.Shown {
 		spec.Bind = append(spec.Bind, sandbox.Bind{Source: path, Target: path})

@@ -95,7 +95,7 @@ func (c *warmChild) request() *warm.Request {
 // their numbers too.
 func keyOf(spec *sandbox.Spec) string {
 	parts := []string{spec.Temp}
-	for _, path := range slices.Concat(spec.Writable, spec.Hidden) {
+	for _, path := range slices.Concat(spec.Writable, spec.Visible, spec.Hidden) {
 		parts = append(parts, path, identity(path))
 	}
 	for _, b := range spec.Bind {
