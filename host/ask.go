@@ -99,7 +99,7 @@ func (p person) approval(q *gate.Question, options []RememberOption) Approval {
 		Preview:    s.Preview,
 		Remember:   slices.Clone(options),
 
-		DenyEndsTurn: p.of.host.options.Permissions.DenyEndsTurn,
+		DenyEndsTurn: p.of.host.options.Permissions.DenyEndsTurn && s.Offer == nil,
 	}
 	for i := range a.Remember {
 		a.Remember[i].Rules = slices.Clone(a.Remember[i].Rules)

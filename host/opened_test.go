@@ -1,12 +1,15 @@
 package host_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +17,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/internal/testenv"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // newReaching returns a host whose commands find all hosts at one local server, which
@@ -37,12 +41,10 @@ func TestApprovedHost(t *testing.T) {
 		t.Run(string(network), func(t *testing.T) {
 			t.Parallel()
 			h := newReaching(t, func(o *host.Options) { o.Shell.Sandbox.Network = network })
-			yes := agreeing()
-			s := session(t, h.Host, host.SessionOptions{Asker: yes})
+			s := session(t, h.Host, host.SessionOptions{Asker: onlyCalls{}})
 			const other = `; h=$(printf other); curl -sS http://$h.example.org`
-			got := told(t, s, "curl -sS http://shown.example.org"+other)
-			if !strings.Contains(got, "reached shown.example.org") || strings.Contains(got, "reached other") || yes.asked.Load() != 1 {
-				t.Errorf("got %q after %d questions", got, yes.asked.Load())
+			if got := told(t, s, "curl -sS http://shown.example.org"+other); !strings.Contains(got, "reached shown.example.org") || strings.Contains(got, "reached other") {
+				t.Errorf("got %q", got)
 			}
 			if got := told(t, s, `h=$(printf shown); curl -sS http://$h.example.org`); strings.Contains(got, "reached shown") {
 				t.Errorf("the next call: %q", got)
@@ -58,7 +60,7 @@ func TestApprovedHostBeside(t *testing.T) {
 	h := newReaching(t)
 	sessions := make([]*host.Session, 3)
 	for i := range sessions {
-		sessions[i] = session(t, h.Host, host.SessionOptions{Asker: agreeing()})
+		sessions[i] = session(t, h.Host, host.SessionOptions{Asker: onlyCalls{}})
 	}
 	var all sync.WaitGroup
 	for i, s := range sessions {
@@ -90,6 +92,16 @@ func TestApprovedHostDenied(t *testing.T) {
 	wantError(t, result, abi.CodeDenied)
 }
 
+// onlyCalls allows calls, and nothing more that they ask for.
+type onlyCalls struct{}
+
+func (onlyCalls) Ask(_ context.Context, q host.Approval) (host.Reply, error) {
+	if q.Capability != "" {
+		return host.Reply{Answer: host.AnswerDeny}, nil
+	}
+	return host.Reply{Answer: host.AnswerAllow}, nil
+}
+
 // whileAsked does something while a person is asked, who then says yes.
 type whileAsked func()
 
@@ -118,5 +130,131 @@ func TestApprovedPath(t *testing.T) {
 	}
 	if yes.asked.Load() != 2 {
 		t.Errorf("%d questions", yes.asked.Load())
+	}
+}
+
+// answering answers questions in turn, and keeps them.
+type answering struct {
+	replies []host.Reply
+	asked   []host.Approval
+}
+
+func (a *answering) Ask(_ context.Context, q host.Approval) (host.Reply, error) {
+	a.asked = append(a.asked, q)
+	if len(a.asked) > len(a.replies) {
+		return host.Reply{}, errors.New("one question too many")
+	}
+	reply := a.replies[len(a.asked)-1]
+	if reply.Remember != nil { // the option with that target
+		at := slices.IndexFunc(q.Remember, func(o host.RememberOption) bool { return o.Target == reply.Remember.Target })
+		if at < 0 {
+			return host.Reply{}, fmt.Errorf("%q is not offered", reply.Remember.Target)
+		}
+		reply.Remember = &q.Remember[at]
+	}
+	return reply, nil
+}
+
+// hidden reaches a host that its words do not tell, notes that it ran, and ends well.
+const hidden = `echo ran >> runs; h=$(printf hidden); curl -sS http://$h.example.org http://$h.example.net | cat`
+
+// TestOfferedHosts offers to open the hosts that a command was kept from, once, and runs it
+// again after a yes and never without one.
+func TestOfferedHosts(t *testing.T) {
+	t.Parallel()
+	yes, no := host.Reply{Answer: host.AnswerAllow}, host.Reply{Answer: host.AnswerDeny}
+	for name, test := range map[string]struct {
+		replies  []host.Reply
+		mode     permissions.Mode
+		network  host.SandboxNetwork
+		deny     string
+		runs     int
+		asked    int
+		says     string
+		headless bool
+	}{
+		"yes":                    {replies: []host.Reply{yes}, runs: 2, asked: 1, says: "second run"},
+		"yes, without a network": {replies: []host.Reply{yes}, network: host.NetworkOff, runs: 2, asked: 1, says: "second run"},
+		"yes, in auto":           {replies: []host.Reply{yes}, mode: permissions.ModeAuto, runs: 2, asked: 1, says: "second run"},
+		"no":                     {replies: []host.Reply{no}, runs: 1, asked: 1, says: "A person was asked whether it may reach hidden.example.org, hidden.example.net and run again"},
+		"one is denied":          {replies: []host.Reply{yes, yes}, deny: "WebFetch(domain:hidden.example.net)", runs: 2, asked: 2, says: "kept it from hidden.example.net (a rule denies it)"},
+		"all are denied":         {replies: []host.Reply{yes}, deny: "WebFetch(domain:*.example.net) | WebFetch(domain:*.example.org)", runs: 1, asked: 1},
+		"nobody is asked":        {mode: permissions.ModeDontAsk, runs: 1, says: `allow = ["WebFetch(domain:hidden.example.org)", "WebFetch(domain:hidden.example.net)"]`},
+		"nobody is there":        {headless: true, runs: 1, says: `allow = ["WebFetch(domain:hidden.example.org)", "WebFetch(domain:hidden.example.net)"]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newReaching(t, func(o *host.Options) {
+				o.Permissions.Rules = rules(test.deny, "", "Bash")
+				o.Shell.Sandbox.Network = cmp.Or(test.network, host.NetworkHosts)
+			})
+			a, dir := &answering{replies: test.replies}, t.TempDir()
+			o := host.SessionOptions{Cwd: dir, Mode: test.mode, Asker: a}
+			if test.mode == permissions.ModeAuto {
+				a.replies = slices.Concat([]host.Reply{yes}, a.replies) // rules that allow all commands are set aside
+				test.asked++
+			}
+			if test.headless {
+				o.Asker = nil
+			}
+			got := told(t, session(t, h.Host, o), hidden)
+			if runs, _ := os.ReadFile(filepath.Join(dir, "runs")); strings.Count(string(runs), "ran") != test.runs || len(a.asked) != test.asked || !strings.Contains(got, test.says) {
+				t.Errorf("it ran %q, after %d questions: %s", runs, len(a.asked), got)
+			}
+			if reached := strings.Contains(got, "reached hidden.example.org"); reached != (test.runs > 1) {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+// TestOfferIsRemembered opens for the session what a person allowed it, asks of what they
+// declined once, and shows what a yes does.
+func TestOfferIsRemembered(t *testing.T) {
+	t.Parallel()
+	h := newReaching(t, func(o *host.Options) {
+		o.Permissions.Rules, o.Shell.Sandbox.Network = rules("", "", "Bash"), host.NetworkHosts
+	})
+	session1 := &answering{replies: []host.Reply{{Answer: host.AnswerAllow, Remember: &host.RememberOption{Target: host.TargetSession}}}}
+	s := session(t, h.Host, host.SessionOptions{Asker: session1})
+	for range 2 {
+		if got := told(t, s, hidden); !strings.Contains(got, "reached hidden.example.net") {
+			t.Errorf("got %q", got)
+		}
+	}
+	if len(session1.asked) != 1 {
+		t.Fatalf("%d questions", len(session1.asked))
+	}
+	q := session1.asked[0]
+	const why = "The command tried to reach hidden.example.org, hidden.example.net, which no rule allows. A yes allows that and runs the command again."
+	if !slices.Equal(q.Reasons, []string{why}) || q.Capability != abi.CapShellRun || q.DenyEndsTurn || len(q.Accesses) != 2 ||
+		!slices.Equal(q.Remember[0].Rules, []string{"WebFetch(domain:hidden.example.org)", "WebFetch(domain:hidden.example.net)"}) {
+		t.Errorf("the question is %+v", q)
+	}
+	declined := &answering{replies: []host.Reply{{Answer: host.AnswerDeny}}}
+	s = session(t, h.Host, host.SessionOptions{Asker: declined})
+	for range 2 {
+		if got := told(t, s, hidden); strings.Contains(got, "reached hidden") {
+			t.Errorf("got %q", got)
+		}
+	}
+	if len(declined.asked) != 1 {
+		t.Errorf("%d questions after a no", len(declined.asked))
+	}
+}
+
+// TestRememberedHost remembers with a command the hosts that it names.
+func TestRememberedHost(t *testing.T) {
+	t.Parallel()
+	h := newReaching(t, func(o *host.Options) { o.Shell.Sandbox.Network = host.NetworkHosts })
+	always := &answering{replies: []host.Reply{{Answer: host.AnswerAllow, Remember: &host.RememberOption{Target: host.TargetSession}}}}
+	s := session(t, h.Host, host.SessionOptions{Asker: always})
+	for range 2 {
+		if got := told(t, s, "curl -sS http://shown.example.org"); got != "reached shown.example.org" {
+			t.Errorf("got %q", got)
+		}
+	}
+	if want := []string{"Bash(curl -sS http://shown.example.org)", "WebFetch(domain:shown.example.org)"}; !slices.Equal(always.asked[0].Remember[0].Rules, want) {
+		t.Errorf("remembered are %q, want %q", always.asked[0].Remember[0].Rules, want)
 	}
 }

@@ -31,8 +31,10 @@ type Shell struct {
 	// HOME, and those that the globs in Environment name. Commands get nothing of this
 	// process's own environment.
 	Environ, Environment []string
-	// Sandbox says how commands are confined.
-	Sandbox SandboxOptions
+	// Sandbox says how commands are confined, and SettingsFile is the file, if any, in which
+	// a user can open more to them: models are told what to write there.
+	Sandbox      SandboxOptions
+	SettingsFile string
 	// Time says how long a command may run.
 	Time CommandTime
 	// Limits bound what one command uses.
@@ -100,6 +102,7 @@ func (o *Options) commands() commands.Options {
 		Shell: shell.Settings{
 			Network: s.Sandbox.Network, UnixSockets: s.Sandbox.UnixSockets, Bash: s.Bash, PowerShell: s.PowerShell,
 			Time: shell.Time(s.Time), MaxOutput: s.MaxOutput, Limits: s.Limits, Resolve: s.resolve, Dial: s.dial,
+			SettingsFile: s.SettingsFile,
 		},
 		Environ: s.Environ, Environment: s.Environment, Hosts: s.Sandbox.Hosts, Writable: s.Sandbox.Writable,
 		TrustedProjects: o.Paths.TrustedProjects, Logger: o.Observe.Logger,

@@ -40,6 +40,14 @@ type Runner interface {
 	LeavesSandbox() bool
 }
 
+// Retrier is a plan that runs a command, and may run it again once more is open to it.
+type Retrier interface {
+	Runner
+	// Refused are the hosts that the sandbox kept the command from, when it ran last and
+	// ended, because nothing allows them.
+	Refused() []string
+}
+
 // SandboxPolicy is what the sandbox of a session's command is made of. Paths are absolute,
 // and links in them are resolved.
 type SandboxPolicy struct {
@@ -74,6 +82,8 @@ type SandboxPolicy struct {
 	// Host reports whether rules, or what a person allowed this call, let commands reach a
 	// host; nil means that none may be reached by name. It asks nobody.
 	Host func(ctx context.Context, host string) bool
+	// Denies reports whether a rule denies a host, so that nobody can allow it. It may be nil.
+	Denies func(host string) bool
 	// Local reports whether a host, which Host lets through, may be one of this machine
 	// or of a private network: a rule names it, or a person was shown it.
 	Local func(host string) bool

@@ -37,6 +37,8 @@ func shellOf(dirs Dirs, l *settings.Loaded, environ []string) (*host.Shell, erro
 			Hosts:    b.Hosts.Value,
 			Writable: b.Writable.Value,
 		},
+		SettingsFile: dirs.Settings(),
+
 		Environ:     environ,
 		Environment: s.Environment.Value,
 		Limits: process.Limits{

@@ -58,6 +58,7 @@ func (m *policyMaker) openHosts(p *capability.SandboxPolicy) {
 		ok, _ := policy.ReachableHost(c.Tool, host)
 		return byRule && (ok || o.reaches(policy, c.Tool, host))
 	}
+	p.Denies = func(host string) bool { return c.Gate.Policy().DeniesHost(c.Tool, host) }
 	p.Local = func(host string) bool {
 		h := permissions.HostOf(host)
 		return c.Gate.Policy().NamesHost(host) || h.Local && slices.Contains(allowed, h.Name)

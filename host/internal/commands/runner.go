@@ -10,6 +10,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/capability/shell"
+	"github.com/toolquay/toolquay/host/internal/sandbox"
 )
 
 // Runner runs the commands of all sessions, as the capability shell.run. What it needs for
@@ -84,6 +85,9 @@ func (r *Runner) copies() bool {
 	defer r.mu.Unlock()
 	return r.engine != nil && r.engine.isReady() && r.engine.sandbox != nil && r.engine.sandbox.Copies()
 }
+
+// ReachesByRule reports whether commands reach the hosts that rules allow.
+func (r *Runner) ReachesByRule() bool { return r.options.Shell.Network == sandbox.NetworkHosts }
 
 // MissingPowerShell says why there is no PowerShell, or returns nil.
 func (r *Runner) MissingPowerShell() error { return r.powerShell() }

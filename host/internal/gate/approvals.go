@@ -108,6 +108,13 @@ func (a *Approvals) Allowed() []permissions.Access {
 	return a.allowed // what is added goes to another array
 }
 
+// has reports whether all of some accesses were allowed.
+func (a *Approvals) has(accesses []permissions.Access) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return !slices.ContainsFunc(accesses, func(access permissions.Access) bool { return !slices.Contains(a.allowed, access) })
+}
+
 // Covers reports whether a directory tree that was allowed holds the access, under both
 // its names.
 func (a *Approvals) Covers(access permissions.Access) bool {

@@ -94,6 +94,10 @@ func (g asking) newQuestion(d permissions.Decision) *Question {
 	request, evidence := g.facts(policy, g.s)
 	q := &Question{ID: rand.Text(), Subject: g.s, Policy: policy, Decision: d}
 	q.Explanation = permissions.Explain(policy, request, evidence)
+	if o := g.s.Offer; o != nil {
+		q.Explanation.Asks, q.Explanation.Remedy = []permissions.Finding{o.finding(g.s)}, o.Rules
+		return q
+	}
 	q.EveryEdit = permissions.EveryEdit(policy, request, evidence)
 	return q
 }

@@ -24,6 +24,9 @@ type Gate struct {
 // Nobody is asked and nothing happens. The same call is judged again only where the rules or
 // the evidence are others, or after [Subject.Recheck].
 func (g *Gate) Decide(s *Subject) permissions.Decision {
+	if s.Offer != nil {
+		return g.decideOffer(s)
+	}
 	policy := g.Policies.Now().Policy
 	if s.Operation != "" {
 		request, evidence := g.facts(policy, s)

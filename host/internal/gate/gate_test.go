@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/gate"
@@ -238,6 +239,80 @@ func TestApprovedOnce(t *testing.T) {
 	d.answers <- gate.Answer{Allow: true}
 	if err := g.Permit(t.Context(), painting("fs.write", "/w/x")); err != nil || len(d.asked) != 3 {
 		t.Errorf("%v, asked %d times after the input changed", err, len(d.asked))
+	}
+}
+
+// offering is what a running call was refused.
+func offering() *gate.Subject {
+	s := painting("shell.run", "")
+	s.Accesses = []permissions.Access{{Kind: permissions.AccessNet, Target: "example.org"}}
+	s.Offer = &gate.Offer{Why: "it was refused", Rules: []string{"WebFetch(domain:example.org)"}}
+	return s
+}
+
+// TestOffer asks whatever rules allow, and takes nothing but a person's yes for one.
+func TestOffer(t *testing.T) {
+	t.Parallel()
+	everything := rules(permissions.Allow, "Paint")
+	for name, test := range map[string]struct {
+		setup    permissions.Setup
+		mode     permissions.Mode
+		headless bool
+		answer   gate.Answer
+		yes      bool
+		says     string
+		asked    int
+		logged   string
+	}{
+		"yes":                      {answer: gate.Answer{Allow: true}, yes: true, asked: 1, logged: "ask, allow person"},
+		"yes, for what is allowed": {setup: everything, answer: gate.Answer{Allow: true}, yes: true, asked: 1, logged: "ask, allow person"},
+		"no":                       {setup: everything, answer: gate.Answer{}, says: "the person denied this", asked: 1, logged: "ask, deny person"},
+		"later":                    {answer: gate.Answer{Later: true}, says: "approval", asked: 1, logged: "ask, deny nobody"},
+		"a rule denies it":         {setup: rules(permissions.Deny, "Paint")},
+		"nobody is there":          {setup: everything, headless: true},
+		"nobody is asked":          {setup: everything, mode: permissions.ModeDontAsk},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test.setup.Mode = test.mode
+			d := newDesk(t, test.setup)
+			d.answers <- test.answer
+			yes, err := d.gate(!test.headless).Offer(t.Context(), offering())
+			if yes != test.yes || (err == nil) != (test.says == "") || err != nil && !strings.Contains(err.Error(), test.says) {
+				t.Errorf("got %t, %v", yes, err)
+			}
+			if got := strings.Join(d.logged, ", "); got != test.logged || len(d.asked) != test.asked {
+				t.Errorf("logged %q after %d questions", got, len(d.asked))
+			}
+			if test.asked > 0 {
+				if q := <-d.asked; !slices.Equal(q.Reasons(), []string{"It was refused."}) || !slices.Equal(q.Explanation.Remedy, offering().Offer.Rules) {
+					t.Errorf("the question is %q, with %q", q.Reasons(), q.Explanation.Remedy)
+				}
+			}
+		})
+	}
+}
+
+// TestOfferStands keeps an offer open while rules come that allow it, and ends it with one that
+// denies it.
+func TestOfferStands(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, permissions.Setup{})
+	g, ended := d.gate(true), make(chan error, 1)
+	go func() {
+		_, err := g.Offer(t.Context(), offering())
+		ended <- err
+	}()
+	<-d.asked
+	d.set(compile(t, rules(permissions.Allow, "Paint", "WebFetch(domain:example.org)")))
+	select {
+	case err := <-ended:
+		t.Fatalf("a rule answered it: %v", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	d.set(compile(t, rules(permissions.Deny, "Paint")))
+	if err := <-ended; code(err) != abi.CodeDenied {
+		t.Errorf("got %v", err)
 	}
 }
 

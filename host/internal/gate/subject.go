@@ -52,6 +52,8 @@ type Subject struct {
 	// Check is the tool's own verdict, and Hook what hooks said; nil is none.
 	Check *abi.Check
 	Hook  *permissions.HookAnswer
+	// Offer is set where the subject is for [Gate.Offer].
+	Offer *Offer
 	// Preview is what the call would change, as a unified diff; empty where unknown.
 	Preview string
 	// Rehearse, if not nil, is called before a person is asked, and may set Preview. An

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"weak"
 
 	"github.com/toolquay/toolquay/abi"
@@ -51,6 +52,8 @@ type judgement struct {
 	// were.
 	hook   *permissions.HookAnswer
 	hooked bool
+	// offered says that the person was asked to open hosts to one of its commands.
+	offered atomic.Bool
 	// admitted is what the call may run by.
 	admitted admission
 }

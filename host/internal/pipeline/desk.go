@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"context"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -133,8 +132,3 @@ func (g *desk) Waiting(s *gate.Subject, do func()) {
 
 // Closed is as [gate.Asker] has it.
 func (g *desk) Closed() error { return g.begins() }
-
-// Ask is as [gate.Asker] has it.
-func (g *desk) Ask(ctx context.Context, q *gate.Question) <-chan gate.Answer {
-	return g.turn.Ask(ctx, g.use.ID, g.tell, q)
-}

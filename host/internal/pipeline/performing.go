@@ -51,11 +51,10 @@ func (p *performing) carryOut(ctx context.Context, plan capability.Plan) (abi.An
 	if walker, ok := plan.(capability.Walker); ok {
 		walker.Through(p.permittedDir)
 	}
-	answer, err := plan.Do(ctx, func(a permissions.Access) bool {
-		// A list holds the names of a directory, and nothing of what they name.
-		consistent := p.operation == abi.CapFSList || p.consistent(a) == nil
-		return consistent && p.stageable(a) == nil && p.scope.Covers(a) && p.permitted(a)
-	})
+	answer, err := plan.Do(ctx, p.passes)
+	if again, ok := plan.(capability.Retrier); ok && err == nil {
+		answer, err = p.retried(ctx, again, s, answer)
+	}
 	if err == nil || ctx.Err() != nil { // what was ended may have done a part
 		p.done.add(accesses)
 	}
@@ -63,6 +62,13 @@ func (p *performing) carryOut(ctx context.Context, plan capability.Plan) (abi.An
 		p.session().Files.Note(read.Path, &read)
 	}
 	return answer, err
+}
+
+// passes judges one more access of the running plan.
+func (p *performing) passes(a permissions.Access) bool {
+	// A list holds the names of a directory, and nothing of what they name.
+	consistent := p.operation == abi.CapFSList || p.consistent(a) == nil
+	return consistent && p.stageable(a) == nil && p.scope.Covers(a) && p.permitted(a)
 }
 
 // outOfScope refuses an access for the scope it leaves, unless a rule denies it

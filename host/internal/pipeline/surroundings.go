@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -63,6 +64,9 @@ type Session struct {
 	Kept *plugins.Session
 	// Walked remembers the hidden and protected paths that were found.
 	Walked protected.Memory
+	// Declined are hosts that a person did not open to a command when that was offered, by
+	// their names. It is not offered again.
+	Declined sync.Map
 	// Distrust are tools whose claims about themselves were found false.
 	Distrust traits.Distrust
 	// Judge is asked what rules leave open; nil is none.

@@ -175,6 +175,6 @@ func (c *coldChild) end() result {
 	}
 	c.denied.mu.Lock()
 	defer c.denied.mu.Unlock()
-	r.denied = c.denied.list
+	r.denied, r.refused = c.denied.list, c.denied.open
 	return r
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -21,6 +22,9 @@ type confinement struct {
 	sandboxed, readOnly bool
 	network             sandbox.Network
 	unixSockets         bool
+	// proxied says that the command's way to the network is a proxy, which refuses it all
+	// where nothing is open to it: then it is known what it asked for.
+	proxied bool
 	// repository says that the command may create a git repository: it asks for that
 	// explicitly, and was allowed.
 	repository bool
@@ -37,9 +41,9 @@ func confine(ctx context.Context, c *command) (*confinement, error) {
 	h.readOnly = h.sandboxed && c.known.ReadOnly
 	var err error
 	h.SandboxPolicy, err = c.scope.Shell.SandboxPolicy(ctx, h.sandboxed, !h.readOnly)
-	if h.HostsOpened && h.network != sandbox.NetworkAll {
-		h.network = sandbox.NetworkHosts
-	}
+	// Elsewhere nothing stands between the command and the proxy.
+	bridged := runtime.GOOS == "linux" || h.network == sandbox.NetworkHosts
+	h.proxied = h.sandboxed && !h.readOnly && h.network != sandbox.NetworkAll && bridged && (h.HostsOpened || mayConnect(&c.known))
 	if len(h.Visible) > 0 && !c.isPowerShell() { // what that reads is not known here
 		h.seen = slices.Concat(h.Visible, []string{c.program}, h.named(&c.known))
 	}
@@ -62,9 +66,10 @@ func (h *confinement) named(known *permissions.Command) []string {
 	return out
 }
 
-// byHost reports whether the command reaches the network through a proxy.
-func (h *confinement) byHost() bool {
-	return h.sandboxed && !h.readOnly && h.network == sandbox.NetworkHosts
+// mayConnect reports whether a command may do more than it is known to do to files.
+func mayConnect(known *permissions.Command) bool {
+	bounded := func(p permissions.Part) bool { return p.Inner || p.Bounded() }
+	return known.Fault != "" || len(known.Parts) == 0 || slices.ContainsFunc(known.Parts, func(p permissions.Part) bool { return !bounded(p) })
 }
 
 // spec describes the sandbox of a command that begins in a directory.
@@ -86,9 +91,15 @@ func (h *confinement) spec(cwd string) sandbox.Spec {
 	for _, path := range h.Opened {
 		spec.Bind = append(spec.Bind, sandbox.Bind{Source: path, Target: path, Writable: true})
 	}
-	spec.Protected, spec.Network = h.protected(), h.network
 	for _, c := range h.Copies {
 		spec.Copies = append(spec.Copies, sandbox.Copy(c))
+	}
+	spec.Protected = h.protected()
+	switch {
+	case h.proxied:
+		spec.Network = sandbox.NetworkHosts
+	case h.network == sandbox.NetworkAll:
+		spec.Network = sandbox.NetworkAll
 	}
 	return spec
 }

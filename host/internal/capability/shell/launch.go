@@ -124,6 +124,16 @@ func (r *run) attend() {
 	}
 }
 
+// refused are the hosts that the command was kept from, if it has ended.
+func (r *run) refused() []string {
+	select {
+	case <-r.over:
+		return r.result.refused
+	default:
+		return nil
+	}
+}
+
 // limit names the limit that ended the command, and describes it.
 func (r *run) limit(name string) (_, text string) {
 	limits := &r.setup.Limits

@@ -39,32 +39,27 @@ func (a *account) notes() string {
 	return joined(note, a.interrupted, a.made, a.blame(), a.missed())
 }
 
-// blame says how the sandbox may have made the command, or a part of it, fail. It is empty
-// if nothing suggests that.
+// blame says how the sandbox may have made the command, or a part of it, fail, and what would
+// open it. It is empty if nothing suggests that.
 func (a *account) blame() string {
 	if !a.held.sandboxed {
 		return ""
 	}
-	return joined(deniedText(a.denied), a.suspect(), a.elsewhere())
+	var h hints
+	return joined(a.keptFrom(&h), a.suspect(&h), a.elsewhere(), h.text(a.setup.SettingsFile))
 }
 
 // suspect guesses from the output what failed because of the sandbox. Hosts that were
 // refused are known for certain, and are not guessed.
-func (a *account) suspect() string {
+func (a *account) suspect(h *hints) string {
 	if a.said.has(gitSetting...) {
 		return "The settings of a repository cannot be changed in a sandbox, as they name programs that git runs outside of it, too; what else the command did stands. The user can change them, or allow the command with " + leaveSandbox + "."
 	}
 	if a.status.Code == 0 {
 		return ""
 	}
-	var missing, settings []string
 	closed := a.closed()
-	if closed == "" && a.said.has(a.held.refusals()...) {
-		missing, settings = append(missing, a.held.writableText()), append(settings, "writable")
-	}
-	if a.said.has(offline...) && a.held.networkText() != "" && len(a.denied) == 0 {
-		missing, settings = append(missing, a.held.networkText()), append(settings, "network")
-	}
+	missing := a.missing(closed, h)
 	services := !a.held.unixSockets && a.said.has(sockets...)
 	if services {
 		missing = append(missing, "where no Unix sockets work, by which Docker and many databases are reached")
@@ -73,29 +68,46 @@ func (a *account) suspect() string {
 		return closed
 	}
 	text := joined(closed, "It ran in a sandbox "+strings.Join(missing, ", and ")+"; that may be why it failed.")
-	switch {
-	case services:
+	if services {
+		*h = hints{}
 		return text + " What needs them runs only outside of it, with " + leaveSandbox + "."
-	case a.held.readOnly:
-		return text
 	}
-	return text + " The user can open it with " + strings.Join(settings, " and ") + " under [sandbox] in the settings."
+	return text
+}
+
+// missing says what the output suggests the command lacked, unless it is known to be a closed
+// path, and adds what would open it.
+func (a *account) missing(closed string, h *hints) (missing []string) {
+	if closed == "" && a.said.has(a.held.refusals()...) {
+		missing = append(missing, a.held.writableText())
+		if !a.held.readOnly {
+			h.addWritable(a.said.paths(refusals...), a.held)
+		}
+	}
+	if text := a.held.networkText(); text != "" && a.said.has(offline...) && len(a.denied) == 0 {
+		missing = append(missing, text)
+		h.network = !a.held.readOnly && a.held.network != sandbox.NetworkHosts
+	}
+	return missing
 }
 
 // leaveSandbox is the tools' parameter for running outside the sandbox.
 const leaveSandbox = "dangerouslyDisableSandbox"
 
-// deniedText says which hosts were refused, and how to allow them.
-func deniedText(denied []denial) string {
-	if len(denied) == 0 {
+// keptFrom says which hosts the command was refused, and adds what would open them.
+func (a *account) keptFrom(h *hints) string {
+	if len(a.denied) == 0 {
 		return ""
 	}
 	var told []string
-	for _, d := range denied {
+	for _, d := range a.denied {
 		told = append(told, fmt.Sprintf("%s (%s)", d.host, d.why))
 	}
-	return "It ran in a sandbox from which only the hosts that rules allow can be reached, and was kept from " + strings.Join(told, ", ") +
-		". The user can allow a host with a rule such as WebFetch(domain:" + denied[0].host + ")."
+	for _, host := range a.refused {
+		h.addRule(host)
+	}
+	h.network = len(a.refused) > 0 && a.held.network != sandbox.NetworkHosts
+	return "It ran in a sandbox, which kept it from " + strings.Join(told, ", ") + "."
 }
 
 // missed says that processes were ended that the command had left behind. In a sandbox they

@@ -66,6 +66,8 @@ func TestSandboxPolicyIsNamed(t *testing.T) {
 		{":>made; mv .bashrc other", "/.bashrc is protected"},
 		{"echo x >.vimrc", "/.vimrc is protected"},
 		{"echo x >" + outside, "only " + s.dir + " and /tmp, which is " + s.temp + ", can be written to"},
+		{"echo x >/usr/share/made", "The user can open it with:\n[sandbox]\nwritable = [\"/usr/share\"]\nin the settings"},
+		{"echo x >/etc/made", "can be written to; that may be why it failed."},
 	} {
 		r := s.bash(c, test.command)
 		if r.Exit == 0 || !strings.Contains(r.Note, test.note) || strings.Contains(test.note, "/.") && strings.Contains(r.Note, "written to") {

@@ -48,6 +48,8 @@ type Settings struct {
 	// Unix sockets.
 	Network     sandbox.Network
 	UnixSockets bool
+	// SettingsFile is the file in which a user can open more to commands; empty is not known.
+	SettingsFile string
 	// Bash and PowerShell are the absolute paths of the shells' programs. Empty ones are
 	// looked for in the directories that a system keeps its programs in.
 	Bash, PowerShell string

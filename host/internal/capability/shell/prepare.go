@@ -21,7 +21,7 @@ func (c *coldChild) prepare(ctx context.Context) error {
 	if c.held.sandboxed {
 		c.spec = c.held.spec(c.scope.Cwd)
 	}
-	if c.held.byHost() {
+	if c.held.proxied {
 		if err := c.serve(ctx); err != nil {
 			return err
 		}
@@ -35,7 +35,7 @@ func (c *coldChild) prepare(ctx context.Context) error {
 			return notPrepared(err)
 		}
 	}
-	if c.held.byHost() {
+	if c.held.proxied {
 		return c.bindPrologue()
 	}
 	return c.pipePrologue()
@@ -123,25 +123,45 @@ func (c *coldChild) serve(ctx context.Context) error {
 
 // allow answers whether rules let the command reach a host.
 func (c *coldChild) allow(ctx context.Context, host string, _ int) error {
-	if c.held.Host == nil || !c.held.Host(ctx, host) {
-		return abi.Errorf(abi.CodeDenied, "no rule lets commands reach %s", host)
+	switch {
+	case c.held.Host != nil && c.held.Host(ctx, host):
+		return nil
+	case c.held.Denies != nil && c.held.Denies(host):
+		return abi.Errorf(abi.CodeDenied, "a rule denies it")
 	}
-	return nil
+	c.denied.unruled(host)
+	if c.held.network != sandbox.NetworkHosts {
+		return abi.Errorf(abi.CodeDenied, "commands have no network, and nobody allowed this one to reach %s", host)
+	}
+	return abi.Errorf(abi.CodeDenied, "no rule lets commands reach %s", host)
 }
 
 // denials are the hosts that the proxy refused, whatever the programs say.
 type denials struct {
 	mu   sync.Mutex
 	list []denial
+	// open are those among them that a person could allow.
+	open []string
 }
+
+// maxDenials bounds how many refused hosts are told.
+const maxDenials = 5
 
 // add is called by the proxy.
 func (d *denials) add(host string, _ int, why string) {
-	const most = 5
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	known := func(old denial) bool { return old.host == host }
-	if len(d.list) < most && !slices.ContainsFunc(d.list, known) {
+	if len(d.list) < maxDenials && !slices.ContainsFunc(d.list, known) {
 		d.list = append(d.list, denial{host, why})
+	}
+}
+
+// unruled notes a host that is refused because nothing allows it.
+func (d *denials) unruled(host string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.open) < maxDenials && !slices.Contains(d.open, host) {
+		d.open = append(d.open, host)
 	}
 }

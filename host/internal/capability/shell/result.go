@@ -37,8 +37,10 @@ type result struct {
 	// interrupted says why it was ended because a hidden path would have become visible;
 	// empty is that it was not.
 	interrupted string
-	// denied are the hosts that it asked for and that no rule allows.
-	denied []denial
+	// denied are the hosts that it asked for and was kept from, and refused those among them
+	// that nothing allows.
+	denied  []denial
+	refused []string
 	// limit is the limit that ended it, and limitText describes that.
 	limit, limitText string
 	// made reports new protected files.

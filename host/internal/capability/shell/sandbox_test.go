@@ -157,18 +157,38 @@ func TestNetworkByHost(t *testing.T) {
 	if strings.Contains(r.out, "reached") || r.Exit == 0 || r.Cwd != filepath.Join(s.dir, "sub") || !strings.Contains(r.out, "allow") {
 		t.Errorf("got %+v", r)
 	}
-	if !strings.Contains(r.Note, "hosts that rules allow") || !strings.Contains(r.Note, "kept from 127.0.0.1 (no rule lets commands reach 127.0.0.1)") {
+	if !strings.Contains(r.Note, "kept it from 127.0.0.1 (no rule lets commands reach 127.0.0.1)") {
 		t.Errorf("got the note %q", r.Note)
 	}
 	// The proxy knows whom it refused, whatever a program says, and also where it goes on.
 	for _, command := range []string{curl + " -s https://other.test:8443 >/dev/null; :>made; false", curl + " -s https://other.test | cat; :>made"} {
 		r = s.bash(c, command)
-		if !strings.Contains(r.Note, "kept from other.test (no rule lets commands reach other.test). The user can allow a host with a rule such as WebFetch(domain:other.test)") {
+		if r.Note != "It ran in a sandbox, which kept it from other.test (no rule lets commands reach other.test). The user can open it with:\n[permissions]\nallow = [\"WebFetch(domain:other.test)\"]\nin the settings" {
 			t.Errorf("got the note %q", r.Note)
 		}
 	}
 	if left := s.left(); len(left) != 0 {
 		t.Errorf("left behind: %q", left)
+	}
+}
+
+// Where commands have no network the proxy refuses everything, and so knows what was asked for.
+func TestNoNetworkIsKnown(t *testing.T) {
+	t.Parallel()
+	curl := testenv.NeedTool(t, "curl")
+	s := newSession(t)
+	c := newShell(t, s.sandboxed(), func(o *shell.Options) { o.SettingsFile = "/home/u/settings.toml" })
+	const note = "It ran in a sandbox, which kept it from other.test (commands have no network, and nobody allowed this one to reach other.test). The user can open it with:\n" +
+		"[sandbox]\nnetwork = \"hosts\"\n[permissions]\nallow = [\"WebFetch(domain:other.test)\"]\nin /home/u/settings.toml"
+	for _, end := range []string{"", " | tail -1", "; :>made"} {
+		if r := s.bash(c, curl+" -s https://other.test"+end); r.Note != note {
+			t.Errorf("%s: got the note %q", end, r.Note)
+		}
+	}
+	for _, command := range []string{"mkdir -p sub; env > env", "cat sub/*"} { // what needs no network has no proxy
+		if r := s.bash(c, command); strings.Contains(r.out, "proxy") {
+			t.Errorf("%s: got %+v", command, r)
+		}
 	}
 }
 

@@ -90,9 +90,10 @@ func (c *Capability) Plan(_ context.Context, scope capability.Scope, req abi.Req
 type plan struct {
 	c *Capability
 	command
+	refused []string
 }
 
-var _ capability.Runner = (*plan)(nil)
+var _ capability.Retrier = (*plan)(nil)
 
 // findShell finds the program of the shell that is asked for.
 func (p *plan) findShell() (err error) {
@@ -132,6 +133,7 @@ func (p *plan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, error) {
 	if p.scope.Rehearse {
 		return abi.Answer{}, abi.Errorf(abi.CodeUnsupported, "what a command would do cannot be shown without running it")
 	}
+	p.refused = nil
 	r, err := start(ctx, &p.command)
 	if err != nil {
 		return abi.Answer{}, err
@@ -142,5 +144,12 @@ func (p *plan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, error) {
 	key := waiting{p.scope.Tasks, p.scope.Call.ID}
 	p.c.running.Store(key, r)
 	defer p.c.running.CompareAndDelete(key, r)
-	return r.follow(ctx)
+	answer, err := r.follow(ctx)
+	if ok, ended := answer.OK.(abi.ShellOK); ended && ok.Task == "" {
+		p.refused = r.refused()
+	}
+	return answer, err
 }
+
+// Refused are the hosts that the command was kept from because nothing allows them.
+func (p *plan) Refused() []string { return p.refused }
