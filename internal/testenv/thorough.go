@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 )
@@ -43,5 +44,14 @@ func SkipUnlessThorough(tb testing.TB) {
 	tb.Helper()
 	if !Thorough() {
 		tb.Skip("skipped: runs where CI is set, without the race detector")
+	}
+}
+
+// SkipUnlessAsked leaves a test to where an environment variable is set, as the step of CI
+// does that runs the test alone. It is for what takes minutes, or measures times.
+func SkipUnlessAsked(tb testing.TB, variable string) {
+	tb.Helper()
+	if os.Getenv(variable) == "" {
+		tb.Skipf("skipped: runs where %s is set", variable)
 	}
 }
