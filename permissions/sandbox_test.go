@@ -116,11 +116,11 @@ func TestFindPlaces(t *testing.T) {
 			},
 			unhidden: []string{"/etc/ssh/ssh_host_rsa_key.pub", "/dev", "/proc/kcore", "/home/u", "/ws/proj/.env"},
 			protected: slices.Concat(
-				[]string{"/ws/proj/.bashrc", "/ws/lib/.bashrc", "/ws/proj/.npmrc", "/ws/proj/.toolquay", "/ws/proj/.gitmodules", "/ws/lib/.git"},
+				[]string{"/ws/proj/.bashrc", "/ws/lib/.bashrc", "/ws/proj/.npmrc", "/ws/proj/.toolquay", "/ws/proj/.gitconfig", "/ws/lib/.git"},
 				git("/ws/proj/.git"), git("/ws/proj/.git/modules/libs/x"), git("/ws/proj/.git/modules/libs/x/modules/y"),
 				git("/ws/proj/.git/worktrees/w"),
 			),
-			unprotected: []string{"/ws/proj/.git", "/ws/proj/.git/index", "/home/u/.bashrc", "/home/u/.ssh", "/opt/host/plugins", "/etc/profile"},
+			unprotected: []string{"/ws/proj/.git", "/ws/proj/.gitmodules", "/ws/proj/.git/index", "/home/u/.bashrc", "/home/u/.ssh", "/opt/host/plugins", "/etc/profile"},
 			pinned:      []string{"/ws/proj/.git", "/ws/proj/.git/modules", "/ws/proj/.git/modules/libs", "/ws/proj/.git/modules/libs/x"},
 			unpinned:    []string{"/ws/proj", "/ws/lib", "/ws", "/"},
 		},

@@ -14,6 +14,9 @@ type Place struct {
 	// Existing says that a sandbox protects only what exists of it, and holds no
 	// placeholder for the rest: there are too many of these names.
 	Existing bool
+	// Content says that git itself writes it where it checks out a commit, and so takes
+	// nothing in it for the person's: tools ask, and a sandbox leaves it to commands.
+	Content bool
 }
 
 // Git is the place of git's own files.
@@ -22,8 +25,9 @@ var Git = &places[0]
 // places is the whole list. All of it holds whether or not the file exists, and whatever the
 // case of its letters.
 var places = []Place{
-	{Patterns: []string{".git", ".gitmodules", ".gitconfig", "~/.config/git", "//etc/gitconfig"},
+	{Patterns: []string{".git", ".gitconfig", "~/.config/git", "//etc/gitconfig"},
 		Why: "git runs programs that its hooks and configuration name"},
+	{Patterns: []string{".gitmodules"}, Content: true, Why: "git fetches from where it says"},
 	{Patterns: []string{".husky"}, Why: "it holds programs that git runs"},
 	{Patterns: []string{
 		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",

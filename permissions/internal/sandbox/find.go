@@ -95,7 +95,7 @@ func (f *finder) guarded() {
 	for _, candidates := range f.Protected.Index {
 		for i := range candidates {
 			g := &candidates[i]
-			if owned(&g.Pattern) || g.Place.Existing || g.Place == protected.Git && isGit(&g.Pattern) {
+			if owned(&g.Pattern) || g.Place.Existing || g.Place.Content || g.Place == protected.Git && isGit(&g.Pattern) {
 				continue
 			}
 			names := f.named(&g.Pattern)

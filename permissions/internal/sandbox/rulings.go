@@ -140,8 +140,11 @@ func (w *rulings) shown(hidden []string) []string {
 	})
 }
 
-// gitsOwn reports whether a protected path is git's to write.
+// gitsOwn reports whether a protected path is git's to write in a command.
 func gitsOwn(name string, place *protected.Place) bool {
+	if place != nil && place.Content {
+		return true
+	}
 	rest, inGit := gitrepo.Inside(name)
 	return place == protected.Git && inGit && !gitrepo.RunsPrograms(rest)
 }
