@@ -67,6 +67,9 @@ type SandboxPolicy struct {
 	// Opened are files, and directories with all in them, outside of Working that a person
 	// allowed this call to change.
 	Opened []string
+	// Repositories are git's own directories outside of Working, of work trees in it. Commands
+	// may write there except to what is Protected.
+	Repositories []string
 	// Copies are files of git's configuration in Working of which a command gets a copy of its
 	// own to write; what it may change there is taken over when it has ended.
 	Copies []FileCopy

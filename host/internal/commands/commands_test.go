@@ -217,11 +217,11 @@ func TestShellAnalysesOnce(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	r := NewRunner(Options{
-		Environ:     []string{"PATH=/bin", "LC_ALL=C", "TOKEN=secret", "MY_A=1", "PAGER=less", "GIT_DIR=/elsewhere"},
+		Environ:     []string{"PATH=/bin", "LC_ALL=C", "TOKEN=secret", "MY_A=1", "PAGER=less", "GIT_DIR=/elsewhere", "GIT_AUTHOR_NAME=A"},
 		Environment: []string{"MY_*", "PAGER", "GIT_DIR"},
 	})
 	usual, looking := r.Environment(false), r.Environment(true)
-	for _, want := range []string{"PATH=/bin", "LC_ALL=C", "MY_A=1", "PAGER=cat", "GIT_DIR=/elsewhere", "TERM=dumb"} {
+	for _, want := range []string{"PATH=/bin", "LC_ALL=C", "MY_A=1", "PAGER=cat", "GIT_DIR=/elsewhere", "GIT_AUTHOR_NAME=A", "TERM=dumb"} {
 		if !slices.Contains(usual, want) {
 			t.Errorf("%s is not in %q", want, usual)
 		}

@@ -9,10 +9,11 @@ import (
 )
 
 // usualVariables are the names, as globs, of the variables that commands get of the
-// embedder's environment: they tell who and where the user is, how to show and sort things,
+// embedder's environment: they tell who and where the user is, also to git, how to show and sort things,
 // and where programs lie. None of them holds a secret.
 var usualVariables = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ",
+	"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL",
 	"NO_COLOR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
 }
 

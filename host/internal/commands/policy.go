@@ -45,8 +45,8 @@ type policyMaker struct {
 // are not looked for. Copying says that the sandbox can show copies of files.
 func sandboxPolicy(ctx context.Context, o *Options, c *Call, policy *permissions.Policy, p *capability.SandboxPolicy, writes, copying bool) error {
 	m := &policyMaker{options: o, call: c, policy: policy, resolver: make(paths.Resolver)}
-	p.Opened = opened(c.Gate.Approved(), p)
-	m.tops = m.resolver.All(slices.Concat(p.Working, slices.DeleteFunc(slices.Clone(p.Opened), isFile)))
+	p.Opened, p.Repositories = opened(c.Gate.Approved(), p), repositories(p)
+	m.tops = m.resolver.All(slices.Concat(p.Working, p.Repositories, slices.DeleteFunc(slices.Clone(p.Opened), isFile)))
 	m.rules = policy.SandboxPolicy(c.Gate.Approved()).Following(m.resolver.Follow).Reading(paths.CachedBeginning()).Around(m.tops)
 	m.places = m.rules.Find(paths.CachedNames())
 	m.walk = c.Memory.NewWalk(ctx, policy, m.rules, protected.Bounds{})
@@ -77,7 +77,7 @@ func (m *policyMaker) resolve(p *capability.SandboxPolicy) error {
 	}
 	// A rule may hold back only changing a file: then its other names can be read, too.
 	hidden := slices.Concat(m.places.Hidden, m.walk.Hidden, slices.DeleteFunc(others, m.call.Gate.MayRead))
-	p.Hidden, p.Shown, p.Protected = m.resolver.Existing(hidden), m.resolver.Existing(m.places.Shown), markDirectories(m.places.Protected)
+	p.Hidden, p.Shown, p.Protected = m.resolver.Existing(hidden), m.resolver.Existing(slices.Concat(m.places.Shown, further(m.tops))), markDirectories(m.places.Protected)
 	for _, dir := range p.Working {
 		if slices.ContainsFunc(p.Hidden, func(hidden string) bool { return paths.Below(dir, hidden) }) {
 			return abi.Errorf(abi.CodeDenied, "a rule hides the working directory %s, so that no command can be run in it", dir)

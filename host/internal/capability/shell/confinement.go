@@ -77,7 +77,7 @@ func (h *confinement) spec(cwd string) sandbox.Spec {
 	// Directories may be missing, such as a cache that nothing has used yet.
 	missing := func(dir string) bool { return !isDir(dir) }
 	spec := sandbox.Spec{
-		Writable: slices.DeleteFunc(slices.Clone(h.Working), missing), Visible: h.seen, Hidden: h.Hidden, Temp: h.Temp, Cwd: cwd, UnixSockets: h.unixSockets,
+		Writable: slices.DeleteFunc(slices.Concat(h.Working, h.Repositories), missing), Visible: h.seen, Hidden: h.Hidden, Temp: h.Temp, Cwd: cwd, UnixSockets: h.unixSockets,
 	}
 	for _, path := range h.Shown {
 		spec.Bind = append(spec.Bind, sandbox.Bind{Source: path, Target: path})

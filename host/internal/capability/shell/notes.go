@@ -9,8 +9,7 @@ import (
 )
 
 // Words in the output of programs that a sandbox may have made fail: the system refused them
-// something, they reached no host, no local service answered at its Unix socket, or git's
-// settings were not changed.
+// something, they reached no host, or no local service answered at its Unix socket.
 const (
 	readOnlySystem = "read-only file system"
 	busy           = "device or resource busy"
@@ -23,8 +22,7 @@ var (
 		"eai_again", "enotfound", // as Node says it
 		"connection refused", "failed to connect", "couldn't connect", "could not connect", "no route to host", "proxy connect aborted", "403 forbidden",
 	}
-	sockets    = []string{"unix://", "dial unix", ".sock", "on socket", "create socket", "unix socket", "unix-domain socket", "unix domain socket"}
-	gitSetting = []string{"could not write config file", "could not lock config file", "unable to write upstream branch configuration"}
+	sockets = []string{"unix://", "dial unix", ".sock", "on socket", "create socket", "unix socket", "unix-domain socket", "unix domain socket"}
 )
 
 // notes explain the end of the command.
@@ -36,7 +34,7 @@ func (a *account) notes() string {
 	if a.why.timedOut {
 		note = joined(note, a.advise())
 	}
-	return joined(note, a.interrupted, a.made, a.blame(), a.missed())
+	return joined(note, a.interrupted, a.made, a.identity(), a.blame(), a.missed())
 }
 
 // blame says how the sandbox may have made the command, or a part of it, fail, and what would
@@ -46,14 +44,14 @@ func (a *account) blame() string {
 		return ""
 	}
 	var h hints
-	return joined(a.keptFrom(&h), a.suspect(&h), a.elsewhere(), h.text(a.setup.SettingsFile))
+	return joined(a.keptFrom(&h), a.around(), a.suspect(&h), a.elsewhere(), h.text(a.setup.SettingsFile))
 }
 
 // suspect guesses from the output what failed because of the sandbox. Hosts that were
 // refused are known for certain, and are not guessed.
 func (a *account) suspect(h *hints) string {
-	if a.said.has(gitSetting...) {
-		return "The settings of a repository cannot be changed in a sandbox, as they name programs that git runs outside of it, too; what else the command did stands. The user can change them, or allow the command with " + leaveSandbox + "."
+	if text := a.settings(); text != "" {
+		return text
 	}
 	if a.status.Code == 0 {
 		return ""

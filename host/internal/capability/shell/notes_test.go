@@ -22,11 +22,14 @@ func TestSandboxIsBlamed(t *testing.T) {
 	}{
 		{"echo 'error: could not lock config file .git/config: Read-only file system' >&2; :>made", "settings of a repository"},
 		{"echo 'error: could not write config file .git/config: Device or resource busy'; :>made; false", "settings of a repository"},
+		{"echo \"error: could not write config file .git/config\"; echo \"branch 'x' set up to track 'origin/x'.\"; :>made", "git push origin HEAD"},
+		{"echo 'error: could not lock config file /root/.gitconfig: Read-only file system'; :>made; false", "user's own settings of git"},
+		{"echo '*** Please tell me who you are.'; :>made; false", "git -c user.name=NAME -c user.email=ADDRESS commit"},
 		{"echo 'Cannot connect to the Docker daemon at unix:///var/run/docker.sock.'; :>made; false", "no Unix sockets work"},
 		{"echo 'could not create socket: Operation not permitted'; :>made; false", "no Unix sockets work"},
 		{"echo 'curl: (6) Could not resolve host: x.test'; :>made; false", "without a network"},
 		{"echo 'npm error getaddrinfo EAI_AGAIN registry.test'; :>made; false", "without a network"},
-		{":>made; false", ""}, {"echo 'permission denied'; :>made", ""}, {"echo unix:///x; :>made", ""},
+		{":>made; false", ""}, {"echo 'permission denied'; :>made", ""}, {"echo unix:///x; :>made", ""}, {"echo 'please tell me who you are'; :>made", ""},
 	} {
 		r := s.bash(c, test.command)
 		if !strings.Contains(r.Note, test.note) || test.note == "" && r.Note != "" {
