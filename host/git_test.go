@@ -203,6 +203,23 @@ func TestGitInLinkedWorktree(t *testing.T) {
 	}
 }
 
+// TestGitInSubmodule commits in a submodule, whose repository lies in another one.
+func TestGitInSubmodule(t *testing.T) {
+	t.Parallel()
+	w := newGitWorld(t)
+	w.git(t, w.work, "submodule", "--quiet", "add", w.lib, "lib")
+	s := session(t, w.Host, host.SessionOptions{Cwd: w.work + "/lib"})
+	if got := told(t, s, "echo l >l && git add l && git commit -qm l && git status --short --branch"); !strings.Contains(got, "## main...origin/main [ahead 1]") {
+		t.Errorf("git says %s", got)
+	}
+	if got := told(t, s, "D="+w.work+"/.git/modules/lib; python3 -c 'import sys; open(sys.argv[1], \"w\")' $D/hooks/post-commit"); !strings.Contains(got, "Error") && !strings.Contains(got, "error") {
+		t.Errorf("a hook was made: %s", got)
+	}
+	if _, err := os.Stat(w.work + "/.git/modules/lib/hooks/post-commit"); err == nil {
+		t.Error("a hook was made")
+	}
+}
+
 // TestGitBelowARepository says why git finds none where a session sees a part of one.
 func TestGitBelowARepository(t *testing.T) {
 	t.Parallel()

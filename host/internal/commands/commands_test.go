@@ -282,7 +282,11 @@ func TestConfigurationIsCopied(t *testing.T) {
 	run(f.dir, "init", "-q", "sub/own")
 	for _, copying := range []bool{false, true} {
 		p := capability.SandboxPolicy{Working: []string{f.dir}, Temp: f.dir + "/tmp"}
-		if err := sandboxPolicy(t.Context(), &s.runner.options, &s.call, f.policy, &p, true, copying); err != nil {
+		var live *liveCopies
+		if copying {
+			live = &liveCopies{}
+		}
+		if err := sandboxPolicy(t.Context(), &s.runner.options, &s.call, f.policy, &p, true, live); err != nil {
 			t.Fatal(err)
 		}
 		var copied []string
@@ -300,7 +304,24 @@ func TestConfigurationIsCopied(t *testing.T) {
 		}
 		run(f.dir, "config", "--file", p.Copies[1].Private, "user.name", "B")
 		run(f.dir, "config", "--file", p.Copies[1].Private, "core.pager", "x")
+		next := capability.SandboxPolicy{Working: []string{f.dir}, Temp: f.dir + "/tmp"}
+		if err := sandboxPolicy(t.Context(), &s.runner.options, &s.call, f.policy, &next, true, live); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(next.Copies[1].Private); err != nil || !strings.Contains(string(text), "name = B") {
+			t.Errorf("the next command gets %s, %v", text, err)
+		}
+		run(f.dir, "config", "--file", next.Copies[0].Private, "alias.x", "y")
+		if err := os.WriteFile(next.Copies[1].Private, []byte("["), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if note := next.Made(); !strings.Contains(note, "into .git/config: alias.x.") || !strings.Contains(note, "what the command changed in sub/own/.git/config was not taken over") {
+			t.Errorf("told is %q", note)
+		}
 		note := p.Made()
+		if len(live.all) > 0 {
+			t.Errorf("%d are live", len(live.all))
+		}
 		if !strings.HasPrefix(note, "Not taken over into sub/own/.git/config: core.pager.") || !strings.HasSuffix(note, " Taken over: user.name.") {
 			t.Errorf("told is %q", note)
 		}

@@ -1,10 +1,15 @@
 package commands
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/capability/shell"
@@ -16,22 +21,62 @@ import (
 // of the others stay protected, the deepest first.
 const maxCopies = 16
 
+// longestSettle bounds how long a command waits for what others have changed.
+const longestSettle = 500 * time.Millisecond
+
 // copies are the configurations of repositories that one command may change, key by key.
 type copies struct {
 	taken    []*gitconfig.Copy
 	writable []string
 	cwd      string
+	live     *liveCopies
+
+	mu    sync.Mutex
+	notes []string
+}
+
+// liveCopies are those of the commands that run.
+type liveCopies struct {
+	mu  sync.Mutex
+	all map[*copies]bool
+}
+
+// settle takes over what running commands have changed by now, for the next one to see.
+func (l *liveCopies) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, longestSettle)
+	defer cancel()
+	l.mu.Lock()
+	all := slices.Collect(maps.Keys(l.all))
+	l.mu.Unlock()
+	for _, c := range all {
+		_ = c.merge(ctx) // it is tried again when the command has ended
+	}
+}
+
+// put notes that copies are in use, or no longer.
+func (l *liveCopies) put(c *copies, used bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all == nil {
+		l.all = make(map[*copies]bool)
+	}
+	if l.all[c] = true; !used {
+		delete(l.all, c)
+	}
 }
 
 // give lets the command change the configurations of repositories.
-func (m *policyMaker) give(p *capability.SandboxPolicy) {
+func (m *policyMaker) give(ctx context.Context, p *capability.SandboxPolicy, live *liveCopies) {
+	live.settle(ctx)
 	c, made := m.copy(p), p.Made
 	if len(c.taken) == 0 {
 		return
 	}
+	c.live = live
+	live.put(c, true)
 	p.Discard = c.discard
-	p.Made = func() string {
-		note := c.merge()
+	p.Made = func() string { //nolint:contextcheck // the call may be over by then
+		note := c.end()
 		if made != nil {
 			note = strings.TrimSpace(note + " " + made())
 		}
@@ -76,33 +121,46 @@ func (m *policyMaker) copyable(path string, p *capability.SandboxPolicy) bool {
 		!slices.ContainsFunc(p.Protected, around) && !m.rules.Forbids(path) && !m.rules.Hides(path)
 }
 
-// merge takes over what the command changed, and tells what was not. It is called when the
+// end takes over what the command changed, and tells what was not. It is called when the
 // command has ended.
-func (c *copies) merge() string {
+func (c *copies) end() string {
 	ctx, cancel := context.WithTimeout(context.Background(), longestRecheck)
 	defer cancel()
 	defer c.discard()
+	err := c.merge(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		c.notes = append(c.notes, "Git's configuration: "+err.Error()+".")
+	}
+	return strings.Join(c.notes, " ")
+}
+
+// merge takes over what the command has changed by now, and notes what was not.
+func (c *copies) merge(ctx context.Context) (failed error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	git, missing := shell.Look("git", "")
-	var notes []string
 	for _, taken := range c.taken {
-		name := relative(c.cwd, []string{taken.Path})[0]
+		name := plainly(relative(c.cwd, []string{taken.Path})[0])
 		outcome, err := taken.Merge(ctx, gitconfig.Options{Git: git, Writable: c.writable})
 		if err != nil {
-			if missing != nil {
-				err = missing
-			}
-			notes = append(notes, "What the command changed in "+plainly(name)+" was not taken over: "+err.Error()+".")
+			failed = fmt.Errorf("what the command changed in %s was not taken over: %w", name, cmp.Or(missing, err))
 		}
-		if note := outcome.Note(plainly(name)); note != "" {
-			notes = append(notes, note)
+		if note := outcome.Note(name); note != "" {
+			c.notes = append(c.notes, note)
 		}
 	}
-	return strings.Join(notes, " ")
+	return failed
 }
 
 // discard removes the copies.
 func (c *copies) discard() {
+	c.live.put(c, false)
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, taken := range c.taken {
 		taken.Close()
 	}
+	c.taken = nil
 }

@@ -42,8 +42,9 @@ type policyMaker struct {
 
 // sandboxPolicy completes the policy of a command's sandbox, of which the writable
 // directories are known. Writes says that the command may write: otherwise protected paths
-// are not looked for. Copying says that the sandbox can show copies of files.
-func sandboxPolicy(ctx context.Context, o *Options, c *Call, policy *permissions.Policy, p *capability.SandboxPolicy, writes, copying bool) error {
+// are not looked for. Live are the copies of files that commands have, nil if the sandbox can
+// show none.
+func sandboxPolicy(ctx context.Context, o *Options, c *Call, policy *permissions.Policy, p *capability.SandboxPolicy, writes bool, live *liveCopies) error {
 	m := &policyMaker{options: o, call: c, policy: policy, resolver: make(paths.Resolver)}
 	p.Opened, p.Repositories = opened(c.Gate.Approved(), p), repositories(p)
 	m.tops = m.resolver.All(slices.Concat(p.Working, p.Repositories, slices.DeleteFunc(slices.Clone(p.Opened), isFile)))
@@ -62,10 +63,10 @@ func sandboxPolicy(ctx context.Context, o *Options, c *Call, policy *permissions
 	}
 	m.walk.Remember()
 	m.openHosts(p)
-	if err := m.resolve(p); err != nil || !copying || !writes {
+	if err := m.resolve(p); err != nil || live == nil || !writes {
 		return err
 	}
-	m.give(p)
+	m.give(ctx, p, live)
 	return nil
 }
 

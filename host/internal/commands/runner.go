@@ -24,6 +24,7 @@ type Runner struct {
 	// had no sandbox: commands may still run by them.
 	engine *engine
 	former []*engine
+	live   liveCopies
 
 	usual, looking func() []string // the environments of commands
 	powerShell     func() error
@@ -78,12 +79,14 @@ func (r *Runner) Confines(ctx context.Context) bool {
 	return err == nil && e.sandbox != nil
 }
 
-// copies reports whether the sandbox of commands, if there is one by now, can show copies of
-// files.
-func (r *Runner) copies() bool {
+// copies returns the copies of files that commands have, nil if the sandbox can show none.
+func (r *Runner) copies() *liveCopies {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.engine != nil && r.engine.isReady() && r.engine.sandbox != nil && r.engine.sandbox.Copies()
+	if e := r.engine; e == nil || !e.isReady() || e.sandbox == nil || !e.sandbox.Copies() {
+		return nil
+	}
+	return &r.live
 }
 
 // ReachesByRule reports whether commands reach the hosts that rules allow.

@@ -47,8 +47,8 @@ func further(tops []string) []string {
 }
 
 // commonDir returns the directory of git's own, as it really lies, that a directory is a linked
-// work tree of; empty is none. A .git file alone shows nothing, as it may have come with the
-// rest of the directory: the repository must name the work tree, too.
+// work tree or a submodule of; empty is none. A .git file alone shows nothing, as it may have
+// come with the rest of the directory: the repository must name the work tree, too.
 func commonDir(tree string) string {
 	mark := filepath.Join(tree, ".git")
 	info, err := os.Lstat(mark)
@@ -56,11 +56,14 @@ func commonDir(tree string) string {
 		return ""
 	}
 	own := pointer(mark, "gitdir: ")
-	common := filepath.Dir(filepath.Dir(own))
-	if own == "" || filepath.Base(filepath.Dir(own)) != "worktrees" || pointer(filepath.Join(own, "commondir"), "") != common {
+	if own == "" {
 		return ""
 	}
-	if pointer(filepath.Join(own, "gitdir"), "") != mark {
+	common := pointer(filepath.Join(own, "commondir"), "")
+	switch {
+	case common == "" && workTree(own) == tree:
+		common = own
+	case common == "" || filepath.Join(common, "worktrees", filepath.Base(own)) != own || pointer(filepath.Join(own, "gitdir"), "") != mark:
 		return ""
 	}
 	for _, name := range []string{"objects", "refs"} {
@@ -69,6 +72,26 @@ func commonDir(tree string) string {
 		}
 	}
 	return common
+}
+
+// workTree is the work tree that the configuration of a submodule names, as it really lies,
+// where git has written it plainly.
+func workTree(own string) string {
+	content, err := paths.Beginning(filepath.Join(own, "config"))
+	if err != nil {
+		return ""
+	}
+	section := ""
+	for line := range strings.Lines(string(content)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), " = ")
+		switch {
+		case strings.HasPrefix(key, "["):
+			section = key
+		case section == "[core]" && key == "worktree" && !strings.ContainsAny(value, "\"\\#;"):
+			return paths.Real(filepath.Join(own, value))
+		}
+	}
+	return ""
 }
 
 // pointer is where a file of git's leads, as it really lies.

@@ -12,7 +12,8 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// TestRepositories opens the repository of a linked work tree, where it knows of the tree.
+// TestRepositories opens the repository of a linked work tree or a submodule, where it knows of
+// the tree.
 func TestRepositories(t *testing.T) {
 	t.Parallel()
 	git := testenv.NeedTool(t, "git")
@@ -49,13 +50,16 @@ func TestRepositories(t *testing.T) {
 	write("/fake/worktrees/own/gitdir", "../../../own/.git\n")
 	write("/fake/worktrees/own/commondir", "../../../main/.git\n")
 	write("/plain/a", "")
+	run("-c", "protocol.file.allow=always", "-C", "main", "submodule", "--quiet", "add", root+"/main", "lib")
+	write("/library/.git", "gitdir: "+common+"/modules/lib\n")
 	for _, test := range []struct {
 		working []string
 		want    []string
 	}{
 		{[]string{"/linked"}, []string{common}}, {[]string{"/link", "/linked"}, []string{common}}, {[]string{"/main/inner"}, []string{common}},
 		{[]string{"/main"}, nil}, {[]string{"/linked", "/main"}, nil}, {[]string{"/plain"}, nil}, {[]string{"/missing"}, nil},
-		{[]string{"/claims"}, nil}, {[]string{"/whole"}, nil}, {[]string{"/own"}, nil},
+		{[]string{"/claims"}, nil}, {[]string{"/whole"}, nil}, {[]string{"/own"}, nil}, {[]string{"/library"}, nil},
+		{[]string{"/main/lib"}, []string{common + "/modules/lib"}}, {[]string{"/main/lib", "/main"}, nil},
 	} {
 		p := capability.SandboxPolicy{Temp: root + "/tmp"}
 		for _, dir := range test.working {

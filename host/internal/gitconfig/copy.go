@@ -33,6 +33,7 @@ type Copy struct {
 	// Path is the real file, and Private the copy.
 	Path, Private string
 
+	// base is what the copy held when it was made, or merged.
 	base []byte
 	// real is the directory of the real file, and own that of the copy: by descriptors, for
 	// commands may put others in their places.
@@ -168,37 +169,42 @@ type Outcome struct {
 }
 
 // Merge writes what a command changed, and may change, into the real file. It fails if the
-// file cannot be written, or is locked for too long; nothing was taken then.
-func (c *Copy) Merge(ctx context.Context, o Options) (Outcome, error) {
+// file cannot be written, or is locked for too long; nothing was taken then. What is merged
+// while the command runs is not told again at its end.
+func (c *Copy) Merge(ctx context.Context, with Options) (o Outcome, err error) {
 	name := filepath.Base(c.Path)
 	changed, _, err := read(c.own, name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(changed, c.base) {
-		return Outcome{}, nil
+		return o, nil
 	}
 	if err != nil {
-		return Outcome{}, err
+		return o, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	dir, err := tempdir.Make()
 	if err != nil {
-		return Outcome{}, err
+		return o, err
 	}
 	defer func() { _ = dir.Close() }() // the next process sweeps what is left
-	m := merging{Copy: c, git: git{o.Git, dir.Path}, judge: judge{writable: o.Writable}}
+	m := merging{Copy: c, git: git{with.Git, dir.Path}, judge: judge{writable: with.Writable}}
 	before, err := m.git.list(ctx, c.base)
 	if err != nil {
-		return Outcome{}, err
+		return o, err
 	}
 	after, err := m.git.list(ctx, changed)
 	if err != nil {
-		return Outcome{}, err
+		return o, err
 	}
 	all := changes(before, after)
 	if len(all) > maxChanges {
-		return Outcome{}, fmt.Errorf("over %d keys were changed", maxChanges)
+		return o, fmt.Errorf("over %d keys were changed", maxChanges)
 	}
-	return m.merge(ctx, all)
+	o, err = m.merge(ctx, all)
+	if err == nil {
+		c.base = changed
+	}
+	return o, err
 }
 
 // merging is one merge.

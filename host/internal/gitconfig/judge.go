@@ -102,11 +102,11 @@ func (j *judge) passes(c *change) bool {
 // there are is the person's to change: what is pushed would go elsewhere.
 func (k key) places() bool { return k.named && (k.last == "url" || k.last == "pushurl") }
 
-// knows reports whether the configuration has something about what a key is about.
+// knows reports whether the configuration says where the remote or submodule of a key is.
 func (j *judge) knows(k key) bool {
 	return slices.ContainsFunc(j.now, func(e entry) bool {
 		other := keyOf(e.key)
-		return other.named && other.section == k.section && other.name == k.name
+		return other.places() && other.section == k.section && other.name == k.name
 	})
 }
 
