@@ -1,11 +1,13 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"sync"
 
+	"github.com/toolquay/toolquay/host/internal/caches"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/pluginset"
 	"github.com/toolquay/toolquay/host/internal/rules"
@@ -91,6 +93,11 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	h.sessions = h.sharedBySessions(sharedByCalls(&o, &h.engines, capabilities))
 	if o.Storage.Sessions != "" {
 		h.background.running.Go(func() { storage.Sweep(h.background.ctx, o.Storage.Sessions, o.Storage.KeepSessions, o.Observe.Logger) })
+	}
+	if o.Shell != nil && o.Shell.Sandbox.Caches != "" {
+		h.background.running.Go(func() {
+			caches.Sweep(h.background.ctx, o.Shell.Sandbox.Caches, cmp.Or(o.Storage.KeepSessions, storage.DefaultKeep), o.Observe.Logger)
+		})
 	}
 	return h, nil
 }

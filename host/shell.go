@@ -63,6 +63,10 @@ type SandboxOptions struct {
 	Hosts   []string
 	// Writable are directories that confined commands may write in, beyond the session's own.
 	Writable []string
+	// Caches is a directory for what confined commands put into the caches of go, npm, cargo,
+	// pip and their like, for each project, instead of the user's caches. Empty has commands
+	// only read the user's.
+	Caches string
 	// UnixSockets lets confined commands make Unix sockets.
 	UnixSockets bool
 	// State is a directory for what must be tidied up after a crash, the same for all hosts of
@@ -105,6 +109,7 @@ func (o *Options) commands() commands.Options {
 			SettingsFile: s.SettingsFile,
 		},
 		Environ: s.Environ, Environment: s.Environment, Hosts: s.Sandbox.Hosts, Writable: s.Sandbox.Writable,
+		Layers: s.Sandbox.Caches, Project: o.Paths.Project,
 		TrustedProjects: o.Paths.TrustedProjects, Logger: o.Observe.Logger,
 	}
 }

@@ -58,6 +58,10 @@ type SandboxPolicy struct {
 	// Visible are the only files and directories that commands see besides Working, Temp and
 	// what they were permitted to read; none shows them the whole machine.
 	Visible []string
+	// Layer holds the project's own caches, in which commands may write, and Environment the
+	// settings, NAME=value, that have tools use them; empty are none.
+	Layer       string
+	Environment []string
 	// Hidden paths may not be read: credential stores, and what rules deny. Shown paths lie
 	// in hidden ones and may be read; hidden paths in them stay hidden.
 	Hidden, Shown []string

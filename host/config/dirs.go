@@ -93,6 +93,9 @@ func (d Dirs) sandboxes() string { return join(d.writable(), "sandbox") }
 // Compiled is the directory of compiled plugins.
 func (d Dirs) Compiled() string { return join(d.Cache, "compiled") }
 
+// layers is the directory of what commands have in the place of the user's caches.
+func (d Dirs) layers() string { return join(d.Cache, "layers") }
+
 // writable is the directory for state that a run writes, empty if there is none.
 func (d Dirs) writable() string {
 	if d.StateError != nil {

@@ -36,6 +36,7 @@ func shellOf(dirs Dirs, l *settings.Loaded, environ []string) (*host.Shell, erro
 			Network:  sandbox.Network(b.Network.Value),
 			Hosts:    b.Hosts.Value,
 			Writable: b.Writable.Value,
+			Caches:   dirs.layers(),
 		},
 		SettingsFile: dirs.Settings(),
 

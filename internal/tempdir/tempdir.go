@@ -65,7 +65,7 @@ func remove(dir string, lock *os.File) error {
 	faults := []error{err}
 	for _, entry := range entries {
 		if entry.Name() != lockName {
-			faults = append(faults, removeAll(filepath.Join(dir, entry.Name())))
+			faults = append(faults, RemoveAll(filepath.Join(dir, entry.Name())))
 		}
 	}
 	if err := errors.Join(faults...); err != nil {
@@ -127,9 +127,9 @@ func sweep(dir string) error {
 	return nil
 }
 
-// removeAll removes a file, or a directory with all that is in it. Commands may have closed
+// RemoveAll removes a file, or a directory with all that is in it. Commands may have closed
 // directories against changes, as some do that keep downloads: those are opened first.
-func removeAll(dir string) error {
+func RemoveAll(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}

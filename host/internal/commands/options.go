@@ -29,6 +29,13 @@ type Options struct {
 	Hosts []string
 	// Writable are directories that commands may write in beyond the session's own.
 	Writable []string
+	// Layers is the directory that holds what confined commands have in the place of the
+	// user's caches, for each project: see package caches. Empty has them use the user's, as
+	// far as these can be read.
+	Layers string
+	// Project is the directory of the project that sessions work in; empty is where each
+	// begins.
+	Project string
 	// TrustedProjects lists the projects whose settings files commands may neither change
 	// nor create; nil is none.
 	TrustedProjects func() []string

@@ -78,6 +78,9 @@ func (m *policyMaker) resolve(p *capability.SandboxPolicy) error {
 	}
 	// A rule may hold back only changing a file: then its other names can be read, too.
 	hidden := slices.Concat(m.places.Hidden, m.walk.Hidden, slices.DeleteFunc(others, m.call.Gate.MayRead))
+	if m.options.Layers != "" {
+		hidden = append(hidden, m.options.Layers) // those of other projects
+	}
 	p.Hidden, p.Shown, p.Protected = m.resolver.Existing(hidden), m.resolver.Existing(slices.Concat(m.places.Shown, further(m.tops))), markDirectories(m.places.Protected)
 	for _, dir := range p.Working {
 		if slices.ContainsFunc(p.Hidden, func(hidden string) bool { return paths.Below(dir, hidden) }) {

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"slices"
@@ -8,6 +9,9 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/caches"
+	"github.com/toolquay/toolquay/host/internal/paths"
+	"github.com/toolquay/toolquay/host/internal/sandbox"
 	"github.com/toolquay/toolquay/host/internal/sessiondir"
 	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/permissions"
@@ -76,8 +80,33 @@ func (s *Shell) SandboxPolicy(ctx context.Context, confined, writes bool) (capab
 	}
 	policy := s.call.Gate.Policy()
 	made := capability.SandboxPolicy{Working: slices.Concat(policy.WorkingDirs(), s.runner.options.Writable), Temp: temp}
-	if confined {
-		err = sandboxPolicy(ctx, &s.runner.options, &s.call, policy, &made, writes, s.runner.copies())
+	if !confined {
+		return made, nil
 	}
-	return made, err
+	if writes {
+		s.addLayer(policy, &made)
+	}
+	return made, sandboxPolicy(ctx, &s.runner.options, &s.call, policy, &made, writes, s.runner.copies())
+}
+
+// addLayer gives a command the caches of its project. Where that fails, it has the user's to
+// read.
+func (s *Shell) addLayer(policy *permissions.Policy, p *capability.SandboxPolicy) {
+	o := &s.runner.options
+	if o.Layers == "" {
+		return
+	}
+	project := policy.WorkingDirs()[0]
+	if root := paths.Real(o.Project); o.Project != "" && paths.Below(project, root) {
+		project = root
+	}
+	layer, err := caches.Options{Root: o.Layers, Home: o.Sandbox.Home, Environ: o.Environ}.Open(caches.Request{
+		Project: project, Open: make(paths.Resolver).All(p.Working), Environment: s.Environment(false),
+		Offline: cmp.Or(o.Shell.Network, sandbox.NetworkOff) == sandbox.NetworkOff,
+	})
+	if err != nil {
+		o.Logger.Warn("commands cannot fill caches", "directory", o.Layers, "error", err)
+		return
+	}
+	p.Layer, p.Environment = layer.Dir, layer.Environment
 }

@@ -91,6 +91,9 @@ func (h *confinement) spec(cwd string) sandbox.Spec {
 	for _, path := range h.Opened {
 		spec.Bind = append(spec.Bind, sandbox.Bind{Source: path, Target: path, Writable: true})
 	}
+	if h.Layer != "" {
+		spec.Writable = append(spec.Writable, h.Layer)
+	}
 	for _, c := range h.Copies {
 		spec.Copies = append(spec.Copies, sandbox.Copy(c))
 	}
@@ -150,6 +153,9 @@ func (h *confinement) protectedBelow(path string) string {
 // hides: they are the regular files that this process can read and other users may not, such
 // as /etc/shadow if it runs as root.
 func (h *confinement) hides(path string) bool {
+	if h.Layer != "" && inside(path, []string{h.Layer}) {
+		return false
+	}
 	if inside(path, h.Hidden) {
 		return !inside(path, h.Shown)
 	}

@@ -1,10 +1,13 @@
 package shell
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/toolquay/toolquay/host/internal/sandbox"
+	"github.com/toolquay/toolquay/host/internal/sandbox/proxy"
 	analysis "github.com/toolquay/toolquay/internal/shell"
 )
 
@@ -42,8 +45,62 @@ func (l *launch) environment() []string {
 		env = searching(env, l.unsafe())
 	} else {
 		env = append(env, analysis.Functions(&l.known)...)
+		if l.held.sandboxed && !l.held.readOnly {
+			env = withSettings(env, l.held.Environment)
+			env = l.held.networked(env)
+		}
 	}
 	return append(l.withTemp(env), "PWD="+l.scope.Cwd)
+}
+
+// impatient are settings that have programs which download give up at once where there is no
+// network: otherwise they try for minutes. None of them changes what is done.
+var impatient = []string{
+	"npm_config_fetch_retries=0", "npm_config_update_notifier=false", "npm_config_fund=false", "YARN_HTTP_RETRY=0",
+	"PIP_RETRIES=0", "PIP_DISABLE_PIP_VERSION_CHECK=1", "UV_HTTP_RETRIES=0", "POETRY_REQUESTS_MAX_RETRIES=0", "CARGO_NET_RETRY=0",
+}
+
+// own are the names of the command's own loopback, which is no proxy's.
+var own = []string{"localhost", "127.0.0.1", "::1"}
+
+// networked tells programs what they reach of the network. By host, the proxy's own
+// variables come later: its port is not known yet. Names of the loopback that a rule allows
+// are the machine's, which the proxy reaches.
+func (h *confinement) networked(env []string) []string {
+	if h.proxied {
+		direct := slices.DeleteFunc(slices.Clone(own), func(name string) bool {
+			return h.Local != nil && h.Local(name) && h.Host != nil && h.Host(context.Background(), name)
+		})
+		list := strings.Join(direct, ",")
+		env = withSettings(env, []string{"no_proxy=" + list, "NO_PROXY=" + list})
+	}
+	if h.proxied && h.network == sandbox.NetworkHosts {
+		env = withSettings(env, []string{proxy.JavaOptions + "=" + proxy.ForJava(valueIn(env, proxy.JavaOptions))})
+	}
+	if h.network != sandbox.NetworkHosts && h.network != sandbox.NetworkAll {
+		env = withSettings(impatient, env) // what the user set counts
+	}
+	return env
+}
+
+// valueIn is the value of a variable in an environment.
+func valueIn(env []string, name string) string {
+	for _, setting := range env {
+		if value, ok := strings.CutPrefix(setting, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// withSettings replaces settings of an environment.
+func withSettings(env, settings []string) []string {
+	nameOf := func(setting string) string { name, _, _ := strings.Cut(setting, "="); return name }
+	replaced := make(map[string]bool, len(settings))
+	for _, setting := range settings {
+		replaced[nameOf(setting)] = true
+	}
+	return append(slices.DeleteFunc(slices.Clone(env), func(setting string) bool { return replaced[nameOf(setting)] }), settings...)
 }
 
 // withTemp names the session's folder for temporary files by its own path, by which other

@@ -140,22 +140,26 @@ func TestBridgeCarriesSOCKS(t *testing.T) {
 func TestBridgeEnvironment(t *testing.T) {
 	testenv.NeedTool(t, "env")
 	cmd := bridge(t, "/nowhere", "env")
+	cmd.Env = append(cmd.Env, "no_proxy=inside", "JAVA_TOOL_OPTIONS="+proxy.ForJava("-Da=b"))
 	text, _ := output(t, cmd)
 	var got []string
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-		if strings.HasSuffix(strings.ToLower(name), "_proxy") {
+		if strings.HasSuffix(strings.ToLower(name), "_proxy") && name != "NODE_USE_ENV_PROXY" {
 			scheme, _, _ := strings.Cut(value, "://127.0.0.1:")
 			got = append(got, name+"="+scheme)
 		}
 	}
 	slices.Sort(got)
 	want := []string{
-		"ALL_PROXY=socks5h", "FTP_PROXY=http", "HTTPS_PROXY=http", "HTTP_PROXY=http", "NO_PROXY=",
-		"all_proxy=socks5h", "ftp_proxy=http", "http_proxy=http", "https_proxy=http", "no_proxy=",
+		"ALL_PROXY=socks5h", "FTP_PROXY=http", "HTTPS_PROXY=http", "HTTP_PROXY=http",
+		"all_proxy=socks5h", "ftp_proxy=http", "http_proxy=http", "https_proxy=http", "no_proxy=inside",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the command saw %q, want %q", got, want)
+	}
+	if !strings.Contains(text, "\nNODE_USE_ENV_PROXY=1\n") || !strings.Contains(text, "JAVA_TOOL_OPTIONS=-Da=b -Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=") || strings.Contains(text, proxy.PortMark) {
+		t.Errorf("Node and Java do not find the proxy: %q", text)
 	}
 	if !strings.Contains(text, "GIT_SSH_COMMAND=mine\n") {
 		t.Error("a variable that is no proxy's was touched")
