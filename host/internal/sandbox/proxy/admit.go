@@ -92,10 +92,17 @@ func read(host string) (name string, local bool, odd string) {
 	return h.Name, h.Local, h.Odd
 }
 
+// Machine is the name by which commands reach this machine's own loopback, where a rule
+// names it: localhost is theirs, and many programs ask no proxy for it. No look-up is made.
+const Machine = "host.toolquay.internal"
+
 // resolve finds the addresses of a name: the only look-up there is.
 func (o *Options) resolve(ctx context.Context, name string) ([]netip.Addr, error) {
 	if a, err := netip.ParseAddr(name); err == nil {
 		return []netip.Addr{a}, nil
+	}
+	if name == Machine {
+		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialling)
 	defer cancel()

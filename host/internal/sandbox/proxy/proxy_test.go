@@ -221,6 +221,26 @@ func TestNamedLocalHosts(t *testing.T) {
 	}
 }
 
+// TestMachine reaches the machine's own loopback by the name for that, which no look-up can
+// lead elsewhere, and only where a rule names it.
+func TestMachine(t *testing.T) {
+	for named, want := range map[string]byte{proxy.Machine: 0, "localhost": 2, "127.0.0.1": 2} {
+		w := &world{origin: echo(t), names: map[string][]netip.Addr{proxy.Machine: {public}}}
+		o := w.options("*")
+		o.LocalAllowed = func(host string) bool { return host == named }
+		socket, _ := serve(t, o)
+		if got := socks(t, connect(t, socket), "Host.Toolquay.internal.", 80); got != want {
+			t.Errorf("a rule names %s: answer %d, want %d", named, got, want)
+		}
+		if dialled := w.list(&w.dialled); want == 0 && !slices.Equal(dialled, []string{"127.0.0.1:80"}) || want != 0 && len(dialled) > 0 {
+			t.Errorf("a rule names %s: dialled %q", named, dialled)
+		}
+		if lookups := w.list(&w.lookups); len(lookups) > 0 {
+			t.Errorf("looked up %q", lookups)
+		}
+	}
+}
+
 // A name that answers differently each time is looked up once, and what was
 // checked is dialled.
 func TestRebinding(t *testing.T) {

@@ -45,7 +45,7 @@ type step struct {
 	Lacks string `toml:"lacks"`
 	// Asks says that a person is rightly asked.
 	Asks bool `toml:"asks"`
-	// Todo is why the step does not go well today. One that does go well fails the test.
+	// What Todo says is why the step does not go well today. If it goes well, the test fails.
 	Todo string `toml:"todo"`
 }
 

@@ -11,9 +11,9 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// registryHost is the name by which commands in the sandbox reach what the test serves on
-// this machine's loopback: the host of the one allow rule.
-const registryHost = "localhost"
+// registryHost is the name by which commands reach what the test serves on this machine's
+// loopback: the host of the one allow rule.
+const registryHost = "host.toolquay.internal"
 
 // names are those of the days.
 var names = []string{"go", "rust", "node", "python"}
@@ -40,7 +40,7 @@ func TestDays(t *testing.T) {
 				testenv.NeedTool(t, tool)
 			}
 			r := serveRegistry(t)
-			in, alone := newSide(t, r, d, name+"-in", registryHost), newSide(t, r, d, name+"-alone", "localhost")
+			in, alone := newSide(t, r, d, name+"-in"), newSide(t, r, d, name+"-alone")
 			c := spend(t, d, in, alone)
 			rows = append(rows, fmt.Sprintf("| %s | %d | %d | %d | %.1f | %.1f | %.2fx |",
 				name, c.steps, c.questions, c.refused, c.all, c.commands, c.commands/c.alone))

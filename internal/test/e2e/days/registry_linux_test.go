@@ -13,7 +13,8 @@ import (
 )
 
 // registry serves, on this machine's loopback, one package to each of the four package
-// managers, and repositories to git. Addresses in its answers are those that it was asked by.
+// managers, and repositories to git. Addresses in its answers are those that it was asked by;
+// who asks it as a proxy is answered alike.
 type registry struct {
 	port string
 	// repositories is the directory of the repositories that it serves below /git/.

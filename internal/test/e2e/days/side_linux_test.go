@@ -23,18 +23,21 @@ type side struct {
 	task                  string
 	// cwd is where bash alone is.
 	cwd string
+	// outside is what commands have in their environment that no sandbox gives it. The
+	// registry is its own proxy, as its name is known in the sandbox alone.
+	outside []string
 }
 
-// newSide makes one. The registry is reached by host, which is a name that the sandbox and
-// bash alone may have to have different ones of.
-func newSide(t *testing.T, r *registry, d day, name, host string) *side {
+// newSide makes one.
+func newSide(t *testing.T, r *registry, d day, name string) *side {
 	t.Helper()
 	top := t.TempDir()
 	s := &side{
 		home: filepath.Join(top, "home"), dir: filepath.Join(top, "home", "src"), temp: filepath.Join(top, "temp"),
 		bare: filepath.Join(r.repositories, name+".git"), port: freePort(t),
-		url: "http://" + net.JoinHostPort(host, r.port),
+		url: "http://" + net.JoinHostPort(registryHost, r.port),
 	}
+	s.outside = []string{"TMPDIR=" + s.temp, "http_proxy=http://127.0.0.1:" + r.port, "no_proxy=localhost,127.0.0.1"}
 	s.remote, s.cwd = s.url+"/git/"+name+".git", s.dir
 	s.env = []string{
 		"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "USER=dev", "LOGNAME=dev", "SHELL=/bin/bash",
@@ -122,7 +125,7 @@ func (s *side) on(t *testing.T, command string) answer {
 func (s *side) command(t *testing.T, dir, command string) *exec.Cmd {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), "bash", "-c", command)
-	c.Dir, c.Env, c.WaitDelay = dir, append(slices.Clone(s.env), "TMPDIR="+s.temp), time.Second
+	c.Dir, c.Env, c.WaitDelay = dir, slices.Concat(s.env, s.outside), time.Second
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	return c
