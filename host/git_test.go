@@ -203,6 +203,27 @@ func TestGitInLinkedWorktree(t *testing.T) {
 	}
 }
 
+// TestGitHooks runs a project's hooks in the sandbox of the command that commits.
+func TestGitHooks(t *testing.T) {
+	t.Parallel()
+	w := newGitWorld(t)
+	must(t, os.Mkdir(w.work+"/.husky", 0o755))
+	must(t, os.WriteFile(w.work+"/.husky/commit-msg", []byte("#!/bin/sh\ngrep -q fix $1 || { echo it must say fix; exit 1; }\n"), 0o755))
+	must(t, os.WriteFile(w.work+"/.husky/post-commit", []byte("#!/bin/sh\necho x >$HOME/escaped; echo x >>.husky/commit-msg; touch here; echo after\n"), 0o755))
+	w.git(t, w.work, "config", "core.hooksPath", ".husky")
+	for command, want := range map[string]string{"git commit --allow-empty -qm x": "it must say fix", "git commit --allow-empty -qm fix": "after"} {
+		if got := told(t, w.session, command); !strings.Contains(got, want) {
+			t.Errorf("$ %s\n%s", command, got)
+		}
+	}
+	if _, err := os.Stat(w.home + "/escaped"); err == nil {
+		t.Error("a hook wrote outside of the sandbox")
+	}
+	if _, err := os.Stat(w.work + "/here"); err != nil || strings.Contains(contentOf(w.work+"/.husky/commit-msg"), "\nx") {
+		t.Errorf("a hook made nothing in the work tree (%v), or changed a hook", err)
+	}
+}
+
 // TestGitInSubmodule commits in a submodule, whose repository lies in another one.
 func TestGitInSubmodule(t *testing.T) {
 	t.Parallel()
