@@ -80,6 +80,9 @@ type RememberOption struct {
 	Target RuleTarget `json:"scope"`
 	// Rules are the allow rules that would be added, all of them needed.
 	Rules []string `json:"rules"`
+	// Outside are commands that may leave the sandbox from then on, as entries of outside in
+	// [sandbox].
+	Outside []string `json:"outside,omitempty"`
 	// File is the settings file they would be written to; empty for the
 	// session, whose rules end with it.
 	File string `json:"file,omitempty"`

@@ -102,7 +102,7 @@ func (p person) approval(q *gate.Question, options []RememberOption) Approval {
 		DenyEndsTurn: p.of.host.options.Permissions.DenyEndsTurn && s.Offer == nil,
 	}
 	for i := range a.Remember {
-		a.Remember[i].Rules = slices.Clone(a.Remember[i].Rules)
+		a.Remember[i].Rules, a.Remember[i].Outside = slices.Clone(a.Remember[i].Rules), slices.Clone(a.Remember[i].Outside)
 	}
 	return a
 }
@@ -111,6 +111,13 @@ func (p person) approval(q *gate.Question, options []RememberOption) Approval {
 // could not do that.
 func (p person) options(q *gate.Question) []RememberOption {
 	o := &p.of.host.options
+	if leave := q.Explanation.Leave; leave != nil && !o.Permissions.OnceOnly {
+		file := o.Permissions.RuleTargets[TargetUser]
+		if file == "" || o.Permissions.Remember == nil || o.Permissions.OnlyPolicyRules {
+			return nil
+		}
+		return []RememberOption{{Target: TargetUser, Rules: leave.Rules, Outside: leave.Outside, File: file}}
+	}
 	if o.Permissions.OnceOnly || len(q.Explanation.Remedy) == 0 {
 		return nil
 	}
@@ -142,7 +149,7 @@ func (p person) remember(options []RememberOption, taken *RememberOption) {
 }
 
 func (o *RememberOption) same(p RememberOption) bool {
-	return o.Target == p.Target && o.File == p.File && slices.Equal(o.Rules, p.Rules)
+	return o.Target == p.Target && o.File == p.File && slices.Equal(o.Rules, p.Rules) && slices.Equal(o.Outside, p.Outside)
 }
 
 // allow puts the rules of an option into force, at once for this session and,
@@ -153,5 +160,5 @@ func (p person) allow(o *RememberOption) error {
 			return err
 		}
 	}
-	return p.of.core.Rules.Allow(o.Rules, o.File != "")
+	return p.of.core.Rules.Allow(o.Rules, o.Outside, o.File != "")
 }

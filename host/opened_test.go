@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -256,5 +257,66 @@ func TestRememberedHost(t *testing.T) {
 	}
 	if want := []string{"Bash(curl -sS http://shown.example.org)", "WebFetch(domain:shown.example.org)"}; !slices.Equal(always.asked[0].Remember[0].Rules, want) {
 		t.Errorf("remembered are %q, want %q", always.asked[0].Remember[0].Rules, want)
+	}
+}
+
+// TestOutside lets commands leave the sandbox unasked that the settings name, also where nobody
+// can be asked, and no others.
+func TestOutside(t *testing.T) {
+	t.Parallel()
+	h := newShelled(t, func(o *host.Options) {
+		o.Permissions.Rules = []permissions.RuleSet{{Source: permissions.SourceUser, Outside: permissions.RuleTexts("sh leave.sh", "docker:*")}}
+	})
+	dir, leave := files(t, map[string]string{"leave.sh": "echo left > ~/left"}), map[string]any{"dangerouslyDisableSandbox": true}
+	s := session(t, h.Host, host.SessionOptions{Cwd: dir})
+	left := func() bool { _, err := os.Stat(filepath.Join(h.home, "left")); return err == nil }
+	if got := told(t, s, "sh leave.sh"); left() || !strings.Contains(got, "needs a person's approval") {
+		t.Errorf("inside: %q", got)
+	}
+	if got := told(t, s, "sh leave.sh; sh other.sh", leave); left() || !strings.Contains(got, `outside = ["sh leave.sh:*", "sh other.sh:*"] under [sandbox]`) {
+		t.Errorf("another one: %q", got)
+	}
+	if got := told(t, s, "sh leave.sh", leave); !left() {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestOutsideIsTold tells a command that failed inside how it leaves.
+func TestOutsideIsTold(t *testing.T) {
+	t.Parallel()
+	h := newShelled(t, func(o *host.Options) {
+		o.Permissions.Rules = append(rules("", "", "Bash"), permissions.RuleSet{Source: permissions.SourceUser, Outside: permissions.RuleTexts("sh leave.sh")})
+	})
+	s := session(t, h.Host, host.SessionOptions{Cwd: files(t, map[string]string{"leave.sh": "echo left > ~/left"})})
+	if got := told(t, s, "sh leave.sh"); !strings.Contains(got, "call it with dangerouslyDisableSandbox = true") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestOutsideIsRemembered offers to write to the user's settings, and nowhere else, that a
+// command may leave the sandbox, which counts at once.
+func TestOutsideIsRemembered(t *testing.T) {
+	t.Parallel()
+	var written []host.RememberOption
+	h := newShelled(t, func(o *host.Options) {
+		o.Permissions.Rules = rules("", "", "")
+		o.Permissions.RuleTargets = map[host.RuleTarget]string{host.TargetUser: "/u.toml", host.TargetProject: "/p.toml"}
+		o.Permissions.Remember = func(o host.RememberOption) error {
+			written = append(written, o)
+			return nil
+		}
+	})
+	dir, leave := files(t, map[string]string{"leave.sh": "echo left >> ~/left"}), map[string]any{"dangerouslyDisableSandbox": true}
+	a := &answering{replies: []host.Reply{{Answer: host.AnswerAllow, Remember: &host.RememberOption{Target: host.TargetUser}}}}
+	s := session(t, h.Host, host.SessionOptions{Cwd: dir, Asker: a})
+	for range 2 {
+		told(t, s, "sh leave.sh", leave)
+	}
+	left, _ := os.ReadFile(filepath.Join(h.home, "left"))
+	if string(left) != "left\nleft\n" || len(a.asked) != 1 || len(a.asked[0].Remember) != 1 {
+		t.Fatalf("left %q after %d questions: %+v", left, len(a.asked), a.asked[0].Remember)
+	}
+	if want := (host.RememberOption{Target: host.TargetUser, File: "/u.toml", Outside: []string{"sh leave.sh:*"}}); len(written) != 1 || !reflect.DeepEqual(written[0], want) {
+		t.Errorf("written %+v, want %+v", written, want)
 	}
 }

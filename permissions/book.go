@@ -19,7 +19,9 @@ func newBook(rules []*Rule, pl *places) book {
 		if r.path != nil {
 			b.paths[r.Verdict].add(r, pl)
 		}
-		if r.command != nil {
+		if r.outside {
+			b.outside = append(b.outside, r)
+		} else if r.command != nil {
 			b.commands.add(r)
 		}
 		if r.host != nil {

@@ -3,7 +3,11 @@ package permissions
 import "github.com/toolquay/toolquay/permissions/internal/commandrule"
 
 // commandRules are the rules on commands.
-type commandRules struct{ commands byVerdict }
+type commandRules struct {
+	commands byVerdict
+	// outside are the commands that may leave the sandbox.
+	outside []*Rule
+}
 
 // allowPart returns the first rule that allows a part of a command; narrow ignores over-broad
 // ones.

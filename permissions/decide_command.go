@@ -10,11 +10,9 @@ import (
 type commandJudge struct{ execJudge }
 
 func (c *commandJudge) judge(a *Access, cmd *Command) {
+	var leaves outside
 	if cmd != nil && cmd.Unsandboxed {
-		l := c.ladder(a)
-		c.approval(&l, a)
-		c.must(&l, critical, LayerCritical, "it asks to leave the sandbox")
-		c.decision.add(l.found())
+		leaves = c.leave(a, cmd)
 	}
 	if cmd == nil || cmd.Fault != "" {
 		c.unjudged(a, cmd)
@@ -23,6 +21,8 @@ func (c *commandJudge) judge(a *Access, cmd *Command) {
 	text := Finding{}
 	if rule := c.policy.book.allowText(&c.request, cmd.Text); rule != nil {
 		text = ruleFinding(rule, nil)
+	} else if leaves.text != nil {
+		text = ruleFinding(leaves.text, nil)
 	}
 	c.wholeText(a)
 	// A command of read-only parts may not be read-only itself, as one that never ends; nor
@@ -31,7 +31,11 @@ func (c *commandJudge) judge(a *Access, cmd *Command) {
 	s := newShifts(c.policy, cmd, c.folds())
 	for i := range cmd.Parts {
 		p := &cmd.Parts[i]
-		grant := (&partJudge{c.execJudge, p}).judge(a, text)
+		by := text
+		if leaves.parts != nil && leaves.parts[i] != nil && text.Verdict == None {
+			by = ruleFinding(leaves.parts[i], nil)
+		}
+		grant := (&partJudge{c.execJudge, p}).judge(a, text, by)
 		c.shifted(&s, i)
 		if !p.Inner {
 			unexplained = unexplained && p.Bounded() && p.ReadOnly
@@ -41,6 +45,20 @@ func (c *commandJudge) judge(a *Access, cmd *Command) {
 	if unexplained && !granted {
 		c.decision.add(c.open(a, text, reason(cmd.Reason)))
 	}
+}
+
+// leave judges leaving the sandbox. It returns the rules by which the command may.
+func (c *commandJudge) leave(a *Access, cmd *Command) outside {
+	l := c.ladder(a)
+	c.approval(&l, a)
+	by, ok := c.policy.book.leaving(&c.request, cmd)
+	if ok {
+		l.add(ruleFinding(by.first(), nil))
+	} else {
+		c.must(&l, critical, LayerCritical, leaveWhy)
+	}
+	c.decision.add(l.found())
+	return by
 }
 
 // unjudged judges a command that cannot be understood: by deny and ask rules on what can be seen

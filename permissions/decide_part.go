@@ -64,14 +64,18 @@ func (c *partJudge) heldHosts(l *ladder, a *Access) {
 	}
 }
 
-// judge judges the part, and returns what allows it besides the mode.
-func (c *partJudge) judge(a *Access, text Finding) (grant Finding) {
+// judge judges the part, and returns what allows it besides the mode: text, which allows the
+// whole command, or by, which allows the part.
+func (c *partJudge) judge(a *Access, text, by Finding) (grant Finding) {
 	l := c.ladder(a)
 	c.holdsBack(&l, a)
 	c.heldHosts(&l, a)
 	grant, whole := text, text
 	if text.Verdict == None {
-		grant, whole = partGrant(c.call, c.part), c.grant
+		grant, whole = by, c.grant
+		if by.Verdict == None {
+			grant = partGrant(c.call, c.part)
+		}
 	}
 	if !c.part.Inner {
 		c.approval(&l, a)

@@ -17,6 +17,9 @@ type Explanation struct {
 	// Remedy is the smallest set of allow rules that would let the request
 	// pass; none where it passes, or no rules would.
 	Remedy []string
+	// Leave is what would let a request pass that asks to leave the sandbox; nil where
+	// nothing would.
+	Leave *Leave
 }
 
 // Step is one layer of the chain.
@@ -47,6 +50,9 @@ func Explain(p *Policy, r Request, e Evidence) Explanation {
 	}
 	slices.SortStableFunc(x.Asks, func(f, g Finding) int { return cmp.Compare(f.step(), g.step()) })
 	x.Remedy = remedy(p, r, e, &x.Decision)
+	if x.Decision.held {
+		x.Leave = leaveOf(p, r, e)
+	}
 	return x
 }
 

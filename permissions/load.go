@@ -25,6 +25,7 @@ func (l *loader) load(set *RuleSet) {
 	l.list(Deny, set.Deny, set, folder)
 	l.list(Ask, set.Ask, set, folder)
 	l.list(Allow, set.Allow, set, folder)
+	l.outside(set)
 	for _, dir := range set.Directories {
 		if err := l.directory(dir, folder); err != nil {
 			l.errs = append(l.errs, fmt.Errorf("%s: additional directory %q: %w",

@@ -40,6 +40,8 @@ func (d *Decision) remedy() string {
 		return fmt.Sprintf("It needs the allow rules %s.", strings.Join(rules, ", "))
 	case d.Rule != nil:
 		return "No allow rule is stronger than an ask rule."
+	case d.Layer == LayerCritical && d.Why == leaveWhy:
+		return d.leaveRemedy()
 	case d.held && d.Access.Kind == AccessNet && d.Layer == LayerNetwork:
 		if h := hosts.Of(d.Access.Target); h.Odd == "" {
 			return fmt.Sprintf("Only an allow rule that names the host reaches it: WebFetch(domain:%s).", h.Name)
@@ -49,6 +51,24 @@ func (d *Decision) remedy() string {
 		return "No allow rule reaches it."
 	}
 	return "No allow rule can be suggested for it."
+}
+
+// leaveRemedy says what would let the command leave the sandbox.
+func (d *Decision) leaveRemedy() string {
+	if l := d.leave(); l != nil {
+		return "It needs " + l.String() + "."
+	}
+	return "No allow rule reaches it."
+}
+
+// leave is what would let the request pass if it is held up by leaving the sandbox.
+func (d *Decision) leave() *Leave {
+	if d.policy == nil || d.Layer != LayerCritical || d.Why != leaveWhy {
+		return nil
+	}
+	r := d.request
+	r.Headless = false
+	return leaveOf(d.policy, r, Evidence{})
 }
 
 // Refusal is why something was not allowed, for programs.
@@ -63,6 +83,9 @@ type Refusal struct {
 	Reason  string `json:"reason"`
 	// Allow are the rules that would allow it; none where none would.
 	Allow []string `json:"allow,omitempty"`
+	// Outside are the entries of outside in [sandbox] that would let a command leave the
+	// sandbox, together with Allow; none where none would.
+	Outside []string `json:"outside,omitempty"`
 }
 
 // Refusal returns what a program needs to know of a decision that is no Allow.
@@ -70,6 +93,9 @@ func (d *Decision) Refusal() Refusal {
 	r := Refusal{Code: d.Code(), Layer: d.Layer, Matched: d.Matched(), Reason: d.Reason(), Allow: d.Suggestions()}
 	if d.Rule != nil {
 		r.Rule, r.Source = d.Rule.String(), d.Rule.Source.String()
+	}
+	if l := d.leave(); l != nil {
+		r.Outside, r.Allow = l.Outside, l.Rules
 	}
 	return r
 }

@@ -90,6 +90,9 @@ type coverage struct {
 	host      *hosts.Pattern
 	param     *toolrule.Field
 	everyTool bool
+	// outside says that the rule is no entry of a list of rules, but of the commands that may
+	// leave the sandbox.
+	outside bool
 }
 
 // String returns the rule as it was written.
@@ -126,7 +129,7 @@ func (r *Rule) Expires() time.Time { return r.expires }
 
 // overBroad reports whether an allow comes to allowing any command.
 func (r *Rule) overBroad() bool {
-	if r.Verdict != Allow {
+	if r.Verdict != Allow || r.outside {
 		return false
 	}
 	if r.command != nil {

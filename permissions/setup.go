@@ -95,6 +95,9 @@ type RuleSet struct {
 	Folder Dir
 
 	Deny, Ask, Allow []RuleText
+	// Outside are patterns of commands, as in Bash(...), that may leave the sandbox where a
+	// call asks for it, and run there unasked. A project's grant nothing.
+	Outside []RuleText
 	// Mode is the mode the source asks for. Of several, the weightiest
 	// source's counts.
 	Mode Mode

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -107,8 +106,9 @@ func showItem(a *app, it *approvals.Item) {
 	}
 	ui.ShowApproval(a.out, q)
 	a.out.Wrapped(11, ui.Span{Text: "  it is    " + string(it.State)})
-	for _, o := range it.Offers {
-		a.out.Wrapped(4, ui.Span{Text: fmt.Sprintf("  --always %s would allow %s", o.Target, strings.Join(o.Rules, ", "))})
+	for i := range it.Offers {
+		o := &it.Offers[i]
+		a.out.Wrapped(4, ui.Span{Text: fmt.Sprintf("  --always %s would %s", o.Target, ui.Remembered(o))})
 	}
 }
 

@@ -84,6 +84,9 @@ type explanation struct {
 	Chain    []step              `json:"chain"`
 	// Remedy are the allow rules that would let the call pass.
 	Remedy []string `json:"remedy,omitempty"`
+	// Outside are the entries of outside in [sandbox] that would, with the remedy, let a call
+	// pass that asks to leave the sandbox.
+	Outside []string `json:"outside,omitempty"`
 }
 
 type step struct {
@@ -113,6 +116,9 @@ func opinionOf(f *permissions.Finding) opinion {
 
 func explanationOf(x *permissions.Explanation) explanation {
 	out := explanation{Verdict: x.Decision.Verdict, Decided: opinionOf(&x.Decision.Finding), Remedy: x.Remedy}
+	if x.Leave != nil {
+		out.Remedy, out.Outside = x.Leave.Rules, x.Leave.Outside
+	}
 	if x.Decision.RunnerUp.Verdict != permissions.None {
 		f := opinionOf(&x.Decision.RunnerUp)
 		out.RunnerUp = &f
@@ -147,6 +153,8 @@ func showExplanation(a *app, x *permissions.Explanation) {
 	}
 	switch {
 	case d.Verdict == permissions.Allow:
+	case x.Leave != nil:
+		a.out.Printf("\nThis would let it pass: %s\n", x.Leave)
 	case len(x.Remedy) > 0:
 		a.out.Printf("\nThese allow rules would let it pass: %s\n", strings.Join(x.Remedy, ", "))
 	default:

@@ -30,6 +30,9 @@ type Shell interface {
 	Tell(d GitEvent)
 	// Offers reports whether the model may call a tool of that name.
 	Offers(tool string) bool
+	// RunsOutside reports whether the settings let a command leave the sandbox where its
+	// call asks for that.
+	RunsOutside(command *permissions.Command) bool
 }
 
 // Runner is a plan that runs a command in a shell.

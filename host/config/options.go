@@ -82,6 +82,11 @@ func rememberIn(project Project) func(host.RememberOption) error {
 			return fmt.Errorf("%q is not written to a file", o.Target)
 		}
 		target := settings.Target{Kind: kind, Path: o.File}
+		for _, entry := range o.Outside {
+			if _, err := settings.AddOutside(target, entry); err != nil {
+				return err
+			}
+		}
 		if kind != permissions.SourceUser {
 			target.Root = project.Root
 		}

@@ -41,12 +41,12 @@
 //
 //	[shell]     default_timeout, max_timeout, budget*, at_limit, environment*,
 //	            max_background, max_output, bash*, powershell*
-//	[sandbox]   mode, network, hosts*, writable*, max_processes, max_memory,
-//	            max_open_files
+//	[sandbox]   mode, network, hosts*, writable*, outside*, max_processes,
+//	            max_memory, max_open_files
 //
 // The permission lists of a settings.json in the style of Claude Code are read
 // too, where asked for.
 //
-// [Follow] keeps what is loaded up to date. [AddRule] and [RemoveRule] change one
-// rule of a file and nothing else in it.
+// [Follow] keeps what is loaded up to date. [AddRule], [RemoveRule] and [AddOutside]
+// change one entry of a file and nothing else in it.
 package settings

@@ -69,17 +69,51 @@ func (w *writable) add(list permissions.Verdict, rule Rule) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	after, err := w.format.add(w.body, list.String(), text)
+	return w.append(ruleList(list), text)
+}
+
+// append adds an entry to a list.
+func (w *writable) append(list listPath, entry string) (bool, error) {
+	after, err := w.format.add(w.body, list, entry)
 	if err == nil {
-		err = w.take(after, list, func(rules []any) ([]any, error) {
-			value, err := w.format.value(text)
-			return append(slices.Clone(rules), value), err
+		err = w.take(after, list, func(entries []any) ([]any, error) {
+			value, err := w.format.value(entry)
+			return append(slices.Clone(entries), value), err
 		})
 	}
 	if err != nil {
-		return false, &ManualError{w.path, fmt.Sprintf("add %s to the list %s of permissions", text, list), err}
+		return false, &ManualError{w.path, fmt.Sprintf("add %s to the list %s of %s", entry, list.key, list.table), err}
 	}
 	return true, nil
+}
+
+// listPath is where a list stands in a file.
+type listPath struct{ table, key string }
+
+// ruleList is where the rules with a verdict stand.
+func ruleList(v permissions.Verdict) listPath { return listPath{"permissions", v.String()} }
+
+// outsideList is where the commands stand that may leave the sandbox.
+var outsideList = listPath{"sandbox", "outside"}
+
+// dotted is the list as keys are written.
+func (l listPath) dotted() string { return l.table + "." + l.key }
+
+// AddOutside adds a command that may leave the sandbox to a file of the user's, as carefully as
+// [AddRule], and reports whether it was not there yet.
+func AddOutside(t Target, entry string) (added bool, err error) {
+	switch {
+	case t.Kind != permissions.SourceUser || strings.HasSuffix(t.Path, ".json"):
+		return false, errors.New("what may leave the sandbox stands in the user's settings.toml")
+	case entry == "" || !utf8.ValidString(entry) || strings.ContainsRune(entry, 0):
+		return false, fmt.Errorf("%q is not text that a file can hold", entry)
+	}
+	return t.change(true, func(w *writable) (bool, error) {
+		if slices.Contains(w.file.Sandbox.Outside.Value, entry) {
+			return false, nil
+		}
+		return w.append(outsideList, quoted(entry))
+	})
 }
 
 // same reports whether two rules say the same, wherever they stand.
@@ -104,9 +138,9 @@ func (w *writable) remove(list permissions.Verdict, text string) (found bool, er
 		if i < 0 {
 			return found, nil
 		}
-		after, err := w.format.remove(w.body, list.String(), i)
+		after, err := w.format.remove(w.body, ruleList(list), i)
 		if err == nil {
-			err = w.take(after, list, func(rules []any) ([]any, error) {
+			err = w.take(after, ruleList(list), func(rules []any) ([]any, error) {
 				return slices.Delete(slices.Clone(rules), i, i+1), nil
 			})
 		}
@@ -143,10 +177,10 @@ type language interface {
 	// value is what an entry is once parsed.
 	value(entry string) (any, error)
 	// add and remove return a changed body.
-	add(body []byte, list, entry string) ([]byte, error)
-	remove(body []byte, list string, i int) ([]byte, error)
+	add(body []byte, list listPath, entry string) ([]byte, error)
+	remove(body []byte, list listPath, i int) ([]byte, error)
 	// verify fails unless two bodies differ just by what change does to a list.
-	verify(before, after []byte, list string, change func([]any) ([]any, error)) error
+	verify(before, after []byte, list listPath, change func([]any) ([]any, error)) error
 }
 
 // writable is a file that is being changed.
@@ -160,8 +194,8 @@ type writable struct {
 
 // take makes a changed body the file's, if it differs just by what change does to a
 // list and is still one that can be loaded.
-func (w *writable) take(after []byte, list permissions.Verdict, change func([]any) ([]any, error)) error {
-	if err := w.format.verify(w.body, after, list.String(), change); err != nil {
+func (w *writable) take(after []byte, list listPath, change func([]any) ([]any, error)) error {
+	if err := w.format.verify(w.body, after, list, change); err != nil {
 		return err
 	}
 	file, err := w.format.parse(w.kind, w.path, after)

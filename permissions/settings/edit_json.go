@@ -29,7 +29,7 @@ func (jsonText) value(entry string) (any, error) {
 	return v, err
 }
 
-func (jsonText) verify(before, after []byte, list string, change func([]any) ([]any, error)) error {
+func (jsonText) verify(before, after []byte, list listPath, change func([]any) ([]any, error)) error {
 	was, err1 := decodeJSON(before)
 	is, err2 := decodeJSON(after)
 	if err := errors.Join(err1, err2); err != nil {
@@ -75,7 +75,7 @@ func layoutJSON(body []byte) (*jsonLayout, error) {
 	return l, nil
 }
 
-func (jsonText) add(body []byte, list, entry string) ([]byte, error) {
+func (jsonText) add(body []byte, list listPath, entry string) ([]byte, error) {
 	l, err := layoutJSON(body)
 	if err != nil {
 		return nil, err
@@ -83,13 +83,13 @@ func (jsonText) add(body []byte, list, entry string) ([]byte, error) {
 	perms := l.root.member("permissions")
 	if perms == nil {
 		return l.addMember(l.root, "permissions", func(indent string) string {
-			return "{" + l.nl + indent + l.unit + quoted(list) + l.colon() +
+			return "{" + l.nl + indent + l.unit + quoted(list.key) + l.colon() +
 				l.array(entry, indent+l.unit) + l.nl + indent + "}"
 		}), nil
 	}
-	rules := perms.member(list)
+	rules := perms.member(list.key)
 	if rules == nil {
-		return l.addMember(perms, list, func(indent string) string { return l.array(entry, indent) }), nil
+		return l.addMember(perms, list.key, func(indent string) string { return l.array(entry, indent) }), nil
 	}
 	if n := len(rules.elems); n > 0 {
 		last := rules.elems[n-1]
@@ -144,12 +144,12 @@ func (l *jsonLayout) addMember(object *jsonNode, key string, value func(indent s
 	return spliced(l.body, insert(object.start+1, text))
 }
 
-func (jsonText) remove(body []byte, list string, i int) ([]byte, error) {
+func (jsonText) remove(body []byte, list listPath, i int) ([]byte, error) {
 	root, err := parseJSON(body)
 	if err != nil {
 		return nil, err
 	}
-	rules := root.member("permissions").member(list)
+	rules := root.member("permissions").member(list.key)
 	elems := rules.elems
 	switch {
 	case len(elems) == 1:

@@ -50,7 +50,7 @@ func (tomlText) value(entry string) (any, error) {
 	return doc["x"], err
 }
 
-func (tomlText) verify(before, after []byte, list string, change func([]any) ([]any, error)) error {
+func (tomlText) verify(before, after []byte, list listPath, change func([]any) ([]any, error)) error {
 	var was, is map[string]any
 	_, err1 := toml.Decode(string(before), &was)
 	_, err2 := toml.Decode(string(after), &is)
@@ -63,21 +63,20 @@ func (tomlText) verify(before, after []byte, list string, change func([]any) ([]
 // errDiffers is what a change comes to that is not the one that was asked for.
 var errDiffers = errors.New("more than the rule would change, by the way the file is laid out")
 
-// sameButFor fails unless two documents differ just by what change does to a list
-// of rules.
-func sameButFor(was, is map[string]any, list string, change func([]any) ([]any, error)) error {
-	perms, _ := was["permissions"].(map[string]any)
-	if perms == nil {
-		perms = make(map[string]any)
-		was["permissions"] = perms
+// sameButFor fails unless two documents differ just by what change does to a list.
+func sameButFor(was, is map[string]any, list listPath, change func([]any) ([]any, error)) error {
+	table, _ := was[list.table].(map[string]any)
+	if table == nil {
+		table = make(map[string]any)
+		was[list.table] = table
 	}
-	changed, err := change(elements(perms[list]))
+	changed, err := change(elements(table[list.key]))
 	if err != nil {
 		return err
 	}
-	perms[list] = changed
-	if now, _ := is["permissions"].(map[string]any); now != nil && now[list] != nil {
-		now[list] = elements(now[list])
+	table[list.key] = changed
+	if now, _ := is[list.table].(map[string]any); now != nil && now[list.key] != nil {
+		now[list.key] = elements(now[list.key])
 	}
 	if !reflect.DeepEqual(was, is) {
 		return errDiffers
@@ -107,35 +106,35 @@ func (tomlText) layout(body []byte) *stricttoml.Document {
 	return doc
 }
 
-func (t tomlText) add(body []byte, list, entry string) ([]byte, error) {
+func (t tomlText) add(body []byte, list listPath, entry string) ([]byte, error) {
 	doc, nl := t.layout(body), newline(body)
-	key := "permissions." + list
+	key := list.dotted()
 	switch l := doc.Layout(key); l.Form {
 	case stricttoml.FormValue:
 		return t.addToArray(body, doc, key, entry), nil
 	case stricttoml.FormTables:
 		return nil, fmt.Errorf("the list is written as [[%s]] tables", key)
 	}
-	table := doc.Layout("permissions")
+	table := doc.Layout(list.table)
 	rules := "[" + nl + "  " + entry + "," + nl + "]"
 	switch table.Form {
 	case stricttoml.FormValue:
-		return t.addToInline(body, doc, "permissions", table, list+" = ["+entry+"]"), nil
+		return t.addToInline(body, doc, list.table, table, list.key+" = ["+entry+"]"), nil
 	case stricttoml.FormTable:
 		indent := indentation(body, table.End)
 		rules = strings.ReplaceAll(rules, nl, nl+indent)
-		return appendLine(body, table.End, indent+list+" = "+rules), nil
+		return appendLine(body, table.End, indent+list.key+" = "+rules), nil
 	}
 	last := -1
 	for _, k := range table.Keys {
-		if l := doc.Layout("permissions." + k); l.Form == stricttoml.FormValue {
+		if l := doc.Layout(list.table + "." + k); l.Form == stricttoml.FormValue {
 			last = max(last, l.End)
 		}
 	}
 	if last >= 0 {
 		return appendLine(body, last, key+" = "+rules), nil
 	}
-	header := "[permissions]" + nl + list + " = " + rules
+	header := "[" + list.table + "]" + nl + list.key + " = " + rules
 	if len(body) > 0 {
 		header = nl + header
 	}
@@ -214,8 +213,8 @@ func (tomlText) comma(body []byte, at int) int {
 	return -1
 }
 
-func (t tomlText) remove(body []byte, list string, i int) ([]byte, error) {
-	doc, key := t.layout(body), "permissions."+list
+func (t tomlText) remove(body []byte, list listPath, i int) ([]byte, error) {
+	doc, key := t.layout(body), list.dotted()
 	array := doc.Layout(key)
 	if array.Form != stricttoml.FormValue {
 		return nil, fmt.Errorf("the list is written as [[%s]] tables", key)

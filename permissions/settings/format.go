@@ -96,6 +96,7 @@ type format struct {
 		Network      string   `toml:"network"`
 		Hosts        []string `toml:"hosts"`
 		Writable     []string `toml:"writable"`
+		Outside      []string `toml:"outside"`
 		MaxProcesses int      `toml:"max_processes"`
 		MaxMemory    abi.Size `toml:"max_memory"`
 		MaxOpenFiles int      `toml:"max_open_files"`

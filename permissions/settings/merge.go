@@ -60,6 +60,10 @@ func take(l *loader, f *File) {
 	}
 	if projects(f.Kind) {
 		set.Folder = l.o.Project
+	} else {
+		for _, entry := range f.Sandbox.Outside.Value {
+			set.Outside = append(set.Outside, permissions.RuleText{Text: entry, Line: f.Sandbox.Outside.Source.Line})
+		}
 	}
 	for _, dir := range f.Directories {
 		set.Directories = append(set.Directories, dir.Value)

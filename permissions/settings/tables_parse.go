@@ -181,6 +181,7 @@ func sandboxOf(p *parser) Sandbox {
 		Network:      keyOf(p, "sandbox.network", in.Network),
 		Hosts:        keyOf(p, "sandbox.hosts", in.Hosts),
 		Writable:     keyOf(p, "sandbox.writable", in.Writable),
+		Outside:      keyOf(p, "sandbox.outside", in.Outside),
 		MaxProcesses: p.between("sandbox.max_processes", in.MaxProcesses, minProcesses, maxBound),
 		MaxMemory:    p.size("sandbox.max_memory", in.MaxMemory, minMemory, maxMemory),
 		MaxOpenFiles: p.between("sandbox.max_open_files", in.MaxOpenFiles, minOpenFiles, maxOpenMax),

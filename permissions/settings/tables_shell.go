@@ -86,6 +86,9 @@ type Sandbox struct {
 	// Writable are directories that commands may write to beside the working
 	// ones. They are absolute, or begin with ~/ in a [File].
 	Writable Key[[]string]
+	// Outside are patterns of commands, as in a rule Bash(...), that may leave the sandbox
+	// where a call asks for it. Those of all files count.
+	Outside Key[[]string]
 	// These bound a command with all that it starts; MaxOpenFiles each process.
 	MaxProcesses Key[int]
 	MaxMemory    Key[abi.Size]
@@ -96,6 +99,7 @@ type Sandbox struct {
 // in: they name what runs, what it is told and what it reaches.
 var shellNeverProjects = []string{
 	"shell.budget", "shell.environment", "shell.bash", "shell.powershell", "sandbox.hosts", "sandbox.writable",
+	"sandbox.outside",
 }
 
 func (s *Shell) fill(f *Shell) {
@@ -111,6 +115,9 @@ func (s *Sandbox) fill(f *Sandbox) {
 	s.Mode, s.Network, s.Hosts = s.Mode.Or(f.Mode), s.Network.Or(f.Network), s.Hosts.Or(f.Hosts)
 	s.MaxProcesses, s.MaxMemory = s.MaxProcesses.Or(f.MaxProcesses), s.MaxMemory.Or(f.MaxMemory)
 	s.MaxOpenFiles = s.MaxOpenFiles.Or(f.MaxOpenFiles)
+	all := slices.Concat(s.Outside.Value, f.Outside.Value)
+	s.Outside = s.Outside.Or(f.Outside)
+	s.Outside.Value = all
 }
 
 // tightenShell puts what a project says of commands on top of what counts without it,

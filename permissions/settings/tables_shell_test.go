@@ -60,7 +60,7 @@ func TestProjectsHaveNoSayInWhatCommandsReach(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"shell.budget = 3", "shell.environment = ['A']", "shell.bash = 'sh'", "shell.powershell = 'sh'",
-		"sandbox.hosts = []", "sandbox.writable = []",
+		"sandbox.hosts = []", "sandbox.writable = []", "sandbox.outside = []",
 	} {
 		key, _, _ := strings.Cut(text, " ")
 		want := "f: line 1: " + key + ": a project has no say in this"
@@ -167,9 +167,55 @@ func TestShellMade(t *testing.T) {
 		"shell.bash = /usr/local/bin/bash", "shell.powershell = pwsh-preview",
 		"sandbox.mode = required", "sandbox.network = hosts", "sandbox.hosts = [proxy.golang.org *.example.com 192.0.2.1]",
 		"sandbox.writable = [" + p.path("home/.cache/build") + " /var/build]",
+		"sandbox.outside = [docker:* git push:*]",
 		"sandbox.max_processes = 200", "sandbox.max_memory = 4GiB", "sandbox.max_open_files = 1024",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestOutside takes the commands that may leave the sandbox of all files together, each with its
+// place, and none of a project's.
+func TestOutside(t *testing.T) {
+	p := newPlace(t)
+	p.write(t, systemFile, "[sandbox]\noutside = ['docker:*']\n")
+	p.write(t, userFile, "[sandbox]\nnetwork = 'hosts'\noutside = ['git push:*', 'make x']\n")
+	loaded := p.load(t)
+	if want := []string{"docker:*", "git push:*", "make x"}; !slices.Equal(loaded.Sandbox.Outside.Value, want) {
+		t.Errorf("got %q, want %q", loaded.Sandbox.Outside.Value, want)
+	}
+	var rules []string
+	for _, set := range loaded.Rules {
+		for _, entry := range set.Outside {
+			rules = append(rules, fmt.Sprintf("%s %d %s", set.Source, entry.Line, entry.Text))
+		}
+	}
+	if want := []string{"policy 2 docker:*", "user 3 git push:*", "user 3 make x"}; !slices.Equal(rules, want) {
+		t.Errorf("got %q, want %q", rules, want)
+	}
+}
+
+// TestAddOutside writes a command that may leave the sandbox to the user's file, and to no other.
+func TestAddOutside(t *testing.T) {
+	for before, after := range map[string]string{
+		"":                                       "[sandbox]\noutside = [\n  \"docker:*\",\n]\n",
+		"[sandbox]\nmode = \"required\"\n":       "[sandbox]\nmode = \"required\"\noutside = [\n  \"docker:*\",\n]\n",
+		"[sandbox]\noutside = [\"a\"] # c\n":     "[sandbox]\noutside = [\"a\", \"docker:*\"] # c\n",
+		"[permissions]\nallow = [\"Bash(x)\"]\n": "[permissions]\nallow = [\"Bash(x)\"]\n\n[sandbox]\noutside = [\n  \"docker:*\",\n]\n",
+	} {
+		p := newPlace(t)
+		p.write(t, userFile, before)
+		added, err := settings.AddOutside(p.user(), "docker:*")
+		if got := p.read(t, userFile); !added || err != nil || got != after {
+			t.Errorf("%q became %q, want %q (%t, %v)", before, got, after, added, err)
+		}
+		if added, err = settings.AddOutside(p.user(), "docker:*"); added || err != nil {
+			t.Errorf("again: %t, %v", added, err)
+		}
+	}
+	p := newPlace(t)
+	if _, err := settings.AddOutside(p.project(projectFile), "docker:*"); err == nil {
+		t.Error("a project's file took it")
 	}
 }

@@ -60,6 +60,11 @@ func (s *Shell) Environment(looks bool) []string { return s.runner.Environment(l
 // Offers reports whether the model may call a tool.
 func (s *Shell) Offers(tool string) bool { return s.call.Audience.Offers(tool) }
 
+// RunsOutside reports whether the settings let a command leave the sandbox.
+func (s *Shell) RunsOutside(command *permissions.Command) bool {
+	return s.call.Gate.Policy().RunsOutside(s.call.Tool, command)
+}
+
 // Tell tells the session's followers about an effect of a command.
 func (s *Shell) Tell(d capability.GitEvent) { s.call.Audience.Tell(d) }
 

@@ -104,7 +104,7 @@ func (c *Compiler) granted() grants.View {
 
 // add returns a policy with further allow rules.
 func (c *Compiler) add(p *permissions.Policy, set permissions.RuleSet) (*permissions.Policy, error) {
-	if len(set.Allow) == 0 {
+	if len(set.Allow)+len(set.Outside) == 0 {
 		return p, nil
 	}
 	p, warnings, err := p.WithRules(set)

@@ -185,8 +185,8 @@ func TestPlan(t *testing.T) {
 func TestGiven(t *testing.T) {
 	t.Parallel()
 	s := start(t, compiler(t, t.TempDir()), settings("", "Read(a)"))
-	must(t, s.Allow([]string{"Read(b)"}, false))
-	must(t, s.Allow([]string{"Read(c)"}, true))
+	must(t, s.Allow([]string{"Read(b)"}, nil, false))
+	must(t, s.Allow([]string{"Read(c)"}, nil, true))
 	want := func(rules string) {
 		t.Helper()
 		if got := allowed(s.View()); got != rules {
@@ -359,7 +359,7 @@ func TestHammer(t *testing.T) {
 			return s.SetMode([]permissions.Mode{permissions.ModePlan, permissions.ModeAuto}[i%2])
 		},
 		func(i int) error { return s.Chdir([]string{dir, filepath.Join(dir, "sub")}[i%2]) },
-		func(i int) error { return s.Allow([]string{fmt.Sprintf("Read(given%d)", i)}, false) },
+		func(i int) error { return s.Allow([]string{fmt.Sprintf("Read(given%d)", i)}, nil, false) },
 		func(i int) error {
 			return rules.Apply(settings("", fmt.Sprintf("Read(%d)", i)), []*rules.State{s})
 		},

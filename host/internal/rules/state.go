@@ -126,11 +126,14 @@ func (s *State) SetMode(m permissions.Mode) error {
 // or the session began in plan, to the default one. It fails if the mode is not plan.
 func (s *State) LeavePlan() error { return s.change((*View).afterPlan) }
 
-// Allow adds allow rules that a person gave. Rules that were also written to a settings
-// file count until other settings are applied, and the others until the session ends.
-func (s *State) Allow(rules []string, written bool) error {
+// Allow adds allow rules that a person gave, and commands that they let leave the sandbox.
+// What was also written to a settings file counts until other settings are applied, and the
+// rest until the session ends.
+func (s *State) Allow(rules, outside []string, written bool) error {
 	return s.change(func(v *View) (*View, error) {
-		g := given{rules: permissions.RuleSet{Source: permissions.SourceSession, Allow: permissions.RuleTexts(rules...)}}
+		g := given{rules: permissions.RuleSet{
+			Source: permissions.SourceSession, Allow: permissions.RuleTexts(rules...), Outside: permissions.RuleTexts(outside...),
+		}}
 		if written {
 			g.until = v.Settings
 		}

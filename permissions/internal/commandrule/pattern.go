@@ -133,6 +133,11 @@ func (p *Pattern) head() (words []string, ok bool) {
 	return words, true
 }
 
+// Named reports whether the pattern names one program, without a wildcard.
+func (p *Pattern) Named() bool {
+	return len(p.words) > 0 && !strings.ContainsRune(p.words[0].Text, shellword.Wild)
+}
+
 // Open reports whether the pattern lets anything follow or stand between.
 func (p *Pattern) Open() bool { return p.prefix || p.glob != nil }
 

@@ -294,6 +294,19 @@ var rememberKeys = []struct {
 	{host.TargetUser, 'u', "always in all your projects"},
 }
 
+// Remembered says what an option allows from then on.
+func Remembered(o *host.RememberOption) string {
+	text := "allow " + strings.Join(o.Rules, ", ")
+	if len(o.Outside) == 0 {
+		return text
+	}
+	leave := "let leave the sandbox " + strings.Join(o.Outside, ", ")
+	if len(o.Rules) == 0 {
+		return leave
+	}
+	return leave + ", and " + text
+}
+
 func (v *question) choices() []choice {
 	no := "no"
 	if v.DenyEndsTurn {
@@ -313,7 +326,7 @@ func (v *question) choices() []choice {
 			continue
 		}
 		option := &v.Remember[i]
-		says := "yes, and " + k.what + ": allow " + strings.Join(option.Rules, ", ")
+		says := "yes, and " + k.what + ": " + Remembered(option)
 		if option.File != "" {
 			says += " (written to " + option.File + ")"
 		}

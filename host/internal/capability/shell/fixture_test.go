@@ -44,6 +44,7 @@ type session struct {
 	protected []string
 	environ   []string
 	tools     map[string]bool
+	outside   string // begins the commands that may leave the sandbox
 	noTasks   bool
 	refuse    error // why no task may begin
 
@@ -128,6 +129,10 @@ func (s *session) Tell(d capability.GitEvent) {
 }
 
 func (s *session) Offers(tool string) bool { return s.tools[tool] }
+
+func (s *session) RunsOutside(command *permissions.Command) bool {
+	return s.outside != "" && strings.HasPrefix(command.Text, s.outside)
+}
 
 // tasks is the part of the session that takes tasks.
 type tasks struct {

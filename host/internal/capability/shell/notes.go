@@ -34,7 +34,7 @@ func (a *account) notes() string {
 	if a.why.timedOut {
 		note = joined(note, a.advise())
 	}
-	return joined(note, a.interrupted, a.made, a.identity(), a.blame(), a.missed())
+	return joined(note, a.interrupted, a.made, a.identity(), a.missed(), a.blame())
 }
 
 // blame says how the sandbox may have made the command, or a part of it, fail, and what would
@@ -44,7 +44,17 @@ func (a *account) blame() string {
 		return ""
 	}
 	var h hints
-	return joined(a.keptFrom(&h), a.around(), a.suspect(&h), a.elsewhere(), h.text(a.setup.SettingsFile))
+	said := joined(a.keptFrom(&h), a.around(), a.suspect(&h))
+	if a.mayLeave(said) {
+		return joined(said, a.elsewhere(), "The settings let this command run outside the sandbox: call it with "+leaveSandbox+" = true.")
+	}
+	return joined(said, a.elsewhere(), h.text(a.setup.SettingsFile))
+}
+
+// mayLeave reports whether a command that failed, or was kept from something, may leave the
+// sandbox by the settings.
+func (a *account) mayLeave(kept string) bool {
+	return (kept != "" || a.status.Code != 0) && !a.isPowerShell() && a.scope.Shell.RunsOutside(&a.known)
 }
 
 // suspect guesses from the output what failed because of the sandbox. Hosts that were

@@ -38,6 +38,20 @@ func TestSandboxIsBlamed(t *testing.T) {
 	}
 }
 
+// A command that failed in the sandbox and may leave it is told how.
+func TestLeavingIsTold(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	s.outside = "sh "
+	c := newShell(t, s.sandboxed())
+	for command, told := range map[string]bool{"sh -c 'exit 3'": true, "sh -c 'exit 0'": false, "bash -c 'exit 3'": false} {
+		r := s.bash(c, command)
+		if strings.Contains(r.Note, "call it with dangerouslyDisableSandbox = true") != told {
+			t.Errorf("%s: got the note %q", command, r.Note)
+		}
+	}
+}
+
 // What failed for a wall is told by the wall, and not by another one.
 func TestSandboxPolicyIsNamed(t *testing.T) {
 	t.Parallel()

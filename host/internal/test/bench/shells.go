@@ -188,5 +188,8 @@ func (s *shells) Spool(capability.Call) (*os.File, error) { return os.CreateTemp
 // Tell listens to nobody.
 func (s *shells) Tell(capability.GitEvent) {}
 
+// RunsOutside says that no command leaves the sandbox.
+func (s *shells) RunsOutside(*permissions.Command) bool { return false }
+
 // Offers says that there is no other tool.
 func (s *shells) Offers(string) bool { return false }
