@@ -62,6 +62,7 @@ type SandboxOptions struct {
 	Network SandboxNetwork
 	Hosts   []string
 	// Writable are directories that confined commands may write in, beyond the session's own.
+	// They are made where they are missing; one that cannot be written is an error of commands.
 	Writable []string
 	// Caches is a directory for what confined commands put into the caches of go, npm, cargo,
 	// pip and their like, for each project, instead of the user's caches. Empty has commands

@@ -3,7 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -60,8 +62,13 @@ func examineSandbox(ctx context.Context, d *diagnosis, o *host.Shell, home strin
 		d.add("sandbox", note, weakness)
 	}
 	for _, dir := range o.Sandbox.Writable {
-		if _, err := os.Stat(dir); err != nil {
-			d.add("sandbox", note, fmt.Sprintf("the settings make %s writable, which is not there; no command can make it", dir))
+		switch info, err := os.Stat(dir); {
+		case errors.Is(err, fs.ErrNotExist):
+			d.add("sandbox", note, fmt.Sprintf("the settings make %s writable, which is not there; the first command that writes makes it", dir))
+		case err != nil:
+			d.add("sandbox", wrong, fmt.Sprintf("the settings make %s writable: %v; no command that writes is run", dir, err))
+		case !info.IsDir():
+			d.add("sandbox", wrong, fmt.Sprintf("the settings make %s writable, which is not a directory; no command that writes is run", dir))
 		}
 	}
 }

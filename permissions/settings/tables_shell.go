@@ -84,7 +84,8 @@ type Sandbox struct {
 	// *.example.com for all below it.
 	Hosts Key[[]string]
 	// Writable are directories that commands may write to beside the working
-	// ones. They are absolute, or begin with ~/ in a [File].
+	// ones. They are absolute, or begin with ~/ in a [File]. They are made where they are
+	// missing, and hold for caches, too: see host.SandboxOptions.Caches.
 	Writable Key[[]string]
 	// Outside are patterns of commands, as in a rule Bash(...), that may leave the sandbox
 	// where a call asks for it. Those of all files count.

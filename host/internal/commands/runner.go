@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -29,6 +30,7 @@ type Runner struct {
 	usual, looking func() []string // the environments of commands
 	powerShell     func() error
 	once           sync.Once
+	tried          atomic.Bool // that the directories of Writable can be written
 }
 
 var _ capability.Capability = (*Runner)(nil)

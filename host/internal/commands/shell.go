@@ -84,11 +84,16 @@ func (s *Shell) SandboxPolicy(ctx context.Context, confined, writes bool) (capab
 		return capability.SandboxPolicy{}, abi.Errorf(abi.CodeIO, "a directory for the temporary files of commands: %w", err)
 	}
 	policy := s.call.Gate.Policy()
-	made := capability.SandboxPolicy{Working: slices.Concat(policy.WorkingDirs(), s.runner.options.Writable), Temp: temp}
+	working := policy.WorkingDirs()
+	writable := s.runner.writable(working)
+	made := capability.SandboxPolicy{Working: slices.Concat(working, writable), Temp: temp}
 	if !confined {
 		return made, nil
 	}
 	if writes {
+		if err := s.runner.openWritable(writable); err != nil {
+			return capability.SandboxPolicy{}, err
+		}
 		s.addLayer(policy, &made)
 	}
 	return made, sandboxPolicy(ctx, &s.runner.options, &s.call, policy, &made, writes, s.runner.copies())
@@ -102,7 +107,7 @@ func (s *Shell) addLayer(policy *permissions.Policy, p *capability.SandboxPolicy
 		return
 	}
 	project := policy.WorkingDirs()[0]
-	if root := paths.Real(o.Project); o.Project != "" && paths.Below(project, root) {
+	if root := paths.Real(o.Project); o.Project != "" && root != "" && paths.Below(project, root) {
 		project = root
 	}
 	layer, err := caches.Options{Root: o.Layers, Home: o.Sandbox.Home, Environ: o.Environ}.Open(caches.Request{
