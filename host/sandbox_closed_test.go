@@ -89,16 +89,3 @@ func asNobody(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
-
-// TestPlaceholdersAreFolders holds the places of directories with directories: a host
-// that looks for its settings in one finds none, as before.
-func TestPlaceholdersAreFolders(t *testing.T) {
-	t.Parallel()
-	dir := files(t, map[string]string{"a.txt": "a"})
-	h := newShelled(t)
-	s := session(t, h.Host, host.SessionOptions{Cwd: dir, Asker: agreeing()})
-	want := "directory\ndirectory\ndirectory\nno directory"
-	if got := told(t, s, `f=$(printf %s .toolquay); stat -c %F $f .vscode .husky; [ -e .npmrc ] && [ ! -d .npmrc ] && echo no directory`); got != want {
-		t.Errorf("got %q", got)
-	}
-}

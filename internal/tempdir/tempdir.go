@@ -93,9 +93,8 @@ func locked(dir string, flags int) *os.File {
 
 // Sweep removes what processes that were killed have left: directories of this user's
 // whose lock nobody holds, and those that were killed between making one and locking it.
-// Others are left alone, whatever they are called, and so are those that spare, which
-// gets the path, reports true for.
-func Sweep(ctx context.Context, log *slog.Logger, spare func(dir string) bool) {
+// Others are left alone, whatever they are called.
+func Sweep(ctx context.Context, log *slog.Logger) {
 	left, err := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
 	if err != nil {
 		return // the path of the directory has no pattern's characters in most places
@@ -105,7 +104,7 @@ func Sweep(ctx context.Context, log *slog.Logger, spare func(dir string) bool) {
 			return
 		}
 		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() || privatedir.Make(dir) != nil || spare(dir) {
+		if err != nil || !info.IsDir() || privatedir.Make(dir) != nil {
 			continue
 		}
 		if err := sweep(dir); err != nil {

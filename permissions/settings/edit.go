@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolquay/toolquay/internal/atomicfile"
 	"github.com/toolquay/toolquay/internal/filelock"
+	"github.com/toolquay/toolquay/internal/ownfiles"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -227,6 +228,7 @@ func (t Target) change(create bool, change func(*writable) (bool, error)) (bool,
 		return false, err
 	}
 	if create {
+		ownfiles.Making(path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return false, fmt.Errorf("making a place for settings: %w", err)
 		}

@@ -22,14 +22,8 @@ const readTries = 5
 // links. A file that does not exist is no content and no error; a link to nothing
 // is an error, as is all that is no regular file. It never waits on a FIFO or a
 // device.
-//
-// Where a placeholder stands, there is no file either, nor below a socket: one holds the
-// place of a folder that a command may not make, while it runs in a sandbox.
 func readFile(path string) ([]byte, bool, error) {
 	info, err := os.Stat(path)
-	if isPlaceholder(info) || errors.Is(err, syscall.ENOTDIR) && isSocket(filepath.Dir(path)) {
-		return nil, false, nil
-	}
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(path); err == nil {
 			return nil, false, errors.New("it is a link to nothing; mend or delete it")
@@ -41,18 +35,6 @@ func readFile(path string) ([]byte, bool, error) {
 	}
 	content, _, err := readOpened(path, info)
 	return content, err == nil, err
-}
-
-// isPlaceholder reports whether what was found is a socket that is for nobody: it keeps
-// a command in a sandbox from making a file. What is at a settings file's path has never
-// said anything then.
-func isPlaceholder(info fs.FileInfo) bool {
-	return info != nil && info.Mode() == fs.ModeSocket
-}
-
-func isSocket(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.Mode()&fs.ModeSocket != 0
 }
 
 // unwrapPath leaves away the path that the caller says anyway.

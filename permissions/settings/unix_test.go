@@ -4,9 +4,7 @@ package settings_test
 
 import (
 	"errors"
-	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,34 +35,6 @@ func TestLoadNeverWaits(t *testing.T) {
 	}
 	if _, err := settings.AddRule(p.user(), allow, settings.Rule{Text: "Bash"}); err == nil {
 		t.Error("a rule went into a FIFO")
-	}
-}
-
-// TestNothingLiesBelowASocket: a command's sandbox puts a socket where a project has no
-// folder of settings, so that the command makes none.
-func TestNothingLiesBelowASocket(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	folder := filepath.Dir(p.path(projectFile))
-	if err := os.RemoveAll(folder); err != nil {
-		t.Fatal(err)
-	}
-	// Addresses of sockets are short: it is made under a short name, and moved.
-	short, err := os.MkdirTemp("", "") //nolint:usetesting // a test's own folder has a long name
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(short) })
-	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: short + "/s"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	if err := os.Rename(short+"/s", folder); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := settings.Load(p.options); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -102,7 +102,7 @@ func TestSandboxPolicy(t *testing.T) {
 	if want := f.dir + "/sub/deep/.env"; !slices.Contains(p.Hidden, want) {
 		t.Errorf("hidden are %q, without %s", p.Hidden, want)
 	}
-	if want := f.dir + "/sub/.vscode/"; !slices.Contains(p.Protected, want) {
+	if want := f.dir + "/sub/.vscode"; !slices.Contains(p.Protected, want) {
 		t.Errorf("protected are %q, without %s", p.Protected, want)
 	}
 	for host, want := range map[string]bool{"example.com": true, "api.example.org": true, "evil.example.org": false, "example.net": false, "localhost": false} {

@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -73,9 +74,9 @@ func (e *engine) make(o *Options, old *engine) (err error) {
 	if err != nil {
 		return err
 	}
-	// Tidy up after processes that were killed, now that a sandbox was found that may owe
-	// something. Hosts that run no command need not look through all temporary files.
-	tempdir.Sweep(context.Background(), o.Logger, sandbox.Owes)
+	// Tidy up after processes that were killed. Hosts that run no command need not look through
+	// all temporary files.
+	tempdir.Sweep(context.Background(), o.Logger)
 	_, warning, err := sandbox.Choose(o.Mode, report) // a sandbox that exists is used
 	if err != nil {
 		return abi.Errorf(abi.CodeDenied, "%w", errors.Join(err, e.closeSandbox()))
@@ -113,7 +114,7 @@ func (e *engine) findSandbox(o *Options, supervisors *process.Supervisors, old *
 				return report, abi.Errorf(abi.CodeIO, "a directory for the sandbox of commands: %w", err)
 			}
 		}
-		options.State = sandbox.StateIn(e.state.Path)
+		options.State = filepath.Join(e.state.Path, "sandbox")
 	}
 	e.sandbox, report = sandbox.Find(context.Background(), options)
 	return report, nil
@@ -133,16 +134,12 @@ func (e *engine) close() error {
 	return errors.Join(e.shell.Close(), e.supervisors.Close(), e.closeSandbox())
 }
 
-// closeSandbox closes the sandbox, if there is one.
+// closeSandbox removes the sandbox's directory, if it does not outlive the host.
 func (e *engine) closeSandbox() error {
-	var err error
-	if e.sandbox != nil {
-		err = e.sandbox.Close()
+	if e.state == nil {
+		return nil
 	}
-	if e.state != nil {
-		err = errors.Join(err, e.state.Close())
-	}
-	return err
+	return e.state.Close()
 }
 
 // Examine reports what this machine offers to confine commands with, for people.

@@ -81,7 +81,7 @@ func (m *policyMaker) resolve(p *capability.SandboxPolicy) error {
 	if m.options.Layers != "" {
 		hidden = append(hidden, m.options.Layers) // those of other projects
 	}
-	p.Hidden, p.Shown, p.Protected = m.resolver.Existing(hidden), m.resolver.Existing(slices.Concat(m.places.Shown, further(m.tops))), markDirectories(m.places.Protected)
+	p.Hidden, p.Shown, p.Protected = m.resolver.Existing(hidden), m.resolver.Existing(slices.Concat(m.places.Shown, further(m.tops))), m.places.Protected
 	for _, dir := range p.Working {
 		if slices.ContainsFunc(p.Hidden, func(hidden string) bool { return paths.Below(dir, hidden) }) {
 			return abi.Errorf(abi.CodeDenied, "a rule hides the working directory %s, so that no command can be run in it", dir)
@@ -170,19 +170,4 @@ func failed(ctx context.Context, err error) error {
 		return cancelled(ctx)
 	}
 	return err
-}
-
-// directories are names that are directories wherever they exist. A placeholder for one has
-// to be a directory, too: programs that look for files in it would fail otherwise.
-var directories = []string{"hooks", ".husky", ".vscode", ".idea", ".toolquay"}
-
-// markDirectories adds a slash to those, which tells the sandbox so.
-func markDirectories(names []string) []string {
-	marked := slices.Clone(names)
-	for i, path := range marked {
-		if slices.Contains(directories, filepath.Base(path)) {
-			marked[i] = path + "/"
-		}
-	}
-	return marked
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/toolquay/toolquay/host/internal/paths"
-	"github.com/toolquay/toolquay/host/internal/sandbox"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -53,8 +52,8 @@ func isListable(path string) bool {
 	return err == nil
 }
 
-// add notes a path that exists and is not just a sandbox's placeholder. Where it cannot be
-// examined or is too long for a mount, its directory stands for it.
+// add notes a path that exists. Where it cannot be examined or is too long for a mount, its
+// directory stands for it.
 func (e Existing) add(path string) {
 	for len(path) > longestPath+256 {
 		path = filepath.Dir(path)
@@ -64,7 +63,7 @@ func (e Existing) add(path string) {
 		e.add(filepath.Dir(path)) // a command may open it again
 		return
 	}
-	if err != nil || info.Mode().Perm()&0o222 == 0 && sandbox.IsPlaceholder(path) {
+	if err != nil {
 		return
 	}
 	e[path] = ""

@@ -99,9 +99,9 @@ func (f features) mount(args []string, e *entry) []string {
 		return append(args, "--symlink", e.source, e.target)
 	case kindScratch:
 		return f.scratch(args, e.target)
-	case kindEmpty, kindAbsentDir:
+	case kindEmpty:
 		return f.memory(args, emptySize, "0555", e.target)
-	case kindReadOnly, kindProtected, kindAbsentFile, kindHiddenFile:
+	case kindReadOnly, kindProtected, kindHiddenFile:
 		return append(args, "--ro-bind", e.source, e.target)
 	case kindWritable, kindPin:
 		return append(args, "--bind", e.source, e.target)

@@ -10,8 +10,8 @@ import (
 	"github.com/toolquay/toolquay/host/internal/sandbox"
 )
 
-// What is to be put into a folder that is not to be made is refused: nothing is made in
-// its place, least of all at the root of the machine.
+// What is to be put into a folder that is not there is refused: nothing is made in its place,
+// least of all at the root of the machine.
 func TestNothingIsPutIntoAbsent(t *testing.T) {
 	root := tree(t, "w/f", "o/f")
 	s := find(t, sandbox.Options{State: root + "/state"})
@@ -33,28 +33,4 @@ func TestNothingIsPutIntoAbsent(t *testing.T) {
 		}
 	}
 	noLeftovers(t, root+"/w")
-}
-
-// A placeholder of another command's is nothing to be hidden: it goes with that command.
-func TestPlaceholdersAreNotHidden(t *testing.T) {
-	root := tree(t, "w/f")
-	s := find(t, sandbox.Options{State: root + "/state"})
-	first, err := s.Wrap(t.Context(), absent(root), []string{"true"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec := absent(root)
-	spec.Hidden = under(root, "w/.bashrc", "w/.vscode")
-	r := startIn(t, s, spec, "echo x > .bashrc; sleep 60")
-	if err := first.Close(); err != nil {
-		t.Error(err)
-	}
-	for _, path := range spec.Hidden {
-		if !exists(path) {
-			t.Errorf("%s is gone", path)
-		}
-	}
-	if err := r.cmd.Process.Signal(os.Kill); err != nil {
-		t.Error(err)
-	}
 }

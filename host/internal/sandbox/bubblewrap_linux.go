@@ -3,11 +3,8 @@
 package sandbox
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -21,52 +18,31 @@ const ProxySocket = PrivateDir + "/proxy.sock"
 // their sight: no command can write there.
 const PrivateDir = "/run/toolquay"
 
-// bubblewrap is the program, with what it can do here and what it is given of the state.
+// bubblewrap is the program, with what it can do here.
 type bubblewrap struct {
-	options      Options
-	path         string
-	features     features
-	placeholders *placeholders
+	options  Options
+	path     string
+	features features
 }
 
-// open makes what the sandbox needs in its folder.
-func (b *bubblewrap) open(ctx context.Context) error {
+// open makes the sandbox's folder.
+func (b *bubblewrap) open() error {
 	if !filepath.IsAbs(b.options.State) {
 		return fmt.Errorf("%w: no folder for its state", ErrSpec)
 	}
-	if err := privatedir.Make(b.options.State); err != nil {
+	err := privatedir.Make(b.options.State)
+	if err == nil {
+		b.options.State, err = filepath.EvalSymlinks(b.options.State)
+	}
+	if err != nil {
 		return fmt.Errorf("the folder for the sandbox's state, %s: %w", b.options.State, err)
 	}
-	err := errors.Join(isThere(absentIn(b.options.State)), hasContent(standInIn(b.options.State), standInContent))
-	if err != nil {
-		return err
-	}
-	b.placeholders, err = openPlaceholders(ctx, b.options.State)
-	return err
-}
-
-// isThere makes what is mounted on placeholders of files: the same as these are.
-func isThere(path string) error {
-	_, err := placeholder{path: path}.make()
-	if errors.Is(err, fs.ErrExist) && isPlaceholder(path) {
-		return nil
-	}
-	return err
-}
-
-// hasContent makes a file of the sandbox's own. It is not emptied first: other
-// processes' commands may have it in sight.
-func hasContent(path, content string) error {
-	f, _, err := privatedir.OpenOwn(path, os.O_CREATE|os.O_WRONLY)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(content)
-	return errors.Join(err, f.Close())
+	quarantineIn(b.options.State).tidy()
+	return nil
 }
 
 // wrap is [Sandbox.Wrap] by a program that was tried, or is about to be.
-func (b *bubblewrap) wrap(ctx context.Context, spec Spec, argv []string) (*Wrapped, error) {
+func (b *bubblewrap) wrap(spec Spec, argv []string) (*Wrapped, error) {
 	inside := b.inside(&spec, argv)
 	l, err := newLayout(b.options, spec)
 	if err != nil {
@@ -80,21 +56,16 @@ func (b *bubblewrap) wrap(ctx context.Context, spec Spec, argv []string) (*Wrapp
 	if err != nil {
 		return nil, err
 	}
-	h, err := b.placeholders.hold(ctx, l.placeholders())
+	g, err := newGate(spec, l, b)
 	if err != nil {
 		return nil, closing(filter, err)
-	}
-	g, err := newGate(spec, l, b.features)
-	if err != nil {
-		return nil, errors.Join(err, h.Close(), filter.Close()) //nolint:contextcheck // it is given up whatever becomes of the call
 	}
 	return &Wrapped{
 		Path:  b.path,
 		Args:  append(b.features.arguments(b.path, spec, l), inside...),
 		Files: []*os.File{filter, g.hold, g.tell},
 		gate:  g,
-		// Nobody is to watch any more when the placeholders go.
-		done: []io.Closer{g, filter, h},
+		done:  []io.Closer{g, filter},
 	}, nil
 }
 

@@ -9,9 +9,9 @@
 //   - Nothing of what is hidden, by whatever name: neither the path nor a link to it.
 //     Hidden by itself are /run (the sockets of daemons), the homes of others, and
 //     what only root may read.
-//   - Protected names it can read and not change, and where there are none, not make.
-//     Until the command ends a placeholder lies there, for a mount needs something to
-//     lie on: a socket or an empty folder, which no version control takes for content.
+//   - Protected names it can read and not change. What it makes where there are none is
+//     undone at once (see [Wrapped.Watch]), for a mount needs something to lie on, and
+//     nothing is put on the disk. A program outside may see it for a moment.
 //   - Its own processes to see and to signal, no capabilities, no new namespaces, and
 //     none of the system calls with which sandboxes have been left before: a seccomp
 //     program refuses them. It makes no Unix sockets unless told so, for a read-only
@@ -26,14 +26,14 @@
 //
 //   - With [NetworkAll] the services of this machine's loopback are in reach.
 //   - What is hidden or protected is so by its place at the start, which is verified
-//     before the command runs (see [Wrapped.Release]); where that fails, bubblewrap may
-//     have made empty files or folders of protected names elsewhere. A program outside
-//     that replaces a hidden file by another (editors do, when they save) takes the
-//     mask off a command that runs already. That is told (see [Wrapped.Watch]), mostly
-//     at once, and where a file is moved first within a quarter of a second, but not
-//     before it happened: in between the command may have read the one or the other file.
-//     What is new, and was not there to be hidden, is not. A hard link that a hidden file
-//     has had from before is another file for all a mount can tell.
+//     before the command runs (see [Wrapped.Release]). A program outside that replaces a
+//     hidden file by another (editors do, when they save) takes the mask off a command
+//     that runs already. That is told (see [Wrapped.Watch]), mostly at once, and where a
+//     file is moved first within a quarter of a second, but not before it happened: in
+//     between the command may have read the one or the other file. A protected file that is
+//     replaced is open to changes by that command from then on, which [Wrapped.Changed]
+//     tells. What is new, and was not there to be hidden, is not. A hard link that a hidden
+//     file has had from before is another file for all a mount can tell.
 //   - A protected name that is a symbolic link cannot be kept from being replaced, and
 //     is refused with [ErrLink].
 //   - Descriptors: what the caller hands to the command, the command has. An output

@@ -25,8 +25,6 @@ const (
 	kindWritable               // the source, to read and write
 	kindPin                    // as kindWritable, so that the folder cannot be moved away
 	kindProtected              // the source, to read
-	kindAbsentFile             // a file that cannot be opened, on a placeholder
-	kindAbsentDir              // an empty folder on one
 	kindHiddenFile             // a file that cannot be opened
 	kindHiddenDir              // a folder that cannot be listed
 )
@@ -36,6 +34,8 @@ const (
 type entry struct {
 	kind           kind
 	target, source string
+	// was is what is hidden.
+	was fs.FileInfo
 	// passage is a folder in memory with something mounted below it.
 	passage bool
 }
@@ -43,10 +43,9 @@ type entry struct {
 func (e *entry) writable() bool { return e.kind == kindWritable || e.kind == kindPin }
 
 // guards says that it keeps what lies at its place from being read or changed, or helps
-// to.
-func (e *entry) guards() bool {
-	return e.kind >= kindPin
-}
+// to, and hides that it keeps it from being read.
+func (e *entry) guards() bool { return e.kind >= kindPin }
+func (e *entry) hides() bool  { return e.kind >= kindHiddenFile }
 
 // own says that what is below is the machine's, under its own path.
 func (e *entry) own() bool { return e.source == e.target }
@@ -63,25 +62,11 @@ func (e *entry) fresh() bool {
 // inMemory says that it is a folder of the sandbox's, which stays empty but for what is
 // mounted there.
 func (e *entry) inMemory() bool {
-	return e.kind == kindEmpty || e.kind == kindHiddenDir || e.kind == kindAbsentDir
+	return e.kind == kindEmpty || e.kind == kindHiddenDir
 }
 
 // from is where a path below the entry comes from.
 func (e *entry) from(path string) string { return e.source + strings.TrimPrefix(path, e.target) }
-
-// mask settles what is shown of a file that is not to be opened. state is [Options].State.
-func (e *entry) mask(state string) {
-	switch {
-	case e.kind == kindAbsentFile && isStandIn(e.target):
-		e.source = standInIn(state)
-	case e.kind == kindAbsentFile:
-		e.source = absentIn(state)
-	case e.kind == kindHiddenFile:
-		// A device on a mount that allows none: opening it is refused, to its owner
-		// too.
-		e.source = os.DevNull
-	}
-}
 
 // settle orders what is wanted, drops what changes nothing, and pins the folders
 // between a writable place and what is mounted in it: one that could be moved away
@@ -123,7 +108,7 @@ func (l *layout) pointless(e *entry) bool {
 		// A folder in memory, or one that shows another place, does not show it anyway. The
 		// sandbox's own /proc lies in none.
 		return (around.fresh() || !around.own()) && !within(e.target, "/proc")
-	case kindProtected, kindAbsentFile, kindAbsentDir:
+	case kindProtected, kindPin:
 		return !around.writable() || !around.own()
 	case kindReadOnly:
 		return e.own() && around.own() && (around.kind == kindReadOnly || around.kind == kindProtected)
@@ -137,12 +122,16 @@ func (l *layout) pointless(e *entry) bool {
 func (l *layout) place(e *entry) error {
 	around := l.around()
 	around.passage = around.inMemory()
-	if !around.own() && !around.fresh() {
-		if around.source == "" {
-			return fmt.Errorf("%w: %s cannot be put into %s", ErrSpec, e.target, around.target)
-		}
+	switch {
+	case around.fresh():
+	case !around.own():
 		if err := mountpoint(around, e); err != nil {
 			return err
+		}
+	case !e.own():
+		// Bubblewrap would make what is missing, in a folder of the machine's.
+		if _, err := os.Lstat(e.target); err != nil {
+			return fmt.Errorf("%w: nothing is put at %s: %w", ErrSpec, e.target, err)
 		}
 	}
 	if around.writable() {

@@ -19,9 +19,3 @@ func NewMachine(namespaces, clone, apparmor string, seccomp, container bool) Mac
 // WithoutUsers makes a sandbox do without user namespaces, as root does where there
 // are none.
 func (s *Sandbox) WithoutUsers() { s.features.users, s.features.noUsers = false, false }
-
-// MakePlaceholder makes one for a file.
-func MakePlaceholder(path string) error {
-	_, err := placeholder{path: path}.make()
-	return err
-}

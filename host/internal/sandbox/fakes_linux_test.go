@@ -46,7 +46,7 @@ func TestSlyFakes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer func() { _ = w.Close() }() // it has no placeholders
+			defer func() { _ = w.Close() }() // it has nothing to undo
 			if out, err := outputIn(t, w, nil, escapes.FakesHang()); err == nil {
 				t.Errorf("its result counts: %q", out)
 			}

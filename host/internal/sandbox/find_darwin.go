@@ -46,9 +46,6 @@ func Find(ctx context.Context, o Options) (*Sandbox, Report) {
 // Copies reports whether files can be shown as copies; see [Spec].Copies.
 func (*Sandbox) Copies() bool { return false }
 
-// Close ends the use of a sandbox.
-func (s *Sandbox) Close() error { return nil }
-
 // ProxySocket is empty: a proxy's socket is reached at its own path.
 const ProxySocket = ""
 
@@ -117,6 +114,3 @@ func protected(paths []string) []string {
 	}
 	return list
 }
-
-// IsPlaceholder reports false: there are none on this system.
-func IsPlaceholder(string) bool { return false }

@@ -38,11 +38,5 @@ func (*Sandbox) Wrap(context.Context, Spec, []string) (*Wrapped, error) { return
 // Copies reports false; see [Spec].Copies.
 func (*Sandbox) Copies() bool { return false }
 
-// Close does nothing.
-func (*Sandbox) Close() error { return nil }
-
 // Exec fails with [ErrNone].
 func Exec([]string, []string) error { return ErrNone }
-
-// IsPlaceholder reports false: there are none on this system.
-func IsPlaceholder(string) bool { return false }

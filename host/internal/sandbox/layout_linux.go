@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // layout is what lies where, outer places before those in them.
@@ -19,6 +21,8 @@ type layout struct {
 	// above are the entries around the place being looked at, from the outside in.
 	above []*entry
 	temp  string
+	// missing are the protected names that are not there, each in a folder that is.
+	missing []string
 }
 
 // newLayout looks at the machine's files and settles what is mounted for a
@@ -31,9 +35,8 @@ func newLayout(o Options, spec Spec) (*layout, error) {
 	if err := l.settle(); err != nil {
 		return nil, err
 	}
-	for _, e := range l.entries {
-		e.mask(o.State)
-	}
+	slices.Sort(l.missing)
+	l.missing = slices.DeleteFunc(slices.Compact(l.missing), func(path string) bool { return !l.writableAt(filepath.Dir(path)) })
 	if spec.Cwd != "" && !l.inSight(spec.Cwd) {
 		return nil, fmt.Errorf("%w: the working directory %s is hidden", ErrSpec, spec.Cwd)
 	}
@@ -209,12 +212,15 @@ func (l *layout) hide(path string) {
 	}
 	info, err := os.Lstat(resolved)
 	switch {
-	case err != nil, info.Mode().Perm()&0o222 == 0 && isPlaceholder(resolved):
+	case err != nil:
+		return
 	case info.IsDir():
 		l.want(kindHiddenDir, resolved, "")
 	default:
-		l.want(kindHiddenFile, resolved, "")
+		// A device on a mount that allows none: opening it is refused, to its owner too.
+		l.want(kindHiddenFile, resolved, os.DevNull)
 	}
+	l.wanted[resolved].was = info
 }
 
 func (l *layout) bind(b Bind, open kind) error {
@@ -232,11 +238,10 @@ func (l *layout) bind(b Bind, open kind) error {
 	return nil
 }
 
-// protect walks from a writable root to a name, and asks for the first thing on the
-// way that can be held: what is there, or a placeholder where nothing is. Folders on
-// the way to what is there are held where they are by pins.
+// protect walks from a writable root to a name, and asks for what is there to be held.
+// Folders on the way are held where they are by pins. The first thing that is not there is
+// noted as missing.
 func (l *layout) protect(path string, roots []string) error {
-	asDir := strings.HasSuffix(path, "/")
 	path = filepath.Clean(path)
 	root, rest := "", ""
 	for _, r := range roots {
@@ -257,17 +262,10 @@ func (l *layout) protect(path string, roots []string) error {
 	for i, name := range names {
 		at = filepath.Join(at, name)
 		last := i == len(names)-1
-		info, err := lstatOrAbsent(at)
+		info, err := os.Lstat(at)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			k := kindAbsentFile
-			if asDir || !last {
-				k = kindAbsentDir
-			}
-			if closedToUser(filepath.Dir(at)) {
-				return nil // nobody makes anything there
-			}
-			l.want(k, at, "")
+			l.miss(at, root)
 			return nil
 		case errors.Is(err, fs.ErrPermission):
 			above := filepath.Dir(at) // is closed, and is to stay so with what is in it
@@ -286,42 +284,50 @@ func (l *layout) protect(path string, roots []string) error {
 	return nil
 }
 
+// miss notes a protected name that is not there. The folder that it would lie in stays where
+// it is, to be watched; one that cannot be watched stays as it is.
+func (l *layout) miss(path, root string) {
+	dir := filepath.Dir(path)
+	switch {
+	case closedToUser(dir): // nobody makes anything there
+	case unix.Access(dir, unix.R_OK) != nil:
+		l.want(kindProtected, dir, dir)
+	default:
+		if dir != root {
+			l.want(kindPin, dir, dir)
+		}
+		l.missing = append(l.missing, path)
+	}
+}
+
+// at is the innermost entry around a resolved path.
+func (l *layout) at(path string) *entry {
+	innermost := &entry{kind: kindReadOnly}
+	for _, e := range l.entries {
+		if within(path, e.target) {
+			innermost = e
+		}
+	}
+	return innermost
+}
+
+// writableAt says whether a command can write to what lies at a resolved path.
+func (l *layout) writableAt(path string) bool {
+	e := l.at(path)
+	return e.writable() && e.own()
+}
+
 // inSight says whether a path is to be seen in the sandbox.
 func (l *layout) inSight(path string) bool {
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
 		path = resolved
 	}
-	var innermost *entry
-	for _, e := range l.entries {
-		if within(path, e.target) {
-			innermost = e
-		}
-	}
-	return innermost == nil || !innermost.fresh() && innermost.kind != kindHiddenFile
-}
-
-// placeholders are the entries that need one.
-func (l *layout) placeholders() []placeholder {
-	var list []placeholder
-	for _, e := range l.entries {
-		if e.kind == kindAbsentFile || e.kind == kindAbsentDir {
-			list = append(list, placeholder{path: e.target, dir: e.kind == kindAbsentDir})
-		}
-	}
-	return list
+	e := l.at(path)
+	return !e.fresh() && e.kind != kindHiddenFile
 }
 
 // changeable says whether a command can write to a file.
 func (l *layout) changeable(path string) bool {
 	path, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return false
-	}
-	innermost := &entry{}
-	for _, e := range l.entries {
-		if within(path, e.target) {
-			innermost = e
-		}
-	}
-	return innermost.writable() && innermost.own()
+	return err == nil && l.writableAt(path)
 }

@@ -34,11 +34,11 @@ func (b *bubblewrap) probe(ctx context.Context, v version) error {
 
 // try runs a sandboxed command that does nothing.
 func (b *bubblewrap) try(ctx context.Context) error {
-	w, err := b.wrap(ctx, Spec{Cwd: "/"}, []string{"true"})
+	w, err := b.wrap(Spec{Cwd: "/"}, []string{"true"})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = w.Close() }() // it holds no placeholders
+	defer func() { _ = w.Close() }() // it has nothing to undo
 	said, err := b.run(ctx, w.Args, w.Files, w.Release)
 	if text := string(bytes.TrimSpace(said)); err != nil && text != "" {
 		return errors.Join(errors.New(text), err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -52,8 +51,8 @@ type Spec struct {
 	// Hidden are files and folders that cannot be read. What is not there is left
 	// out.
 	Hidden []string
-	// Protected are paths in Writable that cannot be written to or made. One that
-	// ends in a slash is a folder, where it is not there.
+	// Protected are paths in Writable that cannot be written to. Those that do not exist are
+	// watched: see [Wrapped.Watch].
 	Protected []string
 	// Copies are files in Writable that are shown as links to private copies. A sandbox that
 	// cannot do that, as [Sandbox.Copies] reports, protects the files.
@@ -92,9 +91,8 @@ type Bind struct {
 
 // Options are what a sandbox knows of its surroundings.
 type Options struct {
-	// State is a folder of the caller's own, made if need be, for what lies under
-	// placeholders and for the list of these; it is hidden from every command. All
-	// sandboxes of a user should have the same. Required on Linux.
+	// State is a folder of the caller's own, made if need be, for what was undone; it is hidden
+	// from every command. What was undone is kept there for 30 days. Required on Linux.
 	State string
 	// Home is the home that stays in sight; without one all of /home is hidden.
 	Home string
@@ -126,7 +124,8 @@ type Wrapped struct {
 
 	gate interface {
 		release(ctx context.Context, pid int) error
-		watch(ctx context.Context) (string, error)
+		watch(ctx context.Context, lost func(Loss)) error
+		changed() (undone []Undone, replaced []string)
 	}
 	done []io.Closer
 }
@@ -142,18 +141,42 @@ func (w *Wrapped) Release(ctx context.Context, pid int) error {
 	return w.gate.release(ctx, pid)
 }
 
-// Watch waits, from the release on, until something that is hidden or protected is not so
-// any more, for a program outside replaced it, moved it or removed it: the caller ends the
-// command then. It tells the path; none when the context ended, or w was closed.
-func (w *Wrapped) Watch(ctx context.Context) (lost string, err error) {
-	if w.gate == nil {
-		return "", nil
-	}
-	return w.gate.watch(ctx)
+// Loss is why a command that runs must end.
+type Loss struct {
+	// Path is hidden, and something that can be read lies there now, as a program outside put
+	// it there. Or it is a protected name that did not exist, and is made again and again, or
+	// cannot be undone, as Err says.
+	Path   string
+	Hidden bool
+	Err    error
 }
 
-// Close gives up what the command had for itself, such as placeholders. It is safe
-// to repeat.
+// Undone is a protected name that did not exist when a command began, and was made while it
+// ran. Kept is where what lay there is now.
+type Undone struct{ Path, Kept string }
+
+// Watch undoes, from the release on until the context ends or w is closed, what is made at
+// protected names that did not exist. Where something is lost for good it says so, perhaps
+// again and again: the caller ends the command then.
+func (w *Wrapped) Watch(ctx context.Context, lost func(Loss)) error {
+	if w.gate == nil {
+		return nil
+	}
+	return w.gate.watch(ctx, lost)
+}
+
+// Changed returns what was undone, complete when w is closed, and which protected paths
+// programs outside replaced, moved or removed, so that the command could write to what lies
+// there now.
+func (w *Wrapped) Changed() (undone []Undone, replaced []string) {
+	if w.gate == nil {
+		return nil, nil
+	}
+	return w.gate.changed()
+}
+
+// Close undoes what is left at protected names that did not exist, and gives up what the
+// command had for itself. It is safe to repeat.
 func (w *Wrapped) Close() error {
 	var faults []error
 	for _, c := range w.done {
@@ -280,17 +303,3 @@ func (s Spec) network() Network {
 	}
 	return s.Network
 }
-
-// Owes reports whether a folder for temporary files has a list of placeholders in it that
-// are still to be removed: one whose [Options].State was [StateIn] it, and whose process
-// was killed. [Find] removes them.
-func Owes(dir string) bool {
-	entries, err := os.ReadDir(filepath.Join(StateIn(dir), journalsName))
-	return err == nil && len(entries) > 0
-}
-
-// StateIn is the place of [Options].State in a folder for temporary files.
-func StateIn(dir string) string { return filepath.Join(dir, "sandbox") }
-
-// journalsName is the folder for lists of placeholders in one for state.
-const journalsName = "journals"

@@ -29,7 +29,7 @@ type Sandbox struct {
 }
 
 // Find looks for a sandbox and tries it once. The sandbox is nil where the report
-// says that there is none. What dead processes left of theirs is removed.
+// says that there is none.
 func Find(ctx context.Context, o Options) (*Sandbox, Report) {
 	r := Report{Kind: "none"}
 	path, err := findProgram(o.Program)
@@ -61,7 +61,7 @@ func Find(ctx context.Context, o Options) (*Sandbox, Report) {
 		r.Reasons = []string{fmt.Sprintf("%s is version %v: at least %v is needed", path, v, oldest)}
 		return nil, r
 	}
-	if err := b.open(ctx); err != nil {
+	if err := b.open(); err != nil {
 		r.Reasons = []string{err.Error()}
 		return nil, r
 	}
@@ -80,9 +80,6 @@ func Find(ctx context.Context, o Options) (*Sandbox, Report) {
 // mount a link.
 func (*Sandbox) Copies() bool { return false }
 
-// Close ends the use of a sandbox. Commands that run still keep what they need.
-func (s *Sandbox) Close() error { return s.placeholders.close() }
-
 // Wrap turns a command into one that runs it in a sandbox. What others change of the
 // files that it looks at to do so, [Wrapped.Release] finds out.
 func (s *Sandbox) Wrap(ctx context.Context, spec Spec, argv []string) (*Wrapped, error) {
@@ -95,7 +92,7 @@ func (s *Sandbox) Wrap(ctx context.Context, spec Spec, argv []string) (*Wrapped,
 	if err := s.tryAgain(ctx); err != nil {
 		return nil, err
 	}
-	return s.wrap(ctx, spec, argv)
+	return s.wrap(spec, argv)
 }
 
 // tryAgain tries the program once more where its file is another than the one that was
@@ -111,7 +108,7 @@ func (s *Sandbox) tryAgain(ctx context.Context) error {
 	if os.SameFile(now, s.tried) && now.Size() == s.tried.Size() && now.ModTime().Equal(s.tried.ModTime()) {
 		return nil
 	}
-	next := &bubblewrap{options: s.options, path: s.path, placeholders: s.placeholders}
+	next := &bubblewrap{options: s.options, path: s.path}
 	v, err := next.askVersion(ctx)
 	if err == nil {
 		err = next.probe(ctx, v)

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -37,6 +38,13 @@ type gate struct {
 	// table is where the kernel lists the sandbox's mounts, from the release on.
 	table  *os.File
 	closed atomic.Bool
+
+	missing *missing
+	mu      sync.Mutex
+	// replaced are the protected paths that somebody outside replaced, moved or removed.
+	replaced map[string]bool
+	// seen are the hidden paths that were told of. The goroutine that watches has them.
+	seen map[string]bool
 }
 
 const (
@@ -53,12 +61,18 @@ type mounted struct {
 	// source is a path of this machine; without one a file system in memory is wanted.
 	source   string
 	readOnly bool
-	// guard says that it keeps something from being read or changed.
-	guard bool
+	// guard says that it keeps something from being read or changed, and hides that from being
+	// read.
+	guard, hides bool
+	// was is what is hidden.
+	was fs.FileInfo
 }
 
-func newGate(spec Spec, l *layout, f features) (*gate, error) {
-	g := &gate{apart: []string{"mnt", "pid", "ipc", "uts"}}
+func newGate(spec Spec, l *layout, b *bubblewrap) (*gate, error) {
+	g := &gate{
+		apart: []string{"mnt", "pid", "ipc", "uts"}, missing: newMissing(quarantineIn(b.options.State), l.missing),
+		replaced: make(map[string]bool), seen: make(map[string]bool),
+	}
 	if spec.network() != NetworkAll {
 		g.apart = append(g.apart, "net")
 	}
@@ -66,8 +80,8 @@ func newGate(spec Spec, l *layout, f features) (*gate, error) {
 		if e.kind == kindLink {
 			continue // it is in a folder that nobody else has
 		}
-		open := e.writable() || e.kind == kindScratch || f.leftOpen(e)
-		g.wanted = append(g.wanted, mounted{e.target, e.source, !open, e.guards()})
+		open := e.writable() || e.kind == kindScratch || b.features.leftOpen(e)
+		g.wanted = append(g.wanted, mounted{e.target, e.source, !open, e.guards(), e.hides(), e.was})
 	}
 	var err error
 	if g.hold, err = endlessPipe(); err != nil {
@@ -96,7 +110,7 @@ func endlessPipe() (*os.File, error) {
 // Close leaves the command held, if it is.
 func (g *gate) Close() error {
 	g.closed.Store(true)
-	err := errors.Join(g.told.Close(), g.hold.Close())
+	err := errors.Join(g.told.Close(), g.hold.Close(), g.missing.end())
 	if g.table != nil {
 		err = errors.Join(err, g.table.Close())
 	}
@@ -126,6 +140,10 @@ func (g *gate) release(ctx context.Context, made int) error {
 	if !descends(pid, made) {
 		return fmt.Errorf("%w: it named process %d, which it did not start", ErrUnmade, pid)
 	}
+	// Before it is compared: what is watched then is what the sandbox has.
+	if err := g.missing.begin(); err != nil {
+		return err
+	}
 	inside, err := mountsOf(g.table)
 	if err != nil {
 		return err
@@ -136,6 +154,7 @@ func (g *gate) release(ctx context.Context, made int) error {
 	if err := g.separate(strconv.Itoa(pid)); err != nil {
 		return err
 	}
+	g.missing.release()
 	_, err = g.hold.Write([]byte{1})
 	return err
 }

@@ -42,7 +42,7 @@ func TestPathsThatChange(t *testing.T) {
 		temp              string
 	}{
 		"above what is protected":    {change: "w/x", protected: []string{"w/x/hooks"}},
-		"above a placeholder":        {change: "w/x", protected: []string{"w/x/absent/"}},
+		"above a missing name":       {change: "w/x", protected: []string{"w/x/missing"}},
 		"what is protected itself":   {change: "w/x/hooks", protected: []string{"w/x/hooks"}},
 		"above what is hidden":       {change: "w/x", hidden: []string{"w/x/.env"}},
 		"what is hidden":             {change: "w/x", hidden: []string{"w/x"}},
@@ -51,7 +51,7 @@ func TestPathsThatChange(t *testing.T) {
 		"above one that is writable": {change: "w/x/hooks", temp: "w/x/hooks/deep"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			root := tree(t, "w/x/hooks/h", "w/x/hooks/deep/f", "w/x/.env", "w/t/f", "o/hooks/h", "o/.env", "o/absent/f", "o/deep/f")
+			root := tree(t, "w/x/hooks/h", "w/x/hooks/deep/f", "w/x/.env", "w/t/f", "o/hooks/h", "o/.env", "o/missing/f", "o/deep/f")
 			s := find(t, sandbox.Options{State: root + "/state"})
 			spec := sandbox.Spec{
 				Writable: under(root, "w"), Protected: under(root, test.protected...), Hidden: under(root, test.hidden...), Cwd: "/",
@@ -136,58 +136,5 @@ func TestOddNamesAreVerified(t *testing.T) {
 	out, err := run(t, s, spec, []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}, `echo ran; cat .env`)
 	if out != "ran\ncat: .env: Permission denied\n" {
 		t.Errorf("got %v, and it printed %q", err, out)
-	}
-}
-
-// A link that takes the place of the folder that a placeholder is in leads nobody to
-// another folder, when that is made and when it is removed.
-func TestPlaceholdersFollowNoLinks(t *testing.T) {
-	root := tree(t, "w/x/f", "o/f")
-	s := find(t, sandbox.Options{State: root + "/state"})
-	spec := sandbox.Spec{Writable: under(root, "w"), Protected: under(root, "w/x/.bashrc", "w/x/.vscode/"), Cwd: "/"}
-	w, err := s.Wrap(t.Context(), spec, []string{"true"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	exchange(t, root+"/w/x", root+"/o")
-	for name, make := range map[string]func(path string) error{
-		".bashrc": func(path string) error { return unix.Mknod(path, unix.S_IFSOCK, 0) },
-		".vscode": func(path string) error { return os.Mkdir(path, 0o555) },
-	} {
-		if err := make(root + "/o/" + name); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Error(err)
-	}
-	for _, path := range under(root, "o/.bashrc", "o/.vscode") {
-		if !exists(path) {
-			t.Errorf("%s is gone", path)
-		}
-	}
-	if err := sandbox.MakePlaceholder(root + "/w/x/made"); err == nil || exists(root+"/o/made") {
-		t.Errorf("got %v", err)
-	}
-}
-
-// What looks like a placeholder and was there before stays.
-func TestPlaceholdersOfOthers(t *testing.T) {
-	root := tree(t, "w/f")
-	s := find(t, sandbox.Options{State: root + "/state"})
-	if err := os.Mkdir(root+"/w/.vscode", 0o555); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Mknod(root+"/w/.bashrc", unix.S_IFSOCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	out, err := run(t, s, absent(root), []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}, `echo x > .bashrc`)
-	if err == nil || !bytes.Contains([]byte(out), []byte("Permission denied")) {
-		t.Errorf("got %v, and it printed %q", err, out)
-	}
-	for _, path := range under(root, "w/.bashrc", "w/.vscode") {
-		if !exists(path) {
-			t.Errorf("%s is gone", path)
-		}
 	}
 }

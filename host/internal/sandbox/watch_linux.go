@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -18,45 +20,55 @@ import (
 // moved takes its mount along.
 const movesTold = 250 * time.Millisecond
 
-// watch waits for a mask or a protection to be lost. What is mounted on a file goes with
-// the file: when a program outside puts another one in its place, as editors do when they
-// save, or moves or removes it, the kernel takes the mount from every sandbox, and what
-// comes to lie at the name is in sight. No mount keeps that from happening. But the kernel
-// tells of most of it at once, whoever waits on the table of mounts.
-func (g *gate) watch(ctx context.Context) (lost string, err error) {
+// watch undoes what is made at missing names, and tells of hidden files that come in sight,
+// until the context ends or g is closed.
+//
+// What is mounted on a file goes with the file: when a program outside puts another one in its
+// place, as editors do when they save, or moves or removes it, the kernel takes the mount from
+// every sandbox, and what comes to lie at the name is in sight. No mount keeps that from
+// happening. But the kernel tells of most of it at once, whoever waits on the table of mounts.
+func (g *gate) watch(ctx context.Context, lost func(Loss)) error {
 	if g.table == nil {
-		return "", nil // it was never released
+		return nil // it was never released
 	}
+	undone := make(chan error, 1)
+	go func() { undone <- g.missing.watch(lost) }()
 	raw, err := g.table.SyscallConn()
-	for err == nil && ctx.Err() == nil && lost == "" {
-		lost, err = g.look(ctx, raw)
+	for err == nil && ctx.Err() == nil && !g.closed.Load() {
+		err = g.look(ctx, raw, lost)
+		g.missing.look(lost)
 	}
 	if g.closed.Load() {
-		return "", nil
+		return <-undone
 	}
-	return lost, err
+	return err
 }
 
-// look waits until something is lost, or it is time for another look.
-func (g *gate) look(ctx context.Context, raw syscall.RawConn) (lost string, err error) {
+// look waits until something changes in the table, or it is time for another look.
+func (g *gate) look(ctx context.Context, raw syscall.RawConn, lost func(Loss)) error {
 	if err := g.table.SetReadDeadline(time.Now().Add(movesTold)); err != nil {
-		return "", err
+		return err
 	}
 	defer context.AfterFunc(ctx, func() { _ = g.table.SetReadDeadline(time.Now()) })()
 	var fault error
 	// The look is a part of the wait, so that nothing changes unnoticed between them.
-	err = raw.Read(func(table uintptr) bool {
-		lost, fault = g.lost(int(table))
-		return lost != "" || fault != nil
+	err := raw.Read(func(table uintptr) bool {
+		seen, err := g.compare(int(table))
+		if seen != "" {
+			lost(Loss{Path: seen, Hidden: true})
+		}
+		fault = err
+		return seen != "" || fault != nil
 	})
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = nil
 	}
-	return lost, errors.Join(fault, err)
+	return errors.Join(fault, err)
 }
 
-// lost is the first guarded place that is not as it was asked for.
-func (g *gate) lost(table int) (string, error) {
+// compare notes which guarded places are not as they were asked for, and returns a hidden one
+// where something lies that can be read now.
+func (g *gate) compare(table int) (seen string, err error) {
 	host, err := hostMounts()
 	if err != nil {
 		return "", err
@@ -71,11 +83,47 @@ func (g *gate) lost(table int) (string, error) {
 		return "", err
 	}
 	for _, want := range g.wanted {
-		if want.guard && want.fault(inside, host) != "" {
+		if !want.guard || want.fault(inside, host) == "" {
+			continue
+		}
+		if !want.hides {
+			g.mu.Lock()
+			g.replaced[want.target] = true
+			g.mu.Unlock()
+		} else if !g.seen[want.target] && want.inSight() {
+			g.seen[want.target] = true
 			return want.target, nil
 		}
 	}
 	return "", nil
+}
+
+// inSight says whether something lies at a hidden place whose mask is gone. The kernel takes the
+// mask off before it removes what is there, or replaces it.
+func (w mounted) inSight() bool {
+	const looks, pause = 100, 200 * time.Microsecond
+	for range looks {
+		now, err := os.Lstat(w.target)
+		if err != nil {
+			return false
+		}
+		if w.was == nil || !os.SameFile(now, w.was) {
+			return true
+		}
+		time.Sleep(pause)
+	}
+	return true
+}
+
+// changed is what was undone, and the protected paths that somebody outside replaced.
+func (g *gate) changed() ([]Undone, []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	there := slices.DeleteFunc(slices.Sorted(maps.Keys(g.replaced)), func(path string) bool {
+		_, err := os.Lstat(path)
+		return err != nil
+	})
+	return g.missing.all(), there
 }
 
 // maxTable bounds a table of mounts. The kernel allows a hundred thousand.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -85,58 +86,64 @@ func move(from, to string) change {
 	}
 }
 
-// A file that is replaced outside loses its mask, or its protection, in the sandbox: that
-// is told at once, whichever way it happened.
+// A hidden file that is replaced outside loses its mask in the sandbox: that is told at once,
+// whichever way it happened, where there is something to be seen. A protected one is noted.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		change change
-		lost   string
+		changes        []change
+		lost, replaced string
 	}{
-		"hidden, saved by an editor":    {save("w/.env"), "w/.env"},
-		"hidden, removed":               {remove("w/.env"), "w/.env"},
-		"hidden, moved":                 {move("w/.env", "w/env"), "w/.env"},
-		"protected, saved":              {save("w/.git/config"), "w/.git/config"},
-		"above what is protected":       {move("w/.git", "w/git"), "w/.git"},
-		"absent, the placeholder saved": {save("w/.bashrc"), "w/.bashrc"},
-		"absent, the folder removed":    {remove("w/.vscode"), "w/.vscode"},
+		"hidden, saved by an editor":     {[]change{save("w/.env")}, "w/.env", ""},
+		"hidden, removed":                {[]change{remove("w/.env")}, "", ""},
+		"hidden, moved":                  {[]change{move("w/.env", "w/env")}, "", ""},
+		"hidden, moved and made anew":    {[]change{move("w/.env", "w/env"), save("w/.env")}, "w/.env", ""},
+		"protected, saved":               {[]change{save("w/.git/config")}, "", "w/.git/config"},
+		"protected, removed":             {[]change{remove("w/.git/config")}, "", ""},
+		"above what is protected":        {[]change{move("w/.git", "w/git")}, "", ""},
+		"above what is protected, again": {[]change{move("w/.git", "w/git"), move("w/d", "w/.git")}, "", "w/.git"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			root := tree(t, "w/.env", "w/.git/config", "w/f")
+			t.Parallel()
+			root := tree(t, "w/.env", "w/.git/config", "w/f", "w/d/f")
 			s := find(t, sandbox.Options{State: root + "/state"})
-			spec := absent(root)
-			spec.Hidden, spec.Protected = under(root, "w/.env"), append(spec.Protected, root+"/w/.git/config")
-			r := startIn(t, s, spec, "sleep 60")
-			lost := make(chan string, 1)
-			go func() {
-				path, err := r.Watch(t.Context())
-				if err != nil {
-					t.Error(err)
-				}
-				lost <- path
-			}()
-			// What is no matter: a file beside, and one in a folder that is in the way.
+			r := startIn(t, s, sandbox.Spec{
+				Writable: under(root, "w"), Hidden: under(root, "w/.env"), Protected: under(root, "w/.git/config"), Cwd: root + "/w",
+			}, "sleep 60")
+			lost := make(chan sandbox.Loss, 10)
+			go func() { _ = r.Watch(t.Context(), func(l sandbox.Loss) { lost <- l }) }()
+			// These do not matter: a file beside, and one in a folder that is in the way.
 			saved(t, root+"/w/f")
 			saved(t, root+"/w/.git/index")
-			select {
-			case path := <-lost:
-				t.Fatalf("%q was told too early", path)
-			case <-time.After(20 * time.Millisecond):
+			time.Sleep(20 * time.Millisecond)
+			if len(lost) > 0 {
+				t.Fatalf("%v was told too early", <-lost)
 			}
-			test.change(t, root)
-			select {
-			case path := <-lost:
-				if path != root+"/"+test.lost {
-					t.Errorf("%q was told", path)
+			for _, change := range test.changes {
+				change(t, root)
+			}
+			if test.lost != "" {
+				select {
+				case l := <-lost:
+					if l.Path != root+"/"+test.lost || !l.Hidden {
+						t.Errorf("%v was told", l)
+					}
+				case <-time.After(testenv.Patience):
+					t.Error("nothing was told")
 				}
-			case <-time.After(testenv.Patience):
-				t.Error("nothing was told")
+			}
+			time.Sleep(300 * time.Millisecond) // what is moved is looked for every 250
+			if len(lost) > 0 {
+				t.Errorf("%v was told", <-lost)
+			}
+			if _, replaced := r.Changed(); strings.TrimPrefix(strings.Join(replaced, " "), root+"/") != test.replaced {
+				t.Errorf("replaced %v", replaced)
 			}
 		})
 	}
 }
 
-// What happened before anybody watched is told too, and who gives up is let go.
+// What happened before anybody watched is told too, and the end of the context ends the wait.
 func TestWatchBeginsAndEnds(t *testing.T) {
 	root := tree(t, "w/.env")
 	s := find(t, sandbox.Options{State: root + "/state"})
@@ -144,12 +151,13 @@ func TestWatchBeginsAndEnds(t *testing.T) {
 	r := startIn(t, s, spec, "sleep 60")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if lost, err := r.Watch(ctx); lost != "" || err != nil {
-		t.Errorf("got %q, %v", lost, err)
+	if err := r.Watch(ctx, func(l sandbox.Loss) { t.Errorf("lost %v", l) }); err != nil {
+		t.Error(err)
 	}
 	saved(t, root+"/w/.env")
-	if lost, err := r.Watch(t.Context()); lost != root+"/w/.env" || err != nil {
-		t.Errorf("got %q, %v", lost, err)
+	ctx, cancel = context.WithCancel(t.Context())
+	if err := r.Watch(ctx, func(sandbox.Loss) { cancel() }); err != nil || ctx.Err() == nil {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -157,15 +165,15 @@ func TestWatchBeginsAndEnds(t *testing.T) {
 func TestWatchClosed(t *testing.T) {
 	root := tree(t, "w/.env")
 	s := find(t, sandbox.Options{State: root + "/state"})
-	spec := sandbox.Spec{Writable: under(root, "w"), Hidden: under(root, "w/.env"), Cwd: root + "/w"}
+	spec := sandbox.Spec{Writable: under(root, "w"), Hidden: under(root, "w/.env"), Protected: usual(root + "/w"), Cwd: root + "/w"}
 	r := startIn(t, s, spec, "sleep 60")
 	closed := make(chan error)
 	go func() {
 		time.Sleep(20 * time.Millisecond)
 		closed <- r.Close()
 	}()
-	if lost, err := r.Watch(t.Context()); lost != "" || err != nil {
-		t.Errorf("got %q, %v", lost, err)
+	if err := r.Watch(t.Context(), func(l sandbox.Loss) { t.Errorf("lost %v", l) }); err != nil {
+		t.Error(err)
 	}
 	if err := <-closed; err != nil {
 		t.Error(err)

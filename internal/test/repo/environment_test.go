@@ -35,7 +35,6 @@ var environmentFiles = map[string]struct {
 }{
 	"internal/tempdir/tempdir.go":                {[]string{"os.MkdirTemp", "os.TempDir"}, "temporary directories lie where the system has them, and those that killed processes left are found there"},
 	"host/internal/sandbox/layout_linux.go":      {[]string{"os.TempDir"}, "hides the temporary directories of other sessions, which internal/tempdir made"},
-	"host/internal/sandbox/meeting_linux.go":     {[]string{"os.TempDir"}, "all processes of one user must find the same directory, whatever their options are"},
 	"host/internal/sandbox/probe_linux.go":       {[]string{"exec.LookPath"}, "looks for bubblewrap on the search path if it is in no usual directory"},
 	"host/internal/sandbox/filter_linux.go":      {[]string{"exec.LookPath"}, "runs in a child process whose environment is that of the command it becomes"},
 	"host/internal/sandbox/proxy/relay_linux.go": {[]string{"os.Environ"}, "runs in a child process whose environment is that of the command it starts"},

@@ -11,8 +11,8 @@ type Place struct {
 	Patterns []string
 	// Why tells people the reason.
 	Why string
-	// Existing says that a sandbox protects only what exists of it, and holds no
-	// placeholder for the rest: there are too many of these names.
+	// Existing says that a sandbox protects only what exists of it, and does not keep the rest
+	// from being made: there are too many of these names.
 	Existing bool
 	// Content says that git itself writes it where it checks out a commit, and so takes
 	// nothing in it for the person's: tools ask, and a sandbox leaves it to commands.

@@ -18,7 +18,7 @@ type Places struct {
 	Protected []string
 	// Pinned are the directories above them, up to the writable one. They may be written but
 	// not renamed, as another directory could take their place; a mount on itself prevents
-	// that. Those that do not exist are made with the placeholder for the protected path.
+	// that.
 	Pinned []string
 }
 

@@ -32,9 +32,9 @@ type coldChild struct {
 	// after removes what was made for it, the last first.
 	after []func() error
 
-	// replaced says which hidden or protected path was replaced.
-	replaced atomic.Pointer[string]
-	denied   denials
+	// lost says why its sandbox ended it.
+	lost   atomic.Pointer[string]
+	denied denials
 }
 
 // cold starts the command in a process of its own.
@@ -148,30 +148,39 @@ func (c *coldChild) remove() (cwd string) {
 	return cwd
 }
 
-// watch ends the command if a hidden or protected path is replaced. A file that an editor
-// saves is a new file, which no mount covers.
+// watch has the sandbox undo what it cannot prevent while the command runs.
 func (c *coldChild) watch() {
 	if c.box == nil {
 		return
 	}
 	go func() {
-		lost, err := c.box.Watch(context.Background()) // until the box is closed
-		if err != nil {
+		if err := c.box.Watch(context.Background(), c.lose); err != nil { // until the box is closed
 			c.setup.Logger.Warn("it cannot be told whether what is hidden from a command stays so", "call", c.scope.Call.ID, "error", err)
 		}
-		if lost != "" {
-			text := lost + ", which is closed to commands, was replaced, moved or removed by another program while the command ran, so that it would have been open to it: the command was ended. It can be run again."
-			c.replaced.Store(&text)
-			c.Stop(0)
-		}
 	}()
+}
+
+// lose ends the command, as its sandbox does not hold any more.
+func (c *coldChild) lose(l sandbox.Loss) {
+	text := l.Path + ", which commands may not make, was made again and again: the command was ended."
+	switch {
+	case l.Hidden:
+		text = l.Path + ", which is hidden from commands, was replaced by another program while the command ran, so that it could have read it: the command was ended. It can be run again."
+	case l.Err != nil:
+		text = "What was made at " + l.Path + ", where commands may make nothing, could not be undone (" + l.Err.Error() + "): the command was ended."
+	}
+	c.lost.CompareAndSwap(nil, &text)
+	c.Stop(0)
 }
 
 // end implements [child].
 func (c *coldChild) end() result {
 	r := result{status: c.Status(), cwd: c.remove()}
-	if text := c.replaced.Load(); text != nil {
+	if text := c.lost.Load(); text != nil {
 		r.interrupted = *text
+	}
+	if c.box != nil {
+		r.made = changedText(c.box.Changed())
 	}
 	c.denied.mu.Lock()
 	defer c.denied.mu.Unlock()

@@ -126,13 +126,13 @@ func (h *confinement) protected() []string {
 	}
 	return slices.DeleteFunc(slices.Clone(h.Protected), func(path string) bool {
 		_, err := os.Lstat(path)
-		return filepath.Base(path) == ".git" && (err != nil || sandbox.IsPlaceholder(path))
+		return filepath.Base(path) == ".git" && err != nil
 	})
 }
 
 // protects reports whether a path is protected, or lies in a protected one.
 func (h *confinement) protects(path string) bool {
-	return slices.ContainsFunc(h.protected(), func(p string) bool { return inside(path, []string{strings.TrimSuffix(p, "/")}) })
+	return slices.ContainsFunc(h.protected(), func(p string) bool { return inside(path, []string{p}) })
 }
 
 // protectedBelow returns a protected path in a directory that lies below a working directory;
@@ -143,7 +143,7 @@ func (h *confinement) protectedBelow(path string) string {
 	}
 	for _, protected := range h.Protected {
 		if inside(protected, []string{path}) {
-			return strings.TrimSuffix(protected, "/")
+			return protected
 		}
 	}
 	return ""

@@ -35,7 +35,7 @@ func TestFakesFailCalls(t *testing.T) {
 			if box == nil {
 				testenv.Missing(t, "no sandbox: "+report.String())
 			}
-			defer func() { _ = box.Close() }() // it is only this test's
+
 			c := newShell(t, func(o *shell.Options) { o.Mode, o.Sandbox, o.Network = sandbox.Required, box, sandbox.NetworkOff })
 			for _, command := range []string{"ls", "touch made"} {
 				ctx, cancel := context.WithTimeout(t.Context(), escapes.FakesHang())

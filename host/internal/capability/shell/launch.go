@@ -120,7 +120,7 @@ func (r *run) attend() {
 	r.result.began, r.result.took = r.began, took
 	r.result.limit, r.result.limitText = r.limit(r.result.status.Limit)
 	if r.held.Made != nil {
-		r.result.made = r.held.Made()
+		r.result.made = joined(r.result.made, r.held.Made())
 	}
 }
 

@@ -134,6 +134,23 @@ func (a *account) missed() string {
 	return text
 }
 
+// changedText says which protected paths were made and undone, and which could be changed.
+func changedText(undone []sandbox.Undone, replaced []string) string {
+	const most = 10
+	var made []string
+	for _, u := range undone {
+		made = append(made, u.Path+" (now "+u.Kept+")")
+	}
+	text := ""
+	if len(made) > 0 {
+		text = "Undone: " + strings.Join(made[:min(len(made), most)], ", ") + ". Neither commands nor other programs make that while a command runs, as programs outside the sandbox run or believe what is in it. Edit and Write can, and ask the user."
+	}
+	if len(replaced) > 0 {
+		text = joined(text, "Another program replaced or moved "+strings.Join(replaced[:min(len(replaced), most)], ", ")+" while the command ran, which could have changed it since: tell the user.")
+	}
+	return text
+}
+
 // advise says how to give the command more time, once it was ended at its limit.
 func (a *account) advise() string {
 	longer, background := a.timeout() < a.setup.Time.Max, a.scope.Tasks != nil

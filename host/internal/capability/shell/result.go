@@ -34,8 +34,7 @@ type result struct {
 	failed error
 	// cwd is its last directory; empty is the one where it began, or unknown.
 	cwd string
-	// interrupted says why it was ended because a hidden path would have become visible;
-	// empty is that it was not.
+	// interrupted says why its sandbox ended it; empty is that it did not.
 	interrupted string
 	// denied are the hosts that it asked for and was kept from, and refused those among them
 	// that nothing allows.
@@ -43,7 +42,7 @@ type result struct {
 	refused []string
 	// limit is the limit that ended it, and limitText describes that.
 	limit, limitText string
-	// made reports new protected files.
+	// made reports protected files that were made, undone or replaced.
 	made  string
 	began time.Time
 	took  time.Duration

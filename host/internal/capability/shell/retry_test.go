@@ -35,7 +35,6 @@ func TestSandboxMadeOnceMore(t *testing.T) {
 	if box == nil {
 		testenv.Missing(t, "no sandbox: "+report.String())
 	}
-	defer func() { _ = box.Close() }() // it is only this test's
 	s.hidden = []string{filepath.Join(s.dir, "x", "secret")}
 	c := newShell(t, func(o *shell.Options) { o.Mode, o.Sandbox, o.Network = sandbox.Required, box, sandbox.NetworkOff })
 	if err := os.Mkdir(filepath.Join(root, "change"), 0o700); err != nil {

@@ -47,11 +47,6 @@ func (s *session) sandboxed() func(*shell.Options) {
 	if box == nil {
 		testenv.Missing(s.tb, "no sandbox: "+report.String())
 	}
-	s.tb.Cleanup(func() {
-		if err := box.Close(); err != nil {
-			s.tb.Error(err)
-		}
-	})
 	return func(o *shell.Options) { o.Mode, o.Sandbox, o.Network = sandbox.Required, box, sandbox.NetworkOff }
 }
 
@@ -210,7 +205,55 @@ func TestHiddenFileReplacedWhileItRuns(t *testing.T) {
 		_ = os.Rename(secret+"~", secret)
 	}()
 	r := s.bash(c, "touch runs; sleep 30; echo went on")
-	if r.Exit == 0 || r.out != "" || !strings.HasPrefix(r.Note, secret+", which is closed to commands, was replaced") {
+	if r.Exit == 0 || r.out != "" || !strings.HasPrefix(r.Note, secret+", which is hidden from commands, was replaced") {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// What a command makes at a protected name that did not exist is undone, and told. The command
+// goes on, unless it makes it again and again.
+func TestMissingNamesAreUndone(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	c := newShell(t, s.sandboxed())
+	s.protected = []string{filepath.Join(s.dir, ".npmrc")}
+	for _, test := range []struct{ command, out, note string }{
+		{"echo x > .npmrc; while [ -e .npmrc ]; do :; done; echo went on", "went on\n", ""},
+		{"while :; do echo x > .npmrc; done", "", "/.npmrc, which commands may not make, was made again and again: the command was ended."},
+		{"echo x > .npmrc", "", ""},
+	} {
+		r := s.bash(c, test.command)
+		if (r.Exit == 0) != (test.note == "") || r.out != test.out || !strings.Contains(r.Note, test.note) || !strings.Contains(r.Note, "Undone: "+s.protected[0]+" (now ") {
+			t.Errorf("%s: got %+v", test.command, r)
+		}
+		if left := s.left(); len(left) != 0 {
+			t.Errorf("%s: left behind %q", test.command, left)
+		}
+		if _, err := os.Lstat(s.protected[0]); err == nil {
+			t.Errorf("%s: it is left", test.command)
+		}
+	}
+}
+
+// A protected file that is saved outside ends nothing, and is told of.
+func TestProtectedFileReplacedWhileItRuns(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	c := newShell(t, s.sandboxed())
+	file := filepath.Join(s.dir, ".npmrc")
+	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.protected = []string{file}
+	go func() {
+		for _, err := os.Stat(filepath.Join(s.dir, "runs")); err != nil; _, err = os.Stat(filepath.Join(s.dir, "runs")) {
+			time.Sleep(time.Millisecond)
+		}
+		_ = os.WriteFile(file+"~", []byte("new"), 0o600) // what the command tells shows whether it worked
+		_ = os.Rename(file+"~", file)
+	}()
+	r := s.bash(c, "touch runs; until [ $(cat .npmrc) = new ]; do sleep 0.01; done; sleep 0.3; echo went on")
+	if r.Exit != 0 || r.out != "went on\n" || !strings.Contains(r.Note, "Another program replaced or moved "+file) {
 		t.Errorf("got %+v", r)
 	}
 }

@@ -2,12 +2,15 @@ package workspace
 
 import (
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/ownfiles"
 )
 
 // Draft is new content for where a node lies, which nobody sees before Commit. It
 // is for one goroutine. The package's comment says what holds on which system.
 type Draft struct {
 	target string
+	// made is where it makes a new file, empty for one that exists.
+	made string
 	*staging
 	over bool
 }
@@ -24,11 +27,24 @@ func (n *Node) Draft() (*Draft, error) {
 	if err := n.draftable(); err != nil {
 		return nil, err
 	}
+	made := ""
+	if !n.Exists() {
+		made = n.Real
+	}
+	announce(made)
 	s, err := stage(n)
 	if err != nil {
 		return nil, writeFault(n.Target, err)
 	}
-	return &Draft{target: n.Target, staging: s}, nil
+	return &Draft{target: n.Target, made: made, staging: s}, nil
+}
+
+// announce says that a file and the directories above it are made on purpose: the sandbox of a
+// command that runs would undo them, where they are protected.
+func announce(made string) {
+	if made != "" {
+		ownfiles.Making(made)
+	}
 }
 
 // draftable tells why there can be no new content for the node, or is nil.
@@ -102,6 +118,7 @@ func (d *Draft) Commit(was Info) (Info, error) {
 		return Info{}, d.ended()
 	}
 	d.over = true
+	announce(d.made)
 	info, err := d.commit(was)
 	if err != nil {
 		return Info{}, writeFault(d.target, joinLeft(err, d.discard()))

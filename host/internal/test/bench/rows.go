@@ -65,9 +65,6 @@ var noSandbox = sync.OnceValue(func() string {
 	if box == nil {
 		return report.String()
 	}
-	if err := box.Close(); err != nil {
-		return err.Error()
-	}
 	return ""
 })
 

@@ -71,7 +71,7 @@ func (s *shells) open(dir, cache string) error {
 		return err
 	}
 	s.boxed = shell.New(shell.Options{Settings: shell.Settings{Limits: limits}, Supervisors: s.supervisors, Mode: sandbox.Required, Sandbox: s.box})
-	s.closers = append(s.closers, s.boxed.Close, s.box.Close)
+	s.closers = append(s.closers, s.boxed.Close)
 	s.confine, err = s.newSession(cache, state, sandbox.Required)
 	return err
 }

@@ -26,20 +26,19 @@ import (
 var crashing = map[string]struct {
 	rounds int
 	get    func(c *crasher)
-	left   bool // there are placeholders to be tidied up
 	change func(*setup)
 }{
-	"idle":                     {1, func(c *crasher) { c.call("true", 0); c.call("ls", 0) }, false, nil},
-	"plain":                    {2, func(c *crasher) { c.begin("all in one", nil) }, false, unconfined},
-	"sandboxed":                {2, func(c *crasher) { c.begin("all in one", nil) }, true, nil},
-	"stopped itself":           {1, func(c *crasher) { c.begin("stopped", nil) }, true, nil},
-	"warm":                     {2, func(c *crasher) { c.begin("only reads", nil) }, false, nil},
-	"background":               {2, func(c *crasher) { c.begin("all in one", input{"run_in_background": true}) }, true, nil},
-	"plain, background":        {2, func(c *crasher) { c.begin("all in one", input{"run_in_background": true}) }, false, unconfined},
-	"being stopped":            {3, func(c *crasher) { c.begin("all in one", nil)() }, false, unconfined},
-	"sandboxed, being stopped": {3, func(c *crasher) { c.begin("all in one", nil)() }, false, nil},
-	"sandbox being made":       {8, func(c *crasher) { c.busy("setsid sleep MARK & touch made") }, false, nil},
-	"shells being made":        {5, func(c *crasher) { c.busy("ls MARK") }, false, nil},
+	"idle":                     {1, func(c *crasher) { c.call("true", 0); c.call("ls", 0) }, nil},
+	"plain":                    {2, func(c *crasher) { c.begin("all in one", nil) }, unconfined},
+	"sandboxed":                {2, func(c *crasher) { c.begin("all in one", nil) }, nil},
+	"stopped itself":           {1, func(c *crasher) { c.begin("stopped", nil) }, nil},
+	"warm":                     {2, func(c *crasher) { c.begin("only reads", nil) }, nil},
+	"background":               {2, func(c *crasher) { c.begin("all in one", input{"run_in_background": true}) }, nil},
+	"plain, background":        {2, func(c *crasher) { c.begin("all in one", input{"run_in_background": true}) }, unconfined},
+	"being stopped":            {3, func(c *crasher) { c.begin("all in one", nil)() }, unconfined},
+	"sandboxed, being stopped": {3, func(c *crasher) { c.begin("all in one", nil)() }, nil},
+	"sandbox being made":       {8, func(c *crasher) { c.busy("setsid sleep MARK & touch made") }, nil},
+	"shells being made":        {5, func(c *crasher) { c.busy("ls MARK") }, nil},
 }
 
 // The variables by which a host that is to be killed learns where it lives and by what
@@ -177,8 +176,8 @@ func killHost(t *testing.T, state string, after time.Duration) {
 	}
 	_ = cmd.Wait() // it was killed
 	m.none(t, were, gone)
-	if left := placeholders(t, root+"/work"); len(were) == 0 || crashing[state].left && len(left) == 0 {
-		t.Errorf("there were the processes %q and the placeholders %q: nothing is shown", were, left)
+	if left := litter(t, root+"/work"); len(were) == 0 || len(left) > 0 {
+		t.Errorf("there were the processes %q, and %q are left", were, left)
 	}
 	afterwards(t, root, strings.HasSuffix(state, "background"))
 }
@@ -199,7 +198,7 @@ func afterwards(t *testing.T, root string, background bool) {
 		t.Errorf("the tasks %+v", tasks)
 	}
 	d.close()
-	if left := placeholders(t, filepath.Join(root, "work")); len(left) > 0 {
+	if left := litter(t, filepath.Join(root, "work")); len(left) > 0 {
 		t.Errorf("%q are left", left)
 	}
 }
@@ -212,8 +211,8 @@ const early = 300 * time.Millisecond
 const once = "once"
 
 // TestHostKilledEarly kills hosts at moments of their start, when the sandbox is tried and
-// directories are made. No process is left soon after, and no directory once two other hosts
-// were there.
+// directories are made. No process is left soon after, and no directory once another host was
+// there.
 func TestHostKilledEarly(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "bash")
@@ -235,20 +234,14 @@ func TestHostKilledEarly(t *testing.T) {
 				_ = cmd.Wait()
 			}
 			mark(root).none(t, nil, gone)
-			// A directory that owes placeholders goes with the start after the one that
-			// takes those away.
-			var left []string
-			for range 2 {
-				if out, err := startOnce(root, state).CombinedOutput(); err != nil {
-					t.Fatalf("%v: %s", err, out)
-				}
-				var err error
-				if left, err = filepath.Glob(root + "/toolquay-*"); err != nil {
-					t.Fatal(err)
-				}
-				left = append(left, placeholders(t, root+"/work")...)
+			if out, err := startOnce(root, state).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
 			}
-			if len(left) > 0 {
+			left, err := filepath.Glob(root + "/toolquay-*")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if left = append(left, litter(t, root+"/work")...); len(left) > 0 {
 				t.Errorf("%q are left", left)
 			}
 		})

@@ -73,7 +73,7 @@ func tryEscape(t *testing.T, tell func(*escapes.World) string) answer {
 	for _, did := range w.Verify(t, a.output()) {
 		t.Errorf("%s: %s", command, did)
 	}
-	if left := placeholders(t, w.Work); len(left) > 0 {
+	if left := litter(t, w.Work); len(left) > 0 {
 		t.Errorf("%s: %q are left", command, left)
 	}
 	return a
@@ -97,21 +97,45 @@ func deskIn(t *testing.T, w *escapes.World, changes ...func(*setup)) *desk {
 	return newDesk(t, append(changes, ruled(permissions.RuleSet{Deny: permissions.RuleTexts(denied...)}), world)...)
 }
 
-// placeholders are those that a sandbox left in a directory.
-func placeholders(tb testing.TB, dir string) []string {
+// litter is what lies in a directory that no command made: what was undone is not left beside.
+func litter(tb testing.TB, dir string) []string {
 	tb.Helper()
 	var left []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return nil //nolint:nilerr // what cannot be looked into is looked at from above
-		}
-		if info, err := d.Info(); err == nil && (d.Type() == fs.ModeSocket || d.IsDir() && info.Mode().Perm() == 0) {
+		if err == nil && (d.Type() == fs.ModeSocket || strings.HasPrefix(d.Name(), ".toolquay-")) {
 			left = append(left, path)
 		}
-		return nil
+		return nil // what cannot be looked into is looked at from above
 	})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return left
+}
+
+// TestRaces has Bash run what makes protected names again and again: it is ended, and nothing is
+// left of them.
+func TestRaces(t *testing.T) {
+	t.Parallel()
+	testenv.NeedTool(t, "python3")
+	for i, c := range escapes.Races() {
+		if !testenv.Thorough() && i%3 != 0 {
+			continue // the sandbox's own tests have them all
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			d.put("race.sh", c.Shell)
+			a := d.bash("bash race.sh", input{"timeout": 60_000})
+			if !a.ran() || a.TimedOut || !strings.Contains(a.Text(), "was made again and again") && !strings.Contains(a.Text(), "could not be undone") {
+				t.Errorf("%s", a.Text())
+			}
+			_ = os.Chmod(d.dir, 0o755) //nolint:gosec // as it was
+			for _, name := range []string{".npmrc", ".vscode", ".bashrc", ".claude"} {
+				if d.has(name) {
+					t.Errorf("%s is left", name)
+				}
+			}
+		})
+	}
 }

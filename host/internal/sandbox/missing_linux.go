@@ -1,0 +1,287 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/internal/ownfiles"
+)
+
+const (
+	// maxReturns is how often a name may be made within a span of time: whoever makes it more
+	// often than that wants to win against undoing it.
+	maxReturns  = 3
+	returnsSpan = time.Minute
+	// created are the events by which a name comes to be, and moved those by which a folder
+	// is no more where it was.
+	created    = unix.IN_CREATE | unix.IN_MOVED_TO
+	folderGone = unix.IN_MOVE_SELF | unix.IN_DELETE_SELF
+)
+
+// missing are the protected names that do not exist when a command begins. No mount can hold
+// them, so they are watched, and what is made there is undone at once.
+//
+// Whether the command made it or somebody else, the kernel does not tell. What this program
+// makes for a person, it tells itself; see package ownfiles.
+type missing struct {
+	quarantine quarantine
+
+	mu     sync.Mutex
+	names  map[string]*returns
+	events *os.File
+	// folders are those that are watched, by the numbers of the watches. Unwatched are the paths
+	// where none is.
+	folders   map[int32]*folder
+	unwatched map[string]bool
+	opened    []*folder // all that are to be closed
+	undone    []Undone
+	asides    map[string]*aside
+	// begun says that the command was released, and ended that nothing of it runs.
+	begun, ended bool
+}
+
+// returns are the times at which a name was made, the last ones.
+type returns []time.Time
+
+// more notes one more time, and reports whether that are too many.
+func (r *returns) more(now time.Time) bool {
+	*r = append(slices.DeleteFunc(*r, func(t time.Time) bool { return now.Sub(t) > returnsSpan }), now)
+	return len(*r) >= maxReturns
+}
+
+func newMissing(q quarantine, names []string) *missing {
+	m := &missing{
+		quarantine: q, names: make(map[string]*returns), folders: make(map[int32]*folder),
+		unwatched: make(map[string]bool), asides: make(map[string]*aside),
+	}
+	for _, path := range names {
+		m.names[path] = new(returns)
+		m.unwatched[filepath.Dir(path)] = true
+	}
+	return m
+}
+
+// begin begins to watch, and fails with [ErrChanged] if a name exists by now. Nothing is undone
+// unless the command is released.
+func (m *missing) begin() error {
+	if len(m.names) == 0 {
+		return nil
+	}
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return fmt.Errorf("watching for protected names: %w (the limit fs.inotify.max_user_instances may be reached)", err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.events = os.NewFile(uintptr(fd), "inotify")
+	if err := m.rewatch(); err != nil {
+		return err
+	}
+	for path := range m.unwatched {
+		return fmt.Errorf("%w: %s is no folder any more", ErrChanged, path)
+	}
+	for path := range m.names {
+		if _, err := os.Lstat(path); err == nil {
+			return fmt.Errorf("%w: %s was made", ErrChanged, path)
+		}
+	}
+	return nil
+}
+
+// rewatch watches the folders that are not. Those that are gone it leaves for later.
+func (m *missing) rewatch() error {
+	for path := range m.unwatched {
+		dir, err := openFolder(path)
+		if absent(err) {
+			continue
+		}
+		if err == nil {
+			err = m.add(dir)
+		}
+		if err != nil {
+			return fmt.Errorf("watching %s for protected names: %w", path, err)
+		}
+		delete(m.unwatched, path)
+	}
+	return nil
+}
+
+// add watches a folder.
+func (m *missing) add(dir *folder) error {
+	raw, err := m.events.SyscallConn()
+	if err != nil {
+		return err
+	}
+	number := 0
+	controlErr := raw.Control(func(events uintptr) {
+		number, err = unix.InotifyAddWatch(int(events), descriptorPath(dir.fd), created|folderGone|unix.IN_ONLYDIR)
+	})
+	if err := errors.Join(err, controlErr); err != nil {
+		dir.close()
+		return err
+	}
+	m.folders[int32(number)], m.opened = dir, append(m.opened, dir)
+	return nil
+}
+
+// release says that the command may run.
+func (m *missing) release() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.begun = true
+}
+
+// watch undoes what is made, until the end. It calls lost with a name that comes back too often
+// or cannot be undone.
+func (m *missing) watch(lost func(Loss)) error {
+	if m.events == nil {
+		return nil
+	}
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := m.events.Read(buffer)
+		if errors.Is(err, os.ErrClosed) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("watching for protected names: %w", err)
+		}
+		for rest := buffer[:n]; len(rest) >= unix.SizeofInotifyEvent; {
+			event := (*unix.InotifyEvent)(unsafe.Pointer(&rest[0])) //nolint:gosec // the kernel writes whole events
+			end := unix.SizeofInotifyEvent + int(event.Len)
+			name := string(bytes.TrimRight(rest[unix.SizeofInotifyEvent:end], "\x00"))
+			m.happened(event, name, lost)
+			rest = rest[end:]
+		}
+	}
+}
+
+// happened deals with one event.
+func (m *missing) happened(event *unix.InotifyEvent, name string, lost func(Loss)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	dir := m.folders[event.Wd]
+	if event.Mask&(folderGone|unix.IN_IGNORED|unix.IN_Q_OVERFLOW) != 0 {
+		if dir != nil {
+			m.unwatched[dir.path] = true // another one may come to be there
+		}
+		m.compare(lost)
+		return
+	}
+	for path, times := range m.names {
+		// On some file systems the case of letters does not matter.
+		if dir != nil && filepath.Dir(path) == dir.path && strings.EqualFold(filepath.Base(path), name) {
+			again := times.more(time.Now())
+			m.undo(dir, path, lost)
+			if again {
+				lost(Loss{Path: path})
+			}
+		}
+	}
+}
+
+// look is compare where a folder is gone: nobody tells of what is made in another one in its
+// place, nor that it was removed, as it is held.
+func (m *missing) look(lost func(Loss)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ended {
+		return
+	}
+	for number, dir := range m.folders {
+		var stat unix.Stat_t
+		if unix.Fstat(dir.fd, &stat) == nil && stat.Nlink == 0 {
+			delete(m.folders, number)
+			m.unwatched[dir.path] = true
+		}
+	}
+	if len(m.unwatched) > 0 {
+		m.compare(lost)
+	}
+}
+
+// compare undoes whatever exists, of which events may have been missed.
+func (m *missing) compare(lost func(Loss)) {
+	if m.ended {
+		return
+	}
+	if err := m.rewatch(); err != nil {
+		lost(Loss{Err: err})
+	}
+	for path := range m.names {
+		for _, dir := range m.folders {
+			if dir.path == filepath.Dir(path) {
+				m.undo(dir, path, lost)
+			}
+		}
+	}
+}
+
+// undo moves away what has a name in a folder. What this program made there itself stays, and
+// from then on that name is not looked at any more.
+func (m *missing) undo(dir *folder, path string, lost func(Loss)) {
+	if ownfiles.Made(path) {
+		delete(m.names, path)
+		return
+	}
+	to, beside, err := m.quarantine.take(dir, filepath.Base(path))
+	switch {
+	case err != nil:
+		lost(Loss{Path: path, Err: err})
+	case to != "":
+		if beside != nil {
+			m.asides[to] = beside
+		}
+		m.undone = append(m.undone, Undone{path, to})
+	}
+}
+
+// end undoes what is left, when nothing of the command runs any more.
+func (m *missing) end() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.events == nil || m.ended {
+		return nil
+	}
+	var faults []error
+	if m.begun {
+		m.compare(func(l Loss) { faults = append(faults, fmt.Errorf("undoing %s: %w", l.Path, l.Err)) })
+	}
+	for i, u := range m.undone {
+		if beside := m.asides[u.Kept]; beside != nil {
+			m.undone[i].Kept = m.quarantine.carry(beside)
+		}
+	}
+	m.ended = true
+	for _, dir := range m.opened {
+		dir.close()
+	}
+	return errors.Join(append(faults, m.events.Close())...)
+}
+
+// all is what was undone, each name once.
+func (m *missing) all() []Undone {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []Undone
+	for _, u := range m.undone {
+		if at := slices.IndexFunc(list, func(o Undone) bool { return o.Path == u.Path }); at >= 0 {
+			list[at].Kept = u.Kept // the last one
+			continue
+		}
+		list = append(list, u)
+	}
+	return list
+}
