@@ -87,7 +87,7 @@ var gitDay = []gitRow{
 	{command: "git remote add up https://example.com/x.git && git remote", told: []string{"origin\nup"}, writes: true},
 	{command: "git remote set-url origin https://example.com/x.git", told: []string{"Not taken over into .git/config: remote.origin.url."}, writes: true},
 	{command: "git config --global user.name x", failed: true, told: []string{"Commands cannot change the user's own settings of git"}},
-	{command: "git fetch --all --prune && git pull --rebase origin main", told: []string{"up to date"}},
+	{command: "git fetch --prune origin && git pull --rebase origin main", told: []string{"up to date"}},
 	{command: "git merge --no-ff side -m merged", told: []string{"Merge made"}},
 	{command: "git checkout -q -b t HEAD~1 && echo t >t && git add t && git commit -qm t && git rebase main", told: []string{"Successfully rebased"}},
 	{command: "git checkout -q main && git cherry-pick t && git revert --no-edit HEAD", told: []string{"1 file changed"}},

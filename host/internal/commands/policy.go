@@ -46,7 +46,7 @@ type policyMaker struct {
 // show none.
 func sandboxPolicy(ctx context.Context, o *Options, c *Call, policy *permissions.Policy, p *capability.SandboxPolicy, writes bool, live *liveCopies) error {
 	m := &policyMaker{options: o, call: c, policy: policy, resolver: make(paths.Resolver)}
-	p.Opened, p.Repositories = opened(c.Gate.Approved(), p), repositories(p)
+	p.Opened, p.Repositories = opened(c.Gate.Approved(), p), repositories(p, m.resolver.Follow)
 	m.tops = m.resolver.All(slices.Concat(p.Working, p.Repositories, slices.DeleteFunc(slices.Clone(p.Opened), isFile)))
 	m.rules = policy.SandboxPolicy(c.Gate.Approved()).Following(m.resolver.Follow).Reading(paths.CachedBeginning()).Around(m.tops)
 	m.places = m.rules.Find(paths.CachedNames())

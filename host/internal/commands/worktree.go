@@ -13,10 +13,10 @@ import (
 // repositories returns the directories of git's own that the working directories are linked
 // work trees of, as far as they lie outside of all of them: without those, git can commit
 // nothing there.
-func repositories(p *capability.SandboxPolicy) []string {
+func repositories(p *capability.SandboxPolicy, follow func(path string) string) []string {
 	var out []string
 	for _, dir := range p.Working {
-		if common := commonDir(paths.Real(dir)); common != "" && !below(p, common) && !slices.Contains(out, common) {
+		if common := commonDir(follow(dir)); common != "" && !below(p, common) && !slices.Contains(out, common) {
 			out = append(out, common)
 		}
 	}

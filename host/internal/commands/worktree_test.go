@@ -65,7 +65,7 @@ func TestRepositories(t *testing.T) {
 		for _, dir := range test.working {
 			p.Working = append(p.Working, root+dir)
 		}
-		if got := repositories(&p); !slices.Equal(got, test.want) {
+		if got := repositories(&p, paths.Real); !slices.Equal(got, test.want) {
 			t.Errorf("for %q: %q, want %q", test.working, got, test.want)
 		}
 	}
