@@ -156,6 +156,9 @@ func TestGoCachesBelow(t *testing.T) {
 	t.Parallel()
 	dir, proxy := goProject(t)
 	h := cachedIn(t, filepath.Join(t.TempDir(), "layers"), "GOTOOLCHAIN=local", "GOPRIVATE=example.com")
+	telemetry := filepath.Join(h.home, ".config/go/telemetry") // go writes to it when it has ended, too
+	must(t, os.MkdirAll(telemetry, 0o700))
+	must(t, os.WriteFile(filepath.Join(telemetry, "mode"), []byte("off"), 0o600))
 	goOutside(t, dir, h.home, []string{proxy, "GOSUMDB=off", "GOFLAGS=-mod=mod"}, "mod", "download", "all")
 	must(t, os.RemoveAll(filepath.Join(dir, "proxy")))
 	t.Cleanup(func() { goOutside(t, dir, h.home, nil, "clean", "-modcache") })

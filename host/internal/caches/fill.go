@@ -113,6 +113,15 @@ func (f *filling) goSetting(name string, environ []string) string {
 	return goProxies
 }
 
+// fillUV has uv copy what it installs: a layer is mounted apart, so that it cannot link, and uv
+// would warn of that each time.
+func fillUV(f *filling) {
+	const mode = "UV_LINK_MODE"
+	if lookup(f.request.Environment, mode) == "" {
+		f.set(mode, "copy")
+	}
+}
+
 // fillMaven has maven look into the user's repository after the layer's, from version 3.9 on.
 func fillMaven(f *filling) {
 	options := strings.TrimSpace(lookup(f.request.Environment, "MAVEN_OPTS"))

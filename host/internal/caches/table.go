@@ -26,7 +26,7 @@ var Table = []Cache{
 	{Tool: "yarn", Dir: "yarn-berry", Variable: "YARN_GLOBAL_FOLDER", Default: "~/.yarn/berry"},
 	{Tool: "cargo", Dir: "cargo", Variable: "CARGO_HOME", Default: "~/.cargo", fill: fillCargo},
 	{Tool: "pip", Dir: "pip", Variable: "PIP_CACHE_DIR", Default: "cache/pip"},
-	{Tool: "uv", Dir: "uv", Variable: "UV_CACHE_DIR", Default: "cache/uv"},
+	{Tool: "uv", Dir: "uv", Variable: "UV_CACHE_DIR", Default: "cache/uv", fill: fillUV},
 	{Tool: "maven", Dir: "maven", Default: "~/.m2/repository", fill: fillMaven},
 	{Tool: "gradle", Dir: "gradle", Variable: "GRADLE_USER_HOME", Default: "~/.gradle", fill: fillGradle},
 }
