@@ -257,7 +257,8 @@ func TestNetworkEnvironment(t *testing.T) {
 		wants, lack []string
 	}{
 		{host.NetworkOff, "Bash", []string{"PIP_RETRIES=3", "npm_config_fetch_retries=0", "CARGO_NET_RETRY=0"}, []string{"PIP_RETRIES=0", "JAVA"}},
-		{host.NetworkHosts, "Bash", []string{"no_proxy=localhost,127.0.0.1,::1", "NO_PROXY=localhost,127.0.0.1,::1", "NODE_USE_ENV_PROXY=1", "proxyPort="}, []string{"CARGO_NET_RETRY", "TOOLQUAY"}},
+		{host.NetworkHosts, "Bash", []string{"npm_config_fetch_retries=0"}, []string{"JAVA"}},
+		{host.NetworkHosts, "Bash | WebFetch(domain:registry.example)", []string{"no_proxy=localhost,127.0.0.1,::1", "NO_PROXY=localhost,127.0.0.1,::1", "NODE_USE_ENV_PROXY=1", "proxyPort="}, []string{"CARGO_NET_RETRY", "TOOLQUAY"}},
 		{host.NetworkHosts, "Bash | WebFetch(domain:127.0.0.1)", []string{"no_proxy=localhost,::1\n"}, nil},
 		{host.NetworkAll, "Bash", nil, []string{"CARGO_NET_RETRY", "proxy", "NODE"}},
 	} {

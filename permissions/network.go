@@ -1,6 +1,19 @@
 package permissions
 
-import "github.com/toolquay/toolquay/permissions/internal/hosts"
+import (
+	"slices"
+
+	"github.com/toolquay/toolquay/permissions/internal/hosts"
+)
+
+// ReachesHosts reports whether rules, or the mode, let commands of a tool connect to any host,
+// as [Policy.ReachableHost] reads them.
+func (p *Policy) ReachesHosts(tool string) bool {
+	calls := []*Request{{Tool: tool}, {Tool: toolWebFetch}}
+	return p.mode == ModeBypass || slices.ContainsFunc(p.book.hosts[Allow], func(rule *Rule) bool {
+		return slices.ContainsFunc(calls, rule.names)
+	})
+}
 
 // ReachableHost reports whether a command of a tool may connect to a host, a name or address with
 // or without a port, where nobody can be asked, and why not. Here rules of the tool count, and,

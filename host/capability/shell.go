@@ -86,8 +86,8 @@ type SandboxPolicy struct {
 	Made func() string
 	// Discard removes what was made for a command that did not start. It may be nil.
 	Discard func()
-	// HostsOpened says that a person allowed this call a host, so that the command needs a
-	// way to hosts where commands usually have none.
+	// HostsOpened says that some host is open to the command: by a rule, or because a person
+	// allowed it to this call, also where commands usually have no way to hosts.
 	HostsOpened bool
 	// Host reports whether rules, or what a person allowed this call, let commands reach a
 	// host; nil means that none may be reached by name. It asks nobody.

@@ -33,7 +33,7 @@ func shellOf(dirs Dirs, l *settings.Loaded, environ []string) (*host.Shell, erro
 		Sandbox: host.SandboxOptions{
 			State:    dirs.sandboxes(),
 			Mode:     sandbox.Mode(b.Mode.Value),
-			Network:  sandbox.Network(b.Network.Value),
+			Network:  sandbox.Network(cmp.Or(b.Network.Value, settings.DefaultNetwork)),
 			Hosts:    b.Hosts.Value,
 			Writable: b.Writable.Value,
 			Caches:   dirs.layers(),

@@ -47,12 +47,16 @@ const (
 
 // What of the network commands in a sandbox reach.
 const (
-	// NetworkOff is usual: what a command read, it could send to anyone, past all
-	// rules on WebFetch. Who needs a network names hosts.
+	// NetworkOff is nothing but what a person allows a call.
 	NetworkOff = "off"
-	// NetworkHosts is what rules on WebFetch, and hosts, allow.
+	// NetworkHosts is what rules on WebFetch, and hosts, allow. It is usual: without such a
+	// rule it is nothing.
 	NetworkHosts = "hosts"
-	NetworkAll   = "all"
+	// NetworkAll is all: what a command read, it can send to anyone.
+	NetworkAll = "all"
+
+	// DefaultNetwork is what counts where no settings say otherwise.
+	DefaultNetwork = NetworkHosts
 )
 
 // Shell is the table [shell]: how commands run.
@@ -132,7 +136,7 @@ func tightenShell(l *loader, f *File) {
 	tighten(l, "shell.max_output", &shell.MaxOutput, f.Shell.MaxOutput, DefaultMaxOutput, cmp.Compare)
 	tighten(l, "sandbox.mode", &sandbox.Mode, f.Sandbox.Mode, SandboxWhenAvailable,
 		byPlace(SandboxRequired, SandboxWhenAvailable, SandboxOff))
-	tighten(l, "sandbox.network", &sandbox.Network, f.Sandbox.Network, NetworkOff, byPlace(NetworkOff, NetworkHosts, NetworkAll))
+	tighten(l, "sandbox.network", &sandbox.Network, f.Sandbox.Network, DefaultNetwork, byPlace(NetworkOff, NetworkHosts, NetworkAll))
 	tighten(l, "sandbox.max_processes", &sandbox.MaxProcesses, f.Sandbox.MaxProcesses, DefaultMaxProcesses, cmp.Compare)
 	tighten(l, "sandbox.max_memory", &sandbox.MaxMemory, f.Sandbox.MaxMemory, DefaultMaxMemory, cmp.Compare)
 	tighten(l, "sandbox.max_open_files", &sandbox.MaxOpenFiles, f.Sandbox.MaxOpenFiles, DefaultMaxOpenFiles, cmp.Compare)

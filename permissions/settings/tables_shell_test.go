@@ -97,7 +97,7 @@ func TestProjectsOnlyTighten(t *testing.T) {
 		"stricter than the user":     {middle, "", strict, keys, 0},
 		"looser than the user":       {middle, "", loose, 0, keys - 1}, // background is what it is
 		"as the user":                {middle, "", middle, 0, 0},
-		"stricter than usual":        {"", "", strict, keys - 1, 0}, // off is usual
+		"stricter than usual":        {"", "", strict, keys, 0},
 		"looser than usual":          {"", "", loose, 0, keys - 1},
 		"the strictest counts":       {loose, strict, middle, keys, keys},
 		"the strictest counts first": {loose, middle, strict, 2*keys - 1 - (keys - 1), 0},

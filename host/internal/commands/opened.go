@@ -48,8 +48,8 @@ func isFile(name string) bool {
 func (m *policyMaker) openHosts(p *capability.SandboxPolicy) {
 	c, o := m.call, m.options
 	allowed := hostsOf(c.Gate.Approved())
-	p.HostsOpened = len(allowed) > 0
 	byRule := o.Shell.Network == sandbox.NetworkHosts
+	p.HostsOpened = len(allowed) > 0 || byRule && (len(o.Hosts) > 0 || m.policy.ReachesHosts(c.Tool))
 	p.Host = func(_ context.Context, host string) bool {
 		policy := c.Gate.Policy()
 		if slices.Contains(allowed, permissions.HostOf(host).Name) {

@@ -74,10 +74,10 @@ func (h *confinement) networked(env []string) []string {
 		list := strings.Join(direct, ",")
 		env = withSettings(env, []string{"no_proxy=" + list, "NO_PROXY=" + list})
 	}
-	if h.proxied && h.network == sandbox.NetworkHosts {
+	if h.proxied && h.HostsOpened {
 		env = withSettings(env, []string{proxy.JavaOptions + "=" + proxy.ForJava(valueIn(env, proxy.JavaOptions))})
 	}
-	if h.network != sandbox.NetworkHosts && h.network != sandbox.NetworkAll {
+	if !h.HostsOpened && h.network != sandbox.NetworkAll {
 		env = withSettings(impatient, env) // what the user set counts
 	}
 	return env
