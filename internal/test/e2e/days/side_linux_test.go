@@ -167,7 +167,11 @@ func (s *side) compiled(t *testing.T) {
 	if err := os.MkdirAll(testenv.CompileCache(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(filepath.Dir(testenv.CompileCache()), filepath.Join(s.home, ".cache", "toolquay")); err != nil {
+	own := filepath.Join(s.home, ".cache", "toolquay")
+	if err := os.Mkdir(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(testenv.CompileCache(), filepath.Join(own, "compiled")); err != nil {
 		t.Fatal(err)
 	}
 }
