@@ -154,6 +154,9 @@ func TestMerge(t *testing.T) {
 		"its own branches":     {command: "git config --add remote.origin.fetch '+refs/heads/*:refs/heads/*'; git config remote.u.fetch '+refs/heads/*:refs/remotes/origin/*'", refused: "remote.origin.fetch, remote.u.fetch"},
 		"a submodule's":        {command: "git config submodule.a.update '!x'; git config submodule.../a.active true", refused: "submodule.a.update, submodule.../a.active"},
 		"a value of two lines": {command: "git config user.name \"$(printf 'a\\n[core]\\nfsmonitor=x')\"", refused: "user.name"},
+		"in an old spelling":   {command: "printf '[REMOTE.Origin]\\n URL = https://evil.example\\n[CORE]\\r\\n\\tSSHCommand = x\\r\\n' >>$C", refused: "remote.origin.url, core.sshcommand"},
+		"behind a backslash":   {command: "printf '[user]\\n name = a\\\\\\n\\n[alias]\\n x = y\\n' >>$C", taken: "user.name", refused: "alias.x"},
+		"a name of its own":    {command: "git config core.unknown x; git config x.y z; git config color.x.y.z red", refused: "core.unknown, x.y", taken: "color.x.y.z"},
 		"everything":           {command: "rm $C; git config user.name B", refused: "core.repositoryformatversion, core.bare, core.hookspath, remote.origin.url, remote.origin.fetch, alias.st", taken: "branch.main.remote, branch.main.merge, user.name"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -255,6 +258,24 @@ func TestMergeFails(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestMergeTwice takes over what a command changed while it ran, and then the rest.
+func TestMergeTwice(t *testing.T) {
+	t.Parallel()
+	r := newRepository(t)
+	r.inside("git config submodule.a.active true; git config alias.x y")
+	first, err := r.merge()
+	must(t, err)
+	r.inside("git config submodule.a.url https://example.com/a.git")
+	second, err := r.merge()
+	must(t, err)
+	if !slices.Equal(first.Taken, []string{"submodule.a.active"}) || !slices.Equal(first.Refused, []string{"alias.x"}) {
+		t.Errorf("first: %+v", first)
+	}
+	if !slices.Equal(second.Taken, []string{"submodule.a.url"}) || len(second.Refused) > 0 {
+		t.Errorf("then: %+v", second)
 	}
 }
 
