@@ -9,15 +9,17 @@ import (
 
 const (
 	// firstLook is when a command with limits is looked at, lookEvery how often in the
-	// long run. Looking may take one part in lookShare of the processor's time: where there
-	// is much to look at it is done less often, but never less often than lookAtLeast. How
-	// long it took by the clock says nothing: it takes longest where it is most needed.
+	// long run, and lookIdle how often one that does nothing. Looking may take one part in
+	// lookShare of the processor's time: where there is much to look at it is done less
+	// often, but not less often than lookAtLeast. How long it took by the clock says nothing:
+	// it takes longest where it is most needed.
 	firstLook   = 5 * time.Millisecond
 	lookEvery   = 50 * time.Millisecond
 	lookShare   = 20
 	lookAtLeast = 500 * time.Millisecond
+	lookIdle    = 2 * time.Second
 	// tidyEvery is how often the entries of dead orphans are taken away.
-	tidyEvery = 100 * time.Millisecond
+	tidyEvery = lookIdle
 	// settleTime and emptyTime are how long what ends with a command's first process may
 	// take to, at least and at most.
 	settleTime = 2 * time.Millisecond
@@ -70,11 +72,20 @@ func (c *command) pause(now time.Time) time.Duration {
 type looks struct {
 	next  time.Time
 	every time.Duration // how long after the last time that is
+	last  usage         // what was seen then
 }
 
-// again sets when to look next, now that a look took so much of the processor.
-func (l *looks) again(now time.Time, took time.Duration) {
-	l.every = min(max(firstLook, 2*l.every), lookEvery)
+// again sets when to look next, now that a look saw something and took so much of the
+// processor.
+func (l *looks) again(now time.Time, seen usage, took time.Duration) {
+	longest := lookEvery
+	if seen == l.last {
+		longest = lookIdle
+	} else {
+		l.every = min(l.every, lookEvery/2)
+	}
+	l.last = seen
+	l.every = min(max(firstLook, 2*l.every), longest)
 	l.next = now.Add(max(l.every, min(lookShare*took, lookAtLeast)))
 }
 
@@ -114,11 +125,12 @@ func (c *command) tend(hosted bool) (gone bool, err error) {
 		err = c.killAll()
 	case c.looked() && !now.Before(c.looks.next):
 		before := threadTime()
-		if c.status.Limit = c.below.over(c.limits, c.status.User+c.status.System); c.status.Limit != "" {
+		seen, limit := c.below.over(c.limits, c.status.User+c.status.System)
+		if c.status.Limit = limit; limit != "" {
 			err = c.killAll()
 			break
 		}
-		c.looks.again(time.Now(), threadTime()-before)
+		c.looks.again(time.Now(), seen, threadTime()-before)
 		return false, c.host.flush()
 	default:
 		return false, c.host.flush()

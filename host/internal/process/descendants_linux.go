@@ -139,29 +139,34 @@ func (d descendants) uncount(left map[processID]bool) {
 	}
 }
 
-// over names the limit that they are over, or nothing. What of them has ended already
-// used ended of the processor.
-func (d descendants) over(l Limits, ended time.Duration) string {
-	var threads int
-	var resident int64
+// usage is what processes have of the machine.
+type usage struct {
+	threads  int
+	resident int64
+	cpu      time.Duration
+}
+
+// over tells what they use, and names the limit that they are over, or nothing. What of them
+// has ended already used ended of the processor.
+func (d descendants) over(l Limits, ended time.Duration) (seen usage, limit string) {
+	seen.cpu = ended
 	var all []stat
-	cpu := ended
 	lookAround(d.listed).stats(d.top.pid, func(s stat) bool {
-		threads += max(1, s.threads)
-		resident += s.resident
-		cpu += s.cpu
+		seen.threads += max(1, s.threads)
+		seen.resident += s.resident
+		seen.cpu += s.cpu
 		all = append(all, s)
-		return l.Processes == 0 || threads <= l.Processes
+		return l.Processes == 0 || seen.threads <= l.Processes
 	})
 	switch {
-	case l.Processes > 0 && threads > l.Processes:
-		return LimitProcesses
-	case l.Memory > 0 && resident > l.Memory && shares(all) > l.Memory:
-		return LimitMemory
-	case l.CPU > 0 && cpu > l.CPU:
-		return LimitCPU
+	case l.Processes > 0 && seen.threads > l.Processes:
+		return seen, LimitProcesses
+	case l.Memory > 0 && seen.resident > l.Memory && shares(all) > l.Memory:
+		return seen, LimitMemory
+	case l.CPU > 0 && seen.cpu > l.CPU:
+		return seen, LimitCPU
 	}
-	return ""
+	return seen, ""
 }
 
 // shares is the memory that processes occupy, what they share counted once.

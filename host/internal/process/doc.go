@@ -17,7 +17,8 @@
 //     comes all the same, seconds later, and [Status.Err] says so.
 //   - A command over a limit of its [Limits] is killed and the limit is named. Limits
 //     of processes, memory and processor time are for all of its processes together.
-//     They are looked at several times a second: for moments there may be more. The
+//     They are looked at twenty times a second, and less often, down to every two seconds,
+//     while nothing happens: for moments there may be more. The
 //     supervisor of root, and of others whom the system lets, runs before all commands, so
 //     that none holds it up; others' commands have a bound of their user's processes.
 //   - Nothing reaches the command but what its [Command] says: no descriptor, no

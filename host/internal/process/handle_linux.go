@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/calls"
 )
 
 const (
@@ -51,9 +53,10 @@ type rlimits struct{ openFiles, fileSize uint64 }
 type run struct {
 	number   uint64
 	process  *Process
-	started  chan error // has room for one
-	running  bool       // it was started
-	ending   bool       // it was told to stop
+	program  *calls.Program // nil where it has none
+	started  chan error     // has room for one
+	running  bool           // it was started
+	ending   bool           // it was told to stop
 	overseer *time.Timer
 }
 
@@ -69,7 +72,7 @@ func (h *handle) start(ctx context.Context, c *Command) (*Process, error) {
 			}
 			return nil, err
 		}
-		return nil, &abi.Error{Code: abi.CodeIO, Message: fmt.Sprintf("starting %s: %v", c.Path, err), Err: err}
+		return nil, &abi.Error{Code: abi.CodeIO, Message: fmt.Sprintf("starting %s: %v", cmp.Or(c.Path, "a process"), err), Err: err}
 	}
 	select {
 	case err = <-r.started:
@@ -78,7 +81,7 @@ func (h *handle) start(ctx context.Context, c *Command) (*Process, error) {
 		return r.process, ctx.Err()
 	}
 	if err != nil {
-		return nil, &abi.Error{Code: codeOf(err), Message: fmt.Sprintf("starting %s: %v", c.Path, err), Err: err}
+		return nil, &abi.Error{Code: codeOf(err), Message: fmt.Sprintf("starting %s: %v", cmp.Or(c.Path, "a process"), err), Err: err}
 	}
 	return r.process, nil
 }
@@ -102,8 +105,13 @@ func (h *handle) send(ctx context.Context, c *Command) (*run, error) {
 	f := &startFrame{
 		number: h.number, path: c.Path, dir: cmp.Or(c.Dir, "/"), args: c.Args, env: c.Env, limits: c.Limits,
 	}
-	rights := f.rights(c.Files)
-	r := &run{number: h.number, started: make(chan error, 1)}
+	files := c.Files
+	if c.Program != nil {
+		f.carryOut(c)
+		files = slices.Concat(c.Program.Files, c.Files, make([]*os.File, max(0, 3-len(c.Files))))
+	}
+	rights := f.rights(files)
+	r := &run{number: h.number, started: make(chan error, 1), program: c.Program}
 	r.process = newProcess(func(_ *Process, grace time.Duration) { h.stop(r, grace) })
 	h.run = r
 	stop := context.AfterFunc(ctx, func() { _ = h.child.conn.SetWriteDeadline(time.Unix(1, 0)) })
@@ -202,13 +210,8 @@ func (h *handle) take(what kind, fields *decoder) error {
 		}
 		r.started <- nil
 	case kindFailed:
-		number, text := syscall.Errno(fields.uint()), fields.text()
+		r.started <- r.failure(syscall.Errno(fields.uint()), fields.text(), int(fields.uint()))
 		h.free()
-		if number == 0 {
-			r.started <- errors.New(text)
-		} else {
-			r.started <- number
-		}
 		r.process.left(func(*Status) {})
 	case kindDone:
 		r.process.ended(decodeDone(fields))
@@ -223,6 +226,17 @@ func (h *handle) take(what kind, fields *decoder) error {
 		return errFrame
 	}
 	return fields.err()
+}
+
+// failure is why a supervisor could not start the command.
+func (r *run) failure(number syscall.Errno, text string, step int) error {
+	switch {
+	case number == 0:
+		return errors.New(text)
+	case r.program != nil && step > 0:
+		return &calls.Failure{What: r.program.What(step - 1), Errno: number}
+	}
+	return number
 }
 
 // free notes that the supervisor has no command. The caller holds the lock.

@@ -119,7 +119,7 @@ func TestBrand(t *testing.T) {
 func TestFrames(t *testing.T) {
 	want := startFrame{
 		number: 7, path: "/bin/\xff", dir: "", args: []string{"", "a\x00b"}, env: []string{}, files: 3, given: 5,
-		limits: Limits{Processes: -1, Memory: 1 << 40, CPU: time.Second, OpenFiles: 64, FileSize: 1 << 63},
+		limits: Limits{Processes: -1, Memory: 1 << 40, CPU: time.Second, OpenFiles: 64, FileSize: 1 << 63}, program: []byte{1, 2},
 	}
 	frames := append(want.encode(), doneFrame(7, Status{Code: 137, Signal: 9, Limit: LimitMemory})...)
 	frames = append(frames, goneFrame(7, Status{Left: 3, User: time.Second})...)

@@ -147,10 +147,10 @@ func (s *Supervisors) spawnFor(ctx context.Context) (*handle, error) {
 // check finds what no supervisor could start.
 func (c *Command) check() error {
 	switch {
-	case c.Path == "":
+	case c.Path == "" && c.Program == nil:
 		return abi.Errorf(abi.CodeInternal, "a command without a program")
-	case len(c.Files) > maxFiles:
-		return abi.Errorf(abi.CodeInternal, "a command with %d descriptors; %d are the most", len(c.Files), maxFiles)
+	case len(c.Files) > maxOwn:
+		return abi.Errorf(abi.CodeInternal, "a command with %d descriptors; %d are the most", len(c.Files), maxOwn)
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/toolquay/toolquay/host/internal/calls"
 )
 
 // Options say how supervisors are started and kept.
@@ -34,6 +36,9 @@ type Command struct {
 	Files []*os.File
 	// Limits bound it.
 	Limits Limits
+	// Program is what its first process does before it starts the program at Path, on Linux:
+	// it may fork. Without a Path it is all that is done. Dir is entered when it is through.
+	Program *calls.Program
 }
 
 // Limits bound a command. A limit of 0 is none. Core dumps are never made.

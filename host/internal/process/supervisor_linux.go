@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/host/internal/calls"
 )
 
 // supervisor is the one object of a supervisor's process. One thread both reaps children and
@@ -166,11 +168,7 @@ func (s *supervisor) start(fields *decoder) error {
 	err = s.setLimits(f.limits)
 	if err == nil {
 		back := stepAside(s.from, c.limits.Processes)
-		c.first, err = syscall.ForkExec(f.path, f.args, &syscall.ProcAttr{
-			Dir: f.dir, Env: f.env, Files: files,
-			// Should the supervisor be killed, the first process at least is killed by the system.
-			Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, PidFD: &c.fd},
-		})
+		err = c.fork(&f, files)
 		back(c.first)
 	}
 	for _, file := range files {
@@ -179,14 +177,36 @@ func (s *supervisor) start(fields *decoder) error {
 		}
 	}
 	if err != nil {
-		number, _ := errors.AsType[syscall.Errno](err)
-		s.host.say(newFrame(kindFailed, f.number).uint(uint64(number)).text(err.Error()).frame())
+		s.host.say(failedFrame(f.number, err))
 		return s.host.flush()
 	}
 	s.command = c
-	c.looks.again(time.Now(), 0)
+	c.looks.again(time.Now(), usage{threads: -1}, 0)
 	s.host.say(newFrame(kindStarted, f.number).uint(uint64(c.first)).frame())
 	return s.host.flush()
+}
+
+// fork starts the command's first process.
+func (c *command) fork(f *startFrame, files []uintptr) (err error) {
+	if len(f.program) > 0 {
+		return c.carryOut(f.program, files)
+	}
+	c.first, err = syscall.ForkExec(f.path, f.args, &syscall.ProcAttr{
+		Dir: f.dir, Env: f.env, Files: files,
+		// Should the supervisor be killed, the first process at least is killed by the system.
+		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, PidFD: &c.fd},
+	})
+	return err
+}
+
+// failedFrame says why a command could not be started.
+func failedFrame(number uint64, err error) []byte {
+	errno, _ := errors.AsType[syscall.Errno](err)
+	step := uint64(0)
+	if fault, ok := errors.AsType[*calls.Fault](err); ok {
+		step = uint64(fault.Step) + 1
+	}
+	return newFrame(kindFailed, number).uint(uint64(errno)).text(err.Error()).uint(step).frame()
 }
 
 // setLimits sets the limits that the system holds, once, for the supervisor and so for all

@@ -16,7 +16,7 @@ const (
 	kindStart   kind = 1 + iota // host: startFrame, with its descriptors
 	kindStop                    // host: number, grace
 	kindStarted                 // supervisor: number, pid
-	kindFailed                  // supervisor: number, errno, text; nothing was started
+	kindFailed                  // supervisor: number, errno, text, step; nothing was started
 	kindDone                    // supervisor: number, code, signal, limit
 	kindGone                    // supervisor: number, left, user, system
 )
@@ -26,7 +26,9 @@ const (
 	// maxFrame bounds a frame. The system takes no arguments that are as long.
 	maxFrame = 16 << 20
 	// maxFiles bounds a command's descriptors: far fewer than one message can carry.
-	maxFiles = 32
+	maxFiles = 40
+	// maxOwn are those of them that are the command's, and not its [Command.Program]'s.
+	maxOwn = 32
 )
 
 var errFrame = errors.New("a broken message between host and supervisor")
@@ -39,6 +41,8 @@ type startFrame struct {
 	files     uint64 // how many descriptors there are
 	given     uint64 // a bit for each that comes along; the others are /dev/null
 	limits    Limits
+	// program is what is done instead of starting path, which it does itself.
+	program []byte
 }
 
 // encoder writes one frame.
@@ -133,6 +137,7 @@ func (f *startFrame) encode() []byte {
 		text(f.path).text(f.dir).texts(f.args).texts(f.env).
 		uint(f.files).uint(f.given).
 		int(int64(l.Processes)).int(l.Memory).int(int64(l.CPU)).uint(l.OpenFiles).uint(l.FileSize).
+		text(string(f.program)).
 		frame()
 }
 
@@ -141,6 +146,7 @@ func (f *startFrame) decode(d *decoder) error {
 	f.path, f.dir, f.args, f.env = d.text(), d.text(), d.texts(), d.texts()
 	f.files, f.given = d.uint(), d.uint()
 	f.limits = Limits{int(d.int()), d.int(), time.Duration(d.int()), d.uint(), d.uint()}
+	f.program = []byte(d.text())
 	if f.files > maxFiles || f.given>>f.files != 0 {
 		return errFrame
 	}
