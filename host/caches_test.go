@@ -49,7 +49,7 @@ func unchanged(t *testing.T, dir string) func() {
 	return func() {
 		t.Helper()
 		was := strings.Split(before, "\n")
-		for _, line := range strings.Split(tree(t, dir), "\n") {
+		for line := range strings.SplitSeq(tree(t, dir), "\n") {
 			if !slices.Contains(was, line) {
 				t.Errorf("changed or new: %s", line)
 			}

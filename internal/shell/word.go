@@ -190,7 +190,7 @@ func (a *analysis) spellPart(l *letters, part syntax.WordPart, s *state, raw, do
 		c, known := a.valueOf(part, s)
 		known = known && len(l.text)+len(c.value) <= maxKnown
 		switch {
-		case known && (double || plainPath(c.value) && !c.wild) && !(raw && c.given):
+		case known && (double || plainPath(c.value) && !c.wild) && (!raw || !c.given):
 			l.variable(c)
 		case known && c.given && (double || plainPath(c.value)):
 			l.add(source(part, a.text), markQuoted)

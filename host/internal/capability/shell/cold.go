@@ -56,7 +56,7 @@ func (c *coldChild) spawn(ctx context.Context) error {
 	defer c.out.started()
 	stdout, stderr := c.out.writers()
 	c.exec = process.Command{
-		Path: c.program, Args: c.argv(), Env: c.environment(), Dir: c.scope.Cwd,
+		Path: c.program, Args: c.argv(), Env: c.environment(ctx), Dir: c.scope.Cwd,
 		Files: []*os.File{nil, stdout, stderr}, Limits: c.setup.Limits,
 	}
 	if err := c.prepare(ctx); err != nil {

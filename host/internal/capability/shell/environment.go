@@ -38,7 +38,7 @@ func searching(env, unsafe []string) []string {
 }
 
 // environment is the session's, and where the shell stands.
-func (l *launch) environment() []string {
+func (l *launch) environment(ctx context.Context) []string {
 	env := l.scope.Shell.Environment(l.known.Restrained)
 	if l.known.Restrained {
 		env = slices.DeleteFunc(env, func(setting string) bool { return !analysis.Needs(&l.known, setting) })
@@ -47,7 +47,7 @@ func (l *launch) environment() []string {
 		env = append(env, analysis.Functions(&l.known)...)
 		if l.held.sandboxed && !l.held.readOnly {
 			env = withSettings(env, l.held.Environment)
-			env = l.held.networked(env)
+			env = l.held.networked(ctx, env)
 		}
 	}
 	return append(l.withTemp(env), "PWD="+l.scope.Cwd)
@@ -66,10 +66,10 @@ var own = []string{"localhost", "127.0.0.1", "::1"}
 // networked tells programs what they reach of the network. By host, the proxy's own
 // variables come later: its port is not known yet. Names of the loopback that a rule allows
 // are the machine's, which the proxy reaches.
-func (h *confinement) networked(env []string) []string {
+func (h *confinement) networked(ctx context.Context, env []string) []string {
 	if h.proxied {
 		direct := slices.DeleteFunc(slices.Clone(own), func(name string) bool {
-			return h.Local != nil && h.Local(name) && h.Host != nil && h.Host(context.Background(), name)
+			return h.Local != nil && h.Local(name) && h.Host != nil && h.Host(ctx, name)
 		})
 		list := strings.Join(direct, ",")
 		env = withSettings(env, []string{"no_proxy=" + list, "NO_PROXY=" + list})

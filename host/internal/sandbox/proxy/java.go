@@ -11,8 +11,6 @@ const PortMark = "TOOLQUAY_PROXY_PORT"
 
 // ForJava adds to options of Java's those that name the proxy.
 func ForJava(options string) string {
-	for _, scheme := range []string{"http", "https"} {
-		options += " -D" + scheme + ".proxyHost=127.0.0.1 -D" + scheme + ".proxyPort=" + PortMark
-	}
-	return strings.TrimSpace(options)
+	const host, port = ".proxyHost=127.0.0.1", ".proxyPort=" + PortMark
+	return strings.TrimSpace(options + " -Dhttp" + host + " -Dhttp" + port + " -Dhttps" + host + " -Dhttps" + port)
 }
