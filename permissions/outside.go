@@ -63,7 +63,7 @@ func (b *commandRules) leaving(q *Request, cmd *Command) (found outside, ok bool
 				break
 			}
 		}
-		if found.parts[i] == nil && !(p.ReadOnly && p.Bounded()) {
+		if found.parts[i] == nil && (!p.ReadOnly || !p.Bounded()) {
 			return outside{}, false
 		}
 	}

@@ -28,13 +28,13 @@ func (p *performing) retried(ctx context.Context, plan capability.Retrier, s *ga
 			p.session().Declined.Store(host, true)
 		}
 		p.remark("A person was asked whether it may reach " + names + " and run again, and it was not: " + err.Error() + ".")
-		return first, nil
+		return first, nil //nolint:nilerr // the first answer stands, and the model is told
 	case !yes:
 		return first, nil
 	}
 	if err := p.Stands(s); err != nil {
 		p.remark(names + " may be reached, but the command was not run again: " + err.Error() + ".")
-		return first, nil
+		return first, nil //nolint:nilerr // as above
 	}
 	if err := first.Body.Close(); err != nil {
 		return abi.Answer{}, err
