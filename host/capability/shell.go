@@ -58,6 +58,9 @@ type SandboxPolicy struct {
 	// for temporary files.
 	Working []string
 	Temp    string
+	// Ended is closed when the session ends. What its commands share goes by it: the same
+	// channel is the same session. Nil is a session that has only this command.
+	Ended <-chan struct{}
 	// Visible are the only files and directories that commands see besides Working, Temp and
 	// what they were permitted to read; none shows them the whole machine.
 	Visible []string

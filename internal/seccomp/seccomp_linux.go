@@ -3,6 +3,7 @@
 package seccomp
 
 import (
+	"encoding/binary"
 	"fmt"
 	"runtime"
 	"slices"
@@ -112,6 +113,12 @@ func load(offset uint32) unix.SockFilter {
 
 func verdict(action uint32) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: action}
+}
+
+// Bytes is the program as the kernel reads it.
+func (p Program) Bytes() []byte {
+	b, _ := binary.Append(nil, binary.NativeEndian, p) // it has a fixed size
+	return b
 }
 
 // Install binds every thread of this process to a program, for good. A later one adds to

@@ -27,6 +27,8 @@ type Session interface {
 	Temp() (string, error)
 	// Outputs returns the directory for the output of commands.
 	Outputs() (string, error)
+	// Ended is closed when the session ends.
+	Ended() <-chan struct{}
 	// Backgrounds reports whether commands may move to the background.
 	Backgrounds() bool
 }

@@ -86,7 +86,7 @@ func (s *Shell) SandboxPolicy(ctx context.Context, confined, writes bool) (capab
 	policy := s.call.Gate.Policy()
 	working := policy.WorkingDirs()
 	writable := s.runner.writable(working)
-	made := capability.SandboxPolicy{Working: slices.Concat(working, writable), Temp: temp}
+	made := capability.SandboxPolicy{Working: slices.Concat(working, writable), Temp: temp, Ended: s.call.Session.Ended()}
 	if !confined {
 		return made, nil
 	}

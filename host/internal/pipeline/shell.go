@@ -69,5 +69,8 @@ func (s commandSession) Temp() (string, error) { return s.Storage.Temp() }
 // Outputs is the directory for the output of commands.
 func (s commandSession) Outputs() (string, error) { return s.Storage.Outputs() }
 
+// Ended is closed when the session ends.
+func (s commandSession) Ended() <-chan struct{} { return s.Life.Context.Done() }
+
 // Backgrounds reports whether commands may move to the background.
 func (s commandSession) Backgrounds() bool { return s.Life.Backgrounds() }

@@ -25,20 +25,21 @@ type bubblewrap struct {
 	features features
 }
 
-// open makes the sandbox's folder.
-func (b *bubblewrap) open() error {
-	if !filepath.IsAbs(b.options.State) {
-		return fmt.Errorf("%w: no folder for its state", ErrSpec)
+// openState makes the folder for a sandbox's state, and returns its path without links.
+func openState(path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", fmt.Errorf("%w: no folder for its state", ErrSpec)
 	}
-	err := privatedir.Make(b.options.State)
+	err := privatedir.Make(path)
+	lies := path
 	if err == nil {
-		b.options.State, err = filepath.EvalSymlinks(b.options.State)
+		lies, err = filepath.EvalSymlinks(path)
 	}
 	if err != nil {
-		return fmt.Errorf("the folder for the sandbox's state, %s: %w", b.options.State, err)
+		return "", fmt.Errorf("the folder for the sandbox's state, %s: %w", path, err)
 	}
-	quarantineIn(b.options.State).tidy()
-	return nil
+	quarantineIn(lies).tidy()
+	return lies, nil
 }
 
 // wrap is [Sandbox.Wrap] by a program that was tried, or is about to be.
@@ -52,7 +53,7 @@ func (b *bubblewrap) wrap(spec Spec, argv []string) (*Wrapped, error) {
 		return nil, fmt.Errorf("%w: %s is in a writable folder: a command could replace what holds it", ErrSpec, b.path)
 	}
 	// Unix sockets are left to the command, or to the bridge.
-	filter, err := programFile(confinement(spec.UnixSockets || spec.network() == NetworkHosts))
+	filter, err := programFile(confinement(spec.UnixSockets || spec.network() == NetworkHosts, false))
 	if err != nil {
 		return nil, err
 	}

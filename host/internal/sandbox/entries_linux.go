@@ -25,6 +25,7 @@ const (
 	kindWritable               // the source, to read and write
 	kindPin                    // as kindWritable, so that the folder cannot be moved away
 	kindProtected              // the source, to read
+	kindCopied                 // a link to the source
 	kindHiddenFile             // a file that cannot be opened
 	kindHiddenDir              // a folder that cannot be listed
 )
@@ -34,6 +35,8 @@ const (
 type entry struct {
 	kind           kind
 	target, source string
+	// link is the name of the link to a copy.
+	link string
 	// was is what is hidden.
 	was fs.FileInfo
 	// passage is a folder in memory with something mounted below it.

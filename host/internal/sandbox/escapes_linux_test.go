@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,15 +15,32 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolquay/toolquay/host/internal/process"
 	"github.com/toolquay/toolquay/host/internal/sandbox"
 	"github.com/toolquay/toolquay/internal/test/escapes"
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
+// bubblewrapped are options by which bubblewrap makes the sandbox.
+func bubblewrapped(tb testing.TB, o sandbox.Options) sandbox.Options {
+	tb.Helper()
+	o.Program = testenv.NeedTool(tb, "bwrap")
+	return o
+}
+
+// findBubblewrap is the sandbox of a bubblewrap.
+func findBubblewrap(tb testing.TB, o sandbox.Options) *sandbox.Sandbox {
+	tb.Helper()
+	if o.Program == "" {
+		o = bubblewrapped(tb, o)
+	}
+	return find(tb, o)
+}
+
 // find is the sandbox of this machine.
 func find(tb testing.TB, o sandbox.Options) *sandbox.Sandbox {
 	tb.Helper()
-	testenv.NeedTool(tb, "bwrap")
+	o.Supervisors = supervisors
 	s, report := sandbox.Find(tb.Context(), o)
 	if s == nil {
 		testenv.Missing(tb, "no sandbox: "+report.String())
@@ -65,6 +83,9 @@ func outputIn(tb testing.TB, w *sandbox.Wrapped, env []string, within time.Durat
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), within)
 	defer cancel()
+	if w.Program != nil {
+		return outputOf(tb, ctx, w, env)
+	}
 	var out bytes.Buffer
 	cmd := command(w, env)
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &out, time.Second
@@ -80,6 +101,35 @@ func outputIn(tb testing.TB, w *sandbox.Wrapped, env []string, within time.Durat
 	}
 	err := cmd.Wait()
 	return out.String(), errors.Join(held, err)
+}
+
+// outputOf is the output of what a supervisor runs.
+func outputOf(tb testing.TB, ctx context.Context, w *sandbox.Wrapped, env []string) (string, error) {
+	tb.Helper()
+	file, err := os.Create(filepath.Join(tb.TempDir(), "output"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer file.Close()
+	p, err := supervisors.Start(ctx, process.Command{
+		Path: w.Inside, Args: w.Args, Env: env, Dir: w.Dir, Program: w.Program, Files: []*os.File{nil, file, file},
+	})
+	if err != nil {
+		return "", err
+	}
+	defer context.AfterFunc(ctx, func() { p.Stop(0) })()
+	held := w.Release(ctx, p.Pid())
+	<-p.Gone()
+	out, err := os.ReadFile(file.Name())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	status := p.Status()
+	status.Err = errors.Join(status.Err, held)
+	if status.Code != 0 {
+		status.Err = errors.Join(status.Err, fmt.Errorf("exit status %d", status.Code))
+	}
+	return string(out), status.Err
 }
 
 // start starts what was wrapped, which is held back.
@@ -101,8 +151,16 @@ func command(w *sandbox.Wrapped, env []string) *exec.Cmd {
 
 func TestEscapes(t *testing.T) {
 	t.Parallel()
-	tryEscapes(t, func(*sandbox.Sandbox) {})
+	tryEscapes(t, own, func(*sandbox.Sandbox) {})
 }
+
+func TestEscapesFromBubblewrap(t *testing.T) {
+	t.Parallel()
+	tryEscapes(t, bubblewrapped, func(*sandbox.Sandbox) {})
+}
+
+// own are options by which this program makes the sandbox.
+func own(_ testing.TB, o sandbox.Options) sandbox.Options { return o }
 
 // Root can do without a user namespace, and has to where a container allows none.
 func TestEscapesWithoutUserNamespace(t *testing.T) {
@@ -110,16 +168,26 @@ func TestEscapesWithoutUserNamespace(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return // nobody else has a sandbox then
 	}
-	tryEscapes(t, (*sandbox.Sandbox).WithoutUsers)
+	tryEscapes(t, own, withoutUsers(t))
+	tryEscapes(t, bubblewrapped, withoutUsers(t))
 }
 
-func tryEscapes(t *testing.T, change func(*sandbox.Sandbox)) {
+func withoutUsers(t *testing.T) func(s *sandbox.Sandbox) {
+	t.Helper()
+	return func(s *sandbox.Sandbox) {
+		if err := s.WithoutUsers(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func tryEscapes(t *testing.T, by func(testing.TB, sandbox.Options) sandbox.Options, change func(*sandbox.Sandbox)) {
 	t.Helper()
 	for _, c := range escapes.Batches() {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			w := escapes.New(t)
-			s := find(t, sandbox.Options{State: w.State, Home: w.Home})
+			s := find(t, by(t, sandbox.Options{State: w.State, Home: w.Home}))
 			change(s)
 			out, err := run(t, s, specOf(w), w.Env, c.Shell)
 			t.Logf("%v; it printed:\n%s", err, out)

@@ -2,6 +2,8 @@
 
 package sandbox
 
+import "context"
+
 // Machine is what a failed probe is explained with.
 type Machine = machine
 
@@ -18,4 +20,15 @@ func NewMachine(namespaces, clone, apparmor string, seccomp, container bool) Mac
 
 // WithoutUsers makes a sandbox do without user namespaces, as root does where there
 // are none.
-func (s *Sandbox) WithoutUsers() { s.features.users, s.features.noUsers = false, false }
+func (s *Sandbox) WithoutUsers(ctx context.Context) error {
+	if s.own == nil {
+		s.features.users, s.features.noUsers = false, false
+		return nil
+	}
+	n, err := newNamespace(ctx, s.own.options.Supervisors, false)
+	if err == nil {
+		s.own.common, n = n, s.own.common
+		err = n.Close()
+	}
+	return err
+}

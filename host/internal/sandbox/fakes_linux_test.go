@@ -41,7 +41,7 @@ func TestSlyFakes(t *testing.T) {
 	for _, name := range escapes.Fakes(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := find(t, sandbox.Options{State: filepath.Join(t.TempDir(), "state"), Program: escapes.Fake(t, t.TempDir(), name, true, another(t))})
+			s := findBubblewrap(t, sandbox.Options{State: filepath.Join(t.TempDir(), "state"), Program: escapes.Fake(t, t.TempDir(), name, true, another(t))})
 			w, err := s.Wrap(t.Context(), sandbox.Spec{Cwd: "/"}, []string{"echo", "it ran"})
 			if err != nil {
 				t.Fatal(err)
@@ -59,7 +59,7 @@ func TestSlyFakes(t *testing.T) {
 func TestReplacedProgram(t *testing.T) {
 	dir := t.TempDir()
 	program := escapes.Fake(t, dir, "runs.sh", true, "")
-	s := find(t, sandbox.Options{State: filepath.Join(t.TempDir(), "state"), Program: program, Supervisors: supervisors})
+	s := findBubblewrap(t, sandbox.Options{State: filepath.Join(t.TempDir(), "state"), Program: program, Supervisors: supervisors})
 	wrap := func() error {
 		w, err := s.Wrap(t.Context(), sandbox.Spec{Cwd: "/"}, []string{"true"})
 		if err == nil {
@@ -86,7 +86,7 @@ func TestReplacedProgram(t *testing.T) {
 // another is a file with what bubblewrap said of a sandbox that runs, and is no fake's.
 func another(t *testing.T) string {
 	t.Helper()
-	s := find(t, sandbox.Options{State: filepath.Join(t.TempDir(), "state")})
+	s := findBubblewrap(t, sandbox.Options{State: filepath.Join(t.TempDir(), "state")})
 	w, err := s.Wrap(t.Context(), sandbox.Spec{Cwd: "/"}, []string{"sleep", "1000"})
 	if err != nil {
 		t.Fatal(err)

@@ -3,8 +3,6 @@
 package sandbox
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
@@ -60,13 +58,23 @@ var pairs = []seccomp.Rule{
 	{Action: seccomp.Refuse, Calls: []uintptr{unix.SYS_SOCKETPAIR}},
 }
 
+// commandFilter is the filter of a command that has no bridge. One that only reads is in the
+// session's network too, and reaches nothing there.
+func commandFilter(spec Spec) seccomp.Program {
+	return confinement(spec.UnixSockets, spec.ReadOnly)
+}
+
 // confinement is the filter of a sandbox.
-func confinement(unixSockets bool) seccomp.Program {
+func confinement(unixSockets, offline bool) seccomp.Program {
 	socket := []uintptr{unix.SYS_SOCKET}
 	family := func(families ...uint32) seccomp.Test { return seccomp.Test{Argument: 0, Is: families} }
 	local := seccomp.Refuse
 	if unixSockets {
 		local = seccomp.Allow
+	}
+	internet := uint32(seccomp.Allow)
+	if offline {
+		internet = foreign
 	}
 	rules := []seccomp.Rule{
 		{Action: seccomp.Refuse, Calls: refused},
@@ -79,7 +87,7 @@ func confinement(unixSockets bool) seccomp.Program {
 		// The families a command has a use for: of netlink, whose other protocols
 		// configure the kernel, only what lists addresses.
 		{Action: local, Calls: socket, When: []seccomp.Test{family(unix.AF_UNIX)}},
-		{Action: seccomp.Allow, Calls: socket, When: []seccomp.Test{family(unix.AF_INET, unix.AF_INET6)}},
+		{Action: internet, Calls: socket, When: []seccomp.Test{family(unix.AF_INET, unix.AF_INET6)}},
 		{Action: seccomp.Allow, Calls: socket, When: []seccomp.Test{family(unix.AF_NETLINK), {Argument: 2, Is: []uint32{unix.NETLINK_ROUTE}}}},
 		{Action: seccomp.Refuse, Calls: socket, When: []seccomp.Test{family(unix.AF_NETLINK)}},
 		{Action: foreign, Calls: socket},
@@ -99,16 +107,12 @@ func withoutUnixSockets() seccomp.Program {
 
 // programFile is a filter as bubblewrap reads it, from a descriptor.
 func programFile(p seccomp.Program) (*os.File, error) {
-	var b bytes.Buffer
-	if err := binary.Write(&b, binary.NativeEndian, p); err != nil {
-		return nil, err
-	}
 	fd, err := unix.MemfdCreate("seccomp", unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("memfd_create", err)
 	}
 	f := os.NewFile(uintptr(fd), "seccomp")
-	if _, err := f.Write(b.Bytes()); err != nil {
+	if _, err := f.Write(p.Bytes()); err != nil {
 		return nil, closing(f, err)
 	}
 	if _, err := f.Seek(0, 0); err != nil {

@@ -83,7 +83,7 @@ func (l *layout) places(o Options, spec Spec) error {
 	}
 	l.visible(o, spec, roots)
 	if !spec.ReadOnly {
-		for _, path := range spec.protected() {
+		for _, path := range l.copied(o, spec) {
 			if err := l.protect(path, roots); err != nil {
 				return err
 			}
@@ -93,6 +93,18 @@ func (l *layout) places(o Options, spec Spec) error {
 		l.hide(path)
 	}
 	return nil
+}
+
+// copied asks for the links to copies, where the sandbox can mount links, and returns the paths
+// that are protected beside them.
+func (l *layout) copied(o Options, spec Spec) []string {
+	if !o.links {
+		return spec.protected()
+	}
+	for _, c := range spec.Copies {
+		l.want(kindCopied, realTarget(filepath.Clean(c.Path)), c.Private)
+	}
+	return spec.Protected
 }
 
 // temporary is what lies at /tmp and /var/tmp.

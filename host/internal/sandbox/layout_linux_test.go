@@ -200,7 +200,7 @@ func TestLayouts(t *testing.T) {
 // machine and not on another is left out.
 func TestArguments(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
-	s := find(t, sandbox.Options{State: state, Bridge: []string{"/usr/bin/env"}})
+	s := findBubblewrap(t, sandbox.Options{State: state, Bridge: []string{"/usr/bin/env"}})
 	root := tree(t, "w/f", "w/.git/hooks/x", "w/.git/config", "w/d/.env", "t/f", "proxy.sock")
 	for name, spec := range map[string]sandbox.Spec{
 		"all": {

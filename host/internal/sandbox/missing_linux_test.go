@@ -102,7 +102,7 @@ func TestNothingOnTheDisk(t *testing.T) {
 	for _, at := range []string{"w/f", "w/.git/HEAD"} {
 		root := tree(t, at)
 		before := names(t, root+"/w")
-		s := find(t, sandbox.Options{State: root + "/state"})
+		s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
 		w := watch(t, s, sandbox.Spec{Writable: under(root, "w"), Protected: usual(root + "/w"), Cwd: root + "/w"}, "sleep 60")
 		if now := names(t, root+"/w"); now != before {
 			t.Errorf("%s: there are %q, and there were %q", at, now, before)
@@ -135,7 +135,7 @@ func TestMissingIsUndone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			root := tree(t, "w/f", "w/d/f")
-			s := find(t, sandbox.Options{State: root + "/state"})
+			s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
 			spec := sandbox.Spec{Writable: under(root, "w"), Protected: append(usual(root+"/w"), root+"/w/d/.gitmodules"), Cwd: root + "/w"}
 			path := root + "/w/" + test.path
 			w := watch(t, s, spec, test.text+"; echo made; touch done; sleep 60")
@@ -153,7 +153,7 @@ func TestMissingIsUndone(t *testing.T) {
 // What a command left in its last moment, unwatched, is undone at its end.
 func TestMissingIsUndoneAtTheEnd(t *testing.T) {
 	root := tree(t, "w/f")
-	s := find(t, sandbox.Options{State: root + "/state"})
+	s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
 	r := startIn(t, s, sandbox.Spec{Writable: under(root, "w"), Protected: usual(root + "/w"), Cwd: root + "/w"}, "echo mine > .npmrc; mkdir .husky")
 	must(t, r.cmd.Wait())
 	must(t, r.Close())
@@ -167,7 +167,7 @@ func TestMissingIsUndoneAtTheEnd(t *testing.T) {
 	for _, u := range undone { // old as it may be, it stays when a sandbox is looked for
 		must(t, os.Chtimes(u.Kept, time.Unix(0, 0), time.Unix(0, 0)))
 	}
-	find(t, sandbox.Options{State: root + "/state"})
+	findBubblewrap(t, sandbox.Options{State: root + "/state"})
 	for _, u := range undone {
 		if !exists(u.Kept) {
 			t.Errorf("%s is gone", u.Kept)
@@ -189,7 +189,7 @@ func TestMissingIsCopied(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(state) })
 	root := tree(t, "w/f")
-	s := find(t, sandbox.Options{State: state + "/state"})
+	s := findBubblewrap(t, sandbox.Options{State: state + "/state"})
 	w := watch(t, s, sandbox.Spec{Writable: under(root, "w"), Protected: usual(root + "/w"), Cwd: root + "/w"},
 		"mkdir v; echo mine > v/f; ln -s f v/l; mv v .vscode; echo mine > .npmrc; touch done; sleep 60")
 	eventually(t, "the command's end", func() bool { return exists(root + "/w/done") })
@@ -220,7 +220,7 @@ func TestRaces(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			root := tree(t, "w/f")
-			s := find(t, sandbox.Options{State: root + "/state"})
+			s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
 			w := watch(t, s, sandbox.Spec{Writable: under(root, "w"), Protected: usual(root + "/w"), Cwd: root + "/w"}, c.Shell)
 			eventually(t, "its end", func() bool { return w.losses.Load() > 0 })
 			_ = w.cmd.Wait() // it was killed
@@ -239,7 +239,7 @@ func TestRaces(t *testing.T) {
 // A folder above a missing name cannot be moved from inside, nor replaced by a link.
 func TestMissingStaysInItsFolder(t *testing.T) {
 	root := tree(t, "w/.claude/f", "o/f")
-	s := find(t, sandbox.Options{State: root + "/state"})
+	s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
 	spec := sandbox.Spec{Writable: under(root, "w"), Protected: usual(root + "/w"), Cwd: root + "/w"}
 	out, _ := run(t, s, spec, plainly, "mv .claude c; ln -sfn ../o .claude; rm -rf .claude; echo x > .claude/settings.json; echo x > .claude/other; ls .claude")
 	if !strings.Contains(out, "busy") || exists(root+"/w/.claude/settings.json") || !exists(root+"/w/.claude/other") || !exists(root+"/o/f") {
@@ -250,7 +250,7 @@ func TestMissingStaysInItsFolder(t *testing.T) {
 // A folder that others remove and make anew is watched again.
 func TestMissingInAnotherFolder(t *testing.T) {
 	root := tree(t, "w/.claude/f")
-	s := find(t, sandbox.Options{State: root + "/state"})
+	s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
 	w := watch(t, s, sandbox.Spec{Writable: under(root, "w"), Protected: usual(root + "/w"), Cwd: root + "/w"}, "sleep 60")
 	must(t, os.RemoveAll(root+"/w/.claude"))
 	must(t, os.MkdirAll(root+"/w/.claude", 0o755))
@@ -264,7 +264,7 @@ func TestMissingInAnotherFolder(t *testing.T) {
 // What this program makes for a person stays.
 func TestMissingMadeOnPurpose(t *testing.T) {
 	root := tree(t, "w/f")
-	s := find(t, sandbox.Options{State: root + "/state"})
+	s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
 	w := watch(t, s, sandbox.Spec{Writable: under(root, "w"), Protected: usual(root + "/w"), Cwd: root + "/w"}, "sleep 60")
 	path := root + "/w/.vscode/settings.json"
 	ownfiles.Making(path)
@@ -279,7 +279,7 @@ func TestMissingMadeOnPurpose(t *testing.T) {
 // A name that somebody makes while the sandbox is made is not undone: the sandbox is made anew.
 func TestMissingMadeMeanwhile(t *testing.T) {
 	root := tree(t, "w/f")
-	s := find(t, sandbox.Options{State: root + "/state"})
+	s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
 	w, err := s.Wrap(t.Context(), sandbox.Spec{Writable: under(root, "w"), Protected: usual(root + "/w"), Cwd: root + "/w"}, []string{"true"})
 	must(t, err)
 	saved(t, root+"/w/.npmrc")
@@ -315,7 +315,7 @@ func TestOthersWork(t *testing.T) {
 	root := tree(t, "w/f", "w/d/g", "w/.npmrc")
 	dir := root + "/w"
 	outside(t, dir, "git init -qb main; git add -A; git commit -qm one; git checkout -qb other; echo 2 > d/g; echo h > h; git add -A; git commit -qm two; git checkout -q main")
-	s := find(t, sandbox.Options{State: root + "/state"})
+	s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
 	w := watch(t, s, sandbox.Spec{Writable: under(root, "w"), Protected: usual(dir), Cwd: dir}, "sleep 60")
 	outside(t, dir, `
 		echo new > u; git stash -uq; git stash pop -q; git clean -fdq; git checkout -q other; git checkout -q main; git merge -q other

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolquay/toolquay/host/internal/calls"
 	"github.com/toolquay/toolquay/host/internal/process"
 )
 
@@ -74,6 +75,9 @@ type Spec struct {
 	UnixSockets bool
 	// Bind puts further files and folders in sight.
 	Bind []Bind
+	// Namespace is what the command shares with others of its session; nil is what all
+	// without one share. It is used where sandboxes have one, see [Sandbox.NewNamespace].
+	Namespace *Namespace
 	// FirstFile is the descriptor that the first of [Wrapped.Files] is going to have; 0
 	// stands for 3.
 	FirstFile int
@@ -110,17 +114,26 @@ type Options struct {
 	// is put between the bridge, which needs a Unix socket, and a command that may
 	// have none. Without it commands of NetworkHosts can make Unix sockets.
 	Confine []string
+
+	// links says that links can be mounted.
+	links bool
 }
 
 // Wrapped is a command to be run in a sandbox. The caller starts it, releases it, for it
 // does nothing before, and closes it when nothing of the command runs any more.
 type Wrapped struct {
 	Path string
-	// Args has the program's name first.
+	// Args has the program's name first, and Dir is where it is to start; empty is anywhere.
 	Args []string
+	Dir  string
 	// Files are the sandbox's own, to be open from [Spec].FirstFile on. The command does
 	// not have them.
 	Files []*os.File
+	// Program is what the command's process does first, before it becomes the program at
+	// Inside; nil where that is at Path. With it there is no Path: whoever does not know of it
+	// starts nothing.
+	Program *calls.Program
+	Inside  string
 
 	gate interface {
 		release(ctx context.Context, pid int) error
@@ -188,7 +201,8 @@ func (w *Wrapped) Close() error {
 
 // Report says what this machine offers.
 type Report struct {
-	// Kind is "bubblewrap", "sandbox-exec" or "none".
+	// Kind is "namespaces", which this program makes itself, "bubblewrap", "sandbox-exec" or
+	// "none". Version is that of the kernel for the first.
 	Kind          string
 	Path, Version string
 	Available     bool
@@ -206,7 +220,9 @@ func (r Report) String() string {
 		if r.Version != "" {
 			b.WriteString(" " + r.Version)
 		}
-		b.WriteString(" (" + r.Path + ")")
+		if r.Path != "" {
+			b.WriteString(" (" + r.Path + ")")
+		}
 	default:
 		b.WriteString("not available")
 	}
@@ -278,7 +294,7 @@ func (s Spec) valid() error {
 	switch s.Network {
 	case "", NetworkOff, NetworkAll:
 	case NetworkHosts:
-		if s.Proxy == "" && !s.ReadOnly {
+		if s.Proxy == "" && s.Namespace == nil && !s.ReadOnly {
 			return fmt.Errorf("%w: network %q without a proxy", ErrSpec, s.Network)
 		}
 	default:

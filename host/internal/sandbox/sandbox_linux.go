@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -19,66 +20,109 @@ const probePatience = 10 * time.Second
 // oldest is the first bubblewrap with all that is needed.
 var oldest = version{0, 5, 0}
 
-// Sandbox wraps commands into bubblewrap. It is safe for concurrent use.
+// Sandbox confines commands. It is safe for concurrent use.
 type Sandbox struct {
 	*bubblewrap
+	// own makes the sandboxes, where this machine lets it. Then there is no bubblewrap.
+	own         *launcher
+	supervisors *process.Supervisors // nil where they are the caller's
 
 	mu sync.Mutex
 	// tried is the program's file as it was when it was tried.
 	tried fs.FileInfo
 }
 
-// Find looks for a sandbox and tries it once. The sandbox is nil where the report
-// says that there is none.
+// Find looks for a sandbox and tries it once: of this program's own making, or, where the
+// machine does not let it make one or the options name a bubblewrap, by that. The sandbox is
+// nil where the report says that there is none.
 func Find(ctx context.Context, o Options) (*Sandbox, Report) {
-	r := Report{Kind: "none"}
-	path, err := findProgram(o.Program)
-	if err != nil {
-		r.Reasons = []string{errNotInstalled.Error()}
-		return nil, r
-	}
-	r.Kind, r.Path = "bubblewrap", path
 	ctx, cancel := context.WithTimeout(ctx, probePatience)
 	defer cancel()
+	s := &Sandbox{}
 	if o.Supervisors == nil {
-		o.Supervisors = process.New(process.Options{})
-		defer func() { _ = o.Supervisors.Close() }() // they have nothing left
+		s.supervisors = process.New(process.Options{})
+		o.Supervisors = s.supervisors
 	}
-	b := &bubblewrap{options: o, path: path}
-	s := &Sandbox{bubblewrap: b}
-	s.tried, err = os.Stat(path)
-	if err != nil {
-		r.Reasons = []string{err.Error()}
+	r := s.find(ctx, o)
+	if !r.Available {
+		_ = s.Close() // it holds nothing
 		return nil, r
-	}
-	v, err := b.askVersion(ctx)
-	if err != nil {
-		r.Reasons = []string{fmt.Sprintf("%s does not tell its version: %v", path, err)}
-		return nil, r
-	}
-	r.Version = v.String()
-	if v.before(oldest) {
-		r.Reasons = []string{fmt.Sprintf("%s is version %v: at least %v is needed", path, v, oldest)}
-		return nil, r
-	}
-	if err := b.open(); err != nil {
-		r.Reasons = []string{err.Error()}
-		return nil, r
-	}
-	if err := b.probe(ctx, v); err != nil {
-		r.Reasons = diagnose(err.Error(), readMachine())
-		return nil, r
-	}
-	r.Available = true
-	if !b.features.users {
-		r.Reasons = append(r.Reasons, "without a user namespace, which this machine does not let root make: root's files are its own inside too")
 	}
 	return s, r
 }
 
+// find is [Find] for what is to become the sandbox.
+func (s *Sandbox) find(ctx context.Context, o Options) Report {
+	var why error
+	var err error
+	if o.State, err = openState(o.State); err != nil {
+		return Report{Kind: "none", Reasons: []string{err.Error()}}
+	}
+	if o.Program == "" {
+		if s.own, why = newLauncher(ctx, o); why == nil {
+			return s.own.report()
+		}
+	}
+	r := s.findBubblewrap(ctx, o)
+	if why != nil {
+		r.Reasons = append(r.Reasons, "this program cannot make sandboxes here itself: "+why.Error())
+	}
+	return r
+}
+
+// findBubblewrap looks for bubblewrap, and tries it.
+func (s *Sandbox) findBubblewrap(ctx context.Context, o Options) Report {
+	path, err := findProgram(o.Program)
+	if err != nil {
+		return Report{Kind: "none", Reasons: []string{errNotInstalled.Error()}}
+	}
+	r := Report{Kind: "bubblewrap", Path: path}
+	b := &bubblewrap{options: o, path: path}
+	s.bubblewrap = b
+	s.tried, err = os.Stat(path)
+	if err != nil {
+		r.Reasons = []string{err.Error()}
+		return r
+	}
+	v, err := b.askVersion(ctx)
+	if err != nil {
+		r.Reasons = []string{fmt.Sprintf("%s does not tell its version: %v", path, err)}
+		return r
+	}
+	r.Version = v.String()
+	if v.before(oldest) {
+		r.Reasons = []string{fmt.Sprintf("%s is version %v: at least %v is needed", path, v, oldest)}
+		return r
+	}
+	if err := b.probe(ctx, v); err != nil {
+		r.Reasons = diagnose(err.Error(), readMachine())
+		return r
+	}
+	r.Available = true
+	if !b.features.users {
+		r.Reasons = append(r.Reasons, withoutUsers)
+	}
+	return r
+}
+
+// withoutUsers is what a sandbox of root's is weaker by.
+const withoutUsers = "without a user namespace, which this machine does not let root make: root's files are its own inside too"
+
 // Copies reports whether files can be shown as copies; see [Spec].Copies. Bubblewrap cannot
 // mount a link.
-func (*Sandbox) Copies() bool { return false }
+func (s *Sandbox) Copies() bool { return s.own != nil }
+
+// Close ends the use of a sandbox. Commands that run still keep what they need.
+func (s *Sandbox) Close() error {
+	var faults []error
+	if s.own != nil {
+		faults = append(faults, s.own.common.Close())
+	}
+	if s.supervisors != nil {
+		faults = append(faults, s.supervisors.Close())
+	}
+	return errors.Join(faults...)
+}
 
 // Wrap turns a command into one that runs it in a sandbox. What others change of the
 // files that it looks at to do so, [Wrapped.Release] finds out.
@@ -88,6 +132,9 @@ func (s *Sandbox) Wrap(ctx context.Context, spec Spec, argv []string) (*Wrapped,
 	}
 	if len(argv) == 0 {
 		return nil, fmt.Errorf("%w: no command", ErrSpec)
+	}
+	if s.own != nil {
+		return s.own.wrap(spec, argv)
 	}
 	if err := s.tryAgain(ctx); err != nil {
 		return nil, err

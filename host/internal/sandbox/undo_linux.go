@@ -109,7 +109,7 @@ func (q quarantine) take(from *folder, name string) (to string, beside *aside, e
 	defer permit(from.fd)()
 	if fd, err := unix.Openat(from.fd, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err == nil {
 		defer func() { _ = unix.Close(fd) }() // it has nothing to tell
-		permit(fd) // and it stays so, for a person to look at
+		permit(fd)                            // and it stays so, for a person to look at
 	}
 	return q.try(from, name)
 }

@@ -42,7 +42,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if err := os.Chown(dir, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program, "-test.v", "-test.run", "^(TestEscapes|TestLayouts|TestMissing.*|TestRaces.*|TestHosts|TestNetworkAll|TestClosedFolders|TestPathsThatChange|TestHeldUntilReleased|TestOdd.*|TestClosed.*|TestGit|TestWatch.*|TestReplaced.*)$")
+	cmd := exec.CommandContext(t.Context(), program, "-test.v", "-test.run", "^(TestEscapes|TestMended|TestCopies|TestEscapesFromBubblewrap|TestLayouts|TestMissing.*|TestRaces.*|TestHosts|TestNetworkAll|TestClosedFolders|TestPathsThatChange|TestHeldUntilReleased|TestOdd.*|TestClosed.*|TestGit|TestWatch.*|TestReplaced.*)$")
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir, "CI=")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
@@ -134,7 +134,7 @@ func TestHosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := find(t, sandbox.Options{State: root + "/state", Bridge: []string{bridge}, Confine: []string{self}})
+	s := findBubblewrap(t, sandbox.Options{State: root + "/state", Bridge: []string{bridge}, Confine: []string{self}})
 	spec := sandbox.Spec{Writable: under(root, "w"), Cwd: root + "/w", Network: sandbox.NetworkHosts, Proxy: root + "/p.sock"}
 	env := []string{"PATH=/usr/bin:/bin", "LC_ALL=C", confineVariable + "=1"}
 	got, err := run(t, s, spec, env, connect+"; cat < /dev/tcp/127.0.0.1/9")

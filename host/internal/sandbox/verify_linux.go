@@ -12,8 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -32,19 +30,9 @@ type gate struct {
 	// own end; hold is what it reads before it runs the command. Bubblewrap has both
 	// ends of that pipe: nobody's death opens it.
 	told, tell, hold *os.File
-	wanted           []mounted
 	// apart are the namespaces, by their names in /proc, that must not be this process's.
 	apart []string
-	// table is where the kernel lists the sandbox's mounts, from the release on.
-	table  *os.File
-	closed atomic.Bool
-
-	missing *missing
-	mu      sync.Mutex
-	// replaced are the protected paths that somebody outside replaced, moved or removed.
-	replaced map[string]bool
-	// seen are the hidden paths that were told of. The goroutine that watches has them.
-	seen map[string]bool
+	*guard
 }
 
 const (
@@ -55,33 +43,10 @@ const (
 	shortestPause, longestPause = 200 * time.Microsecond, 5 * time.Millisecond
 )
 
-// mounted is what must be found at a place.
-type mounted struct {
-	target string
-	// source is a path of this machine; without one a file system in memory is wanted.
-	source   string
-	readOnly bool
-	// guard says that it keeps something from being read or changed, and hides that from being
-	// read.
-	guard, hides bool
-	// was is what is hidden.
-	was fs.FileInfo
-}
-
 func newGate(spec Spec, l *layout, b *bubblewrap) (*gate, error) {
-	g := &gate{
-		apart: []string{"mnt", "pid", "ipc", "uts"}, missing: newMissing(quarantineIn(b.options.State), l.missing),
-		replaced: make(map[string]bool), seen: make(map[string]bool),
-	}
+	g := &gate{apart: []string{"mnt", "pid", "ipc", "uts"}, guard: newGuard(l, b.options.State, b.features.leftOpen)}
 	if spec.network() != NetworkAll {
 		g.apart = append(g.apart, "net")
-	}
-	for _, e := range l.entries {
-		if e.kind == kindLink {
-			continue // it is in a folder that nobody else has
-		}
-		open := e.writable() || e.kind == kindScratch || b.features.leftOpen(e)
-		g.wanted = append(g.wanted, mounted{e.target, e.source, !open, e.guards(), e.hides(), e.was})
 	}
 	var err error
 	if g.hold, err = endlessPipe(); err != nil {
@@ -109,11 +74,7 @@ func endlessPipe() (*os.File, error) {
 
 // Close leaves the command held, if it is.
 func (g *gate) Close() error {
-	g.closed.Store(true)
-	err := errors.Join(g.told.Close(), g.hold.Close(), g.missing.end())
-	if g.table != nil {
-		err = errors.Join(err, g.table.Close())
-	}
+	err := errors.Join(g.told.Close(), g.hold.Close(), g.guard.close())
 	if closed := g.tell.Close(); !errors.Is(closed, os.ErrClosed) {
 		err = errors.Join(err, closed)
 	}
@@ -175,16 +136,6 @@ func (g *gate) separate(pid string) error {
 		}
 	}
 	return nil
-}
-
-// fault says what is another than was asked for; nothing, if all is as it should be.
-func (g *gate) fault(inside, host *mounts) string {
-	for _, want := range g.wanted {
-		if fault := want.fault(inside, host); fault != "" {
-			return want.target + " " + fault
-		}
-	}
-	return ""
 }
 
 // first is the sandbox's first process, as the host counts processes.
@@ -284,22 +235,4 @@ func complete(pid string, host *mounts) (bool, error) {
 	}
 	dev := inside.at("/dev")
 	return dev.point == "/dev" && dev.has("ro") && dev.device != host.at("/dev").device, nil
-}
-
-// fault says what is wrong with what is mounted at a place.
-func (w mounted) fault(inside, host *mounts) string {
-	is := inside.at(w.target)
-	switch {
-	case is.point != w.target:
-		return "has nothing mounted on it"
-	case w.source == "" && (is.kind != "tmpfs" || is.root != "/"):
-		return "is not in memory"
-	case w.source != "" && !is.shows(w.source, host):
-		return "shows something else than " + w.source
-	case w.readOnly && !is.has("ro"):
-		return "is open to changes"
-	case !is.has("nosuid") || !is.has("nodev"):
-		return "is open to devices"
-	}
-	return ""
 }

@@ -52,7 +52,7 @@ func TestPathsThatChange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := tree(t, "w/x/hooks/h", "w/x/hooks/deep/f", "w/x/.env", "w/t/f", "o/hooks/h", "o/.env", "o/missing/f", "o/deep/f")
-			s := find(t, sandbox.Options{State: root + "/state"})
+			s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
 			spec := sandbox.Spec{
 				Writable: under(root, "w"), Protected: under(root, test.protected...), Hidden: under(root, test.hidden...), Cwd: "/",
 				Bind: []sandbox.Bind{{Source: root + "/o", Target: root + "/o"}}, // as all is that does not lie in /tmp
@@ -83,7 +83,7 @@ func TestPathsThatChange(t *testing.T) {
 // Nothing of the command runs before it is released, also if nobody is left to do it.
 func TestHeldUntilReleased(t *testing.T) {
 	root := tree(t, "w/f")
-	s := find(t, sandbox.Options{State: root + "/state"})
+	s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
 	w, err := s.Wrap(t.Context(), sandbox.Spec{Writable: under(root, "w"), Cwd: root + "/w"}, []string{"touch", "made"})
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func TestHeldUntilReleased(t *testing.T) {
 // A sandbox that bubblewrap cannot make ends by itself and says why.
 func TestNeverMade(t *testing.T) {
 	root := tree(t, "w/x/f")
-	s := find(t, sandbox.Options{State: root + "/state"})
+	s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
 	w, err := s.Wrap(t.Context(), sandbox.Spec{Writable: under(root, "w/x"), Cwd: "/"}, []string{"true"})
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestNeverMade(t *testing.T) {
 func TestOddNamesAreVerified(t *testing.T) {
 	root := tree(t, "a b\tc\nd\\e#f/.env")
 	dir := root + "/a b\tc\nd\\e#f"
-	s := find(t, sandbox.Options{State: root + "/state"})
+	s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
 	spec := sandbox.Spec{Writable: []string{dir}, Hidden: []string{dir + "/.env"}, Protected: []string{dir + "/.bashrc"}, Cwd: dir}
 	out, err := run(t, s, spec, []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}, `echo ran; cat .env`)
 	if out != "ran\ncat: .env: Permission denied\n" {

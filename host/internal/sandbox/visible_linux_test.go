@@ -64,9 +64,9 @@ func TestVisibleHome(t *testing.T) {
 		s := find(t, sandbox.Options{State: filepath.Join(t.TempDir(), "state"), Home: root + "/home"})
 		dir := strings.TrimSuffix(root+"/"+writable, "/")
 		spec := sandbox.Spec{Writable: []string{dir}, Cwd: dir, Visible: append(under(root, "home/.cache"), system...)}
-		got, _ := run(t, s, spec, []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}, "cat "+root+"/home/.secret; echo x > "+root+"/home/.cache/n && echo written")
+		got, err := run(t, s, spec, []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}, "cat "+root+"/home/.secret; echo x > "+root+"/home/.cache/n && echo written")
 		if got != "content of home/.secret\nwritten\n" {
-			t.Errorf("in %q it printed\n%s", writable, got)
+			t.Errorf("in %q it printed\n%s (%v)", writable, got, err)
 		}
 	}
 }

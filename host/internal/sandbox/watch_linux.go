@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -27,7 +28,7 @@ const movesTold = 250 * time.Millisecond
 // place, as editors do when they save, or moves or removes it, the kernel takes the mount from
 // every sandbox, and what comes to lie at the name is in sight. No mount keeps that from
 // happening. But the kernel tells of most of it at once, whoever waits on the table of mounts.
-func (g *gate) watch(ctx context.Context, lost func(Loss)) error {
+func (g *guard) watch(ctx context.Context, lost func(Loss)) error {
 	if g.table == nil {
 		return nil // it was never released
 	}
@@ -45,7 +46,7 @@ func (g *gate) watch(ctx context.Context, lost func(Loss)) error {
 }
 
 // look waits until something changes in the table, or it is time for another look.
-func (g *gate) look(ctx context.Context, raw syscall.RawConn, lost func(Loss)) error {
+func (g *guard) look(ctx context.Context, raw syscall.RawConn, lost func(Loss)) error {
 	if err := g.table.SetReadDeadline(time.Now().Add(movesTold)); err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func (g *gate) look(ctx context.Context, raw syscall.RawConn, lost func(Loss)) e
 
 // compare notes which guarded places are not as they were asked for, and returns a hidden one
 // where something lies that can be read now.
-func (g *gate) compare(table int) (seen string, err error) {
+func (g *guard) compare(table int) (seen string, err error) {
 	host, err := hostMounts()
 	if err != nil {
 		return "", err
@@ -83,7 +84,7 @@ func (g *gate) compare(table int) (seen string, err error) {
 		return "", err
 	}
 	for _, want := range g.wanted {
-		if !want.guard || want.fault(inside, host) == "" {
+		if !want.guard || want.fault(inside, host) == "" || g.mended(want.target) { //nolint:contextcheck // it is mended whatever becomes of the call
 			continue
 		}
 		if !want.hides {
@@ -96,6 +97,27 @@ func (g *gate) compare(table int) (seen string, err error) {
 		}
 	}
 	return "", nil
+}
+
+// mended reports whether what was lost at a place is mounted again, or nothing lies there that it
+// could be mounted on, or that could be read or changed. The kernel takes a mount off before it
+// removes or replaces what it is on, so that there may be nothing to mount on yet.
+func (g *guard) mended(target string) bool {
+	if g.mend == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), handing)
+	defer cancel()
+	for pause := 100 * time.Microsecond; ; pause *= 2 {
+		if _, err := os.Lstat(target); err != nil {
+			return true
+		}
+		err := g.mend(ctx, target)
+		if !errors.Is(err, fs.ErrNotExist) || pause > time.Second {
+			return err == nil
+		}
+		time.Sleep(pause)
+	}
 }
 
 // inSight says whether something lies at a hidden place whose mask is gone. The kernel takes the
@@ -116,7 +138,7 @@ func (w mounted) inSight() bool {
 }
 
 // changed is what was undone, and the protected paths that somebody outside replaced.
-func (g *gate) changed() ([]Undone, []string) {
+func (g *guard) changed() ([]Undone, []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	there := slices.DeleteFunc(slices.Sorted(maps.Keys(g.replaced)), func(path string) bool {

@@ -106,7 +106,7 @@ func TestWatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			root := tree(t, "w/.env", "w/.git/config", "w/f", "w/d/f")
-			s := find(t, sandbox.Options{State: root + "/state"})
+			s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
 			r := startIn(t, s, sandbox.Spec{
 				Writable: under(root, "w"), Hidden: under(root, "w/.env"), Protected: under(root, "w/.git/config"), Cwd: root + "/w",
 			}, "sleep 60")
@@ -146,7 +146,7 @@ func TestWatch(t *testing.T) {
 // What happened before anybody watched is told too, and the end of the context ends the wait.
 func TestWatchBeginsAndEnds(t *testing.T) {
 	root := tree(t, "w/.env")
-	s := find(t, sandbox.Options{State: root + "/state"})
+	s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
 	spec := sandbox.Spec{Writable: under(root, "w"), Hidden: under(root, "w/.env"), Cwd: root + "/w"}
 	r := startIn(t, s, spec, "sleep 60")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -164,7 +164,7 @@ func TestWatchBeginsAndEnds(t *testing.T) {
 // Closing what a command had ends the wait.
 func TestWatchClosed(t *testing.T) {
 	root := tree(t, "w/.env")
-	s := find(t, sandbox.Options{State: root + "/state"})
+	s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
 	spec := sandbox.Spec{Writable: under(root, "w"), Hidden: under(root, "w/.env"), Protected: usual(root + "/w"), Cwd: root + "/w"}
 	r := startIn(t, s, spec, "sleep 60")
 	closed := make(chan error)
@@ -184,7 +184,7 @@ func TestWatchClosed(t *testing.T) {
 // it puts the new file in the place of the old one, so that either may be read.
 func TestReplacedFilesAreInSight(t *testing.T) {
 	root := tree(t, "w/.env")
-	s := find(t, sandbox.Options{State: root + "/state"})
+	s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
 	spec := sandbox.Spec{Writable: under(root, "w"), Hidden: under(root, "w/.env"), Cwd: root + "/w"}
 	r := startIn(t, s, spec, "until cat .env 2>/dev/null; do sleep 0.01; done")
 	saved(t, root+"/w/.env")

@@ -100,9 +100,6 @@ func (a *account) onlyHidden(program string) bool {
 // answer answers for a command that has ended.
 func (r *run) answer(why cause) (abi.Answer, error) {
 	defer r.forget()
-	if err := r.result.failed; err != nil {
-		return abi.Answer{}, err
-	}
 	ok := newAccount(r.launch, r.result, why).head()
 	r.tellGitEvents()
 	if shown := r.out.picture(); shown != nil {

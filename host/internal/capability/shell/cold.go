@@ -77,6 +77,9 @@ func (c *coldChild) release(ctx context.Context) error {
 		return err
 	}
 	p, err := c.setup.Supervisors.Start(ctx, command)
+	if err = sandbox.Judge(err); errors.Is(err, sandbox.ErrChanged) {
+		return c.unconfined(err)
+	}
 	if err != nil {
 		c.late = p
 		return c.explain(ctx, err)

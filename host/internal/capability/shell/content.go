@@ -77,16 +77,6 @@ func (c *content) slice(from, to int64) []byte {
 	return p[:n]
 }
 
-// reset drops all of it. A file stays, and is empty.
-func (c *content) reset() error {
-	c.mem, c.size, c.ahead = nil, 0, 0
-	if c.file == nil {
-		return nil
-	}
-	_, err := c.file.Seek(0, io.SeekStart)
-	return errors.Join(err, c.file.Truncate(0))
-}
-
 // close closes the file, if there is one, and removes it unless it is wanted.
 func (c *content) close(wanted bool) error {
 	switch {

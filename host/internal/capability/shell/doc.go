@@ -6,8 +6,8 @@
 //   - command (command.go, programs.go, sleep.go): it is understood and analysed. What was
 //     judged is what runs, byte for byte: bash gets it as its -c argument.
 //   - launch (launch.go): its confinement (confinement.go) is known, and its output has a
-//     place. It starts as a child: in a shell that is kept ready (warm.go), or in a process
-//     of its own (cold.go, prepare.go), below a supervisor, which ends all that it leaves behind.
+//     place. It starts as a child (cold.go, prepare.go) below a supervisor, which ends all that it
+//     leaves behind.
 //   - run (launch.go): it runs. Its call follows it (follow.go), and minds the time, the
 //     budget, the person who may move it, and progress. What goes on in the background
 //     becomes a task (background.go).

@@ -10,7 +10,6 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/gitevents"
 	"github.com/toolquay/toolquay/host/internal/process"
-	"github.com/toolquay/toolquay/host/internal/warm"
 )
 
 // stuck is how long the processes that a command left behind may take to end.
@@ -54,15 +53,6 @@ func beginning(cwd string, working []string) (string, error) {
 	return lies, nil
 }
 
-// start starts the command in a shell that is kept ready, if one will do, or else in a
-// process of its own.
-func (l *launch) start(ctx context.Context) (child, error) {
-	if l.setup.ready != nil && l.held.readOnly && warm.Fit(l.args.Command) {
-		return l.warmly(ctx), nil
-	}
-	return l.cold(ctx)
-}
-
 // forget gives up the output.
 func (l *launch) forget() {
 	if err := l.out.release(); err != nil {
@@ -96,7 +86,7 @@ func start(ctx context.Context, c *command) (*run, error) {
 		launch: l, began: time.Now(), git: gitevents.Begin(c.known, c.scope.Cwd),
 		moved: make(chan struct{}, 1), over: make(chan struct{}),
 	}
-	if r.child, err = l.start(ctx); err != nil {
+	if r.child, err = l.cold(ctx); err != nil {
 		l.forget()
 		l.held.discard()
 		return nil, err

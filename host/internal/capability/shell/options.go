@@ -12,7 +12,6 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/process"
 	"github.com/toolquay/toolquay/host/internal/sandbox"
-	"github.com/toolquay/toolquay/host/internal/warm"
 	"github.com/toolquay/toolquay/internal/tempdir"
 )
 
@@ -83,8 +82,8 @@ type setup struct {
 	Options // with the defaults; Sandbox is nil if nothing is confined
 	// programs look for the program of each shell, once.
 	programs map[string]func() (string, error)
-	// ready are shells that are kept ready; nil is none.
-	ready *warm.Pool
+	// networks are what the commands of a session share of the network.
+	networks networks
 	// private makes, once, a directory of the capability alone, by which commands reach the
 	// network by host. It is nil if none do.
 	private func() (*tempdir.Dir, error)
@@ -109,9 +108,6 @@ func newSetup(o Options) *setup {
 	if o.Sandbox != nil && o.Network != sandbox.NetworkAll {
 		s.private = sync.OnceValues(tempdir.Make)
 		_, _ = s.private() // a failure is reported by the commands that need the directory
-	}
-	if bash, err := s.programs[abi.ShellBash](); err == nil && o.Sandbox != nil {
-		s.ready = warm.New(warm.Options{Start: warm.Sandboxed(o.Supervisors, o.Sandbox, o.Limits), Bash: bash, Logger: o.Logger})
 	}
 	return s
 }

@@ -86,13 +86,6 @@ func (o *output) started() {
 	}
 }
 
-// forget forgets what came so far.
-func (o *output) forget() {
-	for _, s := range o.stores() {
-		s.forget()
-	}
-}
-
 // drain reads a pipe to its end. The buffer grows if much comes at a time.
 func drain(to sink, p *pipe) {
 	small := smallBuffers.Get().(*[smallBuffer]byte) //nolint:errcheck // it holds nothing else

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,9 @@ import (
 func (c *coldChild) prepare(ctx context.Context) error {
 	if c.held.sandboxed {
 		c.spec = c.held.spec(c.scope.Cwd)
+		if err := c.share(ctx); err != nil {
+			return notPrepared(err)
+		}
 	}
 	if c.held.proxied {
 		if err := c.serve(ctx); err != nil {
@@ -35,11 +39,28 @@ func (c *coldChild) prepare(ctx context.Context) error {
 			return notPrepared(err)
 		}
 	}
-	if c.held.proxied {
+	if c.bridged() {
 		return c.bindPrologue()
 	}
 	return c.pipePrologue()
 }
+
+// share gives the command what the commands of its session share. One that may reach more than
+// the others has a network of its own: its proxy would be in their reach.
+func (c *coldChild) share(ctx context.Context) (err error) {
+	if c.held.Ended != nil && !c.held.HostsOpened {
+		c.spec.Namespace, err = c.setup.networks.of(ctx, c.setup.Sandbox, c.held.Ended)
+		return err
+	}
+	if c.spec.Namespace, err = c.setup.Sandbox.NewNamespace(ctx); err == nil && c.spec.Namespace != nil {
+		c.after = append(c.after, c.spec.Namespace.Close)
+	}
+	return err
+}
+
+// bridged says that the way to the proxy is a bridge inside the sandbox, as the proxy cannot
+// listen there.
+func (c *coldChild) bridged() bool { return c.held.proxied && c.spec.Namespace == nil }
 
 // wrap puts a confined command into a sandbox, which holds it back until it is released. The
 // sandbox's own descriptors come last, and no command sees them.
@@ -54,7 +75,7 @@ func (c *coldChild) wrap(ctx context.Context) (process.Command, func(ctx context
 		return command, nil, abi.Errorf(abi.CodeIO, "the sandbox of the command could not be made: %w", err)
 	}
 	c.after, c.box = append(c.after, w.Close), w
-	command.Path, command.Args = w.Path, w.Args
+	command.Path, command.Args, command.Program = cmp.Or(w.Path, w.Inside), w.Args, w.Program
 	command.Files = slices.Concat(command.Files, w.Files)
 	return command, w.Release, nil
 }
@@ -95,14 +116,27 @@ func notPrepared(err error) error {
 	return abi.Errorf(abi.CodeIO, "a command could not be prepared: %w", err)
 }
 
-// serve runs a proxy for the command as long as it runs.
-func (c *coldChild) serve(ctx context.Context) error {
+// listen listens where the command reaches its proxy, and tells it where that is.
+func (c *coldChild) listen(ctx context.Context) (ln net.Listener, err error) {
+	if !c.bridged() {
+		list, err := c.setup.Sandbox.Listen(ctx, c.spec.Namespace, 1)
+		if err != nil {
+			return nil, err
+		}
+		c.exec.Env = proxy.Environment(c.exec.Env, list[0].Addr().String())
+		return list[0], nil
+	}
 	dir, err := c.setup.private()
 	if err != nil {
-		return notPrepared(err)
+		return nil, err
 	}
 	c.spec.Proxy = filepath.Join(dir.Path, filepath.Base(c.report.file)+".sock")
-	listener, err := proxy.Listen(c.spec.Proxy)
+	return proxy.Listen(c.spec.Proxy)
+}
+
+// serve runs a proxy for the command as long as it runs.
+func (c *coldChild) serve(ctx context.Context) error {
+	listener, err := c.listen(ctx)
 	if err != nil {
 		return notPrepared(err)
 	}
@@ -116,7 +150,11 @@ func (c *coldChild) serve(ctx context.Context) error {
 	}()
 	c.after = append(c.after, func() error {
 		stop()
-		return errors.Join(<-served, os.RemoveAll(c.spec.Proxy))
+		err := <-served
+		if c.spec.Proxy != "" {
+			err = errors.Join(err, os.RemoveAll(c.spec.Proxy))
+		}
+		return err
 	})
 	return nil
 }

@@ -14,8 +14,7 @@ import (
 // exitKilled is the exit status of what SIGKILL ended.
 const exitKilled = 128 + int(syscall.SIGKILL)
 
-// child is a command that was started, in a process of its own or in a shell that was kept
-// ready.
+// child is a command that was started.
 type child interface {
 	// Done is closed when its first process ended, and Gone when nothing is left.
 	Done() <-chan struct{}
@@ -30,8 +29,6 @@ type child interface {
 // result is how a command ended.
 type result struct {
 	status process.Status
-	// failed is why the command did not run after all.
-	failed error
 	// cwd is its last directory; empty is the one where it began, or unknown.
 	cwd string
 	// interrupted says why its sandbox ended it; empty is that it did not.

@@ -26,11 +26,8 @@ func New(o Options) *Capability { return &Capability{setup: newSetup(o)} }
 // Names lists the one operation.
 func (*Capability) Names() []string { return []string{abi.CapShellRun} }
 
-// Close ends the shells that are kept ready. The supervisors end the commands that run.
+// Close removes what commands needed. The supervisors end the commands that run.
 func (c *Capability) Close() error {
-	if c.setup.ready != nil {
-		c.setup.ready.Close()
-	}
 	if c.setup.private == nil {
 		return nil
 	}

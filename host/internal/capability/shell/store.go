@@ -113,13 +113,6 @@ func (s *store) hold(p []byte) {
 // last returns the last bytes of p, at most n.
 func last(p []byte, n int) []byte { return p[max(0, len(p)-n):] }
 
-// forget drops what came so far.
-func (s *store) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.meter, s.tail, s.failed = meter{}, nil, s.reset()
-}
-
 // count returns how much came so far.
 func (s *store) count() (bytes, lines, invalid int64) {
 	s.mu.Lock()

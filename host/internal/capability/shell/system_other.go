@@ -17,5 +17,3 @@ func signalName(s syscall.Signal) string { return s.String() }
 func makeFIFO(string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 func readNow(f *os.File, b []byte) (int, error) { return f.Read(b) }
-
-func identity(string) string { return "" }

@@ -45,13 +45,3 @@ func readNow(f *os.File, b []byte) (int, error) {
 	failed := raw.Control(func(fd uintptr) { n, err = unix.Read(int(fd), b) })
 	return max(n, 0), errors.Join(failed, err)
 }
-
-// identity tells what lies at a path from everything else that did or will: a file's
-// number is given to another one when it is gone.
-func identity(path string) string {
-	var stat unix.Stat_t
-	if err := unix.Lstat(path, &stat); err != nil {
-		return err.Error()
-	}
-	return fmt.Sprintf("%d:%d:%v", stat.Dev, stat.Ino, stat.Ctim)
-}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,6 +34,21 @@ type shells struct {
 	plain, boxed     *shell.Capability
 	session, confine *host.Session
 	closers          []func() error
+	// ended is closed when the session of the capability's commands ends, and guarded says
+	// that some paths are hidden and protected from them.
+	ended   chan struct{}
+	guarded bool
+}
+
+// guards is how many paths are hidden, and how many protected.
+const guards = 10
+
+// begin ends the session of the capability's commands and begins another one.
+func (s *shells) begin() {
+	if s.ended != nil {
+		close(s.ended)
+	}
+	s.ended = make(chan struct{})
 }
 
 // limits are such as people set.
@@ -61,6 +77,12 @@ func (s *shells) open(dir, cache string) error {
 	}
 	if err := os.WriteFile(filepath.Join(s.work, largeName), bytes.Repeat(content, largeSize/mib1+1)[:largeSize], 0o600); err != nil {
 		return err
+	}
+	s.begin()
+	for i := range 2 * guards {
+		if err := os.WriteFile(s.guard(i), content[:100], 0o600); err != nil {
+			return err
+		}
 	}
 	state := filepath.Join(dir, "state")
 	s.box, _ = sandbox.Find(context.Background(), sandbox.Options{State: state})
@@ -166,9 +188,16 @@ func (s *shells) Analyse(command string) permissions.Command {
 	return analysis.Analyse(command, analysis.Place{Cwd: s.work, Working: []string{s.work}})
 }
 
-// SandboxPolicy hides and protects nothing.
+// guard is one of the paths that are hidden or protected.
+func (s *shells) guard(i int) string { return filepath.Join(s.work, fmt.Sprintf("guarded-%d", i)) }
+
+// SandboxPolicy hides and protects something only if that is measured.
 func (s *shells) SandboxPolicy(context.Context, bool, bool) (capability.SandboxPolicy, error) {
-	return capability.SandboxPolicy{Working: []string{s.work}, Temp: s.temp}, nil
+	p := capability.SandboxPolicy{Working: []string{s.work}, Temp: s.temp, Ended: s.ended}
+	for i := 0; s.guarded && i < guards; i++ {
+		p.Hidden, p.Protected = append(p.Hidden, s.guard(i)), append(p.Protected, s.guard(guards+i))
+	}
+	return p, nil
 }
 
 // Environment is this process's, and what makes a command read-only.
