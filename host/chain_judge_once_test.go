@@ -33,7 +33,9 @@ func TestChainJudgeOncePerCommand(t *testing.T) {
 	t.Cleanup(server.Close)
 	model, err := remote.OpenAI(remote.Config{BaseURL: server.URL, Model: "m"})
 	must(t, err)
-	h := newShelled(t, func(o *host.Options) { o.Permissions.Rules, o.Permissions.Judge.Model = rules("", "", ""), model })
+	h := newShelled(t, func(o *host.Options) {
+		o.Permissions.Rules, o.Permissions.Judge.Model, o.Shell.Sandbox.Unasked = rules("", "", ""), model, permissions.UnaskedNever
+	})
 	s := session(t, h.Host, host.SessionOptions{Cwd: t.TempDir(), Mode: permissions.ModeAuto})
 	for i, command := range []string{"sh -c 'echo done'", "cat /etc/hostname >/dev/null; sh -c 'echo done'", "sh -c 'echo done'"} {
 		if got := told(t, s, command); got != "done" || asked.Load() != int32(i+1) {

@@ -59,6 +59,9 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if shell := h.options.Shell; shell != nil {
+		setup.Unasked = shell.Sandbox.Unasked
+	}
 	s := &Session{host: h, options: o, id: cmp.Or(o.ID, rand.Text())}
 	s.news, s.quiet.of = newNews(h, s.id), s
 	inner := session.Options{Audience: o.Audience, Storage: s.storageOptions(), Resumes: o.ID != "", Headless: o.Asker == nil}

@@ -10,6 +10,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/capability/shell"
 	"github.com/toolquay/toolquay/host/internal/commands"
 	"github.com/toolquay/toolquay/host/internal/sandbox"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // Shell says how commands run: those of the tools Bash and PowerShell, and of plugins that
@@ -68,6 +69,10 @@ type SandboxOptions struct {
 	// pip and their like, for each project, instead of the user's caches. Empty has commands
 	// only read the user's.
 	Caches string
+	// Unasked says in which modes commands that run wholly confined need no permission: on
+	// Linux, with Network not [NetworkAll] and without UnixSockets. Empty is
+	// [permissions.UnaskedEdits].
+	Unasked permissions.Unasked
 	// UnixSockets lets confined commands make Unix sockets.
 	UnixSockets bool
 	// State is a directory for what must be tidied up after a crash, the same for all hosts of

@@ -31,6 +31,7 @@ func TestGitBesideOthers(t *testing.T) {
 			h := newShelled(t, func(o *host.Options) {
 				o.Shell.Sandbox.Mode, o.Permissions.Rules = confined, rules("", "", "Bash(make:*)")
 				o.Permissions.Rules[0].Mode = permissions.ModeAcceptEdits
+				o.Shell.Sandbox.Unasked = permissions.UnaskedNever
 			})
 			r, _ := one(t, session(t, h.Host, host.SessionOptions{Cwd: dir}), "Bash", `{"command":"`+command+`"}`)
 			if r.IsError && command != "unset git; git status" && command != "make --version; git status" {

@@ -1,6 +1,12 @@
 package permissions
 
-import "github.com/toolquay/toolquay/permissions/internal/shellword"
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/toolquay/toolquay/permissions/internal/shellword"
+)
 
 // Command is what is known of a shell command before it runs. Package
 // internal/shell finds it out; [Decide] judges by it and never by the text.
@@ -86,6 +92,17 @@ type Part struct {
 // nothing else.
 func (p *Part) Bounded() bool {
 	return len(p.Env) == 0 && (p.ReadOnly || p.Complete && (p.Prints || len(p.Words) > 0 && fileProgram(p.Words[0])))
+}
+
+// git reports whether the program of the part is git.
+func (p *Part) git() bool {
+	return len(p.Words) > 0 && strings.EqualFold(path.Base(p.Words[0].Text), "git")
+}
+
+// restores reports whether git, in the command, may bring back files that no sandbox hid when it
+// began.
+func (c *Command) restores() bool {
+	return slices.ContainsFunc(c.Parts, func(p Part) bool { return p.git() && !p.ReadOnly })
 }
 
 // fileProgram reports whether a program does what file tools do.

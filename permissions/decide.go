@@ -50,10 +50,11 @@ func accesses(c *call, d *Decision) {
 		switch a.Kind {
 		case AccessExec:
 			cmd := c.request.command(a.Target)
-			(&commandJudge{execJudge{c, d}}).judge(a, cmd)
+			confined := c.request.Confined && cmd != nil && !cmd.Unsandboxed
+			(&commandJudge{execJudge{c, d, confined, confined && !cmd.restores()}}).judge(a, cmd)
 			list = behind(cmd, list)
 		case AccessRead, AccessWrite:
-			d.add((&pathJudge{c}).judge(a, c.grant, false))
+			d.add((&pathJudge{call: c}).judge(a, c.grant, false))
 		case AccessNet:
 			d.add(c.host(a, c.grant, false))
 		case AccessSession:

@@ -42,7 +42,7 @@ func (c *commandJudge) judge(a *Access, cmd *Command) {
 			granted = granted && grant.Verdict == Allow
 		}
 	}
-	if unexplained && !granted {
+	if unexplained && !granted && !c.frees() {
 		c.decision.add(c.open(a, text, reason(cmd.Reason)))
 	}
 }
@@ -111,11 +111,13 @@ func (c *commandJudge) seen(a *Access) {
 	}
 }
 
-// shifted asks about paths of part i that another part may redirect by a link.
+// shifted asks about paths of part i that another part may redirect by a link. In a sandbox no
+// link leads to what a confined command would have to be asked about.
 func (c *commandJudge) shifted(s *shifts, i int) {
 	p := &s.parts[i]
 	for j := range p.Accesses {
-		if a := &p.Accesses[j]; (a.Kind == AccessRead || a.Kind == AccessWrite) && s.maybeLink(i, a) {
+		a := &p.Accesses[j]
+		if (a.Kind == AccessRead && !c.confined || a.Kind == AccessWrite && !c.frees()) && s.maybeLink(i, a) {
 			l := c.ladder(a)
 			c.approval(&l, a)
 			c.must(&l, unjudged, LayerPath, "it leads where a link may lead that another part of the command puts there")

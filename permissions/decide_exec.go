@@ -7,7 +7,16 @@ import "fmt"
 type execJudge struct {
 	*call
 	decision *Decision
+	// confined says that the command runs so: see [Request].Confined.
+	confined bool
+	// hides says that in the working directories it finds nothing that rules withhold.
+	hides bool
 }
+
+// frees reports whether the command needs no permission for what nobody named.
+func (c *execJudge) frees() bool { return c.confined && c.policy.frees() }
+
+const confinedWhy = "it runs wholly confined"
 
 // folds reports whether the case of letters does not matter in the names of programs.
 func (c *execJudge) folds() bool { return c.policy.places.fold || c.request.Tool == toolPowerShell }

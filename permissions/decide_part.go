@@ -95,6 +95,8 @@ func (c *partJudge) modeAnswer() Finding {
 		return Finding{Verdict: Allow, Layer: LayerMode, Why: "it is read-only"}
 	case c.part.Bounded():
 		return Finding{Verdict: Allow, Layer: LayerMode, Why: "it does no more than what it does to files"}
+	case c.frees():
+		return Finding{Verdict: Allow, Layer: LayerMode, Why: confinedWhy}
 	}
 	return c.answer(other, reason(c.part.Reason))
 }
@@ -118,7 +120,7 @@ func partGrant(c *call, p *Part) Finding {
 // touched judges the paths and hosts of a part. A grant for the program does not let the shell
 // redirect anywhere: whole, the grant for the whole command, does.
 func (c *partJudge) touched(grant, whole Finding) {
-	p, paths := c.part, pathJudge{c.call}
+	p, paths := c.part, pathJudge{c.call, c.hides, c.frees()}
 	moves, own := movesTrees(p), len(p.Accesses)-p.Redirected
 	for i := range p.Accesses {
 		a, by := &p.Accesses[i], grant
@@ -132,11 +134,23 @@ func (c *partJudge) touched(grant, whole Finding) {
 				c.decision.add(paths.searched(a))
 			}
 		case AccessNet:
-			c.decision.add(c.host(a, by, true))
+			c.decision.add(c.host(a, c.reached(a, by), true))
 		default:
 			c.decision.add(c.open(a, by, "it is not read-only"))
 		}
 	}
+}
+
+// reached is what allows a part to reach a host: a confined command gets no further than to the
+// hosts that rules allow WebFetch, too.
+func (c *partJudge) reached(a *Access, by Finding) Finding {
+	if by.Verdict == None && c.frees() {
+		h := hosts.Of(a.Target)
+		if rule := c.policy.book.host(Allow, &Request{Tool: toolWebFetch}, &h); rule != nil {
+			return ruleFinding(rule, nil)
+		}
+	}
+	return by
 }
 
 // leaves reports whether a redirection writes outside the working directories, or reaches a
@@ -163,9 +177,9 @@ func movesTrees(p *Part) bool {
 }
 
 // unknown judges the accesses of a part whose targets are only known when it runs: each may be what
-// a rule names. Grant is what allows the part besides the mode.
+// a rule names. A confined command sees nothing that it would have to be asked about. Grant is what allows the part besides the mode.
 func (c *partJudge) unknown(a *Access, grant Finding) {
-	if c.part.Unknown&UnknownRead != 0 {
+	if c.part.Unknown&UnknownRead != 0 && (!c.confined || c.part.git()) { // its objects hold what files once held
 		c.decision.add(c.unknownTarget(a, "which file it reads", false))
 	}
 	if c.part.Unknown&UnknownWrite != 0 {
@@ -184,7 +198,7 @@ func (c *partJudge) unknownWrite(a *Access, grant Finding) (first, second Findin
 		l.add(Finding{Verdict: Deny, Layer: LayerMode, Why: "in plan mode nothing is changed, and " + why})
 	}
 	c.approval(&l, a)
-	if f, _ := c.unknownTarget(a, what, true); f.Verdict == Ask {
+	if f, _ := c.unknownTarget(a, what, true); f.Verdict == Ask && !c.frees() { // the sandbox holds what rules name
 		l.add(f)
 	}
 	if c.part.Unknown&UnknownMustAsk != 0 {
@@ -194,6 +208,9 @@ func (c *partJudge) unknownWrite(a *Access, grant Finding) (first, second Findin
 		c.must(&l, guardedEdit, layerOf(place), why+", and the command names a place that is guarded: "+place.Why)
 	}
 	l.add(grant)
+	if c.frees() {
+		l.add(Finding{Verdict: Allow, Layer: LayerMode, Why: confinedWhy})
+	}
 	l.add(c.answer(editOutside, why))
 	return l.found()
 }

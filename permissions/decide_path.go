@@ -12,7 +12,12 @@ import (
 )
 
 // pathJudge judges accesses to paths.
-type pathJudge struct{ *call }
+type pathJudge struct {
+	*call
+	// hides says that a sandbox hides what rules withhold in the working directories, and free
+	// that a confined command needs no permission for what nobody named: see [Request].Confined.
+	hides, free bool
+}
 
 // judge judges an access to a path; grant is what allows it besides rules on paths. Where moves
 // is set, a tree is only moved or removed as it is.
@@ -24,7 +29,9 @@ func (c *pathJudge) judge(a *Access, grant Finding, moves bool) (first, second F
 		return l.found()
 	}
 	q := pathrule.Query{Target: target, Real: actual, Write: a.Kind == AccessWrite, Tree: a.Tree}
-	below := c.denied(&l, &q, moves)
+	named := q
+	named.Tree = q.Tree && !c.free // a sandbox protects what rules name below
+	below := c.denied(&l, &named, moves)
 	plan := c.policy.mode == ModePlan && q.Write
 	planned := plan && c.policy.isPlanFile(&q, a)
 	if plan && !planned {
@@ -36,16 +43,16 @@ func (c *pathJudge) judge(a *Access, grant Finding, moves bool) (first, second F
 		return l.found()
 	}
 	c.approval(&l, a)
-	if rule := c.policy.book.holdsBack(Ask, &q); rule != nil {
+	if rule := c.policy.book.holdsBack(Ask, &named); rule != nil {
 		l.add(ruleFinding(rule, nil))
 	}
 	l.add(below)
 	if !planned {
 		c.guard(&l, &q, a, moves)
 	}
-	named, missing := c.allows(&q)
+	allowed, missing := c.allows(&q)
 	if missing == 0 {
-		l.add(named)
+		l.add(allowed)
 	}
 	l.add(grant)
 	l.add(c.modeAnswer(&q, planned, missing))
@@ -86,6 +93,7 @@ func (c *pathJudge) guard(l *ladder, q *pathrule.Query, a *Access, moves bool) {
 		c.must(l, to, layerOf(place), place.Why)
 	case q.Write && (paths.InsideAny(c.request.Protected, q.Target) || paths.InsideAny(c.request.Protected, q.Real)):
 		c.must(l, to, LayerProtected, protected.Git.Why)
+	case c.free: // a sandbox protects what is below
 	case q.Write && a.Glob != "" && !a.Removal && c.mayProtect(a):
 		c.must(l, to, LayerProtected, "the names that a pattern stands for may be protected where they are put")
 	case q.Write && q.Tree && !whole:

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/toolquay/toolquay/permissions/internal/paths"
 	"github.com/toolquay/toolquay/permissions/internal/protected"
 )
 
 // searched judges that a shell command reads a whole tree. Tools leave denied files out, and a
-// sandbox hides them from commands. If neither is so, and the host did not find that there are
+// sandbox hides them from commands, in the working directories at any depth. If neither is so, and the host did not find that there are
 // none, it asks in every mode.
 func (c *pathJudge) searched(a *Access) (first, second Finding) {
 	if a.Kind != AccessRead || !a.Tree {
@@ -19,8 +20,10 @@ func (c *pathJudge) searched(a *Access) (first, second Finding) {
 	l := c.ladder(a)
 	c.approval(&l, a)
 	b := &c.policy.book
+	named := a.Glob != "" && !strings.HasSuffix(a.Glob, "/**") // what it matches is not left out
+	hidden := c.hides && a.Former == "" && !named && c.policy.inside(filepath.ToSlash(a.Target)) && c.policy.insideReal(filepath.ToSlash(a.Real))
 	for _, v := range []Verdict{Deny, Ask} {
-		if rule := b.reads(v, a.tree()); rule != nil && !slices.Contains(c.request.Clear, *a) {
+		if rule := b.reads(v, a.tree()); rule != nil && !hidden && !slices.Contains(c.request.Clear, *a) {
 			what := "it may also read what the %s rule %s (%s) names"
 			if a.Former != "" && a.Former != FormerUnknown {
 				what = "it may also print what the repository holds, or once held, of what the %s rule %s (%s) names"

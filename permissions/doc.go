@@ -153,6 +153,10 @@
 // known. In the mode auto rules that come to allowing any command, such as Bash,
 // Bash(python:*) or Bash(npm run *), are set aside: [Policy.SetAside].
 //
+// A command that runs wholly confined ([Request].Confined) is allowed by the modes
+// acceptEdits and auto ([Setup].Unasked), and reaches the hosts that rules on WebFetch
+// allow. What it names, and deny and ask rules, are judged as ever.
+//
 // PowerShell(command) speaks of commands for PowerShell in the same way. Of those less
 // is understood, and what is not (script blocks, sub-expressions, types ...) is allowed
 // by no rule but one on the whole text, or on the tool.

@@ -62,6 +62,30 @@ func (m Mode) Stricter(n Mode) (mode Mode, noAsk bool) {
 	return m, false
 }
 
+// Unasked says in which modes commands that run wholly confined need no permission.
+type Unasked string
+
+// The values of Unasked. The empty one means UnaskedEdits.
+const (
+	// UnaskedEdits is the modes that allow edits: acceptEdits and auto.
+	UnaskedEdits Unasked = "edits"
+	// UnaskedAlways is the modes default and dontAsk, too.
+	UnaskedAlways Unasked = "always"
+	// UnaskedNever is none; such commands are judged as all others.
+	UnaskedNever Unasked = "never"
+)
+
+// frees reports whether commands that run wholly confined need no permission.
+func (m *modes) frees() bool {
+	switch m.unasked {
+	case UnaskedNever:
+		return false
+	case UnaskedAlways:
+		return m.mode != ModePlan
+	}
+	return m.mode.answers(confined) == Allow
+}
+
 // matter is what a mode is asked about.
 type matter uint8
 
@@ -71,6 +95,8 @@ const (
 	editInside
 	editOutside
 	planFile
+	// confined is a command that runs wholly confined: see [Request].Confined.
+	confined
 	// other is commands, network, MCP and whatever else there is.
 	other
 	// guardedRead and guardedEdit are protected places and credential stores;
@@ -95,6 +121,7 @@ var modeAnswers = [...]struct{ normal, plan, acceptEdits, auto, bypass Verdict }
 	editInside:  {Ask, Deny, Allow, Allow, Allow},
 	editOutside: {Ask, Deny, Ask, byJudge, Allow},
 	planFile:    {Ask, Allow, Ask, byJudge, Allow},
+	confined:    {Ask, Ask, Allow, Allow, Allow},
 	other:       {Ask, Ask, Ask, byJudge, Allow},
 	guardedRead: {Ask, Ask, Ask, Ask, Allow},
 	guardedEdit: {Ask, Deny, Ask, Ask, Allow},

@@ -27,6 +27,7 @@ type Policy struct {
 type modes struct {
 	mode      Mode
 	forbidden []Mode
+	unasked   Unasked
 }
 
 // Compile builds a policy. Malformed allow rules grant nothing and are warned
@@ -37,7 +38,7 @@ func Compile(s Setup) (*Policy, []Warning, error) {
 		return nil, nil, err
 	}
 	p := &Policy{
-		modes:   modes{mode: s.Mode, forbidden: slices.Clone(s.Forbidden)},
+		modes:   modes{mode: s.Mode, forbidden: slices.Clone(s.Forbidden), unasked: s.Unasked},
 		folders: newFolders(&s), reading: newReading(&s), guards: newGuards(&s),
 	}
 	warnings, err := p.take(s.Rules)
@@ -73,13 +74,16 @@ func (p *Policy) take(sets []RuleSet) ([]Warning, error) {
 	return l.warnings, nil
 }
 
-// checkMode sets the default and refuses unknown and forbidden modes.
+// checkMode sets the default and refuses unknown values and forbidden modes.
 func (p *modes) checkMode() error {
 	if p.mode == "" {
 		p.mode = ModeDefault
 	}
 	if _, err := ParseMode(string(p.mode)); err != nil {
 		return err
+	}
+	if !slices.Contains([]Unasked{"", UnaskedEdits, UnaskedAlways, UnaskedNever}, p.unasked) {
+		return fmt.Errorf("unknown value %q for when confined commands run unasked; there are %s, %s and %s", p.unasked, UnaskedEdits, UnaskedAlways, UnaskedNever)
 	}
 	if slices.Contains(p.forbidden, p.mode) {
 		return fmt.Errorf("the mode %s is forbidden by policy", p.mode)

@@ -94,6 +94,13 @@ type Request struct {
 	// Clear are trees among the accesses in which a command meets nothing that a deny
 	// or ask rule on reading names, as the host found out: see [Policy.Searched].
 	Clear []Access
+	// Confined says that the commands run wholly confined, unless they ask to leave the
+	// sandbox: of files they see only system directories, tools' caches, what may be read
+	// unasked and what this call was approved for, nothing that deny or ask rules on reading
+	// name; they write to working directories, scratch and caches only, and to no protected
+	// path there; they reach no socket of the machine and no hosts but those that rules
+	// allow.
+	Confined bool
 	// Commands are what is known of the commands among the accesses. An exec
 	// access is judged by the one whose Text is its Target. What [Command.Accesses]
 	// lists, in that order, behind it is judged with the parts it is of.

@@ -1,10 +1,6 @@
 package permissions
 
-import (
-	"path"
-	"slices"
-	"strings"
-)
+import "slices"
 
 // Searched returns the trees that commands read and in which deny or ask rules on reading
 // may name something: each is asked about, unless it is in [Request.Clear]. It belongs there
@@ -42,7 +38,7 @@ func (c *Command) Foreseen(a Access, confined bool) bool {
 	bounded := c.ReadOnly || c.Restrained
 	for i := range c.Parts {
 		p := &c.Parts[i]
-		git := len(p.Words) > 0 && strings.EqualFold(path.Base(p.Words[0].Text), "git")
+		git := p.git()
 		// What another program starts may search elsewhere.
 		if slices.Contains(p.Accesses, a) && (!p.ReadOnly || p.Inner && !bounded) || git && !bounded && !p.ReadOnly {
 			return false

@@ -19,6 +19,9 @@ type Setup struct {
 	Mode Mode
 	// Forbidden are modes that are not offered: a policy in one is an error.
 	Forbidden []Mode
+	// Unasked says in which modes commands that run wholly confined need no permission;
+	// empty is UnaskedEdits.
+	Unasked Unasked
 	// OnlyPolicyRules makes allow rules of other sources than policy grant
 	// nothing. Their deny and ask rules stand.
 	OnlyPolicyRules bool

@@ -37,6 +37,7 @@ func shellOf(dirs Dirs, l *settings.Loaded, environ []string) (*host.Shell, erro
 			Hosts:    b.Hosts.Value,
 			Writable: b.Writable.Value,
 			Caches:   dirs.layers(),
+			Unasked:  permissions.Unasked(b.Unasked.Value),
 		},
 		SettingsFile: dirs.Settings(),
 

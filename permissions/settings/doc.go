@@ -41,8 +41,8 @@
 //
 //	[shell]     default_timeout, max_timeout, budget*, at_limit, environment*,
 //	            max_background, max_output, bash*, powershell*
-//	[sandbox]   mode, network, hosts*, writable*, outside*, max_processes,
-//	            max_memory, max_open_files
+//	[sandbox]   mode, network, hosts*, writable*, outside*, unasked,
+//	            max_processes, max_memory, max_open_files
 //
 // The permission lists of a settings.json in the style of Claude Code are read
 // too, where asked for.

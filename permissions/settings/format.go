@@ -97,6 +97,7 @@ type format struct {
 		Hosts        []string `toml:"hosts"`
 		Writable     []string `toml:"writable"`
 		Outside      []string `toml:"outside"`
+		Unasked      string   `toml:"unasked"`
 		MaxProcesses int      `toml:"max_processes"`
 		MaxMemory    abi.Size `toml:"max_memory"`
 		MaxOpenFiles int      `toml:"max_open_files"`

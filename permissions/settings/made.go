@@ -56,6 +56,7 @@ func (l *Loaded) madeOfCommands() []Made {
 	addTo(&out, "sandbox.hosts", sandbox.Hosts)
 	addTo(&out, "sandbox.writable", sandbox.Writable)
 	addTo(&out, "sandbox.outside", sandbox.Outside)
+	addTo(&out, "sandbox.unasked", sandbox.Unasked)
 	addTo(&out, "sandbox.max_processes", sandbox.MaxProcesses)
 	addTo(&out, "sandbox.max_memory", sandbox.MaxMemory)
 	addTo(&out, "sandbox.max_open_files", sandbox.MaxOpenFiles)

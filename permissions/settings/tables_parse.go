@@ -166,6 +166,7 @@ func sandboxOf(p *parser) Sandbox {
 	in := &p.in.Sandbox
 	p.oneOf("sandbox.mode", in.Mode, SandboxOff, SandboxWhenAvailable, SandboxRequired)
 	p.oneOf("sandbox.network", in.Network, NetworkOff, NetworkHosts, NetworkAll)
+	p.oneOf("sandbox.unasked", in.Unasked, unaskedValues...)
 	for i, host := range in.Hosts {
 		p.host(fmt.Sprintf("sandbox.hosts[%d]", i), host)
 	}
@@ -182,6 +183,7 @@ func sandboxOf(p *parser) Sandbox {
 		Hosts:        keyOf(p, "sandbox.hosts", in.Hosts),
 		Writable:     keyOf(p, "sandbox.writable", in.Writable),
 		Outside:      keyOf(p, "sandbox.outside", in.Outside),
+		Unasked:      keyOf(p, "sandbox.unasked", in.Unasked),
 		MaxProcesses: p.between("sandbox.max_processes", in.MaxProcesses, minProcesses, maxBound),
 		MaxMemory:    p.size("sandbox.max_memory", in.MaxMemory, minMemory, maxMemory),
 		MaxOpenFiles: p.between("sandbox.max_open_files", in.MaxOpenFiles, minOpenFiles, maxOpenMax),

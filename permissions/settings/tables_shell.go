@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // What is so where no settings say otherwise. Projects are held against it.
@@ -59,6 +60,9 @@ const (
 	DefaultNetwork = NetworkHosts
 )
 
+// unaskedValues are the values of sandbox.unasked, the strictest first.
+var unaskedValues = []string{string(permissions.UnaskedNever), string(permissions.UnaskedEdits), string(permissions.UnaskedAlways)}
+
 // Shell is the table [shell]: how commands run.
 type Shell struct {
 	// DefaultTimeout is a command's time where its call says none, and MaxTimeout
@@ -94,6 +98,9 @@ type Sandbox struct {
 	// Outside are patterns of commands, as in a rule Bash(...), that may leave the sandbox
 	// where a call asks for it. Those of all files count.
 	Outside Key[[]string]
+	// Unasked says in which modes commands that are wholly confined need no permission: one
+	// of the values of [permissions.Unasked].
+	Unasked Key[string]
 	// These bound a command with all that it starts; MaxOpenFiles each process.
 	MaxProcesses Key[int]
 	MaxMemory    Key[abi.Size]
@@ -118,6 +125,7 @@ func (s *Shell) fill(f *Shell) {
 // fill takes all but the writable directories, which are looked up first.
 func (s *Sandbox) fill(f *Sandbox) {
 	s.Mode, s.Network, s.Hosts = s.Mode.Or(f.Mode), s.Network.Or(f.Network), s.Hosts.Or(f.Hosts)
+	s.Unasked = s.Unasked.Or(f.Unasked)
 	s.MaxProcesses, s.MaxMemory = s.MaxProcesses.Or(f.MaxProcesses), s.MaxMemory.Or(f.MaxMemory)
 	s.MaxOpenFiles = s.MaxOpenFiles.Or(f.MaxOpenFiles)
 	all := slices.Concat(s.Outside.Value, f.Outside.Value)
@@ -137,6 +145,7 @@ func tightenShell(l *loader, f *File) {
 	tighten(l, "sandbox.mode", &sandbox.Mode, f.Sandbox.Mode, SandboxWhenAvailable,
 		byPlace(SandboxRequired, SandboxWhenAvailable, SandboxOff))
 	tighten(l, "sandbox.network", &sandbox.Network, f.Sandbox.Network, DefaultNetwork, byPlace(NetworkOff, NetworkHosts, NetworkAll))
+	tighten(l, "sandbox.unasked", &sandbox.Unasked, f.Sandbox.Unasked, string(permissions.UnaskedEdits), byPlace(unaskedValues...))
 	tighten(l, "sandbox.max_processes", &sandbox.MaxProcesses, f.Sandbox.MaxProcesses, DefaultMaxProcesses, cmp.Compare)
 	tighten(l, "sandbox.max_memory", &sandbox.MaxMemory, f.Sandbox.MaxMemory, DefaultMaxMemory, cmp.Compare)
 	tighten(l, "sandbox.max_open_files", &sandbox.MaxOpenFiles, f.Sandbox.MaxOpenFiles, DefaultMaxOpenFiles, cmp.Compare)

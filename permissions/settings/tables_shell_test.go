@@ -30,6 +30,7 @@ func TestShellFaults(t *testing.T) {
 		"mode":            {"[sandbox]\nmode = 'on'\n", `f: line 2: sandbox.mode: "on" is not known; write one of off, when-available, required`},
 		"mode by truth":   {"[sandbox]\nmode = true\n", "f: line 2: sandbox.mode: found the boolean true, expected a string"},
 		"network":         {"[sandbox]\nnetwork = 'some'\n", `f: line 2: sandbox.network: "some" is not known; write one of off, hosts, all`},
+		"unasked":         {"[sandbox]\nunasked = 'auto'\n", `f: line 2: sandbox.unasked: "auto" is not known; write one of never, edits, always`},
 		"URL":             {"[sandbox]\nhosts = ['a.example', 'https://b.example']\n", `f: line 2: sandbox.hosts[1]: "https://b.example" is no host such as example.com`},
 		"port":            {"[sandbox]\nhosts = ['b.example:443']\n", "f: line 2: sandbox.hosts[0]: \"b.example:443\" is no host"},
 		"all hosts":       {"[sandbox]\nhosts = ['*']\n", `f: line 2: sandbox.hosts[0]: "*" is no host`},
@@ -168,6 +169,7 @@ func TestShellMade(t *testing.T) {
 		"sandbox.mode = required", "sandbox.network = hosts", "sandbox.hosts = [proxy.golang.org *.example.com 192.0.2.1]",
 		"sandbox.writable = [" + p.path("home/.cache/build") + " /var/build]",
 		"sandbox.outside = [docker:* git push:*]",
+		"sandbox.unasked = always",
 		"sandbox.max_processes = 200", "sandbox.max_memory = 4GiB", "sandbox.max_open_files = 1024",
 	}
 	if !slices.Equal(got, want) {

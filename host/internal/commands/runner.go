@@ -94,6 +94,13 @@ func (r *Runner) copies() *liveCopies {
 // ReachesByRule reports whether commands reach the hosts that rules allow.
 func (r *Runner) ReachesByRule() bool { return r.options.Shell.Network == sandbox.NetworkHosts }
 
+// Bounds reports whether the sandbox of commands, where they run in one, bounds what they see
+// and reach: no socket of this machine, and no hosts but by name.
+func (r *Runner) Bounds() bool {
+	o := &r.options.Shell
+	return sandbox.Bounds && !o.UnixSockets && o.Network != sandbox.NetworkAll
+}
+
 // MissingPowerShell says why there is no PowerShell, or returns nil.
 func (r *Runner) MissingPowerShell() error { return r.powerShell() }
 

@@ -57,6 +57,7 @@ func (g *Gate) facts(policy *permissions.Policy, s *Subject) (permissions.Reques
 		Accesses:  s.Accesses,
 		Protected: g.Files.Protected(policy, s.Accesses),
 		Clear:     g.Files.Clear(policy, s),
+		Confined:  g.Files.Confined(policy, s),
 		Commands:  s.Commands,
 		Effects:   s.Call.Effects,
 		Headless:  g.Asker == nil,

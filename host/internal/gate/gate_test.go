@@ -88,6 +88,8 @@ func (d *desk) Protected(*permissions.Policy, []permissions.Access) []string {
 
 func (*desk) Clear(*permissions.Policy, *gate.Subject) []permissions.Access { return nil }
 
+func (*desk) Confined(*permissions.Policy, *gate.Subject) bool { return false }
+
 func (d *desk) Unheard() bool { return d.unheard }
 
 func (d *desk) Record(s *gate.Subject, made *permissions.Decision, by string) error {

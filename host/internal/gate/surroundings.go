@@ -36,6 +36,9 @@ type Files interface {
 	// Clear returns the trees that commands search without meeting anything that rules
 	// withhold: see [permissions.Request].Clear.
 	Clear(policy *permissions.Policy, s *Subject) []permissions.Access
+	// Confined reports whether the commands of a subject run wholly confined: see
+	// [permissions.Request].Confined.
+	Confined(policy *permissions.Policy, s *Subject) bool
 }
 
 // Log takes decisions. It is safe for concurrent use.

@@ -104,6 +104,17 @@ func (g *desk) Clear(policy *permissions.Policy, about *gate.Subject) []permissi
 	})
 }
 
+// Confined is as [gate.Files] has it. Where everything may be read, commands see everything,
+// also what a rule of any depth names somewhere. Commands of PowerShell are not looked into.
+func (g *desk) Confined(policy *permissions.Policy, about *gate.Subject) bool {
+	open := func(c permissions.Command) bool { return !c.ReadOnly }
+	if !slices.ContainsFunc(about.Commands, open) || g.name() == PowerShell || !g.confined(about.Operation) {
+		return false
+	}
+	_, all := policy.Readable()
+	return !all && g.session().Host.Commands.Bounds()
+}
+
 // confined reports whether the commands of a subject run in a sandbox that hides the paths
 // that rules withhold. Only this host's capability for commands uses one, and what it runs
 // is judged under its name when it is asked for.

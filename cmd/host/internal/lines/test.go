@@ -29,7 +29,8 @@ type Call struct {
 		Decision permissions.Verdict `json:"permissionDecision"`
 	} `json:"hook"`
 	// Confined says that commands run in a sandbox, which hides from searches what rules
-	// withhold. The history of a repository stays unknown.
+	// withhold, and those of Bash wholly confined: see [permissions.Request]. The history of
+	// a repository stays unknown.
 	Confined bool `json:"confined"`
 	// Expect is the verdict that is right.
 	Expect *permissions.Verdict `json:"expect"`
@@ -114,7 +115,8 @@ func (t *tester) answer(line []byte) (Judgement, error) {
 		return Judgement{}, err
 	}
 	if c.Confined {
-		r.Clear = hidden(policy, r.Commands)
+		_, all := policy.Readable()
+		r.Clear, r.Confined = hidden(policy, r.Commands), !all && shells[r.Tool] == abi.ShellBash
 	}
 	var e permissions.Evidence
 	if c.Hook != nil {

@@ -1,0 +1,124 @@
+//go:build linux && (amd64 || arm64)
+
+package host_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/testenv"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// printers are ways to print the file F, or the one at its end of a link that is made, whatever
+// its words tell of that.
+var printers = map[string]string{
+	"cat":                    `cat FILE`,
+	"by a variable":          `f=FILE; cat "$f"`,
+	"pieced together":        `f=$(printf %s FILE); cat $f`,
+	"a redirection":          `f=$(printf %s FILE); while read -r l; do echo "$l"; done < $f`,
+	"copied":                 `cp FILE copy; cat copy`,
+	"copied unseen":          `x=$(printf %s FILE); cp $x copy; cat copy`,
+	"a link":                 `ln -s FILE l; cat l`,
+	"a link by a script":     `echo 'ln -s "$1" l; cat l/. l' > s.sh; sh s.sh FILE`,
+	"a hard link":            `ln FILE l; cat l`,
+	"a hard link by python":  `python3 -c 'import os, sys; os.link(sys.argv[1], "l"); print(open("l").read())' FILE`,
+	"moved":                  `sh -c 'mv "$1" here; cat here' - FILE`,
+	"tar":                    `sh -c 'tar -cPf x.tar "$1"; tar -xPOf x.tar' - FILE`,
+	"tar of what is above":   `sh -c 'tar -cf x.tar -C "$(dirname "$1")" . ; tar -xOf x.tar' - FILE`,
+	"python":                 `python3 -c 'import sys; print(open(sys.argv[1]).read())' FILE`,
+	"python, from below":     `python3 -c 'import os; d = os.path.dirname("FILE"); [print(open(os.path.join(p, n), errors="replace").read()) for p, _, ns in os.walk(d) for n in ns]'`,
+	"perl":                   `perl -e 'open F, shift; print <F>' FILE`,
+	"awk":                    `awk '{ print }' FILE`,
+	"a script of sed":        `echo 'r FILE' > s; echo | sed -f s`,
+	"git":                    `git init -q r; git -C r hash-object -w FILE | xargs git -C r cat-file -p`,
+	"git, without an index":  `git diff --no-index /dev/null FILE`,
+	"git, by configuration":  `git init -q r; git -C r -c include.path=FILE config -l 2>&1`,
+	"what a message says":    `sh -c '. "$1"' - FILE 2>&1; bash FILE 2>&1`,
+	"the root of a process":  `cat /proc/self/root/FILE /proc/1/root/FILE /proc/$$/root/FILE`,
+	"a root, unseen":         `for p in /proc/[0-9]*; do sh -c 'cat "$1/root/$2"' - $p FILE; done`,
+	"the working directory":  `sh -c 'cat /proc/self/cwd/../../../../../../../../..FILE' 2>&1`,
+	"descriptors":            `sh -c 'for f in /proc/*/fd/*; do head -c 99 "$f" < /dev/null; done' 2>/dev/null & sleep 0.3; cat FILE`,
+	"find":                   `sh -c 'find / -xdev -name "$(basename "$1")" -exec cat {} +' - FILE 2>/dev/null`,
+	"grep":                   `sh -c 'grep -rh . "$(dirname "$1")"' - FILE 2>/dev/null`,
+	"a mount":                `sh -c 'unshare -rm sh -c "mount --bind $(dirname "$1") . && cat $(basename "$1")"' - FILE 2>&1`,
+	"a loop over a pattern":  `for f in $(dirname FILE)/* $(dirname FILE)/.*; do cat "$f" 2>/dev/null; done`,
+	"names that are read":    `echo FILE > list; while read -r f; do head -1 "$f"; done < list`,
+	"names that are fed":     `echo FILE | xargs cat`,
+	"an archive of names":    `sh -c 'echo "$1" | cpio -o 2>/dev/null' - FILE`,
+	"dd":                     `sh -c 'dd if="$1" 2>/dev/null' - FILE`,
+	"in the background":      `sh -c 'cat "$1" > out' - FILE & wait; cat out`,
+	"a shell's history":      `bash -c 'history -r "$1"; history' - FILE`,
+	"a shell's completion":   `bash -c 'mapfile -t x < "$1"; echo "${x[@]}"' - FILE`,
+	"a function":             `p() { cat "$@"; }; p FILE`,
+	"evaluated":              `eval "cat FILE"`,
+	"encoded":                `echo Y2F0ICIkMSI= | base64 -d > s.sh; sh s.sh FILE`,
+	"a place for temporary":  `sh -c 'cp "$1" "$TMPDIR/x"; cp "$1" /tmp/x; cat "$TMPDIR/x" /tmp/x' - FILE`,
+	"the environment of one": `sh -c 'cat /proc/*/environ' | tr '\0' '\n'; cat FILE`,
+	"make":                   `printf 'include %s\nall:\n\t@cat $(F)\n' FILE > Makefile; make -s all F=FILE 2>&1`,
+	"an interpreter":         `sh -c 'printf "#!/bin/cat\n" > t; chmod +x t; ./t "$1"' - FILE`,
+	"diff":                   `sh -c 'diff "$1" /dev/null' - FILE`,
+	"a race of links": `python3 -c 'import os, threading, time
+def flip():
+    for i in range(400):
+        for to in ("ok", "FILE"):
+            try:
+                os.symlink(to, "t%d" % i); os.rename("t%d" % i, "race")
+            except OSError: pass
+open("ok", "w").write("fine")
+threading.Thread(target=flip).start()
+for i in range(400):
+    try: print(open("race").read())
+    except OSError: pass'`,
+}
+
+// TestUnaskedPrintsNothing is the law: no confined command that ran unasked prints a file that
+// Read would ask for, whichever way it looks.
+func TestUnaskedPrintsNothing(t *testing.T) {
+	t.Parallel()
+	const canary = "CANARY-7f3a"
+	var printed atomic.Int32
+	for name, command := range printers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := files(t, map[string]string{".env": canary, "keys/k": canary, "asked/a": canary, "plain": "plain text\n"})
+			h := newShelled(t, func(o *host.Options) {
+				o.Permissions.Rules = rules("Read(.env) | Read(keys/**) | Read(~/go/private/**)", "Read(asked/**) | Read(~/.cache/pip/asked)", "")
+			})
+			secrets := []string{filepath.Join(t.TempDir(), "file")}
+			for _, file := range []string{
+				"notes.txt", ".ssh/id", ".npmrc", ".config/some/conf", ".bash_history", "go/private/x", ".cache/pip/asked", ".cargo/credentials.toml", "state/grants.json",
+			} {
+				secrets = append(secrets, filepath.Join(h.home, file))
+			}
+			for _, file := range secrets {
+				must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+				must(t, os.WriteFile(file, []byte(canary+"\n"), 0o600))
+			}
+			secrets = append(secrets, filepath.Join(dir, ".env"), filepath.Join(dir, "keys/k"), filepath.Join(dir, "asked/a"), ".env", "keys/k")
+			s := session(t, h.Host, host.SessionOptions{Cwd: dir, Mode: permissions.ModeAcceptEdits})
+			for i, file := range secrets {
+				if !testenv.Thorough() && i%4 != len(name)%4 {
+					continue // the others by other ways
+				}
+				if got := told(t, s, strings.ReplaceAll(command, "FILE", file)); strings.Contains(got, canary) {
+					t.Errorf("%s is printed: %q", file, got)
+				}
+			}
+			if got := told(t, s, strings.ReplaceAll(command, "FILE", filepath.Join(dir, "plain"))); strings.Contains(got, "plain text") {
+				printed.Add(1)
+			} else {
+				t.Logf("a plain file is not printed: %q", got)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if got := int(printed.Load()); got < len(printers)/2 {
+			t.Errorf("only %d of %d ways print a file of the working directory unasked", got, len(printers))
+		}
+	})
+}
