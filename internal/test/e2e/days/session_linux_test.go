@@ -16,7 +16,8 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// settings are the person's: a mode, a deny rule, and one host.
+// settings are the person's: a mode, a deny rule, and one host. A busy machine is to move no
+// build to the background.
 const settings = `[permissions]
 mode = "acceptEdits"
 deny = ["Read(.env)"]
@@ -25,6 +26,9 @@ allow = ["WebFetch(domain:%s)"]
 [sandbox]
 mode = "required"
 network = "hosts"
+
+[shell]
+default_timeout = "5m"
 `
 
 // session is a toolquay run --stream that goes on for a day.
@@ -112,7 +116,7 @@ func (s *session) call(t *testing.T, tool string, input map[string]any) answer {
 	t.Helper()
 	s.calls++
 	id := fmt.Sprint("t", s.calls)
-	began, late := time.Now(), time.After(3*testenv.Patience)
+	began, late := time.Now(), time.After(6*testenv.Patience)
 	s.say(t, map[string]any{"type": "tool_use", "id": id, "name": tool, "input": input})
 	s.say(t, map[string]any{"type": "end"})
 	var a answer
