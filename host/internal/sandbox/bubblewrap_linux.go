@@ -23,6 +23,7 @@ type bubblewrap struct {
 	options  Options
 	path     string
 	features features
+	live     live
 }
 
 // openState makes the folder for a sandbox's state, and returns its path without links.

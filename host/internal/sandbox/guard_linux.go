@@ -29,8 +29,8 @@ type guard struct {
 }
 
 // newGuard is the guard of a layout. Open says which folders in memory are not read-only.
-func newGuard(l *layout, state string, open func(*entry) bool) *guard {
-	g := &guard{missing: newMissing(quarantineIn(state), l.missing), replaced: make(map[string]bool), seen: make(map[string]bool)}
+func newGuard(l *layout, state string, all *live, open func(*entry) bool) *guard {
+	g := &guard{missing: newMissing(quarantineIn(state), all, l.missing), replaced: make(map[string]bool), seen: make(map[string]bool)}
 	for _, e := range l.entries {
 		if e.kind == kindLink {
 			continue // it is in a folder that nobody else has

@@ -18,6 +18,7 @@ import (
 // launcher makes sandboxes by system calls of its own, between the fork and the exec of a
 // command; see [assembly].
 type launcher struct {
+	live    live
 	options Options
 	// common is the namespace of commands whose specification names none.
 	common *Namespace

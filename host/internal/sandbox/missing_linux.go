@@ -37,6 +37,8 @@ const (
 // makes for a person, it tells itself; see package ownfiles.
 type missing struct {
 	quarantine quarantine
+	live       *live
+	watched    []string // the names at the beginning
 
 	mu     sync.Mutex
 	names  map[string]*returns
@@ -61,9 +63,45 @@ func (r *returns) more(now time.Time) bool {
 	return len(*r) >= maxReturns
 }
 
-func newMissing(q quarantine, names []string) *missing {
+// live are the commands of a host that run, in the order in which they began.
+type live struct {
+	mu   sync.Mutex
+	list []*missing
+	left time.Time // when the last one ended
+}
+
+func (l *live) add(m *missing) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, m)
+}
+
+func (l *live) remove(m *missing) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list, l.left = slices.DeleteFunc(l.list, func(o *missing) bool { return o == m }), time.Now()
+}
+
+// isLast reports whether a command is the last one that began, of those that may have made a
+// name. What comes back again and again is taken for that one's: if it goes on when that has
+// ended, it is the one's before. What that one made may still be told for a moment.
+func (l *live) isLast(m *missing, path string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Since(l.left) < movesTold {
+		return false
+	}
+	for _, o := range slices.Backward(l.list) {
+		if slices.Contains(o.watched, path) {
+			return o == m
+		}
+	}
+	return false
+}
+
+func newMissing(q quarantine, l *live, names []string) *missing {
 	m := &missing{
-		quarantine: q, names: make(map[string]*returns), folders: make(map[int32]*folder),
+		quarantine: q, live: l, watched: names, names: make(map[string]*returns), folders: make(map[int32]*folder),
 		unwatched: make(map[string]bool), asides: make(map[string]*aside),
 	}
 	for _, path := range names {
@@ -141,6 +179,9 @@ func (m *missing) release() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.begun = true
+	if m.events != nil {
+		m.live.add(m)
+	}
 }
 
 // watch undoes what is made, until the end. It calls lost with a name that comes back too often
@@ -185,7 +226,7 @@ func (m *missing) happened(event *unix.InotifyEvent, name string, lost func(Loss
 		if dir != nil && filepath.Dir(path) == dir.path && strings.EqualFold(filepath.Base(path), name) {
 			again := times.more(time.Now())
 			m.undo(dir, path, lost)
-			if again {
+			if again && m.live.isLast(m, path) {
 				lost(Loss{Path: path})
 			}
 		}
@@ -258,6 +299,7 @@ func (m *missing) end() error {
 	var faults []error
 	if m.begun {
 		m.compare(func(l Loss) { faults = append(faults, fmt.Errorf("undoing %s: %w", l.Path, l.Err)) })
+		m.live.remove(m)
 	}
 	for i, u := range m.undone {
 		if beside := m.asides[u.Kept]; beside != nil {

@@ -236,6 +236,49 @@ func TestRaces(t *testing.T) {
 	}
 }
 
+// A name that comes back ends the command that began last, and those before it only if it goes
+// on.
+func TestRacesBesideOthers(t *testing.T) {
+	t.Parallel()
+	testenv.NeedTool(t, "python3")
+	race := escapes.Races()[0].Shell
+	for name, test := range map[string]struct {
+		texts [2]string
+		ended [2]bool
+	}{
+		"the last one": {[2]string{"sleep 60", race}, [2]bool{false, true}},
+		"the first":    {[2]string{race, "sleep 60"}, [2]bool{true, true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := tree(t, "w/f")
+			s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
+			spec := sandbox.Spec{Writable: under(root, "w"), Protected: usual(root + "/w"), Cwd: root + "/w"}
+			var both [2]*watching
+			for i, text := range test.texts {
+				both[i] = watch(t, s, spec, "until [ -e go ]; do sleep 0.01; done; "+text)
+			}
+			saved(t, root+"/w/go")
+			for i := len(both) - 1; i >= 0; i-- { // each is closed as it ends
+				if test.ended[i] {
+					eventually(t, "its end", func() bool { return both[i].losses.Load() > 0 })
+					both[i].close(t)
+				}
+			}
+			if !test.ended[0] {
+				time.Sleep(300 * time.Millisecond) // longer than what it made is told
+				if both[0].losses.Load() > 0 {
+					t.Error("the first was ended, too")
+				}
+				both[0].close(t)
+			}
+			if exists(root + "/w/.npmrc") {
+				t.Error("it is left")
+			}
+		})
+	}
+}
+
 // A folder above a missing name cannot be moved from inside, nor replaced by a link.
 func TestMissingStaysInItsFolder(t *testing.T) {
 	root := tree(t, "w/.claude/f", "o/f")

@@ -32,7 +32,7 @@ func newOverseer(l *launcher, n *Namespace, laid *layout) (*overseer, error) {
 		return nil, os.NewSyscallError("socketpair", err)
 	}
 	o := &overseer{
-		guard:    newGuard(laid, l.options.State, func(*entry) bool { return false }),
+		guard:    newGuard(laid, l.options.State, &l.live, func(*entry) bool { return false }),
 		launcher: l, namespace: n, layout: laid,
 		own: os.NewFile(uintptr(ends[0]), "sandbox"), theirs: os.NewFile(uintptr(ends[1]), "sandbox"),
 	}

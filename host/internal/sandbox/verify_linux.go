@@ -44,7 +44,7 @@ const (
 )
 
 func newGate(spec Spec, l *layout, b *bubblewrap) (*gate, error) {
-	g := &gate{apart: []string{"mnt", "pid", "ipc", "uts"}, guard: newGuard(l, b.options.State, b.features.leftOpen)}
+	g := &gate{apart: []string{"mnt", "pid", "ipc", "uts"}, guard: newGuard(l, b.options.State, &b.live, b.features.leftOpen)}
 	if spec.network() != NetworkAll {
 		g.apart = append(g.apart, "net")
 	}
