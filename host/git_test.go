@@ -109,7 +109,7 @@ var gitDay = []gitRow{
 	{command: "git submodule add $LIB lib && git commit -qm sub", told: []string{"Not taken over into .git/config: submodule.lib.url"}, writes: true},
 	{command: "cat .gitmodules; git -C lib log --oneline", told: []string{`[submodule "lib"]`, " first"}},
 	{command: "git checkout -q v2 && git checkout -q other && cat .gitmodules", told: []string{`[submodule "lib"]`}},
-	{command: "git submodule update --init", told: []string{"Not taken over into .git/config: submodule.lib.url"}, writes: true},
+	{command: "git submodule update --init", told: []string{"Not taken over into .git/config: submodule.lib.active, submodule.lib.url"}, writes: true},
 	{command: "git worktree add -q inner && cd inner && echo x>x && git add x && git commit -qm x; git log --oneline -1", told: []string{" x", "New since this command began: .git/worktrees/inner/commondir, inner/.git"}},
 	{command: "cd $WORK; git worktree list", told: []string{"[inner]"}},
 	{command: "git worktree add $HOME/wt", failed: true, told: []string{"It ran in a sandbox in which only"}},

@@ -56,7 +56,7 @@ func accesses(c *call, d *Decision) {
 		case AccessRead, AccessWrite:
 			d.add((&pathJudge{call: c}).judge(a, c.grant, false))
 		case AccessNet:
-			d.add(c.host(a, c.grant, false))
+			d.add(c.host(a, c.grant, false, false))
 		case AccessSession:
 			l := c.ladder(a)
 			l.add(Finding{Verdict: Allow, Layer: LayerMode, Why: "it stays within the session"})

@@ -134,7 +134,7 @@ func (c *partJudge) touched(grant, whole Finding) {
 				c.decision.add(paths.searched(a))
 			}
 		case AccessNet:
-			c.decision.add(c.host(a, c.reached(a, by), true))
+			c.decision.add(c.host(a, c.reached(a, by), true, c.confined))
 		default:
 			c.decision.add(c.open(a, by, "it is not read-only"))
 		}

@@ -41,6 +41,22 @@ func isLocal(name string) bool {
 	return isLocalAddr(a)
 }
 
+// loopbackNames mean the loopback on every system.
+var loopbackNames = []string{"localhost", "ip6-localhost", "ip6-loopback"}
+
+// Loopback reports whether every reading is an address that leads to the loopback, or a name of it.
+func (h *Host) Loopback() bool {
+	if h.Odd != "" || h.any || len(h.readings) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(h.readings, func(name string) bool {
+		if a, err := netip.ParseAddr(name); err == nil {
+			return !a.IsLoopback() && !a.IsUnspecified() // which connects to this machine
+		}
+		return !slices.Contains(loopbackNames, name)
+	})
+}
+
 func isLocalAddr(a netip.Addr) bool {
 	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsMulticast() || a.IsUnspecified() ||
 		slices.ContainsFunc(localRanges, func(p netip.Prefix) bool { return p.Contains(a) })
