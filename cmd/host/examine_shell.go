@@ -57,7 +57,10 @@ func examineSandbox(ctx context.Context, d *diagnosis, o *host.Shell, home strin
 	if report.Version != "" {
 		text += " " + report.Version
 	}
-	d.add("sandbox", fine, fmt.Sprintf("%s (%s), %s; network: %s", text, report.Path, mode, networkText(o)))
+	if report.Path != "" {
+		text += " (" + report.Path + ")"
+	}
+	d.add("sandbox", fine, fmt.Sprintf("%s, %s; network: %s", text, mode, networkText(o)))
 	for _, weakness := range report.Reasons {
 		d.add("sandbox", note, weakness)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,6 +73,9 @@ func (c *coldChild) spawn(ctx context.Context) error {
 // release starts the process, and lets the command run once its sandbox, if any, is as it
 // was asked for.
 func (c *coldChild) release(ctx context.Context) error {
+	if !isDir(c.scope.Cwd) { // in a sandbox something else may lie there
+		return c.explain(ctx, fs.ErrNotExist)
+	}
 	command, release, err := c.wrap(ctx)
 	if err != nil {
 		return err
