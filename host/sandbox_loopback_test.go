@@ -28,7 +28,9 @@ func TestSessionLoopback(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "curl")
 	testenv.NeedTool(t, "python3")
-	h := newShelled(t)
+	h := newShelled(t, func(o *host.Options) { // as most have it
+		o.Shell.Sandbox.Network, o.Permissions.Rules = host.NetworkHosts, rules("", "", "Bash | WebFetch(domain:registry.example.org)")
+	})
 	s, other := session(t, h.Host, host.SessionOptions{}), session(t, h.Host, host.SessionOptions{})
 	const port = 8137
 	told(t, s, fmt.Sprintf(serve, port), inBackground)

@@ -92,6 +92,8 @@ type SandboxPolicy struct {
 	// HostsOpened says that some host is open to the command: by a rule, or because a person
 	// allowed it to this call, also where commands usually have no way to hosts.
 	HostsOpened bool
+	// HostsApproved says that a person allowed this call alone a host.
+	HostsApproved bool
 	// Host reports whether rules, or what a person allowed this call, let commands reach a
 	// host; nil means that none may be reached by name. It asks nobody.
 	Host func(ctx context.Context, host string) bool

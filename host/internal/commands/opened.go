@@ -49,7 +49,8 @@ func (m *policyMaker) openHosts(p *capability.SandboxPolicy) {
 	c, o := m.call, m.options
 	allowed := hostsOf(c.Gate.Approved())
 	byRule := o.Shell.Network == sandbox.NetworkHosts
-	p.HostsOpened = len(allowed) > 0 || byRule && (len(o.Hosts) > 0 || m.policy.ReachesHosts(c.Tool))
+	p.HostsApproved = len(allowed) > 0
+	p.HostsOpened = p.HostsApproved || byRule && (len(o.Hosts) > 0 || m.policy.ReachesHosts(c.Tool))
 	p.Host = func(_ context.Context, host string) bool {
 		policy := c.Gate.Policy()
 		if slices.Contains(allowed, permissions.HostOf(host).Name) {

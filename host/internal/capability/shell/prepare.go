@@ -48,7 +48,7 @@ func (c *coldChild) prepare(ctx context.Context) error {
 // share gives the command what the commands of its session share. One that may reach more than
 // the others has a network of its own: its proxy would be in their reach.
 func (c *coldChild) share(ctx context.Context) (err error) {
-	if c.held.Ended != nil && !c.held.HostsOpened {
+	if c.held.Ended != nil && !c.held.HostsApproved {
 		c.spec.Namespace, err = c.setup.networks.of(ctx, c.setup.Sandbox, c.held.Ended)
 		return err
 	}

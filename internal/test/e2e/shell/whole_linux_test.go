@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -50,6 +51,12 @@ set -o noglob -o nounset; shopt -s extglob expand_aliases; umask 0; ulimit -n 60
 exec 7>poisoned 2>&1; hash -p "$PWD/cat" cat; pushd / >/dev/null; popd >/dev/null; enable -n echo
 `
 
+// proxyPort is that of the proxy in a command's environment: each command has another one.
+var proxyPort = regexp.MustCompile(`(127\.0\.0\.1:|proxyPort=)\d+`)
+
+// portless is an output without the ports of proxies.
+func portless(output string) string { return proxyPort.ReplaceAllString(output, "$1") }
+
 // TestNothingIsCarriedOver poisons everything that a shell starts from.
 func TestNothingIsCarriedOver(t *testing.T) {
 	bothWays(t, func(t *testing.T, changes ...func(*setup)) {
@@ -64,10 +71,9 @@ func TestNothingIsCarriedOver(t *testing.T) {
 			if a := d.unseen(how); !a.ran() || !d.has("libc.so.6") {
 				t.Fatalf("it was not poisoned: %s", a.Text())
 			}
-			if after := d.unseen(state); after.output() != before.output() {
+			if after := d.unseen(state); portless(after.output()) != portless(before.output()) {
 				t.Errorf("before:\n%s\nafter:\n%s", before.output(), after.Text())
 			}
-			// A command that only reads may run in a shell that was kept ready.
 			for range 3 {
 				d.says("seen.txt\n", "ls -d seen.txt")
 			}
