@@ -188,8 +188,9 @@ func (c *partJudge) unknown(a *Access, grant Finding) {
 }
 
 // unknownWrite judges writing to a path that is only known when the command runs. Plan mode denies
-// it. A redirection asks, whatever allows the command, as nobody allowed the shell to write; so
-// does a command whose text names a protected place.
+// it. A redirection asks, whatever allows the command, as nobody allowed the shell to write, unless
+// a confined command may write where the redirection can; and so does a command whose text names a
+// protected place.
 func (c *partJudge) unknownWrite(a *Access, grant Finding) (first, second Finding) {
 	const what = "which file it writes"
 	why := what + " is only known when it runs"
@@ -201,7 +202,7 @@ func (c *partJudge) unknownWrite(a *Access, grant Finding) (first, second Findin
 	if f, _ := c.unknownTarget(a, what, true); f.Verdict == Ask && !c.frees() { // the sandbox holds what rules name
 		l.add(f)
 	}
-	if c.part.Unknown&UnknownMustAsk != 0 {
+	if c.part.Unknown&UnknownMustAsk != 0 && !c.frees() {
 		c.must(&l, unjudged, LayerPath, why)
 	}
 	if place := c.policy.guards.Mentioned(a.Target); place != nil {
