@@ -134,12 +134,17 @@ func (e *engine) close() error {
 	return errors.Join(e.shell.Close(), e.supervisors.Close(), e.closeSandbox())
 }
 
-// closeSandbox removes the sandbox's directory, if it does not outlive the host.
+// closeSandbox closes the sandbox, if there is one, and removes its directory, if that does not
+// outlive the host.
 func (e *engine) closeSandbox() error {
-	if e.state == nil {
-		return nil
+	var err error
+	if e.sandbox != nil {
+		err = e.sandbox.Close()
 	}
-	return e.state.Close()
+	if e.state != nil {
+		err = errors.Join(err, e.state.Close())
+	}
+	return err
 }
 
 // Examine reports what this machine offers to confine commands with, for people.
@@ -147,6 +152,9 @@ func Examine(ctx context.Context, o Options) sandbox.Report {
 	options := o.Sandbox
 	options.Supervisors = process.New(process.Options{Command: o.Supervisor})
 	defer func() { _ = options.Supervisors.Close() }() // nothing of them runs any more
-	_, report := sandbox.Find(ctx, options)
+	found, report := sandbox.Find(ctx, options)
+	if found != nil {
+		_ = found.Close() // it was only tried
+	}
 	return report
 }
