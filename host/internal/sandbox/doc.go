@@ -1,6 +1,7 @@
 // Package sandbox says how a command is run so that it can change only what it may:
-// it turns a [Spec] into the arguments of bubblewrap (Linux) or a profile for
-// sandbox-exec (macOS). It runs nothing but a probe, below a supervisor; running is the caller's.
+// it turns a [Spec] into a list of system calls or the arguments of bubblewrap (Linux), or a
+// profile for sandbox-exec (macOS). It runs little itself, below a supervisor: a probe, and what
+// mends a sandbox that stands. Running commands is the caller's.
 //
 // # What a sandboxed command has
 //
@@ -16,8 +17,8 @@
 //     none of the system calls with which sandboxes have been left before: a seccomp
 //     program refuses them. It makes no Unix sockets unless told so, for a read-only
 //     mount does not keep anybody from connecting to a daemon's.
-//   - No network, all of it, or (through a bridge to a proxy) the hosts that are
-//     allowed.
+//   - A loopback that it shares with the commands of its session, all of the network, or
+//     (through a proxy) the hosts that are allowed.
 //
 // # Against whom, and what not
 //
@@ -25,15 +26,17 @@
 // bubblewrap hold. It does not cover these:
 //
 //   - With [NetworkAll] the services of this machine's loopback are in reach.
-//   - What is hidden or protected is so by its place at the start, which is verified
-//     before the command runs (see [Wrapped.Release]). A program outside that replaces a
-//     hidden file by another (editors do, when they save) takes the mask off a command
-//     that runs already. That is told (see [Wrapped.Watch]), mostly at once, and where a
-//     file is moved first within a quarter of a second, but not before it happened: in
-//     between the command may have read the one or the other file. A protected file that is
-//     replaced is open to changes by that command from then on, which [Wrapped.Changed]
-//     tells. What is new, and was not there to be hidden, is not. A hard link that a hidden
-//     file has had from before is another file for all a mount can tell.
+//   - What is hidden or protected is so by its place at the start: each path is opened
+//     without following links, or, with bubblewrap, compared before the command runs (see
+//     [Wrapped.Release]). A program outside that replaces a hidden or protected file by another
+//     (editors do, when they save) takes the mount off a command that runs already. It is
+//     mounted again (see [Wrapped.Watch]), mostly at once, and where a file is moved first
+//     within a quarter of a second, but not before it happened: in between the command may
+//     have read or changed the one or the other file. In bubblewrap's sandbox nothing is mounted
+//     again: what was hidden is told as a [Loss], and what was protected is open to changes by
+//     that command from then on, which [Wrapped.Changed] tells. What is new, and was not there
+//     to be hidden, is not. A hard link that a hidden file has had from before is another file
+//     for all a mount can tell.
 //   - A protected name that is a symbolic link cannot be kept from being replaced, and
 //     is refused with [ErrLink].
 //   - Descriptors: what the caller hands to the command, the command has. An output

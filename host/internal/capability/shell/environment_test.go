@@ -27,7 +27,7 @@ func TestReadingCommandsRunNoProgramOfTheProject(t *testing.T) {
 			if confined {
 				c = newShell(t, s.sandboxed())
 			}
-			for range 2 { // the second time there is a shell that was kept ready
+			for range 2 {
 				if r := s.bash(c, "ls"); r.out != "bin\nls\n" {
 					t.Errorf("got %+v", r)
 				}

@@ -16,7 +16,7 @@ import (
 )
 
 // TestFakesFailCalls: where bubblewrap does not do its work the call fails, whatever the
-// command's end was, also where a shell was to be kept ready.
+// command's end was.
 func TestFakesFailCalls(t *testing.T) {
 	t.Parallel()
 	testenv.Permitted(t, testenv.Linux)

@@ -203,7 +203,7 @@ func TestReadDeniesAreMasks(t *testing.T) {
 }
 
 // TestMasksFollowFiles has hidden files come into being, and be written anew, between
-// calls that a shell kept ready could run.
+// calls.
 func TestMasksFollowFiles(t *testing.T) {
 	t.Parallel()
 	person := &person{says: host.AnswerAllow} // who lets everything be searched but what a rule denies
