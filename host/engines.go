@@ -39,7 +39,7 @@ func newEngines(o *Options) engines {
 
 // close ends all of them. Commands end in a time of their own.
 func (e *engines) close(ctx context.Context) error {
-	return errors.Join(e.documents.Close(ctx), e.commands.Close(ErrClosed), e.expressions.Close(ctx)) //nolint:contextcheck // see above
+	return errors.Join(e.documents.Close(ctx), e.commands.Close(ErrClosed), e.expressions.Close(ctx))
 }
 
 // capabilities are those of the host and of the embedder, by name.

@@ -66,11 +66,11 @@ func TestApprovedHostBeside(t *testing.T) {
 	var all sync.WaitGroup
 	for i, s := range sessions {
 		all.Go(func() {
-			command := fmt.Sprintf("curl -sS http://h%d.example.org", i)
+			commands := []string{fmt.Sprintf("curl -sS http://h%d.example.org", i)}
 			for j := range sessions {
-				command += fmt.Sprintf("; n=$(printf %d); curl -sS http://h$n.example.org", j)
+				commands = append(commands, fmt.Sprintf("n=$(printf %d); curl -sS http://h$n.example.org", j))
 			}
-			got := told(t, s, command)
+			got := told(t, s, strings.Join(commands, "; "))
 			for j := range sessions {
 				if want := fmt.Sprintf("reached h%d.example.org", j); strings.Contains(got, want) != (i == j) {
 					t.Errorf("call %d: got %q", i, got)

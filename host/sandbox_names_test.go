@@ -76,11 +76,11 @@ func listing(t *testing.T, dir string) string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	must(t, err)
-	text := ""
+	var text strings.Builder
 	for _, e := range entries {
-		text += e.Name() + " "
+		text.WriteString(e.Name() + " ")
 	}
-	return text
+	return text.String()
 }
 
 // git runs shell text that uses git without this user's settings.

@@ -76,14 +76,14 @@ const (
 )
 
 // frees reports whether commands that run wholly confined need no permission.
-func (m *modes) frees() bool {
-	switch m.unasked {
+func (p *modes) frees() bool {
+	switch p.unasked {
 	case UnaskedNever:
 		return false
 	case UnaskedAlways:
-		return m.mode != ModePlan
+		return p.mode != ModePlan
 	}
-	return m.mode.answers(confined) == Allow
+	return p.mode.answers(confined) == Allow
 }
 
 // matter is what a mode is asked about.

@@ -18,7 +18,7 @@ import (
 func (p *performing) retried(ctx context.Context, plan capability.Retrier, s *gate.Subject, first abi.Answer) (abi.Answer, error) {
 	hosts := p.offerable(plan.Refused())
 	if len(hosts) == 0 || ctx.Err() != nil || !p.offered.CompareAndSwap(false, true) {
-		return first, nil
+		return first, nil //nolint:nilerr // where the call is over the first answer stands
 	}
 	yes, err := p.Offer(ctx, p.opening(hosts))
 	names := strings.Join(hosts, ", ")
@@ -28,7 +28,7 @@ func (p *performing) retried(ctx context.Context, plan capability.Retrier, s *ga
 			p.session().Declined.Store(host, true)
 		}
 		p.remark("A person was asked whether it may reach " + names + " and run again, and it was not: " + err.Error() + ".")
-		return first, nil //nolint:nilerr // the first answer stands, and the model is told
+		return first, nil
 	case !yes:
 		return first, nil
 	}

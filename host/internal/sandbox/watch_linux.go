@@ -53,7 +53,7 @@ func (g *guard) look(ctx context.Context, raw syscall.RawConn, lost func(Loss)) 
 	defer context.AfterFunc(ctx, func() { _ = g.table.SetReadDeadline(time.Now()) })()
 	var fault error
 	// The look is a part of the wait, so that nothing changes unnoticed between them.
-	err := raw.Read(func(table uintptr) bool {
+	err := raw.Read(func(table uintptr) bool { //nolint:contextcheck // what was lost is mended whatever becomes of the call
 		seen, err := g.compare(int(table))
 		if seen != "" {
 			lost(Loss{Path: seen, Hidden: true})
@@ -84,7 +84,7 @@ func (g *guard) compare(table int) (seen string, err error) {
 		return "", err
 	}
 	for _, want := range g.wanted {
-		if !want.guard || want.fault(inside, host) == "" || g.mended(want.target) { //nolint:contextcheck // it is mended whatever becomes of the call
+		if !want.guard || want.fault(inside, host) == "" || g.mended(want.target) {
 			continue
 		}
 		if !want.hides {
