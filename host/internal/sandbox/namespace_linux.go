@@ -200,8 +200,11 @@ func receive(socket, count int) ([]*os.File, error) {
 		return nil, os.NewSyscallError("recvmsg", err)
 	}
 	messages, err := unix.ParseSocketControlMessage(control[:n])
-	if err != nil || len(messages) != 1 {
-		return nil, fmt.Errorf("a process opened no files: %w", err)
+	if err != nil {
+		return nil, err
+	}
+	if len(messages) != 1 {
+		return nil, errors.New("a process opened no files")
 	}
 	fds, err := unix.ParseUnixRights(&messages[0])
 	if err != nil {
@@ -210,6 +213,12 @@ func receive(socket, count int) ([]*os.File, error) {
 	files := make([]*os.File, len(fds))
 	for i, fd := range fds {
 		files[i] = os.NewFile(uintptr(fd), "received")
+	}
+	if len(files) != count { // this process has no more descriptors
+		for _, f := range files {
+			_ = f.Close() // it is of no use
+		}
+		return nil, fmt.Errorf("of %d files that a process opened %d came: %w", count, len(files), unix.EMFILE)
 	}
 	return files, nil
 }
