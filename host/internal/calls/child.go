@@ -127,7 +127,10 @@ func (m *machine) tell(step, value int64) {
 //go:norace
 //go:nocheckptr
 func (m *machine) tend(child uintptr) {
-	_, _, _ = syscall.RawSyscall6(unix.SYS_CLOSE_RANGE, 0, 1<<31-1, 0, 0, 0, 0)
+	// What is still open here would not end with what has it, such as what is reported to.
+	if _, _, errno := syscall.RawSyscall6(unix.SYS_CLOSE_RANGE, 0, 1<<31-1, 0, 0, 0, 0); errno != 0 {
+		exit(failed)
+	}
 	for {
 		pid, _, errno := syscall.RawSyscall6(unix.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&m.status)), unix.WALL, 0, 0, 0)
 		if errno != 0 && errno != unix.EINTR {
