@@ -40,8 +40,12 @@ func newOverseer(l *launcher, n *Namespace, laid *layout) (*overseer, error) {
 	return o, nil
 }
 
-// Close undoes what is left at missing names.
+// Close undoes what is left at missing names, also where the command ran and was never released:
+// nothing holds it back if its caller gives up meanwhile.
 func (o *overseer) Close() error {
+	if o.inside == nil {
+		_ = o.release(context.Background(), 0) // it fails if no command ran
+	}
 	err := errors.Join(o.guard.close(), o.own.Close(), o.theirs.Close())
 	if o.inside != nil {
 		err = errors.Join(err, o.inside.Close())
