@@ -84,7 +84,11 @@ func (a *assembly) anew(e *entry) {
 	switch {
 	case e.hides():
 		now.kind, now.source, now.passage = kindHiddenFile, os.DevNull, false
-		if info, err := os.Lstat(e.target); err == nil && info.IsDir() {
+		info, err := os.Lstat(e.target)
+		if err != nil {
+			info = e.was // perhaps the way there was closed to this process
+		}
+		if info != nil && info.IsDir() {
 			now.kind, now.source = kindHiddenDir, ""
 		}
 	case e.kind == kindPin, e.kind == kindProtected:

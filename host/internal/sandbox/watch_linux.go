@@ -109,7 +109,8 @@ func (g *guard) mended(target string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), handing)
 	defer cancel()
 	for pause := 100 * time.Microsecond; ; pause *= 2 {
-		if _, err := os.Lstat(target); err != nil {
+		// A command may have closed the way there to this process, and could open it again.
+		if _, err := os.Lstat(target); absent(err) {
 			return true
 		}
 		err := g.mend(ctx, target)
@@ -126,10 +127,10 @@ func (w mounted) inSight() bool {
 	const looks, pause = 100, 200 * time.Microsecond
 	for range looks {
 		now, err := os.Lstat(w.target)
-		if err != nil {
+		if absent(err) {
 			return false
 		}
-		if w.was == nil || !os.SameFile(now, w.was) {
+		if err != nil || w.was == nil || !os.SameFile(now, w.was) {
 			return true
 		}
 		time.Sleep(pause)
@@ -143,7 +144,7 @@ func (g *guard) changed() ([]Undone, []string) {
 	defer g.mu.Unlock()
 	there := slices.DeleteFunc(slices.Sorted(maps.Keys(g.replaced)), func(path string) bool {
 		_, err := os.Lstat(path)
-		return err != nil
+		return absent(err)
 	})
 	return g.missing.all(), there
 }
