@@ -35,7 +35,7 @@ func run(t *testing.T, p *calls.Program) (string, syscall.WaitStatus, error) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	pid, err := p.Start([]uintptr{w.Fd()})
+	pid, err := p.Start([]uintptr{w.Fd()}, -1)
 	_ = w.Close() // the child has its own
 	if err != nil {
 		return "", 0, err

@@ -23,7 +23,9 @@ const leastReport = 48
 // files. It returns when the program has called execve, has ended, or failed, which is a
 // [*Fault]; then nothing of it is left. The number is that of the child, or of the one that
 // the program went on in by [Program.Apart], which is a child of this process too.
-func (p *Program) Start(files []uintptr) (pid int, err error) {
+//
+// Owner is a socket, or -1: when its other end is closed, what is being started is killed.
+func (p *Program) Start(files []uintptr, owner int) (pid int, err error) {
 	m, err := p.linked(files)
 	if err != nil {
 		return 0, err
@@ -44,14 +46,28 @@ func (p *Program) Start(files []uintptr) (pid int, err error) {
 	if errno != 0 {
 		return 0, errno
 	}
-	return hear(ends[0], child)
+	return hear(ends[0], child, owner)
+}
+
+// alone waits until there is something to read, and reports whether the owner is gone.
+func alone(from, owner int) bool {
+	for {
+		list := []unix.PollFd{{Fd: int32(from), Events: unix.POLLIN}, {Fd: int32(owner), Events: unix.POLLRDHUP}}
+		if _, err := unix.Poll(list, -1); err != unix.EINTR {
+			return err == nil && list[1].Revents != 0
+		}
+	}
 }
 
 // hear reads what a child reports until it is done with that.
-func hear(from, child int) (pid int, err error) {
+func hear(from, child, owner int) (pid int, err error) {
 	pid = child
 	var message [16]byte
 	for {
+		if alone(from, owner) {
+			err = unix.ECONNRESET
+			break
+		}
 		n, errno := unix.Read(from, message[:])
 		if errno == unix.EINTR {
 			continue

@@ -5,4 +5,4 @@ package calls
 import "errors"
 
 // Start fails: there are no programs on this system.
-func (*Program) Start([]uintptr) (int, error) { return 0, errors.ErrUnsupported }
+func (*Program) Start([]uintptr, int) (int, error) { return 0, errors.ErrUnsupported }
