@@ -11,6 +11,7 @@ type Machine = machine
 var (
 	Diagnose     = diagnose
 	ParseVersion = parseVersion
+	Receive      = receive
 )
 
 // NewMachine is one with nothing wrong but what is said.

@@ -22,7 +22,8 @@ type guard struct {
 
 	missing *missing
 	mu      sync.Mutex
-	// replaced are the protected paths that somebody outside replaced, moved or removed.
+	// replaced are the paths that somebody outside replaced, moved or removed, and that were open
+	// for a moment or are since.
 	replaced map[string]bool
 	// seen are the hidden paths that were told of. The goroutine that watches has them.
 	seen map[string]bool

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,12 +49,68 @@ cat .env secrets/key; echo x >> .npmrc; echo x >> .git/hooks/pre-push; cat .git/
 		time.Sleep(time.Second) // more than it takes
 		saved(t, root+"/w/go")
 	})
+	if _, replaced := w.Changed(); !slices.Contains(replaced, root+"/w/.env") || !slices.Contains(replaced, root+"/w/.npmrc") {
+		t.Errorf("it tells %q", replaced)
+	}
 	for _, want := range []string{
 		"cat: .env: Permission denied", "cat: secrets/key: Permission denied", ".npmrc: Read-only file system",
 		".git/hooks/pre-push: Read-only file system", "content of t/copy", "went on",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("there is no %q in\n%s", want, out)
+		}
+	}
+}
+
+// A command that closes the folder around a file that is replaced does not keep it from being
+// mounted again.
+func TestMendedInAClosedFolder(t *testing.T) {
+	t.Parallel()
+	root := tree(t, "w/p/.env", "w/p/.npmrc")
+	s := find(t, sandbox.Options{State: root + "/state"})
+	if !s.Copies() {
+		testenv.Missing(t, "this machine lets nobody make namespaces but bubblewrap")
+	}
+	w, err := s.Wrap(t.Context(), sandbox.Spec{
+		Writable: under(root, "w"), Cwd: root + "/w", Hidden: under(root, "w/p/.env"), Protected: under(root, "w/p/.npmrc"),
+	}, []string{"bash", "-c", `chmod 0 p; touch shut; until [ -e go ]; do sleep 0.01; done; sleep 1
+chmod 755 p; cat p/.env; echo x >> p/.npmrc; echo went on`})
+	must(t, err)
+	out := outputWhile(t, w, func() {
+		eventually(t, "the closed folder", func() bool { return exists(root + "/w/shut") })
+		saved(t, root+"/w/n1")
+		saved(t, root+"/w/n2")
+		must(t, os.Chmod(root+"/w/p", 0o755)) // as somebody who had it open before can
+		must(t, os.Rename(root+"/w/n1", root+"/w/p/.env"))
+		must(t, os.Rename(root+"/w/n2", root+"/w/p/.npmrc"))
+		must(t, os.Chmod(root+"/w/p", 0))
+		saved(t, root+"/w/go")
+	})
+	if !strings.Contains(out, "cat: p/.env: Permission denied") || !strings.Contains(out, "p/.npmrc: Read-only file system") || !strings.HasSuffix(out, "went on\n") {
+		t.Errorf("it printed %s", out)
+	}
+}
+
+// What a command made that was given up while it started is undone too: nothing held it back.
+func TestMissingIsUndoneWithoutRelease(t *testing.T) {
+	t.Parallel()
+	root := tree(t, "w/f")
+	s := find(t, sandbox.Options{State: root + "/state"})
+	if !s.Copies() {
+		testenv.Missing(t, "this machine lets nobody make namespaces but bubblewrap")
+	}
+	w, err := s.Wrap(t.Context(), sandbox.Spec{Writable: under(root, "w"), Cwd: root + "/w", Protected: under(root, "w/.bashrc", "w/.vscode")},
+		[]string{"bash", "-c", "echo x > .bashrc; mkdir .vscode; echo x > .vscode/tasks.json; touch done; exec sleep 100"})
+	must(t, err)
+	p, err := supervisors.Start(t.Context(), process.Command{Path: w.Inside, Args: w.Args, Env: plainly, Dir: w.Dir, Program: w.Program})
+	must(t, err)
+	eventually(t, "the command", func() bool { return exists(root + "/w/done") })
+	p.Stop(0)
+	<-p.Gone()
+	must(t, w.Close())
+	for _, name := range []string{".bashrc", ".vscode"} {
+		if exists(root + "/w/" + name) {
+			t.Errorf("%s is left", name)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func newOverseer(l *launcher, n *Namespace, laid *layout) (*overseer, error) {
 // nothing holds it back if its caller gives up meanwhile.
 func (o *overseer) Close() error {
 	if o.inside == nil {
-		_ = o.release(context.Background(), 0) // it fails if no command ran
+		_ = o.take() // it fails if no command ran
 	}
 	err := errors.Join(o.guard.close(), o.own.Close(), o.theirs.Close())
 	if o.inside != nil {
@@ -53,8 +53,10 @@ func (o *overseer) Close() error {
 	return err
 }
 
-// release takes what the sandbox handed out before its command ran.
-func (o *overseer) release(context.Context, int) error {
+func (o *overseer) release(context.Context, int) error { return o.take() }
+
+// take takes what the sandbox handed out before its command ran.
+func (o *overseer) take() error {
 	files, err := receive(int(o.own.Fd()), 2)
 	if err != nil {
 		return fmt.Errorf("%w: it did not tell its mounts: %w", ErrUnmade, err)

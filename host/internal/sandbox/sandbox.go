@@ -178,9 +178,9 @@ func (w *Wrapped) Watch(ctx context.Context, lost func(Loss)) error {
 	return w.gate.watch(ctx, lost)
 }
 
-// Changed returns what was undone, complete when w is closed, and which protected paths
-// programs outside replaced, moved or removed, so that the command could write to what lies
-// there now.
+// Changed returns what was undone, complete when w is closed, and which hidden and protected paths
+// programs outside replaced, moved or removed, so that the command could have opened what lies
+// there now: for a moment, or, with bubblewrap and protected ones, since.
 func (w *Wrapped) Changed() (undone []Undone, replaced []string) {
 	if w.gate == nil {
 		return nil, nil

@@ -84,14 +84,16 @@ func (g *guard) compare(table int) (seen string, err error) {
 		return "", err
 	}
 	for _, want := range g.wanted {
-		if !want.guard || want.fault(inside, host) == "" || g.mended(want.target) {
+		if !want.guard || want.fault(inside, host) == "" {
 			continue
 		}
-		if !want.hides {
-			g.mu.Lock()
-			g.replaced[want.target] = true
-			g.mu.Unlock()
-		} else if !g.seen[want.target] && want.inSight() {
+		switch there, again := g.mended(want.target); {
+		case again:
+			g.note(want.target) // for a moment it was open
+		case !there && g.mend != nil:
+		case !want.hides:
+			g.note(want.target)
+		case !g.seen[want.target] && want.inSight():
 			g.seen[want.target] = true
 			return want.target, nil
 		}
@@ -99,23 +101,30 @@ func (g *guard) compare(table int) (seen string, err error) {
 	return "", nil
 }
 
-// mended reports whether what was lost at a place is mounted again, or nothing lies there that it
-// could be mounted on, or that could be read or changed. The kernel takes a mount off before it
-// removes or replaces what it is on, so that there may be nothing to mount on yet.
-func (g *guard) mended(target string) bool {
+// note notes that somebody outside replaced what lies at a place.
+func (g *guard) note(target string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.replaced[target] = true
+}
+
+// mended reports whether something lies at a place where a mount was lost, and whether that is
+// mounted again. The kernel takes a mount off before it removes or replaces what it is on, so that
+// there may be nothing to mount on yet.
+func (g *guard) mended(target string) (there, again bool) {
 	if g.mend == nil {
-		return false
+		return false, false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), handing)
 	defer cancel()
 	for pause := 100 * time.Microsecond; ; pause *= 2 {
 		// A command may have closed the way there to this process, and could open it again.
 		if _, err := os.Lstat(target); absent(err) {
-			return true
+			return false, false
 		}
 		err := g.mend(ctx, target)
 		if !errors.Is(err, fs.ErrNotExist) || pause > time.Second {
-			return err == nil
+			return true, err == nil
 		}
 		time.Sleep(pause)
 	}

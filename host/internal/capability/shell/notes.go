@@ -146,7 +146,7 @@ func changedText(undone []sandbox.Undone, replaced []string) string {
 		text = "Undone: " + strings.Join(made[:min(len(made), most)], ", ") + ". Neither commands nor other programs make that while a command runs, as programs outside the sandbox run or believe what is in it. Edit and Write can, and ask the user."
 	}
 	if len(replaced) > 0 {
-		text = joined(text, "Another program replaced or moved "+strings.Join(replaced[:min(len(replaced), most)], ", ")+" while the command ran, which could have changed it since: tell the user.")
+		text = joined(text, "Another program replaced or moved "+strings.Join(replaced[:min(len(replaced), most)], ", ")+" while the command ran, which could have read or changed what lies there now: tell the user.")
 	}
 	return text
 }
