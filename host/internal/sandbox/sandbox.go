@@ -241,9 +241,10 @@ var (
 	// ErrChanged is a sandbox that became another than what was asked: what paths lead
 	// to was changed while it was made.
 	ErrChanged = errors.New("paths were changed while a sandbox was made of them")
-	// ErrUnmade is that bubblewrap ended, or ran the command, without a sandbox that could
-	// be compared with what was asked.
-	ErrUnmade = errors.New("bubblewrap made no sandbox")
+	// ErrUnmade is that no sandbox was made as it was asked for: bubblewrap ended, or ran the
+	// command, without one that could be compared with that, or a launcher of ours did not tell
+	// of its mounts.
+	ErrUnmade = errors.New("no sandbox was made")
 	// ErrSpec is a specification that cannot be carried out.
 	ErrSpec = errors.New("unusable sandbox")
 )
