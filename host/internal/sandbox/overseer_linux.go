@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -24,6 +25,10 @@ type overseer struct {
 	own, theirs *os.File
 	// inside is the sandbox's namespace of mounts, from the release on.
 	inside *os.File
+
+	// mending is held while something is mounted again, and over says that nothing is any more.
+	mending sync.Mutex
+	over    bool
 }
 
 func newOverseer(l *launcher, n *Namespace, laid *layout) (*overseer, error) {
@@ -43,6 +48,9 @@ func newOverseer(l *launcher, n *Namespace, laid *layout) (*overseer, error) {
 // Close undoes what is left at missing names, also where the command ran and was never released:
 // nothing holds it back if its caller gives up meanwhile.
 func (o *overseer) Close() error {
+	o.mending.Lock()
+	o.over = true
+	o.mending.Unlock()
 	if o.inside == nil {
 		_ = o.take() // it fails if no command ran
 	}
@@ -68,6 +76,11 @@ func (o *overseer) take() error {
 
 // again mounts once more what was lost at a place, in the sandbox.
 func (o *overseer) again(ctx context.Context, target string) error {
+	o.mending.Lock()
+	defer o.mending.Unlock()
+	if o.over {
+		return os.ErrClosed
+	}
 	a := &assembly{Program: &calls.Program{}}
 	o.namespace.join(a.Program)
 	a.Call("joining the sandbox's mounts", unix.SYS_SETNS, a.Hold(o.inside), calls.Int(unix.CLONE_NEWNS))

@@ -49,7 +49,10 @@ func (c *coldChild) prepare(ctx context.Context) error {
 // the others has a network of its own: its proxy would be in their reach.
 func (c *coldChild) share(ctx context.Context) (err error) {
 	if c.held.Ended != nil && !c.held.HostsApproved {
-		c.spec.Namespace, err = c.setup.networks.of(ctx, c.setup.Sandbox, c.held.Ended)
+		var giveBack func() error
+		if c.spec.Namespace, giveBack, err = c.setup.networks.use(ctx, c.setup.Sandbox, c.held.Ended); giveBack != nil {
+			c.after = append(c.after, giveBack)
+		}
 		return err
 	}
 	if c.spec.Namespace, err = c.setup.Sandbox.NewNamespace(ctx); err == nil && c.spec.Namespace != nil {
