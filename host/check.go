@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/internal/capability/shell"
-	"github.com/toolquay/toolquay/host/internal/process"
-	"github.com/toolquay/toolquay/host/internal/sandbox"
+	"github.com/toolquay/toolquay/host/internal/shell"
+	"github.com/toolquay/toolquay/host/internal/shell/process"
+	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
 	"github.com/toolquay/toolquay/plugins/worker"
 	"github.com/toolquay/toolquay/scheduler"
 )

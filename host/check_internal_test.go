@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolquay/toolquay/host/internal/process"
+	"github.com/toolquay/toolquay/host/internal/shell/process"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/worker"
 )

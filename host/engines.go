@@ -11,10 +11,10 @@ import (
 	"github.com/toolquay/toolquay/host/internal/capability/search"
 	"github.com/toolquay/toolquay/host/internal/capability/task"
 	"github.com/toolquay/toolquay/host/internal/capability/tools"
-	"github.com/toolquay/toolquay/host/internal/commands"
 	"github.com/toolquay/toolquay/host/internal/documents"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/searches"
+	"github.com/toolquay/toolquay/host/internal/shell/commands"
 	"github.com/toolquay/toolquay/plugins/regexp"
 )
 

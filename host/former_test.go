@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/internal/sandbox"
+	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 )

@@ -6,9 +6,9 @@ import (
 	"os"
 	"sync/atomic"
 
-	"github.com/toolquay/toolquay/host/internal/process"
-	"github.com/toolquay/toolquay/host/internal/sandbox"
-	"github.com/toolquay/toolquay/host/internal/sandbox/proxy"
+	"github.com/toolquay/toolquay/host/internal/shell/process"
+	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
+	"github.com/toolquay/toolquay/host/internal/shell/sandbox/proxy"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/plugins/worker"
 )

@@ -1,9 +1,9 @@
 package host
 
 import (
-	"github.com/toolquay/toolquay/host/internal/capability/shell"
-	"github.com/toolquay/toolquay/host/internal/process"
-	"github.com/toolquay/toolquay/host/internal/sandbox"
+	"github.com/toolquay/toolquay/host/internal/shell"
+	"github.com/toolquay/toolquay/host/internal/shell/process"
+	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
 )
 
 // These types are settings of [Shell].

@@ -7,9 +7,9 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/toolquay/toolquay/host/internal/capability/shell"
-	"github.com/toolquay/toolquay/host/internal/commands"
-	"github.com/toolquay/toolquay/host/internal/sandbox"
+	"github.com/toolquay/toolquay/host/internal/shell"
+	"github.com/toolquay/toolquay/host/internal/shell/commands"
+	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
 	"github.com/toolquay/toolquay/permissions"
 )
 

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/internal/capability/shell"
-	"github.com/toolquay/toolquay/host/internal/process"
-	"github.com/toolquay/toolquay/host/internal/sandbox"
+	"github.com/toolquay/toolquay/host/internal/shell"
+	"github.com/toolquay/toolquay/host/internal/shell/process"
+	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/settings"
 )

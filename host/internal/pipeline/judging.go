@@ -6,11 +6,11 @@ import (
 	"slices"
 
 	"github.com/toolquay/toolquay/abi"
-	capshell "github.com/toolquay/toolquay/host/internal/capability/shell"
-	"github.com/toolquay/toolquay/host/internal/commands"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/paths"
 	"github.com/toolquay/toolquay/host/internal/rules"
+	capshell "github.com/toolquay/toolquay/host/internal/shell"
+	"github.com/toolquay/toolquay/host/internal/shell/commands"
 	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/permissions"
 )

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolquay/toolquay/host/internal/capability/shell"
+	"github.com/toolquay/toolquay/host/internal/shell"
 	commands "github.com/toolquay/toolquay/internal/shell"
 )
 

@@ -33,15 +33,15 @@ var environmentFiles = map[string]struct {
 	uses   []string
 	reason string
 }{
-	"internal/tempdir/tempdir.go":                {[]string{"os.MkdirTemp", "os.TempDir"}, "temporary directories lie where the system has them, and those that killed processes left are found there"},
-	"host/internal/sandbox/layout_linux.go":      {[]string{"os.TempDir"}, "hides the temporary directories of other sessions, which internal/tempdir made"},
-	"host/internal/sandbox/probe_linux.go":       {[]string{"exec.LookPath"}, "looks for bubblewrap on the search path if it is in no usual directory"},
-	"host/internal/sandbox/filter_linux.go":      {[]string{"exec.LookPath"}, "runs in a child process whose environment is that of the command it becomes"},
-	"host/internal/sandbox/proxy/relay_linux.go": {[]string{"os.Environ"}, "runs in a child process whose environment is that of the command it starts"},
-	"host/main.go":                     {[]string{"os.Environ"}, "a process inside a sandbox hands its environment on to the command that it becomes"},
-	"host/internal/process/main.go":    {[]string{"os.Getenv"}, "the one variable by which a child process knows that it is a supervisor"},
-	"plugins/worker/spawn.go":          {[]string{"os.Getenv"}, "the one variable by which a child process knows that it is a worker"},
-	"host/telemetry/otlp/exporters.go": {[]string{"os.Getenv"}, "a standard variable of OpenTelemetry, whose SDK reads others of them by itself"},
+	"internal/tempdir/tempdir.go":                      {[]string{"os.MkdirTemp", "os.TempDir"}, "temporary directories lie where the system has them, and those that killed processes left are found there"},
+	"host/internal/shell/sandbox/layout_linux.go":      {[]string{"os.TempDir"}, "hides the temporary directories of other sessions, which internal/tempdir made"},
+	"host/internal/shell/sandbox/probe_linux.go":       {[]string{"exec.LookPath"}, "looks for bubblewrap on the search path if it is in no usual directory"},
+	"host/internal/shell/sandbox/filter_linux.go":      {[]string{"exec.LookPath"}, "runs in a child process whose environment is that of the command it becomes"},
+	"host/internal/shell/sandbox/proxy/relay_linux.go": {[]string{"os.Environ"}, "runs in a child process whose environment is that of the command it starts"},
+	"host/main.go":                        {[]string{"os.Environ"}, "a process inside a sandbox hands its environment on to the command that it becomes"},
+	"host/internal/shell/process/main.go": {[]string{"os.Getenv"}, "the one variable by which a child process knows that it is a supervisor"},
+	"plugins/worker/spawn.go":             {[]string{"os.Getenv"}, "the one variable by which a child process knows that it is a worker"},
+	"host/telemetry/otlp/exporters.go":    {[]string{"os.Getenv"}, "a standard variable of OpenTelemetry, whose SDK reads others of them by itself"},
 }
 
 // TestOnlyConfigReadsEnvironment wants host/config alone to read environment and home: a

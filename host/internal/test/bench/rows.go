@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolquay/toolquay/host/internal/sandbox"
+	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
 )
 
 // row is one comparison: a case of ours and its baseline.

@@ -1,0 +1,208 @@
+package shell
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/shell/process"
+	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
+	"github.com/toolquay/toolquay/host/internal/shell/sandbox/proxy"
+)
+
+// prepare makes what the command runs in.
+func (c *coldChild) prepare(ctx context.Context) error {
+	if c.held.sandboxed {
+		c.spec = c.held.spec(c.scope.Cwd)
+		if err := c.share(ctx); err != nil {
+			return notPrepared(err)
+		}
+	}
+	if c.held.proxied {
+		if err := c.serve(ctx); err != nil {
+			return err
+		}
+	}
+	if !c.reports() {
+		return nil
+	}
+	if c.spec.ReadOnly { // then the report cannot be a file
+		var err error
+		if c.report.fifo, err = makeFIFO(c.report.file); err != nil {
+			return notPrepared(err)
+		}
+	}
+	if c.bridged() {
+		return c.bindPrologue()
+	}
+	return c.pipePrologue()
+}
+
+// share gives the command what the commands of its session share. One that may reach more than
+// the others has a network of its own: its proxy would be in their reach.
+func (c *coldChild) share(ctx context.Context) (err error) {
+	if c.held.Ended != nil && !c.held.HostsApproved {
+		var giveBack func() error
+		if c.spec.Namespace, giveBack, err = c.setup.networks.use(ctx, c.setup.Sandbox, c.held.Ended); giveBack != nil {
+			c.after = append(c.after, giveBack)
+		}
+		return err
+	}
+	if c.spec.Namespace, err = c.setup.Sandbox.NewNamespace(ctx); err == nil && c.spec.Namespace != nil {
+		c.after = append(c.after, c.spec.Namespace.Close)
+	}
+	return err
+}
+
+// bridged says that the way to the proxy is a bridge inside the sandbox, as the proxy cannot
+// listen there.
+func (c *coldChild) bridged() bool { return c.held.proxied && c.spec.Namespace == nil }
+
+// wrap puts a confined command into a sandbox, which holds it back until it is released. The
+// sandbox's own descriptors come last, and no command sees them.
+func (c *coldChild) wrap(ctx context.Context) (process.Command, func(ctx context.Context, pid int) error, error) {
+	command := c.exec
+	if !c.held.sandboxed {
+		return command, func(context.Context, int) error { return nil }, nil
+	}
+	c.spec.FirstFile = len(command.Files)
+	w, err := c.setup.Sandbox.Wrap(ctx, c.spec, command.Args)
+	if err != nil {
+		return command, nil, abi.Errorf(abi.CodeIO, "the sandbox of the command could not be made: %w", err)
+	}
+	c.after, c.box = append(c.after, w.Close), w
+	command.Path, command.Args, command.Program = cmp.Or(w.Path, w.Inside), w.Args, w.Program
+	command.Files = slices.Concat(command.Files, w.Files)
+	return command, w.Release, nil
+}
+
+// pipePrologue has bash read its prologue from one more descriptor.
+func (c *coldChild) pipePrologue() error {
+	descriptor := len(c.exec.Files)
+	r, err := pipeOf(c.report.prologue(c.program, descriptor))
+	if err != nil {
+		return notPrepared(err)
+	}
+	c.after = append(c.after, r.Close)
+	c.exec.Files = append(c.exec.Files, r)
+	c.exec.Env = append(c.exec.Env, "BASH_ENV=/dev/fd/"+strconv.Itoa(descriptor))
+	return nil
+}
+
+// bindPrologue has bash read its prologue from a file: the bridge to the proxy passes no
+// descriptors on.
+func (c *coldChild) bindPrologue() error {
+	dir, err := c.setup.private()
+	if err != nil {
+		return notPrepared(err)
+	}
+	name := "prologue-" + filepath.Base(c.report.file)
+	source := filepath.Join(dir.Path, name)
+	target := filepath.Join(cmp.Or(sandbox.PrivateDir, dir.Path), name)
+	c.after = append(c.after, func() error { return os.RemoveAll(source) })
+	if err := os.WriteFile(source, []byte(c.report.prologue(c.program, 0)), 0o600); err != nil {
+		return notPrepared(err)
+	}
+	c.spec.Bind = append(c.spec.Bind, sandbox.Bind{Source: source, Target: target})
+	c.exec.Env = append(c.exec.Env, "BASH_ENV="+inDoubleQuotes(target))
+	return nil
+}
+
+func notPrepared(err error) error {
+	return abi.Errorf(abi.CodeIO, "a command could not be prepared: %w", err)
+}
+
+// listen listens where the command reaches its proxy, and tells it where that is.
+func (c *coldChild) listen(ctx context.Context) (ln net.Listener, err error) {
+	if !c.bridged() {
+		list, err := c.setup.Sandbox.Listen(ctx, c.spec.Namespace, 1)
+		if err != nil {
+			return nil, err
+		}
+		c.exec.Env = proxy.Environment(c.exec.Env, list[0].Addr().String())
+		return list[0], nil
+	}
+	dir, err := c.setup.private()
+	if err != nil {
+		return nil, err
+	}
+	c.spec.Proxy = filepath.Join(dir.Path, filepath.Base(c.report.file)+".sock")
+	return proxy.Listen(c.spec.Proxy)
+}
+
+// serve runs a proxy for the command as long as it runs.
+func (c *coldChild) serve(ctx context.Context) error {
+	listener, err := c.listen(ctx)
+	if err != nil {
+		return notPrepared(err)
+	}
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	served := make(chan error, 1)
+	go func() {
+		served <- proxy.Serve(serving, listener, proxy.Options{
+			Allow: c.allow, LocalAllowed: c.held.Local, Denied: c.denied.add, Logger: c.setup.Logger,
+			Resolve: c.setup.Resolve, Dial: c.setup.Dial,
+		})
+	}()
+	c.after = append(c.after, func() error {
+		stop()
+		err := <-served
+		if c.spec.Proxy != "" {
+			err = errors.Join(err, os.RemoveAll(c.spec.Proxy))
+		}
+		return err
+	})
+	return nil
+}
+
+// allow answers whether rules let the command reach a host.
+func (c *coldChild) allow(ctx context.Context, host string, _ int) error {
+	switch {
+	case c.held.Host != nil && c.held.Host(ctx, host):
+		return nil
+	case c.held.Denies != nil && c.held.Denies(host):
+		return abi.Errorf(abi.CodeDenied, "a rule denies it")
+	}
+	c.denied.unruled(host)
+	if c.held.network != sandbox.NetworkHosts {
+		return abi.Errorf(abi.CodeDenied, "commands have no network, and nobody allowed this one to reach %s", host)
+	}
+	return abi.Errorf(abi.CodeDenied, "no rule lets commands reach %s", host)
+}
+
+// denials are the hosts that the proxy refused, whatever the programs say.
+type denials struct {
+	mu   sync.Mutex
+	list []denial
+	// open are those among them that a person could allow.
+	open []string
+}
+
+// maxDenials bounds how many refused hosts are told.
+const maxDenials = 5
+
+// add is called by the proxy.
+func (d *denials) add(host string, _ int, why string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	known := func(old denial) bool { return old.host == host }
+	if len(d.list) < maxDenials && !slices.ContainsFunc(d.list, known) {
+		d.list = append(d.list, denial{host, why})
+	}
+}
+
+// unruled notes a host that is refused because nothing allows it.
+func (d *denials) unruled(host string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.open) < maxDenials && !slices.Contains(d.open, host) {
+		d.open = append(d.open, host)
+	}
+}

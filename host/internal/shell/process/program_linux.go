@@ -1,0 +1,67 @@
+package process
+
+import (
+	"encoding/binary"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/host/internal/shell/calls"
+)
+
+// usualOpenFiles is how many descriptors a program expects to be allowed where nothing else
+// is said, as most systems have it. The Go runtime raises its own bound, and what is below.
+const usualOpenFiles = 1024
+
+// carryOut completes a command's program: it ends with the start of what lies at the path.
+func (f *startFrame) carryOut(c *Command) {
+	p := c.Program.Clone()
+	if c.Path != "" {
+		execute(p, c)
+	}
+	f.program, f.path, f.args, f.env = p.Encode(), "", nil, nil
+}
+
+// execute adds the start of the command's own program.
+func execute(p *calls.Program, c *Command) {
+	var now syscall.Rlimit
+	if c.Limits.OpenFiles == 0 && syscall.Getrlimit(unix.RLIMIT_NOFILE, &now) == nil && now.Max > usualOpenFiles {
+		p.Try("bounding descriptors", unix.SYS_PRLIMIT64, calls.Int(0), calls.Int(unix.RLIMIT_NOFILE),
+			p.Bytes(rlimitBytes(usualOpenFiles, now.Max)), calls.Int(0))
+	}
+	if c.Dir != "" {
+		p.Call("entering "+c.Dir, unix.SYS_CHDIR, p.Text(c.Dir))
+	}
+	// First out of the way of where they are to be, of which another one may be.
+	count := max(len(c.Files), 3)
+	copies := make([]calls.Arg, count)
+	for i := range copies {
+		copies[i] = p.Call("copying descriptors", unix.SYS_FCNTL, calls.File(len(p.Files)+i), calls.Int(unix.F_DUPFD_CLOEXEC), calls.Int(count))
+	}
+	for i, from := range copies {
+		p.Call("placing descriptors", unix.SYS_DUP3, from, calls.Int(i), calls.Int(0))
+	}
+	argv := p.Texts(c.Args)
+	p.Call("starting "+c.Path, unix.SYS_EXECVE, p.Text(c.Path), argv, p.Texts(c.Env))
+}
+
+// rlimitBytes are limits as the system takes them.
+func rlimitBytes(soft, hard uint64) []byte {
+	return binary.NativeEndian.AppendUint64(binary.NativeEndian.AppendUint64(nil, soft), hard)
+}
+
+// carryOut starts the command by a program.
+func (c *command) carryOut(encoded []byte, files []uintptr) error {
+	p, err := calls.Decode(encoded)
+	if err != nil {
+		return err
+	}
+	if c.first, err = p.Start(files, hostSocket); err != nil {
+		return err
+	}
+	// Until its entry is taken the number is its own; without a descriptor its end is asked for.
+	if fd, err := unix.PidfdOpen(c.first, 0); err == nil {
+		c.fd = fd
+	}
+	return nil
+}

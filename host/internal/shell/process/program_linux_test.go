@@ -1,0 +1,55 @@
+//go:build amd64 || arm64
+
+package process_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/host/internal/shell/calls"
+	"github.com/toolquay/toolquay/host/internal/shell/process"
+)
+
+// A command's program is carried out before what is at the path is started, and a step that fails
+// is named.
+func TestProgram(t *testing.T) {
+	s := supervisors(t)
+	p := &calls.Program{}
+	p.Call("entering /usr", unix.SYS_CHDIR, p.Text("/usr"))
+	if out, status := output(t, s, process.Command{Path: "/bin/pwd", Args: []string{"pwd", "-P"}, Program: p}); out != "/usr\n" || status.Code != 0 {
+		t.Errorf("got %q, %+v", out, status)
+	}
+	p = &calls.Program{}
+	p.Call("entering /none", unix.SYS_CHDIR, p.Text("/none"))
+	_, err := s.Start(t.Context(), process.Command{Path: "/bin/true", Args: []string{"true"}, Program: p})
+	failure, ok := errors.AsType[*calls.Failure](err)
+	if !ok || failure.What != "entering /none" || failure.Errno != unix.ENOENT {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A start that hangs, as on a file system that does not answer, ends with its host.
+func TestHungStartEndsWithItsHost(t *testing.T) {
+	s := process.New(process.Options{})
+	p := &calls.Program{}
+	p.Call("hanging", unix.SYS_PPOLL, calls.Int(0), calls.Int(0), calls.Int(0), calls.Int(0))
+	started := make(chan error, 1)
+	go func() {
+		_, err := s.Start(t.Context(), process.Command{Program: p})
+		started <- err
+	}()
+	time.Sleep(200 * time.Millisecond) // it hangs by then
+	began := time.Now()
+	if err := s.Close(); err != nil { // which kills after seconds what does not end by itself
+		t.Error(err)
+	}
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if err := <-started; err == nil {
+		t.Error("it started")
+	}
+}

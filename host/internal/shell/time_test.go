@@ -1,0 +1,156 @@
+package shell_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/shell"
+	"github.com/toolquay/toolquay/internal/testenv"
+)
+
+func kills(o *shell.Options) { o.Time.AtLimit = shell.LimitKill }
+
+func TestTimeIsLimited(t *testing.T) {
+	t.Parallel()
+	for name, command := range map[string]string{
+		"busy":     "echo begun; read </dev/zero; sleep 100",
+		"reading":  "echo begun; echo x | sed ':a;ba'",
+		"stubborn": "trap '' TERM; echo begun; sleep 100; sleep 100",
+		"session":  "echo begun; (trap '' TERM INT HUP; setsid sleep 100 & sleep 100 & wait)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, c := newSession(t), newShell(t, kills)
+			testenv.InTime(t, 2300*time.Millisecond, func() time.Duration {
+				var r result
+				took := testenv.Took(func() { r = s.run(c, abi.ShellArgs{Command: command, Timeout: 300}) })
+				if !r.TimedOut || r.Timeout != 300 || r.Exit < 128 || r.out != "begun\n" || r.Task != "" {
+					t.Errorf("got %+v", r)
+				}
+				return took
+			})
+		})
+	}
+}
+
+func TestLimitsHaveALimit(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	c := newShell(t, kills, func(o *shell.Options) { o.Time.Default, o.Time.Max = 200*time.Millisecond, 100*time.Millisecond })
+	for _, asked := range []int64{0, 1 << 62} {
+		if r := s.run(c, abi.ShellArgs{Command: "exec tail -f /dev/null", Timeout: asked}); !r.TimedOut || r.Timeout != 200 {
+			t.Errorf("asked for %d: got %+v", asked, r.ShellOK)
+		}
+	}
+}
+
+func TestCancelledCallsLeaveNothing(t *testing.T) {
+	t.Parallel()
+	s, c := newSession(t), newShell(t)
+	mine := fmt.Sprintf("%d.25", 100_000+os.Getpid())
+	command := "trap '' TERM; (trap '' TERM; setsid sleep " + mine + " &); touch begun; sleep " + mine + " & sleep " + mine
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		for {
+			if _, err := os.Stat(filepath.Join(s.dir, "begun")); err == nil {
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		cancel(abi.Errorf(abi.CodeInterrupted, "the user wrote something"))
+	}()
+	_, err := s.try(ctx, c, abi.ShellArgs{Command: command})
+	if abi.CodeOf(err) != abi.CodeInterrupted {
+		t.Errorf("got %v", err)
+	}
+	if r := s.bash(newShell(t), "ps -eo args | grep -c '^sleep "+mine+"'"); r.out != "0\n" {
+		t.Errorf("%s processes are left", strings.TrimSpace(r.out))
+	}
+	if left := s.left(); len(left) != 0 {
+		t.Errorf("left behind: %q", left)
+	}
+	if _, err := s.try(ctx, c, abi.ShellArgs{Command: "touch after"}); abi.CodeOf(err) != abi.CodeInterrupted {
+		t.Errorf("after the end: got %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(s.dir, "after")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a call that was over ran: %v", err)
+	}
+}
+
+func TestProgressIsToldFromTwoSecondsOn(t *testing.T) {
+	t.Parallel()
+	s, c := newSession(t), newShell(t)
+	r := s.bash(c, `echo early; while [ $SECONDS -lt 3 ]; do echo line; sleep 0.05; done; printf 'half\xff'; read -t 1 <> <(:)`)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var told strings.Builder
+	for _, p := range s.progress {
+		told.WriteString(p.Output)
+	}
+	if len(s.progress) < 2 || len(s.progress) > 16 || !strings.HasPrefix(s.progress[0].Output, "early\nline\n") || !strings.HasPrefix(r.out, told.String()) {
+		t.Errorf("told %d times, %q", len(s.progress), told.String())
+	}
+	first := s.progress[0].Output
+	if n := strings.Count(first, "line"); n < 20 || !strings.HasSuffix(first, "\n") {
+		t.Errorf("first told of %q", first)
+	}
+}
+
+func TestDirectoryIsReported(t *testing.T) {
+	t.Parallel()
+	s, c := newSession(t), newShell(t)
+	odd := filepath.Join(s.dir, "o'd\"d $x\n`y`")
+	if err := errors.Join(os.Mkdir(odd, 0o700), os.Mkdir(filepath.Join(s.dir, "sub"), 0o700), os.Symlink("sub", filepath.Join(s.dir, "link")),
+		os.Symlink("/usr", filepath.Join(s.dir, "out"))); err != nil {
+		t.Fatal(err)
+	}
+	sub := filepath.Join(s.dir, "sub")
+	for command, want := range map[string][2]string{
+		"true": {}, "cd sub": {sub}, "cd sub; cd ..": {}, "cd link": {sub}, "cd out": {"", "/usr"}, "cd /": {"", "/"}, "cd ..": {"", filepath.Dir(s.dir)},
+		"(cd sub)": {}, "cd sub; exit 3": {sub}, "cd sub; false": {sub}, "set -e; cd sub; false; cd /": {sub}, "cd nowhere; true": {}, "cd sub && PWD=/etc": {sub},
+		"cd \"o'\"*": {odd}, "mkdir gone; cd gone; rmdir ../gone": {}, "cd() { builtin cd sub; }; cd": {sub}, "trap 'echo dbg' DEBUG; cd sub": {sub}, "set -x; cd sub": {sub},
+		"exec bash -c 'cd sub'": {}, "cd sub; kill -9 $$": {}, "set -uo noclobber; cd sub": {sub}, "cd sub; exec >&-": {sub}, "cd sub &": {},
+	} {
+		if r := s.bash(c, command); r.Cwd != want[0] || r.Refused != want[1] {
+			t.Errorf("%q: got %q and %q, want %q", command, r.Cwd, r.Refused, want)
+		}
+	}
+	if left := s.left(); len(left) != 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+func TestDirectoriesWithOddNamesAreHome(t *testing.T) {
+	t.Parallel()
+	s, c := newSession(t), newShell(t)
+	for _, name := range []string{"it's", "a \"b\" $PATH `id`", "new\nline", "back\\slash", "*"} {
+		dir := filepath.Join(filepath.Dir(s.dir), name)
+		if err := errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(filepath.Join(dir, "sub"), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		s.dir, s.temp = dir, dir
+		if r := s.bash(c, "true"); r.Cwd+r.Refused != "" || r.out != "" {
+			t.Errorf("%q: got %+v", name, r)
+		}
+		if r := s.bash(c, "cd sub"); r.Cwd != filepath.Join(dir, "sub") || r.out != "" {
+			t.Errorf("%q: got %+v", name, r)
+		}
+	}
+}
+
+func TestStateIsNotCarriedOver(t *testing.T) {
+	t.Parallel()
+	s, c := newSession(t), newShell(t)
+	s.bash(c, "export X=1; alias ls=false; f() { :; }; umask 0; set -o noglob; ulimit -n 100; echo $X >made")
+	if r := s.bash(c, `echo "[$X]"; type f 2>&1; umask; echo $-; alias; ulimit -n; cat made`); !strings.HasPrefix(r.out, "[]\n") || strings.Contains(r.out, "function") ||
+		strings.Contains(r.out, "\n0000\n") || strings.Contains(r.out, "alias") || strings.Contains(r.out, "\n100\n") || !strings.HasSuffix(r.out, "\n1\n") {
+		t.Errorf("got %q", r.out)
+	}
+}
