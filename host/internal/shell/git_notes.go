@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 )
@@ -12,6 +13,17 @@ var (
 		"please tell me who you are", "empty ident name", "unable to auto-detect email address", "no email was given and auto-detection is disabled",
 	}
 )
+
+// gitIrregular is what git says of a hidden file that it is to add.
+const gitIrregular = "can only add regular files"
+
+// exclude says how git adds what lies beside a hidden file; it is empty for other programs.
+func (a *account) exclude(hidden string) string {
+	if !a.said.has(gitIrregular) {
+		return ""
+	}
+	return fmt.Sprintf(" Git adds the rest with git add -A -- ':!%s'.", filepath.Base(hidden))
+}
 
 // settings says which settings of git's a command could not change, and what to do. It is
 // empty if there are none.

@@ -74,6 +74,7 @@ func TestSandboxPolicyIsNamed(t *testing.T) {
 	s.tools = map[string]bool{"Edit": true}
 	for _, test := range []struct{ command, note string }{
 		{"cat .env", "/.env is hidden"},
+		{"echo 'error: .env: can only add regular files, symbolic links or git-directories'; :>made; false", "git add -A -- ':!.env'"},
 		{":>made; cat .env", "/.env is hidden"},
 		{":>made; cd secrets; cat ../.env", "/secrets is hidden"},
 		{"echo \"PermissionError: [Errno 13] Permission denied: '.env'\"; :>made; false", "/.env is hidden"},

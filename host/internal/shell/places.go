@@ -90,10 +90,10 @@ func resolved(path string) string {
 // closed names the hidden or protected path that the command was refused, and says what can
 // be done. It is empty if the output names none.
 func (a *account) closed() string {
-	for _, path := range a.said.paths(refusals...) {
+	for _, path := range a.said.paths(append(slices.Clip(refusals), gitIrregular)...) {
 		switch {
 		case a.held.hides(path):
-			return path + " is hidden from commands, by a rule or as what holds credentials."
+			return path + " is hidden from commands, by a rule or as what holds credentials." + a.exclude(path)
 		case a.held.protects(path):
 			text := path + " is protected from commands, as programs outside the sandbox run or believe what is in it."
 			if a.scope.Shell.Offers("Edit") {
