@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/toolquay/toolquay/abi"
@@ -22,8 +24,9 @@ func shellRows() []row {
 		twice  = "at most 2x"
 		fast   = "at least 0.8 times as fast"
 		writes = ": >out"
+		alone  = "bash alone"
 	)
-	return fine([]row{
+	return slices.Concat(fine([]row{
 		{name: "true without a sandbox, the capability", ours: runs(false, "true"), baseline: plain, theirs: execTrue, compare: ratio, limit: near, needs: "bash"},
 		{name: "true without a sandbox, a call of Bash", ours: calls(false, "true"), baseline: plain, theirs: execTrue, compare: ratio, limit: near, needs: "bash"},
 		{name: "true in a sandbox, the capability", ours: runs(true, "true"), baseline: plain, theirs: execTrue, compare: ratio, limit: twice, needs: "bash"},
@@ -33,6 +36,10 @@ func shellRows() []row {
 		{name: "the first command of a session, in a sandbox, the capability", ours: firstRuns, baseline: box, theirs: execBox, compare: ratio, limit: near, needs: bubblewrap},
 		{name: "100 MB of output, the capability", ours: runs(false, putOut), baseline: file, theirs: catToFile, compare: times, limit: fast, needs: "bash"},
 		{name: "100 MB of output, a call of Bash", ours: calls(false, putOut), baseline: file, theirs: catToFile, compare: times, limit: fast, needs: "bash"},
+	}), []row{
+		{name: "10,000 files written, in a sandbox, the capability", ours: runs(true, manyFiles), baseline: alone, theirs: execBash(manyFiles), compare: ratio, limit: "at most 1.15x", needs: "bash"},
+		{name: "go test of 200 files, in a sandbox, the capability", ours: tests(runs(true, goTest)), baseline: alone, theirs: tests(execBash(goTest)), compare: ratio, limit: "at most 1.1x", needs: "go"},
+		{name: "the network of a session", ours: networks, baseline: plain, theirs: execTrue, compare: ratio, limit: "under 5 ms", needs: bubblewrap},
 	})
 }
 
@@ -44,7 +51,60 @@ const (
 	// largeName and largeSize are that file's.
 	largeName = "large"
 	largeSize = 100_000_000
+	// manyFiles writes files and removes them.
+	manyFiles = "mkdir many && cd many && for i in {1..10000}; do : >$i; done && cd .. && rm -r many"
+	// goTest tests a package with [goFiles] files of which one has changed.
+	goTest  = "cd tested && echo \"// $RANDOM\" >>f0.go && GOCACHE=$PWD/../tested-cache go test . >/dev/null"
+	goFiles = 200
 )
+
+// tests makes the package that is tested before what is measured.
+func tests(run func(*testing.B, *lab)) func(*testing.B, *lab) {
+	return func(b *testing.B, l *lab) {
+		dir := filepath.Join(l.shells(b).work, "tested")
+		files := map[string]string{"go.mod": "module tested\n\ngo 1.26\n", "f_test.go": "package tested\n\nimport \"testing\"\n\nfunc TestF(t *testing.T) { f0() }\n"}
+		for i := range goFiles {
+			files[fmt.Sprintf("f%d.go", i)] = fmt.Sprintf("package tested\n\nfunc f%d() int { return %d }\n", i, i)
+		}
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			b.Fatal(err)
+		}
+		for name, text := range files {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				b.Fatal(err)
+			}
+		}
+		run(b, l)
+	}
+}
+
+// networks makes what the commands of a session share.
+func networks(b *testing.B, l *lab) {
+	s := l.shells(b)
+	for b.Loop() {
+		n, err := s.box.NewNamespace(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		if n == nil {
+			b.Fatal("sandboxes share no network here")
+		}
+		if err := n.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// execBash runs a command by bash alone.
+func execBash(command string) func(*testing.B, *lab) {
+	return func(b *testing.B, l *lab) {
+		s := l.shells(b)
+		s.exec(b, nil, "bash", "-c", command) // fills caches, as the other side does
+		for b.Loop() {
+			s.exec(b, nil, "bash", "-c", command)
+		}
+	}
+}
 
 // runs runs a command by the capability alone.
 func runs(confined bool, command string) func(*testing.B, *lab) {
