@@ -3,10 +3,15 @@
 package calls_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -35,7 +40,7 @@ func run(t *testing.T, p *calls.Program) (string, syscall.WaitStatus, error) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	pid, err := p.Start([]uintptr{w.Fd()}, -1)
+	pid, err := new(calls.Carrier).Start(p, []uintptr{w.Fd()}, -1)
 	_ = w.Close() // the child has its own
 	if err != nil {
 		return "", 0, err
@@ -114,6 +119,64 @@ func TestResults(t *testing.T) {
 	out, _, err := run(t, execute(p, "tail -c 1"))
 	if err != nil || !strings.HasSuffix(out, "!") {
 		t.Errorf("got %q, %v", out, err)
+	}
+}
+
+// While programs run in this process's memory it collects garbage, and is sent signals.
+func TestSharedMemory(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer cancel()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGUSR1)
+	defer signal.Stop(signals)
+	work.Go(func() {
+		for ctx.Err() == nil {
+			runtime.GC()
+			_ = syscall.Kill(os.Getpid(), syscall.SIGUSR1)
+		}
+	})
+	var c calls.Carrier
+	for i := range 200 {
+		p := &calls.Program{}
+		p.Below()
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid, err := c.Start(execute(p, "exit "+strconv.Itoa(i)), []uintptr{w.Fd()}, -1)
+		_, _ = r.Close(), w.Close() // nothing is written
+		if err != nil {
+			t.Fatal(err)
+		}
+		var status syscall.WaitStatus
+		if _, err := syscall.Wait4(pid, &status, 0, nil); err != nil || status.ExitStatus() != i {
+			t.Fatalf("program %d: got %v, %v", i, status, err)
+		}
+	}
+}
+
+// No signal is blocked or ignored in what a program starts.
+func TestSignals(t *testing.T) {
+	signal.Ignore(syscall.SIGUSR2)
+	defer signal.Reset(syscall.SIGUSR2)
+	out, _, err := run(t, execute(&calls.Program{}, `while read -r name set; do case $name in Sig[BI]*) echo "$name$set";; esac; done < /proc/self/status`))
+	if none := ":0000000000000000\n"; err != nil || out != "SigBlk"+none+"SigIgn"+none {
+		t.Errorf("got %q, %v", out, err)
+	}
+}
+
+// What a program with a copy of this process's memory says of that is not said of this process.
+func TestCopyMemory(t *testing.T) {
+	p := &calls.Program{}
+	p.CopyMemory()
+	p.Call("being nobody's to look into", unix.SYS_PRCTL, calls.Int(unix.PR_SET_DUMPABLE), calls.Int(0))
+	if _, _, err := run(t, execute(p, "true")); err != nil {
+		t.Error(err)
+	}
+	if now, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); now == 0 {
+		t.Errorf("this process cannot be looked into: %v", err)
 	}
 }
 

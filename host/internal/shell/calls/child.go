@@ -9,15 +9,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machine is a program as a child carries it out. What runs in the child uses no stack but
-// what it has, allocates nothing, and is not looked at by the race detector.
+// machine is a program as its processes carry it out. They have stacks of their own and, as a
+// rule, this program's memory: copying that takes longer than most programs. So what runs in
+// them allocates nothing, calls nothing of the runtime's, writes no pointers, and is not looked
+// at by the race detector.
 type machine struct {
 	steps   []order
 	results []uintptr
 	blocks  [][]byte // what the steps point to
 	report  int
-	message [2]int64
-	status  int32
+	// memory is the flag of clone by which a process shares this one's memory, or 0.
+	memory uintptr
+	stacks [3]uintptr // the ends of the stacks of the first process, the one apart, and the one below
 }
 
 // order is a step whose arguments are values, or for each bit of results the number of the
@@ -36,43 +39,46 @@ const apart = -1
 // failed is the exit status of a child that could not carry out its program.
 const failed = 127
 
-// What package syscall calls around a fork: it keeps signals, and growing stacks, away from
-// the child, which has signal handlers of this program's until they are reset.
+// signals is how many there are.
+const signals = 64
+
+// spawn makes a process that runs a program from a step on, on a stack of its own. It returns
+// the process's number, or the negative number of an error.
 //
-//go:linkname beforeFork syscall.runtime_BeforeFork
-func beforeFork()
+//go:noescape
+func spawn(flags, stack uintptr, m *machine, from int) int
 
-//go:linkname afterFork syscall.runtime_AfterFork
-func afterFork()
-
-//go:linkname afterForkInChild syscall.runtime_AfterForkInChild
-func afterForkInChild()
-
-// fork starts the child.
+// fork starts the first process. Until that has no handlers of this program's any more, none may
+// run in it.
 //
-//go:noinline
+//go:nosplit
 //go:norace
-//go:nocheckptr
 func (m *machine) fork() (pid int, errno syscall.Errno) {
-	syscall.ForkLock.Lock()
-	beforeFork()
-	r, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
-	if errno == 0 && r == 0 {
-		m.run()
+	all, was := ^uint64(0), uint64(0)
+	_, _, errno = syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&all)), uintptr(unsafe.Pointer(&was)), 8, 0, 0)
+	if errno != 0 {
+		return 0, errno
 	}
-	afterFork()
-	syscall.ForkLock.Unlock()
-	return int(r), errno
+	pid = spawn(uintptr(unix.SIGCHLD)|m.memory, m.stacks[0], m, 0)
+	_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&was)), 0, 8, 0, 0)
+	if pid < 0 {
+		return 0, syscall.Errno(-pid)
+	}
+	return pid, 0
 }
 
-// run is the whole life of the child. It does not return.
+var _ = run // assembly alone calls it
+
+// run is the life of a process, called by spawn. It does not return.
 //
 //go:nosplit
 //go:norace
 //go:nocheckptr
-func (m *machine) run() {
-	afterForkInChild()
-	for i := range m.steps {
+func run(m *machine, from int) {
+	if from == 0 {
+		resetSignals()
+	}
+	for i := from; i < len(m.steps); i++ {
 		s := &m.steps[i]
 		for j := range s.args {
 			if s.results>>j&1 != 0 {
@@ -89,18 +95,18 @@ func (m *machine) run() {
 		case putResult:
 			*(*int32)(unsafe.Pointer(&m.blocks[s.args[0]][s.number])) = int32(s.args[1])
 		case goApart:
-			var pid uintptr
-			pid, _, errno = syscall.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD)|unix.CLONE_PARENT, 0, 0, 0, 0, 0)
-			if errno == 0 && pid != 0 {
+			pid := spawn(uintptr(unix.SIGCHLD)|unix.CLONE_PARENT|m.memory, m.stacks[1], m, i+1)
+			if pid > 0 {
 				m.tell(apart, int64(pid))
 				exit(0)
 			}
+			errno = syscall.Errno(-pid)
 		case goBelow:
-			var pid uintptr
-			pid, _, errno = syscall.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
-			if errno == 0 && pid != 0 {
-				m.tend(pid)
+			pid := spawn(uintptr(unix.SIGCHLD)|m.memory, m.stacks[2], m, i+1)
+			if pid > 0 {
+				tend(pid)
 			}
+			errno = syscall.Errno(-pid)
 		}
 		if errno != 0 {
 			m.tell(int64(i), int64(errno))
@@ -110,39 +116,51 @@ func (m *machine) run() {
 	exit(0)
 }
 
+// resetSignals has no signal handled, ignored or blocked.
+//
+//go:nosplit
+//go:norace
+func resetSignals() {
+	var action [4]uint64 // struct sigaction: the default handler, and no more
+	for s := uintptr(1); s <= signals; s++ {
+		// Two of them are always at their default, which is an error.
+		_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGACTION, s, uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
+	}
+	_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
+}
+
 // tell reports two numbers.
 //
 //go:nosplit
 //go:norace
-//go:nocheckptr
 func (m *machine) tell(step, value int64) {
-	m.message[0], m.message[1] = step, value
-	_, _, _ = syscall.RawSyscall6(unix.SYS_WRITE, uintptr(m.report), uintptr(unsafe.Pointer(&m.message)), 16, 0, 0, 0)
+	message := [2]int64{step, value}
+	_, _, _ = syscall.RawSyscall6(unix.SYS_WRITE, uintptr(m.report), uintptr(unsafe.Pointer(&message)), unsafe.Sizeof(message), 0, 0, 0)
 }
 
 // tend takes the entries of dead children until the one that the program goes on in is
-// among them.
+// among them. It uses its stack alone: what the program was made of is gone meanwhile.
 //
 //go:nosplit
 //go:norace
-//go:nocheckptr
-func (m *machine) tend(child uintptr) {
+func tend(child int) {
 	// What is still open here would not end with what has it, such as what is reported to.
 	if _, _, errno := syscall.RawSyscall6(unix.SYS_CLOSE_RANGE, 0, 1<<31-1, 0, 0, 0, 0); errno != 0 {
 		exit(failed)
 	}
 	for {
-		pid, _, errno := syscall.RawSyscall6(unix.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&m.status)), unix.WALL, 0, 0, 0)
+		var status int32
+		pid, _, errno := syscall.RawSyscall6(unix.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&status)), unix.WALL, 0, 0, 0)
 		if errno != 0 && errno != unix.EINTR {
 			exit(failed)
 		}
-		if errno != 0 || pid != child {
+		if errno != 0 || int(pid) != child {
 			continue
 		}
-		if signal := m.status & 0x7f; signal != 0 {
+		if signal := status & 0x7f; signal != 0 {
 			exit(128 + uintptr(signal))
 		}
-		exit(uintptr(m.status >> 8 & 0xff))
+		exit(uintptr(status >> 8 & 0xff))
 	}
 }
 
@@ -150,7 +168,6 @@ func (m *machine) tend(child uintptr) {
 //
 //go:nosplit
 //go:norace
-//go:nocheckptr
 func exit(code uintptr) {
 	for {
 		_, _, _ = syscall.RawSyscall6(unix.SYS_EXIT_GROUP, code, 0, 0, 0, 0, 0)

@@ -16,6 +16,8 @@ type Program struct {
 	steps  []step
 	// what says for people what each step does.
 	what []string
+	// copied says that its process has a copy of the memory of the one that starts it.
+	copied bool
 	// Files come with the program, in this order, wherever it is started.
 	Files []*os.File
 }
@@ -113,6 +115,11 @@ func (p *Program) Put(into Arg, offset int, what Arg) {
 // one of a PID namespace if the program has unshared that.
 func (p *Program) Apart() { p.add(goApart, "forking", 0, nil) }
 
+// CopyMemory has the program carried out in a copy of the memory of the process that starts it,
+// which takes longer. Otherwise what it sets of its memory, such as whether others may look into
+// it, is set for that process too.
+func (p *Program) CopyMemory() { p.copied = true }
+
 // Below has the program go on in a child of the process that it is in. That one closes its
 // descriptors, takes the entries of dead children, and ends as the child does: with its
 // status, or with 128 and the number of the signal that ended it.
@@ -175,7 +182,11 @@ func (p *Program) Encode() []byte {
 			b = binary.AppendUvarint(b, n)
 		}
 	}
-	put(uint64(len(p.blocks)))
+	copied := uint64(0)
+	if p.copied {
+		copied = 1
+	}
+	put(copied, uint64(len(p.blocks)))
 	for _, one := range p.blocks {
 		put(uint64(len(one)))
 		b = append(b, one...)
@@ -197,7 +208,7 @@ func (p *Program) Encode() []byte {
 // Decode reads what [Program.Encode] wrote.
 func Decode(b []byte) (*Program, error) {
 	d := decoder{b: b}
-	p := &Program{}
+	p := &Program{copied: d.uint() != 0}
 	for range d.count() {
 		p.blocks = append(p.blocks, d.bytes())
 	}

@@ -5,7 +5,6 @@ package calls
 import (
 	"encoding/binary"
 	"errors"
-	"runtime"
 	"syscall"
 	"unsafe"
 
@@ -19,15 +18,32 @@ var errLinked = errors.New("a list of system calls refers to something that is n
 // that programs put in place.
 const leastReport = 48
 
-// Start carries out the program in a child of this process with the descriptors of its
-// files. It returns when the program has called execve, has ended, or failed, which is a
-// [*Fault]; then nothing of it is left. The number is that of the child, or of the one that
-// the program went on in by [Program.Apart], which is a child of this process too.
+// Carrier carries out programs, one after another. The zero value is ready.
+type Carrier struct {
+	stacks []byte
+	// last keeps what the processes of the last program may be reading.
+	last *machine
+}
+
+// stackSize is that of one stack, in bytes; what runs there needs less than a page.
+const stackSize = 16 << 10
+
+// Start carries out a program in a child of this process with the descriptors of its files. No
+// signal is handled, ignored or blocked there. It returns when the program has called execve,
+// has ended, or failed, which is a [*Fault]; then nothing of it is left. The number is that of
+// the child, or of the one that the program went on in by [Program.Apart], which is a child of
+// this process too.
+//
+// All processes that the carrier started before must be gone: what it starts stands on the same
+// memory, of this process.
 //
 // Owner is a socket, or -1: when its other end is closed, what is being started is killed.
-func (p *Program) Start(files []uintptr, owner int) (pid int, err error) {
+func (c *Carrier) Start(p *Program, files []uintptr, owner int) (pid int, err error) {
 	m, err := p.linked(files)
 	if err != nil {
+		return 0, err
+	}
+	if err := c.ready(m); err != nil {
 		return 0, err
 	}
 	var ends [2]int
@@ -40,13 +56,30 @@ func (p *Program) Start(files []uintptr, owner int) (pid int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	syscall.ForkLock.Lock()
 	child, errno := m.fork()
+	syscall.ForkLock.Unlock()
 	_ = unix.Close(m.report)
-	runtime.KeepAlive(m)
 	if errno != 0 {
 		return 0, errno
 	}
 	return hear(ends[0], child, owner)
+}
+
+// ready gives a program its stacks.
+func (c *Carrier) ready(m *machine) (err error) {
+	if c.stacks == nil {
+		c.stacks, err = unix.Mmap(-1, 0, len(m.stacks)*stackSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+		if err != nil {
+			return err
+		}
+	}
+	const arguments = 64 // of what runs there, in bytes
+	for i := range m.stacks {
+		m.stacks[i] = address(c.stacks) + uintptr((i+1)*stackSize-arguments)
+	}
+	c.last = m
+	return nil
 }
 
 // alone waits until there is something to read, and reports whether the owner is gone.
@@ -103,6 +136,9 @@ func reap(pid int) {
 // linked makes what the child reads: addresses instead of numbers of blocks.
 func (p *Program) linked(files []uintptr) (*machine, error) {
 	m := &machine{results: make([]uintptr, len(p.steps)), steps: make([]order, len(p.steps)), blocks: p.blocks}
+	if !p.copied && !instrumented {
+		m.memory = unix.CLONE_VM
+	}
 	for _, l := range p.links {
 		if l.block >= len(p.blocks) || l.to >= len(p.blocks) || l.offset < 0 || l.offset+8 > len(p.blocks[l.block]) {
 			return nil, errLinked

@@ -4,5 +4,8 @@ package calls
 
 import "errors"
 
-// Start fails: there are no programs on this system.
-func (*Program) Start([]uintptr, int) (int, error) { return 0, errors.ErrUnsupported }
+// Carrier carries out no programs on this system.
+type Carrier struct{}
+
+// Start fails.
+func (*Carrier) Start(*Program, []uintptr, int) (int, error) { return 0, errors.ErrUnsupported }

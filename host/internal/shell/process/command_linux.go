@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/host/internal/shell/calls"
 )
 
 const (
@@ -31,15 +33,16 @@ const (
 
 // command is what runs below a supervisor.
 type command struct {
-	below  descendants
-	host   *link
-	number uint64
-	first  int // the first process; its number is no other's until it is reaped
-	fd     int // becomes readable when it ended; -1 afterwards, and where there is none
-	ended  bool
-	limits Limits
-	looks  looks
-	kill   time.Time // when grace is over; zero where it was not told to stop
+	below   descendants
+	host    *link
+	carrier *calls.Carrier
+	number  uint64
+	first   int // the first process; its number is no other's until it is reaped
+	fd      int // becomes readable when it ended; -1 afterwards, and where there is none
+	ended   bool
+	limits  Limits
+	looks   looks
+	kill    time.Time // when grace is over; zero where it was not told to stop
 
 	status Status
 	reaped int                // how many of its processes were

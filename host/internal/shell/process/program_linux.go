@@ -56,7 +56,7 @@ func (c *command) carryOut(encoded []byte, files []uintptr) error {
 	if err != nil {
 		return err
 	}
-	if c.first, err = p.Start(files, hostSocket); err != nil {
+	if c.first, err = c.carrier.Start(p, files, hostSocket); err != nil {
 		return err
 	}
 	// Until its entry is taken the number is its own; without a descriptor its end is asked for.

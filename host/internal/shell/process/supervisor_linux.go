@@ -23,6 +23,7 @@ type supervisor struct {
 	from    *unix.SchedAttr // where it stood before it went first; nil where it may not
 	limits  bool            // the limits of the system are set
 	host    link
+	carrier calls.Carrier
 	command *command // nil where there is none
 }
 
@@ -164,7 +165,7 @@ func (s *supervisor) start(fields *decoder) error {
 	if err != nil || s.command != nil {
 		return errors.Join(errFrame, err)
 	}
-	c := &command{number: f.number, fd: -1, limits: f.limits, below: s.below, host: &s.host}
+	c := &command{number: f.number, fd: -1, limits: f.limits, below: s.below, host: &s.host, carrier: &s.carrier}
 	err = s.setLimits(f.limits)
 	if err == nil {
 		back := stepAside(s.from, c.limits.Processes)

@@ -41,6 +41,7 @@ func newNamespace(ctx context.Context, s *process.Supervisors, users bool) (*Nam
 	if users {
 		flags |= unix.CLONE_NEWUSER
 	}
+	p.CopyMemory()
 	p.Call("letting this process write its maps", unix.SYS_PRCTL, calls.Int(unix.PR_SET_DUMPABLE), calls.Int(1))
 	p.Call("making namespaces", unix.SYS_UNSHARE, calls.Int(flags))
 	var opened []calls.Arg

@@ -1,1 +1,0 @@
-// Functions without a body, as those linked in child.go, need an assembly file in their package.
