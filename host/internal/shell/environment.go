@@ -53,6 +53,16 @@ func (l *launch) environment(ctx context.Context) []string {
 	return append(l.withTemp(env), "PWD="+l.scope.Cwd)
 }
 
+// home is where the environment of commands says that it is; empty if it does not.
+func (a *account) home() string {
+	for _, setting := range a.scope.Shell.Environment(false) {
+		if home, ok := strings.CutPrefix(setting, "HOME="); ok && home != "" {
+			return resolved(home)
+		}
+	}
+	return ""
+}
+
 // impatient are settings that have programs which download give up at once where there is no
 // network: otherwise they try for minutes. None of them changes what is done.
 var impatient = []string{

@@ -58,14 +58,15 @@ func (h *hints) addRule(host string) { h.rules = append(h.rules, "WebFetch(domai
 var systemDirs = []string{"/usr/bin", "/usr/sbin", "/usr/lib", "/usr/libexec", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/boot", "/dev", "/proc", "/sys", "/run", "/var/run"}
 
 // addWritable adds the directory of the last path of some that the command may have been kept
-// from writing, if it is one that can be opened by itself. Programs name themselves first.
-func (h *hints) addWritable(refused []string, held *confinement) {
+// from writing, if it is one that can be opened by itself, as a home is not. Programs name
+// themselves first.
+func (h *hints) addWritable(refused []string, held *confinement, home string) {
 	for _, path := range slices.Backward(refused) {
 		if !isDir(path) {
 			path = filepath.Dir(path)
 		}
 		holds := func(dir string) bool { return inside(dir, []string{path}) }
-		if !filepath.IsAbs(path) || !isDir(path) || inside(path, held.Working) || inside(path, systemDirs) || slices.ContainsFunc(append(slices.Clip(held.Working), held.Temp), holds) {
+		if !filepath.IsAbs(path) || !isDir(path) || inside(path, held.Working) || inside(path, systemDirs) || slices.ContainsFunc(append(slices.Clip(held.Working), held.Temp, home), holds) {
 			continue
 		}
 		// Go's quotes are TOML's where nothing needs an escape of its own.

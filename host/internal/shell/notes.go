@@ -89,7 +89,7 @@ func (a *account) missing(closed string, h *hints) (missing []string) {
 	if closed == "" && a.said.has(a.held.refusals()...) {
 		missing = append(missing, a.held.writableText())
 		if !a.held.readOnly {
-			h.addWritable(a.said.paths(refusals...), a.held)
+			h.addWritable(a.said.paths(refusals...), a.held, a.home())
 		}
 	}
 	if text := a.held.networkText(); text != "" && a.said.has(offline...) && len(a.denied) == 0 {

@@ -182,3 +182,17 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 		}
 	}
 }
+
+// A home is not to be opened as a whole; a directory in it may be.
+func TestHomesAreNotToBeOpened(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	s.environ = []string{"PATH=" + os.Getenv("PATH"), "HOME=/usr/share"}
+	c := newShell(t, s.sandboxed())
+	for path, hint := range map[string]bool{"made": false, ".tool/made": false, "man/made": true} {
+		r := s.bash(c, "mkdir -p ~/.tool; echo x >~/"+path)
+		if !strings.Contains(r.Note, "can be written to") || strings.Contains(r.Note, "writable = [\"/usr/share") != hint {
+			t.Errorf("%s: got the note %q", path, r.Note)
+		}
+	}
+}
