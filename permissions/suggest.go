@@ -79,14 +79,19 @@ func suggestPath(tool, path string) string {
 	return b.String()
 }
 
-// hostRule is a rule on the host, or on the tool if it is not known to take hosts.
+// hostRule is a rule on the host, or on the tool if it is not known to take hosts. What a
+// confined command reaches is opened as what is fetched.
 func (d *Decision) hostRule() []string {
 	h := hosts.Of(d.Access.Target)
 	if h.Odd != "" || d.policy == nil {
 		return nil
 	}
-	if d.Tool != toolWebFetch && !d.policy.reading.tools[d.Tool].takes(abi.FieldHost) {
-		return []string{d.Tool}
+	tool := d.Tool
+	if d.request.Confined && len(d.request.Commands) > 0 {
+		tool = toolWebFetch
 	}
-	return []string{d.Tool + "(domain:" + h.Name + ")"}
+	if tool != toolWebFetch && !d.policy.reading.tools[tool].takes(abi.FieldHost) {
+		return []string{tool}
+	}
+	return []string{tool + "(domain:" + h.Name + ")"}
 }

@@ -48,3 +48,22 @@ func TestUnasked(t *testing.T) {
 		t.Errorf("an unknown value: %v", err)
 	}
 }
+
+// What a confined command reaches is opened by a rule on the host, and that is suggested.
+func TestHostsOfConfinedCommandsAreSuggested(t *testing.T) {
+	t.Parallel()
+	for request, want := range map[string]string{
+		"$ curl https://a.org/x": "WebFetch(domain:a.org)", "$ curl https://u@a.org/x": "", "$ curl http://169.254.169.254/": "",
+	} {
+		p := compile(t, setupFor(t, "mode acceptEdits"))
+		r := parseRequest(request)
+		r.Confined = true
+		d := permissions.Decide(p, r, permissions.Evidence{})
+		if got := strings.Join(d.Suggestions(), " "); got != want || d.Verdict != permissions.Ask {
+			t.Errorf("%s: %s, suggested %q, want %q", request, d.Verdict, got, want)
+		}
+		if p = compile(t, setupFor(t, "mode acceptEdits ; allow "+want)); want != "" && verdict(p, r) != permissions.Allow {
+			t.Errorf("%s: still %s", request, verdict(p, r))
+		}
+	}
+}
