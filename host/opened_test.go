@@ -240,19 +240,25 @@ func TestOfferIsRemembered(t *testing.T) {
 	}
 }
 
-// TestRememberedHost remembers with a command the hosts that it names.
+// TestRememberedHost remembers with a command the hosts that it names, or where nothing else
+// is to be asked, them alone.
 func TestRememberedHost(t *testing.T) {
 	t.Parallel()
-	h := newReaching(t, func(o *host.Options) { o.Shell.Sandbox.Network = host.NetworkHosts })
-	always := &answering{replies: []host.Reply{{Answer: host.AnswerAllow, Remember: &host.RememberOption{Target: host.TargetSession}}}}
-	s := session(t, h.Host, host.SessionOptions{Asker: always})
-	for range 2 {
-		if got := told(t, s, "curl -sS http://shown.example.org"); got != "reached shown.example.org" {
-			t.Errorf("got %q", got)
+	for mode, want := range map[permissions.Mode][]string{
+		permissions.ModeDefault:     {"Bash(curl -sS http://shown.example.org)", "WebFetch(domain:shown.example.org)"},
+		permissions.ModeAcceptEdits: {"WebFetch(domain:shown.example.org)"},
+	} {
+		h := newReaching(t, func(o *host.Options) { o.Shell.Sandbox.Network = host.NetworkHosts })
+		always := &answering{replies: []host.Reply{{Answer: host.AnswerAllow, Remember: &host.RememberOption{Target: host.TargetSession}}}}
+		s := session(t, h.Host, host.SessionOptions{Asker: always, Mode: mode})
+		for range 2 {
+			if got := told(t, s, "curl -sS http://shown.example.org"); got != "reached shown.example.org" {
+				t.Errorf("got %q", got)
+			}
 		}
-	}
-	if want := []string{"Bash(curl -sS http://shown.example.org)", "WebFetch(domain:shown.example.org)"}; !slices.Equal(always.asked[0].Remember[0].Rules, want) {
-		t.Errorf("remembered are %q, want %q", always.asked[0].Remember[0].Rules, want)
+		if got := always.asked[0].Remember[0].Rules; !slices.Equal(got, want) || len(always.asked) != 1 {
+			t.Errorf("%s: %d questions, remembered are %q, want %q", mode, len(always.asked), got, want)
+		}
 	}
 }
 
