@@ -22,7 +22,8 @@ var (
 		"eai_again", "enotfound", // as Node says it
 		"connection refused", "failed to connect", "couldn't connect", "could not connect", "no route to host", "proxy connect aborted", "403 forbidden",
 	}
-	sockets = []string{"unix://", "dial unix", ".sock", "on socket", "create socket", "unix socket", "unix-domain socket", "unix domain socket"}
+	// A name in .sock ends there: self.socket is none.
+	sockets = []string{"unix://", "dial unix", ".sock'", ".sock\"", ".sock)", ".sock:", ".sock ", ".sock,", ".sock\n", "on socket", "create socket", "unix socket", "unix-domain socket", "unix domain socket"}
 )
 
 // notes explain the end of the command.

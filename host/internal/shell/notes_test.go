@@ -26,6 +26,8 @@ func TestSandboxIsBlamed(t *testing.T) {
 		{"echo 'error: could not lock config file /root/.gitconfig: Read-only file system'; :>made; false", "user's own settings of git"},
 		{"echo '*** Please tell me who you are.'; :>made; false", "git -c user.name=NAME -c user.email=ADDRESS commit"},
 		{"echo 'Cannot connect to the Docker daemon at unix:///var/run/docker.sock.'; :>made; false", "no Unix sockets work"},
+		{"echo 'connect: /run/x.sock: No such file or directory'; :>made; false", "no Unix sockets work"},
+		{"echo 'self.socket.bind(address): Address already in use'; :>made; false", ""},
 		{"echo 'could not create socket: Operation not permitted'; :>made; false", "no Unix sockets work"},
 		{"echo 'curl: (6) Could not resolve host: x.test'; :>made; false", "without a network"},
 		{"echo 'npm error getaddrinfo EAI_AGAIN registry.test'; :>made; false", "without a network"},
