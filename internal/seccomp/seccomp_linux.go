@@ -5,6 +5,7 @@ package seccomp
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"unsafe"
@@ -56,6 +57,9 @@ const (
 // New makes the program of rules, of which the first that speaks of a call counts; what
 // none speaks of gets the action otherwise. Calls of another machine, which have other
 // numbers, end the process.
+//
+// A call is searched for by halves: when a program is installed the kernel carries it out once
+// for each call there is.
 func New(otherwise uint32, rules ...Rule) Program {
 	arch := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
 	p := Program{
@@ -66,17 +70,36 @@ func New(otherwise uint32, rules ...Rule) Program {
 		jump(jumpFrom, foreignNumbers, 0, 1),
 		verdict(unix.SECCOMP_RET_KILL_PROCESS),
 	}
+	bodies := make(map[uintptr]Program)
 	for _, r := range rules {
-		body := r.body()
 		for _, call := range r.Calls {
-			p = append(p, jump(jumpEqual, uint32(call), 0, uint8(len(body))))
-			p = append(p, body...)
-			if len(r.When) > 0 {
-				p = append(p, load(offsetNumber))
-			}
+			bodies[call] = append(bodies[call], r.body()...)
 		}
 	}
-	return append(p, verdict(otherwise))
+	return append(p, search(slices.Sorted(maps.Keys(bodies)), bodies, verdict(otherwise))...)
+}
+
+// few is how many calls are searched one by one: the kernel translates a program too, and its
+// length counts there.
+const few = 8
+
+// search finds the call among some, in order, and does what its body says, or otherwise.
+func search(calls []uintptr, bodies map[uintptr]Program, otherwise unix.SockFilter) Program {
+	alike := func(call uintptr) bool { return slices.Equal(bodies[call], bodies[calls[0]]) }
+	if len(calls) == 0 {
+		return Program{otherwise}
+	}
+	if len(calls) <= few && !slices.ContainsFunc(calls, func(call uintptr) bool { return !alike(call) }) {
+		var p Program
+		for i, call := range calls {
+			p = append(p, jump(jumpEqual, uint32(call), uint8(len(calls)-i), 0))
+		}
+		return append(append(append(p, otherwise), bodies[calls[0]]...), otherwise)
+	}
+	half := len(calls) / 2
+	below := search(calls[:half], bodies, otherwise)
+	p := Program{jump(jumpFrom, uint32(calls[half]), 0, 1), {Code: unix.BPF_JMP | unix.BPF_JA, K: uint32(len(below))}}
+	return append(append(p, below...), search(calls[half:], bodies, otherwise)...)
 }
 
 // body is what follows a rule's call, made from its end on: where a test fails, the rest

@@ -30,6 +30,9 @@ func run(tb testing.TB, p seccomp.Program, arch, number uint32, arguments ...uin
 			continue
 		case unix.BPF_RET | unix.BPF_K:
 			return in.K
+		case unix.BPF_JMP | unix.BPF_JA:
+			i += int(in.K)
+			continue
 		case unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K:
 			yes = accumulator == in.K
 		case unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K:

@@ -122,6 +122,19 @@ func TestResults(t *testing.T) {
 	}
 }
 
+// A program goes on only where a bit of what a call wrote is set.
+func TestExpect(t *testing.T) {
+	for path, set := range map[string]bool{"/proc": true, "/proc/self": false} {
+		p := &calls.Program{}
+		stat := p.Bytes(make([]byte, 256))
+		p.Call("looking", unix.SYS_STATX, calls.Int(unix.AT_FDCWD), p.Text(path), calls.Int(0), calls.Int(0), stat)
+		p.Expect("finding a mount", stat, 9, unix.STATX_ATTR_MOUNT_ROOT>>8)
+		if _, _, err := run(t, execute(p, "true")); errors.Is(err, unix.ESTALE) == set {
+			t.Errorf("%s: got %v", path, err)
+		}
+	}
+}
+
 // While programs run in this process's memory it collects garbage, and is sent signals.
 func TestSharedMemory(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

@@ -94,6 +94,10 @@ func run(m *machine, from int) {
 			}
 		case putResult:
 			*(*int32)(unsafe.Pointer(&m.blocks[s.args[0]][s.number])) = int32(s.args[1])
+		case expectBit:
+			if uintptr(m.blocks[s.args[0]][s.number])&s.args[1] == 0 {
+				errno = unix.ESTALE
+			}
 		case goApart:
 			pid := spawn(uintptr(unix.SIGCHLD)|unix.CLONE_PARENT|m.memory, m.stacks[1], m, i+1)
 			if pid > 0 {

@@ -50,6 +50,7 @@ const (
 	goApart        // see [Program.Apart]
 	goBelow        // see [Program.Below]
 	putResult      // writes a result into a block
+	expectBit      // fails if a bit of a block is not set
 )
 
 type step struct {
@@ -109,6 +110,12 @@ func (p *Program) Try(what string, number uintptr, args ...Arg) {
 // Put has a result, an int32, written into a block.
 func (p *Program) Put(into Arg, offset int, what Arg) {
 	p.add(putResult, "", uintptr(offset), []Arg{into, what})
+}
+
+// Expect ends the program with ESTALE unless a bit of a byte in a block is set, as an earlier call
+// may have.
+func (p *Program) Expect(what string, in Arg, offset, bit int) {
+	p.add(expectBit, what, uintptr(offset), []Arg{in, Int(bit)})
 }
 
 // Apart has the program go on in a child of the process that runs it, which is the first

@@ -157,12 +157,12 @@ func (p *Program) linked(files []uintptr) (*machine, error) {
 				o.results |= 1 << j
 			}
 		}
-		if s.kind == putResult {
+		if size := map[kind]uint64{putResult: 4, expectBit: 1}[s.kind]; size > 0 {
 			at := s.args[0].value
-			if s.args[0].from != block || s.number+4 > uint64(len(p.blocks[at])) {
+			if s.args[0].from != block || s.number+size > uint64(len(p.blocks[at])) {
 				return nil, errLinked
 			}
-			o.args[0] = uintptr(at) // a block is written to by its number
+			o.args[0] = uintptr(at) // a block that the program itself looks at goes by its number
 		}
 		m.steps[i] = o
 	}

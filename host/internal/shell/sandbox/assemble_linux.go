@@ -17,9 +17,10 @@ import (
 	"github.com/toolquay/toolquay/internal/seccomp"
 )
 
-// assembly writes the program of a sandbox. The process that carries it out has the
-// namespaces of the session, in which it may do everything that it does here, and gives that
-// up before the command.
+// assembly writes the programs of a sandbox. The processes that carry them out have the
+// namespaces of the session, in which they may do everything that they do here. One makes the
+// mounts of a [template]; the other makes a command's own in a copy of that, and gives up all
+// powers before the command.
 //
 // Every path is opened without following links, and what was opened is mounted: whoever
 // exchanges a folder for a link meanwhile makes the program fail.
@@ -38,43 +39,62 @@ var current = calls.Int(unix.AT_FDCWD)
 // own, on a directory in which no source lies.
 const building = "/proc"
 
-// assemble is the program that makes a sandbox and goes on in it.
-// Its mounts are told over a socket.
-func assemble(spec Spec, l *layout, n *Namespace, filter seccomp.Program, tell *os.File) *calls.Program {
+// assemble is the program that makes a sandbox of a copy of a template's mounts, and goes on in
+// it. Its mounts are told over a socket.
+func assemble(spec Spec, l *layout, n *Namespace, template *os.File, filter seccomp.Program, tell *os.File) *calls.Program {
 	a := &assembly{Program: &calls.Program{}}
-	a.enter(spec, n)
-	a.base(l.root())
-	a.devices(spec)
+	if spec.network() == NetworkAll {
+		n = &Namespace{user: n.user} // it has the machine's
+	}
+	a.enter(n, template)
 	a.processes()
-	for i, e := range l.entries {
-		if e.target != "/" {
-			a.entry(l.entries[:i], e)
+	a.terminals()
+	if !spec.ReadOnly {
+		a.close(a.memory("/dev/shm", scratchSize, "1777", safely))
+	}
+	for _, e := range l.entries {
+		if within(e.target, "/proc") {
+			a.entry(nil, e)
 		}
 	}
-	for _, mount := range a.closing {
-		a.set(mount, unix.MOUNT_ATTR_RDONLY, 0)
-	}
-	a.pivot()
-	a.show(tell)
+	a.check(l)
+	send(a.Program, a.Hold(tell), a.tables(a.self(), unix.O_NONBLOCK))
 	a.giveUp(filter)
 	a.Below()
 	return a.Program
 }
 
-// enter joins the session's namespaces, but for the network of a command that has the
-// machine's, and makes the command's own.
-func (a *assembly) enter(spec Spec, n *Namespace) {
-	if spec.network() == NetworkAll {
-		n = &Namespace{user: n.user}
+// Where struct statx says that a file is the root of a mount.
+const (
+	statSize      = 256
+	statMountRoot = 8 + 1 // in the second byte of its attributes
+	mountRoot     = unix.STATX_ATTR_MOUNT_ROOT >> 8
+)
+
+// check fails where nothing is mounted on a guarded path. What was mounted there is gone if
+// somebody replaced or moved what it lay on before the mounts were copied.
+func (a *assembly) check(l *layout) {
+	stat := a.Bytes(make([]byte, statSize))
+	for _, e := range l.entries {
+		if e.guards() {
+			a.Call(opening+e.target, unix.SYS_STATX, current, a.Text(e.target), calls.Int(unix.AT_SYMLINK_NOFOLLOW|unix.AT_STATX_DONT_SYNC), calls.Int(0), stat)
+			a.Expect(opening+e.target+" once more", stat, statMountRoot, mountRoot)
+		}
 	}
+}
+
+// enter joins the session's namespaces and a copy of mounts, and makes the command's own
+// namespaces.
+func (a *assembly) enter(n *Namespace, template *os.File) {
 	n.join(a.Program)
 	a.dieWithParent()
+	a.Call("joining the mounts", unix.SYS_SETNS, a.Hold(template), calls.Int(unix.CLONE_NEWNS))
 	a.Call("making namespaces", unix.SYS_UNSHARE,
 		calls.Int(unix.CLONE_NEWNS|unix.CLONE_NEWPID|unix.CLONE_NEWIPC|unix.CLONE_NEWUTS|unix.CLONE_NEWCGROUP))
 	a.Apart()
 	a.dieWithParent()
 	a.Call("leaving the session of the terminal", unix.SYS_SETSID)
-	a.Call("keeping mounts from others", unix.SYS_MOUNT, a.Text("none"), a.Text("/"), calls.Int(0), calls.Int(unix.MS_REC|unix.MS_PRIVATE), calls.Int(0))
+	a.root = a.Call("opening the root", unix.SYS_OPENAT, current, a.Text("/"), calls.Int(unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC))
 }
 
 func (a *assembly) dieWithParent() {
@@ -82,17 +102,21 @@ func (a *assembly) dieWithParent() {
 }
 
 // base places the root: the machine's files, to read, or an empty folder in which there are
-// only /dev and /proc yet.
+// only /dev and /proc yet. In both the machine's /proc lies there, under the command's own: without
+// one the kernel lets nobody mount one.
 func (a *assembly) base(root *entry) {
-	var mount calls.Arg
+	from := "/"
+	if root.inMemory() {
+		from = "/proc"
+	}
+	tree := a.Call("copying the mounts of "+from, unix.SYS_OPEN_TREE, current, a.Text(from),
+		calls.Int(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE))
+	a.set(tree, safely|unix.MOUNT_ATTR_RDONLY, unix.AT_RECURSIVE)
+	mount := tree
 	if root.inMemory() {
 		fs := a.fileSystem("tmpfs", "/", "mode=0555")
 		mount = a.Call("making the mount for /", unix.SYS_FSMOUNT, fs, calls.Int(unix.FSMOUNT_CLOEXEC), calls.Int(safely))
 		a.closing = append(a.closing, mount)
-	} else {
-		mount = a.Call("copying the tree of mounts", unix.SYS_OPEN_TREE, current, a.Text("/"),
-			calls.Int(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE))
-		a.set(mount, safely|unix.MOUNT_ATTR_RDONLY, unix.AT_RECURSIVE)
 	}
 	a.Call("placing the new root", unix.SYS_MOVE_MOUNT, mount, a.Text(""), current, a.Text(building), calls.Int(unix.MOVE_MOUNT_F_EMPTY_PATH))
 	a.root = a.Call("opening the new root", unix.SYS_OPENAT, current, a.Text(building), calls.Int(unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC))
@@ -100,6 +124,7 @@ func (a *assembly) base(root *entry) {
 		for _, name := range []string{"dev", "proc"} {
 			a.Call("making /"+name, unix.SYS_MKDIRAT, a.root, a.Text(name), calls.Int(0o755))
 		}
+		a.put(tree, "/proc")
 	}
 }
 
@@ -123,7 +148,7 @@ func Judge(err error) error {
 		return err
 	}
 	switch failure.Errno {
-	case unix.ELOOP, unix.ENOENT, unix.ENOTDIR:
+	case unix.ELOOP, unix.ENOENT, unix.ENOTDIR, unix.ESTALE:
 		return fmt.Errorf("%w: %w", ErrChanged, err)
 	}
 	return err
@@ -191,7 +216,7 @@ const safely = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
 // devicesSize is how much room there is for the names in /dev, in bytes.
 const devicesSize = 64 << 10
 
-// devices makes a /dev of what harms nobody.
+// devices makes a /dev of what harms nobody, with room for what each command has of its own.
 func (a *assembly) devices(spec Spec) {
 	dev := a.memory("/dev", devicesSize, "0755", unix.MOUNT_ATTR_NOSUID)
 	at := a.place("/dev")
@@ -208,15 +233,16 @@ func (a *assembly) devices(spec Spec) {
 	for _, name := range []string{"pts", "shm"} {
 		a.Call("making /dev/"+name, unix.SYS_MKDIRAT, at, a.Text(name), calls.Int(0o755))
 	}
-	a.close(a.fresh("devpts", "/dev/pts", unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC, "ptmxmode=0666", "mode=0620"))
-	if !spec.ReadOnly {
-		a.close(a.memory("/dev/shm", scratchSize, "1777", safely))
-	}
 	if len(spec.Copies) > 0 {
 		a.Call("making "+copies, unix.SYS_MKDIRAT, at, a.Text(filepath.Base(copies)), calls.Int(0o755))
 	}
 	a.close(at)
 	a.closing = append(a.closing, dev)
+}
+
+// terminals makes place for the command's own.
+func (a *assembly) terminals() {
+	a.close(a.fresh("devpts", "/dev/pts", unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC, "ptmxmode=0666", "mode=0620"))
 }
 
 // file makes an empty file for something to be mounted on.
@@ -227,7 +253,7 @@ func (a *assembly) file(dir calls.Arg, name string) {
 // processes shows the command's own processes. That /proc configures the kernel asks for no
 // capability but for its user.
 func (a *assembly) processes() {
-	a.closing = append(a.closing, a.fresh("proc", "/proc", safely|unix.MOUNT_ATTR_NOEXEC))
+	a.close(a.fresh("proc", "/proc", safely|unix.MOUNT_ATTR_NOEXEC|unix.MOUNT_ATTR_RDONLY))
 }
 
 // entry makes one mount of the layout, in what those before it made.
@@ -324,14 +350,19 @@ func (a *assembly) pivot() {
 	a.Call("entering the root", unix.SYS_CHDIR, a.Text("/"))
 }
 
-// show hands out where the kernel lists the sandbox's mounts, and the namespace that they are
-// in.
-func (a *assembly) show(tell *os.File) {
-	var opened []calls.Arg
-	for _, path := range []string{"/proc/self/mountinfo", "/proc/self/ns/mnt"} {
-		opened = append(opened, a.Call("opening "+path, unix.SYS_OPENAT, current, a.Text(path), calls.Int(unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK)))
+// self is the directory of the process that carries the program out.
+func (a *assembly) self() calls.Arg {
+	return a.Call("opening /proc/self", unix.SYS_OPENAT, current, a.Text("/proc/self"), calls.Int(unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC))
+}
+
+// tables opens where the kernel lists the mounts that a process has, of which there is the
+// directory in /proc, and the namespace that they are in. With the flag O_NONBLOCK Go waits for
+// changes of the table; what one asks for by [changed] Go must not hear of.
+func (a *assembly) tables(self calls.Arg, flags int) (opened []calls.Arg) {
+	for _, name := range []string{"mountinfo", "ns/mnt"} {
+		opened = append(opened, a.Call("opening "+name, unix.SYS_OPENAT, self, a.Text(name), calls.Int(unix.O_RDONLY|unix.O_CLOEXEC|flags)))
 	}
-	send(a.Program, a.Hold(tell), opened)
+	return opened
 }
 
 // lastCapability is beyond what any kernel has.

@@ -26,9 +26,8 @@
 // bubblewrap hold. It does not cover these:
 //
 //   - With [NetworkAll] the services of this machine's loopback are in reach.
-//   - What is hidden or protected is so by its place at the start: each path is opened
-//     without following links, or, with bubblewrap, compared before the command runs (see
-//     [Wrapped.Release]). A program outside that replaces a hidden or protected file by another
+//   - What is hidden or protected is so by its place at the start: what is mounted is
+//     compared with what was asked for. A program outside that replaces a hidden or protected file by another
 //     (editors do, when they save) takes the mount off a command that runs already. It is
 //     mounted again (see [Wrapped.Watch]), mostly at once, and where a file is moved first
 //     within a quarter of a second, but not before it happened: in between the command may

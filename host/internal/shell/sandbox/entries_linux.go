@@ -128,12 +128,12 @@ func (l *layout) place(e *entry) error {
 	switch {
 	case around.fresh():
 	case !around.own():
-		if err := mountpoint(around, e); err != nil {
+		if err := l.mountpoint(around, e); err != nil {
 			return err
 		}
 	case !e.own():
 		// Bubblewrap would make what is missing, in a folder of the machine's.
-		if _, err := os.Lstat(e.target); err != nil {
+		if _, err := l.seen.lstat(e.target); err != nil {
 			return fmt.Errorf("%w: nothing is put at %s: %w", ErrSpec, e.target, err)
 		}
 	}
@@ -162,35 +162,35 @@ func between(outer, inner string) []string {
 // mountpoint makes what an entry is mounted on in a folder that shows another place's
 // content, such as the temporary folder at /tmp. The command may have put links
 // there: none is followed.
-func mountpoint(around, e *entry) error {
+func (l *layout) mountpoint(around, e *entry) error {
 	for _, dir := range between(around.target, e.target) {
-		if err := plainDir(around.from(dir)); err != nil {
+		if err := l.seen.plainDir(around.from(dir)); err != nil {
 			return err
 		}
 	}
 	path := around.from(e.target)
-	if info, err := os.Stat(e.source); e.source == "" || err == nil && info.IsDir() {
-		return plainDir(path)
+	if info, err := l.seen.lstat(e.source); e.source == "" || err == nil && info.IsDir() {
+		return l.seen.plainDir(path)
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	switch {
 	case err == nil:
-		return f.Close()
+		_ = f.Close() // it is empty
 	case !errors.Is(err, fs.ErrExist):
 		return err
 	}
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+	if info, err := l.seen.made(path); err != nil || !info.Mode().IsRegular() {
 		return fmt.Errorf("%w: %s is in the way", ErrSpec, path)
 	}
 	return nil
 }
 
-func plainDir(path string) error {
-	err := os.Mkdir(path, 0o700)
-	if err == nil || !errors.Is(err, fs.ErrExist) {
+// plainDir makes a folder where there is none.
+func (o *observations) plainDir(path string) error {
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
+	if info, err := o.made(path); err != nil || !info.IsDir() {
 		return fmt.Errorf("%w: %s is in the way", ErrSpec, path)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -61,8 +62,16 @@ var pairs = []seccomp.Rule{
 // commandFilter is the filter of a command that has no bridge. One that only reads is in the
 // session's network too, and reaches nothing there.
 func commandFilter(spec Spec) seccomp.Program {
-	return confinement(spec.UnixSockets, spec.ReadOnly)
+	of := struct{ unixSockets, offline bool }{spec.UnixSockets, spec.ReadOnly}
+	filter, ok := filters.Load(of)
+	if !ok {
+		filter, _ = filters.LoadOrStore(of, confinement(of.unixSockets, of.offline))
+	}
+	return filter.(seccomp.Program) //nolint:errcheck,forcetypeassert // nothing else is stored
 }
+
+// filters are those that were made.
+var filters sync.Map
 
 // confinement is the filter of a sandbox.
 func confinement(unixSockets, offline bool) seccomp.Program {

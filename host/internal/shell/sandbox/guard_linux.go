@@ -32,14 +32,22 @@ type guard struct {
 // newGuard is the guard of a layout. Open says which folders in memory are not read-only.
 func newGuard(l *layout, state string, all *live, open func(*entry) bool) *guard {
 	g := &guard{missing: newMissing(quarantineIn(state), all, l.missing), replaced: make(map[string]bool), seen: make(map[string]bool)}
+	g.wanted = l.mounted(open)
+	return g
+}
+
+// mounted is what must be found in the sandbox. Open says which folders in memory are not
+// read-only.
+func (l *layout) mounted(open func(*entry) bool) []mounted {
+	list := make([]mounted, 0, len(l.entries))
 	for _, e := range l.entries {
 		if e.kind == kindLink {
 			continue // it is in a folder that nobody else has
 		}
 		open := e.writable() || e.kind == kindScratch || open(e)
-		g.wanted = append(g.wanted, mounted{e.target, e.source, !open, e.guards(), e.hides(), e.was, e.kind == kindCopied})
+		list = append(list, mounted{e.target, e.source, !open, e.guards(), e.hides(), e.was, e.kind == kindCopied})
 	}
-	return g
+	return list
 }
 
 // close undoes what is left at missing names.

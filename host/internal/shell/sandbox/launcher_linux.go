@@ -45,7 +45,7 @@ func (l *launcher) try(ctx context.Context, users bool) (err error) {
 			err = errors.Join(err, l.common.Close())
 		}
 	}()
-	w, err := l.wrap(Spec{Cwd: "/"}, []string{"true"})
+	w, err := l.wrap(ctx, Spec{Cwd: "/"}, []string{"true"})
 	if err != nil {
 		return err
 	}
@@ -54,12 +54,8 @@ func (l *launcher) try(ctx context.Context, users bool) (err error) {
 }
 
 // wrap is [Sandbox.Wrap].
-func (l *launcher) wrap(spec Spec, argv []string) (*Wrapped, error) {
+func (l *launcher) wrap(ctx context.Context, spec Spec, argv []string) (*Wrapped, error) {
 	path, err := programAt(argv[0])
-	if err != nil {
-		return nil, err
-	}
-	laid, err := newLayout(l.options, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -67,16 +63,20 @@ func (l *launcher) wrap(spec Spec, argv []string) (*Wrapped, error) {
 	if n == nil {
 		n = l.common
 	}
-	w, err := newOverseer(l, n, laid)
+	laid, template, err := l.prepared(ctx, n, spec)
 	if err != nil {
 		return nil, err
 	}
+	w, err := newOverseer(l, n, laid)
+	if err != nil {
+		return nil, closing(template, err)
+	}
 	if err := w.missing.begin(); err != nil {
-		return nil, errors.Join(err, w.Close())
+		return nil, errors.Join(err, w.Close(), template.Close())
 	}
 	return &Wrapped{
-		Inside: path, Args: argv, Dir: spec.Cwd, Program: assemble(spec, laid, n, commandFilter(spec), w.theirs),
-		gate: w, done: []io.Closer{w},
+		Inside: path, Args: argv, Dir: spec.Cwd, Program: assemble(spec, laid, n, template, commandFilter(spec), w.theirs),
+		gate: w, done: []io.Closer{w, template},
 	}, nil
 }
 

@@ -23,12 +23,14 @@ type layout struct {
 	temp  string
 	// missing are the protected names that are not there, each in a folder that is.
 	missing []string
+	// seen is what it was made of.
+	seen *observations
 }
 
 // newLayout looks at the machine's files and settles what is mounted for a
 // specification.
 func newLayout(o Options, spec Spec) (*layout, error) {
-	l := &layout{wanted: make(map[string]*entry)}
+	l := &layout{wanted: make(map[string]*entry), seen: newObservations()}
 	if err := l.places(o, spec); err != nil {
 		return nil, err
 	}
@@ -63,7 +65,7 @@ func (l *layout) places(o Options, spec Spec) error {
 	}
 	var roots []string
 	for _, path := range spec.Writable {
-		root, err := realDir(path)
+		root, err := l.seen.realDir(path)
 		if err != nil {
 			return err
 		}
@@ -102,7 +104,7 @@ func (l *layout) copied(o Options, spec Spec) []string {
 		return spec.protected()
 	}
 	for _, c := range spec.Copies {
-		l.want(kindCopied, realTarget(filepath.Clean(c.Path)), c.Private)
+		l.want(kindCopied, l.seen.realTarget(filepath.Clean(c.Path)), c.Private)
 	}
 	return spec.Protected
 }
@@ -111,7 +113,7 @@ func (l *layout) copied(o Options, spec Spec) []string {
 func (l *layout) temporary(spec Spec) error {
 	k, source := kindScratch, ""
 	if spec.Temp != "" {
-		dir, err := realDir(spec.Temp)
+		dir, err := l.seen.realDir(spec.Temp)
 		if err != nil {
 			return err
 		}
@@ -121,7 +123,7 @@ func (l *layout) temporary(spec Spec) error {
 		k = map[kind]kind{kindScratch: kindEmpty, kindWritable: kindReadOnly}[k]
 	}
 	for _, path := range []string{"/tmp", "/var/tmp"} {
-		if resolved, err := realDir(path); err == nil {
+		if resolved, err := l.seen.realDir(path); err == nil {
 			l.want(k, resolved, source)
 		}
 	}
@@ -138,14 +140,14 @@ const scratches = "toolquay-*"
 // whole folder of such files, for more may come, but what is in it and in use is shown. If
 // the command works in that folder, it is those there are now.
 func (l *layout) others(o Options, spec Spec) {
-	dir, err := realDir(os.TempDir())
+	dir, err := l.seen.realDir(os.TempDir())
 	if err != nil || dir == "/" || l.wanted[dir] != nil {
 		return
 	}
 	paths := []string{dir}
 	for _, path := range append([]string{spec.Cwd, o.Home}, spec.Writable...) {
-		if resolved, err := realDir(path); err == nil && within(resolved, dir) {
-			paths, _ = filepath.Glob(filepath.Join(dir, scratches)) // the pattern is well-formed
+		if resolved, err := l.seen.realDir(path); err == nil && within(resolved, dir) {
+			paths = l.seen.glob(filepath.Join(dir, scratches))
 			break
 		}
 	}
@@ -158,7 +160,7 @@ func (l *layout) others(o Options, spec Spec) {
 // other people's homes, and what only root reads, for where root runs the sandbox.
 func (l *layout) machine(o Options, spec Spec) {
 	for _, path := range []string{"/run", "/var/run"} {
-		if resolved, err := realDir(path); err == nil {
+		if resolved, err := l.seen.realDir(path); err == nil {
 			l.want(kindEmpty, resolved, "")
 		}
 	}
@@ -166,9 +168,8 @@ func (l *layout) machine(o Options, spec Spec) {
 		l.homes(o)
 	}
 	for _, pattern := range machineSecrets {
-		paths, _ := filepath.Glob(pattern) // the patterns are well-formed
-		for _, path := range paths {
-			if !closedToReader(path) {
+		for _, path := range l.seen.glob(pattern) {
+			if !l.seen.closedToReader(path) {
 				l.hide(path)
 			}
 		}
@@ -178,7 +179,7 @@ func (l *layout) machine(o Options, spec Spec) {
 		kept = append(kept, "/etc/resolv.conf")
 	}
 	for _, path := range kept {
-		if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		if resolved, err := l.seen.resolve(path); err == nil {
 			target := path
 			if !within(path, "/run") {
 				target = resolved
@@ -191,7 +192,7 @@ func (l *layout) machine(o Options, spec Spec) {
 // homes hides the homes of others.
 func (l *layout) homes(o Options) {
 	l.hide("/home")
-	if home, err := realDir(o.Home); err == nil && home != "/" {
+	if home, err := l.seen.realDir(o.Home); err == nil && home != "/" {
 		l.want(kindReadOnly, home, home)
 		if home != "/root" && !within(home, "/root") {
 			l.hide("/root")
@@ -215,14 +216,14 @@ var machineSecrets = []string{
 // user's reach, needs none. What lies in a folder that this user has closed to itself,
 // and so could open again, is hidden with that.
 func (l *layout) hide(path string) {
-	resolved, err := filepath.EvalSymlinks(path)
+	resolved, err := l.seen.resolve(path)
 	if errors.Is(err, fs.ErrPermission) {
-		resolved, err = closedAbove(path)
+		resolved, err = l.seen.closedAbove(path)
 	}
-	if err != nil || resolved == "/" || !reachable(resolved) {
+	if err != nil || resolved == "/" || !l.seen.reachable(resolved) {
 		return
 	}
-	info, err := os.Lstat(resolved)
+	info, err := l.seen.lstat(resolved)
 	switch {
 	case err != nil:
 		return
@@ -236,7 +237,7 @@ func (l *layout) hide(path string) {
 }
 
 func (l *layout) bind(b Bind, open kind) error {
-	source, err := filepath.EvalSymlinks(b.Source)
+	source, err := l.seen.resolve(b.Source)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrSpec, err)
 	}
@@ -246,7 +247,7 @@ func (l *layout) bind(b Bind, open kind) error {
 	case source != b.Source:
 		return fmt.Errorf("%w: %s leads to %s, which nobody asked to be writable", ErrSpec, b.Source, source)
 	}
-	l.want(open, realTarget(filepath.Clean(b.Target)), source)
+	l.want(open, l.seen.realTarget(filepath.Clean(b.Target)), source)
 	return nil
 }
 
@@ -259,7 +260,7 @@ func (l *layout) protect(path string, roots []string) error {
 	for _, r := range roots {
 		// The roots are resolved and the path is not: the part above the root is
 		// resolved with it.
-		if name, ok := below(path, r); ok && len(r) > len(root) {
+		if name, ok := l.seen.below(path, r); ok && len(r) > len(root) {
 			root, rest = r, name
 		}
 	}
@@ -274,7 +275,7 @@ func (l *layout) protect(path string, roots []string) error {
 	for i, name := range names {
 		at = filepath.Join(at, name)
 		last := i == len(names)-1
-		info, err := os.Lstat(at)
+		info, err := l.seen.lstat(at)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			l.miss(at, root)
@@ -301,8 +302,8 @@ func (l *layout) protect(path string, roots []string) error {
 func (l *layout) miss(path, root string) {
 	dir := filepath.Dir(path)
 	switch {
-	case closedToUser(dir): // nobody makes anything there
-	case unix.Access(dir, unix.R_OK) != nil:
+	case l.seen.closedToUser(dir): // nobody makes anything there
+	case l.seen.may(dir, unix.R_OK) != nil:
 		l.want(kindProtected, dir, dir)
 	default:
 		if dir != root {
@@ -331,7 +332,7 @@ func (l *layout) writableAt(path string) bool {
 
 // inSight says whether a path is to be seen in the sandbox.
 func (l *layout) inSight(path string) bool {
-	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+	if resolved, err := l.seen.resolve(path); err == nil {
 		path = resolved
 	}
 	e := l.at(path)
@@ -340,6 +341,6 @@ func (l *layout) inSight(path string) bool {
 
 // changeable says whether a command can write to a file.
 func (l *layout) changeable(path string) bool {
-	path, err := filepath.EvalSymlinks(path)
+	path, err := l.seen.resolve(path)
 	return err == nil && l.writableAt(path)
 }

@@ -22,13 +22,14 @@ import (
 // it is open or a process is in it.
 type Namespace struct {
 	user, net *os.File // user is nil where root does without
+	templates templates
 }
 
 // Close gives the namespaces up.
 func (n *Namespace) Close() error {
-	var err error
+	err := n.templates.close()
 	if n.user != nil {
-		err = n.user.Close()
+		err = errors.Join(err, n.user.Close())
 	}
 	return errors.Join(err, n.net.Close())
 }

@@ -51,10 +51,11 @@ func (o *overseer) Close() error {
 	o.mending.Lock()
 	o.over = true
 	o.mending.Unlock()
-	if o.inside == nil {
-		_ = o.take() // it fails if no command ran
+	var err error
+	if o.inside == nil && o.take() != nil { // no command ran
+		err = o.namespace.templates.forget(o.layout)
 	}
-	err := errors.Join(o.guard.close(), o.own.Close(), o.theirs.Close())
+	err = errors.Join(err, o.guard.close(), o.own.Close(), o.theirs.Close())
 	if o.inside != nil {
 		err = errors.Join(err, o.inside.Close())
 	}

@@ -19,12 +19,12 @@ import (
 // none of its capabilities, comes as far as a path, or could open the way there: what
 // belongs to its user it can. It matters to root: what root cannot reach without powers
 // cannot be mounted on either, and needs no mask.
-func reachable(path string) bool {
+func (o *observations) reachable(path string) bool {
 	if os.Geteuid() != 0 {
 		return true // then looking at the path has answered that
 	}
 	for dir := filepath.Dir(path); dir != "/"; dir = filepath.Dir(dir) {
-		info, err := os.Stat(dir)
+		info, err := o.lstat(dir)
 		if err != nil {
 			return false
 		}
@@ -48,16 +48,16 @@ func searchBit(stat *syscall.Stat_t) os.FileMode {
 
 // closedAbove is the innermost folder above a path that can be looked at. It is an error
 // that it belongs to another: then nobody here opens it.
-func closedAbove(path string) (string, error) {
+func (o *observations) closedAbove(path string) (string, error) {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		resolved, err := filepath.EvalSymlinks(dir)
+		resolved, err := o.resolve(dir)
 		if errors.Is(err, fs.ErrPermission) && dir != "/" {
 			continue
 		}
 		if err != nil {
 			return "", err
 		}
-		info, err := os.Lstat(resolved)
+		info, err := o.lstat(resolved)
 		if err != nil {
 			return "", err
 		}
@@ -70,12 +70,12 @@ func closedAbove(path string) (string, error) {
 
 // closedToUser says that this user can make nothing in a folder and cannot change
 // that, which a folder's owner can.
-func closedToUser(dir string) bool {
-	err := unix.Access(dir, unix.W_OK)
+func (o *observations) closedToUser(dir string) bool {
+	err := o.may(dir, unix.W_OK)
 	if err == nil {
 		return false
 	}
-	info, statErr := os.Stat(dir)
+	info, statErr := o.lstat(dir)
 	if statErr != nil {
 		return false
 	}
@@ -85,23 +85,25 @@ func closedToUser(dir string) bool {
 
 // closedToReader says that this user, who does not own a path of the machine's, cannot
 // read it. A mask over it would only take time.
-func closedToReader(path string) bool {
-	var stat unix.Stat_t
-	err := unix.Lstat(path, &stat)
-	if err != nil || int(stat.Uid) == os.Geteuid() || stat.Mode&unix.S_IFMT == unix.S_IFLNK {
+func (o *observations) closedToReader(path string) bool {
+	info, err := o.lstat(path)
+	if err != nil || info.Mode()&fs.ModeSymlink != 0 {
 		return false
 	}
-	if stat.Mode&unix.S_IFMT == unix.S_IFDIR && unix.Access(path, unix.X_OK) == nil {
+	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) == os.Geteuid() {
+		return false
+	}
+	if info.IsDir() && o.may(path, unix.X_OK) == nil {
 		return false // what is in it may be open
 	}
-	return unix.Access(path, unix.R_OK) != nil
+	return o.may(path, unix.R_OK) != nil
 }
 
 // realTarget resolves what there is of a path: the kernel's table of mounts, by which a
 // sandbox is verified, knows no links.
-func realTarget(path string) string {
+func (o *observations) realTarget(path string) string {
 	for at := path; at != "/"; at = filepath.Dir(at) {
-		if resolved, err := filepath.EvalSymlinks(at); err == nil {
+		if resolved, err := o.resolve(at); err == nil {
 			return filepath.Join(resolved, strings.TrimPrefix(path, at))
 		}
 	}
@@ -110,9 +112,9 @@ func realTarget(path string) string {
 
 // below is the rest of a path in a resolved root, with the links that lead to the root
 // followed.
-func below(path, root string) (rest string, ok bool) {
+func (o *observations) below(path, root string) (rest string, ok bool) {
 	for at := path; ; at = filepath.Dir(at) {
-		if resolved, err := filepath.EvalSymlinks(at); err == nil && resolved == root {
+		if resolved, err := o.resolve(at); err == nil && resolved == root {
 			return strings.TrimPrefix(strings.TrimPrefix(path, at), "/"), true
 		}
 		if at == "/" {
@@ -122,15 +124,15 @@ func below(path, root string) (rest string, ok bool) {
 }
 
 // realDir resolves the path of a folder.
-func realDir(path string) (string, error) {
+func (o *observations) realDir(path string) (string, error) {
 	if path == "" {
 		return "", fmt.Errorf("%w: an empty path", ErrSpec)
 	}
-	resolved, err := filepath.EvalSymlinks(path)
+	resolved, err := o.resolve(path)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrSpec, err)
 	}
-	if info, err := os.Stat(resolved); err != nil || !info.IsDir() {
+	if info, err := o.lstat(resolved); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("%w: %s is no folder", ErrSpec, path)
 	}
 	return resolved, nil

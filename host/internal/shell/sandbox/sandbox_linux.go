@@ -134,7 +134,7 @@ func (s *Sandbox) Wrap(ctx context.Context, spec Spec, argv []string) (*Wrapped,
 		return nil, fmt.Errorf("%w: no command", ErrSpec)
 	}
 	if s.own != nil {
-		return s.own.wrap(spec, argv)
+		return s.own.wrap(ctx, spec, argv)
 	}
 	if err := s.tryAgain(ctx); err != nil {
 		return nil, err

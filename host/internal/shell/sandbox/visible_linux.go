@@ -3,11 +3,8 @@
 package sandbox
 
 import (
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // Bounds says that [Spec].Visible counts on this system.
@@ -29,7 +26,7 @@ func (l *layout) visible(o Options, spec Spec, roots []string) {
 		return
 	}
 	l.want(kindEmpty, "/", "")
-	if home, err := realDir(o.Home); err == nil && home != "/" && !inAny(home, roots) && !inAny(home, spec.Visible) {
+	if home, err := l.seen.realDir(o.Home); err == nil && home != "/" && !inAny(home, roots) && !inAny(home, spec.Visible) {
 		l.want(kindEmpty, home, "")
 	}
 	for _, path := range spec.Visible {
@@ -37,42 +34,21 @@ func (l *layout) visible(o Options, spec Spec, roots []string) {
 	}
 }
 
-// maxLinks bounds how many links lead to what is in sight, as the kernel does.
-const maxLinks = 40
-
 // ownPlaces are those of which a sandbox has its own.
 var ownPlaces = []string{"/proc", "/dev", "/run"}
 
 // see puts a path in sight, with the links that lead to it. It does not look at what a
 // command can write to: that is in sight, and a link there could lead anywhere.
 func (l *layout) see(path string, roots []string) {
-	at, names := "/", strings.Split(filepath.Clean(path), "/")
-	for links := 0; len(names) > 0; {
-		name := names[0]
-		names = names[1:]
-		if name == "" {
-			continue
+	stopped := false
+	at, err := l.seen.follow(filepath.Clean(path), func(next, link string) bool {
+		stopped = inAny(next, roots) || inAny(next, ownPlaces)
+		if !stopped && link != "" {
+			l.want(kindLink, next, link)
 		}
-		next := filepath.Join(at, name) // at has no links, so .. is what is above it
-		info, err := os.Lstat(next)
-		if err != nil || inAny(next, roots) || inAny(next, ownPlaces) {
-			return
-		}
-		if info.Mode()&fs.ModeSymlink == 0 {
-			at = next
-			continue
-		}
-		text, err := os.Readlink(next)
-		if links++; err != nil || links > maxLinks {
-			return
-		}
-		l.want(kindLink, next, text)
-		if filepath.IsAbs(text) {
-			at = "/"
-		}
-		names = append(strings.Split(text, "/"), names...)
-	}
-	if at != "/" {
+		return !stopped
+	})
+	if err == nil && !stopped && at != "/" {
 		l.want(kindReadOnly, at, at)
 	}
 }

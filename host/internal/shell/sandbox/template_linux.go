@@ -1,0 +1,253 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/host/internal/shell/calls"
+)
+
+const (
+	// maxTemplates bounds those of a session: commands that only read have other mounts.
+	maxTemplates = 4
+	// templateIdle is how long they are kept after the last command. Until then a file system
+	// that somebody unmounts stays in use.
+	templateIdle = time.Minute
+	// maxAttempts is how often the mounts are made of what others change meanwhile.
+	maxAttempts = 4
+)
+
+// template has the mounts of a layout in a namespace of which each command gets a copy: all but
+// those that it has for itself. What is in it nobody can change, but the kernel takes a mount off
+// when what it lies on is removed or replaced.
+type template struct {
+	spec   Spec
+	layout *layout
+	// mounts is the namespace. Table is where the kernel lists its mounts, and host where it
+	// lists this process's, of which it has copies.
+	mounts, table, host *os.File
+}
+
+// templates are those of a session, the last one used last.
+type templates struct {
+	mu     sync.Mutex
+	list   []*template
+	idle   *time.Timer
+	closed bool
+}
+
+// close gives them up.
+func (t *templates) close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	if t.idle != nil {
+		t.idle.Stop()
+	}
+	return t.drop(len(t.list))
+}
+
+// drop gives the first ones up. The caller holds the lock.
+func (t *templates) drop(count int) error {
+	var faults []error
+	for _, one := range t.list[:count] {
+		faults = append(faults, one.close())
+	}
+	t.list = slices.Delete(t.list, 0, count)
+	return errors.Join(faults...)
+}
+
+// take returns the layout of the template for a specification, and its namespace, which the
+// caller closes; nil is none.
+func (t *templates) take(spec Spec) (*layout, *os.File, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := slices.IndexFunc(t.list, func(o *template) bool { return reflect.DeepEqual(o.spec, spec) }) //nolint:govet // there is no error in them
+	if i < 0 {
+		return nil, nil, nil
+	}
+	one := t.list[i]
+	t.list = slices.Delete(t.list, i, i+1)
+	if !one.stands() {
+		return nil, nil, one.close()
+	}
+	t.list = append(t.list, one)
+	t.idle.Reset(templateIdle)
+	mounts, err := duplicate(one.mounts)
+	return one.layout, mounts, err
+}
+
+// keep keeps a template for other commands.
+func (t *templates) keep(one *template) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return one.close()
+	}
+	t.list = append(t.list, one)
+	if t.idle == nil {
+		t.idle = time.AfterFunc(templateIdle, t.expire)
+	}
+	t.idle.Reset(templateIdle)
+	return t.drop(max(0, len(t.list)-maxTemplates))
+}
+
+// forget gives up the template with a layout, of which a copy was not as it was asked for.
+func (t *templates) forget(l *layout) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := slices.IndexFunc(t.list, func(o *template) bool { return o.layout == l })
+	if i < 0 {
+		return nil
+	}
+	one := t.list[i]
+	t.list = slices.Delete(t.list, i, i+1)
+	return one.close()
+}
+
+func (t *templates) expire() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_ = t.drop(len(t.list)) // they are of no use any more
+}
+
+func (t *template) close() error {
+	return errors.Join(t.mounts.Close(), t.table.Close(), t.host.Close())
+}
+
+// stands reports whether everything that the template was made of is as it was, and all its
+// mounts are where they were.
+func (t *template) stands() bool {
+	return !changed(t.host) && !changed(t.table) && t.layout.seen.same()
+}
+
+// changed reports whether a table of mounts has changed since it was opened. It says so once, to
+// whoever asks first: nobody else may wait on it.
+func changed(table *os.File) bool {
+	fds := []unix.PollFd{{Fd: int32(table.Fd()), Events: unix.POLLPRI}}
+	n, err := unix.Poll(fds, 0)
+	return n != 0 || err != nil
+}
+
+func duplicate(f *os.File) (*os.File, error) {
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
+}
+
+// sameMounts is a specification without what makes no other mounts.
+func sameMounts(spec Spec) Spec {
+	spec.Namespace, spec.UnixSockets, spec.FirstFile, spec.Proxy = nil, false, 0, ""
+	return spec
+}
+
+// prepared returns the layout for a specification and the namespace of its mounts, which the
+// caller closes.
+func (l *launcher) prepared(ctx context.Context, n *Namespace, spec Spec) (*layout, *os.File, error) {
+	spec = sameMounts(spec)
+	if laid, mounts, err := n.templates.take(spec); laid != nil || err != nil {
+		return laid, mounts, err
+	}
+	t, err := l.newTemplate(ctx, n, spec)
+	for range maxAttempts - 1 {
+		if !errors.Is(err, ErrChanged) {
+			break
+		}
+		t, err = l.newTemplate(ctx, n, spec) // something is being saved perhaps
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	mounts, err := duplicate(t.mounts)
+	if err != nil || t.layout.forOne() {
+		return t.layout, mounts, errors.Join(err, t.close())
+	}
+	return t.layout, mounts, n.templates.keep(t)
+}
+
+// forOne says that a layout has a folder in memory that is one command's alone.
+func (l *layout) forOne() bool {
+	return slices.ContainsFunc(l.entries, func(e *entry) bool { return e.kind == kindScratch })
+}
+
+// newTemplate makes a template, and looks whether the mounts in it are what was asked for: who
+// exchanges directories meanwhile can have one of them lie elsewhere.
+func (l *launcher) newTemplate(ctx context.Context, n *Namespace, spec Spec) (*template, error) {
+	fd, err := unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("open", err)
+	}
+	host := os.NewFile(uintptr(fd), "mountinfo")
+	laid, err := newLayout(l.options, spec)
+	if err != nil {
+		return nil, closing(host, err)
+	}
+	p, opened := assembleTemplate(spec, laid, n)
+	files, err := received(ctx, l.options.Supervisors, p, opened)
+	if err != nil {
+		return nil, closing(host, Judge(err))
+	}
+	t := &template{spec: spec, layout: laid, table: files[0], mounts: files[1], host: host}
+	if err := t.verify(); err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	return t, nil
+}
+
+// verify fails with [ErrChanged] if something else is mounted than was asked for, or lies where it
+// was mounted.
+func (t *template) verify() error {
+	inside, err := mountsOf(t.table)
+	if err != nil {
+		return err
+	}
+	host, err := hostMounts()
+	if err != nil {
+		return err
+	}
+	for _, want := range t.layout.mounted(func(*entry) bool { return false }) {
+		if fault := want.fault(inside, host); fault != "" && !within(want.target, "/proc") {
+			return fmt.Errorf("%w: %s %s", ErrChanged, want.target, fault)
+		}
+	}
+	if !t.layout.seen.same() {
+		return ErrChanged
+	}
+	return nil
+}
+
+// assembleTemplate is the program that makes the mounts of a layout, and opens the table of them
+// and their namespace. It has the namespaces of the session, in which it may do everything that
+// it does.
+func assembleTemplate(spec Spec, l *layout, n *Namespace) (p *calls.Program, opened []calls.Arg) {
+	a := &assembly{Program: &calls.Program{}}
+	n.join(a.Program)
+	a.dieWithParent()
+	a.Call("making a namespace", unix.SYS_UNSHARE, calls.Int(unix.CLONE_NEWNS))
+	a.Call("keeping mounts from others", unix.SYS_MOUNT, a.Text("none"), a.Text("/"), calls.Int(0), calls.Int(unix.MS_REC|unix.MS_PRIVATE), calls.Int(0))
+	self := a.self()
+	a.base(l.root())
+	a.devices(spec)
+	for i, e := range l.entries {
+		if e.target != "/" && !within(e.target, "/proc") {
+			a.entry(l.entries[:i], e)
+		}
+	}
+	for _, mount := range a.closing {
+		a.set(mount, unix.MOUNT_ATTR_RDONLY, 0)
+	}
+	a.pivot()
+	return a.Program, a.tables(self, 0)
+}
