@@ -15,9 +15,9 @@ import (
 
 // Shell says how commands run: those of the tools Bash and PowerShell, and of plugins that
 // declare shell.run. The zero value confines them to a sandbox if there is one, without
-// network and with an empty environment. Where there is none, such as on Linux without
-// bubblewrap, commands run unconfined, with all that this user may do, unless Sandbox.Mode is
-// [SandboxRequired]. A Shell requires that the program calls [Main].
+// network and with an empty environment. Where none can be made, such as in containers without
+// user namespaces, the kernel alone holds them, which is less, or nothing does, unless Sandbox.Mode
+// is [SandboxRequired]. A Shell requires that the program calls [Main].
 type Shell struct {
 	// Supervisor starts a program that calls [Main] first thing; empty is this program,
 	// which must have called it.
@@ -55,7 +55,8 @@ type Shell struct {
 // SandboxOptions say how commands are confined.
 type SandboxOptions struct {
 	// Mode says when commands are confined; empty is [SandboxWhenAvailable]: wherever that
-	// is possible, and else they run unconfined.
+	// is possible, and else they are held by the kernel alone, as [SandboxReport].Lost says, or
+	// by nothing.
 	Mode SandboxMode
 	// Network is what confined commands reach of the network; empty is nothing. With
 	// [NetworkHosts], Hosts are those beyond the ones that rules on WebFetch allow: names, or

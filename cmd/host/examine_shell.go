@@ -51,6 +51,9 @@ func examineSandbox(ctx context.Context, d *diagnosis, o *host.Shell, home strin
 		return
 	case warning != "":
 		d.add("sandbox", note, warning)
+		for _, lost := range report.Lost {
+			d.add("sandbox", note, lost)
+		}
 		return
 	}
 	text := report.Kind

@@ -28,7 +28,7 @@ type cause struct {
 // newAccount reads the end of the output if there may be something to explain.
 func newAccount(l *launch, r result, why cause) *account {
 	a := &account{launch: l, result: r, why: why}
-	if l.held.sandboxed || r.status.Code != 0 {
+	if l.held.held() || r.status.Code != 0 {
 		a.said = lastWords(l.out.all, []string{l.scope.Cwd, cmp.Or(r.cwd, l.scope.Cwd)})
 	}
 	return a

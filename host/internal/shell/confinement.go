@@ -17,11 +17,11 @@ import (
 type confinement struct {
 	// SandboxPolicy is complete in a sandbox. Outside of one only Working and Temp count.
 	capability.SandboxPolicy
-	// sandboxed says that the command runs in a sandbox, and readOnly that it needs nothing
-	// writable and no network there.
-	sandboxed, readOnly bool
-	network             sandbox.Network
-	unixSockets         bool
+	// sandboxed says that the command runs in a sandbox, partial that it runs in a partial one,
+	// which confines nothing, and readOnly that it needs nothing writable and no network there.
+	sandboxed, partial, readOnly bool
+	network                      sandbox.Network
+	unixSockets                  bool
 	// proxied says that the command's way to the network is a proxy, which refuses it all
 	// where nothing is open to it: then it is known what it asked for.
 	proxied bool
@@ -34,21 +34,33 @@ type confinement struct {
 
 // confine finds out what a command may reach, by the rules and files as they are now.
 func confine(ctx context.Context, c *command) (*confinement, error) {
-	h := &confinement{
-		sandboxed: c.setup.Sandbox != nil && !c.args.Unsandboxed, network: c.setup.Network, unixSockets: c.setup.UnixSockets,
-		repository: makesRepository(&c.known),
+	h := &confinement{network: c.setup.Network, unixSockets: c.setup.UnixSockets, repository: makesRepository(&c.known)}
+	if box := c.setup.Sandbox; box != nil && !c.args.Unsandboxed {
+		h.sandboxed, h.partial = box.Confines(), !box.Confines()
 	}
-	h.readOnly = h.sandboxed && c.known.ReadOnly
+	if h.partial && h.network == sandbox.NetworkHosts { // it tells no hosts apart
+		h.network = sandbox.NetworkOff
+		if mayConnect(&c.known) {
+			h.network = sandbox.NetworkAll
+		}
+	}
+	h.readOnly = h.held() && c.known.ReadOnly
 	var err error
-	h.SandboxPolicy, err = c.scope.Shell.SandboxPolicy(ctx, h.sandboxed, !h.readOnly)
+	h.SandboxPolicy, err = c.scope.Shell.SandboxPolicy(ctx, h.held(), !h.readOnly)
 	// Elsewhere nothing stands between the command and the proxy.
 	bridged := runtime.GOOS == "linux" || h.network == sandbox.NetworkHosts
 	h.proxied = h.sandboxed && !h.readOnly && h.network != sandbox.NetworkAll && bridged && (h.HostsOpened || mayConnect(&c.known))
+	if h.partial {
+		h.Protected = nil // it protects nothing
+	}
 	if len(h.Visible) > 0 && !c.isPowerShell() { // what that reads is not known here
 		h.seen = slices.Concat(h.Visible, []string{c.program}, h.named(&c.known))
 	}
 	return h, err
 }
+
+// held reports whether something holds the command.
+func (h *confinement) held() bool { return h.sandboxed || h.partial }
 
 // named are the paths outside of the view that the command was permitted to read: the gate
 // judged each that it names. Of a directory only the list of its names may have been meant;

@@ -45,7 +45,7 @@ func (l *launch) environment(ctx context.Context) []string {
 		env = searching(env, l.unsafe())
 	} else {
 		env = append(env, analysis.Functions(&l.known)...)
-		if l.held.sandboxed && !l.held.readOnly {
+		if l.held.held() && !l.held.readOnly {
 			env = withSettings(env, l.held.Environment)
 			env = l.held.networked(ctx, env)
 		}
@@ -117,7 +117,7 @@ func withSettings(env, settings []string) []string {
 // tools find what is in it; /tmp is another place for them. Outside of a sandbox the user
 // may have named another one.
 func (l *launch) withTemp(env []string) []string {
-	if slices.ContainsFunc(env, NamesTemp) && !l.held.sandboxed {
+	if slices.ContainsFunc(env, NamesTemp) && !l.held.held() {
 		return env
 	}
 	return append(slices.DeleteFunc(env, NamesTemp), tempName+l.held.Temp)

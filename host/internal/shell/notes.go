@@ -20,7 +20,7 @@ var (
 	offline  = []string{
 		"network is unreachable", "could not resolve", "name resolution", "no such host", "name or service not known",
 		"eai_again", "enotfound", // as Node says it
-		"connection refused", "failed to connect", "couldn't connect", "could not connect", "no route to host", "proxy connect aborted", "403 forbidden",
+		"address family not supported", "connection refused", "failed to connect", "couldn't connect", "could not connect", "no route to host", "proxy connect aborted", "403 forbidden",
 	}
 	// A name in .sock ends there: self.socket is none.
 	sockets = []string{"unix://", "dial unix", ".sock'", ".sock\"", ".sock)", ".sock:", ".sock ", ".sock,", ".sock\n", "on socket", "create socket", "unix socket", "unix-domain socket", "unix domain socket"}
@@ -41,7 +41,7 @@ func (a *account) notes() string {
 // blame says how the sandbox may have made the command, or a part of it, fail, and what would
 // open it. It is empty if nothing suggests that.
 func (a *account) blame() string {
-	if !a.held.sandboxed {
+	if !a.held.held() {
 		return ""
 	}
 	var h hints
@@ -76,7 +76,7 @@ func (a *account) suspect(h *hints) string {
 	if missing == nil {
 		return closed
 	}
-	text := joined(closed, "It ran in a sandbox "+strings.Join(missing, ", and ")+"; that may be why it failed.")
+	text := joined(closed, "It ran in "+a.held.kind()+" "+strings.Join(missing, ", and ")+"; that may be why it failed.")
 	if services {
 		*h = hints{}
 		return text + " What needs them runs only outside of it, with " + leaveSandbox + "."
@@ -169,10 +169,18 @@ func (a *account) advise() string {
 // refusals are the words that tell of a failed write. A command that only reads may be
 // denied other things.
 func (h *confinement) refusals() []string {
-	if h.readOnly {
+	if h.readOnly && !h.partial {
 		return []string{readOnlySystem}
 	}
 	return refusals
+}
+
+// kind says what kind of sandbox it is.
+func (h *confinement) kind() string {
+	if h.partial {
+		return "a partial sandbox"
+	}
+	return "a sandbox"
 }
 
 // writableText says where the command could write.
@@ -181,7 +189,10 @@ func (h *confinement) writableText() string {
 		return "in which nothing can be written, as it was judged to read only"
 	}
 	temp := h.Temp
-	if OwnTemp {
+	switch {
+	case h.partial:
+		temp += ", /tmp, /var/tmp"
+	case OwnTemp:
 		temp = "/tmp, which is " + temp + ","
 	}
 	return "in which only " + strings.Join(h.Working, ", ") + " and " + temp + " can be written to"

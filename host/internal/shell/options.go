@@ -32,8 +32,8 @@ type Options struct {
 	Settings
 	// Supervisors start the commands. They are the caller's to close.
 	Supervisors *process.Supervisors
-	// Mode says when commands are confined, and Sandbox confines them; it is nil if there
-	// is none, and Missing says why.
+	// Mode says when commands are confined, and Sandbox confines them; it is partial or nil if
+	// there is none, and Missing says why.
 	Mode    sandbox.Mode
 	Sandbox *sandbox.Sandbox
 	Missing string
@@ -79,7 +79,7 @@ type Time struct {
 
 // setup is what all commands run by.
 type setup struct {
-	Options // with the defaults; Sandbox is nil if nothing is confined
+	Options // with the defaults; Sandbox is nil if nothing is to be confined
 	// programs look for the program of each shell, once.
 	programs map[string]func() (string, error)
 	// networks are what the commands of a session share of the network.
@@ -111,3 +111,6 @@ func newSetup(o Options) *setup {
 	}
 	return s
 }
+
+// confines reports whether commands run in a sandbox that is whole.
+func (s *setup) confines() bool { return s.Sandbox != nil && s.Sandbox.Confines() }

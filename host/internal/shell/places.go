@@ -119,7 +119,7 @@ var temporary = regexp.MustCompile(`/(?:var/)?tmp/[\w.+/-]*\w`)
 // elsewhere says where a file is that the command did not find in its /tmp, or that it
 // created there. Other tools know that directory by another name.
 func (a *account) elsewhere() string {
-	if !OwnTemp {
+	if !OwnTemp || a.held.partial {
 		return ""
 	}
 	working, temp := a.held.Working, a.held.Temp

@@ -19,8 +19,10 @@ import (
 
 // prepare makes what the command runs in.
 func (c *coldChild) prepare(ctx context.Context) error {
-	if c.held.sandboxed {
+	if c.held.held() {
 		c.spec = c.held.spec(c.scope.Cwd)
+	}
+	if c.held.sandboxed {
 		if err := c.share(ctx); err != nil {
 			return notPrepared(err)
 		}
@@ -37,6 +39,9 @@ func (c *coldChild) prepare(ctx context.Context) error {
 		var err error
 		if c.report.fifo, err = makeFIFO(c.report.file); err != nil {
 			return notPrepared(err)
+		}
+		if c.held.partial {
+			c.spec.Bind = append(c.spec.Bind, sandbox.Bind{Source: c.report.file, Target: c.report.file, Writable: true})
 		}
 	}
 	if c.bridged() {
@@ -69,7 +74,7 @@ func (c *coldChild) bridged() bool { return c.held.proxied && c.spec.Namespace =
 // sandbox's own descriptors come last, and no command sees them.
 func (c *coldChild) wrap(ctx context.Context) (process.Command, func(ctx context.Context, pid int) error, error) {
 	command := c.exec
-	if !c.held.sandboxed {
+	if !c.held.held() {
 		return command, func(context.Context, int) error { return nil }, nil
 	}
 	c.spec.FirstFile = len(command.Files)

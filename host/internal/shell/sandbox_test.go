@@ -46,7 +46,7 @@ func (s *session) sandboxedBy(program string) func(*shell.Options) {
 	box, report := sandbox.Find(s.tb.Context(), sandbox.Options{
 		State: filepath.Join(root, "state"), Home: root, Bridge: []string{executable(), bridging}, Program: program,
 	})
-	if box == nil {
+	if !report.Available {
 		testenv.Missing(s.tb, "no sandbox: "+report.String())
 	}
 	return func(o *shell.Options) { o.Mode, o.Sandbox, o.Network = sandbox.Required, box, sandbox.NetworkOff }

@@ -74,7 +74,7 @@ func (c *Capability) Plan(_ context.Context, scope capability.Scope, req abi.Req
 	if err := p.findShell(); err != nil {
 		return nil, err
 	}
-	if c.setup.Mode == sandbox.Required && c.setup.Sandbox == nil && !p.args.Unsandboxed {
+	if c.setup.Mode == sandbox.Required && !c.setup.confines() && !p.args.Unsandboxed {
 		return nil, abi.Errorf(abi.CodeUnsupported, "commands must run in a sandbox here, and there is none: %s", c.setup.Missing)
 	}
 	if err := p.analyse(); err != nil {

@@ -2,7 +2,11 @@
 
 package escapes
 
-import "github.com/toolquay/toolquay/internal/testenv"
+import (
+	"slices"
+
+	"github.com/toolquay/toolquay/internal/testenv"
+)
 
 // Case is one thing that a command tries.
 type Case struct {
@@ -22,6 +26,9 @@ func Cases() []Case {
 	}
 	return all
 }
+
+// Guarded are those among them that change what is protected.
+func Guarded() []Case { return slices.Concat(names, deep) }
 
 // Ended is what every batch prints in the end.
 const Ended = "all were tried"

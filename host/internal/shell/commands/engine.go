@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -28,7 +29,7 @@ type engine struct {
 	err         error // why there is nothing else
 	supervisors *process.Supervisors
 	shell       *shell.Capability
-	sandbox     *sandbox.Sandbox // nil confines nothing
+	sandbox     *sandbox.Sandbox // nil, and one that does not confine, is what there is instead
 	// state is the sandbox's directory, if it does not outlive the host.
 	state *tempdir.Dir
 	// again is when to look for a sandbox once more, and pause how long to wait after that;
@@ -85,11 +86,14 @@ func (e *engine) make(o *Options, old *engine) (err error) {
 		e.again = time.Now().Add(e.pause)
 		o.Logger.Warn("no command is confined", "reason", warning, "looking_again_in", e.pause)
 	}
-	if e.sandbox == nil && old != nil {
-		e.supervisors, e.shell = old.supervisors, old.shell
+	if len(report.Lost) > 0 && old == nil { // once
+		o.Logger.Warn("what a sandbox would hold, and the kernel alone does not", "lost", strings.Join(report.Lost, " "))
+	}
+	if !e.confines() && old != nil {
+		e.supervisors, e.shell, e.sandbox = old.supervisors, old.shell, old.sandbox
 		return nil
 	}
-	if e.sandbox != nil && old != nil {
+	if e.confines() && old != nil {
 		o.Logger.Info("commands are confined from now on", "sandbox", report.String())
 	}
 	e.supervisors, e.shell = supervisors, shell.New(shell.Options{
@@ -97,6 +101,9 @@ func (e *engine) make(o *Options, old *engine) (err error) {
 	})
 	return nil
 }
+
+// confines reports whether commands run in a sandbox.
+func (e *engine) confines() bool { return e.sandbox != nil && e.sandbox.Confines() }
 
 // findSandbox looks for a sandbox, unless none is wanted.
 func (e *engine) findSandbox(o *Options, supervisors *process.Supervisors, old *engine) (report sandbox.Report, err error) {

@@ -78,7 +78,7 @@ func (r *Runner) Plan(ctx context.Context, scope capability.Scope, req abi.Reque
 // Confines reports whether commands run in a sandbox, unless they are to leave it.
 func (r *Runner) Confines(ctx context.Context) bool {
 	e, err := r.open(ctx)
-	return err == nil && e.sandbox != nil
+	return err == nil && e.confines()
 }
 
 // copies returns the copies of files that commands have, nil if the sandbox can show none.

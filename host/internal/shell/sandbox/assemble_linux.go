@@ -376,6 +376,11 @@ func (a *assembly) giveUp(filter seccomp.Program) {
 	header := binary.NativeEndian.AppendUint32(binary.NativeEndian.AppendUint32(nil, unix.LINUX_CAPABILITY_VERSION_3), 0)
 	a.Call("giving up all capabilities", unix.SYS_CAPSET, a.Bytes(header), a.Bytes(make([]byte, 24)))
 	a.Try("being nobody's to look into", unix.SYS_PRCTL, calls.Int(unix.PR_SET_DUMPABLE), calls.Int(0))
+	a.filter(filter)
+}
+
+// filter installs a filter of calls, for good: programs give no privileges from then on.
+func (a *assembly) filter(filter seccomp.Program) {
 	a.Call("taking no new privileges", unix.SYS_PRCTL, calls.Int(unix.PR_SET_NO_NEW_PRIVS), calls.Int(1), calls.Int(0), calls.Int(0), calls.Int(0))
 	program := a.Bytes(binary.NativeEndian.AppendUint64(binary.NativeEndian.AppendUint64(nil, uint64(len(filter))), 0))
 	a.Point(program, 8, a.Bytes(filter.Bytes()))

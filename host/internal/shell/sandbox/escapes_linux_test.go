@@ -42,7 +42,7 @@ func find(tb testing.TB, o sandbox.Options) *sandbox.Sandbox {
 	tb.Helper()
 	o.Supervisors = supervisors
 	s, report := sandbox.Find(tb.Context(), o)
-	if s == nil {
+	if !report.Available {
 		testenv.Missing(tb, "no sandbox: "+report.String())
 	}
 	return s

@@ -33,3 +33,11 @@ func (s *Sandbox) WithoutUsers(ctx context.Context) error {
 	}
 	return err
 }
+
+// ShareNothing leaves commands without a sandbox no directories that they share with others.
+func (s *Sandbox) ShareNothing() { s.partial.shared = nil }
+
+// Landlock is the version of Landlock that commands without a sandbox are held by, and
+// SetLandlock has them held by an older one.
+func (s *Sandbox) Landlock() int           { return int(s.partial.landlock) }
+func (s *Sandbox) SetLandlock(version int) { s.partial.landlock = landlockABI(version) }

@@ -107,6 +107,41 @@ func confinement(unixSockets, offline bool) seccomp.Program {
 	return seccomp.New(seccomp.Allow, rules...)
 }
 
+// changing are calls that change what is known of a file without opening it to be written to,
+// of which Landlock knows nothing, and those that share memory and queues with other programs.
+var changing = []uintptr{
+	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
+	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, sysSetxattrAt,
+	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, sysRemovexattrAt, sysFileSetattr,
+	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
+	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+}
+
+// These calls are newer than the names of package unix.
+const (
+	sysSetxattrAt    = 463
+	sysRemovexattrAt = 466
+	sysFileSetattr   = 469
+)
+
+// partialFilter is what a command that has no sandbox is refused beside what [confinement]
+// refuses: the limits of others, by which they could be ended; if it only reads, all changes.
+func partialFilter(readOnly bool) seccomp.Program {
+	limits := []uintptr{unix.SYS_PRLIMIT64}
+	rules := []seccomp.Rule{
+		{Action: seccomp.Allow, Calls: limits, When: []seccomp.Test{{Argument: 0, Is: []uint32{0}}}},
+		{Action: seccomp.Refuse, Calls: limits},
+	}
+	if readOnly {
+		rules = append(rules, seccomp.Rule{Action: seccomp.Refuse, Calls: changing}, seccomp.Rule{Action: seccomp.Refuse, Calls: changingHere},
+			seccomp.Rule{Action: seccomp.Refuse, Calls: []uintptr{unix.SYS_IOCTL}, When: []seccomp.Test{{Argument: 1, Is: []uint32{unix.FS_IOC_SETFLAGS, fsSetXattr}}}})
+	}
+	return seccomp.New(seccomp.Allow, rules...)
+}
+
+// fsSetXattr is FS_IOC_FSSETXATTR, which package unix does not name.
+const fsSetXattr = 0x401c5820
+
 // withoutUnixSockets is a filter that forbids them and nothing else.
 func withoutUnixSockets() seccomp.Program {
 	return seccomp.New(seccomp.Allow, append([]seccomp.Rule{{

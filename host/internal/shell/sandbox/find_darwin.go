@@ -44,6 +44,9 @@ func Find(ctx context.Context, o Options) (*Sandbox, Report) {
 	return s, r
 }
 
+// Confines reports whether it is a sandbox.
+func (*Sandbox) Confines() bool { return true }
+
 // Copies reports whether files can be shown as copies; see [Spec].Copies.
 func (*Sandbox) Copies() bool { return false }
 

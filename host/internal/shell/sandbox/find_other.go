@@ -36,6 +36,9 @@ func Find(context.Context, Options) (*Sandbox, Report) {
 // Wrap fails with [ErrNone].
 func (*Sandbox) Wrap(context.Context, Spec, []string) (*Wrapped, error) { return nil, ErrNone }
 
+// Confines reports false: there is no sandbox.
+func (*Sandbox) Confines() bool { return false }
+
 // Copies reports false; see [Spec].Copies.
 func (*Sandbox) Copies() bool { return false }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
 	"github.com/toolquay/toolquay/internal/ownfiles"
 	"github.com/toolquay/toolquay/internal/test/escapes"
+	"github.com/toolquay/toolquay/internal/test/place"
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
@@ -31,6 +32,7 @@ func TestMain(m *testing.M) {
 		fmt.Println(sandbox.Exec(os.Args[1:], os.Environ()))
 		os.Exit(1)
 	}
+	place.Main()
 	testenv.Waiting()
 	os.Exit(m.Run())
 }

@@ -201,14 +201,18 @@ func (w *Wrapped) Close() error {
 
 // Report says what this machine offers.
 type Report struct {
-	// Kind is "namespaces", which this program makes itself, "bubblewrap", "sandbox-exec" or
-	// "none". Version is that of the kernel for the first.
+	// Kind is "namespaces", which this program makes itself, "bubblewrap" or "sandbox-exec".
+	// Where there is no sandbox it is "landlock" or "seccomp", if the kernel holds commands
+	// by that, or "none". Version is that of the program, or of Landlock and the kernel.
 	Kind          string
 	Path, Version string
 	Available     bool
 	// Reasons say, for people, why there is no sandbox and what can be done, or what
 	// is weaker than it could be where there is one.
 	Reasons []string
+	// Lost are sentences for people about what a sandbox would hold and the kernel alone, where
+	// there is none, does not.
+	Lost []string
 }
 
 // String is the report as one line.
@@ -228,6 +232,9 @@ func (r Report) String() string {
 	}
 	if len(r.Reasons) > 0 {
 		b.WriteString(": " + strings.Join(r.Reasons, "; "))
+	}
+	if len(r.Lost) > 0 {
+		b.WriteString("; the kernel alone holds commands, by " + r.Kind + " " + r.Version)
 	}
 	return b.String()
 }
@@ -257,7 +264,11 @@ func Choose(mode Mode, r Report) (use bool, warning string, err error) {
 	case Off:
 		return false, "", nil
 	case WhenAvailable:
-		if !r.Available {
+		switch {
+		case r.Available:
+		case len(r.Lost) > 0:
+			return false, fmt.Sprintf("commands run without a sandbox; the kernel alone holds them, by %s %s, which is less: %s", r.Kind, r.Version, why), nil
+		default:
 			return false, "commands run without a sandbox, with all that this user may do: " + why, nil
 		}
 	case Required:

@@ -24,7 +24,9 @@ var oldest = version{0, 5, 0}
 type Sandbox struct {
 	*bubblewrap
 	// own makes the sandboxes, where this machine lets it. Then there is no bubblewrap.
-	own         *launcher
+	own *launcher
+	// partial holds commands where there is no sandbox; else it is nil.
+	partial     *partial
 	supervisors *process.Supervisors // nil where they are the caller's
 
 	mu sync.Mutex
@@ -33,23 +35,32 @@ type Sandbox struct {
 }
 
 // Find looks for a sandbox and tries it once: of this program's own making, or, where the
-// machine does not let it make one or the options name a bubblewrap, by that. The sandbox is
-// nil where the report says that there is none.
+// machine does not let it make one or the options name a bubblewrap, by that. Where the report
+// says that there is none, what is returned does not confine: see [Sandbox.Confines]; or it is
+// nil, where the kernel offers nothing.
 func Find(ctx context.Context, o Options) (*Sandbox, Report) {
-	ctx, cancel := context.WithTimeout(ctx, probePatience)
-	defer cancel()
 	s := &Sandbox{}
 	if o.Supervisors == nil {
 		s.supervisors = process.New(process.Options{})
 		o.Supervisors = s.supervisors
 	}
-	r := s.find(ctx, o)
-	if !r.Available {
+	trying, cancel := context.WithTimeout(ctx, probePatience)
+	defer cancel()
+	r := s.find(trying, o)
+	if r.Available {
+		return s, r
+	}
+	if s.partial = newPartial(ctx, o); s.partial == nil {
 		_ = s.Close() // it holds nothing
 		return nil, r
 	}
+	s.partial.describe(&r)
 	return s, r
 }
+
+// Confines reports whether it is a sandbox. Otherwise it only keeps commands from some things,
+// as [Report].Lost says.
+func (s *Sandbox) Confines() bool { return s.partial == nil }
 
 // find is [Find] for what is to become the sandbox.
 func (s *Sandbox) find(ctx context.Context, o Options) Report {
@@ -133,7 +144,10 @@ func (s *Sandbox) Wrap(ctx context.Context, spec Spec, argv []string) (*Wrapped,
 	if len(argv) == 0 {
 		return nil, fmt.Errorf("%w: no command", ErrSpec)
 	}
-	if s.own != nil {
+	switch {
+	case s.partial != nil:
+		return s.partial.wrap(spec, argv)
+	case s.own != nil:
 		return s.own.wrap(ctx, spec, argv)
 	}
 	if err := s.tryAgain(ctx); err != nil {

@@ -61,8 +61,8 @@ var noSandbox = sync.OnceValue(func() string {
 		return err.Error()
 	}
 	defer func() { _ = os.RemoveAll(state) }() // it lies in the temporary directory
-	box, report := sandbox.Find(context.Background(), sandbox.Options{State: state})
-	if box == nil {
+	_, report := sandbox.Find(context.Background(), sandbox.Options{State: state})
+	if !report.Available {
 		return report.String()
 	}
 	return ""

@@ -85,7 +85,9 @@ func (s *shells) open(dir, cache string) error {
 		}
 	}
 	state := filepath.Join(dir, "state")
-	s.box, _ = sandbox.Find(context.Background(), sandbox.Options{State: state})
+	if box, report := sandbox.Find(context.Background(), sandbox.Options{State: state}); report.Available {
+		s.box = box
+	}
 	s.plain = shell.New(shell.Options{Settings: shell.Settings{Limits: limits}, Supervisors: s.supervisors, Mode: sandbox.Off})
 	s.closers = append(s.closers, s.plain.Close)
 	var err error

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/test/place"
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
@@ -31,6 +32,7 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv(secretName, secretValue); err != nil {
 		panic(err)
 	}
+	place.Main()
 	testenv.Waiting()
 	m.Run()
 }
