@@ -9,6 +9,8 @@ import (
 // TestSandboxed runs the scripts for which commands must be confined.
 func TestSandboxed(t *testing.T) {
 	t.Parallel()
-	testenv.NeedTool(t, "bwrap")
+	for _, tool := range []string{"bwrap", "python3", "curl"} {
+		testenv.NeedTool(t, tool)
+	}
 	runScripts(t, "testdata/sandboxed")
 }

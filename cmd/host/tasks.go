@@ -31,6 +31,7 @@ works while the session goes on. A task whose host ended before it did is lost.
 		RunE: func(*cobra.Command, []string) error { return listTasks(a, asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
+	cmd.AddCommand(tasksForwardCommand(a))
 	return cmd
 }
 

@@ -61,6 +61,8 @@ type SandboxPolicy struct {
 	// Ended is closed when the session ends. What its commands share goes by it: the same
 	// channel is the same session. Nil is a session that has only this command.
 	Ended <-chan struct{}
+	// Lasting is called when a command has run for a second. It may be nil.
+	Lasting func()
 	// Visible are the only files and directories that commands see besides Working, Temp and
 	// what they were permitted to read; none shows them the whole machine.
 	Visible []string

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"context"
+	"net"
 	"slices"
 
 	"github.com/toolquay/toolquay/abi"
@@ -74,3 +76,8 @@ func (s commandSession) Ended() <-chan struct{} { return s.Life.Context.Done() }
 
 // Backgrounds reports whether commands may move to the background.
 func (s commandSession) Backgrounds() bool { return s.Life.Backgrounds() }
+
+// Reachable has others of this user reach the network of the session's commands by dial.
+func (s commandSession) Reachable(dial func(ctx context.Context, port int) (net.Conn, error)) {
+	s.Storage.Reachable(dial)
+}

@@ -15,6 +15,9 @@ import (
 // stuck is how long the processes that a command left behind may take to end.
 const stuck = 10 * time.Second
 
+// lastingAfter is how long a command runs before it counts as one that others may want to reach.
+const lastingAfter = time.Second
+
 // launch is a command that is ready to start: what it may reach, and where its output goes.
 type launch struct {
 	*command
@@ -99,6 +102,10 @@ func start(ctx context.Context, c *command) (*run, error) {
 // else.
 func (r *run) attend() {
 	defer close(r.over)
+	if r.held.Lasting != nil {
+		lasting := time.AfterFunc(lastingAfter, r.held.Lasting)
+		defer lasting.Stop()
+	}
 	<-r.Done()
 	select {
 	case <-r.Gone():

@@ -2,8 +2,11 @@ package shell
 
 import (
 	"context"
+	"net"
 	"sync"
+	"syscall"
 
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
 )
 
@@ -44,6 +47,18 @@ func (n *networks) use(ctx context.Context, s *sandbox.Sandbox, ended <-chan str
 	return one.namespace, one.giveBack, nil
 }
 
+// known returns the namespaces of a session as use does, and makes none.
+func (n *networks) known(ended <-chan struct{}) (_ *sandbox.Namespace, giveBack func() error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	one, ok := n.made[ended]
+	if !ok {
+		return nil, nil
+	}
+	one.users++
+	return one.namespace, one.giveBack
+}
+
 // wait waits for the session's end.
 func (o *network) wait(ended <-chan struct{}) {
 	<-ended
@@ -67,4 +82,28 @@ func (o *network) closeUnused() error {
 		return nil
 	}
 	return o.namespace.Close()
+}
+
+// Dial connects to a port of the loopback that the commands of a session share, by the channel
+// that is closed when it ends. Where nothing listens, the error is [syscall.ECONNREFUSED]. It has
+// the code [abi.CodeUnsupported] where they share none: without a sandbox, with the machine's
+// whole network, or where each command has a network of its own.
+func (c *Capability) Dial(ctx context.Context, ended <-chan struct{}, port int) (net.Conn, error) {
+	switch s := c.setup; {
+	case s.Sandbox == nil:
+		return nil, abi.Errorf(abi.CodeUnsupported, "commands run without a sandbox here, so that their servers listen on this machine's own loopback")
+	case s.Network == sandbox.NetworkAll:
+		return nil, abi.Errorf(abi.CodeUnsupported, "commands have this machine's network, so that their servers listen on its own loopback")
+	case !s.Sandbox.Shares():
+		return nil, abi.Errorf(abi.CodeUnsupported, "the commands of a session share no network here: with bubblewrap each has one of its own, which nothing outside reaches, and in a partial sandbox their servers listen on this machine's own loopback")
+	}
+	namespace, giveBack := c.setup.networks.known(ended)
+	if namespace == nil {
+		return nil, syscall.ECONNREFUSED // no command has run
+	}
+	conn, err := c.setup.Sandbox.Dial(ctx, namespace, port)
+	if closing := giveBack(); closing != nil {
+		c.setup.Logger.Warn("closing a session's network", "error", closing)
+	}
+	return conn, err
 }

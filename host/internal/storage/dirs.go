@@ -12,10 +12,12 @@ import (
 )
 
 // The directories of a session's commands: for their temporary files, in the scratch
-// directory, and for their output, in the session's directory.
+// directory, and in the session's directory for their output and for the socket by which
+// others reach their network.
 const (
 	tempDir    = "tmp"
 	outputsDir = "output"
+	reachDir   = "reach"
 )
 
 func outputsIn(dir *sessiondir.Dir) string { return filepath.Join(dir.Path(), outputsDir) }

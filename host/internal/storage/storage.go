@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -24,13 +25,15 @@ type Session struct {
 	stage   *stage.Store    // nil where writes are not staged
 	tasks   *tasks.Registry // nil where there are none
 	scratch scratch
+	reach   reach
+	logger  *slog.Logger
 }
 
 // Open opens what is kept of a session and reads what an earlier process left of it. It
 // fails with [sessiondir.ErrInUse] while another session uses the directory, and with
 // [ErrStaged] where files are staged and Options.Stage is not set.
 func Open(o Options) (*Session, error) {
-	s := &Session{}
+	s := &Session{logger: o.Logger}
 	if o.Parent != "" {
 		var err error
 		if s.dir, err = sessiondir.Open(o.Parent, o.ID, o.Logger); err != nil {
@@ -60,10 +63,10 @@ func openHistory(dir *sessiondir.Dir, o *Options) *history.Store {
 	return history.Open(filepath.Join(dir.Path(), history.Dir), options)
 }
 
-// Close closes the history, releases the session's directory and removes its scratch
+// Close ends who reaches the session, closes the history, releases the session's directory and removes its scratch
 // directory. [Session.EndTasks] comes before it.
 func (s *Session) Close() error {
-	var faults []error
+	faults := []error{s.reach.close()}
 	if s.history != nil {
 		faults = append(faults, s.history.Close())
 	}

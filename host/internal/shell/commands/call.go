@@ -1,6 +1,9 @@
 package commands
 
 import (
+	"context"
+	"net"
+
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/protected"
 	"github.com/toolquay/toolquay/internal/shell"
@@ -31,6 +34,8 @@ type Session interface {
 	Ended() <-chan struct{}
 	// Backgrounds reports whether commands may move to the background.
 	Backgrounds() bool
+	// Reachable has others of this user reach the network of the session's commands by dial.
+	Reachable(dial func(ctx context.Context, port int) (net.Conn, error))
 }
 
 // Gate is what permitted the call.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,6 +45,8 @@ func (f *fakeCall) Place() shell.Place             { return shell.Place{Cwd: f.d
 func (f *fakeCall) Offers(string) bool             { return true }
 func (f *fakeCall) Remark(text string)             { f.remarks = append(f.remarks, text) }
 func (f *fakeCall) Tell(capability.GitEvent)       {}
+func (f *fakeCall) Reachable(func(ctx context.Context, port int) (net.Conn, error)) {
+}
 
 func (f *fakeCall) Analyse(text string, at shell.Place) permissions.Command {
 	f.analysed++

@@ -3,9 +3,11 @@ package commands
 import (
 	"context"
 	"errors"
+	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -184,6 +186,18 @@ func (r *Runner) LookAgain() {
 // false where there is no such command.
 func (r *Runner) MoveToBackground(tasks capability.Tasks, callID string) bool {
 	return slices.ContainsFunc(r.all(), func(e *engine) bool { return e.moveToBackground(tasks, callID) })
+}
+
+// Dial connects to a port of the loopback that the commands of a session share; see
+// [shell.Capability.Dial].
+func (r *Runner) Dial(ctx context.Context, ended <-chan struct{}, port int) (net.Conn, error) {
+	r.mu.Lock()
+	e := r.engine
+	r.mu.Unlock()
+	if e == nil || !e.isReady() || e.shell == nil {
+		return nil, syscall.ECONNREFUSED // no command has run
+	}
+	return e.shell.Dial(ctx, ended, port)
 }
 
 // all returns the engine in use and the former ones.

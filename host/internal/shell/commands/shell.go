@@ -3,6 +3,7 @@ package commands
 import (
 	"cmp"
 	"context"
+	"net"
 	"os"
 	"slices"
 	"sync"
@@ -87,6 +88,7 @@ func (s *Shell) SandboxPolicy(ctx context.Context, confined, writes bool) (capab
 	working := policy.WorkingDirs()
 	writable := s.runner.writable(working)
 	made := capability.SandboxPolicy{Working: slices.Concat(working, writable), Temp: temp, Ended: s.call.Session.Ended()}
+	made.Lasting = lasting(s.runner, s.call.Session)
 	if !confined {
 		return made, nil
 	}
@@ -97,6 +99,14 @@ func (s *Shell) SandboxPolicy(ctx context.Context, confined, writes bool) (capab
 		s.addLayer(policy, &made)
 	}
 	return made, sandboxPolicy(ctx, &s.runner.options, &s.call, policy, &made, writes, s.runner.copies())
+}
+
+// lasting has others of this user reach the network of a session's commands.
+func lasting(r *Runner, s Session) func() {
+	return func() {
+		ended := s.Ended()
+		s.Reachable(func(ctx context.Context, port int) (net.Conn, error) { return r.Dial(ctx, ended, port) })
+	}
 }
 
 // addLayer gives a command the caches of its project. Where that fails, it has the user's to

@@ -131,6 +131,12 @@ func (*Sandbox) NewNamespace(context.Context) (*Namespace, error) { return nil, 
 // Listen fails: there are no namespaces.
 func (*Sandbox) Listen(context.Context, *Namespace, int) ([]net.Listener, error) { return nil, ErrNone }
 
+// Shares reports false: there are no namespaces.
+func (*Sandbox) Shares() bool { return false }
+
+// Dial fails: there are no namespaces.
+func (*Sandbox) Dial(context.Context, *Namespace, int) (net.Conn, error) { return nil, ErrNone }
+
 // Judge returns the error: there are no programs on this system.
 func Judge(err error) error { return err }
 

@@ -23,11 +23,12 @@ import (
 type Namespace struct {
 	user, net *os.File // user is nil where root does without
 	templates templates
+	sockets   sockets
 }
 
 // Close gives the namespaces up.
 func (n *Namespace) Close() error {
-	err := n.templates.close()
+	err := errors.Join(n.templates.close(), n.sockets.close())
 	if n.user != nil {
 		err = errors.Join(err, n.user.Close())
 	}

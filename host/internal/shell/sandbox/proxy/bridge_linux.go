@@ -37,7 +37,7 @@ func Bridge(ctx context.Context, socket string, argv []string) (exit int, err er
 		return exitNotStarted, fmt.Errorf("nothing can listen inside the sandbox: %w", err)
 	}
 	defer ln.Close()
-	go relay(ln, socket)
+	go relayTo(ln, socket)
 
 	// Whoever started this process may have left it more than it opened itself.
 	if err := unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC); err != nil {

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/toolquay/toolquay/internal/relay"
 )
 
 // Options are what a proxy is to let through, and how much of it.
@@ -265,7 +267,7 @@ func (c *client) Write(p []byte) (int, error) {
 }
 
 // CloseWrite says that nothing more comes.
-func (c *client) CloseWrite() error { return closeWrite(c.Conn) }
+func (c *client) CloseWrite() error { return relay.CloseWrite(c.Conn) }
 
 // Close gives its place to another.
 func (c *client) Close() error {

@@ -1,17 +1,17 @@
 package proxy
 
 import (
-	"io"
 	"net"
 	"os"
-	"sync"
 	"time"
+
+	"github.com/toolquay/toolquay/internal/relay"
 )
 
-// relay carries the connections of a listener to a Unix socket, until the listener
+// relayTo carries the connections of a listener to a Unix socket, until the listener
 // is closed. The proxy behind the socket has the limits; a connection that waits
 // there waits here too.
-func relay(ln net.Listener, socket string) {
+func relayTo(ln net.Listener, socket string) {
 	const pause = 50 * time.Millisecond
 	for {
 		down, err := ln.Accept()
@@ -34,21 +34,7 @@ func carry(down net.Conn, socket string) {
 		return
 	}
 	defer up.Close()
-	var both sync.WaitGroup
-	for _, way := range [2][2]net.Conn{{up, down}, {down, up}} {
-		both.Go(func() {
-			to, from := way[0], way[1]
-			_, err := io.Copy(to, from)
-			if err == nil {
-				err = closeWrite(to)
-			}
-			if err != nil {
-				_ = to.Close()
-				_ = from.Close()
-			}
-		})
-	}
-	both.Wait()
+	relay.Join(up, down)
 }
 
 // environment is what Bridge starts from.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"github.com/toolquay/toolquay/internal/relay"
 )
 
 // tunnel carries bytes both ways until both sides are done, or nothing went either
@@ -67,7 +69,7 @@ func (t *tunnel) copy(to net.Conn, from io.Reader, source net.Conn) {
 	buffer := make([]byte, 32<<10)
 	_, err := io.CopyBuffer(&patient{Conn: to, idle: t.idle}, &idleReader{t: t, conn: source, from: from}, buffer)
 	if err == nil {
-		err = closeWrite(to)
+		err = relay.CloseWrite(to)
 	}
 	if err != nil {
 		_ = to.Close()
@@ -111,13 +113,4 @@ func (p *patient) Read(b []byte) (int, error) {
 func (p *patient) Write(b []byte) (int, error) {
 	_ = p.SetWriteDeadline(time.Now().Add(p.idle))
 	return p.Conn.Write(b)
-}
-
-// closeWrite tells the other side that nothing more comes, or closes a connection
-// that has no way to.
-func closeWrite(c net.Conn) error {
-	if half, ok := c.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return c.Close()
 }
