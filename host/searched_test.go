@@ -195,7 +195,7 @@ func TestSearchesHide(t *testing.T) {
 		"outside":                     {write + "$OUT/.env", "grep -r NEEDLE OUT", sandbox.Off, true},
 		"of the machine alone":        {write + "$OUT/.env", "grep -r NEEDLE OUT", sandbox.WhenAvailable, false},
 		"a link to a tree outside":    {write + "$OUT/.env; ln -s $OUT l", "grep -r NEEDLE l", sandbox.WhenAvailable, true},
-		"links that are followed":     {write + "$OUT/.env; ln -s $OUT l", "grep -R NEEDLE .", sandbox.WhenAvailable, true},
+		"links that are followed":     {write + "$OUT/.env; ln -s $OUT l", "grep -R NEEDLE .", sandbox.WhenAvailable, false},
 		"links that stay inside":      {write + "sub/.env; ln -s sub l", "grep -R NEEDLE .", sandbox.WhenAvailable, false},
 		"links to it in sight":        {write + "sub/.env; ln -s sub l", "grep -R NEEDLE l/.", sandbox.Off, true},
 		"named through a link":        {write + "sub/key; ln -s sub by", "grep -r NEEDLE by/.", sandbox.Off, true},

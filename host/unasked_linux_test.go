@@ -3,6 +3,7 @@
 package host_test
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -121,4 +122,174 @@ func TestUnaskedPrintsNothing(t *testing.T) {
 			t.Errorf("only %d of %d ways print a file of the working directory unasked", got, len(printers))
 		}
 	})
+}
+
+// readers are ways to print the file F that only read, if they can read no other files than
+// these, write nothing and reach no host.
+var readers = map[string]string{
+	"by a variable":      `f=$(printf %s FILE); cat "$f"`,
+	"unquoted":           `f=$(printf %s FILE); cat $f`,
+	"a redirection":      `f=$(printf %s FILE); while read -r l; do echo "$l"; done < "$f"`,
+	"names fed":          `echo FILE | xargs cat`,
+	"names fed, one":     `echo FILE | xargs -n1 head -5`,
+	"names in a place":   `echo FILE | xargs -I{} tail -3 {}`,
+	"names that end":     `printf 'FILE\0' | xargs -0 grep -h .`,
+	"a loop over names":  `for f in $(printf %s FILE); do sed -n 1,9p "$f"; done`,
+	"a loop of lines":    `echo FILE | while read -r f; do head -3 "$f"; done`,
+	"find":               `find "$(dirname FILE)" -maxdepth 1 -type f -exec cat {} +`,
+	"find and xargs":     `find "$(dirname FILE)" -maxdepth 1 -type f -print0 | xargs -0 cat`,
+	"grep":               `grep -rh . "$(dirname FILE)"`,
+	"grep through links": `grep -Rh . "$(dirname FILE)"`,
+	"awk":                `awk '{ print }' "$(printf %s FILE)"`,
+	"an option":          `o=$(printf %s -fFILE); grep $o plain; cat $(printf %s FILE)`,
+	"another root":       `cat $(printf %s /proc/self/root)FILE; cat $(printf %s /proc/1/cwd)/FILE; cat $(printf %s FILE)`,
+	"a process":          `cat $(echo /proc/[0-9]*/environ); cat $(printf %s FILE)`,
+	"git":                `git diff --no-index /dev/null "$(printf %s FILE)"; cat "$(printf %s FILE)"`,
+}
+
+// TestReadsUnaskedPrintNothing is the law for commands that ran unasked in a mode that asks
+// before others do, as they only read: they print no file that Read would ask for.
+func TestReadsUnaskedPrintNothing(t *testing.T) {
+	t.Parallel()
+	const canary = "CANARY-7f3a"
+	for name, command := range readers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := files(t, map[string]string{".env": canary, "keys/k": canary, "asked/a": canary, "plain": "plain text\n"})
+			h := newShelled(t, func(o *host.Options) {
+				o.Permissions.Rules = rules("Read(.env) | Read(keys/**)", "Read(asked/**)", "")
+			})
+			secrets := []string{
+				filepath.Join(t.TempDir(), "file"), filepath.Join(h.home, "notes.txt"), filepath.Join(h.home, ".ssh/id"), filepath.Join(h.home, "state/grants.json"),
+			}
+			for _, file := range secrets {
+				must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+				must(t, os.WriteFile(file, []byte(canary+"\n"), 0o600))
+			}
+			must(t, os.Symlink(secrets[0], filepath.Join(dir, "link")))
+			secrets = append(secrets, filepath.Join(dir, ".env"), filepath.Join(dir, "keys/k"), filepath.Join(dir, "asked/a"), filepath.Join(dir, "link"), ".env", "keys/k")
+			for _, mode := range []permissions.Mode{permissions.ModeDefault, permissions.ModePlan} {
+				s := session(t, h.Host, host.SessionOptions{Cwd: dir, Mode: mode})
+				for _, file := range secrets {
+					if got := told(t, s, strings.ReplaceAll(command, "FILE", file)); strings.Contains(got, canary) {
+						t.Errorf("%s in the mode %s: %s is printed: %q", command, mode, file, got)
+					}
+				}
+				plain := told(t, s, strings.ReplaceAll(command, "FILE", filepath.Join(dir, "plain")))
+				if asks := name == "git"; strings.Contains(plain, "plain text") == asks { // as rules are about reading
+					t.Errorf("%s in the mode %s: a plain file: %q", command, mode, plain)
+				}
+			}
+		})
+	}
+}
+
+// TestReadsUnaskedChangeNothing has words that are only known when a command runs be what it
+// may not do: where it was not asked about, as it only reads, it can write nothing and reach
+// nothing.
+func TestReadsUnaskedChangeNothing(t *testing.T) {
+	t.Parallel()
+	dir := files(t, map[string]string{
+		"a": "1\n", "in-place": "-i a", "output": "-o made a", "delete": "a -delete", "start": "a -exec touch made ;",
+		"address": "",
+	})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer func() { _ = listener.Close() }()
+	reached := make(chan struct{}, 1)
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.Close()
+			reached <- struct{}{}
+		}
+	}()
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	must(t, os.WriteFile(filepath.Join(dir, "address"), []byte("/dev/tcp/127.0.0.1/"+port), 0o600))
+	h := newShelled(t, func(o *host.Options) { o.Permissions.Rules = rules("", "", "") })
+	s := session(t, h.Host, host.SessionOptions{Cwd: dir, Mode: permissions.ModeDefault})
+	before, err := os.ReadDir(dir)
+	must(t, err)
+	for _, command := range []string{
+		"sed -n 1p $(cat in-place)", "sort $(cat output)", "find $(cat delete)", "find $(cat start)", `cat < "$(cat address)"`,
+		`xargs sort < output`, `xargs -n 9 find < delete`,
+	} {
+		got := told(t, s, command+"; cat $(echo a)")
+		if !strings.HasSuffix(got, "1") {
+			t.Errorf("%s: %q", command, got)
+		}
+	}
+	now, err := os.ReadDir(dir)
+	if must(t, err); len(now) != len(before) {
+		t.Errorf("there is %v, and was %v", now, before)
+	}
+	select {
+	case <-reached:
+		t.Error("a host was reached")
+	default:
+	}
+}
+
+// TestReadsRunTogether has commands that only read as they are confined run in parallel, as others
+// that only read do; and one at a time where they may write.
+func TestReadsRunTogether(t *testing.T) {
+	t.Parallel()
+	h := newShelled(t, func(o *host.Options) { o.Permissions.Rules = rules("", "", "") })
+	for mode, together := range map[permissions.Mode]bool{permissions.ModeDefault: true, permissions.ModeAcceptEdits: false} {
+		s := session(t, h.Host, host.SessionOptions{Cwd: files(t, map[string]string{"plain": "plain text\n"}), Mode: mode})
+		const command = `awk 'BEGIN { while (i++ < 8000000) ; }'; cat "$(echo plain)"` // for a while
+		results, events := turnOf(t, s, bash("1", command), bash("2", command))
+		for _, r := range results {
+			if !strings.Contains(r.Text(), "plain text") {
+				t.Errorf("%s: %s", mode, r.Text())
+			}
+		}
+		running, most := 0, 0
+		for _, e := range events {
+			switch e.Kind {
+			case host.EventStarted:
+				running++
+			case host.EventFinished:
+				running--
+			}
+			most = max(most, running)
+		}
+		if (most > 1) != together {
+			t.Errorf("%s: %d ran at once", mode, most)
+		}
+	}
+}
+
+// TestReadsAsked holds where such commands ask as all others do.
+func TestReadsAsked(t *testing.T) {
+	t.Parallel()
+	const command = `cat "$(echo plain)"`
+	for name, test := range map[string]struct {
+		change func(o *host.Options)
+		more   map[string]any
+	}{
+		"never unasked":          {change: func(o *host.Options) { o.Shell.Sandbox.Unasked = permissions.UnaskedNever }},
+		"no sandbox":             {change: func(o *host.Options) { o.Shell.Sandbox.Mode = host.SandboxOff }},
+		"out of the sandbox":     {more: map[string]any{"dangerouslyDisableSandbox": true}},
+		"a rule":                 {change: func(o *host.Options) { o.Permissions.Rules = rules("", "Bash(cat:*)", "") }},
+		"everything may be read": {change: func(o *host.Options) { o.Permissions.Rules = rules("", "", "Read(//**)") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := files(t, map[string]string{"plain": "plain text\n"})
+			h := newShelled(t, func(o *host.Options) {
+				o.Permissions.Rules = rules("", "", "")
+				if test.change != nil {
+					test.change(o)
+				}
+			})
+			s := session(t, h.Host, host.SessionOptions{Cwd: dir, Mode: permissions.ModeDefault})
+			if got := told(t, s, command, test.more); strings.Contains(got, "plain text") {
+				t.Errorf("it ran unasked: %q", got)
+			}
+		})
+	}
 }

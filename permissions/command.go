@@ -22,6 +22,10 @@ type Command struct {
 	// whatever is in the files it names. Reason says why it is so, or not.
 	ReadOnly bool
 	Reason   string
+	// ReadOnlyConfined says that it is so where the command runs wholly confined, with nothing
+	// that it can write and no network: all its parts are [Part.ReadOnlyConfined]. It then runs
+	// under the environment that Restrained names, too.
+	ReadOnlyConfined bool
 	// Restrained says that it is to run in the environment of package internal/shell,
 	// which keeps programs from what a repository names: all its parts are [Part.Bounded],
 	// and some may only be read-only there.
@@ -59,6 +63,10 @@ type Part struct {
 
 	// ReadOnly is as in Command, for the part with its redirections.
 	ReadOnly bool
+	// ReadOnlyConfined says that it is so at least where the command runs wholly confined,
+	// with nothing that it can write and no network: its program is known to only read, but
+	// which files, is only known when it runs; or it keeps caches and asks hosts besides.
+	ReadOnlyConfined bool
 	// Complete says that Accesses are everything the part does, so that they
 	// alone can be judged. A part that is neither ReadOnly nor Complete may do
 	// anything.

@@ -51,7 +51,8 @@ func accesses(c *call, d *Decision) {
 		case AccessExec:
 			cmd := c.request.command(a.Target)
 			confined := c.request.Confined && cmd != nil && !cmd.Unsandboxed
-			(&commandJudge{execJudge{c, d, confined, confined && !cmd.restores()}}).judge(a, cmd)
+			reads := confined && c.policy.OnlyReads(cmd)
+			(&commandJudge{execJudge{c, d, confined, confined && (reads || !cmd.restores()), reads}}).judge(a, cmd)
 			list = behind(cmd, list)
 		case AccessRead, AccessWrite:
 			d.add((&pathJudge{call: c}).judge(a, c.grant, false))

@@ -42,7 +42,7 @@ func (c *commandJudge) judge(a *Access, cmd *Command) {
 			granted = granted && grant.Verdict == Allow
 		}
 	}
-	if unexplained && !granted && !c.frees() {
+	if unexplained && !granted && !c.frees() && !c.reads {
 		c.decision.add(c.open(a, text, reason(cmd.Reason)))
 	}
 }

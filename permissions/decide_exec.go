@@ -11,12 +11,17 @@ type execJudge struct {
 	confined bool
 	// hides says that in the working directories it finds nothing that rules withhold.
 	hides bool
+	// reads says that it only reads, as it is confined: see [Policy.OnlyReads].
+	reads bool
 }
 
 // frees reports whether the command needs no permission for what nobody named.
 func (c *execJudge) frees() bool { return c.confined && c.policy.frees() }
 
-const confinedWhy = "it runs wholly confined"
+const (
+	confinedWhy = "it runs wholly confined"
+	readsWhy    = "it only reads, and in the sandbox no more than may be read unasked"
+)
 
 // folds reports whether the case of letters does not matter in the names of programs.
 func (c *execJudge) folds() bool { return c.policy.places.fold || c.request.Tool == toolPowerShell }

@@ -46,7 +46,7 @@ func (c *partJudge) heldHosts(l *ladder, a *Access) {
 		}
 	}
 	var maybe *Rule
-	if c.part.Unknown&UnknownHost != 0 {
+	if c.part.Unknown&UnknownHost != 0 && !c.reads { // then it reaches none
 		if maybe = b.anyHost(Deny, &c.request); maybe == nil {
 			maybe = b.anyHost(Ask, &c.request)
 		}
@@ -97,6 +97,8 @@ func (c *partJudge) modeAnswer() Finding {
 		return Finding{Verdict: Allow, Layer: LayerMode, Why: "it does no more than what it does to files"}
 	case c.frees():
 		return Finding{Verdict: Allow, Layer: LayerMode, Why: confinedWhy}
+	case c.reads:
+		return Finding{Verdict: Allow, Layer: LayerMode, Why: readsWhy}
 	}
 	return c.answer(other, reason(c.part.Reason))
 }
@@ -182,7 +184,7 @@ func (c *partJudge) unknown(a *Access, grant Finding) {
 	if c.part.Unknown&UnknownRead != 0 && (!c.confined || c.part.git()) { // its objects hold what files once held
 		c.decision.add(c.unknownTarget(a, "which file it reads", false))
 	}
-	if c.part.Unknown&UnknownWrite != 0 {
+	if c.part.Unknown&UnknownWrite != 0 && !c.reads {
 		c.decision.add(c.unknownWrite(a, grant))
 	}
 }

@@ -155,7 +155,9 @@
 //
 // A command that runs wholly confined ([Request].Confined) is allowed by the modes
 // acceptEdits and auto ([Setup].Unasked), and reaches the hosts that rules on WebFetch
-// allow. What it names, and deny and ask rules, are judged as ever.
+// allow. What it names, and deny and ask rules, are judged as ever. The other modes allow
+// one that only reads where it can write nothing and reach no host
+// ([Command].ReadOnlyConfined): it then runs so.
 //
 // PowerShell(command) speaks of commands for PowerShell in the same way. Of those less
 // is understood, and what is not (script blocks, sub-expressions, types ...) is allowed

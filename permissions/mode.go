@@ -86,6 +86,13 @@ func (p *modes) frees() bool {
 	return p.mode.answers(confined) == Allow
 }
 
+// OnlyReads reports whether a command that runs wholly confined, is not read-only by itself and
+// is not free anyway is taken for one that only reads: it is to run where it can write nothing
+// and reach no host.
+func (p *Policy) OnlyReads(c *Command) bool {
+	return c.ReadOnlyConfined && !c.ReadOnly && p.unasked != UnaskedNever && !p.frees()
+}
+
 // matter is what a mode is asked about.
 type matter uint8
 

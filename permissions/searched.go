@@ -30,17 +30,18 @@ func (p *Policy) Searched(commands []Command) []Access {
 // confined, what a sandbox lets it see. That holds for programs that are known to read; links that
 // they follow are accesses of their own. Other programs of the command may write before they
 // search, unless they only do plain things to files: that matters without a sandbox, and where git
-// may bring back files that do not exist yet.
-func (c *Command) Foreseen(a Access, confined bool) bool {
+// may bring back files that do not exist yet. Reads says that the command can do no more than
+// read: see [Policy.OnlyReads].
+func (c *Command) Foreseen(a Access, confined, reads bool) bool {
 	if c.Fault != "" || c.Unsandboxed && confined || a.Former == FormerUnknown {
 		return false
 	}
-	bounded := c.ReadOnly || c.Restrained
+	bounded := c.ReadOnly || c.Restrained || reads
 	for i := range c.Parts {
 		p := &c.Parts[i]
 		git := p.git()
 		// What another program starts may search elsewhere.
-		if slices.Contains(p.Accesses, a) && (!p.ReadOnly || p.Inner && !bounded) || git && !bounded && !p.ReadOnly {
+		if slices.Contains(p.Accesses, a) && (!p.ReadOnly && !reads || p.Inner && !bounded) || git && !bounded && !p.ReadOnly {
 			return false
 		}
 	}

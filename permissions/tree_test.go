@@ -28,10 +28,10 @@ func TestForeseen(t *testing.T) {
 		trees := compile(t, setupFor(t, "deny Read(.env)")).Searched([]permissions.Command{c})
 		var got []string
 		for _, a := range trees {
-			if c.Foreseen(a, false) {
+			if c.Foreseen(a, false, false) {
 				got = append(got, "as it is")
 			}
-			if c.Foreseen(a, true) {
+			if c.Foreseen(a, true, false) {
 				got = append(got, "hidden")
 			}
 		}

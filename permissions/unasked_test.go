@@ -67,3 +67,63 @@ func TestHostsOfConfinedCommandsAreSuggested(t *testing.T) {
 		}
 	}
 }
+
+// readsOf is a request to run a command that only reads as it runs wholly confined.
+func readsOf(t *testing.T, text string) permissions.Request {
+	t.Helper()
+	r := bash(text)
+	r.Confined = true
+	if !r.Commands[0].ReadOnlyConfined || r.Commands[0].ReadOnly {
+		t.Fatalf("%s is not read-only in a sandbox alone", text)
+	}
+	return r
+}
+
+// TestReadsUnasked holds in which modes a command that only reads as it runs wholly confined needs
+// no permission: in all, if it runs so; and which rules it is held to.
+func TestReadsUnasked(t *testing.T) {
+	t.Parallel()
+	const text = `for f in $(cat list); do sed -n 1p "$f"; done < "$g"`
+	decide := func(mode permissions.Mode, unasked permissions.Unasked, r permissions.Request, deny ...string) permissions.Verdict {
+		p, _, err := permissions.Compile(permissions.Setup{
+			Layout: permissions.Layout{Cwd: permissions.Dir{Path: "/ws"}}, Mode: mode, Unasked: unasked,
+			Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts(deny...)}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return permissions.Decide(p, r, permissions.Evidence{}).Verdict
+	}
+	for _, mode := range []permissions.Mode{
+		permissions.ModeDefault, permissions.ModePlan, permissions.ModeDontAsk, permissions.ModeAcceptEdits, permissions.ModeAuto,
+	} {
+		outside, unconfined := readsOf(t, text), readsOf(t, text)
+		outside.Commands[0].Unsandboxed, unconfined.Confined = true, false
+		hidden := []string{"Read(.env)", "Edit(src/**)"}
+		if mode != permissions.ModeAcceptEdits && mode != permissions.ModeAuto {
+			hidden = append(hidden, "WebFetch(domain:x.org)") // then it has no network
+		}
+		for what, test := range map[string]struct{ got, want permissions.Verdict }{
+			"confined":              {decide(mode, "", readsOf(t, text)), permissions.Allow},
+			"what is hidden":        {decide(mode, "", readsOf(t, text), hidden...), permissions.Allow},
+			"its program is denied": {decide(mode, "", readsOf(t, text), "Bash(sed:*)"), permissions.Deny},
+			"a file is denied":      {decide(mode, "", readsOf(t, text), "Read(list)"), permissions.Deny},
+			"all is denied":         {decide(mode, "", readsOf(t, text), "Bash"), permissions.Deny},
+		} {
+			if test.got != test.want {
+				t.Errorf("in the mode %s, %s: %s", mode, what, test.got)
+			}
+		}
+		for what, got := range map[string]permissions.Verdict{
+			"not confined":                   decide(mode, "", unconfined),
+			"outside":                        decide(mode, "", outside),
+			"never":                          decide(mode, permissions.UnaskedNever, readsOf(t, text)),
+			"what git holds":                 decide(mode, "", readsOf(t, `git log --oneline -- "$f"`), "Read(.env)"),
+			"a file that is named elsewhere": decide(mode, "", readsOf(t, `cat "$f" /elsewhere`)),
+		} {
+			if got == permissions.Allow {
+				t.Errorf("in the mode %s, %s: allowed", mode, what)
+			}
+		}
+	}
+}

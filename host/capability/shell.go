@@ -33,6 +33,9 @@ type Shell interface {
 	// RunsOutside reports whether the settings let a command leave the sandbox where its
 	// call asks for that.
 	RunsOutside(command *permissions.Command) bool
+	// OnlyReads reports whether a command that is not read-only by itself is taken for one
+	// that only reads, as it runs wholly confined: then it may write nothing and reach no host.
+	OnlyReads(command *permissions.Command) bool
 }
 
 // Runner is a plan that runs a command in a shell.

@@ -232,7 +232,7 @@ func (a *analysis) body(run func(s state) outcome, loop syntax.Node, s state) ou
 	why := a.because("what the loop does depends on how often it has run", loop)
 	for i := first; i < len(a.parts); i++ {
 		p := &a.parts[i]
-		p.ReadOnly, p.Complete, p.Reason = false, false, why
+		p.ReadOnly, p.ReadOnlyConfined, p.Complete, p.Reason = false, false, false, why
 		if p.Ask == "" && len(p.Accesses) > 0 {
 			p.Ask = why
 		}

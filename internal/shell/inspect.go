@@ -50,7 +50,10 @@ type span struct {
 	from, to int
 	// shifting says that nothing in it is completely known either.
 	shifting bool
-	why      string
+	// ends says that what is in it ends, so that it does no more than read where it can write
+	// nothing and reach no host.
+	ends bool
+	why  string
 }
 
 // veil is a node that may do what the text does not show, and why.
@@ -120,8 +123,10 @@ func (a *analysis) rule(c construct, node syntax.Node) {
 	row := &rulings[c]
 	switch row.ruling {
 	case plain:
-	case endless:
-		a.spans = append(a.spans, span{from: offset(node), to: int(node.End().Offset()), why: a.because(row.why, node)})
+	case endless, blind:
+		a.spans = append(a.spans, span{
+			from: offset(node), to: int(node.End().Offset()), ends: row.ruling == blind, why: a.because(row.why, node),
+		})
 	case shifting:
 		a.unfollowed = true
 		a.spans = append(a.spans, span{to: len(a.text) + 1, shifting: true, why: a.because(row.why, node)})

@@ -15,6 +15,7 @@ func (a *analysis) part(words []word, found programs.Finding, at site) permissio
 		Words: plainWords(words), Env: at.env, EnvTunes: len(at.env) > 0 && !at.odd,
 		ReadOnly: found.ReadOnly, Complete: found.Complete, Reason: found.Reason, Ask: found.Ask,
 	}
+	p.ReadOnlyConfined = p.ReadOnly || a.onlyReads(words, at.depth)
 	if !p.ReadOnly {
 		p.Reason = a.because(quoted(words[0].Text)+": "+found.Reason, at.node)
 	}
@@ -38,17 +39,20 @@ func (a *analysis) part(words []word, found programs.Finding, at site) permissio
 		p.Accesses = append(p.Accesses, list...)
 		if !sure {
 			p.Unknown |= permissions.UnknownOf(e.Kind)
-			a.cloud(&p, "where "+quoted(e.Name)+" leads is not known", at)
+			a.blur(&p, "where "+quoted(e.Name)+" leads is not known", at)
 		}
 		if paths, _ := a.paths(e.Name, &at.state); neverEnds(e.Kind, paths, words) {
 			a.cloud(&p, quoted(e.Name)+" has no end", at)
 		}
 	}
 	if p.Unknown |= found.Unknown; found.Unknown != 0 {
-		a.cloud(&p, "what "+quoted(words[0].Text)+" reads or writes is only known when it runs", at)
+		a.blur(&p, "what "+quoted(words[0].Text)+" reads or writes is only known when it runs", at)
 	}
-	if at.veto != "" && p.ReadOnly {
-		p.ReadOnly, p.Reason = false, a.because(at.veto, at.node)
+	if at.veto != "" {
+		if p.ReadOnly {
+			p.Reason = a.because(at.veto, at.node)
+		}
+		p.ReadOnly, p.ReadOnlyConfined = false, false
 	}
 	p.Complete = p.Complete && at.gaps == ""
 	if len(at.env) > 0 {
@@ -57,8 +61,8 @@ func (a *analysis) part(words []word, found programs.Finding, at site) permissio
 	if slices.ContainsFunc(words, func(w word) bool { return w.braced }) {
 		a.cloud(&p, "the braces in its words are not plain", at)
 	}
-	if base(words) == "git" && (len(at.env) > 0 || at.state.shaken != "") {
-		p.Unknown |= permissions.UnknownRead // GIT_DIR says which repository
+	if base(words) == "git" && (len(at.env) > 0 || at.state.shaken != "" || p.ReadOnlyConfined && !p.ReadOnly) {
+		p.Unknown |= permissions.UnknownRead // GIT_DIR says which repository, a word which form
 	}
 	a.remove(&p, words, at)
 	if base(words) == "git" && at.state.away != "" && p.Ask == "" {
@@ -69,6 +73,12 @@ func (a *analysis) part(words []word, found programs.Finding, at site) permissio
 
 // cloud takes back that a part is read-only and completely known.
 func (a *analysis) cloud(p *permissions.Part, why string, at site) {
+	a.blur(p, why, at)
+	p.ReadOnlyConfined = false
+}
+
+// blur is cloud for what does not matter where the part can write nothing and reach no host.
+func (a *analysis) blur(p *permissions.Part, why string, at site) {
 	if p.ReadOnly || p.Complete {
 		p.Reason = a.because(why, at.node)
 	}
@@ -91,6 +101,7 @@ func prints(words []permissions.Word) bool {
 // around it says.
 func (a *analysis) add(p permissions.Part, at site) {
 	p.Inner, p.Prints = p.Inner || at.inner, p.ReadOnly && p.Complete && prints(p.Words)
+	p.ReadOnlyConfined = (p.ReadOnly || p.ReadOnlyConfined) && at.files.reads
 	p.Accesses = append(p.Accesses, at.files.accesses...)
 	p.Redirected = len(at.files.accesses)
 	if !at.files.readOnly && p.ReadOnly {
@@ -113,6 +124,7 @@ func (a *analysis) add(p permissions.Part, at site) {
 		if p.ReadOnly {
 			p.ReadOnly, p.Reason = false, s.why
 		}
+		p.ReadOnlyConfined = p.ReadOnlyConfined && s.ends
 		p.Prints = false
 		p.Complete = p.Complete && !s.shifting
 	}

@@ -15,13 +15,15 @@ type files struct {
 	accesses []permissions.Access
 	// readOnly and complete are as in Part, and reason says why not readOnly.
 	readOnly, complete bool
-	reason, ask        string
-	unknown            permissions.Unknown
+	// reads says that what is not read-only of them is at most which file is read.
+	reads       bool
+	reason, ask string
+	unknown     permissions.Unknown
 }
 
 // redirect follows the redirections of a statement.
 func (a *analysis) redirect(stmt *syntax.Stmt, s *state) files {
-	f := files{readOnly: true, complete: true}
+	f := files{readOnly: true, complete: true, reads: true}
 	for _, r := range stmt.Redirs {
 		a.substitutions(r, *s)
 		a.wires.redirected(r)
@@ -52,10 +54,12 @@ func (a *analysis) target(f *files, r *syntax.Redirect, s *state) {
 	shown := quoted(source(r.Word, a.text))
 	words := a.fields(r.Word, s)
 	if len(words) != 1 || !words[0].Literal {
-		if len(words) == 1 && !words[0].Glob && mayConnect(words[0].prefix) {
+		connects := len(words) == 1 && !words[0].Glob && mayConnect(words[0].prefix)
+		if connects {
 			f.unknown |= permissions.UnknownHost
 		}
-		f.refuse(a.because("which file "+shown+" is, is only known when it runs", r))
+		f.notNamed(a.because("which file "+shown+" is, is only known when it runs", r), r)
+		f.reads = f.reads && (!connects || !strings.HasPrefix(words[0].prefix, "/dev/"))
 		f.complete = false
 		if processOf(r.Word) == nil {
 			f.notKnown(effectsOf(r.Op))
@@ -74,7 +78,7 @@ func (a *analysis) target(f *files, r *syntax.Redirect, s *state) {
 	}
 	paths, sure := a.paths(name, s)
 	if !sure {
-		f.refuse(a.because("where "+shown+" leads is not known", r))
+		f.notNamed(a.because("where "+shown+" leads is not known", r), r)
 		f.complete = false
 		f.notKnown(effectsOf(r.Op))
 	}
@@ -125,7 +129,15 @@ func (f *files) notKnown(kinds []permissions.AccessKind) {
 	}
 }
 
+// notNamed refuses a redirection whose file is only known when the command runs.
+func (f *files) notNamed(why string, r *syntax.Redirect) {
+	reads := f.reads && r.Op == syntax.RdrIn && processOf(r.Word) == nil
+	f.refuse(why)
+	f.reads = reads
+}
+
 func (f *files) refuse(why string) {
+	f.reads = false
 	if f.readOnly {
 		f.readOnly, f.reason = false, why
 	}

@@ -103,7 +103,7 @@ func faulty(text string, at Place, why string) permissions.Command {
 
 // command puts the answer together.
 func (a *analysis) command() permissions.Command {
-	c := permissions.Command{Text: a.text, Fault: a.fault, Parts: a.parts, ReadOnly: true}
+	c := permissions.Command{Text: a.text, Fault: a.fault, Parts: a.parts, ReadOnly: true, ReadOnlyConfined: a.fault == ""}
 	if a.fault != "" {
 		for i := range c.Parts {
 			c.Parts[i].ReadOnly, c.Parts[i].Complete, c.Parts[i].Reason = false, false, a.fault
@@ -118,10 +118,14 @@ func (a *analysis) command() permissions.Command {
 		unrestrain(c.Parts)
 	}
 	for i := range c.Parts {
-		if p := &c.Parts[i]; !p.Inner && !p.ReadOnly {
-			c.ReadOnly, c.Reason = false, p.Reason
-			break
+		p := &c.Parts[i]
+		if p.Inner {
+			continue
 		}
+		if c.ReadOnly && !p.ReadOnly {
+			c.ReadOnly, c.Reason = false, p.Reason
+		}
+		c.ReadOnlyConfined = c.ReadOnlyConfined && p.ReadOnlyConfined && p.Ask == ""
 	}
 	return c
 }

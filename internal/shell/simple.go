@@ -264,7 +264,7 @@ const (
 func (at site) within() site {
 	at.depth++
 	at.inner, at.veto, at.gaps, at.guess = true, "", "", false
-	at.files = files{readOnly: true, complete: true}
+	at.files = files{readOnly: true, complete: true, reads: true}
 	return at
 }
 
@@ -310,7 +310,7 @@ func (a *analysis) script(text string, at site) {
 	}
 	for _, p := range sub.parts {
 		p.Inner = true
-		p.ReadOnly = p.ReadOnly && sub.fault == ""
+		p.ReadOnly, p.ReadOnlyConfined = p.ReadOnly && sub.fault == "", false
 		p.Complete = p.Complete && sub.fault == ""
 		a.parts = append(a.parts, p)
 	}

@@ -21,6 +21,9 @@ const (
 	plain
 	// endless syntax leaves nothing in it read-only, as it need not end.
 	endless
+	// blind syntax leaves nothing in it read-only but where the command can write nothing and
+	// reach no host: what it does depends on what is only known when it runs.
+	blind
 	// veiled syntax may run or change what the text does not show. It becomes a
 	// part of its own, without words, that no rule can allow.
 	veiled
@@ -47,6 +50,7 @@ const (
 	selectMenu
 	whileLoop
 	readLoop
+	sharedReadLoop
 	background
 	function
 	coprocess
@@ -93,13 +97,14 @@ var rulings = [...]struct {
 	group:         {plain, "( ), { }, time and !: what they hold is judged"},
 	branch:        {plain, "if and case: every branch is judged"},
 
-	forWords:      {plain, "for over words that are written out ends by itself"},
-	forUnknown:    {endless, "it loops over a list that is only known when it runs"},
-	forArithmetic: {veiled, "a loop with arithmetic may go on for ever and run what its variables hold"},
-	selectMenu:    {endless, "a select loop waits for answers"},
-	whileLoop:     {endless, "a while or until loop need not end"},
-	readLoop:      {plain, "a loop that reads a line before each turn ends where its input does"},
-	background:    {endless, "it is left running in the background"},
+	forWords:       {plain, "for over words that are written out ends by itself"},
+	forUnknown:     {blind, "it loops over a list that is only known when it runs"},
+	forArithmetic:  {veiled, "a loop with arithmetic may go on for ever and run what its variables hold"},
+	selectMenu:     {endless, "a select loop waits for answers"},
+	whileLoop:      {endless, "a while or until loop need not end"},
+	sharedReadLoop: {blind, "a while or until loop need not end"},
+	readLoop:       {plain, "a loop that reads a line before each turn ends where its input does"},
+	background:     {endless, "it is left running in the background"},
 
 	function:     {shifting, "it defines a function, so names may mean something else"},
 	coprocess:    {unclear, "coprocesses are not judged"},
@@ -154,7 +159,7 @@ func classify(node syntax.Node, text string) construct {
 	case *syntax.IfClause:
 		return branch
 	case *syntax.WhileClause:
-		return either(endsWithInput(node), readLoop, whileLoop)
+		return classifyWhile(node)
 	case *syntax.FuncDecl:
 		return function
 	case *syntax.CoprocClause:
@@ -216,6 +221,19 @@ func classifyStatement(s *syntax.Stmt) construct {
 		return background
 	}
 	return structure
+}
+
+// classifyWhile tells apart loops that read a line before each turn. Where something in the loop
+// reads the same input, it takes lines away from the loop, or is about to: what goes back in it
+// does so behind the line that was read.
+func classifyWhile(w *syntax.WhileClause) construct {
+	switch {
+	case endsWithInput(w):
+		return readLoop
+	case !w.Until && len(w.Cond) == 1 && readsOn(w.Cond[0]):
+		return sharedReadLoop
+	}
+	return whileLoop
 }
 
 func classifyFor(f *syntax.ForClause) construct {

@@ -95,14 +95,14 @@ func (s *Subject) Stage() permissions.Stage {
 // Recheck has the next decision made anew, because the file system may have changed.
 func (s *Subject) Recheck() { s.last = nil }
 
-// ReadOnly reports whether everything that the subject touches is known and is only
-// read.
-func (s *Subject) ReadOnly() bool {
+// ReadOnly reports whether everything that the subject touches is only read; reads tells so of a
+// command.
+func (s *Subject) ReadOnly(reads func(*permissions.Command) bool) bool {
 	if len(s.Accesses) == 0 {
 		return false
 	}
 	for i := range s.Commands {
-		if !s.Commands[i].ReadOnly {
+		if !reads(&s.Commands[i]) {
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/internal/lazyregexp"
@@ -21,9 +22,10 @@ const AllBelow = "/**"
 // AddMatches adds accesses to the parts of a command: for each link below a directory that
 // the command goes through and follows links in, and for each match of its file name
 // patterns that is a link, which may lead out of the directory that the pattern is judged
-// by, or that rules withhold from reading.
-func AddMatches(c *permissions.Command, withheld func(name string) bool) {
-	m := matcher{budget: maxGlobbed, links: map[string][]string{}, withheld: withheld}
+// by, or that rules withhold from reading. Bounded reports whether the command sees nothing but
+// what may be read unasked and what it names: then links that it finds lead it nowhere else.
+func AddMatches(c *permissions.Command, withheld func(name string) bool, bounded func() bool) {
+	m := matcher{budget: maxGlobbed, links: map[string][]string{}, withheld: withheld, bounded: sync.OnceValue(bounded)}
 	for i := range c.Parts {
 		part := &c.Parts[i]
 		for j := range len(part.Accesses) {
@@ -49,12 +51,13 @@ type matcher struct {
 	budget   int
 	links    map[string][]string // by directory, those found below it
 	withheld func(name string) bool
+	bounded  func() bool
 }
 
 // met lists the further names that an access touches.
 func (m *matcher) met(a permissions.Access) ([]string, error) {
 	var out []string
-	if a.Links {
+	if a.Links && !m.bounded() {
 		links, known := m.links[a.Target]
 		if !known {
 			var err error

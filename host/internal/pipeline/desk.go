@@ -99,7 +99,7 @@ func (g *desk) Clear(policy *permissions.Policy, about *gate.Subject) []permissi
 	writable := policy.WorkingDirs()
 	writable = append(writable, s.Host.Writable...)
 	return g.trees.Clear(s.Life.Context, about.Commands, searches.Sandbox{
-		Policy: policy, Confined: g.confined(about.Operation),
+		Policy: policy, Confined: g.confined(about.Operation), Wholly: g.Confined(policy, about),
 		Rules: policy.SandboxPolicy(g.Approvals.Allowed()).Around(make(paths.Resolver).All(writable)),
 	})
 }
@@ -108,11 +108,21 @@ func (g *desk) Clear(policy *permissions.Policy, about *gate.Subject) []permissi
 // also what a rule of any depth names somewhere. Commands of PowerShell are not looked into.
 func (g *desk) Confined(policy *permissions.Policy, about *gate.Subject) bool {
 	open := func(c permissions.Command) bool { return !c.ReadOnly }
-	if !slices.ContainsFunc(about.Commands, open) || g.name() == PowerShell || !g.confined(about.Operation) {
+	return slices.ContainsFunc(about.Commands, open) && g.wholly(policy, about.Operation)
+}
+
+// wholly reports whether commands run wholly confined.
+func (g *desk) wholly(policy *permissions.Policy, operation string) bool {
+	if g.name() == PowerShell || !g.confined(operation) {
 		return false
 	}
 	_, all := policy.Readable()
 	return !all && g.session().Host.Commands.Bounds()
+}
+
+// readsOnly reports whether a command only reads, by itself or as it runs wholly confined.
+func (g *desk) readsOnly(policy *permissions.Policy, operation string, c *permissions.Command) bool {
+	return c.ReadOnly || policy.OnlyReads(c) && g.wholly(policy, operation)
 }
 
 // confined reports whether the commands of a subject run in a sandbox that hides the paths

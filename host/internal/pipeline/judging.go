@@ -116,7 +116,8 @@ func (g *judging) analyse(text string, at shell.Place) permissions.Command {
 	}
 	command := commands.Analyse(language, text, at)
 	command.Resolve(paths.OfCommand)
-	paths.AddMatches(&command, g.Policy().SandboxPolicy(nil).Withholds)
+	policy := g.Policy()
+	paths.AddMatches(&command, policy.SandboxPolicy(nil).Withholds, func() bool { return g.wholly(policy, "") })
 	command.Unsandboxed = g.leavesSandbox()
 	return command
 }

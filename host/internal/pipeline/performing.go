@@ -86,7 +86,10 @@ func (p *performing) outOfScope(a permissions.Access, all []permissions.Access) 
 // of the calls above it.
 func (p *performing) consistent(a permissions.Access) error {
 	derived := p.tool.Contract().ReadOnly == abi.TraitDerived
-	readsOnly := func(a permissions.Access) bool { return derived && p.analyse(a.Target).ReadOnly }
+	readsOnly := func(a permissions.Access) bool {
+		known := p.analyse(a.Target)
+		return derived && p.readsOnly(p.Policy(), p.operation, &known)
+	}
 	if err := p.held().Access(a, readsOnly); err != nil {
 		return err
 	}

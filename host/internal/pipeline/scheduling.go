@@ -54,17 +54,18 @@ func (c preparing) resolve() (resolution, error) {
 	if err != nil {
 		return resolution{}, err
 	}
-	c.settleTraits(s, known.accesses)
+	c.settleTraits(g, s, known.accesses)
 	return resolution{judging: g, subject: s, named: known}, nil
 }
 
 // settleTraits computes the traits that the contract leaves to the host, from
 // what the call was found to touch, and what its input names of that.
-func (c preparing) settleTraits(s *gate.Subject, named []permissions.Access) {
+func (c preparing) settleTraits(g *judging, s *gate.Subject, named []permissions.Access) {
 	v, contract := c.session().Rules.View(), c.tool.Contract()
 	by := traits.Settling{
 		Distrust: &c.session().Distrust, Subject: s, Named: named, Cwd: really(v.Policy.Cwd()),
 		NoLocks: c.session().Host.NoLocks || c.mayMove(),
+		Reads:   func(known *permissions.Command) bool { return g.readsOnly(v.Policy, s.Operation, known) },
 	}
 	if contract.Locks == abi.LocksInput {
 		by.Resolve = func(touch abi.Touch) (permissions.Access, error) { return c.touched(v.Cwd, touch) }

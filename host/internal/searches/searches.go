@@ -52,8 +52,9 @@ type Sandbox struct {
 	Policy *permissions.Policy
 	// Rules are what a sandbox enforces of the policy.
 	Rules *permissions.SandboxPolicy
-	// Confined says that the commands run in one.
-	Confined bool
+	// Confined says that the commands run in one, and Wholly that it bounds all they see and
+	// reach: see [permissions.Request].Confined.
+	Confined, Wholly bool
 }
 
 // Clear returns the trees in which the commands meet nothing that rules withhold: a
@@ -75,7 +76,7 @@ func (t *Trees) Clear(ctx context.Context, commands []permissions.Command, s San
 // clear judges one tree for one command.
 func (t *Trees) clear(ctx context.Context, c *permissions.Command, a permissions.Access, s Sandbox) bool {
 	switch {
-	case a.Real == "" || paths.InKernelDir(a.Target) || paths.InKernelDir(a.Real) || !c.Foreseen(a, s.Confined):
+	case a.Real == "" || paths.InKernelDir(a.Target) || paths.InKernelDir(a.Real) || !c.Foreseen(a, s.Confined, s.Wholly && s.Policy.OnlyReads(c)):
 		return false
 	case a.Glob != "" && !strings.HasSuffix(a.Glob, paths.AllBelow): // its matches are accesses of their own
 	case s.Confined && s.Rules.HidesIn(a.Target, a.Real, a.Glob):

@@ -44,7 +44,7 @@ func confine(ctx context.Context, c *command) (*confinement, error) {
 			h.network = sandbox.NetworkAll
 		}
 	}
-	h.readOnly = h.held() && c.known.ReadOnly
+	h.readOnly = h.held() && c.known.ReadOnly || h.sandboxed && c.scope.Shell.OnlyReads(&c.known)
 	var err error
 	h.SandboxPolicy, err = c.scope.Shell.SandboxPolicy(ctx, h.held(), !h.readOnly)
 	// Elsewhere nothing stands between the command and the proxy.

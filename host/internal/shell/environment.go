@@ -39,13 +39,14 @@ func searching(env, unsafe []string) []string {
 
 // environment is the session's, and where the shell stands.
 func (l *launch) environment(ctx context.Context) []string {
-	env := l.scope.Shell.Environment(l.known.Restrained)
-	if l.known.Restrained {
+	restrained := l.known.Restrained || l.held.readOnly
+	env := l.scope.Shell.Environment(restrained)
+	if restrained {
 		env = slices.DeleteFunc(env, func(setting string) bool { return !analysis.Needs(&l.known, setting) })
 		env = searching(env, l.unsafe())
 	} else {
 		env = append(env, analysis.Functions(&l.known)...)
-		if l.held.held() && !l.held.readOnly {
+		if l.held.held() {
 			env = withSettings(env, l.held.Environment)
 			env = l.held.networked(ctx, env)
 		}

@@ -134,6 +134,8 @@ func (s *session) RunsOutside(command *permissions.Command) bool {
 	return s.outside != "" && strings.HasPrefix(command.Text, s.outside)
 }
 
+func (s *session) OnlyReads(*permissions.Command) bool { return false }
+
 // tasks is the part of the session that takes tasks.
 type tasks struct {
 	capability.Tasks

@@ -75,6 +75,8 @@ type Settling struct {
 	// names of that.
 	Subject *gate.Subject
 	Named   []permissions.Access
+	// Reads reports whether a command only reads.
+	Reads func(*permissions.Command) bool
 	// Cwd is the session's working directory, as it really lies.
 	Cwd string
 	// NoLocks says that the call has no locks: it may change the working directory, or
@@ -93,7 +95,7 @@ func (t *Traits) Settle(contract *abi.Tool, by Settling) {
 		return
 	}
 	t.settleLocks(contract, by)
-	readOnly := by.Subject.ReadOnly()
+	readOnly := by.Subject.ReadOnly(by.Reads)
 	if contract.ReadOnly == abi.TraitDerived {
 		t.ReadOnly = readOnly
 	}

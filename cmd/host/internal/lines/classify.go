@@ -19,7 +19,10 @@ type Command struct {
 
 // Effects is the answer to a [Command].
 type Effects struct {
-	ReadOnly bool     `json:"read_only"`
+	ReadOnly bool `json:"read_only"`
+	// Where is "sandbox" where it is only read-only because a sandbox lets it read no other
+	// files than may be read unasked, write nothing and reach no host; else empty.
+	Where    string   `json:"where,omitempty"`
 	Reason   string   `json:"reason"`
 	Accesses []Access `json:"accesses"`
 }
@@ -60,6 +63,10 @@ func Classify(in io.Reader, out io.Writer, at host.CommandPlace) error {
 
 func effectsOf(c permissions.Command) Effects {
 	e := Effects{ReadOnly: c.ReadOnly, Reason: c.Reason, Accesses: []Access{}}
+	if !c.ReadOnly && c.ReadOnlyConfined {
+		e.ReadOnly, e.Where = true, "sandbox"
+		e.Reason = "it only reads where it can write nothing, reach no host and see no more than may be read unasked"
+	}
 	if c.Fault != "" {
 		e.Reason = c.Fault
 	}

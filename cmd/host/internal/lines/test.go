@@ -130,7 +130,7 @@ func hidden(policy *permissions.Policy, commands []permissions.Command) []permis
 	return slices.DeleteFunc(policy.Searched(commands), func(a permissions.Access) bool {
 		matches := a.Glob != "" && !strings.HasSuffix(a.Glob, "/**") // which are named
 		return matches || a.Former != "" || !policy.SandboxPolicy(nil).HidesIn(a.Target, a.Real, a.Glob) ||
-			slices.ContainsFunc(commands, func(c permissions.Command) bool { return !c.Foreseen(a, true) })
+			slices.ContainsFunc(commands, func(c permissions.Command) bool { return !c.Foreseen(a, true, policy.OnlyReads(&c)) })
 	})
 }
 

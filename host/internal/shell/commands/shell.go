@@ -66,6 +66,12 @@ func (s *Shell) RunsOutside(command *permissions.Command) bool {
 	return s.call.Gate.Policy().RunsOutside(s.call.Tool, command)
 }
 
+// OnlyReads reports whether a command is taken for one that only reads, as it runs wholly
+// confined.
+func (s *Shell) OnlyReads(command *permissions.Command) bool {
+	return s.call.Gate.Policy().OnlyReads(command)
+}
+
 // Tell tells the session's followers about an effect of a command.
 func (s *Shell) Tell(d capability.GitEvent) { s.call.Audience.Tell(d) }
 

@@ -222,5 +222,8 @@ func (s *shells) Tell(capability.GitEvent) {}
 // RunsOutside says that no command leaves the sandbox.
 func (s *shells) RunsOutside(*permissions.Command) bool { return false }
 
+// OnlyReads says that none is taken for one that only reads.
+func (s *shells) OnlyReads(*permissions.Command) bool { return false }
+
 // Offers says that there is no other tool.
 func (s *shells) Offers(string) bool { return false }

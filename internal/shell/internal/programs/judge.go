@@ -119,6 +119,7 @@ func (f Finding) and(other Finding, git bool) Finding {
 	if f.ReadOnly && !other.ReadOnly {
 		f.ReadOnly, f.Complete, f.Reason = false, f.Complete && other.Complete, other.Reason
 	}
+	f.Confined = f.Confined && other.Confined
 	f.AnyHost = f.AnyHost || other.AnyHost
 	if git {
 		return f
@@ -183,6 +184,7 @@ func (l *line) finding() Finding {
 	switch {
 	case l.row.never, l.row.changes:
 		f.Reason = l.row.name + ": " + l.row.why
+		f.Confined = l.row.confined && fault == "" && l.glob == "" && (len(l.row.needs) == 0 || l.has(l.row.needs...))
 	case fault != "":
 		f.Reason = fault
 	case l.glob != "" && !l.row.plain:

@@ -262,6 +262,32 @@ func judgeFind(r *row, args []Arg) Finding {
 	return f
 }
 
+// FindStarts reports whether find does no more than to read names and to start programs that are
+// known, with names of files.
+func FindStarts(args []Arg) bool {
+	words := make([]lang.Arg, len(args))
+	for i, a := range args {
+		words[i] = lang.Arg{Text: a.Text, Literal: a.Literal, Glob: a.Glob}
+	}
+	found := lang.Find(words)
+	return found.Complete && !found.Deletes && len(found.Writes) == 0
+}
+
+// Scripted reports whether a program reads a script of its own language out of words that are
+// not all known.
+func Scripted(program string, args []Arg) bool {
+	if !slices.Contains(scripted, program) {
+		return false
+	}
+	l := table()[program].read(args)
+	operands := l.operands()
+	return !l.first() && (len(operands) == 0 || !operands[0].Literal) ||
+		slices.ContainsFunc(l.items, func(it item) bool { return it.flag != "" && !it.arg.Literal })
+}
+
+// scripted are those programs.
+var scripted = []string{"awk", "gawk", "mawk", "nawk", "sed", "gsed", "jq", "yq"}
+
 // FindNames is where all names lie that find prints, if they end in NUL and it prints
 // nothing else.
 func FindNames(args []Arg) (dir string, ok bool) {

@@ -33,6 +33,8 @@ type Finding struct {
 	// ends by itself, whatever the files it names hold. It holds only under
 	// [Environment].
 	ReadOnly bool
+	// Confined says that it would be ReadOnly if it could write nothing and reach no host.
+	Confined bool
 	// Complete says that Effects are everything it does.
 	Complete bool
 	// Unknown says which paths and hosts it may touch that Effects does not list, since

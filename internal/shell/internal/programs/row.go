@@ -44,6 +44,7 @@ type traits struct {
 	net         bool // it reaches hosts: every word names one unless it is the value of a flag that says otherwise
 	partly      bool // not all of its flags are listed: others mean no host but what is behind them
 	byName      bool // it is not read-only when called by a path, nor without [Environment]
+	confined    bool // where it can write nothing and reach no host, it only reads
 	env         bool // it is not read-only without [Environment], which keeps it from what the repository names
 }
 
@@ -52,7 +53,7 @@ func (t *traits) named(word string) *bool {
 	return map[string]*bool{
 		"plain": &t.plain, "changes": &t.changes, "never": &t.never, "cwd": &t.cwd,
 		"deep": &t.deep, "apart": &t.apart, "atfiles": &t.atfiles, "onedash": &t.onedash, "strict": &t.strict, "anywhere": &t.anywhere,
-		"free": &t.free, "transparent": &t.transparent, "opaque": &t.opaque, "text": &t.text, "by-name": &t.byName, "env": &t.env,
+		"free": &t.free, "transparent": &t.transparent, "opaque": &t.opaque, "text": &t.text, "by-name": &t.byName, "env": &t.env, "confined": &t.confined,
 		"somewhere": &t.somewhere, "net": &t.net, "partly": &t.partly,
 	}[word]
 }
