@@ -103,6 +103,83 @@ func TestFormerContent(t *testing.T) {
 	}
 }
 
+// TestMovedHistory holds what git prints behind parts of the same confined line that may have moved
+// it elsewhere in the repository, or have brought something into that: what nothing leads to counts
+// then, too. Nobody is asked about what could only bring in files that are in sight.
+func TestMovedHistory(t *testing.T) {
+	t.Parallel()
+	testenv.NeedTool(t, "git")
+	testenv.NeedTool(t, "python3")
+	base := t.TempDir()
+	script(t, base, makeHistory+"true")
+	h := newShelled(t, searchesIn(sandbox.WhenAvailable, permissions.SourceUser, "Read(.env)", "", ""))
+	const (
+		add     = "echo CANARY > .env && git add -f .env && git commit -qm env && "
+		drop    = "git rev-parse HEAD > .git/sum && git reset -q --hard HEAD~1 && "
+		forget  = "git reflog expire --expire=now --all"
+		dropped = add + drop + forget
+		python  = `python3 -c "open(\'a\', \'a\').write(\'x\')"; `
+	)
+	for name, test := range map[string]struct {
+		script, command string
+		refused         bool
+	}{
+		"a program before":            {"true", python + "git diff", false},
+		"a program, and all":          {"true", python + "git commit -qam x && git log -p --all | head", false},
+		"stashed":                     {"echo x > new", "git stash -u -q && git stash show -p --include-untracked; git stash pop -q", false},
+		"stashed alone":               {"echo CANARY > .env", "git stash -u; git stash list; git stash drop", false},
+		"stashed what is hidden":      {"echo CANARY > .env", "git add -A -f; git stash -u; git stash show -p --include-untracked; git diff HEAD", false},
+		"added what is hidden":        {"echo CANARY > .env", "git add -f .env; git diff --cached", false},
+		"amended":                     {"echo x >> a", "git commit -qa --amend --no-edit && git log -p -1", false},
+		"moved":                       {"true", "git checkout -q dev && git diff HEAD~1; git reset -q --hard main~1 && git show", false},
+		"merged":                      {"true", "git merge -q -X ours dev -m merged && git show -m", false},
+		"made a branch":               {"true", "git switch -qc new && git commit -q --allow-empty -m new && git log -p main..new", false},
+		"a program, it was there":     {add + "git rm -q .env && git commit -qm gone", python + "git diff", true},
+		"a program, it is staged":     {"echo CANARY > .env && git add -f .env", python + "git diff HEAD", true},
+		"another branch":              {"git checkout -q dev && " + add + "git checkout -q main", "git merge -q dev; git show", true},
+		"a stash":                     {"echo CANARY > .env && git stash -qu", "git stash pop -q; git stash; git log -p", true},
+		"the log of references":       {add + drop + "true", python + "git log -g -p", true},
+		"nothing leads to it":         {dropped, python + "git diff", true},
+		"it is reset to":              {dropped, "git reset -q --hard $SUM && git show", true},
+		"it is reset to, by a flag":   {dropped, "git restore -s$SUM .; git diff", true},
+		"it is picked":                {dropped, "git cherry-pick $SUM; git show", true},
+		"it is given a name":          {dropped, "git branch back $SUM && git log -p back", true},
+		"it is given a name, unseen":  {dropped, `python3 -c "import subprocess as s; s.run([\'git\', \'update-ref\', \'refs/heads/back\', \'$SUM\'])"; git log -p --all`, true},
+		"a dropped stash":             {"echo CANARY > .env && git stash -qu && git rev-parse stash > .git/sum && git stash drop -q", "git stash apply $SUM; git log -p -1", true},
+		"a tree of no commit":         {"echo CANARY > .env && git add -f .env && git write-tree > .git/sum && git rm -q --cached .env", "git checkout $SUM -- .; git diff --cached", true},
+		"a file of no commit":         {"echo CANARY > .env && git hash-object -w .env > .git/sum", "git add a; git show $SUM", true},
+		"a word that is not known":    {dropped, "git reset -q --hard $(cat .git/sum) && git show", true},
+		"a plain word, not known":     {"true", "git reset -q --hard $(echo dev) && git show", true},
+		"a store that is shared":      {"git clone -q . ../q && echo ../../../q/.git/objects > .git/objects/info/alternates", "git commit -q --allow-empty -m x && git log -p", true},
+		"fetched from beside":         {"git init -q q && cd q && " + add + "true", "git fetch -q ./q && git log -p FETCH_HEAD", true},
+		"pulled from a remote":        {"git init -q q && (cd q && " + add + "true) && git remote add o ./q", "git pull -q --allow-unrelated-histories o main; git show", true},
+		"fetched, behind a program":   {"git init -q q && (cd q && " + add + "true)", python + "git fetch -q ./q; git diff", true},
+		"another repository, by flag": {"git init -q q && (cd q && " + add + "true)", "git -C q checkout -q main; git diff", true},
+		"plumbing":                    {dropped, "git update-ref refs/heads/back $SUM; git log -p --all", true},
+		"what was replaced":           {dropped, "git replace HEAD $SUM; git show", true},
+		"a bundle":                    {"git bundle create -q b HEAD", "git bundle unbundle b; git diff", true},
+		"a work tree":                 {"true", "git worktree add -q w; git diff", true},
+		"asked about each change":     {add + "echo x >> .env", "yes | git add -p", true},
+		"with the status":             {"echo CANARY > .env && git add -f .env", "git status -v", true},
+		"with what would be done":     {"echo CANARY > .env && git add -f .env", "git commit -m x -v --dry-run", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			must(t, os.CopyFS(dir, os.DirFS(base)))
+			dir = filepath.Join(dir, "p")
+			script(t, dir, test.script)
+			sum, _ := os.ReadFile(filepath.Join(dir, ".git/sum"))
+			text := strings.ReplaceAll(strings.ReplaceAll(test.command, `\'`, "'"), "$SUM", strings.TrimSpace(string(sum)))
+			s := session(t, h.Host, host.SessionOptions{Cwd: dir, Mode: permissions.ModeAcceptEdits})
+			result, _ := one(t, s, "Bash", fmt.Sprintf(`{"command":%q}`, text))
+			if refused(result) != test.refused || strings.Contains(result.Text(), "CANARY") {
+				t.Errorf("%s: refused %v: %s", text, refused(result), result.Text())
+			}
+		})
+	}
+}
+
 // TestGitFlagsHideNothing holds git to rules on reading behind flags of its own, where a rule
 // allows every command.
 func TestGitFlagsHideNothing(t *testing.T) {

@@ -1,6 +1,9 @@
 package permissions
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Searched returns the trees that commands read and in which deny or ask rules on reading
 // may name something: each is asked about, unless it is in [Request.Clear]. It belongs there
@@ -24,6 +27,67 @@ func (p *Policy) Searched(commands []Command) []Access {
 		}
 	}
 	return out
+}
+
+// gitMoves are the forms of git that change a repository by what it holds, and by files of the work
+// tree: they bring nothing into it from elsewhere.
+var gitMoves = []string{
+	"add", "commit", "stash", "rm", "mv", "switch", "checkout", "restore", "reset", "merge", "rebase", "cherry-pick", "revert", "branch", "tag",
+}
+
+// Moves reports, of a tree that git prints content of though it is not [Command.Foreseen], whether
+// that can still be told by what the repository holds as a whole: all commits, whether or not
+// anything leads to them, and what is staged. It can where the command runs wholly confined, and
+// all that its parts know git to do is to move between commits and to take in files in sight.
+// Programs that are not known may do more; but what they could have git print, they could print
+// themselves. Words, with NULs between them, are those that may name any object.
+func (c *Command) Moves(a Access) (words string, ok bool) {
+	if c.Fault != "" || c.Unsandboxed || a.Former == "" || a.Former == FormerUnknown {
+		return "", false
+	}
+	var named []string
+	if a.Objects != "" {
+		named = append(named, a.Objects)
+	}
+	for i := range c.Parts {
+		p := &c.Parts[i]
+		if slices.Contains(p.Accesses, a) && (!p.ReadOnly || p.Inner) {
+			return "", false
+		}
+		if !p.git() || p.ReadOnly {
+			continue
+		}
+		if len(p.Words) < 2 || !slices.Contains(gitMoves, p.Words[1].Text) || len(p.Env) > 0 {
+			return "", false
+		}
+		for _, w := range p.Words[1:] {
+			if !w.Literal {
+				return "", false
+			}
+		}
+		for _, w := range p.Words[2:] {
+			named = append(named, objectsIn(w.Text)...)
+		}
+	}
+	return strings.Join(named, "\x00"), true
+}
+
+// objectsIn are what a word of git may name an object by: itself, or the value of a flag.
+func objectsIn(word string) []string {
+	if strings.ContainsAny(word, "\n\r") {
+		return nil // a message: no object has such a name
+	}
+	if !strings.HasPrefix(word, "-") {
+		return []string{word}
+	}
+	_, value, _ := strings.Cut(word, "=")
+	if value == "" && !strings.HasPrefix(word, "--") && len(word) > 2 {
+		value = word[2:]
+	}
+	if value == "" {
+		return nil
+	}
+	return []string{value}
 }
 
 // Foreseen reports whether a command finds in a tree only what is there before it starts or, if

@@ -3,6 +3,7 @@ package searches
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -41,8 +42,13 @@ type workTree struct {
 	git     repository
 	history listing
 	index   listing
-	commits map[string]bool // of the history
-	retry   time.Time       // git is not asked again before
+	// rest are the commits beside the history, which nothing leads to. It is not asked for
+	// again before restRetry.
+	rest      listing
+	unled     map[string]bool
+	restRetry time.Time
+	commits   map[string]bool // of the history
+	retry     time.Time       // git is not asked again before
 	// withheld are those of the paths that the policy withholds.
 	policy   *permissions.Policy
 	withheld []string
@@ -57,20 +63,22 @@ type listing struct {
 
 // Clear reports whether the index and the history of the repository that an access is to
 // hold no path in its tree that rules withhold, and whether the objects that the access
-// names are commits of that history.
-func (p *Past) Clear(ctx context.Context, policy *permissions.Policy, a permissions.Access) bool {
+// names are commits of that history. Whole adds to the history all commits that the repository
+// holds, whether or not anything leads to them.
+func (p *Past) Clear(ctx context.Context, policy *permissions.Policy, a permissions.Access, whole bool) bool {
 	t := p.tree(a.Former)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, longestListing)
 	defer cancel()
-	if !t.list(ctx, policy, a.Former) {
+	if !t.list(ctx, policy, a.Former) || whole && !t.listRest(ctx) {
 		return false
 	}
-	if slices.ContainsFunc(t.withheld, func(name string) bool { return paths.Below(name, a.Target) || paths.Below(name, a.Real) }) {
+	in := func(name string) bool { return paths.Below(name, a.Target) || paths.Below(name, a.Real) }
+	if slices.ContainsFunc(t.withheld, in) || whole && slices.ContainsFunc(withheld(policy, a.Former, t.rest.paths), in) {
 		return false
 	}
-	return a.Objects == "" || t.holds(ctx, strings.Split(a.Objects, "\x00"))
+	return a.Objects == "" || t.holds(ctx, strings.Split(a.Objects, "\x00"), whole)
 }
 
 func (p *Past) tree(top string) *workTree {
@@ -115,15 +123,75 @@ func (t *workTree) list(ctx context.Context, policy *permissions.Policy, top str
 		t.index, changed = listing{index, fields(out)}, true
 	}
 	if changed {
-		rules := policy.SandboxPolicy(nil)
-		t.policy, t.withheld = policy, nil
-		for _, name := range slices.Concat(t.history.paths, t.index.paths) {
-			if name = filepath.Join(top, filepath.FromSlash(name)); rules.Withholds(name) {
-				t.withheld = append(t.withheld, name)
-			}
-		}
+		t.policy, t.withheld = policy, withheld(policy, top, slices.Concat(t.history.paths, t.index.paths))
 	}
 	return true
+}
+
+// withheld are those of the paths in a work tree that a policy withholds.
+func withheld(policy *permissions.Policy, top string, names []string) []string {
+	rules := policy.SandboxPolicy(nil)
+	var out []string
+	for _, name := range names {
+		if name = filepath.Join(top, filepath.FromSlash(name)); rules.Withholds(name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// listRest brings the list of what nothing leads to up to date, and reports whether it is
+// complete. The history is.
+func (t *workTree) listRest(ctx context.Context) bool {
+	if time.Now().Before(t.restRetry) {
+		return false
+	}
+	objects := stateOfFiles(objectFiles(t.git.dir))
+	if state := objects + t.history.state; objects == "" || t.history.state == "" || state != t.rest.state {
+		paths, unled, err := t.restOf(ctx)
+		if errors.Is(err, errTooLong) {
+			t.restRetry = time.Now().Add(relisting)
+		}
+		if err != nil {
+			t.rest = listing{}
+			return false
+		}
+		t.rest, t.unled = listing{state, paths}, unled
+	}
+	return true
+}
+
+// objectFiles lists the directories that show whether there are new objects.
+func objectFiles(dir string) []string {
+	files := []string{filepath.Join(dir, "objects"), filepath.Join(dir, "objects/pack")}
+	for i := range 256 {
+		files = append(files, filepath.Join(dir, "objects", fmt.Sprintf("%02x", i)))
+	}
+	return files
+}
+
+// restOf lists the commits that nothing leads to, and the paths in them.
+func (t *workTree) restOf(ctx context.Context) (paths []string, unled map[string]bool, err error) {
+	out, err := t.git.run(ctx, nil, "cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objecttype) %(objectname)")
+	if err != nil {
+		return nil, nil, err
+	}
+	unled = make(map[string]bool)
+	var sums []string
+	for line := range strings.Lines(string(out)) {
+		if sum, ok := strings.CutPrefix(strings.TrimSpace(line), "commit "); ok && !t.commits[sum] {
+			sums = append(sums, sum)
+		}
+	}
+	if len(sums) == 0 {
+		return nil, unled, nil
+	}
+	out, err = t.git.run(ctx, []byte(strings.Join(sums, "\n")+"\n"), slices.Concat(listed, []string{"--no-walk=unsorted", "--stdin"})...)
+	if err != nil {
+		return nil, nil, err
+	}
+	paths, unled = readLog(out)
+	return paths, unled, nil
 }
 
 // gitDirOf returns git's own directory of a work tree. It returns "" where references or
@@ -201,10 +269,19 @@ func (t *workTree) listHistory(ctx context.Context) (paths []string, commits map
 			return nil, nil, false // it may be a tag of a file, whose path no commit tells
 		}
 	}
-	out, ok := t.run(ctx, nil, "log", "--all", "--reflog", "-m", "--root", "--no-renames", "--no-relative", "--name-only", "-z", "--format=%x00%H")
+	out, ok := t.run(ctx, nil, slices.Concat(listed, []string{"--all", "--reflog"})...)
 	if !ok {
 		return nil, nil, false
 	}
+	paths, commits = readLog(out)
+	return paths, commits, true
+}
+
+// listed has git list commits, and the paths that differ from those before them.
+var listed = []string{"log", "-m", "--root", "--no-renames", "--no-relative", "--name-only", "-z", "--format=%x00%H"}
+
+// readLog reads what git prints for listed.
+func readLog(out []byte) (paths []string, commits map[string]bool) {
 	commits, first := make(map[string]bool), false
 	seen := make(map[string]bool)
 	for rest := string(out); rest != ""; {
@@ -223,15 +300,15 @@ func (t *workTree) listHistory(ctx context.Context) (paths []string, commits map
 			paths = append(paths, field)
 		}
 	}
-	return paths, commits, true
+	return paths, commits
 }
 
 // gitMark matches the marks that git allows around a revision.
 var gitMark = lazyregexp.New(`^\^|\^(?:[!@]|-[0-9]*)$`)
 
 // holds reports whether each word for git names a commit of the history, something in such
-// a commit, or no object at all: then it is a path.
-func (t *workTree) holds(ctx context.Context, words []string) bool {
+// a commit, or no object at all: then it is a path. Whole adds the commits that nothing leads to.
+func (t *workTree) holds(ctx context.Context, words []string, whole bool) bool {
 	var asked []string
 	for _, word := range words {
 		if strings.ContainsAny(word, "\n\r") || strings.Contains(word, "^{") && strings.ContainsAny(word, ":.") {
@@ -253,7 +330,7 @@ func (t *workTree) holds(ctx context.Context, words []string) bool {
 		return false
 	}
 	for i := 0; i+1 < len(asked); i += 2 {
-		if answers[i] != asked[i]+" missing" && !t.commits[answers[i+1]] {
+		if answers[i] != asked[i]+" missing" && !t.commits[answers[i+1]] && (!whole || !t.unled[answers[i+1]]) {
 			return false
 		}
 	}

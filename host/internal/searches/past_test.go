@@ -44,7 +44,7 @@ func TestPastIsKept(t *testing.T) {
 	}
 	var f Past
 	isClear := func(ctx context.Context) bool {
-		return f.Clear(ctx, policy, permissions.Access{Kind: permissions.AccessRead, Target: top, Real: top, Tree: true, Former: top})
+		return f.Clear(ctx, policy, permissions.Access{Kind: permissions.AccessRead, Target: top, Real: top, Tree: true, Former: top}, false)
 	}
 	listed := func() bool { // and not known from before
 		known := f.tree(top).commits["mark"]
@@ -57,6 +57,26 @@ func TestPastIsKept(t *testing.T) {
 	git("commit", "-q", "--allow-empty", "-m", "second")
 	if !isClear(t.Context()) || !listed() {
 		t.Error("a commit is overlooked")
+	}
+	if err := os.WriteFile(filepath.Join(top, ".env"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wholly := func() bool {
+		return f.Clear(t.Context(), policy, permissions.Access{Kind: permissions.AccessRead, Target: top, Real: top, Tree: true, Former: top}, true)
+	}
+	if !wholly() {
+		t.Error("what nothing leads to is not clear, where there is nothing")
+	}
+	git("add", "-f", ".env")
+	git("commit", "-q", "-m", "lost")
+	git("reset", "-q", "--hard", "HEAD~1")
+	git("reflog", "expire", "--expire=now", "--all")
+	if wholly() || !isClear(t.Context()) {
+		t.Error("a commit that nothing leads to is overlooked, or counts in the history")
+	}
+	git("gc", "-q", "--prune=now")
+	if !wholly() || !listed() {
+		t.Error("a commit that is gone still counts")
 	}
 	if err := os.WriteFile(filepath.Join(top, ".env"), nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -75,15 +75,21 @@ func (t *Trees) Clear(ctx context.Context, commands []permissions.Command, s San
 
 // clear judges one tree for one command.
 func (t *Trees) clear(ctx context.Context, c *permissions.Command, a permissions.Access, s Sandbox) bool {
+	whole := false
+	if !c.Foreseen(a, s.Confined, s.Wholly && s.Policy.OnlyReads(c)) {
+		if a.Objects, whole = c.Moves(a); !whole || !s.Wholly {
+			return false
+		}
+	}
 	switch {
-	case a.Real == "" || paths.InKernelDir(a.Target) || paths.InKernelDir(a.Real) || !c.Foreseen(a, s.Confined, s.Wholly && s.Policy.OnlyReads(c)):
+	case a.Real == "" || paths.InKernelDir(a.Target) || paths.InKernelDir(a.Real):
 		return false
 	case a.Glob != "" && !strings.HasSuffix(a.Glob, paths.AllBelow): // its matches are accesses of their own
 	case s.Confined && s.Rules.HidesIn(a.Target, a.Real, a.Glob):
 	case !t.holdsNothing(ctx, a, s):
 		return false
 	}
-	return a.Former == "" || t.past.Clear(ctx, s.Policy, a)
+	return a.Former == "" || t.past.Clear(ctx, s.Policy, a, whole)
 }
 
 // holdsNothing reports whether a tree holds nothing that rules withhold.

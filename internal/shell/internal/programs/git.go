@@ -32,12 +32,45 @@ var (
 	gitPrints  = []string{"git archive", "git whatchanged", "git difftool", "git request-pull", "git stash", "git submodule"}
 )
 
+// gitChanges are flags with which further forms print content, as they ask about each change of a
+// file or show them all; those of one letter come first, alone or in a bunch.
+var gitChanges = map[string][]string{
+	"git add": {"pi", "patch", "interactive"}, "git checkout": {"p", "patch"}, "git reset": {"p", "patch"},
+	"git restore": {"p", "patch"}, "git stash push": {"p", "patch"}, "git stash save": {"p", "patch"},
+	"git commit": {"pv", "patch", "interactive", "verbose", "dry-run"}, "git status": {"v", "verbose"},
+	"git am": {"", "show-current-patch"}, "git rebase": {"", "show-current-patch"},
+}
+
 // printing adds the repository to what forms read that do more than print its content.
-func (f Finding) printing(r *row) Finding {
-	if slices.Contains(gitPrints, r.name) {
+func (f Finding) printing(r *row, args []Arg) Finding {
+	prints := slices.Contains(gitPrints, r.name) && (r.name != "git stash" || slices.ContainsFunc(args, beyondStash))
+	if prints || slices.ContainsFunc(args, r.showsChanges) {
 		f.Effects = append(f.Effects, Effect{Kind: permissions.AccessRead, Name: ".", Git: true, Tree: true, Former: true, AnyObject: true})
 	}
 	return f
+}
+
+// beyondStash reports whether a word of git stash may do more than say what is stashed.
+func beyondStash(a Arg) bool {
+	return !a.Literal || !slices.Contains([]string{
+		"-u", "--include-untracked", "-a", "--all", "-k", "--keep-index", "--no-keep-index", "-q", "--quiet", "-S", "--staged",
+	}, a.Text)
+}
+
+// showsChanges reports whether a word is a flag of gitChanges, shortened perhaps, or a bunch with
+// one. In a longer bunch they may be letters of a value.
+func (r *row) showsChanges(a Arg) bool {
+	flags := gitChanges[r.name]
+	if len(flags) == 0 {
+		return false
+	}
+	if long, ok := strings.CutPrefix(a.Text, "--"); ok {
+		long, _, _ = strings.Cut(long, "=")
+		return len(long) > 2 && slices.ContainsFunc(flags[1:], func(flag string) bool { return strings.HasPrefix(flag, long) })
+	}
+	letters, short := strings.CutPrefix(a.Text, "-")
+	at := strings.IndexAny(letters, flags[0])
+	return short && (at == 0 || at > 0 && len(letters) < 4)
 }
 
 // printsContent reports whether git prints, or tells a guess at a time, what is in files of

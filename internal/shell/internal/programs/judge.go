@@ -79,7 +79,7 @@ func (r *row) unlisted(args []Arg, sub Arg) Finding {
 
 // own judges the words after a row's name by that row alone.
 func (r *row) own(args []Arg) Finding {
-	f := r.judged(args).printing(r)
+	f := r.judged(args).printing(r, args)
 	if r.strict || r.free || r.never || r.anywhere || !flagBehindOperand(args) {
 		return f
 	}
