@@ -204,30 +204,37 @@ func (p *Program) Encode() []byte {
 	}
 	put(uint64(len(p.steps)))
 	for _, s := range p.steps {
-		put(uint64(s.kind), s.number)
-		for _, a := range s.args {
+		args := s.args[:]
+		for len(args) > 0 && args[len(args)-1] == (Arg{}) {
+			args = args[:len(args)-1]
+		}
+		put(uint64(s.kind), s.number, uint64(len(args)))
+		for _, a := range args {
 			put(uint64(a.from), a.value)
 		}
 	}
 	return b
 }
 
-// Decode reads what [Program.Encode] wrote.
+// Decode reads what [Program.Encode] wrote, of which the program keeps and changes parts.
 func Decode(b []byte) (*Program, error) {
 	d := decoder{b: b}
 	p := &Program{copied: d.uint() != 0}
-	for range d.count() {
-		p.blocks = append(p.blocks, d.bytes())
+	p.blocks = make([][]byte, d.count())
+	for i := range p.blocks {
+		p.blocks[i] = d.bytes()
 	}
-	for range d.count() {
-		p.links = append(p.links, link{int(d.uint()), int(d.uint()), int(d.uint())})
+	p.links = make([]link, d.count())
+	for i := range p.links {
+		p.links[i] = link{int(d.uint()), int(d.uint()), int(d.uint())}
 	}
-	for range d.count() {
-		s := step{kind: kind(d.uint()), number: d.uint()}
-		for i := range s.args {
-			s.args[i] = Arg{source(d.uint()), d.uint()}
+	p.steps = make([]step, d.count())
+	for i := range p.steps {
+		s := &p.steps[i]
+		s.kind, s.number = kind(d.uint()), d.uint()
+		for j := range min(d.uint(), uint64(len(s.args))) {
+			s.args[j] = Arg{source(d.uint()), d.uint()}
 		}
-		p.steps = append(p.steps, s)
 	}
 	if d.bad || len(d.b) > 0 {
 		return nil, errEncoded
@@ -263,7 +270,7 @@ func (d *decoder) count() uint64 {
 
 func (d *decoder) bytes() []byte {
 	n := d.count()
-	b := append([]byte(nil), d.b[:n]...)
+	b := d.b[:n:n]
 	d.b = d.b[n:]
 	return b
 }

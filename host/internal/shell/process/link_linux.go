@@ -14,16 +14,19 @@ const hostSocket = 3
 // whole with what came with them, and the supervisor's wait until they are flushed.
 type link struct {
 	in    []byte
-	files []int // descriptors that came and belong to a frame not read yet
+	buf   []byte // what is read goes through it
+	files []int  // descriptors that came and belong to a frame not read yet
 	out   []byte
 }
 
 // receive reads what the host has said. open is false when the host is gone.
 func (l *link) receive() (open bool, err error) {
-	buf := make([]byte, 64<<10)
+	if l.buf == nil {
+		l.buf = make([]byte, 64<<10)
+	}
 	rights := make([]byte, unix.CmsgSpace(4*maxFiles))
 	for {
-		n, r, flags, _, err := unix.Recvmsg(hostSocket, buf, rights, unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC)
+		n, r, flags, _, err := unix.Recvmsg(hostSocket, l.buf, rights, unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC)
 		switch {
 		case errors.Is(err, unix.EAGAIN):
 			return true, nil
@@ -36,7 +39,7 @@ func (l *link) receive() (open bool, err error) {
 		case flags&unix.MSG_CTRUNC != 0:
 			return true, errors.New("descriptors of the host were lost")
 		}
-		l.in = append(l.in, buf[:n]...)
+		l.in = append(l.in, l.buf[:n]...)
 		if err := l.accept(rights[:r]); err != nil {
 			return true, err
 		}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -40,13 +41,13 @@ var current = calls.Int(unix.AT_FDCWD)
 const building = "/proc"
 
 // assemble is the program that makes a sandbox of a copy of a template's mounts, and goes on in
-// it. Its mounts are told over a socket.
-func assemble(spec Spec, l *layout, n *Namespace, template *os.File, filter seccomp.Program, tell *os.File) *calls.Program {
+// it. Its mounts are told over a socket. See [shared] for the files that it is without.
+func assemble(spec Spec, l *layout, n *Namespace) *calls.Program {
 	a := &assembly{Program: &calls.Program{}}
 	if spec.network() == NetworkAll {
 		n = &Namespace{user: n.user} // it has the machine's
 	}
-	a.enter(n, template)
+	a.enter(n)
 	a.processes()
 	a.terminals()
 	if !spec.ReadOnly {
@@ -58,8 +59,8 @@ func assemble(spec Spec, l *layout, n *Namespace, template *os.File, filter secc
 		}
 	}
 	a.check(l)
-	send(a.Program, a.Hold(tell), a.tables(a.self(), unix.O_NONBLOCK))
-	a.giveUp(filter)
+	send(a.Program, a.Hold(nil), a.tables(a.self(), unix.O_NONBLOCK))
+	a.giveUp(confinement(spec.UnixSockets, spec.ReadOnly))
 	a.Below()
 	return a.Program
 }
@@ -85,10 +86,10 @@ func (a *assembly) check(l *layout) {
 
 // enter joins the session's namespaces and a copy of mounts, and makes the command's own
 // namespaces.
-func (a *assembly) enter(n *Namespace, template *os.File) {
+func (a *assembly) enter(n *Namespace) {
 	n.join(a.Program)
 	a.dieWithParent()
-	a.Call("joining the mounts", unix.SYS_SETNS, a.Hold(template), calls.Int(unix.CLONE_NEWNS))
+	a.Call("joining the mounts", unix.SYS_SETNS, a.Hold(nil), calls.Int(unix.CLONE_NEWNS))
 	a.Call("making namespaces", unix.SYS_UNSHARE,
 		calls.Int(unix.CLONE_NEWNS|unix.CLONE_NEWPID|unix.CLONE_NEWIPC|unix.CLONE_NEWUTS|unix.CLONE_NEWCGROUP))
 	a.Apart()
@@ -365,12 +366,23 @@ func (a *assembly) tables(self calls.Arg, flags int) (opened []calls.Arg) {
 	return opened
 }
 
-// lastCapability is beyond what any kernel has.
-const lastCapability = 63
+// lastCapability is the last one that the kernel has, or beyond what any has.
+var lastCapability = sync.OnceValue(func() int {
+	const beyond = 63
+	content, err := os.ReadFile("/proc/sys/kernel/cap_last_cap")
+	if err != nil {
+		return beyond
+	}
+	last, err := strconv.Atoi(strings.TrimSpace(string(content)))
+	if err != nil {
+		return beyond
+	}
+	return last
+})
 
 // giveUp gives up all powers for good, and the calls that are not for commands.
 func (a *assembly) giveUp(filter seccomp.Program) {
-	for c := range lastCapability + 1 {
+	for c := range lastCapability() + 1 {
 		a.Try("giving up a capability", unix.SYS_PRCTL, calls.Int(unix.PR_CAPBSET_DROP), calls.Int(c))
 	}
 	header := binary.NativeEndian.AppendUint32(binary.NativeEndian.AppendUint32(nil, unix.LINUX_CAPABILITY_VERSION_3), 0)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -59,21 +58,8 @@ var pairs = []seccomp.Rule{
 	{Action: seccomp.Refuse, Calls: []uintptr{unix.SYS_SOCKETPAIR}},
 }
 
-// commandFilter is the filter of a command that has no bridge. One that only reads is in the
-// session's network too, and reaches nothing there.
-func commandFilter(spec Spec) seccomp.Program {
-	of := struct{ unixSockets, offline bool }{spec.UnixSockets, spec.ReadOnly}
-	filter, ok := filters.Load(of)
-	if !ok {
-		filter, _ = filters.LoadOrStore(of, confinement(of.unixSockets, of.offline))
-	}
-	return filter.(seccomp.Program) //nolint:errcheck,forcetypeassert // nothing else is stored
-}
-
-// filters are those that were made.
-var filters sync.Map
-
-// confinement is the filter of a sandbox.
+// confinement is the filter of a sandbox. One that is offline may share a network, and reaches
+// nothing there.
 func confinement(unixSockets, offline bool) seccomp.Program {
 	socket := []uintptr{unix.SYS_SOCKET}
 	family := func(families ...uint32) seccomp.Test { return seccomp.Test{Argument: 0, Is: families} }

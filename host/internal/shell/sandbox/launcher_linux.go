@@ -63,20 +63,20 @@ func (l *launcher) wrap(ctx context.Context, spec Spec, argv []string) (*Wrapped
 	if n == nil {
 		n = l.common
 	}
-	laid, template, err := l.prepared(ctx, n, spec)
+	share, mounts, err := l.prepared(ctx, n, spec)
 	if err != nil {
 		return nil, err
 	}
-	w, err := newOverseer(l, n, laid)
+	w, err := newOverseer(l, n, share.layout)
 	if err != nil {
-		return nil, closing(template, err)
+		return nil, closing(mounts, err)
 	}
 	if err := w.missing.begin(); err != nil {
-		return nil, errors.Join(err, w.Close(), template.Close())
+		return nil, errors.Join(err, w.Close(), mounts.Close())
 	}
 	return &Wrapped{
-		Inside: path, Args: argv, Dir: spec.Cwd, Program: assemble(spec, laid, n, template, commandFilter(spec), w.theirs),
-		gate: w, done: []io.Closer{w, template},
+		Inside: path, Args: argv, Dir: spec.Cwd, Program: share.of(mounts, w.theirs),
+		gate: w, done: []io.Closer{w, mounts},
 	}, nil
 }
 

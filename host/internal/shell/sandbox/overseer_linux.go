@@ -57,7 +57,7 @@ func (o *overseer) Close() error {
 	}
 	err = errors.Join(err, o.guard.close(), o.own.Close(), o.theirs.Close())
 	if o.inside != nil {
-		err = errors.Join(err, o.inside.Close())
+		go func() { _ = o.inside.Close() }() // the kernel takes the mounts apart then, and nobody waits for that
 	}
 	return err
 }

@@ -31,11 +31,26 @@ const (
 // those that it has for itself. What is in it nobody can change, but the kernel takes a mount off
 // when what it lies on is removed or replaced.
 type template struct {
-	spec   Spec
-	layout *layout
+	spec Spec
+	shared
 	// mounts is the namespace. Table is where the kernel lists its mounts, and host where it
 	// lists this process's, of which it has copies.
 	mounts, table, host *os.File
+}
+
+// shared is what the commands of a template have in common.
+type shared struct {
+	layout *layout
+	// program is what makes their sandboxes: all of it but its last two files, which are the
+	// namespace of the mounts, and the socket over which the command's own are told.
+	program *calls.Program
+}
+
+// of is the program of one command.
+func (s *shared) of(mounts, tell *os.File) *calls.Program {
+	p := s.program.Clone()
+	p.Files = append(p.Files[:len(p.Files)-2], mounts, tell)
+	return p
 }
 
 // templates are those of a session, the last one used last.
@@ -67,9 +82,9 @@ func (t *templates) drop(count int) error {
 	return errors.Join(faults...)
 }
 
-// take returns the layout of the template for a specification, and its namespace, which the
+// take returns what there is of the template for a specification, and its namespace, which the
 // caller closes; nil is none.
-func (t *templates) take(spec Spec) (*layout, *os.File, error) {
+func (t *templates) take(spec Spec) (*shared, *os.File, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	i := slices.IndexFunc(t.list, func(o *template) bool { return reflect.DeepEqual(o.spec, spec) }) //nolint:govet // there is no error in them
@@ -84,7 +99,7 @@ func (t *templates) take(spec Spec) (*layout, *os.File, error) {
 	t.list = append(t.list, one)
 	t.idle.Reset(templateIdle)
 	mounts, err := duplicate(one.mounts)
-	return one.layout, mounts, err
+	return &one.shared, mounts, err
 }
 
 // keep keeps a template for other commands.
@@ -147,18 +162,18 @@ func duplicate(f *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
-// sameMounts is a specification without what makes no other mounts.
-func sameMounts(spec Spec) Spec {
-	spec.Namespace, spec.UnixSockets, spec.FirstFile, spec.Proxy = nil, false, 0, ""
+// sameSandbox is a specification without what makes no other sandbox in a session.
+func sameSandbox(spec Spec) Spec {
+	spec.Namespace, spec.FirstFile, spec.Proxy = nil, 0, ""
 	return spec
 }
 
-// prepared returns the layout for a specification and the namespace of its mounts, which the
-// caller closes.
-func (l *launcher) prepared(ctx context.Context, n *Namespace, spec Spec) (*layout, *os.File, error) {
-	spec = sameMounts(spec)
-	if laid, mounts, err := n.templates.take(spec); laid != nil || err != nil {
-		return laid, mounts, err
+// prepared returns what a command shares by its specification, and the namespace of its mounts,
+// which the caller closes.
+func (l *launcher) prepared(ctx context.Context, n *Namespace, spec Spec) (*shared, *os.File, error) {
+	spec = sameSandbox(spec)
+	if share, mounts, err := n.templates.take(spec); share != nil || err != nil {
+		return share, mounts, err
 	}
 	t, err := l.newTemplate(ctx, n, spec)
 	for range maxAttempts - 1 {
@@ -172,9 +187,9 @@ func (l *launcher) prepared(ctx context.Context, n *Namespace, spec Spec) (*layo
 	}
 	mounts, err := duplicate(t.mounts)
 	if err != nil || t.layout.forOne() {
-		return t.layout, mounts, errors.Join(err, t.close())
+		return &t.shared, mounts, errors.Join(err, t.close())
 	}
-	return t.layout, mounts, n.templates.keep(t)
+	return &t.shared, mounts, n.templates.keep(t)
 }
 
 // forOne says that a layout has a folder in memory that is one command's alone.
@@ -199,7 +214,7 @@ func (l *launcher) newTemplate(ctx context.Context, n *Namespace, spec Spec) (*t
 	if err != nil {
 		return nil, closing(host, Judge(err))
 	}
-	t := &template{spec: spec, layout: laid, table: files[0], mounts: files[1], host: host}
+	t := &template{spec: spec, shared: shared{laid, assemble(spec, laid, n)}, table: files[0], mounts: files[1], host: host}
 	if err := t.verify(); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
