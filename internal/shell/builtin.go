@@ -122,7 +122,7 @@ func (a *analysis) after(words []word, readOnly bool, at site) state {
 // move follows cd, pushd and popd.
 func (a *analysis) move(words []word, at site) outcome {
 	to, known := a.destination(words, &at)
-	p := permissions.Part{Words: plainWords(words), Env: at.env, ReadOnly: true, Complete: true}
+	p := permissions.Part{Words: plainWords(words), Env: at.env, ReadOnly: true, ReadOnlyConfined: len(at.env) == 0, Complete: true}
 	p.Reason = "it changes the directory"
 	after := at.state
 	if after.away == "" {
@@ -137,7 +137,7 @@ func (a *analysis) move(words []word, at site) outcome {
 			}
 		}
 	} else {
-		a.cloud(&p, "where "+quoted(words[0].Text)+" leads is not known", at)
+		a.blur(&p, "where "+quoted(words[0].Text)+" leads is not known", at)
 	}
 	mine := len(a.parts)
 	a.add(p, at)
