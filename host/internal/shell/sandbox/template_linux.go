@@ -168,6 +168,15 @@ func sameSandbox(spec Spec) Spec {
 	return spec
 }
 
+// own is a specification whose lists are nobody else's, who might change them.
+func own(spec Spec) Spec {
+	for _, list := range []*[]string{&spec.Writable, &spec.Visible, &spec.Hidden, &spec.Protected} {
+		*list = slices.Clone(*list)
+	}
+	spec.Copies, spec.Bind = slices.Clone(spec.Copies), slices.Clone(spec.Bind)
+	return spec
+}
+
 // prepared returns what a command shares by its specification, and the namespace of its mounts,
 // which the caller closes.
 func (l *launcher) prepared(ctx context.Context, n *Namespace, spec Spec) (*shared, *os.File, error) {
@@ -214,7 +223,7 @@ func (l *launcher) newTemplate(ctx context.Context, n *Namespace, spec Spec) (*t
 	if err != nil {
 		return nil, closing(host, Judge(err))
 	}
-	t := &template{spec: spec, shared: shared{laid, assemble(spec, laid, n)}, table: files[0], mounts: files[1], host: host}
+	t := &template{spec: own(spec), shared: shared{laid, assemble(spec, laid, n)}, table: files[0], mounts: files[1], host: host}
 	if err := t.verify(); err != nil {
 		return nil, errors.Join(err, t.close())
 	}

@@ -70,6 +70,21 @@ func TestChangesBetweenCommands(t *testing.T) {
 	}
 }
 
+// What the caller writes into its lists afterwards is another specification.
+func TestListsOfTheCaller(t *testing.T) {
+	t.Parallel()
+	root := tree(t, "w/a", "w/b", "t/f")
+	s := find(t, sandbox.Options{State: root + "/state"})
+	hidden := under(root, "w/a")
+	spec := sandbox.Spec{Writable: under(root, "w"), Temp: root + "/t", Cwd: root + "/w", Hidden: hidden}
+	for name, want := range map[string]string{"a": "content of w/b\n", "b": "content of w/a\n"} {
+		hidden[0] = root + "/w/" + name
+		if out, _ := run(t, s, spec, plainly, "cat a b 2>/dev/null"); out != want {
+			t.Errorf("%s is hidden: got %q", name, out)
+		}
+	}
+}
+
 // What a command has of its own no other one finds, though they share mounts.
 func TestOwnOfEachCommand(t *testing.T) {
 	t.Parallel()
