@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
+	"math"
 	"runtime"
 	"slices"
 	"unsafe"
@@ -99,6 +100,9 @@ func search(calls []uintptr, bodies map[uintptr]Program, otherwise unix.SockFilt
 	half := len(calls) / 2
 	below := search(calls[:half], bodies, otherwise)
 	p := Program{jump(jumpFrom, uint32(calls[half]), 0, 1), {Code: unix.BPF_JMP | unix.BPF_JA, K: uint32(len(below))}}
+	if near := len(below); near <= math.MaxUint8 {
+		p = Program{jump(jumpFrom, uint32(calls[half]), uint8(near), 0)}
+	}
 	return append(append(p, below...), search(calls[half:], bodies, otherwise)...)
 }
 

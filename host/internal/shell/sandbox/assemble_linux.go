@@ -58,8 +58,9 @@ func assemble(spec Spec, l *layout, n *Namespace) *calls.Program {
 			a.entry(nil, e)
 		}
 	}
-	a.check(l)
-	send(a.Program, a.Hold(nil), a.tables(a.self(), unix.O_NONBLOCK))
+	opened := a.tables(a.self())
+	a.check(l) // what changes from now on, the tables tell
+	send(a.Program, a.Hold(nil), opened)
 	a.giveUp(confinement(spec.UnixSockets, spec.ReadOnly))
 	a.Below()
 	return a.Program
@@ -357,13 +358,13 @@ func (a *assembly) self() calls.Arg {
 }
 
 // tables opens where the kernel lists the mounts that a process has, of which there is the
-// directory in /proc, and the namespace that they are in. With the flag O_NONBLOCK Go waits for
-// changes of the table; what one asks for by [changed] Go must not hear of.
-func (a *assembly) tables(self calls.Arg, flags int) (opened []calls.Arg) {
-	for _, name := range []string{"mountinfo", "ns/mnt"} {
-		opened = append(opened, a.Call("opening "+name, unix.SYS_OPENAT, self, a.Text(name), calls.Int(unix.O_RDONLY|unix.O_CLOEXEC|flags)))
+// directory in /proc: once to ask by [changed], and once for Go to wait for changes, each of which
+// is told once. The third is the namespace that they are in.
+func (a *assembly) tables(self calls.Arg) []calls.Arg {
+	open := func(name string, flags int) calls.Arg {
+		return a.Call("opening "+name, unix.SYS_OPENAT, self, a.Text(name), calls.Int(unix.O_RDONLY|unix.O_CLOEXEC|flags))
 	}
-	return opened
+	return []calls.Arg{open("mountinfo", 0), open("mountinfo", unix.O_NONBLOCK), open("ns/mnt", 0)}
 }
 
 // lastCapability is the last one that the kernel has, or beyond what any has.

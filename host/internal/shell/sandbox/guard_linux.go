@@ -17,6 +17,9 @@ type guard struct {
 	// table is where the kernel lists the sandbox's mounts, once they are made.
 	table  *os.File
 	closed atomic.Bool
+	// checked is the same, to ask for changes since all mounts were found in place; nil where they
+	// are still to be looked at.
+	checked *os.File
 	// mend mounts again what was lost at a place; nil cannot.
 	mend func(ctx context.Context, target string) error
 

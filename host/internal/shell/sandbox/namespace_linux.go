@@ -43,8 +43,10 @@ func newNamespace(ctx context.Context, s *process.Supervisors, users bool) (*Nam
 	if users {
 		flags |= unix.CLONE_NEWUSER
 	}
-	p.CopyMemory()
-	p.Call("letting this process write its maps", unix.SYS_PRCTL, calls.Int(unix.PR_SET_DUMPABLE), calls.Int(1))
+	if os.Geteuid() != 0 { // the maps of a process that nobody may look into are root's
+		p.CopyMemory()
+		p.Call("letting this process write its maps", unix.SYS_PRCTL, calls.Int(unix.PR_SET_DUMPABLE), calls.Int(1))
+	}
 	p.Call("making namespaces", unix.SYS_UNSHARE, calls.Int(flags))
 	var opened []calls.Arg
 	if users {

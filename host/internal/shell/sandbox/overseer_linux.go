@@ -57,6 +57,7 @@ func (o *overseer) Close() error {
 	}
 	err = errors.Join(err, o.guard.close(), o.own.Close(), o.theirs.Close())
 	if o.inside != nil {
+		err = errors.Join(err, o.checked.Close())
 		go func() { _ = o.inside.Close() }() // the kernel takes the mounts apart then, and nobody waits for that
 	}
 	return err
@@ -66,11 +67,11 @@ func (o *overseer) release(context.Context, int) error { return o.take() }
 
 // take takes what the sandbox handed out before its command ran.
 func (o *overseer) take() error {
-	files, err := receive(int(o.own.Fd()), 2)
+	files, err := receive(int(o.own.Fd()), 3)
 	if err != nil {
 		return fmt.Errorf("%w: it did not tell its mounts: %w", ErrUnmade, err)
 	}
-	o.table, o.inside = files[0], files[1]
+	o.checked, o.table, o.inside = files[0], files[1], files[2]
 	o.missing.release()
 	return nil
 }

@@ -149,9 +149,15 @@ func (t *template) stands() bool {
 // changed reports whether a table of mounts has changed since it was opened. It says so once, to
 // whoever asks first: nobody else may wait on it.
 func changed(table *os.File) bool {
-	fds := []unix.PollFd{{Fd: int32(table.Fd()), Events: unix.POLLPRI}}
-	n, err := unix.Poll(fds, 0)
-	return n != 0 || err != nil
+	raw, err := table.SyscallConn()
+	if err != nil {
+		return true
+	}
+	n := 0
+	closed := raw.Control(func(fd uintptr) {
+		n, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLPRI}}, 0)
+	})
+	return n != 0 || err != nil || closed != nil
 }
 
 func duplicate(f *os.File) (*os.File, error) {
@@ -273,5 +279,6 @@ func assembleTemplate(spec Spec, l *layout, n *Namespace) (p *calls.Program, ope
 		a.set(mount, unix.MOUNT_ATTR_RDONLY, 0)
 	}
 	a.pivot()
-	return a.Program, a.tables(self, 0)
+	opened = a.tables(self)
+	return a.Program, []calls.Arg{opened[0], opened[2]}
 }

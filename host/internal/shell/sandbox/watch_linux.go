@@ -35,9 +35,11 @@ func (g *guard) watch(ctx context.Context, lost func(Loss)) error {
 	undone := make(chan error, 1)
 	go func() { undone <- g.missing.watch(lost) }()
 	raw, err := g.table.SyscallConn()
+	first := true
 	for err == nil && ctx.Err() == nil && !g.closed.Load() {
-		err = g.look(ctx, raw, lost)
+		err = g.look(ctx, raw, first, lost)
 		g.missing.look(lost)
+		first = false
 	}
 	if g.closed.Load() {
 		return <-undone
@@ -45,8 +47,9 @@ func (g *guard) watch(ctx context.Context, lost func(Loss)) error {
 	return err
 }
 
-// look waits until something changes in the table, or it is time for another look.
-func (g *guard) look(ctx context.Context, raw syscall.RawConn, lost func(Loss)) error {
+// look waits until something changes in the table, or it is time for another look. The first one
+// looks at nothing where nothing has changed.
+func (g *guard) look(ctx context.Context, raw syscall.RawConn, first bool, lost func(Loss)) error {
 	if err := g.table.SetReadDeadline(time.Now().Add(movesTold)); err != nil {
 		return err
 	}
@@ -54,6 +57,10 @@ func (g *guard) look(ctx context.Context, raw syscall.RawConn, lost func(Loss)) 
 	var fault error
 	// The look is a part of the wait, so that nothing changes unnoticed between them.
 	err := raw.Read(func(table uintptr) bool { //nolint:contextcheck // what was lost is mended whatever becomes of the call
+		if first && g.checked != nil && !changed(g.checked) {
+			first = false
+			return false
+		}
 		seen, err := g.compare(int(table))
 		if seen != "" {
 			lost(Loss{Path: seen, Hidden: true})
