@@ -22,7 +22,7 @@ func shellRows() []row {
 		file   = "cat to a file"
 		near   = "at most 1.3x"
 		twice  = "at most 2x"
-		fast   = "at least 0.8 times as fast"
+		fast   = "at least 0.7 times as fast"
 		writes = ": >out"
 		alone  = "bash alone"
 	)
