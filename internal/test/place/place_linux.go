@@ -33,7 +33,12 @@ func Here() string { return os.Getenv(variable) }
 
 // Inside is the environment by which a program of tests that a test starts in a sandbox knows
 // that it is in such a place already.
-func Inside() []string { return []string{variable + "=inside", entered + "=1"} }
+func Inside() []string { return []string{variable + "=" + inside, entered + "=1"} }
+
+// IsInside reports whether this is such a program.
+func IsInside() bool { return Here() == inside }
+
+const inside = "sandbox"
 
 // Main goes to the place that [Run] started this program for. A program's TestMain calls it
 // after what may start this program as something else.

@@ -91,12 +91,8 @@ const maxSaid = 64 << 10
 var errNotInstalled = errors.New("bubblewrap (bwrap) is not installed: install the package bubblewrap")
 
 // Installed reports why this machine has no program for a sandbox, or nil. It starts nothing.
-func Installed(o Options) error {
-	if _, err := findProgram(o.Program); err != nil {
-		return errNotInstalled
-	}
-	return nil
-}
+// Here none is needed: whether a sandbox can be made, [Find] finds out by trying.
+func Installed(Options) error { return nil }
 
 // findProgram is where bubblewrap lies: in the usual places before the search path,
 // which others have more often written to.
@@ -125,6 +121,9 @@ type machine struct {
 	// proc says why there is no /proc, nil where there is one. Without it nothing above is
 	// known.
 	proc error
+	// inside says that another sandbox holds this process: by a filter of system calls and so
+	// that programs give no privileges.
+	inside bool
 }
 
 func readMachine() machine {
@@ -134,11 +133,13 @@ func readMachine() machine {
 	}
 	_, docker := os.Stat("/.dockerenv")
 	_, podman := os.Stat("/run/.containerenv")
+	status := "\n" + read("/proc/self/status") + "\n"
 	return machine{
+		inside:     strings.Contains(status, "\nNoNewPrivs:\t1\n") && strings.Contains(status, "\nSeccomp:\t2\n"),
 		namespaces: read("/proc/sys/user/max_user_namespaces"),
 		clone:      read("/proc/sys/kernel/unprivileged_userns_clone"),
 		apparmor:   read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"),
-		seccomp:    strings.Contains(read("/proc/self/status"), "\nSeccomp:"),
+		seccomp:    strings.Contains(status, "\nSeccomp:"),
 		container:  docker == nil || podman == nil,
 		proc:       procfs.Check(),
 	}
@@ -147,9 +148,15 @@ func readMachine() machine {
 // diagnose says what is wrong and what can be done, from what bubblewrap said and
 // what the machine is like.
 func diagnose(said string, m machine) []string {
+	said = strings.ReplaceAll(said, "\n", "; ")
 	if m.proc != nil {
 		return []string{m.proc.Error(), "bubblewrap said: " + said}
 	}
+	return append(m.reasons(said), "bubblewrap said: "+said)
+}
+
+// reasons are those for which no sandbox can be made that the machine is known to have.
+func (m machine) reasons(said string) []string {
 	var reasons []string
 	add := func(when bool, text string) {
 		if when {
@@ -165,7 +172,8 @@ func diagnose(said string, m machine) []string {
 		"(for Docker: --security-opt systempaths=unconfined)")
 	add(m.container && len(reasons) == 0, "this is a container: start it so that it may make user namespaces "+
 		"(for Docker: --security-opt seccomp=unconfined)")
-	return append(reasons, "bubblewrap said: "+said)
+	add(m.inside && len(reasons) == 0, "another sandbox is around this process, and lets nobody make one in it")
+	return reasons
 }
 
 // version is that of bubblewrap.

@@ -85,6 +85,9 @@ func (s *Sandbox) find(ctx context.Context, o Options) Report {
 func (s *Sandbox) findBubblewrap(ctx context.Context, o Options) Report {
 	path, err := findProgram(o.Program)
 	if err != nil {
+		if m := readMachine(); m.proc == nil { // by itself it would not always help
+			return Report{Kind: "none", Reasons: append(m.reasons(""), errNotInstalled.Error())}
+		}
 		return Report{Kind: "none", Reasons: []string{errNotInstalled.Error()}}
 	}
 	r := Report{Kind: "bubblewrap", Path: path}

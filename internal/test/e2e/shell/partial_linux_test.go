@@ -81,6 +81,9 @@ func TestHostInAPlace(t *testing.T) {
 	if a := d.bash("cat a"); asked.Load() != 1 || a.Sandboxed || a.output() != "text\n" {
 		t.Errorf("asked %d times: %s", asked.Load(), a.Text())
 	}
+	if n := l.has("another sandbox is around this process"); n != 0 != place.IsInside() {
+		t.Errorf("said %d times that there is another sandbox", n)
+	}
 	if n, lost := l.has("no command is confined"), l.has("changes what is protected"); n != 1 || lost != 1 {
 		t.Errorf("said %d times that nothing is confined, and %d times what is lost", n, lost)
 	}
