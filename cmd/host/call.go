@@ -59,6 +59,7 @@ func callTool(ctx context.Context, a *app, tool, input string, f callFlags) erro
 	}
 	defer o.close()
 	o.warnBroken()
+	o.warnLacking()
 	log := &callLog{out: a.err, verbose: f.verbose}
 	r := runOne(ctx, a, o, abi.ToolUse{ID: "call_1", Name: tool, Input: canonical}, log)
 	if output == "json" {

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -31,6 +32,7 @@ func examine(ctx context.Context, a *app, d *diagnosis) error {
 	if s.session.Cwd == "" {
 		return err // the command line is wrong
 	}
+	examineSystem(d, runtime.GOOS)
 	examineDirs(d, s.dirs)
 	if err != nil {
 		d.add("settings", wrong, err.Error())

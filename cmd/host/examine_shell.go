@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"strings"
 
 	"github.com/toolquay/toolquay/abi"
@@ -33,7 +34,9 @@ func examineShell(ctx context.Context, d *diagnosis, s *setup) {
 	default:
 		d.add("shell", fine, "PowerShell: none, so that the tool is not offered")
 	}
-	examineSandbox(ctx, d, o, s.options.Paths.Home)
+	if runtime.GOOS != "windows" { // where no commands run
+		examineSandbox(ctx, d, o, s.options.Paths.Home)
+	}
 }
 
 // examineSandbox tells what this machine offers, and what the settings make of it.

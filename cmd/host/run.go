@@ -106,6 +106,7 @@ func runMessage(ctx context.Context, a *app, file string, f runFlags) error {
 	}
 	defer o.close()
 	o.warnBroken()
+	o.warnLacking()
 	results, err := runTurn(ctx, a, o, m.Calls, output, f)
 	if err != nil {
 		return err

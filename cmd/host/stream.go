@@ -92,6 +92,7 @@ func runStream(ctx context.Context, a *app, file string, f runFlags) error {
 	defer d.out.sayLast()
 	defer o.close()
 	o.warnBroken()
+	o.warnLacking()
 	d.turns.session, d.contract = o.session, o.contract
 	defer takeBrokenPipes()()
 	watchReader(os.Stdout, func() { d.out.fail(hostError(errReaderGone)) })
