@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -47,9 +46,7 @@ func confine(ctx context.Context, c *command) (*confinement, error) {
 	h.readOnly = h.held() && c.known.ReadOnly || h.sandboxed && c.scope.Shell.OnlyReads(&c.known)
 	var err error
 	h.SandboxPolicy, err = c.scope.Shell.SandboxPolicy(ctx, h.held(), !h.readOnly)
-	// Elsewhere nothing stands between the command and the proxy.
-	bridged := runtime.GOOS == "linux" || h.network == sandbox.NetworkHosts
-	h.proxied = h.sandboxed && !h.readOnly && h.network != sandbox.NetworkAll && bridged && (h.HostsOpened || mayConnect(&c.known))
+	h.proxied = h.sandboxed && !h.readOnly && h.network != sandbox.NetworkAll && (h.HostsOpened || mayConnect(&c.known))
 	if h.partial {
 		h.Protected = nil // it protects nothing
 	}

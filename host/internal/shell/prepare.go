@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -40,8 +41,8 @@ func (c *coldChild) prepare(ctx context.Context) error {
 		if c.report.fifo, err = makeFIFO(c.report.file); err != nil {
 			return notPrepared(err)
 		}
-		if c.held.partial {
-			c.spec.Bind = append(c.spec.Bind, sandbox.Bind{Source: c.report.file, Target: c.report.file, Writable: true})
+		if c.held.partial || !OwnTemp { // else its directory is mounted for FIFOs to be written to
+			c.spec.Bind = append(c.spec.Bind, sandbox.Bind{Source: c.report.file, Target: c.report.file, FIFO: true})
 		}
 	}
 	if c.bridged() {
@@ -131,7 +132,12 @@ func (c *coldChild) listen(ctx context.Context) (ln net.Listener, err error) {
 		if err != nil {
 			return nil, err
 		}
-		c.exec.Env = proxy.Environment(c.exec.Env, list[0].Addr().String())
+		at, ok := list[0].Addr().(*net.TCPAddr)
+		if !ok {
+			return nil, errors.Join(fmt.Errorf("a proxy that listens at %v", list[0].Addr()), list[0].Close())
+		}
+		c.spec.ProxyPort = at.Port
+		c.exec.Env = proxy.Environment(c.exec.Env, at.String())
 		return list[0], nil
 	}
 	dir, err := c.setup.private()

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -9,14 +10,25 @@ import (
 	"github.com/toolquay/toolquay/host/internal/paths"
 )
 
-// systemView is what programs need of the machine. What of it only root may read, a sandbox
-// hides.
-var systemView = []string{
+// systemView is what programs need of the machine, by its system. What of it only root may
+// read, a sandbox on Linux hides.
+var systemView = map[string][]string{"linux": linuxView, "darwin": macView}[runtime.GOOS]
+
+var linuxView = []string{
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/sys",
 	"/opt", "/nix", "/gnu", "/snap", // programs that are installed apart
 	"/home/linuxbrew/.linuxbrew", "/var/lib/flatpak", "/var/lib/snapd/snap",
 	"/var/lib/dpkg", "/var/lib/rpm", "/var/lib/pacman", "/lib/apk", // what is installed
 	"/var/lib/ca-certificates", "/var/cache/fontconfig", "/var/cache/man", // what /etc and /usr lead to
+}
+
+// macView lists directories of macOS, by their paths without links too. Of /Library it names
+// what belongs to programs and not to people.
+var macView = []string{
+	"/usr", "/bin", "/sbin", "/etc", "/private/etc", "/opt", "/nix", "/System",
+	"/Library/Apple", "/Library/Developer", "/Library/Fonts", "/Library/Frameworks", "/Library/Java", "/Library/Perl", "/Library/Python", "/Library/Ruby",
+	"/Applications/Xcode.app", "/private/var/db/dyld", "/private/var/db/timezone", "/private/var/db/xcode_select_link", "/private/var/select",
+	"/var/db/dyld", "/var/db/timezone", "/var/db/xcode_select_link", "/var/select",
 }
 
 // homeView is what tools keep in a home for all projects: programs, what they downloaded,
@@ -44,6 +56,11 @@ var homeView = []struct {
 		".cabal/packages", ".stack", ".opam", ".julia", ".mix", ".hex/packages",
 	}},
 	{"managers of several languages", []string{".asdf", ".local/share/mise", ".nix-profile", ".cache/bazel", ".cache/ccache", ".ccache"}},
+	{"macOS: what tools keep apart there", []string{
+		"Library/Caches/go-build", "Library/Caches/golangci-lint", "Library/Caches/pip", "Library/Caches/pypoetry", "Library/Caches/Yarn", "Library/Caches/deno",
+		"Library/Caches/ms-playwright", "Library/Caches/Cypress", "Library/Caches/node-gyp", "Library/Caches/composer", "Library/pnpm", "Library/Python",
+		"Library/Java/JavaVirtualMachines", "Library/Application Support/fnm", "Library/Application Support/go/env", "Library/Fonts",
+	}},
 	{"how terminals and texts look", []string{".terminfo", ".fonts", ".local/share/fonts"}},
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -40,20 +41,30 @@ func Find(ctx context.Context, o Options) (*Sandbox, Report) {
 		r.Reasons = []string{fmt.Sprintf("%s does not work here: %v", program, err)}
 		return nil, r
 	}
-	r.Available = true
+	r.Available, r.Reasons = true, weaker
 	return s, r
 }
 
 // Confines reports whether it is a sandbox.
 func (*Sandbox) Confines() bool { return true }
 
+// weaker is what a sandbox holds less here than on Linux, or allows less.
+var weaker = []string{
+	"sandbox-exec is deprecated by macOS, and nobody here has tried what its sandboxes hold: commands ask as if there were none, also those that only see what they may",
+	"commands reach no server that another one started: the loopback is the machine's, of which only their proxy's port is open to them",
+	"/tmp is not theirs: temporary files belong where TMPDIR says",
+	"the names, sizes and times of all files are in sight",
+	"git config, git remote add and git push -u fail inside, as .git/config cannot be shown as a copy",
+}
+
 // Copies reports whether files can be shown as copies; see [Spec].Copies.
 func (*Sandbox) Copies() bool { return false }
 
-// ProxySocket is empty: a proxy's socket is reached at its own path.
+// ProxySocket is empty: a proxy listens on the machine's loopback.
 const ProxySocket = ""
 
-// Bounds says that [Spec].Visible counts on this system.
+// Bounds is false though [Spec].Visible counts on this system: nobody has tried there what it
+// holds.
 const Bounds = false
 
 // PrivateDir is empty: files are reached at their own paths.
@@ -71,18 +82,19 @@ func (s *Sandbox) Wrap(_ context.Context, spec Spec, argv []string) (*Wrapped, e
 	if s.options.State != "" {
 		spec.Hidden = append([]string{s.options.State}, spec.Hidden...)
 	}
-	for _, list := range []*[]string{&spec.Writable, &spec.Hidden} {
+	for _, list := range []*[]string{&spec.Writable, &spec.Hidden, &spec.Visible} {
 		*list = resolved(*list)
+	}
+	spec.Bind = slices.Clone(spec.Bind)
+	for i := range spec.Bind {
+		spec.Bind[i].Source = resolved([]string{spec.Bind[i].Source})[0]
 	}
 	if spec.Temp != "" {
 		spec.Temp = resolved([]string{spec.Temp})[0]
 	}
 	spec.Protected, spec.Copies = protected(spec.protected()), nil
-	args := []string{filepath.Base(program), "-p", Profile(spec), "--"}
-	if spec.network() == NetworkHosts && len(s.options.Bridge) > 0 {
-		args = append(append(args, s.options.Bridge...), spec.Proxy)
-	}
-	return &Wrapped{Path: program, Args: append(args, argv...)}, nil
+	args := append([]string{filepath.Base(program), "-p", Profile(spec), "--"}, argv...)
+	return &Wrapped{Path: program, Args: args}, nil
 }
 
 // Exec is not needed: the profile says which sockets there are.
@@ -119,17 +131,31 @@ func protected(paths []string) []string {
 	return list
 }
 
-// Namespace is of no use on this system: sandboxes share nothing.
+// Namespace stands for the machine's network on this system: sandboxes have none of their own.
 type Namespace struct{}
 
 // Close does nothing.
 func (*Namespace) Close() error { return nil }
 
-// NewNamespace returns nil: sandboxes share nothing on this system.
-func (*Sandbox) NewNamespace(context.Context) (*Namespace, error) { return nil, nil } //nolint:nilnil // that is no error
+// NewNamespace returns one.
+func (*Sandbox) NewNamespace(context.Context) (*Namespace, error) { return &Namespace{}, nil }
 
-// Listen fails: there are no namespaces.
-func (*Sandbox) Listen(context.Context, *Namespace, int) ([]net.Listener, error) { return nil, ErrNone }
+// Listen listens on the machine's loopback, at ports of which [Spec].ProxyPort opens one to a
+// command.
+func (*Sandbox) Listen(ctx context.Context, _ *Namespace, count int) ([]net.Listener, error) {
+	var list []net.Listener
+	for range count {
+		ln, err := new(net.ListenConfig).Listen(ctx, "tcp4", "127.0.0.1:0")
+		if err != nil {
+			for _, other := range list {
+				_ = other.Close() // nobody was told of it
+			}
+			return nil, err
+		}
+		list = append(list, ln)
+	}
+	return list, nil
+}
 
 // Shares reports false: there are no namespaces.
 func (*Sandbox) Shares() bool { return false }

@@ -170,7 +170,7 @@ func (p *partial) places(spec Spec) (*layout, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrSpec, err)
 		}
-		l.open(source, b.Writable && (!spec.ReadOnly || isFIFO(source)))
+		l.open(source, b.FIFO || b.Writable && !spec.ReadOnly)
 	}
 	if !spec.ReadOnly {
 		for _, path := range p.shared {
@@ -281,9 +281,4 @@ func readNames(dir string, most int) ([]string, error) {
 		return nil, errMany
 	}
 	return names, nil
-}
-
-func isFIFO(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.Mode()&os.ModeNamedPipe != 0
 }

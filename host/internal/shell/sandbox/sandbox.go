@@ -64,8 +64,10 @@ type Spec struct {
 	// Cwd is the folder the command starts in. It must be in sight.
 	Cwd     string
 	Network Network
-	// Proxy is the path of the socket of NetworkHosts.
-	Proxy string
+	// Proxy is the path of the socket of NetworkHosts, or ProxyPort that of the proxy on the
+	// machine's loopback, where commands have none of their own: see [Sandbox.Listen].
+	Proxy     string
+	ProxyPort int
 	// ReadOnly makes nothing writable, Temp included, and takes the network away,
 	// whatever the other fields say.
 	ReadOnly bool
@@ -91,6 +93,9 @@ type Copy struct{ Path, Private string }
 type Bind struct {
 	Source, Target string
 	Writable       bool
+	// FIFO is one to write to, which changes nothing on the disk, also with [Spec].ReadOnly.
+	// Sandboxes in which it could be written to anyway take no notice.
+	FIFO bool
 }
 
 // Options are what a sandbox knows of its surroundings.
@@ -306,7 +311,7 @@ func (s Spec) valid() error {
 	switch s.Network {
 	case "", NetworkOff, NetworkAll:
 	case NetworkHosts:
-		if s.Proxy == "" && s.Namespace == nil && !s.ReadOnly {
+		if s.Proxy == "" && s.ProxyPort == 0 && s.Namespace == nil && !s.ReadOnly {
 			return fmt.Errorf("%w: network %q without a proxy", ErrSpec, s.Network)
 		}
 	default:

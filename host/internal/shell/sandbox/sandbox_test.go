@@ -50,9 +50,19 @@ var profiles = map[string]sandbox.Spec{
 		Writable: []string{"/Users/me/work", "/Users/me/work/a/b"}, Hidden: []string{"/Users/me/.ssh", "/Users/me/work/a"},
 		Protected: []string{"/Users/me/work/.git/hooks/", "/Users/me/work/.bashrc"}, Temp: "/private/var/folders/x/T",
 	},
-	"odd names": {Writable: []string{`/Users/me/a "b" \c)`}, Network: sandbox.NetworkAll},
-	"hosts":     {Writable: []string{"/w"}, Network: sandbox.NetworkHosts, Proxy: "/private/tmp/p.sock"},
-	"read only": {Writable: []string{"/w"}, Protected: []string{"/w/x"}, Temp: "/t", Network: sandbox.NetworkAll, ReadOnly: true},
+	"odd names": {
+		Writable: []string{`/Users/me/a "b" \c)`}, Network: sandbox.NetworkAll,
+		Hidden: []string{"/Users/me/a \"b\" \\c)/(deny\n\t#", "/Users/me/caf\u00e9", "/Users/me/cafe\u0301s", "/Users/me/\xff\xfe", "/Users/me/office", "/Users/me/sstreet"},
+	},
+	"view": {
+		Writable: []string{"/Users/me/work"}, Visible: []string{"/usr", "/System", "/Users/me/go"}, Hidden: []string{"/Users/me/work/.env", "/Users/me/go/private"},
+		Bind: []sandbox.Bind{{Source: "/Users/me/notes"}, {Source: "/Users/me/log", Writable: true}}, Protected: []string{"/Users/me/work/.npmrc"}, Temp: "/private/var/folders/x/T",
+	},
+	"hosts": {Writable: []string{"/w"}, Network: sandbox.NetworkHosts, ProxyPort: 4711},
+	"read only": {
+		Writable: []string{"/w"}, Protected: []string{"/w/x"}, Temp: "/t", Network: sandbox.NetworkAll, ReadOnly: true,
+		Bind: []sandbox.Bind{{Source: "/t/cwd", FIFO: true}, {Source: "/o", Writable: true}},
+	},
 }
 
 func TestProfile(t *testing.T) {
