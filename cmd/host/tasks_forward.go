@@ -195,7 +195,12 @@ func tryReach(ctx context.Context, id, sessions string) (string, *host.RemoteSes
 	}
 	var reason error
 	for _, name := range names {
-		remote, err := host.ReachSession(ctx, filepath.Join(sessions, name))
+		limited, cancel := context.WithTimeout(ctx, reachWait)
+		remote, err := host.ReachSession(limited, filepath.Join(sessions, name))
+		cancel()
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = errors.New("its process does not answer; it may be stopped")
+		}
 		switch {
 		case err == nil:
 			return name, remote, nil
