@@ -20,8 +20,7 @@ import (
 const (
 	// maxTemplates bounds those of a session: commands that only read have other mounts.
 	maxTemplates = 4
-	// templateIdle is how long they are kept after the last command. Until then a file system
-	// that somebody unmounts stays in use.
+	// templateIdle is how long they are kept after the last command.
 	templateIdle = time.Minute
 	// maxAttempts is how often the mounts are made of what others change meanwhile.
 	maxAttempts = 4
@@ -58,6 +57,7 @@ type templates struct {
 	mu     sync.Mutex
 	list   []*template
 	idle   *time.Timer
+	host   *os.File // where the kernel lists this process's mounts, to be waited on
 	closed bool
 }
 
@@ -66,10 +66,12 @@ func (t *templates) close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed = true
+	var err error
 	if t.idle != nil {
 		t.idle.Stop()
+		err = t.host.Close()
 	}
-	return t.drop(len(t.list))
+	return errors.Join(err, t.drop(len(t.list)))
 }
 
 // drop gives the first ones up. The caller holds the lock.
@@ -109,12 +111,46 @@ func (t *templates) keep(one *template) error {
 	if t.closed {
 		return one.close()
 	}
-	t.list = append(t.list, one)
 	if t.idle == nil {
-		t.idle = time.AfterFunc(templateIdle, t.expire)
+		host, err := openTable("self")
+		if err != nil {
+			return errors.Join(err, one.close())
+		}
+		t.host, t.idle = host, time.AfterFunc(templateIdle, t.expire)
+		go t.watch(host)
 	}
+	t.list = append(t.list, one)
 	t.idle.Reset(templateIdle)
 	return t.drop(max(0, len(t.list)-maxTemplates))
+}
+
+// watch gives up what has mounts that are others by now, until the table of them is closed: a file
+// system that somebody unmounts would stay in use.
+func (t *templates) watch(host *os.File) {
+	raw, err := host.SyscallConn()
+	if err != nil {
+		return // it is closed
+	}
+	_ = raw.Read(func(uintptr) bool { // it ends when the table is closed
+		for _, one := range t.outdated() {
+			_ = one.close() // which may write to the file system for long
+		}
+		return false
+	})
+}
+
+// outdated takes out those of which this process's mounts are others by now.
+func (t *templates) outdated() (out []*template) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.list = slices.DeleteFunc(t.list, func(one *template) bool {
+		if !changed(one.host) {
+			return false
+		}
+		out = append(out, one)
+		return true
+	})
+	return out
 }
 
 // forget gives up the template with a layout, of which a copy was not as it was asked for.

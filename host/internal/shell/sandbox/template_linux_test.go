@@ -88,13 +88,15 @@ func TestListsOfTheCaller(t *testing.T) {
 // What a command has of its own no other one finds, though they share mounts.
 func TestOwnOfEachCommand(t *testing.T) {
 	t.Parallel()
-	root := tree(t, "w/f")
+	root := tree(t, "w/f", "t/f")
 	s := find(t, sandbox.Options{State: root + "/state"})
-	spec := sandbox.Spec{Writable: under(root, "w"), Cwd: root + "/w"}
-	for range 3 {
-		out, err := run(t, s, spec, []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}, `ls -A /dev/shm /tmp | grep mine; for d in /dev/shm /tmp; do echo mine > $d/mine; cat $d/mine; done; ls /dev/pts; ls -d /proc/[0-9]* | head -n 2`)
-		if err != nil || out != "mine\nmine\nptmx\n/proc/1\n/proc/2\n" {
-			t.Errorf("got %v, %s", err, out)
+	for temp, own := range map[string]string{"": "/dev/shm /tmp", root + "/t": "/dev/shm"} {
+		spec := sandbox.Spec{Writable: under(root, "w"), Temp: temp, Cwd: root + "/w"}
+		for range 3 {
+			out, err := run(t, s, spec, plainly, `for d in `+own+`; do ls -A $d | grep mine; echo mine > $d/mine; done; ls /dev/pts; ls -d /proc/[0-9]* | head -n 2`)
+			if err != nil || out != "ptmx\n/proc/1\n/proc/2\n" {
+				t.Errorf("got %v, %s", err, out)
+			}
 		}
 	}
 }
@@ -103,7 +105,7 @@ func TestOwnOfEachCommand(t *testing.T) {
 // one, and back: what is hidden is so when the command begins, or the start fails.
 func TestExchangedWhileMade(t *testing.T) {
 	t.Parallel()
-	names := []string{"p/w/.env", "q/w/.env"}
+	names := []string{"p/w/.env", "q/w/.env", "t/f"}
 	var protected []string // what takes a while to be mounted
 	for i := range 100 {
 		name := "p/w/f" + strconv.Itoa(i)
@@ -114,7 +116,7 @@ func TestExchangedWhileMade(t *testing.T) {
 	if !s.Copies() {
 		testenv.Missing(t, "this machine lets nobody make namespaces but bubblewrap")
 	}
-	spec := sandbox.Spec{Writable: under(root, "p/w"), Cwd: "/", Hidden: under(root, "p/w/.env"), Protected: under(root, protected...)}
+	spec := sandbox.Spec{Writable: under(root, "p/w"), Temp: root + "/t", Cwd: "/", Hidden: under(root, "p/w/.env"), Protected: under(root, protected...)}
 	ran := 0
 	for began := time.Now(); time.Since(began) < 3*time.Second; {
 		made, exchanged := make(chan struct{}), make(chan struct{})
@@ -184,9 +186,9 @@ func TestMountsBetweenCommands(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return // nobody else mounts here
 	}
-	root := tree(t, "w/f", "m/below")
+	root := tree(t, "w/f", "m/below", "t/f")
 	s := find(t, sandbox.Options{State: root + "/state"})
-	spec := sandbox.Spec{Writable: under(root, "w"), Cwd: root + "/w", Bind: []sandbox.Bind{{Source: root + "/m", Target: root + "/m"}}}
+	spec := sandbox.Spec{Writable: under(root, "w"), Temp: root + "/t", Cwd: root + "/w", Bind: []sandbox.Bind{{Source: root + "/m", Target: root + "/m"}}}
 	lists := func(want string) {
 		t.Helper()
 		if out, err := run(t, s, spec, plainly, "ls "+root+"/m"); err != nil || out != want {
@@ -200,6 +202,23 @@ func TestMountsBetweenCommands(t *testing.T) {
 	defer func() { _ = unix.Unmount(root+"/m", unix.MNT_DETACH) }() // it may be done
 	must(t, os.WriteFile(root+"/m/above", nil, 0o644))
 	lists("above\n")
-	must(t, unix.Unmount(root+"/m", 0))
+	if !ends(t, root+"/m", func() { must(t, unix.Unmount(root+"/m", 0)) }) {
+		t.Error("it is still in use")
+	}
 	lists("below\n")
+}
+
+// ends reports whether the file system at a path is in use no more soon after something is done.
+func ends(t *testing.T, path string, do func()) bool {
+	t.Helper()
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	must(t, err)
+	told := os.NewFile(uintptr(fd), "inotify")
+	defer told.Close()
+	_, err = unix.InotifyAddWatch(fd, path, unix.IN_MOVE_SELF) // of its end it is told in any case
+	must(t, err)
+	do()
+	must(t, told.SetReadDeadline(time.Now().Add(testenv.Patience/3)))
+	_, err = told.Read(make([]byte, unix.SizeofInotifyEvent))
+	return err == nil
 }
