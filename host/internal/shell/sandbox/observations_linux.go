@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,8 +20,15 @@ import (
 type observations struct {
 	files  map[string]observation
 	access map[access]error
-	// listed are directories of which the entries count too.
-	listed map[string]bool
+	// globs are what there was of patterns.
+	globs map[string]listing
+}
+
+// listing is what there was of a pattern, and when the directory around had changed before; the
+// zero time is not known.
+type listing struct {
+	paths   []string
+	changed syscall.Timespec
 }
 
 // observation is what lay at a path.
@@ -35,7 +44,7 @@ type access struct {
 }
 
 func newObservations() *observations {
-	return &observations{files: make(map[string]observation), access: make(map[access]error), listed: make(map[string]bool)}
+	return &observations{files: make(map[string]observation), access: make(map[access]error), globs: make(map[string]listing)}
 }
 
 // lstat is [os.Lstat].
@@ -73,11 +82,25 @@ func (o *observations) glob(pattern string) []string {
 		}
 		return []string{pattern}
 	}
-	dir := filepath.Dir(pattern)
-	o.listed[dir] = true
-	_, _ = o.lstat(dir)
-	paths, _ := filepath.Glob(pattern)
-	return paths
+	was := listing{changed: lastChange(filepath.Dir(pattern))}
+	if time.Since(time.Unix(was.changed.Unix())) < coarsest {
+		was.changed = syscall.Timespec{} // what changes next may have the same time
+	}
+	was.paths, _ = filepath.Glob(pattern)
+	o.globs[pattern] = was
+	return was.paths
+}
+
+// coarsest is beyond what file systems' times differ by at least.
+const coarsest = 20 * time.Millisecond
+
+// lastChange is when what lies at a path, or its entries, changed last; zero if it is not there.
+func lastChange(path string) syscall.Timespec {
+	var now syscall.Stat_t
+	if syscall.Lstat(path, &now) != nil {
+		return syscall.Timespec{}
+	}
+	return now.Ctim
 }
 
 // maxLinks bounds how many links lead to a path, as the kernel does.
@@ -142,12 +165,20 @@ func (o *observations) same() bool {
 			return false
 		}
 	}
+	for pattern, was := range o.globs {
+		if at := lastChange(filepath.Dir(pattern)); at != was.changed || at == (syscall.Timespec{}) {
+			if paths, _ := filepath.Glob(pattern); !slices.Equal(paths, was.paths) {
+				return false
+			}
+		}
+	}
 	return true
 }
 
-// unchanged reports whether what lay at a path lies there still. Of a directory, whose entries
-// come and go, the time of its last change counts only if they were listed; of a link and a file
-// it tells others with the same number apart.
+// unchanged reports whether what lay at a path lies there still. Of a link the time of its last
+// change tells others with the same number apart. Files, which may be written to all the time, and
+// directories have no number that is used again: something is mounted on them or of them, or it
+// does not matter which they are.
 func (o *observations) unchanged(path string, was observation) bool {
 	var now syscall.Stat_t
 	err := syscall.Lstat(path, &now)
@@ -158,5 +189,5 @@ func (o *observations) unchanged(path string, was observation) bool {
 	if !ok || now.Dev != then.Dev || now.Ino != then.Ino || now.Mode != then.Mode || now.Uid != then.Uid || now.Gid != then.Gid {
 		return false
 	}
-	return was.info.IsDir() && !o.listed[path] || now.Ctim == then.Ctim
+	return was.info.Mode()&fs.ModeSymlink == 0 || now.Ctim == then.Ctim
 }

@@ -70,6 +70,35 @@ func TestChangesBetweenCommands(t *testing.T) {
 	}
 }
 
+// Commands begin while files are written to that are hidden and protected.
+func TestFilesInUse(t *testing.T) {
+	t.Parallel()
+	root := tree(t, "w/log", "w/.npmrc", "t/f")
+	s := find(t, sandbox.Options{State: root + "/state"})
+	spec := sandbox.Spec{Writable: under(root, "w"), Temp: root + "/t", Cwd: root + "/w", Hidden: under(root, "w/log"), Protected: under(root, "w/.npmrc")}
+	written := make(chan error, 1)
+	go func() {
+		for {
+			select {
+			case <-t.Context().Done():
+				written <- nil
+				return
+			default:
+				if err := errors.Join(os.WriteFile(root+"/w/log", []byte("x"), 0), os.WriteFile(root+"/w/.npmrc", []byte("x"), 0)); err != nil {
+					written <- err
+					return
+				}
+			}
+		}
+	}()
+	for range 5 {
+		if out, err := run(t, s, spec, plainly, "cat log"); !strings.Contains(out, "Permission denied") {
+			t.Errorf("got %q, %v", out, err)
+		}
+	}
+	t.Cleanup(func() { must(t, <-written) })
+}
+
 // What the caller writes into its lists afterwards is another specification.
 func TestListsOfTheCaller(t *testing.T) {
 	t.Parallel()
