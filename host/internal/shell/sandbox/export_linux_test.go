@@ -41,3 +41,11 @@ func (s *Sandbox) ShareNothing() { s.partial.shared = nil }
 // SetLandlock has them held by an older one.
 func (s *Sandbox) Landlock() int           { return int(s.partial.landlock) }
 func (s *Sandbox) SetLandlock(version int) { s.partial.landlock = landlockABI(version) }
+
+// Templates counts what commands without a session share of their mounts.
+func (s *Sandbox) Templates() int {
+	t := &s.own.common.templates
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.list)
+}

@@ -206,7 +206,7 @@ func duplicate(f *os.File) (*os.File, error) {
 
 // sameSandbox is a specification without what makes no other sandbox in a session.
 func sameSandbox(spec Spec) Spec {
-	spec.Namespace, spec.FirstFile, spec.Proxy = nil, 0, ""
+	spec.Namespace, spec.FirstFile, spec.Proxy, spec.ProxyPort = nil, 0, "", 0
 	return spec
 }
 

@@ -99,6 +99,22 @@ func TestFilesInUse(t *testing.T) {
 	t.Cleanup(func() { must(t, <-written) })
 }
 
+// Each command has a proxy of its own, which makes no other mounts.
+func TestProxiesShareMounts(t *testing.T) {
+	t.Parallel()
+	root := tree(t, "w/f", "t/f")
+	s := find(t, sandbox.Options{State: root + "/state"})
+	for port := range 3 {
+		spec := sandbox.Spec{Writable: under(root, "w"), Temp: root + "/t", Cwd: root + "/w", Network: sandbox.NetworkHosts, ProxyPort: 4000 + port}
+		if out, err := run(t, s, spec, plainly, "cat f"); err != nil {
+			t.Fatal(err, out)
+		}
+	}
+	if n := s.Templates(); n != 1 {
+		t.Errorf("there are %d", n)
+	}
+}
+
 // What the caller writes into its lists afterwards is another specification.
 func TestListsOfTheCaller(t *testing.T) {
 	t.Parallel()
