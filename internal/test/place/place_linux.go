@@ -68,7 +68,7 @@ func Run(tb testing.TB, place string, user int, tests string) (string, error) {
 		}
 	})
 	cmd := exec.CommandContext(tb.Context(), "/proc/self/exe", "-test.v", "-test.run", tests)
-	cmd.Env = append(os.Environ(), variable+"="+place, "TMPDIR="+dir)
+	cmd.Env = append(os.Environ(), variable+"="+place, "TMPDIR="+dir, "CI=") // with samples
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: user, HostID: os.Geteuid(), Size: 1}},

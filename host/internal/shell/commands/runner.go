@@ -93,6 +93,15 @@ func (r *Runner) copies() *liveCopies {
 	return &r.live
 }
 
+// protects reports whether commands are kept from changing what is protected: a partial sandbox
+// protects nothing, and then it need not be looked for.
+func (r *Runner) protects() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.engine
+	return e == nil || !e.isReady() || e.sandbox == nil || e.confines()
+}
+
 // ReachesByRule reports whether commands reach the hosts that rules allow.
 func (r *Runner) ReachesByRule() bool { return r.options.Shell.Network == sandbox.NetworkHosts }
 

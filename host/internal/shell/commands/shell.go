@@ -104,7 +104,7 @@ func (s *Shell) SandboxPolicy(ctx context.Context, confined, writes bool) (capab
 		}
 		s.addLayer(policy, &made)
 	}
-	return made, sandboxPolicy(ctx, &s.runner.options, &s.call, policy, &made, writes, s.runner.copies())
+	return made, sandboxPolicy(ctx, &s.runner.options, &s.call, policy, &made, writes && s.runner.protects(), s.runner.copies())
 }
 
 // lasting has others of this user reach the network of a session's commands.
