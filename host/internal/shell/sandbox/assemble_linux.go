@@ -218,13 +218,17 @@ const safely = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
 // devicesSize is how much room there is for the names in /dev, in bytes.
 const devicesSize = 64 << 10
 
+// harmless are the devices that a command has. It can write to them, while their mounts are closed to
+// changes: root could take them from everybody by their permissions.
+var harmless = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
+
 // devices makes a /dev of what harms nobody, with room for what each command has of its own.
 func (a *assembly) devices(spec Spec) {
 	dev := a.memory("/dev", devicesSize, "0755", unix.MOUNT_ATTR_NOSUID)
 	at := a.place("/dev")
-	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
-		a.file(at, name)
-		a.bind("/dev/"+name, "/dev/"+name, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC)
+	for _, path := range harmless {
+		a.file(at, filepath.Base(path))
+		a.bind(path, path, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC|unix.MOUNT_ATTR_RDONLY)
 	}
 	for name, to := range map[string]string{
 		"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2",

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // tree makes files, and folders where a name ends in a slash, or links where it has
@@ -161,6 +162,32 @@ var layouts = []struct {
 		shell: `ls /dev; head -c 1 /dev/zero | wc -c; echo x > /dev/null`,
 		want:  "core\nfd\nfull\nnull\nptmx\npts\nrandom\nshm\nstderr\nstdin\nstdout\ntty\nurandom\nzero\n1\n",
 	},
+}
+
+// The machine's devices stay as they are for others, also where root, who has them, runs a command.
+func TestDevices(t *testing.T) {
+	t.Parallel()
+	root := tree(t, "w/f")
+	for _, users := range []bool{true, false} {
+		if !users && os.Geteuid() != 0 {
+			continue // only root does without
+		}
+		s := find(t, sandbox.Options{State: root + "/state"})
+		if !s.Copies() {
+			testenv.Missing(t, "this machine lets nobody make namespaces but bubblewrap")
+		}
+		if !users {
+			must(t, s.WithoutUsers(t.Context()))
+		}
+		for _, readOnly := range []bool{false, true} {
+			out, err := run(t, s, sandbox.Spec{Writable: under(root, "w"), Cwd: root + "/w", ReadOnly: readOnly}, plainly, `
+				for d in null zero full random urandom tty; do { chmod $(stat -c %a /dev/$d) /dev/$d || touch /dev/$d; } 2>/dev/null && echo "$d can be changed"; done
+				echo x > /dev/null; echo x >> /dev/null; exec 9<>/dev/zero && echo used`)
+			if err != nil || out != "used\n" {
+				t.Errorf("users %t: got %v, %s", users, err, out)
+			}
+		}
+	}
 }
 
 func TestLayouts(t *testing.T) {
