@@ -56,6 +56,9 @@ func TestPartialSandbox(t *testing.T) {
 	if r = s.bash(c, "bash -c 'echo a >/dev/stderr; echo b | tee /dev/stdout; echo c >>/dev/fd/1; diff <(echo) <(echo); rm $(mktemp) >/dev/null'"); r.Exit != 0 || strings.Contains(r.out, "denied") {
 		t.Errorf("got %+v", r)
 	}
+	if r = s.bash(c, "setsid sleep 1000 & echo begun"); r.Left == 0 || r.out != "begun\n" {
+		t.Errorf("what it left behind is not ended: %+v", r)
+	}
 	// What only reads is held more closely, and tells where it went by a FIFO.
 	if r = s.bash(c, "cat secret; cd sub && pwd"); !strings.Contains(r.out, "secret: Permission denied\n") || r.Cwd != filepath.Join(s.dir, "sub") {
 		t.Errorf("got %+v", r)

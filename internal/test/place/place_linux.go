@@ -19,6 +19,7 @@ import (
 const (
 	NoUsers  = "a machine without user namespaces"
 	Filtered = "a container, by its filter of system calls"
+	Bare     = "a container whose filter refuses Landlock too"
 )
 
 // variable names the place, in the environment of a test program. With entered behind it, it
@@ -98,10 +99,15 @@ func enter(place string) error {
 		return err
 	}
 	header, none := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, [2]unix.CapUserData{}
-	if err := unix.Capset(&header, &none[0]); err != nil || place != Filtered {
+	if err := unix.Capset(&header, &none[0]); err != nil || place != Filtered && place != Bare {
 		return err
 	}
+	var more []uintptr
+	if place == Bare {
+		more = []uintptr{unix.SYS_LANDLOCK_CREATE_RULESET, unix.SYS_LANDLOCK_ADD_RULE, unix.SYS_LANDLOCK_RESTRICT_SELF}
+	}
 	return seccomp.New(seccomp.Allow,
+		seccomp.Rule{Action: seccomp.Absent, Calls: more},
 		seccomp.Rule{Action: seccomp.Refuse, Calls: []uintptr{unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_PTRACE}},
 		seccomp.Rule{Action: seccomp.Refuse, Calls: []uintptr{unix.SYS_CLONE}, When: []seccomp.Test{{Argument: 0, Has: unix.CLONE_NEWUSER | unix.CLONE_NEWNS}}},
 		seccomp.Rule{Action: seccomp.Absent, Calls: []uintptr{unix.SYS_CLONE3}},

@@ -237,6 +237,25 @@ func TestPartialWithoutState(t *testing.T) {
 	}
 }
 
+// TestWhereThereIsNoLandlock has the filter of system calls alone hold commands, and says so.
+func TestWhereThereIsNoLandlock(t *testing.T) {
+	t.Parallel()
+	if place.Here() == "" {
+		if out, err := place.Run(t, place.Bare, 1000, "^TestWhereThereIsNoLandlock$"); err != nil || !strings.Contains(out, "--- PASS: TestWhereThereIsNoLandlock") {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	s, report := sandbox.Find(t.Context(), sandbox.Options{State: t.TempDir() + "/state", Supervisors: supervisors})
+	if s == nil || s.Confines() || report.Kind != "seccomp" || !strings.Contains(strings.Join(report.Lost, " "), "no Landlock") {
+		t.Fatalf("got %+v", report)
+	}
+	out, err := run(t, s, sandbox.Spec{Cwd: "/"}, plainly, `python3 -c 'import socket; socket.socket(socket.AF_UNIX)' 2>&1 | tail -n 1; grep CapEff /proc/self/status`)
+	if err != nil || !strings.Contains(out, "Operation not permitted") || !strings.Contains(out, "0000000000000000") {
+		t.Errorf("got %q, %v", out, err)
+	}
+}
+
 // TestReportOfAPlace says why there is no sandbox, what there is instead, and what is lost.
 func TestReportOfAPlace(t *testing.T) {
 	if place.Here() == "" {
