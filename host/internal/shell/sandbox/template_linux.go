@@ -64,14 +64,16 @@ type templates struct {
 // close gives them up.
 func (t *templates) close() error {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.closed = true
-	var err error
 	if t.idle != nil {
 		t.idle.Stop()
-		err = t.host.Close()
 	}
-	return errors.Join(err, t.drop(len(t.list)))
+	host, err := t.host, t.drop(len(t.list))
+	t.mu.Unlock()
+	if host != nil {
+		err = errors.Join(err, host.Close()) // which waits for the watch, and that for the lock
+	}
+	return err
 }
 
 // drop gives the first ones up. The caller holds the lock.

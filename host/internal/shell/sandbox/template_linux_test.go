@@ -3,6 +3,7 @@
 package sandbox_test
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -251,6 +252,37 @@ func TestMountsBetweenCommands(t *testing.T) {
 		t.Error("it is still in use")
 	}
 	lists("below\n")
+}
+
+// A session ends while mounts change outside.
+func TestEndWhileMountsChange(t *testing.T) {
+	if os.Geteuid() != 0 {
+		return // nobody else mounts here
+	}
+	root := tree(t, "w/f", "m/below", "t/f")
+	s := find(t, sandbox.Options{State: root + "/state"})
+	if !s.Copies() {
+		testenv.Missing(t, "this machine lets nobody make namespaces but bubblewrap")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var changes sync.WaitGroup
+	defer changes.Wait()
+	defer cancel()
+	changes.Go(func() {
+		for ctx.Err() == nil && unix.Mount("test", root+"/m", "tmpfs", 0, "") == nil {
+			_ = unix.Unmount(root+"/m", unix.MNT_DETACH) // seen by nobody
+		}
+	})
+	for range 10 {
+		n, err := s.NewNamespace(t.Context())
+		must(t, err)
+		w, err := s.Wrap(t.Context(), sandbox.Spec{Writable: under(root, "w"), Temp: root + "/t", Cwd: root + "/w", Namespace: n}, []string{"true"})
+		if !errors.Is(err, sandbox.ErrChanged) {
+			must(t, err)
+			must(t, w.Close())
+		}
+		must(t, n.Close())
+	}
 }
 
 // ends reports whether the file system at a path is in use no more soon after something is done.
