@@ -26,6 +26,8 @@ type analysis struct {
 	lines bool
 	// budget is how much may still be looked at behind wrappers.
 	budget *int
+	// does says that a part does more than read, so that the command does, whatever bounds it.
+	does bool
 	// wires are the descriptors, of what it starts as well.
 	wires *wires
 	// timing is the command that the keyword time stands before.

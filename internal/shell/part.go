@@ -15,7 +15,7 @@ func (a *analysis) part(words []word, found programs.Finding, at site) permissio
 		Words: plainWords(words), Env: at.env, EnvTunes: len(at.env) > 0 && !at.odd,
 		ReadOnly: found.ReadOnly, Complete: found.Complete, Reason: found.Reason, Ask: found.Ask,
 	}
-	p.ReadOnlyConfined = p.ReadOnly || a.onlyReads(words, at.depth)
+	p.ReadOnlyConfined = p.ReadOnly || !at.inner && !a.does && a.onlyReads(words, at.depth)
 	if !p.ReadOnly {
 		p.Reason = a.because(quoted(words[0].Text)+": "+found.Reason, at.node)
 	}
@@ -116,6 +116,7 @@ func (a *analysis) add(p permissions.Part, at site) {
 	if at.state.shaken != "" {
 		a.cloud(&p, "the shell was changed before: "+at.state.shaken, at)
 	}
+	a.does = a.does || !p.Inner && !p.ReadOnlyConfined
 	from := offset(at.node)
 	for _, s := range a.spans {
 		if from < s.from || from >= s.to {
