@@ -161,6 +161,7 @@ func TestReadsUnaskedPrintNothing(t *testing.T) {
 			})
 			secrets := []string{
 				filepath.Join(t.TempDir(), "file"), filepath.Join(h.home, "notes.txt"), filepath.Join(h.home, ".ssh/id"), filepath.Join(h.home, "state/grants.json"),
+				filepath.Join(h.home, "go/pkg/mod/m/x"), filepath.Join(h.home, ".cache/pip/x"), filepath.Join(h.home, ".npm/x"),
 			}
 			for _, file := range secrets {
 				must(t, os.MkdirAll(filepath.Dir(file), 0o700))

@@ -42,8 +42,8 @@ type Options struct {
 	// Logger takes what an operator should know. It is required.
 	Logger *slog.Logger
 
-	// base is what every command sees of the machine.
-	base func() []string
+	// base is what every command sees of the machine, and what tools keep there if it may write.
+	base func(writes bool) []string
 }
 
 // reaches reports whether the options let commands of a tool reach a host that no rule

@@ -51,7 +51,7 @@ func sandboxPolicy(ctx context.Context, o *Options, c *Call, policy *permissions
 	m.rules = policy.SandboxPolicy(c.Gate.Approved()).Following(m.resolver.Follow).Reading(paths.CachedBeginning()).Around(m.tops)
 	m.places = m.rules.Find(paths.CachedNames())
 	m.walk = c.Memory.NewWalk(ctx, policy, m.rules, protected.Bounds{})
-	m.see(p)
+	m.see(p, writes)
 	if err := m.hide(ctx); err != nil {
 		return err
 	}

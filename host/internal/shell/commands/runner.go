@@ -43,7 +43,14 @@ func NewRunner(o Options) *Runner {
 		return sync.OnceValue(func() []string { return environmentOf(o.Environ, o.Environment, looks) })
 	}
 	usual := environment(false)
-	o.base = sync.OnceValue(func() []string { return baseView(o.Sandbox.Home, usual()) })
+	reading := sync.OnceValue(func() []string { return baseView(o.Sandbox.Home, usual(), false) })
+	writing := sync.OnceValue(func() []string { return baseView(o.Sandbox.Home, usual(), true) })
+	o.base = func(writes bool) []string {
+		if writes {
+			return writing()
+		}
+		return reading()
+	}
 	return &Runner{
 		options: o, usual: usual, looking: environment(true),
 		powerShell: sync.OnceValue(func() error { return shell.Installed(abi.ShellPowerShell, o.Shell.PowerShell) }),
