@@ -4,6 +4,8 @@ package process_test
 
 import (
 	"errors"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +30,24 @@ func TestProgram(t *testing.T) {
 	failure, ok := errors.AsType[*calls.Failure](err)
 	if !ok || failure.What != "entering /none" || failure.Errno != unix.ENOENT {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A command that is started by a program may use all processors that this process may use.
+func TestProgramUsesAllProcessors(t *testing.T) {
+	const name = "Cpus_allowed_list:"
+	own, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := supervisors(t)
+	for range 2 {
+		p := &calls.Program{}
+		p.Below()
+		out, status := output(t, s, process.Command{Path: "/bin/grep", Args: []string{"grep", name, "/proc/self/status"}, Program: p})
+		if status.Code != 0 || !strings.Contains(string(own), out) {
+			t.Errorf("got %q, %+v", out, status)
+		}
 	}
 }
 
