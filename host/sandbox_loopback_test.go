@@ -33,7 +33,9 @@ func TestSessionLoopback(t *testing.T) {
 	})
 	s, other := session(t, h.Host, host.SessionOptions{}), session(t, h.Host, host.SessionOptions{})
 	const port = 8137
-	told(t, s, fmt.Sprintf(serve, port), inBackground)
+	if got := told(t, s, fmt.Sprintf(serve, port), inBackground); !strings.Contains(got, "toolquay tasks forward PORT]") {
+		t.Errorf("nothing tells who reaches it: %q", got)
+	}
 	if got := told(t, s, fmt.Sprintf(fetch, port)); !strings.HasPrefix(got, "served") {
 		t.Fatalf("the session: got %q", got)
 	}

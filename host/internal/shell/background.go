@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
 )
 
 // taskKind is the letter that the ids of shells' tasks begin with.
@@ -48,12 +49,26 @@ func (r *run) move(why string) (abi.Answer, error) {
 		return abi.Answer{}, errors.Join(err, body.Close())
 	}
 	go r.watchTask(task, &killed)
-	ok.Task, ok.Background, ok.OutputFile = task.ID(), why, file
+	ok.Task, ok.Background, ok.OutputFile, ok.Note = task.ID(), why, file, r.served(why)
 	ok.Duration = time.Since(r.began).Milliseconds()
 	if why == abi.BackgroundTimeout {
 		ok.Timeout = r.timeout().Milliseconds()
 	}
 	return answerOf(ok, body), nil
+}
+
+// served says who reaches what a command listens on that was started to go on, if it is not the
+// whole machine.
+func (r *run) served(why string) string {
+	if why != abi.BackgroundAsked || r.held.network == sandbox.NetworkAll || r.held.HostsApproved {
+		return ""
+	}
+	shared, giveBack := r.setup.networks.known(r.held.Ended)
+	if shared == nil {
+		return ""
+	}
+	_ = giveBack() // the command has it
+	return "If it listens on a port, later commands reach that at localhost, and the user with toolquay tasks forward PORT."
 }
 
 // watchTask waits for the end of a task.
