@@ -81,8 +81,11 @@ func hostRules(hosts []string) []string {
 // remembered opens them to its sandbox, too.
 func (g *desk) Ask(ctx context.Context, q *gate.Question) <-chan gate.Answer {
 	if len(q.Explanation.Remedy) > 0 && q.Subject.Offer == nil && len(q.Subject.Commands) > 0 && g.confined(q.Subject.Operation) {
-		known := slices.Clip(q.Explanation.Remedy) // names the host itself where that is all there was to ask
-		q.Explanation.Remedy = append(known, slices.DeleteFunc(g.closedHosts(q), func(rule string) bool { return slices.Contains(known, rule) })...)
+		for _, rule := range g.closedHosts(q) {
+			if !slices.Contains(q.Explanation.Remedy, rule) { // as where the host is all there was to ask
+				q.Explanation.Remedy = append(slices.Clip(q.Explanation.Remedy), rule)
+			}
+		}
 	}
 	return g.turn.Ask(ctx, g.use.ID, g.tell, q)
 }
