@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -99,11 +100,22 @@ func (c *command) timeout() time.Duration {
 	return time.Duration(min(c.args.Timeout, c.setup.Time.Max.Milliseconds())) * time.Millisecond
 }
 
-// reports says whether the shell has to report its last directory. A command that only reads
-// and does not change directories stays where it began. A report would cost it a trap, and a
-// fork for its last program, which would otherwise replace the shell.
-func (c *command) reports() bool {
-	return !c.isPowerShell() && (!c.known.ReadOnly || analysis.Calls(&c.known, "cd", "pushd", "popd"))
+// movers are what can have a shell change its own directory, by themselves or by running text
+// and functions in it. Programs cannot.
+var movers = []string{
+	"cd", "pushd", "popd", "eval", "source", ".", "builtin", "command", "trap", "alias", "shopt", "enable", "mapfile", "readarray",
+	"compgen", "complete", "jobs",
+}
+
+// reports says whether the shell has to report its last directory: whether it may have left the
+// one where it began, with an environment. A report costs a trap, and a fork for the last program,
+// which would otherwise replace the shell.
+func (c *command) reports(env []string) bool {
+	if c.isPowerShell() || c.known.ReadOnly && !analysis.Calls(&c.known, "cd", "pushd", "popd") {
+		return false
+	}
+	function := func(setting string) bool { return strings.HasPrefix(setting, "BASH_FUNC_") }
+	return analysis.Calls(&c.known, movers...) || slices.ContainsFunc(env, function)
 }
 
 // movable reports whether the command may move to the background unasked. One that only

@@ -33,7 +33,7 @@ func (c *coldChild) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	if !c.reports() {
+	if !c.reports(c.exec.Env) {
 		return nil
 	}
 	if c.spec.ReadOnly { // then the report cannot be a file

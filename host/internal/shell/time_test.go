@@ -116,6 +116,11 @@ func TestDirectoryIsReported(t *testing.T) {
 		"true": {}, "cd sub": {sub}, "cd sub; cd ..": {}, "cd link": {sub}, "cd out": {"", "/usr"}, "cd /": {"", "/"}, "cd ..": {"", filepath.Dir(s.dir)},
 		"(cd sub)": {}, "cd sub; exit 3": {sub}, "cd sub; false": {sub}, "set -e; cd sub; false; cd /": {sub}, "cd nowhere; true": {}, "cd sub && PWD=/etc": {sub},
 		"cd \"o'\"*": {odd}, "mkdir gone; cd gone; rmdir ../gone": {}, "cd() { builtin cd sub; }; cd": {sub}, "trap 'echo dbg' DEBUG; cd sub": {sub}, "set -x; cd sub": {sub},
+		"f() { cd sub; }; f; echo >made": {sub}, "eval 'cd sub'; echo >made": {sub}, "echo cd sub >s; . ./s": {sub}, "echo cd sub >s; source s": {sub},
+		"echo >made; command cd sub": {sub}, "echo >made; builtin pushd sub": {sub}, "trap 'cd sub' EXIT; echo >made": {}, "trap 'cd sub' USR1; kill -USR1 $$; echo >made": {sub},
+		"shopt -s expand_aliases; alias go='cd sub'\neval go >made": {sub}, "echo x >made; mapfile -C 'cd sub; :' -c 1 lines <made": {sub},
+		"c=cd; $c sub; echo >made": {sub}, "c\\d sub; echo >made": {sub}, "'c'd sub; echo >made": {sub}, "if true; then { cd sub; }; fi; echo >made": {sub},
+		"while cd sub; do break; done; echo >made": {sub}, "echo >made && cd sub || cd /": {sub}, "bash -c 'cd sub'; echo >made": {}, "env -C sub true; echo >made": {},
 		"exec bash -c 'cd sub'": {}, "cd sub; kill -9 $$": {}, "set -uo noclobber; cd sub": {sub}, "cd sub; exec >&-": {sub}, "cd sub &": {},
 	} {
 		if r := s.bash(c, command); r.Cwd != want[0] || r.Refused != want[1] {
