@@ -75,10 +75,13 @@ func (c *command) analyse() error {
 	if c.isPowerShell() {
 		c.known = permissions.Command{Text: c.args.Command} // its analysis is for its judges
 	}
-	if c.args.Background || !c.scope.Shell.Offers(SleepTool) {
+	if c.args.Background {
 		return nil
 	}
-	return OnlyWaits(&known, c.scope.Tasks != nil)
+	if err := OnlyWaits(&known, c.scope.Tasks != nil); err != nil && c.scope.Shell.Offers(SleepTool) {
+		return err
+	}
+	return nil
 }
 
 func (c *command) isPowerShell() bool { return c.args.Shell == abi.ShellPowerShell }
