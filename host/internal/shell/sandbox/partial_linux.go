@@ -134,7 +134,7 @@ func (p *partial) granted(spec Spec) (*ruleset, error) {
 			err = r.tree(e, holes(list[i+1:], e))
 		}
 	}
-	for path, rights := range p.devices(spec) {
+	for path, rights := range p.devices() {
 		err = cmp.Or(err, r.grant(path, rights))
 	}
 	if err != nil {
@@ -200,7 +200,7 @@ func (l *layout) open(path string, writable bool) {
 }
 
 // devices are those that harm nobody, and the kernel's account of processes.
-func (p *partial) devices(spec Spec) map[string]uint64 {
+func (p *partial) devices() map[string]uint64 {
 	m := map[string]uint64{"/dev/ptmx": mayUseDevice, "/dev/pts": mayUseDevice | unix.LANDLOCK_ACCESS_FS_READ_DIR, "/proc": mayRead &^ unix.LANDLOCK_ACCESS_FS_EXECUTE}
 	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
 		m["/dev/"+name] = mayUseDevice
