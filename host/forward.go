@@ -25,8 +25,8 @@ type RemoteSession = forward.Remote
 // Dial connects to a port on which a command of the session listens: on the loopback that its
 // commands share, by 127.0.0.1 or ::1. Where none does, the error is [syscall.ECONNREFUSED]. It
 // has the code abi.CodeUnsupported where the commands have no network of their own: without a
-// sandbox or with a partial one, with [NetworkAll], with bubblewrap, and on systems other than Linux. A command whose
-// call a person allowed a host has a network that nobody shares.
+// sandbox or with a partial one, with [NetworkAll], with bubblewrap, and on systems other than
+// Linux. A command whose call a person allowed a host has a network that nobody shares.
 func (s *Session) Dial(ctx context.Context, port int) (net.Conn, error) {
 	return s.host.engines.commands.Dial(ctx, s.core.Life.Context().Done(), port)
 }
