@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/toolquay/toolquay/abi"
@@ -22,25 +23,31 @@ import (
 	"github.com/toolquay/toolquay/plugins"
 )
 
-// heard keeps what a turn tells, and denies what it is asked for good.
-type heard []string
+// heard keeps what a turn tells, and denies what it is asked for good. Results leave while
+// others are asked about, so that a question comes only when the first has left.
+type heard struct {
+	told  chan string
+	first chan struct{} // closed when a result has left
+	once  sync.Once
+}
 
 func (h *heard) Any() bool                                 { return true }
 func (h *heard) Under(*pipeline.Call, int)                 {}
-func (h *heard) Began()                                    { *h = append(*h, "began") }
-func (h *heard) Ended()                                    { *h = append(*h, "ended") }
-func (h *heard) Close()                                    { *h = append(*h, "closed") }
+func (h *heard) Began()                                    { h.told <- "began" }
+func (h *heard) Ended()                                    { h.told <- "ended" }
+func (h *heard) Close()                                    { close(h.told) }
 func (h *heard) Interruptible(bool)                        {}
 func (h *heard) Telling(int, *abi.ToolUse) pipeline.Teller { return teller{heard: h} }
 
 func (h *heard) Ask(_ context.Context, t *session.Turn, callID string, tell pipeline.Teller, q *gate.Question) <-chan gate.Answer {
-	*h = append(*h, "asked about "+callID+", "+q.Subject.Call.Tool)
+	<-h.first
+	h.told <- "asked about " + callID + ", " + q.Subject.Call.Tool
 	answer := make(chan gate.Answer, 1)
 	answer <- gate.Answer{Message: "no", Effect: func() { t.Stop(tell, "enough") }}
 	return answer
 }
 
-// teller keeps what matters of what a call tells.
+// teller tells what matters of what a call tells.
 type teller struct {
 	pipeline.Teller
 	heard *heard
@@ -53,8 +60,12 @@ func (teller) Queued(json.RawMessage)               {}
 func (teller) Decided(string, permissions.Decision) {}
 func (teller) Started()                             {}
 func (teller) Finished(abi.ToolResult, bool)        {}
-func (t teller) Stopped(reason string)              { *t.heard = append(*t.heard, "stopped: "+reason) }
-func (t teller) Left(r abi.ToolResult)              { *t.heard = append(*t.heard, "left "+r.ToolUseID) }
+func (t teller) Stopped(reason string)              { t.heard.told <- "stopped: " + reason }
+
+func (t teller) Left(r abi.ToolResult) {
+	t.heard.told <- "left " + r.ToolUseID
+	t.heard.once.Do(func() { close(t.heard.first) })
+}
 
 // native is a tool of the embedder that answers with its name.
 func native(t *testing.T, name string) *tool.Native {
@@ -120,12 +131,12 @@ func open(t *testing.T) *session.Session {
 // order, and after a no that ends the turn nothing more begins.
 func TestTurnWithoutAHost(t *testing.T) {
 	t.Parallel()
-	var told heard
+	h := &heard{told: make(chan string, 16), first: make(chan struct{})}
 	results := open(t).Results(t.Context(), []abi.ToolUse{
 		{ID: "1", Name: "Free", Input: json.RawMessage(`{}`)},
 		{ID: "2", Name: "Asks", Input: json.RawMessage(`{}`)},
 		{ID: "3", Name: "Free", Input: json.RawMessage(`{}`)},
-	}, &told)
+	}, h)
 	var codes []abi.Code
 	for _, r := range results {
 		code := abi.Code("")
@@ -137,7 +148,11 @@ func TestTurnWithoutAHost(t *testing.T) {
 	if want := []abi.Code{"", abi.CodeDenied, abi.CodeCancelled}; !slices.Equal(codes, want) {
 		t.Errorf("the results have the codes %q, want %q", codes, want)
 	}
-	want := []string{"began", "left 1", "asked about 2, Asks", "stopped: enough", "left 2", "left 3", "ended", "closed"}
+	want := []string{"began", "left 1", "asked about 2, Asks", "stopped: enough", "left 2", "left 3", "ended"}
+	var told []string
+	for text := range h.told { // which the turn closes
+		told = append(told, text)
+	}
 	if !slices.Equal(told, want) {
 		t.Errorf("told was %q, want %q", told, want)
 	}
