@@ -144,6 +144,12 @@ func (f *finder) expand(base string, segs []glob.Segment) []string {
 		if segs[i].Deep || len(found) > maxFound {
 			return nil
 		}
+		if segs[i].Literal() {
+			for j := range found {
+				found[j] += "/" + segs[i].Text
+			}
+			continue
+		}
 		var next []string
 		for _, dir := range found {
 			next = append(next, f.children(dir, &segs[i])...)
@@ -156,11 +162,8 @@ func (f *finder) expand(base string, segs []glob.Segment) []string {
 	return found
 }
 
-// children are the paths in a directory that a component matches.
+// children are the paths in a directory that a wildcard matches.
 func (f *finder) children(dir string, s *glob.Segment) []string {
-	if s.Literal() {
-		return []string{dir + "/" + s.Text}
-	}
 	names, err := f.list(cmp.Or(dir, "/"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && paths.InsideAny(f.Roots, dir) {
 		f.closed = append(f.closed, dir)
