@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
-
-	"github.com/toolquay/toolquay/permissions"
 )
 
 // maxBeginning bounds how much is read of a configuration file.
@@ -27,9 +25,6 @@ func Beginning(file string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxBeginning))
 }
 
-// CachedBeginning returns a [Beginning] that reads each file once.
-func CachedBeginning() permissions.Read { return cached(Beginning) }
-
 // Names lists the names in a directory, as a [permissions.List].
 func Names(dir string) ([]string, error) {
 	d, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a FIFO
@@ -40,10 +35,6 @@ func Names(dir string) ([]string, error) {
 	names, err := d.Readdirnames(-1)
 	return names, NotDirectory(err)
 }
-
-// CachedNames returns a [Names] that reads each directory once: several patterns name the
-// same ones.
-func CachedNames() permissions.List { return cached(Names) }
 
 // Links lists the names in a directory that are symbolic links.
 func Links(dir string) ([]string, error) {
@@ -64,21 +55,4 @@ func NotDirectory(err error) error {
 		return fs.ErrNotExist
 	}
 	return err
-}
-
-// cached returns a function that calls f once for each name.
-func cached[T any](f func(name string) (T, error)) func(name string) (T, error) {
-	type result struct {
-		value T
-		err   error
-	}
-	seen := make(map[string]result)
-	return func(name string) (T, error) {
-		r, known := seen[name]
-		if !known {
-			r.value, r.err = f(name)
-			seen[name] = r
-		}
-		return r.value, r.err
-	}
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestResolver resolves paths to where the system has them, as far as they exist.
-func TestResolver(t *testing.T) {
+// TestLookups resolves paths to where the system has them, as far as they exist.
+func TestLookups(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -23,7 +23,7 @@ func TestResolver(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := make(Resolver)
+	var r Lookups
 	for name, want := range map[string]string{
 		"dir/file": "dir/file", "link/sub": "dir/sub", "link/none/more": "dir/none/more", "broken": "nothing/there",
 		"dir/file/x": "dir/file/x",

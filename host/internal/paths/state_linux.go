@@ -6,6 +6,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // State tells whether a directory has changed: creating, removing or renaming anything in
@@ -33,11 +35,13 @@ var timed = []uint32{
 
 // RestingState returns the state of an open directory, and whether every change from now
 // on will show in it.
-func RestingState(d *os.File) (s State, lasts bool) {
+func RestingState(d *os.File) (s State, lasts bool) { return resting(int(d.Fd())) }
+
+func resting(fd int) (s State, lasts bool) {
 	var in syscall.Statfs_t
 	var stat syscall.Stat_t
 	now := time.Now()
-	if syscall.Fstatfs(int(d.Fd()), &in) != nil || syscall.Fstat(int(d.Fd()), &stat) != nil {
+	if syscall.Fstatfs(fd, &in) != nil || syscall.Fstat(fd, &stat) != nil {
 		return State{}, false
 	}
 	wait := settling
@@ -57,6 +61,20 @@ func RestingText(path string) (text string, lasts bool) {
 	defer f.Close()
 	state, lasts := RestingState(f)
 	return fmt.Sprintln(path, state), lasts
+}
+
+// restingAt returns the state of a directory by its path, the zero state if not every change from
+// now on will show in it. The directory need not be readable.
+func restingAt(path string) State {
+	fd, err := syscall.Open(path, unix.O_PATH|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return State{}
+	}
+	defer syscall.Close(fd)
+	if state, lasts := resting(fd); lasts {
+		return state
+	}
+	return State{}
 }
 
 // StateOf returns the state of a directory by its path.

@@ -14,5 +14,8 @@ func RestingState(*os.File) (s State, lasts bool) { return State{}, false }
 // RestingText always reports false.
 func RestingText(string) (text string, lasts bool) { return "", false }
 
+// restingAt always returns the zero state.
+func restingAt(string) State { return State{} }
+
 // StateOf always reports false.
 func StateOf(string) (State, bool) { return State{}, false }

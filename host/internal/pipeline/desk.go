@@ -81,7 +81,8 @@ func (g *desk) Protected(policy *permissions.Policy, accesses []permissions.Acce
 	if len(names) == 0 {
 		return nil
 	}
-	return policy.GitAround(names, paths.CachedNames(), paths.CachedBeginning())
+	var files paths.Lookups
+	return policy.GitAround(names, files.Names, files.Beginning)
 }
 
 // aliased adds to accesses the other names of the same file that a rule names.
@@ -100,7 +101,7 @@ func (g *desk) Clear(policy *permissions.Policy, about *gate.Subject) []permissi
 	writable = append(writable, s.Host.Writable...)
 	return g.trees.Clear(s.Life.Context, about.Commands, searches.Sandbox{
 		Policy: policy, Confined: g.confined(about.Operation), Wholly: g.Confined(policy, about),
-		Rules: policy.SandboxPolicy(g.Approvals.Allowed()).Around(make(paths.Resolver).All(writable)),
+		Rules: policy.SandboxPolicy(g.Approvals.Allowed()).Around(new(paths.Lookups).All(writable)),
 	})
 }
 

@@ -153,7 +153,7 @@ func (g *judging) scratch(operation string) shell.Scratch {
 	if confined && capshell.OwnTemp {
 		policy := g.Policy()
 		s.Mounted = append(policy.WorkingDirs(), really(policy.Cwd()), really(g.session().Rules.Home()))
-		s.Mounted = append(s.Mounted, make(paths.Resolver).All(h.Writable)...)
+		s.Mounted = append(s.Mounted, new(paths.Lookups).All(h.Writable)...)
 	}
 	return s
 }

@@ -3,5 +3,6 @@
 // made of them, and searches are judged by them.
 //
 // A walk remembers in a [Memory] what it found, so that the next one reads only the
-// directories that changed.
+// directories that changed. What is found without a walk is kept there as well, and found anew
+// only where something that it was found by has changed.
 package protected

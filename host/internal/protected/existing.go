@@ -21,9 +21,8 @@ const onlyReported = "only reported"
 
 // Existing examines what the walk found to be protected by name. It leaves out names
 // directly in one of tops that the sandbox holds whether or not they exist.
-func (f *Found) Existing(rules *permissions.SandboxPolicy, tops []string) Existing {
+func (f *Found) Existing(rules *permissions.SandboxPolicy, files *paths.Lookups, tops []string) Existing {
 	all := make(Existing)
-	list := paths.CachedNames()
 	for _, path := range slices.Concat(f.names, f.links) {
 		if !slices.Contains(tops, filepath.Dir(path)) || !rules.Placed(path) {
 			all.add(path)
@@ -38,7 +37,7 @@ func (f *Found) Existing(rules *permissions.SandboxPolicy, tops []string) Existi
 		if _, there := all[mark]; there && (r.bare || isListable(mark)) {
 			all[mark] = onlyReported
 		}
-		for _, path := range rules.Repository(r.path, r.bare, list) {
+		for _, path := range rules.Repository(r.path, r.bare, files.Names) {
 			all.add(path)
 		}
 	}
@@ -74,10 +73,10 @@ func (e Existing) add(path string) {
 }
 
 // Paths returns the paths that mounts can hold, for links their targets.
-func (e Existing) Paths(rules *permissions.SandboxPolicy, resolver paths.Resolver) []string {
+func (e Existing) Paths(rules *permissions.SandboxPolicy, files *paths.Lookups) []string {
 	var out []string
 	for path, link := range e {
-		at := resolver.Locate(path)
+		at := files.Locate(path)
 		if link == onlyReported || at.Err != nil || link == "" && at.Path != path {
 			continue // it is gone by now
 		}

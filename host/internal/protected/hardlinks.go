@@ -43,15 +43,15 @@ func (h *HardLinks) found() *linked {
 }
 
 func find(ctx context.Context, policy *permissions.Policy, memory *Memory) linked {
-	resolver := make(paths.Resolver)
-	rules := policy.SandboxPolicy(nil).Following(resolver.Follow)
-	places := rules.FindRuled(paths.CachedNames())
+	files := memory.Lookups()
+	rules := policy.SandboxPolicy(nil).Following(files.Follow)
+	places := rules.FindRuled(files.Names)
 	walk := memory.NewWalk(ctx, policy, rules, Bounds{})
 	l := linked{names: make(map[string][]string), left: MaxNames}
 	if walk.Ruled(rules.Walks()) != nil || len(walk.Unwalked) > 0 {
 		l.left = -1
 	}
-	held := resolver.Existing(slices.Concat(places.Hidden, places.Protected, walk.Hidden, walk.Protected))
+	held := files.Existing(slices.Concat(places.Hidden, places.Protected, walk.Hidden, walk.Protected))
 	l.left = each(held, l.left, func(path, file string) { l.names[file] = append(l.names[file], path) })
 	return l
 }

@@ -20,9 +20,45 @@ const (
 	gitName = ".git"
 )
 
-// Memory keeps what the last walk of a session found, for the next one. The zero value is
-// ready for use, and it is safe for concurrent use.
-type Memory struct{ last atomic.Pointer[snapshot] }
+// Memory keeps what the last walk of a session found, for the next one, and what was looked up
+// without a walk. The zero value is ready for use, and it is safe for concurrent use.
+type Memory struct {
+	last  atomic.Pointer[snapshot]
+	files paths.Lookups
+	found atomic.Pointer[found]
+}
+
+// found is what a policy without approvals hides and protects, without a walk.
+type found struct {
+	policy  *permissions.Policy
+	roots   []string // the writable directories
+	version int      // of the lookups
+	places  permissions.Places
+}
+
+// Lookups returns what was looked up, renewed.
+func (m *Memory) Lookups() *paths.Lookups {
+	m.files.Renew()
+	return &m.files
+}
+
+// Find is [permissions.SandboxPolicy.Find] by [Memory.Lookups], for the rules that a sandbox is
+// to enforce of a policy; they look at files by the same. Of the hidden paths it returns those
+// that exist, as they really lie. The caller may change what it returns.
+func (m *Memory) Find(policy *permissions.Policy, rules *permissions.SandboxPolicy) permissions.Places {
+	last, version := m.found.Load(), m.files.Version()
+	if last == nil || last.policy != policy || last.version != version || len(rules.Approved) > 0 || !slices.Equal(last.roots, rules.Roots) {
+		last = &found{policy, rules.Roots, version, rules.Find(m.files.Names)}
+		last.places.Hidden = m.files.Existing(last.places.Hidden)
+		if len(rules.Approved) == 0 {
+			m.found.Store(last)
+		}
+	}
+	p := last.places
+	return permissions.Places{
+		Hidden: slices.Clone(p.Hidden), Shown: slices.Clone(p.Shown), Protected: slices.Clone(p.Protected), Pinned: slices.Clone(p.Pinned),
+	}
+}
 
 // before returns what the last walk by the same policy found.
 func (m *Memory) before(policy *permissions.Policy) *snapshot {
@@ -67,14 +103,16 @@ func (s *snapshot) unchanged(only []string) map[string]bool {
 	same := make([]bool, len(dirs))
 	var work sync.WaitGroup
 	share := max(checkedAtOnce, (len(dirs)+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
-	for from := 0; from < len(dirs); from += share {
-		work.Go(func() {
-			for i := from; i < min(from+share, len(dirs)); i++ {
-				state, ok := paths.StateOf(dirs[i])
-				same[i] = ok && state == s.dirs[dirs[i]].state
-			}
-		})
+	check := func(from int) {
+		for i := from; i < min(from+share, len(dirs)); i++ {
+			state, ok := paths.StateOf(dirs[i])
+			same[i] = ok && state == s.dirs[dirs[i]].state
+		}
 	}
+	for from := share; from < len(dirs); from += share {
+		work.Go(func() { check(from) })
+	}
+	check(0)
 	work.Wait()
 	fresh := make(map[string]bool, len(dirs))
 	for i, path := range dirs {

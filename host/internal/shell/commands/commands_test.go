@@ -55,36 +55,43 @@ func (f *fakeCall) Analyse(text string, at shell.Place) permissions.Command {
 
 // newFake returns a call in a directory of its own, whose policy denies reading .env and
 // allows one host, and the shell that commands run by.
-func newFake(t *testing.T, o Options) (*fakeCall, *Shell) {
-	t.Helper()
-	dir := paths.Real(t.TempDir())
-	policy, _, err := permissions.Compile(permissions.Setup{
-		Layout: permissions.Layout{Cwd: permissions.Dir{Path: dir, Real: dir}}, Resolve: paths.Real, ResolveDirectory: paths.Real,
-		Rules: []permissions.RuleSet{{
-			Source: permissions.SourceUser,
-			Deny:   permissions.RuleTexts("Read(.env)", "WebFetch(domain:evil.example.org)"), Allow: permissions.RuleTexts("WebFetch(domain:example.com)"),
-		}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &fakeCall{dir: dir, policy: policy}
+func newFake(tb testing.TB, o Options) (*fakeCall, *Shell) {
+	tb.Helper()
+	dir := paths.Real(tb.TempDir())
+	f := &fakeCall{dir: dir}
+	f.compile(tb, permissions.Dir{}, permissions.ModeDefault, "Read(.env)")
 	o.Logger = slog.New(slog.DiscardHandler)
 	var memory protected.Memory
 	var links protected.HardLinks
-	links.Begin(t.Context(), f, &memory)
+	links.Begin(tb.Context(), f, &memory)
 	return f, NewShell(NewRunner(o), Call{Tool: "Bash", Session: f, Gate: f, Analyser: f, Audience: f, Memory: &memory, Links: &links})
 }
 
-func (f *fakeCall) make(t *testing.T, names ...string) {
-	t.Helper()
+// compile makes the policy anew.
+func (f *fakeCall) compile(tb testing.TB, home permissions.Dir, mode permissions.Mode, deny ...string) {
+	tb.Helper()
+	policy, _, err := permissions.Compile(permissions.Setup{
+		Layout: permissions.Layout{Cwd: permissions.Dir{Path: f.dir, Real: f.dir}, Home: home}, Resolve: paths.Real, ResolveDirectory: paths.Real, Mode: mode,
+		Rules: []permissions.RuleSet{{
+			Source: permissions.SourceUser,
+			Deny:   permissions.RuleTexts(append(deny, "WebFetch(domain:evil.example.org)")...), Allow: permissions.RuleTexts("WebFetch(domain:example.com)"),
+		}},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	f.policy = policy
+}
+
+func (f *fakeCall) make(tb testing.TB, names ...string) {
+	tb.Helper()
 	for _, name := range names {
 		path := filepath.Join(f.dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 }

@@ -117,7 +117,7 @@ func (m *policyMaker) copyable(path string, p *capability.SandboxPolicy) bool {
 		return protected != path && paths.Below(path, protected)
 	}
 	_, err := paths.Beginning(filepath.Join(filepath.Dir(path), "HEAD"))
-	return err == nil && slices.ContainsFunc(m.tops, top) && m.resolver.Locate(path).Path == path &&
+	return err == nil && slices.ContainsFunc(m.tops, top) && m.files.Locate(path).Path == path &&
 		!slices.ContainsFunc(p.Protected, around) && !m.rules.Forbids(path) && !m.rules.Hides(path)
 }
 

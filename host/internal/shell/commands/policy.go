@@ -33,7 +33,7 @@ type policyMaker struct {
 	call     *Call
 	policy   *permissions.Policy
 	rules    *permissions.SandboxPolicy
-	resolver paths.Resolver
+	files    *paths.Lookups
 	tops     []string // the writable directories, as they really lie
 	walk     *protected.Walk
 	places   permissions.Places
@@ -45,11 +45,11 @@ type policyMaker struct {
 // are not looked for. Live are the copies of files that commands have, nil if the sandbox can
 // show none.
 func sandboxPolicy(ctx context.Context, o *Options, c *Call, policy *permissions.Policy, p *capability.SandboxPolicy, writes bool, live *liveCopies) error {
-	m := &policyMaker{options: o, call: c, policy: policy, resolver: make(paths.Resolver)}
-	p.Opened, p.Repositories = opened(c.Gate.Approved(), p), repositories(p, m.resolver.Follow)
-	m.tops = m.resolver.All(slices.Concat(p.Working, p.Repositories, slices.DeleteFunc(slices.Clone(p.Opened), isFile)))
-	m.rules = policy.SandboxPolicy(c.Gate.Approved()).Following(m.resolver.Follow).Reading(paths.CachedBeginning()).Around(m.tops)
-	m.places = m.rules.Find(paths.CachedNames())
+	m := &policyMaker{options: o, call: c, policy: policy, files: c.Memory.Lookups()}
+	p.Opened, p.Repositories = opened(c.Gate.Approved(), p), repositories(p, m.files.Follow)
+	m.tops = m.files.All(slices.Concat(p.Working, p.Repositories, slices.DeleteFunc(slices.Clone(p.Opened), isFile)))
+	m.rules = policy.SandboxPolicy(c.Gate.Approved()).Following(m.files.Follow).Reading(m.files.Beginning).Around(m.tops)
+	m.places = c.Memory.Find(policy, m.rules)
 	m.walk = c.Memory.NewWalk(ctx, policy, m.rules, protected.Bounds{})
 	m.see(p, writes)
 	if err := m.hide(ctx); err != nil {
@@ -81,7 +81,7 @@ func (m *policyMaker) resolve(p *capability.SandboxPolicy) error {
 	if m.options.Layers != "" {
 		hidden = append(hidden, m.options.Layers) // those of other projects
 	}
-	p.Hidden, p.Shown, p.Protected = m.resolver.Existing(hidden), m.resolver.Existing(slices.Concat(m.places.Shown, further(m.tops))), m.places.Protected
+	p.Hidden, p.Shown, p.Protected = m.files.Existing(hidden), m.files.Existing(slices.Concat(m.places.Shown, further(m.tops))), m.places.Protected
 	for _, dir := range p.Working {
 		if slices.ContainsFunc(p.Hidden, func(hidden string) bool { return paths.Below(dir, hidden) }) {
 			return abi.Errorf(abi.CodeDenied, "a rule hides the working directory %s, so that no command can be run in it", dir)
@@ -123,8 +123,8 @@ func (m *policyMaker) protect(ctx context.Context) (made func() string, err erro
 	if err := m.walk.Guarded(); err != nil {
 		return nil, failed(ctx, err)
 	}
-	before := m.walk.Existing(m.rules, m.tops)
-	held, shut := protected.GatherAround(before.Paths(m.rules, m.resolver), m.tops, maxHeld)
+	before := m.walk.Existing(m.rules, m.files, m.tops)
+	held, shut := protected.GatherAround(before.Paths(m.rules, m.files), m.tops, maxHeld)
 	rest, _ := protected.GatherAround(m.walk.Unguarded, m.tops, maxUnwalked)
 	m.places.Protected = slices.Concat(m.places.Protected, m.walk.Protected[known:], held, rest)
 	if all := slices.Concat(shut, rest); len(all) > 0 {
@@ -159,7 +159,8 @@ func (m *policyMaker) recheck(before protected.Existing, unguarded []string) fun
 			return "Whether the command made protected files was not found out: looking for them takes too long here."
 		}
 		closed := slices.DeleteFunc(walk.Unguarded, func(dir string) bool { return slices.Contains(unguarded, dir) })
-		now := walk.Existing(rules.Following(paths.Real).Reading(paths.CachedBeginning()), tops)
+		files := memory.Lookups()
+		now := walk.Existing(rules.Following(files.Follow).Reading(files.Beginning), files, tops)
 		return madeNote(now.Since(before), closed, cwd)
 	}
 }

@@ -127,7 +127,7 @@ func (s *Shell) addLayer(policy *permissions.Policy, p *capability.SandboxPolicy
 		project = root
 	}
 	layer, err := caches.Options{Root: o.Layers, Home: o.Sandbox.Home, Environ: o.Environ}.Open(caches.Request{
-		Project: project, Open: make(paths.Resolver).All(p.Working), Environment: s.Environment(false),
+		Project: project, Open: new(paths.Lookups).All(p.Working), Environment: s.Environment(false),
 		Offline: cmp.Or(o.Shell.Network, sandbox.NetworkOff) == sandbox.NetworkOff,
 	})
 	if err != nil {

@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -149,8 +151,12 @@ func (m *policyMaker) see(p *capability.SandboxPolicy, writes bool) {
 	p.Visible = slices.Clone(m.options.base(writes))
 	for _, name := range names {
 		// A link counts where a rule allows what it leads to, too.
-		if really := m.resolver.Follow(name); slices.ContainsFunc(names, func(dir string) bool { return paths.Below(really, dir) }) {
-			p.Visible = append(p.Visible, name)
+		at := m.files.Locate(name)
+		if !slices.ContainsFunc(names, func(dir string) bool { return paths.Below(at.Path, dir) }) {
+			continue
+		}
+		p.Visible = append(p.Visible, name)
+		if !errors.Is(at.Err, fs.ErrNotExist) {
 			m.readable = append(m.readable, name)
 		}
 	}

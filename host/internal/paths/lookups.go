@@ -1,0 +1,240 @@
+package paths
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+)
+
+// maxLookups bounds what [Lookups.Renew] looks at again.
+const maxLookups = 100_000
+
+// Lookups looks at files and remembers what it saw: where paths lie, which names directories
+// have, what files hold. It looks at each once, so its answers describe one moment, until they
+// are renewed. The zero value is ready for use, and it is safe for concurrent use.
+type Lookups struct {
+	mu      sync.Mutex
+	located map[string]Location
+	links   []string // those of the paths whose last component is a link
+	listed  map[string]result[string]
+	read    map[string]result[byte]
+	// dirs are the directories in which something was looked up.
+	dirs    map[string]*lookedIn
+	version int
+}
+
+// Location is where a path really lies, as far as it exists. Err says why the path cannot
+// be reached; nil means that it can.
+type Location struct {
+	Path string
+	Err  error
+}
+
+// result is what a directory or file held.
+type result[T any] struct {
+	all []T
+	err error
+}
+
+// lookedIn is a directory in which something was looked up.
+type lookedIn struct {
+	// state is the directory's when all of it was looked up last; the zero state is not known,
+	// or one in which not every change would show.
+	state State
+	// located are the paths whose last component was looked up in it.
+	located []string
+}
+
+// Locate resolves a clean, absolute path.
+func (l *Lookups) Locate(path string) Location {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.locate(path)
+}
+
+func (l *Lookups) locate(path string) Location {
+	if at, known := l.located[path]; known {
+		return at
+	}
+	at := Location{Path: path}
+	if parent := filepath.Dir(path); parent != path {
+		at = l.locate(parent)
+		dir := at.Path
+		at.Path = filepath.Join(dir, filepath.Base(path))
+		if at.Err == nil {
+			var link bool
+			if at, link = locate(at.Path); link {
+				l.links = append(l.links, path)
+			}
+			in := l.in(dir)
+			in.located = append(in.located, path)
+		}
+	}
+	put(&l.located, path, at)
+	return at
+}
+
+// locate resolves a path whose directory is resolved already.
+func locate(path string) (at Location, link bool) {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return Location{path, err}, false
+	}
+	_, err = os.Stat(path)
+	if target := Real(path); target != "" {
+		path = target
+	}
+	return Location{path, err}, true
+}
+
+// in returns what was looked up in a directory.
+func (l *Lookups) in(dir string) *lookedIn {
+	if l.dirs[dir] == nil {
+		put(&l.dirs, dir, &lookedIn{})
+	}
+	return l.dirs[dir]
+}
+
+// put sets a key of a map, which may be nil.
+func put[T any](m *map[string]T, key string, value T) {
+	if *m == nil {
+		*m = make(map[string]T)
+	}
+	(*m)[key] = value
+}
+
+// Follow is [Lookups.Locate] for [permissions.SandboxPolicy.Following].
+func (l *Lookups) Follow(path string) string { return l.Locate(path).Path }
+
+// All resolves paths, whether or not they exist.
+func (l *Lookups) All(paths []string) []string {
+	out := make([]string, len(paths))
+	for i, path := range paths {
+		out[i] = l.Follow(filepath.Clean(path))
+	}
+	return out
+}
+
+// Existing resolves paths, sorts them, and leaves out those that do not exist. A path that
+// cannot be examined is kept under the name it was given by.
+func (l *Lookups) Existing(paths []string) []string {
+	var out []string
+	for _, path := range paths {
+		at := l.Locate(filepath.Clean(path))
+		switch {
+		case at.Err == nil:
+			out = append(out, at.Path)
+		case !errors.Is(at.Err, fs.ErrNotExist):
+			out = append(out, path)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Names is the function [Names], sorted.
+func (l *Lookups) Names(dir string) ([]string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r, known := l.listed[dir]
+	if !known {
+		r = list(dir)
+		put(&l.listed, dir, r)
+		l.in(dir)
+	}
+	return r.all, r.err
+}
+
+func list(dir string) result[string] {
+	names, err := Names(dir)
+	slices.Sort(names)
+	return result[string]{names, err}
+}
+
+// Beginning is the function [Beginning].
+func (l *Lookups) Beginning(file string) ([]byte, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r, known := l.read[file]
+	if !known {
+		r = read(file)
+		put(&l.read, file, r)
+	}
+	return r.all, r.err
+}
+
+func read(file string) result[byte] {
+	content, err := Beginning(file)
+	return result[byte]{content, err}
+}
+
+// Renew looks again in the directories that have changed since it last did so, and in those
+// whose changes do not surely show; at links, which may lead anywhere, and files, which can be
+// written to unseen, each time.
+func (l *Lookups) Renew() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.located)+len(l.dirs) > maxLookups || !l.renewDirs() || !l.stay(l.links) {
+		l.located, l.links, l.listed, l.read, l.dirs = nil, nil, nil, nil, nil
+		l.version++
+		return
+	}
+	for file, was := range l.read {
+		if now := read(file); !same(was, now) {
+			l.read[file] = now
+			l.version++
+		}
+	}
+}
+
+// renewDirs looks again in directories, and reports whether what lies in them lies where it did.
+func (l *Lookups) renewDirs() bool {
+	for dir, in := range l.dirs {
+		state, there := StateOf(dir)
+		if there && state == in.state {
+			continue
+		}
+		in.state = State{}
+		if there {
+			in.state = restingAt(dir) // first, so that changes while it is looked at show, too
+		}
+		if !l.stay(in.located) {
+			return false
+		}
+		if was, listed := l.listed[dir]; listed {
+			if now := list(dir); !same(was, now) {
+				l.listed[dir] = now
+				l.version++
+			}
+		}
+	}
+	return true
+}
+
+// Version is another one whenever [Lookups.Renew] has found something to be otherwise.
+func (l *Lookups) Version() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.version
+}
+
+// stay reports whether paths still lie where they did, given that the directories above do.
+func (l *Lookups) stay(paths []string) bool {
+	return !slices.ContainsFunc(paths, func(path string) bool {
+		was := l.located[path]
+		now, _ := locate(filepath.Join(l.located[filepath.Dir(path)].Path, filepath.Base(path)))
+		return now.Path != was.Path || !alike(now.Err, was.Err)
+	})
+}
+
+func same[T comparable](was, now result[T]) bool {
+	return slices.Equal(was.all, now.all) && alike(was.err, now.err)
+}
+
+// alike reports whether two errors, or none, say the same of what exists.
+func alike(a, b error) bool {
+	return (a == nil) == (b == nil) && errors.Is(a, fs.ErrNotExist) == errors.Is(b, fs.ErrNotExist)
+}
