@@ -124,7 +124,7 @@ func TestObserverMayUseTheTurn(t *testing.T) {
 func TestObserverMayEndItsGoroutine(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []host.EventKind{
-		host.EventTurn, host.EventDecided, host.EventStarted, host.EventProgress, host.EventCapability,
+		host.EventTurn, host.EventQueued, host.EventDecided, host.EventStarted, host.EventProgress, host.EventCapability,
 		host.EventFinished, host.EventChanged, host.EventResult, host.EventTurnEnded,
 	} {
 		t.Run(string(kind), func(t *testing.T) {

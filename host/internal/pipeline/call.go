@@ -17,17 +17,18 @@ type Call struct{ core }
 
 var _ scheduler.Job = (*Call)(nil)
 
-// Submit makes a call, and does what can be done before its turn comes: look-up, schema,
-// traits. A call that fails here has its result.
-func Submit(ctx context.Context, t Turn, index int, use abi.ToolUse) *Call {
+// Submit makes a call, does what can be done before its turn comes (look-up, schema,
+// traits), and adds it to jobs, which must be open. A call that fails here has its result.
+func Submit(ctx context.Context, t Turn, jobs *scheduler.Scheduler, index int, use abi.ToolUse) {
 	c := newCall(t, index, use)
 	c.consultation = gate.NewConsultation(t.Session().Judge)
 	err := preparing{&c.core}.prepare(ctx)
-	c.tell.Queued(c.input.raw())
+	// Deferred, as an observer that is told of it may end this goroutine.
+	defer func() { _ = jobs.Add(c) }()
 	if err != nil {
-		c.refuse(err)
+		defer c.refuse(err)
 	}
-	return c
+	c.tell.Queued(c.input.raw())
 }
 
 func newCall(t Turn, index int, use abi.ToolUse) *Call {

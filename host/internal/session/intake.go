@@ -62,9 +62,8 @@ func (in *intake) add(use abi.ToolUse) bool {
 }
 
 func (in *intake) submit(use abi.ToolUse) {
-	// Only Close refuses a job, and that comes after the stream's.
-	_ = in.turn.jobs.Add(pipeline.Submit(in.submitting, in.turn, in.added, use))
 	in.added++
+	pipeline.Submit(in.submitting, in.turn, in.turn.jobs, in.added-1, use)
 }
 
 // close takes no more calls.

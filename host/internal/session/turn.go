@@ -177,7 +177,7 @@ func (s *Session) Results(ctx context.Context, uses []abi.ToolUse, l Listeners) 
 		defer t.finish(has) // it runs the last call, and waits for the others
 		t.listeners.Began()
 		for i, use := range uses {
-			_ = t.jobs.Add(pipeline.Submit(t.span.Ctx, t, i, use)) // only Close refuses a job
+			pipeline.Submit(t.span.Ctx, t, t.jobs, i, use)
 		}
 	})
 	return t.list
