@@ -147,11 +147,11 @@ func TestShownToNobody(t *testing.T) {
 			st := s.Stream(t.Context())
 			must(t, st.Add(use("c1", "Show", c.input)))
 			for e := range st.Events() {
-				if e.Kind == host.EventResult && e.Index == 0 {
-					st.Close()
-				}
 				if !c.end(st, e) {
 					break
+				}
+				if e.Kind == host.EventResult && e.Index == 0 {
+					st.Close() // after which the turn may end at once
 				}
 			}
 			r, _ := one(t, s, "Alter", edit{Path: "a.txt", New: "1\n", Whole: true}.input())

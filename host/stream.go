@@ -78,6 +78,7 @@ func drain(r *turn.Reader[Event]) {
 
 // leave is what the reader's leaving means.
 func (st *Stream) leave() {
+	st.feed.Leave()
 	st.inner.Cancel(errLeft)
 	st.feed.Release()
 }
@@ -99,8 +100,9 @@ func (st *Stream) Interruptible() bool { return st.inner.Interruptible() }
 // Discard ends everything and lets no more results leave: the model's message is
 // void. What was done already is told with [EventDiscarded].
 func (st *Stream) Discard() {
-	st.inner.Discard(errDiscarded)
 	st.feed.Discard()
+	st.inner.Discard(errDiscarded)
+	st.feed.Release()
 	st.Close()
 }
 

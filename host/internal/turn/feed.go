@@ -34,12 +34,12 @@ type Feed[E any] struct {
 	unread int64
 	// handed is how many results were handed to the reader.
 	handed int
-	// released says that nobody waits for the reader any more, and void that the results
-	// are for nobody.
-	released, void bool
-	closed         bool
-	wake           chan struct{} // holds a token while there is something to take
-	drained        chan struct{} // holds a token when results were read, or released was set
+	// released says that nobody waits for the reader any more, left that they take nothing
+	// more, and void that the results are for nobody.
+	released, left, void bool
+	closed               bool
+	wake                 chan struct{} // holds a token while there is something to take
+	drained              chan struct{} // holds a token when results were read, or released was set
 }
 
 // NewFeed makes a feed of events that classify tells apart.
@@ -163,15 +163,23 @@ func (f *Feed[E]) hand(e *E) {
 func (f *Feed[E]) Arrived(index int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return !f.void && (!f.released || index < f.handed)
+	return !f.void && (!f.left || index < f.handed)
 }
 
-// Discard has no result count as one that arrived, and lets nobody wait for the reader.
+// Leave says that the reader takes no more. It comes before what ends the turn, whose end
+// asks what arrived; [Feed.Release] comes after, or calls would begin in between.
+func (f *Feed[E]) Leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.left = true
+}
+
+// Discard has no result count as one that arrived. It comes before what ends the turn, as
+// Leave does.
 func (f *Feed[E]) Discard() {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.void = true
-	f.mu.Unlock()
-	f.Release()
 }
 
 // Release lets nobody wait for the reader from here on.
