@@ -103,13 +103,15 @@ func TestForward(t *testing.T) {
 		sessions = append(sessions, s)
 	}
 	for i, s := range sessions {
-		soon(t, "the servers", func() bool {
-			conn, err := s.Dial(t.Context(), six)
-			if err == nil {
-				_, err = asked(conn, 1)
-			}
-			return err == nil
-		})
+		for _, port := range []int{four, six} { // each begins when it gets the processor
+			soon(t, "the server", func() bool {
+				conn, err := s.Dial(t.Context(), port)
+				if err == nil {
+					_, err = asked(conn, 1)
+				}
+				return err == nil
+			})
+		}
 		var remote *host.RemoteSession
 		soon(t, "the way in", func() bool {
 			var err error
