@@ -13,6 +13,7 @@ import (
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/hooks"
 	"github.com/toolquay/toolquay/host/internal/judge"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -190,7 +191,7 @@ func TestChainJudgeNotNeeded(t *testing.T) {
 
 // ends reports whether all that a model was asked was let go, before long.
 func ends(m *chainModel) bool {
-	for deadline := time.Now().Add(5 * time.Second); m.ended.Load() < m.asked.Load(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(testenv.Patience); m.ended.Load() < m.asked.Load(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			return false
 		}

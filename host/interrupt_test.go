@@ -512,43 +512,45 @@ func TestResultsEndAtOnce(t *testing.T) {
 // TestWhatGoesOnKeepsItsLocks runs over the time of a call that does not heed it: one
 // that has another file goes on, one that has the same waits.
 func TestWhatGoesOnKeepsItsLocks(t *testing.T) {
-	b := newBarrier()
-	root := files(t, nil)
-	var order sync.Map
-	put := putLocked(&ran{}, "Put")
-	run := put.Run
-	put.Run = func(ctx context.Context, c *host.Call) (abi.ToolResult, error) {
-		if c.ID == "1" {
-			_ = b.wait(context.Background())
-			order.Store("1 ended", true)
+	synctest.Test(t, func(t *testing.T) { // so that only the time of the first is up
+		b := newBarrier()
+		root := files(t, nil)
+		var order sync.Map
+		put := putLocked(&ran{}, "Put")
+		run := put.Run
+		put.Run = func(ctx context.Context, c *host.Call) (abi.ToolResult, error) {
+			if c.ID == "1" {
+				_ = b.wait(context.Background())
+				order.Store("1 ended", true)
+			}
+			if c.ID == "3" {
+				_, ended := order.Load("1 ended")
+				order.Store("3 waited", ended)
+			}
+			return run(ctx, c)
 		}
-		if c.ID == "3" {
-			_, ended := order.Load("1 ended")
-			order.Store("3 waited", ended)
+		s := session(t, open(t, host.Options{Limits: host.LimitOptions{CallTimeout: 60 * time.Millisecond}, Tools: []host.NativeTool{put}, Permissions: host.PermissionOptions{Rules: rules("", "", "Put")}}),
+			host.SessionOptions{Cwd: root})
+		st := s.Stream(t.Context())
+		h := listen(t, st.Events())
+		must(t, st.Add(use("1", "Put", `{"path":"a"}`)))
+		must(t, st.Add(use("2", "Put", `{"path":"b"}`)))
+		must(t, st.Add(use("3", "Put", `{"path":"a"}`)))
+		st.Close()
+		wantError(t, *h.await(host.EventResult, "1").Result, abi.CodeTimeout)
+		if r := h.await(host.EventResult, "2").Result; r.Text() != "written" {
+			t.Errorf("another file's: %q", r.Text())
 		}
-		return run(ctx, c)
-	}
-	s := session(t, open(t, host.Options{Limits: host.LimitOptions{CallTimeout: 60 * time.Millisecond}, Tools: []host.NativeTool{put}, Permissions: host.PermissionOptions{Rules: rules("", "", "Put")}}),
-		host.SessionOptions{Cwd: root})
-	st := s.Stream(t.Context())
-	h := listen(t, st.Events())
-	must(t, st.Add(use("1", "Put", `{"path":"a"}`)))
-	must(t, st.Add(use("2", "Put", `{"path":"b"}`)))
-	must(t, st.Add(use("3", "Put", `{"path":"a"}`)))
-	st.Close()
-	wantError(t, *h.await(host.EventResult, "1").Result, abi.CodeTimeout)
-	if r := h.await(host.EventResult, "2").Result; r.Text() != "written" {
-		t.Errorf("another file's: %q", r.Text())
-	}
-	time.Sleep(20 * time.Millisecond)
-	if len(resultsOf(h.now())) != 2 {
-		t.Error("the same file's did not wait")
-	}
-	b.lift()
-	if r := resultsOf(h.all())["3"]; r.Text() != "written" {
-		t.Errorf("the same file's: %q", r.Text())
-	}
-	if waited, _ := order.Load("3 waited"); waited != true {
-		t.Error("the same file's began first")
-	}
+		synctest.Wait()
+		if len(resultsOf(h.now())) != 2 {
+			t.Error("the same file's did not wait")
+		}
+		b.lift()
+		if r := resultsOf(h.all())["3"]; r.Text() != "written" {
+			t.Errorf("the same file's: %q", r.Text())
+		}
+		if waited, _ := order.Load("3 waited"); waited != true {
+			t.Error("the same file's began first")
+		}
+	})
 }

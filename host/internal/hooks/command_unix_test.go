@@ -341,11 +341,12 @@ func TestCancelEndsTheWholeGroup(t *testing.T) {
 func TestAHeldPipeIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "setsid")
+	const timedOut = "timed out"
 	for name, c := range map[string]struct {
 		line, reason string
 		verdict      permissions.Verdict
 	}{
-		"timed out":     {`setsid sleep 1000 & echo $! >%s; sleep 1000`, "longer than its limit", permissions.Ask},
+		timedOut:        {`setsid sleep 1000 & echo $! >%s; sleep 1000`, "longer than its limit", permissions.Ask},
 		"ended":         {`sleep 1000 & echo $! >%s; echo '{"decision":"allow"}'`, "holds its output open", permissions.Ask},
 		"said nothing":  {`sleep 1000 & echo $! >%s`, "holds its output open", permissions.Ask},
 		"denied":        {`sleep 1000 & echo $! >%s; echo no >&2; exit 2`, "no", permissions.Deny},
@@ -357,12 +358,16 @@ func TestAHeldPipeIsNotWaitedFor(t *testing.T) {
 				file := filepath.Join(t.TempDir(), "pids")
 				var o hooks.Outcome
 				took := testenv.Took(func() {
-					o = shell(t, fmt.Sprintf(c.line, file), func(h *hooks.Hook) { h.Timeout = time.Second })
+					o = shell(t, fmt.Sprintf(c.line, file), func(h *hooks.Hook) {
+						if h.Timeout = testenv.Patience; name == timedOut {
+							h.Timeout = time.Second
+						}
+					})
 				})
 				if o.Verdict != c.verdict || !strings.Contains(o.Reason, c.reason) {
 					t.Errorf("got %v, %q", o.Verdict, o.Reason)
 				}
-				if err := syscall.Kill(pids(t, file, 1)[0], syscall.SIGKILL); err != nil && name != "timed out" {
+				if err := syscall.Kill(pids(t, file, 1)[0], syscall.SIGKILL); err != nil && name != timedOut {
 					t.Errorf("what runs in the background was ended: %v", err)
 				}
 				return took
