@@ -4,13 +4,13 @@ package sandbox_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/toolquay/toolquay/host/internal/shell/process"
 	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
@@ -35,7 +35,7 @@ cat .env secrets/key; echo x >> .npmrc; echo x >> .git/hooks/pre-push; cat .git/
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := outputWhile(t, w, func() {
+	out := outputWhile(t, w, func(pid int) {
 		for _, shell := range []string{
 			"echo new > n && mv n .env", "rm -rf secrets && mkdir secrets && echo new > secrets/key",
 			"echo new > n && mv n .npmrc", "mv .git/hooks h && cp -r h .git/hooks", "echo new > n && mv n .git/config",
@@ -46,7 +46,7 @@ cat .env secrets/key; echo x >> .npmrc; echo x >> .git/hooks/pre-push; cat .git/
 				t.Fatalf("%s: %v\n%s", shell, err, said)
 			}
 		}
-		time.Sleep(time.Second) // more than it takes
+		mounted(t, pid, under(root, "w/.env", "w/secrets", "w/.npmrc", "w/.git/hooks", "w/.git/config")...)
 		saved(t, root+"/w/go")
 	})
 	if _, replaced := w.Changed(); !slices.Contains(replaced, root+"/w/.env") || !slices.Contains(replaced, root+"/w/.npmrc") {
@@ -73,10 +73,10 @@ func TestMendedInAClosedFolder(t *testing.T) {
 	}
 	w, err := s.Wrap(t.Context(), sandbox.Spec{
 		Writable: under(root, "w"), Cwd: root + "/w", Hidden: under(root, "w/p/.env"), Protected: under(root, "w/p/.npmrc"),
-	}, []string{"bash", "-c", `chmod 0 p; touch shut; until [ -e go ]; do sleep 0.01; done; sleep 1
+	}, []string{"bash", "-c", `chmod 0 p; touch shut; until [ -e go ]; do sleep 0.01; done
 chmod 755 p; cat p/.env; echo x >> p/.npmrc; echo went on`})
 	must(t, err)
-	out := outputWhile(t, w, func() {
+	out := outputWhile(t, w, func(pid int) {
 		eventually(t, "the closed folder", func() bool { return exists(root + "/w/shut") })
 		saved(t, root+"/w/n1")
 		saved(t, root+"/w/n2")
@@ -84,6 +84,7 @@ chmod 755 p; cat p/.env; echo x >> p/.npmrc; echo went on`})
 		must(t, os.Rename(root+"/w/n1", root+"/w/p/.env"))
 		must(t, os.Rename(root+"/w/n2", root+"/w/p/.npmrc"))
 		must(t, os.Chmod(root+"/w/p", 0))
+		mounted(t, pid, under(root, "w/p/.env", "w/p/.npmrc")...)
 		saved(t, root+"/w/go")
 	})
 	if !strings.Contains(out, "cat: p/.env: Permission denied") || !strings.Contains(out, "p/.npmrc: Read-only file system") || !strings.HasSuffix(out, "went on\n") {
@@ -115,8 +116,18 @@ func TestMissingIsUndoneWithoutRelease(t *testing.T) {
 	}
 }
 
+// mounted waits until something is mounted at each of some places, as a process sees them.
+func mounted(t *testing.T, pid int, places ...string) {
+	t.Helper()
+	eventually(t, "all that is to be mounted again", func() bool {
+		mounts, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", pid))
+		must(t, err)
+		return !slices.ContainsFunc(places, func(place string) bool { return !strings.Contains(string(mounts), " "+place+" ") })
+	})
+}
+
 // outputWhile is what a command prints that is released and watched, while something happens.
-func outputWhile(t *testing.T, w *sandbox.Wrapped, happens func()) string {
+func outputWhile(t *testing.T, w *sandbox.Wrapped, happens func(pid int)) string {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "output"))
 	if err != nil {
@@ -139,7 +150,7 @@ func outputWhile(t *testing.T, w *sandbox.Wrapped, happens func()) string {
 			p.Stop(0)
 		})
 	}()
-	happens()
+	happens(p.Pid())
 	<-p.Gone()
 	if err := w.Close(); err != nil {
 		t.Error(err)
