@@ -272,7 +272,7 @@ func TestProtectedFileReplacedWhileItRuns(t *testing.T) {
 		_ = os.WriteFile(file+"~", []byte("new"), 0o600) // what the command tells shows whether it worked
 		_ = os.Rename(file+"~", file)
 	}()
-	r := s.bash(c, "touch runs; until [ $(cat .npmrc) = new ]; do sleep 0.01; done; sleep 0.3; echo went on")
+	r := s.bash(c, "touch runs; until [ $(cat .npmrc) = new ]; do sleep 0.01; done; sleep 2; echo went on")
 	if r.Exit != 0 || r.out != "went on\n" || !strings.Contains(r.Note, "Another program replaced or moved "+file) {
 		t.Errorf("got %+v", r)
 	}

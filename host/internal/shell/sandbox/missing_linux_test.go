@@ -367,6 +367,10 @@ func TestOthersWork(t *testing.T) {
 		git mv h i; git commit -qam three; mv d e; mv e d; git status --porcelain; git gc -q; git branch topic; git tag v1
 		git config user.name somebody; git branch -q -u main topic; git worktree add -q ../tree topic; git rebase -q main
 		printf new > .npmrc~; mv .npmrc~ .npmrc; sed -i s/new/newer/ .npmrc; rm -r d; git checkout -q d; git stash list`)
+	eventually(t, "what was replaced", func() bool {
+		_, replaced := w.Changed()
+		return len(replaced) == 2
+	})
 	time.Sleep(300 * time.Millisecond) // what is moved is looked for every 250
 	undone := w.close(t)
 	_, replaced := w.Changed()

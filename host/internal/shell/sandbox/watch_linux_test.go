@@ -132,6 +132,10 @@ func TestWatch(t *testing.T) {
 					t.Error("nothing was told")
 				}
 			}
+			eventually(t, "what was replaced", func() bool {
+				_, replaced := r.Changed()
+				return len(replaced) > 0 || test.replaced == ""
+			})
 			time.Sleep(300 * time.Millisecond) // what is moved is looked for every 250
 			if len(lost) > 0 {
 				t.Errorf("%v was told", <-lost)
