@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/toolquay/toolquay/internal/tempdir"
@@ -21,6 +22,8 @@ const (
 	maxSize = 256 << 10
 	// maxChanges is how many keys one command may change.
 	maxChanges = 200
+	// maxNames is how many names are tried for the directory of a copy.
+	maxNames = 64
 	// waiting is how long a lock of git's may be held by others.
 	waiting = time.Second
 )
@@ -66,8 +69,8 @@ func (c *Copy) take(writable, temp string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, around.Close()) }()
-	own := "git-" + rand.Text()
-	if err := around.Mkdir(own, 0o700); err != nil {
+	own, err := makeOwn(around)
+	if err != nil {
 		return err
 	}
 	c.Private = filepath.Join(temp, own, name)
@@ -75,6 +78,19 @@ func (c *Copy) take(writable, temp string) (err error) {
 		return err
 	}
 	return write(c.own, name, c.base, mode)
+}
+
+// makeOwn makes a directory of the first name that is free: commands that follow each other have
+// their copies in the same place, and so can have the same mounts.
+func makeOwn(temp *os.Root) (name string, err error) {
+	for i := range maxNames {
+		name = "git-" + strconv.Itoa(i)
+		if err = temp.Mkdir(name, 0o700); !errors.Is(err, fs.ErrExist) {
+			return name, err
+		}
+	}
+	name = "git-" + rand.Text()
+	return name, temp.Mkdir(name, 0o700)
 }
 
 // openBelow opens a directory in another one. Links that lead out of that are refused: a

@@ -321,3 +321,38 @@ func TestTakeRefuses(t *testing.T) {
 		t.Errorf("left are %q", left)
 	}
 }
+
+// TestCopiesLieInTheSamePlace gives commands that follow each other copies of the same path, and
+// those that run at the same time, or beside what a command left at such names, others.
+func TestCopiesLieInTheSamePlace(t *testing.T) {
+	t.Parallel()
+	r := newRepository(t)
+	temp := filepath.Dir(filepath.Dir(r.copy.Private))
+	must(t, os.Symlink(r.outside, temp+"/git-2"))
+	must(t, os.Mkdir(temp+"/git-3", 0o700))
+	take := func() *gitconfig.Copy {
+		t.Helper()
+		c, err := gitconfig.Take(r.top+"/.git/description", r.top, temp)
+		must(t, err)
+		t.Cleanup(c.Close)
+		return c
+	}
+	first := take()
+	beside := take()
+	first.Close()
+	second := take()
+	if first.Private != second.Private || beside.Private == first.Private || filepath.Dir(beside.Private) != temp+"/git-4" {
+		t.Errorf("copies lie at %s, %s and %s", first.Private, beside.Private, second.Private)
+	}
+	seen := map[string]bool{second.Private: true, beside.Private: true}
+	for range 70 { // more than there are names for
+		c := take()
+		if seen[c.Private] {
+			t.Fatalf("%s is used twice", c.Private)
+		}
+		seen[c.Private] = true
+	}
+	if entries, err := os.ReadDir(r.outside); err != nil || len(entries) > 0 {
+		t.Errorf("a link of a command's was followed: %v, %v", entries, err)
+	}
+}
