@@ -9,8 +9,11 @@ import (
 	"sync"
 )
 
-// maxLookups bounds what [Lookups.Renew] looks at again.
-const maxLookups = 100_000
+const (
+	// maxLookups bounds what [Lookups.Renew] looks at again, and maxContent the bytes of files.
+	maxLookups = 100_000
+	maxContent = 16 << 20
+)
 
 // Lookups looks at files and remembers what it saw: where paths lie, which names directories
 // have, what files hold. It looks at each once, so its answers describe one moment, until they
@@ -23,6 +26,7 @@ type Lookups struct {
 	read    map[string]result[byte]
 	// dirs are the directories in which something was looked up.
 	dirs    map[string]*lookedIn
+	content int // how many bytes of files
 	version int
 }
 
@@ -161,6 +165,7 @@ func (l *Lookups) Beginning(file string) ([]byte, error) {
 	r, known := l.read[file]
 	if !known {
 		r = read(file)
+		l.content += len(r.all)
 		put(&l.read, file, r)
 	}
 	return r.all, r.err
@@ -177,13 +182,14 @@ func read(file string) result[byte] {
 func (l *Lookups) Renew() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.located)+len(l.dirs) > maxLookups || !l.renewDirs() || !l.stay(l.links) {
-		l.located, l.links, l.listed, l.read, l.dirs = nil, nil, nil, nil, nil
+	if len(l.located)+len(l.dirs) > maxLookups || l.content > maxContent || !l.renewDirs() || !l.stay(l.links) {
+		l.located, l.links, l.listed, l.read, l.dirs, l.content = nil, nil, nil, nil, nil, 0
 		l.version++
 		return
 	}
 	for file, was := range l.read {
 		if now := read(file); !same(was, now) {
+			l.content += len(now.all) - len(was.all)
 			l.read[file] = now
 			l.version++
 		}

@@ -34,7 +34,8 @@ func (f *Found) Existing(rules *permissions.SandboxPolicy, files *paths.Lookups,
 			mark = filepath.Join(r.path, "HEAD")
 		}
 		all.add(mark)
-		if _, there := all[mark]; there && (r.bare || isListable(mark)) {
+		_, closed := files.Names(mark) // by a command, to open it again later
+		if _, there := all[mark]; there && (r.bare || closed == nil) {
 			all[mark] = onlyReported
 		}
 		for _, path := range rules.Repository(r.path, r.bare, files.Names) {
@@ -42,13 +43,6 @@ func (f *Found) Existing(rules *permissions.SandboxPolicy, files *paths.Lookups,
 		}
 	}
 	return all
-}
-
-// isListable reports whether a path is a directory that can be read. A command may have
-// closed one, to open it again later.
-func isListable(path string) bool {
-	_, err := paths.Names(path)
-	return err == nil
 }
 
 // add notes a path that exists. Where it cannot be examined or is too long for a mount, its
