@@ -5,7 +5,7 @@ import (
 	"net"
 
 	"github.com/toolquay/toolquay/host/internal/forward"
-	"github.com/toolquay/toolquay/host/internal/storage"
+	"github.com/toolquay/toolquay/host/internal/session"
 )
 
 // Forwarding carries the connections of a listener to where its Dial leads:
@@ -36,5 +36,5 @@ func (s *Session) Dial(ctx context.Context, port int) (net.Conn, error) {
 // where there is no such session, and as [Session.Dial] does where its commands have no network of
 // their own.
 func ReachSession(ctx context.Context, sessionDir string) (*RemoteSession, error) {
-	return storage.Reach(ctx, sessionDir)
+	return session.Reach(ctx, sessionDir)
 }

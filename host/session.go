@@ -75,7 +75,7 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 	}
 	if err := h.admitSession(s, setup); err != nil {
 		s.core.Life.End(err)
-		return nil, errors.Join(err, s.core.Storage.Close())
+		return nil, errors.Join(err, s.core.Close())
 	}
 	return s, nil
 }
@@ -145,5 +145,5 @@ func (s *Session) Close(ctx context.Context) error {
 	}
 	err := s.core.End(ctx)
 	s.news.flush()
-	return errors.Join(err, s.core.Storage.Close())
+	return errors.Join(err, s.core.Close())
 }

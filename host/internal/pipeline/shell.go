@@ -79,5 +79,5 @@ func (s commandSession) Backgrounds() bool { return s.Life.Backgrounds() }
 
 // Reachable has others of this user reach the network of the session's commands by dial.
 func (s commandSession) Reachable(dial func(ctx context.Context, port int) (net.Conn, error)) {
-	s.Storage.Reachable(dial)
+	s.Life.Reachable(dial)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -86,6 +87,8 @@ type Life struct {
 	After func(ctx context.Context, do func(ctx context.Context))
 	// Backgrounds reports whether background tasks may begin.
 	Backgrounds func() bool
+	// Reachable has others of this user reach the network of the session's commands by dial.
+	Reachable func(dial func(ctx context.Context, port int) (net.Conn, error))
 }
 
 // Catalog is the tools that a turn finds. It implements [capability.Catalog].

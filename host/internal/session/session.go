@@ -54,6 +54,7 @@ type Session struct {
 	resumes bool
 
 	Life    *turn.Life
+	reach   reach
 	running turn.Token // of the turn that runs
 	queue   turn.Queue // of the streams that wait for it
 }
@@ -90,7 +91,7 @@ func (s *Session) Begin(by *rules.State) {
 	c := &s.Calls
 	c.Host, c.Rules, c.Storage, c.Files = s.Host.Calls, by, s.Storage, &s.Files
 	c.Kept, c.Stage = new(plugins.Session), s.Tools.stage
-	c.Life = pipeline.Life{Context: s.Life.Context(), After: s.Life.After, Backgrounds: s.Tools.Backgrounds}
+	c.Life = pipeline.Life{Context: s.Life.Context(), After: s.Life.After, Backgrounds: s.Tools.Backgrounds, Reachable: s.reachable}
 }
 
 // End waits until the running turn, which was cancelled, has ended, or until ctx is done. Then
@@ -106,6 +107,10 @@ func (s *Session) End(ctx context.Context) error {
 	s.saveReadState()
 	return errors.Join(err, s.Storage.EndTasks(ctx), s.Calls.Kept.Close(ctx)) // what runs goes before what it writes in
 }
+
+// Close ends who reaches the session, and closes what is kept of it. [Session.End] comes before
+// it.
+func (s *Session) Close() error { return errors.Join(s.reach.close(), s.Storage.Close()) }
 
 // Next is the session as a turn would find it that began now. The session takes that up,
 // but not while a turn runs: rules that are written with another name of a tool must go on

@@ -120,7 +120,7 @@ func open(t *testing.T) *session.Session {
 		if err := s.End(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
-		if err := s.Storage.Close(); err != nil {
+		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})

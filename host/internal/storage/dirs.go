@@ -22,6 +22,10 @@ const (
 
 func outputsIn(dir *sessiondir.Dir) string { return filepath.Join(dir.Path(), outputsDir) }
 
+// ReachIn is the directory of the socket by which others reach a session's network, in the
+// session's directory.
+func ReachIn(dir string) string { return filepath.Join(dir, reachDir) }
+
 // makeIn makes a directory in a session's directory.
 func makeIn(dir *sessiondir.Dir, name string) error {
 	first, err := dir.Temp(name) // which makes the directory

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -25,15 +24,13 @@ type Session struct {
 	stage   *stage.Store    // nil where writes are not staged
 	tasks   *tasks.Registry // nil where there are none
 	scratch scratch
-	reach   reach
-	logger  *slog.Logger
 }
 
 // Open opens what is kept of a session and reads what an earlier process left of it. It
 // fails with [sessiondir.ErrInUse] while another session uses the directory, and with
 // [ErrStaged] where files are staged and Options.Stage is not set.
 func Open(o Options) (*Session, error) {
-	s := &Session{logger: o.Logger}
+	s := &Session{}
 	if o.Parent != "" {
 		var err error
 		if s.dir, err = sessiondir.Open(o.Parent, o.ID, o.Logger); err != nil {
@@ -63,10 +60,10 @@ func openHistory(dir *sessiondir.Dir, o *Options) *history.Store {
 	return history.Open(filepath.Join(dir.Path(), history.Dir), options)
 }
 
-// Close ends who reaches the session, closes the history, releases the session's directory and removes its scratch
+// Close closes the history, releases the session's directory and removes its scratch
 // directory. [Session.EndTasks] comes before it.
 func (s *Session) Close() error {
-	faults := []error{s.reach.close()}
+	var faults []error
 	if s.history != nil {
 		faults = append(faults, s.history.Close())
 	}
@@ -184,4 +181,12 @@ func (s *Session) Outputs() (string, error) {
 		return dir, nil
 	}
 	return dir, makeIn(s.dir, outputsDir)
+}
+
+// Reach is the directory, see [ReachIn]. It is empty where the session has none.
+func (s *Session) Reach() (string, error) {
+	if s.dir == nil {
+		return "", nil
+	}
+	return ReachIn(s.dir.Path()), makeIn(s.dir, reachDir)
 }

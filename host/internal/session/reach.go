@@ -1,13 +1,12 @@
-package storage
+package session
 
 import (
 	"context"
 	"net"
-	"path/filepath"
 	"sync"
 
 	"github.com/toolquay/toolquay/host/internal/forward"
-	"github.com/toolquay/toolquay/host/internal/sessiondir"
+	"github.com/toolquay/toolquay/host/internal/storage"
 )
 
 // reach lets other processes of this user reach a session's network. The zero value is ready
@@ -18,18 +17,17 @@ type reach struct {
 	server *forward.Server
 }
 
-func (r *reach) open(dir *sessiondir.Dir, dial func(ctx context.Context, port int) (net.Conn, error)) error {
+func (r *reach) open(storage *storage.Session, dial func(ctx context.Context, port int) (net.Conn, error)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over {
 		return nil
 	}
 	r.over = true
-	if err := makeIn(dir, reachDir); err != nil {
-		return err
+	dir, err := storage.Reach()
+	if err == nil && dir != "" {
+		r.server, err = forward.Listen(dir, dial)
 	}
-	var err error
-	r.server, err = forward.Listen(reachIn(dir.Path()), dial)
 	return err
 }
 
@@ -45,21 +43,16 @@ func (r *reach) close() error {
 	return err
 }
 
-func reachIn(dir string) string { return filepath.Join(dir, reachDir) }
-
 // Reach reaches the network of a session's commands from another process, by its directory; see
 // [forward.Open].
 func Reach(ctx context.Context, dir string) (*forward.Remote, error) {
-	return forward.Open(ctx, reachIn(dir))
+	return forward.Open(ctx, storage.ReachIn(dir))
 }
 
-// Reachable has other processes of this user reach the network of the session's commands from
+// reachable has other processes of this user reach the network of the session's commands from
 // now on, see [Reach]. Without a directory, and where the system has no such network, nobody can.
-func (s *Session) Reachable(dial func(ctx context.Context, port int) (net.Conn, error)) {
-	if s.dir == nil {
-		return
-	}
-	if err := s.reach.open(s.dir, dial); err != nil {
-		s.logger.Info("nobody outside reaches the network of the session's commands", "directory", s.dir.Path(), "error", err)
+func (s *Session) reachable(dial func(ctx context.Context, port int) (net.Conn, error)) {
+	if err := s.reach.open(s.Storage, dial); err != nil {
+		s.Host.Logger.Info("nobody outside reaches the network of the session's commands", "directory", s.Storage.Dir(), "error", err)
 	}
 }
