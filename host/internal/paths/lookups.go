@@ -35,6 +35,7 @@ type Lookups struct {
 type Location struct {
 	Path string
 	Err  error
+	link bool // the last component of the path that was looked up is one
 }
 
 // result is what a directory or file held.
@@ -65,15 +66,13 @@ func (l *Lookups) locate(path string) Location {
 	}
 	at := Location{Path: path}
 	if parent := filepath.Dir(path); parent != path {
-		at = l.locate(parent)
-		dir := at.Path
-		at.Path = filepath.Join(dir, filepath.Base(path))
+		above := l.locate(parent)
+		at = Location{Path: filepath.Join(above.Path, filepath.Base(path)), Err: above.Err}
 		if at.Err == nil {
-			var link bool
-			if at, link = locate(at.Path); link {
+			if at = locate(at.Path); at.link {
 				l.links = append(l.links, path)
 			}
-			in := l.in(dir)
+			in := l.in(above.Path)
 			in.located = append(in.located, path)
 		}
 	}
@@ -82,16 +81,16 @@ func (l *Lookups) locate(path string) Location {
 }
 
 // locate resolves a path whose directory is resolved already.
-func locate(path string) (at Location, link bool) {
+func locate(path string) Location {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return Location{path, err}, false
+		return Location{Path: path, Err: err}
 	}
 	_, err = os.Stat(path)
 	if target := Real(path); target != "" {
 		path = target
 	}
-	return Location{path, err}, true
+	return Location{path, err, true}
 }
 
 // in returns what was looked up in a directory.
@@ -231,8 +230,8 @@ func (l *Lookups) Version() int {
 func (l *Lookups) stay(paths []string) bool {
 	return !slices.ContainsFunc(paths, func(path string) bool {
 		was := l.located[path]
-		now, _ := locate(filepath.Join(l.located[filepath.Dir(path)].Path, filepath.Base(path)))
-		return now.Path != was.Path || !alike(now.Err, was.Err)
+		now := locate(filepath.Join(l.located[filepath.Dir(path)].Path, filepath.Base(path)))
+		return now.Path != was.Path || now.link != was.link || !alike(now.Err, was.Err)
 	})
 }
 

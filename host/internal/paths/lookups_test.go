@@ -1,6 +1,7 @@
 package paths
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -125,7 +126,7 @@ const settled = 25 * time.Millisecond
 func TestLookupsAreKept(t *testing.T) {
 	t.Parallel()
 	testenv.Permitted(t, testenv.Linux)
-	root := Real(t.TempDir())
+	root, made := Real(t.TempDir()), time.Now()
 	if err := os.WriteFile(filepath.Join(root, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,7 @@ func TestLookupsAreKept(t *testing.T) {
 	}
 	first, version := look()
 	l.Renew()
-	if l.dirs[root].state != (State{}) {
+	if time.Since(made) < settled-5*time.Millisecond && l.dirs[root].state != (State{}) {
 		t.Error("relied on is a directory that has just changed")
 	}
 	time.Sleep(2 * settled)
@@ -152,5 +153,37 @@ func TestLookupsAreKept(t *testing.T) {
 	l.Renew()
 	if got, now := look(); first != "[file] false" || got != "[file other] false" || now == version {
 		t.Errorf("at first %s, then %s, version %d after %d", first, got, now, version)
+	}
+}
+
+// TestLookupsFollowNewLinks follows a link that could not be looked at before, and then led
+// nowhere, once it leads somewhere.
+func TestLookupsFollowNewLinks(t *testing.T) {
+	t.Parallel()
+	testenv.Permitted(t, testenv.Unix)
+	testenv.BoundByPermissions(t)
+	root := Real(t.TempDir())
+	closed, link, other, target := root+"/closed", root+"/closed/link", root+"/other", root+"/target"
+	var l Lookups
+	for _, step := range []struct {
+		do   func() error
+		want string
+	}{
+		{func() error { return errors.Join(os.Mkdir(closed, 0), os.Mkdir(target, 0o700)) }, link},
+		{func() error {
+			return errors.Join(os.Chmod(closed, 0o700), os.Symlink(other, link), os.Symlink(link, other))
+		}, link},
+		{func() error { return errors.Join(os.Remove(other), os.Symlink(target, other)) }, target},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			l.Renew()
+			if got := l.Follow(link); got != step.want {
+				t.Errorf("the link leads to %s, not %s", got, step.want)
+			}
+			time.Sleep(settled)
+		}
 	}
 }
