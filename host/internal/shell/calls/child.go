@@ -21,6 +21,15 @@ type machine struct {
 	// memory is the flag of clone by which a process shares this one's memory, or 0.
 	memory uintptr
 	stacks [3]uintptr // the ends of the stacks of the first process, the one apart, and the one below
+	// wake is the end of a socket at which a process waits, and late the block in which the
+	// message's descriptors come.
+	waits bool
+	wake  int
+	late  uintptr
+	// first is where the steps of the last program begin, and leaves says that a process of it is
+	// left for one apart.
+	first  int
+	leaves bool
 }
 
 // order is a step whose arguments are values, or for each bit of results the number of the
@@ -32,9 +41,12 @@ type order struct {
 	args    [6]uintptr
 }
 
-// apart in a report's first half says that the second is the process that the program
-// went on in. Otherwise they are a step and its error.
-const apart = -1
+// apart in a report's first half says that the second is the process that the program went on in,
+// and waiting that it waits. Otherwise they are a step and its error.
+const (
+	apart   = -1
+	waiting = -2
+)
 
 // failed is the exit status of a child that could not carry out its program.
 const failed = 127
@@ -98,6 +110,11 @@ func run(m *machine, from int) {
 			if uintptr(m.blocks[s.args[0]][s.number])&s.args[1] == 0 {
 				errno = unix.ESTALE
 			}
+		case goOn:
+			m.tell(waiting, 0)
+			errno = m.wait(m.blocks[s.args[0]])
+		case takeFile:
+			m.results[i] = uintptr(*(*int32)(unsafe.Pointer(&m.blocks[m.late][s.number])))
 		case goApart:
 			pid := spawn(uintptr(unix.SIGCHLD)|unix.CLONE_PARENT|m.memory, m.stacks[1], m, i+1)
 			if pid > 0 {
@@ -140,6 +157,27 @@ func resetSignals() {
 func (m *machine) tell(step, value int64) {
 	message := [2]int64{step, value}
 	_, _, _ = syscall.RawSyscall6(unix.SYS_WRITE, uintptr(m.report), uintptr(unsafe.Pointer(&message)), unsafe.Sizeof(message), 0, 0, 0)
+}
+
+// wait waits for a message. By then there are more steps.
+//
+//go:nosplit
+//go:norace
+func (m *machine) wait(message []byte) syscall.Errno {
+	for {
+		n, _, errno := syscall.RawSyscall6(unix.SYS_RECVMSG, uintptr(m.wake), uintptr(unsafe.Pointer(&message[0])), unix.MSG_CMSG_CLOEXEC, 0, 0, 0)
+		switch {
+		case errno == unix.EINTR:
+		case errno != 0:
+			return errno
+		case n == 0: // who was to send it is gone
+			exit(failed)
+		case *(*int32)(unsafe.Pointer(&message[messageFlags]))&unix.MSG_CTRUNC != 0:
+			return unix.EMFILE
+		default:
+			return 0
+		}
+	}
 }
 
 // tend takes the entries of dead children until the one that the program goes on in is

@@ -51,6 +51,8 @@ const (
 	goBelow        // see [Program.Below]
 	putResult      // writes a result into a block
 	expectBit      // fails if a bit of a block is not set
+	goOn           // see [Program.Wait]
+	takeFile       // has a descriptor that came with what it waited for
 )
 
 type step struct {

@@ -23,6 +23,20 @@ type Carrier struct {
 	stacks []byte
 	// last keeps what the processes of the last program may be reading.
 	last *machine
+	line line
+}
+
+// line leads to a process: where it reports, and, if it can wait, where it waits. 0 is nowhere.
+type line struct{ reports, wakes int }
+
+// close gives a line up: a process that waits ends.
+func (l *line) close() {
+	for _, fd := range []int{l.reports, l.wakes} {
+		if fd > 0 {
+			_ = unix.Close(fd)
+		}
+	}
+	*l = line{}
 }
 
 // stackSize is that of one stack, in bytes; what runs there needs less than a page.
@@ -30,8 +44,8 @@ const stackSize = 16 << 10
 
 // Start carries out a program in a child of this process with the descriptors of its files. No
 // signal is handled, ignored or blocked there. It returns when the program has called execve,
-// has ended, or failed, which is a [*Fault]; then nothing of it is left. The number is that of
-// the child, or of the one that the program went on in by [Program.Apart], which is a child of
+// has ended, waits, or failed, which is a [*Fault]; then nothing of it is left. The number is that
+// of the child, or of the one that the program went on in by [Program.Apart], which is a child of
 // this process too.
 //
 // All processes that the carrier started before must be gone: what it starts stands on the same
@@ -46,24 +60,63 @@ func (c *Carrier) Start(p *Program, files []uintptr, owner int) (pid int, err er
 	if err := c.ready(m); err != nil {
 		return 0, err
 	}
-	var ends [2]int
-	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
-		return 0, err
-	}
-	defer unix.Close(ends[0])
-	m.report, err = unix.FcntlInt(uintptr(ends[1]), unix.F_DUPFD_CLOEXEC, leastReport)
-	_ = unix.Close(ends[1])
+	c.line.close()
+	theirs, err := c.line.open(m)
 	if err != nil {
+		c.line.close()
 		return 0, err
 	}
 	syscall.ForkLock.Lock()
 	child, errno := m.fork()
 	syscall.ForkLock.Unlock()
-	_ = unix.Close(m.report)
+	theirs.close()
 	if errno != 0 {
+		c.line.close()
 		return 0, errno
 	}
-	return hear(ends[0], child, owner)
+	return c.hear(child, owner)
+}
+
+// open makes a line, and returns the ends of the process that carries m out.
+func (l *line) open(m *machine) (theirs line, err error) {
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
+		return line{}, err
+	}
+	l.reports = ends[0]
+	m.report, err = unix.FcntlInt(uintptr(ends[1]), unix.F_DUPFD_CLOEXEC, leastReport)
+	_ = unix.Close(ends[1])
+	if err != nil || !m.waits {
+		return line{reports: m.report}, err
+	}
+	sockets, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	l.wakes, m.wake = sockets[0], sockets[1]
+	return line{m.report, m.wake}, err
+}
+
+// Continue has the process that waits go on with a program. It returns as Start does.
+func (c *Carrier) Continue(pid int, p *Program, files []uintptr, owner int) error {
+	if err := c.send(p, files); err != nil {
+		c.end(pid)
+		return err
+	}
+	_, err := c.hear(pid, owner)
+	return err
+}
+
+// send tells the process that waits how it goes on.
+func (c *Carrier) send(p *Program, files []uintptr) error {
+	if c.line.wakes == 0 || len(files) > maxLate {
+		return errLinked
+	}
+	if err := c.last.extend(p, len(files)); err != nil {
+		return err
+	}
+	fds := make([]int, len(files))
+	for i, file := range files {
+		fds[i] = int(file)
+	}
+	return unix.Sendmsg(c.line.wakes, []byte{1}, unix.UnixRights(fds...), nil, unix.MSG_NOSIGNAL)
 }
 
 // ready gives a program its stacks.
@@ -92,37 +145,54 @@ func alone(from, owner int) bool {
 	}
 }
 
-// hear reads what a child reports until it is done with that.
-func hear(from, child, owner int) (pid int, err error) {
+// hear reads what a child reports until it is done with that, or waits.
+func (c *Carrier) hear(child, owner int) (pid int, err error) {
+	pid, waits, err := c.reports(child, owner)
+	if err != nil {
+		c.end(pid)
+		return 0, err
+	}
+	if !waits {
+		c.line.close()
+	}
+	return pid, nil
+}
+
+// reports reads reports. That the process waits may come before the one that was left tells of it.
+func (c *Carrier) reports(child, owner int) (pid int, waits bool, err error) {
 	pid = child
 	var message [16]byte
-	for {
-		if alone(from, owner) {
-			err = unix.ECONNRESET
-			break
+	for !waits || c.last.leaves {
+		if alone(c.line.reports, owner) {
+			return pid, waits, unix.ECONNRESET
 		}
-		n, errno := unix.Read(from, message[:])
+		n, errno := unix.Read(c.line.reports, message[:])
 		if errno == unix.EINTR {
 			continue
 		}
 		if n < len(message) {
-			break
+			return pid, false, err
 		}
 		step := int64(binary.NativeEndian.Uint64(message[:]))
 		value := int64(binary.NativeEndian.Uint64(message[8:]))
-		if step == apart {
-			pid = int(value)
+		switch step {
+		case waiting:
+			waits = true
+		case apart:
+			pid, c.last.leaves = int(value), false
 			reap(child)
-		} else {
-			err = &Fault{int(step), syscall.Errno(value)}
+		default:
+			err = &Fault{int(step) - c.last.first, syscall.Errno(value)}
 		}
 	}
-	if err != nil {
-		_ = unix.Kill(pid, unix.SIGKILL) // it is ours until it is reaped
-		reap(pid)
-		return 0, err
-	}
-	return pid, nil
+	return pid, waits, err
+}
+
+// end ends a process, which is ours until it is reaped.
+func (c *Carrier) end(pid int) {
+	c.line.close()
+	_ = unix.Kill(pid, unix.SIGKILL)
+	reap(pid)
 }
 
 func reap(pid int) {
@@ -135,39 +205,73 @@ func reap(pid int) {
 
 // linked makes what the child reads: addresses instead of numbers of blocks.
 func (p *Program) linked(files []uintptr) (*machine, error) {
-	m := &machine{results: make([]uintptr, len(p.steps)), steps: make([]order, len(p.steps)), blocks: p.blocks}
+	m := &machine{}
 	if !p.copied && !instrumented {
 		m.memory = unix.CLONE_VM
 	}
+	return m, m.link(p, files, false)
+}
+
+// extend adds a program whose files come in a message.
+func (m *machine) extend(p *Program, files int) error {
+	taken := make([]uintptr, files)
+	for i := range taken {
+		taken[i] = uintptr(len(m.steps))
+		m.steps = append(m.steps, order{kind: takeFile, number: uintptr(unix.CmsgLen(0) + 4*i)})
+	}
+	m.first = len(m.steps)
+	return m.link(p, taken, true)
+}
+
+// link adds the steps of a program. Its files are descriptors, or, where they come late, results.
+func (m *machine) link(p *Program, files []uintptr, late bool) error {
 	for _, l := range p.links {
 		if l.block >= len(p.blocks) || l.to >= len(p.blocks) || l.offset < 0 || l.offset+8 > len(p.blocks[l.block]) {
-			return nil, errLinked
+			return errLinked
 		}
 		binary.NativeEndian.PutUint64(p.blocks[l.block][l.offset:], uint64(address(p.blocks[l.to])))
 	}
+	blocks := len(m.blocks)
+	m.blocks = append(m.blocks, p.blocks...)
 	for i, s := range p.steps {
 		o := order{kind: s.kind, number: uintptr(s.number)}
 		for j, a := range s.args {
 			value, ok := p.resolve(a, i, files)
 			if !ok {
-				return nil, errLinked
+				return errLinked
 			}
 			o.args[j] = value
-			if a.from == result {
+			switch {
+			case a.from == result:
+				o.args[j] += uintptr(m.first)
+				o.results |= 1 << j
+			case a.from == file && late:
 				o.results |= 1 << j
 			}
 		}
-		if size := map[kind]uint64{putResult: 4, expectBit: 1}[s.kind]; size > 0 {
-			at := s.args[0].value
-			if s.args[0].from != block || s.number+size > uint64(len(p.blocks[at])) {
-				return nil, errLinked
+		// A block that the program itself looks at goes by its number.
+		for j, size := range looksAt[s.kind] {
+			at := s.args[j].value
+			if s.args[j].from != block || s.number+size > uint64(len(p.blocks[at])) {
+				return errLinked
 			}
-			o.args[0] = uintptr(at) // a block that the program itself looks at goes by its number
+			o.args[j] = uintptr(blocks) + uintptr(at)
 		}
-		m.steps[i] = o
+		m.leaves = m.leaves || s.kind == goApart
+		if s.kind == goOn {
+			m.waits, m.late = true, o.args[1]
+			if m.memory == 0 || late || i < len(p.steps)-1 {
+				return errLinked
+			}
+		}
+		m.steps = append(m.steps, o)
 	}
-	return m, nil
+	m.results = append(m.results, make([]uintptr, len(m.steps)-len(m.results))...)
+	return nil
 }
+
+// looksAt is how much a step looks at itself, of which blocks.
+var looksAt = map[kind][]uint64{putResult: {4}, expectBit: {1}, goOn: {messageSize, unix.SizeofCmsghdr}}
 
 // resolve is an argument's value, of an earlier result its number.
 func (p *Program) resolve(a Arg, at int, files []uintptr) (uintptr, bool) {

@@ -9,3 +9,6 @@ type Carrier struct{}
 
 // Start fails.
 func (*Carrier) Start(*Program, []uintptr, int) (int, error) { return 0, errors.ErrUnsupported }
+
+// Continue fails.
+func (*Carrier) Continue(int, *Program, []uintptr, int) error { return errors.ErrUnsupported }

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -74,14 +73,19 @@ func (h *handle) start(ctx context.Context, c *Command) (*Process, error) {
 		}
 		return nil, &abi.Error{Code: abi.CodeIO, Message: fmt.Sprintf("starting %s: %v", cmp.Or(c.Path, "a process"), err), Err: err}
 	}
+	return r.await(ctx, c)
+}
+
+// await waits until the command runs, or waits itself.
+func (r *run) await(ctx context.Context, c *Command) (*Process, error) {
 	select {
-	case err = <-r.started:
+	case err := <-r.started:
+		if err != nil {
+			return nil, &abi.Error{Code: codeOf(err), Message: fmt.Sprintf("starting %s: %v", cmp.Or(c.Path, "a process"), err), Err: err}
+		}
 	case <-ctx.Done():
 		go r.process.Stop(0) // the supervisor may not hear yet
 		return r.process, ctx.Err()
-	}
-	if err != nil {
-		return nil, &abi.Error{Code: codeOf(err), Message: fmt.Sprintf("starting %s: %v", cmp.Or(c.Path, "a process"), err), Err: err}
 	}
 	return r.process, nil
 }
@@ -105,28 +109,36 @@ func (h *handle) send(ctx context.Context, c *Command) (*run, error) {
 	f := &startFrame{
 		number: h.number, path: c.Path, dir: cmp.Or(c.Dir, "/"), args: c.Args, env: c.Env, limits: c.Limits,
 	}
+	r := &run{number: h.number, started: make(chan error, 1)}
 	files := c.Files
 	if c.Program != nil {
-		f.carryOut(c)
-		files = slices.Concat(c.Program.Files, c.Files, make([]*os.File, max(0, 3-len(c.Files))))
+		r.program, files = f.carryOut(c)
 	}
 	rights := f.rights(files)
-	r := &run{number: h.number, started: make(chan error, 1), program: c.Program}
 	r.process = newProcess(func(_ *Process, grace time.Duration) { h.stop(r, grace) })
+	r.process.become = func(ctx context.Context, c *Command) (*Process, error) { return h.proceed(ctx, r, c) }
 	h.run = r
-	stop := context.AfterFunc(ctx, func() { _ = h.child.conn.SetWriteDeadline(time.Unix(1, 0)) })
-	err := h.child.write(f.encode(), rights)
+	over, err := h.write(ctx, f.encode(kindStart), rights)
 	runtime.KeepAlive(c.Files)
-	over := !stop() // and no more can be written to it
 	if err != nil {
 		h.run = nil
-		return nil, errors.Join(errUnsent, err)
+		return nil, err
 	}
 	h.oversee(r, time.Now())
 	if over {
 		return r, context.Cause(ctx)
 	}
 	return r, nil
+}
+
+// write writes a frame. Over says that the context ended meanwhile, and that no more can be
+// written. The caller holds the lock.
+func (h *handle) write(ctx context.Context, frame, rights []byte) (over bool, err error) {
+	stop := context.AfterFunc(ctx, func() { _ = h.child.conn.SetWriteDeadline(time.Unix(1, 0)) })
+	if err = h.child.write(frame, rights); err != nil {
+		err = errors.Join(errUnsent, err)
+	}
+	return !stop(), err
 }
 
 // rights is the message with a command's descriptors. They are made to block: that is
@@ -220,6 +232,9 @@ func (h *handle) take(what kind, fields *decoder) error {
 		}
 	case kindGone:
 		end := decodeGone(fields)
+		if !r.running {
+			r.started <- ErrEnded // while it was told to go on
+		}
 		h.free()
 		r.process.left(func(s *Status) { s.Left, s.User, s.System = end.Left, end.User, end.System })
 	default:

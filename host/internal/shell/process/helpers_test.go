@@ -144,7 +144,7 @@ func output(tb testing.TB, k *process.Supervisors, c process.Command) (string, p
 		tb.Fatal(err)
 	}
 	defer r.Close()
-	c.Files = []*os.File{nil, w, w}
+	c.Files = append([]*os.File{nil, w, w}, c.Files...)
 	p := start(tb, k, c)
 	if err := w.Close(); err != nil {
 		tb.Fatal(err)

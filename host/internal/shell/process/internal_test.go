@@ -121,7 +121,7 @@ func TestFrames(t *testing.T) {
 		number: 7, path: "/bin/\xff", dir: "", args: []string{"", "a\x00b"}, env: []string{}, files: 3, given: 5,
 		limits: Limits{Processes: -1, Memory: 1 << 40, CPU: time.Second, OpenFiles: 64, FileSize: 1 << 63}, program: []byte{1, 2},
 	}
-	frames := append(want.encode(), doneFrame(7, Status{Code: 137, Signal: 9, Limit: LimitMemory})...)
+	frames := append(want.encode(kindStart), doneFrame(7, Status{Code: 137, Signal: 9, Limit: LimitMemory})...)
 	frames = append(frames, goneFrame(7, Status{Left: 3, User: time.Second})...)
 	for n := range frames { // not one byte is taken early
 		if what, _, rest, err := cut(frames[:n]); err != nil || what == 0 && len(rest) != n {
@@ -144,7 +144,7 @@ func TestFrames(t *testing.T) {
 }
 
 func FuzzStartFrame(f *testing.F) {
-	f.Add((&startFrame{path: "/bin/sh", args: []string{"sh"}, files: 2, given: 3}).encode())
+	f.Add((&startFrame{path: "/bin/sh", args: []string{"sh"}, files: 2, given: 3}).encode(kindStart))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		what, fields, _, err := cut(b)
@@ -152,10 +152,10 @@ func FuzzStartFrame(f *testing.F) {
 		if err != nil || what == 0 || s.decode(fields) != nil {
 			return
 		}
-		again := s.encode()
+		again := s.encode(kindStart)
 		_, fields, _, err = cut(again)
 		var second startFrame
-		if err != nil || second.decode(fields) != nil || !bytes.Equal(second.encode(), again) {
+		if err != nil || second.decode(fields) != nil || !bytes.Equal(second.encode(kindStart), again) {
 			t.Errorf("%+v came back as %+v", s, second)
 		}
 	})

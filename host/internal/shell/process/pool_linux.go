@@ -75,6 +75,9 @@ func (s *Supervisors) Start(ctx context.Context, c Command) (*Process, error) {
 	if c.Limits.OpenFiles > 0 {
 		c.Limits.OpenFiles = max(c.Limits.OpenFiles, 64) // a supervisor has some open too
 	}
+	if c.In != nil {
+		return c.In.become(ctx, &c)
+	}
 	limits := rlimits{c.Limits.OpenFiles, c.Limits.FileSize}
 	for {
 		if err := ctx.Err(); err != nil {

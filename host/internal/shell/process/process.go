@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"sync"
@@ -39,6 +40,9 @@ type Command struct {
 	// Program is what its first process does before it starts the program at Path, on Linux:
 	// it may fork. Without a Path it is all that is done. Dir is entered when it is through.
 	Program *calls.Program
+	// In is a process whose program, which had no Path, waits: it becomes the command, and has
+	// done what Program says. It must have been started with the same Limits.
+	In *Process
 }
 
 // Limits bound a command. A limit of 0 is none. Core dumps are never made.
@@ -86,6 +90,8 @@ type Process struct {
 	pid        int
 	done, gone chan struct{}
 	stop       func(*Process, time.Duration)
+	// become has a process that waits become a command; see [Command.In].
+	become func(context.Context, *Command) (*Process, error)
 
 	mu     sync.Mutex
 	status Status

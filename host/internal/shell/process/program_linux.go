@@ -2,6 +2,8 @@ package process
 
 import (
 	"encoding/binary"
+	"os"
+	"slices"
 	"syscall"
 	"unsafe"
 
@@ -14,13 +16,15 @@ import (
 // is said, as most systems have it. The Go runtime raises its own bound, and what is below.
 const usualOpenFiles = 1024
 
-// carryOut completes a command's program: it ends with the start of what lies at the path.
-func (f *startFrame) carryOut(c *Command) {
+// carryOut completes a command's program: it ends with the start of what lies at the path. It
+// returns the files that go with it.
+func (f *startFrame) carryOut(c *Command) (*calls.Program, []*os.File) {
 	p := c.Program.Clone()
 	if c.Path != "" {
 		execute(p, c)
 	}
 	f.program, f.path, f.args, f.env = p.Encode(), "", nil, nil
+	return p, slices.Concat(c.Program.Files, c.Files, make([]*os.File, max(0, 3-len(c.Files))))
 }
 
 // execute adds the start of the command's own program.

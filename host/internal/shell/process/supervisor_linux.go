@@ -145,6 +145,8 @@ func (s *supervisor) obey(what kind, fields *decoder) error {
 	switch what {
 	case kindStart:
 		return s.start(fields)
+	case kindGoOn:
+		return s.proceed(fields)
 	case kindStop:
 		number, grace := fields.uint(), time.Duration(fields.int())
 		if c := s.command; c != nil && c.number == number && fields.err() == nil {
@@ -172,19 +174,29 @@ func (s *supervisor) start(fields *decoder) error {
 		err = c.fork(&f, files)
 		back(c.first)
 	}
-	for _, file := range files {
-		if int(file) != s.null {
-			_ = unix.Close(int(file))
-		}
-	}
+	s.closeAll(files)
 	if err != nil {
 		s.host.say(failedFrame(f.number, err))
 		return s.host.flush()
 	}
 	s.command = c
 	c.looks.again(time.Now(), usage{threads: -1}, 0)
-	s.host.say(newFrame(kindStarted, f.number).uint(uint64(c.first)).frame())
+	return s.tellStarted()
+}
+
+// tellStarted says that the command runs, or waits.
+func (s *supervisor) tellStarted() error {
+	s.host.say(newFrame(kindStarted, s.command.number).uint(uint64(s.command.first)).frame())
 	return s.host.flush()
+}
+
+// closeAll closes the descriptors that came for a command.
+func (s *supervisor) closeAll(files []uintptr) {
+	for _, file := range files {
+		if int(file) != s.null {
+			_ = unix.Close(int(file))
+		}
+	}
 }
 
 // fork starts the command's first process.

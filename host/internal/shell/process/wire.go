@@ -15,6 +15,7 @@ type kind byte
 const (
 	kindStart   kind = 1 + iota // host: startFrame, with its descriptors
 	kindStop                    // host: number, grace
+	kindGoOn                    // host: startFrame, for a process that waits
 	kindStarted                 // supervisor: number, pid
 	kindFailed                  // supervisor: number, errno, text, step; nothing was started
 	kindDone                    // supervisor: number, code, signal, limit
@@ -131,9 +132,9 @@ func (d *decoder) err() error {
 	return nil
 }
 
-func (f *startFrame) encode() []byte {
+func (f *startFrame) encode(k kind) []byte {
 	l := f.limits
-	return newFrame(kindStart, f.number).
+	return newFrame(k, f.number).
 		text(f.path).text(f.dir).texts(f.args).texts(f.env).
 		uint(f.files).uint(f.given).
 		int(int64(l.Processes)).int(l.Memory).int(int64(l.CPU)).uint(l.OpenFiles).uint(l.FileSize).
