@@ -32,6 +32,7 @@ func shellRows() []row {
 		{name: "true in a sandbox, the capability", ours: runs(true, "true"), baseline: plain, theirs: execTrue, compare: ratio, limit: twice, needs: "bash"},
 		{name: "true in a sandbox, a call of Bash", ours: calls(true, "true"), baseline: plain, theirs: execTrue, compare: ratio, limit: twice, needs: "bash"},
 		{name: "what writes, in a sandbox, the capability", ours: runs(true, writes), baseline: plain, theirs: execTrue, compare: ratio, limit: twice, needs: "bash"},
+		{name: "what writes, in a sandbox and a repository, a call of Bash", ours: calls(true, writes), baseline: plain, theirs: execTrue, compare: ratio, needs: "git"},
 		{name: "what writes, with 20 hidden and protected paths, the capability", ours: guardedRuns, baseline: plain, theirs: execTrue, compare: ratio, limit: "at most 2.5x", needs: "bash"},
 		{name: "the first command of a session, in a sandbox, the capability", ours: firstRuns, baseline: box, theirs: execBox, compare: ratio, limit: near, needs: bubblewrap},
 		{name: "100 MB of output, the capability", ours: runs(false, putOut), baseline: file, theirs: catToFile, compare: times, limit: fast, needs: "bash"},

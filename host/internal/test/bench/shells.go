@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -77,6 +78,11 @@ func (s *shells) open(dir, cache string) error {
 	}
 	if err := os.WriteFile(filepath.Join(s.work, largeName), bytes.Repeat(content, largeSize/mib1+1)[:largeSize], 0o600); err != nil {
 		return err
+	}
+	if git, err := exec.LookPath("git"); err == nil { // whose configuration commands have a copy of
+		if err := exec.CommandContext(context.Background(), git, "-C", s.work, "init", "-q").Run(); err != nil {
+			return err
+		}
 	}
 	s.begin()
 	for i := range 2 * guards {
