@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/shell/process"
 	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
 	"github.com/toolquay/toolquay/permissions"
 )
@@ -82,11 +83,11 @@ func mayConnect(known *permissions.Command) bool {
 }
 
 // spec describes the sandbox of a command that begins in a directory.
-func (h *confinement) spec(cwd string) sandbox.Spec {
+func (h *confinement) spec(cwd string, limits process.Limits) sandbox.Spec {
 	// Directories may be missing, such as a cache that nothing has used yet.
 	missing := func(dir string) bool { return !isDir(dir) }
 	spec := sandbox.Spec{
-		Writable: slices.DeleteFunc(slices.Concat(h.Working, h.Repositories), missing), Visible: h.seen, Hidden: h.Hidden, Temp: h.Temp, Cwd: cwd, UnixSockets: h.unixSockets,
+		Writable: slices.DeleteFunc(slices.Concat(h.Working, h.Repositories), missing), Visible: h.seen, Hidden: h.Hidden, Temp: h.Temp, Cwd: cwd, UnixSockets: h.unixSockets, Limits: limits,
 	}
 	for _, path := range h.Shown {
 		spec.Bind = append(spec.Bind, sandbox.Bind{Source: path, Target: path})

@@ -21,7 +21,7 @@ import (
 // prepare makes what the command runs in.
 func (c *coldChild) prepare(ctx context.Context) error {
 	if c.held.held() {
-		c.spec = c.held.spec(c.scope.Cwd)
+		c.spec = c.held.spec(c.scope.Cwd, c.setup.Limits)
 	}
 	if c.held.sandboxed {
 		if err := c.share(ctx); err != nil {
@@ -84,7 +84,7 @@ func (c *coldChild) wrap(ctx context.Context) (process.Command, func(ctx context
 		return command, nil, abi.Errorf(abi.CodeIO, "the sandbox of the command could not be made: %w", err)
 	}
 	c.after, c.box = append(c.after, w.Close), w
-	command.Path, command.Args, command.Program = cmp.Or(w.Path, w.Inside), w.Args, w.Program
+	command.Path, command.Args, command.Program, command.In = cmp.Or(w.Path, w.Inside), w.Args, w.Program, w.In
 	command.Files = slices.Concat(command.Files, w.Files)
 	return command, w.Release, nil
 }

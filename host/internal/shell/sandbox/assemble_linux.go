@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolquay/toolquay/host/internal/shell/calls"
+	"github.com/toolquay/toolquay/host/internal/shell/process"
 	"github.com/toolquay/toolquay/internal/seccomp"
 )
 
@@ -60,7 +61,7 @@ func assemble(spec Spec, l *layout, n *Namespace) *calls.Program {
 	}
 	opened := a.tables(a.self())
 	a.check(l) // what changes from now on, the tables tell
-	send(a.Program, a.Hold(nil), opened)
+	a.Send(a.Hold(nil), opened)
 	a.giveUp(confinement(spec.UnixSockets, spec.ReadOnly))
 	a.Below()
 	return a.Program
@@ -145,6 +146,9 @@ const opening = "opening "
 // Judge makes [ErrChanged] of what the start of a sandbox's program failed with, if that is
 // that a path was another when it was opened than when the sandbox was planned.
 func Judge(err error) error {
+	if errors.Is(err, process.ErrEnded) {
+		return fmt.Errorf("%w: %w", ErrChanged, err) // what waited for a command, which can do without
+	}
 	failure, ok := errors.AsType[*calls.Failure](err)
 	if !ok || !strings.HasPrefix(failure.What, opening) {
 		return err

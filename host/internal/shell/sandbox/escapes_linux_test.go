@@ -11,10 +11,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/toolquay/toolquay/host/internal/shell/calls"
 	"github.com/toolquay/toolquay/host/internal/shell/process"
 	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
 	"github.com/toolquay/toolquay/internal/test/escapes"
@@ -112,7 +114,7 @@ func outputOf(tb testing.TB, ctx context.Context, w *sandbox.Wrapped, env []stri
 	}
 	defer file.Close()
 	p, err := supervisors.Start(ctx, process.Command{
-		Path: w.Inside, Args: w.Args, Env: env, Dir: w.Dir, Program: w.Program, Files: []*os.File{nil, file, file},
+		Path: w.Inside, Args: w.Args, Env: env, Dir: w.Dir, Program: w.Program, In: w.In, Files: []*os.File{nil, file, file},
 	})
 	if err != nil {
 		return "", err
@@ -151,13 +153,27 @@ func command(w *sandbox.Wrapped, env []string) *exec.Cmd {
 
 func TestEscapes(t *testing.T) {
 	t.Parallel()
-	tryEscapes(t, own, func(*sandbox.Sandbox) {})
+	tryEscapes(t, own, unchanged)
 }
 
 func TestEscapesFromBubblewrap(t *testing.T) {
 	t.Parallel()
-	tryEscapes(t, bubblewrapped, func(*sandbox.Sandbox) {})
+	tryEscapes(t, bubblewrapped, unchanged)
 }
+
+// TestEscapesOfWaiting tries them in sandboxes that were made before the command was known.
+func TestEscapesOfWaiting(t *testing.T) {
+	t.Parallel()
+	var waited *atomic.Int32
+	t.Run("all", func(t *testing.T) {
+		waited = tryEscapes(t, own, func(s *sandbox.Sandbox, w *escapes.World) { waitFor(t, s, specOf(w), w.Env) })
+	})
+	if calls.Waits && waited.Load() == 0 {
+		t.Error("no sandbox waited for its command")
+	}
+}
+
+func unchanged(*sandbox.Sandbox, *escapes.World) {}
 
 // own are options by which this program makes the sandbox.
 func own(_ testing.TB, o sandbox.Options) sandbox.Options { return o }
@@ -172,24 +188,32 @@ func TestEscapesWithoutUserNamespace(t *testing.T) {
 	tryEscapes(t, bubblewrapped, withoutUsers(t))
 }
 
-func withoutUsers(t *testing.T) func(s *sandbox.Sandbox) {
+func withoutUsers(t *testing.T) func(*sandbox.Sandbox, *escapes.World) {
 	t.Helper()
-	return func(s *sandbox.Sandbox) {
+	return func(s *sandbox.Sandbox, _ *escapes.World) {
 		if err := s.WithoutUsers(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-func tryEscapes(t *testing.T, by func(testing.TB, sandbox.Options) sandbox.Options, change func(*sandbox.Sandbox)) {
+// tryEscapes tries all, and counts those whose sandbox waited for them.
+func tryEscapes(t *testing.T, by func(testing.TB, sandbox.Options) sandbox.Options, change func(*sandbox.Sandbox, *escapes.World)) (waited *atomic.Int32) {
 	t.Helper()
+	waited = new(atomic.Int32)
 	for _, c := range escapes.Batches() {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			w := escapes.New(t)
 			s := find(t, by(t, sandbox.Options{State: w.State, Home: w.Home}))
-			change(s)
-			out, err := run(t, s, specOf(w), w.Env, c.Shell)
+			change(s, w)
+			wrapped, err := s.Wrap(t.Context(), specOf(w), []string{"bash", "-c", c.Shell})
+			must(t, err)
+			if wrapped.In != nil {
+				waited.Add(1)
+			}
+			out, err := output(t, wrapped, w.Env)
+			must(t, wrapped.Close())
 			t.Logf("%v; it printed:\n%s", err, out)
 			if !strings.Contains(out, escapes.Ended) {
 				t.Error("the sandbox did not start, or not all was tried")
@@ -200,6 +224,7 @@ func tryEscapes(t *testing.T, by func(testing.TB, sandbox.Options) sandbox.Optio
 			noLeftovers(t, w.Work)
 		})
 	}
+	return waited
 }
 
 // The world must notice: what changes nothing but the world is run without a sandbox

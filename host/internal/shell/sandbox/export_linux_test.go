@@ -2,10 +2,17 @@
 
 package sandbox
 
-import "context"
+import (
+	"context"
+
+	"github.com/toolquay/toolquay/host/internal/shell/process"
+)
 
 // Machine is what a failed probe is explained with.
 type Machine = machine
+
+// MaxWaiting is how many processes wait at most.
+const MaxWaiting = maxWaiting
 
 // What the tests of the probe call.
 var (
@@ -41,6 +48,22 @@ func (s *Sandbox) ShareNothing() { s.partial.shared = nil }
 // SetLandlock has them held by an older one.
 func (s *Sandbox) Landlock() int           { return int(s.partial.landlock) }
 func (s *Sandbox) SetLandlock(version int) { s.partial.landlock = landlockABI(version) }
+
+// Waiting are the processes that wait for commands which share a namespace; nil is that of the
+// commands without a session.
+func (s *Sandbox) Waiting(n *Namespace) (list []*process.Process) {
+	if n == nil {
+		n = s.own.common
+	}
+	n.templates.mu.Lock()
+	defer n.templates.mu.Unlock()
+	for _, one := range n.templates.list {
+		if one.next != nil {
+			list = append(list, one.next.process)
+		}
+	}
+	return list
+}
 
 // Templates counts what commands without a session share of their mounts.
 func (s *Sandbox) Templates() int {

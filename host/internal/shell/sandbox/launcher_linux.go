@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -22,6 +23,7 @@ type launcher struct {
 	options Options
 	// common is the namespace of commands whose specification names none.
 	common *Namespace
+	waits  atomic.Int32 // how many processes wait for commands
 }
 
 // newLauncher tries to make a sandbox, first with a user namespace, then, as root, without.
@@ -63,21 +65,26 @@ func (l *launcher) wrap(ctx context.Context, spec Spec, argv []string) (*Wrapped
 	if n == nil {
 		n = l.common
 	}
-	share, mounts, err := l.prepared(ctx, n, spec)
+	share, mounts, next, err := l.prepared(ctx, n, spec)
 	if err != nil {
 		return nil, err
 	}
-	w, err := newOverseer(l, n, share.layout)
-	if err != nil {
-		return nil, closing(mounts, err)
+	w := &Wrapped{Inside: path, Args: argv, Dir: spec.Cwd, done: []io.Closer{mounts}}
+	var o *overseer
+	if next != nil {
+		w.In, o = next.process, next.overseer
+		w.done = append(w.done, stopper{w.In})
+	} else if o, err = newOverseer(l, n, share.layout, spec.Limits); err != nil {
+		return nil, errors.Join(err, w.Close())
 	}
-	if err := w.missing.begin(); err != nil {
-		return nil, errors.Join(err, w.Close(), mounts.Close())
+	w.Program, w.gate, w.done = share.of(mounts, o.theirs), o, append(w.done, o)
+	if err := o.missing.begin(); err != nil {
+		return nil, errors.Join(err, w.Close())
 	}
-	return &Wrapped{
-		Inside: path, Args: argv, Dir: spec.Cwd, Program: share.of(mounts, w.theirs),
-		gate: w, done: []io.Closer{w, mounts},
-	}, nil
+	if next != nil {
+		o.missing.release() // nothing else tells whether it ran
+	}
+	return w, nil
 }
 
 // programAt is the path of a program that is given by that, or by the name that it has where

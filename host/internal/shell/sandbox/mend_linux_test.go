@@ -103,7 +103,7 @@ func TestMissingIsUndoneWithoutRelease(t *testing.T) {
 	w, err := s.Wrap(t.Context(), sandbox.Spec{Writable: under(root, "w"), Cwd: root + "/w", Protected: under(root, "w/.bashrc", "w/.vscode")},
 		[]string{"bash", "-c", "echo x > .bashrc; mkdir .vscode; echo x > .vscode/tasks.json; touch done; exec sleep 100"})
 	must(t, err)
-	p, err := supervisors.Start(t.Context(), process.Command{Path: w.Inside, Args: w.Args, Env: plainly, Dir: w.Dir, Program: w.Program})
+	p, err := supervisors.Start(t.Context(), process.Command{Path: w.Inside, Args: w.Args, Env: plainly, Dir: w.Dir, Program: w.Program, In: w.In})
 	must(t, err)
 	eventually(t, "the command", func() bool { return exists(root + "/w/done") })
 	p.Stop(0)
@@ -134,7 +134,7 @@ func outputWhile(t *testing.T, w *sandbox.Wrapped, happens func(pid int)) string
 		t.Fatal(err)
 	}
 	p, err := supervisors.Start(t.Context(), process.Command{
-		Path: w.Inside, Args: w.Args, Env: plainly, Dir: w.Dir, Program: w.Program, Files: []*os.File{nil, file, file},
+		Path: w.Inside, Args: w.Args, Env: plainly, Dir: w.Dir, Program: w.Program, In: w.In, Files: []*os.File{nil, file, file},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -178,10 +178,10 @@ func (m *missing) add(dir *folder) error {
 func (m *missing) release() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.begun = true
-	if m.events != nil {
+	if m.events != nil && !m.begun {
 		m.live.add(m)
 	}
+	m.begun = true
 }
 
 // watch undoes what is made, until the end. It calls lost with a name that comes back too often

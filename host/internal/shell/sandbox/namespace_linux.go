@@ -150,7 +150,7 @@ func received(ctx context.Context, s *process.Supervisors, p *calls.Program, ope
 	}
 	own, theirs := ends[0], os.NewFile(uintptr(ends[1]), "program")
 	defer func() { _, _ = unix.Close(own), theirs.Close() }()
-	send(p, p.Hold(theirs), opened)
+	p.Send(p.Hold(theirs), opened)
 	if err := do(ctx, s, process.Command{Program: p}); err != nil {
 		return nil, err
 	}
@@ -176,25 +176,6 @@ func do(ctx context.Context, s *process.Supervisors, c process.Command) error {
 		return errors.Join(fmt.Errorf("it ended with status %d", status.Code), status.Err)
 	}
 	return nil
-}
-
-// send adds the sending of descriptors over a socket.
-func send(p *calls.Program, socket calls.Arg, opened []calls.Arg) {
-	control := unix.UnixRights(make([]int, len(opened))...)
-	rights := p.Bytes(control)
-	for i, fd := range opened {
-		p.Put(rights, unix.CmsgLen(0)+4*i, fd)
-	}
-	data := p.Bytes([]byte{1})
-	vector := p.Bytes(binary.NativeEndian.AppendUint64(make([]byte, 8), 1)) // struct iovec
-	p.Point(vector, 0, data)
-	message := make([]byte, 56) // struct msghdr: name, its length, vectors, how many, control, its length, flags
-	binary.NativeEndian.PutUint64(message[24:], 1)
-	binary.NativeEndian.PutUint64(message[40:], uint64(len(control)))
-	m := p.Bytes(message)
-	p.Point(m, 16, vector)
-	p.Point(m, 32, rights)
-	p.Call("handing files over", unix.SYS_SENDMSG, socket, m, calls.Int(unix.MSG_NOSIGNAL))
 }
 
 // receive takes the descriptors that were sent.

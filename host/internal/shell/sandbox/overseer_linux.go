@@ -21,6 +21,7 @@ type overseer struct {
 	launcher  *launcher
 	namespace *Namespace
 	layout    *layout
+	limits    process.Limits
 	// own and theirs are the ends of the socket over which the sandbox hands out its mounts.
 	own, theirs *os.File
 	// inside is the sandbox's namespace of mounts, from the release on.
@@ -31,14 +32,14 @@ type overseer struct {
 	over    bool
 }
 
-func newOverseer(l *launcher, n *Namespace, laid *layout) (*overseer, error) {
+func newOverseer(l *launcher, n *Namespace, laid *layout, limits process.Limits) (*overseer, error) {
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socketpair", err)
 	}
 	o := &overseer{
 		guard:    newGuard(laid, l.options.State, &l.live, func(*entry) bool { return false }),
-		launcher: l, namespace: n, layout: laid,
+		launcher: l, namespace: n, layout: laid, limits: limits,
 		own: os.NewFile(uintptr(ends[0]), "sandbox"), theirs: os.NewFile(uintptr(ends[1]), "sandbox"),
 	}
 	o.mend = o.again
@@ -63,16 +64,33 @@ func (o *overseer) Close() error {
 	return err
 }
 
-func (o *overseer) release(context.Context, int) error { return o.take() }
+func (o *overseer) release(context.Context, int) error {
+	if err := o.take(); err != nil {
+		return err
+	}
+	o.prepareNext() //nolint:contextcheck // it is not for this call
+	return nil
+}
 
-// take takes what the sandbox handed out before its command ran.
+// take takes what the sandbox handed out before its command ran, of which it may run by now.
 func (o *overseer) take() error {
+	if err := o.receive(); err != nil {
+		return err
+	}
+	o.missing.release()
+	return nil
+}
+
+// receive takes what the sandbox handed out, once.
+func (o *overseer) receive() error {
+	if o.inside != nil {
+		return nil
+	}
 	files, err := receive(int(o.own.Fd()), 3)
 	if err != nil {
 		return fmt.Errorf("%w: it did not tell its mounts: %w", ErrUnmade, err)
 	}
 	o.checked, o.table, o.inside = files[0], files[1], files[2]
-	o.missing.release()
 	return nil
 }
 

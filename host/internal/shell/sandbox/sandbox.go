@@ -80,6 +80,8 @@ type Spec struct {
 	// Namespace is what the command shares with others of its session; nil is what all
 	// without one share. It is used where sandboxes have one, see [Sandbox.NewNamespace].
 	Namespace *Namespace
+	// Limits bound the command: what waits for it has them already.
+	Limits process.Limits
 	// FirstFile is the descriptor that the first of [Wrapped.Files] is going to have; 0
 	// stands for 3.
 	FirstFile int
@@ -139,6 +141,9 @@ type Wrapped struct {
 	// starts nothing.
 	Program *calls.Program
 	Inside  string
+	// In is a process that has carried the program out, and waits to become the command; nil is
+	// none. See [process.Command].
+	In *process.Process
 
 	gate interface {
 		release(ctx context.Context, pid int) error

@@ -32,6 +32,11 @@ const (
 type template struct {
 	spec Spec
 	shared
+	// uses is how many commands had mounts that stood, and next what waits for the next one, if
+	// anything. Making says that something is about to.
+	uses   int
+	next   *waiting
+	making bool
 	// mounts is the namespace. Table is where the kernel lists its mounts, and host where it
 	// lists this process's, of which it has copies.
 	mounts, table, host *os.File
@@ -59,6 +64,7 @@ type templates struct {
 	idle   *time.Timer
 	host   *os.File // where the kernel lists this process's mounts, to be waited on
 	closed bool
+	work   sync.WaitGroup
 }
 
 // close gives them up.
@@ -70,6 +76,7 @@ func (t *templates) close() error {
 	}
 	host, err := t.host, t.drop(len(t.list))
 	t.mu.Unlock()
+	t.work.Wait()
 	if host != nil {
 		err = errors.Join(err, host.Close()) // which waits for the watch, and that for the lock
 	}
@@ -86,24 +93,25 @@ func (t *templates) drop(count int) error {
 	return errors.Join(faults...)
 }
 
-// take returns what there is of the template for a specification, and its namespace, which the
-// caller closes; nil is none.
-func (t *templates) take(spec Spec) (*shared, *os.File, error) {
+// take returns what there is of the template for a specification, its namespace, which the caller
+// closes, and what waits for a command there; nil is none.
+func (t *templates) take(spec Spec) (*shared, *os.File, *waiting, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	i := slices.IndexFunc(t.list, func(o *template) bool { return reflect.DeepEqual(o.spec, spec) }) //nolint:govet // there is no error in them
 	if i < 0 {
-		return nil, nil, nil
+		return nil, nil, nil, nil
 	}
 	one := t.list[i]
 	t.list = slices.Delete(t.list, i, i+1)
 	if !one.stands() {
-		return nil, nil, one.close()
+		return nil, nil, nil, one.close()
 	}
 	t.list = append(t.list, one)
 	t.idle.Reset(templateIdle)
+	one.uses++
 	mounts, err := duplicate(one.mounts)
-	return &one.shared, mounts, err
+	return &one.shared, mounts, one.takeNext(), err
 }
 
 // keep keeps a template for other commands.
@@ -175,7 +183,7 @@ func (t *templates) expire() {
 }
 
 func (t *template) close() error {
-	return errors.Join(t.mounts.Close(), t.table.Close(), t.host.Close())
+	return errors.Join(t.next.close(), t.mounts.Close(), t.table.Close(), t.host.Close())
 }
 
 // stands reports whether everything that the template was made of is as it was, and all its
@@ -221,12 +229,12 @@ func own(spec Spec) Spec {
 	return spec
 }
 
-// prepared returns what a command shares by its specification, and the namespace of its mounts,
-// which the caller closes.
-func (l *launcher) prepared(ctx context.Context, n *Namespace, spec Spec) (*shared, *os.File, error) {
+// prepared returns what a command shares by its specification, the namespace of its mounts,
+// which the caller closes, and what waits for it, if anything.
+func (l *launcher) prepared(ctx context.Context, n *Namespace, spec Spec) (*shared, *os.File, *waiting, error) {
 	spec = sameSandbox(spec)
-	if share, mounts, err := n.templates.take(spec); share != nil || err != nil {
-		return share, mounts, err
+	if share, mounts, next, err := n.templates.take(spec); share != nil || err != nil {
+		return share, mounts, next, err
 	}
 	t, err := l.newTemplate(ctx, n, spec)
 	for range maxAttempts - 1 {
@@ -236,13 +244,13 @@ func (l *launcher) prepared(ctx context.Context, n *Namespace, spec Spec) (*shar
 		t, err = l.newTemplate(ctx, n, spec) // something is being saved perhaps
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	mounts, err := duplicate(t.mounts)
 	if err != nil || t.layout.forOne() {
-		return &t.shared, mounts, errors.Join(err, t.close())
+		return &t.shared, mounts, nil, errors.Join(err, t.close())
 	}
-	return &t.shared, mounts, n.templates.keep(t)
+	return &t.shared, mounts, nil, n.templates.keep(t)
 }
 
 // forOne says that a layout has a folder in memory that is one command's alone.

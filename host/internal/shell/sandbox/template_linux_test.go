@@ -58,6 +58,9 @@ func TestChangesBetweenCommands(t *testing.T) {
 					t.Fatal(err, out)
 				}
 			}
+			if s.Copies() {
+				waitFor(t, s, spec, env)
+			}
 			cmd := exec.CommandContext(t.Context(), testenv.NeedTool(t, "bash"), "-c", test.change)
 			cmd.Dir = root + "/w"
 			if said, err := cmd.CombinedOutput(); err != nil {
@@ -216,7 +219,7 @@ func onceStarted(t *testing.T, s *sandbox.Sandbox, spec sandbox.Spec, do func(),
 	out, err := os.Create(filepath.Join(t.TempDir(), "output"))
 	must(t, err)
 	defer func() { _, _, _ = in.Close(), line.Close(), out.Close() }()
-	p, err := supervisors.Start(t.Context(), process.Command{Path: w.Inside, Args: w.Args, Env: plainly, Dir: w.Dir, Program: w.Program, Files: []*os.File{in, out, out}})
+	p, err := supervisors.Start(t.Context(), process.Command{Path: w.Inside, Args: w.Args, Env: plainly, Dir: w.Dir, Program: w.Program, In: w.In, Files: []*os.File{in, out, out}})
 	done()
 	if err != nil {
 		return "", sandbox.Judge(err)
@@ -251,6 +254,9 @@ func TestMountsBetweenCommands(t *testing.T) {
 	defer func() { _ = unix.Unmount(root+"/m", unix.MNT_DETACH) }() // it may be done
 	must(t, os.WriteFile(root+"/m/above", nil, 0o644))
 	lists("above\n")
+	if s.Copies() {
+		waitFor(t, s, spec, plainly)
+	}
 	if !ends(t, root+"/m", func() { must(t, unix.Unmount(root+"/m", 0)) }) {
 		t.Error("it is still in use")
 	}

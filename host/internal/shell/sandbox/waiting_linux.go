@@ -1,0 +1,131 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+
+	"github.com/toolquay/toolquay/host/internal/shell/calls"
+	"github.com/toolquay/toolquay/host/internal/shell/process"
+)
+
+// maxWaiting bounds the processes of a host that wait for commands. Each is below a supervisor of
+// its own, and is given up with its template: a minute after the last command.
+const maxWaiting = 8
+
+// waiting is a process that has the sandbox of the next command, and waits to become it. Making
+// the sandbox takes half as long as bash, and is done while the command before runs.
+type waiting struct {
+	process  *process.Process
+	overseer *overseer
+}
+
+// close gives it up. It is not for what became a command.
+func (w *waiting) close() error {
+	if w == nil {
+		return nil
+	}
+	w.overseer.launcher.waits.Add(-1)
+	go w.process.Stop(0) // a supervisor may hear late
+	return w.overseer.Close()
+}
+
+// fits reports whether it waits still, and all its mounts are where they were.
+func (w *waiting) fits() bool {
+	select {
+	case <-w.process.Done():
+		return false
+	default:
+		return !changed(w.overseer.checked)
+	}
+}
+
+// stopper ends a process that did not become a command.
+type stopper struct{ *process.Process }
+
+// Close does nothing where it became one, which has ended by now.
+func (s stopper) Close() error {
+	s.Stop(0)
+	return nil
+}
+
+// takeNext returns what waits in the template's sandbox, if it does.
+func (t *template) takeNext() *waiting {
+	w := t.next
+	t.next = nil
+	switch {
+	case w == nil:
+		return nil
+	case !w.fits():
+		_ = w.close() // it is of no use any more
+		return nil
+	}
+	w.overseer.launcher.waits.Add(-1)
+	return w
+}
+
+// prepareNext has a process wait for the next command like this one, if one like it came before.
+func (o *overseer) prepareNext() {
+	t := &o.namespace.templates
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := slices.IndexFunc(t.list, func(one *template) bool { return one.layout == o.layout })
+	if i < 0 || t.closed || !calls.Waits {
+		return
+	}
+	one := t.list[i]
+	if one.uses == 0 || one.next != nil || one.making {
+		return
+	}
+	mounts, err := duplicate(one.mounts)
+	if err != nil {
+		return // the next command says so
+	}
+	one.making = true
+	t.work.Go(func() {
+		next := o.launcher.wait(o.namespace, &one.shared, mounts, o.limits)
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		one.making = false
+		if slices.Contains(t.list, one) {
+			one.next = next
+			return
+		}
+		_ = next.close() // the template is of no use any more
+	})
+}
+
+// wait starts a process that waits; nil where it cannot be done, which the next command says. It
+// closes mounts.
+func (l *launcher) wait(n *Namespace, s *shared, mounts *os.File, limits process.Limits) *waiting {
+	defer mounts.Close()
+	if l.waits.Add(1) > maxWaiting {
+		l.waits.Add(-1)
+		return nil
+	}
+	o, err := newOverseer(l, n, s.layout, limits)
+	if err != nil {
+		l.waits.Add(-1)
+		return nil
+	}
+	p := s.of(mounts, o.theirs)
+	p.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), handing)
+	defer cancel()
+	waits, err := l.options.Supervisors.Start(ctx, process.Command{Program: p, Limits: limits})
+	if err == nil {
+		err = o.receive()
+	}
+	if err != nil {
+		_ = errors.Join(err, o.Close())
+		l.waits.Add(-1)
+		if waits != nil {
+			go waits.Stop(0)
+		}
+		return nil
+	}
+	return &waiting{waits, o}
+}
