@@ -1,4 +1,4 @@
-//go:build amd64 || arm64
+//go:build (amd64 || arm64) && !race
 
 package process_test
 
@@ -18,9 +18,6 @@ import (
 // waiting starts a process that has done something and waits.
 func waiting(t *testing.T, s *process.Supervisors) *process.Process {
 	t.Helper()
-	if !calls.Waits {
-		t.Skip("programs cannot wait with the race detector: their processes share no memory")
-	}
 	p := &calls.Program{}
 	p.Apart()
 	p.Call("entering /usr", unix.SYS_CHDIR, p.Text("/usr"))

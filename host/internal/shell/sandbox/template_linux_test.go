@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/toolquay/toolquay/host/internal/shell/calls"
 	"github.com/toolquay/toolquay/host/internal/shell/process"
 	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
 	"github.com/toolquay/toolquay/internal/testenv"
@@ -120,6 +121,30 @@ func TestProxiesShareMounts(t *testing.T) {
 	if n := s.Templates(); n != 1 {
 		t.Errorf("there are %d", n)
 	}
+}
+
+// patient is how long what should be soon may take.
+const patient = 10 * time.Second
+
+// waitFor runs commands of a specification until a process waits for the next one. With the race
+// detector none ever does.
+func waitFor(tb testing.TB, s *sandbox.Sandbox, spec sandbox.Spec, env []string) []*process.Process {
+	tb.Helper()
+	if !s.Copies() {
+		testenv.Missing(tb, "this machine lets nobody make namespaces but bubblewrap")
+	}
+	for began := time.Now(); calls.Waits; time.Sleep(time.Millisecond) {
+		if list := s.Waiting(spec.Namespace); len(list) > 0 {
+			return list
+		}
+		if time.Since(began) > patient {
+			tb.Fatal("no process waits")
+		}
+		if out, err := run(tb, s, spec, env, "true"); err != nil {
+			tb.Fatal(err, out)
+		}
+	}
+	return nil
 }
 
 // What the caller writes into its lists afterwards is another specification.

@@ -1,4 +1,4 @@
-//go:build amd64 || arm64
+//go:build (amd64 || arm64) && !race
 
 package sandbox_test
 
@@ -9,42 +9,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/toolquay/toolquay/host/internal/shell/calls"
 	"github.com/toolquay/toolquay/host/internal/shell/process"
 	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
-	"github.com/toolquay/toolquay/internal/testenv"
 )
-
-// patient is how long what should be soon may take.
-const patient = 10 * time.Second
-
-// waitFor runs commands of a specification until a process waits for the next one. With the race
-// detector none ever does.
-func waitFor(tb testing.TB, s *sandbox.Sandbox, spec sandbox.Spec, env []string) []*process.Process {
-	tb.Helper()
-	if !s.Copies() {
-		testenv.Missing(tb, "this machine lets nobody make namespaces but bubblewrap")
-	}
-	for began := time.Now(); calls.Waits; time.Sleep(time.Millisecond) {
-		if list := s.Waiting(spec.Namespace); len(list) > 0 {
-			return list
-		}
-		if time.Since(began) > patient {
-			tb.Fatal("no process waits")
-		}
-		if out, err := run(tb, s, spec, env, "true"); err != nil {
-			tb.Fatal(err, out)
-		}
-	}
-	return nil
-}
 
 // waitingSandbox is a sandbox in which one waits for a specification with a namespace of its own.
 func waitingSandbox(t *testing.T) (*sandbox.Sandbox, sandbox.Spec, *process.Process) {
 	t.Helper()
-	if !calls.Waits {
-		t.Skip("programs cannot wait with the race detector: their processes share no memory")
-	}
 	root := tree(t, "w/f", "t/f")
 	s := find(t, sandbox.Options{State: root + "/state"})
 	spec := sandbox.Spec{Writable: under(root, "w"), Temp: root + "/t", Cwd: root + "/w", Limits: process.Limits{Processes: 1000}}
