@@ -76,6 +76,13 @@ func removedMeanwhile(err error) error {
 	return err
 }
 
+// release closes a marker and lets go of its lock. A process that is being started has a copy
+// of the open file for a moment, which would keep the lock.
+func release(f *os.File) error {
+	filelock.Unlock(f)
+	return f.Close()
+}
+
 // lock takes the lock on a marker that is still the one in its directory.
 func lock(f *os.File) error {
 	err := filelock.Try(f)

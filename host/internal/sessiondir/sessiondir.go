@@ -94,7 +94,7 @@ func (d *Dir) take() error {
 		return err
 	}
 	if err := d.openJournal(); err != nil {
-		return errors.Join(err, marker.Close())
+		return errors.Join(err, release(marker))
 	}
 	d.marker = marker
 	d.removeTemporary()
@@ -168,5 +168,5 @@ func (d *Dir) Close() error {
 	d.removeTemporary()
 	now := time.Now()
 	err := os.Chtimes(d.marker.Name(), now, now) // when it was last used, for Sweep
-	return errors.Join(err, d.journal.close(), d.marker.Close())
+	return errors.Join(err, d.journal.close(), release(d.marker))
 }

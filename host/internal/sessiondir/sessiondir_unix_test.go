@@ -444,3 +444,29 @@ func TestSweepFails(t *testing.T) {
 		t.Errorf("then %d, %v", n, err)
 	}
 }
+
+// TestCloseWhileAProcessStarts opens a session anew while a copy of its files is open, as it is
+// for a moment in each process that is started.
+func TestCloseWhileAProcessStarts(t *testing.T) {
+	t.Parallel()
+	parent := filepath.Join(t.TempDir(), "sessions")
+	d := open(t, parent, "s")
+	add(t, d, "k", "x")
+	var marker, at syscall.Stat_t
+	if err := syscall.Stat(filepath.Join(d.Path(), "session"), &marker); err != nil {
+		t.Fatal(err)
+	}
+	fd := 0
+	for syscall.Fstat(fd, &at) != nil || at.Ino != marker.Ino || at.Dev != marker.Dev {
+		if fd++; fd > 10_000 {
+			t.Fatal("the marker is not open")
+		}
+	}
+	another, err := syscall.Dup(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Close(another) }()
+	shut(t, d)
+	open(t, parent, "s")
+}

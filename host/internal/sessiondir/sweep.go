@@ -76,7 +76,7 @@ func remove(root *os.Root, name string, before time.Time) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer marker.Close()
+	defer func() { _ = release(marker) }() // nothing was written
 	if err := lock(marker); err != nil {
 		if errors.Is(err, ErrInUse) {
 			err = nil
