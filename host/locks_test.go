@@ -99,6 +99,14 @@ func (o *overlaps) enter() func() {
 	return func() { o.now.Add(-1) }
 }
 
+// meet waits until so many were there at once, and then a moment for one more.
+func (o *overlaps) meet(many int32) {
+	for end := time.Now().Add(testenv.Patience); o.most.Load() < many && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(5 * time.Millisecond)
+}
+
 // randomFileCalls are calls that append to files of two directories, some of which fail
 // when they have, and read them, by a guest and by a native tool; some run alone and
 // have a link lead elsewhere, or the session work in another directory.
@@ -532,7 +540,7 @@ func TestMaxCalls(t *testing.T) {
 	under := &overlaps{}
 	h := open(t, host.Options{Limits: host.LimitOptions{MaxCalls: 3}, Tools: []host.NativeTool{does("Slow", func(context.Context, *host.Call) (string, error) {
 		defer under.enter()()
-		time.Sleep(5 * time.Millisecond)
+		under.meet(3)
 		return "", nil
 	})}})
 	var all sync.WaitGroup
@@ -552,7 +560,7 @@ func TestMaxCalls(t *testing.T) {
 	}
 }
 
-// slowCapability answers test.echo after a moment.
+// slowCapability answers test.echo when two have asked at once, after a moment.
 type slowCapability struct {
 	testCapability
 	under overlaps
@@ -569,6 +577,6 @@ func (slowPlan) Close() error                   { return nil }
 
 func (p slowPlan) Do(ctx context.Context, judge capability.Judge) (abi.Answer, error) {
 	defer p.under.enter()()
-	time.Sleep(5 * time.Millisecond)
+	p.under.meet(2)
 	return testPlan{&p.testCapability}.Do(ctx, judge)
 }

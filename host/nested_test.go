@@ -110,7 +110,7 @@ func TestNestedCallsShareSlots(t *testing.T) {
 	h := open(t, host.Options{Limits: host.LimitOptions{MaxConcurrent: 2}, Tools: []host.NativeTool{
 		{Contract: beside, Run: func(context.Context, *host.Call) (abi.ToolResult, error) {
 			defer inner.enter()()
-			time.Sleep(5 * time.Millisecond)
+			inner.meet(2)
 			return text("x"), nil
 		}},
 		{Contract: fan, Run: func(ctx context.Context, _ *host.Call) (abi.ToolResult, error) {
