@@ -213,6 +213,9 @@ func (m *missing) watch(lost func(Loss)) error {
 func (m *missing) happened(event *unix.InotifyEvent, name string, lost func(Loss)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.ended {
+		return
+	}
 	dir := m.folders[event.Wd]
 	if event.Mask&(folderGone|unix.IN_IGNORED|unix.IN_Q_OVERFLOW) != 0 {
 		if dir != nil {
@@ -310,7 +313,8 @@ func (m *missing) end() error {
 	for _, dir := range m.opened {
 		dir.close()
 	}
-	return errors.Join(append(faults, m.events.Close())...)
+	go func() { _ = m.events.Close() }() // the kernel takes milliseconds, in which it tells of what others make
+	return errors.Join(faults...)
 }
 
 // all is what was undone, each name once.

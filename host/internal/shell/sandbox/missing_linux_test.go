@@ -182,6 +182,25 @@ func TestMissingIsUndoneAtTheEnd(t *testing.T) {
 	}
 }
 
+// What somebody makes when the command has ended stays, though the kernel takes a while to end the
+// watch.
+func TestMadeAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	root := tree(t, "w/f")
+	s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
+	for range 20 {
+		w := watch(t, s, sandbox.Spec{Writable: under(root, "w"), Protected: usual(root + "/w"), Cwd: root + "/w"}, "true")
+		must(t, w.cmd.Wait())
+		must(t, w.Close())
+		must(t, os.WriteFile(root+"/w/.npmrc", []byte("a person's"), 0o600))
+		must(t, <-w.ended)
+		if undone, _ := w.Changed(); len(undone) > 0 || !exists(root+"/w/.npmrc") {
+			t.Fatalf("undone %v", undone)
+		}
+		must(t, os.Remove(root+"/w/.npmrc"))
+	}
+}
+
 // A folder for state on another file system gets copies.
 func TestMissingIsCopied(t *testing.T) {
 	t.Parallel()
