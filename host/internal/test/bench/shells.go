@@ -115,7 +115,11 @@ func (s *shells) newSession(cache, state string, mode sandbox.Mode) (*host.Sessi
 	if err != nil {
 		return nil, err
 	}
-	session, err := h.NewSession(host.SessionOptions{Cwd: s.work, Mode: permissions.ModeBypass})
+	asks := permissions.ModeBypass
+	if mode == sandbox.Required { // as people have it where there is one
+		asks = permissions.ModeAcceptEdits
+	}
+	session, err := h.NewSession(host.SessionOptions{Cwd: s.work, Mode: asks})
 	if err != nil {
 		return nil, errors.Join(err, h.Close(ctx))
 	}
