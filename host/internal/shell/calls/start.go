@@ -64,6 +64,7 @@ func (c *Carrier) Start(p *Program, files []uintptr, owner int) (pid int, err er
 	theirs, err := c.line.open(m)
 	if err != nil {
 		c.line.close()
+		theirs.close()
 		return 0, err
 	}
 	syscall.ForkLock.Lock()

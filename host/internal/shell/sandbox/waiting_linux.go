@@ -4,7 +4,6 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"os"
 	"slices"
 
@@ -100,15 +99,18 @@ func (o *overseer) prepareNext() {
 
 // wait starts a process that waits; nil where it cannot be done, which the next command says. It
 // closes mounts.
-func (l *launcher) wait(n *Namespace, s *shared, mounts *os.File, limits process.Limits) *waiting {
+func (l *launcher) wait(n *Namespace, s *shared, mounts *os.File, limits process.Limits) (w *waiting) {
 	defer mounts.Close()
+	defer func() {
+		if w == nil {
+			l.waits.Add(-1)
+		}
+	}()
 	if l.waits.Add(1) > maxWaiting {
-		l.waits.Add(-1)
 		return nil
 	}
 	o, err := newOverseer(l, n, s.layout, limits)
 	if err != nil {
-		l.waits.Add(-1)
 		return nil
 	}
 	p := s.of(mounts, o.theirs)
@@ -120,8 +122,7 @@ func (l *launcher) wait(n *Namespace, s *shared, mounts *os.File, limits process
 		err = o.receive()
 	}
 	if err != nil {
-		_ = errors.Join(err, o.Close())
-		l.waits.Add(-1)
+		_ = o.Close()
 		if waits != nil {
 			go waits.Stop(0)
 		}
