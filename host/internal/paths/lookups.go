@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// maxLookups bounds what [Lookups.Renew] looks at again, and maxContent the bytes of files.
+	// maxLookups bounds what [Lookups.Renew] looks at again, and maxContent the bytes of files and
+	// of names in directories.
 	maxLookups = 100_000
 	maxContent = 16 << 20
 )
@@ -26,7 +27,7 @@ type Lookups struct {
 	read    map[string]result[byte]
 	// dirs are the directories in which something was looked up.
 	dirs    map[string]*lookedIn
-	content int // how many bytes of files
+	content int // how many bytes of files and names
 	version int
 }
 
@@ -145,10 +146,19 @@ func (l *Lookups) Names(dir string) ([]string, error) {
 	r, known := l.listed[dir]
 	if !known {
 		r = list(dir)
+		l.content += size(r)
 		put(&l.listed, dir, r)
 		l.in(dir)
 	}
 	return r.all, r.err
+}
+
+// size is how many bytes names have.
+func size(r result[string]) (n int) {
+	for _, name := range r.all {
+		n += len(name)
+	}
+	return n
 }
 
 func list(dir string) result[string] {
@@ -211,6 +221,7 @@ func (l *Lookups) renewDirs() bool {
 		}
 		if was, listed := l.listed[dir]; listed {
 			if now := list(dir); !same(was, now) {
+				l.content += size(now) - size(was)
 				l.listed[dir] = now
 				l.version++
 			}
