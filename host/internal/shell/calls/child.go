@@ -21,14 +21,12 @@ type machine struct {
 	// memory is the flag of clone by which a process shares this one's memory, or 0.
 	memory uintptr
 	stacks [3]uintptr // the ends of the stacks of the first process, the one apart, and the one below
-	// wake is the end of a socket at which a process waits, and late the block in which the
-	// message's descriptors come.
-	waits bool
-	wake  int
-	late  uintptr
-	// first is where the steps of the last program begin, and leaves says that a process of it is
-	// left for one apart.
-	first  int
+	// wake is the end of a socket at which a process waits, wakes the other one, and late the
+	// block in which the message's descriptors come.
+	waits       bool
+	wake, wakes int
+	late        uintptr
+	// leaves says that a process is left for one apart.
 	leaves bool
 }
 
@@ -42,10 +40,11 @@ type order struct {
 }
 
 // apart in a report's first half says that the second is the process that the program went on in,
-// and waiting that it waits. Otherwise they are a step and its error.
+// waiting that it waits, and awake that it goes on. Otherwise they are a step and its error.
 const (
 	apart   = -1
 	waiting = -2
+	awake   = -3
 )
 
 // failed is the exit status of a child that could not carry out its program.
@@ -110,9 +109,16 @@ func run(m *machine, from int) {
 			if uintptr(m.blocks[s.args[0]][s.number])&s.args[1] == 0 {
 				errno = unix.ESTALE
 			}
+		case refuseBits:
+			if uintptr(m.blocks[s.args[0]][s.number])&s.args[1] != 0 {
+				errno = unix.ESTALE
+			}
 		case goOn:
+			// With a copy of the other end it would not notice that nobody is left there.
+			_, _, _ = syscall.RawSyscall6(unix.SYS_CLOSE, uintptr(m.wakes), 0, 0, 0, 0, 0)
 			m.tell(waiting, 0)
 			errno = m.wait(m.blocks[s.args[0]])
+			m.tell(awake, 0)
 		case takeFile:
 			m.results[i] = uintptr(*(*int32)(unsafe.Pointer(&m.blocks[m.late][s.number])))
 		case goApart:

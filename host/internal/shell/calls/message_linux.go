@@ -45,8 +45,8 @@ func (p *Program) Send(socket Arg, opened []Arg) {
 	p.Call("handing files over", unix.SYS_SENDMSG, socket, message, Int(unix.MSG_NOSIGNAL))
 }
 
-// Wait has the program wait, in the process that it is in, until [Carrier.Continue] says how it
-// goes on. It can do so once, as its last step, and only where [Waits] says so.
+// Wait has the program wait, in the process that it is in, for [Carrier.Continue], whose program
+// comes after the rest of this one. It can do so once, and only where [Waits] says so.
 func (p *Program) Wait() {
 	message, rights := p.message(make([]byte, unix.CmsgSpace(4*maxLate)))
 	p.add(goOn, "waiting", 0, []Arg{message, rights})

@@ -45,14 +45,15 @@ type link struct{ block, offset, to int }
 type kind uint8
 
 const (
-	makeCall  kind = iota
-	tryCall        // as makeCall, and a failure is of no matter
-	goApart        // see [Program.Apart]
-	goBelow        // see [Program.Below]
-	putResult      // writes a result into a block
-	expectBit      // fails if a bit of a block is not set
-	goOn           // see [Program.Wait]
-	takeFile       // has a descriptor that came with what it waited for
+	makeCall   kind = iota
+	tryCall         // as makeCall, and a failure is of no matter
+	goApart         // see [Program.Apart]
+	goBelow         // see [Program.Below]
+	putResult       // writes a result into a block
+	expectBit       // fails if a bit of a block is not set
+	refuseBits      // fails if one of some bits of a block is set
+	goOn            // see [Program.Wait]
+	takeFile        // has a descriptor that came with what it waited for
 )
 
 type step struct {
@@ -119,6 +120,14 @@ func (p *Program) Put(into Arg, offset int, what Arg) {
 func (p *Program) Expect(what string, in Arg, offset, bit int) {
 	p.add(expectBit, what, uintptr(offset), []Arg{in, Int(bit)})
 }
+
+// Refuse ends the program with ESTALE if one of some bits of a byte in a block is set.
+func (p *Program) Refuse(what string, in Arg, offset, bits int) {
+	p.add(refuseBits, what, uintptr(offset), []Arg{in, Int(bits)})
+}
+
+// Len is how many steps there are.
+func (p *Program) Len() int { return len(p.steps) }
 
 // Apart has the program go on in a child of the process that runs it, which is the first
 // one of a PID namespace if the program has unshared that.

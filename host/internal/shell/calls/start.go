@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -25,6 +26,9 @@ type Carrier struct {
 	last *machine
 	line line
 }
+
+// wakesWithin is how long a process that waits takes to go on, unless somebody has stopped it.
+const wakesWithin = 2 * time.Second
 
 // line leads to a process: where it reports, and, if it can wait, where it waits. 0 is nowhere.
 type line struct{ reports, wakes int }
@@ -91,17 +95,20 @@ func (l *line) open(m *machine) (theirs line, err error) {
 		return line{reports: m.report}, err
 	}
 	sockets, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	l.wakes, m.wake = sockets[0], sockets[1]
+	l.wakes, m.wake, m.wakes = sockets[0], sockets[1], sockets[0]
 	return line{m.report, m.wake}, err
 }
 
-// Continue has the process that waits go on with a program. It returns as Start does.
+// Continue has the process that waits go on with the rest of its program, and with another one. It
+// returns as Start does, but where it fails something may be left. The step of a [*Fault] is counted
+// over both programs, with one for each file between them. [unix.EPIPE] is that nobody waits any more,
+// and [unix.ETIMEDOUT] that it does not go on.
 func (c *Carrier) Continue(pid int, p *Program, files []uintptr, owner int) error {
+	defer c.line.close()
 	if err := c.send(p, files); err != nil {
-		c.end(pid)
 		return err
 	}
-	_, err := c.hear(pid, owner)
+	_, _, err := c.reports(pid, owner, int(wakesWithin.Milliseconds()))
 	return err
 }
 
@@ -136,21 +143,30 @@ func (c *Carrier) ready(m *machine) (err error) {
 	return nil
 }
 
-// alone waits until there is something to read, and reports whether the owner is gone.
-func alone(from, owner int) bool {
+// ready waits until there is something to read, which takes so many milliseconds at most; -1 is any
+// time. It fails if the owner is gone.
+func ready(from, owner, within int) error {
 	for {
 		list := []unix.PollFd{{Fd: int32(from), Events: unix.POLLIN}, {Fd: int32(owner), Events: unix.POLLRDHUP}}
-		if _, err := unix.Poll(list, -1); err != unix.EINTR {
-			return err == nil && list[1].Revents != 0
+		switch n, err := unix.Poll(list, within); {
+		case err == unix.EINTR:
+		case err == nil && n == 0:
+			return unix.ETIMEDOUT
+		case err == nil && list[1].Revents != 0:
+			return unix.ECONNRESET
+		default:
+			return nil
 		}
 	}
 }
 
 // hear reads what a child reports until it is done with that, or waits.
 func (c *Carrier) hear(child, owner int) (pid int, err error) {
-	pid, waits, err := c.reports(child, owner)
+	pid, waits, err := c.reports(child, owner, -1)
 	if err != nil {
-		c.end(pid)
+		c.line.close()
+		_ = unix.Kill(pid, unix.SIGKILL) // it is ours until it is reaped
+		reap(pid)
 		return 0, err
 	}
 	if !waits {
@@ -159,13 +175,13 @@ func (c *Carrier) hear(child, owner int) (pid int, err error) {
 	return pid, nil
 }
 
-// reports reads reports. That the process waits may come before the one that was left tells of it.
-func (c *Carrier) reports(child, owner int) (pid int, waits bool, err error) {
+// reports reads reports, the first one within so many milliseconds. That the process waits may come before the one that was left tells of it.
+func (c *Carrier) reports(child, owner, first int) (pid int, waits bool, err error) {
 	pid = child
 	var message [16]byte
-	for !waits || c.last.leaves {
-		if alone(c.line.reports, owner) {
-			return pid, waits, unix.ECONNRESET
+	for within := first; !waits || c.last.leaves; within = -1 {
+		if err := ready(c.line.reports, owner, within); err != nil {
+			return pid, waits, err
 		}
 		n, errno := unix.Read(c.line.reports, message[:])
 		if errno == unix.EINTR {
@@ -182,18 +198,12 @@ func (c *Carrier) reports(child, owner int) (pid int, waits bool, err error) {
 		case apart:
 			pid, c.last.leaves = int(value), false
 			reap(child)
+		case awake:
 		default:
-			err = &Fault{int(step) - c.last.first, syscall.Errno(value)}
+			err = &Fault{int(step), syscall.Errno(value)}
 		}
 	}
 	return pid, waits, err
-}
-
-// end ends a process, which is ours until it is reaped.
-func (c *Carrier) end(pid int) {
-	c.line.close()
-	_ = unix.Kill(pid, unix.SIGKILL)
-	reap(pid)
 }
 
 func reap(pid int) {
@@ -220,7 +230,6 @@ func (m *machine) extend(p *Program, files int) error {
 		taken[i] = uintptr(len(m.steps))
 		m.steps = append(m.steps, order{kind: takeFile, number: uintptr(unix.CmsgLen(0) + 4*i)})
 	}
-	m.first = len(m.steps)
 	return m.link(p, taken, true)
 }
 
@@ -232,7 +241,7 @@ func (m *machine) link(p *Program, files []uintptr, late bool) error {
 		}
 		binary.NativeEndian.PutUint64(p.blocks[l.block][l.offset:], uint64(address(p.blocks[l.to])))
 	}
-	blocks := len(m.blocks)
+	blocks, first := len(m.blocks), len(m.steps)
 	m.blocks = append(m.blocks, p.blocks...)
 	for i, s := range p.steps {
 		o := order{kind: s.kind, number: uintptr(s.number)}
@@ -244,7 +253,7 @@ func (m *machine) link(p *Program, files []uintptr, late bool) error {
 			o.args[j] = value
 			switch {
 			case a.from == result:
-				o.args[j] += uintptr(m.first)
+				o.args[j] += uintptr(first)
 				o.results |= 1 << j
 			case a.from == file && late:
 				o.results |= 1 << j
@@ -260,8 +269,9 @@ func (m *machine) link(p *Program, files []uintptr, late bool) error {
 		}
 		m.leaves = m.leaves || s.kind == goApart
 		if s.kind == goOn {
+			waits := m.waits
 			m.waits, m.late = true, o.args[1]
-			if m.memory == 0 || late || i < len(p.steps)-1 {
+			if m.memory == 0 || late || waits {
 				return errLinked
 			}
 		}
@@ -272,7 +282,7 @@ func (m *machine) link(p *Program, files []uintptr, late bool) error {
 }
 
 // looksAt is how much a step looks at itself, of which blocks.
-var looksAt = map[kind][]uint64{putResult: {4}, expectBit: {1}, goOn: {messageSize, unix.SizeofCmsghdr}}
+var looksAt = map[kind][]uint64{putResult: {4}, expectBit: {1}, refuseBits: {1}, goOn: {messageSize, unix.SizeofCmsghdr}}
 
 // resolve is an argument's value, of an earlier result its number.
 func (p *Program) resolve(a Arg, at int, files []uintptr) (uintptr, bool) {

@@ -53,6 +53,7 @@ type run struct {
 	number   uint64
 	process  *Process
 	program  *calls.Program // nil where it has none
+	rest     rest           // of a program that waited
 	started  chan error     // has room for one
 	running  bool           // it was started
 	ending   bool           // it was told to stop
@@ -249,7 +250,7 @@ func (r *run) failure(number syscall.Errno, text string, step int) error {
 	case number == 0:
 		return errors.New(text)
 	case r.program != nil && step > 0:
-		return &calls.Failure{What: r.program.What(step - 1), Errno: number}
+		return &calls.Failure{What: r.what(step - 1), Errno: number}
 	}
 	return number
 }

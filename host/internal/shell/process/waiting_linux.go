@@ -14,21 +14,35 @@ import (
 // ErrEnded is that a process that waited to become a command ended before it was one.
 var ErrEnded = errors.New("the process that waited has ended")
 
-// proceed has a process that waits become a command.
+// rest is what a program that waited went on with.
+type rest struct {
+	program *calls.Program
+	files   int
+}
+
+// what says what a step of the command's program does.
+func (r *run) what(step int) string {
+	if at := step - r.program.Len(); at >= 0 && r.rest.program != nil {
+		return r.rest.program.What(at - r.rest.files)
+	}
+	return r.program.What(step)
+}
+
+// proceed has a process that waits become a command. It fails with [ErrEnded] only where nothing of
+// the command has run.
 func (h *handle) proceed(ctx context.Context, r *run, c *Command) (*Process, error) {
 	over, err := h.sendOn(ctx, r, c)
-	if errors.Is(err, errUnsent) {
-		h.child.dismiss() // it may have heard a part
+	if over || errors.Is(err, errUnsent) {
+		h.child.dismiss() // it may have heard a part, and may not hear to stop
 	}
 	if ctx.Err() != nil || over {
-		go r.process.Stop(0)
 		return r.process, context.Cause(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(ErrEnded, err)
 	}
 	p, err := r.await(ctx, c)
-	if _, failed := errors.AsType[*calls.Failure](err); err != nil && !failed && p == nil {
+	if _, failed := errors.AsType[*calls.Failure](err); !failed && errors.Is(err, unix.EPIPE) {
 		err = errors.Join(ErrEnded, err)
 	}
 	return p, err
@@ -46,7 +60,7 @@ func (h *handle) sendOn(ctx context.Context, r *run, c *Command) (over bool, err
 	next.Program = &calls.Program{}
 	program, files := f.carryOut(&next)
 	rights := f.rights(files)
-	r.program, r.running, r.started = program, false, make(chan error, 1)
+	r.rest, r.running, r.started = rest{program, len(files)}, false, make(chan error, 1)
 	over, err = h.write(ctx, f.encode(kindGoOn), rights)
 	runtime.KeepAlive(c.Files)
 	h.oversee(r, time.Now())
@@ -69,13 +83,13 @@ func (s *supervisor) proceed(fields *decoder) error {
 	if c == nil || c.number != f.number || c.ended {
 		return nil
 	}
-	if err := c.carrier.Continue(c.first, p, files, hostSocket); err != nil { // nothing is left of it
-		if c.fd >= 0 {
-			_ = unix.Close(c.fd)
-		}
+	if err := c.carrier.Continue(c.first, p, files, hostSocket); err != nil {
 		s.command = nil
+		fault := c.killAll()
 		s.host.say(failedFrame(f.number, err))
-		return s.host.flush()
+		return errors.Join(fault, s.host.flush())
 	}
+	c.looks = looks{}
+	c.looks.again(time.Now(), usage{threads: -1}, 0)
 	return s.tellStarted()
 }

@@ -4,8 +4,11 @@ package process_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,10 +16,16 @@ import (
 
 	"github.com/toolquay/toolquay/host/internal/shell/calls"
 	"github.com/toolquay/toolquay/host/internal/shell/process"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // waiting starts a process that has done something and waits.
 func waiting(t *testing.T, s *process.Supervisors) *process.Process {
+	t.Helper()
+	return waitingWithin(t, s, process.Limits{})
+}
+
+func waitingWithin(t *testing.T, s *process.Supervisors, limits process.Limits) *process.Process {
 	t.Helper()
 	p := &calls.Program{}
 	p.Apart()
@@ -24,7 +33,7 @@ func waiting(t *testing.T, s *process.Supervisors) *process.Process {
 	p.Below()
 	p.Call("setting the mask", unix.SYS_UMASK, calls.Int(0o077))
 	p.Wait()
-	waits, err := s.Start(t.Context(), process.Command{Program: p})
+	waits, err := s.Start(t.Context(), process.Command{Program: p, Limits: limits})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,5 +147,97 @@ func TestWaitingEndsWithSupervisors(t *testing.T) {
 	isGone(t, waits)
 	if _, err := s.Start(t.Context(), process.Command{Path: "/bin/true", Args: []string{"true"}, In: waits}); !errors.Is(err, process.ErrEnded) {
 		t.Error(err)
+	}
+}
+
+// A command that waited long is looked at as often as others when it begins.
+func TestLimitsOfWhatWaited(t *testing.T) {
+	t.Parallel()
+	for _, rest := range []time.Duration{2600 * time.Millisecond, 3100 * time.Millisecond, 3600 * time.Millisecond} {
+		t.Run(rest.String(), func(t *testing.T) {
+			t.Parallel()
+			s := supervisors(t)
+			limits := process.Limits{Processes: 20}
+			waits := waitingWithin(t, s, limits)
+			time.Sleep(rest) // in which it is looked at less and less often
+			_, status := output(t, s, process.Command{
+				Path: "/bin/sh", Args: []string{"sh", "-c", "for i in $(seq 40); do sleep 60 & done; sleep 0.4"}, Env: []string{"PATH=/usr/bin:/bin"},
+				In: waits, Limits: limits,
+			})
+			if status.Limit != process.LimitProcesses {
+				t.Errorf("got %+v", status)
+			}
+		})
+	}
+}
+
+// What may have run is not said to have ended before: it would be run again.
+func TestLostIsNotEnded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for i := range testenv.Sample(400) {
+		s := process.New(process.Options{}) // of its own, to be killed
+		file := filepath.Join(dir, strconv.Itoa(i))
+		waits := waiting(t, s)
+		supervisor := parentOf(t, waits.Pid())
+		killed := make(chan struct{})
+		go func() {
+			defer close(killed)
+			time.Sleep(time.Duration(i%15) * 100 * time.Microsecond)
+			_ = unix.Kill(supervisor, unix.SIGKILL)
+		}()
+		p, err := s.Start(t.Context(), process.Command{Path: "/bin/touch", Args: []string{"touch", file}, In: waits})
+		<-killed
+		if p != nil {
+			isGone(t, p)
+		}
+		isGone(t, waits)
+		if _, missing := os.Lstat(file); missing == nil && errors.Is(err, process.ErrEnded) {
+			t.Fatalf("%v, and it ran", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// parentOf is the process that has started another one.
+func parentOf(t *testing.T, pid int) int {
+	t.Helper()
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	parent, err := strconv.Atoi(strings.Fields(rest)[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parent
+}
+
+// Somebody has stopped what waits: that is found out, and it ends.
+func TestWaitingIsStopped(t *testing.T) {
+	t.Parallel()
+	s := supervisors(t)
+	waits := waiting(t, s)
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", waits.Pid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := strconv.Atoi(strings.TrimSpace(string(children)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Kill(child, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if _, err := s.Start(t.Context(), process.Command{Path: "/bin/true", Args: []string{"true"}, In: waits}); !errors.Is(err, unix.ETIMEDOUT) {
+		t.Errorf("got %v", err)
+	}
+	isGone(t, waits)
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }
