@@ -42,8 +42,9 @@ var current = calls.Int(unix.AT_FDCWD)
 const building = "/proc"
 
 // assemble is the program that makes a sandbox of a copy of a template's mounts, and goes on in
-// it. Its mounts are told over a socket. See [shared] for the files that it is without.
-func assemble(spec Spec, l *layout, n *Namespace) *calls.Program {
+// it. Its mounts are told over a socket; table is where the kernel lists them. See [shared] for the
+// files that it is without.
+func assemble(spec Spec, l *layout, n *Namespace) (p *calls.Program, table calls.Arg) {
 	a := &assembly{Program: &calls.Program{}}
 	if spec.network() == NetworkAll {
 		n = &Namespace{user: n.user} // it has the machine's
@@ -64,7 +65,7 @@ func assemble(spec Spec, l *layout, n *Namespace) *calls.Program {
 	a.Send(a.Hold(nil), opened)
 	a.giveUp(confinement(spec.UnixSockets, spec.ReadOnly))
 	a.Below()
-	return a.Program
+	return a.Program, opened[0]
 }
 
 // Where struct statx says that a file is the root of a mount.

@@ -65,6 +65,15 @@ func (s *Sandbox) Waiting(n *Namespace) (list []*process.Process) {
 	return list
 }
 
+// Spoil has no more copies of a namespace's mounts be made.
+func (n *Namespace) Spoil() {
+	n.templates.mu.Lock()
+	defer n.templates.mu.Unlock()
+	for _, one := range n.templates.list {
+		_ = one.mounts.Close()
+	}
+}
+
 // Templates counts what commands without a session share of their mounts.
 func (s *Sandbox) Templates() int {
 	t := &s.own.common.templates

@@ -46,8 +46,10 @@ type template struct {
 type shared struct {
 	layout *layout
 	// program is what makes their sandboxes: all of it but its last two files, which are the
-	// namespace of the mounts, and the socket over which the command's own are told.
+	// namespace of the mounts, and the socket over which the command's own are told. Table is
+	// where the kernel lists these.
 	program *calls.Program
+	table   calls.Arg
 }
 
 // of is the program of one command.
@@ -64,7 +66,10 @@ type templates struct {
 	idle   *time.Timer
 	host   *os.File // where the kernel lists this process's mounts, to be waited on
 	closed bool
-	work   sync.WaitGroup
+	// work makes what waits for commands, until life ends.
+	work sync.WaitGroup
+	life context.Context //nolint:containedctx // it is no call's
+	end  context.CancelFunc
 }
 
 // close gives them up.
@@ -73,6 +78,9 @@ func (t *templates) close() error {
 	t.closed = true
 	if t.idle != nil {
 		t.idle.Stop()
+	}
+	if t.end != nil {
+		t.end()
 	}
 	host, err := t.host, t.drop(len(t.list))
 	t.mu.Unlock()
@@ -111,7 +119,10 @@ func (t *templates) take(spec Spec) (*shared, *os.File, *waiting, error) {
 	t.idle.Reset(templateIdle)
 	one.uses++
 	mounts, err := duplicate(one.mounts)
-	return &one.shared, mounts, one.takeNext(), err
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return &one.shared, mounts, one.takeNext(), nil
 }
 
 // keep keeps a template for other commands.
@@ -275,7 +286,8 @@ func (l *launcher) newTemplate(ctx context.Context, n *Namespace, spec Spec) (*t
 	if err != nil {
 		return nil, closing(host, Judge(err))
 	}
-	t := &template{spec: own(spec), shared: shared{laid, assemble(spec, laid, n)}, table: files[0], mounts: files[1], host: host}
+	program, table := assemble(spec, laid, n)
+	t := &template{spec: own(spec), shared: shared{laid, program, table}, table: files[0], mounts: files[1], host: host}
 	if err := t.verify(); err != nil {
 		return nil, errors.Join(err, t.close())
 	}

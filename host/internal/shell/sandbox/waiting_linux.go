@@ -4,8 +4,11 @@ package sandbox
 
 import (
 	"context"
+	"encoding/binary"
 	"os"
 	"slices"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/toolquay/toolquay/host/internal/shell/calls"
 	"github.com/toolquay/toolquay/host/internal/shell/process"
@@ -40,6 +43,18 @@ func (w *waiting) fits() bool {
 	default:
 		return !changed(w.overseer.checked)
 	}
+}
+
+// unchanged ends a program if the mounts that a table lists have changed, for somebody replaced or
+// moved what one lay on.
+func unchanged(p *calls.Program, table calls.Arg) {
+	const events, changes = 4, 6 // where struct pollfd has what is waited for and what happened
+	fd := make([]byte, 8)
+	binary.NativeEndian.PutUint16(fd[events:], unix.POLLPRI)
+	at := p.Bytes(fd)
+	p.Put(at, 0, table)
+	p.Call("asking for changes", unix.SYS_PPOLL, at, calls.Int(1), p.Bytes(make([]byte, 16)), calls.Int(0), calls.Int(0))
+	p.Refuse(opening+"what has changed", at, changes, unix.POLLPRI|unix.POLLERR)
 }
 
 // stopper ends a process that did not become a command.
@@ -83,9 +98,13 @@ func (o *overseer) prepareNext() {
 	if err != nil {
 		return // the next command says so
 	}
+	if t.life == nil {
+		t.life, t.end = context.WithCancel(context.Background())
+	}
+	life := t.life
 	one.making = true
 	t.work.Go(func() {
-		next := o.launcher.wait(o.namespace, &one.shared, mounts, o.limits)
+		next := o.launcher.wait(life, o.namespace, &one.shared, mounts, o.limits)
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		one.making = false
@@ -99,7 +118,7 @@ func (o *overseer) prepareNext() {
 
 // wait starts a process that waits; nil where it cannot be done, which the next command says. It
 // closes mounts.
-func (l *launcher) wait(n *Namespace, s *shared, mounts *os.File, limits process.Limits) (w *waiting) {
+func (l *launcher) wait(ctx context.Context, n *Namespace, s *shared, mounts *os.File, limits process.Limits) (w *waiting) {
 	defer mounts.Close()
 	defer func() {
 		if w == nil {
@@ -115,7 +134,8 @@ func (l *launcher) wait(n *Namespace, s *shared, mounts *os.File, limits process
 	}
 	p := s.of(mounts, o.theirs)
 	p.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), handing)
+	unchanged(p, s.table)
+	ctx, cancel := context.WithTimeout(ctx, handing)
 	defer cancel()
 	waits, err := l.options.Supervisors.Start(ctx, process.Command{Program: p, Limits: limits})
 	if err == nil {

@@ -4,6 +4,8 @@ package sandbox_test
 
 import (
 	"errors"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,6 +67,14 @@ func TestWaitingIsGivenUp(t *testing.T) {
 			}
 			must(t, w.Close())
 		},
+		"no copy of the mounts": func(t *testing.T, s *sandbox.Sandbox, spec sandbox.Spec) {
+			t.Helper()
+			spec.Namespace.Spoil()
+			if _, err := s.Wrap(t.Context(), spec, []string{"true"}); err == nil {
+				t.Error("there is one")
+			}
+			_ = spec.Namespace.Close() // some of it is closed
+		},
 		"other limits": func(t *testing.T, s *sandbox.Sandbox, spec sandbox.Spec) {
 			t.Helper()
 			other := spec
@@ -106,6 +116,37 @@ func TestWaitingIsKilled(t *testing.T) {
 		if out != "content of w/f\n" && (err == nil || err.Error() != "exit status 137") {
 			t.Errorf("got %q, %v", out, err)
 		}
+	}
+}
+
+// A hidden file is replaced when the command is wrapped and has not begun: what took its place is not
+// in sight of its first instruction.
+func TestReplacedBeforeItBegins(t *testing.T) {
+	t.Parallel()
+	s, spec, _ := waitingSandbox(t)
+	spec.Hidden = []string{spec.Cwd + "/f"}
+	waited := 0
+	for range 20 {
+		n, err := s.NewNamespace(t.Context())
+		must(t, err)
+		t.Cleanup(func() { must(t, n.Close()) })
+		spec.Namespace = n
+		waitFor(t, s, spec, plainly)
+		w, err := s.Wrap(t.Context(), spec, []string{"cat", "f"})
+		must(t, err)
+		if w.In != nil {
+			waited++
+		}
+		must(t, os.WriteFile(spec.Cwd+"/n", []byte("secret"), 0o600))
+		must(t, os.Rename(spec.Cwd+"/n", spec.Cwd+"/f"))
+		out, err := output(t, w, plainly)
+		must(t, w.Close())
+		if strings.Contains(out, "secret") || !errors.Is(sandbox.Judge(err), sandbox.ErrChanged) {
+			t.Fatalf("got %q, %v", out, err)
+		}
+	}
+	if waited == 0 {
+		t.Error("none waited")
 	}
 }
 
