@@ -250,7 +250,7 @@ func same[T comparable](was, now result[T]) bool {
 	return slices.Equal(was.all, now.all) && alike(was.err, now.err)
 }
 
-// alike reports whether two errors, or none, say the same of what exists.
+// alike reports whether two errors, either of which may be nil, agree on whether a file exists.
 func alike(a, b error) bool {
 	return (a == nil) == (b == nil) && errors.Is(a, fs.ErrNotExist) == errors.Is(b, fs.ErrNotExist)
 }

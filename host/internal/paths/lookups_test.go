@@ -50,7 +50,7 @@ func TestLookupsRenew(t *testing.T) {
 
 func testRenewing(t *testing.T, c *changer) {
 	t.Helper()
-	t.Cleanup(func() { // of what was closed
+	t.Cleanup(func() { // opens what the test closed, for it to be removed
 		_ = filepath.WalkDir(c.root, func(path string, _ fs.DirEntry, _ error) error { _ = os.Chmod(path, 0o700); return nil })
 	})
 	for _, dir := range []string{"/in", "/out"} {

@@ -23,7 +23,7 @@ func Submit(ctx context.Context, t Turn, jobs *scheduler.Scheduler, index int, u
 	c := newCall(t, index, use)
 	c.consultation = gate.NewConsultation(t.Session().Judge)
 	err := preparing{&c.core}.prepare(ctx)
-	// Deferred, as an observer that is told of it may end this goroutine.
+	// Deferred, because an observer of the event may end this goroutine (runtime.Goexit).
 	defer func() { _ = jobs.Add(c) }()
 	if err != nil {
 		defer c.refuse(err)

@@ -47,7 +47,7 @@ func (h *heard) Ask(_ context.Context, t *session.Turn, callID string, tell pipe
 	return answer
 }
 
-// teller tells what matters of what a call tells.
+// teller records the events of a call that the test compares.
 type teller struct {
 	pipeline.Teller
 	heard *heard

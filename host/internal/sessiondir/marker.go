@@ -76,8 +76,8 @@ func removedMeanwhile(err error) error {
 	return err
 }
 
-// release closes a marker and lets go of its lock. A process that is being started has a copy
-// of the open file for a moment, which would keep the lock.
+// release unlocks a marker and closes it. Closing alone would not unlock it while a process that
+// is being started still has a copy of the open file.
 func release(f *os.File) error {
 	filelock.Unlock(f)
 	return f.Close()

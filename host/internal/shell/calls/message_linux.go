@@ -12,7 +12,7 @@ import (
 // them, where it puts what they are to do then.
 const Waits = !instrumented
 
-// maxLate bounds the files of what a program waits for.
+// maxLate is how many files [Carrier.Continue] can pass on.
 const maxLate = 40
 
 const (

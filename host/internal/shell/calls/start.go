@@ -143,9 +143,9 @@ func (c *Carrier) ready(m *machine) (err error) {
 	return nil
 }
 
-// ready waits until there is something to read, which takes so many milliseconds at most; -1 is any
+// await waits until there is something to read, which takes so many milliseconds at most; -1 is any
 // time. It fails if the owner is gone.
-func ready(from, owner, within int) error {
+func await(from, owner, within int) error {
 	for {
 		list := []unix.PollFd{{Fd: int32(from), Events: unix.POLLIN}, {Fd: int32(owner), Events: unix.POLLRDHUP}}
 		switch n, err := unix.Poll(list, within); {
@@ -175,12 +175,13 @@ func (c *Carrier) hear(child, owner int) (pid int, err error) {
 	return pid, nil
 }
 
-// reports reads reports, the first one within so many milliseconds. That the process waits may come before the one that was left tells of it.
+// reports reads what is reported, at first within so many milliseconds. That the process waits may
+// come before the one that was left tells of it.
 func (c *Carrier) reports(child, owner, first int) (pid int, waits bool, err error) {
 	pid = child
 	var message [16]byte
 	for within := first; !waits || c.last.leaves; within = -1 {
-		if err := ready(c.line.reports, owner, within); err != nil {
+		if err := await(c.line.reports, owner, within); err != nil {
 			return pid, waits, err
 		}
 		n, errno := unix.Read(c.line.reports, message[:])
