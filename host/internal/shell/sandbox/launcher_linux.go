@@ -74,7 +74,7 @@ func (l *launcher) wrap(ctx context.Context, spec Spec, argv []string) (*Wrapped
 	if next != nil {
 		w.In, o = next.process, next.overseer
 		w.done = append(w.done, stopper{w.In})
-	} else if o, err = newOverseer(l, n, share.layout, spec.Limits); err != nil {
+	} else if o, err = newOverseer(l, n, share.layout); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	w.Program, w.gate, w.done = share.of(mounts, o.theirs), o, append(w.done, o)

@@ -21,7 +21,6 @@ type overseer struct {
 	launcher  *launcher
 	namespace *Namespace
 	layout    *layout
-	limits    process.Limits
 	// own and theirs are the ends of the socket over which the sandbox hands out its mounts.
 	own, theirs *os.File
 	// inside is the sandbox's namespace of mounts, from the release on.
@@ -32,14 +31,14 @@ type overseer struct {
 	over    bool
 }
 
-func newOverseer(l *launcher, n *Namespace, laid *layout, limits process.Limits) (*overseer, error) {
+func newOverseer(l *launcher, n *Namespace, laid *layout) (*overseer, error) {
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socketpair", err)
 	}
 	o := &overseer{
 		guard:    newGuard(laid, l.options.State, &l.live, func(*entry) bool { return false }),
-		launcher: l, namespace: n, layout: laid, limits: limits,
+		launcher: l, namespace: n, layout: laid,
 		own: os.NewFile(uintptr(ends[0]), "sandbox"), theirs: os.NewFile(uintptr(ends[1]), "sandbox"),
 	}
 	o.mend = o.again

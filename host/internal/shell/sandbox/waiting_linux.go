@@ -104,7 +104,7 @@ func (o *overseer) prepareNext() {
 	life := t.life
 	one.making = true
 	t.work.Go(func() {
-		next := o.launcher.wait(life, o.namespace, &one.shared, mounts, o.limits)
+		next := o.launcher.wait(life, o.namespace, &one.shared, mounts, one.spec.Limits)
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		one.making = false
@@ -128,7 +128,7 @@ func (l *launcher) wait(ctx context.Context, n *Namespace, s *shared, mounts *os
 	if l.waits.Add(1) > maxWaiting {
 		return nil
 	}
-	o, err := newOverseer(l, n, s.layout, limits)
+	o, err := newOverseer(l, n, s.layout)
 	if err != nil {
 		return nil
 	}
