@@ -224,34 +224,50 @@ func TestGivenUpStarts(t *testing.T) {
 	noSurvivors(t, m, testenv.Patience)
 }
 
-// TestStartsInVain gives up starts by a supervisor that is late.
+// TestStartsInVain gives up starts by a supervisor that is late: it does not hear of anything
+// before the start was given up.
 func TestStartsInVain(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := process.New(process.Options{Command: []string{testenv.NeedTool(t, "bash"), "-c", `sleep 0.5; exec "$0"`, self}})
-	defer func() {
-		if err := k.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	late := `until [ -e "$1" ]; do sleep 0.02; done; exec "$0"`
 	m := mark(t)
 	testenv.InTime(t, 100*time.Millisecond, func() time.Duration {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		var given time.Time
-		time.AfterFunc(50*time.Millisecond, func() { given = time.Now(); cancel() })
-		p, err := k.Start(ctx, bash(t, "setsid sleep 1000 & sleep 1000", m))
-		took := time.Since(given)
-		if !errors.Is(err, context.Canceled) || p == nil {
-			t.Fatalf("%v, %v", p, err)
+		begin := filepath.Join(t.TempDir(), "begin")
+		k := process.New(process.Options{Command: []string{testenv.NeedTool(t, "bash"), "-c", late, self, begin}})
+		defer func() {
+			if err := k.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		p, took := startInVain(t, k, bash(t, "setsid sleep 1000 & sleep 1000", m))
+		if err := os.WriteFile(begin, nil, 0o600); err != nil {
+			t.Fatal(err)
 		}
 		finish(t, p)
 		noSurvivors(t, m, 0)
 		return took
 	})
+}
+
+// startInVain gives up a start when the supervisor has been sent it, and says how long Start
+// went on.
+func startInVain(t *testing.T, k *process.Supervisors, c process.Command) (p *process.Process, took time.Duration) {
+	t.Helper()
+	for soon := 50 * time.Millisecond; p == nil; soon *= 2 { // nil: nothing was sent by then
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var given time.Time
+		time.AfterFunc(soon, func() { given = time.Now(); cancel() })
+		var err error
+		if p, err = k.Start(ctx, c); !errors.Is(err, context.Canceled) {
+			t.Fatalf("%v, %v", p, err)
+		}
+		took = time.Since(given)
+	}
+	return p, took
 }
 
 func TestManyAtOnce(t *testing.T) {
