@@ -1,0 +1,16 @@
+;; Asks to read held.txt, reports a step once it was let, and answers "ok".
+(module
+  (import "toolquay:host/1" "submit" (func $submit (param i32 i32) (result i32)))
+  (import "toolquay:host/1" "wait" (func $wait (param i32 i32) (result i64)))
+  (import "toolquay:host/1" "progress" (func $progress (param i32 i32)))
+  (memory (export "memory") 1)
+  (data (i32.const 64) "\01\00\00\003\00\00\00{\22content\22:[{\22type\22:\22text\22,\22source\22:[{\22part\22:0}]}]}\02\00\00\00\02\00\00\00ok")
+  (data (i32.const 512) "\01\00\00\00\33\00\00\00{\22capability\22:\22fs.read\22,\22args\22:{\22path\22:\22held.txt\22}}")
+  (data (i32.const 768) "\01\00\00\00\47\00\00\00{\22progress\22:{\22message\22:\22working\22,\22done\22:1,\22total\22:2,\22output\22:\22step\5cn\22}}")
+  (func (export "alloc") (param i32) (result i32) (i32.const 4096))
+  (func (export "call") (param i32 i32) (result i64)
+    (i32.store (i32.const 1024) (call $submit (i32.const 512) (i32.const 59)))
+    (drop (call $wait (i32.const 1024) (i32.const 1)))
+    (call $progress (i32.const 768) (i32.const 79))
+    (i64.const 274877907013))
+)
