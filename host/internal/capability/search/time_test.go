@@ -48,12 +48,12 @@ func TestTimeIsUp(t *testing.T) {
 			if c.timedOut {
 				limit = 300 * time.Millisecond
 			}
-			ok, body, err := callOf(t, New(Options{Engine: engine, Time: limit}), root, c.args)
-			if err != nil {
-				t.Fatal(err)
+			got, body := searchFor(t, limit, root, c.args)
+			for c.timedOut && !strings.HasPrefix(body, c.want) && limit < 5*time.Second { // a busy machine does not come so far
+				limit *= 5
+				got, body = searchFor(t, limit, root, c.args)
 			}
-			got, _ := ok.(abi.ContentsOK)
-			if !strings.HasPrefix(body, c.want) || got.TimedOut != c.timedOut || c.timedOut && got.Timeout != 300 {
+			if !strings.HasPrefix(body, c.want) || got.TimedOut != c.timedOut || c.timedOut && got.Timeout != limit.Milliseconds() {
 				t.Errorf("%.100q, %+v; want %q, timed out: %v", body, got, c.want, c.timedOut)
 			}
 			if took := time.Since(began); took > testenv.Patience {
@@ -61,6 +61,17 @@ func TestTimeIsUp(t *testing.T) {
 			}
 		})
 	}
+}
+
+// searchFor is what a search finds in a time.
+func searchFor(t *testing.T, limit time.Duration, root string, args abi.ContentsArgs) (abi.ContentsOK, string) {
+	t.Helper()
+	ok, body, err := callOf(t, New(Options{Engine: engine, Time: limit}), root, args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _ := ok.(abi.ContentsOK)
+	return got, body
 }
 
 // TestGrowing searches a file that somebody writes to without an end.
