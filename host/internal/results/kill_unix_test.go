@@ -129,7 +129,7 @@ func TestKilled(t *testing.T) {
 		all = append(all, killed(t, dir, from, after, round%5 == 4)...)
 		checkKilled(t, dir, all)
 	}
-	if len(all) < rounds {
+	if len(all) < rounds-rounds/5 { // as many as were not killed early
 		t.Errorf("only %d results were told of", len(all))
 	}
 }
