@@ -17,9 +17,10 @@ import (
 func TestBackgroundExample(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "bwrap")
+	program := testenv.GoProgram(t, "../../../examples/background")
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
-	c := exec.CommandContext(ctx, testenv.GoProgram(t, "../../../examples/background"))
+	c := exec.CommandContext(ctx, program)
 	c.Dir = t.TempDir()
 	c.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
 	out, err := c.CombinedOutput()

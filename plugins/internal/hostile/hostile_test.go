@@ -116,9 +116,10 @@ func (f *fixture) inChild(t *testing.T, r runner) report {
 	if err != nil {
 		t.Fatal(err)
 	}
+	path := program(t) // which may have to be built
 	ctx, cancel := context.WithTimeout(t.Context(), killAfter)
 	defer cancel()
-	command := exec.CommandContext(ctx, program(t))
+	command := exec.CommandContext(ctx, path)
 	command.Env = append(os.Environ(), childEnv+"="+string(text))
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
