@@ -20,21 +20,25 @@ func TestClosingUnderACall(t *testing.T) {
 	for name, change := range map[string]func(*plugins.Module){"reset": func(*plugins.Module) {}, "kept": kept} {
 		t.Run(name, func(t *testing.T) {
 			r := newRunner(t)
-			in, err := r.Load(t.Context(), moduleOf(fixture(t, "spin"), change))
+			in, err := r.Load(t.Context(), moduleOf(fixture(t, "submit_spin"), change))
 			if err != nil {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			var session plugins.Session
+			begun, ended := make(chan struct{}), make(chan error, 1)
 			inv := invocation("{}")
 			inv.Session = &session
-			ended := make(chan error, 1)
+			inv.Capability = func(context.Context, abi.Request) (abi.Answer, error) {
+				close(begun)
+				return abi.Answer{OK: struct{}{}}, nil
+			}
 			go func() {
 				_, err := in.Call(ctx, inv)
 				ended <- err
 			}()
-			time.Sleep(50 * time.Millisecond)
+			<-begun
 			late, over := context.WithCancel(t.Context())
 			over()
 			if err := session.Close(late); (err != nil) != (name == "kept") {
