@@ -37,7 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// beVictim has tasks begin, be read and end for ever, and says so when each is done.
+// beVictim has tasks begin, be read and end, and says so when each is done. They are no
+// more than may run: the kill may be late.
 func beVictim(parent string) error {
 	f, err := sessiondir.Open(parent, "s", slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -47,7 +48,7 @@ func beVictim(parent string) error {
 	if err != nil {
 		return err
 	}
-	for i := 0; ; i++ {
+	for i := range 3 * tasks.DefaultMaxRunning {
 		output := filepath.Join(filepath.Dir(parent), fmt.Sprint("out-", i))
 		if err := os.WriteFile(output, []byte("output"), 0o600); err != nil {
 			return err
@@ -67,6 +68,7 @@ func beVictim(parent string) error {
 		task.End(capability.TaskOutcome{Exit: new(i)})
 		fmt.Println("ended", task.ID())
 	}
+	return nil // as though it had been killed
 }
 
 // TestKilled kills a process that has tasks, at many moments. All that it said is known

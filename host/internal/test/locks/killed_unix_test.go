@@ -23,6 +23,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/sessiondir"
 	"github.com/toolquay/toolquay/host/internal/stage"
 	"github.com/toolquay/toolquay/internal/filelock"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/audit"
 	"github.com/toolquay/toolquay/permissions/grants"
@@ -36,7 +37,7 @@ type locked func(dir string) error
 // locks has one entry for each kind of lock that the host takes between processes.
 var locks = map[string]locked{
 	"file": func(dir string) error {
-		unlock, err := filelock.Path(filepath.Join(dir, "x.lock"), patience)
+		unlock, err := filelock.Path(filepath.Join(dir, "x.lock"), testenv.Patience)
 		if err == nil {
 			time.Sleep(time.Millisecond)
 			unlock()
@@ -134,9 +135,8 @@ func make0700(dir, name string) func() error {
 	return func() error { return os.MkdirAll(filepath.Join(dir, name), 0o700) }
 }
 
-// patience is how long one turn may wait for a dead process, and how often a victim says
-// that it works.
-const patience = time.Second
+// timely is how long one turn may wait for a dead process.
+const timely = time.Second
 
 // victim is the variable that makes the test binary the process that is killed: it holds
 // a directory, and the kind of lock.
@@ -166,14 +166,14 @@ func TestKilled(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			for round := range 8 {
-				kill(t, dir, kind, time.Duration(round)*137*time.Microsecond)
-				start := time.Now()
-				if err := take(dir); err != nil {
-					t.Fatalf("after kill %d: %v", round, err)
-				}
-				if took := time.Since(start); took > patience {
-					t.Fatalf("after kill %d the lock was had after %v", round, took)
-				}
+				testenv.InTime(t, timely, func() time.Duration {
+					kill(t, dir, kind, time.Duration(round)*137*time.Microsecond)
+					return testenv.Took(func() {
+						if err := take(dir); err != nil {
+							t.Fatalf("after kill %d: %v", round, err)
+						}
+					})
+				})
 			}
 		})
 	}
