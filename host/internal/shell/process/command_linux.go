@@ -189,13 +189,13 @@ func (c *command) end(status unix.WaitStatus) {
 // the first one of a PID namespace: nobody left that behind. Where nothing else remains,
 // it gets longer, for on a busy machine it may not get to run in a moment.
 func (c *command) settle() (remain bool) {
-	began := time.Now()
+	took := time.Duration(0) // not by the clock: when this process is held up, so are others
 	for pause := 250 * time.Microsecond; ; pause += pause / 2 {
 		time.Sleep(pause)
 		if !c.reap() {
 			return false
 		}
-		if took := time.Since(began); took > settleTime && (took > emptyTime || !c.below.onlyEmpty()) {
+		if took += pause; took > settleTime && (took > emptyTime || !c.below.onlyEmpty()) {
 			return true
 		}
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 // gone is how long what is told to be gone may still be there.
-const gone = 5 * time.Second
+const gone = 20 * time.Second
 
 // TestMain makes the test binary fit to be its own supervisor, and to be a host that is
 // killed.

@@ -32,14 +32,14 @@ func TestLimits(t *testing.T) {
 		limits       process.Limits
 		want         string
 	}{
-		{"memory", `a=x; while :; do a=$a$a; done`, process.Limits{Memory: 60 * mega}, process.LimitMemory},
+		{"memory", `a=x; for i in {1..27}; do a=$a$a; done; sleep 1000`, process.Limits{Memory: 60 * mega}, process.LimitMemory},
 		{"memory of several", `for i in 1 2 3 4; do (a=$(printf %30000000s); sleep 20; :) & done; wait`, process.Limits{Memory: 80 * mega}, process.LimitMemory},
 		{"shared memory", `a=$(printf %30000000s); for i in 1 2 3 4; do (sleep 0.5; :) & done; wait`, process.Limits{Memory: 120 * mega}, ""},
 		{"processes", `for i in {1..60}; do setsid sleep 20 & done; wait`, process.Limits{Processes: 50}, process.LimitProcesses},
 		{"few processes", `for i in {1..40}; do sleep 0.3 & done; wait`, process.Limits{Processes: 50}, ""},
 		{"processor time", `while :; do :; done`, process.Limits{CPU: 200 * time.Millisecond}, process.LimitCPU},
 		{"processor time of the dead", `while :; do (for ((i=0;i<1000;i++)); do :; done); done`, process.Limits{CPU: 200 * time.Millisecond}, process.LimitCPU},
-		{"sleep", `sleep 0.3`, process.Limits{CPU: 200 * time.Millisecond, Memory: 60 * mega, Processes: 10}, ""},
+		{"sleep", `sleep 1.2`, process.Limits{CPU: time.Second, Memory: 60 * mega, Processes: 10}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -28,7 +28,7 @@ func TestStatus(t *testing.T) {
 		"exit 7":                           {Code: 7},
 		"kill -TERM $$":                    {Code: 143, Signal: syscall.SIGTERM},
 		"sleep 1000 & sleep 1000 & exit 3": {Code: 3, Left: 2},
-		"(sleep 0.01 &) ; sleep 0.2":       {},
+		"read < <(sleep 0.01 &); exit":     {Code: 1},
 	} {
 		if got := status(finish(t, start(t, k, bash(t, script, mark(t))))); got != want {
 			t.Errorf("%s: %+v, want %+v", script, got, want)
@@ -258,11 +258,12 @@ func startInVain(t *testing.T, k *process.Supervisors, c process.Command) (p *pr
 	t.Helper()
 	for soon := 50 * time.Millisecond; p == nil; soon *= 2 { // nil: nothing was sent by then
 		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
 		var given time.Time
 		time.AfterFunc(soon, func() { given = time.Now(); cancel() })
 		var err error
-		if p, err = k.Start(ctx, c); !errors.Is(err, context.Canceled) {
+		p, err = k.Start(ctx, c)
+		cancel()
+		if !errors.Is(err, context.Canceled) {
 			t.Fatalf("%v, %v", p, err)
 		}
 		took = time.Since(given)

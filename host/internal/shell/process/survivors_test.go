@@ -58,10 +58,10 @@ func TestLeft(t *testing.T) {
 	k := supervisors(t)
 	for script, want := range map[string]int{
 		`sleep 1000 & exit 3`: 1,
-		`(setsid bash -c '(setsid sleep 1000 <&- >&- 2>&- &)' &); sleep 0.2; exit 3`: 1,
-		`trap '' TERM; sleep 1000 & sleep 1000 & kill -STOP $!; exit 3`:              2,
-		`for i in {1..50}; do setsid sleep 1000 & done; sleep 0.3; exit 3`:           50,
-		`(sleep 1000; :) & sleep 0.1; exit 3`:                                        2,
+		`read < <(setsid bash -c '(setsid sleep 1000 <&- >&- 2>&- &)' &); exit 3`: 1, // it reads until all others have ended
+		`trap '' TERM; sleep 1000 & sleep 1000 & kill -STOP $!; exit 3`:           2,
+		`for i in {1..50}; do setsid sleep 1000 & done; exit 3`:                   50,
+		`read < <(sleep 1000 & echo; wait); exit 3`:                               2,
 	} {
 		m := mark(t)
 		p := start(t, k, bash(t, script, m))

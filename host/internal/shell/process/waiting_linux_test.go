@@ -131,7 +131,7 @@ func isGone(t *testing.T, p *process.Process) {
 	t.Helper()
 	select {
 	case <-p.Gone():
-	case <-time.After(gone):
+	case <-time.After(testenv.Patience):
 		t.Fatal("it is not gone")
 	}
 }
@@ -158,15 +158,19 @@ func TestLimitsOfWhatWaited(t *testing.T) {
 			t.Parallel()
 			s := supervisors(t)
 			limits := process.Limits{Processes: 20}
-			waits := waitingWithin(t, s, limits)
-			time.Sleep(rest) // in which it is looked at less and less often
-			_, status := output(t, s, process.Command{
-				Path: "/bin/sh", Args: []string{"sh", "-c", "for i in $(seq 40); do sleep 60 & done; sleep 0.4"}, Env: []string{"PATH=/usr/bin:/bin"},
-				In: waits, Limits: limits,
+			testenv.InTime(t, 600*time.Millisecond, func() time.Duration {
+				waits := waitingWithin(t, s, limits)
+				time.Sleep(rest) // in which it is looked at less and less often
+				return testenv.Took(func() {
+					_, status := output(t, s, process.Command{
+						Path: "/bin/sh", Args: []string{"sh", "-c", "for i in $(seq 40); do sleep 60 & done; wait"}, Env: []string{"PATH=/usr/bin:/bin"},
+						In: waits, Limits: limits,
+					})
+					if status.Limit != process.LimitProcesses {
+						t.Errorf("got %+v", status)
+					}
+				})
 			})
-			if status.Limit != process.LimitProcesses {
-				t.Errorf("got %+v", status)
-			}
 		})
 	}
 }
@@ -220,7 +224,22 @@ func parentOf(t *testing.T, pid int) int {
 func TestWaitingIsStopped(t *testing.T) {
 	t.Parallel()
 	s := supervisors(t)
-	waits := waiting(t, s)
+	testenv.InTime(t, 10*time.Second, func() time.Duration {
+		waits := waiting(t, s)
+		stopChild(t, waits)
+		return testenv.Took(func() {
+			_, err := s.Start(t.Context(), process.Command{Path: "/bin/true", Args: []string{"true"}, In: waits})
+			if !errors.Is(err, unix.ETIMEDOUT) {
+				t.Errorf("got %v", err)
+			}
+			isGone(t, waits)
+		})
+	})
+}
+
+// stopChild stops the child of a process that waits.
+func stopChild(t *testing.T, waits *process.Process) {
+	t.Helper()
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", waits.Pid()))
 	if err != nil {
 		t.Fatal(err)
@@ -231,13 +250,5 @@ func TestWaitingIsStopped(t *testing.T) {
 	}
 	if err := unix.Kill(child, unix.SIGSTOP); err != nil {
 		t.Fatal(err)
-	}
-	began := time.Now()
-	if _, err := s.Start(t.Context(), process.Command{Path: "/bin/true", Args: []string{"true"}, In: waits}); !errors.Is(err, unix.ETIMEDOUT) {
-		t.Errorf("got %v", err)
-	}
-	isGone(t, waits)
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("it took %v", took)
 	}
 }
