@@ -212,7 +212,7 @@ func TestMissingIsCopied(t *testing.T) {
 	root := tree(t, "w/f")
 	s := findBubblewrap(t, sandbox.Options{State: state + "/state"})
 	w := watch(t, s, sandbox.Spec{Writable: under(root, "w"), Protected: usual(root + "/w"), Cwd: root + "/w"},
-		"mkdir v; echo mine > v/f; ln -s f v/l; mv v .vscode; echo mine > .npmrc; touch done; sleep 60")
+		"mkdir v; echo mine > v/f; ln -s f v/l; mv v .vscode; echo mine > n; mv n .npmrc; touch done; sleep 60")
 	eventually(t, "the command's end", func() bool { return exists(root + "/w/done") })
 	eventually(t, "its undoing", func() bool { return !exists(root+"/w/.vscode") && !exists(root+"/w/.npmrc") })
 	undone := w.close(t)

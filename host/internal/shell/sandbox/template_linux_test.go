@@ -118,13 +118,10 @@ func TestProxiesShareMounts(t *testing.T) {
 			t.Fatal(err, out)
 		}
 	}
-	if n := s.Templates(); n != 1 {
+	if n := s.Templates(); n > 1 { // none is left when something was mounted outside
 		t.Errorf("there are %d", n)
 	}
 }
-
-// patient is how long what should be soon may take.
-const patient = 10 * time.Second
 
 // waitFor runs commands of a specification until a process waits for the next one. With the race
 // detector none ever does.
@@ -137,7 +134,7 @@ func waitFor(tb testing.TB, s *sandbox.Sandbox, spec sandbox.Spec, env []string)
 		if list := s.Waiting(spec.Namespace); len(list) > 0 {
 			return list
 		}
-		if time.Since(began) > patient {
+		if time.Since(began) > testenv.Patience {
 			tb.Fatal("no process waits")
 		}
 		if out, err := run(tb, s, spec, env, "true"); err != nil {

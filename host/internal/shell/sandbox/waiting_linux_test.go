@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolquay/toolquay/host/internal/shell/process"
 	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // waitingSandbox is a sandbox in which one waits for a specification with a namespace of its own.
@@ -93,7 +94,7 @@ func TestWaitingIsGivenUp(t *testing.T) {
 			end(t, s, spec)
 			select {
 			case <-waits.Gone():
-			case <-time.After(patient):
+			case <-time.After(testenv.Patience):
 				t.Error("it waits still")
 			}
 		})
