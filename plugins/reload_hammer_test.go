@@ -118,17 +118,11 @@ func TestReloadsLeaveNothing(t *testing.T) {
 		round(i)
 	}
 	after := usageNow(t)
+	for began := time.Now(); after.exceeds(before) && time.Since(began) < testenv.Patience; {
+		after = usageNow(t) // what ends by itself may be late
+	}
 	t.Logf("before: %+v; after %d reloads: %+v", before, rounds, after)
-	if after.goroutines > before.goroutines+2 {
-		t.Errorf("%d goroutines, %d before", after.goroutines, before.goroutines)
-	}
-	if after.files > before.files {
-		t.Errorf("%d open files, %d before", after.files, before.files)
-	}
-	if grown := after.heap - before.heap; grown > 2<<20 {
-		t.Errorf("the heap grew by %d bytes", grown)
-	}
-	if grown := after.resident - before.resident; grown > 16<<20 {
-		t.Errorf("resident memory grew by %d bytes", grown)
+	if after.exceeds(before) {
+		t.Error("more is taken than before")
 	}
 }

@@ -16,8 +16,14 @@ type usage struct {
 	goroutines, files int
 }
 
-// usageNow measures this process once what is ending has ended. What the system
-// does not tell is 0.
+// exceeds reports whether more is taken than before, beyond what varies.
+func (u usage) exceeds(before usage) bool {
+	return u.goroutines > before.goroutines+2 || u.files > before.files ||
+		u.heap-before.heap > 2<<20 || u.resident-before.resident > 16<<20
+}
+
+// usageNow measures this process once what is ending has ended, or is late. What the
+// system does not tell is 0.
 func usageNow(tb testing.TB) usage {
 	tb.Helper()
 	var u usage

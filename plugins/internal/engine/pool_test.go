@@ -314,24 +314,35 @@ func TestIdleMemoryIsBounded(t *testing.T) {
 func TestClosedPoolsLeaveNothing(t *testing.T) {
 	e := newEngine(t)
 	program := compile(t, e, fixture(t, "state_40"), 64*mib)
-	var before int
-	for i := range 10 {
-		p := NewPool(e, planOf(program, 64*mib, PutBackPure, "init"))
+	leavesNothing(t, func() {
 		for range 6 {
-			p.Put(take(t, p), true)
-			settle(p)
+			p := NewPool(e, planOf(program, 64*mib, PutBackPure, "init"))
+			for range 6 {
+				p.Put(take(t, p), true)
+				settle(p)
+			}
+			p.Close()
 		}
-		p.Close()
-		if i == 0 {
-			before = mappings(t)
-		}
-	}
-	if after := mappings(t); after > before+5 {
-		t.Errorf("%d mappings and files before, %d after", before, after)
-	}
+	})
 	if used := e.idle.used.Load(); used != 0 {
 		t.Errorf("%d bytes are counted as idle", used)
 	}
+}
+
+// leavesNothing has something done that is to leave no mappings and files behind. Threads
+// that the runtime starts meanwhile have some, but not each time.
+func leavesNothing(t *testing.T, do func()) {
+	t.Helper()
+	do() // what the first time alone needs
+	var before, after int
+	for range 5 {
+		before = mappings(t)
+		do()
+		if after = mappings(t); after <= before+5 {
+			return
+		}
+	}
+	t.Errorf("%d mappings and files before, %d after", before, after)
 }
 
 // TestFailingStart: the error comes from the pool's plan, and nothing is kept.
