@@ -5,13 +5,9 @@ package ui
 import (
 	"os"
 	"os/signal"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
-
-// stopTime is by when a process that can be stopped is.
-const stopTime = 100 * time.Millisecond
 
 // onStop takes what is drawn live off the terminal while the program is stopped
 // by Ctrl-Z, so that the shell finds its place. The returned function ends that.
@@ -29,12 +25,14 @@ func onStop(hold func() (release func())) (end func()) {
 				case <-goes: // of a stop that had no part in this
 				default:
 				}
-				// It returns before the other threads are stopped, and often before its own.
-				// The first process of a container cannot be stopped, and need not wait.
-				_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
-				select {
-				case <-goes:
-				case <-time.After(stopTime):
+				// It returns before the other threads are stopped, and often before its own,
+				// on a busy machine long before. The first process of a container cannot be
+				// stopped.
+				if pid := os.Getpid(); pid != 1 && unix.Kill(pid, unix.SIGSTOP) == nil {
+					select {
+					case <-goes:
+					case <-quit:
+					}
 				}
 				release()
 			case <-quit:
