@@ -1,6 +1,7 @@
 package searches
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,8 @@ const (
 // whatever the files are now. The zero value is ready for use, and it is safe for
 // concurrent use.
 type Past struct {
+	longest time.Duration // 0 is longestListing
+
 	mu    sync.Mutex
 	trees map[string]*workTree
 }
@@ -69,7 +72,7 @@ func (p *Past) Clear(ctx context.Context, policy *permissions.Policy, a permissi
 	t := p.tree(a.Former)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, longestListing)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.longest, longestListing))
 	defer cancel()
 	if !t.list(ctx, policy, a.Former) || whole && !t.listRest(ctx) {
 		return false

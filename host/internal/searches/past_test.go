@@ -42,7 +42,7 @@ func TestPastIsKept(t *testing.T) {
 	if _, lasts := paths.RestingText(filepath.Join(top, ".git")); !lasts {
 		testenv.Missing(t, "a directory for temporary files on a disk of this machine's")
 	}
-	var f Past
+	f := Past{longest: testenv.Patience}
 	isClear := func(ctx context.Context) bool {
 		return f.Clear(ctx, policy, permissions.Access{Kind: permissions.AccessRead, Target: top, Real: top, Tree: true, Former: top}, false)
 	}
