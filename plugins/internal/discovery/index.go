@@ -75,7 +75,11 @@ func (x *Indexes) Read(dir string) map[string]*Finding {
 		return nil
 	}
 	if err != nil {
-		x.log.Warn("the index of a plugin directory is unusable and was deleted", "file", file, "reason", err)
+		tell := x.log.Warn
+		if errors.Is(err, errOtherVersion) {
+			tell = x.log.Debug
+		}
+		tell("the index of a plugin directory is unusable and was deleted", "file", file, "reason", err)
 		x.Purge(dir)
 		return nil
 	}
@@ -152,8 +156,14 @@ func readIndex(file string) ([]byte, error) {
 	return content, err
 }
 
-// indexFormat begins every index. It changes with the encoding.
-const indexFormat = "toolquay plugins 2\n"
+// indexFormat begins every index. It changes with the encoding, behind anyFormat.
+const (
+	anyFormat   = "toolquay plugins "
+	indexFormat = anyFormat + "2\n"
+)
+
+// errOtherVersion is the end of an index after every update of the program.
+var errOtherVersion = errors.New("another version of the program wrote it")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -173,6 +183,9 @@ func EncodeIndex(records []*Finding, dir string) []byte {
 // DecodeIndex reads what EncodeIndex wrote, by the same program and for the same directory.
 func DecodeIndex(content []byte, dir string) ([]Finding, error) {
 	body, ok := bytes.CutPrefix(content, []byte(indexFormat))
+	if !ok && bytes.HasPrefix(content, []byte(anyFormat)) {
+		return nil, errOtherVersion
+	}
 	if !ok || len(body) < crc32.Size {
 		return nil, errors.New("it is of another format")
 	}
@@ -182,7 +195,7 @@ func DecodeIndex(content []byte, dir string) ([]Finding, error) {
 	}
 	r := indexReader{rest: string(content[len(indexFormat):end])}
 	if by, of := r.text(), r.text(); by != program() || of != dir {
-		return nil, errors.New("another version of the program wrote it")
+		return nil, errOtherVersion
 	}
 	records := make([]Finding, min(r.count(), maxEntries))
 	for i := range records {

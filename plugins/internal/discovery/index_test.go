@@ -2,6 +2,13 @@ package discovery
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/toolquay/toolquay/abi"
@@ -18,6 +25,39 @@ func writtenAgain(content []byte, dir string) ([]byte, error) {
 		pointers[i] = &findings[i]
 	}
 	return EncodeIndex(pointers, dir), nil
+}
+
+// TestIndexOfAnotherVersion has an update of the program pass without a warning.
+func TestIndexOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	other := indexWriter(indexFormat)
+	other.text("go1.0 v0.1.0")
+	other.text("/plugins")
+	other.number(0)
+	for name, index := range map[string]struct {
+		content []byte
+		warns   bool
+	}{
+		"of another program": {binary.LittleEndian.AppendUint32(other, crc32.Checksum(other, castagnoli)), false},
+		"of another format":  {[]byte("toolquay plugins 1\nand more"), false},
+		"cut off":            {other, true},
+		"of something else":  {[]byte("something else"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var said bytes.Buffer
+			x := OpenIndexes(filepath.Join(t.TempDir(), "cache"), slog.New(slog.NewTextHandler(&said, nil)))
+			if err := os.WriteFile(x.file("/plugins"), index.content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if found := x.Read("/plugins"); found != nil || said.Len() > 0 != index.warns {
+				t.Errorf("%v, and the log has %q", found, &said)
+			}
+			if _, err := os.Stat(x.file("/plugins")); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("it was not deleted: %v", err)
+			}
+		})
+	}
 }
 
 func FuzzIndex(f *testing.F) {
