@@ -73,7 +73,7 @@ var probes = map[string]func(context.Context, plugins.Invocation) string{
 		go func() {
 			_, _ = inv.Capability(context.WithoutCancel(ctx), abi.Request{Name: "test.echo", Args: []byte(`{}`)})
 		}()
-		time.Sleep(20 * time.Millisecond) // until it is sent
+		_, _ = inv.Capability(ctx, abi.Request{Name: "test.asked", Args: []byte(`{}`)}) // until it has come
 		return strconv.Itoa(os.Getpid())
 	},
 	"hang": func(context.Context, plugins.Invocation) string { select {} },
@@ -93,8 +93,8 @@ var probes = map[string]func(context.Context, plugins.Invocation) string{
 				b[i] = byte(i)
 			}
 			held = append(held, b)
-			if len(held) > 1<<20 {
-				return "there was enough"
+			if len(held) > 32 {
+				select {} // it is seen at any moment
 			}
 		}
 	},
