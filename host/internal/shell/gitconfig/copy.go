@@ -24,8 +24,8 @@ const (
 	maxChanges = 200
 	// maxNames is how many names are tried for the directory of a copy.
 	maxNames = 64
-	// waiting is how long a lock of git's may be held by others.
-	waiting = time.Second
+	// waiting is how long a lock of git's may be held by others, and pause how often it is tried.
+	waiting, pause = time.Second, 20 * time.Millisecond
 )
 
 // errLocked means that something else holds the lock on a configuration.
@@ -291,7 +291,7 @@ func (m *merging) verify(ctx context.Context, content []byte) error {
 
 // lock takes git's lock on a configuration.
 func (m *merging) lock(ctx context.Context, name string) (unlock func() error, err error) {
-	for until := time.Now().Add(waiting); ; {
+	for waited := time.Duration(0); ; waited += pause { // not by the clock: when this process is held up, so are others
 		err = write(m.real, name, nil, 0o600)
 		if err == nil {
 			return func() error {
@@ -301,10 +301,10 @@ func (m *merging) lock(ctx context.Context, name string) (unlock func() error, e
 				return nil
 			}, nil
 		}
-		if !errors.Is(err, fs.ErrExist) || time.Now().After(until) || ctx.Err() != nil {
+		if !errors.Is(err, fs.ErrExist) || waited >= waiting || ctx.Err() != nil {
 			break
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(pause)
 	}
 	if errors.Is(err, fs.ErrExist) {
 		err = errLocked
