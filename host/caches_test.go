@@ -116,6 +116,9 @@ func goProject(t *testing.T) (dir, proxy string) {
 // goOutside runs go as the user does.
 func goOutside(t *testing.T, dir, home string, environ []string, args ...string) string {
 	t.Helper()
+	telemetry := filepath.Join(home, ".config/go/telemetry") // go writes to it when it has ended, too
+	must(t, os.MkdirAll(telemetry, 0o700))
+	must(t, os.WriteFile(filepath.Join(telemetry, "mode"), []byte("off"), 0o600))
 	cmd := exec.CommandContext(context.Background(), testenv.NeedTool(t, "go"), args...)
 	cmd.Dir, cmd.Env = dir, append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GOTOOLCHAIN=local"}, environ...)
 	out, err := cmd.CombinedOutput()
@@ -156,9 +159,6 @@ func TestGoCachesBelow(t *testing.T) {
 	t.Parallel()
 	dir, proxy := goProject(t)
 	h := cachedIn(t, filepath.Join(t.TempDir(), "layers"), "GOTOOLCHAIN=local", "GOPRIVATE=example.com")
-	telemetry := filepath.Join(h.home, ".config/go/telemetry") // go writes to it when it has ended, too
-	must(t, os.MkdirAll(telemetry, 0o700))
-	must(t, os.WriteFile(filepath.Join(telemetry, "mode"), []byte("off"), 0o600))
 	goOutside(t, dir, h.home, []string{proxy, "GOSUMDB=off", "GOFLAGS=-mod=mod"}, "mod", "download", "all")
 	must(t, os.RemoveAll(filepath.Join(dir, "proxy")))
 	t.Cleanup(func() { goOutside(t, dir, h.home, nil, "clean", "-modcache") })

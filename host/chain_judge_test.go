@@ -114,7 +114,7 @@ func TestChainJudgeSpeculates(t *testing.T) {
 			case <-ctx.Done():
 				return hooks.Output{}, ctx.Err()
 			}
-		}, Timeout: 10 * time.Second,
+		}, Timeout: testenv.Patience,
 	})}}, host.SessionOptions{})
 	result, _ := one(t, s, "WebFetch", `{"host":"example.com"}`)
 	if result.IsError || m.asked.Load() != 1 {

@@ -200,21 +200,19 @@ func TestChainReplyReadmitted(t *testing.T) {
 			link := filepath.Join(dir, "link")
 			must(t, os.Symlink("old", link))
 			var told atomic.Int32
-			asked, answered := 0, make(chan struct{})
+			asked, decided := 0, make(chan struct{})
+			decide := sync.OnceFunc(func() { close(decided) })
 			person := asking(func(_ context.Context, q host.Approval) (host.Reply, error) {
 				if asked++; asked > len(test.replies) {
 					return host.Reply{Answer: host.AnswerDeny}, nil
-				}
-				if asked == 1 {
-					defer close(answered)
 				}
 				input := strings.NewReplacer("LINK", link, "DIR", dir).Replace(test.replies[asked-1])
 				return host.Reply{Answer: host.AnswerAllow, Input: json.RawMessage(input)}, nil
 			})
 			beside := host.NewTool(abi.Tool{Name: "Beside", Summary: "Runs beside", InputSchema: anything, ReadOnly: abi.TraitTrue, ConcurrencySafe: abi.TraitTrue},
 				func(context.Context, map[string]any) (string, error) {
-					<-answered
-					time.Sleep(50 * time.Millisecond) // the other call is admitted meanwhile
+					<-decided
+					time.Sleep(50 * time.Millisecond) // the other call begins to wait, which it tells nobody
 					if !test.swap {
 						return "", nil
 					}
@@ -231,6 +229,11 @@ func TestChainReplyReadmitted(t *testing.T) {
 			}
 			h := open(t, host.Options{
 				Tools: []host.NativeTool{bash, beside}, Capabilities: []capability.Capability{native},
+				Observe: host.ObserveOptions{Events: func(e host.Event) {
+					if e.CallID == "c2" && e.Kind == host.EventDecided && e.Decision.Verdict == permissions.Allow {
+						decide()
+					}
+				}},
 				Permissions: host.PermissionOptions{Hooks: hookSet(t, hooks.Hook{
 					Event: hooks.PreToolUse, Matcher: "Bash", Func: func(context.Context, hooks.Input) (hooks.Output, error) {
 						told.Add(1)

@@ -45,7 +45,7 @@ func askedAt(ctx context.Context, addr string, bytesSent int) (string, error) {
 
 func asked(conn net.Conn, bytesSent int) (string, error) {
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(testenv.Patience)); err != nil {
 		return "", err
 	}
 	if _, err := conn.Write(bytes.Repeat([]byte("x"), bytesSent)); err != nil {
@@ -151,7 +151,7 @@ func TestForward(t *testing.T) {
 	must(t, sessions[0].Close(t.Context()))
 	select {
 	case <-first.Done():
-	case <-time.After(10 * time.Second):
+	case <-time.After(testenv.Patience):
 		t.Error("the end of the session is not told")
 	}
 	if _, err := sessions[0].Dial(t.Context(), four); !errors.Is(err, syscall.ECONNREFUSED) {

@@ -20,7 +20,7 @@ class H(http.server.BaseHTTPRequestHandler):
 http.server.HTTPServer(("127.0.0.1", %d), H).serve_forever()'`
 
 // fetch waits until the server answers.
-const fetch = "for i in $(seq 100); do curl -sf http://localhost:%d && break; sleep 0.1; done; echo"
+const fetch = "for i in $(seq 600); do curl -sf http://localhost:%d && break; sleep 0.1; done; echo"
 
 // TestSessionLoopback has a later command reach the server that an earlier one left in the
 // background, in its own session and in no other, nor on the machine.

@@ -26,7 +26,7 @@ func TestOthersWorkBesideACommand(t *testing.T) {
 	git(t, dir, "git init -qb main; git add -A; git commit -qm one; git checkout -qb other; echo 2 > a.txt; echo c > c; git add -A; git commit -qm two; git checkout -q main")
 	s := session(t, newShelled(t).Host, host.SessionOptions{Cwd: dir, Asker: agreeing()})
 	before := listing(t, dir)
-	told(t, s, "trap 'rm -f runs' EXIT; touch runs; sleep 60", inBackground)
+	told(t, s, "trap 'rm -f runs' EXIT; touch runs; sleep 1000", inBackground)
 	for end := time.Now().Add(testenv.Patience); !exists(filepath.Join(dir, "runs")) && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}

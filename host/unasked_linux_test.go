@@ -8,8 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
@@ -240,26 +243,51 @@ func TestReadsRunTogether(t *testing.T) {
 	t.Parallel()
 	h := newShelled(t, func(o *host.Options) { o.Permissions.Rules = rules("", "", "") })
 	for mode, together := range map[permissions.Mode]bool{permissions.ModeDefault: true, permissions.ModeAcceptEdits: false} {
-		s := session(t, h.Host, host.SessionOptions{Cwd: files(t, map[string]string{"plain": "plain text\n"}), Mode: mode})
-		const command = `awk 'BEGIN { while (i++ < 8000000) ; }'; cat "$(echo plain)"` // for a while
-		results, events := turnOf(t, s, bash("1", command), bash("2", command))
-		for _, r := range results {
-			if !strings.Contains(r.Text(), "plain text") {
+		s := session(t, h.Host, host.SessionOptions{Cwd: t.TempDir(), Mode: mode})
+		wait := 200 * time.Millisecond
+		if together {
+			wait = testenv.Patience
+		}
+		var running atomic.Int32
+		both := make(chan struct{})
+		feed := func(fifo string) {
+			to, err := os.OpenFile(fifo, os.O_WRONLY, 0) // a command reads it by then
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer to.Close()
+			if running.Add(1) == 2 {
+				close(both)
+			}
+			select {
+			case <-both:
+			case <-time.After(wait):
+			}
+			running.Add(-1)
+			_, _ = to.WriteString("plain text\n") // the command says so
+		}
+		var calls []abi.ToolUse
+		for _, name := range []string{"one", "two"} {
+			fifo := filepath.Join(s.Cwd(), name)
+			must(t, syscall.Mkfifo(fifo, 0o600))
+			go feed(fifo)
+			calls = append(calls, bash(name, `cat "$(echo `+name+`)"`))
+		}
+		for _, r := range s.Results(t.Context(), calls) {
+			if r.Text() != "plain text\n" {
 				t.Errorf("%s: %s", mode, r.Text())
 			}
 		}
-		running, most := 0, 0
-		for _, e := range events {
-			switch e.Kind {
-			case host.EventStarted:
-				running++
-			case host.EventFinished:
-				running--
+		select {
+		case <-both:
+			if !together {
+				t.Errorf("%s: they ran at once", mode)
 			}
-			most = max(most, running)
-		}
-		if (most > 1) != together {
-			t.Errorf("%s: %d ran at once", mode, most)
+		default:
+			if together {
+				t.Errorf("%s: they did not run at once", mode)
+			}
 		}
 	}
 }

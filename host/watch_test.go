@@ -197,6 +197,9 @@ func TestPluginReplacedInMidCall(t *testing.T) {
 	<-w.entered
 	putPlugin(t, dir, "Show", "ok", strings.Replace(asks, "%", "newer", 1))
 	told.want(t, "it was replaced", func() bool { return !offers("older")() })
+	if _, err := h.Reload(t.Context()); err != nil { // perhaps only a part of it was there
+		t.Error(err)
+	}
 	close(w.release)
 	running.Wait()
 	if r := callOnce(t.Context(), t, s, "Show"); r.Error == nil || r.Error.Code != abi.CodeNotGranted {
