@@ -67,7 +67,7 @@ func tryEscape(t *testing.T, tell func(*escapes.World) string) answer {
 	w := escapes.New(t)
 	command := tell(w)
 	d := deskIn(t, w)
-	a := d.bash(command, input{"timeout": 30_000})
+	a := d.bash(command, input{"timeout": 60_000})
 	d.close() // tidies up
 	t.Logf("%s\n%s", command, a.Text())
 	for _, did := range w.Verify(t, a.output()) {
