@@ -314,9 +314,10 @@ func TestWatchLater(t *testing.T) { //nolint:paralleltest // see above
 	file := filepath.Join(t.TempDir(), "file")
 	b := newBell()
 	before := listening(t)
+	began := time.Now()
 	w := filewatch.WatchLater(t.Context(), filewatch.Fixed(file), b.ring)
 	defer w.Close()
-	if n := listening(t); n != before {
+	if n := listening(t); n != before && time.Since(began) < time.Second {
 		t.Errorf("it listens from the beginning: %d, %d", before, n)
 	}
 	if err := put(file, "one")(); err != nil {

@@ -154,7 +154,7 @@ var deep = []Case{
 // processes are others'.
 var processes = []Case{
 	{"seeing one outside", `[ "$(tr '\0' ' ' < /proc/$VICTIM/cmdline)" = "sleep 3600 " ] && echo "ESCAPED: $VICTIM is to be seen"`, true},
-	{"signalling one outside", `kill -9 "$VICTIM"; sleep 0.2`, true},
+	{"signalling one outside", `kill -9 "$VICTIM"; for i in {1..2000}; do kill -0 "$VICTIM" || break; sleep 0.01; done`, true},
 	{"being traced", `$CALL ptrace 0 0 0 0`, false},
 	{"tracing", `sleep 5 & $CALL ptrace 16 $! 0 0; $CALL ptrace 0x4206 $! 0 0; kill %1`, false},
 	{"reading another's memory", `sleep 5 & $CALL process_vm_readv $! 0 0 0 0 0; kill %1`, false},
@@ -195,7 +195,7 @@ var namespaces = []Case{
 // network leads to others.
 var network = []Case{
 	{"a service of the loopback", `cat < "/dev/tcp/127.0.0.1/$TCP"`, true},
-	{"a datagram", `echo x > "/dev/udp/127.0.0.1/$UDP"; sleep 0.1`, true},
+	{"a datagram", `exec 3<> "/dev/udp/127.0.0.1/$UDP"; echo x >&3; read -t 3 <&3`, true},
 	{"every address of the machine", `for a in $(hostname -I) ::1 0.0.0.0; do (exec 9<>"/dev/tcp/$a/$TCP") && echo "ESCAPED: $a"; done; true`, false},
 	{"a name server by hand", `$PY -c 'import os, socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -101,7 +101,7 @@ func TestPartialByVersion(t *testing.T) {
 		read     = `cat "$WORK/.env"`
 		cut      = `$PY -c 'import os; os.truncate(os.environ["OUTSIDE"] + "/kept", 0)'`
 		mode     = `chmod 777 "$OUTSIDE/kept"`
-		signal   = `kill -9 "$VICTIM"; sleep 0.2`
+		signal   = `kill -9 "$VICTIM"; for i in {1..2000}; do kill -0 "$VICTIM" || break; sleep 0.01; done`
 		limits   = `$PY -c 'import os, resource; resource.prlimit(int(os.environ["VICTIM"]), resource.RLIMIT_NOFILE, (1, 1)); print("ESCAPED: limits")'`
 		attr     = `$PY -c 'import os; os.setxattr(os.environ["OUTSIDE"] + "/kept", "user.x", b"x")' 2>&1 | grep -v -e "not supported" -e Traceback -e File || { [ "${PIPESTATUS[0]}" = 0 ] && echo "ESCAPED: attributes"; }`
 		memory   = `$PY -c 'import ctypes; c = ctypes.CDLL(None); n = c.shmget(0, 4096, 0o1600); n >= 0 and (c.shmctl(n, 0, None), print("ESCAPED: memory"))'`
