@@ -90,7 +90,7 @@ func outputIn(tb testing.TB, w *sandbox.Wrapped, env []string, within time.Durat
 	}
 	var out bytes.Buffer
 	cmd := command(w, env)
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &out, time.Second
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &out, 3*time.Second
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}

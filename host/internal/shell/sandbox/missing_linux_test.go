@@ -105,7 +105,7 @@ func TestNothingOnTheDisk(t *testing.T) {
 		root := tree(t, at)
 		before := names(t, root+"/w")
 		s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
-		w := watch(t, s, sandbox.Spec{Writable: under(root, "w"), Protected: usual(root + "/w"), Cwd: root + "/w"}, "sleep 60")
+		w := watch(t, s, sandbox.Spec{Writable: under(root, "w"), Protected: usual(root + "/w"), Cwd: root + "/w"}, "sleep 1000")
 		if now := names(t, root+"/w"); now != before {
 			t.Errorf("%s: there are %q, and there were %q", at, now, before)
 		}
@@ -140,7 +140,7 @@ func TestMissingIsUndone(t *testing.T) {
 			s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
 			spec := sandbox.Spec{Writable: under(root, "w"), Protected: append(usual(root+"/w"), root+"/w/d/.gitmodules"), Cwd: root + "/w"}
 			path := root + "/w/" + test.path
-			w := watch(t, s, spec, test.text+"; echo made; touch done; sleep 60")
+			w := watch(t, s, spec, test.text+"; echo made; touch done; sleep 1000")
 			eventually(t, "the command's end", func() bool { return exists(root + "/w/done") })
 			eventually(t, "its undoing", func() bool { return !exists(path) })
 			undone := w.close(t)
@@ -212,7 +212,7 @@ func TestMissingIsCopied(t *testing.T) {
 	root := tree(t, "w/f")
 	s := findBubblewrap(t, sandbox.Options{State: state + "/state"})
 	w := watch(t, s, sandbox.Spec{Writable: under(root, "w"), Protected: usual(root + "/w"), Cwd: root + "/w"},
-		"mkdir v; echo mine > v/f; ln -s f v/l; mv v .vscode; echo mine > n; mv n .npmrc; touch done; sleep 60")
+		"mkdir v; echo mine > v/f; ln -s f v/l; mv v .vscode; echo mine > n; mv n .npmrc; touch done; sleep 1000")
 	eventually(t, "the command's end", func() bool { return exists(root + "/w/done") })
 	eventually(t, "its undoing", func() bool { return !exists(root+"/w/.vscode") && !exists(root+"/w/.npmrc") })
 	undone := w.close(t)
@@ -267,8 +267,8 @@ func TestRacesBesideOthers(t *testing.T) {
 		texts [2]string
 		ended [2]bool
 	}{
-		"the last one": {[2]string{"sleep 60", race}, [2]bool{false, true}},
-		"the first":    {[2]string{race, "sleep 60"}, [2]bool{true, true}},
+		"the last one": {[2]string{"sleep 1000", race}, [2]bool{false, true}},
+		"the first":    {[2]string{race, "sleep 1000"}, [2]bool{true, true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -315,7 +315,7 @@ func TestMissingStaysInItsFolder(t *testing.T) {
 func TestMissingInAnotherFolder(t *testing.T) {
 	root := tree(t, "w/.claude/f")
 	s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
-	w := watch(t, s, sandbox.Spec{Writable: under(root, "w"), Protected: usual(root + "/w"), Cwd: root + "/w"}, "sleep 60")
+	w := watch(t, s, sandbox.Spec{Writable: under(root, "w"), Protected: usual(root + "/w"), Cwd: root + "/w"}, "sleep 1000")
 	must(t, os.RemoveAll(root+"/w/.claude"))
 	must(t, os.MkdirAll(root+"/w/.claude", 0o755))
 	saved(t, root+"/w/.claude/settings.json")
@@ -329,7 +329,7 @@ func TestMissingInAnotherFolder(t *testing.T) {
 func TestMissingMadeOnPurpose(t *testing.T) {
 	root := tree(t, "w/f")
 	s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
-	w := watch(t, s, sandbox.Spec{Writable: under(root, "w"), Protected: usual(root + "/w"), Cwd: root + "/w"}, "sleep 60")
+	w := watch(t, s, sandbox.Spec{Writable: under(root, "w"), Protected: usual(root + "/w"), Cwd: root + "/w"}, "sleep 1000")
 	path := root + "/w/.vscode/settings.json"
 	ownfiles.Making(path)
 	must(t, os.Mkdir(filepath.Dir(path), 0o755))
@@ -380,7 +380,7 @@ func TestOthersWork(t *testing.T) {
 	dir := root + "/w"
 	outside(t, dir, "git init -qb main; git add -A; git commit -qm one; git checkout -qb other; echo 2 > d/g; echo h > h; git add -A; git commit -qm two; git checkout -q main")
 	s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
-	w := watch(t, s, sandbox.Spec{Writable: under(root, "w"), Protected: usual(dir), Cwd: dir}, "sleep 60")
+	w := watch(t, s, sandbox.Spec{Writable: under(root, "w"), Protected: usual(dir), Cwd: dir}, "sleep 1000")
 	outside(t, dir, `
 		echo new > u; git stash -uq; git stash pop -q; git clean -fdq; git checkout -q other; git checkout -q main; git merge -q other
 		git mv h i; git commit -qam three; mv d e; mv e d; git status --porcelain; git gc -q; git branch topic; git tag v1

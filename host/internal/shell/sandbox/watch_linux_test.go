@@ -109,7 +109,7 @@ func TestWatch(t *testing.T) {
 			s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
 			r := startIn(t, s, sandbox.Spec{
 				Writable: under(root, "w"), Hidden: under(root, "w/.env"), Protected: under(root, "w/.git/config"), Cwd: root + "/w",
-			}, "sleep 60")
+			}, "sleep 1000")
 			lost := make(chan sandbox.Loss, 10)
 			go func() { _ = r.Watch(t.Context(), func(l sandbox.Loss) { lost <- l }) }()
 			// These do not matter: a file beside, and one in a folder that is in the way.
@@ -152,7 +152,7 @@ func TestWatchBeginsAndEnds(t *testing.T) {
 	root := tree(t, "w/.env")
 	s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
 	spec := sandbox.Spec{Writable: under(root, "w"), Hidden: under(root, "w/.env"), Cwd: root + "/w"}
-	r := startIn(t, s, spec, "sleep 60")
+	r := startIn(t, s, spec, "sleep 1000")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := r.Watch(ctx, func(l sandbox.Loss) { t.Errorf("lost %v", l) }); err != nil {
@@ -170,7 +170,7 @@ func TestWatchClosed(t *testing.T) {
 	root := tree(t, "w/.env")
 	s := findBubblewrap(t, sandbox.Options{State: root + "/state"})
 	spec := sandbox.Spec{Writable: under(root, "w"), Hidden: under(root, "w/.env"), Protected: usual(root + "/w"), Cwd: root + "/w"}
-	r := startIn(t, s, spec, "sleep 60")
+	r := startIn(t, s, spec, "sleep 1000")
 	closed := make(chan error)
 	go func() {
 		time.Sleep(20 * time.Millisecond)
