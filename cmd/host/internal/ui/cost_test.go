@@ -88,7 +88,11 @@ func TestRegionShrinks(t *testing.T) {
 func TestManyCalls(t *testing.T) {
 	t.Parallel()
 	const n = 10_000
-	testenv.InTime(t, 2*time.Second, func() time.Duration {
+	most := 2 * time.Second
+	if testenv.Race {
+		most = testenv.Patience
+	}
+	testenv.InTime(t, most, func() time.Duration {
 		s := newStage(&Printer{Terminal: true, Live: true}, false)
 		return testenv.Work(func() {
 			var open []*use
