@@ -122,7 +122,7 @@ func TestGitDay(t *testing.T) {
 	t.Parallel()
 	w := newGitWorld(t)
 	config := contentOf(w.work + "/.git/config")
-	must(t, os.WriteFile(w.work+"/.git/hooks/pre-commit", []byte("#!/bin/sh\necho hook ran\necho escaped >$HOME/escaped\nexit 0\n"), 0o755))
+	testenv.WriteProgram(t, w.work+"/.git/hooks/pre-commit", []byte("#!/bin/sh\necho hook ran\necho escaped >$HOME/escaped\nexit 0\n"))
 	copies := !strings.Contains(told(t, w.session, "git config pull.ff only"), noSettings)
 	for _, row := range gitDay {
 		command := strings.NewReplacer("$LIB", w.lib, "$WORK", w.work, "$HOME", w.home).Replace(row.command)
@@ -204,8 +204,8 @@ func TestGitHooks(t *testing.T) {
 	t.Parallel()
 	w := newGitWorld(t)
 	must(t, os.Mkdir(w.work+"/.husky", 0o755))
-	must(t, os.WriteFile(w.work+"/.husky/commit-msg", []byte("#!/bin/sh\ngrep -q fix $1 || { echo it must say fix; exit 1; }\n"), 0o755))
-	must(t, os.WriteFile(w.work+"/.husky/post-commit", []byte("#!/bin/sh\necho x >$HOME/escaped; echo x >>.husky/commit-msg; touch here; echo after\n"), 0o755))
+	testenv.WriteProgram(t, w.work+"/.husky/commit-msg", []byte("#!/bin/sh\ngrep -q fix $1 || { echo it must say fix; exit 1; }\n"))
+	testenv.WriteProgram(t, w.work+"/.husky/post-commit", []byte("#!/bin/sh\necho x >$HOME/escaped; echo x >>.husky/commit-msg; touch here; echo after\n"))
 	w.git(t, w.work, "config", "core.hooksPath", ".husky")
 	for command, want := range map[string]string{"git commit --allow-empty -qm x": "it must say fix", "git commit --allow-empty -qm fix": "after"} {
 		if got := told(t, w.session, command); !strings.Contains(got, want) {

@@ -77,7 +77,7 @@ func asNobody(t *testing.T) {
 	program := filepath.Join(dir, "host.test")
 	content, err := os.ReadFile("/proc/self/exe")
 	must(t, err)
-	must(t, os.WriteFile(program, content, 0o755))
+	testenv.WriteProgram(t, program, content)
 	must(t, os.Chmod(filepath.Dir(dir), 0o711))
 	must(t, os.Chown(dir, nobody, nobody))
 	ctx, cancel := context.WithTimeout(t.Context(), 5*testenv.Patience)

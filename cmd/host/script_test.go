@@ -111,6 +111,7 @@ func runScripts(t *testing.T, folder string) {
 				e.Setenv(name, value)
 			}
 			e.Values[collectorKey{}] = &[]*receiver{}
+			testenv.AwaitForks() // the script may run what was written for it
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

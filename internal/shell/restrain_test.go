@@ -130,9 +130,7 @@ func evilRepository(t *testing.T) string {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteProgram(t, name, []byte(text))
 	}
 	settings := []string{
 		"core.fsmonitor", "diff.evil.textconv", "diff.external", "filter.evil.clean", "filter.evil.process", "core.pager", "pager.diff",

@@ -258,8 +258,6 @@ func addSamples(t *testing.T, dir string) {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte("#!/bin/bash\necho >>'"+dir+"/ran'\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteProgram(t, file, []byte("#!/bin/bash\necho >>'"+dir+"/ran'\n"))
 	}
 }

@@ -353,9 +353,7 @@ func readingTree(t *testing.T) string {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteProgram(t, file, []byte(text))
 	}
 	for _, args := range [][]string{
 		{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-q", "-m", "first"}, {"commit", "-q", "--allow-empty", "-m", "second"},

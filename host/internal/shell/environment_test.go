@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // A program of the project is none of those that a command was judged by.
@@ -18,9 +20,7 @@ func TestReadingCommandsRunNoProgramOfTheProject(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, file := range []string{"ls", "bin/ls"} {
-				if err := os.WriteFile(filepath.Join(s.dir, file), []byte("#!/bin/sh\necho evil\n"), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				testenv.WriteProgram(t, filepath.Join(s.dir, file), []byte("#!/bin/sh\necho evil\n"))
 			}
 			s.environ[0] = "PATH=" + bin + ":.:bin::" + os.Getenv("PATH")
 			c := newShell(t)

@@ -1,7 +1,6 @@
 package shell_test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -18,9 +17,7 @@ func TestPowerShellGetsCommandsByteForByte(t *testing.T) {
 	s := newSession(t)
 	script := filepath.Join(s.dir, "pwsh")
 	content := "#!/bin/sh\n[ -z \"$BASH_ENV\" ] || echo poisoned\nfor last; do :; done\necho \"$#\" \"$1\" \"$2\" \"$3\"\nprintf %s \"$last\" | base64 -d | iconv -f UTF-16LE -t UTF-8\nexit 5\n"
-	if err := os.WriteFile(script, []byte(content), 0o700); err != nil { //nolint:gosec // it is run
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, script, []byte(content))
 	c := newShell(t, func(o *shell.Options) { o.PowerShell = script })
 	command := "Write-Output \"a  'b'\" `\n\\ $x; ü𝄞 "
 	r := s.run(c, abi.ShellArgs{Command: command, Shell: abi.ShellPowerShell})

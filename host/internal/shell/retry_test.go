@@ -23,9 +23,7 @@ func TestSandboxMadeOnceMore(t *testing.T) {
 		"if mv -T change made 2>/dev/null; then mv " + s.dir + "/x " + s.dir + "/y; ln -s y " + s.dir + "/x; fi\n" +
 		"exec " + program + ` "$@"` + "\n"
 	between := filepath.Join(root, "between")
-	if err := os.WriteFile(between, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, between, []byte(script))
 	for _, dir := range []string{filepath.Join(s.dir, "x"), filepath.Join(s.dir, "x", "secret")} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)

@@ -5,7 +5,6 @@ package escapes
 import (
 	"embed"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -58,8 +57,6 @@ func Fake(tb testing.TB, dir, name string, sly bool, other string) string {
 	}
 	text := strings.NewReplacer("@REAL@", testenv.NeedTool(tb, "bwrap"), "@OTHER@", other).Replace(head + string(body))
 	path := filepath.Join(dir, "fake-"+name)
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-		tb.Fatal(err)
-	}
+	testenv.WriteProgram(tb, path, []byte(text))
 	return path
 }

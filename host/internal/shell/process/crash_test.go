@@ -4,9 +4,7 @@ package process_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -261,22 +259,12 @@ func publicCopy(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	in, err := os.Open("/proc/self/exe")
+	content, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer in.Close()
 	path := filepath.Join(dir, "host")
-	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o755)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(out.Chmod(0o755), out.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, path, content)
 	return path
 }
 

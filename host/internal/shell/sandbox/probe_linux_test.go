@@ -3,12 +3,12 @@
 package sandbox_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 func TestDiagnose(t *testing.T) {
@@ -50,9 +50,7 @@ func TestParseVersion(t *testing.T) {
 func TestFindReports(t *testing.T) {
 	program := func(name, script string) string {
 		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteProgram(t, path, []byte("#!/bin/sh\n"+script))
 		return path
 	}
 	state := filepath.Join(t.TempDir(), "state")

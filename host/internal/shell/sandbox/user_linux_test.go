@@ -36,9 +36,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(program, content, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, program, content)
 	if err := os.Chown(dir, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
@@ -127,9 +125,7 @@ func TestHosts(t *testing.T) {
 	}()
 	bridge := root + "/bridge"
 	connect := `python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect("` + sandbox.ProxySocket + `"); print(s.recv(99).decode(), end="")' 2>&1 | tail -n 1`
-	if err := os.WriteFile(bridge, []byte("#!/bin/bash\necho \"bridge to $1\"; shift\n"+connect+"\nexec \"$@\"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, bridge, []byte("#!/bin/bash\necho \"bridge to $1\"; shift\n"+connect+"\nexec \"$@\"\n"))
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -80,9 +80,7 @@ func hostileRepository(t *testing.T) (dir string, ran func() []string) {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteProgram(t, file, []byte(text))
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -110,9 +108,7 @@ func hostileRepository(t *testing.T) (dir string, ran func() []string) {
 	for i, key := range hostile {
 		program := filepath.Join(base, fmt.Sprintf("program%d", i))
 		text := fmt.Sprintf("#!/bin/sh\necho %q >> '%s/ran.%d'\ncat\n", key, base, i)
-		if err := os.WriteFile(program, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteProgram(t, program, []byte(text))
 		value := program
 		if strings.HasPrefix(key, "alias.") {
 			value = "!" + program

@@ -15,6 +15,7 @@ import (
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/approvals"
 	"github.com/toolquay/toolquay/internal/test/place"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -115,10 +116,7 @@ func TestInsideASandbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := newDesk(t)
-	d.put("shell.test", string(program))
-	if err := os.Chmod(d.path("shell.test"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, d.path("shell.test"), program)
 	a := d.bash(strings.Join(place.Inside(), " ")+" "+cacheName+"=$PWD/cache ./shell.test -test.v -test.run '^(TestHostInAPlace|TestRequiredInAPlace)$'", input{"timeout": 600_000})
 	if !a.Sandboxed || strings.Count(a.output(), "--- PASS: Test") != 2 {
 		t.Errorf("%s", a.Text())

@@ -31,7 +31,8 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(os.WriteFile(program, content, 0o755), os.Chmod(dir, 0o755), os.Chown(dir, nobody, nobody)); err != nil {
+	testenv.WriteProgram(t, program, content)
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Chown(dir, nobody, nobody)); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*testenv.Patience)
