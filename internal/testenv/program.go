@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// WriteProgram writes a program for a test to run. No process is forked meanwhile: it would
-// have the file open for writing until it becomes another program, and as long as that takes
-// the system refuses to run the file ("text file busy").
+// WriteProgram writes a program for a test to run. It lets no other goroutine fork meanwhile: the
+// child would have the file open for writing until it has executed its own program, and until
+// then the system refuses to run the file ("text file busy").
 func WriteProgram(tb testing.TB, path string, content []byte) {
 	tb.Helper()
 	syscall.ForkLock.RLock()
@@ -20,8 +20,8 @@ func WriteProgram(tb testing.TB, path string, content []byte) {
 	}
 }
 
-// AwaitForks waits until the processes that are being forked are programs of their own, for
-// which files that were written before can be run.
+// AwaitForks waits until all children that are being forked have executed their programs.
+// After it, files that were written before it can be run; see [WriteProgram].
 func AwaitForks() {
 	syscall.ForkLock.Lock()
 	defer syscall.ForkLock.Unlock()

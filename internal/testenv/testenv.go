@@ -10,7 +10,8 @@
 // No test may fail because a machine is busy, and none may let pass what is slow
 // by itself. What never comes is told by [Patience]; how much there is to do, by
 // [Work]; a promise of an absolute time is tested with [InTime]. Packages whose tests
-// wait more than they work run more of them at once, with [Waiting].
+// wait more than they work run more of them at once, with [Waiting]. A program that a test
+// makes and runs is written with [WriteProgram].
 package testenv
 
 import (

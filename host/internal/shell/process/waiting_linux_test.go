@@ -175,7 +175,8 @@ func TestLimitsOfWhatWaited(t *testing.T) {
 	}
 }
 
-// What may have run is not said to have ended before: it would be run again.
+// TestLostIsNotEnded: a command that may have run does not fail with ErrEnded, after which its
+// caller would run it a second time.
 func TestLostIsNotEnded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

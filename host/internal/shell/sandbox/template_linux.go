@@ -68,7 +68,7 @@ type templates struct {
 	closed bool
 	// work makes what waits for commands, until life ends.
 	work sync.WaitGroup
-	life context.Context //nolint:containedctx // it is no call's
+	life context.Context //nolint:containedctx // it outlives the calls
 	end  context.CancelFunc
 }
 
