@@ -46,6 +46,7 @@ func (a *active) leave(e *entry) {
 	if e.nodes != nil {
 		a.locks.leave(e, e.holder())
 	}
+	e.release()
 }
 
 func (a *active) add(e *entry, by int) {

@@ -26,7 +26,8 @@ type entry struct {
 	// lies in node, which saves an allocation.
 	nodes  []*lockNode
 	node   [1]*lockNode
-	claims bool // its effects are held, for what it locked
+	claims bool   // its effects are held, for what it locked
+	claim  *claim // its place in the table of all schedulers; nil before it asks, and after
 	execution
 }
 

@@ -18,6 +18,7 @@ import (
 type crowd struct {
 	t         *testing.T
 	pool      *scheduler.Pool
+	table     scheduler.Table
 	running   atomic.Int32
 	abandoned atomic.Int32
 }
@@ -33,12 +34,13 @@ func (c *crowd) hold() {
 	c.running.Add(-1)
 }
 
-// run has jobs of its own now and then, and leaves something behind.
-func (c *crowd) run(ctx context.Context, slot *scheduler.Slot, g generator, depth int) scheduler.Outcome {
+// run has jobs of its own now and then, with the table that they share with others, and leaves
+// something behind.
+func (c *crowd) run(ctx context.Context, slot *scheduler.Slot, g generator, depth int, table *scheduler.Table) scheduler.Outcome {
 	c.hold()
 	o := scheduler.Outcome{Failed: g.oneIn(6), Held: g.Int64N(4)}
 	if depth > 0 && g.oneIn(4) {
-		if slot.Lend(ctx, func() { c.turn(ctx, newGenerator(g.Uint64()), depth-1) }) {
+		if slot.Lend(ctx, func() { c.turn(ctx, newGenerator(g.Uint64()), depth-1, table) }) {
 			c.hold()
 		}
 	}
@@ -59,11 +61,11 @@ func (c *crowd) run(ctx context.Context, slot *scheduler.Slot, g generator, dept
 }
 
 // turn is one scheduler's life.
-func (c *crowd) turn(ctx context.Context, g generator, depth int) {
+func (c *crowd) turn(ctx context.Context, g generator, depth int, table *scheduler.Table) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s := scheduler.New(ctx, scheduler.Options{
-		Pool: c.pool, MaxAdmitting: 1 + g.IntN(5), MaxHeld: g.Int64N(8),
+		Pool: c.pool, Table: table, MaxAdmitting: 1 + g.IntN(5), MaxHeld: g.Int64N(8),
 		Cascade:       scheduler.Cascade(g.IntN(3)),
 		Leftovers:     scheduler.LeftoverOptions{Timeout: time.Millisecond, Abandoned: func(scheduler.Job) { c.abandoned.Add(1) }},
 		Interruptible: func(bool) {},
@@ -83,7 +85,11 @@ func (c *crowd) turn(ctx context.Context, g generator, depth int) {
 		j.admit = func(context.Context) bool { j.unsafe = j.unsafe || own.oneIn(10); return !own.oneIn(10) }
 		j.do = func(ctx context.Context, slot *scheduler.Slot) scheduler.Outcome {
 			ended.Add(once.Add(1) - 1) // 0, if it runs once
-			return c.run(ctx, slot, own, depth)
+			inner := table
+			if j.traits.Locked {
+				inner = nil
+			}
+			return c.run(ctx, slot, own, depth, inner)
 		}
 		j.settle = func() { settled.Add(1) }
 		if err := s.Add(j); err != nil {
@@ -114,7 +120,7 @@ func TestHammer(t *testing.T) {
 		for i := range uint64(8) {
 			all.Go(func() {
 				for round := range uint64(turns / 50) {
-					c.turn(t.Context(), newGenerator(i<<32+round), 2)
+					c.turn(t.Context(), newGenerator(i<<32+round), 2, &c.table)
 				}
 			})
 		}
@@ -157,7 +163,7 @@ func TestGoroutinesEnd(t *testing.T) {
 	before := runtime.NumGoroutine()
 	c := &crowd{t: t, pool: scheduler.NewPool(scheduler.PoolOptions{Max: crowdSlots})}
 	for i := range uint64(20) {
-		c.turn(t.Context(), newGenerator(i), 1)
+		c.turn(t.Context(), newGenerator(i), 1, &c.table)
 	}
 	deadline := time.Now().Add(testenv.Patience)
 	for runtime.NumGoroutine() > before && time.Now().Before(deadline) {

@@ -28,6 +28,10 @@ type Options struct {
 	Leftovers LeftoverOptions
 	// Cascade is how far failures reach; see [Traits].
 	Cascade Cascade
+	// Table, if set, keeps jobs from running beside those of other schedulers with the
+	// same Table, where their locks conflict. The scheduler of calls that a locked job makes
+	// in turn has none: the job has their locks.
+	Table *Table
 	// Plain ignores locks: consecutive safe jobs form a batch, every other one is
 	// a batch of its own.
 	Plain bool

@@ -162,7 +162,7 @@ func (t *turn) execute() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for e.ctx.Err() == nil {
-		wait := s.results.ask(e)
+		wait := s.obtain(e)
 		if wait == nil {
 			s.queue.execute(e)
 			s.advance()
@@ -178,6 +178,22 @@ func (t *turn) execute() bool {
 	e.slot.release(true)
 	s.results.parked = slices.DeleteFunc(s.results.parked, func(other *entry) bool { return other == e })
 	return false
+}
+
+// obtain gets what a job needs to run: its locks, room for its result, a slot. If it does not
+// have all of them it returns what is closed when it is worth asking again. Who has a slot
+// never waits for locks, since who has those may wait for a slot; and who waits for a reader
+// has neither. The caller holds the mutex.
+func (s *Scheduler) obtain(e *entry) <-chan struct{} {
+	if wait := s.options.Table.ask(e); wait != nil {
+		e.slot.release(false)
+		return wait
+	}
+	wait := s.results.ask(e)
+	if wait != nil && wait == e.parked {
+		e.release()
+	}
+	return wait
 }
 
 // run makes the job do its work.
