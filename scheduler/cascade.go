@@ -44,6 +44,12 @@ func (q *queue) cancelAll(cause error) {
 	}
 }
 
+// withdraw ends a job that has not begun, or waits to begin again.
+func (q *queue) withdraw(e *entry, why error) {
+	q.demoted = slices.DeleteFunc(q.demoted, func(other *entry) bool { return other == e })
+	q.cancel(e, why)
+}
+
 // cancel ends a job that has not begun.
 func (q *queue) cancel(e *entry, why error) {
 	if e.cancelled != nil {
@@ -61,8 +67,13 @@ func (q *queue) failCancelled(e *entry) {
 	q.effects.mu.Unlock()
 	defer func() {
 		q.effects.mu.Lock()
-		q.effects.hold(e)
+		if e.own == nil {
+			q.effects.hold(e)
+		}
 		q.options.observe(e, Completed)
 	}()
 	q.options.fail(e, e.cancelled)
+	if e.own != nil {
+		q.effects.settleNow(e)
+	}
 }

@@ -40,6 +40,9 @@ type cancellable struct {
 
 // of returns the context of a job, which outlives an interrupt if the job blocks it.
 func (c *contexts) of(e *entry, block bool) context.Context {
+	if e.own != nil {
+		return e.own
+	}
 	if c.failure.reaches(e) { // it got the trait Cascade in Admit, after the failure
 		ctx, end := context.WithCancelCause(c.parent)
 		end(c.failure.err)
@@ -86,7 +89,7 @@ func (c *contexts) fail(e *entry) bool {
 
 // reaches reports whether a job, which has not begun, is cancelled.
 func (f *failure) reaches(e *entry) bool {
-	return f.err != nil && e.traits.Cascade && (f.batch == noBatch || f.batch == e.batch)
+	return f.err != nil && e.own == nil && e.traits.Cascade && (f.batch == noBatch || f.batch == e.batch)
 }
 
 // over reports whether nothing begins any more, and reason why.

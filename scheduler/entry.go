@@ -21,7 +21,10 @@ type entry struct {
 	// asked is how many jobs that run alone had ended when it was last asked for its
 	// traits.
 	asked int64
-	after *entry // the next in a lineup
+	// own is its context if it is independent, and unwatch stops watching that.
+	own     context.Context
+	unwatch func() bool
+	after   *entry // the next in a lineup
 	// nodes are the places of its locks in the table, nil until they are needed. A single one
 	// lies in node, which saves an allocation.
 	nodes  []*lockNode
@@ -44,7 +47,7 @@ type execution struct {
 
 // changes reports whether a job, whose turn has come, may change what others use:
 // its effects are settled before it releases what it locked.
-func (e *entry) changes() bool { return e.alone || !e.traits.Safe }
+func (e *entry) changes() bool { return e.alone || !e.traits.Safe || e.own != nil }
 
 // runsAlone reports whether a job may run beside no other.
 func (t *Traits) runsAlone() bool { return !t.Safe && !t.Locked }

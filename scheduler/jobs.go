@@ -45,3 +45,11 @@ func (j *jobs) newBatch() int {
 
 // first is the first job whose result has not left; there must be one.
 func (j *jobs) first() *entry { return j.all[j.left] }
+
+// forget notes that the result of a job has left.
+func (j *jobs) forget(e *entry) {
+	j.all[e.index], j.few[0] = nil, nil
+	for j.left < len(j.all) && j.all[j.left] == nil {
+		j.left++
+	}
+}

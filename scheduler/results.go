@@ -22,7 +22,11 @@ type results struct {
 func (r *results) due() bool { return !r.leaving && r.ready() }
 
 func (r *results) ready() bool {
-	return r.jobs.left < len(r.jobs.all) && r.jobs.first().state == Completed
+	if r.jobs.left == len(r.jobs.all) {
+		return false
+	}
+	first := r.jobs.first()
+	return first.own == nil && first.state == Completed
 }
 
 // deliver lets results leave, as far as they are complete, after leaving was set. The
@@ -48,8 +52,7 @@ func (r *results) yield(e *entry) {
 			r.options.observe(e, Yielded)
 		}
 		// The turn may be long, so no reference to the job stays.
-		r.jobs.all[r.jobs.left], r.jobs.few[0] = nil, nil
-		r.jobs.left++
+		r.jobs.forget(e)
 		r.held -= e.outcome.Held
 		r.unpark()
 	}()

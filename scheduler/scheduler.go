@@ -34,9 +34,39 @@ func New(ctx context.Context, o Options) *Scheduler {
 // Add puts a job at the end of the queue, and its turn may come at once. It
 // asks job.Traits and calls nothing else itself. After Close it answers
 // [ErrClosed] and leaves the job alone.
-func (s *Scheduler) Add(job Job) error {
-	e := &entry{Job: job, asked: s.queue.alones.Load()}
-	e.traits = s.options.ask(job)
+func (s *Scheduler) Add(job Job) error { return s.add(&entry{Job: job}) }
+
+// AddIndependent puts a job at the end of the queue that stands for itself: it ends with ctx,
+// which must end when that of the scheduler does, and with no other job. Its effects are
+// settled before it releases what it locked, and its result leaves when it is complete, perhaps
+// while others do. A Scheduler takes either such jobs or others. Interrupt and Discard do
+// not reach those that have begun.
+func (s *Scheduler) AddIndependent(ctx context.Context, job Job) error {
+	e := &entry{Job: job, own: ctx}
+	if err := s.add(e); err != nil {
+		return err
+	}
+	unwatch := context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if e.state == Queued {
+			s.queue.withdraw(e, context.Cause(ctx))
+			s.advance()
+		}
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e.state == Yielded {
+		unwatch()
+		return nil
+	}
+	e.unwatch = unwatch
+	return nil
+}
+
+func (s *Scheduler) add(e *entry) error {
+	e.asked = s.queue.alones.Load()
+	e.traits = s.options.ask(e.Job)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.queue.closed {

@@ -97,8 +97,21 @@ func (s *Scheduler) failCancelled() {
 	defer s.leave()
 	defer func() { s.crew.failing = false }()
 	for q := &s.queue; len(q.cancelled) > 0; {
-		q.failCancelled(pop(&q.cancelled))
+		e := pop(&q.cancelled)
+		q.failCancelled(e)
+		if e.own != nil {
+			s.crew.live++
+			go s.dismiss(e)
+		}
 	}
+}
+
+// dismiss is the goroutine that lets the failure of an independent job leave.
+func (s *Scheduler) dismiss(e *entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.leave()
+	s.leaves(e)
 }
 
 // recheck asks the first job of the queue again for its traits, and begins the turns it
@@ -239,4 +252,20 @@ func (t *turn) finish() {
 		s.results.unpark()
 	}
 	s.queue.beginNext()
+	if t.how != demoted {
+		s.leaves(e)
+	}
+}
+
+// leaves lets the result of an independent job leave. The caller holds the mutex, which is
+// free meanwhile.
+func (s *Scheduler) leaves(e *entry) {
+	if e.own == nil {
+		return
+	}
+	s.hire() // it may take long
+	if e.unwatch != nil {
+		e.unwatch()
+	}
+	s.results.yield(e)
 }
