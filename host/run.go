@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/turn"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -37,6 +38,30 @@ func (st *Stream) run(uses []abi.ToolUse, yield func(Event) bool) {
 	}
 	st.Close()
 	drain(r)
+}
+
+// Call runs one call that is of no message, and yields what happens as it happens, as
+// [Session.Run] does. It is for programs whose calls come one at a time, from several places at
+// once, such as the clients of a server. Calls that overlap are ordered as those of a message
+// are, but each is a turn of its own: it ends with its ctx, its result leaves as soon as there
+// is one, and the failure of one ends no other. Turns wait until no such call runs, and
+// these wait for a turn.
+func (s *Session) Call(ctx context.Context, use abi.ToolUse) iter.Seq[Event] {
+	if s.core.Runs(ctx) {
+		return s.Run(ctx, []abi.ToolUse{use})
+	}
+	return func(yield func(Event) bool) {
+		feed := turn.NewFeed(classify)
+		ctx, cancel := context.WithCancelCause(ctx)
+		leave := func() {
+			feed.Leave()
+			cancel(errLeft)
+			feed.Release()
+		}
+		defer leave() // what the reader does with an event may panic
+		go s.core.Single(ctx, use, feed, s.listeners(feed))
+		drain(&turn.Reader[Event]{Feed: feed, Yield: yield, Leave: leave})
+	}
 }
 
 // Results runs the calls of one model message and returns their results, in

@@ -18,13 +18,13 @@ type Call struct{ core }
 var _ scheduler.Job = (*Call)(nil)
 
 // Submit makes a call, does what can be done before its turn comes (look-up, schema,
-// traits), and adds it to jobs, which must be open. A call that fails here has its result.
-func Submit(ctx context.Context, t Turn, jobs *scheduler.Scheduler, index int, use abi.ToolUse) {
+// traits), and has add give it its place. A call that fails here has its result.
+func Submit(ctx context.Context, t Turn, add func(*Call), index int, use abi.ToolUse) {
 	c := newCall(t, index, use)
 	c.consultation = gate.NewConsultation(t.Session().Judge)
 	err := preparing{&c.core}.prepare(ctx)
 	// Deferred, because an observer of the event may end this goroutine (runtime.Goexit).
-	defer func() { _ = jobs.Add(c) }()
+	defer add(c)
 	if err != nil {
 		defer c.refuse(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/internal/pipeline"
 )
 
 // intake takes the calls of a stream, in the order in which they come, and submits them to
@@ -63,7 +62,7 @@ func (in *intake) add(use abi.ToolUse) bool {
 
 func (in *intake) submit(use abi.ToolUse) {
 	in.added++
-	pipeline.Submit(in.submitting, in.turn, in.turn.jobs, in.added-1, use)
+	in.turn.submit(in.submitting, in.added-1, use)
 }
 
 // close takes no more calls.

@@ -19,6 +19,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/turn"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/scheduler"
 )
 
 // Host is what the sessions of a host share.
@@ -33,7 +34,9 @@ type Host struct {
 	// the same.
 	Duplicates bool
 	Limits     Limits
-	Logger     *slog.Logger
+	// Locks keep the calls of different sessions apart that lock the same.
+	Locks  scheduler.Table
+	Logger *slog.Logger
 	// Abandoned counts the calls that left something behind which did not end.
 	Abandoned atomic.Int64
 }
@@ -57,6 +60,7 @@ type Session struct {
 	reach   reach
 	running turn.Token // of the turn that runs
 	queue   turn.Queue // of the streams that wait for it
+	singles singles
 }
 
 // Options configure a [Session].
@@ -74,7 +78,7 @@ type Options struct {
 // Open opens a session, whose directories are added to the setup of its rules. It has no
 // rules yet, see [Session.Begin].
 func (h *Host) Open(o Options, setup *permissions.Setup) (*Session, error) {
-	s := &Session{Host: h, resumes: o.Resumes, running: turn.NewToken()}
+	s := &Session{Host: h, resumes: o.Resumes, running: turn.NewToken(), singles: singles{entering: turn.NewToken()}}
 	s.Tools = Tools{host: h, audience: o.Audience, stage: o.Storage.Stage}
 	s.Calls.ID, s.Calls.Judge, s.Calls.Headless = o.Storage.ID, o.Judge, o.Headless
 	if err := s.openStorage(o.Storage, setup); err != nil {

@@ -36,7 +36,10 @@ func slotsOf(t *Turn) *scheduler.Pool {
 	if t.within != nil {
 		return turnOf(t.within).pool
 	}
-	limits := &t.session.Host.Limits
+	return newPool(&t.session.Host.Limits)
+}
+
+func newPool(limits *Limits) *scheduler.Pool {
 	of := scheduler.PoolOptions{Max: limits.MaxConcurrent, Above: limits.Slots}
 	if of.Max < 1 {
 		of.Max = scheduler.DefaultMaxConcurrent
@@ -51,6 +54,7 @@ func schedulingOf(t *Turn) scheduler.Options {
 		Pool:      t.pool,
 		Cascade:   limits.Cascade,
 		Plain:     limits.PlainBatches,
+		Table:     tableOf(t),
 		Leftovers: scheduler.LeftoverOptions{Abandoned: abandoned},
 		Panicked:  panicked,
 	}
@@ -63,6 +67,17 @@ func schedulingOf(t *Turn) scheduler.Options {
 		o.Interruptible = t.listeners.Interruptible
 	}
 	return o
+}
+
+// tableOf is what keeps a turn's calls apart from those of other sessions. Where a call above
+// has locks it is none: the turn would wait for that call.
+func tableOf(t *Turn) *scheduler.Table {
+	for c := t.above; c != nil; c = turnOf(c).above {
+		if c.Held().Traits.Locked {
+			return nil
+		}
+	}
+	return &t.session.Host.Locks
 }
 
 // lends reports whether a call may run on a goroutine that is not its own. An

@@ -20,6 +20,7 @@ type Stream struct {
 // NewStream queues a turn. It begins when the turns before it have ended.
 func (s *Session) NewStream(ctx context.Context, f Feed, l Listeners) *Stream {
 	t := newTurn(ctx, s, 0, f, l)
+	t.schedule() //nolint:contextcheck // its context is ctx's own
 	st := &Stream{turn: t, calls: newIntake(t), ended: make(chan struct{})}
 	st.place = s.queue.Join(t.within != nil, t.tryLock)
 	begun := st.place == nil

@@ -42,6 +42,9 @@ func (t *Turn) Leave(l pipeline.Leaving) {
 	if t.ByModel() { // the results of calls that a call makes do not reach the model
 		t.session.Tools.learn(l.Result.Content)
 	}
+	if t.left != nil {
+		defer close(t.left)
+	}
 	t.keep(l)
 	if t.feed != nil {
 		t.feed.Wait(t.span.Ctx, t.session.Host.Limits.maxHeld()/2)

@@ -10,6 +10,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/turn"
+	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/scheduler"
 )
 
@@ -48,12 +49,16 @@ type Turn struct {
 	tools catalog
 	jobs  *scheduler.Scheduler
 	pool  *scheduler.Pool
+	// period is the one that a single call is of, and left is closed when its result has left.
+	period *period
+	left   chan struct{}
 
 	listeners Listeners
 	feed      Feed // nil where nobody reads the turn
 	turnResults
 	nesting
 	signals
+	*counts
 	// files is what the results show of files, until the turn ends: the turn's own, or those
 	// of the call that it is part of.
 	files *filestate.Turn
@@ -64,17 +69,18 @@ type Turn struct {
 type signals struct {
 	// stopped is why nothing more of the turn begins; nil while it does.
 	stopped atomic.Pointer[string]
-	// ended and altered count calls, see [pipeline.Turn].
-	ended, altered atomic.Int64
 	// leftovers says that something may go on when the last result has left.
 	leftovers atomic.Bool
 }
 
+// counts count the calls that are ordered together, see [pipeline.Turn].
+type counts struct{ ended, altered atomic.Int64 }
+
 // Ended counts the calls whose effects are applied.
-func (s *signals) Ended() *atomic.Int64 { return &s.ended }
+func (c *counts) Ended() *atomic.Int64 { return &c.ended }
 
 // Altered counts the calls that may have changed anything.
-func (s *signals) Altered() *atomic.Int64 { return &s.altered }
+func (c *counts) Altered() *atomic.Int64 { return &c.altered }
 
 // NoteLeftovers says that something goes on after a result.
 func (s *signals) NoteLeftovers() { s.leftovers.Store(true) }
@@ -91,9 +97,28 @@ func newTurn(ctx context.Context, s *Session, calls int, f Feed, l Listeners) *T
 	}
 	t.span = s.Life.During(ctx)
 	l.Under(t.above, t.depth)
-	t.pool = slotsOf(t)
-	t.jobs = scheduler.New(t.span.Ctx, schedulingOf(t)) //nolint:contextcheck // it is ctx's own
 	return t
+}
+
+// schedule gives the turn a scheduler of its own.
+func (t *Turn) schedule() {
+	t.counts = new(counts)
+	t.pool = slotsOf(t)
+	t.jobs = scheduler.New(t.span.Ctx, schedulingOf(t))
+}
+
+// submit makes a call of the turn, whose preparation ends with ctx.
+func (t *Turn) submit(ctx context.Context, index int, use abi.ToolUse) {
+	pipeline.Submit(ctx, t, t.add, index, use)
+}
+
+// add gives a call its place. The scheduler of a turn is open until the turn takes no more.
+func (t *Turn) add(c *pipeline.Call) {
+	if t.period != nil {
+		_ = t.jobs.AddIndependent(t.span.Ctx, c)
+		return
+	}
+	_ = t.jobs.Add(c)
 }
 
 // lock waits for the turn before this one, and reports whether it has taken the
@@ -127,16 +152,26 @@ func (t *Turn) tryLock() bool {
 
 // begin takes up the plugins as they now are.
 func (t *Turn) begin() {
-	t.tools.plugins = t.session.Host.Plugins.Hold()
-	t.session.Rules.SetPlugins(t.tools.plugins)
-	t.session.Files.NextTurn()
+	t.tools.plugins = t.session.takeUp()
+}
+
+// takeUp has the session take up the plugins as they now are. They are to be released.
+func (s *Session) takeUp() *plugins.Set {
+	set := s.Host.Plugins.Hold()
+	s.Rules.SetPlugins(set)
+	s.Files.NextTurn()
+	return set
 }
 
 // finish waits for the last result and ends the turn. What goes on behind it keeps
 // the next turn waiting, and nobody else.
 func (t *Turn) finish(has bool) {
 	defer t.conclude(has) // deferred, as an observer may end the goroutine that it is called on
-	t.jobs.Wait()
+	if t.period == nil {
+		t.jobs.Wait()
+	} else {
+		<-t.left
+	}
 	var replaced []int
 	if t.within == nil { // the results of calls that a call makes are for that call
 		replaced = t.fit(t.session)
@@ -159,10 +194,15 @@ func (t *Turn) conclude(has bool) {
 
 // letGo gives back what the turn has, when nothing of it goes on.
 func (t *Turn) letGo(has bool) {
-	t.jobs.Drain()
+	if t.leftovers.Load() {
+		t.jobs.Drain()
+	}
 	t.span.Release()
 	t.leaveCall()
-	if has {
+	switch {
+	case t.period != nil:
+		t.period.leave()
+	case has:
 		t.tools.plugins.Release()
 		t.session.running.Give()
 	}
@@ -172,12 +212,13 @@ func (t *Turn) letGo(has bool) {
 // on the caller's own goroutine, and returns their results in call order.
 func (s *Session) Results(ctx context.Context, uses []abi.ToolUse, l Listeners) []abi.ToolResult {
 	t := newTurn(ctx, s, len(uses), nil, l)
+	t.schedule() //nolint:contextcheck // its context is ctx's own
 	t.lending(func() {
 		has := t.lock(t.span.Ctx)
 		defer t.finish(has) // it runs the last call, and waits for the others
 		t.listeners.Began()
 		for i, use := range uses {
-			pipeline.Submit(t.span.Ctx, t, t.jobs, i, use)
+			t.submit(t.span.Ctx, i, use)
 		}
 	})
 	return t.list

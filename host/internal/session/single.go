@@ -1,0 +1,117 @@
+package session
+
+import (
+	"context"
+	"sync"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/pipeline"
+	"github.com/toolquay/toolquay/host/internal/turn"
+	"github.com/toolquay/toolquay/plugins"
+	"github.com/toolquay/toolquay/scheduler"
+)
+
+// singles are the calls of a session that are of no message, such as those of a program
+// that asks for one at a time from several places. Each is a turn of its own, and all of
+// them that overlap are ordered together.
+type singles struct {
+	entering turn.Token // of the one that joins or begins a period
+	mu       sync.Mutex
+	now      *period
+}
+
+// period is a time in which single calls overlap. It has the session's turn, and the plugins
+// that there were when it began.
+type period struct {
+	session *Session
+	jobs    *scheduler.Scheduler
+	pool    *scheduler.Pool
+	plugins *plugins.Set
+	counts
+	calls int // under way; the mutex of singles guards it
+}
+
+// join adds a call to those under way, or begins a period. It reports false if ctx ended
+// first. A period that has older plugins than there are now takes no more calls: they wait
+// for its end.
+func (s *Session) join(ctx context.Context) (*period, bool) {
+	if !s.singles.entering.Take(ctx) {
+		return nil, false
+	}
+	defer s.singles.entering.Give()
+	if p := s.singles.enter(s.Host.Plugins.Newest()); p != nil {
+		return p, true
+	}
+	if !s.running.Take(ctx) {
+		return nil, false
+	}
+	p := &period{session: s, calls: 1, plugins: s.takeUp(), pool: newPool(&s.Host.Limits)}
+	p.jobs = scheduler.New(s.Life.Context(), scheduler.Options{ //nolint:contextcheck // calls have contexts of their own
+		Pool: p.pool, Table: &s.Host.Locks, Plain: s.Host.Limits.PlainBatches, NoInterrupt: true,
+		Leftovers: scheduler.LeftoverOptions{Abandoned: abandoned}, Panicked: panicked,
+	})
+	s.singles.mu.Lock()
+	defer s.singles.mu.Unlock()
+	s.singles.now = p
+	return p, true
+}
+
+// enter counts one more call in, if there is a period for it.
+func (s *singles) enter(newest *plugins.Set) *period {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.now
+	if p == nil || p.plugins != newest {
+		s.now = nil
+		return nil
+	}
+	p.calls++
+	return p
+}
+
+// leave counts a call out. The last one ends the period.
+func (p *period) leave() {
+	s := &p.session.singles
+	s.mu.Lock()
+	p.calls--
+	last := p.calls == 0
+	if last && s.now == p {
+		s.now = nil
+	}
+	s.mu.Unlock()
+	if last {
+		p.jobs.Wait()
+		p.plugins.Release()
+		p.session.running.Give()
+	}
+}
+
+// Single runs a call that is of no message, beside others of its kind, and returns when its
+// result has left. The caller's context is not that of a call of the session.
+func (s *Session) Single(ctx context.Context, use abi.ToolUse, f Feed, l Listeners) {
+	t := newTurn(ctx, s, 1, f, l)
+	t.lending(func() {
+		p, has := s.join(t.span.Ctx)
+		if has {
+			t.period, t.tools.plugins, t.jobs, t.counts = p, p.plugins, p.jobs, &p.counts
+			t.left = make(chan struct{})
+		} else {
+			t.tools.plugins = s.Rules.View().Plugins
+			t.schedule() // which fails it
+		}
+		defer t.finish(has)
+		pipeline.GrowStack()
+		t.listeners.Began()
+		t.submit(t.span.Ctx, 0, use)
+	})
+}
+
+// Runs reports whether a context is that of a call of the session.
+func (s *Session) Runs(ctx context.Context) bool {
+	for c := pipeline.Running(ctx); c != nil; c = turnOf(c).above {
+		if turnOf(c).session == s {
+			return true
+		}
+	}
+	return false
+}
