@@ -1,0 +1,51 @@
+package mcp
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+// resultOf is a result as a client gets it.
+func resultOf(r *abi.ToolResult) *mcp.CallToolResult {
+	out := &mcp.CallToolResult{IsError: r.IsError, Content: []mcp.Content{}}
+	for i := range r.Content {
+		out.Content = append(out.Content, contentOf(&r.Content[i]))
+	}
+	for _, m := range r.Messages {
+		out.Content = append(out.Content, &mcp.TextContent{Text: m.Text})
+	}
+	if r.Structured != nil {
+		out.StructuredContent = r.Structured
+	}
+	return out
+}
+
+// contentOf is a content block as a client gets it.
+func contentOf(b *abi.Block) mcp.Content {
+	switch b.Type {
+	case abi.BlockImage:
+		return &mcp.ImageContent{Data: b.Data, MIMEType: b.MediaType}
+	case abi.BlockDocument:
+		return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "toolquay://document/" + b.Title, MIMEType: b.MediaType, Blob: b.Data}}
+	}
+	return &mcp.TextContent{Text: b.Text}
+}
+
+// lastLine is the last line of a text that is not empty, cut to a line's length.
+func lastLine(text string) string {
+	const longest = 200
+	text = strings.TrimRight(text, "\r\n")
+	text = text[strings.LastIndexByte(text, '\n')+1:]
+	if len(text) <= longest {
+		return text
+	}
+	at := longest
+	for at > 0 && !utf8.RuneStart(text[at]) {
+		at--
+	}
+	return text[:at]
+}
