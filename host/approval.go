@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/toolquay/toolquay/permissions"
@@ -118,3 +119,7 @@ type Reply struct {
 	// the person allowed counts for it.
 	Input json.RawMessage
 }
+
+// ErrNobody is what an [Asker] returns, perhaps wrapped, where nobody can answer such a
+// question after all.
+var ErrNobody = errors.New("there is nobody to ask")

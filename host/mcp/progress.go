@@ -10,19 +10,25 @@ import (
 
 // progress tells a client how far a call has come, where it asked for that.
 type progress struct {
+	ctx     context.Context // of the request: notifications take the way of its answer
 	session *mcp.ServerSession
 	token   any
 	done    float64
 }
 
-func progressOf(req *mcp.CallToolRequest) *progress {
-	return &progress{session: req.Session, token: req.Params.GetProgressToken()}
+// progressOf is the progress that a request asks for, or nil.
+func progressOf(ctx context.Context, req *mcp.CallToolRequest) *progress {
+	token := req.Params.GetProgressToken()
+	if token == nil {
+		return nil
+	}
+	return &progress{ctx: ctx, session: req.Session, token: token}
 }
 
 // tell sends what a tool told. Progress must grow, so where a tool says nothing of how far it
 // is, or goes back, it grows by one.
-func (p *progress) tell(ctx context.Context, now *host.Progress) {
-	if p.token == nil {
+func (p *progress) tell(now *host.Progress) {
+	if p == nil {
 		return
 	}
 	done := now.Done
@@ -39,5 +45,5 @@ func (p *progress) tell(ctx context.Context, now *host.Progress) {
 		message = lastLine(now.Tail)
 	}
 	// A client that is gone is noticed where its requests are read.
-	_ = p.session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: p.token, Message: message, Progress: done, Total: total})
+	_ = p.session.NotifyProgress(p.ctx, &mcp.ProgressNotificationParams{ProgressToken: p.token, Message: message, Progress: done, Total: total})
 }

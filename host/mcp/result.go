@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"encoding/json"
 	"strings"
 	"unicode/utf8"
 
@@ -9,8 +10,9 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// resultOf is a result as a client gets it.
-func resultOf(r *abi.ToolResult) *mcp.CallToolResult {
+// resultOf is a result as a client gets it. Of a text that was too long for the model, where
+// the whole of it can be read follows.
+func resultOf(r *abi.ToolResult, stored *storedResults) *mcp.CallToolResult {
 	out := &mcp.CallToolResult{IsError: r.IsError, Content: []mcp.Content{}}
 	for i := range r.Content {
 		out.Content = append(out.Content, contentOf(&r.Content[i]))
@@ -18,8 +20,15 @@ func resultOf(r *abi.ToolResult) *mcp.CallToolResult {
 	for _, m := range r.Messages {
 		out.Content = append(out.Content, &mcp.TextContent{Text: m.Text})
 	}
+	if link := stored.link(r.ToolUseID); link != nil {
+		out.Content = append(out.Content, link)
+	}
 	if r.Structured != nil {
 		out.StructuredContent = r.Structured
+	}
+	var meta map[string]any
+	if json.Unmarshal(r.Meta, &meta) == nil {
+		out.Meta = meta
 	}
 	return out
 }
@@ -30,7 +39,7 @@ func contentOf(b *abi.Block) mcp.Content {
 	case abi.BlockImage:
 		return &mcp.ImageContent{Data: b.Data, MIMEType: b.MediaType}
 	case abi.BlockDocument:
-		return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "toolquay://document/" + b.Title, MIMEType: b.MediaType, Blob: b.Data}}
+		return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: scheme + "document/" + b.Title, MIMEType: b.MediaType, Blob: b.Data}}
 	}
 	return &mcp.TextContent{Text: b.Text}
 }

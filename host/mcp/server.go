@@ -2,129 +2,159 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
+	"crypto/rand"
+	"errors"
 	"log/slog"
-	"strconv"
 	"sync"
-	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/permissions"
 )
 
-// Options configure a [Server].
+// Options configure a [Server]. Zero values stand for the defaults.
 type Options struct {
-	// Session is what every call is run in. It is the caller's to close, after the server.
-	Session *host.Session
-	// Info names the server to clients.
-	Info mcp.Implementation
+	// Info names the server to clients. It is required.
+	Info *mcp.Implementation
 	// Instructions are for the model of a client; empty is none.
 	Instructions string
+	// Open makes the session in which a client's calls run, when the client first needs it. The
+	// server closes it. It is required.
+	Open func(ctx context.Context, c Client) (*host.Session, error)
+	// Extend, if not nil, adds what the embedder offers beside the tools of the host, such as
+	// prompts, to what one client sees.
+	Extend func(*mcp.Server)
+	// Context, if not nil, adds to the context of a call what the _meta of its request says, such
+	// as the trace that it belongs to.
+	Context func(ctx context.Context, meta map[string]any) context.Context
+	// AnswerTimeout is how long a client of the revision 2026-07-28 may take to come back with
+	// the input that a call requires; after that the question counts as not answered.
+	// The default is 5 minutes.
+	AnswerTimeout time.Duration
+	// IdleTimeout is how long a session over HTTP lives without a request; the default is 30
+	// minutes. The background tasks of a session end with it.
+	IdleTimeout time.Duration
+	// MaxSessions is how many sessions there may be at once; the default is 64.
+	MaxSessions int
+	// MaxCalls is how many calls of one session may be under way at once, waiting ones
+	// included; the default is 256.
+	MaxCalls int
+	// MaxBody is the longest body of an HTTP request, in bytes; the default is 8 MiB.
+	MaxBody int64
 	// Logger takes what an operator should know; nil discards it.
 	Logger *slog.Logger
 }
 
-// Server offers the tools of one session to a client. It is safe for concurrent use.
-type Server struct {
-	options Options
-	sdk     *mcp.Server
-	calls   atomic.Int64
+// The defaults of [Options].
+const (
+	DefaultAnswerTimeout = 5 * time.Minute
+	DefaultIdleTimeout   = 30 * time.Minute
+	DefaultMaxSessions   = 64
+	DefaultMaxCalls      = 256
+	DefaultMaxBody       = 8 << 20
+)
 
-	mu      sync.Mutex
-	offered map[string]string // the definition of each tool by its name
+// Client is who a session is opened for.
+type Client struct {
+	// Name and Version are what the client calls itself: a claim, for logs.
+	Name, Version string
+	// Revision is the revision of the protocol, such as "2025-11-25".
+	Revision string
+	// Session is the name that the client gave the session by its URL, or empty.
+	Session string
+	// Roots are the directories that the client offers to work in, absolute. They are a claim
+	// too: Open decides which of them count.
+	Roots []string
+	// Mode is the mode that the client wishes for, or empty. Open decides whether it may.
+	Mode permissions.Mode
+	// Asker asks the person through the client. It is for the session's options.
+	Asker host.Asker
 }
 
-// New makes a server. The error is one of the session's tools.
-func New(o Options) (*Server, error) {
+// Server serves the tools of a host to the clients of one principal. It is safe for
+// concurrent use.
+type Server struct {
+	options Options
+	key     [32]byte // of what clients hand back
+	http    *handler
+
+	mu       sync.Mutex
+	closed   bool
+	sessions map[*clientSession]struct{}
+}
+
+var errClosed = errors.New("the server is closed")
+
+// New makes a server.
+func New(o Options) *Server {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{options: o, offered: make(map[string]string)}
-	s.sdk = mcp.NewServer(&o.Info, &mcp.ServerOptions{
-		Instructions: o.Instructions,
-		Logger:       o.Logger,
-		PageSize:     maxTools,
-		// Without it the SDK says that the server sends logs.
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
-	})
-	return s, s.Refresh()
+	setDefault(&o.AnswerTimeout, DefaultAnswerTimeout)
+	setDefault(&o.IdleTimeout, DefaultIdleTimeout)
+	setDefault(&o.MaxSessions, DefaultMaxSessions)
+	setDefault(&o.MaxCalls, DefaultMaxCalls)
+	setDefault(&o.MaxBody, DefaultMaxBody)
+	s := &Server{options: o, sessions: make(map[*clientSession]struct{})}
+	_, _ = rand.Read(s.key[:]) // it cannot fail
+	s.http = newHandler(s)
+	return s
 }
 
-// maxTools is how many tools a page of the list has: clients rarely ask for a second one.
-const maxTools = 1000
+func setDefault[T int | int64 | time.Duration](v *T, to T) {
+	if *v <= 0 {
+		*v = to
+	}
+}
 
-// Refresh takes up the tools that the session now offers, and tells clients of a change. It is
-// to be called when the host tells of one ([host.EventTools]).
-func (s *Server) Refresh() error {
-	text, err := s.options.Session.Definitions(host.FormatMCP)
+// Serve serves one client over a pipe until it leaves or ctx ends, in a session of its own.
+func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
+	c, err := s.newSession("", true)
 	if err != nil {
 		return err
 	}
-	var definitions []json.RawMessage
-	if err := json.Unmarshal(text, &definitions); err != nil {
-		return fmt.Errorf("definitions of tools: %w", err)
+	defer c.close() //nolint:contextcheck // ctx may be over by then
+	return c.sdk.Run(ctx, t)
+}
+
+// Observe tells the server what happens in the host: what is offered to clients follows it. It
+// is for [host.ObserveOptions].Events.
+func (s *Server) Observe(e host.Event) {
+	if e.Kind != host.EventTools {
+		return
 	}
+	for _, c := range s.all() {
+		go c.refresh()
+	}
+}
+
+// Close ends all sessions, and their calls.
+func (s *Server) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	var all sync.WaitGroup
+	for _, c := range s.all() {
+		all.Go(c.close)
+	}
+	ended := make(chan struct{})
+	go func() { all.Wait(); close(ended) }()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s *Server) all() []*clientSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	gone := make(map[string]bool, len(s.offered))
-	for name := range s.offered {
-		gone[name] = true
+	list := make([]*clientSession, 0, len(s.sessions))
+	for c := range s.sessions {
+		list = append(list, c)
 	}
-	for _, d := range definitions {
-		tool, err := toolOf(d)
-		if err != nil {
-			return err
-		}
-		delete(gone, tool.Name)
-		if s.offered[tool.Name] == string(d) {
-			continue
-		}
-		s.offered[tool.Name] = string(d)
-		s.sdk.AddTool(tool, s.call)
-	}
-	for name := range gone {
-		delete(s.offered, name)
-		s.sdk.RemoveTools(name)
-	}
-	return nil
-}
-
-// toolOf is a tool as the SDK has it. Its schemas stay as they are.
-func toolOf(definition json.RawMessage) (*mcp.Tool, error) {
-	var t struct {
-		mcp.Tool
-		InputSchema  json.RawMessage `json:"inputSchema"`
-		OutputSchema json.RawMessage `json:"outputSchema"`
-	}
-	if err := json.Unmarshal(definition, &t); err != nil {
-		return nil, fmt.Errorf("the definition of a tool: %w", err)
-	}
-	tool := t.Tool
-	tool.InputSchema = t.InputSchema
-	if t.OutputSchema != nil {
-		tool.OutputSchema = t.OutputSchema
-	}
-	return &tool, nil
-}
-
-// Serve serves one client until it leaves or ctx ends.
-func (s *Server) Serve(ctx context.Context, t mcp.Transport) error { return s.sdk.Run(ctx, t) }
-
-// call runs a call, beside others of the client.
-func (s *Server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	use := abi.ToolUse{ID: "m" + strconv.FormatInt(s.calls.Add(1), 10), Name: req.Params.Name, Input: req.Params.Arguments}
-	p := progressOf(req)
-	var result *abi.ToolResult
-	for e := range s.options.Session.Call(ctx, use) {
-		switch e.Kind {
-		case host.EventProgress:
-			p.tell(ctx, e.Progress)
-		case host.EventResult, host.EventReplaced:
-			result = e.Result
-		}
-	}
-	return resultOf(result), nil
+	return list
 }

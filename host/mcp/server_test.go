@@ -2,6 +2,8 @@ package mcp_test
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,56 +17,89 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// connected is a client of a server for a directory.
-func connected(tb testing.TB, dir string) *sdk.ClientSession {
-	tb.Helper()
-	h, err := host.Open(tb.Context(), host.Options{Builtins: true, Storage: host.StorageOptions{CacheDir: testenv.CompileCache()}})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = h.Close(context.Background()) })
-	s, err := h.NewSession(host.SessionOptions{Cwd: dir})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	server, err := mcp.New(mcp.Options{Session: s, Info: sdk.Implementation{Name: "toolquay", Version: "test"}})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	ct, st := sdk.NewInMemoryTransports()
-	go func() { _ = server.Serve(tb.Context(), st) }()
-	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(tb.Context(), ct, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = client.Close() })
-	return client
+// served is a server for a directory with one file, a.txt.
+type served struct {
+	tb     testing.TB
+	dir    string
+	server *mcp.Server
 }
 
-func TestServer(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\n"), 0o600); err != nil {
-		t.Fatal(err)
+func serve(tb testing.TB, change ...func(*mcp.Options)) *served {
+	tb.Helper()
+	s := &served{tb: tb, dir: tb.TempDir()}
+	write(tb, filepath.Join(s.dir, "a.txt"), "one\n")
+	var h *host.Host
+	o := mcp.Options{
+		Info: &sdk.Implementation{Name: "toolquay", Version: "test"},
+		Open: func(_ context.Context, c mcp.Client) (*host.Session, error) {
+			return h.NewSession(host.SessionOptions{Cwd: s.dir, Asker: c.Asker})
+		},
 	}
-	c := connected(t, dir)
-	tools, err := c.ListTools(t.Context(), nil)
-	if err != nil || !slices.ContainsFunc(tools.Tools, func(tool *sdk.Tool) bool { return tool.Name == "Read" }) {
-		t.Fatalf("no tool Read is offered: %v", err)
+	for _, c := range change {
+		c(&o)
 	}
-	read, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "Read", Arguments: map[string]any{"file_path": "a.txt"}})
-	if err != nil || read.IsError {
-		t.Fatalf("Read: %v, %+v", err, read)
+	s.server = mcp.New(o)
+	h, err := host.Open(tb.Context(), host.Options{
+		Builtins: true,
+		Storage:  host.StorageOptions{CacheDir: testenv.CompileCache(), Sessions: filepath.Join(tb.TempDir(), "sessions")},
+		Observe:  host.ObserveOptions{Events: s.server.Observe},
+	})
+	if err != nil {
+		tb.Fatal(err)
 	}
-	if text := textOf(read); !strings.Contains(text, "one") {
-		t.Errorf("Read answers %q, not the file", text)
+	tb.Cleanup(func() {
+		if err := s.server.Close(context.Background()); err != nil {
+			tb.Error(err)
+		}
+		_ = h.Close(context.Background())
+	})
+	return s
+}
+
+// pipe connects a client by a pipe.
+func (s *served) pipe(o *sdk.ClientOptions, revision string) *sdk.ClientSession {
+	s.tb.Helper()
+	there, here := sdk.NewInMemoryTransports()
+	go func() { _ = s.server.Serve(s.tb.Context(), here) }()
+	return s.connect(there, o, revision)
+}
+
+// http connects a client over HTTP.
+func (s *served) http(o *sdk.ClientOptions, revision string) *sdk.ClientSession {
+	s.tb.Helper()
+	web := httptest.NewServer(http.StripPrefix("/mcp", s.server.Handler()))
+	s.tb.Cleanup(web.Close)
+	return s.connect(&sdk.StreamableClientTransport{Endpoint: web.URL + "/mcp"}, o, revision)
+}
+
+func (s *served) connect(t sdk.Transport, o *sdk.ClientOptions, revision string) *sdk.ClientSession {
+	s.tb.Helper()
+	c, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o).
+		Connect(s.tb.Context(), t, &sdk.ClientSessionOptions{ProtocolVersion: revision})
+	if err != nil {
+		s.tb.Fatal(err)
 	}
-	edit, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "Edit", Arguments: map[string]any{"file_path": "a.txt", "old_string": "one", "new_string": "two"}})
-	if err != nil || !edit.IsError {
-		t.Fatalf("Edit, which nobody allowed: %v, %+v", err, edit)
+	s.tb.Cleanup(func() { _ = c.Close() })
+	if got := c.InitializeResult().ProtocolVersion; got != revision {
+		s.tb.Fatalf("the revision is %s, not %s", got, revision)
 	}
-	if text := textOf(edit); !strings.Contains(text, "Edit(") {
-		t.Errorf("the denial names no rule: %q", text)
+	return c
+}
+
+// call calls a tool, which must have a result.
+func call(tb testing.TB, c *sdk.ClientSession, name string, arguments map[string]any) *sdk.CallToolResult {
+	tb.Helper()
+	r, err := c.CallTool(tb.Context(), &sdk.CallToolParams{Name: name, Arguments: arguments})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+func write(tb testing.TB, path, text string) {
+	tb.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
 	}
 }
 
@@ -78,15 +113,97 @@ func textOf(r *sdk.CallToolResult) string {
 	return b.String()
 }
 
-func BenchmarkCall(b *testing.B) {
-	dir := b.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\n"), 0o600); err != nil {
-		b.Fatal(err)
+var revisions = []string{"2025-11-25", "2026-07-28"}
+
+// everyWay runs a test for both revisions, over a pipe and over HTTP.
+func everyWay(t *testing.T, o func(*served) *sdk.ClientOptions, test func(*testing.T, *served, *sdk.ClientSession)) {
+	t.Helper()
+	for _, revision := range revisions {
+		t.Run("pipe "+revision, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t)
+			test(t, s, s.pipe(o(s), revision))
+		})
+		t.Run("HTTP "+revision, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t)
+			test(t, s, s.http(o(s), revision))
+		})
 	}
-	c := connected(b, dir)
-	for b.Loop() {
-		if _, err := c.CallTool(b.Context(), &sdk.CallToolParams{Name: "Read", Arguments: map[string]any{"file_path": "a.txt"}}); err != nil {
-			b.Fatal(err)
+}
+
+func plain(*served) *sdk.ClientOptions { return nil }
+
+func TestServer(t *testing.T) {
+	t.Parallel()
+	everyWay(t, plain, func(t *testing.T, _ *served, c *sdk.ClientSession) {
+		t.Helper()
+		tools, err := c.ListTools(t.Context(), nil)
+		if err != nil || !slices.ContainsFunc(tools.Tools, func(tool *sdk.Tool) bool { return tool.Name == "Read" }) {
+			t.Fatalf("no tool Read is offered: %v", err)
 		}
+		read := call(t, c, "Read", map[string]any{"file_path": "a.txt"})
+		if text := textOf(read); read.IsError || !strings.Contains(text, "one") {
+			t.Errorf("Read answers %q, not the file", text)
+		}
+		edit := call(t, c, "Edit", map[string]any{"file_path": "a.txt", "old_string": "one", "new_string": "two"})
+		if !edit.IsError {
+			t.Errorf("an Edit that nobody allowed: %q", textOf(edit))
+		}
+	})
+}
+
+// person answers what is elicited.
+func person(answers ...map[string]any) func(*served) *sdk.ClientOptions {
+	return func(s *served) *sdk.ClientOptions {
+		answers := slices.Clone(answers)
+		return &sdk.ClientOptions{
+			Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}}},
+			ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+				if len(answers) == 0 {
+					s.tb.Errorf("asked too often: %s", r.Params.Message)
+					return &sdk.ElicitResult{Action: "cancel"}, nil
+				}
+				if !strings.Contains(r.Params.Message, "a.txt") || !strings.Contains(r.Params.Message, "+two") {
+					s.tb.Errorf("the question does not say what changes: %q", r.Params.Message)
+				}
+				answer := answers[0]
+				answers = answers[1:]
+				return &sdk.ElicitResult{Action: "accept", Content: answer}, nil
+			},
+		}
+	}
+}
+
+func TestApproval(t *testing.T) {
+	t.Parallel()
+	asked := person(map[string]any{"answer": "deny", "message": "not this file"}, map[string]any{"answer": "allow"})
+	everyWay(t, asked, func(t *testing.T, s *served, c *sdk.ClientSession) {
+		t.Helper()
+		call(t, c, "Read", map[string]any{"file_path": "a.txt"})
+		edit := map[string]any{"file_path": "a.txt", "old_string": "one", "new_string": "two"}
+		denied := call(t, c, "Edit", edit)
+		if text := textOf(denied); !denied.IsError || !strings.Contains(text, "not this file") {
+			t.Errorf("a denied edit says %q, not the person's words", text)
+		}
+		if allowed := call(t, c, "Edit", edit); allowed.IsError {
+			t.Errorf("an allowed edit: %q", textOf(allowed))
+		}
+		text, err := os.ReadFile(filepath.Join(s.dir, "a.txt"))
+		if err != nil || string(text) != "two\n" {
+			t.Errorf("the file has %q, %v", text, err)
+		}
+	})
+}
+
+func BenchmarkCall(b *testing.B) {
+	for _, revision := range revisions {
+		b.Run(revision, func(b *testing.B) {
+			s := serve(b)
+			c := s.pipe(nil, revision)
+			for b.Loop() {
+				call(b, c, "Read", map[string]any{"file_path": "a.txt"})
+			}
+		})
 	}
 }

@@ -1,0 +1,159 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/visible"
+)
+
+// approval is a question of the kind approval as a form. The host writes all of its text; what
+// comes from a model or a plugin is shown with its control characters escaped.
+type approval struct {
+	question *host.Approval
+	choices  []choice
+}
+
+// choice is one answer to an approval.
+type choice struct {
+	value, title string
+	reply        host.Reply
+}
+
+func approvalForm(q *host.Approval) *approval {
+	a := &approval{question: q}
+	a.add("allow", "Allow this once", host.Reply{Answer: host.AnswerAllow})
+	for i := range q.Remember {
+		r := &q.Remember[i]
+		a.add("always-"+strconv.Itoa(i+1), always(r), host.Reply{Answer: host.AnswerAllow, Remember: r})
+	}
+	a.add("deny", "Deny", host.Reply{Answer: host.AnswerDeny, EndTurn: q.DenyEndsTurn})
+	return a
+}
+
+func (a *approval) add(value, title string, r host.Reply) {
+	a.choices = append(a.choices, choice{value: value, title: title, reply: r})
+}
+
+// always says what is allowed from then on, and where that is kept.
+func always(r *host.RememberOption) string {
+	if r.Target == host.TargetEdits {
+		return "Allow every edit in the working directories, in this session"
+	}
+	what := strings.Join(append(append([]string{}, r.Rules...), r.Outside...), ", ")
+	if r.File == "" {
+		return visible.Line("Allow " + what + " in this session")
+	}
+	return visible.Line("Always allow " + what + " (written to " + r.File + ")")
+}
+
+// The names of the form's fields.
+const (
+	fieldAnswer = "answer"
+	fieldWords  = "message"
+)
+
+// params are the form.
+func (a *approval) params() *mcp.ElicitParams {
+	values := make([]map[string]string, len(a.choices))
+	for i, c := range a.choices {
+		values[i] = map[string]string{"const": c.value, "title": c.title}
+	}
+	schema, err := json.Marshal(map[string]any{
+		"type": "object",
+		"properties": map[string]any{
+			fieldAnswer: map[string]any{"type": "string", "title": "Answer", "oneOf": values},
+			fieldWords: map[string]any{
+				"type": "string", "title": "Words for the model, with a denial", "maxLength": maxWords,
+			},
+		},
+		"required": []string{fieldAnswer},
+	})
+	if err != nil {
+		panic(err) // it has no values that JSON has not
+	}
+	return &mcp.ElicitParams{Mode: "form", Message: a.text(), RequestedSchema: json.RawMessage(schema)}
+}
+
+// maxWords is how many characters a person may say to the model.
+const maxWords = 2000
+
+// text is the question. Clients show it as it is, some in a small window.
+func (a *approval) text() string {
+	q := a.question
+	var b strings.Builder
+	title := q.Title
+	if title == "" {
+		title = string(q.Input)
+	}
+	fmt.Fprintf(&b, "Allow %s: %s?\n", visible.Name(q.Tool), visible.Short(title, maxTitle))
+	if q.Plugin != "" {
+		fmt.Fprintf(&b, "Plugin: %s\n", visible.Name(q.Plugin))
+	}
+	if q.Worker != "" {
+		fmt.Fprintf(&b, "Asked by: %s\n", visible.Name(q.Worker))
+	}
+	if q.Capability != "" {
+		fmt.Fprintf(&b, "It runs already, and now wants: %s\n", visible.Name(q.Capability))
+	}
+	for _, reason := range q.Reasons {
+		fmt.Fprintf(&b, "%s\n", visible.Short(reason, maxTitle))
+	}
+	fmt.Fprintf(&b, "Directory: %s\n", visible.Line(q.Cwd))
+	for i, access := range q.Accesses {
+		if i == maxAccesses {
+			fmt.Fprintf(&b, "and %d more\n", len(q.Accesses)-i)
+			break
+		}
+		fmt.Fprintf(&b, "- %s\n", visible.Short(access.String(), maxTitle))
+	}
+	if q.Preview != "" {
+		fmt.Fprintf(&b, "\n%s\n", shorten(visible.Text(q.Preview), maxPreview))
+	}
+	return b.String()
+}
+
+const (
+	maxTitle    = 500
+	maxAccesses = 20
+	maxPreview  = 4000
+)
+
+// shorten cuts a text after a whole line, and says so.
+func shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	cut := text[:most]
+	if at := strings.LastIndexByte(cut, '\n'); at > 0 {
+		cut = cut[:at]
+	}
+	for !utf8.ValidString(cut) {
+		cut = cut[:len(cut)-1]
+	}
+	return fmt.Sprintf("%s\n[%d more characters are not shown here]", cut, utf8.RuneCountInString(text[len(cut):]))
+}
+
+// reply is what the person answered. Only a known choice that was accepted allows.
+func (a *approval) reply(r *mcp.ElicitResult) host.Reply {
+	words, _ := r.Content[fieldWords].(string)
+	value, _ := r.Content[fieldAnswer].(string)
+	if r.Action == "accept" {
+		for _, c := range a.choices {
+			if c.value != value {
+				continue
+			}
+			if c.reply.Answer == host.AnswerDeny && words != "" {
+				return host.Reply{Answer: host.AnswerDeny, Message: shorten(words, maxWords)}
+			}
+			return c.reply
+		}
+	}
+	return host.Reply{Answer: host.AnswerDeny, EndTurn: a.question.DenyEndsTurn}
+}

@@ -1,0 +1,216 @@
+package mcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+)
+
+// call is one call of a client's. It goes on in the host while requests come and go: the one
+// that began it, and in the revision 2026-07-28 those that bring the input it requires.
+type call struct {
+	session *clientSession
+	id      string
+	// binding is what the call is about: who brings input for it must name the same.
+	binding [sha256.Size]byte
+	cancel  context.CancelCauseFunc
+	// done is closed when there is a result.
+	done   chan struct{}
+	result *abi.ToolResult
+	// asked holds a token when there are questions that the client was not told of.
+	asked chan struct{}
+
+	mu    sync.Mutex
+	at    *attachment
+	open  []*question
+	early mcp.InputResponseMap // what the client answered before it was asked
+	// lacking is what an embedder wanted to ask of a client that cannot be asked.
+	lacking *jsonrpc.Error
+	round   int         // how many times the client was asked
+	expiry  *time.Timer // ends the call if the client does not come back
+}
+
+// attachment is a request that waits for a call's result.
+type attachment struct {
+	progress *progress
+	// ask asks the client at once; nil in revisions in which a result does.
+	ask func(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMap, error)
+	// capabilities are what the client can be asked.
+	capabilities *mcp.ClientCapabilities
+}
+
+func attachmentOf(ctx context.Context, req *mcp.CallToolRequest) *attachment {
+	a := &attachment{progress: progressOf(ctx, req), capabilities: req.ClientCapabilities()}
+	if req.ProtocolVersion() < stateless {
+		a.ask = func(asking context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMap, error) {
+			// By the request's own context, so that the question takes the way of its answer.
+			ctx, cancel := context.WithCancelCause(ctx)
+			defer context.AfterFunc(asking, func() { cancel(context.Cause(asking)) })()
+			return askNow(ctx, req.Session, requests)
+		}
+	}
+	return a
+}
+
+var (
+	errLeft    = errors.New("the client gave the call up")
+	errExpired = errors.New("the client did not come back with the input that the call requires")
+)
+
+// call is the SDK's handler of a call: it begins one, or goes on with one that required input.
+func (c *clientSession) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	if req.Params.RequestState != "" {
+		return c.goOn(ctx, req)
+	}
+	call, err := c.begun(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return call.await(ctx, attachmentOf(ctx, req))
+}
+
+// begun begins a call. Its context is not that of the request, which may be over before it.
+func (c *clientSession) begun(ctx context.Context, req *mcp.CallToolRequest) (*call, error) {
+	use := abi.ToolUse{ID: "mcp-" + strconv.FormatInt(c.ids.Add(1), 10), Name: req.Params.Name, Input: req.Params.Arguments}
+	if len(use.Input) == 0 {
+		use.Input = []byte("{}")
+	}
+	ctx = context.WithoutCancel(ctx)
+	if of := c.server.options.Context; of != nil {
+		ctx = of(ctx, req.Params.GetMeta())
+	}
+	running := &call{
+		session: c, id: use.ID, binding: bindingOf(req), done: make(chan struct{}), asked: make(chan struct{}, 1),
+		at: attachmentOf(ctx, req), early: req.Params.InputResponses,
+	}
+	ctx, running.cancel = context.WithCancelCause(ctx)
+	session, err := c.admit(running)
+	if err != nil {
+		running.cancel(err)
+		return nil, err
+	}
+	go running.run(ctx, session, use)
+	return running, nil
+}
+
+// admit makes a call one of the session's.
+func (c *clientSession) admit(running *call) (*host.Session, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch most := c.server.options.MaxCalls; {
+	case c.host == nil:
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the session was closed"}
+	case len(c.calls) >= most:
+		return nil, &jsonrpc.Error{Code: codeBusy, Message: fmt.Sprintf("%d calls of this session are under way, which is the most at once: wait for one of them", most)}
+	}
+	c.calls[running.id] = running
+	return c.host, nil
+}
+
+// codeBusy is of the range that JSON-RPC leaves to servers.
+const codeBusy = -32000
+
+// run runs the call in the host.
+func (c *call) run(ctx context.Context, session *host.Session, use abi.ToolUse) {
+	defer c.cancel(nil)
+	defer close(c.done)
+	result := abi.ErrorResult(use.ID, abi.Errorf(abi.CodeInternal, "the call has no result"))
+	for e := range session.Call(ctx, use) {
+		switch e.Kind {
+		case host.EventProgress:
+			c.attached().progress.tell(e.Progress)
+		case host.EventPersisted, host.EventReplaced, host.EventResult:
+			c.session.store.add(use.ID, e.Stored)
+			if e.Result != nil {
+				result = *e.Result
+			}
+		}
+	}
+	c.result = &result
+}
+
+// attached is the request that waits for the call, or one that stands for none.
+func (c *call) attached() *attachment {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.at == nil {
+		return &attachment{}
+	}
+	return c.at
+}
+
+// await waits until the call has a result, or requires input of a client that is asked by a
+// result. A request that ends before ends the call.
+func (c *call) await(ctx context.Context, at *attachment) (*mcp.CallToolResult, error) {
+	c.attach(at)
+	for {
+		select {
+		case <-c.done:
+			c.session.forget(c)
+			return c.outcome()
+		case <-c.asked:
+			if required := c.inputRequired(); required != nil {
+				return required, nil
+			}
+		case <-ctx.Done():
+			c.cancel(errLeft)
+			c.session.forget(c)
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// outcome is what came of a call that is done.
+func (c *call) outcome() (*mcp.CallToolResult, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lacking != nil {
+		return nil, c.lacking
+	}
+	return resultOf(c.result, &c.session.store), nil
+}
+
+func (c *call) attach(at *attachment) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = at
+	if c.expiry != nil {
+		c.expiry.Stop()
+	}
+	if at.ask == nil && len(c.open) > 0 { // what is still open is asked again
+		c.wake()
+	}
+}
+
+// wake has the request that waits tell the client of open questions.
+func (c *call) wake() {
+	select {
+	case c.asked <- struct{}{}:
+	default:
+	}
+}
+
+// forget takes a call that is over, for its client, out of the session.
+func (c *clientSession) forget(over *call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.calls, over.id)
+	c.used = time.Now()
+}
+
+// find finds a call by its id, or returns nil.
+func (c *clientSession) find(id string) *call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.calls[id]
+}
