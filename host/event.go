@@ -119,10 +119,9 @@ type Event struct {
 	// Session and Turn name where it happened.
 	Session string
 	Turn    string
-	// Parent is the id of the call that made this one, and Depth how many there are
-	// above it; empty and 0 for the model's own.
-	Parent string
-	Depth  int
+	// Caller says who made the calls of the turn. Of a session's background work, which is of
+	// no turn, it is who makes the session's own calls.
+	Caller
 	// Index is the call's position in its turn, CallID its id, Tool its tool's
 	// name.
 	Index  int

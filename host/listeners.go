@@ -13,9 +13,9 @@ type listeners struct {
 	feed     *turn.Feed[Event]
 	observer *turn.Observer[Event]
 
-	// turn, parent and depth are what all events of the turn have in common.
-	turn, parent string
-	depth        int
+	// turn and caller are what all events of the turn have in common.
+	turn   string
+	caller Caller
 }
 
 // listeners makes the listeners of a turn. Without a reader, f is nil.
@@ -48,7 +48,7 @@ func (l *listeners) tell(e Event) {
 
 // complete fills in what all events have.
 func (l *listeners) complete(e *Event) {
-	e.Time, e.Session, e.Turn, e.Parent, e.Depth = time.Now(), l.of.id, l.turn, l.parent, l.depth
+	e.Time, e.Session, e.Turn, e.Caller = time.Now(), l.of.id, l.turn, l.caller
 }
 
 // Interruptible tells whether the turn can be interrupted. The scheduler calls it with its

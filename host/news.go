@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/toolquay/toolquay/host/internal/tasks"
@@ -10,12 +11,14 @@ import (
 // news tells the embedder about what happens in a session outside all turns, in order.
 type news struct {
 	session  string
+	caller   Caller
 	observer *turn.Observer[Event] // nil where nobody observes
 }
 
 // newNews makes the news of a session of h.
-func newNews(h *Host, session string) *news {
-	n := &news{session: session}
+func newNews(h *Host, s *Session) *news {
+	n := &news{session: s.id, caller: s.options.Caller}
+	n.caller.Chain = cmp.Or(n.caller.Chain, s.id)
 	if h.options.Observe.Events != nil {
 		n.observer = turn.NewObserver(h.observe)
 	}
@@ -28,7 +31,7 @@ func (n *news) tell(e Event) {
 	if n.observer == nil {
 		return
 	}
-	e.Session, e.Time = n.session, time.Now()
+	e.Session, e.Caller, e.Time = n.session, n.caller, time.Now()
 	n.observer.PutLater(e)
 }
 

@@ -17,6 +17,12 @@ import (
 type SessionOptions struct {
 	// ID names the session, in approvals, grants and logs; empty makes one up.
 	ID string
+	// Caller says who makes the session's calls: which agent ([MainAgent] if empty), of which
+	// team. A session that is opened for another agent and whose turns run under the context
+	// of a running call takes the chain, the parent and the depth from that call; one whose
+	// turns do not says them here. Without either, the chain is the session's ID. Calls more
+	// than 8 deep are refused.
+	Caller Caller
 	// Cwd is the working directory: an existing directory, absolute.
 	Cwd string
 	// AdditionalDirs are further directories to work in, absolute.
@@ -62,9 +68,13 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 	if shell := h.options.Shell; shell != nil {
 		setup.Unasked = shell.Sandbox.Unasked
 	}
+	if err := checkCaller(&o.Caller); err != nil {
+		return nil, err
+	}
+	o.Caller.Agent = cmp.Or(o.Caller.Agent, MainAgent)
 	s := &Session{host: h, options: o, id: cmp.Or(o.ID, rand.Text())}
-	s.news, s.quiet.of = newNews(h, s.id), s
-	inner := session.Options{Audience: o.Audience, Storage: s.storageOptions(), Resumes: o.ID != "", Headless: o.Asker == nil}
+	s.news, s.quiet.of = newNews(h, s), s
+	inner := session.Options{Caller: o.Caller, Audience: o.Audience, Storage: s.storageOptions(), Resumes: o.ID != "", Headless: o.Asker == nil}
 	if h.options.Permissions.Judge.Model != nil {
 		if inner.Judge, err = judge.New(h.options.Permissions.Judge); err != nil {
 			return nil, fmt.Errorf("the judge: %w", err)

@@ -20,7 +20,7 @@ func (s *Session) storageOptions() storage.Options {
 	o := &s.host.options
 	options := storage.Options{
 		ID: s.id, Results: o.Results, History: o.Storage.History, NoHistory: o.Storage.NoHistory,
-		Stage: s.options.Stage, Logger: o.Observe.Logger,
+		Stage: s.options.Stage, Logger: o.Observe.Logger.With("session", s.id, "agent", s.options.Caller.Agent),
 	}
 	if !s.options.Ephemeral {
 		options.Parent = o.Storage.Sessions

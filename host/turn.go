@@ -2,24 +2,20 @@ package host
 
 import (
 	"context"
-	"crypto/rand"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/session"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 var _ session.Listeners = (*listeners)(nil)
 
-// Under says which call makes the turn, nil for the model, and how many are above it.
-func (l *listeners) Under(above *pipeline.Call, depth int) {
-	if !l.Any() {
-		return
-	}
-	l.turn, l.depth = rand.Text(), depth
-	if above != nil {
-		l.parent = above.ID()
+// Under gives the turn its id, and says who makes its calls.
+func (l *listeners) Under(turn string, caller permissions.Caller) {
+	if l.Any() { // others are shared
+		l.turn, l.caller = turn, caller
 	}
 }
 

@@ -64,15 +64,6 @@ type Scope struct {
 	Tasks Tasks
 }
 
-// Call names the tool call that a request is made for.
-type Call struct {
-	// ID is the call's, and Tool the name of its tool.
-	ID, Tool string
-	// Plugin is the one that the tool is of; empty for those in the box and the
-	// embedder's own.
-	Plugin string
-}
-
 // Catalog knows which tools a session offers its model.
 type Catalog interface {
 	// List returns those that the model knows by name alone, and the names of the

@@ -66,16 +66,31 @@ func (o *Observer) call(t *turn, e *host.Event) {
 
 // queued begins the span of a call.
 func (o *Observer) queued(t *turn, e *host.Event) {
-	c := &call{id: e.CallID, session: e.Session, depth: e.Depth, tool: toolOf(e)}
+	c := &call{id: e.CallID, session: e.Session, chain: e.Chain, depth: e.Depth, tool: toolOf(e)}
 	attrs := []attribute.KeyValue{
 		keyOperation.String("execute_tool"), keyTool.String(clip(e.Tool)), keyToolType.String("function"),
-		keyCallID.String(clip(e.CallID)), keyConversation.String(e.Session), keyDepth.Int(e.Depth),
+		keyCallID.String(clip(e.CallID)), keyDepth.Int(e.Depth),
 	}
+	attrs = append(attrs, from(e)...)
 	if o.options.Content {
 		attrs = append(attrs, keyTitle.String(clip(e.Title)), keyArguments.String(clip(string(e.Input))))
 	}
 	c.ctx, c.span = o.tracer.Start(t.ctx, "execute_tool "+c.tool, trace.WithTimestamp(e.Time), trace.WithAttributes(attrs...))
 	o.underway.add(t, e.Index, c)
+}
+
+// from says where an event happens, and who makes the calls.
+func from(e *host.Event) []attribute.KeyValue {
+	attrs := []attribute.KeyValue{
+		keyConversation.String(e.Session), keyTurn.String(e.Turn), keyAgent.String(e.Agent), keyChain.String(e.Chain),
+	}
+	if e.Team != "" {
+		attrs = append(attrs, keyTeam.String(e.Team))
+	}
+	if e.Parent != "" {
+		attrs = append(attrs, keyParent.String(clip(e.Parent)))
+	}
+	return attrs
 }
 
 // toolOf is the name of an event's tool, unless a model may have made it up: a call

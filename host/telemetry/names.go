@@ -13,6 +13,7 @@ const scope = "github.com/toolquay/toolquay/host/telemetry"
 const (
 	keyOperation    = attribute.Key("gen_ai.operation.name")
 	keyConversation = attribute.Key("gen_ai.conversation.id")
+	keyAgent        = attribute.Key("gen_ai.agent.id")
 	keyTool         = attribute.Key("gen_ai.tool.name")
 	keyToolType     = attribute.Key("gen_ai.tool.type")
 	keyCallID       = attribute.Key("gen_ai.tool.call.id")
@@ -25,6 +26,9 @@ const (
 const (
 	keyTurn       = attribute.Key("toolquay.turn.id")
 	keyDepth      = attribute.Key("toolquay.call.depth")
+	keyParent     = attribute.Key("toolquay.call.parent")
+	keyTeam       = attribute.Key("toolquay.team.id")
+	keyChain      = attribute.Key("toolquay.chain.id")
 	keyTitle      = attribute.Key("toolquay.call.title")
 	keyOutcome    = attribute.Key("toolquay.outcome")
 	keyLost       = attribute.Key("toolquay.incomplete")

@@ -331,19 +331,25 @@ func TestNestedCallsAreBelowTheirParent(t *testing.T) {
 	b := newBench(t, telemetry.Options{})
 	// Another session's call has the same id.
 	b.tell("other", "o", host.Event{Kind: host.EventTurn}, walk("call_1", "Grep", nil)[0])
-	b.tell("s", "t", host.Event{Kind: host.EventTurn}, walk("call_1", "Agent", nil)[0])
+	main := func(events ...host.Event) {
+		for _, e := range events {
+			e.Caller = host.Caller{Agent: host.MainAgent, Chain: "s"}
+			b.tell("s", "t", e)
+		}
+	}
+	main(host.Event{Kind: host.EventTurn}, walk("call_1", "Agent", nil)[0])
 	nested := func(session, turn, parent string, depth int, events ...host.Event) {
 		for _, e := range events {
-			e.Parent, e.Depth = parent, depth
+			e.Caller = host.Caller{Agent: "explore-1", Team: "red", Chain: "s", Parent: parent, Depth: depth}
 			b.tell(session, turn, e)
 		}
 	}
 	nested("s", "n", "call_1", 1, append([]host.Event{{Kind: host.EventTurn}}, walk("call_9", "Read", answer(""))...)...)
 	nested("s", "n", "call_1", 1, host.Event{Kind: host.EventTurnEnded})
-	b.tell("s", "t", walk("call_2", "Task", nil)[0])
+	main(walk("call_2", "Task", nil)[0])
 	nested("agent", "a", "call_2", 1, walk("call_1", "Bash", answer(""))...)
 	nested("agent", "m", "nobody", 1, walk("call_1", "Glob", answer(""))...)
-	b.tell("s", "t", host.Event{Kind: host.EventFinished, CallID: "call_1", Index: 1, Tool: "Agent", Result: answer("")},
+	main(host.Event{Kind: host.EventFinished, CallID: "call_1", Index: 1, Tool: "Agent", Result: answer("")},
 		host.Event{Kind: host.EventFinished, CallID: "call_2", Index: 2, Tool: "Task", Result: answer("")}, host.Event{Kind: host.EventTurnEnded})
 	b.Close()
 	spans := b.spans()
@@ -357,6 +363,14 @@ func TestNestedCallsAreBelowTheirParent(t *testing.T) {
 		}
 		if !ok {
 			t.Errorf("%s is not below %s", child, parent)
+		}
+	}
+	for key, want := range map[string]string{
+		"gen_ai.conversation.id": "agent", "toolquay.turn.id": "a", "gen_ai.agent.id": "explore-1",
+		"toolquay.team.id": "red", "toolquay.chain.id": "s", "toolquay.call.parent": "call_2",
+	} {
+		if got := attr(spans["execute_tool Bash"], key); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
 		}
 	}
 	turns := 0

@@ -33,6 +33,7 @@ type call struct {
 	ctx     context.Context //nolint:containedctx // as turn's
 	span    trace.Span
 	session string
+	chain   string
 	depth   int
 	// tool is what it is measured as, and running that it counts as such.
 	tool    string
@@ -66,9 +67,7 @@ func (o *Observer) begin(t *turn, e *host.Event, above *call) {
 		parent = o.options.Parent(e.Session, e.Turn)
 	}
 	t.own = true
-	t.ctx, t.span = o.tracer.Start(parent, "turn", trace.WithTimestamp(e.Time), trace.WithAttributes(
-		keyConversation.String(e.Session), keyTurn.String(e.Turn),
-	))
+	t.ctx, t.span = o.tracer.Start(parent, "turn", trace.WithTimestamp(e.Time), trace.WithAttributes(from(e)...))
 }
 
 // endTurn ends a turn, with what of it has not ended.

@@ -55,7 +55,7 @@ func (u *underway) makeRoom() *turn {
 }
 
 // caller finds the call that made the calls of an event's turn. Ids are a model's,
-// and unique in a turn only: the session and the depth tell which is meant. The
+// and unique in a turn only: the chain, the depth and the session tell which is meant. The
 // caller holds the mutex.
 func (u *underway) caller(e *host.Event) *call {
 	if e.Parent == "" {
@@ -64,7 +64,7 @@ func (u *underway) caller(e *host.Event) *call {
 	var found []*call
 	for _, c := range u.calls[e.Parent] {
 		switch {
-		case c.depth != e.Depth-1:
+		case c.depth != e.Depth-1 || c.chain != e.Chain:
 		case c.session == e.Session:
 			return c
 		default:

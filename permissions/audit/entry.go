@@ -43,8 +43,10 @@ type Entry struct {
 // Subject is what was judged.
 type Subject struct {
 	Session string `json:"session,omitempty"`
+	Turn    string `json:"turn,omitempty"`
 	Call    string `json:"call,omitempty"`
-	Tool    string `json:"tool"`
+	permissions.Caller
+	Tool string `json:"tool"`
 	// Plugin offers the tool; empty for tools of the embedder.
 	Plugin string `json:"plugin,omitempty"`
 	// Capability is the operation a running call wants done; empty where the
@@ -123,7 +125,7 @@ func (e *Entry) Judged(accesses []permissions.Access) {
 func (e *Entry) bounded() Entry {
 	b := *e
 	for _, text := range []*string{
-		&b.Session, &b.Call, &b.Tool, &b.Plugin, &b.Capability, &b.Rule, &b.Source, &b.Reason, &b.Matched, &b.Binding, &b.By,
+		&b.Session, &b.Turn, &b.Call, &b.Agent, &b.Team, &b.Chain, &b.Parent, &b.Tool, &b.Plugin, &b.Capability, &b.Rule, &b.Source, &b.Reason, &b.Matched, &b.Binding, &b.By,
 		(*string)(&b.Layer), (*string)(&b.Mode),
 	} {
 		*text = cut(*text)

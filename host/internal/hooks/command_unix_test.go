@@ -152,7 +152,7 @@ func TestTheDocument(t *testing.T) {
 	in := call()
 	in.ToolInput = json.RawMessage(`{"command":"echo <a> && é"}`)
 	common := map[string]any{
-		"session_id": "s1", "cwd": "/", "permission_mode": "default", "tool_name": "Bash",
+		"session_id": "s1", "turn_id": "t1", "agent": "a1", "team": "red", "chain": "ch", "parent": "p1", "depth": 2.0, "cwd": "/", "permission_mode": "default", "tool_name": "Bash",
 		"tool_input": map[string]any{"command": "echo <a> && é"}, "tool_use_id": "c1", "plugin": "shell", "binding": "abc",
 	}
 	expect := func(got map[string]any, more map[string]any) {

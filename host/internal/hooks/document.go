@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // document is what a command gets on its standard input.
 type document struct {
-	SessionID  string          `json:"session_id"`
+	SessionID string `json:"session_id"`
+	TurnID    string `json:"turn_id"`
+	permissions.Caller
 	Cwd        string          `json:"cwd"`
 	Mode       string          `json:"permission_mode"`
 	Event      Event           `json:"hook_event_name"`
@@ -32,6 +35,8 @@ type callError struct {
 func (in *Input) document() ([]byte, error) {
 	d := document{
 		SessionID: in.SessionID,
+		TurnID:    in.TurnID,
+		Caller:    in.Caller,
 		Cwd:       in.Cwd,
 		Mode:      string(in.Mode),
 		Event:     in.Event,

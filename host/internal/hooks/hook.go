@@ -82,6 +82,9 @@ type Options struct {
 type Input struct {
 	Event     Event
 	SessionID string
+	// TurnID is the turn's, and Caller says who makes the call.
+	TurnID string
+	permissions.Caller
 	// Cwd is the session's working directory, absolute.
 	Cwd  string
 	Mode permissions.Mode

@@ -37,7 +37,7 @@ func compile(t *testing.T, list ...hooks.Hook) *hooks.Set {
 // call is an Input as the host makes it.
 func call() hooks.Input {
 	return hooks.Input{
-		SessionID: "s1", Cwd: "/", Mode: permissions.ModeDefault, Tool: "Bash", ToolUseID: "c1",
+		SessionID: "s1", TurnID: "t1", Caller: permissions.Caller{Agent: "a1", Team: "red", Chain: "ch", Parent: "p1", Depth: 2}, Cwd: "/", Mode: permissions.ModeDefault, Tool: "Bash", ToolUseID: "c1",
 		ToolInput: json.RawMessage(`{"command":"ls"}`), Plugin: "shell", Binding: "abc",
 	}
 }

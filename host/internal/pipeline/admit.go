@@ -200,8 +200,8 @@ const maxDepth = 8
 // fits refuses a call that the calls above may not make, by the traits that they were
 // scheduled by.
 func (c admitting) fits() error {
-	if c.turn.Depth() > maxDepth {
-		return abi.Errorf(abi.CodeLimit, "%s was not run: it is made by a call that was made by a call, %d deep; at most %d are", c.use.Name, c.turn.Depth(), maxDepth)
+	if depth := c.turn.Caller().Depth; depth > maxDepth {
+		return abi.Errorf(abi.CodeLimit, "%s was not run: it is made by a call that was made by a call, %d deep; at most %d are", c.use.Name, depth, maxDepth)
 	}
 	for _, above := range c.turn.Above() {
 		if err := above.Call(c.tool.Contract(), &c.traits); err != nil {

@@ -77,7 +77,7 @@ func (g *world) placed(commands *commands.Shell) capability.Scope {
 	c := g.core
 	scope := capability.Scope{
 		Cwd: g.view.Cwd, Report: unheard, Tools: c.turn.Catalog(),
-		Call:  capability.Call{ID: c.use.ID, Tool: c.tool.Contract().Name},
+		Call:  c.identity(),
 		Files: &c.files,
 	}
 	c.session().Storage.Provide(&scope)

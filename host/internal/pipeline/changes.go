@@ -86,7 +86,7 @@ func (c finishing) applyChanges() {
 		c.result.Changes = kept
 	}
 	for _, r := range c.refused {
-		c.session().Host.Logger.Info("a change of the session was refused", "tool", c.name(), "call", c.use.ID, "error", r.err)
+		c.Logger().Info("a change of the session was refused", "error", r.err)
 		c.tell.Changed(&r.change, r.err)
 	}
 }

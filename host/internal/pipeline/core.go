@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync/atomic"
 	"weak"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/hooks"
@@ -106,6 +108,17 @@ type outcome struct {
 }
 
 func (c *core) session() *Session { return c.turn.Session() }
+
+// identity says which call it is, and who makes it.
+func (c *core) identity() capability.Call {
+	return capability.Call{ID: c.use.ID, Tool: c.name(), Session: c.session().ID, Turn: c.turn.ID(), Caller: c.turn.Caller()}
+}
+
+// Logger takes what an operator should know about the call.
+func (c *core) Logger() *slog.Logger {
+	call := c.identity()
+	return call.Logger(c.session().Host.Logger)
+}
 
 // Warn tells the operator.
 func (c *core) Warn(format string, args ...any) {

@@ -14,7 +14,7 @@ import (
 func (g *judging) hookInput() hooks.Input {
 	c, v, contract := g.core, g.view, g.tool.Contract()
 	return hooks.Input{
-		SessionID: c.session().ID, Cwd: v.Cwd, Mode: v.Policy.Mode(),
+		SessionID: c.session().ID, TurnID: c.turn.ID(), Caller: c.turn.Caller(), Cwd: v.Cwd, Mode: v.Policy.Mode(),
 		Tool: contract.Name, Aliases: contract.Aliases, ToolInput: c.input.json, ToolUseID: c.use.ID,
 		Plugin: c.tool.Source().Plugin, Binding: g.about.Binding(),
 	}

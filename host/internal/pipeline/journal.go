@@ -33,14 +33,14 @@ func (j *journal) append(s *gate.Subject, d *permissions.Decision, by string) er
 	}
 	e := audit.Of(d)
 	e.Judged(s.Accesses)
-	e.Session, e.Call = j.session().ID, j.use.ID
+	e.Session, e.Turn, e.Call, e.Caller = j.session().ID, j.turn.ID(), j.use.ID, j.turn.Caller()
 	e.Plugin, e.Capability = s.Call.Origin.Plugin, s.Operation
 	e.Mode, e.Binding, e.By = (*desk)(j).Policy().Mode(), s.Call.Binding(), by
 	err := o.Log.Append(e)
 	if err == nil {
 		return nil
 	}
-	o.Logger.Error("a decision is missing in the log", "error", err)
+	j.core.Logger().Error("a decision is missing in the log", "error", err)
 	if o.LogRequired && d.Verdict != permissions.Deny {
 		return abi.Errorf(abi.CodeIO, "the decision could not be logged, and may not take effect unlogged: %w", err)
 	}

@@ -179,6 +179,6 @@ func (c finishing) scheduled(ctx context.Context) scheduler.Outcome {
 
 // panicked logs a panic, which is a defect of the host's, and says so.
 func (c finishing) panicked(p *scheduler.PanicError) error {
-	c.session().Host.Logger.Error("a tool call panicked", "tool", c.use.Name, "panic", p.Value, "stack", string(p.Stack))
+	c.Logger().Error("a tool call panicked", "panic", p.Value, "stack", string(p.Stack))
 	return abi.Errorf(abi.CodeInternal, "%s failed inside the host: %v", c.use.Name, p.Value)
 }

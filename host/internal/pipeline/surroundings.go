@@ -115,10 +115,12 @@ type Turn interface {
 	// unless ctx ends first.
 	Ask(ctx context.Context, callID string, tell Teller, q *gate.Question) <-chan gate.Answer
 	// ByModel reports whether the model makes the calls, and not a running call of the
-	// session. Above are those, the nearest first; Depth counts the calls of all sessions.
+	// session. Above are those, the nearest first.
 	ByModel() bool
 	Above() []traits.Held
-	Depth() int
+	// ID names the turn, and Caller says who makes its calls.
+	ID() string
+	Caller() permissions.Caller
 	// Claim refuses the id of a call that results could not be matched to.
 	Claim(id string) error
 	// Ended counts the calls whose effects are applied, and Altered those among them that

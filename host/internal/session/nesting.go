@@ -1,10 +1,12 @@
 package session
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/traits"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // nesting is a turn's place under the call that made it.
@@ -15,17 +17,20 @@ type nesting struct {
 	// it, of which the turn is a part. That call waits for the turn, so the turn
 	// cannot wait for the session's.
 	within *pipeline.Call
-	// depth is how many calls are above.
-	depth int
+	caller permissions.Caller
 }
 
 // nestingOf finds the running call that a turn of s is made by, if it is.
 func nestingOf(ctx context.Context, s *Session) nesting {
+	n := nesting{caller: s.caller}
 	above := pipeline.Running(ctx)
 	if above == nil || !above.Work().Enter() {
-		return nesting{}
+		n.caller.Chain = cmp.Or(n.caller.Chain, s.Calls.ID)
+		return n
 	}
-	n := nesting{above: above, depth: above.Turn().Depth() + 1}
+	from := above.Turn().Caller()
+	n.above, n.caller.Parent, n.caller.Depth = above, above.ID(), max(from.Depth+1, n.caller.Depth)
+	n.caller.Chain = cmp.Or(n.caller.Chain, from.Chain)
 	for c := above; c != nil && n.within == nil; c = turnOf(c).above {
 		if turnOf(c).session == s {
 			n.within = c
@@ -46,8 +51,8 @@ func (n *nesting) Above() []traits.Held {
 	return above
 }
 
-// Depth is how many calls are above the turn's.
-func (n *nesting) Depth() int { return n.depth }
+// Caller says who makes the turn's calls.
+func (n *nesting) Caller() permissions.Caller { return n.caller }
 
 // leaveCall says to the call above that the turn is over.
 func (n *nesting) leaveCall() {

@@ -53,8 +53,9 @@ type Session struct {
 	// Calls is what its calls see of it.
 	Calls pipeline.Session
 	Tools Tools
-	// resumes is as in [Options].
+	// resumes and caller are as in [Options].
 	resumes bool
+	caller  permissions.Caller
 
 	Life    *turn.Life
 	reach   reach
@@ -65,6 +66,9 @@ type Session struct {
 
 // Options configure a [Session].
 type Options struct {
+	// Caller says who makes the session's calls that no running call makes. Without a Chain,
+	// it is the session, or the chain of the running call.
+	Caller   permissions.Caller
 	Audience toolset.Audience
 	Storage  storage.Options
 	// Resumes says that another process may go on with the session: its ID was not made up.
@@ -78,7 +82,7 @@ type Options struct {
 // Open opens a session, whose directories are added to the setup of its rules. It has no
 // rules yet, see [Session.Begin].
 func (h *Host) Open(o Options, setup *permissions.Setup) (*Session, error) {
-	s := &Session{Host: h, resumes: o.Resumes, running: turn.NewToken(), singles: singles{entering: turn.NewToken()}}
+	s := &Session{Host: h, resumes: o.Resumes, caller: o.Caller, running: turn.NewToken(), singles: singles{entering: turn.NewToken()}}
 	s.Tools = Tools{host: h, audience: o.Audience, stage: o.Storage.Stage}
 	s.Calls.ID, s.Calls.Judge, s.Calls.Headless = o.Storage.ID, o.Judge, o.Headless
 	if err := s.openStorage(o.Storage, setup); err != nil {
@@ -134,7 +138,7 @@ func (s *Session) Explain(ctx context.Context, l Listeners, use abi.ToolUse) (pe
 	defer set.Release()
 	s.Rules.Fresh()
 	v := s.Rules.WithPlugins(set)
-	t := &Turn{session: s, listeners: l, tools: catalog{s, set}}
+	t := &Turn{session: s, listeners: l, tools: catalog{s, set}, counts: new(counts)}
 	t.files = &t.own
 	t.own.Begin(&s.Files)
 	return pipeline.Explain(ctx, t, use, v)

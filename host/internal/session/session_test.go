@@ -32,7 +32,7 @@ type heard struct {
 }
 
 func (h *heard) Any() bool                                 { return true }
-func (h *heard) Under(*pipeline.Call, int)                 {}
+func (h *heard) Under(string, permissions.Caller)          {}
 func (h *heard) Began()                                    { h.told <- "began" }
 func (h *heard) Ended()                                    { h.told <- "ended" }
 func (h *heard) Close()                                    { close(h.told) }

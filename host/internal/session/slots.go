@@ -98,13 +98,13 @@ func abandoned(j scheduler.Job) {
 	}
 	s := turnOf(c).session
 	s.Host.Abandoned.Add(1)
-	s.Host.Logger.Warn("something a tool call left behind does not end", "tool", c.Name(), "call", c.ID(), "session", s.Calls.ID)
+	c.Logger().Warn("something a tool call left behind does not end")
 	c.Teller().Abandoned()
 }
 
 // panicked logs a panic that is not the failure of its call.
 func panicked(j scheduler.Job, p *scheduler.PanicError) {
 	if c, ok := j.(*pipeline.Call); ok {
-		turnOf(c).session.Host.Logger.Error("a tool call panicked while it ended", "tool", c.Name(), "panic", p.Value, "stack", string(p.Stack))
+		c.Logger().Error("a tool call panicked while it ended", "panic", p.Value, "stack", string(p.Stack))
 	}
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"crypto/rand"
 	"slices"
 	"sync/atomic"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/turn"
+	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/scheduler"
 )
@@ -18,8 +20,8 @@ import (
 type Listeners interface {
 	// Any reports whether anybody listens.
 	Any() bool
-	// Under says which call makes the turn, nil for the model, and how many are above it.
-	Under(above *pipeline.Call, depth int)
+	// Under gives the turn its id, and says who makes its calls. It comes first.
+	Under(turn string, caller permissions.Caller)
 	// Began and Ended are called once each. Interruptible is called while the scheduler holds
 	// its mutex, so it must be quick.
 	Began()
@@ -43,6 +45,7 @@ type Feed interface {
 
 // Turn is the calls of one model message, or those that a running call makes.
 type Turn struct {
+	id      string
 	session *Session
 	span    turn.Span
 	// tools are those that the turn finds, with the plugins that it began with.
@@ -88,7 +91,7 @@ func (s *signals) NoteLeftovers() { s.leftovers.Store(true) }
 // newTurn makes a turn of s of at most so many calls; 0 is any number. Without a reader, f is
 // nil.
 func newTurn(ctx context.Context, s *Session, calls int, f Feed, l Listeners) *Turn {
-	t := &Turn{session: s, feed: f, listeners: l, tools: catalog{session: s}, turnResults: newTurnResults(calls), nesting: nestingOf(ctx, s)}
+	t := &Turn{id: rand.Text(), session: s, feed: f, listeners: l, tools: catalog{session: s}, turnResults: newTurnResults(calls), nesting: nestingOf(ctx, s)}
 	if t.within == nil {
 		t.files = &t.own
 		t.own.Begin(&s.Files)
@@ -96,7 +99,7 @@ func newTurn(ctx context.Context, s *Session, calls int, f Feed, l Listeners) *T
 		t.files = t.within.Inner()
 	}
 	t.span = s.Life.During(ctx)
-	l.Under(t.above, t.depth)
+	l.Under(t.id, t.caller)
 	return t
 }
 
@@ -106,6 +109,9 @@ func (t *Turn) schedule() {
 	t.pool = slotsOf(t)
 	t.jobs = scheduler.New(t.span.Ctx, schedulingOf(t))
 }
+
+// ID names the turn.
+func (t *Turn) ID() string { return t.id }
 
 // submit makes a call of the turn, whose preparation ends with ctx.
 func (t *Turn) submit(ctx context.Context, index int, use abi.ToolUse) {

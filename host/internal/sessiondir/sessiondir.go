@@ -112,7 +112,7 @@ func (d *Dir) openJournal() error {
 	}
 	d.recorded = found
 	if left.bytes > 0 {
-		d.log.Warn("the end of a session's journal was cut off", "session", d.id, "file", file.Name(), "bytes", left.bytes, "why", left.reason(), "kept", left.aside)
+		d.log.Warn("the end of a session's journal was cut off", "file", file.Name(), "bytes", left.bytes, "why", left.reason(), "kept", left.aside)
 	}
 	return nil
 }

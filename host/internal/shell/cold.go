@@ -149,7 +149,7 @@ func (c *coldChild) remove() (cwd string) {
 	cwd = c.report.read()
 	for _, f := range slices.Backward(c.after) {
 		if err := f(); err != nil {
-			c.setup.Logger.Warn("something of a command that ended was left behind", "call", c.scope.Call.ID, "error", err)
+			c.scope.Call.Logger(c.setup.Logger).Warn("something of a command that ended was left behind", "error", err)
 		}
 	}
 	return cwd
@@ -162,7 +162,7 @@ func (c *coldChild) watch() {
 	}
 	go func() {
 		if err := c.box.Watch(context.Background(), c.lose); err != nil { // until the box is closed
-			c.setup.Logger.Warn("it cannot be told whether what is hidden from a command stays so", "call", c.scope.Call.ID, "error", err)
+			c.scope.Call.Logger(c.setup.Logger).Warn("it cannot be told whether what is hidden from a command stays so", "error", err)
 		}
 	}()
 }

@@ -59,7 +59,7 @@ func beginning(cwd string, working []string) (string, error) {
 // forget gives up the output.
 func (l *launch) forget() {
 	if err := l.out.release(); err != nil {
-		l.setup.Logger.Warn("the output of a command was left behind", "call", l.scope.Call.ID, "error", err)
+		l.scope.Call.Logger(l.setup.Logger).Warn("the output of a command was left behind", "error", err)
 	}
 }
 

@@ -95,8 +95,10 @@
 //	task           [Task]: a background task began or ended
 //	deed           [GitEvent], with turn 0: a task did something, such as a commit
 //
-// A line about a call that another call made has that one's id as parent, and as depth
-// how many calls are above it. Such calls are turns of their own, to be reported by a
+// The lines of a turn, and those about a call, say in session and agent whose call it is,
+// and in chain what the agents of one conversation have in common (see [From]). A line about
+// a call that another call made has that one's id as parent, and as depth how many calls are
+// above it. Such calls are turns of their own, to be reported by a
 // [Reporter] of their own; what the command runs makes none.
 //
 // Sizes are in bytes, and in Unicode code points where a key says chars. Every call

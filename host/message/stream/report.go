@@ -84,11 +84,13 @@ type Task struct {
 	About
 
 	Task *capability.TaskInfo `json:"task"`
+
+	From
 }
 
 // NewTask is the line for a [host.EventTask].
 func NewTask(e host.Event) Task {
-	return Task{string(e.Kind), now(e.Time), aboutOf(e), e.Task}
+	return Task{string(e.Kind), now(e.Time), aboutOf(e), e.Task, fromOf(e)}
 }
 
 // GitEvent says what a command did that is worth knowing of, such as a commit. Turn is 0
@@ -106,6 +108,8 @@ type GitEvent struct {
 	Number  int                     `json:"number,omitempty"`
 	URL     string                  `json:"url,omitempty"`
 	Forced  bool                    `json:"forced,omitempty"`
+
+	From
 }
 
 // NewGitEvent is the line for a [host.EventGit] that is of no turn.
@@ -117,7 +121,7 @@ func gitEventOf(head Head, e host.Event) GitEvent {
 	d := e.Git
 	return GitEvent{
 		Head: head, About: aboutOf(e), Program: d.Program, Event: d.Kind, Commit: d.Commit, Branch: d.Branch, Remote: d.Remote,
-		Subject: d.Subject, Number: d.Number, URL: d.URL, Forced: d.Forced,
+		Subject: d.Subject, Number: d.Number, URL: d.URL, Forced: d.Forced, From: fromOf(e),
 	}
 }
 
@@ -140,24 +144,23 @@ type About struct {
 	ToolUseID string `json:"tool_use_id"`
 	Tool      string `json:"tool"`
 	Title     string `json:"title,omitempty"`
-	Nesting
 }
 
-// Nesting is a call's place below the one that made it, whose id is Parent. Depth is how
-// many calls are above it. Both are left out for the model's own calls.
-type Nesting struct {
-	Parent string `json:"parent,omitempty"`
-	Depth  int    `json:"depth,omitempty"`
+// From says in which session it happens, and who makes the calls of the turn.
+type From struct {
+	Session string `json:"session"`
+	host.Caller
 }
 
-func aboutOf(e host.Event) About { return About{e.CallID, e.Tool, e.Title, nestingOf(e)} }
+func aboutOf(e host.Event) About { return About{e.CallID, e.Tool, e.Title} }
 
-func nestingOf(e host.Event) Nesting { return Nesting{e.Parent, e.Depth} }
+func fromOf(e host.Event) From { return From{e.Session, e.Caller} }
 
 // Started says that a call's tool runs.
 type Started struct {
 	Head
 	About
+	From
 }
 
 // Progress is how far a call has come. Output is what it has put out since its last
@@ -170,6 +173,8 @@ type Progress struct {
 	Tail  string `json:"tail,omitempty"`
 	Lines int64  `json:"lines,omitempty"`
 	Bytes int64  `json:"bytes,omitempty"`
+
+	From
 }
 
 // Log is a line that a call's tool logged, or the host about it. These come where
@@ -182,6 +187,8 @@ type Log struct {
 	Level string `json:"level"`
 	// Message has at most maxLog bytes; of more the end is cut.
 	Message string `json:"message"`
+
+	From
 }
 
 // Permission is a question to the person: may this call do this?
@@ -205,6 +212,8 @@ type Permission struct {
 	// DenyEndsTurn says that the user wants a person's plain no to end the turn: where
 	// a person answers, the [Answer] says so with EndTurn.
 	DenyEndsTurn bool `json:"deny_ends_turn,omitempty"`
+
+	From
 }
 
 // Grounds are why it is asked. Reason is the strongest one; Reasons and Preview are as in
@@ -227,7 +236,6 @@ type Access struct {
 type Result struct {
 	Head
 	message.Record
-	Nesting
 
 	Title string        `json:"title,omitempty"`
 	State message.State `json:"state"`
@@ -236,6 +244,8 @@ type Result struct {
 	Cause string `json:"cause,omitempty"`
 	// Stored is where the whole of it lies, if it was replaced.
 	Stored *host.StoredResult `json:"stored,omitempty"`
+
+	From
 }
 
 // Persisted says that a result was too long, and where the whole of it lies.
@@ -244,6 +254,8 @@ type Persisted struct {
 	About
 
 	Stored *host.StoredResult `json:"stored"`
+
+	From
 }
 
 // Discarded says that a call has no result, its message being void, and what it
@@ -253,6 +265,8 @@ type Discarded struct {
 	About
 
 	Effects []Access `json:"effects"`
+
+	From
 }
 
 // Interruptible says whether an interrupt would now end all that runs.
@@ -260,6 +274,8 @@ type Interruptible struct {
 	Head
 
 	Interruptible bool `json:"interruptible"`
+
+	From
 }
 
 // Message is a hook's word to the person.
@@ -268,6 +284,8 @@ type Message struct {
 	About
 
 	Message string `json:"message"`
+
+	From
 }
 
 // Done ends a turn.
@@ -287,6 +305,8 @@ type Done struct {
 	Stop string `json:"stop,omitempty"`
 	// StopReason is why the model stopped, in the words of its API.
 	StopReason string `json:"stop_reason,omitempty"`
+
+	From
 }
 
 // Fault is a part of the input that could not be read, and was passed over. It has

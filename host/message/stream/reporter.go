@@ -29,34 +29,39 @@ func NewReporter(turn int) *Reporter { return &Reporter{turn: turn, began: time.
 // Line is the line for an event, to be written as JSON, or nil where it has none.
 func (r *Reporter) Line(e host.Event) any {
 	r.began = earlier(r.began, e.Time)
+	if r.done.Session == "" {
+		r.done.From = fromOf(e) // of the turn itself, which begins first
+	}
 	record, isResult := r.recorder.Add(e)
 	if isResult {
 		return r.result(e, record)
 	}
-	head, about := r.head(e), aboutOf(e)
+	head, about, from := r.head(e), aboutOf(e), fromOf(e)
 	switch e.Kind {
 	case host.EventStarted:
-		return Started{head, about}
+		return Started{head, about, from}
 	case host.EventProgress:
-		return Progress{head, about, e.Progress.Progress, e.Progress.Tail, e.Progress.Lines, e.Progress.Bytes}
+		return Progress{head, about, e.Progress.Progress, e.Progress.Tail, e.Progress.Lines, e.Progress.Bytes, from}
 	case host.EventLog:
 		if r.Logs {
-			return Log{head, about, e.Log.Level, cut(e.Log.Message)}
+			return Log{head, about, e.Log.Level, cut(e.Log.Message), from}
 		}
 	case host.EventGit:
 		return gitEventOf(head, e)
 	case host.EventNeedsApproval:
-		return r.permission(head, about, e.Approval)
+		p := r.permission(head, about, e.Approval)
+		p.From = from
+		return p
 	case host.EventPersisted:
-		return Persisted{head, about, e.Stored}
+		return Persisted{head, about, e.Stored, from}
 	case host.EventDiscarded:
 		r.done.Calls++
 		r.done.Discarded++
-		return Discarded{head, about, accesses(e.Effects)}
+		return Discarded{head, about, accesses(e.Effects), from}
 	case host.EventInterruptible:
-		return Interruptible{head, e.Interruptible}
+		return Interruptible{head, e.Interruptible, from}
 	case host.EventMessage:
-		return Message{head, about, e.Reason}
+		return Message{head, about, e.Reason, from}
 	case host.EventStop:
 		r.done.Stop = e.Reason
 	}
@@ -90,7 +95,7 @@ func (r *Reporter) head(e host.Event) Head {
 }
 
 func (r *Reporter) result(e host.Event, record message.Record) Result {
-	line := Result{Head: r.head(e), Record: record, Nesting: nestingOf(e), Title: e.Title, State: message.StateOf(e.Result), Stored: e.Stored}
+	line := Result{Head: r.head(e), Record: record, From: fromOf(e), Title: e.Title, State: message.StateOf(e.Result), Stored: e.Stored}
 	if e.Result.Error != nil && !oneOf(string(line.State), string(message.StateOK), string(message.StateFailed)) {
 		line.Cause = e.Result.Error.Error()
 	}

@@ -60,7 +60,7 @@ func (s *source) number() float64 {
 func (s *source) event() host.Event {
 	few := func() string { return strconv.Itoa(s.next() % 4) }
 	e := host.Event{
-		Kind: allKinds[s.next()%len(allKinds)], CallID: few(), Parent: few(), Depth: s.next()%6 - 1, Index: s.next() % 3,
+		Kind: allKinds[s.next()%len(allKinds)], CallID: few(), Caller: host.Caller{Parent: few(), Depth: s.next()%6 - 1}, Index: s.next() % 3,
 		Tool: []string{"Read", "Grep", "Edit", "Bash", s.text()}[s.next()%5], Title: s.text(),
 		Elapsed: time.Duration(s.number()), Capability: s.text(), Reason: s.text(), Interruptible: s.next()%2 == 0,
 	}

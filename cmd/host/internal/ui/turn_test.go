@@ -46,7 +46,7 @@ func (s *script) queue(tool, title string) *use {
 // makes queues a call that a call makes.
 func (u *use) makes(tool, title string) *use {
 	in := &use{s: u.s, e: host.Event{
-		CallID: fmt.Sprintf("n%d", u.s.n), Index: 0, Parent: u.e.CallID, Depth: u.e.Depth + 1, Tool: tool, Title: title,
+		CallID: fmt.Sprintf("n%d", u.s.n), Index: 0, Caller: host.Caller{Parent: u.e.CallID, Depth: u.e.Depth + 1}, Tool: tool, Title: title,
 	}}
 	u.s.n++
 	in.is(host.EventQueued)
