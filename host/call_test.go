@@ -63,6 +63,9 @@ func TestCallsOfNoMessage(t *testing.T) {
 	others.Go(func() { wantText(t, called(t.Context(), t, s, "Hold", `{"path":"a"}`), "let") })
 	<-begun
 
+	// What fails before its turn waits for nobody.
+	wantError(t, called(t.Context(), t, s, "Read", `{"file_path":7}`), abi.CodeInvalidInput)
+
 	// Beside it: what conflicts with nothing, each seeing what was before it.
 	wantText(t, called(t.Context(), t, s, "Read", `{"file_path":"other"}`), "one")
 	wantText(t, called(t.Context(), t, s, "Edit", `{"file_path":"other","old_string":"one","new_string":"two"}`), "Edited")

@@ -63,10 +63,14 @@ func Running(ctx context.Context) *Call {
 	return c
 }
 
+// Unordered says that the call stands in no order with others: if it has its result already,
+// it waits for none of them.
+func (c *Call) Unordered() { c.idle = c.idle || c.ended }
+
 // Traits are what orders the call. One whose tool there is not has its result, and
 // holds nobody back.
 func (c *Call) Traits() scheduler.Traits {
-	if c.unknown {
+	if c.idle {
 		return scheduler.Traits{Safe: true, Locked: true}
 	}
 	if c.traits.Locked && c.settled != c.turn.Altered().Load() {

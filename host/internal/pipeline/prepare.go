@@ -18,7 +18,7 @@ func (c preparing) prepare(ctx context.Context) error {
 	}
 	found, err := c.turn.Catalog().Find(c.use.Name, c.turn.ByModel())
 	if err != nil {
-		c.unknown = true
+		c.idle = true
 		return err
 	}
 	c.tool = found

@@ -23,8 +23,8 @@ type request struct {
 	// were found out last.
 	traits  traits.Traits
 	settled int64
-	// unknown says that there is no such tool.
-	unknown bool
+	// idle says that the call has its result and holds nobody back: there is no such tool, say.
+	idle bool
 }
 
 // accept takes an input for the tool, which is held against the tool's schema.

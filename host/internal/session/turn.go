@@ -121,6 +121,7 @@ func (t *Turn) submit(ctx context.Context, index int, use abi.ToolUse) {
 // add gives a call its place. The scheduler of a turn is open until the turn takes no more.
 func (t *Turn) add(c *pipeline.Call) {
 	if t.period != nil {
+		c.Unordered()
 		_ = t.jobs.AddIndependent(t.span.Ctx, c)
 		return
 	}
