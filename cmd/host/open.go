@@ -33,6 +33,8 @@ type setup struct {
 	loaded  *settings.Loaded
 	// calls says that calls are to be run, whose decisions are logged.
 	calls bool
+	// sessionless says that sessions come later, one for each client.
+	sessionless bool
 	// message are the rules that came with a message.
 	message []permissions.RuleSet
 }
@@ -149,7 +151,7 @@ func (s *setup) alone() {
 	}
 }
 
-// opened is a host with a session, ready to run calls.
+// opened is a host with a session, ready to run calls. One that serves clients has none.
 type opened struct {
 	setup
 	host    *host.Host
@@ -196,7 +198,7 @@ func (a *app) open(ctx context.Context, change func(*setup)) (*opened, error) {
 		}
 	}
 	o.setup = s
-	if o.host, err = host.Open(ctx, s.options); err == nil {
+	if o.host, err = host.Open(ctx, s.options); err == nil && !s.sessionless {
 		o.session, err = o.host.NewSession(s.session)
 	}
 	if err != nil {

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"encoding/json"
 	"strings"
 	"unicode/utf8"
 
@@ -26,11 +25,24 @@ func resultOf(r *abi.ToolResult, stored *storedResults) *mcp.CallToolResult {
 	if r.Structured != nil {
 		out.StructuredContent = r.Structured
 	}
-	var meta map[string]any
-	if json.Unmarshal(r.Meta, &meta) == nil {
-		out.Meta = meta
-	}
+	out.Meta = metaOf(r)
 	return out
+}
+
+// metaOf is what a program may want to know of a result: the code of its error, and what its
+// tool added.
+func metaOf(r *abi.ToolResult) mcp.Meta {
+	meta := mcp.Meta{}
+	if r.IsError && r.Error != nil {
+		meta["toolquay/code"] = r.Error.Code
+	}
+	if r.Meta != nil {
+		meta["toolquay/meta"] = r.Meta
+	}
+	if len(meta) == 0 {
+		return nil
+	}
+	return meta
 }
 
 // contentOf is a content block as a client gets it.

@@ -41,8 +41,8 @@ type Options struct {
 	// MaxCalls is how many calls of one session may be under way at once, waiting ones
 	// included; the default is 256.
 	MaxCalls int
-	// MaxBody is the longest body of an HTTP request, in bytes; the default is 8 MiB.
-	MaxBody int64
+	// MaxMessage is the longest message that is read over HTTP, in bytes; the default is 8 MiB.
+	MaxMessage int64
 	// Logger takes what an operator should know; nil discards it.
 	Logger *slog.Logger
 }
@@ -53,7 +53,7 @@ const (
 	DefaultIdleTimeout   = 30 * time.Minute
 	DefaultMaxSessions   = 64
 	DefaultMaxCalls      = 256
-	DefaultMaxBody       = 8 << 20
+	DefaultMaxMessage    = 8 << 20
 )
 
 // Client is who a session is opened for.
@@ -96,7 +96,7 @@ func New(o Options) *Server {
 	setDefault(&o.IdleTimeout, DefaultIdleTimeout)
 	setDefault(&o.MaxSessions, DefaultMaxSessions)
 	setDefault(&o.MaxCalls, DefaultMaxCalls)
-	setDefault(&o.MaxBody, DefaultMaxBody)
+	setDefault(&o.MaxMessage, DefaultMaxMessage)
 	s := &Server{options: o, sessions: make(map[*clientSession]struct{})}
 	_, _ = rand.Read(s.key[:]) // it cannot fail
 	s.http = newHandler(s)

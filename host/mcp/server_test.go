@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -169,7 +170,7 @@ func person(answers ...map[string]any) func(*served) *sdk.ClientOptions {
 				}
 				answer := answers[0]
 				answers = answers[1:]
-				return &sdk.ElicitResult{Action: "accept", Content: answer}, nil
+				return &sdk.ElicitResult{Action: "accept", Content: maps.Clone(answer)}, nil
 			},
 		}
 	}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolquay/toolquay/host/mcp"
+)
+
+func mcpCommand(a *app) *cobra.Command {
+	var f servedFlags
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve the tools to another agent, over MCP on standard input and output",
+		Long: `Mcp serves the tools to a client of the Model Context Protocol that starts it, such
+as a coding agent or an editor. It speaks the revisions 2025-11-25 and 2026-07-28 on
+standard input and output, and ends when the client closes its end.
+
+Every call passes the rules, hooks and the sandbox as it does elsewhere. What the
+rules leave open is asked through the client, by elicitation; if the client cannot
+ask, the call is denied, and the denial names the rule that would allow it. Answers
+count once, unless --remember says otherwise.
+
+A client that offers roots works in them, where they lie inside --cwd or a --root.
+It may wish for a mode, by "toolquay/mode" in the _meta of a request, up to
+--max-mode. Plugins that are added, changed or broken while it runs are taken up, or
+passed over, without a restart.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return serveStdio(cmd.Context(), a, &f) },
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func serveStdio(ctx context.Context, a *app, f *servedFlags) error {
+	s, err := a.openServed(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	of, err := f.scope(s.setup.session.Cwd)
+	if err != nil {
+		return err
+	}
+	defer s.host.Follow(ctx)()
+	err = s.server(of).Serve(ctx, &mcp.Pipe{In: a.in, Out: os.Stdout})
+	if code := signalCode(ctx); code != exitOK {
+		return quiet(code)
+	}
+	if err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil {
+		return hostError(err)
+	}
+	return nil
+}
