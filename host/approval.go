@@ -1,26 +1,15 @@
 package host
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// Asker asks the person a session works for. Without one a session is headless,
-// and what would be asked is denied. Package host/approvals has some; approvals.Func
-// makes one of a function.
-type Asker interface {
-	// Ask puts one question and returns the person's answer. It may be called
-	// from several goroutines at once and must return soon after ctx is done.
-	// An error counts as a denial.
-	Ask(ctx context.Context, a Approval) (Reply, error)
-}
-
-// Approval is one question to a person: may this happen? An answer covers
-// exactly what is listed here and nothing else.
+// Approval is the question whether something may happen. An answer covers exactly what is
+// listed here and nothing else. It can be shown by itself: who asks is told here as in the
+// [Question] around it.
 type Approval struct {
 	// ID names the question, so that it can be answered later.
 	ID string `json:"id"`
@@ -94,16 +83,17 @@ type Answer string
 
 // The answers.
 const (
-	// AnswerAllow allows this, once.
+	// AnswerAllow allows this, once. It accepts a form, or to open a URL.
 	AnswerAllow Answer = "allow"
-	// AnswerDeny denies it.
+	// AnswerDeny denies it, or declines a form or a URL.
 	AnswerDeny Answer = "deny"
 	// AnswerLater leaves it open: the call ends with the code needs_approval
-	// and the approval's id, and nothing is done.
+	// and the question's id, and nothing is done.
 	AnswerLater Answer = "later"
 )
 
-// Reply is a person's answer to an [Approval].
+// Reply is a person's answer to a [Question]. EndTurn, Remember and Input are of approvals
+// alone, and Content is of forms.
 type Reply struct {
 	Answer Answer
 	// Message, with a denial, is for the model.
@@ -118,8 +108,7 @@ type Reply struct {
 	// input. It is validated and judged as if the model had written it, and what
 	// the person allowed counts for it.
 	Input json.RawMessage
+	// Content, with AnswerAllow, are the fields of a form by their names. What does not fit
+	// the form's schema is no answer: the call that asked fails.
+	Content json.RawMessage
 }
-
-// ErrNobody is what an [Asker] returns, perhaps wrapped, where nobody can answer such a
-// question after all.
-var ErrNobody = errors.New("there is nobody to ask")

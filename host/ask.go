@@ -3,15 +3,19 @@ package host
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
 	"time"
 
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/session"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // person is whoever a session works for, asked about one call.
@@ -22,20 +26,104 @@ type person struct {
 	tell pipeline.Teller
 }
 
-// ask puts a question to the session's asker.
+// carries reports whether the session's person can be asked questions of some kind now.
+func (s *Session) carries(kinds ...QuestionKind) bool {
+	asker := s.options.Asker
+	return asker != nil && slices.ContainsFunc(kinds, asker.Carries)
+}
+
+// unanswerable says that nobody can answer questions of a kind.
+func unanswerable(kind QuestionKind) error {
+	return abi.Errorf(abi.CodeUnsupported, "a question of the kind %s has no answer here: %w", kind, ErrNobody)
+}
+
+// head is a question without what is asked.
+func (p person) head(kind QuestionKind, id string, about *gate.Call, mode permissions.Mode) Question {
+	return Question{
+		ID: id, Kind: kind, Session: p.of.id, Turn: p.turn.ID(), Caller: p.turn.Caller(), Call: p.call,
+		Tool: about.Tool, Plugin: about.Origin.Plugin, Title: about.Title,
+		Input: bytes.Clone(about.Input), Binding: about.Binding(), Cwd: about.Cwd, Mode: mode, Asked: time.Now(),
+	}
+}
+
+// ask puts a question for an approval to the session's asker.
 func (p person) ask(ctx context.Context, q *gate.Question) <-chan gate.Answer {
 	options := p.options(q)
-	approval := p.approval(q, options)
-	tellingOf(p.tell).event(Event{Kind: EventNeedsApproval, Approval: &approval, Capability: q.Subject.Operation})
+	asked := p.head(QuestionApproval, q.ID, q.Subject.Call, q.Policy.Mode())
+	approval := p.approval(&asked, q, options)
+	asked.Approval = &approval
+	shown := approval
+	p.tellQuestion(asked, Event{Kind: EventQuestion, Capability: q.Subject.Operation}, &shown)
 	answered := make(chan gate.Answer, 1)
-	go p.question(ctx, approval, func(said reply) { answered <- p.answer(said, options) })
+	go p.question(ctx, asked, func(said reply) { answered <- p.answer(said, options) })
 	return answered
+}
+
+// tellQuestion tells of a question, with a copy of its approval.
+func (p person) tellQuestion(q Question, e Event, shown *Approval) {
+	q.Approval, e.Question = shown, &q
+	tellingOf(p.tell).event(e)
+}
+
+// askMore puts a form or a URL to the session's asker, and waits for the answer.
+func (p person) askMore(ctx context.Context, asks *pipeline.Question) (capability.Reply, error) {
+	q := p.head(QuestionForm, rand.Text(), asks.About, asks.Mode)
+	var err error
+	switch {
+	case asks.Form != nil:
+		q.Form, err = asks.Form, checkForm(asks.Form)
+	default:
+		q.Kind, q.URL, err = QuestionURL, asks.URL, checkURL(asks.URL)
+	}
+	if err != nil {
+		return capability.Reply{}, err
+	}
+	if !p.of.carries(q.Kind) {
+		return capability.Reply{}, unanswerable(q.Kind)
+	}
+	tellingOf(p.tell).inTime(Event{Kind: EventQuestion, Question: &q})
+	said := p.await(ctx, q)
+	tellingOf(p.tell).inTime(Event{Kind: EventAnswered, Question: &q, Answer: said.Answer, Err: said.err})
+	return said.more(&q)
+}
+
+// await waits for the answer to a question, or for the end of ctx.
+func (p person) await(ctx context.Context, q Question) reply {
+	answered := make(chan reply, 1)
+	go p.question(ctx, q, func(said reply) { answered <- said })
+	select {
+	case said := <-answered:
+		return said
+	case <-ctx.Done():
+		return reply{err: gate.Cancelled(ctx)}
+	}
+}
+
+// more is a reply to a form or a URL as the call gets it that asked.
+func (r reply) more(q *Question) (capability.Reply, error) {
+	switch {
+	case errors.Is(r.err, ErrNobody):
+		return capability.Reply{}, unanswerable(q.Kind)
+	case r.err != nil:
+		return capability.Reply{}, abi.Errorf(abi.CodeCancelled, "the person gave no answer: %w", r.err)
+	case r.Answer == AnswerLater:
+		return capability.Reply{}, abi.Errorf(abi.CodeNeedsApproval, "a person must answer this first (question %s)", q.ID)
+	case r.Answer != AnswerAllow:
+		return capability.Reply{Message: r.Message}, nil
+	case q.Form == nil:
+		return capability.Reply{Accepted: true}, nil
+	}
+	content, err := q.Accept(r.Content)
+	if err != nil {
+		return capability.Reply{}, abi.Errorf(abi.CodeInvalidInput, "the person's answer does not fit the form: %w", err)
+	}
+	return capability.Reply{Accepted: true, Content: content}, nil
 }
 
 // answer is a reply as the gate takes it.
 func (p person) answer(said reply, options []RememberOption) gate.Answer {
 	if said.err != nil {
-		return gate.Answer{Err: said.err}
+		return gate.Answer{Err: said.err, Nobody: errors.Is(said.err, ErrNobody)}
 	}
 	switch said.Answer {
 	case AnswerAllow:
@@ -64,7 +152,7 @@ var errAskerExited = errors.New("the asker ended its goroutine instead of return
 
 // question asks the person, on the caller's goroutine, and hands over the reply in any
 // case. An asker that ignores the end of ctx is left behind, and not heard any more.
-func (p person) question(ctx context.Context, a Approval, take func(reply)) {
+func (p person) question(ctx context.Context, q Question, take func(reply)) {
 	said := reply{err: errAskerExited}
 	defer func() {
 		if v := recover(); v != nil {
@@ -73,29 +161,29 @@ func (p person) question(ctx context.Context, a Approval, take func(reply)) {
 		}
 		take(said)
 	}()
-	said.Reply, said.err = p.of.options.Asker.Ask(ctx, a)
+	said.Reply, said.err = p.of.options.Asker.Ask(ctx, q)
 }
 
 // approval is the question, in copies: whoever answers it changes nothing of what
 // is judged.
-func (p person) approval(q *gate.Question, options []RememberOption) Approval {
+func (p person) approval(asked *Question, q *gate.Question, options []RememberOption) Approval {
 	s, d := q.Subject, q.Decision
 	a := Approval{
 		ID:         q.ID,
-		Session:    p.of.id,
-		Cwd:        s.Call.Cwd,
-		Mode:       q.Policy.Mode(),
-		CallID:     p.call,
-		Tool:       s.Call.Tool,
-		Plugin:     s.Call.Origin.Plugin,
-		Title:      s.Call.Title,
-		Input:      bytes.Clone(s.Call.Input),
-		Binding:    s.Call.Binding(),
+		Session:    asked.Session,
+		Cwd:        asked.Cwd,
+		Mode:       asked.Mode,
+		CallID:     asked.Call,
+		Tool:       asked.Tool,
+		Plugin:     asked.Plugin,
+		Title:      asked.Title,
+		Input:      asked.Input,
+		Binding:    asked.Binding,
 		Capability: s.Operation,
 		Accesses:   slices.Clone(s.Accesses),
 		Decision:   &d,
 		Reasons:    q.Reasons(),
-		Asked:      time.Now(),
+		Asked:      asked.Asked,
 		Preview:    s.Preview,
 		Remember:   slices.Clone(options),
 

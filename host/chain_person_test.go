@@ -116,8 +116,8 @@ func TestChainRemember(t *testing.T) {
 			s := session(t, h, host.SessionOptions{Asker: person})
 			// The rule counts for the calls of the same turn, which wait for this one.
 			results, events := turnOf(t, s, use("c1", "Put", `{"path":"a"}`), use("c2", "Put", `{"path":"a"}`))
-			if results[0].IsError || results[1].IsError || len(of(events, host.EventNeedsApproval)) != 1 {
-				t.Errorf("asked %d times: %q, %q", len(of(events, host.EventNeedsApproval)), results[0].Text(), results[1].Text())
+			if results[0].IsError || results[1].IsError || len(of(events, host.EventQuestion)) != 1 {
+				t.Errorf("asked %d times: %q, %q", len(of(events, host.EventQuestion)), results[0].Text(), results[1].Text())
 			}
 			if !slices.Equal(offered, scopes) {
 				t.Errorf("offered %v", offered)

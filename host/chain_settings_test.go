@@ -71,8 +71,8 @@ func TestChainSessionRules(t *testing.T) {
 	allowed := func(when string) {
 		t.Helper()
 		result, events := one(t, s, "Put", `{"path":"a"}`)
-		if result.IsError || len(of(events, host.EventNeedsApproval)) != 0 {
-			t.Errorf("%s: asked %d times: %s", when, len(of(events, host.EventNeedsApproval)), result.Text())
+		if result.IsError || len(of(events, host.EventQuestion)) != 0 {
+			t.Errorf("%s: asked %d times: %s", when, len(of(events, host.EventQuestion)), result.Text())
 		}
 	}
 	allowed("at once")

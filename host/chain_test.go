@@ -145,7 +145,12 @@ func notRun(context.Context, string, string) (string, error) { return "not run",
 // asking is an asker that is a function.
 type asking func(ctx context.Context, q host.Approval) (host.Reply, error)
 
-func (a asking) Ask(ctx context.Context, q host.Approval) (host.Reply, error) { return a(ctx, q) }
+func (asking) Carries(kind host.QuestionKind) bool { return kind == host.QuestionApproval }
+
+func (a asking) Ask(ctx context.Context, question host.Question) (host.Reply, error) {
+	q := *question.Approval
+	return a(ctx, q)
+}
 
 func yes() *asker { return &asker{reply: host.Reply{Answer: host.AnswerAllow}} }
 func no() *asker {

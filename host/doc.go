@@ -32,7 +32,9 @@
 //
 // # What a program may bring
 //
-//   - A person: an [Asker], for each session. A session without one is headless: what would
+//   - A person: an [Asker], for each session. It is asked for approvals, and where its
+//     program's own tools ask ([Call.Ask], capability.Person), to fill in forms and to open
+//     URLs. A session without one is headless: what would
 //     be asked is denied. Package host/approvals makes askers of functions (approvals.Func),
 //     gives them a time limit, keeps questions for later, and lets several agents ask one
 //     person.

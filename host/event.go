@@ -21,8 +21,11 @@ const (
 	EventQueued EventKind = "queued"
 	// EventDecided: a permission decision was made, at either gate.
 	EventDecided EventKind = "decided"
-	// EventNeedsApproval: a person must decide and has not yet.
-	EventNeedsApproval EventKind = "needs_approval"
+	// EventQuestion: a person is asked, for an approval or more, and has not answered yet.
+	EventQuestion EventKind = "question"
+	// EventAnswered: a question that is no approval is over, with an answer or without. What
+	// comes of an approval is an EventDecided.
+	EventAnswered EventKind = "answered"
 	// EventHook: a hook was run.
 	EventHook EventKind = "hook"
 	// EventRewritten: a hook or the person wrote another input.
@@ -84,10 +87,10 @@ const (
 //   - Each call has one EventQueued, one EventStarted if its tool runs, and at its end
 //     EventFinished and one EventResult; where the turn was discarded, an EventDiscarded
 //     takes the place of its EventResult.
-//   - EventQueued comes first. Before EventStarted come EventDecided, EventNeedsApproval,
+//   - EventQueued comes first. Before EventStarted come EventDecided, EventQuestion,
 //     EventHook and EventRewritten, as often as the input is rewritten. After it come
-//     EventProgress, EventGit, and of each capability call its EventDecided,
-//     EventNeedsApproval and EventCapability, in any number; then EventHook for the hooks
+//     EventProgress, EventGit, EventQuestion and EventAnswered for what the tool asks, and of
+//     each capability call its EventDecided, EventQuestion and EventCapability, in any number; then EventHook for the hooks
 //     after the call, and EventPersisted. Then come EventFinished and EventResult, and
 //     last EventReplaced. EventChanged comes after EventFinished, before EventResult or
 //     after it. EventMessage and EventStop come with the hook or the answer that caused
@@ -136,7 +139,10 @@ type Event struct {
 	Elapsed time.Duration
 
 	Decision *permissions.Decision
-	Approval *Approval
+	// Question is what is asked, with EventQuestion and EventAnswered, and Answer what was
+	// answered, with EventAnswered; empty is none, and Err says why.
+	Question *Question
+	Answer   Answer
 	// Capability is the operation, and Err why it failed or nil, with
 	// EventCapability.
 	Capability string

@@ -24,7 +24,10 @@ type asker struct {
 	last  atomic.Pointer[host.Approval]
 }
 
-func (a *asker) Ask(_ context.Context, q host.Approval) (host.Reply, error) {
+func (*asker) Carries(kind host.QuestionKind) bool { return kind == host.QuestionApproval }
+
+func (a *asker) Ask(_ context.Context, question host.Question) (host.Reply, error) {
+	q := *question.Approval
 	a.asked.Add(1)
 	a.last.Store(&q)
 	return a.reply, a.err

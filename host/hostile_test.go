@@ -321,14 +321,16 @@ type slowAsker struct {
 	open, most atomic.Int32
 }
 
-func (a *slowAsker) Ask(ctx context.Context, q host.Approval) (host.Reply, error) {
+func (*slowAsker) Carries(kind host.QuestionKind) bool { return kind == host.QuestionApproval }
+
+func (a *slowAsker) Ask(ctx context.Context, question host.Question) (host.Reply, error) {
 	n := a.open.Add(1)
 	defer a.open.Add(-1)
 	if n > a.most.Load() {
 		a.most.Store(n)
 	}
 	time.Sleep(2 * time.Millisecond)
-	return a.asker.Ask(ctx, q)
+	return a.asker.Ask(ctx, question)
 }
 
 // TestQuestionsOfOneCall has a call make eight capability calls at once. The

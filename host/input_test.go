@@ -16,7 +16,10 @@ type writes struct {
 	asked []string
 }
 
-func (w *writes) Ask(_ context.Context, a host.Approval) (host.Reply, error) {
+func (*writes) Carries(kind host.QuestionKind) bool { return kind == host.QuestionApproval }
+
+func (w *writes) Ask(_ context.Context, question host.Question) (host.Reply, error) {
+	a := *question.Approval
 	w.asked = append(w.asked, string(a.Input))
 	r := host.Reply{Answer: host.AnswerAllow}
 	if len(w.asked) == 1 {

@@ -58,7 +58,10 @@ func TestRefusedInputIsTold(t *testing.T) {
 // cwds keeps the working directories that questions name.
 type cwds struct{ asked []string }
 
-func (c *cwds) Ask(_ context.Context, a host.Approval) (host.Reply, error) {
+func (*cwds) Carries(kind host.QuestionKind) bool { return kind == host.QuestionApproval }
+
+func (c *cwds) Ask(_ context.Context, question host.Question) (host.Reply, error) {
+	a := *question.Approval
 	c.asked = append(c.asked, a.Cwd)
 	return host.Reply{Answer: host.AnswerAllow}, nil
 }

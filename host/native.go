@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/tool"
-	"github.com/toolquay/toolquay/plugins"
 )
 
 // NativeTool is a tool that the embedder brings, written in Go. Its calls take the
@@ -43,6 +43,37 @@ type Call struct {
 	Do func(ctx context.Context, req abi.Request) (abi.Answer, error)
 	// Report tells of progress, or logs.
 	Report func(abi.ProgressHead)
+
+	person capability.Person
+}
+
+// Ask asks the person that the session works for, and waits for the answer: a form or a URL,
+// by the question's field of that kind; the host fills in the rest. Waiting takes none of the
+// call's slot. An answer accepts ([AnswerAllow]) or declines ([AnswerDeny]). Errors have the
+// codes that [capability.Person] names; [ErrNobody] and [ErrDismissed] are among them. A tool
+// that can do nothing without an answer says so in its contract (RequiresUser), so that it is
+// not offered where nobody can be asked.
+func (c *Call) Ask(ctx context.Context, q Question) (Reply, error) {
+	var said capability.Reply
+	var err error
+	switch {
+	case c.person == nil:
+		return Reply{}, unanswerable(q.Kind)
+	case q.Kind == QuestionForm && q.Form != nil:
+		said, err = c.person.Fill(ctx, *q.Form)
+	case q.Kind == QuestionURL && q.URL != nil:
+		said, err = c.person.Visit(ctx, *q.URL)
+	default:
+		return Reply{}, abi.Errorf(abi.CodeInvalidInput, "a tool asks a form or a URL; a question of the kind %q without one is none", q.Kind)
+	}
+	if err != nil {
+		return Reply{}, err
+	}
+	reply := Reply{Answer: AnswerDeny, Message: said.Message}
+	if said.Accepted {
+		reply = Reply{Answer: AnswerAllow, Content: said.Content}
+	}
+	return reply, nil
 }
 
 // NewTool makes a native tool of a function. The input is decoded into In, as
@@ -67,8 +98,8 @@ func NewTool[In, Out any](contract abi.Tool, run func(ctx context.Context, in In
 func (n *NativeTool) compile() (*tool.Native, error) {
 	functions := tool.Functions{Assess: n.Assess}
 	if run := n.Run; run != nil {
-		functions.Run = func(ctx context.Context, inv plugins.Invocation) (abi.ToolResult, error) {
-			return run(ctx, &Call{ID: inv.ID, Input: inv.Input, Cwd: inv.Cwd, Do: inv.Capability, Report: inv.Report})
+		functions.Run = func(ctx context.Context, inv tool.Invocation) (abi.ToolResult, error) {
+			return run(ctx, &Call{ID: inv.ID, Input: inv.Input, Cwd: inv.Cwd, Do: inv.Capability, Report: inv.Report, person: inv.Person})
 		}
 	}
 	return tool.NewNative(n.Contract, functions)

@@ -96,7 +96,10 @@ func TestApprovedHostDenied(t *testing.T) {
 // onlyCalls allows calls, and nothing more that they ask for.
 type onlyCalls struct{}
 
-func (onlyCalls) Ask(_ context.Context, q host.Approval) (host.Reply, error) {
+func (onlyCalls) Carries(kind host.QuestionKind) bool { return kind == host.QuestionApproval }
+
+func (onlyCalls) Ask(_ context.Context, question host.Question) (host.Reply, error) {
+	q := *question.Approval
 	if q.Capability != "" {
 		return host.Reply{Answer: host.AnswerDeny}, nil
 	}
@@ -106,7 +109,9 @@ func (onlyCalls) Ask(_ context.Context, q host.Approval) (host.Reply, error) {
 // whileAsked does something while a person is asked, who then says yes.
 type whileAsked func()
 
-func (do whileAsked) Ask(context.Context, host.Approval) (host.Reply, error) {
+func (whileAsked) Carries(kind host.QuestionKind) bool { return kind == host.QuestionApproval }
+
+func (do whileAsked) Ask(context.Context, host.Question) (host.Reply, error) {
 	do()
 	return host.Reply{Answer: host.AnswerAllow}, nil
 }
@@ -140,7 +145,10 @@ type answering struct {
 	asked   []host.Approval
 }
 
-func (a *answering) Ask(_ context.Context, q host.Approval) (host.Reply, error) {
+func (*answering) Carries(kind host.QuestionKind) bool { return kind == host.QuestionApproval }
+
+func (a *answering) Ask(_ context.Context, question host.Question) (host.Reply, error) {
+	q := *question.Approval
 	a.asked = append(a.asked, q)
 	if len(a.asked) > len(a.replies) {
 		return host.Reply{}, errors.New("one question too many")

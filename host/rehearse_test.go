@@ -186,7 +186,10 @@ type questions struct {
 	reply host.Answer
 }
 
-func (q *questions) Ask(_ context.Context, a host.Approval) (host.Reply, error) {
+func (*questions) Carries(kind host.QuestionKind) bool { return kind == host.QuestionApproval }
+
+func (q *questions) Ask(_ context.Context, question host.Question) (host.Reply, error) {
+	a := *question.Approval
 	q.asked = append(q.asked, a)
 	if q.look != nil {
 		q.look()

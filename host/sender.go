@@ -44,6 +44,13 @@ func (s *sender) event(e Event) {
 	s.listeners.tell(e)
 }
 
+// inTime sends one event of a call that runs, unless the call has its result by now.
+func (s *sender) inTime(e Event) {
+	if s != nil {
+		s.progress.UnlessOver(func() { e.Elapsed = s.elapsed(); s.event(e) })
+	}
+}
+
 // elapsed is the time since the call started, or before that since it was queued.
 func (s *sender) elapsed() time.Duration {
 	if s == nil {

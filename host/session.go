@@ -33,7 +33,8 @@ type SessionOptions struct {
 	// PlanFile is the one file that may be written in the mode plan, absolute.
 	PlanFile string
 	// Asker asks the person, such as an approvals.Func of package host/approvals; nil makes
-	// the session headless.
+	// the session headless, as does one that carries no approvals, as long as it does not.
+	// Tools that require a person are not offered while no question can be asked.
 	Asker Asker
 	// Audience is whom the tools are for; some are not for every one.
 	Audience Audience
@@ -74,7 +75,9 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 	o.Caller.Agent = cmp.Or(o.Caller.Agent, MainAgent)
 	s := &Session{host: h, options: o, id: cmp.Or(o.ID, rand.Text())}
 	s.news, s.quiet.of = newNews(h, s), s
-	inner := session.Options{Caller: o.Caller, Audience: o.Audience, Storage: s.storageOptions(), Resumes: o.ID != "", Headless: o.Asker == nil}
+	inner := session.Options{Caller: o.Caller, Audience: o.Audience, Storage: s.storageOptions(), Resumes: o.ID != ""}
+	inner.Headless = func() bool { return !s.carries(QuestionApproval) }
+	inner.Mute = func() bool { return !s.carries(QuestionApproval, QuestionForm, QuestionURL) }
 	if h.options.Permissions.Judge.Model != nil {
 		if inner.Judge, err = judge.New(h.options.Permissions.Judge); err != nil {
 			return nil, fmt.Errorf("the judge: %w", err)

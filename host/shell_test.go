@@ -316,7 +316,9 @@ func TestStagedCommands(t *testing.T) {
 // nobody must not be asked.
 type nobody struct{ testing.TB }
 
-func (n nobody) Ask(context.Context, host.Approval) (host.Reply, error) {
+func (nobody) Carries(kind host.QuestionKind) bool { return kind == host.QuestionApproval }
+
+func (n nobody) Ask(context.Context, host.Question) (host.Reply, error) {
 	n.Error("somebody was asked")
 	return host.Reply{}, nil
 }

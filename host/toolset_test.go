@@ -351,7 +351,7 @@ func TestAudiences(t *testing.T) {
 	} {
 		t.Run(string(audience), func(t *testing.T) {
 			t.Parallel()
-			s := session(t, h, host.SessionOptions{Audience: audience})
+			s := session(t, h, host.SessionOptions{Audience: audience, Asker: yes()})
 			wantOffered(t, s, test.want)
 			for name, says := range test.refused {
 				r, _ := one(t, s, name, `{}`)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/session"
@@ -33,7 +34,12 @@ func (l *listeners) Telling(index int, use *abi.ToolUse) pipeline.Teller {
 	return telling{newSender(l, index, use)}
 }
 
-// Ask asks the session's person.
+// Question asks the session's person on behalf of a running call.
+func (l *listeners) Question(ctx context.Context, t *session.Turn, q *pipeline.Question) (capability.Reply, error) {
+	return person{l.of, t, q.CallID, q.Tell}.askMore(ctx, q)
+}
+
+// Ask asks the session's person for an approval.
 func (l *listeners) Ask(ctx context.Context, t *session.Turn, callID string, tell pipeline.Teller, q *gate.Question) <-chan gate.Answer {
 	return person{l.of, t, callID, tell}.ask(ctx, q)
 }

@@ -110,7 +110,7 @@ func shownApprovals(t *testing.T, q host.Approval, reason string) map[string]str
 				t.Fatal(err)
 			}
 			defer null.Close()
-			_, _ = ui.NewAsker(a.out, null).Ask(t.Context(), q) // nobody answers
+			_, _ = ui.NewAsker(a.out, null).Ask(t.Context(), host.Question{Kind: host.QuestionApproval, Approval: &q}) // nobody answers
 		},
 		"asked at a terminal": func(a *app) {
 			a.out.Terminal, a.out.Width = true, 80
@@ -122,7 +122,7 @@ func shownApprovals(t *testing.T, q host.Approval, reason string) map[string]str
 	if json.Valid(q.Input) {
 		ways["json of approvals"] = func(a *app) { _ = a.printJSON(item) }
 		ways["json of a stream"] = func(a *app) {
-			e := host.Event{Kind: host.EventNeedsApproval, Approval: &q, Tool: q.Tool, Title: q.Title}
+			e := host.Event{Kind: host.EventQuestion, Question: &host.Question{Approval: &q}, Tool: q.Tool, Title: q.Title}
 			_ = printIndented(a.out, stream.NewReporter(1).Line(e), "")
 		}
 	}

@@ -48,14 +48,20 @@ func (s *streamAsker) expect(a host.Approval) *streamQuestion {
 	return q
 }
 
+// Carries is true of approvals.
+func (s *streamAsker) Carries(kind host.QuestionKind) bool { return kind == host.QuestionApproval }
+
 // Ask waits for the answer to a question.
-func (s *streamAsker) Ask(ctx context.Context, a host.Approval) (host.Reply, error) {
-	q := s.expect(a)
-	defer s.end(a.ID)
+func (s *streamAsker) Ask(ctx context.Context, question host.Question) (host.Reply, error) {
+	if question.Approval == nil {
+		return host.Reply{}, host.ErrNobody
+	}
+	q := s.expect(*question.Approval)
+	defer s.end(question.ID)
 	select {
 	case reply := <-q.reply:
 		if reply.Answer == host.AnswerLater {
-			return s.later().Ask(ctx, a)
+			return s.later().Ask(ctx, question)
 		}
 		return reply, nil
 	case <-s.over:

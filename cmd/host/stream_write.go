@@ -64,9 +64,9 @@ func (d *streamDriver) show(t *streamTurn) {
 		if timeline != nil {
 			timeline.Event(e)
 		}
-		if d.asker != nil && e.Kind == host.EventNeedsApproval {
-			d.asker.expect(*e.Approval)
-			asked = append(asked, e.Approval.ID)
+		if d.asker != nil && e.Kind == host.EventQuestion && e.Question.Approval != nil {
+			d.asker.expect(*e.Question.Approval)
+			asked = append(asked, e.Question.ID)
 		}
 		d.turns.count(t, e)
 		if d.output != message.List {

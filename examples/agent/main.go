@@ -103,7 +103,7 @@ func (s *script) play(ctx context.Context, h *host.Host, cwd string, printf func
 // show prints what a user would see.
 func show(printf func(string, ...any), e host.Event) {
 	switch e.Kind {
-	case host.EventNeedsApproval:
+	case host.EventQuestion:
 		printf("%s: may %s run? %s", e.Session, e.Tool, e.Title)
 	case host.EventResult: // in the order of the calls
 		outcome := "done"

@@ -33,7 +33,7 @@ func plain() []*script {
 				hosttest.Say("You have changed your mind."),
 			),
 			asker:  hosttest.NewAskerFunc(away),
-			cancel: host.EventNeedsApproval,
+			cancel: host.EventQuestion,
 		},
 	}
 }
@@ -65,7 +65,7 @@ func withShell() []*script {
 }
 
 // away is a person who does not answer.
-func away(ctx context.Context, _ host.Approval) (host.Reply, error) {
+func away(ctx context.Context, _ host.Question) (host.Reply, error) {
 	<-ctx.Done()
 	return host.Reply{}, context.Cause(ctx)
 }

@@ -20,8 +20,8 @@ var ErrQueue = errors.New("too many questions wait for the person")
 
 // Coordinator lets many workers ask one person: sub-agents, sessions in the
 // background. The person sees one question at a time, in the order in which they
-// came, and who asks it. The same question (the same binding, capability and
-// accesses) asked by several at once is put once, and all get its answer.
+// came, and who asks it. The same approval (the same binding, capability and
+// accesses) asked for by several at once is put once, and all get its answer.
 //
 // A worker that is cancelled withdraws its question; the others that asked it
 // still wait. Whether the answer or the cancellation came first is decided once
@@ -48,7 +48,7 @@ type question struct {
 // waiter is one worker's asking.
 type waiter struct {
 	worker   string
-	approval host.Approval
+	question host.Question
 	// outcome is given once, or never where the worker withdrew.
 	outcome chan outcome
 }
@@ -71,9 +71,9 @@ func NewCoordinator(person host.Asker, limit int) *Coordinator {
 // for the main one, of which nothing is said. A denial that ends the turn does so for
 // the main one; of the others it denies the call.
 func (c *Coordinator) Worker(name string) host.Asker {
-	return Func(func(ctx context.Context, a host.Approval) (host.Reply, error) {
-		return c.ask(ctx, &waiter{worker: name, approval: a, outcome: make(chan outcome, 1)})
-	})
+	return asker{func(ctx context.Context, q host.Question) (host.Reply, error) {
+		return c.ask(ctx, &waiter{worker: name, question: q, outcome: make(chan outcome, 1)})
+	}, c.person.Carries}
 }
 
 // Waiting is the number of questions that wait for the person, the one being
@@ -107,7 +107,7 @@ func (c *Coordinator) ask(ctx context.Context, w *waiter) (host.Reply, error) {
 func (c *Coordinator) enqueue(ctx context.Context, w *waiter) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k := keyOf(&w.approval)
+	k := keyOf(&w.question)
 	for _, q := range c.queue {
 		if q.key == k && len(q.waiting) > 0 {
 			q.waiting = append(q.waiting, w)
@@ -132,9 +132,14 @@ func (c *Coordinator) add(ctx context.Context, key string, w *waiter) {
 	}
 }
 
-// keyOf is the same for the same question.
-func keyOf(a *host.Approval) string {
-	part := partOf(a)
+// keyOf is the same for the same question. What is no approval is no other's: an answer for
+// one call is not meant for another.
+func keyOf(q *host.Question) string {
+	a := q.Approval
+	if a == nil {
+		return string(q.Kind) + strconv.Quote(q.ID)
+	}
+	part := partOf(q)
 	digests := make([]string, len(part.Accesses))
 	for i := range part.Accesses {
 		digests[i] = part.Accesses[i].Digest
@@ -182,7 +187,7 @@ func (c *Coordinator) run() {
 }
 
 // put asks the person. An asker that panics has not been answered.
-func (c *Coordinator) put(ctx context.Context, a host.Approval) (o outcome) {
+func (c *Coordinator) put(ctx context.Context, q host.Question) (o outcome) {
 	if ctx.Err() != nil {
 		return outcome{err: context.Cause(ctx)}
 	}
@@ -191,7 +196,7 @@ func (c *Coordinator) put(ctx context.Context, a host.Approval) (o outcome) {
 			o = outcome{err: fmt.Errorf("asking the person panicked: %v", r)}
 		}
 	}()
-	o.reply, o.err = c.person.Ask(ctx, a)
+	o.reply, o.err = c.person.Ask(ctx, q)
 	return o
 }
 
@@ -216,17 +221,22 @@ func (c *Coordinator) settle(q *question, o outcome) {
 }
 
 // shown is the question as the person sees it.
-func (q *question) shown() host.Approval {
+func (q *question) shown() host.Question {
 	if len(q.waiting) == 0 {
-		return host.Approval{}
+		return host.Question{}
 	}
-	a := q.waiting[0].approval
+	shown := q.waiting[0].question
 	who := workerName(q.waiting[0].worker)
 	if n := len(q.waiting) - 1; n > 0 {
 		who = fmt.Sprintf("%s and %d more", who, n)
 	}
-	a.Worker, a.DenyEndsTurn = who, a.DenyEndsTurn && who == ""
-	return a
+	shown.Worker = who
+	if shown.Approval != nil {
+		a := *shown.Approval
+		a.Worker, a.DenyEndsTurn = who, a.DenyEndsTurn && who == ""
+		shown.Approval = &a
+	}
+	return shown
 }
 
 // maxName is the longest worker's name shown, in bytes.

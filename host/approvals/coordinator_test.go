@@ -31,7 +31,10 @@ func newPerson() *person {
 	return &person{shown: make(chan host.Approval), answer: make(chan host.Reply)}
 }
 
-func (p *person) Ask(ctx context.Context, a host.Approval) (host.Reply, error) {
+func (*person) Carries(kind host.QuestionKind) bool { return kind == host.QuestionApproval }
+
+func (p *person) Ask(ctx context.Context, question host.Question) (host.Reply, error) {
+	a := *question.Approval
 	p.most.Store(max(p.most.Load(), p.busy.Add(1)))
 	defer p.busy.Add(-1)
 	done := ctx.Done()
@@ -68,7 +71,7 @@ func start(ctx context.Context, asker host.Asker, a host.Approval) *asking {
 	s := &asking{done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
-		s.reply, s.err = asker.Ask(ctx, a)
+		s.reply, s.err = asker.Ask(ctx, asked(a))
 	}()
 	return s
 }
@@ -286,7 +289,7 @@ func TestQueueIsBounded(t *testing.T) {
 			start(ctx, c.Worker(""), other(i))
 			synctest.Wait()
 		}
-		if _, err := c.Worker("").Ask(ctx, other(2)); !errors.Is(err, approvals.ErrQueue) {
+		if _, err := c.Worker("").Ask(ctx, asked(other(2))); !errors.Is(err, approvals.ErrQueue) {
 			t.Errorf("the third: %v", err)
 		}
 		joined := start(ctx, c.Worker(""), other(1)) // one more for what waits already
@@ -312,7 +315,7 @@ func TestPanickingPerson(t *testing.T) {
 		}
 		return yes, nil
 	}), 0)
-	if reply, err := c.Worker("").Ask(t.Context(), question("Q1")); err == nil || !strings.Contains(err.Error(), "the screen broke") {
+	if reply, err := c.Worker("").Ask(t.Context(), asked(question("Q1"))); err == nil || !strings.Contains(err.Error(), "the screen broke") {
 		t.Errorf("%+v, %v", reply, err)
 	}
 	says(t, c.Worker(""), question("Q2"), host.AnswerAllow)
@@ -348,7 +351,7 @@ func TestWithTimeout(t *testing.T) {
 		broken := approvals.WithTimeout(approvals.Func(func(context.Context, host.Approval) (host.Reply, error) {
 			return host.Reply{}, errors.New("no terminal")
 		}), time.Minute, approvals.Func(func(context.Context, host.Approval) (host.Reply, error) { return yes, nil }))
-		if reply, err := broken.Ask(t.Context(), question("Q4")); err == nil {
+		if reply, err := broken.Ask(t.Context(), asked(question("Q4"))); err == nil {
 			t.Errorf("an asker that is broken is no person who is away: %+v", reply)
 		}
 	})
@@ -423,7 +426,7 @@ func TestCoordinatorHammer(t *testing.T) {
 					go cancel()
 				}
 				a := other(rand.IntN(kinds))
-				reply, err := asker.Ask(ctx, a)
+				reply, err := asker.Ask(ctx, asked(a))
 				if err == nil && reply.Answer == host.AnswerAllow && reply.Message != a.Binding {
 					t.Error("the answer to another question")
 				}

@@ -28,15 +28,24 @@ type Durable struct {
 
 var _ host.Asker = (*Durable)(nil)
 
+// Carries is true of approvals, forms and URLs.
+func (*Durable) Carries(kind host.QuestionKind) bool { return kept(kind) }
+
 // run names one run of a call.
 type run struct{ session, call, binding string }
 
 // progress is how far a run is.
 type progress struct {
-	// given are the questions that were answered with yes.
+	// given are the approvals that were given, and the other questions that were answered.
 	given []Part
 	// open are those that were answered in advance.
-	open []Part
+	open []answeredPart
+}
+
+type answeredPart struct {
+	Part
+
+	reply host.Reply
 }
 
 // maxRuns bounds the runs remembered: of one that is forgotten, the earlier
@@ -50,24 +59,27 @@ func NewDurable(store *Store, resume Resume) *Durable {
 }
 
 // Ask gives the recorded answer, or records the question.
-func (d *Durable) Ask(ctx context.Context, a host.Approval) (host.Reply, error) {
-	if a.Session == "" || a.Binding == "" || !validID(a.ID) {
+func (d *Durable) Ask(ctx context.Context, q host.Question) (host.Reply, error) {
+	switch {
+	case !kept(q.Kind):
+		return host.Reply{}, host.ErrNobody
+	case q.Session == "" || q.Binding == "" || !validID(q.ID):
 		return host.Reply{}, errors.New("a question without a session, binding or id cannot be kept for later")
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	p, part := d.progress(&a), partOf(&a)
-	reply, found, err := d.recorded(ctx, &a, p, &part)
+	p, part := d.progress(&q), partOf(&q)
+	reply, found, err := d.recorded(ctx, &q, p, &part)
 	if err != nil || found {
 		return reply, err
 	}
-	record := newRecord(&a, p.given, d.resume, time.Now().Add(d.store.options.Lifetime))
-	reply, found, err = d.keep(ctx, &a, p, record)
+	record := newRecord(&q, p.given, d.resume, time.Now().Add(d.store.options.Lifetime))
+	reply, found, err = d.keep(ctx, &q, p, record)
 	if err != nil {
 		return host.Reply{}, fmt.Errorf("keeping the question for later: %w", err)
 	}
 	if !found {
-		delete(d.runs, runOf(&a)) // the call ends with this
+		delete(d.runs, runOf(&q)) // the call ends with this
 		reply = host.Reply{Answer: host.AnswerLater}
 	}
 	return reply, nil
@@ -75,7 +87,7 @@ func (d *Durable) Ask(ctx context.Context, a host.Approval) (host.Reply, error) 
 
 // keep records a question in place of those that it repeats. If one of them was
 // answered at the last moment, that is the answer.
-func (d *Durable) keep(ctx context.Context, a *host.Approval, p *progress, r *Record) (reply host.Reply, found bool, err error) {
+func (d *Durable) keep(ctx context.Context, q *host.Question, p *progress, r *Record) (reply host.Reply, found bool, err error) {
 	if err := d.store.save(r); err != nil {
 		return reply, false, err
 	}
@@ -83,7 +95,7 @@ func (d *Durable) keep(ctx context.Context, a *host.Approval, p *progress, r *Re
 	if err != nil || !late {
 		return reply, false, err
 	}
-	if reply, found, err = d.recorded(ctx, a, p, &r.Part); found {
+	if reply, found, err = d.recorded(ctx, q, p, &r.Part); found {
 		err = d.store.dir.remove(nameOf(r))
 	}
 	return reply, found, err
@@ -95,31 +107,34 @@ func (d *Durable) keep(ctx context.Context, a *host.Approval, p *progress, r *Re
 //
 //	asker := d.Before(WithTimeout(person, limit, d))
 func (d *Durable) Before(person host.Asker) host.Asker {
-	return Func(func(ctx context.Context, a host.Approval) (host.Reply, error) {
-		part := partOf(&a)
+	return asker{func(ctx context.Context, q host.Question) (host.Reply, error) {
+		if !kept(q.Kind) {
+			return person.Ask(ctx, q)
+		}
+		part := partOf(&q)
 		d.mu.Lock()
-		p := d.progress(&a)
-		reply, found, err := d.recorded(ctx, &a, p, &part)
+		p := d.progress(&q)
+		reply, found, err := d.recorded(ctx, &q, p, &part)
 		d.mu.Unlock()
 		if err != nil || found {
 			return reply, err
 		}
-		if reply, err = person.Ask(ctx, a); err == nil && reply.Answer == host.AnswerAllow {
+		if reply, err = person.Ask(ctx, q); err == nil && reply.Answer != host.AnswerLater {
 			d.mu.Lock()
 			defer d.mu.Unlock()
-			p.give(part)
+			p.give(part.with(reply))
 		}
 		return reply, err
-	})
+	}, person.Carries}
 }
 
-func runOf(a *host.Approval) run { return run{a.Session, a.CallID, a.Binding} }
+func runOf(q *host.Question) run { return run{q.Session, q.Call, q.Binding} }
 
-// progress is that of the run that asks; a question about the call itself begins
+// progress is that of the run that asks; an approval of the call itself begins
 // one.
-func (d *Durable) progress(a *host.Approval) *progress {
-	r := runOf(a)
-	if d.runs[r] == nil || a.Capability == "" {
+func (d *Durable) progress(q *host.Question) *progress {
+	r := runOf(q)
+	if d.runs[r] == nil || q.Approval != nil && q.Approval.Capability == "" {
 		if len(d.runs) >= maxRuns {
 			clear(d.runs)
 		}
@@ -128,10 +143,10 @@ func (d *Durable) progress(a *host.Approval) *progress {
 	return d.runs[r]
 }
 
-// give notes that a question was answered with yes. Of the same one, once is
+// give notes an answer, but for an approval that was not given. Of the same question, once is
 // enough: a run does not ask it again.
 func (p *progress) give(part Part) {
-	if covering(p.given, &part) < 0 {
+	if (part.Kind != "" || !part.Declined) && covering(p.given, &part) < 0 {
 		p.given = append(p.given, part)
 	}
 }
@@ -142,21 +157,23 @@ func covering(parts []Part, q *Part) int {
 
 // recorded gives an answer that is there already: the rest of one that was used
 // by an earlier question of the run, or one on record. The lock is held.
-func (d *Durable) recorded(ctx context.Context, a *host.Approval, p *progress, part *Part) (reply host.Reply, found bool, err error) {
+func (d *Durable) recorded(ctx context.Context, q *host.Question, p *progress, part *Part) (reply host.Reply, found bool, err error) {
 	if ctx.Err() != nil { // no answer is used up for a call that is over
 		return reply, false, context.Cause(ctx)
 	}
-	if at := covering(p.open, part); at >= 0 {
+	at := slices.IndexFunc(p.open, func(a answeredPart) bool { return a.covers(part) })
+	if at >= 0 {
+		earlier := p.open[at]
 		p.open = slices.Delete(p.open, at, at+1)
-		p.give(*part)
-		return host.Reply{Answer: host.AnswerAllow}, true, nil
+		p.give(earlier.Part)
+		return earlier.reply, true, nil
 	}
-	return d.answer(a, p, part)
+	return d.answer(q, p, part)
 }
 
 // answer looks for an answer on record and uses it up.
-func (d *Durable) answer(a *host.Approval, p *progress, part *Part) (reply host.Reply, found bool, err error) {
-	items, err := d.store.of(a.Session, a.Binding)
+func (d *Durable) answer(q *host.Question, p *progress, part *Part) (reply host.Reply, found bool, err error) {
+	items, err := d.store.of(q.Session, q.Binding)
 	if err != nil {
 		return reply, false, err
 	}
@@ -174,18 +191,47 @@ func (d *Durable) answer(a *host.Approval, p *progress, part *Part) (reply host.
 		if !won {
 			continue
 		}
-		if item.State == StateAllowed {
-			p.open = append(p.open, slices.Delete(parts, at, at+1)...)
-			p.give(*part)
-		}
 		// What is left behind says that it was used, and is swept later.
 		_ = d.store.dir.remove(nameOf(&item.Record))
-		return host.Reply{
-			Answer: item.Answer.Answer, Message: item.Answer.Message, EndTurn: item.Answer.EndTurn,
-			Remember: item.option(item.Answer.Remember),
-		}, true, nil
+		return p.take(item, parts, at), true, nil
 	}
 	return reply, false, nil
+}
+
+// take gives the answer to the part of an item that is asked now. The answers to its others
+// are open, until the run comes there; but where an approval was denied, all of them are.
+func (p *progress) take(item *Item, parts []Part, at int) host.Reply {
+	said := host.Reply{
+		Answer: item.Answer.Answer, Message: item.Answer.Message, EndTurn: item.Answer.EndTurn,
+		Remember: item.option(item.Answer.Remember), Content: item.Answer.Content,
+	}
+	last := len(parts) - 1
+	if parts[at].Kind == "" && item.Kind == "" {
+		if item.State == StateDenied {
+			return said
+		}
+		parts[last] = parts[last].with(host.Reply{Answer: host.AnswerAllow})
+		p.leave(parts, at)
+		return said // with what is to be remembered
+	}
+	parts[last] = parts[last].with(said)
+	reply := p.leave(parts, at)
+	if at == last {
+		return said
+	}
+	p.open[len(p.open)-1].reply = said
+	return reply
+}
+
+// leave leaves the answers to all parts but one open, and returns that one's.
+func (p *progress) leave(parts []Part, at int) host.Reply {
+	for i, part := range parts {
+		if i != at {
+			p.open = append(p.open, answeredPart{part, part.reply()})
+		}
+	}
+	p.give(parts[at])
+	return parts[at].reply()
 }
 
 // replace withdraws the open questions that a new one repeats, so that a person

@@ -40,7 +40,7 @@ func TestHostileFiles(t *testing.T) {
 		"another binding":  func(q, a string) error { return errors.Join(os.WriteFile(a, yes, 0o600), edit(q, `ab12`, `ab13`)) },
 		"another id":       func(q, a string) error { return errors.Join(os.WriteFile(a, yes, 0o600), edit(q, `"Q1"`, `"Q2"`)) },
 		"another version": func(q, a string) error {
-			return errors.Join(os.WriteFile(a, yes, 0o600), edit(q, `"version":1`, `"version":2`))
+			return errors.Join(os.WriteFile(a, yes, 0o600), edit(q, `"version":1`, `"version":3`))
 		},
 		"for ever": func(q, a string) error {
 			return errors.Join(os.WriteFile(a, yes, 0o600), edit(q, `"expires":"`, `"expires":"9999-01-01T00:00:00Z","x":"`))
@@ -115,7 +115,7 @@ func FuzzStore(f *testing.F) {
 		}
 		allowed := 0
 		for i := range 3 { // whatever it says, it says it once
-			reply, err := durable(s).Ask(t.Context(), question(fmt.Sprintf("R%d", i)))
+			reply, err := durable(s).Ask(t.Context(), asked(question(fmt.Sprintf("R%d", i))))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,6 +3,7 @@ package approvals
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,8 +15,12 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// version is the only format there is.
-const version = 1
+// version is the format of approvals, and versionMore of other questions: a program that knows
+// approvals alone would take them for some.
+const (
+	version     = 1
+	versionMore = 2
+)
 
 // Resume is what it takes to run a call again that the question itself does not
 // tell.
@@ -32,12 +37,15 @@ type Resume struct {
 // and everything it takes to run the call again.
 type Record struct {
 	Version int `json:"version"`
-	// ID is the approval's.
+	// ID is the question's.
 	ID string `json:"id"`
 	Call
 	Part
-	// Earlier is what the person had allowed in the run that asked this: the call
-	// will begin anew, so a yes repeats it.
+	// Form or URL is what is asked, where that is no approval.
+	Form *host.Form        `json:"form,omitempty"`
+	URL  *host.URLQuestion `json:"url,omitempty"`
+	// Earlier is what the person had answered in the run that asked this: the call
+	// will begin anew, so an answer repeats it.
 	Earlier []Part `json:"earlier,omitempty"`
 	Grounds
 
@@ -82,6 +90,13 @@ type Part struct {
 	// the call itself.
 	Capability string   `json:"capability,omitempty"`
 	Accesses   []Access `json:"accesses,omitempty"`
+
+	// Kind is that of a question that is no approval, and Asks a hash of what it asks.
+	Kind host.QuestionKind `json:"kind,omitempty"`
+	Asks string            `json:"asks,omitempty"`
+	// Declined and Content are the answer, in [Record].Earlier.
+	Declined bool            `json:"declined,omitempty"`
+	Content  json.RawMessage `json:"content,omitempty"`
 }
 
 // Access is an access as it is kept.
@@ -103,14 +118,26 @@ type Why struct {
 }
 
 // newRecord is the record of a question.
-func newRecord(a *host.Approval, earlier []Part, resume Resume, expires time.Time) *Record {
-	return &Record{
-		Version: version, ID: a.ID, Part: partOf(a), Earlier: earlier,
-		Call:    Call{abi.ToolUse{ID: a.CallID, Name: a.Tool, Input: a.Input}, a.Plugin, a.Worker, a.Title, a.Binding},
-		Grounds: Grounds{whyOf(a.Decision), a.Reasons, a.Preview}, Offers: a.Remember,
-		Origin: Origin{a.Session, a.Cwd, a.Mode, resume},
-		Asked:  a.Asked.UTC(), Expires: expires.UTC(),
+func newRecord(q *host.Question, earlier []Part, resume Resume, expires time.Time) *Record {
+	r := &Record{
+		Version: versionMore, ID: q.ID, Part: partOf(q), Form: q.Form, URL: q.URL, Earlier: earlier,
+		Call:   Call{abi.ToolUse{ID: q.Call, Name: q.Tool, Input: q.Input}, q.Plugin, q.Worker, q.Title, q.Binding},
+		Origin: Origin{q.Session, q.Cwd, q.Mode, resume},
+		Asked:  q.Asked.UTC(), Expires: expires.UTC(),
 	}
+	if a := q.Approval; a != nil {
+		r.Version, r.Offers = version, a.Remember
+		r.Grounds = Grounds{whyOf(a.Decision), a.Reasons, a.Preview}
+	}
+	if slices.ContainsFunc(earlier, func(p Part) bool { return p.Kind != "" }) {
+		r.Version = versionMore
+	}
+	return r
+}
+
+// kept reports whether questions of a kind can be kept.
+func kept(kind host.QuestionKind) bool {
+	return kind == host.QuestionApproval || kind == host.QuestionForm || kind == host.QuestionURL
 }
 
 func whyOf(d *permissions.Decision) Why {
@@ -124,7 +151,16 @@ func whyOf(d *permissions.Decision) Why {
 	return w
 }
 
-func partOf(a *host.Approval) Part {
+func partOf(q *host.Question) Part {
+	a := q.Approval
+	if a == nil {
+		asks, _ := json.Marshal([]any{q.Form, q.URL}) // a schema that was parsed: it cannot fail
+		if canonical, err := abi.Canonical(asks); err == nil {
+			asks = canonical // as it is read again
+		}
+		sum := sha256.Sum256(asks)
+		return Part{Kind: q.Kind, Asks: hex.EncodeToString(sum[:])}
+	}
 	p := Part{Capability: a.Capability}
 	for _, access := range a.Accesses {
 		p.Accesses = append(p.Accesses, Access{access, digestOf(access)})
@@ -142,9 +178,23 @@ func digestOf(a permissions.Access) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// covers reports whether a yes to p is one to q.
+// with is the part with the answer to it.
+func (p Part) with(r host.Reply) Part {
+	p.Declined, p.Content = r.Answer != host.AnswerAllow, r.Content
+	return p
+}
+
+// reply is the answer to the part.
+func (p *Part) reply() host.Reply {
+	if p.Declined {
+		return host.Reply{Answer: host.AnswerDeny}
+	}
+	return host.Reply{Answer: host.AnswerAllow, Content: p.Content}
+}
+
+// covers reports whether an answer to p is one to q.
 func (p *Part) covers(q *Part) bool {
-	return p.Capability == q.Capability && !slices.ContainsFunc(q.Accesses, func(a Access) bool {
+	return p.Kind == q.Kind && p.Asks == q.Asks && p.Capability == q.Capability && !slices.ContainsFunc(q.Accesses, func(a Access) bool {
 		return !slices.ContainsFunc(p.Accesses, func(b Access) bool { return a.Digest == b.Digest })
 	})
 }
@@ -166,14 +216,17 @@ const maxLifetime = 366 * 24 * time.Hour
 // check holds a record that was read to the name of its file.
 func (r *Record) check(n name) error {
 	switch {
-	case r.Version != version:
-		return fmt.Errorf("its version is %d; this program knows version %d", r.Version, version)
+	case r.Version != version && r.Version != versionMore:
+		return fmt.Errorf("its version is %d; this program knows versions %d and %d", r.Version, version, versionMore)
 	case r.ID != n.id || key(r.Session, r.Binding) != n.key:
 		return errors.New("it is another question than its name says")
 	case r.Session == "" || r.Binding == "" || r.Use.Name == "":
 		return errors.New("it lacks its session, binding or tool")
 	case r.Expires.Sub(r.Asked) > maxLifetime || r.Expires.Before(r.Asked):
 		return fmt.Errorf("it is good from %s to %s", r.Asked.Format(time.RFC3339), r.Expires.Format(time.RFC3339))
+	}
+	if err := r.checkKind(); err != nil {
+		return err
 	}
 	for _, p := range r.parts() {
 		for _, a := range p.Accesses {
@@ -183,4 +236,19 @@ func (r *Record) check(n name) error {
 		}
 	}
 	return nil
+}
+
+// checkKind holds what is asked to the kind of question.
+func (r *Record) checkKind() error {
+	q := host.Question{Kind: r.Kind, Form: r.Form, URL: r.URL}
+	switch {
+	case r.Kind == "" && r.Form == nil && r.URL == nil:
+		return nil
+	case r.Kind == host.QuestionForm && r.Form != nil && r.URL == nil, r.Kind == host.QuestionURL && r.URL != nil && r.Form == nil:
+		if part := partOf(&q); part.Asks == r.Asks {
+			return nil
+		}
+		return errors.New("it asks something else than it says it does")
+	}
+	return fmt.Errorf("it is a question of the kind %.40q without what that asks", r.Kind)
 }

@@ -96,6 +96,8 @@ type Answer struct {
 	Message string `json:"message,omitempty"`
 	// EndTurn is as in [host.Reply].
 	EndTurn bool `json:"end_turn,omitempty"`
+	// Content, with an allow, is what the person filled into a form: the fields by their names.
+	Content json.RawMessage `json:"content,omitempty"`
 	// Remember, with an allow, takes the question's option with that target: the
 	// call that uses the answer adds its rules. Empty takes none.
 	Remember host.RuleTarget `json:"remember,omitempty"`
@@ -169,6 +171,9 @@ func (s *Store) Answer(id string, a Answer) error {
 	case a.Remember != "" && (a.Answer != host.AnswerAllow || item.option(a.Remember) == nil):
 		return fmt.Errorf("approval %s offers nothing to remember for %q", id, a.Remember)
 	}
+	if a.Content, err = item.accept(&a); err != nil {
+		return fmt.Errorf("approval %s: %w", id, err)
+	}
 	a.At = time.Now().UTC()
 	won, err := s.dir.putAnswer(n, a)
 	if err != nil {
@@ -179,6 +184,19 @@ func (s *Store) Answer(id string, a Answer) error {
 		err = answered(&item)
 	}
 	return err
+}
+
+// accept holds an answer to what was asked, and returns its content as it counts.
+func (r *Record) accept(a *Answer) (json.RawMessage, error) {
+	switch {
+	case r.Form != nil && a.Answer == host.AnswerAllow:
+		return (&host.Question{Form: r.Form}).Accept(a.Content)
+	case len(a.Content) > 0:
+		return nil, errors.New("only an answer that accepts a form has content")
+	case r.Kind != "" && a.EndTurn:
+		return nil, errors.New("only a denial of an approval ends the turn")
+	}
+	return nil, nil
 }
 
 // answered says who was first.

@@ -50,7 +50,7 @@ func otherProcess(s *approvals.Store, verb, about string) error {
 	case "ask":
 		a := question(rand.Text())
 		a.Session = about
-		reply, err := approvals.NewDurable(s, approvals.Resume{}).Ask(context.Background(), a)
+		reply, err := approvals.NewDurable(s, approvals.Resume{}).Ask(context.Background(), asked(a))
 		fmt.Print(reply.Answer)
 		return err
 	}
@@ -86,6 +86,14 @@ func question(id string, accesses ...string) host.Approval {
 	return a
 }
 
+// asked is the question for an approval.
+func asked(a host.Approval) host.Question {
+	return host.Question{
+		ID: a.ID, Kind: host.QuestionApproval, Session: a.Session, Call: a.CallID, Tool: a.Tool, Plugin: a.Plugin, Title: a.Title,
+		Input: a.Input, Binding: a.Binding, Cwd: a.Cwd, Mode: a.Mode, Asked: a.Asked, Approval: &a,
+	}
+}
+
 func access(path string) permissions.Access {
 	return permissions.Access{Kind: permissions.AccessWrite, Target: path, Real: path}
 }
@@ -102,7 +110,7 @@ func store(tb testing.TB, o approvals.Options) (*approvals.Store, string) {
 
 func ask(tb testing.TB, asker host.Asker, a host.Approval) host.Reply {
 	tb.Helper()
-	reply, err := asker.Ask(tb.Context(), a)
+	reply, err := asker.Ask(tb.Context(), asked(a))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -372,7 +380,7 @@ func TestAnswersThatCannotBeGiven(t *testing.T) {
 	} {
 		a := question("Q7")
 		change(&a)
-		if reply, err := durable(s).Ask(t.Context(), a); err == nil {
+		if reply, err := durable(s).Ask(t.Context(), asked(a)); err == nil {
 			t.Errorf("%s: %+v", name, reply)
 		}
 	}
@@ -395,7 +403,7 @@ func TestCancelledAskUsesNothing(t *testing.T) {
 	answer(t, s, "Q1", allow())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if reply, err := durable(s).Ask(ctx, question("Q2")); !errors.Is(err, context.Canceled) {
+	if reply, err := durable(s).Ask(ctx, asked(question("Q2"))); !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v", reply, err)
 	}
 	says(t, durable(s), question("Q3"), host.AnswerAllow)
@@ -438,7 +446,7 @@ func TestStoreIsBounded(t *testing.T) {
 		for i := range 3 {
 			says(t, durable(s), other(i), host.AnswerLater)
 		}
-		if _, err := durable(s).Ask(t.Context(), other(3)); !errors.Is(err, approvals.ErrFull) {
+		if _, err := durable(s).Ask(t.Context(), asked(other(3))); !errors.Is(err, approvals.ErrFull) {
 			t.Errorf("the fourth: %v", err)
 		}
 		time.Sleep(time.Hour)
@@ -492,7 +500,7 @@ func TestAnswerIsUsedOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 8 {
 			wg.Go(func() {
-				reply, err := durable(s).Ask(t.Context(), question(fmt.Sprintf("R%d", i)))
+				reply, err := durable(s).Ask(t.Context(), asked(question(fmt.Sprintf("R%d", i))))
 				if err != nil {
 					t.Error(err)
 				}

@@ -16,7 +16,7 @@ func TestUseIsExclusive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := host.Approval{ID: "Q1", Session: "s", Binding: "b", Tool: "T", Asked: time.Now()}
+	a := host.Question{ID: "Q1", Session: "s", Binding: "b", Tool: "T", Asked: time.Now(), Approval: &host.Approval{}}
 	r := newRecord(&a, nil, Resume{}, time.Now().Add(time.Hour))
 	if err := s.save(r); err != nil {
 		t.Fatal(err)

@@ -59,6 +59,9 @@ type Scope struct {
 	Stage Stage
 	// Shell runs commands for the session; nil is none.
 	Shell Shell
+	// Person is asked what the call cannot go on without, by [Plan].Do alone; nil in a
+	// rehearsal, and where there is no session.
+	Person Person
 	// Tasks are those of the session in the background; nil is none, and then commands
 	// end at their time limit.
 	Tasks Tasks

@@ -2,6 +2,7 @@ package hosttest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,14 +11,14 @@ import (
 	"github.com/toolquay/toolquay/host"
 )
 
-// Asker is a scripted person, for [host.SessionOptions.Asker]. It records every question.
-// It is safe for concurrent use.
+// Asker is a scripted person, for [host.SessionOptions.Asker], who answers questions of every
+// kind. It records every question. It is safe for concurrent use.
 type Asker struct {
-	answer func(context.Context, host.Approval) (host.Reply, error)
+	answer func(context.Context, host.Question) (host.Reply, error)
 
 	mu        sync.Mutex
 	replies   []host.Reply
-	questions []host.Approval
+	questions []host.Question
 	errs      []error
 }
 
@@ -27,20 +28,33 @@ func NewAsker(replies ...host.Reply) *Asker { return &Asker{replies: replies} }
 
 // NewAskerFunc returns a person who answers by a function, which may be called from several
 // goroutines at once.
-func NewAskerFunc(answer func(context.Context, host.Approval) (host.Reply, error)) *Asker {
+func NewAskerFunc(answer func(context.Context, host.Question) (host.Reply, error)) *Asker {
 	return &Asker{answer: answer}
 }
 
-// Allow is an answer that allows what is asked about, once.
+// Allow is an answer that allows what is asked about, once, or agrees to open a URL.
 func Allow() host.Reply { return host.Reply{Answer: host.AnswerAllow} }
 
-// Deny is an answer that denies it, with a message for the model.
+// Fill is an answer to a form: content is what its fields are, by their names. It panics where
+// that cannot be written as JSON.
+func Fill(content any) host.Reply {
+	raw, err := json.Marshal(content)
+	if err != nil {
+		panic(err)
+	}
+	return host.Reply{Answer: host.AnswerAllow, Content: raw}
+}
+
+// Deny is an answer that denies or declines it, with a message for the model.
 func Deny(message string) host.Reply { return host.Reply{Answer: host.AnswerDeny, Message: message} }
 
 var _ host.Asker = (*Asker)(nil)
 
+// Carries is true.
+func (a *Asker) Carries(host.QuestionKind) bool { return true }
+
 // Ask records the question and answers it.
-func (a *Asker) Ask(ctx context.Context, q host.Approval) (host.Reply, error) {
+func (a *Asker) Ask(ctx context.Context, q host.Question) (host.Reply, error) {
 	a.mu.Lock()
 	a.questions = append(a.questions, q)
 	if a.answer != nil {
@@ -59,7 +73,7 @@ func (a *Asker) Ask(ctx context.Context, q host.Approval) (host.Reply, error) {
 }
 
 // Questions returns the questions so far, in the order in which they came.
-func (a *Asker) Questions() []host.Approval {
+func (a *Asker) Questions() []host.Question {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.questions)

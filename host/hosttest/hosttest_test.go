@@ -65,7 +65,7 @@ func TestConversation(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 	questions := asker.Questions()
-	if len(questions) != 2 || questions[0].Tool != "Shout" || questions[1].CallID != "call-3" {
+	if len(questions) != 2 || questions[0].Tool != "Shout" || questions[1].Call != "call-3" {
 		t.Errorf("asked: %+v", questions)
 	}
 }
@@ -88,7 +88,7 @@ func TestWhatGoesWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			asker := hosttest.NewAskerFunc(func(context.Context, host.Approval) (host.Reply, error) { return hosttest.Allow(), nil })
+			asker := hosttest.NewAskerFunc(func(context.Context, host.Question) (host.Reply, error) { return hosttest.Allow(), nil })
 			_, played := play(t.Context(), session(t, asker), test.model)
 			if err := test.model.Err(); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("it says %v after %v; want %s", err, played, test.want)
@@ -122,10 +122,10 @@ func TestAnswers(t *testing.T) {
 	if err := a.Err(); err == nil || !strings.Contains(err.Error(), "1 answers were not needed") {
 		t.Error(err)
 	}
-	if r, err := a.Ask(t.Context(), host.Approval{}); err != nil || r.Answer != host.AnswerAllow || a.Err() != nil {
+	if r, err := a.Ask(t.Context(), host.Question{}); err != nil || r.Answer != host.AnswerAllow || a.Err() != nil {
 		t.Errorf("%v, %v, %v", r, err, a.Err())
 	}
-	if _, err := a.Ask(t.Context(), host.Approval{Tool: "Shout"}); err == nil || a.Err() == nil || !strings.Contains(a.Err().Error(), "question 2 has no answer: Shout") {
+	if _, err := a.Ask(t.Context(), host.Question{Tool: "Shout"}); err == nil || a.Err() == nil || !strings.Contains(a.Err().Error(), "question 2 has no answer: Shout") {
 		t.Errorf("%v, %v", err, a.Err())
 	}
 }

@@ -3,12 +3,14 @@ package mcp
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/visible"
 )
 
 // asker asks the person through the client of the call that a question is about. It implements
@@ -17,18 +19,69 @@ type asker struct {
 	session *clientSession
 }
 
-// Ask elicits an answer. Keys are random, so that a client can answer only what it was asked.
-func (a *asker) Ask(ctx context.Context, q host.Approval) (host.Reply, error) {
-	running := a.session.find(q.CallID)
-	if running == nil {
-		return host.Reply{}, fmt.Errorf("the client of the call %s is gone", q.CallID)
+// Carries is true of what clients can be asked. Whether that of a call can is found when it is
+// asked.
+func (a *asker) Carries(kind host.QuestionKind) bool {
+	switch kind {
+	case host.QuestionApproval, host.QuestionForm, host.QuestionURL:
+		return true
 	}
-	form := approvalForm(&q)
-	result, err := a.elicit(ctx, running, form.params())
+	return false
+}
+
+// Ask elicits an answer. Keys are random, so that a client can answer only what it was asked.
+func (a *asker) Ask(ctx context.Context, q host.Question) (host.Reply, error) {
+	running := a.session.find(q.Call)
+	if running == nil {
+		return host.Reply{}, fmt.Errorf("the client of the call %s is gone", q.Call)
+	}
+	params, read := elicitation(&q)
+	if params == nil {
+		return host.Reply{}, host.ErrNobody
+	}
+	result, err := a.elicit(ctx, running, params)
 	if err != nil {
 		return host.Reply{}, err
 	}
-	return form.reply(result), nil
+	return read(result)
+}
+
+// elicitation is a question as a client is asked it, and how its answer reads.
+func elicitation(q *host.Question) (*mcp.ElicitParams, func(*mcp.ElicitResult) (host.Reply, error)) {
+	switch {
+	case q.Approval != nil:
+		form := approvalForm(q.Approval)
+		return form.params(), func(r *mcp.ElicitResult) (host.Reply, error) { return form.reply(r), nil }
+	case q.Form != nil:
+		return &mcp.ElicitParams{Mode: "form", Message: asks(q, q.Form.Message), RequestedSchema: q.Form.Schema}, replyOf
+	case q.URL != nil:
+		return &mcp.ElicitParams{Mode: "url", Message: asks(q, q.URL.Message), URL: q.URL.URL, ElicitationID: q.ID}, replyOf
+	}
+	return nil, nil
+}
+
+// asks is a message of a tool's with the tool that it comes from.
+func asks(q *host.Question, message string) string {
+	who := visible.Name(q.Tool)
+	if q.Plugin != "" {
+		who += " (plugin " + visible.Name(q.Plugin) + ")"
+	}
+	return who + " asks: " + visible.Text(message)
+}
+
+// replyOf is a client's answer to a form or a URL.
+func replyOf(r *mcp.ElicitResult) (host.Reply, error) {
+	switch r.Action {
+	case "accept":
+		if r.Content == nil {
+			return host.Reply{Answer: host.AnswerAllow}, nil
+		}
+		content, err := json.Marshal(r.Content)
+		return host.Reply{Answer: host.AnswerAllow, Content: content}, err
+	case "decline":
+		return host.Reply{Answer: host.AnswerDeny}, nil
+	}
+	return host.Reply{}, host.ErrDismissed
 }
 
 func (a *asker) elicit(ctx context.Context, running *call, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {

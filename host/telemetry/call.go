@@ -33,10 +33,10 @@ func (o *Observer) call(t *turn, e *host.Event) {
 		o.moment(c.span, e)
 	case host.EventDecided:
 		o.decided(c, e)
-	case host.EventNeedsApproval:
+	case host.EventQuestion:
 		c.answered(e.Time)
 		_, c.asking = o.tracer.Start(c.ctx, "ask person", trace.WithTimestamp(e.Time), trace.WithAttributes(about(e)...))
-	case host.EventRewritten:
+	case host.EventRewritten, host.EventAnswered:
 		c.answered(e.Time)
 		o.moment(c.span, e)
 	case host.EventCapability:

@@ -136,7 +136,7 @@ func walk(id, tool string, result *abi.ToolResult) []host.Event {
 	return []host.Event{
 		of(host.Event{Kind: host.EventQueued, Input: input}),
 		of(host.Event{Kind: host.EventDecided, Decision: decision(ask)}),
-		of(host.Event{Kind: host.EventNeedsApproval, Approval: &host.Approval{Title: "hush"}}),
+		of(host.Event{Kind: host.EventQuestion, Question: &host.Question{Title: "hush"}}),
 		of(host.Event{Kind: host.EventDecided, Decision: decision(allow)}),
 		of(host.Event{Kind: host.EventStarted}),
 		of(host.Event{Kind: host.EventProgress, Progress: &host.Progress{Progress: abi.Progress{Message: "hush", Output: "hush"}, Tail: "hush"}}),

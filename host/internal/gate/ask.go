@@ -120,7 +120,7 @@ func (g asking) answer(q *Question, a Answer) error {
 	}
 	switch {
 	case a.Err != nil:
-		return g.unasked(a.Err)
+		return g.unasked(a)
 	case a.Allow:
 		return g.allowed(a.Input)
 	case a.Later:
@@ -141,14 +141,18 @@ func (g asking) refused(why error) error {
 	return why
 }
 
-// unasked records that nobody could be asked.
-func (g asking) unasked(why error) error {
+// unasked records that the person could not be asked. Where there is nobody who could be, it is
+// as in a headless session: the denial names the rule that would spare the question.
+func (g asking) unasked(a Answer) error {
 	d := g.Decide(g.s)
 	d.Verdict, d.Headless = permissions.Deny, true
 	if err := g.record(g.s, &d, ""); err != nil {
 		return err
 	}
-	return abi.Errorf(abi.CodeDenied, "the person could not be asked, so it is denied: %w", why)
+	if a.Nobody {
+		return Refusal(d)
+	}
+	return abi.Errorf(abi.CodeDenied, "the person could not be asked, so it is denied: %w", a.Err)
 }
 
 // allowed takes what the person allowed, and looks once more whether a rule that came

@@ -84,8 +84,9 @@ type Question struct {
 
 // Answer is what a person said.
 type Answer struct {
-	// Err says why the person could not be asked.
-	Err error
+	// Err says why the person could not be asked, and Nobody that there is none who could be.
+	Err    error
+	Nobody bool
 	// Allow allows the subject; Later leaves it open. Else it is denied.
 	Allow, Later bool
 	// Message, with a denial, is for the model.

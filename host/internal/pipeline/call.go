@@ -7,6 +7,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/gate"
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/host/internal/traits"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/scheduler"
@@ -144,7 +145,7 @@ func (c *Call) Run(ctx context.Context, slot *scheduler.Slot) scheduler.Outcome 
 // invoke calls the tool.
 func (c *Call) invoke(ctx context.Context, w *world) (abi.ToolResult, error) {
 	ctx = context.WithValue(ctx, callKey{}, c)
-	i := invocation{&c.core, plugins.Invocation{
+	i := invocation{&c.core, tool.Invocation{Person: asker{w}, Invocation: plugins.Invocation{
 		ID:         c.use.ID,
 		Input:      c.input.json,
 		Cwd:        w.view.Cwd,
@@ -152,7 +153,7 @@ func (c *Call) invoke(ctx context.Context, w *world) (abi.ToolResult, error) {
 		Capability: w.do,
 		Report:     c.tell.Report,
 		Spill:      c.session().Storage.Results().Spiller(),
-	}}
+	}}}
 	if i.returnsSoon() {
 		return c.tool.Call(ctx, i.call)
 	}

@@ -78,7 +78,7 @@ func (g *world) placed(commands *commands.Shell) capability.Scope {
 	scope := capability.Scope{
 		Cwd: g.view.Cwd, Report: unheard, Tools: c.turn.Catalog(),
 		Call:  c.identity(),
-		Files: &c.files,
+		Files: &c.files, Person: asker{g},
 	}
 	c.session().Storage.Provide(&scope)
 	if from := c.tool.Source(); !from.Trusted {

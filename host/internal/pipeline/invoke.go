@@ -9,14 +9,13 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/tool"
-	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/scheduler"
 )
 
 // invocation is the tool of a call as it runs.
 type invocation struct {
 	*core
-	call plugins.Invocation
+	call tool.Invocation
 }
 
 // grace is how long a tool has to come to its end once its context has. What it says

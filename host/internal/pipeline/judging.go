@@ -38,7 +38,7 @@ func judgingAt(c *core, v *rules.View) *judging {
 		Policies: &g.desk, Files: &g.desk, Approvals: &c.approvals, Judge: c.consultation,
 		Log: (*journal)(&g.desk),
 	}
-	if !s.Headless {
+	if !s.Headless() {
 		g.Asker = &g.desk
 	}
 	return g

@@ -76,9 +76,9 @@ func (g *world) rehearse(ctx context.Context, s *gate.Subject) (done func(), err
 	}
 	defer all.Leave()
 	r := &rehearsal{world: g, asked: s}
-	result, err := g.tool.Call(limited, plugins.Invocation{
+	result, err := g.tool.Call(limited, tool.Invocation{Invocation: plugins.Invocation{
 		ID: g.use.ID, Input: g.input.json, Cwd: g.view.Cwd, Capability: r.do,
-	})
+	}})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -121,7 +121,7 @@ func (r *rehearsal) do(ctx context.Context, req abi.Request) (abi.Answer, error)
 	}
 	commands := newShell(r.world.judging)
 	place := r.world.placed(commands)
-	place.Report, place.Rehearse, place.History = unheard, true, nil
+	place.Report, place.Rehearse, place.History, place.Person = unheard, true, nil, nil
 	plan, err := native.Plan(ctx, place, req)
 	if err != nil {
 		return abi.Answer{}, err

@@ -72,8 +72,8 @@ type Session struct {
 	Distrust traits.Distrust
 	// Judge is asked what rules leave open; nil is none.
 	Judge gate.Judge
-	// Headless says that there is nobody to ask.
-	Headless bool
+	// Headless reports whether there is nobody to ask for an approval now.
+	Headless func() bool
 	// Stage says that writes are staged.
 	Stage bool
 	Life  Life
@@ -114,6 +114,12 @@ type Turn interface {
 	// Ask puts a question about a call to the person. The channel brings one answer,
 	// unless ctx ends first.
 	Ask(ctx context.Context, callID string, tell Teller, q *gate.Question) <-chan gate.Answer
+	// Question puts one of a running call to the person, and waits for the answer or for the
+	// end of ctx.
+	Question(ctx context.Context, q *Question) (capability.Reply, error)
+	// OnInterrupt has do called once the user interrupts the turn, at once if they have,
+	// unless stop is called before.
+	OnInterrupt(do func()) (stop func())
 	// ByModel reports whether the model makes the calls, and not a running call of the
 	// session. Above are those, the nearest first.
 	ByModel() bool

@@ -75,15 +75,16 @@ type Options struct {
 	Resumes bool
 	// Judge is asked what rules leave open; nil is none.
 	Judge gate.Judge
-	// Headless says that there is nobody to ask.
-	Headless bool
+	// Headless reports whether there is nobody to ask for an approval now, and Mute whether
+	// nothing at all can be asked.
+	Headless, Mute func() bool
 }
 
 // Open opens a session, whose directories are added to the setup of its rules. It has no
 // rules yet, see [Session.Begin].
 func (h *Host) Open(o Options, setup *permissions.Setup) (*Session, error) {
 	s := &Session{Host: h, resumes: o.Resumes, caller: o.Caller, running: turn.NewToken(), singles: singles{entering: turn.NewToken()}}
-	s.Tools = Tools{host: h, audience: o.Audience, stage: o.Storage.Stage}
+	s.Tools = Tools{host: h, audience: o.Audience, stage: o.Storage.Stage, mute: o.Mute}
 	s.Calls.ID, s.Calls.Judge, s.Calls.Headless = o.Storage.ID, o.Judge, o.Headless
 	if err := s.openStorage(o.Storage, setup); err != nil {
 		return nil, err

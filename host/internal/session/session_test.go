@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/pluginset"
@@ -39,6 +40,10 @@ func (h *heard) Close()                                    { close(h.told) }
 func (h *heard) Interruptible(bool)                        {}
 func (h *heard) Telling(int, *abi.ToolUse) pipeline.Teller { return teller{heard: h} }
 
+func (h *heard) Question(context.Context, *session.Turn, *pipeline.Question) (capability.Reply, error) {
+	return capability.Reply{}, nil
+}
+
 func (h *heard) Ask(_ context.Context, t *session.Turn, callID string, tell pipeline.Teller, q *gate.Question) <-chan gate.Answer {
 	<-h.first
 	h.told <- "asked about " + callID + ", " + q.Subject.Call.Tool
@@ -67,12 +72,14 @@ func (t teller) Left(r abi.ToolResult) {
 	t.heard.once.Do(func() { close(t.heard.first) })
 }
 
+func never() bool { return false }
+
 // native is a tool of the embedder that answers with its name.
 func native(t *testing.T, name string) *tool.Native {
 	t.Helper()
 	contract := abi.Tool{Name: name, Summary: "Answers", InputSchema: `{"type":"object"}`}
 	n, err := tool.NewNative(contract, tool.Functions{
-		Run: func(context.Context, plugins.Invocation) (abi.ToolResult, error) { return tool.ResultOf(name) },
+		Run: func(context.Context, tool.Invocation) (abi.ToolResult, error) { return tool.ResultOf(name) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +112,7 @@ func open(t *testing.T) *session.Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := h.Open(session.Options{Storage: storage.Options{ID: "one", Logger: log}}, &setup)
+	s, err := h.Open(session.Options{Headless: never, Mute: never, Storage: storage.Options{ID: "one", Logger: log}}, &setup)
 	if err != nil {
 		t.Fatal(err)
 	}

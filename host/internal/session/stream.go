@@ -20,7 +20,7 @@ type Stream struct {
 // NewStream queues a turn. It begins when the turns before it have ended.
 func (s *Session) NewStream(ctx context.Context, f Feed, l Listeners) *Stream {
 	t := newTurn(ctx, s, 0, f, l)
-	t.schedule() //nolint:contextcheck // its context is ctx's own
+	t.schedule()
 	st := &Stream{turn: t, calls: newIntake(t), ended: make(chan struct{})}
 	st.place = s.queue.Join(t.within != nil, t.tryLock)
 	begun := st.place == nil
@@ -74,6 +74,7 @@ func (st *Stream) Cancel(cause error) { st.turn.span.Cancel(cause) }
 
 // Interrupt ends what may be interrupted, and begins nothing more.
 func (st *Stream) Interrupt() {
+	st.turn.interruption.happen()
 	st.turn.jobs.Interrupt(pipeline.ErrInterrupted)
 	st.calls.cancel(pipeline.ErrInterrupted)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
@@ -30,6 +31,11 @@ func (t *Turn) Stopped() *string { return outermost(t).stopped.Load() }
 
 // Holds reports whether results wait for a reader.
 func (t *Turn) Holds() bool { return t.feed != nil }
+
+// Question puts one of a running call to the person.
+func (t *Turn) Question(ctx context.Context, q *pipeline.Question) (capability.Reply, error) {
+	return t.listeners.Question(ctx, t, q)
+}
 
 // Ask puts a question about a call of the turn to the person.
 func (t *Turn) Ask(ctx context.Context, callID string, tell pipeline.Teller, q *gate.Question) <-chan gate.Answer {

@@ -19,7 +19,9 @@ type Tools struct {
 	host     *Host
 	audience toolset.Audience
 	stage    bool // writes are staged
-	storage  *storage.Session
+	// mute reports whether nothing can be asked.
+	mute    func() bool
+	storage *storage.Session
 	// Known is what the model knows of them.
 	Known toolset.Known
 }
@@ -85,6 +87,9 @@ func (s *Tools) refuses(t tool.Tool) error {
 	}
 	if err := cmp.Or(s.refusesPowerShell(t), s.refusesTasks(t)); err != nil {
 		return err
+	}
+	if contract.RequiresUser && s.mute() {
+		return abi.Errorf(abi.CodeDisabled, "%s needs a person, and there is nobody to ask", contract.Name)
 	}
 	return s.audience.Refuses(contract, tool.BuiltIn(t))
 }

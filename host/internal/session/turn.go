@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
@@ -31,7 +33,9 @@ type Listeners interface {
 	Close()
 	// Telling begins what a call tells.
 	Telling(index int, use *abi.ToolUse) pipeline.Teller
-	// Ask puts a question about a call of the turn to the person.
+	// Question puts one of a running call of the turn to the person.
+	Question(ctx context.Context, t *Turn, q *pipeline.Question) (capability.Reply, error)
+	// Ask asks the person for an approval of a call of the turn.
 	Ask(ctx context.Context, t *Turn, callID string, tell pipeline.Teller, q *gate.Question) <-chan gate.Answer
 }
 
@@ -74,6 +78,42 @@ type signals struct {
 	stopped atomic.Pointer[string]
 	// leftovers says that something may go on when the last result has left.
 	leftovers atomic.Bool
+	// interruption is the user's.
+	interruption interruption
+}
+
+// interruption ends a context, which is made when somebody first asks for it.
+type interruption struct {
+	mu    sync.Mutex
+	ended context.Context //nolint:containedctx // it is no call's, and says one thing
+	end   context.CancelFunc
+}
+
+// context ends with the interruption.
+func (i *interruption) context() context.Context {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.ended == nil {
+		i.ended, i.end = context.WithCancel(context.Background())
+	}
+	return i.ended
+}
+
+// happen says that the user interrupts.
+func (i *interruption) happen() {
+	i.context()
+	i.end()
+}
+
+// OnInterrupt has do called when the user interrupts the turn, or the one that it is part of
+// in the end.
+func (t *Turn) OnInterrupt(do func()) (stop func()) {
+	own := context.AfterFunc(t.interruption.context(), do)
+	if outer := outermost(t); outer != t {
+		outer := context.AfterFunc(outer.interruption.context(), do)
+		return func() { own(); outer() }
+	}
+	return func() { own() }
 }
 
 // counts count the calls that are ordered together, see [pipeline.Turn].
@@ -219,7 +259,7 @@ func (t *Turn) letGo(has bool) {
 // on the caller's own goroutine, and returns their results in call order.
 func (s *Session) Results(ctx context.Context, uses []abi.ToolUse, l Listeners) []abi.ToolResult {
 	t := newTurn(ctx, s, len(uses), nil, l)
-	t.schedule() //nolint:contextcheck // its context is ctx's own
+	t.schedule()
 	t.lending(func() {
 		has := t.lock(t.span.Ctx)
 		defer t.finish(has) // it runs the last call, and waits for the others

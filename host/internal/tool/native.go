@@ -19,7 +19,7 @@ var ErrExited = abi.Errorf(abi.CodeInternal, "the tool ended its goroutine inste
 // Functions are what a [Native] tool does.
 type Functions struct {
 	// Run runs the tool. It is required.
-	Run func(ctx context.Context, c plugins.Invocation) (abi.ToolResult, error)
+	Run func(ctx context.Context, c Invocation) (abi.ToolResult, error)
 	// Assess answers questions about an input; nil answers none.
 	Assess func(ctx context.Context, input json.RawMessage, facts []abi.Fact) (abi.Assessment, error)
 }
@@ -104,7 +104,7 @@ func (t *Native) Assess(ctx context.Context, q plugins.Question) (abi.Assessment
 }
 
 // Call runs the tool. An error of the tool's becomes a result with its code.
-func (t *Native) Call(ctx context.Context, inv plugins.Invocation) (r abi.ToolResult, err error) {
+func (t *Native) Call(ctx context.Context, inv Invocation) (r abi.ToolResult, err error) {
 	defer t.recoverInto(&err)
 	r, err = t.functions.Run(ctx, inv)
 	var known *abi.Error

@@ -21,7 +21,7 @@ func contract(name string) abi.Tool {
 func native(t *testing.T, f tool.Functions) *tool.Native {
 	t.Helper()
 	if f.Run == nil {
-		f.Run = func(context.Context, plugins.Invocation) (abi.ToolResult, error) { return abi.ToolResult{}, nil }
+		f.Run = func(context.Context, tool.Invocation) (abi.ToolResult, error) { return abi.ToolResult{}, nil }
 	}
 	made, err := tool.NewNative(contract("Do"), f)
 	if err != nil {
@@ -32,7 +32,7 @@ func native(t *testing.T, f tool.Functions) *tool.Native {
 
 func TestNewNativeRefuses(t *testing.T) {
 	t.Parallel()
-	run := func(context.Context, plugins.Invocation) (abi.ToolResult, error) { return abi.ToolResult{}, nil }
+	run := func(context.Context, tool.Invocation) (abi.ToolResult, error) { return abi.ToolResult{}, nil }
 	broken := contract("Do")
 	broken.InputSchema = `{"type":7}`
 	for want, err := range map[string]error{
@@ -84,10 +84,10 @@ func TestNativeCall(t *testing.T) {
 		"when cancelled": {cancelled, func() error { return errors.New("broken") }, "", abi.CodeCancelled},
 		"with a panic":   {t.Context(), func() error { panic("oh") }, "", abi.CodeInternal},
 	} {
-		n := native(t, tool.Functions{Run: func(context.Context, plugins.Invocation) (abi.ToolResult, error) {
+		n := native(t, tool.Functions{Run: func(context.Context, tool.Invocation) (abi.ToolResult, error) {
 			return abi.ToolResult{}, test.run()
 		}})
-		r, err := n.Call(test.ctx, plugins.Invocation{ID: "c1"})
+		r, err := n.Call(test.ctx, tool.Invocation{Invocation: plugins.Invocation{ID: "c1"}})
 		if (err != nil || test.fails != "") && abi.CodeOf(err) != test.fails {
 			t.Errorf("a tool that ends %s fails with %v", name, err)
 		}

@@ -16,7 +16,7 @@ func TestNatives(t *testing.T) {
 	native := func(name string, aliases ...string) *tool.Native {
 		n, err := tool.NewNative(
 			abi.Tool{Name: name, Aliases: aliases, Description: "-", InputSchema: `{"type":"object"}`},
-			tool.Functions{Run: func(context.Context, plugins.Invocation) (abi.ToolResult, error) { return abi.ToolResult{}, nil }},
+			tool.Functions{Run: func(context.Context, tool.Invocation) (abi.ToolResult, error) { return abi.ToolResult{}, nil }},
 		)
 		if err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -28,7 +29,15 @@ type Tool interface {
 	// Assess answers a question about an input, without effects.
 	Assess(ctx context.Context, q plugins.Question) (abi.Assessment, error)
 	// Call runs the tool.
-	Call(ctx context.Context, c plugins.Invocation) (abi.ToolResult, error)
+	Call(ctx context.Context, c Invocation) (abi.ToolResult, error)
+}
+
+// Invocation is one call to a tool. Person is whom an embedder's tool may ask; plugins ask by
+// capabilities alone.
+type Invocation struct {
+	plugins.Invocation
+
+	Person capability.Person
 }
 
 var _ Tool = Plugin{}
@@ -54,6 +63,11 @@ func (t Plugin) Source() Source {
 
 // Validate checks an input against the tool's schema.
 func (t Plugin) Validate(input json.RawMessage) (json.RawMessage, error) { return t.Accept(input) }
+
+// Call runs the tool.
+func (t Plugin) Call(ctx context.Context, c Invocation) (abi.ToolResult, error) {
+	return t.Tool.Call(ctx, c.Invocation)
+}
 
 // Declares looks a capability up in the manifest.
 func (t Plugin) Declares(capability string) (abi.CapabilityClaim, bool) {

@@ -48,10 +48,12 @@ func (r *Reporter) Line(e host.Event) any {
 		}
 	case host.EventGit:
 		return gitEventOf(head, e)
-	case host.EventNeedsApproval:
-		p := r.permission(head, about, e.Approval)
-		p.From = from
-		return p
+	case host.EventQuestion:
+		if e.Question.Approval != nil {
+			p := r.permission(head, about, e.Question.Approval)
+			p.From = from
+			return p
+		}
 	case host.EventPersisted:
 		return Persisted{head, about, e.Stored, from}
 	case host.EventDiscarded:
@@ -88,7 +90,7 @@ func earlier(a, b time.Time) time.Time {
 
 func (r *Reporter) head(e host.Event) Head {
 	kind := string(e.Kind)
-	if e.Kind == host.EventNeedsApproval {
+	if e.Kind == host.EventQuestion {
 		kind = "permission"
 	}
 	return Head{kind, now(e.Time), r.turn, milliseconds(e.Elapsed)}

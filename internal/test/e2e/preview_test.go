@@ -25,7 +25,10 @@ type person struct {
 
 func waitsFor(questions int) *person { return &person{waits: questions, all: make(chan struct{})} }
 
-func (p *person) Ask(ctx context.Context, a host.Approval) (host.Reply, error) {
+func (*person) Carries(kind host.QuestionKind) bool { return kind == host.QuestionApproval }
+
+func (p *person) Ask(ctx context.Context, question host.Question) (host.Reply, error) {
+	a := *question.Approval
 	p.mu.Lock()
 	p.asked = append(p.asked, a)
 	if len(p.asked) == p.waits {
@@ -154,6 +157,8 @@ func TestDeniedEdit(t *testing.T) {
 
 type denying struct{}
 
-func (denying) Ask(context.Context, host.Approval) (host.Reply, error) {
+func (denying) Carries(kind host.QuestionKind) bool { return kind == host.QuestionApproval }
+
+func (denying) Ask(context.Context, host.Question) (host.Reply, error) {
 	return host.Reply{Answer: host.AnswerDeny, Message: "not that one"}, nil
 }

@@ -57,15 +57,21 @@ func (a *Asker) await(ctx context.Context) error {
 	}
 }
 
+// Carries is true of approvals.
+func (a *Asker) Carries(kind host.QuestionKind) bool { return kind == host.QuestionApproval }
+
 // Ask puts one question after another, whoever asks at once. What was typed
 // before a question was shown does not answer it.
-func (a *Asker) Ask(ctx context.Context, q host.Approval) (host.Reply, error) {
+func (a *Asker) Ask(ctx context.Context, q host.Question) (host.Reply, error) {
+	if q.Approval == nil {
+		return host.Reply{}, host.ErrNobody
+	}
 	if err := a.await(ctx); err != nil {
 		return host.Reply{}, err
 	}
 	defer func() { a.turn <- struct{}{} }()
 	defer a.out.Hold()()
-	v := newQuestion(q)
+	v := newQuestion(*q.Approval)
 	v.show(a.out)
 	reply, err := a.answer(ctx, v)
 	if err != nil {

@@ -35,6 +35,11 @@ func typed(t *testing.T, text string) *os.File {
 }
 
 // command is a question about a shell command, with all there may be.
+// approvalOf is the question for an approval.
+func approvalOf(a host.Approval) host.Question {
+	return host.Question{Kind: host.QuestionApproval, Approval: &a}
+}
+
 func command(text string) host.Approval {
 	return host.Approval{
 		Tool: "Bash", Plugin: "shell", Title: text, Cwd: "/ws/proj", Input: json.RawMessage(`{}`),
@@ -79,7 +84,7 @@ func TestAskerOverAPipe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, out := printer(0, false)
-			got, err := NewAsker(p, typed(t, tt.in)).Ask(t.Context(), q)
+			got, err := NewAsker(p, typed(t, tt.in)).Ask(t.Context(), approvalOf(q))
 			if !reflect.DeepEqual(got, tt.want) || !errors.Is(err, tt.err) {
 				t.Errorf("got %+v and %v, want %+v and %v\n%s", got, err, tt.want, tt.err, out)
 			}
@@ -132,7 +137,7 @@ func TestQuestionIsShown(t *testing.T) {
 		p, out := printer(width, false)
 		q := command("make \x1b[2J\u202ex\necho 2")
 		q.Reasons, q.DenyEndsTurn = []string{"It is not read-only"}, true
-		reply, err := NewAsker(p, typed(t, "n\n")).Ask(t.Context(), q)
+		reply, err := NewAsker(p, typed(t, "n\n")).Ask(t.Context(), approvalOf(q))
 		if err != nil || !reply.EndTurn {
 			t.Fatalf("%+v, %v", reply, err)
 		}
@@ -228,7 +233,7 @@ func TestFactsOfAQuestion(t *testing.T) {
 		Remember: []host.RememberOption{{Target: host.TargetEdits, Rules: []string{"Edit"}}},
 	}
 	p, out := printer(0, false)
-	reply, err := NewAsker(p, typed(t, "e\n")).Ask(t.Context(), q)
+	reply, err := NewAsker(p, typed(t, "e\n")).Ask(t.Context(), approvalOf(q))
 	if err != nil || reply.Remember == nil || reply.Remember.Target != host.TargetEdits {
 		t.Errorf("%+v, %v", reply, err)
 	}
@@ -251,7 +256,7 @@ func TestNoYesToWhatWasNotShown(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1<<20) + " ; rm -rf ~"
 	p, out := printer(80, false)
-	got, err := NewAsker(p, typed(t, "y\ns\nv\ny\n")).Ask(t.Context(), command(long))
+	got, err := NewAsker(p, typed(t, "y\ns\nv\ny\n")).Ask(t.Context(), approvalOf(command(long)))
 	if err != nil || got.Answer != host.AnswerAllow || got.Remember != nil {
 		t.Errorf("got %+v and %v", got, err)
 	}
@@ -270,7 +275,7 @@ func TestNoYesToEffectsNotShown(t *testing.T) {
 		q.Accesses = append(q.Accesses, permissions.Access{Kind: permissions.AccessWrite, Target: fmt.Sprint("/ws/", i)})
 	}
 	p, out := printer(0, false)
-	got, err := NewAsker(p, typed(t, "y\nv\ny\n")).Ask(t.Context(), q)
+	got, err := NewAsker(p, typed(t, "y\nv\ny\n")).Ask(t.Context(), approvalOf(q))
 	before, after, _ := strings.Cut(out.String(), "[v and Enter]")
 	if err != nil || got.Answer != host.AnswerAllow || strings.Contains(before, "[y") ||
 		!strings.Contains(before, "and 10 more") || !strings.Contains(after, "changing /ws/29") {
@@ -282,7 +287,7 @@ func TestPreview(t *testing.T) {
 	t.Parallel()
 	p, out := printer(0, true)
 	q := host.Approval{Tool: "Edit", Title: "a.go", Preview: "@@ -1 +1 @@\n-old\x07\n+new\n"}
-	if _, err := NewAsker(p, typed(t, "n\n")).Ask(t.Context(), q); err != nil {
+	if _, err := NewAsker(p, typed(t, "n\n")).Ask(t.Context(), approvalOf(q)); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"  | \x1b[31m-old\\x07\x1b[0m\n", "  | \x1b[32m+new\x1b[0m\n"} {
@@ -303,7 +308,7 @@ func TestDecidedQuestionIsNotShown(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		asked := make(chan error, 1)
 		go func() {
-			_, err := a.Ask(ctx, command("make"))
+			_, err := a.Ask(ctx, approvalOf(command("make")))
 			asked <- err
 		}()
 		synctest.Wait()
@@ -330,7 +335,7 @@ func TestAskerIsCancelled(t *testing.T) {
 	errs := make(chan error, 2)
 	for range 2 { // one waits for the answer, the other for its turn
 		go func() {
-			_, err := a.Ask(ctx, host.Approval{})
+			_, err := a.Ask(ctx, approvalOf(host.Approval{}))
 			errs <- err
 		}()
 	}

@@ -35,10 +35,10 @@ func (b *board) apply(e *host.Event, now time.Time) {
 	switch e.Kind {
 	case host.EventQueued:
 		b.entry(e, now)
-	case host.EventNeedsApproval:
+	case host.EventQuestion:
 		b.entry(e, now).asking = now
-	case host.EventDecided:
-		b.update(e, func(c *entry) { c.asking = time.Time{} }) // a person has decided, if one was asked
+	case host.EventDecided, host.EventAnswered:
+		b.update(e, func(c *entry) { c.asking = time.Time{} }) // a person has answered, if one was asked
 	case host.EventStarted:
 		c := b.entry(e, now)
 		c.phase, c.since, c.asking = running, now, time.Time{}

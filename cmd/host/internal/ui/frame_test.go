@@ -47,7 +47,7 @@ var scenes = map[string]func(s *stage){
 	},
 	"waiting": func(s *stage) {
 		s.queue("Edit", "main.go").starts()
-		s.queue("Bash", "rm -r build").is(host.EventNeedsApproval)
+		s.queue("Bash", "rm -r build").is(host.EventQuestion)
 		for i := range 20 {
 			s.queue("Read", fmt.Sprintf("file%d", i))
 		}

@@ -18,7 +18,7 @@ import (
 )
 
 var allKinds = []host.EventKind{
-	host.EventQueued, host.EventDecided, host.EventNeedsApproval, host.EventHook, host.EventRewritten, host.EventStarted,
+	host.EventQueued, host.EventDecided, host.EventQuestion, host.EventHook, host.EventRewritten, host.EventStarted,
 	host.EventCapability, host.EventProgress, host.EventLog, host.EventFinished, host.EventResult, host.EventChanged,
 	host.EventMessage, host.EventStop, host.EventPersisted, host.EventReplaced, host.EventInterruptible,
 	host.EventDiscarded, host.EventAbandoned, host.EventTools, host.EventTurn, host.EventTurnEnded, "unknown",

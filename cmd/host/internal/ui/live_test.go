@@ -187,7 +187,7 @@ func TestParallelCallsAreSeen(t *testing.T) {
 	onVT(t, v, func(s *script, timeline *Timeline, _ *Printer) {
 		s.queue("Bash", "make").starts().reports(host.Progress{Tail: "10%\r20%\rcc a.c\r\n", Bytes: 2048})
 		s.queue("mcp__web__fetch", "example.org").starts().reports(host.Progress{Progress: abi.Progress{Done: 3, Total: 4}})
-		s.queue("Bash", "rm -r out").is(host.EventNeedsApproval)
+		s.queue("Bash", "rm -r out").is(host.EventQuestion)
 		s.queue("Edit", "a.go").starts()
 		for range 5 {
 			s.queue("Read", "b.go")

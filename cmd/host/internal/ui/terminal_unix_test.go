@@ -125,7 +125,7 @@ type answered struct {
 func (s *desk) ask(ctx context.Context, a *Asker, q host.Approval) <-chan answered {
 	out := make(chan answered, 1)
 	go func() {
-		reply, err := a.Ask(ctx, q)
+		reply, err := a.Ask(ctx, approvalOf(q))
 		out <- answered{reply, err}
 	}()
 	return out

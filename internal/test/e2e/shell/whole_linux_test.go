@@ -276,7 +276,9 @@ type person struct {
 	questions int
 }
 
-func (p *person) Ask(context.Context, host.Approval) (host.Reply, error) {
+func (*person) Carries(kind host.QuestionKind) bool { return kind == host.QuestionApproval }
+
+func (p *person) Ask(context.Context, host.Question) (host.Reply, error) {
 	p.questions++
 	if p.says == "" {
 		return host.Reply{Answer: host.AnswerDeny}, nil

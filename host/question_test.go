@@ -1,0 +1,331 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/internal/testenv"
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/plugins"
+)
+
+const personSchema = `{"type":"object","required":["name"],"properties":{
+	"name":{"type":"string","minLength":2,"title":"Your name"},
+	"colour":{"type":"string","enum":["red","green"],"default":"green"}}}`
+
+func form(schema string) host.Question {
+	return host.Question{Kind: host.QuestionForm, Form: &host.Form{Message: "Who are you?", Schema: json.RawMessage(schema)}}
+}
+
+func visit(url string) host.Question {
+	return host.Question{Kind: host.QuestionURL, URL: &host.URLQuestion{Message: "Sign in.", URL: url}}
+}
+
+// curious is a tool that asks a question and tells the answer.
+func curious(name string, q host.Question, change ...func(*abi.Tool)) host.NativeTool {
+	tool := echo(name, change...)
+	tool.Run = func(ctx context.Context, c *host.Call) (abi.ToolResult, error) {
+		reply, err := c.Ask(ctx, q)
+		if err != nil {
+			return abi.ToolResult{}, err
+		}
+		return text(string(reply.Answer) + " " + string(reply.Content) + reply.Message), nil
+	}
+	return tool
+}
+
+// anyone answers questions of every kind by a function.
+type anyone func(context.Context, host.Question) (host.Reply, error)
+
+func (anyone) Carries(host.QuestionKind) bool { return true }
+
+func (a anyone) Ask(ctx context.Context, q host.Question) (host.Reply, error) { return a(ctx, q) }
+
+var yesReply = host.Reply{Answer: host.AnswerAllow}
+
+func fills(content any) host.Reply {
+	raw, err := json.Marshal(content)
+	if err != nil {
+		panic(err)
+	}
+	return host.Reply{Answer: host.AnswerAllow, Content: raw}
+}
+
+// replies answers every question the same way.
+func replies(r host.Reply) host.Asker {
+	return anyone(func(context.Context, host.Question) (host.Reply, error) { return r, nil })
+}
+
+// person carries some kinds, and answers by a function.
+type person struct {
+	kinds  []host.QuestionKind
+	answer anyone
+}
+
+func (p person) Carries(kind host.QuestionKind) bool { return slices.Contains(p.kinds, kind) }
+
+func (p person) Ask(ctx context.Context, q host.Question) (host.Reply, error) {
+	return p.answer(ctx, q)
+}
+
+func gives(r host.Reply, err error, kinds ...host.QuestionKind) person {
+	return person{kinds, func(context.Context, host.Question) (host.Reply, error) { return r, err }}
+}
+
+func TestCallAsks(t *testing.T) {
+	t.Parallel()
+	good, both := form(personSchema), []host.QuestionKind{host.QuestionForm, host.QuestionURL}
+	for name, test := range map[string]struct {
+		question host.Question
+		asker    host.Asker
+		text     string
+		code     abi.Code
+		unasked  bool // nobody was asked
+	}{
+		"a form":               {good, replies(fills(map[string]any{"name": "Ann"})), `allow {"colour":"green","name":"Ann"}`, "", false},
+		"a form declined":      {good, replies(host.Reply{Answer: host.AnswerDeny, Message: "ask my boss"}), "deny ask my boss", "", false},
+		"too short":            {good, replies(fills(map[string]any{"name": "A"})), `"name": it must have at least 2 characters`, abi.CodeInvalidInput, false},
+		"an unknown field":     {good, replies(fills(map[string]any{"name": "Ann", "age": 3})), `"age", which is no field`, abi.CodeInvalidInput, false},
+		"nothing":              {good, replies(yesReply), `lacks "name"`, abi.CodeInvalidInput, false},
+		"a URL":                {visit("https://example.com/in?a=1"), replies(yesReply), "allow ", "", false},
+		"a URL declined":       {visit("https://example.com/"), replies(host.Reply{Answer: host.AnswerDeny}), "deny ", "", false},
+		"dismissed":            {good, gives(host.Reply{}, host.ErrDismissed, both...), "the person dismissed the question", abi.CodeCancelled, false},
+		"later":                {good, gives(host.Reply{Answer: host.AnswerLater}, nil, both...), "a person must answer this first", abi.CodeNeedsApproval, false},
+		"a panic":              {good, person{both, func(context.Context, host.Question) (host.Reply, error) { panic("oh") }}, "the asker panicked: oh", abi.CodeCancelled, false},
+		"nobody after all":     {good, gives(host.Reply{}, host.ErrNobody, both...), "there is nobody to ask", abi.CodeUnsupported, false},
+		"nobody":               {good, nil, "there is nobody to ask", abi.CodeUnsupported, true},
+		"of another kind":      {good, gives(host.Reply{}, nil, host.QuestionURL), "the kind form has no answer here", abi.CodeUnsupported, true},
+		"of approvals alone":   {visit("https://example.com"), yes(), "the kind url has no answer here", abi.CodeUnsupported, true},
+		"a bad schema":         {form(`{"type":"object","properties":{"a":{"type":"object"}}}`), replies(host.Reply{}), `property "a": its type cannot be "object"`, abi.CodeInvalidInput, true},
+		"a relative URL":       {visit("/in"), replies(host.Reply{}), "must be a whole one", abi.CodeInvalidInput, true},
+		"a URL of a script":    {visit("javascript:alert(1)"), replies(host.Reply{}), "must be a whole one", abi.CodeInvalidInput, true},
+		"a URL with a user":    {visit("https://bank.com@evil.com/"), replies(host.Reply{}), "must name no user", abi.CodeInvalidInput, true},
+		"a URL that looks odd": {visit("https://ex\u0430mple.com/"), replies(host.Reply{}), `the character '\u0430'`, abi.CodeInvalidInput, true},
+		"an approval":          {host.Question{Kind: host.QuestionApproval, Approval: &host.Approval{}}, replies(host.Reply{}), "a tool asks a form or a URL", abi.CodeInvalidInput, true},
+		"no question":          {host.Question{Kind: host.QuestionForm}, replies(host.Reply{}), "a tool asks a form or a URL", abi.CodeInvalidInput, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := session(t, open(t, host.Options{Tools: []host.NativeTool{curious("Curious", test.question)}}), host.SessionOptions{Asker: test.asker})
+			r, events := one(t, s, "Curious", `{}`)
+			if test.code != "" {
+				wantError(t, r, test.code, test.text)
+			} else if r.IsError || r.Text() != test.text {
+				t.Errorf("got %q, want %q", r.Text(), test.text)
+			}
+			asked, answered := of(events, host.EventQuestion), of(events, host.EventAnswered)
+			if want := 1 - len(asked); (want == 1) != test.unasked || len(answered) != len(asked) {
+				t.Errorf("%d questions, %d answers", len(asked), len(answered))
+			}
+			if len(asked) == 1 && answered[0].Question.ID != asked[0].Question.ID {
+				t.Error("the answer is of another question")
+			}
+		})
+	}
+}
+
+// TestQuestionSaysWhoAsks has the person told which call of which session asks.
+func TestQuestionSaysWhoAsks(t *testing.T) {
+	t.Parallel()
+	var questions []host.Question
+	asker := anyone(func(_ context.Context, q host.Question) (host.Reply, error) {
+		questions = append(questions, q)
+		return yesReply, nil
+	})
+	var s *host.Session
+	outer := echo("Outer")
+	outer.Run = func(ctx context.Context, _ *host.Call) (abi.ToolResult, error) {
+		return s.Results(ctx, []abi.ToolUse{use("inner", "Inner", `{}`)})[0], nil
+	}
+	h := open(t, host.Options{Tools: []host.NativeTool{outer, curious("Inner", visit("https://example.com"))}})
+	s = session(t, h, host.SessionOptions{Asker: asker})
+	r, _ := one(t, s, "Outer", `{}`)
+	if r.IsError || len(questions) != 1 {
+		t.Fatalf("%q, and %d questions", r.Text(), len(questions))
+	}
+	q := questions[0]
+	if q.Kind != host.QuestionURL || q.Session != s.ID() || q.Call != "inner" || q.Parent != "c1" || q.Depth != 1 || q.Agent != host.MainAgent || q.Chain != s.ID() || q.Turn == "" || q.Tool != "Inner" ||
+		q.ID == "" || q.Binding == "" || string(q.Input) != `{}` || q.Cwd != s.Cwd() || q.Mode != permissions.ModeDefault || time.Since(q.Asked) > testenv.Patience {
+		t.Errorf("%+v", q)
+	}
+}
+
+// TestCapabilityAsks has an embedder's capability ask, on behalf of a guest whose time stands
+// still meanwhile.
+func TestCapabilityAsks(t *testing.T) {
+	t.Parallel()
+	asking := &asksFirst{form: *form(personSchema).Form}
+	asker := anyone(func(_ context.Context, q host.Question) (host.Reply, error) {
+		if q.Kind != host.QuestionForm || q.Plugin != "fixture" || q.Tool != "Fixture" {
+			t.Errorf("asked %+v", q)
+		}
+		time.Sleep(300 * time.Millisecond) // more than the guest has
+		return fills(map[string]string{"name": "Ann"}), nil
+	})
+	h := open(t, host.Options{
+		Capabilities: []capability.Capability{asking},
+		Plugins: host.PluginOptions{
+			Sources: []plugins.Source{plugin(t, "pass_through", fixtureTool+"read_only = true\n"+fixtureCapability+"\n[limits]\ntime = \"200ms\"\n")},
+			Granted: []string{"fixture"},
+		},
+	})
+	r, events := one(t, session(t, h, host.SessionOptions{Asker: asker}), "Fixture", `{}`)
+	if r.IsError || asking.said != `{"colour":"green","name":"Ann"}` {
+		t.Errorf("%q, %q", r.Text(), asking.said)
+	}
+	clocks := of(events, host.EventFinished)[0].Clocks
+	if clocks.Person < 250*time.Millisecond || clocks.Capability > clocks.Person {
+		t.Errorf("the person took %s, the capability %s", clocks.Person, clocks.Capability)
+	}
+}
+
+// asksFirst answers test.echo once the person has filled in a form.
+type asksFirst struct {
+	testCapability
+
+	form host.Form
+	said string
+}
+
+func (a *asksFirst) Plan(_ context.Context, s capability.Scope, _ abi.Request) (capability.Plan, error) {
+	return asksPlan{a, s.Person}, nil
+}
+
+type asksPlan struct {
+	*asksFirst
+	person capability.Person
+}
+
+func (asksPlan) Accesses() []permissions.Access { return nil }
+func (asksPlan) Close() error                   { return nil }
+
+func (p asksPlan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, error) {
+	reply, err := p.person.Fill(ctx, p.form)
+	p.said = string(reply.Content)
+	return abi.Answer{OK: struct{}{}}, err
+}
+
+// TestQuestionHoldsNoSlot has others run while a person thinks.
+func TestQuestionHoldsNoSlot(t *testing.T) {
+	t.Parallel()
+	ran := make(chan struct{})
+	other := echo("Other")
+	other.Run = func(context.Context, *host.Call) (abi.ToolResult, error) {
+		close(ran)
+		return abi.ToolResult{}, nil
+	}
+	asker := anyone(func(ctx context.Context, _ host.Question) (host.Reply, error) {
+		select {
+		case <-ran:
+			return yesReply, nil
+		case <-ctx.Done():
+			return host.Reply{}, ctx.Err()
+		}
+	})
+	h := open(t, host.Options{
+		Tools:  []host.NativeTool{curious("Curious", visit("https://example.com")), other},
+		Limits: host.LimitOptions{MaxConcurrent: 1, CallTimeout: testenv.Patience},
+	})
+	results := session(t, h, host.SessionOptions{Asker: asker}).Results(t.Context(), []abi.ToolUse{use("1", "Curious", `{}`), use("2", "Other", `{}`)})
+	if results[0].IsError || results[1].IsError {
+		t.Errorf("%q, %q", results[0].Text(), results[1].Text())
+	}
+}
+
+// TestInterruptEndsQuestions interrupts while a person is asked by a call that an interrupt
+// ends, and by one that it does not: that goes on, without an answer. What comes later is no
+// answer any more.
+func TestInterruptEndsQuestions(t *testing.T) {
+	t.Parallel()
+	for _, ends := range []abi.Interrupt{abi.InterruptCancel, abi.InterruptBlock} {
+		for _, heeds := range []bool{true, false} {
+			late := make(chan struct{})
+			asker := anyone(func(ctx context.Context, _ host.Question) (host.Reply, error) {
+				if heeds {
+					<-ctx.Done()
+					return host.Reply{}, ctx.Err()
+				}
+				<-late
+				return yesReply, nil
+			})
+			tool := curious("Curious", visit("https://example.com"), func(c *abi.Tool) { c.Interrupt = ends })
+			s := session(t, open(t, host.Options{Tools: []host.NativeTool{tool}}), host.SessionOptions{Asker: asker})
+			stream := s.Stream(t.Context())
+			if err := stream.Add(use("c1", "Curious", `{}`)); err != nil {
+				t.Fatal(err)
+			}
+			stream.Close()
+			var result *abi.ToolResult
+			for e := range stream.Events() {
+				switch e.Kind {
+				case host.EventQuestion:
+					stream.Interrupt()
+				case host.EventResult:
+					result = e.Result
+				}
+			}
+			close(late)
+			wantError(t, *result, abi.CodeInterrupted, "interrupted")
+			if blocked := strings.Contains(result.Text(), "the question is over"); blocked != (ends == abi.InterruptBlock) {
+				t.Errorf("%s: %q", ends, result.Text())
+			}
+		}
+	}
+}
+
+// TestNobodyAfterAll has an asker that cannot ask be as none: the denial names the rule that
+// would allow the call.
+func TestNobodyAfterAll(t *testing.T) {
+	t.Parallel()
+	tool := echo("Put", func(c *abi.Tool) { c.ReadOnly = abi.TraitFalse })
+	h := open(t, host.Options{Tools: []host.NativeTool{tool}})
+	headless, _ := one(t, session(t, h, host.SessionOptions{}), "Put", `{}`)
+	wantError(t, headless, abi.CodeNeedsApproval, "Put")
+	for name, asker := range map[string]host.Asker{
+		"said by it":      gives(host.Reply{}, errors.Join(errors.New("no screen"), host.ErrNobody), host.QuestionApproval),
+		"said before":     gives(host.Reply{}, nil),
+		"for other kinds": gives(host.Reply{}, nil, host.QuestionForm),
+	} {
+		r, events := one(t, session(t, h, host.SessionOptions{Asker: asker}), "Put", `{}`)
+		if r.Text() != headless.Text() || r.Error.Code != headless.Error.Code {
+			t.Errorf("%s: %q, without an asker %q", name, r.Text(), headless.Text())
+		}
+		decided := of(events, host.EventDecided)
+		if last := decided[len(decided)-1].Decision; last.Verdict != permissions.Deny || !last.Headless {
+			t.Errorf("%s: it is decided as %+v", name, last)
+		}
+	}
+}
+
+// TestToolsThatNeedAPerson are offered where something can be asked.
+func TestToolsThatNeedAPerson(t *testing.T) {
+	t.Parallel()
+	needs := echo("Needs", func(c *abi.Tool) { c.RequiresUser = true })
+	h := open(t, host.Options{Tools: []host.NativeTool{echo("Any"), needs}})
+	for name, test := range map[string]struct {
+		asker host.Asker
+		want  string
+	}{
+		"headless":         {nil, "Any"},
+		"carrying nothing": {gives(host.Reply{}, nil), "Any"},
+		"approvals alone":  {yes(), "Any Needs"},
+		"forms alone":      {gives(host.Reply{}, nil, host.QuestionForm), "Any Needs"},
+	} {
+		s := session(t, h, host.SessionOptions{Asker: test.asker})
+		wantOffered(t, s, test.want)
+		r, _ := one(t, s, "Needs", `{"s":"x"}`)
+		if test.want == "Any" {
+			wantError(t, r, abi.CodeDisabled, "Needs needs a person, and there is nobody to ask")
+		} else if r.Text() != "x" {
+			t.Errorf("%s: %q", name, r.Text())
+		}
+	}
+}
