@@ -28,6 +28,11 @@ func diagnose(ctx context.Context, a *app, asJSON bool) error {
 	if err := examine(ctx, a, d); err != nil {
 		return err
 	}
+	return a.printFindings(d, asJSON)
+}
+
+// printFindings prints what a doctor found, and ends with 1 where something is wrong.
+func (a *app) printFindings(d *diagnosis, asJSON bool) error {
 	if asJSON {
 		if err := a.printJSON(d); err != nil {
 			return err
@@ -44,7 +49,11 @@ func diagnose(ctx context.Context, a *app, asJSON bool) error {
 func printDiagnosis(a *app, d *diagnosis) {
 	styles := map[status]ui.Style{fine: ui.Green, note: ui.Yellow, wrong: ui.Red}
 	a.out.Printf("toolquay %s, %s, wazero %s\n", d.Build.Version, d.Build.Go, d.Build.Wazero)
+	area := 10
 	for _, f := range d.Findings {
-		a.out.Block(styles[f.Status], pad(string(f.Status), 7)+pad(f.Area, 10), f.Text)
+		area = max(area, len(f.Area)+1)
+	}
+	for _, f := range d.Findings {
+		a.out.Block(styles[f.Status], pad(string(f.Status), 7)+pad(f.Area, area), f.Text)
 	}
 }

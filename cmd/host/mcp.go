@@ -28,11 +28,15 @@ count once, unless --remember says otherwise.
 A client that offers roots works in them, where they lie inside --cwd or a --root.
 It may wish for a mode, by "toolquay/mode" in the _meta of a request, up to
 --max-mode. Plugins that are added, changed or broken while it runs are taken up, or
-passed over, without a restart.`,
+passed over, without a restart.
+
+Toolquay mcp install adds it to an agent, and toolquay mcp doctor looks at it as
+agents do.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serveStdio(cmd.Context(), a, &f) },
 	}
 	f.register(cmd)
+	cmd.AddCommand(mcpInstallCommand(a), mcpUninstallCommand(a), mcpDoctorCommand(a))
 	return cmd
 }
 

@@ -20,6 +20,8 @@ func mostInitialised(pkg string) int {
 		return 1100 << 10
 	case pkg == "github.com/itchyny/gojq": // the tables of its parser: 0.2 ms
 		return 256 << 10
+	case pkg == "github.com/google/jsonschema-go/jsonschema": // the SDK of MCP brings it: 0.1 ms
+		return 128 << 10
 	case strings.HasPrefix(pkg, "github.com/toolquay/toolquay/"):
 		return 8 << 10
 	}
