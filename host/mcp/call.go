@@ -33,6 +33,8 @@ type call struct {
 	mu    sync.Mutex
 	at    *attachment
 	open  []*question
+	times map[string]int       // how often something was asked under a key
+	task  *task                // that it has become, or nil
 	early mcp.InputResponseMap // what the client answered before it was asked
 	// lacking is what an embedder wanted to ask of a client that cannot be asked.
 	lacking *jsonrpc.Error
@@ -72,11 +74,15 @@ func (c *clientSession) call(ctx context.Context, req *mcp.CallToolRequest) (*mc
 	if req.Params.RequestState != "" {
 		return c.goOn(ctx, req)
 	}
+	b, err := c.becomes(ctx, req)
+	if err != nil {
+		return nil, err
+	}
 	call, err := c.begun(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	return call.await(ctx, attachmentOf(ctx, req))
+	return call.await(ctx, attachmentOf(ctx, req), b)
 }
 
 // begun begins a call. Its context is not that of the request, which may be over before it.
@@ -90,7 +96,7 @@ func (c *clientSession) begun(ctx context.Context, req *mcp.CallToolRequest) (*c
 		ctx = of(ctx, req.Params.GetMeta())
 	}
 	running := &call{
-		session: c, id: use.ID, binding: bindingOf(req), done: make(chan struct{}), asked: make(chan struct{}, 1),
+		session: c, id: use.ID, binding: bindingOf(req), times: make(map[string]int), done: make(chan struct{}), asked: make(chan struct{}, 1),
 		at: attachmentOf(ctx, req), early: req.Params.InputResponses,
 	}
 	ctx, running.cancel = context.WithCancelCause(ctx)
@@ -128,7 +134,7 @@ func (c *call) run(ctx context.Context, session *host.Session, use abi.ToolUse) 
 	for e := range session.Call(ctx, use) {
 		switch e.Kind {
 		case host.EventProgress:
-			c.attached().progress.tell(e.Progress)
+			c.tell(e.Progress)
 		case host.EventPersisted, host.EventReplaced, host.EventResult:
 			c.session.store.add(use.ID, e.Stored)
 			if e.Result != nil {
@@ -137,6 +143,17 @@ func (c *call) run(ctx context.Context, session *host.Session, use abi.ToolUse) 
 		}
 	}
 	c.result = &result
+}
+
+// tell passes on how far the call has come.
+func (c *call) tell(now *host.Progress) {
+	c.attached().progress.tell(now)
+	c.mu.Lock()
+	t := c.task
+	c.mu.Unlock()
+	if t != nil {
+		t.touch(messageOf(now))
+	}
 }
 
 // attached is the request that waits for the call, or one that stands for none.
@@ -151,8 +168,18 @@ func (c *call) attached() *attachment {
 
 // await waits until the call has a result, or requires input of a client that is asked by a
 // result. A request that ends before ends the call.
-func (c *call) await(ctx context.Context, at *attachment) (*mcp.CallToolResult, error) {
+func (c *call) await(ctx context.Context, at *attachment, b becoming) (*mcp.CallToolResult, error) {
 	c.attach(at)
+	if b.now {
+		if c.become(b) {
+			return &mcp.CallToolResult{}, nil
+		}
+		if b.required {
+			c.cancel(errLeft)
+			c.session.forget(c)
+			return nil, errTooManyTasks
+		}
+	}
 	for {
 		select {
 		case <-c.done:
@@ -161,6 +188,11 @@ func (c *call) await(ctx context.Context, at *attachment) (*mcp.CallToolResult, 
 		case <-c.asked:
 			if required := c.inputRequired(); required != nil {
 				return required, nil
+			}
+		case <-b.after:
+			b.after = nil
+			if c.become(b) {
+				return &mcp.CallToolResult{}, nil
 			}
 		case <-ctx.Done():
 			c.cancel(errLeft)

@@ -82,7 +82,9 @@ func (h *handler) serveStateless(w http.ResponseWriter, r *http.Request, name st
 		refuse(w, http.StatusServiceUnavailable, err)
 		return
 	}
-	h.stateless.ServeHTTP(w, carrying(r, c))
+	if h.sameTask(w, r) {
+		h.stateless.ServeHTTP(w, carrying(r, c))
+	}
 }
 
 // serveSessions serves a request of a session, or one that begins a session.
@@ -168,9 +170,14 @@ func sessionName(path string) (string, error) {
 
 // refuse answers what is no matter of the protocol.
 func refuse(w http.ResponseWriter, status int, err error) {
+	answer(w, status, nil, codeBusy, err.Error())
+}
+
+// answer answers a request with an error, without the SDK.
+func answer(w http.ResponseWriter, status int, id json.RawMessage, code int64, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]any{ // a client that is gone is not told
-		"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": codeBusy, "message": err.Error()},
+		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message},
 	})
 }

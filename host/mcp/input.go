@@ -113,7 +113,8 @@ func (c *call) put(requests mcp.InputRequestMap) map[string]*question {
 	questions := make(map[string]*question, len(requests))
 	for key, r := range requests {
 		q := &question{key: key, request: r, answered: make(chan mcp.InputResponse, 1)}
-		for n := 2; slices.ContainsFunc(c.open, func(o *question) bool { return o.key == q.key }); n++ {
+		c.times[key]++
+		if n := c.times[key]; n > 1 { // of a task, no key may stand for two questions
 			q.key = fmt.Sprintf("%s-%d", key, n)
 		}
 		questions[key] = q
@@ -145,14 +146,19 @@ func (c *call) inputRequired() *mcp.CallToolResult {
 	}
 	c.at = nil
 	c.round++
+	limit := c.session.server.options.AnswerTimeout
+	c.expiry = time.AfterFunc(limit, c.expire)
+	state := c.session.server.seal(c, time.Now().Add(limit))
+	return &mcp.CallToolResult{InputRequests: c.requests(), RequestState: state}
+}
+
+// requests are what is open. The caller holds the mutex.
+func (c *call) requests() mcp.InputRequestMap {
 	requests := make(mcp.InputRequestMap, len(c.open))
 	for _, q := range c.open {
 		requests[q.key] = q.request
 	}
-	limit := c.session.server.options.AnswerTimeout
-	c.expiry = time.AfterFunc(limit, c.expire)
-	state := c.session.server.seal(c, time.Now().Add(limit))
-	return &mcp.CallToolResult{InputRequests: requests, RequestState: state}
+	return requests
 }
 
 // expire gives up a call whose client did not come back.
@@ -173,7 +179,11 @@ func (c *clientSession) goOn(ctx context.Context, req *mcp.CallToolRequest) (*mc
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "requestState: " + err.Error()}
 	}
 	running.answer(req.Params.InputResponses)
-	return running.await(ctx, attachmentOf(ctx, req))
+	b, err := c.becomes(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return running.await(ctx, attachmentOf(ctx, req), b)
 }
 
 func (c *call) answer(responses mcp.InputResponseMap) {

@@ -40,10 +40,14 @@ func (p *progress) tell(now *host.Progress) {
 		total = 0 // unknown
 	}
 	p.done = done
-	message := now.Message
-	if message == "" {
-		message = lastLine(now.Tail)
-	}
 	// A client that is gone is noticed where its requests are read.
-	_ = p.session.NotifyProgress(p.ctx, &mcp.ProgressNotificationParams{ProgressToken: p.token, Message: message, Progress: done, Total: total})
+	_ = p.session.NotifyProgress(p.ctx, &mcp.ProgressNotificationParams{ProgressToken: p.token, Message: messageOf(now), Progress: done, Total: total})
+}
+
+// messageOf is what a tool says of its progress: its words, or the last line that it put out.
+func messageOf(now *host.Progress) string {
+	if now.Message != "" {
+		return now.Message
+	}
+	return lastLine(now.Tail)
 }

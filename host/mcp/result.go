@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"net/url"
 	"strings"
 	"unicode/utf8"
 
@@ -51,9 +52,23 @@ func contentOf(b *abi.Block) mcp.Content {
 	case abi.BlockImage:
 		return &mcp.ImageContent{Data: b.Data, MIMEType: b.MediaType}
 	case abi.BlockDocument:
-		return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: scheme + "document/" + b.Title, MIMEType: b.MediaType, Blob: b.Data}}
+		return documentOf(b)
 	}
 	return &mcp.TextContent{Text: b.Text}
+}
+
+// documentOf is a document as a client gets it: sound, or a resource that lies in the result.
+func documentOf(b *abi.Block) mcp.Content {
+	if strings.HasPrefix(b.MediaType, "audio/") {
+		return &mcp.AudioContent{Data: b.Data, MIMEType: b.MediaType}
+	}
+	contents := &mcp.ResourceContents{URI: scheme + "document/" + url.PathEscape(b.Title), MIMEType: b.MediaType}
+	if strings.HasPrefix(b.MediaType, "text/") && utf8.Valid(b.Data) {
+		contents.Text = string(b.Data)
+	} else {
+		contents.Blob = b.Data
+	}
+	return &mcp.EmbeddedResource{Resource: contents}
 }
 
 // lastLine is the last line of a text that is not empty, cut to a line's length.

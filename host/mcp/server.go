@@ -23,6 +23,9 @@ type Options struct {
 	// Open makes the session in which a client's calls run, when the client first needs it. The
 	// server closes it. It is required.
 	Open func(ctx context.Context, c Client) (*host.Session, error)
+	// Configure, if not nil, adds to what the SDK's server of one client is made with, such as a
+	// handler of completions, before Extend.
+	Configure func(*mcp.ServerOptions)
 	// Extend, if not nil, adds what the embedder offers beside the tools of the host, such as
 	// prompts, to what one client sees.
 	Extend func(*mcp.Server)
@@ -43,6 +46,8 @@ type Options struct {
 	MaxCalls int
 	// MaxMessage is the longest message that is read over HTTP, in bytes; the default is 8 MiB.
 	MaxMessage int64
+	// Tasks say which calls become tasks.
+	Tasks TaskOptions
 	// Logger takes what an operator should know; nil discards it.
 	Logger *slog.Logger
 }
@@ -97,6 +102,7 @@ func New(o Options) *Server {
 	setDefault(&o.MaxSessions, DefaultMaxSessions)
 	setDefault(&o.MaxCalls, DefaultMaxCalls)
 	setDefault(&o.MaxMessage, DefaultMaxMessage)
+	o.Tasks.setDefaults()
 	s := &Server{options: o, sessions: make(map[*clientSession]struct{})}
 	_, _ = rand.Read(s.key[:]) // it cannot fail
 	s.http = newHandler(s)

@@ -168,7 +168,7 @@ func person(answers ...map[string]any) func(*served) *sdk.ClientOptions {
 				if !strings.Contains(r.Params.Message, "a.txt") || !strings.Contains(r.Params.Message, "+two") {
 					s.tb.Errorf("the question does not say what changes: %q", r.Params.Message)
 				}
-				answer := answers[0]
+				answer := maps.Clone(answers[0]) // the SDK adds defaults to it
 				answers = answers[1:]
 				return &sdk.ElicitResult{Action: "accept", Content: maps.Clone(answer)}, nil
 			},

@@ -23,6 +23,7 @@ type clientSession struct {
 	sdk    *mcp.Server
 	tools  toolList
 	store  storedResults
+	tasks  taskList
 	ids    atomic.Int64
 	// entering holds a token for the one that opens the session.
 	entering chan struct{}
@@ -41,7 +42,7 @@ type clientSession struct {
 func (s *Server) newSession(name string, pipe bool) (*clientSession, error) {
 	c := &clientSession{server: s, name: name, entering: make(chan struct{}, 1), calls: make(map[string]*call), used: time.Now()}
 	o := &s.options
-	c.sdk = mcp.NewServer(o.Info, &mcp.ServerOptions{
+	options := &mcp.ServerOptions{
 		Instructions:            o.Instructions,
 		Logger:                  o.Logger,
 		PageSize:                maxTools,
@@ -52,8 +53,16 @@ func (s *Server) newSession(name string, pipe bool) (*clientSession, error) {
 			Tools:     &mcp.ToolCapabilities{ListChanged: true},
 			Resources: &mcp.ResourceCapabilities{ListChanged: true},
 		},
-	})
-	c.tools.session, c.store.session = c, c
+	}
+	options.Capabilities.AddExtension(tasksExtension, nil)
+	if o.Configure != nil {
+		o.Configure(options)
+	}
+	c.sdk = mcp.NewServer(o.Info, options)
+	c.tools.session, c.store.session, c.tasks.session = c, c, c
+	if err := c.serveTasks(); err != nil {
+		return nil, err
+	}
 	if o.Extend != nil {
 		o.Extend(c.sdk)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -16,6 +17,7 @@ type toolList struct {
 	mu      sync.Mutex
 	offered map[string]string // the definition of each tool by its name
 	times   int               // how often the list was made
+	made    time.Time         // when it was made last
 }
 
 // refresh takes up the tools that the host's session now offers. Clients are told of a change.
@@ -47,10 +49,14 @@ func (l *toolList) refresh() error {
 	}
 	if changed {
 		l.times++
+		l.made = time.Now()
 	}
 	l.offered = next
 	return nil
 }
+
+// justMade is longer than the SDK takes to tell of a list that was made.
+const justMade = time.Second
 
 // unnecessary is a middleware that keeps the SDK from telling a client of the list that it
 // just got, the first.
@@ -58,7 +64,7 @@ func (l *toolList) unnecessary(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if method == "notifications/tools/list_changed" {
 			l.mu.Lock()
-			first := l.times < 2
+			first := l.times < 2 && time.Since(l.made) < justMade
 			l.mu.Unlock()
 			if first {
 				return nil, nil //nolint:nilnil // a notification has no result
