@@ -57,21 +57,29 @@ func (a *Asker) await(ctx context.Context) error {
 	}
 }
 
-// Carries is true of approvals.
-func (a *Asker) Carries(kind host.QuestionKind) bool { return kind == host.QuestionApproval }
+// Carries is true of approvals, forms and URLs.
+func (a *Asker) Carries(kind host.QuestionKind) bool {
+	return kind == host.QuestionApproval || kind == host.QuestionForm || kind == host.QuestionURL
+}
 
 // Ask puts one question after another, whoever asks at once. What was typed
 // before a question was shown does not answer it.
 func (a *Asker) Ask(ctx context.Context, q host.Question) (host.Reply, error) {
-	if q.Approval == nil {
-		return host.Reply{}, host.ErrNobody
+	var v shown
+	if q.Approval != nil {
+		v = newQuestion(*q.Approval)
+	} else {
+		r, err := newRequest(q)
+		if err != nil {
+			return host.Reply{}, err
+		}
+		v = r
 	}
 	if err := a.await(ctx); err != nil {
 		return host.Reply{}, err
 	}
 	defer func() { a.turn <- struct{}{} }()
 	defer a.out.Hold()()
-	v := newQuestion(*q.Approval)
 	v.show(a.out)
 	reply, err := a.answer(ctx, v)
 	if err != nil {
@@ -80,8 +88,16 @@ func (a *Asker) Ask(ctx context.Context, q host.Question) (host.Reply, error) {
 	return reply, err
 }
 
+// shown is what the person is asked, with keys to answer it.
+type shown interface {
+	show(out *Printer)
+	// showAll prints what show left out.
+	showAll(out *Printer)
+	choices() []choice
+}
+
 // answer reads keys until one of them is an answer.
-func (a *Asker) answer(ctx context.Context, v *question) (host.Reply, error) {
+func (a *Asker) answer(ctx context.Context, v shown) (host.Reply, error) {
 	choices := v.choices()
 	a.menu(choices)
 	for {
@@ -107,10 +123,13 @@ func (a *Asker) answer(ctx context.Context, v *question) (host.Reply, error) {
 
 // reply is what a choice answers.
 func (a *Asker) reply(ctx context.Context, c choice) (host.Reply, error) {
-	if !c.tells {
+	switch {
+	case c.fills != nil:
+		return a.fill(ctx, c.fills)
+	case c.tells == "":
 		return c.reply, nil
 	}
-	a.out.Printf("  to the model: ")
+	a.out.Printf("  %s: ", c.tells)
 	words, err := a.keys.line(ctx)
 	if err != nil {
 		return host.Reply{}, err

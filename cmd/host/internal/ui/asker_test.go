@@ -34,12 +34,12 @@ func typed(t *testing.T, text string) *os.File {
 	return r
 }
 
-// command is a question about a shell command, with all there may be.
 // approvalOf is the question for an approval.
 func approvalOf(a host.Approval) host.Question {
 	return host.Question{Kind: host.QuestionApproval, Approval: &a}
 }
 
+// command is a question about a shell command, with all there may be.
 func command(text string) host.Approval {
 	return host.Approval{
 		Tool: "Bash", Plugin: "shell", Title: text, Cwd: "/ws/proj", Input: json.RawMessage(`{}`),

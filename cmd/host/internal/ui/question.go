@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/forms"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -273,9 +274,11 @@ func diffStyle(line string) Style {
 type choice struct {
 	key  rune
 	says string
-	// reply is the answer; where tells is set the person adds words.
+	// reply is the answer; where tells is set the person adds words, and it says to whom. Where
+	// fills is set they fill it in.
 	reply host.Reply
-	tells bool
+	tells string
+	fills *forms.Form
 	// shows says that the key shows more and answers nothing.
 	shows bool
 }
@@ -314,7 +317,7 @@ func (v *question) choices() []choice {
 	}
 	deny := []choice{
 		{key: 'n', says: no, reply: host.Reply{Answer: host.AnswerDeny, EndTurn: v.DenyEndsTurn}},
-		{key: 't', says: "no, and tell the model why", reply: host.Reply{Answer: host.AnswerDeny}, tells: true},
+		{key: 't', says: "no, and tell the model why", reply: host.Reply{Answer: host.AnswerDeny}, tells: "to the model"},
 	}
 	if v.cut {
 		return append(deny, choice{key: 'v', says: "view all of it; there is no yes before", shows: true})

@@ -173,6 +173,24 @@ func TestWordsAtTheTerminal(t *testing.T) {
 	}
 }
 
+// TestFormAtTheTerminal fills in a form with keys and lines.
+func TestFormAtTheTerminal(t *testing.T) {
+	s := newDesk(t)
+	out := make(chan answered, 1)
+	go func() {
+		reply, err := s.asker().Ask(t.Context(), formQuestion("What is it called?"))
+		out <- answered{reply, err}
+	}()
+	s.waitFor("tell the tool why", 1)
+	s.insist("y", func() bool { return strings.Contains(s.text(), "As on the") })
+	s.press("\x15Ann\n\n\n\n\n\n") // Ctrl-U takes back what was pressed too often
+	s.waitFor("send this", 1)
+	s.insist("y", func() bool { return len(out) > 0 })
+	if got := <-out; got.err != nil || string(got.reply.Content) != `{"count":3,"name":"Ann","size":"l"}` {
+		t.Errorf("got %+v: %s", got, got.reply.Content)
+	}
+}
+
 // TestTypedBefore holds that what was typed before a question does not answer
 // it.
 func TestTypedBefore(t *testing.T) {
