@@ -62,7 +62,8 @@ const (
 	EventDiscarded EventKind = "discarded"
 	// EventAbandoned: what a call left behind did not end in its time.
 	EventAbandoned EventKind = "abandoned"
-	// EventTools: other tools are offered from the next turn on. It is of no turn.
+	// EventTools: other tools are offered from the next turn on. It is of no turn, and of
+	// every session unless it names one.
 	EventTools EventKind = "tools"
 	// EventPlugin: a plugin that was added or changed cannot be used. It is of no turn.
 	EventPlugin EventKind = "plugin"
@@ -101,8 +102,8 @@ const (
 //     call, and of those the oldest where a reader of the turn does not keep up.
 //   - Calls made by calls are turns of their own, with Parent and Depth.
 //
-// What is of no turn has an empty Turn, and observers alone are told. EventTools and
-// EventPlugin are of the host. What goes on in a session's background comes at any time, in one order for
+// What is of no turn has an empty Turn, and observers alone are told. EventPlugin, and
+// EventTools where no session is named, are of the host. What goes on in a session's background comes at any time, in one order for
 // the session: a task's EventTask when it began, its git events, and, when nothing of it is
 // left, the EventTask of its end. Of a task that had ended before the session was opened
 // there is none. All is told before [Session.Close] returns, which an observer

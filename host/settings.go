@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/permissions"
@@ -24,7 +25,8 @@ type Settings struct {
 
 // Apply puts other settings into force, for every session and at once: what
 // was not decided yet is decided by them, calls that wait for a person
-// included. With an error everything is as it was.
+// included. Sessions that offer other tools by them tell observers (EventTools). With an
+// error everything is as it was.
 func (h *Host) Apply(s Settings) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -33,12 +35,49 @@ func (h *Host) Apply(s Settings) error {
 	}
 	st := rules.Settings(s)
 	states := make([]*rules.State, 0, len(h.open))
+	before := make(map[*Session][]string, len(h.open))
 	for session := range h.open {
 		states = append(states, session.core.Rules)
+		before[session] = session.offered()
 	}
 	if err := rules.Apply(&st, states); err != nil {
 		return fmt.Errorf("the settings cannot be put into force: %w", err)
 	}
 	h.settings = &st
+	for session, names := range before {
+		session.tellOffered(names)
+	}
 	return nil
+}
+
+// offered are the names of the tools that the session offers its model, where somebody
+// observes what becomes of them.
+func (s *Session) offered() (names []string) {
+	if s.news.observer == nil {
+		return nil
+	}
+	for _, t := range s.core.Tools.List(s.core.Next()) {
+		if t.NotOffered == nil {
+			names = append(names, t.Tool.Name)
+		}
+	}
+	return names
+}
+
+// tellOffered tells observers if the session offers others than before.
+func (s *Session) tellOffered(before []string) {
+	after := s.offered()
+	c := ToolsChange{Added: without(after, before), Removed: without(before, after)}
+	if len(c.Added)+len(c.Removed) > 0 {
+		s.news.tell(Event{Kind: EventTools, Tools: &c})
+	}
+}
+
+func without(names, others []string) (rest []string) {
+	for _, n := range names {
+		if !slices.Contains(others, n) {
+			rest = append(rest, n)
+		}
+	}
+	return rest
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -88,7 +89,7 @@ func (c *clientSession) call(ctx context.Context, req *mcp.CallToolRequest) (*mc
 // begun begins a call. Its context is not that of the request, which may be over before it.
 func (c *clientSession) begun(ctx context.Context, req *mcp.CallToolRequest) (*call, error) {
 	use := abi.ToolUse{ID: "mcp-" + strconv.FormatInt(c.ids.Add(1), 10), Name: req.Params.Name, Input: req.Params.Arguments}
-	if len(use.Input) == 0 {
+	if len(use.Input) == 0 || string(use.Input) == "null" { // as some clients write none
 		use.Input = []byte("{}")
 	}
 	ctx = context.WithoutCancel(ctx)
@@ -143,6 +144,9 @@ func (c *call) run(ctx context.Context, session *host.Session, use abi.ToolUse) 
 		}
 	}
 	c.result = &result
+	if slices.ContainsFunc(result.Content, func(b abi.Block) bool { return b.Type == abi.BlockToolReference }) {
+		c.session.refresh() // a search loaded tools that were deferred
+	}
 }
 
 // tell passes on how far the call has come.

@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/mcp"
 )
 
@@ -80,7 +81,7 @@ func TestPipe(t *testing.T) {
 func TestPipeDuplicateID(t *testing.T) {
 	t.Parallel()
 	goOn := make(chan struct{})
-	s := serve(t, func(o *mcp.Options) {
+	s := serve(t, func(o *mcp.Options, _ *host.Options) {
 		o.Extend = func(server *sdk.Server) {
 			server.AddTool(&sdk.Tool{Name: "Wait", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				<-goOn

@@ -132,7 +132,9 @@ func (s *Server) Observe(e host.Event) {
 		return
 	}
 	for _, c := range s.all() {
-		go c.refresh()
+		if session := c.current(); session != nil && (e.Session == "" || e.Session == session.ID()) {
+			go c.refresh() // it takes its time
+		}
 	}
 }
 

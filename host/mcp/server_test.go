@@ -23,9 +23,10 @@ type served struct {
 	tb     testing.TB
 	dir    string
 	server *mcp.Server
+	host   *host.Host
 }
 
-func serve(tb testing.TB, change ...func(*mcp.Options)) *served {
+func serve(tb testing.TB, change ...func(*mcp.Options, *host.Options)) *served {
 	tb.Helper()
 	s := &served{tb: tb, dir: tb.TempDir()}
 	write(tb, filepath.Join(s.dir, "a.txt"), "one\n")
@@ -36,18 +37,20 @@ func serve(tb testing.TB, change ...func(*mcp.Options)) *served {
 			return h.NewSession(host.SessionOptions{Cwd: s.dir, Asker: c.Asker})
 		},
 	}
-	for _, c := range change {
-		c(&o)
-	}
-	s.server = mcp.New(o)
-	h, err := host.Open(tb.Context(), host.Options{
+	of := host.Options{
 		Builtins: true,
 		Storage:  host.StorageOptions{CacheDir: testenv.CompileCache(), Sessions: filepath.Join(tb.TempDir(), "sessions")},
-		Observe:  host.ObserveOptions{Events: s.server.Observe},
-	})
+	}
+	for _, c := range change {
+		c(&o, &of)
+	}
+	s.server = mcp.New(o)
+	of.Observe.Events = s.server.Observe
+	h, err := host.Open(tb.Context(), of)
 	if err != nil {
 		tb.Fatal(err)
 	}
+	s.host = h
 	tb.Cleanup(func() {
 		if err := s.server.Close(context.Background()); err != nil {
 			tb.Error(err)
@@ -116,85 +119,85 @@ func textOf(r *sdk.CallToolResult) string {
 
 var revisions = []string{"2025-11-25", "2026-07-28"}
 
-// everyWay runs a test for both revisions, over a pipe and over HTTP.
-func everyWay(t *testing.T, o func(*served) *sdk.ClientOptions, test func(*testing.T, *served, *sdk.ClientSession)) {
-	t.Helper()
+// way is a way in which a client speaks with a server.
+type way struct {
+	name    string
+	connect func(*served, *sdk.ClientOptions) *sdk.ClientSession
+}
+
+func everyWay() (list []way) {
 	for _, revision := range revisions {
-		t.Run("pipe "+revision, func(t *testing.T) {
+		list = append(list,
+			way{"pipe " + revision, func(s *served, o *sdk.ClientOptions) *sdk.ClientSession { return s.pipe(o, revision) }},
+			way{"HTTP " + revision, func(s *served, o *sdk.ClientOptions) *sdk.ClientSession { return s.http(o, revision) }})
+	}
+	return list
+}
+
+func TestServer(t *testing.T) {
+	t.Parallel()
+	for _, w := range everyWay() {
+		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			s := serve(t)
-			test(t, s, s.pipe(o(s), revision))
-		})
-		t.Run("HTTP "+revision, func(t *testing.T) {
-			t.Parallel()
-			s := serve(t)
-			test(t, s, s.http(o(s), revision))
+			c := w.connect(serve(t), nil)
+			tools, err := c.ListTools(t.Context(), nil)
+			if err != nil || !slices.ContainsFunc(tools.Tools, func(tool *sdk.Tool) bool { return tool.Name == "Read" }) {
+				t.Fatalf("no tool Read is offered: %v", err)
+			}
+			read := call(t, c, "Read", map[string]any{"file_path": "a.txt"})
+			if text := textOf(read); read.IsError || !strings.Contains(text, "one") {
+				t.Errorf("Read answers %q, not the file", text)
+			}
+			edit := call(t, c, "Edit", map[string]any{"file_path": "a.txt", "old_string": "one", "new_string": "two"})
+			if !edit.IsError {
+				t.Errorf("an Edit that nobody allowed: %q", textOf(edit))
+			}
 		})
 	}
 }
 
-func plain(*served) *sdk.ClientOptions { return nil }
-
-func TestServer(t *testing.T) {
-	t.Parallel()
-	everyWay(t, plain, func(t *testing.T, _ *served, c *sdk.ClientSession) {
-		t.Helper()
-		tools, err := c.ListTools(t.Context(), nil)
-		if err != nil || !slices.ContainsFunc(tools.Tools, func(tool *sdk.Tool) bool { return tool.Name == "Read" }) {
-			t.Fatalf("no tool Read is offered: %v", err)
-		}
-		read := call(t, c, "Read", map[string]any{"file_path": "a.txt"})
-		if text := textOf(read); read.IsError || !strings.Contains(text, "one") {
-			t.Errorf("Read answers %q, not the file", text)
-		}
-		edit := call(t, c, "Edit", map[string]any{"file_path": "a.txt", "old_string": "one", "new_string": "two"})
-		if !edit.IsError {
-			t.Errorf("an Edit that nobody allowed: %q", textOf(edit))
-		}
-	})
-}
-
 // person answers what is elicited.
-func person(answers ...map[string]any) func(*served) *sdk.ClientOptions {
-	return func(s *served) *sdk.ClientOptions {
-		answers := slices.Clone(answers)
-		return &sdk.ClientOptions{
-			Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}}},
-			ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-				if len(answers) == 0 {
-					s.tb.Errorf("asked too often: %s", r.Params.Message)
-					return &sdk.ElicitResult{Action: "cancel"}, nil
-				}
-				if !strings.Contains(r.Params.Message, "a.txt") || !strings.Contains(r.Params.Message, "+two") {
-					s.tb.Errorf("the question does not say what changes: %q", r.Params.Message)
-				}
-				answer := maps.Clone(answers[0]) // the SDK adds defaults to it
-				answers = answers[1:]
-				return &sdk.ElicitResult{Action: "accept", Content: maps.Clone(answer)}, nil
-			},
-		}
+func person(tb testing.TB, answers ...map[string]any) *sdk.ClientOptions {
+	tb.Helper()
+	return &sdk.ClientOptions{
+		Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}}},
+		ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			if len(answers) == 0 {
+				tb.Errorf("asked too often: %s", r.Params.Message)
+				return &sdk.ElicitResult{Action: "cancel"}, nil
+			}
+			if !strings.Contains(r.Params.Message, "a.txt") || !strings.Contains(r.Params.Message, "+two") {
+				tb.Errorf("the question does not say what changes: %q", r.Params.Message)
+			}
+			answer := maps.Clone(answers[0]) // the SDK adds defaults to it
+			answers = answers[1:]
+			return &sdk.ElicitResult{Action: "accept", Content: answer}, nil
+		},
 	}
 }
 
 func TestApproval(t *testing.T) {
 	t.Parallel()
-	asked := person(map[string]any{"answer": "deny", "message": "not this file"}, map[string]any{"answer": "allow"})
-	everyWay(t, asked, func(t *testing.T, s *served, c *sdk.ClientSession) {
-		t.Helper()
-		call(t, c, "Read", map[string]any{"file_path": "a.txt"})
-		edit := map[string]any{"file_path": "a.txt", "old_string": "one", "new_string": "two"}
-		denied := call(t, c, "Edit", edit)
-		if text := textOf(denied); !denied.IsError || !strings.Contains(text, "not this file") {
-			t.Errorf("a denied edit says %q, not the person's words", text)
-		}
-		if allowed := call(t, c, "Edit", edit); allowed.IsError {
-			t.Errorf("an allowed edit: %q", textOf(allowed))
-		}
-		text, err := os.ReadFile(filepath.Join(s.dir, "a.txt"))
-		if err != nil || string(text) != "two\n" {
-			t.Errorf("the file has %q, %v", text, err)
-		}
-	})
+	for _, w := range everyWay() {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t)
+			c := w.connect(s, person(t, map[string]any{"answer": "deny", "message": "not this file"}, map[string]any{"answer": "allow"}))
+			call(t, c, "Read", map[string]any{"file_path": "a.txt"})
+			edit := map[string]any{"file_path": "a.txt", "old_string": "one", "new_string": "two"}
+			denied := call(t, c, "Edit", edit)
+			if text := textOf(denied); !denied.IsError || !strings.Contains(text, "not this file") {
+				t.Errorf("a denied edit says %q, not the person's words", text)
+			}
+			if allowed := call(t, c, "Edit", edit); allowed.IsError {
+				t.Errorf("an allowed edit: %q", textOf(allowed))
+			}
+			text, err := os.ReadFile(filepath.Join(s.dir, "a.txt"))
+			if err != nil || string(text) != "two\n" {
+				t.Errorf("the file has %q, %v", text, err)
+			}
+		})
+	}
 }
 
 func BenchmarkCall(b *testing.B) {
