@@ -17,21 +17,25 @@ import (
 // [host.Asker].
 type asker struct {
 	session *clientSession
+	// capabilities are those of the client that opened the session.
+	capabilities *mcp.ClientCapabilities
 }
 
-// Carries is true of what clients can be asked. Whether that of a call can is found when it is
-// asked.
+// Carries is true of what the client that opened the session can be asked. Whether that of a
+// call can is found when it is asked.
 func (a *asker) Carries(kind host.QuestionKind) bool {
 	switch kind {
-	case host.QuestionApproval, host.QuestionForm, host.QuestionURL:
-		return true
+	case host.QuestionApproval, host.QuestionForm:
+		return a.capabilities != nil && canElicit(a.capabilities, "form")
+	case host.QuestionURL:
+		return a.capabilities != nil && canElicit(a.capabilities, "url")
 	}
 	return false
 }
 
 // Ask elicits an answer. Keys are random, so that a client can answer only what it was asked.
 func (a *asker) Ask(ctx context.Context, q host.Question) (host.Reply, error) {
-	running := a.session.find(q.Call)
+	running := a.session.asks(&q)
 	if running == nil {
 		return host.Reply{}, fmt.Errorf("the client of the call %s is gone", q.Call)
 	}
@@ -44,6 +48,24 @@ func (a *asker) Ask(ctx context.Context, q host.Question) (host.Reply, error) {
 		return host.Reply{}, err
 	}
 	return read(result)
+}
+
+// asks finds the call of a client's that a question comes from, which may be of a call that it
+// made: then its own id is not a client's.
+func (c *clientSession) asks(q *host.Question) *call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range []string{q.Call, q.Parent} {
+		if running := c.calls[id]; running != nil {
+			return running
+		}
+	}
+	if len(c.calls) == 1 {
+		for _, only := range c.calls {
+			return only
+		}
+	}
+	return nil
 }
 
 // elicitation is a question as a client is asked it, and how its answer reads.

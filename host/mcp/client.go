@@ -39,6 +39,15 @@ func clientOf(ctx context.Context, req mcp.Request) Client {
 	return c
 }
 
+// capabilitiesOf is what the client of a request says that it can do; nil if it does not.
+func capabilitiesOf(req mcp.Request) *mcp.ClientCapabilities {
+	r, ok := req.(identified)
+	if !ok {
+		return nil
+	}
+	return r.ClientCapabilities()
+}
+
 // modeOf is the mode that a request, or the client when it initialized, wishes for.
 func modeOf(req mcp.Request) permissions.Mode {
 	var metas []map[string]any
@@ -73,7 +82,7 @@ func rootsOf(ctx context.Context, req mcp.Request) []string {
 	if !ok || !known || r.ProtocolVersion() >= stateless {
 		return nil
 	}
-	if c := r.ClientCapabilities(); c == nil || c.RootsV2 == nil {
+	if c := capabilitiesOf(req); c == nil || c.RootsV2 == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, rootsTime)

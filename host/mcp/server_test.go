@@ -149,8 +149,8 @@ func TestServer(t *testing.T) {
 				t.Errorf("Read answers %q, not the file", text)
 			}
 			edit := call(t, c, "Edit", map[string]any{"file_path": "a.txt", "old_string": "one", "new_string": "two"})
-			if !edit.IsError {
-				t.Errorf("an Edit that nobody allowed: %q", textOf(edit))
+			if text := textOf(edit); !edit.IsError || !strings.Contains(text, "needs the allow rule Edit(") {
+				t.Errorf("a denial should name the rule that would allow it: %q", text)
 			}
 		})
 	}

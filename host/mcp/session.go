@@ -141,7 +141,7 @@ func (c *clientSession) open(ctx context.Context, req mcp.Request) error {
 	}
 	client := clientOf(ctx, req)
 	client.Session = c.name
-	client.Asker = &asker{session: c}
+	client.Asker = &asker{session: c, capabilities: capabilitiesOf(req)}
 	if c.keeps(client.Roots) {
 		return nil
 	}
