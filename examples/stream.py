@@ -23,7 +23,9 @@ for event in map(json.loads, child.stdout):
         print(kind, call, event.get("message", ""), flush=True)
     elif kind == "permission":
         yes = input(f"{event['tool']} {event.get('title', '')}: {event.get('reason', '')}. Allow? [y/N] ") == "y"
-        send(type="permission", approval=event["approval"], answer="allow" if yes else "deny")
+        send(type="answer", question=event["approval"], answer="allow" if yes else "deny")
+    elif kind == "question":  # a tool's form or URL, which this program does not show
+        send(type="answer", question=event["question"], answer="deny")
     elif kind in ("result", "replaced"):
         text = "".join(block.get("text", "") for block in event["content"])
         print(kind, call, event["state"], text.strip()[:100], flush=True)

@@ -21,7 +21,7 @@ host/message/stream):
 
   jsonl           one JSON object a line: {"type":"tool_use","id":"t1",
                   "name":"Read","input":{...}}, {"type":"interrupt"},
-                  {"type":"discard"}, {"type":"permission",...} and, where the
+                  {"type":"discard"}, {"type":"answer",...} and, where the
                   message is complete, {"type":"end"}; then the next may follow
   anthropic-sse   a streamed response of the Anthropic Messages API, as it is
   openai-sse      one of the OpenAI Chat Completions or Responses API
@@ -29,7 +29,7 @@ host/message/stream):
 What happens goes to standard output as JSON Lines, each with its type and time.
 The first is of the type session, with its id and the version of this protocol.
 With turn, call and elapsed_ms there follow started, progress, log (with --logs),
-permission, deed (a command made a commit, say), result (in call order), persisted,
+permission, question, answered, deed (a command made a commit, say), result (in call order), persisted,
 replaced, discarded, interruptible, message and, once for each turn, done; of no turn
 are error (a part of the input that could not be read and was passed over), tools
 (others can be called from the next turn on), plugin (one cannot be used), task (one began or ended in the
@@ -40,9 +40,11 @@ call that came broken has a result, too.
 
 Where jsonl comes on standard input, and --approval is auto, what the rules leave
 open is asked by a line {"type":"permission","approval":ID,...} and answered by
-{"type":"permission","approval":ID,"answer":"allow"}, or "deny" with a "message", or
+{"type":"answer","question":ID,"answer":"allow"}, or "deny" with a "message", or
 "later". A "deny" is of this call alone, and with "end_turn":true of all of the turn
-that has not begun; --approval never denies it instead. The first SIGINT interrupts the
+that has not begun; --approval never denies it instead. A tool that needs something
+else of the person asks it by {"type":"question","question":ID,...} of the kind form,
+whose fields are answered with a "content", or url. The first SIGINT interrupts the
 turn as {"type":"interrupt"} does, the next one ends it, a third the process.
 `
 

@@ -25,9 +25,10 @@ type streamAsker struct {
 // streamQuestion stays known when it is over, so that a late answer is told apart
 // from one to no question.
 type streamQuestion struct {
-	options []host.RememberOption
-	over    bool
-	reply   chan host.Reply
+	host.Question
+
+	over  bool
+	reply chan host.Reply
 }
 
 func newStreamAsker(later func() host.Asker) *streamAsker {
@@ -37,31 +38,33 @@ func newStreamAsker(later func() host.Asker) *streamAsker {
 var errInputEnded = errors.New("the input has ended, so that no answer can come")
 
 // expect makes a question known before it goes out.
-func (s *streamAsker) expect(a host.Approval) *streamQuestion {
+func (s *streamAsker) expect(question host.Question) *streamQuestion {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q := s.questions[a.ID]
+	q := s.questions[question.ID]
 	if q == nil {
-		q = &streamQuestion{options: a.Remember, reply: make(chan host.Reply, 1)}
-		s.questions[a.ID] = q
+		q = &streamQuestion{Question: question, reply: make(chan host.Reply, 1)}
+		s.questions[question.ID] = q
 	}
 	return q
 }
 
-// Carries is true of approvals.
-func (s *streamAsker) Carries(kind host.QuestionKind) bool { return kind == host.QuestionApproval }
+// Carries is true of approvals, forms and URLs.
+func (s *streamAsker) Carries(kind host.QuestionKind) bool {
+	return kind == host.QuestionApproval || kind == host.QuestionForm || kind == host.QuestionURL
+}
 
 // Ask waits for the answer to a question.
 func (s *streamAsker) Ask(ctx context.Context, question host.Question) (host.Reply, error) {
-	if question.Approval == nil {
+	if !s.Carries(question.Kind) {
 		return host.Reply{}, host.ErrNobody
 	}
-	q := s.expect(*question.Approval)
+	q := s.expect(question)
 	defer s.end(question.ID)
 	select {
 	case reply := <-q.reply:
 		if reply.Answer == host.AnswerLater {
-			return s.later().Ask(ctx, question)
+			return s.keep(ctx, question)
 		}
 		return reply, nil
 	case <-s.over:
@@ -76,14 +79,22 @@ func (s *streamAsker) Ask(ctx context.Context, question host.Question) (host.Rep
 	}
 }
 
+// keep keeps a question for another process.
+func (s *streamAsker) keep(ctx context.Context, question host.Question) (host.Reply, error) {
+	later := s.later()
+	if later == nil {
+		return host.Reply{}, errors.New("there is no place to keep a question for later")
+	}
+	return later.Ask(ctx, question)
+}
+
 // end closes questions, all of them expected before, whose calls have ended: an answer
 // that comes from now on is refused.
-func (s *streamAsker) end(approvals ...string) {
+func (s *streamAsker) end(questions ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, id := range approvals {
-		q := s.questions[id]
-		q.over, q.options = true, nil
+	for _, id := range questions {
+		s.questions[id] = &streamQuestion{over: true} // what it asked is not needed any more
 	}
 }
 
@@ -92,29 +103,45 @@ func (s *streamAsker) end(approvals ...string) {
 func (s *streamAsker) answer(a stream.Answer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q := s.questions[a.Approval]
+	q := s.questions[a.Question]
 	switch {
 	case q == nil:
-		return abi.Errorf(abi.CodeNotFound, "no question has the approval %.100q", a.Approval)
+		return abi.Errorf(abi.CodeNotFound, "there is no question %.100q", a.Question)
 	case q.over:
-		return abi.Errorf(abi.CodeNotFound, "the question of the approval %.100q is over: it was answered, or its call has ended", a.Approval)
+		return abi.Errorf(abi.CodeNotFound, "the question %.100q is over: it was answered, or its call has ended", a.Question)
 	}
-	reply := host.Reply{Answer: a.Answer, Message: a.Message, EndTurn: a.EndTurn, Input: a.Input}
-	if a.Remember != "" {
-		if reply.Remember = q.option(a.Remember); reply.Remember == nil {
-			return abi.Errorf(abi.CodeInvalidInput, "the approval %.100q has no offer for the scope %.100q", a.Approval, a.Remember)
-		}
+	reply, err := q.reading(a)
+	if err != nil {
+		return err
 	}
 	q.over = true
 	q.reply <- reply
 	return nil
 }
 
+// reading is what an answer says to the question.
+func (q *streamQuestion) reading(a stream.Answer) (reply host.Reply, err error) {
+	reply = host.Reply{Answer: a.Answer, Message: a.Message, EndTurn: a.EndTurn, Input: a.Input, Content: a.Content}
+	switch {
+	case q.Approval == nil && (a.EndTurn || a.Remember != "" || a.Input != nil):
+		return reply, abi.Errorf(abi.CodeInvalidInput, "the question %.100q is no permission, so its answer has no end_turn, remember or input", a.Question)
+	case q.Form == nil && a.Content != nil:
+		return reply, abi.Errorf(abi.CodeInvalidInput, "the question %.100q is no form, so its answer has no content", a.Question)
+	case q.Form != nil && a.Answer == host.AnswerAllow:
+		reply.Content, err = q.Accept(a.Content)
+	case a.Remember != "":
+		if reply.Remember = q.option(a.Remember); reply.Remember == nil {
+			err = abi.Errorf(abi.CodeInvalidInput, "the question %.100q has no offer for the scope %.100q", a.Question, a.Remember)
+		}
+	}
+	return reply, err
+}
+
 // option is the one for a target, or nil.
 func (q *streamQuestion) option(target host.RuleTarget) *host.RememberOption {
-	for i := range q.options {
-		if q.options[i].Target == target {
-			return &q.options[i]
+	for i := range q.Approval.Remember {
+		if q.Approval.Remember[i].Target == target {
+			return &q.Approval.Remember[i]
 		}
 	}
 	return nil

@@ -64,8 +64,8 @@ func (d *streamDriver) show(t *streamTurn) {
 		if timeline != nil {
 			timeline.Event(e)
 		}
-		if d.asker != nil && e.Kind == host.EventQuestion && e.Question.Approval != nil {
-			d.asker.expect(*e.Question.Approval)
+		if d.asker != nil && e.Kind == host.EventQuestion && d.asker.Carries(e.Question.Kind) {
+			d.asker.expect(*e.Question)
 			asked = append(asked, e.Question.ID)
 		}
 		d.turns.count(t, e)

@@ -18,18 +18,29 @@
 // says what it is; keys that it does not know are refused.
 //
 //	{"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "go.mod"}}
-//	{"type": "permission", "approval": "ID", "answer": "allow"}
+//	{"type": "answer", "question": "ID", "answer": "allow"}
 //	{"type": "interrupt"}
 //	{"type": "discard"}
 //	{"type": "end"}
 //
-// The answer to a permission is allow, deny or later. Deny denies this call and no
+// The answer to a question is allow, deny or later. The question is a permission line's
+// approval, or a question line's question.
+//
+// Of a permission, deny denies this call and no
 // other; with "end_turn": true it also ends the turn, so that what has not begun is
 // cancelled: that is what a person's plain no means where the question says
 // deny_ends_turn. With deny may come a message for the model. With allow may come an
 // input in place of the call's, and with remember the scope of the option among offers that is taken:
 // session, project-local, project, user, or edits for all edits inside the working
-// directories in this session. An end
+// directories in this session. An answer to a permission may also be of the type permission,
+// with the id as approval: programs of earlier versions write it so.
+//
+// Of a form, allow comes with content: an object of the fields by their names, of which those
+// with a default may be left out. One that does not fit the schema is a fault, and the
+// question stays open. Of a URL, allow says that the person opens it. Deny declines either,
+// perhaps with a message for the tool.
+//
+// An end
 // says that the model's message is complete; what follows is of the next one.
 //
 // A line that is broken, longer than [abi.MaxJSON] or of an unknown type is a
@@ -78,7 +89,10 @@
 //	progress       [Progress]: at most ten a second for each call
 //	log            [Log]: what a tool logs, where that is asked for (run --stream --logs)
 //	deed           [GitEvent]: a command did something, such as a commit
-//	permission     [Permission]: a question; where answerable is true, to be answered
+//	permission     [Permission]: whether a call may do something; where answerable is true,
+//	               to be answered
+//	question       [Question]: a form to fill in or a URL to open, likewise
+//	answered       [Answered]: a question, not a permission, is over
 //	persisted      [Persisted]: a result was too long, and where the whole of it lies
 //	result         [Result]: the call's one result; these come in call order
 //	replaced       [Result]: after the last result, what takes the place of an earlier one

@@ -34,7 +34,7 @@ type Kind uint8
 const (
 	// KindCall is a complete call.
 	KindCall Kind = iota + 1
-	// KindAnswer answers a question about a permission.
+	// KindAnswer answers a question.
 	KindAnswer
 	// KindInterrupt says that the user wrote something new.
 	KindInterrupt
@@ -62,15 +62,16 @@ type Item struct {
 	Err error
 }
 
-// Answer is a person's answer to a [host.Approval].
+// Answer is a person's answer to a [host.Question].
 type Answer struct {
-	// Approval is the approval's id.
-	Approval string
-	// Answer, Message, EndTurn and Input are as in [host.Reply].
+	// Question is the question's id.
+	Question string
+	// Answer, Message, EndTurn, Input and Content are as in [host.Reply].
 	Answer  host.Answer
 	Message string
 	EndTurn bool
 	Input   json.RawMessage
+	Content json.RawMessage
 	// Remember is the target of the option that the person took; empty is none.
 	Remember host.RuleTarget
 }

@@ -70,7 +70,8 @@ type object struct {
 // The types of a line.
 const (
 	lineCall       = "tool_use"
-	linePermission = "permission"
+	lineAnswer     = "answer"
+	linePermission = "permission" // answers a question for an approval, too
 	lineInterrupt  = "interrupt"
 	lineDiscard    = "discard"
 	lineEnd        = "end"
@@ -84,7 +85,9 @@ func (o *object) item() Item {
 		o.only("id", "name", "input")
 		return Item{Kind: KindCall, Call: use}
 	case kind == linePermission:
-		return Item{Kind: KindAnswer, Answer: o.answer()}
+		return Item{Kind: KindAnswer, Answer: o.answer("approval")}
+	case kind == lineAnswer:
+		return Item{Kind: KindAnswer, Answer: o.answer("question", "content")}
 	case kind == lineInterrupt:
 		o.only()
 		return Item{Kind: KindInterrupt}
@@ -95,22 +98,24 @@ func (o *object) item() Item {
 		o.only()
 		return Item{Kind: KindEnd}
 	default:
-		known := []string{lineCall, linePermission, lineInterrupt, lineDiscard, lineEnd}
+		known := []string{lineCall, lineAnswer, linePermission, lineInterrupt, lineDiscard, lineEnd}
 		o.fail("the type %q is not known; there are %s", shown(kind), strings.Join(known, ", "))
 	}
 	return Item{}
 }
 
-func (o *object) answer() Answer {
+// answer reads an answer to the question that a key names.
+func (o *object) answer(key string, more ...string) Answer {
 	a := Answer{
-		Approval: o.text("approval", true),
+		Question: o.text(key, true),
 		Answer:   host.Answer(o.text("answer", true)),
 		Message:  o.text("message", false),
 		EndTurn:  o.flag("end_turn"),
 		Remember: host.RuleTarget(o.text("remember", false)),
 		Input:    o.keys["input"],
+		Content:  o.keys["content"],
 	}
-	o.only("approval", "answer", "message", "end_turn", "remember", "input")
+	o.only(append([]string{key, "answer", "message", "end_turn", "remember", "input"}, more...)...)
 	switch {
 	case !slices.Contains([]host.Answer{host.AnswerAllow, host.AnswerDeny, host.AnswerLater}, a.Answer):
 		o.fail("the answer %q is not known; there are allow, deny, later", shown(string(a.Answer)))
@@ -118,8 +123,8 @@ func (o *object) answer() Answer {
 		o.fail("a message for the model comes with the answer deny alone")
 	case a.EndTurn && a.Answer != host.AnswerDeny:
 		o.fail("end_turn comes with the answer deny alone")
-	case (a.Remember != "" || a.Input != nil) && a.Answer != host.AnswerAllow:
-		o.fail("remember and input come with the answer allow alone")
+	case (a.Remember != "" || a.Input != nil || a.Content != nil) && a.Answer != host.AnswerAllow:
+		o.fail("remember, input and content come with the answer allow alone")
 	}
 	return a
 }

@@ -21,7 +21,7 @@ func TestProtocol(t *testing.T) {
 		of   any
 	}{
 		{"session", &Opening{}}, {"tools", &Tools{}}, {"plugin", &Plugin{}}, {"log", &Log{}}, {"task", &Task{}}, {"deed", &GitEvent{}}, {"error", &Fault{}}, {"started", &Started{}},
-		{"progress", &Progress{}}, {"permission", &Permission{}}, {"persisted", &Persisted{}},
+		{"progress", &Progress{}}, {"permission", &Permission{}}, {"question", &Question{}}, {"answered", &Answered{}}, {"persisted", &Persisted{}},
 		{"result", &Result{}}, {"replaced", &Result{}}, {"discarded", &Discarded{}},
 		{"interruptible", &Interruptible{}}, {"message", &Message{}}, {"done", &Done{}},
 	} {

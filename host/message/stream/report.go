@@ -216,6 +216,38 @@ type Permission struct {
 	From
 }
 
+// Question asks the person for more than a permission: to fill in a form, or to open a URL. The
+// message and the schema are the tool's, so whoever shows them says which tool asks.
+type Question struct {
+	Head
+	About
+
+	// Question is its id, for the [Answer]. Answerable is as in [Permission].
+	Question   string            `json:"question"`
+	Kind       host.QuestionKind `json:"kind"`
+	Answerable bool              `json:"answerable"`
+	Plugin     string            `json:"plugin,omitempty"`
+	Worker     string            `json:"worker,omitempty"`
+	Message    string            `json:"message"`
+	// Schema is of a form, as in [host.Form], and URL what is to be opened.
+	Schema json.RawMessage `json:"schema,omitempty"`
+	URL    string          `json:"url,omitempty"`
+
+	From
+}
+
+// Answered says that a [Question] is over: with an answer, or without, and then why.
+type Answered struct {
+	Head
+	About
+
+	Question string      `json:"question"`
+	Answer   host.Answer `json:"answer,omitempty"`
+	Cause    string      `json:"cause,omitempty"`
+
+	From
+}
+
 // Grounds are why it is asked. Reason is the strongest one; Reasons and Preview are as in
 // [host.Approval].
 type Grounds struct {

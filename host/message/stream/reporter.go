@@ -11,7 +11,7 @@ import (
 
 // Reporter makes the lines of one turn out of its events.
 type Reporter struct {
-	// Answerable says that permissions are answered over the stream.
+	// Answerable says that questions are answered over the stream.
 	Answerable bool
 	// Logs asks for the lines that tools log. How many there are the limits of plugins
 	// bound (log_lines).
@@ -49,11 +49,13 @@ func (r *Reporter) Line(e host.Event) any {
 	case host.EventGit:
 		return gitEventOf(head, e)
 	case host.EventQuestion:
-		if e.Question.Approval != nil {
-			p := r.permission(head, about, e.Question.Approval)
-			p.From = from
-			return p
+		return r.question(head, about, from, e.Question)
+	case host.EventAnswered:
+		a := Answered{Head: head, About: about, Question: e.Question.ID, Answer: e.Answer, From: from}
+		if e.Err != nil {
+			a.Cause = e.Err.Error()
 		}
+		return a
 	case host.EventPersisted:
 		return Persisted{head, about, e.Stored, from}
 	case host.EventDiscarded:
@@ -90,7 +92,7 @@ func earlier(a, b time.Time) time.Time {
 
 func (r *Reporter) head(e host.Event) Head {
 	kind := string(e.Kind)
-	if e.Kind == host.EventQuestion {
+	if e.Kind == host.EventQuestion && e.Question.Approval != nil {
 		kind = "permission"
 	}
 	return Head{kind, now(e.Time), r.turn, milliseconds(e.Elapsed)}
@@ -121,6 +123,26 @@ func (r *Reporter) count(s message.State) *int {
 		return &r.done.Interrupted
 	}
 	return &r.done.Failed
+}
+
+// question is the line for a question, or nil where it is of a kind that has none.
+func (r *Reporter) question(head Head, about About, from From, q *host.Question) any {
+	line := Question{
+		Head: head, About: about, Question: q.ID, Kind: q.Kind, Answerable: r.Answerable, Plugin: q.Plugin, Worker: q.Worker, From: from,
+	}
+	switch {
+	case q.Approval != nil:
+		p := r.permission(head, about, q.Approval)
+		p.From = from
+		return p
+	case q.Form != nil:
+		line.Message, line.Schema = q.Form.Message, q.Form.Schema
+	case q.URL != nil:
+		line.Message, line.URL = q.URL.Message, q.URL.URL
+	default:
+		return nil
+	}
+	return line
 }
 
 func (r *Reporter) permission(head Head, about About, a *host.Approval) Permission {

@@ -51,7 +51,7 @@ func show(items []Item) string {
 			fmt.Fprintf(&b, "call %q %q %s", i.Call.ID, i.Call.Name, i.Call.Input)
 		case KindAnswer:
 			a := i.Answer
-			fmt.Fprintf(&b, "answer %q %s %q %t %s %s", a.Approval, a.Answer, a.Message, a.EndTurn, a.Remember, a.Input)
+			fmt.Fprintf(&b, "answer %q %s %q %t %s %s%s", a.Question, a.Answer, a.Message, a.EndTurn, a.Remember, a.Input, a.Content)
 		case KindInterrupt:
 			b.WriteString("interrupt")
 		case KindDiscard:
