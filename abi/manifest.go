@@ -21,6 +21,9 @@ type Manifest struct {
 	Authors     []string `toml:"authors"`
 	License     string   `toml:"license"`
 	Homepage    string   `toml:"homepage"`
+	// Icon is a picture for people, shown beside the tools: a data URI of an image, such
+	// as "data:image/svg+xml;base64,...", of at most [MaxIcon] bytes.
+	Icon string `toml:"icon"`
 
 	// ABI is "toolquay:host/1" (the default) or "extism".
 	ABI string `toml:"abi"`

@@ -1,7 +1,9 @@
 package abi
 
 import (
+	"encoding/base64"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -14,6 +16,13 @@ const (
 	maxExamples     = 20
 	maxLine         = 1024
 )
+
+// MaxSafeText is how long a text for models can be, in bytes, so that every program which hands
+// it on leaves it whole: some cut descriptions there.
+const MaxSafeText = 2048
+
+// MaxIcon bounds the icon of a manifest, in bytes.
+const MaxIcon = 8 << 10
 
 // Validate returns everything that is wrong with the manifest, in the order of
 // the document: its form, its values, and where they contradict each other.
@@ -50,6 +59,33 @@ func (m *Manifest) validateIdentity(v *validator) {
 		if u, err := url.Parse(m.Homepage); err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
 			v.fault("%q is not a web address; write one such as https://example.org", m.Homepage)
 		}
+	}
+	m.validateIcon(v.at("icon"))
+}
+
+// iconTypes are the types of image that an icon may have.
+var iconTypes = []string{"image/svg+xml", "image/png", "image/jpeg", "image/webp"}
+
+// IconType returns the media type of the manifest's icon; empty where there is none.
+func (m *Manifest) IconType() string {
+	mime, _, encoded := strings.Cut(strings.TrimPrefix(m.Icon, "data:"), ";base64,")
+	if !encoded {
+		return ""
+	}
+	return mime
+}
+
+func (m *Manifest) validateIcon(v *validator) {
+	if m.Icon == "" {
+		return
+	}
+	_, content, _ := strings.Cut(m.Icon, ";base64,")
+	_, err := base64.StdEncoding.Strict().DecodeString(content)
+	switch {
+	case len(m.Icon) > MaxIcon:
+		v.fault("%d bytes are over the limit of %d", len(m.Icon), MaxIcon)
+	case !strings.HasPrefix(m.Icon, "data:"), !slices.Contains(iconTypes, m.IconType()), content == "", err != nil:
+		v.fault("it is no data URI of an image; write data:TYPE;base64,CONTENT, where TYPE is one of %s", strings.Join(iconTypes, ", "))
 	}
 }
 

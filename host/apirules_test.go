@@ -69,7 +69,7 @@ func faultsOf(format host.Format, list string) (faults []string, strict map[stri
 				r.plain(f, geminiName, "parametersJsonSchema", "")
 			}
 		case host.FormatMCP:
-			r.keys("tool", t, "name title description inputSchema outputSchema annotations")
+			r.keys("tool", t, "name title description inputSchema outputSchema annotations icons")
 			r.plain(t, commonName, "inputSchema", "")
 			hints, _ := t["annotations"].(doc)
 			r.keys("annotations", hints, "title readOnlyHint destructiveHint idempotentHint openWorldHint")

@@ -464,7 +464,8 @@ func TestDefinitions(t *testing.T) {
 		host.FormatOpenAI:    `[{"type":"function","function":{"name":"Echo","description":"Echoes","parameters":{"type":"object"}}}]`,
 		host.FormatResponses: `[{"type":"function","name":"Echo","description":"Echoes","parameters":{"type":"object"},"strict":false}]`,
 		host.FormatGemini:    `[{"functionDeclarations":[{"name":"Echo","description":"Echoes","parametersJsonSchema":{"type":"object"}}]}]`,
-		host.FormatMCP:       `[{"name":"Echo","description":"Echoes","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]`,
+		host.FormatMCP: `[{"name":"Echo","title":"Echo","description":"Echoes","inputSchema":{"type":"object"},"annotations":` +
+			`{"title":"Echo","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":true}}]`,
 	}
 	for _, format := range host.Formats() {
 		got, err := s.Definitions(format)

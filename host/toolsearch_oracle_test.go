@@ -205,7 +205,10 @@ func TestToolSearchAgainstAnOracle(t *testing.T) {
 			t.Parallel()
 			d := dice{rand.New(rand.NewPCG(8, uint64(seed)))}
 			natives, servers := d.tools(size)
-			o := host.Options{Builtins: true, Model: host.ModelOptions{Toolset: host.ToolsetOptions{Defer: host.DeferAlways}}}
+			o := host.Options{
+				Builtins: true, Model: host.ModelOptions{Toolset: host.ToolsetOptions{Defer: host.DeferAlways}},
+				Permissions: host.PermissionOptions{Rules: rules("NotebookEdit", "", "")}, // which is deferred
+			}
 			for _, tool := range natives {
 				o.Tools = append(o.Tools, hinted(tool.Name, tool.SearchHint, cmp.Or(tool.Description, "-")))
 			}

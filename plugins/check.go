@@ -186,6 +186,7 @@ func (c *checking) contracts(m *abi.Manifest, until time.Time) {
 	for i := range m.Tools {
 		t := &m.Tools[i]
 		at := fmt.Sprintf("tools[%d].", i)
+		c.texts(t, at)
 		if t.OutputSchema != "" {
 			if _, err := CompileSchema(t.Name, t.OutputSchema); err != nil {
 				c.add(SeverityError, at+"output_schema", "%v", err)
@@ -202,6 +203,39 @@ func (c *checking) contracts(m *abi.Manifest, until time.Time) {
 				return
 			}
 			c.example(fmt.Sprintf("%sinput_examples[%d]", at, n), schema, example)
+		}
+	}
+}
+
+// texts warns of texts that some programs would cut.
+func (c *checking) texts(t *abi.Tool, at string) {
+	warn := func(key, what, text string) {
+		if len(text) > abi.MaxSafeText {
+			c.add(SeverityWarning, at+key, "%s has %d bytes; some programs that hand it to a model cut it after %d", what, len(text), abi.MaxSafeText)
+		}
+	}
+	warn("description", "the description", t.Description)
+	for key, schema := range map[string]string{"input_schema": t.InputSchema, "output_schema": t.OutputSchema} {
+		var value any
+		if json.Unmarshal([]byte(schema), &value) == nil { // what is wrong with it is said elsewhere
+			descriptions(value, func(text string) { warn(key, "a description in the schema", text) })
+		}
+	}
+}
+
+// descriptions calls take with each description in a schema.
+func descriptions(schema any, take func(text string)) {
+	switch s := schema.(type) {
+	case map[string]any:
+		if text, is := s["description"].(string); is {
+			take(text)
+		}
+		for _, part := range s {
+			descriptions(part, take)
+		}
+	case []any:
+		for _, part := range s {
+			descriptions(part, take)
 		}
 	}
 }

@@ -76,6 +76,9 @@ func TestCheckFindsWhatCannotBeUsed(t *testing.T) {
 			[]string{"error: TOML: line 7: tools[0].output_schema: "}},
 		"an example that does not fit": {tool(`input_schema = '{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}'` + "\ninput_examples = [\n  '{\"n\":1}',\n  '{\"n\":\"one\"}',\n  '{}',\n]\n"), good,
 			[]string{"line 9: tools[0].input_examples[1]: the example does not fit the input schema: n: ", "line 10: tools[0].input_examples[2]: "}},
+		"texts that are cut": {tool("description = '" + strings.Repeat("x", abi.MaxSafeText+1) + "'\n" +
+			`input_schema = '{"type":"object","properties":{"description":{"description":"` + strings.Repeat("y", 3000) + `"}}}'` + "\n"), good,
+			[]string{"warning: TOML: line 6: tools[0].description: the description has 2049 bytes; some", "line 7: tools[0].input_schema: a description in the schema has 3000 bytes"}},
 		"limits over the host's": {strings.Replace(plain, "[[tools]]", "[limits]\ntime = \"9h\"\n[[tools]]", 1), good,
 			[]string{"warning: TOML: line 4: limits: limits.time = 9h"}},
 		"faults of the manifest": {plain + "colour = 1\n", good, []string{"error: TOML: line 7: tools[0].colour: unknown key"}},

@@ -28,20 +28,20 @@ pub struct BashInput {
 }
 
 /// Runs a command in bash and shows its output: standard output and standard error as
-/// one text, in the order in which they came.
+/// one text, in the order they came.
 ///
 /// What a command finds:
 /// - Every call has a new shell, without start-up files. It begins in the directory in
 ///   which the last one ended, as long as that is one of the session's; nothing else is
 ///   carried over, such as variables, functions and options.
-/// - There is no terminal and nothing to read. Programs that ask, page or open an editor
-///   get no answer: use the options with which they need none (-y, -m, --no-pager).
+/// - There is no terminal and no input. Programs that ask, page or open an editor get no
+///   answer: use options that avoid it (-y, -m, --no-pager).
 /// - Where there is a sandbox, a command can write to the working directories and to the
-///   folder for temporary files, $TMPDIR, and may have no network. Where a needed command
-///   fails for that, say so and call it again with dangerouslyDisableSandbox: rules or the
-///   user decide.
+///   directory for temporary files, $TMPDIR, and may have no network. Where a needed
+///   command fails for that, say so and call it again with dangerouslyDisableSandbox: rules
+///   or the user decide.
 /// - /tmp is then another one than that of Read and Write: what is for both goes to a
-///   working directory, or to $TMPDIR, which is the same for all.
+///   working directory or to $TMPDIR.
 ///
 /// How long it runs:
 /// - 2 minutes unless timeout says otherwise, up to 10; both limits can be set
@@ -58,11 +58,11 @@ pub struct BashInput {
 ///   to sed, awk and echo. Their results are bounded and need less permission.
 /// - Quote paths that have spaces: cat "a b.txt".
 /// - Join commands that need each other with &&, and make separate calls in one message of
-///   those that do not. Those that only read run side by side, and when one of them
-///   fails, the others are cancelled.
+///   others. Those that only read run side by side; when one fails, the others are
+///   cancelled.
 /// - A result begins with notes in square brackets where there is something to say, such
-///   as an exit status other than 0. That is a failure unless the program means something
-///   else by it, as grep does that found nothing.
+///   as an exit status other than 0: a failure, unless the program means something else by
+///   it, as grep does when it finds nothing.
 #[tool(name = "Bash", output = Ran)]
 pub fn bash(input: BashInput, cx: &mut Context) -> Result<Output, ToolError> {
     let args = ShellArgs {

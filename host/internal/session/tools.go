@@ -36,10 +36,10 @@ func (s *Tools) Offer(v *rules.View, format toolset.Format) (*toolset.Set, error
 // List lists all tools in their order, with the reasons why some are not offered.
 func (s *Tools) List(v *rules.View) []toolset.Tool {
 	var all []toolset.Tool
-	add := func(t tool.Tool, origin toolset.Origin) {
+	add := func(t tool.Tool, origin toolset.Origin, m *abi.Manifest) {
 		_, commands := t.Declares(abi.CapShellRun)
 		all = append(all, toolset.Tool{
-			Tool: t.Contract(), Plugin: t.Source().Plugin, Origin: origin, Commands: commands, NotOffered: s.notOffered(v, t),
+			Tool: t.Contract(), Plugin: t.Source().Plugin, Manifest: m, Origin: origin, Commands: commands, NotOffered: s.notOffered(v, t),
 		})
 	}
 	for _, t := range v.Plugins.Tools() {
@@ -47,10 +47,10 @@ func (s *Tools) List(v *rules.View) []toolset.Tool {
 		if tool.BuiltIn(tool.Plugin{Tool: t}) {
 			origin = toolset.OriginBuiltin
 		}
-		add(tool.Plugin{Tool: t}, origin)
+		add(tool.Plugin{Tool: t}, origin, t.Plugin.Manifest())
 	}
 	for _, t := range s.host.Natives.All() {
-		add(t, toolset.OriginNative)
+		add(t, toolset.OriginNative, nil)
 	}
 	toolset.Sort(all)
 	return all

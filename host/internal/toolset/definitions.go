@@ -77,7 +77,9 @@ func (d *definer) define(t *Tool, more string) (json.RawMessage, error) {
 		for _, example := range examples {
 			list = append(list, string(example))
 		}
-		description = strings.Join(list, "\n")
+		if all := strings.Join(list, "\n"); d.format != FormatMCP || len(all) <= abi.MaxSafeText {
+			description = all
+		}
 	}
 	description += more
 	switch d.format {
@@ -126,32 +128,4 @@ func (d *definer) schema(t *abi.Tool) (schema json.RawMessage, strict bool, rest
 	}
 	schema, rest, err = modelschema.Plain(t.InputSchema, d.format.api())
 	return schema, false, rest, err
-}
-
-func mcpToolOf(t *Tool, description string, schema json.RawMessage) mcpTool {
-	d := mcpTool{
-		Name: t.Name, Title: t.Display, Description: description, InputSchema: schema,
-		Annotations: mcpAnnotations{ReadOnly: known(t.ReadOnly), Destructive: known(t.Destructive)},
-	}
-	if t.isLocal() {
-		d.Annotations.OpenWorld = new(false)
-	}
-	if t.OutputSchema != "" {
-		d.OutputSchema = json.RawMessage(t.OutputSchema)
-	}
-	return d
-}
-
-// isLocal reports whether a tool certainly reaches nothing beyond this machine: a plugin
-// does only what its capabilities do, and only commands go further.
-func (t *Tool) isLocal() bool { return t.Origin != OriginNative && !t.Commands }
-
-func known(t abi.Trait) *bool {
-	switch t {
-	case abi.TraitTrue:
-		return new(true)
-	case abi.TraitFalse:
-		return new(false)
-	}
-	return nil
 }

@@ -70,18 +70,28 @@ type geminiTools struct {
 
 type mcpTool struct {
 	Name         string          `json:"name"`
-	Title        string          `json:"title,omitempty"`
+	Title        string          `json:"title"`
 	Description  string          `json:"description"`
 	InputSchema  json.RawMessage `json:"inputSchema"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 	Annotations  mcpAnnotations  `json:"annotations"`
+	Icons        []mcpIcon       `json:"icons,omitempty"`
 }
 
-// mcpAnnotations are hints; each is given only if the manifest settles it for all calls.
+// mcpAnnotations are hints that hold for all calls. What only a call tells is the worse.
 type mcpAnnotations struct {
-	ReadOnly    *bool `json:"readOnlyHint,omitempty"`
-	Destructive *bool `json:"destructiveHint,omitempty"`
-	OpenWorld   *bool `json:"openWorldHint,omitempty"`
+	Title       string `json:"title"`
+	ReadOnly    bool   `json:"readOnlyHint"`
+	Destructive bool   `json:"destructiveHint"`
+	Idempotent  bool   `json:"idempotentHint"`
+	OpenWorld   bool   `json:"openWorldHint"`
+}
+
+// mcpIcon is a picture of a tool. Sizes is set where it has any size.
+type mcpIcon struct {
+	Source string   `json:"src"`
+	Type   string   `json:"mimeType"`
+	Sizes  []string `json:"sizes,omitempty"`
 }
 
 // api is whose rules for schemas a format follows.

@@ -20,7 +20,9 @@ type Tool struct {
 	*abi.Tool
 	// Plugin is the name of the tool's plugin; empty for one of the embedder's.
 	Plugin string
-	Origin Origin
+	// Manifest is that plugin's; nil for a tool of the embedder's.
+	Manifest *abi.Manifest
+	Origin   Origin
 	// Commands is true if the tool may run commands.
 	Commands bool
 	// NotOffered is why the model is not offered the tool; nil if it is.

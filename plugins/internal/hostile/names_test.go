@@ -242,7 +242,7 @@ func manifest(r runner, schema string) string {
 
 // fields are the texts of a manifest. In each, @ is the name.
 var fields = []string{
-	`@ = 1`, `name = @`, `version = @`, `description = @`, `authors = [@]`, `license = @`, `homepage = @`, `abi = @`, `module = @`,
+	`@ = 1`, `name = @`, `version = @`, `description = @`, `authors = [@]`, `license = @`, `homepage = @`, `icon = @`, `abi = @`, `module = @`,
 	`requires = [@]`, `instance = @`, `isolation = @`, "[@]", "[limits]\nmemory = @", "[limits]\ntime = @", "[limits]\n@ = 1",
 	"[[capabilities]]\nname = @", "[[capabilities]]\nname = \"test.a\"\nscope = [@]", "[[capabilities]]\nname = \"test.a\"\nreason = @",
 	"[[capabilities]]\nname = \"test.b\"\nreason = @",
