@@ -15,18 +15,33 @@ import (
 func callCommand(a *app) *cobra.Command {
 	var f callFlags
 	cmd := &cobra.Command{
-		Use:   "call TOOL [JSON|@FILE|-]",
+		Use:   "call TOOL [JSON|@FILE|-] | --stdin TOOL",
 		Short: "Call one tool and print its result",
 		Long: `Call calls one tool with the input given as JSON, from a file, or from standard
 input; without one the input is {}. The result's text goes to standard output,
 that of a call that failed to standard error (see toolquay help exit-codes), with
 the last lines that its plugin logged. -v shows all of what plugins log as it comes:
-log lines, standard output and error, panics, the stack of a trap.`,
+log lines, standard output and error, panics, the stack of a trap.
+
+--stdin is for programs that call tools by a command, and take anything on standard
+error for a failure: the input is on standard input, and nothing but failures is told
+there. Gemini CLI is one; see toolquay help tools.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return callTool(cmd.Context(), a, args[0], append(args, "{}")[1], f)
+			input := append(args, "{}")[1]
+			if f.stdin {
+				if len(args) > 1 {
+					return usageError("--stdin reads the input from standard input; leave out %q", input)
+				}
+				input = "-"
+				if !cmd.Flags().Changed("log-level") {
+					a.flags.logLevel = "error"
+				}
+			}
+			return callTool(cmd.Context(), a, args[0], input, f)
 		},
 	}
+	cmd.Flags().BoolVar(&f.stdin, "stdin", false, "read the input from standard input, and tell nothing but failures on standard error")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text, or json for the whole result")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "show what plugins log, and progress, on standard error")
 	cmd.Flags().BoolVar(&f.staged, "stage", false, stageFlag)
@@ -35,8 +50,8 @@ log lines, standard output and error, panics, the stack of a trap.`,
 
 // callFlags are the flags of call.
 type callFlags struct {
-	output          string
-	verbose, staged bool
+	output                 string
+	verbose, staged, stdin bool
 }
 
 func callTool(ctx context.Context, a *app, tool, input string, f callFlags) error {
@@ -60,7 +75,7 @@ func callTool(ctx context.Context, a *app, tool, input string, f callFlags) erro
 	defer o.close()
 	o.warnBroken()
 	o.warnLacking()
-	log := &callLog{out: a.err, verbose: f.verbose}
+	log := &callLog{out: a.err, verbose: f.verbose, failuresOnly: f.stdin}
 	r := runOne(ctx, a, o, abi.ToolUse{ID: "call_1", Name: tool, Input: canonical}, log)
 	if output == "json" {
 		err = a.printJSON(message.NewRecord(*r))
@@ -84,6 +99,9 @@ func runOne(ctx context.Context, a *app, o *opened, use abi.ToolUse, log *callLo
 		log.take(&e)
 		switch e.Kind {
 		case host.EventMessage, host.EventStop:
+			if log.failuresOnly {
+				continue
+			}
 			a.err.Block(ui.Yellow, string(e.Kind)+"  ", e.Reason)
 		case host.EventResult:
 			result = *e.Result
@@ -97,7 +115,9 @@ func runOne(ctx context.Context, a *app, o *opened, use abi.ToolUse, log *callLo
 type callLog struct {
 	out     *ui.Printer
 	verbose bool
-	tail    ui.Tail
+	// failuresOnly leaves out what is said of calls that succeed.
+	failuresOnly bool
+	tail         ui.Tail
 }
 
 // take takes in an event, if it is a log line or progress.

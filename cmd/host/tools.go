@@ -93,7 +93,21 @@ model API wants it: the list that run --stream offers with the same flags. With
 what that session's model would be told next.
 
 Where many tools are offered, those that can wait are deferred: the model is told
-their names, and looks for them with ToolSearch before it calls them.`,
+their names, and looks for them with ToolSearch before it calls them.
+
+Gemini CLI finds and calls these tools by commands, in its settings:
+
+  "tools": {
+    "discoveryCommand": "toolquay tools -f gemini --stream=false --defer never",
+    "callCommand": "/home/me/bin/toolquay-call"
+  }
+
+It takes the second for the path of one program. So that is a script:
+
+  #!/bin/sh
+  exec toolquay call --stdin "$@"
+
+What the rules leave open is denied there, as nobody can be asked.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			api := slices.Contains(host.Formats(), host.Format(format))
