@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"encoding/json"
 	"runtime/debug"
 	"time"
@@ -171,6 +172,9 @@ type Event struct {
 	Git *capability.GitEvent
 	// Task is the task as it then is, with EventTask.
 	Task *capability.TaskInfo
+	// Context is that of the turn, with EventTurn: it has the values of the one that the turn
+	// was begun with, such as a span.
+	Context context.Context //nolint:containedctx // it carries values, and ends nothing
 }
 
 // PluginProblem is a plugin that cannot be used, where it lies, and why.

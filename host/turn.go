@@ -21,7 +21,7 @@ func (l *listeners) Under(turn string, caller permissions.Caller) {
 }
 
 // Began tells [EventTurn].
-func (l *listeners) Began() { l.tell(Event{Kind: EventTurn}) }
+func (l *listeners) Began(ctx context.Context) { l.tell(Event{Kind: EventTurn, Context: ctx}) }
 
 // Ended tells [EventTurnEnded].
 func (l *listeners) Ended() { l.tell(Event{Kind: EventTurnEnded}) }

@@ -26,7 +26,7 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	ctx, signals := interruptible(context.Background())
+	ctx, signals := interruptible(parentSpan(context.Background(), os.Getenv))
 	a := &app{in: os.Stdin, signals: signals}
 	a.out, a.err = ui.NewPrinters(os.Stdout, os.Stderr)
 	signals.beforeExit(a.err.Abandon)

@@ -193,7 +193,7 @@ func (a *app) open(ctx context.Context, change func(*setup)) (*opened, error) {
 		if o.log != nil {
 			s.options.Observe.Decisions = o.log
 		}
-		if o.telemetry = s.openTelemetry(ctx); o.telemetry != nil {
+		if o.telemetry = s.openTelemetry(); o.telemetry != nil { //nolint:contextcheck // it sends in its own time
 			s.options.Observe.Events = both(s.options.Observe.Events, o.telemetry.Observe)
 		}
 	}

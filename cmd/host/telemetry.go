@@ -19,7 +19,7 @@ const flushTime = 2 * time.Second
 
 // openTelemetry starts sending traces and metrics, where the settings or the standard
 // variables say to whom; else it returns nil. What is wrong with it stops no call.
-func (s *setup) openTelemetry(ctx context.Context) *otlp.Telemetry {
+func (s *setup) openTelemetry() *otlp.Telemetry {
 	config, asked, err := s.telemetryConfig(os.Getenv)
 	if err != nil {
 		s.options.Observe.Logger.Warn("no telemetry is sent", "error", err)
@@ -29,8 +29,8 @@ func (s *setup) openTelemetry(ctx context.Context) *otlp.Telemetry {
 		return nil
 	}
 	config.Version, config.Logger = readBuild().Version, s.options.Observe.Logger
-	config.Parent, config.Proxy = parentSpan(ctx, os.Getenv), http.ProxyFromEnvironment
-	t, err := otlp.Open(config) //nolint:contextcheck // it sends in its own time
+	config.Proxy = http.ProxyFromEnvironment
+	t, err := otlp.Open(config)
 	if err != nil {
 		s.options.Observe.Logger.Warn("no telemetry is sent", "error", err)
 		return nil
@@ -64,11 +64,10 @@ func (s *setup) telemetryConfig(getenv func(string) string) (otlp.Config, bool, 
 
 // parentSpan puts the turns of this process below the span of the program that started
 // it, which says so in the variables TRACEPARENT and TRACESTATE.
-func parentSpan(ctx context.Context, getenv func(string) string) func(session, turn string) context.Context {
-	ctx = propagation.TraceContext{}.Extract(context.WithoutCancel(ctx), propagation.MapCarrier{
+func parentSpan(ctx context.Context, getenv func(string) string) context.Context {
+	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{
 		"traceparent": getenv("TRACEPARENT"), "tracestate": getenv("TRACESTATE"),
 	})
-	return func(string, string) context.Context { return ctx }
 }
 
 // flush lets telemetry leave, in a time of its own.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -226,6 +227,27 @@ func TestStoredResult(t *testing.T) {
 			if _, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "toolquay://result/../../a.txt"}); err == nil {
 				t.Error("a resource that is not in the list was read")
 			}
+		})
+	}
+}
+
+// TestFirstCalls come all at once, before there is a session for them.
+func TestFirstCalls(t *testing.T) {
+	t.Parallel()
+	for _, w := range everyWay() {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			c := w.connect(serve(t), nil)
+			var calls sync.WaitGroup
+			for range 20 {
+				calls.Go(func() {
+					r, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "Read", Arguments: map[string]any{"file_path": "a.txt"}})
+					if err != nil || r.IsError {
+						t.Errorf("a first call: %v", err)
+					}
+				})
+			}
+			calls.Wait()
 		})
 	}
 }

@@ -28,13 +28,14 @@ type clientSession struct {
 	// entering holds a token for the one that opens the session.
 	entering chan struct{}
 
-	mu    sync.Mutex
-	host  *host.Session // nil until it is opened, and when it is closed
-	roots []string      // that it was opened with
-	stale bool          // whether the client has said that its roots changed
-	gone  bool
-	calls map[string]*call
-	used  time.Time
+	mu     sync.Mutex
+	host   *host.Session // nil until it is opened, and when it is closed
+	roots  []string      // that it was opened with
+	listed bool          // whether its tools are offered
+	stale  bool          // whether the client has said that its roots changed
+	gone   bool
+	calls  map[string]*call
+	used   time.Time
 }
 
 // newSession makes what a client sees. The host's session is opened when it is needed: only
@@ -154,21 +155,27 @@ func (c *clientSession) open(ctx context.Context, req mcp.Request) error {
 		closeSession(session) //nolint:contextcheck // as above
 		return errClosed
 	}
-	return c.tools.refresh()
+	if err := c.tools.refresh(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.listed = true
+	return nil
 }
 
 // ready reports whether the session is open and needs no other roots.
 func (c *clientSession) ready() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.host != nil && (!c.stale || len(c.calls) > 0)
+	return c.host != nil && c.listed && (!c.stale || len(c.calls) > 0)
 }
 
 // keeps reports whether the session is open with these roots already.
 func (c *clientSession) keeps(roots []string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	same := c.host != nil && slices.Equal(c.roots, roots)
+	same := c.host != nil && c.listed && slices.Equal(c.roots, roots)
 	if same {
 		c.stale = false
 	}
@@ -181,7 +188,7 @@ func (c *clientSession) begin(session *host.Session, roots []string) bool {
 	if c.gone {
 		return false
 	}
-	c.host, c.roots, c.stale = session, roots, false
+	c.host, c.roots, c.stale, c.listed = session, roots, false, false
 	return true
 }
 

@@ -1,8 +1,6 @@
 package telemetry
 
 import (
-	"context"
-
 	"go.opentelemetry.io/otel/metric"
 	metricnoop "go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/trace"
@@ -16,10 +14,6 @@ type Options struct {
 	// Content records what calls are given and what they answer, with messages that
 	// may quote it: file contents, commands, secrets in them.
 	Content bool
-	// Parent, if not nil, is asked for the context that a turn of the model's belongs
-	// to, so that its span is below the one in it, such as that of the request to the
-	// model. It must be quick.
-	Parent func(session, turn string) context.Context
 }
 
 // Observer makes spans and measurements of events. It is safe for concurrent use,

@@ -404,13 +404,8 @@ func TestIdsThatAreThereTwice(t *testing.T) {
 func TestTurnsAreBelowTheEmbeddersSpan(t *testing.T) {
 	t.Parallel()
 	above := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled})
-	b := newBench(t, telemetry.Options{Parent: func(session, turn string) context.Context {
-		if session != "s" || turn != "t" {
-			t.Errorf("asked about %s %s", session, turn)
-		}
-		return trace.ContextWithSpanContext(context.Background(), above)
-	}})
-	b.tell("s", "t", host.Event{Kind: host.EventTurn}, host.Event{Kind: host.EventTurnEnded})
+	b := newBench(t, telemetry.Options{})
+	b.tell("s", "t", host.Event{Kind: host.EventTurn, Context: trace.ContextWithSpanContext(t.Context(), above)}, host.Event{Kind: host.EventTurnEnded})
 	if s := b.spans()["turn"]; s.Parent.SpanID() != above.SpanID() || s.SpanContext.TraceID() != above.TraceID() {
 		t.Errorf("%+v", s.Parent)
 	}

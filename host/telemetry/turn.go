@@ -63,8 +63,8 @@ func (o *Observer) begin(t *turn, e *host.Event, above *call) {
 		return
 	}
 	parent := background
-	if o.options.Parent != nil {
-		parent = o.options.Parent(e.Session, e.Turn)
+	if e.Context != nil {
+		parent = context.WithoutCancel(e.Context)
 	}
 	t.own = true
 	t.ctx, t.span = o.tracer.Start(parent, "turn", trace.WithTimestamp(e.Time), trace.WithAttributes(from(e)...))

@@ -38,7 +38,7 @@ func (in *intake) begin() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.begun = true
-	in.turn.listeners.Began()
+	in.turn.listeners.Began(in.turn.span.Ctx)
 	for _, use := range in.early {
 		in.submit(use)
 	}

@@ -34,7 +34,7 @@ type heard struct {
 
 func (h *heard) Any() bool                                 { return true }
 func (h *heard) Under(string, permissions.Caller)          {}
-func (h *heard) Began()                                    { h.told <- "began" }
+func (h *heard) Began(context.Context)                     { h.told <- "began" }
 func (h *heard) Ended()                                    { h.told <- "ended" }
 func (h *heard) Close()                                    { close(h.told) }
 func (h *heard) Interruptible(bool)                        {}

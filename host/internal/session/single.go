@@ -101,7 +101,7 @@ func (s *Session) Single(ctx context.Context, use abi.ToolUse, f Feed, l Listene
 		}
 		defer t.finish(has)
 		pipeline.GrowStack()
-		t.listeners.Began()
+		t.listeners.Began(t.span.Ctx)
 		t.submit(t.span.Ctx, 0, use)
 	})
 }

@@ -24,9 +24,9 @@ type Listeners interface {
 	Any() bool
 	// Under gives the turn its id, and says who makes its calls. It comes first.
 	Under(turn string, caller permissions.Caller)
-	// Began and Ended are called once each. Interruptible is called while the scheduler holds
+	// Began and Ended are called once each; Began has the turn's context. Interruptible is called while the scheduler holds
 	// its mutex, so it must be quick.
-	Began()
+	Began(ctx context.Context)
 	Ended()
 	Interruptible(yes bool)
 	// Close ends the listening, after the last event of the turn.
@@ -263,7 +263,7 @@ func (s *Session) Results(ctx context.Context, uses []abi.ToolUse, l Listeners) 
 	t.lending(func() {
 		has := t.lock(t.span.Ctx)
 		defer t.finish(has) // it runs the last call, and waits for the others
-		t.listeners.Began()
+		t.listeners.Began(t.span.Ctx)
 		for i, use := range uses {
 			t.submit(t.span.Ctx, i, use)
 		}
