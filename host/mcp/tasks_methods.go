@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -140,7 +139,9 @@ func taskResults(next mcp.MethodHandler) mcp.MethodHandler {
 // did not: what routes by headers would be misled. The SDK knows no such requests; that
 // the header Mcp-Method is the method it checks itself.
 func (h *handler) sameTask(w http.ResponseWriter, r *http.Request) bool {
-	if !strings.HasPrefix(r.Header.Get("Mcp-Method"), "tasks/") {
+	switch r.Header.Get("Mcp-Method") {
+	case "tasks/get", "tasks/update", "tasks/cancel":
+	default:
 		return true
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.server.options.MaxMessage))

@@ -275,6 +275,7 @@ func TestTasksAreRefused(t *testing.T) {
 		"another header":      {c.post("tasks/get", map[string]any{"taskId": task}, "Mcp-Name", "other"), -32020, 400},
 		"another method":      {c.post("tasks/cancel", map[string]any{"taskId": task}, "Mcp-Method", "tasks/get"), -32020, 400},
 		"removed":             {c.on("tasks/result", task), -32601, 404},
+		"removed too":         {c.post("tasks/list", nil), -32601, 404},
 	} {
 		r := test.reply
 		if r.Error == nil || r.Error.Code != test.code || r.status != test.status {
