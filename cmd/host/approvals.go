@@ -26,7 +26,9 @@ func approvalsCommand(a *app) *cobra.Command {
 question is kept. Approvals lists what waits; allow and deny answer one, also hours
 later and from another terminal; resume runs its call again, in the session,
 directory and mode that it was asked in, with the answer; of that mode and --mode
-the stricter counts. An answer holds for exactly the call that was shown, once.`,
+the stricter counts. An answer holds for exactly the call that was shown, once.
+A form or a URL that a tool asks is kept and answered the same way: allow fills
+the form in at the terminal, or with --field.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return listApprovals(a, asJSON) },
 	}
@@ -68,9 +70,20 @@ func tableOfApprovals(a *app, items []approvals.Item) {
 	rows := [][]string{{"ID", "STATE", "ASKED", "TOOL", "ABOUT"}}
 	for i := range items {
 		it := &items[i]
-		rows = append(rows, []string{it.ID, string(it.State), it.Asked.Local().Format(time.DateTime), it.Use.Name, it.Title})
+		rows = append(rows, []string{it.ID, string(it.State), it.Asked.Local().Format(time.DateTime), it.Use.Name, about(it)})
 	}
 	a.out.Table(rows)
+}
+
+// about is what a question is about, in one line.
+func about(it *approvals.Item) string {
+	switch {
+	case it.Form != nil:
+		return "form: " + it.Form.Message
+	case it.URL != nil:
+		return "URL: " + it.URL.URL
+	}
+	return it.Title
 }
 
 func approvalShowCommand(a *app) *cobra.Command {
@@ -87,13 +100,36 @@ func approvalShowCommand(a *app) *cobra.Command {
 			if err != nil {
 				return usageError("%w", err)
 			}
-			showItem(a, &item)
-			return nil
+			return showItem(a, &item)
 		},
 	}
 }
 
-func showItem(a *app, it *approvals.Item) {
+func showItem(a *app, it *approvals.Item) error {
+	if it.Form != nil || it.URL != nil {
+		if err := ui.ShowRequest(a.out, questionOf(it)); err != nil {
+			return hostError(err)
+		}
+	} else {
+		showApproval(a, it)
+	}
+	a.out.Wrapped(11, ui.Span{Text: "  it is    " + string(it.State)})
+	for i := range it.Offers {
+		o := &it.Offers[i]
+		a.out.Wrapped(4, ui.Span{Text: fmt.Sprintf("  --always %s would %s", o.Target, ui.Remembered(o))})
+	}
+	return nil
+}
+
+// questionOf is the form or the URL that was kept.
+func questionOf(it *approvals.Item) host.Question {
+	return host.Question{
+		ID: it.ID, Kind: it.Kind, Session: it.Session, Cwd: it.Cwd, Mode: it.Mode, Call: it.Use.ID, Tool: it.Use.Name, Plugin: it.Plugin,
+		Worker: it.Worker, Title: it.Title, Input: it.Use.Input, Asked: it.Asked, Form: it.Form.Asked(), URL: it.URL,
+	}
+}
+
+func showApproval(a *app, it *approvals.Item) {
 	q := host.Approval{
 		ID: it.ID, Session: it.Session, Cwd: it.Cwd, Mode: it.Mode, Tool: it.Use.Name, Plugin: it.Plugin,
 		Worker: it.Worker, Title: it.Title, Input: it.Use.Input, Capability: it.Capability, Preview: it.Preview, Reasons: it.Reasons,
@@ -105,23 +141,21 @@ func showItem(a *app, it *approvals.Item) {
 		q.Accesses = append(q.Accesses, access.Access)
 	}
 	ui.ShowApproval(a.out, q)
-	a.out.Wrapped(11, ui.Span{Text: "  it is    " + string(it.State)})
-	for i := range it.Offers {
-		o := &it.Offers[i]
-		a.out.Wrapped(4, ui.Span{Text: fmt.Sprintf("  --always %s would %s", o.Target, ui.Remembered(o))})
-	}
 }
 
 func approvalAllowCommand(a *app) *cobra.Command {
 	var remember string
+	var fields []string
 	cmd := &cobra.Command{
 		Use:   "allow ID",
-		Short: "Allow what was asked, once",
+		Short: "Allow what was asked, once, or fill in a form",
 		Args:  cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return answerApproval(a, args[0], approvals.Answer{Answer: host.AnswerAllow, Remember: host.RuleTarget(remember)})
+		RunE: func(cmd *cobra.Command, args []string) error {
+			answer := approvals.Answer{Answer: host.AnswerAllow, Remember: host.RuleTarget(remember)}
+			return allowApproval(cmd.Context(), a, args[0], answer, fields)
 		},
 	}
+	cmd.Flags().StringArrayVar(&fields, "field", nil, "a field of the form, as NAME=VALUE; several values with commas")
 	cmd.Flags().StringVar(&remember, "always", "", "take the question's offer for session, edits, project-local, project or user too")
 	return cmd
 }
@@ -138,6 +172,36 @@ func approvalDenyCommand(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&words, "message", "m", "", "what to tell the model")
 	return cmd
+}
+
+// allowApproval answers with yes. A form is filled in with the fields that were given, or else
+// by the person at the terminal, who may decline.
+func allowApproval(ctx context.Context, a *app, id string, answer approvals.Answer, fields []string) error {
+	store, err := openApprovals()
+	if err != nil {
+		return err
+	}
+	item, err := store.Get(id)
+	if err != nil {
+		return usageError("%w", err)
+	}
+	person := a.person()
+	switch {
+	case item.Form == nil && len(fields) > 0:
+		return usageError("--field: %s asks no form", id)
+	case item.Form == nil:
+	case len(fields) == 0 && person != nil:
+		reply, err := person.Ask(ctx, questionOf(&item))
+		if err != nil {
+			return hostError(err)
+		}
+		answer.Answer, answer.Content, answer.Message = reply.Answer, reply.Content, reply.Message
+	default:
+		if answer.Content, err = ui.Content(item.Form.Asked().Schema, fields); err != nil {
+			return usageError("--field: %w", err)
+		}
+	}
+	return answerApproval(a, id, answer)
 }
 
 func answerApproval(a *app, id string, answer approvals.Answer) error {

@@ -89,6 +89,65 @@ func TestApprovalsAreEscaped(t *testing.T) {
 	}
 }
 
+// requestFields put a text into each field of a form or a URL.
+var requestFields = map[string]func(q *host.Question, text string){
+	"tool":      func(q *host.Question, text string) { q.Tool = text },
+	"plugin":    func(q *host.Question, text string) { q.Plugin = text },
+	"worker":    func(q *host.Question, text string) { q.Worker = text },
+	"title":     func(q *host.Question, text string) { q.Title = text },
+	"directory": func(q *host.Question, text string) { q.Cwd = text },
+	"message":   func(q *host.Question, text string) { q.Form.Message = text },
+	"field": func(q *host.Question, text string) {
+		q.Form.Schema, _ = json.Marshal(map[string]any{"type": "object", "properties": map[string]any{text: map[string]any{
+			"type": "string", "title": text, "description": text, "enum": []string{text}, "default": text,
+		}}})
+	},
+	"URL": func(q *host.Question, text string) {
+		q.Kind, q.Form, q.URL = host.QuestionURL, nil, &host.URLQuestion{Message: text, URL: "https://example.com/" + text}
+	},
+}
+
+// TestRequestsAreEscaped is the same law for what tools ask people.
+func TestRequestsAreEscaped(t *testing.T) {
+	t.Parallel()
+	for field, put := range requestFields {
+		for kind, text := range hostileTexts {
+			q := host.Question{ID: "q1", Kind: host.QuestionForm, Tool: "Deploy", Cwd: "/work", Form: &host.Form{
+				Message: "Where to?", Schema: json.RawMessage(`{"type":"object","properties":{"place":{"type":"string","default":"here"}}}`),
+			}}
+			put(&q, text)
+			item := approvals.Item{State: approvals.StatePending, Record: approvals.Record{
+				Call: approvals.Call{Use: abi.ToolUse{Name: q.Tool}, Plugin: q.Plugin, Worker: q.Worker, Title: q.Title},
+				Part: approvals.Part{Kind: q.Kind}, Origin: approvals.Origin{Cwd: q.Cwd}, URL: q.URL,
+			}}
+			if q.Form != nil {
+				item.Form = &approvals.Form{Message: q.Form.Message, Schema: string(q.Form.Schema)}
+			}
+			answers := filepath.Join(t.TempDir(), "answers")
+			if err := os.WriteFile(answers, []byte("y\nv\ny\n\ny\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for way, show := range map[string]func(a *app){
+				"asked": func(a *app) {
+					in, err := os.Open(answers)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer in.Close()
+					_, _ = ui.NewAsker(a.out, in).Ask(t.Context(), q)
+				},
+				"approvals list": func(a *app) { tableOfApprovals(a, []approvals.Item{item}) },
+				"approvals show": func(a *app) { _ = showItem(a, &item) },
+				"json of a stream": func(a *app) {
+					_ = printIndented(a.out, stream.NewReporter(1).Line(host.Event{Kind: host.EventQuestion, Question: &q}), "")
+				},
+			} {
+				checkShown(t, field+", "+kind+", "+way, printed(t, show), strings.HasPrefix(way, "json"), 0)
+			}
+		}
+	}
+}
+
 // shownApprovals shows a question in every way. reason is what it was asked for.
 func shownApprovals(t *testing.T, q host.Approval, reason string) map[string]string {
 	t.Helper()
@@ -117,7 +176,7 @@ func shownApprovals(t *testing.T, q host.Approval, reason string) map[string]str
 			ui.ShowApproval(a.out, q)
 		},
 		"approvals list": func(a *app) { tableOfApprovals(a, []approvals.Item{item}) },
-		"approvals show": func(a *app) { showItem(a, &item) },
+		"approvals show": func(a *app) { _ = showItem(a, &item) },
 	}
 	if json.Valid(q.Input) {
 		ways["json of approvals"] = func(a *app) { _ = a.printJSON(item) }
@@ -171,7 +230,7 @@ func TestKeptQuestionsAreShownWhole(t *testing.T) {
 			Grounds: approvals.Grounds{Why: approvals.Why{Reason: "older"}},
 		}},
 	} {
-		if got := printed(t, func(a *app) { showItem(a, &item) }); got != want {
+		if got := printed(t, func(a *app) { _ = showItem(a, &item) }); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
 	}

@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,10 +17,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/approvals"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins/extism"
 )
@@ -116,7 +121,7 @@ func runScripts(t *testing.T, folder string) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "id": id, "person": person, "fixture": fixture, "nested": nested, "fill": fill, "matches": matches,
-			"collector": startCollector, "collected": collected,
+			"collector": startCollector, "collected": collected, "keep": keep,
 			"told": told, "dialog": dialog, "bulk": bulk, "wrote": wrote,
 		},
 	})
@@ -153,6 +158,31 @@ func id(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("no id in the output")
 	}
 	ts.Setenv(args[0], found[1])
+}
+
+// keep form|url ANSWER asks a tool's question in a program that embeds the host and keeps
+// questions for later. It must have that answer: later, or what was said.
+func keep(ts *testscript.TestScript, neg bool, args []string) {
+	q := host.Question{
+		ID: rand.Text(), Session: "s", Binding: "b", Call: "c1", Tool: "Deploy", Input: json.RawMessage(`{}`), Cwd: ts.Getenv("WORK"), Asked: time.Now(),
+		Plugin: "ops",
+	}
+	switch {
+	case len(args) == 2 && args[0] == "form":
+		q.Kind, q.Form = host.QuestionForm, &host.Form{Message: "Where to?", Schema: json.RawMessage(
+			`{"type":"object","required":["place"],"properties":{"place":{"type":"string","title":"The place","enum":["here","there"]},"count":{"type":"integer","default":1}}}`)}
+	case len(args) == 2 && args[0] == "url":
+		q.Kind, q.URL = host.QuestionURL, &host.URLQuestion{Message: "Sign in", URL: "https://example.com/in"}
+	default:
+		ts.Fatalf("usage: keep form|url answer")
+	}
+	store, err := approvals.OpenStore(filepath.Join(ts.Getenv("XDG_STATE_HOME"), "toolquay", "approvals"), approvals.Options{})
+	ts.Check(err)
+	reply, err := approvals.NewDurable(store, approvals.Resume{}).Ask(context.Background(), q)
+	ts.Check(err)
+	if got := strings.TrimSpace(fmt.Sprint(reply.Answer, " ", string(reply.Content), reply.Message)); neg || got != args[1] {
+		ts.Fatalf("the answer is %s", got)
+	}
 }
 
 const fixtureSchema = `{"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": false}`

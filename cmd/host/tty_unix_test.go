@@ -235,12 +235,14 @@ func (s *sitting) press(ts *testscript.TestScript, key string) {
 		text := strings.TrimRight(s.fresh(), " \n")
 		// Without its key it is the answer, and what comes next is to be a line.
 		return strings.HasSuffix(text, "[t] no, and tell the model why") || strings.HasSuffix(text, "[y/N]") ||
-			strings.HasSuffix(text, "model:") || strings.HasSuffix(text, "no yes before")
+			strings.HasSuffix(text, "model:") || strings.HasSuffix(text, "no yes before") ||
+			strings.HasSuffix(text, "[t] no, and tell the tool why") || strings.HasSuffix(text, "[n] no, send nothing") || strings.HasSuffix(text, "\n  >")
 	}
 	if !s.wait(ts, "a question", asked) {
 		return
 	}
-	line := len(key) > 1 || strings.HasSuffix(strings.TrimRight(s.fresh(), " "), "[y/N]")
+	fresh := strings.TrimRight(s.fresh(), " ")
+	line := len(key) > 1 || strings.HasSuffix(fresh, "[y/N]") || strings.HasSuffix(fresh, "\n  >") // a field
 	s.read = len(s.text())
 	if line {
 		key += "\n"

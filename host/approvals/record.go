@@ -42,7 +42,7 @@ type Record struct {
 	Call
 	Part
 	// Form or URL is what is asked, where that is no approval.
-	Form *host.Form        `json:"form,omitempty"`
+	Form *Form             `json:"form,omitempty"`
 	URL  *host.URLQuestion `json:"url,omitempty"`
 	// Earlier is what the person had answered in the run that asked this: the call
 	// will begin anew, so an answer repeats it.
@@ -55,6 +55,20 @@ type Record struct {
 	Asked time.Time `json:"asked"`
 	// Expires is when the question and its answer stop counting.
 	Expires time.Time `json:"expires"`
+}
+
+// Form is a form as it is kept: the schema as text, so that its fields stay in their order.
+type Form struct {
+	Message string `json:"message"`
+	Schema  string `json:"schema"`
+}
+
+// Asked is the form as it was asked; nil for nil.
+func (f *Form) Asked() *host.Form {
+	if f == nil {
+		return nil
+	}
+	return &host.Form{Message: f.Message, Schema: json.RawMessage(f.Schema)}
 }
 
 // Call is the call that asked.
@@ -120,10 +134,13 @@ type Why struct {
 // newRecord is the record of a question.
 func newRecord(q *host.Question, earlier []Part, resume Resume, expires time.Time) *Record {
 	r := &Record{
-		Version: versionMore, ID: q.ID, Part: partOf(q), Form: q.Form, URL: q.URL, Earlier: earlier,
+		Version: versionMore, ID: q.ID, Part: partOf(q), URL: q.URL, Earlier: earlier,
 		Call:   Call{abi.ToolUse{ID: q.Call, Name: q.Tool, Input: q.Input}, q.Plugin, q.Worker, q.Title, q.Binding},
 		Origin: Origin{q.Session, q.Cwd, q.Mode, resume},
 		Asked:  q.Asked.UTC(), Expires: expires.UTC(),
+	}
+	if q.Form != nil {
+		r.Form = &Form{q.Form.Message, string(q.Form.Schema)}
 	}
 	if a := q.Approval; a != nil {
 		r.Version, r.Offers = version, a.Remember
@@ -155,9 +172,6 @@ func partOf(q *host.Question) Part {
 	a := q.Approval
 	if a == nil {
 		asks, _ := json.Marshal([]any{q.Form, q.URL}) // a schema that was parsed: it cannot fail
-		if canonical, err := abi.Canonical(asks); err == nil {
-			asks = canonical // as it is read again
-		}
 		sum := sha256.Sum256(asks)
 		return Part{Kind: q.Kind, Asks: hex.EncodeToString(sum[:])}
 	}
@@ -240,7 +254,7 @@ func (r *Record) check(n name) error {
 
 // checkKind holds what is asked to the kind of question.
 func (r *Record) checkKind() error {
-	q := host.Question{Kind: r.Kind, Form: r.Form, URL: r.URL}
+	q := host.Question{Kind: r.Kind, Form: r.Form.Asked(), URL: r.URL}
 	switch {
 	case r.Kind == "" && r.Form == nil && r.URL == nil:
 		return nil

@@ -190,7 +190,7 @@ func (s *Store) Answer(id string, a Answer) error {
 func (r *Record) accept(a *Answer) (json.RawMessage, error) {
 	switch {
 	case r.Form != nil && a.Answer == host.AnswerAllow:
-		return (&host.Question{Form: r.Form}).Accept(a.Content)
+		return (&host.Question{Form: r.Form.Asked()}).Accept(a.Content)
 	case len(a.Content) > 0:
 		return nil, errors.New("only an answer that accepts a form has content")
 	case r.Kind != "" && a.EndTurn:

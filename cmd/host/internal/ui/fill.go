@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/toolquay/toolquay/host"
@@ -15,7 +16,7 @@ func (a *Asker) fill(ctx context.Context, form *forms.Form) (host.Reply, error) 
 	f := &filled{form: form, values: make(map[string]json.RawMessage)}
 	for i := range form.Fields {
 		field := &form.Fields[i]
-		value, err := a.field(ctx, field)
+		value, err := a.field(ctx, numbered(i, field), field)
 		if err != nil {
 			return host.Reply{}, err
 		}
@@ -29,8 +30,8 @@ func (a *Asker) fill(ctx context.Context, form *forms.Form) (host.Reply, error) 
 
 // field asks for one value until there is one that fits. It is nil where the person leaves
 // the field out.
-func (a *Asker) field(ctx context.Context, f *forms.Field) (json.RawMessage, error) {
-	a.showField(f)
+func (a *Asker) field(ctx context.Context, head string, f *forms.Field) (json.RawMessage, error) {
+	showField(a.out, head, f)
 	for {
 		a.out.Printf("  > ")
 		line, err := a.keys.line(ctx)
@@ -58,17 +59,21 @@ func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] 
 // maxShownOptions is how many options of a field are listed.
 const maxShownOptions = 30
 
+// numbered is the label of a field behind its number: a label alone, which is the tool's word,
+// could look like a line of Toolquay's.
+func numbered(i int, f *forms.Field) string { return fmt.Sprintf("%d. %s", i+1, f.Label()) }
+
 // showField prints what a field asks for, and what may be typed.
-func (a *Asker) showField(f *forms.Field) {
-	a.out.Wrapped(4, Span{Bold, "  " + f.Label()}, Span{Dim, "  " + hint(f)})
+func showField(out *Printer, head string, f *forms.Field) {
+	out.Wrapped(4, Span{Bold, "  " + head}, Span{Dim, "  " + hint(f)})
 	if f.Description != "" {
-		a.out.Quoted(excerpt(f.Description), plain)
+		out.Quoted(excerpt(f.Description), plain)
 	}
 	for i, o := range f.Options[:min(len(f.Options), maxShownOptions)] {
-		a.out.Wrapped(6, Span{Bold, fmt.Sprintf("  %2d  ", i+1)}, Span{Plain, o.Title})
+		out.Wrapped(6, Span{Bold, fmt.Sprintf("  %2d  ", i+1)}, Span{Plain, o.Title})
 	}
 	if more := len(f.Options) - maxShownOptions; more > 0 {
-		a.out.Wrapped(6, Span{Dim, fmt.Sprintf("      and %d more", more)})
+		out.Wrapped(6, Span{Dim, fmt.Sprintf("      and %d more", more)})
 	}
 }
 
@@ -91,4 +96,32 @@ func hint(f *forms.Field) string {
 		return takes + "; Enter leaves it out"
 	}
 	return takes
+}
+
+// Content makes the content of a form of fields that were given as NAME=VALUE, the values as
+// they are typed at the terminal.
+func Content(schema json.RawMessage, fields []string) (json.RawMessage, error) {
+	form, err := forms.Parse(schema)
+	if err != nil {
+		return nil, err
+	}
+	values := make(map[string]json.RawMessage, len(fields))
+	for _, given := range fields {
+		name, text, ok := strings.Cut(given, "=")
+		at := slices.IndexFunc(form.Fields, func(f forms.Field) bool { return f.Name == name })
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("%.80q is no NAME=VALUE", given)
+		case at < 0:
+			return nil, fmt.Errorf("the form has no field %.80q", name)
+		}
+		if values[name], err = form.Fields[at].Typed(text); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	content, err := json.Marshal(values)
+	if err != nil {
+		return nil, err
+	}
+	return form.Accept(content)
 }

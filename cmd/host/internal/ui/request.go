@@ -41,7 +41,8 @@ func newRequest(q host.Question) (*request, error) {
 	return v, nil
 }
 
-// ShowRequest prints all of a question that is no approval.
+// ShowRequest prints all of a question that is no approval, with the names that the fields of
+// a form have.
 func ShowRequest(out *Printer, q host.Question) error {
 	v, err := newRequest(q)
 	if err != nil {
@@ -50,6 +51,13 @@ func ShowRequest(out *Printer, q host.Question) error {
 	v.show(out)
 	if v.cut {
 		v.showAll(out)
+	}
+	if v.form == nil {
+		return nil
+	}
+	for i := range v.form.Fields {
+		f := &v.form.Fields[i]
+		showField(out, "--field "+f.Name+"=", f)
 	}
 	return nil
 }
@@ -143,7 +151,7 @@ func (f *filled) show(out *Printer) {
 		if raw, ok := f.values[field.Name]; ok {
 			value = valueText(field, raw)
 		}
-		out.Wrapped(4, Span{Dim, "  " + field.Label() + ": "}, Span{Plain, value})
+		out.Wrapped(4, Span{Dim, "  " + numbered(i, field) + ": "}, Span{Plain, value})
 	}
 }
 

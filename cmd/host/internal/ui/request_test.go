@@ -80,24 +80,24 @@ func TestRequestsAreShown(t *testing.T) {
   [n and Enter] no
   [t and Enter] no, and tell the tool why
   fill it in
-  Your name  text
+  1. Your name  text
   | As on the \x1b[2Jdoor
-  >   size  one number or value; Enter takes Large
+  >   2. size  one number or value; Enter takes Large
    1  Small
    2  Large
-  >   tags  numbers or values, with commas; Enter leaves it out
+  >   3. tags  numbers or values, with commas; Enter leaves it out
    1  a
    2  b
    3  c
-  >   count  a whole number; Enter takes 3
-  >   sure  y or n; Enter leaves it out
-  >   mail  an email address; Enter leaves it out
-  >   Your name: Ann
-  size: Large
-  tags: nothing
-  count: 3
-  sure: nothing
-  mail: nothing
+  >   4. count  a whole number; Enter takes 3
+  >   5. sure  y or n; Enter leaves it out
+  >   6. mail  an email address; Enter leaves it out
+  >   1. Your name: Ann
+  2. size: Large
+  3. tags: nothing
+  4. count: 3
+  5. sure: nothing
+  6. mail: nothing
   [y and Enter] send this
   [a and Enter] fill it in again
   [n and Enter] no, send nothing
