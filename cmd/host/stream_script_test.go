@@ -90,8 +90,8 @@ const dialogTime = 60 * time.Second
 // dialog FILE PROGRAM [ARG...] talks to a program. A line "> text" of the file is
 // written to it, "< pattern" waits for a line of its output that matches, behind
 // the one before, and "! pattern" says that none so far did. $1 in what is written
-// is what the last pattern found in parentheses. "= file place" moves a file. At the
-// file's end the input ends.
+// is what the last pattern found in parentheses, $WORK and $HOME the script's. "= file
+// place" moves a file. At the file's end the input ends.
 // What the program wrote goes to dialog.out. With ! before dialog it must fail.
 func dialog(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 {
@@ -113,7 +113,8 @@ func dialog(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(cmd.Start())
 	d := &talk{in: in, dir: ts.MkAbs("."), lines: make(chan string, 1000)}
 	go d.listen(out)
-	err = d.follow(ts.ReadFile(args[0]))
+	places := strings.NewReplacer("$WORK", ts.Getenv("WORK"), "$HOME", ts.Getenv("HOME"))
+	err = d.follow(places.Replace(ts.ReadFile(args[0])))
 	_ = in.Close() // the program may be gone
 	for line := range d.lines {
 		d.heard = append(d.heard, line)
