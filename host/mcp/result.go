@@ -24,7 +24,7 @@ func resultOf(r *abi.ToolResult, stored *storedResults) *mcp.CallToolResult {
 		out.Content = append(out.Content, link)
 	}
 	if r.Structured != nil {
-		out.StructuredContent = r.Structured
+		out.StructuredContent = withText(r.Structured, r.Content)
 	}
 	out.Meta = metaOf(r)
 	return out

@@ -87,7 +87,7 @@ func toolOf(definition json.RawMessage) (*mcp.Tool, error) {
 	tool := t.Tool
 	tool.InputSchema = t.InputSchema
 	if t.OutputSchema != nil {
-		tool.OutputSchema = t.OutputSchema
+		tool.OutputSchema = schemaWithText(t.OutputSchema)
 	}
 	return &tool, nil
 }
