@@ -92,6 +92,27 @@ func TestCancel(t *testing.T) {
 }
 
 // TestProgress has a tool report while its call runs.
+// TestServeEndsWithCalls ends with its context, and what runs with it.
+func TestServeEndsWithCalls(t *testing.T) {
+	t.Parallel()
+	began, ended := make(chan struct{}), make(chan error, 1)
+	s := serve(t, tool("wait", func(ctx context.Context, _ *host.Call) (abi.ToolResult, error) {
+		close(began)
+		<-ctx.Done()
+		return abi.ToolResult{}, ctx.Err()
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	there, here := sdk.NewInMemoryTransports()
+	go func() { ended <- s.server.Serve(ctx, here) }()
+	client := s.connect(there, nil, "2025-11-25")
+	go func() { _, _ = client.CallTool(t.Context(), &sdk.CallToolParams{Name: "wait"}) }()
+	within(t, began, "the call")
+	cancel()
+	if err := within(t, ended, "the end"); !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	for _, w := range everyWay() {

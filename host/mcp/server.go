@@ -121,7 +121,8 @@ func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
 	if err != nil {
 		return err
 	}
-	defer c.close() //nolint:contextcheck // ctx may be over by then
+	defer c.close()                       //nolint:contextcheck // ctx may be over by then
+	defer context.AfterFunc(ctx, c.end)() // before the connection ends, the SDK waits for its calls
 	return c.sdk.Run(ctx, t)
 }
 
