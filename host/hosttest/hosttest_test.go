@@ -125,6 +125,10 @@ func TestAnswers(t *testing.T) {
 	if r, err := a.Ask(t.Context(), host.Question{}); err != nil || r.Answer != host.AnswerAllow || a.Err() != nil {
 		t.Errorf("%v, %v, %v", r, err, a.Err())
 	}
+	fills := hosttest.NewAsker(hosttest.Fill(map[string]int{"n": 1}))
+	if r, err := fills.Ask(t.Context(), host.Question{Kind: host.QuestionForm}); err != nil || string(r.Content) != `{"n":1}` || !fills.Carries(host.QuestionURL) {
+		t.Errorf("%s, %v", r.Content, err)
+	}
 	if _, err := a.Ask(t.Context(), host.Question{Tool: "Shout"}); err == nil || a.Err() == nil || !strings.Contains(a.Err().Error(), "question 2 has no answer: Shout") {
 		t.Errorf("%v, %v", err, a.Err())
 	}

@@ -159,6 +159,27 @@ func failure(code abi.Code, words string) *abi.ToolResult {
 	return &abi.ToolResult{IsError: true, Error: &abi.Error{Code: code, Message: words}, Content: []abi.Block{abi.TextBlock(words)}}
 }
 
+// TestSpanOfAForm times a person who fills in a form, and tells nothing of it.
+func TestSpanOfAForm(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, telemetry.Options{})
+	form := &host.Question{Kind: host.QuestionForm, Title: "hush", Form: &host.Form{Message: "hush", Schema: input}}
+	events := []host.Event{
+		{Kind: host.EventQueued}, {Kind: host.EventStarted}, {Kind: host.EventQuestion, Question: form},
+		{Kind: host.EventProgress, Progress: &host.Progress{}}, {Kind: host.EventAnswered, Question: form, Answer: host.AnswerAllow},
+		{Kind: host.EventProgress, Progress: &host.Progress{}}, {Kind: host.EventFinished, Result: answer(""), Clocks: &host.Clocks{}},
+	}
+	for i := range events {
+		events[i].CallID, events[i].Index, events[i].Tool = "call_1", 1, "Read"
+	}
+	b.tell("s", "t", host.Event{Kind: host.EventTurn})
+	b.tell("s", "t", append(events, host.Event{Kind: host.EventTurnEnded})...)
+	asked := b.spans()["ask person"]
+	if took := asked.EndTime.Sub(asked.StartTime); took != 2*time.Second || strings.Contains(fmt.Sprint(b.kept.GetSpans()), "hush") {
+		t.Errorf("the person took %v; %+v", took, b.kept.GetSpans())
+	}
+}
+
 func TestSpansOfATurn(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, telemetry.Options{})
