@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"testing"
@@ -25,6 +26,27 @@ func BenchmarkResults(b *testing.B) {
 	b.Run("rust", func(b *testing.B) { benchResults(b, "RustBench", abi.ABIDirect, "guests/tool/tool.wasm") })
 	// Without a guest, what is left is the pipeline's own.
 	b.Run("pipeline", func(b *testing.B) { benchResults(b, "Bench", abi.ABIExtism, "testdata/guest.wasm") })
+}
+
+// BenchmarkCall is a call of no message beside a turn of one call.
+func BenchmarkCall(b *testing.B) {
+	s := benchSession(b, "RustBench", abi.ABIDirect, "guests/tool/tool.wasm")
+	use := abi.ToolUse{ID: "toolu_1", Name: "RustBench", Input: json.RawMessage(`{"path":"/srv/data49/file","limit":2000}`)}
+	for name, run := range map[string]func() iter.Seq[host.Event]{
+		"Run":  func() iter.Seq[host.Event] { return s.Run(b.Context(), []abi.ToolUse{use}) },
+		"Call": func() iter.Seq[host.Event] { return s.Call(b.Context(), use) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				for e := range run() {
+					if e.Kind == host.EventResult && e.Result.IsError {
+						b.Fatal(e.Result.Text())
+					}
+				}
+			}
+		})
+	}
 }
 
 // noGuest is a runner whose plugins are a few lines of Go.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,7 +13,9 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/internal/testenv"
+	"github.com/toolquay/toolquay/plugins"
 )
 
 // called makes one call of its own, and returns its result.
@@ -150,5 +153,33 @@ func TestCallsAtTheEnd(t *testing.T) {
 	}
 	if r := called(t.Context(), t, s, "Hold", `{"path":"a"}`); r.Error == nil {
 		t.Errorf("after the end: %+v", r)
+	}
+}
+
+// TestEventsOfACall has a call of no message tell the same as a turn of one call.
+func TestEventsOfACall(t *testing.T) {
+	t.Parallel()
+	o := &observed{}
+	h := open(t, host.Options{
+		Observe: host.ObserveOptions{Events: o.see},
+		Plugins: host.PluginOptions{
+			Sources: []plugins.Source{plugin(t, "pass_through", fixtureTool+fixtureCapability)},
+			Granted: []string{"fixture"},
+		},
+		Capabilities: []capability.Capability{&testCapability{}},
+	})
+	s := session(t, h, host.SessionOptions{})
+	want := inShort(slices.Collect(s.Run(t.Context(), []abi.ToolUse{use("1", "Fixture", `{}`)})))
+	o.turns = nil
+	if got := inShort(slices.Collect(s.Call(t.Context(), use("1", "Fixture", `{}`)))); got != want {
+		t.Errorf("read were %s, not %s", got, want)
+	}
+	for _, events := range o.turns {
+		if got := inShort(events); got != want {
+			t.Errorf("observed were %s, not %s", got, want)
+		}
+	}
+	if len(o.turns) != 1 {
+		t.Errorf("events of %d turns", len(o.turns))
 	}
 }
