@@ -47,6 +47,7 @@
 //   - Plugins of others: with [PluginOptions.Workers] they are compiled, and isolated ones run, in
 //     child processes, for which the program must call [Main] too. Package plugins/extism runs
 //     those of Extism.
+//   - A server of the tools for other agents, over MCP: package host/mcp.
 //   - An observer of all sessions' events; package host/telemetry makes traces and metrics.
 //   - Tests of its own loop: package host/hosttest has a scripted model, person and clock.
 //

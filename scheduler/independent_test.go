@@ -116,7 +116,7 @@ func TestIndependentEndTogether(t *testing.T) {
 		var settled, left atomic.Int32
 		for range jobs {
 			own, end := context.WithCancel(ctx)
-			defer end()
+			t.Cleanup(end)
 			j := &funcJob{traits: g.traits(), unsafe: g.oneIn(2)}
 			j.settle = func() { settled.Add(1) }
 			j.yield = func() { left.Add(1) }

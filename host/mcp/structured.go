@@ -8,8 +8,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// fieldText is where structured content holds the text of a result too. Clients such as Claude
-// Code (https://github.com/dondai44423/donsetch/issues/27), Cursor
+// fieldText is where structured content holds the text of a result too. Claude Code, Cursor
 // (https://github.com/modelcontextprotocol/modelcontextprotocol/issues/1411) and Pydantic AI give
 // their model the structured content alone: without this it would get the counts of a search and
 // none of what was found.
