@@ -272,3 +272,28 @@ func TestFirstCalls(t *testing.T) {
 		})
 	}
 }
+
+// TestLeaveDuringCall has a client close its session while a call of it runs: both end at once.
+func TestLeaveDuringCall(t *testing.T) {
+	t.Parallel()
+	for _, w := range everyWay() {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			begun, ended := make(chan struct{}, 1), make(chan error, 1)
+			c := w.connect(serve(t, tool("Wait", func(ctx context.Context, _ *host.Call) (abi.ToolResult, error) {
+				begun <- struct{}{}
+				<-ctx.Done()
+				ended <- context.Cause(ctx)
+				return abi.ToolResult{}, context.Cause(ctx)
+			})), nil)
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() { _, _ = c.CallTool(ctx, &sdk.CallToolParams{Name: "Wait"}) }()
+			within(t, begun, "the call begins")
+			cancel() // what the client tells of it may come too late
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+			within(t, ended, "the call ends")
+		})
+	}
+}

@@ -28,12 +28,13 @@ type handler struct {
 	protection          *http.CrossOriginProtection
 
 	mu    sync.Mutex
-	named map[string]*clientSession // those of clients that have no sessions
+	known map[string]*clientSession // those of clients that have sessions, by their ids
+	named map[string]*clientSession // those of clients that have none
 	sweep *time.Timer
 }
 
 func newHandler(s *Server) *handler {
-	h := &handler{server: s, protection: http.NewCrossOriginProtection(), named: make(map[string]*clientSession)}
+	h := &handler{server: s, protection: http.NewCrossOriginProtection(), known: make(map[string]*clientSession), named: make(map[string]*clientSession)}
 	o := &s.options
 	h.sessions = mcp.NewStreamableHTTPHandler(serverOf, &mcp.StreamableHTTPOptions{
 		Logger: o.Logger, SessionTimeout: o.IdleTimeout, MaxRequestBodyBytes: o.MaxMessage, DisableLocalhostProtection: true,
@@ -89,7 +90,10 @@ func (h *handler) serveStateless(w http.ResponseWriter, r *http.Request, name st
 
 // serveSessions serves a request of a session, or one that begins a session.
 func (h *handler) serveSessions(w http.ResponseWriter, r *http.Request, name string) {
-	if r.Header.Get("Mcp-Session-Id") != "" {
+	if id := r.Header.Get("Mcp-Session-Id"); id != "" {
+		if r.Method == http.MethodDelete {
+			h.leave(id)
+		}
 		h.sessions.ServeHTTP(w, carrying(r, spareSession))
 		return
 	}
@@ -98,14 +102,34 @@ func (h *handler) serveSessions(w http.ResponseWriter, r *http.Request, name str
 		refuse(w, http.StatusServiceUnavailable, err)
 		return
 	}
+	h.mu.Lock()
+	h.known[c.id] = c
+	h.mu.Unlock()
 	h.sessions.ServeHTTP(w, carrying(r, c))
 	for ss := range c.sdk.Sessions() {
 		go func() {
 			_ = ss.Wait()
-			c.close()
+			h.forget(c)
 		}()
 		return
 	}
+	h.forget(c)
+}
+
+// leave ends what runs in a session whose client wants it closed: the SDK waits for its calls.
+func (h *handler) leave(id string) {
+	h.mu.Lock()
+	c := h.known[id]
+	h.mu.Unlock()
+	if c != nil {
+		c.leave()
+	}
+}
+
+func (h *handler) forget(c *clientSession) {
+	h.mu.Lock()
+	delete(h.known, c.id)
+	h.mu.Unlock()
 	c.close()
 }
 

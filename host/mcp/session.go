@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -19,6 +20,7 @@ import (
 // 2026-07-28, which has no sessions, share one by the name in their URL.
 type clientSession struct {
 	server *Server
+	id     string // over HTTP, where the revision has sessions
 	name   string
 	sdk    *mcp.Server
 	tools  toolList
@@ -41,12 +43,13 @@ type clientSession struct {
 // newSession makes what a client sees. The host's session is opened when it is needed: only
 // then does the client tell its roots.
 func (s *Server) newSession(name string, pipe bool) (*clientSession, error) {
-	c := &clientSession{server: s, name: name, entering: make(chan struct{}, 1), calls: make(map[string]*call), used: time.Now()}
+	c := &clientSession{server: s, id: rand.Text(), name: name, entering: make(chan struct{}, 1), calls: make(map[string]*call), used: time.Now()}
 	o := &s.options
 	options := &mcp.ServerOptions{
 		Instructions:            o.Instructions,
 		Logger:                  o.Logger,
 		PageSize:                maxTools,
+		GetSessionID:            func() string { return c.id },
 		RootsListChangedHandler: func(context.Context, *mcp.RootsListChangedRequest) { c.rootsChanged() },
 		SetCacheable:            cacheable,
 		// Without it the SDK says that the server sends logs.
@@ -229,13 +232,18 @@ func (c *clientSession) close() {
 	c.server.mu.Lock()
 	delete(c.server.sessions, c)
 	c.server.mu.Unlock()
+	c.leave()
+	for ss := range c.sdk.Sessions() {
+		_ = ss.Close() // it may be gone already
+	}
+}
+
+// leave ends the host's session, and what runs in it, for good.
+func (c *clientSession) leave() {
 	c.mu.Lock()
 	c.gone = true
 	c.mu.Unlock()
 	c.end()
-	for ss := range c.sdk.Sessions() {
-		_ = ss.Close() // it may be gone already
-	}
 }
 
 // closeTime is how long what runs in a session gets to end.
