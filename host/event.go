@@ -24,8 +24,8 @@ const (
 	EventDecided EventKind = "decided"
 	// EventQuestion: a person is asked, for an approval or more, and has not answered yet.
 	EventQuestion EventKind = "question"
-	// EventAnswered: a question that is no approval is over, with an answer or without. What
-	// comes of an approval is an EventDecided.
+	// EventAnswered: a question that is no approval is over, with an answer or without. It is
+	// not told where the call has ended before. What comes of an approval is an EventDecided.
 	EventAnswered EventKind = "answered"
 	// EventHook: a hook was run.
 	EventHook EventKind = "hook"

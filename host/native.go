@@ -45,20 +45,25 @@ type Call struct {
 	Report func(abi.ProgressHead)
 
 	person capability.Person
+	ends   context.Context //nolint:containedctx // with the call, whatever context a question is asked under
 }
 
 // Ask asks the person that the session works for, and waits for the answer: a form or a URL,
 // by the question's field of that kind; the host fills in the rest. Waiting takes none of the
-// call's slot. An answer accepts ([AnswerAllow]) or declines ([AnswerDeny]). Errors have the
+// call's slot, and ends with the call. An answer accepts ([AnswerAllow]) or declines ([AnswerDeny]). Errors have the
 // codes that [capability.Person] names; [ErrNobody] and [ErrDismissed] are among them. A tool
 // that can do nothing without an answer says so in its contract (RequiresUser), so that it is
 // not offered where nobody can be asked.
 func (c *Call) Ask(ctx context.Context, q Question) (Reply, error) {
+	if c.person == nil {
+		return Reply{}, unanswerable(q.Kind)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.ends, func() { cancel(context.Cause(c.ends)) })() //nolint:contextcheck // the other one ends this
 	var said capability.Reply
 	var err error
 	switch {
-	case c.person == nil:
-		return Reply{}, unanswerable(q.Kind)
 	case q.Kind == QuestionForm && q.Form != nil:
 		said, err = c.person.Fill(ctx, *q.Form)
 	case q.Kind == QuestionURL && q.URL != nil:
@@ -99,7 +104,7 @@ func (n *NativeTool) compile() (*tool.Native, error) {
 	functions := tool.Functions{Assess: n.Assess}
 	if run := n.Run; run != nil {
 		functions.Run = func(ctx context.Context, inv tool.Invocation) (abi.ToolResult, error) {
-			return run(ctx, &Call{ID: inv.ID, Input: inv.Input, Cwd: inv.Cwd, Do: inv.Capability, Report: inv.Report, person: inv.Person})
+			return run(ctx, &Call{ID: inv.ID, Input: inv.Input, Cwd: inv.Cwd, Do: inv.Capability, Report: inv.Report, person: inv.Person, ends: ctx})
 		}
 	}
 	return tool.NewNative(n.Contract, functions)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -279,6 +280,96 @@ func TestInterruptEndsQuestions(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestQuestionEndsWithItsCall has a tool ask under a context that does not end, and return.
+func TestQuestionEndsWithItsCall(t *testing.T) {
+	t.Parallel()
+	asked, withdrawn := make(chan struct{}), make(chan struct{})
+	asker := anyone(func(ctx context.Context, _ host.Question) (host.Reply, error) {
+		close(asked)
+		<-ctx.Done()
+		close(withdrawn)
+		return host.Reply{}, ctx.Err()
+	})
+	tool := echo("Leaves")
+	tool.Run = func(_ context.Context, c *host.Call) (abi.ToolResult, error) {
+		go func() { _, _ = c.Ask(context.Background(), visit("https://example.com")) }()
+		<-asked
+		return text("gone"), nil
+	}
+	s := session(t, open(t, host.Options{Tools: []host.NativeTool{tool}}), host.SessionOptions{Asker: asker})
+	if r, _ := one(t, s, "Leaves", `{}`); r.Text() != "gone" {
+		t.Error(r.Text())
+	}
+	select {
+	case <-withdrawn:
+	case <-time.After(testenv.Patience):
+		t.Error("the question is still open")
+	}
+}
+
+// TestQuestionsAtOnce has many calls ask while turns are interrupted, cancelled and run to
+// their end: each call has one result, each question one end, with the call's at the latest.
+func TestQuestionsAtOnce(t *testing.T) {
+	t.Parallel()
+	asker := anyone(func(ctx context.Context, q host.Question) (host.Reply, error) {
+		select {
+		case <-time.After(time.Duration(len(q.ID)+int(q.ID[0])%5) * 100 * time.Microsecond):
+			return yesReply, nil
+		case <-ctx.Done():
+			return host.Reply{}, ctx.Err()
+		}
+	})
+	block := func(c *abi.Tool) { c.Interrupt = abi.InterruptBlock }
+	h := open(t, host.Options{
+		Tools:  []host.NativeTool{curious("Ends", visit("https://example.com")), curious("Blocks", visit("https://example.com"), block)},
+		Limits: host.LimitOptions{MaxConcurrent: 2},
+	})
+	var wg sync.WaitGroup
+	for n := range 30 {
+		wg.Go(func() {
+			s := session(t, h, host.SessionOptions{Asker: asker})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			stream := s.Stream(ctx)
+			for i := range 6 {
+				if err := stream.Add(use(string(rune('a'+i)), []string{"Ends", "Blocks"}[i%2], `{}`)); err != nil {
+					t.Error(err)
+				}
+			}
+			stream.Close()
+			results, open, ended := 0, map[string]bool{}, map[string]bool{}
+			for e := range stream.Events() {
+				switch e.Kind {
+				case host.EventResult:
+					results++
+				case host.EventFinished: // ends its question, too
+					ended[e.CallID] = true
+					delete(open, e.CallID)
+				case host.EventAnswered:
+					if !open[e.CallID] {
+						t.Errorf("an answer to no open question of %s", e.CallID)
+					}
+					delete(open, e.CallID)
+				case host.EventQuestion:
+					if open[e.CallID] = true; ended[e.CallID] {
+						t.Errorf("%s asks after its end", e.CallID)
+					}
+					switch n % 3 {
+					case 1:
+						stream.Interrupt()
+					case 2:
+						cancel()
+					}
+				}
+			}
+			if results != 6 || len(open) != 0 {
+				t.Errorf("%d results, %d questions without an end", results, len(open))
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // TestNobodyAfterAll has an asker that cannot ask be as none: the denial names the rule that

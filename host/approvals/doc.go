@@ -7,7 +7,8 @@
 //
 //   - [Coordinator] lets many workers ask one person, one question at a time.
 //
-//   - [Func] makes an asker of a function, and [Deny] one that denies. [WithTimeout] turns
+//   - [Func] makes an asker of a function that answers approvals, [AnyFunc] one of a function
+//     for questions of every kind, and [Deny] one that denies. [WithTimeout] turns
 //     to another asker when the first one takes too long.
 //
 // Put together:
@@ -21,7 +22,8 @@
 //
 // The very input and tool definition (the approval's binding), in the session
 // that asked, and no more accesses than were listed. Anything else is asked anew.
-// Rules are judged before anybody is asked: an answer stands against no deny.
+// Rules are judged before anybody is asked: an answer stands against no deny. The answer to a
+// form or a URL holds for exactly that form or URL, asked by that call.
 //
 // # What a denial ends
 //

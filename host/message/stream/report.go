@@ -236,7 +236,8 @@ type Question struct {
 	From
 }
 
-// Answered says that a [Question] is over: with an answer, or without, and then why.
+// Answered says that a [Question] is over: with an answer, or without, and then why. It does
+// not come where the call has its result before.
 type Answered struct {
 	Head
 	About
