@@ -188,7 +188,7 @@ func (c *checking) contracts(m *abi.Manifest, until time.Time) {
 		at := fmt.Sprintf("tools[%d].", i)
 		c.texts(t, at)
 		if t.OutputSchema != "" {
-			if _, err := CompileSchema(t.Name, t.OutputSchema); err != nil {
+			if _, err := CompileOutputSchema(t.Name, t.OutputSchema); err != nil {
 				c.add(SeverityError, at+"output_schema", "%v", err)
 			}
 		}

@@ -5,7 +5,13 @@ import "github.com/toolquay/toolquay/plugins/internal/schemas"
 // Schema is a compiled JSON Schema of one tool. It is safe for concurrent use.
 type Schema = schemas.Schema
 
-// CompileSchema compiles a tool's input or output schema, which must be a JSON object.
+// CompileSchema compiles the schema of a tool's input, which must be a JSON object.
 // References may only point into the schema itself: nothing is ever loaded. Compiling and
 // every validation are bounded in the work they may take.
 func CompileSchema(tool, text string) (*Schema, error) { return schemas.Compile(tool, text) }
+
+// CompileOutputSchema compiles the schema of a tool's structured content as [CompileSchema]
+// does.
+func CompileOutputSchema(tool, text string) (*Schema, error) {
+	return schemas.CompileOutput(tool, text)
+}

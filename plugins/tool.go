@@ -24,6 +24,10 @@ type Tool struct {
 	input   *Schema
 	fail    error
 
+	compileOutput sync.Once
+	output        *Schema
+	outputFail    error
+
 	hashed     sync.Once
 	definition [sha256.Size]byte
 
@@ -71,6 +75,19 @@ func (t *Tool) Accept(input json.RawMessage) (json.RawMessage, error) {
 		return input, t.fail
 	}
 	return t.input.Accept(input, t.Strict)
+}
+
+// Fits returns how structured content, which must be canonical JSON, breaks the tool's output
+// schema, or nil. Without a schema anything fits. The schema is compiled at the first use.
+func (t *Tool) Fits(structured json.RawMessage) error {
+	if t.OutputSchema == "" {
+		return nil
+	}
+	t.compileOutput.Do(func() { t.output, t.outputFail = CompileOutputSchema(t.Name, t.OutputSchema) })
+	if t.outputFail != nil {
+		return t.outputFail
+	}
+	return t.output.ValidateOutput(structured)
 }
 
 // Call runs the tool, behind the plugin's grant. See [Instance.Call].

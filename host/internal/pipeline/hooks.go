@@ -43,6 +43,7 @@ func (g *judging) preHooks(ctx context.Context) error {
 // and returns the result as they want it shown.
 func (g *judging) postHooks(ctx context.Context, result abi.ToolResult, failure error) abi.ToolResult {
 	c := g.core
+	finishing{c}.holdStructured(&result)
 	v, contract, event := g.view, c.tool.Contract(), hooks.PostToolUse
 	if failure != nil {
 		event = hooks.PostToolUseFailure

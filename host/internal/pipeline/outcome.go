@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/results"
+	"github.com/toolquay/toolquay/internal/visible"
 	"github.com/toolquay/toolquay/scheduler"
 )
 
@@ -92,6 +93,37 @@ func (c finishing) withhold(r *abi.ToolResult) {
 	}
 	r.Messages = nil
 	c.Warn("messages for the conversation were left out of the result: only built-in tools may add them")
+}
+
+// maxViolation bounds what is said of structured content that does not fit, in bytes.
+const maxViolation = 500
+
+// holdStructured takes structured content out of a result that does not fit its tool's output
+// schema. Where there is nothing else the model gets it as text.
+func (c finishing) holdStructured(r *abi.ToolResult) {
+	if len(r.Structured) == 0 {
+		return
+	}
+	err := c.tool.Fits(r.Structured)
+	if err == nil {
+		return
+	}
+	if len(r.Content) == 0 {
+		r.Content = []abi.Block{abi.TextBlock(string(r.Structured))}
+	}
+	r.Structured = nil
+	fault := visible.Short(err.Error(), maxViolation)
+	c.Logger().Warn("structured content breaks the output schema of its tool, and was left out", "plugin", c.tool.Source().Plugin, "fault", fault)
+	c.Warn("the structured content was left out of the result, as it breaks the output schema of %s: %s", c.from(), fault)
+	c.remark("[The structured content of this result was left out. It breaks the output schema of " + c.from() + ": " + fault + "]")
+}
+
+// from names the call's tool, and its plugin.
+func (c finishing) from() string {
+	if plugin := c.tool.Source().Plugin; plugin != "" {
+		return c.name() + " (plugin " + plugin + ")"
+	}
+	return c.name()
 }
 
 // fit holds the call's result to its tool's limit. What is added to the result

@@ -29,6 +29,7 @@ type Native struct {
 	contract   abi.Tool
 	functions  Functions
 	schema     *plugins.Schema
+	output     *plugins.Schema // nil without an output schema
 	definition func() [sha256.Size]byte
 }
 
@@ -53,6 +54,11 @@ func NewNative(contract abi.Tool, f Functions) (*Native, error) {
 		return nil, fmt.Errorf("the native tool %q: %w", contract.Name, err)
 	}
 	t := &Native{contract: contract, functions: f, schema: schema}
+	if contract.OutputSchema != "" {
+		if t.output, err = plugins.CompileOutputSchema(contract.Name, contract.OutputSchema); err != nil {
+			return nil, fmt.Errorf("the native tool %q: the output schema: %w", contract.Name, err)
+		}
+	}
 	t.definition = sync.OnceValue(func() [sha256.Size]byte {
 		text, _ := json.Marshal(&t.contract) // plain data: it cannot fail
 		return sha256.Sum256(text)
@@ -80,6 +86,19 @@ func (t *Native) Declares(capability string) (abi.CapabilityClaim, bool) {
 // Validate checks an input against the tool's schema.
 func (t *Native) Validate(input json.RawMessage) (json.RawMessage, error) {
 	return t.schema.Accept(input, t.contract.Strict)
+}
+
+// Fits holds structured content to the tool's output schema, if it has one. Go programs write
+// JSON in any form.
+func (t *Native) Fits(structured json.RawMessage) error {
+	if t.output == nil {
+		return nil
+	}
+	canonical, err := abi.Canonical(structured)
+	if err != nil {
+		return err
+	}
+	return t.output.ValidateOutput(canonical)
 }
 
 // Assess answers a question about an input. It returns when ctx ends, whatever the tool

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Most tools take an object of strings and whole numbers, and most inputs are
-// valid. Such a schema is also held as a plainSchema, which reads the input where
+// Most tools take an object of strings and whole numbers, answer with one, perhaps with
+// lists in it, and most inputs and answers are valid. Such a schema is also held as a plainSchema, which reads the input where
 // it lies and says yes, or that it does not know. What it does not know the
 // library is asked, so that it alone ever says no, and why: there is one reading
 // of every schema, and a test holds the two against each other. The library took a
@@ -25,6 +25,8 @@ type plainSchema struct {
 	// code points.
 	lowest, highest   int64
 	shortest, longest int64
+	// items is what each item of an array is held to; nil where no array is accepted.
+	items *plainSchema
 	// members are the properties by name, required the bits of those that must be
 	// there.
 	members  map[string]plainMember
@@ -36,7 +38,7 @@ type plainMember struct {
 	schema *plainSchema
 }
 
-// plainKind is a set of JSON's types. Arrays are in none.
+// plainKind is a set of JSON's types.
 type plainKind uint8
 
 const (
@@ -45,13 +47,13 @@ const (
 	plainBoolean
 	plainNull
 	plainObject
+	plainArray
 )
 
-// plainKinds are the types that a schema may name, an array being none of those
-// that are ever accepted.
+// plainKinds are the types that a schema may name.
 var plainKinds = map[string]plainKind{
 	"string": plainString, "integer": plainInteger, "number": plainInteger, "boolean": plainBoolean,
-	"null": plainNull, "object": plainObject, "array": 0,
+	"null": plainNull, "object": plainObject, "array": plainArray,
 }
 
 const (
@@ -71,7 +73,7 @@ func plainOf(schema any) *plainSchema {
 		return nil
 	}
 	p := &plainSchema{
-		kinds:  plainString | plainInteger | plainBoolean | plainNull | plainObject,
+		kinds:  plainString | plainInteger | plainBoolean | plainNull | plainObject | plainArray,
 		lowest: math.MinInt64, highest: math.MaxInt64, longest: math.MaxInt64,
 	}
 	for keyword, value := range node {
@@ -100,6 +102,9 @@ func (p *plainSchema) take(keyword string, value any) (ok bool) {
 		p.shortest, ok = plainBound(value)
 	case "maxLength":
 		p.longest, ok = plainBound(value)
+	case "items":
+		p.items = plainOf(value)
+		return true // where they are not plain, no array is accepted
 	case "properties":
 		p.members, ok = plainMembers(value)
 	case "$schema":
@@ -198,6 +203,8 @@ func (p *plainSchema) value(b []byte) (rest []byte, ok bool) {
 		return p.text(b)
 	case '{':
 		return p.object(b)
+	case '[':
+		return p.array(b)
 	case 't':
 		return p.word(b, "true", plainBoolean)
 	case 'f':
@@ -265,6 +272,26 @@ func (p *plainSchema) object(b []byte) ([]byte, bool) {
 		}
 	}
 	return bytes.TrimPrefix(rest, []byte("}")), len(rest) > 0 && seen&p.required == p.required
+}
+
+func (p *plainSchema) array(b []byte) ([]byte, bool) {
+	if !p.allows(plainArray) || p.values != nil || p.items == nil {
+		return nil, false
+	}
+	rest := b[1:]
+	for first := true; len(rest) > 0 && rest[0] != ']'; first = false {
+		if !first {
+			if rest[0] != ',' {
+				return nil, false
+			}
+			rest = rest[1:]
+		}
+		var ok bool
+		if rest, ok = p.items.value(rest); !ok {
+			return nil, false
+		}
+	}
+	return bytes.TrimPrefix(rest, []byte("]")), len(rest) > 0
 }
 
 // plainText reads a string as it is written, without its quotes.

@@ -20,6 +20,8 @@ const plainSchema = `{"$schema":"https://json-schema.org/draft/2020-12/schema","
 	"number":{"type":"number"},
 	"deep":{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]},
 	"list":{"type":"array"},
+	"names":{"type":"array","items":{"type":"string","minLength":1}},
+	"pairs":{"type":"array","items":{"type":"array","items":{"type":"integer"}}},
 	"float":{"type":"number","minimum":0.5},
 	"never":false
 },"required":["path"],"additionalProperties":false}`
@@ -41,6 +43,15 @@ func TestPlainSchema(t *testing.T) {
 		`{"path":"\n"}`:                                                                         valid, // an escape counts as one character
 		`{"path":"\n\n\n"}`:                                                                     valid,
 		`{"list":[],"path":"a"}`:                                                                valid,
+		`{"names":[],"path":"a"}`:                                                               accepted,
+		`{"names":["a"],"path":"a"}`:                                                            accepted,
+		`{"names":["a","b"],"pairs":[[1,2],[],[3]],"path":"a"}`:                                 accepted,
+		`{"names":["a",""],"path":"a"}`:                                                         invalid,
+		`{"names":["a",1],"path":"a"}`:                                                          invalid,
+		`{"names":"a","path":"a"}`:                                                              invalid,
+		`{"pairs":[1],"path":"a"}`:                                                              invalid,
+		`{"pairs":[[1.5]],"path":"a"}`:                                                          invalid,
+		`{"pairs":[[1.0]],"path":"a"}`:                                                          valid,
 		`{"float":1,"path":"a"}`:                                                                valid,
 		`{}`:                                                                                    invalid,
 		`[]`:                                                                                    invalid,
@@ -86,6 +97,12 @@ func TestSchemasThatAreNotPlain(t *testing.T) {
 		{`{"additionalProperties":{"type":"string"}}`, `{"a":1}`, false, false},
 		{`{"not":{}}`, `{}`, false, false},
 		{`{"const":1}`, `2`, false, false},
+		{`{"items":{"type":"string"}}`, `["a"]`, true, true},
+		{`{"items":false}`, `[]`, false, true},
+		{`{"items":{},"minItems":1}`, `[]`, false, false},
+		{`{"items":{},"uniqueItems":true}`, `[1,1]`, false, false},
+		{`{"prefixItems":[false],"items":{}}`, `[1]`, false, false},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","items":[false]}`, `[1]`, false, false},
 		{`{"enum":[1,2]}`, `2`, false, true},
 		{`{"enum":["a",2]}`, `"a"`, false, true},
 		{`{"exclusiveMinimum":1}`, `1`, false, false},
@@ -216,7 +233,11 @@ func (m maker) number() json.Number {
 func (m maker) schema(depth int) any {
 	s := map[string]any{}
 	for range m.IntN(4) {
-		switch m.IntN(12) {
+		switch m.IntN(13) {
+		case 12:
+			if depth > 0 {
+				s["items"] = m.schema(depth - 1)
+			}
 		case 0, 1, 2:
 			s["type"] = m.one("string", "integer", "number", "boolean", "null", "object", "array", []string{"string", "null"}, []string{"object", "integer"})
 		case 3:
@@ -263,6 +284,13 @@ func (m maker) value(schema any, depth int) any {
 		}
 		return object
 	}
+	if items, isArray := s["items"]; isArray && m.IntN(8) > 0 {
+		array := []any{}
+		for range m.IntN(4) {
+			array = append(array, m.value(items, depth-1))
+		}
+		return array
+	}
 	switch m.IntN(5) {
 	case 0:
 		return m.one(nil, true, false, []any{}, []any{1}, map[string]any{})
@@ -273,7 +301,7 @@ func (m maker) value(schema any, depth int) any {
 }
 
 func FuzzPlainSchema(f *testing.F) {
-	for _, schema := range []string{plainSchema, editSchema, bashSchema, `{"enum":["\\n","a"]}`} {
+	for _, schema := range []string{plainSchema, editSchema, bashSchema, `{"enum":["\\n","a"]}`, `{"items":{"items":{"type":"string"}}}`} {
 		for _, input := range []string{
 			`{"path":"a"}`, `{"path":"abc","limit":1e0,"mode":"fast","deep":{"on":true}}`, `{"command":"ls\n","timeout":-0}`,
 			`{"file_path":"","edits":[]}`, `"\\n"`, `{"text":"\u0000","path":"\ud83d\ude00"}`,

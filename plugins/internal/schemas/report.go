@@ -63,7 +63,7 @@ func (s *Schema) problem(e *jsonschema.ValidationError) []string {
 		return []string{clip(at) + ": unknown field" + s.fields(parent)}
 	}
 	if at == "" {
-		at = "the input"
+		at = s.about
 	}
 	return []string{clip(at) + ": " + clip(plainBounds(e.Message))}
 }

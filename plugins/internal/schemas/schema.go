@@ -26,13 +26,21 @@ type Schema struct {
 	shape    schemaShape
 	budget   *budget
 	plain    *plainSchema // nil where the schema is not plain
+	// about is what a whole value is called in messages.
+	about string
 }
 
-// Compile compiles a tool's input or output schema, which must be a JSON
+// Compile compiles the schema of a tool's input, which must be a JSON
 // object. References may only point into the schema itself: nothing is ever
 // loaded. Compiling and every validation are bounded in the work they may take,
 // whatever the schema says.
-func Compile(tool, text string) (s *Schema, err error) {
+func Compile(tool, text string) (*Schema, error) { return compile(tool, text, "the input") }
+
+// CompileOutput compiles a tool's output schema as [Compile] does. What does not fit it is
+// called an output in messages.
+func CompileOutput(tool, text string) (*Schema, error) { return compile(tool, text, "the output") }
+
+func compile(tool, text, about string) (s *Schema, err error) {
 	if len(text) > maxSchema {
 		return nil, fmt.Errorf("the schema has %d bytes, over the limit of %d", len(text), maxSchema)
 	}
@@ -67,7 +75,7 @@ func Compile(tool, text string) (s *Schema, err error) {
 	if err != nil {
 		return nil, schemaFault(err)
 	}
-	s = &Schema{root: root, compiled: compiled, shape: shape, budget: b}
+	s = &Schema{root: root, compiled: compiled, shape: shape, budget: b, about: about}
 	if shape == (schemaShape{}) { // else long inputs have limits of their own
 		s.plain = plainOf(root)
 	}
@@ -103,11 +111,24 @@ func (s *Schema) Validate(value json.RawMessage) error {
 	return s.examine(value)
 }
 
+// maxOutput is the largest output in bytes that is read for what is wrong with it: in memory
+// it takes ten times as much.
+const maxOutput = 8 << 20
+
+// ValidateOutput checks a tool's output as [Schema.Validate] does. One that is very long and
+// does not plainly fit is refused unread.
+func (s *Schema) ValidateOutput(value json.RawMessage) error {
+	if len(value) <= maxOutput || s.plain.accepts(value) {
+		return s.Validate(value)
+	}
+	return abi.Errorf(abi.CodeLimit, "%s has %d bytes; more than %d cannot be checked against this schema", s.about, len(value), maxOutput)
+}
+
 // examine asks the library.
 func (s *Schema) examine(value json.RawMessage) error {
 	v, err := abi.Value(value)
 	if err != nil {
-		return abi.Errorf(abi.CodeInvalidInput, "the input is not JSON: %w", err)
+		return abi.Errorf(abi.CodeInvalidInput, "%s is not JSON: %w", s.about, err)
 	}
 	if err := s.shape.admits(v); err != nil {
 		return err
@@ -120,5 +141,5 @@ func (s *Schema) examine(value json.RawMessage) error {
 	case errors.As(err, &invalid):
 		return abi.Errorf(abi.CodeInvalidInput, "%s", strings.Join(s.problems(invalid), "; "))
 	}
-	return abi.Errorf(abi.CodeLimit, "the input cannot be checked against the tool's schema: %w", err)
+	return abi.Errorf(abi.CodeLimit, "%s cannot be checked against the tool's schema: %w", s.about, err)
 }

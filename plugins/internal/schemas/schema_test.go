@@ -276,3 +276,20 @@ func BenchmarkCompileSchema(b *testing.B) {
 		compile(b, bashSchema)
 	}
 }
+
+// TestLongOutputs that do not plainly fit are not read.
+func TestLongOutputs(t *testing.T) {
+	t.Parallel()
+	list := func(last string) json.RawMessage {
+		return json.RawMessage("[" + strings.Repeat(`"x",`, 3<<20) + last + "]")
+	}
+	s, err := schemas.CompileOutput("T", `{"items":{"type":"string"}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ValidateOutput(list(`"x"`)); err != nil {
+		t.Error(err)
+	}
+	wantProblem(t, s.ValidateOutput(list(`1`)), abi.CodeLimit, "the output has 12582915 bytes")
+	wantProblem(t, s.ValidateOutput(json.RawMessage(`[1]`)), abi.CodeInvalidInput, "[0]: expected string")
+}
