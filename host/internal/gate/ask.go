@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/permissions"
@@ -47,7 +48,7 @@ func (g asking) askNow(ctx context.Context) error {
 		return g.settled(d) // by an earlier answer, or by rules that came since
 	}
 	err := g.put(ctx, d, changed)
-	if err != nil && ctx.Err() == nil && !isRewritten(err) {
+	if err != nil && ctx.Err() == nil && !isRewritten(err) && !errors.Is(err, errNobody) {
 		g.Approvals.deny(s.Accesses, err)
 	}
 	return err
@@ -141,6 +142,9 @@ func (g asking) refused(why error) error {
 	return why
 }
 
+// errNobody is that of an offer that turned out to have nobody to make it to.
+var errNobody = errors.New("there is nobody to ask")
+
 // unasked records that the person could not be asked. Where there is nobody who could be, it is
 // as in a headless session: the denial names the rule that would spare the question.
 func (g asking) unasked(a Answer) error {
@@ -149,7 +153,10 @@ func (g asking) unasked(a Answer) error {
 	if err := g.record(g.s, &d, ""); err != nil {
 		return err
 	}
-	if a.Nobody {
+	switch {
+	case a.Nobody && g.s.Offer != nil:
+		return errNobody
+	case a.Nobody:
 		return Refusal(d)
 	}
 	return abi.Errorf(abi.CodeDenied, "the person could not be asked, so it is denied: %w", a.Err)

@@ -178,6 +178,10 @@ func TestPermit(t *testing.T) {
 		"and says why":            {person: true, answer: gate.Answer{Message: "not red"}, code: abi.CodeDenied, says: "not red", logged: "ask, deny person"},
 		"the person answers late": {person: true, answer: gate.Answer{Later: true}, code: abi.CodeNeedsApproval, says: "approval", logged: "ask, deny nobody"},
 		"the asker fails":         {person: true, answer: gate.Answer{Err: errors.New("no terminal")}, code: abi.CodeDenied, says: "no terminal", logged: "ask, deny"},
+		"there is nobody": {
+			person: true, answer: gate.Answer{Err: errors.New("no terminal"), Nobody: true},
+			code: abi.CodeNeedsApproval, says: "It needs the allow rule Edit(//w/x)", logged: "ask, deny",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -272,6 +276,7 @@ func TestOffer(t *testing.T) {
 		"later":                    {answer: gate.Answer{Later: true}, says: "approval", asked: 1, logged: "ask, deny nobody"},
 		"a rule denies it":         {setup: rules(permissions.Deny, "Paint")},
 		"nobody is there":          {setup: everything, headless: true},
+		"nobody, as it turns out":  {setup: everything, answer: gate.Answer{Err: errors.New("no screen"), Nobody: true}, asked: 1, logged: "ask, deny"},
 		"nobody is asked":          {setup: everything, mode: permissions.ModeDontAsk},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 
 	"github.com/toolquay/toolquay/permissions"
 )
@@ -31,6 +32,9 @@ func (g *Gate) Offer(ctx context.Context, s *Subject) (yes bool, err error) {
 	}
 	err = asking{g, s}.ask(ctx)
 	g.unanswered(s, err)
+	if errors.Is(err, errNobody) {
+		return false, nil
+	}
 	return err == nil, err
 }
 
