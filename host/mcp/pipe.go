@@ -26,18 +26,28 @@ type Pipe struct {
 	MaxMessage int64
 }
 
+// maxUnderWay is how many requests of a client may wait for their answers: of one that reads
+// none, no more than that are kept.
+const maxUnderWay = 1000
+
+// lingerTime is how long what is being written has after the end of the context.
+const lingerTime = time.Second
+
 // drainTime is how long requests have after the end of the input.
 const drainTime = 30 * time.Second
 
 // Connect begins to read. It implements [mcp.Transport].
-func (p *Pipe) Connect(context.Context) (mcp.Connection, error) {
+func (p *Pipe) Connect(ctx context.Context) (mcp.Connection, error) {
 	most := p.MaxMessage
 	setDefault(&most, DefaultMaxMessage)
 	c := &pipeConn{
-		out: p.Out, most: most, lines: make(chan line), closed: make(chan struct{}),
+		out: p.Out, most: most, lines: make(chan line), writes: make(chan writing), closed: make(chan struct{}),
 		underWay: make(map[jsonrpc.ID]bool), drained: make(chan struct{}, 1),
 	}
 	go c.scan(bufio.NewReaderSize(p.In, 64<<10))
+	go c.write()
+	// A client that does not read holds no server up that is to end.
+	context.AfterFunc(ctx, func() { time.AfterFunc(lingerTime, func() { _ = c.Close() }) })
 	return c, nil
 }
 
@@ -46,6 +56,7 @@ type pipeConn struct {
 	out    io.Writer
 	most   int64
 	lines  chan line
+	writes chan writing
 	closed chan struct{}
 	once   sync.Once
 
@@ -59,6 +70,42 @@ type pipeConn struct {
 type line struct {
 	text []byte
 	err  error
+}
+
+// writing is a line of the output, and takes what comes of it.
+type writing struct {
+	text []byte
+	done chan error
+}
+
+// write writes lines until the connection ends. A client that reads none leaves it where it
+// waits.
+func (c *pipeConn) write() {
+	for {
+		select {
+		case w := <-c.writes:
+			_, err := c.out.Write(append(w.text, '\n'))
+			w.done <- err
+		case <-c.closed:
+			return
+		}
+	}
+}
+
+// put has a line written, and waits for that until the connection ends.
+func (c *pipeConn) put(text []byte) error {
+	w := writing{text, make(chan error, 1)}
+	select {
+	case c.writes <- w:
+	case <-c.closed:
+		return io.ErrClosedPipe
+	}
+	select {
+	case err := <-w.done:
+		return err
+	case <-c.closed:
+		return io.ErrClosedPipe
+	}
 }
 
 var errTooLong = errors.New("the message is too long")
@@ -105,7 +152,9 @@ func (c *pipeConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		select {
 		case l := <-c.lines:
 			if l.err != nil && !errors.Is(l.err, errTooLong) {
-				c.drain(ctx)
+				if !c.drain(ctx) {
+					_ = c.Close()
+				}
 				return nil, l.err
 			}
 			m, err := c.message(l)
@@ -133,30 +182,37 @@ func (c *pipeConn) message(l line) (jsonrpc.Message, error) {
 	if err != nil {
 		return nil, c.refuse(idOf(text), jsonrpc.CodeParseError, fmt.Errorf("not a JSON-RPC message: %w", err))
 	}
-	if !c.came(m) {
-		return nil, c.refuse(idOf(text), jsonrpc.CodeInvalidRequest, errors.New("a request with this id is under way: give each an id of its own"))
+	if err := c.came(m); err != nil {
+		return nil, c.refuse(idOf(text), jsonrpc.CodeInvalidRequest, err)
 	}
 	return m, nil
 }
 
-// came notes a message that came, and reports whether it may be read: a request with the id of
-// another one may not.
-func (c *pipeConn) came(m jsonrpc.Message) bool {
+var (
+	errSameID   = errors.New("a request with this id is under way: give each an id of its own")
+	errUnderWay = fmt.Errorf("%d requests are under way, which is the most at once: read the answers", maxUnderWay)
+)
+
+// came notes a message that came. The error is that of a request that may not be read: it has
+// the id of another one, or there are too many.
+func (c *pipeConn) came(m jsonrpc.Message) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch m := m.(type) {
 	case *jsonrpc.Request:
-		if !m.IsCall() {
-			return true
-		}
-		if c.underWay[m.ID] {
-			return false
+		switch {
+		case !m.IsCall():
+			return nil
+		case c.underWay[m.ID]:
+			return errSameID
+		case len(c.underWay) >= maxUnderWay:
+			return errUnderWay
 		}
 		c.underWay[m.ID] = true
 	case *jsonrpc.Response:
 		c.asked--
 	}
-	return true
+	return nil
 }
 
 // Write sends a message.
@@ -165,6 +221,12 @@ func (c *pipeConn) Write(_ context.Context, m jsonrpc.Message) error {
 	if err != nil {
 		return fmt.Errorf("encoding a message: %w", err)
 	}
+	c.goes(m)
+	return c.put(text)
+}
+
+// goes notes a message that is to be sent: once a client has an answer, it may use the id again.
+func (c *pipeConn) goes(m jsonrpc.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch m := m.(type) {
@@ -179,8 +241,6 @@ func (c *pipeConn) Write(_ context.Context, m jsonrpc.Message) error {
 	case c.drained <- struct{}{}:
 	default:
 	}
-	_, err = c.out.Write(append(text, '\n'))
-	return err
 }
 
 // refuse answers what is no message.
@@ -191,10 +251,7 @@ func (c *pipeConn) refuse(id json.RawMessage, code int64, why error) error {
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, err = c.out.Write(append(text, '\n'))
-	return err
+	return c.put(text)
 }
 
 // idOf is the id of what may be a broken message, or nil.
@@ -208,9 +265,9 @@ func idOf(text []byte) json.RawMessage {
 	return m.ID
 }
 
-// drain waits, after the end of the input, for the answers to what is under way. A request
-// that itself waits for the client has none.
-func (c *pipeConn) drain(ctx context.Context) {
+// drain waits, after the end of the input, for the answers to what is under way, and reports
+// whether they were given in time. A request that itself waits for the client has none.
+func (c *pipeConn) drain(ctx context.Context) bool {
 	limit := time.NewTimer(drainTime)
 	defer limit.Stop()
 	for {
@@ -218,16 +275,16 @@ func (c *pipeConn) drain(ctx context.Context) {
 		over := len(c.underWay) == 0 || c.asked > 0
 		c.mu.Unlock()
 		if over {
-			return
+			return true
 		}
 		select {
 		case <-c.drained:
 		case <-limit.C:
-			return
+			return false
 		case <-ctx.Done():
-			return
+			return false
 		case <-c.closed:
-			return
+			return false
 		}
 	}
 }

@@ -61,20 +61,28 @@ func serveNative(tb testing.TB, o mcp.TaskOptions, tools func(*mcp.Server) []hos
 			return h.NewSession(host.SessionOptions{Cwd: tb.TempDir(), Asker: client.Asker})
 		},
 	})
-	h, err := host.Open(tb.Context(), host.Options{Tools: tools(c.server)})
+	h = c.listen(host.Options{Tools: tools(c.server)})
+	return c
+}
+
+// listen opens a host and serves it, until the test ends.
+func (c *raw) listen(o host.Options) *host.Host {
+	c.tb.Helper()
+	h, err := host.Open(c.tb.Context(), o)
 	if err != nil {
-		tb.Fatal(err)
+		c.tb.Fatal(err)
 	}
 	web := httptest.NewServer(http.StripPrefix("/mcp", c.server.Handler()))
 	c.url = web.URL + "/mcp"
-	tb.Cleanup(func() {
+	c.tb.Cleanup(func() {
+		web.CloseClientConnections()
 		web.Close()
 		if err := c.server.Close(context.Background()); err != nil {
-			tb.Error(err)
+			c.tb.Error(err)
 		}
 		_ = h.Close(context.Background())
 	})
-	return c
+	return h
 }
 
 // in is the same client with another session.
