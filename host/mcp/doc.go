@@ -8,6 +8,9 @@
 // result of the type input_required, which the client answers with another request. The call
 // goes on in the host meanwhile, so that nothing is done twice.
 //
+// A call that takes long becomes a task for clients of 2026-07-28 that know the Tasks extension
+// ([TaskOptions]): it goes on without a request that waits for it.
+//
 // A [Server] serves one principal: whoever is at the other end of a pipe, or holds one token.
 // It knows nothing of tokens, addresses or certificates.
 package mcp

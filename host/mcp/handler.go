@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -83,7 +84,7 @@ func (h *handler) serveStateless(w http.ResponseWriter, r *http.Request, name st
 		refuse(w, http.StatusServiceUnavailable, err)
 		return
 	}
-	if h.sameTask(w, r) {
+	if h.sameTask(w, r) && !h.listens(w, r, c) {
 		h.stateless.ServeHTTP(w, carrying(r, c))
 	}
 }
@@ -194,14 +195,14 @@ func sessionName(path string) (string, error) {
 
 // refuse answers what is no matter of the protocol.
 func refuse(w http.ResponseWriter, status int, err error) {
-	answer(w, status, nil, codeBusy, err.Error())
+	answer(w, status, nil, &jsonrpc.Error{Code: codeBusy, Message: err.Error()})
 }
 
 // answer answers a request with an error, without the SDK.
-func answer(w http.ResponseWriter, status int, id json.RawMessage, code int64, message string) {
+func answer(w http.ResponseWriter, status int, id json.RawMessage, err *jsonrpc.Error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]any{ // a client that is gone is not told
-		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message},
+		"jsonrpc": "2.0", "id": id, "error": err,
 	})
 }

@@ -124,6 +124,9 @@ func (c *call) put(requests mcp.InputRequestMap) map[string]*question {
 	c.early = nil
 	if len(c.open) > 0 {
 		c.wake()
+		if c.task != nil {
+			c.task.touch("")
+		}
 	}
 	return questions
 }

@@ -84,7 +84,7 @@ func (l *taskList) begin(c *call) *task {
 		l.byID = make(map[string]*task)
 	}
 	now := time.Now().UTC()
-	t := &task{id: rand.Text(), call: c, created: now, updated: now}
+	t := &task{id: rand.Text(), call: c, created: now, updated: now, changed: make(chan struct{})}
 	l.byID[t.id] = t
 	return t
 }
@@ -125,8 +125,9 @@ type task struct {
 
 	mu        sync.Mutex
 	cancelled bool
-	said      string    // how far the call has come
-	updated   time.Time // when what is told of it last changed
+	said      string        // how far the call has come
+	updated   time.Time     // when what is told of it last changed
+	changed   chan struct{} // closed when it changes next
 	ended     time.Time
 }
 
@@ -137,14 +138,21 @@ func (t *task) touch(said string) {
 	if said != "" {
 		t.said = said
 	}
+	t.change()
+}
+
+// change tells those that watch. The caller holds the mutex.
+func (t *task) change() {
 	t.updated = time.Now().UTC()
+	close(t.changed)
+	t.changed = make(chan struct{})
 }
 
 // end notes that the call has ended.
 func (t *task) end() {
-	t.touch("")
 	t.mu.Lock()
-	t.ended = t.updated
+	t.ended = time.Now().UTC()
+	t.change()
 	t.mu.Unlock()
 	t.call.session.tasks.end(t)
 }
@@ -178,6 +186,9 @@ type taskState struct {
 	Result         *taskResult         `json:"result,omitempty"`
 	Error          *jsonrpc.Error      `json:"error,omitempty"`
 }
+
+// ended reports whether the state is the last one.
+func (s *taskState) ended() bool { return s.TTLMs != nil }
 
 // taskResult is the result of a call within a task.
 type taskResult struct {

@@ -160,7 +160,9 @@ func (h *handler) sameTask(w http.ResponseWriter, r *http.Request) bool {
 	if json.Unmarshal(body, &m) != nil || m.Params.TaskID == name { // the SDK says what is wrong with it
 		return true
 	}
-	answer(w, http.StatusBadRequest, m.ID, mcp.CodeHeaderMismatch, fmt.Sprintf("the header Mcp-Name is %.100q, and params.taskId %.100q: send the same", name, m.Params.TaskID))
+	answer(w, http.StatusBadRequest, m.ID, &jsonrpc.Error{
+		Code: mcp.CodeHeaderMismatch, Message: fmt.Sprintf("the header Mcp-Name is %.100q, and params.taskId %.100q: send the same", name, m.Params.TaskID),
+	})
 	return false
 }
 

@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -411,5 +413,107 @@ func TestTaskAsks(t *testing.T) {
 	text, _ := json.Marshal(c.until(task, "completed")["result"])
 	if !strings.Contains(string(text), "one two three four") {
 		t.Errorf("the answers came as %s", text)
+	}
+}
+
+// TestTaskListening listens for what becomes of tasks.
+func TestTaskListening(t *testing.T) {
+	t.Parallel()
+	let := make(chan struct{})
+	c := serveNative(t, mcp.TaskOptions{Use: use}, waiting(let))
+	one, two := c.task("Now"), c.task("Now")
+	listen := func(c *raw, ids ...string) (*bufio.Scanner, func()) {
+		t.Helper()
+		ids = append(ids, "none")
+		body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": map[string]any{
+			"notifications": map[string]any{"taskIds": ids, "toolsListChanged": true},
+			"_meta":         map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": c.can},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.url, bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key, value := range map[string]string{
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+			"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "subscriptions/listen",
+		} {
+			r.Header.Set(key, value)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bufio.NewScanner(answer.Body), func() { _ = answer.Body.Close() }
+	}
+	next := func(events *bufio.Scanner) (m struct {
+		Method string
+		Params struct {
+			TaskID, Status string
+			Notifications  map[string][]string
+			Meta           map[string]any `json:"_meta"`
+		}
+		Result map[string]any
+		Error  *struct{ Code int }
+	}) {
+		t.Helper()
+		for events.Scan() {
+			text := strings.TrimPrefix(events.Text(), "data: ")
+			if !strings.HasPrefix(text, "{") {
+				continue
+			}
+			if err := json.Unmarshal([]byte(text), &m); err != nil {
+				t.Fatal(err)
+			}
+			return m
+		}
+		t.Fatal("the stream has ended: ", events.Err())
+		return m
+	}
+
+	events, end := listen(c, one, two)
+	defer end()
+	ack := next(events)
+	if ids := ack.Params.Notifications["taskIds"]; ack.Method != "notifications/subscriptions/acknowledged" || !slices.Equal(ids, []string{one, two}) || len(ack.Params.Notifications) != 1 {
+		t.Errorf("acknowledged is %+v", ack)
+	}
+	last := map[string]string{}
+	for last[one] != "working" || last[two] != "working" {
+		m := next(events)
+		last[m.Params.TaskID] = m.Params.Status
+	}
+	c.on("tasks/cancel", one)
+	for last[one] != "cancelled" {
+		m := next(events)
+		last[m.Params.TaskID] = m.Params.Status
+	}
+	close(let)
+	for {
+		m := next(events)
+		if m.Result != nil {
+			break
+		}
+		if m.Method != "notifications/tasks" || m.Params.Meta["io.modelcontextprotocol/subscriptionId"] != "l" {
+			t.Errorf("%+v", m)
+		}
+		last[m.Params.TaskID] = m.Params.Status
+	}
+	if last[one] != "cancelled" || last[two] != "completed" || len(last) != 2 {
+		t.Errorf("the tasks ended as %v", last)
+	}
+
+	other, endOther := listen(c.in("other"), one)
+	defer endOther()
+	if ids := next(other).Params.Notifications["taskIds"]; len(ids) != 0 {
+		t.Errorf("another session listens for %v", ids)
+	}
+	ignorant := *c
+	ignorant.can = map[string]any{}
+	refused, endRefused := listen(&ignorant, one)
+	defer endRefused()
+	if m := next(refused); m.Error == nil || m.Error.Code != -32021 {
+		t.Errorf("a client that knows no tasks: %+v", m)
 	}
 }
