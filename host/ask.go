@@ -15,6 +15,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/session"
+	"github.com/toolquay/toolquay/internal/forms"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -52,27 +53,22 @@ func (p person) ask(ctx context.Context, q *gate.Question) <-chan gate.Answer {
 	asked := p.head(QuestionApproval, q.ID, q.Subject.Call, q.Policy.Mode())
 	approval := p.approval(&asked, q, options)
 	asked.Approval = &approval
-	shown := approval
-	p.tellQuestion(asked, Event{Kind: EventQuestion, Capability: q.Subject.Operation}, &shown)
+	told, shown := asked, approval // copies for those who follow
+	told.Approval = &shown
+	tellingOf(p.tell).event(Event{Kind: EventQuestion, Question: &told, Capability: q.Subject.Operation})
 	answered := make(chan gate.Answer, 1)
 	go p.question(ctx, asked, func(said reply) { answered <- p.answer(said, options) })
 	return answered
 }
 
-// tellQuestion tells of a question, with a copy of its approval.
-func (p person) tellQuestion(q Question, e Event, shown *Approval) {
-	q.Approval, e.Question = shown, &q
-	tellingOf(p.tell).event(e)
-}
-
 // askMore puts a form or a URL to the session's asker, and waits for the answer.
 func (p person) askMore(ctx context.Context, asks *pipeline.Question) (capability.Reply, error) {
 	q := p.head(QuestionForm, rand.Text(), asks.About, asks.Mode)
+	var form *forms.Form
 	var err error
-	switch {
-	case asks.Form != nil:
-		q.Form, err = asks.Form, checkForm(asks.Form)
-	default:
+	if q.Form = asks.Form; q.Form != nil {
+		form, err = checkForm(q.Form)
+	} else {
 		q.Kind, q.URL, err = QuestionURL, asks.URL, checkURL(asks.URL)
 	}
 	if err != nil {
@@ -82,9 +78,21 @@ func (p person) askMore(ctx context.Context, asks *pipeline.Question) (capabilit
 		return capability.Reply{}, unanswerable(q.Kind)
 	}
 	tellingOf(p.tell).inTime(Event{Kind: EventQuestion, Question: &q})
-	said := p.await(ctx, q)
+	said := p.await(ctx, q.copied())
 	tellingOf(p.tell).inTime(Event{Kind: EventAnswered, Question: &q, Answer: said.Answer, Err: said.err})
-	return said.more(&q)
+	return said.more(&q, form)
+}
+
+// copied is a form or a URL for an asker, who changes nothing of what others have.
+func (q Question) copied() Question {
+	q.Input = bytes.Clone(q.Input)
+	if q.Form != nil {
+		q.Form = &Form{Message: q.Form.Message, Schema: bytes.Clone(q.Form.Schema)}
+	}
+	if q.URL != nil {
+		q.URL = &URLQuestion{Message: q.URL.Message, URL: q.URL.URL}
+	}
+	return q
 }
 
 // await waits for the answer to a question, or for the end of ctx.
@@ -100,7 +108,7 @@ func (p person) await(ctx context.Context, q Question) reply {
 }
 
 // more is a reply to a form or a URL as the call gets it that asked.
-func (r reply) more(q *Question) (capability.Reply, error) {
+func (r reply) more(q *Question, form *forms.Form) (capability.Reply, error) {
 	switch {
 	case errors.Is(r.err, ErrNobody):
 		return capability.Reply{}, unanswerable(q.Kind)
@@ -110,10 +118,10 @@ func (r reply) more(q *Question) (capability.Reply, error) {
 		return capability.Reply{}, abi.Errorf(abi.CodeNeedsApproval, "a person must answer this first (question %s)", q.ID)
 	case r.Answer != AnswerAllow:
 		return capability.Reply{Message: r.Message}, nil
-	case q.Form == nil:
+	case form == nil:
 		return capability.Reply{Accepted: true}, nil
 	}
-	content, err := q.Accept(r.Content)
+	content, err := form.Accept(r.Content)
 	if err != nil {
 		return capability.Reply{}, abi.Errorf(abi.CodeInvalidInput, "the person's answer does not fit the form: %w", err)
 	}

@@ -107,13 +107,12 @@ const (
 	maxURL      = 8 << 10
 )
 
-// checkForm returns why a tool's form cannot be asked, or nil.
-func checkForm(f *Form) error {
+// checkForm reads a tool's form, if it can be asked.
+func checkForm(f *Form) (*forms.Form, error) {
 	if err := checkMessage(f.Message); err != nil {
-		return err
+		return nil, err
 	}
-	_, err := forms.Parse(f.Schema)
-	return err
+	return forms.Parse(f.Schema)
 }
 
 // checkURL returns why a tool's URL cannot be asked to be opened, or nil.

@@ -133,6 +133,24 @@ func TestCallAsks(t *testing.T) {
 	}
 }
 
+// TestQuestionsAreCopies has an asker change all that it was given: the answer is held to the
+// form that was asked, which is told to those who follow.
+func TestQuestionsAreCopies(t *testing.T) {
+	t.Parallel()
+	asker := anyone(func(_ context.Context, q host.Question) (host.Reply, error) {
+		q.Form.Message = "Your password?"
+		copy(q.Form.Schema, strings.Repeat(" ", len(q.Form.Schema)))
+		copy(q.Input, "  ")
+		return fills(map[string]string{"name": "A"}), nil
+	})
+	s := session(t, open(t, host.Options{Tools: []host.NativeTool{curious("Curious", form(personSchema))}}), host.SessionOptions{Asker: asker})
+	r, events := one(t, s, "Curious", `{}`)
+	wantError(t, r, abi.CodeInvalidInput, "at least 2 characters")
+	if told := of(events, host.EventQuestion)[0].Question; told.Form.Message != "Who are you?" || string(told.Form.Schema) != personSchema || string(told.Input) != "{}" {
+		t.Errorf("told %+v", told)
+	}
+}
+
 // TestQuestionSaysWhoAsks has the person told which call of which session asks.
 func TestQuestionSaysWhoAsks(t *testing.T) {
 	t.Parallel()
