@@ -90,27 +90,29 @@ func TestApprovalsAreEscaped(t *testing.T) {
 }
 
 // requestFields put a text into each field of a form or a URL.
-var requestFields = map[string]func(q *host.Question, text string){
-	"tool":      func(q *host.Question, text string) { q.Tool = text },
-	"plugin":    func(q *host.Question, text string) { q.Plugin = text },
-	"worker":    func(q *host.Question, text string) { q.Worker = text },
-	"title":     func(q *host.Question, text string) { q.Title = text },
-	"directory": func(q *host.Question, text string) { q.Cwd = text },
-	"message":   func(q *host.Question, text string) { q.Form.Message = text },
-	"field": func(q *host.Question, text string) {
-		q.Form.Schema, _ = json.Marshal(map[string]any{"type": "object", "properties": map[string]any{text: map[string]any{
-			"type": "string", "title": text, "description": text, "enum": []string{text}, "default": text,
-		}}})
-	},
-	"URL": func(q *host.Question, text string) {
-		q.Kind, q.Form, q.URL = host.QuestionURL, nil, &host.URLQuestion{Message: text, URL: "https://example.com/" + text}
-	},
+func requestFields() map[string]func(q *host.Question, text string) {
+	return map[string]func(q *host.Question, text string){
+		"tool":      func(q *host.Question, text string) { q.Tool = text },
+		"plugin":    func(q *host.Question, text string) { q.Plugin = text },
+		"worker":    func(q *host.Question, text string) { q.Worker = text },
+		"title":     func(q *host.Question, text string) { q.Title = text },
+		"directory": func(q *host.Question, text string) { q.Cwd = text },
+		"message":   func(q *host.Question, text string) { q.Form.Message = text },
+		"field": func(q *host.Question, text string) {
+			q.Form.Schema, _ = json.Marshal(map[string]any{"type": "object", "properties": map[string]any{text: map[string]any{
+				"type": "string", "title": text, "description": text, "enum": []string{text}, "default": text,
+			}}})
+		},
+		"URL": func(q *host.Question, text string) {
+			q.Kind, q.Form, q.URL = host.QuestionURL, nil, &host.URLQuestion{Message: text, URL: "https://example.com/" + text}
+		},
+	}
 }
 
 // TestRequestsAreEscaped is the same law for what tools ask people.
 func TestRequestsAreEscaped(t *testing.T) {
 	t.Parallel()
-	for field, put := range requestFields {
+	for field, put := range requestFields() {
 		for kind, text := range hostileTexts {
 			q := host.Question{ID: "q1", Kind: host.QuestionForm, Tool: "Deploy", Cwd: "/work", Form: &host.Form{
 				Message: "Where to?", Schema: json.RawMessage(`{"type":"object","properties":{"place":{"type":"string","default":"here"}}}`),
