@@ -15,7 +15,9 @@ type app struct {
 	in       *os.File
 	out, err *ui.Printer
 	signals  *signals
-	flags    globalFlags
+	// unattended says that nobody is asked at the terminal, though there may be one.
+	unattended bool
+	flags      globalFlags
 }
 
 // logger logs to standard error. The handler quotes what does not print.

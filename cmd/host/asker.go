@@ -54,7 +54,7 @@ func (a *app) limited(s *setup, person host.Asker) host.Asker {
 
 // person is who sits at the terminal, or nil.
 func (a *app) person() *ui.Asker {
-	if !a.err.Terminal || !ui.IsTerminal(a.in) {
+	if a.unattended || !a.err.Terminal || !ui.IsTerminal(a.in) {
 		return nil
 	}
 	return ui.NewAsker(a.err, a.in)

@@ -41,17 +41,21 @@ agents do.`,
 }
 
 func serveStdio(ctx context.Context, a *app, f *servedFlags) error {
-	s, err := a.openServed(ctx, f)
+	o, err := a.flags.sessionOptions()
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	of, err := f.scope(s.setup.session.Cwd)
+	of, err := f.scope(o.Cwd)
 	if err != nil {
 		return err
 	}
-	defer s.host.Follow(ctx)()
-	err = s.server(of).Serve(ctx, &mcp.Pipe{In: a.in, Out: os.Stdout})
+	p := newProjects(ctx, a, f)
+	defer p.close() //nolint:contextcheck // ctx may be over by then
+	base, err := p.host(o.Cwd)
+	if err != nil {
+		return err
+	}
+	err = p.server(of, base, base.options.Observe.Logger).Serve(ctx, &mcp.Pipe{In: a.in, Out: os.Stdout})
 	if code := signalCode(ctx); code != exitOK {
 		return quiet(code)
 	}

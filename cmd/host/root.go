@@ -13,6 +13,7 @@ WebAssembly plugin; whatever one does to the world passes permission rules.
     toolquay call Read '{"file_path": "go.mod"}'  one call
     toolquay tools --format anthropic           what to tell the model
     toolquay mcp                                the tools for another agent, over MCP
+    toolquay serve                              and for many of them, over HTTP
     toolquay doctor                             what is found where, and wrong`,
 		Args:          cobra.NoArgs,
 		RunE:          help,
@@ -25,7 +26,7 @@ WebAssembly plugin; whatever one does to the world passes permission rules.
 	a.flags.register(root)
 	root.AddCommand(
 		runCommand(a), callCommand(a), toolsCommand(a), pluginsCommand(a), trustCommand(a),
-		permissionsCommand(a), approvalsCommand(a), tasksCommand(a), historyCommand(a), stageCommand(a), mcpCommand(a), doctorCommand(a), versionCommand(a), workerCommand(), exitCodesHelp(),
+		permissionsCommand(a), approvalsCommand(a), tasksCommand(a), historyCommand(a), stageCommand(a), mcpCommand(a), serveCommand(a), doctorCommand(a), versionCommand(a), workerCommand(), exitCodesHelp(),
 	)
 	return root
 }

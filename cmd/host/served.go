@@ -2,17 +2,15 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
-	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/approvals"
@@ -47,6 +45,10 @@ type scope struct {
 	cwd string
 	// max is the loosest mode that they may choose; empty is the one that sessions begin in.
 	max permissions.Mode
+	// token is the name of their token, which their sessions' ids begin with; empty for none.
+	token string
+	// sessions and calls are how many they may have at once; 0 is the default.
+	sessions, calls int
 }
 
 // scope is what the flags allow. The directories must be there.
@@ -85,43 +87,17 @@ func realDir(path string) (string, error) {
 	return dir, nil
 }
 
-// served is a host that clients of MCP use, each in sessions of its own.
-type served struct {
-	*opened
-	app *app
-
-	mu      sync.Mutex
-	servers []*mcp.Server
-}
-
-// openServed opens the host, without a session.
-func (a *app) openServed(ctx context.Context, f *servedFlags) (*served, error) {
-	if a.flags.approval == approvePipe {
-		return nil, usageError("--approval pipe: standard input belongs to the protocol; write auto (the client asks), later or never")
+// checkRemember checks the flag --remember.
+func (f *servedFlags) checkRemember() error {
+	switch f.remember {
+	case "", rememberSession, rememberUser:
+		return nil
 	}
-	s := &served{app: a}
-	var wrong error
-	o, err := a.open(ctx, func(set *setup) {
-		set.calls, set.sessionless = true, true
-		set.options.Observe.Events = s.observe
-		wrong = f.remembering(&set.options)
-	})
-	if err != nil {
-		return nil, err
-	}
-	s.opened = o
-	if wrong != nil {
-		s.close()
-		return nil, wrong
-	}
-	o.warnBroken()
-	o.warnLacking()
-	return s, nil
+	return usageError("--remember %q: write %s or %s", f.remember, rememberSession, rememberUser)
 }
 
 // remembering offers people to remember their answers only where the operator said so.
-func (f *servedFlags) remembering(o *host.Options) error {
-	p := &o.Permissions
+func (f *servedFlags) remembering(p *host.PermissionOptions) {
 	switch f.remember {
 	case "":
 		p.OnceOnly = true
@@ -129,62 +105,24 @@ func (f *servedFlags) remembering(o *host.Options) error {
 		p.RuleTargets, p.Remember = nil, nil
 	case rememberUser:
 		p.RuleTargets = map[host.RuleTarget]string{host.TargetUser: p.RuleTargets[host.TargetUser]}
-	default:
-		return usageError("--remember %q: write %s or %s", f.remember, rememberSession, rememberUser)
-	}
-	return nil
-}
-
-// observe passes on what happens in the host.
-func (s *served) observe(e host.Event) {
-	if e.Kind != host.EventTools {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, server := range s.servers {
-		server.Observe(e)
 	}
 }
 
-const instructions = `These tools work on files and run commands of one machine, under rules that its user has set. Reads inside the working directory are mostly allowed; what changes something may need the user's permission, for which the client is asked. A call that is denied says why, and which rule would allow it: tell the user, and do not look for another way. Paths may be relative to the working directory. Results that are too long end in a preview that names the file with the whole text.`
-
-// server serves the clients of one principal.
-func (s *served) server(of scope) *mcp.Server {
-	server := mcp.New(mcp.Options{
-		Info:         &sdk.Implementation{Name: "toolquay", Title: "Toolquay", Version: readBuild().Version},
-		Instructions: instructions,
-		Open: func(_ context.Context, c mcp.Client) (*host.Session, error) {
-			return s.session(of, &c) //nolint:contextcheck // a session outlives the request that begins it
-		},
-		Context: traced,
-		Logger:  s.options.Observe.Logger,
-	})
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.servers = append(s.servers, server)
-	return server
+// served is the host of a project, which clients of MCP use, each in sessions of its own.
+type served struct {
+	*opened
+	app *app
+	// unfollow ends following the plugins.
+	unfollow func()
 }
 
-// traced puts a call below the span that its client names.
-func traced(ctx context.Context, meta map[string]any) context.Context {
-	carrier := propagation.MapCarrier{}
-	for _, key := range []string{"traceparent", "tracestate"} {
-		if value, ok := meta[key].(string); ok {
-			carrier[key] = value
-		}
-	}
-	return propagation.TraceContext{}.Extract(ctx, carrier)
-}
-
-// session opens a session for a client.
-func (s *served) session(of scope, c *mcp.Client) (*host.Session, error) {
+// session opens a session for a client, in its directories.
+func (s *served) session(of scope, c *mcp.Client, dirs []string) (*host.Session, error) {
 	o := s.setup.session
-	o.Cwd = of.cwd
-	if roots := s.accepted(of, c); len(roots) > 0 {
-		o.Cwd = roots[0]
-		o.AdditionalDirs = append(slices.Clip(o.AdditionalDirs), roots[1:]...)
+	if of.token != "" {
+		o.ID = of.token + "-" + rand.Text()
 	}
+	o.Cwd, o.AdditionalDirs = dirs[0], append(slices.Clip(o.AdditionalDirs), dirs[1:]...)
 	o.Asker = s.asker(c)
 	session, err := s.host.NewSession(o)
 	if err != nil {
@@ -195,7 +133,7 @@ func (s *served) session(of scope, c *mcp.Client) (*host.Session, error) {
 		defer cancel()
 		return nil, errors.Join(err, session.Close(ctx))
 	}
-	s.options.Observe.Logger.Info("a client has a session", "session", session.ID(), "client", c.Name, "version", c.Version,
+	s.options.Observe.Logger.Info("a client has a session", "token", of.token, "session", session.ID(), "client", c.Name, "version", c.Version,
 		"revision", c.Revision, "cwd", session.Cwd(), "mode", session.Mode())
 	return session, nil
 }
@@ -234,13 +172,21 @@ func choose(session *host.Session, most, wish permissions.Mode) error {
 	return session.SetMode(mode)
 }
 
+// directories are where a client works: first the working directory, then the others.
+func (s *served) directories(of scope, c *mcp.Client) []string {
+	if roots := s.accepted(of, c); len(roots) > 0 {
+		return roots
+	}
+	return []string{of.cwd}
+}
+
 // accepted are the roots of a client that count: directories inside those that it may work in,
 // and neither the home nor one above it.
 func (s *served) accepted(of scope, c *mcp.Client) []string {
 	var out []string
 	for _, root := range c.Roots {
 		dir, err := realDir(root)
-		if err == nil && !slices.ContainsFunc(of.within(), func(base string) bool { return inside(dir, base) }) {
+		if err == nil && !insideAny(dir, of.within()) {
 			err = errors.New("it lies in none of the directories that clients may work in (--cwd, --root)")
 		}
 		if err == nil && inside(s.dirs.Home, dir) {
@@ -262,6 +208,11 @@ func (s *scope) within() []string {
 		list = append(list, dir)
 	}
 	return list
+}
+
+// insideAny reports whether a path is one of some directories, or lies in one.
+func insideAny(path string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return inside(path, dir) })
 }
 
 // inside reports whether a path is a directory, or lies in it.

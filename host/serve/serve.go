@@ -87,8 +87,9 @@ func (s *Server) URL(at net.Addr) string {
 	return "http://" + at.String()
 }
 
-// checkAddress refuses to serve strangers without a token, or tokens in the clear.
-func (s *Server) checkAddress(at net.Addr) error {
+// CheckAddress refuses to serve strangers without a token, or tokens in the clear. [Server.Serve] calls it
+// too.
+func (s *Server) CheckAddress(at net.Addr) error {
 	tcp, ok := at.(*net.TCPAddr)
 	switch {
 	case ok && tcp.IP.IsLoopback():
@@ -105,7 +106,7 @@ func (s *Server) checkAddress(at net.Addr) error {
 // ends streams, lets other requests go on for [Limits].Grace and cancels them. It closes the
 // listener and all handlers, and returns nil, or why it could not listen.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	if err := s.checkAddress(l.Addr()); err != nil {
+	if err := s.CheckAddress(l.Addr()); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	limits := s.options.Limits
