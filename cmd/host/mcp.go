@@ -26,7 +26,7 @@ ask, the call is denied, and the denial names the rule that would allow it. Answ
 count once, unless --remember says otherwise.
 
 A client that offers roots works in them, where they lie inside --cwd or a --root.
-It may wish for a mode, by "toolquay/mode" in the _meta of a request, up to
+Its first request may wish for a mode, by "toolquay/mode" in its _meta, up to
 --max-mode. Plugins that are added, changed or broken while it runs are taken up, or
 passed over, without a restart.
 

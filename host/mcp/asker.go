@@ -5,7 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -15,29 +15,36 @@ import (
 
 // asker asks the person through the client of the call that a question is about. It implements
 // [host.Asker].
-type asker struct {
-	session *clientSession
-	// capabilities are those of the client that opened the session.
-	capabilities *mcp.ClientCapabilities
+type asker struct{ forms, urls atomic.Bool }
+
+// sees notes what the client of a request can be asked, and reports whether that is more than
+// was known.
+func (a *asker) sees(c *mcp.ClientCapabilities) (more bool) {
+	if c == nil {
+		return false
+	}
+	forms := canElicit(c, "form") && !a.forms.Swap(true)
+	urls := canElicit(c, "url") && !a.urls.Swap(true)
+	return forms || urls
 }
 
-// Carries is true of what the client that opened the session can be asked. Whether that of a
-// call can is found when it is asked.
+// Carries is true of what a client of the session can be asked: of 2026-07-28, several may
+// share it. Whether that of a call can is found when it is asked.
 func (a *asker) Carries(kind host.QuestionKind) bool {
 	switch kind {
 	case host.QuestionApproval, host.QuestionForm:
-		return a.capabilities != nil && canElicit(a.capabilities, "form")
+		return a.forms.Load()
 	case host.QuestionURL:
-		return a.capabilities != nil && canElicit(a.capabilities, "url")
+		return a.urls.Load()
 	}
 	return false
 }
 
 // Ask elicits an answer. Keys are random, so that a client can answer only what it was asked.
 func (a *asker) Ask(ctx context.Context, q host.Question) (host.Reply, error) {
-	running := a.session.asks(&q)
+	running, _ := ctx.Value(callKey{}).(*call)
 	if running == nil {
-		return host.Reply{}, fmt.Errorf("the client of the call %s is gone", q.Call)
+		return host.Reply{}, host.ErrNobody
 	}
 	params, read := elicitation(&q)
 	if params == nil {
@@ -48,24 +55,6 @@ func (a *asker) Ask(ctx context.Context, q host.Question) (host.Reply, error) {
 		return host.Reply{}, err
 	}
 	return read(result)
-}
-
-// asks finds the call of a client's that a question comes from, which may be of a call that it
-// made: then its own id is not a client's.
-func (c *clientSession) asks(q *host.Question) *call {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, id := range []string{q.Call, q.Parent} {
-		if running := c.calls[id]; running != nil {
-			return running
-		}
-	}
-	if len(c.calls) == 1 {
-		for _, only := range c.calls {
-			return only
-		}
-	}
-	return nil
 }
 
 // elicitation is a question as a client is asked it, and how its answer reads.

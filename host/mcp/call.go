@@ -22,6 +22,8 @@ import (
 type call struct {
 	session *clientSession
 	id      string
+	// host is the id of the host's session in which it runs.
+	host string
 	// binding is what the call is about: who brings input for it must name the same.
 	binding [sha256.Size]byte
 	cancel  context.CancelCauseFunc
@@ -35,6 +37,7 @@ type call struct {
 	at    *attachment
 	open  []*question
 	times map[string]int       // how often something was asked under a key
+	said  string               // how far it has come
 	task  *task                // that it has become, or nil
 	early mcp.InputResponseMap // what the client answered before it was asked
 	// lacking is what an embedder wanted to ask of a client that cannot be asked.
@@ -88,7 +91,7 @@ func (c *clientSession) call(ctx context.Context, req *mcp.CallToolRequest) (*mc
 
 // begun begins a call. Its context is not that of the request, which may be over before it.
 func (c *clientSession) begun(ctx context.Context, req *mcp.CallToolRequest) (*call, error) {
-	use := abi.ToolUse{ID: "mcp-" + strconv.FormatInt(c.ids.Add(1), 10), Name: req.Params.Name, Input: req.Params.Arguments}
+	use := abi.ToolUse{ID: "mcp-" + strconv.FormatInt(c.server.ids.Add(1), 10), Name: req.Params.Name, Input: req.Params.Arguments}
 	if len(use.Input) == 0 || string(use.Input) == "null" { // as some clients write none
 		use.Input = []byte("{}")
 	}
@@ -100,7 +103,7 @@ func (c *clientSession) begun(ctx context.Context, req *mcp.CallToolRequest) (*c
 		session: c, id: use.ID, binding: bindingOf(req), times: make(map[string]int), done: make(chan struct{}), asked: make(chan struct{}, 1),
 		at: attachmentOf(ctx, req), early: req.Params.InputResponses,
 	}
-	ctx, running.cancel = context.WithCancelCause(ctx)
+	ctx, running.cancel = context.WithCancelCause(context.WithValue(ctx, callKey{}, running))
 	session, err := c.admit(running)
 	if err != nil {
 		running.cancel(err)
@@ -120,12 +123,16 @@ func (c *clientSession) admit(running *call) (*host.Session, error) {
 	case len(c.calls) >= most:
 		return nil, &jsonrpc.Error{Code: codeBusy, Message: fmt.Sprintf("%d calls of this session are under way, which is the most at once: wait for one of them", most)}
 	}
+	running.host = c.host.ID()
 	c.calls[running.id] = running
 	return c.host, nil
 }
 
 // codeBusy is of the range that JSON-RPC leaves to servers.
 const codeBusy = -32000
+
+// callKey is where the context of a call, and of those that it makes in turn, carries it.
+type callKey struct{}
 
 // run runs the call in the host.
 func (c *call) run(ctx context.Context, session *host.Session, use abi.ToolUse) {
@@ -153,10 +160,10 @@ func (c *call) run(ctx context.Context, session *host.Session, use abi.ToolUse) 
 func (c *call) tell(now *host.Progress) {
 	c.attached().progress.tell(now)
 	c.mu.Lock()
-	t := c.task
-	c.mu.Unlock()
-	if t != nil {
-		t.touch(messageOf(now))
+	defer c.mu.Unlock()
+	c.said = messageOf(now)
+	if c.task != nil {
+		c.task.touch(c.said)
 	}
 }
 

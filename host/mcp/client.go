@@ -94,10 +94,13 @@ func rootsOf(ctx context.Context, req mcp.Request) []string {
 	return directories(list.Roots)
 }
 
+// maxRoots is how many roots of a client are looked at.
+const maxRoots = 100
+
 // directories are the paths of roots.
 func directories(roots []*mcp.Root) []string {
 	var out []string
-	for _, r := range roots {
+	for _, r := range roots[:min(len(roots), maxRoots)] {
 		u, err := url.Parse(r.URI)
 		if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" {
 			continue

@@ -177,15 +177,15 @@ func (c *call) expire() {
 
 // goOn takes the input that a client brings for a call which required it.
 func (c *clientSession) goOn(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	b, err := c.becomes(ctx, req)
+	if err != nil {
+		return nil, err
+	}
 	running, err := c.server.unseal(c, req)
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "requestState: " + err.Error()}
 	}
 	running.answer(req.Params.InputResponses)
-	b, err := c.becomes(ctx, req)
-	if err != nil {
-		return nil, err
-	}
 	return running.await(ctx, attachmentOf(ctx, req), b)
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -72,7 +73,8 @@ type Client struct {
 	// Roots are the directories that the client offers to work in, absolute. They are a claim
 	// too: Open decides which of them count.
 	Roots []string
-	// Mode is the mode that the client wishes for, or empty. Open decides whether it may.
+	// Mode is the mode that the client wishes for, or empty. Open decides whether it may. Later
+	// requests that wish for another one are refused.
 	Mode permissions.Mode
 	// Asker asks the person through the client. It is for the session's options.
 	Asker host.Asker
@@ -84,6 +86,7 @@ type Server struct {
 	options Options
 	key     [32]byte // of what clients hand back
 	http    *handler
+	ids     atomic.Int64 // of calls: no two of one server have the same
 
 	mu       sync.Mutex
 	closed   bool

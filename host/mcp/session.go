@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // clientSession is a session of the host as its client sees it. Clients of the revision
@@ -25,16 +25,17 @@ type clientSession struct {
 	sdk    *mcp.Server
 	tools  toolList
 	store  storedResults
+	asker  asker
 	tasks  taskList
-	ids    atomic.Int64
 	// entering holds a token for the one that opens the session.
 	entering chan struct{}
 
 	mu     sync.Mutex
-	host   *host.Session // nil until it is opened, and when it is closed
-	roots  []string      // that it was opened with
-	listed bool          // whether its tools are offered
-	stale  bool          // whether the client has said that its roots changed
+	host   *host.Session    // nil until it is opened, and when it is closed
+	roots  []string         // that it was opened with
+	wish   permissions.Mode // the mode that it was opened for, or empty
+	listed bool             // whether its tools are offered
+	stale  bool             // whether the client has said that its roots changed
 	gone   bool
 	calls  map[string]*call
 	used   time.Time
@@ -107,8 +108,15 @@ func (c *clientSession) opened(next mcp.MethodHandler) mcp.MethodHandler {
 		c.touch()
 		switch method {
 		case "tools/list", "tools/call":
+			more := c.asker.sees(capabilitiesOf(req)) && c.ready()
 			if err := c.open(ctx, req); err != nil {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "no session could be opened: " + err.Error()}
+			}
+			if err := c.modeIs(modeOf(req)); err != nil {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
+			}
+			if more {
+				c.refresh() // some tools need a person
 			}
 		}
 		return next(ctx, method, req)
@@ -145,7 +153,7 @@ func (c *clientSession) open(ctx context.Context, req mcp.Request) error {
 	}
 	client := clientOf(ctx, req)
 	client.Session = c.name
-	client.Asker = &asker{session: c, capabilities: capabilitiesOf(req)}
+	client.Asker = &c.asker
 	if c.keeps(client.Roots) {
 		return nil
 	}
@@ -154,7 +162,7 @@ func (c *clientSession) open(ctx context.Context, req mcp.Request) error {
 	if err != nil {
 		return err
 	}
-	if !c.begin(session, client.Roots) {
+	if !c.begin(session, &client) {
 		closeSession(session) //nolint:contextcheck // as above
 		return errClosed
 	}
@@ -185,14 +193,25 @@ func (c *clientSession) keeps(roots []string) bool {
 	return same
 }
 
-func (c *clientSession) begin(session *host.Session, roots []string) bool {
+func (c *clientSession) begin(session *host.Session, of *Client) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.gone {
 		return false
 	}
-	c.host, c.roots, c.stale, c.listed = session, roots, false, false
+	c.host, c.roots, c.wish, c.stale, c.listed = session, of.Roots, of.Mode, false, false
 	return true
+}
+
+// modeIs refuses a request that wishes for another mode than the session has: one that was
+// passed over could be a stricter one.
+func (c *clientSession) modeIs(wish permissions.Mode) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if wish == "" || wish == c.wish || c.host == nil || wish == c.host.Mode() {
+		return nil
+	}
+	return fmt.Errorf("the session is in the mode %s, not %.40q: the mode is that of the session's first request; wish for another one in a session of its own", c.host.Mode(), wish)
 }
 
 func (c *clientSession) rootsChanged() {

@@ -41,7 +41,7 @@ func (s *Server) seal(c *call, until time.Time) string {
 // sign is the code of a ticket.
 func (s *Server) sign(c *call, text []byte) []byte {
 	mac := hmac.New(sha256.New, s.key[:])
-	mac.Write([]byte(c.session.current().ID()))
+	mac.Write([]byte(c.host))
 	mac.Write([]byte{0})
 	mac.Write(c.binding[:])
 	mac.Write(text)
@@ -55,7 +55,8 @@ func (s *Server) unseal(of *clientSession, req *mcp.CallToolRequest) (*call, err
 		return nil, errForged
 	}
 	code, text := text[:sha256.Size], text[sha256.Size:]
-	if of.current() == nil || !hmac.Equal(code, s.sign(&call{session: of, binding: bindingOf(req)}, text)) {
+	session := of.current()
+	if session == nil || !hmac.Equal(code, s.sign(&call{host: session.ID(), binding: bindingOf(req)}, text)) {
 		return nil, errForged
 	}
 	var t ticket

@@ -22,12 +22,12 @@ type toolList struct {
 
 // refresh takes up the tools that the host's session now offers. Clients are told of a change.
 func (l *toolList) refresh() error {
+	l.mu.Lock()
+	defer l.mu.Unlock() // from here on, or an older list could take the place of a newer one
 	definitions, err := l.session.definitions()
 	if err != nil {
 		return err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	next := make(map[string]string, len(definitions))
 	changed := false
 	for _, d := range definitions {
