@@ -77,17 +77,18 @@ func (t *Tool) Accept(input json.RawMessage) (json.RawMessage, error) {
 	return t.input.Accept(input, t.Strict)
 }
 
-// Fits returns how structured content, which must be canonical JSON, breaks the tool's output
-// schema, or nil. Without a schema anything fits. The schema is compiled at the first use.
-func (t *Tool) Fits(structured json.RawMessage) error {
+// AcceptOutput checks structured content, which must be canonical JSON, against the tool's
+// output schema, and returns it without nulls where the schema wants a property to be left
+// out. Without a schema it is taken as it is. The schema is compiled at the first use.
+func (t *Tool) AcceptOutput(structured json.RawMessage) (json.RawMessage, error) {
 	if t.OutputSchema == "" {
-		return nil
+		return structured, nil
 	}
 	t.compileOutput.Do(func() { t.output, t.outputFail = CompileOutputSchema(t.Name, t.OutputSchema) })
 	if t.outputFail != nil {
-		return t.outputFail
+		return nil, t.outputFail
 	}
-	return t.output.ValidateOutput(structured)
+	return t.output.AcceptOutput(structured)
 }
 
 // Call runs the tool, behind the plugin's grant. See [Instance.Call].

@@ -104,8 +104,9 @@ func (c finishing) holdStructured(r *abi.ToolResult) {
 	if len(r.Structured) == 0 {
 		return
 	}
-	err := c.tool.Fits(r.Structured)
+	accepted, err := c.tool.AcceptOutput(r.Structured)
 	if err == nil {
+		r.Structured = accepted
 		return
 	}
 	if len(r.Content) == 0 {

@@ -88,17 +88,17 @@ func (t *Native) Validate(input json.RawMessage) (json.RawMessage, error) {
 	return t.schema.Accept(input, t.contract.Strict)
 }
 
-// Fits holds structured content to the tool's output schema, if it has one. Go programs write
-// JSON in any form.
-func (t *Native) Fits(structured json.RawMessage) error {
+// AcceptOutput holds structured content to the tool's output schema, if it has one. Go programs
+// write JSON in any form.
+func (t *Native) AcceptOutput(structured json.RawMessage) (json.RawMessage, error) {
 	if t.output == nil {
-		return nil
+		return structured, nil
 	}
 	canonical, err := abi.Canonical(structured)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return t.output.ValidateOutput(canonical)
+	return t.output.AcceptOutput(canonical)
 }
 
 // Assess answers a question about an input. It returns when ctx ends, whatever the tool

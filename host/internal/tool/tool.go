@@ -26,9 +26,9 @@ type Tool interface {
 	Declares(capability string) (abi.CapabilityClaim, bool)
 	// Validate checks an input and returns it as the tool gets it.
 	Validate(input json.RawMessage) (json.RawMessage, error)
-	// Fits returns how the structured content of a result breaks the tool's output schema, or
-	// nil.
-	Fits(structured json.RawMessage) error
+	// AcceptOutput checks the structured content of a result against the tool's output
+	// schema, and returns it as it is passed on.
+	AcceptOutput(structured json.RawMessage) (json.RawMessage, error)
 	// Assess answers a question about an input, without effects.
 	Assess(ctx context.Context, q plugins.Question) (abi.Assessment, error)
 	// Call runs the tool.

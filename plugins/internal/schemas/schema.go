@@ -115,13 +115,17 @@ func (s *Schema) Validate(value json.RawMessage) error {
 // it takes ten times as much.
 const maxOutput = 8 << 20
 
-// ValidateOutput checks a tool's output as [Schema.Validate] does. One that is very long and
-// does not plainly fit is refused unread.
-func (s *Schema) ValidateOutput(value json.RawMessage) error {
-	if len(value) <= maxOutput || s.plain.accepts(value) {
-		return s.Validate(value)
+// AcceptOutput checks a tool's output and returns it as [Schema.Accept] does with nulls: what
+// encodes a missing value writes null in many languages. An output that is very long and does
+// not plainly fit is refused unread.
+func (s *Schema) AcceptOutput(value json.RawMessage) (json.RawMessage, error) {
+	if s.plain.accepts(value) {
+		return value, nil
 	}
-	return abi.Errorf(abi.CodeLimit, "%s has %d bytes; more than %d cannot be checked against this schema", s.about, len(value), maxOutput)
+	if len(value) <= maxOutput {
+		return s.Accept(value, true)
+	}
+	return nil, abi.Errorf(abi.CodeLimit, "%s has %d bytes; more than %d cannot be checked against this schema", s.about, len(value), maxOutput)
 }
 
 // examine asks the library.

@@ -287,9 +287,11 @@ func TestLongOutputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.ValidateOutput(list(`"x"`)); err != nil {
+	if _, err := s.AcceptOutput(list(`"x"`)); err != nil {
 		t.Error(err)
 	}
-	wantProblem(t, s.ValidateOutput(list(`1`)), abi.CodeLimit, "the output has 12582915 bytes")
-	wantProblem(t, s.ValidateOutput(json.RawMessage(`[1]`)), abi.CodeInvalidInput, "[0]: expected string")
+	_, err = s.AcceptOutput(list(`1`))
+	wantProblem(t, err, abi.CodeLimit, "the output has 12582915 bytes")
+	_, err = s.AcceptOutput(json.RawMessage(`[1]`))
+	wantProblem(t, err, abi.CodeInvalidInput, "[0]: expected string")
 }
