@@ -37,11 +37,11 @@ type serving struct {
 }
 
 // projectsDir makes a directory with the projects a and b. The project b has a rule of its own.
-func projectsDir(t *testing.T) string {
-	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+func projectsDir(tb testing.TB) string {
+	tb.Helper()
+	dir, err := filepath.EvalSymlinks(tb.TempDir())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for path, content := range map[string]string{
 		"work/a/one.txt":                 "text of a\n",
@@ -53,24 +53,24 @@ func projectsDir(t *testing.T) string {
 	} {
 		path = filepath.Join(dir, path)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	tokens := fmt.Sprintf("[[token]]\nname = \"a\"\ntoken = %q\nroot = %q\n\n[[token]]\nname = \"b\"\ntoken = %q\nroot = %q\nmax_mode = \"acceptEdits\"\nsessions = 2\n",
 		tokenA, filepath.Join(dir, "work", "a"), tokenB, filepath.Join(dir, "work", "b"))
 	if err := os.WriteFile(filepath.Join(dir, "tokens.toml"), []byte(tokens), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return dir
 }
 
 // startServe starts the command below a home of its own. Relative names are those of dir.
-func startServe(t *testing.T, dir string, args ...string) *serving {
-	t.Helper()
+func startServe(tb testing.TB, dir string, args ...string) *serving {
+	tb.Helper()
 	home := filepath.Join(dir, "home")
 	log, err := os.Create(filepath.Join(dir, "stderr"))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	s := &serving{dir: dir, log: log, cmd: exec.Command("toolquay", append([]string{"serve", "--addr", "127.0.0.1:0", "--log-level", "info"}, args...)...)}
 	s.cmd.Dir = dir
@@ -82,9 +82,9 @@ func startServe(t *testing.T, dir string, args ...string) *serving {
 		err = s.cmd.Start()
 	}
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		_ = s.cmd.Process.Kill() // it may have ended
 		_ = s.cmd.Wait()
 		_ = log.Close()
@@ -96,17 +96,17 @@ func startServe(t *testing.T, dir string, args ...string) *serving {
 		err = json.Unmarshal(line, &said)
 	}
 	if err != nil || said.Type != "listening" || !strings.HasSuffix(said.URL, "/mcp") {
-		t.Fatalf("it says %q, %v; %s", line, err, s.logged(t))
+		tb.Fatalf("it says %q, %v; %s", line, err, s.logged(tb))
 	}
 	s.url = said.URL
 	return s
 }
 
-func (s *serving) logged(t *testing.T) string {
-	t.Helper()
+func (s *serving) logged(tb testing.TB) string {
+	tb.Helper()
 	text, err := os.ReadFile(s.log.Name())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(text)
 }
