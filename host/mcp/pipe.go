@@ -36,12 +36,14 @@ const lingerTime = time.Second
 // drainTime is how long requests have after the end of the input.
 const drainTime = 30 * time.Second
 
-// Connect begins to read. It implements [mcp.Transport].
+// Connect begins to read. It implements [mcp.Transport]. When ctx ends, nothing more is sent: the
+// client asked for the end, and some fail that get an answer after they closed their side, such
+// as those with version 1 of the SDK for Python.
 func (p *Pipe) Connect(ctx context.Context) (mcp.Connection, error) {
 	most := p.MaxMessage
 	setDefault(&most, DefaultMaxMessage)
 	c := &pipeConn{
-		out: p.Out, most: most, lines: make(chan line), writes: make(chan writing), closed: make(chan struct{}),
+		out: p.Out, over: ctx.Done(), most: most, lines: make(chan line), writes: make(chan writing), closed: make(chan struct{}),
 		underWay: make(map[jsonrpc.ID]bool), drained: make(chan struct{}, 1),
 	}
 	go c.scan(bufio.NewReaderSize(p.In, 64<<10))
@@ -54,6 +56,7 @@ func (p *Pipe) Connect(ctx context.Context) (mcp.Connection, error) {
 // pipeConn is a connection by a pipe.
 type pipeConn struct {
 	out    io.Writer
+	over   <-chan struct{}
 	most   int64
 	lines  chan line
 	writes chan writing
@@ -222,7 +225,12 @@ func (c *pipeConn) Write(_ context.Context, m jsonrpc.Message) error {
 		return fmt.Errorf("encoding a message: %w", err)
 	}
 	c.goes(m)
-	return c.put(text)
+	select {
+	case <-c.over:
+		return nil
+	default:
+		return c.put(text)
+	}
 }
 
 // goes notes a message that is to be sent: once a client has an answer, it may use the id again.

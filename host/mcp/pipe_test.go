@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolquay/toolquay/host"
@@ -118,5 +119,25 @@ func TestPipeDuplicateID(t *testing.T) {
 	}
 	if err := <-served; err != nil || refused != 1 || done != 1 {
 		t.Errorf("%d refused and %d done, not one of each: %v", refused, done, err)
+	}
+}
+
+// TestPipeOver sends nothing more once the context of the connection has ended.
+func TestPipeOver(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	in, _ := io.Pipe()
+	ctx, cancel := context.WithCancel(t.Context())
+	c, err := (&mcp.Pipe{In: in, Out: &out}).Connect(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := &jsonrpc.Response{Result: json.RawMessage("{}")}
+	if err := c.Write(t.Context(), answer); err != nil || strings.Count(out.String(), "\n") != 1 {
+		t.Errorf("before: %v, %q", err, out.String())
+	}
+	cancel()
+	if err := c.Write(t.Context(), answer); err != nil || strings.Count(out.String(), "\n") != 1 {
+		t.Errorf("after: %v, %q", err, out.String())
 	}
 }
