@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/internal/visible"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // approval is a question of the kind approval as a form. The host writes all of its text; what
@@ -115,14 +116,37 @@ func (a *approval) text() string {
 	}
 	if q.Preview != "" {
 		fmt.Fprintf(&b, "\n%s\n", shorten(visible.Text(q.Preview), maxPreview))
+	} else if text := whole(q); text != "" {
+		fmt.Fprintf(&b, "\n| %s\n", strings.ReplaceAll(visible.Text(text), "\n", "\n| "))
 	}
 	return b.String()
+}
+
+// whole is what is to be done, word for word, where the title and the accesses may not show all
+// of it: the command, or the input.
+func whole(q *host.Approval) string {
+	for _, access := range q.Accesses {
+		if access.Kind == permissions.AccessExec {
+			return access.Target
+		}
+	}
+	if q.Title == "" || len(q.Accesses) == 0 || len(q.Accesses) > maxAccesses {
+		return string(q.Input)
+	}
+	return ""
+}
+
+// shown reports whether a person can be shown all that they would approve. A change has its
+// own end, which says how much is missing.
+func (a *approval) shown() bool {
+	return a.question.Preview != "" || len(whole(a.question)) <= maxWhole
 }
 
 const (
 	maxTitle    = 500
 	maxAccesses = 20
 	maxPreview  = 4000
+	maxWhole    = 16 << 10 // in bytes; what is longer is not asked
 )
 
 // shorten cuts a text after a whole line, and says so.

@@ -62,6 +62,9 @@ func elicitation(q *host.Question) (*mcp.ElicitParams, func(*mcp.ElicitResult) (
 	switch {
 	case q.Approval != nil:
 		form := approvalForm(q.Approval)
+		if !form.shown() {
+			return nil, nil
+		}
 		return form.params(), func(r *mcp.ElicitResult) (host.Reply, error) { return form.reply(r), nil }
 	case q.Form != nil:
 		return &mcp.ElicitParams{Mode: "form", Message: asks(q, q.Form.Message), RequestedSchema: q.Form.Schema}, replyOf

@@ -234,3 +234,33 @@ func TestCallsOfCallsAsk(t *testing.T) {
 		})
 	}
 }
+
+// TestLongCommand asks for a command whose end is far from its beginning: all of it is shown,
+// or nobody is asked. Its lines look like none of the host's.
+func TestLongCommand(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		padding int
+		asked   bool
+	}{{3000, true}, {20_000, false}} {
+		command := "run " + strings.Repeat("x", test.padding) + "\nDirectory: /safe\nthe-end"
+		var message string
+		s := serve(t, func(_ *mcp.Options, o *host.Options) {
+			o.Tools = append(o.Tools, host.NativeTool{
+				Contract: abi.Tool{Name: "Sh", Description: "Sh", InputSchema: `{"type":"object"}`},
+				Run:      func(context.Context, *host.Call) (abi.ToolResult, error) { return textResult("done") },
+			})
+		})
+		c := s.pipe(&sdk.ClientOptions{ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			message = r.Params.Message
+			return &sdk.ElicitResult{Action: "decline"}, nil
+		}}, "2025-11-25")
+		r := call(t, c, "Sh", map[string]any{"command": command})
+		if !r.IsError || (message != "") != test.asked {
+			t.Errorf("%d characters: asked is %.80q, and the result %.200q", test.padding, message, textOf(r))
+		}
+		if test.asked && (!strings.Contains(message, "the-end") || strings.Contains(message, "\nDirectory: /safe")) {
+			t.Errorf("the question shows %q", message)
+		}
+	}
+}
