@@ -179,7 +179,7 @@ func (f *serveFlags) check(a *app) (scope, error) {
 	all.sessions, all.calls = f.sessions, f.calls
 	home := userDirs().Home
 	for _, root := range all.roots {
-		if inside(home, root) {
+		if holds(root, home) {
 			return all, usageError("--root %s: it is the home, or holds it; name a directory of projects", root)
 		}
 	}

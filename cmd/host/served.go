@@ -189,7 +189,7 @@ func (s *served) accepted(of scope, c *mcp.Client) []string {
 		if err == nil && !insideAny(dir, of.within()) {
 			err = errors.New("it lies in none of the directories that clients may work in (--cwd, --root)")
 		}
-		if err == nil && inside(s.dirs.Home, dir) {
+		if err == nil && holds(dir, s.dirs.Home) {
 			err = errors.New("it is the home, or holds it")
 		}
 		if err != nil {
@@ -208,6 +208,28 @@ func (s *scope) within() []string {
 		list = append(list, dir)
 	}
 	return list
+}
+
+// holds reports whether a directory is the home, or holds it, however either is written.
+func holds(dir, home string) bool {
+	if home == "" {
+		return false
+	}
+	of, err := os.Stat(dir)
+	if err != nil {
+		return false
+	}
+	if dir, err := realDir(home); err == nil {
+		home = dir
+	}
+	for ; ; home = filepath.Dir(home) {
+		if info, err := os.Stat(home); err == nil && os.SameFile(info, of) {
+			return true
+		}
+		if home == filepath.Dir(home) {
+			return false
+		}
+	}
 }
 
 // insideAny reports whether a path is one of some directories, or lies in one.
