@@ -61,7 +61,7 @@ func callVectors(t *testing.T) map[string]vector {
 		"call_unicode": call("text beyond ASCII and what JSON must escape, in head and input",
 			abi.CallHead{Tool: "Grep", ID: "é-日本-🦀", Cwd: "/tmp/<a>&\"b\"\\"}, `{"pattern":"日本\n\u0001\"\\","path":"🦀"}`),
 		"call_numbers": call("numbers reach the guest exactly as they were written",
-			abi.CallHead{Tool: "Sum", ID: "n"}, `{"a":1e2,"b":-0,"c":9007199254740993,"d":0.10}`),
+			abi.CallHead{Tool: "Sum", ID: "n", UserModified: true}, `{"a":1e2,"b":-0,"c":9007199254740993,"d":0.10}`),
 	}
 }
 

@@ -26,6 +26,9 @@ func EncodeCall(dst []byte, head CallHead, input []byte) ([]byte, error) {
 		out = append(out, `,"cwd":`...)
 		out = appendString(out, head.Cwd)
 	}
+	if head.UserModified {
+		out = append(out, `,"user_modified":true`...)
+	}
 	out, err := appendConfig(out, head.Config)
 	if err != nil {
 		return dst, err

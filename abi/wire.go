@@ -24,6 +24,8 @@ type CallHead struct {
 	ID string `json:"id"`
 	// Cwd is the session's working directory, an absolute path.
 	Cwd string `json:"cwd,omitempty"`
+	// UserModified says that a person wrote the input in place of the model's.
+	UserModified bool `json:"user_modified,omitempty"`
 	// Config is the plugin's configuration as the operator set it.
 	Config map[string]json.RawMessage `json:"config,omitempty"`
 }

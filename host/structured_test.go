@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -107,6 +109,53 @@ func TestOutputSchemasThatCannotBeHeld(t *testing.T) {
 		r, _ := one(t, session(t, h, host.SessionOptions{}), "Fixture", `{"a":1}`)
 		if r.IsError || r.Structured != nil || !strings.HasPrefix(r.Text(), `{"a":1}`) || !strings.Contains(r.Text(), says) {
 			t.Errorf("%s: got %q, %s", says, r.Text(), r.Structured)
+		}
+	}
+}
+
+// TestUserModified has a person allow a write as it is, and with another content.
+func TestUserModified(t *testing.T) {
+	t.Parallel()
+	for content, line := range map[string]string{"": "+the model's", "the person's\n": "+the person's"} {
+		person := asking(func(context.Context, host.Approval) (host.Reply, error) {
+			reply := host.Reply{Answer: host.AnswerAllow}
+			if content != "" {
+				reply.Input = json.RawMessage(`{"file_path":"a.txt","content":` + strconv.Quote(content) + `}`)
+			}
+			return reply, nil
+		})
+		s := session(t, open(t, host.Options{Builtins: true}), host.SessionOptions{Asker: person})
+		r, _ := one(t, s, "Write", `{"file_path":"a.txt","content":"the model's\n"}`)
+		var told struct {
+			Diff         string
+			UserModified bool `json:"user_modified"`
+		}
+		must(t, json.Unmarshal(r.Structured, &told))
+		if !strings.Contains(told.Diff, line+"\n") || !strings.HasSuffix(r.Text(), told.Diff) || told.UserModified != (content != "") {
+			t.Errorf("with %q: got %+v, %s", content, told, r.Text())
+		}
+	}
+}
+
+// TestBuiltInToolsFitTheirSchemas has built-in tools answer in ways in which something is
+// missing, and nothing of that is left out.
+func TestBuiltInToolsFitTheirSchemas(t *testing.T) {
+	t.Parallel()
+	dir := files(t, map[string]string{"a.txt": "one\n", "empty": "", "n.ipynb": `{"nbformat":4,"nbformat_minor":5,"metadata":{},"cells":[]}`})
+	s := session(t, open(t, host.Options{Builtins: true}), host.SessionOptions{Cwd: dir, Mode: permissions.ModeAcceptEdits})
+	for _, call := range [][2]string{
+		{"Read", `{"file_path":"a.txt"}`}, {"Read", `{"file_path":"a.txt"}`}, {"Read", `{"file_path":"empty"}`}, {"Read", `{"file_path":"n.ipynb"}`},
+		{"Write", `{"file_path":"a.txt","content":"one\n"}`}, {"Write", `{"file_path":"b.txt","content":"two\n"}`},
+		{"Edit", `{"file_path":"a.txt","old_string":"one","new_string":"1"}`},
+		{"NotebookEdit", `{"notebook_path":"n.ipynb","new_source":"x","cell_type":"code","edit_mode":"insert"}`},
+		{"Glob", `{"pattern":"*"}`}, {"Glob", `{"pattern":"none"}`}, {"Grep", `{"pattern":"o"}`}, {"Grep", `{"pattern":"1","output_mode":"content"}`},
+	} {
+		r, events := one(t, s, call[0], call[1])
+		if r.IsError || r.Structured == nil {
+			t.Errorf("%s %s: got %q, structured %s", call[0], call[1], r.Text(), r.Structured)
+		}
+		if len(of(events, host.EventLog)) > 0 || strings.Contains(r.Text(), "output schema") {
+			t.Errorf("%s %s: %q", call[0], call[1], r.Text())
 		}
 	}
 }

@@ -116,6 +116,8 @@ type Invocation struct {
 	Input json.RawMessage
 	// Cwd is the session's working directory.
 	Cwd string
+	// UserModified says that a person wrote the input in place of the model's.
+	UserModified bool
 	// Config is the plugin's configuration.
 	Config map[string]json.RawMessage
 	// Session keys what [abi.InstanceKept] keeps. Calls of one session share

@@ -32,7 +32,7 @@ func (m *module) serve(ctx context.Context, c *call, g *guest, inv plugins.Invoc
 
 // converse has the guest answer the call.
 func (c *call) converse(ctx context.Context, g *guest, inv plugins.Invocation) (abi.ToolResult, error) {
-	head := abi.CallHead{Tool: inv.Tool.Name, ID: inv.ID, Cwd: inv.Cwd, Config: inv.Config}
+	head := abi.CallHead{Tool: inv.Tool.Name, ID: inv.ID, Cwd: inv.Cwd, UserModified: inv.UserModified, Config: inv.Config}
 	message, err := abi.EncodeCall(g.message[:0], head, inv.Input)
 	if err != nil {
 		return abi.ToolResult{}, err

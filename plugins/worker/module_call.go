@@ -45,7 +45,7 @@ func (m *module) Call(ctx context.Context, inv plugins.Invocation) (abi.ToolResu
 const sessionSize = 8
 
 func callMessage(inv plugins.Invocation) ([]byte, error) {
-	head := abi.CallHead{Tool: inv.Tool.Name, ID: inv.ID, Cwd: inv.Cwd, Config: inv.Config}
+	head := abi.CallHead{Tool: inv.Tool.Name, ID: inv.ID, Cwd: inv.Cwd, UserModified: inv.UserModified, Config: inv.Config}
 	b := newMessage(kindCall, 0, 0, len(inv.Input)+256)
 	if inv.Spill != nil {
 		b[5] = flagSpill

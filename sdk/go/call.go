@@ -25,6 +25,9 @@ func (c *Call) ID() string { return c.head.ID }
 // paths relative to it.
 func (c *Call) Cwd() string { return c.head.Cwd }
 
+// UserModified reports whether a person wrote the input in place of the model's.
+func (c *Call) UserModified() bool { return c.head.UserModified }
+
 // Input is the call's input: canonical JSON that fits the tool's schema.
 func (c *Call) Input() []byte { return c.input }
 

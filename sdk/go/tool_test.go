@@ -112,7 +112,7 @@ func everything(c *toolquay.Call, in pathInput) (toolquay.Output, error) {
 	delimiter, _ := c.Config("delimiter")
 	rows, _ := c.Config("rows")
 	_, other := c.Config("other")
-	return toolquay.Text(fmt.Sprint(c.Tool(), c.Cwd(), delimiter, rows, other, c.ID())).
+	return toolquay.Text(fmt.Sprint(c.Tool(), c.Cwd(), delimiter, rows, other, c.ID(), c.UserModified())).
 		Image("image/png", []byte{1, 2}).
 		Document("a.pdf", "application/pdf", []byte("%PDF")).
 		ToolReference("Other").
@@ -162,8 +162,8 @@ func TestSideBySide(t *testing.T) {
 }
 
 func TestEverythingInAResult(t *testing.T) {
-	r := files().Config("delimiter", ";").Config("rows", 100).Call(t, "Everything", pathInput{})
-	if want := "Everything/work;100false" + t.Name(); strings.ReplaceAll(r.Blocks[0].Text, " ", "") != want {
+	r := files().Config("delimiter", ";").Config("rows", 100).UserModified().Call(t, "Everything", pathInput{})
+	if want := "Everything/work;100false" + t.Name() + "true"; strings.ReplaceAll(r.Blocks[0].Text, " ", "") != want {
 		t.Errorf("text is %q, want %q", r.Blocks[0].Text, want)
 	}
 	if len(r.Blocks) != 5 || string(r.Blocks[1].Data) != "\x01\x02" || r.Blocks[2].Title != "a.pdf" ||

@@ -24,23 +24,28 @@ pub struct Changed {
     removed: u64,
     /// How many occurrences of a text were replaced; 0 for a whole content.
     replaced: u64,
+    /// The change as a unified diff, which is cut where it is long.
+    diff: String,
+    /// Whether the user changed what was asked for.
+    user_modified: bool,
     /// The name of the record by which it can be undone, where one is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
     history: Option<String>,
 }
 
-/// Tells of a change: what was done, what to know of it, and the diff, which does not
-/// enter this plugin.
-pub fn told(done: &str, path: &str, answer: Answer<WriteOk>) -> Output {
+/// Tells of a change: what was done, what to know of it, and the diff.
+pub fn told(done: &str, path: &str, answer: Answer<WriteOk>, cx: &Context) -> Output {
     let ok = answer.ok;
+    let diff = answer.body.into_string().unwrap_or_default(); // the change is made, whatever becomes of it
     let text = if ok.unchanged {
         Text::from(format!("{path} has just this content already: nothing was written"))
     } else {
         let done = if ok.created { "Created" } else { done };
-        let mut head = format!("{done} {path}: {}", extent(&ok));
+        let mut text = format!("{done} {path}: {}", extent(&ok));
         for note in notes(&ok) {
-            head.push_str(&format!("\n[{note}]"));
+            text.push_str(&format!("\n[{note}]"));
         }
-        Text::from(format!("{head}\n")).with(answer.body)
+        Text::from(text + "\n" + &diff)
     };
     Output::text(text).structured(&Changed {
         path: ok.path,
@@ -51,6 +56,8 @@ pub fn told(done: &str, path: &str, answer: Answer<WriteOk>) -> Output {
         added: ok.added,
         removed: ok.removed,
         replaced: ok.replaced,
+        diff,
+        user_modified: cx.user_modified(),
         history: Some(ok.history).filter(|name| !name.is_empty()),
     })
 }

@@ -5,6 +5,7 @@ use toolquay::{Context, ErrorCode, Output, ToolError};
 
 use crate::notes;
 use crate::reading::{ReadInput, explain};
+use crate::shown::Shown;
 
 /// Shows a document. Its blocks pass this plugin by; what is said of it stands behind
 /// them.
@@ -12,8 +13,9 @@ pub fn show(input: &ReadInput, cx: &Context) -> Result<Output, ToolError> {
     let path = &input.file_path;
     let pages = input.pages.as_deref().unwrap_or_default();
     let document = cx.docs().show(path, pages).map_err(|err| said_of(path, explain(err, path, cx)))?;
+    let shown = Shown::document(&document.ok);
     if document.ok.unchanged {
-        return Ok(Output::text(notes::unchanged(path)));
+        return Ok(Output::text(notes::unchanged(path)).structured(&shown));
     }
     let mut told: Vec<_> = document.ok.notes.iter().map(|note| notes::bracketed(note)).collect();
     if input.offset.is_some() || input.limit.is_some() {
@@ -22,7 +24,7 @@ pub fn show(input: &ReadInput, cx: &Context) -> Result<Output, ToolError> {
     if document.ok.blocks.is_empty() && told.is_empty() {
         told.push(format!("[there is nothing to show of {path}]"));
     }
-    let output = Output::new().and_doc(document);
+    let output = Output::new().and_doc(document).structured(&shown);
     Ok(if told.is_empty() { output } else { output.and_text(told.join("\n")) })
 }
 

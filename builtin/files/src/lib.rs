@@ -9,6 +9,7 @@ mod near;
 mod notebook;
 mod notes;
 mod reading;
+mod shown;
 #[cfg(test)]
 mod tests;
 mod writing;

@@ -3,6 +3,7 @@
 use toolquay::capability::fs::Lines;
 use toolquay::{Context, ErrorCode, Output, Schema, Text, ToolError, tool};
 
+use crate::shown::Shown;
 use crate::{document, extension, near, notes};
 
 /// The most lines shown, and what is shown where the call does not say.
@@ -41,7 +42,7 @@ pub struct ReadInput {
 /// - A file must have been read before Edit, Write or NotebookEdit may change it; for Edit
 ///   lines that Grep has shown will do. What was shown and has not changed since is not shown again at once.
 /// - Use Glob to see what is in a directory.
-#[tool(name = "Read")]
+#[tool(name = "Read", output = Shown)]
 pub fn read(input: ReadInput, cx: &mut Context) -> Result<Output, ToolError> {
     match extension(&input.file_path).as_str() {
         "pdf" => document::show(&input, cx),
@@ -96,15 +97,17 @@ fn text(input: &ReadInput, cx: &Context) -> Result<Output, ToolError> {
     let path = &input.file_path;
     let answer = cx.fs().show_lines(path, lines).map_err(|err| explain(err, path, cx))?;
     if answer.ok.unchanged {
-        return Ok(Output::text(notes::unchanged(path)));
+        return Ok(Output::text(notes::unchanged(path)).structured(&Shown::text(&answer.ok, None)));
     }
     let shown = answer.ok.lines.unwrap_or_default();
+    let told = Shown::text(&answer.ok, Some(&shown));
     let notes = notes::of_lines(&shown, path, lines.offset.max(1), &answer.ok.encoding);
     if shown.count == 0 {
-        return Ok(Output::text(notes));
+        return Ok(Output::text(notes).structured(&told));
     }
     let text = Text::from(answer.body);
-    Ok(Output::text(if notes.is_empty() { text } else { text.with(format!("\n{notes}")) }))
+    let text = if notes.is_empty() { text } else { text.with(format!("\n{notes}")) };
+    Ok(Output::text(text).structured(&told))
 }
 
 /// Adds to a failure what the model can do about it.

@@ -38,7 +38,7 @@ pub fn write(input: WriteInput, cx: &mut Context) -> Output {
         return Output::new().failed(ToolError::invalid_input(message));
     }
     match cx.fs().write(&input.file_path, &input.content) {
-        Ok(answer) => change::told("Wrote", &input.file_path, answer),
+        Ok(answer) => change::told("Wrote", &input.file_path, answer, cx),
         Err(err) => change::failed(err, &input.file_path, cx),
     }
 }
@@ -78,7 +78,7 @@ pub fn edit(input: EditInput, cx: &mut Context) -> Output {
     let all = input.replace_all.unwrap_or(false);
     let (old, new) = (input.old_string.as_str(), input.new_string.as_str());
     match cx.call(&ReplaceArgs { path, all, old, new, ..ReplaceArgs::default() }) {
-        Ok(answer) => change::told("Edited", path, answer),
+        Ok(answer) => change::told("Edited", path, answer, cx),
         Err(err) => change::failed(err, path, cx),
     }
 }

@@ -59,6 +59,7 @@ struct Edited {
     /// The SHA-256 of its content, in hexadecimal.
     hash: String,
     /// The name of the record by which the change can be undone, where one is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
     history: Option<String>,
 }
 

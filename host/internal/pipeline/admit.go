@@ -135,7 +135,7 @@ func (c admitting) rewrite(ctx context.Context, r *gate.Rewritten) error {
 	}
 	c.tell.About(c.name(), c.title)
 	c.approvals.Reset()
-	c.rewrittenByPerson = r.ByPerson
+	c.rewrittenByPerson, c.userModified = r.ByPerson, c.userModified || r.ByPerson
 	if r.ByPerson {
 		c.hooked, c.hook = false, nil
 	}

@@ -146,13 +146,15 @@ func (c *Call) Run(ctx context.Context, slot *scheduler.Slot) scheduler.Outcome 
 func (c *Call) invoke(ctx context.Context, w *world) (abi.ToolResult, error) {
 	ctx = context.WithValue(ctx, callKey{}, c)
 	i := invocation{&c.core, tool.Invocation{Person: asker{w}, Invocation: plugins.Invocation{
-		ID:         c.use.ID,
-		Input:      c.input.json,
-		Cwd:        w.view.Cwd,
-		Session:    c.session().Kept,
-		Capability: w.do,
-		Report:     c.tell.Report,
-		Spill:      c.session().Storage.Results().Spiller(),
+		ID:    c.use.ID,
+		Input: c.input.json,
+		Cwd:   w.view.Cwd,
+
+		UserModified: c.userModified,
+		Session:      c.session().Kept,
+		Capability:   w.do,
+		Report:       c.tell.Report,
+		Spill:        c.session().Storage.Results().Spiller(),
 	}}}
 	if i.returnsSoon() {
 		return c.tool.Call(ctx, i.call)

@@ -50,6 +50,8 @@ type judgement struct {
 	consultation *gate.Consultation
 	// rewrittenByPerson says that the person wrote the input, which allows it.
 	rewrittenByPerson bool
+	// userModified says so for good, whatever came of that input.
+	userModified bool
 	// hook is what the hooks said of the call, once they were run, and hooked that they
 	// were.
 	hook   *permissions.HookAnswer

@@ -51,6 +51,8 @@ type Host struct {
 	handlers map[string]Capability
 	now      time.Time
 
+	userModified bool
+
 	load     sync.Once
 	text     string // of the manifest; empty is that of the file
 	unheld   bool
@@ -175,6 +177,13 @@ func (h *Host) Config(key string, value any) *Host {
 	return h
 }
 
+// UserModified makes calls whose input a person wrote in place of the model's, and returns the
+// host.
+func (h *Host) UserModified() *Host {
+	h.userModified = true
+	return h
+}
+
 // On supplies a capability, or replaces one, and returns the host.
 func (h *Host) On(capability string, answer Capability) *Host {
 	h.handlers[capability] = answer
@@ -187,7 +196,7 @@ func (h *Host) On(capability string, answer Capability) *Host {
 // result with an error.
 func (h *Host) Call(tb testing.TB, tool string, input any) *Result {
 	tb.Helper()
-	head := wire.CallHead{Tool: tool, ID: tb.Name(), Cwd: h.cwd, Config: h.config}
+	head := wire.CallHead{Tool: tool, ID: tb.Name(), Cwd: h.cwd, UserModified: h.userModified, Config: h.config}
 	s := &session{host: h, tool: tool, answers: map[uint32]*answer{}, own: &seen{files: map[string]*sight{}}}
 	data, err := json.Marshal(input)
 	if err != nil {

@@ -273,6 +273,8 @@ type CallHead struct {
 	ID string `json:"id"`
 	// Cwd is the session's working directory, an absolute path.
 	Cwd string `json:"cwd,omitempty"`
+	// UserModified says that a person wrote the input in place of the model's.
+	UserModified bool `json:"user_modified,omitempty"`
 	// Config is the plugin's configuration as the operator set it.
 	Config map[string]Raw `json:"config,omitempty"`
 }
@@ -284,6 +286,9 @@ func (v *CallHead) AppendJSON(dst []byte) []byte {
 	o.string("id", v.ID)
 	if v.Cwd != "" {
 		o.string("cwd", v.Cwd)
+	}
+	if v.UserModified {
+		o.bool("user_modified", v.UserModified)
 	}
 	if len(v.Config) > 0 {
 		o.rawMap("config", v.Config)
@@ -301,6 +306,8 @@ func (v *CallHead) DecodeJSON(d *Decoder) {
 			v.ID = d.String()
 		case "cwd":
 			v.Cwd = d.String()
+		case "user_modified":
+			v.UserModified = d.Bool()
 		case "config":
 			d.Object(func(key string) {
 				if v.Config == nil {

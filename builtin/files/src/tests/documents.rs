@@ -24,6 +24,8 @@ fn shows_blocks_and_then_notes() {
     let notes = "[Pages 3 to 12 are left out]\n[One picture is broken]\n\
                  [offset and limit choose lines of text; a PDF is shown without them]";
     assert_eq!(blocks, ["text", "PNG", notes]);
+    let told = outcome.structured::<Value>().expect("an answer");
+    assert_eq!(told, json!({"path": "/project/a.pdf", "kind": "pdf", "unchanged": false, "pages": 12}));
     assert_eq!((outcome.bytes_read(), outcome.requests().len()), (0, 1));
     assert_eq!(outcome.requests()[0].args, json!({"path": "a.PDF", "pages": "1-2", "shown": true}));
 }

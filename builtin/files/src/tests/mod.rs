@@ -33,6 +33,21 @@ fn shows_numbered_lines() {
 }
 
 #[test]
+fn tells_machines_what_was_shown() {
+    let host = Host::new().with_file("a.txt", long_file(9)).with_file("empty.txt", "");
+    let told = |input: Value| host.call::<read>(&input).structured::<Value>().expect("an answer");
+    let part = json!({
+        "path": "/project/a.txt", "kind": "text", "unchanged": false, "first_line": 2, "lines": 3, "truncated": true,
+        "encoding": "utf-8",
+    });
+    assert_eq!(told(json!({"file_path": "a.txt", "offset": 2, "limit": 3})), part);
+    let end = told(json!({"file_path": "a.txt", "offset": 8}));
+    assert_eq!((&end["lines"], &end["total_lines"], &end["truncated"]), (&json!(2), &json!(9), &json!(false)));
+    let empty = told(json!({"file_path": "empty.txt"}));
+    assert_eq!((&empty["lines"], &empty["total_lines"], empty.get("first_line")), (&json!(0), &json!(0), None));
+}
+
+#[test]
 fn says_where_to_go_on() {
     let host = Host::new().with_file("a.txt", long_file(2001));
     let text = read_text(&host, json!({"file_path": "a.txt"}));

@@ -12,7 +12,11 @@ fn shown(host: &Host, path: &str) {
 
 fn edited(host: &Host, input: Value) -> Outcome {
     let outcome = host.call::<edit>(&input);
-    assert_eq!(outcome.bytes_read(), 0, "the diff of {input} entered the guest");
+    if let Some(told) = outcome.structured::<Value>() {
+        let diff = told["diff"].as_str().expect("a diff");
+        assert!(!diff.is_empty() && outcome.text().ends_with(diff), "{input}: {diff}");
+        assert_eq!(told["user_modified"], json!(false));
+    }
     outcome
 }
 
@@ -21,7 +25,7 @@ fn makes_a_file() {
     let host = Host::new();
     let outcome = host.call::<write>(json!({"file_path": "new/a.txt", "content": "one\ntwo\n"}));
     let want = "Created new/a.txt: 2 lines added\n--- /project/new/a.txt\n+++ /project/new/a.txt\n@@ -1,0 +1,2 @@\n+one\n+two\n";
-    assert_eq!((outcome.text().as_str(), outcome.bytes_read()), (want, 0));
+    assert_eq!(outcome.text(), want);
     assert_eq!(host.file("new/a.txt").as_deref(), Some(&b"one\ntwo\n"[..]));
     let told: Value = outcome.structured().expect("an answer");
     let hash = "1c67a4a95a48f6b1a56a54a4d1d0b0ec";
@@ -30,6 +34,14 @@ fn makes_a_file() {
         (&told["path"], &told["created"], &told["size"]),
         (&json!("/project/new/a.txt"), &json!(true), &json!(8))
     );
+}
+
+#[test]
+fn says_that_the_user_changed_it() {
+    let host = Host::new().with_user_modified();
+    let told: Value =
+        host.call::<write>(json!({"file_path": "a.txt", "content": "one\n"})).structured().expect("an answer");
+    assert_eq!((&told["user_modified"], &told["diff"]), (&json!(true), &json!("--- /project/a.txt\n+++ /project/a.txt\n@@ -1,0 +1,1 @@\n+one\n")));
 }
 
 #[test]
@@ -53,7 +65,7 @@ fn the_same_content_is_a_success() {
     let outcome = host.call::<write>(json!({"file_path": "a.txt", "content": "one\n"}));
     assert_eq!(outcome.text(), "a.txt has just this content already: nothing was written");
     let told: Value = outcome.structured().expect("an answer");
-    assert_eq!((&told["unchanged"], told.get("history")), (&json!(true), Some(&Value::Null)));
+    assert_eq!((&told["unchanged"], &told["diff"], told.get("history")), (&json!(true), &json!(""), None));
     assert!(!outcome.is_error());
 }
 

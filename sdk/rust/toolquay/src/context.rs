@@ -23,12 +23,13 @@ pub struct Context {
     tool: String,
     id: String,
     cwd: String,
+    user_modified: bool,
     config: Config,
 }
 
 impl Context {
     pub(crate) fn new(head: CallHead) -> Self {
-        Self { tool: head.tool, id: head.id, cwd: head.cwd, config: head.config }
+        Self { tool: head.tool, id: head.id, cwd: head.cwd, user_modified: head.user_modified, config: head.config }
     }
 
     /// The name of the tool.
@@ -48,6 +49,12 @@ impl Context {
     #[must_use]
     pub fn cwd(&self) -> &str {
         &self.cwd
+    }
+
+    /// Whether a person wrote the input in place of the model's.
+    #[must_use]
+    pub fn user_modified(&self) -> bool {
+        self.user_modified
     }
 
     /// A value of the plugin's configuration, or `None` where it is not set.

@@ -21,6 +21,8 @@ pub struct CallHead {
     pub id: String,
     #[serde(default)]
     pub cwd: String,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub user_modified: bool,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub config: Config,
 }

@@ -98,6 +98,7 @@ pub struct Host {
     manifest: Holding,
     clock: ambient::Clock,
     builtin: bool,
+    user_modified: bool,
 }
 
 /// What tools are held to.
@@ -191,6 +192,13 @@ impl Host {
         self
     }
 
+    /// Makes calls whose input a person wrote in place of the model's.
+    #[must_use]
+    pub fn with_user_modified(mut self) -> Self {
+        self.user_modified = true;
+        self
+    }
+
     /// Holds the tools to this text of a `plugin.toml`, instead of to the file.
     ///
     /// # Panics
@@ -272,6 +280,7 @@ impl Host {
             tool: T::NAME.to_owned(),
             id: "test".to_owned(),
             cwd: self.files.borrow().tree.cwd().to_owned(),
+            user_modified: self.user_modified,
             config: self.config(manifest.as_deref()),
         };
         let message = message(&head, input);
