@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/approvals"
 	"github.com/toolquay/toolquay/host/mcp"
+	"github.com/toolquay/toolquay/internal/visible"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -133,7 +135,7 @@ func (s *served) session(of scope, c *mcp.Client, dirs []string) (*host.Session,
 		defer cancel()
 		return nil, errors.Join(err, session.Close(ctx))
 	}
-	s.options.Observe.Logger.Info("a client has a session", "token", of.token, "session", session.ID(), "client", c.Name, "version", c.Version,
+	s.options.Observe.Logger.Info("a client has a session", "token", of.token, "session", session.ID(), "client", visible.Short(c.Name, maxClaim), "version", visible.Short(c.Version, maxClaim),
 		"revision", c.Revision, "cwd", session.Cwd(), "mode", session.Mode())
 	return session, nil
 }
@@ -149,23 +151,26 @@ func (s *served) asker(c *mcp.Client) host.Asker {
 	return s.app.limited(&s.setup, c.Asker)
 }
 
+// maxClaim bounds what the log tells of a client's own words, in bytes.
+const maxClaim = 200
+
 // choose puts a session into the mode that its client wishes for, if it may.
 func choose(session *host.Session, most, wish permissions.Mode) error {
 	mode := session.Mode()
 	if most == "" {
 		most = mode
 	}
-	if wish == "" {
-		mode, _ = most.Stricter(mode)
-	} else {
-		parsed, err := permissions.ParseMode(string(wish))
-		if err != nil {
-			return err
-		}
-		if mode, _ = most.Stricter(parsed); mode != parsed {
-			return fmt.Errorf("the mode %s is not open to clients: the loosest that they may choose is %s (--max-mode)", parsed, most)
-		}
+	if _, err := permissions.ParseMode(string(cmp.Or(wish, mode))); err != nil {
+		return err
 	}
+	limited, noAsk := most.Stricter(cmp.Or(wish, mode))
+	switch {
+	case noAsk: // neither is the stricter
+		return fmt.Errorf("of the modes %s and %s neither is the stricter one: choose %s, or start with another --max-mode", cmp.Or(wish, mode), most, most)
+	case wish != "" && limited != wish:
+		return fmt.Errorf("the mode %s is not open to clients: the loosest that they may choose is %s (--max-mode)", wish, most)
+	}
+	mode = limited
 	if mode == session.Mode() {
 		return nil
 	}
@@ -193,7 +198,7 @@ func (s *served) accepted(of scope, c *mcp.Client) []string {
 			err = errors.New("it is the home, or holds it")
 		}
 		if err != nil {
-			s.options.Observe.Logger.Warn("a client's root does not count", "root", root, "client", c.Name, "error", err)
+			s.options.Observe.Logger.Warn("a client's root does not count", "root", visible.Short(root, maxClaim), "client", visible.Short(c.Name, maxClaim), "error", err)
 			continue
 		}
 		out = append(out, dir)

@@ -26,7 +26,7 @@ type identified interface {
 }
 
 // clientOf is who makes a request.
-func clientOf(ctx context.Context, req mcp.Request) Client {
+func clientOf(req mcp.Request) Client {
 	var c Client
 	if r, ok := req.(identified); ok {
 		c.Revision = r.ProtocolVersion()
@@ -35,7 +35,6 @@ func clientOf(ctx context.Context, req mcp.Request) Client {
 		}
 	}
 	c.Mode = modeOf(req)
-	c.Roots = rootsOf(ctx, req)
 	return c
 }
 
@@ -75,23 +74,24 @@ func modeOf(req mcp.Request) permissions.Mode {
 const rootsTime = 5 * time.Second
 
 // rootsOf asks the client for its roots, where it has some and the revision lets a server ask.
-// Those that are no directories of a file system are left out.
-func rootsOf(ctx context.Context, req mcp.Request) []string {
+// Those that are no directories of a file system are left out. The error is that of a client
+// which does not say.
+func rootsOf(ctx context.Context, req mcp.Request) ([]string, error) {
 	ss, ok := req.GetSession().(*mcp.ServerSession)
 	r, known := req.(identified)
 	if !ok || !known || r.ProtocolVersion() >= stateless {
-		return nil
+		return nil, nil
 	}
 	if c := capabilitiesOf(req); c == nil || c.RootsV2 == nil {
-		return nil
+		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, rootsTime)
 	defer cancel()
 	list, err := ss.ListRoots(ctx, nil)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	return directories(list.Roots)
+	return directories(list.Roots), nil
 }
 
 // maxRoots is how many roots of a client are looked at.

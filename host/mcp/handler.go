@@ -38,11 +38,11 @@ func newHandler(s *Server) *handler {
 	h := &handler{server: s, protection: http.NewCrossOriginProtection(), known: make(map[string]*clientSession), named: make(map[string]*clientSession)}
 	o := &s.options
 	h.sessions = mcp.NewStreamableHTTPHandler(serverOf, &mcp.StreamableHTTPOptions{
-		Logger: o.Logger, SessionTimeout: o.IdleTimeout, MaxRequestBodyBytes: o.MaxMessage, DisableLocalhostProtection: true,
+		Logger: quieter(o.Logger), SessionTimeout: o.IdleTimeout, MaxRequestBodyBytes: o.MaxMessage, DisableLocalhostProtection: true,
 		EventStore: mcp.NewMemoryEventStore(nil),
 	})
 	h.stateless = mcp.NewStreamableHTTPHandler(serverOf, &mcp.StreamableHTTPOptions{
-		Stateless: true, Logger: o.Logger, MaxRequestBodyBytes: o.MaxMessage, DisableLocalhostProtection: true,
+		Stateless: true, Logger: quieter(o.Logger), MaxRequestBodyBytes: o.MaxMessage, DisableLocalhostProtection: true,
 		PropagateRequestCancellation: true,
 	})
 	return h

@@ -48,7 +48,7 @@ func (s *Server) newSession(name string, pipe bool) (*clientSession, error) {
 	o := &s.options
 	options := &mcp.ServerOptions{
 		Instructions:            o.Instructions,
-		Logger:                  o.Logger,
+		Logger:                  quieter(o.Logger),
 		PageSize:                maxTools,
 		GetSessionID:            func() string { return c.id },
 		RootsListChangedHandler: func(context.Context, *mcp.RootsListChangedRequest) { c.rootsChanged() },
@@ -151,12 +151,14 @@ func (c *clientSession) open(ctx context.Context, req mcp.Request) error {
 	if c.ready() {
 		return nil
 	}
-	client := clientOf(ctx, req)
+	client := clientOf(req)
 	client.Session = c.name
 	client.Asker = &c.asker
-	if c.keeps(client.Roots) {
+	roots, silent := rootsOf(ctx, req)
+	if c.keeps(roots, silent) {
 		return nil
 	}
+	client.Roots = roots
 	c.end() //nolint:contextcheck // it ends with or without the request
 	session, err := c.server.options.Open(ctx, client)
 	if err != nil {
@@ -182,11 +184,12 @@ func (c *clientSession) ready() bool {
 	return c.host != nil && c.listed && (!c.stale || len(c.calls) > 0)
 }
 
-// keeps reports whether the session is open with these roots already.
-func (c *clientSession) keeps(roots []string) bool {
+// keeps reports whether the session is open with these roots already, or its client did not say
+// which it has by now.
+func (c *clientSession) keeps(roots []string, silent error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	same := c.host != nil && c.listed && slices.Equal(c.roots, roots)
+	same := c.host != nil && c.listed && (silent != nil || slices.Equal(c.roots, roots))
 	if same {
 		c.stale = false
 	}

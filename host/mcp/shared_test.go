@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -29,9 +30,7 @@ func (s *served) raw() *raw {
 // with returns parameters with others.
 func with(params map[string]any, more ...any) map[string]any {
 	out := map[string]any{}
-	for key, value := range params {
-		out[key] = value
-	}
+	maps.Copy(out, params)
 	for i := 0; i < len(more); i += 2 {
 		out[fmt.Sprint(more[i])] = more[i+1]
 	}

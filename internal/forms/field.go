@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/toolquay/toolquay/internal/visible"
 )
 
 // Type is what a field takes.
@@ -49,6 +51,18 @@ type Field struct {
 
 // Option is one of the values that a field may have, and what it is called.
 type Option struct{ Value, Title string }
+
+// plain reports whether all that people are shown of a field shows as it is: nothing of it can
+// pose as words of whoever shows it.
+func (f *Field) plain() bool {
+	texts := []string{f.Name, f.Title, f.Description}
+	for _, o := range f.Options {
+		texts = append(texts, o.Value, o.Title)
+	}
+	return !slices.ContainsFunc(texts, func(text string) bool {
+		return strings.ContainsFunc(text, func(r rune) bool { return !visible.Rune(r) && r != '\n' && r != '\t' })
+	})
+}
 
 // Label is what people are told that the field is.
 func (f *Field) Label() string {

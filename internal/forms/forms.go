@@ -74,6 +74,9 @@ func parse(root keys, schema json.RawMessage) (*Form, error) {
 		if err != nil {
 			return nil, fmt.Errorf("property %.80q: %w", name, err)
 		}
+		if !field.plain() {
+			return nil, fmt.Errorf("property %.80q: its texts have characters that do not show, or turn others around", name)
+		}
 		field.Required = slices.Contains(required, name)
 		f.Fields = append(f.Fields, field)
 	}

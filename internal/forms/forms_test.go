@@ -103,6 +103,8 @@ func TestParseRefuses(t *testing.T) {
 		`items: the type must be "string"`:        properties(`{"type":"array","items":{"type":"integer"}}`),
 		"minItems is 3, of 1 values":              properties(`{"type":"array","minItems":3,"items":{"type":"string","enum":["a"]}}`),
 		"minItems and maxItems leave nothing":     properties(`{"type":"array","minItems":1,"maxItems":0,"items":{"type":"string","enum":["a"]}}`),
+		"characters that do not show":             properties(`{"type":"string","title":"Name\u202egnp"}`),
+		`property "f": its texts have`:            properties(`{"type":"string","oneOf":[{"const":"a","title":"A\u0007"}]}`),
 		"duplicate":                               properties(`{"type":"string","type":"boolean"}`),
 	} {
 		_, err := forms.Parse(json.RawMessage(schema))
