@@ -41,7 +41,10 @@ fn says_that_the_user_changed_it() {
     let host = Host::new().with_user_modified();
     let told: Value =
         host.call::<write>(json!({"file_path": "a.txt", "content": "one\n"})).structured().expect("an answer");
-    assert_eq!((&told["user_modified"], &told["diff"]), (&json!(true), &json!("--- /project/a.txt\n+++ /project/a.txt\n@@ -1,0 +1,1 @@\n+one\n")));
+    assert_eq!(
+        (&told["user_modified"], &told["diff"]),
+        (&json!(true), &json!("--- /project/a.txt\n+++ /project/a.txt\n@@ -1,0 +1,1 @@\n+one\n"))
+    );
 }
 
 #[test]
