@@ -60,16 +60,29 @@ const (
 	fieldWords  = "message"
 )
 
-// params are the form.
-func (a *approval) params() *mcp.ElicitParams {
-	values := make([]map[string]string, len(a.choices))
-	for i, c := range a.choices {
-		values[i] = map[string]string{"const": c.value, "title": c.title}
+// titled is the first revision in which each value of a choice has its title beside it.
+const titled = "2025-11-25"
+
+// choose is the schema of the choice in a revision.
+func (a *approval) choose(revision string) map[string]any {
+	var values []map[string]string
+	var names, titles []string
+	for _, c := range a.choices {
+		values = append(values, map[string]string{"const": c.value, "title": c.title})
+		names, titles = append(names, c.value), append(titles, c.title)
 	}
+	if revision < titled {
+		return map[string]any{"type": "string", "title": "Answer", "enum": names, "enumNames": titles}
+	}
+	return map[string]any{"type": "string", "title": "Answer", "oneOf": values}
+}
+
+// params are the form, for a client of a revision.
+func (a *approval) params(revision string) *mcp.ElicitParams {
 	schema, err := json.Marshal(map[string]any{
 		"type": "object",
 		"properties": map[string]any{
-			fieldAnswer: map[string]any{"type": "string", "title": "Answer", "oneOf": values},
+			fieldAnswer: a.choose(revision),
 			fieldWords: map[string]any{
 				"type": "string", "title": "Words for the model, with a denial", "maxLength": maxWords,
 			},

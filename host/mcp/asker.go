@@ -46,7 +46,7 @@ func (a *asker) Ask(ctx context.Context, q host.Question) (host.Reply, error) {
 	if running == nil {
 		return host.Reply{}, host.ErrNobody
 	}
-	params, read := elicitation(&q)
+	params, read := elicitation(&q, running.attached().revision)
 	if params == nil {
 		return host.Reply{}, host.ErrNobody
 	}
@@ -57,15 +57,15 @@ func (a *asker) Ask(ctx context.Context, q host.Question) (host.Reply, error) {
 	return read(result)
 }
 
-// elicitation is a question as a client is asked it, and how its answer reads.
-func elicitation(q *host.Question) (*mcp.ElicitParams, func(*mcp.ElicitResult) (host.Reply, error)) {
+// elicitation is a question as a client of a revision is asked it, and how its answer reads.
+func elicitation(q *host.Question, revision string) (*mcp.ElicitParams, func(*mcp.ElicitResult) (host.Reply, error)) {
 	switch {
 	case q.Approval != nil:
 		form := approvalForm(q.Approval)
 		if !form.shown() {
 			return nil, nil
 		}
-		return form.params(), func(r *mcp.ElicitResult) (host.Reply, error) { return form.reply(r), nil }
+		return form.params(revision), func(r *mcp.ElicitResult) (host.Reply, error) { return form.reply(r), nil }
 	case q.Form != nil:
 		return &mcp.ElicitParams{Mode: "form", Message: asks(q, q.Form.Message), RequestedSchema: q.Form.Schema}, replyOf
 	case q.URL != nil:

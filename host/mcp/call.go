@@ -34,7 +34,8 @@ type call struct {
 	asked chan struct{}
 
 	mu    sync.Mutex
-	at    *attachment
+	at    *attachment // nil while no request waits
+	last  *attachment // what is known of the client by the last one
 	open  []*question
 	times map[string]int       // how often something was asked under a key
 	said  string               // how far it has come
@@ -51,12 +52,13 @@ type attachment struct {
 	progress *progress
 	// ask asks the client at once; nil in revisions in which a result does.
 	ask func(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMap, error)
-	// capabilities are what the client can be asked.
+	// revision is that of the request, and capabilities are what its client can be asked.
+	revision     string
 	capabilities *mcp.ClientCapabilities
 }
 
 func attachmentOf(ctx context.Context, req *mcp.CallToolRequest) *attachment {
-	a := &attachment{progress: progressOf(ctx, req), capabilities: req.ClientCapabilities()}
+	a := &attachment{progress: progressOf(ctx, req), revision: req.ProtocolVersion(), capabilities: req.ClientCapabilities()}
 	if req.ProtocolVersion() < stateless {
 		a.ask = func(asking context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMap, error) {
 			// By the request's own context, so that the question takes the way of its answer.
@@ -101,8 +103,9 @@ func (c *clientSession) begun(ctx context.Context, req *mcp.CallToolRequest) (*c
 	}
 	running := &call{
 		session: c, id: use.ID, binding: bindingOf(req), times: make(map[string]int), done: make(chan struct{}), asked: make(chan struct{}, 1),
-		at: attachmentOf(ctx, req), early: req.Params.InputResponses,
+		early: req.Params.InputResponses,
 	}
+	running.attach(attachmentOf(ctx, req))
 	ctx, running.cancel = context.WithCancelCause(context.WithValue(ctx, callKey{}, running))
 	session, err := c.admit(running)
 	if err != nil {
@@ -167,12 +170,13 @@ func (c *call) tell(now *host.Progress) {
 	}
 }
 
-// attached is the request that waits for the call, or one that stands for none.
+// attached is the request that waits for the call, or one that stands for none: a client can be
+// asked for more when it comes back.
 func (c *call) attached() *attachment {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.at == nil {
-		return &attachment{}
+		return c.last
 	}
 	return c.at
 }
@@ -226,7 +230,7 @@ func (c *call) outcome() (*mcp.CallToolResult, error) {
 func (c *call) attach(at *attachment) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.at = at
+	c.at, c.last = at, &attachment{revision: at.revision, capabilities: at.capabilities}
 	if c.expiry != nil {
 		c.expiry.Stop()
 	}

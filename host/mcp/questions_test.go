@@ -74,3 +74,61 @@ func TestQuestionsOfTools(t *testing.T) {
 		})
 	}
 }
+
+// TestQuestionsInARow has a tool ask again as soon as it has an answer, and ask while another
+// question of the call is with the client already.
+func TestQuestionsInARow(t *testing.T) {
+	t.Parallel()
+	for _, w := range everyWay() {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			const rounds = 6 // the SDK's client comes back ten times
+			form := host.Question{Kind: host.QuestionForm, Form: &host.Form{Message: "Go on?", Schema: json.RawMessage(`{"type":"object","properties":{}}`)}}
+			asked := make(chan struct{}, 2*rounds)
+			c := w.connect(serve(t, tool("Row", func(ctx context.Context, c *host.Call) (abi.ToolResult, error) {
+				second := make(chan error, 1)
+				go func() {
+					<-asked // the client has the first one by now
+					_, err := c.Ask(ctx, form)
+					second <- err
+				}()
+				for range rounds {
+					if _, err := c.Ask(ctx, form); err != nil {
+						return abi.ToolResult{}, err
+					}
+				}
+				if err := <-second; err != nil {
+					return abi.ToolResult{}, err
+				}
+				return textResult("done")
+			})), &sdk.ClientOptions{
+				Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{}},
+				ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+					asked <- struct{}{}
+					return &sdk.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
+				},
+			})
+			if r := call(t, c, "Row", map[string]any{}); textOf(r) != "done" {
+				t.Errorf("%q", textOf(r))
+			}
+		})
+	}
+}
+
+// TestChoicesOfOlderRevisions asks a client of a revision that knows choices by lists of names.
+func TestChoicesOfOlderRevisions(t *testing.T) {
+	t.Parallel()
+	schemas := make(chan string, 1)
+	c := serve(t).pipe(&sdk.ClientOptions{
+		Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{}},
+		ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			text, err := json.Marshal(r.Params.RequestedSchema)
+			schemas <- string(text)
+			return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "allow"}}, err
+		},
+	}, "2025-06-18")
+	r := call(t, c, "Write", map[string]any{"file_path": "b.txt", "content": "b"})
+	if schema := <-schemas; r.IsError || !strings.Contains(schema, `"enumNames":["Allow this once",`) {
+		t.Errorf("%q by the schema %s", textOf(r), schema)
+	}
+}

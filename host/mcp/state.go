@@ -72,7 +72,7 @@ func (s *Server) unseal(of *clientSession, req *mcp.CallToolRequest) (*call, err
 	if t.Round != c.round || c.at != nil {
 		return nil, errUsed
 	}
-	c.at = &attachment{} // so that it is used by now
+	c.at = c.last // so that it is used by now
 	return c, nil
 }
 

@@ -200,7 +200,7 @@ func (c *call) become(b becoming) bool {
 	c.mu.Lock()
 	c.task = t
 	t.touch(c.said)
-	c.at = &attachment{capabilities: c.at.capabilities}
+	c.at = c.last
 	c.mu.Unlock()
 	go func() {
 		<-c.done
