@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/forms"
 	"github.com/toolquay/toolquay/internal/visible"
 )
 
@@ -67,6 +68,10 @@ func elicitation(q *host.Question, revision string) (*mcp.ElicitParams, func(*mc
 		}
 		return form.params(revision), func(r *mcp.ElicitResult) (host.Reply, error) { return form.reply(r), nil }
 	case q.Form != nil:
+		// Clients may show its texts as they are, so these must show nothing else.
+		if form, err := forms.Parse(q.Form.Schema); err != nil || !form.Plain() {
+			return nil, nil
+		}
 		return &mcp.ElicitParams{Mode: "form", Message: asks(q, q.Form.Message), RequestedSchema: q.Form.Schema}, replyOf
 	case q.URL != nil:
 		return &mcp.ElicitParams{Mode: "url", Message: asks(q, q.URL.Message), URL: q.URL.URL, ElicitationID: q.ID}, replyOf

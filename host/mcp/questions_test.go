@@ -132,3 +132,22 @@ func TestChoicesOfOlderRevisions(t *testing.T) {
 		t.Errorf("%q by the schema %s", textOf(r), schema)
 	}
 }
+
+// TestFormsThatPose has a tool ask with texts that turn others around: no client is asked.
+func TestFormsThatPose(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(_ *mcp.Options, o *host.Options) {
+		o.Tools = []host.NativeTool{asking("Form", host.Question{Kind: host.QuestionForm, Form: &host.Form{
+			Message: "Your name?", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"string","title":"Name\u202e"}}}`)}})}
+	})
+	c := s.pipe(&sdk.ClientOptions{
+		Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{}},
+		ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			t.Error("the client was asked")
+			return &sdk.ElicitResult{Action: "cancel"}, nil
+		},
+	}, "2025-11-25")
+	if r := call(t, c, "Form", map[string]any{}); !r.IsError || !strings.Contains(textOf(r), "nobody to ask") {
+		t.Errorf("%q", textOf(r))
+	}
+}

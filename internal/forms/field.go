@@ -52,8 +52,7 @@ type Field struct {
 // Option is one of the values that a field may have, and what it is called.
 type Option struct{ Value, Title string }
 
-// plain reports whether all that people are shown of a field shows as it is: nothing of it can
-// pose as words of whoever shows it.
+// plain reports whether all that people are shown of a field shows as it is.
 func (f *Field) plain() bool {
 	texts := []string{f.Name, f.Title, f.Description}
 	for _, o := range f.Options {

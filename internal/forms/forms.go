@@ -74,9 +74,6 @@ func parse(root keys, schema json.RawMessage) (*Form, error) {
 		if err != nil {
 			return nil, fmt.Errorf("property %.80q: %w", name, err)
 		}
-		if !field.plain() {
-			return nil, fmt.Errorf("property %.80q: its texts have characters that do not show, or turn others around", name)
-		}
 		field.Required = slices.Contains(required, name)
 		f.Fields = append(f.Fields, field)
 	}
@@ -86,6 +83,12 @@ func parse(root keys, schema json.RawMessage) (*Form, error) {
 		}
 	}
 	return f, nil
+}
+
+// Plain reports whether all that people are shown of the form shows as it is: nothing of it can
+// pose as words of whoever shows it.
+func (f *Form) Plain() bool {
+	return !slices.ContainsFunc(f.Fields, func(field Field) bool { return !field.plain() })
 }
 
 // Accept holds an answer to the form, and returns it as canonical JSON with the defaults of

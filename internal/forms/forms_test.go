@@ -103,8 +103,6 @@ func TestParseRefuses(t *testing.T) {
 		`items: the type must be "string"`:        properties(`{"type":"array","items":{"type":"integer"}}`),
 		"minItems is 3, of 1 values":              properties(`{"type":"array","minItems":3,"items":{"type":"string","enum":["a"]}}`),
 		"minItems and maxItems leave nothing":     properties(`{"type":"array","minItems":1,"maxItems":0,"items":{"type":"string","enum":["a"]}}`),
-		"characters that do not show":             properties(`{"type":"string","title":"Name\u202egnp"}`),
-		`property "f": its texts have`:            properties(`{"type":"string","oneOf":[{"const":"a","title":"A\u0007"}]}`),
 		"duplicate":                               properties(`{"type":"string","type":"boolean"}`),
 	} {
 		_, err := forms.Parse(json.RawMessage(schema))
@@ -207,4 +205,20 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%s, then %s, %v", once, twice, err)
 		}
 	})
+}
+
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	for of, plain := range map[string]bool{
+		`{"type":"string","title":"Name","description":"two\nlines"}`:            true,
+		`{"type":"string","title":"Name\u202egnp"}`:                              false,
+		`{"type":"string","oneOf":[{"const":"a","title":"A\u0007"}]}`:            false,
+		`{"type":"string","oneOf":[{"const":"a\u200b","title":"A"}]}`:            false,
+		`{"type":"string","description":"\u001b[2J","enum":["a"],"default":"a"}`: false,
+	} {
+		f, err := forms.Parse(json.RawMessage(`{"type":"object","properties":{"f":` + of + `}}`))
+		if err != nil || f.Plain() != plain {
+			t.Errorf("%s: %v; want %t", of, err, plain)
+		}
+	}
 }

@@ -72,8 +72,10 @@ func TestKilled(t *testing.T) {
 				r.stage(fmt.Sprintf("d/f%02d", i), big)
 			}
 		}
-		if _, err := r.Apply(t.Context(), everything); err != nil {
-			t.Fatalf("after %d: %v", after, err)
+		if stagedNames(t, r) != "" { // it may have been done before it was killed
+			if _, err := r.Apply(t.Context(), everything); err != nil {
+				t.Fatalf("after %d: %v", after, err)
+			}
 		}
 		if n := strings.Count(tree(t, r.work), big); n != files {
 			t.Errorf("after %d: %d files are applied", after, n)
