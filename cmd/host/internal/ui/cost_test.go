@@ -217,3 +217,22 @@ func TestEndsOnce(t *testing.T) {
 		t.Errorf("got %q and %d calls, want %q and 2", got, s.b.ended(), want)
 	}
 }
+
+// TestHoldMendsTheTerminal holds the region off a terminal that lost the end of its last frame,
+// as where Ctrl-Z is typed while that is on its way.
+func TestHoldMendsTheTerminal(t *testing.T) {
+	t.Parallel()
+	var written strings.Builder
+	s := &screen{w: &written, size: func() (int, int) { return 80, 24 }}
+	s.draw("", []string{"live"}, 80, 24)
+	written.Reset()
+	s.hold()()
+	if got := written.String(); !strings.HasSuffix(got, wrapOn+showCursor) {
+		t.Errorf("what takes the region off is %q", got)
+	}
+	written.Reset()
+	s.hold()()
+	if got := written.String(); got != "" {
+		t.Errorf("without a region %q is written", got)
+	}
+}

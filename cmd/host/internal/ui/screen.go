@@ -150,11 +150,21 @@ func (s *screen) show(above, region string) {
 // clear takes the region off the terminal.
 func (s *screen) clear() { s.show("", "") }
 
+// takeOff clears the region and leaves the terminal as others want it. Where Ctrl-Z or Ctrl-C is
+// typed, the system drops what was written and not yet shown, perhaps the end of a frame.
+func (s *screen) takeOff() {
+	if s.shown != "" {
+		s.clear()
+		_, _ = io.WriteString(s.w, wrapOn+showCursor)
+	}
+}
+
+// hold keeps the region off the terminal until it is released.
 func (s *screen) hold() (release func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held++
-	s.clear()
+	s.takeOff()
 	return sync.OnceFunc(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -171,7 +181,7 @@ func (s *screen) abandon() {
 	for range abandonTime / pause {
 		if s.mu.TryLock() {
 			s.held++
-			s.clear()
+			s.takeOff()
 			s.mu.Unlock()
 			return
 		}
