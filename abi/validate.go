@@ -85,7 +85,7 @@ func (m *Manifest) validateIcon(v *validator) {
 	case len(m.Icon) > MaxIcon:
 		v.fault("%d bytes are over the limit of %d", len(m.Icon), MaxIcon)
 	case !strings.HasPrefix(m.Icon, "data:"), !slices.Contains(iconTypes, m.IconType()), content == "", err != nil:
-		v.fault("it is no data URI of an image; write data:TYPE;base64,CONTENT, where TYPE is one of %s", strings.Join(iconTypes, ", "))
+		v.fault("it must be a data URI of an image; write data:TYPE;base64,CONTENT, where TYPE is one of %s", strings.Join(iconTypes, ", "))
 	}
 }
 
