@@ -7,12 +7,8 @@
 // listens there, carries every connection to the socket, and runs the command with
 // the variables set that name it as the proxy.
 //
-// A connection is admitted in four steps, and the order matters (admit.go). The
-// host is read as permissions.HostOf reads it, so that a rule and the dialler never
-// mean different hosts by one text. Then the rules are asked. Then the name is
-// resolved, once; what comes out is checked again, because any name may resolve to
-// this machine. And what was checked is what is dialled: no second look-up that
-// could answer otherwise.
+// A connection is admitted by package egress: what it judged, by the spelling, the rules
+// and the addresses of a look-up, is what is dialled.
 //
 // A tunnel that begins with TLS must ask for the host that it was opened to: a
 // front that serves many hosts at one address would else reach those that no rule

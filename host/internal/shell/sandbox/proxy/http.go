@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/toolquay/toolquay/host/internal/egress"
 )
 
 // maxHeader bounds the header of a request and of an answer.
@@ -95,7 +97,7 @@ func (s *server) forward(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "This proxy forwards http URLs; others take CONNECT.", http.StatusBadRequest)
 		return
 	case r.URL.User != nil:
-		no := &refusal{host: printable(r.URL.Host), port: portOf(r), why: "there is user information before the host"}
+		no := &egress.Refusal{Host: egress.Printable(r.URL.Host), Port: portOf(r), Why: "there is user information before the host"}
 		s.deny(no)
 		fail(w, no)
 		return
@@ -148,7 +150,7 @@ func portOf(r *http.Request) int {
 // fail tells the command why it got no connection.
 func fail(w http.ResponseWriter, err error) {
 	status := http.StatusBadGateway
-	if _, ok := errors.AsType[*refusal](err); ok {
+	if _, ok := errors.AsType[*egress.Refusal](err); ok {
 		status = http.StatusForbidden
 	}
 	http.Error(w, err.Error(), status)

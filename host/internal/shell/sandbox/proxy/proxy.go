@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolquay/toolquay/host/internal/egress"
 	"github.com/toolquay/toolquay/internal/relay"
 )
 
@@ -51,10 +52,8 @@ type Options struct {
 const (
 	defaultConnections = 256
 	defaultIdle        = 5 * time.Minute
-	// greeting is how long a client may take to say what it wants, and dialling how
-	// long one address may take to answer.
+	// greeting is how long a client may take to say what it wants.
 	greeting = 15 * time.Second
-	dialling = 15 * time.Second
 )
 
 func (o *Options) setDefaults() {
@@ -77,15 +76,7 @@ func (o *Options) setDefaults() {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Resolve == nil {
-		o.Resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
-			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-		}
-	}
-	if o.Dial == nil {
-		dialer := net.Dialer{}
-		o.Dial = func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-			return dialer.DialContext(ctx, "tcp", to.String())
-		}
+		o.Resolve = egress.Resolve
 	}
 }
 
@@ -112,6 +103,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &server{
 		Options: o,
+		dialer:  o.dialer(),
 		slots:   make(chan struct{}, o.Connections),
 		open:    make(map[*client]struct{}),
 		web:     &handover{conns: make(chan net.Conn), addr: ln.Addr(), done: ctx.Done()},
@@ -132,8 +124,9 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 // server is one running proxy.
 type server struct {
 	Options
-	slots chan struct{}
-	web   *handover
+	dialer *egress.Dialer
+	slots  chan struct{}
+	web    *handover
 	// running counts the goroutines that Serve waits for.
 	running sync.WaitGroup
 

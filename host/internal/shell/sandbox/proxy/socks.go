@@ -9,6 +9,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"github.com/toolquay/toolquay/host/internal/egress"
 )
 
 // The parts of SOCKS5 (RFC 1928) that are spoken here: no authentication, and
@@ -46,7 +48,7 @@ func (s *server) socks(ctx context.Context, c *client) {
 	up, name, err := s.reach(ctx, host, port)
 	if err != nil {
 		answer = socksUnreachable
-		if _, ok := errors.AsType[*refusal](err); ok {
+		if _, ok := errors.AsType[*egress.Refusal](err); ok {
 			answer = socksRefused
 		}
 		_ = socksReply(c, answer)
