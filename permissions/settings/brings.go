@@ -24,6 +24,7 @@ const (
 	BringsHook      = "hook"
 	BringsJudge     = "judge"
 	BringsSetting   = "setting"
+	BringsServer    = "MCP server"
 	// BringsPlugin is for the host: plugins stand in no settings.
 	BringsPlugin = "plugin"
 )
@@ -65,7 +66,7 @@ func (b Brought) Pin() Pin {
 // that pass. What no bringer keeps has no effect in a project's file, whether or not
 // the project is trusted.
 var bringers = []func(s *sieve, f, left *File){
-	bringRules, bringMode, bringDirectories, bringHooks, bringJudge, bringTables,
+	bringRules, bringMode, bringDirectories, bringHooks, bringJudge, bringTables, bringServers,
 }
 
 // sieve separates the things that a person was shown from those that are new.

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,7 +54,7 @@ func fill(v reflect.Value) {
 func TestProjectsGetNothingElse(t *testing.T) {
 	t.Parallel()
 	always := []string{"Kind", "Path", "Deny", "Ask", "Isolation", "Shell", "Sandbox"}
-	shown := []string{"Allow", "Mode", "Directories", "Hooks", "Judge", "Results", "Scheduler", "Tools"}
+	shown := []string{"Allow", "Mode", "Directories", "Hooks", "Judge", "Results", "Scheduler", "Tools", "Servers"}
 	var f File
 	fill(reflect.ValueOf(&f).Elem())
 	f.Kind, f.Isolation.Value = permissions.SourceProject, abi.IsolationProcess
@@ -88,6 +89,9 @@ func TestAllOfItIsShown(t *testing.T) {
 		if _, ok := value.(*Rule); ok {
 			return []string{"Match", "NotMatch", "Line"}
 		}
+		if _, ok := value.(*Server); ok {
+			return []string{"Shared", "Source"}
+		}
 		return []string{"Source"}
 	}
 	show := func(value any) string {
@@ -97,12 +101,16 @@ func TestAllOfItIsShown(t *testing.T) {
 		case *Hook:
 			return v.String()
 		}
+		if v, ok := value.(*Server); ok {
+			return v.String()
+		}
 		return value.(*Judge).String()
 	}
 	for _, value := range []any{
 		&Rule{Text: "a"},
 		&Hook{Event: PreToolUse, Matcher: "A", Command: []string{"a"}, Timeout: DefaultHookTimeout},
 		&Judge{Provider: "a", Model: "a", Timeout: DefaultJudgeTimeout, MaxTokens: DefaultJudgeMaxTokens},
+		&Server{Name: "a"},
 	} {
 		v := reflect.ValueOf(value).Elem()
 		was := show(value)
@@ -122,6 +130,8 @@ func TestAllOfItIsShown(t *testing.T) {
 	}
 }
 
+func listKey(values ...string) Key[[]string] { return Key[[]string]{Value: values, Set: true} }
+
 // TestShownIsOneThing has pairs that a careless text would show alike.
 func TestShownIsOneThing(t *testing.T) {
 	t.Parallel()
@@ -129,14 +139,25 @@ func TestShownIsOneThing(t *testing.T) {
 		h := Hook{Event: PreToolUse, Matcher: matcher, Command: command, Env: env, Timeout: DefaultHookTimeout}
 		return printable(h.String())
 	}
+	server := func(s Server) string { return s.String() }
+	long := strings.Repeat("x", maxValueShown)
+	on, off := Key[bool]{Value: true, Set: true}, Key[bool]{Set: true}
 	for name, pair := range map[string][2]string{
-		"environment or arguments": {hook("", []string{"A"}, "x"), hook("", nil, "x,", "given", "A")},
-		"matcher or command":       {hook("A: x", nil, "y"), hook("A", nil, "x:", "y")},
-		"all tools":                {hook("", nil, "y"), hook("all tools", nil, "y")},
-		"one argument or two":      {hook("", nil, "a b"), hook("", nil, "a", "b")},
-		"an escape or its text":    {printable("a\x1b"), printable(`a\x1b`)},
-		"quotes or their text":     {printable("a\u202e"), printable(`"a\u202e"`)},
-		"an end or a rule":         {printable((&Rule{Text: "A", Expires: time.Unix(1, 0)}).brought()), printable("A until 1970")},
+		"a server's folder or arguments": {server(Server{Dir: "b", Command: []string{"c"}}), server(Server{Command: []string{"c,", "in", "b"}})},
+		"a server's hosts or paths":      {server(Server{Network: listKey("a,", "reading", "b")}), server(Server{Network: listKey("a"), Read: listKey("b")})},
+		"a URL or a program":             {server(Server{URL: "https://a"}), server(Server{Command: []string{"https://a"}})},
+		"the end of a list or a program": {server(Server{Read: listKey("a:", "b")}), server(Server{Read: listKey("a"), Command: []string{"b"}})},
+		"two variables or one":           {server(Server{Env: map[string]string{"A": "x B=y"}}), server(Server{Env: map[string]string{"A": "x", "B": "y"}})},
+		"the ends of long values":        {server(Server{Env: map[string]string{"A": long + "a"}}), server(Server{Env: map[string]string{"A": long + "b"}})},
+		"annotations trusted or not":     {server(Server{TrustAnnotations: off}), server(Server{TrustAnnotations: on})},
+		"off or nothing":                 {server(Server{Enabled: off}), server(Server{})},
+		"environment or arguments":       {hook("", []string{"A"}, "x"), hook("", nil, "x,", "given", "A")},
+		"matcher or command":             {hook("A: x", nil, "y"), hook("A", nil, "x:", "y")},
+		"all tools":                      {hook("", nil, "y"), hook("all tools", nil, "y")},
+		"one argument or two":            {hook("", nil, "a b"), hook("", nil, "a", "b")},
+		"an escape or its text":          {printable("a\x1b"), printable(`a\x1b`)},
+		"quotes or their text":           {printable("a\u202e"), printable(`"a\u202e"`)},
+		"an end or a rule":               {printable((&Rule{Text: "A", Expires: time.Unix(1, 0)}).brought()), printable("A until 1970")},
 	} {
 		if pair[0] == pair[1] {
 			t.Errorf("%s: both are shown as %s", name, pair[0])

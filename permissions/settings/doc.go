@@ -44,6 +44,17 @@
 //	[sandbox]   mode, network, hosts*, writable*, outside*, unasked,
 //	            max_processes, max_memory, max_open_files
 //
+// [Network] and [Credentials] are how this process connects and where it keeps tokens;
+// projects may not have them. [Server] is an MCP server of somebody else. Of each name the
+// weightiest source's table counts as a whole; a project's need trust. Its .mcp.json weighs
+// least, and holds no allowances: a table without a command and a url adds them.
+//
+//	[network]     proxy
+//	[credentials] store
+//	[mcp.NAME]    command, args, env, dir, or url, headers, auth; network, read, write,
+//	              trust_annotations, always_load, enabled, start_timeout, call_timeout,
+//	              idle_timeout
+//
 // The permission lists of a settings.json in the style of Claude Code are read
 // too, where asked for.
 //

@@ -36,6 +36,10 @@ type File struct {
 	Telemetry Telemetry
 	Shell     Shell
 	Sandbox   Sandbox
+	// Servers are MCP servers by name.
+	Servers     map[string]Server
+	Network     Network
+	Credentials Credentials
 	// Policy is what only a policy may say.
 	Policy Policy
 
@@ -194,6 +198,8 @@ type Policy struct {
 	OnlyRules Key[bool]
 	// OnlyHooks leaves out the hooks of other sources.
 	OnlyHooks Key[bool]
+	// OnlyServers leaves out the MCP servers of other sources.
+	OnlyServers Key[bool]
 	// ForbidModes are modes that nobody may use.
 	ForbidModes []Key[permissions.Mode]
 	// RequireLog refuses calls whose decision cannot be written down.

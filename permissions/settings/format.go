@@ -19,10 +19,11 @@ type format struct {
 		Mode        string      `toml:"mode"`
 		Directories []string    `toml:"additional_directories"`
 
-		OnlyPolicyRules bool     `toml:"only_policy_rules"`
-		OnlyPolicyHooks bool     `toml:"only_policy_hooks"`
-		ForbidModes     []string `toml:"forbid_modes"`
-		RequireLog      bool     `toml:"require_log"`
+		OnlyPolicyRules   bool     `toml:"only_policy_rules"`
+		OnlyPolicyHooks   bool     `toml:"only_policy_hooks"`
+		OnlyPolicyServers bool     `toml:"only_policy_servers"`
+		ForbidModes       []string `toml:"forbid_modes"`
+		RequireLog        bool     `toml:"require_log"`
 	} `toml:"permissions"`
 	Plugins map[string]any `toml:"plugins"` // see readPlugins
 	Hooks   struct {
@@ -102,6 +103,49 @@ type format struct {
 		MaxMemory    abi.Size `toml:"max_memory"`
 		MaxOpenFiles int      `toml:"max_open_files"`
 	} `toml:"sandbox"`
+	MCP     map[string]serverEntry `toml:"mcp"`
+	Network struct {
+		Proxy string `toml:"proxy"`
+	} `toml:"network"`
+	Credentials struct {
+		Store string `toml:"store"`
+	} `toml:"credentials"`
+}
+
+type serverEntry struct {
+	Command programLine       `toml:"command"`
+	Args    []string          `toml:"args"`
+	Env     map[string]string `toml:"env"`
+	Dir     string            `toml:"dir"`
+	URL     string            `toml:"url"`
+	Headers map[string]string `toml:"headers"`
+	Auth    struct {
+		ClientID          string   `toml:"client_id"`
+		ClientSecretEnv   string   `toml:"client_secret_env"`
+		ClientMetadataURL string   `toml:"client_metadata_url"`
+		Issuer            string   `toml:"issuer"`
+		Scopes            []string `toml:"scopes"`
+		Grant             string   `toml:"grant"`
+		RedirectPort      int      `toml:"redirect_port"`
+	} `toml:"auth"`
+	Network          []string `toml:"network"`
+	Read             []string `toml:"read"`
+	Write            []string `toml:"write"`
+	TrustAnnotations bool     `toml:"trust_annotations"`
+	AlwaysLoad       bool     `toml:"always_load"`
+	Enabled          bool     `toml:"enabled"`
+	StartTimeout     duration `toml:"start_timeout"`
+	CallTimeout      duration `toml:"call_timeout"`
+	IdleTimeout      duration `toml:"idle_timeout"`
+}
+
+// programLine is a program, or a list of a program and its arguments.
+type programLine []string
+
+// UnmarshalString takes a program alone.
+func (c *programLine) UnmarshalString(program string) error {
+	*c = []string{program}
+	return nil
 }
 
 type toolResultsEntry struct {

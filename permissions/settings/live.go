@@ -180,7 +180,7 @@ func (l *Loaded) holds() map[string]bool {
 		out["forbid "+string(m.Value)] = true
 	}
 	p := l.Policy
-	out[fmt.Sprint("policy", p.OnlyRules.Value, p.OnlyHooks.Value, p.RequireLog.Value, l.Log.Required.Value)] = true
+	out[fmt.Sprint("policy", p.OnlyRules.Value, p.OnlyHooks.Value, p.OnlyServers.Value, p.RequireLog.Value, l.Log.Required.Value)] = true
 	out[fmt.Sprint("isolation", l.Isolation.Value == abi.IsolationProcess)] = true
 	return out
 }

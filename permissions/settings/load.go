@@ -37,6 +37,9 @@ type Options struct {
 	// ProjectClaude also reads .claude/settings.json and
 	// .claude/settings.local.json of the project.
 	ProjectClaude bool
+	// ProjectServers also reads .mcp.json of the project, which weighs less than all
+	// settings files.
+	ProjectServers bool
 	// UserClaude also reads this file, most often ~/.claude/settings.json.
 	UserClaude string
 
@@ -79,7 +82,12 @@ type Loaded struct {
 	// not they are trusted. The writable directories are without ~.
 	Shell   Shell
 	Sandbox Sandbox
-	// Policy joins what all files of the policy say. OnlyHooks has been applied,
+	// Servers are the MCP servers by name, those that are switched off included. Of each
+	// name the weightiest source's definition counts as a whole.
+	Servers     []Server
+	Network     Network
+	Credentials Credentials
+	// Policy joins what all files of the policy say. OnlyHooks and OnlyServers have been applied,
 	// and modes that are forbidden were taken out of Rules; the rest is for
 	// [permissions.Setup] and the host.
 	Policy Policy
@@ -135,6 +143,9 @@ func Load(o Options) (*Loaded, error) {
 	}
 	l.file(permissions.SourceUser, o.UserFile, Parse)
 	l.file(permissions.SourceUser, o.UserClaude, ParseClaude)
+	if o.ProjectServers && o.Project.Path != "" {
+		l.sharedServers(o.Project.Path)
+	}
 	merge(&l)
 	return l.out, errors.Join(l.errs...)
 }

@@ -34,6 +34,8 @@ func (l *Loaded) Made() []Made {
 		addTo(&out, "telemetry.headers."+name, variable)
 	}
 	addTo(&out, "telemetry.content", l.Telemetry.Content)
+	addTo(&out, "network.proxy", l.Network.Proxy)
+	addTo(&out, "credentials.store", l.Credentials.Store)
 	out = append(out, l.PluginConfig.made()...)
 	return append(out, l.madeOfCommands()...)
 }

@@ -15,15 +15,19 @@ func merge(l *loader) {
 		p := &out.Policy
 		p.OnlyRules = demanded(p.OnlyRules, f.Policy.OnlyRules)
 		p.OnlyHooks = demanded(p.OnlyHooks, f.Policy.OnlyHooks)
+		p.OnlyServers = demanded(p.OnlyServers, f.Policy.OnlyServers)
 		p.RequireLog = demanded(p.RequireLog, f.Policy.RequireLog)
 		p.ForbidModes = append(p.ForbidModes, f.Policy.ForbidModes...)
 	}
+	var servers serverMerge
 	for _, f := range l.files {
 		if projects(f.Kind) {
 			f = admit(l, f)
 		}
 		take(l, f)
+		servers.take(l, f)
 	}
+	out.Servers = servers.list(l)
 	for _, f := range l.files {
 		if projects(f.Kind) { // on top of the user's, which count less
 			tightenShell(l, f)
@@ -85,6 +89,8 @@ func take(l *loader, f *File) {
 	out.Scheduler.fill(f.Scheduler)
 	out.Tools.fill(f.Tools)
 	out.Telemetry.fill(f.Telemetry)
+	out.Network.Proxy = out.Network.Proxy.Or(f.Network.Proxy)
+	out.Credentials.Store = out.Credentials.Store.Or(f.Credentials.Store)
 	out.PluginConfig.fill(f.PluginConfig)
 	if !projects(f.Kind) {
 		out.Shell.fill(&f.Shell)

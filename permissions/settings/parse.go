@@ -56,20 +56,23 @@ func fillFile(p *parser) {
 	f.Telemetry = telemetryOf(p)
 	f.Shell = shellOf(p)
 	f.Sandbox = sandboxOf(p)
+	readServers(p)
+	f.Network = networkOf(p)
+	f.Credentials = credentialsOf(p)
 }
 
 // refuseForeign refuses settings that this source may not make.
 func refuseForeign(p *parser) {
 	kind := p.faults.file.Kind
 	if kind != permissions.SourcePolicy {
-		for _, key := range []string{"only_policy_rules", "only_policy_hooks", "forbid_modes", "require_log"} {
+		for _, key := range []string{"only_policy_rules", "only_policy_hooks", "only_policy_servers", "forbid_modes", "require_log"} {
 			if key = "permissions." + key; p.doc.Has(key) {
 				p.fault(key, "only a policy may say this, and this is the %s's file", kind)
 			}
 		}
 	}
 	if projects(kind) {
-		for _, key := range append([]string{"log", "approvals", "sessions", "telemetry"}, shellNeverProjects...) {
+		for _, key := range append([]string{"log", "approvals", "sessions", "telemetry", "network", "credentials"}, shellNeverProjects...) {
 			if p.doc.Has(key) {
 				p.fault(key, "a project has no say in this; it stands in the user's settings or a policy")
 			}
@@ -96,9 +99,10 @@ func rulesOf(p *parser, list string, entries []ruleEntry) []Rule {
 func policyOf(p *parser) Policy {
 	in := &p.in.Permissions
 	out := Policy{
-		OnlyRules:  keyOf(p, "permissions.only_policy_rules", in.OnlyPolicyRules),
-		OnlyHooks:  keyOf(p, "permissions.only_policy_hooks", in.OnlyPolicyHooks),
-		RequireLog: keyOf(p, "permissions.require_log", in.RequireLog),
+		OnlyRules:   keyOf(p, "permissions.only_policy_rules", in.OnlyPolicyRules),
+		OnlyHooks:   keyOf(p, "permissions.only_policy_hooks", in.OnlyPolicyHooks),
+		OnlyServers: keyOf(p, "permissions.only_policy_servers", in.OnlyPolicyServers),
+		RequireLog:  keyOf(p, "permissions.require_log", in.RequireLog),
 	}
 	for i, name := range in.ForbidModes {
 		key := fmt.Sprintf("permissions.forbid_modes[%d]", i)

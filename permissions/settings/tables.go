@@ -137,6 +137,25 @@ type Telemetry struct {
 	Content Key[bool]
 }
 
+// Network is the table [network]: how this process reaches what it connects to itself, such
+// as MCP servers and judges. Projects have no say in it.
+type Network struct {
+	// Proxy is the URL of a proxy of HTTP.
+	Proxy Key[string]
+}
+
+// Where tokens of MCP servers are kept.
+const (
+	StoreFile    = "file"
+	StoreKeyring = "keyring"
+)
+
+// Credentials is the table [credentials]: where tokens are kept. Projects have no say in it.
+type Credentials struct {
+	// Store is one of the Store constants.
+	Store Key[string]
+}
+
 // fill takes what is not set from a file that weighs less.
 func (r *Results) fill(f Results) {
 	r.MaxChars, r.MaxTurnChars = r.MaxChars.Or(f.MaxChars), r.MaxTurnChars.Or(f.MaxTurnChars)

@@ -157,6 +157,7 @@ func TestShellMade(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	_, tables, _ := strings.Cut(string(readTestdata(t, "full.toml")), "[shell]")
+	tables, _, _ = strings.Cut(tables, "[mcp.")
 	p.write(t, userFile, "[shell]"+tables)
 	var got []string
 	for _, m := range p.load(t).Made() {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/internal/testenv"
+	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/settings"
 )
 
@@ -32,7 +33,7 @@ func some(r *rand.Rand) string {
 
 // loosening is a random item that needs trust.
 func loosening(r *rand.Rand) item {
-	switch r.IntN(6) {
+	switch r.IntN(7) {
 	case 0:
 		rule := pick(r, "Read", "Edit", "Bash") + `(` + pick(r, "src", "make", "x") + some(r) + `)`
 		if r.IntN(3) == 0 {
@@ -53,6 +54,12 @@ func loosening(r *rand.Rand) item {
 		return item{"judge", "", "[judge]\nprovider = \"" + pick(r, "openai", "anthropic") + "\"\nmodel = \"m" + some(r) + "\"\n" +
 			pick(r, "", `base_url = "https://example.com"`, `base_url = "https://example.org/x"`) + "\n" +
 			pick(r, "", `api_key_env = "A_KEY"`, `api_key_env = "B_KEY"`) + "\n" + pick(r, "", `timeout = "7s"`) + "\n" + pick(r, "", "max_tokens = 5") + "\n"}
+	}
+	if name := pick(r, "s", "t"); r.IntN(3) == 0 {
+		server := "[mcp." + name + "]\n" + pick(r, `command = "/x`+some(r)+`"`, `command = ["x`+some(r)+`", "`+some(r)+`"]`) + "\n"
+		server += pick(r, "", `env.A = "`+some(r)+`"`, `env = {A = "1", B = "${B}"}`) + "\n" + pick(r, "", `dir = "d`+some(r)+`"`) + "\n"
+		server += pick(r, "", `read = ["d", "e`+some(r)+`"]`, `network = ["a.b", "c"]`) + "\n" + pick(r, "", "trust_annotations = true", "enabled = false", "call_timeout = 5") + "\n"
+		return item{"mcp" + name, "", server}
 	}
 	key := pick(r, "results.max_chars", "results.tools.Bash.max_chars", "scheduler.max_calls", "tools.defer_over_tools")
 	return item{key, "", "[" + key[:strings.LastIndex(key, ".")] + "]\n" + key[strings.LastIndex(key, ".")+1:] + fmt.Sprintf(" = %d\n", 1+r.IntN(3))}
@@ -135,6 +142,11 @@ func effects(tb testing.TB, l *settings.Loaded) (loosens, tightens map[string]bo
 		j := *l.Judge
 		j.Source.Line = 0
 		add("judge", j)
+	}
+	for _, s := range l.Servers {
+		s.Source, s.Network.Source, s.Read.Source, s.TrustAnnotations.Source, s.Enabled.Source, s.CallTimeout.Source = permissions.Source{},
+			permissions.Source{}, permissions.Source{}, permissions.Source{}, permissions.Source{}, permissions.Source{}
+		add("server", s)
 	}
 	for _, m := range l.Made() {
 		add("setting", m.Text)
