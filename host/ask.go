@@ -42,7 +42,7 @@ func unanswerable(kind QuestionKind) error {
 func (p person) head(kind QuestionKind, id string, about *gate.Call, mode permissions.Mode) Question {
 	return Question{
 		ID: id, Kind: kind, Session: p.of.id, Turn: p.turn.ID(), Caller: p.turn.Caller(), Call: p.call,
-		Tool: about.Tool, Plugin: about.Origin.Plugin, Title: about.Title,
+		Tool: about.Tool, Plugin: about.Origin.Plugin, Server: about.Origin.Server, Title: about.Title,
 		Input: bytes.Clone(about.Input), Binding: about.Binding(), Cwd: about.Cwd, Mode: mode, Asked: time.Now(),
 	}
 }

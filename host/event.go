@@ -132,6 +132,9 @@ type Event struct {
 	Index  int
 	CallID string
 	Tool   string
+	// Server is the MCP server that the tool is of, and that server's name for it, with all
+	// events of such a call from EventQueued on.
+	Server ToolServer
 	// Title is one line for people: what the call is about.
 	Title string
 	// Input is the canonical input, with EventQueued and EventRewritten.

@@ -21,7 +21,7 @@ import (
 // Host holds what sessions share. It is safe for concurrent use.
 type Host struct {
 	options Options
-	natives tool.Natives
+	tools   offers
 	engines engines
 	plugins *pluginset.Current
 
@@ -76,20 +76,18 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range o.Tools {
-		t, err := o.Tools[i].compile()
-		if err != nil {
-			return nil, err
-		}
-		if err := h.natives.Add(t); err != nil {
-			return nil, err
-		}
+	if h.tools.own, err = compileAll(o.Tools); err != nil {
+		return nil, err
 	}
-	set, err := openPlugins(ctx, &o, capabilities, &h.natives)
+	natives, err := h.tools.join()
 	if err != nil {
 		return nil, err
 	}
-	h.plugins = pluginset.New(set, pluginset.Options{Accept: h.natives.Clash, Tell: h.reloaded})
+	set, err := openPlugins(ctx, &o, capabilities, natives)
+	if err != nil {
+		return nil, err
+	}
+	h.plugins = pluginset.New(tool.Set{Set: set, Natives: natives}, h.reloaded)
 	h.sessions = h.sharedBySessions(sharedByCalls(&o, &h.engines, capabilities))
 	if o.Storage.Sessions != "" {
 		h.background.running.Go(func() { storage.Sweep(h.background.ctx, o.Storage.Sessions, o.Storage.KeepSessions, o.Observe.Logger) })
@@ -106,7 +104,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 func (h *Host) sharedBySessions(calls *pipeline.Host) *session.Host {
 	o := &h.options
 	shared := &session.Host{
-		Calls: calls, Plugins: h.plugins, Natives: &h.natives, Toolset: o.Model.Toolset, Duplicates: o.Results.Duplicates,
+		Calls: calls, Plugins: h.plugins, Toolset: o.Model.Toolset, Duplicates: o.Results.Duplicates,
 		Tasks: o.Shell != nil && o.Shell.MaxBackground >= 0, Logger: o.Observe.Logger,
 		Limits: session.Limits{
 			MaxConcurrent: o.Limits.MaxConcurrent, MaxHeld: o.Limits.MaxHeldResults,
@@ -126,7 +124,7 @@ func (h *Host) Abandoned() int64 { return h.sessions.Abandoned.Load() }
 
 // Plugins is what was found, with what is wrong with it. After a [Host.Reload]
 // that found changes it is another set, and the older one's plugins are freed.
-func (h *Host) Plugins() *plugins.Set { return h.plugins.Newest() }
+func (h *Host) Plugins() *plugins.Set { return h.plugins.Newest().Set }
 
 // Close ends every session and waits for calls under way, or for ctx. Then it
 // frees the plugins. The host cannot be used after it.

@@ -7,6 +7,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/tool"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // NativeTool is a tool that the embedder brings, written in Go. Its calls take the
@@ -30,7 +31,16 @@ type NativeTool struct {
 	// Assess answers questions about an input (see abi.Assessment); nil answers
 	// none.
 	Assess func(ctx context.Context, input json.RawMessage, facts []abi.Fact) (abi.Assessment, error)
+	// Server says, by a call's input, whose tool it really is, if the embedder only passes calls
+	// on, as to an MCP server; nil if it is the embedder's own. With an input of nil it is asked
+	// whose tool it is whatever the input. Rules are compared with what it returns. Such a tool
+	// is not trusted: its check can only tighten, and its name may begin with mcp__.
+	Server func(input json.RawMessage) ToolServer
 }
+
+// ToolServer is the MCP server that a tool is of, and that server's own name for the tool. The
+// zero value is none.
+type ToolServer = tool.Server
 
 // Call is one call to a [NativeTool].
 type Call struct {
@@ -39,6 +49,9 @@ type Call struct {
 	Input json.RawMessage
 	// Cwd is the session's working directory.
 	Cwd string
+	// Session is the id of the session, and Policy what its calls are judged by now.
+	Session string
+	Policy  *permissions.Policy
 	// Do makes a capability call behind the session's rules, as a plugin would.
 	Do func(ctx context.Context, req abi.Request) (abi.Answer, error)
 	// Report tells of progress, or logs.
@@ -101,10 +114,13 @@ func NewTool[In, Out any](contract abi.Tool, run func(ctx context.Context, in In
 
 // compile checks the tool and returns it as the pipeline calls it.
 func (n *NativeTool) compile() (*tool.Native, error) {
-	functions := tool.Functions{Assess: n.Assess}
+	functions := tool.Functions{Assess: n.Assess, Server: n.Server}
 	if run := n.Run; run != nil {
 		functions.Run = func(ctx context.Context, inv tool.Invocation) (abi.ToolResult, error) {
-			return run(ctx, &Call{ID: inv.ID, Input: inv.Input, Cwd: inv.Cwd, Do: inv.Capability, Report: inv.Report, person: inv.Person, ends: ctx})
+			return run(ctx, &Call{
+				ID: inv.ID, Input: inv.Input, Cwd: inv.Cwd, Session: inv.Session, Policy: inv.Policy,
+				Do: inv.Capability, Report: inv.Report, person: inv.Person, ends: ctx,
+			})
 		}
 	}
 	return tool.NewNative(n.Contract, functions)

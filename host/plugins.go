@@ -37,6 +37,9 @@ func BuiltinTools() ([]*abi.Tool, error) {
 	return out, nil
 }
 
+// reserved are the names of tools that the client of MCP servers brings later.
+var reserved = []string{"ListMcpResources", "ReadMcpResource"}
+
 // openPlugins finds the plugins of a host.
 func openPlugins(ctx context.Context, o *Options, capabilities map[string]capability.Capability, natives *tool.Natives) (*plugins.Set, error) {
 	var sources []plugins.Source
@@ -70,7 +73,7 @@ func openPlugins(ctx context.Context, o *Options, capabilities map[string]capabi
 		Granted:      o.Plugins.Granted,
 		Ceilings:     o.Plugins.Ceilings,
 		Capabilities: names,
-		Reserved:     natives.Names(),
+		Reserved:     append(natives.Names(), reserved...),
 		CacheDir:     o.Storage.CacheDir,
 		Config:       o.Plugins.Config,
 		Logger:       o.Observe.Logger,

@@ -55,8 +55,10 @@ type Question struct {
 	Caller
 	Call string `json:"call"`
 	// Tool, Plugin, Worker, Title, Input, Binding, Cwd and Mode are as in [Approval].
-	Tool    string           `json:"tool"`
-	Plugin  string           `json:"plugin,omitempty"`
+	Tool   string `json:"tool"`
+	Plugin string `json:"plugin,omitempty"`
+	// Server is the MCP server that the tool is of: the question is its, and no one else's.
+	Server  string           `json:"server,omitempty"`
 	Worker  string           `json:"worker,omitempty"`
 	Title   string           `json:"title,omitempty"`
 	Input   json.RawMessage  `json:"input"`

@@ -15,8 +15,9 @@ type sender struct {
 	listeners *listeners
 	index     int
 	id        string
-	// name and title are what is known of the call by now.
+	// name, title and server are what is known of the call by now.
 	name, title string
+	server      ToolServer
 
 	queued   time.Time
 	started  atomic.Int64 // nanoseconds after queued
@@ -40,7 +41,7 @@ func (s *sender) event(e Event) {
 	if s == nil {
 		return
 	}
-	e.Index, e.CallID, e.Tool, e.Title = s.index, s.id, s.name, s.title
+	e.Index, e.CallID, e.Tool, e.Title, e.Server = s.index, s.id, s.name, s.title, s.server
 	s.listeners.tell(e)
 }
 
@@ -62,10 +63,10 @@ func (s *sender) elapsed() time.Duration {
 // Listens implements [pipeline.Teller], as the methods below do.
 func (s *sender) Listens() bool { return s != nil }
 
-// About sets what the call is called.
-func (s *sender) About(name, title string) {
+// About sets what the call is called, and whose tool it is.
+func (s *sender) About(name, title string, of ToolServer) {
 	if s != nil {
-		s.name, s.title = name, title
+		s.name, s.title, s.server = name, title, of
 	}
 }
 

@@ -107,9 +107,6 @@ func (h *Host) admitSession(s *Session, setup permissions.Setup) error {
 	c := &rules.Compiler{
 		Setup: setup, Session: s.id, Mode: s.options.Mode, Grants: h.options.Permissions.Grants, Logger: h.options.Observe.Logger,
 	}
-	for _, t := range h.natives.All() {
-		c.Native = append(c.Native, t.Contract())
-	}
 	set := h.plugins.Newest()
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -107,7 +107,7 @@ func (r *coverage) binds() bool {
 func (r *Rule) names(q *Request) bool {
 	switch {
 	case q.Origin.Server != "" && r.Verdict == Allow:
-		return r.name.Grants(q.Origin.Server, q.Origin.Tool)
+		return r.name.Grants(q.Tool, q.Origin.Server, q.Origin.Tool)
 	case q.Origin.Server != "":
 		return r.name.HoldsBack(q.Tool, q.Origin.Server, q.Origin.Tool)
 	case r.Verdict == Allow && q.Origin.Plugin != "" && r.name.IsMCP():

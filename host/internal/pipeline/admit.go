@@ -133,7 +133,7 @@ func (c admitting) rewrite(ctx context.Context, r *gate.Rewritten) error {
 	if err := c.accept(input); err != nil {
 		return c.describe(fmt.Errorf("the input that was written for the model's: %w", err))
 	}
-	c.tell.About(c.name(), c.title)
+	c.tell.About(c.name(), c.title, c.server())
 	c.approvals.Reset()
 	c.rewrittenByPerson, c.userModified = r.ByPerson, c.userModified || r.ByPerson
 	if r.ByPerson {

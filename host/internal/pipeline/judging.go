@@ -24,10 +24,10 @@ func newJudging(c *core) *judging { return judgingAt(c, c.session().Rules.Fresh(
 
 // judgingAt begins to judge a call, on a session as it is in a view.
 func judgingAt(c *core, v *rules.View) *judging {
-	contract, source := c.tool.Contract(), c.tool.Source()
+	contract, source, server := c.tool.Contract(), c.tool.Source(), c.server()
 	g := &judging{desk{core: c, view: v, about: gate.Call{
 		Tool: contract.Name, Aliases: contract.Aliases,
-		Origin: permissions.Origin{Plugin: source.Plugin, Builtin: source.Trusted},
+		Origin: permissions.Origin{Plugin: source.Plugin, Builtin: source.Trusted, Server: server.Name, Tool: server.Tool},
 		Cwd:    v.Cwd, Title: c.title, Input: c.input.json, Definition: c.tool, Effects: c.effects(),
 	}}}
 	g.now.Store(v)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/host/internal/traits"
 )
 
@@ -22,7 +23,7 @@ func (c preparing) prepare(ctx context.Context) error {
 		return err
 	}
 	c.tool = found
-	c.tell.About(c.name(), "")
+	c.tell.About(c.name(), "", tool.Server{})
 	if err := c.tool.Available(); err != nil {
 		return err
 	}
@@ -40,7 +41,7 @@ func (c preparing) prepare(ctx context.Context) error {
 	if err := c.accept(written); err != nil {
 		return c.describe(c.turn.Catalog().Unloaded(c.tool.Contract(), err))
 	}
-	c.tell.About(c.name(), c.title)
+	c.tell.About(c.name(), c.title, c.server())
 	if c.traits, err = c.findTraits(ctx); err != nil || !traits.Settles(c.tool.Contract()) {
 		return err
 	}

@@ -60,6 +60,9 @@ func (r *request) name() string {
 	return r.tool.Contract().Name
 }
 
+// server is whose tool it is. The tool must be known, and the input accepted.
+func (r *request) server() tool.Server { return r.tool.Server(r.input.json) }
+
 // short is the call in a few words: its tool, and what it is about.
 func (r *request) short() string {
 	if r.title == "" {
@@ -160,13 +163,14 @@ func (r *request) validatesItself() bool {
 
 // effects says how much of what the call does is known before it starts. A
 // plugin can do nothing but ask for capabilities; an embedder's own tool does
-// what it likes, unless it says that it is read-only or names its fields.
+// what it likes, unless it says that it is read-only or names its fields. A server acts out of
+// sight, whatever it says.
 func (r *request) effects() permissions.Effects {
 	t, native := r.tool.(*tool.Native)
 	switch {
 	case !native:
 		return permissions.EffectsGated
-	case len(t.Contract().Fields) > 0 || r.traits.ReadOnly:
+	case t.Source().Trusted && (len(t.Contract().Fields) > 0 || r.traits.ReadOnly):
 		return permissions.EffectsListed
 	}
 	return permissions.EffectsUnknown

@@ -155,8 +155,8 @@ type Leaving struct {
 type Teller interface {
 	// Listens reports whether anybody listens.
 	Listens() bool
-	// About sets what the call is called from here on.
-	About(name, title string)
+	// About sets what the call is called from here on, and whose tool it is.
+	About(name, title string, of tool.Server)
 	// Clocks measure where the call's time goes; nil measures nothing.
 	Clocks() *turn.Stopwatch
 	Queued(input json.RawMessage)

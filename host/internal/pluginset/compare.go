@@ -1,10 +1,12 @@
 package pluginset
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -39,9 +41,33 @@ func (t *Tools) compare(before, after map[string]*plugins.Tool) {
 			t.Removed = append(t.Removed, name)
 		}
 	}
+	t.sort()
+}
+
+func (t *Tools) sort() {
 	for _, list := range [][]string{t.Added, t.Changed, t.Removed} {
 		slices.Sort(list)
 	}
+}
+
+// compareNatives fills in what differs between the embedder's tools.
+func (t *Tools) compareNatives(before, after *tool.Natives) {
+	was := make(map[string]*tool.Native)
+	for _, n := range before.All() {
+		was[n.Contract().Name] = n
+	}
+	for _, n := range after.All() {
+		name := n.Contract().Name
+		switch old := was[name]; {
+		case old == nil:
+			t.Added = append(t.Added, name)
+		case old.Definition() != n.Definition():
+			t.Changed = append(t.Changed, name)
+		}
+		delete(was, name)
+	}
+	t.Removed = slices.Collect(maps.Keys(was))
+	t.sort()
 }
 
 // usable are the tools that can be called, by name.

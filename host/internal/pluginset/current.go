@@ -5,41 +5,35 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/plugins"
 )
 
-// Options are the functions that a [Current] calls when it finds a newer set.
-type Options struct {
-	// Accept refuses a set that cannot take the place of the one before.
-	Accept func(*plugins.Set) error
-	// Tell is called after each reload, before the next one begins.
-	Tell func(*Reloaded)
-}
-
-// Current is the newest set of plugins. It is safe for concurrent use.
+// Current is the newest set of tools. It is safe for concurrent use.
 type Current struct {
-	options Options
-	reloads chan struct{} // holds the one token of the reload that runs
+	tell    func(*Reloaded)
+	reloads chan struct{} // holds the one token of the change that is made
 
 	mu     sync.Mutex
-	newest *plugins.Set
+	newest tool.Set
 	closed error // why the set is not replaced any more
 }
 
-// New begins with a set, which Current then holds.
-func New(set *plugins.Set, o Options) *Current {
-	return &Current{options: o, reloads: make(chan struct{}, 1), newest: set}
+// New begins with a set, whose plugins Current then holds. tell is called after each change,
+// before the next one begins.
+func New(set tool.Set, tell func(*Reloaded)) *Current {
+	return &Current{tell: tell, reloads: make(chan struct{}, 1), newest: set}
 }
 
 // Newest is the newest set. Its plugins may be freed when there is a newer one.
-func (c *Current) Newest() *plugins.Set {
+func (c *Current) Newest() tool.Set {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.newest
 }
 
 // Hold returns the newest set, which stays usable until it is released.
-func (c *Current) Hold() *plugins.Set {
+func (c *Current) Hold() tool.Set {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.newest.Hold()
@@ -52,7 +46,29 @@ func (c *Current) Close(reason error) *plugins.Set {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = reason
-	return c.newest
+	return c.newest.Set
+}
+
+// SetNatives has other tools of the embedder take the place of those there are, unless one
+// has the name of a built-in tool.
+func (c *Current) SetNatives(natives *tool.Natives) error {
+	c.reloads <- struct{}{}
+	defer func() { <-c.reloads }()
+	before := c.Newest()
+	if err := natives.Clash(before.Set); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	if c.closed != nil {
+		defer c.mu.Unlock()
+		return c.closed
+	}
+	c.newest.Natives = natives
+	c.mu.Unlock()
+	r := &Reloaded{}
+	r.Tools.compareNatives(before.Natives, natives)
+	c.tell(r)
+	return nil
 }
 
 // Reload looks for plugins again, and has what it finds take the place of the newest set if
@@ -64,7 +80,7 @@ func (c *Current) Reload(ctx context.Context) (plugins.Changes, error) {
 	case <-ctx.Done():
 		return plugins.Changes{}, fmt.Errorf("waiting for another reload of plugins: %w", context.Cause(ctx))
 	}
-	older := c.Hold()
+	older := c.Hold().Set
 	defer older.Release()
 	before, known := usable(older), problems(older) // by the grants that counted until now
 	newer, changes, err := older.Reload(ctx)
@@ -81,21 +97,21 @@ func (c *Current) Reload(ctx context.Context) (plugins.Changes, error) {
 	}
 	r := &Reloaded{Changes: changes, Problems: newProblems(changes.Problems, known)}
 	r.Tools.compare(before, usable(now))
-	c.options.Tell(r)
+	c.tell(r)
 	return changes, nil
 }
 
 // replace makes newer the set that turns begin with.
 func (c *Current) replace(older, newer *plugins.Set) error {
-	if err := c.options.Accept(newer); err != nil {
-		return err
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err := c.newest.Natives.Clash(newer); err != nil {
+		return err
+	}
 	if c.closed != nil {
 		return c.closed
 	}
-	c.newest = newer
+	c.newest.Set = newer
 	older.Release()
 	return nil
 }

@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"log/slog"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/grants"
-	"github.com/toolquay/toolquay/plugins"
 )
 
 // Compiler makes the policies of one session. It must not be changed once a [State] has
@@ -22,21 +21,19 @@ type Compiler struct {
 	Session string
 	// Mode is the mode that the session begins in; empty is that of its settings.
 	Mode permissions.Mode
-	// Native are the contracts of tools that are not from plugins.
-	Native []*abi.Tool
 	// Grants are what people allowed beyond single calls; nil is none.
 	Grants *grants.List
 	// Logger gets warnings about rules. It must not be nil.
 	Logger *slog.Logger
 }
 
-// compile returns a view with the policy of its settings, for its plugins. The rules that
+// compile returns a view with the policy of its settings, for its tools. The rules that
 // the person gave and the grants are added; mode and directory stay.
 func (c *Compiler) compile(v View) (*View, error) {
 	setup, st := c.Setup, v.Settings
 	setup.Rules, setup.OnlyPolicyRules, setup.Forbidden = st.Rules, st.OnlyPolicyRules, st.ForbiddenModes
-	setup.Aliases = c.aliases(v.Plugins)
-	setup.Tools = permissions.ToolsOf(st.Rules, func(name string) (*abi.Tool, bool) { return c.find(v.Plugins, name) })
+	setup.Aliases = aliases(v.Tools)
+	setup.Tools = permissions.ToolsOf(st.Rules, func(name string) (*abi.Tool, bool) { return find(v.Tools, name) })
 	setup.Now = time.Now()
 	policy, warnings, err := permissions.Compile(setup)
 	c.warn(warnings)
@@ -47,18 +44,18 @@ func (c *Compiler) compile(v View) (*View, error) {
 	return c.complete(v)
 }
 
-// withPlugins returns a view with other plugins. Rules that use another name of a tool
+// withTools returns a view with other tools. Rules that use another name of a tool
 // follow it. If the rules cannot be compiled, the policy stays.
-func (c *Compiler) withPlugins(v *View, set *plugins.Set) *View {
-	if v.Plugins == set {
+func (c *Compiler) withTools(v *View, set tool.Set) *View {
+	if v.Tools == set {
 		return v
 	}
 	newer := *v
-	newer.Plugins = set
+	newer.Tools = set
 	compiled, err := c.compile(newer)
 	if err != nil {
 		// The same rules were understood when the session started.
-		c.Logger.Error("a session goes by the rules for older plugins", "error", err)
+		c.Logger.Error("a session goes by the rules for older tools", "error", err)
 		return &newer
 	}
 	return compiled
@@ -130,24 +127,20 @@ func (c *Compiler) like(was, p *permissions.Policy) (*permissions.Policy, error)
 }
 
 // find returns the contract of a tool by its name or an alias.
-func (c *Compiler) find(set *plugins.Set, name string) (*abi.Tool, bool) {
-	for _, t := range c.Native {
-		if t.Name == name || slices.Contains(t.Aliases, name) {
-			return t, true
-		}
+func find(set tool.Set, name string) (*abi.Tool, bool) {
+	t, ok := set.Find(name)
+	if !ok {
+		return nil, false
 	}
-	if t, ok := set.Tool(name); ok {
-		return t.Tool, true
-	}
-	return nil, false
+	return t.Contract(), true
 }
 
 // aliases maps the other names of tools to the ones that rules are about.
-func (c *Compiler) aliases(set *plugins.Set) map[string]string {
+func aliases(set tool.Set) map[string]string {
 	aliases := maps.Clone(set.Aliases())
-	for _, t := range c.Native {
-		for _, alias := range t.Aliases {
-			aliases[alias] = t.Name
+	for _, t := range set.Natives.All() {
+		for _, alias := range t.Contract().Aliases {
+			aliases[alias] = t.Contract().Name
 		}
 	}
 	return aliases

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/rules"
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/grants"
 	"github.com/toolquay/toolquay/plugins"
@@ -40,7 +42,7 @@ func start(t *testing.T, c *rules.Compiler, st *rules.Settings) *rules.State {
 }
 
 // set has one plugin with the tool New, which has these aliases.
-func set(t *testing.T, aliases ...string) *plugins.Set {
+func set(t *testing.T, aliases ...string) tool.Set {
 	t.Helper()
 	manifest := fmt.Sprintf("manifest = 1\nname = \"p\"\nversion = \"1.0.0\"\n[[tools]]\nname = \"New\"\nsummary = \"A tool\"\naliases = [%s]\ninput_schema = '{\"type\":\"object\"}'\n",
 		strings.Join(aliases, ","))
@@ -53,7 +55,7 @@ func set(t *testing.T, aliases ...string) *plugins.Set {
 	})
 	must(t, err)
 	must(t, opened.Plugins()[0].Problem())
-	return opened
+	return tool.Set{Set: opened}
 }
 
 // runner answers for plugins that are never called.
@@ -194,7 +196,7 @@ func TestGiven(t *testing.T) {
 		}
 	}
 	want("Read(a) Read(b) Read(c)")
-	s.SetPlugins(set(t, `"Old"`))
+	s.SetTools(set(t, `"Old"`))
 	want("Read(a) Read(b) Read(c)")
 	must(t, rules.Apply(settings("", "Read(d)"), []*rules.State{s}))
 	want("Read(b) Read(d)")
@@ -227,19 +229,28 @@ func TestGrants(t *testing.T) {
 // TestPlugins has a deny rule follow an alias to the tool that has it.
 func TestPlugins(t *testing.T) {
 	t.Parallel()
-	c := compiler(t, t.TempDir())
-	c.Native = []*abi.Tool{{Name: "Own", Aliases: []string{"Former"}}}
+	own, err := tool.NewNative(abi.Tool{Name: "Own", Aliases: []string{"Former"}, Summary: "-", InputSchema: `{"type":"object"}`}, tool.Functions{
+		Run: func(context.Context, tool.Invocation) (abi.ToolResult, error) { return abi.ToolResult{}, nil },
+	})
+	must(t, err)
+	natives := &tool.Natives{}
+	must(t, natives.Add(own))
 	st := settings("", "")
 	st.Rules[0].Deny = permissions.RuleTexts("Old", "Former")
-	s := start(t, c, st)
-	if p := s.View().Policy; !p.Offered("New") || p.Offered("Own") {
+	s := start(t, compiler(t, t.TempDir()), st)
+	before, with, other := s.View(), set(t), set(t, `"Old"`)
+	if !before.Policy.Offered("Own") {
+		t.Error("a rule binds a tool that does not exist")
+	}
+	with.Natives = natives
+	if p := s.SetTools(with).Policy; !p.Offered("New") || p.Offered("Own") {
 		t.Error("rules bind other tools than they name")
 	}
-	before, other := s.View(), set(t, `"Old"`)
-	if v := s.WithPlugins(other); v.Plugins != other || v.Policy.Offered("New") || !s.IsCurrent(before) {
+	before = s.View()
+	if v := s.WithTools(other); v.Tools != other || v.Policy.Offered("New") || !s.IsCurrent(before) {
 		t.Error("a look at other plugins changed the session")
 	}
-	if v := s.SetPlugins(other); v.Policy.Offered("New") || !s.IsCurrent(v) || s.SetPlugins(other) != v {
+	if v := s.SetTools(other); v.Policy.Offered("New") || !s.IsCurrent(v) || s.SetTools(other) != v {
 		t.Error("the plugins were not changed, or changed twice")
 	}
 }
@@ -352,7 +363,7 @@ func TestHammer(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(dir, "sub"), 0o700))
 	s := start(t, compiler(t, dir), settings("", "Read(a)"))
-	sets := []*plugins.Set{set(t), set(t, `"Old"`)}
+	sets := []tool.Set{set(t), set(t, `"Old"`)}
 	var all sync.WaitGroup
 	for _, do := range []func(i int) error{
 		func(i int) error {
@@ -363,7 +374,7 @@ func TestHammer(t *testing.T) {
 		func(i int) error {
 			return rules.Apply(settings("", fmt.Sprintf("Read(%d)", i)), []*rules.State{s})
 		},
-		func(i int) error { s.SetPlugins(sets[i%2]); s.WithPlugins(sets[0]); return nil },
+		func(i int) error { s.SetTools(sets[i%2]); s.WithTools(sets[0]); return nil },
 		func(int) error {
 			v := s.Fresh()
 			if v.Cwd != v.Policy.Cwd().Path || !strings.Contains(allowed(v), v.Settings.Rules[0].Allow[0].Text) {

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/plugins"
 )
 
 // State has the view of a session that is in force. It is safe for concurrent use.
@@ -22,11 +22,11 @@ type State struct {
 	changed chan struct{}
 }
 
-// New returns the state of a session that begins with some settings and plugins, in the
+// New returns the state of a session that begins with some settings and tools, in the
 // directory and mode of its compiler. It fails if the rules cannot be compiled or the mode
 // is unknown or forbidden.
-func New(c *Compiler, st *Settings, set *plugins.Set) (*State, error) {
-	first, err := c.compile(View{Cwd: c.Setup.Cwd.Path, Settings: st, Plugins: set})
+func New(c *Compiler, st *Settings, set tool.Set) (*State, error) {
+	first, err := c.compile(View{Cwd: c.Setup.Cwd.Path, Settings: st, Tools: set})
 	if err != nil {
 		return nil, err
 	}
@@ -147,20 +147,20 @@ func (s *State) Allow(rules, outside []string, written bool) error {
 	})
 }
 
-// SetPlugins changes the plugins whose names the rules use, and returns the view in force.
-func (s *State) SetPlugins(set *plugins.Set) *View {
+// SetTools changes the tools whose names the rules use, and returns the view in force.
+func (s *State) SetTools(set tool.Set) *View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if was := s.now.Load(); was.Plugins != set {
-		return s.put(s.compiler.withPlugins(was, set))
+	if was := s.now.Load(); was.Tools != set {
+		return s.put(s.compiler.withTools(was, set))
 	}
 	return s.now.Load()
 }
 
-// WithPlugins returns what the view in force would be with other plugins. It changes
+// WithTools returns what the view in force would be with other tools. It changes
 // nothing.
-func (s *State) WithPlugins(set *plugins.Set) *View {
-	return s.compiler.withPlugins(s.View(), set)
+func (s *State) WithTools(set tool.Set) *View {
+	return s.compiler.withTools(s.View(), set)
 }
 
 // change replaces the view by what it is turned into, unless that fails.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/hooks"
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/plugins"
 )
 
 // Settings are what an operator may change while sessions go on. They must not be
@@ -31,9 +31,9 @@ type View struct {
 	Cwd string
 	// Settings are those that the policy was compiled from.
 	Settings *Settings
-	// Plugins are those whose names the policy's rules use: while a turn runs, those that
+	// Tools are those whose names the policy's rules use: while a turn runs, those that
 	// it began with.
-	Plugins *plugins.Set
+	Tools tool.Set
 
 	// bare is the policy of the settings alone.
 	bare *permissions.Policy

@@ -6,27 +6,26 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/host/internal/toolset"
-	"github.com/toolquay/toolquay/plugins"
 )
 
-// catalog is the tools of a session as a turn with a set of plugins finds them.
+// catalog is the tools of a session as a turn finds them, of those that there were when it began.
 type catalog struct {
 	session *Session
-	plugins *plugins.Set
+	set     tool.Set
 }
 
 // offered is what the model is offered, with definitions in the format that it was told
 // them in.
 func (c *catalog) offered() (*toolset.Set, error) {
 	v := *c.session.Rules.View()
-	v.Plugins = c.plugins
+	v.Tools = c.set
 	return c.session.Tools.Offer(&v, c.session.Tools.Known.Format())
 }
 
 // Find returns the tool with a name or alias, if the model may have it. A call of the
 // model's must also know how to call it; the author of a tool that makes calls does.
 func (c *catalog) Find(name string, byModel bool) (tool.Tool, error) {
-	found, ok := c.session.Host.Natives.Find(c.plugins, name)
+	found, ok := c.set.Find(name)
 	if !ok {
 		return nil, c.unknown(name)
 	}
@@ -42,7 +41,7 @@ func (c *catalog) Find(name string, byModel bool) (tool.Tool, error) {
 
 // unknown is the error for a tool that does not exist, with a suggestion.
 func (c *catalog) unknown(name string) error {
-	for _, p := range c.plugins.Plugins() {
+	for _, p := range c.set.Plugins() {
 		if problem := p.Problem(); problem != nil && slices.Contains(p.ToolNames(), name) {
 			return abi.Errorf(abi.CodeUnknownTool, "the tool %s is not available: its plugin %s could not be used: %w", name, p.Name, problem)
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/toolquay/toolquay/host/internal/pluginset"
 	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/storage"
-	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/host/internal/toolset"
 	"github.com/toolquay/toolquay/host/internal/turn"
 	"github.com/toolquay/toolquay/permissions"
@@ -26,7 +25,6 @@ import (
 type Host struct {
 	Calls   *pipeline.Host
 	Plugins *pluginset.Current
-	Natives *tool.Natives
 	Toolset toolset.Selection
 	// Tasks says that commands may go on in the background.
 	Tasks bool
@@ -127,10 +125,10 @@ func (s *Session) Close() error { return errors.Join(s.reach.close(), s.Storage.
 func (s *Session) Next() *rules.View {
 	set := s.Host.Plugins.Newest()
 	if !s.running.TryTake() {
-		return s.Rules.WithPlugins(set)
+		return s.Rules.WithTools(set)
 	}
 	defer s.running.Give()
-	return s.Rules.SetPlugins(set)
+	return s.Rules.SetTools(set)
 }
 
 // Explain judges a call as it would be judged now, see [pipeline.Explain].
@@ -138,7 +136,7 @@ func (s *Session) Explain(ctx context.Context, l Listeners, use abi.ToolUse) (pe
 	set := s.Host.Plugins.Hold()
 	defer set.Release()
 	s.Rules.Fresh()
-	v := s.Rules.WithPlugins(set)
+	v := s.Rules.WithTools(set)
 	t := &Turn{session: s, listeners: l, tools: catalog{s, set}, counts: new(counts)}
 	t.files = &t.own
 	t.own.Begin(&s.Files)

@@ -59,7 +59,7 @@ type teller struct {
 }
 
 func (teller) Listens() bool                        { return true }
-func (teller) About(string, string)                 {}
+func (teller) About(string, string, tool.Server)    {}
 func (teller) Clocks() *turn.Stopwatch              { return nil }
 func (teller) Queued(json.RawMessage)               {}
 func (teller) Decided(string, permissions.Decision) {}
@@ -100,10 +100,10 @@ func open(t *testing.T) *session.Session {
 			t.Fatal(err)
 		}
 	}
-	log := slog.New(slog.DiscardHandler)
+	tools, log := tool.Set{Set: set, Natives: natives}, slog.New(slog.DiscardHandler)
 	h := &session.Host{
-		Plugins: pluginset.New(set, pluginset.Options{Accept: natives.Clash, Tell: func(*pluginset.Reloaded) {}}),
-		Natives: natives, Logger: log,
+		Plugins: pluginset.New(tools, func(*pluginset.Reloaded) {}),
+		Logger:  log,
 		Calls: &pipeline.Host{
 			Commands: commands.NewRunner(commands.Options{Logger: log}), Past: &searches.Past{}, Rehearsals: pipeline.NewRehearsals(), Logger: log,
 		},
@@ -117,7 +117,7 @@ func open(t *testing.T) *session.Session {
 		t.Fatal(err)
 	}
 	may := []permissions.RuleSet{{Source: permissions.SourceUser, Allow: permissions.RuleTexts("Free")}}
-	by, err := rules.New(&rules.Compiler{Setup: setup, Session: "one", Logger: log}, &rules.Settings{Rules: may}, set)
+	by, err := rules.New(&rules.Compiler{Setup: setup, Session: "one", Logger: log}, &rules.Settings{Rules: may}, tools)
 	if err != nil {
 		t.Fatal(err)
 	}

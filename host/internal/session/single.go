@@ -6,8 +6,8 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/host/internal/turn"
-	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/scheduler"
 )
 
@@ -20,19 +20,19 @@ type singles struct {
 	now      *period
 }
 
-// period is a time in which single calls overlap. It has the session's turn, and the plugins
+// period is a time in which single calls overlap. It has the session's turn, and the tools
 // that there were when it began.
 type period struct {
 	session *Session
 	jobs    *scheduler.Scheduler
 	pool    *scheduler.Pool
-	plugins *plugins.Set
+	tools   tool.Set
 	counts
 	calls int // under way; the mutex of singles guards it
 }
 
 // join adds a call to those under way, or begins a period. It reports false if ctx ended
-// first. A period that has older plugins than there are now takes no more calls: they wait
+// first. A period that has older tools than there are now takes no more calls: they wait
 // for its end.
 func (s *Session) join(ctx context.Context) (*period, bool) {
 	if !s.singles.entering.Take(ctx) {
@@ -45,7 +45,7 @@ func (s *Session) join(ctx context.Context) (*period, bool) {
 	if !s.running.Take(ctx) {
 		return nil, false
 	}
-	p := &period{session: s, calls: 1, plugins: s.takeUp(), pool: newPool(&s.Host.Limits)}
+	p := &period{session: s, calls: 1, tools: s.takeUp(), pool: newPool(&s.Host.Limits)}
 	p.jobs = scheduler.New(s.Life.Context(), scheduler.Options{ //nolint:contextcheck // calls have contexts of their own
 		Pool: p.pool, Table: &s.Host.Locks, Plain: s.Host.Limits.PlainBatches, NoInterrupt: true,
 		Leftovers: scheduler.LeftoverOptions{Abandoned: abandoned}, Panicked: panicked,
@@ -57,11 +57,11 @@ func (s *Session) join(ctx context.Context) (*period, bool) {
 }
 
 // enter counts one more call in, if there is a period for it.
-func (s *singles) enter(newest *plugins.Set) *period {
+func (s *singles) enter(newest tool.Set) *period {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.now
-	if p == nil || p.plugins != newest {
+	if p == nil || p.tools != newest {
 		s.now = nil
 		return nil
 	}
@@ -81,7 +81,7 @@ func (p *period) leave() {
 	s.mu.Unlock()
 	if last {
 		p.jobs.Wait()
-		p.plugins.Release()
+		p.tools.Release()
 		p.session.running.Give()
 	}
 }
@@ -93,10 +93,10 @@ func (s *Session) Single(ctx context.Context, use abi.ToolUse, f Feed, l Listene
 	t.lending(func() {
 		p, has := s.join(t.span.Ctx)
 		if has {
-			t.period, t.tools.plugins, t.jobs, t.counts = p, p.plugins, p.jobs, &p.counts
+			t.period, t.tools.set, t.jobs, t.counts = p, p.tools, p.jobs, &p.counts
 			t.left = make(chan struct{})
 		} else {
-			t.tools.plugins = s.Rules.View().Plugins
+			t.tools.set = s.Rules.View().Tools
 			t.schedule() // which fails it
 		}
 		defer t.finish(has)

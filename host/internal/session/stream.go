@@ -50,8 +50,8 @@ func (st *Stream) conduct(begun bool) {
 // session's.
 func (st *Stream) waitInPlace() bool {
 	has := st.place.Wait(st.calls.submitting, st.turn.lock)
-	if st.turn.tools.plugins == nil {
-		st.turn.tools.plugins = st.turn.session.Rules.View().Plugins // it ended in the queue
+	if st.turn.tools.set.Set == nil {
+		st.turn.tools.set = st.turn.session.Rules.View().Tools // it ended in the queue
 	}
 	return has
 }

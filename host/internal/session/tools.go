@@ -10,6 +10,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/storage"
 	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/host/internal/toolset"
+	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -42,14 +43,14 @@ func (s *Tools) List(v *rules.View) []toolset.Tool {
 			Tool: t.Contract(), Plugin: t.Source().Plugin, Manifest: m, Origin: origin, Commands: commands, NotOffered: s.notOffered(v, t),
 		})
 	}
-	for _, t := range v.Plugins.Tools() {
+	for _, t := range v.Tools.Tools() {
 		origin := toolset.OriginPlugin
 		if tool.BuiltIn(tool.Plugin{Tool: t}) {
 			origin = toolset.OriginBuiltin
 		}
 		add(tool.Plugin{Tool: t}, origin, t.Plugin.Manifest())
 	}
-	for _, t := range s.host.Natives.All() {
+	for _, t := range v.Tools.Natives.All() {
 		add(t, toolset.OriginNative, nil)
 	}
 	toolset.Sort(all)
@@ -67,7 +68,9 @@ func (s *Tools) notOffered(v *rules.View, t tool.Tool) error {
 	if contract.Enabled == abi.TraitFalse {
 		return abi.Errorf(abi.CodeDisabled, "its manifest switches it off")
 	}
-	if !v.Policy.Offered(contract.Name, contract.Aliases...) {
+	server := t.Server(nil)
+	origin := permissions.Origin{Server: server.Name, Tool: server.Tool}
+	if !v.Policy.OfferedFrom(origin, contract.Name, contract.Aliases...) {
 		return abi.Errorf(abi.CodeDenied, "a deny rule binds all of its calls")
 	}
 	if s.stage {

@@ -12,9 +12,9 @@ import (
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
+	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/host/internal/turn"
 	"github.com/toolquay/toolquay/permissions"
-	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/scheduler"
 )
 
@@ -177,7 +177,7 @@ func (t *Turn) lock(ctx context.Context) bool {
 		return t.within == nil
 	}
 	if !t.session.running.Take(ctx) {
-		t.tools.plugins = t.session.Rules.View().Plugins
+		t.tools.set = t.session.Rules.View().Tools
 		return false
 	}
 	t.begin()
@@ -187,7 +187,7 @@ func (t *Turn) lock(ctx context.Context) bool {
 // tryLock begins a turn that need not wait.
 func (t *Turn) tryLock() bool {
 	if t.within != nil {
-		t.tools.plugins = turnOf(t.within).tools.plugins
+		t.tools.set = turnOf(t.within).tools.set
 		return true
 	}
 	if !t.session.running.TryTake() {
@@ -197,15 +197,15 @@ func (t *Turn) tryLock() bool {
 	return true
 }
 
-// begin takes up the plugins as they now are.
+// begin takes up the tools as they now are.
 func (t *Turn) begin() {
-	t.tools.plugins = t.session.takeUp()
+	t.tools.set = t.session.takeUp()
 }
 
-// takeUp has the session take up the plugins as they now are. They are to be released.
-func (s *Session) takeUp() *plugins.Set {
+// takeUp has the session take up the tools as they now are. They are to be released.
+func (s *Session) takeUp() tool.Set {
 	set := s.Host.Plugins.Hold()
-	s.Rules.SetPlugins(set)
+	s.Rules.SetTools(set)
 	s.Files.NextTurn()
 	return set
 }
@@ -250,7 +250,7 @@ func (t *Turn) letGo(has bool) {
 	case t.period != nil:
 		t.period.leave()
 	case has:
-		t.tools.plugins.Release()
+		t.tools.set.Release()
 		t.session.running.Give()
 	}
 }

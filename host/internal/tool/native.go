@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/toolquay/toolquay/abi"
@@ -22,6 +23,8 @@ type Functions struct {
 	Run func(ctx context.Context, c Invocation) (abi.ToolResult, error)
 	// Assess answers questions about an input; nil answers none.
 	Assess func(ctx context.Context, input json.RawMessage, facts []abi.Fact) (abi.Assessment, error)
+	// Server says whose tool it is; nil is the embedder's own.
+	Server func(input json.RawMessage) Server
 }
 
 // Native is a tool of the embedder, made of functions.
@@ -41,13 +44,8 @@ func NewNative(contract abi.Tool, f Functions) (*Native, error) {
 	if f.Run == nil {
 		return nil, fmt.Errorf("the native tool %q has no Run function", contract.Name)
 	}
-	m := abi.Manifest{Manifest: abi.ManifestVersion, Name: "native", Version: "0.0.0", Tools: []abi.Tool{contract}}
-	var faults []error
-	for _, f := range m.Validate() {
-		faults = append(faults, fmt.Errorf("%s: %s", f.Path, f.Message))
-	}
-	if len(faults) > 0 {
-		return nil, fmt.Errorf("the native tool %q: %w", contract.Name, errors.Join(faults...))
+	if err := check(contract, f.Server != nil); err != nil {
+		return nil, fmt.Errorf("the native tool %q: %w", contract.Name, err)
 	}
 	schema, err := plugins.CompileSchema(contract.Name, contract.InputSchema)
 	if err != nil {
@@ -66,14 +64,37 @@ func NewNative(contract abi.Tool, f Functions) (*Native, error) {
 	return t, nil
 }
 
+// check holds a contract to what a manifest may say. Only a server's tool may begin with mcp__.
+func check(contract abi.Tool, server bool) error {
+	if server {
+		if rest, ok := strings.CutPrefix(contract.Name, "mcp__"); ok {
+			contract.Name = "mcp--" + rest
+		}
+	}
+	m := abi.Manifest{Manifest: abi.ManifestVersion, Name: "native", Version: "0.0.0", Tools: []abi.Tool{contract}}
+	var faults []error
+	for _, f := range m.Validate() {
+		faults = append(faults, fmt.Errorf("%s: %s", f.Path, f.Message))
+	}
+	return errors.Join(faults...)
+}
+
 // Contract is what a plugin's manifest would say of the tool.
 func (t *Native) Contract() *abi.Tool { return &t.contract }
 
 // Definition is the hash of the contract, made when it is first asked for.
 func (t *Native) Definition() [sha256.Size]byte { return t.definition() }
 
-// Source says that the tool is trusted.
-func (t *Native) Source() Source { return Source{Trusted: true} }
+// Source says that the tool is trusted, unless it is a server's.
+func (t *Native) Source() Source { return Source{Trusted: t.functions.Server == nil} }
+
+// Server is whose tool it is.
+func (t *Native) Server(input json.RawMessage) Server {
+	if t.functions.Server == nil {
+		return Server{}
+	}
+	return t.functions.Server(input)
+}
 
 // Available returns nil.
 func (t *Native) Available() error { return nil }

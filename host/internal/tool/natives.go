@@ -9,10 +9,31 @@ import (
 	"github.com/toolquay/toolquay/plugins"
 )
 
-// Natives are the embedder's tools, by their names and aliases. The zero value is empty.
+// Set is the tools that there are at one moment: those of plugins, and the embedder's.
+type Set struct {
+	*plugins.Set
+	Natives *Natives
+}
+
+// Find returns the tool with a name or alias among the embedder's, or else among those of
+// plugins.
+func (s Set) Find(name string) (Tool, bool) {
+	if t, ok := s.Natives.find(name); ok {
+		return t, true
+	}
+	if t, ok := s.Tool(name); ok {
+		return Plugin{Tool: t}, true
+	}
+	return nil, false
+}
+
+// Natives are the embedder's tools, by their names and aliases. The zero value is empty. They
+// do not change once a [Set] has them.
 type Natives struct {
 	list   []*Native // sorted by name
 	byName map[string]*Native
+	// Pending are the servers whose tools are still to come, sorted.
+	Pending []string
 }
 
 // Add adds a tool, and refuses one with a name that is taken.
@@ -34,22 +55,25 @@ func (n *Natives) Add(t *Native) error {
 	return nil
 }
 
+// find returns the tool with a name or alias.
+func (n *Natives) find(name string) (*Native, bool) {
+	if n == nil {
+		return nil, false
+	}
+	t, ok := n.byName[name]
+	return t, ok
+}
+
 // All lists the tools, sorted by name. The list must not be changed.
-func (n *Natives) All() []*Native { return n.list }
+func (n *Natives) All() []*Native {
+	if n == nil {
+		return nil
+	}
+	return n.list
+}
 
 // Names lists all names and aliases, sorted.
 func (n *Natives) Names() []string { return slices.Sorted(maps.Keys(n.byName)) }
-
-// Find returns the tool with a name or alias among these, or else among those of plugins.
-func (n *Natives) Find(set *plugins.Set, name string) (Tool, bool) {
-	if t, ok := n.byName[name]; ok {
-		return t, true
-	}
-	if t, ok := set.Tool(name); ok {
-		return Plugin{Tool: t}, true
-	}
-	return nil, false
-}
 
 // Clash refuses plugins that take the name of one of these tools: only built-in ones can.
 func (n *Natives) Clash(set *plugins.Set) error {

@@ -43,10 +43,11 @@ func TestNatives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found, ok := natives.Find(set, "Second"); !ok || found != tool.Tool(two) {
+	all := tool.Set{Set: set, Natives: &natives}
+	if found, ok := all.Find("Second"); !ok || found != tool.Tool(two) {
 		t.Errorf("found %v", found)
 	}
-	if _, ok := natives.Find(set, "Third"); ok {
+	if _, ok := all.Find("Third"); ok {
 		t.Error("found a tool that does not exist")
 	}
 	if err := natives.Clash(set); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -20,6 +21,8 @@ type Tool interface {
 	Definition() [sha256.Size]byte
 	// Source says who made the tool.
 	Source() Source
+	// Server is whose tool it is, by a call's input; nil is any.
+	Server(input json.RawMessage) Server
 	// Available returns why the tool cannot be called now, or nil.
 	Available() error
 	// Declares reports whether the tool may ask for a capability, and with which claim.
@@ -35,13 +38,19 @@ type Tool interface {
 	Call(ctx context.Context, c Invocation) (abi.ToolResult, error)
 }
 
-// Invocation is one call to a tool. Person is whom an embedder's tool may ask; plugins ask by
-// capabilities alone.
+// Invocation is one call to a tool. The rest beside what a plugin gets is for the embedder's
+// tools: the person whom they may ask, the session, and what its calls are judged by now.
 type Invocation struct {
 	plugins.Invocation
 
-	Person capability.Person
+	Person  capability.Person
+	Session string
+	Policy  *permissions.Policy
 }
+
+// Server is the MCP server that a tool is of, and that server's own name for the tool. The zero
+// value is none.
+type Server struct{ Name, Tool string }
 
 var _ Tool = Plugin{}
 
@@ -49,7 +58,7 @@ var _ Tool = Plugin{}
 type Source struct {
 	// Plugin is the plugin's name; empty for the embedder's own tools.
 	Plugin string
-	// Trusted says that the tool is built in, or the embedder's own.
+	// Trusted says that the tool is built in, or the embedder's own and no server's.
 	Trusted bool
 }
 
@@ -63,6 +72,9 @@ func (t Plugin) Contract() *abi.Tool { return t.Tool.Tool }
 func (t Plugin) Source() Source {
 	return Source{Plugin: t.Plugin.Name, Trusted: t.Plugin.Origin == plugins.OriginBuiltin}
 }
+
+// Server returns none: no plugin speaks for a server.
+func (t Plugin) Server(json.RawMessage) Server { return Server{} }
 
 // Validate checks an input against the tool's schema.
 func (t Plugin) Validate(input json.RawMessage) (json.RawMessage, error) { return t.Accept(input) }

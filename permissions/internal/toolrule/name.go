@@ -96,7 +96,7 @@ func checkName(name string) error {
 	for i := range len(name) {
 		c := name[i]
 		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c == '*'
-		if !letter && (i == 0 || (c < '0' || c > '9') && c != '_' && c != '-' && c != '.') {
+		if !letter && (i == 0 || (c < '0' || c > '9') && c != '_' && c != '-' && c != '.' && (c != '/' || !strings.HasPrefix(name, mcpPrefix))) {
 			return fmt.Errorf("%q cannot be a tool's name", name)
 		}
 	}
@@ -135,9 +135,14 @@ func (m *Name) Match(name string) bool {
 	return m.glob == nil || m.glob.Match(tool, false)
 }
 
-// Grants compares an allow with the server and tool on record. The rule's server
-// ends at the first "__", so that no other reading of it grants anything.
-func (m *Name) Grants(server, tool string) bool {
+// Grants compares an allow with the server and tool on record, and with the whole name by which
+// the model calls the tool. The rule's server ends at the first "__", so that no other reading
+// of it grants anything. A tool of the host's that passes calls on to servers, such as
+// ReadMcpResource, is granted by its own name too.
+func (m *Name) Grants(name, server, tool string) bool {
+	if m.exact == name && (m.mcpServer == server || !strings.HasPrefix(name, mcpPrefix)) {
+		return true
+	}
 	if m.mcp == "" || m.mcpServer != server {
 		return false
 	}

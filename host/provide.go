@@ -1,0 +1,100 @@
+package host
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/toolquay/toolquay/host/internal/tool"
+)
+
+// Provided is what one provider of tools offers at a moment, such as an MCP server.
+type Provided struct {
+	Tools []NativeTool
+	// Pending are the names of servers whose tools are still to come. ToolSearch tells models
+	// of them.
+	Pending []string
+}
+
+// Provide has a provider's tools take the place of those that it offered before. It may be
+// called while calls run: turns that have begun keep the tools that they began with, and
+// sessions take up the newer ones with their next turn. [ObserveOptions.Events] is told of
+// tools that came, went or changed (EventTools). If a name is taken, or a contract is invalid,
+// everything is as it was.
+func (h *Host) Provide(provider string, p Provided) error {
+	compiled, err := compileAll(p.Tools)
+	if err != nil {
+		return fmt.Errorf("the tools of %s: %w", provider, err)
+	}
+	h.tools.mu.Lock()
+	defer h.tools.mu.Unlock()
+	return h.tools.replace(provider, offer{compiled, slices.Clone(p.Pending)}, h.plugins.SetNatives)
+}
+
+// offers are the tools that are not from plugins: the embedder's own, and those of providers
+// by their names.
+type offers struct {
+	mu        sync.Mutex
+	own       []*tool.Native
+	providers map[string]offer
+}
+
+// offer is what one provider offers.
+type offer struct {
+	tools   []*tool.Native
+	pending []string
+}
+
+// replace puts an offer into force, unless that fails. The mutex is held.
+func (o *offers) replace(provider string, by offer, put func(*tool.Natives) error) error {
+	was, had := o.providers[provider]
+	if o.providers == nil {
+		o.providers = make(map[string]offer)
+	}
+	o.providers[provider] = by
+	if len(by.tools)+len(by.pending) == 0 {
+		delete(o.providers, provider)
+	}
+	natives, err := o.join()
+	if err == nil {
+		err = put(natives)
+	}
+	if err != nil {
+		delete(o.providers, provider)
+		if had {
+			o.providers[provider] = was
+		}
+	}
+	return err
+}
+
+// join puts the tools of all together.
+func (o *offers) join() (*tool.Natives, error) {
+	all, lists := &tool.Natives{}, [][]*tool.Native{o.own}
+	for _, name := range slices.Sorted(maps.Keys(o.providers)) {
+		lists = append(lists, o.providers[name].tools)
+		all.Pending = append(all.Pending, o.providers[name].pending...)
+	}
+	slices.Sort(all.Pending)
+	for _, list := range lists {
+		for _, t := range list {
+			if err := all.Add(t); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
+}
+
+// compileAll checks tools and returns them as the pipeline calls them.
+func compileAll(list []NativeTool) ([]*tool.Native, error) {
+	compiled := make([]*tool.Native, len(list))
+	for i := range list {
+		var err error
+		if compiled[i], err = list[i].compile(); err != nil {
+			return nil, err
+		}
+	}
+	return compiled, nil
+}
