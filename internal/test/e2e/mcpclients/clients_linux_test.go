@@ -202,7 +202,7 @@ func (p *project) run(t *testing.T, name string, args ...string) (string, error)
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir = p.dir
 	cmd.Env = append(os.Environ(), "HOME="+p.home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_CACHE_HOME="+testenv.CacheHome(),
-		"PYTHONPYCACHEPREFIX="+filepath.Join(environments(), "compiled"), "TOOLQUAY="+p.command, "TOOLQUAY_ARGS="+string(line), "TOOLQUAY_LASTING="+p.lasting)
+		"PYTHONPYCACHEPREFIX="+testenv.PythonCache(), "TOOLQUAY="+p.command, "TOOLQUAY_ARGS="+string(line), "TOOLQUAY_LASTING="+p.lasting)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	cmd.WaitDelay = time.Second
