@@ -3,7 +3,10 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/stricttoml"
@@ -13,18 +16,18 @@ import (
 // sharedServers reads the project's .mcp.json, which other agents read too. What is wrong
 // with it is a warning: it denies nothing, so the rest of the settings counts without it.
 func (l *loader) sharedServers(root string) {
-	path := filepath.Join(root, ".mcp.json")
-	l.out.Watched = append(l.out.Watched, path)
-	content, there, err := readFile(path)
-	l.saw(permissions.SourceProject, path, there || err != nil)
-	src := permissions.Source{Kind: permissions.SourceProject, File: path}
+	file := filepath.Join(root, ".mcp.json")
+	l.out.Watched = append(l.out.Watched, file)
+	content, there, err := readFile(file)
+	l.saw(permissions.SourceProject, file, there || err != nil)
+	src := permissions.Source{Kind: permissions.SourceProject, File: file}
 	if err != nil {
 		l.warn(src, "its MCP servers left out: %v", err)
 	}
 	if err != nil || !there {
 		return
 	}
-	f, err := parseShared(path, content)
+	f, err := parseShared(file, content)
 	if err != nil {
 		l.warn(src, "its MCP servers left out: %v", err)
 	}
@@ -33,8 +36,8 @@ func (l *loader) sharedServers(root string) {
 
 // parseShared reads the text of a .mcp.json. A server that makes no sense is left out, with
 // a note, and so is every key that is not known. An error says where the whole does not.
-func parseShared(path string, src []byte) (*File, error) {
-	f := &File{Kind: permissions.SourceProject, Path: path}
+func parseShared(file string, src []byte) (*File, error) {
+	f := &File{Kind: permissions.SourceProject, Path: file}
 	p := jsonParser{faults: faults{file: f}}
 	body, ok := p.body(src)
 	if ok {
@@ -89,7 +92,7 @@ func (p *jsonParser) servers(n *jsonNode) {
 		}
 		before := len(p.list)
 		s := p.server(m, key)
-		if len(p.list) > before {
+		if len(p.list) > before || s.ourselves() {
 			continue
 		}
 		if p.faults.file.Servers == nil {
@@ -133,6 +136,16 @@ func (p *jsonParser) server(m jsonMember, key string) Server {
 	}
 	s.check(true, fault)
 	return s
+}
+
+// ourselves reports whether the server is this program, which toolquay mcp install adds for
+// other agents.
+func (s *Server) ourselves() bool {
+	if len(s.Command) == 0 {
+		return false
+	}
+	program := strings.TrimSuffix(path.Base(strings.ReplaceAll(s.Command[0], `\`, "/")), ".exe")
+	return program == "toolquay" && slices.Contains(s.Command[1:], "mcp")
 }
 
 // choose keeps what the transport has, which the command tells where no type is given.

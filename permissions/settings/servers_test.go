@@ -283,6 +283,7 @@ func TestSharedServerFile(t *testing.T) {
 		"every type":        {`{"mcpServers": {"a": {"type": "stdio", "command": "p"}, "b": {"type": "streamable-http", "url": "https://a.example.com"}}}`, "a: p\nb, at https://a.example.com", ""},
 		"byte order mark":   {"\xef\xbb\xbf{\"mcpServers\": {\"a\": {\"command\": \"p\"}}}", "a: p", "byte order mark"},
 		"unknown keys":      {`{"inputs": [], "mcpServers": {"a": {"command": "p", "timeout": 3, "autoApprove": ["*"]}}}`, "a: p", `not read of it: "inputs", "mcpServers.a.timeout", "mcpServers.a.autoApprove"`},
+		"this program":      {`{"mcpServers": {"a": {"command": "C:\\bin\\toolquay.exe", "args": ["mcp"]}, "b": {"command": "/bin/toolquay", "args": ["mcp"]}}}`, "", ""},
 		"no servers":        {`{"servers": {}}`, "", "it has no object mcpServers"},
 		"broken":            {"{\"mcpServers\": {\n  \"a\": {\"command\" \"p\"}}}", "", ".mcp.json: its MCP servers left out: line 2, column 19: "},
 		"empty":             {"", "", "line 1, column 1: the document ends where a value was expected"},
