@@ -12,6 +12,9 @@ type ToolsOK struct {
 	// Ready are the names of the other tools that are offered, which can be called
 	// without being looked for.
 	Ready []string `json:"ready,omitempty"`
+	// Pending are the names of the MCP servers that are still connecting, whose tools
+	// are in neither list yet.
+	Pending []string `json:"pending,omitempty"`
 }
 
 // DeferredTool is a tool that is offered by its name alone. A result that refers

@@ -69,9 +69,18 @@ type Scope struct {
 
 // Catalog knows which tools a session offers its model.
 type Catalog interface {
-	// List returns those that the model knows by name alone, and the names of the
-	// others, in the order in which they are offered.
-	List() (deferred []abi.DeferredTool, ready []string, err error)
+	// List lists them in the order in which they are offered.
+	List() (ToolList, error)
+}
+
+// ToolList is what a [Catalog] offers a model at one moment.
+type ToolList struct {
+	// Deferred are the tools that the model knows by name alone, and Ready the names of
+	// the others.
+	Deferred []abi.DeferredTool
+	Ready    []string
+	// Pending are the names of the MCP servers whose tools are still to come, sorted.
+	Pending []string
 }
 
 // Plan is a capability call that is understood and not yet done.

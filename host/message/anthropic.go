@@ -2,6 +2,7 @@ package message
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
 
 	"github.com/toolquay/toolquay/abi"
@@ -52,14 +53,22 @@ type anthropicMessage struct {
 
 // anthropicReply puts what tools add to the conversation after the results, as
 // text: the API takes results in front only, and takes no second role beside
-// them.
+// them. What a result has beside tool references follows too, since the API takes
+// nothing else with those.
 func anthropicReply(results []abi.ToolResult) anthropicMessage {
 	reply := anthropicMessage{Role: "user", Content: make([]Block, 0, len(results))}
+	var beside []Block
 	for _, r := range results {
+		content := Blocks(r.Content)
+		if slices.ContainsFunc(content, isReference) {
+			beside = append(beside, slices.DeleteFunc(slices.Clone(content), isReference)...)
+			content = slices.DeleteFunc(content, func(b Block) bool { return !isReference(b) })
+		}
 		reply.Content = append(reply.Content, Block{
-			Type: "tool_result", ToolUseID: r.ToolUseID, Content: Blocks(r.Content), IsError: r.IsError,
+			Type: "tool_result", ToolUseID: r.ToolUseID, Content: content, IsError: r.IsError,
 		})
 	}
+	reply.Content = append(reply.Content, beside...)
 	for _, r := range results {
 		for _, m := range r.Messages {
 			reply.Content = append(reply.Content, Block{Type: "text", Text: m.Text})
@@ -67,6 +76,8 @@ func anthropicReply(results []abi.ToolResult) anthropicMessage {
 	}
 	return reply
 }
+
+func isReference(b Block) bool { return b.Type == "tool_reference" }
 
 // plainText is the media type of documents that the APIs take as text.
 const plainText = "text/plain"

@@ -36,6 +36,9 @@ pub struct SearchOutput {
     query: String,
     /// How many deferred tools there are.
     total_deferred_tools: usize,
+    /// The MCP servers that are still connecting, whose tools a later call finds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending_mcp_servers: Option<Vec<String>>,
 }
 
 /// The arguments of `tools.list`.
@@ -47,6 +50,7 @@ struct ListArgs {}
 #[serde(default)]
 struct ListOk {
     ready: Vec<String>,
+    pending: Vec<String>,
 }
 
 impl Capability for ListArgs {
@@ -91,11 +95,15 @@ fn search(input: SearchInput, cx: &mut Context) -> Result<Output, ToolError> {
         matches: found.iter().map(|tool| tool.name.clone()).collect(),
         query: input.query,
         total_deferred_tools: tools.len(),
+        pending_mcp_servers: Some(answer.ok.pending).filter(|pending| !pending.is_empty()),
     };
-    // An API that expands references takes nothing else beside them.
     let output = match found.is_empty() {
         true => Output::text(nothing(&query, &tools, &answer.ok.ready)),
         false => found.iter().fold(Output::new(), |output, tool| output.tool_reference(&tool.name)),
+    };
+    let output = match &structured.pending_mcp_servers {
+        None => output,
+        Some(pending) => output.and_text(still_to_come(pending)),
     };
     Ok(output.structured(&structured))
 }
@@ -133,6 +141,15 @@ fn nothing(query: &Query, tools: &[Deferred], ready: &[String]) -> String {
             tools.len()
         ),
     }
+}
+
+/// Says which servers' tools cannot be found yet.
+fn still_to_come(pending: &[String]) -> String {
+    format!(
+        "MCP servers that are still connecting, whose tools are not listed yet: {}. If a tool of theirs is needed, search \
+         again in a moment.",
+        pending.join(", ")
+    )
 }
 
 fn join(names: &[&String]) -> String {

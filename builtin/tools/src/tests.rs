@@ -229,6 +229,30 @@ fn what_is_not_found_is_explained() {
 }
 
 #[test]
+fn servers_that_still_connect_are_named() {
+    let host = Host::new().on("tools.list", |_| {
+        let ok = json!({"count": 1, "ready": ["Read"], "pending": ["github", "slack"]});
+        Ok(Reply::new(ok).with_body(json!([{"name": "LSP"}]).to_string()))
+    });
+    const NOTE: &str = "MCP servers that are still connecting, whose tools are not listed yet: github, slack. If a tool \
+                        of theirs is needed, search again in a moment.";
+    for (query, matches, kinds) in [
+        ("lsp", json!(["LSP"]), ["tool_reference", "text"]),
+        ("issue", json!([]), ["text", "text"]),
+        ("select:mcp__slack__send", json!([]), ["text", "text"]),
+    ] {
+        let outcome = host.call::<search>(json!({"query": query}));
+        let content = outcome.content();
+        assert_eq!(content.iter().map(|b| b.kind.as_str()).collect::<Vec<_>>(), kinds, "{query}");
+        assert!(outcome.text().ends_with(NOTE), "{query}: {}", outcome.text());
+        let want = json!({
+            "matches": matches, "query": query, "total_deferred_tools": 1, "pending_mcp_servers": ["github", "slack"],
+        });
+        assert_eq!(outcome.structured(), Some(want));
+    }
+}
+
+#[test]
 fn failures_are_passed_on() {
     assert_eq!(call(json!({"query": "select:"})).error().map(|err| err.code), Some(ErrorCode::InvalidInput));
     assert_eq!(call(json!({"query": "+"})).error().map(|err| err.code), Some(ErrorCode::InvalidInput));

@@ -51,8 +51,8 @@ func (c commandCall) Analyse(text string, at shell.Place) permissions.Command {
 
 // Offers reports whether the model may call a tool.
 func (c commandCall) Offers(tool string) bool {
-	_, ready, err := c.gate.turn.Catalog().List()
-	return err == nil && slices.Contains(ready, tool)
+	list, err := c.gate.turn.Catalog().List()
+	return err == nil && slices.Contains(list.Ready, tool)
 }
 
 // Remark tells the model something beside the call's result.

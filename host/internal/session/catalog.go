@@ -4,8 +4,10 @@ import (
 	"slices"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/host/internal/toolset"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // catalog is the tools of a session as a turn finds them, of those that there were when it began.
@@ -71,12 +73,21 @@ func (c *catalog) Unloaded(contract *abi.Tool, err error) error {
 }
 
 // List implements [pipeline.Catalog].
-func (c *catalog) List() ([]abi.DeferredTool, []string, error) {
+func (c *catalog) List() (capability.ToolList, error) {
 	offered, err := c.offered()
 	if err != nil {
-		return nil, nil, err
+		return capability.ToolList{}, err
 	}
-	return offered.Deferred(), offered.Ready(), nil
+	return capability.ToolList{Deferred: offered.Deferred(), Ready: offered.Ready(), Pending: c.pending()}, nil
+}
+
+// pending are the servers whose tools are still to come, but for those that a deny rule
+// keeps from the model as a whole.
+func (c *catalog) pending() []string {
+	policy := c.session.Rules.View().Policy
+	return slices.DeleteFunc(slices.Clone(c.set.Natives.Pending), func(server string) bool {
+		return !policy.OfferedFrom(permissions.Origin{Server: server}, "mcp__"+server)
+	})
 }
 
 // Refer puts definitions into the tool references of a result's content, and removes

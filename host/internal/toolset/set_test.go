@@ -19,6 +19,8 @@ func tool(name string, origin Origin, change ...func(*Tool)) Tool {
 
 func deferred(t *Tool) { t.Defer = true }
 
+func inFull(t *Tool) { t.AlwaysLoad = true }
+
 func search() Tool { return tool(Search, OriginBuiltin) }
 
 // build makes a set of tools in any order.
@@ -54,10 +56,11 @@ func TestOrder(t *testing.T) {
 	t.Parallel()
 	var k Known
 	s := build(t, &k, Selection{Defer: DeferAlways},
-		tool("mcp__a__b", OriginNative, func(t *Tool) { t.AlwaysLoad = true }), tool("Cow", OriginPlugin), tool("Zebra", OriginNative),
+		tool("mcp__ide__run", OriginNative, inFull), tool("mcp__slack__send", OriginNative, inFull),
+		tool("mcp__a__b", OriginNative, inFull), tool("Cow", OriginPlugin), tool("Zebra", OriginNative),
 		tool("Write", OriginBuiltin), search(), tool("Late", OriginPlugin, deferred), tool("Read", OriginBuiltin),
 		tool("Off", OriginBuiltin, func(t *Tool) { t.NotOffered = errors.New("off") }))
-	if got := told(t, s, &k); got != "Read ToolSearch Write Zebra Cow mcp__a__b" {
+	if got := told(t, s, &k); got != "Read ToolSearch Write Zebra Cow mcp__a__b mcp__slack__send mcp__ide__run" {
 		t.Errorf("offered: %s", got)
 	}
 	if !s.Defers("Late") || s.Defers("Cow") || s.Defers("Off") {

@@ -11,8 +11,12 @@ import (
 // Search is the name of the tool that finds deferred ones. Without it none is deferred.
 const Search = "ToolSearch"
 
-// mcpPrefix begins the names of the tools of MCP servers: mcp__SERVER__TOOL.
-const mcpPrefix = "mcp__"
+// mcpPrefix begins the names of the tools of MCP servers: mcp__SERVER__TOOL. Those of the
+// server of an editor, whose name is ide, begin with idePrefix.
+const (
+	mcpPrefix = "mcp__"
+	idePrefix = mcpPrefix + "ide__"
+)
 
 // Tool is what a set needs to know of a tool.
 type Tool struct {
@@ -40,9 +44,9 @@ const (
 )
 
 // Sort puts tools into an order that depends on nothing but the tools: the built-in
-// ones, the embedder's, the plugins', those of MCP servers, each by name. What comes
-// first stays the same when something is added after it, which keeps a model API's
-// prompt cache valid.
+// ones, the embedder's, the plugins', those of MCP servers, each by name, and last those of
+// the editor's server, which comes and goes with the editor. What comes first stays the same
+// when something is added after it, which keeps a model API's prompt cache valid.
 func Sort(tools []Tool) {
 	slices.SortFunc(tools, func(a, b Tool) int { return compare(&a, &b) })
 }
@@ -53,7 +57,10 @@ func compare(a, b *Tool) int {
 
 // rank is the tool's group in the order.
 func (t *Tool) rank() int {
-	if isMCP(t.Tool) {
+	switch {
+	case strings.HasPrefix(t.Name, idePrefix):
+		return int(OriginPlugin) + 2
+	case isMCP(t.Tool):
 		return int(OriginPlugin) + 1
 	}
 	return int(t.Origin)

@@ -41,19 +41,19 @@ func (plan) Accesses() []permissions.Access {
 
 // Do lists the tools.
 func (p plan) Do(context.Context, capability.Judge) (abi.Answer, error) {
-	deferred, ready, err := p.catalog.List()
+	list, err := p.catalog.List()
 	if err != nil {
 		return abi.Answer{}, err
 	}
-	if deferred == nil {
-		deferred = []abi.DeferredTool{} // a list also where it is empty
+	if list.Deferred == nil {
+		list.Deferred = []abi.DeferredTool{} // a list also where it is empty
 	}
-	body, err := json.Marshal(deferred)
+	body, err := json.Marshal(list.Deferred)
 	if err != nil {
 		return abi.Answer{}, abi.Errorf(abi.CodeInternal, "encoding the list of tools: %w", err)
 	}
 	return abi.Answer{
-		OK:       abi.ToolsOK{Count: len(deferred), Ready: ready},
+		OK:       abi.ToolsOK{Count: len(list.Deferred), Ready: list.Ready, Pending: list.Pending},
 		Body:     abi.Bytes(body),
 		BodyType: abi.PartJSON,
 		Size:     int64(len(body)),

@@ -14,12 +14,11 @@ import (
 )
 
 type catalog struct {
-	deferred []abi.DeferredTool
-	ready    []string
-	err      error
+	list capability.ToolList
+	err  error
 }
 
-func (c catalog) List() ([]abi.DeferredTool, []string, error) { return c.deferred, c.ready, c.err }
+func (c catalog) List() (capability.ToolList, error) { return c.list, c.err }
 
 func list(t *testing.T, c catalog) (abi.Answer, error) {
 	t.Helper()
@@ -43,10 +42,10 @@ func TestList(t *testing.T) {
 	}{
 		"nothing": {catalog{}, `{"count":0}`, `[]`},
 		"some": {
-			catalog{deferred: []abi.DeferredTool{
+			catalog{list: capability.ToolList{Deferred: []abi.DeferredTool{
 				{Name: "A", Hint: "h", Description: "d"}, {Name: "mcp__x__y", MCP: true},
-			}, ready: []string{"Read"}},
-			`{"count":2,"ready":["Read"]}`, `[{"name":"A","hint":"h","description":"d"},{"name":"mcp__x__y","mcp":true}]`,
+			}, Ready: []string{"Read"}, Pending: []string{"z"}}},
+			`{"count":2,"ready":["Read"],"pending":["z"]}`, `[{"name":"A","hint":"h","description":"d"},{"name":"mcp__x__y","mcp":true}]`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
