@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/propagation"
 
+	hostconfig "github.com/toolquay/toolquay/host/config"
 	"github.com/toolquay/toolquay/host/telemetry/otlp"
 	"github.com/toolquay/toolquay/permissions"
 )
@@ -29,7 +29,7 @@ func (s *setup) openTelemetry() *otlp.Telemetry {
 		return nil
 	}
 	config.Version, config.Logger = readBuild().Version, s.options.Observe.Logger
-	config.Proxy = http.ProxyFromEnvironment
+	config.Proxy, config.Named = hostconfig.ProxyOf(s.loaded), hostconfig.NamedHosts(s.loaded)
 	t, err := otlp.Open(config)
 	if err != nil {
 		s.options.Observe.Logger.Warn("no telemetry is sent", "error", err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/toolquay/toolquay/host/internal/egress"
 	"github.com/toolquay/toolquay/host/internal/judge"
 	"github.com/toolquay/toolquay/host/internal/judge/remote"
 	"github.com/toolquay/toolquay/permissions/settings"
@@ -12,11 +13,15 @@ import (
 
 // judgeOf is the model that settings name as the judge, or none. Its key is read from the
 // environment each time it is needed.
-func judgeOf(j *settings.Judge) (judge.Options, error) {
+func judgeOf(loaded *settings.Loaded) (judge.Options, error) {
+	j := loaded.Judge
 	if j == nil {
 		return judge.Options{}, nil
 	}
-	config := remote.Config{Model: j.Model, Timeout: j.Timeout}
+	config := remote.Config{
+		Model: j.Model, Timeout: j.Timeout,
+		Network: egress.Options{Proxy: ProxyOf(loaded), Named: NamedHosts(loaded)},
+	}
 	if j.APIKeyEnv != "" {
 		config.Key = func(context.Context) (string, error) {
 			key := os.Getenv(j.APIKeyEnv)

@@ -51,7 +51,7 @@ func ForUser(dirs Dirs, project Project, loaded *settings.Loaded) (host.Options,
 		o.Plugins.Sources = append(o.Plugins.Sources, project.source())
 	}
 	var judgeErr, shellErr error
-	o.Permissions.Judge, judgeErr = judgeOf(loaded.Judge)
+	o.Permissions.Judge, judgeErr = judgeOf(loaded)
 	o.Shell, shellErr = shellOf(dirs, loaded, os.Environ())
 	return o, errors.Join(err, judgeErr, shellErr, setTables(&o, dirs, loaded))
 }

@@ -98,8 +98,20 @@ func (d *Dialer) lookUp(ctx context.Context, name string) ([]netip.Addr, error) 
 // mayDial judges one address that a host has. A rule may have named the host, or that very
 // address; an address that a configured URL names stands for that URL alone.
 func (d *Dialer) mayDial(name string, port int, a netip.Addr) bool {
-	h := permissions.HostOf(a.String())
+	h := permissions.HostOf(untranslated(name, a).String())
 	return h.Odd == "" && (!h.Local || d.named(name, port) || d.o.Named(h.Name))
+}
+
+// nat64 is the prefix by which networks without IPv4 reach public IPv4 hosts.
+var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+
+// untranslated is the IPv4 address behind one that a network without IPv4 makes of it when
+// a name is looked up (RFC 6147). Spelled out, such an address is judged as it is: local.
+func untranslated(name string, a netip.Addr) netip.Addr {
+	if b := a.As16(); nat64.Contains(a) && name != a.String() {
+		return netip.AddrFrom4([4]byte(b[12:]))
+	}
+	return a
 }
 
 func (d *Dialer) named(name string, port int) bool {

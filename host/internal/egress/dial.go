@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -70,19 +69,6 @@ func (d *Dialer) dialOne(ctx context.Context, to netip.AddrPort, left int) (net.
 	return d.o.Dial(ctx, to)
 }
 
-// ParseProxy reads the URL of a proxy: http or https, with a user and password for Basic
-// authentication if it wants them. Errors do not repeat the text, which may hold a secret.
-func ParseProxy(text string) (*url.URL, error) {
-	u, err := url.Parse(text)
-	switch {
-	case err != nil || u.Hostname() == "" || portOf(u) == 0 || u.Scheme != "http" && u.Scheme != "https":
-		return nil, errors.New("the proxy is not a URL such as http://proxy.example.com:3128")
-	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("the URL of the proxy has a path, query or fragment; write scheme, host and port only")
-	}
-	return u, nil
-}
-
 // tunnel opens a connection through the proxy. The proxy itself is the operator's: its
 // address is not judged.
 func (d *Dialer) tunnel(ctx context.Context, name string, port int) (net.Conn, error) {
@@ -117,10 +103,6 @@ func (d *Dialer) connect(ctx context.Context, conn net.Conn, target string) (net
 		conn = secure
 	}
 	ask := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: target}, Host: target, Header: make(http.Header)}
-	if u := d.o.Proxy.User; u != nil {
-		password, _ := u.Password()
-		ask.Header.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(u.Username()+":"+password)))
-	}
 	if err := ask.Write(conn); err != nil {
 		return nil, err
 	}

@@ -24,8 +24,8 @@ type Options struct {
 	// spelling is local: localhost, a local address, a name below .internal and such, or
 	// a name without a dot. A public name that resolves to a local address is not.
 	Configured []string
-	// Proxy is the HTTP proxy to connect through, as [ParseProxy] reads it. Nil
-	// connects directly.
+	// Proxy is the proxy of HTTP to connect through, an http or https URL of host and
+	// port. Nil connects directly.
 	Proxy *url.URL
 
 	// Resolve and Dial replace the system's, for tests and for embedders with a network

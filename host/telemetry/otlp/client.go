@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/toolquay/toolquay/host/internal/egress"
 )
 
 const (
@@ -54,15 +56,11 @@ func newSender(what string, t *Target, c *Config) *sender {
 		s.headers.Set("Content-Encoding", "gzip")
 	}
 	s.ended, s.end = context.WithCancel(context.Background())
+	way := egress.New(egress.Options{Configured: []string{t.URL}, Proxy: c.Proxy, Named: c.Named})
+	transport := way.Transport()
+	transport.TLSClientConfig, transport.MaxIdleConns = t.TLS, 1
 	s.http = &http.Client{
-		Transport: &http.Transport{
-			Proxy:               c.Proxy,
-			TLSClientConfig:     t.TLS,
-			ForceAttemptHTTP2:   true,
-			MaxIdleConns:        1,
-			IdleConnTimeout:     90 * time.Second,
-			TLSHandshakeTimeout: 10 * time.Second,
-		},
+		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return s

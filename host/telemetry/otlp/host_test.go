@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/pem"
 	"errors"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -21,6 +23,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/telemetry/otlp"
+	"github.com/toolquay/toolquay/internal/relay"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 )
@@ -350,7 +353,9 @@ func TestProxy(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t)
 	config := otlp.To("http://receiver.example.com:4318", nil)
-	config.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(c.URL) }
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { tunnel(t, w, r, c.Listener.Addr().String()) }))
+	t.Cleanup(proxy.Close)
+	config.Proxy = &url.URL{Scheme: "http", Host: proxy.Listener.Addr().String()}
 	l := newLab(t, config)
 	l.run(t, read("1", "a.txt"))
 	if err := l.shutdown(t, testenv.Patience); err != nil || len(c.all(t)) == 0 {
@@ -361,6 +366,29 @@ func TestProxy(t *testing.T) {
 			t.Errorf("a request for %s", r.Host)
 		}
 	}
+}
+
+// tunnel answers CONNECT to the receiver by a connection to where it is.
+func tunnel(t *testing.T, w http.ResponseWriter, r *http.Request, to string) {
+	t.Helper()
+	if r.Method != http.MethodConnect || r.Host != "receiver.example.com:4318" {
+		t.Errorf("the proxy was asked %s %s", r.Method, r.Host)
+	}
+	up, err := (&net.Dialer{}).DialContext(r.Context(), "tcp", to)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer up.Close()
+	down, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer down.Close()
+	_, _ = io.WriteString(down, "HTTP/1.1 200 OK\r\n\r\n")
+	go func() { _, _ = io.Copy(up, down); _ = relay.CloseWrite(up) }()
+	_, _ = io.Copy(down, up)
 }
 
 // TestABusyReceiverIsTriedAgain: what it refuses for now arrives later.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
-	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -35,9 +34,12 @@ type Config struct {
 	// Traces and Metrics are the places for each. What has no URL is not sent, and one
 	// of them must have one.
 	Traces, Metrics Target
-	// Proxy names the proxy for a request, such as [http.ProxyFromEnvironment]; nil is
-	// none.
-	Proxy func(*http.Request) (*url.URL, error)
+	// Proxy is the proxy of HTTP that receivers are reached through, also those with
+	// http, by CONNECT; nil is none. It has scheme, host and port only.
+	Proxy *url.URL
+	// Named reports whether a receiver may be on this machine or a private network though
+	// the spelling of its URL does not say so; nil is no.
+	Named func(host string) bool
 
 	// Service and Version name what is told of; empty is DefaultService, and no
 	// version.

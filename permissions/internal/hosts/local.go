@@ -13,18 +13,37 @@ var localNames = []string{
 	"metadata", "instance-data", "kubernetes.default.svc", "host.docker.internal",
 }
 
-// localRanges are the local networks that netip does not know.
-var localRanges = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"),
-	netip.MustParsePrefix("100.64.0.0/10"),    // carriers' own; metadata at 100.100.100.200
-	netip.MustParsePrefix("168.63.129.16/32"), // a cloud's agent service
-	netip.MustParsePrefix("192.0.0.0/24"),     // protocols' own; metadata at 192.0.0.192
-	netip.MustParsePrefix("198.18.0.0/15"),    // benchmarks
-	netip.MustParsePrefix("240.0.0.0/4"),      // reserved, and broadcast
-	netip.MustParsePrefix("::/96"),            // IPv4 in an old form
-	netip.MustParsePrefix("64:ff9b:1::/48"),   // local translation
-	netip.MustParsePrefix("fec0::/10"),        // site-local
-	netip.MustParsePrefix("2001:db8::/32"),    // documentation
+// localRanges are the IPv4 ranges without public hosts that netip does not know.
+var localRanges = prefixes(
+	"0.0.0.0/8",
+	"100.64.0.0/10",                                     // carriers' own; metadata at 100.100.100.200
+	"168.63.129.16/32",                                  // a cloud's agent service
+	"192.0.0.0/24",                                      // protocols' own; metadata at 192.0.0.192
+	"192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", // documentation
+	"192.88.99.0/24", // relays of 6to4
+	"198.18.0.0/15",  // benchmarks
+	"240.0.0.0/4",    // reserved, and broadcast
+)
+
+// global is all of IPv6 that is assigned to public hosts, but for the ranges below. Outside
+// it are mapped, compatible and translated IPv4 (::ffff:0:0/96, ::/96, 64:ff9b::/96),
+// private, link-local, site-local and multicast addresses.
+var (
+	global    = netip.MustParsePrefix("2000::/3")
+	notGlobal = prefixes(
+		"2001::/23",     // protocols' own, Teredo (2001::/32) among them
+		"2001:db8::/32", // documentation
+		"2002::/16",     // 6to4
+		"3fff::/20",     // documentation
+	)
+)
+
+func prefixes(texts ...string) []netip.Prefix {
+	list := make([]netip.Prefix, len(texts))
+	for i, text := range texts {
+		list[i] = netip.MustParsePrefix(text)
+	}
+	return list
 }
 
 // isLocal reports whether a reading is local.
@@ -35,10 +54,7 @@ func isLocal(name string) bool {
 			return name == local || strings.HasSuffix(name, "."+local)
 		})
 	}
-	if inner, ok := embedded(a); ok && isLocalAddr(inner) {
-		return true
-	}
-	return isLocalAddr(a)
+	return isLocalAddr(a.Unmap())
 }
 
 // loopbackNames mean the loopback on every system.
@@ -58,20 +74,9 @@ func (h *Host) Loopback() bool {
 }
 
 func isLocalAddr(a netip.Addr) bool {
-	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsMulticast() || a.IsUnspecified() ||
-		slices.ContainsFunc(localRanges, func(p netip.Prefix) bool { return p.Contains(a) })
-}
-
-// embedded is the IPv4 address that translators reach through an IPv6 one:
-// 64:ff9b::/96 and 2002::/16.
-func embedded(a netip.Addr) (netip.Addr, bool) {
-	b := a.As16()
-	switch {
-	case !a.Is6():
-	case b[0] == 0 && b[1] == 0x64 && b[2] == 0xff && b[3] == 0x9b:
-		return netip.AddrFrom4([4]byte(b[12:16])), true
-	case b[0] == 0x20 && b[1] == 0x02:
-		return netip.AddrFrom4([4]byte(b[2:6])), true
+	within := func(p netip.Prefix) bool { return p.Contains(a) }
+	if a.Is6() {
+		return !global.Contains(a) || slices.ContainsFunc(notGlobal, within)
 	}
-	return netip.Addr{}, false
+	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsMulticast() || slices.ContainsFunc(localRanges, within)
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolquay/toolquay/host/internal/egress"
 	"github.com/toolquay/toolquay/host/internal/judge"
 )
 
@@ -30,18 +31,16 @@ type Config struct {
 	// Timeout bounds one prompt with all its tries; 0 is [DefaultTimeout]. The
 	// context's deadline may come sooner.
 	Timeout time.Duration
-	// Transport replaces the client's own, to go through a proxy for one.
-	Transport http.RoundTripper
+	// Network says how the server is reached; [egress.Options.Configured] is set to
+	// BaseURL.
+	Network egress.Options
 }
 
 // DefaultTimeout is how long a prompt may take where the configuration does not say.
 const DefaultTimeout = time.Minute
 
-// Bounds of an answer, in bytes.
-const (
-	maxBody   = 1 << 20
-	maxHeader = 64 << 10
-)
+// maxBody bounds an answer, in bytes.
+const maxBody = 1 << 20
 
 // Client completes prompts at one endpoint. It is safe for concurrent use.
 type Client struct {
@@ -85,11 +84,9 @@ func newClient(c Config, p protocol) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Transport == nil {
-		c.Transport = newTransport()
-	}
+	c.Network.Configured = []string{c.BaseURL}
 	return &Client{config: c, endpoint: base.JoinPath(p.path()).String(), protocol: p, wait: firstWait, http: &http.Client{
-		Transport: c.Transport,
+		Transport: egress.New(c.Network).Transport(),
 		// The key is for this server, and the call's data are too.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
@@ -116,18 +113,6 @@ func parseBase(text string, key bool) (*url.URL, error) {
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
-}
-
-func newTransport() *http.Transport {
-	return &http.Transport{
-		DialContext:            (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
-		TLSHandshakeTimeout:    10 * time.Second,
-		IdleConnTimeout:        30 * time.Second,
-		MaxIdleConnsPerHost:    4,
-		MaxResponseHeaderBytes: maxHeader,
-		DisableCompression:     true,
-		ForceAttemptHTTP2:      true,
-	}
 }
 
 // Close lets go of connections that are kept for the next prompt.

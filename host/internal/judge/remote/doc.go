@@ -8,8 +8,8 @@
 //	})
 //
 // A client makes one kind of request, and keeps to it: it follows no redirect,
-// reads at most 1 MiB, takes nothing from the environment (no proxy either, but by
-// a Transport of the caller's), and sends a key over plain HTTP to this machine
+// reads at most 1 MiB, takes nothing from the environment, is connected by package
+// egress, and sends a key over plain HTTP to this machine
 // only. The key is in no error and no log.
 //
 // What failed in passing (429, 5xx, a connection that broke) is tried twice more,
