@@ -129,3 +129,25 @@ func TestServersAreJudgedByRecord(t *testing.T) {
 		})
 	}
 }
+
+// TestServersGetNoNulls leaves out what a model has written as null, where the tool is a server's
+// and takes no null there.
+func TestServersGetNoNulls(t *testing.T) {
+	t.Parallel()
+	tool := served("mcp__s__echo", "echo")
+	tool.Contract.InputSchema = `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":["string","null"]},"c":{"type":"string"}},"required":["c"]}`
+	tool.Run = func(_ context.Context, c *host.Call) (abi.ToolResult, error) {
+		return abi.ToolResult{Content: []abi.Block{abi.TextBlock(string(c.Input))}}, nil
+	}
+	h := open(t, host.Options{})
+	if err := h.Provide("s", host.Provided{Tools: []host.NativeTool{tool}}); err != nil {
+		t.Fatal(err)
+	}
+	s := session(t, h, host.SessionOptions{Mode: permissions.ModeBypass})
+	if r, _ := one(t, s, "mcp__s__echo", `{"a":null,"b":null,"c":"x"}`); r.Text() != `{"b":null,"c":"x"}` {
+		t.Errorf("it got %s", r.Text())
+	}
+	if r, _ := one(t, s, "mcp__s__echo", `{"c":null}`); !r.IsError {
+		t.Errorf("it got %s, without what it requires", r.Text())
+	}
+}

@@ -104,9 +104,10 @@ func (t *Native) Declares(capability string) (abi.CapabilityClaim, bool) {
 	return abi.CapabilityClaim{Name: capability}, true
 }
 
-// Validate checks an input against the tool's schema.
+// Validate checks an input against the tool's schema. Servers meet models that send null for what
+// they leave out, as clients in the field pass that on: what may not be null is left out then.
 func (t *Native) Validate(input json.RawMessage) (json.RawMessage, error) {
-	return t.schema.Accept(input, t.contract.Strict)
+	return t.schema.Accept(input, t.contract.Strict || t.functions.Server != nil)
 }
 
 // AcceptOutput holds structured content to the tool's output schema, if it has one. Go programs
