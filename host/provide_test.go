@@ -11,6 +11,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/audit"
 )
 
 // served is a tool of the server "s" that answers with what it is told of the call.
@@ -75,6 +76,46 @@ func TestProvide(t *testing.T) {
 	}
 	if !servers["started s do it"] || !servers["finished s do it"] {
 		t.Errorf("events name %v", servers)
+	}
+}
+
+// decisions keeps what is logged.
+type decisions struct{ list []audit.Entry }
+
+func (d *decisions) Append(e audit.Entry) error {
+	d.list = append(d.list, e)
+	return nil
+}
+
+// TestServersAreOnRecord tells hooks and the log of decisions whose tool it is.
+func TestServersAreOnRecord(t *testing.T) {
+	t.Parallel()
+	var told []string
+	hook := host.Hook{Event: host.PreToolUse, Func: func(_ context.Context, in host.HookInput) (host.HookOutput, error) {
+		told = append(told, in.Server+"/"+in.ServerTool)
+		return host.HookOutput{}, nil
+	}}
+	hooks, err := host.CompileHooks([]host.Hook{hook}, host.HookOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log decisions
+	h := open(t, host.Options{Permissions: host.PermissionOptions{Rules: rules("", "", "mcp__s"), Hooks: hooks}, Observe: host.ObserveOptions{Decisions: &log}, Tools: []host.NativeTool{echo("Own")}})
+	if err := h.Provide("s", host.Provided{Tools: []host.NativeTool{served("mcp__s__do_it", "do it")}}); err != nil {
+		t.Fatal(err)
+	}
+	s := session(t, h, host.SessionOptions{})
+	one(t, s, "mcp__s__do_it", `{}`)
+	one(t, s, "Own", `{"s":"x"}`)
+	if want := []string{"s/do it", "/"}; !slices.Equal(told, want) {
+		t.Errorf("hooks were told of %q", told)
+	}
+	var logged []string
+	for _, e := range log.list {
+		logged = append(logged, e.Tool+" "+e.Server+"/"+e.ServerTool)
+	}
+	if want := []string{"mcp__s__do_it s/do it", "Own /"}; !slices.Equal(logged, want) {
+		t.Errorf("logged: %q", logged)
 	}
 }
 

@@ -13,6 +13,8 @@ type Call struct {
 	// Plugin is the one that the tool is of; empty for those in the box and the
 	// embedder's own.
 	Plugin string
+	// Server is the MCP server that the tool is of; empty for tools of no server.
+	Server string
 	// Session and Turn are those that the call belongs to, and Caller says who makes it.
 	Session, Turn string
 	permissions.Caller
@@ -21,6 +23,9 @@ type Call struct {
 // Logger returns a logger whose lines say which call they are about, and who makes it.
 func (c *Call) Logger(l *slog.Logger) *slog.Logger {
 	attrs := []any{"session", c.Session, "turn", c.Turn, "call", c.ID, "tool", c.Tool, "agent", c.Agent}
+	if c.Server != "" {
+		attrs = append(attrs, "server", c.Server)
+	}
 	if c.Team != "" {
 		attrs = append(attrs, "team", c.Team)
 	}

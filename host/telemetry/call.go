@@ -68,15 +68,28 @@ func (o *Observer) call(t *turn, e *host.Event) {
 func (o *Observer) queued(t *turn, e *host.Event) {
 	c := &call{id: e.CallID, session: e.Session, chain: e.Chain, depth: e.Depth, tool: toolOf(e)}
 	attrs := []attribute.KeyValue{
-		keyOperation.String("execute_tool"), keyTool.String(clip(e.Tool)), keyToolType.String("function"),
-		keyCallID.String(clip(e.CallID)), keyDepth.Int(e.Depth),
+		keyOperation.String("execute_tool"), keyTool.String(clip(e.Tool)), keyCallID.String(clip(e.CallID)), keyDepth.Int(e.Depth),
 	}
-	attrs = append(attrs, from(e)...)
+	attrs = append(append(attrs, from(e)...), of(e)...)
 	if o.options.Content {
 		attrs = append(attrs, keyTitle.String(clip(e.Title)), keyArguments.String(clip(string(e.Input))))
 	}
 	c.ctx, c.span = o.tracer.Start(t.ctx, "execute_tool "+c.tool, trace.WithTimestamp(e.Time), trace.WithAttributes(attrs...))
 	o.underway.add(t, e.Index, c)
+}
+
+// of says whose tool a call is of. A server's runs elsewhere, which the conventions call an
+// extension.
+func of(e *host.Event) []attribute.KeyValue {
+	s := e.Server
+	if s.Name == "" {
+		return []attribute.KeyValue{keyToolType.String("function")}
+	}
+	attrs := []attribute.KeyValue{keyToolType.String("extension"), keyServer.String(clip(s.Name))}
+	if s.Tool == "" {
+		return attrs
+	}
+	return append(attrs, keyMethod.String("tools/call"), keyServerTool.String(clip(s.Tool)))
 }
 
 // from says where an event happens, and who makes the calls.

@@ -16,7 +16,8 @@
 // "execute_tool NAME" by the semantic conventions for generative AI. Below a call are
 // "capability NAME" for what it asked of the host, "ask person" while somebody was
 // asked, and the calls it made in turn. Turns and calls say their session
-// (gen_ai.conversation.id), turn, agent, team, chain and parent call. Decisions, hooks, progress, results kept in
+// (gen_ai.conversation.id), turn, agent, team, chain and parent call. Calls of an MCP server's
+// tools say which (toolquay.mcp.server, toolquay.mcp.tool) and mcp.method.name. Decisions, hooks, progress, results kept in
 // files and other moments are events of these spans; of a call's progress only the
 // first, second, fourth, eighth report and so on, which leaves room for the others. A
 // call that failed has an error.type, which is a code of package abi, or "tool_error"

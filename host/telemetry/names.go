@@ -19,6 +19,7 @@ const (
 	keyCallID       = attribute.Key("gen_ai.tool.call.id")
 	keyArguments    = attribute.Key("gen_ai.tool.call.arguments")
 	keyResult       = attribute.Key("gen_ai.tool.call.result")
+	keyMethod       = attribute.Key("mcp.method.name")
 	keyErrorType    = attribute.Key("error.type")
 )
 
@@ -30,6 +31,8 @@ const (
 	keyTeam       = attribute.Key("toolquay.team.id")
 	keyChain      = attribute.Key("toolquay.chain.id")
 	keyTitle      = attribute.Key("toolquay.call.title")
+	keyServer     = attribute.Key("toolquay.mcp.server")
+	keyServerTool = attribute.Key("toolquay.mcp.tool")
 	keyOutcome    = attribute.Key("toolquay.outcome")
 	keyLost       = attribute.Key("toolquay.incomplete")
 	keyCapability = attribute.Key("toolquay.capability.name")

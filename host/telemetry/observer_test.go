@@ -228,6 +228,25 @@ func TestSpansOfATurn(t *testing.T) {
 	}
 }
 
+// TestSpanOfAServersCall says which server has the tool, and by which method it is called.
+func TestSpanOfAServersCall(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, telemetry.Options{})
+	events := walk("call_1", "mcp__github__get_issue", answer("x"))
+	for i := range events {
+		events[i].Server = host.ToolServer{Name: "github", Tool: "get_issue"}
+	}
+	b.tell("s", "t", events...)
+	call := b.spans()["execute_tool mcp__github__get_issue"]
+	for key, want := range map[string]string{
+		"gen_ai.tool.type": "extension", "mcp.method.name": "tools/call", "toolquay.mcp.server": "github", "toolquay.mcp.tool": "get_issue",
+	} {
+		if got := attr(call, key); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+}
+
 // TestProgress is told so seldom that it drives nothing else out of a span.
 func TestProgress(t *testing.T) {
 	t.Parallel()

@@ -169,7 +169,7 @@ func TestEntriesAreBounded(t *testing.T) {
 	long := strings.Repeat("\x01ü", 1<<20)
 	var e audit.Entry
 	e.Tool, e.Reason, e.Rule, e.Matched, e.Source, e.By, e.Session, e.Call = long, long, long, long, long, long, long, long
-	e.Plugin, e.Capability, e.Binding, e.Layer, e.Mode = long, long, long, permissions.Layer(long), permissions.Mode(long)
+	e.Plugin, e.Server, e.ServerTool, e.Capability, e.Binding, e.Layer, e.Mode = long, long, long, long, long, permissions.Layer(long), permissions.Mode(long)
 	e.RunnerUp = &audit.Opinion{Rule: long, Source: long, Layer: permissions.Layer(long)}
 	accesses, elsewhere := make([]permissions.Access, 1000), long+"x"
 	for i := range accesses {

@@ -49,6 +49,9 @@ type Subject struct {
 	Tool string `json:"tool"`
 	// Plugin offers the tool; empty for tools of the embedder.
 	Plugin string `json:"plugin,omitempty"`
+	// Server is the MCP server that the tool is of, and ServerTool that server's name for it.
+	Server     string `json:"server,omitempty"`
+	ServerTool string `json:"server_tool,omitempty"`
 	// Capability is the operation a running call wants done; empty where the
 	// call itself is judged.
 	Capability string `json:"capability,omitempty"`
@@ -125,7 +128,7 @@ func (e *Entry) Judged(accesses []permissions.Access) {
 func (e *Entry) bounded() Entry {
 	b := *e
 	for _, text := range []*string{
-		&b.Session, &b.Turn, &b.Call, &b.Agent, &b.Team, &b.Chain, &b.Parent, &b.Tool, &b.Plugin, &b.Capability, &b.Rule, &b.Source, &b.Reason, &b.Matched, &b.Binding, &b.By,
+		&b.Session, &b.Turn, &b.Call, &b.Agent, &b.Team, &b.Chain, &b.Parent, &b.Tool, &b.Plugin, &b.Server, &b.ServerTool, &b.Capability, &b.Rule, &b.Source, &b.Reason, &b.Matched, &b.Binding, &b.By,
 		(*string)(&b.Layer), (*string)(&b.Mode),
 	} {
 		*text = cut(*text)

@@ -151,9 +151,10 @@ func TestTheDocument(t *testing.T) {
 	}
 	in := call()
 	in.ToolInput = json.RawMessage(`{"command":"echo <a> && é"}`)
+	in.Server, in.ServerTool = "box", "run it"
 	common := map[string]any{
 		"session_id": "s1", "turn_id": "t1", "agent": "a1", "team": "red", "chain": "ch", "parent": "p1", "depth": 2.0, "cwd": "/", "permission_mode": "default", "tool_name": "Bash",
-		"tool_input": map[string]any{"command": "echo <a> && é"}, "tool_use_id": "c1", "plugin": "shell", "binding": "abc",
+		"tool_input": map[string]any{"command": "echo <a> && é"}, "tool_use_id": "c1", "plugin": "shell", "mcp_server": "box", "mcp_tool": "run it", "binding": "abc",
 	}
 	expect := func(got map[string]any, more map[string]any) {
 		t.Helper()

@@ -16,8 +16,9 @@
 //
 // A command gets one JSON document on its standard input, an object with
 // session_id, turn_id, agent, team, chain, parent, depth, cwd, permission_mode,
-// hook_event_name, tool_name, tool_input, tool_use_id, plugin and binding, without those
-// that are empty of team, parent, depth, plugin and binding; after a call that ran also tool_response
+// hook_event_name, tool_name, tool_input, tool_use_id, plugin, mcp_server, mcp_tool and
+// binding, without those that are empty of team, parent, depth, plugin, mcp_server, mcp_tool
+// and binding (mcp_tool is the MCP server's own name for the tool); after a call that ran also tool_response
 // (content, is_error, structured), and after one that could not error, error_code
 // and is_interrupt: whether the user's interrupt ended the call, and not a time limit,
 // a trap, the failure of another call or the end of the session. Of a text that is too

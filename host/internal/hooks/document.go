@@ -20,6 +20,8 @@ type document struct {
 	ToolInput  json.RawMessage `json:"tool_input"`
 	ToolUseID  string          `json:"tool_use_id"`
 	Plugin     string          `json:"plugin,omitempty"`
+	Server     string          `json:"mcp_server,omitempty"`
+	ServerTool string          `json:"mcp_tool,omitempty"`
 	Binding    string          `json:"binding,omitempty"`
 	Response   *response       `json:"tool_response,omitempty"`
 	*callError                 // with PostToolUseFailure
@@ -43,8 +45,8 @@ func (in *Input) document() ([]byte, error) {
 		Tool:      in.Tool,
 		ToolInput: in.ToolInput,
 		ToolUseID: in.ToolUseID,
-		Plugin:    in.Plugin,
-		Binding:   in.Binding,
+		Plugin:    in.Plugin, Server: in.Server, ServerTool: in.ServerTool,
+		Binding: in.Binding,
 	}
 	switch in.Event {
 	case PostToolUse:

@@ -96,6 +96,9 @@ type Input struct {
 	ToolUseID string
 	// Plugin offers the tool; empty for a tool of the embedder's.
 	Plugin string
+	// Server is the MCP server that the tool is of, and ServerTool that server's name for
+	// it; empty for tools of no server.
+	Server, ServerTool string
 	// Binding is the hash of the input and the tool's definition.
 	Binding string
 	// Result is what the call came to, with PostToolUse.

@@ -113,7 +113,11 @@ func (c *core) session() *Session { return c.turn.Session() }
 
 // identity says which call it is, and who makes it.
 func (c *core) identity() capability.Call {
-	return capability.Call{ID: c.use.ID, Tool: c.name(), Session: c.session().ID, Turn: c.turn.ID(), Caller: c.turn.Caller()}
+	call := capability.Call{ID: c.use.ID, Tool: c.name(), Session: c.session().ID, Turn: c.turn.ID(), Caller: c.turn.Caller()}
+	if c.tool != nil {
+		call.Server = c.server().Name
+	}
+	return call
 }
 
 // Logger takes what an operator should know about the call.

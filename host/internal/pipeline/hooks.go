@@ -16,7 +16,7 @@ func (g *judging) hookInput() hooks.Input {
 	return hooks.Input{
 		SessionID: c.session().ID, TurnID: c.turn.ID(), Caller: c.turn.Caller(), Cwd: v.Cwd, Mode: v.Policy.Mode(),
 		Tool: contract.Name, Aliases: contract.Aliases, ToolInput: c.input.json, ToolUseID: c.use.ID,
-		Plugin: c.tool.Source().Plugin, Binding: g.about.Binding(),
+		Plugin: c.tool.Source().Plugin, Server: g.about.Origin.Server, ServerTool: g.about.Origin.Tool, Binding: g.about.Binding(),
 	}
 }
 

@@ -34,7 +34,7 @@ func (j *journal) append(s *gate.Subject, d *permissions.Decision, by string) er
 	e := audit.Of(d)
 	e.Judged(s.Accesses)
 	e.Session, e.Turn, e.Call, e.Caller = j.session().ID, j.turn.ID(), j.use.ID, j.turn.Caller()
-	e.Plugin, e.Capability = s.Call.Origin.Plugin, s.Operation
+	e.Plugin, e.Server, e.ServerTool, e.Capability = s.Call.Origin.Plugin, s.Call.Origin.Server, s.Call.Origin.Tool, s.Operation
 	e.Mode, e.Binding, e.By = (*desk)(j).Policy().Mode(), s.Call.Binding(), by
 	err := o.Log.Append(e)
 	if err == nil {

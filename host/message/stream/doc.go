@@ -86,6 +86,7 @@
 // protocol ([Protocol]) and the names of the tools. Of a turn there come, with its number and elapsed_ms,
 //
 //	started        [Started]: a call's tool runs
+//	finished       [Finished]: a call to an MCP server has ended; its result follows
 //	progress       [Progress]: at most ten a second for each call
 //	log            [Log]: what a tool logs, where that is asked for (run --stream --logs)
 //	deed           [GitEvent]: a command did something, such as a commit
@@ -114,6 +115,9 @@
 // a call that another call made has that one's id as parent, and as depth how many calls are
 // above it. Such calls are turns of their own, to be reported by a
 // [Reporter] of their own; what the command runs makes none.
+//
+// Lines about a call to an MCP server name that server, and its own name for the tool
+// (server, server_tool).
 //
 // Sizes are in bytes, and in Unicode code points where a key says chars. Every call
 // that came out of the stream has one result or one discarded line, and of a call

@@ -144,6 +144,14 @@ type About struct {
 	ToolUseID string `json:"tool_use_id"`
 	Tool      string `json:"tool"`
 	Title     string `json:"title,omitempty"`
+	OfServer
+}
+
+// OfServer says which MCP server a call's tool is of, and that server's own name for it. Both
+// are left out where it is of none.
+type OfServer struct {
+	Server     string `json:"server,omitempty"`
+	ServerTool string `json:"server_tool,omitempty"`
 }
 
 // From says in which session it happens, and who makes the calls of the turn.
@@ -152,7 +160,9 @@ type From struct {
 	host.Caller
 }
 
-func aboutOf(e host.Event) About { return About{e.CallID, e.Tool, e.Title} }
+func aboutOf(e host.Event) About { return About{e.CallID, e.Tool, e.Title, serverOf(e)} }
+
+func serverOf(e host.Event) OfServer { return OfServer{e.Server.Name, e.Server.Tool} }
 
 func fromOf(e host.Event) From { return From{e.Session, e.Caller} }
 
@@ -160,6 +170,20 @@ func fromOf(e host.Event) From { return From{e.Session, e.Caller} }
 type Started struct {
 	Head
 	About
+	From
+}
+
+// Finished says that a call to an MCP server has ended, while its result may still wait for
+// those before it. Calls of other tools have none. Code and Cause are as in [Result], but for
+// Cause, which a failure has too.
+type Finished struct {
+	Head
+	About
+
+	State message.State `json:"state"`
+	Code  abi.Code      `json:"code,omitempty"`
+	Cause string        `json:"cause,omitempty"`
+
 	From
 }
 
@@ -270,7 +294,9 @@ type Result struct {
 	Head
 	message.Record
 
-	Title string        `json:"title,omitempty"`
+	Title string `json:"title,omitempty"`
+	OfServer
+
 	State message.State `json:"state"`
 	// Cause is why it was not run to its end, where it was denied, cancelled or
 	// interrupted.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/message"
 	"github.com/toolquay/toolquay/permissions"
@@ -40,6 +41,10 @@ func (r *Reporter) Line(e host.Event) any {
 	switch e.Kind {
 	case host.EventStarted:
 		return Started{head, about, from}
+	case host.EventFinished:
+		if e.Server.Name != "" {
+			return finished(head, about, from, e.Result)
+		}
 	case host.EventProgress:
 		return Progress{head, about, e.Progress.Progress, e.Progress.Tail, e.Progress.Lines, e.Progress.Bytes, from}
 	case host.EventLog:
@@ -99,13 +104,22 @@ func (r *Reporter) head(e host.Event) Head {
 }
 
 func (r *Reporter) result(e host.Event, record message.Record) Result {
-	line := Result{Head: r.head(e), Record: record, From: fromOf(e), Title: e.Title, State: message.StateOf(e.Result), Stored: e.Stored}
+	line := Result{Head: r.head(e), Record: record, From: fromOf(e), Title: e.Title, OfServer: serverOf(e), State: message.StateOf(e.Result), Stored: e.Stored}
 	if e.Result.Error != nil && !oneOf(string(line.State), string(message.StateOK), string(message.StateFailed)) {
 		line.Cause = e.Result.Error.Error()
 	}
 	if e.Kind == host.EventResult {
 		r.done.Calls++
 		*r.count(line.State)++
+	}
+	return line
+}
+
+// finished is the line for the end of a server's call.
+func finished(head Head, about About, from From, result *abi.ToolResult) Finished {
+	line := Finished{Head: head, About: about, State: message.StateOf(result), From: from}
+	if result.Error != nil {
+		line.Code, line.Cause = result.Error.Code, cut(result.Error.Error())
 	}
 	return line
 }

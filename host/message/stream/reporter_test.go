@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/message"
 )
 
 // TestDoneSinceTheFirstEvent: a turn has taken as long as it did, also where its
@@ -39,5 +40,34 @@ func TestLogsAreBounded(t *testing.T) {
 		if line, ok := r.Line(e).(Log); !ok || line.Message != want {
 			t.Errorf("of %d bytes: got %d, ending in %q", len(message), len(line.Message), line.Message[max(0, len(line.Message)-8):])
 		}
+	}
+}
+
+// TestCallsOfServers: the lines about such a call name the server, and its end has a line of
+// its own before its result leaves.
+func TestCallsOfServers(t *testing.T) {
+	t.Parallel()
+	r := NewReporter(1)
+	failed := abi.ErrorResult("a", abi.Errorf(abi.CodeIO, "the server is gone"))
+	e := host.Event{CallID: "a", Tool: "mcp__x__y", Server: host.ToolServer{Name: "x", Tool: "y"}, Result: &failed}
+	line := func(kind host.EventKind) any {
+		e.Kind = kind
+		return r.Line(e)
+	}
+	want := OfServer{"x", "y"}
+	if started, ok := line(host.EventStarted).(Started); !ok || started.OfServer != want {
+		t.Errorf("got %+v", started)
+	}
+	finished, ok := line(host.EventFinished).(Finished)
+	if !ok || finished.Type != "finished" || finished.OfServer != want || finished.Code != abi.CodeIO || finished.State != message.StateFailed ||
+		finished.Cause != "the server is gone" {
+		t.Errorf("got %+v", finished)
+	}
+	if result, ok := line(host.EventResult).(Result); !ok || result.OfServer != want {
+		t.Errorf("got %+v", result)
+	}
+	e.Server = host.ToolServer{}
+	if got := line(host.EventFinished); got != nil {
+		t.Errorf("of no server: %+v", got)
 	}
 }
