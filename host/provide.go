@@ -15,7 +15,18 @@ type Provided struct {
 	// Pending are the names of servers whose tools are still to come. ToolSearch tells models
 	// of them.
 	Pending []string
+	// Edits looks at the files that Write, Edit and NotebookEdit are about to change, once such a
+	// call was permitted, and may note something behind its result, such as new errors. nil does
+	// not. It is not called where writes are staged.
+	Edits EditWatch
 }
+
+type (
+	// EditWatch is called before a call edits a file; what it returns is called after that.
+	EditWatch = tool.EditWatch
+	// FileEdit is the file that an [EditWatch] is told of, with Session, Policy and File.
+	FileEdit = tool.Edit
+)
 
 // Provide has a provider's tools take the place of those that it offered before. It may be
 // called while calls run: turns that have begun keep the tools that they began with, and
@@ -29,7 +40,7 @@ func (h *Host) Provide(provider string, p Provided) error {
 	}
 	h.tools.mu.Lock()
 	defer h.tools.mu.Unlock()
-	return h.tools.replace(provider, offer{compiled, slices.Clone(p.Pending)}, h.plugins.SetNatives)
+	return h.tools.replace(provider, offer{compiled, slices.Clone(p.Pending), p.Edits}, h.plugins.SetNatives)
 }
 
 // offers are the tools that are not from plugins: the embedder's own, and those of providers
@@ -44,6 +55,7 @@ type offers struct {
 type offer struct {
 	tools   []*tool.Native
 	pending []string
+	edits   EditWatch
 }
 
 // replace puts an offer into force, unless that fails. The mutex is held.
@@ -53,7 +65,7 @@ func (o *offers) replace(provider string, by offer, put func(*tool.Natives) erro
 		o.providers = make(map[string]offer)
 	}
 	o.providers[provider] = by
-	if len(by.tools)+len(by.pending) == 0 {
+	if len(by.tools)+len(by.pending) == 0 && by.edits == nil {
 		delete(o.providers, provider)
 	}
 	natives, err := o.join()
@@ -75,6 +87,9 @@ func (o *offers) join() (*tool.Natives, error) {
 	for _, name := range slices.Sorted(maps.Keys(o.providers)) {
 		lists = append(lists, o.providers[name].tools)
 		all.Pending = append(all.Pending, o.providers[name].pending...)
+		if watch := o.providers[name].edits; watch != nil {
+			all.Watches = append(all.Watches, watch)
+		}
 	}
 	slices.Sort(all.Pending)
 	for _, list := range lists {

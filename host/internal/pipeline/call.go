@@ -130,9 +130,13 @@ func (c *Call) Run(ctx context.Context, slot *scheduler.Slot) scheduler.Outcome 
 	c.consultation.Runs(ctx)
 	limited, cancel := c.limitTime(ctx)
 	defer cancel()
+	after := g.watchEdits(limited)
 	c.tell.Clocks().Tool(true)
 	result, err := c.invoke(limited, &world{judging: g})
 	c.tell.Clocks().Tool(false)
+	if after != nil && err == nil && !result.IsError {
+		after(limited)
+	}
 	if err != nil {
 		c.letGo(result.Content)
 		err = finishing{&c.core}.reason(ctx, err)

@@ -34,6 +34,8 @@ type Natives struct {
 	byName map[string]*Native
 	// Pending are the servers whose tools are still to come, sorted.
 	Pending []string
+	// Watches look at the files that calls edit.
+	Watches []EditWatch
 }
 
 // Add adds a tool, and refuses one with a name that is taken.
