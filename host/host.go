@@ -26,6 +26,7 @@ type Host struct {
 	plugins *pluginset.Current
 
 	sessions   *session.Host // what all sessions share
+	own        ownPolicy
 	background *background
 
 	mu       sync.Mutex

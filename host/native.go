@@ -112,6 +112,12 @@ func NewTool[In, Out any](contract abi.Tool, run func(ctx context.Context, in In
 	}}
 }
 
+// Check returns why no host would take the tool, or nil.
+func (n *NativeTool) Check() error {
+	_, err := n.compile()
+	return err
+}
+
 // compile checks the tool and returns it as the pipeline calls it.
 func (n *NativeTool) compile() (*tool.Native, error) {
 	functions := tool.Functions{Assess: n.Assess, Server: n.Server}

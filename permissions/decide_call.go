@@ -76,6 +76,9 @@ func (c *callJudge) hook() {
 // toolCheck weighs the tool's own verdict. Only a built-in tool may loosen.
 func (c *callJudge) toolCheck() {
 	f := Finding{Layer: LayerToolCheck, Why: "the tool's own check says so"}
+	if reason := c.request.CheckReason; reason != "" {
+		f.Why += ": " + reason
+	}
 	switch c.request.ToolCheck {
 	case CheckNone:
 	case CheckAllow:

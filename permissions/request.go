@@ -107,8 +107,9 @@ type Request struct {
 	Commands []Command
 	// Effects says what else there may be. It is not asked at StageCapability.
 	Effects Effects
-	// ToolCheck is the tool's own verdict.
-	ToolCheck Check
+	// ToolCheck is the tool's own verdict, and CheckReason what it says of that, fit to be shown.
+	ToolCheck   Check
+	CheckReason string
 	// Headless says that nobody can be asked: ask becomes deny.
 	Headless bool
 }

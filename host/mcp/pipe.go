@@ -24,6 +24,10 @@ type Pipe struct {
 	Out io.Writer
 	// MaxMessage is the longest line, in bytes; 0 is [DefaultMaxMessage].
 	MaxMessage int64
+	// Strange, if not nil, is told of lines that are no messages, instead of the other end: for
+	// a client, whose server may print other things too. Of one that is too long (ErrTooLong)
+	// the line is nil. An error ends the connection.
+	Strange func(line []byte, why error) error
 }
 
 // maxUnderWay is how many requests of a client may wait for their answers: of one that reads
@@ -43,7 +47,7 @@ func (p *Pipe) Connect(ctx context.Context) (mcp.Connection, error) {
 	most := p.MaxMessage
 	setDefault(&most, DefaultMaxMessage)
 	c := &pipeConn{
-		out: p.Out, over: ctx.Done(), most: most, lines: make(chan line), writes: make(chan writing), closed: make(chan struct{}),
+		out: p.Out, strange: p.Strange, over: ctx.Done(), most: most, lines: make(chan line), writes: make(chan writing), closed: make(chan struct{}),
 		underWay: make(map[jsonrpc.ID]bool), drained: make(chan struct{}, 1),
 	}
 	go c.scan(bufio.NewReaderSize(p.In, 64<<10))
@@ -55,13 +59,14 @@ func (p *Pipe) Connect(ctx context.Context) (mcp.Connection, error) {
 
 // pipeConn is a connection by a pipe.
 type pipeConn struct {
-	out    io.Writer
-	over   <-chan struct{}
-	most   int64
-	lines  chan line
-	writes chan writing
-	closed chan struct{}
-	once   sync.Once
+	out     io.Writer
+	strange func([]byte, error) error
+	over    <-chan struct{}
+	most    int64
+	lines   chan line
+	writes  chan writing
+	closed  chan struct{}
+	once    sync.Once
 
 	mu sync.Mutex
 	// underWay are the client's requests without an answer, and asked the server's.
@@ -111,7 +116,8 @@ func (c *pipeConn) put(text []byte) error {
 	}
 }
 
-var errTooLong = errors.New("the message is too long")
+// ErrTooLong is that a message is longer than [Pipe].MaxMessage.
+var ErrTooLong = errors.New("the message is too long")
 
 // scan reads lines until the input or the connection ends.
 func (c *pipeConn) scan(in *bufio.Reader) {
@@ -122,7 +128,7 @@ func (c *pipeConn) scan(in *bufio.Reader) {
 		case <-c.closed:
 			return
 		}
-		if err != nil && !errors.Is(err, errTooLong) {
+		if err != nil && !errors.Is(err, ErrTooLong) {
 			return
 		}
 	}
@@ -141,7 +147,7 @@ func readLine(in *bufio.Reader, most int64) ([]byte, error) {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		case long:
-			return nil, errTooLong
+			return nil, ErrTooLong
 		case err != nil && len(text) > 0: // the next one reports it again
 			return text, nil
 		}
@@ -154,7 +160,7 @@ func (c *pipeConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		select {
 		case l := <-c.lines:
-			if l.err != nil && !errors.Is(l.err, errTooLong) {
+			if l.err != nil && !errors.Is(l.err, ErrTooLong) {
 				if !c.drain(ctx) {
 					_ = c.Close()
 				}
@@ -175,7 +181,7 @@ func (c *pipeConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 // message is the message of a line, or nil if there is none. The error is one of the output.
 func (c *pipeConn) message(l line) (jsonrpc.Message, error) {
 	if l.err != nil {
-		return nil, c.refuse(nil, jsonrpc.CodeInvalidRequest, fmt.Errorf("%w: at most %d bytes", l.err, c.most))
+		return nil, c.refuse(nil, jsonrpc.CodeInvalidRequest, fmt.Errorf("%w: at most %d bytes", l.err, c.most), nil)
 	}
 	text := bytes.TrimSpace(l.text)
 	if len(text) == 0 {
@@ -183,10 +189,10 @@ func (c *pipeConn) message(l line) (jsonrpc.Message, error) {
 	}
 	m, err := jsonrpc.DecodeMessage(text)
 	if err != nil {
-		return nil, c.refuse(idOf(text), jsonrpc.CodeParseError, fmt.Errorf("not a JSON-RPC message: %w", err))
+		return nil, c.refuse(idOf(text), jsonrpc.CodeParseError, fmt.Errorf("not a JSON-RPC message: %w", err), text)
 	}
 	if err := c.came(m); err != nil {
-		return nil, c.refuse(idOf(text), jsonrpc.CodeInvalidRequest, err)
+		return nil, c.refuse(idOf(text), jsonrpc.CodeInvalidRequest, err, text)
 	}
 	return m, nil
 }
@@ -251,8 +257,11 @@ func (c *pipeConn) goes(m jsonrpc.Message) {
 	}
 }
 
-// refuse answers what is no message.
-func (c *pipeConn) refuse(id json.RawMessage, code int64, why error) error {
+// refuse answers what is no message, or tells of it.
+func (c *pipeConn) refuse(id json.RawMessage, code int64, why error, line []byte) error {
+	if c.strange != nil {
+		return c.strange(line, why)
+	}
 	text, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": why.Error()},
 	})

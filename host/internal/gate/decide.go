@@ -4,8 +4,12 @@ import (
 	"cmp"
 	"errors"
 
+	"github.com/toolquay/toolquay/internal/visible"
 	"github.com/toolquay/toolquay/permissions"
 )
+
+// maxReason bounds what is shown of a tool's own reason, in bytes.
+const maxReason = 300
 
 // Gate decides about one call and its capability calls. It is safe for concurrent use;
 // a [Subject] is not.
@@ -64,6 +68,7 @@ func (g *Gate) facts(policy *permissions.Policy, s *Subject) (permissions.Reques
 	}
 	if s.Check != nil {
 		request.ToolCheck = permissions.ParseCheck(s.Check.Verdict)
+		request.CheckReason = visible.Short(s.Check.Reason, maxReason)
 	}
 	evidence := permissions.Evidence{Hook: s.Hook, Judge: s.judged, Approval: g.Approvals.evidence(s.Call)}
 	if evidence.Approval != nil || evidence.Judge != nil {

@@ -1,0 +1,221 @@
+package servers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/visible"
+)
+
+// call is one call of a server's tool, while it runs.
+type call struct {
+	*host.Call
+	ctx context.Context //nolint:containedctx // a question of the server's ends with it
+}
+
+// callKey finds the call in the context that the SDK hands on to what a call's answer asks for.
+type callKey struct{}
+
+// call passes a call on to the server.
+func (s *server) call(ctx context.Context, hc *host.Call, d *definition) (abi.ToolResult, error) {
+	c, err := s.connection(ctx)
+	if err != nil {
+		return abi.ToolResult{}, err
+	}
+	s.mu.Lock()
+	now := s.tools[d.offered]
+	s.mu.Unlock()
+	if now == nil || now.sum != d.sum {
+		return abi.ToolResult{}, abi.Errorf(abi.CodeChanged, "the MCP server %s changed or removed the tool %s after it was listed; it was not called", s.config.Name, d.offered)
+	}
+	s.set.pins.approve(&s.config, d) // who let the call begin was told of a change
+	limit := s.config.callTimeout()
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, abi.Errorf(abi.CodeTimeout, "the MCP server %s did not answer within %s (call_timeout)", s.config.Name, limit))
+	defer cancel()
+	r, err := c.callTool(ctx, &call{hc, ctx}, d)
+	if err != nil {
+		return abi.ToolResult{}, err
+	}
+	return resultOf(r), nil
+}
+
+// callTool makes a call on a connection.
+func (c *connection) callTool(ctx context.Context, of *call, d *definition) (*mcp.CallToolResult, error) {
+	token := c.enter(of)
+	defer c.leave(token)
+	params := &mcp.CallToolParams{Name: d.own, Arguments: of.Input}
+	params.SetProgressToken(token)
+	ctx = context.WithValue(ctx, callKey{}, of)
+	r, err := before(ctx, func() (*mcp.CallToolResult, error) { return c.session.CallTool(ctx, params) })
+	if urls := urlsOf(err); urls != nil {
+		if err = c.visit(ctx, of, urls); err == nil {
+			r, err = before(ctx, func() (*mcp.CallToolResult, error) { return c.session.CallTool(ctx, params) })
+		}
+	}
+	return r, c.failed(ctx, err)
+}
+
+// before makes a request, and lets go of it when ctx ends: a server may hold up even the SDK's
+// telling it so.
+func before[T any](ctx context.Context, do func() (T, error)) (T, error) {
+	type came struct {
+		answer T
+		err    error
+	}
+	done := make(chan came, 1)
+	go func() {
+		answer, err := do()
+		done <- came{answer, err}
+	}()
+	select {
+	case c := <-done:
+		return c.answer, c.err
+	case <-ctx.Done():
+		var none T
+		return none, context.Cause(ctx)
+	}
+}
+
+// failed is the error of a request as the call gets it. What is no answer of the server leaves
+// the connection unusable.
+func (c *connection) failed(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	name := c.server.config.Name
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if known, ok := errors.AsType[*abi.Error](err); ok {
+		return known
+	}
+	if answer, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return abi.Errorf(abi.CodeIO, "the MCP server %s answered with an error: %s (%d)", name, clean(answer.Message, maxProblem), answer.Code)
+	}
+	select {
+	case <-c.broken:
+		err = c.why // which says more
+	default:
+		c.fail(err)
+	}
+	return abi.Errorf(abi.CodeIO, "the MCP server %s failed: %s", name, visible.Short(err.Error(), maxProblem))
+}
+
+// enter notes a call that runs, and gives it a token for its progress.
+func (c *connection) enter(of *call) string {
+	s := c.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.next++
+	token := strconv.FormatInt(c.next, 10)
+	c.calls[token] = of
+	return token
+}
+
+func (c *connection) leave(token string) {
+	s := c.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(c.calls, token)
+	c.used = true
+}
+
+// progress passes on how far a call has come.
+func (c *connection) progress(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+	s := c.server
+	s.mu.Lock()
+	of := c.calls[fmt.Sprint(r.Params.ProgressToken)]
+	s.mu.Unlock()
+	if of != nil {
+		of.Report(abi.ProgressHead{Progress: &abi.Progress{Message: clean(r.Params.Message, maxProblem), Done: r.Params.Progress, Total: r.Params.Total}})
+	}
+}
+
+// resultOf is a server's result as the host takes it.
+func resultOf(r *mcp.CallToolResult) abi.ToolResult {
+	out := abi.ToolResult{IsError: r.IsError}
+	for _, content := range r.Content {
+		if len(out.Content) == abi.MaxBlocks-1 {
+			out.Content = append(out.Content, abi.TextBlock(fmt.Sprintf("[%d further blocks were left out]", len(r.Content)-len(out.Content))))
+			break
+		}
+		out.Content = append(out.Content, blockOf(content))
+	}
+	if r.StructuredContent != nil {
+		out.Structured, _ = json.Marshal(r.StructuredContent) // it came as JSON
+		if len(out.Content) == 0 {
+			out.Content = []abi.Block{abi.TextBlock(string(out.Structured))}
+		}
+	}
+	if len(r.Meta) > 0 {
+		out.Meta, _ = json.Marshal(r.Meta)
+	}
+	return out
+}
+
+// blockOf is one block of content.
+func blockOf(content mcp.Content) abi.Block {
+	switch c := content.(type) {
+	case *mcp.TextContent:
+		return abi.TextBlock(c.Text)
+	case *mcp.ImageContent:
+		if isImage(c.MIMEType) {
+			return abi.Block{Type: abi.BlockImage, MediaType: c.MIMEType, Data: c.Data}
+		}
+		return abi.TextBlock(leftOut("image", c.MIMEType, len(c.Data)))
+	case *mcp.AudioContent:
+		return abi.TextBlock(leftOut("sound", c.MIMEType, len(c.Data)))
+	case *mcp.ResourceLink:
+		return abi.TextBlock(linkText(c))
+	case *mcp.EmbeddedResource:
+		return resourceBlock(c.Resource)
+	}
+	return abi.TextBlock(fmt.Sprintf("[content of a kind that is not known here: %T]", content))
+}
+
+// linkText describes a resource that is not part of the result.
+func linkText(l *mcp.ResourceLink) string {
+	text := fmt.Sprintf("[resource %s: %s", l.Name, l.URI)
+	if l.MIMEType != "" {
+		text += ", " + l.MIMEType
+	}
+	if l.Description != "" {
+		text += "; " + l.Description
+	}
+	return text + "]"
+}
+
+// resourceBlock is a resource that is a part of the result.
+func resourceBlock(r *mcp.ResourceContents) abi.Block {
+	switch {
+	case r == nil:
+		return abi.TextBlock("[an empty resource]")
+	case r.Blob == nil:
+		return abi.TextBlock(r.Text)
+	case isImage(r.MIMEType):
+		return abi.Block{Type: abi.BlockImage, MediaType: r.MIMEType, Data: r.Blob}
+	}
+	return abi.TextBlock(leftOut("resource "+r.URI, r.MIMEType, len(r.Blob)))
+}
+
+// isImage reports whether models take images of a type.
+func isImage(mediaType string) bool {
+	switch mediaType {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		return true
+	}
+	return false
+}
+
+// leftOut tells of content that models cannot take.
+func leftOut(kind, mediaType string, size int) string {
+	return fmt.Sprintf("[%s of the type %s and %d bytes, which cannot be shown]", kind, mediaType, size)
+}

@@ -1,0 +1,209 @@
+package servers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/visible"
+)
+
+const (
+	// maxMessage bounds one message of a server, in bytes.
+	maxMessage = 16 << 20
+	// closeTime is how long a server has to end by itself when its input ends.
+	closeTime = 2 * time.Second
+	// probeTime is how long a program may leave the first question of the newer revision
+	// unanswered; then the older one is tried.
+	probeTime = 10 * time.Second
+)
+
+// program is a server that was started.
+type program interface {
+	Done() <-chan struct{}
+	Stop(grace time.Duration)
+	Refused() []string
+}
+
+// connection is one session with a server.
+type connection struct {
+	server  *server
+	session *mcp.ClientSession
+	program program // nil for a server over HTTP
+	stderr  *stderrLog
+
+	once   sync.Once
+	broken chan struct{} // closed when it cannot be used any more
+	why    error
+
+	listChanged chan struct{} // holds a token when the server says so
+	listed      time.Time
+
+	// The server's mutex guards the rest.
+	used  bool // since it was last asked
+	calls map[string]*call
+	next  int64
+}
+
+// fail takes the connection out of use.
+func (c *connection) fail(why error) {
+	c.once.Do(func() {
+		c.why = why
+		close(c.broken)
+	})
+}
+
+// connect starts or reaches the server, and agrees on a revision with it.
+func (s *server) connect(ctx context.Context) (*connection, error) {
+	c := &connection{server: s, broken: make(chan struct{}), listChanged: make(chan struct{}, 1), calls: make(map[string]*call)}
+	transport, err := s.transport(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "toolquay", Version: cmp.Or(s.set.options.Version, "(devel)")}, c.options())
+	c.addRoots(client)
+	if c.session, err = connectBefore(ctx, client, transport); err != nil {
+		c.close()
+		return nil, c.explain(err)
+	}
+	go func() {
+		err := c.session.Wait()
+		if err == nil {
+			err = errEnded
+		}
+		c.fail(c.explain(err))
+	}()
+	return c, nil
+}
+
+// connectBefore connects before ctx ends: the SDK waits for what hangs.
+func connectBefore(ctx context.Context, client *mcp.Client, t mcp.Transport) (*mcp.ClientSession, error) {
+	type made struct {
+		session *mcp.ClientSession
+		err     error
+	}
+	came := make(chan made, 1)
+	go func() {
+		session, err := client.Connect(ctx, t, nil)
+		came <- made{session, err}
+	}()
+	select {
+	case m := <-came:
+		return m.session, m.err
+	case <-ctx.Done():
+		go func() {
+			if m := <-came; m.err == nil {
+				_ = m.session.Close()
+			}
+		}()
+		return nil, context.Cause(ctx)
+	}
+}
+
+// explain adds to an error how a program ended, and what it said last.
+func (c *connection) explain(err error) error {
+	if c.program == nil {
+		return err
+	}
+	select {
+	case <-c.program.Done():
+	case <-time.After(100 * time.Millisecond): // the end of its output may come first
+		return err
+	}
+	err = fmt.Errorf("the program ended: %w", err)
+	if said := strings.TrimSpace(c.stderr.tail()); said != "" {
+		lines := strings.Split(said, "\n")
+		err = fmt.Errorf("%w; it last said %s", err, visible.Quote(lines[len(lines)-1], maxProblem/2))
+	}
+	return err
+}
+
+// close ends the session, and the program with all that it started.
+func (c *connection) close() {
+	c.fail(errEnded)
+	var closing sync.WaitGroup
+	if c.session != nil {
+		closing.Go(func() { _ = c.session.Close() })
+	}
+	if c.program == nil {
+		return
+	}
+	c.program.Stop(closeTime)
+	<-c.program.Done()
+}
+
+func (s *server) transport(context.Context, *connection) (mcp.Transport, error) {
+	if s.config.URL != "" {
+		return s.streamable()
+	}
+	return nil, errors.New("servers that are programs cannot be started yet")
+}
+
+// streamable is the transport to a server over HTTP.
+func (s *server) streamable() (mcp.Transport, error) {
+	base, err := url.Parse(s.config.URL)
+	if err != nil {
+		return nil, errors.New("its url cannot be parsed")
+	}
+	client := s.httpClient()
+	client.Transport = &bounded{next: client.Transport, origin: base, headers: s.config.Headers}
+	handler, err := s.authorizer()
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.StreamableClientTransport{Endpoint: s.config.URL, HTTPClient: client, MaxEventSize: maxMessage, OAuthHandler: handler}, nil
+}
+
+// httpClient makes the client for all requests that concern the server.
+func (s *server) httpClient() *http.Client {
+	return s.set.host.HTTPClient(host.Outgoing{Configured: s.config.URL, Named: s.config.Network, Proxy: s.set.options.Proxy})
+}
+
+// bounded adds the configured headers to requests to the configured origin, and bounds answers
+// that are no streams.
+type bounded struct {
+	next    http.RoundTripper
+	origin  *url.URL
+	headers map[string]string
+}
+
+// RoundTrip makes a request.
+func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme == b.origin.Scheme && strings.EqualFold(r.URL.Host, b.origin.Host) && len(b.headers) > 0 {
+		r = r.Clone(r.Context())
+		for name, value := range b.headers {
+			r.Header.Set(name, value)
+		}
+	}
+	answer, err := b.next.RoundTrip(r)
+	if err == nil && !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") {
+		answer.Body = &limited{answer.Body, maxMessage}
+	}
+	return answer, err
+}
+
+// limited fails where a body is longer than it may be.
+type limited struct {
+	io.ReadCloser
+	left int64
+}
+
+// Read reads the body.
+func (l *limited) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, fmt.Errorf("the answer has more than %d MiB", maxMessage>>20)
+	}
+	n, err := l.ReadCloser.Read(p[:min(int64(len(p)), l.left)])
+	l.left -= int64(n)
+	return n, err
+}

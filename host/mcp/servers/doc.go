@@ -1,0 +1,24 @@
+// Package servers is the client of other people's MCP servers: it runs or reaches them, and
+// offers their tools and resources in a [host.Host], behind its rules.
+//
+// A [Set] has the servers of one host. Each is connected in the background, so that opening a
+// set delays nothing; when a server has told its tools, the host offers them from the next turn
+// on, as mcp__SERVER__TOOL. Both revisions are spoken, 2025-11-25 and 2026-07-28.
+//
+// # What a server is trusted with
+//
+//   - Nothing that it says of itself. Each call of its tools asks, unless a rule on the server
+//     or the tool allows it. Its annotations schedule calls only with [Config].TrustAnnotations.
+//   - A program of its own ([Config].Command) runs contained, as [host.Host.StartProgram] says,
+//     with the files and hosts that its configuration names, and no others.
+//   - A server over HTTP is reached as [host.Host.HTTPClient] says.
+//   - The definition of each tool is pinned when it is first seen. If it changes, the next call
+//     asks again, whatever the rules allow, and says what changed.
+//   - What it asks a person (elicitation) is shown as its question. It cannot sample the model.
+//
+// # How it goes on
+//
+// A connection that fails is replaced by another one, after a time that doubles from one second to
+// five minutes; a call that it took down is not repeated. What a server writes to its standard
+// error goes to the log.
+package servers

@@ -1,0 +1,319 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/visible"
+)
+
+// The times between the tries to connect: the first one, which doubles up to the last. A
+// connection that stood for steady begins with the first one again.
+const (
+	firstWait = time.Second
+	lastWait  = 5 * time.Minute
+	steady    = time.Minute
+)
+
+// relistWait is the shortest time between two listings of tools that a server asks for.
+const relistWait = time.Second
+
+// server is one server, whose connections come and go.
+type server struct {
+	set    *Set
+	config Config
+	log    *slog.Logger
+	ctx    context.Context //nolint:containedctx // the server's own life
+	end    context.CancelFunc
+	over   chan struct{} // closed when it has ended
+	wanted chan struct{} // holds a token when a call wants a connection
+
+	mu      sync.Mutex
+	status  Status
+	live    *connection
+	tools   map[string]*definition // by the name by which they are offered
+	waiting int                    // calls that wait for a connection
+	changed chan struct{}          // closed when any of it changes, and replaced
+}
+
+func newServer(s *Set, c Config) *server {
+	one := &server{
+		set: s, config: c, log: s.options.Logger.With("server", c.Name), over: make(chan struct{}), wanted: make(chan struct{}, 1), changed: make(chan struct{}),
+		status: Status{Name: c.Name, State: Pending, Since: time.Now()},
+	}
+	one.ctx, one.end = context.WithCancel(s.ctx)
+	return one
+}
+
+// stop ends the server, and waits for that.
+func (s *server) stop() {
+	s.end()
+	<-s.over
+}
+
+// Status is how it stands.
+func (s *server) Status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status := s.status
+	if s.live != nil && s.live.program != nil {
+		status.Refused, status.Stderr = s.live.program.Refused(), s.live.stderr.tail()
+	}
+	return status
+}
+
+// become changes the state, and tells who waits for it.
+func (s *server) become(state State, problem error, change func(*Status)) {
+	s.mu.Lock()
+	if s.status.State != state {
+		s.status.Since = time.Now()
+	}
+	s.status.State, s.status.Problem = state, problem
+	if change != nil {
+		change(&s.status)
+	}
+	close(s.changed)
+	s.changed = make(chan struct{})
+	s.mu.Unlock()
+	s.set.mu.Lock()
+	defer s.set.mu.Unlock()
+	s.set.tell()
+}
+
+var (
+	// errIdle is how a connection ends that nobody uses.
+	errIdle = errors.New("nobody called it for a while")
+	// errEnded is how a connection ends when the server closes it.
+	errEnded = errors.New("the server closed the connection")
+)
+
+// run connects and reconnects until the server is stopped.
+func (s *server) run() {
+	defer close(s.over)
+	defer s.end()
+	if err := s.config.check(); err != nil {
+		s.fail(err)
+		return
+	}
+	s.provide(host.Provided{Pending: []string{s.config.Name}})
+	for wait := firstWait; ; wait = max(firstWait, min(2*wait, lastWait)) {
+		began := time.Now()
+		err := s.serve()
+		if s.ctx.Err() != nil {
+			return
+		}
+		if time.Since(began) > steady {
+			wait = firstWait
+		}
+		switch {
+		case errors.Is(err, errIdle):
+			s.become(Idle, nil, nil)
+			wait = 0
+		case s.asksLogin(err):
+			wait = 0
+		default:
+			s.fail(err)
+		}
+		least, most := min(wait, firstWait), wait
+		if wait == 0 {
+			most = forever
+		}
+		if !s.sleep(least, most) {
+			return
+		}
+	}
+}
+
+// fail says why there is no connection.
+func (s *server) fail(err error) {
+	s.log.Warn("an MCP server is not connected", "problem", visible.Short(err.Error(), maxProblem))
+	first := false
+	s.become(Failed, err, func(st *Status) { first = st.Tools == nil })
+	if first {
+		s.provide(host.Provided{}) // it is not pending any more
+	}
+}
+
+// maxProblem bounds what is told of a problem, in bytes.
+const maxProblem = 1000
+
+// forever is longer than any wait.
+const forever = 365 * 24 * time.Hour
+
+// sleep waits for a time at least, and then until a call wants a connection, or at most for
+// another time. It reports false if the server is stopped.
+func (s *server) sleep(least, most time.Duration) bool {
+	for _, step := range []struct {
+		time   time.Duration
+		wanted <-chan struct{}
+	}{{least, nil}, {most - least, s.wanted}} {
+		timer := time.NewTimer(step.time)
+		select {
+		case <-step.wanted:
+		case <-timer.C:
+		case <-s.ctx.Done():
+		}
+		timer.Stop()
+	}
+	return s.ctx.Err() == nil
+}
+
+// serve connects, offers the tools, and returns why the connection ended.
+func (s *server) serve() error {
+	ctx, cancel := context.WithTimeoutCause(s.ctx, s.config.startTimeout(),
+		fmt.Errorf("it did not answer within %s (start_timeout)", s.config.startTimeout()))
+	defer cancel()
+	c, err := s.connect(ctx)
+	if err != nil {
+		return reason(ctx, err)
+	}
+	defer s.drop(c)
+	if err := s.list(ctx, c); err != nil {
+		return reason(ctx, err)
+	}
+	cancel()
+	info := c.session.InitializeResult()
+	s.mu.Lock()
+	s.live = c
+	s.mu.Unlock()
+	s.become(Connected, nil, func(st *Status) {
+		st.Revision = visible.Short(info.ProtocolVersion, maxClaim)
+		if info.ServerInfo != nil {
+			st.Server = visible.Short(info.ServerInfo.Name+" "+info.ServerInfo.Version, maxClaim)
+		}
+	})
+	return s.attend(c)
+}
+
+// maxClaim bounds what a server calls itself, in bytes.
+const maxClaim = 100
+
+// attend keeps a connection until it ends, and lists tools again when they changed.
+func (s *server) attend(c *connection) error {
+	idle := newIdle(s.config.IdleTimeout)
+	defer idle.Stop()
+	for {
+		select {
+		case <-c.broken:
+			return c.why
+		case <-c.listChanged:
+			if err := s.relist(c); err != nil {
+				s.log.Warn("the tools of an MCP server changed, and could not be listed", "problem", visible.Short(err.Error(), maxProblem))
+			}
+		case <-idle.C:
+			if s.rests(c) {
+				return errIdle
+			}
+			idle.Reset(s.config.IdleTimeout)
+		case <-s.ctx.Done():
+			return s.ctx.Err()
+		}
+	}
+}
+
+// newIdle is a timer, which never fires for 0.
+func newIdle(d time.Duration) *time.Timer {
+	if d <= 0 {
+		t := time.NewTimer(time.Hour)
+		t.Stop()
+		return t
+	}
+	return time.NewTimer(d)
+}
+
+// rests takes a connection that no call used since it was last asked out of use.
+func (s *server) rests(c *connection) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	used := c.used
+	c.used = false
+	if used || len(c.calls) > 0 || s.waiting > 0 {
+		return false
+	}
+	s.live = nil
+	return true
+}
+
+// relist lists the tools anew, not too often.
+func (s *server) relist(c *connection) error {
+	select {
+	case <-time.After(time.Until(c.listed.Add(relistWait))):
+	case <-s.ctx.Done():
+		return s.ctx.Err()
+	}
+	ctx, cancel := context.WithTimeoutCause(s.ctx, s.config.startTimeout(), fmt.Errorf("it did not list its tools within %s (start_timeout)", s.config.startTimeout()))
+	defer cancel()
+	return reason(ctx, s.list(ctx, c))
+}
+
+// drop closes a connection.
+func (s *server) drop(c *connection) {
+	s.mu.Lock()
+	if s.live == c {
+		s.live = nil
+	}
+	if c.program != nil {
+		s.status.Stderr, s.status.Refused = c.stderr.tail(), c.program.Refused()
+	}
+	s.mu.Unlock()
+	c.close()
+}
+
+// provide offers tools in the host.
+func (s *server) provide(p host.Provided) {
+	if err := s.set.host.Provide("mcp server "+s.config.Name, p); err != nil && !errors.Is(err, host.ErrClosed) {
+		s.log.Error("the tools of an MCP server cannot be offered", "problem", visible.Short(err.Error(), maxProblem))
+	}
+}
+
+// connection is the live connection, or waits for one.
+func (s *server) connection(ctx context.Context) (*connection, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.config.startTimeout())
+	defer cancel()
+	s.mu.Lock()
+	s.waiting++
+	defer func() {
+		s.mu.Lock()
+		s.waiting--
+		s.mu.Unlock()
+	}()
+	for {
+		c, changed, st := s.live, s.changed, s.status
+		if c != nil {
+			c.used = true
+		}
+		s.mu.Unlock()
+		if c != nil {
+			return c, nil
+		}
+		select {
+		case s.wanted <- struct{}{}:
+		default:
+		}
+		select {
+		case <-changed:
+		case <-s.over:
+			return nil, abi.Errorf(abi.CodeUnsupported, "the MCP server %s is not configured any more", s.config.Name)
+		case <-ctx.Done():
+			if st.Problem != nil {
+				return nil, abi.Errorf(abi.CodeIO, "the MCP server %s is not connected: %w", s.config.Name, st.Problem)
+			}
+			return nil, abi.Errorf(abi.CodeIO, "the MCP server %s is not connected", s.config.Name)
+		}
+		s.mu.Lock()
+	}
+}
+
+// reason is why something failed under a context: the context's, if that ended.
+func reason(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}

@@ -1,0 +1,89 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"sync"
+
+	"github.com/toolquay/toolquay/host/internal/egress"
+	"github.com/toolquay/toolquay/host/internal/rules"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// Outgoing says which of an embedder's HTTP requests the host lets out, see [Host.HTTPClient].
+type Outgoing struct {
+	// Configured is the URL that the settings name. Its host may be local if its spelling says
+	// so, such as localhost or an address.
+	Configured string
+	// Named are further hosts that may be local, by exact name.
+	Named []string
+	// Proxy is the HTTP proxy to go through; nil is none.
+	Proxy *url.URL
+}
+
+// HTTPClient makes a client for requests on the host's own behalf, such as to an MCP server.
+// Each request, redirect and address is judged before it is dialled: a host that a deny rule
+// names is refused, and so is one on this machine or a private network, unless o or an allow
+// rule on WebFetch names it. Nothing of the environment is used: no proxy, cookies or
+// credentials.
+func (h *Host) HTTPClient(o Outgoing) *http.Client {
+	named := make(map[string]bool)
+	for _, name := range o.Named {
+		named[permissions.HostOf(name).Name] = true
+	}
+	return egress.New(egress.Options{
+		Configured: []string{o.Configured}, Proxy: o.Proxy, Logger: h.options.Observe.Logger,
+		Allow: func(_ context.Context, host string, port int) error {
+			policy, err := h.ownPolicy()
+			switch {
+			case err != nil:
+				return fmt.Errorf("the rules cannot be used: %w", err)
+			case policy.DeniesHost(webFetch, host):
+				return &egress.Refusal{Host: host, Port: port, Why: "a deny rule covers it"}
+			}
+			return nil
+		},
+		Named: func(host string) bool {
+			policy, err := h.ownPolicy()
+			return named[host] || err == nil && policy.NamesHost(host)
+		},
+	}).Client()
+}
+
+// webFetch is the tool whose rules are about hosts.
+const webFetch = "WebFetch"
+
+// ownPolicy is what the host itself goes by where no session is concerned, with the settings
+// that it was compiled from.
+type ownPolicy struct {
+	mu     sync.Mutex
+	of     *rules.Settings
+	policy *permissions.Policy
+}
+
+// ownPolicy is the policy of the settings now, in the project's directory.
+func (h *Host) ownPolicy() (*permissions.Policy, error) {
+	h.mu.Lock()
+	now := h.settings
+	h.mu.Unlock()
+	p := &h.own
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.of == now {
+		return p.policy, nil
+	}
+	setup, err := (&SessionOptions{Cwd: cmp.Or(h.options.Paths.Project, h.options.Paths.Home, string(filepath.Separator))}).places(&h.options).Setup()
+	if err != nil {
+		return nil, err
+	}
+	state, err := rules.New(&rules.Compiler{Setup: setup, Logger: h.options.Observe.Logger}, now, h.plugins.Newest())
+	if err != nil {
+		return nil, err
+	}
+	p.of, p.policy = now, state.View().Policy
+	return p.policy, nil
+}
