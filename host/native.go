@@ -56,6 +56,10 @@ type Call struct {
 	Do func(ctx context.Context, req abi.Request) (abi.Answer, error)
 	// Report tells of progress, or logs.
 	Report func(abi.ProgressHead)
+	// Keep writes a file into the session's own directory, whose files the session's tools may
+	// read, and returns its path. The path has what of the name is safe, and its extension. It
+	// fails where the session has no directory ([StorageOptions].Sessions).
+	Keep func(name string, content []byte) (path string, err error)
 
 	person capability.Person
 	ends   context.Context //nolint:containedctx // with the call, whatever context a question is asked under
@@ -125,7 +129,7 @@ func (n *NativeTool) compile() (*tool.Native, error) {
 		functions.Run = func(ctx context.Context, inv tool.Invocation) (abi.ToolResult, error) {
 			return run(ctx, &Call{
 				ID: inv.ID, Input: inv.Input, Cwd: inv.Cwd, Session: inv.Session, Policy: inv.Policy,
-				Do: inv.Capability, Report: inv.Report, person: inv.Person, ends: ctx,
+				Do: inv.Capability, Report: inv.Report, Keep: inv.Keep, person: inv.Person, ends: ctx,
 			})
 		}
 	}

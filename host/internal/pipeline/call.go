@@ -149,7 +149,7 @@ func (c *Call) Run(ctx context.Context, slot *scheduler.Slot) scheduler.Outcome 
 // invoke calls the tool.
 func (c *Call) invoke(ctx context.Context, w *world) (abi.ToolResult, error) {
 	ctx = context.WithValue(ctx, callKey{}, c)
-	i := invocation{&c.core, tool.Invocation{Person: asker{w}, Session: c.session().ID, Policy: w.Policy(), Invocation: plugins.Invocation{
+	i := invocation{&c.core, tool.Invocation{Person: asker{w}, Session: c.session().ID, Policy: w.Policy(), Keep: c.session().Storage.Keep, Invocation: plugins.Invocation{
 		ID:    c.use.ID,
 		Input: c.input.json,
 		Cwd:   w.view.Cwd,

@@ -46,6 +46,8 @@ type Invocation struct {
 	Person  capability.Person
 	Session string
 	Policy  *permissions.Policy
+	// Keep writes a file into the session's directory, and returns its path.
+	Keep func(name string, content []byte) (string, error)
 }
 
 // Server is the MCP server that a tool is of, and that server's own name for the tool. The zero
