@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -18,7 +20,8 @@ import (
 // call is one call of a server's tool, while it runs.
 type call struct {
 	*host.Call
-	ctx context.Context //nolint:containedctx // a question of the server's ends with it
+	ctx   context.Context //nolint:containedctx // a question of the server's ends with it
+	limit *timeLimit
 }
 
 // callKey finds the call in the context that the SDK hands on to what a call's answer asks for.
@@ -26,25 +29,33 @@ type callKey struct{}
 
 // call passes a call on to the server.
 func (s *server) call(ctx context.Context, hc *host.Call, d *definition) (abi.ToolResult, error) {
-	c, err := s.connection(ctx)
+	r, err := s.callOnce(ctx, hc, d)
+	if errors.Is(err, mcp.ErrSessionMissing) { // it knows no such session, so it began nothing
+		r, err = s.callOnce(ctx, hc, d)
+	}
 	if err != nil {
 		return abi.ToolResult{}, err
+	}
+	return resultOf(r), nil
+}
+
+// callOnce passes a call on over the connection that there is.
+func (s *server) callOnce(ctx context.Context, hc *host.Call, d *definition) (*mcp.CallToolResult, error) {
+	c, err := s.connection(ctx)
+	if err != nil {
+		return nil, err
 	}
 	s.mu.Lock()
 	now := s.tools[d.offered]
 	s.mu.Unlock()
 	if now == nil || now.sum != d.sum {
-		return abi.ToolResult{}, abi.Errorf(abi.CodeChanged, "the MCP server %s changed or removed the tool %s after it was listed; it was not called", s.config.Name, d.offered)
+		return nil, abi.Errorf(abi.CodeChanged, "the MCP server %s changed or removed the tool %s after it was listed; it was not called", s.config.Name, d.offered)
 	}
 	s.set.pins.approve(&s.config, d) // who let the call begin was told of a change
-	limit := s.config.callTimeout()
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, abi.Errorf(abi.CodeTimeout, "the MCP server %s did not answer within %s (call_timeout)", s.config.Name, limit))
-	defer cancel()
-	r, err := c.callTool(ctx, &call{hc, ctx}, d)
-	if err != nil {
-		return abi.ToolResult{}, err
-	}
-	return resultOf(r), nil
+	most := s.config.callTimeout()
+	ctx, limit := newTimeLimit(ctx, most, abi.Errorf(abi.CodeTimeout, "the MCP server %s did not answer within %s (call_timeout)", s.config.Name, most))
+	defer limit.stop()
+	return c.callTool(ctx, &call{hc, ctx, limit}, d)
 }
 
 // callTool makes a call on a connection.
@@ -56,7 +67,7 @@ func (c *connection) callTool(ctx context.Context, of *call, d *definition) (*mc
 	ctx = context.WithValue(ctx, callKey{}, of)
 	r, err := before(ctx, func() (*mcp.CallToolResult, error) { return c.session.CallTool(ctx, params) })
 	if urls := urlsOf(err); urls != nil {
-		if err = c.visit(ctx, of, urls); err == nil {
+		if err = c.visit(of, urls); err == nil {
 			r, err = before(ctx, func() (*mcp.CallToolResult, error) { return c.session.CallTool(ctx, params) })
 		}
 	}
@@ -92,21 +103,57 @@ func (c *connection) failed(ctx context.Context, err error) error {
 	}
 	name := c.server.config.Name
 	if ctx.Err() != nil {
+		if abi.CodeOf(context.Cause(ctx)) == abi.CodeTimeout {
+			go c.checkAlive()
+		}
 		return context.Cause(ctx)
 	}
 	if known, ok := errors.AsType[*abi.Error](err); ok {
 		return known
 	}
-	if answer, ok := errors.AsType[*jsonrpc.Error](err); ok {
+	if answer, ok := errors.AsType[*jsonrpc.Error](err); ok && answer.Code != codeRejected {
 		return abi.Errorf(abi.CodeIO, "the MCP server %s answered with an error: %s (%d)", name, clean(answer.Message, maxProblem), answer.Code)
 	}
-	select {
-	case <-c.broken:
-		err = c.why // which says more
-	default:
-		c.fail(err)
+	err = forgotten(err)
+	c.fail(err)
+	if c.program != nil {
+		err = c.why // which says how it ended
 	}
-	return abi.Errorf(abi.CodeIO, "the MCP server %s failed: %s", name, visible.Short(err.Error(), maxProblem))
+	return abi.Errorf(abi.CodeIO, "the MCP server %s failed: %w", name, shown{err})
+}
+
+// codeRejected is how the SDK says that a message was not even sent.
+const codeRejected = -32005
+
+// forgotten makes an error [mcp.ErrSessionMissing] that is one by its text: the SDK loses it on
+// the way.
+func forgotten(err error) error {
+	if !errors.Is(err, mcp.ErrSessionMissing) && strings.Contains(err.Error(), mcp.ErrSessionMissing.Error()) {
+		return fmt.Errorf("%w: %w", mcp.ErrSessionMissing, err)
+	}
+	return err
+}
+
+// shown is an error of a server's, fit to be shown.
+type shown struct{ error }
+
+// Error is its text, cut and escaped.
+func (s shown) Error() string { return visible.Short(s.error.Error(), maxProblem) }
+
+// Unwrap returns it as it is.
+func (s shown) Unwrap() error { return s.error }
+
+// pingTime is how long a server that left a call unanswered may leave a ping unanswered.
+const pingTime = 10 * time.Second
+
+// checkAlive gives a connection up whose server does not even answer that it is there.
+func (c *connection) checkAlive() {
+	ctx, cancel := context.WithTimeout(c.server.ctx, pingTime)
+	defer cancel()
+	_, err := before(ctx, func() (any, error) { return nil, c.session.Ping(ctx, nil) })
+	if ctx.Err() != nil && c.server.ctx.Err() == nil {
+		c.fail(fmt.Errorf("it does not answer: %w", err))
+	}
 }
 
 // enter notes a call that runs, and gives it a token for its progress.

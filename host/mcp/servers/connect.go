@@ -63,6 +63,19 @@ func (c *connection) fail(why error) {
 	})
 }
 
+// works reports whether there is a connection, which can be used.
+func (c *connection) works() bool {
+	if c == nil {
+		return false
+	}
+	select {
+	case <-c.broken:
+		return false
+	default:
+		return true
+	}
+}
+
 // connect starts or reaches the server, and agrees on a revision with it.
 func (s *server) connect(ctx context.Context) (*connection, error) {
 	c := &connection{server: s, broken: make(chan struct{}), listChanged: make(chan struct{}, 1), calls: make(map[string]*call)}
@@ -81,7 +94,7 @@ func (s *server) connect(ctx context.Context) (*connection, error) {
 		if err == nil {
 			err = errEnded
 		}
-		c.fail(c.explain(err))
+		c.fail(forgotten(c.explain(err)))
 	}()
 	return c, nil
 }

@@ -86,7 +86,14 @@ func (c *connection) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.Eli
 		}
 		q = host.Question{Kind: host.QuestionForm, Form: &host.Form{Message: r.Params.Message, Schema: schema}}
 	}
-	return answer(of.Ask(of.ctx, q))
+	return answer(of.ask(q))
+}
+
+// ask asks the person, while the call's time stands still.
+func (of *call) ask(q host.Question) (host.Reply, error) {
+	of.limit.pause()
+	defer of.limit.resume()
+	return of.Ask(of.ctx, q)
 }
 
 // answer is a person's reply as a server gets it. Who is not there to answer has not declined.
@@ -153,9 +160,9 @@ func urlsOf(err error) []*mcp.ElicitParams {
 }
 
 // visit has the person open URLs. The call is then made once more.
-func (c *connection) visit(ctx context.Context, of *call, urls []*mcp.ElicitParams) error {
+func (c *connection) visit(of *call, urls []*mcp.ElicitParams) error {
 	for _, u := range urls {
-		said, err := of.Ask(ctx, host.Question{Kind: host.QuestionURL, URL: &host.URLQuestion{Message: u.Message, URL: u.URL}})
+		said, err := of.ask(host.Question{Kind: host.QuestionURL, URL: &host.URLQuestion{Message: u.Message, URL: u.URL}})
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/internal/visible"
@@ -112,7 +114,7 @@ func (s *server) run() {
 			wait = firstWait
 		}
 		switch {
-		case errors.Is(err, errIdle):
+		case errors.Is(err, errIdle), errors.Is(err, mcp.ErrSessionMissing):
 			s.become(Idle, nil, nil)
 			wait = 0
 		case s.asksLogin(err):
@@ -262,8 +264,31 @@ func (s *server) drop(c *connection) {
 		s.status.Stderr, s.status.Refused = c.stderr.tail(), c.program.Refused()
 	}
 	s.mu.Unlock()
+	if c.program == nil && s.ctx.Err() == nil {
+		s.set.running.Go(func() { s.drain(c) })
+		return
+	}
 	c.close()
 }
+
+// drain closes a connection over HTTP when its other calls have their answers: one request that
+// failed leaves those of others alone.
+func (s *server) drain(c *connection) {
+	defer c.close()
+	for calls := 1; calls > 0; {
+		select {
+		case <-time.After(drainCheck):
+		case <-s.ctx.Done():
+			return
+		}
+		s.mu.Lock()
+		calls = len(c.calls)
+		s.mu.Unlock()
+	}
+}
+
+// drainCheck is the time between two looks at the calls of a connection that is given up.
+const drainCheck = 100 * time.Millisecond
 
 // provide offers tools in the host.
 func (s *server) provide(p host.Provided) {
@@ -289,7 +314,7 @@ func (s *server) connection(ctx context.Context) (*connection, error) {
 			c.used = true
 		}
 		s.mu.Unlock()
-		if c != nil {
+		if c.works() {
 			return c, nil
 		}
 		select {

@@ -366,3 +366,133 @@ func TestElicitation(t *testing.T) {
 		})
 	}
 }
+
+// TestForgottenSession goes on with a server that was restarted, by a session of its own, and
+// repeats the call that it did not know the session of.
+func TestForgottenSession(t *testing.T) {
+	t.Parallel()
+	var handler atomic.Value
+	restart := func() {
+		s := newServer()
+		handler.Store(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
+	}
+	restart()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.Load().(http.Handler).ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	h := open(t, host.Options{}, "mcp__one", "")
+	connect(t, h, servers.Config{Name: "one", URL: server.URL})
+	s := session(t, h, host.SessionOptions{})
+	for range 3 {
+		if r := call(t.Context(), s, "mcp__one__say", "{}"); r.IsError {
+			t.Fatalf("got %q", r.Text())
+		}
+		restart()
+	}
+}
+
+// TestTransientError fails one call and no other: the next one has a session of its own.
+func TestTransientError(t *testing.T) {
+	t.Parallel()
+	var fails atomic.Bool
+	s := newServer()
+	began, release := make(chan struct{}), make(chan struct{})
+	add(s, "wait", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		close(began)
+		<-release
+		return text("waited"), nil
+	})
+	inner := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if fails.Swap(false) {
+			http.Error(w, "down for a moment", http.StatusBadGateway)
+			return
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	h := open(t, host.Options{}, "mcp__one", "")
+	connect(t, h, servers.Config{Name: "one", URL: server.URL})
+	long := make(chan abi.ToolResult, 1)
+	go func() { long <- call(t.Context(), session(t, h, host.SessionOptions{}), "mcp__one__wait", "{}") }()
+	<-began
+	other := session(t, h, host.SessionOptions{})
+	fails.Store(true)
+	if r := call(t.Context(), other, "mcp__one__say", "{}"); !r.IsError || !strings.Contains(r.Text(), "one failed") {
+		t.Errorf("got %q", r.Text())
+	}
+	if r := call(t.Context(), other, "mcp__one__say", "{}"); r.IsError {
+		t.Errorf("the next call: %q", r.Text())
+	}
+	close(release)
+	if r := <-long; r.Text() != "waited" {
+		t.Errorf("the call beside it: %q", r.Text())
+	}
+}
+
+// TestCallTimeout ends a call that a server leaves unanswered; what a person takes to answer its
+// question does not count.
+func TestCallTimeout(t *testing.T) {
+	t.Parallel()
+	s := newServer()
+	add(s, "hang", func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	add(s, "ask", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		_, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "Well?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+		return text(fmt.Sprint("asked ", err)), nil
+	})
+	h := open(t, host.Options{}, "mcp__one", "")
+	const limit = 2 * time.Second
+	connect(t, h, servers.Config{Name: "one", URL: serve(t, s), CallTimeout: limit})
+	if r := call(t.Context(), session(t, h, host.SessionOptions{}), "mcp__one__hang", "{}"); r.Error == nil || r.Error.Code != abi.CodeTimeout || !strings.Contains(r.Text(), "call_timeout") {
+		t.Errorf("got %q", r.Text())
+	}
+	slow := session(t, h, host.SessionOptions{Asker: approvals.AnyFunc(func(context.Context, host.Question) (host.Reply, error) {
+		time.Sleep(limit + limit/4)
+		return host.Reply{Answer: host.AnswerAllow}, nil
+	})})
+	if r := call(t.Context(), slow, "mcp__one__ask", "{}"); r.Text() != "asked <nil>" {
+		t.Errorf("got %q", r.Text())
+	}
+}
+
+// TestQuestionOfAnotherSession asks nobody when a question could be another session's.
+func TestQuestionOfAnotherSession(t *testing.T) {
+	t.Parallel()
+	s := newServer()
+	began, release := make(chan struct{}), make(chan struct{})
+	add(s, "wait", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		close(began)
+		<-release
+		return text("waited"), nil
+	})
+	add(s, "ask", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		_, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "Well?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+		return text(fmt.Sprint("asked ", err)), nil
+	})
+	h := open(t, host.Options{}, "mcp__one", "")
+	connect(t, h, servers.Config{Name: "one", URL: serve(t, s)})
+	ask := func() host.SessionOptions {
+		return host.SessionOptions{Asker: approvals.AnyFunc(func(context.Context, host.Question) (host.Reply, error) {
+			t.Error("somebody was asked")
+			return host.Reply{Answer: host.AnswerAllow}, nil
+		})}
+	}
+	long := make(chan abi.ToolResult, 1)
+	go func() { long <- call(t.Context(), session(t, h, ask()), "mcp__one__wait", "{}") }()
+	<-began
+	if r := call(t.Context(), session(t, h, ask()), "mcp__one__ask", "{}"); !strings.Contains(r.Text(), "several sessions") {
+		t.Errorf("got %q", r.Text())
+	}
+	close(release)
+	<-long
+}

@@ -109,7 +109,7 @@ type State string
 const (
 	Pending   State = "pending"    // it is being connected for the first time
 	Connected State = "connected"  // its tools can be called
-	Idle      State = "idle"       // its program was stopped, and is started by the next call
+	Idle      State = "idle"       // nobody uses it: the next call starts its program, or a session
 	NeedsAuth State = "needs_auth" // a person must log in
 	Failed    State = "failed"     // see Problem; it is tried again
 )
