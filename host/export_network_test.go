@@ -17,6 +17,9 @@ func MainInside() {
 	}
 }
 
+// Bubblewrap has sandboxes made by a bubblewrap.
+func (s *Shell) Bubblewrap(path string) { s.bubblewrap = path }
+
 // LeadTo has commands find all hosts at one public address, where a local server answers.
 func (s *Shell) LeadTo(server net.Addr) {
 	s.resolve = func(context.Context, string) ([]netip.Addr, error) {

@@ -32,7 +32,8 @@ type Host struct {
 	mu       sync.Mutex
 	closed   bool
 	settings *rules.Settings
-	open     map[*Session]struct{} // the sessions that are not closed
+	open     map[*Session]struct{}       // the sessions that are not closed
+	programs map[*programPolicy]struct{} // of the programs that run
 }
 
 // background is what goes on in the background of a host.
@@ -71,6 +72,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		engines:    newEngines(&o),
 		background: newBackground(),
 		open:       make(map[*Session]struct{}),
+		programs:   make(map[*programPolicy]struct{}),
 		settings:   o.settings(),
 	}
 	capabilities, err := h.engines.capabilities(&o)

@@ -34,11 +34,14 @@ func (h *Host) Apply(s Settings) error {
 		return ErrClosed
 	}
 	st := rules.Settings(s)
-	states := make([]*rules.State, 0, len(h.open))
+	states := make([]*rules.State, 0, len(h.open)+len(h.programs))
 	before := make(map[*Session][]string, len(h.open))
 	for session := range h.open {
 		states = append(states, session.core.Rules)
 		before[session] = session.offered()
+	}
+	for program := range h.programs {
+		states = append(states, program.state)
 	}
 	if err := rules.Apply(&st, states); err != nil {
 		return fmt.Errorf("the settings cannot be put into force: %w", err)

@@ -50,6 +50,8 @@ type Shell struct {
 	// resolve and dial are how commands reach hosts in tests; nil is the system's way.
 	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	dial    func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
+	// bubblewrap is the program that makes sandboxes in tests; empty looks for the best way.
+	bubblewrap string
 }
 
 // SandboxOptions say how commands are confined.
@@ -109,7 +111,7 @@ func (o *Options) commands() commands.Options {
 	return commands.Options{
 		Supervisor: s.Supervisor,
 		Mode:       cmp.Or(s.Sandbox.Mode, sandbox.WhenAvailable),
-		Sandbox:    sandbox.Options{State: s.Sandbox.State, Home: o.Paths.Home, Bridge: bridge, Confine: confine, Limits: s.Limits},
+		Sandbox:    sandbox.Options{State: s.Sandbox.State, Home: o.Paths.Home, Program: s.bubblewrap, Bridge: bridge, Confine: confine, Limits: s.Limits},
 		Shell: shell.Settings{
 			Network: s.Sandbox.Network, UnixSockets: s.Sandbox.UnixSockets, Bash: s.Bash, PowerShell: s.PowerShell,
 			Time: shell.Time(s.Time), MaxOutput: s.MaxOutput, Limits: s.Limits, Resolve: s.resolve, Dial: s.dial,

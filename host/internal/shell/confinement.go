@@ -25,6 +25,8 @@ type confinement struct {
 	// proxied says that the command's way to the network is a proxy, which refuses it all
 	// where nothing is open to it: then it is known what it asked for.
 	proxied bool
+	// lasting says that it holds a program with allowances of its own; see [Lasting].
+	lasting bool
 	// repository says that the command may create a git repository: it asks for that
 	// explicitly, and was allowed.
 	repository bool

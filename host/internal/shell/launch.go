@@ -133,22 +133,27 @@ func (r *run) refused() []string {
 
 // limit names the limit that ended the command, and describes it.
 func (r *run) limit(name string) (_, text string) {
-	limits := &r.setup.Limits
-	switch name {
-	case process.LimitMemory:
-		text = fmt.Sprintf("it took more than %s of memory", sized(limits.Memory))
-	case process.LimitProcesses:
-		text = fmt.Sprintf("it had more than %d processes", limits.Processes)
-	case process.LimitCPU:
-		text = fmt.Sprintf("it took more than %v of processor time", limits.CPU)
-	case "":
+	if name == "" {
 		select {
 		case <-r.out.full:
 			return "output", fmt.Sprintf("it wrote more than %s", sized(r.setup.MaxOutput))
 		default:
 		}
 	}
-	return name, text
+	return name, limitText(&r.setup.Limits, name)
+}
+
+// limitText describes a limit that ended a command.
+func limitText(limits *process.Limits, name string) string {
+	switch name {
+	case process.LimitMemory:
+		return fmt.Sprintf("it took more than %s of memory", sized(limits.Memory))
+	case process.LimitProcesses:
+		return fmt.Sprintf("it had more than %d processes", limits.Processes)
+	case process.LimitCPU:
+		return fmt.Sprintf("it took more than %v of processor time", limits.CPU)
+	}
+	return ""
 }
 
 // tellGitEvents tells the session about effects of the command, such as a commit.

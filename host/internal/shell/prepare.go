@@ -20,21 +20,8 @@ import (
 
 // prepare makes what the command runs in.
 func (c *coldChild) prepare(ctx context.Context) error {
-	if c.held.held() {
-		c.spec = c.held.spec(c.scope.Cwd, c.setup.Limits)
-	}
-	if c.held.sandboxed {
-		if err := c.share(ctx); err != nil {
-			return notPrepared(err)
-		}
-	}
-	if c.held.proxied {
-		if err := c.serve(ctx); err != nil {
-			return err
-		}
-	}
-	if !c.reports(c.exec.Env) {
-		return nil
+	if err := c.contain(ctx); err != nil || !c.reports(c.exec.Env) {
+		return err
 	}
 	if c.spec.ReadOnly { // then the report cannot be a file
 		var err error
@@ -49,6 +36,22 @@ func (c *coldChild) prepare(ctx context.Context) error {
 		return c.bindPrologue()
 	}
 	return c.pipePrologue()
+}
+
+// contain makes the sandbox of the command, and its way to the network.
+func (c *coldChild) contain(ctx context.Context) error {
+	if c.held.held() {
+		c.spec = c.held.spec(c.scope.Cwd, c.exec.Limits)
+	}
+	if c.held.sandboxed {
+		if err := c.share(ctx); err != nil {
+			return notPrepared(err)
+		}
+	}
+	if c.held.proxied {
+		return c.serve(ctx)
+	}
+	return nil
 }
 
 // share gives the command what the commands of its session share. One that may reach more than
@@ -182,6 +185,9 @@ func (c *coldChild) allow(ctx context.Context, host string, _ int) error {
 		return abi.Errorf(abi.CodeDenied, "a rule denies it")
 	}
 	c.denied.unruled(host)
+	if c.held.lasting {
+		return abi.Errorf(abi.CodeDenied, "what the program was allowed does not name %s", host)
+	}
 	if c.held.network != sandbox.NetworkHosts {
 		return abi.Errorf(abi.CodeDenied, "commands have no network, and nobody allowed this one to reach %s", host)
 	}

@@ -63,6 +63,14 @@ func (w *Policy) Around(further []string) *Policy {
 	return &around
 }
 
+// Within returns the policy of a sandbox that leaves these directories writable and no others,
+// the working ones included. They are given as they really lie.
+func (w *Policy) Within(roots []string) *Policy {
+	within := *w
+	within.Roots = nil
+	return within.Around(roots)
+}
+
 // Reading returns a policy that follows the configuration of repositories. Without a way to
 // read files it knows only the usual places.
 func (w *Policy) Reading(read func(file string) ([]byte, error)) *Policy {

@@ -152,7 +152,9 @@ func (l *layout) others(o Options, spec Spec) {
 		}
 	}
 	for _, path := range paths {
-		l.hide(path)
+		if path == dir || path != l.temp { // its own among those there are
+			l.hide(path)
+		}
 	}
 }
 
