@@ -29,14 +29,20 @@ type callKey struct{}
 
 // call passes a call on to the server.
 func (s *server) call(ctx context.Context, hc *host.Call, d *definition) (abi.ToolResult, error) {
-	r, err := s.callOnce(ctx, hc, d)
-	if errors.Is(err, mcp.ErrSessionMissing) { // it knows no such session, so it began nothing
-		r, err = s.callOnce(ctx, hc, d)
-	}
+	r, err := twice(func() (*mcp.CallToolResult, error) { return s.callOnce(ctx, hc, d) })
 	if err != nil {
 		return abi.ToolResult{}, err
 	}
 	return resultOf(r), nil
+}
+
+// twice does something again, if the server knows no such session: so it began nothing.
+func twice[T any](do func() (T, error)) (T, error) {
+	r, err := do()
+	if errors.Is(err, mcp.ErrSessionMissing) {
+		r, err = do()
+	}
+	return r, err
 }
 
 // callOnce passes a call on over the connection that there is.
@@ -52,23 +58,37 @@ func (s *server) callOnce(ctx context.Context, hc *host.Call, d *definition) (*m
 		return nil, abi.Errorf(abi.CodeChanged, "the MCP server %s changed or removed the tool %s after it was listed; it was not called", s.config.Name, d.offered)
 	}
 	s.set.pins.approve(&s.config, d) // who let the call begin was told of a change
-	most := s.config.callTimeout()
-	ctx, limit := newTimeLimit(ctx, most, abi.Errorf(abi.CodeTimeout, "the MCP server %s did not answer within %s (call_timeout)", s.config.Name, most))
-	defer limit.stop()
-	return c.callTool(ctx, &call{hc, ctx, limit}, d)
+	ctx, of := s.begin(ctx, hc, s.config.callTimeout(), "call_timeout")
+	defer of.limit.stop()
+	return c.callTool(ctx, of, d)
+}
+
+// begin makes a call that has some time, by a setting, and the context that ends with it.
+func (s *server) begin(ctx context.Context, hc *host.Call, most time.Duration, setting string) (context.Context, *call) {
+	ctx, limit := newTimeLimit(ctx, most, abi.Errorf(abi.CodeTimeout, "the MCP server %s did not answer within %s (%s)", s.config.Name, most, setting))
+	return ctx, &call{hc, ctx, limit}
 }
 
 // callTool makes a call on a connection.
 func (c *connection) callTool(ctx context.Context, of *call, d *definition) (*mcp.CallToolResult, error) {
+	return request(ctx, c, of, func(ctx context.Context, token string) (*mcp.CallToolResult, error) {
+		params := &mcp.CallToolParams{Name: d.own, Arguments: of.Input}
+		params.SetProgressToken(token)
+		return c.session.CallTool(ctx, params)
+	})
+}
+
+// request makes a request of a call, with a token for its progress; once more if the server first
+// wants a person to open URLs.
+func request[T any](ctx context.Context, c *connection, of *call, do func(ctx context.Context, token string) (T, error)) (T, error) {
 	token := c.enter(of)
 	defer c.leave(token)
-	params := &mcp.CallToolParams{Name: d.own, Arguments: of.Input}
-	params.SetProgressToken(token)
 	ctx = context.WithValue(ctx, callKey{}, of)
-	r, err := before(ctx, func() (*mcp.CallToolResult, error) { return c.session.CallTool(ctx, params) })
+	once := func() (T, error) { return do(ctx, token) }
+	r, err := before(ctx, once)
 	if urls := urlsOf(err); urls != nil {
 		if err = c.visit(of, urls); err == nil {
-			r, err = before(ctx, func() (*mcp.CallToolResult, error) { return c.session.CallTool(ctx, params) })
+			r, err = before(ctx, once)
 		}
 	}
 	return r, c.failed(ctx, err)
@@ -112,7 +132,8 @@ func (c *connection) failed(ctx context.Context, err error) error {
 		return known
 	}
 	if answer, ok := errors.AsType[*jsonrpc.Error](err); ok && answer.Code != codeRejected {
-		return abi.Errorf(abi.CodeIO, "the MCP server %s answered with an error: %s (%d)", name, clean(answer.Message, maxProblem), answer.Code)
+		text := fmt.Sprintf("the MCP server %s answered with an error: %s (%d)", name, clean(answer.Message, maxProblem), answer.Code)
+		return &abi.Error{Code: abi.CodeIO, Message: text, Err: answer}
 	}
 	err = forgotten(err)
 	c.fail(err)

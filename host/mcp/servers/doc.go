@@ -16,6 +16,14 @@
 //     asks again, whatever the rules allow, and says what changed.
 //   - What it asks a person (elicitation) is shown as its question. It cannot sample the model.
 //
+// # Resources
+//
+// While a connected server has resources, the tools ListMcpResources and ReadMcpResource are
+// offered. Listing is a look at the session, and not asked about; servers that a rule denies as a
+// whole are left out. Reading is judged as a call of the server's, by rules on the server or on
+// ReadMcpResource. Texts and images are shown, and what is neither is saved in the session's
+// directory. Lists are asked for anew each time, and so are always what the server has.
+//
 // # How it goes on
 //
 // A connection that fails is replaced by another one, after a time that doubles from one second to

@@ -41,7 +41,9 @@ type server struct {
 	live    *connection
 	tools   map[string]*definition // by the name by which they are offered
 	waiting int                    // calls that wait for a connection
-	changed chan struct{}          // closed when any of it changes, and replaced
+	// resources says that the server has some, as it told when it was last connected.
+	resources bool
+	changed   chan struct{} // closed when any of it changes, and replaced
 }
 
 func newServer(s *Set, c Config) *server {
@@ -83,6 +85,7 @@ func (s *server) become(state State, problem error, change func(*Status)) {
 	close(s.changed)
 	s.changed = make(chan struct{})
 	s.mu.Unlock()
+	s.set.offerResources()
 	s.set.mu.Lock()
 	defer s.set.mu.Unlock()
 	s.set.tell()
@@ -182,7 +185,7 @@ func (s *server) serve() error {
 	cancel()
 	info := c.session.InitializeResult()
 	s.mu.Lock()
-	s.live = c
+	s.live, s.resources = c, info.Capabilities != nil && info.Capabilities.Resources != nil
 	s.mu.Unlock()
 	s.become(Connected, nil, func(st *Status) {
 		st.Revision = visible.Short(info.ProtocolVersion, maxClaim)

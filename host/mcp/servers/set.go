@@ -32,12 +32,13 @@ type Options struct {
 
 // Set is the MCP servers of a host. It is safe for concurrent use.
 type Set struct {
-	host    *host.Host
-	options Options
-	pins    *pins
-	ctx     context.Context //nolint:containedctx // ends with the set, which outlives the call that opens it
-	end     context.CancelFunc
-	running sync.WaitGroup
+	host      *host.Host
+	options   Options
+	pins      *pins
+	resources resourceTools
+	ctx       context.Context //nolint:containedctx // ends with the set, which outlives the call that opens it
+	end       context.CancelFunc
+	running   sync.WaitGroup
 
 	mu      sync.Mutex
 	servers map[string]*server
@@ -90,6 +91,7 @@ func (s *Set) Configure(list []Config) {
 			s.running.Go(func() {
 				old.stop()
 				old.provide(host.Provided{})
+				s.offerResources()
 			})
 		}
 	}
