@@ -124,7 +124,7 @@ func (c *connection) failed(ctx context.Context, err error) error {
 	name := c.server.config.Name
 	if ctx.Err() != nil {
 		if abi.CodeOf(context.Cause(ctx)) == abi.CodeTimeout {
-			go c.checkAlive()
+			go c.checkAlive() //nolint:contextcheck // the call is over
 		}
 		return context.Cause(ctx)
 	}
@@ -135,11 +135,8 @@ func (c *connection) failed(ctx context.Context, err error) error {
 		text := fmt.Sprintf("the MCP server %s answered with an error: %s (%d)", name, clean(answer.Message, maxProblem), answer.Code)
 		return &abi.Error{Code: abi.CodeIO, Message: text, Err: answer}
 	}
-	err = forgotten(err)
+	err = forgotten(c.explain(err))
 	c.fail(err)
-	if c.program != nil {
-		err = c.why // which says how it ended
-	}
 	return abi.Errorf(abi.CodeIO, "the MCP server %s failed: %w", name, shown{err})
 }
 

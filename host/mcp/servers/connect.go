@@ -15,31 +15,22 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/internal/visible"
 )
 
 const (
 	// maxMessage bounds one message of a server, in bytes.
 	maxMessage = 16 << 20
+	// endTime is how long after its output a program may take to end, if it crashed.
+	endTime = time.Second
 	// closeTime is how long a server has to end by itself when its input ends.
 	closeTime = 2 * time.Second
-	// probeTime is how long a program may leave the first question of the newer revision
-	// unanswered; then the older one is tried.
-	probeTime = 10 * time.Second
 )
-
-// program is a server that was started.
-type program interface {
-	Done() <-chan struct{}
-	Stop(grace time.Duration)
-	Refused() []string
-}
 
 // connection is one session with a server.
 type connection struct {
 	server  *server
 	session *mcp.ClientSession
-	program program // nil for a server over HTTP
+	program *host.RunningProgram // nil for a server over HTTP
 	stderr  *stderrLog
 
 	once   sync.Once
@@ -130,13 +121,12 @@ func (c *connection) explain(err error) error {
 	}
 	select {
 	case <-c.program.Done():
-	case <-time.After(100 * time.Millisecond): // the end of its output may come first
+	case <-time.After(endTime): // it goes on, and only its output has ended
 		return err
 	}
-	err = fmt.Errorf("the program ended: %w", err)
+	err = fmt.Errorf("%w; %s", err, c.program.Status())
 	if said := strings.TrimSpace(c.stderr.tail()); said != "" {
-		lines := strings.Split(said, "\n")
-		err = fmt.Errorf("%w; it last said %s", err, visible.Quote(lines[len(lines)-1], maxProblem/2))
+		err = fmt.Errorf("%w; its last words: %.*s", err, maxLine, said[strings.LastIndexByte(said, '\n')+1:])
 	}
 	return err
 }
@@ -155,11 +145,11 @@ func (c *connection) close() {
 	<-c.program.Done()
 }
 
-func (s *server) transport(context.Context, *connection) (mcp.Transport, error) {
+func (s *server) transport(ctx context.Context, c *connection) (mcp.Transport, error) {
 	if s.config.URL != "" {
 		return s.streamable()
 	}
-	return nil, errors.New("servers that are programs cannot be started yet")
+	return s.start(ctx, c)
 }
 
 // streamable is the transport to a server over HTTP.

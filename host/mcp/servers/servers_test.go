@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -22,11 +21,6 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 )
-
-func TestMain(m *testing.M) {
-	host.Main()
-	os.Exit(m.Run())
-}
 
 // open opens a host without tools of its own, in which rules allow or deny.
 func open(t *testing.T, o host.Options, allow, deny string) *host.Host {

@@ -1,0 +1,15 @@
+package servers
+
+import (
+	"testing"
+	"time"
+)
+
+// SetProbeTime changes how long a program may leave the first question unanswered. The test must
+// not run beside others.
+func SetProbeTime(t *testing.T, d time.Duration) {
+	t.Helper()
+	was := probeTime
+	probeTime = d
+	t.Cleanup(func() { probeTime = was })
+}

@@ -1,0 +1,93 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// methodDiscover is the first question of the revision 2026-07-28, which servers of older ones
+// do not know. Some do not even refuse it.
+const methodDiscover = "server/discover"
+
+// probeTime is how long a program may leave the first question of the newer revision unanswered;
+// then the older one is tried.
+var probeTime = 10 * time.Second
+
+// errUnanswered stands for the refusal that a server did not send.
+var errUnanswered = errors.New("server/discover was not answered")
+
+// probing is a transport that answers the first question itself, with an error, if the server
+// does not within probeTime. The client then tries the older revision.
+type probing struct{ mcp.Transport }
+
+// Connect begins a connection.
+func (p *probing) Connect(ctx context.Context) (mcp.Connection, error) {
+	conn, err := p.Transport.Connect(context.WithoutCancel(ctx)) // ctx is for the beginning alone
+	if err != nil {
+		return nil, err
+	}
+	return &probingConn{Connection: conn, came: make(chan received), answers: make(chan jsonrpc.Message, 1), closed: make(chan struct{})}, nil
+}
+
+type received struct {
+	message jsonrpc.Message
+	err     error
+}
+
+type probingConn struct {
+	mcp.Connection
+
+	reading sync.Once
+	came    chan received
+	answers chan jsonrpc.Message // ours
+	closing sync.Once
+	closed  chan struct{}
+}
+
+// Write sends a message, and begins to wait for the answer to the first question.
+func (c *probingConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	if q, ok := m.(*jsonrpc.Request); ok && q.Method == methodDiscover {
+		refusal := &jsonrpc.Response{ID: q.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: errUnanswered.Error()}}
+		time.AfterFunc(probeTime, func() { c.answers <- refusal }) // the client drops it if there was an answer
+	}
+	return c.Connection.Write(ctx, m)
+}
+
+// Read returns the next message: the server's, or ours.
+func (c *probingConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	c.reading.Do(func() { go c.read() }) //nolint:contextcheck // it reads as long as the connection lasts
+	select {
+	case r := <-c.came:
+		return r.message, r.err
+	case m := <-c.answers:
+		return m, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// read hands on what the server sends until the connection ends.
+func (c *probingConn) read() {
+	for {
+		m, err := c.Connection.Read(context.Background())
+		select {
+		case c.came <- received{m, err}:
+		case <-c.closed:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Close ends the connection.
+func (c *probingConn) Close() error {
+	c.closing.Do(func() { close(c.closed) })
+	return c.Connection.Close()
+}

@@ -1,0 +1,153 @@
+package servers_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/mcp/servers"
+	"github.com/toolquay/toolquay/internal/testenv"
+)
+
+// actVariable has this program act as a server of some kind.
+const actVariable = "TOOLQUAY_TEST_SERVER"
+
+func TestMain(m *testing.M) {
+	if kind := os.Getenv(actVariable); kind != "" {
+		act(kind)
+		return
+	}
+	host.Main()
+	os.Exit(m.Run())
+}
+
+// act serves on standard input and output.
+func act(kind string) {
+	s := newServer()
+	add(s, "crash", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		fmt.Fprintln(os.Stderr, "out of \x1b[31mluck")
+		os.Exit(3)
+		return nil, nil
+	})
+	add(s, "pid", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return text(fmt.Sprint(time.Now().UnixNano(), " ", os.Getenv("GIVEN"), os.Getenv("HIDDEN"))), nil
+	})
+	switch kind {
+	case "hangs":
+		time.Sleep(time.Hour)
+	case "prints":
+		fmt.Println("Listening on standard input ...")
+		fmt.Println(`{"not":"a message"}`)
+	case "old": // it does not even refuse the first question of the newer revision
+		in := bufio.NewReader(os.Stdin)
+		if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, "server/discover") {
+			os.Exit(4)
+		}
+	}
+	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// program is this program as a server.
+func program(t *testing.T, kind string) servers.Config {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return servers.Config{Name: "one", Command: []string{self}, Env: map[string]string{actVariable: kind, "GIVEN": "given"}}
+}
+
+// openShell opens a host that runs programs.
+func openShell(t *testing.T) *host.Host {
+	t.Helper()
+	return open(t, host.Options{Shell: &host.Shell{}}, "mcp__one", "")
+}
+
+// TestProgram calls programs that speak on standard input and output, whatever else they print.
+func TestProgram(t *testing.T) {
+	t.Setenv("HIDDEN", "hidden")
+	for _, kind := range []string{"plain", "prints"} {
+		h := openShell(t)
+		set := connect(t, h, program(t, kind))
+		r := call(t.Context(), session(t, h, host.SessionOptions{}), "mcp__one__pid", "{}")
+		if !strings.HasSuffix(r.Text(), " given") {
+			t.Errorf("%s: got %q, %+v", kind, r.Text(), set.Status())
+		}
+	}
+}
+
+// TestCrash fails the call that a program crashes in, and starts it again for the next one.
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	h := openShell(t)
+	connect(t, h, program(t, "plain"))
+	s := session(t, h, host.SessionOptions{})
+	r := call(t.Context(), s, "mcp__one__crash", "{}")
+	if got := r.Text(); !r.IsError || !strings.Contains(got, "exit status 3") || !strings.Contains(got, `out of \x1b[31mluck`) {
+		t.Errorf("got %q", got)
+	}
+	if r := call(t.Context(), s, "mcp__one__say", "{}"); r.IsError {
+		t.Errorf("after the crash: %q", r.Text())
+	}
+}
+
+// TestIdle stops a program that nobody calls, and starts it again for a call.
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	h := openShell(t)
+	config := program(t, "plain")
+	config.IdleTimeout = 50 * time.Millisecond
+	set := connect(t, h, config)
+	s := session(t, h, host.SessionOptions{})
+	for range 2 {
+		if r := call(t.Context(), s, "mcp__one__say", "{}"); r.IsError {
+			t.Fatalf("got %q", r.Text())
+		}
+		wait(t, "the program to be stopped", func() bool { return set.Status()[0].State == servers.Idle })
+	}
+}
+
+// TestOldServer speaks the older revision with a server that leaves the newer one's first question
+// unanswered.
+func TestOldServer(t *testing.T) {
+	servers.SetProbeTime(t, 200*time.Millisecond)
+	h := openShell(t)
+	set := connect(t, h, program(t, "old"))
+	if st := set.Status()[0]; st.State != servers.Connected || st.Revision != "2025-11-25" {
+		t.Errorf("got %+v", st)
+	}
+}
+
+// TestStartFails says what is wrong with programs that cannot be used.
+func TestStartFails(t *testing.T) {
+	t.Parallel()
+	hangs := program(t, "hangs")
+	hangs.StartTimeout = 500 * time.Millisecond
+	none := servers.Config{Name: "one", Command: []string{"toolquay-no-such-program"}}
+	for want, config := range map[string]servers.Config{"start_timeout": hangs, "toolquay-no-such-program": none} {
+		h := openShell(t)
+		began := time.Now()
+		set := connect(t, h, config)
+		if st := set.Status()[0]; st.State != servers.Failed || !strings.Contains(st.Problem.Error(), want) {
+			t.Errorf("got %+v", st)
+		}
+		if took := time.Since(began); took > testenv.Patience/2 {
+			t.Errorf("%s: it took %v", want, took)
+		}
+		r := call(t.Context(), session(t, h, host.SessionOptions{}), "mcp__one__say", "{}")
+		if r.Error == nil || r.Error.Code != abi.CodeUnknownTool {
+			t.Errorf("%s: a call of it: %q", want, r.Text())
+		}
+	}
+}
