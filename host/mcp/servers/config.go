@@ -41,6 +41,9 @@ type Config struct {
 	URL     string
 	Headers map[string]string
 	Auth    *Auth
+	// SSE has the URL spoken to by the transport of the revision 2024-11-05, with server-sent
+	// events. Nobody can log in there.
+	SSE bool
 	// Network are the hosts that a program may reach: names, or *.NAME for all below one. For a
 	// URL they are the hosts that may be on a private network. Read and Write are the files and
 	// directories, absolute, that a program may read, or write and read.

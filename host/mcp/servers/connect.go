@@ -160,6 +160,9 @@ func (s *server) streamable() (mcp.Transport, error) {
 	}
 	client := s.httpClient()
 	client.Transport = &bounded{next: client.Transport, origin: base, headers: s.config.Headers}
+	if s.config.SSE {
+		return &sseTransport{mcp.SSEClientTransport{Endpoint: s.config.URL, HTTPClient: client, MaxEventSize: maxMessage}, s.ctx}, nil
+	}
 	handler, err := s.authorizer()
 	if err != nil {
 		return nil, err
