@@ -16,9 +16,9 @@ import (
 
 // Outgoing says which of an embedder's HTTP requests the host lets out, see [Host.HTTPClient].
 type Outgoing struct {
-	// Configured is the URL that the settings name. Its host may be local if its spelling says
-	// so, such as localhost or an address.
-	Configured string
+	// Configured are the URLs that the settings name. The host and port of each may be local if
+	// its spelling says so, such as localhost or an address.
+	Configured []string
 	// Named are further hosts that may be local, by exact name.
 	Named []string
 	// Proxy is the HTTP proxy to go through; nil is none.
@@ -36,7 +36,7 @@ func (h *Host) HTTPClient(o Outgoing) *http.Client {
 		named[permissions.HostOf(name).Name] = true
 	}
 	return egress.New(egress.Options{
-		Configured: []string{o.Configured}, Proxy: o.Proxy, Logger: h.options.Observe.Logger,
+		Configured: o.Configured, Proxy: o.Proxy, Logger: h.options.Observe.Logger,
 		Allow: func(_ context.Context, host string, port int) error {
 			policy, err := h.ownPolicy()
 			switch {

@@ -135,6 +135,10 @@ func (c *connection) failed(ctx context.Context, err error) error {
 		text := fmt.Sprintf("the MCP server %s answered with an error: %s (%d)", name, clean(answer.Message, maxProblem), answer.Code)
 		return &abi.Error{Code: abi.CodeIO, Message: text, Err: answer}
 	}
+	if need, ok := errors.AsType[*LoginNeededError](err); ok && need.StepUp {
+		c.server.offerStepUp()
+		return abi.Errorf(abi.CodeDenied, "%w, or call %s", need, c.server.authenticateName())
+	}
 	err = forgotten(c.explain(err))
 	c.fail(err)
 	return abi.Errorf(abi.CodeIO, "the MCP server %s failed: %w", name, shown{err})

@@ -172,7 +172,7 @@ func (s *server) streamable() (mcp.Transport, error) {
 
 // httpClient makes the client for all requests that concern the server.
 func (s *server) httpClient() *http.Client {
-	return s.set.host.HTTPClient(host.Outgoing{Configured: s.config.URL, Named: s.config.Network, Proxy: s.set.options.Proxy})
+	return outgoing(s.set.host, &s.config, s.set.options.Proxy)
 }
 
 // bounded adds the configured headers to requests to the configured origin, and bounds answers

@@ -1,9 +1,181 @@
 package servers
 
-import "github.com/modelcontextprotocol/go-sdk/auth"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
 
-// authorizer is who logs in to the server.
-func (s *server) authorizer() (auth.OAuthHandler, error) { return nil, nil }
+	"github.com/modelcontextprotocol/go-sdk/auth"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+)
+
+// outgoing makes the client for all that concerns a server: its requests and its logins.
+func outgoing(h *host.Host, c *Config, proxy *url.URL) *http.Client {
+	o := host.Outgoing{Configured: []string{c.URL}, Named: c.Network, Proxy: proxy}
+	if c.Auth != nil && c.Auth.Issuer != "" {
+		o.Configured = append(o.Configured, c.Auth.Issuer)
+	}
+	return h.HTTPClient(o)
+}
+
+// LoginOptions say how [LogIn] reaches a server and keeps what it gets.
+type LoginOptions struct {
+	Credentials Credentials
+	// Proxy and Logger are as in [Options].
+	Proxy  *url.URL
+	Logger *slog.Logger
+}
+
+// LogIn has a person log in to a server over HTTP, whether it is connected or not. What that
+// gives is kept, and counts from the server's next connection.
+func LogIn(ctx context.Context, h *host.Host, c Config, o LoginOptions, p Person) error {
+	if err := c.check(); err != nil {
+		return fmt.Errorf("the MCP server %s: %w", c.Name, err)
+	}
+	if c.URL == "" {
+		return fmt.Errorf("the MCP server %s is a program: only servers with a url have logins", c.Name)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	client := outgoing(h, &c, o.Proxy)
+	defer client.CloseIdleConnections()
+	return newOAuth(&c, client, o.Credentials, o.Logger).logIn(ctx, p)
+}
+
+// LogOut forgets what a login to a server gave. It reports whether there was anything.
+func LogOut(ctx context.Context, server string, kept Credentials) (bool, error) {
+	return forget(ctx, kept, server)
+}
+
+// authorizer is what authorizes the requests to the server.
+func (s *server) authorizer() (auth.OAuthHandler, error) {
+	if s.oauth == nil {
+		return nil, nil
+	}
+	return s.oauth, nil
+}
 
 // asksLogin offers a way to log in, if that is why a connection ended.
-func (s *server) asksLogin(error) bool { return false }
+func (s *server) asksLogin(err error) bool {
+	need, ok := errors.AsType[*LoginNeededError](err)
+	if !ok {
+		return false
+	}
+	tool := s.authenticate()
+	s.provide(host.Provided{Tools: []host.NativeTool{tool}})
+	s.become(NeedsAuth, need, func(st *Status) { st.Tools = []string{tool.Contract.Name} })
+	return true
+}
+
+// offerStepUp offers a login beside the server's tools.
+func (s *server) offerStepUp() {
+	s.mu.Lock()
+	s.stepUp = true
+	s.mu.Unlock()
+	s.offer()
+}
+
+func (s *server) authenticateName() string { return "mcp__" + s.config.Name + "__authenticate" }
+
+// authenticate is the tool by which a model has its person log in.
+func (s *server) authenticate() host.NativeTool {
+	return host.NativeTool{
+		Contract: abi.Tool{
+			Name: s.authenticateName(), Summary: "Have the user log in to the MCP server " + s.config.Name + ".",
+			Description: "The MCP server " + s.config.Name + " needs a login. This asks the user to log in with a browser, and waits for it. The server's tools can be called afterwards.",
+			InputSchema: `{"type":"object","properties":{},"additionalProperties":false}`, RequiresUser: true, AlwaysLoad: s.config.AlwaysLoad,
+		},
+		Server: func(json.RawMessage) host.ToolServer {
+			return host.ToolServer{Name: s.config.Name, Tool: "authenticate"}
+		},
+		Run: s.runAuthenticate,
+	}
+}
+
+func (s *server) runAuthenticate(ctx context.Context, c *host.Call) (abi.ToolResult, error) {
+	if err := s.oauth.logIn(ctx, &asked{c, s.config.Name}); err != nil {
+		if known, ok := errors.AsType[*abi.Error](err); ok {
+			return abi.ToolResult{}, known
+		}
+		return abi.ToolResult{}, abi.Errorf(abi.CodeDenied, "%w", err)
+	}
+	s.mu.Lock()
+	stepUp := s.stepUp
+	s.stepUp = false
+	s.mu.Unlock()
+	if stepUp {
+		s.offer()
+	}
+	if _, err := s.connection(ctx); err != nil {
+		return abi.ToolResult{}, err
+	}
+	status := s.Status()
+	text := "The user logged in to the MCP server " + s.config.Name + ". Its tools from now on: " + strings.Join(status.Tools, ", ") + "."
+	return abi.ToolResult{Content: []abi.Block{abi.TextBlock(text)}}, nil
+}
+
+// asked is the person that a call's session works for.
+type asked struct {
+	call   *host.Call
+	server string
+}
+
+// Visit asks the person to open a URL.
+func (a *asked) Visit(ctx context.Context, page string) error {
+	u, err := url.Parse(page)
+	if err != nil {
+		return err
+	}
+	reply, err := a.call.Ask(ctx, host.Question{Kind: host.QuestionURL, URL: &host.URLQuestion{
+		Message: fmt.Sprintf("Log in at %s, which the MCP server %s names for that.", brief(u.Host), a.server), URL: page,
+	}})
+	if err == nil && reply.Answer != host.AnswerAllow {
+		err = errors.New(strings.TrimSuffix("the user does not want to log in: "+reply.Message, ": "))
+	}
+	return err
+}
+
+// pasteAfter is how long a browser has to come back before the person is asked to help.
+const pasteAfter = 15 * time.Second
+
+const pasteSchema = `{"type":"object","required":["address"],"properties":{"address":{"type":"string","title":"Address or code","maxLength":8000}}}`
+
+// Paste asks the person for what the browser shows in the end.
+func (a *asked) Paste(ctx context.Context) (string, error) {
+	select {
+	case <-time.After(pasteAfter):
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+	reply, err := a.call.Ask(ctx, host.Question{Kind: host.QuestionForm, Form: &host.Form{
+		Message: "Toolquay still waits for the browser. If that cannot reach this machine, enter the address that it ended up at after the login, or the code that it shows. Decline to give up the login.",
+		Schema:  json.RawMessage(pasteSchema),
+	}})
+	switch {
+	case errors.Is(err, host.ErrNobody) || isUnsupported(err): // this way of asking has no forms
+		<-ctx.Done()
+		return "", context.Cause(ctx)
+	case err != nil:
+		return "", err
+	case reply.Answer != host.AnswerAllow:
+		return "", errors.New("the user gave up the login")
+	}
+	var content struct {
+		Address string `json:"address"`
+	}
+	return content.Address, json.Unmarshal(reply.Content, &content)
+}
+
+func isUnsupported(err error) bool {
+	known, ok := errors.AsType[*abi.Error](err)
+	return ok && known.Code == abi.CodeUnsupported
+}

@@ -35,12 +35,14 @@ type server struct {
 	end    context.CancelFunc
 	over   chan struct{} // closed when it has ended
 	wanted chan struct{} // holds a token when a call wants a connection
+	oauth  *oauth        // nil where no login is possible
 
 	mu      sync.Mutex
 	status  Status
 	live    *connection
 	tools   map[string]*definition // by the name by which they are offered
 	waiting int                    // calls that wait for a connection
+	stepUp  bool                   // a person can log in for more than was granted
 	// resources says that the server has some, as it told when it was last connected.
 	resources bool
 	changed   chan struct{} // closed when any of it changes, and replaced
@@ -52,6 +54,9 @@ func newServer(s *Set, c Config) *server {
 		status: Status{Name: c.Name, State: Pending, Since: time.Now()},
 	}
 	one.ctx, one.end = context.WithCancel(s.ctx)
+	if c.URL != "" && s.options.Credentials != nil {
+		one.oauth = newOAuth(&c, one.httpClient(), s.options.Credentials, s.options.Logger)
+	}
 	return one
 }
 

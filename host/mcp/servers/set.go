@@ -16,6 +16,8 @@ import (
 // Options configure a [Set].
 type Options struct {
 	Servers []Config
+	// Credentials keep what logins to servers over HTTP give; nil offers no logins.
+	Credentials Credentials
 	// Pins is the file that keeps what definitions of tools were seen; empty keeps them for the
 	// life of the set.
 	Pins string

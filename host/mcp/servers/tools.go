@@ -47,10 +47,8 @@ func (s *server) list(ctx context.Context, c *connection) error {
 		return fmt.Errorf("listing its tools: %w", err)
 	}
 	defined, faults := s.define(told)
-	p := host.Provided{}
 	tools, names := make(map[string]*definition), []string{}
 	for _, d := range defined {
-		p.Tools = append(p.Tools, d.native)
 		tools[d.offered], names = d, append(names, d.offered)
 	}
 	for _, fault := range faults {
@@ -60,8 +58,26 @@ func (s *server) list(ctx context.Context, c *connection) error {
 	s.mu.Lock()
 	s.tools, s.status.Tools = tools, names
 	s.mu.Unlock()
-	s.provide(p)
+	s.offer()
 	return nil
+}
+
+// offer offers the tools that were listed last, and a login where more than was granted is
+// needed.
+func (s *server) offer() {
+	var p host.Provided
+	s.mu.Lock()
+	for _, name := range s.status.Tools {
+		if d := s.tools[name]; d != nil {
+			p.Tools = append(p.Tools, d.native)
+		}
+	}
+	stepUp := s.stepUp
+	s.mu.Unlock()
+	if stepUp {
+		p.Tools = append(p.Tools, s.authenticate())
+	}
+	s.provide(p)
 }
 
 // allTools follows the pages of the list.

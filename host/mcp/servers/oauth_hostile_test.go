@@ -1,0 +1,255 @@
+package servers
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolquay/toolquay/internal/testenv"
+)
+
+// What a hostile server or authorization server does ends in an error that names the server,
+// and nothing that is secret reaches a place that it was not meant for.
+func TestHostileServers(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(w *realm)
+		want   string
+	}{
+		"metadata of another resource": {func(w *realm) {
+			w.metadata = func(doc map[string]any) { doc["resource"] = w.elsewhere() }
+		}, "got metadata resource"},
+		"an authorization server over http": {func(w *realm) {
+			w.metadata = func(doc map[string]any) { doc["authorization_servers"] = []string{"http://as.example.com"} }
+		}, "does not use HTTPS"},
+		"an authorization server on a private network": {func(w *realm) {
+			w.metadata = func(doc map[string]any) { doc["authorization_servers"] = []string{"https://10.0.0.1"} }
+		}, "non-public"},
+		"an authorization server on this machine": {func(w *realm) {
+			w.metadata = func(doc map[string]any) { doc["authorization_servers"] = []string{w.elsewhere()} }
+		}, "was refused"},
+		"no authorization server": {func(w *realm) {
+			w.metadata = func(doc map[string]any) { doc["authorization_servers"] = []string{} }
+		}, "no authorization server"},
+		"another issuer": {func(w *realm) {
+			w.issuer = func(doc map[string]any) { doc["issuer"] = w.elsewhere() }
+		}, "does not match issuer"},
+		"no PKCE": {func(w *realm) {
+			w.issuer = func(doc map[string]any) { doc["code_challenge_methods_supported"] = []string{"plain"} }
+		}, "PKCE"},
+		"a token endpoint elsewhere": {func(w *realm) {
+			w.issuer = func(doc map[string]any) { doc["token_endpoint"] = w.elsewhere() + "/token" }
+		}, "set issuer in [mcp.docs.auth]"},
+		"a registration elsewhere": {func(w *realm) {
+			w.issuer = func(doc map[string]any) { doc["registration_endpoint"] = w.elsewhere() + "/register" }
+		}, "set issuer in [mcp.docs.auth]"},
+		"a token endpoint over http": {func(w *realm) {
+			w.issuer = func(doc map[string]any) { doc["token_endpoint"] = "http://as.example.com/token" }
+		}, "does not use HTTPS"},
+		"a script to open": {func(w *realm) {
+			w.issuer = func(doc map[string]any) { doc["authorization_endpoint"] = "javascript:alert(1)" }
+		}, "disallowed scheme"},
+		"a state of its own": {func(w *realm) {
+			w.issuer = func(doc map[string]any) { doc["authorization_endpoint"] = w.asHome() + "/authorize?state=x" }
+		}, "state of its own"},
+		"metadata that redirects to a private network":   {redirecting("/.well-known/oauth-protected-resource/mcp", func(*realm) string { return "https://10.0.0.1/" }), "was refused"},
+		"metadata that redirects to metadata of a cloud": {redirecting("/.well-known/oauth-authorization-server", func(*realm) string { return "https://169.254.169.254/latest" }), "was refused"},
+		"a token endpoint that redirects":                {redirecting("/token", func(w *realm) string { return w.elsewhere() + "/token" }), "redirects what was meant for it alone"},
+		"a registration that redirects":                  {redirecting("/register", func(w *realm) string { return w.elsewhere() + "/register" }), "redirects what was meant for it alone"},
+		"endless metadata":                               {flooding("/.well-known/oauth-protected-resource/mcp"), "more than 1048576 bytes"},
+		"endless metadata of the issuer":                 {flooding("/.well-known/oauth-authorization-server"), "more than 1048576 bytes"},
+		"an endless token":                               {flooding("/token"), ""},
+		"another issuer in the answer": {func(w *realm) {
+			w.answer = func(back url.Values) { back.Set("iss", w.elsewhere()) }
+		}, "does not match expected issuer"},
+		"no issuer in the answer": {func(w *realm) {
+			w.issuer = func(doc map[string]any) { doc["authorization_response_iss_parameter_supported"] = true }
+		}, "iss parameter"},
+		"a refusal with escapes": {func(w *realm) {
+			w.answer = func(back url.Values) { back.Set("error", "access_denied\x1b[2J\u202e"+strings.Repeat("x", 9000)) }
+		}, `access_denied\x1b[2J\u202e`},
+		"no code": {func(w *realm) { w.answer = func(back url.Values) { back.Del("code") } }, "no code"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newRealm(t)
+			tt.change(w)
+			o := w.client(t, t.TempDir(), nil)
+			err := o.logIn(t.Context(), &browser{w: w})
+			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "the MCP server docs") || len(err.Error()) > 1000 {
+				t.Errorf("got %.1200v, want %q", err, tt.want)
+			}
+			if w.saw("127.0.0.3") || !strings.HasPrefix(name, "a token endpoint") && w.saw("evil") {
+				t.Errorf("something was sent elsewhere: %q", w.seen)
+			}
+			if kept, err := o.kept.Load(t.Context(), keptName("docs")); kept != nil || err != nil {
+				t.Errorf("%s is kept: %v", kept, err)
+			}
+		})
+	}
+}
+
+func redirecting(path string, to func(*realm) string) func(*realm) {
+	return func(w *realm) {
+		w.handle = func(rw http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path != path {
+				return false
+			}
+			http.Redirect(rw, r, to(w), http.StatusTemporaryRedirect)
+			return true
+		}
+	}
+}
+
+func flooding(path string) func(*realm) {
+	return func(w *realm) {
+		w.handle = func(rw http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path != path {
+				return false
+			}
+			rw.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(rw, `{"x":"`)
+			for range 64 {
+				if _, err := io.WriteString(rw, strings.Repeat("x", 1<<16)); err != nil {
+					break
+				}
+			}
+			return true
+		}
+	}
+}
+
+// An authorization server that the settings name may have its endpoints elsewhere, and one of
+// another name than theirs is refused.
+func TestConfiguredIssuer(t *testing.T) {
+	t.Parallel()
+	w := newRealm(t)
+	w.issuer = func(doc map[string]any) { doc["token_endpoint"] = at("127.0.0.4", w.as) + "/token" }
+	o := w.client(t, t.TempDir(), func(c *Config) {
+		c.Network, c.Auth = []string{"127.0.0.4"}, &Auth{Issuer: w.asHome()}
+	})
+	if err := o.logIn(t.Context(), &browser{w: w}); err != nil {
+		t.Error(err)
+	}
+	o = w.client(t, t.TempDir(), func(c *Config) { c.Auth = &Auth{Issuer: w.elsewhere()} })
+	if err := o.logIn(t.Context(), &browser{w: w}); err == nil || !strings.Contains(err.Error(), "the settings name the issuer") {
+		t.Error(err)
+	}
+}
+
+// A server whose URL is not safe gets no token, and no login.
+func TestTokensAreNotSentInTheClear(t *testing.T) {
+	t.Parallel()
+	w, dir := newRealm(t), t.TempDir()
+	o := w.client(t, dir, func(c *Config) {
+		c.URL = "http://10.0.0.1:" + strings.TrimPrefix(at("", w.resource), "http://:") + "/mcp"
+	})
+	if err := o.logIn(t.Context(), &browser{w: w}); err == nil || !strings.Contains(err.Error(), "in the clear") {
+		t.Error(err)
+	}
+}
+
+// The page that waits for the browser takes the answer of one login, once, and nothing else.
+func TestCallback(t *testing.T) {
+	t.Parallel()
+	c, err := listen(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	c.state = "right"
+	ask := func(method, path, host string) (int, http.Header, string) {
+		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+c.host+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, _ := io.ReadAll(answer.Body)
+		return answer.StatusCode, answer.Header, string(text)
+	}
+	good := callbackPath + "?code=c&state=right"
+	for _, path := range []string{
+		"/", callbackPath, callbackPath + "?code=c", callbackPath + "?code=c&state=wrong", callbackPath + "?code=c&state=", callbackPath + "?state=right&state=wrong&code=c",
+		"/x?code=c&state=right", "//evil.example/?state=right", callbackPath + "/?code=c&state=right", "/.well-known/x", "/%2e%2e/callback?state=right",
+	} {
+		if status, h, _ := ask(http.MethodGet, path, c.host); status != http.StatusNotFound || h.Get("Location") != "" {
+			t.Errorf("%s: %d %v", path, status, h)
+		}
+	}
+	if status, _, _ := ask(http.MethodPost, good, c.host); status != http.StatusNotFound {
+		t.Errorf("POST: %d", status)
+	}
+	if status, _, _ := ask(http.MethodGet, good, "evil.example:80"); status != http.StatusNotFound {
+		t.Errorf("another host: %d", status)
+	}
+	status, h, text := ask(http.MethodGet, good+"&next=http://evil.example/<script>", c.host)
+	if status != http.StatusOK || strings.Contains(text, "evil") || h.Get("Location") != "" || !strings.Contains(h.Get("Content-Security-Policy"), "default-src 'none'") {
+		t.Errorf("%d %v %s", status, h, text)
+	}
+	if status, _, _ := ask(http.MethodGet, good, c.host); status != http.StatusNotFound {
+		t.Errorf("a second time: %d", status)
+	}
+	if query := <-c.answer; query.Get("code") != "c" {
+		t.Errorf("got %v", query)
+	}
+}
+
+// A login ends with its context, and its port with it, so that a late answer finds nobody.
+func TestLateAnswer(t *testing.T) {
+	t.Parallel()
+	w := newRealm(t)
+	o := w.client(t, t.TempDir(), nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	b := &browser{w: w, stays: true}
+	b.paste = func(string) string {
+		cancel()
+		<-ctx.Done()
+		time.Sleep(10 * time.Millisecond) // the answer of the person comes too late, too
+		return "code"
+	}
+	done := make(chan error, 1)
+	go func() { done <- o.logIn(ctx, b) }()
+	select {
+	case err := <-done:
+		if err == nil || !strings.Contains(err.Error(), "docs") {
+			t.Error(err)
+		}
+	case <-time.After(testenv.Patience):
+		t.Fatal("the login goes on")
+	}
+	u, _ := url.Parse(b.page)
+	if err := b.open(t.Context(), u.Query().Get("redirect_uri")+"?state="+u.Query().Get("state")+"&code=c"); err == nil {
+		t.Error("somebody still waits for the answer")
+	}
+}
+
+// A refresh goes nowhere but to where the login was, and tells no secret when it fails.
+func TestRefreshStays(t *testing.T) {
+	t.Parallel()
+	w := newRealm(t)
+	o := w.client(t, t.TempDir(), nil)
+	if err := o.logIn(t.Context(), &browser{w: w}); err != nil {
+		t.Fatal(err)
+	}
+	w.set(func() { clear(w.tokens) })
+	redirecting("/token", func(w *realm) string { return w.elsewhere() + "/token" })(w)
+	_, err := authorized(t, o)
+	if err == nil || !strings.Contains(err.Error(), "redirects what was meant for it alone") || strings.Contains(err.Error(), "refresh-") {
+		t.Error(err)
+	}
+	if w.saw("127.0.0.3") {
+		t.Errorf("something was sent elsewhere: %q", w.seen)
+	}
+	w.handle = nil
+	wantStatus(t, o, http.StatusOK) // nothing was lost
+}
