@@ -26,7 +26,7 @@ type Host struct {
 	plugins *pluginset.Current
 
 	sessions   *session.Host // what all sessions share
-	own        ownPolicy
+	own        ownRules
 	background *background
 
 	mu       sync.Mutex

@@ -1,16 +1,13 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"sync"
 
 	"github.com/toolquay/toolquay/host/internal/egress"
-	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -57,33 +54,22 @@ func (h *Host) HTTPClient(o Outgoing) *http.Client {
 // webFetch is the tool whose rules are about hosts.
 const webFetch = "WebFetch"
 
-// ownPolicy is what the host itself goes by where no session is concerned, with the settings
-// that it was compiled from.
-type ownPolicy struct {
-	mu     sync.Mutex
-	of     *rules.Settings
-	policy *permissions.Policy
+// ownRules are the settings for what the host does itself, once they were needed.
+type ownRules struct {
+	mu sync.Mutex
+	by *programPolicy
 }
 
-// ownPolicy is the policy of the settings now, in the project's directory.
+// ownPolicy is what the settings say now where no session is concerned.
 func (h *Host) ownPolicy() (*permissions.Policy, error) {
-	h.mu.Lock()
-	now := h.settings
-	h.mu.Unlock()
-	p := &h.own
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.of == now {
-		return p.policy, nil
+	h.own.mu.Lock()
+	defer h.own.mu.Unlock()
+	if h.own.by == nil {
+		by, err := h.programRules(&Program{Name: "of the host"})
+		if err != nil {
+			return nil, err
+		}
+		h.own.by = by
 	}
-	setup, err := (&SessionOptions{Cwd: cmp.Or(h.options.Paths.Project, h.options.Paths.Home, string(filepath.Separator))}).places(&h.options).Setup()
-	if err != nil {
-		return nil, err
-	}
-	state, err := rules.New(&rules.Compiler{Setup: setup, Logger: h.options.Observe.Logger}, now, h.plugins.Newest())
-	if err != nil {
-		return nil, err
-	}
-	p.of, p.policy = now, state.View().Policy
-	return p.policy, nil
+	return h.own.by.Policy(), nil
 }
