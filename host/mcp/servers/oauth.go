@@ -64,8 +64,10 @@ type oauth struct {
 	challenge *http.Response
 	// renewed is an access token that took the place of one that was refused.
 	renewed string
-	// machine is the token source of the grant of client credentials.
+	// machine is the token source of the grant of client credentials, and granted are the scopes
+	// that it asks for.
 	machine oauth2.TokenSource
+	granted []string
 }
 
 var _ auth.OAuthHandler = (*oauth)(nil)
@@ -226,8 +228,10 @@ func (o *oauth) asMachine(ctx context.Context, refused *http.Response) error {
 	if err != nil {
 		return err
 	}
+	wanted, _ := o.wanted(refused)
+	o.granted = union(union(o.granted, o.auth.Scopes), wanted)
 	// The token source keeps the context, for the tokens to come.
-	if err := handler.Authorize(context.WithoutCancel(ctx), f.request(ctx), withScopes(refused, o.auth.Scopes)); err != nil {
+	if err := handler.Authorize(context.WithoutCancel(ctx), f.request(ctx), withScopes(refused, o.granted)); err != nil {
 		return err
 	}
 	o.machine, err = handler.TokenSource(ctx)
@@ -243,11 +247,13 @@ func (o *oauth) ownClient() *oauthex.ClientCredentials {
 	return c
 }
 
-// withScopes is an answer that asks for scopes too, if it asks for none.
+// withScopes is an answer without its body, which asks for scopes, if there are any, before all
+// that it asked for.
 func withScopes(refused *http.Response, scopes []string) *http.Response {
 	out := &http.Response{StatusCode: refused.StatusCode, Header: refused.Header.Clone(), Body: http.NoBody}
-	if len(scopes) > 0 && !strings.Contains(strings.Join(refused.Header.Values("WWW-Authenticate"), ","), "scope=") {
-		out.Header.Add("WWW-Authenticate", `Bearer scope="`+strings.Join(scopes, " ")+`"`)
+	if len(scopes) > 0 {
+		const name = "Www-Authenticate"
+		out.Header[name] = append([]string{`Bearer scope="` + strings.Join(scopes, " ") + `"`}, out.Header[name]...)
 	}
 	return out
 }
