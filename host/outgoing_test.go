@@ -23,10 +23,10 @@ func TestHTTPClient(t *testing.T) {
 		want              string // in the answer or the error
 	}{
 		{"not named", "", "", host.Outgoing{}, "private network"},
-		{"configured", "", "", host.Outgoing{Configured: server.URL}, "here"},
+		{"configured", "", "", host.Outgoing{Configured: []string{server.URL}}, "here"},
 		{"named", "", "", host.Outgoing{Named: []string{"127.0.0.1"}}, "here"},
 		{"named by a rule", "WebFetch(domain:127.0.0.1)", "", host.Outgoing{}, "here"},
-		{"denied", "WebFetch(domain:127.0.0.1)", "WebFetch(domain:127.0.0.1)", host.Outgoing{Configured: server.URL}, "deny rule"},
+		{"denied", "WebFetch(domain:127.0.0.1)", "WebFetch(domain:127.0.0.1)", host.Outgoing{Configured: []string{server.URL}}, "deny rule"},
 	} {
 		rules := permissions.RuleSet{Source: permissions.SourceUser}
 		if test.allow != "" {
