@@ -24,6 +24,18 @@
 // ReadMcpResource. Texts and images are shown, and what is neither is saved in the session's
 // directory. Lists are asked for anew each time, and so are always what the server has.
 //
+// # Editors
+//
+// A server named ide is the user's editor. Its tools are offered last. If it has the tool
+// getDiagnostics, which takes the uri of a file and answers with a text of JSON
+//
+//	[{"uri": "file:///...", "diagnostics": [{"message": "...", "severity": "Error", "source": "...",
+//	  "range": {"start": {"line": 0, "character": 0}}}]}]
+//
+// it is asked before and after Write, Edit and NotebookEdit, and what the edit brought is noted
+// behind the result: ten at most, errors first. The edit waits two seconds for that at most, and
+// what fails is in the log alone.
+//
 // # How it goes on
 //
 // A connection that fails is replaced by another one, after a time that doubles from one second to

@@ -41,6 +41,8 @@ func act(kind string) {
 		return text(fmt.Sprint(time.Now().UnixNano(), " ", os.Getenv("GIVEN"), os.Getenv("HIDDEN"))), nil
 	})
 	switch kind {
+	case "editor":
+		editorTools(s, lint)
 	case "hangs":
 		time.Sleep(time.Hour)
 	case "prints":

@@ -70,6 +70,9 @@ func (s *server) offer() {
 	for _, name := range s.status.Tools {
 		if d := s.tools[name]; d != nil {
 			p.Tools = append(p.Tools, d.native)
+			if s.config.Name == ideServer && d.own == diagnosticsTool {
+				p.Edits = s.watchEdits(d)
+			}
 		}
 	}
 	stepUp := s.stepUp
