@@ -76,9 +76,10 @@ func (s *server) connect(ctx context.Context) (*connection, error) {
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "toolquay", Version: cmp.Or(s.set.options.Version, "(devel)")}, c.options())
 	c.addRoots(client)
+	s.oauth.begin()
 	if c.session, err = connectBefore(ctx, client, transport); err != nil {
 		c.close()
-		return nil, c.explain(err)
+		return nil, s.oauth.instead(c.explain(err))
 	}
 	go func() {
 		err := c.session.Wait()

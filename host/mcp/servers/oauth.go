@@ -62,6 +62,8 @@ type oauth struct {
 	login *login
 	// challenge is the last answer that a login has to satisfy.
 	challenge *http.Response
+	// need is the last login that was asked for, since begin.
+	need *LoginNeededError
 	// renewed is an access token that took the place of one that was refused.
 	renewed string
 	// machine is the token source of the grant of client credentials, and granted are the scopes
@@ -150,9 +152,33 @@ func (o *oauth) Authorize(ctx context.Context, r *http.Request, refused *http.Re
 		}
 	}
 	o.mu.Lock()
-	o.challenge = withScopes(refused, nil)
-	o.mu.Unlock()
-	return &LoginNeededError{o.server, stepUp, scopes}
+	defer o.mu.Unlock()
+	o.challenge, o.need = withScopes(refused, nil), &LoginNeededError{o.server, stepUp, scopes}
+	return o.need
+}
+
+// begin is called before the client connects. It may be nil, for a server that has no logins.
+func (o *oauth) begin() {
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.need = nil
+}
+
+// instead replaces the error of connecting, where a login would have been needed: the SDK takes
+// that for a server of an older revision, and tells what came of trying that.
+func (o *oauth) instead(err error) error {
+	if o == nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.need != nil {
+		return o.need
+	}
+	return err
 }
 
 // naming makes an error name the server.

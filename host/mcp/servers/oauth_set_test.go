@@ -1,13 +1,16 @@
 package servers
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -87,6 +90,62 @@ func TestAuthenticateTool(t *testing.T) {
 	}
 	if strings.Contains(set.Status()[0].Stderr, "access-") {
 		t.Error("a token is shown")
+	}
+}
+
+// TestLoginThatGrantsTooLittle has a server refuse what its own login grants: the call that logs
+// in says so, and does not try for ever. The server lets the older revision's first request pass
+// without a token, and does not speak that revision.
+func TestLoginThatGrantsTooLittle(t *testing.T) {
+	t.Parallel()
+	w := newRealm(t)
+	w.one = true
+	var refused atomic.Int32
+	w.handle = func(rw http.ResponseWriter, r *http.Request) bool {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		switch {
+		case bytes.Contains(body, []byte(`"method":"initialize"`)):
+			rw.WriteHeader(http.StatusBadRequest)
+		case r.URL.Path == "/mcp" && r.Header.Get("Authorization") != "":
+			refused.Add(1)
+			rw.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="more"`)
+			rw.WriteHeader(http.StatusForbidden)
+		default:
+			return false
+		}
+		return true
+	}
+	h, err := host.Open(t.Context(), host.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close(context.Background())
+	kept := credentials.InFiles(filepath.Join(t.TempDir(), "credentials"))
+	set := Open(h, Options{Credentials: kept, Servers: []Config{{Name: "docs", URL: w.home(), Network: []string{"127.0.0.1"}}}})
+	defer set.Close(context.Background())
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
+	defer cancel()
+	if err := set.Wait(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if status := set.Status()[0]; status.State != NeedsAuth {
+		t.Fatalf("%+v", status)
+	}
+	b := &browser{w: w}
+	s, err := h.NewSession(host.SessionOptions{Cwd: t.TempDir(), Mode: permissions.ModeBypass, Asker: approvals.AnyFunc(func(ctx context.Context, q host.Question) (host.Reply, error) {
+		return host.Reply{Answer: host.AnswerAllow}, b.Visit(ctx, q.URL.URL)
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(context.Background())
+	r := s.Results(ctx, []abi.ToolUse{{ID: "c", Name: "mcp__docs__authenticate", Input: json.RawMessage(`{}`)}})[0]
+	if !r.IsError || !strings.Contains(r.Text(), "needs a login that grants more") {
+		t.Errorf("%s", r.Text())
+	}
+	if n := refused.Load(); n == 0 || n > 3 {
+		t.Errorf("the server refused the token %d times", n)
 	}
 }
 

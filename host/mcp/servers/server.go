@@ -305,12 +305,14 @@ func (s *server) provide(p host.Provided) {
 	}
 }
 
-// connection is the live connection, or waits for one.
+// connection is the live connection, or waits for one. Where that takes a login, it does not wait
+// for another one.
 func (s *server) connection(ctx context.Context) (*connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.startTimeout())
 	defer cancel()
 	s.mu.Lock()
 	s.waiting++
+	before := s.status.Problem
 	defer func() {
 		s.mu.Lock()
 		s.waiting--
@@ -324,6 +326,9 @@ func (s *server) connection(ctx context.Context) (*connection, error) {
 		s.mu.Unlock()
 		if c.works() {
 			return c, nil
+		}
+		if st.State == NeedsAuth && st.Problem != before {
+			return nil, abi.Errorf(abi.CodeDenied, "%w", st.Problem)
 		}
 		select {
 		case s.wanted <- struct{}{}:
