@@ -22,6 +22,8 @@ type Approval struct {
 	Tool    string           `json:"tool"`
 	// Plugin offers the tool; empty for a tool of the embedder's.
 	Plugin string `json:"plugin,omitempty"`
+	// Server is the MCP server that the tool is of; empty for others.
+	Server string `json:"server,omitempty"`
 	// Worker names the one that asks, where several ask one person; empty is the main
 	// agent.
 	Worker string `json:"worker,omitempty"`

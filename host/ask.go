@@ -184,6 +184,7 @@ func (p person) approval(asked *Question, q *gate.Question, options []RememberOp
 		CallID:     asked.Call,
 		Tool:       asked.Tool,
 		Plugin:     asked.Plugin,
+		Server:     asked.Server,
 		Title:      asked.Title,
 		Input:      asked.Input,
 		Binding:    asked.Binding,

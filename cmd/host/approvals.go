@@ -124,14 +124,14 @@ func showItem(a *app, it *approvals.Item) error {
 // questionOf is the form or the URL that was kept.
 func questionOf(it *approvals.Item) host.Question {
 	return host.Question{
-		ID: it.ID, Kind: it.Kind, Session: it.Session, Cwd: it.Cwd, Mode: it.Mode, Call: it.Use.ID, Tool: it.Use.Name, Plugin: it.Plugin,
+		ID: it.ID, Kind: it.Kind, Session: it.Session, Cwd: it.Cwd, Mode: it.Mode, Call: it.Use.ID, Tool: it.Use.Name, Plugin: it.Plugin, Server: it.Server,
 		Worker: it.Worker, Title: it.Title, Input: it.Use.Input, Asked: it.Asked, Form: it.Form.Asked(), URL: it.URL,
 	}
 }
 
 func showApproval(a *app, it *approvals.Item) {
 	q := host.Approval{
-		ID: it.ID, Session: it.Session, Cwd: it.Cwd, Mode: it.Mode, Tool: it.Use.Name, Plugin: it.Plugin,
+		ID: it.ID, Session: it.Session, Cwd: it.Cwd, Mode: it.Mode, Tool: it.Use.Name, Plugin: it.Plugin, Server: it.Server,
 		Worker: it.Worker, Title: it.Title, Input: it.Use.Input, Capability: it.Capability, Preview: it.Preview, Reasons: it.Reasons,
 	}
 	if len(q.Reasons) == 0 { // an older record

@@ -76,6 +76,7 @@ type Call struct {
 	// Use is the call to run again, with its canonical input.
 	Use    abi.ToolUse `json:"use"`
 	Plugin string      `json:"plugin,omitempty"`
+	Server string      `json:"server,omitempty"`
 	Worker string      `json:"worker,omitempty"`
 	Title  string      `json:"title,omitempty"`
 	// Binding is of the exact input and the tool's definition: the answer holds
@@ -135,7 +136,7 @@ type Why struct {
 func newRecord(q *host.Question, earlier []Part, resume Resume, expires time.Time) *Record {
 	r := &Record{
 		Version: versionMore, ID: q.ID, Part: partOf(q), URL: q.URL, Earlier: earlier,
-		Call:   Call{abi.ToolUse{ID: q.Call, Name: q.Tool, Input: q.Input}, q.Plugin, q.Worker, q.Title, q.Binding},
+		Call:   Call{abi.ToolUse{ID: q.Call, Name: q.Tool, Input: q.Input}, q.Plugin, q.Server, q.Worker, q.Title, q.Binding},
 		Origin: Origin{q.Session, q.Cwd, q.Mode, resume},
 		Asked:  q.Asked.UTC(), Expires: expires.UTC(),
 	}

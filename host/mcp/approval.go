@@ -110,6 +110,9 @@ func (a *approval) text() string {
 	if q.Plugin != "" {
 		fmt.Fprintf(&b, "Plugin: %s\n", visible.Name(q.Plugin))
 	}
+	if q.Server != "" {
+		fmt.Fprintf(&b, "MCP server: %s\n", visible.Name(q.Server))
+	}
 	if q.Worker != "" {
 		fmt.Fprintf(&b, "Asked by: %s\n", visible.Name(q.Worker))
 	}

@@ -85,6 +85,9 @@ func asks(q *host.Question, message string) string {
 	if q.Plugin != "" {
 		who += " (plugin " + visible.Name(q.Plugin) + ")"
 	}
+	if q.Server != "" {
+		who += " (MCP server " + visible.Name(q.Server) + ")"
+	}
 	return who + " asks: " + visible.Text(message)
 }
 

@@ -194,12 +194,20 @@ func (v *question) named(a permissions.Access) string {
 	return name
 }
 
+// ownerOf says whose a tool is: of a plugin, or of somebody else's server.
+func ownerOf(plugin, server string) string {
+	switch {
+	case server != "":
+		return " (MCP server " + server + ")"
+	case plugin != "":
+		return " (plugin " + plugin + ")"
+	}
+	return ""
+}
+
 // asker is the tool that asks, with what it says of the call where nothing else does.
 func (v *question) asker() string {
-	who := v.Tool
-	if v.Plugin != "" {
-		who += " (plugin " + v.Plugin + ")"
-	}
+	who := v.Tool + ownerOf(v.Plugin, v.Server)
 	if v.Capability != "" {
 		who += ", while it runs: " + v.Capability
 	}

@@ -81,10 +81,7 @@ func (v *request) show(out *Printer) {
 	} else {
 		v.showURL(out)
 	}
-	who := v.Tool
-	if v.Plugin != "" {
-		who += " (plugin " + v.Plugin + ")"
-	}
+	who := v.Tool + ownerOf(v.Plugin, v.Server)
 	if title := excerpt(v.Title); title != "" {
 		who += ": " + title
 	}

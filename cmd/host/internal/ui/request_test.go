@@ -27,7 +27,7 @@ func formQuestion(message string) host.Question {
 
 func urlQuestion(url string) host.Question {
 	return host.Question{
-		Kind: host.QuestionURL, Tool: "Deploy", Cwd: "/ws/proj",
+		Kind: host.QuestionURL, Tool: "mcp__hub__deploy", Server: "hub", Cwd: "/ws/proj",
 		URL: &host.URLQuestion{Message: "Sign in\x1b[2J first.", URL: url},
 	}
 }
@@ -104,12 +104,12 @@ func TestRequestsAreShown(t *testing.T) {
   send this
 `
 	long := "https://login.example.com/" + strings.Repeat("a/", 60) + "?state=1"
-	url := `? Deploy asks you to open a URL.
+	url := `? mcp__hub__deploy asks you to open a URL.
   | Sign in\x1b[2J first.
   host     login.example.com
   ` + long + `
   Toolquay does not open it. Copy it into a browser if you trust the tool and the host.
-  tool     Deploy
+  tool     mcp__hub__deploy (MCP server hub)
   in       /ws/proj
   [y and Enter] yes, I open it
   [n and Enter] no
