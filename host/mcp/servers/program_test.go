@@ -41,6 +41,13 @@ func act(kind string) {
 		return text(fmt.Sprint(time.Now().UnixNano(), " ", os.Getenv("GIVEN"), os.Getenv("HIDDEN"))), nil
 	})
 	switch kind {
+	case "library":
+		s = library()
+		s.AddResource(&mcp.Resource{URI: "doc://crash", Name: "crash"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			os.Exit(3)
+			return nil, nil
+		})
+		s.AddResource(&mcp.Resource{URI: "doc://long", Name: "long"}, contents(&mcp.ResourceContents{Text: strings.Repeat("long line\n", 100_000)}))
 	case "editor":
 		editorTools(s, lint)
 	case "hangs":

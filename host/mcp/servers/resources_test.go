@@ -257,3 +257,47 @@ func TestResourceThatHangs(t *testing.T) {
 		return !call(t.Context(), in, "ReadMcpResource", `{"server":"lib","uri":"doc://notes"}`).IsError
 	})
 }
+
+// TestListingIsNeverAsked about, in whatever mode, and also where writes are staged.
+func TestListingIsNeverAsked(t *testing.T) {
+	t.Parallel()
+	h := open(t, host.Options{Storage: host.StorageOptions{Sessions: filepath.Join(t.TempDir(), "sessions")}}, "", "")
+	connect(t, h, servers.Config{Name: "lib", URL: serve(t, library())})
+	for _, mode := range []permissions.Mode{permissions.ModeDefault, permissions.ModePlan, permissions.ModeAcceptEdits, permissions.ModeBypass, permissions.ModeDontAsk} {
+		for _, stage := range []bool{false, true} {
+			s := session(t, h, host.SessionOptions{Mode: mode, Stage: stage})
+			if r := call(t.Context(), s, "ListMcpResources", `{}`); r.IsError || !strings.Contains(r.Text(), "doc://notes") {
+				t.Errorf("%s, staged %v: %s", mode, stage, r.Text())
+			}
+		}
+	}
+}
+
+// TestResourcesOfAProgram that is stopped when nobody uses it, and that crashes.
+func TestResourcesOfAProgram(t *testing.T) {
+	t.Parallel()
+	h := open(t, host.Options{Shell: &host.Shell{}, Storage: host.StorageOptions{Sessions: filepath.Join(t.TempDir(), "sessions")}}, "mcp__one", "")
+	config := program(t, "library")
+	config.IdleTimeout = 50 * time.Millisecond
+	set := connect(t, h, config)
+	s := session(t, h, host.SessionOptions{})
+	for range 2 {
+		if r := call(t.Context(), s, "ReadMcpResource", `{"server":"one","uri":"doc://notes"}`); r.Text() != "first\nsecond" {
+			t.Errorf("got %s", r.Text())
+		}
+		wait(t, "the program to be stopped", func() bool { return set.Status()[0].State == servers.Idle })
+		if r := call(t.Context(), s, "ListMcpResources", `{"server":"one"}`); !strings.Contains(r.Text(), "doc://notes") {
+			t.Errorf("got %s", r.Text())
+		}
+	}
+	if r := call(t.Context(), s, "ReadMcpResource", `{"server":"one","uri":"doc://crash"}`); !r.IsError || !strings.Contains(r.Text(), "exit status 3") {
+		t.Errorf("got %s", r.Text())
+	}
+	wait(t, "the tools to be back", func() bool {
+		return !call(t.Context(), s, "ReadMcpResource", `{"server":"one","uri":"doc://notes"}`).IsError
+	})
+	r := call(t.Context(), s, "ReadMcpResource", `{"server":"one","uri":"doc://long"}`)
+	if r.IsError || len(r.Text()) > 10_000 || !strings.Contains(r.Text(), "<persisted-output>") {
+		t.Errorf("a long one: %d bytes, %.200s", len(r.Text()), r.Text())
+	}
+}
