@@ -3,6 +3,7 @@ package servers
 import (
 	"context"
 	"errors"
+	"io"
 	"sync"
 	"time"
 
@@ -66,6 +67,8 @@ func (c *probingConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		return r.message, r.err
 	case m := <-c.answers:
 		return m, nil
+	case <-c.closed:
+		return nil, io.EOF
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}

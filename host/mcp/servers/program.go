@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,9 @@ func (s *server) start(ctx context.Context, c *connection) (mcp.Transport, error
 func (c *connection) strange(line []byte, why error) error {
 	if errors.Is(why, hostmcp.ErrTooLong) {
 		return fmt.Errorf("it sent a message of more than %d MiB", maxMessage>>20)
+	}
+	if bytes.HasPrefix(line, []byte(`{"jsonrpc"`)) { // a call would wait for it
+		return fmt.Errorf("it sent a message that cannot be read: %w", why)
 	}
 	c.server.log.Debug("an MCP server printed what is no message", "text", visible.Short(string(line), maxLine), "why", visible.Short(why.Error(), maxLine))
 	return nil

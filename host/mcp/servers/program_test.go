@@ -31,6 +31,10 @@ func TestMain(m *testing.M) {
 
 // act serves on standard input and output.
 func act(kind string) {
+	if b, ok := behaviours[kind]; ok {
+		b.serve()
+		return
+	}
 	s := newServer()
 	add(s, "crash", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		fmt.Fprintln(os.Stderr, "out of \x1b[31mluck")

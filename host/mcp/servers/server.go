@@ -144,7 +144,7 @@ func (s *server) run() {
 func (s *server) fail(err error) {
 	s.log.Warn("an MCP server is not connected", "problem", visible.Short(err.Error(), maxProblem))
 	first := false
-	s.become(Failed, err, func(st *Status) { first = st.Tools == nil })
+	s.become(Failed, shown{err}, func(st *Status) { first = st.Tools == nil })
 	if first {
 		s.provide(host.Provided{}) // it is not pending any more
 	}
