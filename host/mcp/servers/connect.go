@@ -135,9 +135,8 @@ func (c *connection) explain(err error) error {
 // close ends the session, and the program with all that it started.
 func (c *connection) close() {
 	c.fail(errEnded)
-	var closing sync.WaitGroup
 	if c.session != nil {
-		closing.Go(func() { _ = c.session.Close() })
+		go func() { _ = c.session.Close() }() // a server over HTTP is told so, if it listens
 	}
 	if c.program == nil {
 		return

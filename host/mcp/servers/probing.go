@@ -54,7 +54,12 @@ type probingConn struct {
 func (c *probingConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	if q, ok := m.(*jsonrpc.Request); ok && q.Method == methodDiscover {
 		refusal := &jsonrpc.Response{ID: q.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: errUnanswered.Error()}}
-		time.AfterFunc(probeTime, func() { c.answers <- refusal }) // the client drops it if there was an answer
+		time.AfterFunc(probeTime, func() {
+			select {
+			case c.answers <- refusal: // the client drops it if there was an answer
+			case <-c.closed:
+			}
+		})
 	}
 	return c.Connection.Write(ctx, m)
 }

@@ -198,6 +198,10 @@ func (s *server) serve() error {
 			st.Server = visible.Short(info.ServerInfo.Name+" "+info.ServerInfo.Version, maxClaim)
 		}
 	})
+	select {
+	case <-s.wanted: // they have it
+	default:
+	}
 	return s.attend(c)
 }
 
