@@ -331,7 +331,7 @@ func (s *server) connection(ctx context.Context) (*connection, error) {
 		if c.works() {
 			return c, nil
 		}
-		if st.State == NeedsAuth && st.Problem != before {
+		if st.State == NeedsAuth && st.Problem != before { //nolint:errorlint // each try has a problem of its own
 			return nil, abi.Errorf(abi.CodeDenied, "%w", st.Problem)
 		}
 		select {

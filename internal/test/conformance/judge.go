@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -44,7 +45,8 @@ func (t *tally) String() string {
 	return "conformance: " + strings.Join(counts, ", ")
 }
 
-// judge prints what came of the scenarios, and counts those that are required.
+// judge prints what came of the scenarios, and counts those that are required, and those of the
+// Tasks extension.
 func (s *suite) judge(total *tally) error {
 	text, err := os.ReadFile(filepath.Join(s.modules, "@modelcontextprotocol", "conformance", "requirements", s.revision+".yaml"))
 	if err != nil {
@@ -54,9 +56,9 @@ func (s *suite) judge(total *tally) error {
 	if err != nil {
 		return err
 	}
-	required, others := scenarios(string(text))
+	required, others := scenarios(string(text), s.role)
 	for _, name := range required {
-		total.add(s.revision, report(s.revision, name, results[name]))
+		total.add(s.revision+" "+s.role, report(s.revision, name, results[name]))
 	}
 	for _, name := range others {
 		if strings.HasPrefix(name, "tasks-") {
@@ -66,9 +68,9 @@ func (s *suite) judge(total *tally) error {
 	return nil
 }
 
-// scenarios reads which server scenarios a revision requires, and which the suite runs beside
-// them, out of one of its YAML files.
-func scenarios(requirements string) (required, others []string) {
+// scenarios reads which scenarios a revision requires of a role, server or client, and which the
+// suite runs beside them, out of one of its YAML files.
+func scenarios(requirements, role string) (required, others []string) {
 	section := ""
 	for line := range strings.Lines(requirements) {
 		line = strings.TrimRight(line, "\n")
@@ -77,11 +79,11 @@ func scenarios(requirements string) (required, others []string) {
 		}
 		name, isName := strings.CutPrefix(line, "  - ")
 		switch {
-		case isName && section == "server":
+		case isName && section == role:
 			required = append(required, name)
 		case isName && section == "not_scored":
 			others = append(others, strings.TrimPrefix(name, "scenario: "))
-		case section == "not_scored" && strings.TrimSpace(line) == "leg: client":
+		case section == "not_scored" && strings.HasPrefix(line, "    leg: ") && line != "    leg: "+role:
 			others = others[:len(others)-1]
 		}
 	}
@@ -93,30 +95,28 @@ type check struct {
 	ID, Description, Status, ErrorMessage string
 }
 
-// resultsIn reads the checks of each scenario.
+// resultsIn reads the checks of each scenario. Their directories are named for them, for servers
+// behind the role; some names have a slash.
 func resultsIn(dir string) (map[string][]check, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	named := regexp.MustCompile(`^server-(.+)-\d{4}-\d\d-\d\dT`)
+	named := regexp.MustCompile(`^(?:server-)?(.+)-\d{4}-\d\d-\d\dT[^/]+/checks\.json$`)
 	results := make(map[string][]check)
-	for _, e := range entries {
-		name := named.FindStringSubmatch(e.Name())
-		if name == nil {
-			continue
+	tree := os.DirFS(dir)
+	return results, fs.WalkDir(tree, ".", func(path string, _ fs.DirEntry, err error) error {
+		name := named.FindStringSubmatch(path)
+		if err != nil || name == nil {
+			return err
 		}
-		text, err := os.ReadFile(filepath.Join(dir, e.Name(), "checks.json"))
+		text, err := fs.ReadFile(tree, path)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		var checks []check
 		if err := json.Unmarshal(text, &checks); err != nil {
-			return nil, fmt.Errorf("%s: %w", e.Name(), err)
+			return fmt.Errorf("%s: %w", path, err)
 		}
 		results[name[1]] = checks
-	}
-	return results, nil
+		return nil
+	})
 }
 
 // report prints what came of a scenario, and reports whether it passed: a warning is a failure

@@ -1,7 +1,8 @@
-// Command conformance runs the conformance suite of the Model Context Protocol against
-// host/mcp, as a program that embeds the host serves it (see server). It takes every server
-// scenario that the revisions 2025-11-25 and 2026-07-28 require, and those of the Tasks
-// extension. Its last line says how many passed; it fails unless all did.
+// Command conformance runs the conformance suite of the Model Context Protocol against host/mcp,
+// as a program that embeds the host serves it (see server), and against host/mcp/servers, as one
+// that uses it reaches servers (see client). It takes every scenario that the revisions
+// 2025-11-25 and 2026-07-28 require of servers and of clients, and those of the Tasks extension
+// for servers. Its last line says how many passed; it fails unless all did.
 //
 //	go run ./internal/test/conformance
 //
@@ -54,12 +55,15 @@ func run(ctx context.Context, dir string) error {
 	defer stop()
 	var total tally
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
-		s := suite{modules: modules, revision: revision, results: filepath.Join(dir, revision)}
-		if err := s.run(ctx, url); err != nil {
-			return err
-		}
-		if err := s.judge(&total); err != nil {
-			return err
+		for _, side := range [][]string{{"server", "--url", url}, {"client", "--command", filepath.Join(dir, "client")}} {
+			role, args := side[0], side[1:]
+			s := suite{modules: modules, revision: revision, role: role, results: filepath.Join(dir, revision, role)}
+			if err := s.run(ctx, args...); err != nil {
+				return err
+			}
+			if err := s.judge(&total); err != nil {
+				return err
+			}
 		}
 	}
 	fmt.Println(total.String())
@@ -81,7 +85,7 @@ func install(ctx context.Context, modules string) error {
 	return command(ctx, "", nil, "npm", "ci", "--no-audit", "--no-fund", "--prefix", filepath.Dir(modules))
 }
 
-// build builds the server and its plugin.
+// build builds the server and its plugin, and the client.
 func build(ctx context.Context, dir string) error {
 	plugin := filepath.Join(dir, "plugins", "everything")
 	if err := os.MkdirAll(plugin, 0o700); err != nil {
@@ -99,7 +103,7 @@ func build(ctx context.Context, dir string) error {
 	if err := os.WriteFile(filepath.Join(plugin, "plugin.toml"), manifest, 0o600); err != nil {
 		return err
 	}
-	return command(ctx, "", nil, "go", "build", "-o", filepath.Join(dir, "server"), "./"+here+"/server")
+	return command(ctx, "", nil, "go", "build", "-o", dir+string(filepath.Separator), "./"+here+"/server", "./"+here+"/client")
 }
 
 func command(ctx context.Context, dir string, env []string, name string, args ...string) error {
@@ -134,20 +138,22 @@ func start(ctx context.Context, dir string) (url string, stop func(), err error)
 	return strings.TrimSpace(url), stop, nil
 }
 
-// suite is a run of the suite for one revision.
-type suite struct{ modules, revision, results string }
+// suite is a run of the suite for one revision, against a server or a client.
+type suite struct{ modules, revision, role, results string }
 
 // suiteTime is more than a run of the suite takes.
 const suiteTime = 3 * time.Minute
 
 // run has the suite write its results. How it ends says nothing: it counts what is not required
 // too, and leaves out warnings.
-func (s *suite) run(ctx context.Context, url string) error {
+func (s *suite) run(ctx context.Context, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, suiteTime)
 	defer cancel()
-	c := exec.CommandContext(ctx, filepath.Join(s.modules, "node", "bin", "node"),
+	line := []string{
 		filepath.Join(s.modules, "@modelcontextprotocol", "conformance", "dist", "index.js"),
-		"server", "--url", url, "--requirements", s.revision, "-o", s.results)
+		s.role, "--requirements", s.revision, "-o", s.results,
+	}
+	c := exec.CommandContext(ctx, filepath.Join(s.modules, "node", "bin", "node"), append(line, args...)...)
 	out, err := c.CombinedOutput()
 	var exited *exec.ExitError
 	if ctx.Err() != nil || err != nil && !errors.As(err, &exited) {
