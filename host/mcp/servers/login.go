@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,8 +42,8 @@ func LogIn(ctx context.Context, h *host.Host, c Config, o LoginOptions, p Person
 	if err := c.check(); err != nil {
 		return fmt.Errorf("the MCP server %s: %w", c.Name, err)
 	}
-	if c.URL == "" {
-		return fmt.Errorf("the MCP server %s is a program: only servers with a url have logins", c.Name)
+	if why := c.noLogin(); why != "" {
+		return fmt.Errorf("there is no login to the MCP server %s: %s", c.Name, why)
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -49,6 +51,20 @@ func LogIn(ctx context.Context, h *host.Host, c Config, o LoginOptions, p Person
 	client := outgoing(h, &c, o.Proxy)
 	defer client.CloseIdleConnections()
 	return newOAuth(&c, client, o.Credentials, o.Logger).logIn(ctx, p)
+}
+
+// noLogin says why there is no login to a server; it is empty where there may be one.
+func (c *Config) noLogin() string {
+	own := func(name string) bool { return strings.EqualFold(name, "Authorization") }
+	switch {
+	case c.URL == "":
+		return "it is a program, not at a url"
+	case c.SSE:
+		return "the older transport (sse) has none here"
+	case slices.ContainsFunc(slices.Collect(maps.Keys(c.Headers)), own):
+		return "its headers have an Authorization of their own"
+	}
+	return ""
 }
 
 // LogOut forgets what a login to a server gave. It reports whether there was anything.

@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -218,5 +219,41 @@ func TestPaste(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// Some servers have no logins, which is told.
+func TestNoLogin(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]Config{
+		"a program":       {Name: "docs", Command: []string{"x"}},
+		"older transport": {Name: "docs", URL: "https://mcp.example.com", SSE: true},
+		"of their own":    {Name: "docs", URL: "https://mcp.example.com", Headers: map[string]string{"authorization": "Bearer x"}},
+		"is no name":      {Name: "a b", URL: "https://mcp.example.com"},
+	} {
+		if err := LogIn(t.Context(), nil, c, LoginOptions{}, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// An authorization server that does not answer holds a login up no longer than its context.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/.well-known/oauth-authorization-server", "/register", "/token"} {
+		w := newRealm(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		w.handle = func(_ http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path != path {
+				return false
+			}
+			cancel()
+			<-r.Context().Done()
+			return true
+		}
+		err := w.client(t, t.TempDir(), nil).logIn(ctx, &browser{w: w})
+		if err == nil || !strings.Contains(err.Error(), "the MCP server docs") {
+			t.Errorf("%s: %v", path, err)
+		}
 	}
 }

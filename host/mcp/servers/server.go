@@ -54,7 +54,7 @@ func newServer(s *Set, c Config) *server {
 		status: Status{Name: c.Name, State: Pending, Since: time.Now()},
 	}
 	one.ctx, one.end = context.WithCancel(s.ctx)
-	if c.URL != "" && s.options.Credentials != nil {
+	if c.noLogin() == "" && s.options.Credentials != nil {
 		one.oauth = newOAuth(&c, one.httpClient(), s.options.Credentials, s.options.Logger)
 	}
 	return one
