@@ -22,6 +22,9 @@ func TestEditsAreWatched(t *testing.T) {
 	file := filepath.Join(dir, "a.txt")
 	var seen []string
 	see := func(when string, e host.FileEdit) {
+		if !filepath.IsAbs(e.File) || e.Policy == nil {
+			t.Errorf("told of %+v", e)
+		}
 		text, _ := os.ReadFile(e.File)
 		seen = append(seen, fmt.Sprintf("%s %s %s %q", e.Session, when, filepath.Base(e.File), text))
 	}
@@ -39,7 +42,7 @@ func TestEditsAreWatched(t *testing.T) {
 	}
 	s := session(t, h, host.SessionOptions{ID: "s", Cwd: dir, Mode: permissions.ModeAcceptEdits})
 	write := func(s *host.Session, content string) abi.ToolResult {
-		r, _ := one(t, s, "Write", fmt.Sprintf(`{"file_path":%q,"content":%q}`, file, content))
+		r, _ := one(t, s, "Write", fmt.Sprintf(`{"file_path":"a.txt","content":%q}`, content))
 		return r
 	}
 	if r := write(s, "one"); r.IsError || !strings.HasSuffix(r.Text(), "The editor saw it.") {

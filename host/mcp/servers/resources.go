@@ -21,6 +21,9 @@ import (
 const (
 	maxResources = 500  // and as many templates
 	maxURI       = 2048 // bytes; longer ones are left out
+	// maxStructured is how long structured content is with texts and descriptions, in bytes. Some
+	// clients show it to models as it is, while texts are cut to the limits of results.
+	maxStructured = 50_000
 )
 
 // resourceTools are the tools for the resources of all servers of a set, which are offered while
@@ -56,7 +59,7 @@ func (s *Set) offerResources() {
 func (s *server) hasResources() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.resources && (s.status.State == Connected || s.status.State == Idle)
+	return s.resources
 }
 
 // withResources are the servers that have resources and that no rule denies as a whole.

@@ -115,11 +115,25 @@ func listing(list []*server, answers []answered) abi.ToolResult {
 	if len(list) == 0 {
 		text.WriteString("No connected MCP server has resources that may be read.")
 	}
-	structured, _ := json.Marshal(out) // plain data: it cannot fail
 	return abi.ToolResult{
-		Content: []abi.Block{abi.TextBlock(strings.TrimSpace(text.String()))}, Structured: structured,
+		Content: []abi.Block{abi.TextBlock(strings.TrimSpace(text.String()))}, Structured: out.structured(),
 		IsError: len(list) > 0 && len(out.Failed) == len(list),
 	}
+}
+
+// structured is it as JSON, without descriptions if that is too long.
+func (l *listed) structured() json.RawMessage {
+	text, _ := json.Marshal(l) // plain data: it cannot fail
+	if len(text) <= maxStructured {
+		return text
+	}
+	for _, list := range [][]resource{l.Resources, l.Templates} {
+		for i := range list {
+			list[i].Description = ""
+		}
+	}
+	text, _ = json.Marshal(l)
+	return text
 }
 
 // section writes a line for each resource.

@@ -158,8 +158,21 @@ func readResult(hc *host.Call, uri string, r *mcp.ReadResourceResult) abi.ToolRe
 	if len(out.Content) == 0 {
 		out.Content = []abi.Block{abi.TextBlock("The resource has no content.")}
 	}
-	out.Structured, _ = json.Marshal(answer) // plain data: it cannot fail
+	out.Structured = answer.structured()
 	return out
+}
+
+// structured is it as JSON, without texts if that is too long.
+func (a *readAnswer) structured() json.RawMessage {
+	text, _ := json.Marshal(a) // plain data: it cannot fail
+	if len(text) <= maxStructured {
+		return text
+	}
+	for i := range a.Contents {
+		a.Contents[i].Text = ""
+	}
+	text, _ = json.Marshal(a)
+	return text
 }
 
 // block is a part of a resource as a block. What models cannot take goes into a file.

@@ -43,7 +43,7 @@ type server struct {
 	tools   map[string]*definition // by the name by which they are offered
 	waiting int                    // calls that wait for a connection
 	stepUp  bool                   // a person can log in for more than was granted
-	// resources says that the server has some, as it told when it was last connected.
+	// resources says that the server has some, and is connected or was until nobody used it.
 	resources bool
 	changed   chan struct{} // closed when any of it changes, and replaced
 }
@@ -84,6 +84,7 @@ func (s *server) become(state State, problem error, change func(*Status)) {
 		s.status.Since = time.Now()
 	}
 	s.status.State, s.status.Problem = state, problem
+	s.resources = s.resources && (state == Connected || state == Idle)
 	if change != nil {
 		change(&s.status)
 	}
@@ -192,6 +193,7 @@ func (s *server) serve() error {
 	s.mu.Lock()
 	s.live, s.resources = c, info.Capabilities != nil && info.Capabilities.Resources != nil
 	s.mu.Unlock()
+	s.set.offerResources() // before anybody learns that it is connected
 	s.become(Connected, nil, func(st *Status) {
 		st.Revision = visible.Short(info.ProtocolVersion, maxClaim)
 		if info.ServerInfo != nil {
