@@ -27,7 +27,7 @@ var hostileWays = map[string]func(t *testing.T, name string) servers.Config{
 		t.Cleanup(server.CloseClientConnections) // those that hang do not end
 		return servers.Config{URL: server.URL}
 	},
-	"program": program,
+	"program": func(t *testing.T, name string) servers.Config { t.Helper(); return program(t, name) },
 }
 
 // hostile is what comes of a hostile server.

@@ -72,7 +72,7 @@ func act(kind string) {
 }
 
 // program is this program as a server.
-func program(t *testing.T, kind string) servers.Config {
+func program(t testing.TB, kind string) servers.Config {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
