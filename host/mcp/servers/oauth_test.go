@@ -257,3 +257,24 @@ func TestSilence(t *testing.T) {
 		}
 	}
 }
+
+// A document that describes the client is its ID where the authorization server takes one;
+// elsewhere the client registers itself.
+func TestClientMetadata(t *testing.T) {
+	t.Parallel()
+	for _, taken := range []bool{true, false} {
+		w := newRealm(t)
+		w.issuer = func(doc map[string]any) { doc["client_id_metadata_document_supported"] = taken }
+		const document = "https://example.com/client.json"
+		o := w.client(t, t.TempDir(), func(c *Config) { c.Auth = &Auth{ClientMetadataURL: document} })
+		b := &browser{w: w}
+		if err := o.logIn(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		wantStatus(t, o, http.StatusOK)
+		page, err := url.Parse(b.page)
+		if err != nil || (page.Query().Get("client_id") == document) != taken || w.saw("/register") == taken {
+			t.Errorf("taken %t: %s, %v", taken, b.page, err)
+		}
+	}
+}
