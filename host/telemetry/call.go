@@ -86,8 +86,8 @@ func of(e *host.Event) []attribute.KeyValue {
 		return []attribute.KeyValue{keyToolType.String("function")}
 	}
 	attrs := []attribute.KeyValue{keyToolType.String("extension"), keyServer.String(clip(s.Name))}
-	if s.Tool == "" {
-		return attrs
+	if s.Tool == "" { // it is no tool of the server's that is called: ReadMcpResource
+		return append(attrs, keyMethod.String("resources/read"))
 	}
 	return append(attrs, keyMethod.String("tools/call"), keyServerTool.String(clip(s.Tool)))
 }

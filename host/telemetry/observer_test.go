@@ -237,6 +237,14 @@ func TestSpanOfAServersCall(t *testing.T) {
 		events[i].Server = host.ToolServer{Name: "github", Tool: "get_issue"}
 	}
 	b.tell("s", "t", events...)
+	reads := walk("call_2", "ReadMcpResource", answer("x"))
+	for i := range reads {
+		reads[i].Server = host.ToolServer{Name: "github"}
+	}
+	b.tell("s", "t", reads...)
+	if got := attr(b.spans()["execute_tool ReadMcpResource"], "mcp.method.name"); got != "resources/read" {
+		t.Errorf("reading a resource is %q", got)
+	}
 	call := b.spans()["execute_tool mcp__github__get_issue"]
 	for key, want := range map[string]string{
 		"gen_ai.tool.type": "extension", "mcp.method.name": "tools/call", "toolquay.mcp.server": "github", "toolquay.mcp.tool": "get_issue",

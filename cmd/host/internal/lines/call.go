@@ -16,6 +16,14 @@ import (
 // agents of this field have. The input is a JSON object.
 func request(name string, input json.RawMessage, at host.CommandPlace) (permissions.Request, error) {
 	r := permissions.Request{Tool: name, Input: input, Effects: permissions.EffectsUnknown}
+	if name == readsServers {
+		var in struct{ Server string }
+		if err := json.Unmarshal(input, &in); err != nil || in.Server == "" {
+			return r, errors.New("input.server is missing")
+		}
+		r.Origin.Server = in.Server
+		return r, nil
+	}
 	tool, ok := knownTools[name]
 	if !ok {
 		return r, nil

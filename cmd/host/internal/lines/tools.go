@@ -115,5 +115,8 @@ var trees = map[string]bool{"LS": true, "Glob": true, "Grep": true}
 // shells are the shells that tools run commands with, by the tools' names.
 var shells = map[string]string{"Bash": abi.ShellBash, "PowerShell": abi.ShellPowerShell}
 
+// readsServers is the tool whose calls are those of the MCP server that they name.
+const readsServers = "ReadMcpResource"
+
 // escapes is the input field by which a shell tool asks to leave the sandbox.
 const escapes = "dangerouslyDisableSandbox"
