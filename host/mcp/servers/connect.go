@@ -79,6 +79,9 @@ func (s *server) connect(ctx context.Context) (*connection, error) {
 	s.oauth.begin()
 	if c.session, err = connectBefore(ctx, client, transport); err != nil {
 		c.close()
+		s.mu.Lock()
+		s.heard(c)
+		s.mu.Unlock()
 		return nil, s.oauth.instead(c.explain(err))
 	}
 	go func() {

@@ -113,9 +113,10 @@ func (s *server) run() {
 		return
 	}
 	s.provide(host.Provided{Pending: []string{s.config.Name}})
+	launched := s.awaitLaunch()
 	for wait := firstWait; ; wait = max(firstWait, min(2*wait, lastWait)) {
 		began := time.Now()
-		err := s.serve()
+		err := s.serve(launched)
 		if s.ctx.Err() != nil {
 			return
 		}
@@ -176,7 +177,8 @@ func (s *server) sleep(least, most time.Duration) bool {
 }
 
 // serve connects, offers the tools, and returns why the connection ended.
-func (s *server) serve() error {
+func (s *server) serve(launched func()) error {
+	defer launched()
 	ctx, cancel := context.WithTimeoutCause(s.ctx, s.config.startTimeout(),
 		fmt.Errorf("it did not answer within %s (start_timeout)", s.config.startTimeout()))
 	defer cancel()
@@ -189,6 +191,7 @@ func (s *server) serve() error {
 		return reason(ctx, err)
 	}
 	cancel()
+	launched()
 	info := c.session.InitializeResult()
 	s.mu.Lock()
 	s.live, s.resources = c, info.Capabilities != nil && info.Capabilities.Resources != nil
@@ -268,15 +271,20 @@ func (s *server) relist(c *connection) error {
 	return reason(ctx, s.list(ctx, c))
 }
 
+// heard keeps what a program said and asked for, for the status. The mutex is held.
+func (s *server) heard(c *connection) {
+	if c.program != nil {
+		s.status.Stderr, s.status.Refused = c.stderr.tail(), c.program.Refused()
+	}
+}
+
 // drop closes a connection.
 func (s *server) drop(c *connection) {
 	s.mu.Lock()
 	if s.live == c {
 		s.live = nil
 	}
-	if c.program != nil {
-		s.status.Stderr, s.status.Refused = c.stderr.tail(), c.program.Refused()
-	}
+	s.heard(c)
 	s.mu.Unlock()
 	if c.program == nil && s.ctx.Err() == nil {
 		s.set.running.Go(func() { s.drain(c) })
@@ -336,10 +344,7 @@ func (s *server) connection(ctx context.Context) (*connection, error) {
 		if st.State == NeedsAuth && st.Problem != before { //nolint:errorlint // each try has a problem of its own
 			return nil, abi.Errorf(abi.CodeDenied, "%w", st.Problem)
 		}
-		select {
-		case s.wanted <- struct{}{}:
-		default:
-		}
+		s.want()
 		select {
 		case <-changed:
 		case <-s.over:

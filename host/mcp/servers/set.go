@@ -41,6 +41,7 @@ type Set struct {
 	ctx       context.Context //nolint:containedctx // ends with the set, which outlives the call that opens it
 	end       context.CancelFunc
 	running   sync.WaitGroup
+	launches  launches
 
 	mu      sync.Mutex
 	servers map[string]*server
@@ -53,7 +54,7 @@ func Open(h *host.Host, o Options) *Set {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Set{host: h, options: o, pins: openPins(o.Pins, o.Logger), servers: make(map[string]*server), changed: make(chan struct{})}
+	s := &Set{host: h, options: o, launches: newLaunches(), pins: openPins(o.Pins, o.Logger), servers: make(map[string]*server), changed: make(chan struct{})}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	s.Configure(o.Servers)
 	return s
@@ -157,14 +158,19 @@ func (s *Set) list() []*server {
 	return list
 }
 
-// Wait waits until none of the named servers is pending, or ctx ends; no names are all.
+// Wait waits until none of the named servers is pending, or ctx ends; no names are all. Those
+// that are named start before others.
 func (s *Set) Wait(ctx context.Context, names ...string) error {
 	for {
 		s.mu.Lock()
 		changed, waits := s.changed, false
 		for name, one := range s.servers {
-			if (len(names) == 0 || slices.Contains(names, name)) && one.Status().State == Pending {
+			named := slices.Contains(names, name)
+			if (len(names) == 0 || named) && one.Status().State == Pending {
 				waits = true
+				if named {
+					one.want()
+				}
 			}
 		}
 		s.mu.Unlock()
