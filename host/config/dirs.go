@@ -78,6 +78,10 @@ func (d Dirs) Trust() string { return join(d.State, "trust.json") }
 // Grants is the file of allow rules that end, see package permissions/grants.
 func (d Dirs) Grants() string { return join(d.State, "grants.json") }
 
+// ServerTools is the file that records what the tools of MCP servers were when they were
+// last used.
+func (d Dirs) ServerTools() string { return join(d.writable(), "mcp-tools.json") }
+
 // Decisions is the directory of the decision log.
 func (d Dirs) Decisions() string { return join(d.writable(), "decisions") }
 

@@ -23,6 +23,8 @@ func UserSettings(dirs Dirs, project Project) settings.Options {
 		Shown:     project.trust.follow(project.Root),
 		// Permission lists that agents of this field share.
 		ProjectClaude: true,
+		// The MCP servers that they share.
+		ProjectServers: true,
 	}
 	if o.Shown != nil {
 		o.Watched = []string{project.trust.file.Path}

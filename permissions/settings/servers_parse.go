@@ -18,8 +18,8 @@ import (
 
 // The most of what servers may have.
 const (
-	maxServers      = 500 // of one file
-	maxServerName   = 64
+	maxServers      = 500      // of one file
+	maxServerName   = 32       // names of tools have 64 at most
 	maxServerText   = 32 << 10 // bytes of a command, or of its variables or headers
 	maxServerList   = 1000     // hosts, paths, variables, headers
 	maxStartTimeout = 10 * time.Minute

@@ -27,7 +27,7 @@ func TestServerFaults(t *testing.T) {
 		"value for a table":   {user, "[mcp]\nx = 'p'\n", `f: line 2: mcp.x: found the string "p", expected a table`},
 		"name with a dot":     {user, "[mcp.'a.b']\ncommand = 'p'\n", `f: line 1: mcp."a.b": it is no name of a server: write letters, digits, _ and -`},
 		"empty name":          {user, "[mcp.'']\ncommand = 'p'\n", `f: line 1: mcp."": it is no name of a server`},
-		"long name":           {user, "[mcp." + strings.Repeat("a", 65) + "]\ncommand = 'p'\n", "it is longer than 64 characters"},
+		"long name":           {user, "[mcp." + strings.Repeat("a", 33) + "]\ncommand = 'p'\n", "it is longer than 32 characters"},
 		"name that ends in _": {user, "[mcp.a_]\ncommand = 'p'\n", "f: line 1: mcp.a_: it is no name of a server"},
 		"nothing":             {user, "[mcp.x]\n", "f: line 1: mcp.x: the server has neither a command nor a url"},
 		"both":                {user, local + "url = 'https://a.example.com'\n", "f: line 3: mcp.x.url: there is a command too; a server has one of the two"},
