@@ -277,6 +277,7 @@ func resumeApproval(ctx context.Context, a *app, id string) error {
 		return err
 	}
 	defer o.close()
+	o.awaitServers(ctx, item.Use)
 	log := &callLog{out: a.err}
 	result := runOne(ctx, a, o, item.Use, log)
 	if item.Format != "" {

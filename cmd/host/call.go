@@ -75,8 +75,10 @@ func callTool(ctx context.Context, a *app, tool, input string, f callFlags) erro
 	defer o.close()
 	o.warnBroken()
 	o.warnLacking()
+	use := abi.ToolUse{ID: "call_1", Name: tool, Input: canonical}
+	o.awaitServers(ctx, use)
 	log := &callLog{out: a.err, verbose: f.verbose, failuresOnly: f.stdin}
-	r := runOne(ctx, a, o, abi.ToolUse{ID: "call_1", Name: tool, Input: canonical}, log)
+	r := runOne(ctx, a, o, use, log)
 	if output == "json" {
 		err = a.printJSON(message.NewRecord(*r))
 	} else {

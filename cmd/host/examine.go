@@ -42,6 +42,7 @@ func examine(ctx context.Context, a *app, d *diagnosis) error {
 	examineChain(d, &s)
 	examineRunning(d, &s)
 	examineShell(ctx, d, &s)
+	examineServers(a, d, &s)
 	log := &collector{}
 	s.options.Observe.Logger = slog.New(log)
 	examineHost(ctx, d, &s, log)

@@ -48,7 +48,7 @@ func (f *globalFlags) kept(message []permissions.RuleSet) []string {
 	for _, flag := range []struct {
 		name string
 		set  bool
-	}{{"no-user", f.noUser}, {"no-project", f.noProject}, {"claude-settings", f.claude}} {
+	}{{"no-user", f.noUser}, {"no-project", f.noProject}, {"no-mcp", f.noMCP}, {"claude-settings", f.claude}} {
 		if flag.set {
 			out = append(out, "--"+flag.name)
 		}
@@ -94,8 +94,8 @@ type globalFlags struct {
 // ruleFlags are rules on top of those of the settings.
 type ruleFlags struct{ allow, ask, deny []string }
 
-// sourceFlags say whose settings and plugins count.
-type sourceFlags struct{ noProject, noUser, claude bool }
+// sourceFlags say whose settings, plugins and MCP servers count.
+type sourceFlags struct{ noProject, noUser, noMCP, claude bool }
 
 // pluginFlags say which plugins there are, and what they may.
 type pluginFlags struct {
@@ -118,6 +118,7 @@ func (f *globalFlags) register(root *cobra.Command) {
 	p.BoolVar(&f.claude, "claude-settings", false, "read the permission lists of ~/.claude/settings.json too; those of a project are read in any case")
 	p.BoolVar(&f.noProject, "no-project", false, "ignore the project's settings and plugins")
 	p.BoolVar(&f.noUser, "no-user", false, "ignore the user's settings and plugins")
+	p.BoolVar(&f.noMCP, "no-mcp", false, "start no MCP servers, and use none")
 	p.StringVar(&f.approval, "approval", approveAuto, "how to ask what the rules leave open: auto (at the terminal, if there is one), pipe (on standard error, answers from standard input), later (keep the question: toolquay approvals) or never (deny it)")
 	p.StringVar(&f.scheduler, "scheduler", "", "what lets calls run side by side: locks (they touch different things) or batch (they are next to each other, and safe) (default: as the settings say, or locks)")
 	p.StringVar(&f.session, "session", "", "go on in the session with this id, with what it keeps: long results, loaded tools (default: a new one)")

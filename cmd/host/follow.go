@@ -55,7 +55,7 @@ func (f *following) end() {
 }
 
 // follow puts changed settings into force while calls run.
-func (o *opened) follow(ctx context.Context) {
+func (o *opened) follow(ctx context.Context, a *app) {
 	withheld := o.loaded.Withheld // as told last
 	configured := o.loaded.PluginConfig
 	take := func(loaded *settings.Loaded) error {
@@ -71,6 +71,7 @@ func (o *opened) follow(ctx context.Context) {
 		if err := o.host.Apply(in); err != nil {
 			return err
 		}
+		o.configureServers(a, loaded) //nolint:contextcheck // servers outlive the change of settings
 		return o.configure(ctx, loaded, &configured)
 	}
 	failed := func(err error) {

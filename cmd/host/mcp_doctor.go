@@ -21,17 +21,21 @@ func mcpDoctorCommand(a *app) *cobra.Command {
 	var f clientFlags
 	var served servedFlags
 	var asJSON bool
-	var name string
+	var name, other string
 	cmd := &cobra.Command{
-		Use:   "doctor [-- COMMAND...]",
-		Short: "Show whether agents can use Toolquay as an MCP server",
+		Use:   "doctor [--server NAME | -- COMMAND...]",
+		Short: "Show whether agents can use Toolquay as an MCP server, or what another server lacks",
 		Long: `Doctor starts toolquay mcp with the flags given, or what the file of a client starts
 (--client), or any MCP server (after --). It does the handshake as clients do, in both
 revisions, and lists the tools. Then it says which tools each client would leave out or
 shorten, and why. It ends with 1 where something is wrong.
 
+With --server it looks at another's server instead, one of [mcp.NAME] in the settings: it
+starts it under its allowances and says which one is missing.
+
     toolquay mcp doctor --mode plan
     toolquay mcp doctor --client codex
+    toolquay mcp doctor --server git
     toolquay mcp doctor -- npx -y @modelcontextprotocol/server-everything`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() != 0 && len(args) > 0 {
@@ -40,6 +44,12 @@ shorten, and why. It ends with 1 where something is wrong.
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if other != "" {
+				if len(args) > 0 || name != "" {
+					return usageError("--server goes neither with --client nor with a command")
+				}
+				return examineServer(cmd.Context(), a, other, asJSON)
+			}
 			e := mcpExamination{asked: clients.All(), server: f.name}
 			if name != "" {
 				client, err := findClient(f.name, []string{name})
@@ -59,6 +69,7 @@ shorten, and why. It ends with 1 where something is wrong.
 	served.register(cmd) // they are given to the toolquay mcp that is started
 	f.register(cmd)
 	cmd.Flags().StringVar(&name, "client", "", "what this client's file starts, judged as this client does")
+	cmd.Flags().StringVar(&other, "server", "", "look at this server of the settings")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/config"
+	"github.com/toolquay/toolquay/host/mcp/servers"
 	"github.com/toolquay/toolquay/host/telemetry/otlp"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/audit"
@@ -33,6 +34,12 @@ type setup struct {
 	loaded  *settings.Loaded
 	// calls says that calls are to be run, whose decisions are logged.
 	calls bool
+	// servers says that MCP servers are used, also where no calls are run.
+	servers bool
+	// onlyServer is the only one to start; empty is all. With quietServers the command itself
+	// says what becomes of them, and not the log.
+	onlyServer   string
+	quietServers bool
 	// sessionless says that sessions come later, one for each client.
 	sessionless bool
 	// message are the rules that came with a message.
@@ -158,6 +165,9 @@ type opened struct {
 	session *host.Session
 	log     *audit.Log
 	live    following
+	// servers are the MCP servers, and configs what they were opened with last.
+	servers *servers.Set
+	configs []servers.Config
 	// telemetry is nil where none is sent.
 	telemetry *otlp.Telemetry
 }
@@ -205,8 +215,11 @@ func (a *app) open(ctx context.Context, change func(*setup)) (*opened, error) {
 		o.close()
 		return nil, hostError(err)
 	}
+	if s.calls || s.servers {
+		o.openServers(a) //nolint:contextcheck // they end with the host
+	}
 	if s.calls {
-		o.follow(ctx)
+		o.follow(ctx, a)
 	}
 	return o, nil
 }
@@ -242,8 +255,11 @@ func (o *opened) close() {
 	defer cancel()
 	o.live.end()
 	var err error
+	if o.servers != nil { // their calls end as those of a lost server do
+		err = o.servers.Close(ctx)
+	}
 	if o.host != nil {
-		err = o.host.Close(ctx)
+		err = errors.Join(err, o.host.Close(ctx))
 	}
 	if o.log != nil {
 		err = errors.Join(err, o.log.Close())

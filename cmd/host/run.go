@@ -107,6 +107,7 @@ func runMessage(ctx context.Context, a *app, file string, f runFlags) error {
 	defer o.close()
 	o.warnBroken()
 	o.warnLacking()
+	o.awaitServers(ctx, m.Calls...)
 	results, err := runTurn(ctx, a, o, m.Calls, output, f)
 	if err != nil {
 		return err

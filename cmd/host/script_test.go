@@ -31,7 +31,7 @@ var update = flag.Bool("update", false, "rewrite the golden parts of the scripts
 
 func TestMain(m *testing.M) {
 	host.Main(extism.New) // the command starts this binary for its workers
-	testscript.Main(waiting{m}, map[string]func(){"toolquay": main})
+	testscript.Main(waiting{m}, map[string]func(){"toolquay": main, "mcpserver": testServer})
 }
 
 // waiting is the tests of this package, not the command that this binary is as well.

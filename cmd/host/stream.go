@@ -95,7 +95,7 @@ func runStream(ctx context.Context, a *app, file string, f runFlags) error {
 	defer o.close()
 	o.warnBroken()
 	o.warnLacking()
-	d.turns.session, d.contract = o.session, o.contract
+	d.turns.session, d.turns.await, d.contract = o.session, o.awaitServers, o.contract
 	defer takeBrokenPipes()()
 	watchReader(os.Stdout, func() { d.out.fail(hostError(errReaderGone)) })
 	a.signals.onInterrupt(d.turns.signalled)

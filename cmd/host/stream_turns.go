@@ -39,6 +39,8 @@ type streamMessage struct {
 // streamTurns are the turns of a stream, from their first calls to their last results.
 type streamTurns struct {
 	session *host.Session
+	// await waits for what a call needs that is still to come.
+	await func(context.Context, ...abi.ToolUse)
 	// queue has the turns that are to be written.
 	queue chan *streamTurn
 
@@ -78,6 +80,9 @@ func (s *streamTurns) turn(ctx context.Context) *streamTurn {
 
 // add begins a call, unless too much waits.
 func (s *streamTurns) add(ctx context.Context, use abi.ToolUse) error {
+	if s.between() {
+		s.await(ctx, use) // a turn keeps the tools that it begins with
+	}
 	t := s.turn(ctx)
 	s.mu.Lock()
 	s.calls++
@@ -88,6 +93,13 @@ func (s *streamTurns) add(ctx context.Context, use abi.ToolUse) error {
 		_ = t.Add(use) // it fails only where the command ends
 	}
 	return err
+}
+
+// between reports whether no turn takes calls.
+func (s *streamTurns) between() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open == nil
 }
 
 // refuse notes a fault that cost a call.

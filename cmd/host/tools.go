@@ -125,11 +125,15 @@ What the rules leave open is denied there, as nobody can be asked.`,
 			if err != nil {
 				return err
 			}
-			o, err := a.open(cmd.Context(), change)
+			o, err := a.open(cmd.Context(), func(s *setup) {
+				s.servers = true
+				change(s)
+			})
 			if err != nil {
 				return err
 			}
 			defer o.close()
+			_ = o.servers.Wait(cmd.Context()) // those that fail are missing, and the log says why
 			o.warnMissing(flags.only)
 			if api {
 				return printDefinitions(a, o.session, host.Format(format), choice)
