@@ -36,7 +36,7 @@ agents do.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serveStdio(cmd.Context(), a, &f) },
 	}
 	f.register(cmd)
-	cmd.AddCommand(mcpInstallCommand(a), mcpUninstallCommand(a), mcpDoctorCommand(a), mcpListCommand(a))
+	cmd.AddCommand(mcpInstallCommand(a), mcpUninstallCommand(a), mcpDoctorCommand(a), mcpLoginCommand(a), mcpLogoutCommand(a), mcpListCommand(a))
 	return cmd
 }
 

@@ -34,12 +34,13 @@ func (o *opened) openServers(a *app) {
 		logger = nil
 	}
 	o.servers = servers.Open(o.host, servers.Options{
-		Servers: o.configs,
-		Pins:    o.dirs.ServerTools(),
-		Dir:     o.options.Paths.Project,
-		Proxy:   o.proxy(),
-		Version: readBuild().Version,
-		Logger:  logger,
+		Servers:     o.configs,
+		Credentials: config.CredentialsOf(o.dirs, o.loaded),
+		Pins:        o.dirs.ServerTools(),
+		Dir:         o.options.Paths.Project,
+		Proxy:       o.proxy(),
+		Version:     readBuild().Version,
+		Logger:      logger,
 	})
 }
 

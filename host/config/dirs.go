@@ -82,6 +82,9 @@ func (d Dirs) Grants() string { return join(d.State, "grants.json") }
 // last used.
 func (d Dirs) ServerTools() string { return join(d.writable(), "mcp-tools.json") }
 
+// credentials is the directory of what logins gave, and of the locks on it.
+func (d Dirs) credentials() string { return join(d.State, "credentials") }
+
 // Decisions is the directory of the decision log.
 func (d Dirs) Decisions() string { return join(d.writable(), "decisions") }
 
