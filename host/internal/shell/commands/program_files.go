@@ -3,16 +3,16 @@ package commands
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/toolquay/toolquay/host/internal/paths"
+	"github.com/toolquay/toolquay/internal/lazyregexp"
 	"github.com/toolquay/toolquay/permissions"
 )
 
 // interpreters are programs whose first argument that is a file is what they run.
-var interpreters = regexp.MustCompile(`^(?:node|nodejs|bun|deno|tsx|ts-node|python[0-9.]*|pypy[0-9.]*|ruby|perl|php|java|dotnet|lua|Rscript|bash|sh|zsh)$`)
+var interpreters = lazyregexp.New(`^(?:node|nodejs|bun|deno|tsx|ts-node|python[0-9.]*|pypy[0-9.]*|ruby|perl|php|java|dotnet|lua|Rscript|bash|sh|zsh)$`)
 
 // packageMarks are files in the top directory of what belongs to one program.
 var packageMarks = []string{"package.json", "pyproject.toml", "setup.py", "requirements.txt", "pyvenv.cfg", "deno.json", "deno.jsonc", "Gemfile", "composer.json"}
