@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -24,7 +25,10 @@ var errUnanswered = errors.New("server/discover was not answered")
 
 // probing is a transport that answers the first question itself, with an error, if the server
 // does not within probeTime. The client then tries the older revision.
-type probing struct{ mcp.Transport }
+type probing struct {
+	mcp.Transport
+	of *server
+}
 
 // Connect begins a connection.
 func (p *probing) Connect(ctx context.Context) (mcp.Connection, error) {
@@ -32,7 +36,7 @@ func (p *probing) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &probingConn{Connection: conn, came: make(chan received), answers: make(chan jsonrpc.Message, 1), closed: make(chan struct{})}, nil
+	return &probingConn{Connection: conn, of: p.of, came: make(chan received), answers: make(chan jsonrpc.Message, 1), closed: make(chan struct{})}, nil
 }
 
 type received struct {
@@ -42,6 +46,9 @@ type received struct {
 
 type probingConn struct {
 	mcp.Connection
+	of *server
+	// given is the id of the question that we answered.
+	given atomic.Pointer[jsonrpc.ID]
 
 	reading sync.Once
 	came    chan received
@@ -52,9 +59,10 @@ type probingConn struct {
 
 // Write sends a message, and begins to wait for the answer to the first question.
 func (c *probingConn) Write(ctx context.Context, m jsonrpc.Message) error {
-	if q, ok := m.(*jsonrpc.Request); ok && q.Method == methodDiscover {
+	if q, ok := m.(*jsonrpc.Request); ok && q.Method == methodDiscover && !c.of.patient {
 		refusal := &jsonrpc.Response{ID: q.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: errUnanswered.Error()}}
 		time.AfterFunc(probeTime, func() {
+			c.given.Store(&q.ID)
 			select {
 			case c.answers <- refusal: // the client drops it if there was an answer
 			case <-c.closed:
@@ -83,6 +91,11 @@ func (c *probingConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 func (c *probingConn) read() {
 	for {
 		m, err := c.Connection.Read(context.Background())
+		if r, ok := m.(*jsonrpc.Response); ok && r.Error == nil {
+			if given := c.given.Load(); given != nil && r.ID == *given {
+				c.of.late.Store(true)
+			}
+		}
 		select {
 		case c.came <- received{m, err}:
 		case <-c.closed:

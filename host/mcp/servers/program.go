@@ -32,7 +32,7 @@ func (s *server) start(ctx context.Context, c *connection) (mcp.Transport, error
 	c.stderr = newStderrLog(s.log)
 	go c.stderr.read(c.program.Stderr)
 	pipe := &hostmcp.Pipe{In: c.program.Stdout, Out: c.program.Stdin, MaxMessage: maxMessage, Strange: c.strange}
-	return &probing{pipe}, nil
+	return &probing{pipe, s}, nil
 }
 
 // strange is told of what is no message: programs print other things to their output too.

@@ -56,6 +56,8 @@ func act(kind string) {
 		editorTools(s, lint)
 	case "hangs":
 		time.Sleep(time.Hour)
+	case "slow":
+		time.Sleep(time.Second)
 	case "prints":
 		fmt.Println("Listening on standard input ...")
 		fmt.Println(`{"not":"a message"}`)
@@ -138,6 +140,16 @@ func TestOldServer(t *testing.T) {
 	h := openShell(t)
 	set := connect(t, h, program(t, "old"))
 	if st := set.Status()[0]; st.State != servers.Connected || st.Revision != "2025-11-25" {
+		t.Errorf("got %+v", st)
+	}
+}
+
+// TestSlowServer speaks the newer revision with a server that takes its time to start.
+func TestSlowServer(t *testing.T) {
+	servers.SetProbeTime(t, 100*time.Millisecond)
+	h := openShell(t)
+	set := connect(t, h, program(t, "slow"))
+	if st := set.Status()[0]; st.State != servers.Connected || st.Revision != "2026-07-28" {
 		t.Errorf("got %+v", st)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -36,6 +37,11 @@ type server struct {
 	over   chan struct{} // closed when it has ended
 	wanted chan struct{} // holds a token when a call wants a connection
 	oauth  *oauth        // nil where no login is possible
+
+	// late says that it answered the first question after probeTime, and patient that it is
+	// waited for since, as long as a start may take. Only run uses patient.
+	late    atomic.Bool
+	patient bool
 
 	mu      sync.Mutex
 	status  Status
