@@ -48,6 +48,10 @@ func testServer() {
 			content, err := os.ReadFile(in.Text)
 			return textResult(string(content)), nil, err
 		})
+	server.AddResource(&sdk.Resource{URI: "doc://greeting", Name: "greeting", MIMEType: "text/plain"},
+		func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+			return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, Text: "from a resource"}}}, nil
+		})
 	if has("gets") {
 		get(args[slices.Index(args, "gets")+1])
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"net/url"
 	"os"
 	"slices"
@@ -60,16 +61,34 @@ func (s *setup) proxy() *url.URL {
 }
 
 // awaitServers waits for the MCP servers that calls name, each no longer than its start may
-// take. Others are not waited for: their tools come when they are there.
+// take; for all to list the resources of all. Others are not waited for: their tools come when
+// they are there.
 func (o *opened) awaitServers(ctx context.Context, calls ...abi.ToolUse) {
 	var names []string
 	for i := range calls {
-		rest, ok := strings.CutPrefix(calls[i].Name, "mcp__")
-		if name, _, named := strings.Cut(rest, "__"); ok && named {
+		name, of := serverOf(&calls[i])
+		switch {
+		case of && name == "":
+			_ = o.servers.Wait(ctx)
+			return
+		case of:
 			names = append(names, name)
 		}
 	}
 	if len(names) > 0 {
 		_ = o.servers.Wait(ctx, names...) // without them the calls say what is missing
 	}
+}
+
+// serverOf is the MCP server that a call names, and whether it is of one at all. Empty is any.
+func serverOf(use *abi.ToolUse) (name string, of bool) {
+	switch use.Name {
+	case "ListMcpResources", "ReadMcpResource":
+		var in struct{ Server string }
+		_ = json.Unmarshal(use.Input, &in) // a wrong input is refused later
+		return in.Server, true
+	}
+	rest, of := strings.CutPrefix(use.Name, "mcp__")
+	name, _, named := strings.Cut(rest, "__")
+	return name, of && named
 }
