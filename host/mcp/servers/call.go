@@ -24,9 +24,6 @@ type call struct {
 	limit *timeLimit
 }
 
-// callKey finds the call in the context that the SDK hands on to what a call's answer asks for.
-type callKey struct{}
-
 // call passes a call on to the server.
 func (s *server) call(ctx context.Context, hc *host.Call, d *definition) (abi.ToolResult, error) {
 	r, err := twice(func() (*mcp.CallToolResult, error) { return s.callOnce(ctx, hc, d) })
@@ -71,10 +68,16 @@ func (s *server) begin(ctx context.Context, hc *host.Call, most time.Duration, s
 
 // callTool makes a call on a connection.
 func (c *connection) callTool(ctx context.Context, of *call, d *definition) (*mcp.CallToolResult, error) {
-	return request(ctx, c, of, func(ctx context.Context, token string) (*mcp.CallToolResult, error) {
-		params := &mcp.CallToolParams{Name: d.own, Arguments: of.Input}
-		params.SetProgressToken(token)
-		return c.session.CallTool(ctx, params)
+	return request(ctx, c, of, func(ctx context.Context, token string) (r *mcp.CallToolResult, err error) {
+		err = c.rounds(of, func(given mcp.InputResponseMap, state string) (mcp.InputRequestMap, string, error) {
+			params := &mcp.CallToolParams{Name: d.own, Arguments: of.Input, InputResponses: given, RequestState: state}
+			params.SetProgressToken(token)
+			if r, err = c.session.CallTool(ctx, params); err != nil {
+				return nil, "", err
+			}
+			return r.InputRequests, r.RequestState, nil
+		})
+		return r, err
 	})
 }
 
@@ -83,7 +86,6 @@ func (c *connection) callTool(ctx context.Context, of *call, d *definition) (*mc
 func request[T any](ctx context.Context, c *connection, of *call, do func(ctx context.Context, token string) (T, error)) (T, error) {
 	token := c.enter(of)
 	defer c.leave(token)
-	ctx = context.WithValue(ctx, callKey{}, of)
 	once := func() (T, error) { return do(ctx, token) }
 	r, err := before(ctx, once)
 	if urls := urlsOf(err); urls != nil {
@@ -95,7 +97,7 @@ func request[T any](ctx context.Context, c *connection, of *call, do func(ctx co
 }
 
 // before makes a request, and lets go of it when ctx ends: a server may hold up even the SDK's
-// telling it so.
+// telling it so. Where the SDK panics over an answer, that is an error.
 func before[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	type came struct {
 		answer T
@@ -103,8 +105,14 @@ func before[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	}
 	done := make(chan came, 1)
 	go func() {
-		answer, err := do()
-		done <- came{answer, err}
+		var c came
+		defer func() {
+			if p := recover(); p != nil {
+				c.err = fmt.Errorf("the answer cannot be read: %v", p)
+			}
+			done <- c
+		}()
+		c.answer, c.err = do()
 	}()
 	select {
 	case c := <-done:

@@ -85,7 +85,8 @@ func (s *server) connectOnce(ctx context.Context) (*connection, error) {
 		return nil, err
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "toolquay", Version: cmp.Or(s.set.options.Version, "(devel)")}, c.options())
-	c.addRoots(client)
+	client.AddRoots(c.roots()...)
+	client.AddReceivingMiddleware(c.guard)
 	s.oauth.begin()
 	if c.session, err = connectBefore(ctx, client, transport); err != nil {
 		c.close()

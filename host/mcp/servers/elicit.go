@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -32,7 +34,8 @@ func (c *connection) options() *mcp.ClientOptions {
 		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
 			Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
 		}},
-		ElicitationHandler:          c.elicit,
+		ElicitationHandler:          c.elicit,                                   // by [connection.guard]
+		MultiRoundTrip:              &mcp.MultiRoundTripOptions{Disabled: true}, // by [connection.rounds]
 		ProgressNotificationHandler: c.progress,
 		LoggingMessageHandler:       c.logged,
 		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { c.noteChanged() },
@@ -44,18 +47,15 @@ func (c *connection) options() *mcp.ClientOptions {
 }
 
 // roots are the directories that a program may use.
-func (c *connection) roots() []string {
-	config := &c.server.config
+func (c *connection) roots() []*mcp.Root {
+	roots, config := []*mcp.Root{}, &c.server.config
 	if config.URL != "" {
-		return nil
+		return roots
 	}
-	return slices.Concat(config.Write, config.Read)
-}
-
-func (c *connection) addRoots(client *mcp.Client) {
-	for _, dir := range c.roots() {
-		client.AddRoots(&mcp.Root{Name: filepath.Base(dir), URI: (&url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}).String()})
+	for _, dir := range slices.Concat(config.Write, config.Read) {
+		roots = append(roots, &mcp.Root{Name: filepath.Base(dir), URI: (&url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}).String()})
 	}
+	return roots
 }
 
 // noteChanged has the tools listed again.
@@ -72,21 +72,78 @@ func (c *connection) logged(_ context.Context, r *mcp.LoggingMessageRequest) {
 	c.server.log.Debug("an MCP server says", "level", visible.Short(string(r.Params.Level), maxClaim), "text", visible.Short(string(text), maxLine))
 }
 
+// guard takes a server's questions before the SDK looks at them, which is not made for all that
+// one may send: a null in the wrong place would end this program.
+func (c *connection) guard(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+		switch r := r.(type) {
+		case *mcp.ElicitRequest:
+			return c.elicit(ctx, r)
+		case *mcp.ElicitationCompleteNotificationRequest:
+			return nil, nil // nobody waits for it
+		}
+		return next(ctx, method, r)
+	}
+}
+
 // elicit asks the person a question of the server's, for the call that it belongs to.
-func (c *connection) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-	of, err := c.asking(ctx)
+func (c *connection) elicit(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	of, err := c.asking()
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}
 	}
-	q := host.Question{Kind: host.QuestionURL, URL: &host.URLQuestion{Message: r.Params.Message, URL: r.Params.URL}}
-	if r.Params.Mode != modeURL {
-		schema, err := json.Marshal(r.Params.RequestedSchema)
+	return of.elicit(r.Params)
+}
+
+// elicit asks the person a question of the call's server.
+func (of *call) elicit(p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	if p == nil || p.Mode != "" && p.Mode != modeForm && p.Mode != modeURL {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "it is no question of the mode form or url"}
+	}
+	q := host.Question{Kind: host.QuestionURL, URL: &host.URLQuestion{Message: p.Message, URL: p.URL}}
+	if p.Mode != modeURL {
+		schema, err := json.Marshal(p.RequestedSchema)
 		if err != nil {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 		}
-		q = host.Question{Kind: host.QuestionForm, Form: &host.Form{Message: r.Params.Message, Schema: schema}}
+		q = host.Question{Kind: host.QuestionForm, Form: &host.Form{Message: p.Message, Schema: schema}}
 	}
 	return answer(of.ask(q))
+}
+
+// maxRounds is how often a server may ask for something before it answers a request.
+const maxRounds = 10
+
+// rounds makes a request again with what was answered, as long as the server asks for more, as
+// revision 2026-07-28 has it. Each time do makes it with the answers and the server's state. The
+// SDK would look at the questions first, see [connection.guard].
+func (c *connection) rounds(of *call, do func(given mcp.InputResponseMap, state string) (asked mcp.InputRequestMap, next string, err error)) error {
+	var given mcp.InputResponseMap
+	state := ""
+	for range maxRounds {
+		asked, next, err := do(given, state)
+		if err != nil || asked == nil {
+			return err
+		}
+		given, state = make(mcp.InputResponseMap), next
+		for _, id := range slices.Sorted(maps.Keys(asked)) {
+			if given[id], err = c.give(of, asked[id]); err != nil {
+				return abi.Errorf(abi.CodeIO, "the MCP server %s asked for what it does not get: %w", c.server.config.Name, shown{err})
+			}
+		}
+	}
+	return abi.Errorf(abi.CodeIO, "the MCP server %s asked for something more than %d times before it answered", c.server.config.Name, maxRounds)
+}
+
+// give answers one of the things that a server asks for.
+func (c *connection) give(of *call, asked mcp.InputRequest) (mcp.InputResponse, error) {
+	switch asked := asked.(type) {
+	case *mcp.ElicitParams:
+		return of.elicit(asked)
+	case *mcp.ListRootsParams:
+		return &mcp.ListRootsResult{Roots: c.roots()}, nil
+	}
+	return nil, fmt.Errorf("there is no answer to %T here", asked)
 }
 
 // ask asks the person, while the call's time stands still.
@@ -118,10 +175,7 @@ func answer(said host.Reply, err error) (*mcp.ElicitResult, error) {
 // asking finds the call that a question belongs to. Revision 2026-07-28 asks in the answer to a
 // call. Before that a question names none: then it belongs to the call that began last, if all
 // that run are of one session, since no other session's person may be asked.
-func (c *connection) asking(ctx context.Context) (*call, error) {
-	if of, ok := ctx.Value(callKey{}).(*call); ok {
-		return of, nil
-	}
+func (c *connection) asking() (*call, error) {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
 	var last *call
@@ -153,7 +207,7 @@ func urlsOf(err error) []*mcp.ElicitParams {
 	var data struct {
 		Elicitations []*mcp.ElicitParams `json:"elicitations"`
 	}
-	if json.Unmarshal(answer.Data, &data) != nil || len(data.Elicitations) > maxURLs {
+	if json.Unmarshal(answer.Data, &data) != nil || len(data.Elicitations) > maxURLs || slices.Contains(data.Elicitations, nil) {
 		return nil
 	}
 	return data.Elicitations

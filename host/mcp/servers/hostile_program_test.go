@@ -163,6 +163,9 @@ func quoted(s string) string {
 	return string(text)
 }
 
+// nullChoice is a schema of a form that has a null where a choice belongs.
+const nullChoice = `{"type":"object","properties":{"a":{"type":"string","oneOf":[null]}}}`
+
 // behaviours are what hostile servers do, by their names.
 var behaviours = map[string]behaviour{
 	"version-of-the-future": {"initialize": func(p *peer, m *message) { p.answer(m, strings.Replace(hello, "2025-06-18", "9999-01-01", 1)) }},
@@ -264,6 +267,35 @@ var behaviours = map[string]behaviour{
 	"no-json": {"tools/call": func(p *peer, m *message) {
 		p.send("%s", "Server listening on port 8080 "+strings.ReplaceAll(ugly, "\r\n", " "))
 		p.text(m, "said")
+	}},
+	"asks-with-nulls": {"tools/call": func(p *peer, m *message) {
+		p.send(`{"jsonrpc":"2.0","id":"n1","method":"elicitation/create","params":null}`)
+		p.send(`{"jsonrpc":"2.0","id":"n2","method":"elicitation/create","params":{"message":"x","requestedSchema":%s}}`, nullChoice)
+		p.send(`{"jsonrpc":"2.0","method":"notifications/elicitation/complete"}`)
+		p.text(m, "said")
+	}},
+	"needs-null": {"tools/call": func(p *peer, m *message) {
+		p.answer(m, `{"resultType":"input_required","inputRequests":{"a":null}}`)
+	}},
+	"needs-null-choice": {"tools/call": func(p *peer, m *message) {
+		p.answer(m, `{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"mode":"form","message":"x","requestedSchema":`+nullChoice+`}}}}`)
+	}},
+	"needs-endlessly": {"tools/call": func(p *peer, m *message) {
+		p.answer(m, `{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list","params":{}}}}`)
+	}},
+	"needs-null-urls": {"tools/call": func(p *peer, m *message) {
+		p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"x","data":{"elicitations":[null]}}}`, m.ID)
+	}},
+	"null-tools": {"tools/list": func(p *peer, m *message) {
+		p.answer(m, `{"tools":[null,{"name":"say","inputSchema":{"type":"object"}}]}`)
+	}},
+	"unread": {"tools/list": func(p *peer, m *message) {
+		for i := range 500 { // it reads none of the answers, which have these ids
+			p.send(`{"jsonrpc":"2.0","id":"%01000d","method":"ping"}`, i)
+		}
+		time.Sleep(time.Second) // they fill the pipe
+		p.answer(m, `{"tools":[],"nextCursor":"x"}`)
+		hang(p, m)
 	}},
 	"loud": {"initialize": func(p *peer, m *message) {
 		line := strings.Repeat("noise ", 1000) + ugly + "\n"

@@ -73,6 +73,13 @@ var hostiles = map[string]hostile{
 	"asks-for-more":          {state: servers.Connected, result: "said"},
 	"no-id":                  {state: servers.Connected, result: "the MCP server bad "},
 	"no-json":                {state: servers.Connected, result: ""},
+	"asks-with-nulls":        {state: servers.Connected, result: "said"},
+	"needs-null":             {state: servers.Connected, result: "the MCP server bad failed: the answer cannot be read"},
+	"needs-null-choice":      {state: servers.Connected, result: "the MCP server bad asked for what it does not get"},
+	"needs-endlessly":        {state: servers.Connected, result: "asked for something more than 10 times"},
+	"needs-null-urls":        {state: servers.Connected, result: "the MCP server bad answered with an error"},
+	"null-tools":             {state: servers.Connected, result: "said"},
+	"unread":                 {state: servers.Failed, problem: "did not answer within 2s (start_timeout)", result: notOffered, only: "program"},
 	"loud":                   {state: servers.Connected, result: "said", only: "program"},
 }
 

@@ -110,10 +110,16 @@ func (s *server) read(ctx context.Context, hc *host.Call, uri string) (*mcp.Read
 	}
 	ctx, of := s.begin(ctx, hc, s.config.callTimeout(), "call_timeout")
 	defer of.limit.stop()
-	return request(ctx, c, of, func(ctx context.Context, token string) (*mcp.ReadResourceResult, error) {
-		params := &mcp.ReadResourceParams{URI: uri}
-		params.SetProgressToken(token)
-		return c.session.ReadResource(ctx, params)
+	return request(ctx, c, of, func(ctx context.Context, token string) (r *mcp.ReadResourceResult, err error) {
+		err = c.rounds(of, func(given mcp.InputResponseMap, state string) (mcp.InputRequestMap, string, error) {
+			params := &mcp.ReadResourceParams{URI: uri, InputResponses: given, RequestState: state}
+			params.SetProgressToken(token)
+			if r, err = c.session.ReadResource(ctx, params); err != nil {
+				return nil, "", err
+			}
+			return r.InputRequests, r.RequestState, nil
+		})
+		return r, err
 	})
 }
 

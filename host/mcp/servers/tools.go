@@ -91,7 +91,7 @@ func (c *connection) allTools(ctx context.Context) ([]*mcp.Tool, error) {
 	var all []*mcp.Tool
 	params := &mcp.ListToolsParams{}
 	for range maxPages {
-		page, err := c.session.ListTools(ctx, params)
+		page, err := before(ctx, func() (*mcp.ListToolsResult, error) { return c.session.ListTools(ctx, params) })
 		if err != nil {
 			return nil, err
 		}
