@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/toolquay/toolquay/host"
 )
 
 const (
@@ -20,10 +22,11 @@ type launches chan struct{}
 
 func newLaunches() launches { return make(launches, runtime.GOMAXPROCS(0)) }
 
-// awaitLaunch waits until the program of a server may be started for the first time, and returns
+// awaitLaunch says that the server is pending, and waits until the program of a server may be started for the first time, and returns
 // what to call when it has. A server that somebody waits for is not kept waiting.
 func (s *server) awaitLaunch() (launched func()) {
 	if len(s.config.Command) == 0 {
+		s.provide(host.Provided{Pending: []string{s.config.Name}})
 		return func() {}
 	}
 	timer := time.NewTimer(launchAfter)
@@ -32,6 +35,7 @@ func (s *server) awaitLaunch() (launched func()) {
 	for {
 		select {
 		case <-timer.C:
+			s.provide(host.Provided{Pending: []string{s.config.Name}})
 			slots = s.set.launches
 		case slots <- struct{}{}:
 			launched = sync.OnceFunc(func() { <-slots })

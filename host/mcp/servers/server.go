@@ -118,7 +118,6 @@ func (s *server) run() {
 		s.fail(err)
 		return
 	}
-	s.provide(host.Provided{Pending: []string{s.config.Name}})
 	launched := s.awaitLaunch()
 	for wait := firstWait; ; wait = max(firstWait, min(2*wait, lastWait)) {
 		began := time.Now()
