@@ -2,6 +2,7 @@ package session
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
@@ -46,6 +47,11 @@ func (c *catalog) unknown(name string) error {
 	for _, p := range c.set.Plugins() {
 		if problem := p.Problem(); problem != nil && slices.Contains(p.ToolNames(), name) {
 			return abi.Errorf(abi.CodeUnknownTool, "the tool %s is not available: its plugin %s could not be used: %w", name, p.Name, problem)
+		}
+	}
+	for _, server := range c.pending() {
+		if strings.HasPrefix(name, "mcp__"+server+"__") {
+			return abi.Errorf(abi.CodeUnknownTool, "there is no tool %q yet: the MCP server %s is still connecting; try again in a moment", name, server)
 		}
 	}
 	offered, err := c.offered()

@@ -58,6 +58,8 @@ func act(kind string) {
 		time.Sleep(time.Hour)
 	case "slow":
 		time.Sleep(time.Second)
+	case "late":
+		time.Sleep(2 * time.Second)
 	case "prints":
 		fmt.Println("Listening on standard input ...")
 		fmt.Println(`{"not":"a message"}`)
@@ -151,6 +153,22 @@ func TestSlowServer(t *testing.T) {
 	set := connect(t, h, program(t, "slow"))
 	if st := set.Status()[0]; st.State != servers.Connected || st.Revision != "2026-07-28" {
 		t.Errorf("got %+v", st)
+	}
+}
+
+// TestLate gives a program that is late up, and takes it all the same when it is there.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	h := openShell(t)
+	config := program(t, "late")
+	config.StartTimeout = time.Second
+	set := connect(t, h, config)
+	if st := set.Status()[0]; st.State != servers.Failed || !strings.Contains(st.Problem.Error(), "start_timeout") {
+		t.Errorf("got %+v", st)
+	}
+	wait(t, "the late program", func() bool { return set.Status()[0].State == servers.Connected })
+	if r := call(t.Context(), session(t, h, host.SessionOptions{}), "mcp__one__say", "{}"); r.IsError {
+		t.Errorf("got %q", r.Text())
 	}
 }
 

@@ -184,18 +184,11 @@ func (s *server) sleep(least, most time.Duration) bool {
 // serve connects, offers the tools, and returns why the connection ended.
 func (s *server) serve(launched func()) error {
 	defer launched()
-	ctx, cancel := context.WithTimeoutCause(s.ctx, s.config.startTimeout(),
-		fmt.Errorf("it did not answer within %s (start_timeout)", s.config.startTimeout()))
-	defer cancel()
-	c, err := s.connect(ctx)
+	c, err := s.inTime()
 	if err != nil {
-		return reason(ctx, err)
+		return err
 	}
 	defer s.drop(c)
-	if err := s.list(ctx, c); err != nil {
-		return reason(ctx, err)
-	}
-	cancel()
 	launched()
 	info := c.session.InitializeResult()
 	s.mu.Lock()
@@ -213,6 +206,50 @@ func (s *server) serve(launched func()) error {
 	default:
 	}
 	return s.attend(c)
+}
+
+// lateTime is how long a program may take to answer when nobody waits for it any more. Npx and uvx
+// fetch what is missing, and what is ended meanwhile can leave their caches broken for good.
+const lateTime = 5 * time.Minute
+
+// inTime connects and lists the tools. A program that is late counts as failed, and has some more
+// time.
+func (s *server) inTime() (c *connection, err error) {
+	limit := s.config.startTimeout()
+	late, most := fmt.Errorf("it did not answer within %s (start_timeout)", limit), limit
+	if s.config.URL == "" {
+		most = max(limit, lateTime)
+	}
+	ctx, cancel := context.WithTimeoutCause(s.ctx, most, late)
+	defer cancel()
+	begun := make(chan struct{})
+	go func() {
+		defer close(begun)
+		c, err = s.establish(ctx)
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-begun:
+	case <-timer.C:
+		if most > limit {
+			s.fail(fmt.Errorf("%w; it still has %s", late, most-limit))
+		}
+		<-begun
+	}
+	return c, reason(ctx, err)
+}
+
+func (s *server) establish(ctx context.Context) (*connection, error) {
+	c, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.list(ctx, c); err != nil {
+		s.drop(c)
+		return nil, err
+	}
+	return c, nil
 }
 
 // maxClaim bounds what a server calls itself, in bytes.
