@@ -132,7 +132,7 @@ func connectBefore(ctx context.Context, client *mcp.Client, t mcp.Transport) (*m
 // explain adds to an error how a program ended, and what it said last.
 func (c *connection) explain(err error) error {
 	if c.program == nil {
-		return err
+		return withoutQuery(c.server.config.URL, err)
 	}
 	select {
 	case <-c.program.Done():
@@ -144,6 +144,15 @@ func (c *connection) explain(err error) error {
 		err = fmt.Errorf("%w; its last words: %.*s", err, maxLine, said[strings.LastIndexByte(said, '\n')+1:])
 	}
 	return err
+}
+
+// withoutQuery is an error that does not tell the query of a server's URL, which may hold a secret.
+func withoutQuery(address string, err error) error {
+	u, bad := url.Parse(address)
+	if err == nil || bad != nil || u.RawQuery == "" || !strings.Contains(err.Error(), u.RawQuery) {
+		return err
+	}
+	return &foreign{strings.ReplaceAll(err.Error(), u.RawQuery, "…"), err}
 }
 
 // close ends the session, and the program with all that it started.
@@ -173,7 +182,7 @@ func (s *server) streamable() (mcp.Transport, error) {
 		return nil, errors.New("its url cannot be parsed")
 	}
 	client := s.httpClient()
-	client.Transport = &bounded{next: client.Transport, origin: base, headers: s.config.Headers}
+	client.Transport = &bounded{next: client.Transport, origin: base, headers: s.config.Headers, alone: s.config.SSE}
 	if s.config.SSE {
 		return &sseTransport{mcp.SSEClientTransport{Endpoint: s.config.URL, HTTPClient: client, MaxEventSize: maxMessage}, s.ctx}, nil
 	}
@@ -195,11 +204,18 @@ type bounded struct {
 	next    http.RoundTripper
 	origin  *url.URL
 	headers map[string]string
+	// alone has no messages sent to another origin, which a server by the older transport may name.
+	alone bool
 }
 
 // RoundTrip makes a request.
 func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Scheme == b.origin.Scheme && strings.EqualFold(r.URL.Host, b.origin.Host) && len(b.headers) > 0 {
+	home := r.URL.Scheme == b.origin.Scheme && strings.EqualFold(r.URL.Host, b.origin.Host)
+	if b.alone && !home && r.Method == http.MethodPost {
+		_ = r.Body.Close()
+		return nil, fmt.Errorf("it wants messages to be sent to %s, which is another origin", brief(r.URL.Host))
+	}
+	if home && len(b.headers) > 0 {
 		r = r.Clone(r.Context())
 		for name, value := range b.headers {
 			r.Header.Set(name, value)

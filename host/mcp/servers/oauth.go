@@ -189,7 +189,7 @@ func (o *oauth) naming(err error) error {
 	if _, ok := errors.AsType[*LoginNeededError](err); ok {
 		return err
 	}
-	return fmt.Errorf("authorization for the MCP server %s: %w", o.server, plain(err))
+	return fmt.Errorf("authorization for the MCP server %s: %w", o.server, plain(withoutQuery(o.url, err)))
 }
 
 // wanted are the scopes that an answer asks for, and whether it is for their lack that it

@@ -10,9 +10,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/toolquay/toolquay/internal/record"
+	"github.com/toolquay/toolquay/internal/visible"
 )
 
 // pins remember the definitions of tools: those that a server told first, and later ones that
@@ -32,10 +31,13 @@ type pin struct {
 	Input       string `json:"input"`
 	Output      string `json:"output,omitempty"`
 	Hints       string `json:"hints,omitempty"`
+	// Name is the one by which it was offered, which rules may name: no other tool has it unasked.
+	Name string `json:"name,omitempty"`
 }
 
 // pinOf is the pin of a tool.
-func pinOf(t *mcp.Tool) pin {
+func pinOf(d *definition) pin {
+	t := d.told
 	sum := func(v any) string {
 		text, _ := json.Marshal(v) // what came as JSON can be written as such
 		if s := string(text); s == "null" || s == `""` {
@@ -44,7 +46,7 @@ func pinOf(t *mcp.Tool) pin {
 		sum := sha256.Sum256(text)
 		return hex.EncodeToString(sum[:16])
 	}
-	return pin{Description: sum(t.Title + "\x00" + t.Description), Input: sum(t.InputSchema), Output: sum(t.OutputSchema), Hints: sum(t.Annotations)}
+	return pin{Description: sum(t.Title + "\x00" + t.Description), Input: sum(t.InputSchema), Output: sum(t.OutputSchema), Hints: sum(t.Annotations), Name: d.offered}
 }
 
 // openPins reads the pins of a file; without one they are kept in memory.
@@ -84,8 +86,8 @@ func (p *pins) put(c *Config, defined []*definition, over bool) {
 	id := c.identity()
 	news := make(map[string]pin)
 	for _, d := range defined {
-		is := pinOf(d.told)
-		if was, ok := p.known[id][d.own]; !ok || over && was != is {
+		is := pinOf(d)
+		if was, ok := p.known[id][d.own]; !ok || over && (was != is || p.borrowed(id, d) != "") {
 			news[d.own] = is
 		}
 	}
@@ -98,9 +100,16 @@ func (p *pins) put(c *Config, defined []*definition, over bool) {
 			tools = make(map[string]pin)
 		}
 		for name, is := range news {
-			if _, ok := tools[name]; !ok || over { // another process may have been first
-				tools[name] = is
+			if _, ok := tools[name]; ok && !over { // another process was first
+				continue
 			}
+			for other, pinned := range tools {
+				if over && pinned.Name == is.Name {
+					pinned.Name = ""
+					tools[other] = pinned
+				}
+			}
+			tools[name] = is
 		}
 		list[id] = tools
 	}
@@ -117,6 +126,16 @@ func (p *pins) put(c *Config, defined []*definition, over bool) {
 	p.known = known
 }
 
+// borrowed is the tool that had the name of another one before; empty is none.
+func (p *pins) borrowed(id string, d *definition) string {
+	for own, was := range p.known[id] {
+		if own != d.own && was.Name == d.offered {
+			return own
+		}
+	}
+	return ""
+}
+
 // changed says, for a person, what is other in a definition than in the pinned one; empty is
 // nothing.
 func (p *pins) changed(c *Config, d *definition) string {
@@ -125,7 +144,11 @@ func (p *pins) changed(c *Config, d *definition) string {
 	if p.broken != nil {
 		return fmt.Sprintf("the record of what the server %s said of its tools before cannot be read, so it may have changed: %v", c.Name, p.broken)
 	}
-	was, is := p.known[c.identity()][d.own], pinOf(d.told)
+	id := c.identity()
+	if other := p.borrowed(id, d); other != "" {
+		return fmt.Sprintf("the server %s had another tool under this name before (%s)", c.Name, visible.Name(other))
+	}
+	was, is := p.known[id][d.own], pinOf(d)
 	var parts []string
 	for _, part := range []struct{ name, was, is string }{
 		{"description", was.Description, is.Description}, {"input", was.Input, is.Input},

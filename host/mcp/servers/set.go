@@ -45,7 +45,8 @@ type Set struct {
 
 	mu      sync.Mutex
 	servers map[string]*server
-	changed chan struct{} // closed when the status of a server changes, and replaced
+	leaving map[string]chan struct{} // closed when nothing of a server that was taken out is left
+	changed chan struct{}            // closed when the status of a server changes, and replaced
 }
 
 // Open makes the set of a host's servers, and begins to connect to them. It returns at once:
@@ -54,7 +55,7 @@ func Open(h *host.Host, o Options) *Set {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Set{host: h, options: o, launches: newLaunches(), pins: openPins(o.Pins, o.Logger), servers: make(map[string]*server), changed: make(chan struct{})}
+	s := &Set{host: h, options: o, launches: newLaunches(), pins: openPins(o.Pins, o.Logger), servers: make(map[string]*server), leaving: make(map[string]chan struct{}), changed: make(chan struct{})}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	s.Configure(o.Servers)
 	return s
@@ -79,11 +80,14 @@ func (s *Set) Configure(list []Config) {
 		if old != nil && old.config.sum() == c.sum() {
 			continue
 		}
-		next := newServer(s, *c)
+		next, left := newServer(s, *c), s.leaving[c.Name]
 		s.servers[c.Name] = next
 		s.running.Go(func() {
-			if old != nil {
+			switch {
+			case old != nil:
 				old.stop()
+			case left != nil:
+				<-left
 			}
 			next.run()
 		})
@@ -91,10 +95,13 @@ func (s *Set) Configure(list []Config) {
 	for name, old := range s.servers {
 		if !keep[name] {
 			delete(s.servers, name)
+			left := make(chan struct{})
+			s.leaving[name] = left
 			s.running.Go(func() {
 				old.stop()
 				old.provide(host.Provided{})
 				s.offerResources()
+				close(left)
 			})
 		}
 	}

@@ -44,7 +44,7 @@ func (s *server) list(ctx context.Context, c *connection) error {
 	c.listed = time.Now()
 	told, err := c.allTools(ctx)
 	if err != nil {
-		return fmt.Errorf("listing its tools: %w", err)
+		return fmt.Errorf("listing its tools: %w", withoutQuery(s.config.URL, err))
 	}
 	defined, faults := s.define(told)
 	tools, names := make(map[string]*definition), []string{}
@@ -89,11 +89,15 @@ func (c *connection) allTools(ctx context.Context) ([]*mcp.Tool, error) {
 		return nil, nil
 	}
 	var all []*mcp.Tool
-	params := &mcp.ListToolsParams{}
+	params, size := &mcp.ListToolsParams{}, 0
 	for range maxPages {
 		page, err := before(ctx, func() (*mcp.ListToolsResult, error) { return c.session.ListTools(ctx, params) })
 		if err != nil {
 			return nil, err
+		}
+		text, _ := json.Marshal(page.Tools) // what came as JSON can be written as such
+		if size += len(text); size > maxMessage {
+			return nil, fmt.Errorf("they have more than %d MiB", maxMessage>>20)
 		}
 		all = append(all, page.Tools...)
 		if page.NextCursor == "" || len(all) >= maxTools {
@@ -111,7 +115,7 @@ func (c *connection) allTools(ctx context.Context) ([]*mcp.Tool, error) {
 // define makes the definitions of tools, in the order of their names.
 func (s *server) define(told []*mcp.Tool) (defined []*definition, faults []error) {
 	slices.SortStableFunc(told, func(a, b *mcp.Tool) int { return strings.Compare(a.Name, b.Name) })
-	taken := make(map[string]bool)
+	taken := map[string]bool{s.authenticateName(): s.oauth != nil}
 	last := ""
 	for i, t := range told {
 		if i > 0 && t.Name == last {
@@ -120,6 +124,10 @@ func (s *server) define(told []*mcp.Tool) (defined []*definition, faults []error
 		}
 		last = t.Name
 		d := &definition{own: t.Name, offered: fitted(s.config.Name, t.Name, taken), told: t, sum: sumOf(t)}
+		if taken[d.offered] {
+			faults = append(faults, fmt.Errorf("%s: another tool of the server has the name %s already", visible.Name(t.Name), d.offered))
+			continue
+		}
 		if err := s.contract(d); err != nil {
 			faults = append(faults, fmt.Errorf("%s: %w", visible.Name(t.Name), err))
 			continue
