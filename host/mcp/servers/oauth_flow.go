@@ -166,6 +166,11 @@ func (f *flow) inspect(ctx context.Context, refused *http.Response) (*found, err
 	if want := f.o.auth.Issuer; want != "" && !sameIssuer(want, issuer) {
 		return nil, fmt.Errorf("its authorization server is %s, and the settings name the issuer %s", brief(issuer), want)
 	}
+	if f.o.auth.ClientSecret != "" {
+		if err := f.belongs(issuer, f.o.url); err != nil { // whose the secret is, nobody said
+			return nil, fmt.Errorf("it names another host for a login, which would get the client's secret: %w", err)
+		}
+	}
 	meta, err := auth.GetAuthServerMetadata(ctx, issuer, f.client)
 	if err != nil {
 		return nil, fmt.Errorf("its authorization server %s: %w", brief(issuer), err)
@@ -225,7 +230,7 @@ func metadataURL(refused *http.Response) string {
 	return ""
 }
 
-// belongs wants an endpoint on the host of its issuer, unless the settings name one of both.
+// belongs wants an endpoint on the host of its issuer, or an issuer on that of its server, unless the settings name one of both.
 func (f *flow) belongs(endpoint, issuer string) error {
 	if endpoint == "" || f.o.auth.Issuer != "" {
 		return nil

@@ -93,6 +93,20 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
+// A server cannot have the secret of a client sent where it likes.
+func TestSecretOfAClientStays(t *testing.T) {
+	t.Parallel()
+	for _, grant := range []string{GrantCode, GrantClient} {
+		w := newRealm(t)
+		w.metadata = func(doc map[string]any) { doc["authorization_servers"] = []string{w.elsewhere()} }
+		o := w.client(t, t.TempDir(), func(c *Config) { c.Auth = &Auth{ClientID: "mine", ClientSecret: "hush", Grant: grant} })
+		_, err := o.newFlow().inspect(t.Context(), &http.Response{Header: make(http.Header)})
+		if err == nil || !strings.Contains(err.Error(), "set issuer in [mcp.docs.auth]") || w.saw("evil") {
+			t.Errorf("%s: got %v", grant, err)
+		}
+	}
+}
+
 func redirecting(path string, to func(*realm) string) func(*realm) {
 	return func(w *realm) {
 		w.handle = func(rw http.ResponseWriter, r *http.Request) bool {
