@@ -38,7 +38,7 @@ func TestHTTPClient(t *testing.T) {
 		if err := h.Apply(host.Settings{Rules: []permissions.RuleSet{rules}}); err != nil {
 			t.Fatal(err)
 		}
-		got := ""
+		var got string
 		answer, err := h.HTTPClient(test.out).Get(server.URL)
 		if err != nil {
 			got = err.Error()

@@ -23,7 +23,7 @@ const (
 	// endTime is how long after its output a program may take to end, if it crashed.
 	endTime = time.Second
 	// closeTime is how long a server has to end by itself when its input ends.
-	closeTime = 2 * time.Second
+	closeTime = time.Second
 )
 
 // connection is one session with a server.

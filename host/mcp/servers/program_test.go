@@ -76,11 +76,11 @@ func act(kind string) {
 }
 
 // program is this program as a server.
-func program(t testing.TB, kind string) servers.Config {
-	t.Helper()
+func program(tb testing.TB, kind string) servers.Config {
+	tb.Helper()
 	self, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return servers.Config{Name: "one", Command: []string{self}, Env: map[string]string{actVariable: kind, "GIVEN": "given"}}
 }

@@ -283,7 +283,8 @@ func freePort(t *testing.T) string {
 // TestExamples has the examples of the SDK for Go.
 func TestExamples(t *testing.T) {
 	testenv.SkipUnlessAsked(t, "TOOLQUAY_MCP_SERVERS")
-	settings := "[permissions]\nallow = [\"mcp__hello\", \"mcp__memory\", \"mcp__everything\", \"mcp__sequentialthinking\", \"mcp__toolschemas\", \"ReadMcpResource\"]\n"
+	var settings strings.Builder
+	settings.WriteString("[permissions]\nallow = [\"mcp__hello\", \"mcp__memory\", \"mcp__everything\", \"mcp__sequentialthinking\", \"mcp__toolschemas\", \"ReadMcpResource\"]\n")
 	dir := t.TempDir()
 	for _, name := range []string{"hello", "memory", "everything", "sequentialthinking", "toolschemas"} {
 		program := filepath.Join(dir, name)
@@ -295,12 +296,12 @@ func TestExamples(t *testing.T) {
 		if name == "memory" {
 			args = `, "-memory", "$DIR/docs/memory.json"`
 		}
-		settings += fmt.Sprintf("[mcp.%s]\ncommand = [%q%s]\n", name, program, args)
+		fmt.Fprintf(&settings, "[mcp.%s]\ncommand = [%q%s]\n", name, program, args)
 		if name == "memory" {
-			settings += "write = [\"$DIR/docs\"]\n"
+			settings.WriteString("write = [\"$DIR/docs\"]\n")
 		}
 	}
-	w := newWorld(t, settings)
+	w := newWorld(t, settings.String())
 	w.run(t, map[string]step{
 		"hello":      {tool: "mcp__hello__greet", input: `{"name":"Ann"}`, want: "Hi Ann"},
 		"memory":     {tool: "mcp__memory__create_entities", input: `{"entities":[{"name":"tide","entityType":"thing","observations":["high"]}]}`, want: "created", present: "docs/memory.json", content: "tide"},
