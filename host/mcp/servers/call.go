@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -22,6 +23,7 @@ type call struct {
 	*host.Call
 	ctx   context.Context //nolint:containedctx // a question of the server's ends with it
 	limit *timeLimit
+	asked atomic.Int32 // questions
 }
 
 // call passes a call on to the server.
@@ -63,7 +65,7 @@ func (s *server) callOnce(ctx context.Context, hc *host.Call, d *definition) (*m
 // begin makes a call that has some time, by a setting, and the context that ends with it.
 func (s *server) begin(ctx context.Context, hc *host.Call, most time.Duration, setting string) (context.Context, *call) {
 	ctx, limit := newTimeLimit(ctx, most, abi.Errorf(abi.CodeTimeout, "the MCP server %s did not answer within %s (%s)", s.config.Name, most, setting))
-	return ctx, &call{hc, ctx, limit}
+	return ctx, &call{Call: hc, ctx: ctx, limit: limit}
 }
 
 // callTool makes a call on a connection.

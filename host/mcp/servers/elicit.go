@@ -146,8 +146,14 @@ func (c *connection) give(of *call, asked mcp.InputRequest) (mcp.InputResponse, 
 	return nil, fmt.Errorf("there is no answer to %T here", asked)
 }
 
+// maxQuestions is how many questions a server may ask for one call.
+const maxQuestions = 50
+
 // ask asks the person, while the call's time stands still.
 func (of *call) ask(q host.Question) (host.Reply, error) {
+	if of.asked.Add(1) > maxQuestions {
+		return host.Reply{}, abi.Errorf(abi.CodeInvalidInput, "it is one of more than %d questions for one call", maxQuestions)
+	}
 	of.limit.pause()
 	defer of.limit.resume()
 	return of.Ask(of.ctx, q)

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/approvals"
 	"github.com/toolquay/toolquay/host/mcp/servers"
 	"github.com/toolquay/toolquay/internal/testenv"
 )
@@ -90,6 +92,50 @@ func TestEndpointElsewhere(t *testing.T) {
 	set := connect(t, h, servers.Config{Name: "old", URL: server.URL, SSE: true, Network: []string{"127.0.0.1"}, StartTimeout: testenv.Patience})
 	if st := statusOf(set, "old"); st.Problem == nil || !strings.Contains(st.Problem.Error(), "another origin") || sent.Load() != 0 {
 		t.Errorf("%d messages were sent: %+v", sent.Load(), st)
+	}
+}
+
+// TestQuestionsWithoutEnd bounds what a person is asked for one call.
+func TestQuestionsWithoutEnd(t *testing.T) {
+	t.Parallel()
+	s := newServer()
+	add(s, "nag", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		for {
+			_, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "Well?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+			if err != nil {
+				return text(err.Error()), nil
+			}
+		}
+	})
+	h := open(t, host.Options{}, "mcp__one", "")
+	connect(t, h, servers.Config{Name: "one", URL: serve(t, s)})
+	var asked atomic.Int32
+	sess := session(t, h, host.SessionOptions{Asker: approvals.AnyFunc(func(context.Context, host.Question) (host.Reply, error) {
+		asked.Add(1)
+		return host.Reply{Answer: host.AnswerDeny}, nil
+	})})
+	if r := call(t.Context(), sess, "mcp__one__nag", "{}"); !strings.Contains(r.Text(), "more than 50 questions") || asked.Load() != 50 {
+		t.Errorf("asked %d times: %q", asked.Load(), r.Text())
+	}
+}
+
+// TestSilentStream ends a stream that does not begin in time.
+func TestSilentStream(t *testing.T) {
+	t.Parallel()
+	ended, once := make(chan struct{}), sync.Once{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		once.Do(func() { close(ended) }) // it is tried again
+	}))
+	t.Cleanup(server.CloseClientConnections)
+	h := open(t, host.Options{}, "", "")
+	connect(t, h, servers.Config{Name: "old", URL: server.URL, SSE: true, StartTimeout: time.Second})
+	select {
+	case <-ended:
+	case <-time.After(testenv.Patience):
+		t.Error("the stream goes on")
 	}
 }
 
