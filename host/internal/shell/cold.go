@@ -160,6 +160,9 @@ func (c *coldChild) watch() {
 	if c.box == nil {
 		return
 	}
+	if c.held.lasting {
+		c.box.LookEvery = lastingLook
+	}
 	go func() {
 		if err := c.box.Watch(context.Background(), c.lose); err != nil { // until the box is closed
 			c.scope.Call.Logger(c.setup.Logger).Warn("it cannot be told whether what is hidden from a command stays so", "error", err)

@@ -32,6 +32,10 @@ type Lasting struct {
 	Policy capability.SandboxPolicy
 }
 
+// lastingLook is how often it is looked whether what is hidden from it was moved. It waits most of
+// its time, and there may be many.
+const lastingLook = 2 * time.Second
+
 // Running is a [Lasting] that was started.
 type Running struct {
 	// Stdin, Stdout and Stderr are pipes.

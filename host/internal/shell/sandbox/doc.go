@@ -30,7 +30,7 @@
 //     compared with what was asked for. A program outside that replaces a hidden or protected file by another
 //     (editors do, when they save) takes the mount off a command that runs already. It is
 //     mounted again (see [Wrapped.Watch]), mostly at once, and where a file is moved first
-//     within a quarter of a second, but not before it happened: in between the command may
+//     within a quarter of a second ([Wrapped].LookEvery), but not before it happened: in between the command may
 //     have read or changed the one or the other file. In bubblewrap's sandbox nothing is mounted
 //     again: what was hidden is told as a [Loss], and what was protected is open to changes by
 //     that command from then on, which [Wrapped.Changed] tells. What is new, and was not there

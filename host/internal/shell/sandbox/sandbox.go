@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/toolquay/toolquay/host/internal/shell/calls"
 	"github.com/toolquay/toolquay/host/internal/shell/process"
@@ -144,14 +146,21 @@ type Wrapped struct {
 	// In is a process that has carried the program out, and waits to become the command; nil is
 	// none. See [process.Command].
 	In *process.Process
+	// LookEvery is how often [Wrapped.Watch] looks for what the kernel does not tell, which costs
+	// a millisecond of processor time; 0 is four times a second.
+	LookEvery time.Duration
 
 	gate interface {
 		release(ctx context.Context, pid int) error
-		watch(ctx context.Context, lost func(Loss)) error
+		watch(ctx context.Context, every time.Duration, lost func(Loss)) error
 		changed() (undone []Undone, replaced []string)
 	}
 	done []io.Closer
 }
+
+// movesTold is how often it is looked for what the kernel does not tell: a file that is
+// moved takes its mount along.
+const movesTold = 250 * time.Millisecond
 
 // Release lets the command run, which has been started as the process pid: when its
 // sandbox turns out to be what was asked. Otherwise it fails and the caller kills what it
@@ -185,7 +194,7 @@ func (w *Wrapped) Watch(ctx context.Context, lost func(Loss)) error {
 	if w.gate == nil {
 		return nil
 	}
-	return w.gate.watch(ctx, lost)
+	return w.gate.watch(ctx, cmp.Or(w.LookEvery, movesTold), lost)
 }
 
 // Changed returns what was undone, complete when w is closed, and which hidden and protected paths

@@ -17,18 +17,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// movesTold is how often it is looked for what the kernel does not tell: a file that is
-// moved takes its mount along.
-const movesTold = 250 * time.Millisecond
-
 // watch undoes what is made at missing names, and tells of hidden files that come in sight,
-// until the context ends or g is closed.
+// until the context ends or g is closed. Every is as [Wrapped].LookEvery.
 //
 // What is mounted on a file goes with the file: when a program outside puts another one in its
 // place, as editors do when they save, or moves or removes it, the kernel takes the mount from
 // every sandbox, and what comes to lie at the name is in sight. No mount keeps that from
 // happening. But the kernel tells of most of it at once, whoever waits on the table of mounts.
-func (g *guard) watch(ctx context.Context, lost func(Loss)) error {
+func (g *guard) watch(ctx context.Context, every time.Duration, lost func(Loss)) error {
 	if g.table == nil {
 		return nil // it was never released
 	}
@@ -37,7 +33,7 @@ func (g *guard) watch(ctx context.Context, lost func(Loss)) error {
 	raw, err := g.table.SyscallConn()
 	first := true
 	for err == nil && ctx.Err() == nil && !g.closed.Load() {
-		err = g.look(ctx, raw, first, lost)
+		err = g.look(ctx, raw, first, every, lost)
 		g.missing.look(lost)
 		first = false
 	}
@@ -49,8 +45,8 @@ func (g *guard) watch(ctx context.Context, lost func(Loss)) error {
 
 // look waits until something changes in the table, or it is time for another look. The first one
 // looks at nothing where nothing has changed.
-func (g *guard) look(ctx context.Context, raw syscall.RawConn, first bool, lost func(Loss)) error {
-	if err := g.table.SetReadDeadline(time.Now().Add(movesTold)); err != nil {
+func (g *guard) look(ctx context.Context, raw syscall.RawConn, first bool, every time.Duration, lost func(Loss)) error {
+	if err := g.table.SetReadDeadline(time.Now().Add(every)); err != nil {
 		return err
 	}
 	defer context.AfterFunc(ctx, func() { _ = g.table.SetReadDeadline(time.Now()) })()
