@@ -89,6 +89,9 @@ func (s *server) connectOnce(ctx context.Context) (*connection, error) {
 	client.AddReceivingMiddleware(c.guard)
 	s.oauth.begin()
 	if c.session, err = connectBefore(ctx, client, transport); err != nil {
+		if !c.works() {
+			err = c.why // what the SDK says comes of that
+		}
 		c.close()
 		s.mu.Lock()
 		s.heard(c)
@@ -170,19 +173,19 @@ func (c *connection) close() {
 
 func (s *server) transport(ctx context.Context, c *connection) (mcp.Transport, error) {
 	if s.config.URL != "" {
-		return s.streamable()
+		return s.streamable(c)
 	}
 	return s.start(ctx, c)
 }
 
 // streamable is the transport to a server over HTTP.
-func (s *server) streamable() (mcp.Transport, error) {
+func (s *server) streamable(c *connection) (mcp.Transport, error) {
 	base, err := url.Parse(s.config.URL)
 	if err != nil {
 		return nil, errors.New("its url cannot be parsed")
 	}
 	client := s.httpClient()
-	client.Transport = &bounded{next: client.Transport, origin: base, headers: s.config.Headers, alone: s.config.SSE}
+	client.Transport = &bounded{next: client.Transport, origin: base, headers: s.config.Headers, alone: s.config.SSE, fail: c.fail}
 	if s.config.SSE {
 		return &sseTransport{mcp.SSEClientTransport{Endpoint: s.config.URL, HTTPClient: client, MaxEventSize: maxMessage}, s.ctx}, nil
 	}
@@ -206,6 +209,8 @@ type bounded struct {
 	headers map[string]string
 	// alone has no messages sent to another origin, which a server by the older transport may name.
 	alone bool
+	// fail is told why nothing more can be sent.
+	fail func(error)
 }
 
 // RoundTrip makes a request.
@@ -213,7 +218,9 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	home := r.URL.Scheme == b.origin.Scheme && strings.EqualFold(r.URL.Host, b.origin.Host)
 	if b.alone && !home && r.Method == http.MethodPost {
 		_ = r.Body.Close()
-		return nil, fmt.Errorf("it wants messages to be sent to %s, which is another origin", brief(r.URL.Host))
+		err := fmt.Errorf("it wants messages to be sent to %s, which is another origin", brief(r.URL.Host))
+		b.fail(err)
+		return nil, err
 	}
 	if home && len(b.headers) > 0 {
 		r = r.Clone(r.Context())
