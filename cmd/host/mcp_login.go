@@ -57,7 +57,7 @@ func logIn(ctx context.Context, a *app, name string, paste bool) error {
 	}
 	kept := config.CredentialsOf(o.dirs, o.loaded)
 	if kept == nil {
-		return hostError(errors.New("there is no directory for state, so a login cannot be kept: set HOME or XDG_STATE_HOME"))
+		return hostError(errors.New("logins cannot be kept without a state directory: set HOME or XDG_STATE_HOME"))
 	}
 	p := &atTerminal{a, name, paste}
 	err = servers.LogIn(ctx, o.host, *c, servers.LoginOptions{Credentials: kept, Proxy: o.proxy(), Logger: o.options.Observe.Logger}, p)
@@ -84,7 +84,7 @@ func (o *opened) serverOf(a *app, name string) (*servers.Config, error) {
 
 func logOut(ctx context.Context, a *app, name string) error {
 	if !servers.ValidName(name) {
-		return usageError("%q is no name of a server", name)
+		return usageError("invalid server name %q: use letters, digits, hyphens and single underscores", name)
 	}
 	s, err := a.setup()
 	if err != nil {

@@ -85,7 +85,7 @@ func TestMCPLogin(t *testing.T) {
 	run("needs_auth", "mcp", "list")
 	run("There was no login", "mcp", "logout", "docs")
 	run("no MCP server", "mcp", "login", "other")
-	run("no name of a server", "mcp", "logout", "../x")
+	run("invalid server name", "mcp", "logout", "../x")
 	for _, paste := range []bool{false, true} {
 		login(t, command, paste)
 		run("connected", "mcp", "list")

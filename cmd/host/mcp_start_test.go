@@ -16,7 +16,18 @@ const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"pro
 // firstAnswer is how long toolquay mcp takes from its start to its first answer.
 func firstAnswer(tb testing.TB, home string) time.Duration {
 	tb.Helper()
-	cmd := exec.Command("toolquay", "mcp")
+	took, err := timeToFirstLine(tb, home, initialize+"\n", "mcp")
+	if err != nil {
+		tb.Error(err)
+	}
+	return took
+}
+
+// timeToFirstLine is how long the command takes from its start to its first line of output. The error is
+// that of its end.
+func timeToFirstLine(tb testing.TB, home, input string, args ...string) (time.Duration, error) {
+	tb.Helper()
+	cmd := exec.Command("toolquay", args...)
 	cmd.Dir, cmd.Env = home, append(os.Environ(), "HOME="+home)
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -30,7 +41,7 @@ func firstAnswer(tb testing.TB, home string) time.Duration {
 		if err = cmd.Start(); err != nil {
 			return
 		}
-		if _, err = io.WriteString(in, initialize+"\n"); err == nil {
+		if _, err = io.WriteString(in, input); err == nil {
 			_, err = bufio.NewReader(out).ReadString('\n')
 		}
 	})
@@ -38,10 +49,7 @@ func firstAnswer(tb testing.TB, home string) time.Duration {
 		tb.Fatal(err)
 	}
 	_ = in.Close()
-	if err := cmd.Wait(); err != nil {
-		tb.Error(err)
-	}
-	return took
+	return took, cmd.Wait()
 }
 
 // TestFirstAnswerOfMCP holds the start to a bound: 9 ms on an idle machine of 2 cores, where

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,29 +30,10 @@ func manyServers(tb testing.TB, n int) (home string) {
 	return home
 }
 
-// firstLine is how long run --stream takes from its start to its first line.
+// firstLineOfStream is how long run --stream takes from its start to its first line.
 func firstLineOfStream(tb testing.TB, home string) time.Duration {
 	tb.Helper()
-	cmd := exec.Command("toolquay", "run", "--stream")
-	cmd.Dir, cmd.Env = home, append(os.Environ(), "HOME="+home)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	took := testenv.Took(func() {
-		if err = cmd.Start(); err == nil {
-			_, err = bufio.NewReader(out).ReadString('\n')
-		}
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	_ = in.Close()
-	_ = cmd.Wait() // it had no call
+	took, _ := timeToFirstLine(tb, home, "", "run", "--stream") // it ends without a call
 	return took
 }
 

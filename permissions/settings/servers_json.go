@@ -87,7 +87,7 @@ func (p *jsonParser) servers(n *jsonNode) {
 	for _, m := range n.members {
 		key := "mcpServers." + keyText(m.key)
 		if why := badServerName(m.key); why != "" {
-			p.add(p.lines.of(m.start), fmt.Sprintf("mcpServers.%.80s", keyText(m.key)), "it is no name of a server: %s", why)
+			p.add(p.lines.of(m.start), fmt.Sprintf("mcpServers.%.80s", keyText(m.key)), "it is not a valid server name: %s", why)
 			continue
 		}
 		before := len(p.list)

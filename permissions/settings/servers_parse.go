@@ -36,7 +36,7 @@ func readServers(p *parser) {
 	for _, name := range slices.Sorted(maps.Keys(p.in.MCP)) {
 		key, e := "mcp."+keyText(name), p.in.MCP[name]
 		if why := badServerName(name); why != "" {
-			p.fault(key, "it is no name of a server: %s", why)
+			p.fault(key, "it is not a valid server name: %s", why)
 			continue
 		}
 		if f.Servers == nil {

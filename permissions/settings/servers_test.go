@@ -23,12 +23,12 @@ func TestServerFaults(t *testing.T) {
 				"f: line 3: mcp.x.args: found the integer 1, expected an array, each element a string\n" +
 				"f: line 5: mcp.y.url: it is no URL such as https://example.com/mcp\n" +
 				"f: line 6: mcp.y.start_timeout: -1s is not over 0 and up to 10m0s\n" +
-				"f: line 7: mcp.a__b: it is no name of a server: tools are called mcp__NAME__tool"},
+				"f: line 7: mcp.a__b: it is not a valid server name: tools are called mcp__NAME__tool"},
 		"value for a table":   {user, "[mcp]\nx = 'p'\n", `f: line 2: mcp.x: found the string "p", expected a table`},
-		"name with a dot":     {user, "[mcp.'a.b']\ncommand = 'p'\n", `f: line 1: mcp."a.b": it is no name of a server: write letters, digits, _ and -`},
-		"empty name":          {user, "[mcp.'']\ncommand = 'p'\n", `f: line 1: mcp."": it is no name of a server`},
+		"name with a dot":     {user, "[mcp.'a.b']\ncommand = 'p'\n", `f: line 1: mcp."a.b": it is not a valid server name: write letters, digits, _ and -`},
+		"empty name":          {user, "[mcp.'']\ncommand = 'p'\n", `f: line 1: mcp."": it is not a valid server name`},
 		"long name":           {user, "[mcp." + strings.Repeat("a", 33) + "]\ncommand = 'p'\n", "it is longer than 32 characters"},
-		"name that ends in _": {user, "[mcp.a_]\ncommand = 'p'\n", "f: line 1: mcp.a_: it is no name of a server"},
+		"name that ends in _": {user, "[mcp.a_]\ncommand = 'p'\n", "f: line 1: mcp.a_: it is not a valid server name"},
 		"nothing":             {user, "[mcp.x]\n", "f: line 1: mcp.x: the server has neither a command nor a url"},
 		"both":                {user, local + "url = 'https://a.example.com'\n", "f: line 3: mcp.x.url: there is a command too; a server has one of the two"},
 		"empty command":       {user, "[mcp.x]\ncommand = ''\n", "f: line 2: mcp.x.command: it names no program"},
@@ -296,7 +296,7 @@ func TestSharedServerFile(t *testing.T) {
 		"one of two":        {"{\"mcpServers\": {\"a\": {\"command\": 1},\n\"b\": {\"command\": \"p\"}}}", "b: p", ".mcp.json:1: an MCP server left out: mcpServers.a.command: found a number, expected a string"},
 		"args":              {`{"mcpServers": {"a": {"command": "p", "args": "x"}}}`, "", `mcpServers.a.args: found the string "x", expected an array of strings`},
 		"environment":       {`{"mcpServers": {"a": {"command": "p", "env": {"A": 1}}}}`, "", "mcpServers.a.env.A: found a number, expected a string"},
-		"name":              {`{"mcpServers": {"my server": {"command": "p"}, "` + "\\u001b" + `": {}}}`, "", `mcpServers."my server": it is no name of a server`},
+		"name":              {`{"mcpServers": {"my server": {"command": "p"}, "` + "\\u001b" + `": {}}}`, "", `mcpServers."my server": it is not a valid server name`},
 		"no server":         {`{"mcpServers": {"a": {}, "b": [], "c": {"type": "stdio"}}}`, "", "mcpServers.a.url: the server has neither a command nor a url"},
 		"type":              {`{"mcpServers": {"a": {"type": "ws", "url": "ws://x"}}}`, "", `mcpServers.a.type: "ws" is not known; write one of stdio, http, streamable-http, sse`},
 		"headers in clear":  {`{"mcpServers": {"a": {"url": "http://a.example.com", "headers": {"A": "hush"}}}}`, "", "mcpServers.a.url: it would send headers"},

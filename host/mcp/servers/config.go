@@ -87,7 +87,7 @@ const (
 func (c *Config) check() error {
 	switch {
 	case !ValidName(c.Name):
-		return fmt.Errorf("%q is no name for a server: write letters, digits, hyphens and single underscores, at most %d", c.Name, maxName)
+		return fmt.Errorf("invalid server name %q: use letters, digits, hyphens and single underscores, at most %d", c.Name, maxName)
 	case c.Problem != nil:
 		return c.Problem
 	case (len(c.Command) == 0) == (c.URL == ""):

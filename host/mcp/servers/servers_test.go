@@ -180,7 +180,7 @@ func TestStatus(t *testing.T) {
 	if st := got["old"]; st.State != servers.Connected || st.Revision != "2025-11-25" {
 		t.Errorf("old: %+v", st)
 	}
-	for name, want := range map[string]string{"gone": "could not be reached", "bad__name": "no name for a server", "both": "not both"} {
+	for name, want := range map[string]string{"gone": "could not be reached", "bad__name": "invalid server name", "both": "not both"} {
 		if st := got[name]; st.State != servers.Failed || st.Problem == nil || !strings.Contains(st.Problem.Error(), want) {
 			t.Errorf("%s: %+v", name, st)
 		}
