@@ -250,6 +250,13 @@ func TestConfigure(t *testing.T) {
 	one, two := servers.Config{Name: "one", URL: serve(t, newServer())}, servers.Config{Name: "two", URL: serve(t, newServer())}
 	set := connect(t, h, one)
 	s := session(t, h, host.SessionOptions{})
+	began := statusOf(set, "one").Since
+	moved := one
+	moved.Source.Line = 7
+	set.Configure([]servers.Config{moved})
+	if st := statusOf(set, "one"); st.State != servers.Connected || !st.Since.Equal(began) {
+		t.Errorf("a server whose place in the settings moved was connected anew: %+v", st)
+	}
 	set.Configure([]servers.Config{two})
 	wait(t, "the second server", func() bool { return !call(t.Context(), s, "mcp__two__say", "{}").IsError })
 	wait(t, "the end of the first", func() bool { return call(t.Context(), s, "mcp__one__say", "{}").Error.Code == abi.CodeUnknownTool })
