@@ -123,7 +123,7 @@ func (c *Config) callTimeout() time.Duration  { return cmp.Or(c.CallTimeout, Def
 func (c *Config) sum() string {
 	plain := *c
 	plain.Problem, plain.Source = nil, permissions.Source{} // a line may move
-	text, _ := json.Marshal(plain) // plain data: it cannot fail
+	text, _ := json.Marshal(plain)                          // plain data: it cannot fail
 	if c.Problem != nil {
 		text = append(text, c.Problem.Error()...)
 	}
