@@ -226,10 +226,10 @@ func TestPaste(t *testing.T) {
 func TestNoLogin(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]Config{
-		"a program":       {Name: "docs", Command: []string{"x"}},
-		"older transport": {Name: "docs", URL: "https://mcp.example.com", SSE: true},
-		"of their own":    {Name: "docs", URL: "https://mcp.example.com", Headers: map[string]string{"authorization": "Bearer x"}},
-		"is no name":      {Name: "a b", URL: "https://mcp.example.com"},
+		"a program":           {Name: "docs", Command: []string{"x"}},
+		"older transport":     {Name: "docs", URL: "https://mcp.example.com", SSE: true},
+		"of their own":        {Name: "docs", URL: "https://mcp.example.com", Headers: map[string]string{"authorization": "Bearer x"}},
+		"invalid server name": {Name: "a b", URL: "https://mcp.example.com"},
 	} {
 		if err := LogIn(t.Context(), nil, c, LoginOptions{}, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
