@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"net/http"
@@ -195,7 +196,8 @@ func TestProgramsSeeWhatTheyAre(t *testing.T) {
 // TestProgramsEnd ends programs in every way, with all that they started.
 func TestProgramsEnd(t *testing.T) {
 	t.Parallel()
-	const daemon = `setsid sh -c 'trap "" TERM HUP; while :; do sleep 0.1; done' >/dev/null 2>&1 & `
+	const daemon = `setsid sh -c 'trap "" TERM HUP; while :; do sleep 0.1; done' >/dev/null 2>&1 & echo ready; `
+	const long = 5 * time.Second // for what a signal's trap does
 	for kind, change := range sandboxKinds {
 		h := newShelled(t, change, func(o *host.Options) { o.Shell.Limits = host.CommandLimits{Processes: 60} })
 		for name, test := range map[string]struct {
@@ -205,16 +207,16 @@ func TestProgramsEnd(t *testing.T) {
 		}{
 			"by itself":         {daemon + "exit 3", func(*host.RunningProgram) {}, "it ended with exit status 3"},
 			"as its input ends": {daemon + "cat; exit 4", func(p *host.RunningProgram) { p.Stop(testenv.Patience) }, "it ended with exit status 4"},
-			"by SIGTERM":        {daemon + `trap "exit 5" TERM; while :; do sleep 0.1; done`, func(p *host.RunningProgram) { p.Stop(100 * time.Millisecond) }, "it ended with exit status 5"},
+			"by SIGTERM":        {`trap "exit 5" TERM; ` + daemon + "while :; do sleep 0.1; done", func(p *host.RunningProgram) { p.Stop(long) }, "it ended with exit status 5"},
 			// Bubblewrap gets SIGTERM too, and ends what it holds.
-			"by SIGKILL":     {daemon + `trap "" TERM; while :; do sleep 0.1; done`, func(p *host.RunningProgram) { p.Stop(100 * time.Millisecond) }, "signal killed"},
-			"at once":        {daemon + `trap "" TERM; while :; do sleep 0.1; done`, func(p *host.RunningProgram) { p.Stop(0) }, "signal"},
+			"by SIGKILL":     {`trap "" TERM; ` + daemon + "while :; do sleep 0.1; done", func(p *host.RunningProgram) { p.Stop(100 * time.Millisecond) }, "signal killed"},
+			"at once":        {`trap "" TERM; ` + daemon + "while :; do sleep 0.1; done", func(p *host.RunningProgram) { p.Stop(0) }, "signal"},
 			"by a fork bomb": {daemon + `b() { b | b & }; b; while :; do sleep 0.1; done`, func(*host.RunningProgram) {}, "it had more than 60 processes"},
 		} {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				mark := "TOOLQUAY_PROGRAM_MARK=" + strings.ReplaceAll(t.Name(), " ", "-")
-				p, err := h.StartProgram(t.Context(), host.Program{Name: name, Command: []string{"bash", "-c", "echo ready; " + test.script}, Env: []string{mark}})
+				mark := "TOOLQUAY_PROGRAM_MARK=" + rand.Text()
+				p, err := h.StartProgram(t.Context(), host.Program{Name: name, Command: []string{"bash", "-c", test.script}, Env: []string{mark}})
 				must(t, err)
 				line, err := bufio.NewReader(p.Stdout).ReadString('\n')
 				if must(t, err); line != "ready\n" {
