@@ -21,7 +21,7 @@ const (
 	// maxMessage bounds one message of a server, in bytes.
 	maxMessage = 16 << 20
 	// endTime is how long after its output a program may take to end, if it crashed.
-	endTime = time.Second
+	endTime = 5 * time.Second
 	// closeTime is how long a server has to end by itself when its input ends.
 	closeTime = time.Second
 )
@@ -137,9 +137,7 @@ func (c *connection) explain(err error) error {
 	if c.program == nil {
 		return withoutQuery(c.server.config.URL, err)
 	}
-	select {
-	case <-c.program.Done():
-	case <-time.After(endTime): // it goes on, and only its output has ended
+	if !c.ended() { // it goes on, and only its output has ended
 		return err
 	}
 	err = fmt.Errorf("%w; %s", err, c.program.Status())
@@ -147,6 +145,20 @@ func (c *connection) explain(err error) error {
 		err = fmt.Errorf("%w; its last words: %.*s", err, maxLine, said[strings.LastIndexByte(said, '\n')+1:])
 	}
 	return err
+}
+
+// ended waits until the program has ended, and all that it said was read, and reports false if
+// that takes too long.
+func (c *connection) ended() bool {
+	late := time.After(endTime)
+	for _, end := range []<-chan struct{}{c.program.Done(), c.stderr.over} {
+		select {
+		case <-end:
+		case <-late:
+			return false
+		}
+	}
+	return true
 }
 
 // withoutQuery is an error that does not tell the query of a server's URL, which may hold a secret.
@@ -169,6 +181,7 @@ func (c *connection) close() {
 	}
 	c.program.Stop(closeTime)
 	<-c.program.Done()
+	c.ended()
 }
 
 func (s *server) transport(ctx context.Context, c *connection) (mcp.Transport, error) {

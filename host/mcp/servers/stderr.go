@@ -22,13 +22,16 @@ const (
 
 // stderrLog logs what a program writes to standard error, and keeps the end of it.
 type stderrLog struct {
-	log *slog.Logger
+	log  *slog.Logger
+	over chan struct{} // closed when all was read
 
 	mu   sync.Mutex
 	kept []byte
 }
 
-func newStderrLog(log *slog.Logger) *stderrLog { return &stderrLog{log: log} }
+func newStderrLog(log *slog.Logger) *stderrLog {
+	return &stderrLog{log: log, over: make(chan struct{})}
+}
 
 // tail is the end of what was said, fit to be shown.
 func (l *stderrLog) tail() string {
@@ -39,6 +42,7 @@ func (l *stderrLog) tail() string {
 
 // read reads until the end. Of a flood it logs a part.
 func (l *stderrLog) read(from io.Reader) {
+	defer close(l.over)
 	in := bufio.NewReaderSize(from, maxTail)
 	var minute time.Time
 	lines := 0
