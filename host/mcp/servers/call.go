@@ -50,6 +50,7 @@ func (s *server) callOnce(ctx context.Context, hc *host.Call, d *definition) (*m
 	if err != nil {
 		return nil, err
 	}
+	defer c.release()
 	s.mu.Lock()
 	now := s.tools[d.offered]
 	s.mu.Unlock()

@@ -42,6 +42,7 @@ type connection struct {
 
 	// The server's mutex guards the rest.
 	used  bool // since it was last asked
+	held  int  // by those that make requests
 	calls map[string]*call
 	next  int64
 }
@@ -65,6 +66,14 @@ func (c *connection) works() bool {
 	default:
 		return true
 	}
+}
+
+// release gives up what [server.connection] returned.
+func (c *connection) release() {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	c.held--
+	c.used = true
 }
 
 // connect starts or reaches the server, and agrees on a revision with it.

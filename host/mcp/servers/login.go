@@ -117,8 +117,8 @@ func (s *server) authenticate() host.NativeTool {
 	}
 }
 
-func (s *server) runAuthenticate(ctx context.Context, c *host.Call) (abi.ToolResult, error) {
-	if err := s.oauth.logIn(ctx, &asked{c, s.config.Name}); err != nil {
+func (s *server) runAuthenticate(ctx context.Context, hc *host.Call) (abi.ToolResult, error) {
+	if err := s.oauth.logIn(ctx, &asked{hc, s.config.Name}); err != nil {
 		if known, ok := errors.AsType[*abi.Error](err); ok {
 			return abi.ToolResult{}, known
 		}
@@ -131,9 +131,11 @@ func (s *server) runAuthenticate(ctx context.Context, c *host.Call) (abi.ToolRes
 	if stepUp {
 		s.offer()
 	}
-	if _, err := s.connection(ctx); err != nil {
+	c, err := s.connection(ctx)
+	if err != nil {
 		return abi.ToolResult{}, err
 	}
+	c.release()
 	status := s.Status()
 	text := "The user logged in to the MCP server " + s.config.Name + ". Its tools from now on: " + strings.Join(status.Tools, ", ") + "."
 	return abi.ToolResult{Content: []abi.Block{abi.TextBlock(text)}}, nil

@@ -77,6 +77,11 @@ func (c *probingConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	c.reading.Do(func() { go c.read() }) //nolint:contextcheck // it reads as long as the connection lasts
 	select {
 	case r := <-c.came:
+		if m, ok := r.message.(*jsonrpc.Response); ok && m.Error == nil {
+			if given := c.given.Load(); given != nil && m.ID == *given {
+				c.of.late.Store(true)
+			}
+		}
 		return r.message, r.err
 	case m := <-c.answers:
 		return m, nil
@@ -91,11 +96,6 @@ func (c *probingConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 func (c *probingConn) read() {
 	for {
 		m, err := c.Connection.Read(context.Background())
-		if r, ok := m.(*jsonrpc.Response); ok && r.Error == nil {
-			if given := c.given.Load(); given != nil && r.ID == *given {
-				c.of.late.Store(true)
-			}
-		}
 		select {
 		case c.came <- received{m, err}:
 		case <-c.closed:

@@ -119,6 +119,7 @@ func (s *server) inventory(ctx context.Context, hc *host.Call) (*inventory, erro
 	if err != nil {
 		return nil, err
 	}
+	defer c.release()
 	inv := &inventory{}
 	ctx, of := s.begin(ctx, hc, listTime, "for lists of resources")
 	defer of.limit.stop()

@@ -108,6 +108,7 @@ func (s *server) read(ctx context.Context, hc *host.Call, uri string) (*mcp.Read
 	if err != nil {
 		return nil, err
 	}
+	defer c.release()
 	ctx, of := s.begin(ctx, hc, s.config.callTimeout(), "call_timeout")
 	defer of.limit.stop()
 	return request(ctx, c, of, func(ctx context.Context, token string) (r *mcp.ReadResourceResult, err error) {

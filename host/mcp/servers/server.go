@@ -294,7 +294,7 @@ func (s *server) rests(c *connection) bool {
 	defer s.mu.Unlock()
 	used := c.used
 	c.used = false
-	if used || len(c.calls) > 0 || s.waiting > 0 {
+	if used || c.held+len(c.calls)+s.waiting > 0 {
 		return false
 	}
 	s.live = nil
@@ -346,7 +346,7 @@ func (s *server) drain(c *connection) {
 			return
 		}
 		s.mu.Lock()
-		calls = len(c.calls)
+		calls = c.held + len(c.calls)
 		s.mu.Unlock()
 	}
 }
@@ -361,8 +361,8 @@ func (s *server) provide(p host.Provided) {
 	}
 }
 
-// connection is the live connection, or waits for one. Where that takes a login, it does not wait
-// for another one.
+// connection is the live connection, or waits for one, which is not closed before it is released.
+// Where that takes a login, it does not wait for another one.
 func (s *server) connection(ctx context.Context) (*connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.startTimeout())
 	defer cancel()
@@ -376,13 +376,12 @@ func (s *server) connection(ctx context.Context) (*connection, error) {
 	}()
 	for {
 		c, changed, st := s.live, s.changed, s.status
-		if c != nil {
-			c.used = true
-		}
-		s.mu.Unlock()
 		if c.works() {
+			c.held++
+			s.mu.Unlock()
 			return c, nil
 		}
+		s.mu.Unlock()
 		if st.State == NeedsAuth && st.Problem != before { //nolint:errorlint // each try has a problem of its own
 			return nil, abi.Errorf(abi.CodeDenied, "%w", st.Problem)
 		}
