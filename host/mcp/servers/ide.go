@@ -27,9 +27,10 @@ const (
 	diagnosticsTool = "getDiagnostics"
 )
 
+// diagnosticsTime bounds what an edit waits for the editor, before and after together.
+var diagnosticsTime = 2 * time.Second
+
 const (
-	// diagnosticsTime bounds what an edit waits for the editor, before and after together.
-	diagnosticsTime = 2 * time.Second
 	// maxDiagnostics is how many are told.
 	maxDiagnostics = 10
 	// maxTaken is how many diagnostics of a file are looked at.

@@ -17,6 +17,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/mcp/servers"
+	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -120,7 +121,7 @@ func openEditor(t *testing.T, deny string) *host.Host {
 // TestDiagnosticsOfEdits notes what an edit brought, by an editor that is a program: errors first,
 // ten at most, and nothing that was there before.
 func TestDiagnosticsOfEdits(t *testing.T) {
-	t.Parallel()
+	servers.SetDiagnosticsTime(t, testenv.Patience)
 	h := openEditor(t, "")
 	config := program(t, "editor")
 	e := editing(t, h)

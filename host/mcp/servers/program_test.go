@@ -1,10 +1,10 @@
 package servers_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -59,13 +59,20 @@ func act(kind string) {
 	case "slow":
 		time.Sleep(time.Second)
 	case "late":
-		time.Sleep(2 * time.Second)
+		for _, err := os.Stat(os.Getenv("AWAITED")); err != nil; _, err = os.Stat(os.Getenv("AWAITED")) {
+			time.Sleep(10 * time.Millisecond)
+		}
 	case "prints":
 		fmt.Println("Listening on standard input ...")
 		fmt.Println(`{"not":"a message"}`)
 	case "old": // it does not even refuse the first question of the newer revision
-		in := bufio.NewReader(os.Stdin)
-		if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, "server/discover") {
+		var line []byte
+		for b := make([]byte, 1); b[0] != '\n'; line = append(line, b...) { // what follows may be there already
+			if _, err := os.Stdin.Read(b); err != nil {
+				os.Exit(4)
+			}
+		}
+		if !strings.Contains(string(line), "server/discover") {
 			os.Exit(4)
 		}
 	}
@@ -160,11 +167,15 @@ func TestSlowServer(t *testing.T) {
 func TestLate(t *testing.T) {
 	t.Parallel()
 	h := openShell(t)
-	config := program(t, "late")
-	config.StartTimeout = time.Second
+	config, dir := program(t, "late"), t.TempDir()
+	config.StartTimeout, config.Read = 500*time.Millisecond, []string{dir}
+	config.Env["AWAITED"] = filepath.Join(dir, "go on")
 	set := connect(t, h, config)
 	if st := set.Status()[0]; st.State != servers.Failed || !strings.Contains(st.Problem.Error(), "start_timeout") {
 		t.Errorf("got %+v", st)
+	}
+	if err := os.WriteFile(config.Env["AWAITED"], nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	wait(t, "the late program", func() bool { return set.Status()[0].State == servers.Connected })
 	if r := call(t.Context(), session(t, h, host.SessionOptions{}), "mcp__one__say", "{}"); r.IsError {

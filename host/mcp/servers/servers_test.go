@@ -259,7 +259,10 @@ func TestConfigure(t *testing.T) {
 	}
 	set.Configure([]servers.Config{two})
 	wait(t, "the second server", func() bool { return !call(t.Context(), s, "mcp__two__say", "{}").IsError })
-	wait(t, "the end of the first", func() bool { return call(t.Context(), s, "mcp__one__say", "{}").Error.Code == abi.CodeUnknownTool })
+	wait(t, "the end of the first", func() bool {
+		r := call(t.Context(), s, "mcp__one__say", "{}")
+		return r.Error != nil && r.Error.Code == abi.CodeUnknownTool
+	})
 }
 
 // TestAnnotations schedules calls by what a server says only where it is trusted.
@@ -457,13 +460,19 @@ func TestCallTimeout(t *testing.T) {
 	if r := call(t.Context(), session(t, h, host.SessionOptions{}), "mcp__one__hang", "{}"); r.Error == nil || r.Error.Code != abi.CodeTimeout || !strings.Contains(r.Text(), "call_timeout") {
 		t.Errorf("got %q", r.Text())
 	}
+	var asked atomic.Int64
 	slow := session(t, h, host.SessionOptions{Asker: approvals.AnyFunc(func(context.Context, host.Question) (host.Reply, error) {
-		time.Sleep(limit + limit/4)
+		asked.Store(int64(testenv.Took(func() { time.Sleep(limit + limit/4) })))
 		return host.Reply{Answer: host.AnswerAllow}, nil
 	})})
-	if r := call(t.Context(), slow, "mcp__one__ask", "{}"); r.Text() != "asked <nil>" {
-		t.Errorf("got %q", r.Text())
-	}
+	testenv.InTime(t, limit, func() time.Duration {
+		var r abi.ToolResult
+		took := testenv.Took(func() { r = call(t.Context(), slow, "mcp__one__ask", "{}") }) - time.Duration(asked.Swap(0))
+		if took < limit && r.Text() != "asked <nil>" {
+			t.Errorf("got %q", r.Text())
+		}
+		return took
+	})
 }
 
 // TestQuestionOfAnotherSession asks nobody when a question could be another session's.
