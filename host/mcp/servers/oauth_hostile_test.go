@@ -17,76 +17,76 @@ import (
 func TestHostileServers(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		change func(w *realm)
+		change func(w *Realm)
 		want   string
 	}{
-		"metadata of another resource": {func(w *realm) {
-			w.metadata = func(doc map[string]any) { doc["resource"] = w.elsewhere() }
+		"metadata of another resource": {func(w *Realm) {
+			w.Metadata = func(doc map[string]any) { doc["resource"] = w.Elsewhere() }
 		}, "got metadata resource"},
-		"an authorization server over http": {func(w *realm) {
-			w.metadata = func(doc map[string]any) { doc["authorization_servers"] = []string{"http://as.example.com"} }
+		"an authorization server over http": {func(w *Realm) {
+			w.Metadata = func(doc map[string]any) { doc["authorization_servers"] = []string{"http://as.example.com"} }
 		}, "does not use HTTPS"},
-		"an authorization server on a private network": {func(w *realm) {
-			w.metadata = func(doc map[string]any) { doc["authorization_servers"] = []string{"https://10.0.0.1"} }
+		"an authorization server on a private network": {func(w *Realm) {
+			w.Metadata = func(doc map[string]any) { doc["authorization_servers"] = []string{"https://10.0.0.1"} }
 		}, "non-public"},
-		"an authorization server on this machine": {func(w *realm) {
-			w.metadata = func(doc map[string]any) { doc["authorization_servers"] = []string{w.elsewhere()} }
+		"an authorization server on this machine": {func(w *Realm) {
+			w.Metadata = func(doc map[string]any) { doc["authorization_servers"] = []string{w.Elsewhere()} }
 		}, "was refused"},
-		"no authorization server": {func(w *realm) {
-			w.metadata = func(doc map[string]any) { doc["authorization_servers"] = []string{} }
+		"no authorization server": {func(w *Realm) {
+			w.Metadata = func(doc map[string]any) { doc["authorization_servers"] = []string{} }
 		}, "no authorization server"},
-		"another issuer": {func(w *realm) {
-			w.issuer = func(doc map[string]any) { doc["issuer"] = w.elsewhere() }
+		"another issuer": {func(w *Realm) {
+			w.Issuer = func(doc map[string]any) { doc["issuer"] = w.Elsewhere() }
 		}, "does not match issuer"},
-		"no PKCE": {func(w *realm) {
-			w.issuer = func(doc map[string]any) { doc["code_challenge_methods_supported"] = []string{"plain"} }
+		"no PKCE": {func(w *Realm) {
+			w.Issuer = func(doc map[string]any) { doc["code_challenge_methods_supported"] = []string{"plain"} }
 		}, "PKCE"},
-		"a token endpoint elsewhere": {func(w *realm) {
-			w.issuer = func(doc map[string]any) { doc["token_endpoint"] = w.elsewhere() + "/token" }
+		"a token endpoint elsewhere": {func(w *Realm) {
+			w.Issuer = func(doc map[string]any) { doc["token_endpoint"] = w.Elsewhere() + "/token" }
 		}, "set issuer in [mcp.docs.auth]"},
-		"a registration elsewhere": {func(w *realm) {
-			w.issuer = func(doc map[string]any) { doc["registration_endpoint"] = w.elsewhere() + "/register" }
+		"a registration elsewhere": {func(w *Realm) {
+			w.Issuer = func(doc map[string]any) { doc["registration_endpoint"] = w.Elsewhere() + "/register" }
 		}, "set issuer in [mcp.docs.auth]"},
-		"a token endpoint over http": {func(w *realm) {
-			w.issuer = func(doc map[string]any) { doc["token_endpoint"] = "http://as.example.com/token" }
+		"a token endpoint over http": {func(w *Realm) {
+			w.Issuer = func(doc map[string]any) { doc["token_endpoint"] = "http://as.example.com/token" }
 		}, "does not use HTTPS"},
-		"a script to open": {func(w *realm) {
-			w.issuer = func(doc map[string]any) { doc["authorization_endpoint"] = "javascript:alert(1)" }
+		"a script to open": {func(w *Realm) {
+			w.Issuer = func(doc map[string]any) { doc["authorization_endpoint"] = "javascript:alert(1)" }
 		}, "disallowed scheme"},
-		"a state of its own": {func(w *realm) {
-			w.issuer = func(doc map[string]any) { doc["authorization_endpoint"] = w.asHome() + "/authorize?state=x" }
+		"a state of its own": {func(w *Realm) {
+			w.Issuer = func(doc map[string]any) { doc["authorization_endpoint"] = w.Authority() + "/authorize?state=x" }
 		}, "state of its own"},
-		"metadata that redirects to a private network":   {redirecting("/.well-known/oauth-protected-resource/mcp", func(*realm) string { return "https://10.0.0.1/" }), "was refused"},
-		"metadata that redirects to metadata of a cloud": {redirecting("/.well-known/oauth-authorization-server", func(*realm) string { return "https://169.254.169.254/latest" }), "was refused"},
-		"a token endpoint that redirects":                {redirecting("/token", func(w *realm) string { return w.elsewhere() + "/token" }), "redirects what was meant for it alone"},
-		"a registration that redirects":                  {redirecting("/register", func(w *realm) string { return w.elsewhere() + "/register" }), "redirects what was meant for it alone"},
+		"metadata that redirects to a private network":   {redirecting("/.well-known/oauth-protected-resource/mcp", func(*Realm) string { return "https://10.0.0.1/" }), "was refused"},
+		"metadata that redirects to metadata of a cloud": {redirecting("/.well-known/oauth-authorization-server", func(*Realm) string { return "https://169.254.169.254/latest" }), "was refused"},
+		"a token endpoint that redirects":                {redirecting("/token", func(w *Realm) string { return w.Elsewhere() + "/token" }), "redirects what was meant for it alone"},
+		"a registration that redirects":                  {redirecting("/register", func(w *Realm) string { return w.Elsewhere() + "/register" }), "redirects what was meant for it alone"},
 		"endless metadata":                               {flooding("/.well-known/oauth-protected-resource/mcp"), "more than 1048576 bytes"},
 		"endless metadata of the issuer":                 {flooding("/.well-known/oauth-authorization-server"), "more than 1048576 bytes"},
 		"an endless token":                               {flooding("/token"), ""},
-		"another issuer in the answer": {func(w *realm) {
-			w.answer = func(back url.Values) { back.Set("iss", w.elsewhere()) }
+		"another issuer in the answer": {func(w *Realm) {
+			w.Answer = func(back url.Values) { back.Set("iss", w.Elsewhere()) }
 		}, "does not match expected issuer"},
-		"no issuer in the answer": {func(w *realm) {
-			w.issuer = func(doc map[string]any) { doc["authorization_response_iss_parameter_supported"] = true }
+		"no issuer in the answer": {func(w *Realm) {
+			w.Issuer = func(doc map[string]any) { doc["authorization_response_iss_parameter_supported"] = true }
 		}, "iss parameter"},
-		"a refusal with escapes": {func(w *realm) {
-			w.answer = func(back url.Values) { back.Set("error", "access_denied\x1b[2J\u202e"+strings.Repeat("x", 9000)) }
+		"a refusal with escapes": {func(w *Realm) {
+			w.Answer = func(back url.Values) { back.Set("error", "access_denied\x1b[2J\u202e"+strings.Repeat("x", 9000)) }
 		}, `access_denied\x1b[2J\u202e`},
-		"no code": {func(w *realm) { w.answer = func(back url.Values) { back.Del("code") } }, "no code"},
+		"no code": {func(w *Realm) { w.Answer = func(back url.Values) { back.Del("code") } }, "no code"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newRealm(t)
 			tt.change(w)
-			o := w.client(t, t.TempDir(), nil)
-			err := o.logIn(t.Context(), &browser{w: w})
+			h := handler(t, w, t.TempDir(), nil)
+			err := h.logIn(t.Context(), &Browser{})
 			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "the MCP server docs") || len(err.Error()) > 1000 {
 				t.Errorf("got %.1200v, want %q", err, tt.want)
 			}
-			if w.saw("127.0.0.3") || !strings.HasPrefix(name, "a token endpoint") && w.saw("evil") {
-				t.Errorf("something was sent elsewhere: %q", w.seen)
+			if w.Saw("127.0.0.3") {
+				t.Errorf("something was sent elsewhere: %q", w.Seen())
 			}
-			if kept, err := o.kept.Load(t.Context(), keptName("docs")); kept != nil || err != nil {
+			if kept, err := h.kept.Load(t.Context(), keptName("docs")); kept != nil || err != nil {
 				t.Errorf("%s is kept: %v", kept, err)
 			}
 		})
@@ -98,18 +98,18 @@ func TestSecretOfAClientStays(t *testing.T) {
 	t.Parallel()
 	for _, grant := range []string{GrantCode, GrantClient} {
 		w := newRealm(t)
-		w.metadata = func(doc map[string]any) { doc["authorization_servers"] = []string{w.elsewhere()} }
-		o := w.client(t, t.TempDir(), func(c *Config) { c.Auth = &Auth{ClientID: "mine", ClientSecret: "hush", Grant: grant} })
-		_, err := o.newFlow().inspect(t.Context(), &http.Response{Header: make(http.Header)})
-		if err == nil || !strings.Contains(err.Error(), "set issuer in [mcp.docs.auth]") || w.saw("evil") {
+		w.Metadata = func(doc map[string]any) { doc["authorization_servers"] = []string{w.Elsewhere()} }
+		h := handler(t, w, t.TempDir(), func(c *Config) { c.Auth = &Auth{ClientID: "mine", ClientSecret: "hush", Grant: grant} })
+		_, err := h.newFlow().inspect(t.Context(), &http.Response{Header: make(http.Header)})
+		if err == nil || !strings.Contains(err.Error(), "set issuer in [mcp.docs.auth]") || w.Saw("127.0.0.3") {
 			t.Errorf("%s: got %v", grant, err)
 		}
 	}
 }
 
-func redirecting(path string, to func(*realm) string) func(*realm) {
-	return func(w *realm) {
-		w.handle = func(rw http.ResponseWriter, r *http.Request) bool {
+func redirecting(path string, to func(*Realm) string) func(*Realm) {
+	return func(w *Realm) {
+		w.Handle = func(rw http.ResponseWriter, r *http.Request) bool {
 			if r.URL.Path != path {
 				return false
 			}
@@ -119,9 +119,9 @@ func redirecting(path string, to func(*realm) string) func(*realm) {
 	}
 }
 
-func flooding(path string) func(*realm) {
-	return func(w *realm) {
-		w.handle = func(rw http.ResponseWriter, r *http.Request) bool {
+func flooding(path string) func(*Realm) {
+	return func(w *Realm) {
+		w.Handle = func(rw http.ResponseWriter, r *http.Request) bool {
 			if r.URL.Path != path {
 				return false
 			}
@@ -142,15 +142,15 @@ func flooding(path string) func(*realm) {
 func TestConfiguredIssuer(t *testing.T) {
 	t.Parallel()
 	w := newRealm(t)
-	w.issuer = func(doc map[string]any) { doc["token_endpoint"] = at("127.0.0.4", w.as) + "/token" }
-	o := w.client(t, t.TempDir(), func(c *Config) {
-		c.Network, c.Auth = []string{"127.0.0.4"}, &Auth{Issuer: w.asHome()}
+	w.Issuer = func(doc map[string]any) { doc["token_endpoint"] = w.AuthorityAt("127.0.0.4") + "/token" }
+	h := handler(t, w, t.TempDir(), func(c *Config) {
+		c.Network, c.Auth = []string{"127.0.0.4"}, &Auth{Issuer: w.Authority()}
 	})
-	if err := o.logIn(t.Context(), &browser{w: w}); err != nil {
+	if err := h.logIn(t.Context(), &Browser{}); err != nil {
 		t.Error(err)
 	}
-	o = w.client(t, t.TempDir(), func(c *Config) { c.Auth = &Auth{Issuer: w.elsewhere()} })
-	if err := o.logIn(t.Context(), &browser{w: w}); err == nil || !strings.Contains(err.Error(), "the settings name the issuer") {
+	h = handler(t, w, t.TempDir(), func(c *Config) { c.Auth = &Auth{Issuer: w.Elsewhere()} })
+	if err := h.logIn(t.Context(), &Browser{}); err == nil || !strings.Contains(err.Error(), "the settings name the issuer") {
 		t.Error(err)
 	}
 }
@@ -158,11 +158,8 @@ func TestConfiguredIssuer(t *testing.T) {
 // A server whose URL is not safe gets no token, and no login.
 func TestTokensAreNotSentInTheClear(t *testing.T) {
 	t.Parallel()
-	w, dir := newRealm(t), t.TempDir()
-	o := w.client(t, dir, func(c *Config) {
-		c.URL = "http://10.0.0.1:" + strings.TrimPrefix(at("", w.resource), "http://:") + "/mcp"
-	})
-	if err := o.logIn(t.Context(), &browser{w: w}); err == nil || !strings.Contains(err.Error(), "in the clear") {
+	h := handler(t, newRealm(t), t.TempDir(), func(c *Config) { c.URL = strings.Replace(c.URL, "127.0.0.1", "10.0.0.1", 1) })
+	if err := h.logIn(t.Context(), &Browser{}); err == nil || !strings.Contains(err.Error(), "in the clear") {
 		t.Error(err)
 	}
 }
@@ -222,17 +219,17 @@ func TestCallback(t *testing.T) {
 func TestLateAnswer(t *testing.T) {
 	t.Parallel()
 	w := newRealm(t)
-	o := w.client(t, t.TempDir(), nil)
+	h := handler(t, w, t.TempDir(), nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	b := &browser{w: w, stays: true}
-	b.paste = func(string) string {
+	over := make(chan struct{})
+	defer close(over)
+	b := &Browser{Stays: true, Enter: func(string) string {
 		cancel()
-		<-ctx.Done()
-		time.Sleep(10 * time.Millisecond) // the answer of the person comes too late, too
+		<-over // the answer of the person comes too late, too
 		return "code"
-	}
+	}}
 	done := make(chan error, 1)
-	go func() { done <- o.logIn(ctx, b) }()
+	go func() { done <- h.logIn(ctx, b) }()
 	select {
 	case err := <-done:
 		if err == nil || !strings.Contains(err.Error(), "docs") {
@@ -241,8 +238,9 @@ func TestLateAnswer(t *testing.T) {
 	case <-time.After(testenv.Patience):
 		t.Fatal("the login goes on")
 	}
-	u, _ := url.Parse(b.page)
-	if err := b.open(t.Context(), u.Query().Get("redirect_uri")+"?state="+u.Query().Get("state")+"&code=c"); err == nil {
+	u, _ := url.Parse(b.Page)
+	text, err := Get(t.Context(), u.Query().Get("redirect_uri")+"?state="+u.Query().Get("state")+"&code=c")
+	if err == nil && strings.Contains(text, "Toolquay") { // another test may have the port by now
 		t.Error("somebody still waits for the answer")
 	}
 }
@@ -251,19 +249,21 @@ func TestLateAnswer(t *testing.T) {
 func TestRefreshStays(t *testing.T) {
 	t.Parallel()
 	w := newRealm(t)
-	o := w.client(t, t.TempDir(), nil)
-	if err := o.logIn(t.Context(), &browser{w: w}); err != nil {
+	h := handler(t, w, t.TempDir(), nil)
+	if err := h.logIn(t.Context(), &Browser{}); err != nil {
 		t.Fatal(err)
 	}
-	w.set(func() { clear(w.tokens) })
-	redirecting("/token", func(w *realm) string { return w.elsewhere() + "/token" })(w)
-	_, err := authorized(t, o)
+	w.Set(func() {
+		clear(w.Tokens)
+		redirecting("/token", func(w *Realm) string { return w.Elsewhere() + "/token" })(w)
+	})
+	_, err := authorized(t.Context(), h)
 	if err == nil || !strings.Contains(err.Error(), "redirects what was meant for it alone") || strings.Contains(err.Error(), "refresh-") {
 		t.Error(err)
 	}
-	if w.saw("127.0.0.3") {
-		t.Errorf("something was sent elsewhere: %q", w.seen)
+	if w.Saw("127.0.0.3") {
+		t.Errorf("something was sent elsewhere: %q", w.Seen())
 	}
-	w.handle = nil
-	wantStatus(t, o, http.StatusOK) // nothing was lost
+	w.Set(func() { w.Handle = nil })
+	wantStatus(t, h, http.StatusOK) // nothing was lost
 }

@@ -71,7 +71,7 @@ func TestProvider(t *testing.T) {
 	o := newOAuth(&config, outgoing(h, &config, nil), kept, slog.New(slog.DiscardHandler))
 	o.url = p.resource
 	p.wants.Store("docs:write")
-	_, err = authorized(t, o)
+	_, err = authorized(ctx, o)
 	if need, ok := err.(*LoginNeededError); !ok || !need.StepUp || !slices.Contains(need.Scopes, "docs:write") { //nolint:errorlint // it is not wrapped
 		t.Fatalf("more scopes are needed: %v", err)
 	}

@@ -29,8 +29,8 @@ func TestAuthenticateTool(t *testing.T) {
 	t.Parallel()
 	w := newRealm(t)
 	w.serveMCP()
-	w.one = true
-	b := &browser{w: w}
+	w.One = true
+	b := &Browser{}
 	var asked []host.Question
 	h, err := host.Open(t.Context(), host.Options{Permissions: host.PermissionOptions{
 		Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Allow: permissions.RuleTexts("mcp__docs")}},
@@ -40,7 +40,7 @@ func TestAuthenticateTool(t *testing.T) {
 	}
 	defer h.Close(context.Background())
 	kept := credentials.InFiles(filepath.Join(t.TempDir(), "credentials"))
-	set := Open(h, Options{Credentials: kept, Servers: []Config{{Name: "docs", URL: w.home(), Network: []string{"127.0.0.1"}}}})
+	set := Open(h, Options{Credentials: kept, Servers: []Config{{Name: "docs", URL: w.Home(), Network: []string{"127.0.0.1"}}}})
 	defer set.Close(context.Background())
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
@@ -78,7 +78,7 @@ func TestAuthenticateTool(t *testing.T) {
 	if r := use("mcp__docs__say"); r.IsError || r.Text() != "said" {
 		t.Errorf("%s", r.Text())
 	}
-	w.set(func() { w.wants = "write" })
+	w.Set(func() { w.Wants = "write" })
 	if r := use("mcp__docs__say"); !r.IsError || !strings.Contains(r.Text(), "write") || !strings.Contains(r.Text(), "mcp__docs__authenticate") {
 		t.Errorf("%s", r.Text())
 	}
@@ -99,9 +99,9 @@ func TestAuthenticateTool(t *testing.T) {
 func TestLoginThatGrantsTooLittle(t *testing.T) {
 	t.Parallel()
 	w := newRealm(t)
-	w.one = true
+	w.One = true
 	var refused atomic.Int32
-	w.handle = func(rw http.ResponseWriter, r *http.Request) bool {
+	w.Handle = func(rw http.ResponseWriter, r *http.Request) bool {
 		body, _ := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		switch {
@@ -122,7 +122,7 @@ func TestLoginThatGrantsTooLittle(t *testing.T) {
 	}
 	defer h.Close(context.Background())
 	kept := credentials.InFiles(filepath.Join(t.TempDir(), "credentials"))
-	set := Open(h, Options{Credentials: kept, Servers: []Config{{Name: "docs", URL: w.home(), Network: []string{"127.0.0.1"}}}})
+	set := Open(h, Options{Credentials: kept, Servers: []Config{{Name: "docs", URL: w.Home(), Network: []string{"127.0.0.1"}}}})
 	defer set.Close(context.Background())
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
@@ -132,7 +132,7 @@ func TestLoginThatGrantsTooLittle(t *testing.T) {
 	if status := set.Status()[0]; status.State != NeedsAuth {
 		t.Fatalf("%+v", status)
 	}
-	b := &browser{w: w}
+	b := &Browser{}
 	s, err := h.NewSession(host.SessionOptions{Cwd: t.TempDir(), Mode: permissions.ModeBypass, Asker: approvals.AnyFunc(func(ctx context.Context, q host.Question) (host.Reply, error) {
 		return host.Reply{Answer: host.AnswerAllow}, b.Visit(ctx, q.URL.URL)
 	})})
@@ -150,10 +150,10 @@ func TestLoginThatGrantsTooLittle(t *testing.T) {
 }
 
 // serveMCP has the realm's resource be an MCP server.
-func (w *realm) serveMCP() {
+func (w *Realm) serveMCP() {
 	s := mcp.NewServer(&mcp.Implementation{Name: "docs", Version: "1"}, nil)
 	s.AddTool(&mcp.Tool{Name: "say", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "said"}}}, nil
 	})
-	w.mcp = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil)
+	w.MCP = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil)
 }

@@ -10,18 +10,20 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-func wantStatus(t *testing.T, o *oauth, want int) {
+func wantStatus(t *testing.T, h *oauth, want int) {
 	t.Helper()
-	if got, err := authorized(t, o); got != want || err != nil {
+	if got, err := authorized(t.Context(), h); got != want || err != nil {
 		t.Errorf("answered %d, want %d: %v", got, want, err)
 	}
 }
 
-func wantLogin(t *testing.T, o *oauth, scopes string) {
+func wantLogin(t *testing.T, h *oauth, scopes string) {
 	t.Helper()
-	_, err := authorized(t, o)
+	_, err := authorized(t.Context(), h)
 	need, ok := errors.AsType[*LoginNeededError](err)
 	if !ok || need.Server != "docs" || strings.Join(need.Scopes, " ") != scopes {
 		t.Errorf("got %v, want a login for %q", err, scopes)
@@ -31,21 +33,21 @@ func wantLogin(t *testing.T, o *oauth, scopes string) {
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	w, dir := newRealm(t), t.TempDir()
-	o := w.client(t, dir, nil)
-	wantLogin(t, o, "")
-	b := &browser{w: w}
-	if err := o.logIn(t.Context(), b); err != nil {
+	h := handler(t, w, dir, nil)
+	wantLogin(t, h, "")
+	b := &Browser{}
+	if err := h.logIn(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
-	wantStatus(t, o, http.StatusOK)
+	wantStatus(t, h, http.StatusOK)
 	// Another process finds the login.
-	wantStatus(t, w.client(t, dir, nil), http.StatusOK)
-	if was, err := forget(t.Context(), o.kept, "docs"); !was || err != nil {
+	wantStatus(t, handler(t, w, dir, nil), http.StatusOK)
+	if was, err := forget(t.Context(), h.kept, "docs"); !was || err != nil {
 		t.Error(was, err)
 	}
-	wantLogin(t, w.client(t, dir, nil), "")
-	if !w.saw("offline_access") && !strings.Contains(b.page, "offline_access") {
-		t.Errorf("no refresh token was asked for: %s", b.page)
+	wantLogin(t, handler(t, w, dir, nil), "")
+	if !w.Saw("offline_access") && !strings.Contains(b.Page, "offline_access") {
+		t.Errorf("no refresh token was asked for: %s", b.Page)
 	}
 }
 
@@ -53,37 +55,37 @@ func TestLogin(t *testing.T) {
 func TestLoginIsBound(t *testing.T) {
 	t.Parallel()
 	w, dir := newRealm(t), t.TempDir()
-	if err := w.client(t, dir, nil).logIn(t.Context(), &browser{w: w}); err != nil {
+	if err := handler(t, w, dir, nil).logIn(t.Context(), &Browser{}); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Config){
 		"another server": func(c *Config) { c.Name = "other" },
 		"another URL":    func(c *Config) { c.URL += "/v2" },
-		"another host":   func(c *Config) { c.URL = w.elsewhere() + "/mcp" },
-		"another issuer": func(c *Config) { c.Auth = &Auth{Issuer: w.elsewhere()} },
+		"another host":   func(c *Config) { c.URL = w.Elsewhere() + "/mcp" },
+		"another issuer": func(c *Config) { c.Auth = &Auth{Issuer: w.Elsewhere()} },
 		"another client": func(c *Config) { c.Auth = &Auth{ClientID: "mine"} },
 	} {
-		o := w.client(t, dir, change)
-		if token, err := o.token(t.Context()); token != nil || err != nil {
+		h := handler(t, w, dir, change)
+		if token, err := h.token(t.Context()); token != nil || err != nil {
 			t.Errorf("%s: %v, %v", name, token, err)
 		}
 	}
 	// The authorization server changed.
-	w.set(func() {
-		clear(w.tokens)
-		w.metadata = func(doc map[string]any) { doc["authorization_servers"] = []string{w.elsewhere()} }
-	})
-	w.handle = func(rw http.ResponseWriter, r *http.Request) bool {
-		if !strings.HasPrefix(r.Host, "127.0.0.3") {
-			return false
+	w.Set(func() {
+		clear(w.Tokens)
+		w.Metadata = func(doc map[string]any) { doc["authorization_servers"] = []string{w.Elsewhere()} }
+		w.Handle = func(rw http.ResponseWriter, r *http.Request) bool {
+			if !strings.HasPrefix(r.Host, "127.0.0.3") {
+				return false
+			}
+			doc := map[string]any{"issuer": w.Elsewhere(), "authorization_endpoint": w.Elsewhere() + "/a", "token_endpoint": w.Elsewhere() + "/t", "code_challenge_methods_supported": []string{"S256"}}
+			Reply(rw, http.StatusOK, doc)
+			return true
 		}
-		doc := map[string]any{"issuer": w.elsewhere(), "authorization_endpoint": w.elsewhere() + "/a", "token_endpoint": w.elsewhere() + "/t", "code_challenge_methods_supported": []string{"S256"}}
-		reply(rw, http.StatusOK, doc)
-		return true
-	}
-	o := w.client(t, dir, func(c *Config) { c.Network = append(c.Network, "127.0.0.3") })
-	wantLogin(t, o, "")
-	if w.saw("127.0.0.3 POST") || w.saw("refresh_token=") {
+	})
+	h := handler(t, w, dir, func(c *Config) { c.Network = append(c.Network, "127.0.0.3") })
+	wantLogin(t, h, "")
+	if w.Saw("127.0.0.3 POST") || w.Saw("refresh_token=") {
 		t.Error("a refresh token was sent")
 	}
 }
@@ -91,46 +93,49 @@ func TestLoginIsBound(t *testing.T) {
 func TestRefresh(t *testing.T) {
 	t.Parallel()
 	w, dir := newRealm(t), t.TempDir()
-	w.life = time.Second // less than what counts as valid
-	o := w.client(t, dir, nil)
-	if err := o.logIn(t.Context(), &browser{w: w}); err != nil {
+	w.Life = time.Second // less than what counts as valid
+	h := handler(t, w, dir, nil)
+	if err := h.logIn(t.Context(), &Browser{}); err != nil {
 		t.Fatal(err)
 	}
-	w.set(func() { w.life, w.seen = time.Hour, nil })
+	refreshes := func() (n int) {
+		for _, s := range w.Seen() {
+			if strings.Contains(s, "grant_type=refresh_token") {
+				n++
+			}
+		}
+		return n
+	}
+	before := refreshes()
+	w.Set(func() { w.Life = time.Hour })
 	// Many at once, in two processes: one refreshes, and nobody loses the token.
 	var all sync.WaitGroup
-	for _, o := range []*oauth{o, w.client(t, dir, nil)} {
+	for _, h := range []*oauth{h, handler(t, w, dir, nil)} {
 		for range 5 {
-			all.Go(func() { wantStatus(t, o, http.StatusOK) })
+			all.Go(func() { wantStatus(t, h, http.StatusOK) })
 		}
 	}
 	all.Wait()
-	refreshes := 0
-	for _, s := range w.seen {
-		if strings.Contains(s, "grant_type=refresh_token") {
-			refreshes++
-		}
-	}
-	if refreshes != 1 {
-		t.Errorf("refreshed %d times", refreshes)
+	if n := refreshes() - before; n != 1 {
+		t.Errorf("refreshed %d times", n)
 	}
 	// A token that is refused before its time is renewed once, and then by a person.
-	w.set(func() { clear(w.tokens) })
-	wantStatus(t, o, http.StatusOK)
-	w.set(func() { clear(w.tokens) })
-	wantLogin(t, o, "")
+	w.Set(func() { clear(w.Tokens) })
+	wantStatus(t, h, http.StatusOK)
+	w.Set(func() { clear(w.Tokens) })
+	wantLogin(t, h, "")
 }
 
 func TestRefreshTokenRefused(t *testing.T) {
 	t.Parallel()
 	w, dir := newRealm(t), t.TempDir()
-	o := w.client(t, dir, nil)
-	if err := o.logIn(t.Context(), &browser{w: w}); err != nil {
+	h := handler(t, w, dir, nil)
+	if err := h.logIn(t.Context(), &Browser{}); err != nil {
 		t.Fatal(err)
 	}
-	w.set(func() { clear(w.tokens); clear(w.refresh) })
-	wantLogin(t, o, "")
-	if kept, err := o.kept.Load(t.Context(), keptName("docs")); kept != nil || err != nil {
+	w.Set(func() { clear(w.Tokens); clear(w.Refresh) })
+	wantLogin(t, h, "")
+	if kept, err := h.kept.Load(t.Context(), keptName("docs")); kept != nil || err != nil {
 		t.Errorf("%s is kept: %v", kept, err)
 	}
 }
@@ -138,31 +143,31 @@ func TestRefreshTokenRefused(t *testing.T) {
 func TestStepUp(t *testing.T) {
 	t.Parallel()
 	w := newRealm(t)
-	o := w.client(t, t.TempDir(), nil)
-	if err := o.logIn(t.Context(), &browser{w: w}); err != nil {
+	h := handler(t, w, t.TempDir(), nil)
+	if err := h.logIn(t.Context(), &Browser{}); err != nil {
 		t.Fatal(err)
 	}
-	w.set(func() { w.wants = "write" })
-	wantLogin(t, o, "write")
-	b := &browser{w: w}
-	if err := o.logIn(t.Context(), b); err != nil {
+	w.Set(func() { w.Wants = "write" })
+	wantLogin(t, h, "write")
+	b := &Browser{}
+	if err := h.logIn(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
-	wantStatus(t, o, http.StatusOK)
-	if page, _ := url.Parse(b.page); page == nil || !strings.Contains(page.Query().Get("scope"), "read") || !strings.Contains(page.Query().Get("scope"), "write") {
-		t.Errorf("asked for less than what was granted and is wanted: %s", b.page)
+	wantStatus(t, h, http.StatusOK)
+	if page, _ := url.Parse(b.Page); page == nil || !strings.Contains(page.Query().Get("scope"), "read") || !strings.Contains(page.Query().Get("scope"), "write") {
+		t.Errorf("asked for less than what was granted and is wanted: %s", b.Page)
 	}
 }
 
 func TestClientCredentials(t *testing.T) {
 	t.Parallel()
 	w := newRealm(t)
-	o := w.client(t, t.TempDir(), func(c *Config) {
+	h := handler(t, w, t.TempDir(), func(c *Config) {
 		c.Auth = &Auth{ClientID: "machine", ClientSecret: "secret", Grant: GrantClient, Scopes: []string{"read"}}
 	})
-	wantStatus(t, o, http.StatusOK)
-	wantStatus(t, o, http.StatusOK)
-	if err := o.logIn(t.Context(), &browser{w: w}); err == nil || !strings.Contains(err.Error(), "docs") {
+	wantStatus(t, h, http.StatusOK)
+	wantStatus(t, h, http.StatusOK)
+	if err := h.logIn(t.Context(), &Browser{}); err == nil || !strings.Contains(err.Error(), "docs") {
 		t.Error(err)
 	}
 }
@@ -170,17 +175,17 @@ func TestClientCredentials(t *testing.T) {
 func TestPreregistered(t *testing.T) {
 	t.Parallel()
 	w := newRealm(t)
-	o := w.client(t, t.TempDir(), func(c *Config) { c.Auth = &Auth{ClientID: "mine", ClientSecret: "hush", Scopes: []string{"mail"}} })
-	b := &browser{w: w}
-	if err := o.logIn(t.Context(), b); err != nil {
+	h := handler(t, w, t.TempDir(), func(c *Config) { c.Auth = &Auth{ClientID: "mine", ClientSecret: "hush", Scopes: []string{"mail"}} })
+	b := &Browser{}
+	if err := h.logIn(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
-	wantStatus(t, o, http.StatusOK)
-	kept, err := o.kept.Load(t.Context(), keptName("docs"))
-	page, _ := url.Parse(b.page)
+	wantStatus(t, h, http.StatusOK)
+	kept, err := h.kept.Load(t.Context(), keptName("docs"))
+	page, _ := url.Parse(b.Page)
 	scopes := strings.Fields(page.Query().Get("scope")) // in any order
-	if err != nil || strings.Contains(string(kept), "hush") || w.saw("/register") || page.Query().Get("client_id") != "mine" || !slices.Contains(scopes, "mail") {
-		t.Errorf("%s, %v, %s", kept, err, b.page)
+	if err != nil || strings.Contains(string(kept), "hush") || w.Saw("/register") || page.Query().Get("client_id") != "mine" || !slices.Contains(scopes, "mail") {
+		t.Errorf("%s, %v, %s", kept, err, b.Page)
 	}
 }
 
@@ -206,15 +211,17 @@ func TestPaste(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newRealm(t)
-			o := w.client(t, t.TempDir(), nil)
-			b := &browser{w: w, stays: true}
-			b.paste = func(page string) string {
+			h := handler(t, w, t.TempDir(), nil)
+			b := &Browser{Stays: true}
+			b.Enter = func(page string) string {
 				u, _ := url.Parse(page)
 				q := u.Query()
-				w.set(func() { w.codes["code-2"] = code{q.Get("code_challenge"), q.Get("scope"), q.Get("redirect_uri")} })
+				w.Set(func() {
+					w.Codes["code-2"] = Code{Challenge: q.Get("code_challenge"), Scopes: q.Get("scope"), Redirect: q.Get("redirect_uri")}
+				})
 				return tt.paste(page)
 			}
-			err := o.logIn(t.Context(), b)
+			err := h.logIn(t.Context(), b)
 			if (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "docs")) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
@@ -237,24 +244,29 @@ func TestNoLogin(t *testing.T) {
 	}
 }
 
-// An authorization server that does not answer holds a login up no longer than its context.
+// An authorization server that does not answer holds a login up no longer than its context, which
+// ends before the time for a request does.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/.well-known/oauth-authorization-server", "/register", "/token"} {
-		w := newRealm(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		w.handle = func(_ http.ResponseWriter, r *http.Request) bool {
-			if r.URL.Path != path {
-				return false
+		testenv.InTime(t, requestTime/2, func() time.Duration {
+			w := newRealm(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			w.Handle = func(_ http.ResponseWriter, r *http.Request) bool {
+				if r.URL.Path != path {
+					return false
+				}
+				cancel()
+				<-r.Context().Done()
+				return true
 			}
-			cancel()
-			<-r.Context().Done()
-			return true
-		}
-		err := w.client(t, t.TempDir(), nil).logIn(ctx, &browser{w: w})
-		if err == nil || !strings.Contains(err.Error(), "the MCP server docs") {
-			t.Errorf("%s: %v", path, err)
-		}
+			return testenv.Took(func() {
+				err := handler(t, w, t.TempDir(), nil).logIn(ctx, &Browser{})
+				if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "the MCP server docs") {
+					t.Errorf("%s: %v", path, err)
+				}
+			})
+		})
 	}
 }
 
@@ -264,17 +276,17 @@ func TestClientMetadata(t *testing.T) {
 	t.Parallel()
 	for _, taken := range []bool{true, false} {
 		w := newRealm(t)
-		w.issuer = func(doc map[string]any) { doc["client_id_metadata_document_supported"] = taken }
+		w.Issuer = func(doc map[string]any) { doc["client_id_metadata_document_supported"] = taken }
 		const document = "https://example.com/client.json"
-		o := w.client(t, t.TempDir(), func(c *Config) { c.Auth = &Auth{ClientMetadataURL: document} })
-		b := &browser{w: w}
-		if err := o.logIn(t.Context(), b); err != nil {
+		h := handler(t, w, t.TempDir(), func(c *Config) { c.Auth = &Auth{ClientMetadataURL: document} })
+		b := &Browser{}
+		if err := h.logIn(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
-		wantStatus(t, o, http.StatusOK)
-		page, err := url.Parse(b.page)
-		if err != nil || (page.Query().Get("client_id") == document) != taken || w.saw("/register") == taken {
-			t.Errorf("taken %t: %s, %v", taken, b.page, err)
+		wantStatus(t, h, http.StatusOK)
+		page, err := url.Parse(b.Page)
+		if err != nil || (page.Query().Get("client_id") == document) != taken || w.Saw("/register") == taken {
+			t.Errorf("taken %t: %s, %v", taken, b.Page, err)
 		}
 	}
 }

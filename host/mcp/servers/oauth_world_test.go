@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -26,44 +25,50 @@ import (
 	"github.com/toolquay/toolquay/host/internal/egress"
 )
 
-// realm is an MCP server that wants tokens and an authorization server that gives them, each on
-// a host of its own: 127.0.0.1, 127.0.0.2 and, for what is evil, 127.0.0.3. Connections to
-// all of them lead to the loopback.
-type realm struct {
+// Realm is an MCP server that wants tokens and an authorization server that gives them, each on
+// a host of its own: 127.0.0.1, 127.0.0.2 and, for what is evil, 127.0.0.3. Connections to all of
+// them lead to the loopback. Once it was asked something, its fields are changed by [Realm.Set].
+type Realm struct {
 	resource, as, evil *httptest.Server
 
-	mu sync.Mutex
-	// seen is what reached each server: host, method, path and what secrets went along.
-	seen []string
-	// codes, and tokens that are good: access and refresh.
-	codes   map[string]code
-	tokens  map[string]string // to scopes
-	refresh map[string]string // to scopes
-	count   int
-	// life is how long access tokens live.
-	life time.Duration
-	// wants are the scopes that a request needs.
-	wants string
+	mu    sync.Mutex
+	seen  []string
+	count int
+	// Codes, and tokens that are good: access and refresh.
+	Codes   map[string]Code
+	Tokens  map[string]string // to scopes
+	Refresh map[string]string // to scopes
+	// Life is how long access tokens live.
+	Life time.Duration
+	// Wants are the scopes that a request needs.
+	Wants string
 
-	// metadata and issuer change what is published; answer changes what the authorization
+	// Metadata and Issuer change what is published; Answer changes what the authorization
 	// server sends the browser back with.
-	metadata, issuer func(doc map[string]any)
-	answer           func(back url.Values)
-	handle           func(w http.ResponseWriter, r *http.Request) bool
-	// mcp answers what is authorized. With one, everything is on the host 127.0.0.1.
-	mcp http.Handler
-	one bool
+	Metadata, Issuer func(doc map[string]any)
+	Answer           func(back url.Values)
+	// Handle answers a request before the servers do, if it reports true.
+	Handle func(w http.ResponseWriter, r *http.Request) bool
+	// MCP answers what is authorized.
+	MCP http.Handler
+	// One has everything on the host 127.0.0.1.
+	One bool
 }
 
-type code struct{ challenge, scopes, redirect string }
+// Code is what the authorization server remembers of a code that it gave.
+type Code struct{ Challenge, Scopes, Redirect string }
 
-func newRealm(t *testing.T) *realm {
+// newRealm starts the servers of a realm, which end with the test.
+func newRealm(t *testing.T) *Realm {
 	t.Helper()
-	w := &realm{codes: map[string]code{}, tokens: map[string]string{}, refresh: map[string]string{}, life: time.Hour}
+	w := &Realm{
+		Codes: map[string]Code{}, Tokens: map[string]string{}, Refresh: map[string]string{}, Life: time.Hour,
+		Metadata: func(map[string]any) {}, Issuer: func(map[string]any) {}, Answer: func(url.Values) {},
+	}
 	serve := func(h http.HandlerFunc) *httptest.Server {
 		s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			w.note(r)
-			if w.handle != nil && w.handle(rw, r) {
+			if handle := locked(w, &w.Handle); handle != nil && handle(rw, r) {
 				return
 			}
 			h(rw, r)
@@ -78,19 +83,28 @@ func newRealm(t *testing.T) *realm {
 }
 
 func at(host string, s *httptest.Server) string {
-	return "http://" + host + ":" + strconv.Itoa(s.Listener.Addr().(*net.TCPAddr).Port)
+	_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
+	return "http://" + net.JoinHostPort(host, port)
 }
 
-func (w *realm) home() string { return at("127.0.0.1", w.resource) + "/mcp" }
-func (w *realm) asHome() string {
-	if w.one {
-		return at("127.0.0.1", w.as)
+// Home is the URL of the MCP server.
+func (w *Realm) Home() string { return at("127.0.0.1", w.resource) + "/mcp" }
+
+// Authority is the issuer.
+func (w *Realm) Authority() string {
+	if w.One {
+		return w.AuthorityAt("127.0.0.1")
 	}
-	return at("127.0.0.2", w.as)
+	return w.AuthorityAt("127.0.0.2")
 }
-func (w *realm) elsewhere() string { return at("127.0.0.3", w.evil) }
 
-func (w *realm) note(r *http.Request) {
+// AuthorityAt is the authorization server by another address.
+func (w *Realm) AuthorityAt(host string) string { return at(host, w.as) }
+
+// Elsewhere is where nothing should be sent.
+func (w *Realm) Elsewhere() string { return at("127.0.0.3", w.evil) }
+
+func (w *Realm) note(r *http.Request) {
 	body, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	r.Body = io.NopCloser(strings.NewReader(string(body)))
 	w.mu.Lock()
@@ -99,37 +113,45 @@ func (w *realm) note(r *http.Request) {
 	w.seen = append(w.seen, strings.Join([]string{host, r.Method, r.URL.Path, r.Header.Get("Authorization"), string(body)}, " "))
 }
 
-func (w *realm) saw(part string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.ContainsFunc(w.seen, func(s string) bool { return strings.Contains(s, part) })
+// Seen is what reached the servers: host, method, path and what secrets went along.
+func (w *Realm) Seen() []string { return slices.Clone(locked(w, &w.seen)) }
+
+// Saw reports whether something with such a part reached a server.
+func (w *Realm) Saw(part string) bool {
+	return slices.ContainsFunc(w.Seen(), func(s string) bool { return strings.Contains(s, part) })
 }
 
-func (w *realm) set(change func()) {
+func locked[T any](w *Realm, field *T) T {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return *field
+}
+
+// Set changes fields between two requests.
+func (w *Realm) Set(change func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change()
 }
 
-func reply(rw http.ResponseWriter, status int, v any) {
+// Reply answers with JSON.
+func Reply(rw http.ResponseWriter, status int, v any) {
 	rw.Header().Set("Content-Type", "application/json")
 	rw.WriteHeader(status)
 	_ = json.NewEncoder(rw).Encode(v)
 }
 
-func (w *realm) serveResource(rw http.ResponseWriter, r *http.Request) {
+func (w *Realm) serveResource(rw http.ResponseWriter, r *http.Request) {
 	where := at("127.0.0.1", w.resource) + "/.well-known/oauth-protected-resource/mcp"
 	switch r.URL.Path {
 	case "/.well-known/oauth-protected-resource/mcp":
-		doc := map[string]any{"resource": w.home(), "authorization_servers": []string{w.asHome()}, "scopes_supported": []string{"read"}}
-		if w.metadata != nil {
-			w.metadata(doc)
-		}
-		reply(rw, http.StatusOK, doc)
+		doc := map[string]any{"resource": w.Home(), "authorization_servers": []string{w.Authority()}, "scopes_supported": []string{"read"}}
+		locked(w, &w.Metadata)(doc)
+		Reply(rw, http.StatusOK, doc)
 	case "/mcp":
 		w.mu.Lock()
-		scopes, ok := w.tokens[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
-		wants := w.wants
+		scopes, ok := w.Tokens[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+		wants := w.Wants
 		w.mu.Unlock()
 		switch {
 		case !ok:
@@ -138,32 +160,30 @@ func (w *realm) serveResource(rw http.ResponseWriter, r *http.Request) {
 		case wants != "" && !strings.Contains(" "+scopes+" ", " "+wants+" "):
 			rw.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+wants+`", resource_metadata="`+where+`"`)
 			rw.WriteHeader(http.StatusForbidden)
-		case w.mcp != nil:
-			w.mcp.ServeHTTP(rw, r)
+		case w.MCP != nil:
+			w.MCP.ServeHTTP(rw, r)
 		}
 	default:
 		http.NotFound(rw, r)
 	}
 }
 
-func (w *realm) serveAS(rw http.ResponseWriter, r *http.Request) {
+func (w *Realm) serveAS(rw http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/.well-known/oauth-authorization-server":
 		doc := map[string]any{
-			"issuer": w.asHome(), "authorization_endpoint": w.asHome() + "/authorize", "token_endpoint": w.asHome() + "/token",
-			"registration_endpoint": w.asHome() + "/register", "jwks_uri": w.asHome() + "/jwks", "response_types_supported": []string{"code"},
+			"issuer": w.Authority(), "authorization_endpoint": w.Authority() + "/authorize", "token_endpoint": w.Authority() + "/token",
+			"registration_endpoint": w.Authority() + "/register", "jwks_uri": w.Authority() + "/jwks", "response_types_supported": []string{"code"},
 			"code_challenge_methods_supported": []string{"S256"}, "scopes_supported": []string{"read", "write", "offline_access"},
 		}
-		if w.issuer != nil {
-			w.issuer(doc)
-		}
-		reply(rw, http.StatusOK, doc)
+		locked(w, &w.Issuer)(doc)
+		Reply(rw, http.StatusOK, doc)
 	case "/register":
 		w.mu.Lock()
 		w.count++
 		id := "client-" + strconv.Itoa(w.count)
 		w.mu.Unlock()
-		reply(rw, http.StatusCreated, map[string]any{"client_id": id, "token_endpoint_auth_method": "none"})
+		Reply(rw, http.StatusCreated, map[string]any{"client_id": id, "token_endpoint_auth_method": "none"})
 	case "/authorize":
 		w.authorize(rw, r)
 	case "/token":
@@ -173,140 +193,146 @@ func (w *realm) serveAS(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (w *realm) authorize(rw http.ResponseWriter, r *http.Request) {
+func (w *Realm) authorize(rw http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	w.mu.Lock()
 	w.count++
 	name := "code-" + strconv.Itoa(w.count)
-	w.codes[name] = code{q.Get("code_challenge"), q.Get("scope"), q.Get("redirect_uri")}
+	w.Codes[name] = Code{q.Get("code_challenge"), q.Get("scope"), q.Get("redirect_uri")}
 	w.mu.Unlock()
 	back := url.Values{"code": {name}, "state": {q.Get("state")}}
-	if w.answer != nil {
-		w.answer(back)
-	}
+	locked(w, &w.Answer)(back)
 	http.Redirect(rw, r, q.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
 }
 
 // token gives tokens for codes, and for refresh tokens, each of which is good once.
-func (w *realm) token(rw http.ResponseWriter, r *http.Request) {
+func (w *Realm) token(rw http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var scopes string
 	switch r.Form.Get("grant_type") {
 	case "authorization_code":
-		c, ok := w.codes[r.Form.Get("code")]
-		delete(w.codes, r.Form.Get("code"))
+		c, ok := w.Codes[r.Form.Get("code")]
+		delete(w.Codes, r.Form.Get("code"))
 		sum := sha256.Sum256([]byte(r.Form.Get("code_verifier")))
-		if !ok || c.challenge != base64.RawURLEncoding.EncodeToString(sum[:]) || c.redirect != r.Form.Get("redirect_uri") {
-			reply(rw, http.StatusBadRequest, map[string]string{"error": "invalid_grant"})
+		if !ok || c.Challenge != base64.RawURLEncoding.EncodeToString(sum[:]) || c.Redirect != r.Form.Get("redirect_uri") {
+			Reply(rw, http.StatusBadRequest, map[string]string{"error": "invalid_grant"})
 			return
 		}
-		scopes = c.scopes
+		scopes = c.Scopes
 	case "refresh_token":
-		granted, ok := w.refresh[r.Form.Get("refresh_token")]
-		delete(w.refresh, r.Form.Get("refresh_token"))
+		granted, ok := w.Refresh[r.Form.Get("refresh_token")]
+		delete(w.Refresh, r.Form.Get("refresh_token"))
 		if !ok {
-			reply(rw, http.StatusBadRequest, map[string]string{"error": "invalid_grant"})
+			Reply(rw, http.StatusBadRequest, map[string]string{"error": "invalid_grant"})
 			return
 		}
 		scopes = granted
 	case "client_credentials":
 		if id, secret, _ := r.BasicAuth(); id+secret != "machinesecret" && r.Form.Get("client_secret") != "secret" {
-			reply(rw, http.StatusUnauthorized, map[string]string{"error": "invalid_client"})
+			Reply(rw, http.StatusUnauthorized, map[string]string{"error": "invalid_client"})
 			return
 		}
 		scopes = r.Form.Get("scope")
 	}
-	if r.Form.Get("resource") != w.home() {
-		reply(rw, http.StatusBadRequest, map[string]string{"error": "invalid_target"})
+	if r.Form.Get("resource") != w.Home() {
+		Reply(rw, http.StatusBadRequest, map[string]string{"error": "invalid_target"})
 		return
 	}
 	w.count++
 	access, refresh := "access-"+strconv.Itoa(w.count), "refresh-"+strconv.Itoa(w.count)
-	w.tokens[access], w.refresh[refresh] = scopes, scopes
-	reply(rw, http.StatusOK, map[string]any{
-		"access_token": access, "refresh_token": refresh, "token_type": "Bearer", "expires_in": int(w.life.Seconds()), "scope": scopes,
+	w.Tokens[access], w.Refresh[refresh] = scopes, scopes
+	Reply(rw, http.StatusOK, map[string]any{
+		"access_token": access, "refresh_token": refresh, "token_type": "Bearer", "expires_in": int(w.Life.Seconds()), "scope": scopes,
 	})
 }
 
-// client is what authorizes the requests to the realm's MCP server. Tests change its settings.
-func (w *realm) client(t *testing.T, dir string, change func(*Config)) *oauth {
+// handler is what authorizes the requests to the realm's MCP server. Tests change its settings.
+func handler(t *testing.T, w *Realm, dir string, change func(*Config)) *oauth {
 	t.Helper()
-	c := &Config{Name: "docs", URL: w.home(), Network: []string{"127.0.0.2"}}
+	c := &Config{Name: "docs", URL: w.Home(), Network: []string{"127.0.0.2"}}
 	if change != nil {
 		change(c)
 	}
+	return newOAuth(c, client(c), credentials.InFiles(filepath.Join(dir, "credentials")), slog.New(slog.DiscardHandler))
+}
+
+// client connects to hosts of all names on the loopback.
+func client(c *Config) *http.Client {
 	named := func(host string) bool { return slices.Contains(c.Network, host) }
 	configured := []string{c.URL}
 	if c.Auth != nil {
 		configured = append(configured, c.Auth.Issuer)
 	}
-	d := egress.New(egress.Options{Named: named, Configured: configured, Dial: func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+	return egress.New(egress.Options{Named: named, Configured: configured, Dial: func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(to.Port()))))
-	}})
-	return newOAuth(c, d.Client(), credentials.InFiles(filepath.Join(dir, "credentials")), slog.New(slog.DiscardHandler))
+	}}).Client()
 }
 
 // authorized makes a request as the SDK's transport does, and returns its status.
-func authorized(t *testing.T, o *oauth) (int, error) {
-	t.Helper()
-	once := func() (*http.Request, *http.Response) {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, o.url, http.NoBody)
+func authorized(ctx context.Context, h *oauth) (int, error) {
+	once := func() (*http.Request, *http.Response, error) {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, http.NoBody)
 		if err != nil {
-			t.Fatal(err)
+			return nil, nil, err
 		}
-		ts, err := o.TokenSource(t.Context())
+		ts, err := h.TokenSource(ctx)
 		if err != nil {
-			t.Fatal(err)
+			return nil, nil, err
 		}
 		if ts != nil {
 			token, err := ts.Token()
 			if err != nil {
-				t.Fatal(err)
+				return nil, nil, err
 			}
 			if token != nil {
 				r.Header.Set("Authorization", "Bearer "+token.AccessToken)
 			}
 		}
-		answer, err := o.client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r, answer
+		answer, err := h.client.Do(r)
+		return r, answer, err
 	}
-	r, answer := once()
+	r, answer, err := once()
+	if err != nil {
+		return 0, err
+	}
 	if answer.StatusCode != http.StatusUnauthorized && answer.StatusCode != http.StatusForbidden {
 		return answer.StatusCode, answer.Body.Close()
 	}
-	if err := o.Authorize(t.Context(), r, answer); err != nil {
+	if err := h.Authorize(ctx, r, answer); err != nil {
 		return answer.StatusCode, err
 	}
-	_, answer = once()
+	if _, answer, err = once(); err != nil {
+		return 0, err
+	}
 	return answer.StatusCode, answer.Body.Close()
 }
 
-// browser is a person who opens URLs at once, and what they ended up at.
-type browser struct {
-	w *realm
-	// stays makes it open nothing, so that what is pasted counts.
-	stays bool
-	paste func(page string) string
-
-	page string
-	got  string
+// Browser is a person who opens pages at once.
+type Browser struct {
+	// Stays has them open none, so that what they enter counts. Enter returns that; nil waits
+	// for the browser.
+	Stays bool
+	Enter func(page string) string
+	// Page is what they were asked to open.
+	Page string
 }
 
-func (b *browser) Visit(ctx context.Context, page string) error {
-	b.page = page
-	if b.stays {
+// Visit opens a page, whatever it says.
+func (b *Browser) Visit(ctx context.Context, page string) error {
+	b.Page = page
+	if b.Stays {
 		return nil
 	}
-	return b.open(ctx, page)
+	_, err := Get(ctx, page)
+	return err
 }
 
-func (b *browser) open(ctx context.Context, page string) error {
+// Get opens a page that is at any address of the loopback, and returns its text. That is empty
+// where the context ends first.
+func Get(ctx context.Context, page string) (string, error) {
 	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		_, port, _ := net.SplitHostPort(addr)
 		var d net.Dialer
@@ -315,24 +341,24 @@ func (b *browser) open(ctx context.Context, page string) error {
 	defer client.CloseIdleConnections()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, page, http.NoBody)
 	if err != nil {
-		return err
+		return "", err
 	}
 	answer, err := client.Do(r)
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
-			return nil
+			return "", nil
 		}
-		return err
+		return "", err
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
-	b.got = fmt.Sprint(answer.StatusCode, " ", string(text))
-	return err
+	return string(text), err
 }
 
-func (b *browser) Paste(ctx context.Context) (string, error) {
-	if b.paste != nil {
-		return b.paste(b.page), nil
+// Paste enters what the person would.
+func (b *Browser) Paste(ctx context.Context) (string, error) {
+	if b.Enter != nil {
+		return b.Enter(b.Page), nil
 	}
 	<-ctx.Done()
 	return "", context.Cause(ctx)
