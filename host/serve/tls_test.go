@@ -81,7 +81,7 @@ func TestTLS(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
 	p.write(t, 1, time.Hour)
-	w := start(t, serve.Options{CertFile: p.cert, KeyFile: p.key, Limits: serve.Limits{HeaderTime: soon}})
+	w := start(t, serve.Options{CertFile: p.cert, KeyFile: p.key})
 	if !strings.HasPrefix(w.url, "https://127.0.0.1:") {
 		t.Errorf("the URL is %s", w.url)
 	}
@@ -97,8 +97,8 @@ func TestTLS(t *testing.T) {
 	if got := do(t, "GET", "http://"+w.addr+"/healthz", nil); got.status != 400 {
 		t.Errorf("HTTP without TLS: %d %s", got.status, got.body)
 	}
-	silent := dial(t, w) // no handshake
-	cut(t, silent)
+	impatient := start(t, serve.Options{CertFile: p.cert, KeyFile: p.key, Limits: serve.Limits{HeaderTime: soon}})
+	cut(t, dial(t, impatient)) // no handshake
 
 	conn, err := tls.Dial("tcp", w.addr, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // as above
 	if err != nil {
