@@ -1,6 +1,7 @@
 package visible_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -51,4 +52,22 @@ func FuzzShort(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestWithoutQuery(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("https://example.com/mcp?key=hush cannot be reached")
+	for address, want := range map[string]string{
+		"https://example.com/mcp?key=hush":  "https://example.com/mcp?… cannot be reached",
+		"https://example.com/mcp?key=other": cause.Error(),
+		"https://example.com/mcp":           cause.Error(),
+		"%":                                 cause.Error(),
+	} {
+		if got := visible.WithoutQuery(address, cause); got.Error() != want || !errors.Is(got, cause) {
+			t.Errorf("%s: %v", address, got)
+		}
+	}
+	if visible.WithoutQuery("https://example.com?key=hush", nil) != nil {
+		t.Error("nothing became an error")
+	}
 }

@@ -62,27 +62,6 @@ type Config struct {
 	Source permissions.Source
 }
 
-// Auth says how to log in to a server over HTTP with OAuth.
-type Auth struct {
-	// ClientID and ClientSecret are of a client that was registered before; Issuer is the
-	// authorization server that knows it.
-	ClientID, ClientSecret, Issuer string
-	// ClientMetadataURL is a document that describes the client, and its ID.
-	ClientMetadataURL string
-	// Scopes are asked for instead of those that the server tells.
-	Scopes []string
-	// Grant is [GrantCode], which empty means too, or [GrantClient].
-	Grant string
-	// RedirectPort is the port of 127.0.0.1 that the browser comes back to; 0 is any.
-	RedirectPort int
-}
-
-// The grants of [Auth]: a person logs in with a browser, or the client is known by its secret.
-const (
-	GrantCode   = "authorization_code"
-	GrantClient = "client_credentials"
-)
-
 // check returns what is wrong with a configuration.
 func (c *Config) check() error {
 	switch {

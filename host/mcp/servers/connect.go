@@ -15,11 +15,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/visible"
 )
 
 const (
 	// maxMessage bounds one message of a server, in bytes.
 	maxMessage = 16 << 20
+	// maxHost bounds what is shown of a host that a server names, in bytes.
+	maxHost = 200
 	// endTime is how long after its output a program may take to end, if it crashed.
 	endTime = 5 * time.Second
 	// closeTime is how long a server has to end by itself when its input ends.
@@ -96,7 +99,7 @@ func (s *server) connectOnce(ctx context.Context) (*connection, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "toolquay", Version: cmp.Or(s.set.options.Version, "(devel)")}, c.options())
 	client.AddRoots(c.roots()...)
 	client.AddReceivingMiddleware(c.guard)
-	s.oauth.begin()
+	s.oauth.Begin()
 	if c.session, err = connectBefore(ctx, client, transport); err != nil {
 		if !c.works() {
 			err = c.why // what the SDK says comes of that
@@ -105,7 +108,7 @@ func (s *server) connectOnce(ctx context.Context) (*connection, error) {
 		s.mu.Lock()
 		s.heard(c)
 		s.mu.Unlock()
-		return nil, s.oauth.instead(c.explain(err))
+		return nil, s.oauth.Explain(c.explain(err))
 	}
 	go func() {
 		err := c.session.Wait()
@@ -144,7 +147,7 @@ func connectBefore(ctx context.Context, client *mcp.Client, t mcp.Transport) (*m
 // explain adds to an error how a program ended, and what it said last.
 func (c *connection) explain(err error) error {
 	if c.program == nil {
-		return withoutQuery(c.server.config.URL, err)
+		return visible.WithoutQuery(c.server.config.URL, err)
 	}
 	if !c.ended() { // it goes on, and only its output has ended
 		return err
@@ -168,15 +171,6 @@ func (c *connection) ended() bool {
 		}
 	}
 	return true
-}
-
-// withoutQuery is an error that does not tell the query of a server's URL, which may hold a secret.
-func withoutQuery(address string, err error) error {
-	u, bad := url.Parse(address)
-	if err == nil || bad != nil || u.RawQuery == "" || !strings.Contains(err.Error(), u.RawQuery) {
-		return err
-	}
-	return &foreign{strings.ReplaceAll(err.Error(), u.RawQuery, "…"), err}
 }
 
 // close ends the session, and the program with all that it started.
@@ -240,7 +234,7 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	home := r.URL.Scheme == b.origin.Scheme && strings.EqualFold(r.URL.Host, b.origin.Host)
 	if b.alone && !home && r.Method == http.MethodPost {
 		_ = r.Body.Close()
-		err := fmt.Errorf("it wants messages to be sent to %s, which is another origin", brief(r.URL.Host))
+		err := fmt.Errorf("it wants messages to be sent to %s, which is another origin", visible.Short(r.URL.Host, maxHost))
 		b.fail(err)
 		return nil, err
 	}

@@ -17,6 +17,8 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/mcp/servers/internal/oauth"
+	"github.com/toolquay/toolquay/internal/visible"
 )
 
 // outgoing makes the client for all that concerns a server: its requests and its logins.
@@ -27,6 +29,24 @@ func outgoing(h *host.Host, c *Config, proxy *url.URL) *http.Client {
 	}
 	return h.HTTPClient(o)
 }
+
+// What logins are made of.
+type (
+	// Auth says how to log in to a server over HTTP with OAuth.
+	Auth = oauth.Auth
+	// Credentials keeps what logins gave, by name. It holds secrets.
+	Credentials = oauth.Credentials
+	// Person is somebody who logs in with a browser.
+	Person = oauth.Person
+	// LoginNeededError is that a server refuses what a person has to log in for.
+	LoginNeededError = oauth.LoginNeededError
+)
+
+// The grants of [Auth]: a person logs in with a browser, or the client is known by its secret.
+const (
+	GrantCode   = oauth.GrantCode
+	GrantClient = oauth.GrantClient
+)
 
 // LoginOptions say how [LogIn] reaches a server and keeps what it gets.
 type LoginOptions struct {
@@ -50,7 +70,12 @@ func LogIn(ctx context.Context, h *host.Host, c Config, o LoginOptions, p Person
 	}
 	client := outgoing(h, &c, o.Proxy)
 	defer client.CloseIdleConnections()
-	return newOAuth(&c, client, o.Credentials, o.Logger).logIn(ctx, p)
+	return c.logins(client, o.Credentials, o.Logger).LogIn(ctx, p)
+}
+
+// logins makes what authorizes the requests to a server.
+func (c *Config) logins(client *http.Client, kept Credentials, logger *slog.Logger) *oauth.Handler {
+	return oauth.New(oauth.Options{Server: c.Name, URL: c.URL, Auth: c.Auth, Network: c.Network, Client: client, Kept: kept, Logger: logger})
 }
 
 // noLogin says why there is no login to a server; it is empty where there may be one.
@@ -69,7 +94,7 @@ func (c *Config) noLogin() string {
 
 // LogOut forgets what a login to a server gave. It reports whether there was anything.
 func LogOut(ctx context.Context, server string, kept Credentials) (bool, error) {
-	return forget(ctx, kept, server)
+	return oauth.Forget(ctx, kept, server)
 }
 
 // authorizer is what authorizes the requests to the server.
@@ -118,7 +143,7 @@ func (s *server) authenticate() host.NativeTool {
 }
 
 func (s *server) runAuthenticate(ctx context.Context, hc *host.Call) (abi.ToolResult, error) {
-	if err := s.oauth.logIn(ctx, &asked{hc, s.config.Name}); err != nil {
+	if err := s.oauth.LogIn(ctx, &asked{hc, s.config.Name}); err != nil {
 		if known, ok := errors.AsType[*abi.Error](err); ok {
 			return abi.ToolResult{}, known
 		}
@@ -154,7 +179,7 @@ func (a *asked) Visit(ctx context.Context, page string) error {
 		return err
 	}
 	reply, err := a.call.Ask(ctx, host.Question{Kind: host.QuestionURL, URL: &host.URLQuestion{
-		Message: fmt.Sprintf("Log in at %s, which the MCP server %s names for that.", brief(u.Host), a.server), URL: page,
+		Message: fmt.Sprintf("Log in at %s, which the MCP server %s names for that.", visible.Short(u.Host, maxHost), a.server), URL: page,
 	}})
 	if err == nil && reply.Answer != host.AnswerAllow {
 		err = errors.New(strings.TrimSuffix("the user does not want to log in: "+reply.Message, ": "))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/mcp/servers/internal/oauth"
 	"github.com/toolquay/toolquay/internal/visible"
 )
 
@@ -34,9 +35,9 @@ type server struct {
 	log    *slog.Logger
 	ctx    context.Context //nolint:containedctx // the server's own life
 	end    context.CancelFunc
-	over   chan struct{} // closed when it has ended
-	wanted chan struct{} // holds a token when a call wants a connection
-	oauth  *oauth        // nil where no login is possible
+	over   chan struct{}  // closed when it has ended
+	wanted chan struct{}  // holds a token when a call wants a connection
+	oauth  *oauth.Handler // nil where no login is possible
 
 	// late says that it answered the first question after probeTime, and patient that it is
 	// waited for since, as long as a start may take. Only run uses patient.
@@ -61,7 +62,7 @@ func newServer(s *Set, c Config) *server {
 	}
 	one.ctx, one.end = context.WithCancel(s.ctx)
 	if c.noLogin() == "" && s.options.Credentials != nil {
-		one.oauth = newOAuth(&c, one.httpClient(), s.options.Credentials, s.options.Logger)
+		one.oauth = c.logins(one.httpClient(), s.options.Credentials, s.options.Logger)
 	}
 	return one
 }

@@ -44,7 +44,7 @@ func (s *server) list(ctx context.Context, c *connection) error {
 	c.listed = time.Now()
 	told, err := c.allTools(ctx)
 	if err != nil {
-		return fmt.Errorf("listing its tools: %w", withoutQuery(s.config.URL, err))
+		return fmt.Errorf("listing its tools: %w", visible.WithoutQuery(s.config.URL, err))
 	}
 	defined, faults := s.define(told)
 	tools, names := make(map[string]*definition), []string{}

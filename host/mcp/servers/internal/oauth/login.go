@@ -1,4 +1,4 @@
-package servers
+package oauth
 
 import (
 	"context"
@@ -28,41 +28,41 @@ type Person interface {
 // loginTime is how long a person has for a login.
 const loginTime = 10 * time.Minute
 
-// logIn has a person log in, and keeps what that gives.
-func (o *oauth) logIn(ctx context.Context, p Person) error {
+// LogIn has a person log in, and keeps what that gives.
+func (h *Handler) LogIn(ctx context.Context, p Person) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, loginTime, fmt.Errorf("nobody logged in within %v", loginTime))
 	defer cancel()
-	err := o.tryLogIn(ctx, p)
+	err := h.tryLogIn(ctx, p)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return o.naming(err)
+	return h.naming(err)
 }
 
-func (o *oauth) tryLogIn(ctx context.Context, p Person) error {
-	if o.auth.Grant == GrantClient {
+func (h *Handler) tryLogIn(ctx context.Context, p Person) error {
+	if h.auth.Grant == GrantClient {
 		return errors.New("it is used with the client's own credentials: nobody needs to log in")
 	}
-	refused, err := o.refusal(ctx)
+	refused, err := h.refusal(ctx)
 	if err != nil {
 		return err
 	}
-	f := o.newFlow()
+	f := h.newFlow()
 	found, err := f.inspect(ctx, refused)
 	if err != nil {
 		return err
 	}
-	back, err := listen(ctx, o.auth.RedirectPort)
+	back, err := listen(ctx, h.auth.RedirectPort)
 	if err != nil {
 		return err
 	}
 	defer back.close()
-	kept, err := o.kept.Load(ctx, keptName(o.server))
+	kept, err := h.kept.Load(ctx, keptName(h.server))
 	if err != nil {
 		return err
 	}
-	handler, err := auth.NewAuthorizationCodeHandler(o.codeConfig(f, found, back, p, func(asked []string) []string {
-		return o.scopes(o.read(kept), found.issuer, asked, refused)
+	handler, err := auth.NewAuthorizationCodeHandler(h.codeConfig(f, found, back, p, func(asked []string) []string {
+		return h.scopes(h.read(kept), found.issuer, asked, refused)
 	}))
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (o *oauth) tryLogIn(ctx context.Context, p Person) error {
 }
 
 // codeConfig says how the SDK gets a code, and what becomes of the token for it.
-func (o *oauth) codeConfig(f *flow, found *found, back *callback, p Person, scopes func([]string) []string) *auth.AuthorizationCodeHandlerConfig {
+func (h *Handler) codeConfig(f *flow, found *found, back *callback, p Person, scopes func([]string) []string) *auth.AuthorizationCodeHandlerConfig {
 	c := &auth.AuthorizationCodeHandlerConfig{
 		RedirectURL: back.url, RequestRefreshToken: true, AcceptUnadvertisedIss: true, Client: f.client,
 		ScopeFilter: scopes,
@@ -79,14 +79,14 @@ func (o *oauth) codeConfig(f *flow, found *found, back *callback, p Person, scop
 			return back.fetch(ctx, args.URL, p)
 		},
 		NewTokenSource: func(ctx context.Context, config *oauth2.Config, token *oauth2.Token) (oauth2.TokenSource, error) {
-			return &source{o, ctx}, o.keep(ctx, found.issuer, config, token)
+			return &source{h, ctx}, h.keep(ctx, found.issuer, config, token)
 		},
 	}
-	if o.auth.ClientMetadataURL != "" {
-		c.ClientIDMetadataDocumentConfig = &auth.ClientIDMetadataDocumentConfig{URL: o.auth.ClientMetadataURL}
+	if h.auth.ClientMetadataURL != "" {
+		c.ClientIDMetadataDocumentConfig = &auth.ClientIDMetadataDocumentConfig{URL: h.auth.ClientMetadataURL}
 	}
-	if o.auth.ClientID != "" {
-		c.PreregisteredClient = o.ownClient()
+	if h.auth.ClientID != "" {
+		c.PreregisteredClient = h.ownClient()
 		return c
 	}
 	c.DynamicClientRegistrationConfig = &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
@@ -99,13 +99,13 @@ func (o *oauth) codeConfig(f *flow, found *found, back *callback, p Person, scop
 
 // scopes are those to ask for: those of the settings instead of all that the server knows, and
 // beside what it asks for; and for a step up those that were granted before.
-func (o *oauth) scopes(kept *login, issuer string, asked []string, refused *http.Response) []string {
-	wanted, stepUp := o.wanted(refused)
+func (h *Handler) scopes(kept *login, issuer string, asked []string, refused *http.Response) []string {
+	wanted, stepUp := h.wanted(refused)
 	switch {
-	case len(o.auth.Scopes) > 0 && len(wanted) == 0:
-		asked = o.auth.Scopes
-	case len(o.auth.Scopes) > 0:
-		asked = union(asked, o.auth.Scopes)
+	case len(h.auth.Scopes) > 0 && len(wanted) == 0:
+		asked = h.auth.Scopes
+	case len(h.auth.Scopes) > 0:
+		asked = union(asked, h.auth.Scopes)
 	}
 	if stepUp && kept != nil && sameIssuer(kept.Issuer, issuer) {
 		asked = union(asked, kept.Scopes)
@@ -114,49 +114,49 @@ func (o *oauth) scopes(kept *login, issuer string, asked []string, refused *http
 }
 
 // keep keeps what a login gave.
-func (o *oauth) keep(ctx context.Context, issuer string, c *oauth2.Config, token *oauth2.Token) error {
+func (h *Handler) keep(ctx context.Context, issuer string, c *oauth2.Config, token *oauth2.Token) error {
 	l := &login{
-		Server: o.server, Resource: o.url, Issuer: issuer, ClientID: c.ClientID,
+		Server: h.server, Resource: h.url, Issuer: issuer, ClientID: c.ClientID,
 		TokenURL: c.Endpoint.TokenURL, AuthStyle: c.Endpoint.AuthStyle, Scopes: c.Scopes, Token: token,
 	}
 	if granted, ok := token.Extra("scope").(string); ok {
 		l.Scopes = strings.Fields(granted)
 	}
-	if o.auth.ClientID == "" {
+	if h.auth.ClientID == "" {
 		l.ClientSecret = c.ClientSecret
 	}
 	text, err := json.Marshal(l)
 	if err != nil {
 		return err
 	}
-	if err := o.kept.Update(ctx, keptName(o.server), func([]byte) ([]byte, error) { return text, nil }); err != nil {
+	if err := h.kept.Update(ctx, keptName(h.server), func([]byte) ([]byte, error) { return text, nil }); err != nil {
 		return err
 	}
-	o.mu.Lock()
-	o.login, o.challenge, o.renewed = l, nil, ""
-	o.mu.Unlock()
+	h.mu.Lock()
+	h.login, h.challenge, h.renewed = l, nil, ""
+	h.mu.Unlock()
 	return nil
 }
 
 // refusal is what a login has to satisfy: the last answer that said so, or else what the server
 // answers to a request without a token.
-func (o *oauth) refusal(ctx context.Context) (*http.Response, error) {
-	o.mu.Lock()
-	last := o.challenge
-	o.mu.Unlock()
+func (h *Handler) refusal(ctx context.Context) (*http.Response, error) {
+	h.mu.Lock()
+	last := h.challenge
+	h.mu.Unlock()
 	if last != nil {
 		return last, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"toolquay","version":"1"}}}`
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, o.url, strings.NewReader(hello))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, strings.NewReader(hello))
 	if err != nil {
 		return nil, err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
-	answer, err := o.client.Do(r)
+	answer, err := h.client.Do(r)
 	if err != nil {
 		return nil, err
 	}

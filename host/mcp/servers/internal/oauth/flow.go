@@ -1,4 +1,4 @@
-package servers
+package oauth
 
 import (
 	"bytes"
@@ -33,7 +33,7 @@ const (
 // flow is one authorization: an HTTP client that does what belongs to it, and nothing else. A
 // document is fetched once, so that what was judged is what the SDK sees too.
 type flow struct {
-	o      *oauth
+	h      *Handler
 	client *http.Client
 	next   http.RoundTripper
 	// posts are the URLs that a code, a secret or a refresh token may be sent to.
@@ -49,15 +49,15 @@ type document struct {
 	body   []byte
 }
 
-func (o *oauth) newFlow() *flow {
-	f := &flow{o: o, next: o.client.Transport, gets: make(map[string]*document)}
+func (h *Handler) newFlow() *flow {
+	f := &flow{h: h, next: h.client.Transport, gets: make(map[string]*document)}
 	f.client = &http.Client{
 		Transport: f, Timeout: requestTime,
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			if via[0].Method != http.MethodGet {
 				return fmt.Errorf("%s redirects what was meant for it alone to %s", via[0].URL.Host, brief(r.URL.Host))
 			}
-			return o.client.CheckRedirect(r, via)
+			return h.client.CheckRedirect(r, via)
 		},
 	}
 	return f
@@ -84,7 +84,7 @@ func (f *flow) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	out := r.Clone(r.Context())
 	if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" {
-		body = forResource(body, f.o.url)
+		body = forResource(body, f.h.url)
 	}
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return f.next.RoundTrip(out)
@@ -140,7 +140,7 @@ func (f *flow) missing(key string) bool {
 
 // request stands for a request that the server refused.
 func (f *flow) request(ctx context.Context) *http.Request {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, f.o.url, http.NoBody)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, f.h.url, http.NoBody)
 	if err != nil {
 		r = (&http.Request{URL: &url.URL{}, Header: make(http.Header)}).WithContext(ctx) // settings hold no such URL
 	}
@@ -156,18 +156,18 @@ type found struct {
 // inspect finds the authorization server as the SDK does after it, and refuses what that lets
 // pass. Afterwards the flow can send to the endpoints for tokens and registrations.
 func (f *flow) inspect(ctx context.Context, refused *http.Response) (*found, error) {
-	if !secure(f.o.url) {
+	if !secure(f.h.url) {
 		return nil, errors.New("its URL is not https, so that a token would be sent in the clear")
 	}
 	issuer, err := f.issuer(ctx, refused)
 	if err != nil {
 		return nil, err
 	}
-	if want := f.o.auth.Issuer; want != "" && !sameIssuer(want, issuer) {
+	if want := f.h.auth.Issuer; want != "" && !sameIssuer(want, issuer) {
 		return nil, fmt.Errorf("its authorization server is %s, and the settings name the issuer %s", brief(issuer), want)
 	}
-	if f.o.auth.ClientSecret != "" {
-		if err := f.belongs(issuer, f.o.url); err != nil { // whose the secret is, nobody said
+	if f.h.auth.ClientSecret != "" {
+		if err := f.belongs(issuer, f.h.url); err != nil { // whose the secret is, nobody said
 			return nil, fmt.Errorf("it names another host for a login, which would get the client's secret: %w", err)
 		}
 	}
@@ -194,13 +194,13 @@ func (f *flow) inspect(ctx context.Context, refused *http.Response) (*found, err
 // issuer finds the issuer of a server's tokens by its metadata. Without any, the server itself is
 // it, as in the revision of 2025-03-26.
 func (f *flow) issuer(ctx context.Context, refused *http.Response) (string, error) {
-	here, err := url.Parse(f.o.url)
+	here, err := url.Parse(f.h.url)
 	if err != nil {
 		return "", err
 	}
 	root := (&url.URL{Scheme: here.Scheme, Host: here.Host}).String()
 	const known = "/.well-known/oauth-protected-resource"
-	places := [][2]string{{metadataURL(refused), f.o.url}, {root + known + "/" + strings.TrimLeft(here.Path, "/"), f.o.url}, {root + known, root}}
+	places := [][2]string{{metadataURL(refused), f.h.url}, {root + known + "/" + strings.TrimLeft(here.Path, "/"), f.h.url}, {root + known, root}}
 	var wrong error
 	for _, place := range places {
 		if place[0] == "" {
@@ -232,7 +232,7 @@ func metadataURL(refused *http.Response) string {
 
 // belongs wants an endpoint on the host of its issuer, or an issuer on that of its server, unless the settings name one of both.
 func (f *flow) belongs(endpoint, issuer string) error {
-	if endpoint == "" || f.o.auth.Issuer != "" {
+	if endpoint == "" || f.h.auth.Issuer != "" {
 		return nil
 	}
 	there, err := url.Parse(endpoint)
@@ -246,10 +246,10 @@ func (f *flow) belongs(endpoint, issuer string) error {
 	named := func(name string) bool {
 		return permissions.HostOf(name).Name == permissions.HostOf(there.Hostname()).Name
 	}
-	if strings.EqualFold(there.Hostname(), home.Hostname()) || slices.ContainsFunc(f.o.named, named) {
+	if strings.EqualFold(there.Hostname(), home.Hostname()) || slices.ContainsFunc(f.h.named, named) {
 		return nil
 	}
-	return fmt.Errorf("%s; if that is right, set issuer in [mcp.%s.auth], or add that host to its network", brief(there.Host), f.o.server)
+	return fmt.Errorf("%s; if that is right, set issuer in [mcp.%s.auth], or add that host to its network", brief(there.Host), f.h.server)
 }
 
 // secure reports whether what is sent to a URL is seen by nobody else.
@@ -262,24 +262,16 @@ func secure(text string) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && (u.Hostname() == "localhost" || err == nil && a.IsLoopback())
 }
 
-// foreign is an error with what other parties say in it, cut down to a line that is safe to show.
-type foreign struct {
-	text string
-	err  error
-}
-
-func (e *foreign) Error() string { return e.text }
-func (e *foreign) Unwrap() error { return e.err }
-
+// plain cuts an error with what other parties say in it down to a line that is safe to show.
 func plain(err error) error {
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refused.Response != nil {
 		text := fmt.Sprintf("the token endpoint answered %d", refused.Response.StatusCode)
 		if refused.ErrorCode != "" {
 			text += ", " + brief(refused.ErrorCode+" "+refused.ErrorDescription)
 		}
-		return &foreign{text, err}
+		return &visible.Error{Text: text, Err: err}
 	}
-	return &foreign{visible.Short(strings.ReplaceAll(err.Error(), "\n", " "), 500), err}
+	return &visible.Error{Text: visible.Short(strings.ReplaceAll(err.Error(), "\n", " "), 500), Err: err}
 }
 
 // brief makes a text of another party safe to show.

@@ -1,4 +1,4 @@
-package servers
+package oauth
 
 import (
 	"bufio"
@@ -28,8 +28,6 @@ import (
 
 	"github.com/toolquay/toolquay/host/internal/credentials"
 	"github.com/toolquay/toolquay/internal/testenv"
-
-	"github.com/toolquay/toolquay/host"
 )
 
 // TestProvider logs in by an authorization server that others made, oidc-provider, for an MCP
@@ -38,74 +36,77 @@ import (
 func TestProvider(t *testing.T) {
 	testenv.SkipUnlessAsked(t, "TOOLQUAY_OAUTH")
 	p := startProvider(t)
-	kept := credentials.InFiles(filepath.Join(t.TempDir(), "credentials"))
-	h, err := host.Open(t.Context(), host.Options{})
-	if err != nil {
-		t.Fatal(err)
+	o := Options{
+		Server: "docs", URL: p.resource, Network: []string{"127.0.0.1"},
+		Kept: credentials.InFiles(filepath.Join(t.TempDir(), "credentials")), Logger: slog.New(slog.DiscardHandler),
 	}
-	defer h.Close(context.Background())
-	config := Config{Name: "docs", URL: p.resource, Network: []string{"127.0.0.1"}}
+	o.Client = client(&o)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*testenv.Patience)
 	defer cancel()
-	status := func() Status {
-		set := Open(h, Options{Credentials: kept, Servers: []Config{config}})
-		defer set.Close(context.Background())
-		if err := set.Wait(ctx); err != nil {
+	// connect connects as a process of its own; it returns the login that is needed.
+	connect := func() *LoginNeededError {
+		t.Helper()
+		h := New(o)
+		h.Begin()
+		session, err := mcp.NewClient(&mcp.Implementation{Name: "client", Version: "1"}, nil).
+			Connect(ctx, &mcp.StreamableClientTransport{Endpoint: p.resource, HTTPClient: o.Client, OAuthHandler: h}, nil)
+		if err == nil {
+			_ = session.Close() // its token may be good no more
+			return nil
+		}
+		need, ok := errors.AsType[*LoginNeededError](h.Explain(err))
+		if !ok {
 			t.Fatal(err)
 		}
-		return set.Status()[0]
+		return need
 	}
-	logIn := func() {
-		if err := LogIn(ctx, h, config, LoginOptions{Credentials: kept}, newForms(t)); err != nil {
-			t.Fatal(err)
-		}
+	h := New(o)
+	if connect() == nil {
+		t.Fatal("connected without a login")
 	}
-	if got := status(); got.State != NeedsAuth {
-		t.Fatalf("without a login: %+v", got)
+	if err := h.LogIn(ctx, newForms(t)); err != nil {
+		t.Fatal(err)
 	}
-	logIn()
-	if got := status(); got.State != Connected {
-		t.Fatalf("after the login: %+v", got)
+	if need := connect(); need != nil {
+		t.Fatalf("after the login: %v", need)
 	}
 
-	o := newOAuth(&config, outgoing(h, &config, nil), kept, slog.New(slog.DiscardHandler))
-	o.url = p.resource
 	p.wants.Store("docs:write")
-	_, err = authorized(ctx, o)
+	_, err := authorized(ctx, h)
 	if need, ok := err.(*LoginNeededError); !ok || !need.StepUp || !slices.Contains(need.Scopes, "docs:write") { //nolint:errorlint // it is not wrapped
 		t.Fatalf("more scopes are needed: %v", err)
 	}
-	if err := o.logIn(ctx, newForms(t)); err != nil {
+	if err := h.LogIn(ctx, newForms(t)); err != nil {
 		t.Fatal(err)
 	}
-	if got := status(); got.State != Connected {
-		t.Errorf("after the step up: %+v", got)
+	if need := connect(); need != nil {
+		t.Errorf("after the step up: %v", need)
 	}
 
-	before := p.login(t, o)
+	before := keptLogin(t, h)
 	if !slices.Contains(before.Scopes, "docs:read") || !slices.Contains(before.Scopes, "docs:write") {
 		t.Errorf("granted %q", before.Scopes)
 	}
 	p.refuse(before.Token.AccessToken)
-	if got := status(); got.State != Connected {
-		t.Errorf("after the token was refused: %+v", got)
+	if need := connect(); need != nil {
+		t.Errorf("after the token was refused: %v", need)
 	}
-	after := p.login(t, o)
+	after := keptLogin(t, h)
 	if after.Token.AccessToken == before.Token.AccessToken || after.Token.RefreshToken == before.Token.RefreshToken {
 		t.Error("the tokens are as they were")
 	}
 	// A refresh token that is used twice ends the login: the provider takes it for stolen.
-	if _, err := o.newFlow().refresh(ctx, before); err == nil {
+	if _, err := h.newFlow().refresh(ctx, before); err == nil {
 		t.Error("a refresh token was good twice")
 	}
 	p.refuse(after.Token.AccessToken)
-	if got := status(); got.State != NeedsAuth {
-		t.Errorf("after the login ended: %+v", got)
+	if connect() == nil {
+		t.Error("connected after the login ended")
 	}
 
-	config.Auth = &Auth{ClientID: "machine", ClientSecret: "of-the-machine", Grant: GrantClient, Scopes: []string{"docs:read", "docs:write"}}
-	if got := status(); got.State != Connected {
-		t.Errorf("by the client's credentials: %+v", got)
+	o.Auth = &Auth{ClientID: "machine", ClientSecret: "of-the-machine", Grant: GrantClient, Scopes: []string{"docs:read", "docs:write"}}
+	if need := connect(); need != nil {
+		t.Errorf("by the client's credentials: %v", need)
 	}
 }
 
@@ -206,10 +207,10 @@ func (p *provider) verify(ctx context.Context, token string, _ *http.Request) (*
 
 func (p *provider) refuse(token string) { p.refused.Store(token) }
 
-func (p *provider) login(t *testing.T, o *oauth) *login {
+func keptLogin(t *testing.T, h *Handler) *login {
 	t.Helper()
-	kept, err := o.kept.Load(t.Context(), keptName(o.server))
-	l := o.read(kept)
+	kept, err := h.kept.Load(t.Context(), keptName(h.server))
+	l := h.read(kept)
 	if err != nil || l == nil {
 		t.Fatalf("%s is kept: %v", kept, err)
 	}

@@ -1,4 +1,4 @@
-package servers
+package oauth
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolquay/toolquay/internal/test/oauthtest"
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
@@ -17,69 +18,69 @@ import (
 func TestHostileServers(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		change func(w *Realm)
+		change func(w *oauthtest.Realm)
 		want   string
 	}{
-		"metadata of another resource": {func(w *Realm) {
+		"metadata of another resource": {func(w *oauthtest.Realm) {
 			w.Metadata = func(doc map[string]any) { doc["resource"] = w.Elsewhere() }
 		}, "got metadata resource"},
-		"an authorization server over http": {func(w *Realm) {
+		"an authorization server over http": {func(w *oauthtest.Realm) {
 			w.Metadata = func(doc map[string]any) { doc["authorization_servers"] = []string{"http://as.example.com"} }
 		}, "does not use HTTPS"},
-		"an authorization server on a private network": {func(w *Realm) {
+		"an authorization server on a private network": {func(w *oauthtest.Realm) {
 			w.Metadata = func(doc map[string]any) { doc["authorization_servers"] = []string{"https://10.0.0.1"} }
 		}, "non-public"},
-		"an authorization server on this machine": {func(w *Realm) {
+		"an authorization server on this machine": {func(w *oauthtest.Realm) {
 			w.Metadata = func(doc map[string]any) { doc["authorization_servers"] = []string{w.Elsewhere()} }
 		}, "was refused"},
-		"no authorization server": {func(w *Realm) {
+		"no authorization server": {func(w *oauthtest.Realm) {
 			w.Metadata = func(doc map[string]any) { doc["authorization_servers"] = []string{} }
 		}, "no authorization server"},
-		"another issuer": {func(w *Realm) {
+		"another issuer": {func(w *oauthtest.Realm) {
 			w.Issuer = func(doc map[string]any) { doc["issuer"] = w.Elsewhere() }
 		}, "does not match issuer"},
-		"no PKCE": {func(w *Realm) {
+		"no PKCE": {func(w *oauthtest.Realm) {
 			w.Issuer = func(doc map[string]any) { doc["code_challenge_methods_supported"] = []string{"plain"} }
 		}, "PKCE"},
-		"a token endpoint elsewhere": {func(w *Realm) {
+		"a token endpoint elsewhere": {func(w *oauthtest.Realm) {
 			w.Issuer = func(doc map[string]any) { doc["token_endpoint"] = w.Elsewhere() + "/token" }
 		}, "set issuer in [mcp.docs.auth]"},
-		"a registration elsewhere": {func(w *Realm) {
+		"a registration elsewhere": {func(w *oauthtest.Realm) {
 			w.Issuer = func(doc map[string]any) { doc["registration_endpoint"] = w.Elsewhere() + "/register" }
 		}, "set issuer in [mcp.docs.auth]"},
-		"a token endpoint over http": {func(w *Realm) {
+		"a token endpoint over http": {func(w *oauthtest.Realm) {
 			w.Issuer = func(doc map[string]any) { doc["token_endpoint"] = "http://as.example.com/token" }
 		}, "does not use HTTPS"},
-		"a script to open": {func(w *Realm) {
+		"a script to open": {func(w *oauthtest.Realm) {
 			w.Issuer = func(doc map[string]any) { doc["authorization_endpoint"] = "javascript:alert(1)" }
 		}, "disallowed scheme"},
-		"a state of its own": {func(w *Realm) {
+		"a state of its own": {func(w *oauthtest.Realm) {
 			w.Issuer = func(doc map[string]any) { doc["authorization_endpoint"] = w.Authority() + "/authorize?state=x" }
 		}, "state of its own"},
-		"metadata that redirects to a private network":   {redirecting("/.well-known/oauth-protected-resource/mcp", func(*Realm) string { return "https://10.0.0.1/" }), "was refused"},
-		"metadata that redirects to metadata of a cloud": {redirecting("/.well-known/oauth-authorization-server", func(*Realm) string { return "https://169.254.169.254/latest" }), "was refused"},
-		"a token endpoint that redirects":                {redirecting("/token", func(w *Realm) string { return w.Elsewhere() + "/token" }), "redirects what was meant for it alone"},
-		"a registration that redirects":                  {redirecting("/register", func(w *Realm) string { return w.Elsewhere() + "/register" }), "redirects what was meant for it alone"},
+		"metadata that redirects to a private network":   {redirecting("/.well-known/oauth-protected-resource/mcp", func(*oauthtest.Realm) string { return "https://10.0.0.1/" }), "was refused"},
+		"metadata that redirects to metadata of a cloud": {redirecting("/.well-known/oauth-authorization-server", func(*oauthtest.Realm) string { return "https://169.254.169.254/latest" }), "was refused"},
+		"a token endpoint that redirects":                {redirecting("/token", func(w *oauthtest.Realm) string { return w.Elsewhere() + "/token" }), "redirects what was meant for it alone"},
+		"a registration that redirects":                  {redirecting("/register", func(w *oauthtest.Realm) string { return w.Elsewhere() + "/register" }), "redirects what was meant for it alone"},
 		"endless metadata":                               {flooding("/.well-known/oauth-protected-resource/mcp"), "more than 1048576 bytes"},
 		"endless metadata of the issuer":                 {flooding("/.well-known/oauth-authorization-server"), "more than 1048576 bytes"},
 		"an endless token":                               {flooding("/token"), ""},
-		"another issuer in the answer": {func(w *Realm) {
+		"another issuer in the answer": {func(w *oauthtest.Realm) {
 			w.Answer = func(back url.Values) { back.Set("iss", w.Elsewhere()) }
 		}, "does not match expected issuer"},
-		"no issuer in the answer": {func(w *Realm) {
+		"no issuer in the answer": {func(w *oauthtest.Realm) {
 			w.Issuer = func(doc map[string]any) { doc["authorization_response_iss_parameter_supported"] = true }
 		}, "iss parameter"},
-		"a refusal with escapes": {func(w *Realm) {
+		"a refusal with escapes": {func(w *oauthtest.Realm) {
 			w.Answer = func(back url.Values) { back.Set("error", "access_denied\x1b[2J\u202e"+strings.Repeat("x", 9000)) }
 		}, `access_denied\x1b[2J\u202e`},
-		"no code": {func(w *Realm) { w.Answer = func(back url.Values) { back.Del("code") } }, "no code"},
+		"no code": {func(w *oauthtest.Realm) { w.Answer = func(back url.Values) { back.Del("code") } }, "no code"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newRealm(t)
+			w := oauthtest.New(t)
 			tt.change(w)
 			h := handler(t, w, t.TempDir(), nil)
-			err := h.logIn(t.Context(), &Browser{})
+			err := h.LogIn(t.Context(), &oauthtest.Browser{})
 			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "the MCP server docs") || len(err.Error()) > 1000 {
 				t.Errorf("got %.1200v, want %q", err, tt.want)
 			}
@@ -97,9 +98,9 @@ func TestHostileServers(t *testing.T) {
 func TestSecretOfAClientStays(t *testing.T) {
 	t.Parallel()
 	for _, grant := range []string{GrantCode, GrantClient} {
-		w := newRealm(t)
+		w := oauthtest.New(t)
 		w.Metadata = func(doc map[string]any) { doc["authorization_servers"] = []string{w.Elsewhere()} }
-		h := handler(t, w, t.TempDir(), func(c *Config) { c.Auth = &Auth{ClientID: "mine", ClientSecret: "hush", Grant: grant} })
+		h := handler(t, w, t.TempDir(), func(o *Options) { o.Auth = &Auth{ClientID: "mine", ClientSecret: "hush", Grant: grant} })
 		_, err := h.newFlow().inspect(t.Context(), &http.Response{Header: make(http.Header)})
 		if err == nil || !strings.Contains(err.Error(), "set issuer in [mcp.docs.auth]") || w.Saw("127.0.0.3") {
 			t.Errorf("%s: got %v", grant, err)
@@ -107,8 +108,8 @@ func TestSecretOfAClientStays(t *testing.T) {
 	}
 }
 
-func redirecting(path string, to func(*Realm) string) func(*Realm) {
-	return func(w *Realm) {
+func redirecting(path string, to func(*oauthtest.Realm) string) func(*oauthtest.Realm) {
+	return func(w *oauthtest.Realm) {
 		w.Handle = func(rw http.ResponseWriter, r *http.Request) bool {
 			if r.URL.Path != path {
 				return false
@@ -119,8 +120,8 @@ func redirecting(path string, to func(*Realm) string) func(*Realm) {
 	}
 }
 
-func flooding(path string) func(*Realm) {
-	return func(w *Realm) {
+func flooding(path string) func(*oauthtest.Realm) {
+	return func(w *oauthtest.Realm) {
 		w.Handle = func(rw http.ResponseWriter, r *http.Request) bool {
 			if r.URL.Path != path {
 				return false
@@ -141,16 +142,16 @@ func flooding(path string) func(*Realm) {
 // another name than theirs is refused.
 func TestConfiguredIssuer(t *testing.T) {
 	t.Parallel()
-	w := newRealm(t)
+	w := oauthtest.New(t)
 	w.Issuer = func(doc map[string]any) { doc["token_endpoint"] = w.AuthorityAt("127.0.0.4") + "/token" }
-	h := handler(t, w, t.TempDir(), func(c *Config) {
-		c.Network, c.Auth = []string{"127.0.0.4"}, &Auth{Issuer: w.Authority()}
+	h := handler(t, w, t.TempDir(), func(o *Options) {
+		o.Network, o.Auth = []string{"127.0.0.4"}, &Auth{Issuer: w.Authority()}
 	})
-	if err := h.logIn(t.Context(), &Browser{}); err != nil {
+	if err := h.LogIn(t.Context(), &oauthtest.Browser{}); err != nil {
 		t.Error(err)
 	}
-	h = handler(t, w, t.TempDir(), func(c *Config) { c.Auth = &Auth{Issuer: w.Elsewhere()} })
-	if err := h.logIn(t.Context(), &Browser{}); err == nil || !strings.Contains(err.Error(), "the settings name the issuer") {
+	h = handler(t, w, t.TempDir(), func(o *Options) { o.Auth = &Auth{Issuer: w.Elsewhere()} })
+	if err := h.LogIn(t.Context(), &oauthtest.Browser{}); err == nil || !strings.Contains(err.Error(), "the settings name the issuer") {
 		t.Error(err)
 	}
 }
@@ -158,8 +159,8 @@ func TestConfiguredIssuer(t *testing.T) {
 // A server whose URL is not safe gets no token, and no login.
 func TestTokensAreNotSentInTheClear(t *testing.T) {
 	t.Parallel()
-	h := handler(t, newRealm(t), t.TempDir(), func(c *Config) { c.URL = strings.Replace(c.URL, "127.0.0.1", "10.0.0.1", 1) })
-	if err := h.logIn(t.Context(), &Browser{}); err == nil || !strings.Contains(err.Error(), "in the clear") {
+	h := handler(t, oauthtest.New(t), t.TempDir(), func(o *Options) { o.URL = strings.Replace(o.URL, "127.0.0.1", "10.0.0.1", 1) })
+	if err := h.LogIn(t.Context(), &oauthtest.Browser{}); err == nil || !strings.Contains(err.Error(), "in the clear") {
 		t.Error(err)
 	}
 }
@@ -218,18 +219,18 @@ func TestCallback(t *testing.T) {
 // A login ends with its context, and its port with it, so that a late answer finds nobody.
 func TestLateAnswer(t *testing.T) {
 	t.Parallel()
-	w := newRealm(t)
+	w := oauthtest.New(t)
 	h := handler(t, w, t.TempDir(), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan struct{})
 	defer close(over)
-	b := &Browser{Stays: true, Enter: func(string) string {
+	b := &oauthtest.Browser{Stays: true, Enter: func(string) string {
 		cancel()
 		<-over // the answer of the person comes too late, too
 		return "code"
 	}}
 	done := make(chan error, 1)
-	go func() { done <- h.logIn(ctx, b) }()
+	go func() { done <- h.LogIn(ctx, b) }()
 	select {
 	case err := <-done:
 		if err == nil || !strings.Contains(err.Error(), "docs") {
@@ -239,7 +240,7 @@ func TestLateAnswer(t *testing.T) {
 		t.Fatal("the login goes on")
 	}
 	u, _ := url.Parse(b.Page)
-	text, err := Get(t.Context(), u.Query().Get("redirect_uri")+"?state="+u.Query().Get("state")+"&code=c")
+	text, err := oauthtest.Get(t.Context(), u.Query().Get("redirect_uri")+"?state="+u.Query().Get("state")+"&code=c")
 	if err == nil && strings.Contains(text, "Toolquay") { // another test may have the port by now
 		t.Error("somebody still waits for the answer")
 	}
@@ -248,14 +249,14 @@ func TestLateAnswer(t *testing.T) {
 // A refresh goes nowhere but to where the login was, and tells no secret when it fails.
 func TestRefreshStays(t *testing.T) {
 	t.Parallel()
-	w := newRealm(t)
+	w := oauthtest.New(t)
 	h := handler(t, w, t.TempDir(), nil)
-	if err := h.logIn(t.Context(), &Browser{}); err != nil {
+	if err := h.LogIn(t.Context(), &oauthtest.Browser{}); err != nil {
 		t.Fatal(err)
 	}
 	w.Set(func() {
 		clear(w.Tokens)
-		redirecting("/token", func(w *Realm) string { return w.Elsewhere() + "/token" })(w)
+		redirecting("/token", func(w *oauthtest.Realm) string { return w.Elsewhere() + "/token" })(w)
 	})
 	_, err := authorized(t.Context(), h)
 	if err == nil || !strings.Contains(err.Error(), "redirects what was meant for it alone") || strings.Contains(err.Error(), "refresh-") {

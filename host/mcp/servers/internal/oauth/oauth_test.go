@@ -1,4 +1,4 @@
-package servers
+package oauth
 
 import (
 	"context"
@@ -11,17 +11,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolquay/toolquay/internal/test/oauthtest"
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-func wantStatus(t *testing.T, h *oauth, want int) {
+func wantStatus(t *testing.T, h *Handler, want int) {
 	t.Helper()
 	if got, err := authorized(t.Context(), h); got != want || err != nil {
 		t.Errorf("answered %d, want %d: %v", got, want, err)
 	}
 }
 
-func wantLogin(t *testing.T, h *oauth, scopes string) {
+func wantLogin(t *testing.T, h *Handler, scopes string) {
 	t.Helper()
 	_, err := authorized(t.Context(), h)
 	need, ok := errors.AsType[*LoginNeededError](err)
@@ -32,17 +33,17 @@ func wantLogin(t *testing.T, h *oauth, scopes string) {
 
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	w, dir := newRealm(t), t.TempDir()
+	w, dir := oauthtest.New(t), t.TempDir()
 	h := handler(t, w, dir, nil)
 	wantLogin(t, h, "")
-	b := &Browser{}
-	if err := h.logIn(t.Context(), b); err != nil {
+	b := &oauthtest.Browser{}
+	if err := h.LogIn(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
 	wantStatus(t, h, http.StatusOK)
 	// Another process finds the login.
 	wantStatus(t, handler(t, w, dir, nil), http.StatusOK)
-	if was, err := forget(t.Context(), h.kept, "docs"); !was || err != nil {
+	if was, err := Forget(t.Context(), h.kept, "docs"); !was || err != nil {
 		t.Error(was, err)
 	}
 	wantLogin(t, handler(t, w, dir, nil), "")
@@ -54,16 +55,16 @@ func TestLogin(t *testing.T) {
 // What was kept counts for nothing but what it was made for.
 func TestLoginIsBound(t *testing.T) {
 	t.Parallel()
-	w, dir := newRealm(t), t.TempDir()
-	if err := handler(t, w, dir, nil).logIn(t.Context(), &Browser{}); err != nil {
+	w, dir := oauthtest.New(t), t.TempDir()
+	if err := handler(t, w, dir, nil).LogIn(t.Context(), &oauthtest.Browser{}); err != nil {
 		t.Fatal(err)
 	}
-	for name, change := range map[string]func(*Config){
-		"another server": func(c *Config) { c.Name = "other" },
-		"another URL":    func(c *Config) { c.URL += "/v2" },
-		"another host":   func(c *Config) { c.URL = w.Elsewhere() + "/mcp" },
-		"another issuer": func(c *Config) { c.Auth = &Auth{Issuer: w.Elsewhere()} },
-		"another client": func(c *Config) { c.Auth = &Auth{ClientID: "mine"} },
+	for name, change := range map[string]func(*Options){
+		"another server": func(o *Options) { o.Server = "other" },
+		"another URL":    func(o *Options) { o.URL += "/v2" },
+		"another host":   func(o *Options) { o.URL = w.Elsewhere() + "/mcp" },
+		"another issuer": func(o *Options) { o.Auth = &Auth{Issuer: w.Elsewhere()} },
+		"another client": func(o *Options) { o.Auth = &Auth{ClientID: "mine"} },
 	} {
 		h := handler(t, w, dir, change)
 		if token, err := h.token(t.Context()); token != nil || err != nil {
@@ -79,11 +80,11 @@ func TestLoginIsBound(t *testing.T) {
 				return false
 			}
 			doc := map[string]any{"issuer": w.Elsewhere(), "authorization_endpoint": w.Elsewhere() + "/a", "token_endpoint": w.Elsewhere() + "/t", "code_challenge_methods_supported": []string{"S256"}}
-			Reply(rw, http.StatusOK, doc)
+			oauthtest.Reply(rw, http.StatusOK, doc)
 			return true
 		}
 	})
-	h := handler(t, w, dir, func(c *Config) { c.Network = append(c.Network, "127.0.0.3") })
+	h := handler(t, w, dir, func(o *Options) { o.Network = append(o.Network, "127.0.0.3") })
 	wantLogin(t, h, "")
 	if w.Saw("127.0.0.3 POST") || w.Saw("refresh_token=") {
 		t.Error("a refresh token was sent")
@@ -92,10 +93,10 @@ func TestLoginIsBound(t *testing.T) {
 
 func TestRefresh(t *testing.T) {
 	t.Parallel()
-	w, dir := newRealm(t), t.TempDir()
+	w, dir := oauthtest.New(t), t.TempDir()
 	w.Life = time.Second // less than what counts as valid
 	h := handler(t, w, dir, nil)
-	if err := h.logIn(t.Context(), &Browser{}); err != nil {
+	if err := h.LogIn(t.Context(), &oauthtest.Browser{}); err != nil {
 		t.Fatal(err)
 	}
 	refreshes := func() (n int) {
@@ -110,7 +111,7 @@ func TestRefresh(t *testing.T) {
 	w.Set(func() { w.Life = time.Hour })
 	// Many at once, in two processes: one refreshes, and nobody loses the token.
 	var all sync.WaitGroup
-	for _, h := range []*oauth{h, handler(t, w, dir, nil)} {
+	for _, h := range []*Handler{h, handler(t, w, dir, nil)} {
 		for range 5 {
 			all.Go(func() { wantStatus(t, h, http.StatusOK) })
 		}
@@ -128,9 +129,9 @@ func TestRefresh(t *testing.T) {
 
 func TestRefreshTokenRefused(t *testing.T) {
 	t.Parallel()
-	w, dir := newRealm(t), t.TempDir()
+	w, dir := oauthtest.New(t), t.TempDir()
 	h := handler(t, w, dir, nil)
-	if err := h.logIn(t.Context(), &Browser{}); err != nil {
+	if err := h.LogIn(t.Context(), &oauthtest.Browser{}); err != nil {
 		t.Fatal(err)
 	}
 	w.Set(func() { clear(w.Tokens); clear(w.Refresh) })
@@ -142,15 +143,15 @@ func TestRefreshTokenRefused(t *testing.T) {
 
 func TestStepUp(t *testing.T) {
 	t.Parallel()
-	w := newRealm(t)
+	w := oauthtest.New(t)
 	h := handler(t, w, t.TempDir(), nil)
-	if err := h.logIn(t.Context(), &Browser{}); err != nil {
+	if err := h.LogIn(t.Context(), &oauthtest.Browser{}); err != nil {
 		t.Fatal(err)
 	}
 	w.Set(func() { w.Wants = "write" })
 	wantLogin(t, h, "write")
-	b := &Browser{}
-	if err := h.logIn(t.Context(), b); err != nil {
+	b := &oauthtest.Browser{}
+	if err := h.LogIn(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
 	wantStatus(t, h, http.StatusOK)
@@ -161,23 +162,23 @@ func TestStepUp(t *testing.T) {
 
 func TestClientCredentials(t *testing.T) {
 	t.Parallel()
-	w := newRealm(t)
-	h := handler(t, w, t.TempDir(), func(c *Config) {
-		c.Auth = &Auth{ClientID: "machine", ClientSecret: "secret", Grant: GrantClient, Scopes: []string{"read"}}
+	w := oauthtest.New(t)
+	h := handler(t, w, t.TempDir(), func(o *Options) {
+		o.Auth = &Auth{ClientID: "machine", ClientSecret: "secret", Grant: GrantClient, Scopes: []string{"read"}}
 	})
 	wantStatus(t, h, http.StatusOK)
 	wantStatus(t, h, http.StatusOK)
-	if err := h.logIn(t.Context(), &Browser{}); err == nil || !strings.Contains(err.Error(), "docs") {
+	if err := h.LogIn(t.Context(), &oauthtest.Browser{}); err == nil || !strings.Contains(err.Error(), "docs") {
 		t.Error(err)
 	}
 }
 
 func TestPreregistered(t *testing.T) {
 	t.Parallel()
-	w := newRealm(t)
-	h := handler(t, w, t.TempDir(), func(c *Config) { c.Auth = &Auth{ClientID: "mine", ClientSecret: "hush", Scopes: []string{"mail"}} })
-	b := &Browser{}
-	if err := h.logIn(t.Context(), b); err != nil {
+	w := oauthtest.New(t)
+	h := handler(t, w, t.TempDir(), func(o *Options) { o.Auth = &Auth{ClientID: "mine", ClientSecret: "hush", Scopes: []string{"mail"}} })
+	b := &oauthtest.Browser{}
+	if err := h.LogIn(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
 	wantStatus(t, h, http.StatusOK)
@@ -210,37 +211,22 @@ func TestPaste(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newRealm(t)
+			w := oauthtest.New(t)
 			h := handler(t, w, t.TempDir(), nil)
-			b := &Browser{Stays: true}
+			b := &oauthtest.Browser{Stays: true}
 			b.Enter = func(page string) string {
 				u, _ := url.Parse(page)
 				q := u.Query()
 				w.Set(func() {
-					w.Codes["code-2"] = Code{Challenge: q.Get("code_challenge"), Scopes: q.Get("scope"), Redirect: q.Get("redirect_uri")}
+					w.Codes["code-2"] = oauthtest.Code{Challenge: q.Get("code_challenge"), Scopes: q.Get("scope"), Redirect: q.Get("redirect_uri")}
 				})
 				return tt.paste(page)
 			}
-			err := h.logIn(t.Context(), b)
+			err := h.LogIn(t.Context(), b)
 			if (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "docs")) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
-	}
-}
-
-// Some servers have no logins, which is told.
-func TestNoLogin(t *testing.T) {
-	t.Parallel()
-	for want, c := range map[string]Config{
-		"a program":           {Name: "docs", Command: []string{"x"}},
-		"older transport":     {Name: "docs", URL: "https://mcp.example.com", SSE: true},
-		"of their own":        {Name: "docs", URL: "https://mcp.example.com", Headers: map[string]string{"authorization": "Bearer x"}},
-		"invalid server name": {Name: "a b", URL: "https://mcp.example.com"},
-	} {
-		if err := LogIn(t.Context(), nil, c, LoginOptions{}, nil); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
 	}
 }
 
@@ -250,7 +236,7 @@ func TestSilence(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/.well-known/oauth-authorization-server", "/register", "/token"} {
 		testenv.InTime(t, requestTime/2, func() time.Duration {
-			w := newRealm(t)
+			w := oauthtest.New(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			w.Handle = func(_ http.ResponseWriter, r *http.Request) bool {
 				if r.URL.Path != path {
@@ -261,7 +247,7 @@ func TestSilence(t *testing.T) {
 				return true
 			}
 			return testenv.Took(func() {
-				err := handler(t, w, t.TempDir(), nil).logIn(ctx, &Browser{})
+				err := handler(t, w, t.TempDir(), nil).LogIn(ctx, &oauthtest.Browser{})
 				if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "the MCP server docs") {
 					t.Errorf("%s: %v", path, err)
 				}
@@ -275,12 +261,12 @@ func TestSilence(t *testing.T) {
 func TestClientMetadata(t *testing.T) {
 	t.Parallel()
 	for _, taken := range []bool{true, false} {
-		w := newRealm(t)
+		w := oauthtest.New(t)
 		w.Issuer = func(doc map[string]any) { doc["client_id_metadata_document_supported"] = taken }
 		const document = "https://example.com/client.json"
-		h := handler(t, w, t.TempDir(), func(c *Config) { c.Auth = &Auth{ClientMetadataURL: document} })
-		b := &Browser{}
-		if err := h.logIn(t.Context(), b); err != nil {
+		h := handler(t, w, t.TempDir(), func(o *Options) { o.Auth = &Auth{ClientMetadataURL: document} })
+		b := &oauthtest.Browser{}
+		if err := h.LogIn(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
 		wantStatus(t, h, http.StatusOK)

@@ -1,4 +1,4 @@
-package servers
+package oauth
 
 import (
 	"context"
@@ -10,52 +10,52 @@ import (
 
 // source gives the transport its tokens.
 type source struct {
-	o   *oauth
+	h   *Handler
 	ctx context.Context //nolint:containedctx // oauth2 hands none on
 }
 
 // Token returns a token that is valid, refreshed if need be. It is nil where a login is needed,
 // which the server then says.
 func (s *source) Token() (*oauth2.Token, error) {
-	token, err := s.o.token(s.ctx)
-	return token, s.o.naming(err)
+	token, err := s.h.token(s.ctx)
+	return token, s.h.naming(err)
 }
 
 // token returns the token of the last login, nil where there is none that can be used.
-func (o *oauth) token(ctx context.Context) (*oauth2.Token, error) {
-	o.mu.Lock()
-	l := o.login
-	o.mu.Unlock()
+func (h *Handler) token(ctx context.Context) (*oauth2.Token, error) {
+	h.mu.Lock()
+	l := h.login
+	h.mu.Unlock()
 	if l == nil || !l.Token.Valid() {
-		kept, err := o.kept.Load(ctx, keptName(o.server))
+		kept, err := h.kept.Load(ctx, keptName(h.server))
 		if err != nil {
 			return nil, err
 		}
-		l = o.set(o.read(kept))
+		l = h.set(h.read(kept))
 	}
 	switch {
-	case l == nil || !secure(o.url):
+	case l == nil || !secure(h.url):
 		return nil, nil
 	case l.Token.Valid():
 		return l.Token, nil
 	}
-	return o.refresh(ctx, l.Token.AccessToken)
+	return h.refresh(ctx, l.Token.AccessToken)
 }
 
-func (o *oauth) set(l *login) *login {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.login = l
+func (h *Handler) set(l *login) *login {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.login = l
 	return l
 }
 
 // refresh gets another token than one that is of no use any more, and keeps it. Where somebody
 // else has done so already, theirs counts: a refresh token may be good for one use only. It is
 // nil where a login is needed.
-func (o *oauth) refresh(ctx context.Context, stale string) (*oauth2.Token, error) {
+func (h *Handler) refresh(ctx context.Context, stale string) (*oauth2.Token, error) {
 	var now *login
-	err := o.kept.Update(ctx, keptName(o.server), func(kept []byte) ([]byte, error) {
-		l := o.read(kept)
+	err := h.kept.Update(ctx, keptName(h.server), func(kept []byte) ([]byte, error) {
+		l := h.read(kept)
 		switch {
 		case l == nil:
 			return kept, nil
@@ -65,9 +65,9 @@ func (o *oauth) refresh(ctx context.Context, stale string) (*oauth2.Token, error
 		case l.Token.RefreshToken == "":
 			return kept, nil
 		}
-		token, err := o.newFlow().refresh(ctx, l)
+		token, err := h.newFlow().refresh(ctx, l)
 		if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refused.ErrorCode == "invalid_grant" {
-			o.logger.Info("a login to an MCP server has ended", "server", o.server)
+			h.logger.Info("a login to an MCP server has ended", "server", h.server)
 			return nil, nil
 		}
 		if err != nil {
@@ -79,7 +79,7 @@ func (o *oauth) refresh(ctx context.Context, stale string) (*oauth2.Token, error
 	if err != nil {
 		return nil, err
 	}
-	if o.set(now) == nil {
+	if h.set(now) == nil {
 		return nil, nil
 	}
 	return now.Token, nil
@@ -90,7 +90,7 @@ func (f *flow) refresh(ctx context.Context, l *login) (*oauth2.Token, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTime) // it may be good for one use only
 	defer cancel()
 	f.posts = []string{l.TokenURL}
-	config := l.config(f.o)
+	config := l.config(f.h)
 	// The expired one makes the library ask for another, and keep the refresh token that it gets no new one for.
 	token, err := config.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, f.client), &oauth2.Token{RefreshToken: l.Token.RefreshToken}).Token()
 	if err == nil && token.AccessToken == "" {
@@ -99,10 +99,10 @@ func (f *flow) refresh(ctx context.Context, l *login) (*oauth2.Token, error) {
 	return token, err
 }
 
-func (l *login) config(o *oauth) *oauth2.Config {
+func (l *login) config(h *Handler) *oauth2.Config {
 	secret := l.ClientSecret
-	if o.auth.ClientID != "" {
-		secret = o.auth.ClientSecret
+	if h.auth.ClientID != "" {
+		secret = h.auth.ClientSecret
 	}
 	return &oauth2.Config{
 		ClientID: l.ClientID, ClientSecret: secret,

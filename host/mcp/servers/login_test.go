@@ -1,9 +1,8 @@
-package servers
+package servers_test
 
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -19,6 +18,8 @@ import (
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/approvals"
 	"github.com/toolquay/toolquay/host/internal/credentials"
+	"github.com/toolquay/toolquay/host/mcp/servers"
+	"github.com/toolquay/toolquay/internal/test/oauthtest"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 )
@@ -27,45 +28,28 @@ import (
 // person log in, and then it has its own; more rights are granted on the way.
 func TestAuthenticateTool(t *testing.T) {
 	t.Parallel()
-	w := newRealm(t)
-	w.serveMCP()
-	w.One = true
-	b := &Browser{}
+	w := oauthtest.New(t)
+	w.One, w.MCP = true, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return newServer() }, nil)
+	b := &oauthtest.Browser{}
 	var asked []host.Question
-	h, err := host.Open(t.Context(), host.Options{Permissions: host.PermissionOptions{
-		Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Allow: permissions.RuleTexts("mcp__docs")}},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close(context.Background())
+	h := open(t, host.Options{}, "mcp__docs", "")
 	kept := credentials.InFiles(filepath.Join(t.TempDir(), "credentials"))
-	set := Open(h, Options{Credentials: kept, Servers: []Config{{Name: "docs", URL: w.Home(), Network: []string{"127.0.0.1"}}}})
-	defer set.Close(context.Background())
-	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
-	defer cancel()
-	if err := set.Wait(ctx); err != nil {
-		t.Fatal(err)
-	}
+	set := connectWith(t, h, servers.Options{Credentials: kept, Servers: []servers.Config{{Name: "docs", URL: w.Home(), Network: []string{"127.0.0.1"}}}})
 	status := set.Status()[0]
-	need, ok := errors.AsType[*LoginNeededError](status.Problem)
-	if status.State != NeedsAuth || !ok || need.Server != "docs" || !slices.Equal(status.Tools, []string{"mcp__docs__authenticate"}) {
+	need, ok := errors.AsType[*servers.LoginNeededError](status.Problem)
+	if status.State != servers.NeedsAuth || !ok || need.Server != "docs" || !slices.Equal(status.Tools, []string{"mcp__docs__authenticate"}) {
 		t.Fatalf("%+v", status)
 	}
-	s, err := h.NewSession(host.SessionOptions{Cwd: t.TempDir(), Asker: approvals.AnyFunc(func(ctx context.Context, q host.Question) (host.Reply, error) {
+	s := session(t, h, host.SessionOptions{Asker: approvals.AnyFunc(func(ctx context.Context, q host.Question) (host.Reply, error) {
 		if q.Kind != host.QuestionURL {
 			return host.Reply{Answer: host.AnswerDeny}, nil
 		}
 		asked = append(asked, q)
 		return host.Reply{Answer: host.AnswerAllow}, b.Visit(ctx, q.URL.URL)
 	})})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close(context.Background())
-	use := func(name string) abi.ToolResult {
-		return s.Results(ctx, []abi.ToolUse{{ID: "c", Name: name, Input: json.RawMessage(`{}`)}})[0]
-	}
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
+	defer cancel()
+	use := func(name string) abi.ToolResult { return call(ctx, s, name, "{}") }
 	if r := use("mcp__docs__say"); !r.IsError {
 		t.Errorf("called without a login: %s", r.Text())
 	}
@@ -75,7 +59,7 @@ func TestAuthenticateTool(t *testing.T) {
 	if len(asked) != 1 || asked[0].Server != "docs" || !strings.Contains(asked[0].URL.Message, "the MCP server docs names") {
 		t.Errorf("%+v", asked)
 	}
-	if r := use("mcp__docs__say"); r.IsError || r.Text() != "said" {
+	if r := use("mcp__docs__say"); r.IsError || r.Text() != "said {}" {
 		t.Errorf("%s", r.Text())
 	}
 	w.Set(func() { w.Wants = "write" })
@@ -85,7 +69,7 @@ func TestAuthenticateTool(t *testing.T) {
 	if r := use("mcp__docs__authenticate"); r.IsError {
 		t.Fatalf("%s", r.Text())
 	}
-	if r := use("mcp__docs__say"); r.IsError || r.Text() != "said" {
+	if r := use("mcp__docs__say"); r.IsError || r.Text() != "said {}" {
 		t.Errorf("%s", r.Text())
 	}
 	if strings.Contains(set.Status()[0].Stderr, "access-") {
@@ -98,7 +82,7 @@ func TestAuthenticateTool(t *testing.T) {
 // without a token, and does not speak that revision.
 func TestLoginThatGrantsTooLittle(t *testing.T) {
 	t.Parallel()
-	w := newRealm(t)
+	w := oauthtest.New(t)
 	w.One = true
 	var refused atomic.Int32
 	w.Handle = func(rw http.ResponseWriter, r *http.Request) bool {
@@ -116,31 +100,19 @@ func TestLoginThatGrantsTooLittle(t *testing.T) {
 		}
 		return true
 	}
-	h, err := host.Open(t.Context(), host.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close(context.Background())
+	h := open(t, host.Options{}, "", "")
 	kept := credentials.InFiles(filepath.Join(t.TempDir(), "credentials"))
-	set := Open(h, Options{Credentials: kept, Servers: []Config{{Name: "docs", URL: w.Home(), Network: []string{"127.0.0.1"}}}})
-	defer set.Close(context.Background())
-	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
-	defer cancel()
-	if err := set.Wait(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if status := set.Status()[0]; status.State != NeedsAuth {
+	set := connectWith(t, h, servers.Options{Credentials: kept, Servers: []servers.Config{{Name: "docs", URL: w.Home(), Network: []string{"127.0.0.1"}}}})
+	if status := set.Status()[0]; status.State != servers.NeedsAuth {
 		t.Fatalf("%+v", status)
 	}
-	b := &Browser{}
-	s, err := h.NewSession(host.SessionOptions{Cwd: t.TempDir(), Mode: permissions.ModeBypass, Asker: approvals.AnyFunc(func(ctx context.Context, q host.Question) (host.Reply, error) {
+	b := &oauthtest.Browser{}
+	s := session(t, h, host.SessionOptions{Mode: permissions.ModeBypass, Asker: approvals.AnyFunc(func(ctx context.Context, q host.Question) (host.Reply, error) {
 		return host.Reply{Answer: host.AnswerAllow}, b.Visit(ctx, q.URL.URL)
 	})})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close(context.Background())
-	r := s.Results(ctx, []abi.ToolUse{{ID: "c", Name: "mcp__docs__authenticate", Input: json.RawMessage(`{}`)}})[0]
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
+	defer cancel()
+	r := call(ctx, s, "mcp__docs__authenticate", "{}")
 	if !r.IsError || !strings.Contains(r.Text(), "needs a login that grants more") {
 		t.Errorf("%s", r.Text())
 	}
@@ -149,11 +121,17 @@ func TestLoginThatGrantsTooLittle(t *testing.T) {
 	}
 }
 
-// serveMCP has the realm's resource be an MCP server.
-func (w *Realm) serveMCP() {
-	s := mcp.NewServer(&mcp.Implementation{Name: "docs", Version: "1"}, nil)
-	s.AddTool(&mcp.Tool{Name: "say", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "said"}}}, nil
-	})
-	w.MCP = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil)
+// Some servers have no logins, which is told.
+func TestNoLogin(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]servers.Config{
+		"a program":           {Name: "docs", Command: []string{"x"}},
+		"older transport":     {Name: "docs", URL: "https://mcp.example.com", SSE: true},
+		"of their own":        {Name: "docs", URL: "https://mcp.example.com", Headers: map[string]string{"authorization": "Bearer x"}},
+		"invalid server name": {Name: "a b", URL: "https://mcp.example.com"},
+	} {
+		if err := servers.LogIn(t.Context(), nil, c, servers.LoginOptions{}, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
 }

@@ -1,28 +1,22 @@
-package servers
+// Package oauthtest is for tests of logins to MCP servers: a server that wants one, and a person
+// with a browser.
+package oauthtest
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/toolquay/toolquay/host/internal/credentials"
-	"github.com/toolquay/toolquay/host/internal/egress"
 )
 
 // Realm is an MCP server that wants tokens and an authorization server that gives them, each on
@@ -58,8 +52,8 @@ type Realm struct {
 // Code is what the authorization server remembers of a code that it gave.
 type Code struct{ Challenge, Scopes, Redirect string }
 
-// newRealm starts the servers of a realm, which end with the test.
-func newRealm(t *testing.T) *Realm {
+// New starts the servers of a realm, which end with the test.
+func New(t *testing.T) *Realm {
 	t.Helper()
 	w := &Realm{
 		Codes: map[string]Code{}, Tokens: map[string]string{}, Refresh: map[string]string{}, Life: time.Hour,
@@ -246,120 +240,4 @@ func (w *Realm) token(rw http.ResponseWriter, r *http.Request) {
 	Reply(rw, http.StatusOK, map[string]any{
 		"access_token": access, "refresh_token": refresh, "token_type": "Bearer", "expires_in": int(w.Life.Seconds()), "scope": scopes,
 	})
-}
-
-// handler is what authorizes the requests to the realm's MCP server. Tests change its settings.
-func handler(t *testing.T, w *Realm, dir string, change func(*Config)) *oauth {
-	t.Helper()
-	c := &Config{Name: "docs", URL: w.Home(), Network: []string{"127.0.0.2"}}
-	if change != nil {
-		change(c)
-	}
-	return newOAuth(c, client(c), credentials.InFiles(filepath.Join(dir, "credentials")), slog.New(slog.DiscardHandler))
-}
-
-// client connects to hosts of all names on the loopback.
-func client(c *Config) *http.Client {
-	named := func(host string) bool { return slices.Contains(c.Network, host) }
-	configured := []string{c.URL}
-	if c.Auth != nil {
-		configured = append(configured, c.Auth.Issuer)
-	}
-	return egress.New(egress.Options{Named: named, Configured: configured, Dial: func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(to.Port()))))
-	}}).Client()
-}
-
-// authorized makes a request as the SDK's transport does, and returns its status.
-func authorized(ctx context.Context, h *oauth) (int, error) {
-	once := func() (*http.Request, *http.Response, error) {
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, http.NoBody)
-		if err != nil {
-			return nil, nil, err
-		}
-		ts, err := h.TokenSource(ctx)
-		if err != nil {
-			return nil, nil, err
-		}
-		if ts != nil {
-			token, err := ts.Token()
-			if err != nil {
-				return nil, nil, err
-			}
-			if token != nil {
-				r.Header.Set("Authorization", "Bearer "+token.AccessToken)
-			}
-		}
-		answer, err := h.client.Do(r)
-		return r, answer, err
-	}
-	r, answer, err := once()
-	if err != nil {
-		return 0, err
-	}
-	if answer.StatusCode != http.StatusUnauthorized && answer.StatusCode != http.StatusForbidden {
-		return answer.StatusCode, answer.Body.Close()
-	}
-	if err := h.Authorize(ctx, r, answer); err != nil {
-		return answer.StatusCode, err
-	}
-	if _, answer, err = once(); err != nil {
-		return 0, err
-	}
-	return answer.StatusCode, answer.Body.Close()
-}
-
-// Browser is a person who opens pages at once.
-type Browser struct {
-	// Stays has them open none, so that what they enter counts. Enter returns that; nil waits
-	// for the browser.
-	Stays bool
-	Enter func(page string) string
-	// Page is what they were asked to open.
-	Page string
-}
-
-// Visit opens a page, whatever it says.
-func (b *Browser) Visit(ctx context.Context, page string) error {
-	b.Page = page
-	if b.Stays {
-		return nil
-	}
-	_, err := Get(ctx, page)
-	return err
-}
-
-// Get opens a page that is at any address of the loopback, and returns its text. That is empty
-// where the context ends first.
-func Get(ctx context.Context, page string) (string, error) {
-	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-		_, port, _ := net.SplitHostPort(addr)
-		var d net.Dialer
-		return d.DialContext(ctx, network, "127.0.0.1:"+port)
-	}}}
-	defer client.CloseIdleConnections()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, page, http.NoBody)
-	if err != nil {
-		return "", err
-	}
-	answer, err := client.Do(r)
-	if err != nil {
-		if errors.Is(err, context.Canceled) {
-			return "", nil
-		}
-		return "", err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	return string(text), err
-}
-
-// Paste enters what the person would.
-func (b *Browser) Paste(ctx context.Context) (string, error) {
-	if b.Enter != nil {
-		return b.Enter(b.Page), nil
-	}
-	<-ctx.Done()
-	return "", context.Cause(ctx)
 }
