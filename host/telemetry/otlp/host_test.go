@@ -285,7 +285,7 @@ func TestReceiversThatFail(t *testing.T) {
 			if took > testenv.Patience {
 				t.Errorf("the calls took %v", took)
 			}
-			const limit = 300 * time.Millisecond
+			const limit = 2 * time.Second // in which what is left is begun to be sent, also on a busy machine
 			testenv.InTime(t, limit+200*time.Millisecond, func() time.Duration {
 				return testenv.Took(func() { _ = l.shutdown(t, limit) })
 			})
