@@ -276,16 +276,10 @@ func TestProgramsEndWithTheirHost(t *testing.T) {
 			if line, err := bufio.NewReader(out).ReadString('\n'); line != "there\n" {
 				t.Fatalf("the host says %q: %v", line, err)
 			}
-			if len(marked(mark)) < 2 {
-				t.Error("the program and its child are not found while they run")
-			}
+			soon(t, "the program and its child", func() bool { return len(marked(mark)) >= 2 })
 			must(t, c.Process.Kill())
 			_ = c.Wait() // it was killed
-			for end := time.Now().Add(testenv.Patience); len(marked(mark)) > 0; time.Sleep(10 * time.Millisecond) {
-				if time.Now().After(end) {
-					t.Fatalf("%v are left", marked(mark))
-				}
-			}
+			soon(t, "their end", func() bool { return len(marked(mark)) == 0 })
 		})
 	}
 }

@@ -186,13 +186,13 @@ func TestCapabilityAsks(t *testing.T) {
 		if q.Kind != host.QuestionForm || q.Plugin != "fixture" || q.Tool != "Fixture" {
 			t.Errorf("asked %+v", q)
 		}
-		time.Sleep(300 * time.Millisecond) // more than the guest has
+		time.Sleep(2500 * time.Millisecond) // more than the guest has
 		return fills(map[string]string{"name": "Ann"}), nil
 	})
 	h := open(t, host.Options{
 		Capabilities: []capability.Capability{asking},
 		Plugins: host.PluginOptions{
-			Sources: []plugins.Source{plugin(t, "pass_through", fixtureTool+"read_only = true\n"+fixtureCapability+"\n[limits]\ntime = \"200ms\"\n")},
+			Sources: []plugins.Source{plugin(t, "pass_through", fixtureTool+"read_only = true\n"+fixtureCapability+"\n[limits]\ntime = \"2s\"\n")},
 			Granted: []string{"fixture"},
 		},
 	})
@@ -201,7 +201,7 @@ func TestCapabilityAsks(t *testing.T) {
 		t.Errorf("%q, %q", r.Text(), asking.said)
 	}
 	clocks := of(events, host.EventFinished)[0].Clocks
-	if clocks.Person < 250*time.Millisecond || clocks.Capability > clocks.Person {
+	if clocks.Person < 2500*time.Millisecond || clocks.Capability > clocks.Person {
 		t.Errorf("the person took %s, the capability %s", clocks.Person, clocks.Capability)
 	}
 }

@@ -94,7 +94,7 @@ func drive(t *testing.T, python, suite string) (list []session) {
 		"TOOLQUAY="+testenv.GoProgram(t, "../../../../cmd/host"), "TOOLQUAY_ARGS="+string(args))
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = testenv.Patience // for a server that ends after its client
 	late := time.AfterFunc(driveTime, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
 	if err := cmd.Run(); err != nil {

@@ -205,7 +205,7 @@ func (p *project) run(t *testing.T, name string, args ...string) (string, error)
 		"PYTHONPYCACHEPREFIX="+testenv.PythonCache(), "TOOLQUAY="+p.command, "TOOLQUAY_ARGS="+string(line), "TOOLQUAY_LASTING="+p.lasting)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = testenv.Patience // for a server that ends after its client
 	late := time.AfterFunc(sessionTime, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
 	if err := cmd.Run(); err != nil {
