@@ -72,7 +72,7 @@ func TestMCPLogin(t *testing.T) {
 	defer cancel()
 	command := func(args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, "toolquay", args...)
-		cmd.Dir, cmd.Env = home, append(os.Environ(), "HOME="+home, "USERPROFILE="+home)
+		cmd.Dir, cmd.Env = home, append(os.Environ(), "HOME="+home, "USERPROFILE="+home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_CACHE_HOME="+testenv.CacheHome())
 		return cmd
 	}
 	run := func(want string, args ...string) {

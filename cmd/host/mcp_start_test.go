@@ -28,7 +28,7 @@ func firstAnswer(tb testing.TB, home string) time.Duration {
 func timeToFirstLine(tb testing.TB, home, input string, args ...string) (time.Duration, error) {
 	tb.Helper()
 	cmd := exec.Command("toolquay", args...)
-	cmd.Dir, cmd.Env = home, append(os.Environ(), "HOME="+home)
+	cmd.Dir, cmd.Env = home, append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		tb.Fatal(err)
