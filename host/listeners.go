@@ -66,10 +66,10 @@ func (l *listeners) Interruptible(yes bool) {
 
 // Close ends the feed, and waits until the embedder has all events.
 func (l *listeners) Close() {
-	if l.feed != nil {
-		l.feed.Close()
-	}
 	if l.observer != nil {
 		l.observer.Flush()
+	}
+	if l.feed != nil {
+		l.feed.Close()
 	}
 }

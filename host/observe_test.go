@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
@@ -92,6 +93,25 @@ func TestObserve(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSlowObserver has an observer take its time over what it is told beside the turn: it has seen
+// all before the turn returns.
+func TestSlowObserver(t *testing.T) {
+	t.Parallel()
+	o := &observed{}
+	h := open(t, host.Options{Observe: host.ObserveOptions{Events: func(e host.Event) {
+		if e.Kind == host.EventInterruptible {
+			time.Sleep(20 * time.Millisecond)
+		}
+		o.see(e)
+	}}, Tools: []host.NativeTool{echo("Echo", func(c *abi.Tool) { c.Interrupt = abi.InterruptBlock })}})
+	read := slices.Collect(session(t, h, host.SessionOptions{}).Run(t.Context(), []abi.ToolUse{use("1", "Echo", `{"s":"x"}`)}))
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if got := o.turns[read[0].Turn]; len(got) != len(read) {
+		t.Errorf("observed were %s, and read %s", inShort(got), inShort(read))
 	}
 }
 
