@@ -63,7 +63,7 @@ var some = []string{"unheeding", "memory", "lines", "time", "100,000 files", "me
 func TestBombs(t *testing.T) {
 	most := time.Second
 	if testenv.Race { // when other packages are tested beside it, and all takes longer
-		most *= 10
+		most = testenv.Patience
 	}
 	for name, bomb := range bombs {
 		if !testenv.Thorough() && !slices.Contains(some, name) {
