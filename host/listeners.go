@@ -64,7 +64,8 @@ func (l *listeners) Interruptible(yes bool) {
 	}
 }
 
-// Close ends the feed, and waits until the embedder has all events.
+// Close waits until the embedder has all events, and then ends the feed: who reads the turn goes on
+// after that.
 func (l *listeners) Close() {
 	if l.observer != nil {
 		l.observer.Flush()

@@ -205,7 +205,6 @@ func (c *connection) leave(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(c.calls, token)
-	c.used = true
 }
 
 // progress passes on how far a call has come.

@@ -44,8 +44,8 @@ type connection struct {
 	listed      time.Time
 
 	// The server's mutex guards the rest.
-	used  bool // since it was last asked
-	held  int  // by those that make requests
+	used  bool // since that was last asked
+	held  int  // by those that make requests, see [server.hold]
 	calls map[string]*call
 	next  int64
 }
@@ -71,7 +71,7 @@ func (c *connection) works() bool {
 	}
 }
 
-// release gives up what [server.connection] returned.
+// release ends one [server.hold].
 func (c *connection) release() {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
@@ -184,7 +184,7 @@ func (c *connection) close() {
 	}
 	c.program.Stop(closeTime)
 	<-c.program.Done()
-	c.ended()
+	c.ended() // so that its last words are in the status
 }
 
 func (s *server) transport(ctx context.Context, c *connection) (mcp.Transport, error) {

@@ -118,11 +118,12 @@ func (w *editWatch) ask(ctx context.Context) ([]diagnostic, error) {
 	defer func() { w.left -= time.Since(began) }()
 	s := w.server
 	s.mu.Lock()
-	c := s.live
+	c := s.hold()
 	s.mu.Unlock()
 	if c == nil {
 		return nil, errors.New("it is not connected")
 	}
+	defer c.release()
 	input, err := json.Marshal(map[string]string{"uri": fileURI(w.file)})
 	if err != nil {
 		return nil, err

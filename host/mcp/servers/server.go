@@ -295,7 +295,7 @@ func (s *server) rests(c *connection) bool {
 	defer s.mu.Unlock()
 	used := c.used
 	c.used = false
-	if used || c.held+len(c.calls)+s.waiting > 0 {
+	if used || c.held+s.waiting > 0 {
 		return false
 	}
 	s.live = nil
@@ -340,14 +340,14 @@ func (s *server) drop(c *connection) {
 // failed leaves those of others alone.
 func (s *server) drain(c *connection) {
 	defer c.close()
-	for calls := 1; calls > 0; {
+	for held := 1; held > 0; {
 		select {
 		case <-time.After(drainCheck):
 		case <-s.ctx.Done():
 			return
 		}
 		s.mu.Lock()
-		calls = c.held + len(c.calls)
+		held = c.held
 		s.mu.Unlock()
 	}
 }
@@ -376,13 +376,11 @@ func (s *server) connection(ctx context.Context) (*connection, error) {
 		s.mu.Unlock()
 	}()
 	for {
-		c, changed, st := s.live, s.changed, s.status
-		if c.works() {
-			c.held++
-			s.mu.Unlock()
+		c, changed, st := s.hold(), s.changed, s.status
+		s.mu.Unlock()
+		if c != nil {
 			return c, nil
 		}
-		s.mu.Unlock()
 		if st.State == NeedsAuth && st.Problem != before { //nolint:errorlint // each try has a problem of its own
 			return nil, abi.Errorf(abi.CodeDenied, "%w", st.Problem)
 		}
@@ -399,6 +397,16 @@ func (s *server) connection(ctx context.Context) (*connection, error) {
 		}
 		s.mu.Lock()
 	}
+}
+
+// hold is the live connection, which is not closed before it is released; nil where there is none.
+// The mutex is held.
+func (s *server) hold() *connection {
+	if !s.live.works() {
+		return nil
+	}
+	s.live.held++
+	return s.live
 }
 
 // reason is why something failed under a context: the context's, if that ended.

@@ -52,7 +52,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// What was kept counts for nothing but what it was made for.
+// A login is used only for the server, URL, issuer and client that it was made for.
 func TestLoginIsBound(t *testing.T) {
 	t.Parallel()
 	w, dir := oauthtest.New(t), t.TempDir()
