@@ -84,8 +84,11 @@ func TestGuestRunsWhatWasJudged(t *testing.T) {
 func TestGuestReadsNoTaskOfOthers(t *testing.T) {
 	t.Parallel()
 	h := newShelled(t)
-	s := session(t, h.Host, host.SessionOptions{ID: "mine"})
-	id := background(t, s, "echo of-the-model")
+	dir := files(t, nil)
+	s := session(t, h.Host, host.SessionOptions{ID: "mine", Cwd: dir})
+	// It writes nothing before the result that begins it has left, which would show that.
+	id := background(t, s, "until [ -e go ]; do sleep 0.01; done; echo of-the-model")
+	must(t, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))
 	taskEnds(t, s, id)
 	must(t, s.Close(t.Context()))
 	for _, capability := range []string{abi.CapTaskOutput, abi.CapTaskStop} {

@@ -79,8 +79,11 @@ func TestTaskNotice(t *testing.T) {
 // TestLongTaskIsReadOn shows a model all of a long output, each part once and whole.
 func TestLongTaskIsReadOn(t *testing.T) {
 	t.Parallel()
-	s := session(t, newShelled(t).Host, host.SessionOptions{})
-	id := background(t, s, "seq 150000")
+	dir := files(t, nil)
+	s := session(t, newShelled(t).Host, host.SessionOptions{Cwd: dir})
+	// It writes nothing before the result that begins it has left, which would show that.
+	id := background(t, s, "until [ -e go ]; do sleep 0.01; done; seq 150000")
+	must(t, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))
 	taskEnds(t, s, id)
 	var all strings.Builder
 	for range 100 {
