@@ -81,16 +81,6 @@ func (c *connection) release() {
 
 // connect starts or reaches the server, and agrees on a revision with it.
 func (s *server) connect(ctx context.Context) (*connection, error) {
-	c, err := s.connectOnce(ctx)
-	if err != nil && s.late.Load() && !s.patient { // it was taken for one of the older revision
-		s.patient = true
-		c, err = s.connectOnce(ctx)
-	}
-	return c, err
-}
-
-// connectOnce is connect, once.
-func (s *server) connectOnce(ctx context.Context) (*connection, error) {
 	c := &connection{server: s, broken: make(chan struct{}), listChanged: make(chan struct{}, 1), calls: make(map[string]*call)}
 	transport, err := s.transport(ctx, c)
 	if err != nil {

@@ -16,6 +16,9 @@ import (
 // do not know. Some do not even refuse it.
 const methodDiscover = "server/discover"
 
+// methodInitialize is that of the older ones.
+const methodInitialize = "initialize"
+
 // probeTime is how long a program may leave the first question of the newer revision unanswered;
 // then the older one is tried.
 var probeTime = 10 * time.Second
@@ -36,7 +39,7 @@ func (p *probing) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &probingConn{Connection: conn, of: p.of, came: make(chan received), answers: make(chan jsonrpc.Message, 1), closed: make(chan struct{})}, nil
+	return &probingConn{Connection: conn, of: p.of, late: make(chan struct{}), came: make(chan received), answers: make(chan jsonrpc.Message, 1), closed: make(chan struct{})}, nil
 }
 
 type received struct {
@@ -47,8 +50,12 @@ type received struct {
 type probingConn struct {
 	mcp.Connection
 	of *server
-	// given is the id of the question that we answered.
-	given atomic.Pointer[jsonrpc.ID]
+	// given is the id of the question that we answered, and late is closed when the server has
+	// answered it too. Older is the id of the older revision's first question, and refused says
+	// that the server refused it.
+	given, older atomic.Pointer[jsonrpc.ID]
+	late         chan struct{}
+	refused      atomic.Bool
 
 	reading sync.Once
 	came    chan received
@@ -59,7 +66,11 @@ type probingConn struct {
 
 // Write sends a message, and begins to wait for the answer to the first question.
 func (c *probingConn) Write(ctx context.Context, m jsonrpc.Message) error {
-	if q, ok := m.(*jsonrpc.Request); ok && q.Method == methodDiscover && !c.of.patient {
+	q, ok := m.(*jsonrpc.Request)
+	if ok && q.Method == methodInitialize {
+		c.older.Store(&q.ID)
+	}
+	if ok && q.Method == methodDiscover && !c.of.patient {
 		refusal := &jsonrpc.Response{ID: q.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: errUnanswered.Error()}}
 		time.AfterFunc(probeTime, func() {
 			c.given.Store(&q.ID)
@@ -77,11 +88,6 @@ func (c *probingConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	c.reading.Do(func() { go c.read() }) //nolint:contextcheck // it reads as long as the connection lasts
 	select {
 	case r := <-c.came:
-		if m, ok := r.message.(*jsonrpc.Response); ok && m.Error == nil {
-			if given := c.given.Load(); given != nil && m.ID == *given {
-				c.of.late.Store(true)
-			}
-		}
 		return r.message, r.err
 	case m := <-c.answers:
 		return m, nil
@@ -96,10 +102,10 @@ func (c *probingConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 func (c *probingConn) read() {
 	for {
 		m, err := c.Connection.Read(context.Background())
+		c.note(m)
 		select {
 		case c.came <- received{m, err}:
-		case <-c.closed:
-			return
+		case <-c.closed: // nobody reads it any more
 		}
 		if err != nil {
 			return
@@ -107,8 +113,37 @@ func (c *probingConn) read() {
 	}
 }
 
+// note keeps what an answer says of the server's revision.
+func (c *probingConn) note(m jsonrpc.Message) {
+	answer, ok := m.(*jsonrpc.Response)
+	given, older := c.given.Load(), c.older.Load()
+	switch {
+	case !ok || given == nil:
+	case answer.ID == *given:
+		if answer.Error == nil && !c.of.late.Swap(true) {
+			close(c.late)
+		}
+	case older != nil && answer.ID == *older && answer.Error != nil:
+		c.refused.Store(true)
+	}
+}
+
+// overtaken is how long a server's late answer to the first question may come behind its refusal
+// of the older revision's: both are on their way then.
+const overtaken = time.Second
+
 // Close ends the connection.
 func (c *probingConn) Close() error {
-	c.closing.Do(func() { close(c.closed) })
+	c.closing.Do(func() {
+		close(c.closed)
+		if c.refused.Load() && !c.of.late.Load() {
+			timer := time.NewTimer(overtaken)
+			defer timer.Stop()
+			select {
+			case <-c.late:
+			case <-timer.C:
+			}
+		}
+	})
 	return c.Connection.Close()
 }

@@ -241,7 +241,22 @@ func (s *server) inTime() (c *connection, err error) {
 	return c, reason(ctx, err)
 }
 
+// establish connects and lists the tools. A server that answers the first question of the newer
+// revision late was taken for one of the older, whether or not it also speaks that: it is asked
+// again, and waited for.
 func (s *server) establish(ctx context.Context) (*connection, error) {
+	c, err := s.establishOnce(ctx)
+	if !s.late.Load() || s.patient {
+		return c, err
+	}
+	s.patient = true
+	if err == nil {
+		s.drop(c)
+	}
+	return s.establishOnce(ctx)
+}
+
+func (s *server) establishOnce(ctx context.Context) (*connection, error) {
 	c, err := s.connect(ctx)
 	if err != nil {
 		return nil, err
