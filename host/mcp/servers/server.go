@@ -245,8 +245,9 @@ func (s *server) inTime() (c *connection, err error) {
 // revision late was taken for one of the older, whether or not it also speaks that: it is asked
 // again, and waited for.
 func (s *server) establish(ctx context.Context) (*connection, error) {
+	s.patient = s.patient || s.late.Load() // its last answer may have come after that
 	c, err := s.establishOnce(ctx)
-	if !s.late.Load() || s.patient {
+	if s.patient || !s.late.Load() {
 		return c, err
 	}
 	s.patient = true
