@@ -15,7 +15,6 @@ import (
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/session"
-	"github.com/toolquay/toolquay/internal/forms"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -61,38 +60,22 @@ func (p person) ask(ctx context.Context, q *gate.Question) <-chan gate.Answer {
 	return answered
 }
 
-// askMore puts a form or a URL to the session's asker, and waits for the answer.
+// askMore puts what a call asks to the session's asker, and waits for the answer.
 func (p person) askMore(ctx context.Context, asks *pipeline.Question) (capability.Reply, error) {
-	q := p.head(QuestionForm, rand.Text(), asks.About, asks.Mode)
-	var form *forms.Form
-	var err error
-	if q.Form = asks.Form; q.Form != nil {
-		form, err = checkForm(q.Form)
-	} else {
-		q.Kind, q.URL, err = QuestionURL, asks.URL, checkURL(asks.URL)
-	}
-	if err != nil {
+	if err := asks.Check(); err != nil {
 		return capability.Reply{}, err
 	}
+	q := p.head(asks.AskedKind(), rand.Text(), asks.About, asks.Mode)
+	q.Ask = asks.Ask
 	if !p.of.carries(q.Kind) {
 		return capability.Reply{}, unanswerable(q.Kind)
 	}
 	tellingOf(p.tell).inTime(Event{Kind: EventQuestion, Question: &q})
-	said := p.await(ctx, q.copied())
+	forAsker := q // who changes nothing of what others have
+	forAsker.Input, forAsker.Ask = bytes.Clone(q.Input), q.Clone()
+	said := p.await(ctx, forAsker)
 	tellingOf(p.tell).inTime(Event{Kind: EventAnswered, Question: &q, Answer: said.Answer, Err: said.err})
-	return said.more(&q, form)
-}
-
-// copied is a form or a URL for an asker, who changes nothing of what others have.
-func (q Question) copied() Question {
-	q.Input = bytes.Clone(q.Input)
-	if q.Form != nil {
-		q.Form = &Form{Message: q.Form.Message, Schema: bytes.Clone(q.Form.Schema)}
-	}
-	if q.URL != nil {
-		q.URL = &URLQuestion{Message: q.URL.Message, URL: q.URL.URL}
-	}
-	return q
+	return said.more(&q)
 }
 
 // await waits for the answer to a question, or for the end of ctx.
@@ -107,8 +90,8 @@ func (p person) await(ctx context.Context, q Question) reply {
 	}
 }
 
-// more is a reply to a form or a URL as the call gets it that asked.
-func (r reply) more(q *Question, form *forms.Form) (capability.Reply, error) {
+// more is a reply as the call gets it that asked.
+func (r reply) more(q *Question) (capability.Reply, error) {
 	switch {
 	case errors.Is(r.err, ErrNobody):
 		return capability.Reply{}, unanswerable(q.Kind)
@@ -118,12 +101,10 @@ func (r reply) more(q *Question, form *forms.Form) (capability.Reply, error) {
 		return capability.Reply{}, abi.Errorf(abi.CodeNeedsApproval, "a person must answer this first (question %s)", q.ID)
 	case r.Answer != AnswerAllow:
 		return capability.Reply{Message: r.Message}, nil
-	case form == nil:
-		return capability.Reply{Accepted: true}, nil
 	}
-	content, err := form.Accept(r.Content)
+	content, err := q.Accept(r.Content)
 	if err != nil {
-		return capability.Reply{}, abi.Errorf(abi.CodeInvalidInput, "the person's answer does not fit the form: %w", err)
+		return capability.Reply{}, abi.Errorf(abi.CodeInvalidInput, "the person's answer does not fit the question: %w", err)
 	}
 	return capability.Reply{Accepted: true, Content: content}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -157,6 +158,28 @@ func TestChainPlan(t *testing.T) {
 		t.Error("an unknown mode was entered")
 	}
 	mode(permissions.ModeDefault)
+}
+
+// TestModesAreTold tells of each change of the mode, and of nothing that changes none.
+func TestModesAreTold(t *testing.T) {
+	t.Parallel()
+	var told []string // no turn runs, so that nobody else is told
+	h := open(t, host.Options{Observe: host.ObserveOptions{Events: func(e host.Event) {
+		if e.Kind == host.EventMode {
+			told = append(told, string(e.Mode.Before+" "+e.Mode.Mode)+" "+e.Session+e.Turn)
+		}
+	}}})
+	s, err := h.NewSession(host.SessionOptions{ID: "s", Cwd: t.TempDir(), Mode: permissions.ModeAcceptEdits})
+	must(t, err)
+	must(t, s.SetMode(permissions.ModePlan))
+	must(t, s.SetMode(permissions.ModePlan))
+	must(t, h.Apply(host.Settings{}))
+	must(t, s.LeavePlan())
+	must(t, h.Apply(host.Settings{ForbiddenModes: []permissions.Mode{permissions.ModeAcceptEdits}}))
+	must(t, s.Close(t.Context())) // all is told before it returns
+	if want := []string{"acceptEdits plan s", "plan acceptEdits s", "acceptEdits default s"}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
 }
 
 // TestChainForbiddenModes forbids modes before and after sessions are in them.

@@ -48,8 +48,17 @@ const (
 	// EventChanged: the call changed the session or, with an Err, was refused to. Results
 	// name the changes that were made only; those of [EventFinished] may still be refused.
 	EventChanged EventKind = "changed"
-	// EventMessage: a hook has something to say to the person.
+	// EventMessage: a hook or, with Said, the model has something to say to the person.
 	EventMessage EventKind = "message"
+	// EventTodos: an agent's list of todos has changed.
+	EventTodos EventKind = "todos"
+	// EventWork: one of the work items that agents share has changed. Like EventTodos and
+	// EventOutput it is of no turn where its call has its result.
+	EventWork EventKind = "work"
+	// EventOutput: the session has the structured output that it was begun for, or another one.
+	EventOutput EventKind = "output"
+	// EventMode: the session's permission mode has changed. It is of no turn.
+	EventMode EventKind = "mode"
 	// EventStop: the model is not to go on after this turn.
 	EventStop EventKind = "stop"
 	// EventPersisted: a result was over its limit and lies in the session's directory.
@@ -91,8 +100,8 @@ const (
 //     takes the place of its EventResult.
 //   - EventQueued comes first. Before EventStarted come EventDecided, EventQuestion,
 //     EventHook and EventRewritten, as often as the input is rewritten. After it come
-//     EventProgress, EventGit, EventQuestion and EventAnswered for what the tool asks, and of
-//     each capability call its EventDecided, EventQuestion and EventCapability, in any number; then EventHook for the hooks
+//     EventProgress, EventGit, EventTodos, EventWork, EventOutput, EventMessage with Said,
+//     EventQuestion and EventAnswered for what the tool asks, and of each capability call its EventDecided, EventQuestion and EventCapability, in any number; then EventHook for the hooks
 //     after the call, and EventPersisted. Then come EventFinished and EventResult, and
 //     last EventReplaced. EventChanged comes after EventFinished, before EventResult or
 //     after it. EventMessage and EventStop come with the hook or the answer that caused
@@ -157,8 +166,14 @@ type Event struct {
 	Result     *abi.ToolResult
 	Change     *abi.Change
 	Hook       *HookRecord
-	// Reason is for people, with EventMessage and EventStop.
+	// Reason is for people, with EventMessage and EventStop. Said is where the model says it.
 	Reason string
+	Said   *capability.Said
+	// Todos, Work, Output and Mode are the news, with the events of these names.
+	Todos  *capability.TodosNews
+	Work   *capability.WorkNews
+	Output json.RawMessage
+	Mode   *capability.ModeNews
 	// Stored is where the whole result lies, with EventPersisted and EventReplaced.
 	Stored *StoredResult
 	// Interruptible is the news, with EventInterruptible.

@@ -65,29 +65,19 @@ type Call struct {
 	ends   context.Context //nolint:containedctx // with the call, whatever context a question is asked under
 }
 
-// Ask asks the person that the session works for, and waits for the answer: a form or a URL,
-// by the question's field of that kind; the host fills in the rest. Waiting takes none of the
-// call's slot, and ends with the call. An answer accepts ([AnswerAllow]) or declines ([AnswerDeny]). Errors have the
-// codes that [capability.Person] names; [ErrNobody] and [ErrDismissed] are among them. A tool
+// Ask asks the person that the session works for, and waits for the answer. Waiting takes none
+// of the call's slot, and ends with the call. An answer accepts ([AnswerAllow]), with the
+// content that [Ask].Accept returns, or declines ([AnswerDeny]). Errors have the codes that [capability.Person] names; [ErrNobody] and [ErrDismissed] are among them. A tool
 // that can do nothing without an answer says so in its contract (RequiresUser), so that it is
 // not offered where nobody can be asked.
-func (c *Call) Ask(ctx context.Context, q Question) (Reply, error) {
+func (c *Call) Ask(ctx context.Context, q Ask) (Reply, error) {
 	if c.person == nil {
-		return Reply{}, unanswerable(q.Kind)
+		return Reply{}, unanswerable(q.AskedKind())
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.ends, func() { cancel(context.Cause(c.ends)) })() //nolint:contextcheck // the other one ends this
-	var said capability.Reply
-	var err error
-	switch {
-	case q.Kind == QuestionForm && q.Form != nil:
-		said, err = c.person.Fill(ctx, *q.Form)
-	case q.Kind == QuestionURL && q.URL != nil:
-		said, err = c.person.Visit(ctx, *q.URL)
-	default:
-		return Reply{}, abi.Errorf(abi.CodeInvalidInput, "a tool asks a form or a URL; a question of the kind %q without one is none", q.Kind)
-	}
+	said, err := c.person.Ask(ctx, q)
 	if err != nil {
 		return Reply{}, err
 	}

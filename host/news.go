@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/tasks"
 	"github.com/toolquay/toolquay/host/internal/turn"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // news tells the embedder about what happens in a session outside all turns, in order.
@@ -38,6 +40,11 @@ func (n *news) tell(e Event) {
 // task tells about a background task that began or ended.
 func (n *news) task(t tasks.Info) {
 	n.tell(Event{Kind: EventTask, CallID: t.Call, Tool: t.Tool, Title: t.Title, Task: &t})
+}
+
+// mode tells about another permission mode.
+func (n *news) mode(before, now permissions.Mode) {
+	n.tell(Event{Kind: EventMode, Mode: &capability.ModeNews{Mode: now, Before: before}})
 }
 
 // flush waits until the embedder has all events.

@@ -4,13 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/url"
 	"time"
-	"unicode"
 
-	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/internal/forms"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -28,22 +24,31 @@ type Asker interface {
 }
 
 // QuestionKind says what a [Question] asks for. More may come.
-type QuestionKind string
+type QuestionKind = capability.QuestionKind
 
 // The kinds of question.
 const (
 	// QuestionApproval asks whether a call may do something.
 	QuestionApproval QuestionKind = "approval"
 	// QuestionForm asks for the values of fields.
-	QuestionForm QuestionKind = "form"
+	QuestionForm = capability.QuestionForm
 	// QuestionURL asks the person to open a URL.
-	QuestionURL QuestionKind = "url"
+	QuestionURL = capability.QuestionURL
+	// QuestionChoice asks them to choose, or to answer in their own words.
+	QuestionChoice = capability.QuestionChoice
+	// QuestionPlan asks them to accept a plan.
+	QuestionPlan = capability.QuestionPlan
 )
 
-// Question is what a person is asked. One of Approval, Form and URL is set, as Kind says.
+// Kinds are all kinds of question.
+func Kinds() []QuestionKind {
+	return []QuestionKind{QuestionApproval, QuestionForm, QuestionURL, QuestionChoice, QuestionPlan}
+}
+
+// Question is what a person is asked. Either Approval is set or one field of Ask, as Kind says.
 //
-// What it asks in a form or a URL comes from a tool. Whoever shows it says which one asks,
-// and opens a URL only if the person does.
+// What Ask asks comes from a tool. Show which tool asks, and open a URL only if the person
+// says so.
 type Question struct {
 	// ID names the question, so that it can be answered later.
 	ID   string       `json:"id"`
@@ -67,17 +72,22 @@ type Question struct {
 	Mode    permissions.Mode `json:"mode"`
 	Asked   time.Time        `json:"asked"`
 
-	Approval *Approval    `json:"approval,omitempty"`
-	Form     *Form        `json:"form,omitempty"`
-	URL      *URLQuestion `json:"url,omitempty"`
+	Approval *Approval `json:"approval,omitempty"`
+	Ask
 }
 
 type (
+	// Ask is what a call asks a person beside permissions: a form, a URL, a choice or a plan.
+	Ask = capability.Ask
 	// Form asks a person for the values of a few fields: Message says what for, and Schema
 	// describes them, as the elicitation of MCP has it.
 	Form = capability.Form
 	// URLQuestion asks a person to open a URL: Message says what for, URL which.
 	URLQuestion = capability.URLQuestion
+	// Choice asks a person to choose, in up to four questions.
+	Choice = capability.Choice
+	// PlanQuestion asks a person to accept a plan.
+	PlanQuestion = capability.PlanQuestion
 )
 
 var (
@@ -88,66 +98,3 @@ var (
 	// person put away without an answer.
 	ErrDismissed = errors.New("the person dismissed the question")
 )
-
-// Accept holds an answer to the form of a question, and returns it with the defaults of the
-// fields that it leaves out. The error says which field is wrong; it is of
-// abi.CodeInvalidInput.
-func (q *Question) Accept(content json.RawMessage) (json.RawMessage, error) {
-	if q.Form == nil {
-		return nil, abi.Errorf(abi.CodeInvalidInput, "the question is no form, so its answer has no content")
-	}
-	form, err := forms.Parse(q.Form.Schema)
-	if err != nil {
-		return nil, err
-	}
-	return form.Accept(content)
-}
-
-// maxQuestion bounds what a tool can have a person read, in bytes, and maxURL its URL.
-const (
-	maxQuestion = 16 << 10
-	maxURL      = 8 << 10
-)
-
-// checkForm reads a tool's form, if it can be asked.
-func checkForm(f *Form) (*forms.Form, error) {
-	if err := checkMessage(f.Message); err != nil {
-		return nil, err
-	}
-	return forms.Parse(f.Schema)
-}
-
-// checkURL returns why a tool's URL cannot be asked to be opened, or nil.
-func checkURL(u *URLQuestion) error {
-	if err := checkMessage(u.Message); err != nil {
-		return err
-	}
-	if len(u.URL) > maxURL {
-		return abi.Errorf(abi.CodeInvalidInput, "the URL of a question has %d bytes; at most %d", len(u.URL), maxURL)
-	}
-	parsed, err := url.Parse(u.URL)
-	switch {
-	case err != nil:
-		return abi.Errorf(abi.CodeInvalidInput, "the URL of a question: %w", err)
-	case parsed.Scheme != "https" && parsed.Scheme != "http" || parsed.Hostname() == "":
-		return abi.Errorf(abi.CodeInvalidInput, "the URL of a question must be a whole one that begins with https:// or http://")
-	case parsed.User != nil:
-		return abi.Errorf(abi.CodeInvalidInput, "the URL of a question must name no user: what stands before @ looks like a host")
-	}
-	for _, r := range u.URL {
-		if r > unicode.MaxASCII || !unicode.IsGraphic(r) || r == ' ' {
-			return abi.Errorf(abi.CodeInvalidInput, "the URL of a question has the character %+q; write it with %%-escapes, and a host as xn--", r)
-		}
-	}
-	return nil
-}
-
-func checkMessage(message string) error {
-	switch {
-	case message == "":
-		return abi.Errorf(abi.CodeInvalidInput, "a question must have a message that says what it is for")
-	case len(message) > maxQuestion:
-		return abi.Errorf(abi.CodeInvalidInput, "the message of a question has %d bytes; at most %d", len(message), maxQuestion)
-	}
-	return nil
-}

@@ -22,16 +22,16 @@ const personSchema = `{"type":"object","required":["name"],"properties":{
 	"name":{"type":"string","minLength":2,"title":"Your name"},
 	"colour":{"type":"string","enum":["red","green"],"default":"green"}}}`
 
-func form(schema string) host.Question {
-	return host.Question{Kind: host.QuestionForm, Form: &host.Form{Message: "Who are you?", Schema: json.RawMessage(schema)}}
+func form(schema string) host.Ask {
+	return host.Ask{Form: &host.Form{Message: "Who are you?", Schema: json.RawMessage(schema)}}
 }
 
-func visit(url string) host.Question {
-	return host.Question{Kind: host.QuestionURL, URL: &host.URLQuestion{Message: "Sign in.", URL: url}}
+func visit(url string) host.Ask {
+	return host.Ask{URL: &host.URLQuestion{Message: "Sign in.", URL: url}}
 }
 
 // curious is a tool that asks a question and tells the answer.
-func curious(name string, q host.Question, change ...func(*abi.Tool)) host.NativeTool {
+func curious(name string, q host.Ask, change ...func(*abi.Tool)) host.NativeTool {
 	tool := echo(name, change...)
 	tool.Run = func(ctx context.Context, c *host.Call) (abi.ToolResult, error) {
 		reply, err := c.Ask(ctx, q)
@@ -85,7 +85,7 @@ func TestCallAsks(t *testing.T) {
 	t.Parallel()
 	good, both := form(personSchema), []host.QuestionKind{host.QuestionForm, host.QuestionURL}
 	for name, test := range map[string]struct {
-		question host.Question
+		question host.Ask
 		asker    host.Asker
 		text     string
 		code     abi.Code
@@ -110,8 +110,8 @@ func TestCallAsks(t *testing.T) {
 		"a URL of a script":    {visit("javascript:alert(1)"), replies(host.Reply{}), "must be a whole one", abi.CodeInvalidInput, true},
 		"a URL with a user":    {visit("https://bank.com@evil.com/"), replies(host.Reply{}), "must name no user", abi.CodeInvalidInput, true},
 		"a URL that looks odd": {visit("https://ex\u0430mple.com/"), replies(host.Reply{}), `the character '\u0430'`, abi.CodeInvalidInput, true},
-		"an approval":          {host.Question{Kind: host.QuestionApproval, Approval: &host.Approval{}}, replies(host.Reply{}), "a tool asks a form or a URL", abi.CodeInvalidInput, true},
-		"no question":          {host.Question{Kind: host.QuestionForm}, replies(host.Reply{}), "a tool asks a form or a URL", abi.CodeInvalidInput, true},
+		"two questions":        {host.Ask{Form: good.Form, URL: visit("https://example.com").URL}, replies(host.Reply{}), "exactly one of", abi.CodeInvalidInput, true},
+		"no question":          {host.Ask{}, replies(host.Reply{}), "exactly one of", abi.CodeInvalidInput, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -227,7 +227,7 @@ func (asksPlan) Accesses() []permissions.Access { return nil }
 func (asksPlan) Close() error                   { return nil }
 
 func (p asksPlan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, error) {
-	reply, err := p.person.Fill(ctx, p.form)
+	reply, err := p.person.Ask(ctx, capability.Ask{Form: &p.form})
 	p.said = string(reply.Content)
 	return abi.Answer{OK: struct{}{}}, err
 }

@@ -92,14 +92,33 @@ func (s *sender) Report(p abi.ProgressHead) {
 }
 
 // GitEvent sends [EventGit], outside all turns where the call has ended.
-func (s *sender) GitEvent(d capability.GitEvent) {
+func (s *sender) GitEvent(d capability.GitEvent) { s.sooner(Event{Kind: EventGit, Git: &d}) }
+
+// News sends what a call did to its session, outside all turns where the call has ended.
+func (s *sender) News(n capability.News) {
+	switch {
+	case n.Todos != nil:
+		s.sooner(Event{Kind: EventTodos, Todos: n.Todos})
+	case n.Work != nil:
+		s.sooner(Event{Kind: EventWork, Work: n.Work})
+	case n.Said != nil:
+		s.sooner(Event{Kind: EventMessage, Reason: n.Said.Message, Said: n.Said})
+	case n.Output != nil:
+		s.sooner(Event{Kind: EventOutput, Output: n.Output})
+	}
+}
+
+// sooner sends one event of a call that runs, or outside all turns where it has its result.
+func (s *sender) sooner(e Event) {
 	if s == nil {
 		return
 	}
 	inCall := s.progress.UnlessOver(func() {
-		s.event(Event{Kind: EventGit, Git: &d, Elapsed: s.elapsed()})
+		e.Elapsed = s.elapsed()
+		s.event(e)
 	})
 	if !inCall {
-		s.listeners.of.news.tell(Event{Kind: EventGit, CallID: d.Call.ID, Tool: d.Call.Tool, Title: s.title, Git: &d})
+		e.CallID, e.Tool, e.Title = s.id, s.name, s.title
+		s.listeners.of.news.tell(e)
 	}
 }

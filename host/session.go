@@ -105,7 +105,7 @@ func (o *SessionOptions) places(h *Options) *rules.Places {
 // it becomes one of the host's.
 func (h *Host) admitSession(s *Session, setup permissions.Setup) error {
 	c := &rules.Compiler{
-		Setup: setup, Session: s.id, Mode: s.options.Mode, Grants: h.options.Permissions.Grants, Logger: h.options.Observe.Logger,
+		Setup: setup, Session: s.id, Mode: s.options.Mode, Moved: s.news.mode, Grants: h.options.Permissions.Grants, Logger: h.options.Observe.Logger,
 	}
 	set := h.plugins.Newest()
 	h.mu.Lock()

@@ -185,7 +185,7 @@ func (l *lineage) weigh(g *generation) {
 	g.limits, g.notes = effective(s.Limits, o.Ceilings)
 	var errs [3]error
 	g.runner, errs[0] = o.runnerFor(g.found.Origin, s)
-	errs[1] = o.knows(s.Capabilities)
+	errs[1] = o.knows(g.found.Origin, s.Capabilities)
 	g.given = l.configOf(s.Name)
 	g.config, errs[2] = configure(g.found, s.Name, s.Config, g.given)
 	g.problem = errors.Join(errs[:]...)

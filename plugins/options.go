@@ -70,8 +70,13 @@ func (o *Options) runnerFor(origin Origin, s *discovery.Summary) (Runner, error)
 	return nil, abi.Errorf(abi.CodeUnsupported, "it needs the ABI %q%s; this host runs %s so", s.ABI, where, cmp.Or(strings.Join(have, ", "), "none"))
 }
 
-func (o *Options) knows(capabilities []string) error {
+func (o *Options) knows(origin Origin, capabilities []string) error {
 	var unknown []string
+	if origin != OriginBuiltin {
+		if closed := slices.DeleteFunc(slices.Clone(capabilities), func(c string) bool { return !abi.Closed(c) }); len(closed) > 0 {
+			return abi.Errorf(abi.CodeUnsupported, "it declares capabilities that only tools in the box may have (%s); take them out of the manifest", strings.Join(closed, ", "))
+		}
+	}
 	for _, c := range capabilities {
 		if !slices.Contains(o.Capabilities, c) {
 			unknown = append(unknown, fmt.Sprintf("%q", c))

@@ -232,6 +232,11 @@ func TestOpenIsNotStoppedByABrokenPlugin(t *testing.T) {
 
 			folder(t, dir, "bad", manifest("bad", "[[capabilities]]\nname = \"fs.format\"\n[[capabilities]]\nname = \"fs.read\"\n[[capabilities]]\nname = \"world.end\"\n", "Bad"), ok)
 		}, `capabilities this host does not have ("fs.format", "world.end"); it has fs.read`},
+		"closed capabilities": {func(t *testing.T, dir string) {
+			t.Helper()
+
+			folder(t, dir, "bad", manifest("bad", "[[capabilities]]\nname = \"session.plan\"\n[[capabilities]]\nname = \"fs.read\"\n[[capabilities]]\nname = \"team.send\"\n", "Bad"), ok)
+		}, "capabilities that only tools in the box may have (session.plan, team.send)"},
 		"missing configuration": {func(t *testing.T, dir string) {
 			t.Helper()
 

@@ -125,7 +125,7 @@ func showItem(a *app, it *approvals.Item) error {
 func questionOf(it *approvals.Item) host.Question {
 	return host.Question{
 		ID: it.ID, Kind: it.Kind, Session: it.Session, Cwd: it.Cwd, Mode: it.Mode, Call: it.Use.ID, Tool: it.Use.Name, Plugin: it.Plugin, Server: it.Server,
-		Worker: it.Worker, Title: it.Title, Input: it.Use.Input, Asked: it.Asked, Form: it.Form.Asked(), URL: it.URL,
+		Worker: it.Worker, Title: it.Title, Input: it.Use.Input, Asked: it.Asked, Ask: it.Question(),
 	}
 }
 
@@ -197,7 +197,7 @@ func allowApproval(ctx context.Context, a *app, id string, answer approvals.Answ
 		}
 		answer.Answer, answer.Content, answer.Message = reply.Answer, reply.Content, reply.Message
 	default:
-		if answer.Content, err = ui.Content(item.Form.Asked().Schema, fields); err != nil {
+		if answer.Content, err = ui.Content([]byte(item.Form.Schema), fields); err != nil {
 			return usageError("--field: %w", err)
 		}
 	}

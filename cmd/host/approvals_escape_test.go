@@ -114,9 +114,9 @@ func TestRequestsAreEscaped(t *testing.T) {
 	t.Parallel()
 	for field, put := range requestFields() {
 		for kind, text := range hostileTexts {
-			q := host.Question{ID: "q1", Kind: host.QuestionForm, Tool: "Deploy", Cwd: "/work", Form: &host.Form{
+			q := host.Question{ID: "q1", Kind: host.QuestionForm, Tool: "Deploy", Cwd: "/work", Ask: host.Ask{Form: &host.Form{
 				Message: "Where to?", Schema: json.RawMessage(`{"type":"object","properties":{"place":{"type":"string","default":"here"}}}`),
-			}}
+			}}}
 			put(&q, text)
 			item := approvals.Item{State: approvals.StatePending, Record: approvals.Record{
 				Call: approvals.Call{Use: abi.ToolUse{Name: q.Tool}, Plugin: q.Plugin, Worker: q.Worker, Title: q.Title},

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/toolquay/toolquay/abi"
@@ -49,9 +50,9 @@ func (s *streamAsker) expect(question host.Question) *streamQuestion {
 	return q
 }
 
-// Carries is true of approvals, forms and URLs.
+// Carries is true of every kind.
 func (s *streamAsker) Carries(kind host.QuestionKind) bool {
-	return kind == host.QuestionApproval || kind == host.QuestionForm || kind == host.QuestionURL
+	return slices.Contains(host.Kinds(), kind)
 }
 
 // Ask waits for the answer to a question.
@@ -125,10 +126,10 @@ func (q *streamQuestion) reading(a stream.Answer) (reply host.Reply, err error) 
 	switch {
 	case q.Approval == nil && (a.EndTurn || a.Remember != "" || a.Input != nil):
 		return reply, abi.Errorf(abi.CodeInvalidInput, "the question %.100q is no permission, so its answer has no end_turn, remember or input", a.Question)
-	case q.Form == nil && a.Content != nil:
-		return reply, abi.Errorf(abi.CodeInvalidInput, "the question %.100q is no form, so its answer has no content", a.Question)
-	case q.Form != nil && a.Answer == host.AnswerAllow:
+	case q.Approval == nil && a.Answer == host.AnswerAllow:
 		reply.Content, err = q.Accept(a.Content)
+	case a.Content != nil:
+		return reply, abi.Errorf(abi.CodeInvalidInput, "an answer to %.100q has content only where it accepts what a tool asked", a.Question)
 	case a.Remember != "":
 		if reply.Remember = q.option(a.Remember); reply.Remember == nil {
 			err = abi.Errorf(abi.CodeInvalidInput, "the question %.100q has no offer for the scope %.100q", a.Question, a.Remember)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/message/stream"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // TestAnswersAfterTheEnd: once a turn is told to be done, no answer to one of its
@@ -29,27 +31,36 @@ func TestAnswersAfterTheEnd(t *testing.T) {
 	}
 }
 
-// asksBoth is a tool that asks for a form and then for a URL.
-func asksBoth(ctx context.Context, c *host.Call) (abi.ToolResult, error) {
-	form, err := c.Ask(ctx, host.Question{Kind: host.QuestionForm, Form: &host.Form{
+// asksAll is a tool that asks one question of each kind.
+func asksAll(ctx context.Context, c *host.Call) (abi.ToolResult, error) {
+	form, err := c.Ask(ctx, host.Ask{Form: &host.Form{
 		Message: "How many?", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`),
 	}})
 	if err != nil {
 		return abi.ToolResult{}, err
 	}
-	url, err := c.Ask(ctx, host.Question{Kind: host.QuestionURL, URL: &host.URLQuestion{Message: "Sign in", URL: "https://example.com/"}})
+	url, err := c.Ask(ctx, host.Ask{URL: &host.URLQuestion{Message: "Sign in", URL: "https://example.com/"}})
 	if err != nil {
 		return abi.ToolResult{}, err
 	}
-	return abi.ToolResult{Content: []abi.Block{abi.TextBlock(string(form.Content) + " " + string(url.Answer) + " " + url.Message)}}, nil
+	choice, err := c.Ask(ctx, host.Ask{Choice: &host.Choice{Questions: []abi.ChoiceQuestion{{Question: "Which?", Options: []abi.ChoiceOption{{Label: "a"}, {Label: "b"}}}}}})
+	if err != nil {
+		return abi.ToolResult{}, err
+	}
+	plan, err := c.Ask(ctx, host.Ask{Plan: &host.PlanQuestion{Plan: "Mend it.", Modes: []permissions.Mode{permissions.ModeDefault}}})
+	if err != nil {
+		return abi.ToolResult{}, err
+	}
+	text := fmt.Sprintf("%s %s %s %s %s", form.Content, url.Answer, url.Message, choice.Content, plan.Content)
+	return abi.ToolResult{Content: []abi.Block{abi.TextBlock(text)}}, nil
 }
 
-// TestFormsOverTheStream has a form and a URL asked and answered by lines. An answer that does
+// TestQuestionsOverTheStream has a question of each kind asked and answered by lines. An answer that does
 // not fit leaves its question open.
-func TestFormsOverTheStream(t *testing.T) {
+func TestQuestionsOverTheStream(t *testing.T) {
 	t.Parallel()
-	contract := abi.Tool{Name: "Both", InputSchema: `{"type":"object"}`, ReadOnly: abi.TraitTrue}
-	h, err := host.Open(t.Context(), host.Options{Tools: []host.NativeTool{{Contract: contract, Run: asksBoth}}})
+	contract := abi.Tool{Name: "All", InputSchema: `{"type":"object"}`, ReadOnly: abi.TraitTrue}
+	h, err := host.Open(t.Context(), host.Options{Tools: []host.NativeTool{{Contract: contract, Run: asksAll}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,15 +79,25 @@ func TestFormsOverTheStream(t *testing.T) {
 			`{"type":"answer","question":"ID","answer":"allow","content":{"n":3}}`, "",
 		},
 		host.QuestionURL: {
-			`{"type":"answer","question":"ID","answer":"allow","content":{}}`, "is no form",
+			`{"type":"answer","question":"ID","answer":"allow","content":{}}`, "has no content",
 			`{"type":"answer","question":"ID","answer":"deny","message":"not now"}`, "",
 			`{"type":"answer","question":"ID","answer":"allow"}`, "is over",
+		},
+		host.QuestionChoice: {
+			`{"type":"answer","question":"ID","answer":"allow"}`, "the answer must be",
+			`{"type":"answer","question":"ID","answer":"allow","content":{"answers":{"Which?":["a","b"]}}}`, "takes one",
+			`{"type":"answer","question":"ID","answer":"deny","content":{"answers":{"Which?":"a"}}}`, "come with the answer allow alone",
+			`{"type":"answer","question":"ID","answer":"allow","content":{"answers":{"Which?":"neither"}}}`, "",
+		},
+		host.QuestionPlan: {
+			`{"type":"answer","question":"ID","answer":"allow","content":{"mode":"plan"}}`, "cannot be accepted into",
+			`{"type":"answer","question":"ID","answer":"allow","content":{"plan":"Leave it."}}`, "",
 		},
 	}
 	reporter := stream.NewReporter(1)
 	reporter.Answerable = true
 	var lines []string
-	for e := range s.Run(t.Context(), []abi.ToolUse{{ID: "t1", Name: "Both"}}) {
+	for e := range s.Run(t.Context(), []abi.ToolUse{{ID: "t1", Name: "All"}}) {
 		line, err := json.Marshal(reporter.Line(e))
 		if err != nil {
 			t.Fatal(err)
@@ -93,11 +114,15 @@ func TestFormsOverTheStream(t *testing.T) {
 		}
 	}
 	want := []string{
-		`{"type":"question","turn":1,"tool_use_id":"t1","tool":"Both","question":"ID","kind":"form","answerable":true,"message":"How many?","schema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}`,
-		`{"type":"answered","turn":1,"tool_use_id":"t1","tool":"Both","question":"ID","answer":"allow"}`,
-		`{"type":"question","turn":1,"tool_use_id":"t1","tool":"Both","question":"ID","kind":"url","answerable":true,"message":"Sign in","url":"https://example.com/"}`,
-		`{"type":"answered","turn":1,"tool_use_id":"t1","tool":"Both","question":"ID","answer":"deny"}`,
-		`{"n":3} deny not now`,
+		`{"type":"question","turn":1,"tool_use_id":"t1","tool":"All","question":"ID","kind":"form","answerable":true,"message":"How many?","schema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}`,
+		`{"type":"answered","turn":1,"tool_use_id":"t1","tool":"All","question":"ID","answer":"allow"}`,
+		`{"type":"question","turn":1,"tool_use_id":"t1","tool":"All","question":"ID","kind":"url","answerable":true,"message":"Sign in","url":"https://example.com/"}`,
+		`{"type":"answered","turn":1,"tool_use_id":"t1","tool":"All","question":"ID","answer":"deny"}`,
+		`{"type":"question","turn":1,"tool_use_id":"t1","tool":"All","question":"ID","kind":"choice","answerable":true,"choice":{"questions":[{"question":"Which?","options":[{"label":"a"},{"label":"b"}]}]}}`,
+		`{"type":"answered","turn":1,"tool_use_id":"t1","tool":"All","question":"ID","answer":"allow"}`,
+		`{"type":"question","turn":1,"tool_use_id":"t1","tool":"All","question":"ID","kind":"plan","answerable":true,"plan":{"plan":"Mend it.","modes":["default"]}}`,
+		`{"type":"answered","turn":1,"tool_use_id":"t1","tool":"All","question":"ID","answer":"allow"}`,
+		`{"n":3} deny not now {"answers":{"Which?":"neither"}} {"plan":"Leave it.","mode":"default"}`,
 	}
 	if !slices.Equal(lines, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
@@ -128,10 +153,10 @@ func say(t *testing.T, asker *streamAsker, q *host.Question, lines []string) {
 func TestStreamCarries(t *testing.T) {
 	t.Parallel()
 	asker := newStreamAsker(func() host.Asker { return nil })
-	if _, err := asker.Ask(t.Context(), host.Question{ID: "one", Kind: "plan"}); asker.Carries("plan") || !errors.Is(err, host.ErrNobody) {
+	if _, err := asker.Ask(t.Context(), host.Question{ID: "one", Kind: "else"}); asker.Carries("else") || !errors.Is(err, host.ErrNobody) {
 		t.Error(err)
 	}
-	q := host.Question{ID: "two", Kind: host.QuestionURL, URL: &host.URLQuestion{}}
+	q := host.Question{ID: "two", Kind: host.QuestionURL, Ask: host.Ask{URL: &host.URLQuestion{}}}
 	asker.expect(q)
 	if err := asker.answer(stream.Answer{Question: "two", Answer: host.AnswerLater}); err != nil {
 		t.Fatal(err)

@@ -137,20 +137,9 @@ func (d *streamDriver) observe(e host.Event) {
 	if text := ui.Aside(&e); text != "" && d.timed() {
 		d.app.err.Printf("%s\n", text)
 	}
-	var line any
-	switch e.Kind {
-	case host.EventTools:
-		line = stream.NewTools(e)
-	case host.EventPlugin:
-		line = stream.NewPlugin(e)
-	case host.EventTask:
-		line = stream.NewTask(e)
-	case host.EventGit:
-		line = stream.NewGitEvent(e)
-	default:
-		return
+	if line := stream.Beside(e); line != nil {
+		d.out.bring(line)
 	}
-	d.out.bring(line)
 }
 
 // printBroken writes a line for each plugin that cannot be used from the start.

@@ -28,8 +28,8 @@ type Durable struct {
 
 var _ host.Asker = (*Durable)(nil)
 
-// Carries is true of approvals, forms and URLs.
-func (*Durable) Carries(kind host.QuestionKind) bool { return kept(kind) }
+// Carries is true of every kind.
+func (*Durable) Carries(kind host.QuestionKind) bool { return slices.Contains(host.Kinds(), kind) }
 
 // run names one run of a call.
 type run struct{ session, call, binding string }
@@ -61,7 +61,7 @@ func NewDurable(store *Store, resume Resume) *Durable {
 // Ask gives the recorded answer, or records the question.
 func (d *Durable) Ask(ctx context.Context, q host.Question) (host.Reply, error) {
 	switch {
-	case !kept(q.Kind):
+	case !slices.Contains(host.Kinds(), q.Kind):
 		return host.Reply{}, host.ErrNobody
 	case q.Session == "" || q.Binding == "" || !validID(q.ID):
 		return host.Reply{}, errors.New("a question without a session, binding or id cannot be kept for later")
@@ -108,7 +108,7 @@ func (d *Durable) keep(ctx context.Context, q *host.Question, p *progress, r *Re
 //	asker := d.Before(WithTimeout(person, limit, d))
 func (d *Durable) Before(person host.Asker) host.Asker {
 	return asker{func(ctx context.Context, q host.Question) (host.Reply, error) {
-		if !kept(q.Kind) {
+		if !slices.Contains(host.Kinds(), q.Kind) {
 			return person.Ask(ctx, q)
 		}
 		part := partOf(&q)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/approvals"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // form is a question of the call that question asks about.
@@ -28,6 +30,35 @@ func visit(id, url string) host.Question {
 	q := form(id, "")
 	q.Kind, q.Form, q.URL = host.QuestionURL, nil, &host.URLQuestion{Message: "Sign in", URL: url}
 	return q
+}
+
+// askingFor is a question of the same call that asks something else.
+func askingFor(id string, kind host.QuestionKind, what host.Ask) host.Question {
+	q := form(id, "")
+	q.Kind, q.Ask = kind, what
+	return q
+}
+
+// TestChoicesAndPlansLater keeps each for later, whole, and gives the answer once.
+func TestChoicesAndPlansLater(t *testing.T) {
+	t.Parallel()
+	s, _ := store(t, approvals.Options{})
+	choice := host.Ask{Choice: &host.Choice{Questions: []abi.ChoiceQuestion{{Question: "Which?", Options: []abi.ChoiceOption{{Label: "a"}, {Label: "b"}}}}}}
+	plan := host.Ask{Plan: &host.PlanQuestion{Plan: "Mend it.", Modes: []permissions.Mode{permissions.ModeDefault}}}
+	gets(t, durable(s), askingFor("Q1", host.QuestionChoice, choice), host.AnswerLater, "")
+	gets(t, durable(s), askingFor("Q2", host.QuestionPlan, plan), host.AnswerLater, "")
+	if err := s.Answer("Q1", content(`{"answers":{"Why?":"a"}}`)); abi.CodeOf(err) != abi.CodeInvalidInput {
+		t.Errorf("an answer to another question: %v", err)
+	}
+	answer(t, s, "Q1", content(`{"answers":{"Which?":["a"]}}`))
+	answer(t, s, "Q2", content(`{"plan":"Leave it."}`))
+	items, err := s.List()
+	if err != nil || len(items) != 2 || !reflect.DeepEqual(items[0].Question(), choice) || !reflect.DeepEqual(items[1].Question(), plan) {
+		t.Fatalf("got %+v, %v", items, err)
+	}
+	gets(t, durable(s), askingFor("Q3", host.QuestionChoice, choice), host.AnswerAllow, `{"answers":{"Which?":"a"}}`)
+	gets(t, durable(s), askingFor("Q4", host.QuestionPlan, plan), host.AnswerAllow, `{"mode":"default","plan":"Leave it."}`)
+	gets(t, durable(s), askingFor("Q5", host.QuestionChoice, choice), host.AnswerLater, "")
 }
 
 func content(text string) approvals.Answer {
@@ -59,11 +90,11 @@ func TestFormsAndURLsLater(t *testing.T) {
 	gets(t, durable(s), visit("Q7", "https://example.com/x"), host.AnswerLater, "")
 	gets(t, durable(s), visit("Q8", "https://example.com/"), host.AnswerAllow, "")
 	for id, give := range map[string]approvals.Answer{
-		`"n": it must be a whole number`:        content(`{"n":1.5}`),
-		`"m", which is no field`:                content(`{"n":1,"m":2}`),
-		"only an answer that accepts a form":    {Answer: host.AnswerDeny, Content: json.RawMessage(`{"n":1}`)},
-		"only a denial of an approval ends":     {Answer: host.AnswerDeny, EndTurn: true},
-		"offers nothing to remember for \"user": {Answer: host.AnswerAllow, Remember: host.TargetUser},
+		`"n": it must be a whole number`:                content(`{"n":1.5}`),
+		`"m", which is no field`:                        content(`{"n":1,"m":2}`),
+		"only an answer that accepts what a tool asked": {Answer: host.AnswerDeny, Content: json.RawMessage(`{"n":1}`)},
+		"only a denial of an approval ends":             {Answer: host.AnswerDeny, EndTurn: true},
+		"offers nothing to remember for \"user":         {Answer: host.AnswerAllow, Remember: host.TargetUser},
 	} {
 		if err := s.Answer("Q2", give); err == nil || !strings.Contains(err.Error(), id) {
 			t.Errorf("%+v: %v; want %q", give, err, id)
@@ -131,7 +162,7 @@ func TestBrokenForms(t *testing.T) {
 	for name, change := range map[string][2]string{
 		"another form":       {"How many?", "Your password?"},
 		"of another kind":    {`"kind":"form"`, `"kind":"url"`},
-		"of an unknown kind": {`"kind":"form"`, `"kind":"plan"`},
+		"of an unknown kind": {`"kind":"form"`, `"kind":"else"`},
 		"as an approval":     {`"kind":"form",`, ``},
 	} {
 		s, dir := store(t, approvals.Options{})
@@ -180,11 +211,11 @@ func TestKindsOfWays(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if durable(s).Carries("plan") {
+	if durable(s).Carries("else") {
 		t.Error("a question that nobody knows is kept")
 	}
-	plan := host.Question{ID: "Q1", Kind: "plan", Session: "s", Binding: "b"}
-	if _, err := durable(s).Ask(t.Context(), plan); !errors.Is(err, host.ErrNobody) {
+	unknown := host.Question{ID: "Q1", Kind: "else", Session: "s", Binding: "b"}
+	if _, err := durable(s).Ask(t.Context(), unknown); !errors.Is(err, host.ErrNobody) {
 		t.Error(err)
 	}
 }

@@ -41,9 +41,11 @@ type Record struct {
 	ID string `json:"id"`
 	Call
 	Part
-	// Form or URL is what is asked, where that is no approval.
-	Form *Form             `json:"form,omitempty"`
-	URL  *host.URLQuestion `json:"url,omitempty"`
+	// Form, URL, Choice or Plan is what is asked, where that is no approval.
+	Form   *Form              `json:"form,omitempty"`
+	URL    *host.URLQuestion  `json:"url,omitempty"`
+	Choice *host.Choice       `json:"choice,omitempty"`
+	Plan   *host.PlanQuestion `json:"plan,omitempty"`
 	// Earlier is what the person had answered in the run that asked this: the call
 	// will begin anew, so an answer repeats it.
 	Earlier []Part `json:"earlier,omitempty"`
@@ -63,8 +65,8 @@ type Form struct {
 	Schema  string `json:"schema"`
 }
 
-// Asked is the form as it was asked; nil for nil.
-func (f *Form) Asked() *host.Form {
+// asked is the form as it was asked; nil for nil.
+func (f *Form) asked() *host.Form {
 	if f == nil {
 		return nil
 	}
@@ -135,7 +137,7 @@ type Why struct {
 // newRecord is the record of a question.
 func newRecord(q *host.Question, earlier []Part, resume Resume, expires time.Time) *Record {
 	r := &Record{
-		Version: versionMore, ID: q.ID, Part: partOf(q), URL: q.URL, Earlier: earlier,
+		Version: versionMore, ID: q.ID, Part: partOf(q), URL: q.URL, Choice: q.Choice, Plan: q.Plan, Earlier: earlier,
 		Call:   Call{abi.ToolUse{ID: q.Call, Name: q.Tool, Input: q.Input}, q.Plugin, q.Server, q.Worker, q.Title, q.Binding},
 		Origin: Origin{q.Session, q.Cwd, q.Mode, resume},
 		Asked:  q.Asked.UTC(), Expires: expires.UTC(),
@@ -153,9 +155,9 @@ func newRecord(q *host.Question, earlier []Part, resume Resume, expires time.Tim
 	return r
 }
 
-// kept reports whether questions of a kind can be kept.
-func kept(kind host.QuestionKind) bool {
-	return kind == host.QuestionApproval || kind == host.QuestionForm || kind == host.QuestionURL
+// Question is what the record asks; empty for an approval.
+func (r *Record) Question() host.Ask {
+	return host.Ask{Form: r.Form.asked(), URL: r.URL, Choice: r.Choice, Plan: r.Plan}
 }
 
 func whyOf(d *permissions.Decision) Why {
@@ -172,7 +174,11 @@ func whyOf(d *permissions.Decision) Why {
 func partOf(q *host.Question) Part {
 	a := q.Approval
 	if a == nil {
-		asks, _ := json.Marshal([]any{q.Form, q.URL}) // a schema that was parsed: it cannot fail
+		what := []any{q.Form, q.URL} // these come first, as stored answers have them
+		if q.Choice != nil || q.Plan != nil {
+			what = append(what, q.Choice, q.Plan)
+		}
+		asks, _ := json.Marshal(what) // a schema that was parsed: it cannot fail
 		sum := sha256.Sum256(asks)
 		return Part{Kind: q.Kind, Asks: hex.EncodeToString(sum[:])}
 	}
@@ -255,11 +261,11 @@ func (r *Record) check(n name) error {
 
 // checkKind holds what is asked to the kind of question.
 func (r *Record) checkKind() error {
-	q := host.Question{Kind: r.Kind, Form: r.Form.Asked(), URL: r.URL}
+	q := host.Question{Kind: r.Kind, Ask: r.Question()}
 	switch {
-	case r.Kind == "" && r.Form == nil && r.URL == nil:
+	case r.Kind == "" && q.Ask == host.Ask{}:
 		return nil
-	case r.Kind == host.QuestionForm && r.Form != nil && r.URL == nil, r.Kind == host.QuestionURL && r.URL != nil && r.Form == nil:
+	case r.Kind != "" && r.Kind == q.AskedKind():
 		if part := partOf(&q); part.Asks == r.Asks {
 			return nil
 		}

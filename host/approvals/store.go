@@ -189,10 +189,11 @@ func (s *Store) Answer(id string, a Answer) error {
 // accept holds an answer to what was asked, and returns its content as it counts.
 func (r *Record) accept(a *Answer) (json.RawMessage, error) {
 	switch {
-	case r.Form != nil && a.Answer == host.AnswerAllow:
-		return (&host.Question{Form: r.Form.Asked()}).Accept(a.Content)
+	case r.Kind != "" && a.Answer == host.AnswerAllow:
+		asks := r.Question()
+		return asks.Accept(a.Content)
 	case len(a.Content) > 0:
-		return nil, errors.New("only an answer that accepts a form has content")
+		return nil, errors.New("only an answer that accepts what a tool asked has content")
 	case r.Kind != "" && a.EndTurn:
 		return nil, errors.New("only a denial of an approval ends the turn")
 	}

@@ -36,6 +36,8 @@ type Scope struct {
 	// Report tells of progress, as a guest would; it does not block, and is never
 	// nil. It may be called until Do has returned.
 	Report func(abi.Progress)
+	// Tell tells those who follow the session what the call did to it; it is never nil.
+	Tell func(News)
 	// Tools lists the tools of the session; nil where there is no session.
 	Tools Catalog
 	// Call is the tool call that the request is made for.

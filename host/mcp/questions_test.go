@@ -15,7 +15,7 @@ import (
 )
 
 // asking is a tool of the embedder's that asks one question and tells the answer.
-func asking(name string, q host.Question) host.NativeTool {
+func asking(name string, q host.Ask) host.NativeTool {
 	contract := abi.Tool{Name: name, Summary: "Asks", InputSchema: `{"type":"object"}`, ReadOnly: abi.TraitTrue, ConcurrencySafe: abi.TraitTrue}
 	return host.NativeTool{Contract: contract, Run: func(ctx context.Context, c *host.Call) (abi.ToolResult, error) {
 		reply, err := c.Ask(ctx, q)
@@ -28,9 +28,9 @@ func asking(name string, q host.Question) host.NativeTool {
 
 func withQuestions(_ *mcp.Options, o *host.Options) {
 	o.Tools = []host.NativeTool{
-		asking("Form", host.Question{Kind: host.QuestionForm, Form: &host.Form{Message: "How\x1b many?", Schema: json.RawMessage(
+		asking("Form", host.Ask{Form: &host.Form{Message: "How\x1b many?", Schema: json.RawMessage(
 			`{"type":"object","properties":{"n":{"type":"integer","title":"Number"},"size":{"type":"string","enum":["s","l"],"default":"l"}},"required":["n"]}`)}}),
-		asking("Visit", host.Question{Kind: host.QuestionURL, URL: &host.URLQuestion{Message: "Sign in", URL: "https://example.com/in"}}),
+		asking("Visit", host.Ask{URL: &host.URLQuestion{Message: "Sign in", URL: "https://example.com/in"}}),
 	}
 }
 
@@ -83,7 +83,7 @@ func TestQuestionsInARow(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
 			const rounds = 6 // the SDK's client comes back ten times
-			form := host.Question{Kind: host.QuestionForm, Form: &host.Form{Message: "Go on?", Schema: json.RawMessage(`{"type":"object","properties":{}}`)}}
+			form := host.Ask{Form: &host.Form{Message: "Go on?", Schema: json.RawMessage(`{"type":"object","properties":{}}`)}}
 			asked := make(chan struct{}, 2*rounds)
 			c := w.connect(serve(t, tool("Row", func(ctx context.Context, c *host.Call) (abi.ToolResult, error) {
 				second := make(chan error, 1)
@@ -137,7 +137,7 @@ func TestChoicesOfOlderRevisions(t *testing.T) {
 func TestFormsThatPose(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(_ *mcp.Options, o *host.Options) {
-		o.Tools = []host.NativeTool{asking("Form", host.Question{Kind: host.QuestionForm, Form: &host.Form{
+		o.Tools = []host.NativeTool{asking("Form", host.Ask{Form: &host.Form{
 			Message: "Your name?", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"string","title":"Name\u202e"}}}`)}})}
 	})
 	c := s.pipe(&sdk.ClientOptions{

@@ -190,7 +190,7 @@ func TestCallsOfCallsAsk(t *testing.T) {
 			}
 			begun, let := make(chan struct{}), make(chan struct{})
 			s := serve(t, tool("Outer", inner("Middle")), tool("Middle", inner("Ask")), tool("Ask", func(ctx context.Context, c *host.Call) (abi.ToolResult, error) {
-				r, err := c.Ask(ctx, host.Question{Kind: host.QuestionForm, Form: &host.Form{
+				r, err := c.Ask(ctx, host.Ask{Form: &host.Form{
 					Message: "Which?", Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`),
 				}})
 				if err != nil {

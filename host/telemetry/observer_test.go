@@ -163,7 +163,7 @@ func failure(code abi.Code, words string) *abi.ToolResult {
 func TestSpanOfAForm(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, telemetry.Options{})
-	form := &host.Question{Kind: host.QuestionForm, Title: "hush", Form: &host.Form{Message: "hush", Schema: input}}
+	form := &host.Question{Kind: host.QuestionForm, Title: "hush", Ask: host.Ask{Form: &host.Form{Message: "hush", Schema: input}}}
 	events := []host.Event{
 		{Kind: host.EventQueued}, {Kind: host.EventStarted}, {Kind: host.EventQuestion, Question: form},
 		{Kind: host.EventProgress, Progress: &host.Progress{}}, {Kind: host.EventAnswered, Question: form, Answer: host.AnswerAllow},

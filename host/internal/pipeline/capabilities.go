@@ -76,7 +76,7 @@ func (g *world) undeclared(name string) error {
 func (g *world) placed(commands *commands.Shell) capability.Scope {
 	c := g.core
 	scope := capability.Scope{
-		Cwd: g.view.Cwd, Report: unheard, Tools: c.turn.Catalog(),
+		Cwd: g.view.Cwd, Report: unheard, Tell: g.tell.News, Tools: c.turn.Catalog(),
 		Call:  c.identity(),
 		Files: &c.files, Person: asker{g},
 	}

@@ -10,14 +10,13 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// Question is what a call that runs asks a person, beside permissions: one of Form and URL.
+// Question is what a call that runs asks a person, beside permissions.
 type Question struct {
 	CallID string
 	Tell   Teller
 	About  *gate.Call
 	Mode   permissions.Mode
-	Form   *capability.Form
-	URL    *capability.URLQuestion
+	capability.Ask
 }
 
 // asker asks a person for a call that runs.
@@ -25,24 +24,14 @@ type asker struct{ *world }
 
 var _ capability.Person = asker{}
 
-// Fill is as [capability.Person] has it.
-func (a asker) Fill(ctx context.Context, f capability.Form) (capability.Reply, error) {
-	return a.ask(ctx, &Question{Form: &f})
-}
-
-// Visit is as [capability.Person] has it.
-func (a asker) Visit(ctx context.Context, u capability.URLQuestion) (capability.Reply, error) {
-	return a.ask(ctx, &Question{URL: &u})
-}
-
-// ask waits for an answer while others have the call's slot. An interrupt ends the question,
+// Ask waits for an answer while others have the call's slot. An interrupt ends the question,
 // also where the call is not to be ended by it.
-func (a asker) ask(ctx context.Context, q *Question) (reply capability.Reply, err error) {
+func (a asker) Ask(ctx context.Context, what capability.Ask) (reply capability.Reply, err error) {
 	if !a.work.Enter() {
 		return reply, errCallOver
 	}
 	defer a.work.Leave()
-	q.CallID, q.Tell, q.About, q.Mode = a.use.ID, a.tell, &a.about, a.renew().Policy.Mode()
+	q := &Question{CallID: a.use.ID, Tell: a.tell, About: &a.about, Mode: a.renew().Policy.Mode(), Ask: what}
 	open, withdraw := context.WithCancelCause(ctx)
 	defer withdraw(nil)
 	defer a.turn.OnInterrupt(func() { withdraw(ErrInterrupted) })()

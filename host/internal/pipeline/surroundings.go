@@ -169,6 +169,8 @@ type Teller interface {
 	Capability(name string, err error)
 	// GitEvent is what a command did, such as a commit, perhaps after the call has ended.
 	GitEvent(d capability.GitEvent)
+	// News is what a capability call did to the session, perhaps after the call has ended.
+	News(n capability.News)
 	Persisted(stored *results.Stored)
 	// Changed is a change of the session; err says why it was refused.
 	Changed(change *abi.Change, err error)

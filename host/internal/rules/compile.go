@@ -23,6 +23,9 @@ type Compiler struct {
 	Mode permissions.Mode
 	// Grants are what people allowed beyond single calls; nil is none.
 	Grants *grants.List
+	// Moved is told of each change of the mode, under the lock of the session's rules; nil tells
+	// nobody.
+	Moved func(before, now permissions.Mode)
 	// Logger gets warnings about rules. It must not be nil.
 	Logger *slog.Logger
 }

@@ -176,7 +176,10 @@ func (s *State) change(turn func(*View) (*View, error)) error {
 
 // put puts a view into force and returns it. The mutex is held.
 func (s *State) put(v *View) *View {
-	s.now.Store(v)
+	before := s.now.Swap(v).Policy.Mode()
+	if mode := v.Policy.Mode(); mode != before && s.compiler.Moved != nil {
+		s.compiler.Moved(before, mode)
+	}
 	close(s.changed)
 	s.changed = make(chan struct{})
 	return v

@@ -100,13 +100,13 @@ func (of *call) elicit(p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	if p == nil || p.Mode != "" && p.Mode != modeForm && p.Mode != modeURL {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "it is no question of the mode form or url"}
 	}
-	q := host.Question{Kind: host.QuestionURL, URL: &host.URLQuestion{Message: p.Message, URL: p.URL}}
+	q := host.Ask{URL: &host.URLQuestion{Message: p.Message, URL: p.URL}}
 	if p.Mode != modeURL {
 		schema, err := json.Marshal(p.RequestedSchema)
 		if err != nil {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 		}
-		q = host.Question{Kind: host.QuestionForm, Form: &host.Form{Message: p.Message, Schema: schema}}
+		q = host.Ask{Form: &host.Form{Message: p.Message, Schema: schema}}
 	}
 	return answer(of.ask(q))
 }
@@ -150,7 +150,7 @@ func (c *connection) give(of *call, asked mcp.InputRequest) (mcp.InputResponse, 
 const maxQuestions = 50
 
 // ask asks the person, while the call's time stands still.
-func (of *call) ask(q host.Question) (host.Reply, error) {
+func (of *call) ask(q host.Ask) (host.Reply, error) {
 	if of.asked.Add(1) > maxQuestions {
 		return host.Reply{}, abi.Errorf(abi.CodeInvalidInput, "it is one of more than %d questions for one call", maxQuestions)
 	}
@@ -222,7 +222,7 @@ func urlsOf(err error) []*mcp.ElicitParams {
 // visit has the person open URLs. The call is then made once more.
 func (c *connection) visit(of *call, urls []*mcp.ElicitParams) error {
 	for _, u := range urls {
-		said, err := of.ask(host.Question{Kind: host.QuestionURL, URL: &host.URLQuestion{Message: u.Message, URL: u.URL}})
+		said, err := of.ask(host.Ask{URL: &host.URLQuestion{Message: u.Message, URL: u.URL}})
 		if err != nil {
 			return err
 		}

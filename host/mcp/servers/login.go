@@ -178,7 +178,7 @@ func (a *asked) Visit(ctx context.Context, page string) error {
 	if err != nil {
 		return err
 	}
-	reply, err := a.call.Ask(ctx, host.Question{Kind: host.QuestionURL, URL: &host.URLQuestion{
+	reply, err := a.call.Ask(ctx, host.Ask{URL: &host.URLQuestion{
 		Message: fmt.Sprintf("Log in at %s, which the MCP server %s names for that.", visible.Short(u.Host, maxHost), a.server), URL: page,
 	}})
 	if err == nil && reply.Answer != host.AnswerAllow {
@@ -199,7 +199,7 @@ func (a *asked) Paste(ctx context.Context) (string, error) {
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
-	reply, err := a.call.Ask(ctx, host.Question{Kind: host.QuestionForm, Form: &host.Form{
+	reply, err := a.call.Ask(ctx, host.Ask{Form: &host.Form{
 		Message: "Toolquay still waits for the browser. If that cannot reach this machine, enter the address that it ended up at after the login, or the code that it shows. Decline to give up the login.",
 		Schema:  json.RawMessage(pasteSchema),
 	}})

@@ -56,8 +56,8 @@ type Tools struct {
 	Removed []string `json:"removed,omitempty"`
 }
 
-// NewTools is the line for a [host.EventTools].
-func NewTools(e host.Event) Tools {
+// newTools is the line for a [host.EventTools].
+func newTools(e host.Event) Tools {
 	return Tools{"tools", now(e.Time), e.Tools.Added, e.Tools.Changed, e.Tools.Removed}
 }
 
@@ -88,11 +88,6 @@ type Task struct {
 	From
 }
 
-// NewTask is the line for a [host.EventTask].
-func NewTask(e host.Event) Task {
-	return Task{string(e.Kind), now(e.Time), aboutOf(e), e.Task, fromOf(e)}
-}
-
 // GitEvent says what a command did that is worth knowing of, such as a commit. Turn is 0
 // where the command did it in the background, after its call had ended.
 type GitEvent struct {
@@ -110,11 +105,6 @@ type GitEvent struct {
 	Forced  bool                    `json:"forced,omitempty"`
 
 	From
-}
-
-// NewGitEvent is the line for a [host.EventGit] that is of no turn.
-func NewGitEvent(e host.Event) GitEvent {
-	return gitEventOf(Head{Type: string(e.Kind), Time: now(e.Time)}, e)
 }
 
 func gitEventOf(head Head, e host.Event) GitEvent {
@@ -240,8 +230,8 @@ type Permission struct {
 	From
 }
 
-// Question asks the person for more than a permission: to fill in a form, or to open a URL. The
-// message and the schema are the tool's, so whoever shows them says which tool asks.
+// Question asks the person for more than a permission: to fill in a form, to open a URL, to
+// choose, or to accept a plan. All of it is the tool's, so show which tool asks.
 type Question struct {
 	Head
 	About
@@ -252,10 +242,13 @@ type Question struct {
 	Answerable bool              `json:"answerable"`
 	Plugin     string            `json:"plugin,omitempty"`
 	Worker     string            `json:"worker,omitempty"`
-	Message    string            `json:"message"`
+	Message    string            `json:"message,omitempty"`
 	// Schema is of a form, as in [host.Form], and URL what is to be opened.
 	Schema json.RawMessage `json:"schema,omitempty"`
 	URL    string          `json:"url,omitempty"`
+	// Choice and Plan are as in [host.Choice] and [host.PlanQuestion].
+	Choice *host.Choice       `json:"choice,omitempty"`
+	Plan   *host.PlanQuestion `json:"plan,omitempty"`
 
 	From
 }
@@ -337,12 +330,16 @@ type Interruptible struct {
 	From
 }
 
-// Message is a hook's word to the person.
+// Message is a word to the person: a hook's, or with a Status the model's.
 type Message struct {
 	Head
 	About
 
 	Message string `json:"message"`
+	// Status, Attachments and SentAt are as in [capability.Said].
+	Status      string                      `json:"status,omitempty"`
+	Attachments []capability.SaidAttachment `json:"attachments,omitempty"`
+	SentAt      time.Time                   `json:"sent_at,omitzero"`
 
 	From
 }
@@ -364,6 +361,8 @@ type Done struct {
 	Stop string `json:"stop,omitempty"`
 	// StopReason is why the model stopped, in the words of its API.
 	StopReason string `json:"stop_reason,omitempty"`
+	// Output is the structured output of the turn, if it has one.
+	Output json.RawMessage `json:"output,omitempty"`
 
 	From
 }

@@ -69,12 +69,12 @@ func (r *Reporter) Line(e host.Event) any {
 		return Discarded{head, about, accesses(e.Effects), from}
 	case host.EventInterruptible:
 		return Interruptible{head, e.Interruptible, from}
-	case host.EventMessage:
-		return Message{head, about, e.Reason, from}
 	case host.EventStop:
 		r.done.Stop = e.Reason
+	case host.EventOutput:
+		r.done.Output = e.Output
 	}
-	return nil
+	return ofSession(head, e)
 }
 
 // maxLog bounds the message of a [Log], in bytes.
@@ -153,6 +153,8 @@ func (r *Reporter) question(head Head, about About, from From, q *host.Question)
 		line.Message, line.Schema = q.Form.Message, q.Form.Schema
 	case q.URL != nil:
 		line.Message, line.URL = q.URL.Message, q.URL.URL
+	case q.Choice != nil || q.Plan != nil:
+		line.Choice, line.Plan = q.Choice, q.Plan
 	default:
 		return nil
 	}

@@ -15,20 +15,20 @@ import (
 func formQuestion(message string) host.Question {
 	return host.Question{
 		Kind: host.QuestionForm, Tool: "Deploy", Plugin: "ops", Worker: "reviewer", Title: "staging", Cwd: "/ws/proj",
-		Form: &host.Form{Message: message, Schema: json.RawMessage(`{"type":"object","required":["name","size"],"properties":{
+		Ask: host.Ask{Form: &host.Form{Message: message, Schema: json.RawMessage(`{"type":"object","required":["name","size"],"properties":{
 			"name":{"type":"string","title":"Your name","description":"As on the \u001b[2Jdoor","minLength":2},
 			"size":{"type":"string","oneOf":[{"const":"s","title":"Small"},{"const":"l","title":"Large"}],"default":"l"},
 			"tags":{"type":"array","items":{"type":"string","enum":["a","b","c"]}},
 			"count":{"type":"integer","minimum":1,"default":3},
 			"sure":{"type":"boolean"},
-			"mail":{"type":"string","format":"email"}}}`)},
+			"mail":{"type":"string","format":"email"}}}`)}},
 	}
 }
 
 func urlQuestion(url string) host.Question {
 	return host.Question{
 		Kind: host.QuestionURL, Tool: "mcp__hub__deploy", Server: "hub", Cwd: "/ws/proj",
-		URL: &host.URLQuestion{Message: "Sign in\x1b[2J first.", URL: url},
+		Ask: host.Ask{URL: &host.URLQuestion{Message: "Sign in\x1b[2J first.", URL: url}},
 	}
 }
 
@@ -163,7 +163,7 @@ func TestOtherKinds(t *testing.T) {
 	if _, err := a.Ask(t.Context(), host.Question{Kind: "plan"}); !errors.Is(err, host.ErrNobody) || a.Carries("plan") || out.Len() > 0 {
 		t.Errorf("%v: %s", err, out)
 	}
-	if _, err := a.Ask(t.Context(), host.Question{Kind: host.QuestionForm, Form: &host.Form{Schema: json.RawMessage(`{}`)}}); abi.CodeOf(err) != abi.CodeInvalidInput {
+	if _, err := a.Ask(t.Context(), host.Question{Kind: host.QuestionForm, Ask: host.Ask{Form: &host.Form{Schema: json.RawMessage(`{}`)}}}); abi.CodeOf(err) != abi.CodeInvalidInput {
 		t.Error(err)
 	}
 }

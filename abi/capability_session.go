@@ -1,0 +1,126 @@
+package abi
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// The operations on a session itself. Tools in the box, and an embedder's own, may use them
+// all. A plugin's tools may be granted [CapSessionTodo], [CapSessionTask] and
+// [CapSessionMessage]; see [Closed].
+const (
+	// CapSessionTodo reads or replaces the list of todos of the agent that calls.
+	CapSessionTodo = "session.todo"
+	// CapSessionTask reads and changes the work items that the agents of a session, or of its
+	// team, share.
+	CapSessionTask = "session.task"
+	// CapSessionMessage tells the person something, with files where there are some.
+	CapSessionMessage = "session.message"
+	// CapSessionQuestion asks the person to choose. It takes [QuestionArgs]; the answer's head
+	// is [QuestionOK]; it has no body.
+	CapSessionQuestion = "session.question"
+	// CapSessionPlan enters the mode plan, or asks the person to accept the plan and leaves it.
+	CapSessionPlan = "session.plan"
+	// CapSessionConfig reads and sets the settings that a model may.
+	CapSessionConfig = "session.config"
+	// CapSessionOutput hands over the structured output that whoever began the session asked for.
+	CapSessionOutput = "session.output"
+)
+
+// open are the operations on a session that a plugin's tools may be granted.
+var open = map[string]bool{
+	CapSessionCwd: true, CapSessionTodo: true, CapSessionTask: true, CapSessionMessage: true,
+}
+
+// Closed reports whether an operation is for tools in the box and an embedder's own alone: a
+// plugin of anybody else's whose manifest declares it is refused when it is loaded. All
+// operations on sessions, agents and teams are closed that are not named as open.
+func Closed(name string) bool {
+	family, _, _ := strings.Cut(name, ".")
+	switch family {
+	case "session", "agent", "team":
+		return !open[name]
+	}
+	return false
+}
+
+// The states of a [Todo] and a [WorkItem].
+const (
+	WorkPending    = "pending"
+	WorkInProgress = "in_progress"
+	WorkCompleted  = "completed"
+	// WorkDeleted is the state that removes a work item.
+	WorkDeleted = "deleted"
+)
+
+// Todo is one item of an agent's list of todos.
+type Todo struct {
+	ID      string `json:"id,omitempty"`
+	Content string `json:"content"`
+	// Status is WorkPending, WorkInProgress or WorkCompleted.
+	Status string `json:"status"`
+	// ActiveForm says what is going on while it is in progress.
+	ActiveForm string `json:"activeForm,omitempty"`
+	// Priority is high, medium, low or empty.
+	Priority string `json:"priority,omitempty"`
+}
+
+// WorkItem is a piece of work that agents share.
+type WorkItem struct {
+	// ID is "1", "2" and so on; none is used twice.
+	ID          string `json:"id"`
+	Subject     string `json:"subject"`
+	Description string `json:"description,omitempty"`
+	ActiveForm  string `json:"activeForm,omitempty"`
+	// Status is one of the states above, and Owner the agent that works on it.
+	Status string `json:"status"`
+	Owner  string `json:"owner,omitempty"`
+	// Blocks are the items that wait for this one, and BlockedBy those that it waits for.
+	Blocks    []string `json:"blocks"`
+	BlockedBy []string `json:"blockedBy"`
+	// Metadata is an object of the model's own.
+	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
+}
+
+// QuestionArgs are the arguments of session.question.
+type QuestionArgs struct {
+	// Questions are 1 to 4.
+	Questions []ChoiceQuestion `json:"questions"`
+}
+
+// ChoiceQuestion asks a person to choose.
+type ChoiceQuestion struct {
+	// Question ends with what is to be decided; no two of one asking are alike.
+	Question string `json:"question"`
+	// Header names it in at most 12 characters.
+	Header string `json:"header,omitempty"`
+	// Options are 2 to 4, and no two have one label.
+	Options []ChoiceOption `json:"options"`
+	// MultiSelect lets the person choose more than one.
+	MultiSelect bool `json:"multiSelect,omitempty"`
+}
+
+// ChoiceOption is one answer that a person may choose.
+type ChoiceOption struct {
+	Label       string `json:"label"`
+	Description string `json:"description,omitempty"`
+}
+
+// QuestionOK is the answer to session.question.
+type QuestionOK struct {
+	// Answers are one for each question, in their order.
+	Answers []ChoiceAnswer `json:"answers,omitempty"`
+	// Declined says that the person answered none, and Message what they said instead.
+	Declined bool   `json:"declined,omitempty"`
+	Message  string `json:"message,omitempty"`
+}
+
+// ChoiceAnswer is what a person chose.
+type ChoiceAnswer struct {
+	Question string `json:"question"`
+	// Chosen are labels of options, or the person's own words; more than one only where the
+	// question has MultiSelect.
+	Chosen []string `json:"chosen"`
+	// Note is what they noted beside it.
+	Note string `json:"note,omitempty"`
+}
