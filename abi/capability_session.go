@@ -53,7 +53,7 @@ const (
 	WorkDeleted = "deleted"
 )
 
-// Todo is one item of an agent's list of todos.
+// A Todo is one item of an agent's list of todos.
 type Todo struct {
 	ID      string `json:"id,omitempty"`
 	Content string `json:"content"`
