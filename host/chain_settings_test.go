@@ -16,6 +16,7 @@ import (
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/hooks"
 	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/audit"
 	"github.com/toolquay/toolquay/permissions/grants"
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -261,5 +262,20 @@ func TestChainLogFails(t *testing.T) {
 				t.Errorf("nobody is told: %q", said.String())
 			}
 		})
+	}
+}
+
+// TestDecisionInputs: the decision about a call carries its input where the options say so.
+func TestDecisionInputs(t *testing.T) {
+	t.Parallel()
+	for as, want := range map[audit.Inputs]string{
+		audit.InputsHash: "", audit.InputsFull: `{"s":"x"}`, audit.InputsRedacted: `{"s":"[redacted: 1 bytes, sha256 2d711642b726b04401627ca9fbac32f5]"}`,
+	} {
+		list := &logged{}
+		h := open(t, host.Options{Tools: []host.NativeTool{echo("Echo")}, Observe: host.ObserveOptions{Decisions: list, DecisionInputs: as}})
+		one(t, session(t, h, host.SessionOptions{}), "Echo", `{"s":"x"}`)
+		if len(list.entries) != 1 || string(list.entries[0].Input) != want || list.entries[0].Inputs != as || list.entries[0].Binding == "" {
+			t.Errorf("%v: %+v", as, list.entries)
+		}
 	}
 }

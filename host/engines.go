@@ -69,7 +69,7 @@ func sharedByCalls(o *Options, e *engines, capabilities map[string]capability.Ca
 	shared := &pipeline.Host{
 		Capabilities: capabilities, Commands: e.commands, Shell: o.Shell != nil,
 		Past: &searches.Past{}, MaxSearched: searches.MaxNames, Rehearsals: pipeline.NewRehearsals(),
-		LogRequired: o.Observe.DecisionsRequired, Logger: o.Observe.Logger, CallTimeout: o.Limits.CallTimeout, NoLocks: o.Limits.PlainBatches,
+		LogRequired: o.Observe.DecisionsRequired, LogInputs: o.Observe.DecisionInputs, Logger: o.Observe.Logger, CallTimeout: o.Limits.CallTimeout, NoLocks: o.Limits.PlainBatches,
 	}
 	if o.Shell != nil {
 		shared.Writable = o.Shell.Sandbox.Writable

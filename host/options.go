@@ -188,6 +188,8 @@ type ObserveOptions struct {
 	// loss is logged, or with DecisionsRequired the call refused.
 	Decisions         DecisionLog
 	DecisionsRequired bool
+	// DecisionInputs is how much of the inputs of calls the decisions about them carry.
+	DecisionInputs audit.Inputs
 	// Logger takes what an operator should know; nil discards it.
 	Logger *slog.Logger
 }

@@ -111,7 +111,7 @@ func (s *setup) openLog() (*audit.Log, error) {
 	if dir == "" {
 		return nil, nil
 	}
-	log, err := audit.Open(dir, audit.Options{})
+	log, err := audit.Open(dir, config.LogOptions(s.loaded))
 	if err == nil {
 		return log, nil
 	}

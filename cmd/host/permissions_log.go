@@ -27,7 +27,8 @@ func permissionsLogCommand(a *app) *cobra.Command {
 		Short: "Show the decisions that were made, or verify their log",
 		Long: `Log shows the decisions that were logged, the newest first. Each line of the log is
 chained to the one before by its hash, so that what is changed, taken out or put in
-later is found by --verify. Keep the hash that it prints elsewhere, and give it to a
+later is found by --verify. Where the settings have old lines dropped ([log] keep and
+max), the log says up to which, and is verified from there. Keep the hash that it prints elsewhere, and give it to a
 later --verify with --known, and a log that was written anew is found too.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return showLog(a, f) },
@@ -92,6 +93,9 @@ func showRecord(a *app, r *audit.Record) {
 		why += ", by " + r.By
 	}
 	verdict := permissions.Verdict.String(r.Verdict)
+	if len(r.Input) > 0 {
+		why += "\ninput: " + string(r.Input)
+	}
 	a.out.Block(verdictStyle(r.Verdict), r.Time.Local().Format(time.DateTime)+"  "+pad(verdict, 6), what+"\n"+why)
 }
 
@@ -105,6 +109,10 @@ func verifyLog(a *app, dir string, f logFlags) error {
 	} else {
 		a.out.Printf("%s: %d lines, %d decisions in %d segments; %d torn, %d entries lost\n",
 			dir, report.Lines, report.Decisions, report.Segments, report.Torn, report.Lost)
+		if from := report.From; from != nil {
+			a.out.Printf("The lines up to %d, in segment %d and before, were dropped on %s, as the settings say; the chain holds from the line after %s\n",
+				from.Seq, from.Segment, from.Time.Local().Format(time.DateTime), from.Hash)
+		}
 		if report.OK() {
 			a.out.Printf("Nothing is wrong with it. Its last line is %s\n", report.Hash)
 		}

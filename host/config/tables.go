@@ -6,6 +6,7 @@ import (
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/internal/history"
 	"github.com/toolquay/toolquay/host/internal/results"
+	"github.com/toolquay/toolquay/permissions/audit"
 	"github.com/toolquay/toolquay/permissions/settings"
 	"github.com/toolquay/toolquay/scheduler"
 )
@@ -19,6 +20,12 @@ func setTables(o *host.Options, dirs Dirs, l *settings.Loaded) error {
 	o.Results = resultsOf(&l.Results)
 	o.Storage.Sessions = cmp.Or(l.Sessions.Directory.Value, dirs.Sessions())
 	o.Storage.KeepSessions = l.Sessions.Keep.Value
+	if l.Log.Inputs.Set {
+		var err error
+		if o.Observe.DecisionInputs, err = audit.ParseInputs(l.Log.Inputs.Value); err != nil {
+			return err
+		}
+	}
 	o.Storage.NoHistory = l.Sessions.History.Set && !l.Sessions.History.Value
 	o.Storage.History = history.Options{MaxBytes: int64(l.Sessions.HistoryMax.Value), MaxAge: l.Sessions.HistoryKeep.Value}
 	if l.Sessions.Directory.Set { // the usual one lies in a protected directory already
@@ -27,6 +34,14 @@ func setTables(o *host.Options, dirs Dirs, l *settings.Loaded) error {
 	var err error
 	o.Model.Toolset, err = offeringOf(&l.Tools)
 	return err
+}
+
+// LogOptions are those of the log of decisions.
+func LogOptions(l *settings.Loaded) audit.Options {
+	return audit.Options{
+		SegmentBytes: int64(l.Log.RotateAt.Value), SegmentAge: l.Log.RotateAfter.Value,
+		Keep: l.Log.Keep.Value, MaxBytes: int64(l.Log.Max.Value),
+	}
 }
 
 // cascades are the reaches of a failure by their names in settings.

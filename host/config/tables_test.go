@@ -12,6 +12,7 @@ import (
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/config"
 	"github.com/toolquay/toolquay/host/internal/results"
+	"github.com/toolquay/toolquay/permissions/audit"
 	"github.com/toolquay/toolquay/permissions/settings"
 	"github.com/toolquay/toolquay/scheduler"
 )
@@ -123,5 +124,19 @@ func TestHistorySettings(t *testing.T) {
 	o, _ := forUser(t, "[sessions]\nhistory = false\nhistory_keep = '2d'\nhistory_max = '3MiB'\n")
 	if !o.Storage.NoHistory || o.Storage.History.MaxBytes != 3<<20 || o.Storage.History.MaxAge != 48*time.Hour {
 		t.Errorf("%t, %+v", o.Storage.NoHistory, o.Storage.History)
+	}
+}
+
+// TestLogOptions are those of the table [log].
+func TestLogOptions(t *testing.T) {
+	t.Parallel()
+	l := &settings.Loaded{}
+	l.Log.RotateAt.Value, l.Log.RotateAfter.Value, l.Log.Keep.Value, l.Log.Max.Value = 1<<20, time.Hour, 2*time.Hour, 3<<20
+	want := audit.Options{SegmentBytes: 1 << 20, SegmentAge: time.Hour, Keep: 2 * time.Hour, MaxBytes: 3 << 20}
+	if got := config.LogOptions(l); got != want {
+		t.Errorf("%+v", got)
+	}
+	if o, _ := forUser(t, "[log]\ninputs = 'full'\n"); o.Observe.DecisionInputs != audit.InputsFull {
+		t.Errorf("inputs %v", o.Observe.DecisionInputs)
 	}
 }

@@ -39,6 +39,12 @@
 // could not be written is counted, and a gap record says how much is missing as
 // soon as there is room again.
 //
-// The log grows without bound. Taking old segments away is for whoever archives
-// them: [Verify] reports them as removed.
+// # Forgetting
+//
+// Without [Options.Keep] and [Options.MaxBytes] the log grows without bound. With them
+// old segments are dropped: first a line of the log says which segment it is, and number
+// and hash of its last line, and is forced to the disk; then the file is removed. So the
+// chain begins at a line that the log itself vouches for, and [Verify] says which. A crash
+// in between leaves a segment that is dropped later. Segments that somebody else takes
+// away are reported as removed, and nothing more is dropped after a gap.
 package audit

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -18,8 +19,8 @@ const (
 	cutMark     = "…"
 )
 
-// Entry is one decision as it is logged. The input of the call is not in it, but
-// what the input touches is: paths, hosts, command lines.
+// Entry is one decision as it is logged. What the input touches is in it: paths, hosts,
+// command lines. The input of the call itself is where [Inputs] says so.
 //
 // Texts over 1 KiB are cut and marked with an ellipsis; those that are not UTF-8
 // are kept quoted as in Go.
@@ -34,6 +35,9 @@ type Entry struct {
 	Mode permissions.Mode `json:"mode,omitempty"`
 	// Binding is the hash of the exact input and the tool's definition.
 	Binding string `json:"binding,omitempty"`
+	// Input is the call's input as Inputs says; see [Inputs.Of].
+	Input  json.RawMessage `json:"input,omitempty"`
+	Inputs Inputs          `json:"inputs,omitempty"`
 	// By is who answered where the rules left it open: "person", "hook",
 	// "judge", "approval ID", "grant ID"; "nobody" where a question ended without an
 	// answer.
@@ -127,6 +131,9 @@ func (e *Entry) Judged(accesses []permissions.Access) {
 // bounded is the entry as it is written, cut to its bounds.
 func (e *Entry) bounded() Entry {
 	b := *e
+	if len(b.Input) > 0 {
+		b.Input, b.Inputs = bounded(b.Input, b.Inputs)
+	}
 	for _, text := range []*string{
 		&b.Session, &b.Turn, &b.Call, &b.Agent, &b.Team, &b.Chain, &b.Parent, &b.Tool, &b.Plugin, &b.Server, &b.ServerTool, &b.Capability, &b.Rule, &b.Source, &b.Reason, &b.Matched, &b.Binding, &b.By,
 		(*string)(&b.Layer), (*string)(&b.Mode),
@@ -187,6 +194,10 @@ const (
 	// KindNotice is something odd that a writer found, such as a log that is
 	// shorter than its head says. Record.Note says what.
 	KindNotice Kind = "notice"
+	// KindDropped says that the segment Record.Segment is removed because of
+	// [Options.Keep] or [Options.MaxBytes]. The line Record.Through, whose hash is
+	// Record.ThroughHash, was its last.
+	KindDropped Kind = "dropped"
 )
 
 // version is the only format there is.
@@ -213,8 +224,11 @@ type Mark struct {
 	// Version and ID go with KindGenesis.
 	Version int    `json:"version,omitempty"`
 	ID      string `json:"id,omitempty"`
-	// Segment is the segment's number, with KindSegment.
+	// Segment is the segment's number, with KindSegment and KindDropped.
 	Segment int `json:"segment,omitempty"`
+	// Through and ThroughHash go with KindDropped.
+	Through     uint64 `json:"through,omitempty"`
+	ThroughHash string `json:"through_hash,omitempty"`
 	// Lost and Since go with KindGap.
 	Lost  uint64    `json:"lost,omitempty"`
 	Since time.Time `json:"since,omitzero"`

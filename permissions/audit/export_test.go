@@ -6,3 +6,6 @@ func (l *Log) Unsynced() bool {
 	defer l.mu.Unlock()
 	return l.syncer.unsynced
 }
+
+// AtMoments has a function told of the moments of rotations and drops.
+func (l *Log) AtMoments(reached func(moment string)) { l.reached = reached }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
@@ -47,6 +48,7 @@ type segment struct {
 	file   *os.File
 	info   fs.FileInfo // identifies the file
 	synced bool        // it is synced when another takes its place
+	began  time.Time   // when its first line was written, once it was asked for
 }
 
 // open opens a segment in place of the one that is open.
@@ -61,8 +63,24 @@ func (s *segment) open(dir string, n, flags int) error {
 		}
 		_ = s.file.Close()
 	}
-	s.file, s.info = f, info
+	s.file, s.info, s.began = f, info, time.Time{}
 	return err
+}
+
+// older reports whether the first line of the segment, which has so many bytes, was written
+// longer ago than age; an age of 0 is none.
+func (s *segment) older(age time.Duration, size int64, now time.Time) bool {
+	if age <= 0 {
+		return false
+	}
+	if s.began.IsZero() {
+		first, err := openingOf(s.file, size)
+		if err != nil {
+			return false // it is full some time
+		}
+		s.began = first.time
+	}
+	return now.Sub(s.began) > age
 }
 
 // current reports whether the segment is still the file at its path, and of that size. A

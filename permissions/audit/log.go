@@ -21,7 +21,15 @@ type Options struct {
 	// SegmentBytes is when a new segment begins; 0 is DefaultSegmentBytes. One
 	// line alone may be longer.
 	SegmentBytes int64
-	Sync         Sync
+	// SegmentAge is when a new segment begins, counted from the first line of the one
+	// before; 0 is never.
+	SegmentAge time.Duration
+	// Keep and MaxBytes bound the segments before the newest one: those whose last line is
+	// older, and the oldest while all together have more bytes, are dropped; see
+	// [Log.Expire]. 0 is no bound.
+	Keep     time.Duration
+	MaxBytes int64
+	Sync     Sync
 }
 
 // ErrClosed is that of a log that was closed.
@@ -40,6 +48,14 @@ type Log struct {
 	end     end
 	syncer  syncer
 	closed  bool
+	// reached, if not nil, is told of the moments of a rotation and a drop, for tests.
+	reached func(moment string)
+}
+
+func (l *Log) moment(name string) {
+	if l.reached != nil {
+		l.reached(name)
+	}
 }
 
 // Open opens the log in a directory for appending, and begins it where there is
@@ -117,12 +133,18 @@ func (l *Log) append(e *Entry, now time.Time) error {
 		return err
 	}
 	defer filelock.Unlock(l.lock)
-	if (!l.head.current() || !l.segment.current(l.end.size)) && !l.adopt() {
-		if err := l.catchUp(); err != nil {
-			return err
-		}
+	if err := l.follow(); err != nil {
+		return err
 	}
 	return l.write(e, now)
+}
+
+// follow finds the end of the log where another process moved it. The lock is held.
+func (l *Log) follow() error {
+	if l.head.current() && l.segment.current(l.end.size) || l.adopt() {
+		return nil
+	}
+	return l.catchUp()
 }
 
 // Lost is the number of entries that could not be written and of which no record
@@ -146,8 +168,13 @@ func (l *Log) write(e *Entry, now time.Time) error {
 	if l.end.unended {
 		lines = append([]byte{'\n'}, lines...)
 	}
-	if l.end.size > 0 && l.end.size+int64(len(lines)) > l.options.SegmentBytes && !l.end.unended && len(l.end.pending) == 0 {
-		return l.rotate(e, now)
+	if l.end.size > 0 && !l.end.unended && len(l.end.pending) == 0 &&
+		(l.end.size+int64(len(lines)) > l.options.SegmentBytes || l.segment.older(l.options.SegmentAge, l.end.size, now)) {
+		if err := l.rotate(e, now); err != nil {
+			return err
+		}
+		_, _ = l.drop(now) // the next rotation tries again, and Expire says why it failed
+		return nil
 	}
 	return l.put(lines, next)
 }
@@ -169,6 +196,7 @@ func (l *Log) rotate(e *Entry, now time.Time) error {
 	if err := l.begin(segment); err != nil {
 		return err
 	}
+	l.moment("begun")
 	return l.put(append(lines, more...), next)
 }
 
@@ -182,6 +210,7 @@ func (l *Log) put(lines []byte, next position) error {
 		_ = l.segment.file.Truncate(l.end.size)
 		return err
 	}
+	l.moment("written")
 	if err := l.syncer.wrote(); err != nil {
 		return err
 	}

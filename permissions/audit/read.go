@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -86,6 +87,9 @@ type reader struct {
 
 func (r *reader) segment(dir, name string) error {
 	f, info, err := privatedir.OpenRegular(filepath.Join(dir, name), 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it was dropped meanwhile
+	}
 	if err != nil {
 		return err
 	}

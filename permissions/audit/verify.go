@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/toolquay/toolquay/internal/filelock"
 	"github.com/toolquay/toolquay/internal/privatedir"
@@ -86,10 +87,21 @@ type Report struct {
 	// Lost counts the entries that could not be written, as writers said.
 	Lost uint64 `json:"lost"`
 	// Notices counts what writers found odd; [Read] shows them.
-	Notices int       `json:"notices"`
-	Head    HeadState `json:"head"`
+	Notices int `json:"notices"`
+	// From says where the chain begins, if older segments were dropped.
+	From *Dropped  `json:"from,omitempty"`
+	Head HeadState `json:"head"`
 	// Fault is the first thing wrong, or nil.
 	Fault *Fault `json:"fault,omitempty"`
+}
+
+// Dropped is the last line of the newest segment that was dropped.
+type Dropped struct {
+	Segment int    `json:"segment"`
+	Seq     uint64 `json:"seq"`
+	Hash    string `json:"hash"`
+	// Time is when the log said so.
+	Time time.Time `json:"time"`
 }
 
 // OK reports whether nothing is wrong.
@@ -103,11 +115,16 @@ func (r *Report) OK() bool { return r.Fault == nil }
 // be read. Writers may go on meanwhile: what is read is the log as it was at the
 // beginning.
 func Verify(dir, known string) (Report, error) {
-	v := verifier{dir: dir, known: strings.ToLower(known)}
+	v := &verifier{dir: dir, known: strings.ToLower(known)}
 	if v.known != "" && (len(v.known) != hexDigest || !unhex(new(digest), []byte(v.known))) {
 		return v.report, fmt.Errorf("%q is not the hash of a line: 64 hexadecimal digits", known)
 	}
-	if err := v.run(); err != nil {
+	err := v.run()
+	for tries := 0; errors.Is(err, errGone) && tries < 10; tries++ {
+		*v = verifier{dir: dir, known: v.known}
+		err = v.run()
+	}
+	if err != nil {
 		return v.report, fmt.Errorf("verifying the decision log: %w", err)
 	}
 	return v.report, nil
@@ -129,6 +146,7 @@ type verifier struct {
 	// not including, [1].
 	missing [2]uint64
 	found   bool // the known hash
+	beginning
 }
 
 func (v *verifier) run() error {
@@ -186,10 +204,16 @@ func (v *verifier) readHead() error {
 	return nil
 }
 
+// errGone is that a segment was dropped while the log was verified.
+var errGone = errors.New("it was dropped meanwhile")
+
 // segment reads one file.
 func (v *verifier) segment(n int, last bool) error {
 	name := segmentName(n)
 	f, info, err := privatedir.OpenRegular(filepath.Join(v.dir, name), 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", name, errGone)
+	}
 	if err != nil {
 		return err
 	}
@@ -234,6 +258,10 @@ func (v *verifier) take(c chunk, at Fault) {
 	}
 	mark := markOf(&l, c.line())
 	at.Seq = v.last.seq + 1
+	if v.report.Lines == 0 && l.seq > 1 && (!v.left.any() || l.kind == KindTorn) {
+		v.last = v.beginAt(&l, at)
+		v.missing = [2]uint64{1, l.seq}
+	}
 	switch {
 	case v.left.any():
 		v.afterLeft(&l, &mark, at)
@@ -244,17 +272,17 @@ func (v *verifier) take(c chunk, at Fault) {
 }
 
 // markOf reads what a line says that is no decision; there are few.
-func markOf(l *link, line []byte) (m Mark) {
+func markOf(l *link, line []byte) (m timedMark) {
 	if l.kind == KindDecision {
 		return m
 	}
-	var read Mark
+	var read timedMark
 	_ = json.Unmarshal(line, &read) // its hash is right: what it lacks it never had
 	return read
 }
 
 // afterLeft is a good line after what is none: fine if it says so.
-func (v *verifier) afterLeft(l *link, m *Mark, at Fault) {
+func (v *verifier) afterLeft(l *link, m *timedMark, at Fault) {
 	v.leftAt.Seq = at.Seq
 	switch {
 	case !l.follows(v.last):
@@ -273,9 +301,13 @@ func (v *verifier) afterLeft(l *link, m *Mark, at Fault) {
 func (v *verifier) broken(l *link, at Fault) {
 	switch next := v.last.seq + 1; {
 	case l.seq >= v.missing[0] && l.seq < v.missing[1]:
-		if v.report.Fault.Kind == FaultRemoved {
-			v.report.Fault.Kind = FaultReordered
-			v.report.Fault.Detail = fmt.Sprintf("line %d stands before line %d", v.missing[1], l.seq)
+		removed := v.report.Fault
+		if v.missing[0] == 1 {
+			removed = v.opening
+		}
+		if removed.Kind == FaultRemoved {
+			removed.Kind = FaultReordered
+			removed.Detail = fmt.Sprintf("line %d stands before line %d", v.missing[1], l.seq)
 		}
 	case l.seq > next:
 		if v.fault(FaultRemoved, at, fmt.Sprintf("%d lines are missing before line %d", l.seq-next, l.seq)) {
@@ -299,7 +331,7 @@ func (v *verifier) fault(kind FaultKind, at Fault, detail string) bool {
 }
 
 // count takes a line into the report.
-func (v *verifier) count(l *link, m *Mark) {
+func (v *verifier) count(l *link, m *timedMark) {
 	v.last = l.position
 	v.report.Lines++
 	switch l.kind {
@@ -313,6 +345,8 @@ func (v *verifier) count(l *link, m *Mark) {
 		v.report.Lost += m.Lost
 	case KindNotice:
 		v.report.Notices++
+	case KindDropped:
+		v.vouch(m)
 	case KindSegment, KindTorn:
 	}
 	if v.known != "" && v.known == fmt.Sprintf("%x", l.hash) {
@@ -326,6 +360,10 @@ func (v *verifier) count(l *link, m *Mark) {
 // end looks at how the log ends.
 func (v *verifier) end() {
 	v.report.Seq, v.report.Hash = v.last.seq, fmt.Sprintf("%x", v.last.hash)
+	v.report.From = v.from
+	if lacks := v.unvouched(); lacks != nil {
+		v.report.Fault, v.report.From = lacks, nil // it comes before all others
+	}
 	head := v.headPlace.position
 	switch {
 	case v.left.any() && v.left.newline:
@@ -337,7 +375,12 @@ func (v *verifier) end() {
 	case v.left.any():
 		v.report.Torn++
 	}
-	if v.known != "" && !v.found {
-		v.fault(FaultUnknown, Fault{}, "no line has the hash "+v.known)
+	if v.known == "" || v.found || v.from != nil && v.from.Hash == v.known {
+		return
 	}
+	detail := "no line has the hash " + v.known
+	if v.from != nil {
+		detail += fmt.Sprintf("; lines up to %d were dropped", v.from.Seq)
+	}
+	v.fault(FaultUnknown, Fault{}, detail)
 }

@@ -100,7 +100,18 @@ func loopback(host string) bool {
 func logOf(p *parser) Log {
 	in := &p.in.Log
 	p.directory("log.directory", in.Directory)
-	return Log{Directory: keyOf(p, "log.directory", in.Directory), Required: keyOf(p, "log.required", in.Required)}
+	p.oneOf("log.inputs", in.Inputs, LogHash, LogRedacted, LogFull)
+	after := p.span("log.rotate_after", duration(in.RotateAfter), 0, maxKeep)
+	keep := p.span("log.keep", duration(in.Keep), 0, maxKeep)
+	return Log{
+		Directory:   keyOf(p, "log.directory", in.Directory),
+		Required:    keyOf(p, "log.required", in.Required),
+		Inputs:      keyOf(p, "log.inputs", in.Inputs),
+		RotateAt:    p.size("log.rotate_at", in.RotateAt, minRotate, maxRotate),
+		RotateAfter: keyOf(p, "log.rotate_after", after),
+		Keep:        keyOf(p, "log.keep", keep),
+		Max:         p.size("log.max", in.Max, minRotate, maxHistory),
+	}
 }
 
 func approvalsOf(p *parser) Approvals {

@@ -19,11 +19,11 @@
 // lose its deny rules.
 //
 // Beside rules, hooks and the judge there are the tables of how calls run ([Results],
-// [Scheduler], [Tools], [Sessions] and [Telemetry] have their values, with the least and
+// [Scheduler], [Tools], [Sessions], [Storage], [Log] and [Telemetry] have their values, with the least and
 // most of each). Of those each key by itself is the weightiest source's, but for what
 // belongs together: an endpoint and its headers, and the two ways to name tools.
 // Projects may have the first three, which count once they were shown, since
-// they can loosen as well as tighten; the last two, where things are kept and who is
+// they can loosen as well as tighten; the others, where things are kept and who is
 // told, they may not have at all.
 //
 //	[results]   max_chars, max_turn_chars, strategy, duplicates,
@@ -31,6 +31,8 @@
 //	[scheduler] mode, max_concurrent, max_calls, max_per_plugin, cascade
 //	[tools]     preset or only, defer, defer_over_tools, defer_over_chars
 //	[sessions]  directory, keep, history, history_keep, history_max
+//	[storage]   keep, max
+//	[log]       directory, required, inputs, rotate_at, rotate_after, keep, max
 //	[telemetry] endpoint, headers, content
 //
 // [Shell] and [Sandbox] are how commands run and what they are kept from. In them a

@@ -33,6 +33,7 @@ type File struct {
 	Scheduler Scheduler
 	Tools     Tools
 	Sessions  Sessions
+	Storage   Storage
 	Telemetry Telemetry
 	Shell     Shell
 	Sandbox   Sandbox
@@ -167,6 +168,20 @@ type Log struct {
 	// Required refuses calls whose decision cannot be written down. Any source
 	// may demand it, none may waive it for another.
 	Required Key[bool]
+	// Inputs is how much of the inputs of calls is logged: hash, redacted or full.
+	Inputs Key[string]
+	// RotateAt and RotateAfter are the size and the age at which a new file begins, Keep and
+	// Max how long, and how many bytes of, the files before it are kept.
+	RotateAt    Key[abi.Size]
+	RotateAfter Key[time.Duration]
+	Keep        Key[time.Duration]
+	Max         Key[abi.Size]
+}
+
+// fill takes all but the directory, which is looked up first, and what is demanded.
+func (l *Log) fill(f Log) {
+	l.Inputs, l.RotateAt, l.RotateAfter = l.Inputs.Or(f.Inputs), l.RotateAt.Or(f.RotateAt), l.RotateAfter.Or(f.RotateAfter)
+	l.Keep, l.Max = l.Keep.Or(f.Keep), l.Max.Or(f.Max)
 }
 
 // AlwaysTo is where "allow always" writes its rule.

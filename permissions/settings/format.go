@@ -40,9 +40,18 @@ type format struct {
 		MaxTokens int      `toml:"max_tokens"`
 	} `toml:"judge"`
 	Log struct {
-		Directory string `toml:"directory"`
-		Required  bool   `toml:"required"`
+		Directory   string   `toml:"directory"`
+		Required    bool     `toml:"required"`
+		Inputs      string   `toml:"inputs"`
+		RotateAt    abi.Size `toml:"rotate_at"`
+		RotateAfter age      `toml:"rotate_after"`
+		Keep        age      `toml:"keep"`
+		Max         abi.Size `toml:"max"`
 	} `toml:"log"`
+	Storage struct {
+		Keep age      `toml:"keep"`
+		Max  abi.Size `toml:"max"`
+	} `toml:"storage"`
 	Approvals struct {
 		Timeout      duration `toml:"timeout"`
 		AlwaysTo     AlwaysTo `toml:"always_to"`
@@ -170,20 +179,30 @@ func (c *chars) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// age is a duration, or a number of days written as 30d.
+// age is a duration, or a number of days or weeks written as 30d or 4w.
 type age duration
 
-// UnmarshalText reads either way of writing.
-func (a *age) UnmarshalText(text []byte) error {
-	days, inDays := strings.CutSuffix(string(text), "d")
-	if n, err := strconv.ParseInt(days, 10, 16); inDays && err == nil {
-		*a = age(time.Duration(n) * 24 * time.Hour)
-		return nil
+// UnmarshalText reads any way of writing.
+func (a *age) UnmarshalText(text []byte) (err error) {
+	*(*time.Duration)(a), err = ParseAge(string(text))
+	return err
+}
+
+// ParseAge reads how long something is kept, as settings have it: 30d, 4w, 12h, or a number of
+// seconds.
+func ParseAge(text string) (time.Duration, error) {
+	const day = 24 * time.Hour
+	for unit, length := range map[string]time.Duration{"d": day, "w": 7 * day} {
+		number, ok := strings.CutSuffix(text, unit)
+		if n, err := strconv.ParseInt(number, 10, 16); ok && err == nil {
+			return time.Duration(n) * length, nil
+		}
 	}
-	if (*duration)(a).UnmarshalText(text) != nil {
-		return fmt.Errorf("%.40q is no span of time; write it as 30d or 12h", text)
+	var d duration
+	if d.UnmarshalText([]byte(text)) != nil {
+		return 0, fmt.Errorf("%.40q is no span of time; write it as 30d, 4w or 12h", text)
 	}
-	return nil
+	return time.Duration(d), nil
 }
 
 // ruleEntry is a rule as a string, or as a table.

@@ -77,6 +77,7 @@ type Loaded struct {
 	Tools     Tools
 	// Sessions has the path of its directory without ~.
 	Sessions  Sessions
+	Storage   Storage
 	Telemetry Telemetry
 	// Shell and Sandbox are so too, but for projects, which tighten them whether or
 	// not they are trusted. The writable directories are without ~.

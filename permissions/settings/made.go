@@ -28,6 +28,13 @@ func (l *Loaded) Made() []Made {
 	addTo(&out, "sessions.history", l.Sessions.History)
 	addTo(&out, "sessions.history_keep", l.Sessions.HistoryKeep)
 	addTo(&out, "sessions.history_max", l.Sessions.HistoryMax)
+	addTo(&out, "storage.keep", l.Storage.Keep)
+	addTo(&out, "storage.max", l.Storage.Max)
+	addTo(&out, "log.inputs", l.Log.Inputs)
+	addTo(&out, "log.rotate_at", l.Log.RotateAt)
+	addTo(&out, "log.rotate_after", l.Log.RotateAfter)
+	addTo(&out, "log.keep", l.Log.Keep)
+	addTo(&out, "log.max", l.Log.Max)
 	addTo(&out, "telemetry.endpoint", l.Telemetry.Endpoint)
 	for _, name := range slices.Sorted(maps.Keys(l.Telemetry.Headers.Value)) {
 		variable := Key[string]{l.Telemetry.Headers.Value[name], true, l.Telemetry.Headers.Source}

@@ -84,7 +84,9 @@ func take(l *loader, f *File) {
 	if !out.Sessions.Directory.Set {
 		out.Sessions.Directory = l.directory("sessions.directory", f.Sessions.Directory)
 	}
+	out.Log.fill(f.Log)
 	out.Sessions.fill(f.Sessions)
+	out.Storage.fill(f.Storage)
 	out.Results.fill(f.Results)
 	out.Scheduler.fill(f.Scheduler)
 	out.Tools.fill(f.Tools)

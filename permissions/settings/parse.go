@@ -53,6 +53,7 @@ func fillFile(p *parser) {
 	f.Scheduler = schedulerOf(p)
 	f.Tools = toolsOf(p)
 	f.Sessions = sessionsOf(p)
+	f.Storage = storageOf(p)
 	f.Telemetry = telemetryOf(p)
 	f.Shell = shellOf(p)
 	f.Sandbox = sandboxOf(p)
@@ -72,7 +73,7 @@ func refuseForeign(p *parser) {
 		}
 	}
 	if projects(kind) {
-		for _, key := range append([]string{"log", "approvals", "sessions", "telemetry", "network", "credentials"}, shellNeverProjects...) {
+		for _, key := range append([]string{"log", "approvals", "sessions", "storage", "telemetry", "network", "credentials"}, shellNeverProjects...) {
 			if p.doc.Has(key) {
 				p.fault(key, "a project has no say in this; it stands in the user's settings or a policy")
 			}

@@ -23,6 +23,15 @@ const (
 	maxKeep = 10 * 365 * 24 * time.Hour
 	// minHistory and maxHistory bound the size of a session's history.
 	minHistory, maxHistory = 1 << 20, 1 << 40
+	// minRotate and maxRotate bound the size of one file of the log.
+	minRotate, maxRotate = 16 << 10, 1 << 30
+)
+
+// How much of the inputs of calls is logged.
+const (
+	LogHash     = "hash"
+	LogRedacted = "redacted"
+	LogFull     = "full"
 )
 
 // What of a long result a preview shows.
@@ -124,6 +133,17 @@ func (s *Sessions) fill(f Sessions) {
 	s.Keep, s.History = s.Keep.Or(f.Keep), s.History.Or(f.History)
 	s.HistoryKeep, s.HistoryMax = s.HistoryKeep.Or(f.HistoryKeep), s.HistoryMax.Or(f.HistoryMax)
 }
+
+// Storage is the table [storage]: what of the user's state is forgotten. Projects have no say
+// in it.
+type Storage struct {
+	// Keep is for how long what nobody uses is kept; of sessions, [Sessions] may say otherwise.
+	Keep Key[time.Duration]
+	// Max is how many bytes all of it may have before the oldest goes.
+	Max Key[abi.Size]
+}
+
+func (s *Storage) fill(f Storage) { s.Keep, s.Max = s.Keep.Or(f.Keep), s.Max.Or(f.Max) }
 
 // Telemetry is the table [telemetry]: who is sent traces and metrics. Projects
 // have no say in it.

@@ -95,6 +95,12 @@ func sessionsOf(p *parser) Sessions {
 	}
 }
 
+func storageOf(p *parser) Storage {
+	in := &p.in.Storage
+	keep := p.span("storage.keep", duration(in.Keep), 0, maxKeep)
+	return Storage{Keep: keyOf(p, "storage.keep", keep), Max: p.size("storage.max", in.Max, minHistory, maxHistory)}
+}
+
 func telemetryOf(p *parser) Telemetry {
 	in := &p.in.Telemetry
 	checkEndpoint(p, "telemetry.endpoint", in.Endpoint)

@@ -35,7 +35,16 @@ func TestTableFaults(t *testing.T) {
 		"defer":             {"[tools]\ndefer = true\n", "f: line 2: tools.defer: found the boolean true, expected a string"},
 		"defer over":        {"[tools]\ndefer_over_tools = 0\ndefer_over_chars = 0\n", "f: line 2: tools.defer_over_tools: 0 is not from 1"},
 		"relative sessions": {"[sessions]\ndirectory = 'sessions'\n", `f: line 2: sessions.directory: "sessions" is not an absolute path, nor one that begins with ~/`},
-		"keep":              {"[sessions]\nkeep = 'ever'\n", `f: line 2: sessions.keep: "ever" is no span of time; write it as 30d or 12h`},
+		"keep":              {"[sessions]\nkeep = 'ever'\n", `f: line 2: sessions.keep: "ever" is no span of time; write it as 30d, 4w or 12h`},
+		"storage keep":      {"[storage]\nkeep = '0w'\n", "f: line 2: storage.keep: 0s is not over 0 and up to 87600h0m0s"},
+		"storage long":      {"[storage]\nkeep = '522w'\n", "f: line 2: storage.keep: 87696h0m0s is not over 0 and up to"},
+		"storage huge":      {"[storage]\nkeep = '99999999w'\n", `f: line 2: storage.keep: "99999999w" is no span of time`},
+		"storage back":      {"[storage]\nkeep = '-1d'\n", "f: line 2: storage.keep: -24h0m0s is not over 0"},
+		"storage max":       {"[storage]\nmax = '1KiB'\n", "f: line 2: storage.max: 1KiB is not from 1MiB to 1024GiB"},
+		"storage key":       {"[storage]\nmaximum = '1GiB'\n", "f: line 2: storage.maximum: unknown key"},
+		"log inputs":        {"[log]\ninputs = 'all'\n", `f: line 2: log.inputs: "all" is not known; write one of hash, redacted, full`},
+		"log rotate":        {"[log]\nrotate_at = '1KiB'\nrotate_after = '0d'\n", "f: line 2: log.rotate_at: 1KiB is not from 16KiB to 1GiB\nf: line 3: log.rotate_after: 0s is not over 0"},
+		"log kept":          {"[log]\nkeep = \"\\u0007\"\nmax = '-1'\n", `f: line 2: log.keep: "\a" is no span of time`},
 		"keep none":         {"[sessions]\nkeep = '0d'\n", "f: line 2: sessions.keep: 0s is not over 0 and up to 87600h0m0s"},
 		"keep long":         {"[sessions]\nkeep = '30000d'\n", "f: line 2: sessions.keep: 720000h0m0s is not over 0"},
 		"keep longer":       {"[sessions]\nkeep = '300000d'\n", `f: line 2: sessions.keep: "300000d" is no span of time`},
@@ -66,7 +75,7 @@ func TestTableFaults(t *testing.T) {
 
 func TestProjectsHaveNoSayInSessionsAndTelemetry(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"sessions.keep = '1d'\n", "telemetry.content = true\n"} {
+	for _, text := range []string{"sessions.keep = '1d'\n", "storage.keep = '1d'\n", "log.keep = '1d'\n", "telemetry.content = true\n"} {
 		table, _, _ := strings.Cut(text, ".")
 		want := "f: line 1: " + table + ": a project has no say in this"
 		if _, err := settings.Parse(project, "f", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
@@ -80,7 +89,7 @@ func TestProjectsHaveNoSayInSessionsAndTelemetry(t *testing.T) {
 func TestTablesAreMergedByKey(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.write(t, systemFile, "[scheduler]\nmax_concurrent = 3\n[telemetry]\nendpoint = 'https://policy.example.com'\n")
+	p.write(t, systemFile, "[scheduler]\nmax_concurrent = 3\n[telemetry]\nendpoint = 'https://policy.example.com'\n[storage]\nmax = '1GiB'\n[log]\nkeep = '52w'\n")
 	p.options.CommandLine = &settings.File{Scheduler: settings.Scheduler{
 		Mode: settings.Key[string]{Value: settings.ByBatch, Set: true}, MaxConcurrent: settings.Key[int]{Value: 50, Set: true},
 	}}
@@ -88,7 +97,7 @@ func TestTablesAreMergedByKey(t *testing.T) {
 	p.write(t, userFile, "[scheduler]\nmode = 'locks'\nmax_concurrent = 9\ncascade = 'off'\n"+
 		"[tools]\npreset = 'minimal'\ndefer = 'never'\n"+
 		"[results]\nmax_chars = 200\nstrategy = 'end'\n[results.tools.Bash]\nmax_chars = 8\nstrategy = 'both'\n[results.tools.Grep]\nmax_chars = 'unlimited'\n"+
-		"[sessions]\ndirectory = '~/kept'\nkeep = '2d'\nhistory = false\nhistory_max = '2GiB'\n"+
+		"[sessions]\ndirectory = '~/kept'\nkeep = '2d'\nhistory = false\nhistory_max = '2GiB'\n[storage]\nkeep = '2w'\nmax = '3GiB'\n[log]\ninputs = 'full'\nkeep = '1d'\n"+
 		"[telemetry]\nendpoint = 'https://user.example.com'\nheaders.A = 'B'\ncontent = true\n")
 	p.trust(t)
 	l := p.load(t)
@@ -106,6 +115,12 @@ func TestTablesAreMergedByKey(t *testing.T) {
 	if s := l.Sessions; s.Directory.Value != p.path("home/kept") || s.Keep.Value != 48*time.Hour ||
 		!s.History.Set || s.History.Value || s.HistoryKeep.Set || s.HistoryMax.Value != 2<<30 {
 		t.Errorf("sessions %+v", s)
+	}
+	if s := l.Storage; s.Keep.Value != 14*24*time.Hour || s.Max.Value != 1<<30 {
+		t.Errorf("storage %+v", s)
+	}
+	if s := l.Log; s.Inputs.Value != settings.LogFull || s.Keep.Value != 364*24*time.Hour || s.Max.Set {
+		t.Errorf("log %+v", s)
 	}
 	if v := l.Telemetry; v.Endpoint.Value != "https://policy.example.com" || v.Headers.Set || !v.Content.Value {
 		t.Errorf("the headers of one endpoint go to another: %+v", v)
@@ -169,6 +184,15 @@ keep = "3d"
 history = false
 history_keep = "4d"
 history_max = "5MiB"
+[storage]
+keep = "1w"
+max = "6MiB"
+[log]
+inputs = "full"
+rotate_at = "64KiB"
+rotate_after = "1d"
+keep = "2d"
+max = "7MiB"
 [telemetry]
 content = true
 `)
@@ -187,7 +211,9 @@ content = true
 		"tools.only = [Read Grep] 15", "tools.defer = always 16", "tools.defer_over_tools = 5 17", "tools.defer_over_chars = 6 18",
 		`"sessions.directory = /a\x1b" 20`, "sessions.keep = 72h0m0s 21",
 		"sessions.history = false 22", "sessions.history_keep = 96h0m0s 23", "sessions.history_max = 5MiB 24",
-		"telemetry.endpoint = https://example.com 4", "telemetry.headers.A = ONE 5", "telemetry.headers.B = TWO 5", "telemetry.content = true 26",
+		"storage.keep = 168h0m0s 26", "storage.max = 6MiB 27",
+		"log.inputs = full 29", "log.rotate_at = 64KiB 30", "log.rotate_after = 24h0m0s 31", "log.keep = 48h0m0s 32", "log.max = 7MiB 33",
+		"telemetry.endpoint = https://example.com 4", "telemetry.headers.A = ONE 5", "telemetry.headers.B = TWO 5", "telemetry.content = true 35",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -36,6 +36,9 @@ func (j *journal) append(s *gate.Subject, d *permissions.Decision, by string) er
 	e.Session, e.Turn, e.Call, e.Caller = j.session().ID, j.turn.ID(), j.use.ID, j.turn.Caller()
 	e.Plugin, e.Server, e.ServerTool, e.Capability = s.Call.Origin.Plugin, s.Call.Origin.Server, s.Call.Origin.Tool, s.Operation
 	e.Mode, e.Binding, e.By = (*desk)(j).Policy().Mode(), s.Call.Binding(), by
+	if s.Operation == "" {
+		e.Input, e.Inputs = o.LogInputs.Of(j.input.json)
+	}
 	err := o.Log.Append(e)
 	if err == nil {
 		return nil

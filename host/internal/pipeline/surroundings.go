@@ -42,9 +42,10 @@ type Host struct {
 	MaxSearched int
 	Rehearsals  *Rehearsals
 	// Log takes decisions; nil takes none. With LogRequired, what cannot be logged is
-	// refused.
+	// refused. LogInputs is how much of the inputs of calls it takes.
 	Log         DecisionLog
 	LogRequired bool
+	LogInputs   audit.Inputs
 	Logger      *slog.Logger
 	// CallTimeout bounds one call; 0 is no bound. With NoLocks calls have none.
 	CallTimeout time.Duration
