@@ -175,6 +175,15 @@ type Tool struct {
 	// input field shown beside it.
 	Display string `toml:"display"`
 	Title   string `toml:"title"`
+	// Lines are what people are shown of a call behind that name. Renders says that assess
+	// has a say in it ([Assessment].Lines, Rendering, ClassifierText), and is asked even
+	// where nothing else is to be found out.
+	Lines   Lines `toml:"lines" json:",omitzero"`
+	Renders bool  `toml:"renders" json:",omitzero"`
+	// ClassifierText is a template, as Lines are, of what a judge is shown of the input. It
+	// may have several lines. Empty is the whole input, as JSON. Of a plugin that is not
+	// built in a judge is shown both.
+	ClassifierText string `toml:"classifier_text" json:",omitzero"`
 	// Export is the Extism export that runs this tool; default its name.
 	Export string `toml:"export"`
 	// Input names the field whose value an Extism export gets: a string as it is, any
@@ -275,4 +284,7 @@ type ToolPiece struct {
 	Description  string          `json:"description,omitempty"`
 	InputSchema  json.RawMessage `json:"input_schema,omitempty"`
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
+	// Lines and ClassifierText are as in [Tool].
+	Lines          Lines  `json:"lines,omitzero"`
+	ClassifierText string `json:"classifier_text,omitempty"`
 }

@@ -25,6 +25,7 @@ func (m *Manifest) validateTools(v *validator) {
 		t.validateTraits(v, m.ABI)
 		t.validateLocks(v.at("locks"), m)
 		t.validateSchemas(v)
+		t.validateLines(v, m.ABI)
 		t.validateCapabilities(v, m)
 	}
 }

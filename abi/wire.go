@@ -132,8 +132,13 @@ type Assessment struct {
 	// Touches are all that the call reads and writes, at most 1,024, for a tool
 	// whose manifest says locks = "input". Without any it may be anything.
 	Touches []Touch `json:"touches,omitempty"`
-	// Rendering is one line for people: what this call is about to do.
+	// Rendering is one line for people: what this call is about to do. It is shown as it
+	// is, where Lines have no template for that.
 	Rendering string `json:"rendering,omitempty"`
+	// Lines are templates for this call in place of those in the manifest.
+	Lines *Lines `json:"lines,omitempty"`
+	// ClassifierText is what a judge is shown of this call, as it is; see [Tool].
+	ClassifierText string `json:"classifier_text,omitempty"`
 }
 
 // Touch is one file or directory that a call reads or writes, with all below it.

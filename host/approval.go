@@ -28,7 +28,10 @@ type Approval struct {
 	// agent.
 	Worker string `json:"worker,omitempty"`
 	// Title is one line: what the call is about.
-	Title string          `json:"title,omitempty"`
+	Title string `json:"title,omitempty"`
+	// Line is what the tool says that the call does, in one line that is safe to show, as in
+	// [Event]. It is the word of the tool's plugin: whoever shows it says whose tool it is.
+	Line  string          `json:"display,omitempty"`
 	Input json.RawMessage `json:"input"`
 	// Binding is the SHA-256, in hexadecimal, of the input and the tool's
 	// definition: the answer holds for nothing else.

@@ -39,11 +39,15 @@ func unanswerable(kind QuestionKind) error {
 
 // head is a question without what is asked.
 func (p person) head(kind QuestionKind, id string, about *gate.Call, mode permissions.Mode) Question {
-	return Question{
+	q := Question{
 		ID: id, Kind: kind, Session: p.of.id, Turn: p.turn.ID(), Caller: p.turn.Caller(), Call: p.call,
 		Tool: about.Tool, Plugin: about.Origin.Plugin, Server: about.Origin.Server, Title: about.Title,
 		Input: bytes.Clone(about.Input), Binding: about.Binding(), Cwd: about.Cwd, Mode: mode, Asked: time.Now(),
 	}
+	if about.Shown != nil {
+		q.Line = about.Shown.Use()
+	}
+	return q
 }
 
 // ask puts a question for an approval to the session's asker.
@@ -54,7 +58,7 @@ func (p person) ask(ctx context.Context, q *gate.Question) <-chan gate.Answer {
 	asked.Approval = &approval
 	told, shown := asked, approval // copies for those who follow
 	told.Approval = &shown
-	tellingOf(p.tell).event(Event{Kind: EventQuestion, Question: &told, Capability: q.Subject.Operation})
+	tellingOf(p.tell).event(Event{Kind: EventQuestion, Question: &told, Line: asked.Line, Capability: q.Subject.Operation})
 	answered := make(chan gate.Answer, 1)
 	go p.question(ctx, asked, func(said reply) { answered <- p.answer(said, options) })
 	return answered
@@ -70,7 +74,7 @@ func (p person) askMore(ctx context.Context, asks *pipeline.Question) (capabilit
 	if !p.of.carries(q.Kind) {
 		return capability.Reply{}, unanswerable(q.Kind)
 	}
-	tellingOf(p.tell).inTime(Event{Kind: EventQuestion, Question: &q})
+	tellingOf(p.tell).inTime(Event{Kind: EventQuestion, Question: &q, Line: q.Line})
 	forAsker := q // who changes nothing of what others have
 	forAsker.Input, forAsker.Ask = bytes.Clone(q.Input), q.Clone()
 	said := p.await(ctx, forAsker)
@@ -167,6 +171,7 @@ func (p person) approval(asked *Question, q *gate.Question, options []RememberOp
 		Plugin:     asked.Plugin,
 		Server:     asked.Server,
 		Title:      asked.Title,
+		Line:       asked.Line,
 		Input:      asked.Input,
 		Binding:    asked.Binding,
 		Capability: s.Operation,

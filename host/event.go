@@ -146,6 +146,12 @@ type Event struct {
 	Server ToolServer
 	// Title is one line for people: what the call is about.
 	Title string
+	// Line is one line for people, to be shown behind the tool's name, as the tool has it (see
+	// [abi.Lines]): what the call does or waits to do, with EventQueued, EventQuestion,
+	// EventRewritten and EventStarted; how far it has come, with EventProgress; what came of
+	// it, or why nothing did, with EventFinished and EventResult, where it may be empty. It is
+	// safe to show: what does not show as itself is written as an escape.
+	Line string
 	// Input is the canonical input, with EventQueued and EventRewritten.
 	Input json.RawMessage
 	// Elapsed is the time since the call was queued, with EventStarted; since

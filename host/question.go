@@ -59,13 +59,14 @@ type Question struct {
 	Turn    string `json:"turn"`
 	Caller
 	Call string `json:"call"`
-	// Tool, Plugin, Worker, Title, Input, Binding, Cwd and Mode are as in [Approval].
+	// Tool, Plugin, Worker, Title, Line, Input, Binding, Cwd and Mode are as in [Approval].
 	Tool   string `json:"tool"`
 	Plugin string `json:"plugin,omitempty"`
 	// Server is the MCP server that the tool is of: the question is its, and no one else's.
 	Server  string           `json:"server,omitempty"`
 	Worker  string           `json:"worker,omitempty"`
 	Title   string           `json:"title,omitempty"`
+	Line    string           `json:"display,omitempty"`
 	Input   json.RawMessage  `json:"input"`
 	Binding string           `json:"binding"`
 	Cwd     string           `json:"cwd"`

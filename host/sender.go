@@ -6,6 +6,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/display"
 	"github.com/toolquay/toolquay/host/internal/turn"
 )
 
@@ -18,12 +19,14 @@ type sender struct {
 	// name, title and server are what is known of the call by now.
 	name, title string
 	server      ToolServer
+	shown       *display.Call
 
 	queued   time.Time
 	started  atomic.Int64 // nanoseconds after queued
 	watch    *turn.Stopwatch
 	progress *turn.Progress
 	finished bool // EventFinished was sent
+	ended    ended
 }
 
 // newSender makes the sender of a call that is queued now.
@@ -31,7 +34,7 @@ func newSender(l *listeners, index int, use *abi.ToolUse) *sender {
 	s := &sender{listeners: l, index: index, id: use.ID, name: use.Name, queued: time.Now()}
 	s.watch = turn.NewStopwatch(s.queued)
 	s.progress = turn.NewProgress(func(p *turn.Told) {
-		s.event(Event{Kind: EventProgress, Progress: (*Progress)(p), Elapsed: s.elapsed()})
+		s.event(Event{Kind: EventProgress, Progress: (*Progress)(p), Line: s.shown.Progress(&p.Progress, p.Lines, p.Bytes), Elapsed: s.elapsed()})
 	})
 	return s
 }
@@ -60,13 +63,30 @@ func (s *sender) elapsed() time.Duration {
 	return time.Since(s.queued) - time.Duration(s.started.Load())
 }
 
+// ended is the line of a result, by which it is known again: the scheduler may give a call
+// another one.
+type ended struct {
+	line    string
+	isError bool
+	err     *abi.Error
+}
+
+// endedLine is the line of the call's result, which is made once.
+func (s *sender) endedLine(r *abi.ToolResult) string {
+	if known := s.ended; s.finished && known.line != "" && known.isError == r.IsError && known.err == r.Error {
+		return known.line
+	}
+	s.ended = ended{s.shown.Ended(r), r.IsError, r.Error}
+	return s.ended.line
+}
+
 // Listens implements [pipeline.Teller], as the methods below do.
 func (s *sender) Listens() bool { return s != nil }
 
-// About sets what the call is called, and whose tool it is.
-func (s *sender) About(name, title string, of ToolServer) {
+// About sets what the call is called, whose tool it is, and how it is shown.
+func (s *sender) About(name, title string, of ToolServer, shown *display.Call) {
 	if s != nil {
-		s.name, s.title, s.server = name, title, of
+		s.name, s.title, s.server, s.shown = name, title, of, shown
 	}
 }
 

@@ -19,7 +19,11 @@ type telling struct{ *sender }
 var _ pipeline.Teller = telling{}
 
 // Queued tells [EventQueued].
-func (l telling) Queued(input json.RawMessage) { l.event(Event{Kind: EventQueued, Input: input}) }
+func (l telling) Queued(input json.RawMessage) {
+	if l.sender != nil {
+		l.event(Event{Kind: EventQueued, Input: input, Line: l.shown.Queued()})
+	}
+}
 
 // Decided tells [EventDecided].
 func (l telling) Decided(operation string, d permissions.Decision) {
@@ -45,7 +49,9 @@ func (l telling) Hooks(o *hooks.Outcome) {
 
 // Rewritten tells [EventRewritten].
 func (l telling) Rewritten(input json.RawMessage) {
-	l.event(Event{Kind: EventRewritten, Input: input})
+	if l.sender != nil {
+		l.event(Event{Kind: EventRewritten, Input: input, Line: l.shown.Queued()})
+	}
 }
 
 // Started tells [EventStarted].
@@ -54,7 +60,7 @@ func (l telling) Started() {
 		return
 	}
 	waited := l.elapsed()
-	l.event(Event{Kind: EventStarted, Elapsed: waited})
+	l.event(Event{Kind: EventStarted, Line: l.shown.Use(), Elapsed: waited})
 	l.started.Store(int64(waited))
 }
 
@@ -85,7 +91,7 @@ func (l telling) Finished(r abi.ToolResult, ran bool) {
 		running = elapsed
 	}
 	told := r // only here, so that r need not be on the heap
-	l.event(Event{Kind: EventFinished, Elapsed: elapsed, Result: &told, Clocks: (*Clocks)(l.watch.Read(running))})
+	l.event(Event{Kind: EventFinished, Line: l.endedLine(&told), Elapsed: elapsed, Result: &told, Clocks: (*Clocks)(l.watch.Read(running))})
 }
 
 // Discarded tells [EventDiscarded].
@@ -95,7 +101,9 @@ func (l telling) Discarded(effects []permissions.Access) {
 
 // Left tells [EventResult].
 func (l telling) Left(r abi.ToolResult) {
-	l.event(Event{Kind: EventResult, Result: &r, Elapsed: l.elapsed()})
+	if l.sender != nil {
+		l.event(Event{Kind: EventResult, Line: l.endedLine(&r), Result: &r, Elapsed: l.elapsed()})
+	}
 }
 
 // Replaced tells [EventReplaced].

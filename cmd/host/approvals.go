@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,7 +84,7 @@ func about(it *approvals.Item) string {
 	case it.URL != nil:
 		return "URL: " + it.URL.URL
 	}
-	return it.Title
+	return cmp.Or(it.Line, it.Title)
 }
 
 func approvalShowCommand(a *app) *cobra.Command {
@@ -125,14 +126,14 @@ func showItem(a *app, it *approvals.Item) error {
 func questionOf(it *approvals.Item) host.Question {
 	return host.Question{
 		ID: it.ID, Kind: it.Kind, Session: it.Session, Cwd: it.Cwd, Mode: it.Mode, Call: it.Use.ID, Tool: it.Use.Name, Plugin: it.Plugin, Server: it.Server,
-		Worker: it.Worker, Title: it.Title, Input: it.Use.Input, Asked: it.Asked, Ask: it.Question(),
+		Worker: it.Worker, Title: it.Title, Line: it.Line, Input: it.Use.Input, Asked: it.Asked, Ask: it.Question(),
 	}
 }
 
 func showApproval(a *app, it *approvals.Item) {
 	q := host.Approval{
 		ID: it.ID, Session: it.Session, Cwd: it.Cwd, Mode: it.Mode, Tool: it.Use.Name, Plugin: it.Plugin, Server: it.Server,
-		Worker: it.Worker, Title: it.Title, Input: it.Use.Input, Capability: it.Capability, Preview: it.Preview, Reasons: it.Reasons,
+		Worker: it.Worker, Title: it.Title, Line: it.Line, Input: it.Use.Input, Capability: it.Capability, Preview: it.Preview, Reasons: it.Reasons,
 	}
 	if len(q.Reasons) == 0 { // an older record
 		q.Reasons = []string{it.Why.Reason}

@@ -81,6 +81,8 @@ type Call struct {
 	Server string      `json:"server,omitempty"`
 	Worker string      `json:"worker,omitempty"`
 	Title  string      `json:"title,omitempty"`
+	// Line is as in [host.Approval]. Older records have none.
+	Line string `json:"display,omitempty"`
 	// Binding is of the exact input and the tool's definition: the answer holds
 	// for nothing else.
 	Binding string `json:"binding"`
@@ -138,7 +140,7 @@ type Why struct {
 func newRecord(q *host.Question, earlier []Part, resume Resume, expires time.Time) *Record {
 	r := &Record{
 		Version: versionMore, ID: q.ID, Part: partOf(q), URL: q.URL, Choice: q.Choice, Plan: q.Plan, Earlier: earlier,
-		Call:   Call{abi.ToolUse{ID: q.Call, Name: q.Tool, Input: q.Input}, q.Plugin, q.Server, q.Worker, q.Title, q.Binding},
+		Call:   Call{abi.ToolUse{ID: q.Call, Name: q.Tool, Input: q.Input}, q.Plugin, q.Server, q.Worker, q.Title, q.Line, q.Binding},
 		Origin: Origin{q.Session, q.Cwd, q.Mode, resume},
 		Asked:  q.Asked.UTC(), Expires: expires.UTC(),
 	}

@@ -113,6 +113,9 @@ func (a *approval) text() string {
 	if q.Server != "" {
 		fmt.Fprintf(&b, "MCP server: %s\n", visible.Name(q.Server))
 	}
+	if q.Line != "" && q.Line != visible.Line(title) {
+		fmt.Fprintf(&b, "In its words: %s\n", visible.Short(q.Line, maxTitle))
+	}
 	if q.Worker != "" {
 		fmt.Fprintf(&b, "Asked by: %s\n", visible.Name(q.Worker))
 	}

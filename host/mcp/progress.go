@@ -27,7 +27,7 @@ func progressOf(ctx context.Context, req *mcp.CallToolRequest) *progress {
 
 // tell sends what a tool told. Progress must grow, so where a tool says nothing of how far it
 // is, or goes back, it grows by one.
-func (p *progress) tell(now *host.Progress) {
+func (p *progress) tell(now *host.Progress, message string) {
 	if p == nil {
 		return
 	}
@@ -41,13 +41,14 @@ func (p *progress) tell(now *host.Progress) {
 	}
 	p.done = done
 	// A client that is gone is noticed where its requests are read.
-	_ = p.session.NotifyProgress(p.ctx, &mcp.ProgressNotificationParams{ProgressToken: p.token, Message: messageOf(now), Progress: done, Total: total})
+	_ = p.session.NotifyProgress(p.ctx, &mcp.ProgressNotificationParams{ProgressToken: p.token, Message: message, Progress: done, Total: total})
 }
 
-// messageOf is what a tool says of its progress: its words, or the last line that it put out.
-func messageOf(now *host.Progress) string {
-	if now.Message != "" {
-		return now.Message
+// messageOf is what is said of a tool's progress: the tool's line for it, or else the last line
+// that it put out.
+func messageOf(e *host.Event) string {
+	if e.Line != "" {
+		return e.Line
 	}
-	return lastLine(now.Tail)
+	return lastLine(e.Progress.Tail)
 }

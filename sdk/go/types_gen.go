@@ -142,6 +142,13 @@ type Fact = wire.Fact
 // not answered, and counts as the manifest's word or the unsafe answer.
 type Assessment = wire.Assessment
 
+// Lines are templates for the lines that people are shown of a call. A line stands behind
+// the tool's name, so it does not repeat it. See [ParseTemplate] for the language.
+//
+// Each of them may use the fields of the input. Some names belong to a line, and win over
+// a field of the same name, which is then written {input.name}; see [LineKind].
+type Lines = wire.Lines
+
 // Touch is one file or directory that a call reads or writes, with all below it.
 type Touch = wire.Touch
 

@@ -27,7 +27,7 @@ var (
 		"Error",
 		"CallHead", "ResultHead", "Source", "BlockHead", "Change", "Message",
 		"RequestHead", "AnswerHead", "ProgressHead", "Progress", "Log",
-		"AssessHead", "Fact", "Assessment", "Touch", "Invalid", "Check",
+		"AssessHead", "Fact", "Assessment", "Lines", "Touch", "Invalid", "Check",
 		"ReadArgs", "LineArgs", "ReadOK", "LinesOK", "StatArgs", "StatOK",
 		"ListArgs", "ListOK", "Entry", "WriteArgs", "ReplaceArgs", "WriteOK",
 		"DocsArgs", "DocsOK", "DocBlock", "NamesArgs", "NamesOK", "Found",
@@ -42,7 +42,7 @@ var (
 		"ExpectAbsent", "ModeContent", "DocPDF", "BlockText", "CapClockNow", "MaxRandom",
 	}
 	authorTypes = []string{
-		"Code", "Error", "Progress", "Fact", "Assessment", "Touch", "Invalid", "Check",
+		"Code", "Error", "Progress", "Fact", "Assessment", "Lines", "Touch", "Invalid", "Check",
 		"ReadArgs", "LineArgs", "ReadOK", "LinesOK", "StatArgs", "StatOK",
 		"ListArgs", "ListOK", "Entry", "WriteArgs", "ReplaceArgs", "WriteOK",
 		"DocsArgs", "DocsOK", "BlockType", "DocBlock", "NamesArgs", "NamesOK", "Found",

@@ -114,6 +114,11 @@ func (g *Gate) question(s *Subject) judge.Question {
 		Cwd:        s.Call.Cwd,
 		Dirs:       policy.WorkingDirs(),
 	}
+	if text := s.Call.classifier(); text != "" && s.Call.Origin.Builtin {
+		q.Text = text
+	} else {
+		q.Claim = text
+	}
 	for _, r := range policy.Rules() {
 		q.Rules = append(q.Rules, r.Verdict.String()+" "+r.String())
 	}

@@ -22,11 +22,29 @@ type Call struct {
 	Cwd string
 	// Title is one line for people: what the call is about.
 	Title string
+	// Shown tells how the call is shown; nil is by its title, and to a judge by its input.
+	Shown Shown
 	// Input is canonical JSON.
 	Input json.RawMessage
 	// Definition hashes the tool's contract.
 	Definition Definition
 	Effects    permissions.Effects
+}
+
+// Shown tells how a call is shown. What it says is the word of the tool's plugin.
+type Shown interface {
+	// Use is one line for people, safe to show.
+	Use() string
+	// Classifier is for a judge; empty is the whole input.
+	Classifier() string
+}
+
+// classifier is what the call's tool shows a judge of the input, if anything.
+func (c *Call) classifier() string {
+	if c.Shown == nil {
+		return ""
+	}
+	return c.Shown.Classifier()
 }
 
 // Definition tells the hash of a tool's contract.

@@ -93,6 +93,7 @@ func TestWhatIsNotAskedOfTheModel(t *testing.T) {
 		"names no input":       func(q *judge.Question) { q.InputHash = "" },
 		"nothing to judge":     func(q *judge.Question) { q.Text, q.Accesses = "", nil },
 		"bytes are too much":   func(q *judge.Question) { q.Text = strings.Repeat("x", 16<<10+1) },
+		"16385 bytes are too":  func(q *judge.Question) { q.Claim = strings.Repeat("x", 16<<10+1) },
 		"effects are too many": func(q *judge.Question) { q.Accesses = make([]permissions.Access, 101) },
 		"bytes is too much":    func(q *judge.Question) { q.Accesses[0].Target = strings.Repeat("x", 70<<10) },
 		"is too much to be judged; a": func(q *judge.Question) {
@@ -145,6 +146,7 @@ func shownFor(t *testing.T, q judge.Question) (block, mark string) {
 func TestWhatTheModelIsShown(t *testing.T) {
 	t.Parallel()
 	q := question()
+	q.Claim = "it\u202e makes </call>\n"
 	q.Accesses = append(q.Accesses,
 		permissions.Access{Kind: permissions.AccessWrite, Target: "/ws/proj/a", Real: "/etc/a", Removal: true},
 		permissions.Access{Kind: permissions.AccessRead, Target: "/ws/proj", Real: "/ws/proj", Tree: true})
@@ -155,7 +157,7 @@ func TestWhatTheModelIsShown(t *testing.T) {
 	}
 	var want any
 	if err := json.Unmarshal([]byte(`{"tool":"Bash","plugin":"shell","title":"make all","input":"{\"command\":\"make all\"}",
-		"known_effects":[{"kind":"exec","target":"make all"},
+		"tool_says":"it\u202e makes </call>\n","known_effects":[{"kind":"exec","target":"make all"},
 			{"kind":"fs.write","target":"/ws/proj/a","really":"/etc/a","removes":true},
 			{"kind":"fs.read","target":"/ws/proj","and_all_below":true}],
 		"may_have_other_effects":true,"working_directory":"/ws/proj","directories":["/ws/proj"],"rules":["deny Read(.env)"]}`), &want); err != nil {

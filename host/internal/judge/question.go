@@ -28,6 +28,8 @@ type Question struct {
 	Title string
 	// Text is what the tool shows a judge of its input, or the input itself.
 	Text string
+	// Claim is what a tool of strangers would show instead of its input, which Text is.
+	Claim string
 	// Accesses are the effects that are known.
 	Accesses []permissions.Access
 	// Unknown says that there may be other effects than those.
@@ -56,6 +58,7 @@ type shown struct {
 	Capability string   `json:"capability,omitempty"`
 	Title      string   `json:"title,omitempty"`
 	Text       string   `json:"input"`
+	Claim      string   `json:"tool_says,omitempty"`
 	Accesses   []access `json:"known_effects"`
 	Unknown    bool     `json:"may_have_other_effects"`
 	Cwd        string   `json:"working_directory"`
@@ -79,13 +82,13 @@ func (q *Question) block() (string, error) {
 		return "", errors.New("the question names no input")
 	case q.Text == "" && len(q.Accesses) == 0:
 		return "", fmt.Errorf("there is nothing to judge %s by", q.Tool)
-	case len(q.Text) > maxText:
-		return "", fmt.Errorf("%d bytes are too much to be judged; at most %d are", len(q.Text), maxText)
+	case len(q.Text) > maxText || len(q.Claim) > maxText:
+		return "", fmt.Errorf("%d bytes are too much to be judged; at most %d are", max(len(q.Text), len(q.Claim)), maxText)
 	case len(q.Accesses) > maxAccesses:
 		return "", fmt.Errorf("%d effects are too many to be judged; at most %d are", len(q.Accesses), maxAccesses)
 	}
 	s := shown{
-		Tool: q.Tool, Plugin: q.Plugin, Capability: q.Capability, Title: q.Title, Text: q.Text,
+		Tool: q.Tool, Plugin: q.Plugin, Capability: q.Capability, Title: q.Title, Text: q.Text, Claim: q.Claim,
 		Accesses: []access{}, Unknown: q.Unknown, Cwd: q.Cwd, Dirs: q.Dirs, Rules: q.Rules[:min(len(q.Rules), maxRules)],
 	}
 	for _, a := range q.Accesses {

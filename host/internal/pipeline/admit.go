@@ -133,14 +133,15 @@ func (c admitting) rewrite(ctx context.Context, r *gate.Rewritten) error {
 	if err := c.accept(input); err != nil {
 		return c.describe(fmt.Errorf("the input that was written for the model's: %w", err))
 	}
-	c.tell.About(c.name(), c.title, c.server())
 	c.approvals.Reset()
 	c.rewrittenByPerson, c.userModified = r.ByPerson, c.userModified || r.ByPerson
 	if r.ByPerson {
 		c.hooked, c.hook = false, nil
 	}
-	c.tell.Rewritten(c.input.json)
+	c.tell.About(c.name(), c.title, c.server(), nil)
 	c.traits, err = preparing(c).findTraits(ctx)
+	c.show()
+	c.tell.Rewritten(c.input.json)
 	return err
 }
 

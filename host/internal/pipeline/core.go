@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/display"
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/hooks"
@@ -188,6 +189,14 @@ func nameOf(j scheduler.Job) string {
 		return c.short()
 	}
 	return "of this turn"
+}
+
+// show tells what the call is about, once its input is accepted.
+func (c *core) show() {
+	c.shown = &display.Call{
+		Tool: c.tool.Contract(), Said: c.said, Title: c.title, Fields: c.input.fields, Cwd: c.session().Rules.View().Cwd,
+	}
+	c.tell.About(c.name(), c.title, c.server(), c.shown)
 }
 
 // heed tells of the hooks that ran, and keeps what they want the model told.

@@ -28,7 +28,7 @@ func judgingAt(c *core, v *rules.View) *judging {
 	g := &judging{desk{core: c, view: v, about: gate.Call{
 		Tool: contract.Name, Aliases: contract.Aliases,
 		Origin: permissions.Origin{Plugin: source.Plugin, Builtin: source.Trusted, Server: server.Name, Tool: server.Tool},
-		Cwd:    v.Cwd, Title: c.title, Input: c.input.json, Definition: c.tool, Effects: c.effects(),
+		Cwd:    v.Cwd, Title: c.title, Shown: c.shown, Input: c.input.json, Definition: c.tool, Effects: c.effects(),
 	}}}
 	g.now.Store(v)
 	s := c.session()

@@ -23,7 +23,7 @@ func (c preparing) prepare(ctx context.Context) error {
 		return err
 	}
 	c.tool = found
-	c.tell.About(c.name(), "", tool.Server{})
+	c.tell.About(c.name(), "", tool.Server{}, nil)
 	if err := c.tool.Available(); err != nil {
 		return err
 	}
@@ -41,8 +41,10 @@ func (c preparing) prepare(ctx context.Context) error {
 	if err := c.accept(written); err != nil {
 		return c.describe(c.turn.Catalog().Unloaded(c.tool.Contract(), err))
 	}
-	c.tell.About(c.name(), c.title, c.server())
-	if c.traits, err = c.findTraits(ctx); err != nil || !traits.Settles(c.tool.Contract()) {
+	c.tell.About(c.name(), c.title, c.server(), nil)
+	c.traits, err = c.findTraits(ctx)
+	c.show()
+	if err != nil || !traits.Settles(c.tool.Contract()) {
 		return err
 	}
 	c.settle()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/display"
 	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/host/internal/toolset"
 	"github.com/toolquay/toolquay/host/internal/traits"
@@ -19,6 +20,9 @@ type request struct {
 	tool  tool.Tool // nil where there is none
 	input *input
 	title string
+	// said is what the guest says of how the call is shown, and shown how it is.
+	said  abi.Assessment
+	shown *display.Call
 	// traits are what orders the call, and settled what [Turn].Altered was when they
 	// were found out last.
 	traits  traits.Traits

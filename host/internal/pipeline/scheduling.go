@@ -18,7 +18,7 @@ import (
 func (c preparing) findTraits(ctx context.Context) (traits.Traits, error) {
 	contract := c.tool.Contract()
 	var a abi.Assessment
-	if traits.Asks(contract) {
+	if traits.Asks(contract) || contract.Renders {
 		var err error
 		a, err = c.tool.Assess(ctx, plugins.Question{Input: c.input.json, Cwd: c.session().Rules.View().Cwd})
 		if err != nil {
@@ -26,6 +26,7 @@ func (c preparing) findTraits(ctx context.Context) (traits.Traits, error) {
 			a = abi.Assessment{}
 		}
 	}
+	c.said = a
 	if !traits.Enabled(contract, &a) {
 		return traits.Traits{}, abi.Errorf(abi.CodeDisabled, "the tool %s is switched off here", contract.Name)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/display"
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/hooks"
@@ -156,8 +157,9 @@ type Leaving struct {
 type Teller interface {
 	// Listens reports whether anybody listens.
 	Listens() bool
-	// About sets what the call is called from here on, and whose tool it is.
-	About(name, title string, of tool.Server)
+	// About sets what the call is called from here on, whose tool it is, and how it is shown,
+	// which is nil as long as that is not known.
+	About(name, title string, of tool.Server, shown *display.Call)
 	// Clocks measure where the call's time goes; nil measures nothing.
 	Clocks() *turn.Stopwatch
 	Queued(input json.RawMessage)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/display"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/pluginset"
@@ -58,14 +59,14 @@ type teller struct {
 	heard *heard
 }
 
-func (teller) Listens() bool                        { return true }
-func (teller) About(string, string, tool.Server)    {}
-func (teller) Clocks() *turn.Stopwatch              { return nil }
-func (teller) Queued(json.RawMessage)               {}
-func (teller) Decided(string, permissions.Decision) {}
-func (teller) Started()                             {}
-func (teller) Finished(abi.ToolResult, bool)        {}
-func (t teller) Stopped(reason string)              { t.heard.told <- "stopped: " + reason }
+func (teller) Listens() bool                                    { return true }
+func (teller) About(string, string, tool.Server, *display.Call) {}
+func (teller) Clocks() *turn.Stopwatch                          { return nil }
+func (teller) Queued(json.RawMessage)                           {}
+func (teller) Decided(string, permissions.Decision)             {}
+func (teller) Started()                                         {}
+func (teller) Finished(abi.ToolResult, bool)                    {}
+func (t teller) Stopped(reason string)                          { t.heard.told <- "stopped: " + reason }
 
 func (t teller) Left(r abi.ToolResult) {
 	t.heard.told <- "left " + r.ToolUseID

@@ -71,7 +71,7 @@ func TestNestedLines(t *testing.T) {
 				t.Errorf("%s: got %s; want %s", call, line, want)
 			}
 		}
-		if !slices.Equal(kinds, []string{"started", "result"}) {
+		if !slices.Equal(kinds, []string{"queued", "started", "result"}) {
 			t.Errorf("%s has the lines %s", call, kinds)
 		}
 	}

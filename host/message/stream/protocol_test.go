@@ -20,7 +20,7 @@ func TestProtocol(t *testing.T) {
 		kind string
 		of   any
 	}{
-		{"session", &Opening{}}, {"tools", &Tools{}}, {"plugin", &Plugin{}}, {"log", &Log{}}, {"task", &Task{}}, {"deed", &GitEvent{}}, {"error", &Fault{}}, {"started", &Started{}}, {"finished", &Finished{}},
+		{"session", &Opening{}}, {"tools", &Tools{}}, {"plugin", &Plugin{}}, {"log", &Log{}}, {"task", &Task{}}, {"deed", &GitEvent{}}, {"error", &Fault{}}, {"queued", &Queued{}}, {"started", &Started{}}, {"finished", &Finished{}},
 		{"progress", &Progress{}}, {"permission", &Permission{}}, {"question", &Question{}}, {"answered", &Answered{}}, {"persisted", &Persisted{}},
 		{"result", &Result{}}, {"replaced", &Result{}}, {"discarded", &Discarded{}},
 		{"interruptible", &Interruptible{}}, {"message", &Message{}}, {"todos", &Todos{}}, {"work", &Work{}}, {"output", &Output{}}, {"mode", &Mode{}}, {"done", &Done{}},

@@ -129,11 +129,15 @@ type Head struct {
 	ElapsedMS float64 `json:"elapsed_ms"`
 }
 
-// About says which call a line is about. Title is one line for people.
+// About says which call a line is about. Title is one line for people, and Display another
+// one, which the tool words: what the call does, in a Queued, a Started, a Permission and a Question;
+// how far it has come, in a Progress; what came of it or why nothing did, in a Finished. It is
+// safe to show, behind the tool's name.
 type About struct {
 	ToolUseID string `json:"tool_use_id"`
 	Tool      string `json:"tool"`
 	Title     string `json:"title,omitempty"`
+	Display   string `json:"display,omitempty"`
 	OfServer
 }
 
@@ -150,11 +154,18 @@ type From struct {
 	host.Caller
 }
 
-func aboutOf(e host.Event) About { return About{e.CallID, e.Tool, e.Title, serverOf(e)} }
+func aboutOf(e host.Event) About { return About{e.CallID, e.Tool, e.Title, e.Line, serverOf(e)} }
 
 func serverOf(e host.Event) OfServer { return OfServer{e.Server.Name, e.Server.Tool} }
 
 func fromOf(e host.Event) From { return From{e.Session, e.Caller} }
+
+// Queued says that a call waits for its turn. Display says what it will do.
+type Queued struct {
+	Head
+	About
+	From
+}
 
 // Started says that a call's tool runs.
 type Started struct {
@@ -288,6 +299,8 @@ type Result struct {
 	message.Record
 
 	Title string `json:"title,omitempty"`
+	// Display is what came of the call, or why nothing did, in one line; see [About].
+	Display string `json:"display,omitempty"`
 	OfServer
 
 	State message.State `json:"state"`

@@ -39,6 +39,8 @@ func (r *Reporter) Line(e host.Event) any {
 	}
 	head, about, from := r.head(e), aboutOf(e), fromOf(e)
 	switch e.Kind {
+	case host.EventQueued:
+		return Queued{head, about, from}
 	case host.EventStarted:
 		return Started{head, about, from}
 	case host.EventFinished:
@@ -104,7 +106,7 @@ func (r *Reporter) head(e host.Event) Head {
 }
 
 func (r *Reporter) result(e host.Event, record message.Record) Result {
-	line := Result{Head: r.head(e), Record: record, From: fromOf(e), Title: e.Title, OfServer: serverOf(e), State: message.StateOf(e.Result), Stored: e.Stored}
+	line := Result{Head: r.head(e), Record: record, From: fromOf(e), Title: e.Title, Display: e.Line, OfServer: serverOf(e), State: message.StateOf(e.Result), Stored: e.Stored}
 	if e.Result.Error != nil && !oneOf(string(line.State), string(message.StateOK), string(message.StateFailed)) {
 		line.Cause = e.Result.Error.Error()
 	}

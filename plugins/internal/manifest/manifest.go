@@ -129,6 +129,8 @@ func merge(m *abi.Manifest, pieces []abi.ToolPiece) []abi.Fault {
 		t.Description = cmp.Or(t.Description, p.Description)
 		t.InputSchema = cmp.Or(t.InputSchema, string(p.InputSchema))
 		t.OutputSchema = cmp.Or(t.OutputSchema, string(p.OutputSchema))
+		t.Lines = t.Lines.Or(p.Lines)
+		t.ClassifierText = cmp.Or(t.ClassifierText, p.ClassifierText)
 	}
 	return faults
 }

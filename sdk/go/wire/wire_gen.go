@@ -870,8 +870,13 @@ type Assessment struct {
 	// Touches are all that the call reads and writes, at most 1,024, for a tool
 	// whose manifest says locks = "input". Without any it may be anything.
 	Touches []Touch `json:"touches,omitempty"`
-	// Rendering is one line for people: what this call is about to do.
+	// Rendering is one line for people: what this call is about to do. It is shown as it
+	// is, where Lines have no template for that.
 	Rendering string `json:"rendering,omitempty"`
+	// Lines are templates for this call in place of those in the manifest.
+	Lines *Lines `json:"lines,omitempty"`
+	// ClassifierText is what a judge is shown of this call, as it is; see [Tool].
+	ClassifierText string `json:"classifier_text,omitempty"`
 }
 
 // AppendJSON appends v as a JSON object.
@@ -900,6 +905,12 @@ func (v *Assessment) AppendJSON(dst []byte) []byte {
 	}
 	if v.Rendering != "" {
 		o.string("rendering", v.Rendering)
+	}
+	if v.Lines != nil {
+		o.value("lines", v.Lines.AppendJSON)
+	}
+	if v.ClassifierText != "" {
+		o.string("classifier_text", v.ClassifierText)
 	}
 	return o.end()
 }
@@ -946,6 +957,80 @@ func (v *Assessment) DecodeJSON(d *Decoder) {
 			})
 		case "rendering":
 			v.Rendering = d.String()
+		case "lines":
+			if !d.Null() {
+				v.Lines = new(Lines)
+				v.Lines.DecodeJSON(d)
+			}
+		case "classifier_text":
+			v.ClassifierText = d.String()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// Lines are templates for the lines that people are shown of a call. A line stands behind
+// the tool's name, so it does not repeat it. See [ParseTemplate] for the language.
+//
+// Each of them may use the fields of the input. Some names belong to a line, and win over
+// a field of the same name, which is then written {input.name}; see [LineKind].
+type Lines struct {
+	// Queued is shown while the call waits for its turn; empty is Use.
+	Queued string `toml:"queued" json:"queued,omitempty"`
+	// Use says what the call does, once it runs and in questions about it. Empty is the
+	// field that the tool's Title names.
+	Use string `toml:"use" json:"use,omitempty"`
+	// Progress says how far the call has come; empty is the message of its report.
+	Progress string `toml:"progress" json:"progress,omitempty"`
+	// Result says what came of it; empty is nothing.
+	Result string `toml:"result" json:"result,omitempty"`
+	// Rejection is for a call that was not allowed to run, or was ended from outside, and
+	// Error for one that failed; empty is the beginning of what the model is told.
+	Rejection string `toml:"rejection" json:"rejection,omitempty"`
+	Error     string `toml:"error" json:"error,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *Lines) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	if v.Queued != "" {
+		o.string("queued", v.Queued)
+	}
+	if v.Use != "" {
+		o.string("use", v.Use)
+	}
+	if v.Progress != "" {
+		o.string("progress", v.Progress)
+	}
+	if v.Result != "" {
+		o.string("result", v.Result)
+	}
+	if v.Rejection != "" {
+		o.string("rejection", v.Rejection)
+	}
+	if v.Error != "" {
+		o.string("error", v.Error)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *Lines) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "queued":
+			v.Queued = d.String()
+		case "use":
+			v.Use = d.String()
+		case "progress":
+			v.Progress = d.String()
+		case "result":
+			v.Result = d.String()
+		case "rejection":
+			v.Rejection = d.String()
+		case "error":
+			v.Error = d.String()
 		default:
 			d.Skip()
 		}

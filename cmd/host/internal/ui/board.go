@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -44,7 +45,7 @@ func (b *board) apply(e *host.Event, now time.Time) {
 		c.phase, c.since, c.asking = running, now, time.Time{}
 	case host.EventProgress:
 		if e.Progress != nil {
-			b.update(e, func(c *entry) { c.progress.update(e.Progress) })
+			b.update(e, func(c *entry) { c.progress.update(e.Progress, e.Line) })
 		}
 	case host.EventLog:
 		if e.Log != nil && !b.verbose {
@@ -79,11 +80,23 @@ func (b *board) entry(e *host.Event, now time.Time) *entry {
 		c = &entry{callKey: key, since: now}
 		b.add(c)
 	}
-	c.tool, c.title = b.name(e.Tool), safe(e.Title)
+	c.tool = b.name(e.Tool)
+	if c.title == "" || saysWhat(e.Kind) {
+		c.title = safe(cmp.Or(e.Line, e.Title))
+	}
 	if t := b.find(e.Tool); t != nil {
 		c.activity, c.blocks = t.Activity, t.Interrupt == abi.InterruptBlock
 	}
 	return c
+}
+
+// saysWhat reports whether the line of an event says what the call does.
+func saysWhat(kind host.EventKind) bool {
+	switch kind {
+	case host.EventQueued, host.EventQuestion, host.EventRewritten, host.EventStarted:
+		return true
+	}
+	return false
 }
 
 // name is what people call a tool.
@@ -108,8 +121,10 @@ func (b *board) finished(e *host.Event, now time.Time) {
 	}
 	c.elapsed, c.bytes, c.state = e.Elapsed, max(c.bytes, size(e.Result)), stateOf(e.Result)
 	c.unbegun = c.phase == queued
-	if c.state != ok {
-		c.why = b.reason(c, e.Result)
+	if c.state == ok {
+		c.came = safe(e.Line)
+	} else {
+		c.why = b.reason(c, e)
 	}
 	b.end(c, now)
 }

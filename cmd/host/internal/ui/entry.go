@@ -66,6 +66,7 @@ type outcome struct {
 	unbegun bool // it ended before it was started
 	elapsed time.Duration
 	bytes   int64
+	came    string // what came of it, in the tool's words
 	kept    string // where the whole result lies
 	why     string // it did not end well
 }

@@ -155,6 +155,24 @@ var scenes = map[string]func(s *stage){
 			s.queue("Read", strconv.Itoa(i)).fails(0, abi.CodeCancelled, fmt.Sprintf("Cancelled: parallel tool call Bash(%d) errored", i))
 		}
 	},
+	"lines": func(s *stage) {
+		says := func(line string) func(*host.Event) { return func(e *host.Event) { e.Line = line } }
+		ends := func(r abi.ToolResult, line string) func(*host.Event) {
+			return func(e *host.Event) { e.Elapsed, e.Result, e.Line = time.Second, &r, line }
+		}
+		text := abi.ToolResult{Content: []abi.Block{abi.TextBlock("found")}}
+		s.queue("Grep", "TODO").with(host.EventStarted, says("TODO in src")).with(host.EventFinished, ends(text, "3 matches in 2 files"))
+		s.queue("Edit", "a.go").with(host.EventStarted, says("a.go: 2 lines for 1")).with(host.EventFinished, ends(text, ""))
+		s.queue("Edit", "b.go").with(host.EventStarted, says("b.go\x1b[2J\u202e")).with(host.EventFinished, ends(text, "+1 \x1b[1A"))
+		s.queue("Bash", "make").with(host.EventStarted, says("make (in the background)")).
+			with(host.EventFinished, ends(abi.ErrorResult("", abi.Errorf(abi.CodeIO, "exit code 2\n\nof many lines")), "exit code 2"))
+		s.queue("Bash", "rm x").with(host.EventQuestion, says("rm x, outside the sandbox")).
+			with(host.EventFinished, ends(abi.ErrorResult("", abi.Errorf(abi.CodeDenied, "a person says no")), "not run: a person says no"))
+		s.queue("Bash", "c").with(host.EventFinished, ends(abi.ErrorResult("", abi.Errorf(abi.CodeCancelled, "Cancelled: parallel tool call Bash(b) errored")), "not run"))
+		u := s.queue("Bash", "make all").with(host.EventQueued, says("make all, later")).with(host.EventStarted, says("make all"))
+		u.with(host.EventProgress, func(e *host.Event) { e.Progress, e.Line = &host.Progress{Tail: "cc\n", Bytes: 3}, "1 line of output" })
+		s.queue("Bash", "make none").with(host.EventQueued, says("make none, later"))
+	},
 	"hard": func(s *stage) {
 		s.b.soft = func() bool { return false }
 		s.queue("Edit", "x").starts()

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 )
 
@@ -58,7 +57,7 @@ func (p *printout) blank() string {
 // endLine is the line of a call that ended.
 func (p *printout) endLine(c *entry) []piece {
 	line := []piece{
-		p.lead(c.state, c.depth), keeps(Bold, c.tool), gives(Plain, titled(c.title)),
+		p.lead(c.state, c.depth), keeps(Bold, c.tool), gives(Plain, titled(c.title)), gives(Dim, came(c.came)),
 		keeps(Dim, "  "+Elapsed(c.elapsed)), spares(Dim, "  "+Bytes(c.bytes)),
 	}
 	if c.kept != "" {
@@ -70,14 +69,22 @@ func (p *printout) endLine(c *entry) []piece {
 	return line
 }
 
+// came is what came of a call, behind what it was.
+func came(line string) string {
+	if line == "" {
+		return ""
+	}
+	return "  " + line
+}
+
 // cancelledFor stands in what the model is told of a call that was cancelled, between
 // the call's name and why.
 const cancelledFor = " was cancelled before it ended: "
 
-// reason is why a call failed: all of it in a file, in short where it is a line on
-// a screen. Who interrupted needs no words that are for the model.
-func (p *printout) reason(c *entry, r *abi.ToolResult) string {
-	text := Reason(r)
+// reason is why a call failed: all of it in a file, in short, or as the tool words it, where it
+// is a line on a screen. Who interrupted needs no words that are for the model.
+func (p *printout) reason(c *entry, e *host.Event) string {
+	text := Reason(e.Result)
 	switch {
 	case !p.live:
 		return Line(text)
@@ -89,6 +96,9 @@ func (p *printout) reason(c *entry, r *abi.ToolResult) string {
 		if _, cause, ok := strings.Cut(text, cancelledFor); ok {
 			text = "before it began: " + cause
 		}
+	}
+	if e.Line != "" && c.state != cancelled {
+		return safe(e.Line)
 	}
 	return safe(strings.Join(strings.Fields(clip(text, maxText)), " "))
 }

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -15,10 +16,11 @@ type progress struct {
 	bytes       int64
 }
 
-// update takes in what a call told last. Without a new text the last one stays.
-func (p *progress) update(told *host.Progress) {
+// update takes in what a call told last, and the line for it, if there is one. Without a new
+// text the last one stays.
+func (p *progress) update(told *host.Progress, line string) {
 	text := p.text
-	if news := newest(told); news != "" {
+	if news := cmp.Or(line, newest(told)); news != "" {
 		text = safe(news)
 	}
 	*p = progress{text: text, done: told.Done, total: told.Total, bytes: told.Bytes}

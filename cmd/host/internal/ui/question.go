@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -211,7 +212,7 @@ func (v *question) asker() string {
 	if v.Capability != "" {
 		who += ", while it runs: " + v.Capability
 	}
-	if title := excerpt(v.Title); title != "" && title != v.body && v.headline() != "Run this command?" && !strings.Contains(v.headline(), title) {
+	if title := excerpt(cmp.Or(v.Line, v.Title)); title != "" && title != v.body && v.headline() != "Run this command?" && !strings.Contains(v.headline(), title) {
 		who += ": " + title
 	}
 	return who

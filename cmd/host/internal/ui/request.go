@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -82,7 +83,7 @@ func (v *request) show(out *Printer) {
 		v.showURL(out)
 	}
 	who := v.Tool + ownerOf(v.Plugin, v.Server)
-	if title := excerpt(v.Title); title != "" {
+	if title := excerpt(cmp.Or(v.Line, v.Title)); title != "" {
 		who += ": " + title
 	}
 	fact(out, "tool", who)

@@ -1,0 +1,183 @@
+package display
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+// maxStructured is how much structured content is looked into, in bytes.
+const maxStructured = 1 << 20
+
+// values are what a line is filled with beside the input.
+type values struct {
+	own    map[string]value
+	result json.RawMessage
+	// whole says that values are put in as they are: for a judge, not for a line.
+	whole bool
+}
+
+// filling fills one template.
+type filling struct {
+	call *Call
+	kind abi.LineKind
+	values
+	// members are those of the structured content, once they were needed.
+	members map[string]json.RawMessage
+}
+
+// text puts pieces together.
+func (f *filling) text(pieces []abi.Piece) string {
+	var b strings.Builder
+	for i := range pieces {
+		switch p := &pieces[i]; {
+		case p.Place != nil:
+			text, _ := f.place(p.Place)
+			b.WriteString(text)
+		case p.Group != nil:
+			b.WriteString(f.group(p.Group))
+		default:
+			b.WriteString(p.Text)
+		}
+	}
+	return b.String()
+}
+
+// group is a text that is there only if each of its placeholders has a value.
+func (f *filling) group(pieces []abi.Piece) string {
+	var b strings.Builder
+	for i := range pieces {
+		p := &pieces[i]
+		if p.Place == nil {
+			b.WriteString(p.Text)
+			continue
+		}
+		text, ok := f.place(p.Place)
+		if !ok {
+			return ""
+		}
+		b.WriteString(text)
+	}
+	return b.String()
+}
+
+// place is the text for a placeholder, if it has a value.
+func (f *filling) place(p *abi.Placeholder) (string, bool) {
+	v := f.find(p.Path)
+	switch {
+	case p.When != "":
+		return p.When, v.isTrue()
+	case p.One != "":
+		n, ok := v.count()
+		if !ok {
+			return "", false
+		}
+		return counted(n, p.One, p.Many), true
+	case f.whole:
+		return v.all()
+	}
+	text, ok := v.short()
+	if ok && f.isPath(p.Path) {
+		text = fromCwd(f.call.Cwd, text)
+	}
+	return cut(text, maxValue), ok
+}
+
+func counted(n, one, many string) string {
+	if n == "1" {
+		return n + " " + one
+	}
+	return n + " " + many
+}
+
+// find follows the path of a placeholder.
+func (f *filling) find(path []string) value {
+	name := path[0]
+	if slices.Contains(f.kind.Names(), name) {
+		if name == abi.NameResult {
+			return f.structured(path[1:])
+		}
+		return f.own[name]
+	}
+	fields, err := f.call.Fields()
+	if err != nil {
+		return value{}
+	}
+	raw, ok := fields[name]
+	if !ok && name == abi.NameInput && len(path) > 1 {
+		return descend(fields[path[1]], path[2:])
+	}
+	return descend(raw, path[1:])
+}
+
+// structured follows a path into the structured content.
+func (f *filling) structured(path []string) value {
+	if len(path) == 0 || len(f.result) == 0 || len(f.result) > maxStructured {
+		return value{}
+	}
+	if f.members == nil && json.Unmarshal(f.result, &f.members) != nil {
+		f.result = nil
+	}
+	return descend(f.members[path[0]], path[1:])
+}
+
+// descend follows a path into a JSON value.
+func descend(raw json.RawMessage, path []string) value {
+	for _, name := range path {
+		raw = bytes.TrimLeft(raw, " \t\r\n")
+		switch {
+		case len(raw) == 0:
+			return value{}
+		case raw[0] == '{':
+			var members map[string]json.RawMessage
+			if json.Unmarshal(raw, &members) != nil {
+				return value{}
+			}
+			raw = members[name]
+		case raw[0] == '[':
+			var list []json.RawMessage
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || json.Unmarshal(raw, &list) != nil || i >= len(list) {
+				return value{}
+			}
+			raw = list[i]
+		default:
+			return value{}
+		}
+	}
+	return value{raw: raw}
+}
+
+// isPath reports whether a placeholder is a path among the tool's fields.
+func (f *filling) isPath(path []string) bool {
+	if path[0] == abi.NameInput && len(path) == 2 {
+		path = path[1:]
+	}
+	return len(path) == 1 && !slices.Contains(f.kind.Names(), path[0]) &&
+		slices.ContainsFunc(f.call.Tool.Fields, func(t abi.Field) bool { return t.Kind == abi.FieldPath && t.Name == path[0] })
+}
+
+// fromCwd is a path as it is seen from the working directory, if it lies below that.
+func fromCwd(cwd, path string) string {
+	if cwd == "" {
+		return path
+	}
+	rest, below := strings.CutPrefix(path, strings.TrimRight(cwd, `/\`))
+	switch {
+	case !below || cwd == "":
+		return path
+	case rest == "":
+		return "."
+	case rest[0] == '/' || rest[0] == filepath.Separator:
+		if rest = strings.TrimLeft(rest, `/\`); rest != "" {
+			return rest
+		}
+		return "."
+	}
+	return path
+}
