@@ -11,8 +11,9 @@ type Lines struct {
 	// Use says what the call does, once it runs and in questions about it. Empty is the
 	// field that the tool's Title names.
 	Use string `toml:"use" json:"use,omitempty"`
-	// Progress says how far the call has come; empty is the message of its report. It has
-	// {message}, {done} and {total} of that, and {lines} and {bytes} of the output so far.
+	// Progress says how far the call has come; empty is the message of its report, or else
+	// the last line of its output. It has {message}, {done} and {total} of the report, and
+	// {lines}, {bytes} and {tail} of the output so far.
 	Progress string `toml:"progress" json:"progress,omitempty"`
 	// Result says what came of it; empty is nothing. It has {text}, the first line of the
 	// result's text, and {result.field} for the structured content.
@@ -45,8 +46,8 @@ type LineKind string
 const (
 	LineQueued LineKind = "queued"
 	LineUse    LineKind = "use"
-	// LineProgress has message, done and total of the tool's latest report, and lines and
-	// bytes of its output so far.
+	// LineProgress has message, done and total of the tool's latest report, and of its output
+	// so far lines, bytes and tail, which is the last line.
 	LineProgress LineKind = "progress"
 	// LineResult has text, which is the first line of the result's text, and result, which
 	// is its structured content.
@@ -75,13 +76,14 @@ const (
 	NameTotal   = "total"
 	NameLines   = "lines"
 	NameBytes   = "bytes"
+	NameTail    = "tail"
 )
 
 // Names are what a template of this kind may use beside fields of the input.
 func (k LineKind) Names() []string {
 	switch k {
 	case LineProgress:
-		return []string{NameMessage, NameDone, NameTotal, NameLines, NameBytes}
+		return []string{NameMessage, NameDone, NameTotal, NameLines, NameBytes, NameTail}
 	case LineResult:
 		return []string{NameResult, NameText}
 	case LineRejection:

@@ -186,6 +186,9 @@ func TestToolsOfManifestAndModuleAgree(t *testing.T) {
 			if want := wantTraits(tool.Name); got != want {
 				t.Errorf("%s has the traits %+v; want %+v", tool.Name, got, want)
 			}
+			if l := tool.Lines; l.Use == "" || l.Result == "" || l.Rejection == "" {
+				t.Errorf("%s does not word what it does, what came of it, or that it may not: %+v", tool.Name, l)
+			}
 		}
 		if !slices.Equal(declared, want[name]) {
 			t.Errorf("%s declares the tools %v; want %v", name, declared, want[name])

@@ -34,7 +34,7 @@ func newSender(l *listeners, index int, use *abi.ToolUse) *sender {
 	s := &sender{listeners: l, index: index, id: use.ID, name: use.Name, queued: time.Now()}
 	s.watch = turn.NewStopwatch(s.queued)
 	s.progress = turn.NewProgress(func(p *turn.Told) {
-		s.event(Event{Kind: EventProgress, Progress: (*Progress)(p), Line: s.shown.Progress(&p.Progress, p.Lines, p.Bytes), Elapsed: s.elapsed()})
+		s.event(Event{Kind: EventProgress, Progress: (*Progress)(p), Line: s.shown.Progress(&p.Progress, display.Output{Tail: p.Tail, Lines: p.Lines, Bytes: p.Bytes}), Elapsed: s.elapsed()})
 	})
 	return s
 }

@@ -145,7 +145,7 @@ func (c *call) run(ctx context.Context, session *host.Session, use abi.ToolUse) 
 	for e := range session.Call(ctx, use) {
 		switch e.Kind {
 		case host.EventProgress:
-			c.tell(e.Progress, messageOf(&e))
+			c.tell(e.Progress, e.Line)
 		case host.EventPersisted, host.EventReplaced, host.EventResult:
 			c.session.store.add(use.ID, e.Stored)
 			if e.Result != nil {
@@ -160,11 +160,11 @@ func (c *call) run(ctx context.Context, session *host.Session, use abi.ToolUse) 
 }
 
 // tell passes on how far the call has come.
-func (c *call) tell(now *host.Progress, message string) {
-	c.attached().progress.tell(now, message)
+func (c *call) tell(now *host.Progress, line string) {
+	c.attached().progress.tell(now, line)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.said = message
+	c.said = line
 	if c.task != nil {
 		c.task.touch(c.said)
 	}

@@ -25,9 +25,9 @@ func progressOf(ctx context.Context, req *mcp.CallToolRequest) *progress {
 	return &progress{ctx: ctx, session: req.Session, token: token}
 }
 
-// tell sends what a tool told. Progress must grow, so where a tool says nothing of how far it
+// tell sends what a tool told, with the line for it. Progress must grow, so where a tool says nothing of how far it
 // is, or goes back, it grows by one.
-func (p *progress) tell(now *host.Progress, message string) {
+func (p *progress) tell(now *host.Progress, line string) {
 	if p == nil {
 		return
 	}
@@ -41,14 +41,5 @@ func (p *progress) tell(now *host.Progress, message string) {
 	}
 	p.done = done
 	// A client that is gone is noticed where its requests are read.
-	_ = p.session.NotifyProgress(p.ctx, &mcp.ProgressNotificationParams{ProgressToken: p.token, Message: message, Progress: done, Total: total})
-}
-
-// messageOf is what is said of a tool's progress: the tool's line for it, or else the last line
-// that it put out.
-func messageOf(e *host.Event) string {
-	if e.Line != "" {
-		return e.Line
-	}
-	return lastLine(e.Progress.Tail)
+	_ = p.session.NotifyProgress(p.ctx, &mcp.ProgressNotificationParams{ProgressToken: p.token, Message: line, Progress: done, Total: total})
 }

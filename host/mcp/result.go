@@ -70,18 +70,3 @@ func documentOf(b *abi.Block) mcp.Content {
 	}
 	return &mcp.EmbeddedResource{Resource: contents}
 }
-
-// lastLine is the last line of a text that is not empty, cut to a line's length.
-func lastLine(text string) string {
-	const longest = 200
-	text = strings.TrimRight(text, "\r\n")
-	text = text[strings.LastIndexByte(text, '\n')+1:]
-	if len(text) <= longest {
-		return text
-	}
-	at := longest
-	for at > 0 && !utf8.RuneStart(text[at]) {
-		at--
-	}
-	return text[:at]
-}

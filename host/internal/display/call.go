@@ -54,19 +54,35 @@ func (c *Call) Use() string {
 	return bounded(oneLine(c.Title, maxLine))
 }
 
-// Progress is the line of a report, with the lines and bytes of the output so far.
-func (c *Call) Progress(p *abi.Progress, lines, bytes int64) string {
-	if c == nil {
-		return ""
+// Output is what a call has put out so far: the end of it, and how much it is.
+type Output struct {
+	Tail         string
+	Lines, Bytes int64
+}
+
+// Progress is the line of a report.
+func (c *Call) Progress(p *abi.Progress, o Output) string {
+	last := lastLine(o.Tail)
+	if c != nil {
+		v := values{own: map[string]value{
+			abi.NameMessage: textValue(p.Message), abi.NameDone: numberValue(p.Done), abi.NameTotal: numberValue(p.Total),
+			abi.NameLines: numberValue(float64(o.Lines)), abi.NameBytes: numberValue(float64(o.Bytes)), abi.NameTail: textValue(last),
+		}}
+		if line := c.render(abi.LineProgress, v); line != "" {
+			return line
+		}
 	}
-	v := values{own: map[string]value{
-		abi.NameMessage: textValue(p.Message), abi.NameDone: numberValue(p.Done), abi.NameTotal: numberValue(p.Total),
-		abi.NameLines: numberValue(float64(lines)), abi.NameBytes: numberValue(float64(bytes)),
-	}}
-	if line := c.render(abi.LineProgress, v); line != "" {
+	if line := bounded(oneLine(p.Message, maxLine)); line != "" {
 		return line
 	}
-	return bounded(oneLine(p.Message, maxLine))
+	return bounded(oneLine(last, maxLine))
+}
+
+// lastLine is the last line of an output that holds something. Of a line that is written over
+// and over it is what stands there now.
+func lastLine(output string) string {
+	output = strings.TrimRight(output, " \t\r\n")
+	return strings.TrimSpace(output[strings.LastIndexAny(output, "\r\n")+1:])
 }
 
 // Ended is the line of the call's result: what came of it, or why nothing did.

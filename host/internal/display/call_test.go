@@ -110,18 +110,23 @@ func TestQueuedAndWords(t *testing.T) {
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	p := &abi.Progress{Message: "half\nof it", Done: 2, Total: 4}
+	output := display.Output{Tail: "first\nthen\rnow\n", Lines: 3, Bytes: 17}
 	for template, want := range map[string]string{
 		"":                                   "half of it",
 		"{message}: {done} of {total}":       "half of it: 2 of 4",
 		"{input.message}":                    "mine",
 		"{lines|line}, {bytes|byte}[ {nil}]": "3 lines, 17 bytes",
+		"{tail}":                             "now",
 		"{nil}":                              "half of it",
 	} {
-		if got := call(abi.Lines{Progress: template}, `{"message":"mine"}`).Progress(p, 3, 17); got != want {
+		if got := call(abi.Lines{Progress: template}, `{"message":"mine"}`).Progress(p, output); got != want {
 			t.Errorf("%s: got %q, want %q", template, got, want)
 		}
 	}
-	if got := call(abi.Lines{Progress: "{message}[ of {total}]"}, `{}`).Progress(new(abi.Progress), 0, 0); got != "" {
+	if got := call(abi.Lines{}, `{}`).Progress(new(abi.Progress), output); got != "now" {
+		t.Errorf("a report without words is %q", got)
+	}
+	if got := call(abi.Lines{Progress: "{message}[ of {total}]"}, `{}`).Progress(new(abi.Progress), display.Output{}); got != "" {
 		t.Errorf("a report that says nothing is %q", got)
 	}
 }
@@ -184,7 +189,7 @@ func TestClassifier(t *testing.T) {
 func TestNoCall(t *testing.T) {
 	t.Parallel()
 	var c *display.Call
-	if got := c.Queued() + c.Use() + c.Progress(new(abi.Progress), 1, 1) + c.Ended(new(abi.ToolResult)) + c.Classifier(); got != "" {
+	if got := c.Queued() + c.Use() + c.Progress(new(abi.Progress), display.Output{}) + c.Ended(new(abi.ToolResult)) + c.Classifier(); got != "" {
 		t.Errorf("a call of which nothing is known says %q", got)
 	}
 }
@@ -203,7 +208,7 @@ func FuzzLine(f *testing.F) {
 		failed := ended
 		failed.IsError = true
 		c.Said.Rendering = ""
-		for _, line := range []string{c.Use(), c.Queued(), c.Ended(&ended), c.Ended(&failed), c.Progress(&abi.Progress{Message: input}, 1, 2)} {
+		for _, line := range []string{c.Use(), c.Queued(), c.Ended(&ended), c.Ended(&failed), c.Progress(&abi.Progress{Message: input}, display.Output{Tail: structured})} {
 			if !utf8.ValidString(line) || utf8.RuneCountInString(line) > 240 {
 				t.Errorf("%q of %q: %q", template, input, line)
 			}

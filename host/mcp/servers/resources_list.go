@@ -46,6 +46,7 @@ Without server it lists those of all servers, with it those of one. Templates ar
 				"failed":{"type":"array","items":{"type":"object","required":["server","error"],"properties":{"server":{"type":"string"},"error":{"type":"string"}}}}}}`,
 			ReadOnly: abi.TraitTrue, ConcurrencySafe: abi.TraitTrue, Defer: true,
 			SearchHint: "mcp server resources list documents records templates", Activity: "search", Title: "server",
+			Lines: abi.Lines{Use: "[of {server}]", Result: "{result.resources|resource}[, {result.templates|template}][, {result.failed|server|servers} failed]", Rejection: "not listed: {error}"},
 		},
 		Run: s.listResources,
 	}

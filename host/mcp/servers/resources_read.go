@@ -65,6 +65,8 @@ Texts and images are shown. Anything else is saved to a file, whose path the res
 				"blobSavedTo":{"type":"string","description":"The file that holds what is neither text nor an image"}}}}}}`,
 			ReadOnly: abi.TraitTrue, ConcurrencySafe: abi.TraitTrue, Validates: true, Defer: true,
 			SearchHint: "mcp server resource read uri document record", Activity: "read", Title: "uri",
+			Lines:          abi.Lines{Use: "{uri} of {server}", Result: "{result.contents|part}[, saved to {result.contents.0.blobSavedTo}]", Rejection: "not read: {error}"},
+			ClassifierText: "{uri} of the server {server}",
 		},
 		Server: func(input json.RawMessage) host.ToolServer {
 			var in readInput

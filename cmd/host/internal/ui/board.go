@@ -81,8 +81,11 @@ func (b *board) entry(e *host.Event, now time.Time) *entry {
 		b.add(c)
 	}
 	c.tool = b.name(e.Tool)
-	if c.title == "" || saysWhat(e.Kind) {
+	switch {
+	case saysWhat(e.Kind):
 		c.title = safe(cmp.Or(e.Line, e.Title))
+	case c.title == "":
+		c.title = safe(e.Title)
 	}
 	if t := b.find(e.Tool); t != nil {
 		c.activity, c.blocks = t.Activity, t.Interrupt == abi.InterruptBlock
