@@ -2,6 +2,7 @@ package abi
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -179,10 +180,8 @@ func (p *templateParser) place() (*Placeholder, error) {
 	if len(place.Path) > maxPath {
 		return wrong("leads %d fields deep; at most %d are", len(place.Path), maxPath)
 	}
-	for _, name := range place.Path {
-		if name == "" {
-			return wrong("names no field; write {field}, or \"{{\" for the character itself")
-		}
+	if slices.Contains(place.Path, "") {
+		return wrong("names no field; write {field}, or \"{{\" for the character itself")
 	}
 	if rest == "" {
 		return place, nil

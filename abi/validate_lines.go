@@ -160,7 +160,7 @@ func (n *node) keys() (schemaKeys, bool) {
 			return keys, false
 		}
 		at = n.root
-		for _, name := range strings.Split(rest, "/") {
+		for name := range strings.SplitSeq(rest, "/") {
 			var members map[string]json.RawMessage
 			if json.Unmarshal(at, &members) != nil {
 				return keys, false

@@ -120,6 +120,24 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// TestLinesOfGuestsAreChecked has a guest word a call by a template that is none.
+func TestLinesOfGuestsAreChecked(t *testing.T) {
+	t.Parallel()
+	tool := painter(painted)
+	tool.Assess = func(context.Context, json.RawMessage, []abi.Fact) (abi.Assessment, error) {
+		return abi.Assessment{Lines: &abi.Lines{Queued: "{", Result: "[x"}}, nil
+	}
+	_, events := one(t, session(t, open(t, host.Options{Tools: []host.NativeTool{tool}}), host.SessionOptions{Asker: yes()}), "Paint", `{"path":"wall"}`)
+	want := []string{"queued will paint wall", "question wall", "started wall", "progress 1 of 2 spots", "finished 2 spots", "result 2 spots"}
+	if got := lines(events); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	logs := of(events, host.EventLog)
+	if len(logs) != 1 || !strings.Contains(logs[0].Log.Message, "queued: '{' at byte 0 has no '}'") {
+		t.Errorf("the log is told %+v", logs)
+	}
+}
+
 // TestLinesOfQuestions gives askers the line that says what a call does, also after the input
 // was rewritten.
 func TestLinesOfQuestions(t *testing.T) {

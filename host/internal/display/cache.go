@@ -1,6 +1,7 @@
 package display
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/toolquay/toolquay/abi"
@@ -14,6 +15,19 @@ var kept = struct {
 	sync.RWMutex
 	templates map[string]abi.Template
 }{templates: make(map[string]abi.Template)}
+
+// Check says what is wrong with templates that a guest made, which may be nil.
+func Check(lines *abi.Lines) error {
+	if lines == nil {
+		return nil
+	}
+	for _, kind := range abi.LineKinds {
+		if _, err := parsed(lines.Line(kind)); err != nil {
+			return fmt.Errorf("%s: %w", kind, err)
+		}
+	}
+	return nil
+}
 
 // parsed is a template, parsed once.
 func parsed(text string) (abi.Template, error) {

@@ -6,6 +6,7 @@ import (
 	"weak"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/display"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/traits"
 	"github.com/toolquay/toolquay/permissions"
@@ -25,6 +26,9 @@ func (c preparing) findTraits(ctx context.Context) (traits.Traits, error) {
 			c.Warn("the tool's traits could not be found out and count as unsafe: %v", err)
 			a = abi.Assessment{}
 		}
+	}
+	if err := display.Check(a.Lines); err != nil {
+		c.Warn("the tool words its call badly, and the manifest's words are shown: %v", err)
 	}
 	c.said = a
 	if !traits.Enabled(contract, &a) {
