@@ -322,6 +322,13 @@ func sideVectors(t *testing.T) map[string]vector {
 			abi.Assessment{ReadOnly: &yes, ConcurrencySafe: &yes, Destructive: &no, Enabled: &yes, Rendering: "query a.csv"}),
 		"assessment_touches": plain("all that a call reads and writes", "assessment",
 			abi.Assessment{ReadOnly: &no, Touches: []abi.Touch{{Path: "src/ä.rs"}, {Path: "/build/out", Write: true}}}),
+		"assessment_lines": plain("a call in the tool's own words", "assessment", abi.Assessment{
+			Lines: &abi.Lines{
+				Queued: "will query {file_path}", Use: "{file_path}[ by {order_by}]", Progress: "{done} of {total|row}",
+				Result: "{result.rows|row}[, {result.cut?more follow}]", Rejection: "not queried: {error}", Error: "[[a]]{{b}}: {error}",
+			},
+			ClassifierText: "query a.csv\nby ä",
+		}),
 		"assessment_empty":   plain("nothing answered", "assessment", abi.Assessment{}),
 		"assessment_invalid": plain("an input refused", "assessment", abi.Assessment{Invalid: &abi.Invalid{Message: "file is not read yet; read it first", Code: 2}}),
 		"assessment_check":   plain("the tool's own verdict", "assessment", abi.Assessment{Check: &abi.Check{Verdict: "ask", Reason: "deletes rows"}}),

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/toolquay/toolquay/sdk/go/internal/guest"
 	"github.com/toolquay/toolquay/sdk/go/wire"
@@ -166,6 +167,11 @@ func (q *Question) Facts() []Fact { return q.head.Facts }
 
 // Config returns a configuration value as [Call.Config] does.
 func (q *Question) Config(key string) (string, bool) { return configValue(q.head.Config, key) }
+
+// EscapeLine writes a text so that a template of [Lines] shows it as it is.
+func EscapeLine(text string) string {
+	return strings.NewReplacer("{", "{{", "}", "}}", "[", "[[", "]", "]]").Replace(text)
+}
 
 // Yes and No point at booleans, for the fields of an [Assessment].
 func Yes() *bool { return boolean(true) }

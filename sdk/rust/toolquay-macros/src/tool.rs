@@ -2,6 +2,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
+use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
 use syn::{FnArg, ItemFn, LitStr, Path, Token, Type};
@@ -13,19 +14,38 @@ pub struct Args {
     name: LitStr,
     assess: Option<Path>,
     output: Option<Type>,
+    lines: Vec<(String, LitStr)>,
+    classifier_text: Option<LitStr>,
 }
+
+/// The lines of a call, by their names in the manifest.
+const LINES: [&str; 6] = ["queued", "use", "progress", "result", "rejection", "error"];
 
 impl Parse for Args {
     fn parse(input: ParseStream) -> syn::Result<Self> {
-        let (mut name, mut assess, mut output) = (None, None, None);
+        let (mut name, mut assess, mut output, mut classifier_text) = (None, None, None, None);
+        let mut templates = None;
         while !input.is_empty() {
             let key: syn::Ident = input.parse()?;
+            if key == "lines" {
+                once(&key, &mut templates, lines(input)?)?;
+                if !input.is_empty() {
+                    input.parse::<Token![,]>()?;
+                }
+                continue;
+            }
             input.parse::<Token![=]>()?;
             match key.to_string().as_str() {
                 "name" => once(&key, &mut name, input.parse()?)?,
                 "assess" => once(&key, &mut assess, input.parse()?)?,
                 "output" => once(&key, &mut output, input.parse()?)?,
-                _ => return Err(syn::Error::new(key.span(), "unknown key; known are name, assess and output")),
+                "classifier_text" => once(&key, &mut classifier_text, input.parse()?)?,
+                _ => {
+                    return Err(syn::Error::new(
+                        key.span(),
+                        "unknown key; known are name, assess, output, lines and classifier_text",
+                    ));
+                }
             }
             if !input.is_empty() {
                 input.parse::<Token![,]>()?;
@@ -33,8 +53,34 @@ impl Parse for Args {
         }
         let name =
             name.ok_or_else(|| syn::Error::new(Span::call_site(), "a tool needs a name: #[tool(name = \"Read\")]"))?;
-        Ok(Self { name: checked(name)?, assess, output })
+        Ok(Self { name: checked(name)?, assess, output, lines: templates.unwrap_or_default(), classifier_text })
     }
+}
+
+/// Reads the templates in `lines(use = "...", result = "...")`.
+fn lines(input: ParseStream) -> syn::Result<Vec<(String, LitStr)>> {
+    let inner;
+    syn::parenthesized!(inner in input);
+    let mut found: Vec<(String, LitStr)> = Vec::new();
+    while !inner.is_empty() {
+        let key = inner.call(syn::Ident::parse_any)?; // `use` is a keyword
+        let name = key.to_string();
+        if !LINES.contains(&name.as_str()) {
+            return Err(syn::Error::new(
+                key.span(),
+                "unknown line; known are queued, use, progress, result, rejection and error",
+            ));
+        }
+        if found.iter().any(|(known, _)| *known == name) {
+            return Err(syn::Error::new(key.span(), "given twice"));
+        }
+        inner.parse::<Token![=]>()?;
+        found.push((name, inner.parse()?));
+        if !inner.is_empty() {
+            inner.parse::<Token![,]>()?;
+        }
+    }
+    Ok(found)
 }
 
 fn once<T>(key: &syn::Ident, slot: &mut Option<T>, value: T) -> syn::Result<()> {
@@ -75,6 +121,17 @@ pub fn expand(args: &Args, function: &ItemFn) -> syn::Result<TokenStream> {
                 ::core::option::Option::Some(<#ty as ::toolquay::Schema>::NODE);
         }
     });
+    let lines = (!args.lines.is_empty()).then(|| {
+        let (names, templates): (Vec<_>, Vec<_>) = args.lines.iter().map(|(name, text)| (name, text)).unzip();
+        quote! {
+            const LINES: &'static [(&'static str, &'static str)] = &[#((#names, #templates)),*];
+        }
+    });
+    let classifier_text = args.classifier_text.as_ref().map(|text| {
+        quote! {
+            const CLASSIFIER_TEXT: &'static str = #text;
+        }
+    });
     let assess = args.assess.as_ref().map(|path| {
         quote! {
             fn assess(input: &Self::Input, cx: &::toolquay::AssessContext) -> ::toolquay::Assessment {
@@ -94,6 +151,8 @@ pub fn expand(args: &Args, function: &ItemFn) -> syn::Result<TokenStream> {
             const DESCRIPTION: &'static str = #description;
             type Input = #input;
             #output
+            #lines
+            #classifier_text
             fn call(
                 input: Self::Input,
                 cx: &mut ::toolquay::Context,

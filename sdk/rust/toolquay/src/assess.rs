@@ -99,6 +99,91 @@ pub struct Assessment {
     touches: Vec<Touch>,
     #[serde(skip_serializing_if = "String::is_empty")]
     rendering: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<Lines>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    classifier_text: String,
+}
+
+/// Templates for the lines that people are shown of one call, in place of those in the
+/// manifest, such as `{pattern}[ in {path}]`. A line stands behind the tool's name, so it
+/// does not repeat it. `{field}` is a field of the input; `{field|file}` counts; `{field?words}`
+/// are words for what is true; a text in brackets is left out where a field in it has no
+/// value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[must_use]
+pub struct Lines {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    queued: String,
+    #[serde(rename = "use", skip_serializing_if = "String::is_empty")]
+    using: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    progress: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    result: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    rejection: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    error: String,
+}
+
+impl Lines {
+    /// No templates: those of the manifest count.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// While the call waits for its turn.
+    pub fn queued(mut self, template: impl Into<String>) -> Self {
+        self.queued = template.into();
+        self
+    }
+
+    /// What the call does, also in questions about it.
+    pub fn using(mut self, template: impl Into<String>) -> Self {
+        self.using = template.into();
+        self
+    }
+
+    /// How far it has come: `{message}`, `{done}` and `{total}` of the report, `{lines}`,
+    /// `{bytes}` and `{tail}` of the output.
+    pub fn progress(mut self, template: impl Into<String>) -> Self {
+        self.progress = template.into();
+        self
+    }
+
+    /// What came of it: `{result.field}` of the structured answer, `{text}` for the first
+    /// line of the text.
+    pub fn result(mut self, template: impl Into<String>) -> Self {
+        self.result = template.into();
+        self
+    }
+
+    /// Why it was not allowed to run, or was ended from outside: `{error}`, `{code}`.
+    pub fn rejection(mut self, template: impl Into<String>) -> Self {
+        self.rejection = template.into();
+        self
+    }
+
+    /// Why it failed: `{error}`, `{code}`, `{result.field}`.
+    pub fn error(mut self, template: impl Into<String>) -> Self {
+        self.error = template.into();
+        self
+    }
+
+    /// Writes a text so that a template shows it as it is.
+    #[must_use]
+    pub fn escape(text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        for c in text.chars() {
+            if matches!(c, '{' | '}' | '[' | ']') {
+                out.push(c);
+            }
+            out.push(c);
+        }
+        out
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -201,9 +286,23 @@ impl Assessment {
         self
     }
 
-    /// Says in one line, for people, what the call is about to do.
+    /// Says in one line, for people, what the call is about to do, without the tool's name.
+    /// The manifest says `renders = true`, so that the host asks for it.
     pub fn rendering(mut self, line: impl Into<String>) -> Self {
         self.rendering = line.into();
+        self
+    }
+
+    /// Words this call in place of the manifest; see [`Assessment::rendering`].
+    pub fn lines(mut self, lines: Lines) -> Self {
+        self.lines = Some(lines);
+        self
+    }
+
+    /// Says what a judge is shown of the input in place of all of it. Of a plugin that is
+    /// not built in a judge is shown both.
+    pub fn classifier_text(mut self, text: impl Into<String>) -> Self {
+        self.classifier_text = text.into();
         self
     }
 

@@ -56,7 +56,7 @@ mod wire;
 
 pub use capability::{clock, random};
 
-pub use assess::{AssessContext, Assessment, Fact, Verdict};
+pub use assess::{AssessContext, Assessment, Fact, Lines, Verdict};
 pub use context::{Context, Level, Progress, log};
 pub use error::{ErrorCode, ToolError};
 pub use output::{Data, IntoResult, Output, Text};

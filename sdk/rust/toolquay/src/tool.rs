@@ -41,8 +41,22 @@ use crate::wire::{AssessHead, CallHead};
 /// returns an [`Output`], a `String`, or a `Result` of what becomes an `Output`.
 /// Its doc comment is the description the model reads, unless `plugin.toml` has
 /// one. `assess = path` names a function that is asked about an input before it
-/// runs; `output = Type` gives the schema of the structured answer. Besides the
-/// function there is then a type of the same name that implements this trait.
+/// runs; `output = Type` gives the schema of the structured answer. `lines(use = "{path}",
+/// result = "{result.lines|line}")` are templates for what people are shown of a call behind
+/// the tool's name, and `classifier_text = "..."` one for judges, unless `plugin.toml` has
+/// them; see [`Lines`](crate::Lines). There are no other lines than those:
+///
+/// ```compile_fail
+/// #[derive(serde::Deserialize, toolquay::Schema)]
+/// struct Input {}
+///
+/// #[toolquay::tool(name = "Show", lines(using = "it"))]
+/// fn show(_input: Input) -> toolquay::Output {
+///     toolquay::Output::new()
+/// }
+/// ```
+///
+/// Besides the function there is then a type of the same name that implements this trait.
 pub trait Tool {
     /// What the model calls.
     const NAME: &'static str;
@@ -50,6 +64,11 @@ pub trait Tool {
     const DESCRIPTION: &'static str;
     /// The schema of the structured answer, if there is one.
     const OUTPUT: Option<Node> = None;
+    /// Templates for the lines that people are shown of a call, by their names in the
+    /// manifest: queued, use, progress, result, rejection, error. See [`Lines`](crate::Lines).
+    const LINES: &'static [(&'static str, &'static str)] = &[];
+    /// The template of what a judge is shown of the input; empty is all of it.
+    const CLASSIFIER_TEXT: &'static str = "";
     /// The arguments.
     type Input: Schema + DeserializeOwned;
 
@@ -86,7 +105,14 @@ impl ToolEntry {
 #[doc(hidden)]
 #[must_use]
 pub const fn piece<T: Tool>() -> Piece {
-    Piece { name: T::NAME, description: T::DESCRIPTION, input: <T::Input as Schema>::NODE, output: T::OUTPUT }
+    Piece {
+        name: T::NAME,
+        description: T::DESCRIPTION,
+        input: <T::Input as Schema>::NODE,
+        output: T::OUTPUT,
+        lines: T::LINES,
+        classifier_text: T::CLASSIFIER_TEXT,
+    }
 }
 
 fn run<T: Tool>(input: &[u8], cx: &mut Context) -> Result<Output, ToolError> {

@@ -413,6 +413,20 @@ fn assessments_are_written() {
                 .enabled(true)
                 .rendering("query a.csv"),
         ),
+        (
+            "assessment_lines",
+            Assessment::new()
+                .lines(
+                    crate::Lines::new()
+                        .queued("will query {file_path}")
+                        .using("{file_path}[ by {order_by}]")
+                        .progress("{done} of {total|row}")
+                        .result("{result.rows|row}[, {result.cut?more follow}]")
+                        .rejection("not queried: {error}")
+                        .error(format!("{}: {{error}}", crate::Lines::escape("[a]{b}"))),
+                )
+                .classifier_text("query a.csv\nby ä"),
+        ),
     ] {
         assert_eq!(serde_json::to_value(assessment).expect("JSON"), valid(name).head, "{name}");
     }

@@ -43,6 +43,30 @@ fn bodies_pass_the_guest_by() {
     assert_eq!(outcome.requests()[0].args, json!({"path": "a.txt"}));
 }
 
+#[tool(
+    name = "Worded",
+    output = Answered,
+    lines(use = "{path}", result = "{result.bytes|byte} \"read\"",),
+    classifier_text = "read {path}"
+)]
+fn worded(input: PathInput) -> Output {
+    Output::text(input.path)
+}
+
+#[test]
+fn lines_are_in_the_module() {
+    let written = |piece: toolquay::schema::Piece| -> Value {
+        let mut text = vec![0; piece.render(&mut [])];
+        piece.render(&mut text);
+        serde_json::from_slice(&text).expect("JSON")
+    };
+    let worded = written(toolquay::tool_piece::<worded>());
+    assert_eq!(worded["lines"], json!({"use": "{path}", "result": "{result.bytes|byte} \"read\""}));
+    assert_eq!(worded["classifier_text"], json!("read {path}"));
+    let half = written(toolquay::tool_piece::<half>());
+    assert_eq!((half.get("lines"), half.get("classifier_text")), (None, None));
+}
+
 #[tool(name = "Half")]
 fn half(input: PathInput, cx: &mut Context) -> Result<Output, ToolError> {
     let mut body = cx.fs().read(&input.path)?.body;

@@ -18,6 +18,9 @@ pub struct Piece {
     pub description: &'static str,
     pub input: Node,
     pub output: Option<Node>,
+    /// Templates by the names that they have in the manifest.
+    pub lines: &'static [(&'static str, &'static str)],
+    pub classifier_text: &'static str,
 }
 
 impl Piece {
@@ -38,6 +41,11 @@ impl Piece {
         if let Some(output) = &self.output {
             writer.raw(",\"output_schema\":");
             writer.root(output);
+        }
+        writer.lines(self.lines);
+        if !self.classifier_text.is_empty() {
+            writer.raw(",\"classifier_text\":");
+            writer.quoted(self.classifier_text);
         }
         writer.raw("}\n");
         writer.len
@@ -65,6 +73,20 @@ impl Writer<'_> {
         while i < bytes.len() {
             self.byte(bytes[i]);
             i += 1;
+        }
+    }
+
+    const fn lines(&mut self, lines: &[(&str, &str)]) {
+        let mut i = 0;
+        while i < lines.len() {
+            self.raw(if i == 0 { ",\"lines\":{" } else { "," });
+            self.quoted(lines[i].0);
+            self.raw(":");
+            self.quoted(lines[i].1);
+            i += 1;
+        }
+        if !lines.is_empty() {
+            self.raw("}");
         }
     }
 
