@@ -1,6 +1,7 @@
 package abi_test
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -79,5 +80,29 @@ func TestFaultShowsOddKeys(t *testing.T) {
 	deep := strings.Repeat(`{"`+strings.Repeat("k", 60)+`":`, 100) + "!"
 	if _, err := abi.Canonical([]byte(deep)); err == nil || len(err.Error()) > 400 {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestToolsWithoutLines keeps the definition of a tool that has none as it was before there were
+// any: approvals and grants are bound to it.
+func TestToolsWithoutLines(t *testing.T) {
+	t.Parallel()
+	text, err := json.Marshal(abi.Tool{Name: "Show"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"Lines", "Renders", "ClassifierText"} {
+		if strings.Contains(string(text), key) {
+			t.Errorf("%s is in %s", key, text)
+		}
+	}
+	all := abi.Lines{Queued: "q", Use: "u", Progress: "p", Result: "r", Rejection: "j", Error: "e"}
+	if got := (abi.Lines{Use: "mine"}).Or(all); got != (abi.Lines{Queued: "q", Use: "mine", Progress: "p", Result: "r", Rejection: "j", Error: "e"}) {
+		t.Errorf("got %+v", got)
+	}
+	for _, kind := range abi.LineKinds {
+		if all.Line(kind) == "" {
+			t.Errorf("there is no line %s", kind)
+		}
 	}
 }

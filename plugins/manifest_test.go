@@ -93,6 +93,31 @@ func TestManifestIsCompletedFromTheModule(t *testing.T) {
 	}
 }
 
+// TestLinesOfTheModule takes lines from the module's section, and where the manifest has some,
+// from there; wrong ones of either are faults.
+func TestLinesOfTheModule(t *testing.T) {
+	t.Parallel()
+	parse := func(lines, section string) (*abi.Manifest, error) {
+		module := sectioned(t, section)
+		src := "manifest = 1\nname = \"one\"\nversion = \"1.0.0\"\n[[tools]]\nname = \"Show\"\n" + lines
+		return plugins.ParseManifest("plugin.toml", []byte(src), func(*abi.Manifest) ([]byte, error) { return module, nil })
+	}
+	const section = `{"name":"Show","input_schema":{"type":"object","properties":{"a":{}}},"lines":{"use":"{a}","result":"{text}"},"classifier_text":"{a}"}`
+	m, err := parse("lines.use = \"see {a}\"\n", section)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := m.Tools[0].Lines, (abi.Lines{Use: "see {a}", Result: "{text}"}); got != want || m.Tools[0].ClassifierText != "{a}" {
+		t.Errorf("got %+v and %q, want %+v", got, m.Tools[0].ClassifierText, want)
+	}
+	_, err = parse("", strings.Replace(section, `"use":"{a}"`, `"use":"{b}"`, 1))
+	wantProblem(t, err, "", `tools[0].lines.use: the tool Show: the placeholder {b} at byte 0: the input schema has no property "b"; it has a`)
+	_, err = parse("", strings.Replace(section, `"use":"{a}"`, `"using":"{a}"`, 1))
+	if err != nil {
+		t.Errorf("a line that this version does not know is passed over: %v", err)
+	}
+}
+
 func TestManifestAndModuleDisagree(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

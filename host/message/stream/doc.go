@@ -85,6 +85,7 @@
 // the microsecond. The first is a session ([Opening]), with the version of the
 // protocol ([Protocol]) and the names of the tools. Of a turn there come, with its number and elapsed_ms,
 //
+//	queued         [Queued]: a call waits for its turn
 //	started        [Started]: a call's tool runs
 //	finished       [Finished]: a call to an MCP server has ended; its result follows
 //	progress       [Progress]: at most ten a second for each call
@@ -115,6 +116,9 @@
 // a call that another call made has that one's id as parent, and as depth how many calls are
 // above it. Such calls are turns of their own, to be reported by a
 // [Reporter] of their own; what the command runs makes none.
+//
+// Of a queued or started line, a permission, a question, a progress and a result, display is
+// one line for people, as the tool words it and safe to show behind its name (see [About]).
 //
 // Lines about a call to an MCP server name that server, and its own name for the tool
 // (server, server_tool).

@@ -105,7 +105,7 @@ fn check(input: &CsvQueryInput, cx: &AssessContext) -> Assessment {
     }
     let delimiter = input.delimiter.as_deref().map_or(Ok(b','), byte).map(drop);
     match delimiter.and_then(|()| query(input).validate()) {
-        Ok(()) => Assessment::new().reads(&input.file_path).rendering(format!("query {}", input.file_path)),
+        Ok(()) => Assessment::new().reads(&input.file_path),
         Err(err) => Assessment::invalid(err.message),
     }
 }

@@ -167,3 +167,22 @@ func TestOtherKinds(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLineOfAQuestion shows what a tool says of its call behind the tool's name and its
+// plugin's, and nothing of it as the host's own words.
+func TestLineOfAQuestion(t *testing.T) {
+	t.Parallel()
+	show := func(q host.Approval) string {
+		var out strings.Builder
+		ShowApproval(&Printer{w: &out, screen: &screen{w: &out}}, q)
+		return out.String()
+	}
+	q := host.Approval{Tool: "CsvQuery", Plugin: "csv", Title: "people.csv", Line: "people.csv, by -age", Input: json.RawMessage(`{"file_path":"people.csv"}`)}
+	if got := show(q); !strings.Contains(got, "? Use CsvQuery?\n") || !strings.Contains(got, "tool     CsvQuery (plugin csv): people.csv, by -age\n") {
+		t.Errorf("the question is\n%s", got)
+	}
+	q.Line = "" // of a record of an earlier version
+	if got := show(q); !strings.Contains(got, "tool     CsvQuery (plugin csv): people.csv\n") {
+		t.Errorf("the question of an earlier version is\n%s", got)
+	}
+}
