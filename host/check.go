@@ -110,10 +110,12 @@ func (o *Options) checkLimits(f *faults) {
 		limit{"Options.Limits.MaxPerPlugin", int64(o.Limits.MaxPerPlugin)},
 		limit{"Options.Limits.MaxHeldResults", o.Limits.MaxHeldResults},
 		limit{"Options.Storage.History", o.Storage.History.MaxBytes},
+		limit{"Options.Storage.Max", o.Storage.Max},
 	)
 	f.time("Options.Limits.CallTimeout", o.Limits.CallTimeout)
 	f.time("Options.Limits.ScanTimeout", o.Limits.ScanTimeout)
 	f.time("Options.Storage.KeepSessions", o.Storage.KeepSessions)
+	f.time("Options.Storage.Keep", o.Storage.Keep)
 	f.time("Options.Storage.History", o.Storage.History.MaxAge)
 	if j := &o.Permissions.Judge; j.Timeout < 0 || j.MaxConcurrent < 0 || j.MaxQuestions < 0 || j.MaxTokens < 0 {
 		f.add("Options.Permissions.Judge", "a limit is negative; 0 is the default")

@@ -61,13 +61,13 @@ func TestCheck(t *testing.T) {
 		}},
 		"negative limits": {Options{
 			Limits: LimitOptions{MaxConcurrent: -1, MaxCalls: -1, MaxPerPlugin: -1, MaxHeldResults: -1, CallTimeout: -1, ScanTimeout: -1}, Storage: StorageOptions{
-				KeepSessions: -1,
-				History:      HistoryOptions{MaxBytes: -1, MaxAge: -1},
+				KeepSessions: -1, Keep: -1, Max: -1,
+				History: HistoryOptions{MaxBytes: -1, MaxAge: -1},
 			}, Permissions: PermissionOptions{Judge: JudgeOptions{MaxTokens: -1}},
 			Shell: &Shell{MaxOutput: -1, Time: CommandTime{Default: -1, Max: -1, Budget: -1}, MaxBackground: -1},
 		}, fine, []string{
 			"Options.Limits.MaxConcurrent: -1 is negative; 0 is the default", "Options.Limits.MaxCalls: ", "Options.Limits.MaxPerPlugin: ", "Options.Limits.MaxHeldResults: ",
-			"Options.Storage.History: -1 is", "Options.Limits.CallTimeout: -1ns is", "Options.Limits.ScanTimeout: ", "Options.Storage.KeepSessions: ", "Options.Storage.History: -1ns is",
+			"Options.Storage.History: -1 is", "Options.Storage.Max: -1 is", "Options.Limits.CallTimeout: -1ns is", "Options.Limits.ScanTimeout: ", "Options.Storage.KeepSessions: ", "Options.Storage.Keep: ", "Options.Storage.History: -1ns is",
 			"Options.Permissions.Judge: a limit is negative", "Shell.MaxOutput: ", "Shell.Time.Default: ", "Shell.Time.Max: ", "Shell.Time.Budget: ",
 		}},
 	} {

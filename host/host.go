@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -11,7 +10,6 @@ import (
 	"github.com/toolquay/toolquay/host/internal/pluginset"
 	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/session"
-	"github.com/toolquay/toolquay/host/internal/shell/caches"
 	"github.com/toolquay/toolquay/host/internal/storage"
 	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/plugins"
@@ -28,6 +26,7 @@ type Host struct {
 	sessions   *session.Host // what all sessions share
 	own        ownRules
 	background *background
+	forgetting forgetting
 
 	mu       sync.Mutex
 	closed   bool
@@ -92,14 +91,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	}
 	h.plugins = pluginset.New(tool.Set{Set: set, Natives: natives}, h.reloaded)
 	h.sessions = h.sharedBySessions(sharedByCalls(&o, &h.engines, capabilities))
-	if o.Storage.Sessions != "" {
-		h.background.running.Go(func() { storage.Sweep(h.background.ctx, o.Storage.Sessions, o.Storage.KeepSessions, o.Observe.Logger) })
-	}
-	if o.Shell != nil && o.Shell.Sandbox.Caches != "" {
-		h.background.running.Go(func() {
-			caches.Sweep(h.background.ctx, o.Shell.Sandbox.Caches, cmp.Or(o.Storage.KeepSessions, storage.DefaultKeep), o.Observe.Logger)
-		})
-	}
+	h.forget()
 	return h, nil
 }
 
@@ -143,7 +135,9 @@ func (h *Host) Close(ctx context.Context) error {
 	h.mu.Unlock()
 	h.background.end()
 	h.background.running.Wait()
-	return errors.Join(closeAll(ctx, sessions), set.Close(ctx), h.engines.close(ctx))
+	err := closeAll(ctx, sessions)
+	h.forgetting.close(ctx)
+	return errors.Join(err, set.Close(ctx), h.engines.close(ctx))
 }
 
 // closeAll closes sessions side by side: each may have calls that take their time to

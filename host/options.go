@@ -145,6 +145,13 @@ type StorageOptions struct {
 	// 30 days.
 	Sessions     string
 	KeepSessions time.Duration
+	// Keep is how long everything else is kept that nobody uses, such as caches and results,
+	// and sessions where KeepSessions is 0. Where it is 0, caches are kept for 30 days, and
+	// what is in sessions as long as they. Max bounds the bytes of sessions, and
+	// those of caches; 0 is no bound. A host forgets once a day, beside its calls; see package
+	// retention.
+	Keep time.Duration
+	Max  int64
 	// History bounds what is kept, in the directories of sessions, of files that tools write
 	// over (see [Session.History]); its Make and Logger are the host's. NoHistory keeps
 	// nothing.

@@ -6,6 +6,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/storage"
+	"github.com/toolquay/toolquay/host/retention"
 )
 
 // ErrStaged means that a session with staged files was started without
@@ -13,7 +14,19 @@ import (
 var ErrStaged = storage.ErrStaged
 
 // DefaultKeepSessions is how long the directory of an unused session is kept.
-const DefaultKeepSessions = storage.DefaultKeep
+const DefaultKeepSessions = retention.DefaultKeep
+
+// Retention are the limits of what a host with these options keeps, and where it lies.
+func (o *Options) Retention() retention.Options {
+	out := retention.Options{
+		Sessions: o.Storage.Sessions, Compiled: o.Storage.CacheDir,
+		Keep: o.Storage.Keep, KeepSessions: o.Storage.KeepSessions, Max: o.Storage.Max,
+	}
+	if o.Shell != nil {
+		out.Layers = o.Shell.Sandbox.Caches
+	}
+	return out
+}
 
 // storageOptions are what is kept of the session.
 func (s *Session) storageOptions() storage.Options {

@@ -14,14 +14,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/results"
 	"github.com/toolquay/toolquay/host/internal/sessiondir"
-	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -285,39 +283,6 @@ func TestWithoutFolder(t *testing.T) {
 		if len(of(events, host.EventPersisted)) > 0 || !strings.Contains(rs[0].Text(), "60000 characters, over this tool's limit of 50000") {
 			t.Errorf("%s: %.200s", name, rs[0].Text())
 		}
-	}
-}
-
-// TestOldSessionsAreSwept removes the folder of an old session when a host is opened.
-func TestOldSessionsAreSwept(t *testing.T) {
-	t.Parallel()
-	o := kept(t, sayer())
-	o.Storage.KeepSessions = time.Hour
-	h := open(t, o)
-	paths := make(map[string]string)
-	for _, id := range []string{"old", "new"} {
-		s := session(t, h, host.SessionOptions{ID: id})
-		turnOf(t, s, say("c1", "a", 60_000))
-		closed(t, s)
-		paths[id] = s.Dir()
-	}
-	then := time.Now().Add(-2 * time.Hour)
-	for _, name := range []string{"session", "journal.jsonl"} {
-		if err := os.Chtimes(filepath.Join(paths["old"], name), then, then); err != nil {
-			t.Fatal(err)
-		}
-	}
-	open(t, o)
-	for deadline := time.Now().Add(testenv.Patience); ; time.Sleep(time.Millisecond) {
-		if _, err := os.Lstat(paths["old"]); errors.Is(err, os.ErrNotExist) {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("it is still there")
-		}
-	}
-	if _, err := os.Lstat(paths["new"]); err != nil {
-		t.Errorf("the new one: %v", err)
 	}
 }
 

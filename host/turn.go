@@ -24,7 +24,10 @@ func (l *listeners) Under(turn string, caller permissions.Caller) {
 func (l *listeners) Began(ctx context.Context) { l.tell(Event{Kind: EventTurn, Context: ctx}) }
 
 // Ended tells [EventTurnEnded].
-func (l *listeners) Ended() { l.tell(Event{Kind: EventTurnEnded}) }
+func (l *listeners) Ended() {
+	l.tell(Event{Kind: EventTurnEnded})
+	l.of.host.forgetting.start()
+}
 
 // Telling begins what a call tells.
 func (l *listeners) Telling(index int, use *abi.ToolUse) pipeline.Teller {

@@ -43,6 +43,7 @@ func examine(ctx context.Context, a *app, d *diagnosis) error {
 	examineRunning(d, &s)
 	examineShell(ctx, d, &s)
 	examineServers(a, d, &s)
+	examineStorage(ctx, d, &s)
 	log := &collector{}
 	s.options.Observe.Logger = slog.New(log)
 	examineHost(ctx, d, &s, log)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/toolquay/toolquay/host/config"
@@ -39,6 +40,7 @@ func examineSessions(d *diagnosis, dir string) {
 	case err != nil:
 		d.add("sessions", wrong, err.Error())
 	default:
+		entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return !e.IsDir() })
 		examineWritten(d, "sessions", fmt.Sprintf("kept in %s (%d there)", dir, len(entries)), dir)
 	}
 }

@@ -103,6 +103,17 @@ func (d Dirs) Compiled() string { return join(d.Cache, "compiled") }
 // layers is the directory of what commands have in the place of the user's caches.
 func (d Dirs) layers() string { return join(d.Cache, "layers") }
 
+// own are the names of what lies in the directory of state.
+func (d Dirs) own() []string {
+	var names []string
+	for _, path := range []string{
+		d.PluginGrants(), d.Trust(), d.Grants(), d.ServerTools(), d.credentials(), d.Decisions(), d.Approvals(), d.Sessions(), d.sandboxes(),
+	} {
+		names = append(names, filepath.Base(path))
+	}
+	return names
+}
+
 // writable is the directory for state that a run writes, empty if there is none.
 func (d Dirs) writable() string {
 	if d.StateError != nil {

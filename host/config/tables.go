@@ -20,6 +20,7 @@ func setTables(o *host.Options, dirs Dirs, l *settings.Loaded) error {
 	o.Results = resultsOf(&l.Results)
 	o.Storage.Sessions = cmp.Or(l.Sessions.Directory.Value, dirs.Sessions())
 	o.Storage.KeepSessions = l.Sessions.Keep.Value
+	o.Storage.Keep, o.Storage.Max = l.Storage.Keep.Value, int64(l.Storage.Max.Value)
 	if l.Log.Inputs.Set {
 		var err error
 		if o.Observe.DecisionInputs, err = audit.ParseInputs(l.Log.Inputs.Value); err != nil {

@@ -7,12 +7,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
+
+// temporary begins the names of files that are not whole yet.
+const temporary = ".tmp-"
+
+// IsTemporary reports whether a name is that of a file that is not whole yet, or that a process
+// left which was killed.
+func IsTemporary(name string) bool { return strings.HasPrefix(name, temporary) }
 
 // Write puts content at path: into a temporary file beside it, synced, then
 // renamed. On any error path is as it was.
 func Write(path string, content []byte, mode fs.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
+	f, err := os.CreateTemp(filepath.Dir(path), temporary+"*")
 	if err != nil {
 		return err
 	}

@@ -139,7 +139,8 @@ func (s *Sessions) fill(f Sessions) {
 type Storage struct {
 	// Keep is for how long what nobody uses is kept; of sessions, [Sessions] may say otherwise.
 	Keep Key[time.Duration]
-	// Max is how many bytes all of it may have before the oldest goes.
+	// Max is how many bytes sessions, and caches, may have before what was used least recently
+	// goes.
 	Max Key[abi.Size]
 }
 

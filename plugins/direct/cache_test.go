@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolquay/toolquay/plugins/direct"
 )
@@ -165,5 +166,24 @@ func flip(t *testing.T, file string, at int) {
 	b[at] ^= 0x10
 	if err := os.WriteFile(file, b, 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestCacheMarksUse: a module that is used is marked, so that it is not taken for one that
+// nobody needs any more.
+func TestCacheMarksUse(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	answers(t, dir)
+	modules, err := filepath.Glob(filepath.Join(dir, "wazero-*", "*"))
+	if err != nil || len(modules) != 1 {
+		t.Fatalf("the modules are %q, %v", modules, err)
+	}
+	then := time.Now().Add(-48 * time.Hour)
+	if err := os.Chtimes(modules[0], then, then); err != nil {
+		t.Fatal(err)
+	}
+	answers(t, dir)
+	if info, err := os.Stat(modules[0]); err != nil || time.Since(info.ModTime()) > time.Hour {
+		t.Errorf("marked %v, %v", info.ModTime(), err)
 	}
 }

@@ -167,6 +167,6 @@ func (d *Dir) Close() error {
 	}
 	d.removeTemporary()
 	now := time.Now()
-	err := os.Chtimes(d.marker.Name(), now, now) // when it was last used, for Sweep
+	err := os.Chtimes(d.marker.Name(), now, now) // for LastUsed
 	return errors.Join(err, d.journal.close(), release(d.marker))
 }

@@ -88,7 +88,7 @@ func TestOtherProcess(t *testing.T) {
 	if _, err := sessiondir.Open(dir, "s", log); !errors.Is(err, sessiondir.ErrInUse) || !strings.Contains(err.Error(), fmt.Sprintf("process %d,", cmd.Process.Pid)) {
 		t.Errorf("got %v", err)
 	}
-	if n, err := sessiondir.Sweep(t.Context(), dir, -time.Hour, log); n != 0 || err != nil {
+	if n, err := sweep(dir, -time.Hour, log); n != 0 || err != nil {
 		t.Errorf("a directory in use is swept: %d, %v", n, err)
 	}
 	if err := cmd.Process.Kill(); err != nil {
@@ -215,6 +215,37 @@ func backdate(tb testing.TB, path string, age time.Duration) {
 			tb.Fatal(err)
 		}
 	}
+}
+
+// sweep removes the directories of sessions that were not used for so long. What is not theirs,
+// and what is in use, stays; everything else is told.
+func sweep(dir string, age time.Duration, log *slog.Logger) (removed int, err error) {
+	parent, err := os.OpenRoot(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer parent.Close()
+	entries, err := os.ReadDir(dir)
+	before := time.Now().Add(-age)
+	for _, entry := range entries {
+		if !entry.IsDir() {
+			continue
+		}
+		if used, err := sessiondir.LastUsed(parent, entry.Name()); err != nil || used.After(before) {
+			continue
+		}
+		switch err := sessiondir.Remove(parent, entry.Name(), before); {
+		case err == nil:
+			removed++
+		case errors.Is(err, sessiondir.ErrForeign), errors.Is(err, sessiondir.ErrInUse), errors.Is(err, os.ErrNotExist):
+		default:
+			log.Warn("not removed", "directory", filepath.Join(dir, entry.Name()), "error", err)
+		}
+	}
+	return removed, err
 }
 
 func TestSweep(t *testing.T) {
@@ -351,6 +382,28 @@ func TestSweep(t *testing.T) {
 			spit(tb, filepath.Join(dir, "s"), []byte("x"))
 			return filepath.Join(dir, "s")
 		}, false},
+		"never begun": {func(tb testing.TB, dir string) string {
+			tb.Helper()
+			path := filepath.Join(dir, "s")
+			then := time.Now().Add(-31 * day)
+			if err := errors.Join(os.MkdirAll(path, 0o700), os.Chtimes(path, then, then)); err != nil {
+				tb.Fatal(err)
+			}
+			return path
+		}, true},
+		"never signed": {func(tb testing.TB, dir string) string {
+			tb.Helper()
+			spit(tb, filepath.Join(dir, "s", "session"), nil)
+			backdate(tb, filepath.Join(dir, "s"), 31*day)
+			return filepath.Join(dir, "s")
+		}, true},
+		"never signed, with files": {func(tb testing.TB, dir string) string {
+			tb.Helper()
+			spit(tb, filepath.Join(dir, "s", "session"), nil)
+			spit(tb, filepath.Join(dir, "s", "mine"), nil)
+			backdate(tb, filepath.Join(dir, "s"), 31*day)
+			return filepath.Join(dir, "s")
+		}, false},
 		"nothing": {func(_ testing.TB, dir string) string { return filepath.Join(dir, "s") }, true},
 	}
 	for name, test := range tests {
@@ -359,7 +412,7 @@ func TestSweep(t *testing.T) {
 			dir := parent(t)
 			path := test.put(t, dir)
 			log, told := logged()
-			n, err := sessiondir.Sweep(t.Context(), dir, 30*day, log)
+			n, err := sweep(dir, 30*day, log)
 			if err != nil || told.Len() > 0 {
 				t.Errorf("%v, %s", err, told)
 			}
@@ -391,7 +444,7 @@ func TestSweepRaces(t *testing.T) {
 					return
 				default:
 				}
-				if _, err := sessiondir.Sweep(t.Context(), dir, -time.Hour, log); err != nil {
+				if _, err := sweep(dir, -time.Hour, log); err != nil {
 					t.Error(err)
 					return
 				}
@@ -424,6 +477,44 @@ func TestSweepRaces(t *testing.T) {
 	}
 }
 
+// TestPrune discards a part of a session nobody uses, after a crash as well.
+func TestPrune(t *testing.T) {
+	t.Parallel()
+	dir := parent(t)
+	path := aged(t, dir, "s", time.Hour)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	used, err := sessiondir.LastUsed(root, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spit(t, filepath.Join(path, ".tmp-files", "deep", "x"), nil) // by a process that was killed
+	discard := func(s *os.Root) error { return sessiondir.Discard(s, "files") }
+	if err := sessiondir.Prune(root, "s", discard); err != nil || exists(t, filepath.Join(path, "files")) || exists(t, filepath.Join(path, ".tmp-files")) {
+		t.Errorf("%v", err)
+	}
+	if now, err := sessiondir.LastUsed(root, "s"); err != nil || !now.Equal(used) {
+		t.Errorf("used %v, then %v, %v", used, now, err)
+	}
+	f := open(t, dir, "s")
+	if got := recall(t, f, "a"); !slices.Equal(got, []string{"1"}) {
+		t.Errorf("got %q", got)
+	}
+	if err := sessiondir.Prune(root, "s", discard); !errors.Is(err, sessiondir.ErrInUse) {
+		t.Errorf("in use: %v", err)
+	}
+	if err := sessiondir.Check(root, "s"); !errors.Is(err, sessiondir.ErrInUse) {
+		t.Errorf("in use: %v", err)
+	}
+	spit(t, filepath.Join(dir, "other", "file"), nil)
+	if err := sessiondir.Check(root, "other"); !errors.Is(err, sessiondir.ErrForeign) {
+		t.Errorf("foreign: %v", err)
+	}
+}
+
 // TestSweepFails cannot remove a directory, which stays one of ours.
 func TestSweepFails(t *testing.T) {
 	dir := parent(t)
@@ -434,13 +525,13 @@ func TestSweepFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	log, told := logged()
-	if n, err := sessiondir.Sweep(t.Context(), dir, 0, log); n != 0 || err != nil || !strings.Contains(told.String(), path) {
+	if n, err := sweep(dir, 0, log); n != 0 || err != nil || !strings.Contains(told.String(), path) {
 		t.Errorf("%d, %v, %s", n, err, told)
 	}
 	if err := os.Chmod(files, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := sessiondir.Sweep(t.Context(), dir, 0, log); n != 1 || err != nil || exists(t, path) {
+	if n, err := sweep(dir, 0, log); n != 1 || err != nil || exists(t, path) {
 		t.Errorf("then %d, %v", n, err)
 	}
 }

@@ -1,13 +1,11 @@
 package storage
 
 import (
-	"context"
 	"errors"
-	"log/slog"
 	"os"
 	"path/filepath"
-	"time"
 
+	"github.com/toolquay/toolquay/host/internal/results"
 	"github.com/toolquay/toolquay/host/internal/sessiondir"
 )
 
@@ -35,20 +33,5 @@ func makeIn(dir *sessiondir.Dir, name string) error {
 	return errors.Join(first.Close(), os.Remove(first.Name()))
 }
 
-// DefaultKeep is how long the directory of an unused session is kept.
-const DefaultKeep = 30 * 24 * time.Hour
-
-// Sweep removes the directories of sessions that were not used for so long; 0 is
-// [DefaultKeep]. It logs what it removed and what it could not, until ctx ends.
-func Sweep(ctx context.Context, parent string, keep time.Duration, log *slog.Logger) {
-	if keep == 0 {
-		keep = DefaultKeep
-	}
-	removed, err := sessiondir.Sweep(ctx, parent, keep, log)
-	if err != nil && ctx.Err() == nil {
-		log.Warn("the directories of old sessions could not be searched", "directory", parent, "error", err)
-	}
-	if removed > 0 {
-		log.Info("the directories of old sessions were removed", "directory", parent, "count", removed)
-	}
-}
+// ResultDirs are the directories, in a session's, of what its tools and commands put out.
+func ResultDirs() []string { return []string{results.Dir, outputsDir, keptDir} }

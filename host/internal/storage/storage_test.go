@@ -1,7 +1,6 @@
 package storage_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/sessiondir"
@@ -214,25 +212,5 @@ func TestLostTasks(t *testing.T) {
 	}
 	if again := s.Notice(); again != "" || len(s.Tasks().List()) != many {
 		t.Errorf("the second notice is %q; there are %d tasks", again, len(s.Tasks().List()))
-	}
-}
-
-func TestSweep(t *testing.T) {
-	t.Parallel()
-	o := options(t)
-	s := open(t, o)
-	if err := s.Remember("number", 1); err != nil {
-		t.Fatal(err)
-	}
-	closed(t, s)
-	var log bytes.Buffer
-	logger := slog.New(slog.NewTextHandler(&log, nil))
-	storage.Sweep(t.Context(), o.Parent, 0, logger)
-	if _, err := os.Stat(s.Dir()); err != nil || log.Len() > 0 {
-		t.Errorf("a new directory: %v; logged %s", err, &log)
-	}
-	storage.Sweep(t.Context(), o.Parent, time.Nanosecond, logger)
-	if _, err := os.Stat(s.Dir()); !errors.Is(err, os.ErrNotExist) || !strings.Contains(log.String(), "count=1") {
-		t.Errorf("an old directory: %v; logged %s", err, &log)
 	}
 }

@@ -63,6 +63,9 @@ const (
 	codeDir    = "code"
 )
 
+// touched is how often a module in use is marked as used.
+const touched = 24 * time.Hour
+
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // openCache opens the cache in dir, or returns nil where there is none to be
@@ -139,8 +142,13 @@ var (
 // read reads the module in dir and checks all that belongs to it.
 func (c *cache) read(dir string) (*rewritten, error) {
 	// The directory first: it may come whole at any moment.
-	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+	info, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errAbsent
+	}
+	if err == nil && time.Since(info.ModTime()) > touched {
+		now := time.Now()
+		_ = os.Chtimes(dir, now, now) // at worst it is forgotten too early
 	}
 	text, err := os.ReadFile(filepath.Join(dir, storedJSON))
 	if errors.Is(err, fs.ErrNotExist) {

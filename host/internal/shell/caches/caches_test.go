@@ -1,13 +1,11 @@
 package caches_test
 
 import (
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/toolquay/toolquay/host/internal/shell/caches"
 )
@@ -144,19 +142,26 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// TestSweep removes layers that were not used for long, read-only directories and all.
-func TestSweep(t *testing.T) {
+// TestRemove removes a layer, read-only directories and all, and what a crash left of one.
+func TestRemove(t *testing.T) {
 	t.Parallel()
 	o := caches.Options{Root: filepath.Join(made(t), "layers")}
 	old, used := opened(t, o, caches.Request{Project: "/old"}), opened(t, o, caches.Request{Project: "/used"})
 	must(t, os.MkdirAll(filepath.Join(old.Dir, "go/pkg/mod/x"), 0o700))
 	must(t, os.Chmod(filepath.Join(old.Dir, "go/pkg/mod"), 0o555))
-	past := time.Now().Add(-48 * time.Hour)
-	for _, dir := range []string{old.Dir, used.Dir} {
-		must(t, os.Chtimes(dir, past, past))
+	left := "removed-" + filepath.Base(opened(t, o, caches.Request{Project: "/left"}).Dir)
+	must(t, os.Rename(filepath.Join(o.Root, strings.TrimPrefix(left, "removed-")), filepath.Join(o.Root, left)))
+	for _, name := range []string{filepath.Base(old.Dir), left} {
+		if !caches.IsLayer(name) {
+			t.Errorf("%s is not taken for a layer", name)
+		}
+		must(t, caches.Remove(o.Root, name))
 	}
-	opened(t, o, caches.Request{Project: "/used"})
-	caches.Sweep(t.Context(), o.Root, 24*time.Hour, slog.New(slog.DiscardHandler))
+	for _, name := range []string{"mine", "", "removed-", strings.Repeat("g", 24)} {
+		if caches.IsLayer(name) {
+			t.Errorf("%s is taken for a layer", name)
+		}
+	}
 	entries, err := os.ReadDir(o.Root)
 	must(t, err)
 	if names := slices.Collect(func(yield func(string) bool) {

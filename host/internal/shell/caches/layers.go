@@ -74,7 +74,7 @@ func (o Options) Open(r Request) (Layer, error) {
 // Dir is where a project's layer lies.
 func (o Options) Dir(project string) string {
 	sum := sha256.Sum256([]byte(project))
-	return filepath.Join(o.Root, hex.EncodeToString(sum[:12]))
+	return filepath.Join(o.Root, hex.EncodeToString(sum[:layerName/2]))
 }
 
 func makePrivate(dir string) error {
