@@ -14,16 +14,20 @@ const (
 	// CapSessionTask reads and changes the work items that the agents of a session, or of its
 	// team, share.
 	CapSessionTask = "session.task"
-	// CapSessionMessage tells the person something, with files where there are some.
+	// CapSessionMessage tells the person something, with files where there are some. It takes
+	// [MessageArgs]; the answer's head is [MessageOK]; it has no body.
 	CapSessionMessage = "session.message"
 	// CapSessionQuestion asks the person to choose. It takes [QuestionArgs]; the answer's head
 	// is [QuestionOK]; it has no body.
 	CapSessionQuestion = "session.question"
 	// CapSessionPlan enters the mode plan, or asks the person to accept the plan and leaves it.
 	CapSessionPlan = "session.plan"
-	// CapSessionConfig reads and sets the settings that a model may.
+	// CapSessionConfig reads and sets the settings that a model may. It takes [ConfigArgs]; the
+	// answer's head is [ConfigOK]; it has no body.
 	CapSessionConfig = "session.config"
-	// CapSessionOutput hands over the structured output that whoever began the session asked for.
+	// CapSessionOutput hands over the structured output that the session was begun for. It takes
+	// no arguments and one part, the output as JSON; the answer's head is [SessionOutputOK]; it
+	// has no body.
 	CapSessionOutput = "session.output"
 )
 

@@ -260,6 +260,12 @@ func writeVectors(t *testing.T) map[string]vector {
 			},
 			Notes: []string{"Pages 4 to 12 are left out."},
 		}, partHex(append([]byte("text"), pixel...))),
+		"request_session_message": request(abi.CapSessionMessage, abi.MessageArgs{
+			Message: "Built **ä**", Attachments: []string{"a.png"}, Status: abi.MessageProactive,
+		}),
+		"answer_session_message": answer(abi.CapSessionMessage, abi.MessageOK{
+			Attachments: []abi.MessageAttachment{{Path: "/work/a.png", Size: 68, IsImage: true}}, Sent: "2026-01-02T03:04:05.678Z",
+		}),
 		"answer_docs_unchanged": answer(abi.CapDocsRead, abi.DocsOK{Path: "/work/a.png", Kind: abi.DocImage, Unchanged: true}),
 	}
 }

@@ -15,6 +15,7 @@ import (
 //go:embed files/plugin.toml files/files.wasm
 //go:embed notebook/plugin.toml notebook/notebook.wasm
 //go:embed search/plugin.toml search/search.wasm
+//go:embed session/plugin.toml session/session.wasm
 //go:embed tools/plugin.toml tools/tools.wasm
 var plugins embed.FS
 

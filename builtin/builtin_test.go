@@ -71,7 +71,7 @@ func TestOnlyManifestAndModuleAreEmbedded(t *testing.T) {
 		fsys    fs.FS
 		plugins []string
 	}{
-		"FS":        {builtin.FS(), []string{"files", "notebook", "search", "tools"}},
+		"FS":        {builtin.FS(), []string{"files", "notebook", "search", "session", "tools"}},
 		"Commands":  {builtin.Commands(), []string{"shell", "tasks"}},
 		"Documents": {builtin.Documents(), []string{"docs"}},
 	} {
@@ -176,7 +176,8 @@ func TestToolsOfManifestAndModuleAgree(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{
 		"files": {"Read", "Write", "Edit"}, "notebook": {"NotebookEdit"}, "search": {"Glob", "Grep"},
-		"shell": {"Bash", "PowerShell"}, "tasks": {"TaskOutput", "TaskStop", "Sleep"}, "tools": {"ToolSearch"},
+		"session": {"StructuredOutput", "SendUserMessage", "Config", "TestingPermission"},
+		"shell":   {"Bash", "PowerShell"}, "tasks": {"TaskOutput", "TaskStop", "Sleep"}, "tools": {"ToolSearch"},
 	}
 	for name, p := range load(t) {
 		var declared []string
@@ -224,6 +225,10 @@ func wantTraits(tool string) traits {
 		return traits{abi.TraitDerived, abi.TraitDerived, abi.TraitDerived, abi.InterruptCancel, true}
 	case "Write", "Edit", "NotebookEdit":
 		return traits{readOnly: abi.TraitFalse, concurrencySafe: abi.TraitFalse, interrupt: abi.InterruptBlock}
+	case "StructuredOutput", "SendUserMessage": // the last call counts, and people read in order
+		return traits{readOnly: abi.TraitTrue, concurrencySafe: abi.TraitFalse, interrupt: abi.InterruptCancel}
+	case "Config":
+		return traits{readOnly: abi.TraitInput, concurrencySafe: abi.TraitInput, interrupt: abi.InterruptBlock}
 	case "TaskStop":
 		return traits{readOnly: abi.TraitFalse, concurrencySafe: abi.TraitTrue, interrupt: abi.InterruptCancel}
 	}

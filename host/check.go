@@ -137,15 +137,19 @@ func (s *Shell) check(f *faults, m *machine) {
 	}
 	oneOf(f, "Shell.Sandbox.Mode", s.Sandbox.Mode, SandboxOff, SandboxWhenAvailable, SandboxRequired)
 	oneOf(f, "Shell.Sandbox.Network", s.Sandbox.Network, NetworkOff, NetworkAll, NetworkHosts)
-	oneOf(f, "Shell.Time.AtLimit", s.Time.AtLimit, AtLimitBackground, AtLimitKill)
 	f.absolute("Shell.Sandbox.State", s.Sandbox.State)
 	f.limits(limit{"Shell.MaxOutput", s.MaxOutput})
-	f.time("Shell.Time.Default", s.Time.Default)
-	f.time("Shell.Time.Max", s.Time.Max)
-	f.time("Shell.Time.Budget", s.Time.Budget)
+	s.Time.check(f)
 	if !s.Optional {
 		s.checkMachine(f, m)
 	}
+}
+
+func (t *CommandTime) check(f *faults) {
+	oneOf(f, "Shell.Time.AtLimit", t.AtLimit, AtLimitBackground, AtLimitKill)
+	f.time("Shell.Time.Default", t.Default)
+	f.time("Shell.Time.Max", t.Max)
+	f.time("Shell.Time.Budget", t.Budget)
 }
 
 // checkMachine requires the shells that are named, or any, and a sandbox if one is required.

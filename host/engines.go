@@ -9,6 +9,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/capability/ambient"
 	"github.com/toolquay/toolquay/host/internal/capability/fs"
 	"github.com/toolquay/toolquay/host/internal/capability/search"
+	"github.com/toolquay/toolquay/host/internal/capability/self"
 	"github.com/toolquay/toolquay/host/internal/capability/task"
 	"github.com/toolquay/toolquay/host/internal/capability/tools"
 	"github.com/toolquay/toolquay/host/internal/documents"
@@ -46,7 +47,7 @@ func (e *engines) close(ctx context.Context) error {
 func (e *engines) capabilities(o *Options) (map[string]capability.Capability, error) {
 	own := []capability.Capability{
 		fs.New(fs.Options{MaxChars: maxLines, Time: o.Limits.ScanTimeout}), search.New(search.Options{Engine: e.expressions, Time: o.Limits.ScanTimeout}),
-		tools.New(), e.documents.Capability(),
+		tools.New(), self.New(), e.documents.Capability(),
 		ambient.New(ambient.Options{Clock: o.Plugins.Clock, Random: o.Plugins.Random}),
 	}
 	if o.Shell != nil {
@@ -69,7 +70,7 @@ func sharedByCalls(o *Options, e *engines, capabilities map[string]capability.Ca
 	shared := &pipeline.Host{
 		Capabilities: capabilities, Commands: e.commands, Shell: o.Shell != nil,
 		Past: &searches.Past{}, MaxSearched: searches.MaxNames, Rehearsals: pipeline.NewRehearsals(),
-		LogRequired: o.Observe.DecisionsRequired, LogInputs: o.Observe.DecisionInputs, Logger: o.Observe.Logger, CallTimeout: o.Limits.CallTimeout, NoLocks: o.Limits.PlainBatches,
+		LogRequired: o.Observe.DecisionsRequired, LogInputs: o.Observe.DecisionInputs, Logger: o.Observe.Logger, CallTimeout: o.Limits.CallTimeout,
 	}
 	if o.Shell != nil {
 		shared.Writable = o.Shell.Sandbox.Writable

@@ -31,6 +31,8 @@ type Host struct {
 	mu       sync.Mutex
 	closed   bool
 	settings *rules.Settings
+	tuning   *Tuning
+	pool     *scheduler.Pool             // of the calls of all sessions, by tuning; nil is no bound
 	open     map[*Session]struct{}       // the sessions that are not closed
 	programs map[*programPolicy]struct{} // of the programs that run
 }
@@ -99,16 +101,11 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 func (h *Host) sharedBySessions(calls *pipeline.Host) *session.Host {
 	o := &h.options
 	shared := &session.Host{
-		Calls: calls, Plugins: h.plugins, Toolset: o.Model.Toolset, Duplicates: o.Results.Duplicates,
+		Calls: calls, Plugins: h.plugins, Testing: o.Model.Testing, Settings: o.Settings,
 		Tasks: o.Shell != nil && o.Shell.MaxBackground >= 0, Logger: o.Observe.Logger,
-		Limits: session.Limits{
-			MaxConcurrent: o.Limits.MaxConcurrent, MaxHeld: o.Limits.MaxHeldResults,
-			Cascade: o.Limits.Cascade, PlainBatches: o.Limits.PlainBatches,
-		},
 	}
-	if o.Limits.MaxCalls > 0 || o.Limits.MaxPerPlugin > 0 {
-		shared.Limits.Slots = scheduler.NewPool(scheduler.PoolOptions{Max: o.Limits.MaxCalls, MaxPerGroup: o.Limits.MaxPerPlugin})
-	}
+	tuning := o.Tuning()
+	h.tune(shared, &tuning)
 	return shared
 }
 

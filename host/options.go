@@ -27,6 +27,10 @@ type Options struct {
 	Capabilities []capability.Capability
 	// Model says what models are offered and can take.
 	Model ModelOptions
+	// Settings are those that the tool Config reads and sets; nil is none, and then Config is
+	// not offered. Like others that are off by default it must be turned on, see
+	// [ToolsetOptions].Also.
+	Settings capability.Settings
 	// Plugins are the plugins beyond the built-in ones, and what runs them.
 	Plugins PluginOptions
 	// Permissions say what calls may do.
@@ -49,6 +53,8 @@ type Options struct {
 type ModelOptions struct {
 	// Offer says which tools models are told of.
 	Toolset ToolsetOptions
+	// Testing offers TestingPermission, a tool that does nothing but ask for a permission.
+	Testing bool
 	// Documents says that models take PDF as it is. A PDF of at most 32 MB is then shown as
 	// a document block, unless pages of it are named.
 	Documents bool
@@ -218,6 +224,9 @@ func (o *Options) folders() []string {
 	}
 	if o.Storage.Sessions != "" {
 		folders = append(folders, o.Storage.Sessions)
+	}
+	if o.Settings != nil {
+		folders = append(folders, filepath.Dir(o.Settings.File()))
 	}
 	return folders
 }

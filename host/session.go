@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/session"
 	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/plugins"
 )
 
 // SessionOptions configure a [Session].
@@ -38,6 +40,15 @@ type SessionOptions struct {
 	Asker Asker
 	// Audience is whom the tools are for; some are not for every one.
 	Audience Audience
+	// Unheard says that nobody shows the person what tools tell them ([EventMessage] with Said),
+	// as in a server of MCP, whose clients do not: then SendUserMessage is not offered, and
+	// session.message is refused.
+	Unheard bool
+	// OutputSchema asks for structured output: the tool StructuredOutput is offered, whatever
+	// else is, with this JSON Schema of its input, and [Session.Output] is what it was called
+	// with last. The root must have the type object, references may only point into the schema,
+	// and what checking by it may cost is bounded. Empty asks for none.
+	OutputSchema json.RawMessage
 	// Stage has what tools write staged, in the session's directory: they see it, and
 	// nothing on the disk changes until it is applied (see [Session.Stage]). Tools of
 	// the embedder's own that are not read-only are refused, and so is what plugins
@@ -72,10 +83,16 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 	if err := checkCaller(&o.Caller); err != nil {
 		return nil, err
 	}
+	var output *session.Output
+	if len(o.OutputSchema) > 0 {
+		if output, err = session.NewOutput(o.OutputSchema); err != nil {
+			return nil, fmt.Errorf("SessionOptions.OutputSchema: %w", err)
+		}
+	}
 	o.Caller.Agent = cmp.Or(o.Caller.Agent, MainAgent)
 	s := &Session{host: h, options: o, id: cmp.Or(o.ID, rand.Text())}
 	s.news, s.quiet.of = newNews(h, s), s
-	inner := session.Options{Caller: o.Caller, Audience: o.Audience, Storage: s.storageOptions(), Resumes: o.ID != ""}
+	inner := session.Options{Caller: o.Caller, Audience: o.Audience, Storage: s.storageOptions(), Output: output, Unheard: o.Unheard, Resumes: o.ID != ""}
 	inner.Headless = func() bool { return !s.carries(QuestionApproval) }
 	inner.Mute = func() bool { return !s.carries(QuestionApproval, QuestionForm, QuestionURL) }
 	if h.options.Permissions.Judge.Model != nil {
@@ -105,7 +122,7 @@ func (o *SessionOptions) places(h *Options) *rules.Places {
 // it becomes one of the host's.
 func (h *Host) admitSession(s *Session, setup permissions.Setup) error {
 	c := &rules.Compiler{
-		Setup: setup, Session: s.id, Mode: s.options.Mode, Moved: s.news.mode, Grants: h.options.Permissions.Grants, Logger: h.options.Observe.Logger,
+		Setup: setup, Session: s.id, Mode: s.options.Mode, Moved: s.news.mode, Shaped: s.core.Tools.Contract, Grants: h.options.Permissions.Grants, Logger: h.options.Observe.Logger,
 	}
 	set := h.plugins.Newest()
 	h.mu.Lock()
@@ -118,6 +135,7 @@ func (h *Host) admitSession(s *Session, setup permissions.Setup) error {
 		return err
 	}
 	s.core.Begin(by)
+	s.core.Limit() // as it may have changed since the session was opened
 	h.open[s] = struct{}{}
 	return nil
 }
@@ -127,6 +145,25 @@ func (s *Session) ID() string { return s.id }
 
 // Cwd is the session's working directory now.
 func (s *Session) Cwd() string { return s.core.Rules.View().Cwd }
+
+// MaxOutputSchema is the largest [SessionOptions].OutputSchema in bytes.
+const MaxOutputSchema = plugins.MaxSchema
+
+// CheckOutputSchema returns why no session would take an OutputSchema, or nil.
+func CheckOutputSchema(schema json.RawMessage) error {
+	_, err := session.NewOutput(schema)
+	return err
+}
+
+// Output is the structured output that the session was asked for, as the tool StructuredOutput
+// was called with last: canonical JSON that fits [SessionOptions].OutputSchema. It is nil
+// before that. The next process that goes on with the session does not have it.
+func (s *Session) Output() json.RawMessage {
+	if s.core.Tools.Output == nil {
+		return nil
+	}
+	return s.core.Tools.Output.Last()
+}
 
 // Policy is what the session's calls are judged by now.
 func (s *Session) Policy() *permissions.Policy { return s.core.Rules.Fresh().Policy }

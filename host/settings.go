@@ -21,19 +21,26 @@ type Settings struct {
 	ForbiddenModes []permissions.Mode
 	// Hooks run around calls; nil is none.
 	Hooks *Hooks
+	// Tuning is how calls run and what models are offered; nil leaves it as it is.
+	Tuning *Tuning
 }
 
 // Apply puts other settings into force, for every session and at once: what
 // was not decided yet is decided by them, calls that wait for a person
-// included. Sessions that offer other tools by them tell observers (EventTools). With an
-// error everything is as it was.
+// included. Sessions that offer other tools by them tell observers (EventTools). How turns are
+// scheduled counts for those that begin later. With an error everything is as it was.
 func (h *Host) Apply(s Settings) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
 		return ErrClosed
 	}
-	st := rules.Settings(s)
+	if s.Tuning != nil {
+		if err := s.Tuning.check(); err != nil {
+			return fmt.Errorf("the settings cannot be put into force: %w", err)
+		}
+	}
+	st := rules.Settings{Rules: s.Rules, OnlyPolicyRules: s.OnlyPolicyRules, ForbiddenModes: s.ForbiddenModes, Hooks: s.Hooks}
 	states := make([]*rules.State, 0, len(h.open)+len(h.programs))
 	before := make(map[*Session][]string, len(h.open))
 	for session := range h.open {
@@ -47,6 +54,12 @@ func (h *Host) Apply(s Settings) error {
 		return fmt.Errorf("the settings cannot be put into force: %w", err)
 	}
 	h.settings = &st
+	if s.Tuning != nil {
+		h.tune(h.sessions, s.Tuning)
+		for session := range h.open {
+			session.core.Limit()
+		}
+	}
 	for session, names := range before {
 		session.tellOffered(names)
 	}

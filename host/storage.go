@@ -32,7 +32,7 @@ func (o *Options) Retention() retention.Options {
 func (s *Session) storageOptions() storage.Options {
 	o := &s.host.options
 	options := storage.Options{
-		ID: s.id, Results: o.Results, History: o.Storage.History, NoHistory: o.Storage.NoHistory,
+		ID: s.id, History: o.Storage.History, NoHistory: o.Storage.NoHistory,
 		Stage: s.options.Stage, Logger: o.Observe.Logger.With("session", s.id, "agent", s.options.Caller.Agent),
 	}
 	if !s.options.Ephemeral {

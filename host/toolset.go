@@ -7,7 +7,7 @@ import (
 )
 
 type (
-	// ToolsetOptions set which tools models are offered, and how: Only, Defer, DeferOverTools,
+	// ToolsetOptions set which tools models are offered, and how: Only, Also, Defer, DeferOverTools,
 	// DeferOverChars, Strict, Examples.
 	ToolsetOptions = toolset.Selection
 	// Deferral sets when tools are deferred: listed by name alone, so that a model finds

@@ -401,7 +401,7 @@ func TestToolStates(t *testing.T) {
 				t.Errorf("%s: %d characters are sent, and %d were told", format, got, size)
 			}
 			for name, says := range map[string]string{
-				"Denied": "a deny rule", "Off": "switches it off", "Unlisted": "not among the tools", "Glob": "not among the tools",
+				"Denied": "a deny rule", "Off": "switched off", "Unlisted": "not among the tools", "Glob": "not among the tools",
 			} {
 				if !strings.Contains(why[name], says) {
 					t.Errorf("%s is not offered because %q; want %q", name, why[name], says)

@@ -11,13 +11,14 @@ import (
 
 // The exit codes. helpExitCodes documents them; they do not change.
 const (
-	exitOK      = 0
-	exitFailed  = 1
-	exitUsage   = 2
-	exitHost    = 3
-	exitDenied  = 4
-	exitNoCalls = 5
-	exitSignal  = 128 // and the signal's number
+	exitOK       = 0
+	exitFailed   = 1
+	exitUsage    = 2
+	exitHost     = 3
+	exitDenied   = 4
+	exitNoCalls  = 5
+	exitNoOutput = 6
+	exitSignal   = 128 // and the signal's number
 )
 
 const helpExitCodes = `Every command ends with one of these:
@@ -38,6 +39,8 @@ const helpExitCodes = `Every command ends with one of these:
     4  a call was denied: by a rule, a person, for want of a person to ask or
        of a grant (call; run --fail, where nothing failed otherwise)
     5  the message is well formed and calls no tool (run)
+    6  calls were run, and none handed over the output that --output-schema asks
+       for (run)
   130  interrupted (SIGINT); the results of what ran were printed
   143  ended (SIGTERM), in the same way; so is 129 (SIGHUP)
 `

@@ -154,20 +154,23 @@ func (f *globalFlags) checkIsolation() error {
 // as much as a flag.
 const maxConcurrency = "TOOLQUAY_MAX_CONCURRENCY"
 
+// fromCommandLine is where a setting stands that a flag makes, or a variable like it.
+var fromCommandLine = permissions.Source{Kind: permissions.SourceCommandLine}
+
 // scheduling is what the command line and its environment say of the scheduler.
 func (f *globalFlags) scheduling() (s settings.Scheduler, err error) {
 	if mode := f.scheduler; mode != "" {
 		if !slices.Contains([]string{settings.ByLocks, settings.ByBatch}, mode) {
 			return s, usageError("--scheduler %q: write %s or %s", mode, settings.ByLocks, settings.ByBatch)
 		}
-		s.Mode = settings.Key[string]{Value: mode, Set: true}
+		s.Mode = settings.Key[string]{Value: mode, Set: true, Source: fromCommandLine}
 	}
 	if text := os.Getenv(maxConcurrency); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > settings.MaxConcurrent {
 			return s, usageError("%s is %.40q: write how many calls may run at once, from 1 to %d", maxConcurrency, text, settings.MaxConcurrent)
 		}
-		s.MaxConcurrent = settings.Key[int]{Value: n, Set: true}
+		s.MaxConcurrent = settings.Key[int]{Value: n, Set: true, Source: fromCommandLine}
 	}
 	return s, nil
 }

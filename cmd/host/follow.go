@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"reflect"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/config"
 	"github.com/toolquay/toolquay/permissions/audit"
 	"github.com/toolquay/toolquay/permissions/settings"
@@ -58,6 +60,7 @@ func (f *following) end() {
 func (o *opened) follow(ctx context.Context, a *app) {
 	withheld := o.loaded.Withheld // as told last
 	configured := o.loaded.PluginConfig
+	tune := o.tuner()
 	take := func(loaded *settings.Loaded) error {
 		if !slices.Equal(loaded.Withheld, withheld) {
 			withheld = loaded.Withheld
@@ -68,6 +71,9 @@ func (o *opened) follow(ctx context.Context, a *app) {
 			return err
 		}
 		in.Rules = append(in.Rules, o.message...)
+		if in.Tuning, err = tune(loaded); err != nil {
+			return err
+		}
 		if err := o.host.Apply(in); err != nil {
 			return err
 		}
@@ -77,7 +83,34 @@ func (o *opened) follow(ctx context.Context, a *app) {
 	failed := func(err error) {
 		o.options.Observe.Logger.Warn("the settings have changed and cannot be used; the older ones stay in force", "error", err)
 	}
+	if o.own != nil {
+		o.own.Applies(take)
+		take = o.own.Take
+	}
 	o.live.begin(func() *settings.Live { return settings.Follow(ctx, o.sources, o.loaded, take, failed) })
+}
+
+// tuner returns what makes the tuning of a host of other settings. What the flags say of tools
+// stays.
+func (o *opened) tuner() func(*settings.Loaded) (*host.Tuning, error) {
+	environ := os.Environ()
+	opened := o.options.Tuning()
+	read, _ := config.TuningOf(o.dirs, o.loaded, environ) // without the flags; the host was opened with these settings
+	return func(loaded *settings.Loaded) (*host.Tuning, error) {
+		next, err := config.TuningOf(o.dirs, loaded, environ)
+		if err != nil {
+			return nil, err
+		}
+		tools := &next.Toolset
+		tools.Strict, tools.Examples = opened.Toolset.Strict, opened.Toolset.Examples
+		if !slices.Equal(opened.Toolset.Only, read.Toolset.Only) {
+			tools.Only = opened.Toolset.Only
+		}
+		if opened.Toolset.Defer != read.Toolset.Defer {
+			tools.Defer = opened.Toolset.Defer
+		}
+		return &next, nil
+	}
 }
 
 // configure has plugins take up other configuration, if it is another one.

@@ -32,6 +32,8 @@ type setup struct {
 	// came to.
 	sources settings.Options
 	loaded  *settings.Loaded
+	// own are the settings that tools may read and set; nil where there is no file for them.
+	own *config.Own
 	// calls says that calls are to be run, whose decisions are logged.
 	calls bool
 	// servers says that MCP servers are used, also where no calls are run.
@@ -146,6 +148,9 @@ func (f *globalFlags) userOptions(s *setup, logger *slog.Logger, scheduling sett
 		o.Plugins.Isolate = f.isolation == string(abi.IsolationProcess)
 	}
 	o.Plugins.Workers = true
+	if s.own = config.NewOwn(s.sources, loaded); s.own != nil {
+		o.Settings = s.own
+	}
 	s.options, s.loaded = o, loaded
 	return err
 }

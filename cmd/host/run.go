@@ -26,6 +26,7 @@ type runFlags struct {
 	input          string
 	staged         bool
 	logs           bool
+	schema         outputSchema
 }
 
 func runCommand(a *app) *cobra.Command {
@@ -45,6 +46,11 @@ beside its content. It is a model's word, so it can tighten and nothing else.
 
 A call that fails is a result for the model, so run ends with 0 where every
 call has its result; with --fail it tells (see toolquay help exit-codes).
+
+With --output-schema the tool StructuredOutput is offered, whose input must fit the
+JSON Schema in that file. The last input that fits is the output: a line of the
+type output, and with --stream the output of the turn's done line. Without any, run
+ends with 6.
 ` + helpStream,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -59,6 +65,7 @@ call has its result; with --fail it tells (see toolquay help exit-codes).
 	cmd.Flags().StringVar(&f.input, "input", "", "with --stream: jsonl, anthropic-sse or openai-sse (default: jsonl)")
 	cmd.Flags().BoolVar(&f.logs, "logs", false, "with --stream: write what tools log as lines of the type log")
 	cmd.Flags().BoolVar(&f.staged, "stage", false, stageFlag)
+	f.schema.register(cmd)
 	return cmd
 }
 
@@ -94,9 +101,14 @@ func runMessage(ctx context.Context, a *app, file string, f runFlags) error {
 	if output == "" {
 		output = m.Format
 	}
+	schema, err := f.schema.read(ctx, a)
+	if err != nil {
+		return err
+	}
 	o, err := a.open(ctx, func(s *setup) {
 		s.calls = true
 		s.alone()
+		s.session.OutputSchema = schema
 		stageWrites(a, &s.session, f.staged)
 		s.message = append(s.message, messageRules(file, s.session.Cwd, m.Settings))
 		s.session.Asker = a.asker(s, file != "-", approvals.Resume{Format: output})
@@ -112,7 +124,10 @@ func runMessage(ctx context.Context, a *app, file string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	return quiet(runCode(ctx, results, f.fail))
+	if code := runCode(ctx, results, f.fail); code != exitOK {
+		return quiet(code)
+	}
+	return f.schema.missing(o.session)
 }
 
 // messageRules are the rules that came with a message.

@@ -121,6 +121,7 @@ type served struct {
 // session opens a session for a client, in its directories.
 func (s *served) session(of scope, c *mcp.Client, dirs []string) (*host.Session, error) {
 	o := s.setup.session
+	o.Unheard = true // a client shows its person results alone
 	if of.token != "" {
 		o.ID = of.token + "-" + rand.Text()
 	}

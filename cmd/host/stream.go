@@ -30,7 +30,7 @@ What happens goes to standard output as JSON Lines, each with its type and time.
 The first is of the type session, with its id and the version of this protocol.
 With turn, call and elapsed_ms there follow started, progress, log (with --logs),
 permission, question, answered, deed (a command made a commit, say), result (in call order), persisted,
-replaced, discarded, interruptible, message and, once for each turn, done; of no turn
+replaced, discarded, interruptible, message, output and, once for each turn, done; of no turn
 are error (a part of the input that could not be read and was passed over), tools
 (others can be called from the next turn on), plugin (one cannot be used), task (one began or ended in the
 background) and the deed lines of such a task.
@@ -82,8 +82,13 @@ func runStream(ctx context.Context, a *app, file string, f runFlags) error {
 		turns: streamTurns{queue: make(chan *streamTurn, maxAhead)},
 		out:   streamOut{to: a.out, replies: output != message.List, cancel: cancel},
 	}
+	schema, err := f.schema.read(ctx, a)
+	if err != nil {
+		return err
+	}
 	o, err := a.open(ctx, func(s *setup) {
 		s.calls = true
+		s.session.OutputSchema = schema
 		stageWrites(a, &s.session, f.staged)
 		s.session.Asker = d.choose(s)
 		s.options.Observe.Events = d.observe
@@ -140,8 +145,8 @@ func (d *streamDriver) end(ctx context.Context) error {
 		return quiet(exitUsage)
 	case d.turns.calls == 0:
 		return &exitError{exitNoCalls, fmt.Errorf("%s: %w", d.file, message.ErrNoCalls)}
-	case d.flags.fail:
+	case d.flags.fail && d.turns.worst != exitOK:
 		return quiet(d.turns.worst)
 	}
-	return nil
+	return d.flags.schema.missing(d.turns.session)
 }

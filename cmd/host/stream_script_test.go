@@ -77,7 +77,7 @@ func told(ts *testscript.TestScript, neg bool, args []string) {
 
 // timeless takes times and made-up ids out of a line, and who makes the calls.
 func timeless(line string) string {
-	line = regexp.MustCompile(`"(time|queued|started|ended)":"[^"]*",?`).ReplaceAllString(line, "")
+	line = regexp.MustCompile(`"(time|queued|started|ended|sent_at|sentAt)":"[^"]*",?`).ReplaceAllString(line, "")
 	line = regexp.MustCompile(`"elapsed_ms":[0-9.]+,?`).ReplaceAllString(line, "")
 	line = regexp.MustCompile(`,"session":"[^"]*","agent":"main","chain":"[^"]*"`).ReplaceAllString(line, "")
 	line = regexp.MustCompile(`\b[A-Z0-9]{26}\b`).ReplaceAllString(line, "ID")

@@ -20,6 +20,7 @@ type offer struct {
 	streams, staged            bool
 	strict, examples           bool
 	choice                     string
+	schema                     outputSchema
 }
 
 func (f *offer) register(cmd *cobra.Command) {
@@ -32,6 +33,7 @@ func (f *offer) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.strict, "strict", false, "have the API hold the model to the schemas of tools that say strict, as many as it takes")
 	flags.BoolVar(&f.examples, "examples", false, "give examples of inputs, in the description where the API has no place for them")
 	flags.StringVar(&f.choice, "tool-choice", "", "auto, any, none or tool:NAME; prints an object with tools and tool_choice (gemini: toolConfig), as it stands in a request")
+	f.schema.register(cmd)
 	flags.StringVar(&f.audience, "audience", "", "whom the tools are for: main, subagent or background (default main)")
 }
 
@@ -125,9 +127,14 @@ What the rules leave open is denied there, as nobody can be asked.`,
 			if err != nil {
 				return err
 			}
+			schema, err := flags.schema.read(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
 			o, err := a.open(cmd.Context(), func(s *setup) {
 				s.servers = true
 				change(s)
+				s.session.OutputSchema = schema
 			})
 			if err != nil {
 				return err

@@ -38,6 +38,8 @@ type Scope struct {
 	Report func(abi.Progress)
 	// Tell tells those who follow the session what the call did to it; it is never nil.
 	Tell func(News)
+	// Unheard says that nobody shows the person what is told, so that no message reaches them.
+	Unheard bool
 	// Tools lists the tools of the session; nil where there is no session.
 	Tools Catalog
 	// Call is the tool call that the request is made for.
@@ -67,6 +69,11 @@ type Scope struct {
 	// Tasks are those of the session in the background; nil is none, and then commands
 	// end at their time limit.
 	Tasks Tasks
+	// Output takes the structured output that the session was begun for; nil where it was
+	// begun for none.
+	Output Output
+	// Settings are those that calls may read and set; nil is none.
+	Settings Settings
 }
 
 // Catalog knows which tools a session offers its model.

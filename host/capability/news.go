@@ -36,14 +36,16 @@ type WorkNews struct {
 	Item   abi.WorkItem `json:"item"`
 }
 
-// Said is what a model tells the person.
+// Said is what a model, or a plugin's tool, tells the person.
 type Said struct {
 	// Message is in Markdown.
 	Message string `json:"message"`
 	// Status is "normal" for an answer, or "proactive" for what nobody asked for.
 	Status      string           `json:"status"`
 	Attachments []SaidAttachment `json:"attachments,omitempty"`
-	Sent        time.Time        `json:"sent_at"`
+	// Plugin is the one whose tool says it; empty for the model, and for the embedder's tools.
+	Plugin string    `json:"plugin,omitempty"`
+	Sent   time.Time `json:"sent_at"`
 }
 
 // SaidAttachment is a file that belongs to a [Said].

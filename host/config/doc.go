@@ -14,6 +14,9 @@
 //	...
 //	h, err := host.Open(ctx, options)
 //
+// For the tool Config, make options.Settings with [NewOwn] before, and say with [Own.Applies] how
+// what is set comes into force.
+//
 // These options run commands, so the program must call [host.Main] first thing in main. Call
 // [Dirs.Probe] before the rest if State may not be writable, as in a container.
 //

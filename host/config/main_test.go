@@ -9,5 +9,9 @@ import (
 
 func TestMain(m *testing.M) {
 	host.Main() // hosts with a shell require it
+	if os.Getenv(childFile) != "" {
+		setsAsChild()
+		return
+	}
 	os.Exit(m.Run())
 }

@@ -69,6 +69,7 @@ func resultsOf(s *settings.Results) results.Options {
 func offeringOf(s *settings.Tools) (host.ToolsetOptions, error) {
 	o := host.ToolsetOptions{
 		Only:           s.Only.Value,
+		Also:           s.Also.Value,
 		Defer:          host.Deferral(s.Defer.Value),
 		DeferOverTools: s.DeferOverTools.Value,
 		DeferOverChars: s.DeferOverChars.Value,

@@ -199,6 +199,7 @@ func bringJudge(s *sieve, f, left *File) {
 
 func bringTables(s *sieve, f, left *File) {
 	left.Results, left.Scheduler, left.Tools = f.Results, f.Scheduler, f.Tools
+	left.Tools.Also = Key[[]string]{} // which a project has no say in
 	left.Results.Tools = maps.Clone(f.Results.Tools)
 	eachKey(&left.Results, &left.Scheduler, &left.Tools, func(name string, k anyKey) {
 		if m, set := k.made(name); set && !s.passes(BringsSetting, m.Text, m.Source) {

@@ -74,6 +74,7 @@ type format struct {
 	Tools struct {
 		Preset         string   `toml:"preset"`
 		Only           []string `toml:"only"`
+		Also           []string `toml:"also"`
 		Defer          string   `toml:"defer"`
 		DeferOverTools int      `toml:"defer_over_tools"`
 		DeferOverChars int      `toml:"defer_over_chars"`

@@ -23,6 +23,7 @@ func (m Made) String() string { return fmt.Sprintf("%s (%s)", m.Text, m.Source) 
 // not among them is as usual.
 func (l *Loaded) Made() []Made {
 	out := made(&l.Results, &l.Scheduler, &l.Tools)
+	addTo(&out, "tools.also", l.Tools.Also)
 	addTo(&out, "sessions.directory", l.Sessions.Directory)
 	addTo(&out, "sessions.keep", l.Sessions.Keep)
 	addTo(&out, "sessions.history", l.Sessions.History)

@@ -73,7 +73,7 @@ func refuseForeign(p *parser) {
 		}
 	}
 	if projects(kind) {
-		for _, key := range append([]string{"log", "approvals", "sessions", "storage", "telemetry", "network", "credentials"}, shellNeverProjects...) {
+		for _, key := range append([]string{"log", "approvals", "sessions", "storage", "telemetry", "network", "credentials", "tools.also"}, shellNeverProjects...) {
 			if p.doc.Has(key) {
 				p.fault(key, "a project has no say in this; it stands in the user's settings or a policy")
 			}

@@ -107,6 +107,8 @@ type Tools struct {
 	// one of them is set.
 	Preset Key[string]
 	Only   Key[[]string]
+	// Also are names of tools that are off by default. Projects have no say in it.
+	Also Key[[]string]
 	// Defer is one of the Defer constants.
 	Defer Key[string]
 	// DeferOverTools and DeferOverChars are how many tools, or code points of their
@@ -200,7 +202,7 @@ func (t *Tools) fill(f Tools) {
 	if !t.Preset.Set && !t.Only.Set { // they say the same in two ways
 		t.Preset, t.Only = f.Preset, f.Only
 	}
-	t.Defer = t.Defer.Or(f.Defer)
+	t.Also, t.Defer = t.Also.Or(f.Also), t.Defer.Or(f.Defer)
 	t.DeferOverTools, t.DeferOverChars = t.DeferOverTools.Or(f.DeferOverTools), t.DeferOverChars.Or(f.DeferOverChars)
 }
 

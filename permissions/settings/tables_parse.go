@@ -67,14 +67,20 @@ func toolsOf(p *parser) Tools {
 	if p.doc.Has("tools.only") && len(in.Only) == 0 {
 		p.fault("tools.only", "it names no tool; write those that are to be offered, or deny the others")
 	}
-	for i, name := range in.Only {
-		if !toolName().MatchString(name) {
-			p.fault(fmt.Sprintf("tools.only[%d]", i), "%.40q is no name of a tool", name)
+	for _, list := range []struct {
+		key   string
+		names []string
+	}{{"tools.only", in.Only}, {"tools.also", in.Also}} {
+		for i, name := range list.names {
+			if !toolName().MatchString(name) {
+				p.fault(fmt.Sprintf("%s[%d]", list.key, i), "%.40q is no name of a tool", name)
+			}
 		}
 	}
 	return Tools{
 		Preset:         keyOf(p, "tools.preset", in.Preset),
 		Only:           keyOf(p, "tools.only", in.Only),
+		Also:           keyOf(p, "tools.also", in.Also),
 		Defer:          keyOf(p, "tools.defer", in.Defer),
 		DeferOverTools: p.count("tools.defer_over_tools", in.DeferOverTools, maxBound),
 		DeferOverChars: p.count("tools.defer_over_chars", in.DeferOverChars, maxBound),

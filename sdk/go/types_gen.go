@@ -125,6 +125,58 @@ const (
 	MaxRandom = wire.MaxRandom
 )
 
+// The operations on a session itself. Tools in the box, and an embedder's own, may use them
+// all. A plugin's tools may be granted [CapSessionTodo], [CapSessionTask] and
+// [CapSessionMessage]; see [Closed].
+const (
+	// CapSessionTodo reads or replaces the list of todos of the agent that calls.
+	CapSessionTodo = wire.CapSessionTodo
+
+	// CapSessionTask reads and changes the work items that the agents of a session, or of its
+	// team, share.
+	CapSessionTask = wire.CapSessionTask
+
+	// CapSessionMessage tells the person something, with files where there are some. It takes
+	// [MessageArgs]; the answer's head is [MessageOK]; it has no body.
+	CapSessionMessage = wire.CapSessionMessage
+
+	// CapSessionQuestion asks the person to choose. It takes [QuestionArgs]; the answer's head
+	// is [QuestionOK]; it has no body.
+	CapSessionQuestion = wire.CapSessionQuestion
+
+	// CapSessionPlan enters the mode plan, or asks the person to accept the plan and leaves it.
+	CapSessionPlan = wire.CapSessionPlan
+
+	// CapSessionConfig reads and sets the settings that a model may. It takes [ConfigArgs]; the
+	// answer's head is [ConfigOK]; it has no body.
+	CapSessionConfig = wire.CapSessionConfig
+
+	// CapSessionOutput hands over the structured output that the session was begun for. It takes
+	// no arguments and one part, the output as JSON; the answer's head is [SessionOutputOK]; it
+	// has no body.
+	CapSessionOutput = wire.CapSessionOutput
+)
+
+// The statuses of a message to the person.
+const (
+	// MessageNormal answers the person, and is the default.
+	MessageNormal = wire.MessageNormal
+
+	// MessageProactive is what nobody asked for.
+	MessageProactive = wire.MessageProactive
+)
+
+// The bounds of a message to the person.
+const (
+	// MaxMessage is the longest message, in code points.
+	MaxMessage = wire.MaxMessage
+
+	// MaxAttachments is how many files may belong to one, and MaxAttachment their largest
+	// size in bytes.
+	MaxAttachments = wire.MaxAttachments
+	MaxAttachment  = wire.MaxAttachment
+)
+
 // Code names a kind of failure across the guest border, so that neither side
 // has to read it out of a message.
 type Code = wire.Code
@@ -142,11 +194,11 @@ type Fact = wire.Fact
 // not answered, and counts as the manifest's word or the unsafe answer.
 type Assessment = wire.Assessment
 
-// Lines are templates for the lines that people are shown of a call. A line stands behind
-// the tool's name, so it does not repeat it. See [ParseTemplate] for the language.
+// Lines are templates for the lines that people are shown of a call, such as
+// "{pattern}[ in {path}]". A line stands behind the tool's name, so it does not repeat it.
 //
-// Each of them may use the fields of the input. Some names belong to a line, and win over
-// a field of the same name, which is then written {input.name}; see [LineKind].
+// Each of them may use the fields of the input. Some lines have names of their own, which
+// win over a field of the same name; that is then written {input.name}.
 type Lines = wire.Lines
 
 // Touch is one file or directory that a call reads or writes, with all below it.
@@ -268,3 +320,12 @@ type RandomArgs = wire.RandomArgs
 
 // RandomOK is the answer to random.bytes.
 type RandomOK = wire.RandomOK
+
+// MessageArgs are the arguments of session.message.
+type MessageArgs = wire.MessageArgs
+
+// MessageOK is the answer to session.message.
+type MessageOK = wire.MessageOK
+
+// MessageAttachment is a file that belongs to a message.
+type MessageAttachment = wire.MessageAttachment

@@ -20,7 +20,7 @@ var (
 		"Version", "MaxWait", "HeaderSize", "PartBytes", "CodeInvalidInput",
 		"CapFSRead", "KindFile", "EncodingUTF8", "LineEndingLF", "ExpectAbsent",
 		"ModeContent", "DocPDF", "BlockText", "ChangeCwd",
-		"MaxOutput", "CapClockNow", "MaxRandom",
+		"MaxOutput", "CapClockNow", "MaxRandom", "CapSessionTodo", "MessageNormal", "MaxMessage",
 	}
 	wireNames   = []string{"PartType", "Code", "BlockType", "ChangeKind"}
 	wireStructs = []string{
@@ -32,6 +32,7 @@ var (
 		"ListArgs", "ListOK", "Entry", "WriteArgs", "ReplaceArgs", "WriteOK",
 		"DocsArgs", "DocsOK", "DocBlock", "NamesArgs", "NamesOK", "Found",
 		"ContentsArgs", "ContentsOK", "ClockOK", "RandomArgs", "RandomOK",
+		"MessageArgs", "MessageOK", "MessageAttachment",
 	}
 )
 
@@ -40,6 +41,7 @@ var (
 	authorConsts = []string{
 		"CodeInvalidInput", "CapFSRead", "KindFile", "EncodingUTF8", "LineEndingLF",
 		"ExpectAbsent", "ModeContent", "DocPDF", "BlockText", "CapClockNow", "MaxRandom",
+		"CapSessionTodo", "MessageNormal", "MaxMessage",
 	}
 	authorTypes = []string{
 		"Code", "Error", "Progress", "Fact", "Assessment", "Lines", "Touch", "Invalid", "Check",
@@ -47,6 +49,7 @@ var (
 		"ListArgs", "ListOK", "Entry", "WriteArgs", "ReplaceArgs", "WriteOK",
 		"DocsArgs", "DocsOK", "BlockType", "DocBlock", "NamesArgs", "NamesOK", "Found",
 		"ContentsArgs", "ContentsOK", "ClockOK", "RandomArgs", "RandomOK",
+		"MessageArgs", "MessageOK", "MessageAttachment",
 	}
 )
 

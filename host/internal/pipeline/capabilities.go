@@ -79,6 +79,7 @@ func (g *world) placed(commands *commands.Shell) capability.Scope {
 		Cwd: g.view.Cwd, Report: unheard, Tell: g.tell.News, Tools: c.turn.Catalog(),
 		Call:  c.identity(),
 		Files: &c.files, Person: asker{g},
+		Output: c.session().Output, Settings: c.session().Settings, Unheard: c.session().Unheard,
 	}
 	c.session().Storage.Provide(&scope)
 	if from := c.tool.Source(); !from.Trusted {

@@ -37,6 +37,9 @@ func (p *performing) carryOut(ctx context.Context, plan capability.Plan) (abi.An
 		if !p.scope.Covers(a) {
 			return abi.Answer{}, p.outOfScope(a, accesses)
 		}
+		if err := p.attachable(a); err != nil {
+			return abi.Answer{}, err
+		}
 	}
 	if err := p.shellFits(plan, accesses); err != nil {
 		return abi.Answer{}, err
@@ -62,6 +65,22 @@ func (p *performing) carryOut(ctx context.Context, plan capability.Plan) (abi.An
 		p.session().Files.Note(read.Path, &read)
 	}
 	return answer, err
+}
+
+// attachable refuses to tell the person with files that the tool may not read by its manifest.
+func (p *performing) attachable(a permissions.Access) error {
+	if p.operation != abi.CapSessionMessage || a.Kind != permissions.AccessRead {
+		return nil
+	}
+	claim, ok := p.tool.Declares(abi.CapFSRead)
+	if !ok {
+		return abi.Errorf(abi.CodeUndeclared, "%s may not attach files: its manifest does not give it %s", p.tool.Contract().Name, abi.CapFSRead)
+	}
+	scope, err := p.Policy().Scope(claim.Scope)
+	if err != nil || !scope.Covers(a) {
+		return abi.Errorf(abi.CodeUndeclared, "%s is outside the scope %q that the manifest of %s gives %s", a.Target, claim.Scope, p.tool.Contract().Name, abi.CapFSRead)
+	}
+	return nil
 }
 
 // passes judges one more access of the running plan.
@@ -104,7 +123,7 @@ func (p *performing) consistent(a permissions.Access) error {
 // overlaid are the capabilities that heed a stage.
 var overlaid = []string{
 	abi.CapFSRead, abi.CapFSStat, abi.CapFSList, abi.CapFSWrite, abi.CapFSReplace,
-	abi.CapDocsRead, abi.CapSearchNames, abi.CapSearchContents,
+	abi.CapDocsRead, abi.CapSearchNames, abi.CapSearchContents, abi.CapSessionMessage,
 }
 
 // stageable refuses, in a session whose writes are staged, an access that could change

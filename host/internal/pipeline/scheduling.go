@@ -69,7 +69,7 @@ func (c preparing) settleTraits(g *judging, s *gate.Subject, named []permissions
 	v, contract := c.session().Rules.View(), c.tool.Contract()
 	by := traits.Settling{
 		Distrust: &c.session().Distrust, Subject: s, Named: named, Cwd: really(v.Policy.Cwd()),
-		NoLocks: c.session().Host.NoLocks || c.mayMove(),
+		NoLocks: c.session().Host.NoLocks.Load() || c.mayMove(),
 		Reads:   func(known *permissions.Command) bool { return g.readsOnly(v.Policy, s.Operation, known) },
 	}
 	if contract.Locks == abi.LocksInput {

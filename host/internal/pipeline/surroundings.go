@@ -48,9 +48,10 @@ type Host struct {
 	LogRequired bool
 	LogInputs   audit.Inputs
 	Logger      *slog.Logger
-	// CallTimeout bounds one call; 0 is no bound. With NoLocks calls have none.
+	// CallTimeout bounds one call; 0 is no bound.
 	CallTimeout time.Duration
-	NoLocks     bool
+	// NoLocks says that calls have no locks.
+	NoLocks atomic.Bool
 }
 
 // DecisionLog takes decisions. It is safe for concurrent use.
@@ -78,7 +79,11 @@ type Session struct {
 	Headless func() bool
 	// Stage says that writes are staged.
 	Stage bool
-	Life  Life
+	// Output, Settings and Unheard are as in [capability.Scope].
+	Output   capability.Output
+	Settings capability.Settings
+	Unheard  bool
+	Life     Life
 }
 
 // Life is how long a session goes on.

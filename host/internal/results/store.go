@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/sessiondir"
@@ -13,7 +14,7 @@ import (
 // Store fits the results of one session and keeps those that do not fit. It is safe for
 // concurrent use.
 type Store struct {
-	limits  limits
+	options atomic.Pointer[Options]
 	files   files
 	decided *decisions
 
@@ -38,22 +39,30 @@ type Fitted struct {
 // earlier one of that session ended; without one, results that are too long are cut.
 // The logger is told what could not be kept.
 func New(o Options, d *sessiondir.Dir, log *slog.Logger) *Store {
-	s := &Store{limits: limits(o), files: files{dir: d, log: log}, decided: newDecisions(), firsts: make(map[sum]first)}
+	s := &Store{files: files{dir: d, log: log}, decided: newDecisions(), firsts: make(map[sum]first)}
+	s.Limit(o)
 	s.restore()
 	return s
 }
+
+// Limit sets other limits, for results that are not fitted yet.
+func (s *Store) Limit(o Options) { s.options.Store(&o) }
+
+// limits are those that count now.
+func (s *Store) limits() *limits { return (*limits)(s.options.Load()) }
 
 // Fit fits one result to its tool's limit. A result without any content says so;
 // one that has structured content only says that. It returns nil where the
 // result is so short that no turn will change it.
 func (s *Store) Fit(c Call, r *abi.ToolResult) *Fitted {
 	complete(c, r)
-	limit := s.limits.of(c)
-	if s.limits.small(r.Content, limit) {
+	l := s.limits()
+	limit := l.of(c)
+	if l.small(r.Content, limit) {
 		return nil
 	}
 	f := &Fitted{call: c}
-	if s.limits.over(limit, r) {
+	if l.over(limit, r) {
 		s.persist(f, r, limit)
 	}
 	return f
@@ -82,7 +91,7 @@ func (s *Store) persist(f *Fitted, r *abi.ToolResult, limit int) {
 		return // however little the limit allows, there is nothing to gain
 	case !known:
 		var err error
-		if o, err = s.files.put(r.Content, id, s.limits.strategy(f.call), previewLimit(limit)); err != nil {
+		if o, err = s.files.put(r.Content, id, s.limits().strategy(f.call), previewLimit(limit)); err != nil {
 			s.files.lost(r, err)
 			r.Content = cut(r.Content, cutTo(limit), why(limit, err))
 			return

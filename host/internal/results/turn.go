@@ -44,7 +44,7 @@ func (s *Store) Turn(rs []abi.ToolResult, of []*Fitted) []Replacement {
 		r.worth = s.worth(&rs[i], f)
 	}
 	t.again()
-	if s.limits.Duplicates {
+	if s.limits().Duplicates {
 		t.refer()
 	}
 	t.shorten()
@@ -55,7 +55,7 @@ func (s *Store) Turn(rs []abi.ToolResult, of []*Fitted) []Replacement {
 // leaveAll leaves the results of a turn whole, and reports whether it could: there is
 // nothing to be done about them, now or because of what was done before.
 func (s *Store) leaveAll(rs []abi.ToolResult, of []*Fitted) bool {
-	if s.limits.Duplicates || !s.limits.within(s.limits.turn(), rs...) {
+	if s.limits().Duplicates || !s.limits().within(s.limits().turn(), rs...) {
 		return false
 	}
 	for i := range rs {
@@ -73,7 +73,7 @@ func (s *Store) leaveAll(rs []abi.ToolResult, of []*Fitted) bool {
 
 // worth reports whether a result is worth a thought: others are too short for it.
 func (s *Store) worth(r *abi.ToolResult, f *Fitted) bool {
-	return f != nil || s.decided.known(r) || !s.limits.small(r.Content, Unlimited)
+	return f != nil || s.decided.known(r) || !s.limits().small(r.Content, Unlimited)
 }
 
 // fittedOf is what Fit did with a result of a turn, or nil.
@@ -182,8 +182,8 @@ func (f *first) reference() string {
 
 // shorten persists the longest results until all fit.
 func (t *deciding) shorten() {
-	limit := t.store.limits.turn()
-	if t.store.limits.within(limit, t.rs...) {
+	limit := t.store.limits().turn()
+	if t.store.limits().within(limit, t.rs...) {
 		return
 	}
 	t.lasting = true
@@ -192,9 +192,9 @@ func (t *deciding) shorten() {
 		if all <= limit {
 			return
 		}
-		before, _ := t.store.limits.size(c.Content)
+		before, _ := t.store.limits().size(c.Content)
 		t.persist(c.deliberated, limit)
-		after, _ := t.store.limits.size(c.Content)
+		after, _ := t.store.limits().size(c.Content)
 		all += after - before
 	}
 }
@@ -210,10 +210,10 @@ type candidate struct {
 func (t *deciding) longest() (all int, found []candidate) {
 	for i := range t.results {
 		r := &t.results[i]
-		n, _ := t.store.limits.size(r.Content)
+		n, _ := t.store.limits().size(r.Content)
 		all += n
-		_, text := t.store.limits.size(r.answer())
-		if text > worthwhile && r.worth && !r.decided && r.Stored == nil && !t.store.limits.exempt(r.call) {
+		_, text := t.store.limits().size(r.answer())
+		if text > worthwhile && r.worth && !r.decided && r.Stored == nil && !t.store.limits().exempt(r.call) {
 			found = append(found, candidate{r, text})
 		}
 	}
@@ -223,11 +223,11 @@ func (t *deciding) longest() (all int, found []candidate) {
 
 // persist replaces a result by a preview.
 func (t *deciding) persist(r *deliberated, limit int) {
-	o, err := t.store.files.put(r.answer(), r.key, t.store.limits.strategy(r.call), PreviewBytes)
+	o, err := t.store.files.put(r.answer(), r.key, t.store.limits().strategy(r.call), PreviewBytes)
 	if err != nil {
 		t.store.files.lost(r.ToolResult, err)
 		whole := textOf(r.answer())
-		text := excerpt(&whole, t.store.limits.strategy(r.call), PreviewBytes) + fmt.Sprintf(
+		text := excerpt(&whole, t.store.limits().strategy(r.call), PreviewBytes) + fmt.Sprintf(
 			"\n(the result was cut: it has %d characters, and the results of this turn together are over their limit of %d; ask for less at a time)", whole.chars, limit)
 		o = outcome{Text: &text}
 	}

@@ -26,6 +26,8 @@ type Compiler struct {
 	// Moved is told of each change of the mode, under the lock of the session's rules; nil tells
 	// nobody.
 	Moved func(before, now permissions.Mode)
+	// Shaped is a tool's contract as the session has it; nil has all as they are.
+	Shaped func(tool.Tool) *abi.Tool
 	// Logger gets warnings about rules. It must not be nil.
 	Logger *slog.Logger
 }
@@ -36,7 +38,7 @@ func (c *Compiler) compile(v View) (*View, error) {
 	setup, st := c.Setup, v.Settings
 	setup.Rules, setup.OnlyPolicyRules, setup.Forbidden = st.Rules, st.OnlyPolicyRules, st.ForbiddenModes
 	setup.Aliases = aliases(v.Tools)
-	setup.Tools = permissions.ToolsOf(st.Rules, func(name string) (*abi.Tool, bool) { return find(v.Tools, name) })
+	setup.Tools = permissions.ToolsOf(st.Rules, func(name string) (*abi.Tool, bool) { return c.find(v.Tools, name) })
 	setup.Now = time.Now()
 	policy, warnings, err := permissions.Compile(setup)
 	c.warn(warnings)
@@ -130,10 +132,13 @@ func (c *Compiler) like(was, p *permissions.Policy) (*permissions.Policy, error)
 }
 
 // find returns the contract of a tool by its name or an alias.
-func find(set tool.Set, name string) (*abi.Tool, bool) {
+func (c *Compiler) find(set tool.Set, name string) (*abi.Tool, bool) {
 	t, ok := set.Find(name)
-	if !ok {
+	switch {
+	case !ok:
 		return nil, false
+	case c.Shaped != nil:
+		return c.Shaped(t), true
 	}
 	return t.Contract(), true
 }

@@ -65,7 +65,7 @@ func (r *turnResults) fit(s *Session) (gone []int) {
 	for _, replaced := range s.Storage.Results().Turn(r.list, r.fitted) {
 		// A result may be replaced by a word about an earlier one that is the same, which
 		// the model has. Where nothing can be kept it may have been cut.
-		refers := replaced.Stored == nil && s.Host.Duplicates && s.Storage.Dir() != ""
+		refers := replaced.Stored == nil && s.Host.tuned().Results.Duplicates && s.Storage.Dir() != ""
 		if !refers {
 			gone = append(gone, replaced.Index)
 		}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
@@ -25,13 +26,14 @@ import (
 type Host struct {
 	Calls   *pipeline.Host
 	Plugins *pluginset.Current
-	Toolset toolset.Selection
+	// Testing offers the tools that are for tests.
+	Testing bool
+	// Settings are those that calls may read and set; nil is none.
+	Settings capability.Settings
 	// Tasks says that commands may go on in the background.
 	Tasks bool
-	// Duplicates says that a result may be replaced by a reference to an earlier one that is
-	// the same.
-	Duplicates bool
-	Limits     Limits
+	// tuning is what counts now; see [Host.Tune].
+	tuning atomic.Pointer[Tuning]
 	// Locks keep the calls of different sessions apart that lock the same.
 	Locks  scheduler.Table
 	Logger *slog.Logger
@@ -71,6 +73,10 @@ type Options struct {
 	Storage  storage.Options
 	// Resumes says that another process may go on with the session: its ID was not made up.
 	Resumes bool
+	// Output is the structured output that the session is begun for; nil is none.
+	Output *Output
+	// Unheard is as in [capability.Scope].
+	Unheard bool
 	// Judge is asked what rules leave open; nil is none.
 	Judge gate.Judge
 	// Headless reports whether there is nobody to ask for an approval now, and Mute whether
@@ -82,7 +88,9 @@ type Options struct {
 // rules yet, see [Session.Begin].
 func (h *Host) Open(o Options, setup *permissions.Setup) (*Session, error) {
 	s := &Session{Host: h, resumes: o.Resumes, caller: o.Caller, running: turn.NewToken(), singles: singles{entering: turn.NewToken()}}
-	s.Tools = Tools{host: h, audience: o.Audience, stage: o.Storage.Stage, mute: o.Mute}
+	s.Tools = Tools{host: h, audience: o.Audience, stage: o.Storage.Stage, mute: o.Mute, unheard: o.Unheard, Output: o.Output}
+	s.Calls.Unheard = o.Unheard
+	o.Storage.Results = h.tuned().Results
 	s.Calls.ID, s.Calls.Judge, s.Calls.Headless = o.Storage.ID, o.Judge, o.Headless
 	if err := s.openStorage(o.Storage, setup); err != nil {
 		return nil, err
@@ -97,7 +105,10 @@ func (s *Session) Begin(by *rules.State) {
 	s.Rules = by
 	c := &s.Calls
 	c.Host, c.Rules, c.Storage, c.Files = s.Host.Calls, by, s.Storage, &s.Files
-	c.Kept, c.Stage = new(plugins.Session), s.Tools.stage
+	c.Kept, c.Stage, c.Settings = new(plugins.Session), s.Tools.stage, s.Host.Settings
+	if s.Tools.Output != nil {
+		c.Output = s.Tools.Output
+	}
 	c.Life = pipeline.Life{Context: s.Life.Context(), After: s.Life.After, Backgrounds: s.Tools.Backgrounds, Reachable: s.reachable}
 }
 

@@ -45,9 +45,9 @@ func (s *Session) join(ctx context.Context) (*period, bool) {
 	if !s.running.Take(ctx) {
 		return nil, false
 	}
-	p := &period{session: s, calls: 1, tools: s.takeUp(), pool: newPool(&s.Host.Limits)}
+	p := &period{session: s, calls: 1, tools: s.takeUp(), pool: newPool(&s.Host.tuned().Limits)}
 	p.jobs = scheduler.New(s.Life.Context(), scheduler.Options{ //nolint:contextcheck // calls have contexts of their own
-		Pool: p.pool, Table: &s.Host.Locks, Plain: s.Host.Limits.PlainBatches, NoInterrupt: true,
+		Pool: p.pool, Table: &s.Host.Locks, Plain: s.Host.tuned().Limits.PlainBatches, NoInterrupt: true,
 		Leftovers: scheduler.LeftoverOptions{Abandoned: abandoned}, Panicked: panicked,
 	})
 	s.singles.mu.Lock()

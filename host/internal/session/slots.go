@@ -36,7 +36,7 @@ func slotsOf(t *Turn) *scheduler.Pool {
 	if t.within != nil {
 		return turnOf(t.within).pool
 	}
-	return newPool(&t.session.Host.Limits)
+	return newPool(&t.session.Host.tuned().Limits)
 }
 
 func newPool(limits *Limits) *scheduler.Pool {
@@ -49,7 +49,7 @@ func newPool(limits *Limits) *scheduler.Pool {
 
 // schedulingOf is how the scheduler orders a turn's calls.
 func schedulingOf(t *Turn) scheduler.Options {
-	limits := &t.session.Host.Limits
+	limits := &t.session.Host.tuned().Limits
 	o := scheduler.Options{
 		Pool:      t.pool,
 		Cascade:   limits.Cascade,

@@ -53,7 +53,7 @@ func (t *Turn) Leave(l pipeline.Leaving) {
 	}
 	t.keep(l)
 	if t.feed != nil {
-		t.feed.Wait(t.span.Ctx, t.session.Host.Limits.maxHeld()/2)
+		t.feed.Wait(t.span.Ctx, t.session.Host.tuned().Limits.maxHeld()/2)
 	}
 	if l.Tell.Listens() {
 		l.Tell.Left(*l.Result)

@@ -20,9 +20,12 @@ type Tools struct {
 	host     *Host
 	audience toolset.Audience
 	stage    bool // writes are staged
-	// mute reports whether nothing can be asked.
+	// mute reports whether nothing can be asked, and unheard says that nobody shows messages.
 	mute    func() bool
+	unheard bool
 	storage *storage.Session
+	// Output is what the session is begun for; nil is nothing.
+	Output *Output
 	// Known is what the model knows of them.
 	Known toolset.Known
 }
@@ -30,7 +33,7 @@ type Tools struct {
 // Offer is what the session offers its model, with definitions in a format.
 func (s *Tools) Offer(v *rules.View, format toolset.Format) (*toolset.Set, error) {
 	return toolset.New(s.List(v), &toolset.Options{
-		Selection: s.host.Toolset, Format: format, Known: &s.Known, Background: s.Backgrounds(),
+		Selection: s.host.tuned().Toolset, Format: format, Known: &s.Known, Background: s.Backgrounds(),
 	})
 }
 
@@ -39,16 +42,17 @@ func (s *Tools) List(v *rules.View) []toolset.Tool {
 	var all []toolset.Tool
 	add := func(t tool.Tool, origin toolset.Origin, m *abi.Manifest) {
 		_, commands := t.Declares(abi.CapShellRun)
+		_, shaped := t.(*tool.Shaped)
 		all = append(all, toolset.Tool{
-			Tool: t.Contract(), Plugin: t.Source().Plugin, Manifest: m, Origin: origin, Commands: commands, NotOffered: s.notOffered(v, t),
+			Tool: t.Contract(), Plugin: t.Source().Plugin, Manifest: m, Origin: origin, Shaped: shaped, Commands: commands, NotOffered: s.notOffered(v, t),
 		})
 	}
 	for _, t := range v.Tools.Tools() {
-		origin := toolset.OriginPlugin
-		if tool.BuiltIn(tool.Plugin{Tool: t}) {
+		origin, found := toolset.OriginPlugin, s.shaped(tool.Plugin{Tool: t})
+		if tool.BuiltIn(found) {
 			origin = toolset.OriginBuiltin
 		}
-		add(tool.Plugin{Tool: t}, origin, t.Plugin.Manifest())
+		add(found, origin, t.Plugin.Manifest())
 	}
 	for _, t := range v.Tools.Natives.All() {
 		add(t, toolset.OriginNative, nil)
@@ -64,9 +68,6 @@ func (s *Tools) notOffered(v *rules.View, t tool.Tool) error {
 	contract := t.Contract()
 	if err := t.Available(); err != nil {
 		return err
-	}
-	if contract.Enabled == abi.TraitFalse {
-		return abi.Errorf(abi.CodeDisabled, "its manifest switches it off")
 	}
 	server := t.Server(nil)
 	origin := permissions.Origin{Server: server.Name, Tool: server.Tool}
@@ -85,10 +86,13 @@ func (s *Tools) notOffered(v *rules.View, t tool.Tool) error {
 // Tools that rules deny are for the rules to refuse.
 func (s *Tools) refuses(t tool.Tool) error {
 	contract := t.Contract()
-	if !s.host.Toolset.Has(contract) {
+	if err := s.refusesOff(t); err != nil {
+		return err
+	}
+	if !s.host.tuned().Toolset.Has(contract) && !s.wanted(t) {
 		return abi.Errorf(abi.CodeDisabled, "%s is not among the tools that are offered here", contract.Name)
 	}
-	if err := cmp.Or(s.refusesPowerShell(t), s.refusesTasks(t)); err != nil {
+	if err := cmp.Or(s.refusesPowerShell(t), s.refusesTasks(t), s.refusesSelf(t)); err != nil {
 		return err
 	}
 	if contract.RequiresUser && s.mute() {
@@ -96,6 +100,62 @@ func (s *Tools) refuses(t tool.Tool) error {
 	}
 	return s.audience.Refuses(contract, tool.BuiltIn(t))
 }
+
+// testing is the built-in tool for tests, which settings cannot turn on.
+const testing = "TestingPermission"
+
+// refusesOff says why a tool that is off by default is not offered, or returns nil.
+func (s *Tools) refusesOff(t tool.Tool) error {
+	contract := t.Contract()
+	switch {
+	case contract.Enabled != abi.TraitFalse:
+		return nil
+	case tool.BuiltIn(t) && contract.Name == testing:
+		if s.host.Testing {
+			return nil
+		}
+		return abi.Errorf(abi.CodeDisabled, "%s is switched off, as it is for tests; host.ModelOptions.Testing turns it on", contract.Name)
+	case s.host.tuned().Toolset.Adds(contract):
+		return nil
+	}
+	return abi.Errorf(abi.CodeDisabled, "%s is switched off; also = [%q] in the table [tools] of settings, or host.ToolsetOptions.Also, turns it on", contract.Name, contract.Name)
+}
+
+// refusesSelf says why a built-in tool is not offered that has nothing to work with in the
+// session, or returns nil.
+func (s *Tools) refusesSelf(t tool.Tool) error {
+	if !tool.BuiltIn(t) {
+		return nil
+	}
+	if _, hands := t.Declares(abi.CapSessionOutput); hands && s.Output == nil {
+		return abi.Errorf(abi.CodeDisabled, "nobody asked for structured output: --output-schema, or host.SessionOptions.OutputSchema, does")
+	}
+	if _, tells := t.Declares(abi.CapSessionMessage); tells && s.unheard {
+		return abi.Errorf(abi.CodeDisabled, "nobody shows the person here what %s would tell them", t.Contract().Name)
+	}
+	if _, sets := t.Declares(abi.CapSessionConfig); sets && s.host.Settings == nil {
+		return abi.Errorf(abi.CodeDisabled, "there are no settings here that %s could read or set", t.Contract().Name)
+	}
+	return nil
+}
+
+// wanted reports whether whoever began the session asked for a tool, so that it is offered
+// whatever else is.
+func (s *Tools) wanted(t tool.Tool) bool {
+	_, hands := t.Declares(abi.CapSessionOutput)
+	return hands && s.Output != nil && tool.BuiltIn(t)
+}
+
+// shaped is a tool as the session has it.
+func (s *Tools) shaped(t tool.Tool) tool.Tool {
+	if !s.wanted(t) {
+		return t
+	}
+	return tool.NewShaped(t, s.Output.text, s.Output.schema)
+}
+
+// Contract is that of a tool as the session has it.
+func (s *Tools) Contract(t tool.Tool) *abi.Tool { return s.shaped(t).Contract() }
 
 // refusesPowerShell says why the built-in tool PowerShell is not offered, or returns nil.
 func (s *Tools) refusesPowerShell(t tool.Tool) error {
@@ -129,14 +189,14 @@ func (s *Tools) Backgrounds() bool {
 	if !s.host.Tasks || s.stage {
 		return false
 	}
-	return len(s.host.Toolset.Only) == 0 || s.offersTo(abi.CapTaskOutput) && s.offersTo(abi.CapTaskStop)
+	return len(s.host.tuned().Toolset.Only) == 0 || s.offersTo(abi.CapTaskOutput) && s.offersTo(abi.CapTaskStop)
 }
 
 // offersTo reports whether an offered tool of a plugin may ask for a capability.
 func (s *Tools) offersTo(capability string) bool {
 	return slices.ContainsFunc(s.host.Plugins.Newest().Tools(), func(t *plugins.Tool) bool {
 		_, may := t.Plugin.Declares(t.Tool, capability)
-		return may && s.host.Toolset.Has(t.Tool)
+		return may && s.host.tuned().Toolset.Has(t.Tool)
 	})
 }
 

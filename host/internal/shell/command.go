@@ -20,6 +20,7 @@ import (
 // command is a command that was understood. Every stage has it.
 type command struct {
 	setup *setup
+	times Time
 	scope capability.Scope
 	args  abi.ShellArgs
 	// program is the path of the shell that runs it.
@@ -97,10 +98,10 @@ func (c *command) argv() []string {
 // timeout is how long the command may take.
 func (c *command) timeout() time.Duration {
 	if c.args.Timeout == 0 {
-		return c.setup.Time.Default
+		return c.times.Default
 	}
 	// Compared in milliseconds, as what a call asks for may be any number.
-	return time.Duration(min(c.args.Timeout, c.setup.Time.Max.Milliseconds())) * time.Millisecond
+	return time.Duration(min(c.args.Timeout, c.times.Max.Milliseconds())) * time.Millisecond
 }
 
 // movers are what can have a shell change its own directory, by themselves or by running text

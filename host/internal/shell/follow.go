@@ -22,7 +22,7 @@ const (
 func (r *run) follow(ctx context.Context) (abi.Answer, error) {
 	limit := time.After(r.timeout())
 	var budget <-chan time.Time // never
-	if d := r.setup.Time.Budget; d > 0 && r.movable() {
+	if d := r.times.Budget; d > 0 && r.movable() {
 		budget = time.After(d)
 	}
 	progress := progress{out: r.out.all, tell: r.scope.Report, next: time.After(reportAfter)}
@@ -34,7 +34,7 @@ func (r *run) follow(ctx context.Context) (abi.Answer, error) {
 		case <-ctx.Done():
 			return r.giveUp(ctx)
 		case <-limit:
-			if r.setup.Time.AtLimit == LimitBackground && r.movable() {
+			if r.times.AtLimit == LimitBackground && r.movable() {
 				answer, err := r.move(abi.BackgroundTimeout)
 				if err == nil {
 					return answer, nil

@@ -103,7 +103,7 @@ func (l *Lasting) child(ctx context.Context, s *setup) *coldChild {
 	}
 	c := &coldChild{
 		launch: &launch{
-			command: &command{setup: s, scope: capability.Scope{Cwd: l.Dir}, program: l.Path},
+			command: &command{setup: s, times: s.Times.now(), scope: capability.Scope{Cwd: l.Dir}, program: l.Path},
 			held:    held, dir: l.Dir, out: newOutput(false, s.MaxOutput, nil),
 		},
 		report: report{file: filepath.Join(l.Policy.Temp, "cwd-"+rand.Text())}, // its name is used, and nothing reports

@@ -154,7 +154,7 @@ func changedText(undone []sandbox.Undone, replaced []string) string {
 
 // advise says how to give the command more time, once it was ended at its limit.
 func (a *account) advise() string {
-	longer, background := a.timeout() < a.setup.Time.Max, a.scope.Tasks != nil
+	longer, background := a.timeout() < a.times.Max, a.scope.Tasks != nil
 	switch {
 	case longer && background:
 		return "Give it a longer timeout, or run_in_background."

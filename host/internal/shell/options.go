@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -52,8 +53,10 @@ type Settings struct {
 	// Bash and PowerShell are the absolute paths of the shells' programs. Empty ones are
 	// looked for in the directories that a system keeps its programs in.
 	Bash, PowerShell string
-	// Time says how long a command may run.
+	// Time says how long a command may run, unless Times do.
 	Time Time
+	// Times, if not nil, say it for a command that begins now.
+	Times *Times
 	// Limits bound what a command uses.
 	Limits process.Limits
 	// Resolve and Dial are how hosts are reached that commands may reach; nil is the
@@ -77,6 +80,28 @@ type Time struct {
 	AtLimit AtLimit
 }
 
+// Times are the [Time] of the commands to come. They are safe for concurrent use.
+type Times struct{ current atomic.Pointer[Time] }
+
+// NewTimes returns times that begin with t.
+func NewTimes(t Time) *Times {
+	times := new(Times)
+	times.Set(t)
+	return times
+}
+
+// Set sets them. Commands that run keep theirs.
+func (s *Times) Set(t Time) { s.current.Store(&t) }
+
+// now are those of a command that begins now, with the defaults.
+func (s *Times) now() Time {
+	t := *s.current.Load()
+	t.Default = cmp.Or(t.Default, 2*time.Minute)
+	t.Max = max(cmp.Or(t.Max, 10*time.Minute), t.Default)
+	t.AtLimit = cmp.Or(t.AtLimit, LimitBackground)
+	return t
+}
+
 // setup is what all commands run by.
 type setup struct {
 	Options // with the defaults; Sandbox is nil if nothing is to be confined
@@ -91,9 +116,9 @@ type setup struct {
 
 // newSetup completes the options, and makes what commands share.
 func newSetup(o Options) *setup {
-	o.Time.Default = cmp.Or(o.Time.Default, 2*time.Minute)
-	o.Time.Max = max(cmp.Or(o.Time.Max, 10*time.Minute), o.Time.Default)
-	o.Time.AtLimit = cmp.Or(o.Time.AtLimit, LimitBackground)
+	if o.Times == nil {
+		o.Times = NewTimes(o.Time)
+	}
 	o.MaxOutput = cmp.Or(o.MaxOutput, 16<<30)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -64,7 +64,7 @@ func (c *Capability) Plan(_ context.Context, scope capability.Scope, req abi.Req
 	if scope.Shell == nil {
 		return nil, abi.Errorf(abi.CodeUnsupported, "there is no session that could run commands")
 	}
-	p := &plan{c: c, command: command{setup: c.setup, scope: scope}}
+	p := &plan{c: c, command: command{setup: c.setup, times: c.setup.Times.now(), scope: scope}}
 	if err := decode(req, &p.args); err != nil {
 		return nil, err
 	}

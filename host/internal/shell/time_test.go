@@ -185,3 +185,18 @@ func TestStateIsNotCarriedOver(t *testing.T) {
 		t.Errorf("got %q", r.out)
 	}
 }
+
+// TestTimesOfCommandsToCome sets another limit for commands that begin later.
+func TestTimesOfCommandsToCome(t *testing.T) {
+	t.Parallel()
+	times := shell.NewTimes(shell.Time{AtLimit: shell.LimitKill})
+	c := newShell(t, func(o *shell.Options) { o.Times = times })
+	s := newSession(t)
+	if r := s.run(c, abi.ShellArgs{Command: "sleep 0.3; echo done"}); r.TimedOut {
+		t.Errorf("before: %+v", r.ShellOK)
+	}
+	times.Set(shell.Time{Default: 100 * time.Millisecond, AtLimit: shell.LimitKill})
+	if r := s.run(c, abi.ShellArgs{Command: "sleep 60"}); !r.TimedOut {
+		t.Errorf("after: %+v", r.ShellOK)
+	}
+}

@@ -93,6 +93,6 @@ func (t Plugin) Declares(capability string) (abi.CapabilityClaim, bool) {
 
 // BuiltIn reports whether a tool comes with the host.
 func BuiltIn(t Tool) bool {
-	p, ok := t.(Plugin)
-	return ok && p.Source().Trusted
+	source := t.Source()
+	return source.Trusted && source.Plugin != ""
 }

@@ -13,6 +13,9 @@ type Selection struct {
 	// other tools are refused. [Preset] has common lists. If TaskOutput or TaskStop is not
 	// in the list, no command runs in the background: nobody could read or end it.
 	Only []string
+	// Also are the names or aliases of tools that are off by default, such as SendUserMessage,
+	// and are offered besides.
+	Also []string
 	// Defer sets when tools are deferred: listed by name alone, so that a model finds them
 	// with ToolSearch first. A session that has begun to defer continues to, and a tool
 	// whose definition the model has been given is not deferred later.
@@ -78,8 +81,13 @@ func Preset(name string) ([]string, error) {
 	return nil, fmt.Errorf("no preset %q; there are %s and %s", name, PresetFull, PresetMinimal)
 }
 
-// Has reports whether Only names a tool, or is empty.
-func (o *Selection) Has(t *abi.Tool) bool { return len(o.Only) == 0 || among(o.Only, t) }
+// Has reports whether Only names a tool, or is empty, or Also names it.
+func (o *Selection) Has(t *abi.Tool) bool {
+	return len(o.Only) == 0 || among(o.Only, t) || o.Adds(t)
+}
+
+// Adds reports whether Also names a tool.
+func (o *Selection) Adds(t *abi.Tool) bool { return among(o.Also, t) }
 
 // bounds are the largest number of tools, and of code points, offered without deferral.
 func (o *Selection) bounds() (tools, chars int) {

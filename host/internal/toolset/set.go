@@ -45,7 +45,7 @@ func New(tools []Tool, o *Options) (*Set, error) {
 	offered := slices.DeleteFunc(slices.Clone(tools), func(t Tool) bool { return t.NotOffered != nil })
 	for i := range offered {
 		t := &offered[i]
-		if t.Origin != OriginBuiltin || o.Background {
+		if t.Origin != OriginBuiltin || t.Shaped || o.Background {
 			continue
 		}
 		var err error

@@ -27,6 +27,9 @@ type Tool struct {
 	// Manifest is that plugin's; nil for a tool of the embedder's.
 	Manifest *abi.Manifest
 	Origin   Origin
+	// Shaped is true if the session gave the tool its input schema, of which nothing is taken
+	// out.
+	Shaped bool
 	// Commands is true if the tool may run commands.
 	Commands bool
 	// NotOffered is why the model is not offered the tool; nil if it is.

@@ -39,10 +39,10 @@ func Declared(t *abi.Tool, a *abi.Assessment, distrust *Distrust) Traits {
 	return known
 }
 
-// Enabled reports whether a tool can be called with an input, by its contract and the
-// guest's assessment.
+// Enabled reports whether a tool can be called with an input, where its contract leaves that
+// to the guest's assessment.
 func Enabled(t *abi.Tool, a *abi.Assessment) bool {
-	return t.Enabled != abi.TraitFalse && (t.Enabled != abi.TraitInput || isTrue(a.Enabled))
+	return t.Enabled != abi.TraitInput || isTrue(a.Enabled)
 }
 
 // Asks reports whether any trait of a tool is for the guest to answer.

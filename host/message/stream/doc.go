@@ -100,7 +100,10 @@
 //	replaced       [Result]: after the last result, what takes the place of an earlier one
 //	discarded      [Discarded]: a call has no result, its message being void
 //	interruptible  [Interruptible]: whether an interrupt would end all that runs
-//	message        [Message]: a hook's word to the person
+//	message        [Message]: a hook's word to the person or, with a status, what the model or
+//	               a plugin (plugin) tells them, with the files that belong to it
+//	output         [Output]: the structured output that run --output-schema asks for; the last
+//	               one counts, and is in the turn's done line too
 //	done           [Done]: the last line of the turn
 //
 // and at any time, of no turn,

@@ -353,6 +353,8 @@ type Message struct {
 	Status      string                      `json:"status,omitempty"`
 	Attachments []capability.SaidAttachment `json:"attachments,omitempty"`
 	SentAt      time.Time                   `json:"sent_at,omitzero"`
+	// Plugin is the one whose tool says it.
+	Plugin string `json:"plugin,omitempty"`
 
 	From
 }

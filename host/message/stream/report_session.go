@@ -77,6 +77,7 @@ func ofSession(head Head, e host.Event) any {
 		line := Message{Head: head, About: about, Message: e.Reason, From: from}
 		if e.Said != nil {
 			line.Status, line.Attachments, line.SentAt = e.Said.Status, e.Said.Attachments, now(e.Said.Sent)
+			line.Plugin = e.Said.Plugin
 		}
 		return line
 	}

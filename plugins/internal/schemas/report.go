@@ -15,6 +15,8 @@ import (
 const (
 	// maxProblems bounds how many faults of an input are told to the model.
 	maxProblems = 10
+	// maxFormProblems is the same for what a caller wants, see [CompileForm].
+	maxFormProblems = 100
 	// maxLeaves bounds how many are looked at to find those.
 	maxLeaves = 200
 	// maxProblem bounds one of them, in bytes: an enum is listed in full by the
@@ -40,8 +42,8 @@ func (s *Schema) problems(err *jsonschema.ValidationError) []string {
 	walk(err)
 	slices.Sort(list)
 	list = slices.Compact(list)
-	if len(list) > maxProblems {
-		list = append(list[:maxProblems], "and more")
+	if len(list) > s.most {
+		list = append(list[:s.most], "and more")
 	}
 	return list
 }
@@ -51,11 +53,11 @@ func (s *Schema) problems(err *jsonschema.ValidationError) []string {
 func (s *Schema) problem(e *jsonschema.ValidationError) []string {
 	at := pathOf(e.InstanceLocation, "")
 	if names, ok := strings.CutPrefix(e.Message, "missing properties: "); ok {
-		return each(quotedNames(names), at, ": required")
+		return s.each(quotedNames(names), at, ": required")
 	}
 	if names, ok := strings.CutPrefix(e.Message, "additionalProperties "); ok {
 		if names, ok = strings.CutSuffix(names, " not allowed"); ok {
-			return each(quotedNames(names), at, ": unknown field"+s.fields(e.InstanceLocation))
+			return s.each(quotedNames(names), at, ": unknown field"+s.fields(e.InstanceLocation))
 		}
 	}
 	if e.Message == "not allowed" && strings.HasSuffix(e.KeywordLocation, "/unevaluatedProperties") {
@@ -86,9 +88,9 @@ func plainBounds(message string) string {
 
 // each puts what is the matter behind the path of every name. More are left out
 // than are shown of all.
-func each(names []string, at, matter string) []string {
+func (s *Schema) each(names []string, at, matter string) []string {
 	slices.Sort(names)
-	names = names[:min(len(names), maxProblems+1)]
+	names = names[:min(len(names), s.most+1)]
 	out := make([]string, len(names))
 	for i, name := range names {
 		out[i] = clip(join(at, name)) + matter

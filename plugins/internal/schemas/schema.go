@@ -16,8 +16,8 @@ import (
 	"github.com/toolquay/toolquay/internal/visible"
 )
 
-// maxSchema is the largest JSON Schema in bytes.
-const maxSchema = 256 << 10
+// MaxSchema is the largest JSON Schema in bytes.
+const MaxSchema = 256 << 10
 
 // Schema is a compiled JSON Schema of one tool. It is safe for concurrent use.
 type Schema struct {
@@ -26,8 +26,10 @@ type Schema struct {
 	shape    schemaShape
 	budget   *budget
 	plain    *plainSchema // nil where the schema is not plain
-	// about is what a whole value is called in messages.
+	// about is what a whole value is called in messages, and most how many faults of one are
+	// told.
 	about string
+	most  int
 }
 
 // Compile compiles the schema of a tool's input, which must be a JSON
@@ -40,9 +42,23 @@ func Compile(tool, text string) (*Schema, error) { return compile(tool, text, "t
 // called an output in messages.
 func CompileOutput(tool, text string) (*Schema, error) { return compile(tool, text, "the output") }
 
+// CompileForm compiles the schema of what a caller wants, which must be one of an object, as
+// [Compile] does. Of an input that does not fit it, many more faults are told.
+func CompileForm(tool, text string) (*Schema, error) {
+	s, err := compile(tool, text, "the input")
+	if err != nil {
+		return nil, err
+	}
+	if s.root["type"] != "object" {
+		return nil, errors.New(`the schema is not one of an object; write "type": "object" at its root`)
+	}
+	s.most = maxFormProblems
+	return s, nil
+}
+
 func compile(tool, text, about string) (s *Schema, err error) {
-	if len(text) > maxSchema {
-		return nil, fmt.Errorf("the schema has %d bytes, over the limit of %d", len(text), maxSchema)
+	if len(text) > MaxSchema {
+		return nil, fmt.Errorf("the schema has %d bytes, over the limit of %d", len(text), MaxSchema)
 	}
 	var doc any
 	if err := abi.Unmarshal([]byte(text), &doc); err != nil {
@@ -75,7 +91,7 @@ func compile(tool, text, about string) (s *Schema, err error) {
 	if err != nil {
 		return nil, schemaFault(err)
 	}
-	s = &Schema{root: root, compiled: compiled, shape: shape, budget: b, about: about}
+	s = &Schema{root: root, compiled: compiled, shape: shape, budget: b, about: about, most: maxProblems}
 	if shape == (schemaShape{}) { // else long inputs have limits of their own
 		s.plain = plainOf(root)
 	}

@@ -187,6 +187,58 @@ const (
 	MaxRandom = 64 << 10
 )
 
+// The operations on a session itself. Tools in the box, and an embedder's own, may use them
+// all. A plugin's tools may be granted [CapSessionTodo], [CapSessionTask] and
+// [CapSessionMessage]; see [Closed].
+const (
+	// CapSessionTodo reads or replaces the list of todos of the agent that calls.
+	CapSessionTodo = "session.todo"
+
+	// CapSessionTask reads and changes the work items that the agents of a session, or of its
+	// team, share.
+	CapSessionTask = "session.task"
+
+	// CapSessionMessage tells the person something, with files where there are some. It takes
+	// [MessageArgs]; the answer's head is [MessageOK]; it has no body.
+	CapSessionMessage = "session.message"
+
+	// CapSessionQuestion asks the person to choose. It takes [QuestionArgs]; the answer's head
+	// is [QuestionOK]; it has no body.
+	CapSessionQuestion = "session.question"
+
+	// CapSessionPlan enters the mode plan, or asks the person to accept the plan and leaves it.
+	CapSessionPlan = "session.plan"
+
+	// CapSessionConfig reads and sets the settings that a model may. It takes [ConfigArgs]; the
+	// answer's head is [ConfigOK]; it has no body.
+	CapSessionConfig = "session.config"
+
+	// CapSessionOutput hands over the structured output that the session was begun for. It takes
+	// no arguments and one part, the output as JSON; the answer's head is [SessionOutputOK]; it
+	// has no body.
+	CapSessionOutput = "session.output"
+)
+
+// The statuses of a message to the person.
+const (
+	// MessageNormal answers the person, and is the default.
+	MessageNormal = "normal"
+
+	// MessageProactive is what nobody asked for.
+	MessageProactive = "proactive"
+)
+
+// The bounds of a message to the person.
+const (
+	// MaxMessage is the longest message, in code points.
+	MaxMessage = 50_000
+
+	// MaxAttachments is how many files may belong to one, and MaxAttachment their largest
+	// size in bytes.
+	MaxAttachments = 10
+	MaxAttachment  = 25 << 20
+)
+
 // Known reports whether c is a code of this version.
 func (c Code) Known() bool {
 	switch c {
@@ -970,23 +1022,27 @@ func (v *Assessment) DecodeJSON(d *Decoder) {
 	})
 }
 
-// Lines are templates for the lines that people are shown of a call. A line stands behind
-// the tool's name, so it does not repeat it. See [ParseTemplate] for the language.
+// Lines are templates for the lines that people are shown of a call, such as
+// "{pattern}[ in {path}]". A line stands behind the tool's name, so it does not repeat it.
 //
-// Each of them may use the fields of the input. Some names belong to a line, and win over
-// a field of the same name, which is then written {input.name}; see [LineKind].
+// Each of them may use the fields of the input. Some lines have names of their own, which
+// win over a field of the same name; that is then written {input.name}.
 type Lines struct {
 	// Queued is shown while the call waits for its turn; empty is Use.
 	Queued string `toml:"queued" json:"queued,omitempty"`
 	// Use says what the call does, once it runs and in questions about it. Empty is the
 	// field that the tool's Title names.
 	Use string `toml:"use" json:"use,omitempty"`
-	// Progress says how far the call has come; empty is the message of its report.
+	// Progress says how far the call has come; empty is the message of its report, or else
+	// the last line of its output. It has {message}, {done} and {total} of the report, and
+	// {lines}, {bytes} and {tail} of the output so far.
 	Progress string `toml:"progress" json:"progress,omitempty"`
-	// Result says what came of it; empty is nothing.
+	// Result says what came of it; empty is nothing. It has {text}, the first line of the
+	// result's text, and {result.field} for the structured content.
 	Result string `toml:"result" json:"result,omitempty"`
 	// Rejection is for a call that was not allowed to run, or was ended from outside, and
-	// Error for one that failed; empty is the beginning of what the model is told.
+	// Error for one that failed; empty is the beginning of what the model is told. Both
+	// have that as {error}, and {code}; Error has {result.field} too.
 	Rejection string `toml:"rejection" json:"rejection,omitempty"`
 	Error     string `toml:"error" json:"error,omitempty"`
 }
@@ -2333,6 +2389,117 @@ func (v *RandomOK) DecodeJSON(d *Decoder) {
 		switch key {
 		case "length":
 			v.Length = int(d.Int(math.MinInt, math.MaxInt))
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// MessageArgs are the arguments of session.message.
+type MessageArgs struct {
+	// Message is in Markdown: at most [MaxMessage] code points, and not blank.
+	Message string `json:"message"`
+	// Attachments are the paths of files that belong to it. They are judged as files that are
+	// read, and the tool must have fs.read for them.
+	Attachments []string `json:"attachments,omitempty"`
+	// Status is one of the statuses above; empty is MessageNormal.
+	Status string `json:"status,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *MessageArgs) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("message", v.Message)
+	if len(v.Attachments) > 0 {
+		o.strings("attachments", v.Attachments)
+	}
+	if v.Status != "" {
+		o.string("status", v.Status)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *MessageArgs) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "message":
+			v.Message = d.String()
+		case "attachments":
+			d.Array(func() { v.Attachments = append(v.Attachments, d.String()) })
+		case "status":
+			v.Status = d.String()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// MessageOK is the answer to session.message.
+type MessageOK struct {
+	Attachments []MessageAttachment `json:"attachments,omitempty"`
+	// Sent is when the person was told, as RFC 3339 has it, in UTC.
+	Sent string `json:"sent_at"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *MessageOK) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	if len(v.Attachments) > 0 {
+		o.list("attachments", len(v.Attachments), func(i int, dst []byte) []byte { return v.Attachments[i].AppendJSON(dst) })
+	}
+	o.string("sent_at", v.Sent)
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *MessageOK) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "attachments":
+			d.Array(func() {
+				var x MessageAttachment
+				x.DecodeJSON(d)
+				v.Attachments = append(v.Attachments, x)
+			})
+		case "sent_at":
+			v.Sent = d.String()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// MessageAttachment is a file that belongs to a message.
+type MessageAttachment struct {
+	// Path is absolute, and Size in bytes.
+	Path string `json:"path"`
+	Size int64  `json:"size"`
+	// IsImage says that its content is an image.
+	IsImage bool `json:"is_image,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *MessageAttachment) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("path", v.Path)
+	o.int("size", v.Size)
+	if v.IsImage {
+		o.bool("is_image", v.IsImage)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *MessageAttachment) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "path":
+			v.Path = d.String()
+		case "size":
+			v.Size = d.Int(math.MinInt64, math.MaxInt64)
+		case "is_image":
+			v.IsImage = d.Bool()
 		default:
 			d.Skip()
 		}

@@ -2,10 +2,13 @@ package ui
 
 import (
 	"cmp"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/capability"
 )
 
 // board holds the calls of a turn as they are shown. Its input is events and the time; it
@@ -68,8 +71,28 @@ func (b *board) apply(e *host.Event, now time.Time) {
 		b.note(e, Yellow, "what it left behind has not ended")
 	case host.EventMessage, host.EventStop:
 		b.flush()
-		b.above.add(paragraph{head: string(e.Kind) + "  ", text: e.Reason})
+		b.above.add(paragraph{head: headOf(e), text: e.Reason + attached(e.Said)})
 	}
+}
+
+// headOf is what stands before the words of an event.
+func headOf(e *host.Event) string {
+	if e.Said != nil && e.Said.Plugin != "" {
+		return string(e.Kind) + " of " + safe(e.Said.Plugin) + "  "
+	}
+	return string(e.Kind) + "  "
+}
+
+// attached lists the files that belong to a message, a line each.
+func attached(said *capability.Said) string {
+	if said == nil {
+		return ""
+	}
+	var list strings.Builder
+	for _, file := range said.Attachments {
+		fmt.Fprintf(&list, "\n[%s, %s]", file.Path, abi.Size(file.Size))
+	}
+	return list.String()
 }
 
 // entry is the call of an event, which is a new one unless it is known.

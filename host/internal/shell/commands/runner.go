@@ -51,11 +51,15 @@ func NewRunner(o Options) *Runner {
 		}
 		return reading()
 	}
+	o.Shell.Times = shell.NewTimes(o.Shell.Time)
 	return &Runner{
 		options: o, usual: usual, looking: environment(true),
 		powerShell: sync.OnceValue(func() error { return shell.Installed(abi.ShellPowerShell, o.Shell.PowerShell) }),
 	}
 }
+
+// SetTime sets how long the commands to come may run.
+func (r *Runner) SetTime(t shell.Time) { r.options.Shell.Times.Set(t) }
 
 // Names lists the one operation.
 func (*Runner) Names() []string { return []string{abi.CapShellRun} }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::capability::docs::Docs;
 use crate::capability::fs::Fs;
+use crate::capability::message::{MessageArgs, MessageOk};
 use crate::capability::search::Search;
 use crate::capability::shell::Shell;
 use crate::capability::task::Tasks;
@@ -96,6 +97,18 @@ impl Context {
     #[must_use]
     pub fn tasks(&self) -> Tasks<'_> {
         Tasks::new(self)
+    }
+
+    /// Tells the person something, attributed to the plugin.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorCode::InvalidInput`], [`ErrorCode::NotFound`] for a file,
+    /// [`ErrorCode::Denied`], or whatever else the host answers; the person is then told
+    /// nothing.
+    #[inline]
+    pub fn tell(&self, args: &MessageArgs<'_>) -> Result<MessageOk, ToolError> {
+        self.call(args).map(|answer| answer.ok)
     }
 
     /// Starts a capability call and goes on.

@@ -14,6 +14,7 @@ use crate::capability::fs::{
     Content, Expect, FileKind, Lines, ListArgs, ListOk, ReadArgs, ReadOk, ReplaceArgs, StatArgs, StatOk, WriteArgs,
     WriteOk,
 };
+use crate::capability::message::{MessageArgs, MessageOk, Status};
 use crate::capability::random::{RandomArgs, RandomOk};
 use crate::capability::search::{ContentsArgs, ContentsOk, NamesArgs, NamesOk};
 use crate::capability::shell::{Background, ShellArgs, ShellKind, ShellOk};
@@ -262,6 +263,10 @@ fn requests_to_write_are_written() {
     check_request("request_clock_now", &ClockArgs {});
     check_request("request_random_bytes", &RandomArgs { length: 4 });
     check_request("request_docs_read", &DocsArgs { path: "a.pdf", pages: "1-3", shown: true });
+    check_request(
+        "request_session_message",
+        &MessageArgs { message: "Built **ä**", attachments: &["a.png".to_owned()], status: Status::Proactive },
+    );
 }
 
 #[test]
@@ -291,6 +296,10 @@ fn answers_to_writes_become_types() {
     );
     assert_eq!(last.size, 11);
     assert!(answer::<DocsOk>("answer_docs_unchanged").unchanged);
+    let told: MessageOk = answer("answer_session_message");
+    let file = told.attachments.first().expect("a file");
+    assert_eq!((file.path.as_str(), file.size, file.is_image), ("/work/a.png", 68, true));
+    assert_eq!(told.sent, "2026-01-02T03:04:05.678Z");
 }
 
 /// The keys of a struct of the ABI, read from where it is defined.
