@@ -20,9 +20,9 @@ send(type="end")
 for event in map(json.loads, child.stdout):
     kind, call = event["type"], event.get("tool_use_id", "")
     if kind in ("started", "progress"):
-        print(kind, call, event.get("message", ""), flush=True)
+        print(kind, call, event["tool"], event.get("display", ""), flush=True)
     elif kind == "permission":
-        yes = input(f"{event['tool']} {event.get('title', '')}: {event.get('reason', '')}. Allow? [y/N] ") == "y"
+        yes = input(f"{event['tool']} {event.get('display', '')}: {event.get('reason', '')}. Allow? [y/N] ") == "y"
         send(type="answer", question=event["approval"], answer="allow" if yes else "deny")
     elif kind == "question":  # a tool's form or URL, which this program does not show
         send(type="answer", question=event["question"], answer="deny")
