@@ -34,7 +34,7 @@ func decide(p *Policy, r Request, e Evidence, trace *[]Finding) Decision {
 	} else if d.held {
 		d.Need &^= NeedJudge // it asks whatever a judge says
 	}
-	if d.Verdict == Ask && (r.Headless || p.mode == ModeDontAsk) {
+	if d.Verdict == Ask && (r.Headless || p.NeverAsks()) {
 		d.Verdict, d.Headless = Deny, true
 	}
 	return d

@@ -24,8 +24,11 @@ func (d *Decision) Message() string {
 		return fmt.Sprintf("Permission needed: %s (%s).", what, why)
 	}
 	nobody := "nobody can be asked here"
-	if d.policy != nil && d.policy.mode == ModeDontAsk {
+	if d.policy != nil && d.policy.NeverAsks() {
 		nobody = "in the mode dontAsk nobody is asked"
+		if d.policy.mode != ModeDontAsk {
+			nobody = fmt.Sprintf("nobody is asked, as the mode %s was entered from dontAsk", d.policy.mode)
+		}
 	}
 	return fmt.Sprintf("Permission denied: %s needs a person's approval (%s), and %s. %s", what, why, nobody, d.remedy())
 }

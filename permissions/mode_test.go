@@ -3,6 +3,7 @@ package permissions_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolquay/toolquay/permissions"
 )
@@ -178,5 +179,32 @@ func TestPlanFile(t *testing.T) {
 	none.PlanFile, none.Mode = permissions.Dir{}, permissions.ModePlan
 	if v := verdict(compile(t, none), parseRequest("write /var/s1/plan.md")); v != permissions.Deny {
 		t.Errorf("without a plan file: %s", v)
+	}
+}
+
+// TestSilent: a silent policy denies what it would ask and changes nothing else, until the mode
+// is another one.
+func TestSilent(t *testing.T) {
+	t.Parallel()
+	p := compile(t, setupFor(t, "mode plan"))
+	silent := p.Silent()
+	for _, request := range []string{"read /ws/proj/a", "read /etc/a", "write /ws/proj/a", "write /var/s1/plan.md", "$ make", "$ ls", "net example.com", "$ rm /ws"} {
+		want := verdict(p, parseRequest(request))
+		if want == permissions.Ask {
+			want = permissions.Deny
+		}
+		if got := verdict(silent, parseRequest(request)); got != want {
+			t.Errorf("%s: %s, want %s", request, got, want)
+		}
+	}
+	if p.NeverAsks() || !silent.NeverAsks() || !silent.At(time.Now()).NeverAsks() || !silent.WithCwd(silent.Cwd()).NeverAsks() {
+		t.Error("what is silent does not stay so, or all is")
+	}
+	back, err := silent.WithMode(permissions.ModeDefault)
+	if err != nil || back.NeverAsks() {
+		t.Errorf("another mode is silent too: %v", err)
+	}
+	if dont, err := p.WithMode(permissions.ModeDontAsk); err != nil || !dont.NeverAsks() {
+		t.Errorf("dontAsk asks: %v", err)
 	}
 }

@@ -28,6 +28,8 @@ type modes struct {
 	mode      Mode
 	forbidden []Mode
 	unasked   Unasked
+	// silent says that what would ask is denied, in any mode.
+	silent bool
 }
 
 // Compile builds a policy. Malformed allow rules grant nothing and are warned
@@ -97,15 +99,27 @@ func (p *modes) Modes() []Mode {
 }
 
 // WithMode returns the policy in another mode, or an error where that is
-// unknown or forbidden.
+// unknown or forbidden. It asks as that mode does, also where p was silent.
 func (p *Policy) WithMode(m Mode) (*Policy, error) {
 	q := *p
-	q.mode = m
+	q.mode, q.silent = m, false
 	if err := q.checkMode(); err != nil {
 		return nil, err
 	}
 	return &q, nil
 }
+
+// Silent returns the policy in the same mode, where what would ask is denied, as in
+// [ModeDontAsk]: such as in [ModePlan], if that was entered from there.
+func (p *Policy) Silent() *Policy {
+	q := *p
+	q.silent = true
+	return &q
+}
+
+// NeverAsks reports whether what would ask is denied: in ModeDontAsk, and where the policy is
+// silent.
+func (p *modes) NeverAsks() bool { return p.silent || p.mode == ModeDontAsk }
 
 // WithCwd returns the policy for a session that has moved. Deny and ask rules
 // with relative patterns bind there as well as where the session began; allow

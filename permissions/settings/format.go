@@ -18,6 +18,7 @@ type format struct {
 		Allow       []ruleEntry `toml:"allow"`
 		Mode        string      `toml:"mode"`
 		Directories []string    `toml:"additional_directories"`
+		AskToPlan   bool        `toml:"ask_to_plan"`
 
 		OnlyPolicyRules   bool     `toml:"only_policy_rules"`
 		OnlyPolicyHooks   bool     `toml:"only_policy_hooks"`

@@ -35,6 +35,9 @@ func fillFile(p *parser) {
 	refuseForeign(p)
 	f.Deny = rulesOf(p, "permissions.deny", in.Permissions.Deny)
 	f.Ask = rulesOf(p, "permissions.ask", in.Permissions.Ask)
+	if in.Permissions.AskToPlan {
+		f.Ask = append(f.Ask, Rule{Text: "EnterPlanMode", Line: p.doc.Line("permissions.ask_to_plan")})
+	}
 	f.Allow = rulesOf(p, "permissions.allow", in.Permissions.Allow)
 	f.Mode = keyOf(p, "permissions.mode", p.mode("permissions.mode", in.Permissions.Mode))
 	for i, dir := range in.Permissions.Directories {
