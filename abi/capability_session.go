@@ -21,6 +21,8 @@ const (
 	// is [QuestionOK]; it has no body.
 	CapSessionQuestion = "session.question"
 	// CapSessionPlan enters the mode plan, or asks the person to accept the plan and leaves it.
+	// It takes [PlanArgs]; the answer's head is [PlanOK], and its body the plan that the person
+	// accepted.
 	CapSessionPlan = "session.plan"
 	// CapSessionConfig reads and sets the settings that a model may. It takes [ConfigArgs]; the
 	// answer's head is [ConfigOK]; it has no body.
@@ -127,4 +129,44 @@ type ChoiceAnswer struct {
 	Chosen []string `json:"chosen"`
 	// Note is what they noted beside it.
 	Note string `json:"note,omitempty"`
+}
+
+// What [PlanArgs] can say to do.
+const (
+	PlanEnter = "enter"
+	PlanExit  = "exit"
+)
+
+// PlanArgs are the arguments of session.plan.
+type PlanArgs struct {
+	// Do is PlanEnter or PlanExit.
+	Do string `json:"do"`
+	// Proposals are what the model would like to be allowed after PlanExit. The person is shown
+	// them, and nothing follows from them.
+	Proposals []PlanProposal `json:"proposals,omitempty"`
+}
+
+// PlanProposal is a kind of call that a model would like to be allowed while it follows a plan.
+type PlanProposal struct {
+	Tool   string `json:"tool"`
+	Prompt string `json:"prompt"`
+}
+
+// PlanOK is the answer to session.plan.
+type PlanOK struct {
+	// Path is the plan file, absolute, and Mode the session's mode from now on.
+	Path string `json:"path"`
+	Mode string `json:"mode"`
+	// Agent says that the session is not the main agent's.
+	Agent bool `json:"agent,omitempty"`
+	// Already says of PlanEnter that the mode was plan before.
+	Already bool `json:"already,omitempty"`
+	// Edited says that the person changed the plan, and Rules are what they allowed for the
+	// session.
+	Edited bool     `json:"edited,omitempty"`
+	Rules  []string `json:"rules,omitempty"`
+	// Declined says that they did not accept it, so that the mode is still plan, and Message
+	// what they said.
+	Declined bool   `json:"declined,omitempty"`
+	Message  string `json:"message,omitempty"`
 }

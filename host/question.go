@@ -87,8 +87,13 @@ type (
 	URLQuestion = capability.URLQuestion
 	// Choice asks a person to choose, in up to four questions.
 	Choice = capability.Choice
+	// Chosen is the content of an answer to a choice, and Picked what was chosen of a question.
+	Chosen = capability.Chosen
+	Picked = capability.Picked
 	// PlanQuestion asks a person to accept a plan.
 	PlanQuestion = capability.PlanQuestion
+	// Accepted is the content of an answer that accepts a plan.
+	Accepted = capability.Accepted
 )
 
 var (

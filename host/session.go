@@ -32,13 +32,18 @@ type SessionOptions struct {
 	// Mode is the permission mode. Empty is the one of the rules ([permissions.RuleSet].Mode),
 	// and where they name none permissions.ModeDefault.
 	Mode permissions.Mode
-	// PlanFile is the one file that may be written in the mode plan, absolute.
+	// BeforePlan is the mode that a session which begins in the mode plan leaves that for;
+	// empty is permissions.ModeDefault.
+	BeforePlan permissions.Mode
+	// PlanFile is the one file that may be written in the mode plan, absolute. Empty is plan.md
+	// in the session's directory, or where it has none, in one for temporary files.
 	PlanFile string
 	// Asker asks the person, such as an approvals.Func of package host/approvals; nil makes
 	// the session headless, as does one that carries no approvals, as long as it does not.
 	// Tools that require a person are not offered while no question can be asked.
 	Asker Asker
-	// Audience is whom the tools are for; some are not for every one.
+	// Audience is whom the tools are for; some are not for every one. Empty is AudienceMain for
+	// the main agent, and [AudienceSubagent] for others.
 	Audience Audience
 	// Unheard says that nobody shows the person what tools tell them ([EventMessage] with Said),
 	// as in a server of MCP, whose clients do not: then SendUserMessage is not offered, and
@@ -90,11 +95,19 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 		}
 	}
 	o.Caller.Agent = cmp.Or(o.Caller.Agent, MainAgent)
+	if o.Audience == AudienceMain && o.Caller.Agent != MainAgent {
+		o.Audience = AudienceSubagent
+	}
 	s := &Session{host: h, options: o, id: cmp.Or(o.ID, rand.Text())}
 	s.news, s.quiet.of = newNews(h, s), s
 	inner := session.Options{Caller: o.Caller, Audience: o.Audience, Storage: s.storageOptions(), Output: output, Unheard: o.Unheard, Resumes: o.ID != ""}
 	inner.Headless = func() bool { return !s.carries(QuestionApproval) }
-	inner.Mute = func() bool { return !s.carries(QuestionApproval, QuestionForm, QuestionURL) }
+	inner.Carries = func(kinds ...QuestionKind) bool {
+		if len(kinds) == 0 {
+			kinds = Kinds()
+		}
+		return s.carries(kinds...)
+	}
 	if h.options.Permissions.Judge.Model != nil {
 		if inner.Judge, err = judge.New(h.options.Permissions.Judge); err != nil {
 			return nil, fmt.Errorf("the judge: %w", err)
@@ -106,6 +119,9 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 	if err := h.admitSession(s, setup); err != nil {
 		s.core.Life.End(err)
 		return nil, errors.Join(err, s.core.Close())
+	}
+	if s.Mode() == permissions.ModePlan {
+		s.placePlan()
 	}
 	return s, nil
 }
@@ -122,7 +138,7 @@ func (o *SessionOptions) places(h *Options) *rules.Places {
 // it becomes one of the host's.
 func (h *Host) admitSession(s *Session, setup permissions.Setup) error {
 	c := &rules.Compiler{
-		Setup: setup, Session: s.id, Mode: s.options.Mode, Moved: s.news.mode, Shaped: s.core.Tools.Contract, Grants: h.options.Permissions.Grants, Logger: h.options.Observe.Logger,
+		Setup: setup, Session: s.id, Mode: s.options.Mode, BeforePlan: s.options.BeforePlan, Moved: s.news.mode, Shaped: s.core.Tools.Contract, Grants: h.options.Permissions.Grants, Logger: h.options.Observe.Logger,
 	}
 	set := h.plugins.Newest()
 	h.mu.Lock()
@@ -173,11 +189,27 @@ func (s *Session) Mode() permissions.Mode { return s.core.Rules.View().Policy.Mo
 
 // SetMode changes the mode, for all that is not decided yet. It fails if the mode is
 // unknown or forbidden. Entering plan remembers the mode before it.
-func (s *Session) SetMode(m permissions.Mode) error { return s.core.Rules.SetMode(m) }
+func (s *Session) SetMode(m permissions.Mode) error {
+	if m == permissions.ModePlan {
+		s.placePlan()
+	}
+	return s.core.Rules.SetMode(m)
+}
+
+// placePlan makes the place that the plan is written to. Without, the mode is what it is.
+func (s *Session) placePlan() {
+	if _, err := s.core.Calls.PlacePlan(); err != nil {
+		s.host.options.Observe.Logger.Warn("there is no place for a plan file", "session", s.id, "error", err)
+	}
+}
 
 // LeavePlan returns to the mode that plan was entered from, or if that is forbidden by now
 // or the session began in plan, to the default one. It fails if the mode is not plan.
 func (s *Session) LeavePlan() error { return s.core.Rules.LeavePlan() }
+
+// LimitPlans has plans of the session be accepted into no looser mode than this one, whatever
+// its person says. Without it, a policy alone limits that.
+func (s *Session) LimitPlans(loosest permissions.Mode) { s.core.Rules.LimitPlans(loosest) }
 
 // Close cancels the turn that runs, waits for it to end, or for ctx, ends what runs in
 // the background, and lets go of what plugins kept. When it returns, observers were told

@@ -324,9 +324,7 @@ func TestAudiences(t *testing.T) {
 	t.Parallel()
 	background := func(c *abi.Tool) { c.Background = true }
 	tools := []host.NativeTool{
-		echo("Agent"), echo("AskUserQuestion", background), echo("EnterPlanMode"),
-		echo("LeavePlanMode", background, func(c *abi.Tool) { c.Aliases = []string{"ExitPlanMode"} }),
-		echo("Behind", background), echo("Front"),
+		echo("Helper", background, func(c *abi.Tool) { c.Aliases = []string{"Agent"} }), echo("Behind", background), echo("Front"),
 		echo("Person", background, func(c *abi.Tool) { c.RequiresUser = true }),
 	}
 	h := open(t, host.Options{Builtins: true, Tools: tools})
@@ -336,7 +334,7 @@ func TestAudiences(t *testing.T) {
 		refused map[string]string
 	}{
 		host.AudienceMain: {
-			builtins + " Agent AskUserQuestion Behind EnterPlanMode Front LeavePlanMode Person mcp__a__behind mcp__a__front", nil,
+			"AskUserQuestion Edit EnterPlanMode ExitPlanMode " + strings.TrimPrefix(builtins, "Edit ") + " Behind Front Helper Person mcp__a__behind mcp__a__front", nil,
 		},
 		host.AudienceSubagent: {
 			builtins + " Behind Front Person mcp__a__behind mcp__a__front",
@@ -352,7 +350,7 @@ func TestAudiences(t *testing.T) {
 	} {
 		t.Run(string(audience), func(t *testing.T) {
 			t.Parallel()
-			s := session(t, h, host.SessionOptions{Audience: audience, Asker: yes()})
+			s := session(t, h, host.SessionOptions{Audience: audience, Asker: replies(yesReply)})
 			wantOffered(t, s, test.want)
 			for name, says := range test.refused {
 				r, _ := one(t, s, name, `{}`)

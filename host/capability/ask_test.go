@@ -80,8 +80,8 @@ func TestAskCheck(t *testing.T) {
 		"an empty plan":       {plan(func(p *capability.PlanQuestion) { p.Plan = "\t" }), "the plan is empty"},
 		"a long plan":         {plan(func(p *capability.PlanQuestion) { p.Plan = strings.Repeat("a", capability.MaxPlan+1) }), "the plan has 1048577 bytes"},
 		"no mode":             {plan(func(p *capability.PlanQuestion) { p.Modes = nil }), "0 were named"},
-		"a proposal of none":  {plan(func(p *capability.PlanQuestion) { p.Proposals = make([]capability.Proposal, 1) }), "proposal 1 must have a tool and a prompt"},
-		"very many proposals": {plan(func(p *capability.PlanQuestion) { p.Proposals = make([]capability.Proposal, 100_000) }), "100000 proposals"},
+		"a proposal of none":  {plan(func(p *capability.PlanQuestion) { p.Proposals = make([]abi.PlanProposal, 1) }), "proposal 1 must have a tool and a prompt"},
+		"very many proposals": {plan(func(p *capability.PlanQuestion) { p.Proposals = make([]abi.PlanProposal, 100_000) }), "100000 proposals"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -140,7 +140,7 @@ func TestAskAccept(t *testing.T) {
 func TestAskClone(t *testing.T) {
 	t.Parallel()
 	for _, ask := range []capability.Ask{
-		choice(abi.ChoiceQuestion{Question: "Which?", Options: options("a", "b")}), plan(func(p *capability.PlanQuestion) { p.Proposals = []capability.Proposal{{Tool: "Bash", Prompt: "test"}} }),
+		choice(abi.ChoiceQuestion{Question: "Which?", Options: options("a", "b")}), plan(func(p *capability.PlanQuestion) { p.Proposals = []abi.PlanProposal{{Tool: "Bash", Prompt: "test"}} }),
 		{Form: &capability.Form{Message: "m", Schema: json.RawMessage(`{}`)}}, {URL: &capability.URLQuestion{Message: "m", URL: "u"}},
 	} {
 		before, err := json.Marshal(ask)

@@ -66,6 +66,10 @@ type Scope struct {
 	// Person is asked what the call cannot go on without, by [Plan].Do alone; nil in a
 	// rehearsal, and where there is no session.
 	Person Person
+	// PlanMode is the mode plan of the session, and PlanFile what its plan lies in; nil where
+	// there is no session.
+	PlanMode PlanMode
+	PlanFile PlanFile
 	// Tasks are those of the session in the background; nil is none, and then commands
 	// end at their time limit.
 	Tasks Tasks

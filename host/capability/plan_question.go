@@ -17,15 +17,9 @@ type PlanQuestion struct {
 	Path string `json:"path,omitempty"`
 	// Proposals are what the model would like to be allowed meanwhile, in its own words. They
 	// are shown, and nothing follows from them: rules come from the answer alone.
-	Proposals []Proposal `json:"proposals,omitempty"`
+	Proposals []abi.PlanProposal `json:"proposals,omitempty"`
 	// Modes are those that the plan may be accepted into, the usual one first.
 	Modes []permissions.Mode `json:"modes"`
-}
-
-// Proposal is a kind of call that a model would like to be allowed while it follows a plan.
-type Proposal struct {
-	Tool   string `json:"tool"`
-	Prompt string `json:"prompt"`
 }
 
 // Accepted is the content of an answer that accepts a [PlanQuestion]. All of it is optional.

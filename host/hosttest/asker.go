@@ -90,3 +90,10 @@ func (a *Asker) Err() error {
 	}
 	return err
 }
+
+// Choose is an answer to a choice: what was chosen of each question, by the question, as a label,
+// the person's own words, or a list of both.
+func Choose(answers map[string]any) host.Reply { return Fill(map[string]any{"answers": answers}) }
+
+// Accept is an answer that accepts a plan, as a says.
+func Accept(a host.Accepted) host.Reply { return Fill(a) }

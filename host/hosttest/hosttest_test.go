@@ -129,6 +129,12 @@ func TestAnswers(t *testing.T) {
 	if r, err := fills.Ask(t.Context(), host.Question{Kind: host.QuestionForm}); err != nil || string(r.Content) != `{"n":1}` || !fills.Carries(host.QuestionURL) {
 		t.Errorf("%s, %v", r.Content, err)
 	}
+	if r := hosttest.Choose(map[string]any{"Which?": []string{"a", "b"}}); r.Answer != host.AnswerAllow || string(r.Content) != `{"answers":{"Which?":["a","b"]}}` {
+		t.Errorf("%+v", r)
+	}
+	if r := hosttest.Accept(host.Accepted{Mode: "acceptEdits", Rules: []string{"Bash(make)"}}); r.Answer != host.AnswerAllow || string(r.Content) != `{"mode":"acceptEdits","rules":["Bash(make)"]}` {
+		t.Errorf("%+v", r)
+	}
 	if _, err := a.Ask(t.Context(), host.Question{Tool: "Shout"}); err == nil || a.Err() == nil || !strings.Contains(a.Err().Error(), "question 2 has no answer: Shout") {
 		t.Errorf("%v, %v", err, a.Err())
 	}

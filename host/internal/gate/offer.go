@@ -20,7 +20,7 @@ type Offer struct {
 // error is what came of the question otherwise. Nobody is asked, and nothing is wrong, where
 // there is nobody to ask, where the mode asks nobody, or where a rule denies the subject.
 func (g *Gate) Offer(ctx context.Context, s *Subject) (yes bool, err error) {
-	if g.Asker == nil || g.Policies.Renew().Policy.Mode() == permissions.ModeDontAsk {
+	if g.Asker == nil || g.Policies.Renew().Policy.NeverAsks() {
 		return false, nil
 	}
 	d := g.Decide(s)

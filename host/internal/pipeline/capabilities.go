@@ -6,6 +6,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/shell/commands"
 	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/permissions"
@@ -80,6 +81,7 @@ func (g *world) placed(commands *commands.Shell) capability.Scope {
 		Call:  c.identity(),
 		Files: &c.files, Person: asker{g},
 		Output: c.session().Output, Settings: c.session().Settings, Unheard: c.session().Unheard,
+		PlanMode: rules.PlanMode{State: c.session().Rules}, PlanFile: planFile{g},
 	}
 	c.session().Storage.Provide(&scope)
 	if from := c.tool.Source(); !from.Trusted {

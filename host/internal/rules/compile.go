@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"log/slog"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -21,6 +22,8 @@ type Compiler struct {
 	Session string
 	// Mode is the mode that the session begins in; empty is that of its settings.
 	Mode permissions.Mode
+	// BeforePlan is the mode that a session which begins in plan was in before; empty is none.
+	BeforePlan permissions.Mode
 	// Grants are what people allowed beyond single calls; nil is none.
 	Grants *grants.List
 	// Moved is told of each change of the mode, under the lock of the session's rules; nil tells
@@ -114,12 +117,27 @@ func (c *Compiler) add(p *permissions.Policy, set permissions.RuleSet) (*permiss
 	return p, err
 }
 
+// give returns a view with rules that a person gave.
+func (c *Compiler) give(v *View, g given) (*View, error) {
+	policy, err := c.add(v.Policy, g.rules)
+	if err != nil {
+		return nil, err
+	}
+	newer := v.with(policy)
+	newer.given = append(slices.Clip(v.given), g)
+	return newer, nil
+}
+
 // like returns a policy in the mode and directory of the one that it replaces. If that is
 // nil, it is the first, and gets the mode that the session begins in. A mode that is
 // forbidden by now is left for the default one.
 func (c *Compiler) like(was, p *permissions.Policy) (*permissions.Policy, error) {
 	if was == nil {
-		return p.WithMode(cmp.Or(c.Mode, p.Mode()))
+		first, err := p.WithMode(cmp.Or(c.Mode, p.Mode()))
+		if err == nil && first.Mode() == permissions.ModePlan && c.BeforePlan == permissions.ModeDontAsk {
+			first = first.Silent()
+		}
+		return first, err
 	}
 	q, err := p.WithMode(was.Mode())
 	if err != nil {
@@ -127,6 +145,9 @@ func (c *Compiler) like(was, p *permissions.Policy) (*permissions.Policy, error)
 		if q, err = p.WithMode(permissions.ModeDefault); err != nil {
 			return nil, err
 		}
+	}
+	if was.NeverAsks() && was.Mode() == permissions.ModePlan && q.Mode() == permissions.ModePlan {
+		q = q.Silent()
 	}
 	return q.WithCwd(was.Cwd()), nil
 }

@@ -397,3 +397,91 @@ func TestHammer(t *testing.T) {
 		t.Errorf("%d of %d rules that were given are left", got, times)
 	}
 }
+
+// TestPlanMode is the mode plan as calls enter and leave it.
+func TestPlanMode(t *testing.T) {
+	t.Parallel()
+	const plan = permissions.ModePlan
+	for name, test := range map[string]struct {
+		before, began permissions.Mode
+		ban           permissions.Mode
+		into          []permissions.Mode
+		silent        bool
+	}{
+		"from default":     {began: permissions.ModeDefault, into: []permissions.Mode{permissions.ModeDefault, permissions.ModeAcceptEdits}},
+		"from acceptEdits": {began: permissions.ModeAcceptEdits, into: []permissions.Mode{permissions.ModeAcceptEdits}},
+		"from dontAsk":     {began: permissions.ModeDontAsk, into: []permissions.Mode{permissions.ModeDontAsk, permissions.ModeAcceptEdits}, silent: true},
+		"began in it":      {began: plan, into: []permissions.Mode{permissions.ModeDefault, permissions.ModeAcceptEdits}},
+		"resumed":          {began: plan, before: permissions.ModeAuto, into: []permissions.Mode{permissions.ModeAuto, permissions.ModeAcceptEdits}},
+		"resumed, silent":  {began: plan, before: permissions.ModeDontAsk, into: []permissions.Mode{permissions.ModeDontAsk, permissions.ModeAcceptEdits}, silent: true},
+		"forbidden":        {began: permissions.ModeDefault, ban: permissions.ModeAcceptEdits, into: []permissions.Mode{permissions.ModeDefault}},
+	} {
+		c := compiler(t, t.TempDir())
+		c.Mode, c.BeforePlan = test.began, test.before
+		s := start(t, c, settings("", ""))
+		p := rules.PlanMode{State: s}
+		if already, err := p.Enter(); err != nil || already != (test.began == plan) {
+			t.Errorf("%s: entering: %t, %v", name, already, err)
+		}
+		must(t, rules.Apply(settings("", "Read(b)", test.ban), []*rules.State{s})) // which stays as it is
+		if got := p.Into(); !slices.Equal(got, test.into) {
+			t.Errorf("%s: it can be left into %v, want %v", name, got, test.into)
+		}
+		if silent := s.View().Policy.NeverAsks(); p.Mode() != plan || silent != test.silent {
+			t.Errorf("%s: the mode is %s, silent %t", name, p.Mode(), silent)
+		}
+		err := p.Leave(permissions.ModeBypass, []string{"Read(c)"})
+		if err == nil || !strings.Contains(err.Error(), "cannot be left for bypassPermissions") || p.Mode() != plan || strings.Contains(allowed(s.View()), "Read(c)") {
+			t.Errorf("%s: %v, in %s, with %s", name, err, p.Mode(), allowed(s.View()))
+		}
+		must(t, p.Leave(test.into[0], []string{"Read(c)"}))
+		wantMode(t, s, test.into[0])
+		if !strings.Contains(allowed(s.View()), "Read(c)") {
+			t.Errorf("%s: the rules are %s", name, allowed(s.View()))
+		}
+		if err := p.Leave(test.into[0], nil); err == nil || !strings.Contains(err.Error(), "not plan") {
+			t.Errorf("%s: leaving twice: %v", name, err)
+		}
+	}
+}
+
+// TestLimitPlans: a plan is accepted into no looser mode than the limit.
+func TestLimitPlans(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[permissions.Mode][]permissions.Mode{
+		"": {permissions.ModeAuto, permissions.ModeAcceptEdits}, permissions.ModeAuto: {permissions.ModeAuto, permissions.ModeAcceptEdits},
+		permissions.ModeAcceptEdits: {permissions.ModeAcceptEdits}, permissions.ModeDefault: nil, permissions.ModePlan: nil, permissions.ModeDontAsk: nil,
+	} {
+		c := compiler(t, t.TempDir())
+		c.Mode, c.BeforePlan = permissions.ModePlan, permissions.ModeAuto
+		s := start(t, c, settings("", ""))
+		s.LimitPlans(limit)
+		p := rules.PlanMode{State: s}
+		if got := p.Into(); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", limit, got, want)
+		}
+		if err := p.Leave(permissions.ModeAuto, nil); (err == nil) != slices.Contains(want, permissions.ModeAuto) {
+			t.Errorf("%s: leaving for auto: %v", limit, err)
+		}
+	}
+}
+
+func TestPlacePlan(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := start(t, compiler(t, dir), settings("", ""))
+	if s.PlanFile().Path != "" || s.PlacePlan("") == nil {
+		t.Error("there is a plan file")
+	}
+	must(t, s.SetMode(permissions.ModePlan))
+	path := filepath.Join(t.TempDir(), "plan.md")
+	must(t, s.PlacePlan(path))
+	must(t, rules.Apply(settings("", ""), []*rules.State{s}))
+	lies := s.PlanFile().Real
+	for target, want := range map[string]permissions.Verdict{path: permissions.Allow, path + "x": permissions.Deny} {
+		r := permissions.Request{Tool: "Write", Stage: permissions.StageCapability, Accesses: []permissions.Access{{Kind: permissions.AccessWrite, Target: target, Real: lies + strings.TrimPrefix(target, path)}}}
+		if d := permissions.Decide(s.View().Policy, r, permissions.Evidence{}); d.Verdict != want {
+			t.Errorf("writing %s: %s", target, d.Verdict)
+		}
+	}
+}

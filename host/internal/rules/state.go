@@ -2,7 +2,6 @@ package rules
 
 import (
 	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +15,8 @@ type State struct {
 	compiler *Compiler
 
 	mu sync.Mutex // held where the view changes
+	// loosest is the loosest mode that a plan may be accepted into; empty is any.
+	loosest permissions.Mode
 	// now is read without the mutex only by IsCurrent.
 	now atomic.Pointer[View]
 	// changed is closed when the view changes, and replaced by another.
@@ -26,7 +27,7 @@ type State struct {
 // directory and mode of its compiler. It fails if the rules cannot be compiled or the mode
 // is unknown or forbidden.
 func New(c *Compiler, st *Settings, set tool.Set) (*State, error) {
-	first, err := c.compile(View{Cwd: c.Setup.Cwd.Path, Settings: st, Tools: set})
+	first, err := c.compile(View{Cwd: c.Setup.Cwd.Path, Settings: st, Tools: set, beforePlan: c.BeforePlan})
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +125,14 @@ func (s *State) SetMode(m permissions.Mode) error {
 
 // LeavePlan returns to the mode that plan was entered from, or if that is forbidden by now
 // or the session began in plan, to the default one. It fails if the mode is not plan.
-func (s *State) LeavePlan() error { return s.change((*View).afterPlan) }
+func (s *State) LeavePlan() error {
+	return s.change(func(v *View) (*View, error) {
+		if mode := v.Policy.Mode(); mode != permissions.ModePlan {
+			return nil, errNotPlanning(mode)
+		}
+		return v.inMode(v.afterPlan())
+	})
+}
 
 // Allow adds allow rules that a person gave, and commands that they let leave the sandbox.
 // What was also written to a settings file counts until other settings are applied, and the
@@ -137,13 +145,7 @@ func (s *State) Allow(rules, outside []string, written bool) error {
 		if written {
 			g.until = v.Settings
 		}
-		policy, err := s.compiler.add(v.Policy, g.rules)
-		if err != nil {
-			return nil, err
-		}
-		newer := v.with(policy)
-		newer.given = append(slices.Clip(v.given), g)
-		return newer, nil
+		return s.compiler.give(v, g)
 	})
 }
 

@@ -1,8 +1,9 @@
 package rules
 
 import (
-	"fmt"
+	"slices"
 
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/hooks"
 	"github.com/toolquay/toolquay/host/internal/tool"
@@ -69,6 +70,9 @@ func (v *View) inMode(m permissions.Mode) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
+	if m == permissions.ModePlan && v.Policy.NeverAsks() {
+		policy = policy.Silent() // entering plan does not loosen dontAsk
+	}
 	newer := v.with(policy)
 	if was := v.Policy.Mode(); m == permissions.ModePlan && was != m {
 		newer.beforePlan = was
@@ -76,16 +80,28 @@ func (v *View) inMode(m permissions.Mode) (*View, error) {
 	return newer, nil
 }
 
-// afterPlan returns the view in the mode before plan, or if there is none or it is
-// forbidden by now, in the default mode. It fails if the mode is not plan.
-func (v *View) afterPlan() (*View, error) {
-	if mode := v.Policy.Mode(); mode != permissions.ModePlan {
-		return nil, fmt.Errorf("the mode is %s, not %s", mode, permissions.ModePlan)
+// errNotPlanning says that the mode is another one than plan.
+func errNotPlanning(mode permissions.Mode) error {
+	return abi.Errorf(abi.CodeChanged, "the mode is %s, not %s", mode, permissions.ModePlan)
+}
+
+// afterPlan returns the mode before plan, or if there is none or it is forbidden by now, the
+// default mode.
+func (v *View) afterPlan() permissions.Mode {
+	if v.beforePlan != "" && slices.Contains(v.Policy.Modes(), v.beforePlan) {
+		return v.beforePlan
 	}
-	if v.beforePlan != "" {
-		if newer, err := v.inMode(v.beforePlan); err == nil {
-			return newer, nil
+	return permissions.ModeDefault
+}
+
+// leavesPlan are the modes that a person may accept a plan into, those that are forbidden
+// left out: [View.afterPlan], and acceptEdits.
+func (v *View) leavesPlan() []permissions.Mode {
+	var into []permissions.Mode
+	for _, m := range []permissions.Mode{v.afterPlan(), permissions.ModeAcceptEdits} {
+		if !slices.Contains(into, m) && slices.Contains(v.Policy.Modes(), m) {
+			into = append(into, m)
 		}
 	}
-	return v.inMode(permissions.ModeDefault)
+	return into
 }

@@ -79,16 +79,17 @@ type Options struct {
 	Unheard bool
 	// Judge is asked what rules leave open; nil is none.
 	Judge gate.Judge
-	// Headless reports whether there is nobody to ask for an approval now, and Mute whether
-	// nothing at all can be asked.
-	Headless, Mute func() bool
+	// Headless reports whether there is nobody to ask for an approval now, and Carries whether
+	// questions of one of some kinds can be asked, or with none named, of any kind.
+	Headless func() bool
+	Carries  func(kinds ...capability.QuestionKind) bool
 }
 
 // Open opens a session, whose directories are added to the setup of its rules. It has no
 // rules yet, see [Session.Begin].
 func (h *Host) Open(o Options, setup *permissions.Setup) (*Session, error) {
 	s := &Session{Host: h, resumes: o.Resumes, caller: o.Caller, running: turn.NewToken(), singles: singles{entering: turn.NewToken()}}
-	s.Tools = Tools{host: h, audience: o.Audience, stage: o.Storage.Stage, mute: o.Mute, unheard: o.Unheard, Output: o.Output}
+	s.Tools = Tools{host: h, audience: o.Audience, stage: o.Storage.Stage, carries: o.Carries, unheard: o.Unheard, Output: o.Output}
 	s.Calls.Unheard = o.Unheard
 	o.Storage.Results = h.tuned().Results
 	s.Calls.ID, s.Calls.Judge, s.Calls.Headless = o.Storage.ID, o.Judge, o.Headless

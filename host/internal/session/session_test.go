@@ -75,6 +75,8 @@ func (t teller) Left(r abi.ToolResult) {
 
 func never() bool { return false }
 
+func all(...capability.QuestionKind) bool { return true }
+
 // native is a tool of the embedder that answers with its name.
 func native(t *testing.T, name string) *tool.Native {
 	t.Helper()
@@ -113,7 +115,7 @@ func open(t *testing.T) *session.Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := h.Open(session.Options{Headless: never, Mute: never, Storage: storage.Options{ID: "one", Logger: log}}, &setup)
+	s, err := h.Open(session.Options{Headless: never, Carries: all, Storage: storage.Options{ID: "one", Logger: log}}, &setup)
 	if err != nil {
 		t.Fatal(err)
 	}

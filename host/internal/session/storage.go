@@ -27,6 +27,12 @@ func (s *Session) openStorage(o storage.Options, setup *permissions.Setup) error
 			setup.TempFolder = rules.Dir(dir)
 		}
 	}
+	if setup.PlanFile.Path == "" && (s.Storage.Dir() != "" || o.Tasks != nil) {
+		// Where there is neither, a place is made when it is needed.
+		if path, err := s.Storage.PlanFile(); err == nil {
+			setup.PlanFile = rules.Dir(path)
+		}
+	}
 	if o.Stage {
 		s.Files.Place = s.Storage.Place
 	}

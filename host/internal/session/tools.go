@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
 	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/storage"
@@ -20,8 +21,8 @@ type Tools struct {
 	host     *Host
 	audience toolset.Audience
 	stage    bool // writes are staged
-	// mute reports whether nothing can be asked, and unheard says that nobody shows messages.
-	mute    func() bool
+	// carries is as in [Options], and unheard says that nobody shows messages.
+	carries func(kinds ...capability.QuestionKind) bool
 	unheard bool
 	storage *storage.Session
 	// Output is what the session is begun for; nil is nothing.
@@ -95,7 +96,7 @@ func (s *Tools) refuses(t tool.Tool) error {
 	if err := cmp.Or(s.refusesPowerShell(t), s.refusesTasks(t), s.refusesSelf(t)); err != nil {
 		return err
 	}
-	if contract.RequiresUser && s.mute() {
+	if contract.RequiresUser && !s.carries(asks(contract)...) {
 		return abi.Errorf(abi.CodeDisabled, "%s needs a person, and there is nobody to ask", contract.Name)
 	}
 	return s.audience.Refuses(contract, tool.BuiltIn(t))
@@ -156,6 +157,20 @@ func (s *Tools) shaped(t tool.Tool) tool.Tool {
 
 // Contract is that of a tool as the session has it.
 func (s *Tools) Contract(t tool.Tool) *abi.Tool { return s.shaped(t).Contract() }
+
+// asks are the kinds of question that a tool cannot do without, by the capabilities that its
+// contract names; none where it names none that asks.
+func asks(contract *abi.Tool) []capability.QuestionKind {
+	var kinds []capability.QuestionKind
+	for name, kind := range map[string]capability.QuestionKind{
+		abi.CapSessionQuestion: capability.QuestionChoice, abi.CapSessionPlan: capability.QuestionPlan,
+	} {
+		if slices.Contains(contract.Capabilities, name) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
 
 // refusesPowerShell says why the built-in tool PowerShell is not offered, or returns nil.
 func (s *Tools) refusesPowerShell(t tool.Tool) error {

@@ -71,6 +71,13 @@ func (d *Dir) Recall(kind string) []json.RawMessage {
 	return found
 }
 
+// Make makes the directory where it is missing, for files that others write there.
+func (d *Dir) Make() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.make()
+}
+
 // make makes sure that the directory is there and ours, and is not used by others.
 func (d *Dir) make() error {
 	switch {

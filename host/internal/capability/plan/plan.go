@@ -1,0 +1,124 @@
+package plan
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// Capability answers the operations. It is safe for concurrent use.
+type Capability struct{}
+
+var _ capability.Capability = Capability{}
+
+// New returns the capability.
+func New() Capability { return Capability{} }
+
+// Names lists the operations.
+func (Capability) Names() []string { return []string{abi.CapSessionPlan, abi.CapSessionQuestion} }
+
+// Plan reads the arguments; see [capability.Capability].
+func (Capability) Plan(_ context.Context, scope capability.Scope, req abi.Request) (capability.Plan, error) {
+	switch req.Name {
+	case abi.CapSessionPlan:
+		return planOf(scope, req)
+	case abi.CapSessionQuestion:
+		return questionOf(scope, req)
+	}
+	return nil, abi.Errorf(abi.CodeUnsupported, "there is no operation %q", req.Name)
+}
+
+func planOf(scope capability.Scope, req abi.Request) (capability.Plan, error) {
+	var args abi.PlanArgs
+	if err := readArgs(req, &args); err != nil {
+		return nil, err
+	}
+	if scope.PlanMode == nil || scope.PlanFile == nil {
+		return nil, abi.Errorf(abi.CodeUnsupported, "there is no session here that plans")
+	}
+	switch args.Do {
+	case abi.PlanEnter:
+		return &enterPlan{session{"plan"}, scope}, nil
+	case abi.PlanExit:
+		if err := askable(&scope); err != nil {
+			return nil, err
+		}
+		return &exitPlan{session{"plan"}, scope, args.Proposals}, nil
+	}
+	return nil, abi.Errorf(abi.CodeInvalidInput, "%s does %q or %q, not %.40q", req.Name, abi.PlanEnter, abi.PlanExit, args.Do)
+}
+
+func questionOf(scope capability.Scope, req abi.Request) (capability.Plan, error) {
+	var args abi.QuestionArgs
+	if err := readArgs(req, &args); err != nil {
+		return nil, err
+	}
+	ask := capability.Ask{Choice: &capability.Choice{Questions: args.Questions}}
+	if err := ask.Check(); err != nil {
+		return nil, err
+	}
+	if err := askable(&scope); err != nil {
+		return nil, err
+	}
+	return &questionPlan{session{"question"}, scope, ask}, nil
+}
+
+// readArgs reads a request's arguments, with no keys but those known.
+func readArgs(req abi.Request, args any) error {
+	d := json.NewDecoder(bytes.NewReader(req.Args))
+	d.DisallowUnknownFields()
+	if err := d.Decode(args); err != nil {
+		return abi.Errorf(abi.CodeInvalidInput, "the arguments of %s: %w", req.Name, err)
+	}
+	return nil
+}
+
+// askable fails where no person can be asked: in a rehearsal, which asks nobody, too.
+func askable(scope *capability.Scope) error {
+	if scope.Person == nil || scope.Rehearse {
+		return abi.Errorf(abi.CodeUnsupported, "nobody can be asked here")
+	}
+	return nil
+}
+
+// session is the part of a plan that touches nothing but the session, and holds nothing.
+type session struct{ target string }
+
+// Accesses is the one part of the session that is used.
+func (s session) Accesses() []permissions.Access {
+	return []permissions.Access{{Kind: permissions.AccessSession, Target: s.target}}
+}
+
+// Close has nothing to let go of.
+func (session) Close() error { return nil }
+
+// questionPlan is one session.question.
+type questionPlan struct {
+	session
+	scope capability.Scope
+	ask   capability.Ask
+}
+
+// Do asks.
+func (p *questionPlan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, error) {
+	reply, err := p.scope.Person.Ask(ctx, p.ask)
+	if err != nil {
+		return abi.Answer{}, err
+	}
+	if !reply.Accepted {
+		return abi.Answer{OK: abi.QuestionOK{Declined: true, Message: reply.Message}}, nil
+	}
+	chosen, err := p.ask.Choice.Chosen(reply.Content)
+	if err != nil {
+		return abi.Answer{}, err
+	}
+	var ok abi.QuestionOK
+	for _, q := range p.ask.Choice.Questions {
+		ok.Answers = append(ok.Answers, abi.ChoiceAnswer{Question: q.Question, Chosen: chosen.Answers[q.Question], Note: chosen.Notes[q.Question]})
+	}
+	return abi.Answer{OK: ok}, nil
+}
