@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -28,8 +29,9 @@ question is kept. Approvals lists what waits; allow and deny answer one, also ho
 later and from another terminal; resume runs its call again, in the session,
 directory and mode that it was asked in, with the answer; of that mode and --mode
 the stricter counts. An answer holds for exactly the call that was shown, once.
-A form or a URL that a tool asks is kept and answered the same way: allow fills
-the form in at the terminal, or with --field.`,
+What else a tool asks, such as a form, a choice or to accept a plan, is kept and
+answered the same way: allow asks it at the terminal, or takes --content, or for a
+form --field.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return listApprovals(a, asJSON) },
 	}
@@ -83,6 +85,10 @@ func about(it *approvals.Item) string {
 		return "form: " + it.Form.Message
 	case it.URL != nil:
 		return "URL: " + it.URL.URL
+	case it.Choice != nil && len(it.Choice.Questions) > 0:
+		return "choice: " + it.Choice.Questions[0].Question
+	case it.Plan != nil:
+		return "plan: " + it.Plan.Path
 	}
 	return cmp.Or(it.Line, it.Title)
 }
@@ -107,7 +113,7 @@ func approvalShowCommand(a *app) *cobra.Command {
 }
 
 func showItem(a *app, it *approvals.Item) error {
-	if it.Form != nil || it.URL != nil {
+	if ask := it.Question(); ask.AskedKind() != "" {
 		if err := ui.ShowRequest(a.out, questionOf(it)); err != nil {
 			return hostError(err)
 		}
@@ -145,18 +151,23 @@ func showApproval(a *app, it *approvals.Item) {
 }
 
 func approvalAllowCommand(a *app) *cobra.Command {
-	var remember string
+	var remember, content string
 	var fields []string
 	cmd := &cobra.Command{
 		Use:   "allow ID",
-		Short: "Allow what was asked, once, or fill in a form",
+		Short: "Allow what was asked, once, fill in a form, choose, or accept a plan",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			answer := approvals.Answer{Answer: host.AnswerAllow, Remember: host.RuleTarget(remember)}
+			if cmd.Flags().Changed("content") {
+				answer.Content = json.RawMessage(content)
+			}
 			return allowApproval(cmd.Context(), a, args[0], answer, fields)
 		},
 	}
 	cmd.Flags().StringArrayVar(&fields, "field", nil, "a field of the form, as NAME=VALUE; several values with commas")
+	cmd.Flags().StringVar(&content, "content", "", `the answer to a form, a choice or a plan, as JSON: {FIELD: VALUE}, {"answers": {QUESTION: ANSWER}} or {"plan": TEXT, "mode": MODE, "rules": [RULES]}`)
+	cmd.MarkFlagsMutuallyExclusive("content", "field")
 	cmd.Flags().StringVar(&remember, "always", "", "take the question's offer for session, edits, project-local, project or user too")
 	return cmd
 }
@@ -175,8 +186,8 @@ func approvalDenyCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// allowApproval answers with yes. A form is filled in with the fields that were given, or else
-// by the person at the terminal, who may decline.
+// allowApproval answers with yes. What has content is answered with the one that was given, or
+// the fields of a form, or else by the person at the terminal, who may decline.
 func allowApproval(ctx context.Context, a *app, id string, answer approvals.Answer, fields []string) error {
 	store, err := openApprovals()
 	if err != nil {
@@ -186,18 +197,23 @@ func allowApproval(ctx context.Context, a *app, id string, answer approvals.Answ
 	if err != nil {
 		return usageError("%w", err)
 	}
+	asks := item.Form != nil || item.Choice != nil || item.Plan != nil
 	person := a.person()
 	switch {
 	case item.Form == nil && len(fields) > 0:
 		return usageError("--field: %s asks no form", id)
-	case item.Form == nil:
+	case !asks && answer.Content != nil:
+		return usageError("--content: the answer to %s has none", id)
+	case !asks || answer.Content != nil:
 	case len(fields) == 0 && person != nil:
 		reply, err := person.Ask(ctx, questionOf(&item))
 		if err != nil {
 			return hostError(err)
 		}
 		answer.Answer, answer.Content, answer.Message = reply.Answer, reply.Content, reply.Message
-	default:
+	case item.Choice != nil:
+		return usageError(`%s asks to choose: answer it with --content '{"answers": {QUESTION: ANSWER}}', or at a terminal`, id)
+	case item.Form != nil:
 		if answer.Content, err = ui.Content([]byte(item.Form.Schema), fields); err != nil {
 			return usageError("--field: %w", err)
 		}
@@ -270,6 +286,9 @@ func resumeApproval(ctx context.Context, a *app, id string) error {
 	a.flags.cwd, a.flags.addDirs = item.Cwd, item.AdditionalDirs
 	o, err := a.open(ctx, func(s *setup) {
 		s.session.ID, s.calls = item.Session, true
+		if item.Plan != nil && len(item.Plan.Modes) > 0 {
+			s.session.BeforePlan = item.Plan.Modes[0] // so that it is left for what the person was told
+		}
 		if !noAsk {
 			s.session.Asker = approvals.NewDurable(store, item.Resume)
 		}

@@ -89,7 +89,17 @@ func TestApprovalsAreEscaped(t *testing.T) {
 	}
 }
 
-// requestFields put a text into each field of a form or a URL.
+// asksChoice and asksPlan make a question one of these kinds.
+func asksChoice(q *host.Question, c abi.ChoiceQuestion) {
+	q.Kind, q.Ask = host.QuestionChoice, host.Ask{Choice: &host.Choice{Questions: []abi.ChoiceQuestion{c, {Question: "And?", Options: c.Options}}}}
+}
+
+func asksPlan(q *host.Question, p host.PlanQuestion) {
+	p.Modes = append(p.Modes, permissions.ModeDefault, permissions.ModeAcceptEdits)
+	q.Kind, q.Ask = host.QuestionPlan, host.Ask{Plan: &p}
+}
+
+// requestFields put a text into each field of what a tool asks.
 func requestFields() map[string]func(q *host.Question, text string) {
 	return map[string]func(q *host.Question, text string){
 		"tool":      func(q *host.Question, text string) { q.Tool = text },
@@ -102,6 +112,23 @@ func requestFields() map[string]func(q *host.Question, text string) {
 			q.Form.Schema, _ = json.Marshal(map[string]any{"type": "object", "properties": map[string]any{text: map[string]any{
 				"type": "string", "title": text, "description": text, "enum": []string{text}, "default": text,
 			}}})
+		},
+		"question": func(q *host.Question, text string) {
+			asksChoice(q, abi.ChoiceQuestion{Question: text, Options: []abi.ChoiceOption{{Label: "a"}, {Label: "b"}}})
+		},
+		"header": func(q *host.Question, text string) {
+			asksChoice(q, abi.ChoiceQuestion{Question: "Which?", Header: text, Options: []abi.ChoiceOption{{Label: "a"}, {Label: "b"}}})
+		},
+		"option": func(q *host.Question, text string) {
+			asksChoice(q, abi.ChoiceQuestion{Question: "Which?", MultiSelect: true, Options: []abi.ChoiceOption{{Label: text, Description: text}, {Label: "b"}}})
+		},
+		"plan":      func(q *host.Question, text string) { asksPlan(q, host.PlanQuestion{Plan: text}) },
+		"plan file": func(q *host.Question, text string) { asksPlan(q, host.PlanQuestion{Plan: "Mend it.", Path: text}) },
+		"proposal": func(q *host.Question, text string) {
+			asksPlan(q, host.PlanQuestion{Plan: "Mend it.", Proposals: []abi.PlanProposal{{Tool: text, Prompt: text}}})
+		},
+		"mode": func(q *host.Question, text string) {
+			asksPlan(q, host.PlanQuestion{Plan: "Mend it.", Modes: []permissions.Mode{permissions.Mode(text)}})
 		},
 		"URL": func(q *host.Question, text string) {
 			q.Kind, q.Form, q.URL = host.QuestionURL, nil, &host.URLQuestion{Message: text, URL: "https://example.com/" + text}
@@ -120,13 +147,13 @@ func TestRequestsAreEscaped(t *testing.T) {
 			put(&q, text)
 			item := approvals.Item{State: approvals.StatePending, Record: approvals.Record{
 				Call: approvals.Call{Use: abi.ToolUse{Name: q.Tool}, Plugin: q.Plugin, Worker: q.Worker, Title: q.Title},
-				Part: approvals.Part{Kind: q.Kind}, Origin: approvals.Origin{Cwd: q.Cwd}, URL: q.URL,
+				Part: approvals.Part{Kind: q.Kind}, Origin: approvals.Origin{Cwd: q.Cwd}, URL: q.URL, Choice: q.Choice, Plan: q.Plan,
 			}}
 			if q.Form != nil {
 				item.Form = &approvals.Form{Message: q.Form.Message, Schema: string(q.Form.Schema)}
 			}
 			answers := filepath.Join(t.TempDir(), "answers")
-			if err := os.WriteFile(answers, []byte("y\nv\ny\n\ny\n"), 0o600); err != nil {
+			if err := os.WriteFile(answers, []byte("y\nv\n1\n1\nd\ny\n\ny\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			for way, show := range map[string]func(a *app){

@@ -161,6 +161,7 @@ func choose(session *host.Session, most, wish permissions.Mode) error {
 	if most == "" {
 		most = mode
 	}
+	session.LimitPlans(most)
 	if _, err := permissions.ParseMode(string(cmp.Or(wish, mode))); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/approvals"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -90,9 +92,10 @@ func toolsCommand(a *app) *cobra.Command {
 		Use:   "tools",
 		Short: "List the tools that a model would be offered",
 		Long: `Tools lists what a model would be offered here and now, or writes it the way a
-model API wants it: the list that run --stream offers with the same flags. With
+model API wants it: the list that run offers with the same flags. With
 --all the list also has the tools that are not offered, and why. With --session it is
-what that session's model would be told next.
+what that session's model would be told next. Tools that ask a person are listed with
+--approval pipe or later.
 
 Where many tools are offered, those that can wait are deferred: the model is told
 their names, and looks for them with ToolSearch before it calls them.
@@ -133,6 +136,9 @@ What the rules leave open is denied there, as nobody can be asked.`,
 			}
 			o, err := a.open(cmd.Context(), func(s *setup) {
 				s.servers = true
+				if f := a.flags.approval; f == approvePipe || f == approveLater {
+					s.session.Asker = approvals.AnyFunc(func(context.Context, host.Question) (host.Reply, error) { return host.Reply{}, host.ErrNobody })
+				}
 				change(s)
 				s.session.OutputSchema = schema
 			})

@@ -60,11 +60,20 @@ func TestOneListOfTools(t *testing.T) {
 			var opening struct {
 				Tools []string `json:"tools"`
 			}
-			first, _, _ := strings.Cut(u.run(t, `{"type":"end"}`, append([]string{"run", "--stream"}, test.args...)...), "\n")
-			if err := json.Unmarshal([]byte(first), &opening); err != nil {
-				t.Fatal(err)
+			stream := func(approval string) []string {
+				first, _, _ := strings.Cut(u.run(t, `{"type":"end"}`, append([]string{"--approval", approval, "run", "--stream"}, test.args...)...), "\n")
+				if err := json.Unmarshal([]byte(first), &opening); err != nil {
+					t.Fatal(err)
+				}
+				return opening.Tools
 			}
-			check("run --stream", opening.Tools)
+			check("run --stream", stream("never"))
+			// Where a person is asked, there are the tools that ask one, too.
+			asking := stream("auto")
+			listed := namesIn(t, u.run(t, "", append([]string{"--approval", "pipe", "tools", "--format", "anthropic"}, test.args...)...))
+			if slices.Sort(listed); !slices.Equal(asking, listed) {
+				t.Errorf("with a person: %v, and listed are %v", asking, listed)
+			}
 			check("an embedder", u.embedded(t, test.change))
 		})
 	}

@@ -234,7 +234,7 @@ func (s *sitting) press(ts *testscript.TestScript, key string) {
 	asked := func() bool {
 		text := strings.TrimRight(s.fresh(), " \n")
 		// Without its key it is the answer, and what comes next is to be a line.
-		return strings.HasSuffix(text, "[t] no, and tell the model why") || strings.HasSuffix(text, "[y/N]") ||
+		return strings.HasSuffix(text, "and tell the model why") || strings.HasSuffix(text, "tell the model what to change") || strings.HasSuffix(text, "[y/N]") ||
 			strings.HasSuffix(text, "model:") || strings.HasSuffix(text, "no yes before") ||
 			strings.HasSuffix(text, "[t] no, and tell the tool why") || strings.HasSuffix(text, "[n] no, send nothing") || strings.HasSuffix(text, "\n  >")
 	}

@@ -63,36 +63,51 @@ const (
 // titled is the first revision in which each value of a choice has its title beside it.
 const titled = "2025-11-25"
 
-// choose is the schema of the choice in a revision.
-func (a *approval) choose(revision string) map[string]any {
-	var values []map[string]string
+// oneOf is the schema of a choice in a revision.
+func oneOf(revision, title string, choices []choice) map[string]any {
 	var names, titles []string
-	for _, c := range a.choices {
-		values = append(values, map[string]string{"const": c.value, "title": c.title})
+	for _, c := range choices {
 		names, titles = append(names, c.value), append(titles, c.title)
 	}
 	if revision < titled {
-		return map[string]any{"type": "string", "title": "Answer", "enum": names, "enumNames": titles}
+		return map[string]any{"type": "string", "title": title, "enum": names, "enumNames": titles}
 	}
-	return map[string]any{"type": "string", "title": "Answer", "oneOf": values}
+	return map[string]any{"type": "string", "title": title, "oneOf": consts(choices)}
+}
+
+// consts are the values of a choice, each with its title.
+func consts(choices []choice) []map[string]string {
+	var values []map[string]string
+	for _, c := range choices {
+		values = append(values, map[string]string{"const": c.value, "title": c.title})
+	}
+	return values
+}
+
+// formOf asks for the fields of an object.
+func formOf(message string, properties map[string]any, required ...string) *mcp.ElicitParams {
+	object := map[string]any{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		object["required"] = required
+	}
+	schema, err := json.Marshal(object)
+	if err != nil {
+		panic(err) // it has no values that JSON has not
+	}
+	return &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: json.RawMessage(schema)}
+}
+
+// words is the schema of a text that the person writes.
+func words(title string) map[string]any {
+	return map[string]any{"type": "string", "title": title, "maxLength": maxWords}
 }
 
 // params are the form, for a client of a revision.
 func (a *approval) params(revision string) *mcp.ElicitParams {
-	schema, err := json.Marshal(map[string]any{
-		"type": "object",
-		"properties": map[string]any{
-			fieldAnswer: a.choose(revision),
-			fieldWords: map[string]any{
-				"type": "string", "title": "Words for the model, with a denial", "maxLength": maxWords,
-			},
-		},
-		"required": []string{fieldAnswer},
-	})
-	if err != nil {
-		panic(err) // it has no values that JSON has not
-	}
-	return &mcp.ElicitParams{Mode: "form", Message: a.text(), RequestedSchema: json.RawMessage(schema)}
+	return formOf(a.text(), map[string]any{
+		fieldAnswer: oneOf(revision, "Answer", a.choices),
+		fieldWords:  words("Words for the model, with a denial"),
+	}, fieldAnswer)
 }
 
 // maxWords is how many characters a person may say to the model.

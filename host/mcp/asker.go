@@ -33,7 +33,7 @@ func (a *asker) sees(c *mcp.ClientCapabilities) (more bool) {
 // share it. Whether that of a call can is found when it is asked.
 func (a *asker) Carries(kind host.QuestionKind) bool {
 	switch kind {
-	case host.QuestionApproval, host.QuestionForm:
+	case host.QuestionApproval, host.QuestionForm, host.QuestionChoice, host.QuestionPlan:
 		return a.forms.Load()
 	case host.QuestionURL:
 		return a.urls.Load()
@@ -73,6 +73,12 @@ func elicitation(q *host.Question, revision string) (*mcp.ElicitParams, func(*mc
 			return nil, nil
 		}
 		return &mcp.ElicitParams{Mode: "form", Message: asks(q, q.Form.Message), RequestedSchema: q.Form.Schema}, replyOf
+	case q.Choice != nil:
+		form := choiceForm{q}
+		return form.params(revision), form.reply
+	case q.Plan != nil:
+		form := planForm{q}
+		return form.params(revision), form.reply
 	case q.URL != nil:
 		return &mcp.ElicitParams{Mode: "url", Message: asks(q, q.URL.Message), URL: q.URL.URL, ElicitationID: q.ID}, replyOf
 	}

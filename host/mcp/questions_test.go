@@ -12,6 +12,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/mcp"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // asking is a tool of the embedder's that asks one question and tells the answer.
@@ -30,6 +31,15 @@ func withQuestions(_ *mcp.Options, o *host.Options) {
 	o.Tools = []host.NativeTool{
 		asking("Form", host.Ask{Form: &host.Form{Message: "How\x1b many?", Schema: json.RawMessage(
 			`{"type":"object","properties":{"n":{"type":"integer","title":"Number"},"size":{"type":"string","enum":["s","l"],"default":"l"}},"required":["n"]}`)}}),
+		asking("Choose", host.Ask{Choice: &host.Choice{Questions: []abi.ChoiceQuestion{
+			{Question: "Which\x1b one?", Header: "Kind", Options: []abi.ChoiceOption{{Label: "a\u202e", Description: "the first"}, {Label: "b"}}},
+			{Question: "What else?", Options: []abi.ChoiceOption{{Label: "c"}, {Label: "d"}}, MultiSelect: true},
+		}}}),
+		asking("Plan", host.Ask{Plan: &host.PlanQuestion{
+			Plan: "# Mend it\n\x1b[2J1. Test.\n", Path: "/s/plan.md", Modes: []permissions.Mode{permissions.ModeDefault, permissions.ModeAcceptEdits},
+			Proposals: []abi.PlanProposal{{Tool: "Bash", Prompt: "run\x1b the tests"}},
+		}}),
+		asking("Long", host.Ask{Plan: &host.PlanQuestion{Plan: strings.Repeat("x", 20_000), Modes: []permissions.Mode{permissions.ModeDefault}}}),
 		asking("Visit", host.Ask{URL: &host.URLQuestion{Message: "Sign in", URL: "https://example.com/in"}}),
 	}
 }
@@ -149,5 +159,114 @@ func TestFormsThatPose(t *testing.T) {
 	}, "2025-11-25")
 	if r := call(t, c, "Form", map[string]any{}); !r.IsError || !strings.Contains(textOf(r), "nobody to ask") {
 		t.Errorf("%q", textOf(r))
+	}
+}
+
+// elicited is one question as a client gets it.
+type elicited struct{ message, schema string }
+
+// answering is a client that gives answers, one after the other, and notes what it is asked.
+func answering(t *testing.T, answers ...*sdk.ElicitResult) (*sdk.ClientOptions, func() elicited) {
+	t.Helper()
+	all := make(chan elicited, len(answers))
+	next := make(chan *sdk.ElicitResult, len(answers))
+	for _, a := range answers {
+		next <- a
+	}
+	return &sdk.ClientOptions{
+		Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}}},
+		ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			schema, err := json.Marshal(r.Params.RequestedSchema)
+			if err != nil {
+				return nil, err
+			}
+			all <- elicited{r.Params.Message, string(schema)}
+			return <-next, nil
+		},
+	}, func() elicited { return <-all }
+}
+
+func accepts(content map[string]any) *sdk.ElicitResult {
+	return &sdk.ElicitResult{Action: "accept", Content: content}
+}
+
+// TestChoicesAndPlans asks clients of every way and revision to choose and to accept a plan.
+func TestChoicesAndPlans(t *testing.T) {
+	t.Parallel()
+	const (
+		choose = `"Choose" asks: choose, or answer in your own words.
+
+1. [Kind] Which\x1b one?
+   - a\u202e (the first)
+   - b
+
+2. What else?
+   - c
+   - d
+`
+		plan = `"Plan" asks: accept this plan?
+
+| # Mend it
+| \x1b[2J1. Test.
+
+Plan file: /s/plan.md
+
+The model would like to be allowed the following. It is allowed nothing by that.
+- Bash: run\x1b the tests
+`
+	)
+	tests := []struct {
+		tool, message string
+		answer        *sdk.ElicitResult
+		want          string
+		fails         bool
+	}{
+		{"Choose", choose, accepts(map[string]any{"choice_1": "2", "choice_2": []any{"1", "2"}}), `allow {"answers":{"What else?":["c","d"],"Which\u001b one?":"b"}}`, false},
+		{"Choose", choose, accepts(map[string]any{"choice_1": "1", "own_words_1": " neither ", "own_words_2": "e"}), `allow {"answers":{"What else?":["e"],"Which\u001b one?":"neither"}}`, false},
+		{"Choose", choose, accepts(map[string]any{"choice_1": "1"}), "question 2", true},
+		{"Choose", choose, &sdk.ElicitResult{Action: "decline"}, "deny", false},
+		{"Choose", choose, &sdk.ElicitResult{Action: "cancel"}, "dismissed", true},
+		{"Plan", plan, accepts(map[string]any{"answer": "default"}), `allow {"mode":"default"}`, false},
+		{"Plan", plan, accepts(map[string]any{"answer": "acceptEdits", "plan": "Leave it.", "rule": "Bash(make)"}), `allow {"plan":"Leave it.","mode":"acceptEdits","rules":["Bash(make)"]}`, false},
+		{"Plan", plan, accepts(map[string]any{"answer": "default", "rule": "Bash(make"}), "rule 1", true},
+		{"Plan", plan, accepts(map[string]any{"answer": "refuse", "message": "Test it."}), "deny", false},
+		{"Plan", plan, &sdk.ElicitResult{Action: "decline"}, "deny", false},
+	}
+	var answers []*sdk.ElicitResult
+	for _, test := range tests {
+		answers = append(answers, test.answer)
+	}
+	for _, w := range everyWay() {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			options, asked := answering(t, answers...)
+			c := w.connect(serve(t, withQuestions), options)
+			for i, test := range tests {
+				r := call(t, c, test.tool, map[string]any{})
+				if got := textOf(r); !strings.Contains(got, test.want) || r.IsError != test.fails {
+					t.Errorf("%d: %q, want %q", i, got, test.want)
+				}
+				if got := asked(); got.message != test.message {
+					t.Errorf("%d: asked\n%s\nwant\n%s", i, got.message, test.message)
+				}
+			}
+			if r := call(t, c, "Long", map[string]any{}); !r.IsError || !strings.Contains(textOf(r), "nobody to ask") {
+				t.Errorf("a plan that cannot be shown: %q", textOf(r))
+			}
+		})
+	}
+}
+
+// TestChoicesForOlderClients has several options as a switch each, where clients know no lists.
+func TestChoicesForOlderClients(t *testing.T) {
+	t.Parallel()
+	options, asked := answering(t, accepts(map[string]any{"choice_1": "1", "choice_2_2": true, "choice_2_1": false}))
+	c := serve(t, withQuestions).pipe(options, "2025-06-18")
+	r := call(t, c, "Choose", map[string]any{})
+	if got := textOf(r); r.IsError || !strings.Contains(got, `"What else?":["d"]`) {
+		t.Errorf("%q", got)
+	}
+	if got := asked().schema; !strings.Contains(got, `"choice_2_1":{"title":"2. c","type":"boolean"}`) || strings.Contains(got, `"choice_2":`) || !strings.Contains(got, `"enumNames":["a\\u202e (the first)","b"]`) {
+		t.Errorf("the schema is %s", got)
 	}
 }

@@ -16,6 +16,7 @@ import (
 // where there is only a pipe. It implements [host.Asker].
 type Asker struct {
 	out  *Printer
+	in   *os.File
 	keys keyboard
 	turn chan struct{} // holds the one token of who asks
 }
@@ -29,7 +30,7 @@ var _ host.Asker = (*Asker)(nil)
 // NewAsker asks on out and reads the answers from in, which it does not touch
 // before the first question.
 func NewAsker(out *Printer, in *os.File) *Asker {
-	a := &Asker{out: out, keys: newKeyboard(in), turn: make(chan struct{}, 1)}
+	a := &Asker{out: out, in: in, keys: newKeyboard(in), turn: make(chan struct{}, 1)}
 	a.turn <- struct{}{}
 	return a
 }
@@ -57,35 +58,49 @@ func (a *Asker) await(ctx context.Context) error {
 	}
 }
 
-// Carries is true of approvals, forms and URLs.
-func (a *Asker) Carries(kind host.QuestionKind) bool {
-	return kind == host.QuestionApproval || kind == host.QuestionForm || kind == host.QuestionURL
-}
+// Carries is true of every kind.
+func (a *Asker) Carries(kind host.QuestionKind) bool { return slices.Contains(host.Kinds(), kind) }
 
 // Ask puts one question after another, whoever asks at once. What was typed
 // before a question was shown does not answer it.
 func (a *Asker) Ask(ctx context.Context, q host.Question) (host.Reply, error) {
-	var v shown
-	if q.Approval != nil {
-		v = newQuestion(*q.Approval)
-	} else {
-		r, err := newRequest(q)
-		if err != nil {
-			return host.Reply{}, err
-		}
-		v = r
+	put, err := a.putting(q)
+	if err != nil {
+		return host.Reply{}, err
 	}
 	if err := a.await(ctx); err != nil {
 		return host.Reply{}, err
 	}
 	defer func() { a.turn <- struct{}{} }()
 	defer a.out.Hold()()
-	v.show(a.out)
-	reply, err := a.answer(ctx, v)
+	reply, err := put(ctx)
 	if err != nil {
 		a.out.Wrapped(2, Span{Dim, "  not answered: " + err.Error()})
 	}
 	return reply, err
+}
+
+// putting returns what puts a question.
+func (a *Asker) putting(q host.Question) (func(context.Context) (host.Reply, error), error) {
+	var v shown
+	switch {
+	case q.Choice != nil:
+		return func(ctx context.Context) (host.Reply, error) { return a.choose(ctx, q) }, nil
+	case q.Approval != nil:
+		v = newQuestion(*q.Approval)
+	case q.Plan != nil:
+		v = newPlanView(a, q)
+	default:
+		r, err := newRequest(q)
+		if err != nil {
+			return nil, err
+		}
+		v = r
+	}
+	return func(ctx context.Context) (host.Reply, error) {
+		v.show(a.out)
+		return a.answer(ctx, v)
+	}, nil
 }
 
 // shown is what the person is asked, with keys to answer it.
@@ -112,6 +127,13 @@ func (a *Asker) answer(ctx context.Context, v shown) (host.Reply, error) {
 		case i < 0:
 		case choices[i].shows:
 			v.showAll(a.out)
+			choices = v.choices()
+			a.menu(choices)
+		case choices[i].does != nil:
+			a.out.Wrapped(4, Span{Dim, "  " + choices[i].says})
+			if answers, err := choices[i].does(ctx); answers || err != nil {
+				return choices[i].reply, err
+			}
 			choices = v.choices()
 			a.menu(choices)
 		default:

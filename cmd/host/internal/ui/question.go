@@ -2,6 +2,7 @@ package ui
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -93,9 +94,7 @@ func excerpt(text string) string {
 func (v *question) show(out *Printer) {
 	out.Wrapped(2, Span{Yellow, "? "}, Span{Bold, v.headline()})
 	v.showBody(out, excerpt(v.body))
-	if shown := excerpt(v.body); len(shown) < len(v.body) {
-		out.Wrapped(2, Span{Red, fmt.Sprintf("  ... %d of %d characters are shown", utf8.RuneCountInString(shown), utf8.RuneCountInString(v.body))})
-	}
+	showCut(out, excerpt(v.body), v.body)
 	reasons := v.reasons()
 	for _, reason := range reasons[:min(len(reasons), maxShownReasons)] {
 		out.Wrapped(4, Span{Plain, "  " + excerpt(reason)})
@@ -290,6 +289,8 @@ type choice struct {
 	fills *forms.Form
 	// shows says that the key shows more and answers nothing.
 	shows bool
+	// does is what the key does beside. It answers, with the reply, if it reports true.
+	does func(ctx context.Context) (answers bool, err error)
 }
 
 // rememberKeys are the keys for allowing more than this once, in the order in which they are

@@ -45,6 +45,18 @@ func newRequest(q host.Question) (*request, error) {
 // ShowRequest prints all of a question that is no approval, with the names that the fields of
 // a form have.
 func ShowRequest(out *Printer, q host.Question) error {
+	switch {
+	case q.Choice != nil:
+		showChoice(out, &q)
+		return nil
+	case q.Plan != nil:
+		v := newPlanView(nil, q)
+		v.show(out)
+		if v.cut {
+			v.showAll(out)
+		}
+		return nil
+	}
 	v, err := newRequest(q)
 	if err != nil {
 		return err
@@ -74,21 +86,31 @@ func (v *request) show(out *Printer) {
 	out.Wrapped(2, Span{Yellow, "? "}, Span{Bold, v.Tool + " asks you to " + what + "."})
 	shown := excerpt(v.message)
 	out.Quoted(shown, plain)
-	if len(shown) < len(v.message) {
-		out.Wrapped(2, Span{Red, fmt.Sprintf("  ... %d of %d characters are shown", utf8.RuneCountInString(shown), utf8.RuneCountInString(v.message))})
-	}
+	showCut(out, shown, v.message)
 	if v.form != nil {
 		v.showForm(out)
 	} else {
 		v.showURL(out)
 	}
-	who := v.Tool + ownerOf(v.Plugin, v.Server)
-	if title := excerpt(cmp.Or(v.Line, v.Title)); title != "" {
+	showAsker(out, &v.Question)
+}
+
+// showAsker prints who asks.
+func showAsker(out *Printer, q *host.Question) {
+	who := q.Tool + ownerOf(q.Plugin, q.Server)
+	if title := excerpt(cmp.Or(q.Line, q.Title)); title != "" {
 		who += ": " + title
 	}
 	fact(out, "tool", who)
-	fact(out, "from", v.Worker)
-	fact(out, "in", v.Cwd)
+	fact(out, "from", q.Worker)
+	fact(out, "in", q.Cwd)
+}
+
+// showCut says how much of a text is not shown.
+func showCut(out *Printer, shown, text string) {
+	if len(shown) < len(text) {
+		out.Wrapped(2, Span{Red, fmt.Sprintf("  ... %d of %d characters are shown", utf8.RuneCountInString(shown), utf8.RuneCountInString(text))})
+	}
 }
 
 func (v *request) showForm(out *Printer) {

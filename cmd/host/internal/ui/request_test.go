@@ -160,7 +160,7 @@ func TestOtherKinds(t *testing.T) {
 	t.Parallel()
 	p, out := printer(0, false)
 	a := NewAsker(p, typed(t, "y\n"))
-	if _, err := a.Ask(t.Context(), host.Question{Kind: "plan"}); !errors.Is(err, host.ErrNobody) || a.Carries("plan") || out.Len() > 0 {
+	if _, err := a.Ask(t.Context(), host.Question{Kind: "riddle"}); !errors.Is(err, host.ErrNobody) || a.Carries("riddle") || !a.Carries(host.QuestionPlan) || out.Len() > 0 {
 		t.Errorf("%v: %s", err, out)
 	}
 	if _, err := a.Ask(t.Context(), host.Question{Kind: host.QuestionForm, Ask: host.Ask{Form: &host.Form{Schema: json.RawMessage(`{}`)}}}); abi.CodeOf(err) != abi.CodeInvalidInput {
