@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 	"syscall"
 
 	"github.com/toolquay/toolquay/abi"
@@ -22,7 +23,10 @@ host/message/stream):
   jsonl           one JSON object a line: {"type":"tool_use","id":"t1",
                   "name":"Read","input":{...}}, {"type":"interrupt"},
                   {"type":"discard"}, {"type":"answer",...} and, where the
-                  message is complete, {"type":"end"}; then the next may follow
+                  message is complete, {"type":"end"}; then the next may follow;
+                  {"type":"mode","mode":"plan"} changes the mode,
+                  {"type":"background","tool_use_id":"t1"} moves a command to the
+                  background, and {"type":"stop","task_id":ID} ends a task there
   anthropic-sse   a streamed response of the Anthropic Messages API, as it is
   openai-sse      one of the OpenAI Chat Completions or Responses API
 
@@ -44,7 +48,7 @@ open is asked by a line {"type":"permission","approval":ID,...} and answered by
 "later". A "deny" is of this call alone, and with "end_turn":true of all of the turn
 that has not begun; --approval never denies it instead. A tool that needs something
 else of the person asks it by {"type":"question","question":ID,...} of the kind form,
-whose fields are answered with a "content", or url. The first SIGINT interrupts the
+choice or plan, which are answered with a "content", or url. The first SIGINT interrupts the
 turn as {"type":"interrupt"} does, the next one ends it, a third the process.
 `
 
@@ -62,6 +66,8 @@ type streamDriver struct {
 	asker *streamAsker
 	turns streamTurns
 	out   streamOut
+	// stops are the tasks that are being ended.
+	stops sync.WaitGroup
 }
 
 func runStream(ctx context.Context, a *app, file string, f runFlags) error {

@@ -22,6 +22,7 @@ func (d *streamDriver) read(ctx context.Context, items iter.Seq[stream.Item]) {
 		d.take(ctx, item)
 	}
 	d.turns.close("")
+	d.stops.Wait()
 }
 
 func (d *streamDriver) take(ctx context.Context, item stream.Item) {
@@ -45,6 +46,8 @@ func (d *streamDriver) take(ctx context.Context, item stream.Item) {
 	case stream.KindEnd:
 		d.turns.turn(ctx)
 		d.turns.close(item.Stop)
+	case stream.KindMode, stream.KindBackground, stream.KindStop:
+		d.steer(ctx, item)
 	case stream.KindFault:
 		d.refuse(ctx, item)
 	}

@@ -22,6 +22,9 @@
 //	{"type": "interrupt"}
 //	{"type": "discard"}
 //	{"type": "end"}
+//	{"type": "mode", "mode": "plan"}
+//	{"type": "background", "tool_use_id": "t1"}
+//	{"type": "stop", "task_id": "b7k2m9x4q"}
 //
 // The answer to a question is allow, deny or later. The question is a permission line's
 // approval, or a question line's question.
@@ -39,6 +42,19 @@
 // with a default may be left out. One that does not fit the schema is a fault, and the
 // question stays open. Of a URL, allow says that the person opens it. Deny declines either,
 // perhaps with a message for the tool.
+//
+// Of a choice, allow comes with the content {"answers": {QUESTION: ANSWER}}: the label of an
+// option, the person's own words, or a list of these where more than one may be chosen. Notes
+// by question may stand in notes. Of a plan, the content is {"plan": TEXT, "mode": MODE, "rules":
+// [RULES]}, each optional: the plan as the person changed it, one of the question's modes, the
+// first if there is none, and what is allowed in this session from then on. Deny refuses the
+// plan, and the mode stays plan.
+//
+// A mode changes the session's permission mode; with "leave_plan": true in place of a name, from
+// plan to the mode before it. Where nothing is asked over the stream, the mode can change to plan
+// and dontAsk alone. A background moves the command that a call waits for to the background: the
+// call then has its result. A stop ends a background task. All three count at once, and what is
+// wrong with them is an error line.
 //
 // An end
 // says that the model's message is complete; what follows is of the next one.
@@ -93,7 +109,8 @@
 //	deed           [GitEvent]: a command did something, such as a commit
 //	permission     [Permission]: whether a call may do something; where answerable is true,
 //	               to be answered
-//	question       [Question]: a form to fill in or a URL to open, likewise
+//	question       [Question]: a form to fill in, a URL to open, a choice, or a plan to
+//	               accept, likewise
 //	answered       [Answered]: a question, not a permission, is over
 //	persisted      [Persisted]: a result was too long, and where the whole of it lies
 //	result         [Result]: the call's one result; these come in call order

@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // Format says how a stream is written.
@@ -42,6 +43,12 @@ const (
 	KindDiscard
 	// KindEnd says that the message is complete.
 	KindEnd
+	// KindMode changes the session's permission mode.
+	KindMode
+	// KindBackground moves the command that a call waits for to the background, and KindStop
+	// ends a background task.
+	KindBackground
+	KindStop
 	// KindFault is something that could not be read, and was passed over. Where it
 	// cost a call, Call has what is known of its id and name.
 	KindFault
@@ -55,6 +62,10 @@ type Item struct {
 	Line   int
 	Call   abi.ToolUse
 	Answer Answer
+	// Mode, with KindMode, is the one to change to; empty leaves the mode plan, for that before.
+	Mode permissions.Mode
+	// ID is the call's, with KindBackground, or the task's, with KindStop.
+	ID string
 	// Stop is why the model stopped, in the words of its API, with KindEnd.
 	Stop string
 	// Err, with KindFault, carries [abi.CodeInvalidInput], [abi.CodeTooLarge] or, for

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // decodeLines reads JSON Lines.
@@ -75,7 +76,15 @@ const (
 	lineInterrupt  = "interrupt"
 	lineDiscard    = "discard"
 	lineEnd        = "end"
+	lineMode       = "mode"
+	lineBackground = "background"
+	lineStop       = "stop"
 )
+
+// lineTypes are all types of a line.
+var lineTypes = []string{
+	lineCall, lineAnswer, linePermission, lineInterrupt, lineDiscard, lineEnd, lineMode, lineBackground, lineStop,
+}
 
 func (o *object) item() Item {
 	switch kind := o.text("type", true); {
@@ -97,11 +106,36 @@ func (o *object) item() Item {
 	case kind == lineEnd:
 		o.only()
 		return Item{Kind: KindEnd}
+	case kind == lineMode:
+		return o.mode()
+	case kind == lineBackground:
+		o.only("tool_use_id")
+		return Item{Kind: KindBackground, ID: o.text("tool_use_id", true)}
+	case kind == lineStop:
+		o.only("task_id")
+		return Item{Kind: KindStop, ID: o.text("task_id", true)}
 	default:
-		known := []string{lineCall, lineAnswer, linePermission, lineInterrupt, lineDiscard, lineEnd}
-		o.fail("the type %q is not known; there are %s", shown(kind), strings.Join(known, ", "))
+		o.fail("the type %q is not known; there are %s", shown(kind), strings.Join(lineTypes, ", "))
 	}
 	return Item{}
+}
+
+// mode reads a change of the mode: into one that is named, or out of plan.
+func (o *object) mode() Item {
+	leave := o.flag("leave_plan")
+	name := o.text("mode", !leave)
+	o.only("mode", "leave_plan")
+	if leave && name != "" {
+		o.fail("a line says mode or leave_plan, not both")
+	}
+	if leave || o.err != nil {
+		return Item{Kind: KindMode}
+	}
+	mode, err := permissions.ParseMode(name)
+	if err != nil {
+		o.fail("%s", shown(err.Error()))
+	}
+	return Item{Kind: KindMode, Mode: mode}
 }
 
 // answer reads an answer to the question that a key names.

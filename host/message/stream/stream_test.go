@@ -54,6 +54,12 @@ func show(items []Item) string {
 			fmt.Fprintf(&b, "answer %q %s %q %t %s %s%s", a.Question, a.Answer, a.Message, a.EndTurn, a.Remember, a.Input, a.Content)
 		case KindInterrupt:
 			b.WriteString("interrupt")
+		case KindMode:
+			fmt.Fprintf(&b, "mode %q", i.Mode)
+		case KindBackground:
+			fmt.Fprintf(&b, "background %q", i.ID)
+		case KindStop:
+			fmt.Fprintf(&b, "stop %q", i.ID)
 		case KindDiscard:
 			fmt.Fprintf(&b, "discard %v", i.Err)
 		case KindEnd:
