@@ -91,3 +91,9 @@ type WorkOK struct {
 	Count  int `json:"count,omitempty"`
 	Hidden int `json:"hidden,omitempty"`
 }
+
+// Empty reports whether nothing is to change; a nil change is empty.
+func (c *WorkChange) Empty() bool {
+	return c == nil || c.Subject == nil && c.Description == nil && c.ActiveForm == nil && c.Status == nil && c.Owner == nil &&
+		len(c.AddBlocks)+len(c.AddBlockedBy)+len(c.Metadata) == 0
+}

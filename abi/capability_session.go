@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// The operations on a session itself. Tools in the box, and an embedder's own, may use them
-// all. A plugin's tools may be granted [CapSessionTodo], [CapSessionTask] and
-// [CapSessionMessage]; see [Closed].
+// The operations on a session itself that a plugin's tools may be granted. Tools in the box,
+// and an embedder's own, may use all operations on sessions.
 const (
 	// CapSessionTodo reads or replaces the list of todos of the agent that calls.
 	CapSessionTodo = "session.todo"
@@ -17,6 +16,10 @@ const (
 	// CapSessionMessage tells the person something, with files where there are some. It takes
 	// [MessageArgs]; the answer's head is [MessageOK]; it has no body.
 	CapSessionMessage = "session.message"
+)
+
+// The operations on a session that a plugin's tools cannot be granted.
+const (
 	// CapSessionQuestion asks the person to choose. It takes [QuestionArgs]; the answer's head
 	// is [QuestionOK]; it has no body.
 	CapSessionQuestion = "session.question"

@@ -71,7 +71,7 @@ func TestOnlyManifestAndModuleAreEmbedded(t *testing.T) {
 		fsys    fs.FS
 		plugins []string
 	}{
-		"FS":        {builtin.FS(), []string{"files", "notebook", "plan", "search", "session", "tools"}},
+		"FS":        {builtin.FS(), []string{"files", "lists", "notebook", "plan", "search", "session", "tools"}},
 		"Commands":  {builtin.Commands(), []string{"shell", "tasks"}},
 		"Documents": {builtin.Documents(), []string{"docs"}},
 	} {
@@ -175,7 +175,7 @@ func checkShape(t *testing.T, module []byte, pages uint32) {
 func TestToolsOfManifestAndModuleAgree(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{
-		"files": {"Read", "Write", "Edit"}, "notebook": {"NotebookEdit"}, "plan": {"EnterPlanMode", "ExitPlanMode", "AskUserQuestion"}, "search": {"Glob", "Grep"},
+		"files": {"Read", "Write", "Edit"}, "lists": {"TodoWrite", "TaskCreate", "TaskGet", "TaskUpdate", "TaskList"}, "notebook": {"NotebookEdit"}, "plan": {"EnterPlanMode", "ExitPlanMode", "AskUserQuestion"}, "search": {"Glob", "Grep"},
 		"session": {"StructuredOutput", "SendUserMessage", "Config", "TestingPermission"},
 		"shell":   {"Bash", "PowerShell"}, "tasks": {"TaskOutput", "TaskStop", "Sleep"}, "tools": {"ToolSearch"},
 	}
@@ -229,6 +229,8 @@ func wantTraits(tool string) traits {
 		return traits{readOnly: abi.TraitTrue, concurrencySafe: abi.TraitFalse, interrupt: abi.InterruptCancel}
 	case "Config":
 		return traits{readOnly: abi.TraitInput, concurrencySafe: abi.TraitInput, interrupt: abi.InterruptBlock}
+	case "TodoWrite", "TaskCreate", "TaskUpdate":
+		return traits{readOnly: abi.TraitFalse, concurrencySafe: abi.TraitFalse, interrupt: abi.InterruptCancel}
 	case "EnterPlanMode", "AskUserQuestion":
 		return traits{readOnly: abi.TraitTrue, concurrencySafe: abi.TraitFalse, interrupt: abi.InterruptCancel}
 	case "ExitPlanMode":

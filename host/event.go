@@ -100,7 +100,7 @@ const (
 //     takes the place of its EventResult.
 //   - EventQueued comes first. Before EventStarted come EventDecided, EventQuestion,
 //     EventHook and EventRewritten, as often as the input is rewritten. After it come
-//     EventProgress, EventGit, EventTodos, EventWork, EventOutput, EventMessage with Said,
+//     EventProgress, EventGit, the EventHook of hooks that are asked about a task, EventTodos, EventWork, EventOutput, EventMessage with Said,
 //     EventQuestion and EventAnswered for what the tool asks, and of each capability call its EventDecided, EventQuestion and EventCapability, in any number; then EventHook for the hooks
 //     after the call, and EventPersisted. Then come EventFinished and EventResult, and
 //     last EventReplaced. EventChanged comes after EventFinished, before EventResult or

@@ -101,7 +101,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 func (h *Host) sharedBySessions(calls *pipeline.Host) *session.Host {
 	o := &h.options
 	shared := &session.Host{
-		Calls: calls, Plugins: h.plugins, Testing: o.Model.Testing, Settings: o.Settings,
+		Calls: calls, Plugins: h.plugins, Testing: o.Model.Testing, Todos: o.Model.Todos, Settings: o.Settings,
 		Tasks: o.Shell != nil && o.Shell.MaxBackground >= 0, Logger: o.Observe.Logger,
 	}
 	tuning := o.Tuning()

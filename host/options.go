@@ -55,6 +55,9 @@ type ModelOptions struct {
 	Toolset ToolsetOptions
 	// Testing offers TestingPermission, a tool that does nothing but ask for a permission.
 	Testing bool
+	// Todos offers models TodoWrite in place of the tools for tasks that agents share:
+	// TaskCreate, TaskGet, TaskUpdate and TaskList. Never are both offered.
+	Todos bool
 	// Documents says that models take PDF as it is. A PDF of at most 32 MB is then shown as
 	// a document block, unless pages of it are named.
 	Documents bool
@@ -163,6 +166,9 @@ type StorageOptions struct {
 	// nothing.
 	History   HistoryOptions
 	NoHistory bool
+	// Teams is the directory that holds what the agents of a team share (see Caller.Team), such
+	// as their tasks; with an empty one each session has tasks of its own.
+	Teams string
 	// CacheDir keeps compiled plugins between processes; empty keeps none.
 	CacheDir string
 }
@@ -222,8 +228,10 @@ func (o *Options) folders() []string {
 	if o.Plugins.GrantsFile != "" {
 		folders = append(folders, filepath.Dir(o.Plugins.GrantsFile))
 	}
-	if o.Storage.Sessions != "" {
-		folders = append(folders, o.Storage.Sessions)
+	for _, dir := range []string{o.Storage.Sessions, o.Storage.Teams} {
+		if dir != "" {
+			folders = append(folders, dir)
+		}
 	}
 	if o.Settings != nil {
 		folders = append(folders, filepath.Dir(o.Settings.File()))

@@ -33,7 +33,7 @@ func (s *Session) storageOptions() storage.Options {
 	o := &s.host.options
 	options := storage.Options{
 		ID: s.id, History: o.Storage.History, NoHistory: o.Storage.NoHistory,
-		Stage: s.options.Stage, Logger: o.Observe.Logger.With("session", s.id, "agent", s.options.Caller.Agent),
+		Stage: s.options.Stage, Team: s.options.Caller.Team, Teams: o.Storage.Teams, Logger: o.Observe.Logger.With("session", s.id, "agent", s.options.Caller.Agent),
 	}
 	if !s.options.Ephemeral {
 		options.Parent = o.Storage.Sessions

@@ -207,7 +207,7 @@ func TestToolSearchAgainstAnOracle(t *testing.T) {
 			natives, servers := d.tools(size)
 			o := host.Options{
 				Builtins: true, Model: host.ModelOptions{Toolset: host.ToolsetOptions{Defer: host.DeferAlways}},
-				Permissions: host.PermissionOptions{Rules: rules("NotebookEdit", "", "")}, // which is deferred
+				Permissions: host.PermissionOptions{Rules: withoutDeferred()},
 			}
 			for _, tool := range natives {
 				o.Tools = append(o.Tools, hinted(tool.Name, tool.SearchHint, cmp.Or(tool.Description, "-")))

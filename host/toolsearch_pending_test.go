@@ -23,8 +23,8 @@ func TestToolSearchTellsPendingServers(t *testing.T) {
 	s := session(t, h, host.SessionOptions{})
 	const note = "MCP servers that are still connecting, whose tools are not listed yet: late, slow. "
 	for query, want := range map[string]string{
-		"select:LSP": `{"matches":["LSP"],"pending_mcp_servers":["late","slow"],"query":"select:LSP","total_deferred_tools":11}`,
-		"quantum":    `{"matches":[],"pending_mcp_servers":["late","slow"],"query":"quantum","total_deferred_tools":11}`,
+		"select:LSP": `{"matches":["LSP"],"pending_mcp_servers":["late","slow"],"query":"select:LSP","total_deferred_tools":14}`,
+		"quantum":    `{"matches":[],"pending_mcp_servers":["late","slow"],"query":"quantum","total_deferred_tools":14}`,
 	} {
 		r, _ := one(t, s, "ToolSearch", fmt.Sprintf(`{"query":%q}`, query))
 		if string(r.Structured) != want || !strings.Contains(r.Text(), note) || strings.Contains(r.Text(), "hidden") {

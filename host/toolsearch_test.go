@@ -128,7 +128,7 @@ func TestToolSearchResult(t *testing.T) {
 	t.Parallel()
 	s := session(t, searchable(t, nil), host.SessionOptions{})
 	r, events := one(t, s, "ToolSearch", `{"query":"cron","max_results":1}`)
-	if got := string(r.Structured); got != `{"matches":["CronCreate"],"query":"cron","total_deferred_tools":11}` {
+	if got := string(r.Structured); got != `{"matches":["CronCreate"],"query":"cron","total_deferred_tools":14}` {
 		t.Errorf("structured: %s", got)
 	}
 	// For APIs that do not know what a reference is, the definition is in it.
@@ -162,7 +162,7 @@ func TestToolSearchFindsWhatIsOffered(t *testing.T) {
 	}{
 		"main":       {nil, host.AudienceMain, "CronCreate CronDelete"},
 		"denied":     {denied, host.AudienceMain, "CronDelete"},
-		"background": {func(o *host.Options) { o.Permissions.Rules = rules("NotebookEdit", "", "") }, host.AudienceBackground, "No tools are deferred: all there are can be called as they are."},
+		"background": {func(o *host.Options) { o.Permissions.Rules = withoutDeferred() }, host.AudienceBackground, "No tools are deferred: all there are can be called as they are."},
 		"never":      {func(o *host.Options) { o.Model.Toolset.Defer = host.DeferNever }, host.AudienceMain, "No tools are deferred: all there are can be called as they are."},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestCallOfADeferredTool(t *testing.T) {
 	r, _ = one(t, other, "Lsp", `{}`)
 	wantError(t, r, abi.CodeUnknownTool, "did you mean LSP?")
 	r, _ = one(t, other, "Nothing", `{}`)
-	wantError(t, r, abi.CodeUnknownTool, "there are Edit, Glob, Grep, Read, ToolSearch, Write, Plain, and 11 more that ToolSearch finds")
+	wantError(t, r, abi.CodeUnknownTool, "there are Edit, Glob, Grep, Read, TaskCreate, ToolSearch, Write, Plain, and 14 more that ToolSearch finds")
 }
 
 // What a call calls in turn is not the model's: it may call what is deferred, and what
@@ -365,7 +365,7 @@ func TestDeferralGoesOn(t *testing.T) {
 		return fmt.Sprintf("[[tools]]\nname = %q\ninput_schema = '{\"type\":\"object\"}'\ndefer = true\n", name)
 	}
 	h := open(t, host.Options{
-		Builtins: true, Tools: []host.NativeTool{echo("Native", deferred)}, Model: host.ModelOptions{Toolset: host.ToolsetOptions{DeferOverTools: 8}},
+		Builtins: true, Tools: []host.NativeTool{echo("Native", deferred)}, Model: host.ModelOptions{Toolset: host.ToolsetOptions{DeferOverTools: 12}},
 		Plugins: host.PluginOptions{Sources: []plugins.Source{plugins.Dir(plugins.OriginUser, dir)}},
 	})
 	put := func(more ...string) {
@@ -378,7 +378,7 @@ func TestDeferralGoesOn(t *testing.T) {
 	put()
 	began := session(t, h, host.SessionOptions{})
 	wantOffered(t, began, builtins+" Native Early")
-	const told = "Edit Glob Grep NotebookEdit Read ToolSearch Write Native Early"
+	const told = "Edit Glob Grep NotebookEdit Read TaskCreate TaskGet TaskList TaskUpdate ToolSearch Write Native Early"
 	put(tool("Late"), tool("Later"))
 	wantOffered(t, began, told)
 	wantOffered(t, session(t, h, host.SessionOptions{}), withSearch)

@@ -19,9 +19,14 @@ import (
 // builtins are the built-in tools that a model is offered, and withSearch the same where
 // others are deferred.
 const (
-	builtins   = "Edit Glob Grep NotebookEdit Read Write"
-	withSearch = "Edit Glob Grep Read ToolSearch Write"
+	builtins   = "Edit Glob Grep NotebookEdit Read TaskCreate TaskGet TaskList TaskUpdate Write"
+	withSearch = "Edit Glob Grep Read TaskCreate ToolSearch Write"
 )
+
+// withoutDeferred denies the built-in tools that can be deferred.
+func withoutDeferred() []permissions.RuleSet {
+	return []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("NotebookEdit", "TaskGet", "TaskList", "TaskUpdate")}}
+}
 
 func deferred(c *abi.Tool) { c.Defer = true }
 
@@ -135,8 +140,8 @@ func TestDeferralByNumber(t *testing.T) {
 	for _, test := range []struct{ natives, bound, want int }{
 		{40 - count, 0, 40},
 		{41 - count, 0, left},
-		{9 - count, 9, 9},
-		{10 - count, 9, left},
+		{12 - count, 12, 12},
+		{13 - count, 12, left},
 	} {
 		h := open(t, host.Options{Builtins: true, Tools: numbered(test.natives, deferred), Model: host.ModelOptions{Toolset: host.ToolsetOptions{DeferOverTools: test.bound}}})
 		s := session(t, h, host.SessionOptions{})

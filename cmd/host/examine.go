@@ -126,7 +126,7 @@ func examineChain(d *diagnosis, s *setup) {
 			d.add("settings", fine, fmt.Sprintf("%s (%s)", f.Path, f.Kind))
 		}
 	}
-	for _, event := range []settings.Event{settings.PreToolUse, settings.PostToolUse, settings.PostToolUseFailure} {
+	for _, event := range settings.Events() {
 		for i := range s.loaded.Hooks[event] {
 			h := &s.loaded.Hooks[event][i]
 			d.add("hooks", fine, fmt.Sprintf("%s (%s)", h, h.Source))

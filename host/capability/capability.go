@@ -70,6 +70,8 @@ type Scope struct {
 	// there is no session.
 	PlanMode PlanMode
 	PlanFile PlanFile
+	// Lists are the lists of work that the call has; nil is none.
+	Lists Lists
 	// Tasks are those of the session in the background; nil is none, and then commands
 	// end at their time limit.
 	Tasks Tasks

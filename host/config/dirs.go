@@ -94,6 +94,9 @@ func (d Dirs) Approvals() string { return join(d.writable(), "approvals") }
 // Sessions is the directory of session directories.
 func (d Dirs) Sessions() string { return join(d.writable(), "sessions") }
 
+// Teams is the directory of what the agents of teams share.
+func (d Dirs) Teams() string { return join(d.writable(), "teams") }
+
 // sandboxes is the directory of what sandboxes have to tidy up.
 func (d Dirs) sandboxes() string { return join(d.writable(), "sandbox") }
 

@@ -53,7 +53,7 @@ func SettingsOf(loaded *settings.Loaded, root string) (host.Settings, error) {
 	loaded.Fill(&setup)
 	out := host.Settings{Rules: setup.Rules, OnlyPolicyRules: setup.OnlyPolicyRules, ForbiddenModes: setup.Forbidden}
 	var list []hooks.Hook
-	for _, event := range []settings.Event{settings.PreToolUse, settings.PostToolUse, settings.PostToolUseFailure} {
+	for _, event := range settings.Events() {
 		for _, h := range loaded.Hooks[event] {
 			list = append(list, hooks.Hook{
 				Event: hooks.Event(h.Event), Matcher: h.Matcher, Command: h.Command, Timeout: h.Timeout,

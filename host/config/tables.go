@@ -11,7 +11,8 @@ import (
 	"github.com/toolquay/toolquay/scheduler"
 )
 
-// setTables sets the options of the settings tables scheduler, results, sessions and tools.
+// setTables sets the options of the settings tables scheduler, results, sessions, tools
+// and tasks.
 func setTables(o *host.Options, dirs Dirs, l *settings.Loaded) error {
 	s := &l.Scheduler
 	o.Limits.MaxConcurrent, o.Limits.MaxCalls, o.Limits.MaxPerPlugin = s.MaxConcurrent.Value, s.MaxCalls.Value, s.MaxPerPlugin.Value
@@ -32,6 +33,7 @@ func setTables(o *host.Options, dirs Dirs, l *settings.Loaded) error {
 	if l.Sessions.Directory.Set { // the usual one lies in a protected directory already
 		o.Paths.Host = append(o.Paths.Host, o.Storage.Sessions)
 	}
+	o.Storage.Teams, o.Model.Todos = dirs.Teams(), l.Tasks.Kind.Value == settings.KindTodo
 	var err error
 	o.Model.Toolset, err = offeringOf(&l.Tools)
 	return err

@@ -64,7 +64,12 @@ defer_over_chars = 6
 [sessions]
 directory = "~/kept"
 keep = "3d"
+[tasks]
+kind = "todo"
 `)
+	if !o.Model.Todos {
+		t.Error("todos are not kept")
+	}
 	if want := (results.Options{
 		MaxChars: 100, MaxTurnChars: results.Unlimited, Strategy: results.StrategyBoth, Duplicates: true,
 		Tools: map[string]results.ToolOptions{"Bash": {MaxChars: results.Unlimited, Strategy: results.StrategyEnd}},
@@ -95,6 +100,9 @@ func TestNoTables(t *testing.T) {
 	}
 	if o.Storage.Sessions != filepath.Join(dirs.State, "sessions") || o.Storage.Sessions != dirs.Sessions() {
 		t.Errorf("sessions in %q", o.Storage.Sessions)
+	}
+	if o.Model.Todos || o.Storage.Teams != filepath.Join(dirs.State, "teams") || (config.Dirs{}).Teams() != "" {
+		t.Errorf("todos %t, teams in %q", o.Model.Todos, o.Storage.Teams)
 	}
 	if (config.Dirs{}).Sessions() != "" {
 		t.Error("a place where there is none")

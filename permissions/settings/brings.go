@@ -198,10 +198,10 @@ func bringJudge(s *sieve, f, left *File) {
 }
 
 func bringTables(s *sieve, f, left *File) {
-	left.Results, left.Scheduler, left.Tools = f.Results, f.Scheduler, f.Tools
+	left.Results, left.Scheduler, left.Tools, left.Tasks = f.Results, f.Scheduler, f.Tools, f.Tasks
 	left.Tools.Also = Key[[]string]{} // which a project has no say in
 	left.Results.Tools = maps.Clone(f.Results.Tools)
-	eachKey(&left.Results, &left.Scheduler, &left.Tools, func(name string, k anyKey) {
+	eachKey(&left.Results, &left.Scheduler, &left.Tools, &left.Tasks, func(name string, k anyKey) {
 		if m, set := k.made(name); set && !s.passes(BringsSetting, m.Text, m.Source) {
 			k.unset()
 		}

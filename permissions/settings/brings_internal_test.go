@@ -54,7 +54,7 @@ func fill(v reflect.Value) {
 func TestProjectsGetNothingElse(t *testing.T) {
 	t.Parallel()
 	always := []string{"Kind", "Path", "Deny", "Ask", "Isolation", "Shell", "Sandbox"}
-	shown := []string{"Allow", "Mode", "Directories", "Hooks", "Judge", "Results", "Scheduler", "Tools", "Servers"}
+	shown := []string{"Allow", "Mode", "Directories", "Hooks", "Judge", "Results", "Scheduler", "Tools", "Tasks", "Servers"}
 	var f File
 	fill(reflect.ValueOf(&f).Elem())
 	f.Kind, f.Isolation.Value = permissions.SourceProject, abi.IsolationProcess

@@ -30,6 +30,7 @@
 //	            tools.NAME.max_chars, tools.NAME.strategy
 //	[scheduler] mode, max_concurrent, max_calls, max_per_plugin, cascade
 //	[tools]     preset or only, defer, defer_over_tools, defer_over_chars
+//	[tasks]     kind
 //	[sessions]  directory, keep, history, history_keep, history_max
 //	[storage]   keep, max
 //	[log]       directory, required, inputs, rotate_at, rotate_after, keep, max

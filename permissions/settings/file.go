@@ -32,6 +32,7 @@ type File struct {
 	Results   Results
 	Scheduler Scheduler
 	Tools     Tools
+	Tasks     Tasks
 	Sessions  Sessions
 	Storage   Storage
 	Telemetry Telemetry
@@ -106,7 +107,14 @@ const (
 	PreToolUse         Event = "PreToolUse"
 	PostToolUse        Event = "PostToolUse"
 	PostToolUseFailure Event = "PostToolUseFailure"
+	TaskCreated        Event = "TaskCreated"
+	TaskCompleted      Event = "TaskCompleted"
 )
+
+// Events lists the events.
+func Events() []Event {
+	return []Event{PreToolUse, PostToolUse, PostToolUseFailure, TaskCreated, TaskCompleted}
+}
 
 // The limits of a hook's time.
 const (

@@ -31,6 +31,8 @@ type format struct {
 		PreToolUse         []hookEntry `toml:"PreToolUse"`
 		PostToolUse        []hookEntry `toml:"PostToolUse"`
 		PostToolUseFailure []hookEntry `toml:"PostToolUseFailure"`
+		TaskCreated        []hookEntry `toml:"TaskCreated"`
+		TaskCompleted      []hookEntry `toml:"TaskCompleted"`
 	} `toml:"hooks"`
 	Judge struct {
 		Provider  string   `toml:"provider"`
@@ -80,6 +82,9 @@ type format struct {
 		DeferOverTools int      `toml:"defer_over_tools"`
 		DeferOverChars int      `toml:"defer_over_chars"`
 	} `toml:"tools"`
+	Tasks struct {
+		Kind string `toml:"kind"`
+	} `toml:"tasks"`
 	Sessions struct {
 		Directory   string   `toml:"directory"`
 		Keep        age      `toml:"keep"`

@@ -75,6 +75,7 @@ type Loaded struct {
 	Results   Results
 	Scheduler Scheduler
 	Tools     Tools
+	Tasks     Tasks
 	// Sessions has the path of its directory without ~.
 	Sessions  Sessions
 	Storage   Storage

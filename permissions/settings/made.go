@@ -22,7 +22,7 @@ func (m Made) String() string { return fmt.Sprintf("%s (%s)", m.Text, m.Source) 
 // Made are the settings of these tables that count, each with where it stands. What is
 // not among them is as usual.
 func (l *Loaded) Made() []Made {
-	out := made(&l.Results, &l.Scheduler, &l.Tools)
+	out := made(&l.Results, &l.Scheduler, &l.Tools, &l.Tasks)
 	addTo(&out, "tools.also", l.Tools.Also)
 	addTo(&out, "sessions.directory", l.Sessions.Directory)
 	addTo(&out, "sessions.keep", l.Sessions.Keep)
@@ -74,9 +74,9 @@ func (l *Loaded) madeOfCommands() []Made {
 }
 
 // made are the settings in the tables that a project may have.
-func made(r *Results, s *Scheduler, t *Tools) []Made {
+func made(r *Results, s *Scheduler, t *Tools, w *Tasks) []Made {
 	var out []Made
-	eachKey(r, s, t, func(name string, k anyKey) {
+	eachKey(r, s, t, w, func(name string, k anyKey) {
 		if m, set := k.made(name); set {
 			out = append(out, m)
 		}
@@ -86,7 +86,7 @@ func made(r *Results, s *Scheduler, t *Tools) []Made {
 
 // eachKey calls do with each setting of these tables, by its name. What do unsets is
 // taken out.
-func eachKey(r *Results, s *Scheduler, t *Tools, do func(name string, k anyKey)) {
+func eachKey(r *Results, s *Scheduler, t *Tools, w *Tasks, do func(name string, k anyKey)) {
 	do("results.max_chars", &r.MaxChars)
 	do("results.max_turn_chars", &r.MaxTurnChars)
 	do("results.strategy", &r.Strategy)
@@ -113,6 +113,7 @@ func eachKey(r *Results, s *Scheduler, t *Tools, do func(name string, k anyKey))
 	do("tools.defer", &t.Defer)
 	do("tools.defer_over_tools", &t.DeferOverTools)
 	do("tools.defer_over_chars", &t.DeferOverChars)
+	do("tasks.kind", &w.Kind)
 }
 
 // anyKey is a setting whatever the type of its value.

@@ -90,6 +90,7 @@ func take(l *loader, f *File) {
 	out.Results.fill(f.Results)
 	out.Scheduler.fill(f.Scheduler)
 	out.Tools.fill(f.Tools)
+	out.Tasks.Kind = out.Tasks.Kind.Or(f.Tasks.Kind)
 	out.Telemetry.fill(f.Telemetry)
 	out.Network.Proxy = out.Network.Proxy.Or(f.Network.Proxy)
 	out.Credentials.Store = out.Credentials.Store.Or(f.Credentials.Store)

@@ -116,6 +116,21 @@ type Tools struct {
 	DeferOverTools, DeferOverChars Key[int]
 }
 
+// What models keep their work with.
+const (
+	// KindTasks are tasks that agents share: TaskCreate, TaskGet, TaskUpdate and TaskList.
+	KindTasks = "tasks"
+	// KindTodo is a list of todos of each agent: TodoWrite.
+	KindTodo = "todo"
+)
+
+// Tasks is the table [tasks]: lists of work.
+type Tasks struct {
+	// Kind is one of the Kind constants; not set is KindTasks. Models are never offered
+	// both.
+	Kind Key[string]
+}
+
 // Sessions is the table [sessions]: where sessions keep what they must find
 // again. Projects have no say in it.
 type Sessions struct {

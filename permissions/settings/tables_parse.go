@@ -57,6 +57,12 @@ func schedulerOf(p *parser) Scheduler {
 	}
 }
 
+func tasksOf(p *parser) Tasks {
+	kind := p.in.Tasks.Kind
+	p.oneOf("tasks.kind", kind, KindTasks, KindTodo)
+	return Tasks{Kind: keyOf(p, "tasks.kind", kind)}
+}
+
 func toolsOf(p *parser) Tools {
 	in := &p.in.Tools
 	p.oneOf("tools.preset", in.Preset, PresetFull, PresetMinimal)

@@ -28,6 +28,7 @@ func TestTableFaults(t *testing.T) {
 		"none at once":      {"[scheduler]\nmax_concurrent = 0\n", "f: line 2: scheduler.max_concurrent: 0 is not from 1 to 1000"},
 		"many at once":      {"[scheduler]\nmax_concurrent = 1001\n", "f: line 2: scheduler.max_concurrent: 1001 is not from 1 to 1000"},
 		"bounds":            {"[scheduler]\nmax_calls = -1\nmax_per_plugin = 0\n", "scheduler.max_calls: -1 is not from 1 to 1000000000\nf: line 3: scheduler.max_per_plugin: 0 is not"},
+		"tasks":             {"[tasks]\nkind = 'both'\n", `f: line 2: tasks.kind: "both" is not known; write one of tasks, todo`},
 		"preset":            {"[tools]\npreset = 'small'\n", `f: line 2: tools.preset: "small" is not known; write one of full, minimal`},
 		"preset and only":   {"[tools]\npreset = 'full'\nonly = ['Read']\n", "f: line 3: tools.only: there is a preset too; write one of the two"},
 		"no tool":           {"[tools]\nonly = []\n", "f: line 2: tools.only: it names no tool"},
@@ -132,13 +133,14 @@ func TestTablesAreMergedByKey(t *testing.T) {
 func TestTablesOfAnUntrustedProjectAreLeftOut(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.write(t, projectFile, "[scheduler]\nmax_concurrent = 1000\n[results]\nmax_chars = 'unlimited'\ntools.Bash.strategy = 'end'\n[tools]\nonly = ['Bash']\n")
+	p.write(t, projectFile, "[scheduler]\nmax_concurrent = 1000\n[results]\nmax_chars = 'unlimited'\ntools.Bash.strategy = 'end'\n[tools]\nonly = ['Bash']\n[tasks]\nkind = 'todo'\n")
 	l := p.load(t)
-	if l.Scheduler.MaxConcurrent.Set || l.Results.MaxChars.Set || len(l.Results.Tools) > 0 || l.Tools.Only.Set {
+	if l.Tasks.Kind.Set || l.Scheduler.MaxConcurrent.Set || l.Results.MaxChars.Set || len(l.Results.Tools) > 0 || l.Tools.Only.Set {
 		t.Errorf("counted: %+v %+v %+v", l.Scheduler, l.Results, l.Tools)
 	}
 	settings := []string{
 		"results.max_chars = unlimited", "results.tools.Bash.strategy = end", "scheduler.max_concurrent = 1000", "tools.only = [Bash]",
+		"tasks.kind = todo",
 	}
 	var brings []string
 	for _, b := range l.Brings {
@@ -149,7 +151,7 @@ func TestTablesOfAnUntrustedProjectAreLeftOut(t *testing.T) {
 			t.Errorf("%s: not told in %q", s, brings)
 		}
 	}
-	if warned := p.warnings(l); !strings.Contains(warned, ": 4 settings left out: the project is not trusted;") {
+	if warned := p.warnings(l); !strings.Contains(warned, ": 5 settings left out: the project is not trusted;") {
 		t.Errorf("warned:\n%s", warned)
 	}
 }
@@ -195,6 +197,8 @@ keep = "2d"
 max = "7MiB"
 [telemetry]
 content = true
+[tasks]
+kind = "todo"
 `)
 	var got []string
 	for _, m := range p.load(t).Made() {
@@ -208,7 +212,7 @@ content = true
 		"results.max_chars = 5 2", "results.max_turn_chars = unlimited 4", "results.strategy = both 5", "results.duplicates = true 6",
 		"results.tools.Bash.max_chars = 7 7", "results.tools.Bash.strategy = end 7",
 		"scheduler.mode = batch 9", "scheduler.max_concurrent = 2 10", "scheduler.max_calls = 3 11", "scheduler.max_per_plugin = 4 12", "scheduler.cascade = off 13",
-		"tools.only = [Read Grep] 15", "tools.defer = always 16", "tools.defer_over_tools = 5 17", "tools.defer_over_chars = 6 18",
+		"tools.only = [Read Grep] 15", "tools.defer = always 16", "tools.defer_over_tools = 5 17", "tools.defer_over_chars = 6 18", "tasks.kind = todo 37",
 		`"sessions.directory = /a\x1b" 20`, "sessions.keep = 72h0m0s 21",
 		"sessions.history = false 22", "sessions.history_keep = 96h0m0s 23", "sessions.history_max = 5MiB 24",
 		"storage.keep = 168h0m0s 26", "storage.max = 6MiB 27",

@@ -125,9 +125,8 @@ const (
 	MaxRandom = wire.MaxRandom
 )
 
-// The operations on a session itself. Tools in the box, and an embedder's own, may use them
-// all. A plugin's tools may be granted [CapSessionTodo], [CapSessionTask] and
-// [CapSessionMessage]; see [Closed].
+// The operations on a session itself that a plugin's tools may be granted. Tools in the box,
+// and an embedder's own, may use all operations on sessions.
 const (
 	// CapSessionTodo reads or replaces the list of todos of the agent that calls.
 	CapSessionTodo = wire.CapSessionTodo
@@ -139,22 +138,6 @@ const (
 	// CapSessionMessage tells the person something, with files where there are some. It takes
 	// [MessageArgs]; the answer's head is [MessageOK]; it has no body.
 	CapSessionMessage = wire.CapSessionMessage
-
-	// CapSessionQuestion asks the person to choose. It takes [QuestionArgs]; the answer's head
-	// is [QuestionOK]; it has no body.
-	CapSessionQuestion = wire.CapSessionQuestion
-
-	// CapSessionPlan enters the mode plan, or asks the person to accept the plan and leaves it.
-	CapSessionPlan = wire.CapSessionPlan
-
-	// CapSessionConfig reads and sets the settings that a model may. It takes [ConfigArgs]; the
-	// answer's head is [ConfigOK]; it has no body.
-	CapSessionConfig = wire.CapSessionConfig
-
-	// CapSessionOutput hands over the structured output that the session was begun for. It takes
-	// no arguments and one part, the output as JSON; the answer's head is [SessionOutputOK]; it
-	// has no body.
-	CapSessionOutput = wire.CapSessionOutput
 )
 
 // The statuses of a message to the person.
@@ -175,6 +158,24 @@ const (
 	// size in bytes.
 	MaxAttachments = wire.MaxAttachments
 	MaxAttachment  = wire.MaxAttachment
+)
+
+// The states of a [Todo] and a [WorkItem].
+const (
+	WorkPending    = wire.WorkPending
+	WorkInProgress = wire.WorkInProgress
+	WorkCompleted  = wire.WorkCompleted
+
+	// WorkDeleted is the state that removes a work item.
+	WorkDeleted = wire.WorkDeleted
+)
+
+// The operations of session.task.
+const (
+	WorkCreate = wire.WorkCreate
+	WorkGet    = wire.WorkGet
+	WorkUpdate = wire.WorkUpdate
+	WorkList   = wire.WorkList
 )
 
 // Code names a kind of failure across the guest border, so that neither side
@@ -329,3 +330,36 @@ type MessageOK = wire.MessageOK
 
 // MessageAttachment is a file that belongs to a message.
 type MessageAttachment = wire.MessageAttachment
+
+// A Todo is one item of an agent's list of todos.
+type Todo = wire.Todo
+
+// TodosArgs are the arguments of session.todo. Part 0 is a JSON array of [Todo], which
+// replaces the whole list of the agent that makes the call: at most 200 items of at most
+// 2,000 characters, of which one may be in progress. With Read there is no part, and the
+// list stays as it is.
+//
+// The answer's head is [TodosOK]; its body [TodoLists] in JSON.
+type TodosArgs = wire.TodosArgs
+
+// TodosOK is the answer to session.todo.
+type TodosOK = wire.TodosOK
+
+// TodoLists are a list of todos as it now is, and as it was before the call.
+type TodoLists = wire.TodoLists
+
+// WorkItem is a piece of work that agents share.
+type WorkItem = wire.WorkItem
+
+// WorkChange is what a new task is to be, or what of one is to change. Nil fields stay as
+// they are.
+type WorkChange = wire.WorkChange
+
+// WorkArgs are the arguments of session.task. The answer's head is [WorkOK]. With
+// [WorkList] its body is a JSON array of [WorkItem] without descriptions and metadata, in
+// the order of their numbers; tasks whose metadata has _internal are left out, and so is
+// from BlockedBy what is completed.
+type WorkArgs = wire.WorkArgs
+
+// WorkOK is the answer to session.task.
+type WorkOK = wire.WorkOK

@@ -53,6 +53,9 @@ func encode(f field) string {
 		if f.typ.name == "bool" {
 			return fmt.Sprintf("o.bool(%q, *%s)", f.key, v)
 		}
+		if f.typ.name == "string" {
+			return fmt.Sprintf("o.string(%q, *%s)", f.key, v)
+		}
 		return fmt.Sprintf("o.int(%q, %s)", f.key, convert("int64", f.typ.name, "*"+v))
 	case kindList:
 		return fmt.Sprintf("o.list(%q, len(%s), func(i int, dst []byte) []byte { return %s[i].AppendJSON(dst) })", f.key, v, v)
@@ -97,9 +100,12 @@ func decode(f field) string {
 	case kindPointer:
 		return fmt.Sprintf("if !d.Null() {\n%s = new(%s)\n%s.DecodeJSON(d)\n}", v, f.typ.name, v)
 	case kindScalar:
-		read := "d.Bool()"
-		if f.typ.name != "bool" {
-			read = integer(f.typ.name)
+		read := integer(f.typ.name)
+		switch f.typ.name {
+		case "bool":
+			read = "d.Bool()"
+		case "string":
+			read = "d.String()"
 		}
 		return fmt.Sprintf("if !d.Null() {\nx := %s\n%s = &x\n}", read, v)
 	case kindList:

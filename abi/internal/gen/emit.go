@@ -20,7 +20,7 @@ var (
 		"Version", "MaxWait", "HeaderSize", "PartBytes", "CodeInvalidInput",
 		"CapFSRead", "KindFile", "EncodingUTF8", "LineEndingLF", "ExpectAbsent",
 		"ModeContent", "DocPDF", "BlockText", "ChangeCwd",
-		"MaxOutput", "CapClockNow", "MaxRandom", "CapSessionTodo", "MessageNormal", "MaxMessage",
+		"MaxOutput", "CapClockNow", "MaxRandom", "CapSessionTodo", "MessageNormal", "MaxMessage", "WorkPending", "WorkCreate",
 	}
 	wireNames   = []string{"PartType", "Code", "BlockType", "ChangeKind"}
 	wireStructs = []string{
@@ -33,6 +33,7 @@ var (
 		"DocsArgs", "DocsOK", "DocBlock", "NamesArgs", "NamesOK", "Found",
 		"ContentsArgs", "ContentsOK", "ClockOK", "RandomArgs", "RandomOK",
 		"MessageArgs", "MessageOK", "MessageAttachment",
+		"Todo", "TodosArgs", "TodosOK", "TodoLists", "WorkItem", "WorkChange", "WorkArgs", "WorkOK",
 	}
 )
 
@@ -41,7 +42,7 @@ var (
 	authorConsts = []string{
 		"CodeInvalidInput", "CapFSRead", "KindFile", "EncodingUTF8", "LineEndingLF",
 		"ExpectAbsent", "ModeContent", "DocPDF", "BlockText", "CapClockNow", "MaxRandom",
-		"CapSessionTodo", "MessageNormal", "MaxMessage",
+		"CapSessionTodo", "MessageNormal", "MaxMessage", "WorkPending", "WorkCreate",
 	}
 	authorTypes = []string{
 		"Code", "Error", "Progress", "Fact", "Assessment", "Lines", "Touch", "Invalid", "Check",
@@ -50,6 +51,7 @@ var (
 		"DocsArgs", "DocsOK", "BlockType", "DocBlock", "NamesArgs", "NamesOK", "Found",
 		"ContentsArgs", "ContentsOK", "ClockOK", "RandomArgs", "RandomOK",
 		"MessageArgs", "MessageOK", "MessageAttachment",
+		"Todo", "TodosArgs", "TodosOK", "TodoLists", "WorkItem", "WorkChange", "WorkArgs", "WorkOK",
 	}
 )
 

@@ -36,12 +36,12 @@ func TestUpToDate(t *testing.T) {
 // forgotten in silence.
 func TestRefusesWhatItHasNoCodecFor(t *testing.T) {
 	for name, tt := range map[string]struct{ field, want string }{
-		"channel":         {"F chan int `json:\"f\"`", "no codec"},
-		"map of ints":     {"F map[string]int `json:\"f\"`", "no codec for a map"},
-		"list of ints":    {"F []int `json:\"f\"`", "no codec for a list"},
-		"pointer to text": {"F *string `json:\"f\"`", "no codec for a pointer"},
-		"unknown type":    {"F Missing `json:\"f\"`", "no type Missing"},
-		"no tag":          {"F int", "without a tag"},
+		"channel":           {"F chan int `json:\"f\"`", "no codec"},
+		"map of ints":       {"F map[string]int `json:\"f\"`", "no codec for a map"},
+		"list of ints":      {"F []int `json:\"f\"`", "no codec for a list"},
+		"pointer to number": {"F *float64 `json:\"f\"`", "no codec for a pointer"},
+		"unknown type":      {"F Missing `json:\"f\"`", "no type Missing"},
+		"no tag":            {"F int", "without a tag"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

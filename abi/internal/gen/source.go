@@ -104,7 +104,7 @@ const (
 	kindRaw                 // one JSON value, as it came
 	kindStruct              // a wire type
 	kindPointer             // to a wire type
-	kindScalar              // a pointer to bool, int or uint32
+	kindScalar              // a pointer to bool, int, uint32 or string
 	kindList                // a slice of wire types
 	kindStrings             // a slice of strings
 	kindRawMap              // a map of strings to JSON values
@@ -174,7 +174,7 @@ func (s *source) fieldType(e ast.Expr) (fieldType, error) {
 		switch of.kind {
 		case kindStruct:
 			of.kind = kindPointer
-		case kindInt, kindBool:
+		case kindInt, kindBool, kindString:
 			of.kind = kindScalar
 		default:
 			return of, fmt.Errorf("no codec for a pointer to %s", of)

@@ -51,7 +51,10 @@ func (h *hook) ask(ctx context.Context, in *Input, doc []byte, docErr error) ans
 
 // failure is what a hook comes to that has no answer.
 func failure(e Event, err error) Output {
-	if e != PreToolUse {
+	switch {
+	case e.ofTask():
+		return Output{Verdict: permissions.Deny, Reason: clean(err.Error())}
+	case e != PreToolUse:
 		return Output{Message: clean(err.Error())}
 	}
 	return Output{Verdict: permissions.Ask, Reason: clean(err.Error())}

@@ -135,6 +135,8 @@ func TestTheDocument(t *testing.T) {
 		}
 		run := map[hooks.Event]func(context.Context, hooks.Input) hooks.Outcome{
 			hooks.PreToolUse: set.PreToolUse, hooks.PostToolUse: set.PostToolUse, hooks.PostToolUseFailure: set.PostToolUseFailure,
+			hooks.TaskCreated:   func(ctx context.Context, in hooks.Input) hooks.Outcome { return set.Task(ctx, hooks.TaskCreated, in) },
+			hooks.TaskCompleted: func(ctx context.Context, in hooks.Input) hooks.Outcome { return set.Task(ctx, hooks.TaskCompleted, in) },
 		}[e]
 		if o := run(t.Context(), in); o.Records[0].Err != nil {
 			t.Fatal(o.Records[0].Err)
@@ -170,6 +172,12 @@ func TestTheDocument(t *testing.T) {
 		}
 	}
 	expect(document(hooks.PreToolUse, in), map[string]any{"hook_event_name": "PreToolUse"})
+	in.Task = &abi.WorkItem{ID: "3", Subject: "Fix <it>", Status: abi.WorkPending}
+	expect(document(hooks.TaskCreated, in), map[string]any{"hook_event_name": "TaskCreated", "task_id": "3", "task_subject": "Fix <it>"})
+	in.Task.Description, in.Task.Owner = "All\nof it", "eve"
+	expect(document(hooks.TaskCompleted, in), map[string]any{
+		"hook_event_name": "TaskCompleted", "task_id": "3", "task_subject": "Fix <it>", "task_description": "All\nof it", "task_owner": "eve",
+	})
 	in.Result = &abi.ToolResult{
 		Content: []abi.Block{
 			abi.TextBlock("out"), {Type: abi.BlockImage, MediaType: "image/png", Data: []byte{1, 2, 3}},

@@ -13,18 +13,27 @@ type document struct {
 	SessionID string `json:"session_id"`
 	TurnID    string `json:"turn_id"`
 	permissions.Caller
-	Cwd        string          `json:"cwd"`
-	Mode       string          `json:"permission_mode"`
-	Event      Event           `json:"hook_event_name"`
-	Tool       string          `json:"tool_name"`
-	ToolInput  json.RawMessage `json:"tool_input"`
-	ToolUseID  string          `json:"tool_use_id"`
-	Plugin     string          `json:"plugin,omitempty"`
-	Server     string          `json:"mcp_server,omitempty"`
-	ServerTool string          `json:"mcp_tool,omitempty"`
-	Binding    string          `json:"binding,omitempty"`
-	Response   *response       `json:"tool_response,omitempty"`
-	*callError                 // with PostToolUseFailure
+	Cwd           string          `json:"cwd"`
+	Mode          string          `json:"permission_mode"`
+	Event         Event           `json:"hook_event_name"`
+	Tool          string          `json:"tool_name"`
+	ToolInput     json.RawMessage `json:"tool_input"`
+	ToolUseID     string          `json:"tool_use_id"`
+	Plugin        string          `json:"plugin,omitempty"`
+	Server        string          `json:"mcp_server,omitempty"`
+	ServerTool    string          `json:"mcp_tool,omitempty"`
+	Binding       string          `json:"binding,omitempty"`
+	Response      *response       `json:"tool_response,omitempty"`
+	*callError                    // with PostToolUseFailure
+	*taskDocument                 // with TaskCreated and TaskCompleted
+}
+
+// taskDocument is the task that a hook is asked about.
+type taskDocument struct {
+	ID          string `json:"task_id"`
+	Subject     string `json:"task_subject"`
+	Description string `json:"task_description,omitempty"`
+	Owner       string `json:"task_owner,omitempty"`
 }
 
 // callError is why a call could not run to its end.
@@ -51,6 +60,8 @@ func (in *Input) document() ([]byte, error) {
 	switch in.Event {
 	case PostToolUse:
 		d.Response = newResponse(in.Result)
+	case TaskCreated, TaskCompleted:
+		d.taskDocument = &taskDocument{in.Task.ID, in.Task.Subject, in.Task.Description, in.Task.Owner}
 	case PostToolUseFailure:
 		d.callError = &callError{}
 		if in.Err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +27,20 @@ const (
 	// PostToolUseFailure is after a call that could not: it trapped, ran out of
 	// time, was cancelled, or the host failed.
 	PostToolUseFailure Event = "PostToolUseFailure"
+	// TaskCreated is before a task of the list that agents share comes to be, and
+	// TaskCompleted before one is completed. Where a hook of theirs denies or fails, the call
+	// that wanted it fails, and nothing has changed.
+	TaskCreated   Event = "TaskCreated"
+	TaskCompleted Event = "TaskCompleted"
 )
+
+// Events lists the events.
+func Events() []Event {
+	return []Event{PreToolUse, PostToolUse, PostToolUseFailure, TaskCreated, TaskCompleted}
+}
+
+// ofTask reports whether an event is about a task.
+func (e Event) ofTask() bool { return e == TaskCreated || e == TaskCompleted }
 
 // DefaultTimeout is how long a hook may run that does not say.
 const DefaultTimeout = 60 * time.Second
@@ -105,6 +119,8 @@ type Input struct {
 	Result *abi.ToolResult
 	// Err is why the call could not run to its end, with PostToolUseFailure.
 	Err error
+	// Task is the task as it is to be, with TaskCreated and TaskCompleted.
+	Task *abi.WorkItem
 }
 
 // hook is a Hook that was found to be right.
@@ -119,10 +135,8 @@ type hook struct {
 func compile(h Hook, o *Options) (*hook, error) {
 	var errs []error
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	switch h.Event {
-	case PreToolUse, PostToolUse, PostToolUseFailure:
-	default:
-		fault("unknown event %q; there are %s, %s and %s", h.Event, PreToolUse, PostToolUse, PostToolUseFailure)
+	if !slices.Contains(Events(), h.Event) {
+		fault("unknown event %q; there are %s", h.Event, strings.Trim(fmt.Sprint(Events()), "[]"))
 	}
 	m, err := parseMatcher(h.Matcher)
 	if err != nil {

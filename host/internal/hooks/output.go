@@ -47,6 +47,8 @@ func (o *Output) settle(e Event) error {
 		return o.settleInput()
 	}
 	switch {
+	case e.ofTask() && o.UpdatedOutput != nil:
+		return fmt.Errorf("updatedOutput has no meaning at %s: the call has not ended", e)
 	case o.UpdatedInput != nil:
 		return fmt.Errorf("updatedInput has no meaning at %s: the call has been made", e)
 	case o.Verdict == permissions.Ask:

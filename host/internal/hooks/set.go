@@ -109,6 +109,13 @@ func (s *Set) PostToolUseFailure(ctx context.Context, in Input) Outcome {
 	return join(askAll(ctx, s.matching(&in), &in))
 }
 
+// Task runs the hooks of TaskCreated or TaskCompleted, of the task in.Task. Feedback says
+// what they have against it, failures included; without any it may go on.
+func (s *Set) Task(ctx context.Context, e Event, in Input) Outcome {
+	in.Event = e
+	return join(askAll(ctx, s.matching(&in), &in))
+}
+
 // askAll runs hooks side by side. The answers come in the order of the hooks.
 func askAll(ctx context.Context, list []*hook, in *Input) []answer {
 	if len(list) == 0 {

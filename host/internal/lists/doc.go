@@ -1,7 +1,7 @@
 // Package lists keeps lists of work: the todos of each agent of a session, and the tasks
 // that the agents of a session or of a team share.
 //
-//	tasks := lists.NewTasks(func() (string, error) { return dir, nil }, logger)
+//	tasks := lists.NewTasks(lists.Place{Path: path, Make: makeDir}, logger)
 //	item, err := tasks.Create(ctx, &abi.WorkChange{Subject: &subject, Description: &text}, nil)
 //	done, err := tasks.Update(ctx, item.ID, &abi.WorkChange{Status: &completed}, "main", nil)
 //

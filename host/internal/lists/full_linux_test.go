@@ -41,6 +41,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	r := newRoom(t)
 	r.dir = dir
+	r.reopen()
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -85,6 +86,7 @@ func TestReadOnly(t *testing.T) {
 	}
 	r := newRoom(t)
 	r.dir = dir
+	r.reopen()
 	if got, want := r.all(), "1 a pending  [] []\n2 b pending  [] []"; got != want {
 		t.Errorf("got\n%s", got)
 	}

@@ -70,7 +70,7 @@ func TestHammer(t *testing.T) {
 	for g := range goroutines {
 		list := r.Tasks
 		if g%2 == 1 {
-			list = lists.NewTasks(func() (string, error) { return r.dir, nil }, slog.New(slog.DiscardHandler))
+			list = lists.NewTasks(placeOf(r.dir), slog.New(slog.DiscardHandler))
 		}
 		wg.Go(func() {
 			got := hammer(t, list, fmt.Sprint("g", g, "-"), each)
@@ -93,7 +93,7 @@ func TestHammerEdges(t *testing.T) {
 	}
 	var wg sync.WaitGroup
 	for g := range tasks {
-		list := lists.NewTasks(func() (string, error) { return r.dir, nil }, slog.New(slog.DiscardHandler))
+		list := lists.NewTasks(placeOf(r.dir), slog.New(slog.DiscardHandler))
 		wg.Go(func() {
 			for i := range testenv.Sample(60) {
 				from, to := strconv.Itoa(g+1), strconv.Itoa((g+1+i)%tasks+1)

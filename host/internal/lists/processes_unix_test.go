@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	parts := strings.Split(job, "\n")
-	list := lists.NewTasks(func() (string, error) { return parts[0], nil }, slog.New(slog.DiscardHandler))
+	list := lists.NewTasks(placeOf(parts[0]), slog.New(slog.DiscardHandler))
 	if err := jobs[parts[1]](list, parts[2]); err != nil {
 		fmt.Println("failed", err)
 		os.Exit(1)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/ondisk"
-	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
 // Approve is asked before a task comes to be, or is completed; its error is why that is
@@ -22,17 +21,22 @@ type Approve func(ctx context.Context, task abi.WorkItem) error
 // Tasks is one list of tasks, in a directory that processes may share. It is safe for
 // concurrent use.
 type Tasks struct {
-	place func() (string, error)
+	place Place
 	log   *slog.Logger
 	// step is told of each step of a change; nil but in tests that end the process there.
 	step func(string)
 }
 
-// NewTasks returns the list in a directory: place is its path. It is made when the first
-// task is.
-func NewTasks(place func() (string, error), log *slog.Logger) *Tasks {
-	return &Tasks{place: place, log: log}
+// Place is the directory of a list.
+type Place struct {
+	// Path is where it is, or will be; empty is nowhere yet. Make makes it where it is
+	// missing, closed to other users.
+	Path func() string
+	Make func() error
 }
+
+// NewTasks returns the list in a directory, which is made when the first task is.
+func NewTasks(at Place, log *slog.Logger) *Tasks { return &Tasks{place: at, log: log} }
 
 // Listed are the tasks of a list in the order of their numbers, and what else is to be
 // known.
@@ -185,11 +189,9 @@ func (t *Tasks) completing(ctx context.Context, id string, c *abi.WorkChange, by
 
 // change does something with the list that may change it, while nobody else does.
 func (t *Tasks) change(ctx context.Context, do func(*shelf) error) error {
-	dir, err := t.place()
+	err := t.place.Make()
 	if err == nil {
-		err = privatedir.Make(dir)
-	}
-	if err == nil {
+		dir := t.place.Path()
 		err = ondisk.Locked(ctx, filepath.Join(dir, lockName), func() error { return t.with(dir, true, do) })
 	}
 	return ioError("the list of tasks could not be changed", err)
@@ -198,10 +200,11 @@ func (t *Tasks) change(ctx context.Context, do func(*shelf) error) error {
 // look does something with the list that does not change it. A directory that nothing can
 // be written in is read without the lock.
 func (t *Tasks) look(ctx context.Context, do func(*shelf) error) error {
-	dir, err := t.place()
-	if err == nil {
-		_, err = os.Lstat(dir)
+	dir := t.place.Path()
+	if dir == "" {
+		return do(&shelf{graph: newGraph(nil)})
 	}
+	_, err := os.Lstat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		err = do(&shelf{graph: newGraph(nil)})

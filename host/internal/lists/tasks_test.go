@@ -16,6 +16,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/lists"
+	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
 type jsonText = json.RawMessage
@@ -28,6 +29,10 @@ type room struct {
 	*lists.Tasks
 }
 
+func placeOf(dir string) lists.Place {
+	return lists.Place{Path: func() string { return dir }, Make: func() error { return privatedir.Make(dir) }}
+}
+
 func newRoom(t *testing.T) *room {
 	t.Helper()
 	r := &room{T: t, dir: filepath.Join(t.TempDir(), "work")}
@@ -37,7 +42,7 @@ func newRoom(t *testing.T) *room {
 
 // reopen goes on as another process does.
 func (r *room) reopen() {
-	r.Tasks = lists.NewTasks(func() (string, error) { return r.dir, nil }, slog.New(slog.NewTextHandler(&r.log, nil)))
+	r.Tasks = lists.NewTasks(placeOf(r.dir), slog.New(slog.NewTextHandler(&r.log, nil)))
 }
 
 // create makes tasks with these subjects.

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/sessiondir"
 )
 
@@ -22,8 +23,8 @@ const (
 	// each text of one.
 	maxTodos = 200
 	maxTodo  = 2000
-	// todosDir is their directory in the session's.
-	todosDir = "todos"
+	// TodosDir is their directory in the session's.
+	TodosDir = "todos"
 	// maxTodosFile is more than any file of todos has, in bytes.
 	maxTodosFile = 16 << 20
 )
@@ -44,42 +45,36 @@ func NewTodos(dir *sessiondir.Dir, log *slog.Logger) *Todos {
 	return &Todos{dir: dir, log: log, lists: make(map[string][]abi.Todo)}
 }
 
-// TodosChange is what became of a list of todos: as it now is, and as it was before.
-type TodosChange struct {
-	abi.TodosOK
-	abi.TodoLists
-}
-
 // Get returns an agent's list. It has no items where the file is damaged: then it was put
 // aside, and a note says so.
-func (t *Todos) Get(agent string) (TodosChange, error) {
+func (t *Todos) Get(agent string) (capability.TodosChange, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	list, notes, err := t.list(agent)
 	if err != nil {
-		return TodosChange{}, err
+		return capability.TodosChange{}, err
 	}
 	return changed(slices.Clone(list), slices.Clone(list), notes), nil
 }
 
-func changed(now, before []abi.Todo, notes []string) TodosChange {
+func changed(now, before []abi.Todo, notes []string) capability.TodosChange {
 	none := []abi.Todo{} // which JSON has as a list
-	return TodosChange{
+	return capability.TodosChange{
 		TodosOK:   abi.TodosOK{Count: len(now), Notes: notes},
 		TodoLists: abi.TodoLists{Todos: append(none, now...), Before: append(none, before...)},
 	}
 }
 
 // Set replaces an agent's list. A list of which all items are completed is cleared.
-func (t *Todos) Set(agent string, list []abi.Todo) (TodosChange, error) {
+func (t *Todos) Set(agent string, list []abi.Todo) (capability.TodosChange, error) {
 	if err := CheckTodos(list); err != nil {
-		return TodosChange{}, err
+		return capability.TodosChange{}, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before, notes, err := t.list(agent)
 	if err != nil {
-		return TodosChange{}, err
+		return capability.TodosChange{}, err
 	}
 	completed := withStatus(list, abi.WorkCompleted)
 	cleared := len(list) > 0 && len(completed) == len(list)
@@ -87,7 +82,7 @@ func (t *Todos) Set(agent string, list []abi.Todo) (TodosChange, error) {
 		list = nil
 	}
 	if err := t.save(agent, list); err != nil {
-		return TodosChange{}, abi.Errorf(abi.CodeIO, "the list could not be saved, and is as it was: %w", err)
+		return capability.TodosChange{}, abi.Errorf(abi.CodeIO, "the list could not be saved, and is as it was: %w", err)
 	}
 	t.lists[agent] = slices.Clone(list)
 	c := changed(list, before, notes)
@@ -180,7 +175,7 @@ func (t *Todos) save(agent string, list []abi.Todo) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.dir.Write(todosDir, filepath.Base(todosFile("", agent)), func(w io.Writer) error {
+	_, err = t.dir.Write(TodosDir, filepath.Base(todosFile("", agent)), func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})
@@ -196,7 +191,7 @@ type todosRecord struct {
 
 // todosFile is the file of an agent's list in a session's directory.
 func todosFile(dir, agent string) string {
-	return Locate(filepath.Join(dir, todosDir), agent) + keptSuffix
+	return Locate(filepath.Join(dir, TodosDir), agent) + keptSuffix
 }
 
 // Locate is the path for what belongs to an agent or a team, below a directory. No two of
@@ -212,10 +207,10 @@ func (r *todosRecord) written() int { return r.Version }
 
 func (r *todosRecord) check() error { return CheckTodos(r.Todos) }
 
-// ReadTodos returns the lists of todos in a session's directory by agents, whether or not
-// the session is in use. It changes nothing.
+// ReadTodos returns the lists of todos in a session's directory by agents, whether or not the
+// session is in use. Empty ones are left out. It changes nothing.
 func ReadTodos(dir string) (map[string][]abi.Todo, error) {
-	entries, err := os.ReadDir(filepath.Join(dir, todosDir))
+	entries, err := os.ReadDir(filepath.Join(dir, TodosDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -226,14 +221,16 @@ func ReadTodos(dir string) (map[string][]abi.Todo, error) {
 			continue
 		}
 		var r todosRecord
-		path := filepath.Join(dir, todosDir, e.Name())
+		path := filepath.Join(dir, TodosDir, e.Name())
 		if err := readRecord(path, maxTodosFile, &r); err != nil {
 			if !errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, err)
 			}
 			continue
 		}
-		lists[r.Agent] = r.Todos
+		if len(r.Todos) > 0 {
+			lists[r.Agent] = r.Todos
+		}
 	}
 	return lists, errors.Join(errs...)
 }

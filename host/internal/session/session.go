@@ -30,6 +30,8 @@ type Host struct {
 	Testing bool
 	// Settings are those that calls may read and set; nil is none.
 	Settings capability.Settings
+	// Todos has models keep todos of their own, and no tasks that agents share.
+	Todos bool
 	// Tasks says that commands may go on in the background.
 	Tasks bool
 	// tuning is what counts now; see [Host.Tune].

@@ -93,7 +93,7 @@ func (s *Tools) refuses(t tool.Tool) error {
 	if !s.host.tuned().Toolset.Has(contract) && !s.wanted(t) {
 		return abi.Errorf(abi.CodeDisabled, "%s is not among the tools that are offered here", contract.Name)
 	}
-	if err := cmp.Or(s.refusesPowerShell(t), s.refusesTasks(t), s.refusesSelf(t)); err != nil {
+	if err := cmp.Or(s.refusesPowerShell(t), s.refusesTasks(t), s.refusesLists(t), s.refusesSelf(t)); err != nil {
 		return err
 	}
 	if contract.RequiresUser && !s.carries(asks(contract)...) {
@@ -195,6 +195,19 @@ func (s *Tools) refusesTasks(t tool.Tool) error {
 		return nil
 	}
 	return abi.Errorf(abi.CodeDisabled, "nothing runs in the background here, so there is nothing for %s", t.Contract().Name)
+}
+
+// refusesLists says why a built-in tool for lists of work is not offered, or returns nil: a
+// model has the one kind or the other.
+func (s *Tools) refusesLists(t tool.Tool) error {
+	kind, instead := abi.CapSessionTodo, "TaskCreate, TaskUpdate, TaskGet and TaskList"
+	if s.host.Todos {
+		kind, instead = abi.CapSessionTask, "TodoWrite"
+	}
+	if _, of := t.Declares(kind); !of || !tool.BuiltIn(t) {
+		return nil
+	}
+	return abi.Errorf(abi.CodeDisabled, "work is kept with %s here (the setting tasks.kind)", instead)
 }
 
 // Backgrounds reports whether background tasks may begin in the session. None do where its

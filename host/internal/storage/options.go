@@ -25,6 +25,9 @@ type Options struct {
 	Stage bool
 	// Tasks bound the background tasks; nil is a session that runs no commands.
 	Tasks *TaskOptions
+	// Team names the team whose tasks the session shares, in the directory Teams, absolute.
+	// Where either is empty, the session has tasks of its own.
+	Team, Teams string
 	// Logger takes what could not be kept. It is required.
 	Logger *slog.Logger
 }

@@ -41,6 +41,16 @@ func (s *scratch) dir(name string) (string, error) {
 	return path, nil
 }
 
+// path is where a directory in it lies; empty where none was made.
+func (s *scratch) path(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.made == nil || s.closed {
+		return ""
+	}
+	return filepath.Join(s.made.Path, name)
+}
+
 // close removes it with all that is in it. It is not made again.
 func (s *scratch) close() error {
 	s.mu.Lock()

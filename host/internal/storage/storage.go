@@ -10,6 +10,7 @@ import (
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 	"github.com/toolquay/toolquay/host/internal/history"
+	"github.com/toolquay/toolquay/host/internal/lists"
 	"github.com/toolquay/toolquay/host/internal/results"
 	"github.com/toolquay/toolquay/host/internal/sessiondir"
 	"github.com/toolquay/toolquay/host/internal/stage"
@@ -23,6 +24,7 @@ type Session struct {
 	history *history.Store  // nil where none is kept
 	stage   *stage.Store    // nil where writes are not staged
 	tasks   *tasks.Registry // nil where there are none
+	lists   *lists.Lists
 	scratch scratch
 }
 
@@ -38,6 +40,7 @@ func Open(o Options) (*Session, error) {
 		}
 	}
 	s.history = openHistory(s.dir, &o)
+	s.lists = s.openLists(&o)
 	s.results = results.New(o.Results, s.dir, o.Logger)
 	var err error
 	if s.stage, err = openStage(s.dir, s.history, &o); err == nil {

@@ -187,9 +187,8 @@ const (
 	MaxRandom = 64 << 10
 )
 
-// The operations on a session itself. Tools in the box, and an embedder's own, may use them
-// all. A plugin's tools may be granted [CapSessionTodo], [CapSessionTask] and
-// [CapSessionMessage]; see [Closed].
+// The operations on a session itself that a plugin's tools may be granted. Tools in the box,
+// and an embedder's own, may use all operations on sessions.
 const (
 	// CapSessionTodo reads or replaces the list of todos of the agent that calls.
 	CapSessionTodo = "session.todo"
@@ -201,22 +200,6 @@ const (
 	// CapSessionMessage tells the person something, with files where there are some. It takes
 	// [MessageArgs]; the answer's head is [MessageOK]; it has no body.
 	CapSessionMessage = "session.message"
-
-	// CapSessionQuestion asks the person to choose. It takes [QuestionArgs]; the answer's head
-	// is [QuestionOK]; it has no body.
-	CapSessionQuestion = "session.question"
-
-	// CapSessionPlan enters the mode plan, or asks the person to accept the plan and leaves it.
-	CapSessionPlan = "session.plan"
-
-	// CapSessionConfig reads and sets the settings that a model may. It takes [ConfigArgs]; the
-	// answer's head is [ConfigOK]; it has no body.
-	CapSessionConfig = "session.config"
-
-	// CapSessionOutput hands over the structured output that the session was begun for. It takes
-	// no arguments and one part, the output as JSON; the answer's head is [SessionOutputOK]; it
-	// has no body.
-	CapSessionOutput = "session.output"
 )
 
 // The statuses of a message to the person.
@@ -237,6 +220,24 @@ const (
 	// size in bytes.
 	MaxAttachments = 10
 	MaxAttachment  = 25 << 20
+)
+
+// The states of a [Todo] and a [WorkItem].
+const (
+	WorkPending    = "pending"
+	WorkInProgress = "in_progress"
+	WorkCompleted  = "completed"
+
+	// WorkDeleted is the state that removes a work item.
+	WorkDeleted = "deleted"
+)
+
+// The operations of session.task.
+const (
+	WorkCreate = "create"
+	WorkGet    = "get"
+	WorkUpdate = "update"
+	WorkList   = "list"
 )
 
 // Known reports whether c is a code of this version.
@@ -2500,6 +2501,462 @@ func (v *MessageAttachment) DecodeJSON(d *Decoder) {
 			v.Size = d.Int(math.MinInt64, math.MaxInt64)
 		case "is_image":
 			v.IsImage = d.Bool()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// A Todo is one item of an agent's list of todos.
+type Todo struct {
+	ID      string `json:"id,omitempty"`
+	Content string `json:"content"`
+	// Status is WorkPending, WorkInProgress or WorkCompleted.
+	Status string `json:"status"`
+	// ActiveForm says what is going on while it is in progress.
+	ActiveForm string `json:"activeForm,omitempty"`
+	// Priority is high, medium, low or empty.
+	Priority string `json:"priority,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *Todo) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	if v.ID != "" {
+		o.string("id", v.ID)
+	}
+	o.string("content", v.Content)
+	o.string("status", v.Status)
+	if v.ActiveForm != "" {
+		o.string("activeForm", v.ActiveForm)
+	}
+	if v.Priority != "" {
+		o.string("priority", v.Priority)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *Todo) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "id":
+			v.ID = d.String()
+		case "content":
+			v.Content = d.String()
+		case "status":
+			v.Status = d.String()
+		case "activeForm":
+			v.ActiveForm = d.String()
+		case "priority":
+			v.Priority = d.String()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// TodosArgs are the arguments of session.todo. Part 0 is a JSON array of [Todo], which
+// replaces the whole list of the agent that makes the call: at most 200 items of at most
+// 2,000 characters, of which one may be in progress. With Read there is no part, and the
+// list stays as it is.
+//
+// The answer's head is [TodosOK]; its body [TodoLists] in JSON.
+type TodosArgs struct {
+	Read bool `json:"read,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *TodosArgs) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	if v.Read {
+		o.bool("read", v.Read)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *TodosArgs) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "read":
+			v.Read = d.Bool()
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// TodosOK is the answer to session.todo.
+type TodosOK struct {
+	// Count is how many items the list now has.
+	Count int `json:"count"`
+	// Cleared says that all items were completed: the list is empty now.
+	Cleared bool `json:"cleared,omitempty"`
+	// Unchecked says that three or more items are completed and none of them is a check
+	// of the work.
+	Unchecked bool `json:"unchecked,omitempty"`
+	// Notes are what else is to be known, such as that a damaged list was put aside.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *TodosOK) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.int("count", int64(v.Count))
+	if v.Cleared {
+		o.bool("cleared", v.Cleared)
+	}
+	if v.Unchecked {
+		o.bool("unchecked", v.Unchecked)
+	}
+	if len(v.Notes) > 0 {
+		o.strings("notes", v.Notes)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *TodosOK) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "count":
+			v.Count = int(d.Int(math.MinInt, math.MaxInt))
+		case "cleared":
+			v.Cleared = d.Bool()
+		case "unchecked":
+			v.Unchecked = d.Bool()
+		case "notes":
+			d.Array(func() { v.Notes = append(v.Notes, d.String()) })
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// TodoLists are a list of todos as it now is, and as it was before the call.
+type TodoLists struct {
+	Todos  []Todo `json:"todos"`
+	Before []Todo `json:"before"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *TodoLists) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.list("todos", len(v.Todos), func(i int, dst []byte) []byte { return v.Todos[i].AppendJSON(dst) })
+	o.list("before", len(v.Before), func(i int, dst []byte) []byte { return v.Before[i].AppendJSON(dst) })
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *TodoLists) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "todos":
+			d.Array(func() {
+				var x Todo
+				x.DecodeJSON(d)
+				v.Todos = append(v.Todos, x)
+			})
+		case "before":
+			d.Array(func() {
+				var x Todo
+				x.DecodeJSON(d)
+				v.Before = append(v.Before, x)
+			})
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// WorkItem is a piece of work that agents share.
+type WorkItem struct {
+	// ID is "1", "2" and so on; none is used twice.
+	ID          string `json:"id"`
+	Subject     string `json:"subject"`
+	Description string `json:"description,omitempty"`
+	ActiveForm  string `json:"activeForm,omitempty"`
+	// Status is one of the states above, and Owner the agent that works on it.
+	Status string `json:"status"`
+	Owner  string `json:"owner,omitempty"`
+	// Blocks are the items that wait for this one, and BlockedBy those that it waits for.
+	Blocks    []string `json:"blocks"`
+	BlockedBy []string `json:"blockedBy"`
+	// Metadata is an object of the model's own.
+	Metadata map[string]Raw `json:"metadata,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *WorkItem) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("id", v.ID)
+	o.string("subject", v.Subject)
+	if v.Description != "" {
+		o.string("description", v.Description)
+	}
+	if v.ActiveForm != "" {
+		o.string("activeForm", v.ActiveForm)
+	}
+	o.string("status", v.Status)
+	if v.Owner != "" {
+		o.string("owner", v.Owner)
+	}
+	o.strings("blocks", v.Blocks)
+	o.strings("blockedBy", v.BlockedBy)
+	if len(v.Metadata) > 0 {
+		o.rawMap("metadata", v.Metadata)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *WorkItem) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "id":
+			v.ID = d.String()
+		case "subject":
+			v.Subject = d.String()
+		case "description":
+			v.Description = d.String()
+		case "activeForm":
+			v.ActiveForm = d.String()
+		case "status":
+			v.Status = d.String()
+		case "owner":
+			v.Owner = d.String()
+		case "blocks":
+			d.Array(func() { v.Blocks = append(v.Blocks, d.String()) })
+		case "blockedBy":
+			d.Array(func() { v.BlockedBy = append(v.BlockedBy, d.String()) })
+		case "metadata":
+			d.Object(func(key string) {
+				if v.Metadata == nil {
+					v.Metadata = make(map[string]Raw)
+				}
+				v.Metadata[key] = d.Raw()
+			})
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// WorkChange is what a new task is to be, or what of one is to change. Nil fields stay as
+// they are.
+type WorkChange struct {
+	Subject     *string `json:"subject,omitempty"`
+	Description *string `json:"description,omitempty"`
+	ActiveForm  *string `json:"activeForm,omitempty"`
+	// Status is a state or, to remove the task with its edges, [WorkDeleted]. A task that
+	// becomes [WorkInProgress] is owned by the agent that makes the call, unless Owner
+	// names another. New tasks are pending.
+	Status *string `json:"status,omitempty"`
+	// Owner is an agent; empty is none.
+	Owner *string `json:"owner,omitempty"`
+	// AddBlocks are tasks that are to wait for this one, and AddBlockedBy tasks that this
+	// one is to wait for. No task may wait for itself, in however many steps.
+	AddBlocks    []string `json:"addBlocks,omitempty"`
+	AddBlockedBy []string `json:"addBlockedBy,omitempty"`
+	// Metadata is merged into what there is; null removes a key.
+	Metadata map[string]Raw `json:"metadata,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *WorkChange) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	if v.Subject != nil {
+		o.string("subject", *v.Subject)
+	}
+	if v.Description != nil {
+		o.string("description", *v.Description)
+	}
+	if v.ActiveForm != nil {
+		o.string("activeForm", *v.ActiveForm)
+	}
+	if v.Status != nil {
+		o.string("status", *v.Status)
+	}
+	if v.Owner != nil {
+		o.string("owner", *v.Owner)
+	}
+	if len(v.AddBlocks) > 0 {
+		o.strings("addBlocks", v.AddBlocks)
+	}
+	if len(v.AddBlockedBy) > 0 {
+		o.strings("addBlockedBy", v.AddBlockedBy)
+	}
+	if len(v.Metadata) > 0 {
+		o.rawMap("metadata", v.Metadata)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *WorkChange) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "subject":
+			if !d.Null() {
+				x := d.String()
+				v.Subject = &x
+			}
+		case "description":
+			if !d.Null() {
+				x := d.String()
+				v.Description = &x
+			}
+		case "activeForm":
+			if !d.Null() {
+				x := d.String()
+				v.ActiveForm = &x
+			}
+		case "status":
+			if !d.Null() {
+				x := d.String()
+				v.Status = &x
+			}
+		case "owner":
+			if !d.Null() {
+				x := d.String()
+				v.Owner = &x
+			}
+		case "addBlocks":
+			d.Array(func() { v.AddBlocks = append(v.AddBlocks, d.String()) })
+		case "addBlockedBy":
+			d.Array(func() { v.AddBlockedBy = append(v.AddBlockedBy, d.String()) })
+		case "metadata":
+			d.Object(func(key string) {
+				if v.Metadata == nil {
+					v.Metadata = make(map[string]Raw)
+				}
+				v.Metadata[key] = d.Raw()
+			})
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// WorkArgs are the arguments of session.task. The answer's head is [WorkOK]. With
+// [WorkList] its body is a JSON array of [WorkItem] without descriptions and metadata, in
+// the order of their numbers; tasks whose metadata has _internal are left out, and so is
+// from BlockedBy what is completed.
+type WorkArgs struct {
+	// Do is one of the operations.
+	Do string `json:"do"`
+	// ID names the task of [WorkGet] and [WorkUpdate].
+	ID string `json:"id,omitempty"`
+	// Change is what [WorkCreate] and [WorkUpdate] do.
+	Change *WorkChange `json:"change,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *WorkArgs) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	o.string("do", v.Do)
+	if v.ID != "" {
+		o.string("id", v.ID)
+	}
+	if v.Change != nil {
+		o.value("change", v.Change.AppendJSON)
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *WorkArgs) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "do":
+			v.Do = d.String()
+		case "id":
+			v.ID = d.String()
+		case "change":
+			if !d.Null() {
+				v.Change = new(WorkChange)
+				v.Change.DecodeJSON(d)
+			}
+		default:
+			d.Skip()
+		}
+	})
+}
+
+// WorkOK is the answer to session.task.
+type WorkOK struct {
+	// Task is the task as it now is; nil where [WorkGet] found none, where it was deleted,
+	// and with [WorkList].
+	Task *WorkItem `json:"task,omitempty"`
+	// Updated names the fields that [WorkUpdate] changed, and From and To how the status
+	// did, to [WorkDeleted] too; both are empty where it did not.
+	Updated []string `json:"updated,omitempty"`
+	From    string   `json:"from,omitempty"`
+	To      string   `json:"to,omitempty"`
+	// Unchecked says that the task was completed, that three or more are, and that none
+	// of them is a check of the work.
+	Unchecked bool `json:"unchecked,omitempty"`
+	// Notes are what else is to be known, such as what the task waits for.
+	Notes []string `json:"notes,omitempty"`
+	// Count is how many tasks [WorkList] lists, and Hidden how many more there are.
+	Count  int `json:"count,omitempty"`
+	Hidden int `json:"hidden,omitempty"`
+}
+
+// AppendJSON appends v as a JSON object.
+func (v *WorkOK) AppendJSON(dst []byte) []byte {
+	o := beginObject(dst)
+	if v.Task != nil {
+		o.value("task", v.Task.AppendJSON)
+	}
+	if len(v.Updated) > 0 {
+		o.strings("updated", v.Updated)
+	}
+	if v.From != "" {
+		o.string("from", v.From)
+	}
+	if v.To != "" {
+		o.string("to", v.To)
+	}
+	if v.Unchecked {
+		o.bool("unchecked", v.Unchecked)
+	}
+	if len(v.Notes) > 0 {
+		o.strings("notes", v.Notes)
+	}
+	if v.Count != 0 {
+		o.int("count", int64(v.Count))
+	}
+	if v.Hidden != 0 {
+		o.int("hidden", int64(v.Hidden))
+	}
+	return o.end()
+}
+
+// DecodeJSON reads v from a JSON object; keys it does not know are skipped.
+func (v *WorkOK) DecodeJSON(d *Decoder) {
+	d.Object(func(key string) {
+		switch key {
+		case "task":
+			if !d.Null() {
+				v.Task = new(WorkItem)
+				v.Task.DecodeJSON(d)
+			}
+		case "updated":
+			d.Array(func() { v.Updated = append(v.Updated, d.String()) })
+		case "from":
+			v.From = d.String()
+		case "to":
+			v.To = d.String()
+		case "unchecked":
+			v.Unchecked = d.Bool()
+		case "notes":
+			d.Array(func() { v.Notes = append(v.Notes, d.String()) })
+		case "count":
+			v.Count = int(d.Int(math.MinInt, math.MaxInt))
+		case "hidden":
+			v.Hidden = int(d.Int(math.MinInt, math.MaxInt))
 		default:
 			d.Skip()
 		}

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::capability::docs::Docs;
 use crate::capability::fs::Fs;
+use crate::capability::lists::Lists;
 use crate::capability::message::{MessageArgs, MessageOk};
 use crate::capability::search::Search;
 use crate::capability::shell::Shell;
@@ -90,6 +91,13 @@ impl Context {
     #[must_use]
     pub fn shell(&self) -> Shell<'_> {
         Shell::new(self)
+    }
+
+    /// The session's lists of work: the todos of its agent, and the tasks that agents share.
+    #[inline]
+    #[must_use]
+    pub fn lists(&self) -> Lists<'_> {
+        Lists::new(self)
     }
 
     /// The session's background tasks.

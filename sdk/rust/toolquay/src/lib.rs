@@ -25,7 +25,7 @@
 //!
 //! - Everything a tool does to the world is a capability call: [`Context::fs`],
 //!   [`Context::docs`], [`Context::search`], [`Context::shell`], [`Context::tasks`],
-//!   [`Context::tell`], or [`Context::submit`] for calls that run side by side.
+//!   [`Context::lists`], [`Context::tell`], or [`Context::submit`] for calls that run side by side.
 //! - Answers are handles. [`Body`] is read in pieces, or put into the [`Output`]
 //!   unread, so that bulk never enters the guest.
 //! - Failures carry a code: [`ToolError`], [`ErrorCode`].

@@ -14,6 +14,9 @@ use crate::capability::fs::{
     Content, Expect, FileKind, Lines, ListArgs, ListOk, ReadArgs, ReadOk, ReplaceArgs, StatArgs, StatOk, WriteArgs,
     WriteOk,
 };
+use crate::capability::lists::{
+    Todo, TodoLists, TodosArgs, TodosOk, WorkArgs, WorkChange, WorkItem, WorkOk, WorkOperation, WorkStatus,
+};
 use crate::capability::message::{MessageArgs, MessageOk, Status};
 use crate::capability::random::{RandomArgs, RandomOk};
 use crate::capability::search::{ContentsArgs, ContentsOk, NamesArgs, NamesOk};
@@ -365,6 +368,41 @@ fn commands_and_tasks_have_the_values_of_the_abi() {
         TaskState::Lost,
     ];
     assert_eq!(json!(states), json!(defined_values(&task, "Task")));
+}
+
+#[test]
+fn lists_of_work_have_the_keys_and_values_of_the_abi() {
+    let lists = fs::read_to_string(folder("../capability_lists.go")).expect("abi/capability_lists.go");
+    let session = fs::read_to_string(folder("../capability_session.go")).expect("abi/capability_session.go");
+    let text = || "x".to_owned();
+    let todo = Todo { id: text(), content: text(), status: WorkStatus::Pending, active_form: text(), priority: text() };
+    let change = WorkChange {
+        subject: Some(text()),
+        description: Some(text()),
+        active_form: Some(text()),
+        status: Some(WorkStatus::Completed),
+        owner: Some(text()),
+        add_blocks: vec![text()],
+        add_blocked_by: vec![text()],
+        metadata: [(text(), json!(1))].into_iter().collect(),
+    };
+    let args = WorkArgs { operation: WorkOperation::Update, id: "1", change: Some(&change) };
+    for (source, name, keys) in [
+        (&session, "Todo", written_keys(todo)),
+        (&session, "WorkItem", written_keys(WorkItem::default())),
+        (&lists, "TodosArgs", written_keys(TodosArgs { read: true, list: &[] })),
+        (&lists, "TodosOK", written_keys(TodosOk::default())),
+        (&lists, "TodoLists", written_keys(TodoLists::default())),
+        (&lists, "WorkChange", written_keys(&change)),
+        (&lists, "WorkArgs", written_keys(args)),
+        (&lists, "WorkOK", written_keys(WorkOk::default())),
+    ] {
+        assert_eq!(keys, defined_keys(source, name), "{name}");
+    }
+    let states = [WorkStatus::Pending, WorkStatus::InProgress, WorkStatus::Completed, WorkStatus::Deleted];
+    assert_eq!(json!(states), json!(defined_values(&session, "Work")));
+    let operations = [WorkOperation::Create, WorkOperation::Get, WorkOperation::Update, WorkOperation::List];
+    assert_eq!(json!(operations), json!(defined_values(&lists, "Work")));
 }
 
 #[test]

@@ -6,6 +6,7 @@
 pub mod clock;
 pub mod docs;
 pub mod fs;
+pub mod lists;
 pub mod message;
 pub mod random;
 pub mod search;

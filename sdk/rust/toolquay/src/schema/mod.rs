@@ -104,6 +104,8 @@ pub enum Node {
     Map(&'static Node),
     /// An object with these properties and no others.
     Object(&'static [Property]),
+    /// A value, or null.
+    Nullable(&'static Node),
 }
 
 /// One property of an object.
@@ -167,6 +169,16 @@ impl<T: Schema> Schema for BTreeMap<String, T> {
 
 impl<T: Schema, S> Schema for HashMap<String, T, S> {
     const NODE: Node = Node::Map(&T::NODE);
+}
+
+/// A value or null, for properties that must be there: an `Option` may be left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
+pub struct Nullable<T>(pub Option<T>);
+
+impl<T: Schema> Schema for Nullable<T> {
+    const NODE: Node = Node::Nullable(&T::NODE);
+    const DESCRIPTION: &'static str = T::DESCRIPTION;
 }
 
 /// Picks a property's own description, or else its type's.

@@ -154,6 +154,12 @@ impl Writer<'_> {
                 self.kind("object", start);
                 self.properties(properties);
             }
+            Node::Nullable(value) => {
+                self.key("anyOf", start);
+                self.raw("[");
+                self.node(value, "", &[]);
+                self.raw(",{\"type\":\"null\"}]");
+            }
         }
         let mut i = 0;
         while i < keywords.len() {

@@ -46,6 +46,8 @@ pub struct Request {
     pub capability: String,
     /// Its arguments.
     pub args: Value,
+    /// Its bulk.
+    pub parts: Vec<Vec<u8>>,
 }
 
 impl Outcome {

@@ -131,7 +131,7 @@ impl Session {
         let reply = claim.and_then(|claim| self.answer(claim, &head.capability, &head.args, &parts));
         let answer = Answer::of(reply, length_known);
         let mut state = self.state.borrow_mut();
-        state.requests.push(Request { capability: head.capability, args: head.args });
+        state.requests.push(Request { capability: head.capability, args: head.args, parts });
         state.last_id += 1;
         let id = state.last_id;
         state.answers.insert(id, answer);
