@@ -23,6 +23,7 @@ type board struct {
 	soft    func() bool
 	blocked bool
 	counts  [len(looks)]int
+	lists   workList
 }
 
 func newBoard(p *Printer, verbose bool) *board {
@@ -67,6 +68,8 @@ func (b *board) apply(e *host.Event, now time.Time) {
 			b.flush()
 			b.print(keeps(Dim, b.blank()+indent(e.Depth)), gives(Plain, text))
 		}
+	case host.EventTodos, host.EventWork:
+		b.work(e)
 	case host.EventAbandoned:
 		b.note(e, Yellow, "what it left behind has not ended")
 	case host.EventMessage, host.EventStop:

@@ -23,6 +23,16 @@ const (
 // frame is what the live region shows: at most height lines, or none where there
 // is nothing to show. start is when the turn began.
 func (b *board) frame(start, now time.Time, width, height int) [][]piece {
+	work := b.lists.lines(min(maxWork, height/2))
+	calls := b.callLines(start, now, width, height-len(work))
+	if len(calls) == 0 {
+		return nil // the lists are printed for good at the end
+	}
+	return append(calls, work...)
+}
+
+// callLines are the lines of the calls.
+func (b *board) callLines(start, now time.Time, width, height int) [][]piece {
 	done := doneRows(b.gathered)
 	rows, waiting := underWay(b.roots)
 	busy := len(rows)+len(waiting) > 0

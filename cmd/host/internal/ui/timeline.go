@@ -76,6 +76,7 @@ func (t *Timeline) End() {
 	t.mu.Lock()
 	driver := t.driver
 	t.driver = nil
+	live := t.board.live
 	t.board.live = false
 	t.mu.Unlock()
 	rest := ""
@@ -85,6 +86,9 @@ func (t *Timeline) End() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.board.flush()
+	if live {
+		t.board.printWork()
+	}
 	t.board.print(keeps(Dim, t.sum()))
 	t.p.screen.last(t.p.w, rest+t.take())
 }
