@@ -196,7 +196,7 @@ func TestConfigAtAHost(t *testing.T) {
 	if r := call("Grep", `{"pattern":"x"}`); r.Error == nil || r.Error.Code != abi.CodeDisabled {
 		t.Errorf("Grep: %q", r.Text())
 	}
-	if !slices.Equal(told, []string{"Edit", "Grep", "NotebookEdit", "ToolSearch", "Write"}) {
+	if !slices.Equal(told, []string{"Edit", "Grep", "NotebookEdit", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate", "ToolSearch", "Write"}) {
 		t.Errorf("told that %q are gone", told)
 	}
 	if got, err := os.ReadFile(path); err != nil || !strings.Contains(string(got), `only = ["Read", "Glob"]`) {
