@@ -4,6 +4,7 @@
 //
 //	go run ./examples/agent
 //	go run ./examples/agent -shell
+//	go run ./examples/agent -plan
 package main
 
 import (
@@ -16,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/toolquay/toolquay/host"
@@ -25,11 +27,15 @@ import (
 func main() {
 	host.Main() // commands are supervised by this program, started again
 	shell := flag.Bool("shell", false, "give the models a shell")
+	plan := flag.Bool("plan", false, "plan, ask, work through tasks and report, on a real repository")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	dir, err := os.MkdirTemp("", "agent-")
 	if err == nil {
 		options, scripts := host.Options{Builtins: true}, plain()
+		if *plan {
+			options.Model.Toolset.Also, scripts = []string{"SendUserMessage"}, planned()
+		}
 		if *shell {
 			options.Shell = &host.Shell{Environ: os.Environ(), Sandbox: host.SandboxOptions{State: filepath.Join(dir, "state")}}
 			scripts = withShell()
@@ -60,7 +66,11 @@ func run(ctx context.Context, options host.Options, dir string, scripts []*scrip
 	for i, script := range scripts {
 		all.Go(func() {
 			cwd := filepath.Join(dir, script.name)
-			if errs[i] = os.Mkdir(cwd, 0o700); errs[i] == nil {
+			errs[i] = os.Mkdir(cwd, 0o700)
+			if errs[i] == nil && script.prepare != nil {
+				errs[i] = script.prepare(ctx, cwd)
+			}
+			if errs[i] == nil {
 				errs[i] = script.play(ctx, h, cwd, printf)
 			}
 		})
@@ -74,12 +84,20 @@ type script struct {
 	name  string
 	model *hosttest.Model
 	asker *hosttest.Asker
+	// prepare fills the working directory, and options change those of the session; nil does
+	// not.
+	prepare func(ctx context.Context, dir string) error
+	options func(*host.SessionOptions)
 	// cancel is the event at which the user cancels, once; empty is never.
 	cancel host.EventKind
 }
 
 func (s *script) play(ctx context.Context, h *host.Host, cwd string, printf func(string, ...any)) error {
-	session, err := h.NewSession(host.SessionOptions{ID: s.name, Cwd: cwd, Asker: s.asker})
+	o := host.SessionOptions{ID: s.name, Cwd: cwd, Asker: s.asker}
+	if s.options != nil {
+		s.options(&o)
+	}
+	session, err := h.NewSession(o)
 	if err != nil {
 		return err
 	}
@@ -97,6 +115,9 @@ func (s *script) play(ctx context.Context, h *host.Host, cwd string, printf func
 		text, err = c.Run(ctx) // the user has written something new
 	}
 	printf("%s: %s", s.name, text)
+	if output := session.Output(); output != nil {
+		printf("%s: %s", s.name, output)
+	}
 	return errors.Join(err, s.model.Err(), s.asker.Err())
 }
 
@@ -104,12 +125,28 @@ func (s *script) play(ctx context.Context, h *host.Host, cwd string, printf func
 func show(printf func(string, ...any), e host.Event) {
 	switch e.Kind {
 	case host.EventQuestion:
-		printf("%s: may %s run? %s", e.Session, e.Tool, e.Title)
+		printf("%s: %s", e.Session, asks(&e))
+	case host.EventWork:
+		printf("%s: task %s, %s: %s", e.Session, e.Work.Item.ID, e.Work.Item.Status, e.Work.Item.Subject)
+	case host.EventMessage:
+		printf("%s: tells you: %s", e.Session, e.Reason)
 	case host.EventResult: // in the order of the calls
 		outcome := "done"
 		if err := e.Result.Error; err != nil {
 			outcome = string(err.Code)
 		}
 		printf("%s: %s %s: %s", e.Session, e.Tool, e.Title, outcome)
+	}
+}
+
+// asks is what a person is asked.
+func asks(e *host.Event) string {
+	switch q := e.Question; {
+	case q.Choice != nil:
+		return q.Choice.Questions[0].Question
+	case q.Plan != nil:
+		return "shall I follow this plan? " + strings.ReplaceAll(strings.TrimSpace(q.Plan.Plan), "\n", " ")
+	default:
+		return fmt.Sprintf("may %s run? %s", e.Tool, e.Title)
 	}
 }

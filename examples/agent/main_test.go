@@ -24,20 +24,54 @@ func TestAgent(t *testing.T) {
 	for name, test := range map[string]struct {
 		scripts []*script
 		shell   bool
+		also    []string
 		want    map[string]string
 	}{
-		"plain": {plain(), false, map[string]string{
+		"plain": {plain(), false, nil, map[string]string{
 			"notes":   "may Write run? notes.md\nWrite notes.md: done\nGrep milk: done\nRead notes.md: done\nIt is written down.\n",
 			"letters": "may Write run? notes.md\nWrite notes.md: cancelled\ncancelled\nYou have changed your mind.\n",
 		}},
-		"shell": {withShell(), true, map[string]string{
+		"shell": {withShell(), true, nil, map[string]string{
 			"notes":   "may Bash run? echo Buy milk. > notes.md\nBash echo Buy milk. > notes.md: done\nBash grep milk notes.md: done\nBash wc -l notes.md: done\nIt is written down.\n",
 			"letters": "may Bash run? touch begun && sleep 600\nBash touch begun && sleep 600: cancelled\ncancelled\nYou have changed your mind.\n",
 		}},
+		"plan": {planned(), false, []string{"SendUserMessage"}, map[string]string{"report": `EnterPlanMode : done
+Grep TODO: done
+Write REPORT.md: denied
+Which remarks belong in the report?
+AskUserQuestion : done
+Write PLAN.md: done
+shall I follow this plan? 1. Collect the remarks of lex.go. 2. Check the report.
+ExitPlanMode : done
+task 1, pending: Collect the remarks
+TaskCreate Collect the remarks: done
+task 2, pending: Check the report
+TaskCreate Check the report: done
+task 2, pending: Check the report
+TaskUpdate 2: done
+task 1, in_progress: Collect the remarks
+TaskUpdate 1: done
+Grep TODO: done
+Write REPORT.md: done
+task 1, completed: Collect the remarks
+TaskUpdate 1: done
+task 2, in_progress: Check the report
+TaskUpdate 2: done
+Read REPORT.md: done
+task 2, completed: Check the report
+TaskUpdate 2: done
+TaskList : done
+tells you: The report is written.
+SendUserMessage The report is written.: done
+StructuredOutput : done
+That is all.
+{"remarks":4,"report":"REPORT.md"}
+`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir, o := t.TempDir(), host.Options{Builtins: true, Storage: host.StorageOptions{CacheDir: testenv.CompileCache()}}
+			o.Model.Toolset.Also = test.also
 			if test.shell {
 				testenv.NeedTool(t, "bwrap")
 				o.Shell = &host.Shell{Environ: os.Environ(), Sandbox: host.SandboxOptions{State: filepath.Join(dir, "state")}}
