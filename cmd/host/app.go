@@ -17,7 +17,9 @@ type app struct {
 	signals  *signals
 	// unattended says that nobody is asked at the terminal, though there may be one.
 	unattended bool
-	flags      globalFlags
+	// sitting is who is asked at the terminal; nil where nobody is.
+	sitting *ui.Asker
+	flags   globalFlags
 }
 
 // logger logs to standard error. The handler quotes what does not print.

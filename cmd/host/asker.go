@@ -27,6 +27,7 @@ func (a *app) asker(s *setup, free bool, resume approvals.Resume) host.Asker {
 		return a.limited(s, ui.NewAsker(a.err, a.in))
 	case approveAuto:
 		if person := a.person(); person != nil && free {
+			a.sitting = person
 			return a.limited(s, person)
 		}
 	}

@@ -152,8 +152,11 @@ func messageRules(file, cwd string, s message.Settings) permissions.RuleSet {
 func runTurn(ctx context.Context, a *app, o *opened, calls []abi.ToolUse, output message.Format, f runFlags) ([]abi.ToolResult, error) {
 	timeline := ui.NewTimeline(a.err, f.verbose)
 	timeline.Describe(o.contract)
+	keys, end := a.watchKeys(ctx, o.session)
+	defer end()
 	var results turnResults
 	for e := range o.session.Run(ctx, calls) {
+		keys.event(e)
 		if !f.quiet {
 			timeline.Event(e)
 		}

@@ -62,6 +62,7 @@ type streamDriver struct {
 	output message.Format
 	// contract finds a tool's contract by its name.
 	contract func(name string) *abi.Tool
+	keys     *keys
 	// asker asks over the stream; nil where somebody else is asked, or nobody.
 	asker *streamAsker
 	turns streamTurns
@@ -116,6 +117,9 @@ func runStream(ctx context.Context, a *app, file string, f runFlags) error {
 		d.printBroken(o.host.Plugins())
 	}
 	defer o.host.Follow(ctx)()
+	keys, end := a.watchKeys(ctx, o.session)
+	defer end()
+	d.keys = keys
 	go d.read(ctx, items)
 	d.out.await(func() {
 		d.write(ctx)

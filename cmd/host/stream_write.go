@@ -61,6 +61,7 @@ func (d *streamDriver) show(t *streamTurn) {
 		timeline.Interruptible(func() bool { return !t.interrupted.Load() })
 	}
 	for e := range t.Events() {
+		d.keys.event(e)
 		if timeline != nil {
 			timeline.Event(e)
 		}

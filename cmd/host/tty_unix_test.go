@@ -24,8 +24,8 @@ import (
 // person [-sizes=WxH,...] [-shared] KEYS PROGRAM [ARG...] runs a program at a terminal where
 // somebody sits. Each time a question is shown they press the next of the keys,
 // which are separated by spaces; one that is longer than a key is typed as a line
-// once it is asked for, and one of ^C is pressed as often as it says when the screen
-// offers it. Where there are several sizes, they make the terminal one after the
+// once it is asked for, one of ^C is pressed as often as it says when the screen
+// offers it, and +K=TEXT presses K while nobody is asked, and waits for the text. Where there are several sizes, they make the terminal one after the
 // other of them all the while.
 //
 // What the program prints goes to the file out, or with -shared to the terminal, all that it writes to the terminal
@@ -78,6 +78,10 @@ func person(ts *testscript.TestScript, neg bool, args []string) {
 				_ = cmd.Process.Signal(os.Interrupt) // fails once it has ended
 				time.Sleep(2 * time.Millisecond)     // at once they would be one signal
 			}
+			continue
+		}
+		if key, text, ok := strings.Cut(strings.ReplaceAll(key, "_", " "), "="); ok && key[0] == '+' {
+			s.steer(ts, key[1:], text)
 			continue
 		}
 		s.press(ts, strings.ReplaceAll(key, "_", " "))
@@ -226,6 +230,22 @@ func (s *sitting) wait(ts *testscript.TestScript, what string, until func() bool
 		}
 	}
 	return true
+}
+
+// steer presses a key while nobody is asked, again and again until its text comes: a key that
+// is pressed before the program reads them does not count.
+func (s *sitting) steer(ts *testscript.TestScript, key, text string) {
+	next := time.Now()
+	if !s.wait(ts, text, func() bool {
+		if time.Now().After(next) {
+			_, _ = s.keyboard.WriteString(key)
+			next = time.Now().Add(time.Second)
+		}
+		return strings.Contains(s.fresh(), text)
+	}) {
+		ts.Fatalf("it ended without %q; the screen:\n%s", text, s.text())
+	}
+	s.read = len(s.text())
 }
 
 // press waits for a question and presses a key until something comes of it.

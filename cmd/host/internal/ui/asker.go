@@ -19,6 +19,8 @@ type Asker struct {
 	in   *os.File
 	keys keyboard
 	turn chan struct{} // holds the one token of who asks
+	// watch has the keys while nobody asks.
+	watch watch
 }
 
 // settling is how long a question waits behind another one's answer, which may have
@@ -68,6 +70,7 @@ func (a *Asker) Ask(ctx context.Context, q host.Question) (host.Reply, error) {
 	if err != nil {
 		return host.Reply{}, err
 	}
+	defer a.watch.ask()()
 	if err := a.await(ctx); err != nil {
 		return host.Reply{}, err
 	}

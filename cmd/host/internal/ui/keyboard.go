@@ -16,6 +16,8 @@ type keyboard interface {
 	single() bool
 	// key waits for a key pressed after the call began, line for a line.
 	key(ctx context.Context) (rune, error)
+	// spare is key where no answer is awaited: it takes the terminal from nobody.
+	spare(ctx context.Context) (rune, error)
 	line(ctx context.Context) (string, error)
 	// drop throws away what was typed before.
 	drop() error
@@ -38,6 +40,9 @@ type pipe struct {
 }
 
 func (*pipe) single() bool { return false }
+
+// spare reads none: each line of a pipe answers a question.
+func (*pipe) spare(context.Context) (rune, error) { return 0, errAway }
 
 // drop keeps everything: who writes to a pipe answers in advance.
 func (*pipe) drop() error { return nil }

@@ -27,11 +27,33 @@ func (*terminal) single() bool { return true }
 const pollTime = 50
 
 func (t *terminal) key(ctx context.Context) (rune, error) {
+	return t.read(ctx, func() bool { return true })
+}
+
+// spare sets no modes while the program is in the background: that would stop it.
+func (t *terminal) spare(ctx context.Context) (rune, error) { return t.read(ctx, t.foreground) }
+
+// foreground reports whether the program may set the terminal's modes. A terminal that does not
+// control it takes them from anybody.
+func (t *terminal) foreground() bool {
+	group, err := unix.IoctlGetInt(t.fd, unix.TIOCGPGRP)
+	return err != nil || group == unix.Getpgrp()
+}
+
+// read reads one key while the terminal may be had.
+func (t *terminal) read(ctx context.Context, may func() bool) (rune, error) {
+	if !may() {
+		return 0, errAway
+	}
 	usual, err := unix.IoctlGetTermios(t.fd, getTermios)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = unix.IoctlSetTermios(t.fd, setTermios, usual) }()
+	defer func() {
+		if may() {
+			_ = unix.IoctlSetTermios(t.fd, setTermios, usual)
+		}
+	}()
 	if err := t.keyMode(*usual); err != nil {
 		return 0, err
 	}
@@ -45,6 +67,9 @@ func (t *terminal) key(ctx context.Context) (rune, error) {
 	again := func() error {
 		select {
 		case <-resumed:
+			if !may() {
+				return errAway
+			}
 			return t.keyMode(*usual)
 		default:
 			return nil
