@@ -10,7 +10,6 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/permissions"
 )
 
 // Options say where time and random numbers come from. The zero value is the system.
@@ -47,7 +46,7 @@ func (*Capability) Names() []string { return []string{abi.CapClockNow, abi.CapRa
 // Plan reads the request; see [capability.Capability].
 func (c *Capability) Plan(_ context.Context, _ capability.Scope, req abi.Request) (capability.Plan, error) {
 	if req.Name == abi.CapClockNow {
-		return plan{target: "clock", do: c.now}, nil
+		return plan{"clock", c.now}, nil
 	}
 	var args abi.RandomArgs
 	if len(req.Args) > 0 {
@@ -58,7 +57,7 @@ func (c *Capability) Plan(_ context.Context, _ capability.Scope, req abi.Request
 	if args.Length < 1 || args.Length > abi.MaxRandom {
 		return nil, abi.Errorf(abi.CodeInvalidInput, "%s: length is %d; ask for 1 to %d bytes", req.Name, args.Length, abi.MaxRandom)
 	}
-	return plan{target: "random numbers", do: func() (abi.Answer, error) { return c.draw(args.Length) }}, nil
+	return plan{"random numbers", func() (abi.Answer, error) { return c.draw(args.Length) }}, nil
 }
 
 func (c *Capability) now() (abi.Answer, error) {
@@ -76,17 +75,9 @@ func (c *Capability) draw(length int) (abi.Answer, error) {
 
 // plan is one request.
 type plan struct {
-	target string
-	do     func() (abi.Answer, error)
-}
-
-// Accesses names what a rule can speak of: nothing outside the session is touched.
-func (p plan) Accesses() []permissions.Access {
-	return []permissions.Access{{Kind: permissions.AccessSession, Target: p.target}}
+	capability.OfSession
+	do func() (abi.Answer, error)
 }
 
 // Do answers.
 func (p plan) Do(context.Context, capability.Judge) (abi.Answer, error) { return p.do() }
-
-// Close has nothing to free.
-func (plan) Close() error { return nil }

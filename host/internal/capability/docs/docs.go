@@ -2,7 +2,6 @@ package docs
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
@@ -52,8 +51,8 @@ func (*Capability) Names() []string { return []string{abi.CapDocsRead} }
 // Plan resolves the path of a request; see [capability.Capability].
 func (c *Capability) Plan(_ context.Context, scope capability.Scope, req abi.Request) (capability.Plan, error) {
 	p := &plan{opts: c.opts, scope: scope}
-	if err := json.Unmarshal(req.Args, &p.args); err != nil {
-		return nil, abi.Errorf(abi.CodeInvalidInput, "the arguments of %s: %w", req.Name, err)
+	if err := capability.ReadArgs(req, &p.args); err != nil {
+		return nil, err
 	}
 	var err error
 	if p.node, err = workspace.Overlay(scope.Cwd, p.args.Path, scope.Stage); err != nil {

@@ -25,7 +25,7 @@ type listPlan struct {
 
 func (c *Capability) planList(scope capability.Scope, req abi.Request) (capability.Plan, error) {
 	var args abi.ListArgs
-	if err := decode(req, &args); err != nil {
+	if err := capability.ReadArgs(req, &args); err != nil {
 		return nil, err
 	}
 	if args.Limit < 0 {

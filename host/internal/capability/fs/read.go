@@ -25,7 +25,7 @@ type readPlan struct {
 
 func (c *Capability) planRead(scope capability.Scope, req abi.Request) (capability.Plan, error) {
 	p := &readPlan{max: c.opts.MaxChars, time: c.opts.Time}
-	if err := decode(req, &p.args); err != nil {
+	if err := capability.ReadArgs(req, &p.args); err != nil {
 		return nil, err
 	}
 	if err := checkRead(req, p.args); err != nil {

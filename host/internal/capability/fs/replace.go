@@ -34,7 +34,7 @@ type replacePlan struct {
 
 func (c *Capability) planReplace(scope capability.Scope, req abi.Request) (capability.Plan, error) {
 	var args abi.ReplaceArgs
-	if err := decode(req, &args); err != nil {
+	if err := capability.ReadArgs(req, &args); err != nil {
 		return nil, err
 	}
 	for _, p := range req.Parts {

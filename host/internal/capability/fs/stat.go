@@ -19,7 +19,7 @@ type statPlan struct {
 
 func planStat(scope capability.Scope, req abi.Request) (capability.Plan, error) {
 	var args abi.StatArgs
-	if err := decode(req, &args); err != nil {
+	if err := capability.ReadArgs(req, &args); err != nil {
 		return nil, err
 	}
 	h, err := hold(scope, args.Path)

@@ -24,7 +24,7 @@ type writePlan struct {
 
 func (c *Capability) planWrite(scope capability.Scope, req abi.Request) (capability.Plan, error) {
 	var args abi.WriteArgs
-	if err := decode(req, &args); err != nil {
+	if err := capability.ReadArgs(req, &args); err != nil {
 		return nil, err
 	}
 	e, err := c.planEdit(scope, req, args.Path, args.Expect, 1)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/permissions"
 )
 
 // Capability answers the operations on lists of work. It is safe for concurrent use.
@@ -47,21 +46,13 @@ func (Capability) Plan(_ context.Context, scope capability.Scope, req abi.Reques
 
 // plan is one request.
 type plan struct {
-	target  string
+	capability.OfSession
 	changes bool
 	do      func(context.Context) (abi.Answer, error)
 }
 
-// Accesses is the one part of the session that is used.
-func (p plan) Accesses() []permissions.Access {
-	return []permissions.Access{{Kind: permissions.AccessSession, Target: p.target}}
-}
-
 // Do does it.
 func (p plan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, error) { return p.do(ctx) }
-
-// Close has nothing to let go of.
-func (plan) Close() error { return nil }
 
 func readArgs(req abi.Request, args any) error {
 	if err := abi.Unmarshal(req.Args, args); err != nil {

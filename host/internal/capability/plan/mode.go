@@ -11,7 +11,7 @@ import (
 
 // enterPlan is one session.plan that enters the mode. Nobody is asked: it only tightens.
 type enterPlan struct {
-	session
+	capability.OfSession
 	scope capability.Scope
 }
 
@@ -37,7 +37,7 @@ func agent(scope *capability.Scope) bool {
 
 // exitPlan is one session.plan that leaves the mode, if the person accepts the plan.
 type exitPlan struct {
-	session
+	capability.OfSession
 	scope     capability.Scope
 	proposals []abi.PlanProposal
 }

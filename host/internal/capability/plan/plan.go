@@ -1,13 +1,10 @@
 package plan
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/permissions"
 )
 
 // Capability answers the operations. It is safe for concurrent use.
@@ -34,7 +31,7 @@ func (Capability) Plan(_ context.Context, scope capability.Scope, req abi.Reques
 
 func planOf(scope capability.Scope, req abi.Request) (capability.Plan, error) {
 	var args abi.PlanArgs
-	if err := readArgs(req, &args); err != nil {
+	if err := capability.ReadArgs(req, &args); err != nil {
 		return nil, err
 	}
 	if scope.PlanMode == nil || scope.PlanFile == nil {
@@ -42,19 +39,19 @@ func planOf(scope capability.Scope, req abi.Request) (capability.Plan, error) {
 	}
 	switch args.Do {
 	case abi.PlanEnter:
-		return &enterPlan{session{"plan"}, scope}, nil
+		return &enterPlan{"plan", scope}, nil
 	case abi.PlanExit:
 		if err := askable(&scope); err != nil {
 			return nil, err
 		}
-		return &exitPlan{session{"plan"}, scope, args.Proposals}, nil
+		return &exitPlan{"plan", scope, args.Proposals}, nil
 	}
 	return nil, abi.Errorf(abi.CodeInvalidInput, "%s does %q or %q, not %.40q", req.Name, abi.PlanEnter, abi.PlanExit, args.Do)
 }
 
 func questionOf(scope capability.Scope, req abi.Request) (capability.Plan, error) {
 	var args abi.QuestionArgs
-	if err := readArgs(req, &args); err != nil {
+	if err := capability.ReadArgs(req, &args); err != nil {
 		return nil, err
 	}
 	ask := capability.Ask{Choice: &capability.Choice{Questions: args.Questions}}
@@ -64,17 +61,7 @@ func questionOf(scope capability.Scope, req abi.Request) (capability.Plan, error
 	if err := askable(&scope); err != nil {
 		return nil, err
 	}
-	return &questionPlan{session{"question"}, scope, ask}, nil
-}
-
-// readArgs reads a request's arguments, with no keys but those known.
-func readArgs(req abi.Request, args any) error {
-	d := json.NewDecoder(bytes.NewReader(req.Args))
-	d.DisallowUnknownFields()
-	if err := d.Decode(args); err != nil {
-		return abi.Errorf(abi.CodeInvalidInput, "the arguments of %s: %w", req.Name, err)
-	}
-	return nil
+	return &questionPlan{"question", scope, ask}, nil
 }
 
 // askable fails where no person can be asked: in a rehearsal, which asks nobody, too.
@@ -85,20 +72,9 @@ func askable(scope *capability.Scope) error {
 	return nil
 }
 
-// session is the part of a plan that touches nothing but the session, and holds nothing.
-type session struct{ target string }
-
-// Accesses is the one part of the session that is used.
-func (s session) Accesses() []permissions.Access {
-	return []permissions.Access{{Kind: permissions.AccessSession, Target: s.target}}
-}
-
-// Close has nothing to let go of.
-func (session) Close() error { return nil }
-
 // questionPlan is one session.question.
 type questionPlan struct {
-	session
+	capability.OfSession
 	scope capability.Scope
 	ask   capability.Ask
 }

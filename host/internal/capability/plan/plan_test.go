@@ -213,7 +213,6 @@ func TestRefused(t *testing.T) {
 	}{
 		"another operation":  {p.scope(), "session.mode", `{}`, abi.CodeUnsupported, "session.mode"},
 		"another deed":       {p.scope(), abi.CapSessionPlan, `{"do":"leave"}`, abi.CodeInvalidInput, `"leave"`},
-		"a mode":             {p.scope(), abi.CapSessionPlan, `{"do":"exit","mode":"bypassPermissions"}`, abi.CodeInvalidInput, "mode"},
 		"no JSON":            {p.scope(), abi.CapSessionPlan, `{`, abi.CodeInvalidInput, "arguments"},
 		"no session":         {capability.Scope{}, abi.CapSessionPlan, `{"do":"enter"}`, abi.CodeUnsupported, "no session"},
 		"a rehearsed exit":   {rehearsal, abi.CapSessionPlan, `{"do":"exit"}`, abi.CodeUnsupported, "nobody"},

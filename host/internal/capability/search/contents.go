@@ -28,7 +28,7 @@ type contentsPlan struct {
 
 func (c *Capability) planContents(ctx context.Context, scope capability.Scope, req abi.Request) (capability.Plan, error) {
 	p := &contentsPlan{search: c}
-	if err := decode(req, &p.args); err != nil {
+	if err := capability.ReadArgs(req, &p.args); err != nil {
 		return nil, err
 	}
 	if err := p.check(); err != nil {

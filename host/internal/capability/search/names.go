@@ -30,7 +30,7 @@ type namesPlan struct {
 
 func (c *Capability) planNames(scope capability.Scope, req abi.Request) (capability.Plan, error) {
 	var args abi.NamesArgs
-	if err := decode(req, &args); err != nil {
+	if err := capability.ReadArgs(req, &args); err != nil {
 		return nil, err
 	}
 	p := &namesPlan{ignore: args.Ignore, search: c}

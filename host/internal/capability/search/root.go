@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/toolquay/toolquay/abi"
@@ -10,13 +9,6 @@ import (
 	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 	"github.com/toolquay/toolquay/permissions"
 )
-
-func decode(req abi.Request, into any) error {
-	if err := json.Unmarshal(req.Args, into); err != nil {
-		return abi.Errorf(abi.CodeInvalidInput, "the arguments of %s: %w", req.Name, err)
-	}
-	return nil
-}
 
 func invalid(format string, args ...any) *abi.Error {
 	return abi.Errorf(abi.CodeInvalidInput, format, args...)

@@ -20,7 +20,7 @@ type configPlan struct {
 
 func planConfig(scope *capability.Scope, req abi.Request) (capability.Plan, error) {
 	var args abi.ConfigArgs
-	if err := readArgs(req, &args); err != nil {
+	if err := capability.ReadArgs(req, &args); err != nil {
 		return nil, err
 	}
 	if scope.Settings == nil {
@@ -63,7 +63,7 @@ func scalar(value json.RawMessage) error {
 // Accesses are the session's settings and, where one is set, the file. That is protected, so
 // that the person is asked.
 func (p *configPlan) Accesses() []permissions.Access {
-	all := []permissions.Access{uses(targetConfig)}
+	all := capability.OfSession(targetConfig).Accesses()
 	if p.file != nil {
 		all = append(all, p.file.Access(permissions.AccessWrite, false))
 	}

@@ -24,7 +24,7 @@ type messagePlan struct {
 
 func planMessage(scope *capability.Scope, req abi.Request) (capability.Plan, error) {
 	var args abi.MessageArgs
-	if err := readArgs(req, &args); err != nil {
+	if err := capability.ReadArgs(req, &args); err != nil {
 		return nil, err
 	}
 	if scope.Unheard {
@@ -71,7 +71,7 @@ func checkMessage(args *abi.MessageArgs) error {
 
 // Accesses are the session's messages, and each file.
 func (p *messagePlan) Accesses() []permissions.Access {
-	all := []permissions.Access{uses(targetMessage)}
+	all := capability.OfSession(targetMessage).Accesses()
 	for _, file := range p.files {
 		all = append(all, file.Access(permissions.AccessRead, false))
 	}

@@ -6,11 +6,11 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/permissions"
 )
 
 // outputPlan is one session.output.
 type outputPlan struct {
+	capability.OfSession
 	scope  *capability.Scope
 	output json.RawMessage
 }
@@ -26,12 +26,7 @@ func planOutput(scope *capability.Scope, req abi.Request) (capability.Plan, erro
 	if err != nil {
 		return nil, abi.Errorf(abi.CodeInvalidInput, "the output: %w", err)
 	}
-	return &outputPlan{scope, output}, noRehearsal(scope, req)
-}
-
-// Accesses is the session's output.
-func (p *outputPlan) Accesses() []permissions.Access {
-	return []permissions.Access{uses(targetOutput)}
+	return &outputPlan{targetOutput, scope, output}, noRehearsal(scope, req)
 }
 
 // Do hands the output to the session, which checks it, and tells of it.
@@ -43,6 +38,3 @@ func (p *outputPlan) Do(context.Context, capability.Judge) (abi.Answer, error) {
 	p.scope.Tell(capability.News{Output: p.output})
 	return abi.Answer{OK: abi.SessionOutputOK{Replaced: replaced}}, nil
 }
-
-// Close has nothing to let go of.
-func (p *outputPlan) Close() error { return nil }

@@ -2,11 +2,9 @@ package self
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/permissions"
 )
 
 // Capability answers the operations. It is safe for concurrent use.
@@ -41,19 +39,6 @@ const (
 	targetMessage = "messages"
 	targetConfig  = "settings"
 )
-
-// uses is the access to a part of the session.
-func uses(target string) permissions.Access {
-	return permissions.Access{Kind: permissions.AccessSession, Target: target}
-}
-
-// readArgs reads a request's arguments.
-func readArgs(req abi.Request, args any) error {
-	if err := json.Unmarshal(req.Args, args); err != nil {
-		return abi.Errorf(abi.CodeInvalidInput, "the arguments of %s: %w", req.Name, err)
-	}
-	return nil
-}
 
 // noRehearsal refuses what has no answer before it is done.
 func noRehearsal(scope *capability.Scope, req abi.Request) error {

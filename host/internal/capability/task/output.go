@@ -24,7 +24,7 @@ const (
 
 // outputPlan is one task.output.
 type outputPlan struct {
-	session
+	capability.OfSession
 	scope   capability.Scope
 	id      string
 	wait    time.Duration // 0 is not at all
@@ -33,10 +33,10 @@ type outputPlan struct {
 
 func planOutput(scope capability.Scope, req abi.Request) (capability.Plan, error) {
 	var args abi.TaskOutputArgs
-	if err := readArgs(req, &args); err != nil {
+	if err := capability.ReadArgs(req, &args); err != nil {
 		return nil, err
 	}
-	p := &outputPlan{session: session{targetTasks}, scope: scope, id: args.ID}
+	p := &outputPlan{OfSession: targetTasks, scope: scope, id: args.ID}
 	if args.ID == "" {
 		return nil, abi.Errorf(abi.CodeInvalidInput, "the id of the task is missing")
 	}

@@ -2,11 +2,9 @@ package task
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/permissions"
 )
 
 // What of the session is used.
@@ -14,25 +12,6 @@ const (
 	targetTasks = "tasks"
 	targetSleep = "sleep"
 )
-
-// readArgs reads a request's arguments.
-func readArgs(req abi.Request, args any) error {
-	if err := json.Unmarshal(req.Args, args); err != nil {
-		return abi.Errorf(abi.CodeInvalidInput, "the arguments of %s: %w", req.Name, err)
-	}
-	return nil
-}
-
-// session is the part of a plan that touches nothing but the session, and holds nothing.
-type session struct{ target string }
-
-// Accesses is the one part of the session that is used.
-func (s session) Accesses() []permissions.Access {
-	return []permissions.Access{{Kind: permissions.AccessSession, Target: s.target}}
-}
-
-// Close has nothing to let go of.
-func (session) Close() error { return nil }
 
 // may fails where a call has no say over a task. A plugin has over those that its own
 // tools began; tools in the box and the embedder's act for the model, and have over all.

@@ -18,20 +18,20 @@ const (
 
 // sleepPlan is one task.sleep.
 type sleepPlan struct {
-	session
+	capability.OfSession
 	scope capability.Scope
 	most  time.Duration
 }
 
 func planSleep(scope capability.Scope, req abi.Request) (capability.Plan, error) {
 	var args abi.SleepArgs
-	if err := readArgs(req, &args); err != nil {
+	if err := capability.ReadArgs(req, &args); err != nil {
 		return nil, err
 	}
 	if args.Duration < 1 || args.Duration > MaxSleep.Milliseconds() {
 		return nil, abi.Errorf(abi.CodeInvalidInput, "a sleep of %d ms; it is 1 to %d", args.Duration, MaxSleep.Milliseconds())
 	}
-	return &sleepPlan{session{targetSleep}, scope, time.Duration(args.Duration) * time.Millisecond}, nil
+	return &sleepPlan{targetSleep, scope, time.Duration(args.Duration) * time.Millisecond}, nil
 }
 
 // Do waits: no process does, and no goroutine but the caller's. A rehearsal does not.

@@ -9,14 +9,14 @@ import (
 
 // stopPlan is one task.stop.
 type stopPlan struct {
-	session
+	capability.OfSession
 	scope capability.Scope
 	id    string
 }
 
 func planStop(scope capability.Scope, req abi.Request) (capability.Plan, error) {
 	var args abi.TaskArgs
-	if err := readArgs(req, &args); err != nil {
+	if err := capability.ReadArgs(req, &args); err != nil {
 		return nil, err
 	}
 	if args.ID == "" {
@@ -25,7 +25,7 @@ func planStop(scope capability.Scope, req abi.Request) (capability.Plan, error) 
 	if scope.Rehearse {
 		return nil, abi.Errorf(abi.CodeUnsupported, "what becomes of a task that is ended is known when it was")
 	}
-	return &stopPlan{session{targetTasks}, scope, args.ID}, nil
+	return &stopPlan{targetTasks, scope, args.ID}, nil
 }
 
 // Do ends the task.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/permissions"
 )
 
 // Capability answers tools.list. It is safe for concurrent use.
@@ -28,15 +27,13 @@ func (Capability) Plan(_ context.Context, scope capability.Scope, req abi.Reques
 	if scope.Tools == nil {
 		return nil, abi.Errorf(abi.CodeUnsupported, "there is no list of tools here")
 	}
-	return plan{catalog: scope.Tools}, nil
+	return plan{"tools", scope.Tools}, nil
 }
 
 // plan is one request for the list.
-type plan struct{ catalog capability.Catalog }
-
-// Accesses is the one part of the session that is read.
-func (plan) Accesses() []permissions.Access {
-	return []permissions.Access{{Kind: permissions.AccessSession, Target: "tools"}}
+type plan struct {
+	capability.OfSession
+	catalog capability.Catalog
 }
 
 // Do lists the tools.
@@ -59,6 +56,3 @@ func (p plan) Do(context.Context, capability.Judge) (abi.Answer, error) {
 		Size:     int64(len(body)),
 	}, nil
 }
-
-// Close has nothing to let go of.
-func (plan) Close() error { return nil }
