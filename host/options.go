@@ -51,7 +51,7 @@ type Options struct {
 
 // ModelOptions say what models are offered and can take.
 type ModelOptions struct {
-	// Offer says which tools models are told of.
+	// Toolset says which tools models are told of.
 	Toolset ToolsetOptions
 	// Testing offers TestingPermission, a tool that does nothing but ask for a permission.
 	Testing bool
