@@ -151,8 +151,8 @@ func TestDeferralByNumber(t *testing.T) {
 	}
 }
 
-// The bound on code points is on what would be sent, counted in the format that it
-// would be sent in.
+// The bound on code points is on what a model would be shown, counted in the format that it
+// would be sent in: clients of MCP show it no output schema.
 func TestDeferralBySize(t *testing.T) {
 	t.Parallel()
 	tools := numbered(3, deferred, func(c *abi.Tool) { c.Description = "Größe — 大小 \"<&>\"\n🦓" })
@@ -162,6 +162,15 @@ func TestDeferralBySize(t *testing.T) {
 		size := utf8.RuneCountInString(all)
 		if size == len(all) {
 			t.Fatal("the test has no characters of several bytes")
+		}
+		if format == host.FormatMCP {
+			var list []struct{ OutputSchema json.RawMessage }
+			must(t, json.Unmarshal([]byte(all), &list))
+			for _, tool := range list {
+				if tool.OutputSchema != nil {
+					size -= len(`"outputSchema":,`) + utf8.RuneCount(tool.OutputSchema)
+				}
+			}
 		}
 		for bound, same := range map[int]bool{size: true, size - 1: false} {
 			h := open(t, host.Options{Builtins: true, Tools: tools, Model: host.ModelOptions{Toolset: host.ToolsetOptions{DeferOverChars: bound}}})

@@ -27,8 +27,7 @@ func TestOneListOfTools(t *testing.T) {
 		change   func(*host.SessionOptions)
 		want     string
 	}{
-		// MCP's definitions are so long that some would be deferred there.
-		"as it comes":   {settings: "[tools]\ndefer = 'never'", want: "Bash Edit Glob Grep NotebookEdit Read Sleep TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate Write"},
+		"as it comes":   {want: "Bash Edit Glob Grep NotebookEdit Read Sleep TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate Write"},
 		"minimal":       {settings: "[tools]\npreset = 'minimal'", want: "Bash Edit Read"},
 		"only":          {settings: "[tools]\nonly = ['Bash', 'TaskOutput', 'TaskStop']", want: "Bash TaskOutput TaskStop"},
 		"no background": {settings: "[shell]\nmax_background = 0", want: "Bash Edit Glob Grep NotebookEdit Read Sleep TaskCreate TaskGet TaskList TaskUpdate Write"},

@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -87,14 +88,25 @@ func (s *Set) overflows(before bool) bool {
 	return o.Defer == DeferAlways || before || len(s.tools) > tools || s.chars() > chars
 }
 
-// chars is the size of the list of all definitions, in code points.
+// chars is the size of the list of all definitions as models are shown it, in code points.
 func (s *Set) chars() int {
 	n := len("[]") + max(len(s.tools)-1, 0) // with the commas
 	if s.format == FormatGemini && len(s.tools) > 0 {
 		n += len(`{"functionDeclarations":[]}`)
 	}
-	for _, t := range s.tools {
-		n += utf8.RuneCount(t.definition)
+	for i := range s.tools {
+		n += s.tools[i].shown(s.format)
+	}
+	return n
+}
+
+// shown is the size of a definition as a model is shown it: clients of MCP keep to themselves
+// what results look like.
+func (t *entry) shown(f Format) int {
+	n := utf8.RuneCount(t.definition)
+	var output bytes.Buffer
+	if f == FormatMCP && t.OutputSchema != "" && json.Compact(&output, []byte(t.OutputSchema)) == nil {
+		n -= len(`"outputSchema":,`) + utf8.RuneCount(output.Bytes())
 	}
 	return n
 }
