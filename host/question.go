@@ -87,8 +87,9 @@ type (
 	URLQuestion = capability.URLQuestion
 	// Choice asks a person to choose, in up to four questions.
 	Choice = capability.Choice
-	// Chosen is the content of an answer to a choice, and Picked what was chosen of a question.
+	// Chosen is the content of an answer to a choice.
 	Chosen = capability.Chosen
+	// Picked is what was chosen of one question.
 	Picked = capability.Picked
 	// PlanQuestion asks a person to accept a plan.
 	PlanQuestion = capability.PlanQuestion

@@ -2,7 +2,6 @@ package capability_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -173,7 +172,7 @@ func TestClosedCapabilities(t *testing.T) {
 		"session.cron": true, "agent.run": true, "team.send": true, "fs.read": false, "task.stop": false, "sessions": false,
 	} {
 		if got := abi.Closed(name); got != want {
-			t.Error(fmt.Sprintf("%s is closed: %v", name, got))
+			t.Errorf("%s is closed: %v", name, got)
 		}
 	}
 }
