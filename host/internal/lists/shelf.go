@@ -1,6 +1,7 @@
 package lists
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -176,13 +177,15 @@ func (s *shelf) add(i *item) error {
 }
 
 func (s *shelf) write(i *item) error {
-	raw, err := json.Marshal(i)
-	if err != nil {
+	var raw bytes.Buffer
+	e := json.NewEncoder(&raw)
+	e.SetEscapeHTML(false) // with which metadata would be larger than was checked
+	if err := e.Encode(i); err != nil {
 		return abi.Errorf(abi.CodeInvalidInput, "%w", err)
 	}
 	s.at("before the write")
 	defer s.at("after the write")
-	if err := atomicfile.Write(s.path(i.ID, keptSuffix), append(raw, '\n'), 0o600); err != nil {
+	if err := atomicfile.Write(s.path(i.ID, keptSuffix), raw.Bytes(), 0o600); err != nil {
 		return err
 	}
 	return atomicfile.SyncDir(s.dir)

@@ -249,6 +249,24 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
+// TestMetadataIsKeptAsItWasChecked reads back as many bytes as there may be, of characters that
+// JSON can also have as six.
+func TestMetadataIsKeptAsItWasChecked(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"<", "\u2028"} {
+		r := newRoom(t)
+		r.create("a")
+		value := `"` + strings.Repeat(text, ((16<<10)-len(`k""`))/len(text)) + `"`
+		if said := r.change("1", `{"metadata":{"k":`+value+`}}`); said != "metadata" {
+			t.Fatalf("%q: %s", text, said)
+		}
+		task, notes, err := r.Get(t.Context(), "1")
+		if err != nil || task == nil || string(task.Metadata["k"]) != value {
+			t.Errorf("%q is not what it was: %q, %v", text, notes, err)
+		}
+	}
+}
+
 // What a model is shown of the list.
 func TestOpen(t *testing.T) {
 	t.Parallel()
