@@ -61,7 +61,11 @@ func begin(scope *capability.Scope, node *workspace.Overlaid) (draft *workspace.
 		return nil, "", err
 	}
 	into.Target = node.Target // for messages
-	draft, err = into.Draft()
+	if draft, err = into.Draft(); err == nil {
+		if err = draft.SetMode(0o600); err != nil { // as all of the state; what is applied gets a mode of its own
+			err = errors.Join(err, draft.Discard())
+		}
+	}
 	return draft, place, errors.Join(err, into.Close())
 }
 
