@@ -110,7 +110,7 @@ func (d Dirs) layers() string { return join(d.Cache, "layers") }
 func (d Dirs) own() []string {
 	var names []string
 	for _, path := range []string{
-		d.PluginGrants(), d.Trust(), d.Grants(), d.ServerTools(), d.credentials(), d.Decisions(), d.Approvals(), d.Sessions(), d.sandboxes(),
+		d.PluginGrants(), d.Trust(), d.Grants(), d.ServerTools(), d.credentials(), d.Decisions(), d.Approvals(), d.Sessions(), d.Teams(), d.sandboxes(),
 	} {
 		names = append(names, filepath.Base(path))
 	}
