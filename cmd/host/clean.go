@@ -29,8 +29,8 @@ func cleanCommand(a *app) *cobra.Command {
 		Short: "Show what is kept and what is over the limits, and remove that",
 		Long: `Clean shows what is kept on this machine, and what of it is not needed any more; with
 --yes it removes that, and closes to other users what is open to them. What somebody
-uses stays, and so does what is not Toolquay's: that is listed. It ends with 1 where
-something could not be removed.
+uses stays, and so do sessions with staged files that were not applied, and what is not
+Toolquay's: all that is listed. It ends with 1 where something could not be removed.
 
 ` + areasHelp() + `
 
@@ -159,7 +159,7 @@ func printClean(a *app, r *retention.Report, areas []string, did bool) {
 		if len(areas) > 0 && !slices.Contains(areas, area.Name) {
 			continue
 		}
-		n, bytes := r.Total(area.Name, retention.Kept, retention.Over, retention.Leftover, retention.InUse)
+		n, bytes := r.Total(area.Name, retention.Kept, retention.Over, retention.Leftover, retention.InUse, retention.Staged)
 		rows = append(rows, []string{area.Name, strconv.Itoa(n), ui.Bytes(bytes), area.About})
 	}
 	a.out.Table(rows)
@@ -181,7 +181,7 @@ func printClean(a *app, r *retention.Report, areas []string, did bool) {
 
 // printItem prints what is to be said of one item.
 func printItem(a *app, it *retention.Item) {
-	styles := map[retention.State]ui.Style{retention.Failed: ui.Red, retention.Foreign: ui.Yellow, retention.Open: ui.Yellow}
+	styles := map[retention.State]ui.Style{retention.Failed: ui.Red, retention.Foreign: ui.Yellow, retention.Open: ui.Yellow, retention.Staged: ui.Yellow}
 	if it.State == retention.Kept {
 		return
 	}
@@ -210,6 +210,7 @@ func examineStorage(ctx context.Context, d *diagnosis, s *setup) {
 		states []retention.State
 	}{
 		{"over the limits, or left by processes that were killed; toolquay clean shows and removes that", []retention.State{retention.Over, retention.Leftover}},
+		{"over the limits, with staged files that were not applied; toolquay clean names them", []retention.State{retention.Staged}},
 		{"open to other users; toolquay clean --yes closes that", []retention.State{retention.Open}},
 		{"not Toolquay's, and left alone; toolquay clean lists that", []retention.State{retention.Foreign}},
 	} {

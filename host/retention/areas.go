@@ -25,7 +25,7 @@ type Area struct {
 func table() []Area {
 	return []Area{
 		{"state", "leftovers, and what is open to other users", "", false, findState, nil, mendState},
-		{"sessions", "directories of sessions nobody uses", "", true, findSessions, checkSession, removeSession},
+		{"sessions", "directories of sessions nobody uses", "", true, findSessions, checkWhole, removeSession},
 		{"results", "results and output kept in sessions that stay", "sessions", true, findResults, checkSession, removeResults},
 		{"history", "former contents of files in sessions that stay", "sessions", true, findHistories, checkSession, removeHistory},
 		{"caches", "compiled plugins, and what commands have in the place of your caches", "", true, findCaches, nil, removeCache},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/sessiondir"
+	"github.com/toolquay/toolquay/host/internal/storage"
 )
 
 // Look finds what there is and what is over the limits. It changes nothing. When ctx ends, the
@@ -126,6 +127,8 @@ func (i *Item) settle(err error, done State) {
 		i.State = done
 	case errors.Is(err, sessiondir.ErrInUse):
 		i.State, i.Why = InUse, err.Error()
+	case errors.Is(err, storage.ErrStaged):
+		i.State, i.Why = Staged, err.Error()
 	case errors.Is(err, sessiondir.ErrForeign):
 		i.State, i.Why = Foreign, err.Error()
 	default:

@@ -6,8 +6,8 @@
 //	report = retention.Clean(ctx, options)  // removes what is over the limits
 //	retention.Daily(ctx, options, logger)   // the same, unless it was done within a day
 //
-// It never removes what is in use, follows no links, and leaves alone what it does not know:
-// that is in the report. What cannot be removed is there too, and does not keep the rest from
+// It never removes what is in use, nor a session in which files are staged, follows no links, and
+// leaves alone what it does not know: that is in the report. What cannot be removed is there too, and does not keep the rest from
 // being removed. Each removal is safe beside hosts and other cleaners, and one that is cut
 // short leaves what the next one finishes.
 package retention

@@ -53,6 +53,8 @@ const (
 	Leftover State = "leftover"
 	// InUse is over a limit, and stays because somebody uses it.
 	InUse State = "in_use"
+	// Staged is over a limit, and stays because files are staged in it that were not applied.
+	Staged State = "staged"
 	// Open is accessible to other users. Clean closes it to them: then it is Closed.
 	Open   State = "open"
 	Closed State = "closed"

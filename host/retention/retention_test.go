@@ -13,7 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/sessiondir"
+	"github.com/toolquay/toolquay/host/internal/stage"
 	"github.com/toolquay/toolquay/host/retention"
 	"github.com/toolquay/toolquay/permissions/audit"
 )
@@ -278,6 +280,37 @@ func TestInUse(t *testing.T) {
 }
 
 // TestLog drops old files of the decision log by its own limits alone.
+// TestStaged keeps what was staged and not applied, however old it is and however much there is.
+func TestStaged(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	old := p.session("old", 60*day)
+	s := stage.Open(filepath.Dir(p.put(filepath.Join(old, stage.Dir, "lock"), 0, 60*day)), stage.Options{})
+	at, err := s.Place()
+	p.must(err)
+	p.put(at, 3, 60*day)
+	p.must(s.Put(t.Context(), capability.StagedWrite{Path: "/w/a", Place: at, Size: 3}))
+	p.is(retention.Look(t.Context(), p.Options), "sessions old staged")
+	p.Thorough = false
+	if !retention.Daily(t.Context(), p.Options, slog.New(slog.DiscardHandler)) {
+		t.Error("nothing was cleaned")
+	}
+	p.Keep, p.KeepSessions, p.Max = 0, 365*day, 1
+	p.is(retention.Clean(t.Context(), p.Options), "sessions old staged")
+	p.there(at)
+	log := filepath.Join(old, stage.Dir, "log.jsonl")
+	whole, err := os.ReadFile(log)
+	p.must(err)
+	p.must(os.WriteFile(log, bytes.ReplaceAll(whole, []byte("/w/a"), []byte("/w/b")), 0o600))
+	p.is(retention.Clean(t.Context(), p.Options), "sessions old failed")
+	p.there(at)
+	p.must(os.WriteFile(log, whole, 0o600))
+	_, err = s.Discard(t.Context(), stage.Selection{})
+	p.must(err)
+	p.is(retention.Clean(t.Context(), p.Options), "sessions old removed")
+	p.gone(old)
+}
+
 func TestLog(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -97,7 +97,19 @@ func findSessions(c *cleaner) {
 
 func checkSession(c *cleaner, it *Item) error { return sessiondir.Check(c.sessions, it.name) }
 
+// checkWhole also keeps a session in which files are staged: they are all there is of its work.
+func checkWhole(c *cleaner, it *Item) error {
+	if err := checkSession(c, it); err != nil {
+		return err
+	}
+	return storage.NothingStaged(it.Path)
+}
+
+// removeSession needs no lock to look at the stage: whoever stages something uses the session.
 func removeSession(c *cleaner, it *Item) error {
+	if err := storage.NothingStaged(it.Path); err != nil {
+		return err
+	}
 	return sessiondir.Remove(c.sessions, it.name, it.before)
 }
 

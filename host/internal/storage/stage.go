@@ -32,9 +32,19 @@ func openStage(dir *sessiondir.Dir, former *history.Store, o *Options) (*stage.S
 	if o.Stage {
 		return store, nil
 	}
+	return nil, nothingIn(store)
+}
+
+// NothingStaged fails with [ErrStaged] where files are staged in a session's directory that were
+// neither applied nor discarded, and also where that is not known.
+func NothingStaged(dir string) error {
+	return nothingIn(stage.Open(filepath.Join(dir, stage.Dir), stage.Options{}))
+}
+
+func nothingIn(store *stage.Store) error {
 	staged, err := store.List(stage.Selection{})
 	if err == nil && len(staged) > 0 {
 		err = fmt.Errorf("%w: %d, such as %s; go on with them (--stage), or apply or discard them first (toolquay stage)", ErrStaged, len(staged), staged[0].Path)
 	}
-	return nil, err
+	return err
 }
