@@ -42,12 +42,12 @@ type KeptWork struct {
 // ReadWork reads the lists of work of a session from its directory, or of a team from
 // [TeamDir], also while others use them. It changes nothing.
 func ReadWork(dir string) (KeptWork, error) {
-	todos, err := lists.ReadTodos(dir)
+	todos, notes, err := lists.ReadTodos(dir)
 	if err != nil {
 		return KeptWork{}, err
 	}
 	tasks, err := lists.Read(storage.WorkIn(dir))
-	return KeptWork{Todos: todos, Tasks: tasks.Tasks, Notes: tasks.Notes}, err
+	return KeptWork{Todos: todos, Tasks: tasks.Tasks, Notes: append(notes, tasks.Notes...)}, err
 }
 
 // WorkChanged is when the lists of work in such a directory last changed; zero is never.

@@ -208,29 +208,26 @@ func (r *todosRecord) written() int { return r.Version }
 func (r *todosRecord) check() error { return CheckTodos(r.Todos) }
 
 // ReadTodos returns the lists of todos in a session's directory by agents, whether or not the
-// session is in use. Empty ones are left out. It changes nothing.
-func ReadTodos(dir string) (map[string][]abi.Todo, error) {
+// session is in use. Empty ones are left out, and so is what cannot be read, with a note. It
+// changes nothing.
+func ReadTodos(dir string) (lists map[string][]abi.Todo, notes []string, err error) {
 	entries, err := os.ReadDir(filepath.Join(dir, TodosDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return nil, nil, err
 	}
-	lists := make(map[string][]abi.Todo)
-	var errs []error
+	lists = make(map[string][]abi.Todo)
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), keptSuffix) {
 			continue
 		}
 		var r todosRecord
-		path := filepath.Join(dir, TodosDir, e.Name())
-		if err := readRecord(path, maxTodosFile, &r); err != nil {
-			if !errors.Is(err, fs.ErrNotExist) {
-				errs = append(errs, err)
-			}
-			continue
-		}
-		if len(r.Todos) > 0 {
+		switch err := readRecord(filepath.Join(dir, TodosDir, e.Name()), maxTodosFile, &r); {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			notes = append(notes, "a list of todos is left out: "+err.Error())
+		case len(r.Todos) > 0:
 			lists[r.Agent] = r.Todos
 		}
 	}
-	return lists, errors.Join(errs...)
+	return lists, notes, nil
 }

@@ -145,9 +145,9 @@ func TestTodosSurvive(t *testing.T) {
 			}
 		}
 	})
-	read, err := lists.ReadTodos(filepath.Join(parent, "s"))
-	if err != nil || len(read) != len(agents) {
-		t.Errorf("read %v, %v", read, err)
+	read, notes, err := lists.ReadTodos(filepath.Join(parent, "s"))
+	if err != nil || len(read) != len(agents) || len(notes) > 0 {
+		t.Errorf("read %v, %q, %v", read, notes, err)
 	}
 	t.Run("second process", func(t *testing.T) {
 		todos := openTodos(t, parent, log)
@@ -175,12 +175,16 @@ func TestTodosDamaged(t *testing.T) {
 			t.Parallel()
 			parent, log := filepath.Join(t.TempDir(), "sessions"), new(bytes.Buffer)
 			todos := openTodos(t, parent, log)
-			if _, err := todos.Set("other", nil); err != nil { // which makes the directory
+			if _, err := todos.Set("other", []abi.Todo{todo("a", "pending")}); err != nil { // which makes the directory
 				t.Fatal(err)
 			}
 			path := filepath.Join(parent, "s", "todos", "main.json")
 			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 				t.Fatal(err)
+			}
+			read, notes, err := lists.ReadTodos(filepath.Join(parent, "s"))
+			if err != nil || len(read) != 1 || len(notes) != 1 || !strings.Contains(notes[0], "main.json") {
+				t.Errorf("read %v, %q, %v", read, notes, err)
 			}
 			got, err := todos.Set("main", []abi.Todo{todo("new", "pending")})
 			if err != nil || len(got.Before) > 0 || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "main.damaged") {
