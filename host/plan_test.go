@@ -230,6 +230,34 @@ func TestExitPlanModeSaysWhatToDo(t *testing.T) {
 	}
 }
 
+// TestPlanFileIsALink: a repository may bring one where an embedder has the plan lie. What it
+// leads to is neither shown nor written.
+func TestPlanFileIsALink(t *testing.T) {
+	t.Parallel()
+	for name, exists := range map[string]bool{"to a file": true, "to nothing yet": false} {
+		repository, target := t.TempDir(), filepath.Join(t.TempDir(), "profile")
+		if exists {
+			must(t, os.WriteFile(target, []byte("hunter2"), 0o600))
+		}
+		path := filepath.Join(repository, "PLAN.md")
+		must(t, os.Symlink(target, path))
+		asker := &recorder{answer: func(context.Context, host.Question) (host.Reply, error) { return yesReply, nil }}
+		s := session(t, open(t, host.Options{Builtins: true}), host.SessionOptions{Cwd: repository, PlanFile: path, Mode: permissions.ModePlan, Asker: asker})
+		r, _ := one(t, s, "Write", `{"file_path":"PLAN.md","content":"x"}`)
+		if _, err := os.Stat(target); !r.IsError || os.IsNotExist(err) == exists {
+			t.Errorf("%s: %s", name, r.Text())
+		}
+		r, _ = one(t, s, "ExitPlanMode", `{}`)
+		wantError(t, r, abi.CodeNotRegular, "leads elsewhere")
+		must(t, os.Remove(path))
+		call(t, s, "Write", `{"file_path":"PLAN.md","content":"Mend it."}`)
+		call(t, s, "ExitPlanMode", `{}`)
+		if n := len(asker.Questions()); n != 1 {
+			t.Errorf("%s: %d questions", name, n)
+		}
+	}
+}
+
 // TestPlanToolsWithoutAPerson are not offered, each by the kind of question that it needs.
 func TestPlanToolsWithoutAPerson(t *testing.T) {
 	t.Parallel()

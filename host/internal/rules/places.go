@@ -36,7 +36,7 @@ func (p *Places) Setup() (permissions.Setup, error) {
 			Cwd:         cwd,
 			Home:        Dir(p.Home),
 			ProjectRoot: Dir(p.ProjectRoot),
-			PlanFile:    Dir(p.PlanFile),
+			PlanFile:    File(p.PlanFile),
 			Sessions:    Dir(p.Sessions),
 		},
 		FoldCase: permissions.FoldsCase(),
@@ -65,6 +65,19 @@ func Dir(path string) permissions.Dir {
 		return permissions.Dir{}
 	}
 	return permissions.Dir{Path: filepath.Clean(path), Real: paths.Real(path)}
+}
+
+// File is [Dir] for a file that is to lie where it is named: a link in its place, such as one
+// that a repository brings, leads to another file. Links on the way to it are followed.
+func File(path string) permissions.Dir {
+	if path == "" {
+		return permissions.Dir{}
+	}
+	file := permissions.Dir{Path: filepath.Clean(path)}
+	if dir := paths.Real(filepath.Dir(file.Path)); dir != "" {
+		file.Real = filepath.Join(dir, filepath.Base(file.Path))
+	}
+	return file
 }
 
 // directory is [Dir] for an absolute path of a directory.

@@ -74,7 +74,7 @@ func (s PlanMode) Leave(into permissions.Mode, rules []string) error {
 // PlacePlan sets the one file that may be written in the mode plan, for a session that began
 // without.
 func (s *State) PlacePlan(path string) error {
-	file := Dir(path)
+	file := File(path)
 	if file.Path == "" {
 		return errors.New("there is no plan file")
 	}

@@ -30,7 +30,7 @@ func (s *Session) openStorage(o storage.Options, setup *permissions.Setup) error
 	if setup.PlanFile.Path == "" && (s.Storage.Dir() != "" || o.Tasks != nil) {
 		// Where there is neither, a place is made when it is needed.
 		if path, err := s.Storage.PlanFile(); err == nil {
-			setup.PlanFile = rules.Dir(path)
+			setup.PlanFile = rules.File(path)
 		}
 	}
 	if o.Stage {
