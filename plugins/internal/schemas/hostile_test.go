@@ -155,6 +155,19 @@ func TestValidateSaysWhoseFaultItIs(t *testing.T) {
 	}
 }
 
+// TestOverlongLists: the bound of a list is named, however much work the whole of it would be.
+func TestOverlongLists(t *testing.T) {
+	t.Parallel()
+	const list = `{"type":"array","maxItems":4,"items":{"type":"object","required":["a"]}}`
+	for _, test := range map[string]struct{ schema, input, want string }{
+		"a list":          {`{"properties":{"few":` + list + `}}`, `{"few":` + numbers(100_000) + `}`, "few: maximum 4 items required, but found 100000 items"},
+		"an inner one":    {`{"properties":{"all":{"items":{"properties":{"few":` + list + `}}}}}`, `{"all":[{},{"few":` + numbers(100_000) + `}]}`, "all[1].few: maximum 4 items required, but found 100000 items"},
+		"of alternatives": {`{"properties":{"few":{"maxItems":4,"items":{"anyOf":[{},{},{}]}}}}`, `{"few":` + numbers(1_000_000) + `}`, "few: maximum 4 items required, but found 1000000 items"},
+	} {
+		wantProblem(t, compile(t, test.schema).Within(0).Validate(json.RawMessage(test.input)), abi.CodeInvalidInput, test.want)
+	}
+}
+
 // TestValidationEndsInTime, however few its steps.
 func TestValidationEndsInTime(t *testing.T) {
 	t.Parallel()

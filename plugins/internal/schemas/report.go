@@ -1,6 +1,9 @@
 package schemas
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -68,6 +71,32 @@ func (s *Schema) problem(e *jsonschema.ValidationError) []string {
 		at = s.about
 	}
 	return []string{clip(at) + ": " + clip(plainBounds(e.Message))}
+}
+
+// overlong words the bound that a list is over, in a value that takes too much work to say more of;
+// empty where none is. It follows no references.
+func overlong(s *jsonschema.Schema, value any, at string) string {
+	switch v := value.(type) {
+	case []any:
+		if s.MaxItems >= 0 && len(v) > s.MaxItems {
+			return clip(fmt.Sprintf("%s: maximum %d items required, but found %d items", cmp.Or(at, "the whole"), s.MaxItems, len(v)))
+		}
+		for i, e := range v {
+			if s.Items2020 == nil || i < len(s.PrefixItems) {
+				break
+			}
+			if found := overlong(s.Items2020, e, at+"["+strconv.Itoa(i)+"]"); found != "" {
+				return found
+			}
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+			if found := overlong(s.Properties[name], v[name], join(at, name)); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
 }
 
 // bound is a bound as the library writes it that is a large number: 3.6e+06.

@@ -150,10 +150,21 @@ func (s *Schema) examine(value json.RawMessage) error {
 	if err != nil {
 		return abi.Errorf(abi.CodeInvalidInput, "%s is not JSON: %w", s.about, err)
 	}
+	err = s.check(v)
+	if abi.CodeOf(err) == abi.CodeLimit {
+		if list := overlong(s.compiled, v, ""); list != "" {
+			return abi.Errorf(abi.CodeInvalidInput, "%s", list)
+		}
+	}
+	return err
+}
+
+// check asks the library within bounds.
+func (s *Schema) check(v any) error {
 	if err := s.shape.admits(v); err != nil {
 		return err
 	}
-	err = s.budget.within(func() error { return s.compiled.Validate(v) })
+	err := s.budget.within(func() error { return s.compiled.Validate(v) })
 	var invalid *jsonschema.ValidationError
 	switch {
 	case err == nil:
