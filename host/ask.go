@@ -70,7 +70,10 @@ func (p person) askMore(ctx context.Context, asks *pipeline.Question) (capabilit
 		return capability.Reply{}, err
 	}
 	q := p.head(asks.AskedKind(), rand.Text(), asks.About, asks.Mode)
-	q.Ask = asks.Ask
+	q.Ask = asks.Clone()
+	if q.Plan != nil {
+		q.Plan.NoRules = q.Plan.NoRules || p.of.host.options.Permissions.OnceOnly || p.of.core.Rules.View().Settings.OnlyPolicyRules
+	}
 	if !p.of.carries(q.Kind) {
 		return capability.Reply{}, unanswerable(q.Kind)
 	}

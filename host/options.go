@@ -121,7 +121,8 @@ type PermissionOptions struct {
 	Remember func(RememberOption) error
 	// RuleTargets are the settings files that Remember can write to.
 	RuleTargets map[RuleTarget]string
-	// OnceOnly offers people nothing but to allow or deny a call.
+	// OnceOnly offers people nothing but to allow or deny a call, and to accept or refuse a plan
+	// without rules of theirs.
 	OnceOnly bool
 	// DenyEndsTurn says that a person's plain no is to end the turn. Askers that ask a person
 	// go by it, as [Approval.DenyEndsTurn]; [Reply.EndTurn] is what counts.

@@ -175,6 +175,27 @@ func TestProposalsAreNoRules(t *testing.T) {
 	}
 }
 
+// TestPlanWithoutRules: where nothing is remembered, or the rules of policies count alone, an answer
+// gives none.
+func TestPlanWithoutRules(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*host.Options){
+		"once":   func(o *host.Options) { o.Permissions.OnceOnly = true },
+		"policy": func(o *host.Options) { o.Permissions.OnlyPolicyRules = true },
+	} {
+		reply := fills(map[string]any{"rules": []string{"Edit(done.txt)"}})
+		s, asker := planner(t, host.SessionOptions{Mode: permissions.ModePlan}, change, func(host.Question) host.Reply { return reply })
+		writePlan(t, s, "Mend it.")
+		r, _ := one(t, s, "ExitPlanMode", `{}`)
+		wantError(t, r, abi.CodeInvalidInput, "can give no rules")
+		if s.Mode() != permissions.ModePlan || !last(t, asker).Plan.NoRules {
+			t.Errorf("%s: in %s", name, s.Mode())
+		}
+		reply = yesReply
+		call(t, s, "ExitPlanMode", `{}`)
+	}
+}
+
 func TestPlanIsRefused(t *testing.T) {
 	t.Parallel()
 	s, _ := planner(t, host.SessionOptions{Mode: permissions.ModeAcceptEdits}, nil, func(host.Question) host.Reply {

@@ -20,6 +20,8 @@ type PlanQuestion struct {
 	Proposals []abi.PlanProposal `json:"proposals,omitempty"`
 	// Modes are those that the plan may be accepted into, the usual one first.
 	Modes []permissions.Mode `json:"modes"`
+	// NoRules says that the answer can give no rules: nothing is remembered here.
+	NoRules bool `json:"no_rules,omitempty"`
 }
 
 // Accepted is the content of an answer that accepts a [PlanQuestion]. All of it is optional.
@@ -111,6 +113,9 @@ func (p *PlanQuestion) Accepted(content json.RawMessage) (*Accepted, error) {
 	}
 	if !slices.Contains(p.Modes, said.Mode) {
 		return nil, abi.Errorf(abi.CodeInvalidInput, "the plan cannot be accepted into the mode %.40q; it can into %v", said.Mode, p.Modes)
+	}
+	if p.NoRules && len(said.Rules) > 0 {
+		return nil, abi.Errorf(abi.CodeInvalidInput, "the answer can give no rules: nothing is remembered here")
 	}
 	return &said, checkRules(said.Rules)
 }

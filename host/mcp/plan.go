@@ -45,12 +45,15 @@ func (f planForm) params(revision string) *mcp.ElicitParams {
 		choices = append(choices, choice{value: string(mode), title: "Accept, and go on in the mode " + string(mode)})
 	}
 	choices = append(choices, choice{value: valueRefuse, title: "Refuse; the mode stays plan"})
-	return formOf(text.String(), map[string]any{
+	fields := map[string]any{
 		fieldAnswer: oneOf(revision, "Answer", choices),
 		fieldWords:  words("Words for the model, where you refuse"),
 		fieldPlan:   map[string]any{"type": "string", "title": "The plan as you change it; empty leaves it"},
-		fieldRule:   words("A rule that allows something in this session, such as Bash(go test:*)"),
-	}, fieldAnswer)
+	}
+	if !f.Plan.NoRules {
+		fields[fieldRule] = words("A rule that allows something in this session, such as Bash(go test:*)")
+	}
+	return formOf(text.String(), fields, fieldAnswer)
 }
 
 // reply is what the person answered. Only a mode that was offered accepts the plan.

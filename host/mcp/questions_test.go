@@ -257,6 +257,22 @@ The model would like to be allowed the following. It is allowed nothing by that.
 	}
 }
 
+// TestPlanWithoutRules: where nothing is remembered, a client is not asked for a rule, and gives none.
+func TestPlanWithoutRules(t *testing.T) {
+	t.Parallel()
+	options, asked := answering(t, accepts(map[string]any{"answer": "default"}), accepts(map[string]any{"answer": "default", "rule": "Bash(make)"}))
+	c := serve(t, func(m *mcp.Options, o *host.Options) {
+		withQuestions(m, o)
+		o.Permissions.OnceOnly = true
+	}).pipe(options, "2025-06-18")
+	if r := call(t, c, "Plan", map[string]any{}); r.IsError || strings.Contains(asked().schema, `"rule"`) {
+		t.Errorf("%q", textOf(r))
+	}
+	if r := call(t, c, "Plan", map[string]any{}); !r.IsError || !strings.Contains(textOf(r), "can give no rules") {
+		t.Errorf("%q", textOf(r))
+	}
+}
+
 // TestChoicesForOlderClients has several options as a switch each, where clients know no lists.
 func TestChoicesForOlderClients(t *testing.T) {
 	t.Parallel()

@@ -47,12 +47,13 @@
 // option, the person's own words, or a list of these where more than one may be chosen. Notes
 // by question may stand in notes. Of a plan, the content is {"plan": TEXT, "mode": MODE, "rules":
 // [RULES]}, each optional: the plan as the person changed it, one of the question's modes, the
-// first if there is none, and what is allowed in this session from then on. Deny refuses the
+// first if there is none, and what is allowed in this session from then on, unless the question
+// says no_rules. Deny refuses the
 // plan, and the mode stays plan.
 //
 // A mode changes the session's permission mode; with "leave_plan": true in place of a name, from
-// plan to the mode before it. Where nothing is asked over the stream, the mode can change to plan
-// and dontAsk alone. A background moves the command that a call waits for to the background: the
+// plan to the mode before it. Where nothing is asked over the stream, the mode can only be
+// tightened: to plan, or from another mode than plan to dontAsk. A background moves the command that a call waits for to the background: the
 // call then has its result. A stop ends a background task. All three count at once, and what is
 // wrong with them is an error line.
 //

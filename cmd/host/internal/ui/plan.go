@@ -70,7 +70,7 @@ func (v *planView) showProposals(out *Printer) {
 		out.Wrapped(factMargin, Span{Dim, "  " + name + strings.Repeat(" ", factMargin-2-len(name))}, Span{Plain, p.Tool + ": " + p.Prompt})
 	}
 	if len(v.Plan.Proposals) > 0 {
-		out.Wrapped(2, Span{Dim, "  These are the model's words. They allow nothing; a rule that you give does."})
+		out.Wrapped(2, Span{Dim, "  These are the model's words. They allow nothing."})
 	}
 }
 
@@ -96,7 +96,9 @@ func (v *planView) choices() []choice {
 			out = append(out, v.accept('a', "yes, and accept edits inside the working directories (acceptEdits)", mode))
 		}
 	}
-	out = append(out, choice{key: 'r', says: "add a rule that allows something in this session", does: v.rule})
+	if !v.Plan.NoRules {
+		out = append(out, choice{key: 'r', says: "add a rule that allows something in this session", does: v.rule})
+	}
 	if v.by != nil && v.by.edits() {
 		out = append(out, choice{key: 'e', says: "edit the plan in " + editorName(), does: v.edit})
 	}

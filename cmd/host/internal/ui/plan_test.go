@@ -60,7 +60,7 @@ func TestPlanIsShown(t *testing.T) {
   file     /s/plan.md
   wishes   Bash: run\x1b the tests
            Edit: anything
-  These are the model's words. They allow nothing; a rule that you give does.
+  These are the model's words. They allow nothing.
   tool     ExitPlanMode
   in       /ws/proj
   [y and Enter] yes, go on in the mode default
@@ -88,6 +88,11 @@ func TestPlanIsShown(t *testing.T) {
 	p, out = printer(0, false)
 	if _, err := NewAsker(p, typed(t, "a\ny\n")).Ask(t.Context(), q); err != nil || strings.Contains(out.String(), "acceptEdits") {
 		t.Errorf("a mode is offered that is not to be had: %v\n%s", err, out)
+	}
+	q.Plan.NoRules = true
+	p, out = printer(0, false)
+	if _, err := NewAsker(p, typed(t, "r\ny\n")).Ask(t.Context(), q); err != nil || strings.Contains(out.String(), "rule") {
+		t.Errorf("a rule is asked for that would not count: %v\n%s", err, out)
 	}
 }
 
