@@ -31,12 +31,18 @@ func (d *streamDriver) steer(ctx context.Context, item stream.Item) {
 	}
 }
 
+// tightens reports whether the change to a mode allows nothing more. From plan to dontAsk it may:
+// there rules allow edits.
+func tightens(from, to permissions.Mode) bool {
+	return to == permissions.ModePlan || to == permissions.ModeDontAsk && from != permissions.ModePlan
+}
+
 // changeMode changes the mode, or leaves plan where m is empty. Where nothing is asked over the
 // stream, its writer is nobody who could allow something: then the mode can only be tightened.
 func (d *streamDriver) changeMode(m permissions.Mode) error {
 	s := d.turns.session
-	if tighter := m == permissions.ModePlan || m == permissions.ModeDontAsk; !tighter && d.asker == nil {
-		return abi.Errorf(abi.CodeDenied, "nothing is asked over this stream (see --approval), so that the mode can change to plan and dontAsk alone")
+	if d.asker == nil && !tightens(s.Mode(), m) {
+		return abi.Errorf(abi.CodeDenied, "nothing is asked over this stream (see --approval), so that the mode can only be tightened: to plan, or from another mode than plan to dontAsk")
 	}
 	change := func() error { return s.SetMode(m) }
 	if m == "" {

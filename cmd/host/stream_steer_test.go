@@ -32,6 +32,7 @@ func TestModesByLines(t *testing.T) {
 		"not in plan":        {permissions.ModeAuto, "", true, permissions.ModeAuto, "the mode stays auto: the mode is auto, not plan"},
 		"no asker, tighter":  {permissions.ModeDefault, permissions.ModePlan, false, permissions.ModePlan, ""},
 		"no asker, dontAsk":  {permissions.ModeAuto, permissions.ModeDontAsk, false, permissions.ModeDontAsk, ""},
+		"no asker, sideways": {permissions.ModePlan, permissions.ModeDontAsk, false, permissions.ModePlan, "nothing is asked over this stream"},
 		"no asker, looser":   {permissions.ModeDefault, permissions.ModeAuto, false, permissions.ModeDefault, "nothing is asked over this stream"},
 		"no asker, out of":   {permissions.ModePlan, "", false, permissions.ModePlan, "nothing is asked over this stream"},
 		"no asker, restrict": {permissions.ModeAuto, permissions.ModeDefault, false, permissions.ModeAuto, "nothing is asked over this stream"},
