@@ -62,22 +62,22 @@ func (s *streamAsker) Ask(ctx context.Context, question host.Question) (host.Rep
 	}
 	q := s.expect(question)
 	defer s.end(question.ID)
+	var reply host.Reply
 	select {
-	case reply := <-q.reply:
-		if reply.Answer == host.AnswerLater {
-			return s.keep(ctx, question)
-		}
-		return reply, nil
+	case reply = <-q.reply:
 	case <-s.over:
+		select {
+		case reply = <-q.reply: // it came just before the end
+		default:
+			return host.Reply{}, errInputEnded
+		}
 	case <-ctx.Done():
 		return host.Reply{}, context.Cause(ctx)
 	}
-	select {
-	case reply := <-q.reply: // it came just before the end
-		return reply, nil
-	default:
-		return host.Reply{}, errInputEnded
+	if reply.Answer == host.AnswerLater {
+		return s.keep(ctx, question)
 	}
+	return reply, nil
 }
 
 // keep keeps a question for another process.

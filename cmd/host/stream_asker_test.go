@@ -31,6 +31,23 @@ func TestAnswersAfterTheEnd(t *testing.T) {
 	}
 }
 
+// TestLaterBeforeTheEnd: an answer that came just before the input ended is taken as any other.
+func TestLaterBeforeTheEnd(t *testing.T) {
+	t.Parallel()
+	for range 50 { // which of the two is seen first is open
+		s := newStreamAsker(func() host.Asker { return nil })
+		q := host.Question{ID: "one", Kind: host.QuestionURL, Ask: host.Ask{URL: &host.URLQuestion{}}}
+		s.expect(q)
+		if err := s.answer(stream.Answer{Question: "one", Answer: host.AnswerLater}); err != nil {
+			t.Fatal(err)
+		}
+		s.close()
+		if reply, err := s.Ask(t.Context(), q); err == nil || !strings.Contains(err.Error(), "no place") {
+			t.Fatalf("%+v, %v", reply, err)
+		}
+	}
+}
+
 // asksAll is a tool that asks one question of each kind.
 func asksAll(ctx context.Context, c *host.Call) (abi.ToolResult, error) {
 	form, err := c.Ask(ctx, host.Ask{Form: &host.Form{
