@@ -286,8 +286,9 @@ func resumeApproval(ctx context.Context, a *app, id string) error {
 	a.flags.cwd, a.flags.addDirs = item.Cwd, item.AdditionalDirs
 	o, err := a.open(ctx, func(s *setup) {
 		s.session.ID, s.calls = item.Session, true
-		if item.Plan != nil && len(item.Plan.Modes) > 0 {
-			s.session.BeforePlan = item.Plan.Modes[0] // so that it is left for what the person was told
+		if item.Plan != nil && len(item.Plan.Modes) > 0 { // it is asked again as the person was told
+			s.session.BeforePlan = item.Plan.Modes[0]
+			s.options.Permissions.OnceOnly = s.options.Permissions.OnceOnly || item.Plan.NoRules
 		}
 		if !noAsk {
 			s.session.Asker = approvals.NewDurable(store, item.Resume)
@@ -297,6 +298,9 @@ func resumeApproval(ctx context.Context, a *app, id string) error {
 		return err
 	}
 	defer o.close()
+	if item.Plan != nil {
+		o.session.LimitPlans(loosest(item.Plan.Modes))
+	}
 	o.awaitServers(ctx, item.Use)
 	log := &callLog{out: a.err}
 	result := runOne(ctx, a, o, item.Use, log)
@@ -312,6 +316,16 @@ func resumeApproval(ctx context.Context, a *app, id string) error {
 	}
 	log.printLast(result)
 	return quiet(resultCode(result))
+}
+
+// loosest is the loosest of some modes; empty of none.
+func loosest(modes []permissions.Mode) (most permissions.Mode) {
+	for _, m := range modes {
+		if stricter, _ := m.Stricter(most); most == "" || stricter != m {
+			most = m
+		}
+	}
+	return most
 }
 
 // stricterMode makes --mode the stricter one of it and of the mode that a question was
