@@ -28,6 +28,11 @@ func (a *app) asker(s *setup, free bool, resume approvals.Resume) host.Asker {
 	case approveAuto:
 		if person := a.person(); person != nil && free {
 			a.sitting = person
+			person.HoldSignals(a.signals.hold)
+			a.signals.beforeExit(func() {
+				a.err.Abandon()
+				person.Abandon()
+			})
 			return a.limited(s, person)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -27,6 +28,9 @@ type signals struct {
 	cancel context.CancelCauseFunc
 	came   chan os.Signal
 	done   chan struct{}
+
+	// held says that SIGINT is for another program, which has the terminal.
+	held atomic.Bool
 
 	mu        sync.Mutex
 	interrupt func() bool
@@ -52,6 +56,7 @@ func (s *signals) wait() {
 		case sig := <-s.came:
 			number, _ := sig.(syscall.Signal)
 			switch {
+			case number == syscall.SIGINT && s.held.Load():
 			case number == syscall.SIGINT && first && s.softer():
 			case !first:
 				s.beforeEnd()()
@@ -72,6 +77,12 @@ func (s *signals) onInterrupt(interrupt func() bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.interrupt = interrupt
+}
+
+// hold has SIGINT do nothing until release is called.
+func (s *signals) hold() (release func()) {
+	s.held.Store(true)
+	return func() { s.held.Store(false) }
 }
 
 // beforeExit has a function called before a signal ends the process at once.

@@ -21,6 +21,8 @@ type Asker struct {
 	turn chan struct{} // holds the one token of who asks
 	// watch has the keys while nobody asks.
 	watch watch
+	// hold has the keys of signals be for another program, until release is called.
+	hold func() (release func())
 }
 
 // settling is how long a question waits behind another one's answer, which may have
@@ -34,8 +36,16 @@ var _ host.Asker = (*Asker)(nil)
 func NewAsker(out *Printer, in *os.File) *Asker {
 	a := &Asker{out: out, in: in, keys: newKeyboard(in), turn: make(chan struct{}, 1)}
 	a.turn <- struct{}{}
+	a.hold = func() func() { return func() {} }
 	return a
 }
+
+// HoldSignals has a function called before an editor gets the terminal, and what it returns
+// afterwards: Ctrl-C is the editor's meanwhile.
+func (a *Asker) HoldSignals(hold func() (release func())) { a.hold = hold }
+
+// Abandon leaves the terminal for good as it was found, for a program that ends at once.
+func (a *Asker) Abandon() { a.keys.abandon() }
 
 // await waits for the turn to ask.
 func (a *Asker) await(ctx context.Context) error {

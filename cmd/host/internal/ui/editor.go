@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/host/capability"
@@ -40,6 +42,9 @@ func editorName() string { return filepath.Base(editor()[0]) }
 // edits reports whether there is an editor, and a terminal for it.
 func (a *Asker) edits() bool { return a.keys.single() && a.out.Terminal && len(editor()) > 0 }
 
+// editorEnds is how long an editor may take to end that is told to.
+const editorEnds = 2 * time.Second
+
 // edit has the person change a text, in a file that nobody else can read and that is gone
 // afterwards. The editor has the terminal meanwhile. It ends with ctx.
 func (a *Asker) edit(ctx context.Context, text string) (edited string, err error) {
@@ -55,6 +60,10 @@ func (a *Asker) edit(ctx context.Context, text string) (edited string, err error
 	words := editor()
 	cmd := exec.CommandContext(ctx, words[0], append(words[1:], path)...) //nolint:gosec // it is what the person set
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out.w, a.out.w
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // so that it tidies the terminal up
+	cmd.WaitDelay = editorEnds
+	defer a.keys.keep()()
+	defer a.hold()()
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("the editor %q failed: %w", strings.Join(words, " "), err)
 	}

@@ -105,3 +105,37 @@ func TestEditorFails(t *testing.T) {
 		t.Errorf("an editor that is not there: %q", text)
 	}
 }
+
+// TestEditorIsEnded with its question: it may tidy up, and the terminal is left as it was found. A
+// Ctrl-C is the editor's as long as it runs.
+func TestEditorIsEnded(t *testing.T) {
+	tidied := filepath.Join(t.TempDir(), "tidied")
+	scriptEditor(t, "trap 'echo >"+tidied+"; exit 1' TERM\nstty raw -echo\necho running\nwhile :; do sleep 0.02; done\n", "")
+	s := newDesk(t)
+	usual, a, held := s.modes(), s.asker(), make(chan bool, 2)
+	a.HoldSignals(func() func() {
+		held <- true
+		return func() { held <- false }
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	out := make(chan answered, 1)
+	go func() {
+		reply, err := a.Ask(ctx, planQuestion("Mend it."))
+		out <- answered{reply, err}
+	}()
+	s.waitFor("tell the model what to change", 1)
+	s.insist("e", func() bool { return strings.Contains(s.text(), "running") })
+	if !<-held {
+		t.Error("Ctrl-C would end the question")
+	}
+	cancel()
+	if got := <-out; got.err == nil || <-held {
+		t.Errorf("got %+v", got)
+	}
+	if s.modes() != usual {
+		t.Error("the terminal is not left as it was found")
+	}
+	if _, err := os.Stat(tidied); err != nil {
+		t.Errorf("the editor was killed: %v", err)
+	}
+}

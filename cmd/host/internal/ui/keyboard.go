@@ -21,6 +21,10 @@ type keyboard interface {
 	line(ctx context.Context) (string, error)
 	// drop throws away what was typed before.
 	drop() error
+	// keep notes how the terminal is, for another program to have it until restore is called.
+	keep() (restore func())
+	// abandon leaves the terminal for good as it was found, while others may still read it.
+	abandon()
 }
 
 func newKeyboard(in *os.File) keyboard {
@@ -46,6 +50,9 @@ func (*pipe) spare(context.Context) (rune, error) { return 0, errAway }
 
 // drop keeps everything: who writes to a pipe answers in advance.
 func (*pipe) drop() error { return nil }
+
+func (*pipe) keep() (restore func()) { return func() {} }
+func (*pipe) abandon()               {}
 
 // maxAnswer is the longest line taken for an answer, in bytes.
 const maxAnswer = 64 << 10

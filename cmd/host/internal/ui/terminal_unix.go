@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
@@ -16,7 +17,14 @@ import (
 
 // terminal reads single keys. It takes the terminal out of its line mode while
 // it waits for one, and at no other time; signals stay what they are.
-type terminal struct{ fd int }
+type terminal struct {
+	fd int
+
+	mu sync.Mutex
+	// usual are the modes to put back; nil while they are in force. Over says that they stay.
+	usual *unix.Termios
+	over  bool
+}
 
 func newTerminal(f *os.File) keyboard { return &terminal{fd: int(f.Fd())} }
 
@@ -49,11 +57,7 @@ func (t *terminal) read(ctx context.Context, may func() bool) (rune, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer func() {
-		if may() {
-			_ = unix.IoctlSetTermios(t.fd, setTermios, usual)
-		}
-	}()
+	defer t.lineMode(may)
 	if err := t.keyMode(*usual); err != nil {
 		return 0, err
 	}
@@ -89,9 +93,45 @@ func (t *terminal) read(ctx context.Context, may func() bool) (rune, error) {
 
 // keyMode has the terminal hand on each key as it is pressed, unechoed.
 func (t *terminal) keyMode(modes unix.Termios) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return errAway
+	}
+	usual := modes
+	t.usual = &usual
 	modes.Lflag &^= unix.ICANON | unix.ECHO
 	modes.Cc[unix.VMIN], modes.Cc[unix.VTIME] = 1, 0
 	return unix.IoctlSetTermios(t.fd, setTermios, &modes)
+}
+
+// lineMode puts the modes back that keyMode found, if the terminal may be had.
+func (t *terminal) lineMode(may func() bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.usual != nil && may() {
+		_ = unix.IoctlSetTermios(t.fd, setTermios, t.usual)
+	}
+	t.usual = nil
+}
+
+func (t *terminal) abandon() {
+	t.lineMode(t.foreground)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.over = true
+}
+
+func (t *terminal) keep() (restore func()) {
+	usual, err := unix.IoctlGetTermios(t.fd, getTermios)
+	if err != nil {
+		return func() {}
+	}
+	return func() {
+		if t.foreground() {
+			_ = unix.IoctlSetTermios(t.fd, setTermios, usual)
+		}
+	}
 }
 
 // drain throws away what was typed before: it was meant for something else, or
@@ -115,7 +155,7 @@ func (t *terminal) drop() error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = unix.IoctlSetTermios(t.fd, setTermios, usual) }()
+	defer t.lineMode(func() bool { return true })
 	if err := t.keyMode(*usual); err != nil {
 		return err
 	}

@@ -94,6 +94,16 @@ func (s *desk) press(keys string) {
 	}
 }
 
+// until waits until something holds.
+func (s *desk) until(what string, holds func() bool) {
+	s.t.Helper()
+	for end := time.Now().Add(testenv.Patience); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			s.t.Fatalf("waiting until %s:\n%s", what, s.text())
+		}
+	}
+}
+
 // insist presses keys again and again until something holds: those pressed
 // before a question waits for them do not count.
 func (s *desk) insist(keys string, until func() bool) {

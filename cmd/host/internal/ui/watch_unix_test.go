@@ -47,6 +47,23 @@ func TestWatchGivesWayToQuestions(t *testing.T) {
 	}
 }
 
+// TestAbandonedKeys leaves the terminal as it was found, though somebody reads it yet.
+func TestAbandonedKeys(t *testing.T) {
+	s := newDesk(t)
+	usual, a := s.modes(), s.asker()
+	end := a.Watch(t.Context(), func(rune) {})
+	s.until("keys are read", func() bool { return s.modes() != usual })
+	a.Abandon()
+	if s.modes() != usual {
+		t.Error("the terminal is not left as it was found")
+	}
+	end()
+	a.Watch(t.Context(), func(rune) { t.Error("a key was read") })()
+	if s.modes() != usual {
+		t.Error("the terminal was taken again")
+	}
+}
+
 // TestWatchEnds with its context, and while a question is put.
 func TestWatchEnds(t *testing.T) {
 	s := newDesk(t)
