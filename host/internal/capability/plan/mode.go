@@ -69,6 +69,9 @@ func (p *exitPlan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, erro
 	if err := p.keep(ctx, plan); err != nil {
 		return abi.Answer{}, err
 	}
+	if ctx.Err() != nil { // whoever interrupts takes the answer back
+		return abi.Answer{}, abi.Errorf(abi.CodeCancelled, "the call was ended, and the mode stays: %w", context.Cause(ctx))
+	}
 	if err := p.scope.PlanMode.Leave(said.Mode, said.Rules); err != nil {
 		return abi.Answer{}, abi.Errorf(abi.CodeOf(err), "the person accepted the plan, but the mode stays: %w", err)
 	}

@@ -186,6 +186,35 @@ func (m meddler) Ask(ctx context.Context, a capability.Ask) (capability.Reply, e
 	return m.planning.Ask(ctx, a)
 }
 
+// TestEndedWhileAccepted: an interrupt that comes while the plan is kept leaves the mode.
+func TestEndedWhileAccepted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &planning{mode: permissions.ModePlan, file: "Mend it.", reply: capability.Reply{Accepted: true}}
+	scope := p.scope()
+	scope.PlanFile = interrupter{p, cancel}
+	exit, err := plan.New().Plan(ctx, scope, abi.Request{Name: abi.CapSessionPlan, Args: json.RawMessage(`{"do":"exit"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := exit.Do(ctx, nil); abi.CodeOf(err) != abi.CodeCancelled || p.mode != permissions.ModePlan {
+		t.Errorf("%v, and the mode is %s", err, p.mode)
+	}
+}
+
+// interrupter ends the call when the plan is read again.
+type interrupter struct {
+	*planning
+	cancel context.CancelFunc
+}
+
+func (i interrupter) Read() (string, error) {
+	if i.asked.Plan != nil {
+		i.cancel()
+	}
+	return i.planning.Read()
+}
+
 func TestQuestion(t *testing.T) {
 	t.Parallel()
 	const args = `{"questions":[{"question":"Which?","options":[{"label":"a"},{"label":"b"}],"multiSelect":true}]}`
