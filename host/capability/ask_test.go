@@ -71,6 +71,8 @@ func TestAskCheck(t *testing.T) {
 		"one option":        {with(func(q *abi.ChoiceQuestion) { q.Options = options("a") }), "1 options were given; give 2 to 4"},
 		"five options":      {with(func(q *abi.ChoiceQuestion) { q.Options = options("a", "b", "c", "d", "e") }), "5 options were given"},
 		"equal labels":      {with(func(q *abi.ChoiceQuestion) { q.Options = options("a", "a") }), `two options have the label "a"`},
+		"labels in blanks":  {with(func(q *abi.ChoiceQuestion) { q.Options = options("a b", " a  b\n") }), `two options have the label "a b"`},
+		"asked in blanks":   {choice(one, abi.ChoiceQuestion{Question: "Which? ", Options: one.Options}), "question 2 is asked before"},
 		"an empty label":    {with(func(q *abi.ChoiceQuestion) { q.Options = options("a", "") }), "the label of option 2 is empty"},
 		"a long description": {with(func(q *abi.ChoiceQuestion) {
 			q.Options = []abi.ChoiceOption{{Label: "a"}, {Label: "b", Description: strings.Repeat("a", 2001)}}

@@ -68,10 +68,11 @@ func (c *Choice) check() error {
 		if err := checkQuestion(q); err != nil {
 			return abi.Errorf(abi.CodeInvalidInput, "question %d: %w", i+1, err)
 		}
-		if seen[q.Question] {
+		alike := inBlanks(q.Question)
+		if seen[alike] {
 			return abi.Errorf(abi.CodeInvalidInput, "question %d is asked before: answers are told apart by the question", i+1)
 		}
-		seen[q.Question] = true
+		seen[alike] = true
 	}
 	return nil
 }
@@ -94,13 +95,17 @@ func checkQuestion(q *abi.ChoiceQuestion) error {
 		if err := checkText(fmt.Sprintf("the description of option %d", i+1), o.Description, 0, maxChoiceText); err != nil {
 			return err
 		}
-		if seen[o.Label] {
-			return fmt.Errorf("two options have the label %.100q", o.Label)
+		alike := inBlanks(o.Label)
+		if seen[alike] {
+			return fmt.Errorf("two options have the label %.100q", alike)
 		}
-		seen[o.Label] = true
+		seen[alike] = true
 	}
 	return nil
 }
+
+// inBlanks is a text with one blank for many, so that two are alike that a person sees as one.
+func inBlanks(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // checkText bounds a text. Blanks alone count as nothing.
 func checkText(what, text string, least, most int) error {
