@@ -89,9 +89,11 @@ func (c *chooser) option(i int) string {
 }
 
 func (c *chooser) show(out *Printer) {
-	head := strings.TrimSpace(c.place + "  " + c.Header)
-	if head != "" {
-		out.Wrapped(2, Span{Bold, "  " + head})
+	if c.place != "" {
+		out.Wrapped(2, Span{Bold, "  " + c.place})
+	}
+	if c.Header != "" {
+		out.Quoted(c.Header, func(string) Style { return Bold })
 	}
 	shown := excerpt(c.Question)
 	out.Quoted(shown, plain)
@@ -134,6 +136,12 @@ func (c *chooser) choices() []choice {
 func (c *chooser) pick(key rune, says string, text func(context.Context) (string, error)) choice {
 	return choice{key: key, says: says, reply: host.Reply{Answer: host.AnswerAllow}, does: func(ctx context.Context) (bool, error) {
 		chosen, err := text(ctx)
+		own := key == 'o'
+		if err == nil && own { // own words take the place of earlier ones
+			c.picked = slices.DeleteFunc(c.picked, func(p string) bool {
+				return !slices.ContainsFunc(c.Options, func(o abi.ChoiceOption) bool { return o.Label == p })
+			})
+		}
 		if err != nil || chosen == "" {
 			return false, err
 		}
@@ -141,16 +149,12 @@ func (c *chooser) pick(key rune, says string, text func(context.Context) (string
 			c.picked = host.Picked{chosen}
 			return true, nil
 		}
-		if at := slices.Index(c.picked, chosen); at >= 0 {
+		switch at := slices.Index(c.picked, chosen); {
+		case at < 0:
+			c.picked = append(c.picked, chosen)
+		case !own:
 			c.picked = slices.Delete(c.picked, at, at+1)
-			return false, nil
 		}
-		if key == 'o' { // own words take the place of earlier ones
-			c.picked = slices.DeleteFunc(c.picked, func(p string) bool {
-				return !slices.ContainsFunc(c.Options, func(o abi.ChoiceOption) bool { return o.Label == p })
-			})
-		}
-		c.picked = append(c.picked, chosen)
 		return false, nil
 	}}
 }

@@ -32,6 +32,8 @@ func TestChoice(t *testing.T) {
 		"both":                 {"2\n1\n2\nd\n", `{"answers":{"What else?":["c","d"],"Which\u001b[2J one?":["b"]}}`, host.AnswerAllow, "", nil},
 		"own words":            {"o\nneither \n1\no\nmine\nd\n", `{"answers":{"What else?":["c","mine"],"Which\u001b[2J one?":["neither"]}}`, host.AnswerAllow, "", nil},
 		"other own words":      {"1\no\nmine\no\nbetter\nd\n", "{\"answers\":{\"What else?\":[\"better\"],\"Which\\u001b[2J one?\":[\"a\u202e\"]}}", host.AnswerAllow, "", nil},
+		"no own words then":    {"1\n1\no\nmine\no\n\nd\n", "{\"answers\":{\"What else?\":[\"c\"],\"Which\\u001b[2J one?\":[\"a\u202e\"]}}", host.AnswerAllow, "", nil},
+		"a label as words":     {"2\n1\no\nc\nd\n", `{"answers":{"What else?":["c"],"Which\u001b[2J one?":["b"]}}`, host.AnswerAllow, "", nil},
 		"taken back":           {"2\n1\n2\n1\nd\n", `{"answers":{"What else?":["d"],"Which\u001b[2J one?":["b"]}}`, host.AnswerAllow, "", nil},
 		"no words, then one":   {"o\n\n2\n1\nd\n", `{"answers":{"What else?":["c"],"Which\u001b[2J one?":["b"]}}`, host.AnswerAllow, "", nil},
 		"not done":             {"2\nd\n3\n9\n1\nd\n", `{"answers":{"What else?":["c"],"Which\u001b[2J one?":["b"]}}`, host.AnswerAllow, "", nil},
@@ -66,7 +68,8 @@ func TestChoiceIsShown(t *testing.T) {
   tool     AskUserQuestion
   from     reviewer
   in       /ws/proj
-  1 of 2  Kind
+  1 of 2
+  | Kind
   | Which\x1b[2J one?
   [1 and Enter] a\u202e (the\nfirst)
   [2 and Enter] b
