@@ -32,12 +32,14 @@ host/message/stream):
 
 What happens goes to standard output as JSON Lines, each with its type and time.
 The first is of the type session, with its id and the version of this protocol.
-With turn, call and elapsed_ms there follow started, progress, log (with --logs),
-permission, question, answered, deed (a command made a commit, say), result (in call order), persisted,
-replaced, discarded, interruptible, message, output and, once for each turn, done; of no turn
-are error (a part of the input that could not be read and was passed over), tools
-(others can be called from the next turn on), plugin (one cannot be used), task (one began or ended in the
-background) and the deed lines of such a task.
+With turn, call and elapsed_ms there follow queued, started, progress, log (with
+--logs), permission, question, answered, deed (a command made a commit, say), finished
+(a call of an MCP server has ended), result (in call order), persisted, replaced,
+discarded, interruptible, message, todos and work (a list of work has changed), output
+and, once for each turn, done; of no turn are error (a part of the input that could not
+be read and was passed over), tools (others can be called from the next turn on), plugin
+(one cannot be used), mode (it has changed), task (one began or ended in the background)
+and the deed lines of such a task.
 Types and keys that you do not know are to be passed over: more may come. With
 --output anthropic, say, it is the reply to each message instead, in which a
 call that came broken has a result, too.
