@@ -54,16 +54,9 @@ type plan struct {
 // Do does it.
 func (p plan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, error) { return p.do(ctx) }
 
-func readArgs(req abi.Request, args any) error {
-	if err := abi.Unmarshal(req.Args, args); err != nil {
-		return abi.Errorf(abi.CodeInvalidInput, "the arguments of %s: %w", req.Name, err)
-	}
-	return nil
-}
-
 func planTodos(scope capability.Scope, req abi.Request) (plan, error) {
 	var args abi.TodosArgs
-	if err := readArgs(req, &args); err != nil {
+	if err := capability.ReadArgs(req, &args); err != nil {
 		return plan{}, err
 	}
 	if args.Read {
@@ -97,7 +90,7 @@ func planTodos(scope capability.Scope, req abi.Request) (plan, error) {
 
 func planWork(scope capability.Scope, req abi.Request) (plan, error) {
 	var args abi.WorkArgs
-	if err := readArgs(req, &args); err != nil {
+	if err := capability.ReadArgs(req, &args); err != nil {
 		return plan{}, err
 	}
 	changes := args.Do == abi.WorkCreate || args.Do == abi.WorkUpdate
