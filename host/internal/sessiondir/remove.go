@@ -56,13 +56,17 @@ func lastUsedEmpty(parent *os.Root, name string) (time.Time, error) {
 // Check reports whether a directory below their parent is a session's, with [ErrForeign] where
 // it is not and [ErrInUse] while somebody uses it.
 func Check(parent *os.Root, name string) error {
-	return hold(parent, name, func(*os.Root) error { return nil })
+	return Prune(parent, name, func(*os.Root) error { return nil })
 }
 
 // Prune does something to a session's directory while nobody uses it. When it was used last
 // stays as it is.
 func Prune(parent *os.Root, name string, do func(dir *os.Root) error) error {
-	return hold(parent, name, do)
+	err := hold(parent, name, do)
+	if errors.Is(err, errEmpty) {
+		return nil
+	}
+	return err
 }
 
 // Remove removes the directory of a session that nobody uses and that was last used at or
@@ -72,20 +76,19 @@ func Prune(parent *os.Root, name string, do func(dir *os.Root) error) error {
 // Its marker goes last: what a crash leaves of it is still known for what it is, and without a
 // journal nobody believes in files that are gone.
 func Remove(parent *os.Root, name string, before time.Time) error {
-	emptied := false
 	err := hold(parent, name, func(dir *os.Root) error {
-		if used, err := LastUsed(parent, name); err != nil {
+		if err := unused(parent, name, before); err != nil {
 			return err
-		} else if used.After(before) {
-			return fmt.Errorf("%w: it was used just now", ErrInUse)
 		}
-		emptied = true
 		return empty(dir)
 	})
-	if err != nil || !emptied {
+	if errors.Is(err, errEmpty) {
+		err = unused(parent, name, before)
+	}
+	if err != nil {
 		return err
 	}
-	if err := parent.Remove(name); err != nil {
+	if err := parent.Remove(name); err != nil { // which removes no directory that has something in it
 		if _, taken := parent.Lstat(filepath.Join(name, markerName)); taken == nil {
 			return nil // the session was opened anew meanwhile
 		}
@@ -94,8 +97,20 @@ func Remove(parent *os.Root, name string, before time.Time) error {
 	return nil
 }
 
-// hold locks the marker of a session's directory while something is done to it. One that is
-// left empty is removed at once.
+func unused(parent *os.Root, name string, before time.Time) error {
+	used, err := LastUsed(parent, name)
+	if err == nil && used.After(before) {
+		err = fmt.Errorf("%w: it was used just now", ErrInUse)
+	}
+	return err
+}
+
+// errEmpty is that of a session's directory with nothing in it, not even a marker to lock: a
+// session may begin in it at any moment.
+var errEmpty = errors.New("it is empty")
+
+// hold locks the marker of a session's directory while something is done to it. It fails with
+// errEmpty where there is none.
 func hold(parent *os.Root, name string, do func(dir *os.Root) error) error {
 	dir, err := parent.OpenRoot(name)
 	if err != nil {
@@ -110,7 +125,7 @@ func hold(parent *os.Root, name string, do func(dir *os.Root) error) error {
 		if _, err := lastUsedEmpty(parent, name); err != nil {
 			return err
 		}
-		return do(dir) // nobody has it
+		return errEmpty
 	}
 	if err != nil {
 		return foreign(err)

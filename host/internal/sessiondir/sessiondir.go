@@ -124,17 +124,21 @@ func (d *Dir) openJournal() error {
 	return nil
 }
 
-// removeTemporary removes unfinished files. The session directory is ours.
+// removeTemporary removes unfinished files, and what a [Discard] that was cut short left. The
+// session directory is ours.
 func (d *Dir) removeTemporary() {
 	dirs, err := os.ReadDir(d.path)
 	if err != nil {
 		return // it is tried again
 	}
 	for _, dir := range dirs {
+		path := filepath.Join(d.path, dir.Name())
+		if strings.HasPrefix(dir.Name(), temporary) {
+			_ = os.RemoveAll(path)
+		}
 		if !dir.IsDir() {
 			continue
 		}
-		path := filepath.Join(d.path, dir.Name())
 		files, err := os.ReadDir(path)
 		if err != nil {
 			continue
