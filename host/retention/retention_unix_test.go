@@ -110,7 +110,11 @@ func TestModes(t *testing.T) {
 		p.must(os.Chmod(path, modes[i]))
 	}
 	want := func(state string) []string {
-		return []string{"state sessions " + state, "state tool-results " + state, "state r.txt " + state, "state trust.json " + state}
+		return []string{"state mine foreign", "sessions theirs foreign", "state sessions " + state, "state tool-results " + state, "state r.txt " + state, "state trust.json " + state}
+	}
+	foreign := []string{p.put(filepath.Join(p.State, "mine", "x"), 1, 0), p.put(filepath.Join(p.Sessions, "theirs", "x"), 1, 0)}
+	for _, path := range foreign {
+		p.must(os.Chmod(path, 0o644))
 	}
 	p.is(retention.Look(t.Context(), p.Options), want("open")...)
 	p.is(retention.Clean(t.Context(), p.Options), want("closed")...)
@@ -119,8 +123,10 @@ func TestModes(t *testing.T) {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
 		}
 	}
-	if info, err := os.Stat(outside); err != nil || info.Mode().Perm() != 0o644 {
-		t.Errorf("what a link leads to: %v, %v", info.Mode(), err)
+	for _, path := range append(foreign, outside) {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o644 {
+			t.Errorf("%s, which is not ours: %v, %v", path, info.Mode(), err)
+		}
 	}
 }
 

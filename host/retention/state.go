@@ -9,16 +9,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolquay/toolquay/host/internal/sessiondir"
 	"github.com/toolquay/toolquay/internal/atomicfile"
 	"github.com/toolquay/toolquay/permissions/audit"
 )
 
 // findState finds what lies in the directory of state that is none of the program's own, and
-// in all of it what other users may get at.
+// in all that is what other users may get at.
 func findState(c *cleaner) {
 	c.eachIn("state", c.State, func(_ *os.Root, entry fs.DirEntry) {
 		name := entry.Name()
-		known := slices.Contains(c.Known, strings.TrimSuffix(name, ".lock"))
 		path := filepath.Join(c.State, name)
 		switch info, err := entry.Info(); {
 		case err != nil: // it was removed meanwhile
@@ -26,37 +26,46 @@ func findState(c *cleaner) {
 			if c.now.Sub(info.ModTime()) >= recent {
 				c.add(Item{Area: "state", Name: name, Path: path, State: Leftover, Bytes: info.Size(), Used: info.ModTime(), Why: "a process that was killed left it"})
 			}
-		case known && info.Mode()&fs.ModeSymlink != 0:
-			c.foreign("state", path, "it is a link, which is not followed")
-		case !known:
+		case !c.known(name):
 			c.foreign("state", path, "nothing of this program has that name")
+		case info.Mode()&fs.ModeSymlink != 0:
+			c.foreign("state", path, "it is a link, which is not followed")
 		}
 	})
 	if !c.Thorough || runtime.GOOS == "windows" { // where access control lists say it
 		return
 	}
-	c.findOpen(c.State)
-	if rel, err := filepath.Rel(c.State, c.Sessions); c.Sessions != "" && (err != nil || !filepath.IsLocal(rel)) {
-		c.findOpen(c.Sessions)
-	}
+	c.findOpen(c.State, func(_ *os.Root, name string) bool { return c.known(name) })
+	c.findOpen(c.Sessions, func(root *os.Root, name string) bool {
+		_, err := sessiondir.LastUsed(root, name)
+		return err == nil
+	})
 }
 
-// findOpen finds what other users may get at.
-func (c *cleaner) findOpen(place string) {
-	if place == "" || isDir(place) != nil {
-		return
-	}
-	root, err := os.OpenRoot(place)
-	if err != nil {
+func (c *cleaner) known(name string) bool {
+	return slices.Contains(c.Known, strings.TrimSuffix(name, ".lock"))
+}
+
+// findOpen finds what other users may get at, of a place and what is ours in it. The directory
+// of sessions is a place of its own.
+func (c *cleaner) findOpen(place string, ours func(root *os.Root, name string) bool) {
+	if isDir(place) != nil {
 		return // it was reported
 	}
-	defer func() { _ = root.Close() }() // it was only a way to its files
-	walk(root, ".", func(path string, info fs.FileInfo) {
+	at := func(path string, info fs.FileInfo) {
 		if isOpen(info) {
 			c.add(Item{
 				Area: "state", Name: path, Path: filepath.Join(place, path), State: Open,
 				Why: "its mode is " + info.Mode().Perm().String() + ", so that other users may get at it",
 			})
+		}
+	}
+	if info, err := os.Lstat(place); err == nil {
+		at(".", info)
+	}
+	c.eachIn("state", place, func(root *os.Root, entry fs.DirEntry) {
+		if name := entry.Name(); filepath.Join(place, name) != c.Sessions && ours(root, name) {
+			walk(root, name, at)
 		}
 	})
 }
