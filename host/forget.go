@@ -14,6 +14,8 @@ const (
 	// forgetGrace is how long a host that is closed may go on forgetting, so that those that
 	// live for one call forget too.
 	forgetGrace = 2 * time.Second
+	// forgetEvery is how often a host that lives long looks whether it is time again.
+	forgetEvery = time.Hour
 )
 
 // forgetting is what a host does once a day, off the way of calls: it begins after the first
@@ -22,14 +24,15 @@ type forgetting struct {
 	ctx  context.Context //nolint:containedctx // it is the forgetting's own
 	end  context.CancelFunc
 	once sync.Once
-	// begin is closed when it may begin, and done when it has ended.
-	begin, done chan struct{}
+	// begin is closed when it may begin, closing when the host is closed, and done when it has
+	// ended.
+	begin, closing, done chan struct{}
 }
 
 // forget begins it.
 func (h *Host) forget() {
 	f := &h.forgetting
-	f.begin, f.done = make(chan struct{}), make(chan struct{})
+	f.begin, f.closing, f.done = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	f.ctx, f.end = context.WithCancel(context.Background())
 	timer := time.AfterFunc(forgetAfter, f.start)
 	go func() {
@@ -37,8 +40,18 @@ func (h *Host) forget() {
 		defer timer.Stop()
 		select {
 		case <-f.begin:
-			h.options.forget(f.ctx)
 		case <-f.ctx.Done():
+			return
+		}
+		again := time.NewTicker(forgetEvery)
+		defer again.Stop()
+		for {
+			h.options.forget(f.ctx)
+			select {
+			case <-again.C:
+			case <-f.closing:
+				return
+			}
 		}
 	}()
 }
@@ -48,6 +61,7 @@ func (f *forgetting) start() { f.once.Do(func() { close(f.begin) }) }
 
 // close ends it. Where it has begun it gets some time to come to its end.
 func (f *forgetting) close(ctx context.Context) {
+	close(f.closing)
 	select {
 	case <-f.begin:
 		select {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -86,6 +87,26 @@ func TestShortHostsForget(t *testing.T) {
 		}
 		_, err := os.Lstat(path)
 		return errors.Is(err, os.ErrNotExist)
+	})
+}
+
+// TestLongHostsForget: a host that lives for days forgets each day.
+func TestLongHostsForget(t *testing.T) {
+	t.Parallel()
+	o := kept(t, sayer())
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, o)
+		for range 3 {
+			unused(t, o.Storage.Sessions, 1, 40*24*time.Hour)
+			time.Sleep(26 * time.Hour)
+			synctest.Wait()
+			if _, err := os.Lstat(filepath.Join(o.Storage.Sessions, "s0")); !errors.Is(err, os.ErrNotExist) {
+				t.Fatalf("it is still there: %v", err)
+			}
+		}
+		if err := h.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	})
 }
 
