@@ -15,6 +15,11 @@ func Make(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
+	return Check(dir)
+}
+
+// Check checks that a directory is the user's own and closed to everyone else.
+func Check(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return err

@@ -169,7 +169,7 @@ func isOwn(parent, dir *os.Root, name string) error {
 	if !at.IsDir() {
 		return fmt.Errorf("%w: it is not a directory", ErrForeign)
 	}
-	if err := privatedir.Make(filepath.Join(parent.Name(), name)); err != nil {
+	if err := privatedir.Check(filepath.Join(parent.Name(), name)); err != nil {
 		return foreign(err)
 	}
 	opened, err := dir.Stat(".")
