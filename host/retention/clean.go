@@ -179,12 +179,12 @@ func (c *cleaner) do(it *Item) {
 }
 
 // keepFor is how long the items of an area are kept; 0 is for ever.
-func (c *cleaner) keepFor(area string) time.Duration {
+func (o *Options) keepFor(area string) time.Duration {
 	switch area {
 	case "sessions":
-		return cmp.Or(c.KeepSessions, c.Keep, DefaultKeep)
+		return cmp.Or(o.KeepSessions, o.Keep, DefaultKeep)
 	case "caches":
-		return max(cmp.Or(c.Keep, DefaultKeep), recent)
+		return max(cmp.Or(o.Keep, DefaultKeep), recent)
 	}
-	return c.Keep
+	return o.Keep
 }

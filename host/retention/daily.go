@@ -19,10 +19,15 @@ const stampName = ".cleaned"
 // interval is how often a host cleans.
 const interval = 24 * time.Hour
 
+// doubt is how long a host waits where nothing cleaned for longer than sessions are kept, so that
+// all of them seem to be over their time: the clock may have jumped, and may be put right.
+const doubt = time.Hour
+
 // Daily cleans unless that was done within a day, or another process is at it, and logs what
-// it removed and what it could not. It reports whether it cleaned.
+// it removed and what it could not. Where that was not done for longer than sessions are kept it
+// waits for an hour. It reports whether it cleaned.
 func Daily(ctx context.Context, o Options, log *slog.Logger) bool {
-	stamp, due := dueStamp(o.Sessions, log)
+	stamp, due := dueStamp(&o, log)
 	if !due {
 		return false
 	}
@@ -39,8 +44,7 @@ func Daily(ctx context.Context, o Options, log *slog.Logger) bool {
 		return true
 	}
 	if ctx.Err() == nil {
-		now := time.Now()
-		_ = os.Chtimes(stamp.Name(), now, now) // else the next start does it again
+		setAge(stamp.Name(), 0)
 	}
 	filelock.Unlock(stamp)
 	_ = stamp.Close() // nothing was written
@@ -49,37 +53,56 @@ func Daily(ctx context.Context, o Options, log *slog.Logger) bool {
 
 // dueStamp reports whether it is time to clean, and returns the stamp locked. It is nil where
 // there is no place for one: without sessions there is little to do.
-func dueStamp(sessions string, log *slog.Logger) (*os.File, bool) {
-	if info, err := os.Lstat(sessions); err != nil || !info.IsDir() {
+func dueStamp(o *Options, log *slog.Logger) (*os.File, bool) {
+	if info, err := os.Lstat(o.Sessions); err != nil || !info.IsDir() {
 		return nil, true
 	}
-	path := filepath.Join(sessions, stampName)
-	if young(path) {
+	path := filepath.Join(o.Sessions, stampName)
+	age, err := ageOf(path)
+	if err == nil && age < interval {
 		return nil, false
 	}
-	_, err := os.Lstat(path)
 	isNew := errors.Is(err, fs.ErrNotExist)
 	stamp, _, err := privatedir.OpenOwn(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		log.Debug("cleaning without a note of when that was done", "error", err)
 		return nil, true
 	}
-	if filelock.Try(stamp) != nil || !isNew && young(path) {
+	if filelock.Try(stamp) != nil {
 		_ = stamp.Close() // nothing was written
 		return nil, false
 	}
 	if isNew { // it counts once it is done
-		_ = os.Chtimes(path, time.Unix(0, 0), time.Unix(0, 0))
+		setAge(path, interval)
+		return stamp, true
+	}
+	age, err = ageOf(path)
+	due := err != nil || age >= interval
+	if due && age > o.keepFor("sessions")+interval {
+		setAge(path, interval-doubt)
+		due = false
+	}
+	if !due {
+		filelock.Unlock(stamp)
+		_ = stamp.Close() // nothing was written
+		return nil, false
 	}
 	return stamp, true
 }
 
-// young reports whether a stamp is less than a day old. One of the future counts as old.
-func young(path string) bool {
+// ageOf is how old a stamp is. One of the future counts as due: the clock was wrong.
+func ageOf(path string) (time.Duration, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
-		return false
+		return 0, err
 	}
-	age := time.Since(info.ModTime())
-	return age >= 0 && age < interval
+	if age := time.Since(info.ModTime()); age >= 0 {
+		return age, nil
+	}
+	return interval, nil
+}
+
+func setAge(path string, age time.Duration) {
+	then := time.Now().Add(-age)
+	_ = os.Chtimes(path, then, then) // else the next start cleans sooner, or later
 }

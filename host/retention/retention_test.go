@@ -400,6 +400,23 @@ func TestDaily(t *testing.T) {
 		p.gone(path)
 	}
 	p.is(retention.Look(t.Context(), p.Options))
+
+	// After a long time everything seems old, and the clock may be wrong.
+	p.session("old", 40*day)
+	p.backdate(filepath.Join(p.Sessions, ".cleaned"), 40*day)
+	for range 2 {
+		if retention.Daily(t.Context(), p.Options, log) {
+			t.Error("it did not wait")
+		}
+	}
+	p.there(path)
+	info, err := os.Lstat(filepath.Join(p.Sessions, ".cleaned"))
+	p.must(err)
+	p.backdate(filepath.Join(p.Sessions, ".cleaned"), time.Since(info.ModTime())+time.Hour)
+	if !retention.Daily(t.Context(), p.Options, log) {
+		t.Error("it waited for more than an hour")
+	}
+	p.gone(path)
 }
 
 // TestMany cleans many sessions.
