@@ -17,12 +17,17 @@ import (
 // only taken away. Errors have the codes of [Loaded.Get], or [abi.CodeInvalidInput] for the
 // value.
 func (l *Loaded) CheckSet(name string, value json.RawMessage) error {
-	now, err := l.Get(name)
-	if err != nil {
+	if _, err := l.Get(name); err != nil {
 		return err
 	}
-	if now.Value != nil && now.Source.Kind != permissions.SourceUser {
-		return abi.Errorf(abi.CodeDisabled, "the setting %s is fixed by the %s, which weighs more than the user's settings", name, now.Source)
+	fixing := []string{name}
+	if name == keyOnly || name == keyPreset {
+		fixing = []string{keyOnly, keyPreset} // of which one counts: whichever the weightiest source has
+	}
+	for _, key := range fixing {
+		if now, err := l.Get(key); err == nil && now.Value != nil && now.Source.Kind != permissions.SourceUser {
+			return abi.Errorf(abi.CodeDisabled, "the setting %s is fixed by the %s, which weighs more than the user's settings", key, now.Source)
+		}
 	}
 	entry, err := tomlEntry(name, value)
 	if err != nil {

@@ -163,6 +163,19 @@ func TestSetsThatAreRefused(t *testing.T) {
 	}
 }
 
+// TestTheChoiceOfToolsIsFixedAsOne refuses either setting by which tools are chosen where the
+// project has the other: what is set would not count.
+func TestTheChoiceOfToolsIsFixedAsOne(t *testing.T) {
+	t.Parallel()
+	loaded, _ := loadText(t, "", "")
+	loaded.Tools.Only = settings.Key[[]string]{Value: []string{"Bash", "Read", "Edit", "Config"}, Set: true, Source: permissions.Source{Kind: permissions.SourceProject}}
+	for name, value := range map[string]string{"tools.only": `"Read"`, "tools.preset": `"minimal"`} {
+		if err := loaded.CheckSet(name, json.RawMessage(value)); abi.CodeOf(err) != abi.CodeDisabled || !strings.Contains(err.Error(), "tools.only is fixed by the project") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestSet puts values into files of every layout, and keeps all else.
 func TestSet(t *testing.T) {
 	t.Parallel()
