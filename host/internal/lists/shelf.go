@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/toolquay/toolquay/abi"
@@ -22,8 +21,6 @@ const (
 	lockName = "lock"
 	// goneSuffix ends the names of files that keep a number taken.
 	goneSuffix = ".gone"
-	// temporary begins the names of files that are not whole yet; see package atomicfile.
-	temporary = ".tmp-"
 	// maxFile is more than any file of a task has, in bytes.
 	maxFile = 1 << 20
 )
@@ -73,7 +70,7 @@ func (t *Tasks) with(dir string, locked bool, do func(*shelf) error) error {
 // take reads one file.
 func (t *Tasks) take(s *shelf, items map[int]*item, name string, locked bool) error {
 	path := filepath.Join(s.dir, name)
-	if locked && strings.HasPrefix(name, temporary) {
+	if locked && atomicfile.IsTemporary(name) {
 		_ = os.Remove(path) // of a process that was killed: it is tried again
 	}
 	parts := fileName().FindStringSubmatch(name)
