@@ -59,7 +59,7 @@ func tryClaim(dir, id string) (*os.File, error) {
 	if err != nil {
 		return nil, removedMeanwhile(err)
 	}
-	if err = lock(f); err == nil {
+	if err = lock(f, 0); err == nil {
 		err = sign(f, id)
 	}
 	if err != nil {
@@ -83,9 +83,13 @@ func release(f *os.File) error {
 	return f.Close()
 }
 
-// lock takes the lock on a marker that is still the one in its directory.
-func lock(f *os.File) error {
+// lock takes the lock on a marker that is still the one in its directory, and waits so long
+// for it.
+func lock(f *os.File, most time.Duration) error {
 	err := filelock.Try(f)
+	if errors.Is(err, filelock.ErrLocked) && most > 0 {
+		err = filelock.Wait(f, most)
+	}
 	if errors.Is(err, filelock.ErrLocked) {
 		return inUse(f)
 	}

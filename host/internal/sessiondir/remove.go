@@ -56,13 +56,17 @@ func lastUsedEmpty(parent *os.Root, name string) (time.Time, error) {
 // Check reports whether a directory below their parent is a session's, with [ErrForeign] where
 // it is not and [ErrInUse] while somebody uses it.
 func Check(parent *os.Root, name string) error {
-	return Prune(parent, name, func(*os.Root) error { return nil })
+	return prune(parent, name, 0, func(*os.Root) error { return nil })
 }
 
 // Prune does something to a session's directory while nobody uses it. When it was used last
 // stays as it is.
 func Prune(parent *os.Root, name string, do func(dir *os.Root) error) error {
-	err := hold(parent, name, do)
+	return prune(parent, name, claimWait, do)
+}
+
+func prune(parent *os.Root, name string, most time.Duration, do func(dir *os.Root) error) error {
+	err := hold(parent, name, most, do)
 	if errors.Is(err, errEmpty) {
 		return nil
 	}
@@ -76,7 +80,7 @@ func Prune(parent *os.Root, name string, do func(dir *os.Root) error) error {
 // Its marker goes last: what a crash leaves of it is still known for what it is, and without a
 // journal nobody believes in files that are gone.
 func Remove(parent *os.Root, name string, before time.Time) error {
-	err := hold(parent, name, func(dir *os.Root) error {
+	err := hold(parent, name, claimWait, func(dir *os.Root) error {
 		if err := unused(parent, name, before); err != nil {
 			return err
 		}
@@ -110,8 +114,9 @@ func unused(parent *os.Root, name string, before time.Time) error {
 var errEmpty = errors.New("it is empty")
 
 // hold locks the marker of a session's directory while something is done to it. It fails with
-// errEmpty where there is none.
-func hold(parent *os.Root, name string, do func(dir *os.Root) error) error {
+// errEmpty where there is none. It waits for whoever holds the lock just now: another cleaner
+// that only checks lets go of it soon.
+func hold(parent *os.Root, name string, most time.Duration, do func(dir *os.Root) error) error {
 	dir, err := parent.OpenRoot(name)
 	if err != nil {
 		return err
@@ -131,7 +136,7 @@ func hold(parent *os.Root, name string, do func(dir *os.Root) error) error {
 		return foreign(err)
 	}
 	defer func() { _ = release(marker) }() // nothing was written
-	if err := lock(marker); err != nil {
+	if err := lock(marker, most); err != nil {
 		return err
 	}
 	m, err := readMark(marker)

@@ -599,3 +599,33 @@ func TestCloseWhileAProcessStarts(t *testing.T) {
 	shut(t, d)
 	open(t, parent, "s")
 }
+
+// TestRemovedBySeveral: whoever comes late finds nothing, and makes nothing anew.
+func TestRemovedBySeveral(t *testing.T) {
+	t.Parallel()
+	for range 80 {
+		dir := parent(t)
+		path := aged(t, dir, "s", 48*time.Hour)
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := time.Now().Add(-time.Hour)
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				_ = sessiondir.Check(root, "s") // it may be in use, or gone
+				if err := sessiondir.Remove(root, "s", before); err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, sessiondir.ErrInUse) {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if err := root.Close(); err != nil {
+			t.Error(err)
+		}
+		if exists(t, path) {
+			t.Fatal("the directory is still there, or is there again")
+		}
+	}
+}
