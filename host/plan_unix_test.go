@@ -5,10 +5,12 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -99,5 +101,45 @@ func TestPlanKilled(t *testing.T) {
 		if asked := last(t, asker).Plan.Plan; got != want || asked != want || s.Mode() != permissions.ModeDefault {
 			t.Errorf("%s: %q was asked, and %q accepted, into %s", moment, asked, got, s.Mode())
 		}
+		if left, err := filepath.Glob(filepath.Join(s.Dir(), ".tmp-*")); err != nil || len(left) > 0 {
+			t.Errorf("%s: %q is left, %v", moment, left, err)
+		}
+	}
+}
+
+// TestPlanFileIsReplacedWhileAsked: what the person accepted takes the place of whatever lies there
+// by then, or the mode stays. Nothing waits for a writer.
+func TestPlanFileIsReplacedWhileAsked(t *testing.T) {
+	t.Parallel()
+	target := filepath.Join(t.TempDir(), "profile")
+	must(t, os.WriteFile(target, []byte("hunter2"), 0o600))
+	for name, test := range map[string]struct {
+		by   func(path string) error
+		says string // empty where the plan is accepted
+	}{
+		"a link":      {func(path string) error { return os.Symlink(target, path) }, "leads elsewhere"},
+		"a FIFO":      {func(path string) error { return syscall.Mkfifo(path, 0o600) }, ""},
+		"a directory": {func(path string) error { return os.MkdirAll(filepath.Join(path, "x"), 0o700) }, "the mode stays"},
+		"100 MB": {func(path string) error {
+			return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 100<<20))
+		}, ""},
+		"nothing": {func(string) error { return nil }, ""},
+	} {
+		var path string
+		s, _ := planner(t, host.SessionOptions{Mode: permissions.ModePlan}, nil, func(host.Question) host.Reply {
+			must(t, errors.Join(os.Remove(path), test.by(path)))
+			return yesReply
+		})
+		path = writePlan(t, s, "Mend it.")
+		r, _ := one(t, s, "ExitPlanMode", `{}`)
+		if r.IsError != (test.says != "") || !strings.Contains(r.Text(), test.says) || r.IsError != (s.Mode() == permissions.ModePlan) {
+			t.Errorf("%s: %s, in %s", name, r.Text(), s.Mode())
+		}
+		if text, err := os.ReadFile(path); test.says == "" && (err != nil || string(text) != "Mend it.") {
+			t.Errorf("%s: the plan is %.100q, %v", name, text, err)
+		}
+	}
+	if text, err := os.ReadFile(target); err != nil || string(text) != "hunter2" {
+		t.Errorf("another file has %q, %v", text, err)
 	}
 }
