@@ -28,11 +28,6 @@ func (a *app) asker(s *setup, free bool, resume approvals.Resume) host.Asker {
 	case approveAuto:
 		if person := a.person(); person != nil && free {
 			a.sitting = person
-			person.HoldSignals(a.signals.hold)
-			a.signals.beforeExit(func() {
-				a.err.Abandon()
-				person.Abandon()
-			})
 			return a.limited(s, person)
 		}
 	}
@@ -63,7 +58,13 @@ func (a *app) person() *ui.Asker {
 	if a.unattended || !a.err.Terminal || !ui.IsTerminal(a.in) {
 		return nil
 	}
-	return ui.NewAsker(a.err, a.in)
+	person := ui.NewAsker(a.err, a.in)
+	person.HoldSignals(a.signals.hold)
+	a.signals.beforeExit(func() {
+		a.err.Abandon()
+		person.Abandon()
+	})
+	return person
 }
 
 // confirm asks the person, unless yes was given; without either it refuses.

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/signal"
 	"sync"
-	"sync/atomic"
 	"syscall"
 )
 
@@ -28,9 +27,6 @@ type signals struct {
 	cancel context.CancelCauseFunc
 	came   chan os.Signal
 	done   chan struct{}
-
-	// held says that SIGINT is for another program, which has the terminal.
-	held atomic.Bool
 
 	mu        sync.Mutex
 	interrupt func() bool
@@ -56,7 +52,6 @@ func (s *signals) wait() {
 		case sig := <-s.came:
 			number, _ := sig.(syscall.Signal)
 			switch {
-			case number == syscall.SIGINT && s.held.Load():
 			case number == syscall.SIGINT && first && s.softer():
 			case !first:
 				s.beforeEnd()()
@@ -79,10 +74,11 @@ func (s *signals) onInterrupt(interrupt func() bool) {
 	s.interrupt = interrupt
 }
 
-// hold has SIGINT do nothing until release is called.
+// hold has SIGINT do nothing until release is called. A program that is started meanwhile ignores
+// it too.
 func (s *signals) hold() (release func()) {
-	s.held.Store(true)
-	return func() { s.held.Store(false) }
+	signal.Ignore(syscall.SIGINT) // one that is merely passed over may still be under way at the end
+	return func() { signal.Notify(s.came, syscall.SIGINT) }
 }
 
 // beforeExit has a function called before a signal ends the process at once.

@@ -40,7 +40,7 @@ func NewAsker(out *Printer, in *os.File) *Asker {
 	return a
 }
 
-// HoldSignals has a function called before an editor gets the terminal, and what it returns
+// HoldSignals has a function called once an editor has the terminal, and what it returns
 // afterwards: Ctrl-C is the editor's meanwhile.
 func (a *Asker) HoldSignals(hold func() (release func())) { a.hold = hold }
 

@@ -63,8 +63,12 @@ func (a *Asker) edit(ctx context.Context, text string) (edited string, err error
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // so that it tidies the terminal up
 	cmd.WaitDelay = editorEnds
 	defer a.keys.keep()()
-	defer a.hold()()
-	if err := cmd.Run(); err != nil {
+	if err = cmd.Start(); err == nil {
+		release := a.hold()
+		err = cmd.Wait()
+		release()
+	}
+	if err != nil {
 		return "", fmt.Errorf("the editor %q failed: %w", strings.Join(words, " "), err)
 	}
 	return readEdited(path)
