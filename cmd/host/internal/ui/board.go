@@ -93,7 +93,7 @@ func attached(said *capability.Said) string {
 	}
 	var list strings.Builder
 	for _, file := range said.Attachments {
-		fmt.Fprintf(&list, "\n[%s, %s]", file.Path, abi.Size(file.Size))
+		fmt.Fprintf(&list, "\n[%s, %s]", safe(file.Path), abi.Size(file.Size)) // a name may have lines
 	}
 	return list.String()
 }

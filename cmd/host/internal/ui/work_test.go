@@ -113,3 +113,16 @@ func TestWorkInAFile(t *testing.T) {
 		}
 	}
 }
+
+// Each file of a message has one line, whatever its name.
+func TestAttachmentsHaveOneLineEach(t *testing.T) {
+	t.Parallel()
+	s := newStage(&Printer{}, false)
+	s.queue("SendUserMessage", "done").starts().with(host.EventMessage, func(e *host.Event) {
+		e.Reason = "done"
+		e.Said = &capability.Said{Plugin: "p\n", Attachments: []capability.SaidAttachment{{Path: "/a\n[/b, 2B]\x1b", Size: 1}, {Path: "/c", Size: 3}}}
+	})
+	if got, want := s.b.above.take(0, false), "message of p\\n  done\n"; !strings.HasPrefix(got, want) || strings.Count(got, "\n") != 3 || !strings.Contains(got, `[/a\n[/b, 2B]\x1b, 1B]`) {
+		t.Errorf("got\n%s", got)
+	}
+}
