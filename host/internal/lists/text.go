@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -23,12 +24,10 @@ func (t text) check(value string) error {
 	if n := utf8.RuneCountInString(value); n > t.most {
 		return fmt.Errorf("%s has %d characters; at most %d are kept", t.name, n, t.most)
 	}
-	for i, r := range value {
-		if r == utf8.RuneError {
-			if _, size := utf8.DecodeRuneInString(value[i:]); size == 1 {
-				return fmt.Errorf("%s is not valid UTF-8", t.name)
-			}
-		}
+	if !utf8.ValidString(value) {
+		return fmt.Errorf("%s is not valid UTF-8", t.name)
+	}
+	for _, r := range value {
 		if !t.allows(r) {
 			return fmt.Errorf("%s has the control character %U; leave it out", t.name, r)
 		}
@@ -37,13 +36,10 @@ func (t text) check(value string) error {
 }
 
 func (t text) allows(r rune) bool {
-	switch {
-	case r == '\n' || r == '\t' || r == '\r':
+	if r == '\n' || r == '\t' || r == '\r' {
 		return t.lines
-	case r < ' ' || r == 0x7f || 0x80 <= r && r < 0xa0:
-		return false
 	}
-	return true
+	return !unicode.IsControl(r)
 }
 
 // maxFaults bounds how many faults of one list are told.
