@@ -93,8 +93,8 @@ func (w *workList) thing(i *abi.WorkItem) thing {
 		t.rest = "  " + i.Owner
 	}
 	open := 0
-	for _, id := range i.BlockedBy {
-		if first, known := w.items[id]; !known || first.Status != abi.WorkCompleted {
+	for _, id := range i.BlockedBy { // as it was told last: what is not known may be deleted since
+		if first, known := w.items[id]; known && first.Status != abi.WorkCompleted {
 			open++
 		}
 	}

@@ -60,9 +60,12 @@ func TestWorkLives(t *testing.T) {
 	call.works(capability.WorkUpdated, begun)
 	call.works(capability.WorkCreated, item("10", abi.WorkPending, "Tenth"))
 	check("begun", "▸ #1 Doing the first  main\n☐ #2 Second\\x1b[2J  waits for 1 task\n☐ #10 Tenth")
+	call.works(capability.WorkCreated, item("11", abi.WorkPending, "Eleventh", "10"))
+	call.works(capability.WorkDeleted, item("10", abi.WorkPending, "Tenth"))
+	check("deleted", "▸ #1 Doing the first  main\n☐ #2 Second\\x1b[2J  waits for 1 task\n☐ #11 Eleventh")
 	begun.Status = abi.WorkCompleted
 	call.works(capability.WorkUpdated, begun)
-	call.works(capability.WorkDeleted, item("10", abi.WorkPending, "Tenth"))
+	call.works(capability.WorkDeleted, item("11", abi.WorkPending, "Eleventh"))
 	check("completed", "☐ #2 Second\\x1b[2J\n  1 done")
 	call.todos(abi.Todo{Content: "a", Status: abi.WorkInProgress, ActiveForm: "doing a"}, abi.Todo{Content: "b", Status: abi.WorkPending})
 	check("todos too", "▸ doing a\n☐ b\n☐ #2 Second\\x1b[2J\n  1 done")
