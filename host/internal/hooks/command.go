@@ -88,8 +88,11 @@ func (h *hook) read(ctx context.Context, err error, exit int, stdout, stderr *ca
 }
 
 func denial(reason string) Output {
-	return Output{Verdict: permissions.Deny, Reason: cmp.Or(reason, "it said no, and not why")}
+	return Output{Verdict: permissions.Deny, Reason: cmp.Or(reason, noReason)}
 }
+
+// noReason stands where a hook refuses and does not say why.
+const noReason = "it said no, and not why"
 
 // capture keeps the first bytes of what is written to it, up to a limit, and calls
 // over when there is more. It has no ReadFrom, which would know no limit.

@@ -150,7 +150,7 @@ func (o *Outcome) add(a *answer) {
 		o.UpdatedOutput = out.UpdatedOutput
 	}
 	if out.Verdict == permissions.Deny && a.record.Event != PreToolUse {
-		o.Feedback = append(o.Feedback, fmt.Sprintf("%s: %s", a.hook, out.Reason))
+		o.Feedback = append(o.Feedback, fmt.Sprintf("%s: %s", a.hook, cmp.Or(out.Reason, noReason)))
 	}
 }
 

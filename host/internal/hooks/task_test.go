@@ -29,6 +29,7 @@ func TestTasks(t *testing.T) {
 		"context":  {answers(hooks.Output{Context: "mind the gap"}, nil), ""},
 		"stop":     {answers(hooks.Output{Stop: true}, nil), ""},
 		"deny":     {answers(hooks.Output{Verdict: permissions.Deny, Reason: "not that"}, nil), `hook "h": not that`},
+		"no word":  {answers(hooks.Output{Verdict: permissions.Deny}, nil), `hook "h": it said no, and not why`},
 		"ask":      {answers(hooks.Output{Verdict: permissions.Ask}, nil), "nothing can be asked at TaskCreated"},
 		"an error": {answers(hooks.Output{}, errors.New("broken")), "broken"},
 		"a panic":  {func(context.Context, hooks.Input) (hooks.Output, error) { panic("oh") }, "it panicked: oh"},
