@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/toolquay/toolquay/abi"
 )
@@ -200,8 +199,6 @@ func (u *update) settle() {
 	u.prune(u.now)
 	if len(u.Fields) == 0 {
 		u.Notes = append(u.Notes, "nothing changed: the task is so already")
-	} else {
-		u.now.Changed = time.Now().UnixMilli()
 	}
 	u.Task = *u.task(u.was.ID)
 	if open := u.open(u.was.ID); len(open) > 0 && u.To != "" && u.To != abi.WorkPending {

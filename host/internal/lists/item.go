@@ -40,8 +40,6 @@ type item struct {
 	Blocks    []int                      `json:"blocks,omitempty"`
 	BlockedBy []int                      `json:"blocked_by,omitempty"`
 	Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
-	Created   int64                      `json:"created_ms"`
-	Changed   int64                      `json:"changed_ms"`
 }
 
 func (i *item) written() int { return i.Version }

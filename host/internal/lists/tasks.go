@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/ondisk"
@@ -43,8 +42,6 @@ func NewTasks(at Place, log *slog.Logger) *Tasks { return &Tasks{place: at, log:
 type Listed struct {
 	Tasks []abi.WorkItem
 	Notes []string
-	// Changed is when the last of them did; zero where there is none.
-	Changed time.Time
 }
 
 // listed are all tasks.
@@ -52,9 +49,6 @@ func (s *shelf) listed() Listed {
 	l := Listed{Notes: s.notes}
 	for _, id := range s.order {
 		l.Tasks = append(l.Tasks, *s.task(id))
-		if at := time.UnixMilli(s.items[id].Changed); at.After(l.Changed) {
-			l.Changed = at
-		}
 	}
 	return l
 }
@@ -136,8 +130,7 @@ func (t *Tasks) add(ctx context.Context, i *item) (task abi.WorkItem, err error)
 
 // newItem is a new task.
 func newItem(c *abi.WorkChange) (*item, error) {
-	now := time.Now().UnixMilli()
-	i := &item{Version: version, Status: abi.WorkPending, Created: now, Changed: now}
+	i := &item{Version: version, Status: abi.WorkPending}
 	u := &update{was: i, now: i}
 	u.texts(c)
 	u.metadata(c.Metadata)
