@@ -130,7 +130,7 @@ func (c *Compiler) give(v *View, g given) (*View, error) {
 
 // like returns a policy in the mode and directory of the one that it replaces. If that is
 // nil, it is the first, and gets the mode that the session begins in. A mode that is
-// forbidden by now is left for the default one.
+// forbidden by now is left for the default one, and plan for dontAsk if it was entered from there.
 func (c *Compiler) like(was, p *permissions.Policy) (*permissions.Policy, error) {
 	if was == nil {
 		first, err := p.WithMode(cmp.Or(c.Mode, p.Mode()))
@@ -139,14 +139,20 @@ func (c *Compiler) like(was, p *permissions.Policy) (*permissions.Policy, error)
 		}
 		return first, err
 	}
+	silent := was.NeverAsks() && was.Mode() == permissions.ModePlan // entered from dontAsk
 	q, err := p.WithMode(was.Mode())
 	if err != nil {
 		c.Logger.Warn("the session's mode is not offered any more", "mode", was.Mode(), "error", err)
+		if silent {
+			q, err = p.WithMode(permissions.ModeDontAsk)
+		}
+	}
+	if err != nil {
 		if q, err = p.WithMode(permissions.ModeDefault); err != nil {
 			return nil, err
 		}
 	}
-	if was.NeverAsks() && was.Mode() == permissions.ModePlan && q.Mode() == permissions.ModePlan {
+	if silent && q.Mode() == permissions.ModePlan {
 		q = q.Silent()
 	}
 	return q.WithCwd(was.Cwd()), nil

@@ -445,6 +445,31 @@ func TestPlanMode(t *testing.T) {
 	}
 }
 
+// TestPlanIsForbidden: a session that plans goes on in the default mode, or without asking if it did.
+func TestPlanIsForbidden(t *testing.T) {
+	t.Parallel()
+	const dontAsk = permissions.ModeDontAsk
+	for name, test := range map[string]struct {
+		began  permissions.Mode
+		forbid []permissions.Mode
+		want   permissions.Mode
+	}{
+		"from auto":                {permissions.ModeAuto, []permissions.Mode{permissions.ModePlan}, permissions.ModeDefault},
+		"from dontAsk":             {dontAsk, []permissions.Mode{permissions.ModePlan}, dontAsk},
+		"from dontAsk, which too":  {dontAsk, []permissions.Mode{permissions.ModePlan, dontAsk}, permissions.ModeDefault},
+		"from dontAsk, that alone": {dontAsk, []permissions.Mode{dontAsk}, permissions.ModePlan},
+	} {
+		c := compiler(t, t.TempDir())
+		c.Mode = test.began
+		s := start(t, c, settings("", ""))
+		must(t, s.SetMode(permissions.ModePlan))
+		must(t, rules.Apply(settings("", "", test.forbid...), []*rules.State{s}))
+		if got := s.View().Policy.Mode(); got != test.want {
+			t.Errorf("%s: the mode is %s, not %s", name, got, test.want)
+		}
+	}
+}
+
 // TestLimitPlans: a plan is accepted into no looser mode than the limit.
 func TestLimitPlans(t *testing.T) {
 	t.Parallel()
