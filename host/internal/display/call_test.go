@@ -65,8 +65,8 @@ func TestUse(t *testing.T) {
 		{"{a}", `{"a":"\u0000\u0085"}`, `\x00`},
 		{"{a}", `{"a":"` + million + `"}`, strings.Repeat("x", 119) + "…"},
 		{"{a}", `{"a":"` + strings.Repeat(" ", 1<<20) + `x"}`, "…"},
-		{"{a}", `{"a":["` + million + `","` + million + `","y"]}`, strings.Repeat("x", 39) + "…, " + strings.Repeat("x", 39) + "…, y"},
-		{"{a}", `{"a":{"b":"` + million + `"}}`, `{"b":"` + strings.Repeat("x", 113) + "…"},
+		{"{a}", `{"a":["` + million[:1<<18] + `","` + million[:1<<18] + `","y"]}`, strings.Repeat("x", 39) + "…, " + strings.Repeat("x", 39) + "…, y"},
+		{"{a}", `{"a":{"b":"` + million[:1<<19] + `"}}`, `{"b":"` + strings.Repeat("x", 113) + "…"},
 		{"{a}{a}{a}", `{"a":"` + strings.Repeat("ü", 5000) + `"}`, strings.Repeat("ü", 119) + "…" + strings.Repeat("ü", 119) + "…"},
 		{"{a|line}", `{"a":"` + strings.Repeat(`\n`, 100_000) + `"}`, "100000 lines"},
 		{"{a|line}", `{"a":[` + strings.Repeat("1,", 99_999) + `1]}`, "100000 lines"},
@@ -191,6 +191,29 @@ func TestNoCall(t *testing.T) {
 	var c *display.Call
 	if got := c.Queued() + c.Use() + c.Progress(new(abi.Progress), display.Output{}) + c.Ended(new(abi.ToolResult)) + c.Classifier(); got != "" {
 		t.Errorf("a call of which nothing is known says %q", got)
+	}
+}
+
+// TestWork: a template that names a large value again and again costs little more than one that
+// names it once, and leaves nothing out of what a judge is shown.
+func TestWork(t *testing.T) {
+	t.Parallel()
+	list := "[" + strings.Repeat("1,", 1<<17) + "1]"
+	decoded := func() (map[string]json.RawMessage, error) { // once, as the pipeline has it
+		return map[string]json.RawMessage{"a": json.RawMessage(list), "b": json.RawMessage(`"rm -rf /"`)}, nil
+	}
+	for template, want := range map[string]string{"{a|x}": "131073 xs", "{a.1}": "1", "{a?yes}": "yes", "[{a|x}]": "131073 xs"} {
+		c := call(abi.Lines{Use: strings.Repeat(template, 100)}, "")
+		c.Fields = decoded
+		if got := c.Use(); got != strings.Repeat(want, 3) {
+			t.Errorf("%s: got %q, want three times %q", template, got, want)
+		}
+	}
+	c := call(abi.Lines{}, "")
+	c.Fields = decoded
+	c.Tool.ClassifierText = strings.Repeat("{a|x}", 100) + "{b}"
+	if got := c.Classifier(); !strings.Contains(got, list[:1<<16]) || len(got) > 1<<18 {
+		t.Errorf("a judge is shown %d bytes: %.80s", len(got), got)
 	}
 }
 

@@ -11,8 +11,16 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// maxStructured is how much structured content is looked into, in bytes.
-const maxStructured = 1 << 20
+const (
+	// maxStructured is how much structured content is looked into, in bytes.
+	maxStructured = 1 << 20
+	// maxWork bounds how much JSON is decoded for one line, in bytes of text, or a quarter of lists
+	// and objects: a template can name a large value some two hundred times. Behind it there are
+	// no values.
+	maxWork = 4 << 20
+	// maxWhole is where a text for a judge ends, in bytes: it is too long to be judged.
+	maxWhole = 64 << 10
+)
 
 // values are what a line is filled with beside the input.
 type values struct {
@@ -29,12 +37,17 @@ type filling struct {
 	values
 	// members are those of the structured content, once they were needed.
 	members map[string]json.RawMessage
+	// work is how much was decoded.
+	work int
 }
 
 // text puts pieces together.
 func (f *filling) text(pieces []abi.Piece) string {
 	var b strings.Builder
 	for i := range pieces {
+		if b.Len() > maxWhole {
+			break
+		}
 		switch p := &pieces[i]; {
 		case p.Place != nil:
 			text, _ := f.place(p.Place)
@@ -69,7 +82,12 @@ func (f *filling) group(pieces []abi.Piece) string {
 // place is the text for a placeholder, if it has a value.
 func (f *filling) place(p *abi.Placeholder) (string, bool) {
 	v := f.find(p.Path)
+	affordable := f.affords(v.raw)
 	switch {
+	case !affordable && f.whole:
+		return string(v.raw[:min(len(v.raw), maxWhole+1)]), true // a judge is shown more, and never less
+	case !affordable:
+		return "", false
 	case p.When != "":
 		return p.When, v.isTrue()
 	case p.One != "":
@@ -110,9 +128,9 @@ func (f *filling) find(path []string) value {
 	}
 	raw, ok := fields[name]
 	if !ok && name == abi.NameInput && len(path) > 1 {
-		return descend(fields[path[1]], path[2:])
+		raw, path = fields[path[1]], path[1:]
 	}
-	return descend(raw, path[1:])
+	return f.descend(raw, path[1:])
 }
 
 // structured follows a path into the structured content.
@@ -123,13 +141,16 @@ func (f *filling) structured(path []string) value {
 	if f.members == nil && json.Unmarshal(f.result, &f.members) != nil {
 		f.result = nil
 	}
-	return descend(f.members[path[0]], path[1:])
+	return f.descend(f.members[path[0]], path[1:])
 }
 
 // descend follows a path into a JSON value.
-func descend(raw json.RawMessage, path []string) value {
+func (f *filling) descend(raw json.RawMessage, path []string) value {
 	for _, name := range path {
 		raw = bytes.TrimLeft(raw, " \t\r\n")
+		if !f.affords(raw) {
+			return value{raw: raw}
+		}
 		switch {
 		case len(raw) == 0:
 			return value{}
@@ -151,6 +172,15 @@ func descend(raw json.RawMessage, path []string) value {
 		}
 	}
 	return value{raw: raw}
+}
+
+// affords reports whether a value can still be decoded for this line.
+func (f *filling) affords(raw json.RawMessage) bool {
+	f.work += len(raw)
+	if len(raw) > 0 && (raw[0] == '[' || raw[0] == '{') {
+		f.work += 3 * len(raw)
+	}
+	return f.work <= maxWork
 }
 
 // isPath reports whether a placeholder is a path among the tool's fields.
