@@ -1,10 +1,13 @@
 package abi_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 func TestParseTemplate(t *testing.T) {
@@ -98,4 +101,35 @@ func FuzzParseTemplate(f *testing.F) {
 			t.Errorf("%q becomes %q, and then %q", text, again, written(reread.Pieces))
 		}
 	})
+}
+
+// TestTemplatesOfLargeSchemas: hundreds of placeholders that lead through references of a large
+// schema are checked in little time, and what is wrong with them is said in few words.
+func TestTemplatesOfLargeSchemas(t *testing.T) {
+	var properties strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&properties, `"p%04d":{"description":"%060d"},`, i, i)
+	}
+	schema := `{"$defs":{"x":{"$ref":"#/$defs/y"},"y":{"properties":{"b":{"$ref":"#/$defs/y"}}}},"properties":{` + properties.String() + `"a":{"$ref":"#/$defs/x"}}}`
+	for template, want := range map[string]string{
+		"{a.b.b.b.b.b}": "",
+		"{a.b.b.c}":     `the placeholder {a.b.b.c} at byte 0: the input schema has no property "c"; it has b`,
+		"{q}":           `the input schema has no property "q"; it has a, p0000, p0001, p0002, p0003, p0004, p0005, p0006, p0007, p0008, p0009, p0010, p0011, p0012, p0013, p0014, p0015, p0016, p0017, p0018 and 2981 more`,
+	} {
+		text := strings.Repeat(template, abi.MaxTemplate/len(template))
+		m := abi.Manifest{Tools: []abi.Tool{{InputSchema: schema, ClassifierText: text, Lines: abi.Lines{Queued: text, Use: text, Progress: text, Result: text, Rejection: text, Error: text}}}}
+		var faults []abi.Fault
+		if work := testenv.Work(func() { faults = m.Validate() }); work > 2*time.Second {
+			t.Errorf("%s takes %v", template, work)
+		}
+		var of []string
+		for _, f := range faults {
+			if strings.Contains(f.Path, "lines.") || strings.Contains(f.Path, "classifier_text") {
+				of = append(of, f.Message)
+			}
+		}
+		if want == "" && len(of) > 0 || want != "" && (len(of) == 0 || !strings.HasSuffix(of[0], want)) {
+			t.Errorf("%s has %d faults, such as %.400q", template, len(of), of[:min(len(of), 1)])
+		}
+	}
 }

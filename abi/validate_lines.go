@@ -33,7 +33,7 @@ func schemaNode(text string) *node {
 	if json.Unmarshal([]byte(text), &root) != nil {
 		return nil
 	}
-	return &node{root: root, at: root}
+	return &node{root: root, at: root, read: make(map[*byte]*schemaKeys)}
 }
 
 // templateCheck is what a template of one kind is held against.
@@ -61,6 +61,9 @@ func (c *templateCheck) check(v *validator, text string, breaks bool) {
 	})
 }
 
+// maxNamed bounds how many properties a fault names.
+const maxNamed = 20
+
 // problem says what is wrong with where a placeholder leads, or is empty.
 func (c *templateCheck) problem(p *Placeholder) string {
 	path, where, schema := p.Path, "the input schema", c.input
@@ -84,7 +87,10 @@ func (c *templateCheck) problem(p *Placeholder) string {
 	}
 	problem := fmt.Sprintf("%s has no property %q", where, missing)
 	if len(known) > 0 {
-		problem += "; it has " + strings.Join(known, ", ")
+		problem += "; it has " + strings.Join(known[:min(len(known), maxNamed)], ", ")
+	}
+	if more := len(known) - maxNamed; more > 0 {
+		problem += fmt.Sprintf(" and %d more", more)
 	}
 	switch kinds := kindsWith(path[0]); {
 	case len(path) < len(p.Path):
@@ -108,7 +114,12 @@ func kindsWith(name string) []string {
 }
 
 // node is a part of a JSON Schema.
-type node struct{ root, at json.RawMessage }
+type node struct {
+	root, at json.RawMessage
+	// read are the keywords of the parts that were looked at, nil of one without any: templates can
+	// lead to one part hundreds of times.
+	read map[*byte]*schemaKeys
+}
 
 // schemaKeys are the keywords that a path is followed by.
 type schemaKeys struct {
@@ -124,8 +135,8 @@ func (n *node) find(path []string) (missing string, known []string) {
 		return "", nil
 	}
 	for _, name := range path {
-		keys, ok := n.keys()
-		if !ok {
+		keys := n.keys()
+		if keys == nil {
 			return "", nil
 		}
 		var next json.RawMessage
@@ -133,10 +144,12 @@ func (n *node) find(path []string) (missing string, known []string) {
 			next = keys.Items
 		} else if keys.Properties == nil {
 			return "", nil
-		} else if next, ok = keys.Properties[name]; !ok {
+		} else if part, ok := keys.Properties[name]; ok {
+			next = part
+		} else {
 			return name, slices.Sorted(maps.Keys(keys.Properties))
 		}
-		n = &node{root: n.root, at: next}
+		n = &node{root: n.root, at: next, read: n.read}
 	}
 	return "", nil
 }
@@ -144,29 +157,41 @@ func (n *node) find(path []string) (missing string, known []string) {
 // maxRefs bounds how many references are followed at one place.
 const maxRefs = 8
 
-// keys are the keywords at a place, behind references into the schema itself.
-func (n *node) keys() (schemaKeys, bool) {
+// keys are the keywords at a place, behind references into the schema itself; nil is none.
+func (n *node) keys() *schemaKeys {
+	if len(n.at) == 0 {
+		return nil
+	}
+	keys, known := n.read[&n.at[0]]
+	if !known {
+		keys = n.follow()
+		n.read[&n.at[0]] = keys
+	}
+	return keys
+}
+
+func (n *node) follow() *schemaKeys {
 	at := n.at
 	for range maxRefs {
-		var keys schemaKeys
-		if len(at) == 0 || json.Unmarshal(at, &keys) != nil {
-			return keys, false
+		keys := new(schemaKeys)
+		if len(at) == 0 || json.Unmarshal(at, keys) != nil {
+			return nil
 		}
 		if keys.Ref == "" || keys.Properties != nil {
-			return keys, true
+			return keys
 		}
 		rest, local := strings.CutPrefix(keys.Ref, "#/")
 		if !local {
-			return keys, false
+			return nil
 		}
 		at = n.root
 		for name := range strings.SplitSeq(rest, "/") {
 			var members map[string]json.RawMessage
 			if json.Unmarshal(at, &members) != nil {
-				return keys, false
+				return nil
 			}
 			at = members[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)]
 		}
 	}
-	return schemaKeys{}, false
+	return nil
 }
