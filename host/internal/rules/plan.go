@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -28,22 +29,22 @@ func (s PlanMode) Enter() (already bool, err error) {
 	return already, nil
 }
 
-// Into are the modes that a plan may be accepted into, that before plan first.
+// Into are the modes that a plan may be accepted into: that before plan first, and acceptEdits.
 func (s PlanMode) Into() []permissions.Mode {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.into(s.now.Load())
 }
 
-// into leaves out the modes that are looser than the limit. The mutex is held.
-func (s PlanMode) into(v *View) []permissions.Mode {
-	return slices.DeleteFunc(v.leavesPlan(), func(m permissions.Mode) bool {
-		if s.loosest == "" {
-			return false
+// into leaves out the modes that are forbidden or looser than the limit. The mutex is held.
+func (s PlanMode) into(v *View) (modes []permissions.Mode) {
+	for _, m := range []permissions.Mode{v.afterPlan(), permissions.ModeAcceptEdits} {
+		limited, _ := m.Stricter(cmp.Or(s.loosest, m))
+		if limited == m && !slices.Contains(modes, m) && slices.Contains(v.Policy.Modes(), m) {
+			modes = append(modes, m)
 		}
-		mode, _ := m.Stricter(s.loosest)
-		return mode != m
-	})
+	}
+	return modes
 }
 
 // LimitPlans has plans be accepted into no looser mode than this one.

@@ -93,15 +93,3 @@ func (v *View) afterPlan() permissions.Mode {
 	}
 	return permissions.ModeDefault
 }
-
-// leavesPlan are the modes that a person may accept a plan into, those that are forbidden
-// left out: [View.afterPlan], and acceptEdits.
-func (v *View) leavesPlan() []permissions.Mode {
-	var into []permissions.Mode
-	for _, m := range []permissions.Mode{v.afterPlan(), permissions.ModeAcceptEdits} {
-		if !slices.Contains(into, m) && slices.Contains(v.Policy.Modes(), m) {
-			into = append(into, m)
-		}
-	}
-	return into
-}
