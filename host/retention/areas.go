@@ -20,9 +20,9 @@ type Area struct {
 	remove func(*cleaner, *Item) error
 }
 
-// table is all that is kept, in the order in which it is cleaned: what makes room comes before
+// Areas are all there are, in the order in which they are cleaned: what makes room comes before
 // what needs some. What is to be kept besides gets a row.
-func table() []Area {
+func Areas() []Area {
 	return []Area{
 		{"state", "leftovers, and what is open to other users", "", false, findState, nil, mendState},
 		{"sessions", "directories of sessions nobody uses", "", true, findSessions, checkWhole, removeSession},
@@ -32,9 +32,6 @@ func table() []Area {
 		{"log", "old files of the decision log, by the limits in [log]", "", false, findLog, nil, removeLog},
 	}
 }
-
-// Areas are all there are.
-func Areas() []Area { return table() }
 
 // named is the area of that name.
 func (c *cleaner) named(name string) *Area {

@@ -64,7 +64,7 @@ func (c *cleaner) addCache(root *os.Root, place, name string, left bool) {
 	if err != nil {
 		return // it was removed meanwhile
 	}
-	it := Item{Area: "caches", Name: name, Path: filepath.Join(place, name), Used: info.ModTime(), name: name}
+	it := Item{Area: "caches", Name: name, Path: filepath.Join(place, name), Used: info.ModTime()}
 	if strings.HasPrefix(name, isolatedPrefix) {
 		walk(root, name, func(_ string, info fs.FileInfo) {
 			if info.ModTime().After(it.Used) {
@@ -108,7 +108,7 @@ func (c *cleaner) eachIn(area, place string, do func(*os.Root, fs.DirEntry)) {
 
 func removeCache(c *cleaner, it *Item) error {
 	if c.Layers != "" && filepath.Dir(it.Path) == filepath.Clean(c.Layers) {
-		return caches.Remove(c.Layers, it.name)
+		return caches.Remove(c.Layers, it.Name)
 	}
 	dir, name := filepath.Split(it.Path)
 	if strings.HasPrefix(name, temporaryPrefix) || filepath.Base(dir) == indexesDir {

@@ -39,7 +39,7 @@ func Clean(ctx context.Context, o Options) *Report {
 }
 
 func newCleaner(ctx context.Context, o Options) *cleaner {
-	return &cleaner{ctx: ctx, Options: o, areas: table(), now: time.Now(), report: &Report{}}
+	return &cleaner{ctx: ctx, Options: o, areas: Areas(), now: time.Now(), report: &Report{}}
 }
 
 // cleaner is one look, and one clean.
@@ -96,11 +96,11 @@ func (c *cleaner) leaveParts() {
 	goes := make(map[string]bool)
 	for i := range c.report.Items {
 		if it := &c.report.Items[i]; it.Area == "sessions" && it.Goes() {
-			goes[it.name] = true
+			goes[it.Name] = true
 		}
 	}
 	c.report.Items = slices.DeleteFunc(c.report.Items, func(it Item) bool {
-		return c.named(it.Area).parent != "" && goes[it.name]
+		return c.named(it.Area).parent != "" && goes[it.Name]
 	})
 }
 

@@ -77,8 +77,7 @@ type Item struct {
 	// Why is the reason for the state, for people.
 	Why string `json:"why,omitempty"`
 
-	// name is its name in its place, and before the youngest of it that goes.
-	name   string
+	// before is the youngest of it that goes.
 	before time.Time
 }
 

@@ -16,8 +16,6 @@ import (
 type sessionEntry struct {
 	name string
 	used time.Time
-	// goes says that it is removed as a whole.
-	goes bool
 }
 
 // list finds the directories of sessions, once.
@@ -82,12 +80,9 @@ func isDir(path string) error {
 }
 
 func findSessions(c *cleaner) {
-	list := c.list()
-	for i := range list {
-		s := &list[i]
-		it := Item{Area: "sessions", Name: s.name, Path: filepath.Join(c.Sessions, s.name), Used: s.used, name: s.name}
+	for _, s := range c.list() {
+		it := Item{Area: "sessions", Name: s.name, Path: filepath.Join(c.Sessions, s.name), Used: s.used}
 		c.judge(&it, c.keepFor("sessions"))
-		s.goes = it.State == Over
 		if c.Max > 0 || c.Thorough {
 			it.Bytes = sizeOf(c.sessions, s.name)
 		}
@@ -95,7 +90,7 @@ func findSessions(c *cleaner) {
 	}
 }
 
-func checkSession(c *cleaner, it *Item) error { return sessiondir.Check(c.sessions, it.name) }
+func checkSession(c *cleaner, it *Item) error { return sessiondir.Check(c.sessions, it.Name) }
 
 // checkWhole also keeps a session in which files are staged: they are all there is of its work.
 func checkWhole(c *cleaner, it *Item) error {
@@ -110,7 +105,7 @@ func removeSession(c *cleaner, it *Item) error {
 	if err := storage.NothingStaged(it.Path); err != nil {
 		return err
 	}
-	return sessiondir.Remove(c.sessions, it.name, it.before)
+	return sessiondir.Remove(c.sessions, it.Name, it.before)
 }
 
 // findResults finds, in each session that stays, the results that are too old; where there is
@@ -120,10 +115,7 @@ func findResults(c *cleaner) {
 		return
 	}
 	for _, s := range c.list() {
-		if s.goes {
-			continue
-		}
-		it := Item{Area: "results", Name: s.name, Path: filepath.Join(c.Sessions, s.name), name: s.name, before: c.now, State: Kept}
+		it := Item{Area: "results", Name: s.name, Path: filepath.Join(c.Sessions, s.name), before: c.now, State: Kept}
 		if c.Keep > 0 {
 			it.before = c.now.Add(-c.Keep)
 		}
@@ -179,8 +171,8 @@ func eachResult(sessions *os.Root, session string, do func(path string, info fs.
 }
 
 func removeResults(c *cleaner, it *Item) error {
-	return sessiondir.Prune(c.sessions, it.name, func(*os.Root) error {
-		return eachResult(c.sessions, it.name, func(path string, info fs.FileInfo) error {
+	return sessiondir.Prune(c.sessions, it.Name, func(*os.Root) error {
+		return eachResult(c.sessions, it.Name, func(path string, info fs.FileInfo) error {
 			if info.ModTime().After(it.before) {
 				return nil
 			}
@@ -197,10 +189,10 @@ func findHistories(c *cleaner) {
 	}
 	for _, s := range c.list() {
 		at := filepath.Join(s.name, history.Dir)
-		if info, err := c.sessions.Lstat(at); s.goes || err != nil || !info.IsDir() {
+		if info, err := c.sessions.Lstat(at); err != nil || !info.IsDir() {
 			continue
 		}
-		it := Item{Area: "history", Name: s.name, Path: filepath.Join(c.Sessions, at), name: s.name}
+		it := Item{Area: "history", Name: s.name, Path: filepath.Join(c.Sessions, at)}
 		it.Used, it.Bytes = newest(c.sessions, at), sizeOf(c.sessions, at)
 		c.judge(&it, c.Keep)
 		c.add(it)
@@ -208,8 +200,8 @@ func findHistories(c *cleaner) {
 }
 
 func removeHistory(c *cleaner, it *Item) error {
-	return sessiondir.Prune(c.sessions, it.name, func(dir *os.Root) error {
-		if newest(c.sessions, filepath.Join(it.name, history.Dir)).After(it.before) {
+	return sessiondir.Prune(c.sessions, it.Name, func(dir *os.Root) error {
+		if newest(c.sessions, filepath.Join(it.Name, history.Dir)).After(it.before) {
 			return sessiondir.ErrInUse // it was written to since
 		}
 		return sessiondir.Discard(dir, history.Dir)
