@@ -172,9 +172,14 @@ func printClean(a *app, r *retention.Report, areas []string, did bool) {
 		return
 	}
 	n, bytes := r.Total("", retention.Over, retention.Leftover)
-	if open, _ := r.Total("", retention.Open); n+open == 0 {
+	open, _ := r.Total("", retention.Open)
+	stay, _ := r.Total("", retention.InUse, retention.Staged)
+	switch {
+	case n+open+stay == 0:
 		a.out.Printf("Nothing is over the limits.\n")
-	} else {
+	case n+open == 0:
+		a.out.Printf("What is over the limits stays, as the list says.\n")
+	default:
 		a.out.Printf("Nothing was changed; with --yes, %d are removed, %s, and %d are closed to other users.\n", n, ui.Bytes(bytes), open)
 	}
 }
