@@ -13,10 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/sessiondir"
-	"github.com/toolquay/toolquay/host/internal/stage"
 	"github.com/toolquay/toolquay/host/retention"
+	"github.com/toolquay/toolquay/internal/checkline"
 	"github.com/toolquay/toolquay/permissions/audit"
 )
 
@@ -285,28 +284,26 @@ func TestStaged(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	old := p.session("old", 60*day)
-	s := stage.Open(filepath.Dir(p.put(filepath.Join(old, stage.Dir, "lock"), 0, 60*day)), stage.Options{})
-	at, err := s.Place()
-	p.must(err)
-	p.put(at, 3, 60*day)
-	p.must(s.Put(t.Context(), capability.StagedWrite{Path: "/w/a", Place: at, Size: 3}))
+	name := strings.Repeat("A", 26) + ".staged" // see package stage
+	at, log := p.put(filepath.Join(old, "stage", name), 3, 60*day), filepath.Join(old, "stage", "log.jsonl")
+	line := func(record map[string]any) []byte {
+		text, err := checkline.Encode(record, 1<<10)
+		p.must(err)
+		return text
+	}
+	staged := line(map[string]any{"kind": "stage", "path": "/w/a", "name": name, "content": map[string]any{"hash": strings.Repeat("a", 64), "size": 3}})
+	p.must(os.WriteFile(log, staged, 0o600))
 	p.is(retention.Look(t.Context(), p.Options), "sessions old staged")
 	p.Thorough = false
 	if !retention.Daily(t.Context(), p.Options, slog.New(slog.DiscardHandler)) {
 		t.Error("nothing was cleaned")
 	}
-	p.Keep, p.KeepSessions, p.Max = 0, 365*day, 1
+	p.KeepSessions, p.Max = 365*day, 1
 	p.is(retention.Clean(t.Context(), p.Options), "sessions old staged")
-	p.there(at)
-	log := filepath.Join(old, stage.Dir, "log.jsonl")
-	whole, err := os.ReadFile(log)
-	p.must(err)
-	p.must(os.WriteFile(log, bytes.ReplaceAll(whole, []byte("/w/a"), []byte("/w/b")), 0o600))
+	p.must(os.WriteFile(log, bytes.ReplaceAll(staged, []byte("/w/a"), []byte("/w/b")), 0o600)) // damaged
 	p.is(retention.Clean(t.Context(), p.Options), "sessions old failed")
 	p.there(at)
-	p.must(os.WriteFile(log, whole, 0o600))
-	_, err = s.Discard(t.Context(), stage.Selection{})
-	p.must(err)
+	p.must(os.WriteFile(log, append(staged, line(map[string]any{"kind": "discard", "path": "/w/a"})...), 0o600))
 	p.is(retention.Clean(t.Context(), p.Options), "sessions old removed")
 	p.gone(old)
 }
