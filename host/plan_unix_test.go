@@ -67,7 +67,7 @@ func (d dying) Write(ctx context.Context, text string) error {
 func TestPlanVictim(t *testing.T) {
 	moment := os.Getenv(planVictim)
 	if moment == "" {
-		t.Skip("there is nobody to kill")
+		return // there is nobody to kill
 	}
 	kept, err := storage.Open(storage.Options{Parent: os.Getenv(planVictimDir), ID: "one", Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
