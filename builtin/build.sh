@@ -10,7 +10,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 build=$here/../sdk/rust/build-plugin.sh
 compiler=$("$build" --compiler)
 mode=${1-}
-set -- "$here/docs" "$here/files" "$here/lists" "$here/notebook" "$here/plan" "$here/search" "$here/session" "$here/shell" "$here/tasks" "$here/tools"
+set -- "$here/docs" "$here/files" "$here/notebook" "$here/search" "$here/session" "$here/shell" "$here/tasks" "$here/tools"
 
 if [ "$mode" != --check ]; then
     "$build" "$@"

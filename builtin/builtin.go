@@ -13,9 +13,7 @@ import (
 )
 
 //go:embed files/plugin.toml files/files.wasm
-//go:embed lists/plugin.toml lists/lists.wasm
 //go:embed notebook/plugin.toml notebook/notebook.wasm
-//go:embed plan/plugin.toml plan/plan.wasm
 //go:embed search/plugin.toml search/search.wasm
 //go:embed session/plugin.toml session/session.wasm
 //go:embed tools/plugin.toml tools/tools.wasm

@@ -1,15 +1,26 @@
-//! The tools StructuredOutput, SendUserMessage, Config and TestingPermission. What they do
-//! the host does; the guests say what came of it.
+//! The tools by which a session does something about itself: its lists of work, its plan, what
+//! it asks and tells the person, its output and its settings. What they do the host does; the
+//! guests say what came of it.
 #![deny(unsafe_code)]
 
 mod config;
+mod lists;
 mod message;
 mod output;
 mod permission;
+mod plan;
 #[cfg(test)]
 mod tests;
 
 toolquay::plugin!(
+    lists::todo::todo_write,
+    lists::create::task_create,
+    lists::get::task_get,
+    lists::update::task_update,
+    lists::list::task_list,
+    plan::enter::enter_plan_mode,
+    plan::exit::exit_plan_mode,
+    plan::ask::ask_user_question,
     output::structured_output,
     message::send_user_message,
     config::config,

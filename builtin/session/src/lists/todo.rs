@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use toolquay::capability::lists::{Todo, TodoLists, TodosOk, WorkStatus};
 use toolquay::{Context, Output, Schema, ToolError, tool};
 
-use crate::words::{Status, name, noted, some};
+use super::words::{Status, name, noted, some};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Schema)]
 #[serde(rename_all = "snake_case")]

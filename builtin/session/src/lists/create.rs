@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use toolquay::capability::lists::WorkChange;
 use toolquay::{Context, ErrorCode, Output, Schema, ToolError, tool};
 
-use crate::words::noted;
+use super::words::noted;
 
 #[derive(Deserialize, Schema)]
 #[serde(rename_all = "camelCase")]
@@ -13,7 +13,7 @@ pub struct CreateInput {
     /// What is to be done, in a line.
     #[schema(min_length = 1, max_length = 500)]
     subject: String,
-    /// All that whoever does it must know, and when it is done.
+    /// What to do, and how to tell that it is done.
     #[schema(max_length = 20000)]
     description: String,
     /// What is being done, shown while in progress.
@@ -35,10 +35,10 @@ pub struct CreatedTask {
     subject: String,
 }
 
-/// Adds a task to the list of work, which the user and the other agents see.
+/// Adds a task to the task list, which the user and the other agents see.
 ///
 /// - Use it for work of three steps or more, before you begin, with a task for each.
-/// - New tasks are pending and nobody's. TaskUpdate starts and completes them, and says
+/// - New tasks are pending, without an owner. TaskUpdate starts and completes them, and says
 ///   what waits for what.
 #[tool(name = "TaskCreate", output = CreateOutput)]
 pub fn task_create(input: CreateInput, cx: &mut Context) -> Result<Output, ToolError> {

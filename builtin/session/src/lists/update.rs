@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use toolquay::capability::lists::{WorkChange, WorkOk, WorkStatus};
 use toolquay::{Context, Output, Schema, ToolError, tool};
 
-use crate::words::{name, noted};
+use super::words::{name, noted};
 
 /// A state that a task can be put into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Schema)]
@@ -81,7 +81,7 @@ pub struct StatusChange {
     to: &'static str,
 }
 
-/// Changes a task of the list of work: its state, its text, its owner, what waits for what.
+/// Changes a task: its state, its text, its owner, what waits for what.
 ///
 /// - Mark a task in_progress when you start on it, which makes it yours, and completed when
 ///   it is done: not while tests fail or a part is missing.

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 use toolquay::testing::{Host, Outcome, Reply};
 use toolquay::{ErrorCode, ToolError};
 
-use crate::ask::ask_user_question;
-use crate::enter::enter_plan_mode;
-use crate::exit::exit_plan_mode;
-use crate::session::{
+use super::ask::ask_user_question;
+use super::enter::enter_plan_mode;
+use super::exit::exit_plan_mode;
+use super::requests::{
     AskedOption, AskedQuestion, ChoiceAnswer, Do, PlanArgs, PlanOk, Proposal, QuestionArgs, QuestionOk,
 };
 

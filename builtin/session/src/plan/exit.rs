@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use toolquay::{Context, ErrorCode, Output, Schema, ToolError, tool};
 
-use crate::session::{Do, PlanArgs, PlanOk, Proposal, refusal};
+use super::requests::{Do, PlanArgs, PlanOk, Proposal, refusal};
 
 #[derive(Deserialize, Schema)]
 pub struct ExitPlanModeInput {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use toolquay::{Context, Output, Schema, ToolError, tool};
 
-use crate::session::{Do, PlanArgs};
+use super::requests::{Do, PlanArgs};
 
 #[derive(Deserialize, Schema)]
 pub struct EnterPlanModeInput {}

@@ -2,12 +2,12 @@ use serde_json::{Value, json};
 use toolquay::testing::{Host, Outcome, Reply};
 use toolquay::{ErrorCode, ToolError};
 
-use crate::create::task_create;
-use crate::get::task_get;
-use crate::list::task_list;
-use crate::todo::todo_write;
-use crate::update::task_update;
-use crate::words::UNCHECKED;
+use super::create::task_create;
+use super::get::task_get;
+use super::list::task_list;
+use super::todo::todo_write;
+use super::update::task_update;
+use super::words::UNCHECKED;
 
 /// A host that answers so.
 fn answering(capability: &'static str, ok: &Value, body: &Value) -> Host {
@@ -50,9 +50,19 @@ fn a_list_is_replaced() {
 fn what_became_of_a_list_is_told() {
     let list = |n: usize| json!(vec![json!({"content": "a", "status": "completed"}); n]);
     for (given, ok, now, text) in [
-        (3, json!({"cleared": true, "unchecked": true}), 0, format!("All 3 todos are completed; the list is empty now.\n{UNCHECKED}")),
+        (
+            3,
+            json!({"cleared": true, "unchecked": true}),
+            0,
+            format!("All 3 todos are completed; the list is empty now.\n{UNCHECKED}"),
+        ),
         (0, json!({}), 0, "The list of todos is empty now.".to_owned()),
-        (1, json!({"count": 1, "notes": ["it was damaged"]}), 1, "Todos: 1 completed, 0 in progress, 0 pending.\n[it was damaged]".to_owned()),
+        (
+            1,
+            json!({"count": 1, "notes": ["it was damaged"]}),
+            1,
+            "Todos: 1 completed, 0 in progress, 0 pending.\n[it was damaged]".to_owned(),
+        ),
     ] {
         let host = answering("session.todo", &ok, &json!({"todos": list(now), "before": []}));
         let outcome = host.call::<todo_write>(json!({"todos": list(given)}));
@@ -70,7 +80,8 @@ fn a_task_is_created() {
     }));
     assert_eq!(outcome.text(), "Created task #3: Fix it");
     assert_eq!(outcome.structured(), Some(json!({"task": {"id": "3", "subject": "Fix it"}})));
-    let change = json!({"subject": "Fix it", "description": "All of it", "activeForm": "Fixing it", "metadata": {"a": [1]}});
+    let change =
+        json!({"subject": "Fix it", "description": "All of it", "activeForm": "Fixing it", "metadata": {"a": [1]}});
     assert_eq!(args(&outcome), json!({"do": "create", "change": change}));
     let outcome = host.call::<task_create>(json!({"subject": "Fix it", "description": ""}));
     assert_eq!(args(&outcome), json!({"do": "create", "change": {"subject": "Fix it", "description": ""}}));
@@ -112,7 +123,8 @@ fn tasks_are_listed() {
     ]});
     assert_eq!(outcome.structured(), Some(want));
     assert_eq!(args(&outcome), json!({"do": "list"}));
-    let outcome = answering("session.task", &json!({"notes": ["task 1 is lost"]}), &json!([])).call::<task_list>(json!({}));
+    let outcome =
+        answering("session.task", &json!({"notes": ["task 1 is lost"]}), &json!([])).call::<task_list>(json!({}));
     assert_eq!(outcome.text(), "No tasks.\n[task 1 is lost]");
 }
 
@@ -139,7 +151,8 @@ fn what_became_of_an_update_is_told() {
     for (ok, text, structured) in [
         (
             json!({"updated": ["subject", "status", "owner"], "from": "pending", "to": "in_progress", "notes": ["task 3 waits for 1, not completed yet"]}),
-            "Task #3: pending -> in_progress; changed: subject, owner.\n[task 3 waits for 1, not completed yet]".to_owned(),
+            "Task #3: pending -> in_progress; changed: subject, owner.\n[task 3 waits for 1, not completed yet]"
+                .to_owned(),
             json!({"success": true, "taskId": "3", "updatedFields": ["subject", "status", "owner"], "statusChange": {"from": "pending", "to": "in_progress"}}),
         ),
         (
@@ -173,8 +186,9 @@ fn what_became_of_an_update_is_told() {
 #[test]
 fn failures_are_passed_on() {
     let refused = || ToolError::new(ErrorCode::Denied, "a hook refused it");
-    let host =
-        ["session.todo", "session.task"].into_iter().fold(Host::new(), |host, name| host.on(name, move |_| Err(refused())));
+    let host = ["session.todo", "session.task"]
+        .into_iter()
+        .fold(Host::new(), |host, name| host.on(name, move |_| Err(refused())));
     for outcome in [
         host.call::<todo_write>(json!({"todos": []})),
         host.call::<task_create>(json!({"subject": "a", "description": "b"})),

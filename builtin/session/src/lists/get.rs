@@ -6,7 +6,7 @@ use toolquay::capability::lists::WorkItem;
 use toolquay::schema::Nullable;
 use toolquay::{Context, Output, Schema, ToolError, tool};
 
-use crate::words::{ids, name, noted, some};
+use super::words::{ids, name, noted, some};
 
 #[derive(Deserialize, Schema)]
 #[serde(rename_all = "camelCase")]
@@ -58,7 +58,7 @@ impl From<WorkItem> for ShownTask {
     }
 }
 
-/// Shows all of a task of the list of work: read it before you start on it.
+/// Shows all of a task: read it before you start on it.
 #[tool(name = "TaskGet", output = GetOutput)]
 pub fn task_get(input: GetInput, cx: &mut Context) -> Result<Output, ToolError> {
     let ok = cx.lists().get(&input.task_id)?;

@@ -8,7 +8,7 @@ use toolquay::capability::lists::WorkStatus;
 pub const UNCHECKED: &str =
     "[three or more are completed, and none of them checked the work: run or review it before you report it done]";
 
-/// How far a piece of work is, as a model says it.
+/// How far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Schema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {

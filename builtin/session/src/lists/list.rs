@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use toolquay::capability::lists::WorkItem;
 use toolquay::{Context, Output, Schema, ToolError, tool};
 
-use crate::words::{ids, name, noted, some};
+use super::words::{ids, name, noted, some};
 
 #[derive(Deserialize, Schema)]
 pub struct ListInput {}
@@ -40,7 +40,7 @@ impl From<WorkItem> for ListedTask {
     }
 }
 
-/// Lists the tasks of the list of work, each in a line.
+/// Lists the tasks, each in a line.
 ///
 /// - Look for the next one when you have completed one: pending, without an owner and
 ///   waiting for nothing, low numbers first.

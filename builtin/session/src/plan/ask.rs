@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use toolquay::{Context, ErrorCode, Output, Schema, ToolError, tool};
 
-use crate::session::{AskedOption, AskedQuestion, ChoiceAnswer, QuestionArgs, refusal};
+use super::requests::{AskedOption, AskedQuestion, ChoiceAnswer, QuestionArgs, refusal};
 
 #[derive(Deserialize, Schema)]
 pub struct AskUserQuestionInput {
