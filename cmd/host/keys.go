@@ -10,7 +10,7 @@ import (
 )
 
 // keysHelp says what the keys do while calls run.
-const keysHelp = "keys: b moves what runs to the background, p enters plan mode or leaves it, s stops the task that began last"
+const keysHelp = "keys: b moves what runs to the background, p enters plan mode, p twice leaves it, s stops the task that began last"
 
 // keys is what the person at the terminal can do to a session, beside answering questions. A nil
 // one, where nobody sits there, does nothing.
@@ -20,6 +20,9 @@ type keys struct {
 
 	mu      sync.Mutex
 	running []string // calls, by their ids
+	// leaving says that the last key was the first of the two that leave plan mode: one alone
+	// may have been typed for something else, and what it allows cannot be taken back.
+	leaving bool
 }
 
 // watchKeys has keys steer a session until end is called.
@@ -52,11 +55,13 @@ func (k *keys) event(e host.Event) {
 
 // press does what a key is for, and says what became of it.
 func (k *keys) press(ctx context.Context, key rune) string {
+	again := k.leaving
+	k.leaving = false
 	switch key {
 	case 'b', 'B':
 		return k.background()
 	case 'p', 'P':
-		return k.plan()
+		return k.plan(again)
 	case 's', 'S':
 		return k.stop(ctx)
 	case '\n', '\r':
@@ -79,8 +84,11 @@ func (k *keys) background() string {
 	return ""
 }
 
-func (k *keys) plan() string {
+func (k *keys) plan(again bool) string {
 	if k.session.Mode() == permissions.ModePlan {
+		if k.leaving = !again; k.leaving {
+			return "press p again to leave plan mode"
+		}
 		if err := k.session.LeavePlan(); err != nil {
 			return "the mode stays plan: " + err.Error()
 		}
