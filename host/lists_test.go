@@ -101,6 +101,21 @@ func TestListsSurvive(t *testing.T) {
 	}
 }
 
+// Of two that begin one session at once, the one that keeps something first has it.
+func TestTasksOfASessionInUse(t *testing.T) {
+	t.Parallel()
+	o := host.Options{Builtins: true, Storage: host.StorageOptions{Sessions: filepath.Join(t.TempDir(), "sessions")}}
+	first, second := session(t, open(t, o), host.SessionOptions{ID: "one"}), session(t, open(t, o), host.SessionOptions{ID: "one"})
+	worked(t, first, [2]string{"TaskCreate", firstTask})
+	r := second.Results(t.Context(), []abi.ToolUse{use("c", "TaskCreate", firstTask)})[0]
+	if !r.IsError || !strings.Contains(r.Text(), "in use") {
+		t.Errorf("the second one is told %q", r.Text())
+	}
+	if got := items(t, first); got != "1 First pending " {
+		t.Errorf("the first one has %q", got)
+	}
+}
+
 // Agents of a team share its tasks, and nobody else's.
 func TestTasksOfATeam(t *testing.T) {
 	t.Parallel()

@@ -35,7 +35,12 @@ func (s *Session) workPlace(o *Options) lists.Place {
 // WorkIn is the directory of tasks in a session's directory.
 func WorkIn(dir string) string { return filepath.Join(dir, workDir) }
 
+// makeWork takes the session's directory even where another session has made the directory in
+// it meanwhile: it then fails, as the session is in use.
 func makeWork(dir *sessiondir.Dir) error {
+	if err := dir.Make(); err != nil {
+		return err
+	}
 	if _, err := os.Lstat(WorkIn(dir.Path())); err == nil {
 		return nil
 	}
