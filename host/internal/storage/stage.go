@@ -44,7 +44,7 @@ func NothingStaged(dir string) error {
 func nothingIn(store *stage.Store) error {
 	staged, err := store.List(stage.Selection{})
 	if err == nil && len(staged) > 0 {
-		err = fmt.Errorf("%w: %d, such as %s; go on with them (--stage), or apply or discard them first (toolquay stage)", ErrStaged, len(staged), staged[0].Path)
+		err = fmt.Errorf("%w: %d, such as %s; go on with them (--stage), or apply or discard them first (toolquay stage --session ID)", ErrStaged, len(staged), staged[0].Path)
 	}
 	return err
 }
