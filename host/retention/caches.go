@@ -102,7 +102,9 @@ func (c *cleaner) eachIn(area, place string, do func(*os.Root, fs.DirEntry)) {
 		if c.ctx.Err() != nil {
 			return
 		}
-		do(root, entry)
+		if entry.Name() != stampName {
+			do(root, entry)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package retention
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -13,7 +14,8 @@ import (
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
-// stampName is the file in the directory of sessions whose time is when it was last cleaned.
+// stampName is the file in the directory of sessions, and in the cache of compiled plugins, whose
+// time is when that was last cleaned.
 const stampName = ".cleaned"
 
 // interval is how often a host cleans.
@@ -26,8 +28,37 @@ const doubt = time.Hour
 // Daily cleans unless that was done within a day, or another process is at it, and logs what
 // it removed and what it could not. Where that was not done for longer than sessions are kept it
 // waits for an hour. It reports whether it cleaned.
+//
+// Caches have a day of their own, as hosts with other sessions share them.
 func Daily(ctx context.Context, o Options, log *slog.Logger) bool {
-	stamp, due := dueStamp(&o, log)
+	caches := o.only(func(area string) bool { return area == "caches" })
+	rest := o.only(func(area string) bool { return area != "caches" })
+	cleaned := rest.daily(ctx, o.Sessions, "sessions", log)
+	if place := cmp.Or(o.Compiled, o.Layers); isDir(place) == nil {
+		cleaned = caches.daily(ctx, place, "caches", log) || cleaned
+	}
+	return cleaned
+}
+
+// only are the options for some of their areas.
+func (o Options) only(is func(area string) bool) Options {
+	var areas []string
+	for _, a := range Areas() {
+		if o.asked(a.Name) && is(a.Name) {
+			areas = append(areas, a.Name)
+		}
+	}
+	o.Areas = areas
+	return o
+}
+
+// daily cleans unless the stamp in a place says that it was done. Age names the area by whose
+// age it is told that the clock may be wrong.
+func (o Options) daily(ctx context.Context, place, age string, log *slog.Logger) bool {
+	if len(o.Areas) == 0 {
+		return false // none of them was asked for
+	}
+	stamp, due := dueStamp(place, o.keepFor(age), log)
 	if !due {
 		return false
 	}
@@ -51,13 +82,13 @@ func Daily(ctx context.Context, o Options, log *slog.Logger) bool {
 	return true
 }
 
-// dueStamp reports whether it is time to clean, and returns the stamp locked. It is nil where
-// there is no place for one: without sessions there is little to do.
-func dueStamp(o *Options, log *slog.Logger) (*os.File, bool) {
-	if info, err := os.Lstat(o.Sessions); err != nil || !info.IsDir() {
+// dueStamp reports whether it is time to clean, and returns the stamp in a place locked. It is nil
+// where there is no place for one: without sessions there is little to do.
+func dueStamp(place string, keep time.Duration, log *slog.Logger) (*os.File, bool) {
+	if isDir(place) != nil {
 		return nil, true
 	}
-	path := filepath.Join(o.Sessions, stampName)
+	path := filepath.Join(place, stampName)
 	age, err := ageOf(path)
 	if err == nil && age < interval {
 		return nil, false
@@ -78,7 +109,7 @@ func dueStamp(o *Options, log *slog.Logger) (*os.File, bool) {
 	}
 	age, err = ageOf(path)
 	due := err != nil || age >= interval
-	if due && age > o.keepFor("sessions")+interval {
+	if due && age > keep+interval {
 		setAge(path, interval-doubt)
 		due = false
 	}

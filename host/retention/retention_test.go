@@ -416,6 +416,28 @@ func TestDaily(t *testing.T) {
 	p.gone(path)
 }
 
+// TestDailyCaches: hosts that share caches, each with sessions of its own, look at the caches once
+// a day, all of them together.
+func TestDailyCaches(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	name := filepath.Join(p.Compiled, "temporary-1")
+	for i, sessions := range []string{p.Sessions, filepath.Join(t.TempDir(), "others"), ""} {
+		p.put(filepath.Join(name, "x"), 1, 40*day)
+		p.backdate(name, 40*day)
+		o := p.Options
+		o.Sessions = sessions
+		retention.Daily(t.Context(), o, slog.New(slog.DiscardHandler))
+		if _, err := os.Lstat(name); (err == nil) != (i > 0) {
+			t.Errorf("host %d: %v", i, err)
+		}
+	}
+	p.backdate(filepath.Join(p.Compiled, ".cleaned"), 25*time.Hour)
+	retention.Daily(t.Context(), p.Options, slog.New(slog.DiscardHandler))
+	p.gone(name)
+	p.is(retention.Look(t.Context(), p.Options))
+}
+
 // TestMany cleans many sessions.
 func TestMany(t *testing.T) {
 	t.Parallel()
