@@ -126,6 +126,15 @@ type schemaKeys struct {
 	Ref        string                     `json:"$ref"`
 	Properties map[string]json.RawMessage `json:"properties"`
 	Items      json.RawMessage            `json:"items"`
+	names      []string
+}
+
+// sorted are the names of the properties, which faults name again and again.
+func (k *schemaKeys) sorted() []string {
+	if k.names == nil {
+		k.names = slices.Sorted(maps.Keys(k.Properties))
+	}
+	return k.names
 }
 
 // find follows a path through a schema. It returns the name that is not there, with those
@@ -147,7 +156,7 @@ func (n *node) find(path []string) (missing string, known []string) {
 		} else if part, ok := keys.Properties[name]; ok {
 			next = part
 		} else {
-			return name, slices.Sorted(maps.Keys(keys.Properties))
+			return name, keys.sorted()
 		}
 		n = &node{root: n.root, at: next, read: n.read}
 	}
