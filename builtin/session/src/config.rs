@@ -21,7 +21,7 @@ pub struct ConfigInput {
     value: Option<Raw>,
 }
 
-#[derive(Serialize, Schema)]
+#[derive(Default, Serialize, Schema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigOutput {
     /// Whether it was read or set.
@@ -131,18 +131,4 @@ fn assess(input: &ConfigInput, _cx: &AssessContext) -> Assessment {
         Some(value) => format!("set {} to {}", input.setting, value.0.get()),
     };
     Assessment::new().read_only(reads).concurrency_safe(reads).destructive(false).rendering(line)
-}
-
-impl Default for ConfigOutput {
-    fn default() -> Self {
-        Self {
-            success: false,
-            operation: None,
-            setting: None,
-            value: None,
-            previous_value: None,
-            new_value: None,
-            error: None,
-        }
-    }
 }
