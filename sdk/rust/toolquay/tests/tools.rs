@@ -57,7 +57,7 @@ fn worded(input: PathInput) -> Output {
 fn lines_are_in_the_module() {
     let written = |piece: toolquay::schema::Piece| -> Value {
         let mut text = vec![0; piece.render(&mut [])];
-        piece.render(&mut text);
+        assert_eq!(piece.render(&mut text), text.len());
         serde_json::from_slice(&text).expect("JSON")
     };
     let worded = written(toolquay::tool_piece::<worded>());
