@@ -180,9 +180,9 @@ type Tool struct {
 	// where nothing else is to be found out.
 	Lines   Lines `toml:"lines" json:",omitzero"`
 	Renders bool  `toml:"renders" json:",omitzero"`
-	// ClassifierText is a template, as Lines are, of what a judge is shown of the input. It
-	// may have several lines. Empty is the whole input, as JSON. Of a plugin that is not
-	// built in a judge is shown both.
+	// ClassifierText is a template, like those in Lines, for the text that a judge is shown
+	// in place of the input. It may have several lines. Where it is empty, a judge sees the
+	// whole input as JSON. For a plugin that is not built in, a judge sees both.
 	ClassifierText string `toml:"classifier_text" json:",omitzero"`
 	// Export is the Extism export that runs this tool; default its name.
 	Export string `toml:"export"`

@@ -102,7 +102,7 @@ func TestToolsWithoutLines(t *testing.T) {
 	}
 	for _, kind := range abi.LineKinds {
 		if all.Line(kind) == "" {
-			t.Errorf("there is no line %s", kind)
+			t.Errorf("Line(%q) leads to no field", kind)
 		}
 	}
 }

@@ -335,9 +335,9 @@ type MessageAttachment = wire.MessageAttachment
 type Todo = wire.Todo
 
 // TodosArgs are the arguments of session.todo. Part 0 is a JSON array of [Todo], which
-// replaces the whole list of the agent that makes the call: at most 200 items of at most
-// 2,000 characters, of which one may be in progress. With Read there is no part, and the
-// list stays as it is.
+// replaces the whole list of the agent that makes the call. A list has at most 200 items of
+// at most 2,000 characters each, and at most one of them is in progress. With Read, no part
+// is sent and the list does not change.
 //
 // The answer's head is [TodosOK]; its body [TodoLists] in JSON.
 type TodosArgs = wire.TodosArgs

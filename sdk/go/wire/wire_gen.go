@@ -1041,9 +1041,10 @@ type Lines struct {
 	// Result says what came of it; empty is nothing. It has {text}, the first line of the
 	// result's text, and {result.field} for the structured content.
 	Result string `toml:"result" json:"result,omitempty"`
-	// Rejection is for a call that was not allowed to run, or was ended from outside, and
-	// Error for one that failed; empty is the beginning of what the model is told. Both
-	// have that as {error}, and {code}; Error has {result.field} too.
+	// Rejection is for a call that was not allowed to run or was ended from outside, and
+	// Error for one that failed. Where they are empty, people see the beginning of what the
+	// model is told. Both have {error}, which is that text, and {code}; Error also has
+	// {result.field}.
 	Rejection string `toml:"rejection" json:"rejection,omitempty"`
 	Error     string `toml:"error" json:"error,omitempty"`
 }
@@ -2557,9 +2558,9 @@ func (v *Todo) DecodeJSON(d *Decoder) {
 }
 
 // TodosArgs are the arguments of session.todo. Part 0 is a JSON array of [Todo], which
-// replaces the whole list of the agent that makes the call: at most 200 items of at most
-// 2,000 characters, of which one may be in progress. With Read there is no part, and the
-// list stays as it is.
+// replaces the whole list of the agent that makes the call. A list has at most 200 items of
+// at most 2,000 characters each, and at most one of them is in progress. With Read, no part
+// is sent and the list does not change.
 //
 // The answer's head is [TodosOK]; its body [TodoLists] in JSON.
 type TodosArgs struct {
