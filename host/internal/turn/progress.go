@@ -57,9 +57,19 @@ func (p *Progress) Report(now *abi.Progress) {
 	if p.over {
 		return
 	}
+	p.send() // on a busy machine what is due may still wait for its timer
 	p.keep(now.Output)
 	newest := *now
 	p.held = &newest
+	p.send()
+}
+
+// send tells what is held back if it is due, or has it told when it is. The caller holds
+// the mutex.
+func (p *Progress) send() {
+	if p.held == nil {
+		return
+	}
 	wait := time.Until(p.next)
 	switch {
 	case wait <= 0:
@@ -114,12 +124,12 @@ func last(text string, n int) string {
 	return text
 }
 
-// due tells what was held back.
+// due tells what was held back, unless that came later and is not due yet.
 func (p *Progress) due() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.timer = nil
-	p.flush()
+	p.send()
 }
 
 // flush tells the newest, if it was not told. The caller holds the mutex, so that

@@ -77,6 +77,31 @@ func TestProgressComesAtOnce(t *testing.T) {
 	})
 }
 
+// TestProgressOfALateTimer has what is due told before something newer takes its place,
+// where the timer is late, as it is on a busy machine.
+func TestProgressOfALateTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all []told
+		p := tellInto(&all)
+		p.Report(&abi.Progress{Done: 1, Output: "a"})
+		time.Sleep(50 * time.Millisecond)
+		p.Report(&abi.Progress{Done: 2, Output: "b"})
+		p.timer.Stop() // and comes only below
+		time.Sleep(60 * time.Millisecond)
+		p.Report(&abi.Progress{Done: 3, Output: "c"})
+		p.due()
+		time.Sleep(50 * time.Millisecond)
+		p.End()
+		var got []string
+		for _, now := range all {
+			got = append(got, fmt.Sprintf("%v%s at %v", now.Done, now.Output, now.at))
+		}
+		if want := "1a at 0s, 2b at 110ms, 3c at 160ms"; strings.Join(got, ", ") != want {
+			t.Errorf("got %v, want %s", got, want)
+		}
+	})
+}
+
 // TestProgressEnds has what was held back come before the end, and nothing after it.
 func TestProgressEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
