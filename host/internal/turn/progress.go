@@ -57,14 +57,14 @@ func (p *Progress) Report(now *abi.Progress) {
 	if p.over {
 		return
 	}
-	p.send() // on a busy machine what is due may still wait for its timer
+	p.send() // what is held back may be due already, if its timer is late
 	p.keep(now.Output)
 	newest := *now
 	p.held = &newest
 	p.send()
 }
 
-// send tells what is held back if it is due, or has it told when it is. The caller holds
+// send tells what is held back if it is due, or else sets the timer for it. The caller holds
 // the mutex.
 func (p *Progress) send() {
 	if p.held == nil {
@@ -124,7 +124,8 @@ func last(text string, n int) string {
 	return text
 }
 
-// due tells what was held back, unless that came later and is not due yet.
+// due is what the timer calls. Where the timer is late, what it was set for was told already,
+// and something newer may be held back, which is not due yet.
 func (p *Progress) due() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
