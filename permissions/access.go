@@ -81,8 +81,11 @@ func (a Access) verb() string {
 		AccessRead: "reading", AccessWrite: "changing", AccessExec: "running",
 		AccessNet: "connecting to", AccessSession: "using the session's",
 	}[a.Kind]
-	if !ok {
+	switch {
+	case !ok:
 		return string(a.Kind)
+	case a.ChangesBeyond():
+		return "changing the session's"
 	}
 	return verb
 }

@@ -59,9 +59,7 @@ func accesses(c *call, d *Decision) {
 		case AccessNet:
 			d.add(c.host(a, c.grant, false, false))
 		case AccessSession:
-			l := c.ladder(a)
-			l.add(Finding{Verdict: Allow, Layer: LayerMode, Why: "it stays within the session"})
-			d.add(l.found())
+			d.add(c.session(a, c.grant))
 		default:
 			d.add(c.open(a, c.grant, "it is not read-only"))
 		}

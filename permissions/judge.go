@@ -39,7 +39,7 @@ func harmlessAccess(p *Policy, r *Request, a *Access) bool {
 	target, actual := filepath.ToSlash(a.Target), filepath.ToSlash(a.Real)
 	switch a.Kind {
 	case AccessSession:
-		return true
+		return !a.ChangesBeyond()
 	case AccessRead:
 		return paths.IsClean(target) && paths.IsClean(actual) && p.readable(target) && p.readableReal(actual)
 	case AccessWrite:

@@ -31,6 +31,9 @@ func TestModeTable(t *testing.T) {
 	net example.com                        | ask     ask   ask         judge allow             deny
 	mcp s t                                | ask     ask   ask         judge allow             deny
 	call Tool                              | ask     ask   ask         judge allow             deny
+	session todos                          | allow   allow allow       allow allow             allow
+	session work trees                     | ask     deny  allow       allow allow             deny
+	session schedule                       | ask     deny  ask         judge allow             deny
 	odd x                                  | ask     ask   ask         judge allow             deny
 	write /ws/proj/.git/config             | ask     deny  ask         ask   allow             deny
 	read /home/u/.ssh/id                   | ask     ask   ask         ask   allow             deny
@@ -66,6 +69,7 @@ func TestStricterMode(t *testing.T) {
 	requests := []string{
 		"read /ws/proj/a", "read /etc/a", "$ cat /etc/a", "write /ws/proj/a", "write /etc/a", "$ mkdir a && rm c", "$ make",
 		"net example.com", "mcp s t", "call Tool", "write /ws/proj/.git/config", "read /home/u/.ssh/id", "$ make ((", "$ rm /ws", "$ !ls",
+		"session todos", "session work trees", "session schedule",
 	}
 	for _, rules := range []string{"", "allow Edit", "allow Read", "allow Bash(make)", "ask Read", "deny Edit", "allow Tool"} {
 		policies := map[permissions.Mode]*permissions.Policy{}

@@ -125,8 +125,9 @@ func (s *Subject) ReadOnly(reads func(*permissions.Command) bool) bool {
 		}
 	}
 	for _, a := range s.Accesses {
-		switch a.Kind {
-		case permissions.AccessRead, permissions.AccessSession, permissions.AccessExec:
+		switch {
+		case a.Kind == permissions.AccessRead, a.Kind == permissions.AccessExec:
+		case a.Kind == permissions.AccessSession && !a.ChangesBeyond():
 		default:
 			return false
 		}

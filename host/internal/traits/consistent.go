@@ -22,7 +22,7 @@ type Warner interface {
 // tool is not believed again in this session. ReadsOnly reports whether an access, by a
 // command, changes nothing.
 func (h Held) Access(a permissions.Access, readsOnly func(permissions.Access) bool) error {
-	if a.Kind == permissions.AccessSession {
+	if a.Kind == permissions.AccessSession && (!h.Traits.ReadOnly || !a.ChangesBeyond()) {
 		return nil
 	}
 	if h.Traits.ReadOnly && a.Kind != permissions.AccessRead && (a.Kind != permissions.AccessExec || !readsOnly(a)) {
