@@ -1,0 +1,2 @@
+// Package cron keeps prompts that come due by the clock.
+package cron
