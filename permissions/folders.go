@@ -32,6 +32,10 @@ func newFolders(s *Setup) folders {
 		places:  places{home: s.Home, start: s.Cwd, cwd: s.Cwd, fold: s.FoldCase, resolve: s.Resolve},
 		session: slashed(s.SessionFolder), temp: slashed(s.TempFolder), planFile: slashed(s.PlanFile),
 	}
+	if w := &s.Worktree; w.Main.Path != "" {
+		p.places.start = w.Start
+		p.places.moved = pathrule.Moved{From: slashed(w.Main), To: cmp.Or(last(slashed(s.Cwd))[0], "/")}
+	}
 	p.work(s.Cwd)
 	p.work(s.Additional...)
 	p.critical = criticalPaths(&p.places)
@@ -44,7 +48,11 @@ func newGuards(s *Setup) protected.Paths {
 	for i, dir := range s.HostFolders {
 		host[i] = dir.forms()
 	}
-	return protected.Paths{Index: protected.New(s.Home.forms(), s.Sessions.forms(), host), Session: slashed(s.SessionFolder)}
+	all := protected.Paths{Index: protected.New(s.Home.forms(), s.Sessions.forms(), host), Session: slashed(s.SessionFolder)}
+	if s.Worktree.Main.Path != "" {
+		all.Open(slashed(s.Cwd))
+	}
+	return all
 }
 
 // work adds working directories.
@@ -153,6 +161,7 @@ type places struct {
 	home Dir
 	// start is where the session began and cwd where it is now.
 	start, cwd Dir
+	moved      pathrule.Moved
 	fold       bool
 	resolve    func(string) string
 }
@@ -160,7 +169,7 @@ type places struct {
 // bind binds the patterns of a rule to every name of the directories they are relative to.
 func (pl *places) bind(r *Rule) pathrule.Bound {
 	bases := pathrule.Places{
-		Home: pl.home.forms(), Start: pl.start.forms(), Cwd: pl.cwd.forms(), Fold: pl.fold, Resolve: pl.resolve,
+		Home: pl.home.forms(), Start: pl.start.forms(), Cwd: pl.cwd.forms(), Moved: pl.moved, Fold: pl.fold, Resolve: pl.resolve,
 	}
 	return bases.Bind(&pathrule.Rule{Spec: r.path, Folder: r.folder.forms(), Allow: r.Verdict == Allow, Reads: r.reads, Writes: r.writes})
 }

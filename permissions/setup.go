@@ -61,6 +61,10 @@ type Layout struct {
 	// Cwd is where the session begins: the first working directory, and what
 	// relative patterns are relative to.
 	Cwd Dir
+	// Worktree, where its Main is set, says that Cwd is the root of a work tree that the host
+	// made for the session, in a place of the host's own. There the session may work although
+	// the place is protected.
+	Worktree Worktree
 	// Additional are further working directories.
 	Additional []Dir
 	// Home is the directory that ~ stands for; empty if it is not known.
@@ -81,6 +85,16 @@ type Layout struct {
 	HostFolders []Dir
 	// PlanFile is the one file that may be written in ModePlan.
 	PlanFile Dir
+}
+
+// Worktree says which work tree of a repository a session came from that works in another one.
+type Worktree struct {
+	// Main is the root of the work tree that it came from; empty where it came from none. What
+	// deny and ask rules say of paths in it holds for the same paths in [Layout.Cwd], too.
+	Main Dir
+	// Start is where the session began, in Main. Rules with relative patterns are about this
+	// directory; allow rules, and those of a project in Main, about its twin in [Layout.Cwd].
+	Start Dir
 }
 
 // FoldsCase reports whether file systems of this platform commonly take names
@@ -173,6 +187,7 @@ func checkDirs(s *Setup) error {
 	}
 	check("working directory", true, s.Cwd)
 	check("working directory", true, s.Additional...)
+	check("former work tree", false, s.Worktree.Main, s.Worktree.Start)
 	check("home", false, s.Home)
 	check("project root", false, s.ProjectRoot)
 	check("session folder", false, s.SessionFolder)

@@ -34,6 +34,58 @@ func (s *State) LeaveRemoved() (from, to string, moved bool) {
 	return v.Cwd, s.put(newer).Cwd, true
 }
 
+// Move has the session work in the work tree of git at cwd, an existing directory that the host
+// made: that takes the place of the directory that the session began in. From is the work tree
+// that it came from. The rules move along, see [permissions.Worktree], and the additional
+// working directories stay. A session in a work tree comes back with [State.MoveBack] first.
+func (s *State) Move(cwd, from string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	to, err := directory(cwd)
+	if err != nil {
+		return err
+	}
+	setup := s.compiler.Setup
+	setup.Worktree = permissions.Worktree{Main: Dir(from), Start: setup.Cwd}
+	setup.Cwd = to
+	return s.moveTo(setup, to)
+}
+
+// MoveBack has the session work in the directory that it began in, and be in the one that it
+// was in when it moved, as far as that is there. Without a move it does nothing.
+func (s *State) MoveBack(to string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	setup := s.compiler.Setup
+	if setup.Worktree.Main.Path == "" {
+		return nil
+	}
+	setup.Cwd, setup.Worktree = setup.Worktree.Start, permissions.Worktree{}
+	if err := s.moveTo(setup, setup.Cwd); err != nil {
+		return err
+	}
+	if newer, err := s.now.Load().in(to); err == nil {
+		s.put(newer)
+	}
+	return nil
+}
+
+// moveTo compiles the policy for other places. With an error everything is as it was. The mutex
+// is held.
+func (s *State) moveTo(setup permissions.Setup, cwd permissions.Dir) error {
+	was := s.compiler.Setup
+	s.compiler.Setup = setup
+	v := *s.now.Load()
+	v.Cwd, v.Policy = cwd.Path, v.Policy.WithCwd(cwd)
+	newer, err := s.compiler.compile(v)
+	if err != nil {
+		s.compiler.Setup = was
+		return err
+	}
+	s.put(newer)
+	return nil
+}
+
 // nearest returns the view in the nearest directory above its own that can be moved to, or
 // else in another one.
 func (v *View) nearest(other string) (*View, error) {

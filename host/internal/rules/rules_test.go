@@ -510,3 +510,51 @@ func TestPlacePlan(t *testing.T) {
 		}
 	}
 }
+
+// TestMove has a session work in another work tree, with its mode and what a person allowed, and
+// come back to where it was.
+func TestMove(t *testing.T) {
+	t.Parallel()
+	main, tree := t.TempDir(), t.TempDir()
+	sub := filepath.Join(main, "sub")
+	must(t, os.Mkdir(sub, 0o700))
+	s := start(t, compiler(t, main), settings("Read(./secret)", ""))
+	must(t, s.SetMode(permissions.ModeAcceptEdits))
+	must(t, s.Allow([]string{"Edit(./x)"}, nil, false))
+	must(t, s.Chdir(sub))
+	inside := func(dir string) bool { return s.View().Policy.Inside(filepath.Join(dir, "a")) }
+	denied := func(dir string) bool {
+		a := permissions.Access{Kind: permissions.AccessRead, Target: filepath.Join(dir, "secret"), Real: filepath.Join(dir, "secret")}
+		return permissions.Decide(s.View().Policy, permissions.Request{Tool: "Read", Effects: permissions.EffectsListed, Accesses: []permissions.Access{a}}, permissions.Evidence{}).Verdict == permissions.Deny
+	}
+
+	if err := s.Move(filepath.Join(tree, "gone"), main); err == nil || s.View().Cwd != sub || inside(tree) {
+		t.Fatalf("moved to what is not there: %v, in %s", err, s.View().Cwd)
+	}
+	must(t, s.Move(tree, main))
+	if v := s.View(); v.Cwd != tree || v.Policy.Mode() != permissions.ModeAcceptEdits || !strings.Contains(allowed(v), "Edit(./x)") {
+		t.Errorf("in %s, mode %s, with %s", v.Cwd, v.Policy.Mode(), allowed(v))
+	}
+	if !inside(tree) || inside(main) || !denied(tree) || !denied(main) {
+		t.Error("the working directory or the rules did not move")
+	}
+	if err := s.Chdir(main); abi.CodeOf(err) != abi.CodeDenied {
+		t.Errorf("out of the work tree: %v", err)
+	}
+	must(t, rules.Apply(settings("Read(./secret)", "Read"), []*rules.State{s})) // new settings do not bring it back
+	if s.View().Cwd != tree || !inside(tree) || inside(main) {
+		t.Error("new settings moved the session")
+	}
+	must(t, os.RemoveAll(tree))
+	if _, to, moved := s.LeaveRemoved(); moved {
+		t.Errorf("it left for %s, which nobody made", to)
+	}
+	must(t, s.MoveBack(sub))
+	if v := s.View(); v.Cwd != sub || !inside(main) || inside(tree) {
+		t.Errorf("back in %s", v.Cwd)
+	}
+	must(t, s.MoveBack(main)) // which does nothing now
+	if s.View().Cwd != sub {
+		t.Errorf("moved to %s", s.View().Cwd)
+	}
+}

@@ -69,7 +69,11 @@ func lock(sessions []*State) (unlock func()) {
 }
 
 // Home returns the home directory that rules are about.
-func (s *State) Home() permissions.Dir { return s.compiler.Setup.Home }
+func (s *State) Home() permissions.Dir {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.compiler.Setup.Home
+}
 
 // View returns the view in force. Its policy may include rules that have expired or were
 // revoked since; see [State.Fresh].

@@ -92,6 +92,9 @@ func (h *confinement) spec(cwd string, limits process.Limits) sandbox.Spec {
 		Writable: slices.DeleteFunc(slices.Concat(h.Working, h.Repositories), missing), Visible: h.seen, Hidden: h.Hidden, Temp: h.Temp, Cwd: cwd, UnixSockets: h.unixSockets, Limits: limits,
 	}
 	for _, path := range h.Shown {
+		if slices.Contains(h.Working, path) {
+			continue // it is mounted anyway
+		}
 		spec.Bind = append(spec.Bind, sandbox.Bind{Source: path, Target: path})
 	}
 	if h.readOnly {

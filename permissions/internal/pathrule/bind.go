@@ -13,6 +13,8 @@ type Places struct {
 	Home []string
 	// Start is where the session began and Cwd where it is now.
 	Start, Cwd []string
+	// Moved are the work tree that the session came from and the one that it works in now.
+	Moved Moved
 	// Fold makes deny and ask rules match whatever the case of letters.
 	Fold bool
 	// Resolve returns where a path really lies, or empty. It may be nil.
@@ -64,7 +66,14 @@ func (pl *Places) patterns(r *Rule, write bool) []Pattern {
 		for range r.Spec.Up {
 			base = path.Dir(base)
 		}
-		out = append(out, New(base, segs, pl.Fold && !allow))
+		in, rest, moved := pl.Moved.follow(base, segs, pl.Fold)
+		moved = moved && (!allow || r.relative())
+		if moved {
+			out = append(out, New(in, rest, pl.Fold && !allow))
+		}
+		if !moved || !allow { // else it means the work tree that the session is in
+			out = append(out, New(base, segs, pl.Fold && !allow))
+		}
 		// A deny that goes through a link binds what the link points at too.
 		if !allow && pl.Resolve != nil {
 			if target, rest, moved := pl.follow(base, segs); moved {

@@ -24,6 +24,22 @@ var homes = [][]glob.Segment{
 type Entry struct {
 	pathrule.Pattern
 	Place *Place
+	// Open are the names of a directory in the place that is none of it.
+	Open []string
+}
+
+// Match reports whether a path lies in the place.
+func (e *Entry) Match(path string) bool { return !paths.InsideAny(e.Open, path) && e.Pattern.Match(path) }
+
+// Reaches reports whether a path lies in the place or may hold some of it.
+func (e *Entry) Reaches(path string) bool {
+	return !paths.InsideAny(e.Open, path) && e.Pattern.Reaches(path)
+}
+
+// Meets reports whether a tree may hold some of the place.
+func (e *Entry) Meets(t pathrule.Tree) bool {
+	open := paths.InsideAny(e.Open, t.Target) && (t.Real == "" || paths.InsideAny(e.Open, t.Real))
+	return !open && e.Pattern.Meets(t)
 }
 
 // Index finds the places of a path by a literal component of theirs, so that a path without
@@ -103,7 +119,7 @@ func (g Index) add(place *Place, segs []glob.Segment) {
 			key = paths.Fold(s.Text)
 		}
 	}
-	g[key] = append(g[key], Entry{pathrule.New("", glob.Cover(segs), true), place})
+	g[key] = append(g[key], Entry{Pattern: pathrule.New("", glob.Cover(segs), true), Place: place})
 }
 
 // Find returns the place that a path lies in, or nil. Without write only places of secrets
@@ -169,6 +185,29 @@ type Paths struct {
 	Index
 	// Session are the names of the session's own folder, which is no secret to it.
 	Session []string
+	// Opened are the names of a directory that lies in protected places and is none of them.
+	Opened []string
+}
+
+// Open takes a directory, given by its names, out of the places that hold the whole of it.
+// What is protected in it by its own name stays so. It is called before the paths are used.
+func (p *Paths) Open(dir []string) {
+	p.Opened = dir
+	for key, list := range p.Index {
+		var changed []Entry
+		for i := range list {
+			if !slices.ContainsFunc(dir, list[i].Match) {
+				continue
+			}
+			if changed == nil {
+				changed = slices.Clone(list) // others share the list
+			}
+			changed[i].Open = dir
+		}
+		if changed != nil {
+			p.Index[key] = changed
+		}
+	}
 }
 
 // Of returns the place that a path lies in, or nil, as [Index.Find] does.

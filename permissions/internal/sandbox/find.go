@@ -102,7 +102,9 @@ func (f *finder) guarded() {
 			if g.Place.Secret {
 				f.secrets = append(f.secrets, names...)
 			}
-			f.keeps = append(f.keeps, names...)
+			if len(g.Open) == 0 { // else it is around a directory to work in
+				f.keeps = append(f.keeps, names...)
+			}
 		}
 	}
 }

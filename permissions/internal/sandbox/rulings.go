@@ -129,7 +129,7 @@ func (w *rulings) opened(name string) bool {
 
 // shown are the paths among the hidden ones that may be read all the same.
 func (w *rulings) shown(hidden []string) []string {
-	candidates := slices.Clone(w.Protected.Session)
+	candidates := slices.Concat(w.Protected.Session, w.Protected.Opened)
 	for _, a := range w.Approved {
 		if !a.Write {
 			candidates = append(candidates, a.Target, a.Real)

@@ -83,7 +83,8 @@ func (m *policyMaker) resolve(p *capability.SandboxPolicy) error {
 	}
 	p.Hidden, p.Shown, p.Protected = m.files.Existing(hidden), m.files.Existing(slices.Concat(m.places.Shown, further(m.tops))), m.places.Protected
 	for _, dir := range p.Working {
-		if slices.ContainsFunc(p.Hidden, func(hidden string) bool { return paths.Below(dir, hidden) }) {
+		holds := func(top string) bool { return paths.Below(dir, top) }
+		if slices.ContainsFunc(p.Hidden, holds) && !slices.ContainsFunc(p.Shown, holds) {
 			return abi.Errorf(abi.CodeDenied, "a rule hides the working directory %s, so that no command can be run in it", dir)
 		}
 	}
