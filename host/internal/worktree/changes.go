@@ -1,0 +1,148 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/internal/visible"
+)
+
+// Changes are what would be lost with a work tree.
+type Changes struct {
+	// Files are what is not committed, as git status has it, without what git ignores. Underway
+	// is something that was begun and not ended, such as a rebase.
+	Files    []string
+	Underway string
+	// Commits counts those that no other branch, tag or work tree has, and Latest are some.
+	Commits int
+	Latest  []string
+	// Tip is what the branch was at; empty where it is gone.
+	tip string
+}
+
+// None reports whether nothing would be lost.
+func (c *Changes) None() bool { return len(c.Files) == 0 && c.Commits == 0 && c.Underway == "" }
+
+// String tells of them.
+func (c *Changes) String() string {
+	var all []string
+	if len(c.Files) > 0 {
+		all = append(all, fmt.Sprintf("%d uncommitted: %s", len(c.Files), listed(c.Files, len(c.Files))))
+	}
+	if c.Underway != "" {
+		all = append(all, c.Underway)
+	}
+	if c.Commits > 0 {
+		all = append(all, fmt.Sprintf("%d commits that are nowhere else: %s", c.Commits, listed(c.Latest, c.Commits)))
+	}
+	return strings.Join(all, "; ")
+}
+
+// maxListed bounds how many files and commits are told.
+const maxListed = 20
+
+func listed(names []string, all int) string {
+	shown := names[:min(len(names), maxListed)]
+	text := visible.Line(strings.Join(shown, ", "))
+	if more := all - len(shown); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// Changes finds out what would be lost. An error is that it is not known.
+func (t *Tree) Changes(ctx context.Context) (*Changes, error) {
+	c, err := t.changes(ctx)
+	if err != nil {
+		return nil, abi.Errorf(abi.CodeChanged, "what would be lost with the work tree %s is not known: %w", t.Path, err)
+	}
+	return c, nil
+}
+
+func (t *Tree) changes(ctx context.Context) (*Changes, error) {
+	if info, err := os.Lstat(t.Path); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, errors.New("it is no directory")
+	}
+	program, err := t.store.Git()
+	if err != nil {
+		return nil, err
+	}
+	g, err := newGit(ctx, program, t.Path)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.same(ctx, g); err != nil {
+		return nil, err
+	}
+	status, err := g.run(ctx, "status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=dirty", "--no-renames")
+	if err != nil {
+		return nil, err
+	}
+	c := &Changes{Files: split(status)}
+	if c.Underway, err = t.underway(ctx, g); err != nil {
+		return nil, err
+	}
+	return c, t.commits(ctx, g, c)
+}
+
+// underway is what was begun in a work tree and not ended; empty is nothing.
+func (t *Tree) underway(ctx context.Context, g *git) (string, error) {
+	own, err := g.line(ctx, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return "", err
+	}
+	for _, of := range []struct{ file, what string }{
+		{"rebase-merge", "a rebase is under way"}, {"rebase-apply", "a rebase is under way"}, {"MERGE_HEAD", "a merge is under way"},
+		{"CHERRY_PICK_HEAD", "a cherry-pick is under way"}, {"REVERT_HEAD", "a revert is under way"}, {"BISECT_LOG", "a bisection is under way"},
+		{"modules", "submodules were checked out"},
+	} {
+		if _, err := os.Lstat(filepath.Join(own, of.file)); err == nil {
+			return of.what, nil
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// commits finds those that would be lost with the work tree and its branch.
+func (t *Tree) commits(ctx context.Context, g *git, c *Changes) error {
+	trees, err := g.worktrees(ctx)
+	if err != nil {
+		return err
+	}
+	if c.tip, err = g.tip(ctx, t.Branch); err != nil {
+		return err
+	}
+	of := []string{"HEAD"}
+	if c.tip != "" {
+		of = append(of, c.tip)
+	}
+	of = append(of, "--not", "--exclude="+t.Branch, "--branches", "--tags", "--remotes")
+	for _, tree := range trees {
+		if tree.path != t.Path && strings.Trim(tree.head, "0") != "" {
+			of = append(of, tree.head)
+		}
+	}
+	out, err := g.line(ctx, append([]string{"rev-list", "--count"}, of...)...)
+	if err != nil {
+		return err
+	}
+	if c.Commits, err = strconv.Atoi(out); err != nil || c.Commits == 0 {
+		return err
+	}
+	out, err = g.run(ctx, append([]string{"log", "-z", "--format=%h %<(100,trunc)%s", "--max-count=" + strconv.Itoa(maxListed)}, of...)...)
+	for _, line := range split(out) {
+		c.Latest = append(c.Latest, strings.TrimSpace(line))
+	}
+	return err
+}

@@ -1,0 +1,9 @@
+package worktree
+
+import (
+	"errors"
+	"os"
+)
+
+// interrupt is not known here.
+func interrupt(*os.Process) error { return errors.ErrUnsupported }

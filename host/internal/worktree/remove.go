@@ -1,0 +1,120 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+// Remove removes the work tree and its branch with all that [Tree.Changes] found, and ends the
+// lock. It fails, and leaves everything, where something has changed since. Of a work tree of which
+// it is not known what would be lost, lost is nil, and nothing is compared.
+func (t *Tree) Remove(ctx context.Context, lost *Changes) error {
+	if lost != nil {
+		now, err := t.Changes(ctx)
+		if err != nil {
+			return err
+		}
+		if now.String() != lost.String() || now.tip != lost.tip {
+			return abi.Errorf(abi.CodeChanged, "the work tree %s has changed meanwhile, and is left as it is: %s", t.Path, now)
+		}
+		t.Tip = lost.tip
+	}
+	if err := t.write(Removing); err != nil {
+		return err
+	}
+	return t.remove(context.WithoutCancel(ctx)) // half of it is of no use to anybody
+}
+
+// remove removes what there is of the work tree. After an error the next one goes on.
+func (t *Tree) remove(ctx context.Context) error {
+	if t.Branch == "" { // a process was killed before it did anything
+		return t.forget()
+	}
+	if _, err := os.Stat(t.Common); errors.Is(err, fs.ErrNotExist) {
+		return t.clear() // the repository is gone
+	}
+	if err := os.RemoveAll(t.Path); err != nil { // which follows no links
+		return abi.Errorf(abi.CodeIO, "the work tree %s cannot be removed: %w", t.Path, err)
+	}
+	if err := t.unlink(); err != nil {
+		return err
+	}
+	program, err := t.store.Git()
+	if err != nil {
+		return err
+	}
+	g, err := newGit(ctx, program, t.Common)
+	if err != nil {
+		return unusable(t.Common, err)
+	}
+	if err := t.dropBranch(ctx, g); err != nil {
+		return err
+	}
+	return t.forget()
+}
+
+// unlink removes what git keeps of the work tree, in its own directory. Git itself would not while
+// a killed git has left a half of that, and does nothing else in the repository then.
+func (t *Tree) unlink() error {
+	all := filepath.Join(t.Common, "worktrees")
+	entries, err := os.ReadDir(all)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		own := filepath.Join(all, e.Name())
+		if e.IsDir() && t.owns(own, e.Name()) {
+			err = errors.Join(err, os.RemoveAll(own))
+		}
+	}
+	_ = os.Remove(all) // it fails where there is more in it
+	return err
+}
+
+// owns reports whether a directory of git's own is that of the work tree, which it names. One that
+// names none yet has its name, with a number behind it at most, and was locked by this program.
+func (t *Tree) owns(own, name string) bool {
+	names, err := os.ReadFile(filepath.Join(own, "gitdir"))
+	mark := strings.TrimRight(string(names), "\r\n")
+	if err == nil && mark != "" {
+		return filepath.Clean(filepath.FromSlash(mark)) == filepath.Join(t.Path, ".git")
+	}
+	rest, is := strings.CutPrefix(name, filepath.Base(t.Path))
+	why, _ := os.ReadFile(filepath.Join(own, "locked"))
+	return is && strings.Trim(rest, "0123456789") == "" && (len(why) == 0 || strings.HasPrefix(string(why), reason))
+}
+
+// dropBranch removes the branch, unless another work tree has it, or it is not where it was left:
+// then somebody else has made it, or gone on with it.
+func (t *Tree) dropBranch(ctx context.Context, g *git) error {
+	trees, err := g.worktrees(ctx)
+	if err != nil {
+		return err
+	}
+	elsewhere := slices.ContainsFunc(trees, func(tree linked) bool { return tree.branch == t.Branch })
+	tip, err := g.tip(ctx, t.Branch)
+	left := t.Tip
+	if t.State == Making {
+		left = t.Base
+	}
+	if err != nil || tip == "" || elsewhere || left != "" && tip != left {
+		return err
+	}
+	_, err = g.run(ctx, "branch", "-D", "--", t.Branch)
+	return err
+}
+
+// clear removes what is left where the work tree was, and its record.
+func (t *Tree) clear() error {
+	if err := os.RemoveAll(t.Path); err != nil {
+		return abi.Errorf(abi.CodeIO, "the work tree %s cannot be removed: %w", t.Path, err)
+	}
+	return t.forget()
+}
