@@ -80,6 +80,8 @@ type Scope struct {
 	Output Output
 	// Settings are those that calls may read and set; nil is none.
 	Settings Settings
+	// Skills are those that may be loaded; nil is none.
+	Skills Skills
 }
 
 // Catalog knows which tools a session offers its model.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/skills"
 	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -67,6 +69,26 @@ func (t *Tools) compareNatives(before, after *tool.Natives) {
 		delete(was, name)
 	}
 	t.Removed = slices.Collect(maps.Keys(was))
+	t.sort()
+}
+
+// compareSkills fills in the tools that load skills, if models are told of others than before.
+func (t *Tools) compareSkills(before tool.Set, newer *skills.Set) {
+	if skills.Same(before.Skills, newer) {
+		return
+	}
+	of := &t.Changed
+	switch {
+	case before.Skills.None():
+		of = &t.Added
+	case newer.None():
+		of = &t.Removed
+	}
+	for name, found := range usable(before.Set) {
+		if _, loads := (tool.Plugin{Tool: found}).Declares(abi.CapSessionSkill); loads {
+			*of = append(*of, name)
+		}
+	}
 	t.sort()
 }
 

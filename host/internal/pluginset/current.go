@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/toolquay/toolquay/host/internal/skills"
 	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -69,6 +70,24 @@ func (c *Current) SetNatives(natives *tool.Natives) error {
 	r.Tools.compareNatives(before.Natives, natives)
 	c.tell(r)
 	return nil
+}
+
+// SetSkills has other skills take the place of those there are, and tells that the tool by which
+// models load them has changed, came or went, if models are told something else of them.
+func (c *Current) SetSkills(newer *skills.Set) {
+	c.reloads <- struct{}{}
+	defer func() { <-c.reloads }()
+	c.mu.Lock()
+	before := c.newest
+	if c.closed != nil || before.Skills == newer {
+		c.mu.Unlock()
+		return
+	}
+	c.newest.Skills = newer
+	c.mu.Unlock()
+	r := &Reloaded{}
+	r.Tools.compareSkills(before, newer)
+	c.tell(r)
 }
 
 // Reload looks for plugins again, and has what it finds take the place of the newest set if

@@ -6,13 +6,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolquay/toolquay/host/internal/skills"
 	"github.com/toolquay/toolquay/plugins"
 )
 
-// Set is the tools that there are at one moment: those of plugins, and the embedder's.
+// Set is the tools that there are at one moment: those of plugins, and the embedder's; and
+// the skills.
 type Set struct {
 	*plugins.Set
 	Natives *Natives
+	// Skills are those that models may load; nil is none.
+	Skills *skills.Set
 }
 
 // Find returns the tool with a name or alias among the embedder's, or else among those of

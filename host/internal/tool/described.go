@@ -1,0 +1,38 @@
+package tool
+
+import (
+	"encoding/json"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+// Described is a tool whose description is a session's, which also rewrites its inputs. Its
+// definition stays its author's.
+type Described struct {
+	Tool
+
+	contract *abi.Tool
+	rewrite  func(json.RawMessage) (json.RawMessage, error)
+}
+
+var _ Tool = (*Described)(nil)
+
+// NewDescribed puts more behind a tool's description. Rewrite is given inputs that fit the tool's
+// schema, and returns canonical JSON that does.
+func NewDescribed(t Tool, more string, rewrite func(json.RawMessage) (json.RawMessage, error)) *Described {
+	contract := *t.Contract()
+	contract.Description += more
+	return &Described{Tool: t, contract: &contract, rewrite: rewrite}
+}
+
+// Contract is the tool's, with the session's description.
+func (t *Described) Contract() *abi.Tool { return t.contract }
+
+// Validate checks an input against the tool's schema, and rewrites it.
+func (t *Described) Validate(input json.RawMessage) (json.RawMessage, error) {
+	input, err := t.Tool.Validate(input)
+	if err != nil {
+		return nil, err
+	}
+	return t.rewrite(input)
+}
