@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 
@@ -20,8 +21,10 @@ import (
 type Host struct {
 	options Options
 	tools   offers
-	engines engines
-	plugins *pluginset.Current
+	// provision is the skills of providers.
+	provision provision
+	engines   engines
+	plugins   *pluginset.Current
 
 	sessions   *session.Host // what all sessions share
 	own        ownRules
@@ -76,6 +79,11 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		programs:   make(map[*programPolicy]struct{}),
 		settings:   o.settings(),
 	}
+	for i := range o.Skills.Own {
+		if err := o.Skills.Own[i].Check(); err != nil {
+			return nil, fmt.Errorf("Skills.Own: %w", err)
+		}
+	}
 	capabilities, err := h.engines.capabilities(&o)
 	if err != nil {
 		return nil, err
@@ -91,7 +99,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.plugins = pluginset.New(tool.Set{Set: set, Natives: natives}, h.reloaded)
+	h.plugins = pluginset.New(h.withSkills(tool.Set{Set: set, Natives: natives}), h.reloaded)
 	h.sessions = h.sharedBySessions(sharedByCalls(&o, &h.engines, capabilities))
 	h.forget()
 	return h, nil
@@ -101,7 +109,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 func (h *Host) sharedBySessions(calls *pipeline.Host) *session.Host {
 	o := &h.options
 	shared := &session.Host{
-		Calls: calls, Plugins: h.plugins, Testing: o.Model.Testing, Todos: o.Model.Todos, Settings: o.Settings,
+		Calls: calls, Plugins: h.plugins, Testing: o.Model.Testing, Todos: o.Model.Todos, Settings: o.Settings, OnceOnly: o.Permissions.OnceOnly,
 		Tasks: o.Shell != nil && o.Shell.MaxBackground >= 0, Logger: o.Observe.Logger,
 	}
 	tuning := o.Tuning()

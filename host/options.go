@@ -33,6 +33,8 @@ type Options struct {
 	Settings capability.Settings
 	// Plugins are the plugins beyond the built-in ones, and what runs them.
 	Plugins PluginOptions
+	// Skills are instructions that models load when they need them.
+	Skills SkillOptions
 	// Permissions say what calls may do.
 	Permissions PermissionOptions
 	// Paths are the directories that permissions mean.

@@ -15,6 +15,8 @@ type Provided struct {
 	// Pending are the names of servers whose tools are still to come. ToolSearch tells models
 	// of them.
 	Pending []string
+	// Skills are what models may load by the tool Skill, such as the prompts of an MCP server.
+	Skills []Skill
 	// Edits looks at the files that Write, Edit and NotebookEdit are about to change, once such a
 	// call was permitted, and may note something behind its result, such as new errors. nil does
 	// not. It is not called where writes are staged.
@@ -38,9 +40,24 @@ func (h *Host) Provide(provider string, p Provided) error {
 	if err != nil {
 		return fmt.Errorf("the tools of %s: %w", provider, err)
 	}
+	for i := range p.Skills {
+		if err := p.Skills[i].Check(); err != nil {
+			return fmt.Errorf("the skills of %s: %w", provider, err)
+		}
+	}
+	if err := h.offer(provider, offer{compiled, slices.Clone(p.Pending), p.Edits}); err != nil {
+		return err
+	}
+	if h.provision.provide(provider, p.Skills) {
+		h.reloadSkills()
+	}
+	return nil
+}
+
+func (h *Host) offer(provider string, by offer) error {
 	h.tools.mu.Lock()
 	defer h.tools.mu.Unlock()
-	return h.tools.replace(provider, offer{compiled, slices.Clone(p.Pending), p.Edits}, h.plugins.SetNatives)
+	return h.tools.replace(provider, by, h.plugins.SetNatives)
 }
 
 // offers are the tools that are not from plugins: the embedder's own, and those of providers

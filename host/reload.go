@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/toolquay/toolquay/host/internal/pluginset"
+	"github.com/toolquay/toolquay/host/internal/skills"
 	"github.com/toolquay/toolquay/plugins"
 )
 
@@ -23,7 +24,15 @@ import (
 // the last turn that began with it has ended.
 //
 // With an error everything is as it was.
-func (h *Host) Reload(ctx context.Context) (plugins.Changes, error) { return h.plugins.Reload(ctx) }
+//
+// Skills are looked for anew, too.
+func (h *Host) Reload(ctx context.Context) (plugins.Changes, error) {
+	changes, err := h.plugins.Reload(ctx)
+	if err == nil {
+		h.reloadSkills()
+	}
+	return changes, err
+}
 
 // Configure puts other configuration values of plugins into force, by plugin and key,
 // and reloads the plugins. They count for turns that begin from then on. With an error
@@ -32,10 +41,10 @@ func (h *Host) Configure(ctx context.Context, config map[string]map[string]json.
 	set := h.plugins.Hold()
 	set.Configure(config)
 	set.Release()
-	return h.plugins.Reload(ctx)
+	return h.Reload(ctx)
 }
 
-// Follow keeps the plugins up to date with their directories, which need not exist
+// Follow keeps the plugins and skills up to date with their directories, which need not exist
 // yet, and with what people consent to: after a change it calls [Host.Reload], which
 // tells [ObserveOptions.Events] of tools that came or went. It returns at once; following
 // ends with ctx, with the host, or with the function returned, which waits for a
@@ -52,14 +61,14 @@ func (h *Host) Follow(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	unlink := context.AfterFunc(h.background.ctx, cancel) //nolint:contextcheck // it is the end of another one that counts
 	follower := pluginset.NewFollower(ctx, func() []string {
-		return pluginset.Files(h.options.Plugins.GrantsFile, h.options.Plugins.Sources)
+		return append(pluginset.Files(h.options.Plugins.GrantsFile, h.options.Plugins.Sources), skills.Files(h.skillSources(h.plugins.Newest().Set))...)
 	}, h.options.Observe.Logger)
 	done := make(chan struct{})
 	h.background.running.Go(func() {
 		defer close(done)
 		defer unlink()
 		follower.Run(ctx, func(ctx context.Context) error {
-			_, err := h.plugins.Reload(ctx)
+			_, err := h.Reload(ctx)
 			if errors.Is(err, ErrClosed) {
 				cancel()
 			}

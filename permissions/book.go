@@ -1,6 +1,9 @@
 package permissions
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // book is the rules of a policy, bound to its directories. Each kind of rule has its own part.
 type book struct {
@@ -62,4 +65,10 @@ func (b *toolRules) Offered(tool string, aliases ...string) bool {
 func (b *toolRules) OfferedFrom(origin Origin, tool string, aliases ...string) bool {
 	q := Request{Tool: tool, Aliases: aliases, Origin: origin}
 	return !slices.ContainsFunc(b.tools[Deny], func(r *Rule) bool { return r.names(&q) })
+}
+
+// OfferedWith reports whether to offer the model a tool for an input: not if a deny rule binds the
+// tool or such calls of it.
+func (b *toolRules) OfferedWith(tool string, input json.RawMessage, aliases ...string) bool {
+	return b.tool(Deny, &Request{Tool: tool, Aliases: aliases, Input: input}) == nil
 }

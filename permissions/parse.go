@@ -40,8 +40,22 @@ func parseRule(v Verdict, text string, src Source, aliases map[string]string, kn
 		warning, err = r.bindPath(to, known[r.Tool])
 		return r, warning, err
 	}
+	if field, ok := callers[r.Tool]; ok && !known[r.Tool].says(r.Spec) {
+		r.param, err = toolrule.Calls(field, r.Spec, v != Allow)
+		return r, "", err
+	}
 	warning, err = r.bindSpec(known[r.Tool])
 	return r, warning, err
+}
+
+// callers lists the tools that call something by its name, and the field that has it: rules on
+// them name that.
+var callers = map[string]string{"Skill": "skill"}
+
+// says reports whether a spec is one on a field of the tool, such as args:*.
+func (t *Tool) says(spec string) bool {
+	name, _, ok := strings.Cut(spec, ":")
+	return ok && t != nil && t.hasParam(name)
 }
 
 // cutRule splits Tool(spec). Tool and Tool(*) are the same.

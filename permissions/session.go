@@ -9,6 +9,9 @@ const (
 	SessionWorktrees = "work trees"
 	// SessionSchedule is changing what prompts come later: judged as an edit outside of them.
 	SessionSchedule = "schedule"
+	// SessionPrompts is asking an MCP server for one of its prompts, which sends it the arguments:
+	// judged as a call of a server's tool, so that [ModePlan] asks, too.
+	SessionPrompts = "prompts of MCP servers"
 )
 
 // sessionMatter is what a mode is asked about the use of a part of the session; found is false
@@ -19,14 +22,16 @@ func sessionMatter(part string) (to matter, found bool) {
 		return editInside, true
 	case SessionSchedule:
 		return editOutside, true
+	case SessionPrompts:
+		return other, true
 	}
 	return 0, false
 }
 
-// ChangesBeyond reports whether the access uses a part of the session that reaches beyond it.
+// ChangesBeyond reports whether the access changes what reaches beyond the session.
 func (a *Access) ChangesBeyond() bool {
-	_, found := sessionMatter(a.Target)
-	return a.Kind == AccessSession && found
+	to, found := sessionMatter(a.Target)
+	return a.Kind == AccessSession && found && to != other
 }
 
 // session judges the use of a part of the session.
@@ -37,11 +42,11 @@ func (c *call) session(a *Access, grant Finding) (first, second Finding) {
 		l.add(Finding{Verdict: Allow, Layer: LayerMode, Why: "it stays within the session"})
 		return l.found()
 	}
-	if c.policy.mode == ModePlan {
+	if c.policy.mode == ModePlan && to != other {
 		l.add(Finding{Verdict: Deny, Layer: LayerMode, Why: "in plan mode nothing is changed"})
 	}
 	c.approval(&l, a)
 	l.add(grant)
-	l.add(c.answer(to, "it lasts beyond the session"))
+	l.add(c.answer(to, "it reaches beyond the session"))
 	return l.found()
 }

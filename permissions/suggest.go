@@ -1,6 +1,7 @@
 package permissions
 
 import (
+	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -77,6 +78,11 @@ func suggestPath(tool, path string) string {
 	}
 	b.WriteByte(')')
 	return b.String()
+}
+
+// ReadBelow is the text of a rule on reading what is in a directory, which is absolute.
+func ReadBelow(dir string) string {
+	return strings.TrimSuffix(suggestPath(toolRead, strings.TrimSuffix(filepath.ToSlash(dir), "/")), ")") + "/**)"
 }
 
 // hostRule is a rule on the host, or on the tool if it is not known to take hosts. What a

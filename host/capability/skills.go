@@ -4,21 +4,26 @@ import "context"
 
 // Skills are those that a session's model may load. They are safe for concurrent use.
 type Skills interface {
-	// Find returns a skill by a name that it is called by. The errors are of abi.CodeNotFound
-	// with near names, of abi.CodeDisabled where it cannot be loaded, and of abi.CodeDenied
-	// where a rule keeps it from the model.
+	// Find returns a skill by a name that it is called by. The errors are of abi.CodeNotFound,
+	// with near names, and of abi.CodeDisabled where it cannot be loaded. Skills that a rule denies
+	// are not found.
 	Find(name string) (Skill, error)
+	// Grantable are those of proposed rules that a person could allow for the session: they can be
+	// read, do not hold yet, were not declined before, and answers are remembered here.
+	Grantable(proposed []string) []string
 	// Allow adds allow rules that the person gave to the session.
 	Allow(rules []string) error
-	// Remembers reports whether answers of the person are remembered as rules here.
-	Remembers() bool
-	// Open lets files of a directory be read without asking until the session ends, as far as no
+	// Decline has the session propose rules no more.
+	Decline(rules []string)
+	// Open lets files below a directory be read without asking until the session ends, as far as no
 	// rule holds them back.
 	Open(dir string) error
 }
 
 // Skill is one skill that a model loads.
 type Skill interface {
+	// FromServer reports whether an MCP server is asked for it.
+	FromServer() bool
 	// Load reads it as it is now, with arguments put in.
 	Load(ctx context.Context, args string) (SkillText, error)
 }

@@ -37,6 +37,13 @@ func (p Project) Brings(dirs Dirs) (all, unseen []settings.Brought, err error) {
 			unseen = append(unseen, b)
 		}
 	}
+	for _, s := range p.ownSkills() {
+		b := broughtSkill(s)
+		all = append(all, b)
+		if !shown[b.Pin()] && (shown == nil || len(s.Tools) > 0) {
+			unseen = append(unseen, b)
+		}
+	}
 	return all, unseen, nil
 }
 

@@ -24,6 +24,7 @@ func ForUser(dirs Dirs, project Project, loaded *settings.Loaded) (host.Options,
 			Isolate: loaded.Isolation.Value == abi.IsolationProcess,
 			Config:  PluginConfigOf(loaded),
 		},
+		Skills:  skillsOf(dirs, project),
 		Storage: host.StorageOptions{CacheDir: dirs.Compiled()},
 		Paths: host.PathOptions{
 			Home:    dirs.Home,

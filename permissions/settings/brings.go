@@ -25,8 +25,9 @@ const (
 	BringsJudge     = "judge"
 	BringsSetting   = "setting"
 	BringsServer    = "MCP server"
-	// BringsPlugin is for the host: plugins stand in no settings.
+	// BringsPlugin and BringsSkill are for the host: these stand in no settings.
 	BringsPlugin = "plugin"
+	BringsSkill  = "skill"
 )
 
 // Brought is one thing that a project brings and that takes effect once a person

@@ -35,7 +35,11 @@ func (c *catalog) Find(name string, byModel bool) (tool.Tool, error) {
 	if err := c.session.Tools.refuses(found); err != nil {
 		return nil, err
 	}
-	found = c.session.Tools.shaped(found)
+	policy := c.session.Rules.View().Policy
+	if err := c.session.Tools.refusesSkills(c.set.Skills, policy, found); err != nil {
+		return nil, err
+	}
+	found = c.session.Tools.asOffered(c.set.Skills, policy, found)
 	if name := found.Contract().Name; byModel && c.session.Tools.Known.Lacks(name) && c.defers(name) {
 		return nil, abi.Errorf(abi.CodeUnknownTool, "the tool %[1]s is deferred, and its definition was not loaded yet: call %[2]s with the query \"select:%[1]s\" first, then call it as its definition says",
 			name, toolset.Search)

@@ -32,6 +32,8 @@ type Host struct {
 	Settings capability.Settings
 	// Todos has models keep todos of their own, and no tasks that agents share.
 	Todos bool
+	// OnceOnly says that no answer of a person is remembered.
+	OnceOnly bool
 	// Tasks says that commands may go on in the background.
 	Tasks bool
 	// tuning is what counts now; see [Host.Tune].
@@ -91,7 +93,8 @@ type Options struct {
 // rules yet, see [Session.Begin].
 func (h *Host) Open(o Options, setup *permissions.Setup) (*Session, error) {
 	s := &Session{Host: h, resumes: o.Resumes, caller: o.Caller, running: turn.NewToken(), singles: singles{entering: turn.NewToken()}}
-	s.Tools = Tools{host: h, audience: o.Audience, stage: o.Storage.Stage, carries: o.Carries, unheard: o.Unheard, Output: o.Output}
+	t := &s.Tools
+	t.host, t.audience, t.stage, t.carries, t.unheard, t.Output = h, o.Audience, o.Storage.Stage, o.Carries, o.Unheard, o.Output
 	s.Calls.Unheard = o.Unheard
 	o.Storage.Results = h.tuned().Results
 	s.Calls.ID, s.Calls.Judge, s.Calls.Headless = o.Storage.ID, o.Judge, o.Headless

@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
@@ -27,6 +28,8 @@ type Tools struct {
 	storage *storage.Session
 	// Output is what the session is begun for; nil is nothing.
 	Output *Output
+	// declined are the rules that skills proposed and the person did not allow.
+	declined sync.Map
 	// Known is what the model knows of them.
 	Known toolset.Known
 }
@@ -43,13 +46,13 @@ func (s *Tools) List(v *rules.View) []toolset.Tool {
 	var all []toolset.Tool
 	add := func(t tool.Tool, origin toolset.Origin, m *abi.Manifest) {
 		_, commands := t.Declares(abi.CapShellRun)
-		_, shaped := t.(*tool.Shaped)
+		shaped := isShaped(t)
 		all = append(all, toolset.Tool{
 			Tool: t.Contract(), Plugin: t.Source().Plugin, Manifest: m, Origin: origin, Shaped: shaped, Commands: commands, NotOffered: s.notOffered(v, t),
 		})
 	}
 	for _, t := range v.Tools.Tools() {
-		origin, found := toolset.OriginPlugin, s.shaped(tool.Plugin{Tool: t})
+		origin, found := toolset.OriginPlugin, s.asOffered(v.Tools.Skills, v.Policy, tool.Plugin{Tool: t})
 		if tool.BuiltIn(found) {
 			origin = toolset.OriginBuiltin
 		}
@@ -80,7 +83,7 @@ func (s *Tools) notOffered(v *rules.View, t tool.Tool) error {
 			return err
 		}
 	}
-	return s.refuses(t)
+	return cmp.Or(s.refuses(t), s.refusesSkills(v.Tools.Skills, v.Policy, t))
 }
 
 // refuses returns why a session's model may not have a tool that it may ask for, or nil.

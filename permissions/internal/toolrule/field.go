@@ -17,6 +17,8 @@ type Field struct {
 	// Blind makes the rule match calls without the field, too. It is for rules that have
 	// no other meaning, on tools whose fields are not known.
 	Blind bool
+	// called is the one that the value must call, see [Calls].
+	called *called
 }
 
 // ParseField reads param:value.
@@ -82,6 +84,9 @@ func (p *Field) matchValue(value json.RawMessage) bool {
 
 func (p *Field) matchScalar(value json.RawMessage) bool {
 	var text string
+	if p.called != nil {
+		return json.Unmarshal(value, &text) != nil && p.called.wide || p.called.match(text)
+	}
 	if value[0] == '"' && json.Unmarshal(value, &text) == nil {
 		return shellword.MatchPieces(p.pieces, text, false)
 	}

@@ -17,7 +17,7 @@ func New() Capability { return Capability{} }
 
 // Names lists the operations.
 func (Capability) Names() []string {
-	return []string{abi.CapSessionOutput, abi.CapSessionMessage, abi.CapSessionConfig}
+	return []string{abi.CapSessionOutput, abi.CapSessionMessage, abi.CapSessionConfig, abi.CapSessionSkill}
 }
 
 // Plan reads the arguments; see [capability.Capability].
@@ -29,6 +29,8 @@ func (Capability) Plan(_ context.Context, scope capability.Scope, req abi.Reques
 		return planMessage(&scope, req)
 	case abi.CapSessionConfig:
 		return planConfig(&scope, req)
+	case abi.CapSessionSkill:
+		return planSkill(&scope, req)
 	}
 	return nil, abi.Errorf(abi.CodeUnsupported, "there is no operation %q", req.Name)
 }
@@ -38,6 +40,7 @@ const (
 	targetOutput  = "output"
 	targetMessage = "messages"
 	targetConfig  = "settings"
+	targetSkills  = "skills"
 )
 
 // noRehearsal refuses what has no answer before it is done.

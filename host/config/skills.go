@@ -1,0 +1,88 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/visible"
+	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/permissions/settings"
+)
+
+// foreignDir is the directory, in projects and homes, that other agents read skills from.
+const foreignDir = ".claude"
+
+// SkillSources are the places of the project's own skills, whether or not it is trusted.
+func (p Project) SkillSources() []host.SkillSource {
+	if p.Root == "" {
+		return nil
+	}
+	return []host.SkillSource{
+		{Label: "project", Dir: filepath.Join(p.Root, projectDir), Within: p.Root},
+		{Label: "project-claude", Dir: filepath.Join(p.Root, foreignDir), Within: p.Root},
+	}
+}
+
+// skillsOf are the user's skills and those of a trusted project, the weightiest first.
+func skillsOf(dirs Dirs, project Project) host.SkillOptions {
+	var o host.SkillOptions
+	add := func(label, dir string) {
+		if dir != "" {
+			o.Sources = append(o.Sources, host.SkillSource{Label: label, Dir: dir})
+		}
+	}
+	add("user", dirs.Config)
+	if project.Trusted && project.trust != nil {
+		o.Project = project.admitSkills
+		for _, s := range project.SkillSources() {
+			s.Admit, s.Watched = project.admitSkills, []string{project.trust.file.Path}
+			o.Sources = append(o.Sources, s)
+		}
+	}
+	add("user-claude", join(dirs.Home, foreignDir))
+	return o
+}
+
+// ownSkills are the project's skills that can be used.
+func (p Project) ownSkills() (list []*host.FoundSkill) {
+	found, _ := host.FindSkills(p.SkillSources())
+	for _, s := range found {
+		if s.Problem() == nil {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// admitSkills returns a function that refuses skills that propose rules and that the user was not
+// shown. It reads the trust file once for all skills.
+func (p Project) admitSkills() func(*host.FoundSkill) error {
+	shown, err := p.trust.follow(p.Root)()
+	return func(s *host.FoundSkill) error {
+		switch {
+		case err != nil:
+			return err
+		case shown == nil:
+			return errors.New("the project is not trusted any more; toolquay trust shows and trusts what it brings")
+		case len(s.Tools) > 0 && !shown[broughtSkill(s).Pin()]:
+			return errors.New("it would have calls allowed, and the user was not shown it; toolquay trust shows and trusts what is new")
+		}
+		return nil
+	}
+}
+
+// broughtSkill describes a skill of a project. Its pin depends on its name and on the rules that it
+// proposes.
+func broughtSkill(s *host.FoundSkill) settings.Brought {
+	b := settings.Brought{
+		Kind: settings.BringsSkill, Text: s.Own,
+		Source: permissions.Source{Kind: permissions.SourceProject, File: s.Path},
+	}
+	if len(s.Tools) > 0 {
+		b.Text += visible.Line(fmt.Sprintf(", which proposes to allow %q", s.Tools))
+		b.Note = "; each time a person is asked"
+	}
+	return b
+}
