@@ -9,6 +9,7 @@ mod message;
 mod output;
 mod permission;
 mod plan;
+mod skill;
 #[cfg(test)]
 mod tests;
 
@@ -24,5 +25,6 @@ toolquay::plugin!(
     output::structured_output,
     message::send_user_message,
     config::config,
+    skill::skill,
     permission::testing_permission
 );

@@ -13,7 +13,7 @@ import (
 )
 
 // skillsBudget bounds what the description of the tool that loads skills says of them, in characters.
-const skillsBudget = 7000
+const skillsBudget = 7500
 
 // loadsSkills reports whether a tool is the built-in one that loads skills.
 func loadsSkills(t tool.Tool) bool {
