@@ -18,7 +18,7 @@ pub struct ReadInput {
     /// The file, as an absolute path or relative to the working directory.
     #[schema(min_length = 1)]
     pub file_path: String,
-    /// The line to start at, counting from 1. For text too long to show at once.
+    /// The line to start at, counting from 1.
     pub offset: Option<u64>,
     /// How many lines to show, 2000 at most.
     #[schema(minimum = 1, default = 2000)]
@@ -28,19 +28,16 @@ pub struct ReadInput {
     pub pages: Option<String>,
 }
 
-/// Shows what is in a file: text with line numbers, or a PDF, an image or a notebook.
+/// Shows what is in a file: text with line numbers, a PDF, an image or a notebook.
 ///
 /// - Of text at most 2,000 lines and 100,000 characters at once, from offset on; a
-///   closing note says where to go on. Lines over 2,000 characters are cut. Each line
-///   has its number and a tab in front; these, and notes in square brackets, are not
-///   part of the file.
-/// - Text may be UTF-8, UTF-16 or Latin-1; a note says so where it is not plain UTF-8.
-/// - Of a PDF the text and the pictures, page by page: the first 10, or those that
-///   pages names.
-/// - PNG, JPEG, GIF and WebP images as pictures.
-/// - Jupyter notebooks (.ipynb) as cells with their ids and outputs.
-/// - A file must have been read before Edit, Write or NotebookEdit may change it; for Edit
-///   lines that Grep has shown will do. What was shown and has not changed since is not shown again at once.
+///   closing note says where to go on. Lines over 2,000 characters are cut. The number and
+///   the tab before each line, and notes in square brackets, are not part of the file.
+/// - Text may be UTF-8, UTF-16 or Latin-1.
+/// - Of a PDF the text and the pictures of the first 10 pages, or of those that pages
+///   names; PNG, JPEG, GIF and WebP as pictures; notebooks (.ipynb) as cells with their ids
+///   and outputs.
+/// - What has not changed since it was shown is not shown again at once.
 /// - Use Glob to see what is in a directory.
 #[tool(name = "Read", output = Shown)]
 pub fn read(input: ReadInput, cx: &mut Context) -> Result<Output, ToolError> {

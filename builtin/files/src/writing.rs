@@ -18,13 +18,12 @@ pub struct WriteInput {
 /// Makes a file, or puts new content in place of all that a file holds. Answers with
 /// the change as a unified diff.
 ///
-/// - A file that is there must have been shown whole by Read first, and be as it was
-///   then. To change a part of it use Edit, which needs less to be written and read.
-/// - Directories that are missing on the way are made.
-/// - A file that is there keeps its encoding, its line endings, its permissions and its
-///   owner; a new one is UTF-8, and its lines end with LF.
-/// - Of a notebook (.ipynb) the whole JSON text; NotebookEdit changes single cells.
-/// - What was there before is kept, and the user can bring it back.
+/// - A file that is there must have been shown whole by Read first, and be as it was then.
+///   To change a part of it use Edit.
+/// - Missing directories on the way are made.
+/// - A file that is there keeps its encoding, line endings, permissions and owner; a new one
+///   is UTF-8 with lines that end with LF.
+/// - NotebookEdit changes single cells of notebooks (.ipynb).
 #[tool(name = "Write", output = Changed)]
 pub fn write(input: WriteInput, cx: &mut Context) -> Output {
     let path = input.file_path.as_str();
@@ -48,26 +47,24 @@ pub struct EditInput {
     /// The file, as an absolute path or relative to the working directory.
     #[schema(min_length = 1)]
     file_path: String,
-    /// The text to replace, exactly as it is in the file, without the line numbers that
-    /// Read shows. Empty to make a file, or to fill an empty one.
+    /// The text to replace, without the line numbers that Read shows. Empty to make a file,
+    /// or to fill an empty one.
     old_string: String,
     /// What takes its place.
     new_string: String,
-    /// Replaces the text wherever it is, instead of in the one place where it must be.
+    /// Replaces the text wherever it is, not in one place alone.
     #[schema(default = false)]
     replace_all: Option<bool>,
 }
 
 /// Replaces a text in a file. Answers with the change as a unified diff.
 ///
-/// - Read or Grep must have shown the place first, and it must be as it was then. Of a
-///   long file the part with the text in it is enough.
+/// - Read or Grep must have shown the place first, and it must be as it was then.
 /// - old_string must match to the letter, spaces and indentation included, and be in the
 ///   file once: take in lines around it until it is, or set replace_all. Only quotes may
 ///   differ: straight and curly ones match each other, and the file's own are kept.
-/// - The file keeps its encoding, its line endings, its permissions and its owner.
-/// - The cells of notebooks (.ipynb) are changed with NotebookEdit.
-/// - What was there before is kept, and the user can bring it back.
+/// - The file keeps its encoding, line endings, permissions and owner.
+/// - NotebookEdit changes cells of notebooks (.ipynb).
 #[tool(name = "Edit", output = Changed)]
 pub fn edit(input: EditInput, cx: &mut Context) -> Output {
     let path = input.file_path.as_str();

@@ -22,32 +22,31 @@ enum OutputMode {
 
 #[derive(Deserialize, Schema)]
 pub struct GrepInput {
-    /// The regular expression, in the syntax of ripgrep; put a backslash before
-    /// special characters, braces among them, to find them literally.
+    /// The regular expression, in the syntax of ripgrep; literal braces need a backslash.
     #[schema(min_length = 1)]
     pattern: String,
     /// The file or directory to search; the working directory if left out.
     path: Option<String>,
-    /// Searches only files whose paths match, as `*.js` or `src/**/*.{ts,tsx}`;
-    /// an exclamation mark in front excludes. Separate several with spaces.
+    /// Only files whose paths match, as `*.js` or `src/**/*.{ts,tsx}`; an exclamation
+    /// mark in front excludes. Several with spaces between.
     glob: Option<String>,
-    /// What to show: matching lines (content), paths (files_with_matches), or the
-    /// number of matches in each file (count).
+    /// What to show: matching lines (content), paths (files_with_matches), or how many
+    /// matches each file has (count).
     #[serde(default)]
     #[schema(default = "files_with_matches")]
     output_mode: OutputMode,
-    /// Lines to show before each match, with output_mode content.
+    /// Lines before each match, for content.
     #[serde(rename = "-B")]
     before: Option<u64>,
-    /// Lines to show after each match, with output_mode content.
+    /// Lines after each match, for content.
     #[serde(rename = "-A")]
     after: Option<u64>,
-    /// Lines to show before and after each match, with output_mode content.
+    /// Lines around each match, for content.
     #[serde(rename = "-C")]
     around: Option<u64>,
     /// The same as -C.
     context: Option<u64>,
-    /// Whether to show line numbers, with output_mode content.
+    /// Line numbers, for content.
     #[serde(rename = "-n")]
     #[schema(default = true)]
     line_numbers: Option<bool>,
@@ -55,7 +54,7 @@ pub struct GrepInput {
     #[serde(rename = "-i", default)]
     #[schema(default = false)]
     ignore_case: bool,
-    /// Searches only files of this type, as js, py, rust, go or java.
+    /// Only files of this type, as js, py, rust, go or java.
     #[serde(rename = "type")]
     file_type: Option<String>,
     /// The most lines or files to show; 0 is all.
@@ -92,11 +91,8 @@ pub struct GrepOutput {
 ///
 /// - Leaves out binary files, what .gitignore names, and the folders of version
 ///   control; hidden files are searched.
-/// - Shows the paths of matching files unless output_mode says otherwise.
-/// - A match lies within one line unless multiline is set.
-/// - A closing note says how to go on where there is more than head_limit, or where the
-///   search took too long and shows what it has found by then.
-/// - Lines that are shown may be changed with Edit, without a Read.
+/// - A closing note says how to go on where there is more, or the search took too long.
+/// - Edit may change lines that are shown, without a Read.
 /// - Use Glob to search by name.
 #[tool(name = "Grep", output = GrepOutput)]
 pub fn grep(input: GrepInput, cx: &mut Context) -> Result<Output, ToolError> {

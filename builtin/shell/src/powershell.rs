@@ -11,7 +11,7 @@ pub struct PowerShellInput {
     /// What to run, with PowerShell's syntax.
     #[schema(min_length = 1)]
     command: String,
-    /// The time limit in milliseconds; usually 120000 if left out, and 600000 at most.
+    /// The time limit in milliseconds: usually 120000 if left out, 600000 at most.
     #[schema(minimum = 1)]
     timeout: Option<u64>,
     /// What the command does, in a few words, for the user: "List the services".
@@ -20,8 +20,7 @@ pub struct PowerShellInput {
     #[serde(default)]
     #[schema(default = false)]
     run_in_background: bool,
-    /// Asks to run outside the sandbox. Only where the sandbox has made a command fail
-    /// that is needed.
+    /// Asks to run outside the sandbox: rules or the user decide.
     #[serde(rename = "dangerouslyDisableSandbox", default)]
     #[schema(default = false)]
     disable_sandbox: bool,
@@ -31,30 +30,25 @@ pub struct PowerShellInput {
 /// error as one text, in the order in which they came.
 ///
 /// What a command finds:
-/// - Every call has a new PowerShell, without profiles. It begins in the directory in
-///   which the last one ended, as long as that is one of the session's; nothing else is
-///   carried over, such as variables, functions and imported modules.
-/// - There is no terminal and nothing to read: Read-Host, Get-Credential, menus and
-///   windows get no answer. Cmdlets that ask before they act need -Confirm:$false.
-/// - Where there is a sandbox, a command can write to the working directories and to the
-///   folder for temporary files, $env:TMPDIR, and may have no network. Where a needed command
-///   fails for that, say so and call it again with dangerouslyDisableSandbox: rules or the
-///   user decide.
-/// - /tmp is then another one than that of Read and Write: what is for both goes to a
-///   working directory, or to $env:TMPDIR, which is the same for all.
+/// - A new PowerShell without profiles, in the directory in which the last one ended, if
+///   that is one of the session's. No variables, functions or modules are carried over.
+/// - No terminal and no input: Read-Host, Get-Credential, menus and windows get no answer,
+///   and cmdlets that ask before they act need -Confirm:$false.
+/// - Where there is a sandbox: only the working directories and $env:TMPDIR to write to,
+///   perhaps no network, and another /tmp than that of Read and Write. Where a needed command
+///   fails for that, say so and call it again with dangerouslyDisableSandbox.
 ///
 /// How long it runs:
-/// - 2 minutes unless timeout says otherwise, up to 10; both limits can be set
-///   differently. At its limit a command goes on as a background task, or is ended with
-///   all that it has started.
-/// - run_in_background is for servers, watchers and long builds. The answer names a task:
-///   TaskOutput shows its output, TaskStop ends it, and you are told when it ends. Jobs of
-///   Start-Job end with their command.
+/// - At its time limit it goes on as a background task, or is ended with all that it has
+///   started.
+/// - run_in_background is for servers, watchers and long builds. TaskOutput shows the output
+///   of the task that the answer names, TaskStop ends it, and you are told when it ends. Jobs
+///   of Start-Job end with their command.
 /// - To wait, use Sleep if you have it, and not Start-Sleep.
 ///
 /// How to use it:
 /// - Prefer Read to Get-Content, Grep to Select-String, Glob to Get-ChildItem, Edit and
-///   Write to Set-Content. Their results are bounded and need less permission.
+///   Write to Set-Content: their results are bounded and need less permission.
 /// - Quote paths that have spaces, and call programs that lie there with &: & "a b.exe".
 ///   Double quotes expand $names and single ones do not; the escape character is the
 ///   backtick.
@@ -62,8 +56,7 @@ pub struct PowerShellInput {
 ///   those that do not.
 /// - Environment variables are $env:NAME. The exit status is that of the last program, or
 ///   what exit says.
-/// - A result begins with notes in square brackets where there is something to say, such
-///   as an exit status other than 0.
+/// - Notes in square brackets begin the result, such as an exit status other than 0.
 #[tool(name = "PowerShell", output = Ran)]
 pub fn powershell(input: PowerShellInput, cx: &mut Context) -> Result<Output, ToolError> {
     let args = ShellArgs {

@@ -11,7 +11,7 @@ const DEFAULT_TIMEOUT: u64 = 30_000;
 
 #[derive(Deserialize, Schema)]
 pub struct TaskOutputInput {
-    /// The id of the task, as the call that started it has told it.
+    /// The id of the task.
     #[schema(min_length = 1)]
     task_id: String,
     /// Whether to wait until the task has ended.
@@ -20,8 +20,8 @@ pub struct TaskOutputInput {
     /// How long to wait for that at most, in milliseconds.
     #[schema(minimum = 0, maximum = 600000, default = 30000)]
     timeout: Option<u64>,
-    /// A regular expression: only new lines that it matches are shown. The others are
-    /// not shown later either.
+    /// A regular expression: of the new lines only those that it matches are shown, now
+    /// and later.
     filter: Option<String>,
 }
 
@@ -58,12 +58,10 @@ pub struct TaskOutputOutput {
 
 /// Shows how a background task is and what it has put out since it was last asked.
 ///
-/// - Waits until the task has ended, 30 seconds at most unless timeout says otherwise;
-///   with block false it answers at once. A task that goes on is not disturbed.
-/// - Each call goes on where the one before ended. What was shown before can be read
-///   again in the task's output file, which the answer names.
-/// - There is no need to ask again and again: when a task ends, the next result says
-///   so.
+/// - Waits until the task has ended or the time is up; with block false it answers at once.
+///   The task is not disturbed.
+/// - What was shown before lies in the task's output file, which the answer names.
+/// - When a task ends, the next result says so: no need to ask again and again.
 #[tool(name = "TaskOutput", output = TaskOutputOutput)]
 pub fn task_output(input: TaskOutputInput, cx: &mut Context) -> Result<Output, ToolError> {
     let timeout = input.timeout.unwrap_or(DEFAULT_TIMEOUT);

@@ -19,8 +19,7 @@ const DEFAULT_RESULTS: u32 = 5;
 
 #[derive(Deserialize, Schema)]
 pub struct SearchInput {
-    /// Either select: and names of tools with commas between them, or words to look
-    /// for; one with a plus sign in front must be in the name.
+    /// "select:" with names, or words to look for.
     #[schema(min_length = 1)]
     query: String,
     /// The most tools to load by a search for words.
@@ -70,15 +69,13 @@ struct Deferred {
 
 /// Loads tools that you know by name only, so that you can call them.
 ///
-/// The deferred tools are listed below. Their definitions are not part of this
-/// conversation until you ask for them here: what this call finds can be called
-/// from then on, for as long as the conversation lasts. A call before that is
-/// refused.
+/// The deferred tools are listed below. What this call finds can be called from then on;
+/// a call before that is refused.
 ///
-/// - "select:NAME" or "select:NAME,NAME" loads exactly these. Use it wherever the
-///   list shows what you need.
-/// - "notebook cell" looks for these words in names, keywords and descriptions and
-///   loads the best matches, 5 unless max_results says otherwise.
+/// - "select:NAME" or "select:NAME,NAME" loads exactly these: the way where the list shows
+///   what you need.
+/// - "notebook cell" looks for these words in names, keywords and descriptions and loads the
+///   best matches.
 /// - "+slack send" wants slack in the name and ranks by the other words.
 #[tool(name = "ToolSearch", output = SearchOutput)]
 fn search(input: SearchInput, cx: &mut Context) -> Result<Output, ToolError> {

@@ -38,8 +38,7 @@ pub struct CreatedTask {
 /// Adds a task to the task list, which the user and the other agents see.
 ///
 /// - Use it for work of three steps or more, before you begin, with a task for each.
-/// - New tasks are pending, without an owner. TaskUpdate starts and completes them, and says
-///   what waits for what.
+/// - TaskUpdate starts and completes them, and says what waits for what.
 #[tool(name = "TaskCreate", output = CreateOutput)]
 pub fn task_create(input: CreateInput, cx: &mut Context) -> Result<Output, ToolError> {
     let change = WorkChange {
