@@ -40,6 +40,7 @@ func examine(ctx context.Context, a *app, d *diagnosis) error {
 	examineProject(d, &s)
 	examineRules(d, &s)
 	examineChain(d, &s)
+	examineSkills(a, d, &s)
 	examineRunning(d, &s)
 	examineShell(ctx, d, &s)
 	examineServers(a, d, &s)
@@ -98,6 +99,28 @@ func examineProject(d *diagnosis, s *setup) {
 	d.add("project", fine, fmt.Sprintf("%s (%s)", p.Root, state))
 	if _, err := os.Stat(p.Plugins()); err == nil && !p.Trusted {
 		d.add("project", note, fmt.Sprintf("the plugins in %s are left alone; toolquay trust shows and trusts them", p.Plugins()))
+	}
+}
+
+// examineSkills tells how many skills there are, and which cannot be used.
+func examineSkills(a *app, d *diagnosis, s *setup) {
+	found, problems := host.FindSkills(s.options.Skills.Sources)
+	offered := 0
+	for _, skill := range found {
+		if problem := skill.Problem(); problem != nil {
+			d.add("skills", note, fmt.Sprintf("%s is not offered: %s", ui.Line(skill.Path), ui.Line(problem.Error())))
+			continue
+		}
+		offered++
+	}
+	for i := range problems {
+		d.add("skills", note, problemOfSkills(&problems[i]))
+	}
+	if offered > 0 {
+		d.add("skills", fine, fmt.Sprintf("%d; toolquay skills lists them", offered))
+	}
+	if left := untrustedSkills(a, s); len(left) > 0 {
+		d.add("skills", note, fmt.Sprintf("%d of the project are left alone, as it is not trusted; toolquay trust shows and trusts them", len(left)))
 	}
 }
 

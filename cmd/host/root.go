@@ -25,7 +25,7 @@ WebAssembly plugin; whatever one does to the world passes permission rules.
 	root.SetErr(a.err)
 	a.flags.register(root)
 	root.AddCommand(
-		runCommand(a), callCommand(a), toolsCommand(a), pluginsCommand(a), trustCommand(a),
+		runCommand(a), callCommand(a), toolsCommand(a), pluginsCommand(a), skillsCommand(a), trustCommand(a),
 		permissionsCommand(a), approvalsCommand(a), tasksCommand(a), historyCommand(a), stageCommand(a), cleanCommand(a), mcpCommand(a), serveCommand(a), doctorCommand(a), versionCommand(a), workerCommand(), exitCodesHelp(),
 	)
 	return root

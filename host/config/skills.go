@@ -41,7 +41,9 @@ func skillsOf(dirs Dirs, project Project) host.SkillOptions {
 			o.Sources = append(o.Sources, s)
 		}
 	}
-	add("user-claude", join(dirs.Home, foreignDir))
+	if dirs.Config != "" { // what is the user's counts
+		add("user-claude", join(dirs.Home, foreignDir))
+	}
 	return o
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -81,8 +82,11 @@ func (s *Skill) read(text string, whole bool) (body string) {
 		m.warn(1, "there is no front matter: begin with a line of ---, name, description, and another line of ---")
 	}
 	s.Hint, s.Tools, s.Hidden = short(m.hint, maxHint), m.tools, m.hidden
-	s.call(m)
-	s.describe(m, body)
+	if firstFault(m.faults) == nil {
+		s.call(m)
+		s.describe(m, body)
+	}
+	slices.SortStableFunc(m.faults, func(a, b Fault) int { return a.Line - b.Line })
 	s.Faults = m.faults
 	s.stands.broken = firstFault(m.faults) != nil
 	return body
