@@ -30,6 +30,9 @@ const (
 	// CapSessionConfig reads and sets the settings that a model may. It takes [ConfigArgs]; the
 	// answer's head is [ConfigOK]; it has no body.
 	CapSessionConfig = "session.config"
+	// CapSessionCron makes, deletes and lists prompts that come by the clock. It takes
+	// [CronArgs].
+	CapSessionCron = "session.cron"
 	// CapSessionOutput hands over the structured output that the session was begun for. It takes
 	// no arguments and one part, the output as JSON; the answer's head is [SessionOutputOK]; it
 	// has no body.

@@ -72,6 +72,8 @@ type Scope struct {
 	PlanFile PlanFile
 	// Lists are the lists of work that the call has; nil is none.
 	Lists Lists
+	// Cron are the prompts that come by the clock; nil where nothing takes them.
+	Cron Cron
 	// Tasks are those of the session in the background; nil is none, and then commands
 	// end at their time limit.
 	Tasks Tasks
@@ -111,6 +113,13 @@ type Plan interface {
 	// Close frees what Plan took hold of. It is called once, after Do or
 	// instead of it.
 	Close() error
+}
+
+// Described is a plan that says in words what a person is asked about, beside the input.
+type Described interface {
+	Plan
+	// Describe is the text, of any length; empty is none.
+	Describe() string
 }
 
 // Walker is a plan that goes through directories and would ask about many files of

@@ -61,8 +61,8 @@ func (f *field) read(text string) (v values, plain string, err error) {
 		}
 		v, parts = v|some, append(parts, part)
 	}
-	if slices.Contains(parts, "*") {
-		parts = []string{"*"} // which the library does not see in a list
+	if parts[0] == "*" {
+		parts = parts[:1] // the library does not know it in a list
 	}
 	if f == &fields[weekDay] && v.has(f.top) {
 		v = v&^(1<<f.top) | 1 // 7 is Sunday, too
@@ -107,6 +107,9 @@ func (f *field) part(text string) (v values, plain string, err error) {
 	}
 	return v, plain, nil
 }
+
+// all are all values.
+func (f *field) all() values { return 1<<(f.last()+1) - 1<<f.low }
 
 // last is the highest value but for the second Sunday.
 func (f *field) last() int {

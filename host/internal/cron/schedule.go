@@ -1,6 +1,7 @@
 package cron
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -44,7 +45,21 @@ func Parse(line string) (*Schedule, error) {
 			return nil, err
 		}
 	}
+	s.widen()
 	return s, nil
+}
+
+// widen writes each day as such, which a line also means where one of two restricted fields of days
+// lists all days.
+func (s *Schedule) widen() {
+	days := []int{monthDay, weekDay}
+	starred := func(at int) bool { return s.plain[at][0] == '*' }
+	if slices.ContainsFunc(days, starred) || !slices.ContainsFunc(days, s.every) {
+		return
+	}
+	for _, at := range days {
+		s.fields[at], s.plain[at] = fields[at].all(), "*"
+	}
 }
 
 // nicknames are what other schedulers know, and the fields that say the same.

@@ -107,7 +107,7 @@ func TestNext(t *testing.T) {
 		"0 0 */2 * 1":         "2026-12-07 00:00 Mon", // both: a Monday that is odd
 		"0 0 1 * */2":         "2026-12-01 00:00 Tue", // both
 		"0 0 1-31 * 1":        "2026-11-29 00:00 Sun", // either, as it begins with no star
-		"0 0 5,* * 1":         "2026-11-30 00:00 Mon",
+		"0 0 5,* * 1":         "2026-11-29 00:00 Sun", // either
 		"0 0 * * *,3":         "2026-11-29 00:00 Sun",
 		"0 0 31 * *":          "2026-12-31 00:00 Thu",
 		"0 0 31 feb-apr *":    "2027-03-31 00:00 Wed",
@@ -171,8 +171,7 @@ func random(r *rand.Rand) (line string, o oracle) {
 			parts = append(parts, text)
 		}
 		text := strings.Join(parts, ",")
-		every := strings.Contains(","+text+",", ",*,")
-		o.both = o.both || (i == 2 || i == 4) && (text[0] == '*' || every)
+		o.both = o.both || (i == 2 || i == 4) && text[0] == '*'
 		if i == 4 {
 			set[0] = set[0] || set[7]
 		}
@@ -240,7 +239,7 @@ func TestNextAgainstOracle(t *testing.T) {
 				t.Fatal(err)
 			}
 			from, to := change.Add(-26*time.Hour), change.Add(26*time.Hour)
-			for range testenv.Sample(300) {
+			for range testenv.Sample(80) {
 				line, o := random(r)
 				s, want := parsed(t, line), o.due(from, to, z)
 				for at := from; at.Before(to); at = at.Add(time.Minute) {
@@ -252,7 +251,7 @@ func TestNextAgainstOracle(t *testing.T) {
 						break
 					}
 					if len(want) == 0 || !ok || !next.Equal(want[0]) {
-						t.Fatalf("%s: %q after %v: %v, %t, want %v", name, line, at.In(z), next, ok, want)
+						t.Fatalf("%s: %q after %v: %v, %t, want %v", name, line, at.In(z), next, ok, want[:min(len(want), 1)])
 					}
 					if skip := next.Sub(at) - 2*time.Minute; r.IntN(4) > 0 && skip > 0 {
 						at = at.Add(skip.Truncate(time.Minute)) // most minutes are alike

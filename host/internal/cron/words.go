@@ -27,9 +27,7 @@ func (s *Schedule) Words() string {
 }
 
 // every reports whether a field matches all of its values.
-func (s *Schedule) every(at int) bool {
-	return s.fields[at] == 1<<(fields[at].last()+1)-1<<fields[at].low
-}
+func (s *Schedule) every(at int) bool { return s.fields[at] == fields[at].all() }
 
 // restricted reports whether some days do not match.
 func (s *Schedule) restricted() bool {

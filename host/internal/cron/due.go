@@ -1,0 +1,160 @@
+package cron
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/toolquay/toolquay/host/capability"
+)
+
+// lookEvery is how often the clock is looked at while a job waits: it may be set, and a machine
+// that sleeps counts no time.
+const lookEvery = time.Minute
+
+// Taker takes what comes due in a session.
+type Taker struct {
+	// Idle waits until no turn of the session runs, and reports false where ctx ends first.
+	Idle func(ctx context.Context) bool
+	// Take takes a prompt. When it returns the prompt is told; if it returns false nothing more
+	// is.
+	Take func(capability.DuePrompt) bool
+}
+
+// Run gives the prompts of the session's jobs as they come due, until ctx ends: several at once by
+// their times, then their ids. One at a time does so.
+func (j *Jobs) Run(ctx context.Context, t Taker) {
+	j.running.Lock()
+	defer j.running.Unlock()
+	for ctx.Err() == nil && j.pass(ctx, &t) {
+		timer := time.NewTimer(j.wait())
+		select {
+		case <-timer.C:
+		case <-j.changed:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+var errUnusable = errors.New("it is left out")
+
+// mine are the jobs that come due in this session.
+func (j *Jobs) mine() []*job {
+	list := j.own()
+	if j.durable {
+		durable, notes, err := j.cron.options.Store.all(false)
+		for _, note := range notes {
+			j.warn(note, "", errUnusable)
+		}
+		j.warn("the durable jobs of the project cannot be read", "", err)
+		list = append(list, durable...)
+	}
+	return list
+}
+
+// forEver is how long is waited where there is no job.
+const forEver = 1<<63 - 1
+
+// wait is how long nothing comes due, and at most until the clock is to be looked at.
+func (j *Jobs) wait() time.Duration {
+	list, now, wait := j.mine(), j.cron.now(), lookEvery
+	if len(list) == 0 {
+		return forEver
+	}
+	for _, k := range list {
+		// What is due still could not be told just now.
+		if left := k.at(j.cron.options.Zone).Sub(now); left > 0 {
+			wait = min(wait, left)
+		}
+	}
+	return wait
+}
+
+// pass tells all that is due. It reports false where nothing more is to be told.
+func (j *Jobs) pass(ctx context.Context, t *Taker) bool {
+	now, zone := j.cron.now(), j.cron.options.Zone
+	list := slices.DeleteFunc(j.mine(), func(k *job) bool {
+		return k.at(zone).After(now) && !now.Before(k.Through.Add(-setBack))
+	})
+	slices.SortFunc(list, byTime(zone))
+	for _, k := range list {
+		if !t.Idle(ctx) {
+			return false
+		}
+		if more := j.tell(ctx, k, t); !more {
+			return false
+		}
+	}
+	return true
+}
+
+// tell tells one job's prompt, if it is due still.
+func (j *Jobs) tell(ctx context.Context, k *job, t *Taker) (more bool) {
+	if k.durable {
+		return j.tellDurable(ctx, k.ID, t)
+	}
+	if prompt, due := j.take(k.ID); due {
+		return t.Take(prompt)
+	}
+	return true
+}
+
+// take takes a job of the session's own that is due.
+func (j *Jobs) take(id string) (p capability.DuePrompt, due bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	at := slices.IndexFunc(j.list, func(k *job) bool { return k.ID == id })
+	if at < 0 {
+		return p, false
+	}
+	k, now := j.list[at], j.cron.now()
+	k.settle(now)
+	if !k.fire(now, j.cron.options.Zone) {
+		return p, false
+	}
+	p = k.prompt()
+	if k.Fired = nil; p.Last {
+		j.list = slices.Delete(j.list, at, at+1)
+	}
+	return p, true
+}
+
+// tellDurable tells a durable job's prompt, unless another process does. Where that cannot be
+// written down before, it is not told.
+func (j *Jobs) tellDurable(ctx context.Context, id string, t *Taker) (more bool) {
+	taken, err := j.cron.options.Store.take(ctx, id, j.cron.now(), j.cron.options.Zone)
+	j.warn("a scheduled prompt is not told, as it cannot be written down that it came due", id, err)
+	if taken == nil {
+		return true
+	}
+	defer taken.leave() // also where taking it panics
+	more = true
+	p := taken.job.prompt()
+	p.Again = taken.again
+	if last, was := j.told[id]; !was || !last.Equal(p.Due) {
+		more = t.Take(p)
+		j.told[id] = p.Due
+	}
+	err = taken.told(context.WithoutCancel(ctx))
+	j.warn("it cannot be written down that a scheduled prompt was told: the next process tells it again", id, err)
+	if err == nil {
+		delete(j.told, id)
+	}
+	return more
+}
+
+// warn tells the operator of an error, once while it stays the same.
+func (j *Jobs) warn(what, id string, err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if about := what + id; j.warned[about] != text {
+		j.warned[about] = text
+		if err != nil {
+			j.cron.options.Logger.Warn(what, "job", id, "error", err)
+		}
+	}
+}

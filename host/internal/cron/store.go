@@ -1,0 +1,312 @@
+package cron
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/ondisk"
+	"github.com/toolquay/toolquay/internal/atomicfile"
+	"github.com/toolquay/toolquay/internal/filelock"
+	"github.com/toolquay/toolquay/internal/privatedir"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+const (
+	lockName    = "lock"
+	keptSuffix  = ".json"
+	asideSuffix = ".damaged"
+	takenSuffix = ".lock"
+	// version is that of the files, and maxFile more than any has, in bytes: a prompt may be
+	// written with escapes.
+	version = 1
+	maxFile = 1 << 20
+)
+
+// Store keeps the durable jobs of a project. It is safe for concurrent use, and processes may
+// share it.
+type Store struct {
+	root, dir, project string
+	log                *slog.Logger
+	// step is told of each step; nil but in tests that end the process there.
+	step func(string)
+}
+
+// NewStore is the store of a project below the directory of all stores, which is made when the
+// first job is.
+func NewStore(root, project string, log *slog.Logger) *Store {
+	return &Store{root: root, dir: filepath.Join(root, Key(project)), project: project, log: log}
+}
+
+// Key is the name of a project's store.
+func Key(project string) string {
+	sum := sha256.Sum256([]byte(project))
+	return hex.EncodeToString(sum[:16])
+}
+
+// record is the file of a job.
+type record struct {
+	Version int `json:"version"`
+	// Project is the directory of the project.
+	Project string `json:"project"`
+	*job
+}
+
+var errDamaged = errors.New("the file is damaged")
+
+func damaged(path string, err error) error { return fmt.Errorf("%s: %w: %w", path, errDamaged, err) }
+
+func (s *Store) at(step string) {
+	if s.step != nil {
+		s.step(step)
+	}
+}
+
+func (s *Store) path(id, suffix string) string { return filepath.Join(s.dir, id+suffix) }
+
+// read reads the file of a job.
+func (s *Store) read(id string) (*job, error) {
+	path := s.path(id, keptSuffix)
+	f, info, err := privatedir.OpenOwn(path, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info.Size() > maxFile {
+		return nil, damaged(path, fmt.Errorf("it has %d bytes", info.Size()))
+	}
+	raw, err := io.ReadAll(io.LimitReader(f, maxFile))
+	if err != nil {
+		return nil, err
+	}
+	r := record{job: new(job)}
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return nil, damaged(path, err)
+	}
+	if r.Version != version {
+		return nil, fmt.Errorf("%s is of version %d; this program knows version %d", path, r.Version, version)
+	}
+	if err := r.check(id); err != nil {
+		return nil, damaged(path, err)
+	}
+	r.agent, r.durable = permissions.MainAgent, true
+	return r.job, nil
+}
+
+// check returns what is wrong with a job that was read.
+func (j *job) check(id string) (err error) {
+	if j.schedule, err = Parse(j.Cron); err != nil {
+		return err
+	}
+	if j.ID != id {
+		return fmt.Errorf("it says that it is job %.20q", j.ID)
+	}
+	if j.Through.IsZero() || j.Created.IsZero() {
+		return errors.New("it has no times")
+	}
+	return checkPrompt(j.Prompt)
+}
+
+// write puts a job down.
+func (s *Store) write(j *job) error {
+	raw, err := json.Marshal(record{version, s.project, j})
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.Write(s.path(j.ID, keptSuffix), raw, 0o600); err != nil {
+		return err
+	}
+	return atomicfile.SyncDir(s.dir)
+}
+
+func (s *Store) remove(id string) error {
+	if err := os.Remove(s.path(id, keptSuffix)); err != nil {
+		return err
+	}
+	return atomicfile.SyncDir(s.dir)
+}
+
+// all reads all jobs. Those that cannot be read are left out, with a note. Whoever has the lock
+// puts damaged ones aside, and removes what killed processes left.
+func (s *Store) all(locked bool) (jobs []*job, notes []string, err error) {
+	entries, err := os.ReadDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	for _, e := range entries {
+		if locked && atomicfile.IsTemporary(e.Name()) {
+			_ = os.Remove(filepath.Join(s.dir, e.Name())) // it is tried again
+		}
+		id, is := strings.CutSuffix(e.Name(), keptSuffix)
+		if !is || !isID(id) {
+			continue
+		}
+		j, err := s.read(id)
+		switch {
+		case err == nil:
+			jobs = append(jobs, j)
+		case errors.Is(err, fs.ErrNotExist): // it was deleted just now
+		default:
+			notes = append(notes, s.fault(id, err, locked))
+		}
+	}
+	return jobs, notes, err
+}
+
+// fault says that a job cannot be read.
+func (s *Store) fault(id string, err error, locked bool) string {
+	note := fmt.Sprintf("the scheduled job %s cannot be used: %v", id, err)
+	if locked && errors.Is(err, errDamaged) {
+		if aside := s.path(id, asideSuffix); os.Rename(s.path(id, keptSuffix), aside) == nil {
+			note += "; it was put aside as " + aside
+		}
+		s.log.Warn("the file of a scheduled job is damaged", "job", id, "error", err)
+	}
+	return note
+}
+
+// change does something while nobody else changes the store.
+func (s *Store) change(ctx context.Context, do func() error) error {
+	return ioError(ondisk.Locked(ctx, filepath.Join(s.dir, lockName), do))
+}
+
+// ioError says what failed; an error with a code says so itself.
+func ioError(err error) error {
+	var coded *abi.Error
+	if err == nil || errors.As(err, &coded) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return abi.Errorf(abi.CodeIO, "the scheduled jobs of the project: %w", err)
+}
+
+// add keeps a new job, unless room says that there are too many.
+func (s *Store) add(ctx context.Context, j *job, room func(durable int) error) (notes []string, err error) {
+	for _, dir := range []string{s.root, s.dir} {
+		if err := privatedir.Make(dir); err != nil {
+			return nil, ioError(err)
+		}
+	}
+	err = s.change(ctx, func() error {
+		jobs, found, err := s.all(true)
+		notes = found
+		if err == nil {
+			err = room(len(jobs))
+		}
+		if err == nil {
+			err = s.write(j)
+		}
+		return err
+	})
+	return notes, err
+}
+
+// delete forgets a job. It reports false where there is none.
+func (s *Store) delete(ctx context.Context, id string) (found bool, err error) {
+	if !isID(id) {
+		return false, nil
+	}
+	if _, err := os.Lstat(s.path(id, keptSuffix)); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	err = s.change(ctx, func() error {
+		err := s.remove(id)
+		found = err == nil
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	_ = os.Remove(s.path(id, takenSuffix)) // one that stays does no harm
+	return found, err
+}
+
+// taken is a job that one process tells, while others leave it alone.
+type taken struct {
+	*Store
+	job   *job
+	again bool
+	lock  *os.File
+}
+
+// take takes a job that is due, or that a process was killed over: what is due is written down
+// before it is told. It is nil where it is not due, or somebody else tells it.
+func (s *Store) take(ctx context.Context, id string, now time.Time, zone *time.Location) (*taken, error) {
+	f, _, err := privatedir.OpenOwn(s.path(id, takenSuffix), os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return nil, ioError(err)
+	}
+	t := &taken{Store: s, lock: f}
+	if err = filelock.Try(f); err == nil {
+		err = s.change(ctx, func() error { return t.fire(id, now, zone) })
+	}
+	if err == nil && t.job != nil {
+		return t, nil
+	}
+	if errors.Is(err, filelock.ErrLocked) {
+		err = nil
+	}
+	return nil, ioError(errors.Join(err, f.Close()))
+}
+
+// fire writes down that the job came due.
+func (t *taken) fire(id string, now time.Time, zone *time.Location) error {
+	j, err := t.read(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		_ = os.Remove(t.path(id, takenSuffix)) // it was deleted just now
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if j.Fired != nil {
+		t.job, t.again = j, true
+		return nil
+	}
+	moved := j.settle(now)
+	fired := j.fire(now, zone)
+	if moved || fired {
+		t.at("before it is written that it came due")
+		if err := t.write(j); err != nil {
+			return err
+		}
+		t.at("after it is written that it came due")
+	}
+	if fired {
+		t.job = j
+	}
+	return nil
+}
+
+// told writes down that the prompt was told.
+func (t *taken) told(ctx context.Context) error {
+	t.at("before it is written that it was told")
+	defer t.at("after it is written that it was told")
+	return t.change(ctx, func() error {
+		j, err := t.read(t.job.ID)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it was deleted meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		if t.job.Fired.Last {
+			return errors.Join(t.remove(j.ID), os.Remove(t.path(j.ID, takenSuffix)))
+		}
+		j.Fired = nil
+		return t.write(j)
+	})
+}
+
+// leave gives the job back as it is.
+func (t *taken) leave() { _ = t.lock.Close() } // which unlocks it

@@ -1,0 +1,97 @@
+package cron
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// view are jobs as the calls of an agent have them.
+type view struct {
+	*Jobs
+	by permissions.Caller
+}
+
+var _ capability.Cron = view{}
+
+// For returns the jobs as the calls of an agent have them.
+func (j *Jobs) For(by permissions.Caller) capability.Cron { return view{j, by} }
+
+// nextShown is how many times a person is shown at which a job would come due.
+const nextShown = 3
+
+// Check implements [capability.Cron].
+func (v view) Check(_ context.Context, args *abi.CronArgs) (string, error) {
+	switch args.Do {
+	case abi.CronCreate:
+		made, err := v.new(args, &v.by)
+		if err != nil {
+			return "", err
+		}
+		return v.describe(made), nil
+	case abi.CronDelete:
+		found, err := v.find(args.ID, &v.by)
+		if err != nil {
+			return "", err
+		}
+		return v.describe(found), nil
+	case abi.CronList:
+		return "", nil
+	}
+	return "", abi.Errorf(abi.CodeInvalidInput, "there is no operation %.40q on scheduled prompts; there are create, delete and list", args.Do)
+}
+
+// describe says in words when a job comes due, how long it lasts, and what it says.
+func (v view) describe(k *job) string {
+	var next []string
+	at := k.Through
+	for range nextShown {
+		due, ok := k.schedule.Next(at, v.cron.options.Zone)
+		if !ok || len(next) == 1 && !k.Recurring {
+			break
+		}
+		next, at = append(next, due.Format("Mon 2006-01-02 15:04 MST")), due
+	}
+	goes := "once"
+	if k.Recurring {
+		goes = fmt.Sprintf("for %d days", lasts/(24*time.Hour))
+	}
+	if k.durable {
+		goes += ", in whichever session of the project runs then"
+	} else {
+		goes += ", while this session runs"
+	}
+	return fmt.Sprintf("%s (%s), %s\nnext: %s\n\n%s\n", k.schedule.Words(), k.Cron, goes, strings.Join(next, "; "), k.Prompt)
+}
+
+// Do implements [capability.Cron].
+func (v view) Do(ctx context.Context, args *abi.CronArgs) (ok abi.CronOK, jobs []abi.CronJob, err error) {
+	var one *job
+	switch args.Do {
+	case abi.CronCreate:
+		one, ok.Notes, err = v.create(ctx, args, &v.by)
+	case abi.CronDelete:
+		one, err = v.delete(ctx, args.ID, &v.by)
+	default:
+		known, notes, err := v.known(&v.by)
+		if err != nil { // those of the session are told all the same
+			notes = append(notes, err.Error())
+		}
+		jobs = make([]abi.CronJob, 0, len(known)) // which JSON has as a list
+		for _, k := range known {
+			jobs = append(jobs, k.shown(v.cron.options.Zone))
+		}
+		return abi.CronOK{Notes: notes}, jobs, nil
+	}
+	if err != nil {
+		return abi.CronOK{}, nil, err
+	}
+	shown := one.shown(v.cron.options.Zone)
+	ok.Job = &shown
+	return ok, nil, nil
+}
