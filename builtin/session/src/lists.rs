@@ -8,4 +8,4 @@ pub mod list;
 mod tests;
 pub mod todo;
 pub mod update;
-mod words;
+pub mod words;
