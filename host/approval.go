@@ -45,8 +45,8 @@ type Approval struct {
 	// each part of a command that the mode asks about.
 	Reasons []string  `json:"reasons,omitempty"`
 	Asked   time.Time `json:"asked"`
-	// Preview is what the call would change, as a unified diff; empty where
-	// nobody can tell.
+	// Preview is what the call would change, as a unified diff, or in words where it changes
+	// no files; empty where nobody can tell.
 	Preview string `json:"preview,omitempty"`
 	// Remember are the ways to allow it for longer than this once, the narrowest
 	// first, and [TargetEdits] last. There are none where a rule could not do that.

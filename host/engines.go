@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/capability/ambient"
+	"github.com/toolquay/toolquay/host/internal/capability/cron"
 	"github.com/toolquay/toolquay/host/internal/capability/fs"
 	"github.com/toolquay/toolquay/host/internal/capability/lists"
 	"github.com/toolquay/toolquay/host/internal/capability/plan"
@@ -49,7 +50,7 @@ func (e *engines) close(ctx context.Context) error {
 func (e *engines) capabilities(o *Options) (map[string]capability.Capability, error) {
 	own := []capability.Capability{
 		fs.New(fs.Options{MaxChars: maxLines, Time: o.Limits.ScanTimeout}), search.New(search.Options{Engine: e.expressions, Time: o.Limits.ScanTimeout}),
-		tools.New(), lists.New(), plan.New(), self.New(), e.documents.Capability(),
+		tools.New(), lists.New(), cron.New(), plan.New(), self.New(), e.documents.Capability(),
 		ambient.New(ambient.Options{Clock: o.Plugins.Clock, Random: o.Plugins.Random}),
 	}
 	if o.Shell != nil {

@@ -59,6 +59,8 @@ const (
 	EventOutput EventKind = "output"
 	// EventMode: the session's permission mode has changed. It is of no turn.
 	EventMode EventKind = "mode"
+	// EventCron: a scheduled prompt came due, and is about to be taken. It is of no turn.
+	EventCron EventKind = "cron"
 	// EventStop: the model is not to go on after this turn.
 	EventStop EventKind = "stop"
 	// EventPersisted: a result was over its limit and lies in the session's directory.
@@ -180,6 +182,8 @@ type Event struct {
 	Work   *capability.WorkNews
 	Output json.RawMessage
 	Mode   *capability.ModeNews
+	// Cron is the prompt, with EventCron.
+	Cron *capability.DuePrompt
 	// Stored is where the whole result lies, with EventPersisted and EventReplaced.
 	Stored *StoredResult
 	// Interruptible is the news, with EventInterruptible.

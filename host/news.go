@@ -47,6 +47,9 @@ func (n *news) mode(before, now permissions.Mode) {
 	n.tell(Event{Kind: EventMode, Mode: &capability.ModeNews{Mode: now, Before: before}})
 }
 
+// cron tells about a prompt that came due.
+func (n *news) cron(p capability.DuePrompt) { n.tell(Event{Kind: EventCron, Cron: &p}) }
+
 // flush waits until the embedder has all events.
 func (n *news) flush() {
 	if n.observer != nil {

@@ -172,6 +172,9 @@ type StorageOptions struct {
 	// Teams is the directory that holds what the agents of a team share (see Caller.Team), such
 	// as their tasks; with an empty one each session has tasks of its own.
 	Teams string
+	// Cron is the directory that holds the durable scheduled prompts of projects; with an empty
+	// one, or without [PathOptions].Project, there are none.
+	Cron string
 	// CacheDir keeps compiled plugins between processes; empty keeps none.
 	CacheDir string
 }
@@ -231,7 +234,7 @@ func (o *Options) folders() []string {
 	if o.Plugins.GrantsFile != "" {
 		folders = append(folders, filepath.Dir(o.Plugins.GrantsFile))
 	}
-	for _, dir := range []string{o.Storage.Sessions, o.Storage.Teams} {
+	for _, dir := range []string{o.Storage.Sessions, o.Storage.Teams, o.Storage.Cron} {
 		if dir != "" {
 			folders = append(folders, dir)
 		}

@@ -49,6 +49,9 @@ type SessionOptions struct {
 	// as in a server of MCP, whose clients do not: then SendUserMessage is not offered, and
 	// session.message is refused.
 	Unheard bool
+	// Prompts says that prompts which come by the clock are taken, by [Session.Prompts]. Without,
+	// the tools that schedule them are not offered.
+	Prompts bool
 	// OutputSchema asks for structured output: the tool StructuredOutput is offered, whatever
 	// else is, with this JSON Schema of its input, and [Session.Output] is what it was called
 	// with last. The root must have the type object, references may only point into the schema,
@@ -100,7 +103,7 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 	}
 	s := &Session{host: h, options: o, id: cmp.Or(o.ID, rand.Text())}
 	s.news, s.quiet.of = newNews(h, s), s
-	inner := session.Options{Caller: o.Caller, Audience: o.Audience, Storage: s.storageOptions(), Output: output, Unheard: o.Unheard, Resumes: o.ID != ""}
+	inner := session.Options{Caller: o.Caller, Audience: o.Audience, Storage: s.storageOptions(), Output: output, Unheard: o.Unheard, Prompts: o.Prompts, Resumes: o.ID != ""}
 	inner.Headless = func() bool { return !s.carries(QuestionApproval) }
 	inner.Carries = func(kinds ...QuestionKind) bool {
 		if len(kinds) == 0 {

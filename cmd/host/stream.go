@@ -38,8 +38,9 @@ With turn, call and elapsed_ms there follow queued, started, progress, log (with
 discarded, interruptible, message, todos and work (a list of work has changed), output
 and, once for each turn, done; of no turn are error (a part of the input that could not
 be read and was passed over), tools (others can be called from the next turn on), plugin
-(one cannot be used), mode (it has changed), task (one began or ended in the background)
-and the deed lines of such a task.
+(one cannot be used), mode (it has changed), task (one began or ended in the background),
+the deed lines of such a task, and cron (a prompt that the model scheduled came due: give
+it to the model as a message; while the input is open, they come).
 Types and keys that you do not know are to be passed over: more may come. With
 --output anthropic, say, it is the reply to each message instead, in which a
 call that came broken has a result, too.
@@ -100,6 +101,7 @@ func runStream(ctx context.Context, a *app, file string, f runFlags) error {
 		s.session.OutputSchema = schema
 		stageWrites(a, &s.session, f.staged)
 		s.session.Asker = d.choose(s)
+		s.session.Prompts = d.output == message.List
 		s.options.Observe.Events = d.observe
 	})
 	if err != nil {
@@ -123,11 +125,23 @@ func runStream(ctx context.Context, a *app, file string, f runFlags) error {
 	defer end()
 	d.keys = keys
 	go d.read(ctx, items)
+	go d.prompt(ctx)
 	d.out.await(func() {
 		d.write(ctx)
 		d.out.sayNews()
 	}, ctx.Done())
 	return d.end(ctx)
+}
+
+// prompt has the lines written of scheduled prompts that come due. Each is told when its line is
+// written.
+func (d *streamDriver) prompt(ctx context.Context) {
+	for range d.turns.session.Prompts(ctx) {
+		d.out.sayNews()
+		if _, failed := d.out.outcome(); failed != nil {
+			return
+		}
+	}
 }
 
 // choose is who is asked what the rules leave open.

@@ -33,7 +33,7 @@ func setTables(o *host.Options, dirs Dirs, l *settings.Loaded) error {
 	if l.Sessions.Directory.Set { // the usual one lies in a protected directory already
 		o.Paths.Host = append(o.Paths.Host, o.Storage.Sessions)
 	}
-	o.Storage.Teams, o.Model.Todos = dirs.Teams(), l.Tasks.Kind.Value == settings.KindTodo
+	o.Storage.Teams, o.Storage.Cron, o.Model.Todos = dirs.Teams(), dirs.Cron(), l.Tasks.Kind.Value == settings.KindTodo
 	var err error
 	o.Model.Toolset, err = offeringOf(&l.Tools)
 	return err

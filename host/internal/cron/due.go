@@ -17,8 +17,7 @@ const lookEvery = time.Minute
 type Taker struct {
 	// Idle waits until no turn of the session runs, and reports false where ctx ends first.
 	Idle func(ctx context.Context) bool
-	// Take takes a prompt. When it returns the prompt is told; if it returns false nothing more
-	// is.
+	// Take takes a prompt. It returns false where it did not, and then nothing more is told.
 	Take func(capability.DuePrompt) bool
 }
 
@@ -95,10 +94,15 @@ func (j *Jobs) tell(ctx context.Context, k *job, t *Taker) (more bool) {
 	if k.durable {
 		return j.tellDurable(ctx, k.ID, t)
 	}
-	if prompt, due := j.take(k.ID); due {
-		return t.Take(prompt)
+	prompt, due := j.take(k.ID)
+	if !due {
+		return true
 	}
-	return true
+	more = t.Take(prompt)
+	if more {
+		j.done(k.ID)
+	}
+	return more
 }
 
 // take takes a job of the session's own that is due.
@@ -109,16 +113,29 @@ func (j *Jobs) take(id string) (p capability.DuePrompt, due bool) {
 	if at < 0 {
 		return p, false
 	}
-	k, now := j.list[at], j.cron.now()
-	k.settle(now)
-	if !k.fire(now, j.cron.options.Zone) {
-		return p, false
+	k, again := j.list[at], j.list[at].Fired != nil
+	if !again {
+		now := j.cron.now()
+		k.settle(now)
+		if !k.fire(now, j.cron.options.Zone) {
+			return p, false
+		}
 	}
 	p = k.prompt()
-	if k.Fired = nil; p.Last {
-		j.list = slices.Delete(j.list, at, at+1)
-	}
+	p.Again = again
 	return p, true
+}
+
+// done notes that the prompt of a job of the session's own was told.
+func (j *Jobs) done(id string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.list = slices.DeleteFunc(j.list, func(k *job) bool { return k.ID == id && k.Fired != nil && k.Fired.Last })
+	for _, k := range j.list {
+		if k.ID == id {
+			k.Fired = nil
+		}
+	}
 }
 
 // tellDurable tells a durable job's prompt, unless another process does. Where that cannot be
@@ -130,11 +147,12 @@ func (j *Jobs) tellDurable(ctx context.Context, id string, t *Taker) (more bool)
 		return true
 	}
 	defer taken.leave() // also where taking it panics
-	more = true
 	p := taken.job.prompt()
 	p.Again = taken.again
 	if last, was := j.told[id]; !was || !last.Equal(p.Due) {
-		more = t.Take(p)
+		if !t.Take(p) {
+			return false
+		}
 		j.told[id] = p.Due
 	}
 	err = taken.told(context.WithoutCancel(ctx))
@@ -142,7 +160,7 @@ func (j *Jobs) tellDurable(ctx context.Context, id string, t *Taker) (more bool)
 	if err == nil {
 		delete(j.told, id)
 	}
-	return more
+	return true
 }
 
 // warn tells the operator of an error, once while it stays the same.

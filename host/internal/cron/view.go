@@ -3,6 +3,7 @@ package cron
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -67,6 +68,34 @@ func (v view) describe(k *job) string {
 		goes += ", while this session runs"
 	}
 	return fmt.Sprintf("%s (%s), %s\nnext: %s\n\n%s\n", k.schedule.Words(), k.Cron, goes, strings.Join(next, "; "), k.Prompt)
+}
+
+// Read returns the durable jobs of a project, whether or not somebody uses them, in the order in
+// which they come due by the system's clock. It changes nothing.
+func Read(root, project string) (jobs []abi.CronJob, notes []string, err error) {
+	known, notes, err := stored(root, project).known(person())
+	for _, k := range known {
+		jobs = append(jobs, k.shown(time.Local))
+	}
+	return jobs, notes, err
+}
+
+// Delete deletes a durable job of a project.
+func Delete(ctx context.Context, root, project, id string) (abi.CronJob, error) {
+	found, err := stored(root, project).delete(ctx, id, person())
+	if err != nil {
+		return abi.CronJob{}, err
+	}
+	return found.shown(time.Local), nil
+}
+
+// person is who knows the durable jobs.
+func person() *permissions.Caller { return &permissions.Caller{Agent: permissions.MainAgent} }
+
+// stored are the durable jobs of a project alone.
+func stored(root, project string) *Jobs {
+	log := slog.New(slog.DiscardHandler)
+	return New(Options{Store: NewStore(root, project, log), Logger: log}).Open(*person())
 }
 
 // Do implements [capability.Cron].

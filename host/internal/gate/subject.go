@@ -72,7 +72,7 @@ type Subject struct {
 	Hook  *permissions.HookAnswer
 	// Offer is set where the subject is for [Gate.Offer].
 	Offer *Offer
-	// Preview is what the call would change, as a unified diff; empty where unknown.
+	// Preview is what the call would change, as a unified diff or in words; empty where unknown.
 	Preview string
 	// Rehearse, if not nil, is called before a person is asked, and may set Preview. An
 	// error ends the question unasked. Done is called when the question has ended.

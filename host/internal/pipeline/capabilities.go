@@ -79,7 +79,7 @@ func (g *world) placed(commands *commands.Shell) capability.Scope {
 	scope := capability.Scope{
 		Cwd: g.view.Cwd, Report: unheard, Tell: g.tell.News, Tools: c.turn.Catalog(),
 		Call:  c.identity(),
-		Files: &c.files, Person: asker{g}, Lists: g.lists(),
+		Files: &c.files, Person: asker{g}, Lists: g.lists(), Cron: g.cron(),
 		Output: c.session().Output, Settings: c.session().Settings, Unheard: c.session().Unheard, Skills: c.turn.Catalog().Skills(c.tool.Contract()),
 		PlanMode: rules.PlanMode{State: c.session().Rules}, PlanFile: planFile{g},
 	}

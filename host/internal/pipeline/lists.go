@@ -19,6 +19,14 @@ func (g *judging) lists() capability.Lists {
 	})
 }
 
+// cron are the prompts that come by the clock as the call has them.
+func (g *judging) cron() capability.Cron {
+	if jobs := g.core.session().Cron; jobs != nil {
+		return jobs.For(g.core.turn.Caller())
+	}
+	return nil
+}
+
 // taskHooks asks the hooks of an event about a task; nil where there are none.
 func (g *judging) taskHooks(e hooks.Event) lists.Approve {
 	set, contract := g.view.Settings.Hooks, g.tool.Contract()

@@ -45,6 +45,9 @@ func (p *performing) carryOut(ctx context.Context, plan capability.Plan) (abi.An
 		return abi.Answer{}, err
 	}
 	s := p.subject(p.operation, accesses, p.analyse)
+	if described, ok := plan.(capability.Described); ok {
+		s.Preview = described.Describe()
+	}
 	if err := p.Permit(ctx, s); err != nil {
 		return abi.Answer{}, err
 	}

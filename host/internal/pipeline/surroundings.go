@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/cron"
 	"github.com/toolquay/toolquay/host/internal/display"
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/gate"
@@ -73,6 +74,8 @@ type Session struct {
 	Declined sync.Map
 	// Distrust are tools whose claims about themselves were found false.
 	Distrust traits.Distrust
+	// Cron are the prompts that come by the clock; nil where nothing takes them.
+	Cron *cron.Jobs
 	// Judge is asked what rules leave open; nil is none.
 	Judge gate.Judge
 	// Headless reports whether there is nobody to ask for an approval now.

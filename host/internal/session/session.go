@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/cron"
 	"github.com/toolquay/toolquay/host/internal/filestate"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/pipeline"
@@ -34,6 +35,8 @@ type Host struct {
 	Todos bool
 	// OnceOnly says that no answer of a person is remembered.
 	OnceOnly bool
+	// Cron has the prompts that come by the clock.
+	Cron *cron.Cron
 	// Tasks says that commands may go on in the background.
 	Tasks bool
 	// tuning is what counts now; see [Host.Tune].
@@ -81,6 +84,8 @@ type Options struct {
 	Output *Output
 	// Unheard is as in [capability.Scope].
 	Unheard bool
+	// Prompts says that prompts which come due are taken, by [Session.Prompts].
+	Prompts bool
 	// Judge is asked what rules leave open; nil is none.
 	Judge gate.Judge
 	// Headless reports whether there is nobody to ask for an approval now, and Carries whether
@@ -101,6 +106,10 @@ func (h *Host) Open(o Options, setup *permissions.Setup) (*Session, error) {
 	if err := s.openStorage(o.Storage, setup); err != nil {
 		return nil, err
 	}
+	if o.Prompts {
+		s.Calls.Cron = h.Cron.Open(s.caller)
+	}
+	s.Tools.cron = o.Prompts
 	s.Tools.restore()
 	s.Life = turn.NewLife()
 	return s, nil
@@ -134,7 +143,30 @@ func (s *Session) End(ctx context.Context) error {
 
 // Close ends who reaches the session, and closes what is kept of it. [Session.End] comes before
 // it.
-func (s *Session) Close() error { return errors.Join(s.reach.close(), s.Storage.Close()) }
+func (s *Session) Close() error {
+	if s.Calls.Cron != nil {
+		s.Calls.Cron.Close()
+	}
+	return errors.Join(s.reach.close(), s.Storage.Close())
+}
+
+// Prompts has the prompts taken that come due, until ctx or the session ends or take returns
+// false: never while a turn runs, and one at a time.
+func (s *Session) Prompts(ctx context.Context, take func(capability.DuePrompt) bool) {
+	if s.Calls.Cron == nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.Life.Context(), cancel)()
+	s.Calls.Cron.Run(ctx, cron.Taker{Take: take, Idle: func(ctx context.Context) bool {
+		if !s.running.Take(ctx) {
+			return false
+		}
+		s.running.Give()
+		return true
+	}})
+}
 
 // Next is the session as a turn would find it that began now. The session takes that up,
 // but not while a turn runs: rules that are written with another name of a tool must go on

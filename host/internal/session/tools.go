@@ -25,6 +25,7 @@ type Tools struct {
 	// carries is as in [Options], and unheard says that nobody shows messages.
 	carries func(kinds ...capability.QuestionKind) bool
 	unheard bool
+	cron    bool // prompts that come due are taken
 	storage *storage.Session
 	// Output is what the session is begun for; nil is nothing.
 	Output *Output
@@ -136,6 +137,9 @@ func (s *Tools) refusesSelf(t tool.Tool) error {
 	}
 	if _, tells := t.Declares(abi.CapSessionMessage); tells && s.unheard {
 		return abi.Errorf(abi.CodeDisabled, "nobody shows the person here what %s would tell them", t.Contract().Name)
+	}
+	if _, schedules := t.Declares(abi.CapSessionCron); schedules && !s.cron {
+		return abi.Errorf(abi.CodeDisabled, "nothing stays here that could take a prompt when it comes due: run --stream and toolquay mcp do, and so do embedders with host.SessionOptions.Prompts")
 	}
 	if _, sets := t.Declares(abi.CapSessionConfig); sets && s.host.Settings == nil {
 		return abi.Errorf(abi.CodeDisabled, "there are no settings here that %s could read or set", t.Contract().Name)

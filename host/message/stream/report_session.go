@@ -43,6 +43,14 @@ type Mode struct {
 	From
 }
 
+// Cron is a scheduled prompt that came due, to be given to the model as a message. It is of no turn.
+type Cron struct {
+	Type string    `json:"type"` // cron
+	Time time.Time `json:"time"`
+	*capability.DuePrompt
+	From
+}
+
 // Beside is the line for an event of no turn, or nil where it has none.
 func Beside(e host.Event) any {
 	switch e.Kind {
@@ -54,6 +62,8 @@ func Beside(e host.Event) any {
 		return Task{string(e.Kind), now(e.Time), aboutOf(e), e.Task, fromOf(e)}
 	case host.EventGit:
 		return gitEventOf(besideHead(e), e)
+	case host.EventCron:
+		return Cron{string(e.Kind), now(e.Time), e.Cron, fromOf(e)}
 	case host.EventMode:
 		return Mode{string(e.Kind), now(e.Time), e.Mode, fromOf(e)}
 	}
