@@ -48,6 +48,9 @@ func FindSkills(sources []SkillSource) (found []*FoundSkill, problems []SkillPro
 	return set.All(), set.Problems()
 }
 
+// SkillWords splits the arguments of a skill at blanks, but not in quotes that begin a word.
+func SkillWords(args string) []string { return skills.Words(args) }
+
 // Skills lists all skills by name, those that are not offered too, and what is wrong with their sources.
 func (h *Host) Skills() (found []*FoundSkill, problems []SkillProblem) {
 	set := h.plugins.Newest().Skills

@@ -14,7 +14,7 @@ func fill(text, args string, positions bool) string {
 	var b strings.Builder
 	words, filled := []string(nil), false
 	if positions {
-		words = splitWords(args)
+		words = Words(args)
 	}
 	for {
 		before, rest, found := strings.Cut(text, "$")
@@ -42,9 +42,9 @@ func fill(text, args string, positions bool) string {
 	return b.String()
 }
 
-// splitWords splits arguments at blanks, but not in quotes that begin a word; those without an end go to
+// Words splits arguments at blanks, but not in quotes that begin a word; those without an end go to
 // the end.
-func splitWords(args string) (words []string) {
+func Words(args string) (words []string) {
 	var word strings.Builder
 	inWord, quote := false, rune(0)
 	for _, r := range args {

@@ -39,6 +39,7 @@ func (c *connection) options() *mcp.ClientOptions {
 		ProgressNotificationHandler: c.progress,
 		LoggingMessageHandler:       c.logged,
 		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { c.noteChanged() },
+		PromptListChangedHandler:    func(context.Context, *mcp.PromptListChangedRequest) { c.noteChanged() },
 	}
 	if len(c.roots()) > 0 {
 		o.Capabilities.RootsV2 = &mcp.RootCapabilities{}
@@ -58,7 +59,7 @@ func (c *connection) roots() []*mcp.Root {
 	return roots
 }
 
-// noteChanged has the tools listed again.
+// noteChanged has the tools and prompts listed again.
 func (c *connection) noteChanged() {
 	select {
 	case c.listChanged <- struct{}{}:

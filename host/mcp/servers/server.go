@@ -52,6 +52,7 @@ type server struct {
 	stepUp  bool                   // a person can log in for more than was granted
 	// resources says that the server has some, and is connected or was until nobody used it.
 	resources bool
+	prompts   []host.Skill  // as they were listed last
 	changed   chan struct{} // closed when any of it changes, and replaced
 }
 
@@ -266,6 +267,7 @@ func (s *server) establishOnce(ctx context.Context) (*connection, error) {
 		s.drop(c)
 		return nil, err
 	}
+	s.listPrompts(ctx, c)
 	return c, nil
 }
 
@@ -327,7 +329,9 @@ func (s *server) relist(c *connection) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(s.ctx, s.config.startTimeout(), fmt.Errorf("it did not list its tools within %s (start_timeout)", s.config.startTimeout()))
 	defer cancel()
-	return reason(ctx, s.list(ctx, c))
+	err := reason(ctx, s.list(ctx, c))
+	s.listPrompts(ctx, c)
+	return err
 }
 
 // heard keeps what a program said and asked for, for the status. The mutex is held.

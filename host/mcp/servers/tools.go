@@ -75,6 +75,7 @@ func (s *server) offer() {
 			}
 		}
 	}
+	p.Skills = s.prompts
 	stepUp := s.stepUp
 	s.mu.Unlock()
 	if stepUp {
