@@ -193,10 +193,11 @@ func splitRules(text string) (rules []string) {
 	return rules
 }
 
-var plainLine = lazyregexp.New(`^([A-Za-z][A-Za-z0-9_-]*):[ \t]+([^"'\[{|>&*!#%@` + "`" + ` \t].*)$`)
+// plainLine is a top-level key with a text that no quote or bracket begins; a hint may have brackets.
+var plainLine = lazyregexp.New(`^(?:([A-Za-z][A-Za-z0-9_-]*):[ \t]+([^"'\[{|>&*!# \t].*)|(argument-hint):[ \t]+(\[.*))$`)
 
 // mend quotes the plain texts of top-level keys. Many skills have a colon in one, which YAML reads as
-// another mapping.
+// another mapping, or several words in brackets for a hint.
 func mend(text string) string {
 	lines := strings.Split(text, "\n")
 	for i := 0; i < len(lines); i++ {
@@ -204,12 +205,12 @@ func mend(text string) string {
 		if found == nil {
 			continue
 		}
-		value := found[2]
+		value := found[2] + found[4]
 		for j := i + 1; j < len(lines) && (strings.HasPrefix(lines[j], " ") || strings.HasPrefix(lines[j], "\t")); j++ {
 			value += " " + strings.TrimSpace(lines[j])
 			lines[j] = ""
 		}
-		lines[i] = found[1] + ": '" + strings.ReplaceAll(strings.TrimSpace(value), "'", "''") + "'"
+		lines[i] = found[1] + found[3] + ": '" + strings.ReplaceAll(strings.TrimSpace(value), "'", "''") + "'"
 	}
 	return strings.Join(lines, "\n")
 }

@@ -1,0 +1,136 @@
+//go:build unix
+
+package skills_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/skills"
+)
+
+const plain = "---\nname: x\ndescription: d\n---\nx"
+
+// hostile is a directory of skills that lead elsewhere, or nowhere.
+func hostile(t *testing.T) (dir, outside string) {
+	t.Helper()
+	outside = write(t, t.TempDir(), map[string]string{"secret.md": "---\nname: secret\ndescription: secret\n---\nsecret", "out/SKILL.md": "---\nname: out\ndescription: d\n---\nout"})
+	dir = write(t, t.TempDir(), map[string]string{
+		"skills/good/SKILL.md": "---\nname: good\ndescription: d\n---\ngood", "skills/dir/SKILL.md/a": "-", "inside/SKILL.md": "---\nname: inside\ndescription: d\n---\ninside", "commands/c.md": "c",
+	})
+	at := func(name string) string { return filepath.Join(dir, "skills", name) }
+	for name, to := range map[string]string{
+		"file": filepath.Join(outside, "secret.md"), "loop": "SKILL.md", "nothing": "nowhere", "zero": "/dev/zero",
+	} {
+		if err := os.Mkdir(at(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(to, filepath.Join(at(name), "SKILL.md")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, to := range map[string]string{
+		at("out"): filepath.Join(outside, "out"), at("inside"): "../inside", at("round"): ".", filepath.Join(dir, "commands", "round"): ".",
+	} {
+		if err := os.Symlink(to, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(at("pipe"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(at("pipe"), "SKILL.md"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir, outside
+}
+
+// TestHostileFiles reads no pipe, device or directory, follows no loop, and in a project no link that
+// leads out of it. In a user's own directories links lead anywhere.
+func TestHostileFiles(t *testing.T) {
+	t.Parallel()
+	dir, outside := hostile(t)
+	for within, want := range map[string][]string{
+		"":  {"c", "good", "inside", "loop!", "out", "pipe!", "round:c", "round:round:c", "round:round:round:c", "secret", "zero!"},
+		dir: {"c", "file!", "good", "inside", "loop!", "out!", "pipe!", "round:c", "round:round:c", "round:round:round:c", "zero!"},
+	} {
+		set := skills.Load([]skills.Source{{Label: "user", Dir: dir, Within: within}}, nil)
+		if got := named(set); !slices.Equal(got, want) {
+			t.Errorf("within %q: found %q, want %q", within, got, want)
+		}
+		for _, s := range set.All() {
+			if problem := s.Problem(); problem != nil && (strings.Contains(s.Description, "secret") || strings.Contains(problem.Error(), "secret")) {
+				t.Errorf("%s tells %+v", s.Name, *s)
+			}
+		}
+		l := load(t, set, "inside", "")
+		if real, err := filepath.EvalSymlinks(filepath.Join(dir, "inside")); err != nil || l.Skill.Dir != real {
+			t.Errorf("the folder is %s, not %s, %v", l.Skill.Dir, real, err)
+		}
+	}
+	set := skills.Load(user(dir), nil)
+	if l := load(t, set, "out", ""); l.Skill.Dir != realPath(t, filepath.Join(outside, "out")) {
+		t.Errorf("the folder is %s", l.Skill.Dir)
+	}
+}
+
+func realPath(t *testing.T, path string) string {
+	t.Helper()
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return real
+}
+
+// TestFolderMoves does not open a folder for reading that came to lead out of its project.
+func TestFolderMoves(t *testing.T) {
+	t.Parallel()
+	dir := write(t, t.TempDir(), map[string]string{"skills/x/SKILL.md": plain})
+	outside := write(t, t.TempDir(), map[string]string{"x/SKILL.md": plain})
+	set := skills.Load([]skills.Source{{Label: "project", Dir: dir, Within: dir}}, nil)
+	s, err := set.Find("x", all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "skills", "x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(outside, "x"), filepath.Join(dir, "skills", "x")); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := s.Load(t.Context(), ""); err == nil || abi.CodeOf(err) == abi.CodeInternal {
+		t.Errorf("loaded %+v, %v", l, err)
+	}
+}
+
+// TestUnreadable tells of a directory that cannot be listed, and goes on with the rest.
+func TestUnreadable(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "skills"), nil, 0o600); err != nil { // root reads every directory
+			t.Fatal(err)
+		}
+		wantProblem(t, dir, "is not a directory")
+		return
+	}
+	dir := write(t, t.TempDir(), map[string]string{"skills/x/SKILL.md": plain, "commands/c.md": "c"})
+	if err := os.Chmod(filepath.Join(dir, "skills"), 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, "skills"), 0o755) }) //nolint:gosec // a directory
+	wantProblem(t, dir, "permission denied")
+}
+
+func wantProblem(t *testing.T, dir, want string) {
+	t.Helper()
+	if p := skills.Load(user(dir), nil).Problems(); len(p) != 1 || !strings.Contains(p[0].Err.Error(), want) {
+		t.Errorf("the problems are %v, want %q", p, want)
+	}
+}
