@@ -39,7 +39,8 @@ func harmlessAccess(p *Policy, r *Request, a *Access) bool {
 	target, actual := filepath.ToSlash(a.Target), filepath.ToSlash(a.Real)
 	switch a.Kind {
 	case AccessSession:
-		return !a.ChangesBeyond()
+		_, beyond := sessionMatter(a.Target)
+		return !beyond
 	case AccessRead:
 		return paths.IsClean(target) && paths.IsClean(actual) && p.readable(target) && p.readableReal(actual)
 	case AccessWrite:
