@@ -110,7 +110,7 @@ func (h *Host) sharedBySessions(calls *pipeline.Host) *session.Host {
 	o := &h.options
 	shared := &session.Host{
 		Calls: calls, Plugins: h.plugins, Testing: o.Model.Testing, Todos: o.Model.Todos, Settings: o.Settings, OnceOnly: o.Permissions.OnceOnly,
-		Cron: o.cron(),
+		Cron:  o.cron(),
 		Tasks: o.Shell != nil && o.Shell.MaxBackground >= 0, Logger: o.Observe.Logger,
 	}
 	tuning := o.Tuning()

@@ -122,6 +122,7 @@ type served struct {
 func (s *served) session(of scope, c *mcp.Client, dirs []string) (*host.Session, error) {
 	o := s.setup.session
 	o.Unheard = true // a client shows its person results alone
+	o.Prompts = true
 	if of.token != "" {
 		o.ID = of.token + "-" + rand.Text()
 	}

@@ -224,7 +224,9 @@ func (c *call) outcome() (*mcp.CallToolResult, error) {
 	if c.lacking != nil {
 		return nil, c.lacking
 	}
-	return resultOf(c.result, &c.session.store), nil
+	out := resultOf(c.result, &c.session.store)
+	c.session.due.add(out)
+	return out, nil
 }
 
 func (c *call) attach(at *attachment) {

@@ -27,6 +27,7 @@ type clientSession struct {
 	store  storedResults
 	asker  asker
 	tasks  taskList
+	due    duePrompts
 	// entering holds a token for the one that opens the session.
 	entering chan struct{}
 
@@ -39,6 +40,8 @@ type clientSession struct {
 	gone   bool
 	calls  map[string]*call
 	used   time.Time
+	// unfollow ends waiting for scheduled prompts; nil where no session is open.
+	unfollow context.CancelFunc
 }
 
 // newSession makes what a client sees. The host's session is opened when it is needed: only
@@ -203,6 +206,9 @@ func (c *clientSession) begin(session *host.Session, of *Client) bool {
 		return false
 	}
 	c.host, c.roots, c.wish, c.stale, c.listed = session, of.Roots, of.Mode, false, false
+	ctx, cancel := context.WithCancel(context.Background())
+	c.unfollow = cancel
+	go c.due.follow(ctx, session)
 	return true
 }
 
@@ -240,10 +246,14 @@ func (c *clientSession) refresh() {
 // end closes the host's session.
 func (c *clientSession) end() {
 	c.mu.Lock()
-	session := c.host
-	c.host = nil
+	session, unfollow := c.host, c.unfollow
+	c.host, c.unfollow = nil, nil
 	c.mu.Unlock()
 	c.store.forget()
+	if unfollow != nil {
+		unfollow()
+		c.due.forget()
+	}
 	if session != nil {
 		closeSession(session)
 	}

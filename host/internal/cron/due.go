@@ -26,7 +26,13 @@ type Taker struct {
 func (j *Jobs) Run(ctx context.Context, t Taker) {
 	j.running.Lock()
 	defer j.running.Unlock()
-	for ctx.Err() == nil && j.pass(ctx, &t) {
+	for ctx.Err() == nil {
+		switch told, more := j.pass(ctx, &t); {
+		case !more:
+			return
+		case told: // others may have come due meanwhile
+			continue
+		}
 		timer := time.NewTimer(j.wait())
 		select {
 		case <-timer.C:
@@ -71,8 +77,8 @@ func (j *Jobs) wait() time.Duration {
 	return wait
 }
 
-// pass tells all that is due. It reports false where nothing more is to be told.
-func (j *Jobs) pass(ctx context.Context, t *Taker) bool {
+// pass tells all that is due, and reports whether that was anything, and whether more is to be told.
+func (j *Jobs) pass(ctx context.Context, t *Taker) (told, more bool) {
 	now, zone := j.cron.now(), j.cron.options.Zone
 	list := slices.DeleteFunc(j.mine(), func(k *job) bool {
 		return k.at(zone).After(now) && !now.Before(k.Through.Add(-setBack))
@@ -80,29 +86,30 @@ func (j *Jobs) pass(ctx context.Context, t *Taker) bool {
 	slices.SortFunc(list, byTime(zone))
 	for _, k := range list {
 		if !t.Idle(ctx) {
-			return false
+			return told, false
 		}
-		if more := j.tell(ctx, k, t); !more {
-			return false
+		did, more := j.tell(ctx, k, t)
+		if told = told || did; !more {
+			return told, false
 		}
 	}
-	return true
+	return told, true
 }
 
 // tell tells one job's prompt, if it is due still.
-func (j *Jobs) tell(ctx context.Context, k *job, t *Taker) (more bool) {
+func (j *Jobs) tell(ctx context.Context, k *job, t *Taker) (told, more bool) {
 	if k.durable {
 		return j.tellDurable(ctx, k.ID, t)
 	}
 	prompt, due := j.take(k.ID)
 	if !due {
-		return true
+		return false, true
 	}
-	more = t.Take(prompt)
-	if more {
-		j.done(k.ID)
+	if !t.Take(prompt) {
+		return false, false
 	}
-	return more
+	j.done(k.ID)
+	return true, true
 }
 
 // take takes a job of the session's own that is due.
@@ -140,27 +147,27 @@ func (j *Jobs) done(id string) {
 
 // tellDurable tells a durable job's prompt, unless another process does. Where that cannot be
 // written down before, it is not told.
-func (j *Jobs) tellDurable(ctx context.Context, id string, t *Taker) (more bool) {
+func (j *Jobs) tellDurable(ctx context.Context, id string, t *Taker) (told, more bool) {
 	taken, err := j.cron.options.Store.take(ctx, id, j.cron.now(), j.cron.options.Zone)
 	j.warn("a scheduled prompt is not told, as it cannot be written down that it came due", id, err)
 	if taken == nil {
-		return true
+		return false, true
 	}
 	defer taken.leave() // also where taking it panics
 	p := taken.job.prompt()
 	p.Again = taken.again
 	if last, was := j.told[id]; !was || !last.Equal(p.Due) {
 		if !t.Take(p) {
-			return false
+			return false, false
 		}
-		j.told[id] = p.Due
+		told, j.told[id] = true, p.Due
 	}
 	err = taken.told(context.WithoutCancel(ctx))
 	j.warn("it cannot be written down that a scheduled prompt was told: the next process tells it again", id, err)
 	if err == nil {
 		delete(j.told, id)
 	}
-	return true
+	return told, true
 }
 
 // warn tells the operator of an error, once while it stays the same.

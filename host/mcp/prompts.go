@@ -1,0 +1,81 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/capability"
+)
+
+// duePrompts are scheduled prompts that came due. A server cannot begin a turn of its client's
+// model, and clients need not show a model what a server tells them otherwise: so they wait for
+// the next result of the session, and stand behind it.
+type duePrompts struct {
+	mu   sync.Mutex
+	list []*duePrompt
+}
+
+type duePrompt struct {
+	capability.DuePrompt
+	// gone is closed when the prompt has left with a result.
+	gone chan struct{}
+}
+
+// maxDue bounds the prompts behind one result, in bytes, but for the first of them.
+const maxDue = 50_000
+
+// follow keeps what comes due in a session, until ctx ends. A durable prompt counts as told when
+// it has left, so that another process tells it if this one ends before.
+func (d *duePrompts) follow(ctx context.Context, session *host.Session) {
+	for p := range session.Prompts(ctx) {
+		waits := &duePrompt{p, make(chan struct{})}
+		d.mu.Lock()
+		d.list = append(d.list, waits)
+		d.mu.Unlock()
+		if !p.Durable {
+			continue
+		}
+		select {
+		case <-waits.gone:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// add puts those that wait behind a result.
+func (d *duePrompts) add(r *mcp.CallToolResult) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	size, n := 0, 0
+	for ; n < len(d.list); n++ {
+		p := d.list[n]
+		if size += len(p.Prompt); n > 0 && size > maxDue {
+			break
+		}
+		r.Content = append(r.Content, &mcp.TextContent{Text: p.text()})
+		close(p.gone)
+	}
+	d.list = d.list[n:]
+}
+
+// forget drops those of a session that has ended.
+func (d *duePrompts) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.list = nil
+}
+
+// text is a prompt as a model gets it.
+func (p *duePrompt) text() string {
+	about := ""
+	if p.Recurring && p.Last {
+		about = ", for the last time"
+	}
+	return fmt.Sprintf("[The prompt that you scheduled as %s came due at %s%s:]\n%s", p.ID, p.Due.Format(time.RFC3339), about, p.Prompt)
+}
