@@ -58,7 +58,7 @@ type Jobs struct {
 	// that were told and could not be written down as such, and warned, of what the log knows.
 	running sync.Mutex
 	told    map[string]time.Time
-	warned  map[string]string
+	warned  map[string]bool
 
 	mu   sync.Mutex
 	list []*job
@@ -66,7 +66,7 @@ type Jobs struct {
 
 // Open begins the jobs of a session, whose calls somebody makes.
 func (c *Cron) Open(by permissions.Caller) *Jobs {
-	j := &Jobs{cron: c, durable: c.options.Store != nil && lasting(&by), changed: make(chan struct{}, 1), told: make(map[string]time.Time), warned: make(map[string]string)}
+	j := &Jobs{cron: c, durable: c.options.Store != nil && lasting(&by), changed: make(chan struct{}, 1), told: make(map[string]time.Time), warned: make(map[string]bool)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sessions[j] = struct{}{}
@@ -159,7 +159,8 @@ func (j *Jobs) create(ctx context.Context, args *abi.CronArgs, by *permissions.C
 	default:
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		j.list = append(j.list, made)
+		kept := *made
+		j.list = append(j.list, &kept)
 	}
 	return made, notes, err
 }

@@ -158,7 +158,7 @@ func TestDue(t *testing.T) {
 		defer d.run()()
 		five := d.every("*/5 * * * *", "five")
 		d.once("7 * * * *", "seven")
-		d.after(5*time.Minute-time.Second)
+		d.after(5*time.Minute - time.Second)
 		d.after(time.Second, "1T00:05 five")
 		d.after(10*time.Minute, "1T00:07 seven", "1T00:10 five", "1T00:15 five")
 		if got := d.list(); got != "five 2000-01-01T00:20:00Z" {
@@ -230,10 +230,10 @@ func TestLast(t *testing.T) {
 		d := newDesk(t, "")
 		defer d.run()()
 		d.every("0 9 * * *", "daily")
-		d.every("0 0 20 1 *", "yearly")
+		d.every("0 0 9 1 *", "yearly")
 		d.every("30 0 * * sat", "weekly")
 		d.after(6*24*time.Hour+12*time.Hour, "1T00:30 weekly last", "1T09:00 daily", "2T09:00 daily", "3T09:00 daily", "4T09:00 daily", "5T09:00 daily", "6T09:00 daily", "7T09:00 daily last")
-		d.after(14*24*time.Hour, "20T00:00 yearly last")
+		d.after(2*24*time.Hour, "9T00:00 yearly last")
 		if got := d.list(); got != "" {
 			t.Errorf("there are still %s", got)
 		}

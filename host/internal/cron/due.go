@@ -27,13 +27,14 @@ func (j *Jobs) Run(ctx context.Context, t Taker) {
 	j.running.Lock()
 	defer j.running.Unlock()
 	for ctx.Err() == nil {
-		switch told, more := j.pass(ctx, &t); {
+		due, wait := j.look()
+		switch told, more := j.tellAll(ctx, due, &t); {
 		case !more:
 			return
 		case told: // others may have come due meanwhile
 			continue
 		}
-		timer := time.NewTimer(j.wait())
+		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
 		case <-j.changed:
@@ -62,28 +63,28 @@ func (j *Jobs) mine() []*job {
 // forEver is how long is waited where there is no job.
 const forEver = 1<<63 - 1
 
-// wait is how long nothing comes due, and at most until the clock is to be looked at.
-func (j *Jobs) wait() time.Duration {
-	list, now, wait := j.mine(), j.cron.now(), lookEvery
+// look finds the jobs that are due or are to begin anew, and how long no other comes due: at most
+// until the clock is to be looked at.
+func (j *Jobs) look() (due []*job, wait time.Duration) {
+	list, now, zone := j.mine(), j.cron.now(), j.cron.options.Zone
+	wait = lookEvery
 	if len(list) == 0 {
-		return forEver
+		wait = forEver
 	}
 	for _, k := range list {
-		// What is due still could not be told just now.
-		if left := k.at(j.cron.options.Zone).Sub(now); left > 0 {
+		switch left := k.at(zone).Sub(now); {
+		case left <= 0 || now.Before(k.Through.Add(-setBack)):
+			due = append(due, k)
+		default:
 			wait = min(wait, left)
 		}
 	}
-	return wait
+	slices.SortFunc(due, byTime(zone))
+	return due, wait
 }
 
-// pass tells all that is due, and reports whether that was anything, and whether more is to be told.
-func (j *Jobs) pass(ctx context.Context, t *Taker) (told, more bool) {
-	now, zone := j.cron.now(), j.cron.options.Zone
-	list := slices.DeleteFunc(j.mine(), func(k *job) bool {
-		return k.at(zone).After(now) && !now.Before(k.Through.Add(-setBack))
-	})
-	slices.SortFunc(list, byTime(zone))
+// tellAll tells what is due, and reports whether that was anything, and whether more is to be told.
+func (j *Jobs) tellAll(ctx context.Context, list []*job, t *Taker) (told, more bool) {
 	for _, k := range list {
 		if !t.Idle(ctx) {
 			return told, false
@@ -170,14 +171,10 @@ func (j *Jobs) tellDurable(ctx context.Context, id string, t *Taker) (told, more
 	return told, true
 }
 
-// warn tells the operator of an error, once while it stays the same.
+// warn tells the operator of an error, once until it is over.
 func (j *Jobs) warn(what, id string, err error) {
-	text := ""
-	if err != nil {
-		text = err.Error()
-	}
-	if about := what + id; j.warned[about] != text {
-		j.warned[about] = text
+	if about := what + id; j.warned[about] != (err != nil) {
+		j.warned[about] = err != nil
 		if err != nil {
 			j.cron.options.Logger.Warn(what, "job", id, "error", err)
 		}

@@ -239,7 +239,7 @@ func TestNextAgainstOracle(t *testing.T) {
 				t.Fatal(err)
 			}
 			from, to := change.Add(-26*time.Hour), change.Add(26*time.Hour)
-			for range testenv.Sample(80) {
+			for range testenv.Sample(40) {
 				line, o := random(r)
 				s, want := parsed(t, line), o.due(from, to, z)
 				for at := from; at.Before(to); at = at.Add(time.Minute) {

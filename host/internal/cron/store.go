@@ -204,7 +204,9 @@ func (s *Store) add(ctx context.Context, j *job, room func(durable int) error) (
 			err = room(len(jobs))
 		}
 		if err == nil {
+			s.at("before it is made")
 			err = s.write(j)
+			s.at("after it is made")
 		}
 		return err
 	})
