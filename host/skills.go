@@ -101,19 +101,27 @@ func (h *Host) skillSources(set *plugins.Set) []SkillSource {
 	o := &h.options.Skills
 	all := slices.Clone(o.Sources)
 	for _, p := range set.Plugins() {
-		if p.Origin == plugins.OriginBuiltin || filepath.Ext(p.Path) == ".wasm" || p.Problem() != nil {
+		state := p.GrantState()
+		if p.Problem() != nil || state != plugins.GrantUnneeded && state != plugins.GrantGiven {
 			continue
 		}
-		if state := p.GrantState(); state != plugins.GrantUnneeded && state != plugins.GrantGiven {
-			continue
+		if s, has := PluginSkills(p); has {
+			if p.Origin == plugins.OriginProject {
+				s.Admit = o.Project
+			}
+			all = append(all, s)
 		}
-		s := SkillSource{Label: p.Name, Dir: filepath.Join(p.Path, "skills"), Flat: true, Within: p.Path, Plugin: true}
-		if p.Origin == plugins.OriginProject {
-			s.Admit = o.Project
-		}
-		all = append(all, s)
 	}
 	return all
+}
+
+// PluginSkills is where the skills of a plugin lie: in the folder skills beside its manifest. Plugins
+// that are built in, or a single file, have no place for them.
+func PluginSkills(p *plugins.Plugin) (s SkillSource, has bool) {
+	if p.Origin == plugins.OriginBuiltin || filepath.Ext(p.Path) == ".wasm" {
+		return s, false
+	}
+	return SkillSource{Label: p.Name, Dir: filepath.Join(p.Path, "skills"), Flat: true, Within: p.Path, Plugin: true}, true
 }
 
 // withSkills is the first set of tools that a host has.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/settings"
 	"github.com/toolquay/toolquay/plugins"
@@ -26,9 +27,13 @@ func (p Project) Brings(dirs Dirs) (all, unseen []settings.Brought, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	places := p.SkillSources()
 	for _, plugin := range set.Plugins() {
 		if b, err := broughtPlugin(plugin); err == nil {
 			all = append(all, b)
+		}
+		if s, has := host.PluginSkills(plugin); has {
+			places = append(places, s)
 		}
 	}
 	shown := p.trust.shown(p.Root)
@@ -37,7 +42,7 @@ func (p Project) Brings(dirs Dirs) (all, unseen []settings.Brought, err error) {
 			unseen = append(unseen, b)
 		}
 	}
-	for _, s := range p.ownSkills() {
+	for _, s := range usableSkills(places) {
 		b := broughtSkill(s)
 		all = append(all, b)
 		if !shown[b.Pin()] && (shown == nil || len(s.Tools) > 0) {

@@ -47,9 +47,9 @@ func skillsOf(dirs Dirs, project Project) host.SkillOptions {
 	return o
 }
 
-// ownSkills are the project's skills that can be used.
-func (p Project) ownSkills() (list []*host.FoundSkill) {
-	found, _ := host.FindSkills(p.SkillSources())
+// usableSkills are the skills in some places that can be used.
+func usableSkills(places []host.SkillSource) (list []*host.FoundSkill) {
+	found, _ := host.FindSkills(places)
 	for _, s := range found {
 		if s.Problem() == nil {
 			list = append(list, s)

@@ -71,6 +71,9 @@ func (p *Provided) skill() *Skill {
 		Own: p.Name, Label: labelProvided, Description: short(p.Description, maxDescription), Hint: short(p.Hint, maxHint),
 		Tools: p.Tools, Server: p.Server, fetched: p.Fetch,
 	}
+	if p.Server != "" {
+		s.Label = "MCP server " + p.Server
+	}
 	s.stands.refused = p.Check()
 	return s
 }
