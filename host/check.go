@@ -124,6 +124,7 @@ func (o *Options) checkLimits(f *faults) {
 		f.add("Options.Limits.Cascade", "%d is unknown; write one of scheduler.CascadeBatch, CascadeTurn and CascadeOff", o.Limits.Cascade)
 	}
 	f.absolute("Options.Storage.Sessions", o.Storage.Sessions)
+	f.absolute("Options.Storage.Worktrees", o.Storage.Worktrees)
 }
 
 func (s *Shell) check(f *faults, m *machine) {

@@ -57,6 +57,8 @@ const (
 	EventWork EventKind = "work"
 	// EventOutput: the session has the structured output that it was begun for, or another one.
 	EventOutput EventKind = "output"
+	// EventWorktree: the session has entered a work tree of git, or left it.
+	EventWorktree EventKind = "worktree"
 	// EventMode: the session's permission mode has changed. It is of no turn.
 	EventMode EventKind = "mode"
 	// EventCron: a scheduled prompt came due, and is about to be taken. It is of no turn.
@@ -102,11 +104,11 @@ const (
 //     takes the place of its EventResult.
 //   - EventQueued comes first. Before EventStarted come EventDecided, EventQuestion,
 //     EventHook and EventRewritten, as often as the input is rewritten. After it come
-//     EventProgress, EventGit, the EventHook of hooks that are asked about a task, EventTodos, EventWork, EventOutput, EventMessage with Said,
+//     EventProgress, EventGit, the EventHook of hooks that are asked about a task, EventTodos, EventWork, EventOutput, EventWorktree, EventMessage with Said,
 //     EventQuestion and EventAnswered for what the tool asks, and of each capability call its EventDecided, EventQuestion and EventCapability, in any number; then EventHook for the hooks
 //     after the call, and EventPersisted. Then come EventFinished and EventResult, and
 //     last EventReplaced. EventChanged comes after EventFinished, before EventResult or
-//     after it. EventMessage and EventStop come with the hook or the answer that caused
+//     after it; with an EventWorktree it comes before EventFinished. EventMessage and EventStop come with the hook or the answer that caused
 //     them. EventLog comes at any time before EventFinished, even before EventQueued.
 //   - Results come in call order. Other events of different calls come as they happen,
 //     in one order for the whole turn.
@@ -184,6 +186,8 @@ type Event struct {
 	Mode   *capability.ModeNews
 	// Cron is the prompt, with EventCron.
 	Cron *capability.DuePrompt
+	// Worktree is the work tree, with EventWorktree.
+	Worktree *capability.WorktreeNews
 	// Stored is where the whole result lies, with EventPersisted and EventReplaced.
 	Stored *StoredResult
 	// Interruptible is the news, with EventInterruptible.

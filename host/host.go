@@ -11,8 +11,10 @@ import (
 	"github.com/toolquay/toolquay/host/internal/pluginset"
 	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/session"
+	"github.com/toolquay/toolquay/host/internal/shell"
 	"github.com/toolquay/toolquay/host/internal/storage"
 	"github.com/toolquay/toolquay/host/internal/tool"
+	"github.com/toolquay/toolquay/host/internal/worktree"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/scheduler"
 )
@@ -112,6 +114,9 @@ func (h *Host) sharedBySessions(calls *pipeline.Host) *session.Host {
 		Calls: calls, Plugins: h.plugins, Testing: o.Model.Testing, Todos: o.Model.Todos, Settings: o.Settings, OnceOnly: o.Permissions.OnceOnly,
 		Cron:  o.cron(),
 		Tasks: o.Shell != nil && o.Shell.MaxBackground >= 0, Logger: o.Observe.Logger,
+	}
+	if o.Storage.Worktrees != "" {
+		shared.Worktrees = &worktree.Store{Dir: o.Storage.Worktrees, Git: func() (string, error) { return shell.Look("git", "") }}
 	}
 	tuning := o.Tuning()
 	h.tune(shared, &tuning)

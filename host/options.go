@@ -175,6 +175,10 @@ type StorageOptions struct {
 	// Cron is the directory that holds the durable scheduled prompts of projects; with an empty
 	// one, or without [PathOptions].Project, there are none.
 	Cron string
+	// Worktrees is the directory for the work trees that sessions make for themselves, of
+	// repositories of git (EnterWorktree); with an empty one there are none. They stay when a
+	// session ends: see package retention.
+	Worktrees string
 	// CacheDir keeps compiled plugins between processes; empty keeps none.
 	CacheDir string
 }
@@ -234,7 +238,7 @@ func (o *Options) folders() []string {
 	if o.Plugins.GrantsFile != "" {
 		folders = append(folders, filepath.Dir(o.Plugins.GrantsFile))
 	}
-	for _, dir := range []string{o.Storage.Sessions, o.Storage.Teams, o.Storage.Cron} {
+	for _, dir := range []string{o.Storage.Sessions, o.Storage.Teams, o.Storage.Cron, o.Storage.Worktrees} {
 		if dir != "" {
 			folders = append(folders, dir)
 		}

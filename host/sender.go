@@ -123,6 +123,8 @@ func (s *sender) News(n capability.News) {
 		s.sooner(Event{Kind: EventWork, Work: n.Work})
 	case n.Said != nil:
 		s.sooner(Event{Kind: EventMessage, Reason: n.Said.Message, Said: n.Said})
+	case n.Worktree != nil:
+		s.sooner(Event{Kind: EventWorktree, Worktree: n.Worktree})
 	case n.Output != nil:
 		s.sooner(Event{Kind: EventOutput, Output: n.Output})
 	}

@@ -15,6 +15,8 @@ type News struct {
 	Said  *Said
 	// Output is the structured output that the session was begun for, or the latest of several.
 	Output json.RawMessage
+	// Worktree is that the session has entered a work tree or left it.
+	Worktree *WorktreeNews
 }
 
 // TodosNews is an agent's whole list of todos as it now is.
@@ -60,4 +62,21 @@ type SaidAttachment struct {
 type ModeNews struct {
 	Mode   permissions.Mode `json:"mode"`
 	Before permissions.Mode `json:"before"`
+}
+
+// The changes of a [WorktreeNews].
+const (
+	WorktreeEntered = "entered"
+	WorktreeKept    = "kept"
+	WorktreeRemoved = "removed"
+)
+
+// WorktreeNews is that a session has entered a work tree of git, or has left one that was kept or
+// removed.
+type WorktreeNews struct {
+	// Change is one of the changes above.
+	Change string `json:"change"`
+	// Path is the work tree, absolute, and Branch its branch.
+	Path   string `json:"path"`
+	Branch string `json:"branch,omitempty"`
 }

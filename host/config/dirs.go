@@ -100,6 +100,9 @@ func (d Dirs) Teams() string { return join(d.writable(), "teams") }
 // Cron is the directory of the durable scheduled prompts of projects.
 func (d Dirs) Cron() string { return join(d.writable(), "cron") }
 
+// Worktrees is the directory of the work trees that sessions made.
+func (d Dirs) Worktrees() string { return join(d.writable(), "worktrees") }
+
 // sandboxes is the directory of what sandboxes have to tidy up.
 func (d Dirs) sandboxes() string { return join(d.writable(), "sandbox") }
 
@@ -113,7 +116,7 @@ func (d Dirs) layers() string { return join(d.Cache, "layers") }
 func (d Dirs) own() []string {
 	var names []string
 	for _, path := range []string{
-		d.PluginGrants(), d.Trust(), d.Grants(), d.ServerTools(), d.credentials(), d.Decisions(), d.Approvals(), d.Sessions(), d.Teams(), d.Cron(), d.sandboxes(),
+		d.PluginGrants(), d.Trust(), d.Grants(), d.ServerTools(), d.credentials(), d.Decisions(), d.Approvals(), d.Sessions(), d.Teams(), d.Cron(), d.Worktrees(), d.sandboxes(),
 	} {
 		names = append(names, filepath.Base(path))
 	}

@@ -34,6 +34,7 @@ func setTables(o *host.Options, dirs Dirs, l *settings.Loaded) error {
 		o.Paths.Host = append(o.Paths.Host, o.Storage.Sessions)
 	}
 	o.Storage.Teams, o.Storage.Cron, o.Model.Todos = dirs.Teams(), dirs.Cron(), l.Tasks.Kind.Value == settings.KindTodo
+	o.Storage.Worktrees = dirs.Worktrees()
 	var err error
 	o.Model.Toolset, err = offeringOf(&l.Tools)
 	return err

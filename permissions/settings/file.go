@@ -109,11 +109,13 @@ const (
 	PostToolUseFailure Event = "PostToolUseFailure"
 	TaskCreated        Event = "TaskCreated"
 	TaskCompleted      Event = "TaskCompleted"
+	WorktreeCreated    Event = "WorktreeCreated"
+	WorktreeRemoved    Event = "WorktreeRemoved"
 )
 
 // Events lists the events.
 func Events() []Event {
-	return []Event{PreToolUse, PostToolUse, PostToolUseFailure, TaskCreated, TaskCompleted}
+	return []Event{PreToolUse, PostToolUse, PostToolUseFailure, TaskCreated, TaskCompleted, WorktreeCreated, WorktreeRemoved}
 }
 
 // The limits of a hook's time.

@@ -33,6 +33,8 @@ type format struct {
 		PostToolUseFailure []hookEntry `toml:"PostToolUseFailure"`
 		TaskCreated        []hookEntry `toml:"TaskCreated"`
 		TaskCompleted      []hookEntry `toml:"TaskCompleted"`
+		WorktreeCreated    []hookEntry `toml:"WorktreeCreated"`
+		WorktreeRemoved    []hookEntry `toml:"WorktreeRemoved"`
 	} `toml:"hooks"`
 	Judge struct {
 		Provider  string   `toml:"provider"`

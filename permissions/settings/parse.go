@@ -50,6 +50,8 @@ func fillFile(p *parser) {
 	readHooks(p, PostToolUseFailure, in.Hooks.PostToolUseFailure)
 	readHooks(p, TaskCreated, in.Hooks.TaskCreated)
 	readHooks(p, TaskCompleted, in.Hooks.TaskCompleted)
+	readHooks(p, WorktreeCreated, in.Hooks.WorktreeCreated)
+	readHooks(p, WorktreeRemoved, in.Hooks.WorktreeRemoved)
 	f.Judge = judgeOf(p)
 	f.Log = logOf(p)
 	f.Approvals = approvalsOf(p)

@@ -13,6 +13,7 @@ mod plan;
 mod skill;
 #[cfg(test)]
 mod tests;
+mod worktree;
 
 toolquay::plugin!(
     lists::todo::todo_write,
@@ -30,5 +31,7 @@ toolquay::plugin!(
     message::send_user_message,
     config::config,
     skill::skill,
+    worktree::enter_worktree,
+    worktree::exit_worktree,
     permission::testing_permission
 );

@@ -52,7 +52,7 @@ func (h *hook) ask(ctx context.Context, in *Input, doc []byte, docErr error) ans
 // failure is what a hook comes to that has no answer.
 func failure(e Event, err error) Output {
 	switch {
-	case e.ofTask():
+	case e.during():
 		return Output{Verdict: permissions.Deny, Reason: clean(err.Error())}
 	case e != PreToolUse:
 		return Output{Message: clean(err.Error())}

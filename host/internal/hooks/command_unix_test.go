@@ -135,8 +135,10 @@ func TestTheDocument(t *testing.T) {
 		}
 		run := map[hooks.Event]func(context.Context, hooks.Input) hooks.Outcome{
 			hooks.PreToolUse: set.PreToolUse, hooks.PostToolUse: set.PostToolUse, hooks.PostToolUseFailure: set.PostToolUseFailure,
-			hooks.TaskCreated:   func(ctx context.Context, in hooks.Input) hooks.Outcome { return set.Task(ctx, hooks.TaskCreated, in) },
-			hooks.TaskCompleted: func(ctx context.Context, in hooks.Input) hooks.Outcome { return set.Task(ctx, hooks.TaskCompleted, in) },
+			hooks.TaskCreated: func(ctx context.Context, in hooks.Input) hooks.Outcome { return set.During(ctx, hooks.TaskCreated, in) },
+			hooks.TaskCompleted: func(ctx context.Context, in hooks.Input) hooks.Outcome {
+				return set.During(ctx, hooks.TaskCompleted, in)
+			},
 		}[e]
 		if o := run(t.Context(), in); o.Records[0].Err != nil {
 			t.Fatal(o.Records[0].Err)

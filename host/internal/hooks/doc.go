@@ -22,7 +22,8 @@
 // (content, is_error, structured), and after one that could not error, error_code
 // and is_interrupt: whether the user's interrupt ended the call, and not a time limit,
 // a trap, the failure of another call or the end of the session; with TaskCreated and
-// TaskCompleted task_id, task_subject, task_description and task_owner. Of a text that is too
+// TaskCompleted task_id, task_subject, task_description and task_owner; with WorktreeCreated and
+// WorktreeRemoved worktree_name, worktree_path, worktree_branch and main_worktree_path. Of a text that is too
 // long to hold, content has the beginning and whole (path, bytes): the file that all of
 // it lies in while the hook runs. A hook that looks for something in what tools answer
 // must read that. Its environment holds the variables that [Options.Environ] has of a
@@ -55,7 +56,8 @@
 //
 // At TaskCreated and TaskCompleted, which are asked while a call runs, deny and every
 // failure refuse that a task comes to be, or is completed. There is nothing to ask and
-// nothing to rewrite.
+// nothing to rewrite. So it is at WorktreeCreated, where a no removes the work tree that was
+// made, and at WorktreeRemoved, where it comes too late and the model is told.
 //
 // Of two decisions in one answer the stricter counts. Keys that are not known are
 // ignored. What is known must be right: text that is not JSON, a duplicate key, a

@@ -26,6 +26,7 @@ type document struct {
 	Response      *response       `json:"tool_response,omitempty"`
 	*callError                    // with PostToolUseFailure
 	*taskDocument                 // with TaskCreated and TaskCompleted
+	*Worktree                     // with WorktreeCreated and WorktreeRemoved
 }
 
 // taskDocument is the task that a hook is asked about.
@@ -62,6 +63,8 @@ func (in *Input) document() ([]byte, error) {
 		d.Response = newResponse(in.Result)
 	case TaskCreated, TaskCompleted:
 		d.taskDocument = &taskDocument{in.Task.ID, in.Task.Subject, in.Task.Description, in.Task.Owner}
+	case WorktreeCreated, WorktreeRemoved:
+		d.Worktree = in.Worktree
 	case PostToolUseFailure:
 		d.callError = &callError{}
 		if in.Err != nil {

@@ -32,12 +32,20 @@ const (
 	// that wanted it fails, and nothing has changed.
 	TaskCreated   Event = "TaskCreated"
 	TaskCompleted Event = "TaskCompleted"
+	// WorktreeCreated is when a work tree was made for a session, before the session moves
+	// there: where a hook denies or fails, the work tree is removed. WorktreeRemoved is when
+	// one is gone, whatever hooks say.
+	WorktreeCreated Event = "WorktreeCreated"
+	WorktreeRemoved Event = "WorktreeRemoved"
 )
 
 // Events lists the events.
 func Events() []Event {
-	return []Event{PreToolUse, PostToolUse, PostToolUseFailure, TaskCreated, TaskCompleted}
+	return []Event{PreToolUse, PostToolUse, PostToolUseFailure, TaskCreated, TaskCompleted, WorktreeCreated, WorktreeRemoved}
 }
+
+// during reports whether an event comes while a call runs.
+func (e Event) during() bool { return e.ofTask() || e == WorktreeCreated || e == WorktreeRemoved }
 
 // ofTask reports whether an event is about a task.
 func (e Event) ofTask() bool { return e == TaskCreated || e == TaskCompleted }
@@ -121,6 +129,18 @@ type Input struct {
 	Err error
 	// Task is the task as it is to be, with TaskCreated and TaskCompleted.
 	Task *abi.WorkItem
+	// Worktree is the work tree, with WorktreeCreated and WorktreeRemoved.
+	Worktree *Worktree
+}
+
+// Worktree is a work tree as hooks are told of it.
+type Worktree struct {
+	// Name is the one that the model gave it or that was made up, and Path where it lies.
+	Name string `json:"worktree_name"`
+	Path string `json:"worktree_path"`
+	// Branch is its branch, and Main the main work tree of the repository.
+	Branch string `json:"worktree_branch,omitempty"`
+	Main   string `json:"main_worktree_path"`
 }
 
 // hook is a Hook that was found to be right.

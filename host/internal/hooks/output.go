@@ -47,7 +47,7 @@ func (o *Output) settle(e Event) error {
 		return o.settleInput()
 	}
 	switch {
-	case e.ofTask() && o.UpdatedOutput != nil:
+	case e.during() && o.UpdatedOutput != nil:
 		return fmt.Errorf("updatedOutput has no meaning at %s: the call has not ended", e)
 	case o.UpdatedInput != nil:
 		return fmt.Errorf("updatedInput has no meaning at %s: the call has been made", e)

@@ -109,9 +109,10 @@ func (s *Set) PostToolUseFailure(ctx context.Context, in Input) Outcome {
 	return join(askAll(ctx, s.matching(&in), &in))
 }
 
-// Task runs the hooks of TaskCreated or TaskCompleted, of the task in.Task. Feedback says
-// what they have against it, failures included; without any it may go on.
-func (s *Set) Task(ctx context.Context, e Event, in Input) Outcome {
+// During runs the hooks of an event that comes while a call runs, of the task in.Task or the
+// work tree in.Worktree. Feedback says what they have against it, failures included; without any
+// it may go on.
+func (s *Set) During(ctx context.Context, e Event, in Input) Outcome {
 	in.Event = e
 	return join(askAll(ctx, s.matching(&in), &in))
 }

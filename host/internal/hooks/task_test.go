@@ -54,7 +54,7 @@ func TestTasks(t *testing.T) {
 				t.Error("it is for other events or tools")
 			}
 			in := hooks.Input{Tool: "TaskCreate", Task: &abi.WorkItem{ID: "1", Subject: "a"}}
-			o := set.Task(t.Context(), hooks.TaskCreated, in)
+			o := set.During(t.Context(), hooks.TaskCreated, in)
 			if got := strings.Join(o.Feedback, "; "); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 				t.Errorf("got %q, not %q", got, test.want)
 			}
@@ -67,7 +67,7 @@ func TestTasks(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	want := []hooks.Event{"PreToolUse", "PostToolUse", "PostToolUseFailure", "TaskCreated", "TaskCompleted"}
+	want := []hooks.Event{"PreToolUse", "PostToolUse", "PostToolUseFailure", "TaskCreated", "TaskCompleted", "WorktreeCreated", "WorktreeRemoved"}
 	if got := hooks.Events(); !slices.Equal(got, want) {
 		t.Errorf("there are %q", got)
 	}

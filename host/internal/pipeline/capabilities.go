@@ -81,7 +81,7 @@ func (g *world) placed(commands *commands.Shell) capability.Scope {
 		Call:  c.identity(),
 		Files: &c.files, Person: asker{g}, Lists: g.lists(), Cron: g.cron(),
 		Output: c.session().Output, Settings: c.session().Settings, Unheard: c.session().Unheard, Skills: c.turn.Catalog().Skills(c.tool.Contract()),
-		PlanMode: rules.PlanMode{State: c.session().Rules}, PlanFile: planFile{g},
+		PlanMode: rules.PlanMode{State: c.session().Rules}, PlanFile: planFile{g}, Worktrees: worktrees{g},
 	}
 	c.session().Storage.Provide(&scope)
 	if from := c.tool.Source(); !from.Trusted {

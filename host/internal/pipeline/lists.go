@@ -36,16 +36,11 @@ func (g *judging) taskHooks(e hooks.Event) lists.Approve {
 	return func(ctx context.Context, task abi.WorkItem) error {
 		in := g.hookInput()
 		in.Task = &task
-		o := set.Task(ctx, e, in)
+		o := set.During(ctx, e, in)
 		if ctx.Err() != nil {
 			return gate.Cancelled(ctx)
 		}
-		g.core.tell.Hooks(&o)
-		for _, text := range o.Contexts {
-			if said, err := json.Marshal(text); err == nil {
-				g.core.remarks.put("A hook says: " + string(said))
-			}
-		}
+		g.core.toldBy(&o)
 		return againstTask(e, &task, &o)
 	}
 }
@@ -60,4 +55,14 @@ func againstTask(e hooks.Event, task *abi.WorkItem, o *hooks.Outcome) error {
 		return abi.Errorf(abi.CodeDenied, "the task was not made, as a %s hook refused it: %s", e, why)
 	}
 	return abi.Errorf(abi.CodeDenied, "task %s was not completed, and is as it was, as a %s hook refused that: %s", task.ID, e, why)
+}
+
+// toldBy passes on what hooks say that were asked while the call runs.
+func (c *core) toldBy(o *hooks.Outcome) {
+	c.tell.Hooks(o)
+	for _, text := range o.Contexts {
+		if said, err := json.Marshal(text); err == nil {
+			c.remarks.put("A hook says: " + string(said))
+		}
+	}
 }

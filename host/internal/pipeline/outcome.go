@@ -68,7 +68,8 @@ func (c finishing) addOutdated(r *abi.ToolResult) {
 	}
 }
 
-// addTasks tells the model, once, of background tasks that have ended, behind a result
+// addTasks tells the model, once, of background tasks that have ended and of what it should know
+// of its session, behind a result
 // that leaves now: with one that was made and is not sent they would be lost. Results of
 // calls that a call makes are no model's.
 func (c finishing) addTasks() {
@@ -76,6 +77,9 @@ func (c finishing) addTasks() {
 		return
 	}
 	notice := c.session().Storage.Notice()
+	if first := c.session().Notice.Swap(nil); first != nil {
+		notice = strings.TrimSpace(*first + "\n" + notice)
+	}
 	if notice == "" {
 		return
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/host/internal/traits"
 	"github.com/toolquay/toolquay/host/internal/turn"
+	"github.com/toolquay/toolquay/host/internal/worktree"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/permissions/audit"
 	"github.com/toolquay/toolquay/plugins"
@@ -67,6 +68,10 @@ type Session struct {
 	Files   *filestate.Files
 	// Kept are the instances that plugins keep for the session.
 	Kept *plugins.Session
+	// Worktree is the work tree that the session is in.
+	Worktree worktree.Session
+	// Notice is what the model is told once, behind the next result.
+	Notice atomic.Pointer[string]
 	// Walked remembers the hidden and protected paths that were found.
 	Walked protected.Memory
 	// Declined are hosts that a person did not open to a command when that was offered, by

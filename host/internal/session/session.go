@@ -18,6 +18,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/storage"
 	"github.com/toolquay/toolquay/host/internal/toolset"
 	"github.com/toolquay/toolquay/host/internal/turn"
+	"github.com/toolquay/toolquay/host/internal/worktree"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 	"github.com/toolquay/toolquay/scheduler"
@@ -31,6 +32,8 @@ type Host struct {
 	Testing bool
 	// Settings are those that calls may read and set; nil is none.
 	Settings capability.Settings
+	// Worktrees are where sessions' work trees lie; nil is nowhere.
+	Worktrees *worktree.Store
 	// Todos has models keep todos of their own, and no tasks that agents share.
 	Todos bool
 	// OnceOnly says that no answer of a person is remembered.
@@ -125,6 +128,7 @@ func (s *Session) Begin(by *rules.State) {
 		c.Output = s.Tools.Output
 	}
 	c.Life = pipeline.Life{Context: s.Life.Context(), After: s.Life.After, Backgrounds: s.Tools.Backgrounds, Reachable: s.reachable}
+	s.beginWorktree()
 }
 
 // End waits until the running turn, which was cancelled, has ended, or until ctx is done. Then
@@ -147,7 +151,7 @@ func (s *Session) Close() error {
 	if s.Calls.Cron != nil {
 		s.Calls.Cron.Close()
 	}
-	return errors.Join(s.reach.close(), s.Storage.Close())
+	return errors.Join(s.reach.close(), s.Calls.Worktree.Close(), s.Storage.Close())
 }
 
 // Prompts has the prompts taken that come due, until ctx or the session ends or take returns

@@ -144,6 +144,23 @@ func (s *Tools) refusesSelf(t tool.Tool) error {
 	if _, sets := t.Declares(abi.CapSessionConfig); sets && s.host.Settings == nil {
 		return abi.Errorf(abi.CodeDisabled, "there are no settings here that %s could read or set", t.Contract().Name)
 	}
+	return s.refusesWorktrees(t)
+}
+
+// refusesWorktrees says why a built-in tool for work trees is not offered, or returns nil.
+func (s *Tools) refusesWorktrees(t tool.Tool) error {
+	_, moves := t.Declares(abi.CapSessionWorktree)
+	switch {
+	case !moves:
+		return nil
+	case s.stage:
+		return abi.Errorf(abi.CodeDisabled, "what is written here is staged, and lies in no work tree")
+	case s.host.Worktrees == nil:
+		return abi.Errorf(abi.CodeDisabled, "there is no place for work trees here: host.StorageOptions.Worktrees is empty")
+	}
+	if _, err := s.host.Worktrees.Git(); err != nil {
+		return abi.Errorf(abi.CodeDisabled, "there is no git here: %w", err)
+	}
 	return nil
 }
 

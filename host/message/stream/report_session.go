@@ -35,6 +35,14 @@ type Output struct {
 	From
 }
 
+// Worktree says that the session has entered a work tree of git, or left it.
+type Worktree struct {
+	Head
+	About
+	*capability.WorktreeNews
+	From
+}
+
 // Mode says that the session's permission mode has changed. It is of no turn.
 type Mode struct {
 	Type string    `json:"type"` // mode
@@ -81,6 +89,8 @@ func ofSession(head Head, e host.Event) any {
 		return Todos{head, about, e.Todos, from}
 	case host.EventWork:
 		return Work{head, about, e.Work, from}
+	case host.EventWorktree:
+		return Worktree{head, about, e.Worktree, from}
 	case host.EventOutput:
 		return Output{head, about, e.Output, from}
 	case host.EventMessage:

@@ -29,7 +29,9 @@ type Entry struct {
 }
 
 // Match reports whether a path lies in the place.
-func (e *Entry) Match(path string) bool { return !paths.InsideAny(e.Open, path) && e.Pattern.Match(path) }
+func (e *Entry) Match(path string) bool {
+	return !paths.InsideAny(e.Open, path) && e.Pattern.Match(path)
+}
 
 // Reaches reports whether a path lies in the place or may hold some of it.
 func (e *Entry) Reaches(path string) bool {

@@ -17,11 +17,11 @@ func New() Capability { return Capability{} }
 
 // Names lists the operations.
 func (Capability) Names() []string {
-	return []string{abi.CapSessionOutput, abi.CapSessionMessage, abi.CapSessionConfig, abi.CapSessionSkill}
+	return []string{abi.CapSessionOutput, abi.CapSessionMessage, abi.CapSessionConfig, abi.CapSessionSkill, abi.CapSessionWorktree}
 }
 
 // Plan reads the arguments; see [capability.Capability].
-func (Capability) Plan(_ context.Context, scope capability.Scope, req abi.Request) (capability.Plan, error) {
+func (Capability) Plan(ctx context.Context, scope capability.Scope, req abi.Request) (capability.Plan, error) {
 	switch req.Name {
 	case abi.CapSessionOutput:
 		return planOutput(&scope, req)
@@ -31,6 +31,8 @@ func (Capability) Plan(_ context.Context, scope capability.Scope, req abi.Reques
 		return planConfig(&scope, req)
 	case abi.CapSessionSkill:
 		return planSkill(&scope, req)
+	case abi.CapSessionWorktree:
+		return planWorktree(ctx, &scope, req)
 	}
 	return nil, abi.Errorf(abi.CodeUnsupported, "there is no operation %q", req.Name)
 }

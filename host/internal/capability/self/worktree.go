@@ -1,0 +1,54 @@
+package self
+
+import (
+	"context"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// targetCwd is what of the session is used where it goes back from a work tree that stays.
+const targetCwd = "working directory"
+
+// worktreePlan is one session.worktree.
+type worktreePlan struct {
+	capability.OfSession
+	scope *capability.Scope
+	args  abi.WorktreeArgs
+}
+
+func planWorktree(ctx context.Context, scope *capability.Scope, req abi.Request) (capability.Plan, error) {
+	var args abi.WorktreeArgs
+	if err := capability.ReadArgs(req, &args); err != nil {
+		return nil, err
+	}
+	target := capability.OfSession(permissions.SessionWorktrees)
+	switch args.Do {
+	case abi.WorktreeEnter, abi.WorktreeRemove:
+	case abi.WorktreeKeep:
+		target = targetCwd
+	default:
+		return nil, abi.Errorf(abi.CodeInvalidInput, "%s does %q, %q or %q, not %.40q", req.Name, abi.WorktreeEnter, abi.WorktreeKeep, abi.WorktreeRemove, args.Do)
+	}
+	switch {
+	case scope.Worktrees == nil:
+		return nil, abi.Errorf(abi.CodeUnsupported, "there is no session here that could be in a work tree")
+	case scope.Stage != nil:
+		return nil, abi.Errorf(abi.CodeUnsupported, "the writes of this session are staged, and lie in no work tree; apply or discard them, and go on without --stage")
+	}
+	// Before the person is asked, as their answer could change nothing about it.
+	if err := scope.Worktrees.Check(ctx, args); err != nil {
+		return nil, err
+	}
+	return &worktreePlan{target, scope, args}, noRehearsal(scope, req)
+}
+
+// Do enters the work tree or leaves it.
+func (p *worktreePlan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, error) {
+	ok, err := p.scope.Worktrees.Do(ctx, p.args)
+	if err != nil {
+		return abi.Answer{}, err
+	}
+	return abi.Answer{OK: ok}, nil
+}

@@ -1,0 +1,70 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/gate"
+	"github.com/toolquay/toolquay/host/internal/hooks"
+	"github.com/toolquay/toolquay/host/internal/worktree"
+)
+
+// worktrees is the work tree of a session, as a call of it sees that.
+type worktrees struct{ *world }
+
+var _ capability.Worktrees = worktrees{}
+
+// Check returns why the session cannot do something.
+func (w worktrees) Check(ctx context.Context, args abi.WorktreeArgs) error {
+	return w.session().Worktree.Check(ctx, args)
+}
+
+// Do enters a work tree or leaves it, and tells of that.
+func (w worktrees) Do(ctx context.Context, args abi.WorktreeArgs) (ok abi.WorktreeOK, err error) {
+	news := capability.WorktreeNews{Change: capability.WorktreeEntered}
+	if args.Do == abi.WorktreeEnter {
+		ok, err = w.session().Worktree.Enter(ctx, args.Name, func(made worktree.Record) error {
+			return w.hooks(ctx, hooks.WorktreeCreated, &made)
+		})
+	} else {
+		news.Change = map[string]string{abi.WorktreeKeep: capability.WorktreeKept, abi.WorktreeRemove: capability.WorktreeRemoved}[args.Do]
+		ok, err = w.session().Worktree.Leave(ctx, args, func(gone worktree.Record) {
+			_ = w.hooks(ctx, hooks.WorktreeRemoved, &gone) // it is gone, whatever they have against it
+		})
+	}
+	if err != nil {
+		return ok, err
+	}
+	news.Path, news.Branch = ok.Path, ok.Branch
+	w.tell.News(capability.News{Worktree: &news})
+	if value, err := json.Marshal(w.session().Rules.View().Cwd); err == nil {
+		w.tell.Changed(&abi.Change{Kind: abi.ChangeCwd, Value: value}, nil)
+	}
+	return ok, nil
+}
+
+// hooks runs the hooks of an event about a work tree. The error is what they have against it.
+func (w worktrees) hooks(ctx context.Context, e hooks.Event, about *worktree.Record) error {
+	set, contract := w.view.Settings.Hooks, w.tool.Contract()
+	if !set.For(e, contract.Name, contract.Aliases) {
+		return nil
+	}
+	in := w.hookInput()
+	in.Worktree = &hooks.Worktree{Name: about.Name, Path: about.Path, Branch: about.Branch, Main: about.Main}
+	o := set.During(ctx, e, in)
+	if ctx.Err() != nil && e == hooks.WorktreeCreated {
+		return gate.Cancelled(ctx)
+	}
+	w.core.toldBy(&o)
+	if len(o.Feedback) == 0 {
+		return nil
+	}
+	why := strings.Join(o.Feedback, "; ")
+	if e == hooks.WorktreeRemoved {
+		w.core.remarks.put("A " + string(e) + " hook failed: " + why)
+	}
+	return abi.Errorf(abi.CodeDenied, "the work tree was not made, as a %s hook refused it: %s", e, why)
+}
