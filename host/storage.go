@@ -19,7 +19,7 @@ const DefaultKeepSessions = retention.DefaultKeep
 // Retention are the limits of what a host with these options keeps, and where it lies.
 func (o *Options) Retention() retention.Options {
 	out := retention.Options{
-		Sessions: o.Storage.Sessions, Compiled: o.Storage.CacheDir,
+		Sessions: o.Storage.Sessions, Compiled: o.Storage.CacheDir, Cron: o.Storage.Cron,
 		Keep: o.Storage.Keep, KeepSessions: o.Storage.KeepSessions, Max: o.Storage.Max,
 	}
 	if o.Shell != nil {

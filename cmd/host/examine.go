@@ -45,6 +45,7 @@ func examine(ctx context.Context, a *app, d *diagnosis) error {
 	examineShell(ctx, d, &s)
 	examineServers(a, d, &s)
 	examineStorage(ctx, d, &s)
+	examineCron(d, &s)
 	log := &collector{}
 	s.options.Observe.Logger = slog.New(log)
 	examineHost(ctx, d, &s, log)

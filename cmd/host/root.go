@@ -26,7 +26,7 @@ WebAssembly plugin; whatever one does to the world passes permission rules.
 	a.flags.register(root)
 	root.AddCommand(
 		runCommand(a), callCommand(a), toolsCommand(a), pluginsCommand(a), skillsCommand(a), trustCommand(a),
-		permissionsCommand(a), approvalsCommand(a), tasksCommand(a), historyCommand(a), stageCommand(a), cleanCommand(a), mcpCommand(a), serveCommand(a), doctorCommand(a), versionCommand(a), workerCommand(), exitCodesHelp(),
+		permissionsCommand(a), approvalsCommand(a), tasksCommand(a), cronCommand(a), historyCommand(a), stageCommand(a), cleanCommand(a), mcpCommand(a), serveCommand(a), doctorCommand(a), versionCommand(a), workerCommand(), exitCodesHelp(),
 	)
 	return root
 }

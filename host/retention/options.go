@@ -21,6 +21,8 @@ type Options struct {
 	Known []string
 	// Sessions is the directory of session directories, see host.StorageOptions.
 	Sessions string
+	// Cron is the directory of durable scheduled prompts, see host.StorageOptions.
+	Cron string
 	// Compiled and Layers are the caches of compiled plugins and of commands.
 	Compiled, Layers string
 	// Log is the directory of the decision log, whose limits are those of LogOptions and no
@@ -31,7 +33,8 @@ type Options struct {
 	// Areas are those to look at, by name; none is all.
 	Areas []string
 	// Keep is how long what nobody uses is kept. 0 is DefaultKeep for sessions and caches,
-	// and for ever within sessions that stay. KeepSessions, if not 0, is for sessions.
+	// and for ever within sessions that stay. KeepSessions, if not 0, is for sessions, and for the
+	// scheduled prompts of projects that are gone.
 	Keep, KeepSessions time.Duration
 	// Max bounds the bytes of sessions, and those of caches: while there are more, the ones
 	// that were used least recently go. 0 is no bound. If Areas names parts of sessions and

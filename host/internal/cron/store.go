@@ -55,6 +55,38 @@ func Key(project string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// IsKey reports whether a name is that of a store.
+func IsKey(name string) bool {
+	raw, err := hex.DecodeString(name)
+	return err == nil && hex.EncodeToString(raw) == name && len(raw) == 16
+}
+
+// Whose is the project that the jobs in a store's directory are of, and when one of them last
+// changed; the project is empty where there are none.
+func Whose(dir string) (project string, changed time.Time, err error) {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	changed = info.ModTime() // each change makes a file, or removes one
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if id, is := strings.CutSuffix(e.Name(), keptSuffix); is && isID(id) && project == "" {
+			raw, err := os.ReadFile(filepath.Join(dir, e.Name()))
+			var r struct{ Project string }
+			if err == nil && json.Unmarshal(raw, &r) == nil {
+				project = r.Project
+			}
+		}
+	}
+	return project, changed, err
+}
+
+// Forget removes a store's directory with all jobs.
+func Forget(ctx context.Context, dir string) error {
+	return ondisk.Locked(ctx, filepath.Join(dir, lockName), func() error { return os.RemoveAll(dir) })
+}
+
 // record is the file of a job.
 type record struct {
 	Version int `json:"version"`

@@ -1,0 +1,38 @@
+package retention
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/toolquay/toolquay/host/internal/cron"
+)
+
+// findSchedules finds the durable scheduled prompts of projects. Those of a project that is there
+// stay, however old: a prompt may come once a year.
+func findSchedules(c *cleaner) {
+	c.eachIn("schedules", c.Cron, func(root *os.Root, entry fs.DirEntry) {
+		name := entry.Name()
+		path := filepath.Join(c.Cron, name)
+		if !entry.IsDir() || !cron.IsKey(name) {
+			c.foreign("schedules", path, "it has no scheduled prompts")
+			return
+		}
+		it := Item{Area: "schedules", Name: name, Path: path, State: Kept, Bytes: sizeOf(root, name)}
+		project, used, err := cron.Whose(path)
+		it.Used = used
+		if err != nil {
+			c.failed("schedules", path, err)
+			return
+		}
+		if _, err := os.Lstat(project); project == "" || errors.Is(err, fs.ErrNotExist) {
+			if c.judge(&it, c.keepFor("schedules")); it.Goes() && project != "" {
+				it.Why = "the project " + project + " is gone, and it is " + it.Why
+			}
+		}
+		c.add(it)
+	})
+}
+
+func removeSchedules(c *cleaner, it *Item) error { return cron.Forget(c.ctx, it.Path) }
