@@ -127,6 +127,6 @@ func examineCron(d *diagnosis, s *setup) {
 	case err != nil:
 		d.add("cron", wrong, err.Error())
 	case len(found.Jobs) > 0:
-		d.add("cron", fine, fmt.Sprintf("%d prompts are scheduled in this project; toolquay cron lists them", len(found.Jobs)))
+		d.add("cron", fine, fmt.Sprintf("scheduled in this project: %d; toolquay cron lists them", len(found.Jobs)))
 	}
 }

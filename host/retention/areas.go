@@ -29,7 +29,7 @@ func Areas() []Area {
 		{"results", "results and output kept in sessions that stay", "sessions", true, findResults, checkSession, removeResults},
 		{"history", "former contents of files in sessions that stay", "sessions", true, findHistories, checkSession, removeHistory},
 		{"caches", "compiled plugins, and what commands have in the place of your caches", "", true, findCaches, nil, removeCache},
-		{"schedules", "durable scheduled prompts of projects that are gone", "", false, findSchedules, nil, removeSchedules},
+		{"cron", "durable scheduled prompts of projects that are gone", "", false, findSchedules, nil, removeSchedules},
 		{"log", "old files of the decision log, by the limits in [log]", "", false, findLog, nil, removeLog},
 	}
 }

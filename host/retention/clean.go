@@ -181,7 +181,7 @@ func (c *cleaner) do(it *Item) {
 // keepFor is how long the items of an area are kept; 0 is for ever.
 func (o *Options) keepFor(area string) time.Duration {
 	switch area {
-	case "sessions", "schedules":
+	case "sessions", "cron":
 		return cmp.Or(o.KeepSessions, o.Keep, DefaultKeep)
 	case "caches":
 		return max(cmp.Or(o.Keep, DefaultKeep), recent)

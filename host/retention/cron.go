@@ -12,22 +12,22 @@ import (
 // findSchedules finds the durable scheduled prompts of projects. Those of a project that is there
 // stay, however old: a prompt may come once a year.
 func findSchedules(c *cleaner) {
-	c.eachIn("schedules", c.Cron, func(root *os.Root, entry fs.DirEntry) {
+	c.eachIn("cron", c.Cron, func(root *os.Root, entry fs.DirEntry) {
 		name := entry.Name()
 		path := filepath.Join(c.Cron, name)
 		if !entry.IsDir() || !cron.IsKey(name) {
-			c.foreign("schedules", path, "it has no scheduled prompts")
+			c.foreign("cron", path, "it has no scheduled prompts")
 			return
 		}
-		it := Item{Area: "schedules", Name: name, Path: path, State: Kept, Bytes: sizeOf(root, name)}
+		it := Item{Area: "cron", Name: name, Path: path, State: Kept, Bytes: sizeOf(root, name)}
 		project, used, err := cron.Whose(path)
 		it.Used = used
 		if err != nil {
-			c.failed("schedules", path, err)
+			c.failed("cron", path, err)
 			return
 		}
 		if _, err := os.Lstat(project); project == "" || errors.Is(err, fs.ErrNotExist) {
-			if c.judge(&it, c.keepFor("schedules")); it.Goes() && project != "" {
+			if c.judge(&it, c.keepFor("cron")); it.Goes() && project != "" {
 				it.Why = "the project " + project + " is gone, and it is " + it.Why
 			}
 		}
