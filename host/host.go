@@ -11,7 +11,6 @@ import (
 	"github.com/toolquay/toolquay/host/internal/pluginset"
 	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/session"
-	"github.com/toolquay/toolquay/host/internal/shell"
 	"github.com/toolquay/toolquay/host/internal/storage"
 	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/host/internal/worktree"
@@ -116,7 +115,7 @@ func (h *Host) sharedBySessions(calls *pipeline.Host) *session.Host {
 		Tasks: o.Shell != nil && o.Shell.MaxBackground >= 0, Logger: o.Observe.Logger,
 	}
 	if o.Storage.Worktrees != "" {
-		shared.Worktrees = &worktree.Store{Dir: o.Storage.Worktrees, Git: func() (string, error) { return shell.Look("git", "") }}
+		shared.Worktrees = &worktree.Store{Dir: o.Storage.Worktrees, Git: git}
 	}
 	tuning := o.Tuning()
 	h.tune(shared, &tuning)

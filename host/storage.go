@@ -5,6 +5,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/shell"
 	"github.com/toolquay/toolquay/host/internal/storage"
 	"github.com/toolquay/toolquay/host/retention"
 )
@@ -19,6 +20,7 @@ const DefaultKeepSessions = retention.DefaultKeep
 // Retention are the limits of what a host with these options keeps, and where it lies.
 func (o *Options) Retention() retention.Options {
 	out := retention.Options{
+		Worktrees: o.Storage.Worktrees, Git: git,
 		Sessions: o.Storage.Sessions, Compiled: o.Storage.CacheDir, Cron: o.Storage.Cron,
 		Keep: o.Storage.Keep, KeepSessions: o.Storage.KeepSessions, Max: o.Storage.Max,
 	}
@@ -27,6 +29,9 @@ func (o *Options) Retention() retention.Options {
 	}
 	return out
 }
+
+// git finds the system's git.
+func git() (string, error) { return shell.Look("git", "") }
 
 // storageOptions are what is kept of the session.
 func (s *Session) storageOptions() storage.Options {

@@ -29,13 +29,13 @@ func cleanCommand(a *app) *cobra.Command {
 		Short: "Show what is kept and what is over the limits, and remove that",
 		Long: `Clean shows what is kept on this machine, and what of it is not needed any more; with
 --yes it removes that, and closes to other users what is open to them. What somebody
-uses stays, and so do sessions with staged files that were not applied, and what is not
-Toolquay's: all that is listed. It ends with 1 where something could not be removed.
+uses stays, and so do sessions with staged files that were not applied, work trees of git
+with files or commits that are nowhere else, and what is not Toolquay's: all that is listed. It ends with 1 where something could not be removed.
 
 ` + areasHelp() + `
 
     toolquay clean                            what there is, and what would go
-    toolquay clean --yes                      by the limits in [storage], else sessions and caches of 30 days
+    toolquay clean --yes                      by the limits in [storage], else what is older than 30 days
     toolquay clean sessions --keep 1w --yes   sessions that nobody used for a week
     toolquay clean caches --max 1GiB --json   as JSON Lines, for programs
 
@@ -55,7 +55,7 @@ once a day.`,
 func areasHelp() string {
 	var lines []string
 	for _, area := range retention.Areas() {
-		lines = append(lines, "    "+pad(area.Name, 9)+area.About)
+		lines = append(lines, "    "+pad(area.Name, 10)+area.About)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -133,7 +133,7 @@ type areaTotal struct {
 // printCleanJSON prints a line for each item that does not just stay, and one for each area.
 func printCleanJSON(a *app, r *retention.Report) error {
 	for i := range r.Items {
-		if it := &r.Items[i]; it.State != retention.Kept {
+		if it := &r.Items[i]; it.State != retention.Kept || it.Why != "" {
 			if err := a.printJSON(it); err != nil {
 				return err
 			}
@@ -159,7 +159,7 @@ func printClean(a *app, r *retention.Report, areas []string, did bool) {
 		if len(areas) > 0 && !slices.Contains(areas, area.Name) {
 			continue
 		}
-		n, bytes := r.Total(area.Name, retention.Kept, retention.Over, retention.Leftover, retention.InUse, retention.Staged)
+		n, bytes := r.Total(area.Name, retention.Kept, retention.Over, retention.Leftover, retention.InUse, retention.Staged, retention.Unsaved)
 		rows = append(rows, []string{area.Name, strconv.Itoa(n), ui.Bytes(bytes), area.About})
 	}
 	a.out.Table(rows)
@@ -173,7 +173,7 @@ func printClean(a *app, r *retention.Report, areas []string, did bool) {
 	}
 	n, bytes := r.Total("", retention.Over, retention.Leftover)
 	open, _ := r.Total("", retention.Open)
-	stay, _ := r.Total("", retention.InUse, retention.Staged)
+	stay, _ := r.Total("", retention.InUse, retention.Staged, retention.Unsaved)
 	switch {
 	case n+open+stay == 0:
 		a.out.Printf("Nothing is over the limits.\n")
@@ -186,8 +186,8 @@ func printClean(a *app, r *retention.Report, areas []string, did bool) {
 
 // printItem prints what is to be said of one item.
 func printItem(a *app, it *retention.Item) {
-	styles := map[retention.State]ui.Style{retention.Failed: ui.Red, retention.Foreign: ui.Yellow, retention.Open: ui.Yellow, retention.Staged: ui.Yellow}
-	if it.State == retention.Kept {
+	styles := map[retention.State]ui.Style{retention.Failed: ui.Red, retention.Foreign: ui.Yellow, retention.Open: ui.Yellow, retention.Staged: ui.Yellow, retention.Unsaved: ui.Yellow}
+	if it.State == retention.Kept && it.Why == "" {
 		return
 	}
 	text := it.Path
@@ -197,7 +197,7 @@ func printItem(a *app, it *retention.Item) {
 	if it.Why != "" && it.State != retention.Removed {
 		text += ": " + it.Why
 	}
-	a.out.Block(styles[it.State], pad(strings.ReplaceAll(string(it.State), "_", " "), 9)+pad(it.Area, 9), text)
+	a.out.Block(styles[it.State], pad(strings.ReplaceAll(string(it.State), "_", " "), 9)+pad(it.Area, 10), text)
 }
 
 // examineStorage tells how much is kept, and what of it is over the limits.
@@ -224,8 +224,11 @@ func examineStorage(ctx context.Context, d *diagnosis, s *setup) {
 		}
 	}
 	for i := range r.Items {
-		if it := &r.Items[i]; it.State == retention.Failed {
+		switch it := &r.Items[i]; {
+		case it.State == retention.Failed:
 			d.add("storage", wrong, it.Path+": "+it.Why)
+		case it.Area == "worktrees" && it.Why != "":
+			d.add("worktrees", note, it.Path+": "+it.Why)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/sessiondir"
 	"github.com/toolquay/toolquay/host/internal/storage"
+	"github.com/toolquay/toolquay/host/internal/worktree"
 )
 
 // Look finds what there is and what is over the limits. It changes nothing. When ctx ends, the
@@ -125,7 +126,9 @@ func (i *Item) settle(err error, done State) {
 	switch {
 	case err == nil, errors.Is(err, fs.ErrNotExist):
 		i.State = done
-	case errors.Is(err, sessiondir.ErrInUse):
+	case errors.Is(err, ErrUnsaved):
+		i.State, i.Why = Unsaved, err.Error()
+	case errors.Is(err, sessiondir.ErrInUse), errors.Is(err, worktree.ErrInUse):
 		i.State, i.Why = InUse, err.Error()
 	case errors.Is(err, storage.ErrStaged):
 		i.State, i.Why = Staged, err.Error()

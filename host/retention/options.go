@@ -25,6 +25,10 @@ type Options struct {
 	Cron string
 	// Compiled and Layers are the caches of compiled plugins and of commands.
 	Compiled, Layers string
+	// Worktrees is the directory of work trees, see host.StorageOptions, and Git finds the program
+	// by which they are looked at and removed; without it none goes.
+	Worktrees string
+	Git       func() (string, error)
 	// Log is the directory of the decision log, whose limits are those of LogOptions and no
 	// others.
 	Log        string
@@ -58,6 +62,8 @@ const (
 	InUse State = "in_use"
 	// Staged is over a limit, and stays because files are staged in it that were not applied.
 	Staged State = "staged"
+	// Unsaved is over a limit, and stays because files or commits would be lost with it.
+	Unsaved State = "unsaved"
 	// Open is accessible to other users. Clean closes it to them: then it is Closed.
 	Open   State = "open"
 	Closed State = "closed"
@@ -77,7 +83,7 @@ type Item struct {
 	State State     `json:"state"`
 	Bytes int64     `json:"bytes"`
 	Used  time.Time `json:"used,omitzero"`
-	// Why is the reason for the state, for people.
+	// Why is the reason for the state, for people, and of a work tree that is kept, who left it.
 	Why string `json:"why,omitempty"`
 
 	// before is the youngest of it that goes.

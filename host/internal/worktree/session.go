@@ -145,7 +145,7 @@ func (s *Session) Leave(ctx context.Context, args abi.WorktreeArgs, removed func
 		return abi.WorktreeOK{}, abi.Errorf(abi.CodeIO, "the session cannot go back to %s: %w", s.before, err)
 	}
 	if args.Do == abi.WorktreeKeep {
-		return ok, s.leave(tree.Release)
+		return ok, s.leave(tree.Leave)
 	}
 	if err := tree.Remove(ctx, lost); err != nil {
 		if tree.State == Made { // nothing of it is gone
@@ -218,5 +218,5 @@ func (s *Session) Close() error {
 	}
 	tree := s.tree
 	s.tree = nil
-	return tree.Release()
+	return tree.Leave()
 }

@@ -207,6 +207,24 @@ func (t *Tree) write(state State) error {
 // Release lets others have the work tree, which stays.
 func (t *Tree) Release() error { return t.file.Close() }
 
+// Leave is [Tree.Release] of a session that was in it until now.
+func (t *Tree) Leave() error {
+	now := time.Now()
+	return errors.Join(os.Chtimes(recordOf(t.Path), now, now), t.Release())
+}
+
+// Used is when somebody last did something in the work tree, as far as git's files tell.
+func (t *Tree) Used() time.Time {
+	last := t.Created
+	own := filepath.Join(t.Common, "worktrees", filepath.Base(t.Path))
+	for _, path := range []string{recordOf(t.Path), t.Path, filepath.Join(own, "index"), filepath.Join(own, "logs", "HEAD")} {
+		if info, err := os.Lstat(path); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
+}
+
 // forget removes the record, and the directory of the repository if it was the last.
 func (t *Tree) forget() error {
 	if runtime.GOOS == "windows" { // which removes no file that is open

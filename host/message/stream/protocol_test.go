@@ -23,7 +23,7 @@ func TestProtocol(t *testing.T) {
 		{"session", &Opening{}}, {"tools", &Tools{}}, {"plugin", &Plugin{}}, {"log", &Log{}}, {"task", &Task{}}, {"deed", &GitEvent{}}, {"error", &Fault{}}, {"queued", &Queued{}}, {"started", &Started{}}, {"finished", &Finished{}},
 		{"progress", &Progress{}}, {"permission", &Permission{}}, {"question", &Question{}}, {"answered", &Answered{}}, {"persisted", &Persisted{}},
 		{"result", &Result{}}, {"replaced", &Result{}}, {"discarded", &Discarded{}},
-		{"interruptible", &Interruptible{}}, {"message", &Message{}}, {"todos", &Todos{}}, {"work", &Work{}}, {"output", &Output{}}, {"mode", &Mode{}}, {"cron", &Cron{}}, {"done", &Done{}},
+		{"interruptible", &Interruptible{}}, {"message", &Message{}}, {"todos", &Todos{}}, {"work", &Work{}}, {"worktree", &Worktree{}}, {"output", &Output{}}, {"mode", &Mode{}}, {"cron", &Cron{}}, {"done", &Done{}},
 	} {
 		v := reflect.ValueOf(line.of).Elem()
 		complete(v, 0)
