@@ -54,6 +54,7 @@ func TestShellScripts(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "sh")
 	testenv.NeedTool(t, "sleep")
+	testenv.NeedTool(t, "git")
 	runScripts(t, "testdata/shell")
 }
 
