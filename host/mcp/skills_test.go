@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/mcp"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // TestSkills has clients find skills in the description of the tool, load them, and be told of more.
@@ -50,8 +52,12 @@ func TestSkills(t *testing.T) {
 			if err := server.host.Provide("p", host.Provided{Skills: []host.Skill{more}}); err != nil {
 				t.Fatal(err)
 			}
-			if !lists("- more\n- pdf: Reads PDF.\n") {
-				t.Error("another skill is not listed")
+			deadline := time.Now().Add(testenv.Patience)
+			for !lists("- more\n- pdf: Reads PDF.\n") { // what is offered follows the event
+				if time.Now().After(deadline) {
+					t.Fatal("another skill is never listed")
+				}
+				time.Sleep(time.Millisecond)
 			}
 			if len(asked) > 0 {
 				t.Error("the person was asked")
