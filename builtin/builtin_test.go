@@ -176,7 +176,7 @@ func TestToolsOfManifestAndModuleAgree(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{
 		"files": {"Read", "Write", "Edit"}, "notebook": {"NotebookEdit"}, "search": {"Glob", "Grep"},
-		"session": {"TodoWrite", "TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "EnterPlanMode", "ExitPlanMode", "AskUserQuestion", "StructuredOutput", "SendUserMessage", "Config", "Skill", "EnterWorktree", "ExitWorktree", "TestingPermission"},
+		"session": {"TodoWrite", "TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "CronCreate", "CronDelete", "CronList", "EnterPlanMode", "ExitPlanMode", "AskUserQuestion", "StructuredOutput", "SendUserMessage", "Config", "Skill", "EnterWorktree", "ExitWorktree", "TestingPermission"},
 		"shell":   {"Bash", "PowerShell"}, "tasks": {"TaskOutput", "TaskStop", "Sleep"}, "tools": {"ToolSearch"},
 	}
 	for name, p := range load(t) {
@@ -231,7 +231,7 @@ func wantTraits(tool string) traits {
 		return traits{readOnly: abi.TraitInput, concurrencySafe: abi.TraitInput, interrupt: abi.InterruptBlock}
 	case "ExitWorktree":
 		return traits{readOnly: abi.TraitFalse, concurrencySafe: abi.TraitFalse, destructive: abi.TraitTrue, interrupt: abi.InterruptBlock}
-	case "TodoWrite", "TaskCreate", "TaskUpdate", "EnterWorktree":
+	case "TodoWrite", "TaskCreate", "TaskUpdate", "CronCreate", "CronDelete", "EnterWorktree":
 		return traits{readOnly: abi.TraitFalse, concurrencySafe: abi.TraitFalse, interrupt: abi.InterruptCancel}
 	case "EnterPlanMode", "AskUserQuestion", "Skill":
 		return traits{readOnly: abi.TraitTrue, concurrencySafe: abi.TraitFalse, interrupt: abi.InterruptCancel}

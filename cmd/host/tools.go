@@ -70,6 +70,7 @@ func (f *offer) apply() (func(*setup), error) {
 		s.session.Audience = audience
 		s.session.Stage = s.session.Stage || f.staged
 		s.options.Model.Toolset.Strict, s.options.Model.Toolset.Examples = f.strict, f.examples
+		s.session.Prompts = f.streams
 		if !f.streams {
 			s.alone() // as run and call do
 		}
