@@ -27,14 +27,14 @@ func TestOneListOfTools(t *testing.T) {
 		change   func(*host.SessionOptions)
 		want     string
 	}{
-		"as it comes":   {want: "Bash Edit Glob Grep NotebookEdit Read Sleep TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate Write"},
+		"as it comes":   {want: "Bash CronCreate CronDelete CronList Edit EnterWorktree ExitWorktree Glob Grep NotebookEdit Read Sleep TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate Write"},
 		"minimal":       {settings: "[tools]\npreset = 'minimal'", want: "Bash Edit Read"},
 		"only":          {settings: "[tools]\nonly = ['Bash', 'TaskOutput', 'TaskStop']", want: "Bash TaskOutput TaskStop"},
-		"no background": {settings: "[shell]\nmax_background = 0", want: "Bash Edit Glob Grep NotebookEdit Read Sleep TaskCreate TaskGet TaskList TaskUpdate Write"},
-		"denied":        {settings: "[permissions]\ndeny = ['Grep', 'Bash']", want: "Edit Glob NotebookEdit Read Sleep TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate Write"},
+		"no background": {settings: "[shell]\nmax_background = 0", want: "Bash CronCreate CronDelete CronList Edit EnterWorktree ExitWorktree Glob Grep NotebookEdit Read Sleep TaskCreate TaskGet TaskList TaskUpdate Write"},
+		"denied":        {settings: "[permissions]\ndeny = ['Grep', 'Bash']", want: "CronCreate CronDelete CronList Edit EnterWorktree ExitWorktree Glob NotebookEdit Read Sleep TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate Write"},
 		"staged": {
 			args: []string{"--stage"}, change: func(o *host.SessionOptions) { o.Stage = true },
-			want: "Edit Glob Grep NotebookEdit Read Sleep TaskCreate TaskGet TaskList TaskUpdate Write",
+			want: "CronCreate CronDelete CronList Edit Glob Grep NotebookEdit Read Sleep TaskCreate TaskGet TaskList TaskUpdate Write",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func (u user) embedded(t *testing.T, change func(*host.SessionOptions)) []string
 			t.Error(err)
 		}
 	}()
-	so := host.SessionOptions{Cwd: u.home}
+	so := host.SessionOptions{Prompts: true, Cwd: u.home}
 	if change != nil {
 		change(&so)
 	}
