@@ -48,9 +48,15 @@ func TestSkills(t *testing.T) {
 			if text, ok := r.Content[0].(*sdk.TextContent); !ok || !strings.HasSuffix(text.Text, "allowed by loading it.\n\nRead b.pdf.\n") {
 				t.Errorf("loaded %+v", r.Content[0])
 			}
+			if len(asked) > 0 {
+				t.Error("the person was asked")
+			}
 			more := host.Skill{Name: "more", Fetch: func(context.Context, string) (string, error) { return "more", nil }}
 			if err := server.host.Provide("p", host.Provided{Skills: []host.Skill{more}}); err != nil {
 				t.Fatal(err)
+			}
+			if strings.HasSuffix(w.name, "2026-07-28") {
+				return // its clients may keep a list for a minute
 			}
 			deadline := time.Now().Add(testenv.Patience)
 			for !lists("- more\n- pdf: Reads PDF.\n") { // what is offered follows the event
@@ -58,9 +64,6 @@ func TestSkills(t *testing.T) {
 					t.Fatal("another skill is never listed")
 				}
 				time.Sleep(time.Millisecond)
-			}
-			if len(asked) > 0 {
-				t.Error("the person was asked")
 			}
 		})
 	}
