@@ -5,6 +5,7 @@
 //	go run ./examples/agent
 //	go run ./examples/agent -shell
 //	go run ./examples/agent -plan
+//	go run ./examples/agent -worktree
 package main
 
 import (
@@ -28,24 +29,37 @@ func main() {
 	host.Main() // commands are supervised by this program, started again
 	shell := flag.Bool("shell", false, "give the models a shell")
 	plan := flag.Bool("plan", false, "plan, ask, work through tasks and report, on a real repository")
+	worktree := flag.Bool("worktree", false, "mend a test by a skill, in a work tree of a real repository, and come back to it by the clock")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	dir, err := os.MkdirTemp("", "agent-")
 	if err == nil {
 		options, scripts := host.Options{Builtins: true}, plain()
 		if *plan {
-			options.Model.Toolset.Also, scripts = []string{"SendUserMessage"}, planned()
+			err, scripts = withMessages(&options, dir), planned()
 		}
 		if *shell {
-			options.Shell = &host.Shell{Environ: os.Environ(), Sandbox: host.SandboxOptions{State: filepath.Join(dir, "state")}}
-			scripts = withShell()
+			options.Shell, scripts = shellIn(dir), withShell()
 		}
-		err = errors.Join(run(ctx, options, dir, scripts, os.Stdout), os.RemoveAll(dir))
+		if *worktree {
+			options.Shell, scripts = shellIn(dir), mended()
+			err = withWorktrees(&options, dir)
+		}
+		if err == nil {
+			err = run(ctx, options, dir, scripts, os.Stdout)
+		}
+		err = errors.Join(err, os.RemoveAll(dir))
 	}
 	stop()
 	if err != nil {
 		log.Fatal(err)
 	}
+}
+
+// shellIn is a shell that keeps what it needs in a directory.
+func shellIn(dir string) *host.Shell {
+	state := filepath.Join(dir, "state")
+	return &host.Shell{Environ: os.Environ(), Sandbox: host.SandboxOptions{State: state, Caches: filepath.Join(state, "caches")}}
 }
 
 // run has every script played in a session of its own, all of them at once.
@@ -90,6 +104,8 @@ type script struct {
 	options func(*host.SessionOptions)
 	// cancel is the event at which the user cancels, once; empty is never.
 	cancel host.EventKind
+	// prompts is how many of those that come due are waited for.
+	prompts int
 }
 
 func (s *script) play(ctx context.Context, h *host.Host, cwd string, printf func(string, ...any)) error {
@@ -115,10 +131,27 @@ func (s *script) play(ctx context.Context, h *host.Host, cwd string, printf func
 		text, err = c.Run(ctx) // the user has written something new
 	}
 	printf("%s: %s", s.name, text)
+	if err == nil && s.prompts > 0 {
+		err = s.later(ctx, c, printf)
+	}
 	if output := session.Output(); output != nil {
 		printf("%s: %s", s.name, output)
 	}
 	return errors.Join(err, s.model.Err(), s.asker.Err())
+}
+
+// later goes on with the prompts that come due, which your client gives the model as messages.
+func (s *script) later(ctx context.Context, c *Conversation, printf func(string, ...any)) error {
+	left := s.prompts
+	for p := range c.Session.Prompts(ctx) {
+		printf("%s: due: %s", s.name, p.Prompt)
+		text, err := c.Run(ctx)
+		printf("%s: %s", s.name, text)
+		if left--; err != nil || left == 0 {
+			return err
+		}
+	}
+	return context.Cause(ctx)
 }
 
 // show prints what a user would see.
@@ -128,6 +161,8 @@ func show(printf func(string, ...any), e host.Event) {
 		printf("%s: %s", e.Session, asks(&e))
 	case host.EventWork:
 		printf("%s: task %s, %s: %s", e.Session, e.Work.Item.ID, e.Work.Item.Status, e.Work.Item.Subject)
+	case host.EventWorktree:
+		printf("%s: work tree %s: %s", e.Session, e.Worktree.Change, e.Worktree.Branch)
 	case host.EventMessage:
 		printf("%s: tells you: %s", e.Session, e.Reason)
 	case host.EventResult: // in the order of the calls

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -24,7 +23,7 @@ func TestAgent(t *testing.T) {
 	for name, test := range map[string]struct {
 		scripts []*script
 		shell   bool
-		also    []string
+		options func(o *host.Options, dir string) error
 		want    map[string]string
 	}{
 		"plain": {plain(), false, nil, map[string]string{
@@ -35,7 +34,7 @@ func TestAgent(t *testing.T) {
 			"notes":   "may Bash run? echo Buy milk. > notes.md\nBash echo Buy milk. > notes.md: done\nBash grep milk notes.md: done\nBash wc -l notes.md: done\nIt is written down.\n",
 			"letters": "may Bash run? touch begun && sleep 600\nBash touch begun && sleep 600: cancelled\ncancelled\nYou have changed your mind.\n",
 		}},
-		"plan": {planned(), false, []string{"SendUserMessage"}, map[string]string{"report": `EnterPlanMode : done
+		"plan": {planned(), false, withMessages, map[string]string{"report": `EnterPlanMode : done
 Grep TODO: done
 Write REPORT.md: denied
 Which remarks belong in the report?
@@ -67,14 +66,51 @@ StructuredOutput : done
 That is all.
 {"remarks":4,"report":"REPORT.md"}
 `}},
+		"worktree": {mended(), true, withWorktrees, map[string]string{"mend": `Skill mend-test: done
+may EnterWorktree run? position
+work tree entered: worktree/position
+EnterWorktree position: done
+may Bash run? go test -run TestPositionString .
+Bash go test -run TestPositionString .: done
+Grep in line %d: done
+may Edit run? lex.go
+Edit lex.go: done
+may Bash run? go test -run TestPositionString .
+Bash go test -run TestPositionString .: done
+may Bash run? git commit -qam 'Mend TestPositionString'
+Bash git commit -qam 'Mend TestPositionString': done
+work tree kept: worktree/position
+ExitWorktree keep: done
+may EnterWorktree run? try
+work tree entered: worktree/try
+EnterWorktree try: done
+may Write run? TRY.md
+Write TRY.md: done
+ExitWorktree remove: denied
+may ExitWorktree run? remove
+work tree removed: worktree/try
+ExitWorktree remove: done
+may CronCreate run? * * * * *
+CronCreate * * * * *: done
+It is mended.
+due: See whether the mended test was committed.
+Bash git log -1 --format=%s worktree/position: done
+It was committed.
+`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir, o := t.TempDir(), host.Options{Builtins: true, Storage: host.StorageOptions{CacheDir: testenv.CompileCache()}}
-			o.Model.Toolset.Also = test.also
+			dir, o := t.TempDir(), host.Options{Builtins: true}
+			o.Storage.CacheDir = testenv.CompileCache()
+			if test.options != nil {
+				if err := test.options(&o, dir); err != nil {
+					t.Fatal(err)
+				}
+			}
 			if test.shell {
 				testenv.NeedTool(t, "bwrap")
-				o.Shell = &host.Shell{Environ: os.Environ(), Sandbox: host.SandboxOptions{State: filepath.Join(dir, "state")}}
+				testenv.NeedTool(t, "git")
+				o.Shell = shellIn(dir)
 			}
 			var out strings.Builder
 			if err := run(t.Context(), o, dir, test.scripts, &out); err != nil {

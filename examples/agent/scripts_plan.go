@@ -68,6 +68,12 @@ func planned() []*script {
 	}}
 }
 
+// withMessages are the options of a host for that: models may tell the person something.
+func withMessages(o *host.Options, _ string) error {
+	o.Model.Toolset.Also = []string{"SendUserMessage"}
+	return nil
+}
+
 // checkOut puts the module's repository into a directory.
 func checkOut(ctx context.Context, dir string) error {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
