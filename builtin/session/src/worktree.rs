@@ -1,5 +1,8 @@
 //! The tools EnterWorktree and ExitWorktree.
 
+#[cfg(test)]
+mod tests;
+
 use serde::{Deserialize, Serialize};
 use toolquay::capability::Capability;
 use toolquay::{Context, Output, Schema, ToolError, tool};
@@ -17,7 +20,6 @@ struct WorktreeArgs<'a> {
 
 /// Its answer.
 #[derive(Default, Deserialize)]
-#[cfg_attr(test, derive(Serialize))]
 #[serde(default)]
 pub struct WorktreeOk {
     pub path: String,

@@ -30,7 +30,7 @@ func request(name string, input json.RawMessage, at host.CommandPlace) (permissi
 	}
 	r.Effects, r.Origin.Builtin = permissions.EffectsListed, true
 	if tool.within {
-		r.Accesses = []permissions.Access{{Kind: permissions.AccessSession, Target: name}}
+		r.Accesses = []permissions.Access{{Kind: permissions.AccessSession, Target: partOf(name, input)}}
 		return r, nil
 	}
 	var values map[string]json.RawMessage

@@ -15,7 +15,7 @@ import (
 // tools that agents of this field have.
 type knownTool struct {
 	fields []abi.Field
-	// within says that a call has no effect outside the session.
+	// within says that a call uses nothing but the session: see [partOf].
 	within bool
 }
 
@@ -50,7 +50,25 @@ var knownTools = map[string]knownTool{
 	"TaskStop": {within: true}, "ToolSearch": {within: true}, "Sleep": {within: true},
 	"StructuredOutput": {within: true}, "SendUserMessage": {within: true},
 	"AskUserQuestion": {within: true}, "EnterPlanMode": {within: true}, "CronList": {within: true},
+	"CronCreate": {within: true}, "CronDelete": {within: true}, "EnterWorktree": {within: true}, "ExitWorktree": {within: true},
 	"ListMcpResources": {within: true},
+}
+
+// partOf is the part of the session that a call of a tool uses: one that lasts beyond it, or one
+// that is free, by the tool's name.
+func partOf(name string, input json.RawMessage) string {
+	switch name {
+	case "EnterWorktree":
+		return permissions.SessionWorktrees
+	case "ExitWorktree":
+		var in struct{ Action string }
+		if json.Unmarshal(input, &in) != nil || in.Action != abi.WorktreeKeep {
+			return permissions.SessionWorktrees
+		}
+	case "CronCreate", "CronDelete":
+		return permissions.SessionSchedule
+	}
+	return name
 }
 
 // Toolset is the tools that calls are judged against: those of a host, by their
