@@ -1,0 +1,176 @@
+package worktree_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/worktree"
+)
+
+// place is where a session is that only this test has.
+type place struct {
+	cwd         string
+	moves       []string
+	stuck, hold error // of Move and MoveBack
+}
+
+func (p *place) Cwd() string { return p.cwd }
+
+func (p *place) Move(to, from string) error {
+	if p.stuck == nil {
+		p.cwd, p.moves = to, append(p.moves, from)
+	}
+	return p.stuck
+}
+
+func (p *place) MoveBack(to string) error {
+	if p.hold == nil {
+		p.cwd = to
+	}
+	return p.hold
+}
+
+// journal takes records.
+type journal struct {
+	all  []json.RawMessage
+	full error
+}
+
+func (j *journal) remember(_ string, data any) error {
+	text, err := json.Marshal(data)
+	if j.full == nil {
+		j.all = append(j.all, text)
+	}
+	return errors.Join(err, j.full)
+}
+
+// sessionIn is a session in a directory.
+func sessionIn(s *worktree.Store, dir string) (*worktree.Session, *place, *journal) {
+	p, j := &place{cwd: dir}, &journal{}
+	return &worktree.Session{Store: s, ID: "s1", Rules: p, Remember: j.remember, Running: func(time.Time) []string { return nil }}, p, j
+}
+
+func agrees(worktree.Record) error { return nil }
+
+func unheard(worktree.Record) {}
+
+// TestEnterUndone has entering fail at each of its steps: nothing is left, and the session is where
+// it was.
+func TestEnterUndone(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("it is broken")
+	main := repository(t)
+	for name, spoil := range map[string]func(p *place, j *journal) func(worktree.Record) error{
+		"a hook": func(*place, *journal) func(worktree.Record) error {
+			return func(worktree.Record) error { return broken }
+		},
+		"the journal": func(_ *place, j *journal) func(worktree.Record) error { j.full = broken; return agrees },
+		"the rules":   func(p *place, _ *journal) func(worktree.Record) error { p.stuck = broken; return agrees },
+	} {
+		s := store(t)
+		in, p, j := sessionIn(s, main)
+		if _, err := in.Enter(t.Context(), "x", spoil(p, j)); !errors.Is(err, broken) {
+			t.Errorf("%s: %v", name, err)
+		}
+		wantGone(t, s, &worktree.Tree{Record: worktree.Record{Main: main, Path: filepath.Join(s.Dir, "none")}})
+		if p.cwd != main || in.Check(t.Context(), abi.WorktreeArgs{Do: abi.WorktreeKeep}) == nil {
+			t.Errorf("%s: it is in %s", name, p.cwd)
+		}
+		if next, at, _ := sessionIn(s, main); next.Resume(j.all) != "" || at.cwd != main {
+			t.Errorf("%s: the next process goes on in %s", name, at.cwd)
+		}
+	}
+}
+
+// TestLeaveFails keeps the session in its work tree where leaving fails, with all that is in it.
+func TestLeaveFails(t *testing.T) {
+	t.Parallel()
+	main, s := repository(t), store(t)
+	in, p, _ := sessionIn(s, main)
+	ok, err := in.Enter(t.Context(), "x", agrees)
+	must(t, err)
+	write(t, filepath.Join(ok.Path, "new"), "")
+	for name, test := range map[string]struct {
+		before func()
+		args   abi.WorktreeArgs
+		code   abi.Code
+		says   string
+	}{
+		"it would be lost": {func() {}, abi.WorktreeArgs{Do: abi.WorktreeRemove}, abi.CodeDenied, "1 uncommitted: ?? new"},
+		"the rules":        {func() { p.hold = errors.New("it is gone") }, abi.WorktreeArgs{Do: abi.WorktreeKeep}, abi.CodeIO, "cannot go back"},
+		"a task": {func() { in.Running = func(time.Time) []string { return []string{"b1"} } }, abi.WorktreeArgs{Do: abi.WorktreeRemove, Discard: true},
+			abi.CodeDenied, "background tasks run in the work tree: b1"},
+	} {
+		test.before()
+		if _, err := in.Leave(t.Context(), test.args, unheard); abi.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: %v of %s", name, err, abi.CodeOf(err))
+		}
+		if p.cwd != ok.Path || !exists(filepath.Join(ok.Path, "new")) {
+			t.Errorf("%s: the session is in %s", name, p.cwd)
+		}
+		p.hold, in.Running = nil, func(time.Time) []string { return nil }
+	}
+	lost, err := in.Leave(t.Context(), abi.WorktreeArgs{Do: abi.WorktreeRemove, Discard: true}, unheard)
+	if err != nil || lost.Files != 1 || lost.Commits != 0 || p.cwd != main {
+		t.Errorf("it lost %+v, %v, in %s", lost, err, p.cwd)
+	}
+}
+
+// TestLeaveUnknown removes what nobody knows only where that is said.
+func TestLeaveUnknown(t *testing.T) {
+	t.Parallel()
+	main, s := repository(t), store(t)
+	in, p, _ := sessionIn(s, main)
+	ok, err := in.Enter(t.Context(), "x", agrees)
+	must(t, err)
+	must(t, os.RemoveAll(ok.Path))
+	if _, err := in.Leave(t.Context(), abi.WorktreeArgs{Do: abi.WorktreeRemove}, unheard); abi.CodeOf(err) != abi.CodeChanged {
+		t.Errorf("got %v", err)
+	}
+	gone, err := in.Leave(t.Context(), abi.WorktreeArgs{Do: abi.WorktreeRemove, Discard: true}, unheard)
+	if err != nil || len(gone.Notes) != 1 || p.cwd != main {
+		t.Errorf("it lost %+v, %v, in %s", gone, err, p.cwd)
+	}
+}
+
+// TestResume goes on in a work tree that stands, is free and is one of where the session began.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	main, s := repository(t), store(t)
+	sub := filepath.Join(main, "sub")
+	must(t, os.Mkdir(sub, 0o700))
+	in, p, j := sessionIn(s, sub)
+	ok, err := in.Enter(t.Context(), "x", agrees)
+	must(t, err)
+	if p.moves[0] != main {
+		t.Errorf("it came from %q", p.moves)
+	}
+	resume := func(dir string, records []json.RawMessage, where, says string) *worktree.Session {
+		t.Helper()
+		next, at, _ := sessionIn(s, dir)
+		if gone := next.Resume(records); at.cwd != where || !strings.Contains(gone, says) || (says == "") != (gone == "") {
+			t.Errorf("it goes on in %s: %q; want %s, %q", at.cwd, gone, where, says)
+		}
+		return next
+	}
+	resume(sub, j.all, sub, "a session is working in it") // this process still has it
+	must(t, in.Close())
+	must(t, in.Close())
+	resume(sub, nil, sub, "")
+	other := repository(t)
+	resume(other, j.all, other, "it is one of "+main)
+	resume(sub, []json.RawMessage{[]byte("junk")}, sub, "")
+	resume(sub, []json.RawMessage{[]byte(`{"path":"/etc"}`)}, sub, "no work tree of this program")
+	next := resume(sub, j.all, ok.Path, "")
+	back, err := next.Leave(t.Context(), abi.WorktreeArgs{Do: abi.WorktreeRemove}, unheard)
+	if err != nil || back.Original != sub {
+		t.Errorf("it goes back to %s, %v", back.Original, err)
+	}
+	resume(sub, j.all, sub, "is not to be had")
+}
