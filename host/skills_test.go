@@ -14,6 +14,7 @@ import (
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
+	"github.com/toolquay/toolquay/plugins"
 )
 
 const skillTool = "Skill"
@@ -386,4 +387,71 @@ func TestSkillsInAStage(t *testing.T) {
 		t.Error("it is not offered")
 	}
 	call(t, s, skillTool, `{"skill":"pdf"}`)
+}
+
+// TestSkillEvents tell that the tool Skill came, changed or went, and nothing where models are told
+// the same.
+func TestSkillEvents(t *testing.T) {
+	t.Parallel()
+	told := make(news, 100)
+	h := open(t, host.Options{Builtins: true, Observe: host.ObserveOptions{Events: told.observe}})
+	tools := []string{skillTool}
+	for _, step := range []struct {
+		list []string
+		want host.ToolsChange
+	}{
+		{[]string{"a"}, host.ToolsChange{Added: tools}}, {[]string{"a"}, host.ToolsChange{}}, {[]string{"a", "b"}, host.ToolsChange{Changed: tools}}, {nil, host.ToolsChange{Removed: tools}},
+	} {
+		var list []host.Skill
+		for _, name := range step.list {
+			list = append(list, host.Skill{Name: name, Fetch: func(context.Context, string) (string, error) { return "", nil }})
+		}
+		if err := h.Provide("p", host.Provided{Skills: list}); err != nil {
+			t.Fatal(err)
+		}
+		if step.want.Added == nil && step.want.Changed == nil && step.want.Removed == nil {
+			if len(told) > 0 {
+				t.Errorf("told of %+v", <-told)
+			}
+			continue
+		}
+		told.next(t, step.want)
+	}
+}
+
+// TestSkillsOfPlugins lie beside the manifest of a plugin that is granted what it asks for.
+func TestSkillsOfPlugins(t *testing.T) {
+	t.Parallel()
+	const asks = "[[capabilities]]\nname = \"fs.read\"\nreason = \"to read\"\n"
+	for name, test := range map[string]struct {
+		more    string
+		granted []string
+		want    []string
+	}{
+		"asks for nothing": {"", nil, []string{"one:mend"}}, "asks": {asks, nil, nil}, "granted": {asks, []string{"one"}, []string{"one:mend"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := files(t, map[string]string{"one/skills/mend/SKILL.md": skillText("mend", "", "Mend it.\n")})
+			putPlugin(t, dir, "Show", "ok", test.more)
+			h := open(t, host.Options{Builtins: true, Plugins: host.PluginOptions{Granted: test.granted, Sources: []plugins.Source{plugins.Dir(plugins.OriginUser, dir)}}})
+			var names []string
+			found, problems := h.Skills()
+			for _, s := range found {
+				names = append(names, s.Name)
+			}
+			if !slices.Equal(names, test.want) || len(problems) > 0 {
+				t.Errorf("found %q, %v", names, problems)
+			}
+			if test.want == nil {
+				return
+			}
+			s := session(t, h, host.SessionOptions{})
+			for _, input := range []string{`{"skill":"one:mend"}`, `{"skill":"mend"}`} {
+				if r := call(t, s, skillTool, input); !strings.HasPrefix(r.Text(), "The skill one:mend (one), whose files") {
+					t.Errorf("%s: %q", input, r.Text())
+				}
+			}
+		})
+	}
 }
