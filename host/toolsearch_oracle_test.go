@@ -122,7 +122,7 @@ func (o searchOracle) selected(wanted []string) (names []string) {
 // dice make tools and queries of a few words, so that much is alike.
 type dice struct{ *rand.Rand }
 
-var oracleWords = strings.Fields("file alter note book notebook slack send message web page fetch cron run job lsp a")
+var oracleWords = strings.Fields("file alter note book notebook slack send message web page fetch alarm run job lsp a")
 
 func (d dice) pick(list []string) string { return list[d.IntN(len(list))] }
 

@@ -31,8 +31,8 @@ func searchable(tb testing.TB, change func(*host.Options)) *host.Host {
 	o := host.Options{
 		Builtins: true, Model: host.ModelOptions{Toolset: host.ToolsetOptions{Defer: host.DeferAlways}},
 		Tools: []host.NativeTool{
-			hinted("CronCreate", "schedule recurring prompt", "Runs a prompt at times you say."),
-			hinted("CronDelete", "cancel recurring prompt", "Takes a job away."),
+			hinted("AlarmCreate", "schedule recurring prompt", "Runs a prompt at times you say."),
+			hinted("AlarmDelete", "cancel recurring prompt", "Takes a job away."),
 			hinted("LSP", "definition references hover symbol", "Asks a language server about code."),
 			hinted("NotebookPlay", "jupyter ipynb cell", "Replaces a cell of a notebook."),
 			hinted("WebFetch", "download page url", "Fetches a page and shows it as text."),
@@ -81,7 +81,7 @@ func TestToolSearch(t *testing.T) {
 		`{"query":"select:Read"}`,
 		`{"query":"select:Glob,Plain"}`,
 		`{"query":"select:"}`,
-		`{"query":"cron"}`,
+		`{"query":"alarm"}`,
 		`{"query":"recurring prompt"}`,
 		`{"query":"create"}`,
 		`{"query":"page"}`,
@@ -127,13 +127,13 @@ func golden(t *testing.T, name, got string) {
 func TestToolSearchResult(t *testing.T) {
 	t.Parallel()
 	s := session(t, searchable(t, nil), host.SessionOptions{})
-	r, events := one(t, s, "ToolSearch", `{"query":"cron","max_results":1}`)
-	if got := string(r.Structured); got != `{"matches":["CronCreate"],"query":"cron","total_deferred_tools":14}` {
+	r, events := one(t, s, "ToolSearch", `{"query":"alarm","max_results":1}`)
+	if got := string(r.Structured); got != `{"matches":["AlarmCreate"],"query":"alarm","total_deferred_tools":14}` {
 		t.Errorf("structured: %s", got)
 	}
 	// For APIs that do not know what a reference is, the definition is in it.
-	want := "CronCreate can be called now. Its definition:\n" +
-		`{"name":"CronCreate","description":"Runs a prompt at times you say.","input_schema":{"type":"object"}}`
+	want := "AlarmCreate can be called now. Its definition:\n" +
+		`{"name":"AlarmCreate","description":"Runs a prompt at times you say.","input_schema":{"type":"object"}}`
 	if len(r.Content) != 1 || r.Content[0].Text != want {
 		t.Errorf("got %+v", r.Content)
 	}
@@ -153,22 +153,22 @@ func TestToolSearchResult(t *testing.T) {
 func TestToolSearchFindsWhatIsOffered(t *testing.T) {
 	t.Parallel()
 	denied := func(o *host.Options) {
-		o.Permissions.Rules = []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("CronCreate")}}
+		o.Permissions.Rules = []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("AlarmCreate")}}
 	}
 	for name, test := range map[string]struct {
 		change   func(*host.Options)
 		audience host.Audience
 		want     string
 	}{
-		"main":       {nil, host.AudienceMain, "CronCreate CronDelete"},
-		"denied":     {denied, host.AudienceMain, "CronDelete"},
+		"main":       {nil, host.AudienceMain, "AlarmCreate AlarmDelete"},
+		"denied":     {denied, host.AudienceMain, "AlarmDelete"},
 		"background": {func(o *host.Options) { o.Permissions.Rules = withoutDeferred() }, host.AudienceBackground, "No tools are deferred: all there are can be called as they are."},
 		"never":      {func(o *host.Options) { o.Model.Toolset.Defer = host.DeferNever }, host.AudienceMain, "No tools are deferred: all there are can be called as they are."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := session(t, searchable(t, test.change), host.SessionOptions{Audience: test.audience})
-			r, _ := one(t, s, "ToolSearch", `{"query":"cron"}`)
+			r, _ := one(t, s, "ToolSearch", `{"query":"alarm"}`)
 			if got := found(r); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
@@ -267,7 +267,7 @@ func TestLoadedToolsOutliveTheProcess(t *testing.T) {
 	}
 	h, s := begin("first")
 	one(t, s, "ToolSearch", `{"query":"select:LSP,WebFetch"}`)
-	one(t, s, "ToolSearch", `{"query":"select:LSP,CronCreate"}`)
+	one(t, s, "ToolSearch", `{"query":"select:LSP,AlarmCreate"}`)
 	want := definitions(t, s, host.FormatOpenAI)
 	if err := h.Close(context.WithoutCancel(t.Context())); err != nil {
 		t.Fatal(err)
@@ -276,12 +276,12 @@ func TestLoadedToolsOutliveTheProcess(t *testing.T) {
 	if got := definitions(t, s, host.FormatOpenAI); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	for _, name := range []string{"LSP", "WebFetch", "CronCreate"} {
+	for _, name := range []string{"LSP", "WebFetch", "AlarmCreate"} {
 		if r, _ := one(t, s, name, `{"s":"x"}`); r.Text() != "x" {
 			t.Errorf("%s: %q", name, r.Text())
 		}
 	}
-	r, _ := one(t, s, "CronDelete", `{}`)
+	r, _ := one(t, s, "AlarmDelete", `{}`)
 	wantError(t, r, abi.CodeUnknownTool, "deferred")
 	_, s = begin("second")
 	r, _ = one(t, s, "LSP", `{}`)
@@ -304,8 +304,8 @@ func TestReferencesOfOtherTools(t *testing.T) {
 	for want, names := range map[string][]string{
 		"LSP":                                 {"Nothing", "LSP", "Read", "ToolSearch", "Plain"},
 		"(Point completed with no output)":    {"Nothing"},
-		"CronCreate mcp__slack__send_message": {"CronCreate", "mcp__slack__send_message"},
-		"LSP CronCreate":                      {"LSP", "CronCreate", "LSP", "LSP"}, // a definition each is enough
+		"AlarmCreate mcp__slack__send_message": {"AlarmCreate", "mcp__slack__send_message"},
+		"LSP AlarmCreate":                      {"LSP", "AlarmCreate", "LSP", "LSP"}, // a definition each is enough
 	} {
 		h := searchable(t, func(o *host.Options) { o.Tools = append(o.Tools, reference(names...)) })
 		r, _ := one(t, session(t, h, host.SessionOptions{}), "Point", `{}`)
@@ -328,12 +328,12 @@ func TestToolSearchHammer(t *testing.T) {
 		users.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				results := s.Results(ctx, []abi.ToolUse{
-					use("1", "ToolSearch", `{"query":"show newer cron","max_results":50}`), use("2", "CronDelete", `{"s":"x"}`), use("3", "Nothing", `{}`),
+					use("1", "ToolSearch", `{"query":"show newer alarm","max_results":50}`), use("2", "AlarmDelete", `{"s":"x"}`), use("3", "Nothing", `{}`),
 				})
 				if ctx.Err() != nil {
 					return
 				}
-				if got := found(results[0]); !strings.Contains(got, "CronCreate CronDelete") {
+				if got := found(results[0]); !strings.Contains(got, "AlarmCreate AlarmDelete") {
 					t.Errorf("got %q", got)
 				}
 				if n > 0 && results[1].IsError { // loaded by the first message
