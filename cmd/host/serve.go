@@ -92,6 +92,7 @@ func serveHTTP(ctx context.Context, a *app, f *serveFlags) error {
 		return err
 	}
 	p := newProjects(context.WithoutCancel(ctx), a, &f.servedFlags)
+	p.apart = true
 	defer p.close() //nolint:contextcheck // ctx may be over by then
 	base, err := p.host(all.cwd)
 	if err != nil {

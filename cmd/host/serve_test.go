@@ -219,6 +219,17 @@ func TestServe(t *testing.T) {
 			}
 		}
 	}
+	c, err := s.client(t, tokenA, "2025-11-25", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What a client of one token schedules must not come to one of another.
+	if got := call(t, c, "CronCreate", map[string]any{"cron": "* * * * *", "prompt": "x", "durable": true}); !strings.Contains(got, "no place here for durable jobs") {
+		t.Errorf("a durable prompt: %s", got)
+	}
+	if got := call(t, c, "CronList", nil); got != "Nothing is scheduled." {
+		t.Errorf("scheduled is %s", got)
+	}
 	for _, token := range []string{"", tokenA + "a"} {
 		if _, err := s.client(t, token, "2025-11-25", ""); err == nil {
 			t.Errorf("a client with the token %q is served", token)

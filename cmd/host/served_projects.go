@@ -21,6 +21,8 @@ type projects struct {
 	ctx   context.Context //nolint:containedctx // hosts outlive the requests that they are opened for
 	app   *app
 	flags *servedFlags
+	// apart says that clients share nothing that outlives their sessions.
+	apart bool
 
 	opening sync.Mutex
 	hosts   map[string]*served // by the project's directory
@@ -72,6 +74,9 @@ func (p *projects) open(a *app) (*served, error) {
 		s.calls, s.sessionless = true, true
 		s.options.Observe.Events = p.observe
 		p.flags.remembering(&s.options.Permissions)
+		if p.apart {
+			s.options.Storage.Cron = "" // a durable prompt comes in any session of its project
+		}
 	})
 	if err != nil {
 		return nil, err

@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use toolquay::testing::{Host, Outcome, Reply};
 use toolquay::ErrorCode;
+use toolquay::testing::{Host, Outcome, Reply};
 
 use super::{CronJob, CronOk, cron_create, cron_delete, cron_list};
 
@@ -47,7 +47,8 @@ fn a_new_job_is_told() {
         structured,
         json!({"id": "cabc", "humanSchedule": "Every 5 minutes", "recurring": true, "next": "2026-11-28T16:00:00+01:00"})
     );
-    let outcome = answers(json!({"job": made(false, true), "notes": ["a file is damaged"]}), "").call::<cron_create>(input);
+    let outcome =
+        answers(json!({"job": made(false, true), "notes": ["a file is damaged"]}), "").call::<cron_create>(input);
     let (text, structured) = done(&outcome);
     assert!(text.contains(", once, in later sessions too.") && text.ends_with("\n[a file is damaged]"), "{text}");
     assert_eq!((&structured["recurring"], &structured["durable"]), (&json!(false), &json!(true)));
@@ -80,8 +81,11 @@ fn jobs_are_listed() {
 
 #[test]
 fn nonsense_of_the_host_is_an_error() {
-    let of = |outcome: Outcome| outcome.error().map(|err| err.code.clone());
-    assert_eq!(of(answers(json!({}), "").call::<cron_create>(json!({"cron": "x", "prompt": "y"}))), Some(ErrorCode::Protocol));
+    let of = |outcome: Outcome| outcome.error().map(|err| err.code);
+    assert_eq!(
+        of(answers(json!({}), "").call::<cron_create>(json!({"cron": "x", "prompt": "y"}))),
+        Some(ErrorCode::Protocol)
+    );
     assert_eq!(of(answers(json!({}), "").call::<cron_delete>(json!({"id": "c"}))), Some(ErrorCode::Protocol));
     assert_eq!(of(answers(json!({}), "{").call::<cron_list>(json!({}))), Some(ErrorCode::Protocol));
 }
