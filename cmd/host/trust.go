@@ -16,7 +16,7 @@ func trustCommand(a *app) *cobra.Command {
 		Short: "Let a project's settings and plugins take effect",
 		Long: `Of a project only deny and ask rules count, and that it demands isolation, until
 you trust it. Trust shows what else the project brings (allow rules, a mode,
-directories, hooks, a judge, settings, plugins), asks you, and records what it
+directories, hooks, a judge, settings, plugins, skills), asks you, and records what it
 showed, by the real path of the project's root. Exactly that counts from then on.
 What the project brings or changes later has no effect before trust has shown it
 too; it shows that alone. Plugins still need a grant each.`,
